@@ -1,0 +1,3 @@
+module github.com/punctual-dev/punctual
+
+go 1.26

@@ -1,0 +1,106 @@
+package fault
+
+import (
+	"errors"
+	"strings"
+	"time"
+)
+
+// Code says what kind of thing went wrong.
+type Code int
+
+const (
+	Internal         Code = iota // a defect or an unexpected failure of ours
+	Unreadable                   // the request body could not be read
+	Unauthorized                 // no credentials, or wrong ones
+	NotFound                     // no such record or route for this caller
+	MethodNotAllowed             // the route exists, the method does not
+	TooLarge                     // the request body is over the limit
+	UnsupportedMedia             // the request body has another media type
+	Invalid                      // readable, but not acceptable
+	TooMany                      // over a rate limit
+	Unavailable                  // the store or the queue can't take it now
+)
+
+// Problem is one thing wrong with a request. Exactly one of Pointer and
+// Parameter is set.
+type Problem struct {
+	// Detail completes the sentence "FIELD …", as in "must use https".
+	Detail string
+	// Pointer is a JSON pointer (RFC 6901) into the body, as a URI fragment: "#/url".
+	Pointer string
+	// Parameter is the name of a query parameter.
+	Parameter string
+}
+
+// Error is an error that may be shown to a person.
+type Error struct {
+	Code Code
+	// Message is a sentence that says what to do, safe to show to anyone.
+	Message string
+	// Problems lists everything found wrong, for Invalid only.
+	Problems []Problem
+	// RetryAfter tells when another try makes sense, for TooMany and Unavailable.
+	RetryAfter time.Duration
+	// Cause is for the log, never for the caller.
+	Cause error
+}
+
+func (e *Error) Error() string {
+	if e.Cause != nil {
+		return e.Message + ": " + e.Cause.Error()
+	}
+	return e.Message
+}
+
+func (e *Error) Unwrap() error { return e.Cause }
+
+// New makes a fault with a message that is safe to show.
+func New(code Code, message string) *Error { return &Error{Code: code, Message: message} }
+
+// NoSuch is the fault for a record that does not exist for this caller; what
+// names the kind of record: "job".
+func NoSuch(what string) *Error {
+	return New(NotFound, "there is no such "+what+"; check its id and the key you use")
+}
+
+// Unreachable is the fault for a store that can't be reached or does not
+// answer; the caller may try again.
+func Unreachable(cause error) *Error {
+	return &Error{
+		Code: Unavailable, Message: "the store can't be reached right now; nothing was changed, try again shortly",
+		RetryAfter: time.Second, Cause: cause,
+	}
+}
+
+// Refuse makes an Invalid fault from the problems found; nil when there are none.
+func Refuse(problems []Problem) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	sentences := make([]string, 0, len(problems))
+	for _, p := range problems {
+		sentences = append(sentences, p.sentence())
+	}
+	return &Error{Code: Invalid, Message: strings.Join(sentences, "; "), Problems: problems}
+}
+
+func (p Problem) sentence() string {
+	name := p.Parameter
+	if name == "" {
+		name = strings.ReplaceAll(strings.TrimPrefix(p.Pointer, "#/"), "/", ".")
+	}
+	if name == "" || name == "#" {
+		name = "the body"
+	}
+	return name + " " + p.Detail
+}
+
+// CodeOf gives the code of the fault in err's chain; Internal when there is none.
+func CodeOf(err error) Code {
+	var f *Error
+	if errors.As(err, &f) {
+		return f.Code
+	}
+	return Internal
+}

@@ -1,0 +1,53 @@
+package job
+
+import (
+	"net/http"
+	"time"
+)
+
+// Kind says why an attempt got no usable answer.
+type Kind string
+
+// The kinds of failure that logs, callbacks and webhooks name.
+const (
+	KindDNS         Kind = "dns"         // the host's name could not be resolved
+	KindConnect     Kind = "connect"     // no connection could be made
+	KindTLS         Kind = "tls"         // the handshake failed or the certificate is not trusted
+	KindTimeout     Kind = "timeout"     // the time allowed ran out, also while the answer was read
+	KindClosed      Kind = "closed"      // the connection ended before the answer was whole
+	KindProtocol    Kind = "protocol"    // what came back was not HTTP
+	KindRedirect    Kind = "redirect"    // too many redirects, or one that may not be followed
+	KindBlocked     Kind = "blocked"     // the address may not be called
+	KindCancelled   Kind = "cancelled"   // the job was cancelled meanwhile
+	KindInterrupted Kind = "interrupted" // the service stopped or crashed meanwhile
+	KindStatus      Kind = "status"      // an answer other than 2xx; in callbacks and webhooks only
+)
+
+// Failure says why an attempt failed.
+type Failure struct {
+	Kind    Kind
+	Message string // a sentence for a person
+}
+
+// MaxResponseBody is how many bytes of an answer's body are kept.
+const MaxResponseBody = 256 << 10
+
+// Response is the final answer of a target, after redirects.
+type Response struct {
+	Status    int
+	Header    http.Header
+	Body      []byte // at most MaxResponseBody bytes
+	Truncated bool   // the body was longer than what is kept
+}
+
+// Outcome is what came of one attempt: an answer or a failure to get one.
+type Outcome struct {
+	Response *Response // nil when there was no whole answer
+	Failure  *Failure  // nil when there was an answer, whatever its status
+	Duration time.Duration
+}
+
+// Succeeded reports whether the target answered with a 2xx.
+func (o Outcome) Succeeded() bool {
+	return o.Response != nil && o.Response.Status >= 200 && o.Response.Status < 300
+}
