@@ -1,0 +1,111 @@
+package harness
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const program = "github.com/punctual-dev/punctual/cmd/punctual"
+
+// root is the directory of everything this process leaves on disk.
+var root struct {
+	sync.Once
+	dir string
+	err error
+}
+
+// built is the program under test.
+var built struct {
+	sync.Once
+	path string
+	err  error
+}
+
+// Main runs the tests of a package and tidies up; TestMain hands its result to
+// os.Exit. A fault in the output of the shared service fails the process, even
+// when it came after the last test had looked.
+func Main(m *testing.M) int {
+	code := m.Run()
+	if problem := stopShared(); problem != "" {
+		fmt.Fprintln(os.Stderr, problem)
+		code = max(code, 1)
+	}
+	if root.dir != "" {
+		_ = os.RemoveAll(root.dir) // leftovers in the temporary directory harm nobody
+	}
+	return code
+}
+
+// Binary gives the path of the program, built on the first call.
+func Binary(t testing.TB) string {
+	t.Helper()
+	built.Do(build)
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return built.path
+}
+
+func build() {
+	if built.path = os.Getenv("PUNCTUAL_E2E_BINARY"); built.path != "" {
+		return
+	}
+	dir, err := directory("bin")
+	if err != nil {
+		built.err = err
+		return
+	}
+	built.path = filepath.Join(dir, "punctual")
+	args := []string{"build", "-o", built.path}
+	if os.Getenv("PUNCTUAL_E2E_RACE") != "" {
+		args = append(args, "-race")
+	}
+	out, err := exec.Command("go", append(args, program)...).CombinedOutput()
+	if err != nil {
+		built.err = fmt.Errorf("building the program: %w\n%s", err, out)
+	}
+}
+
+// directory makes a fresh directory that lives as long as the test process.
+func directory(purpose string) (string, error) {
+	root.Do(func() { root.dir, root.err = os.MkdirTemp("", "punctual-e2e-") })
+	if root.err != nil {
+		return "", root.err
+	}
+	return os.MkdirTemp(root.dir, purpose+"-")
+}
+
+// freshDatabase gives the URL of an empty database.
+func freshDatabase(dir string) (string, error) {
+	command := os.Getenv("PUNCTUAL_E2E_NEW_DATABASE")
+	if command == "" {
+		return "sqlite:" + filepath.Join(dir, "punctual.db"), nil
+	}
+	cmd := exec.Command("sh", "-c", command)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("making a fresh database: %w", err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// NewDatabase gives the URL of an empty database, for tests that run several
+// services or commands on one.
+func NewDatabase(t testing.TB) string {
+	t.Helper()
+	dir, err := directory("db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	url, err := freshDatabase(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return url
+}

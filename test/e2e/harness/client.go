@@ -1,0 +1,173 @@
+package harness
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Client calls the API of a service with one key. Every answer it gets is held
+// against the OpenAPI document.
+type Client struct {
+	Service *Service
+	Key     string // none when empty
+
+	t testing.TB
+}
+
+// Client gives a client with a key ("" for none), for one test.
+func (s *Service) Client(t testing.TB, key string) *Client {
+	return &Client{Service: s, Key: key, t: t}
+}
+
+// Public gives a client with the shared public key.
+func (s *Service) Public(t testing.TB) *Client { return s.Client(t, PublicKey) }
+
+// For gives the same client for another test, such as a subtest.
+func (c *Client) For(t testing.TB) *Client { return c.Service.Client(t, c.Key) }
+
+// RequestOption changes a request before it is sent.
+type RequestOption func(*http.Request)
+
+// Header sets a header of the request; with no value it is left out.
+func Header(name string, values ...string) RequestOption {
+	return func(req *http.Request) {
+		if len(values) == 0 {
+			req.Header.Del(name)
+			return
+		}
+		req.Header[http.CanonicalHeaderKey(name)] = values
+	}
+}
+
+// ContentType sets the media type of the body; "" leaves it out.
+func ContentType(mediaType string) RequestOption {
+	if mediaType == "" {
+		return Header("Content-Type")
+	}
+	return Header("Content-Type", mediaType)
+}
+
+// transport opens as many connections as a test wants at once and follows
+// neither proxies nor redirects.
+var transport = &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}
+
+var httpClient = &http.Client{
+	Transport:     transport,
+	Timeout:       30 * time.Second,
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
+// Do sends a request and gives the answer; no answer at all fails the test. The
+// body is a string or []byte (sent as JSON, byte for byte), url.Values (sent as
+// a form) or nil.
+func (c *Client) Do(method, path string, body any, opts ...RequestOption) *Answer {
+	c.t.Helper()
+	answer, err := c.Try(method, path, body, opts...)
+	if err != nil {
+		c.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return answer
+}
+
+// Get reads a path.
+func (c *Client) Get(path string, opts ...RequestOption) *Answer {
+	c.t.Helper()
+	return c.Do(http.MethodGet, path, nil, opts...)
+}
+
+// Post sends a body to a path.
+func (c *Client) Post(path string, body any, opts ...RequestOption) *Answer {
+	c.t.Helper()
+	return c.Do(http.MethodPost, path, body, opts...)
+}
+
+// Try is Do for goroutines, and for services that may be gone: no answer is an
+// error. Answers the OpenAPI document does not describe still fail the test.
+func (c *Client) Try(method, path string, body any, opts ...RequestOption) (*Answer, error) {
+	c.t.Helper()
+	payload, mediaType := encode(body)
+	req, err := http.NewRequest(method, c.Service.URL()+path, bytes.NewReader(payload))
+	if err != nil {
+		return nil, err
+	}
+	if mediaType != "" {
+		req.Header.Set("Content-Type", mediaType)
+	}
+	if c.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.Key)
+	}
+	for _, opt := range opts {
+		opt(req)
+	}
+	resp, err := httpClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, fmt.Errorf("reading the answer: %w", err)
+	}
+	answer := &Answer{
+		Status: resp.StatusCode, Header: resp.Header, Body: text, JSON: JSON(text),
+		request: describe(req, payload), t: c.t,
+	}
+	c.check(method, path, req.Header, payload, answer)
+	return answer, nil
+}
+
+// check fails the test for an answer that no request may get.
+func (c *Client) check(method, path string, header http.Header, body []byte, answer *Answer) {
+	c.t.Helper()
+	if answer.Status == http.StatusInternalServerError {
+		c.t.Errorf("an internal error: %s", answer)
+	}
+	if err := conforms(c.t, method, path, header, body, answer); err != nil {
+		c.t.Errorf("the OpenAPI document does not describe this answer: %v\n%s", err, answer)
+	}
+}
+
+func encode(body any) (payload []byte, mediaType string) {
+	switch body := body.(type) {
+	case nil:
+		return nil, ""
+	case string:
+		return []byte(body), "application/json"
+	case []byte:
+		return body, "application/json"
+	case JSON:
+		return []byte(body), "application/json"
+	case url.Values:
+		return []byte(body.Encode()), "application/x-www-form-urlencoded"
+	default:
+		panic(fmt.Sprintf("no body can be made of a %T", body))
+	}
+}
+
+func describe(req *http.Request, payload []byte) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s", req.Method, req.URL.RequestURI())
+	for name, values := range req.Header {
+		if name != "Authorization" {
+			fmt.Fprintf(&b, "\n  %s: %q", name, values)
+		}
+	}
+	if len(payload) > 0 {
+		fmt.Fprintf(&b, "\n  %s", shorten(payload))
+	}
+	return b.String()
+}
+
+func shorten(text []byte) string {
+	const most = 1500
+	if len(text) <= most {
+		return string(text)
+	}
+	return fmt.Sprintf("%s[... %d bytes]", text[:most], len(text))
+}

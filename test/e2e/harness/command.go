@@ -1,0 +1,60 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// Result is what came of a command that ran to its end.
+type Result struct {
+	Code           int
+	Stdout, Stderr string
+}
+
+// Command runs the program with arguments and waits for its end, at most 30 s.
+// Panics and data races fail the test.
+func Command(t testing.TB, env []string, args ...string) Result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, Binary(t), args...)
+	dir, err := directory("command")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	cmd.Dir, cmd.Env = dir, environment(env)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err = cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		t.Errorf("punctual %q did not end within 30 s", args)
+	case err != nil && !errors.As(err, &exit):
+		t.Errorf("punctual %q: %v", args, err)
+	}
+	if found := alarm(stderr.String()); found != "" {
+		t.Errorf("punctual %q wrote an alarm:\n%s", args, found)
+	}
+	return Result{Code: cmd.ProcessState.ExitCode(), Stdout: stdout.String(), Stderr: stderr.String()}
+}
+
+// Command runs a command on the service's database; it must succeed.
+func (s *Service) Command(t testing.TB, args ...string) string {
+	t.Helper()
+	result := s.TryCommand(t, args...)
+	if result.Code != 0 {
+		t.Fatalf("punctual %q ended with status %d\n%s%s", args, result.Code, result.Stdout, result.Stderr)
+	}
+	return result.Stdout
+}
+
+// TryCommand runs a command on the service's database, whatever comes of it.
+func (s *Service) TryCommand(t testing.TB, args ...string) Result {
+	t.Helper()
+	return Command(t, s.settings.env, append(args, "--database-url", s.DatabaseURL)...)
+}

@@ -1,0 +1,63 @@
+package harness
+
+import "slices"
+
+// PublicKey is the shared public key services are started with.
+const PublicKey = "sk_public_key_for_trials_0123456789"
+
+// Option changes how a service is started.
+type Option func(*settings)
+
+type settings struct {
+	flags    map[string]string // by name, without dashes; "" is a switch
+	order    []string
+	env      []string
+	database string
+}
+
+func defaults(caFile string) *settings {
+	s := &settings{flags: map[string]string{}}
+	s.set("listen", "127.0.0.1:0")
+	s.set("allow-private-targets", "true")
+	s.set("target-ca-file", caFile)
+	s.set("public-api-key", PublicKey)
+	return s
+}
+
+func (s *settings) set(name, value string) {
+	if _, known := s.flags[name]; !known {
+		s.order = append(s.order, name)
+	}
+	s.flags[name] = value
+}
+
+func (s *settings) args() []string {
+	args := []string{"serve"}
+	for _, name := range s.order {
+		args = append(args, "--"+name+"="+s.flags[name])
+	}
+	return append(args, "--database-url="+s.database)
+}
+
+// Flag sets a flag of `punctual serve`, named without its dashes.
+func Flag(name, value string) Option {
+	return func(s *settings) { s.set(name, value) }
+}
+
+// NoFlag leaves out a flag that services are started with otherwise.
+func NoFlag(name string) Option {
+	return func(s *settings) {
+		delete(s.flags, name)
+		s.order = slices.DeleteFunc(s.order, func(known string) bool { return known == name })
+	}
+}
+
+// Env adds variables to the environment, each as NAME=value.
+func Env(variables ...string) Option {
+	return func(s *settings) { s.env = append(s.env, variables...) }
+}
+
+// Database makes the service use an existing database.
+func Database(url string) Option {
+	return func(s *settings) { s.database = url }
+}

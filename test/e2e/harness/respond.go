@@ -1,0 +1,70 @@
+package harness
+
+import (
+	"io"
+	"net/http"
+	"time"
+)
+
+// Status answers with a status and an empty body.
+func Status(code int) http.Handler { return Reply(code, "", "") }
+
+// JSONReply answers 200 with a JSON body.
+func JSONReply(body string) http.Handler {
+	return Reply(http.StatusOK, "application/json", body)
+}
+
+// Reply answers with a status, a media type (left out when empty) and a body;
+// headers come as name, value, name, value.
+func Reply(code int, mediaType, body string, headers ...string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if mediaType != "" {
+			w.Header().Set("Content-Type", mediaType)
+		}
+		for i := 0; i+1 < len(headers); i += 2 {
+			w.Header().Add(headers[i], headers[i+1])
+		}
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, body) // a caller gone is recorded as an aborted hit
+	})
+}
+
+// Redirect answers with a redirect to a location.
+func Redirect(code int, location string) http.Handler {
+	return Reply(code, "", "", "Location", location)
+}
+
+// Delay waits before answering with next, or until the caller gives up.
+func Delay(d time.Duration, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			next.ServeHTTP(w, req)
+		case <-req.Context().Done():
+		}
+	})
+}
+
+// Hang never answers; it ends when the caller gives up.
+func Hang() http.Handler {
+	return http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() })
+}
+
+// HangInBody sends a status and the beginning of a body, and never the rest.
+func HangInBody(code int, beginning string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		w.Header().Set("Content-Length", "1048576")
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, beginning)
+		_ = http.NewResponseController(w).Flush()
+		<-req.Context().Done()
+		panic(http.ErrAbortHandler)
+	})
+}
+
+// Drop breaks the connection without an answer.
+func Drop() http.Handler {
+	return http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+}

@@ -1,0 +1,245 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Time allowed for the program to come up, and to go after a signal. Generous,
+// because the machine may be busy; a healthy service needs a fraction.
+const (
+	startWithin = 30 * time.Second
+	stopWithin  = 45 * time.Second
+)
+
+// Service is one instance of `punctual serve`, over any number of restarts.
+type Service struct {
+	DatabaseURL string
+
+	binary   string
+	dir      string
+	settings *settings
+	stdout   *output
+	stderr   *output
+
+	mu   sync.Mutex
+	url  string
+	proc *process
+}
+
+// process is one run of the program.
+type process struct {
+	cmd  *exec.Cmd
+	done chan struct{} // closed when the process has ended
+	err  error         // of Wait; read after done
+}
+
+// Start runs a service for one test. It is killed when the test ends; the test
+// fails when the service panicked or raced.
+func Start(t testing.TB, opts ...Option) *Service {
+	t.Helper()
+	s := Prepare(t, opts...)
+	if err := s.Run(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Prepare makes a service ready without starting it: accounts can be made and
+// commands run on its database first.
+func Prepare(t testing.TB, opts ...Option) *Service {
+	t.Helper()
+	s, err := newService(Binary(t), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.watch(t)
+	t.Cleanup(func() { s.Kill() })
+	return s
+}
+
+func newService(binary string, opts []Option) (*Service, error) {
+	ca, err := authority()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := directory("service")
+	if err != nil {
+		return nil, err
+	}
+	settings := defaults(ca.file)
+	for _, opt := range opts {
+		opt(settings)
+	}
+	if settings.database == "" {
+		if settings.database, err = freshDatabase(dir); err != nil {
+			return nil, err
+		}
+	}
+	return &Service{
+		DatabaseURL: settings.database,
+		binary:      binary, dir: dir, settings: settings,
+		stdout: newOutput(), stderr: newOutput(),
+	}, nil
+}
+
+// watch ties the service's output to a test: alarming lines written during the
+// test fail it, and a failed test shows the end of what was written.
+func (s *Service) watch(t testing.TB) {
+	from := s.stderr.size()
+	t.Cleanup(func() {
+		text := s.stderr.since(from)
+		if found := alarm(text); found != "" {
+			t.Errorf("the service wrote an alarm:\n%s", found)
+		}
+		if t.Failed() && text != "" {
+			t.Logf("the service's standard error:\n%s", tail(text))
+		}
+	})
+}
+
+var listening = regexp.MustCompile(`(?m)^listening on (http://\S+)$`)
+
+// Run starts the program and returns once it says that it listens. The
+// database, the flags and the environment stay those of the first start.
+func (s *Service) Run() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.proc != nil {
+		return errors.New("the service is running already")
+	}
+	from := s.stdout.size()
+	cmd := exec.Command(s.binary, s.settings.args()...)
+	cmd.Dir, cmd.Env = s.dir, environment(s.settings.env)
+	cmd.Stdout, cmd.Stderr = s.stdout, s.stderr
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	proc := &process{cmd: cmd, done: make(chan struct{})}
+	go func() {
+		proc.err = cmd.Wait()
+		close(proc.done)
+	}()
+	url, err := s.awaitListening(proc, from)
+	if err != nil {
+		_ = proc.cmd.Process.Kill()
+		<-proc.done
+		return fmt.Errorf("%w\nstandard output: %s\nstandard error: %s",
+			err, s.stdout.since(from), tail(s.stderr.String()))
+	}
+	s.url, s.proc = url, proc
+	return nil
+}
+
+func (s *Service) awaitListening(proc *process, from int) (string, error) {
+	deadline := time.NewTimer(startWithin)
+	defer deadline.Stop()
+	for {
+		text, grown := s.stdout.watch(from)
+		if found := listening.FindStringSubmatch(text); found != nil {
+			return found[1], nil
+		}
+		select {
+		case <-grown:
+		case <-proc.done:
+			return "", fmt.Errorf("the service ended while starting: %w", exitError(proc.err))
+		case <-deadline.C:
+			return "", fmt.Errorf("the service did not say that it listens within %s", startWithin)
+		}
+	}
+}
+
+// exitError makes an end with status 0 an error too: a service should not end.
+func exitError(err error) error {
+	if err == nil {
+		return errors.New("exit status 0")
+	}
+	return err
+}
+
+// environment is this process's, without variables that would configure the
+// program or lead its requests through a proxy, and with those given.
+func environment(extra []string) []string {
+	var kept []string
+	for _, variable := range os.Environ() {
+		if !strings.HasPrefix(variable, "PUNCTUAL_") {
+			kept = append(kept, variable)
+		}
+	}
+	return append(kept, extra...)
+}
+
+// URL is where the service listens; it changes with each start.
+func (s *Service) URL() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.url
+}
+
+// Stdout gives what the program wrote to standard output in all its runs.
+func (s *Service) Stdout() string { return s.stdout.String() }
+
+// Stderr gives what the program wrote to standard error in all its runs.
+func (s *Service) Stderr() string { return s.stderr.String() }
+
+// Signal sends a signal to the running program.
+func (s *Service) Signal(sig os.Signal) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.proc == nil {
+		return os.ErrProcessDone
+	}
+	return s.proc.cmd.Process.Signal(sig)
+}
+
+// Stop sends SIGTERM, waits for the end and gives the exit status; -1 when the
+// program did not end by itself in time.
+func (s *Service) Stop() int {
+	_ = s.Signal(syscall.SIGTERM)
+	return s.Wait(stopWithin)
+}
+
+// Kill ends the program at once, as a crash of the machine would.
+func (s *Service) Kill() {
+	_ = s.Signal(syscall.SIGKILL)
+	s.Wait(stopWithin)
+}
+
+// Wait waits for the program to end and gives the exit status; -1 when a signal
+// ended it or the time ran out, in which case it is killed.
+func (s *Service) Wait(within time.Duration) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.proc == nil {
+		return 0
+	}
+	proc := s.proc
+	s.proc = nil
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	select {
+	case <-proc.done:
+		return proc.cmd.ProcessState.ExitCode()
+	case <-ctx.Done():
+		_ = proc.cmd.Process.Kill()
+		<-proc.done
+		return -1
+	}
+}
+
+// Restart starts a service that was stopped or killed, on the same database.
+func (s *Service) Restart(t testing.TB) {
+	t.Helper()
+	if err := s.Run(); err != nil {
+		t.Fatal(err)
+	}
+}
