@@ -1,6 +1,9 @@
 package harness
 
-import "slices"
+import (
+	"slices"
+	"testing"
+)
 
 // PublicKey is the shared public key services are started with.
 const PublicKey = "sk_public_key_for_trials_0123456789"
@@ -9,10 +12,9 @@ const PublicKey = "sk_public_key_for_trials_0123456789"
 type Option func(*settings)
 
 type settings struct {
-	flags    map[string]string // by name, without dashes; "" is a switch
-	order    []string
-	env      []string
-	database string
+	flags map[string]string // values by name, without dashes
+	order []string          // the names, as they are given to the program
+	env   []string
 }
 
 func defaults(caFile string) *settings {
@@ -36,7 +38,7 @@ func (s *settings) args() []string {
 	for _, name := range s.order {
 		args = append(args, "--"+name+"="+s.flags[name])
 	}
-	return append(args, "--database-url="+s.database)
+	return args
 }
 
 // Flag sets a flag of `punctual serve`, named without its dashes.
@@ -58,6 +60,15 @@ func Env(variables ...string) Option {
 }
 
 // Database makes the service use an existing database.
-func Database(url string) Option {
-	return func(s *settings) { s.database = url }
+func Database(url string) Option { return Flag("database-url", url) }
+
+// CAFile gives the certificate authority that signed the targets' certificate,
+// for commands that are not started through a Service.
+func CAFile(t testing.TB) string {
+	t.Helper()
+	ca, err := authority()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ca.file
 }

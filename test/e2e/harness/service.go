@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -24,9 +25,9 @@ const (
 // Service is one instance of `punctual serve`, over any number of restarts.
 type Service struct {
 	DatabaseURL string
+	Dir         string // the program's working directory
 
 	binary   string
-	dir      string
 	settings *settings
 	stdout   *output
 	stderr   *output
@@ -77,17 +78,23 @@ func newService(binary string, opts []Option) (*Service, error) {
 		return nil, err
 	}
 	settings := defaults(ca.file)
+	settings.set("database-url", "")
 	for _, opt := range opts {
 		opt(settings)
 	}
-	if settings.database == "" {
-		if settings.database, err = freshDatabase(dir); err != nil {
+	url, given := settings.flags["database-url"]
+	switch {
+	case !given: // what the program takes when it is not told
+		url = "sqlite:" + filepath.Join(dir, "punctual.db")
+	case url == "":
+		if url, err = freshDatabase(dir); err != nil {
 			return nil, err
 		}
+		settings.set("database-url", url)
 	}
 	return &Service{
-		DatabaseURL: settings.database,
-		binary:      binary, dir: dir, settings: settings,
+		DatabaseURL: url, Dir: dir,
+		binary: binary, settings: settings,
 		stdout: newOutput(), stderr: newOutput(),
 	}, nil
 }
@@ -119,7 +126,7 @@ func (s *Service) Run() error {
 	}
 	from := s.stdout.size()
 	cmd := exec.Command(s.binary, s.settings.args()...)
-	cmd.Dir, cmd.Env = s.dir, environment(s.settings.env)
+	cmd.Dir, cmd.Env = s.Dir, environment(s.settings.env)
 	cmd.Stdout, cmd.Stderr = s.stdout, s.stderr
 	if err := cmd.Start(); err != nil {
 		return err
