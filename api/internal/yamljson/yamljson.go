@@ -1,0 +1,116 @@
+// Package yamljson writes a YAML document as JSON without changing it: keys
+// stay in their order and numbers keep their digits, as both mean something in
+// the examples of a contract. Aliases are written out.
+//
+// It serves the generator of openapi.json and the test that watches over it;
+// the service itself reads no YAML.
+package yamljson
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Convert gives the document as indented JSON with a newline at its end.
+func Convert(doc []byte) ([]byte, error) {
+	var root yaml.Node
+	if err := yaml.Unmarshal(doc, &root); err != nil {
+		return nil, err
+	}
+	if root.Kind != yaml.DocumentNode || len(root.Content) != 1 {
+		return nil, fmt.Errorf("expected one YAML document")
+	}
+	var compact bytes.Buffer
+	if err := write(&compact, root.Content[0]); err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, compact.Bytes(), "", "  "); err != nil {
+		return nil, err
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), nil
+}
+
+func write(out *bytes.Buffer, n *yaml.Node) error {
+	switch n.Kind {
+	case yaml.AliasNode:
+		return write(out, n.Alias)
+	case yaml.MappingNode:
+		return writeObject(out, n)
+	case yaml.SequenceNode:
+		out.WriteByte('[')
+		for i, item := range n.Content {
+			if i > 0 {
+				out.WriteByte(',')
+			}
+			if err := write(out, item); err != nil {
+				return err
+			}
+		}
+		out.WriteByte(']')
+		return nil
+	case yaml.ScalarNode:
+		return writeScalar(out, n)
+	default:
+		return fmt.Errorf("line %d: a node of kind %d has no JSON", n.Line, n.Kind)
+	}
+}
+
+func writeObject(out *bytes.Buffer, n *yaml.Node) error {
+	seen := make(map[string]bool, len(n.Content)/2)
+	out.WriteByte('{')
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge" {
+			return fmt.Errorf("line %d: a key must be a plain string", key.Line)
+		}
+		if seen[key.Value] {
+			return fmt.Errorf("line %d: key %q stands here twice", key.Line, key.Value)
+		}
+		seen[key.Value] = true
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		if err := writeString(out, key.Value); err != nil {
+			return err
+		}
+		out.WriteByte(':')
+		if err := write(out, value); err != nil {
+			return err
+		}
+	}
+	out.WriteByte('}')
+	return nil
+}
+
+func writeScalar(out *bytes.Buffer, n *yaml.Node) error {
+	switch tag := n.ShortTag(); tag {
+	case "!!str":
+		return writeString(out, n.Value)
+	case "!!null":
+		out.WriteString("null")
+		return nil
+	case "!!bool", "!!int", "!!float":
+		if !json.Valid([]byte(n.Value)) {
+			return fmt.Errorf("line %d: %q is not written as JSON writes it", n.Line, n.Value)
+		}
+		out.WriteString(n.Value)
+		return nil
+	default:
+		return fmt.Errorf("line %d: %s has no JSON; quote it", n.Line, tag)
+	}
+}
+
+func writeString(out *bytes.Buffer, s string) error {
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil {
+		return err
+	}
+	out.Truncate(out.Len() - 1) // the encoder's newline
+	return nil
+}
