@@ -1,0 +1,48 @@
+package schedule
+
+import (
+	"errors"
+	"math/big"
+	"strings"
+)
+
+const microsPerSecond = 1_000_000
+
+var errAmountRange = errors.New("is too large")
+
+// UnitSeconds gives the length in seconds of a unit: second, minute, hour, day
+// or week, singular or plural, in any case. It is false for other words.
+func UnitSeconds(word string) (int64, bool) {
+	switch strings.TrimSuffix(strings.ToLower(word), "s") {
+	case "second":
+		return 1, true
+	case "minute":
+		return 60, true
+	case "hour":
+		return 60 * 60, true
+	case "day":
+		return secondsPerDay, true
+	case "week":
+		return 7 * secondsPerDay, true
+	}
+	return 0, false
+}
+
+// ParseAmount reads a JSON number literal as that many units of unitSeconds
+// seconds (at least 1) and gives its exact length in microseconds. Finer digits
+// are cut, downward, so that a negative amount stays negative however small. It
+// is an error when literal is no number, longer than 1,000 bytes, or stands for
+// more microseconds than an int64 holds.
+func ParseAmount(literal string, unitSeconds int64) (micros int64, err error) {
+	amount, err := parseDecimal(literal)
+	if err != nil {
+		return 0, err
+	}
+	factor := big.NewInt(max(unitSeconds, 1))
+	factor.Mul(factor, big.NewInt(microsPerSecond))
+	micros, ok := amount.times(factor)
+	if !ok {
+		return 0, errAmountRange
+	}
+	return micros, nil
+}
