@@ -110,7 +110,7 @@ func oddAddress(name string) string {
 type blockedError struct{ addr netip.Addr }
 
 func (e *blockedError) Error() string {
-	return e.addr.String() + " is " + class(e.addr) + " and may not be called"
+	return e.addr.String() + " is " + class(e.addr)
 }
 
 // unreachableError stands for the failure of a dial that was allowed to some

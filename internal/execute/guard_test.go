@@ -89,6 +89,10 @@ func TestSpecialAddressesAreNotDialled(t *testing.T) {
 	} {
 		fails(t, c, get("https://"+host+":"+port4), job.KindBlocked)
 	}
+	const want = " may not be called: 127.0.0.1 is a loopback address"
+	if f := fails(t, c, get("https://localhost:"+port4), job.KindBlocked); f.Message != "localhost:"+port4+want {
+		t.Errorf("got message %q", f.Message)
+	}
 	// What these mean, if anything, is up to the system's resolver.
 	for _, host := range []string{"127.1", "0x7f000001", "2130706433", "0177.0.0.1", "017700000001", "127.0.0.1.", "１２７.0.0.1", "a.localhost", "LOCALHOST."} {
 		r := get("https://" + host + ":" + port4)
