@@ -1,0 +1,110 @@
+package execute
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+)
+
+// legal marks the bytes that may stand in a path or query: the pchar, "/" and
+// "?" of RFC 3986, the percent sign, and square brackets, which RFC 3986 does
+// not allow but every browser and server does.
+var legal = func() (set [256]bool) {
+	const marks = "-._~!$&'()*+,;=:@/?%[]"
+	for b := range set {
+		c := byte(b)
+		set[b] = '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || strings.IndexByte(marks, c) >= 0
+	}
+	return set
+}()
+
+const hexDigits = "0123456789ABCDEF"
+
+// sendable is rawURL, absolute or a reference, as it can stand in a request:
+// without a fragment, and with the bytes of its path and query that are never
+// legal percent-encoded. Everything else stays byte for byte, percent signs
+// that begin no escape included, except in a path: there they become %25,
+// since net/url does not take them.
+func sendable(rawURL string) string {
+	rawURL, _, _ = strings.Cut(rawURL, "#")
+	start := pathStart(rawURL)
+	inPath := true
+	var out []byte // nil until there is something to change
+	copied := 0
+	for i := start; i < len(rawURL); i++ {
+		c := rawURL[i]
+		switch {
+		case c == '?':
+			inPath = false
+			continue
+		case c == '%' && inPath && !beginsEscape(rawURL[i:]):
+		case legal[c]:
+			continue
+		}
+		out = append(out, rawURL[copied:i]...)
+		out = append(out, '%', hexDigits[c>>4], hexDigits[c&15])
+		copied = i + 1
+	}
+	if out == nil {
+		return rawURL
+	}
+	return string(append(out, rawURL[copied:]...))
+}
+
+// pathStart is where the scheme and authority of rawURL end.
+func pathStart(rawURL string) int {
+	start := 0
+	if i := strings.Index(rawURL, "//"); i == 0 || i > 0 && rawURL[i-1] == ':' && isScheme(rawURL[:i-1]) {
+		start = i + 2
+		if end := strings.IndexAny(rawURL[start:], "/?"); end >= 0 {
+			return start + end
+		}
+		return len(rawURL)
+	}
+	return start
+}
+
+func isScheme(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
+		if !letter && (i == 0 || (c < '0' || c > '9') && c != '+' && c != '-' && c != '.') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func beginsEscape(s string) bool {
+	return len(s) >= 3 && isHex(s[1]) && isHex(s[2])
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
+}
+
+var errNotURL = errors.New("not an absolute https URL")
+
+// parseURL reads an absolute https URL. It does not wrap errors of net/url,
+// which repeat the URL with whatever secrets are in its query.
+func parseURL(rawURL string) (*url.URL, error) {
+	u, err := url.Parse(sendable(rawURL))
+	if err != nil || u.Scheme != "https" || u.Host == "" {
+		return nil, errNotURL
+	}
+	u.Host = strings.TrimSuffix(u.Host, ":")
+	u.User = nil
+	return u, nil
+}
+
+// sameOrigin compares scheme, host and port as RFC 6454 says. Both are https.
+func sameOrigin(a, b *url.URL) bool {
+	return strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
+}
+
+func port(u *url.URL) string {
+	if p := u.Port(); p != "" {
+		return p
+	}
+	return "443"
+}
