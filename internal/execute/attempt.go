@@ -1,0 +1,148 @@
+package execute
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/job"
+)
+
+const (
+	maxRedirects = 5
+	maxDrain     = 64 << 10 // bytes of a redirect's body read to keep its connection
+)
+
+// attempt is the state of one attempt from hop to hop.
+type attempt struct {
+	client   *Client
+	req      *Request
+	deadline time.Time // zero when there is none
+
+	// The next hop, or the one under way.
+	url    *url.URL
+	method string
+	body   []byte // nil when there is none
+
+	bodyGone bool // a redirect has turned the request into a GET without body
+	foreign  bool // a redirect has led to another origin
+	reading  bool // the final answer's header is there, its body under way
+}
+
+// run sends the request, follows redirects and reads the final answer.
+func (a *attempt) run(ctx context.Context) (*job.Response, error) {
+	var err error
+	if a.url, err = parseURL(a.req.URL); err != nil {
+		return nil, err
+	}
+	for hops := 0; ; hops++ {
+		resp, err := a.send(ctx)
+		if err != nil {
+			return nil, err
+		}
+		location := resp.Header.Get("Location")
+		if !a.req.FollowRedirects || !isRedirect(resp.StatusCode) || location == "" {
+			a.reading = true
+			return readAnswer(ctx, resp)
+		}
+		drain(resp.Body)
+		if hops == maxRedirects {
+			return nil, errTooManyRedirects
+		}
+		if err := a.follow(resp.StatusCode, location); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// send makes one hop. The caller closes the answer's body.
+func (a *attempt) send(ctx context.Context) (*http.Response, error) {
+	req := new(http.Request).WithContext(ctx)
+	req.Method = a.method
+	req.URL = a.url
+	req.Host = a.url.Host
+	req.Proto, req.ProtoMajor, req.ProtoMinor = "HTTP/1.1", 1, 1
+	req.Header = a.header(time.Now())
+	if body := a.body; len(body) > 0 {
+		// Only this pair of types tells net/http that the body is at hand and
+		// can leave together with the header.
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+		req.Body, _ = req.GetBody()
+		req.ContentLength = int64(len(body))
+	}
+	resp, err := a.client.transport.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		resp.Body.Close() // what follows is not HTTP and may never end
+		return nil, errSwitched
+	}
+	return resp, nil
+}
+
+func isRedirect(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
+// follow prepares the next hop (RFC 9110, section 15.4).
+func (a *attempt) follow(status int, location string) error {
+	next, err := resolve(a.url, location)
+	if err != nil {
+		return err
+	}
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound:
+		if a.method == http.MethodPost {
+			a.becomeGet()
+		}
+	case http.StatusSeeOther:
+		if a.method != http.MethodGet && a.method != http.MethodHead {
+			a.becomeGet()
+		}
+	}
+	a.foreign = a.foreign || !sameOrigin(a.url, next)
+	a.url = next
+	return nil
+}
+
+func (a *attempt) becomeGet() {
+	a.method = http.MethodGet
+	a.body = nil
+	a.bodyGone = true
+}
+
+// resolve reads a redirect's Location, relative to the URL that answered it.
+func resolve(base *url.URL, location string) (*url.URL, error) {
+	ref, err := url.Parse(sendable(location))
+	if err != nil {
+		return nil, &redirectError{"the target redirected to an address that is not a URL"}
+	}
+	next := base.ResolveReference(ref)
+	switch {
+	case next.Scheme != "https":
+		return nil, &redirectError{"the target redirected to an address that does not use https"}
+	case next.Host == "":
+		return nil, &redirectError{"the target redirected to an address without a host"}
+	case next.User != nil:
+		return nil, &redirectError{"the target redirected to an address with user info, which is not followed"}
+	}
+	next.Host = strings.TrimSuffix(next.Host, ":")
+	return next, nil
+}
+
+// drain reads a body that nobody wants, so that its connection can be used
+// again, unless that costs more than a new one.
+func drain(body io.ReadCloser) {
+	io.CopyN(io.Discard, body, maxDrain)
+	body.Close()
+}

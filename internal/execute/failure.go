@@ -1,0 +1,240 @@
+package execute
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/job"
+)
+
+var (
+	errTimeout          = errors.New("the time allowed ran out")
+	errSwitched         = errors.New("protocol switched unasked")
+	errTooManyRedirects = &redirectError{fmt.Sprintf("the target redirected more than %d times", maxRedirects)}
+)
+
+// redirectError says why a redirect was not followed. The sentence leaves out
+// the Location, which may hold secrets.
+type redirectError struct{ sentence string }
+
+func (e *redirectError) Error() string { return e.sentence }
+
+// failure turns the error an attempt ended with into a kind and a sentence. It
+// goes by what is known best: first whether the attempt was stopped, then the
+// phase that failed, then the error itself. What remains is an answer that
+// net/http could not read.
+func (a *attempt) failure(ctx context.Context, err error) *job.Failure {
+	var (
+		blocked   *blockedError
+		redirect  *redirectError
+		dns       *net.DNSError
+		dial      *dialError
+		handshake *handshakeError
+	)
+	switch {
+	case ctx.Err() != nil:
+		return a.stopped(context.Cause(ctx))
+	case a.expired() && isTimeout(err):
+		return a.timedOut() // the network noticed before the context did
+	case err == errNotURL:
+		return fail(job.KindConnect, "the URL is not an absolute https URL")
+	case errors.As(err, &redirect):
+		return fail(job.KindRedirect, "%s", redirect.sentence)
+	case errors.As(err, &blocked):
+		return fail(job.KindBlocked, "%s may not be called: %v", a.host(), blocked)
+	case errors.As(err, &dns):
+		return fail(job.KindDNS, "%s", explainDNS(dns))
+	case errors.As(err, &dial):
+		return fail(job.KindConnect, "%s", a.explainDial(dial.err))
+	case errors.As(err, &handshake) && isClosed(err):
+		return fail(job.KindClosed, "%s closed the connection during the TLS handshake", a.host())
+	case handshake != nil, isTLS(err):
+		return fail(job.KindTLS, "%s", a.explainTLS(err))
+	case isClosed(err) && a.reading:
+		return fail(job.KindClosed, "%s closed the connection in the middle of its answer", a.host())
+	case isClosed(err):
+		return fail(job.KindClosed, "%s closed the connection without an answer", a.host())
+	}
+	return fail(job.KindProtocol, "%s", a.explainProtocol(err))
+}
+
+func fail(kind job.Kind, format string, args ...any) *job.Failure {
+	return &job.Failure{Kind: kind, Message: fmt.Sprintf(format, args...)}
+}
+
+// stopped is the failure of an attempt whose context ended.
+func (a *attempt) stopped(cause error) *job.Failure {
+	switch {
+	case errors.Is(cause, errTimeout):
+		return a.timedOut()
+	case errors.Is(cause, ErrCancelled):
+		return fail(job.KindCancelled, "the job was cancelled while the request was under way")
+	case errors.Is(cause, context.DeadlineExceeded):
+		return fail(job.KindTimeout, "no whole answer in the time allowed")
+	}
+	return fail(job.KindInterrupted, "the service stopped while the request was under way")
+}
+
+func (a *attempt) timedOut() *job.Failure {
+	if a.reading {
+		return fail(job.KindTimeout, "the answer was not whole within %s", span(a.req.Timeout))
+	}
+	return fail(job.KindTimeout, "no answer within %s", span(a.req.Timeout))
+}
+
+func (a *attempt) expired() bool {
+	return !a.deadline.IsZero() && time.Until(a.deadline) < time.Millisecond
+}
+
+// span writes a time allowed as a person would: "30 s", "250 ms".
+func span(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%g ms", float64(d.Microseconds())/1000)
+	}
+	return fmt.Sprintf("%g s", d.Seconds())
+}
+
+// host names the target of the hop under way.
+func (a *attempt) host() string { return a.url.Host }
+
+func explainDNS(err *net.DNSError) string {
+	switch {
+	case err.IsNotFound:
+		return "the host name " + err.Name + " does not exist"
+	case err.IsTimeout:
+		return "the name servers did not answer for " + err.Name
+	}
+	return "the host name " + err.Name + " could not be resolved"
+}
+
+func (a *attempt) explainDial(err error) string {
+	at := a.host()
+	var op *net.OpError
+	if errors.As(err, &op) && op.Addr != nil {
+		at = op.Addr.String()
+	}
+	var errno syscall.Errno
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "the connection to " + at + " was refused"
+	case isTimeout(err):
+		return "the connection to " + at + " was not answered"
+	case errors.As(err, &errno):
+		return "no connection to " + at + ": " + errno.Error()
+	}
+	return "no connection to " + at + " could be made"
+}
+
+func (a *attempt) explainTLS(err error) string {
+	host := a.url.Hostname()
+	var (
+		record   tls.RecordHeaderError
+		name     x509.HostnameError
+		unknown  x509.UnknownAuthorityError
+		invalid  x509.CertificateInvalidError
+		op       *net.OpError
+		verifies *tls.CertificateVerificationError
+	)
+	switch {
+	case errors.As(err, &record):
+		if string(record.RecordHeader[:]) == "HTTP/" {
+			return a.host() + " answers plain HTTP, not TLS"
+		}
+		return a.host() + " does not speak TLS"
+	case errors.As(err, &name):
+		return "the certificate is not valid for " + host
+	case errors.As(err, &unknown):
+		return "the certificate of " + host + " is signed by an unknown authority"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "the certificate of " + host + " has expired or is not valid yet"
+	case errors.As(err, &verifies):
+		return "the certificate of " + host + " is not trusted"
+	case errors.As(err, &op) && op.Op == remoteAlert:
+		return a.host() + " refused the TLS handshake: " + strings.TrimPrefix(op.Err.Error(), "tls: ")
+	}
+	return "the TLS handshake with " + a.host() + " failed"
+}
+
+func (a *attempt) explainProtocol(err error) string {
+	text := err.Error()
+	switch {
+	case err == errSwitched:
+		return a.host() + " switched to another protocol unasked"
+	case strings.Contains(text, "headers exceeded"), strings.Contains(text, "header list larger"),
+		strings.Contains(text, "header list too large"):
+		return fmt.Sprintf("the header of the answer is larger than %d KiB", maxHeaderBytes>>10)
+	case strings.HasPrefix(text, "net/http: invalid header"):
+		return "a header field of the request is not valid"
+	}
+	return a.host() + " did not answer with valid HTTP"
+}
+
+// The operations of net.OpError under which crypto/tls reports alerts.
+const (
+	remoteAlert = "remote error"
+	localAlert  = "local error"
+)
+
+// isTLS recognises failures after the handshake, such as the alert of a
+// TLS 1.3 server that misses a client certificate.
+func isTLS(err error) bool {
+	var op *net.OpError
+	if errors.As(err, &op) && (op.Op == remoteAlert || op.Op == localAlert) {
+		return true
+	}
+	var record tls.RecordHeaderError
+	return errors.As(err, &record)
+}
+
+func isTimeout(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &t) && t.Timeout()
+}
+
+// isClosed recognises a connection or stream that the other side ended.
+func isClosed(err error) bool {
+	for _, target := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE, syscall.ETIMEDOUT} {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	var reset streamError
+	if errors.As(err, &reset) {
+		return reset.Cause != nil && reset.Cause.Error() == "received from peer"
+	}
+	text := err.Error()
+	for _, part := range closedTexts {
+		if strings.Contains(text, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// closedTexts tell errors of net/http that have neither a type nor a value to
+// go by.
+var closedTexts = []string{
+	"server closed idle connection",
+	"GOAWAY",
+	"http2: client conn",
+}
+
+// streamError has the fields of the HTTP/2 stream error inside net/http, which
+// fills any such struct for [errors.As]. Its cause tells the resets that came
+// from the peer from the faults found on this side.
+type streamError struct {
+	StreamID uint32
+	Code     uint32
+	Cause    error
+}
+
+func (e streamError) Error() string { return "stream reset" }
