@@ -1,0 +1,348 @@
+package execute
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"github.com/punctual-dev/punctual/internal/job"
+)
+
+// brief is a time allowed that is meant to run out.
+const brief = 150 * time.Millisecond
+
+func closedPort(t *testing.T) string {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return ln.Addr().String()
+}
+
+func TestFailuresToConnect(t *testing.T) {
+	c := newClient(t)
+	refused := closedPort(t)
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	withCert := func(change func(*x509.Certificate)) string {
+		cfg := &tls.Config{Certificates: []tls.Certificate{certificate(t, change)}}
+		return listen(t, func(c net.Conn) { tls.Server(c, cfg).Handshake() })
+	}
+	for _, test := range []struct {
+		name    string
+		addr    string
+		kind    job.Kind
+		message string
+	}{
+		{"refused", refused, job.KindConnect, "the connection to " + refused + " was refused"},
+		{"no such port", "127.0.0.1:99999", job.KindConnect, ""},
+		{"no such name", "nothing.invalid", job.KindDNS, "nothing.invalid"},
+		{"plain HTTP", plain.Listener.Addr().String(), job.KindTLS, "plain HTTP"},
+		{"not TLS", listen(t, says("220 mail.example ESMTP\r\n")), job.KindTLS, "does not speak TLS"},
+		{"other name", withCert(func(c *x509.Certificate) { c.IPAddresses = nil }), job.KindTLS, "not valid for 127.0.0.1"},
+		{"expired", withCert(func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }), job.KindTLS, "expired"},
+		{"closed at once", listen(t, func(net.Conn) {}), job.KindClosed, "TLS handshake"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f := fails(t, c, get("https://"+test.addr), test.kind)
+			if !strings.Contains(f.Message, test.message) {
+				t.Errorf("got message %q, want %q in it", f.Message, test.message)
+			}
+		})
+	}
+	t.Run("unknown authority", func(t *testing.T) {
+		stranger := New(Config{AllowPrivate: true, RootCAs: x509.NewCertPool()})
+		defer stranger.Close()
+		fails(t, stranger, get("https://"+withCert(nil)), job.KindTLS)
+	})
+}
+
+func TestHandshakeAlerts(t *testing.T) {
+	old := &tls.Config{Certificates: []tls.Certificate{certificate(t, nil)}, MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}
+	picky := &tls.Config{Certificates: []tls.Certificate{certificate(t, nil)}, ClientAuth: tls.RequireAnyClientCert}
+	for name, cfg := range map[string]*tls.Config{"old versions only": old, "client certificate": picky} {
+		addr := listen(t, func(c net.Conn) {
+			tls.Server(c, cfg).Handshake()
+			hold(c)
+		})
+		f := fails(t, newClient(t), get("https://"+addr), job.KindTLS)
+		if !strings.Contains(f.Message, "handshake") {
+			t.Errorf("%s: got message %q", name, f.Message)
+		}
+	}
+}
+
+func TestFailuresToAnswer(t *testing.T) {
+	hugeHeader := "HTTP/1.1 200 OK\r\nX-Huge: " + strings.Repeat("x", 300<<10) + "\r\n\r\n"
+	for _, test := range []struct {
+		name    string
+		answer  func(net.Conn)
+		kind    job.Kind
+		message string
+	}{
+		{"nothing", func(c net.Conn) { c.Close() }, job.KindClosed, "without an answer"},
+		{"half a header", says("HTTP/1.1 200 OK\r\nX-A: b\r\n"), job.KindClosed, "without an answer"},
+		{"half a field", says("HTTP/1.1 200 OK\r\nContent-Le"), job.KindProtocol, "valid HTTP"},
+		{"half a body", says("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"), job.KindClosed, "in the middle"},
+		{"half a large body", says("HTTP/1.1 200 OK\r\nContent-Length: 999999\r\n\r\n" + strings.Repeat("x", 300000)), job.KindClosed, "in the middle"},
+		{"half a chunked body", says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nhalf"), job.KindClosed, "in the middle"},
+		{"reset", func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
+			c.(*tls.Conn).NetConn().(*net.TCPConn).SetLinger(0)
+			c.(*tls.Conn).NetConn().Close()
+		}, job.KindClosed, ""},
+		{"garbage", says("\x00\x01\x02\x03 garbage\r\n\r\n"), job.KindProtocol, "valid HTTP"},
+		{"bad status", says("HTTP/1.1 abc OK\r\n\r\n"), job.KindProtocol, "valid HTTP"},
+		{"bad length", says("HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n"), job.KindProtocol, "valid HTTP"},
+		{"two lengths", says("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"), job.KindProtocol, "valid HTTP"},
+		{"bad field", says("HTTP/1.1 200 OK\r\nno colon\r\n\r\n"), job.KindProtocol, "valid HTTP"},
+		{"bad chunk", says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n"), job.KindProtocol, "valid HTTP"},
+		{"huge header", says(hugeHeader), job.KindProtocol, "256 KiB"},
+		{"endless hints", says(strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\n", 20000)), job.KindProtocol, "256 KiB"},
+		{"switching unasked", func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n")
+			hold(c)
+		}, job.KindProtocol, "switched"},
+		{"plain text under TLS", func(c net.Conn) {
+			io.WriteString(c.(*tls.Conn).NetConn(), "garbage below the encryption")
+			hold(c)
+		}, job.KindTLS, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f := fails(t, newClient(t), get(hostile(t, test.answer)), test.kind)
+			if !strings.Contains(f.Message, test.message) {
+				t.Errorf("got message %q, want %q in it", f.Message, test.message)
+			}
+		})
+	}
+}
+
+func TestTimeouts(t *testing.T) {
+	drip := func(c net.Conn) {
+		io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for range tick.C {
+			if _, err := io.WriteString(c, "x"); err != nil {
+				return
+			}
+		}
+	}
+	for _, test := range []struct{ name, url, message string }{
+		{"silent before TLS", "https://" + listen(t, hold), "no answer within 150 ms"},
+		{"silent", hostile(t, hold), "no answer within 150 ms"},
+		{"half a header", hostile(t, func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200"); hold(c) }), "no answer within 150 ms"},
+		{"half a body", hostile(t, func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\nhalf"); hold(c) }), "the answer was not whole within 150 ms"},
+		{"drip", hostile(t, drip), "the answer was not whole within 150 ms"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := get(test.url)
+			r.Timeout = brief
+			start := time.Now()
+			if f := fails(t, newClient(t), r, job.KindTimeout); f.Message != test.message {
+				t.Errorf("got message %q", f.Message)
+			}
+			if took := time.Since(start); took < brief || took > patience {
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+}
+
+// The time allowed is for the attempt, not for each hop.
+func TestTimeoutCoversRedirects(t *testing.T) {
+	base := serve(t, true, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-r.Context().Done():
+		case <-time.After(brief / 2):
+			http.Redirect(w, r, "/", http.StatusFound)
+		}
+	}))
+	r := get(base)
+	r.Timeout = brief
+	fails(t, newClient(t), r, job.KindTimeout)
+}
+
+func TestStopped(t *testing.T) {
+	eachProtocol(t, func(t *testing.T, serve func(http.Handler) string) {
+		asked := make(chan struct{})
+		base := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/body" {
+				io.WriteString(w, "half")
+				http.NewResponseController(w).Flush()
+			}
+			asked <- struct{}{}
+			<-r.Context().Done()
+		}))
+		c := newClient(t)
+		for _, path := range []string{"/", "/body"} {
+			for cause, kind := range map[error]job.Kind{
+				ErrCancelled: job.KindCancelled, ErrInterrupted: job.KindInterrupted,
+				fmt.Errorf("wrapped: %w", ErrCancelled): job.KindCancelled,
+				errors.New("something else"):            job.KindInterrupted,
+			} {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				go func() {
+					<-asked
+					cancel(cause)
+				}()
+				if out := c.Do(ctx, get(base+path)); out.Failure == nil || out.Failure.Kind != kind {
+					t.Errorf("%s, %v: got %+v, want %s", path, cause, out.Failure, kind)
+				}
+			}
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(ErrCancelled)
+		if out := c.Do(ctx, get(base)); out.Failure == nil || out.Failure.Kind != job.KindCancelled {
+			t.Errorf("cancelled before: got %+v", out.Failure)
+		}
+		ctx, stop := context.WithTimeout(t.Context(), 0)
+		defer stop()
+		if out := c.Do(ctx, get(base)); out.Failure == nil || out.Failure.Kind != job.KindTimeout {
+			t.Errorf("the caller's deadline: got %+v", out.Failure)
+		}
+	})
+}
+
+// An endless body is given up without failing the attempt.
+func TestEndlessBody(t *testing.T) {
+	eachProtocol(t, func(t *testing.T, serve func(http.Handler) string) {
+		var sent int
+		done := make(chan struct{})
+		base := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			defer close(done)
+			for block := make([]byte, 64<<10); ; sent += len(block) {
+				if _, err := w.Write(block); err != nil {
+					return
+				}
+			}
+		}))
+		got := answered(t, newClient(t), get(base))
+		if len(got.Body) != job.MaxResponseBody || !got.Truncated {
+			t.Errorf("got %d bytes, truncated %v", len(got.Body), got.Truncated)
+		}
+		receive(t, done)
+		if sent < maxAnswer || sent > 3*maxAnswer {
+			t.Errorf("%d bytes were sent", sent)
+		}
+	})
+}
+
+// framed starts a target that speaks HTTP/2 in frames of the test's making. It
+// is called once the request's header is there.
+func framed(t *testing.T, answer func(c net.Conn, f *http2.Framer, stream uint32)) string {
+	cfg := &tls.Config{Certificates: []tls.Certificate{certificate(t, nil)}, NextProtos: []string{"h2"}}
+	return "https://" + listen(t, func(raw net.Conn) {
+		conn := tls.Server(raw, cfg)
+		if _, err := io.ReadFull(conn, make([]byte, len(http2.ClientPreface))); err != nil {
+			return
+		}
+		f := http2.NewFramer(conn, conn)
+		f.AllowIllegalWrites = true
+		f.WriteSettings()
+		for {
+			frame, err := f.ReadFrame()
+			if err != nil {
+				return
+			}
+			if h, ok := frame.(*http2.HeadersFrame); ok {
+				answer(conn, f, h.StreamID)
+				hold(conn)
+				return
+			}
+		}
+	})
+}
+
+func TestHTTP2Failures(t *testing.T) {
+	header := func(f *http2.Framer, stream uint32) {
+		f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: []byte{0x88}, EndHeaders: true}) // :status 200
+	}
+	for _, test := range []struct {
+		name   string
+		answer func(net.Conn, *http2.Framer, uint32)
+		kind   job.Kind
+	}{
+		{"stream reset", func(_ net.Conn, f *http2.Framer, s uint32) { f.WriteRSTStream(s, http2.ErrCodeInternal) }, job.KindClosed},
+		{"reset in the body", func(_ net.Conn, f *http2.Framer, s uint32) {
+			header(f, s)
+			f.WriteData(s, false, []byte("half"))
+			f.WriteRSTStream(s, http2.ErrCodeCancel)
+		}, job.KindClosed},
+		{"GOAWAY", func(c net.Conn, f *http2.Framer, s uint32) {
+			f.WriteGoAway(s, http2.ErrCodeEnhanceYourCalm, []byte("no"))
+			c.Close()
+		}, job.KindClosed},
+		{"closed", func(c net.Conn, _ *http2.Framer, _ uint32) { c.Close() }, job.KindClosed},
+		{"closed in the body", func(c net.Conn, f *http2.Framer, s uint32) { header(f, s); c.Close() }, job.KindClosed},
+		{"unknown stream", func(_ net.Conn, f *http2.Framer, s uint32) { f.WriteData(s+100, false, []byte("x")) }, job.KindProtocol},
+		{"no status", func(_ net.Conn, f *http2.Framer, s uint32) {
+			f.WriteHeaders(http2.HeadersFrameParam{StreamID: s, BlockFragment: []byte{0x82}, EndHeaders: true}) // :method GET
+		}, job.KindProtocol},
+		{"bad compression", func(_ net.Conn, f *http2.Framer, s uint32) {
+			f.WriteHeaders(http2.HeadersFrameParam{StreamID: s, BlockFragment: bytes.Repeat([]byte{0xff}, 20), EndHeaders: true})
+		}, job.KindProtocol},
+		{"huge header", func(_ net.Conn, f *http2.Framer, s uint32) {
+			f.WriteHeaders(http2.HeadersFrameParam{StreamID: s, BlockFragment: []byte{0x88}})
+			for range 40 {
+				f.WriteContinuation(s, false, hugeField())
+			}
+			f.WriteContinuation(s, true, hugeField())
+		}, job.KindProtocol},
+		{"not frames", func(c net.Conn, _ *http2.Framer, _ uint32) { io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n") }, job.KindProtocol},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f := fails(t, newClient(t), get(framed(t, test.answer)), test.kind)
+			if strings.Contains(f.Message, "http2") {
+				t.Errorf("got message %q", f.Message)
+			}
+		})
+	}
+}
+
+// hugeField is a literal field of 10 KiB in HPACK: "x: yyy...".
+func hugeField() []byte {
+	const size = 10 << 10
+	block := []byte{0x00, 1, 'x', 127, (size-127)&127 | 128, (size - 127) >> 7}
+	return append(block, strings.Repeat("y", size)...)
+}
+
+func TestNotAnURL(t *testing.T) {
+	for _, url := range []string{"", "/path", "http://127.0.0.1/?token=secret", "https://", "https://h:x/?token=secret", "https://\x00/"} {
+		if f := fails(t, newClient(t), get(url), job.KindConnect); strings.Contains(f.Message, "secret") {
+			t.Errorf("%q: got message %q", url, f.Message)
+		}
+	}
+}
+
+// A dial that outlives its own deadline on the way to one of several addresses
+// is no timeout of the attempt.
+func TestTimeoutOfOneAddressIsNotTheAttempts(t *testing.T) {
+	u, _ := parseURL("https://example.com")
+	a := &attempt{req: &Request{Timeout: patience}, deadline: time.Now().Add(patience), url: u}
+	err := &dialError{&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}}
+	if f := a.failure(t.Context(), err); f.Kind != job.KindConnect {
+		t.Errorf("got %+v", f)
+	}
+	a.deadline = time.Now()
+	if f := a.failure(t.Context(), err); f.Kind != job.KindTimeout {
+		t.Errorf("past the deadline: got %+v", f)
+	}
+	if f := a.failure(t.Context(), &dialError{&net.DNSError{IsTimeout: true}}); f.Kind != job.KindTimeout {
+		t.Errorf("names, past the deadline: got %+v", f)
+	}
+}
