@@ -30,7 +30,7 @@ type breaker struct {
 	target     string
 }
 
-// newBreaker prepares operations. Operations with a body come up more often, as
+// newBreaker prepares operations. One with many examples comes up more often, as
 // there is more to break. Origins in examples are replaced, so that nothing is
 // sent out of this machine.
 func newBreaker(operations []apitest.Operation, target string) *breaker {
@@ -40,7 +40,7 @@ func newBreaker(operations []apitest.Operation, target string) *breaker {
 		times := 1
 		switch {
 		case len(op.Requests) > 0:
-			times = 12
+			times = 4 * len(op.Requests)
 		case strings.HasPrefix(op.Path, "/api/"):
 			times = 4
 		}
@@ -156,7 +156,7 @@ func (b *breaker) body(r *rand.Rand, example apitest.Request) (body []byte, medi
 	body = b.origin.ReplaceAll(example.Body, []byte(b.target))
 	if strings.Contains(example.ContentType, "json") {
 		value := parse(harness.JSON(body))
-		for range 1 + r.IntN(3) {
+		for range r.IntN(4) {
 			value.mutate(r, b.known)
 		}
 		body = []byte(value.String())

@@ -26,7 +26,7 @@ func TestEveryProblemFoundIsListed(t *testing.T) {
 			[]string{"#/url", "#/callback_url", "#/webhook_url"}},
 		{"two due times", with(waiting, `"schedule_in":1`), []string{"#/schedule_in", "#/scheduled_at"}},
 		{"two frequencies", with(waiting, `"cron":"@daily","repeat_every":60`), []string{"#/cron", "#/repeat_every"}},
-		{"both ends of a pair", with(waiting, `"repeat_every":[0,"moons"]`), []string{"#/repeat_every/0", "#/repeat_every/1"}},
+		{"both ends of a pair", with(waiting, `"repeat_every":[-1,"moons"]`), []string{"#/repeat_every/0", "#/repeat_every/1"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
