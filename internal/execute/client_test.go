@@ -253,13 +253,11 @@ func TestProxyFromEnvironmentIsIgnored(t *testing.T) {
 }
 
 func TestDuration(t *testing.T) {
-	release := make(chan struct{})
+	const pause = 30 * time.Millisecond
 	base := serve(t, true, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.NewResponseController(w).Flush()
-		<-release
+		<-time.After(pause)
 	}))
-	const pause = 30 * time.Millisecond
-	time.AfterFunc(pause, func() { close(release) })
 	start := time.Now()
 	out := newClient(t).Do(context.Background(), get(base))
 	if took := time.Since(start); out.Duration < pause || out.Duration > took {
