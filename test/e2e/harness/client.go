@@ -2,6 +2,7 @@ package harness
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -91,10 +92,23 @@ func (c *Client) Post(path string, body any, opts ...RequestOption) *Answer {
 // error. Answers the OpenAPI document does not describe still fail the test.
 func (c *Client) Try(method, path string, body any, opts ...RequestOption) (*Answer, error) {
 	c.t.Helper()
+	answer, fault, err := c.Probe(method, path, body, opts...)
+	if err != nil {
+		return nil, err
+	}
+	if fault != nil {
+		c.t.Errorf("%v\n%s", fault, answer)
+	}
+	return answer, nil
+}
+
+// Probe sends a request and leaves it to the caller what to make of the answer:
+// fault says what is wrong with it, err that there was none.
+func (c *Client) Probe(method, path string, body any, opts ...RequestOption) (a *Answer, fault, err error) {
 	payload, mediaType := encode(body)
 	req, err := http.NewRequest(method, c.Service.URL()+path, bytes.NewReader(payload))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if mediaType != "" {
 		req.Header.Set("Content-Type", mediaType)
@@ -107,30 +121,29 @@ func (c *Client) Try(method, path string, body any, opts ...RequestOption) (*Ans
 	}
 	resp, err := httpClient.Do(req)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return nil, fmt.Errorf("reading the answer: %w", err)
+		return nil, nil, fmt.Errorf("reading the answer: %w", err)
 	}
-	answer := &Answer{
+	a = &Answer{
 		Status: resp.StatusCode, Header: resp.Header, Body: text, JSON: JSON(text),
 		request: describe(req, payload), t: c.t,
 	}
-	c.check(method, path, req.Header, payload, answer)
-	return answer, nil
+	return a, c.fault(method, path, req.Header, payload, a), nil
 }
 
-// check fails the test for an answer that no request may get.
-func (c *Client) check(method, path string, header http.Header, body []byte, answer *Answer) {
-	c.t.Helper()
+// fault says what is wrong with an answer whatever the request was.
+func (c *Client) fault(method, path string, header http.Header, body []byte, answer *Answer) error {
 	if answer.Status == http.StatusInternalServerError {
-		c.t.Errorf("an internal error: %s", answer)
+		return errors.New("an internal error")
 	}
 	if err := conforms(c.t, method, path, header, body, answer); err != nil {
-		c.t.Errorf("the OpenAPI document does not describe this answer: %v\n%s", err, answer)
+		return fmt.Errorf("the OpenAPI document does not describe this answer: %w", err)
 	}
+	return nil
 }
 
 func encode(body any) (payload []byte, mediaType string) {
