@@ -1,0 +1,165 @@
+package e2e
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
+)
+
+// sent stores a job for a route of its own and gives the request that came.
+func sent(t *testing.T, c *harness.Client, suffix, members string) harness.Hit {
+	t.Helper()
+	target := harness.SharedTarget(t).Route(t)
+	create(c, with(`{"url":"`+target.URL+suffix+`"}`, members))
+	return target.Await(t, 1, soon)[0]
+}
+
+// pairs takes a query or form apart, in order, whatever its way of escaping.
+func pairs(t *testing.T, text string) []string {
+	t.Helper()
+	var pairs []string
+	for pair := range strings.SplitSeq(text, "&") {
+		plain, err := url.QueryUnescape(pair)
+		if err != nil {
+			t.Errorf("%q is not escaped well: %v", pair, err)
+		}
+		pairs = append(pairs, plain)
+	}
+	return pairs
+}
+
+func TestQueryIsAppendedToTheURLInTheOrderGiven(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	tests := []struct{ suffix, query, want string }{
+		{"", `{"b":1,"a":"2"}`, "b=1 a=2"},
+		{"?z=0", `{"b":1.10,"a":true}`, "z=0 b=1.10 a=true"},
+		{"?z=0", `{"a":[1,"x",false]}`, "z=0 a=1 a=x a=false"},
+		{"", `{"a":null,"b":[null,1,null],"c":[],"d":""}`, "b=1 d="},
+		{"", `{"a":{"b":"c","d":{"e":1}}}`, "a[b]=c a[d][e]=1"},
+		{"", `{"a":{"b":[1,2]}}`, "a[b]=1 a[b]=2"},
+		{"", `{"a&b":"c=d","ü":"+%"}`, "a&b=c=d ü=+%"},
+		{"", `{"a":"$$state.x","n":12345678901234567890}`, "a=$state.x n=12345678901234567890"},
+	}
+	for _, test := range tests {
+		t.Run(test.query, func(t *testing.T) {
+			hit := sent(t, a.For(t), test.suffix, `"query":`+test.query)
+			if got := strings.Join(pairs(t, hit.RawQuery), " "); got != test.want {
+				t.Errorf("sent %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestAReadyQueryStringIsAppendedAsItIs(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	for given, want := range map[string]string{
+		"":       "b=%2f&&c=a+b&$state.x",
+		"?a=%7e": "a=%7e&b=%2f&&c=a+b&$state.x",
+	} {
+		hit := sent(t, a.For(t), given, `"query":"b=%2f&&c=a+b&$state.x"`)
+		if hit.RawQuery != want {
+			t.Errorf("sent %q, want %q", hit.RawQuery, want)
+		}
+	}
+}
+
+func TestHeadersAreSentAsGiven(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	hit := sent(t, a.Client, "", `"headers":{"X-One":"1","x-number":1.10,"x-switch":true,"x-list":["a",2,false],"x-empty":"",
+		"user-agent":"mine","accept":"text/plain","authorization":"Basic eDp5"}`)
+	for name, want := range map[string][]string{
+		"X-One": {"1"}, "X-Number": {"1.10"}, "X-Switch": {"true"}, "X-List": {"a", "2", "false"}, "X-Empty": {""},
+		"User-Agent": {"mine"}, "Accept": {"text/plain"}, "Authorization": {"Basic eDp5"},
+	} {
+		if got := hit.Header.Values(name); !slices.Equal(got, want) {
+			t.Errorf("%s: sent %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestMethodsAreSentAsAskedFor(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	for _, method := range []string{"get", "POST", "Put", "patch", "DELETE"} {
+		hit := sent(t, a.Client, "", `"method":"`+method+`"`)
+		if hit.Method != strings.ToUpper(method) {
+			t.Errorf("asked for %s, sent %s", method, hit.Method)
+		}
+	}
+	if hit := sent(t, a.Client, "", ""); hit.Method != "GET" {
+		t.Errorf("by default sent %s", hit.Method)
+	}
+}
+
+func TestABodyIsSentAsItsContentTypeSays(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	const form = "application/x-www-form-urlencoded"
+	tests := []struct{ name, mediaType, body, want string }{
+		{"an object", "", `{"b":1.10,"a":[null]}`, `{"b":1.10,"a":[null]}`},
+		{"a string in quotes", "", `"hi"`, `"hi"`},
+		{"a number", "", `12345678901234567890`, `12345678901234567890`},
+		{"false", "", `false`, `false`},
+		{"an array", "", `[1,"x"]`, `[1,"x"]`},
+		{"a string under another JSON type", "application/vnd.api+json", `"hi"`, `"hi"`},
+		{"a string's raw bytes", "text/plain; charset=utf-8", `"hi \"there\"\u0000é"`, "hi \"there\"\x00é"},
+		{"an object under a type that is not JSON", "application/xml", `{"a":1}`, `{"a":1}`},
+		{"a form's raw bytes", form, `"a=1&b=%20&&"`, "a=1&b=%20&&"},
+		{"an array under the form's type", form, `[1,2]`, `[1,2]`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			members, want := `"method":"post","metadata":false,"body":`+test.body, "application/json"
+			if test.mediaType != "" {
+				members, want = members+`,"headers":{"Content-Type":"`+test.mediaType+`"}`, test.mediaType
+			}
+			hit := sent(t, a.For(t), "", members)
+			if string(hit.Body) != test.want {
+				t.Errorf("sent %q, want %q", hit.Body, test.want)
+			}
+			if got := hit.Header.Values("Content-Type"); !slices.Equal(got, []string{want}) {
+				t.Errorf("sent as %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestAnObjectIsFormEncodedUnderTheFormsType(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	hit := sent(t, a.Client, "", `"method":"post","headers":{"content-type":"application/x-www-form-urlencoded"},
+		"body":{"b":"x y&z","a":[1,true],"n":{"m":{"o":1.10}},"u":"ü"}`)
+	want := []string{"b=x y&z", "a=1", "a=true", "n[m][o]=1.10", "u=ü"}
+	if got := pairs(t, string(hit.Body)); !slices.Equal(got, want) {
+		t.Errorf("sent %q, want %q", got, want)
+	}
+}
+
+func TestWithoutBodyNoBodyIsSent(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	for _, members := range []string{`"method":"post"`, `"method":"get"`, `"method":"delete","body":null`} {
+		hit := sent(t, a.Client, "", members)
+		if len(hit.Body) > 0 || hit.Header.Get("Content-Type") != "" {
+			t.Errorf("%s: sent %q as %q", members, hit.Body, hit.Header.Get("Content-Type"))
+		}
+	}
+	if hit := sent(t, a.Client, "", `"method":"get","metadata":false,"body":{"a":1}`); string(hit.Body) != `{"a":1}` {
+		t.Errorf("a GET with a body sent %q", hit.Body)
+	}
+}
+
+func TestMetadataFalseTurnsTheThreeKeysOff(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	hit := sent(t, a.Client, "", `"method":"post","body":{"a":1}`)
+	wantKeys(t, "the body", hit.JSON(), "a", "$job", "$previous", "$state")
+	hit = sent(t, a.Client, "", `"method":"post","body":{"a":1},"metadata":false`)
+	wantKeys(t, "the body", hit.JSON(), "a")
+}
