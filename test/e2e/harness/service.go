@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -117,11 +116,10 @@ func (s *Service) watch(t testing.TB) {
 var listening = regexp.MustCompile(`(?m)^listening on (http://\S+)$`)
 
 // Run starts the program and returns once it says that it listens. The
-// database, the flags and the environment stay those of the first start.
+// database, the flags and the environment stay those of the first start. It is
+// for one goroutine at a time; others may use clients meanwhile, and get errors.
 func (s *Service) Run() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.proc != nil {
+	if s.running() != nil {
 		return errors.New("the service is running already")
 	}
 	from := s.stdout.size()
@@ -143,6 +141,8 @@ func (s *Service) Run() error {
 		return fmt.Errorf("%w\nstandard output: %s\nstandard error: %s",
 			err, s.stdout.since(from), tail(s.stderr.String()))
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.url, s.proc = url, proc
 	return nil
 }
@@ -200,12 +200,11 @@ func (s *Service) Stderr() string { return s.stderr.String() }
 
 // Signal sends a signal to the running program.
 func (s *Service) Signal(sig os.Signal) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.proc == nil {
+	proc := s.running()
+	if proc == nil {
 		return os.ErrProcessDone
 	}
-	return s.proc.cmd.Process.Signal(sig)
+	return proc.cmd.Process.Signal(sig)
 }
 
 // Stop sends SIGTERM, waits for the end and gives the exit status; -1 when the
@@ -224,23 +223,33 @@ func (s *Service) Kill() {
 // Wait waits for the program to end and gives the exit status; -1 when a signal
 // ended it or the time ran out, in which case it is killed.
 func (s *Service) Wait(within time.Duration) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.proc == nil {
+	proc := s.running()
+	if proc == nil {
 		return 0
 	}
-	proc := s.proc
-	s.proc = nil
-	ctx, cancel := context.WithTimeout(context.Background(), within)
-	defer cancel()
+	deadline := time.NewTimer(within)
+	defer deadline.Stop()
+	code := -1
 	select {
 	case <-proc.done:
-		return proc.cmd.ProcessState.ExitCode()
-	case <-ctx.Done():
-		_ = proc.cmd.Process.Kill()
+		code = proc.cmd.ProcessState.ExitCode()
+	case <-deadline.C:
+		_ = proc.cmd.Process.Kill() // fails only when it has just ended
 		<-proc.done
-		return -1
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.proc == proc {
+		s.proc = nil
+	}
+	return code
+}
+
+// running gives the current run of the program, nil when there is none.
+func (s *Service) running() *process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.proc
 }
 
 // Restart starts a service that was stopped or killed, on the same database.
