@@ -142,6 +142,9 @@ func (n *Node) Get(path ...string) *Node {
 // Has tells whether an object has a key, whatever its value.
 func (n *Node) Has(key string) bool { return n.Resolve().member(key) != nil }
 
+// Own gives a value that stands in the node itself, also beside a reference.
+func (n *Node) Own(key string) *Node { return n.member(key) }
+
 // Member gives an object's value for a key as it stands, a reference unfollowed.
 func (n *Node) Member(key string) *Node { return n.Resolve().member(key) }
 

@@ -1,0 +1,17 @@
+// Package api holds the contract of punctual's HTTP API and shows it.
+//
+// The contract is openapi.yaml, an OpenAPI 3.1 document written by hand. It
+// comes first and the service follows: tests replay its request examples and
+// hold every answer of the service against its schemas (package apitest), so
+// the two can't drift apart unnoticed. That is why the schemas are strict:
+// records name every key they have and allow no other.
+//
+// What is served is openapi.json, the same document with its keys in the same
+// order, made by go generate and committed, so that running the service takes
+// no YAML library. A test fails when the two files differ.
+//
+// The readable reference is rendered from the document too, once, when it is
+// first asked for. It is one HTML page that loads nothing: no scripts, no
+// fonts, its one style sheet inline and named by hash in ReferenceCSP, so the
+// page can be served under a policy that forbids everything else.
+package api
