@@ -1,0 +1,253 @@
+package job
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"encoding/base64"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+// The three forms a time takes in records, all in UTC.
+const (
+	layoutMicros  = "2006-01-02T15:04:05.000000Z"
+	layoutSeconds = "2006-01-02T15:04:05Z"
+	layoutNoZone  = "2006-01-02T15:04:05"
+)
+
+// FormatTime gives t as records show moments: UTC, six digits, Z.
+func FormatTime(t time.Time) string { return t.UTC().Format(layoutMicros) }
+
+func appendTime(b []byte, t time.Time, layout string) []byte {
+	if t.IsZero() {
+		return append(b, "null"...)
+	}
+	b = append(b, '"')
+	b = t.UTC().AppendFormat(b, layout)
+	return append(b, '"')
+}
+
+func appendID(b []byte, id uuid.UUID) []byte {
+	if id == uuid.Nil {
+		return append(b, "null"...)
+	}
+	b = append(b, '"')
+	b = append(b, id.String()...)
+	return append(b, '"')
+}
+
+func appendOptional(b []byte, s *string) []byte {
+	if s == nil {
+		return append(b, "null"...)
+	}
+	return rawjson.AppendText(b, *s)
+}
+
+// AppendJob appends the job's record. Conflict is set in the answer to a
+// duplicate create only.
+func AppendJob(b []byte, j *Job, conflict bool) []byte {
+	b = append(b, `{"id":`...)
+	b = appendID(b, j.ID)
+	b = append(b, `,"idempotency_key":`...)
+	b = appendOptional(b, j.Key)
+	b = append(b, `,"inserted_at":`...)
+	b = appendTime(b, j.InsertedAt, layoutNoZone)
+	b = append(b, `,"name":`...)
+	b = appendOptional(b, j.Name)
+	b = append(b, `,"description":`...)
+	b = appendOptional(b, j.Description)
+	b = append(b, `,"user_id":`...)
+	b = appendID(b, j.Owner.ID)
+	b = append(b, `,"schedule_id":`...)
+	b = appendID(b, j.ScheduleID)
+	b = append(b, `,"job_id":`...)
+	b = strconv.AppendInt(b, j.Number, 10)
+	b = append(b, `,"job":{"attempted_at":`...)
+	b = appendTime(b, j.AttemptedAt, layoutMicros)
+	b = append(b, `,"cancelled_at":`...)
+	b = appendTime(b, j.CancelledAt, layoutMicros)
+	b = append(b, `,"completed_at":`...)
+	b = appendTime(b, j.CompletedAt, layoutMicros)
+	b = append(b, `,"discarded_at":`...)
+	b = appendTime(b, j.DiscardedAt, layoutMicros)
+	b = append(b, `,"has_confict":`...)
+	b = strconv.AppendBool(b, conflict)
+	b = append(b, `,"id":`...)
+	b = strconv.AppendInt(b, j.Number, 10)
+	b = append(b, `,"inserted_at":`...)
+	b = appendTime(b, j.InsertedAt, layoutMicros)
+	b = append(b, `,"scheduled_at":`...)
+	b = appendTime(b, j.ScheduledAt, layoutMicros)
+	b = append(b, `,"state":"`...)
+	b = append(b, j.State.String()...)
+	b = append(b, `"},"args":`...)
+	b = append(b, j.Args...)
+	return append(b, '}')
+}
+
+// AppendSchedule appends the schedule's record.
+func AppendSchedule(b []byte, s *Schedule) []byte {
+	b = append(b, `{"id":`...)
+	b = appendID(b, s.ID)
+	b = append(b, `,"name":`...)
+	b = appendOptional(b, s.Name)
+	b = append(b, `,"description":`...)
+	b = appendOptional(b, s.Description)
+	b = append(b, `,"inserted_at":`...)
+	b = appendTime(b, s.InsertedAt, layoutNoZone)
+	b = append(b, `,"disabled_at":`...)
+	b = appendTime(b, s.DisabledAt, layoutSeconds)
+	b = append(b, `,"user_id":`...)
+	b = appendID(b, s.Owner.ID)
+	b = append(b, `,"frequency":`...)
+	b = append(b, frequencyOf(s.Args)...)
+	b = append(b, `,"args":`...)
+	b = append(b, s.Args...)
+	return append(b, '}')
+}
+
+func frequencyOf(args rawjson.Value) rawjson.Value {
+	spec := ReadSpec(args)
+	switch {
+	case spec.RepeatEvery.Kind() == '[':
+		return rawjson.Object([]rawjson.Member{{Name: "repeat_every", Value: spec.RepeatEvery}})
+	case spec.RepeatEvery != nil:
+		pair := rawjson.Array([]rawjson.Value{spec.RepeatEvery, rawjson.Value(`"seconds"`)})
+		return rawjson.Object([]rawjson.Member{{Name: "repeat_every", Value: pair}})
+	case spec.Timezone == "" || isUTC(spec.Timezone):
+		return rawjson.Object([]rawjson.Member{{Name: "cron", Value: rawjson.Quote(spec.Cron)}})
+	default:
+		return rawjson.Object([]rawjson.Member{{Name: "cron", Value: rawjson.Quote(spec.Cron)}, {Name: "timezone", Value: rawjson.Quote(spec.Timezone)}})
+	}
+}
+
+func isUTC(zone string) bool {
+	return slices.Contains([]string{"UTC", "Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu", "UCT", "Universal", "Zulu"}, zone)
+}
+
+// AppendLog appends the log's record.
+func AppendLog(b []byte, l *Log) []byte {
+	b = append(b, `{"event":`...)
+	b = rawjson.AppendText(b, l.Event)
+	b = append(b, `,"id":`...)
+	b = appendID(b, l.ID)
+	b = append(b, `,"inserted_at":`...)
+	b = appendTime(b, l.InsertedAt, layoutMicros)
+	b = append(b, `,"job_id":`...)
+	b = strconv.AppendInt(b, l.Job, 10)
+	b = append(b, `,"payload":`...)
+	b = append(b, l.Payload...)
+	b = append(b, `,"user_id":`...)
+	b = appendID(b, l.Owner.ID)
+	return append(b, '}')
+}
+
+// AppendResponse appends the members (without braces) that describe an answer:
+// status, headers, body, duration_ms, truncated and, for a body that is no
+// text, encoding.
+func AppendResponse(b []byte, r *Response, took time.Duration) []byte {
+	b = append(b, `"status":`...)
+	b = strconv.AppendInt(b, int64(r.Status), 10)
+	b = append(b, `,"headers":`...)
+	b = appendHeaders(b, r.Header)
+	b = append(b, `,"body":`...)
+	body, binary := bodyValue(r)
+	b = append(b, body...)
+	if binary {
+		b = append(b, `,"encoding":"base64"`...)
+	}
+	b = append(b, `,"duration_ms":`...)
+	b = AppendMillis(b, took)
+	b = append(b, `,"truncated":`...)
+	return strconv.AppendBool(b, r.Truncated)
+}
+
+// AppendFailure appends the members (without braces) kind and message.
+func AppendFailure(b []byte, f *Failure) []byte {
+	b = append(b, `"kind":`...)
+	b = rawjson.AppendText(b, string(f.Kind))
+	b = append(b, `,"message":`...)
+	return rawjson.AppendText(b, f.Message)
+}
+
+// AppendMillis appends a duration in milliseconds, exact to the microsecond.
+func AppendMillis(b []byte, d time.Duration) []byte {
+	return strconv.AppendFloat(b, float64(d.Microseconds())/1000, 'f', -1, 64)
+}
+
+func appendHeaders(b []byte, h http.Header) []byte {
+	names := make([]string, 0, len(h))
+	for name := range h {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	b = append(b, '{')
+	for i, name := range names {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = rawjson.AppendText(b, name)
+		b = append(b, ':')
+		b = rawjson.AppendText(b, strings.Join(h[name], ", "))
+	}
+	return append(b, '}')
+}
+
+// bodyValue gives an answer's body as JSON: the value itself when the answer
+// says it is JSON and it parses, else a string, else base64.
+func bodyValue(r *Response) (value rawjson.Value, binary bool) {
+	if v := JSONBody(r); v != nil {
+		return v, false
+	}
+	if text := wholeRunes(r); utf8.Valid(text) {
+		return rawjson.Quote(string(text)), false
+	}
+	return rawjson.Quote(base64.StdEncoding.EncodeToString(r.Body)), true
+}
+
+// wholeRunes leaves out a last code point that the cut went through.
+func wholeRunes(r *Response) []byte {
+	if !r.Truncated {
+		return r.Body
+	}
+	for cut := 0; cut < utf8.UTFMax && cut < len(r.Body); cut++ {
+		tail := r.Body[len(r.Body)-cut-1:]
+		if utf8.RuneStart(tail[0]) {
+			if !utf8.FullRune(tail) {
+				return r.Body[:len(r.Body)-cut-1]
+			}
+			break
+		}
+	}
+	return r.Body
+}
+
+// JSONBody gives the body of an answer that says it is JSON and is; else nil.
+func JSONBody(r *Response) rawjson.Value {
+	if r == nil || r.Truncated || !IsJSON(r.Header.Get("Content-Type")) {
+		return nil
+	}
+	v, err := rawjson.Read(r.Body)
+	if err != nil {
+		return nil
+	}
+	return v
+}
+
+// IsJSON reports whether a media type is application/json or ends in +json.
+func IsJSON(contentType string) bool {
+	mediaType, _, _ := strings.Cut(contentType, ";")
+	mediaType = strings.ToLower(strings.TrimSpace(mediaType))
+	if mediaType == "application/json" {
+		return true
+	}
+	kind, subtype, ok := strings.Cut(mediaType, "/")
+	return ok && kind != "" && strings.HasSuffix(subtype, "+json")
+}

@@ -1,0 +1,83 @@
+package job
+
+import (
+	"slices"
+	"strings"
+)
+
+var knownFields = []string{
+	"method", "url", "query", "body", "headers", "schedule_in", "scheduled_at", "repeat_every", "cron", "timezone",
+	"idempotency_key", "callback_url", "webhook_url", "name", "description", "retries", "timeout", "metadata",
+}
+
+func isKnownField(name string) bool { return slices.Contains(knownFields, name) }
+
+func unknownField(name string) string {
+	if near, ok := nearestField(name); ok {
+		return "is not a known field; did you mean " + near + "?"
+	}
+	return "is not a known field; the known ones are " + strings.Join(knownFields, ", ")
+}
+
+// nearestField gives the known field with the fewest edits to name, and whether
+// it is near enough to be worth mentioning.
+func nearestField(name string) (string, bool) {
+	if len(name) > 64 {
+		return "", false
+	}
+	best, least := "", 0
+	for _, field := range knownFields {
+		if n := editDistance(plain(name), plain(field)); best == "" || n < least {
+			best, least = field, n
+		}
+	}
+	return best, least <= max(1, len(best)/2)
+}
+
+// plain takes away what people spell differently without meaning anything by it.
+func plain(name string) string {
+	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
+}
+
+// editDistance is Levenshtein's, over bytes.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}
+
+// pointer makes a JSON pointer to steps as a URI fragment (RFC 6901, section 6).
+func pointer(steps ...string) string {
+	var b strings.Builder
+	b.WriteByte('#')
+	for _, step := range steps {
+		b.WriteByte('/')
+		step = strings.NewReplacer("~", "~0", "/", "~1").Replace(step)
+		for i := range len(step) {
+			if isFragment(step[i]) {
+				b.WriteByte(step[i])
+			} else {
+				b.WriteString("%" + strings.ToUpper(string("0123456789abcdef"[step[i]>>4])+string("0123456789abcdef"[step[i]&15])))
+			}
+		}
+	}
+	return b.String()
+}
+
+// isFragment reports whether RFC 3986 allows the byte in a fragment as it is.
+func isFragment(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~!$&'()*+,;=:@/?", c) >= 0
+}

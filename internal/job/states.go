@@ -1,0 +1,89 @@
+package job
+
+import (
+	"time"
+)
+
+// State is where a job stands.
+type State int
+
+// The states of a job. Executing is never stored: a job executes while a node
+// has claimed its run and the time of the attempt has come.
+const (
+	Available State = iota + 1
+	Retryable
+	Executing
+	Completed
+	Cancelled
+	Discarded
+)
+
+var stateNames = map[State]string{
+	Available: "available", Retryable: "retryable", Executing: "executing",
+	Completed: "completed", Cancelled: "cancelled", Discarded: "discarded",
+}
+
+func (s State) String() string { return stateNames[s] }
+
+// Final reports whether nothing more will happen to the job.
+func (s State) Final() bool { return s >= Completed }
+
+// StatesNamed gives the states a state filter stands for; nil for an unknown
+// name. "scheduled" is every pending state.
+func StatesNamed(name string) []State {
+	if name == "scheduled" {
+		return []State{Available, Retryable}
+	}
+	for state, n := range stateNames {
+		if n == name {
+			return []State{state}
+		}
+	}
+	return nil
+}
+
+// Begin marks the start of an attempt: available or retryable -> executing.
+func (j *Job) Begin(at time.Time) bool {
+	if j.State != Available && j.State != Retryable {
+		return false
+	}
+	j.State, j.AttemptedAt = Executing, at
+	j.Attempt++
+	return true
+}
+
+// Complete ends the job with success: executing -> completed.
+func (j *Job) Complete(at time.Time) bool {
+	if j.State != Executing {
+		return false
+	}
+	j.State, j.CompletedAt = Completed, at
+	return true
+}
+
+// Retry puts off the next attempt: executing -> retryable.
+func (j *Job) Retry(at time.Time) bool {
+	if j.State != Executing {
+		return false
+	}
+	j.State, j.DueAt = Retryable, at
+	return true
+}
+
+// Discard ends the job without success: executing -> discarded.
+func (j *Job) Discard(at time.Time) bool {
+	if j.State != Executing {
+		return false
+	}
+	j.State, j.DiscardedAt = Discarded, at
+	return true
+}
+
+// Cancel ends the job by its owner's will: anything unfinished -> cancelled.
+func (j *Job) Cancel(at time.Time) bool {
+	if j.State.Final() {
+		return false
+	}
+	j.State, j.CancelledAt = Cancelled, at
+	return true
+}
