@@ -1,0 +1,61 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/job"
+)
+
+// Account owns records.
+type Account struct {
+	job.Owner
+	Email     string
+	CreatedAt time.Time
+	Secrets   []Secret // newest first; without those past their time
+}
+
+// Secret is a signing secret of an account.
+type Secret struct {
+	Value     string // "whsec_…"
+	CreatedAt time.Time
+	ExpiresAt time.Time // zero: until it is rotated
+}
+
+// Key is an API key. The key itself is not kept, only its hash.
+type Key struct {
+	ID         uuid.UUID
+	Account    int64
+	Name       string
+	Prefix     string // the first characters, to recognise it by
+	Hash       []byte // SHA-256 of the key
+	CreatedAt  time.Time
+	LastUsedAt time.Time
+	RevokedAt  time.Time
+}
+
+// Accounts keeps accounts, their keys and secrets.
+type Accounts interface {
+	// AccountInsert stores an account with its secrets and gives it its
+	// number; an Invalid fault when the email is taken.
+	AccountInsert(ctx context.Context, a *Account) error
+	// AccountGet reads an account by email; a NotFound fault when there is none.
+	AccountGet(ctx context.Context, email string) (*Account, error)
+	// AccountOf reads an account by its number.
+	AccountOf(ctx context.Context, number int64) (*Account, error)
+	AccountList(ctx context.Context) ([]*Account, error)
+	// SecretAdd stores a new secret and lets the others end at a time.
+	SecretAdd(ctx context.Context, account int64, s Secret, othersEnd time.Time) error
+
+	KeyInsert(ctx context.Context, k *Key) error
+	// KeyFind reads an unrevoked key by its hash; a NotFound fault when there is none.
+	KeyFind(ctx context.Context, hash []byte) (*Key, error)
+	KeyList(ctx context.Context, account int64) ([]*Key, error)
+	// KeyRevoke ends a key; a NotFound fault when there is none. A second call
+	// keeps the first time.
+	KeyRevoke(ctx context.Context, id uuid.UUID, at time.Time) error
+	// KeyUsed notes when keys were last used.
+	KeyUsed(ctx context.Context, at map[uuid.UUID]time.Time) error
+}

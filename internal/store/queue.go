@@ -1,0 +1,107 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/job"
+)
+
+// Kind says what a run fires.
+type Kind int
+
+// The kinds of runs.
+const (
+	KindJob      Kind = 0
+	KindDelivery Kind = 1
+)
+
+// RunID names a run for as long as it is in the queue.
+type RunID struct {
+	Kind   Kind
+	Number int64 // of the job or the delivery
+}
+
+// Ref is a line of the queue: all that is needed to choose what to claim.
+type Ref struct {
+	RunID
+	Due     time.Time
+	Account int64  // the owner's number
+	Lane    uint32 // a hash of the receiver's origin
+}
+
+// Run is a run read for firing.
+type Run struct {
+	Ref
+	Attempt  int           // attempts begun before this one
+	Job      *job.Job      // for KindJob
+	Schedule *job.Schedule // for KindJob of a schedule that still exists
+	Delivery *job.Delivery // for KindDelivery
+	// Claim is set for runs that a node has claimed.
+	Claim *Held
+}
+
+// Claim asks for a run in a node's name.
+type Claim struct {
+	Ref
+	Attempt int       // the number of the attempt it is claimed for
+	BeginAt time.Time // from when on the attempt counts as begun
+	// Log is the request log, Deliveries the events of the begin; stored with
+	// the claim and not shown before BeginAt.
+	Log        *job.Log
+	Deliveries []job.Delivery
+}
+
+// Finish ends a claimed run, provided that the node still holds it for that
+// attempt. Decide is for jobs; its Moment has only Now and Schedule set.
+type Finish struct {
+	Ref
+	Node     int64
+	Attempt  int
+	Job      *job.Job // as it was read; for KindJob
+	Decide   Decide
+	Delivery *DeliveryEnd // for KindDelivery
+}
+
+// DeliveryEnd is what a try of a delivery comes to: done, or due again.
+type DeliveryEnd struct {
+	Again   time.Time // zero: delivered or given up; the delivery goes
+	Attempt int       // tries to count so far; one that was interrupted does not count
+	Log     *job.Log  // when it was given up
+}
+
+// Queue is what the engine needs: it claims runs and finishes them.
+type Queue interface {
+	// Now is the store's clock, which decides what is due.
+	Now() time.Time
+	// RunPeek reads unclaimed runs in order of due time, kind and number,
+	// behind a given one; the zero Ref stands before all.
+	RunPeek(ctx context.Context, after Ref, limit int) ([]Ref, error)
+	// RunLoad reads the runs for firing. A run that is gone is nil. Results
+	// stand in the order given.
+	RunLoad(ctx context.Context, refs []Ref) ([]*Run, error)
+	// RunClaim claims runs that are unclaimed and stand at the attempt before.
+	// Results tell which were.
+	RunClaim(ctx context.Context, node int64, claims []Claim) ([]bool, error)
+	// RunFinish ends runs. Results tell which were still held; nothing is
+	// stored for the others.
+	RunFinish(ctx context.Context, runs []Finish) ([]bool, error)
+	// RunRelease gives back claims whose attempts have not begun, as if they
+	// had never been made.
+	RunRelease(ctx context.Context, node int64, claims []Claim) error
+	// RunAbandoned reads claimed runs whose node is gone.
+	RunAbandoned(ctx context.Context, limit int) ([]*Run, error)
+	// RunCounts counts the runs of a kind that are due.
+	RunCounts(ctx context.Context) (map[Kind]int64, error)
+	// NodeStart names this process; on a store for one process every claim
+	// found at that time is abandoned.
+	NodeStart(ctx context.Context) (node int64, err error)
+}
+
+// Retention removes what is old, a batch at a time.
+type Retention interface {
+	// JobPrune deletes up to limit jobs that became final before a time.
+	JobPrune(ctx context.Context, before time.Time, limit int) (int, error)
+	// LogPrune deletes up to limit logs from before a time.
+	LogPrune(ctx context.Context, before time.Time, limit int) (int, error)
+}

@@ -1,0 +1,187 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"zombiezen.com/go/sqlite"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// AccountInsert implements store.Accounts.
+func (s *Store) AccountInsert(ctx context.Context, a *store.Account) error {
+	return s.write(ctx, func(t *tx) error {
+		err := t.exec(`INSERT INTO accounts (id, email, created_at) VALUES (?, ?, ?)`, a.ID, a.Email, a.CreatedAt)
+		if sqlite.ErrCode(err) == sqlite.ResultConstraintUnique {
+			return fault.New(fault.Invalid, fmt.Sprintf("there is an account %s already", a.Email))
+		}
+		if err != nil {
+			return fmt.Errorf("inserting an account: %w", err)
+		}
+		a.Number = t.conn.LastInsertRowID()
+		for _, secret := range a.Secrets {
+			if err := t.insertSecret(a.Number, secret); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (t *tx) insertSecret(account int64, secret store.Secret) error {
+	err := t.exec(`INSERT INTO secrets (account, created_at, value, expires_at) VALUES (?, ?, ?, ?)`,
+		account, secret.CreatedAt, secret.Value, secret.ExpiresAt)
+	if err != nil {
+		return fmt.Errorf("inserting a secret: %w", err)
+	}
+	return nil
+}
+
+func (t *tx) accountsWhere(where string, args ...any) ([]*store.Account, error) {
+	var accounts []*store.Account
+	err := t.query(`SELECT number, id, email, created_at FROM accounts `+where, func(stmt *sqlite.Stmt) error {
+		c := &columns{stmt: stmt}
+		a := &store.Account{}
+		a.Number, a.ID, a.Email, a.CreatedAt = c.int64(), c.uuid(), c.text(), c.time()
+		accounts = append(accounts, a)
+		return nil
+	}, args...)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range accounts {
+		err := t.query(`SELECT value, created_at, expires_at FROM secrets WHERE account = ? AND (expires_at IS NULL OR expires_at > ?)
+			ORDER BY created_at DESC`, func(stmt *sqlite.Stmt) error {
+			c := &columns{stmt: stmt}
+			a.Secrets = append(a.Secrets, store.Secret{Value: c.text(), CreatedAt: c.time(), ExpiresAt: c.time()})
+			return nil
+		}, a.Number, t.now)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return accounts, nil
+}
+
+func (s *Store) accountWhere(ctx context.Context, where string, arg any) (*store.Account, error) {
+	a, err := one(ctx, s, func(t *tx) (*store.Account, error) {
+		accounts, err := t.accountsWhere(where, arg)
+		if err != nil || len(accounts) == 0 {
+			return nil, err
+		}
+		return accounts[0], nil
+	})
+	if err == nil && a == nil {
+		return nil, fault.NoSuch("account")
+	}
+	return a, err
+}
+
+// AccountGet implements store.Accounts.
+func (s *Store) AccountGet(ctx context.Context, email string) (*store.Account, error) {
+	return s.accountWhere(ctx, `WHERE email = ?`, email)
+}
+
+// AccountOf implements store.Accounts.
+func (s *Store) AccountOf(ctx context.Context, number int64) (*store.Account, error) {
+	return s.accountWhere(ctx, `WHERE number = ?`, number)
+}
+
+// AccountList implements store.Accounts.
+func (s *Store) AccountList(ctx context.Context) ([]*store.Account, error) {
+	var accounts []*store.Account
+	err := s.read(ctx, func(t *tx) (err error) {
+		accounts, err = t.accountsWhere(`ORDER BY number`)
+		return err
+	})
+	return accounts, err
+}
+
+// SecretAdd implements store.Accounts.
+func (s *Store) SecretAdd(ctx context.Context, account int64, secret store.Secret, othersEnd time.Time) error {
+	return s.write(ctx, func(t *tx) error {
+		if err := t.exec(`UPDATE secrets SET expires_at = min(coalesce(expires_at, ?1), ?1) WHERE account = ?2`, othersEnd, account); err != nil {
+			return fmt.Errorf("ending secrets: %w", err)
+		}
+		return t.insertSecret(account, secret)
+	})
+}
+
+// KeyInsert implements store.Accounts.
+func (s *Store) KeyInsert(ctx context.Context, k *store.Key) error {
+	return s.write(ctx, func(t *tx) error {
+		err := t.exec(`INSERT INTO keys (id, account, name, prefix, hash, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
+			k.ID, k.Account, k.Name, k.Prefix, k.Hash, k.CreatedAt)
+		if err != nil {
+			return fmt.Errorf("inserting a key: %w", err)
+		}
+		return nil
+	})
+}
+
+func (t *tx) keysWhere(where string, args ...any) ([]*store.Key, error) {
+	var keys []*store.Key
+	err := t.query(`SELECT id, account, name, prefix, hash, created_at, last_used_at, revoked_at FROM keys WHERE `+where, func(stmt *sqlite.Stmt) error {
+		c := &columns{stmt: stmt}
+		k := &store.Key{}
+		k.ID, k.Account, k.Name, k.Prefix, k.Hash = c.uuid(), c.int64(), c.text(), c.text(), c.blob()
+		k.CreatedAt, k.LastUsedAt, k.RevokedAt = c.time(), c.time(), c.time()
+		keys = append(keys, k)
+		return nil
+	}, args...)
+	return keys, err
+}
+
+// KeyFind implements store.Accounts.
+func (s *Store) KeyFind(ctx context.Context, hash []byte) (*store.Key, error) {
+	k, err := one(ctx, s, func(t *tx) (*store.Key, error) {
+		keys, err := t.keysWhere(`hash = ? AND revoked_at IS NULL`, hash)
+		if err != nil || len(keys) == 0 {
+			return nil, err
+		}
+		return keys[0], nil
+	})
+	if err == nil && k == nil {
+		return nil, fault.NoSuch("key")
+	}
+	return k, err
+}
+
+// KeyList implements store.Accounts.
+func (s *Store) KeyList(ctx context.Context, account int64) ([]*store.Key, error) {
+	var keys []*store.Key
+	err := s.read(ctx, func(t *tx) (err error) {
+		keys, err = t.keysWhere(`account = ? ORDER BY created_at, id`, account)
+		return err
+	})
+	return keys, err
+}
+
+// KeyRevoke implements store.Accounts.
+func (s *Store) KeyRevoke(ctx context.Context, id uuid.UUID, at time.Time) error {
+	return s.write(ctx, func(t *tx) error {
+		if err := t.exec(`UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?`, at, id); err != nil {
+			return fmt.Errorf("revoking a key: %w", err)
+		}
+		if t.changed() == 0 {
+			return fault.NoSuch("key")
+		}
+		return nil
+	})
+}
+
+// KeyUsed implements store.Accounts.
+func (s *Store) KeyUsed(ctx context.Context, at map[uuid.UUID]time.Time) error {
+	return s.write(ctx, func(t *tx) error {
+		for id, when := range at {
+			if err := t.exec(`UPDATE keys SET last_used_at = ? WHERE id = ?`, when, id); err != nil {
+				return fmt.Errorf("noting the use of a key: %w", err)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,128 @@
+package sqlite
+
+import (
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// decide calls a decision and writes down what it changes.
+func (t *tx) decide(m *store.Moment, decide store.Decide) error {
+	var run *store.Ref
+	if m.Job != nil {
+		run = &store.Ref{RunID: store.RunID{Kind: store.KindJob, Number: m.Job.Number}, Due: m.Job.DueAt, Account: m.Job.Owner.Number}
+	}
+	c := decide(m)
+	if c == nil {
+		return nil
+	}
+	if c.Unbegun && m.Claim != nil {
+		if err := t.takeBack(*run, m.Claim.Attempt); err != nil {
+			return err
+		}
+	}
+	if c.Job != nil {
+		if err := t.exec(`DELETE FROM runs WHERE due = ? AND kind = 0 AND number = ?`, run.Due, run.Number); err != nil {
+			return fmt.Errorf("removing a run: %w", err)
+		}
+	}
+	return t.apply(c, run)
+}
+
+// apply writes down changes. The run of a changed job has been removed.
+func (t *tx) apply(c *store.Changes, run *store.Ref) error {
+	if c.Job != nil {
+		if err := t.updateJob(c.Job, *run); err != nil {
+			return err
+		}
+	}
+	for i := range c.Logs {
+		if err := t.insertLog(&c.Logs[i]); err != nil {
+			return err
+		}
+	}
+	if err := t.insertDeliveries(c.Deliveries); err != nil {
+		return err
+	}
+	switch {
+	case c.DropSchedule:
+		if err := t.exec(`DELETE FROM schedules WHERE id = ?`, c.Schedule.ID); err != nil {
+			return fmt.Errorf("deleting a schedule: %w", err)
+		}
+	case c.Schedule != nil:
+		if err := t.updateSchedule(c.Schedule); err != nil {
+			return err
+		}
+	}
+	if c.Next != nil {
+		return t.insertJob(*c.Next)
+	}
+	return nil
+}
+
+// updateJob writes the job's new state and times, and the run that follows from them.
+func (t *tx) updateJob(j *job.Job, run store.Ref) error {
+	err := t.exec(`UPDATE jobs SET state = ?, due_at = ?, attempted_at = ?, completed_at = ?, cancelled_at = ?, discarded_at = ? WHERE number = ?`,
+		j.State, j.DueAt, j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, j.Number)
+	if err != nil {
+		return fmt.Errorf("updating a job: %w", err)
+	}
+	if j.State.Final() {
+		return nil
+	}
+	run.Due = j.DueAt
+	return t.insertRun(run, j.Attempt)
+}
+
+// takeBack removes what a claim had prepared for an attempt that was not begun.
+func (t *tx) takeBack(run store.Ref, attempt int) error {
+	err := t.exec(`DELETE FROM logs WHERE seq IN (SELECT l.seq FROM logs l, runs r
+		WHERE r.due = ? AND r.kind = 0 AND r.number = ? AND l.job = r.number AND l.id = r.log)`, run.Due, run.Number)
+	if err != nil {
+		return fmt.Errorf("taking back a request log: %w", err)
+	}
+	err = t.exec(`DELETE FROM runs WHERE (due, kind, number) IN
+		(SELECT due, 1, number FROM deliveries WHERE job = ? AND job_attempt = ? AND attempt = 0 AND due IS NOT NULL)`, run.Number, attempt)
+	if err != nil {
+		return fmt.Errorf("taking back runs of deliveries: %w", err)
+	}
+	if err := t.exec(`DELETE FROM deliveries WHERE job = ? AND job_attempt = ? AND attempt = 0`, run.Number, attempt); err != nil {
+		return fmt.Errorf("taking back deliveries: %w", err)
+	}
+	return nil
+}
+
+// insertDeliveries stores deliveries. An event waits until the one before it
+// has been tried; only then has it a run.
+func (t *tx) insertDeliveries(deliveries []job.Delivery) error {
+	for i := range deliveries {
+		d := &deliveries[i]
+		var due any = d.DueAt
+		if d.Channel == job.Webhook {
+			err := t.query(`SELECT 1 FROM deliveries WHERE job = ? AND channel = ? AND attempt = 0 LIMIT 1`, func(*sqlite.Stmt) error {
+				due = nil
+				return nil
+			}, d.Job, job.Webhook)
+			if err != nil {
+				return err
+			}
+		}
+		err := t.exec(`INSERT INTO deliveries (message, account, job, job_attempt, channel, url, event, attempt, due, begin_at, body)
+			VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)`,
+			d.MessageID, d.Owner.Number, d.Job, d.JobAttempt, d.Channel, d.URL, d.Event, due, d.DueAt, d.Body)
+		if err != nil {
+			return fmt.Errorf("inserting a delivery: %w", err)
+		}
+		d.Number = t.conn.LastInsertRowID()
+		if due == nil {
+			continue
+		}
+		if err := t.insertRun(deliveryRef(d.Number, d.Owner.Number, d.URL, d.DueAt), 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}

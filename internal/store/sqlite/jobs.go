@@ -1,0 +1,214 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"zombiezen.com/go/sqlite"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// JobInsertMany implements store.Jobs.
+func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store.Inserted, error) {
+	results := make([]store.Inserted, len(jobs))
+	err := s.write(ctx, func(t *tx) error {
+		for i, n := range jobs {
+			holder, err := t.holder(n.Job)
+			if err != nil {
+				return err
+			}
+			if holder != nil {
+				results[i] = store.Inserted{Job: holder, Conflict: true}
+				continue
+			}
+			if n.Schedule != nil {
+				if err := t.insertSchedule(n.Schedule); err != nil {
+					return err
+				}
+			}
+			if err := t.insertJob(n); err != nil {
+				return err
+			}
+			results[i] = store.Inserted{Job: n.Job}
+		}
+		return nil
+	})
+	return results, err
+}
+
+// holder gives the job that holds the key of a new one; nil when the key is free.
+func (t *tx) holder(j *job.Job) (*job.Job, error) {
+	if j.Key == nil {
+		return nil, nil
+	}
+	latest, err := t.jobWhere(`j.account = ? AND j.key = ? ORDER BY j.number DESC LIMIT 1`, j.Owner.Number, *j.Key)
+	if err != nil || latest == nil || !latest.State.Final() {
+		return latest, err
+	}
+	if latest.ScheduleID == uuid.Nil {
+		return nil, nil
+	}
+	// A schedule holds its key as long as it exists.
+	s, err := t.schedule(latest.ScheduleID)
+	if err != nil || s == nil {
+		return nil, err
+	}
+	return latest, nil
+}
+
+func (t *tx) insertJob(n store.NewJob) error {
+	j := n.Job
+	err := t.exec(`INSERT INTO jobs (id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, args)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, j.ScheduledAt, j.DueAt, j.Name, j.Description, j.Args)
+	if err != nil {
+		return fmt.Errorf("inserting a job: %w", err)
+	}
+	j.Number = t.conn.LastInsertRowID()
+	return t.insertRun(store.Ref{
+		RunID: store.RunID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: n.Lane,
+	}, 0)
+}
+
+func (t *tx) insertRun(ref store.Ref, attempt int) error {
+	err := t.exec(`INSERT INTO runs (due, kind, number, account, lane, attempt) VALUES (?, ?, ?, ?, ?, ?)`,
+		ref.Due, ref.Kind, ref.Number, ref.Account, ref.Lane, attempt)
+	if err != nil {
+		return fmt.Errorf("inserting a run: %w", err)
+	}
+	t.refs = append(t.refs, ref)
+	return nil
+}
+
+const jobColumns = `j.number, j.id, j.account, j.state, j.schedule_id, j.key, j.inserted_at, j.scheduled_at, j.due_at,
+	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.args`
+
+// fromJobs joins a pending job with its run, which tells whether it executes.
+const fromJobs = ` FROM jobs j LEFT JOIN runs r ON j.state <= 2 AND r.due = j.due_at AND r.kind = 0 AND r.number = j.number `
+
+func (t *tx) scanJob(stmt *sqlite.Stmt) (*job.Job, *store.Held, error) {
+	c := &columns{stmt: stmt}
+	j := &job.Job{Number: c.int64(), ID: c.uuid()}
+	account := c.int64()
+	j.State, j.ScheduleID, j.Key = job.State(c.int()), c.uuid(), c.optional()
+	j.InsertedAt, j.ScheduledAt, j.DueAt = c.time(), c.time(), c.time()
+	j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt = c.time(), c.time(), c.time(), c.time()
+	j.Name, j.Description, j.Args = c.optional(), c.optional(), c.json()
+	var held *store.Held
+	node, attempt, beginAt := c.int64(), c.int(), c.time()
+	j.Attempt = attempt
+	if node > 0 {
+		held = &store.Held{Node: node, Attempt: attempt, BeginAt: beginAt}
+	}
+	var err error
+	j.Owner, err = t.owner(account)
+	return j, held, err
+}
+
+// shown gives the job as clients see it: executing from the begin of its attempt on.
+func (t *tx) shown(j *job.Job, held *store.Held) *job.Job {
+	if held != nil && !held.BeginAt.After(t.now) {
+		j.State, j.AttemptedAt = job.Executing, held.BeginAt
+	}
+	return j
+}
+
+func (t *tx) jobsWhere(where string, args ...any) ([]*job.Job, error) {
+	var jobs []*job.Job
+	err := t.query(`SELECT `+jobColumns+`, r.node, r.attempt, r.begin_at`+fromJobs+`WHERE `+where, func(stmt *sqlite.Stmt) error {
+		j, held, err := t.scanJob(stmt)
+		jobs = append(jobs, t.shown(j, held))
+		return err
+	}, args...)
+	return jobs, err
+}
+
+func (t *tx) jobWhere(where string, args ...any) (*job.Job, error) {
+	jobs, err := t.jobsWhere(where, args...)
+	if err != nil || len(jobs) == 0 {
+		return nil, err
+	}
+	return jobs[0], nil
+}
+
+// jobIs gives the condition that names one job.
+func jobIs(id store.JobID) (where string, arg any) {
+	if id.Number != 0 {
+		return `j.number = ?`, id.Number
+	}
+	return `j.id = ?`, id.UUID[:]
+}
+
+// JobGet implements store.Jobs.
+func (s *Store) JobGet(ctx context.Context, owner job.Owner, id store.JobID) (*job.Job, error) {
+	where, arg := jobIs(id)
+	j, err := one(ctx, s, func(t *tx) (*job.Job, error) { return t.jobWhere(where, arg) })
+	if err == nil && (j == nil || j.Owner.Number != owner.Number) {
+		return nil, fault.NoSuch("job")
+	}
+	return j, err
+}
+
+// JobChange implements store.Jobs.
+func (s *Store) JobChange(ctx context.Context, owner job.Owner, id store.JobID, decide store.Decide) (*job.Job, error) {
+	var result *job.Job
+	err := s.write(ctx, func(t *tx) error {
+		where, arg := jobIs(id)
+		m, err := t.moment(where, arg)
+		if err != nil {
+			return err
+		}
+		if m.Job == nil || m.Job.Owner.Number != owner.Number {
+			return fault.NoSuch("job")
+		}
+		number := m.Job.Number
+		if m.Job.ScheduleID != uuid.Nil {
+			if m.Schedule, err = t.schedule(m.Job.ScheduleID); err != nil {
+				return err
+			}
+		}
+		if err := t.decide(m, decide); err != nil {
+			return err
+		}
+		result, err = t.jobWhere(`j.number = ?`, number)
+		return err
+	})
+	return result, err
+}
+
+// moment reads a job as it is stored, with the claim on its run.
+func (t *tx) moment(where string, args ...any) (*store.Moment, error) {
+	m := &store.Moment{Now: t.now}
+	err := t.query(`SELECT `+jobColumns+`, r.node, r.attempt, r.begin_at`+fromJobs+`WHERE `+where, func(stmt *sqlite.Stmt) (err error) {
+		m.Job, m.Claim, err = t.scanJob(stmt)
+		return err
+	}, args...)
+	return m, err
+}
+
+// JobCounts implements store.Jobs.
+func (s *Store) JobCounts(ctx context.Context) (map[job.State]int64, error) {
+	counts := map[job.State]int64{}
+	err := s.read(ctx, func(t *tx) error {
+		err := t.query(`SELECT state, count(*) FROM jobs GROUP BY state`, func(stmt *sqlite.Stmt) error {
+			counts[job.State(stmt.ColumnInt(0))] = stmt.ColumnInt64(1)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		return t.query(`SELECT count(*) FILTER (WHERE j.state = 1), count(*) FILTER (WHERE j.state = 2)
+			FROM runs r INDEXED BY runs_claimed JOIN jobs j ON j.number = r.number
+			WHERE r.node > 0 AND r.kind = 0 AND r.begin_at <= ?`, func(stmt *sqlite.Stmt) error {
+			counts[job.Available] -= stmt.ColumnInt64(0)
+			counts[job.Retryable] -= stmt.ColumnInt64(1)
+			counts[job.Executing] = stmt.ColumnInt64(0) + stmt.ColumnInt64(1)
+			return nil
+		}, t.now)
+	})
+	return counts, err
+}

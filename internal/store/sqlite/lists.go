@@ -1,0 +1,224 @@
+package sqlite
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"zombiezen.com/go/sqlite"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// condition collects what a list is narrowed down by.
+type condition struct {
+	terms []string
+	args  []any
+}
+
+func (c *condition) add(term string, args ...any) {
+	c.terms = append(c.terms, term)
+	c.args = append(c.args, args...)
+}
+
+func (c *condition) String() string { return strings.Join(c.terms, ` AND `) }
+
+// orderBy gives the ORDER BY clause for an expression: nulls last, then ties.
+func orderBy(expression string, desc bool, ties string) string {
+	direction := ` ASC`
+	if desc {
+		direction = ` DESC`
+	}
+	return ` ORDER BY ` + expression + direction + ` NULLS LAST, ` + ties
+}
+
+// byName sorts numbered things by their names.
+func byName(column string, names map[int]string) string {
+	b := `CASE ` + column
+	for _, number := range sortedKeys(names) {
+		b += ` WHEN ` + string(rune('0'+number)) + ` THEN '` + names[number] + `'`
+	}
+	return b + ` END`
+}
+
+func sortedKeys(names map[int]string) []int {
+	keys := make([]int, 0, len(names))
+	for number := range names {
+		keys = append(keys, number)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// executes is true of a row of fromJobs whose attempt has begun; it takes the time.
+const executes = `coalesce(r.node > 0 AND r.begin_at <= ?, 0)`
+
+// JobList implements store.Jobs.
+func (s *Store) JobList(ctx context.Context, owner job.Owner, q store.JobQuery) ([]*job.Job, error) {
+	var jobs []*job.Job
+	err := s.read(ctx, func(t *tx) (err error) {
+		if q.Order.Field == "" && q.Schedule == uuid.Nil && q.Key == nil {
+			jobs, err = t.newestJobs(owner, q)
+		} else {
+			jobs, err = t.filteredJobs(owner, q)
+		}
+		return err
+	})
+	return jobs, err
+}
+
+var storedStates = []job.State{job.Available, job.Retryable, job.Completed, job.Cancelled, job.Discarded}
+
+// newestJobs walks the index of jobs by account and state, one branch a state,
+// and merges the branches: as fast on the last page as on the first.
+func (t *tx) newestJobs(owner job.Owner, q store.JobQuery) ([]*job.Job, error) {
+	states := q.States
+	if len(states) == 0 {
+		states = storedStates
+	}
+	var branches []string
+	var args []any
+	for _, state := range states {
+		branch := &condition{}
+		from := `jobs INDEXED BY jobs_list`
+		if state == job.Executing {
+			from = `runs INDEXED BY runs_claimed`
+			branch.add(`account = ? AND node > 0 AND kind = 0 AND begin_at <= ?`, owner.Number, t.now)
+		} else {
+			branch.add(`account = ? AND state = ?`, owner.Number, state)
+			if len(q.States) > 0 && !state.Final() {
+				branch.add(`number NOT IN (SELECT number FROM runs INDEXED BY runs_claimed WHERE account = ? AND node > 0 AND kind = 0 AND begin_at <= ?)`,
+					owner.Number, t.now)
+			}
+		}
+		if q.After != 0 {
+			branch.add(`number < ?`, q.After)
+		}
+		branches = append(branches, `SELECT * FROM (SELECT number FROM `+from+` WHERE `+branch.String()+` ORDER BY number DESC LIMIT ?)`)
+		args = append(append(args, branch.args...), q.Offset+q.Limit)
+	}
+	args = append(args, q.Limit, q.Offset)
+	return t.jobsWhere(`j.number IN (`+strings.Join(branches, ` UNION ALL `)+` ORDER BY number DESC LIMIT ? OFFSET ?) ORDER BY j.number DESC`, args...)
+}
+
+var jobOrder = map[string]string{
+	"inserted_at": `j.inserted_at`, "scheduled_at": `j.scheduled_at`, "completed_at": `j.completed_at`,
+	"cancelled_at": `j.cancelled_at`, "discarded_at": `j.discarded_at`, "job_id": `j.number`, "id": `j.id`,
+	"attempted_at": `CASE WHEN ` + executes + ` THEN r.begin_at ELSE j.attempted_at END`,
+	"state": `CASE WHEN ` + executes + ` THEN 'executing' ELSE ` + byName(`j.state`, map[int]string{
+		int(job.Available): "available", int(job.Retryable): "retryable", int(job.Completed): "completed",
+		int(job.Cancelled): "cancelled", int(job.Discarded): "discarded",
+	}) + ` END`,
+}
+
+// filteredJobs answers everything else by sorting what the filters leave.
+func (t *tx) filteredJobs(owner job.Owner, q store.JobQuery) ([]*job.Job, error) {
+	c := &condition{}
+	c.add(`j.account = ?`, owner.Number)
+	if q.Schedule != uuid.Nil {
+		c.add(`j.schedule_id = ?`, q.Schedule)
+	}
+	if q.Key != nil {
+		c.add(`j.key = ?`, *q.Key)
+	}
+	if len(q.States) > 0 {
+		t.addStates(c, q.States)
+	}
+	if q.After != 0 {
+		c.add(`j.number < ?`, q.After)
+	}
+	order := ` ORDER BY j.number DESC`
+	if q.Order.Field != "" {
+		expression := jobOrder[q.Order.Field]
+		order = orderBy(expression, q.Order.Desc, `j.number DESC`)
+		if strings.Contains(expression, `?`) {
+			c.args = append(c.args, t.now)
+		}
+	}
+	return t.jobsWhere(c.String()+order+` LIMIT ? OFFSET ?`, append(c.args, q.Limit, q.Offset)...)
+}
+
+func (t *tx) addStates(c *condition, states []job.State) {
+	var terms []string
+	var args []any
+	for _, state := range states {
+		switch {
+		case state == job.Executing:
+			terms, args = append(terms, `(j.state <= 2 AND `+executes+`)`), append(args, t.now)
+		case state.Final():
+			terms, args = append(terms, `j.state = ?`), append(args, state)
+		default:
+			terms, args = append(terms, `(j.state = ? AND NOT `+executes+`)`), append(args, state, t.now)
+		}
+	}
+	c.add(`(`+strings.Join(terms, ` OR `)+`)`, args...)
+}
+
+var scheduleOrder = map[string]string{"inserted_at": `s.inserted_at`, "disabled_at": `s.disabled_at`, "name": `s.name`, "id": `s.id`}
+
+// ScheduleList implements store.Schedules.
+func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q store.ListQuery) ([]*job.Schedule, error) {
+	var schedules []*job.Schedule
+	c := &condition{}
+	c.add(`s.account = ?`, owner.Number)
+	if q.AfterID != uuid.Nil {
+		c.add(`s.id < ?`, q.AfterID)
+	}
+	order := ` ORDER BY s.id DESC`
+	if q.Order.Field != "" {
+		order = orderBy(scheduleOrder[q.Order.Field], q.Order.Desc, `s.id DESC`)
+	}
+	err := s.read(ctx, func(t *tx) error {
+		return t.query(`SELECT `+scheduleColumns+` FROM schedules s WHERE `+c.String()+order+` LIMIT ? OFFSET ?`, func(stmt *sqlite.Stmt) error {
+			found, err := t.scanSchedule(stmt)
+			schedules = append(schedules, found)
+			return err
+		}, append(c.args, q.Limit, q.Offset)...)
+	})
+	return schedules, err
+}
+
+var logOrder = map[string]string{
+	"inserted_at": `l.inserted_at`, "job_id": `l.job`, "id": `l.id`,
+	"event": byName(`l.event`, map[int]string{1: events[1], 2: events[2], 3: events[3], 4: events[4], 5: events[5], 6: events[6]}),
+}
+
+// LogList implements store.Logs. Logs of attempts that are yet to begin are
+// not shown.
+func (s *Store) LogList(ctx context.Context, owner job.Owner, q store.LogQuery) ([]*job.Log, error) {
+	var logs []*job.Log
+	err := s.read(ctx, func(t *tx) (err error) {
+		c := &condition{}
+		from := `logs l`
+		c.add(`l.account = ? AND l.id < ?`, owner.Number, job.IDBound(t.now.Add(1000)))
+		if q.Job != nil {
+			// The unary plus keeps the planner to the index by job.
+			where, arg := jobIs(*q.Job)
+			c.terms[0] = `+l.account = ? AND l.id < ?`
+			c.add(`l.job = (SELECT j.number FROM jobs j WHERE `+where+` AND j.account = ?)`, arg, owner.Number)
+			if q.Job.Number != 0 { // the job itself may have been removed before its logs
+				c.terms[1] = `l.job = ?`
+				c.args = append(c.args[:2], q.Job.Number)
+			}
+		}
+		if q.Event != "" {
+			number := eventNumber(q.Event)
+			c.add(`l.event = ?`, number)
+			if number >= rareEvent {
+				c.add(`l.event >= 3`) // so that the partial index serves
+			}
+		}
+		if q.AfterID != uuid.Nil {
+			c.add(`l.id < ?`, q.AfterID)
+		}
+		order := ` ORDER BY l.id DESC`
+		if q.Order.Field != "" {
+			order = orderBy(logOrder[q.Order.Field], q.Order.Desc, `l.id DESC`)
+		}
+		logs, err = t.logsWhere(from, c.String()+order+` LIMIT ? OFFSET ?`, append(c.args, q.Limit, q.Offset)...)
+		return err
+	})
+	return logs, err
+}

@@ -1,0 +1,214 @@
+package sqlite
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/google/uuid"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitemigration"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// applicationID marks a file as punctual's ("punc").
+const applicationID = 0x70756e63
+
+const (
+	readers     = 4
+	busyTimeout = 10 * time.Second
+)
+
+// Options say how a database is opened.
+type Options struct {
+	// Exclusive takes the file for one process that runs jobs; a second one is
+	// refused. Commands that only read and write records need not ask for it.
+	Exclusive bool
+	// Now is the clock that decides what is due; nil for the system's.
+	Now func() time.Time
+}
+
+// Store is a SQLite database.
+type Store struct {
+	now      func() time.Time
+	path     string
+	lock     *flock.Flock
+	writer   *writer
+	readers  *sqlitex.Pool
+	notify   func([]store.Ref)
+	accounts owners
+	stop     context.CancelFunc
+	done     sync.WaitGroup
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open opens the database file at path, makes it when it does not exist, and
+// brings its tables up to date.
+func Open(ctx context.Context, path string, opts Options) (*Store, error) {
+	s := &Store{now: opts.Now, path: path, notify: func([]store.Ref) {}, accounts: owners{ids: map[int64]uuid.UUID{}}}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if err := s.open(ctx, opts); err != nil {
+		if s.lock != nil {
+			_ = s.lock.Unlock() // the process is about to give up anyway
+		}
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context, opts Options) error {
+	if _, err := os.Stat(filepath.Dir(s.path)); err != nil {
+		return fmt.Errorf("the directory of the database %s can't be used; create it or choose another path: %w", s.path, err)
+	}
+	if opts.Exclusive {
+		s.lock = flock.New(s.path + ".lock")
+		if held, err := s.lock.TryLock(); err != nil {
+			return fmt.Errorf("locking %s: %w", s.path, err)
+		} else if !held {
+			s.lock = nil
+			return fmt.Errorf("the database %s is in use by another punctual; stop that one first, or use PostgreSQL to run several nodes", s.path)
+		}
+	}
+	conn, err := sqlite.OpenConn(s.path, sqlite.OpenReadWrite, sqlite.OpenCreate, sqlite.OpenWAL)
+	if err != nil {
+		return fmt.Errorf("opening the database %s; check the path and its permissions: %w", s.path, err)
+	}
+	if err := prepareWriter(ctx, conn); err != nil {
+		return errors.Join(fmt.Errorf("preparing the database %s: %w", s.path, err), conn.Close())
+	}
+	s.readers, err = sqlitex.NewPool(s.path, sqlitex.PoolOptions{
+		Flags: sqlite.OpenReadOnly | sqlite.OpenWAL, PoolSize: readers,
+		PrepareConn: func(c *sqlite.Conn) error {
+			c.SetBusyTimeout(busyTimeout)
+			return sqlitex.ExecuteTransient(c, `PRAGMA cache_size = -8192`, nil)
+		},
+	})
+	if err != nil {
+		return errors.Join(fmt.Errorf("opening the database %s for reading: %w", s.path, err), conn.Close())
+	}
+	background, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	s.writer = newWriter(s, conn)
+	s.done.Go(s.writer.loop)
+	s.done.Go(func() { s.checkpoint(background) })
+	return nil
+}
+
+func prepareWriter(ctx context.Context, conn *sqlite.Conn) error {
+	conn.SetBusyTimeout(busyTimeout)
+	conn.SetInterrupt(ctx.Done())
+	defer conn.SetInterrupt(nil)
+	for _, pragma := range []string{
+		`PRAGMA synchronous = FULL`,
+		`PRAGMA wal_autocheckpoint = 0`, // see checkpoint
+		`PRAGMA cache_size = -65536`,
+		`PRAGMA temp_store = MEMORY`,
+	} {
+		if err := sqlitex.ExecuteTransient(conn, pragma, nil); err != nil {
+			return err
+		}
+	}
+	return migrate(ctx, conn)
+}
+
+func migrate(ctx context.Context, conn *sqlite.Conn) error {
+	schema, err := schema()
+	if err != nil {
+		return err
+	}
+	var version int
+	err = sqlitex.ExecuteTransient(conn, `PRAGMA user_version`, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+		version = stmt.ColumnInt(0)
+		return nil
+	}})
+	if err != nil {
+		return err
+	}
+	if version > len(schema.Migrations) {
+		return fmt.Errorf("it was made by a newer punctual (tables of version %d, this one knows %d); use that version", version, len(schema.Migrations))
+	}
+	return sqlitemigration.Migrate(ctx, conn, schema)
+}
+
+func schema() (sqlitemigration.Schema, error) {
+	names, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return sqlitemigration.Schema{}, err
+	}
+	schema := sqlitemigration.Schema{AppID: applicationID}
+	for _, name := range names {
+		text, err := migrations.ReadFile(name)
+		if err != nil {
+			return schema, err
+		}
+		schema.Migrations = append(schema.Migrations, string(text))
+	}
+	return schema, nil
+}
+
+// Subscribe implements store.Store.
+func (s *Store) Subscribe(f func([]store.Ref)) { s.notify = f }
+
+// Now implements store.Queue.
+func (s *Store) Now() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
+
+// Ping implements store.Store: it goes through the writer.
+func (s *Store) Ping(ctx context.Context) error {
+	return s.write(ctx, func(tx *tx) error { return tx.exec(`SELECT 1`) })
+}
+
+// Close implements store.Store.
+func (s *Store) Close() error {
+	s.stop()
+	s.writer.close()
+	s.done.Wait()
+	err := errors.Join(s.readers.Close(), s.writer.conn.Close())
+	if s.lock != nil {
+		err = errors.Join(err, s.lock.Unlock())
+	}
+	return err
+}
+
+// read runs f on a connection that sees one state of the database.
+func (s *Store) read(ctx context.Context, f func(*tx) error) error {
+	conn, err := s.readers.Take(ctx)
+	if err != nil {
+		return fault.Unreachable(err)
+	}
+	defer s.readers.Put(conn)
+	end := sqlitex.Transaction(conn)
+	err = f(&tx{conn: conn, store: s, now: s.Now()})
+	end(&err)
+	return s.wrap(ctx, err)
+}
+
+// wrap makes faults of errors that say the database can't be used right now.
+func (s *Store) wrap(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return fault.Unreachable(errors.Join(ctx.Err(), err))
+	}
+	switch sqlite.ErrCode(err).ToPrimary() {
+	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultFull, sqlite.ResultIOErr, sqlite.ResultCantOpen, sqlite.ResultReadOnly, sqlite.ResultInterrupt:
+		return fault.Unreachable(err)
+	}
+	return err
+}

@@ -1,0 +1,39 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// JobPrune implements store.Retention. The newest job of a schedule that still
+// exists stays: duplicates of its key are answered with it.
+func (s *Store) JobPrune(ctx context.Context, before time.Time, limit int) (n int, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		err := t.exec(`DELETE FROM jobs WHERE number IN (
+			SELECT j.number FROM jobs j INDEXED BY jobs_final
+			WHERE j.state >= 4 AND coalesce(j.completed_at, j.cancelled_at, j.discarded_at) < ?
+			AND NOT (j.schedule_id IS NOT NULL AND EXISTS (SELECT 1 FROM schedules s WHERE s.id = j.schedule_id)
+				AND j.number = (SELECT max(k.number) FROM jobs k WHERE k.schedule_id = j.schedule_id))
+			ORDER BY coalesce(j.completed_at, j.cancelled_at, j.discarded_at) LIMIT ?)`, before, limit)
+		if err != nil {
+			return fmt.Errorf("removing old jobs: %w", err)
+		}
+		n = t.changed()
+		return nil
+	})
+	return n, err
+}
+
+// LogPrune implements store.Retention.
+func (s *Store) LogPrune(ctx context.Context, before time.Time, limit int) (n int, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		err := t.exec(`DELETE FROM logs WHERE seq IN (SELECT seq FROM logs ORDER BY seq LIMIT ?) AND inserted_at < ?`, limit, before)
+		if err != nil {
+			return fmt.Errorf("removing old logs: %w", err)
+		}
+		n = t.changed()
+		return nil
+	})
+	return n, err
+}

@@ -1,0 +1,94 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"zombiezen.com/go/sqlite"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+const scheduleColumns = `s.id, s.account, s.key, s.name, s.description, s.inserted_at, s.disabled_at, s.first_due, s.epoch, s.args, s.state, s.previous`
+
+func (t *tx) scanSchedule(stmt *sqlite.Stmt) (*job.Schedule, error) {
+	c := &columns{stmt: stmt}
+	s := &job.Schedule{ID: c.uuid()}
+	account := c.int64()
+	s.Key, s.Name, s.Description = c.optional(), c.optional(), c.optional()
+	s.InsertedAt, s.DisabledAt, s.FirstDue, s.Epoch = c.time(), c.time(), c.time(), c.int64()
+	s.Args, s.State, s.Previous = c.json(), c.json(), c.json()
+	var err error
+	s.Owner, err = t.owner(account)
+	return s, err
+}
+
+// schedule reads a schedule; nil when there is none.
+func (t *tx) schedule(id uuid.UUID) (*job.Schedule, error) {
+	var s *job.Schedule
+	err := t.query(`SELECT `+scheduleColumns+` FROM schedules s WHERE s.id = ?`, func(stmt *sqlite.Stmt) (err error) {
+		s, err = t.scanSchedule(stmt)
+		return err
+	}, id)
+	return s, err
+}
+
+func (t *tx) insertSchedule(s *job.Schedule) error {
+	err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, first_due, epoch, args)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, s.FirstDue, s.Epoch, s.Args)
+	if err != nil {
+		return fmt.Errorf("inserting a schedule: %w", err)
+	}
+	return nil
+}
+
+func (t *tx) updateSchedule(s *job.Schedule) error {
+	err := t.exec(`UPDATE schedules SET disabled_at = ?, epoch = ?, state = ?, previous = ? WHERE id = ?`,
+		s.DisabledAt, s.Epoch, s.State, s.Previous, s.ID)
+	if err != nil {
+		return fmt.Errorf("updating a schedule: %w", err)
+	}
+	return nil
+}
+
+// ScheduleGet implements store.Schedules.
+func (s *Store) ScheduleGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
+	found, err := one(ctx, s, func(t *tx) (*job.Schedule, error) { return t.schedule(id) })
+	if err == nil && (found == nil || found.Owner.Number != owner.Number) {
+		return nil, fault.NoSuch("schedule")
+	}
+	return found, err
+}
+
+// ScheduleChange implements store.Schedules.
+func (s *Store) ScheduleChange(ctx context.Context, owner job.Owner, id uuid.UUID, decide store.Decide) (*job.Schedule, error) {
+	var result *job.Schedule
+	err := s.write(ctx, func(t *tx) error {
+		found, err := t.schedule(id)
+		if err != nil {
+			return err
+		}
+		if found == nil || found.Owner.Number != owner.Number {
+			return fault.NoSuch("schedule")
+		}
+		// A schedule's unfinished job is always its newest.
+		m, err := t.moment(`j.schedule_id = ? ORDER BY j.number DESC LIMIT 1`, id)
+		if err != nil {
+			return err
+		}
+		if m.Job != nil && m.Job.State.Final() {
+			m.Job = nil
+		}
+		m.Schedule = found
+		if err := t.decide(m, decide); err != nil {
+			return err
+		}
+		result, err = t.schedule(id)
+		return err
+	})
+	return result, err
+}

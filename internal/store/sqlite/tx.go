@@ -1,0 +1,196 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"zombiezen.com/go/sqlite"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// tx is a transaction under way.
+type tx struct {
+	conn  *sqlite.Conn
+	store *Store
+	now   time.Time
+	refs  []store.Ref // runs stored, to tell the subscriber of after the commit
+}
+
+// exec runs a statement that gives no rows.
+func (t *tx) exec(query string, args ...any) error {
+	return t.query(query, nil, args...)
+}
+
+// query runs a statement and calls row, which may be nil, for each row.
+func (t *tx) query(query string, row func(*sqlite.Stmt) error, args ...any) error {
+	stmt, err := t.conn.Prepare(query)
+	if err != nil {
+		return fmt.Errorf("preparing %.60q: %w", query, err)
+	}
+	for i, arg := range args {
+		bind(stmt, i+1, arg)
+	}
+	for {
+		more, err := stmt.Step()
+		if err != nil {
+			_ = stmt.Reset() // gives the same error again
+			return fmt.Errorf("running %.60q: %w", query, err)
+		}
+		if !more {
+			return nil
+		}
+		if row == nil {
+			continue
+		}
+		if err := row(stmt); err != nil {
+			_ = stmt.Reset()
+			return err
+		}
+	}
+}
+
+// changed tells how many rows the last statement wrote.
+func (t *tx) changed() int { return t.conn.Changes() }
+
+func bind(stmt *sqlite.Stmt, i int, arg any) {
+	switch v := arg.(type) {
+	case nil:
+		stmt.BindNull(i)
+	case int:
+		stmt.BindInt64(i, int64(v))
+	case int64:
+		stmt.BindInt64(i, v)
+	case uint32:
+		stmt.BindInt64(i, int64(v))
+	case store.Kind:
+		stmt.BindInt64(i, int64(v))
+	case job.State:
+		stmt.BindInt64(i, int64(v))
+	case job.Channel:
+		stmt.BindInt64(i, int64(v))
+	case string:
+		stmt.BindText(i, v)
+	case *string:
+		if v == nil {
+			stmt.BindNull(i)
+		} else {
+			stmt.BindText(i, *v)
+		}
+	case rawjson.Value:
+		if v == nil {
+			stmt.BindNull(i)
+		} else {
+			stmt.BindText(i, string(v))
+		}
+	case []byte:
+		stmt.BindBytes(i, v)
+	case uuid.UUID:
+		if v == uuid.Nil {
+			stmt.BindNull(i)
+		} else {
+			stmt.BindBytes(i, v[:])
+		}
+	case time.Time:
+		if v.IsZero() {
+			stmt.BindNull(i)
+		} else {
+			stmt.BindInt64(i, v.UnixMicro())
+		}
+	default:
+		panic(fmt.Sprintf("no binding for %T", arg))
+	}
+}
+
+// columns reads a row from left to right.
+type columns struct {
+	stmt *sqlite.Stmt
+	next int
+}
+
+func (c *columns) step() int { c.next++; return c.next - 1 }
+
+func (c *columns) int64() int64 { return c.stmt.ColumnInt64(c.step()) }
+func (c *columns) int() int     { return int(c.int64()) }
+func (c *columns) text() string { return c.stmt.ColumnText(c.step()) }
+
+func (c *columns) optional() *string {
+	i := c.step()
+	if c.stmt.ColumnIsNull(i) {
+		return nil
+	}
+	text := c.stmt.ColumnText(i)
+	return &text
+}
+
+func (c *columns) json() rawjson.Value { return c.blob() }
+
+// blob gives the bytes of a blob or a text; nil for null.
+func (c *columns) blob() []byte {
+	i := c.step()
+	if c.stmt.ColumnIsNull(i) {
+		return nil
+	}
+	b := make([]byte, c.stmt.ColumnLen(i))
+	c.stmt.ColumnBytes(i, b)
+	return b
+}
+
+func (c *columns) uuid() uuid.UUID {
+	var id uuid.UUID
+	c.stmt.ColumnBytes(c.step(), id[:])
+	return id
+}
+
+func (c *columns) time() time.Time {
+	i := c.step()
+	if c.stmt.ColumnIsNull(i) {
+		return time.Time{}
+	}
+	return time.UnixMicro(c.stmt.ColumnInt64(i)).UTC()
+}
+
+// owners remembers which UUID an account's number stands for; that never changes.
+type owners struct {
+	mu  sync.RWMutex
+	ids map[int64]uuid.UUID
+}
+
+func (t *tx) owner(number int64) (job.Owner, error) {
+	o := &t.store.accounts
+	o.mu.RLock()
+	id, known := o.ids[number]
+	o.mu.RUnlock()
+	if known {
+		return job.Owner{ID: id, Number: number}, nil
+	}
+	err := t.query(`SELECT id FROM accounts WHERE number = ?`, func(stmt *sqlite.Stmt) error {
+		id = (&columns{stmt: stmt}).uuid()
+		return nil
+	}, number)
+	if err != nil {
+		return job.Owner{}, fmt.Errorf("reading account %d: %w", number, err)
+	}
+	if id == uuid.Nil {
+		return job.Owner{}, fmt.Errorf("account %d does not exist", number)
+	}
+	o.mu.Lock()
+	o.ids[number] = id
+	o.mu.Unlock()
+	return job.Owner{ID: id, Number: number}, nil
+}
+
+// one reads a value of one row; nil when there is none.
+func one[T any](ctx context.Context, s *Store, get func(*tx) (*T, error)) (*T, error) {
+	var found *T
+	err := s.read(ctx, func(t *tx) (err error) {
+		found, err = get(t)
+		return err
+	})
+	return found, err
+}

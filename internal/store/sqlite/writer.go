@@ -1,0 +1,159 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// maxGroup is how many writes share a commit at most. A write may itself hold
+// hundreds of rows.
+const maxGroup = 256
+
+// writer owns the one connection that writes. It runs the writes that have
+// arrived while the last commit was made in one transaction.
+type writer struct {
+	store *Store
+	conn  *sqlite.Conn
+	queue chan *write
+
+	mu     sync.RWMutex // guards closing the queue against senders
+	closed bool
+}
+
+// write is a function to be run in a transaction. It may be run again when
+// another one of its group failed, so it must set its results, not add to them.
+type write struct {
+	run     func(*tx) error
+	outside func(*sqlite.Conn) error // run between transactions instead
+	done    chan error
+}
+
+func newWriter(s *Store, conn *sqlite.Conn) *writer {
+	return &writer{store: s, conn: conn, queue: make(chan *write, maxGroup)}
+}
+
+// write runs f in a transaction and returns after the commit. Once accepted it
+// is carried out whatever becomes of ctx, so that its caller knows the outcome.
+func (s *Store) write(ctx context.Context, f func(*tx) error) error {
+	return s.wrap(context.WithoutCancel(ctx), s.writer.submit(ctx, &write{run: f, done: make(chan error, 1)}))
+}
+
+func (w *writer) submit(ctx context.Context, one *write) error {
+	w.mu.RLock()
+	if w.closed {
+		w.mu.RUnlock()
+		return fault.Unreachable(errors.New("the database is closed"))
+	}
+	select {
+	case w.queue <- one:
+		w.mu.RUnlock()
+	case <-ctx.Done():
+		w.mu.RUnlock()
+		return fault.Unreachable(ctx.Err())
+	}
+	return <-one.done
+}
+
+func (w *writer) close() {
+	w.mu.Lock()
+	w.closed = true
+	close(w.queue)
+	w.mu.Unlock()
+}
+
+func (w *writer) loop() {
+	group := make([]*write, 0, maxGroup)
+	for first := range w.queue {
+		group = append(group[:0], first)
+		for len(group) < maxGroup && len(w.queue) > 0 {
+			if next, ok := <-w.queue; ok {
+				group = append(group, next)
+			}
+		}
+		w.commit(group)
+	}
+}
+
+func (w *writer) commit(group []*write) {
+	inside := group[:0:0]
+	for _, one := range group {
+		if one.outside != nil {
+			one.done <- one.outside(w.conn)
+		} else {
+			inside = append(inside, one)
+		}
+	}
+	if len(inside) == 0 {
+		return
+	}
+	refs, err := w.transact(inside)
+	if err != nil && len(inside) > 1 {
+		for _, one := range inside {
+			w.commit([]*write{one})
+		}
+		return
+	}
+	for _, one := range inside {
+		one.done <- err
+	}
+	if err == nil && len(refs) > 0 {
+		w.store.notify(refs)
+	}
+}
+
+func (w *writer) transact(group []*write) (refs []store.Ref, err error) {
+	end, err := sqlitex.ImmediateTransaction(w.conn)
+	if err != nil {
+		return nil, err
+	}
+	defer end(&err)
+	t := &tx{conn: w.conn, store: w.store, now: w.store.Now()}
+	for _, one := range group {
+		if err := one.run(t); err != nil {
+			return nil, err
+		}
+	}
+	return t.refs, nil
+}
+
+// checkpointBytes is how large the write-ahead log grows before its pages are
+// moved into the database: 16,000 pages, since the same pages are written
+// again and again.
+const checkpointBytes = 16_000 * 4096
+
+// checkpoint moves the write-ahead log into the database from a connection of
+// its own, while the writer goes on. What the writer has added meanwhile it
+// moves itself, a few pages; then the log starts anew.
+func (s *Store) checkpoint(ctx context.Context) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if info, err := os.Stat(s.path + "-wal"); err != nil || info.Size() < checkpointBytes {
+			continue
+		}
+		// A failed checkpoint loses nothing; the next second brings another.
+		if conn, err := sqlite.OpenConn(s.path, sqlite.OpenReadWrite, sqlite.OpenWAL); err == nil {
+			_ = moveLog(conn)
+			_ = conn.Close()
+		}
+		_ = s.writer.submit(ctx, &write{outside: moveLog, done: make(chan error, 1)})
+	}
+}
+
+func moveLog(conn *sqlite.Conn) error {
+	return sqlitex.ExecuteTransient(conn, `PRAGMA wal_checkpoint(PASSIVE)`, nil)
+}

@@ -1,0 +1,149 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/job"
+)
+
+// Store is everything a node needs of its database.
+type Store interface {
+	Jobs
+	Schedules
+	Logs
+	Queue
+	Accounts
+	Retention
+	// Subscribe names the function that hears of runs as they are stored: a
+	// hint, which may be lost, called after the commit and not to block. There
+	// is one subscriber; it is named before the store is used.
+	Subscribe(func([]Ref))
+	// Ping reports whether the store can be reached and written.
+	Ping(ctx context.Context) error
+	// Close waits for what is under way and closes the database.
+	Close() error
+}
+
+// Jobs reads and changes the records of jobs.
+type Jobs interface {
+	// JobInsertMany stores new jobs, each with its run and, when it recurs,
+	// its schedule. A job whose idempotency key is held is not stored; the
+	// result carries the job that holds it. Results stand in the order given.
+	JobInsertMany(ctx context.Context, jobs []NewJob) ([]Inserted, error)
+	// JobGet reads one of the owner's jobs; a NotFound fault when there is none.
+	JobGet(ctx context.Context, owner job.Owner, id JobID) (*job.Job, error)
+	// JobList reads some of the owner's jobs.
+	JobList(ctx context.Context, owner job.Owner, q JobQuery) ([]*job.Job, error)
+	// JobChange decides about one of the owner's jobs in a transaction and
+	// gives the job as it is afterwards.
+	JobChange(ctx context.Context, owner job.Owner, id JobID, decide Decide) (*job.Job, error)
+	// JobCounts counts the stored jobs by state.
+	JobCounts(ctx context.Context) (map[job.State]int64, error)
+}
+
+// Schedules reads and changes the records of schedules.
+type Schedules interface {
+	ScheduleGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error)
+	ScheduleList(ctx context.Context, owner job.Owner, q ListQuery) ([]*job.Schedule, error)
+	// ScheduleChange decides about a schedule and its unfinished job, which is
+	// nil in the Moment when there is none, and gives the schedule as it is
+	// afterwards.
+	ScheduleChange(ctx context.Context, owner job.Owner, id uuid.UUID, decide Decide) (*job.Schedule, error)
+}
+
+// Logs reads the records of logs.
+type Logs interface {
+	LogGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Log, error)
+	LogList(ctx context.Context, owner job.Owner, q LogQuery) ([]*job.Log, error)
+}
+
+// JobID names a job by its number or, when that is zero, by its UUID.
+type JobID struct {
+	Number int64
+	UUID   uuid.UUID
+}
+
+// NewJob is a job to be stored. The store gives the job its number.
+type NewJob struct {
+	Job      *job.Job
+	Schedule *job.Schedule // nil for a one-off
+	Lane     uint32        // see Ref
+}
+
+// Inserted is what became of a NewJob.
+type Inserted struct {
+	Job      *job.Job
+	Conflict bool // the key was held: Job is the one that holds it
+}
+
+// Moment is what a decision rests on: the records as they are in the transaction.
+type Moment struct {
+	Now      time.Time // by the store's clock
+	Job      *job.Job  // as stored: available or retryable also while claimed
+	Claim    *Held     // the claim on the job's run; nil when there is none
+	Schedule *job.Schedule
+}
+
+// Held tells who has claimed a run, and from when on the attempt counts as begun.
+type Held struct {
+	Node    int64
+	Attempt int
+	BeginAt time.Time
+}
+
+// Decide is a decision; it must not block, and may be called again when a
+// transaction has to be repeated. Nil changes nothing.
+type Decide func(*Moment) *Changes
+
+// Changes is what a decision does, all of it in one transaction.
+type Changes struct {
+	// Job has the job's new state and times. Its run follows from it: gone
+	// when final, else unclaimed and due at DueAt. Nil leaves both alone.
+	Job *job.Job
+	// Unbegun takes back what the claim had prepared for an attempt that will
+	// not be made: its request log and its untried deliveries.
+	Unbegun    bool
+	Logs       []job.Log
+	Deliveries []job.Delivery
+	// Next is the schedule's next job.
+	Next *NewJob
+	// Schedule has the schedule's new values.
+	Schedule *job.Schedule
+	// DropSchedule deletes the schedule.
+	DropSchedule bool
+}
+
+// Order is a field to sort by.
+type Order struct {
+	Field string // "" for the default: most recently created first
+	Desc  bool
+}
+
+// ListQuery selects part of a list. Nulls sort last and ties newest first.
+type ListQuery struct {
+	Limit  int
+	Offset int
+	Order  Order
+	// After is the last record of the page before, in the default order: a
+	// number for jobs, an ID for schedules and logs. Zero for the first page.
+	After   int64
+	AfterID uuid.UUID
+}
+
+// JobQuery selects jobs.
+type JobQuery struct {
+	ListQuery
+	States   []job.State // none: any
+	Schedule uuid.UUID   // uuid.Nil: any
+	Key      *string
+}
+
+// LogQuery selects logs.
+type LogQuery struct {
+	ListQuery
+	Job   *JobID // nil: any
+	Event string // "": any
+}
