@@ -1,0 +1,205 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/batch"
+	"github.com/punctual-dev/punctual/internal/dispatch"
+	"github.com/punctual-dev/punctual/internal/execute"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/record"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// Secrets gives the secrets that sign an account's requests.
+type Secrets interface {
+	SigningSecrets(ctx context.Context, account int64) ([]execute.Secret, error)
+}
+
+// Config of a Runner.
+type Config struct {
+	Queue   store.Queue
+	Client  *execute.Client
+	Secrets Secrets
+	Metrics *metrics.Metrics
+	Log     *slog.Logger
+	Node    int64
+}
+
+// Runner makes attempts.
+type Runner struct {
+	Config
+	finishes *batch.Batcher[store.Finish, bool]
+}
+
+// deliveryTimeout is how long the receiver of a callback or webhook has.
+const deliveryTimeout = 30 * time.Second
+
+// New makes a Runner. Its owner must Close it after the last attempt.
+func New(config Config) *Runner {
+	r := &Runner{Config: config}
+	r.finishes = batch.New(batch.Config[store.Finish, bool]{
+		Max: 1024, Waiting: 8192, Do: r.Queue.RunFinish, Observe: r.Metrics.BatchSize("finish"),
+	})
+	return r
+}
+
+// Close waits until every finish is stored.
+func (r *Runner) Close() { r.finishes.Close() }
+
+// Begin prepares an attempt of a run that was read for firing.
+func (r *Runner) Begin(run *store.Run, now time.Time) dispatch.Attempt {
+	if run.Kind == store.KindDelivery {
+		return &deliveryAttempt{runner: r, run: run, begin: later(run.Due, now)}
+	}
+	return &jobAttempt{runner: r, Attempt: record.Begin(run, now)}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// Interrupted ends attempts that a node had begun and did not end, so that
+// they are made again at once.
+func (r *Runner) Interrupted(ctx context.Context, runs []*store.Run) error {
+	now := r.Queue.Now()
+	outcome := job.Outcome{Failure: &job.Failure{
+		Kind: job.KindInterrupted, Message: "the service stopped before the answer was recorded; the attempt is made again",
+	}}
+	var finishes []store.Finish
+	for _, run := range runs {
+		if run == nil || run.Claim == nil {
+			continue
+		}
+		outcome.Duration = max(0, now.Sub(run.Claim.BeginAt))
+		if run.Kind == store.KindDelivery {
+			finishes = append(finishes, record.EndDelivery(run, run.Claim.Attempt, run.Claim.Node, outcome, now))
+		} else {
+			finishes = append(finishes, record.Resume(run).Finish(run.Claim.Node, outcome, run.Claim.BeginAt, later(now, run.Claim.BeginAt)))
+		}
+	}
+	_, err := r.Queue.RunFinish(ctx, finishes)
+	return err
+}
+
+// lastTries is how long a stopping node goes on trying to store an end. What
+// is not stored then is made again by whoever takes over.
+const lastTries = 5 * time.Second
+
+// finish stores the end of an attempt, however long the store takes to accept
+// it, and reports whether the run was still ours.
+func (r *Runner) finish(ctx context.Context, f store.Finish) bool {
+	var stopping time.Time
+	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		held, err := r.finishes.DoWhenRoom(context.WithoutCancel(ctx), f)
+		if err == nil {
+			return held
+		}
+		r.Log.Error("storing the end of an attempt failed; trying again", "number", f.Number, "attempt", f.Attempt, "error", err)
+		if ctx.Err() != nil && stopping.IsZero() {
+			stopping = time.Now()
+		}
+		if errors.Is(err, batch.ErrClosed) || !stopping.IsZero() && time.Since(stopping) > lastTries {
+			return false
+		}
+		time.Sleep(wait)
+	}
+}
+
+func (r *Runner) do(ctx context.Context, kind string, account int64, due time.Time, request execute.Request) job.Outcome {
+	r.Metrics.Begun(kind, r.Queue.Now().Sub(due))
+	secrets, err := r.Secrets.SigningSecrets(ctx, account)
+	if err != nil {
+		// An unsigned request would be refused by a careful receiver; the
+		// attempt is made again when the store is back.
+		r.Log.Error("reading signing secrets failed", "error", err)
+		return job.Outcome{Failure: &job.Failure{Kind: job.KindInterrupted, Message: "the signing secrets could not be read; the attempt is made again"}}
+	}
+	request.Secrets = secrets
+	outcome := r.Client.Do(ctx, request)
+	r.Metrics.Attempted(kind, outcomeName(&outcome), outcome.Duration)
+	return outcome
+}
+
+func outcomeName(o *job.Outcome) string {
+	switch {
+	case o.Succeeded():
+		return "success"
+	case o.Failure != nil:
+		return string(o.Failure.Kind)
+	default:
+		return string(job.KindStatus)
+	}
+}
+
+// jobAttempt is an attempt of a job.
+type jobAttempt struct {
+	*record.Attempt
+	runner *Runner
+}
+
+// Fire implements dispatch.Attempt.
+func (a *jobAttempt) Fire(ctx context.Context, began time.Time, answered func()) {
+	r, j := a.runner, a.Run.Job
+	outcome := r.do(ctx, "job", j.Owner.Number, a.Run.Due, a.request())
+	ended := later(r.Queue.Now(), began.Add(time.Microsecond))
+	answered()
+	if f := outcome.Failure; f != nil && f.Kind == job.KindCancelled {
+		return // the cancel has recorded it
+	}
+	if r.finish(ctx, a.Finish(r.Node, outcome, began, ended)) && a.Result.Final() {
+		r.Metrics.Finished(a.Result.String())
+	}
+}
+
+func (a *jobAttempt) request() execute.Request {
+	out, j := a.Outgoing, a.Run.Job
+	request := execute.Request{
+		Method: out.Method, URL: out.URL, Body: out.Body, Timeout: a.Spec.Timeout, FollowRedirects: true,
+		MessageID: "job_" + j.ID.String(),
+		Own: []execute.Field{
+			{Name: "X-Punctual-Job-Id", Value: strconv.FormatInt(j.Number, 10)},
+			{Name: "X-Punctual-Attempt", Value: strconv.Itoa(a.Number)},
+			{Name: "X-Punctual-Scheduled-At", Value: job.FormatTime(j.ScheduledAt)},
+		},
+	}
+	if out.ContentType != "" {
+		request.Own = append(request.Own, execute.Field{Name: "Content-Type", Value: out.ContentType})
+	}
+	for _, f := range out.Header {
+		request.Header = append(request.Header, execute.Field(f))
+	}
+	return request
+}
+
+// deliveryAttempt is a try of a callback or webhook message.
+type deliveryAttempt struct {
+	runner *Runner
+	run    *store.Run
+	begin  time.Time
+}
+
+// Claim implements dispatch.Attempt.
+func (a *deliveryAttempt) Claim() store.Claim {
+	return store.Claim{Ref: a.run.Ref, Attempt: a.run.Attempt + 1, BeginAt: a.begin}
+}
+
+// Fire implements dispatch.Attempt.
+func (a *deliveryAttempt) Fire(ctx context.Context, began time.Time, answered func()) {
+	r, d := a.runner, a.run.Delivery
+	outcome := r.do(ctx, "delivery", d.Owner.Number, a.run.Due, execute.Request{
+		Method: "POST", URL: d.URL, Body: d.Body, MessageID: d.MessageID, Timeout: deliveryTimeout,
+		Own: []execute.Field{{Name: "Content-Type", Value: "application/json"}},
+	})
+	ended := later(r.Queue.Now(), began.Add(time.Microsecond))
+	answered()
+	r.finish(ctx, record.EndDelivery(a.run, a.run.Attempt+1, r.Node, outcome, ended))
+}

@@ -1,0 +1,209 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/execute"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// Attempt is one attempt of a run.
+type Attempt interface {
+	// Claim gives what is stored when the run is claimed for this attempt.
+	Claim() store.Claim
+	// Fire makes the attempt and returns when its end is stored. It calls
+	// answered once the request is over.
+	Fire(ctx context.Context, began time.Time, answered func())
+}
+
+// Config of a Dispatcher.
+type Config struct {
+	Queue store.Queue
+	Node  int64
+	// Concurrency is how many jobs' requests are under way at once; callbacks
+	// and webhooks have as many slots of their own, so that a slow receiver
+	// takes none from jobs.
+	Concurrency int
+	// Begin prepares an attempt of a run that was read for firing.
+	Begin func(run *store.Run, now time.Time) Attempt
+	Log   *slog.Logger
+	// ObserveClaims hears of the sizes of claims; may be nil.
+	ObserveClaims func(size int)
+}
+
+const (
+	// horizon is how far ahead runs are claimed, so that the claim is
+	// committed before they are due.
+	horizon = 100 * time.Millisecond
+	// recheck is how often timers are checked against the clock at the least,
+	// and how often the queue is read from its beginning.
+	recheck = time.Second
+	// peekLimit is how many runs one look into the queue reads.
+	peekLimit = 512
+	// claimLimit is how many runs one claim takes at most, claimers how many
+	// claims are under way at once.
+	claimLimit = 128
+	claimers   = 2
+	// maxWaiting is how many runs wait in memory at most; the rest stays in
+	// the store until there is room.
+	maxWaiting = 100_000
+)
+
+// Dispatcher fires runs.
+type Dispatcher struct {
+	Config
+	pools [2]*pool // by store.Kind
+	wake  chan struct{}
+
+	mu         sync.Mutex
+	known      map[store.RunID]*entry // waiting, claimed or under way
+	hints      []store.Ref            // stored since the loop last looked
+	peeked     *peekResult
+	claimed    []*entry // claims that have come through
+	ended      []*entry // attempts whose request is over
+	dropped    []*entry // claims that will not be fired
+	claimsDone [2]int   // claims that have ended, by kind
+
+	// The loop's own.
+	cursor     store.Ref // the queue has been read up to here
+	nextPeek   time.Time // when to read on
+	lastRescan time.Time // when it was last read from its beginning
+	peeking    bool
+	held       heldRuns
+	ready      [2][]*entry // due, waiting for a slot
+
+	running atomic.Bool
+	tasks   sync.WaitGroup // peeks, claims and attempts
+}
+
+// New makes a Dispatcher. Hints of the store go to Hint.
+func New(config Config) *Dispatcher {
+	d := &Dispatcher{Config: config, wake: make(chan struct{}, 1), known: map[store.RunID]*entry{}}
+	for kind := range d.pools {
+		d.pools[kind] = &pool{lanes: newLanes(), total: config.Concurrency}
+	}
+	return d
+}
+
+// Hint tells of runs that were stored. It does not block.
+func (d *Dispatcher) Hint(refs []store.Ref) {
+	d.mu.Lock()
+	d.hints = append(d.hints, refs...)
+	d.mu.Unlock()
+	d.poke()
+}
+
+func (d *Dispatcher) poke() {
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Running reports whether runs are being fired.
+func (d *Dispatcher) Running() bool { return d.running.Load() }
+
+// Waiting tells how many runs of a kind wait in memory, and InUse how many
+// are claimed or under way.
+func (d *Dispatcher) Waiting(kind store.Kind) int64 { return d.pools[kind].waiting.Load() }
+
+// InUse tells how many runs of a kind are claimed or under way.
+func (d *Dispatcher) InUse(kind store.Kind) int64 { return d.pools[kind].using.Load() }
+
+// Run fires runs until ctx ends. Then it claims and fires no more, gives
+// claims that have not begun back, lets attempts under way finish for up to
+// grace, interrupts the rest, and returns when all have ended.
+func (d *Dispatcher) Run(ctx context.Context, grace time.Duration) error {
+	attempts, drop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer drop(nil)
+	d.running.Store(true)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-d.wake:
+		case <-timer.C:
+		}
+		if ctx.Err() == nil {
+			timer.Reset(d.step(attempts))
+		}
+	}
+	d.running.Store(false)
+	return d.drain(attempts, grace, drop)
+}
+
+// step does what there is to do now and tells how long nothing else will be.
+func (d *Dispatcher) step(attempts context.Context) time.Duration {
+	now := d.Queue.Now()
+	d.fire(attempts, now)
+	d.collect(now)
+	d.fire(attempts, now)
+	d.peek(now)
+	d.claim()
+	return d.untilNext(d.Queue.Now())
+}
+
+func (d *Dispatcher) untilNext(now time.Time) time.Duration {
+	next := now.Add(recheck)
+	if len(d.held) > 0 && d.held[0].begin.Before(next) {
+		next = d.held[0].begin
+	}
+	if !d.peeking && !d.full() && d.nextPeek.Before(next) {
+		next = d.nextPeek
+	}
+	return max(0, next.Sub(now))
+}
+
+func (d *Dispatcher) full() bool {
+	return d.pools[store.KindJob].lanes.waiting+d.pools[store.KindDelivery].lanes.waiting >= maxWaiting
+}
+
+// drain ends the work of a node that stops.
+func (d *Dispatcher) drain(attempts context.Context, grace time.Duration, drop context.CancelCauseFunc) error {
+	done := make(chan struct{})
+	var released error
+	go func() {
+		defer close(done)
+		released = d.releaseHeld(attempts)
+		d.tasks.Wait()
+		// Claims that were under way have come through meanwhile.
+		released = errors.Join(released, d.releaseHeld(attempts))
+	}()
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+		d.Log.Warn("interrupting attempts that did not end in time", "grace", grace, "jobs", d.InUse(store.KindJob))
+		drop(execute.ErrInterrupted)
+		<-done
+	}
+	return released
+}
+
+// releaseHeld gives back claims whose attempts have not begun.
+func (d *Dispatcher) releaseHeld(ctx context.Context) error {
+	d.mu.Lock()
+	var claims []store.Claim
+	for id, e := range d.known {
+		if e.phase == phaseHeld {
+			claims = append(claims, e.claim)
+			delete(d.known, id)
+		}
+	}
+	d.mu.Unlock()
+	if len(claims) == 0 {
+		return nil
+	}
+	if err := d.Queue.RunRelease(ctx, d.Node, claims); err != nil {
+		return fmt.Errorf("giving back %d runs: %w", len(claims), err)
+	}
+	return nil
+}

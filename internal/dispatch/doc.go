@@ -1,0 +1,20 @@
+// Package dispatch decides when what is fired.
+//
+// One goroutine (the loop) owns all decisions. It looks a little ahead in the
+// queue (peek), gathers what comes due in lanes by account and receiver, claims
+// runs in fair turns and holds each claimed run until its exact time. So the
+// claim's commit lies before the due time and costs no lateness. Reading,
+// claiming and firing happen in goroutines beside the loop, which itself never
+// waits for the store or a target.
+//
+// What is stored reaches the loop in three ways: by a hint of the store that
+// runs were stored (exact, may be lost), by the timer for the earliest run not
+// yet read, and by reading the queue from its beginning every now and then.
+// Timers are re-checked against the store's clock at least once a second, so a
+// stepped clock or a suspended machine delays nothing for longer.
+//
+// A claimed run can be revoked until it is fired; from then on it can only be
+// aborted. Both are safe to call from anywhere.
+//
+// What an attempt is and what it stores is the attempt package's business.
+package dispatch

@@ -1,0 +1,149 @@
+package dispatch
+
+import (
+	"container/heap"
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/execute"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// phase is where a run stands in this process.
+type phase int
+
+const (
+	phaseWaiting  phase = iota // to be claimed
+	phaseClaiming              // the claim is under way
+	phaseHeld                  // claimed; its time or its slot has not come
+	phaseFired                 // the attempt has begun
+)
+
+// entry is a run that this process knows of. Its phase and what goes with it
+// are guarded by Dispatcher.mu.
+type entry struct {
+	ref     store.Ref
+	begin   time.Time // when to fire it
+	attempt Attempt
+	claim   store.Claim
+	phase   phase
+	revoked bool // must not be fired for now
+	gone    bool // will not be fired
+	abort   context.CancelCauseFunc
+}
+
+// pool is the slots of one kind of run.
+type pool struct {
+	lanes    *lanes
+	total    int
+	inUse    int // slots held: claimed, held or fired
+	fired    int // requests under way
+	claiming int // claims under way
+	// pace is how many requests ended lately; as many runs are claimed beyond
+	// the free slots, so that a slot that comes free finds a run at once.
+	pace pace
+
+	waiting, using atomic.Int64 // for those who ask from outside the loop
+}
+
+// maxAhead bounds how many runs are claimed beyond the free slots.
+const maxAhead = 256
+
+// capacity is how many slots may be held, counting those about to come free.
+func (p *pool) capacity() int { return p.total + min(p.pace.recent(), maxAhead, p.total) }
+
+func (p *pool) publish() {
+	p.waiting.Store(int64(p.lanes.waiting))
+	p.using.Store(int64(p.inUse))
+}
+
+// pace counts events of the last full and the current stretch of time.
+type pace struct {
+	start         time.Time
+	current, last int
+}
+
+const paceStretch = 10 * time.Millisecond
+
+func (p *pace) add(now time.Time, n int) {
+	p.roll(now)
+	p.current += n
+}
+
+func (p *pace) roll(now time.Time) {
+	if passed := now.Sub(p.start); passed >= 2*paceStretch || passed < 0 {
+		p.start, p.current, p.last = now, 0, 0
+	} else if passed >= paceStretch {
+		p.start, p.current, p.last = now, 0, p.current
+	}
+}
+
+func (p *pace) recent() int { return p.current + p.last }
+
+// heldRuns is a heap of claimed runs, the earliest to be fired first.
+type heldRuns []*entry
+
+func (h heldRuns) Len() int           { return len(h) }
+func (h heldRuns) Less(i, j int) bool { return h[i].begin.Before(h[j].begin) }
+func (h heldRuns) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *heldRuns) Push(x any)        { *h = append(*h, x.(*entry)) }
+func (h *heldRuns) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	return last
+}
+
+func (d *Dispatcher) hold(e *entry) { heap.Push(&d.held, e) }
+
+// Standing says what this process has to do with a job's run.
+type Standing int
+
+// The standings of a run.
+const (
+	NotHere Standing = iota // not claimed by this process
+	Unbegun                 // claimed, and kept from being fired from now on
+	Begun                   // its attempt has begun
+)
+
+// Revoke keeps a job's claimed run from being fired until Restore or Abort.
+func (d *Dispatcher) Revoke(number int64) Standing {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e := d.known[store.RunID{Kind: store.KindJob, Number: number}]
+	switch {
+	case e == nil || e.phase == phaseWaiting:
+		return NotHere
+	case e.phase == phaseFired:
+		return Begun
+	default:
+		e.revoked = true
+		return Unbegun
+	}
+}
+
+// Restore lets a revoked run be fired after all.
+func (d *Dispatcher) Restore(number int64) {
+	d.mu.Lock()
+	if e := d.known[store.RunID{Kind: store.KindJob, Number: number}]; e != nil {
+		e.revoked = false
+	}
+	d.mu.Unlock()
+	d.poke()
+}
+
+// Abort ends what this process does with a job's run, which is no longer in
+// the queue: a request under way is cancelled, a revoked run forgotten.
+func (d *Dispatcher) Abort(number int64) {
+	d.mu.Lock()
+	e := d.known[store.RunID{Kind: store.KindJob, Number: number}]
+	if e != nil && e.phase == phaseFired {
+		e.abort(execute.ErrCancelled)
+	} else if e != nil && e.revoked {
+		e.gone = true
+	}
+	d.mu.Unlock()
+	d.poke()
+}

@@ -1,0 +1,110 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+// Metrics are the measurements of one process.
+type Metrics struct {
+	Registry *prometheus.Registry
+
+	created    prometheus.Counter
+	duplicates prometheus.Counter
+	finished   *prometheus.CounterVec
+	attempts   *prometheus.CounterVec
+	lateness   *prometheus.HistogramVec
+	duration   *prometheus.HistogramVec
+	batches    *prometheus.HistogramVec
+	requests   *prometheus.CounterVec
+	stored     *prometheus.GaugeVec
+	due        *prometheus.GaugeVec
+	pruned     *prometheus.CounterVec
+}
+
+// seconds are buckets from 0.5 ms to 60 s.
+var seconds = []float64{0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}
+
+// New makes the measurements, beside those of Go and the process.
+func New(version string) *Metrics {
+	m := &Metrics{
+		Registry:   prometheus.NewRegistry(),
+		created:    prometheus.NewCounter(prometheus.CounterOpts{Name: "punctual_jobs_created_total", Help: "Jobs stored for clients."}),
+		duplicates: prometheus.NewCounter(prometheus.CounterOpts{Name: "punctual_jobs_duplicate_total", Help: "Creates answered with the job that holds their idempotency key."}),
+		finished:   counters("punctual_jobs_finished_total", "Jobs that became final, by outcome: completed, discarded or cancelled.", "outcome"),
+		attempts:   counters("punctual_attempts_total", "Requests made, by kind (job, delivery) and outcome: success, status or the kind of failure.", "kind", "outcome"),
+		lateness:   histograms("punctual_lateness_seconds", "How long after its due time a request was begun, by kind.", seconds, "kind"),
+		duration:   histograms("punctual_attempt_duration_seconds", "How long a request took until the answer was read, by kind.", seconds, "kind"),
+		batches:    histograms("punctual_batch_size", "Items that shared one commit, by operation.", prometheus.ExponentialBuckets(1, 2, 11), "operation"),
+		requests:   counters("punctual_http_requests_total", "Calls of the API, by route and status.", "route", "status"),
+		stored:     gauges("punctual_jobs", "Stored jobs by state; counted every now and then.", "state"),
+		due:        gauges("punctual_due_runs", "Runs in the store that are due and not claimed, by kind; counted every now and then.", "kind"),
+		pruned:     counters("punctual_pruned_total", "Records removed because they were older than the retention, by kind.", "record"),
+	}
+	version0 := gauges("punctual_build_info", "Always 1; the version is in the label.", "version")
+	version0.WithLabelValues(version).Set(1)
+	m.Registry.MustRegister(m.created, m.duplicates, m.finished, m.attempts, m.lateness, m.duration, m.batches, m.requests,
+		m.stored, m.due, m.pruned, version0,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+}
+
+func gauges(name, help string, labels ...string) *prometheus.GaugeVec {
+	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+}
+
+func histograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+}
+
+// Created counts a create that stored a job, or one whose key was held.
+func (m *Metrics) Created(duplicate bool) {
+	if duplicate {
+		m.duplicates.Inc()
+	} else {
+		m.created.Inc()
+	}
+}
+
+// Finished counts a job that became final.
+func (m *Metrics) Finished(outcome string) { m.finished.WithLabelValues(outcome).Inc() }
+
+// Begun observes how late a request is begun.
+func (m *Metrics) Begun(kind string, late time.Duration) {
+	m.lateness.WithLabelValues(kind).Observe(late.Seconds())
+}
+
+// Attempted counts a request and observes how long it took.
+func (m *Metrics) Attempted(kind, outcome string, took time.Duration) {
+	m.attempts.WithLabelValues(kind, outcome).Inc()
+	m.duration.WithLabelValues(kind).Observe(took.Seconds())
+}
+
+// BatchSize gives the function that observes an operation's batches.
+func (m *Metrics) BatchSize(operation string) func(int) {
+	observer := m.batches.WithLabelValues(operation)
+	return func(size int) { observer.Observe(float64(size)) }
+}
+
+// Requested counts a call of the API.
+func (m *Metrics) Requested(route, status string) { m.requests.WithLabelValues(route, status).Inc() }
+
+// Stored sets how many jobs are stored in a state.
+func (m *Metrics) Stored(state string, n int64) { m.stored.WithLabelValues(state).Set(float64(n)) }
+
+// Due sets how many runs of a kind are due and not claimed.
+func (m *Metrics) Due(kind string, n int64) { m.due.WithLabelValues(kind).Set(float64(n)) }
+
+// Pruned counts removed records of a kind.
+func (m *Metrics) Pruned(record string, n int) { m.pruned.WithLabelValues(record).Add(float64(n)) }
+
+// Gauge registers a value that is read when the metrics are.
+func (m *Metrics) Gauge(name, help string, labels map[string]string, value func() float64) {
+	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, value))
+}

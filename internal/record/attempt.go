@@ -1,0 +1,237 @@
+package record
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/retry"
+	"github.com/punctual-dev/punctual/internal/schedule"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// Attempt is one attempt of a job, from its claim to its end.
+type Attempt struct {
+	Run      *store.Run
+	Number   int
+	BeginAt  time.Time // from when on it counts as begun: never before it is due
+	Spec     job.Spec
+	Outgoing *job.Outgoing
+	// Result is the job's state after the attempt; set when it has been finished.
+	Result job.State
+}
+
+// Begin prepares the next attempt of a run that was read for firing.
+func Begin(run *store.Run, now time.Time) *Attempt {
+	a := &Attempt{Run: run, Number: run.Attempt + 1, BeginAt: later(run.Due, now), Spec: job.ReadSpec(run.Job.Args)}
+	a.Outgoing = job.Render(&a.Spec, job.NewDynamic(run.Job.Number, run.Schedule))
+	return a
+}
+
+// Resume takes up an attempt that a node had claimed and did not end.
+func Resume(run *store.Run) *Attempt {
+	a := Begin(run, run.Claim.BeginAt)
+	a.Number, a.BeginAt = run.Attempt, run.Claim.BeginAt
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// Claim gives what is stored when a node claims the run for this attempt.
+func (a *Attempt) Claim() store.Claim {
+	log := newLog(a.Run.Job.Owner, a.Run.Job.Number, job.EventRequest, a.BeginAt, a.Outgoing.AppendPayload(nil))
+	claim := store.Claim{Ref: a.Run.Ref, Attempt: a.Number, BeginAt: a.BeginAt, Log: &log}
+	if a.Spec.WebhookURL != "" {
+		j := a.begun(a.BeginAt)
+		claim.Deliveries = []job.Delivery{
+			webhook(j, &a.Spec, eventStarted, a.BeginAt, &attempt{number: a.Number}),
+			webhook(j, &a.Spec, eventRequest, a.BeginAt, &attempt{number: a.Number, request: a.Outgoing}),
+		}
+	}
+	return claim
+}
+
+// begun gives the job as it is while the attempt is under way.
+func (a *Attempt) begun(at time.Time) *job.Job {
+	j := *a.Run.Job
+	j.Attempt = a.Number - 1
+	j.Begin(at)
+	return &j
+}
+
+// Finish ends the attempt with an outcome. The attempt began when its request
+// was made, and ended when the answer was there.
+func (a *Attempt) Finish(node int64, o job.Outcome, began, ended time.Time) store.Finish {
+	return store.Finish{
+		Ref: a.Run.Ref, Node: node, Attempt: a.Number, Job: a.Run.Job,
+		Decide: func(m *store.Moment) *store.Changes { return a.end(m, o, began, ended) },
+	}
+}
+
+func (a *Attempt) end(m *store.Moment, o job.Outcome, began, ended time.Time) *store.Changes {
+	e := &ending{
+		Attempt: a, moment: m, job: a.begun(began), at: ended,
+		about: attempt{number: a.Number, request: a.Outgoing, outcome: &o},
+	}
+	switch {
+	case o.Failure != nil && o.Failure.Kind == job.KindInterrupted:
+		e.interrupt()
+	case o.Succeeded():
+		e.succeed()
+	default:
+		e.fail()
+	}
+	a.Result = e.job.State
+	return &e.changes
+}
+
+// ending is the making of the changes that end an attempt.
+type ending struct {
+	*Attempt
+	moment  *store.Moment
+	job     *job.Job
+	at      time.Time
+	about   attempt
+	changes store.Changes
+}
+
+// interrupt puts the job back to be attempted again at once; the attempt does
+// not count.
+func (e *ending) interrupt() {
+	e.job.Retry(e.at)
+	e.job.Attempt--
+	e.about.retryAt = e.at
+	e.finishJob()
+}
+
+func (e *ending) succeed() {
+	e.job.Complete(e.at)
+	e.takeAnswer()
+	e.planNext()
+	e.finishJob()
+}
+
+func (e *ending) fail() {
+	retryAt, again := e.retryAt()
+	if again {
+		e.job.Retry(retryAt)
+		e.about.retryAt = retryAt
+	} else {
+		e.job.Discard(e.at)
+		e.planNext()
+	}
+	e.finishJob()
+}
+
+// retryAt tells when the attempt is made again, and whether it is at all.
+func (e *ending) retryAt() (time.Time, bool) {
+	o := e.about.outcome
+	if e.Number > e.Spec.Retries || o.Failure != nil && o.Failure.Kind == job.KindBlocked {
+		return time.Time{}, false
+	}
+	var asked time.Duration
+	if o.Response != nil && (o.Response.Status == 429 || o.Response.Status == 503) {
+		asked = retry.RetryAfter(o.Response.Header.Get("Retry-After"), e.at)
+	}
+	at := e.at.Add(retry.After(e.Number, asked, rand.Float64())).Truncate(time.Microsecond)
+	if e.job.ScheduleID == uuid.Nil {
+		return at, true
+	}
+	// A run under way of a disabled schedule finishes, and nothing follows.
+	if !e.moment.Schedule.Live() {
+		return time.Time{}, false
+	}
+	next, err := e.followUp()
+	return at, err == nil && at.Before(next)
+}
+
+func (e *ending) followUp() (time.Time, error) {
+	return followUp(&e.Spec, e.job.ScheduledAt, e.job.AttemptedAt, e.at)
+}
+
+func followUp(spec *job.Spec, due, began, now time.Time) (time.Time, error) {
+	frequency, err := spec.Frequency()
+	if err != nil || frequency == nil {
+		return time.Time{}, err
+	}
+	return schedule.FollowUp(frequency, due, began, now), nil
+}
+
+// planNext stores the schedule's next job, if the schedule is to have one.
+func (e *ending) planNext() {
+	if !e.moment.Schedule.Live() {
+		return
+	}
+	if due, err := e.followUp(); err == nil && !due.IsZero() {
+		e.changes.Next = nextJob(e.moment.Schedule, &e.Spec, due, e.at)
+	}
+}
+
+func nextJob(s *job.Schedule, spec *job.Spec, due, now time.Time) *store.NewJob {
+	return &store.NewJob{Lane: job.Lane(spec.URL), Job: &job.Job{
+		ID: job.NewID(now), Owner: s.Owner, ScheduleID: s.ID, Key: s.Key, Name: s.Name, Description: s.Description,
+		InsertedAt: now, ScheduledAt: due, State: job.Available, DueAt: later(due, now), Args: s.Args,
+	}}
+}
+
+// takeAnswer keeps what a successful answer says for the runs to come: $set in
+// the schedule's state, the answer itself as $previous.
+func (e *ending) takeAnswer() {
+	current := e.moment.Schedule
+	if current == nil {
+		return
+	}
+	s := *current
+	answer := job.JSONBody(e.about.outcome.Response)
+	if set := rawjson.Get(answer, "$set"); set != nil && set.Kind() == '{' {
+		merged := job.MergeState(s.State, set)
+		if len(merged) <= job.MaxState {
+			s.State = merged
+		} else {
+			e.changes.Logs = append(e.changes.Logs, rejectedLog(e.job, e.at, len(merged)))
+		}
+	}
+	// Disabling forgets $previous, also that of a run under way.
+	if e.Run.Schedule != nil && e.Run.Schedule.Epoch == s.Epoch {
+		s.Previous = answer
+	}
+	e.changes.Schedule = &s
+}
+
+// finishJob adds what every end of an attempt has: the job's new state, the
+// log of the outcome and the messages.
+func (e *ending) finishJob() {
+	e.changes.Job = e.job
+	e.changes.Logs = append([]job.Log{outcomeLog(e.job, e.at, &e.about)}, e.changes.Logs...)
+	if e.Spec.WebhookURL != "" {
+		e.tellWebhook()
+	}
+	if e.Spec.CallbackURL != "" && e.job.State.Final() {
+		e.changes.Deliveries = append(e.changes.Deliveries, callback(e.job, &e.Spec, e.at, &e.about))
+	}
+}
+
+func (e *ending) tellWebhook() {
+	tell := func(j *job.Job, event string, about attempt) {
+		e.changes.Deliveries = append(e.changes.Deliveries, webhook(j, &e.Spec, event, e.at, &about))
+	}
+	if e.about.outcome.Response != nil {
+		tell(e.begun(e.job.AttemptedAt), eventResponse, e.about)
+	}
+	if !e.about.outcome.Succeeded() {
+		failed := e.about
+		failed.hasRetry = true
+		tell(e.job, eventError, failed)
+	}
+	if e.job.State.Final() {
+		tell(e.job, eventFinished, e.about)
+	}
+}
