@@ -78,9 +78,6 @@ func FollowUp(f Frequency, due, started, now time.Time) time.Time {
 	if started.IsZero() {
 		started = now
 	}
-	if started.Before(due) {
-		started = due
-	}
 	if missed, ok := LatestIn(f, due, started, now); ok {
 		return missed
 	}

@@ -172,6 +172,9 @@ func TestParseUnix(t *testing.T) {
 // instantShape is the grammar of ParseInstant but for the values of its parts.
 var instantShape = regexp.MustCompile(`^\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d(:?\d\d)?)?)?$`)
 
+// strictShape is RFC 3339 in upper case. The standard library lets more through.
+var strictShape = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
+
 func FuzzParseInstant(f *testing.F) {
 	for _, s := range []string{
 		"2026-03-01", "2026-03-01T09:30Z", "2026-03-01t09:30:15.123456789z", "2026-03-01 09:30:15+02", "2026-03-01T09:30:15-0530",
@@ -182,8 +185,10 @@ func FuzzParseInstant(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		got, err := ParseInstant(s)
+		standard, other := time.Parse(time.RFC3339Nano, s)
+		strict := other == nil && strictShape.MatchString(s)
 		if err != nil {
-			if standard, other := time.Parse(time.RFC3339Nano, s); other == nil && err != errInstantRange && len(s) <= maxInstant && !strings.Contains(s, ",") {
+			if strict && err != errInstantRange && len(s) <= maxInstant {
 				t.Fatalf("ParseInstant(%q): %v, but it is %v", s, err, standard)
 			}
 			return
@@ -191,7 +196,7 @@ func FuzzParseInstant(f *testing.F) {
 		if !instantShape.MatchString(s) {
 			t.Fatalf("ParseInstant(%q) = %v", s, got)
 		}
-		if standard, other := time.Parse(time.RFC3339Nano, s); other == nil && !standard.Truncate(time.Microsecond).Equal(got) {
+		if strict && !standard.Truncate(time.Microsecond).Equal(got) {
 			t.Fatalf("ParseInstant(%q) = %v, want %v", s, got, standard)
 		}
 		again, err := ParseInstant(got.Format("2006-01-02T15:04:05.000000Z07:00"))

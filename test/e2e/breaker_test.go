@@ -83,7 +83,7 @@ func (b *breaker) request(r *rand.Rand) request {
 func (b *breaker) path(r *rand.Rand, op apitest.Operation) string {
 	path := parameterPattern.ReplaceAllStringFunc(op.Path, func(string) string { return oddID(r) })
 	if r.IntN(60) == 0 {
-		path += choose(r, "/", "/x", "//", "%20", ".json", "/%2e%2e", ";a=b")
+		path += choose(r, "/", "/x", "//", "%20", ".json", ";a=b")
 	}
 	var pairs []string
 	for _, p := range op.Parameters {
@@ -104,7 +104,7 @@ var parameterPattern = regexp.MustCompile(`\{[^}]+\}`)
 
 func oddID(r *rand.Rand) string {
 	return choose(r, "1", "2", "17", "0", "-1", noUUID, noInt, "x", "%00", "%ff", "1%2F2", "%E2%80%8B", "null", "99999999999999999999",
-		"1e3", strings.Repeat("a", 4000), strings.ToUpper(noUUID), noUUID[1:], "%7B%7D", "'%20OR%201=1--", "..%2F..", "1.0", "*")
+		"1e3", strings.Repeat("a", 4000), strings.ToUpper(noUUID), noUUID[1:], "%7B%7D", "'%20OR%201=1--", "1.0", "*")
 }
 
 // oddQuery gives a value for a query parameter, escaped now and then.

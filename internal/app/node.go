@@ -1,0 +1,213 @@
+package app
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/attempt"
+	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/dispatch"
+	"github.com/punctual-dev/punctual/internal/execute"
+	"github.com/punctual-dev/punctual/internal/httpapi"
+	"github.com/punctual-dev/punctual/internal/manage"
+	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/upkeep"
+)
+
+// Config of a node.
+type Config struct {
+	Listen              string
+	DatabaseURL         string
+	PublicAPIKey        string
+	AllowPrivateTargets bool
+	TargetCAFile        string
+	Concurrency         int
+	Retention           time.Duration // 0: for ever
+	RateLimit           float64       // calls a second and account; 0: any number
+	Version             string
+	Log                 *slog.Logger
+	// Listening is called with the node's address once requests are served.
+	Listening func(address string)
+}
+
+const (
+	// Grace is how long attempts under way may go on when a node stops.
+	Grace = 30 * time.Second
+	// httpGrace is how long requests under way may go on.
+	httpGrace = 10 * time.Second
+)
+
+// Node is one running service.
+type Node struct {
+	config     Config
+	store      store.Store
+	metrics    *metrics.Metrics
+	auth       *auth.Authenticator
+	client     *execute.Client
+	runner     *attempt.Runner
+	dispatcher *dispatch.Dispatcher
+	manager    *manage.Manager
+	server     *http.Server
+	listener   net.Listener
+}
+
+// Run starts a node and serves until ctx ends; then it stops in order. The
+// error says what kept it from starting, or from stopping cleanly.
+func Run(ctx context.Context, config Config) error {
+	n := &Node{config: config}
+	if err := n.start(ctx); err != nil {
+		return errors.Join(err, n.close())
+	}
+	return errors.Join(n.serve(ctx), n.close())
+}
+
+func (n *Node) start(ctx context.Context) error {
+	c := n.config
+	roots, err := trusted(c.TargetCAFile)
+	if err != nil {
+		return err
+	}
+	// Before the store, so that a wrong address does not leave a database behind.
+	if n.listener, err = net.Listen("tcp", c.Listen); err != nil {
+		return fmt.Errorf("--listen %q can't be used; give an address as in 127.0.0.1:8080: %w", c.Listen, err)
+	}
+	if n.store, err = OpenStore(ctx, c.DatabaseURL, true); err != nil {
+		return err
+	}
+	n.metrics = metrics.New(c.Version)
+	node, err := n.store.NodeStart(ctx)
+	if err != nil {
+		return fmt.Errorf("registering this node: %w", err)
+	}
+	if n.auth, err = auth.New(ctx, auth.Config{Store: n.store, Now: n.store.Now, PublicKey: c.PublicAPIKey, Log: c.Log}); err != nil {
+		return err
+	}
+	n.client = execute.New(execute.Config{Version: c.Version, AllowPrivate: c.AllowPrivateTargets, RootCAs: roots, MaxConnsIdle: c.Concurrency})
+	n.runner = attempt.New(attempt.Config{Queue: n.store, Client: n.client, Secrets: n.auth, Metrics: n.metrics, Log: c.Log, Node: node})
+	n.dispatcher = dispatch.New(dispatch.Config{
+		Queue: n.store, Node: node, Concurrency: c.Concurrency, Begin: n.runner.Begin, Log: c.Log, ObserveClaims: n.metrics.BatchSize("claim"),
+	})
+	n.store.Subscribe(n.dispatcher.Hint)
+	if err := n.recover(ctx); err != nil {
+		return err
+	}
+	n.manager = manage.New(manage.Config{Store: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.checkHost()})
+	n.server = httpapi.New(httpapi.Config{
+		Manager: n.manager, Store: n.store, Auth: n.auth, Metrics: n.metrics, Log: c.Log,
+		Running: n.dispatcher.Running, RateLimit: c.RateLimit, Version: c.Version,
+	}).HTTPServer()
+	n.observe()
+	return nil
+}
+
+func (n *Node) checkHost() func(string) string {
+	if n.config.AllowPrivateTargets {
+		return nil
+	}
+	return execute.CheckHost
+}
+
+// trusted gives the system's certificates and those of a file.
+func trusted(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("--target-ca-file can't be read; give a file with PEM certificates: %w", err)
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool()
+	}
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("--target-ca-file %s has no PEM certificate in it", file)
+	}
+	return roots, nil
+}
+
+// recover ends the attempts that were under way when a node went away, so that
+// they are made again.
+func (n *Node) recover(ctx context.Context) error {
+	for {
+		runs, err := n.store.RunAbandoned(ctx, 500)
+		if err != nil || len(runs) == 0 {
+			return err
+		}
+		n.config.Log.Info("taking up attempts that were under way at the last stop", "attempts", len(runs))
+		if err := n.runner.Interrupted(ctx, runs); err != nil {
+			return fmt.Errorf("taking up interrupted attempts: %w", err)
+		}
+	}
+}
+
+func (n *Node) observe() {
+	gauge := func(name, help, kind string, value func() float64) {
+		n.metrics.Gauge(name, help, map[string]string{"kind": kind}, value)
+	}
+	for kind, name := range map[store.Kind]string{store.KindJob: "job", store.KindDelivery: "delivery"} {
+		gauge("punctual_runs_waiting", "Runs in memory that wait to be claimed, by kind.", name, func() float64 { return float64(n.dispatcher.Waiting(kind)) })
+		gauge("punctual_runs_in_use", "Runs claimed or under way on this node, by kind.", name, func() float64 { return float64(n.dispatcher.InUse(kind)) })
+	}
+	n.metrics.Gauge("punctual_creates_waiting", "Creates that wait for a commit.", nil, func() float64 { return float64(n.manager.Waiting()) })
+}
+
+// serve runs the node's parts until ctx ends, then stops them: first the edge,
+// and the engine at the same time, then what they stand on.
+func (n *Node) serve(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var parts sync.WaitGroup
+	var served, dispatched error
+	parts.Go(func() {
+		if err := n.server.Serve(n.listener); !errors.Is(err, http.ErrServerClosed) {
+			served = fmt.Errorf("serving: %w", err)
+			cancel(served)
+		}
+	})
+	parts.Go(func() { dispatched = n.dispatcher.Run(ctx, Grace) })
+	keeper := &upkeep.Keeper{Config: upkeep.Config{Store: n.store, Metrics: n.metrics, Log: n.config.Log, Retention: n.config.Retention}}
+	parts.Go(func() { keeper.Run(ctx) })
+	parts.Go(func() { n.auth.Run(ctx) })
+	n.config.Log.Info("started", "version", n.config.Version, "address", n.listener.Addr().String())
+	n.config.Listening(n.listener.Addr().String())
+	<-ctx.Done()
+	n.config.Log.Info("stopping; attempts under way may finish", "grace", Grace)
+	stop, end := context.WithTimeout(context.WithoutCancel(ctx), httpGrace)
+	defer end()
+	if err := n.server.Shutdown(stop); err != nil {
+		_ = n.server.Close() // what is still open is cut
+	}
+	parts.Wait()
+	return errors.Join(served, dispatched)
+}
+
+// close takes apart what start has put together.
+func (n *Node) close() error {
+	var err error
+	if n.manager != nil {
+		n.manager.Close()
+	}
+	if n.runner != nil {
+		n.runner.Close()
+	}
+	if n.client != nil {
+		n.client.Close()
+	}
+	if n.store != nil {
+		err = n.store.Close()
+	}
+	if n.listener != nil {
+		_ = n.listener.Close() // closed already when it has served
+	}
+	return err
+}

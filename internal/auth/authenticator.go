@@ -1,0 +1,187 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/execute"
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// remember is how long a look-up is relied on.
+const remember = time.Second
+
+// usedEvery is how exactly it is noted when a key was last used.
+const usedEvery = 30 * time.Second
+
+// Config of an Authenticator.
+type Config struct {
+	Store     store.Accounts
+	Now       func() time.Time
+	PublicKey string // "" for none
+	Log       *slog.Logger
+}
+
+// Authenticator tells who calls, and what signs an account's requests.
+type Authenticator struct {
+	Config
+	public     *store.Account
+	publicHash []byte
+	callers    cache[string, caller]
+	secrets    cache[int64, []execute.Secret]
+
+	mu   sync.Mutex
+	used map[uuid.UUID]time.Time // not yet stored
+}
+
+type caller struct {
+	owner job.Owner
+	key   uuid.UUID
+}
+
+// New makes an Authenticator.
+func New(ctx context.Context, config Config) (*Authenticator, error) {
+	a := &Authenticator{Config: config, used: map[uuid.UUID]time.Time{}}
+	if config.PublicKey == "" {
+		return a, nil
+	}
+	public, err := PublicAccount(ctx, config.Store, config.Now())
+	if err != nil {
+		return nil, fmt.Errorf("preparing the account of the public key: %w", err)
+	}
+	a.public, a.publicHash = public, hashKey(config.PublicKey)
+	return a, nil
+}
+
+// Authenticate gives the owner that an Authorization header stands for; an
+// Unauthorized fault when it stands for none.
+func (a *Authenticator) Authenticate(ctx context.Context, header string) (job.Owner, error) {
+	scheme, key, _ := strings.Cut(header, " ")
+	key = strings.TrimSpace(key)
+	switch {
+	case header == "":
+		return job.Owner{}, fault.New(fault.Unauthorized, "this call needs a key; send the header Authorization: Bearer KEY")
+	case !strings.EqualFold(scheme, "bearer") && !strings.EqualFold(scheme, "token"), key == "":
+		return job.Owner{}, fault.New(fault.Unauthorized, "the header Authorization must read Bearer KEY or Token KEY")
+	}
+	hash := hashKey(key)
+	if a.public != nil && equal(hash, a.publicHash) {
+		return a.public.Owner, nil
+	}
+	c, err := a.callers.get(string(hash), a.Now(), func() (caller, error) { return a.lookUp(ctx, hash) })
+	if err != nil {
+		return job.Owner{}, err
+	}
+	a.noteUse(c.key)
+	return c.owner, nil
+}
+
+func (a *Authenticator) lookUp(ctx context.Context, hash []byte) (caller, error) {
+	k, err := a.Store.KeyFind(ctx, hash)
+	if err != nil {
+		if fault.CodeOf(err) == fault.NotFound {
+			err = fault.New(fault.Unauthorized, "this key is not known or was revoked; check it, or make another")
+		}
+		return caller{}, err
+	}
+	account, err := a.Store.AccountOf(ctx, k.Account)
+	if err != nil {
+		return caller{}, fmt.Errorf("reading the account of a key: %w", err)
+	}
+	return caller{account.Owner, k.ID}, nil
+}
+
+func (a *Authenticator) noteUse(key uuid.UUID) {
+	a.mu.Lock()
+	a.used[key] = a.Now()
+	a.mu.Unlock()
+}
+
+// SigningSecrets gives the secrets that sign an account's requests, newest first.
+func (a *Authenticator) SigningSecrets(ctx context.Context, account int64) ([]execute.Secret, error) {
+	return a.secrets.get(account, a.Now(), func() ([]execute.Secret, error) {
+		found, err := a.Store.AccountOf(ctx, account)
+		if err != nil {
+			return nil, err
+		}
+		secrets := make([]execute.Secret, 0, len(found.Secrets))
+		for _, s := range found.Secrets {
+			secret, err := execute.DecodeSecret(s.Value)
+			if err != nil {
+				return nil, fmt.Errorf("reading a secret of account %d: %w", account, err)
+			}
+			secrets = append(secrets, secret)
+		}
+		return secrets, nil
+	})
+}
+
+// Run stores when keys were last used, every now and then, until ctx ends.
+func (a *Authenticator) Run(ctx context.Context) {
+	ticker := time.NewTicker(usedEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			a.storeUses(context.WithoutCancel(ctx))
+			return
+		}
+		a.storeUses(ctx)
+	}
+}
+
+func (a *Authenticator) storeUses(ctx context.Context) {
+	a.mu.Lock()
+	used := a.used
+	a.used = map[uuid.UUID]time.Time{}
+	a.mu.Unlock()
+	if len(used) == 0 {
+		return
+	}
+	if err := a.Store.KeyUsed(ctx, used); err != nil {
+		a.Log.Warn("noting when keys were last used failed", "error", err)
+	}
+}
+
+// cache remembers successful look-ups for a short time.
+type cache[K comparable, V any] struct {
+	mu      sync.Mutex
+	entries map[K]remembered[V]
+}
+
+type remembered[V any] struct {
+	value V
+	at    time.Time
+}
+
+// maxRemembered bounds a cache; beyond it everything is forgotten.
+const maxRemembered = 100_000
+
+func (c *cache[K, V]) get(key K, now time.Time, lookUp func() (V, error)) (V, error) {
+	c.mu.Lock()
+	known, ok := c.entries[key]
+	c.mu.Unlock()
+	if ok && now.Sub(known.at).Abs() < remember {
+		return known.value, nil
+	}
+	value, err := lookUp()
+	if err != nil {
+		return value, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.entries == nil || len(c.entries) >= maxRemembered {
+		c.entries = map[K]remembered[V]{}
+	}
+	c.entries[key] = remembered[V]{value, now}
+	return value, nil
+}

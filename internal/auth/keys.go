@@ -1,0 +1,101 @@
+package auth
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"fmt"
+	"math/big"
+	"net/mail"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// KeyPrefix begins every API key.
+const KeyPrefix = "sk_"
+
+// shownPrefix is how many characters of a key are kept to recognise it by.
+const shownPrefix = len(KeyPrefix) + 6
+
+// SecretOverlap is how long an old signing secret goes on signing after a rotation.
+const SecretOverlap = 24 * time.Hour
+
+// PublicEmail is the email of the account of the shared public key. It can't
+// be registered, since it is no address.
+const PublicEmail = "public"
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// newKey makes a key of 43 characters behind the prefix: 256 bits.
+func newKey() string {
+	b := make([]byte, 32)
+	_, _ = rand.Read(b)
+	n, base, digit := new(big.Int).SetBytes(b), big.NewInt(62), new(big.Int)
+	text := make([]byte, 43)
+	for i := range text {
+		n.DivMod(n, base, digit)
+		text[i] = base62[digit.Int64()]
+	}
+	return KeyPrefix + string(text)
+}
+
+func newSecret(now time.Time) store.Secret {
+	b := make([]byte, 32)
+	_, _ = rand.Read(b)
+	return store.Secret{Value: "whsec_" + base64.StdEncoding.EncodeToString(b), CreatedAt: now}
+}
+
+func hashKey(key string) []byte {
+	sum := sha256.Sum256([]byte(key))
+	return sum[:]
+}
+
+// CreateAccount makes an account with its first signing secret.
+func CreateAccount(ctx context.Context, s store.Accounts, email string, now time.Time) (*store.Account, error) {
+	email = NormalEmail(email)
+	if address, err := mail.ParseAddress(email); err != nil || address.Address != email || len(email) > 254 {
+		return nil, fault.New(fault.Invalid, fmt.Sprintf("%q is not an email address; give one like alex@example.com", email))
+	}
+	return insertAccount(ctx, s, email, now)
+}
+
+func insertAccount(ctx context.Context, s store.Accounts, email string, now time.Time) (*store.Account, error) {
+	a := &store.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: now, Secrets: []store.Secret{newSecret(now)}}
+	return a, s.AccountInsert(ctx, a)
+}
+
+// NormalEmail gives the form in which an email is kept and looked up.
+func NormalEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
+
+// PublicAccount gives the account of the shared public key, and makes it when
+// there is none yet.
+func PublicAccount(ctx context.Context, s store.Accounts, now time.Time) (*store.Account, error) {
+	a, err := s.AccountGet(ctx, PublicEmail)
+	if fault.CodeOf(err) == fault.NotFound && err != nil {
+		return insertAccount(ctx, s, PublicEmail, now)
+	}
+	return a, err
+}
+
+// RotateSecret makes a new signing secret; the others sign for SecretOverlap more.
+func RotateSecret(ctx context.Context, s store.Accounts, a *store.Account, now time.Time) error {
+	return s.SecretAdd(ctx, a.Number, newSecret(now), now.Add(SecretOverlap))
+}
+
+// CreateKey makes a key and gives it with its record; it can't be had again.
+func CreateKey(ctx context.Context, s store.Accounts, a *store.Account, name string, now time.Time) (string, *store.Key, error) {
+	key := newKey()
+	k := &store.Key{ID: job.NewID(now), Account: a.Number, Name: name, Prefix: key[:shownPrefix], Hash: hashKey(key), CreatedAt: now}
+	return key, k, s.KeyInsert(ctx, k)
+}
+
+// equal compares in time that does not depend on what is equal.
+func equal(a, b []byte) bool { return subtle.ConstantTimeCompare(a, b) == 1 }

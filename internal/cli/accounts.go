@@ -1,0 +1,307 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/app"
+	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+type accountsCommand struct {
+	Create       accountsCreate `cmd:"" help:"Make an account."`
+	List         accountsList   `cmd:"" help:"List all accounts."`
+	Show         accountsShow   `cmd:"" help:"Show an account with its signing secrets and keys."`
+	RotateSecret accountsRotate `cmd:"" help:"Make a new signing secret. The old one signs too for 24 more hours."`
+}
+
+type keysCommand struct {
+	Create keysCreate `cmd:"" help:"Make a key for an account. It is shown once."`
+	List   keysList   `cmd:"" help:"List an account's keys."`
+	Revoke keysRevoke `cmd:"" help:"End a key; it stops working within a second."`
+}
+
+// recordsFlags are the flags of commands that read or write records.
+type recordsFlags struct {
+	databaseFlag
+	JSON bool `name:"json" type:"switch" help:"Print JSON."`
+}
+
+// withStore calls f with the opened store.
+func (f *recordsFlags) withStore(env *environment, do func(context.Context, store.Store) error) (err error) {
+	s, err := app.OpenStore(env.ctx, f.DatabaseURL, false)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closing := s.Close(); err == nil {
+			err = closing
+		}
+	}()
+	return do(env.ctx, s)
+}
+
+// withAccount calls do with the opened store and an account.
+func (f *recordsFlags) withAccount(env *environment, email string, do func(context.Context, store.Store, *store.Account) error) error {
+	return f.withStore(env, func(ctx context.Context, s store.Store) error {
+		a, err := s.AccountGet(ctx, auth.NormalEmail(email))
+		if fault.CodeOf(err) == fault.NotFound && err != nil {
+			return fmt.Errorf("there is no account %s; punctual accounts list shows all", email)
+		}
+		if err != nil {
+			return err
+		}
+		return do(ctx, s, a)
+	})
+}
+
+type accountView struct {
+	ID             uuid.UUID `json:"id"`
+	Email          string    `json:"email"`
+	SigningSecrets []string  `json:"signing_secrets"`
+}
+
+type accountWithKeys struct {
+	accountView
+	Keys []keyView `json:"keys"`
+}
+
+type keyView struct {
+	ID         uuid.UUID `json:"id"`
+	Name       string    `json:"name"`
+	Prefix     string    `json:"prefix"`
+	CreatedAt  *string   `json:"created_at"`
+	LastUsedAt *string   `json:"last_used_at"`
+	RevokedAt  *string   `json:"revoked_at"`
+}
+
+type newKeyView struct {
+	ID   uuid.UUID `json:"id"`
+	Name string    `json:"name"`
+	Key  string    `json:"key"`
+}
+
+func viewAccount(a *store.Account) accountView {
+	v := accountView{ID: a.ID, Email: a.Email, SigningSecrets: []string{}}
+	for _, s := range a.Secrets {
+		v.SigningSecrets = append(v.SigningSecrets, s.Value)
+	}
+	return v
+}
+
+func viewKeys(keys []*store.Key) []keyView {
+	views := []keyView{}
+	for _, k := range keys {
+		views = append(views, keyView{k.ID, k.Name, k.Prefix, viewTime(k.CreatedAt), viewTime(k.LastUsedAt), viewTime(k.RevokedAt)})
+	}
+	return views
+}
+
+func viewTime(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	text := job.FormatTime(t)
+	return &text
+}
+
+func printJSON(out io.Writer, v any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(v)
+}
+
+func (v accountView) print(out io.Writer) error {
+	_, err := fmt.Fprintf(out, "account  %s\nid       %s\n", v.Email, v.ID)
+	for i, secret := range v.SigningSecrets {
+		note := ""
+		if i > 0 {
+			note = "  (replaced; signs for at most 24 more hours)"
+		}
+		_, err = fmt.Fprintf(out, "secret   %s%s\n", secret, note)
+	}
+	return err
+}
+
+func printKeys(out io.Writer, keys []keyView) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "ID\tNAME\tKEY\tCREATED\tLAST USED\tREVOKED")
+	for _, k := range keys {
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s…\t%s\t%s\t%s\n", k.ID, k.Name, k.Prefix, orDash(k.CreatedAt), orDash(k.LastUsedAt), orDash(k.RevokedAt))
+	}
+	return w.Flush()
+}
+
+func orDash(text *string) string {
+	if text == nil {
+		return "-"
+	}
+	return *text
+}
+
+type accountsCreate struct {
+	recordsFlags
+	Email string `arg:"" help:"The account's email."`
+}
+
+// Run makes an account.
+func (c *accountsCreate) Run(env *environment) error {
+	return c.withStore(env, func(ctx context.Context, s store.Store) error {
+		a, err := auth.CreateAccount(ctx, s, c.Email, s.Now())
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return printJSON(env.out, viewAccount(a))
+		}
+		if err := viewAccount(a).print(env.out); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(env.out, "\nNext: punctual keys create %s\n", a.Email)
+		return err
+	})
+}
+
+type accountsList struct{ recordsFlags }
+
+// Run lists accounts.
+func (c *accountsList) Run(env *environment) error {
+	return c.withStore(env, func(ctx context.Context, s store.Store) error {
+		accounts, err := s.AccountList(ctx)
+		if err != nil {
+			return err
+		}
+		views := []accountView{}
+		for _, a := range accounts {
+			views = append(views, viewAccount(a))
+		}
+		if c.JSON {
+			return printJSON(env.out, views)
+		}
+		w := tabwriter.NewWriter(env.out, 0, 0, 2, ' ', 0)
+		_, _ = fmt.Fprintln(w, "ID\tEMAIL")
+		for _, v := range views {
+			_, _ = fmt.Fprintf(w, "%s\t%s\n", v.ID, v.Email)
+		}
+		return w.Flush()
+	})
+}
+
+type accountsShow struct {
+	recordsFlags
+	Email string `arg:"" help:"The account's email."`
+}
+
+// Run shows an account.
+func (c *accountsShow) Run(env *environment) error {
+	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *store.Account) error {
+		keys, err := s.KeyList(ctx, a.Number)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return printJSON(env.out, accountWithKeys{viewAccount(a), viewKeys(keys)})
+		}
+		if err := viewAccount(a).print(env.out); err != nil {
+			return err
+		}
+		return printKeys(env.out, viewKeys(keys))
+	})
+}
+
+type accountsRotate struct {
+	recordsFlags
+	Email string `arg:"" help:"The account's email."`
+}
+
+// Run makes a new signing secret.
+func (c *accountsRotate) Run(env *environment) error {
+	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *store.Account) error {
+		if err := auth.RotateSecret(ctx, s, a, s.Now()); err != nil {
+			return err
+		}
+		rotated, err := s.AccountGet(ctx, a.Email)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return printJSON(env.out, viewAccount(rotated))
+		}
+		return viewAccount(rotated).print(env.out)
+	})
+}
+
+type keysCreate struct {
+	recordsFlags
+	Email string `arg:"" help:"The account's email."`
+	Name  string `placeholder:"NAME" help:"What the key is for."`
+}
+
+// Run makes a key.
+func (c *keysCreate) Run(env *environment) error {
+	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *store.Account) error {
+		key, record, err := auth.CreateKey(ctx, s, a, c.Name, s.Now())
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return printJSON(env.out, newKeyView{record.ID, record.Name, key})
+		}
+		_, err = fmt.Fprintf(env.out, "key  %s\nid   %s\n\nKeep the key now: it can't be shown again.\n", key, record.ID)
+		return err
+	})
+}
+
+type keysList struct {
+	recordsFlags
+	Email string `arg:"" help:"The account's email."`
+}
+
+// Run lists keys.
+func (c *keysList) Run(env *environment) error {
+	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *store.Account) error {
+		keys, err := s.KeyList(ctx, a.Number)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return printJSON(env.out, viewKeys(keys))
+		}
+		return printKeys(env.out, viewKeys(keys))
+	})
+}
+
+type keysRevoke struct {
+	recordsFlags
+	ID string `arg:"" help:"The key's id, as keys list shows it."`
+}
+
+// Run revokes a key.
+func (c *keysRevoke) Run(env *environment) error {
+	id, ok := job.ParseID(c.ID)
+	if !ok {
+		return fmt.Errorf("%q is not a key's id; punctual keys list EMAIL shows them", c.ID)
+	}
+	return c.withStore(env, func(ctx context.Context, s store.Store) error {
+		if err := s.KeyRevoke(ctx, id, s.Now()); err != nil {
+			return err
+		}
+		if c.JSON {
+			return printJSON(env.out, struct {
+				ID uuid.UUID `json:"id"`
+			}{id})
+		}
+		_, err := fmt.Fprintf(env.out, "key %s is revoked\n", id)
+		return err
+	})
+}

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/app"
+)
+
+type serveCommand struct {
+	databaseFlag
+	Listen              string  `env:"PUNCTUAL_LISTEN" default:"127.0.0.1:8080" placeholder:"ADDRESS" help:"Address to serve on; port 0 picks a free one."`
+	PublicAPIKey        string  `name:"public-api-key" env:"PUNCTUAL_PUBLIC_API_KEY" placeholder:"KEY" help:"A key that everyone may know, for trials. Its account exists only when this is set."`
+	AllowPrivateTargets bool    `env:"PUNCTUAL_ALLOW_PRIVATE_TARGETS" type:"switch" help:"Permit loopback, private, link-local and other special addresses as targets."`
+	TargetCAFile        string  `name:"target-ca-file" env:"PUNCTUAL_TARGET_CA_FILE" placeholder:"FILE" help:"PEM certificates trusted for targets, beside the system's."`
+	Concurrency         int     `env:"PUNCTUAL_CONCURRENCY" default:"1000" placeholder:"N" help:"Jobs' requests under way at once on this node. Callbacks and webhooks have as many slots of their own."`
+	Retention           period  `env:"PUNCTUAL_RETENTION" default:"30d" placeholder:"PERIOD" help:"How long final jobs and logs are kept (90m, 12h, 30d, 2w); 0 is for ever."`
+	RateLimit           float64 `env:"PUNCTUAL_RATE_LIMIT" default:"0" placeholder:"N" help:"Calls a second an account may make; 0 is any number."`
+	LogLevel            string  `env:"PUNCTUAL_LOG_LEVEL" default:"info" placeholder:"LEVEL" help:"What is logged to standard error: debug, info, warn or error."`
+}
+
+// Validate implements kong's check after parsing.
+func (c *serveCommand) Validate() error {
+	switch {
+	case c.Concurrency < 1 || c.Concurrency > 100_000:
+		return errors.New("--concurrency must be from 1 to 100000")
+	case c.RateLimit < 0 || c.RateLimit != c.RateLimit:
+		return errors.New("--rate-limit must be 0 or more")
+	}
+	return nil
+}
+
+// Run serves until the context ends.
+func (c *serveCommand) Run(env *environment) error {
+	log, err := logger(env.errOut, c.LogLevel)
+	if err != nil {
+		return err
+	}
+	return app.Run(env.ctx, app.Config{
+		Listen: c.Listen, DatabaseURL: c.DatabaseURL, PublicAPIKey: c.PublicAPIKey, AllowPrivateTargets: c.AllowPrivateTargets,
+		TargetCAFile: c.TargetCAFile, Concurrency: c.Concurrency, Retention: time.Duration(c.Retention), RateLimit: c.RateLimit,
+		Version: version(), Log: log,
+		Listening: func(address string) { _, _ = fmt.Fprintf(env.out, "listening on http://%s\n", address) },
+	})
+}
+
+type versionCommand struct{}
+
+// Run prints the version.
+func (versionCommand) Run(env *environment) error {
+	_, err := fmt.Fprintln(env.out, "punctual", version())
+	return err
+}
+
+// release is set by the linker when a release is built.
+var release string
+
+// version tells which version this is: that of the release, else that of the
+// module as Go knows it.
+func version() string {
+	if release != "" {
+		return release
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "dev"
+}
+
+type migrateCommand struct{ databaseFlag }
+
+// Run brings the tables up to date.
+func (c *migrateCommand) Run(env *environment) error {
+	s, err := app.OpenStore(env.ctx, c.DatabaseURL, false)
+	if err != nil {
+		return err
+	}
+	if err := s.Close(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(env.out, "the database is up to date")
+	return err
+}

@@ -1,0 +1,80 @@
+package httpapi
+
+import (
+	"bytes"
+	"errors"
+	"mime"
+	"net/http"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+// maxBody is how large a request's body may be.
+const maxBody = 1 << 20
+
+// readBody reads a body as JSON; a form becomes the JSON it stands for.
+func (c *call) readBody() (rawjson.Value, error) {
+	isForm, err := c.bodyType()
+	if err != nil {
+		return nil, err
+	}
+	text, err := c.readAll()
+	if err != nil {
+		return nil, err
+	}
+	if isForm {
+		value, err := job.ReadForm(string(text))
+		return value, unreadable("the form can't be read", err)
+	}
+	value, err := rawjson.Read(text)
+	return value, unreadable("the body is not readable JSON", err)
+}
+
+func unreadable(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fault.New(fault.Unreadable, what+": "+err.Error())
+}
+
+func (c *call) bodyType() (isForm bool, err error) {
+	given := c.r.Header.Get("Content-Type")
+	if given == "" {
+		return false, nil
+	}
+	mediaType, _, err := mime.ParseMediaType(given)
+	switch {
+	case errors.Is(err, mime.ErrInvalidMediaParameter), err == nil:
+	default:
+		mediaType = ""
+	}
+	switch {
+	case mediaType == "application/x-www-form-urlencoded":
+		return true, nil
+	case job.IsJSON(mediaType):
+		return false, nil
+	}
+	return false, fault.New(fault.UnsupportedMedia, "send the body as application/json or application/x-www-form-urlencoded and say so in Content-Type")
+}
+
+func (c *call) readAll() ([]byte, error) {
+	tooLarge := fault.New(fault.TooLarge, "the body must be at most 1 MiB")
+	if c.r.ContentLength > maxBody {
+		c.Header().Set("Connection", "close")
+		return nil, tooLarge
+	}
+	body := http.MaxBytesReader(c.ResponseWriter, c.r.Body, maxBody)
+	var b bytes.Buffer
+	b.Grow(max(bytes.MinRead, int(c.r.ContentLength)+bytes.MinRead))
+	_, err := b.ReadFrom(body)
+	var over *http.MaxBytesError
+	if errors.As(err, &over) {
+		return nil, tooLarge
+	}
+	if err != nil {
+		return nil, fault.New(fault.Unreadable, "the body could not be read whole; send it again")
+	}
+	return b.Bytes(), nil
+}

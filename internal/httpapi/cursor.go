@@ -1,0 +1,86 @@
+package httpapi
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"net/http"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// position is where in a list's default order a page ended: at a number for
+// jobs, at an ID otherwise.
+type position struct {
+	number int64
+	id     uuid.UUID
+}
+
+const sealSize = 12
+
+// sealCursor makes the opaque form of a position. The seal ties it to the list
+// and the account. It keeps mistakes out rather than attackers: whoever forged
+// one would see their own records, from another place on.
+func sealCursor(p position, list string, owner job.Owner) string {
+	b := p.id[:]
+	if p.number != 0 {
+		b = binary.BigEndian.AppendUint64(nil, uint64(p.number))
+	}
+	return base64.RawURLEncoding.EncodeToString(append(seal(b, list, owner), b...))
+}
+
+func seal(b []byte, list string, owner job.Owner) []byte {
+	mac := hmac.New(sha256.New, owner.ID[:])
+	mac.Write([]byte("punctual cursor " + list + " "))
+	mac.Write(b)
+	return mac.Sum(nil)[:sealSize]
+}
+
+// openCursor reads what sealCursor made for the same list and owner.
+func openCursor(text, list string, owner job.Owner) (p position, valid bool) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(b) < sealSize {
+		return p, false
+	}
+	given, b := b[:sealSize], b[sealSize:]
+	if !hmac.Equal(given, seal(b, list, owner)) {
+		return p, false
+	}
+	switch len(b) {
+	case 8:
+		p.number = int64(binary.BigEndian.Uint64(b))
+		return p, p.number > 0
+	case len(p.id):
+		copy(p.id[:], b)
+		return p, true
+	default:
+		return p, false
+	}
+}
+
+// page cuts the record off that was read to know whether there are more, and
+// then says where the next page is (RFC 8288).
+func page[T any](c *call, list string, q store.ListQuery, records []*T, at func(*T) position) []*T {
+	limit := q.Limit - 1
+	if len(records) <= limit {
+		return records
+	}
+	records = records[:limit]
+	values := c.r.URL.Query()
+	values.Set("limit", strconv.Itoa(limit))
+	if q.Order.Field == "" {
+		values.Del("offset")
+		values.Set("cursor", sealCursor(at(records[limit-1]), list, c.owner))
+	} else {
+		values.Set("offset", strconv.Itoa(q.Offset+limit))
+	}
+	c.Header().Set("Link", "<"+c.r.URL.EscapedPath()+"?"+values.Encode()+`>; rel="next"`)
+	return records
+}
+
+var _ http.ResponseWriter = (*call)(nil)

@@ -1,0 +1,77 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/punctual-dev/punctual/api"
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+func (s *Server) ping(c *call) error { return c.writeJSON(http.StatusOK, []byte(`{"message":"Pong"}`)) }
+
+func (s *Server) echo(c *call) error {
+	body, err := c.readBody()
+	if err != nil {
+		return err
+	}
+	return c.writeJSON(http.StatusOK, body)
+}
+
+// broadcast gives a message back as it came: a target for first tries.
+func (s *Server) broadcast(c *call) error {
+	body, err := c.readBody()
+	if err != nil {
+		return err
+	}
+	var problems []fault.Problem
+	if body.Kind() != '{' {
+		problems = append(problems, fault.Problem{Pointer: "#", Detail: "must be a JSON object"})
+	}
+	for _, m := range rawjson.Members(body) {
+		switch m.Name {
+		case "content", "author", "channel":
+			if m.Value.Kind() != '"' && m.Value.Kind() != 'n' {
+				problems = append(problems, fault.Problem{Pointer: "#/" + m.Name, Detail: "must be a string"})
+			}
+		}
+	}
+	if err := fault.Refuse(problems); err != nil {
+		return err
+	}
+	return c.writeJSON(http.StatusOK, body)
+}
+
+func (s *Server) healthz(c *call) error { return c.writeJSON(http.StatusOK, []byte(`{"status":"ok"}`)) }
+
+func (s *Server) readyz(c *call) error {
+	if !s.Running() {
+		return &fault.Error{Code: fault.Unavailable, Message: "no jobs are being fired right now"}
+	}
+	if err := s.Store.Ping(c.r.Context()); err != nil {
+		return fault.Unreachable(err)
+	}
+	return c.writeJSON(http.StatusOK, []byte(`{"status":"ok"}`))
+}
+
+func (s *Server) metrics(c *call) error {
+	promhttp.HandlerFor(s.Metrics.Registry, promhttp.HandlerOpts{}).ServeHTTP(c, c.r)
+	return nil
+}
+
+func (s *Server) openAPI(c *call) error { return c.writeJSON(http.StatusOK, api.JSON()) }
+
+func (s *Server) docs(c *call) error {
+	c.Header().Set("Content-Type", "text/html; charset=utf-8")
+	c.Header().Set("Content-Security-Policy", api.ReferenceCSP())
+	_, _ = c.Write(api.Reference())
+	return nil
+}
+
+// index leads a person who opens the address in a browser to the reference.
+func (s *Server) index(c *call) error {
+	http.Redirect(c, c.r, "/docs", http.StatusFound)
+	return nil
+}

@@ -1,0 +1,84 @@
+package httpapi
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+const internalMessage = "something went wrong on our side; it has been logged under the id in X-Request-Id"
+
+// answers maps each code of a fault to its status and title (RFC 9110's phrases).
+var answers = map[fault.Code]struct {
+	status int
+	title  string
+}{
+	fault.Internal:         {http.StatusInternalServerError, "Internal Server Error"},
+	fault.Unreadable:       {http.StatusBadRequest, "Bad Request"},
+	fault.Unauthorized:     {http.StatusUnauthorized, "Unauthorized"},
+	fault.NotFound:         {http.StatusNotFound, "Not Found"},
+	fault.MethodNotAllowed: {http.StatusMethodNotAllowed, "Method Not Allowed"},
+	fault.TooLarge:         {http.StatusRequestEntityTooLarge, "Content Too Large"},
+	fault.UnsupportedMedia: {http.StatusUnsupportedMediaType, "Unsupported Media Type"},
+	fault.Invalid:          {http.StatusUnprocessableEntity, "Unprocessable Content"},
+	fault.TooMany:          {http.StatusTooManyRequests, "Too Many Requests"},
+	fault.Unavailable:      {http.StatusServiceUnavailable, "Service Unavailable"},
+}
+
+// problem answers with an error (RFC 9457).
+func (s *Server) problem(c *call, id string, err error) {
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		if c.r.Context().Err() != nil {
+			return // the client went away
+		}
+		f = &fault.Error{Code: fault.Internal, Message: internalMessage, Cause: err}
+	}
+	answer := answers[f.Code]
+	if answer.status >= 500 {
+		s.Log.Error("a call could not be answered", "request", id, "status", answer.status, "error", err)
+	}
+	header := c.Header()
+	switch f.Code {
+	case fault.Unauthorized:
+		header.Set("WWW-Authenticate", "Bearer")
+	case fault.TooMany, fault.Unavailable:
+		header.Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(f.RetryAfter.Seconds())))))
+	}
+	header.Set("Content-Type", "application/problem+json")
+	c.WriteHeader(answer.status)
+	_, _ = c.Write(appendProblem(nil, answer.title, answer.status, f))
+}
+
+func appendProblem(b []byte, title string, status int, f *fault.Error) []byte {
+	b = append(b, `{"type":"about:blank","title":`...)
+	b = rawjson.AppendText(b, title)
+	b = append(b, `,"status":`...)
+	b = strconv.AppendInt(b, int64(status), 10)
+	b = append(b, `,"detail":`...)
+	b = rawjson.AppendText(b, f.Message)
+	if len(f.Problems) == 0 {
+		return append(b, '}')
+	}
+	b = append(b, `,"errors":[`...)
+	for i, p := range f.Problems {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"detail":`...)
+		b = rawjson.AppendText(b, p.Detail)
+		if p.Parameter != "" {
+			b = append(b, `,"parameter":`...)
+			b = rawjson.AppendText(b, p.Parameter)
+		} else {
+			b = append(b, `,"pointer":`...)
+			b = rawjson.AppendText(b, p.Pointer)
+		}
+		b = append(b, '}')
+	}
+	return append(b, `]}`...)
+}

@@ -1,0 +1,216 @@
+package httpapi
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+const (
+	defaultLimit = 10
+	maxLimit     = 100
+	// maxOffset keeps offsets within what every store counts exactly.
+	maxOffset = 1 << 53
+)
+
+// query reads a list's parameters and collects what is wrong with them.
+type query struct {
+	values   url.Values
+	problems []fault.Problem
+}
+
+func (q *query) refuse(parameter, detail string) {
+	q.problems = append(q.problems, fault.Problem{Parameter: parameter, Detail: detail})
+}
+
+// one gives a parameter's value, and whether it was given (once).
+func (q *query) one(name string) (string, bool) {
+	values, ok := q.values[name]
+	if len(values) > 1 {
+		q.refuse(name, "must be given once")
+		return "", false
+	}
+	if !ok {
+		return "", false
+	}
+	return values[0], true
+}
+
+func (q *query) whole(name string, least, most, fallback int) int {
+	text, ok := q.one(name)
+	if !ok {
+		return fallback
+	}
+	n, err := strconv.Atoi(text)
+	digits := text != "" && strings.Trim(text, "0123456789") == ""
+	if err != nil || !digits || n < least || n > most {
+		if most == maxOffset {
+			q.refuse(name, "must be a whole number, 0 or more")
+		} else {
+			q.refuse(name, "must be a whole number from "+strconv.Itoa(least)+" to "+strconv.Itoa(most))
+		}
+		return fallback
+	}
+	return n
+}
+
+// list reads limit, offset, order_by and cursor. One more record than asked for
+// is read, to know whether there are more.
+func (q *query) list(name string, owner job.Owner, orders []string) store.ListQuery {
+	l := store.ListQuery{Limit: q.whole("limit", 1, maxLimit, defaultLimit) + 1, Offset: q.whole("offset", 0, maxOffset, 0)}
+	order, why := readOrder(q.values, orders)
+	if why != "" {
+		q.refuse("order_by", why)
+	}
+	l.Order = order
+	text, ok := q.one("cursor")
+	if !ok {
+		return l
+	}
+	position, valid := openCursor(text, name, owner)
+	switch {
+	case !valid:
+		q.refuse("cursor", "is not one that this list gave you; start again without it")
+	case q.values.Has("offset"):
+		q.refuse("cursor", "excludes offset; leave offset out")
+	case order.Field != "":
+		q.refuse("cursor", "goes with the default order only; leave order_by out")
+	default:
+		l.After, l.AfterID = position.number, position.id
+	}
+	return l
+}
+
+// readOrder reads order_by in any of its forms; why says what is wrong with it.
+func readOrder(values url.Values, allowed []string) (order store.Order, why string) {
+	parts, why := orderParts(values)
+	if why != "" || parts == nil {
+		return order, why
+	}
+	if len(parts) > 2 || len(parts) == 0 {
+		return order, "must be one field and asc or desc, as in order_by=" + allowed[0] + ",asc"
+	}
+	if !slices.Contains(allowed, parts[0]) {
+		return order, "must name one of the fields " + strings.Join(allowed, ", ")
+	}
+	order.Field = parts[0]
+	if len(parts) == 2 {
+		if parts[1] != "asc" && parts[1] != "desc" {
+			return store.Order{}, "must have the direction asc or desc"
+		}
+		order.Desc = parts[1] == "desc"
+	}
+	return order, ""
+}
+
+func orderParts(values url.Values) (parts []string, why string) {
+	plain, list := values["order_by"], values["order_by[]"]
+	first, second := values["order_by[0]"], values["order_by[1]"]
+	forms := 0
+	for _, form := range [][]string{plain, list, append(first[:len(first):len(first)], second...)} {
+		if len(form) > 0 {
+			forms++
+			parts = form
+		}
+	}
+	switch {
+	case forms > 1 || len(first) > 1 || len(second) > 1 || len(first) == 0 && len(second) > 0:
+		return nil, "must be given once, in one form"
+	case len(plain) != 1:
+		return parts, ""
+	case strings.HasPrefix(plain[0], "["):
+		return orderArray(plain[0])
+	default:
+		return strings.Split(plain[0], ","), ""
+	}
+}
+
+func orderArray(text string) (parts []string, why string) {
+	v, err := rawjson.Read([]byte(text))
+	if err != nil || v.Kind() != '[' {
+		return nil, `must be a list such as ["inserted_at","asc"]`
+	}
+	parts = []string{}
+	for _, e := range rawjson.Elements(v) {
+		parts = append(parts, rawjson.Text(e))
+	}
+	return parts, ""
+}
+
+func (q *query) states() []job.State {
+	text, ok := q.one("state")
+	if !ok {
+		return nil
+	}
+	states := job.StatesNamed(text)
+	if states == nil {
+		q.refuse("state", "must be one of scheduled, available, executing, retryable, completed, cancelled, discarded")
+	}
+	return states
+}
+
+func (q *query) uuid(name string) uuid.UUID {
+	text, ok := q.one(name)
+	if !ok {
+		return uuid.Nil
+	}
+	id, valid := job.ParseID(text)
+	if !valid || id == uuid.Nil {
+		q.refuse(name, "must be a UUID")
+	}
+	return id
+}
+
+func (q *query) key() *string {
+	text, ok := q.one("idempotency_key")
+	if !ok {
+		return nil
+	}
+	if n := utf8.RuneCountInString(text); n < 1 || n > 255 || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+		q.refuse("idempotency_key", "must have 1 to 255 characters")
+		return nil
+	}
+	return &text
+}
+
+func (q *query) job() *store.JobID {
+	text, ok := q.one("job_id")
+	if !ok {
+		return nil
+	}
+	id, valid := readJobID(text)
+	if !valid {
+		q.refuse("job_id", "must be a job's integer id or UUID")
+		return nil
+	}
+	return &id
+}
+
+func (q *query) event() string {
+	text, ok := q.one("event")
+	if ok && (text == "" || len(text) > 100 || strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789._-") != "") {
+		q.refuse("event", "must be an event's name, as in "+job.EventRequest)
+	}
+	return text
+}
+
+// readJobID reads a job's integer or UUID.
+func readJobID(text string) (store.JobID, bool) {
+	if id, ok := job.ParseID(text); ok && id != uuid.Nil {
+		return store.JobID{UUID: id}, true
+	}
+	number, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || number <= 0 || strconv.FormatInt(number, 10) != text {
+		return store.JobID{}, false
+	}
+	return store.JobID{Number: number}, true
+}

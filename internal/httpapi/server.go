@@ -1,0 +1,225 @@
+package httpapi
+
+import (
+	"log/slog"
+	"net/http"
+	"path"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/manage"
+	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// Config of a Server.
+type Config struct {
+	Manager *manage.Manager
+	Store   store.Store
+	Auth    *auth.Authenticator
+	Metrics *metrics.Metrics
+	Log     *slog.Logger
+	// Running reports whether jobs are being fired.
+	Running func() bool
+	// RateLimit is how many calls a second an account may make on average; 0
+	// for any number.
+	RateLimit float64
+	Version   string
+}
+
+// Server answers the API's calls.
+type Server struct {
+	Config
+	mux    *http.ServeMux
+	limits *limits
+}
+
+// handler answers a call or gives the error to answer with.
+type handler func(*Server, *call) error
+
+// route is one path of the API with its methods.
+type route struct {
+	path    string
+	open    bool // asks for no credentials
+	methods map[string]handler
+}
+
+// routes is every path that is answered.
+var routes = []route{
+	{"/api/jobs", false, map[string]handler{"GET": (*Server).listJobs, "POST": (*Server).createJob}},
+	{"/api/jobs/{job_id}", false, map[string]handler{"GET": (*Server).getJob}},
+	{"/api/jobs/{job_id}/cancel", false, map[string]handler{"POST": (*Server).cancelJob}},
+	{"/api/schedules", false, map[string]handler{"GET": (*Server).listSchedules}},
+	{"/api/schedules/{schedule_id}", false, map[string]handler{"GET": (*Server).getSchedule, "DELETE": (*Server).deleteSchedule}},
+	{"/api/schedules/{schedule_id}/disable", false, map[string]handler{"POST": (*Server).disableSchedule}},
+	{"/api/schedules/{schedule_id}/enable", false, map[string]handler{"POST": (*Server).enableSchedule}},
+	{"/api/logs", false, map[string]handler{"GET": (*Server).listLogs}},
+	{"/api/logs/{log_id}", false, map[string]handler{"GET": (*Server).getLog}},
+	{"/api/broadcast", true, map[string]handler{"POST": (*Server).broadcast}},
+	{"/api/ping", true, map[string]handler{"GET": (*Server).ping}},
+	{"/api/echo", true, map[string]handler{"POST": (*Server).echo}},
+	{"/healthz", true, map[string]handler{"GET": (*Server).healthz}},
+	{"/readyz", true, map[string]handler{"GET": (*Server).readyz}},
+	{"/metrics", true, map[string]handler{"GET": (*Server).metrics}},
+	{"/openapi.json", true, map[string]handler{"GET": (*Server).openAPI}},
+	{"/docs", true, map[string]handler{"GET": (*Server).docs}},
+	{"/{$}", true, map[string]handler{"GET": (*Server).index}},
+}
+
+// New makes a Server.
+func New(config Config) *Server {
+	s := &Server{Config: config, mux: http.NewServeMux(), limits: newLimits(config.RateLimit)}
+	for _, r := range routes {
+		s.mux.Handle(r.path, s.serve(r))
+	}
+	s.mux.Handle("/", s.serve(route{path: "/", open: true}))
+	return s
+}
+
+// call is one request being answered.
+type call struct {
+	http.ResponseWriter
+	r      *http.Request
+	owner  job.Owner
+	status int
+}
+
+func (c *call) WriteHeader(status int) {
+	c.status = status
+	c.ResponseWriter.WriteHeader(status)
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// The mux would redirect paths that are not clean; no such path exists here.
+	if p := r.URL.Path; p != "/" && path.Clean(p) != p {
+		s.serve(route{path: "/", open: true}).ServeHTTP(w, r)
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
+
+func (s *Server) serve(route route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		id := requestID(r)
+		c := &call{ResponseWriter: w, r: r, status: http.StatusOK}
+		header := w.Header()
+		header.Set("X-Request-Id", id)
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Cache-Control", "no-store")
+		defer func() {
+			if broken := recover(); broken != nil {
+				s.Log.Error("answering a call failed", "request", id, "route", route.path, "panic", broken, "stack", string(debug.Stack()))
+				s.problem(c, id, fault.New(fault.Internal, internalMessage))
+			}
+			s.Metrics.Requested(route.path, strconv.Itoa(c.status))
+			s.Log.Debug("call", "request", id, "method", r.Method, "route", route.path, "status", c.status, "duration", time.Since(start))
+		}()
+		if err := s.answer(route, c); err != nil {
+			s.problem(c, id, err)
+		}
+	})
+}
+
+func (s *Server) answer(route route, c *call) error {
+	if len(route.methods) == 0 {
+		return fault.New(fault.NotFound, "there is nothing at this path; GET /docs lists every call")
+	}
+	method := c.r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	handle := route.methods[method]
+	if handle == nil {
+		c.Header().Set("Allow", allowed(route))
+		return fault.New(fault.MethodNotAllowed, "this path does not answer "+c.r.Method+"; it answers "+allowed(route))
+	}
+	if !route.open {
+		owner, err := s.Auth.Authenticate(c.r.Context(), c.r.Header.Get("Authorization"))
+		if err != nil {
+			return err
+		}
+		if err := s.limits.allow(owner.Number); err != nil {
+			return err
+		}
+		c.owner = owner
+	}
+	return handle(s, c)
+}
+
+func allowed(route route) string {
+	var methods []string
+	for method := range route.methods {
+		methods = append(methods, method)
+		if method == http.MethodGet {
+			methods = append(methods, http.MethodHead)
+		}
+	}
+	slices.Sort(methods)
+	return strings.Join(methods, ", ")
+}
+
+// requestID takes over the id a proxy gave the request, or makes one.
+func requestID(r *http.Request) string {
+	given := r.Header.Get("X-Request-Id")
+	plain := given != "" && len(given) <= 64 && strings.IndexFunc(given, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.'
+	}) < 0
+	if plain {
+		return given
+	}
+	return uuid.NewString()
+}
+
+// Limits for clients that are slow or hostile.
+const (
+	readHeaderTimeout = 10 * time.Second
+	readTimeout       = 60 * time.Second
+	writeTimeout      = 60 * time.Second
+	idleTimeout       = 2 * time.Minute
+	maxHeaderBytes    = 64 << 10
+)
+
+// HTTPServer gives the net/http server that serves s.
+func (s *Server) HTTPServer() *http.Server {
+	return &http.Server{
+		Handler: s, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
+	}
+}
+
+// writeJSON answers with a JSON text.
+func (c *call) writeJSON(status int, body []byte) error {
+	c.Header().Set("Content-Type", "application/json")
+	c.WriteHeader(status)
+	_, _ = c.Write(body) // a client that went away needs no answer
+	return nil
+}
+
+// writeRecord answers with {"data": record}.
+func (c *call) writeRecord(status int, add func([]byte) []byte) error {
+	b := append(make([]byte, 0, 1024), `{"data":`...)
+	return c.writeJSON(status, append(add(b), '}'))
+}
+
+// writeList answers with {"data": [record, …]}.
+func writeList[T any](c *call, records []*T, add func([]byte, *T) []byte) error {
+	b := append(make([]byte, 0, 1024*(len(records)+1)), `{"data":[`...)
+	for i, r := range records {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = add(b, r)
+	}
+	return c.writeJSON(http.StatusOK, append(b, `]}`...))
+}

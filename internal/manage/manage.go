@@ -1,0 +1,191 @@
+package manage
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/batch"
+	"github.com/punctual-dev/punctual/internal/dispatch"
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/record"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// Engine is what this process does with jobs' runs.
+type Engine interface {
+	Revoke(job int64) dispatch.Standing
+	Restore(job int64)
+	Abort(job int64)
+}
+
+// Config of a Manager.
+type Config struct {
+	Store   store.Store
+	Engine  Engine
+	Metrics *metrics.Metrics
+	// CheckHost reports why a host may not be a target; nil permits all.
+	CheckHost func(host string) string
+}
+
+// Manager carries out what clients ask for.
+type Manager struct {
+	Config
+	creates *batch.Batcher[store.NewJob, store.Inserted]
+}
+
+const (
+	createBatch   = 1024
+	createWaiting = 16_384
+)
+
+// New makes a Manager. Its owner must Close it after the last request.
+func New(config Config) *Manager {
+	m := &Manager{Config: config}
+	m.creates = batch.New(batch.Config[store.NewJob, store.Inserted]{
+		Max: createBatch, Waiting: createWaiting, Do: config.Store.JobInsertMany, Observe: config.Metrics.BatchSize("create"),
+	})
+	return m
+}
+
+// Close waits until every accepted create is stored.
+func (m *Manager) Close() { m.creates.Close() }
+
+// Waiting tells how many creates wait for a commit.
+func (m *Manager) Waiting() int { return m.creates.Len() }
+
+// Create stores a job from a request's body. Conflict tells that its key was
+// held; the job is then the one that holds it.
+func (m *Manager) Create(ctx context.Context, owner job.Owner, body []byte, headerKey *string) (j *job.Job, conflict bool, err error) {
+	now := m.Store.Now()
+	draft, err := job.Read(body, job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: m.CheckHost})
+	if err != nil {
+		return nil, false, err
+	}
+	inserted, err := m.creates.Do(ctx, newJob(owner, draft, now))
+	switch {
+	case errors.Is(err, batch.ErrFull):
+		return nil, false, &fault.Error{Code: fault.Unavailable, Message: "too many jobs are being created at once; nothing was stored, try again shortly", RetryAfter: time.Second}
+	case errors.Is(err, batch.ErrClosed):
+		return nil, false, &fault.Error{Code: fault.Unavailable, Message: "the service is stopping; nothing was stored, try again shortly", RetryAfter: time.Second}
+	case err != nil:
+		return nil, false, err
+	}
+	m.Metrics.Created(inserted.Conflict)
+	return inserted.Job, inserted.Conflict, nil
+}
+
+func newJob(owner job.Owner, draft *job.Draft, now time.Time) store.NewJob {
+	n := store.NewJob{Lane: job.Lane(draft.URL), Job: &job.Job{
+		ID: job.NewID(now), Owner: owner, Key: draft.Key, Name: draft.Name, Description: draft.Description,
+		InsertedAt: now, ScheduledAt: draft.ScheduledAt, State: job.Available, DueAt: draft.DueAt, Args: draft.Args,
+	}}
+	if draft.Frequency != nil {
+		n.Schedule = &job.Schedule{
+			ID: job.NewID(now), Owner: owner, Key: draft.Key, Name: draft.Name, Description: draft.Description,
+			InsertedAt: now, FirstDue: draft.ScheduledAt, Args: draft.Args,
+		}
+		n.Job.ScheduleID = n.Schedule.ID
+	}
+	return n
+}
+
+// Cancel cancels a job and gives it as it is afterwards. A final job stays as
+// it is.
+func (m *Manager) Cancel(ctx context.Context, owner job.Owner, id store.JobID) (*job.Job, error) {
+	c := m.coordinate()
+	cancelled := false
+	j, err := m.Store.JobChange(ctx, owner, id, func(moment *store.Moment) *store.Changes {
+		c.restart()
+		changes := record.Cancel(c.begun)(moment)
+		if cancelled = changes != nil; cancelled {
+			c.number = moment.Job.Number
+		}
+		return changes
+	})
+	c.end(err == nil && cancelled)
+	if err == nil && cancelled {
+		m.Metrics.Finished(job.Cancelled.String())
+	}
+	return j, err
+}
+
+// Disable stops a schedule.
+func (m *Manager) Disable(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
+	return m.stop(ctx, owner, id, record.Disable)
+}
+
+// Delete removes a schedule.
+func (m *Manager) Delete(ctx context.Context, owner job.Owner, id uuid.UUID) error {
+	_, err := m.stop(ctx, owner, id, record.Delete)
+	return err
+}
+
+func (m *Manager) stop(ctx context.Context, owner job.Owner, id uuid.UUID, how func(record.Begun) store.Decide) (*job.Schedule, error) {
+	c := m.coordinate()
+	cancelled := false
+	s, err := m.Store.ScheduleChange(ctx, owner, id, func(moment *store.Moment) *store.Changes {
+		c.restart()
+		changes := how(c.begun)(moment)
+		if cancelled = changes != nil && changes.Job != nil; cancelled {
+			c.number = moment.Job.Number
+		}
+		return changes
+	})
+	c.end(err == nil && cancelled)
+	if err == nil && cancelled {
+		m.Metrics.Finished(job.Cancelled.String())
+	}
+	return s, err
+}
+
+// Enable lets a schedule go on.
+func (m *Manager) Enable(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
+	return m.Store.ScheduleChange(ctx, owner, id, record.Enable)
+}
+
+// coordination keeps the engine and a change of a job in step: the run is
+// revoked while the change is decided, then aborted when the change is stored
+// and restored when it is not.
+type coordination struct {
+	engine  Engine
+	revoked int64
+	number  int64 // the job that was cancelled
+}
+
+func (m *Manager) coordinate() *coordination { return &coordination{engine: m.Engine} }
+
+// begun implements record.Begun: this process knows for certain; of another's
+// claim its time tells.
+func (c *coordination) begun(j *job.Job, claim *store.Held, now time.Time) bool {
+	switch c.engine.Revoke(j.Number) {
+	case dispatch.Unbegun:
+		c.revoked = j.Number
+		return false
+	case dispatch.Begun:
+		return true
+	default:
+		return !claim.BeginAt.After(now)
+	}
+}
+
+// restart takes back what a decision that is made once more had begun.
+func (c *coordination) restart() {
+	if c.revoked != 0 {
+		c.engine.Restore(c.revoked)
+		c.revoked = 0
+	}
+}
+
+func (c *coordination) end(stored bool) {
+	switch {
+	case stored:
+		c.engine.Abort(c.number)
+	case c.revoked != 0:
+		c.engine.Restore(c.revoked)
+	}
+}

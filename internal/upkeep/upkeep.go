@@ -1,0 +1,120 @@
+package upkeep
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// Config of a Keeper.
+type Config struct {
+	Store     store.Store
+	Metrics   *metrics.Metrics
+	Log       *slog.Logger
+	Retention time.Duration // 0: everything is kept for ever
+}
+
+// Keeper does the chores.
+type Keeper struct{ Config }
+
+const (
+	pruneBatch = 200
+	// prunePause lies between two batches, pruneRest between two rounds.
+	prunePause = 20 * time.Millisecond
+	pruneRest  = time.Minute
+	// countRest lies between two counts at the least, and is this many times
+	// as long as a count took, so that counting never costs more than 1 %.
+	countRest   = 15 * time.Second
+	countFactor = 100
+)
+
+// Run does the chores until ctx ends.
+func (k *Keeper) Run(ctx context.Context) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		k.every(ctx, k.count)
+	}()
+	k.every(ctx, k.prune)
+	<-done
+}
+
+// every calls a step and rests as long as it says, until ctx ends.
+func (k *Keeper) every(ctx context.Context, step func(context.Context) time.Duration) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		timer.Reset(step(ctx))
+	}
+}
+
+// prune removes one batch of old records and tells how long to rest.
+func (k *Keeper) prune(ctx context.Context) time.Duration {
+	if k.Retention == 0 {
+		return pruneRest
+	}
+	found, err := k.PruneStep(ctx)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		k.Log.Error("removing old records failed; trying again", "error", err)
+		return pruneRest
+	case found:
+		return prunePause
+	default:
+		return pruneRest
+	}
+}
+
+// PruneStep removes up to a batch of jobs that became final, and of logs
+// that were written, longer ago than the retention. It reports whether there
+// may be more.
+func (k *Keeper) PruneStep(ctx context.Context) (found bool, err error) {
+	before := k.Store.Now().Add(-k.Retention)
+	jobs, err := k.Store.JobPrune(ctx, before, pruneBatch)
+	if err != nil {
+		return false, err
+	}
+	logs, err := k.Store.LogPrune(ctx, before, pruneBatch)
+	if err != nil {
+		return false, err
+	}
+	k.Metrics.Pruned("job", jobs)
+	k.Metrics.Pruned("log", logs)
+	return jobs == pruneBatch || logs == pruneBatch, nil
+}
+
+// count measures what is stored and tells how long to rest.
+func (k *Keeper) count(ctx context.Context) time.Duration {
+	start := time.Now()
+	if err := k.CountStep(ctx); err != nil && ctx.Err() == nil {
+		k.Log.Warn("counting what is stored failed", "error", err)
+	}
+	return max(countRest, countFactor*time.Since(start))
+}
+
+// CountStep counts jobs by state and due runs by kind, for the metrics.
+func (k *Keeper) CountStep(ctx context.Context) error {
+	jobs, err := k.Store.JobCounts(ctx)
+	if err != nil {
+		return err
+	}
+	for _, state := range []job.State{job.Available, job.Retryable, job.Executing, job.Completed, job.Cancelled, job.Discarded} {
+		k.Metrics.Stored(state.String(), jobs[state])
+	}
+	runs, err := k.Store.RunCounts(ctx)
+	if err != nil {
+		return err
+	}
+	k.Metrics.Due("job", runs[store.KindJob])
+	k.Metrics.Due("delivery", runs[store.KindDelivery])
+	return nil
+}
