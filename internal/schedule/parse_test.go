@@ -219,7 +219,7 @@ func FuzzParseCron(f *testing.F) {
 		if !first.After(from) || !second.After(first) {
 			t.Errorf("%q in %s: %v, %v after %v", expr, name, first, second, from)
 		}
-		if took := time.Since(began); took > 100*time.Millisecond {
+		if took := time.Since(began); took > time.Second {
 			t.Errorf("%q in %s after %v took %v", expr, name, from, took)
 		}
 	})
