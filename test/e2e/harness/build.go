@@ -1,10 +1,13 @@
 package harness
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -30,6 +33,7 @@ var built struct {
 // os.Exit. A fault in the output of the shared service fails the process, even
 // when it came after the last test had looked.
 func Main(m *testing.M) int {
+	runMoreAtOnce()
 	code := m.Run()
 	if problem := stopShared(); problem != "" {
 		fmt.Fprintln(os.Stderr, problem)
@@ -39,6 +43,17 @@ func Main(m *testing.M) int {
 		_ = os.RemoveAll(root.dir) // leftovers in the temporary directory harm nobody
 	}
 	return code
+}
+
+// runMoreAtOnce lets more tests run in parallel than there are processors, unless
+// the command line says how many: these tests wait more than they work.
+func runMoreAtOnce() {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0))) // the flag exists in every test program
+	}
 }
 
 // Binary gives the path of the program, built on the first call.
