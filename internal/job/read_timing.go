@@ -67,8 +67,8 @@ func (r *reader) readInstant(v rawjson.Value) (time.Time, bool) {
 		r.refuse("#/scheduled_at", "%s", err)
 	case t.After(r.opts.Now.Add(MaxAhead)):
 		r.refuse("#/scheduled_at", tooFar)
-	case t.Year() < 1:
-		r.refuse("#/scheduled_at", "must not lie before the year 1")
+	case !t.After(time.Time{}):
+		r.refuse("#/scheduled_at", "must lie after the beginning of the year 1")
 	default:
 		return t, true
 	}

@@ -1,0 +1,35 @@
+# Everything a developer does, by name. `make help` lists it.
+
+GO ?= go
+BASE ?= HEAD~1
+COUNT ?= 6
+FUZZTIME ?= 5m
+
+.PHONY: help build test lint format bench bench-compare fuzz demo
+
+help: ## list what can be made
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+build: ## build the binary: bin/punctual, static
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/punctual ./cmd/punctual
+
+test: ## run every test with the race detector; sets up what it needs
+	./scripts/test
+
+lint: ## check formatting, vet and staticcheck
+	./scripts/lint
+
+format: ## format the Go code
+	gofmt -w $$(git ls-files '*.go')
+
+bench: ## run the benchmarks of the hot pieces
+	$(GO) test -run '^$$' -bench . -benchmem ./internal/...
+
+bench-compare: ## compare the benchmarks with those of BASE=rev
+	BASE=$(BASE) COUNT=$(COUNT) ./scripts/bench-compare
+
+fuzz: ## run every fuzz target for FUZZTIME
+	FUZZTIME=$(FUZZTIME) ./scripts/fuzz
+
+demo: ## show the service at work
+	$(GO) run ./cmd/punctual demo

@@ -1,0 +1,137 @@
+package archtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/punctual-dev/punctual"
+
+// mayImport lists, for every package, what it may import from this tree.
+// Packages for tests only are not listed: see testSupport.
+var mayImport = map[string][]string{
+	"api":                   {},
+	"cmd/punctual":          {"internal/cli"},
+	"internal/app":          {"*"},
+	"internal/archtest":     {},
+	"internal/attempt":      {"internal/batch", "internal/dispatch", "internal/execute", "internal/job", "internal/metrics", "internal/record", "internal/store"},
+	"internal/auth":         {"internal/execute", "internal/fault", "internal/job", "internal/store"},
+	"internal/batch":        {},
+	"internal/cli":          {"*"},
+	"internal/demo":         {"internal/app", "internal/auth", "internal/rawjson"},
+	"internal/dispatch":     {"internal/execute", "internal/store"},
+	"internal/execute":      {"internal/job"},
+	"internal/fault":        {},
+	"internal/httpapi":      {"api", "internal/auth", "internal/fault", "internal/job", "internal/manage", "internal/metrics", "internal/rawjson", "internal/store"},
+	"internal/job":          {"internal/fault", "internal/rawjson", "internal/schedule"},
+	"internal/manage":       {"internal/batch", "internal/dispatch", "internal/fault", "internal/job", "internal/metrics", "internal/record", "internal/store"},
+	"internal/metrics":      {},
+	"internal/rawjson":      {},
+	"internal/record":       {"internal/job", "internal/rawjson", "internal/retry", "internal/schedule", "internal/store"},
+	"internal/retry":        {},
+	"internal/schedule":     {},
+	"internal/store":        {"internal/job"},
+	"internal/store/sqlite": {"internal/fault", "internal/job", "internal/rawjson", "internal/store"},
+	"internal/upkeep":       {"internal/job", "internal/metrics", "internal/store"},
+}
+
+// testSupport names packages that only tests may import.
+var testSupport = []string{"api/apitest", "internal/store/storetest", "internal/store/faulty", "test/", "api/internal/generate", "api/internal/yamljson"}
+
+type goPackage struct {
+	ImportPath, Dir, Name string
+	Imports               []string
+	GoFiles               []string
+}
+
+func packages(t *testing.T) []goPackage {
+	t.Helper()
+	command := exec.Command("go", "list", "-json=ImportPath,Dir,Name,Imports,GoFiles", module+"/...")
+	command.Stderr = os.Stderr
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("listing packages: %v", err)
+	}
+	var all []goPackage
+	for decoder := json.NewDecoder(bytes.NewReader(out)); decoder.More(); {
+		var p goPackage
+		if err := decoder.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	if len(all) < 20 {
+		t.Fatalf("found only %d packages", len(all))
+	}
+	return all
+}
+
+func within(path string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(path, prefix) })
+}
+
+func TestImportsFollowTheMap(t *testing.T) {
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, module+"/")
+		if within(name, testSupport) {
+			continue
+		}
+		allowed, known := mayImport[name]
+		if !known {
+			t.Errorf("package %s is not on the map; add it with what it may import", name)
+			continue
+		}
+		for _, imported := range p.Imports {
+			local, ours := strings.CutPrefix(imported, module+"/")
+			switch {
+			case !ours:
+			case within(local, testSupport):
+				t.Errorf("%s imports %s, which is for tests only", name, local)
+			case !slices.Contains(allowed, "*") && !slices.Contains(allowed, local):
+				t.Errorf("%s imports %s, which its room may not know of", name, local)
+			}
+		}
+	}
+}
+
+func TestEveryPackageHasAnEssay(t *testing.T) {
+	for _, p := range packages(t) {
+		if p.Name == "main" || len(p.GoFiles) == 0 {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, "doc.go"), nil, parser.ParseComments|parser.PackageClauseOnly)
+		if err != nil {
+			t.Errorf("%s has no doc.go: %v", p.ImportPath, err)
+			continue
+		}
+		text := file.Doc.Text()
+		if !strings.HasPrefix(text, "Package "+p.Name+" ") || len(strings.Fields(text)) < 25 {
+			t.Errorf("the doc.go of %s says too little of what lives there", p.ImportPath)
+		}
+	}
+}
+
+// maxLines is when a file has become two rooms.
+const maxLines = 800
+
+func TestRoomsAreSmall(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, name := range p.GoFiles {
+			text, err := os.ReadFile(filepath.Join(p.Dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if lines := bytes.Count(text, []byte("\n")); lines > maxLines {
+				t.Errorf("%s/%s has %d lines; more than %d are two rooms", p.ImportPath, name, lines, maxLines)
+			}
+		}
+	}
+}
