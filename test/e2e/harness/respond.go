@@ -68,3 +68,17 @@ func HangInBody(code int, beginning string) http.Handler {
 func Drop() http.Handler {
 	return http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 }
+
+// Raw answers with bytes as they are, which need not be HTTP, and ends the
+// connection. It needs a target of [NewHTTP1Target].
+func Raw(text string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, buffered, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		defer conn.Close()
+		_, _ = buffered.WriteString(text) // a caller gone sees nothing anyway
+		_ = buffered.Flush()
+	})
+}

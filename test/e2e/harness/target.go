@@ -40,7 +40,7 @@ var sharedTarget struct {
 // of its own.
 func SharedTarget(t testing.TB) *Target {
 	t.Helper()
-	sharedTarget.Do(func() { sharedTarget.target, sharedTarget.err = newTarget() })
+	sharedTarget.Do(func() { sharedTarget.target, sharedTarget.err = newTarget(false) })
 	if sharedTarget.err != nil {
 		t.Fatal(sharedTarget.err)
 	}
@@ -50,7 +50,18 @@ func SharedTarget(t testing.TB) *Target {
 // NewTarget starts a target of the test's own, which it may close.
 func NewTarget(t testing.TB) *Target {
 	t.Helper()
-	target, err := newTarget()
+	return owned(t, false)
+}
+
+// NewHTTP1Target starts a target of the test's own that speaks HTTP/1.1 only.
+func NewHTTP1Target(t testing.TB) *Target {
+	t.Helper()
+	return owned(t, true)
+}
+
+func owned(t testing.TB, http1 bool) *Target {
+	t.Helper()
+	target, err := newTarget(http1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +69,7 @@ func NewTarget(t testing.TB) *Target {
 	return target
 }
 
-func newTarget() (*Target, error) {
+func newTarget(http1 bool) (*Target, error) {
 	ca, err := authority()
 	if err != nil {
 		return nil, err
@@ -75,6 +86,7 @@ func newTarget() (*Target, error) {
 	target.server = &http.Server{
 		Handler:   target,
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{ca.leaf}, MinVersion: tls.VersionTLS12},
+		Protocols: offered(http1),
 		ErrorLog:  log.New(io.Discard, "", 0), // handshakes broken off are part of some tests
 	}
 	go target.serve(v4)
@@ -82,6 +94,16 @@ func newTarget() (*Target, error) {
 		go target.serve(v6)
 	}
 	return target, nil
+}
+
+// offered gives the protocols a target speaks; nil stands for all.
+func offered(http1 bool) *http.Protocols {
+	if !http1 {
+		return nil
+	}
+	offered := &http.Protocols{}
+	offered.SetHTTP1(true)
+	return offered
 }
 
 func (tg *Target) serve(l net.Listener) {

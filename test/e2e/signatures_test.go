@@ -1,0 +1,90 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
+)
+
+// verifies reports whether a request is signed with a secret, as the library
+// its receivers use sees it.
+func verifies(t *testing.T, hit harness.Hit, secret string) bool {
+	t.Helper()
+	wh, err := standardwebhooks.NewWebhook(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wh.Verify(hit.Body, hit.Header) == nil
+}
+
+func wantSigned(t *testing.T, hit harness.Hit, secret string) {
+	t.Helper()
+	if !verifies(t, hit, secret) {
+		t.Errorf("%s %s is not signed with the account's secret: %q", hit.Method, hit.Path, hit.Header)
+	}
+}
+
+func TestJobsCallbacksAndWebhooksAreSignedAsStandardWebhooksSay(t *testing.T) {
+	t.Parallel()
+	a, other := account(t), account(t)
+	target := harness.SharedTarget(t).Route(t)
+	job := create(a.Client, `{"method":"post","body":{"text":"ü\u0000"},"url":"`+target.URL+`/job",
+		"callback_url":"`+target.URL+`/callback","webhook_url":"`+target.URL+`/webhook"}`)
+	create(a.Client, `{"url":"`+target.URL+`/bodiless"}`)
+	for _, hit := range target.Await(t, 7, soon) {
+		wantSigned(t, hit, a.Secret)
+		if verifies(t, hit, other.Secret) {
+			t.Errorf("%s is signed with another account's secret", hit.Path)
+		}
+		if strings.Contains(hit.Header.Get("Webhook-Signature"), " ") {
+			t.Errorf("%s carries more than one signature: %q", hit.Path, hit.Header)
+		}
+		if hit.Path == target.Path+"/job" && hit.Header.Get("Webhook-Id") != "job_"+job.Get("id").Str() {
+			t.Errorf("the job's message id is %q", hit.Header.Get("Webhook-Id"))
+		}
+	}
+}
+
+func TestAfterARotationTheOldSecretSignsToo(t *testing.T) {
+	t.Parallel()
+	s := harness.Shared(t)
+	a := s.Account(t)
+	target := harness.SharedTarget(t).Route(t)
+	send := func() harness.Hit {
+		n := len(target.Hits())
+		create(a.Client, `{"url":"`+target.URL+`"}`)
+		return target.Await(t, n+1, soon)[n]
+	}
+	send() // the service knows the first secret by now
+	s.Command(t, "accounts", "rotate-secret", a.Email, "--json")
+	secrets := command(t, s, "accounts", "show", a.Email, "--json").Get("signing_secrets").Items()
+	if len(secrets) != 2 || secrets[1].Str() != a.Secret {
+		t.Fatalf("want the new secret and then the old one, got %d", len(secrets))
+	}
+	var hit harness.Hit
+	harness.Eventually(t, soon, "the new secret to sign", func() bool {
+		hit = send()
+		wantSigned(t, hit, a.Secret)
+		return verifies(t, hit, secrets[0].Str())
+	})
+	signatures := strings.Split(hit.Header.Get("Webhook-Signature"), " ")
+	if len(signatures) != 2 || !strings.HasPrefix(signatures[0], "v1,") || !strings.HasPrefix(signatures[1], "v1,") {
+		t.Errorf("want two signatures separated by a space: %q", signatures)
+	}
+}
+
+func TestTheSignaturesTimestampIsTheTimeOfSending(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	hit := sent(t, a.Client, "", `"schedule_in":1.5`)
+	wantSigned(t, hit, a.Secret)
+	at, err := time.ParseDuration(hit.Header.Get("Webhook-Timestamp") + "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantBetween(t, "webhook-timestamp", time.Unix(0, 0).Add(at), hit.At.Add(-2*time.Second), hit.At)
+}
