@@ -19,19 +19,29 @@ func unknownField(name string) string {
 	return "is not a known field; the known ones are " + strings.Join(knownFields, ", ")
 }
 
-// nearestField gives the known field with the fewest edits to name, and whether
-// it is near enough to be worth mentioning.
+// nearestField gives the known field with the fewest edits to name, of several
+// the one that begins most like it, and whether it is near enough to be worth
+// mentioning.
 func nearestField(name string) (string, bool) {
 	if len(name) > 64 {
 		return "", false
 	}
-	best, least := "", 0
+	best, least, alike := "", 0, 0
 	for _, field := range knownFields {
-		if n := editDistance(plain(name), plain(field)); best == "" || n < least {
-			best, least = field, n
+		n, same := editDistance(plain(name), plain(field)), commonPrefix(plain(name), plain(field))
+		if best == "" || n < least || n == least && same > alike {
+			best, least, alike = field, n, same
 		}
 	}
 	return best, least <= max(1, len(best)/2)
+}
+
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // plain takes away what people spell differently without meaning anything by it.
