@@ -26,7 +26,7 @@ func (d *Dispatcher) claim() {
 func (d *Dispatcher) choose(p *pool) []*entry {
 	var batch []*entry
 	for len(batch) < claimLimit {
-		e := p.lanes.take(p.inUse, p.capacity())
+		e := p.lanes.take(p.inUse, p.total, p.ahead())
 		if e == nil {
 			break
 		}

@@ -50,8 +50,8 @@ type pool struct {
 // maxAhead bounds how many runs are claimed beyond the free slots.
 const maxAhead = 256
 
-// capacity is how many slots may be held, counting those about to come free.
-func (p *pool) capacity() int { return p.total + min(p.pace.recent(), maxAhead, p.total) }
+// ahead is how many slots are about to come free.
+func (p *pool) ahead() int { return min(p.pace.recent(), maxAhead, p.total) }
 
 func (p *pool) publish() {
 	p.waiting.Store(int64(p.lanes.waiting))

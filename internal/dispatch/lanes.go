@@ -87,12 +87,15 @@ func (l *lanes) add(e *entry) {
 }
 
 // take gives the next run to be claimed, which then holds a slot of its lane;
-// nil when no lane may have another. inUse of total slots are held by all lanes
-// together.
-func (l *lanes) take(inUse, total int) *entry {
-	free := total - inUse
-	if free <= 0 {
+// nil when no lane may have another. inUse slots of total are held by all lanes
+// together; ahead more may be, since as many are about to come free.
+func (l *lanes) take(inUse, total, ahead int) *entry {
+	if inUse >= total+ahead {
 		return nil
+	}
+	free := total - inUse
+	if l.active == 1 {
+		free += ahead
 	}
 	for range l.ring.round {
 		a := l.ring.current()

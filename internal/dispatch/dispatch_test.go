@@ -1,0 +1,269 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/execute"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+func TestEveryRunFiresExactlyWhenDue(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 1000, nil)
+		now := b.queue.Now()
+		const n = 800
+		for i := range int64(n) {
+			r := ref(i+1, 1+i%7, uint32(i%3), now.Add(time.Duration(random.Int64N(int64(time.Minute)))).Truncate(time.Microsecond))
+			b.queue.add(r)
+			if i%2 == 0 {
+				b.Hint([]store.Ref{r}) // the others are found by reading the queue
+			}
+		}
+		sleep(t.Context(), 61*time.Second)
+		fired := b.firings()
+		if len(fired) != n {
+			t.Fatalf("%d of %d fired", len(fired), n)
+		}
+		for _, f := range fired {
+			if late := f.at.Sub(f.ref.Due); late < 0 || late > time.Second && f.ref.Number%2 == 0 || late > 0 && f.ref.Due.Sub(now) > 2*time.Second {
+				t.Errorf("run %d due after %v fired %v late", f.ref.Number, f.ref.Due.Sub(now), late)
+			}
+		}
+		if b.queue.claims != n {
+			t.Errorf("%d claims for %d runs", b.queue.claims, n)
+		}
+	})
+}
+
+func TestHintsFireRunsDueNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 10, nil)
+		sleep(t.Context(), 10*time.Millisecond)
+		r := ref(1, 1, 1, b.queue.Now())
+		b.queue.add(r)
+		b.Hint([]store.Ref{r})
+		synctest.Wait()
+		if fired := b.firings(); len(fired) != 1 || !fired[0].at.Equal(r.Due) {
+			t.Errorf("fired %+v, want run 1 at once", fired)
+		}
+	})
+}
+
+func TestLostHintsAreMadeUpWithinASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 10, nil)
+		sleep(t.Context(), 10*time.Millisecond)
+		r := ref(1, 1, 1, b.queue.Now())
+		b.queue.add(r)
+		sleep(t.Context(), recheck+time.Millisecond)
+		if fired := b.firings(); len(fired) != 1 {
+			t.Errorf("fired %+v, want run 1", fired)
+		}
+	})
+}
+
+func TestRevokedRunsAreNotFired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 10, nil)
+		due := b.queue.Now().Add(50 * time.Millisecond)
+		for number := range int64(3) {
+			b.queue.add(ref(number+1, 1, 1, due))
+		}
+		sleep(t.Context(), 20*time.Millisecond) // claimed and held by now
+		for number := range int64(2) {
+			if got := b.Revoke(number + 1); got != Unbegun {
+				t.Fatalf("Revoke(%d) = %d, want Unbegun", number+1, got)
+			}
+		}
+		if got := b.Revoke(9); got != NotHere {
+			t.Errorf("Revoke of an unknown run = %d", got)
+		}
+		b.queue.remove(store.RunID{Number: 1})
+		b.Abort(1)
+		sleep(t.Context(), 100*time.Millisecond)
+		b.Restore(2)
+		synctest.Wait()
+		var numbers []int64
+		for _, f := range b.firings() {
+			numbers = append(numbers, f.ref.Number)
+		}
+		if len(numbers) != 2 || numbers[0] != 3 || numbers[1] != 2 {
+			t.Errorf("fired %v, want 3 and, once restored, 2", numbers)
+		}
+		if used := b.InUse(store.KindJob); used != 0 {
+			t.Errorf("%d slots are still held", used)
+		}
+	})
+}
+
+func TestAbortCancelsARequestUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 10, hang)
+		b.queue.add(ref(1, 1, 1, b.queue.Now()))
+		sleep(t.Context(), 5*time.Millisecond)
+		if got := b.Revoke(1); got != Begun {
+			t.Fatalf("Revoke = %d, want Begun", got)
+		}
+		b.Abort(1)
+		synctest.Wait()
+		if fired := b.firings(); len(fired) != 1 || !errors.Is(fired[0].cause, execute.ErrCancelled) {
+			t.Errorf("fired %+v, want one that was cancelled", fired)
+		}
+	})
+}
+
+func TestConcurrencyIsNeverExceededAndAlwaysUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, concurrency := range []int{1, 3, 40} {
+			b := start(t, concurrency, func(ctx context.Context, _ store.Ref) { sleep(ctx, 10*time.Millisecond) })
+			due := b.queue.Now()
+			n := 20 * concurrency
+			for i := range int64(n) {
+				b.queue.add(ref(i+1, i%3, uint32(i%5), due))
+			}
+			sleep(t.Context(), 3*time.Second)
+			if fired := len(b.firings()); fired != n || b.most > concurrency || b.most < concurrency-reserveOf(concurrency) {
+				t.Errorf("concurrency %d: %d of %d fired, at most %d at once", concurrency, fired, n, b.most)
+			}
+			b.stop()
+		}
+	})
+}
+
+func TestOneAccountsBacklogDoesNotDelayAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 100, func(ctx context.Context, _ store.Ref) { sleep(ctx, 20*time.Millisecond) })
+		now := b.queue.Now()
+		for i := range int64(10_000) {
+			b.queue.add(ref(i+1, 1, 1, now.Add(-time.Minute)))
+		}
+		sleep(t.Context(), 500*time.Millisecond)
+		small := ref(1_000_000, 2, 2, b.queue.Now())
+		b.queue.add(small)
+		b.Hint([]store.Ref{small})
+		sleep(t.Context(), 100*time.Millisecond)
+		for _, f := range b.firings() {
+			if f.ref.Account == 2 {
+				if late := f.at.Sub(f.ref.Due); late > 50*time.Millisecond {
+					t.Errorf("fired %v late", late)
+				}
+				return
+			}
+		}
+		t.Error("the other account's run has not fired")
+	})
+}
+
+func TestHangingReceiversLeaveSlotsForOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 160, func(ctx context.Context, r store.Ref) {
+			if r.Lane < 100 {
+				hang(ctx, r)
+			}
+		})
+		now := b.queue.Now()
+		for i := range int64(5000) {
+			b.queue.add(ref(i+1, 1, uint32(i%100), now)) // 100 receivers that never answer
+		}
+		sleep(t.Context(), 2*time.Second)
+		before := len(b.firings())
+		good := b.queue.Now()
+		for i := range int64(200) {
+			r := ref(10_000+i, 1, 1000+uint32(i%10), good)
+			b.queue.add(r)
+			b.Hint([]store.Ref{r})
+		}
+		sleep(t.Context(), 50*time.Millisecond)
+		if fired := len(b.firings()) - before; fired != 200 {
+			t.Errorf("%d of 200 runs for receivers that answer have fired, %d hang", fired, before)
+		}
+	})
+}
+
+func TestAStoreThatFailsDelaysAndLosesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 10, nil)
+		r := ref(1, 1, 1, b.queue.Now().Add(time.Second))
+		b.queue.add(r)
+		b.queue.mu.Lock()
+		b.queue.failing = true
+		b.queue.mu.Unlock()
+		sleep(t.Context(), 2*time.Second)
+		b.queue.mu.Lock()
+		b.queue.failing = false
+		b.queue.mu.Unlock()
+		sleep(t.Context(), 300*time.Millisecond)
+		if fired := b.firings(); len(fired) != 1 {
+			t.Errorf("fired %+v, want run 1 after the store came back", fired)
+		}
+	})
+}
+
+func TestASteppedClockDelaysNothingForLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 10, nil)
+		b.queue.add(ref(1, 1, 1, b.queue.Now().Add(time.Hour)), ref(2, 1, 1, b.queue.Now().Add(2*time.Hour)))
+		sleep(t.Context(), 10*time.Second)
+		set := func(step time.Duration) {
+			b.queue.mu.Lock()
+			b.queue.step = step
+			b.queue.mu.Unlock()
+		}
+		set(time.Hour) // also what a suspended machine looks like
+		sleep(t.Context(), recheck+recheck/10)
+		if fired := b.firings(); len(fired) != 1 || fired[0].ref.Number != 1 {
+			t.Fatalf("fired %+v, want run 1 within a second of the step", fired)
+		}
+		set(-time.Hour)
+		sleep(t.Context(), 3*time.Hour-time.Minute)
+		if fired := b.firings(); len(fired) != 1 {
+			t.Fatalf("run 2 fired early: %+v", fired)
+		}
+		sleep(t.Context(), time.Minute+recheck)
+		if fired := b.firings(); len(fired) != 2 || fired[1].at.Before(fired[1].ref.Due) {
+			t.Errorf("fired %+v, want run 2 when the clock shows its time", fired)
+		}
+	})
+}
+
+func TestStoppingGivesBackWhatHasNotBegun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 10, func(ctx context.Context, _ store.Ref) { sleep(ctx, 5*time.Second) })
+		now := b.queue.Now()
+		b.queue.add(ref(1, 1, 1, now), ref(2, 1, 1, now.Add(60*time.Millisecond)))
+		sleep(t.Context(), 20*time.Millisecond)
+		b.stop()
+		fired := b.firings()
+		if len(fired) != 1 || fired[0].cause != nil || b.queue.Now().Sub(now) < 5*time.Second {
+			t.Errorf("fired %+v, want run 1, which was let finish", fired)
+		}
+		if len(b.queue.released) != 1 || b.queue.released[0].Number != 2 {
+			t.Errorf("gave back %+v, want run 2", b.queue.released)
+		}
+	})
+}
+
+func TestStoppingInterruptsWhatTakesTooLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 10, hang)
+		now := b.queue.Now()
+		b.queue.add(ref(1, 1, 1, now))
+		sleep(t.Context(), 20*time.Millisecond)
+		b.stop()
+		fired := b.firings()
+		if len(fired) != 1 || !errors.Is(fired[0].cause, execute.ErrInterrupted) {
+			t.Errorf("fired %+v, want run 1, interrupted", fired)
+		}
+		if took := b.queue.Now().Sub(now); took < 30*time.Second || took > 31*time.Second {
+			t.Errorf("stopping took %v, want the grace of 30 s", took)
+		}
+	})
+}

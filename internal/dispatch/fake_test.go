@@ -1,0 +1,206 @@
+package dispatch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// fakeQueue is a queue in memory with a clock that can be stepped.
+type fakeQueue struct {
+	store.Queue // panics on what the dispatcher does not call
+
+	mu       sync.Mutex
+	runs     map[store.RunID]*store.Run
+	step     time.Duration
+	claims   int
+	released []store.Claim
+	failing  bool
+}
+
+var errDown = errors.New("the store is down")
+
+func (q *fakeQueue) Now() time.Time {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return time.Now().Add(q.step).Truncate(time.Microsecond)
+}
+
+func (q *fakeQueue) add(refs ...store.Ref) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, ref := range refs {
+		q.runs[ref.RunID] = &store.Run{Ref: ref}
+	}
+}
+
+func (q *fakeQueue) RunPeek(_ context.Context, behind store.Ref, limit int) ([]store.Ref, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.failing {
+		return nil, errDown
+	}
+	var refs []store.Ref
+	for _, run := range q.runs {
+		if run.Claim == nil && after(run.Ref, behind) {
+			refs = append(refs, run.Ref)
+		}
+	}
+	slices.SortFunc(refs, func(a, b store.Ref) int {
+		return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Number, b.Number))
+	})
+	return refs[:min(limit, len(refs))], nil
+}
+
+func (q *fakeQueue) RunLoad(_ context.Context, refs []store.Ref) ([]*store.Run, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.failing {
+		return nil, errDown
+	}
+	runs := make([]*store.Run, len(refs))
+	for i, ref := range refs {
+		if run := q.runs[ref.RunID]; run != nil {
+			found := *run
+			runs[i] = &found
+		}
+	}
+	return runs, nil
+}
+
+func (q *fakeQueue) RunClaim(_ context.Context, node int64, claims []store.Claim) ([]bool, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	got := make([]bool, len(claims))
+	for i, c := range claims {
+		if run := q.runs[c.RunID]; run != nil && run.Claim == nil {
+			run.Claim = &store.Held{Node: node, Attempt: c.Attempt, BeginAt: c.BeginAt}
+			got[i] = true
+			q.claims++
+		}
+	}
+	return got, nil
+}
+
+func (q *fakeQueue) RunRelease(_ context.Context, _ int64, claims []store.Claim) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.released = append(q.released, claims...)
+	return nil
+}
+
+func (q *fakeQueue) remove(id store.RunID) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.runs, id)
+}
+
+// firing is one attempt that was made.
+type firing struct {
+	ref   store.Ref
+	at    time.Time // by the fake queue's clock
+	cause error     // why its context ended, if it did
+}
+
+// bench is a dispatcher on a fake queue, and what it fired.
+type bench struct {
+	t     *testing.T
+	queue *fakeQueue
+	*Dispatcher
+
+	mu     sync.Mutex
+	fired  []firing
+	inside int
+	most   int
+	// work is what an attempt does; by default nothing.
+	work func(ctx context.Context, ref store.Ref)
+	stop func()
+}
+
+type fakeAttempt struct {
+	bench *bench
+	run   *store.Run
+	begin time.Time
+}
+
+func (a *fakeAttempt) Claim() store.Claim {
+	return store.Claim{Ref: a.run.Ref, Attempt: a.run.Attempt + 1, BeginAt: a.begin}
+}
+
+func (a *fakeAttempt) Fire(ctx context.Context, _ time.Time, answered func()) {
+	b := a.bench
+	b.mu.Lock()
+	b.inside++
+	b.most = max(b.most, b.inside)
+	i := len(b.fired)
+	b.fired = append(b.fired, firing{ref: a.run.Ref, at: b.queue.Now()})
+	b.mu.Unlock()
+	if b.work != nil {
+		b.work(ctx, a.run.Ref)
+	}
+	b.mu.Lock()
+	b.inside--
+	b.fired[i].cause = context.Cause(ctx)
+	b.mu.Unlock()
+	answered()
+	b.queue.remove(a.run.RunID)
+}
+
+// start runs a dispatcher inside a synctest bubble until the test ends.
+func start(t *testing.T, concurrency int, work func(context.Context, store.Ref)) *bench {
+	b := &bench{t: t, queue: &fakeQueue{runs: map[store.RunID]*store.Run{}}, work: work}
+	b.Dispatcher = New(Config{
+		Queue: b.queue, Node: 1, Concurrency: concurrency, Log: slog.New(slog.DiscardHandler),
+		Begin: func(run *store.Run, now time.Time) Attempt {
+			begin := run.Due
+			if now.After(begin) {
+				begin = now
+			}
+			return &fakeAttempt{b, run, begin}
+		},
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := b.Run(ctx, 30*time.Second); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	}()
+	b.stop = func() {
+		cancel()
+		<-done
+	}
+	t.Cleanup(b.stop)
+	return b
+}
+
+func (b *bench) firings() []firing {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.fired)
+}
+
+func ref(number, account int64, lane uint32, due time.Time) store.Ref {
+	return store.Ref{RunID: store.RunID{Kind: store.KindJob, Number: number}, Due: due, Account: account, Lane: lane}
+}
+
+// hang is work that ends only when it is stopped.
+func hang(ctx context.Context, _ store.Ref) { <-ctx.Done() }
+
+// sleep lets the bubble's time pass.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
