@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+	"github.com/mattn/go-isatty"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 )
@@ -89,9 +90,5 @@ func logger(errOut io.Writer, level string) (*slog.Logger, error) {
 
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return ok && isatty.IsTerminal(file.Fd())
 }

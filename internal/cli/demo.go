@@ -1,3 +1,41 @@
 package cli
 
+import (
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/demo"
+)
+
 type demoCommand struct{}
+
+// Run shows the service at work.
+func (demoCommand) Run(env *environment) error {
+	// A terminal that is closed, or a pipe nobody reads from any more, must not
+	// leave the demo's files behind. Where hanging up is ignored, it stays so.
+	ctx := env.ctx
+	if !signal.Ignored(syscall.SIGHUP) {
+		hungUp, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
+		defer stop()
+		ctx = hungUp
+	}
+	signal.Ignore(syscall.SIGPIPE)
+	defer signal.Reset(syscall.SIGPIPE)
+	terminal := isTerminal(env.out) && os.Getenv("TERM") != "dumb"
+	return demo.Run(ctx, demo.Config{
+		Out: env.out, ErrOut: env.errOut, Terminal: terminal, Color: terminal && os.Getenv("NO_COLOR") == "",
+		Zone: time.Local, Version: version(), Command: invocation(os.Args[0]),
+	})
+}
+
+// invocation gives the words that call this program again; go run puts it in a
+// place where nobody would look for it.
+func invocation(program string) string {
+	if strings.Contains(program, "go-build") {
+		return "go run ./cmd/punctual"
+	}
+	return program
+}
