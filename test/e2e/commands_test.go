@@ -138,7 +138,7 @@ func TestKeysAreListedWithTheirUse(t *testing.T) {
 	wantSame(t, "last_used_at before use", entry.Get("last_used_at"), "null")
 	wantSame(t, "revoked_at", entry.Get("revoked_at"), "null")
 	a.Get("/api/jobs").Want(200)
-	harness.Eventually(t, 20*time.Second, "last_used_at to be set", func() bool {
+	harness.Eventually(t, time.Minute, "last_used_at to be set", func() bool {
 		return !listed(t, s, a.Email, a.KeyID).Get("last_used_at").IsNull()
 	})
 }

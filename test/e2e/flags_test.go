@@ -81,6 +81,18 @@ func TestSwitchesReadAsGoReadsBooleans(t *testing.T) {
 	}
 }
 
+func TestWithoutTargetCAFileOnlyTheSystemsCertificatesAreTrusted(t *testing.T) {
+	t.Parallel()
+	c := harness.Start(t, harness.NoFlag("target-ca-file")).Public(t)
+	target := harness.SharedTarget(t).Route(t)
+	awaitState(t, c, create(c, `{"retries":0,"url":"`+target.URL+`"}`), "discarded")
+	logs := c.Get("/api/logs?event=worker.http.error").Want(200).Data()
+	wantSame(t, "kind", logs.Get("0.payload.kind"), `"tls"`)
+	if hits := target.Hits(); len(hits) > 0 {
+		t.Errorf("a request was sent to a target that is not trusted: %+v", hits)
+	}
+}
+
 func TestWithoutAPublicKeyThereIsNoPublicAccount(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.NoFlag("public-api-key"))
