@@ -142,7 +142,9 @@ func (r *Route) AwaitEnds(t testing.TB, n int, within time.Duration) []Hit {
 		return len(slices.DeleteFunc(slices.Clone(hits), func(h Hit) bool { return !ended(h) })) >= n
 	})
 	if !ok {
-		t.Fatalf("waited %s for the end of %d hits of %s, got %+v", within, n, r.Path, hits)
+		came := len(hits)
+		left := len(slices.DeleteFunc(hits, ended))
+		t.Fatalf("waited %s for the end of %d hits of %s; %d came, %d of them have not ended", within, n, r.Path, came, left)
 	}
 	return hits
 }
