@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/attempt"
@@ -77,7 +78,9 @@ func (n *Node) start(ctx context.Context) error {
 		return err
 	}
 	// Before the store, so that a wrong address does not leave a database behind.
-	if n.listener, err = net.Listen("tcp", c.Listen); err != nil {
+	if n.listener, err = net.Listen("tcp", c.Listen); errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("--listen %q is in use by another program; stop that one, or give another address (port 0 picks a free one)", c.Listen)
+	} else if err != nil {
 		return fmt.Errorf("--listen %q can't be used; give an address as in 127.0.0.1:8080: %w", c.Listen, err)
 	}
 	if n.store, err = OpenStore(ctx, c.DatabaseURL, true); err != nil {
@@ -92,11 +95,11 @@ func (n *Node) start(ctx context.Context) error {
 		return err
 	}
 	n.client = execute.New(execute.Config{Version: c.Version, AllowPrivate: c.AllowPrivateTargets, RootCAs: roots, MaxConnsIdle: c.Concurrency})
-	n.runner = attempt.New(attempt.Config{Queue: n.store, Client: n.client, Secrets: n.auth, Metrics: n.metrics, Log: c.Log, Node: node})
+	n.runner = attempt.New(attempt.Config{Queue: n.store, Client: n.client, Secrets: n.auth, Metrics: n.metrics, Log: c.Log})
 	n.dispatcher = dispatch.New(dispatch.Config{
 		Queue: n.store, Node: node, Concurrency: c.Concurrency, Begin: n.runner.Begin, Log: c.Log, ObserveClaims: n.metrics.BatchSize("claim"),
 	})
-	n.store.Subscribe(n.dispatcher.Hint)
+	n.store.Subscribe(n.dispatcher.Notice)
 	if err := n.recover(ctx); err != nil {
 		return err
 	}
@@ -181,7 +184,7 @@ func (n *Node) serve(ctx context.Context) error {
 	n.config.Log.Info("started", "version", n.config.Version, "address", n.listener.Addr().String())
 	n.config.Listening(n.listener.Addr().String())
 	<-ctx.Done()
-	n.config.Log.Info("stopping; attempts under way may finish", "grace", Grace)
+	n.config.Log.Info("stopping; attempts under way may finish", "grace", Grace.String())
 	stop, end := context.WithTimeout(context.WithoutCancel(ctx), httpGrace)
 	defer end()
 	if err := n.server.Shutdown(stop); err != nil {
