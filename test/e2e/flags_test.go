@@ -197,7 +197,7 @@ func TestASecondServeOnTheSameFileFailsWithAClearMessage(t *testing.T) {
 		t.Skip("several services may share this kind of database")
 	}
 	result := harness.Command(t, nil, "serve", "--listen=127.0.0.1:0", "--database-url="+s.DatabaseURL)
-	if result.Code <= 0 || !strings.Contains(result.Stderr, "punctual.db") {
+	if result.Code <= 0 || !strings.Contains(result.Stderr, filepath.Base(s.DatabaseURL)) {
 		t.Errorf("ended with status %d and said: %s%s", result.Code, result.Stdout, result.Stderr)
 	}
 	clear := false
