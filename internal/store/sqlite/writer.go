@@ -31,9 +31,11 @@ type writer struct {
 
 // write is a function to be run in a transaction. It may be run again when
 // another one of its group failed, so it must set its results, not add to them.
+// A fault says that it has written nothing, and does not concern its group.
 type write struct {
 	run     func(*tx) error
 	outside func(*sqlite.Conn) error // run between transactions instead
+	refusal error                    // the fault that run gave
 	done    chan error
 }
 
@@ -103,10 +105,14 @@ func (w *writer) commit(group []*write) {
 		return
 	}
 	for _, one := range inside {
-		one.done <- err
+		if err == nil {
+			one.done <- one.refusal
+		} else {
+			one.done <- err
+		}
 	}
 	if err == nil && len(refs) > 0 {
-		w.store.notify(refs)
+		w.store.notify(store.Notice{Runs: refs})
 	}
 }
 
@@ -118,7 +124,10 @@ func (w *writer) transact(group []*write) (refs []store.Ref, err error) {
 	defer end(&err)
 	t := &tx{conn: w.conn, store: w.store, now: w.store.Now()}
 	for _, one := range group {
-		if err := one.run(t); err != nil {
+		one.refusal = nil
+		if err := one.run(t); errors.As(err, new(*fault.Error)) {
+			one.refusal = err
+		} else if err != nil {
 			return nil, err
 		}
 	}

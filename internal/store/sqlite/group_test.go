@@ -1,0 +1,84 @@
+package sqlite
+
+import (
+	"errors"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+)
+
+// together runs writes in one group: the writer is held until all wait.
+func together(t *testing.T, s *Store, writes ...func(*tx) error) []error {
+	t.Helper()
+	gate := make(chan struct{})
+	errs := make([]error, len(writes))
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		_ = s.write(t.Context(), func(*tx) error { <-gate; return nil })
+	})
+	for i, w := range writes {
+		wg.Go(func() { errs[i] = s.write(t.Context(), w) })
+	}
+	for deadline := time.Now().Add(10 * time.Second); len(s.writer.queue) < len(writes) && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	close(gate)
+	wg.Wait()
+	return errs
+}
+
+func openTest(t *testing.T) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "p.db"), Options{Exclusive: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func TestARefusalDoesNotConcernItsGroup(t *testing.T) {
+	s := openTest(t)
+	runs := 0
+	errs := together(t, s,
+		func(*tx) error { runs++; return nil },
+		func(*tx) error { return fault.NoSuch("job") },
+		func(*tx) error { runs++; return nil },
+	)
+	if runs != 2 {
+		t.Errorf("the others ran %d times in all, want once each", runs)
+	}
+	if errs[0] != nil || fault.CodeOf(errs[1]) != fault.NotFound || errs[2] != nil {
+		t.Errorf("got %v", errs)
+	}
+}
+
+func TestABrokenWriteTakesNothingOfItsGroupAlong(t *testing.T) {
+	s := openTest(t)
+	broken := errors.New("broken")
+	insert := func(value string) func(*tx) error {
+		return func(t *tx) error {
+			return t.exec(`INSERT INTO accounts (id, email, created_at) VALUES (?, ?, 1)`, []byte(value), value)
+		}
+	}
+	errs := together(t, s, insert("a"), func(t *tx) error { return errors.Join(insert("half")(t), broken) }, insert("b"))
+	if errs[0] != nil || !errors.Is(errs[1], broken) || errs[2] != nil {
+		t.Errorf("got %v", errs)
+	}
+	accounts := 0
+	err := s.read(t.Context(), func(t *tx) error {
+		rows, err := t.accountsWhere(`ORDER BY email`)
+		accounts = len(rows)
+		return err
+	})
+	if err != nil || accounts != 2 {
+		t.Errorf("%d accounts stored (%v), want a and b", accounts, err)
+	}
+}
