@@ -133,7 +133,11 @@ func (v accountView) print(out io.Writer) error {
 	return err
 }
 
-func printKeys(out io.Writer, keys []keyView) error {
+func printKeys(out io.Writer, email string, keys []keyView) error {
+	if len(keys) == 0 {
+		_, err := fmt.Fprintf(out, "%s has no keys; punctual keys create %s makes one\n", email, email)
+		return err
+	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "ID\tNAME\tKEY\tCREATED\tLAST USED\tREVOKED")
 	for _, k := range keys {
@@ -159,6 +163,10 @@ func (c *accountsCreate) Run(env *environment) error {
 	return c.withStore(env, func(ctx context.Context, s store.Store) error {
 		a, err := auth.CreateAccount(ctx, s, c.Email, s.Now())
 		if err != nil {
+			email := auth.NormalEmail(c.Email)
+			if _, missing := s.AccountGet(ctx, email); missing == nil && email != auth.PublicEmail {
+				return fmt.Errorf("there is an account %s already; punctual accounts show %s shows it", email, email)
+			}
 			return err
 		}
 		if c.JSON {
@@ -188,6 +196,10 @@ func (c *accountsList) Run(env *environment) error {
 		if c.JSON {
 			return printJSON(env.out, views)
 		}
+		if len(views) == 0 {
+			_, err := fmt.Fprintln(env.out, "there are no accounts; punctual accounts create EMAIL makes one")
+			return err
+		}
 		w := tabwriter.NewWriter(env.out, 0, 0, 2, ' ', 0)
 		_, _ = fmt.Fprintln(w, "ID\tEMAIL")
 		for _, v := range views {
@@ -215,7 +227,8 @@ func (c *accountsShow) Run(env *environment) error {
 		if err := viewAccount(a).print(env.out); err != nil {
 			return err
 		}
-		return printKeys(env.out, viewKeys(keys))
+		_, _ = fmt.Fprintln(env.out)
+		return printKeys(env.out, a.Email, viewKeys(keys))
 	})
 }
 
@@ -244,13 +257,13 @@ func (c *accountsRotate) Run(env *environment) error {
 type keysCreate struct {
 	recordsFlags
 	Email string `arg:"" help:"The account's email."`
-	Name  string `placeholder:"NAME" help:"What the key is for."`
+	Name  label  `placeholder:"NAME" help:"What the key is for."`
 }
 
 // Run makes a key.
 func (c *keysCreate) Run(env *environment) error {
 	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *store.Account) error {
-		key, record, err := auth.CreateKey(ctx, s, a, c.Name, s.Now())
+		key, record, err := auth.CreateKey(ctx, s, a, string(c.Name), s.Now())
 		if err != nil {
 			return err
 		}
@@ -277,7 +290,7 @@ func (c *keysList) Run(env *environment) error {
 		if c.JSON {
 			return printJSON(env.out, viewKeys(keys))
 		}
-		return printKeys(env.out, viewKeys(keys))
+		return printKeys(env.out, a.Email, viewKeys(keys))
 	})
 }
 
@@ -293,7 +306,11 @@ func (c *keysRevoke) Run(env *environment) error {
 		return fmt.Errorf("%q is not a key's id; punctual keys list EMAIL shows them", c.ID)
 	}
 	return c.withStore(env, func(ctx context.Context, s store.Store) error {
-		if err := s.KeyRevoke(ctx, id, s.Now()); err != nil {
+		err := s.KeyRevoke(ctx, id, s.Now())
+		if err != nil && fault.CodeOf(err) == fault.NotFound {
+			return fmt.Errorf("there is no key %s; punctual keys list EMAIL shows an account's keys", id)
+		}
+		if err != nil {
 			return err
 		}
 		if c.JSON {
@@ -301,7 +318,7 @@ func (c *keysRevoke) Run(env *environment) error {
 				ID uuid.UUID `json:"id"`
 			}{id})
 		}
-		_, err := fmt.Fprintf(env.out, "key %s is revoked\n", id)
+		_, err = fmt.Fprintf(env.out, "key %s is revoked\n", id)
 		return err
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"strings"
 
 	"github.com/alecthomas/kong"
 	"github.com/mattn/go-isatty"
@@ -35,28 +34,28 @@ type environment struct {
 // exit is the panic by which kong's help ends parsing.
 type exit int
 
+const description = `punctual fires HTTP requests on time: after a delay, at a time, every so often, by cron.
+
+A flag that names a variable, as in [$PUNCTUAL_LISTEN], can also be given as that environment variable; the flag wins.`
+
 // Run carries out a command line and gives the process' exit status: 0 when
 // all went well, 1 when the command failed, 2 when it was not understood. The
 // command stops in order when ctx ends.
 func Run(ctx context.Context, args []string, out, errOut io.Writer) (status int) {
 	defer func() {
-		if code, ok := recover().(exit); ok {
-			status = int(code)
+		switch ending := recover().(type) {
+		case nil:
+		case exit:
+			status = int(ending)
+		default:
+			panic(ending)
 		}
 	}()
 	var grammar commands
-	parser := kong.Must(&grammar,
-		kong.Name("punctual"),
-		kong.Description("punctual fires HTTP requests on time: after a delay, at a time, every so often, by cron.\n\nEvery flag can also be given as an environment variable: PUNCTUAL_ and the flag in upper case with _ for -."),
-		kong.Writers(out, errOut),
-		kong.Exit(func(code int) { panic(exit(code)) }),
-		kong.UsageOnError(),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.NamedMapper("switch", switchMapper{}),
-	)
+	parser, variables := newParser(&grammar, out, errOut)
 	parsed, err := parser.Parse(args)
 	if err != nil {
-		_, _ = fmt.Fprintf(errOut, "punctual: %s\nRun punctual --help to see the commands and flags.\n", err)
+		_, _ = fmt.Fprintf(errOut, "punctual: %s\n", explain(err, variables.used))
 		return 2
 	}
 	if err := parsed.Run(&environment{ctx, out, errOut}); err != nil {
@@ -64,6 +63,22 @@ func Run(ctx context.Context, args []string, out, errOut io.Writer) (status int)
 		return 1
 	}
 	return 0
+}
+
+func newParser(grammar *commands, out, errOut io.Writer) (*kong.Kong, *settings) {
+	variables := &settings{used: map[string]string{}}
+	parser := kong.Must(grammar,
+		kong.Name("punctual"),
+		kong.Description(description),
+		kong.Writers(out, errOut),
+		kong.Exit(func(code int) { panic(exit(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.ValueFormatter(describe),
+		kong.Resolvers(variables),
+		kong.NamedMapper("switch", switchMapper{}),
+	)
+	parser.Model.HelpFlag.Help = "Show this help."
+	return parser, variables
 }
 
 // sentence gives what of an error is for a person.
@@ -76,16 +91,12 @@ func sentence(err error) string {
 }
 
 // logger writes text for a person at a terminal, and JSON otherwise.
-func logger(errOut io.Writer, level string) (*slog.Logger, error) {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(strings.ToUpper(level))); err != nil {
-		return nil, fmt.Errorf("--log-level %q is not understood; give debug, info, warn or error", level)
-	}
-	options := &slog.HandlerOptions{Level: l}
+func logger(errOut io.Writer, l level) *slog.Logger {
+	options := &slog.HandlerOptions{Level: slog.Level(l)}
 	if isTerminal(errOut) {
-		return slog.New(slog.NewTextHandler(errOut, options)), nil
+		return slog.New(slog.NewTextHandler(errOut, options))
 	}
-	return slog.New(slog.NewJSONHandler(errOut, options)), nil
+	return slog.New(slog.NewJSONHandler(errOut, options))
 }
 
 func isTerminal(w io.Writer) bool {

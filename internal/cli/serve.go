@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -11,37 +10,22 @@ import (
 
 type serveCommand struct {
 	databaseFlag
-	Listen              string  `env:"PUNCTUAL_LISTEN" default:"127.0.0.1:8080" placeholder:"ADDRESS" help:"Address to serve on; port 0 picks a free one."`
-	PublicAPIKey        string  `name:"public-api-key" env:"PUNCTUAL_PUBLIC_API_KEY" placeholder:"KEY" help:"A key that everyone may know, for trials. Its account exists only when this is set."`
-	AllowPrivateTargets bool    `env:"PUNCTUAL_ALLOW_PRIVATE_TARGETS" type:"switch" help:"Permit loopback, private, link-local and other special addresses as targets."`
-	TargetCAFile        string  `name:"target-ca-file" env:"PUNCTUAL_TARGET_CA_FILE" placeholder:"FILE" help:"PEM certificates trusted for targets, beside the system's."`
-	Concurrency         int     `env:"PUNCTUAL_CONCURRENCY" default:"1000" placeholder:"N" help:"Jobs' requests under way at once on this node. Callbacks and webhooks have as many slots of their own."`
-	Retention           period  `env:"PUNCTUAL_RETENTION" default:"30d" placeholder:"PERIOD" help:"How long final jobs and logs are kept (90m, 12h, 30d, 2w); 0 is for ever."`
-	RateLimit           float64 `env:"PUNCTUAL_RATE_LIMIT" default:"0" placeholder:"N" help:"Calls a second an account may make; 0 is any number."`
-	LogLevel            string  `env:"PUNCTUAL_LOG_LEVEL" default:"info" placeholder:"LEVEL" help:"What is logged to standard error: debug, info, warn or error."`
-}
-
-// Validate implements kong's check after parsing.
-func (c *serveCommand) Validate() error {
-	switch {
-	case c.Concurrency < 1 || c.Concurrency > 100_000:
-		return errors.New("--concurrency must be from 1 to 100000")
-	case c.RateLimit < 0 || c.RateLimit != c.RateLimit:
-		return errors.New("--rate-limit must be 0 or more")
-	}
-	return nil
+	Listen              string `setting:"" default:"127.0.0.1:8080" placeholder:"ADDRESS" help:"Address to serve on; port 0 picks a free one."`
+	PublicAPIKey        apiKey `name:"public-api-key" setting:"" placeholder:"KEY" help:"A key that everyone may know, for trials. Its account exists only when this is set."`
+	AllowPrivateTargets bool   `setting:"" type:"switch" help:"Permit loopback, private, link-local and other special addresses as targets."`
+	TargetCAFile        string `name:"target-ca-file" setting:"" placeholder:"FILE" help:"PEM certificates trusted for targets, beside the system's."`
+	Concurrency         slots  `setting:"" default:"1000" placeholder:"N" help:"Jobs' requests under way at once on this node. Callbacks and webhooks have as many slots of their own."`
+	Retention           period `setting:"" default:"30d" placeholder:"PERIOD" help:"How long final jobs and logs are kept (90m, 12h, 30d, 2w); 0 is for ever."`
+	RateLimit           rate   `setting:"" default:"0" placeholder:"N" help:"Calls a second an account may make; 0 is any number."`
+	LogLevel            level  `setting:"" default:"info" placeholder:"LEVEL" help:"What is logged to standard error: debug, info, warn or error."`
 }
 
 // Run serves until the context ends.
 func (c *serveCommand) Run(env *environment) error {
-	log, err := logger(env.errOut, c.LogLevel)
-	if err != nil {
-		return err
-	}
 	return app.Run(env.ctx, app.Config{
-		Listen: c.Listen, DatabaseURL: c.DatabaseURL, PublicAPIKey: c.PublicAPIKey, AllowPrivateTargets: c.AllowPrivateTargets,
-		TargetCAFile: c.TargetCAFile, Concurrency: c.Concurrency, Retention: time.Duration(c.Retention), RateLimit: c.RateLimit,
-		Version: version(), Log: log,
+		Listen: c.Listen, DatabaseURL: c.DatabaseURL, PublicAPIKey: string(c.PublicAPIKey), AllowPrivateTargets: c.AllowPrivateTargets,
+		TargetCAFile: c.TargetCAFile, Concurrency: int(c.Concurrency), Retention: time.Duration(c.Retention), RateLimit: float64(c.RateLimit),
+		Version: version(), Log: logger(env.errOut, c.LogLevel),
 		Listening: func(address string) { _, _ = fmt.Fprintf(env.out, "listening on http://%s\n", address) },
 	})
 }

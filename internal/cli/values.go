@@ -2,17 +2,26 @@ package cli
 
 import (
 	"fmt"
+	"log/slog"
 	"reflect"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 )
 
 // databaseFlag is the flag that every command which needs the database takes.
 type databaseFlag struct {
-	DatabaseURL string `name:"database-url" env:"PUNCTUAL_DATABASE_URL" default:"sqlite:punctual.db" placeholder:"URL" help:"Where everything is kept: sqlite:PATH."`
+	DatabaseURL string `name:"database-url" setting:"" default:"sqlite:punctual.db" placeholder:"URL" help:"Where everything is kept: sqlite:PATH."`
+}
+
+// popText takes the value of a flag as it was written.
+func popText(ctx *kong.DecodeContext) (text string, err error) {
+	err = ctx.Scan.PopValueInto("flag", &text)
+	return text, err
 }
 
 // switchMapper reads switches as Go reads booleans.
@@ -36,13 +45,107 @@ func (switchMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) error 
 // IsBool implements kong.BoolMapper: a switch needs no value.
 func (switchMapper) IsBool() bool { return true }
 
+// slots is a number of requests under way at once.
+type slots int
+
+const maxSlots = 100_000
+
+// Decode implements kong.MapperValue.
+func (s *slots) Decode(ctx *kong.DecodeContext) error {
+	text, err := popText(ctx)
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxSlots {
+		return fmt.Errorf("must be a whole number from 1 to %d, not %q", maxSlots, text)
+	}
+	*s = slots(n)
+	return nil
+}
+
+// rate is a number of calls a second; 0 is any number.
+type rate float64
+
+const maxRate = 1e9
+
+// Decode implements kong.MapperValue.
+func (r *rate) Decode(ctx *kong.DecodeContext) error {
+	text, err := popText(ctx)
+	if err != nil {
+		return err
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(n >= 0 && n <= maxRate) {
+		return fmt.Errorf("must be a number of calls a second, or 0 for any number, not %q", text)
+	}
+	*r = rate(n)
+	return nil
+}
+
+// level is how grave something must be to be logged.
+type level slog.Level
+
+// Decode implements kong.MapperValue.
+func (l *level) Decode(ctx *kong.DecodeContext) error {
+	text, err := popText(ctx)
+	if err != nil {
+		return err
+	}
+	known := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+	found, ok := known[strings.ToLower(text)]
+	if !ok {
+		return fmt.Errorf("must be debug, info, warn or error, not %q", text)
+	}
+	*l = level(found)
+	return nil
+}
+
+// apiKey is a key that can stand in an Authorization header.
+type apiKey string
+
+const maxAPIKey = 255
+
+// Decode implements kong.MapperValue.
+func (k *apiKey) Decode(ctx *kong.DecodeContext) error {
+	text, err := popText(ctx)
+	if err != nil {
+		return err
+	}
+	odd := func(r rune) bool { return r <= ' ' || r > '~' }
+	if len(text) > maxAPIKey || strings.ContainsFunc(text, odd) {
+		return fmt.Errorf("must be at most %d visible ASCII characters without spaces", maxAPIKey)
+	}
+	*k = apiKey(text)
+	return nil
+}
+
+// label is a name that fits into a line.
+type label string
+
+const maxLabel = 255
+
+// Decode implements kong.MapperValue.
+func (l *label) Decode(ctx *kong.DecodeContext) error {
+	text, err := popText(ctx)
+	if err != nil {
+		return err
+	}
+	odd := func(r rune) bool { return !unicode.IsPrint(r) }
+	if !utf8.ValidString(text) || utf8.RuneCountInString(text) > maxLabel || strings.ContainsFunc(text, odd) {
+		return fmt.Errorf("must be at most %d printable characters", maxLabel)
+	}
+	*l = label(text)
+	return nil
+}
+
 // period is a duration in minutes, hours, days or weeks; 0 is for ever.
 type period time.Duration
 
 // Decode implements kong.MapperValue.
 func (p *period) Decode(ctx *kong.DecodeContext) error {
-	var text string
-	if err := ctx.Scan.PopValueInto("period", &text); err != nil {
+	text, err := popText(ctx)
+	if err != nil {
 		return err
 	}
 	value, err := parsePeriod(text)
@@ -64,8 +167,11 @@ func parsePeriod(text string) (time.Duration, error) {
 		return 0, wrong
 	}
 	unit, known := units[text[len(text)-1]]
+	if !known {
+		return 0, wrong
+	}
 	n, err := strconv.ParseInt(text[:len(text)-1], 10, 64)
-	if !known || err != nil || n > int64(maxPeriod/unit) {
+	if err != nil || n > int64(maxPeriod/unit) {
 		return 0, wrong
 	}
 	return time.Duration(n) * unit, nil

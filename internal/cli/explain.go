@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// explain words what kong found wrong with a command line as a sentence, and
+// says where to look further. used tells which flags came from which variable.
+func explain(err error, used map[string]string) string {
+	command := &kong.Node{Name: "punctual"}
+	words := "punctual"
+	var parse *kong.ParseError
+	if errors.As(err, &parse) {
+		command = parse.Context.Model.Node
+		if selected := parse.Context.Selected(); selected != nil {
+			command, words = selected, "punctual "+selected.Path()
+		}
+	}
+	text := sentenceFor(err.Error(), words, command, used)
+	return fmt.Sprintf("%s\nRun %s --help to see what it takes.", text, words)
+}
+
+var (
+	wrongValue   = regexp.MustCompile(`^--([a-z-]+)(?:=\S*)?: (.*)$`)
+	missingValue = regexp.MustCompile(`^expected .* value but got .*$|^missing value.*$`)
+	missingWords = regexp.MustCompile(`^expected (one of )?"`)
+	missingArg   = regexp.MustCompile(`"<(\S+)>`)
+	unknownFlag  = regexp.MustCompile(`^unknown flag (-\S+?)(, did you mean .*)?$`)
+	unexpected   = regexp.MustCompile(`^unexpected argument (.+?)(, did you mean .*)?$`)
+)
+
+func sentenceFor(text, words string, command *kong.Node, used map[string]string) string {
+	if m := wrongValue.FindStringSubmatch(text); m != nil {
+		problem := m[2]
+		if missingValue.MatchString(problem) {
+			problem = "needs a value"
+		}
+		if name, ok := used[m[1]]; ok {
+			problem += "; it comes from the environment variable " + name
+		}
+		return "--" + m[1] + " " + problem
+	}
+	if m := unknownFlag.FindStringSubmatch(text); m != nil {
+		return words + " has no flag " + m[1] + suggestion(m[2])
+	}
+	if m := unexpected.FindStringSubmatch(text); m != nil {
+		if len(command.Children) > 0 && m[2] != "" {
+			return fmt.Sprintf("%s has no command %q%s", words, m[1], suggestion(m[2]))
+		}
+		if len(command.Children) > 0 {
+			return fmt.Sprintf("%s has no command %q; give one of %s", words, m[1], names(command))
+		}
+		return fmt.Sprintf("%q is one argument too many", m[1])
+	}
+	if missingWords.MatchString(text) {
+		if m := missingArg.FindStringSubmatch(text); m != nil && len(command.Children) == 0 {
+			return strings.ToUpper(m[1]) + " is missing"
+		}
+		return "a command is missing; give one of " + names(command)
+	}
+	return text
+}
+
+// suggestion makes a clause of kong's guess, which begins with a comma; "" when
+// it has none.
+func suggestion(guess string) string { return strings.Replace(guess, ", ", "; ", 1) }
+
+// names lists the commands below one.
+func names(command *kong.Node) string {
+	var all []string
+	for _, child := range command.Children {
+		all = append(all, child.Name)
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write what the commands print into the scripts")
+
+// TestMain keeps the caller's settings out of the tests.
+func TestMain(m *testing.M) {
+	for _, entry := range os.Environ() {
+		name, _, _ := strings.Cut(entry, "=")
+		if strings.HasPrefix(name, variablePrefix) || name == "COLUMNS" {
+			_ = os.Unsetenv(name)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// TestScripts runs the scripts in testdata. A script is what a terminal would
+// show: each line that begins with $ is a command, what follows is its output.
+// Lines of standard error begin with !, and a last line tells an exit status
+// other than 0.
+//
+// $db stands for the flag that names the script's own database. Ids, keys,
+// secrets and times differ from run to run; they are written <id 1>, <id 2> and
+// so on, in the order they first appear, and can be used so in commands.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := newScript(t).play(string(text))
+			if *update {
+				err = os.WriteFile(file, []byte(got), 0o644)
+			} else if got != string(text) {
+				t.Errorf("the script plays differently:\n%s", difference(string(text), got))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// script is the playing of one script.
+type script struct {
+	t         *testing.T
+	directory string
+	names     map[string]string // of what differs from run to run
+	values    map[string]string // the other way round
+	counts    map[string]int
+}
+
+func newScript(t *testing.T) *script {
+	return &script{t: t, directory: t.TempDir(), names: map[string]string{}, values: map[string]string{}, counts: map[string]int{}}
+}
+
+// play carries out a script's commands and gives it with the output they had.
+func (s *script) play(text string) string {
+	var played strings.Builder
+	for line := range strings.Lines(text) {
+		switch {
+		case strings.HasPrefix(line, "$ punctual"):
+			played.WriteString(line + s.command(strings.TrimSuffix(line, "\n")))
+		case strings.HasPrefix(line, "#"):
+			played.WriteString("\n" + line)
+		}
+	}
+	return strings.TrimPrefix(played.String(), "\n")
+}
+
+// command runs a command line and gives what it printed.
+func (s *script) command(line string) string {
+	var out, errOut bytes.Buffer
+	status := Run(s.t.Context(), s.words(strings.TrimPrefix(line, "$ punctual")), &out, &errOut)
+	printed := s.steady(out.String())
+	for wrong := range strings.Lines(s.steady(errOut.String())) {
+		printed += "! " + wrong
+	}
+	if status != 0 {
+		printed += fmt.Sprintf("[exit status %d]\n", status)
+	}
+	return printed
+}
+
+var word = regexp.MustCompile(`"[^"]*"|<[a-z]+ \d+>|[^\s"<]+`)
+
+// words splits a command line and puts in what its names stand for.
+func (s *script) words(line string) (words []string) {
+	for _, w := range word.FindAllString(line, -1) {
+		if value, ok := s.values[w]; ok {
+			w = value
+		}
+		w = strings.ReplaceAll(strings.Trim(w, `"`), "$dir", s.directory)
+		if w == "$db" {
+			w = "--database-url=sqlite:" + filepath.Join(s.directory, "punctual.db")
+		}
+		words = append(words, w)
+	}
+	return words
+}
+
+var changing = regexp.MustCompile(`(?P<id>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})` +
+	`|(?P<secret>whsec_[0-9A-Za-z+/]{43}=)|(?P<key>sk_[0-9A-Za-z]{43})|(?P<prefix>sk_[0-9A-Za-z]{6})` +
+	`|(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)`)
+
+// steady gives what differs from run to run a name.
+func (s *script) steady(printed string) string {
+	printed = strings.ReplaceAll(printed, s.directory, "$dir")
+	return changing.ReplaceAllStringFunc(printed, func(value string) string {
+		if name, ok := s.names[value]; ok {
+			return name
+		}
+		kind := ""
+		for i, match := range changing.FindStringSubmatch(value)[1:] {
+			if match != "" {
+				kind = changing.SubexpNames()[i+1]
+			}
+		}
+		s.counts[kind]++
+		name := fmt.Sprintf("<%s %d>", kind, s.counts[kind])
+		s.names[value], s.values[name] = name, value
+		return name
+	})
+}
+
+// difference shows the lines from the first that differs.
+func difference(want, got string) string {
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	at := 0
+	for at < len(w) && at < len(g) && w[at] == g[at] {
+		at++
+	}
+	from := func(lines []string) string { return strings.Join(lines[at:min(at+12, len(lines))], "\n") }
+	return fmt.Sprintf("line %d is\n%s\n\nwant\n%s", at+1, from(g), from(w))
+}

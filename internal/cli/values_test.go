@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+func TestPeriodsAreReadAsWritten(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	for text, want := range map[string]time.Duration{
+		"0": 0, "90m": 90 * time.Minute, "12h": 12 * time.Hour, "30d": 30 * day, "2w": 14 * day, "45s": 45 * time.Second,
+		"0d": 0, "007d": 7 * day, "36500d": maxPeriod,
+	} {
+		if got, err := parsePeriod(text); err != nil || got != want {
+			t.Errorf("parsePeriod(%q) = %s, %v, want %s", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "d", "30", "30 d", " 30d", "30D", "1.5h", "-1d", "+1d", "1h30m", "30y", "36501d", "9223372036854775808s", "٣d", "1e3d"} {
+		if got, err := parsePeriod(text); err == nil {
+			t.Errorf("parsePeriod(%q) = %s, want an error", text, got)
+		}
+	}
+}
+
+func FuzzParsePeriod(f *testing.F) {
+	for _, seed := range []string{"0", "90m", "12h", "30d", "2w", "", "d", "-1d", "36501d", "99999999999999999999w", "1\x00h"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := parsePeriod(text)
+		if err != nil {
+			if got != 0 || !strings.Contains(err.Error(), strconv.Quote(text)) {
+				t.Errorf("parsePeriod(%q) = %s, %q: the sentence does not tell what was wrong", text, got, err)
+			}
+			return
+		}
+		if got < 0 || got > maxPeriod {
+			t.Fatalf("parsePeriod(%q) = %s is out of bounds", text, got)
+		}
+		if text == "0" {
+			return
+		}
+		// Counted out in floating point, where nothing overflows.
+		n, wrong := strconv.ParseFloat(text[:len(text)-1], 64)
+		if want := n * float64(units[text[len(text)-1]]); wrong != nil || math.Abs(want-float64(got)) > 1 {
+			t.Errorf("parsePeriod(%q) = %s, want %g ns", text, got, want)
+		}
+	})
+}
+
+// parse reads a command line without carrying it out.
+func parse(t *testing.T, args ...string) (*commands, string) {
+	t.Helper()
+	var grammar commands
+	parser, variables := newParser(&grammar, &bytes.Buffer{}, &bytes.Buffer{})
+	if _, err := parser.Parse(args); err != nil {
+		var parseError *kong.ParseError
+		if !errors.As(err, &parseError) {
+			t.Fatal(err)
+		}
+		return nil, explain(err, variables.used)
+	}
+	return &grammar, ""
+}
+
+func TestServeHasTheDefaultsOfTheContract(t *testing.T) {
+	t.Parallel()
+	got, problem := parse(t, "serve")
+	want := serveCommand{
+		databaseFlag: databaseFlag{"sqlite:punctual.db"}, Listen: "127.0.0.1:8080", Concurrency: 1000,
+		Retention: period(30 * 24 * time.Hour),
+	}
+	if problem != "" || got.Serve != want {
+		t.Errorf("got %+v %s\nwant %+v", got.Serve, problem, want)
+	}
+}
+
+func TestEverySettingIsAVariableAndTheFlagWins(t *testing.T) {
+	for name, value := range map[string]string{
+		"PUNCTUAL_DATABASE_URL": "sqlite:other.db", "PUNCTUAL_LISTEN": ":1", "PUNCTUAL_PUBLIC_API_KEY": "sk_public",
+		"PUNCTUAL_ALLOW_PRIVATE_TARGETS": "1", "PUNCTUAL_TARGET_CA_FILE": "ca.pem", "PUNCTUAL_CONCURRENCY": "7",
+		"PUNCTUAL_RETENTION": "0", "PUNCTUAL_RATE_LIMIT": "1.5", "PUNCTUAL_LOG_LEVEL": "WARN",
+	} {
+		t.Setenv(name, value)
+	}
+	got, problem := parse(t, "serve")
+	want := serveCommand{databaseFlag{"sqlite:other.db"}, ":1", "sk_public", true, "ca.pem", 7, 0, 1.5, 4}
+	if problem != "" || got.Serve != want {
+		t.Errorf("from the environment: %+v %s\nwant %+v", got.Serve, problem, want)
+	}
+	got, problem = parse(t, "serve", "--database-url=sqlite:a.db", "--listen=:2", "--public-api-key=sk_flag", "--allow-private-targets=false",
+		"--target-ca-file=b.pem", "--concurrency=8", "--retention=1h", "--rate-limit=0", "--log-level=info")
+	want = serveCommand{databaseFlag{"sqlite:a.db"}, ":2", "sk_flag", false, "b.pem", 8, period(time.Hour), 0, 0}
+	if problem != "" || got.Serve != want {
+		t.Errorf("with flags: %+v %s\nwant %+v", got.Serve, problem, want)
+	}
+}
+
+func TestAnEmptyVariableCountsAsNotSet(t *testing.T) {
+	t.Setenv("PUNCTUAL_CONCURRENCY", "")
+	t.Setenv("PUNCTUAL_ALLOW_PRIVATE_TARGETS", "")
+	if got, problem := parse(t, "serve"); problem != "" || got.Serve.Concurrency != 1000 {
+		t.Errorf("got %+v %s", got, problem)
+	}
+}
+
+func TestAWrongVariableIsNamed(t *testing.T) {
+	t.Setenv("PUNCTUAL_CONCURRENCY", "many")
+	_, problem := parse(t, "serve")
+	want := "--concurrency must be a whole number from 1 to 100000, not \"many\"; it comes from the environment variable PUNCTUAL_CONCURRENCY\n" +
+		"Run punctual serve --help to see what it takes."
+	if problem != want {
+		t.Errorf("got %q\nwant %q", problem, want)
+	}
+	if _, problem := parse(t, "serve", "--concurrency=3"); problem != "" {
+		t.Errorf("a flag does not win over a wrong variable: %s", problem)
+	}
+	if _, problem := parse(t, "version"); problem != "" {
+		t.Errorf("a command that has no such flag minds the variable: %s", problem)
+	}
+}
+
+func TestADefectIsNotSwallowed(t *testing.T) {
+	t.Parallel()
+	defer func() {
+		if recover() == nil {
+			t.Error("Run has swallowed a panic")
+		}
+	}()
+	Run(t.Context(), []string{"version"}, nil, nil)
+}
