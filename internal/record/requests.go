@@ -21,7 +21,15 @@ func Cancel(begun Begun) store.Decide {
 			return nil
 		}
 		spec := job.ReadSpec(m.Job.Args)
-		c, began := cancel(m, &spec, m.Claim != nil && begun(m.Job, m.Claim, m.Now))
+		underWay := m.Claim != nil && begun(m.Job, m.Claim, m.Now)
+		if underWay {
+			// The attempt may have begun after the moment was taken; its end
+			// lies behind its beginning all the same.
+			seen := *m
+			seen.Now = later(m.Now, m.Claim.BeginAt.Add(time.Microsecond))
+			m = &seen
+		}
+		c, began := cancel(m, &spec, underWay)
 		if m.Schedule.Live() {
 			if due, err := followUp(&spec, m.Job.ScheduledAt, began, m.Now); err == nil && !due.IsZero() {
 				c.Next = nextJob(m.Schedule, &spec, due, m.Now)
