@@ -23,9 +23,11 @@ type Keeper struct{ Config }
 
 const (
 	pruneBatch = 200
-	// prunePause lies between two batches, pruneRest between two rounds.
-	prunePause = 20 * time.Millisecond
-	pruneRest  = time.Minute
+	// prunePause lies between two batches; between two rounds lies a tenth of
+	// the retention, within these bounds.
+	prunePause   = 20 * time.Millisecond
+	minPruneRest = time.Second
+	maxPruneRest = time.Minute
 	// countRest lies between two counts at the least, and is this many times
 	// as long as a count took, so that counting never costs more than 1 %.
 	countRest   = 15 * time.Second
@@ -60,17 +62,18 @@ func (k *Keeper) every(ctx context.Context, step func(context.Context) time.Dura
 // prune removes one batch of old records and tells how long to rest.
 func (k *Keeper) prune(ctx context.Context) time.Duration {
 	if k.Retention == 0 {
-		return pruneRest
+		return maxPruneRest
 	}
+	rest := min(max(k.Retention/10, minPruneRest), maxPruneRest)
 	found, err := k.PruneStep(ctx)
 	switch {
 	case err != nil && ctx.Err() == nil:
 		k.Log.Error("removing old records failed; trying again", "error", err)
-		return pruneRest
+		return rest
 	case found:
 		return prunePause
 	default:
-		return pruneRest
+		return rest
 	}
 }
 
