@@ -75,7 +75,7 @@ func TestCheckAcceptsWhatTheContractSays(t *testing.T) {
 		"echoed scalar":  {"POST /api/echo", `12345678901234567890`, 200, "", `12345678901234567890`},
 		"success log":    {"GET /api/logs/" + uuid, "", 200, "", logAnswer("worker.http.response", `{"status":204,"headers":{},"body":"","duration_ms":1.5,"truncated":false}`)},
 		"failure log":    {"GET /api/logs/" + uuid, "", 200, "", logAnswer("worker.http.response", `{"status":500,"headers":{},"body":"AA==","encoding":"base64","duration_ms":1,"truncated":true,"attempt":1,"retry_at":null}`)},
-		"cancelled log":  {"GET /api/logs/" + uuid, "", 200, "", logAnswer("worker.http.error", `{"kind":"cancelled","message":"the job was cancelled","duration_ms":1,"attempt":null,"retry_at":null}`)},
+		"cancelled log":  {"GET /api/logs/" + uuid, "", 200, "", logAnswer("worker.http.error", `{"kind":"cancelled","message":"the job was cancelled","duration_ms":1,"attempt":1,"retry_at":null}`)},
 	} {
 		if err := x.check(v); err != nil {
 			t.Errorf("%s: %v", name, err)

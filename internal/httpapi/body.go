@@ -25,10 +25,6 @@ func (c *call) readBody() (rawjson.Value, error) {
 		return nil, err
 	}
 	if isForm {
-		// What curl -d sends when nobody says otherwise.
-		if start := bytes.TrimSpace(text); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
-			return nil, fault.Refuse([]fault.Problem{{Pointer: "#", Detail: "looks like JSON that is sent as a form; send it with Content-Type: application/json"}})
-		}
 		value, err := job.ReadForm(string(text))
 		return value, unreadable("the form can't be read", err)
 	}

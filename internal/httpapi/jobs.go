@@ -1,12 +1,14 @@
 package httpapi
 
 import (
+	"bytes"
 	"net/http"
 	"strconv"
 	"strings"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -16,6 +18,9 @@ func (s *Server) createJob(c *call) error {
 	body, err := c.readBody()
 	if err != nil {
 		return err
+	}
+	if isJSONInForm(body) {
+		return fault.Refuse([]fault.Problem{{Pointer: "#", Detail: "looks like JSON that is sent as a form; send it with Content-Type: application/json"}})
 	}
 	j, conflict, err := s.Manager.Create(c.r.Context(), c.owner, body, headerKey(c.r.Header))
 	if err != nil {
@@ -27,6 +32,12 @@ func (s *Server) createJob(c *call) error {
 		c.Header().Set("Location", "/api/jobs/"+strconv.FormatInt(j.Number, 10))
 	}
 	return c.writeRecord(status, func(b []byte) []byte { return job.AppendJob(b, j, conflict) })
+}
+
+// isJSONInForm reports whether a body came of a form whose first name begins
+// like JSON: what curl -d sends when nobody says otherwise.
+func isJSONInForm(body rawjson.Value) bool {
+	return bytes.HasPrefix(body, []byte(`{"{`)) || bytes.HasPrefix(body, []byte(`{"[`))
 }
 
 // headerKey gives the value of Idempotency-Key, plain or as a quoted string

@@ -46,6 +46,7 @@ func TestReadRefusesWithEveryPointer(t *testing.T) {
 		`{` + url + `,"headers":{"a/b~c":"x"}}`:                              {"#/headers/a~1b~0c"},
 		`{` + url + `,"query":{"a":{"b":[1,[2],{}]}}}`:                       {"#/query/a/b/1", "#/query/a/b/2"},
 		`{` + url + `,"schedule_in":["x","y"]}`:                              {"#/schedule_in/1", "#/schedule_in/0"},
+		`{` + url + `,"repeat_every":[-1,"moons"]}`:                          {"#/repeat_every/1", "#/repeat_every/0"},
 		`{` + url + `,"schedule_in":1,"scheduled_at":"2030-01-01"}`:          {"#/schedule_in", "#/scheduled_at"},
 		`{` + url + `,"cron":"* * * * *","repeat_every":60}`:                 {"#/repeat_every", "#/cron"},
 		`{` + url + `,"repeat_every":0.999999}`:                              {"#/repeat_every"},

@@ -94,6 +94,9 @@ func (r *reader) readSpan(name string, v rawjson.Value, least time.Duration) (ti
 			return 0, false
 		}
 		if !known {
+			if amount[0] == '-' {
+				r.refuse(at, "must not be negative")
+			}
 			return 0, false
 		}
 	}
