@@ -93,7 +93,8 @@ leaves this machine. Through its API it is asked for three jobs:
 `)
 }
 
-// rowFormat holds the columns; lines stay within 80 characters.
+// rowFormat holds the columns; lines stay within 80 characters, unless
+// there is a failure to tell of.
 const rowFormat = "%-*s  %-12s  %-12s  %9s  %s  %s"
 
 func (p *printer) header() {
