@@ -19,6 +19,7 @@ type lanes struct {
 	byNumber map[int64]*account
 	waiting  int
 	active   int // lanes that hold slots or have runs waiting
+	alone    int // slots given back by the only active lane since it is the only one
 }
 
 // turns is a round of participants who are served one after the other.
@@ -95,7 +96,9 @@ func (l *lanes) take(inUse, total, ahead int) *entry {
 	}
 	free := total - inUse
 	if l.active == 1 {
-		free += ahead
+		// Only slots of its own: another's, which has just left, are not about
+		// to come free because of a lane that hangs.
+		free += min(ahead, l.alone)
 	}
 	for range l.ring.round {
 		a := l.ring.current()
@@ -148,11 +151,15 @@ func (l *lanes) allows(n *lane, free, total int) bool {
 func (l *lanes) release(ref store.Ref) {
 	a, n := l.lane(ref)
 	n.inUse--
+	if l.active == 1 {
+		l.alone++
+	}
 	if n.inUse > 0 || len(n.runs) > 0 {
 		return
 	}
 	delete(a.lanes, n.number)
 	l.active--
+	l.alone = 0
 	if len(a.lanes) == 0 {
 		delete(l.byNumber, a.number)
 	}

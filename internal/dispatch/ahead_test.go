@@ -1,0 +1,57 @@
+package dispatch
+
+import "testing"
+
+// A lane that hangs is alone whenever another has just emptied; the pace of
+// that other must not let it claim ahead, into the reserve.
+func TestALaneThatHangsClaimsNothingAheadOnAnothersPace(t *testing.T) {
+	const total = 32
+	l, used := newLanes(), 0
+	take := func(ahead int) *entry {
+		e := l.take(used, total, ahead)
+		if e != nil {
+			used++
+		}
+		return e
+	}
+	for i := range int64(100) {
+		l.add(entryOf(i, 1, 1, i))
+	}
+	for take(0) != nil {
+	}
+	for i := range 10 {
+		healthy := entryOf(int64(1000+i), 1, 2, 0)
+		l.add(healthy)
+		if got := take(i); got != healthy {
+			t.Fatalf("message %d of a healthy lane got no slot; %d of %d are used", i, used, total)
+		}
+		l.release(healthy.ref)
+		used--
+		for take(i+1) != nil {
+		}
+		if most := total - reserveOf(total); used > most {
+			t.Fatalf("the lane that hangs holds %d slots after message %d of another, want %d at most", used, i, most)
+		}
+	}
+}
+
+func TestALoneLaneClaimsAheadOnItsOwnPace(t *testing.T) {
+	const total = 32
+	l, used := newLanes(), 0
+	for i := range int64(100) {
+		l.add(entryOf(i, 1, 1, i))
+	}
+	first := l.take(used, total, 0)
+	for used++; l.take(used, total, 0) != nil; used++ {
+	}
+	for range 5 {
+		l.release(first.ref) // all are of one lane
+		used--
+	}
+	for l.take(used, total, 5) != nil {
+		used++
+	}
+	if want := total - reserveOf(total) + 5; used != want {
+		t.Errorf("%d slots are used, want %d", used, want)
+	}
+}
