@@ -1,0 +1,200 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
+)
+
+// crashed starts a service and an account on it that survives crashes.
+func crashed(t *testing.T, opts ...harness.Option) (*harness.Service, *harness.Client) {
+	t.Helper()
+	s := harness.Start(t, opts...)
+	return s, s.Account(t).Client
+}
+
+// awaitDeliveries waits until what came of all messages has been stored; one
+// that is not would rightly be sent again after a crash.
+func awaitDeliveries(t *testing.T, c *harness.Client) {
+	t.Helper()
+	harness.Eventually(t, soon, "messages to be recorded", func() bool {
+		return metric(t, c, `punctual_runs_in_use{kind="delivery"}`) == 0
+	})
+}
+
+func TestAfterACrashAttemptsUnderWayAreMadeAgainWithinASecond(t *testing.T) {
+	t.Parallel()
+	s, c := crashed(t)
+	target := harness.SharedTarget(t).Route(t)
+	const n = 20
+	for range n {
+		target.RespondOnce(harness.Hang())
+	}
+	jobs := map[string]harness.JSON{}
+	for i := range n {
+		job := create(c, fmt.Sprintf(`{"retries":0,"url":"%s/%d"}`, target.URL, i))
+		jobs[job.Get("job_id").Raw()] = job
+	}
+	target.Await(t, n, soon)
+	s.Kill()
+	target.AwaitEnds(t, n, soon)
+	s.Restart(t)
+	back := time.Now()
+	hits := target.AwaitEnds(t, 2*n, soon)
+	for _, hit := range hits[n:] {
+		if late := hit.At.Sub(back); late > time.Second {
+			t.Errorf("made again %s after the restart", late)
+		}
+		delete(jobs, hit.Header.Get("X-Punctual-Job-Id"))
+	}
+	if len(jobs) > 0 {
+		t.Errorf("%d attempts were not made again", len(jobs))
+	}
+}
+
+func TestACrashLeavesALogAndTheJobGoesOn(t *testing.T) {
+	t.Parallel()
+	s, c := crashed(t)
+	target := harness.SharedTarget(t).Route(t).RespondOnce(harness.Hang())
+	receiver := harness.SharedTarget(t).Route(t)
+	job := create(c, `{"retries":0,"url":"`+target.URL+`","webhook_url":"`+receiver.URL+`"}`)
+	target.Await(t, 1, soon)
+	receiver.AwaitEnds(t, 2, soon)
+	awaitDeliveries(t, c)
+	s.Kill()
+	s.Restart(t)
+	target.Await(t, 2, soon)
+	done := awaitState(t, c, job, "completed")
+	logs := logsOf(c, job)
+	wantEvents(t, logs, "http.request", "http.error", "http.request", "http.response")
+	wantSame(t, "kind", logs[1].Get("payload.kind"), `"interrupted"`)
+	wantMatch(t, "retry_at", logs[1].Get("payload.retry_at"), microsPattern)
+	wantTimes(t, done, "attempted_at", "completed_at")
+	if latest := instant(t, done.Get("job.attempted_at")); latest.Before(instant(t, logs[1].Get("inserted_at"))) {
+		t.Errorf("attempted_at %s is not of the latest attempt", latest)
+	}
+	hits := receiver.AwaitEnds(t, 7, soon)
+	wantTypes(t, hits, "started", "request", "error", "started", "request", "response", "finished")
+	wantSame(t, "kind", hits[2].JSON().Get("data.error.kind"), `"interrupted"`)
+}
+
+func TestACrashLosesNothingAndFiresNothingEarly(t *testing.T) {
+	t.Parallel()
+	s, c := crashed(t)
+	target := harness.SharedTarget(t).Route(t)
+	dues := map[string]time.Time{}
+	for i := range 40 {
+		job := create(c, fmt.Sprintf(`{"schedule_in":%.2f,"url":"%s"}`, 0.2+float64(i)*0.05, target.URL))
+		dues[job.Get("job_id").Raw()] = instant(t, job.Get("job.scheduled_at"))
+	}
+	target.Await(t, 3, soon)
+	s.Kill()
+	s.Restart(t)
+	target.Await(t, len(dues), soon)
+	for _, hit := range target.Hits() {
+		id := hit.Header.Get("X-Punctual-Job-Id")
+		if hit.At.Before(dues[id]) {
+			t.Errorf("job %s was due %s and made at %s", id, dues[id], hit.At)
+		}
+	}
+	for id := range dues {
+		awaitState(t, c, harness.JSON(`{"job_id":`+id+`}`), "completed")
+	}
+}
+
+func TestAfterACrashAScheduleGoesOnWithOneUnfinishedJob(t *testing.T) {
+	t.Parallel()
+	s, c := crashed(t)
+	target := harness.SharedTarget(t).Route(t)
+	target.RespondOnce(harness.JSONReply(`{"$set":{"n":1}}`), harness.Hang()).Respond(harness.JSONReply(`{}`))
+	first := create(c, `{"method":"post","body":{},"repeat_every":1,"url":"`+target.URL+`"}`)
+	target.Await(t, 2, soon)
+	s.Kill()
+	due := instant(t, first.Get("job.scheduled_at"))
+	passed(t, due.Add(3200*time.Millisecond))
+	s.Restart(t)
+	if left := unfinished(c, first.Get("schedule_id").Str()); len(left) != 1 {
+		t.Errorf("want one unfinished job: %s", left)
+	}
+	hits := target.Await(t, 5, soon)
+	c.Post(schedulePath(first)+"/disable", nil).Want(200)
+	wantTicks(t, first, hits, 0, 1, 1, ticks(t, first, hits)[3], ticks(t, first, hits)[3]+1)
+	if ticks := ticks(t, first, hits)[3]; ticks < 4 {
+		t.Errorf("the run after the interrupted one was due %v s after the first: a second late one", ticks)
+	}
+	for _, hit := range hits[1:] {
+		wantSame(t, "$state", hit.JSON().Member("$state"), `{"n":1}`)
+	}
+}
+
+func TestMessagesSurviveACrash(t *testing.T) {
+	t.Parallel()
+	s, c := crashed(t)
+	target, receiver := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)
+	receiver.RespondOnce(harness.Hang())
+	job := create(c, `{"url":"`+target.URL+`","webhook_url":"`+receiver.URL+`"}`)
+	receiver.Await(t, 1, soon)
+	awaitState(t, c, job, "completed")
+	s.Kill()
+	s.Restart(t)
+	hits := receiver.Await(t, 5, soon)
+	wantTypes(t, hits, "started", "started", "request", "response", "finished")
+	if hits[0].Header.Get("Webhook-Id") != hits[1].Header.Get("Webhook-Id") {
+		t.Error("the message under way at the crash was sent again under another id")
+	}
+}
+
+func TestARedeliverySurvivesACrash(t *testing.T) {
+	t.Parallel()
+	s, c := crashed(t)
+	target, receiver := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)
+	receiver.RespondOnce(harness.Status(500))
+	job := create(c, `{"url":"`+target.URL+`","callback_url":"`+receiver.URL+`"}`)
+	first := receiver.AwaitEnds(t, 1, soon)[0]
+	awaitDeliveries(t, c)
+	s.Kill()
+	s.Restart(t)
+	again := receiver.Await(t, 2, 2*soon)[1]
+	if wait := again.At.Sub(first.End); wait < 4900*time.Millisecond || wait > 8*time.Second {
+		t.Errorf("tried again after %s, want 5 s", wait)
+	}
+	wantSame(t, "the job", again.JSON().Get("job.id"), job.Get("id").Raw())
+}
+
+func TestARetrySurvivesACrash(t *testing.T) {
+	t.Parallel()
+	s, c := crashed(t)
+	target := harness.SharedTarget(t).Route(t).RespondOnce(harness.Status(500))
+	job := awaitState(t, c, create(c, `{"url":"`+target.URL+`"}`), "retryable")
+	retryAt := instant(t, logsOf(c, job)[1].Get("payload.retry_at"))
+	s.Kill()
+	s.Restart(t)
+	wantSame(t, "the job after the restart", c.Get(jobPath(job)).Want(200).Data(), job.Raw())
+	again := target.Await(t, 2, 2*soon)[1]
+	if again.At.Before(retryAt) || again.At.Sub(retryAt) > 2*time.Second {
+		t.Errorf("tried again at %s, want %s", again.At, retryAt)
+	}
+	if got := again.Header.Get("X-Punctual-Attempt"); got != "2" {
+		t.Errorf("the second attempt says it is %q", got)
+	}
+}
+
+func TestWhatWasAcknowledgedBeforeACrashStays(t *testing.T) {
+	t.Parallel()
+	s, c := crashed(t)
+	job := create(c, with(keyed("k"), `"repeat_every":60,"name":"n"`))
+	cancelled := cancel(c, create(c, waiting))
+	disabled := create(c, with(waiting, `"repeat_every":60`))
+	at := c.Post(schedulePath(disabled)+"/disable", nil).Want(200).Data()
+	gone := create(c, with(waiting, `"repeat_every":60`))
+	c.Do("DELETE", schedulePath(gone), nil).Want(204)
+	s.Kill()
+	s.Restart(t)
+	wantSame(t, "a created job", c.Get(jobPath(job)).Want(200).Data(), job.Raw())
+	wantDuplicate(t, c.Post("/api/jobs", keyed("k")), job)
+	wantSame(t, "a cancelled job", c.Get(jobPath(cancelled)).Want(200).Data(), cancelled.Raw())
+	wantSame(t, "a disabled schedule", c.Get(schedulePath(disabled)).Want(200).Data(), at.Raw())
+	c.Get(schedulePath(gone)).WantProblem(404)
+}

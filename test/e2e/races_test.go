@@ -1,0 +1,256 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
+)
+
+// race plays a round many times over, by several workers side by side, each
+// with random numbers of its own.
+func race(t *testing.T, rounds int, round func(r *rand.Rand, n int) error) {
+	t.Helper()
+	const workers = 12
+	seed := seeded(t)
+	var group sync.WaitGroup
+	for worker := range workers {
+		group.Go(func() {
+			r := rand.New(rand.NewPCG(seed, uint64(worker)))
+			for n := worker; n < rounds; n += workers {
+				if err := round(r, n); err != nil {
+					t.Errorf("round %d: %v", n, err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// tryCreate stores a job from a goroutine.
+func tryCreate(c *harness.Client, body string) (harness.JSON, error) {
+	answer, err := c.Try(http.MethodPost, "/api/jobs", body)
+	if err == nil && answer.Status != 201 {
+		err = fmt.Errorf("creating: %s", answer)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return answer.Data(), nil
+}
+
+// try makes a call that must succeed, from a goroutine.
+func try(c *harness.Client, method, path string) (harness.JSON, error) {
+	answer, err := c.Try(method, path, nil)
+	if err == nil && answer.Status/100 != 2 {
+		err = fmt.Errorf("%s %s: %s", method, path, answer)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return answer.Data(), nil
+}
+
+// aside waits a random while of at most d, so that two calls meet differently
+// each time.
+func aside(r *rand.Rand, d time.Duration) {
+	timer := time.NewTimer(time.Duration(r.Int64N(int64(d))))
+	<-timer.C
+}
+
+func TestRaceOfCancelAndFire(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(2*time.Millisecond, harness.Status(200)))
+	var mu sync.Mutex
+	answered := map[int64]string{}
+	race(t, 2000, func(r *rand.Rand, n int) error {
+		job, err := tryCreate(a.Client, fmt.Sprintf(`{"schedule_in":%.4f,"url":"%s"}`, r.Float64()*0.02, target.URL))
+		if err != nil {
+			return err
+		}
+		aside(r, 25*time.Millisecond)
+		got, err := try(a.Client, http.MethodPost, jobPath(job)+"/cancel")
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		answered[job.Get("job_id").Int()] = got.Raw()
+		return nil
+	})
+	l := takeLedger(t, a.Client, target)
+	t.Logf("%v", l.check(t))
+	for id, record := range answered {
+		if got := l.jobs[id].Raw(); got != record {
+			t.Errorf("cancel answered\n%s and the job became\n%s", record, got)
+		}
+	}
+}
+
+// wantAtMostOne complains about schedules with more unfinished jobs than they
+// may have.
+func wantAtMostOne(t *testing.T, l *ledger, allowed func(schedule string) int) {
+	t.Helper()
+	left := map[string]int{}
+	for _, job := range l.jobs {
+		if job.Get("job.state").Str() == "available" {
+			left[job.Get("schedule_id").Str()]++
+		} else {
+			left[job.Get("schedule_id").Str()] += 0
+		}
+	}
+	for schedule, n := range left {
+		if want := allowed(schedule); n != want {
+			t.Errorf("schedule %s has %d unfinished jobs, want %d", schedule, n, want)
+		}
+	}
+}
+
+func TestRaceOfDisableAndFinish(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(2*time.Millisecond, harness.Status(200)))
+	race(t, 1000, func(r *rand.Rand, _ int) error {
+		job, err := tryCreate(a.Client, fmt.Sprintf(`{"schedule_in":%.4f,"repeat_every":[1,"hour"],"url":"%s"}`, r.Float64()*0.01, target.URL))
+		if err != nil {
+			return err
+		}
+		aside(r, 15*time.Millisecond)
+		_, err = try(a.Client, http.MethodPost, schedulePath(job)+"/disable")
+		return err
+	})
+	l := takeLedger(t, a.Client, target)
+	t.Logf("%v", l.check(t))
+	wantAtMostOne(t, l, func(string) int { return 0 })
+}
+
+func TestRaceOfDeleteAndFire(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(2*time.Millisecond, harness.Status(200)))
+	race(t, 1000, func(r *rand.Rand, _ int) error {
+		job, err := tryCreate(a.Client, fmt.Sprintf(`{"schedule_in":%.4f,"repeat_every":[1,"hour"],"url":"%s"}`, r.Float64()*0.01, target.URL))
+		if err != nil {
+			return err
+		}
+		aside(r, 15*time.Millisecond)
+		_, err = try(a.Client, http.MethodDelete, schedulePath(job))
+		return err
+	})
+	l := takeLedger(t, a.Client, target)
+	t.Logf("%v", l.check(t))
+	wantAtMostOne(t, l, func(string) int { return 0 })
+	wantSame(t, "schedules", a.Get("/api/schedules").Want(200).Data(), "[]")
+}
+
+// TestRaceOfEnableAndFinish disables a schedule while its run is under way and
+// enables it about when that ends.
+func TestRaceOfEnableAndFinish(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(8*time.Millisecond, harness.Status(200)))
+	race(t, 700, func(r *rand.Rand, _ int) error {
+		job, err := tryCreate(a.Client, fmt.Sprintf(`{"schedule_in":%.4f,"repeat_every":[1,"hour"],"url":"%s"}`, r.Float64()*0.01, target.URL))
+		if err != nil {
+			return err
+		}
+		aside(r, 20*time.Millisecond)
+		if _, err = try(a.Client, http.MethodPost, schedulePath(job)+"/disable"); err != nil {
+			return err
+		}
+		aside(r, 10*time.Millisecond)
+		_, err = try(a.Client, http.MethodPost, schedulePath(job)+"/enable")
+		return err
+	})
+	l := takeLedger(t, a.Client, target)
+	t.Logf("%v", l.check(t))
+	wantAtMostOne(t, l, func(string) int { return 1 })
+}
+
+// TestRaceOfCancelAndDisable lets several calls on one schedule meet.
+func TestRaceOfCancelDisableAndEnable(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	target := harness.SharedTarget(t).Route(t).Respond(harness.Status(200))
+	race(t, 300, func(r *rand.Rand, _ int) error {
+		job, err := tryCreate(a.Client, fmt.Sprintf(`{"schedule_in":%.4f,"repeat_every":[1,"hour"],"url":"%s"}`, r.Float64()*0.01, target.URL))
+		if err != nil {
+			return err
+		}
+		calls := []string{jobPath(job) + "/cancel", schedulePath(job) + "/disable", schedulePath(job) + "/enable", schedulePath(job) + "/disable"}
+		errs := make([]error, len(calls))
+		var group sync.WaitGroup
+		for i, call := range calls {
+			wait := time.Duration(r.Int64N(int64(10 * time.Millisecond)))
+			group.Go(func() {
+				<-time.After(wait)
+				_, errs[i] = try(a.Client, http.MethodPost, call)
+			})
+		}
+		group.Wait()
+		for _, err := range errs {
+			if err != nil {
+				return err
+			}
+		}
+		_, err = try(a.Client, http.MethodPost, schedulePath(job)+"/enable")
+		return err
+	})
+	l := takeLedger(t, a.Client, target)
+	t.Logf("%v", l.check(t))
+	wantAtMostOne(t, l, func(string) int { return 1 })
+}
+
+// TestRaceOf50CreatesWithOneKeyAndCompletion creates with one key while the job
+// that holds it runs and completes.
+func TestRaceOf50CreatesWithOneKeyAndCompletion(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(3*time.Millisecond, harness.Status(200)))
+	const rounds, creates = 40, 50
+	stored := map[string]map[string]bool{}
+	for round := range rounds {
+		key := fmt.Sprint("key ", round)
+		body := fmt.Sprintf(`{"idempotency_key":"%s","url":"%s"}`, key, target.URL)
+		created, named := map[string]bool{}, map[string]bool{}
+		for _, answer := range simultaneously(t, creates, func() (*harness.Answer, error) { return a.Try("POST", "/api/jobs", body) }) {
+			id := answer.Data().Get("id").Str()
+			switch answer.Status {
+			case 201:
+				created[id] = true
+			case 200:
+				named[id] = true
+			default:
+				t.Errorf("neither 200 nor 201: %s", answer)
+			}
+		}
+		for id := range named {
+			if !created[id] {
+				t.Errorf("a duplicate was answered with a job nobody created: %s", id)
+			}
+		}
+		stored[key] = created
+	}
+	l := takeLedger(t, a.Client, target)
+	t.Logf("%v", l.check(t))
+	spans := map[string][][2]time.Time{}
+	for _, job := range l.jobs {
+		key := job.Get("idempotency_key").Str()
+		if !stored[key][job.Get("id").Str()] {
+			t.Errorf("a job nobody was told of: %s", job.Raw())
+		}
+		span := [2]time.Time{instant(t, job.Get("job.inserted_at")), instant(t, job.Get("job.completed_at"))}
+		for _, other := range spans[key] {
+			if span[0].Before(other[1]) && other[0].Before(span[1]) {
+				t.Errorf("two unfinished jobs held %s at once: %v and %v", key, span, other)
+			}
+		}
+		spans[key] = append(spans[key], span)
+	}
+}
