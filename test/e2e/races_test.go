@@ -245,12 +245,12 @@ func TestRaceOf50CreatesWithOneKeyAndCompletion(t *testing.T) {
 		if !stored[key][job.Get("id").Str()] {
 			t.Errorf("a job nobody was told of: %s", job.Raw())
 		}
-		// A create may have arrived before the job that held its key was final,
-		// and be stored after it: only their attempts tell them apart.
+		// A create takes its time before the key is free and stores after, so
+		// inserted_at tells less than the attempt does.
 		span := [2]time.Time{instant(t, job.Get("job.attempted_at")), instant(t, job.Get("job.completed_at"))}
 		for _, other := range spans[key] {
 			if span[0].Before(other[1]) && other[0].Before(span[1]) {
-				t.Errorf("two jobs with %s ran at once: %v and %v", key, span, other)
+				t.Errorf("two unfinished jobs held %s at once: %v and %v", key, span, other)
 			}
 		}
 		spans[key] = append(spans[key], span)
