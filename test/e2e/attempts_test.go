@@ -142,6 +142,22 @@ func TestTheTimeAllowedCoversTheAnswerReadWhole(t *testing.T) {
 	}
 }
 
+func TestTheTimeAllowedIs30SecondsByDefault(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	a := account(t)
+	target := harness.SharedTarget(t).Route(t).Respond(harness.Hang())
+	job := create(a.Client, `{"retries":0,"url":"`+target.URL+`"}`)
+	payload := awaitLogs(t, a.Client, job, 2, 4*soon)[1].Get("payload")
+	wantSame(t, "kind", payload.Get("kind"), `"timeout"`)
+	hit := target.AwaitEnds(t, 1, soon)[0]
+	if took := hit.End.Sub(hit.At); took < 29*time.Second || took > 33*time.Second {
+		t.Errorf("given up after %s, want 30 s", took)
+	}
+}
+
 func TestAnAnswerWithinTheTimeAllowedCounts(t *testing.T) {
 	t.Parallel()
 	a := account(t)

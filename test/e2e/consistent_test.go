@@ -52,10 +52,7 @@ func (l *ledger) check(t *testing.T) (states map[string]int) {
 	states = map[string]int{}
 	faults := 0
 	for id, job := range l.jobs {
-		state := job.Get("job.state").Str()
-		if job.Get("job.attempted_at").IsNull() == false {
-			state += " after an attempt"
-		}
+		state := storyOf(job.Get("job"))
 		states[state]++
 		if problem := l.problem(t, id, state); problem != "" && faults < 10 {
 			faults++

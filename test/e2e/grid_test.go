@@ -200,3 +200,28 @@ func stopSchedule(c *harness.Client, job harness.JSON, how string) {
 	}
 	c.Post(schedulePath(job)+"/disable", nil).Want(200)
 }
+
+// TestCronRunsFireOnTheTick waits for the next minute to begin.
+func TestCronRunsFireOnTheTick(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes up to a minute")
+	}
+	a := account(t)
+	target := harness.SharedTarget(t).Route(t)
+	first := create(a.Client, `{"cron":"* * * * *","url":"`+target.URL+`"}`)
+	due := instant(t, first.Get("job.scheduled_at"))
+	if due.Second() != 0 || due.Nanosecond() != 0 || time.Until(due) > time.Minute {
+		t.Errorf("the first run is due %s, want the next minute's beginning", due)
+	}
+	hit := target.Await(t, 1, time.Minute+soon)[0]
+	if late := hit.At.Sub(due); late < 0 || late > time.Second {
+		t.Errorf("the run was %s late", late)
+	}
+	awaitState(t, a.Client, first, "completed")
+	left := unfinished(a.Client, first.Get("schedule_id").Str())
+	if len(left) != 1 || !instant(t, left[0].Get("job.scheduled_at")).Equal(due.Add(time.Minute)) {
+		t.Errorf("want the next run a minute later: %s", left)
+	}
+	a.Post(schedulePath(first)+"/disable", nil).Want(200)
+}

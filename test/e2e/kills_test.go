@@ -21,6 +21,11 @@ type storm struct {
 	target   *harness.Route // of jobs; always answers 200 after a little
 	receiver *harness.Route // of callbacks
 
+	end   func(*harness.Service) // kills or stops it
+	times int
+
+	schedules []string
+
 	mu    sync.Mutex
 	acked map[int64]harness.JSON
 	kills [][2]time.Time // before and after each
@@ -44,29 +49,40 @@ func TestFiftyKillsUnderLoadLoseNothingFireNothingEarlyAndRepeatOnlyWhatWasUnder
 	if testing.Short() {
 		t.Skip("takes more than a minute")
 	}
-	seed := seeded(t)
-	s := &storm{t: t, service: harness.Start(t), acked: map[int64]harness.JSON{}}
+	s := newStorm(t, kills, (*harness.Service).Kill)
+	s.run(seeded(t))
+	s.judge()
+}
+
+func newStorm(t *testing.T, times int, end func(*harness.Service)) *storm {
+	t.Helper()
+	s := &storm{t: t, service: harness.Start(t), acked: map[int64]harness.JSON{}, end: end, times: times}
 	s.client = s.service.Account(t).Client
 	s.target, s.receiver = harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)
+	return s
+}
+
+// run lets the storm pass and waits until all is calm.
+func (s *storm) run(seed uint64) {
 	s.target.Respond(dawdle(seed))
-	schedules := s.startSchedules()
+	s.startSchedules()
 	ctx, end := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	for worker := range creators {
 		work.Go(func() { s.create(ctx, rand.New(rand.NewPCG(seed, uint64(worker)))) })
 	}
-	work.Go(func() { s.watch(ctx, schedules) })
+	work.Go(func() { s.watch(ctx) })
 	s.rage(rand.New(rand.NewPCG(seed, 99)))
 	end()
 	work.Wait()
-	for _, schedule := range schedules {
+	for _, schedule := range s.schedules {
 		s.client.Post("/api/schedules/"+schedule+"/disable", nil).Want(200)
 	}
 	s.settle()
-	s.judge()
+	s.judgeStates()
 }
 
-// dawdle answers after up to 60 ms.
+// dawdle answers after up to 60 ms, and notes the job in its schedule's state.
 func dawdle(seed uint64) http.Handler {
 	var mu sync.Mutex
 	r := rand.New(rand.NewPCG(seed, 100))
@@ -74,17 +90,16 @@ func dawdle(seed uint64) http.Handler {
 		mu.Lock()
 		wait := time.Duration(r.Int64N(int64(60 * time.Millisecond)))
 		mu.Unlock()
-		harness.Delay(wait, harness.JSONReply(`{"$set":{"seen":1}}`)).ServeHTTP(w, req)
+		set := `{"$set":{"` + req.Header.Get("X-Punctual-Job-Id") + `":1}}`
+		harness.Delay(wait, harness.JSONReply(set)).ServeHTTP(w, req)
 	})
 }
 
-func (s *storm) startSchedules() []string {
-	var schedules []string
+func (s *storm) startSchedules() {
 	for i := range 4 {
-		job := create(s.client, fmt.Sprintf(`{"schedule_in":%.1f,"repeat_every":1,"url":"%s"}`, float64(i)/4, s.target.URL))
-		schedules = append(schedules, job.Get("schedule_id").Str())
+		job := create(s.client, fmt.Sprintf(`{"schedule_in":%.1f,"repeat_every":1,"method":"post","body":{},"url":"%s"}`, float64(i)/4, s.target.URL))
+		s.schedules = append(s.schedules, job.Get("schedule_id").Str())
 	}
-	return schedules
 }
 
 // create stores jobs as fast as a client would, whether the service is there or
@@ -111,11 +126,11 @@ func (s *storm) create(ctx context.Context, r *rand.Rand) {
 }
 
 // watch looks that each schedule has one unfinished job throughout.
-func (s *storm) watch(ctx context.Context, schedules []string) {
+func (s *storm) watch(ctx context.Context) {
 	looks, r := 0, rand.New(rand.NewPCG(0, 0))
 	for i := 0; ctx.Err() == nil; i++ {
 		aside(r, 20*time.Millisecond)
-		schedule := schedules[i%len(schedules)]
+		schedule := s.schedules[i%len(s.schedules)]
 		answer, err := s.client.Try(http.MethodGet, "/api/jobs?limit=20&schedule_id="+schedule, nil)
 		if err != nil || answer.Status != 200 {
 			continue
@@ -136,19 +151,19 @@ func (s *storm) watch(ctx context.Context, schedules []string) {
 	s.t.Logf("looked %d times at the schedules' unfinished jobs", looks)
 }
 
-// rage kills and restarts the service at random moments.
+// rage ends and restarts the service at random moments.
 func (s *storm) rage(r *rand.Rand) {
 	until := time.Now().Add(stormLasts)
-	for range kills {
+	for range s.times {
 		if time.Now().After(until) {
-			s.t.Logf("the machine is slow: %d kills", len(s.kills))
+			s.t.Logf("the machine is slow: it was ended %d times", len(s.kills))
 			return
 		}
 		if r.IntN(4) > 0 { // now and then it dies while it starts
 			aside(r, longestLife)
 		}
 		before := time.Now()
-		s.service.Kill()
+		s.end(s.service)
 		s.kills = append(s.kills, [2]time.Time{before, time.Now()})
 		s.service.Restart(s.t)
 	}
@@ -168,6 +183,33 @@ func (s *storm) settle() {
 	harness.Eventually(s.t, 30*time.Second, "all messages to be delivered", func() bool {
 		return metric(s.t, s.client, `punctual_runs_in_use{kind="delivery"}`) == 0 && s.receiver.Quiet(700*time.Millisecond)
 	})
+}
+
+// judgeStates lets each schedule run once more and wants that run to see in
+// $state exactly the runs that were completed: $set is stored with the end of
+// its run or not at all.
+func (s *storm) judgeStates() {
+	for _, schedule := range s.schedules {
+		completed := map[string]bool{}
+		for _, run := range runsOf(s.t, s.client, schedule) {
+			if run.Get("job.state").Str() == "completed" {
+				completed[run.Get("job_id").Raw()] = true
+			}
+		}
+		before := len(s.target.Hits())
+		s.client.Post("/api/schedules/"+schedule+"/enable", nil).Want(200)
+		hit := s.target.AwaitEnds(s.t, before+1, soon)[before]
+		s.client.Post("/api/schedules/"+schedule+"/disable", nil).Want(200)
+		noted := hit.JSON().Member("$state").Keys()
+		for _, id := range noted {
+			if !completed[id] {
+				s.t.Errorf("$state has what job %s set, which is not completed", id)
+			}
+		}
+		if len(noted) != len(completed) {
+			s.t.Errorf("$state knows %d runs of %d completed ones", len(noted), len(completed))
+		}
+	}
 }
 
 // judge holds what came about against what was promised.
