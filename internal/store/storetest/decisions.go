@@ -1,0 +1,221 @@
+package storetest
+
+import (
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+var decisionTests = group{
+	"OthersFindNothing":      decisionsOfOthers,
+	"MomentOfAJob":           decisionsMoment,
+	"NilChangesNothing":      decisionsNil,
+	"CancelWaiting":          decisionsCancelWaiting,
+	"CancelExecuting":        decisionsCancelExecuting,
+	"EverythingAtOnce":       decisionsEverything,
+	"LogsAndDeliveriesAlone": decisionsWithoutJob,
+	"PutOff":                 decisionsPutOff,
+	"StatesAndTimesStay":     decisionsTimesStay,
+}
+
+func decisionsOfOthers(w *world) {
+	j := w.insertOne(w.oneOff(w.owner, w.ahead()))
+	never := func(*store.Moment) *store.Changes {
+		w.Error("a decision was asked about another's job")
+		return nil
+	}
+	for what, id := range map[string]store.JobID{"number": {Number: j.Number}, "UUID": {UUID: j.ID}} {
+		_, err := w.s.JobChange(w.ctx, w.other, id, never)
+		w.wantCode("another's job by "+what, err, fault.NotFound)
+	}
+	for what, id := range map[string]store.JobID{"number": {Number: j.Number + 1}, "UUID": {UUID: uuid.New()}} {
+		_, err := w.s.JobChange(w.ctx, w.owner, id, never)
+		w.wantCode("no job by "+what, err, fault.NotFound)
+	}
+	w.same("the job", showJob(w.get(j)), showJob(j))
+}
+
+func decisionsMoment(w *world) {
+	n := w.recurring(w.owner, w.past())
+	jobs := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()), n)
+	held, begun := w.hold(jobs[0]), w.begin(jobs[1])
+	look := func(j *job.Job) (m store.Moment) {
+		w.Helper()
+		asked := false
+		got, err := w.s.JobChange(w.ctx, w.owner, store.JobID{UUID: j.ID}, func(seen *store.Moment) *store.Changes {
+			m, asked = *seen, true
+			return nil
+		})
+		w.ok("JobChange", err)
+		if !asked {
+			w.Fatalf("no decision was asked for")
+		}
+		w.same("the job given back", showJob(got), showJob(w.get(j)))
+		return m
+	}
+	for i, c := range []store.Claim{held, begun} {
+		m := look(jobs[i])
+		if m.Claim == nil || m.Claim.Node != w.node || m.Claim.Attempt != 1 || !m.Claim.BeginAt.Equal(c.BeginAt) {
+			w.Errorf("the claim in the moment is %+v, want attempt 1 from %s", m.Claim, c.BeginAt)
+		}
+		if m.Job.State != job.Available || m.Job.Attempt != 1 || !m.Job.AttemptedAt.IsZero() || m.Schedule != nil {
+			w.Errorf("a claimed job is %s with %s in the moment, want it as stored, the claimed attempt counted", showJob(m.Job), showSchedule(m.Schedule))
+		}
+	}
+	m := look(jobs[2])
+	w.same("the schedule in the moment", showSchedule(m.Schedule), showSchedule(n.Schedule))
+	w.same("the job in the moment", showJob(m.Job), showJob(jobs[2]))
+	if m.Claim != nil || m.Now.Before(w.now) {
+		w.Errorf("claim %+v at %s, want none, not before %s", m.Claim, m.Now, w.now)
+	}
+	w.settle(jobs[2], w.discards)
+	if m := look(jobs[2]); m.Job.State != job.Discarded || m.Claim != nil {
+		w.Errorf("a final job is %s, %+v in the moment", showJob(m.Job), m.Claim)
+	}
+}
+
+func decisionsNil(w *world) {
+	jobs := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()))
+	c := w.begin(jobs[1])
+	for name, decide := range map[string]store.Decide{
+		"nil":   func(*store.Moment) *store.Changes { return nil },
+		"empty": func(*store.Moment) *store.Changes { return &store.Changes{} },
+	} {
+		for _, j := range jobs {
+			before, queue, logs := showJob(w.get(j)), show(w.peek(), showRef), w.events(j)
+			w.same("the job given back after "+name, showJob(w.change(j, decide)), before)
+			w.same("the job after "+name, showJob(w.get(j)), before)
+			w.same("the queue after "+name, show(w.peek(), showRef), queue)
+			w.same("the logs after "+name, w.events(j), logs)
+		}
+	}
+	w.finish(w.end(jobs[1], c, w.completes)) // the claim has outlived it
+}
+
+func decisionsCancelWaiting(w *world) {
+	j := w.insertOne(w.oneOff(w.owner, w.past()))
+	got := w.change(j, cancel)
+	if got.State != job.Cancelled || got.CancelledAt.IsZero() || !got.AttemptedAt.IsZero() {
+		w.Errorf("a cancelled job is %s", showJob(got))
+	}
+	w.same("the job read", showJob(w.get(j)), showJob(got))
+	if run := w.load(refOf(j)); run != nil || len(w.peek()) != 0 {
+		w.Errorf("its run is still there: %+v", run)
+	}
+	if w.tryClaim(w.claimOf(j, w.past()))[0] {
+		w.Error("a cancelled job was claimed")
+	}
+	if names := w.events(j); names != "" {
+		w.Errorf("a refused claim left logs: %s", names)
+	}
+}
+
+func decisionsCancelExecuting(w *world) {
+	j := w.insertOne(w.oneOff(w.owner, w.past()))
+	c := w.begin(j)
+	got := w.change(j, func(m *store.Moment) *store.Changes {
+		after := *m.Job
+		after.AttemptedAt = m.Claim.BeginAt
+		after.Cancel(m.Now)
+		return &store.Changes{Job: &after, Logs: []job.Log{w.log(&after, job.EventError, w.now)}}
+	})
+	if got.State != job.Cancelled || !got.AttemptedAt.Equal(c.BeginAt) {
+		w.Errorf("a job cancelled under way is %s", showJob(got))
+	}
+	if held := w.tryFinish(w.end(j, c, w.completes)); held[0] {
+		w.Error("the attempt of a cancelled job could be finished")
+	}
+	w.same("the job afterwards", showJob(w.get(j)), showJob(got))
+	if names := w.events(j); names != "http.request http.error" {
+		w.Errorf("its logs are %q, want those of the attempt that had begun and the cancel's", names)
+	}
+}
+
+func decisionsEverything(w *world) {
+	n := w.recurring(w.owner, w.past())
+	j := w.insertOne(n)
+	next := w.nextOf(n.Schedule, w.ahead())
+	log := w.log(j, job.EventStateRejected, w.past())
+	hook, call := w.webhook(j, 1, "job.finished", w.past()), w.callback(j, 1, w.past())
+	w.change(j, func(m *store.Moment) *store.Changes {
+		s := *m.Schedule
+		s.State, s.Previous, s.Epoch = rawjson.Value(`{"x":1}`), rawjson.Value(`[]`), 3
+		c := cancel(m)
+		c.Logs, c.Deliveries, c.Next, c.Schedule = []job.Log{log}, []job.Delivery{hook, call}, next, &s
+		return c
+	})
+	if got := w.get(j); got.State != job.Cancelled {
+		w.Errorf("the job is %s", showJob(got))
+	}
+	if s := w.schedule(w.owner, n.Schedule.ID); string(s.State) != `{"x":1}` || string(s.Previous) != `[]` || s.Epoch != 3 {
+		w.Errorf("the schedule is %s", showSchedule(s))
+	}
+	if logs := w.logs(j); len(logs) != 1 || showLog(logs[0]) != showLog(&log) {
+		w.Errorf("the logs are %s", show(logs, showLog))
+	}
+	w.same("the next job", showJob(w.get(next.Job)), showJob(next.Job))
+	refs := w.peek()
+	if len(refs) != 3 || refs[2].Number != next.Job.Number {
+		w.Fatalf("the queue is %s, want two deliveries and the next job", show(refs, showRef))
+	}
+	for i, want := range []job.Delivery{hook, call} {
+		run := w.load(refs[i])
+		want.Number = refs[i].Number
+		w.same("a delivery", showDelivery(run.Delivery), showDelivery(&want))
+	}
+}
+
+func decisionsWithoutJob(w *world) {
+	j := w.insertOne(w.oneOff(w.owner, w.past()))
+	w.change(j, func(m *store.Moment) *store.Changes {
+		return &store.Changes{Logs: []job.Log{w.log(j, job.EventError, w.past())}, Deliveries: []job.Delivery{w.callback(j, 1, w.past())}}
+	})
+	w.same("the job", showJob(w.get(j)), showJob(j))
+	if names := w.events(j); names != "http.error" {
+		w.Errorf("the logs are %q", names)
+	}
+	if n := len(w.peek()); n != 2 {
+		w.Errorf("%d runs, want the job's and the callback's", n)
+	}
+}
+
+// decisionsPutOff: a job that stays unfinished is due again when its record
+// says, in the same lane, and nobody's.
+func decisionsPutOff(w *world) {
+	jobs := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()))
+	c := w.begin(jobs[1])
+	for _, j := range jobs {
+		got := w.change(j, func(m *store.Moment) *store.Changes {
+			after := *m.Job
+			after.State, after.DueAt = job.Retryable, w.ahead()
+			return &store.Changes{Job: &after}
+		})
+		if got.State != job.Retryable || !got.DueAt.Equal(w.ahead()) {
+			w.Errorf("the job is %s", showJob(got))
+		}
+		if ref := w.queued(j); ref == nil || showRef(*ref) != showRef(refOf(got)) {
+			w.Errorf("its run is %+v, want %s", ref, showRef(refOf(got)))
+		}
+		if run := w.load(refOf(got)); run == nil || run.Claim != nil || run.Attempt != got.Attempt {
+			w.Errorf("its run is %+v, want it unclaimed after %d attempts", run, got.Attempt)
+		}
+	}
+	if held := w.tryFinish(w.end(jobs[1], c, w.completes)); held[0] {
+		w.Error("a claim outlived the job's being put off")
+	}
+}
+
+func decisionsTimesStay(w *world) {
+	j := w.insertOne(w.oneOff(w.owner, w.past()))
+	want := *j
+	w.change(j, func(m *store.Moment) *store.Changes {
+		after := *m.Job
+		after.AttemptedAt, after.CancelledAt, after.State = w.past(), w.now, job.Cancelled
+		want.AttemptedAt, want.CancelledAt, want.State = after.AttemptedAt, after.CancelledAt, after.State
+		return &store.Changes{Job: &after}
+	})
+	w.same("the job", showJob(w.get(j)), showJob(&want))
+}

@@ -1,0 +1,140 @@
+package storetest
+
+import (
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+var listTests = group{
+	"EmptyStore":                listsEmptyStore,
+	"OfOthers":                  listsOfOthers,
+	"WalkByCursor":              listsWalkByCursor,
+	"WalkWhileGrowing":          listsWalkWhileGrowing,
+	"JobsEqualModel":            listsJobsEqualModel,
+	"SchedulesEqualModel":       listsSchedulesEqualModel,
+	"LogsEqualModel":            listsLogsEqualModel,
+	"ListedAsRead":              listsAsRead,
+	"ScheduleFilterIsTheOwners": listsScheduleFilterIsTheOwners,
+}
+
+func (w *world) listJobs(owner job.Owner, q store.JobQuery) []*job.Job {
+	w.Helper()
+	jobs, err := w.s.JobList(w.ctx, owner, q)
+	w.ok("JobList", err)
+	return jobs
+}
+
+func (w *world) listSchedules(owner job.Owner, q store.ListQuery) []*job.Schedule {
+	w.Helper()
+	list, err := w.s.ScheduleList(w.ctx, owner, q)
+	w.ok("ScheduleList", err)
+	return list
+}
+
+func (w *world) listLogs(owner job.Owner, q store.LogQuery) []*job.Log {
+	w.Helper()
+	list, err := w.s.LogList(w.ctx, owner, q)
+	w.ok("LogList", err)
+	return list
+}
+
+var top = store.ListQuery{Limit: 100}
+
+func listsEmptyStore(w *world) {
+	if n := len(w.listJobs(w.owner, store.JobQuery{ListQuery: top})); n != 0 {
+		w.Errorf("%d jobs in an empty store", n)
+	}
+	if n := len(w.listSchedules(w.owner, top)); n != 0 {
+		w.Errorf("%d schedules in an empty store", n)
+	}
+	if n := len(w.listLogs(w.owner, store.LogQuery{ListQuery: top})); n != 0 {
+		w.Errorf("%d logs in an empty store", n)
+	}
+	if refs := w.peek(); len(refs) != 0 {
+		w.Errorf("%d runs in an empty store", len(refs))
+	}
+}
+
+func listsOfOthers(w *world) {
+	stored := w.insertOne(w.recurring(w.owner, w.past()))
+	w.begin(stored)
+	if jobs := w.listJobs(w.other, store.JobQuery{ListQuery: top}); len(jobs) != 0 {
+		w.Errorf("another's list has %s", showJob(jobs[0]))
+	}
+	if list := w.listSchedules(w.other, top); len(list) != 0 {
+		w.Errorf("another's list has %s", showSchedule(list[0]))
+	}
+	for _, id := range []*store.JobID{nil, {Number: stored.Number}, {UUID: stored.ID}} {
+		if logs := w.listLogs(w.other, store.LogQuery{ListQuery: top, Job: id}); len(logs) != 0 {
+			w.Errorf("another's list has %s", showLog(logs[0]))
+		}
+	}
+}
+
+// listsScheduleFilterIsTheOwners: knowing the ID of another's schedule is not enough.
+func listsScheduleFilterIsTheOwners(w *world) {
+	stored := w.insertOne(w.recurring(w.owner, w.past()))
+	if jobs := w.listJobs(w.other, store.JobQuery{ListQuery: top, Schedule: stored.ScheduleID}); len(jobs) != 0 {
+		w.Errorf("another's list has %s", showJob(jobs[0]))
+	}
+	if jobs := w.listJobs(w.owner, store.JobQuery{ListQuery: top, Schedule: stored.ScheduleID}); len(jobs) != 1 {
+		w.Errorf("%d jobs of the schedule, want 1", len(jobs))
+	}
+	if jobs := w.listJobs(w.owner, store.JobQuery{ListQuery: top, Schedule: uuid.New()}); len(jobs) != 0 {
+		w.Errorf("%d jobs of no schedule", len(jobs))
+	}
+}
+
+// listsAsRead: a list shows each record as reading it alone does.
+func listsAsRead(w *world) {
+	w.populate(40)
+	for _, j := range w.listJobs(w.owner, store.JobQuery{ListQuery: top}) {
+		w.same("a listed job", showJob(j), showJob(w.get(j)))
+	}
+	for _, s := range w.listSchedules(w.owner, top) {
+		w.same("a listed schedule", showSchedule(s), showSchedule(w.schedule(w.owner, s.ID)))
+	}
+	for _, l := range w.listLogs(w.owner, store.LogQuery{ListQuery: top}) {
+		got, err := w.s.LogGet(w.ctx, w.owner, l.ID)
+		w.ok("LogGet", err)
+		w.same("a listed log", showLog(l), showLog(got))
+	}
+}
+
+func listsWalkByCursor(w *world) {
+	w.populate(100)
+	for _, states := range [][]job.State{nil, {job.Available, job.Retryable}, {job.Executing}, {job.Completed}, {job.Available, job.Executing, job.Cancelled}} {
+		all := w.listJobs(w.owner, store.JobQuery{ListQuery: store.ListQuery{Limit: 1000}, States: states})
+		var walked []*job.Job
+		for q := (store.JobQuery{ListQuery: store.ListQuery{Limit: 3}, States: states}); ; {
+			page := w.listJobs(w.owner, q)
+			walked = append(walked, page...)
+			if len(page) < q.Limit {
+				break
+			}
+			q.After = page[len(page)-1].Number
+		}
+		w.same("the walk", numbers(walked), numbers(all))
+	}
+}
+
+// listsWalkWhileGrowing: what is created during a walk makes neither gap nor repeat.
+func listsWalkWhileGrowing(w *world) {
+	var want []*job.Job
+	for range 20 {
+		want = append([]*job.Job{w.insertOne(w.oneOff(w.owner, w.ahead()))}, want...)
+	}
+	var walked []*job.Job
+	for q := (store.JobQuery{ListQuery: store.ListQuery{Limit: 3}}); ; {
+		page := w.listJobs(w.owner, q)
+		walked = append(walked, page...)
+		if len(page) < q.Limit {
+			break
+		}
+		q.After = page[len(page)-1].Number
+		w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.ahead()))
+	}
+	w.same("the walk", numbers(walked), numbers(want))
+}

@@ -1,0 +1,366 @@
+package storetest
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// model holds everything that was stored, in memory.
+type model struct {
+	jobs      []*job.Job // as clients see them
+	schedules []*job.Schedule
+	logs      []*job.Log // those that are shown
+}
+
+// populate stores about n jobs of two owners in every state, with many equal
+// and many absent values, and gives what a client is to see of them.
+func (w *world) populate(n int) *model {
+	w.Helper()
+	seed := rand.Uint64()
+	w.Cleanup(func() {
+		if w.Failed() {
+			w.Logf("records made from seed %d", seed)
+		}
+	})
+	r := rand.New(rand.NewPCG(seed, 0))
+	m := &model{}
+	for range n {
+		m.addJob(w, r)
+	}
+	return m
+}
+
+// tied draws one of a few times, so that many are equal.
+func (w *world) tied(r *rand.Rand) time.Time {
+	return w.past().Add(time.Duration(r.IntN(6)) * time.Microsecond)
+}
+
+func (m *model) addJob(w *world, r *rand.Rand) {
+	owner := w.owner
+	if r.IntN(4) == 0 {
+		owner = w.other
+	}
+	n := w.oneOff(owner, w.tied(r))
+	n.Job.InsertedAt = w.tied(r)
+	switch r.IntN(4) {
+	case 0:
+		n = w.recurring(owner, w.tied(r))
+		m.addSchedule(w, r, n)
+	case 1:
+		if s := m.anySchedule(r, owner); s != nil {
+			n.Job.ScheduleID = s.ID
+		}
+	case 2:
+		key := string(rune('a' + r.IntN(3)))
+		n.Job.Key = &key
+	}
+	results, err := w.s.JobInsertMany(w.ctx, []store.NewJob{n})
+	w.ok("JobInsertMany", err)
+	if !results[0].Conflict {
+		m.jobs = append(m.jobs, m.live(w, r, n.Job))
+	}
+}
+
+func (m *model) anySchedule(r *rand.Rand, owner job.Owner) *job.Schedule {
+	for range 3 {
+		if len(m.schedules) == 0 {
+			return nil
+		}
+		if s := m.schedules[r.IntN(len(m.schedules))]; s.Owner == owner {
+			return s
+		}
+	}
+	return nil
+}
+
+func (m *model) addSchedule(w *world, r *rand.Rand, n store.NewJob) {
+	n.Schedule.InsertedAt = w.tied(r)
+	if r.IntN(3) > 0 {
+		name := awkward[r.IntN(len(awkward))]
+		n.Schedule.Name = &name
+	}
+	m.schedules = append(m.schedules, n.Schedule)
+}
+
+// live takes a new job through some of its life and gives it as it is then.
+func (m *model) live(w *world, r *rand.Rand, j *job.Job) *job.Job {
+	w.Helper()
+	after := *j
+	if s := slices.IndexFunc(m.schedules, func(s *job.Schedule) bool { return s.ID == j.ScheduleID }); s >= 0 {
+		m.disable(w, r, m.schedules[s])
+	}
+	switch r.IntN(7) {
+	case 0: // waiting
+		return &after
+	case 1: // claimed ahead
+		w.claim(w.claimOf(j, w.ahead()))
+		return &after
+	}
+	c := w.claimOf(j, w.tied(r))
+	w.claim(c)
+	m.logs = append(m.logs, c.Log)
+	after.Begin(c.BeginAt)
+	changes := store.Changes{Logs: []job.Log{w.log(j, events[r.IntN(len(events))], w.tied(r))}}
+	end := w.tied(r)
+	switch r.IntN(6) {
+	case 0: // under way
+		return &after
+	case 1:
+		after.Complete(end)
+	case 2:
+		after.Discard(end)
+	case 3:
+		after.Cancel(end)
+	default:
+		after.Retry(end)
+	}
+	stored := after
+	changes.Job = &stored
+	w.finish(store.Finish{Ref: c.Ref, Node: w.node, Attempt: 1, Job: j, Decide: func(*store.Moment) *store.Changes { return &changes }})
+	m.logs = append(m.logs, &changes.Logs[0])
+	if after.State == job.Retryable && r.IntN(2) == 0 {
+		again := w.claimOf(&after, w.tied(r))
+		w.claim(again)
+		m.logs = append(m.logs, again.Log)
+		after.Begin(again.BeginAt)
+	}
+	return &after
+}
+
+// disable sometimes changes a schedule.
+func (m *model) disable(w *world, r *rand.Rand, s *job.Schedule) {
+	w.Helper()
+	if r.IntN(2) == 0 {
+		return
+	}
+	s.DisabledAt, s.State = w.tied(r), rawjson.Value(fmt.Sprintf(`{"n":%d}`, r.IntN(9)))
+	stored := *s
+	_, err := w.s.ScheduleChange(w.ctx, s.Owner, s.ID, func(*store.Moment) *store.Changes { return &store.Changes{Schedule: &stored} })
+	w.ok("ScheduleChange", err)
+}
+
+var events = []string{
+	job.EventResponse, job.EventError, job.EventCallbackFailed, job.EventWebhookFailed, job.EventStateRejected, job.EventRequest,
+}
+
+// sorted gives a page of what was selected: by a field, nulls last, then by tie.
+func sorted[T any](selected []T, q store.ListQuery, by func(a, b T) (order int, aNull, bNull bool), tie func(a, b T) int) []T {
+	slices.SortFunc(selected, func(a, b T) int {
+		if by != nil {
+			order, aNull, bNull := by(a, b)
+			switch {
+			case aNull && !bNull:
+				return 1
+			case bNull && !aNull:
+				return -1
+			case aNull && bNull:
+			case order != 0 && q.Order.Desc:
+				return -order
+			case order != 0:
+				return order
+			}
+		}
+		return tie(a, b)
+	})
+	selected = selected[min(q.Offset, len(selected)):]
+	return selected[:min(q.Limit, len(selected))]
+}
+
+func never(order int) (int, bool, bool) { return order, false, false }
+
+func nullable(a, b time.Time) (int, bool, bool) { return a.Compare(b), a.IsZero(), b.IsZero() }
+
+var jobFields = map[string]func(a, b *job.Job) (int, bool, bool){
+	"inserted_at":  func(a, b *job.Job) (int, bool, bool) { return nullable(a.InsertedAt, b.InsertedAt) },
+	"scheduled_at": func(a, b *job.Job) (int, bool, bool) { return never(a.ScheduledAt.Compare(b.ScheduledAt)) },
+	"attempted_at": func(a, b *job.Job) (int, bool, bool) { return nullable(a.AttemptedAt, b.AttemptedAt) },
+	"completed_at": func(a, b *job.Job) (int, bool, bool) { return nullable(a.CompletedAt, b.CompletedAt) },
+	"cancelled_at": func(a, b *job.Job) (int, bool, bool) { return nullable(a.CancelledAt, b.CancelledAt) },
+	"discarded_at": func(a, b *job.Job) (int, bool, bool) { return nullable(a.DiscardedAt, b.DiscardedAt) },
+	"state":        func(a, b *job.Job) (int, bool, bool) { return never(cmp.Compare(a.State.String(), b.State.String())) },
+	"job_id":       func(a, b *job.Job) (int, bool, bool) { return never(cmp.Compare(a.Number, b.Number)) },
+	"id":           func(a, b *job.Job) (int, bool, bool) { return never(compareIDs(a.ID, b.ID)) },
+}
+
+func compareIDs(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }
+
+func (m *model) jobList(owner job.Owner, q store.JobQuery) []*job.Job {
+	var selected []*job.Job
+	for _, j := range m.jobs {
+		if j.Owner == owner && (len(q.States) == 0 || slices.Contains(q.States, j.State)) &&
+			(q.Schedule == uuid.Nil || q.Schedule == j.ScheduleID) && (q.Key == nil || j.Key != nil && *j.Key == *q.Key) &&
+			(q.After == 0 || j.Number < q.After) {
+			selected = append(selected, j)
+		}
+	}
+	return sorted(selected, q.ListQuery, jobFields[q.Order.Field], func(a, b *job.Job) int { return cmp.Compare(b.Number, a.Number) })
+}
+
+var scheduleFields = map[string]func(a, b *job.Schedule) (int, bool, bool){
+	"inserted_at": func(a, b *job.Schedule) (int, bool, bool) { return never(a.InsertedAt.Compare(b.InsertedAt)) },
+	"disabled_at": func(a, b *job.Schedule) (int, bool, bool) { return nullable(a.DisabledAt, b.DisabledAt) },
+	"name": func(a, b *job.Schedule) (int, bool, bool) {
+		return strings.Compare(deref(a.Name), deref(b.Name)), a.Name == nil, b.Name == nil
+	},
+	"id": func(a, b *job.Schedule) (int, bool, bool) { return never(compareIDs(a.ID, b.ID)) },
+}
+
+func (m *model) scheduleList(owner job.Owner, q store.ListQuery) []*job.Schedule {
+	var selected []*job.Schedule
+	for _, s := range m.schedules {
+		if s.Owner == owner && (q.AfterID == uuid.Nil || compareIDs(s.ID, q.AfterID) < 0) {
+			selected = append(selected, s)
+		}
+	}
+	return sorted(selected, q, scheduleFields[q.Order.Field], func(a, b *job.Schedule) int { return compareIDs(b.ID, a.ID) })
+}
+
+var logFields = map[string]func(a, b *job.Log) (int, bool, bool){
+	"inserted_at": func(a, b *job.Log) (int, bool, bool) { return never(a.InsertedAt.Compare(b.InsertedAt)) },
+	"event":       func(a, b *job.Log) (int, bool, bool) { return never(strings.Compare(a.Event, b.Event)) },
+	"job_id":      func(a, b *job.Log) (int, bool, bool) { return never(cmp.Compare(a.Job, b.Job)) },
+	"id":          func(a, b *job.Log) (int, bool, bool) { return never(compareIDs(a.ID, b.ID)) },
+}
+
+func (m *model) logList(owner job.Owner, q store.LogQuery) []*job.Log {
+	var selected []*job.Log
+	for _, l := range m.logs {
+		if l.Owner == owner && (q.Event == "" || q.Event == l.Event) && (q.AfterID == uuid.Nil || compareIDs(l.ID, q.AfterID) < 0) &&
+			(q.Job == nil || l.Job == m.numberOf(*q.Job)) {
+			selected = append(selected, l)
+		}
+	}
+	return sorted(selected, q.ListQuery, logFields[q.Order.Field], func(a, b *job.Log) int { return compareIDs(b.ID, a.ID) })
+}
+
+func (m *model) numberOf(id store.JobID) int64 {
+	for _, j := range m.jobs {
+		if id.Number == 0 && j.ID == id.UUID {
+			return j.Number
+		}
+	}
+	return id.Number
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func show[T any](list []T, one func(T) string) string {
+	var b strings.Builder
+	for _, v := range list {
+		b.WriteString("\n  " + one(v))
+	}
+	return b.String()
+}
+
+func numbers(jobs []*job.Job) string {
+	var b strings.Builder
+	for _, j := range jobs {
+		fmt.Fprintf(&b, "%d ", j.Number)
+	}
+	return b.String()
+}
+
+// drawPage draws which part of a list to ask for. A cursor goes with the
+// default order and no offset.
+func drawPage(r *rapid.T, fields []string) (q store.ListQuery, cursor bool) {
+	q.Limit = rapid.IntRange(1, 100).Draw(r, "limit")
+	if rapid.Bool().Draw(r, "cursor") {
+		return q, true
+	}
+	q.Offset = rapid.OneOf(rapid.IntRange(0, 5), rapid.IntRange(0, 200)).Draw(r, "offset")
+	if rapid.Bool().Draw(r, "ordered") {
+		q.Order = store.Order{Field: rapid.SampledFrom(fields).Draw(r, "field"), Desc: rapid.Bool().Draw(r, "desc")}
+	}
+	return q, false
+}
+
+func fieldsOf[T any](orders map[string]T) []string {
+	var names []string
+	for name := range orders {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (w *world) drawOwner(r *rapid.T) job.Owner {
+	return rapid.SampledFrom([]job.Owner{w.owner, w.owner, w.other}).Draw(r, "owner")
+}
+
+func listsJobsEqualModel(w *world) {
+	m := w.populate(120)
+	states := []job.State{job.Available, job.Retryable, job.Executing, job.Completed, job.Cancelled, job.Discarded}
+	rapid.Check(w.T, func(r *rapid.T) {
+		page, cursor := drawPage(r, fieldsOf(jobFields))
+		q := store.JobQuery{ListQuery: page, States: rapid.SliceOfNDistinct(rapid.SampledFrom(states), 0, 4, rapid.ID).Draw(r, "states")}
+		if cursor {
+			q.After = rapid.SampledFrom(m.jobs).Draw(r, "after").Number
+		}
+		if rapid.IntRange(0, 3).Draw(r, "by schedule") == 0 {
+			q.Schedule = rapid.SampledFrom(m.schedules).Draw(r, "schedule").ID
+		}
+		if rapid.IntRange(0, 3).Draw(r, "by key") == 0 {
+			key := rapid.SampledFrom([]string{"a", "b", "z"}).Draw(r, "key")
+			q.Key = &key
+		}
+		owner := w.drawOwner(r)
+		got, err := w.s.JobList(w.ctx, owner, q)
+		if want := show(m.jobList(owner, q), showJob); err != nil || show(got, showJob) != want {
+			r.Errorf("JobList(%+v) = %v:%s\nwant:%s", q, err, show(got, showJob), want)
+		}
+	})
+}
+
+func listsSchedulesEqualModel(w *world) {
+	m := w.populate(120)
+	rapid.Check(w.T, func(r *rapid.T) {
+		q, cursor := drawPage(r, fieldsOf(scheduleFields))
+		if cursor {
+			q.AfterID = rapid.SampledFrom(m.schedules).Draw(r, "after").ID
+		}
+		owner := w.drawOwner(r)
+		got, err := w.s.ScheduleList(w.ctx, owner, q)
+		if want := show(m.scheduleList(owner, q), showSchedule); err != nil || show(got, showSchedule) != want {
+			r.Errorf("ScheduleList(%+v) = %v:%s\nwant:%s", q, err, show(got, showSchedule), want)
+		}
+	})
+}
+
+func listsLogsEqualModel(w *world) {
+	m := w.populate(120)
+	rapid.Check(w.T, func(r *rapid.T) {
+		page, cursor := drawPage(r, fieldsOf(logFields))
+		q := store.LogQuery{ListQuery: page}
+		if cursor {
+			q.AfterID = rapid.SampledFrom(m.logs).Draw(r, "after").ID
+		}
+		if rapid.Bool().Draw(r, "by event") {
+			q.Event = rapid.SampledFrom(append([]string{"no.such.event"}, events...)).Draw(r, "event")
+		}
+		if rapid.Bool().Draw(r, "by job") {
+			j := rapid.SampledFrom(m.jobs).Draw(r, "job")
+			q.Job = rapid.SampledFrom([]*store.JobID{{Number: j.Number}, {UUID: j.ID}}).Draw(r, "id")
+		}
+		owner := w.drawOwner(r)
+		got, err := w.s.LogList(w.ctx, owner, q)
+		if want := show(m.logList(owner, q), showLog); err != nil || show(got, showLog) != want {
+			r.Errorf("LogList(%+v) = %v:%s\nwant:%s", q, err, show(got, showLog), want)
+		}
+	})
+}

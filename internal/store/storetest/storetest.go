@@ -1,0 +1,107 @@
+package storetest
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// opener makes a fresh, empty store.
+type opener = func(t *testing.T, clock func() time.Time) store.Store
+
+// group holds the tests of one part of the interface.
+type group map[string]func(*world)
+
+// Run holds a store to everything the interface promises. Open makes a fresh,
+// empty store that uses the given clock where it can; the suite closes it.
+func Run(t *testing.T, open func(t *testing.T, clock func() time.Time) store.Store) {
+	groups := map[string]group{
+		"Jobs": jobTests, "Idempotency": idempotencyTests, "Lists": listTests, "Schedules": scheduleTests,
+		"Decisions": decisionTests, "Queue": queueTests, "Nodes": nodeTests, "Fencing": fencingTests,
+		"Deliveries": deliveryTests, "TakeBack": takeBackTests, "Logs": logTests, "Accounts": accountTests,
+		"Retention": retentionTests, "Atomicity": atomicityTests, "Concurrency": concurrencyTests, "Life": lifeTests,
+	}
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		t.Run(name, func(t *testing.T) {
+			for _, test := range slices.Sorted(maps.Keys(groups[name])) {
+				t.Run(test, func(t *testing.T) { groups[name][test](newWorld(t, open)) })
+			}
+		})
+	}
+}
+
+// world is what a test has at hand: an empty store with two accounts and a node.
+type world struct {
+	*testing.T
+	ctx   context.Context
+	s     store.Store
+	owner job.Owner
+	other job.Owner
+	node  int64
+	now   time.Time // the store's clock when the test began
+}
+
+func newWorld(t *testing.T, open opener) *world {
+	t.Helper()
+	w := &world{T: t, ctx: t.Context(), s: open(t, time.Now)}
+	t.Cleanup(func() {
+		if err := w.s.Close(); err != nil {
+			t.Errorf("closing the store: %v", err)
+		}
+	})
+	w.owner, w.other = w.account("owner@example.com"), w.account("other@example.com")
+	var err error
+	if w.node, err = w.s.NodeStart(w.ctx); err != nil {
+		t.Fatalf("NodeStart: %v", err)
+	}
+	w.now = w.s.Now()
+	return w
+}
+
+func (w *world) account(email string) job.Owner {
+	w.Helper()
+	a := &store.Account{
+		Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: w.s.Now(),
+		Secrets: []store.Secret{{Value: "whsec_" + email, CreatedAt: w.s.Now()}},
+	}
+	if err := w.s.AccountInsert(w.ctx, a); err != nil {
+		w.Fatalf("AccountInsert: %v", err)
+	}
+	return a.Owner
+}
+
+// past and ahead lie far enough from now that no test sees them come.
+func (w *world) past() time.Time  { return w.now.Add(-time.Hour) }
+func (w *world) ahead() time.Time { return w.now.Add(time.Hour) }
+
+// wantCode fails the test unless err is a fault of that code.
+func (w *world) wantCode(what string, err error, code fault.Code) {
+	w.Helper()
+	if err == nil || fault.CodeOf(err) != code {
+		w.Errorf("%s: error %v, want a fault of code %d", what, err, code)
+	}
+}
+
+// ok fails the test at once when there is an error.
+func (w *world) ok(what string, err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatalf("%s: %v", what, err)
+	}
+}
+
+// same compares two records by what is shown of them.
+func (w *world) same(what, got, want string) {
+	w.Helper()
+	if got != want {
+		w.Errorf("%s:\n got %s\nwant %s", what, got, want)
+	}
+}
