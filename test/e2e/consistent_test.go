@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
@@ -19,8 +20,10 @@ type ledger struct {
 // takeLedger reads everything once nothing is under way any more.
 func takeLedger(t *testing.T, c *harness.Client, target *harness.Route) *ledger {
 	t.Helper()
-	harness.Eventually(t, 3*soon, "no job to be under way", func() bool {
-		return len(c.Get("/api/jobs?state=executing&limit=1").Want(200).Data().Items()) == 0
+	harness.Eventually(t, 3*soon, "no job to be due or under way", func() bool {
+		first := c.Get("/api/jobs?state=scheduled&limit=1&order_by=scheduled_at,asc").Want(200).Data().Get("0.job.scheduled_at")
+		return (!first.Exists() || instant(t, first).After(time.Now())) &&
+			len(c.Get("/api/jobs?state=executing&limit=1").Want(200).Data().Items()) == 0
 	})
 	l := &ledger{jobs: map[int64]harness.JSON{}, logs: map[int64][]string{}, hits: map[int64][]harness.Hit{}}
 	for _, job := range everyRecord(t, c, "/api/jobs?limit=100") {
