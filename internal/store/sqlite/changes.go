@@ -20,16 +20,28 @@ func (t *tx) decide(m *store.Moment, decide store.Decide) error {
 		return nil
 	}
 	if c.Unbegun && m.Claim != nil {
-		if err := t.takeBack(*run, m.Claim.Attempt); err != nil {
+		if err := t.takeBack(*run, m.Claim); err != nil {
 			return err
 		}
 	}
 	if c.Job != nil {
-		if err := t.exec(`DELETE FROM runs WHERE due = ? AND kind = 0 AND number = ?`, run.Due, run.Number); err != nil {
-			return fmt.Errorf("removing a run: %w", err)
+		if err := t.removeRun(run); err != nil {
+			return err
 		}
 	}
 	return t.apply(c, run)
+}
+
+// removeRun removes a job's run and notes its lane, for the run that may follow.
+func (t *tx) removeRun(run *store.Ref) error {
+	err := t.query(`DELETE FROM runs WHERE due = ? AND kind = 0 AND number = ? RETURNING lane`, func(stmt *sqlite.Stmt) error {
+		run.Lane = uint32(stmt.ColumnInt64(0))
+		return nil
+	}, run.Due, run.Number)
+	if err != nil {
+		return fmt.Errorf("removing a run: %w", err)
+	}
+	return nil
 }
 
 // apply writes down changes. The run of a changed job has been removed.
@@ -78,18 +90,21 @@ func (t *tx) updateJob(j *job.Job, run store.Ref) error {
 }
 
 // takeBack removes what a claim had prepared for an attempt that was not begun.
-func (t *tx) takeBack(run store.Ref, attempt int) error {
+// An interrupted attempt may have had the same number; its messages, which are
+// from before this claim, stay.
+func (t *tx) takeBack(run store.Ref, claim *store.Held) error {
 	err := t.exec(`DELETE FROM logs WHERE seq IN (SELECT l.seq FROM logs l, runs r
 		WHERE r.due = ? AND r.kind = 0 AND r.number = ? AND l.job = r.number AND l.id = r.log)`, run.Due, run.Number)
 	if err != nil {
 		return fmt.Errorf("taking back a request log: %w", err)
 	}
-	err = t.exec(`DELETE FROM runs WHERE (due, kind, number) IN
-		(SELECT due, 1, number FROM deliveries WHERE job = ? AND job_attempt = ? AND attempt = 0 AND due IS NOT NULL)`, run.Number, attempt)
+	const prepared = ` FROM deliveries WHERE job = ? AND job_attempt = ? AND attempt = 0 AND begin_at >= ?`
+	err = t.exec(`DELETE FROM runs WHERE (due, kind, number) IN (SELECT due, 1, number`+prepared+` AND due IS NOT NULL)`,
+		run.Number, claim.Attempt, claim.BeginAt)
 	if err != nil {
 		return fmt.Errorf("taking back runs of deliveries: %w", err)
 	}
-	if err := t.exec(`DELETE FROM deliveries WHERE job = ? AND job_attempt = ? AND attempt = 0`, run.Number, attempt); err != nil {
+	if err := t.exec(`DELETE`+prepared, run.Number, claim.Attempt, claim.BeginAt); err != nil {
 		return fmt.Errorf("taking back deliveries: %w", err)
 	}
 	return nil

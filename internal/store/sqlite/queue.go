@@ -152,20 +152,33 @@ func (t *tx) finish(f *store.Finish) (bool, error) {
 // RunRelease implements store.Queue.
 func (s *Store) RunRelease(ctx context.Context, node int64, claims []store.Claim) error {
 	return s.write(ctx, func(t *tx) error {
-		for _, c := range claims {
-			if c.Kind == store.KindJob {
-				if err := t.takeBack(c.Ref, c.Attempt); err != nil {
-					return err
-				}
-			}
-			err := t.exec(`UPDATE runs SET node = 0, attempt = attempt - 1, begin_at = NULL, log = NULL
-				WHERE due = ? AND kind = ? AND number = ? AND node = ? AND attempt = ?`, c.Due, c.Kind, c.Number, node, c.Attempt)
-			if err != nil {
+		for i := range claims {
+			if err := t.release(node, &claims[i]); err != nil {
 				return fmt.Errorf("giving back a run: %w", err)
 			}
 		}
 		return nil
 	})
+}
+
+// release gives back a claim, if it is still held: what another one has
+// prepared meanwhile is not this one's to take back.
+func (t *tx) release(node int64, c *store.Claim) error {
+	var held *store.Held
+	err := t.query(`SELECT begin_at FROM runs WHERE due = ? AND kind = ? AND number = ? AND node = ? AND attempt = ?`, func(stmt *sqlite.Stmt) error {
+		held = &store.Held{Node: node, Attempt: c.Attempt, BeginAt: (&columns{stmt: stmt}).time()}
+		return nil
+	}, c.Due, c.Kind, c.Number, node, c.Attempt)
+	if err != nil || held == nil {
+		return err
+	}
+	if c.Kind == store.KindJob {
+		if err := t.takeBack(c.Ref, held); err != nil {
+			return err
+		}
+	}
+	return t.exec(`UPDATE runs SET node = 0, attempt = attempt - 1, begin_at = NULL, log = NULL
+		WHERE due = ? AND kind = ? AND number = ?`, c.Due, c.Kind, c.Number)
 }
 
 // RunAbandoned implements store.Queue.
