@@ -64,7 +64,7 @@ func (t *tx) insertJob(n store.NewJob) error {
 	j := n.Job
 	err := t.exec(`INSERT INTO jobs (id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, args)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, j.ScheduledAt, j.DueAt, j.Name, j.Description, j.Args)
+		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt, j.Name, j.Description, j.Args)
 	if err != nil {
 		return fmt.Errorf("inserting a job: %w", err)
 	}

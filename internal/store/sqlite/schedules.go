@@ -39,7 +39,7 @@ func (t *tx) schedule(id uuid.UUID) (*job.Schedule, error) {
 func (t *tx) insertSchedule(s *job.Schedule) error {
 	err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, first_due, epoch, args)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, s.FirstDue, s.Epoch, s.Args)
+		s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, instant(s.FirstDue), s.Epoch, s.Args)
 	if err != nil {
 		return fmt.Errorf("inserting a schedule: %w", err)
 	}

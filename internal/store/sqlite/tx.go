@@ -58,6 +58,10 @@ func (t *tx) query(query string, row func(*sqlite.Stmt) error, args ...any) erro
 // changed tells how many rows the last statement wrote.
 func (t *tx) changed() int { return t.conn.Changes() }
 
+// instant is a time that is always there, so that the first instant of year 1,
+// Go's zero time, is one as well.
+type instant time.Time
+
 func bind(stmt *sqlite.Stmt, i int, arg any) {
 	switch v := arg.(type) {
 	case nil:
@@ -102,6 +106,8 @@ func bind(stmt *sqlite.Stmt, i int, arg any) {
 		} else {
 			stmt.BindInt64(i, v.UnixMicro())
 		}
+	case instant:
+		stmt.BindInt64(i, time.Time(v).UnixMicro())
 	default:
 		panic(fmt.Sprintf("no binding for %T", arg))
 	}
