@@ -50,6 +50,9 @@ func (s *Store) write(ctx context.Context, f func(*tx) error) error {
 }
 
 func (w *writer) submit(ctx context.Context, one *write) error {
+	if err := ctx.Err(); err != nil {
+		return fault.Unreachable(err) // or else chance would decide
+	}
 	w.mu.RLock()
 	if w.closed {
 		w.mu.RUnlock()
