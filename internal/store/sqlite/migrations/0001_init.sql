@@ -89,8 +89,10 @@ CREATE INDEX runs_claimed ON runs (account, number) WHERE node > 0;
 
 -- Messages to callbacks (channel 1) and webhooks (2). due is null while an
 -- earlier event of the job has not been tried; attempt counts finished tries.
+-- A number is never given twice, since it names the run to those who have not
+-- heard yet that it is gone.
 CREATE TABLE deliveries (
-    number      INTEGER PRIMARY KEY,
+    number      INTEGER PRIMARY KEY AUTOINCREMENT,
     message     TEXT NOT NULL,
     account     INTEGER NOT NULL,
     job         INTEGER NOT NULL,
