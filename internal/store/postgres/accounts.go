@@ -1,0 +1,184 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// AccountInsert implements store.Accounts.
+func (s *Store) AccountInsert(ctx context.Context, a *store.Account) error {
+	err := s.write(ctx, func(t *tx) error {
+		err := t.run(query{
+			sql: `INSERT INTO accounts (id, email, created_at) VALUES ($1, $2, $3) RETURNING number`, args: []any{a.ID, a.Email, a.CreatedAt.UnixMicro()},
+			row: func(rows pgx.Rows) error { return rows.Scan(&a.Number) },
+		})
+		if err != nil {
+			return err
+		}
+		var secrets []query
+		for _, secret := range a.Secrets {
+			secrets = append(secrets, insertSecret(a.Number, secret))
+		}
+		return t.commit(secrets...)
+	})
+	if code(err) == "23505" {
+		return fault.New(fault.Invalid, fmt.Sprintf("there is an account %s already", a.Email))
+	}
+	return err
+}
+
+func insertSecret(account int64, secret store.Secret) query {
+	return query{
+		sql:  `INSERT INTO secrets (account, created_at, value, expires_at) VALUES ($1, $2, $3, $4)`,
+		args: []any{account, secret.CreatedAt.UnixMicro(), secret.Value, micros(secret.ExpiresAt)},
+	}
+}
+
+func (s *Store) accountsWhere(ctx context.Context, where string, args ...any) ([]*store.Account, error) {
+	var accounts []*store.Account
+	now := s.Now().UnixMicro()
+	byNumber := map[int64]*store.Account{}
+	err := s.read(ctx,
+		query{sql: `SELECT a.number, a.id, a.email, a.created_at FROM accounts a WHERE ` + where + ` ORDER BY a.number`, args: args,
+			start: func() { accounts = nil },
+			row: func(rows pgx.Rows) error {
+				a := &store.Account{}
+				err := rows.Scan(&a.Number, idOf{&a.ID}, &a.Email, timeOf{&a.CreatedAt})
+				accounts, byNumber[a.Number] = append(accounts, a), a
+				return err
+			}},
+		query{sql: `SELECT s.account, s.value, s.created_at, s.expires_at FROM accounts a JOIN secrets s ON s.account = a.number
+			WHERE ` + where + fmt.Sprintf(` AND (s.expires_at IS NULL OR s.expires_at > $%d) ORDER BY s.created_at DESC`, len(args)+1),
+			args: append(slices.Clone(args), now),
+			row: func(rows pgx.Rows) error {
+				var number int64
+				var secret store.Secret
+				err := rows.Scan(&number, &secret.Value, timeOf{&secret.CreatedAt}, timeOf{&secret.ExpiresAt})
+				if a := byNumber[number]; a != nil {
+					a.Secrets = append(a.Secrets, secret)
+				}
+				return err
+			}})
+	return accounts, err
+}
+
+func (s *Store) accountWhere(ctx context.Context, where string, arg any) (*store.Account, error) {
+	accounts, err := s.accountsWhere(ctx, where, arg)
+	if err != nil {
+		return nil, err
+	}
+	if len(accounts) == 0 {
+		return nil, fault.NoSuch("account")
+	}
+	return accounts[0], nil
+}
+
+// AccountGet implements store.Accounts.
+func (s *Store) AccountGet(ctx context.Context, email string) (*store.Account, error) {
+	return s.accountWhere(ctx, `a.email = $1`, text(email))
+}
+
+// AccountOf implements store.Accounts.
+func (s *Store) AccountOf(ctx context.Context, number int64) (*store.Account, error) {
+	return s.accountWhere(ctx, `a.number = $1`, number)
+}
+
+// AccountList implements store.Accounts.
+func (s *Store) AccountList(ctx context.Context) ([]*store.Account, error) {
+	return s.accountsWhere(ctx, `true`)
+}
+
+// SecretAdd implements store.Accounts.
+func (s *Store) SecretAdd(ctx context.Context, account int64, secret store.Secret, othersEnd time.Time) error {
+	return s.write(ctx, func(t *tx) error {
+		return t.commit(query{
+			sql:  `UPDATE secrets SET expires_at = least(expires_at, $1) WHERE account = $2`,
+			args: []any{othersEnd.UnixMicro(), account},
+		}, insertSecret(account, secret))
+	})
+}
+
+// KeyInsert implements store.Accounts.
+func (s *Store) KeyInsert(ctx context.Context, k *store.Key) error {
+	return s.write(ctx, func(t *tx) error {
+		return t.commit(query{
+			sql:  `INSERT INTO keys (id, account, name, prefix, hash, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+			args: []any{k.ID, k.Account, text(k.Name), text(k.Prefix), k.Hash, k.CreatedAt.UnixMicro()},
+		})
+	})
+}
+
+func (s *Store) keysWhere(ctx context.Context, where string, args ...any) ([]*store.Key, error) {
+	var keys []*store.Key
+	err := s.read(ctx, query{
+		sql:  `SELECT id, account, name, prefix, hash, created_at, last_used_at, revoked_at FROM keys WHERE ` + where,
+		args: args, start: func() { keys = nil },
+		row: func(rows pgx.Rows) error {
+			k := &store.Key{}
+			err := rows.Scan(idOf{&k.ID}, &k.Account, &k.Name, &k.Prefix, &k.Hash, timeOf{&k.CreatedAt}, timeOf{&k.LastUsedAt}, timeOf{&k.RevokedAt})
+			keys = append(keys, k)
+			return err
+		},
+	})
+	return keys, err
+}
+
+// KeyFind implements store.Accounts.
+func (s *Store) KeyFind(ctx context.Context, hash []byte) (*store.Key, error) {
+	keys, err := s.keysWhere(ctx, `hash = $1 AND revoked_at IS NULL`, hash)
+	if err != nil {
+		return nil, err
+	}
+	if len(keys) == 0 {
+		return nil, fault.NoSuch("key")
+	}
+	return keys[0], nil
+}
+
+// KeyList implements store.Accounts.
+func (s *Store) KeyList(ctx context.Context, account int64) ([]*store.Key, error) {
+	return s.keysWhere(ctx, `account = $1 ORDER BY created_at, id`, account)
+}
+
+// KeyRevoke implements store.Accounts.
+func (s *Store) KeyRevoke(ctx context.Context, which uuid.UUID, at time.Time) error {
+	return s.write(ctx, func(t *tx) error {
+		found := false
+		err := t.commit(query{
+			sql: `UPDATE keys SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2 RETURNING 1`, args: []any{at.UnixMicro(), which},
+			row: func(pgx.Rows) error {
+				found = true
+				return nil
+			},
+		})
+		if err == nil && !found {
+			return fault.NoSuch("key")
+		}
+		return err
+	})
+}
+
+// KeyUsed implements store.Accounts.
+func (s *Store) KeyUsed(ctx context.Context, at map[uuid.UUID]time.Time) error {
+	var keys []uuid.UUID
+	var times []int64
+	for key, when := range at {
+		keys, times = append(keys, key), append(times, when.UnixMicro())
+	}
+	return s.write(ctx, func(t *tx) error {
+		// Nodes may note the same keys: in one order, and the later time stays.
+		return t.commit(query{
+			sql: `WITH u AS (SELECT k.id, u.at FROM unnest($1::uuid[], $2::bigint[]) AS u (id, at) JOIN keys k ON k.id = u.id ORDER BY k.id FOR UPDATE OF k)
+				UPDATE keys k SET last_used_at = greatest(k.last_used_at, u.at) FROM u WHERE k.id = u.id`,
+			args: []any{keys, times},
+		})
+	})
+}

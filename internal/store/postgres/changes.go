@@ -1,0 +1,253 @@
+package postgres
+
+import (
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// change is a decision about one job, one schedule or both, from the locked
+// rows it rests on to what is written.
+type change struct {
+	moment *store.Moment
+	owner  job.Owner
+	run    *store.Ref // the job's run, locked; nil when there is none
+	held   *store.Held
+	log    uuid.UUID // the request log that the claim has prepared
+}
+
+func (c *change) readSchedule(rows pgx.Rows) error {
+	s := &job.Schedule{}
+	if err := rows.Scan(scheduleTargets(s)...); err != nil {
+		return err
+	}
+	s.Owner = c.owner
+	c.moment.Schedule = s
+	return nil
+}
+
+// lockRun locks the run of a job, given by a query of its due time and number.
+func (c *change) lockRun(of string, args []any) query {
+	return query{
+		sql: `SELECT r.due, r.number, r.lane, r.attempt, r.node, r.begin_at, r.log FROM runs r
+			WHERE r.kind = 0 AND r.account = $1 AND (r.due, r.number) = (` + of + `) FOR UPDATE`,
+		args: args,
+		row: func(rows pgx.Rows) error {
+			c.run, c.held = &store.Ref{Account: c.owner.Number}, &store.Held{}
+			return rows.Scan(timeOf{&c.run.Due}, &c.run.Number, &c.run.Lane, &c.held.Attempt, &c.held.Node, timeOf{&c.held.BeginAt}, idOf{&c.log})
+		},
+	}
+}
+
+// lockJob reads a job as it is stored, after its run was locked.
+func (c *change) lockJob(where string, args []any) query {
+	return query{
+		sql: `SELECT ` + jobColumns + `, ` + noRun + ` FROM jobs j WHERE ` + where + ` FOR NO KEY UPDATE`, args: args,
+		row: func(rows pgx.Rows) error {
+			var r jobRow
+			if err := rows.Scan(r.targets()...); err != nil {
+				return err
+			}
+			r.job.Owner = c.owner
+			c.moment.Job = r.job
+			if c.run != nil {
+				r.job.Attempt = c.held.Attempt
+			}
+			if c.run != nil && c.held.Node != 0 {
+				c.moment.Claim = c.held
+			}
+			return nil
+		},
+	}
+}
+
+// moved reports whether the job has got another run since its run was looked
+// for.
+func (c *change) moved() bool {
+	j := c.moment.Job
+	return j != nil && !j.State.Final() && (c.run == nil || !c.run.Due.Equal(j.DueAt))
+}
+
+// carryOut calls the decision, writes down what it changes, reads what came of
+// it and commits.
+func (c *change) carryOut(t *tx, decide store.Decide, after query) error {
+	changes := decide(c.moment)
+	if changes == nil {
+		return t.commit(after)
+	}
+	w := &writes{}
+	if changes.Unbegun && c.moment.Claim != nil {
+		w.takeBack = append(w.takeBack, prepared{c.run.Account, c.run.Number, c.moment.Claim.Attempt, c.log})
+	}
+	if changes.Job != nil && c.run != nil {
+		w.ended = append(w.ended, *c.run)
+		if claim := c.moment.Claim; claim != nil && !t.store.isOwn(claim.Node) {
+			w.cancels = append(w.cancels, cancel{claim.Node, c.run.Number})
+		}
+	}
+	var run store.Ref
+	if c.run != nil {
+		run = *c.run
+	}
+	w.add(changes, run)
+	return t.commit(append(w.queries(t), after)...)
+}
+
+// writes is what decisions come to, gathered to be written set by set.
+type writes struct {
+	takeBack   []prepared
+	ended      []store.Ref // runs of jobs that go
+	jobs       []*job.Job
+	runs       []queued
+	logs       []*job.Log
+	deliveries []*job.Delivery
+	ends       []deliveryEnd
+	schedules  []*job.Schedule
+	drops      []*job.Schedule
+	next       []store.NewJob
+	cancels    []cancel
+}
+
+// queued is a run to be stored.
+type queued struct {
+	store.Ref
+	attempt int
+}
+
+// prepared is what a claim had stored for an attempt.
+type prepared struct {
+	account, number int64
+	attempt         int
+	log             uuid.UUID
+}
+
+// cancel tells a node of a job that was ended.
+type cancel struct{ node, number int64 }
+
+// add takes in changes. The run of a changed job goes, and comes back when the
+// job is not final.
+func (w *writes) add(c *store.Changes, run store.Ref) {
+	if c.Job != nil {
+		w.jobs = append(w.jobs, c.Job)
+		if !c.Job.State.Final() {
+			run.Due = c.Job.DueAt
+			w.runs = append(w.runs, queued{run, c.Job.Attempt})
+		}
+	}
+	for i := range c.Logs {
+		w.logs = append(w.logs, &c.Logs[i])
+	}
+	for i := range c.Deliveries {
+		w.deliveries = append(w.deliveries, &c.Deliveries[i])
+	}
+	switch {
+	case c.DropSchedule:
+		w.drops = append(w.drops, c.Schedule)
+	case c.Schedule != nil:
+		w.schedules = append(w.schedules, c.Schedule)
+	}
+	if c.Next != nil {
+		w.next = append(w.next, *c.Next)
+	}
+}
+
+// queries gives the statements in the order they have to be made.
+func (w *writes) queries(t *tx) []query {
+	var all []query
+	for _, some := range [][]query{
+		takeBack(w.takeBack), deleteRuns(w.ended), updateJobs(w.jobs), insertRuns(t, w.runs), insertLogs(w.logs),
+		endDeliveries(t, w.ends), insertDeliveries(t, w.deliveries),
+		updateSchedules(w.schedules), dropSchedules(w.drops), insertJobs(t, w.next, inherited, func(int) {}), insertCancels(t, w.cancels),
+	} {
+		all = append(all, some...)
+	}
+	return all
+}
+
+func takeBack(attempts []prepared) []query {
+	if len(attempts) == 0 {
+		return nil
+	}
+	type row = prepared
+	args := []any{
+		column(attempts, func(p *row) int64 { return p.account }), column(attempts, func(p *row) int64 { return p.number }),
+		column(attempts, func(p *row) int { return p.attempt }), column(attempts, func(p *row) pgtype.UUID { return id(p.log) }),
+	}
+	return []query{{
+		sql: `WITH u AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::integer[], $4::uuid[]) AS u (account, job, attempt, log)),
+		unlogged AS (DELETE FROM logs l USING u WHERE l.account = u.account AND l.id = u.log),
+		gone AS (DELETE FROM deliveries d USING u WHERE d.account = u.account AND d.job = u.job AND d.job_attempt = u.attempt AND d.attempt = 0
+			RETURNING d.account, d.number, d.due)
+		DELETE FROM runs r USING gone WHERE r.due = gone.due AND r.kind = 1 AND r.number = gone.number AND r.account = gone.account`,
+		args: args,
+	}}
+}
+
+func deleteRuns(refs []store.Ref) []query {
+	if len(refs) == 0 {
+		return nil
+	}
+	return []query{{
+		sql: `DELETE FROM runs r USING unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[]) AS u (due, kind, number, account)
+			WHERE r.due = u.due AND r.kind = u.kind AND r.number = u.number AND r.account = u.account`,
+		args: refColumns(refs),
+	}}
+}
+
+// refColumns takes references apart: due, kind, number, account.
+func refColumns(refs []store.Ref) []any {
+	return []any{
+		column(refs, func(r *store.Ref) int64 { return r.Due.UnixMicro() }), column(refs, func(r *store.Ref) int16 { return int16(r.Kind) }),
+		column(refs, func(r *store.Ref) int64 { return r.Number }), column(refs, func(r *store.Ref) int64 { return r.Account }),
+	}
+}
+
+func updateJobs(jobs []*job.Job) []query {
+	if len(jobs) == 0 {
+		return nil
+	}
+	type row = *job.Job
+	return []query{{
+		sql: `UPDATE jobs j SET state = u.state, due_at = u.due_at, attempted_at = u.attempted_at,
+				completed_at = u.completed_at, cancelled_at = u.cancelled_at, discarded_at = u.discarded_at
+			FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
+				AS u (account, number, state, due_at, attempted_at, completed_at, cancelled_at, discarded_at)
+			WHERE j.account = u.account AND j.number = u.number`,
+		args: []any{
+			column(jobs, func(j *row) int64 { return (*j).Owner.Number }), column(jobs, func(j *row) int64 { return (*j).Number }),
+			column(jobs, func(j *row) int16 { return int16((*j).State) }), column(jobs, func(j *row) int64 { return (*j).DueAt.UnixMicro() }),
+			column(jobs, func(j *row) *int64 { return micros((*j).AttemptedAt) }), column(jobs, func(j *row) *int64 { return micros((*j).CompletedAt) }),
+			column(jobs, func(j *row) *int64 { return micros((*j).CancelledAt) }), column(jobs, func(j *row) *int64 { return micros((*j).DiscardedAt) }),
+		},
+	}}
+}
+
+func insertRuns(t *tx, runs []queued) []query {
+	if len(runs) == 0 {
+		return nil
+	}
+	refs := column(runs, func(q *queued) store.Ref { return q.Ref })
+	t.refs = append(t.refs, refs...)
+	return []query{{
+		sql: `INSERT INTO runs (due, kind, number, account, lane, attempt)
+			SELECT * FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::integer[])`,
+		args: append(refColumns(refs),
+			column(runs, func(q *queued) int64 { return int64(q.Lane) }), column(runs, func(q *queued) int { return q.attempt })),
+	}}
+}
+
+func insertCancels(t *tx, cancels []cancel) []query {
+	if len(cancels) == 0 {
+		return nil
+	}
+	t.cancels = append(t.cancels, column(cancels, func(c *cancel) int64 { return c.node })...)
+	return []query{{
+		sql: `INSERT INTO cancels (node, number) SELECT * FROM unnest($1::bigint[], $2::bigint[]) ON CONFLICT DO NOTHING`,
+		args: []any{
+			column(cancels, func(c *cancel) int64 { return c.node }), column(cancels, func(c *cancel) int64 { return c.number }),
+		},
+	}}
+}

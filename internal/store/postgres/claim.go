@@ -1,0 +1,131 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// claimWithin is how long after its making a claim may take effect. A caller
+// that has given up by then can be sure that it does not any more.
+const claimWithin = writeWithin - 500*time.Millisecond
+
+// RunClaim implements store.Queue. Rows that others are just claiming are
+// skipped: waiting for them would bring nothing.
+func (s *Store) RunClaim(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
+	var got []bool
+	if len(claims) == 0 {
+		return got, nil
+	}
+	deadline := s.Now().Add(claimWithin)
+	err := s.write(ctx, func(t *tx) error {
+		got = make([]bool, len(claims))
+		q := claimRuns(node, claims, deadline, got)
+		if !anyDeliveries(claims) {
+			return t.commit(q)
+		}
+		if err := t.run(q); err != nil {
+			return err
+		}
+		var deliveries []*job.Delivery
+		for i := range claims {
+			for k := range claims[i].Deliveries {
+				if got[i] {
+					deliveries = append(deliveries, &claims[i].Deliveries[k])
+				}
+			}
+		}
+		return t.commit(insertDeliveries(t, deliveries)...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return got, nil
+}
+
+func anyDeliveries(claims []store.Claim) bool {
+	for i := range claims {
+		if len(claims[i].Deliveries) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// claimRuns claims runs and stores their request logs.
+func claimRuns(node int64, claims []store.Claim, deadline time.Time, got []bool) query {
+	var none job.Log
+	log := func(c *store.Claim) *job.Log {
+		if c.Log == nil {
+			return &none
+		}
+		return c.Log
+	}
+	type row = store.Claim
+	return query{
+		sql: `WITH c AS (
+			SELECT * FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::integer[],
+				$6::bigint[], $7::uuid[], $8::bigint[], $9::smallint[], $10::bigint[], $11::text[])
+			WITH ORDINALITY AS c (due, kind, number, account, attempt, begin_at, log, job, event, inserted_at, payload, i)),
+		open AS (
+			SELECT DISTINCT ON (l.due, l.kind, l.number, l.account) c.* FROM (
+				SELECT r.due, r.kind, r.number, r.account, c.i FROM c JOIN runs r ON r.due = c.due AND r.kind = c.kind AND r.number = c.number AND r.account = c.account
+				WHERE r.node = 0 AND r.attempt = c.attempt - 1 AND ` + serverNow + ` < $13 FOR UPDATE OF r SKIP LOCKED) l
+			JOIN c USING (i) ORDER BY l.due, l.kind, l.number, l.account, i),
+		claimed AS (
+			UPDATE runs r SET node = $12, attempt = o.attempt, begin_at = o.begin_at, log = o.log FROM open o
+			WHERE r.due = o.due AND r.kind = o.kind AND r.number = o.number AND r.account = o.account RETURNING o.i),
+		logged AS (
+			INSERT INTO logs (account, id, job, event, inserted_at, payload)
+			SELECT o.account, o.log, o.job, o.event, o.inserted_at, o.payload FROM open o JOIN claimed USING (i) WHERE o.log IS NOT NULL)
+		SELECT i FROM claimed`,
+		args: append(claimColumns(claims),
+			column(claims, func(c *row) int64 { return c.BeginAt.UnixMicro() }), column(claims, func(c *row) pgtype.UUID { return id(log(c).ID) }),
+			column(claims, func(c *row) int64 { return log(c).Job }), column(claims, func(c *row) int16 { return eventNumber(log(c).Event) }),
+			column(claims, func(c *row) int64 { return log(c).InsertedAt.UnixMicro() }), column(claims, func(c *row) *string { return jsonText(log(c).Payload) }),
+			node, deadline.UnixMicro()),
+		row: marks(got),
+	}
+}
+
+// RunRelease implements store.Queue.
+func (s *Store) RunRelease(ctx context.Context, node int64, claims []store.Claim) error {
+	if len(claims) == 0 {
+		return nil
+	}
+	return s.write(ctx, func(t *tx) error {
+		var attempts []prepared
+		err := t.run(query{
+			sql: `WITH held AS (
+				SELECT r.due, r.kind, r.number, r.account, r.lane, r.attempt, r.log FROM ` + claimTable + ` JOIN runs r
+					ON r.due = c.due AND r.kind = c.kind AND r.number = c.number AND r.account = c.account
+				WHERE r.node = $6 AND r.attempt = c.attempt ORDER BY r.due, r.kind, r.number FOR UPDATE OF r),
+			released AS (
+				UPDATE runs r SET node = 0, attempt = h.attempt - 1, begin_at = NULL, log = NULL FROM held h
+				WHERE r.due = h.due AND r.kind = h.kind AND r.number = h.number AND r.account = h.account)
+			SELECT due, kind, number, account, lane, attempt, log FROM held`,
+			args: append(claimColumns(claims), node),
+			row: func(rows pgx.Rows) error {
+				var ref store.Ref
+				var attempt int
+				var log uuid.UUID
+				err := rows.Scan(timeOf{&ref.Due}, &ref.Kind, &ref.Number, &ref.Account, &ref.Lane, &attempt, idOf{&log})
+				t.foreign = append(t.foreign, ref)
+				if ref.Kind == store.KindJob {
+					attempts = append(attempts, prepared{ref.Account, ref.Number, attempt, log})
+				}
+				return err
+			},
+		})
+		if err != nil {
+			return err
+		}
+		return t.commit(takeBack(attempts)...)
+	})
+}

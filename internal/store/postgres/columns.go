@@ -1,0 +1,134 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+// column makes a column of items, to be sent as an array.
+func column[T, V any](items []T, value func(*T) V) []V {
+	values := make([]V, len(items))
+	for i := range items {
+		values[i] = value(&items[i])
+	}
+	return values
+}
+
+// text makes a string one that PostgreSQL can keep.
+func text(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	return strings.ReplaceAll(s, "\x00", "\uFFFD")
+}
+
+func optional(s *string) *string {
+	if s == nil {
+		return nil
+	}
+	kept := text(*s)
+	return &kept
+}
+
+func jsonText(v rawjson.Value) *string {
+	if v == nil {
+		return nil
+	}
+	s := text(string(v))
+	return &s
+}
+
+// micros gives a time; null for the zero time.
+func micros(t time.Time) *int64 {
+	if t.IsZero() {
+		return nil
+	}
+	m := t.UnixMicro()
+	return &m
+}
+
+// id gives a UUID; null for uuid.Nil.
+func id(u uuid.UUID) pgtype.UUID { return pgtype.UUID{Bytes: u, Valid: u != uuid.Nil} }
+
+// Scanners: they read what the functions above have written.
+
+type timeOf struct{ to *time.Time }
+
+// ScanInt64 implements pgtype.Int64Scanner.
+func (s timeOf) ScanInt64(v pgtype.Int8) error {
+	*s.to = time.Time{}
+	if v.Valid {
+		*s.to = time.UnixMicro(v.Int64).UTC()
+	}
+	return nil
+}
+
+type idOf struct{ to *uuid.UUID }
+
+// ScanUUID implements pgtype.UUIDScanner.
+func (s idOf) ScanUUID(v pgtype.UUID) error {
+	*s.to = v.Bytes
+	return nil
+}
+
+type jsonOf struct{ to *rawjson.Value }
+
+// ScanText implements pgtype.TextScanner.
+func (s jsonOf) ScanText(v pgtype.Text) error {
+	*s.to = nil
+	if v.Valid {
+		*s.to = rawjson.Value(v.String)
+	}
+	return nil
+}
+
+// owners remembers which UUID an account's number stands for; that never changes.
+type owners struct {
+	mu  sync.RWMutex
+	ids map[int64]uuid.UUID
+}
+
+func (o *owners) get(number int64) (job.Owner, bool) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	found, ok := o.ids[number]
+	return job.Owner{ID: found, Number: number}, ok
+}
+
+// learnOwners sees to it that owners are known.
+func (s *Store) learnOwners(ctx context.Context, numbers []int64) error {
+	var missing []int64
+	for _, number := range numbers {
+		if _, known := s.owners.get(number); !known {
+			missing = append(missing, number)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	found := map[int64]uuid.UUID{}
+	err := s.read(ctx, query{sql: `SELECT number, id FROM accounts WHERE number = ANY($1)`, args: []any{missing}, row: func(rows pgx.Rows) error {
+		var number int64
+		var account uuid.UUID
+		err := rows.Scan(&number, idOf{&account})
+		found[number] = account
+		return err
+	}})
+	if err != nil {
+		return fmt.Errorf("reading accounts: %w", err)
+	}
+	s.owners.mu.Lock()
+	defer s.owners.mu.Unlock()
+	for number, account := range found {
+		s.owners.ids[number] = account
+	}
+	return nil
+}

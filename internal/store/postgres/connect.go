@@ -1,0 +1,151 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// started is what times are counted from where nothing else offers itself.
+var started = time.Now()
+
+const (
+	// connectTimeout is how long one host may take to accept a connection.
+	connectTimeout = 2 * time.Second
+	// deadAfter is how long a connection may be silent while it should not.
+	deadAfter = 5 * time.Second
+	// maxConns is how many connections serve calls, unless the URL says
+	// otherwise (pool_max_conns); controlConns serve what must not wait for
+	// them: the watcher, heartbeats and notices.
+	maxConns     = 16
+	controlConns = 3
+)
+
+// configure reads a URL and adds what makes connections fail fast.
+func configure(databaseURL string) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(databaseURL)
+	if err != nil {
+		// Not the error itself, which may show the password.
+		return nil, fmt.Errorf("the database URL can't be read; give one as in postgres://USER:PASSWORD@HOST:5432/DATABASE%s", hint(err))
+	}
+	given := parameters(databaseURL)
+	if !given.Has("pool_max_conns") {
+		config.MaxConns = maxConns
+	}
+	conn := config.ConnConfig
+	if conn.ConnectTimeout == 0 || !given.Has("connect_timeout") {
+		conn.ConnectTimeout = connectTimeout
+	}
+	dialer := &net.Dialer{
+		Timeout: conn.ConnectTimeout, Control: giveUp,
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 2 * time.Second, Interval: time.Second, Count: 3},
+	}
+	conn.DialFunc = dialer.DialContext
+	// A standby is of no use, so a URL of several hosts leads to the primary.
+	if conn.ValidateConnect == nil {
+		conn.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	config.PingTimeout = time.Second
+	config.MaxConnIdleTime = 5 * time.Minute
+	return config, nil
+}
+
+// hint gives the part of a parser's error that is safe to show.
+func hint(err error) string {
+	var parse *pgconn.ParseConfigError
+	if !errors.As(err, &parse) {
+		return ""
+	}
+	if cause := errors.Unwrap(parse); cause != nil {
+		var syntax *url.Error
+		if !errors.As(cause, &syntax) {
+			return " (" + cause.Error() + ")"
+		}
+	}
+	return ""
+}
+
+// parameters gives the query parameters of a URL; a URL of several hosts is
+// none that package url could read.
+func parameters(databaseURL string) url.Values {
+	_, query, _ := strings.Cut(databaseURL, "?")
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return nil
+	}
+	return values
+}
+
+// adapt finds out what the connection goes through. A pooler answers with a
+// process ID that is not the server's; behind one, statements can't be
+// prepared, since the next one may go to another server process.
+func adapt(ctx context.Context, config *pgxpool.Config, databaseURL string) (pooled bool, err error) {
+	conn, err := connect(ctx, config.ConnConfig)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
+	var version int
+	var process uint32
+	err = conn.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, pg_backend_pid()`, pgx.QueryExecModeExec).Scan(&version, &process)
+	if err != nil {
+		return false, fmt.Errorf("asking the database for its version: %w", err)
+	}
+	if version < 140000 {
+		return false, fmt.Errorf("the database is PostgreSQL %d; punctual needs 14 or newer", version/10000)
+	}
+	pooled = process != conn.PgConn().PID()
+	if pooled && !parameters(databaseURL).Has("default_query_exec_mode") {
+		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	}
+	return pooled, nil
+}
+
+// startWithin is how long a server that is starting is waited for.
+const startWithin = 15 * time.Second
+
+// connect makes a connection of its own; a server that is starting, or not yet
+// up, is tried again.
+func connect(ctx context.Context, config *pgx.ConnConfig) (*pgx.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, startWithin)
+	defer cancel()
+	for {
+		conn, err := pgx.ConnectConfig(ctx, config.Copy())
+		if err == nil {
+			return conn, nil
+		}
+		if !comesUp(err) || !rest(ctx, 250*time.Millisecond) {
+			return nil, fmt.Errorf("the database can't be reached; check its URL, and that it runs: %w", err)
+		}
+	}
+}
+
+// comesUp reports whether another try may find the server up.
+func comesUp(err error) bool {
+	var answer *pgconn.PgError
+	if errors.As(err, &answer) {
+		return answer.Code == "57P03" || answer.Code == "53300"
+	}
+	var dns *net.DNSError
+	return !errors.As(err, &dns)
+}
+
+// rest waits and reports whether ctx is still on.
+func rest(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

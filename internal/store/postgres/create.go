@@ -1,0 +1,141 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// JobInsertMany implements store.Jobs.
+func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store.Inserted, error) {
+	c := &creation{jobs: jobs, results: make([]store.Inserted, len(jobs)), firsts: map[heldKey]int{}}
+	c.sortOut()
+	for try := 1; len(c.open) > 0; try++ {
+		if err := s.write(ctx, c.store); err != nil {
+			return nil, c.told(err, try)
+		}
+		c.settle()
+		if len(c.open) > 0 && try == maxTries {
+			return nil, c.told(errors.New("keys change hands too fast"), try)
+		}
+	}
+	for i, first := range c.repeats {
+		c.results[i] = conflict(c.results[first].Job)
+	}
+	return c.results, nil
+}
+
+// heldKey is an idempotency key of an account.
+type heldKey struct {
+	account int64
+	key     string
+}
+
+func keyOf(j *job.Job) heldKey { return heldKey{j.Owner.Number, *j.Key} }
+
+// creation stores jobs whose keys may be held, by jobs that exist or by others
+// of the same call.
+type creation struct {
+	jobs    []store.NewJob
+	results []store.Inserted
+	firsts  map[heldKey]int // the first job of each key
+	repeats map[int]int     // jobs whose key an earlier one of the call has, which then holds it
+	open    []int           // jobs without a result
+
+	stored  map[int]bool         // of this try
+	holders map[heldKey]*job.Job // of this try
+}
+
+func (c *creation) sortOut() {
+	c.repeats = map[int]int{}
+	for i, n := range c.jobs {
+		if n.Job.Key != nil {
+			if first, known := c.firsts[keyOf(n.Job)]; known {
+				c.repeats[i] = first
+				continue
+			}
+			c.firsts[keyOf(n.Job)] = i
+		}
+		c.open = append(c.open, i)
+	}
+}
+
+// store stores what is open and reads who holds the keys of the rest.
+func (c *creation) store(t *tx) error {
+	c.stored, c.holders = map[int]bool{}, map[heldKey]*job.Job{}
+	jobs := make([]store.NewJob, len(c.open))
+	var keys []heldKey
+	for k, i := range c.open {
+		jobs[k] = c.jobs[i]
+		if jobs[k].Job.Key != nil {
+			keys = append(keys, keyOf(jobs[k].Job))
+		}
+	}
+	queries := insertJobs(t, jobs, unlessHeld, func(k int) { c.stored[c.open[k]] = true })
+	if len(keys) > 0 {
+		queries = append(queries, c.readHolders(t, keys))
+	}
+	return t.commit(queries...)
+}
+
+// readHolders finds the jobs that hold keys: the unfinished one, else the
+// latest of a schedule that exists.
+func (c *creation) readHolders(t *tx, keys []heldKey) query {
+	return query{
+		sql: `SELECT ` + jobColumns + `, ` + runColumns + ` FROM unnest($1::bigint[], $2::text[]) AS u (account, key)
+			CROSS JOIN LATERAL (SELECT coalesce(
+				(SELECT h.number FROM jobs h WHERE h.account = u.account AND h.key = u.key AND h.state <= 2 LIMIT 1),
+				(SELECT h.number FROM jobs h WHERE h.account = u.account AND h.key = u.key ORDER BY h.number DESC LIMIT 1)) AS number OFFSET 0) k
+			JOIN jobs j ON j.account = u.account AND j.number = k.number ` + joinRun + `
+			WHERE j.state <= 2 OR EXISTS (SELECT FROM schedules s WHERE s.account = j.account AND s.id = j.schedule_id)`,
+		args: []any{
+			column(keys, func(k *heldKey) int64 { return k.account }), column(keys, func(k *heldKey) string { return text(k.key) }),
+		},
+		row: func(rows pgx.Rows) error {
+			holder, err := scanShown(rows, t.now)
+			if err == nil {
+				c.holders[keyOf(holder)] = holder
+			}
+			return err
+		},
+	}
+}
+
+// settle turns what a try has come to into results. A key that was held when
+// the job was to be stored, and by nobody right after, is tried again.
+func (c *creation) settle() {
+	var open []int
+	for _, i := range c.open {
+		j := c.jobs[i].Job
+		if c.stored[i] {
+			c.results[i] = store.Inserted{Job: j}
+			continue
+		}
+		holder := c.holders[keyOf(j)]
+		if holder == nil {
+			open = append(open, i)
+			continue
+		}
+		holder.Owner = j.Owner
+		c.results[i] = store.Inserted{Job: holder, Conflict: true}
+	}
+	c.open = open
+}
+
+func conflict(holder *job.Job) store.Inserted {
+	shown := *holder
+	return store.Inserted{Job: &shown, Conflict: true}
+}
+
+// told makes the error of a try; after the first, some jobs are stored already.
+func (c *creation) told(err error, try int) error {
+	if try == 1 {
+		return err
+	}
+	return unknown(fmt.Errorf("storing jobs in try %d: %w", try, err))
+}

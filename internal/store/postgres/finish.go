@@ -1,0 +1,190 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// RunFinish implements store.Queue.
+func (s *Store) RunFinish(ctx context.Context, runs []store.Finish) ([]bool, error) {
+	if len(runs) == 0 {
+		return nil, nil
+	}
+	var held []bool
+	err := s.write(ctx, func(t *tx) error {
+		f := &finishing{runs: runs, held: make([]bool, len(runs)), schedules: map[scheduleKey]*job.Schedule{}, stored: map[store.RunID]deliveryEnd{}}
+		held = f.held
+		if err := t.run(f.reads()...); err != nil {
+			return err
+		}
+		w, err := f.decide(t)
+		if err != nil {
+			return err
+		}
+		return t.commit(w.queries(t)...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return held, nil
+}
+
+// scheduleKey names a schedule of an account.
+type scheduleKey struct {
+	account int64
+	id      uuid.UUID
+}
+
+// finishing ends claimed runs, those that are still held.
+type finishing struct {
+	runs      []store.Finish
+	held      []bool
+	schedules map[scheduleKey]*job.Schedule
+	stored    map[store.RunID]deliveryEnd
+}
+
+// reads locks the schedules, takes the runs out of the queue and reads the
+// deliveries.
+func (f *finishing) reads() []query {
+	var queries []query
+	if keys := f.scheduleKeys(); len(keys) > 0 {
+		queries = append(queries, lockSchedules(`(s.account, s.id) IN (SELECT * FROM unnest($1::bigint[], $2::uuid[]))`, []any{
+			column(keys, func(k *scheduleKey) int64 { return k.account }), column(keys, func(k *scheduleKey) uuid.UUID { return k.id }),
+		}, f.readSchedule))
+	}
+	queries = append(queries, f.take())
+	if refs := f.deliveries(); len(refs) > 0 {
+		queries = append(queries, query{
+			sql: `SELECT d.account, d.number, d.job, d.channel, d.attempt FROM deliveries d JOIN unnest($1::bigint[], $2::bigint[]) AS u (account, number)
+				ON d.account = u.account AND d.number = u.number ORDER BY d.account, d.number FOR UPDATE OF d`,
+			args: []any{
+				column(refs, func(r *store.Ref) int64 { return r.Account }), column(refs, func(r *store.Ref) int64 { return r.Number }),
+			},
+			row: f.readDelivery,
+		})
+	}
+	return queries
+}
+
+func (f *finishing) scheduleKeys() []scheduleKey {
+	var keys []scheduleKey
+	for _, r := range f.runs {
+		if r.Job != nil && r.Job.ScheduleID != uuid.Nil {
+			keys = append(keys, scheduleKey{r.Job.Owner.Number, r.Job.ScheduleID})
+		}
+	}
+	return keys
+}
+
+func (f *finishing) deliveries() []store.Ref {
+	var refs []store.Ref
+	for _, r := range f.runs {
+		if r.Kind == store.KindDelivery {
+			refs = append(refs, r.Ref)
+		}
+	}
+	return refs
+}
+
+func (f *finishing) readSchedule(rows pgx.Rows) error {
+	s := &job.Schedule{}
+	err := rows.Scan(scheduleTargets(s)...)
+	f.schedules[scheduleKey{s.Owner.Number, s.ID}] = s
+	return err
+}
+
+func (f *finishing) readDelivery(rows pgx.Rows) error {
+	var e deliveryEnd
+	var account int64
+	e.Kind = store.KindDelivery
+	err := rows.Scan(&account, &e.Number, &e.job, &e.channel, &e.tried)
+	f.stored[e.RunID] = e
+	return err
+}
+
+// take deletes the runs that are still held, in the order of their keys.
+func (f *finishing) take() query {
+	refs := column(f.runs, func(r *store.Finish) store.Ref { return r.Ref })
+	return query{
+		sql: `WITH held AS (
+			SELECT r.due, r.kind, r.number, r.account, c.i
+			FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::integer[]) WITH ORDINALITY AS c (due, kind, number, account, node, attempt, i)
+			JOIN runs r ON r.due = c.due AND r.kind = c.kind AND r.number = c.number AND r.account = c.account
+			WHERE r.node = c.node AND r.attempt = c.attempt ORDER BY r.due, r.kind, r.number, c.i FOR UPDATE OF r),
+		gone AS (
+			DELETE FROM runs r USING held h WHERE r.due = h.due AND r.kind = h.kind AND r.number = h.number AND r.account = h.account)
+		SELECT min(i) FROM held GROUP BY due, kind, number, account`,
+		args: append(refColumns(refs),
+			column(f.runs, func(r *store.Finish) int64 { return r.Node }), column(f.runs, func(r *store.Finish) int { return r.Attempt })),
+		row: marks(f.held),
+	}
+}
+
+// decide asks what becomes of each run, in order.
+func (f *finishing) decide(t *tx) (*writes, error) {
+	w := &writes{}
+	for i := range f.runs {
+		if !f.held[i] {
+			continue
+		}
+		r := &f.runs[i]
+		if r.Kind == store.KindDelivery {
+			f.endDelivery(w, r)
+			continue
+		}
+		m := &store.Moment{Now: t.now, Job: r.Job}
+		key := scheduleKey{r.Job.Owner.Number, r.Job.ScheduleID}
+		if s := f.schedules[key]; s != nil {
+			current := *s
+			current.Owner = r.Job.Owner
+			m.Schedule = &current
+		}
+		changes := r.Decide(m)
+		if changes == nil {
+			return nil, fmt.Errorf("finishing job %d: no decision was made", r.Number)
+		}
+		w.add(changes, r.Ref)
+		if changes.Schedule != nil {
+			f.schedules[key] = changes.Schedule
+		}
+		if changes.DropSchedule {
+			delete(f.schedules, key)
+		}
+	}
+	w.schedules = latest(w.schedules)
+	return w, nil
+}
+
+// latest keeps the last of several values of one schedule.
+func latest(schedules []*job.Schedule) []*job.Schedule {
+	if len(schedules) < 2 {
+		return schedules
+	}
+	places := map[scheduleKey]int{}
+	var kept []*job.Schedule
+	for _, s := range schedules {
+		key := scheduleKey{s.Owner.Number, s.ID}
+		if i, known := places[key]; known {
+			kept[i] = s
+			continue
+		}
+		places[key] = len(kept)
+		kept = append(kept, s)
+	}
+	return kept
+}
+
+func (f *finishing) endDelivery(w *writes, r *store.Finish) {
+	if r.Delivery.Log != nil {
+		w.logs = append(w.logs, r.Delivery.Log)
+	}
+	e := f.stored[r.RunID]
+	e.Ref, e.DeliveryEnd = r.Ref, *r.Delivery
+	w.ends = append(w.ends, e)
+}

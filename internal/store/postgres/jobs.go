@@ -1,0 +1,257 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+const jobColumns = `j.number, j.id, j.account, j.state, j.schedule_id, j.key, j.inserted_at, j.scheduled_at, j.due_at,
+	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.args`
+
+const (
+	runColumns = `coalesce(r.node, 0), coalesce(r.attempt, 0), r.begin_at`
+	noRun      = `0::bigint, 0, NULL::bigint`
+	// joinRun joins a pending job with its run, which tells whether it executes.
+	joinRun = ` LEFT JOIN runs r ON j.state <= 2 AND r.due = j.due_at AND r.kind = 0 AND r.number = j.number AND r.account = j.account `
+)
+
+// jobRow reads a row of jobColumns and runColumns.
+type jobRow struct {
+	job  *job.Job
+	held store.Held
+}
+
+func (r *jobRow) targets() []any {
+	r.job, r.held = &job.Job{}, store.Held{}
+	j := r.job
+	return []any{
+		&j.Number, idOf{&j.ID}, &j.Owner.Number, &j.State, idOf{&j.ScheduleID}, &j.Key,
+		timeOf{&j.InsertedAt}, timeOf{&j.ScheduledAt}, timeOf{&j.DueAt},
+		timeOf{&j.AttemptedAt}, timeOf{&j.CompletedAt}, timeOf{&j.CancelledAt}, timeOf{&j.DiscardedAt},
+		&j.Name, &j.Description, jsonOf{&j.Args},
+		&r.held.Node, &r.held.Attempt, timeOf{&r.held.BeginAt},
+	}
+}
+
+// claim gives the claim on the job's run; nil when there is none.
+func (r *jobRow) claim() *store.Held {
+	r.job.Attempt = r.held.Attempt
+	if r.held.Node == 0 {
+		return nil
+	}
+	held := r.held
+	return &held
+}
+
+// jobsOf makes a query of an owner's jobs as clients see them: executing from
+// the begin of the attempt on.
+func (s *Store) jobsOf(owner job.Owner, sql string, args []any, jobs *[]*job.Job) query {
+	now := s.Now()
+	return query{sql: sql, args: args, start: func() { *jobs = nil }, row: func(rows pgx.Rows) error {
+		j, err := scanShown(rows, now)
+		if err != nil {
+			return err
+		}
+		j.Owner = owner
+		*jobs = append(*jobs, j)
+		return nil
+	}}
+}
+
+// scanShown reads a job as clients see it at a time.
+func scanShown(rows pgx.Rows, now time.Time) (*job.Job, error) {
+	var r jobRow
+	if err := rows.Scan(r.targets()...); err != nil {
+		return nil, err
+	}
+	if held := r.claim(); held != nil && !held.BeginAt.After(now) {
+		r.job.State, r.job.AttemptedAt = job.Executing, held.BeginAt
+	}
+	return r.job, nil
+}
+
+// jobIs gives the condition that names one of an owner's jobs ($1) by $2.
+func jobIs(which store.JobID) (where string, arg any) {
+	if which.Number != 0 {
+		return `j.account = $1 AND j.number = $2`, which.Number
+	}
+	return `j.account = $1 AND j.id = $2`, which.UUID
+}
+
+// JobGet implements store.Jobs.
+func (s *Store) JobGet(ctx context.Context, owner job.Owner, which store.JobID) (*job.Job, error) {
+	where, arg := jobIs(which)
+	var jobs []*job.Job
+	q := s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM jobs j `+joinRun+` WHERE `+where, []any{owner.Number, arg}, &jobs)
+	if err := s.read(ctx, q); err != nil {
+		return nil, err
+	}
+	if len(jobs) == 0 {
+		return nil, fault.NoSuch("job")
+	}
+	return jobs[0], nil
+}
+
+// JobChange implements store.Jobs.
+func (s *Store) JobChange(ctx context.Context, owner job.Owner, which store.JobID, decide store.Decide) (*job.Job, error) {
+	where, arg := jobIs(which)
+	args := []any{owner.Number, arg}
+	var result *job.Job
+	err := s.write(ctx, func(t *tx) error {
+		m := &store.Moment{Now: t.now}
+		c := &change{moment: m, owner: owner}
+		err := t.run(
+			lockSchedules(`s.account = $1 AND s.id = (SELECT j.schedule_id FROM jobs j WHERE `+where+`)`, args, c.readSchedule),
+			c.lockRun(`SELECT j.due_at, j.number FROM jobs j WHERE `+where, args),
+			c.lockJob(where, args),
+		)
+		switch {
+		case err != nil:
+			return err
+		case m.Job == nil:
+			return fault.NoSuch("job")
+		case c.moved():
+			return errAgain
+		}
+		return c.carryOut(t, decide, s.jobAfter(t, owner, m.Job.Number, &result))
+	})
+	return result, err
+}
+
+// jobAfter reads a job at the end of a transaction.
+func (s *Store) jobAfter(t *tx, owner job.Owner, number int64, result **job.Job) query {
+	var jobs []*job.Job
+	q := s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM jobs j `+joinRun+` WHERE j.account = $1 AND j.number = $2`, []any{owner.Number, number}, &jobs)
+	read := q.row
+	q.row = func(rows pgx.Rows) error {
+		err := read(rows)
+		*result = jobs[len(jobs)-1]
+		return err
+	}
+	return q
+}
+
+// JobCounts implements store.Jobs.
+func (s *Store) JobCounts(ctx context.Context) (map[job.State]int64, error) {
+	counts := map[job.State]int64{}
+	err := s.read(ctx,
+		query{sql: `SELECT state, count(*) FROM jobs GROUP BY state`, row: func(rows pgx.Rows) error {
+			var state job.State
+			var n int64
+			err := rows.Scan(&state, &n)
+			counts[state] = n
+			return err
+		}},
+		query{sql: `SELECT count(*) FILTER (WHERE j.state = 1), count(*) FILTER (WHERE j.state = 2)
+			FROM runs r JOIN jobs j ON j.account = r.account AND j.number = r.number
+			WHERE r.node > 0 AND r.kind = 0 AND r.begin_at <= $1`, args: []any{s.Now().UnixMicro()}, row: func(rows pgx.Rows) error {
+			var available, retryable int64
+			err := rows.Scan(&available, &retryable)
+			counts[job.Available] -= available
+			counts[job.Retryable] -= retryable
+			counts[job.Executing] = available + retryable
+			return err
+		}})
+	return counts, err
+}
+
+// keyRule says what becomes of new jobs whose keys are held.
+type keyRule struct{ where, conflict string }
+
+var (
+	// unlessHeld leaves them out: a key is held by a schedule, or by an
+	// unfinished job, of which an index permits one.
+	unlessHeld = keyRule{
+		where:    `WHERE key IS NULL OR NOT EXISTS (SELECT FROM schedules s WHERE s.account = n.account AND s.key = n.key)`,
+		conflict: `ON CONFLICT (account, key) WHERE key IS NOT NULL AND state <= 2 DO NOTHING`,
+	}
+	// inherited is for the next job of a schedule that holds the key itself.
+	inherited = keyRule{}
+)
+
+// insertJobs stores jobs, their schedules and runs, and calls stored for each
+// that was.
+func insertJobs(t *tx, jobs []store.NewJob, keys keyRule, stored func(i int)) []query {
+	if len(jobs) == 0 {
+		return nil
+	}
+	type row = store.NewJob
+	queries := []query{{
+		sql: `WITH n AS (
+			SELECT nextval('job_numbers') AS number, u.* FROM (
+				SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::uuid[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[],
+					$9::text[], $10::text[], $11::text[], $12::bigint[])
+				WITH ORDINALITY AS u (account, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, args, lane, i)
+				ORDER BY i) u),
+		stored AS (
+			INSERT INTO jobs (account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, args)
+			SELECT account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, args FROM n ` + keys.where + ` ORDER BY account, key, i
+			` + keys.conflict + `
+			RETURNING number),
+		queued AS (
+			INSERT INTO runs (due, kind, number, account, lane, attempt)
+			SELECT n.due_at, 0, n.number, n.account, n.lane, 0 FROM n JOIN stored USING (number))
+		SELECT n.i, n.number FROM n JOIN stored USING (number) ORDER BY n.i`,
+		args: []any{
+			column(jobs, func(n *row) int64 { return n.Job.Owner.Number }), column(jobs, func(n *row) pgtype.UUID { return id(n.Job.ID) }),
+			column(jobs, func(n *row) int16 { return int16(n.Job.State) }), column(jobs, func(n *row) pgtype.UUID { return id(n.Job.ScheduleID) }),
+			column(jobs, func(n *row) *string { return optional(n.Job.Key) }), column(jobs, func(n *row) int64 { return n.Job.InsertedAt.UnixMicro() }),
+			column(jobs, func(n *row) int64 { return n.Job.ScheduledAt.UnixMicro() }), column(jobs, func(n *row) int64 { return n.Job.DueAt.UnixMicro() }),
+			column(jobs, func(n *row) *string { return optional(n.Job.Name) }), column(jobs, func(n *row) *string { return optional(n.Job.Description) }),
+			column(jobs, func(n *row) *string { return jsonText(n.Job.Args) }), column(jobs, func(n *row) int64 { return int64(n.Lane) }),
+		},
+		row: func(rows pgx.Rows) error {
+			var i, number int64
+			if err := rows.Scan(&i, &number); err != nil {
+				return err
+			}
+			n := jobs[i-1]
+			n.Job.Number = number
+			t.refs = append(t.refs, runOf(n.Job, n.Lane))
+			stored(int(i - 1))
+			return nil
+		},
+	}}
+	return append(queries, insertSchedules(jobs)...)
+}
+
+func runOf(j *job.Job, lane uint32) store.Ref {
+	return store.Ref{RunID: store.RunID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: lane}
+}
+
+// insertSchedules stores the schedules of jobs that were stored just before.
+func insertSchedules(jobs []store.NewJob) []query {
+	var recurring []store.NewJob
+	for _, n := range jobs {
+		if n.Schedule != nil {
+			recurring = append(recurring, n)
+		}
+	}
+	if len(recurring) == 0 {
+		return nil
+	}
+	type row = store.NewJob
+	return []query{{
+		sql: `INSERT INTO schedules (account, id, key, name, description, inserted_at, first_due, epoch, args)
+			SELECT u.account, u.id, u.key, u.name, u.description, u.inserted_at, u.first_due, u.epoch, u.args
+			FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::uuid[])
+				AS u (account, id, key, name, description, inserted_at, first_due, epoch, args, job)
+			WHERE EXISTS (SELECT FROM jobs j WHERE j.account = u.account AND j.id = u.job)`,
+		args: []any{
+			column(recurring, func(n *row) int64 { return n.Schedule.Owner.Number }), column(recurring, func(n *row) uuid.UUID { return n.Schedule.ID }),
+			column(recurring, func(n *row) *string { return optional(n.Schedule.Key) }), column(recurring, func(n *row) *string { return optional(n.Schedule.Name) }),
+			column(recurring, func(n *row) *string { return optional(n.Schedule.Description) }),
+			column(recurring, func(n *row) int64 { return n.Schedule.InsertedAt.UnixMicro() }), column(recurring, func(n *row) int64 { return n.Schedule.FirstDue.UnixMicro() }),
+			column(recurring, func(n *row) int64 { return n.Schedule.Epoch }), column(recurring, func(n *row) *string { return jsonText(n.Schedule.Args) }),
+			column(recurring, func(n *row) uuid.UUID { return n.Job.ID }),
+		},
+	}}
+}

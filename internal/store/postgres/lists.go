@@ -1,0 +1,222 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// condition collects what a list is narrowed down by. A ? in a term stands for
+// the next argument.
+type condition struct {
+	terms []string
+	args  []any
+}
+
+func (c *condition) add(term string, args ...any) {
+	c.terms = append(c.terms, c.numbered(term, args...))
+}
+
+// numbered takes in arguments and gives the text with their numbers.
+func (c *condition) numbered(text string, args ...any) string {
+	for _, arg := range args {
+		c.args = append(c.args, arg)
+		text = strings.Replace(text, `?`, `$`+strconv.Itoa(len(c.args)), 1)
+	}
+	return text
+}
+
+func (c *condition) String() string { return strings.Join(c.terms, ` AND `) }
+
+// page gives the LIMIT clause.
+func (c *condition) page(q store.ListQuery) string {
+	return c.numbered(` LIMIT ? OFFSET ?`, q.Limit, q.Offset)
+}
+
+// orderBy gives the ORDER BY clause for an expression: nulls last, then ties.
+func orderBy(expression string, desc bool, ties string) string {
+	direction := ` ASC`
+	if desc {
+		direction = ` DESC`
+	}
+	return ` ORDER BY ` + expression + direction + ` NULLS LAST, ` + ties
+}
+
+// byName sorts numbered things by their names.
+func byName(column string, names map[int]string) string {
+	numbers := make([]int, 0, len(names))
+	for number := range names {
+		numbers = append(numbers, number)
+	}
+	slices.Sort(numbers)
+	b := `CASE ` + column
+	for _, number := range numbers {
+		b += ` WHEN ` + strconv.Itoa(number) + ` THEN '` + names[number] + `'`
+	}
+	return b + ` END`
+}
+
+// executes is true of a job joined with its run whose attempt has begun; it
+// takes the time.
+const executes = `coalesce(r.node > 0 AND r.begin_at <= ?, false)`
+
+// JobList implements store.Jobs.
+func (s *Store) JobList(ctx context.Context, owner job.Owner, q store.JobQuery) ([]*job.Job, error) {
+	var jobs []*job.Job
+	var list query
+	if q.Order.Field == "" && q.Schedule == uuid.Nil && q.Key == nil {
+		list = s.newestJobs(owner, q, &jobs)
+	} else {
+		list = s.filteredJobs(owner, q, &jobs)
+	}
+	err := s.read(ctx, list)
+	return jobs, err
+}
+
+var storedStates = []job.State{job.Available, job.Retryable, job.Completed, job.Cancelled, job.Discarded}
+
+// newestJobs walks the index of jobs by account and state, one branch a state,
+// and merges the branches: as fast on the last page as on the first.
+func (s *Store) newestJobs(owner job.Owner, q store.JobQuery, jobs *[]*job.Job) query {
+	states := q.States
+	if len(states) == 0 {
+		states = storedStates
+	}
+	c := &condition{}
+	now := s.Now().UnixMicro()
+	var branches []string
+	for _, state := range states {
+		branch := c.numbered(`SELECT j.number FROM jobs j WHERE j.account = ? AND j.state = ?`, owner.Number, int16(state))
+		switch {
+		case state == job.Executing:
+			branch = c.numbered(`SELECT j.number FROM runs j WHERE j.account = ? AND j.node > 0 AND j.kind = 0 AND j.begin_at <= ?`, owner.Number, now)
+		case len(q.States) > 0 && !state.Final():
+			branch += c.numbered(` AND NOT EXISTS (SELECT FROM runs r WHERE r.account = ? AND r.node > 0 AND r.kind = 0 AND r.number = j.number AND r.begin_at <= ?)`, owner.Number, now)
+		}
+		if q.After != 0 {
+			branch += c.numbered(` AND j.number < ?`, q.After)
+		}
+		branches = append(branches, `(`+branch+c.numbered(` ORDER BY j.number DESC LIMIT ?`, q.Offset+q.Limit)+`)`)
+	}
+	sql := `SELECT ` + jobColumns + `, ` + runColumns + ` FROM (` + strings.Join(branches, ` UNION ALL `) + ` ORDER BY number DESC` + c.page(q.ListQuery) + `) n` +
+		c.numbered(` JOIN jobs j ON j.account = ? AND j.number = n.number`, owner.Number) + joinRun + ` ORDER BY j.number DESC`
+	return s.jobsOf(owner, sql, c.args, jobs)
+}
+
+var jobOrder = map[string]string{
+	"inserted_at": `j.inserted_at`, "scheduled_at": `j.scheduled_at`, "completed_at": `j.completed_at`,
+	"cancelled_at": `j.cancelled_at`, "discarded_at": `j.discarded_at`, "job_id": `j.number`, "id": `j.id`,
+	"attempted_at": `CASE WHEN ` + executes + ` THEN r.begin_at ELSE j.attempted_at END`,
+	"state": `(CASE WHEN ` + executes + ` THEN 'executing' ELSE ` + byName(`j.state`, map[int]string{
+		int(job.Available): "available", int(job.Retryable): "retryable", int(job.Completed): "completed",
+		int(job.Cancelled): "cancelled", int(job.Discarded): "discarded",
+	}) + ` END) COLLATE "C"`,
+}
+
+// filteredJobs answers everything else by sorting what the filters leave.
+func (s *Store) filteredJobs(owner job.Owner, q store.JobQuery, jobs *[]*job.Job) query {
+	c := &condition{}
+	now := s.Now().UnixMicro()
+	c.add(`j.account = ?`, owner.Number)
+	if q.Schedule != uuid.Nil {
+		c.add(`j.schedule_id = ?`, q.Schedule)
+	}
+	if q.Key != nil {
+		c.add(`j.key = ?`, text(*q.Key))
+	}
+	if len(q.States) > 0 {
+		addStates(c, q.States, now)
+	}
+	if q.After != 0 {
+		c.add(`j.number < ?`, q.After)
+	}
+	order := ` ORDER BY j.number DESC`
+	if q.Order.Field != "" {
+		expression := jobOrder[q.Order.Field]
+		if strings.Contains(expression, `?`) {
+			expression = c.numbered(expression, now)
+		}
+		order = orderBy(expression, q.Order.Desc, `j.number DESC`)
+	}
+	return s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM jobs j `+joinRun+` WHERE `+c.String()+order+c.page(q.ListQuery), c.args, jobs)
+}
+
+func addStates(c *condition, states []job.State, now int64) {
+	var terms []string
+	for _, state := range states {
+		switch {
+		case state == job.Executing:
+			terms = append(terms, c.numbered(`(j.state <= 2 AND `+executes+`)`, now))
+		case state.Final():
+			terms = append(terms, c.numbered(`j.state = ?`, int16(state)))
+		default:
+			terms = append(terms, c.numbered(`(j.state = ? AND NOT `+executes+`)`, int16(state), now))
+		}
+	}
+	c.terms = append(c.terms, `(`+strings.Join(terms, ` OR `)+`)`)
+}
+
+var scheduleOrder = map[string]string{"inserted_at": `s.inserted_at`, "disabled_at": `s.disabled_at`, "name": `s.name`, "id": `s.id`}
+
+// ScheduleList implements store.Schedules.
+func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q store.ListQuery) ([]*job.Schedule, error) {
+	c := &condition{}
+	c.add(`s.account = ?`, owner.Number)
+	if q.AfterID != uuid.Nil {
+		c.add(`s.id < ?`, q.AfterID)
+	}
+	order := ` ORDER BY s.id DESC`
+	if q.Order.Field != "" {
+		order = orderBy(scheduleOrder[q.Order.Field], q.Order.Desc, `s.id DESC`)
+	}
+	var schedules []*job.Schedule
+	list := schedulesOf(owner, `SELECT `+scheduleColumns+` FROM schedules s WHERE `+c.String()+order+c.page(q), c.args, func(found *job.Schedule) {
+		schedules = append(schedules, found)
+	})
+	list.start = func() { schedules = nil }
+	err := s.read(ctx, list)
+	return schedules, err
+}
+
+var logOrder = map[string]string{
+	"inserted_at": `l.inserted_at`, "job_id": `l.job`, "id": `l.id`,
+	"event": `(` + byName(`l.event`, map[int]string{1: events[1], 2: events[2], 3: events[3], 4: events[4], 5: events[5], 6: events[6]}) + `) COLLATE "C"`,
+}
+
+// LogList implements store.Logs. Logs of attempts that are yet to begin are
+// not shown.
+func (s *Store) LogList(ctx context.Context, owner job.Owner, q store.LogQuery) ([]*job.Log, error) {
+	c := &condition{}
+	c.add(`l.account = ?`, owner.Number)
+	c.add(`l.id < ?`, job.IDBound(s.Now().Add(1000)))
+	switch {
+	case q.Job == nil:
+	case q.Job.Number != 0: // the job itself may have been removed before its logs
+		c.add(`l.job = ?`, q.Job.Number)
+	default:
+		c.add(`l.job = (SELECT j.number FROM jobs j WHERE j.account = ? AND j.id = ?)`, owner.Number, q.Job.UUID)
+	}
+	if q.Event != "" {
+		number := eventNumber(q.Event)
+		c.add(`l.event = ?`, number)
+		if number >= rareEvent {
+			c.add(`l.event >= 3`) // so that the partial index serves
+		}
+	}
+	if q.AfterID != uuid.Nil {
+		c.add(`l.id < ?`, q.AfterID)
+	}
+	order := ` ORDER BY l.id DESC`
+	if q.Order.Field != "" {
+		order = orderBy(logOrder[q.Order.Field], q.Order.Desc, `l.id DESC`)
+	}
+	var logs []*job.Log
+	err := s.read(ctx, logsOf(owner, `SELECT `+logColumns+` FROM logs l WHERE `+c.String()+order+c.page(q.ListQuery), c.args, &logs))
+	return logs, err
+}

@@ -1,0 +1,72 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+)
+
+// events gives every event its number in the table; those from rareEvent on
+// have an index of their own.
+var events = []string{1: job.EventRequest, job.EventResponse, job.EventError, job.EventCallbackFailed, job.EventWebhookFailed, job.EventStateRejected}
+
+const rareEvent = 3
+
+func eventNumber(name string) int16 {
+	for number, known := range events {
+		if known == name && known != "" {
+			return int16(number)
+		}
+	}
+	return 0
+}
+
+func insertLogs(logs []*job.Log) []query {
+	if len(logs) == 0 {
+		return nil
+	}
+	type row = *job.Log
+	return []query{{
+		sql: `INSERT INTO logs (account, id, job, event, inserted_at, payload)
+			SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::smallint[], $5::bigint[], $6::text[])`,
+		args: []any{
+			column(logs, func(l *row) int64 { return (*l).Owner.Number }), column(logs, func(l *row) uuid.UUID { return (*l).ID }),
+			column(logs, func(l *row) int64 { return (*l).Job }), column(logs, func(l *row) int16 { return eventNumber((*l).Event) }),
+			column(logs, func(l *row) int64 { return (*l).InsertedAt.UnixMicro() }), column(logs, func(l *row) *string { return jsonText((*l).Payload) }),
+		},
+	}}
+}
+
+const logColumns = `l.id, l.job, l.event, l.inserted_at, l.payload`
+
+// logsOf makes a query of an owner's logs.
+func logsOf(owner job.Owner, sql string, args []any, logs *[]*job.Log) query {
+	return query{sql: sql, args: args, start: func() { *logs = nil }, row: func(rows pgx.Rows) error {
+		l := &job.Log{Owner: owner}
+		var event int
+		if err := rows.Scan(idOf{&l.ID}, &l.Job, &event, timeOf{&l.InsertedAt}, jsonOf{&l.Payload}); err != nil {
+			return err
+		}
+		l.Event = events[event]
+		*logs = append(*logs, l)
+		return nil
+	}}
+}
+
+// LogGet implements store.Logs.
+func (s *Store) LogGet(ctx context.Context, owner job.Owner, which uuid.UUID) (*job.Log, error) {
+	var logs []*job.Log
+	err := s.read(ctx, logsOf(owner, `SELECT `+logColumns+` FROM logs l WHERE l.account = $1 AND l.id = $2 AND l.inserted_at <= $3`,
+		[]any{owner.Number, which, s.Now().UnixMicro()}, &logs))
+	if err != nil {
+		return nil, err
+	}
+	if len(logs) == 0 {
+		return nil, fault.NoSuch("log")
+	}
+	return logs[0], nil
+}

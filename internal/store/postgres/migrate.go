@@ -1,0 +1,94 @@
+package postgres
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/jackc/pgx/v5"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// migrationLock is held while tables are brought up to date ("punctual", in
+// ASCII). It ends with the transaction, so it works through a pooler too.
+const migrationLock = 0x70756e637475616c
+
+// migrate brings the tables up to date, all in one transaction. Nodes that
+// start at once wait for each other and find it done.
+func migrate(ctx context.Context, config *pgx.ConnConfig) (err error) {
+	names, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return err
+	}
+	conn, err := connect(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
+	if version, err := schemaVersion(ctx, conn); err != nil || version == len(names) {
+		return err
+	} else if version > len(names) {
+		return newer(version, len(names))
+	}
+	tx, err := conn.Begin(ctx)
+	if err != nil {
+		return fmt.Errorf("beginning to bring the tables up to date: %w", err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // nothing to do after a commit
+	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(migrationLock)); err != nil {
+		return fmt.Errorf("waiting for another node that brings the tables up to date: %w", err)
+	}
+	version, err := schemaVersion(ctx, conn)
+	if err != nil {
+		return err
+	}
+	if version > len(names) {
+		return newer(version, len(names))
+	}
+	for i := version; i < len(names); i++ {
+		if err := migrateOne(ctx, conn, names[i], i+1); err != nil {
+			return err
+		}
+	}
+	if err := tx.Commit(ctx); err != nil {
+		return fmt.Errorf("bringing the tables up to date: %w", err)
+	}
+	return nil
+}
+
+func newer(version, known int) error {
+	return fmt.Errorf("the database was made by a newer punctual (tables of version %d, this one knows %d); use that version", version, known)
+}
+
+// schemaVersion gives how many migrations the tables have; 0 when there are none.
+func schemaVersion(ctx context.Context, conn *pgx.Conn) (version int, err error) {
+	var exists bool
+	err = conn.QueryRow(ctx, `SELECT to_regclass('schema_version') IS NOT NULL`, pgx.QueryExecModeExec).Scan(&exists)
+	if err == nil && exists {
+		err = conn.QueryRow(ctx, `SELECT version FROM schema_version`, pgx.QueryExecModeExec).Scan(&version)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("reading the version of the tables: %w", err)
+	}
+	return version, nil
+}
+
+func migrateOne(ctx context.Context, conn *pgx.Conn, name string, version int) error {
+	text, err := migrations.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	script := string(text)
+	if version == 1 {
+		script += `;CREATE TABLE schema_version (version integer NOT NULL); INSERT INTO schema_version VALUES (0);`
+	}
+	script += fmt.Sprintf(`;UPDATE schema_version SET version = %d;`, version)
+	if _, err := conn.PgConn().Exec(ctx, script).ReadAll(); err != nil {
+		return fmt.Errorf("bringing the tables up to date with %s: %w", name, err)
+	}
+	return nil
+}

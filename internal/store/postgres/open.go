@@ -1,0 +1,119 @@
+package postgres
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// Store is a PostgreSQL database.
+type Store struct {
+	id      string // tells this process's notices from others'
+	pool    *pgxpool.Pool
+	control *pgxpool.Pool
+	pooled  bool // connections go through a pooler
+	clock   *clock
+	contact *contact
+	notify  atomic.Pointer[func(store.Notice)]
+	teller  *teller
+	owners  owners
+
+	mu      sync.Mutex
+	leases  map[int64]time.Duration // this process's nodes: when their last beat was sent
+	alone   bool                    // there is no other node
+	hearing bool                    // notices of others arrive
+	listens bool                    // the loops that a node needs are running
+	mailbox chan struct{}           // there may be cancels to read
+
+	background context.Context
+	stop       context.CancelFunc
+	done       sync.WaitGroup
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open connects to the database that a URL names and brings its tables up to
+// date.
+func Open(ctx context.Context, databaseURL string) (*Store, error) {
+	config, err := configure(databaseURL)
+	if err != nil {
+		return nil, err
+	}
+	pooled, err := adapt(ctx, config, databaseURL)
+	if err != nil {
+		return nil, err
+	}
+	if err := migrate(ctx, config.ConnConfig); err != nil {
+		return nil, err
+	}
+	background, stop := context.WithCancel(context.Background())
+	s := &Store{
+		id: uuid.NewString(), pooled: pooled, clock: newClock(), contact: newContact(), owners: owners{ids: map[int64]uuid.UUID{}},
+		leases: map[int64]time.Duration{}, mailbox: make(chan struct{}, 1), background: background, stop: stop,
+	}
+	s.Subscribe(func(store.Notice) {})
+	if err := s.openPools(background, config); err != nil {
+		stop()
+		return nil, err
+	}
+	s.teller = newTeller(s)
+	// The best of several round trips gives the time.
+	for range 5 {
+		if err := s.ask(ctx, connectTimeout); err != nil {
+			s.closePools()
+			return nil, fault.Unreachable(err)
+		}
+	}
+	s.done.Go(func() { s.watch(background) })
+	s.done.Go(func() { s.teller.run(background) })
+	return s, nil
+}
+
+func (s *Store) openPools(ctx context.Context, config *pgxpool.Config) (err error) {
+	control := config.Copy()
+	control.MinConns, control.MinIdleConns, control.MaxConns = 1, 0, controlConns
+	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return err
+	}
+	if s.control, err = pgxpool.NewWithConfig(ctx, control); err != nil {
+		s.pool.Close()
+	}
+	return err
+}
+
+// closePools ends all connections. Those in use are let go first, since
+// closing waits for them.
+func (s *Store) closePools() {
+	s.stop()
+	s.contact.gone(errDown)
+	s.done.Wait()
+	s.pool.Close()
+	s.control.Close()
+}
+
+// Close implements store.Store.
+func (s *Store) Close() error {
+	s.teller.flush()
+	s.closePools()
+	return nil
+}
+
+// Subscribe implements store.Store.
+func (s *Store) Subscribe(f func(store.Notice)) { s.notify.Store(&f) }
+
+func (s *Store) tell(n store.Notice) { (*s.notify.Load())(n) }
+
+// Now implements store.Queue.
+func (s *Store) Now() time.Time { return s.clock.now() }
+
+// Ping implements store.Store.
+func (s *Store) Ping(ctx context.Context) error {
+	return s.read(ctx, query{sql: `SELECT 1`})
+}

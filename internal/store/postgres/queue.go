@@ -1,0 +1,211 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+func scanRef(rows pgx.Rows) (r store.Ref, err error) {
+	err = rows.Scan(timeOf{&r.Due}, &r.Kind, &r.Number, &r.Account, &r.Lane)
+	return r, err
+}
+
+// RunPeek implements store.Queue.
+func (s *Store) RunPeek(ctx context.Context, after store.Ref, limit int) ([]store.Ref, error) {
+	var refs []store.Ref
+	err := s.read(ctx, query{
+		sql: `SELECT due, kind, number, account, lane FROM runs WHERE (due, kind, number) > ($1::bigint, $2::smallint, $3::bigint) AND node = 0
+			ORDER BY due, kind, number LIMIT $4`,
+		args:  []any{after.Due.UnixMicro(), int16(after.Kind), after.Number, limit},
+		start: func() { refs = nil },
+		row: func(rows pgx.Rows) error {
+			ref, err := scanRef(rows)
+			refs = append(refs, ref)
+			return err
+		},
+	})
+	return refs, err
+}
+
+// RunLoad implements store.Queue.
+func (s *Store) RunLoad(ctx context.Context, refs []store.Ref) ([]*store.Run, error) {
+	runs := make([]*store.Run, len(refs))
+	if err := s.learnOwners(ctx, column(refs, func(r *store.Ref) int64 { return r.Account })); err != nil {
+		return nil, err
+	}
+	l := loading{store: s, refs: refs, runs: runs}
+	var queries []query
+	if q, any := l.jobs(); any {
+		queries = append(queries, q)
+	}
+	if q, any := l.deliveries(); any {
+		queries = append(queries, q)
+	}
+	if len(queries) == 0 {
+		return runs, nil
+	}
+	if err := s.read(ctx, queries...); err != nil {
+		return nil, err
+	}
+	return runs, nil
+}
+
+// loading reads runs for firing.
+type loading struct {
+	store *Store
+	refs  []store.Ref
+	runs  []*store.Run
+}
+
+// of gives the places and the references of one kind.
+func (l *loading) of(kind store.Kind) (places []int64, refs []store.Ref) {
+	for i, ref := range l.refs {
+		if ref.Kind == kind {
+			places, refs = append(places, int64(i)), append(refs, ref)
+		}
+	}
+	return places, refs
+}
+
+const refTable = `unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[]) AS u (due, kind, number, account, i)`
+
+func (l *loading) jobs() (query, bool) {
+	places, refs := l.of(store.KindJob)
+	return query{
+		sql: `SELECT u.i, s.id IS NOT NULL, ` + jobColumns + `, ` + runColumns + `,
+				s.key, s.name, s.description, coalesce(s.inserted_at, 0), s.disabled_at, coalesce(s.first_due, 0), coalesce(s.epoch, 0), s.args, s.state, s.previous
+			FROM ` + refTable + ` JOIN jobs j ON j.account = u.account AND j.number = u.number AND j.due_at = u.due AND j.state <= 2 ` + joinRun + `
+			LEFT JOIN schedules s ON s.account = j.account AND s.id = j.schedule_id`,
+		args: append(refColumns(refs), places),
+		row: func(rows pgx.Rows) error {
+			var i int64
+			var recurs bool
+			var r jobRow
+			sched := &job.Schedule{}
+			targets := append(append([]any{&i, &recurs}, r.targets()...), scheduleTargets(sched)[2:]...)
+			if err := rows.Scan(targets...); err != nil {
+				return err
+			}
+			run := &store.Run{Ref: l.refs[i], Job: r.job, Claim: r.claim()}
+			run.Attempt = r.job.Attempt
+			r.job.Owner, _ = l.store.owners.get(run.Account)
+			if recurs {
+				sched.ID, sched.Owner = r.job.ScheduleID, r.job.Owner
+				run.Schedule = sched
+			}
+			l.runs[i] = run
+			return nil
+		},
+	}, len(refs) > 0
+}
+
+func (l *loading) deliveries() (query, bool) {
+	places, refs := l.of(store.KindDelivery)
+	return query{
+		sql: `SELECT u.i, d.message, d.job, d.job_attempt, d.channel, d.url, d.event, d.attempt, d.due, d.body, r.attempt, r.node, r.begin_at
+			FROM ` + refTable + ` JOIN deliveries d ON d.account = u.account AND d.number = u.number AND d.due = u.due
+			JOIN runs r ON r.due = d.due AND r.kind = 1 AND r.number = d.number AND r.account = d.account`,
+		args: append(refColumns(refs), places),
+		row: func(rows pgx.Rows) error {
+			var i int64
+			var held store.Held
+			d := &job.Delivery{}
+			err := rows.Scan(&i, &d.MessageID, &d.Job, &d.JobAttempt, &d.Channel, &d.URL, &d.Event, &d.Attempt, timeOf{&d.DueAt}, jsonOf{&d.Body},
+				&held.Attempt, &held.Node, timeOf{&held.BeginAt})
+			if err != nil {
+				return err
+			}
+			run := &store.Run{Ref: l.refs[i], Delivery: d, Attempt: held.Attempt}
+			d.Number = run.Number
+			d.Owner, _ = l.store.owners.get(run.Account)
+			if held.Node > 0 {
+				run.Claim = &held
+			}
+			l.runs[i] = run
+			return nil
+		},
+	}, len(refs) > 0
+}
+
+// RunHeld implements store.Queue.
+func (s *Store) RunHeld(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
+	held := make([]bool, len(claims))
+	if len(claims) == 0 {
+		return held, nil
+	}
+	err := s.read(ctx, query{
+		sql: `SELECT c.i FROM ` + claimTable + ` JOIN runs r ON r.due = c.due AND r.kind = c.kind AND r.number = c.number AND r.account = c.account
+			WHERE r.node = $6 AND r.attempt = c.attempt`,
+		args: append(claimColumns(claims), node),
+		row:  marks(held),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return held, nil
+}
+
+// marks reads places and sets them.
+func marks(set []bool) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		var i int64
+		err := rows.Scan(&i)
+		if err == nil {
+			set[i-1] = true
+		}
+		return err
+	}
+}
+
+const claimTable = `unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::integer[]) WITH ORDINALITY AS c (due, kind, number, account, attempt, i)`
+
+func claimColumns(claims []store.Claim) []any {
+	refs := column(claims, func(c *store.Claim) store.Ref { return c.Ref })
+	return append(refColumns(refs), column(claims, func(c *store.Claim) int { return c.Attempt }))
+}
+
+// RunAbandoned implements store.Queue. Others are judged only by a node that
+// has been in contact for a while: after the server was away, they get the time
+// to say that they live.
+func (s *Store) RunAbandoned(ctx context.Context, limit int) ([]*store.Run, error) {
+	if s.contact.steady(judgeAfter) {
+		if err := s.dropSilent(ctx); err != nil {
+			return nil, err
+		}
+	}
+	var refs []store.Ref
+	err := s.read(ctx, query{
+		sql:   `SELECT due, kind, number, account, lane FROM runs r WHERE r.node > 0 AND NOT EXISTS (SELECT FROM nodes n WHERE n.number = r.node) LIMIT $1`,
+		args:  []any{limit},
+		start: func() { refs = nil },
+		row: func(rows pgx.Rows) error {
+			ref, err := scanRef(rows)
+			refs = append(refs, ref)
+			return err
+		},
+	})
+	if err != nil || len(refs) == 0 {
+		return nil, err
+	}
+	return s.RunLoad(ctx, refs)
+}
+
+// RunCounts implements store.Queue.
+func (s *Store) RunCounts(ctx context.Context) (map[store.Kind]int64, error) {
+	counts := map[store.Kind]int64{}
+	err := s.read(ctx, query{
+		sql: `SELECT kind, count(*) FROM runs WHERE due <= $1 AND node = 0 GROUP BY kind`, args: []any{s.Now().UnixMicro()},
+		row: func(rows pgx.Rows) error {
+			var kind store.Kind
+			var n int64
+			err := rows.Scan(&kind, &n)
+			counts[kind] = n
+			return err
+		},
+	})
+	return counts, err
+}

@@ -1,0 +1,48 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/punctual-dev/punctual/internal/job"
+)
+
+// JobPrune implements store.Retention. The newest job of a schedule that still
+// exists stays: duplicates of its key are answered with it. What another node
+// is removing is left to it.
+func (s *Store) JobPrune(ctx context.Context, before time.Time, limit int) (n int, err error) {
+	return s.prune(ctx, `DELETE FROM jobs d USING (
+		SELECT j.account, j.number FROM jobs j
+		WHERE j.state >= 4 AND coalesce(j.completed_at, j.cancelled_at, j.discarded_at) < $1
+		AND NOT (j.schedule_id IS NOT NULL AND EXISTS (SELECT FROM schedules s WHERE s.account = j.account AND s.id = j.schedule_id)
+			AND j.number = (SELECT max(k.number) FROM jobs k WHERE k.account = j.account AND k.schedule_id = j.schedule_id))
+		ORDER BY coalesce(j.completed_at, j.cancelled_at, j.discarded_at) LIMIT $2 FOR UPDATE OF j SKIP LOCKED) o
+		WHERE d.account = o.account AND d.number = o.number RETURNING 1`, before.UnixMicro(), limit)
+}
+
+// LogPrune implements store.Retention. IDs tell when a log was written, so the
+// index by account and ID serves, account by account.
+func (s *Store) LogPrune(ctx context.Context, before time.Time, limit int) (n int, err error) {
+	return s.prune(ctx, `DELETE FROM logs d USING (
+		SELECT l.account, l.id FROM accounts a CROSS JOIN LATERAL (
+			SELECT k.account, k.id FROM logs k WHERE k.account = a.number AND k.id < $1 AND k.inserted_at < $2
+			ORDER BY k.id LIMIT $3 FOR UPDATE OF k SKIP LOCKED) l LIMIT $3) o
+		WHERE d.account = o.account AND d.id = o.id RETURNING 1`, job.IDBound(before), before.UnixMicro(), limit)
+}
+
+func (s *Store) prune(ctx context.Context, sql string, args ...any) (n int, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		n = 0
+		return t.commit(query{sql: sql, args: args, row: func(pgx.Rows) error {
+			n++
+			return nil
+		}})
+	})
+	if err != nil {
+		return 0, fmt.Errorf("removing old records: %w", err)
+	}
+	return n, nil
+}

@@ -1,0 +1,113 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+const scheduleColumns = `s.id, s.account, s.key, s.name, s.description, s.inserted_at, s.disabled_at, s.first_due, s.epoch, s.args, s.state, s.previous`
+
+func scheduleTargets(s *job.Schedule) []any {
+	return []any{
+		idOf{&s.ID}, &s.Owner.Number, &s.Key, &s.Name, &s.Description, timeOf{&s.InsertedAt}, timeOf{&s.DisabledAt},
+		timeOf{&s.FirstDue}, &s.Epoch, jsonOf{&s.Args}, jsonOf{&s.State}, jsonOf{&s.Previous},
+	}
+}
+
+// schedulesOf makes a query of an owner's schedules.
+func schedulesOf(owner job.Owner, sql string, args []any, take func(*job.Schedule)) query {
+	return query{sql: sql, args: args, row: func(rows pgx.Rows) error {
+		found := &job.Schedule{}
+		if err := rows.Scan(scheduleTargets(found)...); err != nil {
+			return err
+		}
+		found.Owner = owner
+		take(found)
+		return nil
+	}}
+}
+
+// lockSchedules makes a query that reads schedules and locks them.
+func lockSchedules(where string, args []any, row func(pgx.Rows) error) query {
+	return query{sql: `SELECT ` + scheduleColumns + ` FROM schedules s WHERE ` + where + ` ORDER BY s.account, s.id FOR NO KEY UPDATE`, args: args, row: row}
+}
+
+// ScheduleGet implements store.Schedules.
+func (s *Store) ScheduleGet(ctx context.Context, owner job.Owner, which uuid.UUID) (*job.Schedule, error) {
+	var found *job.Schedule
+	err := s.read(ctx, schedulesOf(owner, `SELECT `+scheduleColumns+` FROM schedules s WHERE s.account = $1 AND s.id = $2`,
+		[]any{owner.Number, which}, func(read *job.Schedule) { found = read }))
+	if err == nil && found == nil {
+		return nil, fault.NoSuch("schedule")
+	}
+	return found, err
+}
+
+// ScheduleChange implements store.Schedules.
+func (s *Store) ScheduleChange(ctx context.Context, owner job.Owner, which uuid.UUID, decide store.Decide) (*job.Schedule, error) {
+	// A schedule's unfinished job is always its newest.
+	const newest = `(SELECT max(k.number) FROM jobs k WHERE k.account = $1 AND k.schedule_id = $2)`
+	args := []any{owner.Number, which}
+	var result *job.Schedule
+	err := s.write(ctx, func(t *tx) error {
+		m := &store.Moment{Now: t.now}
+		c := &change{moment: m, owner: owner}
+		err := t.run(
+			lockSchedules(`s.account = $1 AND s.id = $2`, args, c.readSchedule),
+			c.lockRun(`SELECT j.due_at, j.number FROM jobs j WHERE j.account = $1 AND j.number = `+newest, args),
+			c.lockJob(`j.account = $1 AND j.number = `+newest, args),
+		)
+		switch {
+		case err != nil:
+			return err
+		case m.Schedule == nil:
+			return fault.NoSuch("schedule")
+		case m.Job != nil && m.Job.State.Final():
+			m.Job = nil
+		case c.moved():
+			return errAgain
+		}
+		result = nil
+		return c.carryOut(t, decide, schedulesOf(owner, `SELECT `+scheduleColumns+` FROM schedules s WHERE s.account = $1 AND s.id = $2`,
+			args, func(read *job.Schedule) { result = read }))
+	})
+	return result, err
+}
+
+// updateSchedules writes the new values of schedules.
+func updateSchedules(schedules []*job.Schedule) []query {
+	if len(schedules) == 0 {
+		return nil
+	}
+	type row = *job.Schedule
+	return []query{{
+		sql: `UPDATE schedules s SET disabled_at = u.disabled_at, epoch = u.epoch, state = u.state, previous = u.previous
+			FROM unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::bigint[], $5::text[], $6::text[]) AS u (account, id, disabled_at, epoch, state, previous)
+			WHERE s.account = u.account AND s.id = u.id`,
+		args: []any{
+			column(schedules, func(s *row) int64 { return (*s).Owner.Number }), column(schedules, func(s *row) uuid.UUID { return (*s).ID }),
+			column(schedules, func(s *row) *int64 { return micros((*s).DisabledAt) }), column(schedules, func(s *row) int64 { return (*s).Epoch }),
+			column(schedules, func(s *row) *string { return jsonText((*s).State) }), column(schedules, func(s *row) *string { return jsonText((*s).Previous) }),
+		},
+	}}
+}
+
+func dropSchedules(schedules []*job.Schedule) []query {
+	if len(schedules) == 0 {
+		return nil
+	}
+	return []query{{
+		sql: `DELETE FROM schedules s USING unnest($1::bigint[], $2::uuid[]) AS u (account, id) WHERE s.account = u.account AND s.id = u.id`,
+		args: []any{
+			column(schedules, func(s **job.Schedule) int64 { return (*s).Owner.Number }),
+			column(schedules, func(s **job.Schedule) pgtype.UUID { return id((*s).ID) }),
+		},
+	}}
+}

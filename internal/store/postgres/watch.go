@@ -1,0 +1,134 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+)
+
+const (
+	// watchPause lies between two looks at the server, answerWithin is how
+	// long an answer may take, and secondTry how long that of one more try.
+	watchPause   = 250 * time.Millisecond
+	answerWithin = time.Second
+	secondTry    = 500 * time.Millisecond
+)
+
+var (
+	errDown    = errors.New("the database does not answer")
+	errStandby = errors.New("the database has become a standby")
+)
+
+// contact is whether the server answers.
+type contact struct {
+	mu    sync.Mutex
+	up    bool
+	since time.Time // when it last came up
+	cause error     // why it is down
+	lost  context.Context
+	lose  context.CancelCauseFunc
+}
+
+func newContact() *contact {
+	c := &contact{}
+	c.found()
+	return c
+}
+
+func (c *contact) found() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.up {
+		return
+	}
+	c.up, c.since = true, time.Now()
+	c.lost, c.lose = context.WithCancelCause(context.Background())
+}
+
+// gone cuts off every call under way; it reports whether that is news.
+func (c *contact) gone(cause error) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cause = cause
+	if !c.up {
+		return false
+	}
+	c.up = false
+	c.lose(errDown)
+	return true
+}
+
+// steady reports whether the server has answered for a while.
+func (c *contact) steady(while time.Duration) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.up && time.Since(c.since) >= while
+}
+
+// bound gives a context that also ends after a time and when the server does
+// not answer any more; an Unavailable fault when it does not now.
+func (c *contact) bound(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.up {
+		return nil, nil, fault.Unreachable(errors.Join(errDown, c.cause))
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	stop := context.AfterFunc(c.lost, cancel)
+	return ctx, func() { stop(); cancel() }, nil
+}
+
+// watch looks at the server until ctx ends.
+func (s *Store) watch(ctx context.Context) {
+	for rest(ctx, watchPause) {
+		s.look(ctx)
+	}
+}
+
+// look asks the server for its time, twice if need be, and notes whether it answers.
+func (s *Store) look(ctx context.Context) {
+	err := s.ask(ctx, answerWithin)
+	if err != nil && ctx.Err() == nil {
+		s.control.Reset() // the other idle connections are as good
+		err = s.ask(ctx, secondTry)
+	}
+	switch {
+	case ctx.Err() != nil:
+	case err == nil:
+		s.contact.found()
+	case s.contact.gone(err):
+		s.control.Reset()
+		s.pool.Reset()
+	}
+}
+
+// ask asks the server for its time. A server that takes no writes counts as
+// one that does not answer.
+func (s *Store) ask(ctx context.Context, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	conn, err := s.control.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	var now int64
+	var standby bool
+	sent := s.clock.elapsed()
+	if err := conn.QueryRow(ctx, `SELECT `+serverNow+`, pg_is_in_recovery()`).Scan(&now, &standby); err != nil {
+		return err
+	}
+	received := s.clock.elapsed()
+	if standby {
+		_ = conn.Conn().Close(ctx) // it leads to the wrong server
+		return errStandby
+	}
+	s.clock.learn(sent, received, now)
+	return nil
+}
+
+// serverNow is the server's time in microseconds.
+const serverNow = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`

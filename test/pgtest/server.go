@@ -1,0 +1,296 @@
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Server is a PostgreSQL server on a port of its own.
+type Server struct {
+	Port int
+
+	dir   string // everything of it, its data in data
+	guard *os.File
+	main  *exec.Cmd
+	ended chan struct{} // closed when main has ended
+}
+
+// startWithin is how long a server may take to answer, stopWithin to end.
+const (
+	startWithin = 60 * time.Second
+	stopWithin  = 30 * time.Second
+)
+
+// Start runs a server for one test. Settings are lines of postgresql.conf.
+func Start(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	s, err := start(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Remove)
+	return s
+}
+
+func start(settings []string) (*Server, error) {
+	s, err := prepare()
+	if err != nil {
+		return nil, err
+	}
+	err = run(s.dir, "initdb", "-D", s.data(), "-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-locale", "--no-sync")
+	if err == nil {
+		err = s.configure(settings)
+	}
+	if err == nil {
+		err = s.Run()
+	}
+	if err != nil {
+		s.Remove()
+		return nil, err
+	}
+	return s, nil
+}
+
+// prepare makes the directory of a server, its port and its guard.
+func prepare() (*Server, error) {
+	dir, err := os.MkdirTemp("", "pgtest-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{dir: dir}
+	if s.guard, err = guard(dir); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	credential, err := account()
+	if err == nil && credential != nil {
+		err = os.Chown(dir, int(credential.Uid), int(credential.Gid))
+	}
+	if err == nil {
+		s.Port, err = freePort()
+	}
+	if err != nil {
+		s.Remove()
+		return nil, err
+	}
+	return s, nil
+}
+
+// guardian waits until nobody holds the other end of its standard input, then
+// ends the server and removes its files.
+const guardian = `read _
+if [ -f "$1/data/postmaster.pid" ]; then
+	pid=$(head -n 1 "$1/data/postmaster.pid")
+	kill -CONT "$pid"; kill -QUIT "$pid"
+	i=0
+	while kill -0 "$pid" && [ $i -lt 50 ]; do sleep 0.1; i=$((i + 1)); done
+	kill -KILL "$pid"
+fi
+rm -rf "$1"`
+
+// guard starts a guardian of a directory; it acts when this process is gone or
+// the file is closed.
+func guard(dir string) (*os.File, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command("sh", "-c", guardian, "sh", dir)
+	cmd.Stdin = r
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	err = errors.Join(cmd.Start(), r.Close())
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	go func() { _ = cmd.Wait() }() // its status says nothing
+	return w, nil
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	return l.Addr().(*net.TCPAddr).Port, l.Close()
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+func (s *Server) configure(settings []string) error {
+	lines := append([]string{
+		"listen_addresses = '127.0.0.1'",
+		"port = " + strconv.Itoa(s.Port),
+		"unix_socket_directories = ''",
+		"max_connections = 200",
+		"log_checkpoints = off",
+		"wal_sender_timeout = 5s",
+	}, settings...)
+	f, err := os.OpenFile(filepath.Join(s.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("\n" + strings.Join(lines, "\n") + "\n")
+	return errors.Join(err, f.Close())
+}
+
+// Run starts the server, again after it was stopped or killed, and returns
+// when it answers.
+func (s *Server) Run() error {
+	cmd, err := command(s.dir, "postgres", "-D", s.data())
+	if err != nil {
+		return err
+	}
+	log, err := os.OpenFile(s.Log(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := errors.Join(cmd.Start(), log.Close()); err != nil {
+		return err
+	}
+	s.main, s.ended = cmd, make(chan struct{})
+	go func(ended chan struct{}) {
+		_ = cmd.Wait() // the log says why
+		close(ended)
+	}(s.ended)
+	return s.await()
+}
+
+// await waits until the server answers.
+func (s *Server) await() error {
+	ctx, cancel := context.WithTimeout(context.Background(), startWithin)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		conn, err := pgx.Connect(ctx, s.URL("postgres"))
+		if err == nil {
+			return conn.Close(ctx)
+		}
+		select {
+		case <-tick.C:
+		case <-s.ended:
+			text, _ := os.ReadFile(s.Log())
+			return fmt.Errorf("the server ended while starting:\n%s", text)
+		case <-ctx.Done():
+			return fmt.Errorf("the server did not answer within %s: %w", startWithin, err)
+		}
+	}
+}
+
+// URL gives the URL of one of the server's databases.
+func (s *Server) URL(database string) string {
+	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s", s.Port, database)
+}
+
+// Log names the file that the server logs to.
+func (s *Server) Log() string { return filepath.Join(s.dir, "log") }
+
+// Exec runs statements on the server.
+func (s *Server) Exec(statements ...string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), startWithin)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, s.URL("postgres"))
+	if err != nil {
+		return err
+	}
+	for _, statement := range statements {
+		if _, err = conn.Exec(ctx, statement); err != nil {
+			break
+		}
+	}
+	return errors.Join(err, conn.Close(ctx))
+}
+
+// Stop shuts the server down: connections are cut, what was committed is kept.
+func (s *Server) Stop() error { return s.end(syscall.SIGINT) }
+
+// Restart stops the server and starts it again.
+func (s *Server) Restart() error {
+	if err := s.Stop(); err != nil {
+		return err
+	}
+	return s.Run()
+}
+
+// Kill ends the server and all of its processes at once, as a power cut would.
+func (s *Server) Kill() error {
+	for _, pid := range s.processes() {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may be gone already
+	}
+	return s.end(syscall.SIGKILL)
+}
+
+func (s *Server) end(sig syscall.Signal) error {
+	if s.main == nil {
+		return nil
+	}
+	_ = s.main.Process.Signal(sig) // fails only when it has ended
+	timer := time.NewTimer(stopWithin)
+	defer timer.Stop()
+	select {
+	case <-s.ended:
+		s.main = nil
+		return nil
+	case <-timer.C:
+		return fmt.Errorf("the server did not end within %s", stopWithin)
+	}
+}
+
+// Pause stops all of the server's processes where they stand; connections stay
+// open and get no answer.
+func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
+
+// Resume lets a paused server go on.
+func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(sig syscall.Signal) {
+	if s.main == nil {
+		return
+	}
+	// The first one makes the others, so it goes first.
+	for _, pid := range append([]int{s.main.Process.Pid}, s.processes()...) {
+		_ = syscall.Kill(pid, sig) // it may be gone already
+	}
+}
+
+// processes gives the server's processes but the first one.
+func (s *Server) processes() []int {
+	if s.main == nil {
+		return nil
+	}
+	out, err := exec.Command("ps", "-e", "-o", "pid=,ppid=").Output()
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for line := range strings.Lines(string(out)) {
+		var pid, parent int
+		if _, err := fmt.Sscan(line, &pid, &parent); err == nil && parent == s.main.Process.Pid {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// Remove ends the server and removes its files.
+func (s *Server) Remove() {
+	if s.main != nil {
+		s.Resume()
+		if s.end(syscall.SIGQUIT) != nil {
+			_ = s.Kill() // the guard sees to the rest
+		}
+	}
+	_ = s.guard.Close() // now the guard removes the files
+}
