@@ -117,6 +117,7 @@ func prepareWriter(ctx context.Context, conn *sqlite.Conn) error {
 	for _, pragma := range []string{
 		`PRAGMA synchronous = FULL`,
 		`PRAGMA wal_autocheckpoint = 0`, // see checkpoint
+		fmt.Sprintf(`PRAGMA journal_size_limit = %d`, int64(keptBytes)),
 		`PRAGMA cache_size = -65536`,
 		`PRAGMA temp_store = MEMORY`,
 	} {

@@ -139,12 +139,14 @@ func (w *writer) transact(group []*write) (refs []store.Ref, err error) {
 
 // checkpointBytes is how large the write-ahead log grows before its pages are
 // moved into the database: 16,000 pages, since the same pages are written
-// again and again.
-const checkpointBytes = 16_000 * 4096
+// again and again. keptBytes is what is left of the file when it starts anew,
+// so that its size tells when it has grown again.
+const (
+	checkpointBytes = 16_000 * 4096
+	keptBytes       = checkpointBytes / 4
+)
 
-// checkpoint moves the write-ahead log into the database from a connection of
-// its own, while the writer goes on. What the writer has added meanwhile it
-// moves itself, a few pages; then the log starts anew.
+// checkpoint keeps the write-ahead log bounded until ctx ends.
 func (s *Store) checkpoint(ctx context.Context) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -153,17 +155,24 @@ func (s *Store) checkpoint(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+			s.checkpointLarge(ctx)
 		}
-		if info, err := os.Stat(s.path + "-wal"); err != nil || info.Size() < checkpointBytes {
-			continue
-		}
-		// A failed checkpoint loses nothing; the next second brings another.
-		if conn, err := sqlite.OpenConn(s.path, sqlite.OpenReadWrite, sqlite.OpenWAL); err == nil {
-			_ = moveLog(conn)
-			_ = conn.Close()
-		}
-		_ = s.writer.submit(ctx, &write{outside: moveLog, done: make(chan error, 1)})
 	}
+}
+
+// checkpointLarge moves the write-ahead log into the database, when it has
+// grown large, from a connection of its own, while the writer goes on. What the
+// writer has added meanwhile it moves itself, a few pages; then the log starts
+// anew. A failed checkpoint loses nothing; the next one is soon to come.
+func (s *Store) checkpointLarge(ctx context.Context) {
+	if info, err := os.Stat(s.path + "-wal"); err != nil || info.Size() < checkpointBytes {
+		return
+	}
+	if conn, err := sqlite.OpenConn(s.path, sqlite.OpenReadWrite, sqlite.OpenWAL); err == nil {
+		_ = moveLog(conn)
+		_ = conn.Close()
+	}
+	_ = s.writer.submit(ctx, &write{outside: moveLog, done: make(chan error, 1)})
 }
 
 func moveLog(conn *sqlite.Conn) error {

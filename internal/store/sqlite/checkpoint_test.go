@@ -1,0 +1,73 @@
+package sqlite
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// addOwner stores an account.
+func addOwner(t *testing.T, s *Store) job.Owner {
+	t.Helper()
+	a := &store.Account{Owner: job.Owner{ID: uuid.New()}, Email: uuid.NewString() + "@example.com", CreatedAt: s.Now()}
+	if err := s.AccountInsert(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	return a.Owner
+}
+
+func newJob(s *Store, owner job.Owner, args string) store.NewJob {
+	now := s.Now()
+	return store.NewJob{Job: &job.Job{
+		ID: job.NewID(now), Owner: owner, InsertedAt: now, ScheduledAt: now, DueAt: now, State: job.Available, Args: rawjson.Value(args),
+	}}
+}
+
+func insert(t *testing.T, s *Store, jobs ...store.NewJob) {
+	t.Helper()
+	if _, err := s.JobInsertMany(t.Context(), jobs); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func logSize(t *testing.T, s *Store) int64 {
+	t.Helper()
+	info, err := os.Stat(s.path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
+
+func TestCheckpointsKeepTheLogBounded(t *testing.T) {
+	s := openTest(t)
+	owner := addOwner(t, s)
+	large := `{"body":"` + strings.Repeat("x", 1<<20) + `"}`
+	for round := range 2 {
+		for written := 0; written < checkpointBytes; written += len(large) {
+			insert(t, s, newJob(s, owner, large))
+		}
+		s.checkpointLarge(t.Context())
+		insert(t, s, newJob(s, owner, `{}`)) // the first write after a checkpoint starts the log anew
+		if size := logSize(t, s); size > keptBytes {
+			t.Errorf("round %d: the log holds %d bytes after a checkpoint, more than %d", round, size, int64(keptBytes))
+		}
+	}
+}
+
+func TestASmallLogIsLeftAlone(t *testing.T) {
+	s := openTest(t)
+	insert(t, s, newJob(s, addOwner(t, s), `{}`))
+	before := logSize(t, s)
+	s.checkpointLarge(t.Context())
+	insert(t, s, newJob(s, addOwner(t, s), `{}`))
+	if after := logSize(t, s); after <= before {
+		t.Errorf("the log went from %d to %d bytes: it was moved too early", before, after)
+	}
+}
