@@ -1,0 +1,313 @@
+package sqlite
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"zombiezen.com/go/sqlite"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// statements gives the texts of what a connection has prepared: it keeps them
+// by their text.
+func statements(conn *sqlite.Conn) []string {
+	var texts []string
+	for _, key := range reflect.ValueOf(conn).Elem().FieldByName("stmts").MapKeys() {
+		texts = append(texts, key.String())
+	}
+	slices.Sort(texts)
+	return texts
+}
+
+// prepared gives the statements that a store has run so far.
+func prepared(t *testing.T, s *Store) []string {
+	t.Helper()
+	texts := statements(s.writer.conn)
+	for range readers {
+		conn, err := s.readers.Take(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.readers.Put(conn)
+		texts = append(texts, statements(conn)...)
+	}
+	return texts
+}
+
+// plan gives how SQLite runs a statement, a line a step; nothing for those
+// that have no plan.
+func plan(t *testing.T, s *Store, query string) []string {
+	t.Helper()
+	conn, err := s.readers.Take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.readers.Put(conn)
+	stmt, _, err := conn.PrepareTransient(`EXPLAIN QUERY PLAN ` + query)
+	if err != nil {
+		t.Fatalf("explaining %s: %v", query, err)
+	}
+	defer stmt.Finalize()
+	var steps []string
+	for {
+		more, err := stmt.Step()
+		if err != nil {
+			t.Fatalf("explaining %s: %v", query, err)
+		}
+		if !more {
+			return steps
+		}
+		steps = append(steps, stmt.GetText("detail"))
+	}
+}
+
+// tame are the steps that read no more than they must: small tables, the rows
+// of a subquery that is bounded itself, and the few claimed runs.
+func tame(step string) bool {
+	for _, prefix := range []string{"SCAN accounts", "SCAN (subquery", "SCAN CONSTANT ROW"} {
+		if strings.HasPrefix(step, prefix) {
+			return true
+		}
+	}
+	return !strings.HasPrefix(step, "SCAN") && !strings.Contains(step, "TEMP B-TREE") && !strings.Contains(step, "AUTOMATIC")
+}
+
+// Steps that look worse than they are: the claimed runs are few, and the lists
+// of the states that are merged hold no more than a page each.
+const (
+	claimed = "SCAN runs USING INDEX runs_claimed"
+	merge   = "USE TEMP B-TREE FOR ORDER BY"
+)
+
+// hot are the operations whose cost must not grow with what is stored. Allowed
+// names steps that look worse than they are.
+var hot = []struct {
+	name    string
+	run     func(*scene) error
+	uses    []string // indexes that must be used
+	allowed []string
+}{
+	{name: "insert", run: func(c *scene) error { return c.insert() }, uses: []string{"jobs_key"}},
+	{name: "get by number", run: func(c *scene) error { return c.get(store.JobID{Number: c.job.Number}) }},
+	{name: "get by UUID", run: func(c *scene) error { return c.get(store.JobID{UUID: c.job.ID}) }, uses: []string{"jobs_id"}},
+	{name: "peek", run: func(c *scene) error { _, err := c.s.RunPeek(c.t.Context(), c.ref, 10); return err }, uses: []string{"PRIMARY KEY"}},
+	{name: "load", run: func(c *scene) error { _, err := c.s.RunLoad(c.t.Context(), []store.Ref{c.ref, c.delivery}); return err }},
+	{name: "claim", run: func(c *scene) error { return c.claim() }, uses: []string{"PRIMARY KEY"}},
+	{name: "finish", run: func(c *scene) error { return c.finish() }, uses: []string{"PRIMARY KEY", "deliveries_job"}},
+	{name: "finish a delivery", run: func(c *scene) error { return c.finishDelivery() }, uses: []string{"PRIMARY KEY", "deliveries_job"}},
+	{name: "release", run: func(c *scene) error { return c.release() }, uses: []string{"PRIMARY KEY", "deliveries_job", "logs_job"}},
+	{name: "held", run: func(c *scene) error { _, err := c.s.RunHeld(c.t.Context(), 1, []store.Claim{{Ref: c.ref}}); return err }},
+	{name: "cancel", run: func(c *scene) error { return c.cancel() }, uses: []string{"PRIMARY KEY"}},
+	{name: "disable", run: func(c *scene) error { return c.disable() }, uses: []string{"jobs_schedule"}},
+	{name: "abandoned", run: func(c *scene) error { _, err := c.s.RunAbandoned(c.t.Context(), 10); return err }, uses: []string{"runs_claimed"},
+		allowed: []string{claimed}},
+	{name: "start", run: func(c *scene) error { _, err := c.s.NodeStart(c.t.Context()); return err }, allowed: []string{claimed}},
+	{name: "key", run: func(c *scene) error { _, err := c.s.KeyFind(c.t.Context(), []byte("x")); return notFound(err) }},
+	{name: "prune jobs", run: func(c *scene) error { _, err := c.s.JobPrune(c.t.Context(), c.s.Now(), 10); return err }, uses: []string{"jobs_final", "jobs_schedule"}},
+	{name: "prune logs", run: func(c *scene) error { _, err := c.s.LogPrune(c.t.Context(), c.s.Now(), 10); return err }, allowed: []string{"SCAN logs"}},
+
+	{name: "list", run: listJobs(store.JobQuery{}), uses: []string{"jobs_list"}, allowed: []string{merge}},
+	{name: "list after", run: listJobs(store.JobQuery{ListQuery: store.ListQuery{After: 100}}), uses: []string{"jobs_list"}, allowed: []string{merge}},
+	{name: "list scheduled", run: listJobs(store.JobQuery{States: []job.State{job.Available, job.Retryable}}), uses: []string{"jobs_list", "runs_claimed"}, allowed: []string{merge}},
+	{name: "list executing", run: listJobs(store.JobQuery{States: []job.State{job.Executing}}), uses: []string{"runs_claimed"}},
+	{name: "list completed", run: listJobs(store.JobQuery{States: []job.State{job.Completed}}), uses: []string{"jobs_list"}},
+	{name: "list of a schedule", run: listJobs(store.JobQuery{Schedule: uuid.New()}), uses: []string{"jobs_schedule"}},
+	{name: "list of a key", run: listJobs(store.JobQuery{Key: new(string)}), uses: []string{"jobs_key"}},
+	{name: "list of a schedule by state", run: listJobs(store.JobQuery{Schedule: uuid.New(), States: []job.State{job.Completed}}), uses: []string{"jobs_schedule"}},
+	{name: "list of a schedule by states", run: listJobs(store.JobQuery{Schedule: uuid.New(), States: []job.State{job.Available, job.Executing, job.Completed}}), uses: []string{"jobs_schedule"}},
+	{name: "list of a key by states", run: listJobs(store.JobQuery{Key: new(string), States: []job.State{job.Available, job.Executing, job.Completed}}), uses: []string{"jobs_key"}},
+	{name: "list of a key and a schedule", run: listJobs(store.JobQuery{Key: new(string), Schedule: uuid.New()}), uses: []string{"jobs_schedule"}},
+	{name: "schedules", run: func(c *scene) error {
+		_, err := c.s.ScheduleList(c.t.Context(), c.owner, store.ListQuery{Limit: 10})
+		return err
+	}, uses: []string{"schedules_list"}},
+	{name: "logs", run: listLogs(store.LogQuery{}), uses: []string{"logs_list"}},
+	{name: "logs after", run: listLogs(store.LogQuery{ListQuery: store.ListQuery{AfterID: uuid.New()}}), uses: []string{"logs_list"}},
+	{name: "logs by job number", run: listLogs(store.LogQuery{Job: &store.JobID{Number: 1}}), uses: []string{"logs_job"}},
+	{name: "logs by job UUID", run: listLogs(store.LogQuery{Job: &store.JobID{UUID: uuid.New()}}), uses: []string{"logs_job", "jobs_id"}},
+	{name: "logs of a rare event", run: listLogs(store.LogQuery{Event: job.EventCallbackFailed}), uses: []string{"logs_event"}},
+	{name: "logs of a rare event of a job", run: listLogs(store.LogQuery{Event: job.EventError, Job: &store.JobID{Number: 1}}), uses: []string{"logs_job"}},
+	{name: "logs of a common event", run: listLogs(store.LogQuery{Event: job.EventRequest}), uses: []string{"logs_list"}},
+	{name: "log", run: func(c *scene) error { _, err := c.s.LogGet(c.t.Context(), c.owner, uuid.New()); return notFound(err) }, uses: []string{"logs_list"}},
+}
+
+func TestHotStatementsUseTheirIndexes(t *testing.T) {
+	for _, c := range hot {
+		t.Run(c.name, func(t *testing.T) {
+			scene := newScene(t)
+			before := prepared(t, scene.s)
+			if err := c.run(scene); err != nil {
+				t.Fatal(err)
+			}
+			var steps []string
+			for _, query := range prepared(t, scene.s) {
+				if slices.Contains(before, query) || strings.HasPrefix(query, "PRAGMA") {
+					continue
+				}
+				for _, step := range plan(t, scene.s, query) {
+					steps = append(steps, step)
+					if !tame(step) && !slices.ContainsFunc(c.allowed, func(a string) bool { return strings.HasPrefix(step, a) }) {
+						t.Errorf("%q in:\n%s", step, query)
+					}
+				}
+			}
+			for _, index := range c.uses {
+				if !strings.Contains(strings.Join(steps, "\n"), index) {
+					t.Errorf("%s is not used:\n%s", index, strings.Join(steps, "\n"))
+				}
+			}
+		})
+	}
+}
+
+// scene is a store with one of everything, in which statements are run.
+type scene struct {
+	t        *testing.T
+	s        *Store
+	owner    job.Owner
+	node     int64
+	job      *job.Job
+	ref      store.Ref
+	delivery store.Ref
+}
+
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	path := openTest(t).path
+	made := openAt(t, path, false) // so that the scene's own connections have prepared nothing
+	defer closeStore(t, made)
+	c := &scene{t: t, s: made, node: thisNode, owner: addOwner(t, made)}
+	n := newJob(made, c.owner, `{}`)
+	n.Schedule = &job.Schedule{ID: job.NewID(made.Now()), Owner: c.owner, InsertedAt: made.Now(), FirstDue: made.Now(), Args: rawjson.Value(`{}`)}
+	n.Job.ScheduleID = n.Schedule.ID
+	insert(t, made, n)
+	c.job = n.Job
+	if err := c.change(&store.Changes{Deliveries: []job.Delivery{c.event(), c.event()}}); err != nil {
+		t.Fatal(err)
+	}
+	refs, err := made.RunPeek(t.Context(), store.Ref{}, 10)
+	if err != nil || len(refs) != 2 {
+		t.Fatalf("RunPeek = %v, %v", refs, err)
+	}
+	c.ref, c.delivery = refs[0], refs[1]
+	c.s = openAt(t, path, false)
+	t.Cleanup(func() { closeStore(t, c.s) })
+	return c
+}
+
+func notFound(err error) error {
+	if err != nil && strings.Contains(err.Error(), "there is no such") {
+		return nil
+	}
+	return err
+}
+
+func (c *scene) event() job.Delivery {
+	return job.Delivery{
+		MessageID: uuid.NewString(), Owner: c.owner, Job: c.job.Number, JobAttempt: 1, Channel: job.Webhook,
+		URL: "https://example.com/", Event: "job.started", DueAt: c.s.Now(), Body: rawjson.Value(`{}`),
+	}
+}
+
+func (c *scene) change(changes *store.Changes) error {
+	_, err := c.s.JobChange(c.t.Context(), c.owner, store.JobID{Number: c.job.Number}, func(*store.Moment) *store.Changes { return changes })
+	return err
+}
+
+func (c *scene) insert() error {
+	key := "key"
+	n := newJob(c.s, c.owner, `{}`)
+	n.Job.Key = &key
+	_, err := c.s.JobInsertMany(c.t.Context(), []store.NewJob{n})
+	return err
+}
+
+func (c *scene) get(id store.JobID) error {
+	_, err := c.s.JobGet(c.t.Context(), c.owner, id)
+	return err
+}
+
+func (c *scene) claimOf(ref store.Ref) store.Claim {
+	claim := store.Claim{Ref: ref, Attempt: 1, BeginAt: c.s.Now().Add(time.Hour)}
+	if ref.Kind == store.KindJob {
+		at := claim.BeginAt
+		claim.Log = &job.Log{ID: job.NewID(at), Owner: c.owner, Job: c.job.Number, Event: job.EventRequest, InsertedAt: at, Payload: rawjson.Value(`{}`)}
+		claim.Deliveries = []job.Delivery{c.event()}
+	}
+	return claim
+}
+
+func (c *scene) claim() error {
+	_, err := c.s.RunClaim(c.t.Context(), c.node, []store.Claim{c.claimOf(c.ref)})
+	return err
+}
+
+func (c *scene) finish() error {
+	if err := c.claim(); err != nil {
+		return err
+	}
+	_, err := c.s.RunFinish(c.t.Context(), []store.Finish{{Ref: c.ref, Node: c.node, Attempt: 1, Job: c.job, Decide: func(m *store.Moment) *store.Changes {
+		j := *c.job
+		j.State, j.CompletedAt = job.Completed, c.s.Now()
+		next := newJob(c.s, c.owner, `{}`)
+		next.Job.ScheduleID = c.job.ScheduleID
+		return &store.Changes{Job: &j, Schedule: m.Schedule, Next: &next, Deliveries: []job.Delivery{c.event()}}
+	}}})
+	return err
+}
+
+func (c *scene) finishDelivery() error {
+	if _, err := c.s.RunClaim(c.t.Context(), c.node, []store.Claim{c.claimOf(c.delivery)}); err != nil {
+		return err
+	}
+	_, err := c.s.RunFinish(c.t.Context(), []store.Finish{{
+		Ref: c.delivery, Node: c.node, Attempt: 1, Delivery: &store.DeliveryEnd{Attempt: 1, Again: c.s.Now().Add(time.Hour)},
+	}})
+	return err
+}
+
+func (c *scene) release() error {
+	if err := c.claim(); err != nil {
+		return err
+	}
+	return c.s.RunRelease(c.t.Context(), c.node, []store.Claim{c.claimOf(c.ref)})
+}
+
+func (c *scene) cancel() error {
+	if err := c.claim(); err != nil {
+		return err
+	}
+	j := *c.job
+	j.State, j.CancelledAt = job.Cancelled, c.s.Now()
+	return c.change(&store.Changes{Job: &j, Unbegun: true})
+}
+
+func (c *scene) disable() error {
+	_, err := c.s.ScheduleChange(c.t.Context(), c.owner, c.job.ScheduleID, func(m *store.Moment) *store.Changes {
+		return &store.Changes{Schedule: m.Schedule}
+	})
+	return err
+}
+
+func listJobs(q store.JobQuery) func(*scene) error {
+	return func(c *scene) error {
+		q.Limit = 10
+		_, err := c.s.JobList(c.t.Context(), c.owner, q)
+		return err
+	}
+}
+
+func listLogs(q store.LogQuery) func(*scene) error {
+	return func(c *scene) error {
+		q.Limit = 10
+		_, err := c.s.LogList(c.t.Context(), c.owner, q)
+		return err
+	}
+}
