@@ -28,7 +28,6 @@ type Config struct {
 	Secrets Secrets
 	Metrics *metrics.Metrics
 	Log     *slog.Logger
-	Node    int64
 }
 
 // Runner makes attempts.
@@ -147,7 +146,7 @@ type jobAttempt struct {
 }
 
 // Fire implements dispatch.Attempt.
-func (a *jobAttempt) Fire(ctx context.Context, began time.Time, answered func()) {
+func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, answered func()) {
 	r, j := a.runner, a.Run.Job
 	outcome := r.do(ctx, "job", j.Owner.Number, a.Run.Due, a.request())
 	ended := later(r.Queue.Now(), began.Add(time.Microsecond))
@@ -155,7 +154,7 @@ func (a *jobAttempt) Fire(ctx context.Context, began time.Time, answered func())
 	if f := outcome.Failure; f != nil && f.Kind == job.KindCancelled {
 		return // the cancel has recorded it
 	}
-	if r.finish(ctx, a.Finish(r.Node, outcome, began, ended)) && a.Result.Final() {
+	if r.finish(ctx, a.Finish(node, outcome, began, ended)) && a.Result.Final() {
 		r.Metrics.Finished(a.Result.String())
 	}
 }
@@ -193,7 +192,7 @@ func (a *deliveryAttempt) Claim() store.Claim {
 }
 
 // Fire implements dispatch.Attempt.
-func (a *deliveryAttempt) Fire(ctx context.Context, began time.Time, answered func()) {
+func (a *deliveryAttempt) Fire(ctx context.Context, node int64, began time.Time, answered func()) {
 	r, d := a.runner, a.run.Delivery
 	outcome := r.do(ctx, "delivery", d.Owner.Number, a.run.Due, execute.Request{
 		Method: "POST", URL: d.URL, Body: d.Body, MessageID: d.MessageID, Timeout: deliveryTimeout,
@@ -201,5 +200,5 @@ func (a *deliveryAttempt) Fire(ctx context.Context, began time.Time, answered fu
 	})
 	ended := later(r.Queue.Now(), began.Add(time.Microsecond))
 	answered()
-	r.finish(ctx, record.EndDelivery(a.run, a.run.Attempt+1, r.Node, outcome, ended))
+	r.finish(ctx, record.EndDelivery(a.run, a.run.Attempt+1, node, outcome, ended))
 }

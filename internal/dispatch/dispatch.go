@@ -18,8 +18,8 @@ type Attempt interface {
 	// Claim gives what is stored when the run is claimed for this attempt.
 	Claim() store.Claim
 	// Fire makes the attempt and returns when its end is stored. It calls
-	// answered once the request is over.
-	Fire(ctx context.Context, began time.Time, answered func())
+	// answered once the request is over. The run is claimed in node's name.
+	Fire(ctx context.Context, node int64, began time.Time, answered func())
 }
 
 // Config of a Dispatcher.
@@ -82,7 +82,7 @@ type Dispatcher struct {
 	tasks   sync.WaitGroup // peeks, claims and attempts
 }
 
-// New makes a Dispatcher. Hints of the store go to Hint.
+// New makes a Dispatcher. The store's notices go to Notice.
 func New(config Config) *Dispatcher {
 	d := &Dispatcher{Config: config, wake: make(chan struct{}, 1), known: map[store.RunID]*entry{}}
 	for kind := range d.pools {
@@ -91,10 +91,10 @@ func New(config Config) *Dispatcher {
 	return d
 }
 
-// Hint tells of runs that were stored. It does not block.
-func (d *Dispatcher) Hint(refs []store.Ref) {
+// Notice tells of what was stored. It does not block.
+func (d *Dispatcher) Notice(n store.Notice) {
 	d.mu.Lock()
-	d.hints = append(d.hints, refs...)
+	d.hints = append(d.hints, n.Runs...)
 	d.mu.Unlock()
 	d.poke()
 }

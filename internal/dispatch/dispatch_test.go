@@ -24,7 +24,7 @@ func TestEveryRunFiresExactlyWhenDue(t *testing.T) {
 			r := ref(i+1, 1+i%7, uint32(i%3), now.Add(time.Duration(random.Int64N(int64(time.Minute)))).Truncate(time.Microsecond))
 			b.queue.add(r)
 			if i%2 == 0 {
-				b.Hint([]store.Ref{r}) // the others are found by reading the queue
+				b.Notice(store.Notice{Runs: []store.Ref{r}}) // the others are found by reading the queue
 			}
 		}
 		sleep(t.Context(), 61*time.Second)
@@ -49,7 +49,7 @@ func TestHintsFireRunsDueNow(t *testing.T) {
 		sleep(t.Context(), 10*time.Millisecond)
 		r := ref(1, 1, 1, b.queue.Now())
 		b.queue.add(r)
-		b.Hint([]store.Ref{r})
+		b.Notice(store.Notice{Runs: []store.Ref{r}})
 		synctest.Wait()
 		if fired := b.firings(); len(fired) != 1 || !fired[0].at.Equal(r.Due) {
 			t.Errorf("fired %+v, want run 1 at once", fired)
@@ -148,7 +148,7 @@ func TestOneAccountsBacklogDoesNotDelayAnother(t *testing.T) {
 		sleep(t.Context(), 500*time.Millisecond)
 		small := ref(1_000_000, 2, 2, b.queue.Now())
 		b.queue.add(small)
-		b.Hint([]store.Ref{small})
+		b.Notice(store.Notice{Runs: []store.Ref{small}})
 		sleep(t.Context(), 100*time.Millisecond)
 		for _, f := range b.firings() {
 			if f.ref.Account == 2 {
@@ -179,7 +179,7 @@ func TestHangingReceiversLeaveSlotsForOthers(t *testing.T) {
 		for i := range int64(200) {
 			r := ref(10_000+i, 1, 1000+uint32(i%10), good)
 			b.queue.add(r)
-			b.Hint([]store.Ref{r})
+			b.Notice(store.Notice{Runs: []store.Ref{r}})
 		}
 		sleep(t.Context(), 50*time.Millisecond)
 		if fired := len(b.firings()) - before; fired != 200 {

@@ -134,7 +134,7 @@ func (a *fakeAttempt) Claim() store.Claim {
 	return store.Claim{Ref: a.run.Ref, Attempt: a.run.Attempt + 1, BeginAt: a.begin}
 }
 
-func (a *fakeAttempt) Fire(ctx context.Context, _ time.Time, answered func()) {
+func (a *fakeAttempt) Fire(ctx context.Context, _ int64, _ time.Time, answered func()) {
 	b := a.bench
 	b.mu.Lock()
 	b.inside++

@@ -196,7 +196,7 @@ func (d *Dispatcher) run(ctx context.Context, e *entry) {
 	if now := d.Queue.Now(); now.Sub(began) > slotWait {
 		began = now // it had to wait for a slot
 	}
-	e.attempt.Fire(ctx, began, func() {
+	e.attempt.Fire(ctx, d.Node, began, func() {
 		d.mu.Lock()
 		d.ended = append(d.ended, e)
 		d.mu.Unlock()

@@ -89,13 +89,39 @@ type Queue interface {
 	// RunRelease gives back claims whose attempts have not begun, as if they
 	// had never been made.
 	RunRelease(ctx context.Context, node int64, claims []Claim) error
-	// RunAbandoned reads claimed runs whose node is gone.
+	// RunHeld tells which claims a node still holds.
+	RunHeld(ctx context.Context, node int64, claims []Claim) ([]bool, error)
+	// RunAbandoned reads claimed runs whose node is gone. On a store for many
+	// nodes, those that have been silent for too long are gone from then on.
 	RunAbandoned(ctx context.Context, limit int) ([]*Run, error)
 	// RunCounts counts the runs of a kind that are due.
 	RunCounts(ctx context.Context) (map[Kind]int64, error)
 	// NodeStart names this process; on a store for one process every claim
 	// found at that time is abandoned.
 	NodeStart(ctx context.Context) (node int64, err error)
+	// NodeBeat says that a node lives, and tells of the others. It is called
+	// every BeatPause.
+	NodeBeat(ctx context.Context, node int64) (Beat, error)
+	// NodeHolds reports, without asking the database, whether a node's claims
+	// are certain to be its own: not when its last beat was too long ago.
+	NodeHolds(node int64) bool
+	// NodeStop ends a node; what it holds is abandoned from then on.
+	NodeStop(ctx context.Context, node int64) error
+}
+
+// BeatPause is how often a node says that it lives.
+const BeatPause = 2 * time.Second
+
+// Beat is what a node learns by saying that it lives.
+type Beat struct {
+	// Gone: the node had been silent for too long, and its claims are others'
+	// now. It has to start anew.
+	Gone bool
+	// Nodes are the nodes that live, by number, the asking one among them.
+	Nodes []int64
+	// Deaf: notices of other nodes don't arrive for now, so that a claim must
+	// be looked up before it is fired, and the queue be read more often.
+	Deaf bool
 }
 
 // Retention removes what is old, a batch at a time.

@@ -17,14 +17,26 @@ type Store interface {
 	Queue
 	Accounts
 	Retention
-	// Subscribe names the function that hears of runs as they are stored: a
-	// hint, which may be lost, called after the commit and not to block. There
-	// is one subscriber; it is named before the store is used.
-	Subscribe(func([]Ref))
+	// Subscribe names the function that hears of what was stored: hints, which
+	// may be lost, given after the commit. It must not block. There is one
+	// subscriber; it is named before runs are claimed.
+	Subscribe(func(Notice))
 	// Ping reports whether the store can be reached and written.
 	Ping(ctx context.Context) error
 	// Close waits for what is under way and closes the database.
 	Close() error
+}
+
+// Notice tells an engine of what was stored.
+type Notice struct {
+	// Runs were stored by this process.
+	Runs []Ref
+	// Elsewhere is when the earliest is due of the runs that other nodes have
+	// stored or given back; zero when the notice is not about that.
+	Elsewhere time.Time
+	// Cancelled are the numbers of jobs whose runs this process had claimed and
+	// others have ended.
+	Cancelled []int64
 }
 
 // Jobs reads and changes the records of jobs.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -48,8 +49,9 @@ type Store struct {
 	lock     *flock.Flock
 	writer   *writer
 	readers  *sqlitex.Pool
-	notify   func([]store.Ref)
+	notify   func(store.Notice)
 	accounts owners
+	settled  atomic.Bool // no run is abandoned, nor can be
 	stop     context.CancelFunc
 	done     sync.WaitGroup
 }
@@ -59,7 +61,7 @@ var _ store.Store = (*Store)(nil)
 // Open opens the database file at path, makes it when it does not exist, and
 // brings its tables up to date.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
-	s := &Store{now: opts.Now, path: path, notify: func([]store.Ref) {}, accounts: owners{ids: map[int64]uuid.UUID{}}}
+	s := &Store{now: opts.Now, path: path, notify: func(store.Notice) {}, accounts: owners{ids: map[int64]uuid.UUID{}}}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -164,7 +166,7 @@ func schema() (sqlitemigration.Schema, error) {
 }
 
 // Subscribe implements store.Store.
-func (s *Store) Subscribe(f func([]store.Ref)) { s.notify = f }
+func (s *Store) Subscribe(f func(store.Notice)) { s.notify = f }
 
 // Now implements store.Queue.
 func (s *Store) Now() time.Time { return s.now().UTC().Truncate(time.Microsecond) }

@@ -18,9 +18,42 @@ const thisNode = 1
 // NodeStart implements store.Queue. The claims of the process before can only
 // be abandoned, so they are marked as nobody's.
 func (s *Store) NodeStart(ctx context.Context) (int64, error) {
-	return thisNode, s.write(ctx, func(t *tx) error {
+	err := s.write(ctx, func(t *tx) error {
 		return t.exec(`UPDATE runs SET node = ? WHERE node > 0`, goneNode)
 	})
+	s.settled.Store(false)
+	return thisNode, err
+}
+
+// NodeBeat implements store.Queue. The file's lock sees to it that there is no
+// other node, so nobody needs to know that this one lives.
+func (s *Store) NodeBeat(context.Context, int64) (store.Beat, error) {
+	return store.Beat{Nodes: []int64{thisNode}}, nil
+}
+
+// NodeHolds implements store.Queue.
+func (s *Store) NodeHolds(int64) bool { return true }
+
+// NodeStop implements store.Queue. What is still claimed is found abandoned by
+// the next start.
+func (s *Store) NodeStop(context.Context, int64) error { return nil }
+
+// RunHeld implements store.Queue.
+func (s *Store) RunHeld(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
+	held := make([]bool, len(claims))
+	err := s.read(ctx, func(t *tx) error {
+		for i, c := range claims {
+			err := t.query(`SELECT 1 FROM runs WHERE due = ? AND kind = ? AND number = ? AND node = ? AND attempt = ?`, func(*sqlite.Stmt) error {
+				held[i] = true
+				return nil
+			}, c.Due, c.Kind, c.Number, node, c.Attempt)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return held, err
 }
 
 // goneNode marks the claims of a process that has ended.
@@ -183,6 +216,9 @@ func (t *tx) release(node int64, c *store.Claim) error {
 
 // RunAbandoned implements store.Queue.
 func (s *Store) RunAbandoned(ctx context.Context, limit int) ([]*store.Run, error) {
+	if s.settled.Load() {
+		return nil, nil
+	}
 	var refs []store.Ref
 	err := s.read(ctx, func(t *tx) error {
 		return t.query(`SELECT due, kind, number, account, lane FROM runs INDEXED BY runs_claimed WHERE node = ? AND node > 0 LIMIT ?`,
@@ -194,6 +230,8 @@ func (s *Store) RunAbandoned(ctx context.Context, limit int) ([]*store.Run, erro
 	if err != nil {
 		return nil, err
 	}
+	// Only a start abandons claims here.
+	s.settled.Store(len(refs) == 0)
 	return s.RunLoad(ctx, refs)
 }
 
