@@ -108,6 +108,31 @@ const (
 	Begun                   // its attempt has begun
 )
 
+// prepared gives the messages about the beginning of a held attempt. They are
+// claimed ahead as the attempt is, and must not go out when it is not made.
+func (d *Dispatcher) prepared(e *entry) []*entry {
+	if e.phase != phaseHeld {
+		return nil
+	}
+	var found []*entry
+	for i := range e.claim.Deliveries {
+		m := d.known[store.RunID{Kind: store.KindDelivery, Number: e.claim.Deliveries[i].Number}]
+		if m != nil && m.phase != phaseFired {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// revoke keeps a run and what tells of its beginning from being fired, or lets
+// them be fired after all.
+func (d *Dispatcher) revoke(e *entry, revoked bool) {
+	e.revoked = revoked
+	for _, m := range d.prepared(e) {
+		m.revoked = revoked
+	}
+}
+
 // Revoke keeps a job's claimed run from being fired until Restore or Abort.
 func (d *Dispatcher) Revoke(number int64) Standing {
 	d.mu.Lock()
@@ -119,7 +144,7 @@ func (d *Dispatcher) Revoke(number int64) Standing {
 	case e.phase == phaseFired:
 		return Begun
 	default:
-		e.revoked = true
+		d.revoke(e, true)
 		return Unbegun
 	}
 }
@@ -128,7 +153,7 @@ func (d *Dispatcher) Revoke(number int64) Standing {
 func (d *Dispatcher) Restore(number int64) {
 	d.mu.Lock()
 	if e := d.known[store.RunID{Kind: store.KindJob, Number: number}]; e != nil {
-		e.revoked = false
+		d.revoke(e, false)
 	}
 	d.mu.Unlock()
 	d.poke()
@@ -143,6 +168,9 @@ func (d *Dispatcher) Abort(number int64) {
 		e.abort(execute.ErrCancelled)
 	} else if e != nil && e.revoked {
 		e.gone = true
+		for _, m := range d.prepared(e) {
+			m.gone = true
+		}
 	}
 	d.mu.Unlock()
 	d.poke()

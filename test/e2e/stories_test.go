@@ -27,25 +27,52 @@ func TestRaceOfCancelAndFireAsWebhooksTellIt(t *testing.T) {
 		_, err = try(a.Client, http.MethodPost, jobPath(job)+"/cancel")
 		return err
 	})
-	l := takeLedger(t, a.Client, target)
+	wantStories(t, a.Client, target, receiver, 500)
+}
+
+// TestAnAttemptThatIsCancelledBeforeItBeginsIsNotToldOf cancels jobs so shortly
+// before they are due that their attempts have been prepared.
+func TestAnAttemptThatIsCancelledBeforeItBeginsIsNotToldOf(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	target, receiver := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)
+	race(t, 100, func(r *rand.Rand, _ int) error {
+		job, err := tryCreate(a.Client, fmt.Sprintf(`{"schedule_in":0.3,"url":"%s","webhook_url":"%s"}`, target.URL, receiver.URL))
+		if err != nil {
+			return err
+		}
+		timer := time.NewTimer(time.Until(instant(t, job.Get("job.scheduled_at"))) - time.Duration(20+r.IntN(40))*time.Millisecond)
+		<-timer.C
+		_, err = try(a.Client, http.MethodPost, jobPath(job)+"/cancel")
+		return err
+	})
+	wantStories(t, a.Client, target, receiver, 100)
+}
+
+// wantStories wants the messages about each of n jobs to tell what became of it.
+func wantStories(t *testing.T, c *harness.Client, target, receiver *harness.Route, n int) {
+	t.Helper()
+	l := takeLedger(t, c, target)
 	l.check(t)
-	finished := func() int { return strings.Count(strings.Join(types(receiver.Hits()), " "), "finished") }
-	harness.Eventually(t, soon, "every job to be finished", func() bool { return finished() >= 500 })
-	told := map[int64][]string{}
-	for _, hit := range receiver.Hits() {
-		id := hit.JSON().Get("data.job.job_id").Int()
-		told[id] = append(told[id], strings.TrimPrefix(hit.JSON().Get("type").Str(), "job."))
+	told := func() map[int64][]string {
+		told := map[int64][]string{}
+		for _, hit := range receiver.Hits() {
+			id := hit.JSON().Get("data.job.job_id").Int()
+			told[id] = append(told[id], strings.TrimPrefix(hit.JSON().Get("type").Str(), "job."))
+		}
+		return told
 	}
+	harness.Eventually(t, soon, "every job to be told of", func() bool { return len(told()) >= n && receiver.Quiet(soon/20) })
 	counts := map[string]int{}
-	for id, events := range told {
-		job := l.jobs[id].Get("job")
+	for id, events := range told() {
+		story := storyOf(l.jobs[id].Get("job"))
+		counts[story]++
 		want := map[string]string{
 			"cancelled after an attempt": "started request finished", "cancelled": "finished",
 			"completed after an attempt": "started request response finished",
-		}[storyOf(job)]
-		counts[storyOf(job)]++
+		}[story]
 		if got := strings.Join(events, " "); got != want {
-			t.Errorf("of a job that is %s came %q: %s", storyOf(job), got, job.Raw())
+			t.Errorf("of a job that is %s came %q: %s", story, got, l.jobs[id].Raw())
 		}
 	}
 	t.Logf("%v", counts)
