@@ -1,0 +1,219 @@
+package faulty
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// methods are those that can be made to fail.
+var methods = map[string]bool{
+	"AccountGet":     true,
+	"AccountInsert":  true,
+	"AccountList":    true,
+	"AccountOf":      true,
+	"JobChange":      true,
+	"JobCounts":      true,
+	"JobGet":         true,
+	"JobInsertMany":  true,
+	"JobList":        true,
+	"JobPrune":       true,
+	"KeyFind":        true,
+	"KeyInsert":      true,
+	"KeyList":        true,
+	"KeyRevoke":      true,
+	"KeyUsed":        true,
+	"LogGet":         true,
+	"LogList":        true,
+	"LogPrune":       true,
+	"NodeBeat":       true,
+	"NodeStart":      true,
+	"NodeStop":       true,
+	"Ping":           true,
+	"RunAbandoned":   true,
+	"RunClaim":       true,
+	"RunCounts":      true,
+	"RunFinish":      true,
+	"RunHeld":        true,
+	"RunLoad":        true,
+	"RunPeek":        true,
+	"RunRelease":     true,
+	"ScheduleChange": true,
+	"ScheduleGet":    true,
+	"ScheduleList":   true,
+	"SecretAdd":      true,
+}
+
+// Ping implements store.Store.
+func (s *Store) Ping(ctx context.Context) error {
+	return do(ctx, s, "Ping", func() error { return s.Store.Ping(ctx) })
+}
+
+// JobInsertMany implements store.Store.
+func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store.Inserted, error) {
+	return get(ctx, s, "JobInsertMany", func() ([]store.Inserted, error) { return s.Store.JobInsertMany(ctx, jobs) })
+}
+
+// JobGet implements store.Store.
+func (s *Store) JobGet(ctx context.Context, owner job.Owner, id store.JobID) (*job.Job, error) {
+	return get(ctx, s, "JobGet", func() (*job.Job, error) { return s.Store.JobGet(ctx, owner, id) })
+}
+
+// JobList implements store.Store.
+func (s *Store) JobList(ctx context.Context, owner job.Owner, q store.JobQuery) ([]*job.Job, error) {
+	return get(ctx, s, "JobList", func() ([]*job.Job, error) { return s.Store.JobList(ctx, owner, q) })
+}
+
+// JobChange implements store.Store.
+func (s *Store) JobChange(ctx context.Context, owner job.Owner, id store.JobID, decide store.Decide) (*job.Job, error) {
+	return get(ctx, s, "JobChange", func() (*job.Job, error) { return s.Store.JobChange(ctx, owner, id, decide) })
+}
+
+// JobCounts implements store.Store.
+func (s *Store) JobCounts(ctx context.Context) (map[job.State]int64, error) {
+	return get(ctx, s, "JobCounts", func() (map[job.State]int64, error) { return s.Store.JobCounts(ctx) })
+}
+
+// ScheduleGet implements store.Store.
+func (s *Store) ScheduleGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
+	return get(ctx, s, "ScheduleGet", func() (*job.Schedule, error) { return s.Store.ScheduleGet(ctx, owner, id) })
+}
+
+// ScheduleList implements store.Store.
+func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q store.ListQuery) ([]*job.Schedule, error) {
+	return get(ctx, s, "ScheduleList", func() ([]*job.Schedule, error) { return s.Store.ScheduleList(ctx, owner, q) })
+}
+
+// ScheduleChange implements store.Store.
+func (s *Store) ScheduleChange(ctx context.Context, owner job.Owner, id uuid.UUID, decide store.Decide) (*job.Schedule, error) {
+	return get(ctx, s, "ScheduleChange", func() (*job.Schedule, error) { return s.Store.ScheduleChange(ctx, owner, id, decide) })
+}
+
+// LogGet implements store.Store.
+func (s *Store) LogGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Log, error) {
+	return get(ctx, s, "LogGet", func() (*job.Log, error) { return s.Store.LogGet(ctx, owner, id) })
+}
+
+// LogList implements store.Store.
+func (s *Store) LogList(ctx context.Context, owner job.Owner, q store.LogQuery) ([]*job.Log, error) {
+	return get(ctx, s, "LogList", func() ([]*job.Log, error) { return s.Store.LogList(ctx, owner, q) })
+}
+
+// RunPeek implements store.Store.
+func (s *Store) RunPeek(ctx context.Context, after store.Ref, limit int) ([]store.Ref, error) {
+	return get(ctx, s, "RunPeek", func() ([]store.Ref, error) { return s.Store.RunPeek(ctx, after, limit) })
+}
+
+// RunLoad implements store.Store.
+func (s *Store) RunLoad(ctx context.Context, refs []store.Ref) ([]*store.Run, error) {
+	return get(ctx, s, "RunLoad", func() ([]*store.Run, error) { return s.Store.RunLoad(ctx, refs) })
+}
+
+// RunClaim implements store.Store.
+func (s *Store) RunClaim(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
+	return get(ctx, s, "RunClaim", func() ([]bool, error) { return s.Store.RunClaim(ctx, node, claims) })
+}
+
+// RunFinish implements store.Store.
+func (s *Store) RunFinish(ctx context.Context, runs []store.Finish) ([]bool, error) {
+	return get(ctx, s, "RunFinish", func() ([]bool, error) { return s.Store.RunFinish(ctx, runs) })
+}
+
+// RunRelease implements store.Store.
+func (s *Store) RunRelease(ctx context.Context, node int64, claims []store.Claim) error {
+	return do(ctx, s, "RunRelease", func() error { return s.Store.RunRelease(ctx, node, claims) })
+}
+
+// RunHeld implements store.Store.
+func (s *Store) RunHeld(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
+	return get(ctx, s, "RunHeld", func() ([]bool, error) { return s.Store.RunHeld(ctx, node, claims) })
+}
+
+// RunAbandoned implements store.Store.
+func (s *Store) RunAbandoned(ctx context.Context, limit int) ([]*store.Run, error) {
+	return get(ctx, s, "RunAbandoned", func() ([]*store.Run, error) { return s.Store.RunAbandoned(ctx, limit) })
+}
+
+// RunCounts implements store.Store.
+func (s *Store) RunCounts(ctx context.Context) (map[store.Kind]int64, error) {
+	return get(ctx, s, "RunCounts", func() (map[store.Kind]int64, error) { return s.Store.RunCounts(ctx) })
+}
+
+// NodeStart implements store.Store.
+func (s *Store) NodeStart(ctx context.Context) (int64, error) {
+	return get(ctx, s, "NodeStart", func() (int64, error) { return s.Store.NodeStart(ctx) })
+}
+
+// NodeBeat implements store.Store.
+func (s *Store) NodeBeat(ctx context.Context, node int64) (store.Beat, error) {
+	return get(ctx, s, "NodeBeat", func() (store.Beat, error) { return s.Store.NodeBeat(ctx, node) })
+}
+
+// NodeStop implements store.Store.
+func (s *Store) NodeStop(ctx context.Context, node int64) error {
+	return do(ctx, s, "NodeStop", func() error { return s.Store.NodeStop(ctx, node) })
+}
+
+// JobPrune implements store.Store.
+func (s *Store) JobPrune(ctx context.Context, before time.Time, limit int) (int, error) {
+	return get(ctx, s, "JobPrune", func() (int, error) { return s.Store.JobPrune(ctx, before, limit) })
+}
+
+// LogPrune implements store.Store.
+func (s *Store) LogPrune(ctx context.Context, before time.Time, limit int) (int, error) {
+	return get(ctx, s, "LogPrune", func() (int, error) { return s.Store.LogPrune(ctx, before, limit) })
+}
+
+// AccountInsert implements store.Store.
+func (s *Store) AccountInsert(ctx context.Context, a *store.Account) error {
+	return do(ctx, s, "AccountInsert", func() error { return s.Store.AccountInsert(ctx, a) })
+}
+
+// AccountGet implements store.Store.
+func (s *Store) AccountGet(ctx context.Context, email string) (*store.Account, error) {
+	return get(ctx, s, "AccountGet", func() (*store.Account, error) { return s.Store.AccountGet(ctx, email) })
+}
+
+// AccountOf implements store.Store.
+func (s *Store) AccountOf(ctx context.Context, number int64) (*store.Account, error) {
+	return get(ctx, s, "AccountOf", func() (*store.Account, error) { return s.Store.AccountOf(ctx, number) })
+}
+
+// AccountList implements store.Store.
+func (s *Store) AccountList(ctx context.Context) ([]*store.Account, error) {
+	return get(ctx, s, "AccountList", func() ([]*store.Account, error) { return s.Store.AccountList(ctx) })
+}
+
+// SecretAdd implements store.Store.
+func (s *Store) SecretAdd(ctx context.Context, account int64, secret store.Secret, othersEnd time.Time) error {
+	return do(ctx, s, "SecretAdd", func() error { return s.Store.SecretAdd(ctx, account, secret, othersEnd) })
+}
+
+// KeyInsert implements store.Store.
+func (s *Store) KeyInsert(ctx context.Context, k *store.Key) error {
+	return do(ctx, s, "KeyInsert", func() error { return s.Store.KeyInsert(ctx, k) })
+}
+
+// KeyFind implements store.Store.
+func (s *Store) KeyFind(ctx context.Context, hash []byte) (*store.Key, error) {
+	return get(ctx, s, "KeyFind", func() (*store.Key, error) { return s.Store.KeyFind(ctx, hash) })
+}
+
+// KeyList implements store.Store.
+func (s *Store) KeyList(ctx context.Context, account int64) ([]*store.Key, error) {
+	return get(ctx, s, "KeyList", func() ([]*store.Key, error) { return s.Store.KeyList(ctx, account) })
+}
+
+// KeyRevoke implements store.Store.
+func (s *Store) KeyRevoke(ctx context.Context, id uuid.UUID, at time.Time) error {
+	return do(ctx, s, "KeyRevoke", func() error { return s.Store.KeyRevoke(ctx, id, at) })
+}
+
+// KeyUsed implements store.Store.
+func (s *Store) KeyUsed(ctx context.Context, at map[uuid.UUID]time.Time) error {
+	return do(ctx, s, "KeyUsed", func() error { return s.Store.KeyUsed(ctx, at) })
+}
