@@ -22,3 +22,7 @@ func fresh(tb testing.TB, clock func() time.Time) store.Store {
 func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, clock func() time.Time) store.Store { return fresh(t, clock) })
 }
+
+func BenchmarkStore(b *testing.B) {
+	storetest.Benchmark(b, func(b *testing.B, clock func() time.Time) store.Store { return fresh(b, clock) })
+}
