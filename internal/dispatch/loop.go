@@ -209,5 +209,6 @@ func (d *Dispatcher) run(ctx context.Context, e *entry) {
 }
 
 // slotWait is from when on a begin that was put off counts as the later one.
-// Below that the attempt keeps the time its claim announced.
-const slotWait = 20 * time.Millisecond
+// Below that the attempt keeps the time its claim announced, which logs and
+// webhooks show already.
+const slotWait = time.Second
