@@ -87,6 +87,9 @@ func (s *Store) open(ctx context.Context, opts Options) error {
 			return fmt.Errorf("the database %s is in use by another punctual; stop that one first, or use PostgreSQL to run several nodes", s.path)
 		}
 	}
+	if err := createPrivate(s.path); err != nil {
+		return fmt.Errorf("making the database %s; check the path and its permissions: %w", s.path, err)
+	}
 	conn, err := sqlite.OpenConn(s.path, sqlite.OpenReadWrite, sqlite.OpenCreate, sqlite.OpenWAL)
 	if err != nil {
 		return fmt.Errorf("opening the database %s; check the path and its permissions: %w", s.path, err)
@@ -110,6 +113,19 @@ func (s *Store) open(ctx context.Context, opts Options) error {
 	s.done.Go(s.writer.loop)
 	s.done.Go(func() { s.checkpoint(background) })
 	return nil
+}
+
+// createPrivate makes the file, when there is none, readable for its owner
+// only: signing secrets stand in it. SQLite gives its other files the same mode.
+func createPrivate(path string) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }
 
 func prepareWriter(ctx context.Context, conn *sqlite.Conn) error {
