@@ -38,7 +38,7 @@ const (
 	kills        = 50
 	stormLasts   = 90 * time.Second
 	creators     = 4
-	recordWithin = time.Second
+	recordWithin = 2 * time.Second
 	longestLife  = 2800 * time.Millisecond
 )
 
