@@ -1,0 +1,171 @@
+package postgres
+
+import (
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// The statements that store copied records. What is there stays.
+
+func copyAccounts(accounts []*store.Account) []query {
+	if len(accounts) == 0 {
+		return nil
+	}
+	type row = *store.Account
+	type owned struct {
+		account int64
+		store.Secret
+	}
+	var secrets []owned
+	for _, a := range accounts {
+		for _, secret := range a.Secrets {
+			secrets = append(secrets, owned{a.Number, secret})
+		}
+	}
+	return []query{{
+		sql: `INSERT INTO accounts (number, id, email, created_at) OVERRIDING SYSTEM VALUE
+			SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::bigint[]) ON CONFLICT (number) DO NOTHING`,
+		args: []any{
+			column(accounts, func(a *row) int64 { return (*a).Number }), column(accounts, func(a *row) uuid.UUID { return (*a).ID }),
+			column(accounts, func(a *row) string { return text((*a).Email) }), column(accounts, func(a *row) int64 { return (*a).CreatedAt.UnixMicro() }),
+		},
+	}, {
+		sql: `INSERT INTO secrets (account, created_at, value, expires_at)
+			SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) ON CONFLICT DO NOTHING`,
+		args: []any{
+			column(secrets, func(s *owned) int64 { return s.account }), column(secrets, func(s *owned) int64 { return s.CreatedAt.UnixMicro() }),
+			column(secrets, func(s *owned) string { return text(s.Value) }), column(secrets, func(s *owned) *int64 { return micros(s.ExpiresAt) }),
+		},
+	}}
+}
+
+func copyKeys(keys []*store.Key) []query {
+	if len(keys) == 0 {
+		return nil
+	}
+	type row = *store.Key
+	return []query{{
+		sql: `INSERT INTO keys (id, account, name, prefix, hash, created_at, last_used_at, revoked_at)
+			SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::text[], $5::bytea[], $6::bigint[], $7::bigint[], $8::bigint[])
+			ON CONFLICT (id) DO NOTHING`,
+		args: []any{
+			column(keys, func(k *row) uuid.UUID { return (*k).ID }), column(keys, func(k *row) int64 { return (*k).Account }),
+			column(keys, func(k *row) string { return text((*k).Name) }), column(keys, func(k *row) string { return text((*k).Prefix) }),
+			column(keys, func(k *row) []byte { return (*k).Hash }), column(keys, func(k *row) int64 { return (*k).CreatedAt.UnixMicro() }),
+			column(keys, func(k *row) *int64 { return micros((*k).LastUsedAt) }), column(keys, func(k *row) *int64 { return micros((*k).RevokedAt) }),
+		},
+	}}
+}
+
+func copySchedules(schedules []*job.Schedule) []query {
+	if len(schedules) == 0 {
+		return nil
+	}
+	type row = *job.Schedule
+	return []query{{
+		sql: `INSERT INTO schedules (account, id, key, name, description, inserted_at, disabled_at, first_due, epoch, args, state, previous)
+			SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
+				$10::text[], $11::text[], $12::text[])
+			ON CONFLICT (account, id) DO NOTHING`,
+		args: []any{
+			column(schedules, func(s *row) int64 { return (*s).Owner.Number }), column(schedules, func(s *row) uuid.UUID { return (*s).ID }),
+			column(schedules, func(s *row) *string { return optional((*s).Key) }), column(schedules, func(s *row) *string { return optional((*s).Name) }),
+			column(schedules, func(s *row) *string { return optional((*s).Description) }),
+			column(schedules, func(s *row) int64 { return (*s).InsertedAt.UnixMicro() }), column(schedules, func(s *row) *int64 { return micros((*s).DisabledAt) }),
+			column(schedules, func(s *row) int64 { return (*s).FirstDue.UnixMicro() }), column(schedules, func(s *row) int64 { return (*s).Epoch }),
+			column(schedules, func(s *row) *string { return jsonText((*s).Args) }), column(schedules, func(s *row) *string { return jsonText((*s).State) }),
+			column(schedules, func(s *row) *string { return jsonText((*s).Previous) }),
+		},
+	}}
+}
+
+func copyJobs(jobs []store.StoredJob) []query {
+	if len(jobs) == 0 {
+		return nil
+	}
+	type row = store.StoredJob
+	var runs []queued
+	for _, j := range jobs {
+		if !j.State.Final() {
+			runs = append(runs, queued{runOf(j.Job, j.Lane), j.Attempt})
+		}
+	}
+	return append([]query{{
+		sql: `INSERT INTO jobs (account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at,
+				attempted_at, completed_at, cancelled_at, discarded_at, name, description, args)
+			SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::smallint[], $5::uuid[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[],
+				$10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::text[], $15::text[], $16::text[])
+			ON CONFLICT (account, number) DO NOTHING`,
+		args: []any{
+			column(jobs, func(j *row) int64 { return j.Owner.Number }), column(jobs, func(j *row) int64 { return j.Number }),
+			column(jobs, func(j *row) uuid.UUID { return j.ID }), column(jobs, func(j *row) int16 { return int16(j.State) }),
+			column(jobs, func(j *row) pgtype.UUID { return id(j.ScheduleID) }), column(jobs, func(j *row) *string { return optional(j.Key) }),
+			column(jobs, func(j *row) int64 { return j.InsertedAt.UnixMicro() }), column(jobs, func(j *row) int64 { return j.ScheduledAt.UnixMicro() }),
+			column(jobs, func(j *row) int64 { return j.DueAt.UnixMicro() }), column(jobs, func(j *row) *int64 { return micros(j.AttemptedAt) }),
+			column(jobs, func(j *row) *int64 { return micros(j.CompletedAt) }), column(jobs, func(j *row) *int64 { return micros(j.CancelledAt) }),
+			column(jobs, func(j *row) *int64 { return micros(j.DiscardedAt) }), column(jobs, func(j *row) *string { return optional(j.Name) }),
+			column(jobs, func(j *row) *string { return optional(j.Description) }), column(jobs, func(j *row) *string { return jsonText(j.Args) }),
+		},
+	}}, copyRuns(runs)...)
+}
+
+// copyRuns stores runs without telling anyone: no node runs while copying.
+func copyRuns(runs []queued) []query {
+	if len(runs) == 0 {
+		return nil
+	}
+	return []query{{
+		sql: `INSERT INTO runs (due, kind, number, account, lane, attempt)
+			SELECT * FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::integer[]) ON CONFLICT DO NOTHING`,
+		args: append(refColumns(column(runs, func(q *queued) store.Ref { return q.Ref })),
+			column(runs, func(q *queued) int64 { return int64(q.Lane) }), column(runs, func(q *queued) int { return q.attempt })),
+	}}
+}
+
+func copyLogs(logs []*job.Log) []query {
+	all := insertLogs(logs)
+	for i := range all {
+		all[i].sql += ` ON CONFLICT (account, id) DO NOTHING`
+	}
+	return all
+}
+
+func copyDeliveries(deliveries []*store.PendingDelivery) []query {
+	if len(deliveries) == 0 {
+		return nil
+	}
+	type row = *store.PendingDelivery
+	lanes := column(deliveries, func(d *row) int64 { return int64(job.Lane((*d).URL)) })
+	var runs []queued
+	for i, d := range deliveries {
+		if !d.Waits {
+			ref := store.Ref{RunID: store.RunID{Kind: store.KindDelivery, Number: d.Number}, Due: d.DueAt, Account: d.Owner.Number, Lane: uint32(lanes[i])}
+			runs = append(runs, queued{ref, d.Attempt})
+		}
+	}
+	return append([]query{{
+		sql: `INSERT INTO deliveries (account, number, message, job, job_attempt, channel, lane, url, event, attempt, due, begin_at, body)
+			SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::integer[], $6::smallint[], $7::bigint[], $8::text[], $9::text[],
+				$10::integer[], $11::bigint[], $12::bigint[], $13::text[])
+			ON CONFLICT (account, number) DO NOTHING`,
+		args: []any{
+			column(deliveries, func(d *row) int64 { return (*d).Owner.Number }), column(deliveries, func(d *row) int64 { return (*d).Number }),
+			column(deliveries, func(d *row) string { return text((*d).MessageID) }), column(deliveries, func(d *row) int64 { return (*d).Job }),
+			column(deliveries, func(d *row) int { return (*d).JobAttempt }), column(deliveries, func(d *row) int16 { return int16((*d).Channel) }),
+			lanes, column(deliveries, func(d *row) string { return text((*d).URL) }), column(deliveries, func(d *row) string { return text((*d).Event) }),
+			column(deliveries, func(d *row) int { return (*d).Attempt }), column(deliveries, dueUnlessWaiting),
+			column(deliveries, func(d *row) int64 { return (*d).DueAt.UnixMicro() }), column(deliveries, func(d *row) *string { return jsonText((*d).Body) }),
+		},
+	}}, copyRuns(runs)...)
+}
+
+// dueUnlessWaiting gives when a delivery is due; null while it waits for its turn.
+func dueUnlessWaiting(d **store.PendingDelivery) *int64 {
+	if (*d).Waits {
+		return nil
+	}
+	return micros((*d).DueAt)
+}
