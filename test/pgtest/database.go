@@ -116,6 +116,9 @@ func create(t testing.TB, template string) string {
 	if err != nil {
 		t.Fatalf("making a database: %v", err)
 	}
+	if kept != nil {
+		return named(server, name) // it goes with the server; dropping it would wait for a checkpoint
+	}
 	t.Cleanup(func() {
 		err := on(server, func(ctx context.Context, conn *pgx.Conn) error {
 			_, err := conn.Exec(ctx, `DROP DATABASE IF EXISTS `+name+` WITH (FORCE)`)

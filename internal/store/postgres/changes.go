@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"time"
+
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -80,7 +82,7 @@ func (c *change) carryOut(t *tx, decide store.Decide, after query) error {
 	}
 	w := &writes{}
 	if changes.Unbegun && c.moment.Claim != nil {
-		w.takeBack = append(w.takeBack, prepared{c.run.Account, c.run.Number, c.moment.Claim.Attempt, c.log})
+		w.takeBack = append(w.takeBack, prepared{c.run.Account, c.run.Number, c.moment.Claim.Attempt, c.log, c.moment.Claim.BeginAt})
 	}
 	if changes.Job != nil && c.run != nil {
 		w.ended = append(w.ended, *c.run)
@@ -117,11 +119,13 @@ type queued struct {
 	attempt int
 }
 
-// prepared is what a claim had stored for an attempt.
+// prepared is what a claim had stored for an attempt. An interrupted attempt
+// may have had the same number; its messages, which are from before, stay.
 type prepared struct {
 	account, number int64
 	attempt         int
 	log             uuid.UUID
+	beginAt         time.Time
 }
 
 // cancel tells a node of a job that was ended.
@@ -175,11 +179,12 @@ func takeBack(attempts []prepared) []query {
 	args := []any{
 		column(attempts, func(p *row) int64 { return p.account }), column(attempts, func(p *row) int64 { return p.number }),
 		column(attempts, func(p *row) int { return p.attempt }), column(attempts, func(p *row) pgtype.UUID { return id(p.log) }),
+		column(attempts, func(p *row) int64 { return p.beginAt.UnixMicro() }),
 	}
 	return []query{{
-		sql: `WITH u AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::integer[], $4::uuid[]) AS u (account, job, attempt, log)),
+		sql: `WITH u AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::integer[], $4::uuid[], $5::bigint[]) AS u (account, job, attempt, log, begin_at)),
 		unlogged AS (DELETE FROM logs l USING u WHERE l.account = u.account AND l.id = u.log),
-		gone AS (DELETE FROM deliveries d USING u WHERE d.account = u.account AND d.job = u.job AND d.job_attempt = u.attempt AND d.attempt = 0
+		gone AS (DELETE FROM deliveries d USING u WHERE d.account = u.account AND d.job = u.job AND d.job_attempt = u.attempt AND d.attempt = 0 AND d.begin_at >= u.begin_at
 			RETURNING d.account, d.number, d.due)
 		DELETE FROM runs r USING gone WHERE r.due = gone.due AND r.kind = 1 AND r.number = gone.number AND r.account = gone.account`,
 		args: args,

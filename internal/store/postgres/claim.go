@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -103,22 +102,22 @@ func (s *Store) RunRelease(ctx context.Context, node int64, claims []store.Claim
 		var attempts []prepared
 		err := t.run(query{
 			sql: `WITH held AS (
-				SELECT r.due, r.kind, r.number, r.account, r.lane, r.attempt, r.log FROM ` + claimTable + ` JOIN runs r
+				SELECT r.due, r.kind, r.number, r.account, r.lane, r.attempt, r.log, r.begin_at FROM ` + claimTable + ` JOIN runs r
 					ON r.due = c.due AND r.kind = c.kind AND r.number = c.number AND r.account = c.account
 				WHERE r.node = $6 AND r.attempt = c.attempt ORDER BY r.due, r.kind, r.number FOR UPDATE OF r),
 			released AS (
 				UPDATE runs r SET node = 0, attempt = h.attempt - 1, begin_at = NULL, log = NULL FROM held h
 				WHERE r.due = h.due AND r.kind = h.kind AND r.number = h.number AND r.account = h.account)
-			SELECT due, kind, number, account, lane, attempt, log FROM held`,
+			SELECT due, kind, number, account, lane, attempt, log, begin_at FROM held`,
 			args: append(claimColumns(claims), node),
 			row: func(rows pgx.Rows) error {
 				var ref store.Ref
-				var attempt int
-				var log uuid.UUID
-				err := rows.Scan(timeOf{&ref.Due}, &ref.Kind, &ref.Number, &ref.Account, &ref.Lane, &attempt, idOf{&log})
+				var p prepared
+				err := rows.Scan(timeOf{&ref.Due}, &ref.Kind, &ref.Number, &ref.Account, &ref.Lane, &p.attempt, idOf{&p.log}, timeOf{&p.beginAt})
 				t.foreign = append(t.foreign, ref)
 				if ref.Kind == store.KindJob {
-					attempts = append(attempts, prepared{ref.Account, ref.Number, attempt, log})
+					p.account, p.number = ref.Account, ref.Number
+					attempts = append(attempts, p)
 				}
 				return err
 			},

@@ -92,11 +92,13 @@ func (s *Store) newestJobs(owner job.Owner, q store.JobQuery, jobs *[]*job.Job) 
 	now := s.Now().UnixMicro()
 	var branches []string
 	for _, state := range states {
-		branch := c.numbered(`SELECT j.number FROM jobs j WHERE j.account = ? AND j.state = ?`, owner.Number, int16(state))
-		switch {
-		case state == job.Executing:
+		var branch string
+		if state == job.Executing {
 			branch = c.numbered(`SELECT j.number FROM runs j WHERE j.account = ? AND j.node > 0 AND j.kind = 0 AND j.begin_at <= ?`, owner.Number, now)
-		case len(q.States) > 0 && !state.Final():
+		} else {
+			branch = c.numbered(`SELECT j.number FROM jobs j WHERE j.account = ? AND j.state = ?`, owner.Number, int16(state))
+		}
+		if len(q.States) > 0 && !state.Final() && state != job.Executing {
 			branch += c.numbered(` AND NOT EXISTS (SELECT FROM runs r WHERE r.account = ? AND r.node > 0 AND r.kind = 0 AND r.number = j.number AND r.begin_at <= ?)`, owner.Number, now)
 		}
 		if q.After != 0 {
@@ -104,7 +106,7 @@ func (s *Store) newestJobs(owner job.Owner, q store.JobQuery, jobs *[]*job.Job) 
 		}
 		branches = append(branches, `(`+branch+c.numbered(` ORDER BY j.number DESC LIMIT ?`, q.Offset+q.Limit)+`)`)
 	}
-	sql := `SELECT ` + jobColumns + `, ` + runColumns + ` FROM (` + strings.Join(branches, ` UNION ALL `) + ` ORDER BY number DESC` + c.page(q.ListQuery) + `) n` +
+	sql := `SELECT ` + jobColumns + `, ` + runColumns + ` FROM (SELECT number FROM (` + strings.Join(branches, ` UNION ALL `) + `) b ORDER BY number DESC` + c.page(q.ListQuery) + `) n` +
 		c.numbered(` JOIN jobs j ON j.account = ? AND j.number = n.number`, owner.Number) + joinRun + ` ORDER BY j.number DESC`
 	return s.jobsOf(owner, sql, c.args, jobs)
 }

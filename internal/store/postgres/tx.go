@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -160,6 +161,9 @@ var errAgain = errors.New("a row has moved meanwhile")
 // knows the outcome. f may be called several times and must set its results,
 // not add to them; it ends with commit.
 func (s *Store) write(ctx context.Context, f func(*tx) error) error {
+	if ctx.Err() != nil {
+		return fault.Unreachable(ctx.Err())
+	}
 	ctx, cancel, err := s.contact.bound(context.WithoutCancel(ctx), writeWithin)
 	if err != nil {
 		return err

@@ -76,6 +76,9 @@ func (c *contact) bound(ctx context.Context, limit time.Duration) (context.Conte
 	if !c.up {
 		return nil, nil, fault.Unreachable(errors.Join(errDown, c.cause))
 	}
+	if ctx.Err() != nil {
+		return nil, nil, fault.Unreachable(ctx.Err())
+	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	stop := context.AfterFunc(c.lost, cancel)
 	return ctx, func() { stop(); cancel() }, nil
