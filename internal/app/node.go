@@ -141,15 +141,42 @@ func trusted(file string) (*x509.CertPool, error) {
 // recover ends the attempts that were under way when a node went away, so that
 // they are made again.
 func (n *Node) recover(ctx context.Context) error {
-	for {
-		runs, err := n.store.RunAbandoned(ctx, 500)
-		if err != nil || len(runs) == 0 {
+	const limit = 500
+	for found := limit; found == limit; {
+		runs, err := n.store.RunAbandoned(ctx, limit)
+		if err != nil {
 			return err
 		}
-		n.config.Log.Info("taking up attempts that were under way at the last stop", "attempts", len(runs))
+		if found = len(runs); found == 0 {
+			return nil
+		}
+		n.config.Log.Info("taking up attempts that were under way when a node went away", "attempts", len(runs))
 		if err := n.runner.Interrupted(ctx, runs); err != nil {
 			return fmt.Errorf("taking up interrupted attempts: %w", err)
 		}
+	}
+	return nil
+}
+
+// takeOverEvery is how often the claims of nodes that are gone are looked for.
+const takeOverEvery = time.Second
+
+// takeOver ends the attempts of other nodes that went away, until ctx ends.
+func (n *Node) takeOver(ctx context.Context) {
+	ticker := time.NewTicker(takeOverEvery)
+	defer ticker.Stop()
+	failed := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		err := n.recover(ctx)
+		if err != nil && !failed && ctx.Err() == nil {
+			n.config.Log.Warn("looking for nodes that went away failed; trying again", "error", err)
+		}
+		failed = err != nil
 	}
 }
 
@@ -181,6 +208,7 @@ func (n *Node) serve(ctx context.Context) error {
 	keeper := &upkeep.Keeper{Config: upkeep.Config{Store: n.store, Metrics: n.metrics, Log: n.config.Log, Retention: n.config.Retention}}
 	parts.Go(func() { keeper.Run(ctx) })
 	parts.Go(func() { n.auth.Run(ctx) })
+	parts.Go(func() { n.takeOver(ctx) })
 	n.config.Log.Info("started", "version", n.config.Version, "address", n.listener.Addr().String())
 	n.config.Listening(n.listener.Addr().String())
 	<-ctx.Done()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/batch"
@@ -33,7 +34,8 @@ type Config struct {
 // Runner makes attempts.
 type Runner struct {
 	Config
-	finishes *batch.Batcher[store.Finish, bool]
+	finishes   *batch.Batcher[store.Finish, bool]
+	complained atomic.Int64 // when, in nanoseconds since 1970
 }
 
 // deliveryTimeout is how long the receiver of a callback or webhook has.
@@ -102,7 +104,7 @@ func (r *Runner) finish(ctx context.Context, f store.Finish) bool {
 		if err == nil {
 			return held
 		}
-		r.Log.Error("storing the end of an attempt failed; trying again", "number", f.Number, "attempt", f.Attempt, "error", err)
+		r.complain(err)
 		if ctx.Err() != nil && stopping.IsZero() {
 			stopping = time.Now()
 		}
@@ -110,6 +112,18 @@ func (r *Runner) finish(ctx context.Context, f store.Finish) bool {
 			return false
 		}
 		time.Sleep(wait)
+	}
+}
+
+// complainEvery is how often the log tells that ends can't be stored: while the
+// store is away, every attempt under way has one.
+const complainEvery = 5 * time.Second
+
+func (r *Runner) complain(err error) {
+	now := time.Now().UnixNano()
+	last := r.complained.Load()
+	if now-last > int64(complainEvery) && r.complained.CompareAndSwap(last, now) {
+		r.Log.Error("storing the ends of attempts failed; trying again", "waiting", r.finishes.Len(), "error", err)
 	}
 }
 

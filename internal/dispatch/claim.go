@@ -49,14 +49,23 @@ const claimPause = 100 * time.Millisecond
 // not be claimed is dropped: it is gone, or another read of the queue brings it
 // again.
 func (d *Dispatcher) claimBatch(kind store.Kind, batch []*entry) {
-	claimed, lost, err := d.tryClaim(batch)
+	node := d.node()
+	claimed, lost, err := d.tryClaim(node, batch)
 	if err != nil {
-		d.Log.Error("claiming runs failed; trying again", "runs", len(lost), "error", err)
+		d.complain("claiming runs failed; trying again", err)
 		time.Sleep(claimPause)
 	}
 	d.mu.Lock()
+	var stale []store.Claim
 	for _, e := range claimed {
-		e.phase = phaseHeld
+		e.phase, e.node = phaseHeld, node
+		if node != d.life.node { // a new life has begun meanwhile
+			e.gone = true
+			stale = append(stale, e.claim)
+		}
+	}
+	if len(stale) > 0 {
+		d.tasks.Go(func() { d.giveBack(node, stale) })
 	}
 	for _, e := range lost {
 		delete(d.known, e.ref.RunID)
@@ -73,7 +82,7 @@ func (d *Dispatcher) claimBatch(kind store.Kind, batch []*entry) {
 	d.poke()
 }
 
-func (d *Dispatcher) tryClaim(batch []*entry) (claimed, lost []*entry, err error) {
+func (d *Dispatcher) tryClaim(node int64, batch []*entry) (claimed, lost []*entry, err error) {
 	refs := make([]store.Ref, len(batch))
 	for i, e := range batch {
 		refs[i] = e.ref
@@ -100,8 +109,10 @@ func (d *Dispatcher) tryClaim(batch []*entry) (claimed, lost []*entry, err error
 	if len(claims) == 0 {
 		return nil, lost, nil
 	}
-	got, err := d.Queue.RunClaim(ctx, d.Node, claims)
+	got, err := d.Queue.RunClaim(ctx, node, claims)
 	if err != nil {
+		// It may have come through all the same, and then nobody would fire them.
+		d.giveBack(node, claims)
 		return nil, append(lost, asked...), err
 	}
 	if d.ObserveClaims != nil {

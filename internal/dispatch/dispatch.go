@@ -25,7 +25,7 @@ type Attempt interface {
 // Config of a Dispatcher.
 type Config struct {
 	Queue store.Queue
-	Node  int64
+	Node  int64 // the one that NodeStart gave; another one's life may follow
 	// Concurrency is how many jobs' requests are under way at once; callbacks
 	// and webhooks have as many slots of their own, so that a slow receiver
 	// takes none from jobs.
@@ -58,10 +58,15 @@ const (
 // Dispatcher fires runs.
 type Dispatcher struct {
 	Config
-	pools [2]*pool // by store.Kind
-	wake  chan struct{}
+	pools   [2]*pool // by store.Kind
+	wake    chan struct{}
+	beatNow chan struct{} // the node's last beat was too long ago
 
 	mu         sync.Mutex
+	life       life
+	elsewhere  time.Time // from when on something is due that others have stored
+	looked     []*entry  // claims that were looked up
+	complaints map[string]time.Time
 	known      map[store.RunID]*entry // waiting, claimed or under way
 	hints      []store.Ref            // stored since the loop last looked
 	peeked     *peekResult
@@ -74,9 +79,13 @@ type Dispatcher struct {
 	cursor     store.Ref // the queue has been read up to here
 	nextPeek   time.Time // when to read on
 	lastRescan time.Time // when it was last read from its beginning
+	again      time.Time // when to read it from its beginning, for what others have left
 	peeking    bool
+	confirming bool
 	held       heldRuns
-	ready      [2][]*entry // due, waiting for a slot
+	// unconfirmed are due and have to be looked up first.
+	unconfirmed []*entry
+	ready       [2][]*entry // due, waiting for a slot
 
 	running atomic.Bool
 	tasks   sync.WaitGroup // peeks, claims and attempts
@@ -84,7 +93,10 @@ type Dispatcher struct {
 
 // New makes a Dispatcher. The store's notices go to Notice.
 func New(config Config) *Dispatcher {
-	d := &Dispatcher{Config: config, wake: make(chan struct{}, 1), known: map[store.RunID]*entry{}}
+	d := &Dispatcher{
+		Config: config, wake: make(chan struct{}, 1), beatNow: make(chan struct{}, 1), known: map[store.RunID]*entry{},
+		life: life{node: config.Node}, complaints: map[string]time.Time{},
+	}
 	for kind := range d.pools {
 		d.pools[kind] = &pool{lanes: newLanes(), total: config.Concurrency}
 	}
@@ -95,8 +107,32 @@ func New(config Config) *Dispatcher {
 func (d *Dispatcher) Notice(n store.Notice) {
 	d.mu.Lock()
 	d.hints = append(d.hints, n.Runs...)
+	if !n.Elsewhere.IsZero() && (d.elsewhere.IsZero() || n.Elsewhere.Before(d.elsewhere)) {
+		d.elsewhere = n.Elsewhere
+	}
 	d.mu.Unlock()
+	for _, number := range n.Cancelled {
+		d.cancelled(number)
+	}
 	d.poke()
+}
+
+// complainEvery is how often the log tells of one kind of failure.
+const complainEvery = 5 * time.Second
+
+// complain logs a failure of the store, unless it did so just before.
+func (d *Dispatcher) complain(what string, err error) {
+	now := time.Now()
+	d.mu.Lock()
+	last, known := d.complaints[what]
+	told := known && now.Sub(last) < complainEvery
+	if !told {
+		d.complaints[what] = now
+	}
+	d.mu.Unlock()
+	if !told {
+		d.Log.Error(what, "error", err)
+	}
 }
 
 func (d *Dispatcher) poke() {
@@ -118,10 +154,14 @@ func (d *Dispatcher) InUse(kind store.Kind) int64 { return d.pools[kind].using.L
 
 // Run fires runs until ctx ends. Then it claims and fires no more, gives
 // claims that have not begun back, lets attempts under way finish for up to
-// grace, interrupts the rest, and returns when all have ended.
+// grace, interrupts the rest, ends the node's life and returns.
 func (d *Dispatcher) Run(ctx context.Context, grace time.Duration) error {
 	attempts, drop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer drop(nil)
+	alive, die := context.WithCancel(context.WithoutCancel(ctx))
+	defer die()
+	var beats sync.WaitGroup
+	beats.Go(func() { d.beat(alive) })
 	d.running.Store(true)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -136,7 +176,13 @@ func (d *Dispatcher) Run(ctx context.Context, grace time.Duration) error {
 		}
 	}
 	d.running.Store(false)
-	return d.drain(attempts, grace, drop)
+	err := d.drain(attempts, grace, drop)
+	die()
+	beats.Wait()
+	if stopped := d.Queue.NodeStop(attempts, d.node()); stopped != nil {
+		err = errors.Join(err, fmt.Errorf("ending this node: %w", stopped))
+	}
+	return err
 }
 
 // step does what there is to do now and tells how long nothing else will be.
@@ -157,6 +203,9 @@ func (d *Dispatcher) untilNext(now time.Time) time.Duration {
 	}
 	if !d.peeking && !d.full() && d.nextPeek.Before(next) {
 		next = d.nextPeek
+	}
+	if !d.peeking && !d.busy() && !d.again.IsZero() && d.again.Before(next) {
+		next = d.again
 	}
 	return max(0, next.Sub(now))
 }
@@ -192,9 +241,12 @@ func (d *Dispatcher) drain(attempts context.Context, grace time.Duration, drop c
 func (d *Dispatcher) releaseHeld(ctx context.Context) error {
 	d.mu.Lock()
 	var claims []store.Claim
+	node := d.life.node
 	for id, e := range d.known {
 		if e.phase == phaseHeld {
-			claims = append(claims, e.claim)
+			if e.node == node && !e.gone {
+				claims = append(claims, e.claim)
+			}
 			delete(d.known, id)
 		}
 	}
@@ -202,7 +254,7 @@ func (d *Dispatcher) releaseHeld(ctx context.Context) error {
 	if len(claims) == 0 {
 		return nil
 	}
-	if err := d.Queue.RunRelease(ctx, d.Node, claims); err != nil {
+	if err := d.Queue.RunRelease(ctx, node, claims); err != nil {
 		return fmt.Errorf("giving back %d runs: %w", len(claims), err)
 	}
 	return nil

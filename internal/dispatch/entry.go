@@ -28,9 +28,13 @@ type entry struct {
 	attempt Attempt
 	claim   store.Claim
 	phase   phase
-	revoked bool // must not be fired for now
-	gone    bool // will not be fired
-	abort   context.CancelCauseFunc
+	node    int64 // in whose name it is claimed
+	revoked bool  // must not be fired for now
+	gone    bool  // will not be fired
+	unsure  bool  // a change of it may or may not have come through
+	// confirmed: the claim was looked up when its time had come.
+	confirmed bool
+	abort     context.CancelCauseFunc
 }
 
 // pool is the slots of one kind of run.
@@ -149,7 +153,8 @@ func (d *Dispatcher) Revoke(number int64) Standing {
 	}
 }
 
-// Restore lets a revoked run be fired after all.
+// Restore lets a revoked run be fired after all, if its claim still stands: the
+// change that it was revoked for may have come through.
 func (d *Dispatcher) Restore(number int64) {
 	d.mu.Lock()
 	if e := d.known[store.RunID{Kind: store.KindJob, Number: number}]; e != nil {

@@ -23,6 +23,11 @@ type fakeQueue struct {
 	claims   int
 	released []store.Claim
 	failing  bool
+	nodes    []int64        // that live
+	gone     map[int64]bool // that were taken for gone
+	lapsed   bool           // the node's last beat was too long ago
+	deaf     bool
+	started  int64
 }
 
 var errDown = errors.New("the store is down")
@@ -94,6 +99,45 @@ func (q *fakeQueue) RunRelease(_ context.Context, _ int64, claims []store.Claim)
 	defer q.mu.Unlock()
 	q.released = append(q.released, claims...)
 	return nil
+}
+
+func (q *fakeQueue) NodeBeat(_ context.Context, node int64) (store.Beat, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.failing {
+		return store.Beat{}, errDown
+	}
+	if q.gone[node] {
+		return store.Beat{Gone: true}, nil
+	}
+	return store.Beat{Nodes: q.nodes, Deaf: q.deaf}, nil
+}
+
+func (q *fakeQueue) NodeHolds(node int64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return !q.gone[node] && !q.lapsed
+}
+
+func (q *fakeQueue) NodeStart(context.Context) (int64, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.started++
+	q.lapsed = false
+	return 100 + q.started, nil
+}
+
+func (q *fakeQueue) NodeStop(context.Context, int64) error { return nil }
+
+func (q *fakeQueue) RunHeld(_ context.Context, node int64, claims []store.Claim) ([]bool, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	held := make([]bool, len(claims))
+	for i, c := range claims {
+		run := q.runs[c.RunID]
+		held[i] = run != nil && run.Claim != nil && run.Claim.Node == node
+	}
+	return held, nil
 }
 
 func (q *fakeQueue) remove(id store.RunID) {

@@ -20,6 +20,8 @@ func (d *Dispatcher) collect(now time.Time) {
 	d.mu.Lock()
 	hints, peeked, claimed, ended, dropped := d.hints, d.peeked, d.claimed, d.ended, d.dropped
 	d.hints, d.peeked, d.claimed, d.ended, d.dropped = nil, nil, nil, nil, nil
+	looked, elsewhere := d.looked, d.elsewhere
+	d.looked, d.elsewhere = nil, time.Time{}
 	for kind, done := range d.claimsDone {
 		d.pools[kind].claiming -= done
 	}
@@ -37,8 +39,17 @@ func (d *Dispatcher) collect(now time.Time) {
 	for _, e := range claimed {
 		d.hold(e)
 	}
+	if len(looked) > 0 {
+		d.confirming = false
+		for _, e := range looked {
+			d.ready[e.ref.Kind] = append(d.ready[e.ref.Kind], e)
+		}
+	}
 	for _, ref := range hints {
 		d.admitHint(ref, now)
+	}
+	if !elsewhere.IsZero() {
+		d.hear(elsewhere, now)
 	}
 	if peeked != nil {
 		d.peeking = false
@@ -74,16 +85,24 @@ func (d *Dispatcher) admitHint(ref store.Ref, now time.Time) {
 // read on, and when.
 func (d *Dispatcher) admitPeeked(p *peekResult, now time.Time) {
 	if p.err != nil {
-		d.Log.Error("reading the queue failed; trying again", "error", p.err)
+		d.complain("reading the queue failed; trying again", p.err)
 		d.nextPeek = now.Add(recheck / 10)
 		return
 	}
+	d.mu.Lock()
+	nodes, self := d.life.nodes, d.life.node
+	d.mu.Unlock()
 	for _, ref := range p.refs {
 		if ref.Due.Sub(now) > horizon {
 			d.nextPeek = earlier(d.nextPeek, ref.Due.Add(-horizon))
 			return
 		}
-		d.admit(ref)
+		switch others := ref.Due.Add(d.share(ref, nodes, self)); {
+		case others.Equal(ref.Due), !others.After(now) && d.idle(ref.Kind):
+			d.admit(ref)
+		case others.After(now):
+			d.lookAgain(others)
+		}
 		if after(ref, d.cursor) {
 			d.cursor = ref
 		}
@@ -123,6 +142,17 @@ func (d *Dispatcher) admit(ref store.Ref) {
 	}
 }
 
+// idle reports whether there is room to do others' work too.
+func (d *Dispatcher) idle(kind store.Kind) bool {
+	p := d.pools[kind]
+	return p.lanes.waiting < claimLimit && p.inUse < p.total
+}
+
+// busy reports whether so much waits here that others' work is left to them.
+func (d *Dispatcher) busy() bool {
+	return d.pools[store.KindJob].lanes.waiting+d.pools[store.KindDelivery].lanes.waiting >= peekLimit
+}
+
 // peek reads on in the queue, when it is time and there is room.
 func (d *Dispatcher) peek(now time.Time) {
 	if d.peeking || d.full() {
@@ -131,6 +161,9 @@ func (d *Dispatcher) peek(now time.Time) {
 	// From the beginning every now and then: a hint may have been lost.
 	if pause := d.rescanPause(); now.Sub(d.lastRescan).Abs() >= pause {
 		d.lastRescan, d.cursor, d.nextPeek = now, store.Ref{}, now
+	}
+	if !d.again.IsZero() && !d.again.After(now) && !d.busy() {
+		d.again, d.cursor, d.nextPeek = time.Time{}, store.Ref{}, now
 	}
 	if d.nextPeek.After(now) {
 		return
@@ -148,7 +181,7 @@ func (d *Dispatcher) peek(now time.Time) {
 
 // rescanPause is longer while much waits, since all of it is read again.
 func (d *Dispatcher) rescanPause() time.Duration {
-	if d.pools[store.KindJob].lanes.waiting+d.pools[store.KindDelivery].lanes.waiting >= peekLimit {
+	if d.busy() {
 		return 10 * recheck
 	}
 	return recheck
@@ -166,6 +199,7 @@ func (d *Dispatcher) fire(attempts context.Context, now time.Time) {
 	for len(d.held) > 0 && !d.held[0].begin.After(now) {
 		d.begin(attempts, heap.Pop(&d.held).(*entry))
 	}
+	d.confirm()
 }
 
 // begin starts an attempt, or lets it wait on when it can't start now.
@@ -178,9 +212,15 @@ func (d *Dispatcher) begin(attempts context.Context, e *entry) {
 		d.free(e)
 		return
 	}
-	if e.revoked || p.fired >= p.total {
+	if e.revoked || p.fired >= p.total || !d.holds(e) {
+		e.confirmed = false
 		d.mu.Unlock()
 		d.ready[e.ref.Kind] = append(d.ready[e.ref.Kind], e)
+		return
+	}
+	if d.mustConfirm(e) {
+		d.mu.Unlock()
+		d.unconfirmed = append(d.unconfirmed, e)
 		return
 	}
 	ctx, abort := context.WithCancelCause(attempts)
@@ -190,13 +230,27 @@ func (d *Dispatcher) begin(attempts context.Context, e *entry) {
 	d.tasks.Go(func() { d.run(ctx, e) })
 }
 
+// holds reports whether a claim is certain to be this node's still. When the
+// node's last beat was too long ago, as after it was stopped for a while or had
+// lost the store, another beat has to tell. Called with mu held.
+func (d *Dispatcher) holds(e *entry) bool {
+	if d.Queue.NodeHolds(e.node) {
+		return true
+	}
+	select {
+	case d.beatNow <- struct{}{}:
+	default:
+	}
+	return false
+}
+
 // run makes an attempt; it is forgotten when its end is stored.
 func (d *Dispatcher) run(ctx context.Context, e *entry) {
 	began := e.begin
 	if now := d.Queue.Now(); now.Sub(began) > slotWait {
 		began = now // it had to wait for a slot
 	}
-	e.attempt.Fire(ctx, d.Node, began, func() {
+	e.attempt.Fire(ctx, e.node, began, func() {
 		d.mu.Lock()
 		d.ended = append(d.ended, e)
 		d.mu.Unlock()

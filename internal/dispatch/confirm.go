@@ -1,0 +1,54 @@
+package dispatch
+
+import (
+	"context"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// mustConfirm reports whether a claim has to be looked up before it is fired:
+// a change of it that failed may have come through, or others' changes are not
+// heard of. Called with mu held.
+func (d *Dispatcher) mustConfirm(e *entry) bool {
+	return (e.unsure || d.life.deaf) && !e.confirmed
+}
+
+// confirm looks up claims whose time has come, one batch at a time.
+func (d *Dispatcher) confirm() {
+	if d.confirming || len(d.unconfirmed) == 0 {
+		return
+	}
+	batch := d.unconfirmed
+	d.unconfirmed, d.confirming = nil, true
+	d.tasks.Go(func() {
+		d.confirmBatch(batch)
+		d.mu.Lock()
+		d.looked = append(d.looked, batch...)
+		d.mu.Unlock()
+		d.poke()
+	})
+}
+
+func (d *Dispatcher) confirmBatch(batch []*entry) {
+	node := d.node()
+	claims := make([]store.Claim, len(batch))
+	for i, e := range batch {
+		claims[i] = e.claim
+	}
+	held, err := d.Queue.RunHeld(context.Background(), node, claims)
+	if err != nil {
+		d.complain("looking up claims failed; trying again", err)
+		time.Sleep(claimPause)
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i, e := range batch {
+		if held[i] && e.node == node {
+			e.confirmed = true
+		} else {
+			e.gone = true
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package dispatch
+
+import (
+	"context"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/execute"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// life is what is known of this process's node and of the others; guarded by
+// Dispatcher.mu.
+type life struct {
+	node  int64
+	nodes []int64 // that live, by number
+	deaf  bool    // notices of others don't arrive
+}
+
+const (
+	// beatAgain lies between two tries of a beat.
+	beatAgain = 250 * time.Millisecond
+	// leaveRun is how long a run is left to the node that is to take it before
+	// another one does, leaveStep how much longer each further one leaves it, for
+	// maxSteps at most.
+	leaveRun  = 30 * time.Millisecond
+	leaveStep = 25 * time.Millisecond
+	maxSteps  = 4
+)
+
+func (d *Dispatcher) node() int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.life.node
+}
+
+// beat says that this node lives, until ctx ends.
+func (d *Dispatcher) beat(ctx context.Context) {
+	for {
+		pause, hurry := store.BeatPause, d.beatNow
+		if err := d.beatOnce(ctx); err != nil {
+			d.complain("saying that this node lives failed; trying again", err)
+			pause, hurry = beatAgain, nil
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-hurry:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+func (d *Dispatcher) beatOnce(ctx context.Context) error {
+	b, err := d.Queue.NodeBeat(ctx, d.node())
+	if err != nil {
+		return err
+	}
+	if b.Gone {
+		return d.startAnew(ctx)
+	}
+	d.mu.Lock()
+	d.life.nodes, d.life.deaf = b.Nodes, b.Deaf
+	d.mu.Unlock()
+	d.poke()
+	return nil
+}
+
+// startAnew begins a new node's life after this one was taken for gone. Its
+// claims are others' now: none is fired, and those that nobody has taken yet
+// are given back.
+func (d *Dispatcher) startAnew(ctx context.Context) error {
+	node, err := d.Queue.NodeStart(ctx)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	old := d.life.node
+	d.life.node = node
+	var stale []store.Claim
+	for _, e := range d.known {
+		if e.phase == phaseHeld && e.node == old && !e.gone {
+			e.gone = true
+			stale = append(stale, e.claim)
+		}
+	}
+	d.mu.Unlock()
+	d.Log.Warn("this node was taken for gone, so it starts anew; others take its claims", "was", old, "node", node, "claims", len(stale))
+	d.poke()
+	if len(stale) > 0 {
+		d.giveBack(old, stale)
+	}
+	return nil
+}
+
+// giveBack gives back claims that may or may not have been made. It tries for
+// as long as nobody else would.
+func (d *Dispatcher) giveBack(node int64, claims []store.Claim) {
+	for {
+		err := d.Queue.RunRelease(context.Background(), node, claims)
+		if err == nil || d.node() != node || !d.Running() {
+			return
+		}
+		d.complain("giving back claims failed; trying again", err)
+		time.Sleep(claimPause)
+	}
+}
+
+// share tells how long a run is left to others: not at all when it is this
+// node's to take. Runs are shared out by number, so that nodes don't all go for
+// the same ones.
+func (d *Dispatcher) share(ref store.Ref, nodes []int64, self int64) time.Duration {
+	n := len(nodes)
+	own := -1
+	for i, node := range nodes {
+		if node == self {
+			own = i
+		}
+	}
+	if n < 2 || own < 0 {
+		return 0
+	}
+	taker := int((uint64(ref.Number)*0x9e3779b97f4a7c15>>33 + uint64(ref.Kind)) % uint64(n))
+	if taker == own {
+		return 0
+	}
+	steps := min((own-taker+n)%n-1, maxSteps)
+	return leaveRun + time.Duration(steps)*leaveStep
+}
+
+// leave is how long this node waits for others to take what they have stored.
+func (d *Dispatcher) leave() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i, node := range d.life.nodes {
+		if node == d.life.node {
+			return leaveRun + time.Duration(min(i, maxSteps))*leaveStep
+		}
+	}
+	return leaveRun
+}
+
+// hear takes in what others have stored: from elsewhere on, something is due
+// that they may not be able to take.
+func (d *Dispatcher) hear(elsewhere, now time.Time) {
+	if elsewhere.Sub(now) > horizon {
+		// Some of it is this node's to claim ahead.
+		if elsewhere.Before(d.cursor.Due) {
+			d.cursor = store.Ref{Due: elsewhere.Add(-time.Microsecond)}
+		}
+		d.nextPeek = earlier(d.nextPeek, elsewhere.Add(-horizon))
+	}
+	at := now
+	if elsewhere.After(now) {
+		at = elsewhere
+	}
+	d.lookAgain(at.Add(d.leave()))
+}
+
+// lookAgain has the queue read from its beginning at a time.
+func (d *Dispatcher) lookAgain(at time.Time) {
+	if d.again.IsZero() || at.Before(d.again) {
+		d.again = at
+	}
+}
+
+// cancelled ends what this process does with a job that others have ended.
+func (d *Dispatcher) cancelled(number int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e := d.known[store.RunID{Kind: store.KindJob, Number: number}]
+	switch {
+	case e == nil || e.phase == phaseWaiting:
+	case e.phase == phaseFired:
+		e.abort(execute.ErrCancelled)
+	default:
+		e.gone = true
+	}
+}
