@@ -151,7 +151,7 @@ func (n *Node) recover(ctx context.Context) error {
 			return nil
 		}
 		n.config.Log.Info("taking up attempts that were under way when a node went away", "attempts", len(runs))
-		if err := n.runner.Interrupted(ctx, runs); err != nil {
+		if err := attempt.Interrupt(ctx, n.store, runs); err != nil {
 			return fmt.Errorf("taking up interrupted attempts: %w", err)
 		}
 	}

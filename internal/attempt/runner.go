@@ -68,29 +68,6 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// Interrupted ends attempts that a node had begun and did not end, so that
-// they are made again at once.
-func (r *Runner) Interrupted(ctx context.Context, runs []*store.Run) error {
-	now := r.Queue.Now()
-	outcome := job.Outcome{Failure: &job.Failure{
-		Kind: job.KindInterrupted, Message: "the service stopped before the answer was recorded; the attempt is made again",
-	}}
-	var finishes []store.Finish
-	for _, run := range runs {
-		if run == nil || run.Claim == nil {
-			continue
-		}
-		outcome.Duration = max(0, now.Sub(run.Claim.BeginAt))
-		if run.Kind == store.KindDelivery {
-			finishes = append(finishes, record.EndDelivery(run, run.Claim.Attempt, run.Claim.Node, outcome, now))
-		} else {
-			finishes = append(finishes, record.Resume(run).Finish(run.Claim.Node, outcome, run.Claim.BeginAt, later(now, run.Claim.BeginAt)))
-		}
-	}
-	_, err := r.Queue.RunFinish(ctx, finishes)
-	return err
-}
-
 // lastTries is how long a stopping node goes on trying to store an end. What
 // is not stored then is made again by whoever takes over.
 const lastTries = 5 * time.Second
