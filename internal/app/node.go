@@ -91,6 +91,9 @@ func (n *Node) start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("registering this node: %w", err)
 	}
+	if err := whole(ctx, n.store); err != nil {
+		return errors.Join(err, n.store.NodeStop(ctx, node))
+	}
 	if n.auth, err = auth.New(ctx, auth.Config{Store: n.store, Now: n.store.Now, PublicKey: c.PublicAPIKey, Log: c.Log}); err != nil {
 		return err
 	}

@@ -10,25 +10,40 @@ import (
 	"github.com/punctual-dev/punctual/internal/store/sqlite"
 )
 
-// OpenStore opens the database that a URL names and brings its tables up to
-// date. A node opens it exclusively, where the database is for one node only.
+// OpenStore opens the database that --database-url names and brings its tables
+// up to date. A node opens it exclusively, where the database is for one node only.
 func OpenStore(ctx context.Context, url string, exclusive bool) (store.Store, error) {
-	var s store.Store
+	s, err := openStore(ctx, "--database-url", url, exclusive)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// openStore opens the database that a flag's URL names.
+func openStore(ctx context.Context, flag, url string, exclusive bool) (store.Transfer, error) {
+	var s store.Transfer
 	var err error
-	path, isFile := strings.CutPrefix(url, "sqlite:")
+	path, isFile := sqlitePath(url)
 	switch {
-	case isFile && path != "":
-		s, err = sqlite.Open(ctx, strings.TrimPrefix(path, "//"), sqlite.Options{Exclusive: exclusive})
+	case isFile:
+		s, err = sqlite.Open(ctx, path, sqlite.Options{Exclusive: exclusive})
 	case strings.HasPrefix(url, "postgres://"), strings.HasPrefix(url, "postgresql://"):
 		s, err = postgres.Open(ctx, url)
 	default:
-		return nil, fmt.Errorf("--database-url %q is not understood; give sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE", withoutPassword(url))
+		return nil, fmt.Errorf("%s %q is not understood; give sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE", flag, withoutPassword(url))
 	}
 	if err != nil {
 		// No nil pointer in the interface: whoever looks at it wants none.
-		return nil, fmt.Errorf("--database-url: %w", err)
+		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	return s, nil
+}
+
+// sqlitePath gives the file that a URL names.
+func sqlitePath(url string) (path string, ok bool) {
+	path, ok = strings.CutPrefix(url, "sqlite:")
+	return strings.TrimPrefix(path, "//"), ok && path != ""
 }
 
 // withoutPassword leaves out what may be one.
