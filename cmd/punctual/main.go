@@ -16,5 +16,7 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// The first signal stops in order; a second one ends the process at once.
+	context.AfterFunc(ctx, stop)
 	return cli.Run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 }

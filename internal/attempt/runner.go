@@ -111,12 +111,23 @@ func (r *Runner) do(ctx context.Context, kind string, account int64, due time.Ti
 		// An unsigned request would be refused by a careful receiver; the
 		// attempt is made again when the store is back.
 		r.Log.Error("reading signing secrets failed", "error", err)
+		pause(ctx, time.Second)
 		return job.Outcome{Failure: &job.Failure{Kind: job.KindInterrupted, Message: "the signing secrets could not be read; the attempt is made again"}}
 	}
 	request.Secrets = secrets
 	outcome := r.Client.Do(ctx, request)
 	r.Metrics.Attempted(kind, outcomeName(&outcome), outcome.Duration)
 	return outcome
+}
+
+// pause waits, or until ctx ends.
+func pause(ctx context.Context, wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
 
 func outcomeName(o *job.Outcome) string {

@@ -27,8 +27,8 @@ type Config struct {
 	Queue store.Queue
 	Node  int64 // the one that NodeStart gave; another one's life may follow
 	// Concurrency is how many jobs' requests are under way at once; callbacks
-	// and webhooks have as many slots of their own, so that a slow receiver
-	// takes none from jobs.
+	// and webhooks have as many slots of their own, but at least minDeliveries,
+	// so that a slow receiver takes none from jobs, and not all from others.
 	Concurrency int
 	// Begin prepares an attempt of a run that was read for firing.
 	Begin func(run *store.Run, now time.Time) Attempt
@@ -44,6 +44,9 @@ const (
 	// recheck is how often timers are checked against the clock at the least,
 	// and how often the queue is read from its beginning.
 	recheck = time.Second
+	// minDeliveries is how many callbacks and webhooks may be under way at once
+	// however small the concurrency.
+	minDeliveries = 256
 	// peekLimit is how many runs one look into the queue reads.
 	peekLimit = 512
 	// claimLimit is how many runs one claim takes at most, claimers how many
@@ -97,9 +100,8 @@ func New(config Config) *Dispatcher {
 		Config: config, wake: make(chan struct{}, 1), beatNow: make(chan struct{}, 1), known: map[store.RunID]*entry{},
 		life: life{node: config.Node}, complaints: map[string]time.Time{},
 	}
-	for kind := range d.pools {
-		d.pools[kind] = &pool{lanes: newLanes(), total: config.Concurrency}
-	}
+	d.pools[store.KindJob] = &pool{lanes: newLanes(), total: config.Concurrency}
+	d.pools[store.KindDelivery] = &pool{lanes: newLanes(), total: max(config.Concurrency, minDeliveries)}
 	return d
 }
 

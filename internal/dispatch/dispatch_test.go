@@ -267,3 +267,24 @@ func TestStoppingInterruptsWhatTakesTooLong(t *testing.T) {
 		}
 	})
 }
+
+func TestARunWhoseBeginHasPassedCountsAsBegunWhileItWaitsForASlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := New(Config{Queue: &fakeQueue{runs: map[store.RunID]*store.Run{}}, Node: 1, Concurrency: 1})
+		now := d.Queue.Now()
+		late := &entry{ref: ref(1, 1, 1, now), begin: now, phase: phaseHeld}
+		ahead := &entry{ref: ref(2, 1, 1, now), begin: now.Add(time.Second), phase: phaseHeld}
+		d.known[late.ref.RunID], d.known[ahead.ref.RunID] = late, ahead
+		if got := d.Revoke(1); got != Begun || !late.revoked {
+			t.Errorf("its begin has passed: %d, revoked %v", got, late.revoked)
+		}
+		if got := d.Revoke(2); got != Unbegun || !ahead.revoked {
+			t.Errorf("its begin lies ahead: %d, revoked %v", got, ahead.revoked)
+		}
+		d.Abort(1)
+		d.Restore(2)
+		if !late.gone || ahead.gone || ahead.revoked {
+			t.Errorf("late %+v, ahead %+v", late, ahead)
+		}
+	})
+}

@@ -137,7 +137,9 @@ func (d *Dispatcher) revoke(e *entry, revoked bool) {
 	}
 }
 
-// Revoke keeps a job's claimed run from being fired until Restore or Abort.
+// Revoke keeps a job's claimed run from being fired until Restore or Abort. A
+// run whose begin was announced and has passed counts as begun, also while it
+// still waits for a slot: its messages have told so.
 func (d *Dispatcher) Revoke(number int64) Standing {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -146,6 +148,9 @@ func (d *Dispatcher) Revoke(number int64) Standing {
 	case e == nil || e.phase == phaseWaiting:
 		return NotHere
 	case e.phase == phaseFired:
+		return Begun
+	case e.phase == phaseHeld && !e.begin.After(d.Queue.Now()):
+		e.revoked = true
 		return Begun
 	default:
 		d.revoke(e, true)
@@ -174,7 +179,7 @@ func (d *Dispatcher) Abort(number int64) {
 	} else if e != nil && e.revoked {
 		e.gone = true
 		for _, m := range d.prepared(e) {
-			m.gone = true
+			m.gone = m.revoked
 		}
 	}
 	d.mu.Unlock()

@@ -162,15 +162,12 @@ func (m *Manager) coordinate() *coordination { return &coordination{engine: m.En
 // begun implements record.Begun: this process knows for certain; of another's
 // claim its time tells.
 func (c *coordination) begun(j *job.Job, claim *store.Held, now time.Time) bool {
-	switch c.engine.Revoke(j.Number) {
-	case dispatch.Unbegun:
-		c.revoked = j.Number
-		return false
-	case dispatch.Begun:
-		return true
-	default:
+	standing := c.engine.Revoke(j.Number)
+	if standing == dispatch.NotHere {
 		return !claim.BeginAt.After(now)
 	}
+	c.revoked = j.Number
+	return standing == dispatch.Begun
 }
 
 // restart takes back what a decision that is made once more had begun.

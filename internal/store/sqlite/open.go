@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -75,6 +76,9 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context, opts Options) error {
+	if strings.HasPrefix(s.path, ":") {
+		return fmt.Errorf("the database must be a file, not %s, since it has to outlive the process", s.path)
+	}
 	if _, err := os.Stat(filepath.Dir(s.path)); err != nil {
 		return fmt.Errorf("the directory of the database %s can't be used; create it or choose another path: %w", s.path, err)
 	}

@@ -130,9 +130,9 @@ func TestWhatIsNoDatabaseIsRefused(t *testing.T) {
 }
 
 func TestConcurrentFirstOpensMakeTheTablesOnce(t *testing.T) {
-	for range 10 {
+	for range 4 {
 		path := filepath.Join(t.TempDir(), "p.db")
-		stores := make([]*Store, 6)
+		stores := make([]*Store, 5)
 		var wg sync.WaitGroup
 		for i := range stores {
 			wg.Go(func() {
@@ -182,9 +182,9 @@ func crash(t *testing.T, s *Store) (path string) {
 func TestWhatWasAnsweredOutlivesACrash(t *testing.T) {
 	s := openTest(t)
 	owner := addOwner(t, s)
-	for n := 1; n <= 20; n++ {
+	for n := 1; n <= 6; n++ {
 		insert(t, s, newJob(s, owner, `{}`), newJob(s, owner, `{}`))
-		if n == 10 { // some of it in the database, some in the log
+		if n == 3 { // some of it in the database, some in the log
 			if err := s.writer.submit(t.Context(), &write{outside: moveLog, done: make(chan error, 1)}); err != nil {
 				t.Fatal(err)
 			}
@@ -213,7 +213,7 @@ func TestATornLogLosesOnlyItsEnd(t *testing.T) {
 		insert(t, s, batch...)
 	}
 	whole := logSize(t, s)
-	for cut := whole; cut > whole/2; cut -= 3001 {
+	for cut := whole; cut > whole/2; cut -= whole/25 + 1 {
 		path := crash(t, s)
 		if err := os.Truncate(path+"-wal", cut); err != nil {
 			t.Fatal(err)

@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -139,9 +141,10 @@ var hot = []struct {
 }
 
 func TestHotStatementsUseTheirIndexes(t *testing.T) {
+	built := build(t)
 	for _, c := range hot {
 		t.Run(c.name, func(t *testing.T) {
-			scene := newScene(t)
+			scene := built.copied(t)
 			before := prepared(t, scene.s)
 			if err := c.run(scene); err != nil {
 				t.Fatal(err)
@@ -178,28 +181,42 @@ type scene struct {
 	delivery store.Ref
 }
 
-func newScene(t *testing.T) *scene {
+// build makes the database of a scene, for each case to use a copy.
+func build(t *testing.T) scene {
 	t.Helper()
-	path := openTest(t).path
-	made := openAt(t, path, false) // so that the scene's own connections have prepared nothing
-	defer closeStore(t, made)
-	c := &scene{t: t, s: made, node: thisNode, owner: addOwner(t, made)}
-	n := newJob(made, c.owner, `{}`)
-	n.Schedule = &job.Schedule{ID: job.NewID(made.Now()), Owner: c.owner, InsertedAt: made.Now(), FirstDue: made.Now(), Args: rawjson.Value(`{}`)}
+	s := openAt(t, filepath.Join(t.TempDir(), "p.db"), true)
+	defer closeStore(t, s)
+	c := scene{t: t, s: s, node: thisNode, owner: addOwner(t, s)}
+	n := newJob(s, c.owner, `{}`)
+	n.Schedule = &job.Schedule{ID: job.NewID(s.Now()), Owner: c.owner, InsertedAt: s.Now(), FirstDue: s.Now(), Args: rawjson.Value(`{}`)}
 	n.Job.ScheduleID = n.Schedule.ID
-	insert(t, made, n)
+	insert(t, s, n)
 	c.job = n.Job
 	if err := c.change(&store.Changes{Deliveries: []job.Delivery{c.event(), c.event()}}); err != nil {
 		t.Fatal(err)
 	}
-	refs, err := made.RunPeek(t.Context(), store.Ref{}, 10)
+	refs, err := s.RunPeek(t.Context(), store.Ref{}, 10)
 	if err != nil || len(refs) != 2 {
 		t.Fatalf("RunPeek = %v, %v", refs, err)
 	}
 	c.ref, c.delivery = refs[0], refs[1]
-	c.s = openAt(t, path, false)
-	t.Cleanup(func() { closeStore(t, c.s) })
 	return c
+}
+
+// copied opens a copy, so that its connections have prepared nothing yet.
+func (c scene) copied(t *testing.T) *scene {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "p.db")
+	data, err := os.ReadFile(c.s.path)
+	if err == nil {
+		err = os.WriteFile(path, data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.t, c.s = t, openAt(t, path, true)
+	t.Cleanup(func() { closeStore(t, c.s) })
+	return &c
 }
 
 func notFound(err error) error {

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -23,5 +24,17 @@ func TestANewDatabaseIsReadableForItsOwnerOnly(t *testing.T) {
 		if mode := info.Mode().Perm(); mode&0o077 != 0 {
 			t.Errorf("%s has the mode %o", filepath.Base(file), mode)
 		}
+	}
+}
+
+func TestADatabaseInMemoryIsRefused(t *testing.T) {
+	s, err := Open(t.Context(), ":memory:", Options{Exclusive: true})
+	if err == nil {
+		t.Error(s.Close())
+	} else if !strings.Contains(err.Error(), "must be a file") {
+		t.Error(err)
+	}
+	if _, err := os.Stat(":memory:.lock"); err == nil {
+		t.Error("a lock file was left behind")
 	}
 }
