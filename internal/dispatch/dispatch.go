@@ -181,7 +181,7 @@ func (d *Dispatcher) Run(ctx context.Context, grace time.Duration) error {
 	err := d.drain(attempts, grace, drop)
 	die()
 	beats.Wait()
-	if stopped := d.Queue.NodeStop(attempts, d.node()); stopped != nil {
+	if stopped := d.Queue.NodeStop(context.WithoutCancel(ctx), d.node()); stopped != nil {
 		err = errors.Join(err, fmt.Errorf("ending this node: %w", stopped))
 	}
 	return err
@@ -222,10 +222,10 @@ func (d *Dispatcher) drain(attempts context.Context, grace time.Duration, drop c
 	var released error
 	go func() {
 		defer close(done)
-		released = d.releaseHeld(attempts)
+		released = d.releaseHeld(context.WithoutCancel(attempts))
 		d.tasks.Wait()
 		// Claims that were under way have come through meanwhile.
-		released = errors.Join(released, d.releaseHeld(attempts))
+		released = errors.Join(released, d.releaseHeld(context.WithoutCancel(attempts)))
 	}()
 	timer := time.NewTimer(grace)
 	defer timer.Stop()

@@ -137,6 +137,14 @@ func (d *Dispatcher) revoke(e *entry, revoked bool) {
 	}
 }
 
+// doubt has the claims of a held attempt and of what tells of its beginning
+// looked up before they are fired.
+func (d *Dispatcher) doubt(e *entry) {
+	for _, m := range append(d.prepared(e), e) {
+		m.unsure, m.confirmed = true, false
+	}
+}
+
 // Revoke keeps a job's claimed run from being fired until Restore or Abort. A
 // run whose begin was announced and has passed counts as begun, also while it
 // still waits for a slot: its messages have told so.
@@ -164,6 +172,7 @@ func (d *Dispatcher) Restore(number int64) {
 	d.mu.Lock()
 	if e := d.known[store.RunID{Kind: store.KindJob, Number: number}]; e != nil {
 		d.revoke(e, false)
+		d.doubt(e)
 	}
 	d.mu.Unlock()
 	d.poke()

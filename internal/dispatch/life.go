@@ -176,6 +176,7 @@ func (d *Dispatcher) cancelled(number int64) {
 	case e.phase == phaseFired:
 		e.abort(execute.ErrCancelled)
 	default:
+		d.doubt(e) // what tells of its beginning may have been taken back
 		e.gone = true
 	}
 }

@@ -160,14 +160,14 @@ type coordination struct {
 func (m *Manager) coordinate() *coordination { return &coordination{engine: m.Engine} }
 
 // begun implements record.Begun: this process knows for certain; of another's
-// claim its time tells.
+// claim, and of one just made, its time tells.
 func (c *coordination) begun(j *job.Job, claim *store.Held, now time.Time) bool {
 	standing := c.engine.Revoke(j.Number)
 	if standing == dispatch.NotHere {
 		return !claim.BeginAt.After(now)
 	}
 	c.revoked = j.Number
-	return standing == dispatch.Begun
+	return standing == dispatch.Begun || !claim.BeginAt.After(now)
 }
 
 // restart takes back what a decision that is made once more had begun.
