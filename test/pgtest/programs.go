@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// program finds one of PostgreSQL's programs.
+// program finds one of PostgreSQL's programs, or its pooler.
 func program(name string) (string, error) {
 	// PATH may hold Debian's wrappers for clients only; the newest server
 	// package has all of them together.
@@ -21,10 +21,13 @@ func program(name string) (string, error) {
 		slices.SortFunc(found, func(a, b string) int { return major(b) - major(a) })
 		return found[0], nil
 	}
-	if path, err := exec.LookPath(name); err == nil {
-		return path, nil
+	// PgBouncer is in a directory that is not in everybody's PATH.
+	for _, candidate := range []string{name, "/usr/sbin/" + name} {
+		if path, err := exec.LookPath(candidate); err == nil {
+			return path, nil
+		}
 	}
-	return "", fmt.Errorf("PostgreSQL's %s was found neither in PATH nor in /usr/lib/postgresql; install Debian's package postgresql, or run make test, which does so as root, or set TEST_DATABASE_URL", name)
+	return "", fmt.Errorf("%s was found neither in PATH nor in /usr/lib/postgresql; install Debian's packages postgresql and pgbouncer, or run make test, which does so as root, or set TEST_DATABASE_URL", name)
 }
 
 // major gives the version in a path as in /usr/lib/postgresql/15/bin/initdb.

@@ -70,7 +70,7 @@ func prepare() (*Server, error) {
 		return nil, err
 	}
 	s := &Server{dir: dir}
-	if s.guard, err = guard(dir); err != nil {
+	if s.guard, err = guard(dir, guardian); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	credential, err := account()
@@ -99,14 +99,14 @@ if [ -f "$1/data/postmaster.pid" ]; then
 fi
 rm -rf "$1"`
 
-// guard starts a guardian of a directory; it acts when this process is gone or
+// guard starts a script that guards a directory; it acts when this process is gone or
 // the file is closed.
-func guard(dir string) (*os.File, error) {
+func guard(dir, script string) (*os.File, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command("sh", "-c", guardian, "sh", dir)
+	cmd := exec.Command("sh", "-c", script, "sh", dir)
 	cmd.Stdin = r
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	err = errors.Join(cmd.Start(), r.Close())

@@ -1,0 +1,128 @@
+package nodes
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// callWithin is how long a client waits before it asks another node, avoidFor
+// how long it then keeps away from the one that failed, and tryFor how long it
+// goes on asking.
+const (
+	callWithin = 3 * time.Second
+	avoidFor   = 2 * time.Second
+	tryFor     = 90 * time.Second
+)
+
+// answer is what a node answered.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// call asks one node once.
+func (c *Cluster) call(ctx context.Context, n *Node, method, path, body string) (*answer, error) {
+	req, err := http.NewRequestWithContext(ctx, method, n.URL()+path, bytes.NewReader([]byte(body)))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+c.Key)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return &answer{resp.StatusCode, resp.Header, text}, err
+}
+
+// ask asks nodes until one answers other than 503, as a careful client does.
+func (c *Cluster) ask(ctx context.Context, method, path, body string) (*answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, tryFor)
+	defer cancel()
+	for {
+		n := c.pick()
+		once, done := context.WithTimeout(ctx, callWithin)
+		a, err := c.call(once, n, method, path, body)
+		done()
+		switch {
+		case err == nil && a.status == http.StatusInternalServerError:
+			return nil, fmt.Errorf("%s answered %s %s with an internal error: %s", n.Name, method, path, a.body)
+		case err == nil && a.status != http.StatusServiceUnavailable:
+			return a, nil
+		case err == nil && a.header.Get("Retry-After") == "":
+			return nil, fmt.Errorf("%s answered 503 without Retry-After", n.Name)
+		case err == nil:
+			err = errors.New(string(a.body))
+		}
+		n.avoid(avoidFor)
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("no node served %s %s: %w", method, path, err)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// get asks for something that must be there.
+func (c *Cluster) get(path string, into any) (*answer, error) {
+	a, err := c.ask(context.Background(), http.MethodGet, path, "")
+	if err != nil {
+		return nil, err
+	}
+	if a.status != http.StatusOK {
+		return nil, fmt.Errorf("GET %s: status %d: %s", path, a.status, a.body)
+	}
+	return a, json.Unmarshal(a.body, into)
+}
+
+var nextPage = regexp.MustCompile(`<([^>]*)>\s*;[^,]*rel="?next"?`)
+
+// walk reads a list to its end.
+func walk[T any](c *Cluster, path string, visit func(*T)) error {
+	for path != "" {
+		var page struct{ Data []T }
+		a, err := c.get(path, &page)
+		if err != nil {
+			return err
+		}
+		for i := range page.Data {
+			visit(&page.Data[i])
+		}
+		path = ""
+		if found := nextPage.FindStringSubmatch(a.header.Get("Link")); found != nil {
+			path = found[1][strings.Index(found[1], "/api/"):]
+		}
+	}
+	return nil
+}
+
+// collect reads what came of it all into the history.
+func (c *Cluster) collect(h *History) error {
+	logs := make(chan error, 1)
+	go func() {
+		logs <- walk(c, "/api/logs?limit=100", func(l *Log) { h.Logs[l.Job] = append(h.Logs[l.Job], *l) })
+	}()
+	err := walk(c, "/api/jobs?limit=100", func(j *Job) { h.Jobs[j.Number] = *j })
+	for _, hit := range c.Target.Hits() {
+		var number int64
+		if _, scan := fmt.Sscan(hit.Header.Get("X-Punctual-Job-Id"), &number); scan != nil {
+			err = errors.Join(err, fmt.Errorf("a request without the number of its job: %s", hit.Path))
+			continue
+		}
+		h.Hits[number] = append(h.Hits[number], Hit{hit.Header.Get("X-Punctual-Attempt"), hit.At, hit.End, hit.Aborted})
+	}
+	return errors.Join(err, <-logs)
+}

@@ -1,0 +1,111 @@
+package nodes
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// planted is a history in which all is well: two jobs, one of them made again
+// after a kill, one cancelled job and a schedule with three runs.
+func planted() *History {
+	h := NewHistory()
+	t0 := time.Date(2031, 5, 6, 7, 8, 0, 0, time.UTC)
+	at := func(seconds float64) time.Time { return t0.Add(time.Duration(seconds * float64(time.Second))) }
+	ptr := func(seconds float64) *time.Time { v := at(seconds); return &v }
+	add := func(number int64, schedule string, due, stored, ended float64, state string) {
+		j := Job{Number: number}
+		key := "key " + string(rune('0'+number))
+		if j.Key = &key; schedule != "" {
+			j.Schedule = &schedule
+		}
+		j.Job.State, j.Job.Scheduled, j.Job.Inserted = state, at(due), at(stored)
+		if state == "completed" {
+			j.Job.Attempted, j.Job.Completed = ptr(due), ptr(ended)
+			h.Hits[number] = []Hit{{"1", at(due + 0.001), at(ended), false}}
+		} else {
+			j.Job.Cancelled = ptr(ended)
+		}
+		h.Jobs[number], h.Keys[key] = j, true
+		h.Created[number] = Created{key, at(stored)}
+	}
+	add(1, "", 1, 0, 1.1, "completed")
+	add(2, "", 100, 0, 120, "completed")
+	h.Hits[2] = []Hit{{"1", at(100.001), at(100.2), true}, {"2", at(119), at(120), false}}
+	h.Logs[2] = []Log{{Event: "worker.http.error", Job: 2}}
+	h.Logs[2][0].Payload.Kind = "interrupted"
+	h.Faults = []Fault{{Killed, "node 1", at(100.1), at(100.1)}}
+	add(3, "", 5, 0, 3, "cancelled")
+	h.Cancels[3], h.Cancelled[3] = true, at(3)
+	h.Schedules["s"] = &Schedule{First: at(10), Every: 2 * time.Second, Disabled: at(15.5)}
+	add(4, "s", 10, 0, 10.1, "completed")
+	add(5, "s", 12, 10.1, 12.1, "completed")
+	add(6, "s", 14, 12.1, 14.1, "completed")
+	return h
+}
+
+func TestTheCheckerAcceptsWhatIsPromised(t *testing.T) {
+	report := Check(planted())
+	if len(report.Violations) > 0 {
+		t.Errorf("violations in a history without any: %q", report.Violations)
+	}
+	if report.Accepted != 6 || report.Requests != 6 || report.Repeated != 1 {
+		t.Errorf("report is %+v", report)
+	}
+}
+
+func TestTheCheckerFindsEveryViolation(t *testing.T) {
+	change := func(number int64, f func(*Job)) func(*History) {
+		return func(h *History) {
+			j := h.Jobs[number]
+			f(&j)
+			h.Jobs[number] = j
+		}
+	}
+	for what, c := range map[string]struct {
+		plant func(*History)
+		want  string
+	}{
+		"a lost job":             {func(h *History) { delete(h.Jobs, 1); delete(h.Hits, 1) }, "is lost"},
+		"a job not run":          {func(h *History) { delete(h.Hits, 1) }, "no request of it was answered"},
+		"a job not final":        {change(1, func(j *Job) { j.Job.State = "executing" }), "is executing in the end"},
+		"a job given up":         {change(1, func(j *Job) { j.Job.State = "discarded" }), "is discarded in the end"},
+		"a job out of nowhere":   {func(h *History) { delete(h.Keys, "key 1") }, "was not asked for"},
+		"a request of nobody":    {func(h *History) { h.Hits[9] = h.Hits[1] }, "no record"},
+		"an early request":       {func(h *History) { h.Hits[1][0].At = h.Jobs[1].Job.Scheduled.Add(-time.Millisecond) }, "early"},
+		"a repeat of no fault":   {func(h *History) { h.Hits[1] = append(h.Hits[1], h.Hits[1][0]) }, "though no fault"},
+		"a repeat not explained": {func(h *History) { delete(h.Logs, 2) }, "its logs explain"},
+		"a repeat after a fault": {func(h *History) {
+			h.Faults[0].From = h.Faults[0].From.Add(-5 * time.Second)
+			h.Faults[0].To = h.Faults[0].From
+		}, "though no fault"},
+		"a cancelled job run": {func(h *History) {
+			h.Hits[3] = []Hit{{"1", h.Cancelled[3].Add(time.Second), h.Cancelled[3].Add(2 * time.Second), false}}
+		}, "after its cancel"},
+		"a cancel undone":        {change(3, func(j *Job) { j.Job.State = "completed" }), "and it is completed"},
+		"a cancel of nobody":     {func(h *History) { delete(h.Cancels, 3) }, "nobody asked"},
+		"a schedule not run":     {func(h *History) { h.Schedules["x"] = h.Schedules["s"] }, "has no run"},
+		"a slot twice":           {change(6, func(j *Job) { j.Job.Scheduled = j.Job.Scheduled.Add(-2 * time.Second) }), "for the same slot"},
+		"a slot off the grid":    {change(6, func(j *Job) { j.Job.Scheduled = j.Job.Scheduled.Add(time.Second) }), "off its schedule's grid"},
+		"a slot passed over":     {change(6, func(j *Job) { j.Job.Scheduled = j.Job.Scheduled.Add(2 * time.Second) }), "not the next slot"},
+		"a schedule that ends":   {func(h *History) { h.Schedules["s"].Disabled = h.Schedules["s"].First.Add(time.Minute) }, "was not disabled before"},
+		"two unfinished at once": {change(6, func(j *Job) { j.Job.Inserted = j.Job.Inserted.Add(-time.Second) }), "before job 5 was final"},
+		"a sample of two":        {func(h *History) { h.Several = []string{"had 2 unfinished jobs"} }, "had 2 unfinished"},
+		"a slot skipped in calm": {func(h *History) {
+			change(5, func(j *Job) {
+				end := j.Job.Scheduled.Add(5 * time.Second)
+				j.Job.Completed = &end
+			})(h)
+			change(6, func(j *Job) {
+				j.Job.Scheduled = j.Job.Scheduled.Add(2 * time.Second)
+				j.Job.Inserted = *h.Jobs[5].Job.Completed
+			})(h)
+		}, "passed over without a fault"},
+	} {
+		h := planted()
+		c.plant(h)
+		if found := strings.Join(Check(h).Violations, "\n"); !strings.Contains(found, c.want) {
+			t.Errorf("%s: want a violation that says %q, got %q", what, c.want, found)
+		}
+	}
+}

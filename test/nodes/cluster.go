@@ -1,0 +1,134 @@
+package nodes
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
+)
+
+// Cluster is some nodes on one database, with an account on it.
+type Cluster struct {
+	Nodes []*Node
+	Key   string
+
+	t      testing.TB
+	Target *harness.Route
+	http   *http.Client
+}
+
+// Node is one of them.
+type Node struct {
+	*harness.Service
+	Name string
+
+	busy sync.Mutex // held by what is breaking or mending it
+
+	mu      sync.Mutex
+	suspect time.Time // clients turn elsewhere until then
+}
+
+// startCluster runs one node for each URL, which all lead to one database, and
+// makes an account.
+func startCluster(t testing.TB, databaseURLs ...string) *Cluster {
+	t.Helper()
+	c := &Cluster{t: t, Target: harness.SharedTarget(t).Route(t), http: &http.Client{
+		Transport: &http.Transport{MaxIdleConnsPerHost: 256}, Timeout: 30 * time.Second,
+	}}
+	for i, url := range databaseURLs {
+		s := harness.Start(t, harness.Database(url))
+		c.Nodes = append(c.Nodes, &Node{Service: s, Name: fmt.Sprintf("node %d", i+1)})
+	}
+	c.Key = c.Nodes[0].Account(t).Key
+	t.Cleanup(c.http.CloseIdleConnections)
+	return c
+}
+
+// same repeats a URL for n nodes.
+func same(databaseURL string, n int) []string {
+	urls := make([]string, n)
+	for i := range urls {
+		urls[i] = databaseURL
+	}
+	return urls
+}
+
+// avoid has clients turn elsewhere for a while, as a load balancer would.
+func (n *Node) avoid(d time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.suspect = time.Now().Add(d)
+}
+
+func (n *Node) avoided() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return time.Now().Before(n.suspect)
+}
+
+// pick gives a node that clients don't avoid, if there is one.
+func (c *Cluster) pick() *Node {
+	first := rand.IntN(len(c.Nodes))
+	for i := range c.Nodes {
+		if n := c.Nodes[(first+i)%len(c.Nodes)]; !n.avoided() {
+			return n
+		}
+	}
+	return c.Nodes[first]
+}
+
+// bringUp starts a node however long its database takes to come back.
+func (n *Node) bringUp(t testing.TB) {
+	var err error
+	if !harness.Within(90*time.Second, func() bool { err = n.Run(); return err == nil }) {
+		t.Errorf("%s did not start again: %v", n.Name, err)
+	}
+}
+
+// crash kills a node and starts it again after a while.
+func (n *Node) crash(h *History, t testing.TB, down time.Duration) {
+	h.fault(Killed, n.Name, n.Kill)
+	pause(down)
+	n.bringUp(t)
+}
+
+// freeze stops a node where it stands and lets it go on after a while.
+func (n *Node) freeze(h *History, t testing.TB, still time.Duration) {
+	h.fault(Paused, n.Name, func() {
+		if err := n.Signal(syscall.SIGSTOP); err != nil {
+			t.Errorf("stopping %s: %v", n.Name, err)
+		}
+		pause(still)
+		if err := n.Signal(syscall.SIGCONT); err != nil {
+			t.Errorf("continuing %s: %v", n.Name, err)
+		}
+	})
+}
+
+// pause lets time pass: how long a fault lasts, and what lies between two.
+func pause(d time.Duration) { <-time.After(d) }
+
+// number reads a number from the environment.
+func number(name string, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil && n > 0 {
+		return n
+	}
+	return otherwise
+}
+
+// seeded gives a source of chance and prints its seed.
+func seeded(t testing.TB) *rand.Rand {
+	seed, err := strconv.ParseUint(os.Getenv("PUNCTUAL_NODES_SEED"), 10, 64)
+	if err != nil {
+		seed = uint64(time.Now().UnixNano())
+	}
+	fmt.Printf("%s: PUNCTUAL_NODES_SEED=%d\n", t.Name(), seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}

@@ -1,0 +1,172 @@
+package nodes
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/pgtest"
+)
+
+// awaitReady waits until a node says that it is.
+func (n *Node) awaitReady(t testing.TB, c *Cluster, within time.Duration) {
+	t.Helper()
+	harness.Eventually(t, within, n.Name+" to be ready", func() bool {
+		a, err := c.call(context.Background(), n, http.MethodGet, "/readyz", "")
+		return err == nil && a.status == http.StatusOK
+	})
+}
+
+// create stores a job through one node, which must take it.
+func (c *Cluster) create(t testing.TB, n *Node, members string) *Job {
+	t.Helper()
+	a, err := c.call(context.Background(), n, http.MethodPost, "/api/jobs", `{"url":"`+c.Target.URL+`",`+members+`}`)
+	if err != nil || a.status != http.StatusCreated {
+		t.Fatalf("creating a job: %v %+v", err, a)
+	}
+	var made struct{ Data Job }
+	if err := json.Unmarshal(a.body, &made); err != nil {
+		t.Fatal(err)
+	}
+	return &made.Data
+}
+
+// steady waits until nodes have met and hear each other.
+func (c *Cluster) steady(t testing.TB) {
+	t.Helper()
+	for _, n := range c.Nodes {
+		n.awaitReady(t, c, 20*time.Second)
+	}
+	pause(5 * time.Second) // two beats
+}
+
+// TestAHundredSimultaneousCreatesOfOneKeyOverThreeNodesStoreOneRow also wants
+// all answers to name that row, and one of them only to say created.
+func TestAHundredSimultaneousCreatesOfOneKeyOverThreeNodesStoreOneRow(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, same(pgtest.URL(t), 3)...)
+	for round := range 5 {
+		key := uuid.NewString()
+		body := fmt.Sprintf(`{"url":"%s","schedule_in":3600,"idempotency_key":"%s"}`, c.Target.URL, key)
+		var mu sync.Mutex
+		statuses, numbers := map[int]int{}, map[int64]bool{}
+		gate := make(chan struct{})
+		var callers sync.WaitGroup
+		for i := range 100 {
+			callers.Go(func() {
+				<-gate
+				a, err := c.call(context.Background(), c.Nodes[i%3], http.MethodPost, "/api/jobs", body)
+				if err != nil {
+					t.Errorf("round %d: %v", round, err)
+					return
+				}
+				var made struct{ Data Job }
+				if err := json.Unmarshal(a.body, &made); err != nil {
+					t.Errorf("round %d: %v: %s", round, err, a.body)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				statuses[a.status]++
+				numbers[made.Data.Number] = true
+			})
+		}
+		close(gate)
+		callers.Wait()
+		if statuses[201] != 1 || statuses[200] != 99 || len(numbers) != 1 {
+			t.Errorf("round %d: statuses %v, jobs %v; want one 201, 99 times 200, one job", round, statuses, numbers)
+		}
+		var rows struct{ Data []Job }
+		if _, err := c.get("/api/jobs?idempotency_key="+key, &rows); err != nil || len(rows.Data) != 1 {
+			t.Errorf("round %d: %v, %d rows", round, err, len(rows.Data))
+		}
+	}
+}
+
+// TestAJobCreatedOnAnyNodeFiresOnTime creates jobs that are due in 50 ms, one
+// after the other, so that whichever node has a job's share of the queue must
+// learn of it in time.
+func TestAJobCreatedOnAnyNodeFiresOnTime(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, same(pgtest.URL(t), 3)...)
+	c.steady(t)
+	var late []time.Duration
+	for i := range 60 {
+		job := c.create(t, c.Nodes[i%3], `"schedule_in":0.05`)
+		hits := c.Target.AwaitEnds(t, i+1, 10*time.Second)
+		late = append(late, hits[i].At.Sub(job.Job.Scheduled))
+	}
+	slices.Sort(late)
+	t.Logf("lateness of jobs due in 50 ms: %s", quantiles(late))
+	if late[0] < 0 {
+		t.Errorf("a job came %s early", -late[0])
+	}
+	if p90 := quantile(late, 0.9); p90 > 500*time.Millisecond {
+		t.Errorf("nine in ten jobs came up to %s late", p90)
+	}
+}
+
+// TestACancelOnOneNodeStopsARequestOnAnother creates jobs whose requests hang,
+// and cancels each on every node in turn, so that most cancels meet a request
+// that another node has under way.
+func TestACancelOnOneNodeStopsARequestOnAnother(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, same(pgtest.URL(t), 3)...)
+	c.Target.Respond(harness.Hang())
+	c.steady(t)
+	var took []time.Duration
+	for i := range 24 {
+		job := c.create(t, c.Nodes[i%3], `"method":"post"`)
+		c.Target.Await(t, i+1, 10*time.Second)
+		began := time.Now()
+		a, err := c.call(context.Background(), c.Nodes[(i/3)%3], http.MethodPost, fmt.Sprintf("/api/jobs/%d/cancel", job.Number), "")
+		if err != nil || a.status != http.StatusOK {
+			t.Fatalf("cancelling: %v %+v", err, a)
+		}
+		took = append(took, c.Target.AwaitEnds(t, i+1, 10*time.Second)[i].End.Sub(began))
+	}
+	slices.Sort(took)
+	t.Logf("from asking for the cancel to the end of the request: %s", quantiles(took))
+	if p90 := quantile(took, 0.9); p90 > time.Second {
+		t.Errorf("nine in ten requests were stopped within %s", p90)
+	}
+}
+
+// TestAttemptsOfAKilledNodeAreMadeAgainWithinTwentySeconds kills the node whose
+// requests hang; the other one takes them up.
+func TestAttemptsOfAKilledNodeAreMadeAgainWithinTwentySeconds(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, same(pgtest.URL(t), 3)...)
+	c.Target.Respond(harness.Hang())
+	c.steady(t)
+	const jobs = 30
+	for i := range jobs {
+		c.create(t, c.Nodes[i%3], `"timeout":600`)
+	}
+	c.Target.Await(t, jobs, 20*time.Second)
+	c.Target.Respond(harness.Status(http.StatusOK))
+	c.Nodes[0].Kill()
+	killed := time.Now()
+	var again []harness.Hit
+	harness.Eventually(t, 20*time.Second, "the killed node's attempts to be made again", func() bool {
+		again = c.Target.Hits()[jobs:]
+		aborted := 0
+		for _, hit := range c.Target.Hits()[:jobs] {
+			if hit.Aborted {
+				aborted++
+			}
+		}
+		return aborted > 0 && len(again) == aborted
+	})
+	t.Logf("%d attempts were made again, the last %s after the kill", len(again), again[len(again)-1].At.Sub(killed).Round(time.Millisecond))
+	if len(again) == jobs {
+		t.Error("one node had all jobs")
+	}
+}

@@ -1,0 +1,195 @@
+package nodes
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
+)
+
+// Load is a steady stream of jobs, of which some are cancelled again, beside
+// some schedules.
+type Load struct {
+	*Cluster
+	*History
+	Rate      int // jobs a second
+	Schedules int
+
+	ids  []string // of the schedules
+	work sync.WaitGroup
+}
+
+// dawdle has the target answer after up to 60 ms, so that something is under
+// way at every fault.
+func dawdle() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		wait := time.Duration(rand.Int64N(int64(60 * time.Millisecond)))
+		harness.Delay(wait, harness.Status(http.StatusOK)).ServeHTTP(w, req)
+	})
+}
+
+// prepare makes the schedules, before anything is broken.
+func (l *Load) prepare() error {
+	l.Target.Respond(dawdle())
+	for i := range l.Schedules {
+		every := 2 + i%4
+		job, err := l.create(context.Background(), fmt.Sprintf(`"schedule_in":%.2f,"repeat_every":%d`, 1+float64(i)/4, every))
+		if err != nil {
+			return err
+		}
+		l.ids = append(l.ids, *job.Schedule)
+		l.History.Schedules[*job.Schedule] = &Schedule{First: job.Job.Scheduled, Every: time.Duration(every) * time.Second}
+	}
+	return nil
+}
+
+// create stores a job and notes what was acknowledged.
+func (l *Load) create(ctx context.Context, timing string) (*Job, error) {
+	key := uuid.NewString()
+	l.note(func() { l.Keys[key] = true })
+	a, err := l.ask(ctx, http.MethodPost, "/api/jobs", fmt.Sprintf(`{"url":%q,"idempotency_key":%q,%s}`, l.Target.URL, key, timing))
+	if err != nil {
+		return nil, err
+	}
+	if a.status != http.StatusCreated && a.status != http.StatusOK {
+		return nil, fmt.Errorf("creating a job: status %d: %s", a.status, a.body)
+	}
+	var made struct{ Data Job }
+	if err := json.Unmarshal(a.body, &made); err != nil {
+		return nil, err
+	}
+	l.note(func() { l.Created[made.Data.Number] = Created{key, time.Now()} })
+	return &made.Data, nil
+}
+
+// cancel cancels a job and notes whether that was acknowledged.
+func (l *Load) cancel(ctx context.Context, number int64) error {
+	l.note(func() { l.Cancels[number] = true })
+	a, err := l.ask(ctx, http.MethodPost, fmt.Sprintf("/api/jobs/%d/cancel", number), "")
+	if err != nil {
+		return err
+	}
+	var now struct{ Data Job }
+	if err := json.Unmarshal(a.body, &now); err != nil || a.status != http.StatusOK {
+		return fmt.Errorf("cancelling job %d: status %d: %s", number, a.status, a.body)
+	}
+	if now.Data.Job.State == "cancelled" {
+		l.note(func() { l.Cancelled[number] = time.Now() })
+	}
+	return nil
+}
+
+// run keeps the load up until ctx ends, and returns when every create has been
+// answered.
+func (l *Load) run(ctx context.Context) {
+	l.work.Go(func() { l.look(ctx) })
+	const pace = 20 * time.Millisecond
+	ticker := time.NewTicker(pace)
+	defer ticker.Stop()
+	owed, last := 0.0, time.Now()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case now := <-ticker.C:
+			owed += float64(l.Rate) * now.Sub(last).Seconds()
+			for last = now; owed >= 1; owed-- {
+				l.work.Go(l.one)
+			}
+		}
+	}
+	l.work.Wait()
+}
+
+// one creates a job due within three seconds, and cancels one in twenty.
+func (l *Load) one() {
+	job, err := l.create(context.Background(), fmt.Sprintf(`"schedule_in":%.4f`, 3*rand.Float64()))
+	if err == nil && rand.IntN(20) == 0 {
+		pause(time.Duration(rand.Int64N(int64(2 * time.Second))))
+		err = l.cancel(context.Background(), job.Number)
+	}
+	if err != nil {
+		l.Cluster.t.Errorf("the load: %v", err)
+	}
+}
+
+// look samples how many unfinished jobs schedules have.
+func (l *Load) look(ctx context.Context) {
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for i := 0; ctx.Err() == nil; i++ {
+		<-ticker.C
+		if len(l.ids) == 0 {
+			continue
+		}
+		id := l.ids[i%len(l.ids)]
+		l.lookAt(ctx, id)
+	}
+}
+
+func (l *Load) lookAt(ctx context.Context, id string) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	n := l.pick()
+	a, err := l.call(ctx, n, http.MethodGet, "/api/jobs?limit=10&schedule_id="+id, "")
+	if err != nil || a.status != http.StatusOK {
+		n.avoid(avoidFor)
+		return
+	}
+	l.judgeLook(id, a)
+}
+
+func (l *Load) judgeLook(id string, a *answer) {
+	var page struct{ Data []Job }
+	if err := json.Unmarshal(a.body, &page); err != nil {
+		l.Cluster.t.Errorf("reading a schedule's jobs: %v", err)
+		return
+	}
+	unfinished := 0
+	for i := range page.Data {
+		if _, final := page.Data[i].final(); !final {
+			unfinished++
+		}
+	}
+	l.note(func() {
+		l.Looks++
+		if unfinished != 1 {
+			l.Several = append(l.Several, fmt.Sprintf("schedule %s had %d unfinished jobs: %s", id, unfinished, a.body))
+		}
+	})
+}
+
+// settle disables the schedules and waits until nothing is unfinished.
+func (l *Load) settle() error {
+	for _, id := range l.ids {
+		l.History.Schedules[id].Disabled = time.Now()
+		a, err := l.ask(context.Background(), http.MethodPost, "/api/schedules/"+id+"/disable", "")
+		if err != nil || a.status != http.StatusOK {
+			return fmt.Errorf("disabling a schedule: %v %v", a, err)
+		}
+	}
+	var err error
+	var left struct{ Data []Job }
+	if harness.Within(calmWithin, func() bool {
+		for _, state := range []string{"scheduled", "executing"} {
+			left.Data = nil
+			if _, err = l.get("/api/jobs?limit=3&state="+state, &left); err != nil || len(left.Data) > 0 {
+				pause(200 * time.Millisecond)
+				return false
+			}
+		}
+		return true
+	}) {
+		return nil
+	}
+	return fmt.Errorf("not everything is final within %s: %v %+v", calmWithin, err, left.Data)
+}
+
+// calmWithin is how long after the last fault everything may take to be final.
+const calmWithin = 90 * time.Second

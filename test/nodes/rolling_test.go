@@ -1,0 +1,33 @@
+package nodes
+
+import (
+	"testing"
+	"time"
+
+	"github.com/punctual-dev/punctual/test/pgtest"
+)
+
+// TestARollingRestartLosesDelaysAndRepeatsNothing ends three nodes with SIGTERM
+// under load, one after the other, and starts each again.
+func TestARollingRestartLosesDelaysAndRepeatsNothing(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, same(pgtest.URL(t), 3)...)
+	c.steady(t)
+	report := weather(t, c, number("PUNCTUAL_NODES_RATE", 40), func(*History) {
+		for _, n := range c.Nodes {
+			pause(2 * time.Second)
+			n.avoid(5 * time.Second) // as a load balancer is told before
+			if code := n.Stop(); code != 0 {
+				t.Errorf("%s ended with status %d", n.Name, code)
+			}
+			n.bringUp(t)
+			n.awaitReady(t, c, 20*time.Second)
+		}
+	})
+	if report.Repeated > 0 {
+		t.Errorf("%d requests were repeated", report.Repeated)
+	}
+	if most := quantile(report.Late, 1); most > 3*time.Second {
+		t.Errorf("a job came %s late; about a second is promised, and three allowed on a busy machine", most)
+	}
+}

@@ -1,0 +1,114 @@
+package nodes
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// checkSchedules looks at each schedule's runs in the order of their slots.
+func (c *checker) checkSchedules() {
+	for _, several := range c.Several {
+		c.complain("%s", several)
+	}
+	runs := map[string][]Job{}
+	for _, job := range c.Jobs {
+		if job.Schedule != nil {
+			runs[*job.Schedule] = append(runs[*job.Schedule], job)
+		}
+	}
+	for id, s := range c.Schedules {
+		if len(runs[id]) == 0 {
+			c.complain("schedule %s was acknowledged and has no run", id)
+			continue
+		}
+		slices.SortFunc(runs[id], func(a, b Job) int {
+			return cmp.Or(a.Job.Scheduled.Compare(b.Job.Scheduled), cmp.Compare(a.Number, b.Number))
+		})
+		c.checkSlots(s, runs[id])
+	}
+}
+
+// checkSlots wants the runs on the grid, none twice, each following the one
+// before as the rule says, and the last one to be the last that was due.
+func (c *checker) checkSlots(s *Schedule, runs []Job) {
+	if first := runs[0].Job.Scheduled; !first.Equal(s.First) {
+		c.complain("the first run of a schedule is due %s, want %s", clock(first), clock(s.First))
+	}
+	for i := range runs {
+		if runs[i].Job.Scheduled.Sub(s.First)%s.Every != 0 {
+			c.complain("job %d is due %s, which is off its schedule's grid", runs[i].Number, clock(runs[i].Job.Scheduled))
+		}
+		if i > 0 {
+			c.checkPair(s, &runs[i-1], &runs[i])
+		}
+	}
+	last := runs[len(runs)-1]
+	if !s.Disabled.IsZero() && last.Job.Scheduled.Add(s.Every).Before(s.Disabled.Add(-time.Second)) {
+		c.complain("the last run of a schedule was due %s, and it was not disabled before %s", clock(last.Job.Scheduled), clock(s.Disabled))
+	}
+}
+
+// checkPair looks at two runs in a row.
+func (c *checker) checkPair(s *Schedule, before, after *Job) {
+	slot, next := before.Job.Scheduled, after.Job.Scheduled
+	final, ended := before.final()
+	switch {
+	case !ended:
+		c.complain("job %d is unfinished, and job %d follows it", before.Number, after.Number)
+		return
+	case slot.Equal(next):
+		c.complain("jobs %d and %d are for the same slot", before.Number, after.Number)
+		return
+	case after.Job.Inserted.Before(final.Add(-grain)):
+		c.complain("job %d was stored %s before job %d was final", after.Number, final.Sub(after.Job.Inserted), before.Number)
+	case after.Job.Attempted != nil && after.Job.Attempted.Before(final.Add(-grain)):
+		c.complain("job %d was begun %s before job %d was final", after.Number, final.Sub(*after.Job.Attempted), before.Number)
+	}
+	if next.Sub(slot) == s.Every {
+		return // the rule in every calm case
+	}
+	c.report.Skipped += int(next.Sub(slot)/s.Every) - 1
+	began := slot
+	if before.Job.Attempted != nil {
+		began = *before.Job.Attempted
+	}
+	// The rule is applied some time between the end of the run and the next
+	// one's storing, which a database away may draw apart.
+	for _, now := range []time.Time{final, after.Job.Inserted} {
+		for _, around := range []time.Duration{-grain, 0, grain} {
+			if follows(s, slot, began, now.Add(around)).Equal(next) {
+				c.excuse(before, after, s)
+				return
+			}
+		}
+	}
+	c.complain("job %d, due %s, from %s to %s, is followed by job %d due %s: that is not the next slot",
+		before.Number, clock(slot), clock(began), clock(final), after.Number, clock(next))
+}
+
+// excuse wants a fault where slots were passed over.
+func (c *checker) excuse(before, after *Job, s *Schedule) {
+	for slot := before.Job.Scheduled; slot.Before(after.Job.Scheduled); slot = slot.Add(s.Every) {
+		if c.disturbed(slot) {
+			return
+		}
+	}
+	c.complain("slots between %s and %s were passed over without a fault: %s",
+		clock(before.Job.Scheduled), clock(after.Job.Scheduled), c.story(before.Number))
+}
+
+// follows gives the slot of the run after one, written from the promise and
+// not from the code: the next slot if that is ahead; else the latest past one
+// that is later than the run's start; else the next ahead.
+func follows(s *Schedule, slot, began, now time.Time) time.Time {
+	next := slot.Add(s.Every)
+	if next.After(now) {
+		return next
+	}
+	latest := slot.Add(now.Sub(slot) / s.Every * s.Every)
+	if latest.After(began) {
+		return latest
+	}
+	return latest.Add(s.Every)
+}

@@ -1,0 +1,149 @@
+package pgtest
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Bouncer is a PgBouncer that pools transactions before a server.
+type Bouncer struct {
+	Port int
+
+	dir   string
+	guard *os.File
+	main  *exec.Cmd
+	ended chan struct{}
+}
+
+// bouncerGuardian is guardian for a PgBouncer.
+const bouncerGuardian = `read _
+if [ -f "$1/pid" ]; then kill -KILL "$(cat "$1/pid")"; fi
+rm -rf "$1"`
+
+// StartBouncer runs a PgBouncer for one test, in transaction mode, before the
+// server that a URL names.
+func StartBouncer(t testing.TB, databaseURL string) *Bouncer {
+	t.Helper()
+	server, err := url.Parse(databaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := startBouncer(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.remove)
+	return b
+}
+
+func startBouncer(server *url.URL) (*Bouncer, error) {
+	dir, err := os.MkdirTemp("", "pgtest-")
+	if err != nil {
+		return nil, err
+	}
+	b := &Bouncer{dir: dir, ended: make(chan struct{})}
+	if b.guard, err = guard(dir, bouncerGuardian); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	if b.Port, err = freePort(); err == nil {
+		err = b.configure(server)
+	}
+	if err == nil {
+		err = b.run()
+	}
+	if err != nil {
+		b.remove()
+		return nil, err
+	}
+	return b, nil
+}
+
+func (b *Bouncer) configure(server *url.URL) error {
+	settings := []string{
+		"[databases]", fmt.Sprintf("* = host=%s port=%s", server.Hostname(), server.Port()),
+		"[pgbouncer]", "listen_addr = 127.0.0.1", "listen_port = " + strconv.Itoa(b.Port), "unix_socket_dir =",
+		"auth_type = trust", "auth_file = " + filepath.Join(b.dir, "users"), "pidfile = " + filepath.Join(b.dir, "pid"),
+		"pool_mode = transaction", "max_client_conn = 500", "default_pool_size = 20",
+	}
+	users := fmt.Sprintf("%q \"\"\n", server.User.Username())
+	err := os.WriteFile(filepath.Join(b.dir, "ini"), []byte(strings.Join(settings, "\n")+"\n"), 0o644)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(b.dir, "users"), []byte(users), 0o644)
+	}
+	credential, aerr := account()
+	if err == nil && aerr == nil && credential != nil {
+		err = os.Chown(b.dir, int(credential.Uid), int(credential.Gid))
+	}
+	return errors.Join(err, aerr)
+}
+
+func (b *Bouncer) run() error {
+	cmd, err := command(b.dir, "pgbouncer", filepath.Join(b.dir, "ini"))
+	if err != nil {
+		return err
+	}
+	log, err := os.OpenFile(filepath.Join(b.dir, "log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := errors.Join(cmd.Start(), log.Close()); err != nil {
+		return err
+	}
+	b.main = cmd
+	go func() {
+		_ = cmd.Wait() // the log says why
+		close(b.ended)
+	}()
+	return b.await()
+}
+
+// await waits until it takes connections.
+func (b *Bouncer) await() error {
+	deadline := time.NewTimer(startWithin)
+	defer deadline.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", b.Port))
+		if err == nil {
+			return conn.Close()
+		}
+		select {
+		case <-tick.C:
+		case <-b.ended:
+			text, _ := os.ReadFile(filepath.Join(b.dir, "log"))
+			return fmt.Errorf("PgBouncer ended while starting:\n%s", text)
+		case <-deadline.C:
+			return fmt.Errorf("PgBouncer did not listen within %s: %w", startWithin, err)
+		}
+	}
+}
+
+// Through gives a database's URL by way of the pooler.
+func (b *Bouncer) Through(databaseURL string) string {
+	u, err := url.Parse(databaseURL)
+	if err != nil {
+		return databaseURL // it was made by this package
+	}
+	u.Host = fmt.Sprintf("127.0.0.1:%d", b.Port)
+	return u.String()
+}
+
+func (b *Bouncer) remove() {
+	if b.main != nil {
+		_ = b.main.Process.Signal(syscall.SIGKILL) // it keeps nothing
+		<-b.ended
+	}
+	_ = b.guard.Close() // now the guard removes the files
+}
