@@ -33,7 +33,7 @@ type Ref struct {
 // Run is a run read for firing.
 type Run struct {
 	Ref
-	Attempt  int           // attempts begun before this one
+	Attempt  int           // attempts begun so far, the claimed one included
 	Job      *job.Job      // for KindJob
 	Schedule *job.Schedule // for KindJob of a schedule that still exists
 	Delivery *job.Delivery // for KindDelivery

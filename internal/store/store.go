@@ -107,7 +107,8 @@ type Held struct {
 }
 
 // Decide is a decision; it must not block, and may be called again when a
-// transaction has to be repeated. Nil changes nothing.
+// transaction has to be repeated. Nil changes nothing; the end of a run always
+// changes something.
 type Decide func(*Moment) *Changes
 
 // Changes is what a decision does, all of it in one transaction.
@@ -124,7 +125,7 @@ type Changes struct {
 	Next *NewJob
 	// Schedule has the schedule's new values.
 	Schedule *job.Schedule
-	// DropSchedule deletes the schedule.
+	// DropSchedule deletes the schedule, which Schedule names.
 	DropSchedule bool
 }
 

@@ -55,6 +55,8 @@ type Store struct {
 	settled  atomic.Bool // no run is abandoned, nor can be
 	stop     context.CancelFunc
 	done     sync.WaitGroup
+	closing  sync.Once
+	closed   error // what closing came to
 }
 
 var _ store.Store = (*Store)(nil)
@@ -196,8 +198,13 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.write(ctx, func(tx *tx) error { return tx.exec(`SELECT 1`) })
 }
 
-// Close implements store.Store.
+// Close implements store.Store. Closing again does nothing more.
 func (s *Store) Close() error {
+	s.closing.Do(func() { s.closed = s.close() })
+	return s.closed
+}
+
+func (s *Store) close() error {
 	s.stop()
 	s.writer.close()
 	s.done.Wait()
