@@ -150,6 +150,7 @@ func (q *fakeQueue) remove(id store.RunID) {
 type firing struct {
 	ref   store.Ref
 	at    time.Time // by the fake queue's clock
+	node  int64     // in whose name it was claimed
 	cause error     // why its context ended, if it did
 }
 
@@ -178,13 +179,13 @@ func (a *fakeAttempt) Claim() store.Claim {
 	return store.Claim{Ref: a.run.Ref, Attempt: a.run.Attempt + 1, BeginAt: a.begin}
 }
 
-func (a *fakeAttempt) Fire(ctx context.Context, _ int64, _ time.Time, answered func()) {
+func (a *fakeAttempt) Fire(ctx context.Context, node int64, _ time.Time, answered func()) {
 	b := a.bench
 	b.mu.Lock()
 	b.inside++
 	b.most = max(b.most, b.inside)
 	i := len(b.fired)
-	b.fired = append(b.fired, firing{ref: a.run.Ref, at: b.queue.Now()})
+	b.fired = append(b.fired, firing{ref: a.run.Ref, node: node, at: b.queue.Now()})
 	b.mu.Unlock()
 	if b.work != nil {
 		b.work(ctx, a.run.Ref)
