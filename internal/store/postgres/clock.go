@@ -67,10 +67,11 @@ func (c *clock) learn(sent, received, server int64) {
 func (s sample) offset(at int64) int64 { return s.atLeast - max(0, at-s.at)/drift }
 
 // now gives the server's time.
-func (c *clock) now() time.Time {
+func (c *clock) now() time.Time { return c.at(c.elapsed()) }
+
+func (c *clock) at(elapsed int64) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	elapsed := c.elapsed()
 	now := elapsed + c.best.offset(elapsed)
 	if behind := c.last - now; behind > 0 && behind < backwards {
 		now = c.last

@@ -67,7 +67,9 @@ func newer(version, known int) error {
 // schemaVersion gives how many migrations the tables have; 0 when there are none.
 func schemaVersion(ctx context.Context, conn *pgx.Conn) (version int, err error) {
 	var exists bool
-	err = conn.QueryRow(ctx, `SELECT to_regclass('schema_version') IS NOT NULL`, pgx.QueryExecModeExec).Scan(&exists)
+	// Not to_regclass, which may remember that there was none before the lock.
+	err = conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE c.relname = 'schema_version' AND n.nspname = current_schema())`, pgx.QueryExecModeExec).Scan(&exists)
 	if err == nil && exists {
 		err = conn.QueryRow(ctx, `SELECT version FROM schema_version`, pgx.QueryExecModeExec).Scan(&version)
 	}

@@ -1,8 +1,12 @@
 package postgres_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/punctual-dev/punctual/internal/store"
 	"github.com/punctual-dev/punctual/internal/store/postgres"
@@ -33,4 +37,35 @@ func open(t testing.TB, url string) *postgres.Store {
 
 func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, _ func() time.Time) store.Store { return open(t, migrated(t)) })
+}
+
+// empty gives a database without tables for one test.
+func empty(t testing.TB) string { return pgtest.URL(t) }
+
+func TestANewerSchemaIsRefused(t *testing.T) {
+	url := migrated(t)
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Exec(t.Context(), `UPDATE schema_version SET version = 99`); err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.Close(t.Context())
+	s, err := postgres.Open(t.Context(), url)
+	if err == nil {
+		_ = s.Close()
+		t.Fatal("a database of a newer version was opened")
+	}
+	if !strings.Contains(err.Error(), "newer punctual") {
+		t.Errorf("the error reads %q", err)
+	}
+}
+
+func tryOpen(ctx context.Context, url string) error {
+	s, err := postgres.Open(ctx, url)
+	if err == nil {
+		_ = s.Close()
+	}
+	return err
 }

@@ -1,0 +1,345 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/store/postgres"
+)
+
+// cluster is several nodes on one database.
+type cluster struct {
+	*testing.T
+	url    string
+	owner  job.Owner
+	stores []*postgres.Store
+	nodes  []int64
+	heard  []*ears
+}
+
+// ears keep what a node is told.
+type ears struct {
+	mu        sync.Mutex
+	cancelled []int64
+	elsewhere int
+	news      chan struct{}
+}
+
+func (e *ears) hear(n store.Notice) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.cancelled = append(e.cancelled, n.Cancelled...)
+	if !n.Elsewhere.IsZero() {
+		e.elsewhere++
+	}
+	select {
+	case e.news <- struct{}{}:
+	default:
+	}
+}
+
+func nodes(t *testing.T, url string, n int) *cluster {
+	t.Helper()
+	c := &cluster{T: t, url: url}
+	for range n {
+		s := open(t, url)
+		t.Cleanup(func() { _ = s.Close() })
+		e := &ears{news: make(chan struct{}, 1)}
+		s.Subscribe(e.hear)
+		node, err := s.NodeStart(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.stores, c.nodes, c.heard = append(c.stores, s), append(c.nodes, node), append(c.heard, e)
+	}
+	a := &store.Account{Owner: job.Owner{ID: uuid.New()}, Email: "owner@example.com", CreatedAt: c.stores[0].Now()}
+	c.ok(c.stores[0].AccountInsert(t.Context(), a))
+	c.owner = a.Owner
+	return c
+}
+
+func (c *cluster) ok(err error) {
+	c.Helper()
+	if err != nil {
+		c.Fatal(err)
+	}
+}
+
+// within waits until a condition holds.
+func (c *cluster) within(limit time.Duration, what string, holds func() bool) time.Duration {
+	c.Helper()
+	start := time.Now()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		if time.Since(start) > limit {
+			c.Fatalf("waited %v for %s", limit, what)
+		}
+		<-tick.C
+	}
+	return time.Since(start)
+}
+
+func (c *cluster) job(s *postgres.Store, due time.Time) *job.Job {
+	return &job.Job{
+		ID: job.NewID(s.Now()), Owner: c.owner, InsertedAt: s.Now(), ScheduledAt: due, DueAt: due, State: job.Available,
+		Args: rawjson.Value(`{"url":"https://example.com/"}`),
+	}
+}
+
+func (c *cluster) insert(s *postgres.Store, due time.Time) *job.Job {
+	c.Helper()
+	inserted, err := s.JobInsertMany(c.Context(), []store.NewJob{{Job: c.job(s, due)}})
+	c.ok(err)
+	return inserted[0].Job
+}
+
+func claimOf(j *job.Job, attempt int) store.Claim {
+	return store.Claim{Ref: store.Ref{RunID: store.RunID{Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number}, Attempt: attempt, BeginAt: j.DueAt}
+}
+
+func (c *cluster) claim(i int, j *job.Job, attempt int) bool {
+	c.Helper()
+	got, err := c.stores[i].RunClaim(c.Context(), c.nodes[i], []store.Claim{claimOf(j, attempt)})
+	c.ok(err)
+	return got[0]
+}
+
+// ends completes a claimed job.
+func (c *cluster) ends(i int, node int64, j *job.Job, attempt int) bool {
+	c.Helper()
+	held, err := c.stores[i].RunFinish(c.Context(), []store.Finish{{
+		Ref: claimOf(j, attempt).Ref, Node: node, Attempt: attempt, Job: j,
+		Decide: func(m *store.Moment) *store.Changes {
+			after := *m.Job
+			after.State, after.CompletedAt = job.Completed, m.Now
+			return &store.Changes{Job: &after}
+		},
+	}})
+	c.ok(err)
+	return held[0]
+}
+
+func cancel(m *store.Moment) *store.Changes {
+	after := *m.Job
+	after.Cancel(m.Now)
+	return &store.Changes{Job: &after, Unbegun: m.Claim != nil}
+}
+
+func TestOfManyCreatesOnManyNodesOneIsStored(t *testing.T) {
+	c := nodes(t, migrated(t), 3)
+	for round := range 5 {
+		key := fmt.Sprintf("key %d", round)
+		var stored atomic.Int64
+		var ids sync.Map
+		var wg sync.WaitGroup
+		for i := range 100 {
+			wg.Go(func() {
+				s := c.stores[i%3]
+				n := store.NewJob{Job: c.job(s, s.Now().Add(time.Hour))}
+				n.Job.Key = &key
+				if i%4 == 0 {
+					n.Schedule = &job.Schedule{ID: uuid.New(), Owner: c.owner, Key: &key, InsertedAt: s.Now(), FirstDue: s.Now(), Args: n.Job.Args}
+					n.Job.ScheduleID = n.Schedule.ID
+				}
+				got, err := s.JobInsertMany(t.Context(), []store.NewJob{n})
+				if err != nil {
+					t.Errorf("create: %v", err)
+					return
+				}
+				if !got[0].Conflict {
+					stored.Add(1)
+				}
+				ids.Store(got[0].Job.ID, true)
+			})
+		}
+		wg.Wait()
+		different := 0
+		ids.Range(func(any, any) bool { different++; return true })
+		if stored.Load() != 1 || different != 1 {
+			t.Errorf("%d were stored, %d jobs were answered with; want one", stored.Load(), different)
+		}
+	}
+}
+
+func TestEveryRunIsClaimedByOneNode(t *testing.T) {
+	c := nodes(t, migrated(t), 3)
+	var claims []store.Claim
+	for range 200 {
+		claims = append(claims, claimOf(c.insert(c.stores[0], c.stores[0].Now()), 1))
+	}
+	counts := make([]atomic.Int64, len(claims))
+	var wg sync.WaitGroup
+	for i, s := range c.stores {
+		for part := range 4 {
+			wg.Go(func() {
+				for from := part * 50; from < 200; from += 10 { // they overlap
+					got, err := s.RunClaim(t.Context(), c.nodes[i], claims[from:from+10])
+					if err != nil {
+						t.Errorf("RunClaim: %v", err)
+						return
+					}
+					for k, ok := range got {
+						if ok {
+							counts[from+k].Add(1)
+						}
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+	for i := range counts {
+		if n := counts[i].Load(); n != 1 {
+			t.Errorf("run %d was claimed %d times", i, n)
+		}
+	}
+}
+
+func TestTheRunsOfASilentNodeAreTakenOnce(t *testing.T) {
+	c := nodes(t, migrated(t), 3)
+	j := c.insert(c.stores[0], c.stores[0].Now())
+	if !c.claim(0, j, 1) {
+		t.Fatal("the run was not claimed")
+	}
+	conn, err := pgx.Connect(t.Context(), c.url)
+	c.ok(err)
+	defer func() { _ = conn.Close(context.Background()) }()
+	_, err = conn.Exec(t.Context(), `UPDATE nodes SET beat_at = beat_at - 16000000 WHERE number = $1`, c.nodes[0])
+	c.ok(err)
+	var found []*store.Run
+	c.within(20*time.Second, "the silent node to be noticed", func() bool {
+		for _, i := range []int{1, 2} {
+			_, err := c.stores[i].NodeBeat(t.Context(), c.nodes[i])
+			c.ok(err)
+		}
+		found, err = c.stores[1].RunAbandoned(t.Context(), 10)
+		c.ok(err)
+		return len(found) > 0
+	})
+	if len(found) != 1 || found[0].Claim == nil || found[0].Claim.Node != c.nodes[0] {
+		t.Fatalf("abandoned are %+v, want the run of node %d", found, c.nodes[0])
+	}
+	beat, err := c.stores[0].NodeBeat(t.Context(), c.nodes[0])
+	c.ok(err)
+	if !beat.Gone || c.stores[0].NodeHolds(c.nodes[0]) {
+		t.Errorf("the silent node learned %+v and holds %v, want that it is gone", beat, c.stores[0].NodeHolds(c.nodes[0]))
+	}
+	ended := 0
+	for i := range c.stores { // two take it over, and the one that was silent ends it late
+		if c.ends(i, c.nodes[0], j, 1) {
+			ended++
+		}
+	}
+	if ended != 1 {
+		t.Errorf("the attempt ended %d times", ended)
+	}
+	if beat, err := c.stores[1].NodeBeat(t.Context(), c.nodes[1]); err != nil || len(beat.Nodes) != 2 {
+		t.Errorf("living are %v (%v), want two", beat.Nodes, err)
+	}
+}
+
+func TestACancelReachesTheNodeThatHasClaimed(t *testing.T) {
+	c := nodes(t, migrated(t), 2)
+	c.hearing()
+	for range 5 {
+		j := c.insert(c.stores[0], c.stores[0].Now())
+		if !c.claim(0, j, 1) {
+			t.Fatal("the run was not claimed")
+		}
+		_, err := c.stores[1].JobChange(t.Context(), c.owner, store.JobID{Number: j.Number}, cancel)
+		c.ok(err)
+		c.within(time.Second, "the cancel to arrive", func() bool { return c.heard[0].cancel() == j.Number })
+	}
+}
+
+// cancel takes the oldest cancel that was heard of; 0 when there is none.
+func (e *ears) cancel() int64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.cancelled) == 0 {
+		return 0
+	}
+	number := e.cancelled[0]
+	e.cancelled = e.cancelled[1:]
+	return number
+}
+
+// hearing waits until all nodes hear each other.
+func (c *cluster) hearing() {
+	c.Helper()
+	c.within(10*time.Second, "notices to arrive", func() bool {
+		for i, s := range c.stores {
+			beat, err := s.NodeBeat(c.Context(), c.nodes[i])
+			c.ok(err)
+			if beat.Deaf {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func TestOthersHearOfRunsThatAreDueSoon(t *testing.T) {
+	c := nodes(t, migrated(t), 2)
+	c.hearing()
+	before := c.heard[1].count()
+	c.insert(c.stores[0], c.stores[0].Now().Add(time.Hour))
+	own := c.heard[0].count()
+	c.insert(c.stores[0], c.stores[0].Now())
+	c.within(time.Second, "the other node to hear", func() bool { return c.heard[1].count() > before })
+	if c.heard[1].count() != before+1 {
+		t.Error("the other node heard of a run that is due in an hour")
+	}
+	if c.heard[0].count() != own {
+		t.Error("a node heard of its own run as of another's")
+	}
+}
+
+func (e *ears) count() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.elsewhere
+}
+
+func TestAStoppedNodeLeavesNothing(t *testing.T) {
+	c := nodes(t, migrated(t), 2)
+	j := c.insert(c.stores[0], c.stores[0].Now())
+	if !c.claim(0, j, 1) {
+		t.Fatal("the run was not claimed")
+	}
+	c.ok(c.stores[0].NodeStop(t.Context(), c.nodes[0]))
+	found, err := c.stores[1].RunAbandoned(t.Context(), 10)
+	if err != nil || len(found) != 1 {
+		t.Errorf("abandoned are %v (%v), want what the stopped node held", found, err)
+	}
+}
+
+func TestNodesStartAtOnceOnAnEmptyDatabase(t *testing.T) {
+	url := empty(t)
+	var wg sync.WaitGroup
+	for range 6 {
+		wg.Go(func() {
+			s, err := postgres.Open(t.Context(), url)
+			if err != nil {
+				t.Errorf("Open: %v", err)
+				return
+			}
+			if err := s.Ping(t.Context()); err != nil {
+				t.Errorf("Ping: %v", err)
+			}
+			_ = s.Close()
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,143 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/test/pgtest"
+)
+
+// refused waits until calls are refused, and wants each to be answered soon.
+func (c *cluster) refused(limit time.Duration) {
+	c.Helper()
+	c.within(limit, "calls to be refused", func() bool {
+		start := time.Now()
+		_, err := c.stores[0].JobInsertMany(c.Context(), []store.NewJob{{Job: c.job(c.stores[0], c.stores[0].Now().Add(time.Hour))}})
+		if took := time.Since(start); took > 4*time.Second {
+			c.Errorf("a create was answered after %v: %v", took, err)
+		}
+		if err != nil && fault.CodeOf(err) != fault.Unavailable {
+			c.Errorf("a create ended with %v, want a fault that says to try again", err)
+		}
+		return err != nil
+	})
+	start := time.Now()
+	if _, err := c.stores[0].JobGet(c.Context(), c.owner, store.JobID{Number: 1}); fault.CodeOf(err) != fault.Unavailable {
+		c.Errorf("a read ended with %v, want a fault that says to try again", err)
+	}
+	if took := time.Since(start); took > time.Second {
+		c.Errorf("a read was refused after %v", took)
+	}
+}
+
+// recovers waits until calls are carried out again.
+func (c *cluster) recovers() {
+	c.Helper()
+	c.within(20*time.Second, "the store to recover", func() bool {
+		_, err := c.stores[0].JobInsertMany(c.Context(), []store.NewJob{{Job: c.job(c.stores[0], c.stores[0].Now().Add(time.Hour))}})
+		return err == nil
+	})
+}
+
+func TestAServerThatFallsSilentIsNoticed(t *testing.T) {
+	server := pgtest.Start(t)
+	c := nodes(t, server.URL("postgres"), 1)
+	j := c.insert(c.stores[0], c.stores[0].Now())
+	if !c.claim(0, j, 1) {
+		t.Fatal("the run was not claimed")
+	}
+	server.Pause()
+	c.refused(5 * time.Second)
+	server.Resume()
+	c.recovers()
+	if !c.ends(0, c.nodes[0], j, 1) {
+		t.Error("the attempt that was under way could not be ended")
+	}
+}
+
+func TestAServerThatCrashesLosesNothing(t *testing.T) {
+	server := pgtest.Start(t)
+	c := nodes(t, server.URL("postgres"), 1)
+	j := c.insert(c.stores[0], c.stores[0].Now())
+	if err := server.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	c.refused(5 * time.Second)
+	if err := server.Run(); err != nil {
+		t.Fatal(err)
+	}
+	c.recovers()
+	if _, err := c.stores[0].JobGet(t.Context(), c.owner, store.JobID{Number: j.Number}); err != nil {
+		t.Errorf("a job that was stored is gone: %v", err)
+	}
+}
+
+func TestAPromotedStandbyIsFound(t *testing.T) {
+	primary := pgtest.Start(t)
+	standby := primary.Standby(t)
+	url := fmt.Sprintf("postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres?target_session_attrs=read-write", standby.Port, primary.Port)
+	c := nodes(t, url, 1)
+	var stored []int64
+	for range 20 {
+		stored = append(stored, c.insert(c.stores[0], c.stores[0].Now()).Number)
+	}
+	if err := primary.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := standby.Promote(); err != nil {
+		t.Fatal(err)
+	}
+	c.recovers()
+	for _, number := range stored {
+		if _, err := c.stores[0].JobGet(t.Context(), c.owner, store.JobID{Number: number}); err != nil {
+			t.Errorf("job %d, which was stored, is gone: %v", number, err)
+		}
+	}
+}
+
+func TestThroughAPoolerOfTransactions(t *testing.T) {
+	url := migrated(t)
+	c := nodes(t, pgtest.StartBouncer(t, url).Through(url), 2)
+	for i, s := range c.stores {
+		if beat, err := s.NodeBeat(t.Context(), c.nodes[i]); err != nil || !beat.Deaf {
+			t.Errorf("node %d learned %+v (%v), want that it hears nothing", i, beat, err)
+		}
+	}
+	for range 3 {
+		j := c.insert(c.stores[1], c.stores[1].Now())
+		if !c.claim(0, j, 1) {
+			t.Fatal("the run was not claimed")
+		}
+		_, err := c.stores[1].JobChange(t.Context(), c.owner, store.JobID{Number: j.Number}, cancel)
+		c.ok(err)
+		if took := c.within(time.Second, "the cancel to be found", func() bool { return c.heard[0].cancel() == j.Number }); took > 500*time.Millisecond {
+			t.Errorf("a cancel was found after %v", took)
+		}
+		held, err := c.stores[0].RunHeld(t.Context(), c.nodes[0], []store.Claim{claimOf(j, 1)})
+		if err != nil || held[0] {
+			t.Errorf("a run that was ended is held: %v (%v)", held, err)
+		}
+	}
+	before := c.heard[0].count()
+	c.within(time.Second, "the queue to be read anew", func() bool { return c.heard[0].count() > before+2 })
+}
+
+func TestWhatCanNotBeReachedIsExplained(t *testing.T) {
+	for url, want := range map[string]string{
+		"postgres://user:secret@127.0.0.1:1/x?connect_timeout=1": "can't be reached",
+		"postgres://user:secret@%zz/x":                           "can't be read",
+		"postgres://user:secret@127.0.0.1/x?sslmode=what":        "can't be read",
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		err := tryOpen(ctx, url)
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v, want that it %s, without the password", url, err, want)
+		}
+	}
+}
