@@ -1,6 +1,7 @@
 package pgtest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -270,14 +271,22 @@ func (s *Server) processes() []int {
 	if s.main == nil {
 		return nil
 	}
-	out, err := exec.Command("ps", "-e", "-o", "pid=,ppid=").Output()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		return nil
 	}
 	var pids []int
-	for line := range strings.Lines(string(out)) {
-		var pid, parent int
-		if _, err := fmt.Sscan(line, &pid, &parent); err == nil && parent == s.main.Process.Pid {
+	for _, name := range stats {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue // it has ended
+		}
+		// PID (NAME) STATE PARENT …, where the name may hold anything.
+		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+		if len(fields) < 2 || fields[1] != strconv.Itoa(s.main.Process.Pid) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil {
 			pids = append(pids, pid)
 		}
 	}

@@ -63,8 +63,9 @@ func (c *clock) learn(sent, received, server int64) {
 	}
 }
 
-// offset gives what a sample says of the offset at a later time.
-func (s sample) offset(at int64) int64 { return s.atLeast - max(0, at-s.at)/drift }
+// offset gives what a sample says of the offset at a later time; two
+// microseconds make up for fractions that were cut.
+func (s sample) offset(at int64) int64 { return s.atLeast - 2 - max(0, at-s.at)/drift }
 
 // now gives the server's time.
 func (c *clock) now() time.Time { return c.at(c.elapsed()) }
