@@ -3,30 +3,23 @@ package sqlite
 import (
 	"errors"
 	"path/filepath"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 )
 
-// together runs writes in one group: the writer is held until all wait.
-func together(t *testing.T, s *Store, writes ...func(*tx) error) []error {
-	t.Helper()
-	gate := make(chan struct{})
-	errs := make([]error, len(writes))
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		_ = s.write(t.Context(), func(*tx) error { <-gate; return nil })
-	})
-	for i, w := range writes {
-		wg.Go(func() { errs[i] = s.write(t.Context(), w) })
+// together runs writes in one group, as the writer's loop does with what has
+// arrived meanwhile; the loop itself is idle.
+func together(s *Store, runs ...func(*tx) error) []error {
+	group := make([]*write, len(runs))
+	for i, run := range runs {
+		group[i] = &write{run: run, done: make(chan error, 1)}
 	}
-	for deadline := time.Now().Add(10 * time.Second); len(s.writer.queue) < len(writes) && time.Now().Before(deadline); {
-		time.Sleep(time.Millisecond)
+	s.writer.commit(group)
+	errs := make([]error, len(runs))
+	for i, one := range group {
+		errs[i] = <-one.done
 	}
-	close(gate)
-	wg.Wait()
 	return errs
 }
 
@@ -47,7 +40,7 @@ func openTest(t *testing.T) *Store {
 func TestARefusalDoesNotConcernItsGroup(t *testing.T) {
 	s := openTest(t)
 	runs := 0
-	errs := together(t, s,
+	errs := together(s,
 		func(*tx) error { runs++; return nil },
 		func(*tx) error { return fault.NoSuch("job") },
 		func(*tx) error { runs++; return nil },
@@ -68,7 +61,7 @@ func TestABrokenWriteTakesNothingOfItsGroupAlong(t *testing.T) {
 			return t.exec(`INSERT INTO accounts (id, email, created_at) VALUES (?, ?, 1)`, []byte(value), value)
 		}
 	}
-	errs := together(t, s, insert("a"), func(t *tx) error { return errors.Join(insert("half")(t), broken) }, insert("b"))
+	errs := together(s, insert("a"), func(t *tx) error { return errors.Join(insert("half")(t), broken) }, insert("b"))
 	if errs[0] != nil || !errors.Is(errs[1], broken) || errs[2] != nil {
 		t.Errorf("got %v", errs)
 	}
