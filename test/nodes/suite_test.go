@@ -1,0 +1,103 @@
+package nodes
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/pgtest"
+)
+
+// The suite of package e2e asks a command for fresh databases. The command is
+// this test program itself: with makeDatabase set to a server's URL it makes a
+// database there and prints its URL, by way of the address in reachAt.
+const (
+	makeDatabase = "PUNCTUAL_NODES_MAKE_DATABASE"
+	reachAt      = "PUNCTUAL_NODES_REACH_AT"
+)
+
+func printDatabase(serverURL string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, serverURL)
+	if err != nil {
+		return err
+	}
+	name := fmt.Sprintf("suite_%d", os.Getpid())
+	if _, err := conn.Exec(ctx, `CREATE DATABASE `+name); err != nil {
+		return err
+	}
+	fmt.Printf("postgres://postgres@%s/%s\n", os.Getenv(reachAt), name)
+	return conn.Close(ctx)
+}
+
+// TestTheAPISuitePassesOnPostgreSQL runs the end-to-end tests again, with every
+// service on PostgreSQL.
+func TestTheAPISuitePassesOnPostgreSQL(t *testing.T) {
+	server := suiteServer(t)
+	runSuite(t, server, fmt.Sprintf("127.0.0.1:%d", server.Port))
+}
+
+// TestTheAPISuitePassesBehindAPooler does so with a PgBouncer in between that
+// pools transactions.
+func TestTheAPISuitePassesBehindAPooler(t *testing.T) {
+	server := suiteServer(t)
+	bouncer := pgtest.StartBouncer(t, server.URL("postgres"))
+	runSuite(t, server, fmt.Sprintf("127.0.0.1:%d", bouncer.Port))
+}
+
+func suiteServer(t *testing.T) *pgtest.Server {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes more than a minute")
+	}
+	return pgtest.Start(t, "max_connections = 600")
+}
+
+// suiteWithin bounds one run of the suite.
+const suiteWithin = 8 * time.Minute
+
+// runSuite runs the tests of package e2e on databases of a server. Its storms
+// of kills are left out: there are others here.
+func runSuite(t *testing.T, server *pgtest.Server, address string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), suiteWithin)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", "test", "-short", "-v", "-count=1", "-timeout", suiteWithin.String(), "../e2e")
+	cmd.Env = append(os.Environ(),
+		"PUNCTUAL_E2E_BINARY="+harness.Binary(t),
+		fmt.Sprintf("PUNCTUAL_E2E_NEW_DATABASE=%s=%s %s=%s '%s'", makeDatabase, server.URL("postgres"), reachAt, address, os.Args[0]))
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.WaitDelay = 10 * time.Second
+	err := cmd.Run()
+	passed := strings.Count(out.String(), "\n--- PASS")
+	t.Logf("%d tests passed", passed)
+	if err != nil {
+		t.Errorf("the suite: %v\n%s", err, failures(out.String()))
+	}
+	if err == nil && passed < 50 {
+		t.Errorf("only %d tests ran", passed)
+	}
+}
+
+var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+
+// failures gives the names of the tests that failed and the end of the output.
+func failures(out string) string {
+	var names []string
+	for _, found := range failed.FindAllStringSubmatch(out, -1) {
+		names = append(names, found[1])
+	}
+	const most = 20_000
+	return strings.Join(names, " ") + "\n" + out[max(0, len(out)-most):]
+}
