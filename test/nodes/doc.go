@@ -26,5 +26,6 @@
 //   - PUNCTUAL_NODES_FULL: the long storm, 300 jobs a second for two minutes.
 //   - PUNCTUAL_NODES_RATE, PUNCTUAL_NODES_SECONDS: another size for the storm.
 //   - PUNCTUAL_NODES_SEED: repeats the faults of a run; each prints its seed.
+//   - PUNCTUAL_NODES_SUITE: a pattern; only these tests of the API suite.
 //   - PUNCTUAL_NODES_MEASURE: measure what one, two and three nodes carry.
 package nodes
