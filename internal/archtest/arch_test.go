@@ -27,6 +27,7 @@ var mayImport = map[string][]string{
 	"internal/attempt":        {"internal/batch", "internal/dispatch", "internal/execute", "internal/job", "internal/metrics", "internal/record", "internal/store"},
 	"internal/auth":           {"internal/execute", "internal/fault", "internal/job", "internal/store"},
 	"internal/batch":          {},
+	"internal/bench":          {"internal/app", "internal/auth", "internal/job", "internal/store"},
 	"internal/cli":            {"*"},
 	"internal/demo":           {"internal/app", "internal/auth", "internal/rawjson"},
 	"internal/dispatch":       {"internal/execute", "internal/store"},

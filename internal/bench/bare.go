@@ -1,0 +1,152 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// What RunBare can be.
+const (
+	BareClient  = "client"
+	BareHandler = "handler"
+)
+
+// RunBare is the process that the service is held against: a bare HTTP client,
+// or a bare handler of creates, both without a store. It goes on until ctx or
+// its input ends.
+func RunBare(ctx context.Context, kind string, in io.Reader, out io.Writer) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	switch kind {
+	case BareClient:
+		return runBareClient(ctx, in, out)
+	case BareHandler:
+		go func() {
+			_, _ = io.Copy(io.Discard, in) // whoever wanted it has gone
+			stop()
+		}()
+		return runBareHandler(ctx, out)
+	}
+	return fmt.Errorf("there is no bare %q", kind)
+}
+
+// bareOrder asks the bare client for requests, in one line of JSON. It answers
+// with a bareReport when all have been made.
+type bareOrder struct {
+	Authority []byte   `json:"authority"` // PEM
+	HTTP2     bool     `json:"http2"`
+	Workers   int      `json:"workers"` // that make requests one after the other; 0: a timer for each
+	URLs      []string `json:"urls"`    // called in turns
+	First     int64    `json:"first"`   // number of the first job
+	Due       []int64  `json:"due"`     // microseconds since 1970; with Workers, the first is for all
+}
+
+type bareReport struct {
+	Failed int    `json:"failed"`
+	Error  string `json:"error,omitempty"` // the first
+}
+
+// runBareClient carries out orders, all with the same connections.
+func runBareClient(ctx context.Context, in io.Reader, out io.Writer) error {
+	if _, err := fmt.Fprintln(out, "ready"); err != nil {
+		return err
+	}
+	var client *http.Client
+	orders := json.NewDecoder(bufio.NewReader(in))
+	for {
+		var order bareOrder
+		if err := orders.Decode(&order); errors.Is(err, io.EOF) || ctx.Err() != nil {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if client == nil {
+			client = order.newClient()
+		}
+		report := order.carryOut(ctx, client)
+		if err := json.NewEncoder(out).Encode(report); err != nil {
+			return err
+		}
+	}
+}
+
+// newClient makes a client that keeps its connections and sessions, as the
+// service does.
+func (o *bareOrder) newClient() *http.Client {
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(o.Authority)
+	return &http.Client{Timeout: callLimit, Transport: &http.Transport{
+		Proxy: nil, ForceAttemptHTTP2: o.HTTP2, MaxIdleConnsPerHost: max(o.Workers, 500),
+		TLSClientConfig: &tls.Config{
+			MinVersion: tls.VersionTLS12, RootCAs: pool, ClientSessionCache: tls.NewLRUClientSessionCache(4096),
+		},
+	}}
+}
+
+func (o *bareOrder) carryOut(ctx context.Context, client *http.Client) bareReport {
+	var report bareReport
+	var mu sync.Mutex
+	post := func(i int) {
+		err := o.post(ctx, client, i)
+		if err == nil {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if report.Failed++; report.Failed == 1 {
+			report.Error = err.Error()
+		}
+	}
+	var wait sync.WaitGroup
+	if o.Workers == 0 {
+		wait.Add(len(o.Due))
+		for i, due := range o.Due {
+			time.AfterFunc(time.Until(time.UnixMicro(due)), func() { defer wait.Done(); post(i) })
+		}
+	}
+	var next atomic.Int64
+	for range o.Workers {
+		wait.Go(func() {
+			if sleepUntil(ctx, time.UnixMicro(o.Due[0])) != nil {
+				return
+			}
+			for i := int(next.Add(1)) - 1; i < len(o.Due); i = int(next.Add(1)) - 1 {
+				post(i)
+			}
+		})
+	}
+	wait.Wait()
+	return report
+}
+
+func (o *bareOrder) post(ctx context.Context, client *http.Client, i int) error {
+	body := appendBody(make([]byte, 0, bodyBytes), o.First+int64(i))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, o.URLs[i%len(o.URLs)]+pathJob, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header["Content-Type"] = []string{"application/json"}
+	answer, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+		return err
+	}
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("the target answered %s", answer.Status)
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package bench
+
+import (
+	"context"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// planned is a job to be created.
+type planned struct {
+	number  int64
+	due     time.Time
+	create  time.Time // when; zero: at once
+	url     string
+	options string // more members, as in `,"timeout":10`
+}
+
+const (
+	bodyBytes  = 300
+	timeLayout = "2006-01-02T15:04:05.000000Z"
+	alphabet   = "abcdefghijklmnopqrstuvwxyz"
+)
+
+// appendBody appends a job's body: 300 bytes of JSON.
+func appendBody(b []byte, number int64) []byte {
+	start := len(b)
+	b = append(b, bodyHead...)
+	b = strconv.AppendInt(b, number, 10)
+	b = append(b, `,"kind":"punctual bench","padding":"`...)
+	for len(b)-start < bodyBytes-2 {
+		b = append(b, alphabet[(len(b)-start)%len(alphabet)])
+	}
+	return append(b, `"}`...)
+}
+
+// appendCreate appends the body of the call that creates the job.
+func (p *planned) appendCreate(b []byte) []byte {
+	b = append(b, `{"method":"post","url":"`...)
+	b = append(b, p.url...)
+	b = append(b, `","scheduled_at":"`...)
+	b = p.due.UTC().AppendFormat(b, timeLayout)
+	b = append(b, '"')
+	b = append(b, p.options...)
+	b = append(b, `,"body":`...)
+	b = appendBody(b, p.number)
+	return append(b, '}')
+}
+
+// plan makes n jobs with numbers of their own and the round that expects them.
+// A job is called at one of the urls, in turns.
+func (b *bench) plan(n int, urls []string, due func(i int) time.Time) ([]planned, *round) {
+	first := b.numbers.Add(int64(n)) - int64(n) + 1
+	jobs, expected := make([]planned, n), newRound(first, n)
+	for i := range jobs {
+		jobs[i] = planned{number: first + int64(i), due: due(i).Truncate(time.Microsecond), url: urls[i%len(urls)] + pathJob}
+		expected.due[i] = jobs[i].due
+	}
+	return jobs, expected
+}
+
+// spread gives the times of a steady load: rate a second from start on, each at
+// a random instant of its share of the second.
+func spread(start time.Time, rate float64) func(i int) time.Time {
+	return func(i int) time.Time {
+		return start.Add(time.Duration((float64(i) + rand.Float64()) / rate * float64(time.Second)))
+	}
+}
+
+// created is what creating jobs came to.
+type created struct {
+	calls     []float64 // milliseconds, each call
+	perSecond float64
+	last      time.Time // when the last call was answered
+}
+
+// createAll creates jobs over a number of connections, each at its time.
+func createAll(ctx context.Context, a *api, jobs []planned, clients int, done *atomic.Int64) (*created, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	start := time.Now()
+	result := &created{calls: make([]float64, len(jobs))}
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(clients, len(jobs)) {
+		wait.Go(func() {
+			var body []byte
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(jobs) || ctx.Err() != nil {
+					return
+				}
+				if at := jobs[i].create; !at.IsZero() && sleepUntil(ctx, at) != nil {
+					return
+				}
+				body = jobs[i].appendCreate(body[:0])
+				began := time.Now()
+				if err := a.create(ctx, body); err != nil {
+					stop(err)
+					return
+				}
+				result.calls[i] = float64(time.Since(began)) / float64(time.Millisecond)
+				done.Add(1)
+			}
+		})
+	}
+	wait.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	result.last = time.Now()
+	result.perSecond = float64(len(jobs)) / result.last.Sub(start).Seconds()
+	return result, nil
+}
