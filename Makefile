@@ -5,7 +5,7 @@ BASE ?= HEAD~1
 COUNT ?= 6
 FUZZTIME ?= 5m
 
-.PHONY: help build test lint format bench bench-compare fuzz demo
+.PHONY: help build test lint format bench bench-go bench-compare fuzz demo
 
 help: ## list what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -22,7 +22,10 @@ lint: ## check formatting, vet and staticcheck
 format: ## format the Go code
 	gofmt -w $$(git ls-files '*.go')
 
-bench: ## run the benchmarks of the hot pieces
+bench: build ## measure the service on this machine; ARGS has flags, as in ARGS=--quick
+	./bin/punctual bench $(ARGS)
+
+bench-go: ## run the benchmarks of the hot pieces
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/...
 
 bench-compare: ## compare the benchmarks with those of BASE=rev

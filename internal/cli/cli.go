@@ -18,6 +18,7 @@ import (
 type commands struct {
 	Serve    serveCommand    `cmd:"" help:"Run the service."`
 	Demo     demoCommand     `cmd:"" help:"Show the service at work, on a temporary database with a target of its own. Takes about fifteen seconds."`
+	Bench    benchCommand    `cmd:"" help:"Measure the service on this machine, on a temporary database with a target of its own."`
 	Accounts accountsCommand `cmd:"" help:"Make and show accounts; works beside a running service."`
 	Keys     keysCommand     `cmd:"" help:"Make, list and revoke API keys; works beside a running service."`
 	Migrate  migrateCommand  `cmd:"" help:"Make the database, or bring its tables up to date. serve does so too."`
@@ -76,6 +77,7 @@ func newParser(grammar *commands, out, errOut io.Writer) (*kong.Kong, *settings)
 		kong.ValueFormatter(describe),
 		kong.Resolvers(variables),
 		kong.NamedMapper("switch", switchMapper{}),
+		kong.Vars{"workloads": workloadNames()},
 	)
 	parser.Model.HelpFlag.Help = "Show this help."
 	return parser, variables

@@ -2,9 +2,7 @@ package cli
 
 import (
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/demo"
@@ -14,16 +12,8 @@ type demoCommand struct{}
 
 // Run shows the service at work.
 func (demoCommand) Run(env *environment) error {
-	// A terminal that is closed, or a pipe nobody reads from any more, must not
-	// leave the demo's files behind. Where hanging up is ignored, it stays so.
-	ctx := env.ctx
-	if !signal.Ignored(syscall.SIGHUP) {
-		hungUp, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
-		defer stop()
-		ctx = hungUp
-	}
-	signal.Ignore(syscall.SIGPIPE)
-	defer signal.Reset(syscall.SIGPIPE)
+	ctx, stop := untilHungUp(env.ctx)
+	defer stop()
 	terminal := isTerminal(env.out) && os.Getenv("TERM") != "dumb"
 	return demo.Run(ctx, demo.Config{
 		Out: env.out, ErrOut: env.errOut, Terminal: terminal, Color: terminal && os.Getenv("NO_COLOR") == "",
