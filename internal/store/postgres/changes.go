@@ -164,7 +164,7 @@ func (w *writes) queries(t *tx) []query {
 	for _, some := range [][]query{
 		takeBack(w.takeBack), deleteRuns(w.ended), updateJobs(w.jobs), insertRuns(t, w.runs), insertLogs(w.logs),
 		endDeliveries(t, w.ends), insertDeliveries(t, w.deliveries),
-		updateSchedules(w.schedules), dropSchedules(w.drops), insertJobs(t, w.next, inherited, func(int) {}), insertCancels(t, w.cancels),
+		updateSchedules(w.schedules), dropSchedules(w.drops), insertJobs(t, w.next), insertCancels(t, w.cancels),
 	} {
 		all = append(all, some...)
 	}

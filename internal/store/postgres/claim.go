@@ -73,16 +73,17 @@ func claimRuns(node int64, claims []store.Claim, deadline time.Time, got []bool)
 				$6::bigint[], $7::uuid[], $8::bigint[], $9::smallint[], $10::bigint[], $11::text[])
 			WITH ORDINALITY AS c (due, kind, number, account, attempt, begin_at, log, job, event, inserted_at, payload, i)),
 		open AS (
-			SELECT DISTINCT ON (l.due, l.kind, l.number, l.account) c.* FROM (
-				SELECT r.due, r.kind, r.number, r.account, c.i FROM c JOIN runs r ON r.due = c.due AND r.kind = c.kind AND r.number = c.number AND r.account = c.account
+			SELECT DISTINCT ON (due, kind, number, account) l.* FROM (
+				SELECT c.* FROM c JOIN runs r ON r.due = c.due AND r.kind = c.kind AND r.number = c.number AND r.account = c.account
 				WHERE r.node = 0 AND r.attempt = c.attempt - 1 AND ` + serverNow + ` < $13 FOR UPDATE OF r SKIP LOCKED) l
-			JOIN c USING (i) ORDER BY l.due, l.kind, l.number, l.account, i),
+			ORDER BY due, kind, number, account, i),
 		claimed AS (
 			UPDATE runs r SET node = $12, attempt = o.attempt, begin_at = o.begin_at, log = o.log FROM open o
-			WHERE r.due = o.due AND r.kind = o.kind AND r.number = o.number AND r.account = o.account RETURNING o.i),
+			WHERE r.due = o.due AND r.kind = o.kind AND r.number = o.number AND r.account = o.account
+			RETURNING o.i, o.account, o.log, o.job, o.event, o.inserted_at, o.payload),
 		logged AS (
 			INSERT INTO logs (account, id, job, event, inserted_at, payload)
-			SELECT o.account, o.log, o.job, o.event, o.inserted_at, o.payload FROM open o JOIN claimed USING (i) WHERE o.log IS NOT NULL)
+			SELECT account, log, job, event, inserted_at, payload FROM claimed WHERE log IS NOT NULL)
 		SELECT i FROM claimed`,
 		args: append(claimColumns(claims),
 			column(claims, func(c *row) int64 { return c.BeginAt.UnixMicro() }), column(claims, func(c *row) pgtype.UUID { return id(log(c).ID) }),

@@ -76,11 +76,23 @@ func (c *creation) store(t *tx) error {
 			keys = append(keys, keyOf(jobs[k].Job))
 		}
 	}
-	queries := insertJobs(t, jobs, unlessHeld, func(k int) { c.stored[c.open[k]] = true })
-	if len(keys) > 0 {
-		queries = append(queries, c.readHolders(t, keys))
+	if len(keys) == 0 {
+		for _, i := range c.open {
+			c.stored[i] = true
+		}
+		return t.commit(insertJobs(t, jobs)...)
 	}
-	return t.commit(queries...)
+	var stored []store.NewJob
+	err := t.run(insertUnlessHeld(jobs, func(k int) {
+		c.stored[c.open[k]] = true
+		stored = append(stored, jobs[k])
+	}))
+	if err != nil {
+		return err
+	}
+	runs := column(stored, func(n *store.NewJob) queued { return queued{runOf(n.Job, n.Lane), 0} })
+	queries := append(insertRuns(t, runs), insertSchedules(stored)...)
+	return t.commit(append(queries, c.readHolders(t, keys))...)
 }
 
 // readHolders finds the jobs that hold keys: the unfinished one, else the

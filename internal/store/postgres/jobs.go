@@ -163,51 +163,41 @@ func (s *Store) JobCounts(ctx context.Context) (map[job.State]int64, error) {
 	return counts, err
 }
 
-// keyRule says what becomes of new jobs whose keys are held.
-type keyRule struct{ where, conflict string }
+// newJobs is a table of new jobs, numbered in their order.
+const newJobs = `SELECT nextval('job_numbers') AS number, u.* FROM (
+	SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::uuid[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::text[])
+	WITH ORDINALITY AS u (account, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, args, i) ORDER BY i) u`
 
-var (
-	// unlessHeld leaves them out: a key is held by a schedule, or by an
-	// unfinished job, of which an index permits one.
-	unlessHeld = keyRule{
-		where:    `WHERE key IS NULL OR NOT EXISTS (SELECT FROM schedules s WHERE s.account = n.account AND s.key = n.key)`,
-		conflict: `ON CONFLICT (account, key) WHERE key IS NOT NULL AND state <= 2 DO NOTHING`,
-	}
-	// inherited is for the next job of a schedule that holds the key itself.
-	inherited = keyRule{}
+const (
+	newColumns = `account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, args`
+	insertJob  = `INSERT INTO jobs (` + newColumns + `) SELECT ` + newColumns + ` FROM n`
 )
 
-// insertJobs stores jobs, their schedules and runs, and calls stored for each
-// that was.
-func insertJobs(t *tx, jobs []store.NewJob, keys keyRule, stored func(i int)) []query {
+func newJobColumns(jobs []store.NewJob) []any {
+	type row = store.NewJob
+	return []any{
+		column(jobs, func(n *row) int64 { return n.Job.Owner.Number }), column(jobs, func(n *row) pgtype.UUID { return id(n.Job.ID) }),
+		column(jobs, func(n *row) int16 { return int16(n.Job.State) }), column(jobs, func(n *row) pgtype.UUID { return id(n.Job.ScheduleID) }),
+		column(jobs, func(n *row) *string { return optional(n.Job.Key) }), column(jobs, func(n *row) int64 { return n.Job.InsertedAt.UnixMicro() }),
+		column(jobs, func(n *row) int64 { return n.Job.ScheduledAt.UnixMicro() }), column(jobs, func(n *row) int64 { return n.Job.DueAt.UnixMicro() }),
+		column(jobs, func(n *row) *string { return optional(n.Job.Name) }), column(jobs, func(n *row) *string { return optional(n.Job.Description) }),
+		column(jobs, func(n *row) *string { return jsonText(n.Job.Args) }),
+	}
+}
+
+// insertJobs stores jobs with their schedules and runs: new ones without keys,
+// and the next ones of schedules, whose keys are free since the ones before
+// them are final.
+func insertJobs(t *tx, jobs []store.NewJob) []query {
 	if len(jobs) == 0 {
 		return nil
 	}
-	type row = store.NewJob
-	queries := []query{{
-		sql: `WITH n AS (
-			SELECT nextval('job_numbers') AS number, u.* FROM (
-				SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::uuid[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[],
-					$9::text[], $10::text[], $11::text[], $12::bigint[])
-				WITH ORDINALITY AS u (account, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, args, lane, i)
-				ORDER BY i) u),
-		stored AS (
-			INSERT INTO jobs (account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, args)
-			SELECT account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, args FROM n ` + keys.where + ` ORDER BY account, key, i
-			` + keys.conflict + `
-			RETURNING number),
-		queued AS (
-			INSERT INTO runs (due, kind, number, account, lane, attempt)
-			SELECT n.due_at, 0, n.number, n.account, n.lane, 0 FROM n JOIN stored USING (number))
-		SELECT n.i, n.number FROM n JOIN stored USING (number) ORDER BY n.i`,
-		args: []any{
-			column(jobs, func(n *row) int64 { return n.Job.Owner.Number }), column(jobs, func(n *row) pgtype.UUID { return id(n.Job.ID) }),
-			column(jobs, func(n *row) int16 { return int16(n.Job.State) }), column(jobs, func(n *row) pgtype.UUID { return id(n.Job.ScheduleID) }),
-			column(jobs, func(n *row) *string { return optional(n.Job.Key) }), column(jobs, func(n *row) int64 { return n.Job.InsertedAt.UnixMicro() }),
-			column(jobs, func(n *row) int64 { return n.Job.ScheduledAt.UnixMicro() }), column(jobs, func(n *row) int64 { return n.Job.DueAt.UnixMicro() }),
-			column(jobs, func(n *row) *string { return optional(n.Job.Name) }), column(jobs, func(n *row) *string { return optional(n.Job.Description) }),
-			column(jobs, func(n *row) *string { return jsonText(n.Job.Args) }), column(jobs, func(n *row) int64 { return int64(n.Lane) }),
-		},
+	lanes := column(jobs, func(n *store.NewJob) int64 { return int64(n.Lane) })
+	return append([]query{{
+		sql: `WITH n AS (` + newJobs + `), stored AS (` + insertJob + `),
+			queued AS (INSERT INTO runs (due, kind, number, account, lane, attempt) SELECT due_at, 0, number, account, ($12::bigint[])[i], 0 FROM n)
+			SELECT i, number FROM n`,
+		args: append(newJobColumns(jobs), lanes),
 		row: func(rows pgx.Rows) error {
 			var i, number int64
 			if err := rows.Scan(&i, &number); err != nil {
@@ -216,11 +206,35 @@ func insertJobs(t *tx, jobs []store.NewJob, keys keyRule, stored func(i int)) []
 			n := jobs[i-1]
 			n.Job.Number = number
 			t.refs = append(t.refs, runOf(n.Job, n.Lane))
-			stored(int(i - 1))
 			return nil
 		},
-	}}
-	return append(queries, insertSchedules(jobs)...)
+	}}, insertSchedules(jobs)...)
+}
+
+// insertUnlessHeld stores jobs, without runs, whose keys are not held: by a
+// schedule, or by an unfinished job, of which an index permits one. It calls
+// stored for each that was.
+func insertUnlessHeld(jobs []store.NewJob, stored func(i int)) query {
+	places := make(map[uuid.UUID]int, len(jobs))
+	for i, n := range jobs {
+		places[n.Job.ID] = i
+	}
+	return query{
+		sql: `WITH n AS (` + newJobs + `) ` + insertJob + `
+			WHERE key IS NULL OR NOT EXISTS (SELECT FROM schedules s WHERE s.account = n.account AND s.key = n.key)
+			ORDER BY account, key, i
+			ON CONFLICT (account, key) WHERE key IS NOT NULL AND state <= 2 DO NOTHING
+			RETURNING id, number`,
+		args: newJobColumns(jobs),
+		row: func(rows pgx.Rows) error {
+			var which uuid.UUID
+			var number int64
+			err := rows.Scan(idOf{&which}, &number)
+			jobs[places[which]].Job.Number = number
+			stored(places[which])
+			return err
+		},
+	}
 }
 
 func runOf(j *job.Job, lane uint32) store.Ref {

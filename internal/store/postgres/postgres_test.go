@@ -69,3 +69,7 @@ func tryOpen(ctx context.Context, url string) error {
 	}
 	return err
 }
+
+func BenchmarkStore(b *testing.B) {
+	storetest.Benchmark(b, func(b *testing.B, _ func() time.Time) store.Store { return open(b, migrated(b)) })
+}

@@ -29,7 +29,8 @@ const (
 // of a client that vanished for a few seconds only. And plans are made for the
 // tables as they are, by indexes: statistics of a queue are of another moment.
 const settle = `SELECT set_config('idle_in_transaction_session_timeout', '5s', true), set_config('statement_timeout', '10s', true),
-	set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`
+	set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
+	set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`
 
 // query is one statement of a round trip.
 type query struct {
