@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,7 +63,15 @@ func wantStories(t *testing.T, c *harness.Client, target, receiver *harness.Rout
 		}
 		return told
 	}
-	harness.Eventually(t, soon, "every job to be told of", func() bool { return len(told()) >= n && receiver.Quiet(soon/20) })
+	harness.Eventually(t, soon, "the end of every job to be told", func() bool {
+		ended := 0
+		for _, events := range told() {
+			if slices.Contains(events, "finished") {
+				ended++
+			}
+		}
+		return ended >= n && receiver.Quiet(soon/20)
+	})
 	counts := map[string]int{}
 	for id, events := range told() {
 		story := storyOf(l.jobs[id].Get("job"))

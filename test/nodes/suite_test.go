@@ -93,14 +93,16 @@ func runSuite(t *testing.T, server *pgtest.Server, address string) {
 // suitePattern selects tests of the suite; all when empty.
 func suitePattern() string { return os.Getenv("PUNCTUAL_NODES_SUITE") }
 
-var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+var uneventful = regexp.MustCompile(`^\s*(=== (RUN|CONT|PAUSE)|--- PASS)`)
 
-// failures gives the names of the tests that failed and the end of the output.
+// failures gives the output without what says that all is well.
 func failures(out string) string {
-	var names []string
-	for _, found := range failed.FindAllStringSubmatch(out, -1) {
-		names = append(names, found[1])
+	var b strings.Builder
+	for line := range strings.Lines(out) {
+		if !uneventful.MatchString(line) {
+			b.WriteString(line)
+		}
 	}
-	const most = 20_000
-	return strings.Join(names, " ") + "\n" + out[max(0, len(out)-most):]
+	const most = 30_000
+	return b.String()[max(0, b.Len()-most):]
 }
