@@ -44,6 +44,7 @@ var mayImport = map[string][]string{
 	"internal/store":          {"internal/job"},
 	"internal/store/postgres": {"internal/fault", "internal/job", "internal/rawjson", "internal/store"},
 	"internal/store/sqlite":   {"internal/fault", "internal/job", "internal/rawjson", "internal/store"},
+	"internal/transfer":       {"internal/job", "internal/store"},
 	"internal/upkeep":         {"internal/job", "internal/metrics", "internal/store"},
 }
 
