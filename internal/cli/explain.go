@@ -30,6 +30,7 @@ var (
 	missingValue = regexp.MustCompile(`^expected .* value but got .*$|^missing value.*$`)
 	missingWords = regexp.MustCompile(`^expected (one of )?"`)
 	missingArg   = regexp.MustCompile(`"<(\S+)>`)
+	missingFlags = regexp.MustCompile(`^missing flags: (.*)$`)
 	unknownFlag  = regexp.MustCompile(`^unknown flag (-\S+?)(, did you mean .*)?$`)
 	unexpected   = regexp.MustCompile(`^unexpected argument (.+?)(, did you mean .*)?$`)
 )
@@ -44,6 +45,9 @@ func sentenceFor(text, words string, command *kong.Node, used map[string]string)
 			problem += "; it comes from the environment variable " + name
 		}
 		return "--" + m[1] + " " + problem
+	}
+	if m := missingFlags.FindStringSubmatch(text); m != nil {
+		return missingFlagsSentence(m[1])
 	}
 	if m := unknownFlag.FindStringSubmatch(text); m != nil {
 		return words + " has no flag " + m[1] + suggestion(m[2])
@@ -64,6 +68,17 @@ func sentenceFor(text, words string, command *kong.Node, used map[string]string)
 		return "a command is missing; give one of " + names(command)
 	}
 	return text
+}
+
+var flagValue = regexp.MustCompile(`=[A-Z]+`)
+
+// missingFlagsSentence names flags that have to be given, from kong's list.
+func missingFlagsSentence(list string) string {
+	flags := flagValue.ReplaceAllString(list, "")
+	if i := strings.LastIndex(flags, ", "); i >= 0 {
+		return flags[:i] + " and " + flags[i+2:] + " are missing"
+	}
+	return flags + " is missing"
 }
 
 // suggestion makes a clause of kong's guess, which begins with a comma; "" when
