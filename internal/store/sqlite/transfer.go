@@ -146,6 +146,7 @@ const seqsPerMicrosecond = 8
 // copyLogs stores logs in order of time, whatever order they come in: old logs
 // are looked for at the beginning.
 func (t *tx) copyLogs(r *store.Records) error {
+	var begin, seq int64 // the first place of a microsecond, and the next that may be free
 	for _, l := range r.Logs {
 		there := false
 		err := t.query(`SELECT 1 FROM logs WHERE account = ? AND id = ?`, func(*sqlite.Stmt) error {
@@ -155,7 +156,10 @@ func (t *tx) copyLogs(r *store.Records) error {
 		if err != nil {
 			return err
 		}
-		for seq := l.InsertedAt.UnixMicro() * seqsPerMicrosecond; !there; seq++ {
+		if first := l.InsertedAt.UnixMicro() * seqsPerMicrosecond; first != begin {
+			begin, seq = first, first
+		}
+		for ; !there; seq++ {
 			err := t.exec(`INSERT INTO logs (seq, id, account, job, event, inserted_at, payload) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (seq) DO NOTHING`,
 				seq, l.ID, l.Owner.Number, l.Job, eventNumber(l.Event), l.InsertedAt, l.Payload)
 			if err != nil {
