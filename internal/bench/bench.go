@@ -180,3 +180,11 @@ func (b *bench) storeName() string {
 	name, _, _ := strings.Cut(b.DatabaseURL, ":") // what follows may hold a password
 	return name
 }
+
+// mark gives what is aimed at with the store in use.
+func (b *bench) mark(sqlite, postgres string) string {
+	if strings.HasPrefix(b.storeName(), "postgres") {
+		return postgres
+	}
+	return sqlite
+}

@@ -133,7 +133,7 @@ func (t *trial) reportCrash(r *round, c crashed) {
 	t.figure(Figure{Name: "cut", Label: "requests cut off", Value: float64(cut)})
 	made := newCurve("made again", again)
 	t.figure(Figure{Name: "again_p50", Label: "made again after restart, p50", Unit: "s", Value: made.at(0.5)})
-	t.figure(Figure{Name: "again_max", Label: "made again after restart, last", Unit: "s", Value: made.at(1), Mark: "1 s"})
+	t.figure(Figure{Name: "again_max", Label: "made again after restart, last", Unit: "s", Value: made.at(1), Mark: t.mark("1 s", "20 s")})
 	t.figure(Figure{Name: "answered_again", Label: "made again though answered", Value: float64(answeredAgain)})
 	if !resumed.IsZero() {
 		t.figure(Figure{Name: "resumed", Label: "first request after restart", Unit: "s", Value: resumed.Sub(c.restarted).Seconds()})

@@ -41,7 +41,7 @@ func ingest(ctx context.Context, t *trial) error {
 		return err
 	}
 	t.pace = made.perSecond
-	t.figure(Figure{Name: "creates", Label: "jobs created", Unit: "/s", Value: made.perSecond, Against: "ceiling/ingest", Mark: "0.55"})
+	t.figure(Figure{Name: "creates", Label: "jobs created", Unit: "/s", Value: made.perSecond, Against: "ceiling/ingest", Mark: t.mark("0.55", "0.50")})
 	c := newCurve("ingest", made.calls)
 	t.figure(Figure{Name: "call_p50", Label: "call, p50", Unit: "ms", Value: c.at(0.5), Against: "ceiling/ingest_p50"})
 	t.figure(Figure{Name: "call_p90", Label: "call, p90", Unit: "ms", Value: c.at(0.9)})
@@ -149,7 +149,7 @@ func herd(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	t.figure(Figure{Name: "throughput", Label: "jobs", Unit: "/s", Value: o.throughput(), Against: "ceiling/herd", Mark: "0.75"})
+	t.figure(Figure{Name: "throughput", Label: "jobs", Unit: "/s", Value: o.throughput(), Against: "ceiling/herd", Mark: t.mark("0.75", "0.50")})
 	t.lateFigures(late{prefix: "late_", label: "late", against: "ceiling/herd_", shown: showAll}, t.latency("herd", o.late))
 	n := float64(t.Sizes.Jobs)
 	bytes, err := t.grown(ctx, t.Sizes.Jobs, "job with its logs on disk")

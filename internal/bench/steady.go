@@ -10,12 +10,23 @@ func steady(ctx context.Context, t *trial) error {
 	if err := t.start(ctx, t.Sizes.Workers); err != nil {
 		return err
 	}
+	before, err := t.service.api.vitals(ctx)
+	if err != nil {
+		return err
+	}
 	o, err := t.runSteady(ctx)
 	if err != nil {
 		return err
 	}
-	t.lateFigures(late{label: "late", against: "ceiling/steady_", p50: "1 ms", p99: "5 ms", shown: showAll}, t.latency("steady", o.late))
-	return nil
+	t.lateFigures(late{label: "late", against: "ceiling/steady_", p50: t.mark("1 ms", ""), p99: t.mark("5 ms", "8 ms"), shown: showAll}, t.latency("steady", o.late))
+	return t.cpuFigure(ctx, before)
+}
+
+// cpuFigure gives what each of the steady jobs took since before.
+func (t *trial) cpuFigure(ctx context.Context, before vitals) error {
+	after, err := t.service.api.vitals(ctx)
+	t.figure(Figure{Name: "cpu", Label: "service's CPU a job", Unit: "µs", Value: micros(after.cpu-before.cpu) / float64(t.Sizes.steady())})
+	return err
 }
 
 // planSteady plans jobs whose creation is spread over the seconds to come, each
@@ -35,30 +46,31 @@ func (t *trial) planSteady(n int, rate float64, urls []string) ([]planned, *roun
 func (t *trial) runSteady(ctx context.Context) (*outcome, error) {
 	jobs, expected := t.planSteady(t.Sizes.steady(), t.Sizes.Rate, t.target.urls)
 	t.target.expect(expected)
-	if err := t.fireSteady(ctx, jobs, expected); err != nil {
+	if _, err := t.fireSteady(ctx, jobs, expected); err != nil {
 		return nil, err
 	}
 	return t.check("steady jobs", expected), nil
 }
 
-func (t *trial) fireSteady(ctx context.Context, jobs []planned, expected *round) error {
+// fireSteady creates jobs, each at its time, and waits for them. It gives what
+// the service was before.
+func (t *trial) fireSteady(ctx context.Context, jobs []planned, expected *round) (before vitals, err error) {
 	mark := t.service.api.mark()
-	before, err := t.service.api.vitals(ctx)
-	if err != nil {
-		return err
+	if before, err = t.service.api.vitals(ctx); err != nil {
+		return before, err
 	}
 	if _, err := t.create(ctx, "creating jobs, each at its time", jobs, t.Sizes.Clients); err != nil {
-		return err
+		return before, err
 	}
 	t.follow("waiting for the last jobs", len(jobs), &expected.distinct)
 	if err := t.await(ctx, expected, len(jobs), jobs[len(jobs)-1].due.Add(patience(len(jobs)))); err != nil {
-		return err
+		return before, err
 	}
 	if _, err := t.settle(ctx, before, int(expected.distinct.Load())); err != nil {
-		return err
+		return before, err
 	}
 	t.service.api.forget(mark)
-	return nil
+	return before, nil
 }
 
 // webhooks measures steady jobs that tell of all they do.
@@ -77,12 +89,16 @@ func webhooks(ctx context.Context, t *trial) error {
 		jobs[i].options = hooks(receiver.urls[0], jobs[i].number)
 	}
 	t.target.expect(expected)
-	if err := t.fireSteady(ctx, jobs, expected); err != nil {
+	before, err := t.fireSteady(ctx, jobs, expected)
+	if err != nil {
 		return err
 	}
 	o := t.check("jobs with callback and webhook", expected)
 	t.lateFigures(late{label: "late", against: "steady/", p50: "2.00", p99: "2.00"}, t.latency("webhooks", o.late))
-	return t.receipts(ctx, receiver.events, expected)
+	if err := t.receipts(ctx, receiver.events, expected); err != nil {
+		return err
+	}
+	return t.cpuFigure(ctx, before)
 }
 
 // receipts waits for the messages that jobs give rise to, and checks them.
