@@ -59,6 +59,9 @@ func (d *Dispatcher) claimBatch(kind store.Kind, batch []*entry) {
 	var stale []store.Claim
 	for _, e := range claimed {
 		e.phase, e.node = phaseHeld, node
+		if e.gone || e.revoked {
+			d.doubt(e)
+		}
 		if node != d.life.node { // a new life has begun meanwhile
 			e.gone = true
 			stale = append(stale, e.claim)

@@ -187,6 +187,7 @@ func (d *Dispatcher) Abort(number int64) {
 		e.abort(execute.ErrCancelled)
 	} else if e != nil && e.revoked {
 		e.gone = true
+		d.doubt(e) // what tells of its beginning may have come to be known only now
 		for _, m := range d.prepared(e) {
 			m.gone = m.revoked
 		}
