@@ -303,3 +303,26 @@ func (s *Server) Remove() {
 	}
 	_ = s.guard.Close() // now the guard removes the files
 }
+
+// CPUSeconds gives the processor time that the server's processes have used so
+// far, those that have ended included.
+func (s *Server) CPUSeconds() float64 {
+	total := 0.0
+	for _, pid := range append(s.processes(), s.main.Process.Pid) {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			continue // it has just ended, or this is no Linux
+		}
+		_, rest, _ := strings.Cut(string(text), ") ")
+		fields := strings.Fields(rest)
+		own := fields[11:13]
+		if pid == s.main.Process.Pid {
+			own = fields[11:15] // with its children that have ended
+		}
+		for _, field := range own {
+			ticks, _ := strconv.ParseFloat(field, 64) // the kernel writes numbers
+			total += ticks / 100
+		}
+	}
+	return total
+}

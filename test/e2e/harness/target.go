@@ -8,6 +8,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
@@ -160,4 +161,23 @@ func (tg *Target) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 func (h Hit) Query() url.Values {
 	values, _ := url.ParseQuery(h.RawQuery) // malformed pairs are left out, as servers do
 	return values
+}
+
+// BareTarget starts a TLS server for measurements, which records nothing, and
+// gives its URL.
+func BareTarget(t testing.TB, handler http.Handler) string {
+	t.Helper()
+	ca, err := authority()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(handler)
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{ca.leaf}}
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s.URL
 }

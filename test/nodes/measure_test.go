@@ -1,0 +1,155 @@
+package nodes
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/pgtest"
+)
+
+// The figures of docs/guides/scale.md come from here. They are worth something
+// on a machine that does nothing else:
+//
+//	PUNCTUAL_NODES_MEASURE=1 go test ./test/nodes -run TestMeasure -v -timeout 20m
+func measuring(t *testing.T) {
+	t.Helper()
+	if os.Getenv("PUNCTUAL_NODES_MEASURE") == "" {
+		t.Skip("PUNCTUAL_NODES_MEASURE is not set")
+	}
+}
+
+// plain answers at once and keeps no records, so that the target costs little.
+func plain(n *atomic.Int64) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		n.Add(1)
+		w.WriteHeader(http.StatusOK)
+	})
+}
+
+// TestMeasureWhatNodesCarry creates jobs that are due at once through 64
+// clients, as fast as the nodes take them, and counts what has run.
+func TestMeasureWhatNodesCarry(t *testing.T) {
+	measuring(t)
+	for _, nodes := range []int{1, 2, 3} {
+		server := pgtest.Start(t)
+		c := startCluster(t, same(server.URL("postgres"), nodes)...)
+		var ran atomic.Int64
+		target := harness.BareTarget(t, plain(&ran))
+		c.steady(t)
+		before := usage(t, c, server)
+		const lasts = 15 * time.Second
+		began := time.Now()
+		created := c.flood(t, target, lasts)
+		harness.Eventually(t, time.Minute, "all jobs to run", func() bool { return ran.Load() >= created })
+		took := time.Since(began)
+		after := usage(t, c, server)
+		t.Logf("%d nodes: %d jobs in %s, %.0f jobs/s created and run; CPU seconds: nodes %.1f, PostgreSQL %.1f, of %.1f there were",
+			nodes, created, took.Round(time.Millisecond), float64(created)/took.Seconds(), after[0]-before[0], after[1]-before[1], 2*took.Seconds())
+		t.Logf("commits %.0f/s, WAL %.1f MB/s", (after[2]-before[2])/took.Seconds(), (after[3]-before[3])/took.Seconds()/1e6)
+		for _, n := range c.Nodes {
+			n.Kill()
+		}
+		server.Remove()
+	}
+}
+
+// flood creates jobs that are due at once for a time, and gives how many.
+func (c *Cluster) flood(t *testing.T, target string, lasts time.Duration) int64 {
+	ctx, cancel := context.WithTimeout(context.Background(), lasts)
+	defer cancel()
+	var created atomic.Int64
+	var clients sync.WaitGroup
+	for i := range 64 {
+		clients.Go(func() {
+			for ctx.Err() == nil {
+				a, err := c.call(context.Background(), c.Nodes[i%len(c.Nodes)], http.MethodPost, "/api/jobs", `{"url":"`+target+`"}`)
+				if err != nil || a.status != http.StatusCreated {
+					t.Errorf("creating a job: %v %+v", err, a)
+					return
+				}
+				created.Add(1)
+			}
+		})
+	}
+	clients.Wait()
+	return created.Load()
+}
+
+// TestMeasureLatenessAtTwoHundredJobsASecond spreads jobs over 20 seconds.
+func TestMeasureLatenessAtTwoHundredJobsASecond(t *testing.T) {
+	measuring(t)
+	for _, nodes := range []int{1, 3} {
+		c := startCluster(t, same(pgtest.URL(t), nodes)...)
+		c.steady(t)
+		const rate, seconds = 200, 20
+		ticker := time.NewTicker(time.Second / rate)
+		due := map[string]time.Time{}
+		var mu sync.Mutex
+		var callers sync.WaitGroup
+		for i := range rate * seconds {
+			<-ticker.C
+			callers.Go(func() {
+				job := c.create(t, c.Nodes[i%nodes], `"schedule_in":2`)
+				mu.Lock()
+				defer mu.Unlock()
+				due[job.id()] = job.Job.Scheduled
+			})
+		}
+		ticker.Stop()
+		callers.Wait()
+		var late []time.Duration
+		harness.Eventually(t, 30*time.Second, "all jobs to run", func() bool { return len(c.Target.Hits()) >= rate*seconds })
+		for _, hit := range c.Target.Hits() {
+			late = append(late, hit.At.Sub(due[hit.Header.Get("X-Punctual-Job-Id")]))
+		}
+		slices.Sort(late)
+		t.Logf("%d nodes at %d jobs/s: lateness %s, p99.9 %s", nodes, rate, quantiles(late), quantile(late, 0.999))
+		for _, n := range c.Nodes {
+			n.Kill()
+		}
+	}
+}
+
+// usage gives the processor seconds used by the nodes and by PostgreSQL, its
+// commits and the bytes it has logged.
+func usage(t *testing.T, c *Cluster, server *pgtest.Server) [4]float64 {
+	t.Helper()
+	var u [4]float64
+	for _, n := range c.Nodes {
+		a, err := c.call(context.Background(), n, http.MethodGet, "/metrics", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(a.body)) {
+			if value, found := strings.CutPrefix(line, "process_cpu_seconds_total "); found {
+				var seconds float64
+				_, _ = fmt.Sscan(value, &seconds) // 0 when it is none
+				u[0] += seconds
+			}
+		}
+	}
+	u[1] = server.CPUSeconds()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, server.URL("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(ctx) }() // it was only read from
+	err = conn.QueryRow(ctx, `SELECT (SELECT sum(xact_commit)::float8 FROM pg_stat_database), pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8`).Scan(&u[2], &u[3])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
