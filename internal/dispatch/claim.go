@@ -59,6 +59,7 @@ func (d *Dispatcher) claimBatch(kind store.Kind, batch []*entry) {
 	var stale []store.Claim
 	for _, e := range claimed {
 		e.phase, e.node = phaseHeld, node
+		d.announce(e)
 		if e.gone || e.revoked {
 			d.doubt(e)
 		}

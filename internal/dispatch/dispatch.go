@@ -71,6 +71,7 @@ type Dispatcher struct {
 	looked     []*entry  // claims that were looked up
 	complaints map[string]time.Time
 	known      map[store.RunID]*entry // waiting, claimed or under way
+	tells      map[int64]*entry       // messages by number: the attempt whose beginning they tell of
 	hints      []store.Ref            // stored since the loop last looked
 	peeked     *peekResult
 	claimed    []*entry // claims that have come through
@@ -97,7 +98,7 @@ type Dispatcher struct {
 // New makes a Dispatcher. The store's notices go to Notice.
 func New(config Config) *Dispatcher {
 	d := &Dispatcher{
-		Config: config, wake: make(chan struct{}, 1), beatNow: make(chan struct{}, 1), known: map[store.RunID]*entry{},
+		Config: config, wake: make(chan struct{}, 1), beatNow: make(chan struct{}, 1), known: map[store.RunID]*entry{}, tells: map[int64]*entry{},
 		life: life{node: config.Node}, complaints: map[string]time.Time{},
 	}
 	d.pools[store.KindJob] = &pool{lanes: newLanes(), total: config.Concurrency}
@@ -244,12 +245,12 @@ func (d *Dispatcher) releaseHeld(ctx context.Context) error {
 	d.mu.Lock()
 	var claims []store.Claim
 	node := d.life.node
-	for id, e := range d.known {
+	for _, e := range d.known {
 		if e.phase == phaseHeld {
 			if e.node == node && !e.gone {
 				claims = append(claims, e.claim)
 			}
-			delete(d.known, id)
+			d.forget(e)
 		}
 	}
 	d.mu.Unlock()

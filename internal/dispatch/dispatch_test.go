@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/execute"
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -79,11 +80,11 @@ func TestRevokedRunsAreNotFired(t *testing.T) {
 		}
 		sleep(t.Context(), 20*time.Millisecond) // claimed and held by now
 		for number := range int64(2) {
-			if got := b.Revoke(number + 1); got != Unbegun {
+			if got := b.Revoke(number+1, due); got != Unbegun {
 				t.Fatalf("Revoke(%d) = %d, want Unbegun", number+1, got)
 			}
 		}
-		if got := b.Revoke(9); got != NotHere {
+		if got := b.Revoke(9, due); got != NotHere {
 			t.Errorf("Revoke of an unknown run = %d", got)
 		}
 		b.queue.remove(store.RunID{Number: 1})
@@ -109,7 +110,7 @@ func TestAbortCancelsARequestUnderWay(t *testing.T) {
 		b := start(t, 10, hang)
 		b.queue.add(ref(1, 1, 1, b.queue.Now()))
 		sleep(t.Context(), 5*time.Millisecond)
-		if got := b.Revoke(1); got != Begun {
+		if got := b.Revoke(1, b.queue.Now()); got != Begun {
 			t.Fatalf("Revoke = %d, want Begun", got)
 		}
 		b.Abort(1)
@@ -275,16 +276,49 @@ func TestARunWhoseBeginHasPassedCountsAsBegunWhileItWaitsForASlot(t *testing.T) 
 		late := &entry{ref: ref(1, 1, 1, now), begin: now, phase: phaseHeld}
 		ahead := &entry{ref: ref(2, 1, 1, now), begin: now.Add(time.Second), phase: phaseHeld}
 		d.known[late.ref.RunID], d.known[ahead.ref.RunID] = late, ahead
-		if got := d.Revoke(1); got != Begun || !late.revoked {
+		if got := d.Revoke(1, late.begin); got != Begun || !late.revoked {
 			t.Errorf("its begin has passed: %d, revoked %v", got, late.revoked)
 		}
-		if got := d.Revoke(2); got != Unbegun || !ahead.revoked {
+		if got := d.Revoke(2, ahead.begin); got != Unbegun || !ahead.revoked {
 			t.Errorf("its begin lies ahead: %d, revoked %v", got, ahead.revoked)
 		}
 		d.Abort(1)
 		d.Restore(2)
 		if !late.gone || ahead.gone || ahead.revoked {
 			t.Errorf("late %+v, ahead %+v", late, ahead)
+		}
+	})
+}
+
+// What tells of the beginning of an attempt shares its fate, whether this
+// process gets to know of it before, while or after the attempt is revoked.
+func TestMessagesOfARevokedAttemptAreWithheldWheneverTheyComeUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := New(Config{Queue: &fakeQueue{runs: map[store.RunID]*store.Run{}}, Node: 1, Concurrency: 1})
+		begin := d.Queue.Now().Add(time.Second)
+		message := func(number int64) store.Ref {
+			return store.Ref{RunID: store.RunID{Kind: store.KindDelivery, Number: number}, Due: begin}
+		}
+		e := &entry{ref: ref(1, 1, 1, begin), begin: begin, phase: phaseClaiming}
+		d.known[e.ref.RunID] = e
+		d.admit(message(10))
+		if got := d.Revoke(1, begin); got != Unbegun {
+			t.Fatalf("Revoke = %d, want Unbegun", got)
+		}
+		e.phase, e.claim.Deliveries = phaseHeld, []job.Delivery{{Number: 10}, {Number: 11}}
+		d.announce(e)
+		d.admit(message(11))
+		revoked := func() [2]bool { return [2]bool{d.known[message(10).RunID].revoked, d.known[message(11).RunID].revoked} }
+		if got := revoked(); got != [2]bool{true, true} {
+			t.Errorf("withheld while revoked: %v", got)
+		}
+		d.Restore(1)
+		if got := revoked(); got != [2]bool{} {
+			t.Errorf("withheld after Restore: %v", got)
+		}
+		d.forget(e)
+		if len(d.tells) != 0 {
+			t.Errorf("still remembered: %v", d.tells)
 		}
 	})
 }

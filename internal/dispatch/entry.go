@@ -31,7 +31,9 @@ type entry struct {
 	node    int64 // in whose name it is claimed
 	revoked bool  // must not be fired for now
 	gone    bool  // will not be fired
-	unsure  bool  // a change of it may or may not have come through
+	// withheld: what tells of its beginning must not be fired for now either.
+	withheld bool
+	unsure   bool // a change of it may or may not have come through
 	// confirmed: the claim was looked up when its time had come.
 	confirmed bool
 	abort     context.CancelCauseFunc
@@ -131,10 +133,41 @@ func (d *Dispatcher) prepared(e *entry) []*entry {
 // revoke keeps a run and what tells of its beginning from being fired, or lets
 // them be fired after all.
 func (d *Dispatcher) revoke(e *entry, revoked bool) {
-	e.revoked = revoked
+	e.revoked, e.withheld = revoked, revoked
 	for _, m := range d.prepared(e) {
 		m.revoked = revoked
 	}
+}
+
+// announce notes which messages tell of the beginning of an attempt that has
+// been claimed. Those that this process gets to know later, or knew before the
+// claim was answered, share what has become of it meanwhile. Called with mu held.
+func (d *Dispatcher) announce(e *entry) {
+	for i := range e.claim.Deliveries {
+		d.tells[e.claim.Deliveries[i].Number] = e
+	}
+	if e.withheld {
+		d.revoke(e, true)
+	}
+}
+
+// forget drops a run, and which messages tell of its beginning. Called with mu
+// held.
+func (d *Dispatcher) forget(e *entry) {
+	delete(d.known, e.ref.RunID)
+	for i := range e.claim.Deliveries {
+		delete(d.tells, e.claim.Deliveries[i].Number)
+	}
+}
+
+// withholds reports whether a message tells of the beginning of an attempt that
+// is revoked. Called with mu held.
+func (d *Dispatcher) withholds(ref store.Ref) bool {
+	if ref.Kind != store.KindDelivery {
+		return false
+	}
+	about := d.tells[ref.Number]
+	return about != nil && about.withheld
 }
 
 // doubt has the claims of a held attempt and of what tells of its beginning
@@ -147,8 +180,9 @@ func (d *Dispatcher) doubt(e *entry) {
 
 // Revoke keeps a job's claimed run from being fired until Restore or Abort. A
 // run whose begin was announced and has passed counts as begun, also while it
-// still waits for a slot: its messages have told so.
-func (d *Dispatcher) Revoke(number int64) Standing {
+// still waits for a slot: its messages have told so. Of a claim that is just
+// being made the store knows when that is.
+func (d *Dispatcher) Revoke(number int64, beginAt time.Time) Standing {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	e := d.known[store.RunID{Kind: store.KindJob, Number: number}]
@@ -157,7 +191,7 @@ func (d *Dispatcher) Revoke(number int64) Standing {
 		return NotHere
 	case e.phase == phaseFired:
 		return Begun
-	case e.phase == phaseHeld && !e.begin.After(d.Queue.Now()):
+	case !beginAt.After(d.Queue.Now()):
 		e.revoked = true
 		return Begun
 	default:

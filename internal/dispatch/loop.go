@@ -132,6 +132,7 @@ func (d *Dispatcher) admit(ref store.Ref) {
 	d.mu.Lock()
 	_, known := d.known[ref.RunID]
 	if !known {
+		e.revoked = d.withholds(ref)
 		d.known[ref.RunID] = e
 	}
 	d.mu.Unlock()
@@ -207,7 +208,7 @@ func (d *Dispatcher) begin(attempts context.Context, e *entry) {
 	p := d.pools[e.ref.Kind]
 	d.mu.Lock()
 	if e.gone {
-		delete(d.known, e.ref.RunID)
+		d.forget(e)
 		d.mu.Unlock()
 		d.free(e)
 		return
@@ -258,7 +259,7 @@ func (d *Dispatcher) run(ctx context.Context, e *entry) {
 	})
 	e.abort(nil)
 	d.mu.Lock()
-	delete(d.known, e.ref.RunID)
+	d.forget(e)
 	d.mu.Unlock()
 }
 

@@ -18,7 +18,7 @@ import (
 
 // Engine is what this process does with jobs' runs.
 type Engine interface {
-	Revoke(job int64) dispatch.Standing
+	Revoke(job int64, beginAt time.Time) dispatch.Standing
 	Restore(job int64)
 	Abort(job int64)
 }
@@ -160,14 +160,14 @@ type coordination struct {
 func (m *Manager) coordinate() *coordination { return &coordination{engine: m.Engine} }
 
 // begun implements record.Begun: this process knows for certain; of another's
-// claim, and of one just made, its time tells.
+// claim its time tells.
 func (c *coordination) begun(j *job.Job, claim *store.Held, now time.Time) bool {
-	standing := c.engine.Revoke(j.Number)
+	standing := c.engine.Revoke(j.Number, claim.BeginAt)
 	if standing == dispatch.NotHere {
 		return !claim.BeginAt.After(now)
 	}
 	c.revoked = j.Number
-	return standing == dispatch.Begun || !claim.BeginAt.After(now)
+	return standing == dispatch.Begun
 }
 
 // restart takes back what a decision that is made once more had begun.
