@@ -152,7 +152,11 @@ func (c *checker) noteLateness(number int64, job *Job, at time.Time) {
 func (c *checker) underWayAtFault(hit Hit) bool {
 	end := c.recorded(hit)
 	for _, f := range c.Faults {
-		if !hit.At.After(f.From.Add(noticeWithin)) && !end.Before(f.From) {
+		began := f.From
+		if f.Kind == Killed {
+			began = f.To // by then it was dead for certain
+		}
+		if !hit.At.After(began.Add(noticeWithin)) && !end.Before(f.From) {
 			return true
 		}
 		if f.Kind != Killed && !hit.At.Before(f.To.Add(-grain)) && !hit.At.After(f.To.Add(noticeWithin)) {
@@ -218,7 +222,7 @@ func (c *checker) story(number int64) string {
 		text += fmt.Sprintf("; %s %s at %s", log.Event, log.Payload.Kind, clock(log.Inserted))
 	}
 	for _, f := range c.Faults {
-		if f.To.After(job.Job.Scheduled.Add(-time.Minute)) && f.From.Before(job.Job.Scheduled.Add(time.Minute)) {
+		if f.To.After(job.Job.Scheduled.Add(-recordWithin)) && f.From.Before(job.Job.Scheduled.Add(2*takeOver)) {
 			text += fmt.Sprintf("; %s %s from %s to %s", f.Where, f.Kind, clock(f.From), clock(f.To))
 		}
 	}
