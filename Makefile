@@ -16,6 +16,9 @@ build: ## build the binary: bin/punctual, static
 test: ## run every test with the race detector; sets up what it needs
 	./scripts/test
 
+chaos: ## storm three nodes with 300 jobs/s for two minutes
+	PUNCTUAL_NODES_FULL=1 $(GO) test ./test/nodes -run DieAndADatabase -count=1 -v -timeout 10m
+
 lint: ## check formatting, vet and staticcheck
 	./scripts/lint
 

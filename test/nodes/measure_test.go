@@ -56,7 +56,9 @@ func TestMeasureWhatNodesCarry(t *testing.T) {
 		after := usage(t, c, server)
 		t.Logf("%d nodes: %d jobs in %s, %.0f jobs/s created and run; CPU seconds: nodes %.1f, PostgreSQL %.1f, of %.1f there were",
 			nodes, created, took.Round(time.Millisecond), float64(created)/took.Seconds(), after[0]-before[0], after[1]-before[1], 2*took.Seconds())
-		t.Logf("commits %.0f/s, WAL %.1f MB/s", (after[2]-before[2])/took.Seconds(), (after[3]-before[3])/took.Seconds()/1e6)
+		jobs := float64(created)
+		t.Logf("%.0f commits/s, %.1f commits a job, %.1f KB of WAL a job, %.1f KB of tables and indexes a job",
+			(after[2]-before[2])/took.Seconds(), (after[2]-before[2])/jobs, (after[3]-before[3])/jobs/1e3, (after[4]-before[4])/jobs/1e3)
 		for _, n := range c.Nodes {
 			n.Kill()
 		}
@@ -122,10 +124,10 @@ func TestMeasureLatenessAtTwoHundredJobsASecond(t *testing.T) {
 }
 
 // usage gives the processor seconds used by the nodes and by PostgreSQL, its
-// commits and the bytes it has logged.
-func usage(t *testing.T, c *Cluster, server *pgtest.Server) [4]float64 {
+// commits, the bytes it has logged and the size of jobs and logs.
+func usage(t *testing.T, c *Cluster, server *pgtest.Server) [5]float64 {
 	t.Helper()
-	var u [4]float64
+	var u [5]float64
 	for _, n := range c.Nodes {
 		a, err := c.call(context.Background(), n, http.MethodGet, "/metrics", "")
 		if err != nil {
@@ -147,7 +149,8 @@ func usage(t *testing.T, c *Cluster, server *pgtest.Server) [4]float64 {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(ctx) }() // it was only read from
-	err = conn.QueryRow(ctx, `SELECT (SELECT sum(xact_commit)::float8 FROM pg_stat_database), pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8`).Scan(&u[2], &u[3])
+	err = conn.QueryRow(ctx, `SELECT (SELECT sum(xact_commit)::float8 FROM pg_stat_database), pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8,
+		(SELECT sum(pg_total_relation_size(oid))::float8 FROM pg_class WHERE relname IN ('jobs', 'logs'))`).Scan(&u[2], &u[3], &u[4])
 	if err != nil {
 		t.Fatal(err)
 	}
