@@ -98,7 +98,8 @@ if [ -f "$1/data/postmaster.pid" ]; then
 	while kill -0 "$pid" && [ $i -lt 50 ]; do sleep 0.1; i=$((i + 1)); done
 	kill -KILL "$pid"
 fi
-rm -rf "$1"`
+i=0 # a program that is just ending may still write
+while rm -rf "$1"; sleep 0.5; [ -e "$1" ] && [ $i -lt 20 ]; do i=$((i + 1)); done`
 
 // guard starts a script that guards a directory; it acts when this process is gone or
 // the file is closed.
