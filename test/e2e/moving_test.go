@@ -191,6 +191,33 @@ func TestAnAttemptUnderWayAtACrashIsMadeAgainOnTheCopy(t *testing.T) {
 	})
 }
 
+// TestTheWayBackWaitsForANodeThatCrashed takes as long as a node must be silent
+// to be taken for gone.
+func TestTheWayBackWaitsForANodeThatCrashed(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes a quarter of a minute")
+	}
+	from, to := harness.Start(t, harness.Database(onServer(t))), inFile(t)
+	c := from.Account(t).Client
+	target := harness.SharedTarget(t).Route(t).RespondOnce(harness.Hang())
+	job := create(c, `{"retries":0,"url":"`+target.URL+`"}`)
+	target.Await(t, 1, soon)
+	from.Kill()
+	var result harness.Result
+	harness.Eventually(t, afterCrash(from), "the node that crashed to be missed", func() bool {
+		result = harness.Command(t, nil, "copy", "--from", from.DatabaseURL, "--to", to)
+		return !strings.Contains(result.Stderr, "until a few seconds ago")
+	})
+	if result.Code != 0 {
+		t.Fatalf("the copy ended with status %d\n%s%s", result.Code, result.Stdout, result.Stderr)
+	}
+	after := harness.Start(t, harness.Database(to)).Client(t, c.Key)
+	target.Await(t, 2, soon)
+	awaitState(t, after, job, "completed")
+	wantEvents(t, logsOf(after, job), "http.request", "http.error", "http.request", "http.response")
+}
+
 func TestADatabaseInUseIsNotCopied(t *testing.T) {
 	t.Parallel()
 	refused := func(from, to string, sentence string) {
