@@ -81,7 +81,7 @@ func (r *Runner) finish(ctx context.Context, f store.Finish) bool {
 		if err == nil {
 			return held
 		}
-		r.complain(err)
+		r.complain("storing the ends of attempts failed; trying again", err)
 		if ctx.Err() != nil && stopping.IsZero() {
 			stopping = time.Now()
 		}
@@ -96,21 +96,24 @@ func (r *Runner) finish(ctx context.Context, f store.Finish) bool {
 // store is away, every attempt under way has one.
 const complainEvery = 5 * time.Second
 
-func (r *Runner) complain(err error) {
+func (r *Runner) complain(what string, err error) {
 	now := time.Now().UnixNano()
 	last := r.complained.Load()
 	if now-last > int64(complainEvery) && r.complained.CompareAndSwap(last, now) {
-		r.Log.Error("storing the ends of attempts failed; trying again", "waiting", r.finishes.Len(), "error", err)
+		r.Log.Error(what, "waiting", r.finishes.Len(), "error", err)
 	}
 }
 
 func (r *Runner) do(ctx context.Context, kind string, account int64, due time.Time, request execute.Request) job.Outcome {
 	r.Metrics.Begun(kind, r.Queue.Now().Sub(due))
 	secrets, err := r.Secrets.SigningSecrets(ctx, account)
+	if err != nil && errors.Is(context.Cause(ctx), execute.ErrCancelled) {
+		return job.Outcome{Failure: &job.Failure{Kind: job.KindCancelled, Message: "the job was cancelled before the request was made"}}
+	}
 	if err != nil {
 		// An unsigned request would be refused by a careful receiver; the
 		// attempt is made again when the store is back.
-		r.Log.Error("reading signing secrets failed", "error", err)
+		r.complain("reading signing secrets failed; attempts are made again", err)
 		pause(ctx, time.Second)
 		return job.Outcome{Failure: &job.Failure{Kind: job.KindInterrupted, Message: "the signing secrets could not be read; the attempt is made again"}}
 	}
