@@ -44,9 +44,14 @@ func commonPrefix(a, b string) int {
 	return n
 }
 
+var (
+	separators     = strings.NewReplacer("_", "", "-", "", " ", "")
+	pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1") // RFC 6901, section 3
+)
+
 // plain takes away what people spell differently without meaning anything by it.
 func plain(name string) string {
-	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
+	return separators.Replace(strings.ToLower(name))
 }
 
 // editDistance is Levenshtein's, over bytes.
@@ -75,7 +80,7 @@ func pointer(steps ...string) string {
 	b.WriteByte('#')
 	for _, step := range steps {
 		b.WriteByte('/')
-		step = strings.NewReplacer("~", "~0", "/", "~1").Replace(step)
+		step = pointerEscapes.Replace(step)
 		for i := range len(step) {
 			if isFragment(step[i]) {
 				b.WriteByte(step[i])

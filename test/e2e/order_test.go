@@ -25,12 +25,14 @@ func variety(t *testing.T) *harness.Account {
 	a := account(t)
 	good := harness.SharedTarget(t).Route(t)
 	bad := harness.SharedTarget(t).Route(t).Respond(harness.Status(500))
+	// Long enough that no retry changes the lists while they are read.
+	later := harness.SharedTarget(t).Route(t).Respond(harness.Reply(503, "", "", "Retry-After", "3600"))
 	held := harness.SharedTarget(t).Route(t)
 	held.Hold(harness.Status(200))
 	for i := range 2 {
 		awaitState(t, a.Client, create(a.Client, `{"url":"`+good.URL+`"}`), "completed")
 		awaitState(t, a.Client, create(a.Client, `{"retries":0,"url":"`+bad.URL+`"}`), "discarded")
-		awaitState(t, a.Client, create(a.Client, `{"url":"`+bad.URL+`"}`), "retryable")
+		awaitState(t, a.Client, create(a.Client, `{"url":"`+later.URL+`"}`), "retryable")
 		awaitState(t, a.Client, create(a.Client, `{"timeout":900,"url":"`+held.URL+`"}`), "executing")
 		a.Post(jobPath(create(a.Client, waiting))+"/cancel", nil).Want(200)
 		create(a.Client, fmt.Sprintf(`{"url":"https://example.com","schedule_in":[%d,"days"]}`, 9-i))

@@ -57,8 +57,11 @@ func TestCheckpointsKeepTheLogBounded(t *testing.T) {
 		for written := 0; written < checkpointBytes; written += len(large) {
 			insert(t, s, newJob(s, owner, large))
 		}
-		s.checkpointLarge(t.Context())
-		insert(t, s, newJob(s, owner, `{}`)) // the first write after a checkpoint starts the log anew
+		// The store's own checkpoint may be under way, which another one gives way to.
+		for try := 0; try == 0 || try < 20 && logSize(t, s) > keptBytes; try++ {
+			s.checkpointLarge(t.Context())
+			insert(t, s, newJob(s, owner, `{}`)) // the first write after a checkpoint starts the log anew
+		}
 		if size := logSize(t, s); size > keptBytes {
 			t.Errorf("round %d: the log holds %d bytes after a checkpoint, more than %d", round, size, int64(keptBytes))
 		}

@@ -96,7 +96,7 @@ func (s *Store) open(ctx context.Context, opts Options) error {
 	if err := createPrivate(s.path); err != nil {
 		return fmt.Errorf("making the database %s; check the path and its permissions: %w", s.path, err)
 	}
-	conn, err := sqlite.OpenConn(s.path, sqlite.OpenReadWrite, sqlite.OpenCreate, sqlite.OpenWAL)
+	conn, err := sqlite.OpenConn(s.path, sqlite.OpenReadWrite, sqlite.OpenCreate)
 	if err != nil {
 		return fmt.Errorf("opening the database %s; check the path and its permissions: %w", s.path, err)
 	}
@@ -138,6 +138,9 @@ func prepareWriter(ctx context.Context, conn *sqlite.Conn) error {
 	conn.SetBusyTimeout(busyTimeout)
 	conn.SetInterrupt(ctx.Done())
 	defer conn.SetInterrupt(nil)
+	if err := enterWAL(conn); err != nil {
+		return err
+	}
 	for _, pragma := range []string{
 		`PRAGMA synchronous = FULL`,
 		`PRAGMA wal_autocheckpoint = 0`, // see checkpoint
@@ -150,6 +153,17 @@ func prepareWriter(ctx context.Context, conn *sqlite.Conn) error {
 		}
 	}
 	return migrate(ctx, conn)
+}
+
+// enterWAL switches to the write-ahead log. SQLite does not wait for others who
+// do the same at that moment, so this does.
+func enterWAL(conn *sqlite.Conn) error {
+	for deadline := time.Now().Add(busyTimeout); ; time.Sleep(10 * time.Millisecond) {
+		err := sqlitex.ExecuteTransient(conn, `PRAGMA journal_mode = WAL`, nil)
+		if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy || time.Now().After(deadline) {
+			return err
+		}
+	}
 }
 
 func migrate(ctx context.Context, conn *sqlite.Conn) error {

@@ -56,20 +56,6 @@ func runMoreAtOnce() {
 	}
 }
 
-// overlapping is how many tests wait side by side. They mostly wait, so that
-// more of them than there are cores go well together.
-const overlapping = "24"
-
-// overlap raises the number of parallel tests unless the caller has chosen one.
-func overlap() {
-	flag.Parse()
-	chosen := false
-	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
-	if !chosen {
-		_ = flag.Set("test.parallel", overlapping) // the flag exists in every test binary
-	}
-}
-
 // Binary gives the path of the program, built on the first call.
 func Binary(t testing.TB) string {
 	t.Helper()
