@@ -33,13 +33,15 @@ type storm struct {
 	gap   time.Duration  // the longest from an answer to the kill that had it made again
 }
 
-// The size of the storm, and how much later than its answer an attempt may be
-// recorded on a busy machine: one killed in between is rightly made again.
+// The size of the storm. recordWithin is how much later than its answer an
+// attempt may be recorded on a busy machine: one killed in between is rightly
+// made again.
 const (
 	kills        = 50
 	stormLasts   = 90 * time.Second
 	creators     = 4
 	recordWithin = 2 * time.Second
+	readWithin   = 100 * time.Millisecond // the target, what was sent to it
 	longestLife  = 2800 * time.Millisecond
 )
 
@@ -291,10 +293,15 @@ func (s *storm) judgeLogs(job harness.JSON, hits int, logs []string) {
 }
 
 // untilKill gives how long after the end of a request the next kill came; 0 or
-// less when it was still under way then.
+// less when it was still under way then. A busy target may come to read a
+// request only after its sender was killed: then it finds the connection gone,
+// or has answered without a look at it.
 func (s *storm) untilKill(hit harness.Hit) time.Duration {
+	if hit.Aborted {
+		return 0 // only kills end connections here
+	}
 	for _, kill := range s.kills {
-		if kill[1].After(hit.At) {
+		if kill[1].Add(readWithin).After(hit.At) {
 			return kill[0].Sub(hit.End)
 		}
 	}
