@@ -191,7 +191,9 @@ func (c *accountsList) Run(env *environment) error {
 		}
 		views := []accountView{}
 		for _, a := range accounts {
-			views = append(views, viewAccount(a))
+			if a.DeletedAt.IsZero() {
+				views = append(views, viewAccount(a))
+			}
 		}
 		if c.JSON {
 			return printJSON(env.out, views)

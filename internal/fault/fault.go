@@ -19,6 +19,7 @@ const (
 	UnsupportedMedia             // the request body has another media type
 	Invalid                      // readable, but not acceptable
 	TooMany                      // over a rate limit
+	Forbidden                    // known, but not permitted
 	Unavailable                  // the store or the queue can't take it now
 )
 

@@ -20,6 +20,7 @@ var answers = map[fault.Code]struct {
 	fault.Internal:         {http.StatusInternalServerError, "Internal Server Error"},
 	fault.Unreadable:       {http.StatusBadRequest, "Bad Request"},
 	fault.Unauthorized:     {http.StatusUnauthorized, "Unauthorized"},
+	fault.Forbidden:        {http.StatusForbidden, "Forbidden"},
 	fault.NotFound:         {http.StatusNotFound, "Not Found"},
 	fault.MethodNotAllowed: {http.StatusMethodNotAllowed, "Method Not Allowed"},
 	fault.TooLarge:         {http.StatusRequestEntityTooLarge, "Content Too Large"},

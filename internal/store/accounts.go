@@ -15,6 +15,9 @@ type Account struct {
 	Email     string
 	CreatedAt time.Time
 	Secrets   []Secret // newest first; without those past their time
+	Password  string   // the password's hash, as auth writes it; "" when nobody can sign in
+	Operator  bool
+	DeletedAt time.Time // what is left of a deleted account keeps its number and id from being given again
 }
 
 // Secret is a signing secret of an account.
@@ -45,6 +48,8 @@ type Accounts interface {
 	AccountGet(ctx context.Context, email string) (*Account, error)
 	// AccountOf reads an account by its number.
 	AccountOf(ctx context.Context, number int64) (*Account, error)
+	// AccountList reads all accounts in the order they were made, what is left of
+	// deleted ones among them.
 	AccountList(ctx context.Context) ([]*Account, error)
 	// SecretAdd stores a new secret and lets the others end at a time.
 	SecretAdd(ctx context.Context, account int64, s Secret, othersEnd time.Time) error

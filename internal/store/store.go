@@ -16,6 +16,8 @@ type Store interface {
 	Logs
 	Queue
 	Accounts
+	People
+	Stats
 	Retention
 	// Subscribe names the function that hears of what was stored: hints, which
 	// may be lost, given after the commit. It must not block. There is one

@@ -63,6 +63,7 @@ func TestDifferencesAreFound(t *testing.T) {
 		want  string // sections
 	}{
 		"an account lacks a secret": {func(r *store.Records) { first(r.Accounts, func(a *store.Account) { a.Secrets = a.Secrets[:1] }) }, "accounts (2 in both"},
+		"a password is another":     {func(r *store.Records) { first(r.Accounts, func(a *store.Account) { a.Password = "x" }) }, "accounts (2 in both"},
 		"an email is another":       {func(r *store.Records) { first(r.Accounts, func(a *store.Account) { a.Email = "x" + a.Email }) }, "accounts (2 in both"},
 		"a key is missing":          {func(r *store.Records) { r.Keys = r.Keys[min(1, len(r.Keys)):] }, "keys (6 in the source, 5 in the copy)"},
 		"a revoked key is back":     {func(r *store.Records) { revive(r.Keys) }, "keys (6 in both"},

@@ -127,7 +127,7 @@ func (f *filler) fill() {
 
 func (f *filler) account(email string) job.Owner {
 	f.Helper()
-	a := &store.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: f.now, Secrets: []store.Secret{
+	a := &store.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: f.now, Password: "hash of " + email, Operator: email < "b", Secrets: []store.Secret{
 		{Value: "whsec_current", CreatedAt: f.now},
 		{Value: "whsec_before", CreatedAt: f.now.Add(-time.Hour), ExpiresAt: f.now.Add(24 * time.Hour)},
 		{Value: "whsec_expired", CreatedAt: f.now.Add(-48 * time.Hour), ExpiresAt: f.now.Add(-time.Hour)},
@@ -352,7 +352,7 @@ func dump(t testing.TB, s store.Transfer) string {
 	ok(err)
 	all := store.ListQuery{Limit: 100_000}
 	for _, a := range accounts {
-		show("account", a.Number, a.ID, a.Email, a.CreatedAt)
+		show("account", a.Number, a.ID, a.Email, a.CreatedAt, a.Password, a.Operator, a.DeletedAt)
 		for _, secret := range a.Secrets {
 			show("secret", secret.Value, secret.CreatedAt, secret.ExpiresAt)
 		}

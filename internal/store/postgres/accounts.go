@@ -16,23 +16,42 @@ import (
 // AccountInsert implements store.Accounts.
 func (s *Store) AccountInsert(ctx context.Context, a *store.Account) error {
 	err := s.write(ctx, func(t *tx) error {
-		err := t.run(query{
-			sql: `INSERT INTO accounts (id, email, created_at) VALUES ($1, $2, $3) RETURNING number`, args: []any{a.ID, a.Email, a.CreatedAt.UnixMicro()},
-			row: func(rows pgx.Rows) error { return rows.Scan(&a.Number) },
-		})
+		secrets, err := t.insertAccount(a)
 		if err != nil {
 			return err
 		}
-		var secrets []query
-		for _, secret := range a.Secrets {
-			secrets = append(secrets, insertSecret(a.Number, secret))
-		}
 		return t.commit(secrets...)
 	})
+	return taken(err, a)
+}
+
+// insertAccount stores an account and gives what stores its secrets.
+func (t *tx) insertAccount(a *store.Account) (secrets []query, err error) {
+	err = t.run(query{
+		sql:  `INSERT INTO accounts (id, email, created_at, password, operator) VALUES ($1, $2, $3, $4, $5) RETURNING number`,
+		args: []any{a.ID, a.Email, a.CreatedAt.UnixMicro(), orNull(a.Password), a.Operator},
+		row:  func(rows pgx.Rows) error { return rows.Scan(&a.Number) },
+	})
+	for _, secret := range a.Secrets {
+		secrets = append(secrets, insertSecret(a.Number, secret))
+	}
+	return secrets, err
+}
+
+// taken makes a fault of the error that says that an account's email is.
+func taken(err error, a *store.Account) error {
 	if code(err) == "23505" {
 		return fault.New(fault.Invalid, fmt.Sprintf("there is an account %s already", a.Email))
 	}
 	return err
+}
+
+// orNull gives a text; null for "".
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
 }
 
 func insertSecret(account int64, secret store.Secret) query {
@@ -47,11 +66,11 @@ func (s *Store) accountsWhere(ctx context.Context, where string, args ...any) ([
 	now := s.Now().UnixMicro()
 	byNumber := map[int64]*store.Account{}
 	err := s.read(ctx,
-		query{sql: `SELECT a.number, a.id, a.email, a.created_at FROM accounts a WHERE ` + where + ` ORDER BY a.number`, args: args,
+		query{sql: `SELECT a.number, a.id, a.email, a.created_at, coalesce(a.password, ''), a.operator, a.deleted_at FROM accounts a WHERE ` + where + ` ORDER BY a.number`, args: args,
 			start: func() { accounts = nil },
 			row: func(rows pgx.Rows) error {
 				a := &store.Account{}
-				err := rows.Scan(&a.Number, idOf{&a.ID}, &a.Email, timeOf{&a.CreatedAt})
+				err := rows.Scan(&a.Number, idOf{&a.ID}, &a.Email, timeOf{&a.CreatedAt}, &a.Password, &a.Operator, timeOf{&a.DeletedAt})
 				accounts, byNumber[a.Number] = append(accounts, a), a
 				return err
 			}},

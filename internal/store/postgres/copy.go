@@ -26,11 +26,13 @@ func copyAccounts(accounts []*store.Account) []query {
 		}
 	}
 	return []query{{
-		sql: `INSERT INTO accounts (number, id, email, created_at) OVERRIDING SYSTEM VALUE
-			SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::bigint[]) ON CONFLICT (number) DO NOTHING`,
+		sql: `INSERT INTO accounts (number, id, email, created_at, password, operator, deleted_at) OVERRIDING SYSTEM VALUE
+			SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::bigint[], $5::text[], $6::boolean[], $7::bigint[]) ON CONFLICT (number) DO NOTHING`,
 		args: []any{
 			column(accounts, func(a *row) int64 { return (*a).Number }), column(accounts, func(a *row) uuid.UUID { return (*a).ID }),
 			column(accounts, func(a *row) string { return text((*a).Email) }), column(accounts, func(a *row) int64 { return (*a).CreatedAt.UnixMicro() }),
+			column(accounts, func(a *row) *string { return orNull((*a).Password) }), column(accounts, func(a *row) bool { return (*a).Operator }),
+			column(accounts, func(a *row) *int64 { return micros((*a).DeletedAt) }),
 		},
 	}, {
 		sql: `INSERT INTO secrets (account, created_at, value, expires_at)

@@ -15,21 +15,41 @@ import (
 // AccountInsert implements store.Accounts.
 func (s *Store) AccountInsert(ctx context.Context, a *store.Account) error {
 	return s.write(ctx, func(t *tx) error {
-		err := t.exec(`INSERT INTO accounts (id, email, created_at) VALUES (?, ?, ?)`, a.ID, a.Email, a.CreatedAt)
-		if sqlite.ErrCode(err) == sqlite.ResultConstraintUnique {
-			return fault.New(fault.Invalid, fmt.Sprintf("there is an account %s already", a.Email))
-		}
-		if err != nil {
-			return fmt.Errorf("inserting an account: %w", err)
-		}
-		a.Number = t.conn.LastInsertRowID()
-		for _, secret := range a.Secrets {
-			if err := t.insertSecret(a.Number, secret); err != nil {
-				return err
-			}
-		}
-		return nil
+		return t.insertAccount(a)
 	})
+}
+
+func (t *tx) insertAccount(a *store.Account) error {
+	err := t.exec(`INSERT INTO accounts (id, email, created_at, password, operator) VALUES (?, ?, ?, ?, ?)`,
+		a.ID, a.Email, a.CreatedAt, orNull(a.Password), flag(a.Operator))
+	if sqlite.ErrCode(err) == sqlite.ResultConstraintUnique {
+		return fault.New(fault.Invalid, fmt.Sprintf("there is an account %s already", a.Email))
+	}
+	if err != nil {
+		return fmt.Errorf("inserting an account: %w", err)
+	}
+	a.Number = t.conn.LastInsertRowID()
+	for _, secret := range a.Secrets {
+		if err := t.insertSecret(a.Number, secret); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// orNull gives a text; null for "".
+func orNull(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+func flag(set bool) int {
+	if set {
+		return 1
+	}
+	return 0
 }
 
 func (t *tx) insertSecret(account int64, secret store.Secret) error {
@@ -43,10 +63,11 @@ func (t *tx) insertSecret(account int64, secret store.Secret) error {
 
 func (t *tx) accountsWhere(where string, args ...any) ([]*store.Account, error) {
 	var accounts []*store.Account
-	err := t.query(`SELECT number, id, email, created_at FROM accounts `+where, func(stmt *sqlite.Stmt) error {
+	err := t.query(`SELECT number, id, email, created_at, password, operator, deleted_at FROM accounts `+where, func(stmt *sqlite.Stmt) error {
 		c := &columns{stmt: stmt}
 		a := &store.Account{}
 		a.Number, a.ID, a.Email, a.CreatedAt = c.int64(), c.uuid(), c.text(), c.time()
+		a.Password, a.Operator, a.DeletedAt = c.text(), c.int() != 0, c.time()
 		accounts = append(accounts, a)
 		return nil
 	}, args...)

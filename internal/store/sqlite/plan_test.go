@@ -115,6 +115,27 @@ var hot = []struct {
 	{name: "prune jobs", run: func(c *scene) error { _, err := c.s.JobPrune(c.t.Context(), c.s.Now(), 10); return err }, uses: []string{"jobs_final", "jobs_schedule"}},
 	{name: "prune logs", run: func(c *scene) error { _, err := c.s.LogPrune(c.t.Context(), c.s.Now(), 10); return err }, allowed: []string{"SCAN logs"}},
 
+	{name: "session", run: func(c *scene) error {
+		_, err := c.s.SessionFind(c.t.Context(), []byte("x"), c.s.Now())
+		return notFound(err)
+	}, uses: []string{"PRIMARY KEY"}},
+	{name: "purge", run: func(c *scene) error {
+		err := c.s.AccountDelete(c.t.Context(), c.owner.Number, c.s.Now())
+		for n := 1; n > 0 && err == nil; {
+			n, err = c.s.AccountPurge(c.t.Context(), c.s.Now(), 10)
+		}
+		return err
+	}, uses: []string{"accounts_purge", "jobs_list", "logs_list", "schedules_list", "deliveries_job"}},
+	{name: "statistics", run: func(c *scene) error {
+		_, err := c.s.StatsRead(c.t.Context(), 1, 2, 3)
+		return err
+	}, uses: []string{"PRIMARY KEY"}},
+	{name: "prune statistics", run: func(c *scene) error { _, err := c.s.StatsPrune(c.t.Context(), 1, 10); return err }, uses: []string{"stats_old"}},
+	{name: "prune sessions", run: func(c *scene) error {
+		_, err := c.s.SessionPrune(c.t.Context(), c.s.Now(), 10)
+		return err
+	}, uses: []string{"sessions_expired", "invites_expired"}},
+
 	{name: "list", run: listJobs(store.JobQuery{}), uses: []string{"jobs_list"}, allowed: []string{merge}},
 	{name: "list after", run: listJobs(store.JobQuery{ListQuery: store.ListQuery{After: 100}}), uses: []string{"jobs_list"}, allowed: []string{merge}},
 	{name: "list scheduled", run: listJobs(store.JobQuery{States: []job.State{job.Available, job.Retryable}}), uses: []string{"jobs_list", "runs_claimed"}, allowed: []string{merge}},

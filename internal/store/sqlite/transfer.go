@@ -75,8 +75,8 @@ func (s *Store) TransferWrite(ctx context.Context, source, mark string, records 
 
 func (t *tx) copyAccounts(r *store.Records) error {
 	for _, a := range r.Accounts {
-		err := t.exec(`INSERT INTO accounts (number, id, email, created_at) VALUES (?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
-			a.Number, a.ID, a.Email, a.CreatedAt)
+		err := t.exec(`INSERT INTO accounts (number, id, email, created_at, password, operator, deleted_at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
+			a.Number, a.ID, a.Email, a.CreatedAt, orNull(a.Password), flag(a.Operator), a.DeletedAt)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,74 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// Session is a person's being signed in. Its token is not kept, only its hash.
+type Session struct {
+	Hash      []byte // SHA-256 of the token
+	Account   int64
+	CreatedAt time.Time
+	SeenAt    time.Time
+	ExpiresAt time.Time
+}
+
+// Invite lets one person sign up. Its code is not kept, only its hash.
+type Invite struct {
+	Hash      []byte // SHA-256 of the code
+	CreatedAt time.Time
+	ExpiresAt time.Time
+}
+
+// Registration is an account to be made under conditions that hold while it is
+// stored. The first account of all becomes the operator's.
+type Registration struct {
+	Account *Account
+	// Uncounted is the email of an account that does not count as the first.
+	Uncounted string
+	// FirstOnly refuses when there is an account; a Forbidden fault.
+	FirstOnly bool
+	// Invite is the hash of an invite, which is used up with this; a NotFound
+	// fault when there is no such invite that is unused and not expired. Nil:
+	// none is asked for.
+	Invite []byte
+}
+
+// People keeps who may sign in, and who has.
+type People interface {
+	// AccountRegister stores an account with its secrets, gives it its number
+	// and marks the first as the operator's; an Invalid fault when the email is
+	// taken, which leaves the invite as it is.
+	AccountRegister(ctx context.Context, r *Registration) error
+	// AccountPassword sets an account's password hash and ends its sessions but
+	// one, which may be nil.
+	AccountPassword(ctx context.Context, account int64, password string, keep []byte) error
+	// AccountOperator says whether an account is an operator's.
+	AccountOperator(ctx context.Context, account int64, operator bool) error
+	// AccountDelete ends an account: its sessions, keys and secrets are gone, its
+	// email is free and is replaced by one that nobody can have. Its records are
+	// removed by AccountPurge. A NotFound fault when there is no such account.
+	AccountDelete(ctx context.Context, account int64, at time.Time) error
+	// AccountPurge removes up to about limit records of a deleted account and
+	// tells how many; 0 when nothing is left of any. Accounts deleted before a
+	// time of which nothing is left are not looked at again.
+	AccountPurge(ctx context.Context, settled time.Time, limit int) (int, error)
+
+	SessionInsert(ctx context.Context, s *Session) error
+	// SessionFind reads a session that has not expired at a time; a NotFound
+	// fault when there is none.
+	SessionFind(ctx context.Context, hash []byte, at time.Time) (*Session, error)
+	// SessionSeen notes that a session was seen and until when it lasts now.
+	SessionSeen(ctx context.Context, hash []byte, at, expires time.Time) error
+	// SessionDelete ends a session; no fault when there is none.
+	SessionDelete(ctx context.Context, hash []byte) error
+	// SessionPrune deletes up to limit sessions, and as many invites, that
+	// expired before a time.
+	SessionPrune(ctx context.Context, before time.Time, limit int) (int, error)
+
+	InviteInsert(ctx context.Context, i *Invite) error
+	// InviteFind reads an invite that is unused and has not expired at a time; a
+	// NotFound fault when there is none.
+	InviteFind(ctx context.Context, hash []byte, at time.Time) (*Invite, error)
+}

@@ -1,0 +1,241 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// found gives a row function that notes that there is a row.
+func found(is *bool) func(pgx.Rows) error {
+	return func(pgx.Rows) error {
+		*is = true
+		return nil
+	}
+}
+
+// AccountRegister implements store.People. Others that make accounts wait, so
+// that only one can be the first.
+func (s *Store) AccountRegister(ctx context.Context, r *store.Registration) error {
+	err := s.write(ctx, func(t *tx) error {
+		others, invited := false, false
+		queries := []query{
+			{sql: `LOCK TABLE accounts IN SHARE ROW EXCLUSIVE MODE`},
+			{sql: `SELECT 1 FROM accounts WHERE email <> $1 AND deleted_at IS NULL LIMIT 1`, args: []any{r.Uncounted}, row: found(&others)},
+		}
+		if r.Invite != nil {
+			queries = append(queries, query{
+				sql:  `SELECT 1 FROM invites WHERE hash = $1 AND used_at IS NULL AND expires_at > $2 FOR UPDATE`,
+				args: []any{r.Invite, t.now.UnixMicro()}, row: found(&invited),
+			})
+		}
+		if err := t.run(queries...); err != nil {
+			return err
+		}
+		r.Account.Operator = !others
+		switch {
+		case r.FirstOnly && others:
+			return fault.New(fault.Forbidden, "there is an account already")
+		case r.Invite != nil && !invited:
+			return fault.NoSuch("invite")
+		}
+		rest, err := t.insertAccount(r.Account)
+		if err != nil {
+			return err
+		}
+		if r.Invite != nil {
+			rest = append(rest, query{sql: `UPDATE invites SET used_at = $1 WHERE hash = $2`, args: []any{t.now.UnixMicro(), r.Invite}})
+		}
+		return t.commit(rest...)
+	})
+	return taken(err, r.Account)
+}
+
+// account runs statements of which the first gives a row when there is such an account.
+func (s *Store) account(ctx context.Context, queries ...query) error {
+	return s.write(ctx, func(t *tx) error {
+		there := false
+		queries[0].row = found(&there)
+		if err := t.run(queries[0]); err != nil {
+			return err
+		}
+		if !there {
+			return fault.NoSuch("account")
+		}
+		return t.commit(queries[1:]...)
+	})
+}
+
+// AccountPassword implements store.People.
+func (s *Store) AccountPassword(ctx context.Context, account int64, password string, keep []byte) error {
+	return s.account(ctx,
+		query{sql: `UPDATE accounts SET password = $1 WHERE number = $2 AND deleted_at IS NULL RETURNING 1`, args: []any{orNull(password), account}},
+		query{sql: `DELETE FROM sessions WHERE account = $1 AND hash <> $2`, args: []any{account, notNil(keep)}})
+}
+
+// notNil gives bytes that compare with others, also when there are none.
+func notNil(b []byte) []byte { return append([]byte{}, b...) }
+
+// AccountOperator implements store.People.
+func (s *Store) AccountOperator(ctx context.Context, account int64, operator bool) error {
+	return s.account(ctx, query{sql: `UPDATE accounts SET operator = $1 WHERE number = $2 AND deleted_at IS NULL RETURNING 1`, args: []any{operator, account}})
+}
+
+// AccountDelete implements store.People.
+func (s *Store) AccountDelete(ctx context.Context, account int64, at time.Time) error {
+	return s.account(ctx, append([]query{{
+		sql:  `UPDATE accounts SET email = 'deleted ' || number, password = NULL, operator = false, deleted_at = $1 WHERE number = $2 AND deleted_at IS NULL RETURNING 1`,
+		args: []any{at.UnixMicro(), account},
+	}}, lockOut(account)...)...)
+}
+
+// lockOut removes what lets anyone act for an account, or signs for it.
+func lockOut(account int64) []query {
+	var queries []query
+	for _, table := range []string{"sessions", "keys", "secrets"} {
+		queries = append(queries, query{sql: `DELETE FROM ` + table + ` WHERE account = $1`, args: []any{account}})
+	}
+	return queries
+}
+
+// AccountPurge implements store.People. What makes runs goes first.
+func (s *Store) AccountPurge(ctx context.Context, settled time.Time, limit int) (n int, err error) {
+	type ended struct {
+		account int64
+		at      time.Time
+	}
+	var deleted []ended
+	err = s.read(ctx, query{
+		sql:   `SELECT number, deleted_at FROM accounts WHERE deleted_at IS NOT NULL AND purged_at IS NULL ORDER BY number`,
+		start: func() { deleted = nil },
+		row: func(rows pgx.Rows) error {
+			var e ended
+			err := rows.Scan(&e.account, timeOf{&e.at})
+			deleted = append(deleted, e)
+			return err
+		},
+	})
+	for _, e := range deleted {
+		for _, records := range purges {
+			if err != nil || n > 0 {
+				return n, err
+			}
+			n, err = s.prune(ctx, records, e.account, limit)
+		}
+		if err != nil || n > 0 {
+			return n, err
+		}
+		rest := lockOut(e.account)
+		if e.at.Before(settled) {
+			rest = append(rest, query{sql: `UPDATE accounts SET purged_at = $1 WHERE number = $2`, args: []any{s.Now().UnixMicro(), e.account}})
+		}
+		err = s.write(ctx, func(t *tx) error { return t.commit(rest...) })
+	}
+	return n, err
+}
+
+// purges remove records of an account, each up to a number of them: schedules,
+// then jobs with their runs and messages, pending ones first, then the rest.
+var purges = []string{
+	`DELETE FROM schedules d USING (SELECT account, id FROM schedules WHERE account = $1 LIMIT $2) o
+		WHERE d.account = o.account AND d.id = o.id RETURNING 1`,
+	`WITH o AS (SELECT account, number FROM jobs WHERE account = $1 ORDER BY state, number LIMIT $2 FOR UPDATE),
+		j AS (DELETE FROM jobs d USING o WHERE d.account = o.account AND d.number = o.number RETURNING d.account, d.number, d.due_at),
+		m AS (DELETE FROM deliveries d USING o WHERE d.account = o.account AND d.job = o.number RETURNING d.account, d.number, d.due),
+		a AS (DELETE FROM runs r USING j WHERE r.due = j.due_at AND r.kind = 0 AND r.number = j.number AND r.account = j.account),
+		b AS (DELETE FROM runs r USING m WHERE r.due = m.due AND r.kind = 1 AND r.number = m.number AND r.account = m.account)
+		SELECT 1 FROM j`,
+	`DELETE FROM logs d USING (SELECT account, id FROM logs WHERE account = $1 LIMIT $2) o
+		WHERE d.account = o.account AND d.id = o.id RETURNING 1`,
+	`DELETE FROM stats d USING (SELECT account, minute, source FROM stats WHERE account = $1 LIMIT $2) o
+		WHERE d.account = o.account AND d.minute = o.minute AND d.source = o.source RETURNING 1`,
+}
+
+// SessionInsert implements store.People.
+func (s *Store) SessionInsert(ctx context.Context, session *store.Session) error {
+	// Not for an account that was deleted meanwhile.
+	return s.account(ctx,
+		query{sql: `SELECT 1 FROM accounts WHERE number = $1 AND deleted_at IS NULL FOR UPDATE`, args: []any{session.Account}},
+		query{
+			sql:  `INSERT INTO sessions (hash, account, created_at, seen_at, expires_at) VALUES ($1, $2, $3, $4, $5)`,
+			args: []any{session.Hash, session.Account, session.CreatedAt.UnixMicro(), session.SeenAt.UnixMicro(), session.ExpiresAt.UnixMicro()},
+		})
+}
+
+// SessionFind implements store.People.
+func (s *Store) SessionFind(ctx context.Context, hash []byte, at time.Time) (*store.Session, error) {
+	var session *store.Session
+	err := s.read(ctx, query{
+		sql:  `SELECT hash, account, created_at, seen_at, expires_at FROM sessions WHERE hash = $1 AND expires_at > $2`,
+		args: []any{notNil(hash), at.UnixMicro()},
+		row: func(rows pgx.Rows) error {
+			session = &store.Session{}
+			return rows.Scan(&session.Hash, &session.Account, timeOf{&session.CreatedAt}, timeOf{&session.SeenAt}, timeOf{&session.ExpiresAt})
+		},
+	})
+	if err == nil && session == nil {
+		return nil, fault.NoSuch("session")
+	}
+	return session, err
+}
+
+// SessionSeen implements store.People.
+func (s *Store) SessionSeen(ctx context.Context, hash []byte, at, expires time.Time) error {
+	return s.write(ctx, func(t *tx) error {
+		return t.commit(query{
+			sql:  `UPDATE sessions SET seen_at = greatest(seen_at, $1), expires_at = greatest(expires_at, $2) WHERE hash = $3`,
+			args: []any{at.UnixMicro(), expires.UnixMicro(), notNil(hash)},
+		})
+	})
+}
+
+// SessionDelete implements store.People.
+func (s *Store) SessionDelete(ctx context.Context, hash []byte) error {
+	return s.write(ctx, func(t *tx) error {
+		return t.commit(query{sql: `DELETE FROM sessions WHERE hash = $1`, args: []any{notNil(hash)}})
+	})
+}
+
+// SessionPrune implements store.People.
+func (s *Store) SessionPrune(ctx context.Context, before time.Time, limit int) (n int, err error) {
+	for _, table := range []string{"sessions", "invites"} {
+		removed, err := s.prune(ctx, `DELETE FROM `+table+` d USING (SELECT hash FROM `+table+` WHERE expires_at < $1 LIMIT $2) o
+			WHERE d.hash = o.hash RETURNING 1`, before.UnixMicro(), limit)
+		if err != nil {
+			return n, err
+		}
+		n += removed
+	}
+	return n, nil
+}
+
+// InviteInsert implements store.People.
+func (s *Store) InviteInsert(ctx context.Context, i *store.Invite) error {
+	return s.write(ctx, func(t *tx) error {
+		return t.commit(query{
+			sql:  `INSERT INTO invites (hash, created_at, expires_at) VALUES ($1, $2, $3)`,
+			args: []any{i.Hash, i.CreatedAt.UnixMicro(), i.ExpiresAt.UnixMicro()},
+		})
+	})
+}
+
+// InviteFind implements store.People.
+func (s *Store) InviteFind(ctx context.Context, hash []byte, at time.Time) (*store.Invite, error) {
+	var invite *store.Invite
+	err := s.read(ctx, query{
+		sql:  `SELECT hash, created_at, expires_at FROM invites WHERE hash = $1 AND used_at IS NULL AND expires_at > $2`,
+		args: []any{notNil(hash), at.UnixMicro()},
+		row: func(rows pgx.Rows) error {
+			invite = &store.Invite{}
+			return rows.Scan(&invite.Hash, timeOf{&invite.CreatedAt}, timeOf{&invite.ExpiresAt})
+		},
+	})
+	if err == nil && invite == nil {
+		return nil, fault.NoSuch("invite")
+	}
+	return invite, err
+}

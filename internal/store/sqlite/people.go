@@ -1,0 +1,280 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// AccountRegister implements store.People.
+func (s *Store) AccountRegister(ctx context.Context, r *store.Registration) error {
+	return s.write(ctx, func(t *tx) error {
+		r.Account.Operator = true
+		err := t.query(`SELECT 1 FROM accounts WHERE email <> ? AND deleted_at IS NULL LIMIT 1`, func(*sqlite.Stmt) error {
+			r.Account.Operator = false
+			return nil
+		}, r.Uncounted)
+		if err != nil {
+			return fmt.Errorf("looking for accounts: %w", err)
+		}
+		if r.FirstOnly && !r.Account.Operator {
+			return fault.New(fault.Forbidden, "there is an account already")
+		}
+		if r.Invite != nil {
+			if invites, err := t.invites(r.Invite, t.now); err != nil {
+				return err
+			} else if len(invites) == 0 {
+				return fault.NoSuch("invite")
+			}
+		}
+		if err := t.insertAccount(r.Account); err != nil || r.Invite == nil {
+			return err
+		}
+		return t.exec(`UPDATE invites SET used_at = ? WHERE hash = ?`, t.now, r.Invite)
+	})
+}
+
+// AccountPassword implements store.People.
+func (s *Store) AccountPassword(ctx context.Context, account int64, password string, keep []byte) error {
+	return s.write(ctx, func(t *tx) error {
+		if err := t.exec(`UPDATE accounts SET password = ? WHERE number = ? AND deleted_at IS NULL`, orNull(password), account); err != nil {
+			return fmt.Errorf("setting a password: %w", err)
+		}
+		if t.changed() == 0 {
+			return fault.NoSuch("account")
+		}
+		return t.exec(`DELETE FROM sessions WHERE account = ? AND hash <> ?`, account, notNil(keep))
+	})
+}
+
+// notNil gives bytes that compare with others, also when there are none.
+func notNil(b []byte) []byte { return append([]byte{}, b...) }
+
+// AccountOperator implements store.People.
+func (s *Store) AccountOperator(ctx context.Context, account int64, operator bool) error {
+	return s.write(ctx, func(t *tx) error {
+		if err := t.exec(`UPDATE accounts SET operator = ? WHERE number = ? AND deleted_at IS NULL`, flag(operator), account); err != nil {
+			return fmt.Errorf("marking an operator: %w", err)
+		}
+		if t.changed() == 0 {
+			return fault.NoSuch("account")
+		}
+		return nil
+	})
+}
+
+// AccountDelete implements store.People.
+func (s *Store) AccountDelete(ctx context.Context, account int64, at time.Time) error {
+	return s.write(ctx, func(t *tx) error {
+		err := t.exec(`UPDATE accounts SET email = 'deleted ' || number, password = NULL, operator = 0, deleted_at = ? WHERE number = ? AND deleted_at IS NULL`, at, account)
+		if err != nil {
+			return fmt.Errorf("deleting an account: %w", err)
+		}
+		if t.changed() == 0 {
+			return fault.NoSuch("account")
+		}
+		return t.lockOut(account)
+	})
+}
+
+// lockOut removes what lets anyone act for an account, or signs for it.
+func (t *tx) lockOut(account int64) error {
+	for _, table := range []string{"sessions", "keys", "secrets"} {
+		if err := t.exec(`DELETE FROM `+table+` WHERE account = ?`, account); err != nil {
+			return fmt.Errorf("deleting the %s of an account: %w", table, err)
+		}
+	}
+	return nil
+}
+
+// AccountPurge implements store.People. What makes runs goes first.
+func (s *Store) AccountPurge(ctx context.Context, settled time.Time, limit int) (n int, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		n = 0
+		deleted := map[int64]time.Time{}
+		err := t.query(`SELECT number, deleted_at FROM accounts INDEXED BY accounts_purge WHERE deleted_at IS NOT NULL AND purged_at IS NULL`, func(stmt *sqlite.Stmt) error {
+			c := &columns{stmt: stmt}
+			deleted[c.int64()] = c.time()
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("looking for deleted accounts: %w", err)
+		}
+		for account, at := range deleted {
+			if n, err = t.purge(account, limit); err != nil || n > 0 {
+				return err
+			}
+			if err := t.lockOut(account); err != nil {
+				return err
+			}
+			if at.Before(settled) {
+				if err := t.exec(`UPDATE accounts SET purged_at = ? WHERE number = ?`, t.now, account); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+func (t *tx) purge(account int64, limit int) (int, error) {
+	err := t.exec(`DELETE FROM schedules WHERE id IN (SELECT id FROM schedules WHERE account = ? LIMIT ?)`, account, limit)
+	if n := t.changed(); err != nil || n > 0 {
+		return n, err
+	}
+	if n, err := t.purgeJobs(account, limit); err != nil || n > 0 {
+		return n, err
+	}
+	for _, records := range []string{
+		`DELETE FROM logs WHERE seq IN (SELECT seq FROM logs WHERE account = ? LIMIT ?)`,
+		`DELETE FROM stats WHERE (account, minute, source) IN (SELECT account, minute, source FROM stats WHERE account = ? LIMIT ?)`,
+	} {
+		if err := t.exec(records, account, limit); err != nil {
+			return 0, fmt.Errorf("removing the records of a deleted account: %w", err)
+		}
+		if n := t.changed(); n > 0 {
+			return n, nil
+		}
+	}
+	return 0, nil
+}
+
+// purgeJobs removes jobs with their runs and messages, pending ones first.
+func (t *tx) purgeJobs(account int64, limit int) (int, error) {
+	type ref struct {
+		number int64
+		due    time.Time
+	}
+	read := func(query string, args ...any) (refs []ref, err error) {
+		err = t.query(query, func(stmt *sqlite.Stmt) error {
+			c := &columns{stmt: stmt}
+			refs = append(refs, ref{c.int64(), c.time()})
+			return nil
+		}, args...)
+		return refs, err
+	}
+	jobs, err := read(`SELECT number, due_at FROM jobs WHERE account = ? ORDER BY state, number LIMIT ?`, account, limit)
+	if err != nil {
+		return 0, err
+	}
+	for _, j := range jobs {
+		messages, err := read(`SELECT number, due FROM deliveries WHERE job = ?`, j.number)
+		if err != nil {
+			return 0, err
+		}
+		for _, m := range messages {
+			if err := t.exec(`DELETE FROM runs WHERE due = ? AND kind = ? AND number = ?`, m.due, store.KindDelivery, m.number); err != nil {
+				return 0, err
+			}
+		}
+		if err := t.exec(`DELETE FROM deliveries WHERE job = ?`, j.number); err != nil {
+			return 0, err
+		}
+		if err := t.exec(`DELETE FROM runs WHERE due = ? AND kind = ? AND number = ?`, j.due, store.KindJob, j.number); err != nil {
+			return 0, err
+		}
+		if err := t.exec(`DELETE FROM jobs WHERE number = ?`, j.number); err != nil {
+			return 0, err
+		}
+	}
+	return len(jobs), nil
+}
+
+// SessionInsert implements store.People.
+func (s *Store) SessionInsert(ctx context.Context, session *store.Session) error {
+	return s.write(ctx, func(t *tx) error {
+		// Not for an account that was deleted meanwhile.
+		err := t.exec(`INSERT INTO sessions (hash, account, created_at, seen_at, expires_at)
+			SELECT ?, number, ?, ?, ? FROM accounts WHERE number = ? AND deleted_at IS NULL`,
+			session.Hash, session.CreatedAt, session.SeenAt, session.ExpiresAt, session.Account)
+		if err != nil {
+			return fmt.Errorf("inserting a session: %w", err)
+		}
+		if t.changed() == 0 {
+			return fault.NoSuch("account")
+		}
+		return nil
+	})
+}
+
+// SessionFind implements store.People.
+func (s *Store) SessionFind(ctx context.Context, hash []byte, at time.Time) (*store.Session, error) {
+	found, err := one(ctx, s, func(t *tx) (found *store.Session, err error) {
+		err = t.query(`SELECT hash, account, created_at, seen_at, expires_at FROM sessions WHERE hash = ? AND expires_at > ?`, func(stmt *sqlite.Stmt) error {
+			c := &columns{stmt: stmt}
+			found = &store.Session{Hash: c.blob(), Account: c.int64(), CreatedAt: c.time(), SeenAt: c.time(), ExpiresAt: c.time()}
+			return nil
+		}, notNil(hash), at)
+		return found, err
+	})
+	if err == nil && found == nil {
+		return nil, fault.NoSuch("session")
+	}
+	return found, err
+}
+
+// SessionSeen implements store.People.
+func (s *Store) SessionSeen(ctx context.Context, hash []byte, at, expires time.Time) error {
+	return s.write(ctx, func(t *tx) error {
+		return t.exec(`UPDATE sessions SET seen_at = max(seen_at, ?), expires_at = max(expires_at, ?) WHERE hash = ?`, at, expires, notNil(hash))
+	})
+}
+
+// SessionDelete implements store.People.
+func (s *Store) SessionDelete(ctx context.Context, hash []byte) error {
+	return s.write(ctx, func(t *tx) error { return t.exec(`DELETE FROM sessions WHERE hash = ?`, notNil(hash)) })
+}
+
+// SessionPrune implements store.People.
+func (s *Store) SessionPrune(ctx context.Context, before time.Time, limit int) (n int, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		n = 0
+		for _, table := range []string{"sessions", "invites"} {
+			err := t.exec(`DELETE FROM `+table+` WHERE hash IN (SELECT hash FROM `+table+` WHERE expires_at < ? LIMIT ?)`, before, limit)
+			if err != nil {
+				return fmt.Errorf("removing expired %s: %w", table, err)
+			}
+			n += t.changed()
+		}
+		return nil
+	})
+	return n, err
+}
+
+// InviteInsert implements store.People.
+func (s *Store) InviteInsert(ctx context.Context, i *store.Invite) error {
+	return s.write(ctx, func(t *tx) error {
+		return t.exec(`INSERT INTO invites (hash, created_at, expires_at) VALUES (?, ?, ?)`, i.Hash, i.CreatedAt, i.ExpiresAt)
+	})
+}
+
+func (t *tx) invites(hash []byte, at time.Time) (invites []*store.Invite, err error) {
+	err = t.query(`SELECT hash, created_at, expires_at FROM invites WHERE hash = ? AND used_at IS NULL AND expires_at > ?`, func(stmt *sqlite.Stmt) error {
+		c := &columns{stmt: stmt}
+		invites = append(invites, &store.Invite{Hash: c.blob(), CreatedAt: c.time(), ExpiresAt: c.time()})
+		return nil
+	}, notNil(hash), at)
+	return invites, err
+}
+
+// InviteFind implements store.People.
+func (s *Store) InviteFind(ctx context.Context, hash []byte, at time.Time) (*store.Invite, error) {
+	var invites []*store.Invite
+	err := s.read(ctx, func(t *tx) (err error) {
+		invites, err = t.invites(hash, at)
+		return err
+	})
+	if err == nil && len(invites) == 0 {
+		return nil, fault.NoSuch("invite")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return invites[0], nil
+}
