@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -71,16 +72,28 @@ func page[T any](c *call, list string, q store.ListQuery, records []*T, at func(
 		return records
 	}
 	records = records[:limit]
+	if q.Order.Field == "" {
+		linkNext(c, list, limit, at(records[limit-1]))
+		return records
+	}
 	values := c.r.URL.Query()
 	values.Set("limit", strconv.Itoa(limit))
-	if q.Order.Field == "" {
-		values.Del("offset")
-		values.Set("cursor", sealCursor(at(records[limit-1]), list, c.owner))
-	} else {
-		values.Set("offset", strconv.Itoa(q.Offset+limit))
-	}
-	c.Header().Set("Link", "<"+c.r.URL.EscapedPath()+"?"+values.Encode()+`>; rel="next"`)
+	values.Set("offset", strconv.Itoa(q.Offset+limit))
+	c.link(values)
 	return records
+}
+
+// linkNext says that the next page lies behind a position.
+func linkNext(c *call, list string, limit int, at position) {
+	values := c.r.URL.Query()
+	values.Set("limit", strconv.Itoa(limit))
+	values.Del("offset")
+	values.Set("cursor", sealCursor(at, list, c.owner))
+	c.link(values)
+}
+
+func (c *call) link(values url.Values) {
+	c.Header().Set("Link", "<"+c.r.URL.EscapedPath()+"?"+values.Encode()+`>; rel="next"`)
 }
 
 var _ http.ResponseWriter = (*call)(nil)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -59,8 +60,12 @@ func (s *Server) listJobs(c *call) error {
 	selection := store.JobQuery{
 		ListQuery: q.list("jobs", c.owner, jobOrders), States: q.states(), Schedule: q.uuid("schedule_id"), Key: q.key(),
 	}
+	text := q.search()
 	if err := fault.Refuse(q.problems); err != nil {
 		return err
+	}
+	if text != "" {
+		return s.searchJobs(c, selection, text)
 	}
 	jobs, err := s.Store.JobList(c.r.Context(), c.owner, selection)
 	if err != nil {
@@ -70,8 +75,41 @@ func (s *Server) listJobs(c *call) error {
 	return writeList(c, jobs, func(b []byte, j *job.Job) []byte { return job.AppendJob(b, j, false) })
 }
 
+func (s *Server) searchJobs(c *call, q store.JobQuery, text string) error {
+	q.Limit-- // the next page is known without reading one more
+	jobs, next, err := s.Manager.Search(c.r.Context(), c.owner, q, text)
+	if err != nil {
+		return err
+	}
+	if next != 0 {
+		linkNext(c, "jobs", q.Limit, position{number: next})
+	}
+	return writeList(c, jobs, func(b []byte, j *job.Job) []byte { return job.AppendJob(b, j, false) })
+}
+
+func (s *Server) countJobs(c *call) error {
+	counts, err := s.Manager.Counts(c.r.Context(), c.owner)
+	if err != nil {
+		return err
+	}
+	return c.writeJSON(http.StatusOK, appendCounts(nil, counts))
+}
+
+func appendCounts(b []byte, counts map[job.State]int64) []byte {
+	b = append(b, `{"data":{`...)
+	for i, state := range []job.State{job.Available, job.Executing, job.Retryable, job.Completed, job.Cancelled, job.Discarded} {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(rawjson.AppendText(b, state.String()), ':')
+		b = strconv.AppendInt(b, counts[state], 10)
+	}
+	b = append(b, `},"limit":`...)
+	return append(strconv.AppendInt(b, manage.CountLimit, 10), '}')
+}
+
 func (c *call) jobID() (store.JobID, error) {
-	id, ok := readJobID(c.r.PathValue("job_id"))
+	id, ok := manage.ParseJobID(c.r.PathValue("job_id"))
 	if !ok {
 		return id, fault.NoSuch("job")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -172,14 +173,35 @@ func (q *query) uuid(name string) uuid.UUID {
 
 func (q *query) key() *string {
 	text, ok := q.one("idempotency_key")
-	if !ok {
-		return nil
-	}
-	if n := utf8.RuneCountInString(text); n < 1 || n > 255 || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-		q.refuse("idempotency_key", "must have 1 to 255 characters")
+	if !ok || !q.isText("idempotency_key", text) {
 		return nil
 	}
 	return &text
+}
+
+func (q *query) isText(name, text string) bool {
+	if n := utf8.RuneCountInString(text); n < 1 || n > 255 || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+		q.refuse(name, "must have 1 to 255 characters")
+		return false
+	}
+	return true
+}
+
+// search reads q, which goes with the default order and few of the filters; ""
+// when there is nothing to search for, as from a field of a form left empty.
+func (q *query) search() string {
+	text, _ := q.one("q")
+	if text = strings.TrimSpace(text); text == "" || !q.isText("q", text) {
+		return ""
+	}
+	for _, other := range []string{"offset", "order_by", "order_by[]", "order_by[0]", "schedule_id", "idempotency_key"} {
+		if q.values.Has(other) {
+			name, _, _ := strings.Cut(other, "[")
+			q.refuse("q", "goes with state, limit and cursor only; leave "+name+" out")
+			break
+		}
+	}
+	return text
 }
 
 func (q *query) job() *store.JobID {
@@ -187,7 +209,7 @@ func (q *query) job() *store.JobID {
 	if !ok {
 		return nil
 	}
-	id, valid := readJobID(text)
+	id, valid := manage.ParseJobID(text)
 	if !valid {
 		q.refuse("job_id", "must be a job's integer id or UUID")
 		return nil
@@ -201,16 +223,4 @@ func (q *query) event() string {
 		q.refuse("event", "must be an event's name, as in "+job.EventRequest)
 	}
 	return text
-}
-
-// readJobID reads a job's integer or UUID.
-func readJobID(text string) (store.JobID, bool) {
-	if id, ok := job.ParseID(text); ok && id != uuid.Nil {
-		return store.JobID{UUID: id}, true
-	}
-	number, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || number <= 0 || strconv.FormatInt(number, 10) != text {
-		return store.JobID{}, false
-	}
-	return store.JobID{Number: number}, true
 }

@@ -55,6 +55,7 @@ type route struct {
 // routes is every path that is answered.
 var routes = []route{
 	{"/api/jobs", false, map[string]handler{"GET": (*Server).listJobs, "POST": (*Server).createJob}},
+	{"/api/jobs/counts", false, map[string]handler{"GET": (*Server).countJobs}},
 	{"/api/jobs/{job_id}", false, map[string]handler{"GET": (*Server).getJob}},
 	{"/api/jobs/{job_id}/cancel", false, map[string]handler{"POST": (*Server).cancelJob}},
 	{"/api/schedules", false, map[string]handler{"GET": (*Server).listSchedules}},

@@ -56,7 +56,22 @@ type Jobs interface {
 	JobChange(ctx context.Context, owner job.Owner, id JobID, decide Decide) (*job.Job, error)
 	// JobCounts counts the stored jobs by state.
 	JobCounts(ctx context.Context) (map[job.State]int64, error)
+	// JobGetMany reads some of the owner's jobs; results stand in the order
+	// given, nil for those that there are not.
+	JobGetMany(ctx context.Context, owner job.Owner, ids []JobID) ([]*job.Job, error)
+	// JobTally counts the owner's jobs by state as clients see them, each state
+	// up to limit, which bounds what is read.
+	JobTally(ctx context.Context, owner job.Owner, limit int) (map[job.State]int64, error)
+	// JobScan looks at the owner's newest jobs, in the states and behind the job
+	// that q says, and gives up to q.Limit of those that match. Match is called
+	// with Name and Args set only. It looks at no more than look jobs and at
+	// about ScanBytes of their args. Next is the job to go on behind; zero when
+	// there are no more.
+	JobScan(ctx context.Context, owner job.Owner, q JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error)
 }
+
+// ScanBytes is about how much of jobs' args JobScan looks at.
+const ScanBytes = 8 << 20
 
 // Schedules reads and changes the records of schedules.
 type Schedules interface {

@@ -50,6 +50,7 @@ func TestOtherMethodsAre405WithAllow(t *testing.T) {
 		allowed []string
 	}{
 		{"/api/jobs", []string{"GET", "POST"}},
+		{"/api/jobs/counts", []string{"GET"}},
 		{"/api/jobs/1", []string{"GET"}},
 		{"/api/jobs/1/cancel", []string{"POST"}},
 		{"/api/schedules", []string{"GET"}},

@@ -26,9 +26,12 @@ var methods = map[string]bool{
 	"JobChange":       true,
 	"JobCounts":       true,
 	"JobGet":          true,
+	"JobGetMany":      true,
 	"JobInsertMany":   true,
 	"JobList":         true,
 	"JobPrune":        true,
+	"JobScan":         true,
+	"JobTally":        true,
 	"KeyFind":         true,
 	"KeyInsert":       true,
 	"KeyList":         true,
@@ -71,6 +74,25 @@ func (s *Store) Ping(ctx context.Context) error {
 // JobInsertMany implements store.Store.
 func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store.Inserted, error) {
 	return get(ctx, s, "JobInsertMany", func() ([]store.Inserted, error) { return s.Store.JobInsertMany(ctx, jobs) })
+}
+
+// JobGetMany implements store.Store.
+func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.JobID) ([]*job.Job, error) {
+	return get(ctx, s, "JobGetMany", func() ([]*job.Job, error) { return s.Store.JobGetMany(ctx, owner, ids) })
+}
+
+// JobTally implements store.Store.
+func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[job.State]int64, error) {
+	return get(ctx, s, "JobTally", func() (map[job.State]int64, error) { return s.Store.JobTally(ctx, owner, limit) })
+}
+
+// JobScan implements store.Store.
+func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
+	found, err = get(ctx, s, "JobScan", func() (jobs []*job.Job, err error) {
+		jobs, next, err = s.Store.JobScan(ctx, owner, q, look, match)
+		return jobs, err
+	})
+	return found, next, err
 }
 
 // JobGet implements store.Store.

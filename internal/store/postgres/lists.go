@@ -84,11 +84,18 @@ var storedStates = []job.State{job.Available, job.Retryable, job.Completed, job.
 // newestJobs walks the index of jobs by account and state, one branch a state,
 // and merges the branches: as fast on the last page as on the first.
 func (s *Store) newestJobs(owner job.Owner, q store.JobQuery, jobs *[]*job.Job) query {
+	c := &condition{}
+	sql := `SELECT ` + jobColumns + `, ` + runColumns + ` FROM (` + s.newestNumbers(c, owner, q) + `) n` +
+		c.numbered(` JOIN jobs j ON j.account = ? AND j.number = n.number`, owner.Number) + joinRun + ` ORDER BY j.number DESC`
+	return s.jobsOf(owner, sql, c.args, jobs)
+}
+
+// newestNumbers makes the query of what newestJobs shows.
+func (s *Store) newestNumbers(c *condition, owner job.Owner, q store.JobQuery) string {
 	states := q.States
 	if len(states) == 0 {
 		states = storedStates
 	}
-	c := &condition{}
 	now := s.Now().UnixMicro()
 	var branches []string
 	for _, state := range states {
@@ -106,9 +113,7 @@ func (s *Store) newestJobs(owner job.Owner, q store.JobQuery, jobs *[]*job.Job) 
 		}
 		branches = append(branches, `(`+branch+c.numbered(` ORDER BY j.number DESC LIMIT ?`, q.Offset+q.Limit)+`)`)
 	}
-	sql := `SELECT ` + jobColumns + `, ` + runColumns + ` FROM (SELECT number FROM (` + strings.Join(branches, ` UNION ALL `) + `) b ORDER BY number DESC` + c.page(q.ListQuery) + `) n` +
-		c.numbered(` JOIN jobs j ON j.account = ? AND j.number = n.number`, owner.Number) + joinRun + ` ORDER BY j.number DESC`
-	return s.jobsOf(owner, sql, c.args, jobs)
+	return `SELECT number FROM (` + strings.Join(branches, ` UNION ALL `) + `) b ORDER BY number DESC` + c.page(q.ListQuery)
 }
 
 var jobOrder = map[string]string{

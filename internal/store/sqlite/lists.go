@@ -74,12 +74,17 @@ var storedStates = []job.State{job.Available, job.Retryable, job.Completed, job.
 // newestJobs walks the index of jobs by account and state, one branch a state,
 // and merges the branches: as fast on the last page as on the first.
 func (t *tx) newestJobs(owner job.Owner, q store.JobQuery) ([]*job.Job, error) {
+	numbers, args := t.newestNumbers(owner, q)
+	return t.jobsWhere(`j.number IN (`+numbers+`) ORDER BY j.number DESC`, args...)
+}
+
+// newestNumbers makes the query of what newestJobs shows.
+func (t *tx) newestNumbers(owner job.Owner, q store.JobQuery) (query string, args []any) {
 	states := q.States
 	if len(states) == 0 {
 		states = storedStates
 	}
 	var branches []string
-	var args []any
 	for _, state := range states {
 		branch := &condition{}
 		from := `jobs INDEXED BY jobs_list`
@@ -99,8 +104,7 @@ func (t *tx) newestJobs(owner job.Owner, q store.JobQuery) ([]*job.Job, error) {
 		branches = append(branches, `SELECT * FROM (SELECT number FROM `+from+` WHERE `+branch.String()+` ORDER BY number DESC LIMIT ?)`)
 		args = append(append(args, branch.args...), q.Offset+q.Limit)
 	}
-	args = append(args, q.Limit, q.Offset)
-	return t.jobsWhere(`j.number IN (`+strings.Join(branches, ` UNION ALL `)+` ORDER BY number DESC LIMIT ? OFFSET ?) ORDER BY j.number DESC`, args...)
+	return strings.Join(branches, ` UNION ALL `) + ` ORDER BY number DESC LIMIT ? OFFSET ?`, append(args, q.Limit, q.Offset)
 }
 
 var jobOrder = map[string]string{

@@ -147,6 +147,13 @@ var hot = []struct {
 	{name: "list of a schedule by states", run: listJobs(store.JobQuery{Schedule: uuid.New(), States: []job.State{job.Available, job.Executing, job.Completed}}), uses: []string{"jobs_schedule"}},
 	{name: "list of a key by states", run: listJobs(store.JobQuery{Key: new(string), States: []job.State{job.Available, job.Executing, job.Completed}}), uses: []string{"jobs_key"}},
 	{name: "list of a key and a schedule", run: listJobs(store.JobQuery{Key: new(string), Schedule: uuid.New()}), uses: []string{"jobs_schedule"}},
+	{name: "many", run: func(c *scene) error {
+		_, err := c.s.JobGetMany(c.t.Context(), c.owner, []store.JobID{{Number: 1}, {UUID: uuid.New()}})
+		return err
+	}, uses: []string{"jobs_id"}},
+	{name: "tally", run: func(c *scene) error { _, err := c.s.JobTally(c.t.Context(), c.owner, 10); return err }, uses: []string{"jobs_list", "runs_claimed"}},
+	{name: "scan", run: scanJobs(store.JobQuery{}), uses: []string{"jobs_list"}, allowed: []string{merge}},
+	{name: "scan after by state", run: scanJobs(store.JobQuery{ListQuery: store.ListQuery{After: 100}, States: []job.State{job.Completed}}), uses: []string{"jobs_list"}},
 	{name: "schedules", run: func(c *scene) error {
 		_, err := c.s.ScheduleList(c.t.Context(), c.owner, store.ListQuery{Limit: 10})
 		return err
@@ -338,6 +345,14 @@ func listJobs(q store.JobQuery) func(*scene) error {
 	return func(c *scene) error {
 		q.Limit = 10
 		_, err := c.s.JobList(c.t.Context(), c.owner, q)
+		return err
+	}
+}
+
+func scanJobs(q store.JobQuery) func(*scene) error {
+	return func(c *scene) error {
+		q.Limit = 10
+		_, _, err := c.s.JobScan(c.t.Context(), c.owner, q, 100, func(*job.Job) bool { return true })
 		return err
 	}
 }

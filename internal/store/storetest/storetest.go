@@ -27,7 +27,8 @@ func Run(t *testing.T, open func(t *testing.T, clock func() time.Time) store.Sto
 		"Jobs": jobTests, "Idempotency": idempotencyTests, "Lists": listTests, "Schedules": scheduleTests,
 		"Decisions": decisionTests, "Queue": queueTests, "Nodes": nodeTests, "Fencing": fencingTests,
 		"Deliveries": deliveryTests, "TakeBack": takeBackTests, "Logs": logTests, "Accounts": accountTests,
-		"Retention": retentionTests, "People": peopleTests, "Stats": statsTests, "Atomicity": atomicityTests, "Concurrency": concurrencyTests, "Life": lifeTests,
+		"Retention": retentionTests, "People": peopleTests, "Stats": statsTests, "Atomicity": atomicityTests, "Concurrency": concurrencyTests,
+		"Life": lifeTests, "Search": searchTests,
 	}
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,131 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// JobGetMany implements store.Jobs.
+func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.JobID) ([]*job.Job, error) {
+	jobs := make([]*job.Job, len(ids))
+	if len(ids) == 0 {
+		return jobs, nil
+	}
+	numbers, uuids := make([]int64, 0, len(ids)), make([]uuid.UUID, 0, len(ids))
+	for _, id := range ids {
+		if id.Number != 0 {
+			numbers = append(numbers, id.Number)
+		} else {
+			uuids = append(uuids, id.UUID)
+		}
+	}
+	var byNumber, byUUID []*job.Job
+	const of = `SELECT ` + jobColumns + `, ` + runColumns + ` FROM jobs j ` + joinRun + ` WHERE j.account = $1 AND `
+	err := s.read(ctx,
+		s.jobsOf(owner, of+`j.number = ANY($2)`, []any{owner.Number, numbers}, &byNumber),
+		s.jobsOf(owner, of+`j.id = ANY($2)`, []any{owner.Number, uuids}, &byUUID))
+	if err != nil {
+		return nil, err
+	}
+	places := map[store.JobID]*job.Job{}
+	for _, j := range byNumber {
+		places[store.JobID{Number: j.Number}] = j
+	}
+	for _, j := range byUUID {
+		places[store.JobID{UUID: j.ID}] = j
+	}
+	for i, id := range ids {
+		if id.Number != 0 {
+			id.UUID = uuid.Nil
+		}
+		jobs[i] = places[id]
+	}
+	return jobs, nil
+}
+
+// JobTally implements store.Jobs. Executing jobs are stored as available or
+// retryable: as many more of these are counted, and then taken away again.
+func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[job.State]int64, error) {
+	counts := map[job.State]int64{}
+	var available, retryable int64
+	queries := []query{{
+		sql: `SELECT count(*) FILTER (WHERE j.state = 1), count(*) FILTER (WHERE j.state = 2)
+			FROM runs r JOIN jobs j ON j.account = r.account AND j.number = r.number
+			WHERE r.account = $1 AND r.node > 0 AND r.kind = 0 AND r.begin_at <= $2`,
+		args: []any{owner.Number, s.Now().UnixMicro()},
+		row:  func(rows pgx.Rows) error { return rows.Scan(&available, &retryable) },
+	}}
+	if err := s.read(ctx, queries...); err != nil {
+		return nil, err
+	}
+	executing := map[job.State]int64{job.Available: available, job.Retryable: retryable}
+	queries = nil
+	for _, state := range storedStates {
+		queries = append(queries, query{
+			sql:  `SELECT count(*) FROM (SELECT FROM jobs j WHERE j.account = $1 AND j.state = $2 LIMIT $3) n`,
+			args: []any{owner.Number, int16(state), int64(limit) + executing[state]},
+			row: func(rows pgx.Rows) error {
+				var n int64
+				err := rows.Scan(&n)
+				// What executed a moment ago may be final by now.
+				counts[state] = min(int64(limit), max(0, n-executing[state]))
+				return err
+			},
+		})
+	}
+	if err := s.read(ctx, queries...); err != nil {
+		return nil, err
+	}
+	counts[job.Executing] = min(int64(limit), available+retryable)
+	return counts, nil
+}
+
+// JobScan implements store.Jobs. The sizes of args are known without reading
+// them, so that what would be too much does not come over the network.
+func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
+	wanted := q.Limit
+	q.Limit, q.Offset = look, 0
+	c := &condition{}
+	sql := `SELECT w.number, w.name, w.args FROM (
+			SELECT j.number, j.name, j.args, sum(octet_length(j.args)) OVER (ORDER BY j.number DESC) - octet_length(j.args) AS before
+			FROM (` + s.newestNumbers(c, owner, q) + `) n` + c.numbered(` JOIN jobs j ON j.account = ? AND j.number = n.number`, owner.Number) + `
+		) w` + c.numbered(` WHERE w.before < ? ORDER BY w.number DESC`, store.ScanBytes)
+	var ids []store.JobID
+	looked, size := 0, 0
+	err = s.read(ctx, query{
+		sql: sql, args: c.args,
+		start: func() { ids, next, looked, size = nil, 0, 0, 0 },
+		row: func(rows pgx.Rows) error {
+			if len(ids) == wanted {
+				return nil
+			}
+			j := &job.Job{}
+			if err := rows.Scan(&j.Number, &j.Name, jsonOf{&j.Args}); err != nil {
+				return err
+			}
+			if match(j) {
+				ids = append(ids, store.JobID{Number: j.Number})
+			}
+			looked, size = looked+1, size+len(j.Args)
+			if looked == look || len(ids) == wanted || size >= store.ScanBytes {
+				next = j.Number
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	jobs, err := s.JobGetMany(ctx, owner, ids)
+	for _, j := range jobs {
+		if j != nil { // removed meanwhile
+			found = append(found, j)
+		}
+	}
+	return found, next, err
+}

@@ -1,0 +1,100 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// JobGetMany implements store.Jobs.
+func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.JobID) ([]*job.Job, error) {
+	jobs := make([]*job.Job, len(ids))
+	err := s.read(ctx, func(t *tx) error {
+		for i, id := range ids {
+			where, arg := jobIs(id)
+			j, err := t.jobWhere(where, arg)
+			if err != nil {
+				return err
+			}
+			if j != nil && j.Owner.Number == owner.Number {
+				jobs[i] = j
+			}
+		}
+		return nil
+	})
+	return jobs, err
+}
+
+// JobTally implements store.Jobs. Executing jobs are stored as available or
+// retryable: as many more of these are counted, and then taken away again.
+func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[job.State]int64, error) {
+	counts := map[job.State]int64{}
+	err := s.read(ctx, func(t *tx) error {
+		executing := map[job.State]int64{}
+		err := t.query(`SELECT count(*) FILTER (WHERE j.state = 1), count(*) FILTER (WHERE j.state = 2)
+			FROM runs r INDEXED BY runs_claimed JOIN jobs j ON j.number = r.number
+			WHERE r.account = ? AND r.node > 0 AND r.kind = 0 AND r.begin_at <= ?`, func(stmt *sqlite.Stmt) error {
+			executing[job.Available], executing[job.Retryable] = stmt.ColumnInt64(0), stmt.ColumnInt64(1)
+			return nil
+		}, owner.Number, t.now)
+		if err != nil {
+			return err
+		}
+		for _, state := range storedStates {
+			err := t.query(`SELECT count(*) FROM (SELECT 1 FROM jobs INDEXED BY jobs_list WHERE account = ? AND state = ? LIMIT ?)`, func(stmt *sqlite.Stmt) error {
+				counts[state] = stmt.ColumnInt64(0) - executing[state]
+				return nil
+			}, owner.Number, state, int64(limit)+executing[state])
+			if err != nil {
+				return err
+			}
+		}
+		counts[job.Executing] = min(int64(limit), executing[job.Available]+executing[job.Retryable])
+		return nil
+	})
+	return counts, err
+}
+
+// errEnough ends the reading of rows before there are no more.
+var errEnough = errors.New("enough rows were read")
+
+// JobScan implements store.Jobs.
+func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
+	wanted := q.Limit
+	q.Limit, q.Offset = look, 0
+	err = s.read(ctx, func(t *tx) error {
+		found, next = nil, 0
+		var numbers []int64
+		looked, size := 0, 0
+		query, args := t.newestNumbers(owner, q)
+		err := t.query(`SELECT j.number, j.name, j.args FROM jobs j WHERE j.number IN (`+query+`) ORDER BY j.number DESC`, func(stmt *sqlite.Stmt) error {
+			c := &columns{stmt: stmt}
+			j := &job.Job{Number: c.int64(), Name: c.optional(), Args: c.json()}
+			if match(j) {
+				numbers = append(numbers, j.Number)
+			}
+			looked, size = looked+1, size+len(j.Args)
+			if looked == look || len(numbers) == wanted || size >= store.ScanBytes {
+				next = j.Number
+				return errEnough
+			}
+			return nil
+		}, args...)
+		if err != nil && !errors.Is(err, errEnough) {
+			return err
+		}
+		for _, number := range numbers {
+			j, err := t.jobWhere(`j.number = ?`, number)
+			if err != nil {
+				return err
+			}
+			found = append(found, j)
+		}
+		return nil
+	})
+	return found, next, err
+}
