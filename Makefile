@@ -5,7 +5,7 @@ BASE ?= HEAD~1
 COUNT ?= 6
 FUZZTIME ?= 5m
 
-.PHONY: help build test lint format bench bench-go bench-compare fuzz demo
+.PHONY: help build test chaos lint format generate bench bench-go bench-compare fuzz demo
 
 help: ## list what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -24,6 +24,9 @@ lint: ## check formatting, vet and staticcheck
 
 format: ## format the Go code
 	gofmt -w $$(git ls-files '*.go')
+
+generate: ## write again what is made from other files
+	$(GO) generate ./api ./internal/dashboard
 
 bench: build ## measure the service on this machine; ARGS has flags, as in ARGS=--quick
 	./bin/punctual bench $(ARGS)

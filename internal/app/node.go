@@ -15,6 +15,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/attempt"
 	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/dashboard"
 	"github.com/punctual-dev/punctual/internal/dispatch"
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/httpapi"
@@ -107,10 +108,14 @@ func (n *Node) start(ctx context.Context) error {
 		return err
 	}
 	n.manager = manage.New(manage.Config{Store: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.checkHost()})
-	n.server = httpapi.New(httpapi.Config{
+	api := httpapi.New(httpapi.Config{
 		Manager: n.manager, Store: n.store, Auth: n.auth, Metrics: n.metrics, Log: c.Log,
 		Running: n.dispatcher.Running, RateLimit: c.RateLimit, Version: c.Version,
-	}).HTTPServer()
+	})
+	pages := dashboard.New(dashboard.Config{
+		Manager: n.manager, Store: n.store, Public: n.auth.Public(), Log: c.Log, Version: c.Version, Observe: n.metrics.Requested,
+	})
+	n.server = api.HTTPServer(pages.Wrap(api))
 	n.observe()
 	return nil
 }

@@ -61,6 +61,9 @@ func New(ctx context.Context, config Config) (*Authenticator, error) {
 	return a, nil
 }
 
+// Public gives the account of the shared public key; nil when there is no such key.
+func (a *Authenticator) Public() *store.Account { return a.public }
+
 // Authenticate gives the owner that an Authorization header stands for; an
 // Unauthorized fault when it stands for none.
 func (a *Authenticator) Authenticate(ctx context.Context, header string) (job.Owner, error) {

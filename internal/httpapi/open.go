@@ -69,9 +69,3 @@ func (s *Server) docs(c *call) error {
 	_, _ = c.Write(api.Reference())
 	return nil
 }
-
-// index leads a person who opens the address in a browser to the reference.
-func (s *Server) index(c *call) error {
-	http.Redirect(c, c.r, "/docs", http.StatusFound)
-	return nil
-}

@@ -72,7 +72,6 @@ var routes = []route{
 	{"/metrics", true, map[string]handler{"GET": (*Server).metrics}},
 	{"/openapi.json", true, map[string]handler{"GET": (*Server).openAPI}},
 	{"/docs", true, map[string]handler{"GET": (*Server).docs}},
-	{"/{$}", true, map[string]handler{"GET": (*Server).index}},
 }
 
 // New makes a Server.
@@ -83,6 +82,12 @@ func New(config Config) *Server {
 	}
 	s.mux.Handle("/", s.serve(route{path: "/", open: true}))
 	return s
+}
+
+// Answers reports whether the request's path is one of the API's.
+func (s *Server) Answers(r *http.Request) bool {
+	_, pattern := s.mux.Handler(r)
+	return pattern != "/"
 }
 
 // call is one request being answered.
@@ -190,10 +195,11 @@ const (
 	maxHeaderBytes    = 64 << 10
 )
 
-// HTTPServer gives the net/http server that serves s.
-func (s *Server) HTTPServer() *http.Server {
+// HTTPServer gives the net/http server that serves handler, which is s or
+// stands in front of it.
+func (s *Server) HTTPServer(handler http.Handler) *http.Server {
 	return &http.Server{
-		Handler: s, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		Handler: handler, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}

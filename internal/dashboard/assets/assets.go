@@ -1,0 +1,93 @@
+package assets
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io/fs"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// Prefix is where assets are served.
+const Prefix = "/assets/"
+
+//go:embed static
+var files embed.FS
+
+var mediaTypes = map[string]string{
+	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8",
+}
+
+// asset is one file, ready to be sent.
+type asset struct {
+	mediaType    string
+	plain, small []byte // small is compressed
+}
+
+// paths maps a file's name to where it is served, served the other way round.
+var paths, served = load()
+
+func load() (map[string]string, map[string]asset) {
+	paths, served := map[string]string{}, map[string]asset{}
+	entries, err := fs.ReadDir(files, "static")
+	if err != nil {
+		panic("assets: the embedded files can't be listed: " + err.Error())
+	}
+	for _, entry := range entries {
+		text, err := fs.ReadFile(files, "static/"+entry.Name())
+		if err != nil {
+			panic("assets: an embedded file can't be read: " + err.Error())
+		}
+		sum := sha256.Sum256(text)
+		ext := path.Ext(entry.Name())
+		at := Prefix + strings.TrimSuffix(entry.Name(), ext) + "." + hex.EncodeToString(sum[:6]) + ext
+		paths[entry.Name()] = at
+		served[at] = asset{mediaTypes[ext], text, compress(text)}
+	}
+	return paths, served
+}
+
+func compress(text []byte) []byte {
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is a valid one
+	_, _ = w.Write(text)                                  // a buffer takes everything
+	_ = w.Close()
+	return b.Bytes()
+}
+
+// Path gives where a file is served; it panics for a name that does not exist,
+// which any drawing of the page finds.
+func Path(name string) string {
+	at, ok := paths[name]
+	if !ok {
+		panic("assets: there is no file " + name)
+	}
+	return at
+}
+
+// Serve answers with the asset at the request's path; false when there is none.
+func Serve(w http.ResponseWriter, r *http.Request) bool {
+	a, ok := served[r.URL.Path]
+	if !ok {
+		return false
+	}
+	header := w.Header()
+	header.Set("Content-Type", a.mediaType)
+	header.Set("Cache-Control", "public, max-age=31536000, immutable")
+	header.Set("Vary", "Accept-Encoding")
+	body := a.plain
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		header.Set("Content-Encoding", "gzip")
+		body = a.small
+	}
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // a browser that went away needs no file
+	}
+	return true
+}

@@ -1,0 +1,72 @@
+package dashboard
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+)
+
+const internalMessage = "Something went wrong on our side. It has been logged under the id below."
+
+// failures maps each code of a fault to its status and the heading of its page.
+var failures = map[fault.Code]struct {
+	status int
+	title  string
+}{
+	fault.Internal:         {http.StatusInternalServerError, "This did not work"},
+	fault.Unreadable:       {http.StatusBadRequest, "This could not be read"},
+	fault.Unauthorized:     {http.StatusUnauthorized, "Please sign in"},
+	fault.Forbidden:        {http.StatusForbidden, "This is not permitted"},
+	fault.NotFound:         {http.StatusNotFound, "Nothing here"},
+	fault.MethodNotAllowed: {http.StatusMethodNotAllowed, "Nothing here"},
+	fault.TooLarge:         {http.StatusRequestEntityTooLarge, "This is too large"},
+	fault.UnsupportedMedia: {http.StatusUnsupportedMediaType, "This could not be read"},
+	fault.Invalid:          {http.StatusUnprocessableEntity, "This can't be done"},
+	fault.TooMany:          {http.StatusTooManyRequests, "Too much at once"},
+	fault.Unavailable:      {http.StatusServiceUnavailable, "Not available right now"},
+}
+
+// fail answers with an error page.
+func (c *call) fail(err error) {
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		if c.r.Context().Err() != nil {
+			return // the browser went away
+		}
+		f = &fault.Error{Code: fault.Internal, Message: internalMessage, Cause: err}
+	}
+	failure := failures[f.Code]
+	if failure.status >= http.StatusInternalServerError {
+		c.server.Log.Error("a page could not be shown", "request", c.id, "status", failure.status, "error", err)
+	}
+	if f.Code == fault.TooMany || f.Code == fault.Unavailable {
+		c.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(f.RetryAfter.Seconds())))))
+	}
+	if err := c.render(failure.status, errorPage(failure.status, failure.title, f.Message, c.id)); err != nil {
+		c.server.Log.Error("an error page could not be shown", "request", c.id, "error", err)
+		http.Error(c, f.Message, failure.status)
+	}
+}
+
+// problemAt gives what was found wrong with the field of a JSON pointer, or
+// with something inside it; "" when nothing was.
+func problemAt(err error, pointer string) string {
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		return ""
+	}
+	for _, p := range f.Problems {
+		if p.Pointer == pointer {
+			return p.Detail
+		}
+	}
+	for _, p := range f.Problems {
+		if len(p.Pointer) > len(pointer) && p.Pointer[:len(pointer)+1] == pointer+"/" {
+			return "at " + p.Pointer[len(pointer)+1:] + " " + p.Detail
+		}
+	}
+	return ""
+}

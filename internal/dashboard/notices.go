@@ -1,0 +1,15 @@
+package dashboard
+
+// notices are the sentences that the parameter done of an address stands for:
+// what the step before came to. Only these words are shown, so that nobody can
+// put sentences of their own into a link.
+var notices = map[string]string{
+	"created":   "The job has been created.",
+	"cancelled": "The job has been cancelled.",
+	"final":     "The job was final already; nothing was changed.",
+	"sooner":    "The job is being run now.",
+	"again":     "This is the new job, with the same request.",
+}
+
+// notice gives what the step before came to; "" when there was none.
+func (c *call) notice() string { return notices[c.param("done")] }

@@ -1,0 +1,193 @@
+package dashboard
+
+import (
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/dashboard/assets"
+	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/manage"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// Viewer is who looks at a page.
+type Viewer = ui.Viewer
+
+// Config of a Server.
+type Config struct {
+	Manager *manage.Manager
+	Store   store.Store
+	// Public is the account of the public key; nil when there is none.
+	Public  *store.Account
+	Log     *slog.Logger
+	Version string
+	// Observe counts an answered request by route and status; nil counts none.
+	Observe func(route, status string)
+}
+
+// API is what answers the requests that are not for a page.
+type API interface {
+	http.Handler
+	// Answers reports whether the path is one of the API's.
+	Answers(r *http.Request) bool
+}
+
+// Server answers requests for pages.
+type Server struct {
+	Config
+	mux     *http.ServeMux
+	guarded http.Handler // mux behind the protection against forged requests
+}
+
+// New makes a Server.
+func New(config Config) *Server {
+	s := &Server{Config: config, mux: http.NewServeMux()}
+	for _, r := range allRoutes() {
+		s.mux.Handle(r.path, s.serve(r, false))
+		if r.access == forMembers && config.Public != nil {
+			s.mux.Handle(publicPath(r.path), s.serve(r, true))
+		}
+	}
+	s.guarded = s.protect(s.mux)
+	return s
+}
+
+// publicPath gives where a page of an account lies for the public one.
+func publicPath(path string) string {
+	if path == "/{$}" {
+		return ui.PublicPrefix
+	}
+	return ui.PublicPrefix + path
+}
+
+// Wrap puts the pages in front of the API.
+func (s *Server) Wrap(next API) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, pattern := s.mux.Handler(r)
+		switch {
+		case strings.HasPrefix(r.URL.Path, assets.Prefix) && readsOnly(r):
+			secure(w.Header())
+			if !assets.Serve(w, r) {
+				next.ServeHTTP(w, r)
+			}
+		case pattern != "" && isClean(r):
+			s.guarded.ServeHTTP(w, r)
+		case readsOnly(r) && wantsHTML(r) && !strings.HasPrefix(r.URL.Path, "/api/") && !next.Answers(r):
+			s.serve(route{path: "/", access: forAnyone}, false).ServeHTTP(w, r)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// isClean keeps the mux from redirecting paths such as //jobs, of which it
+// tells the pattern.
+func isClean(r *http.Request) bool {
+	return !strings.Contains(r.URL.Path, "//") && !strings.Contains(r.URL.Path, "/.")
+}
+
+func readsOnly(r *http.Request) bool {
+	return r.Method == http.MethodGet || r.Method == http.MethodHead
+}
+
+func wantsHTML(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
+
+func (s *Server) serve(route route, public bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := &call{ResponseWriter: w, r: r, server: s, id: requestID(r), status: http.StatusOK}
+		header := w.Header()
+		secure(header)
+		header.Set("X-Request-Id", c.id)
+		header.Set("Cache-Control", "no-store")
+		defer func() {
+			if broken := recover(); broken != nil {
+				if broken == http.ErrAbortHandler {
+					panic(broken)
+				}
+				s.Log.Error("showing a page failed", "request", c.id, "route", route.path, "panic", broken, "stack", string(debug.Stack()))
+				c.fail(fault.New(fault.Internal, internalMessage))
+			}
+			if s.Observe != nil {
+				s.Observe(route.path, strconv.Itoa(c.status))
+			}
+		}()
+		if err := s.answer(route, public, c); err != nil {
+			c.fail(err)
+		}
+	})
+}
+
+func (s *Server) answer(route route, public bool, c *call) error {
+	viewer, err := s.viewer(c.r, public)
+	if err != nil {
+		return err
+	}
+	c.look(viewer)
+	if len(route.methods) == 0 {
+		return fault.New(fault.NotFound, "There is no page at this address.")
+	}
+	method := c.r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	handle := route.methods[method]
+	if handle == nil {
+		c.Header().Set("Allow", allowed(route))
+		return fault.New(fault.MethodNotAllowed, "This address does not take "+c.r.Method+" requests.")
+	}
+	if refused, err := s.refuse(route.access, c); refused {
+		return err
+	}
+	if method == http.MethodPost {
+		c.r.Body = http.MaxBytesReader(c.ResponseWriter, c.r.Body, maxForm)
+		if err := c.r.ParseForm(); err != nil {
+			return fault.New(fault.TooLarge, "The form can't be read: it is over 2 MiB, or broken.")
+		}
+	}
+	return handle(s, c)
+}
+
+// refuse keeps those out who may not see a page.
+func (s *Server) refuse(needed access, c *call) (refused bool, err error) {
+	viewer := c.viewer()
+	switch {
+	case needed == forAnyone:
+		return false, nil
+	case viewer == nil:
+		return true, s.askToSignIn(c)
+	case needed == forOwners && viewer.Public, needed == forOperators && !viewer.Operator:
+		return true, fault.New(fault.NotFound, "There is no page at this address.")
+	}
+	return false, nil
+}
+
+func allowed(route route) string {
+	var methods []string
+	for method := range route.methods {
+		methods = append(methods, method)
+		if method == http.MethodGet {
+			methods = append(methods, http.MethodHead)
+		}
+	}
+	slices.Sort(methods)
+	return strings.Join(methods, ", ")
+}
+
+// maxForm is how large a form may be: a job's body of 1 MiB, encoded.
+const maxForm = 2 << 20
+
+// requestID takes over the id a proxy gave the request, or makes one.
+func requestID(r *http.Request) string {
+	given := r.Header.Get("X-Request-Id")
+	if given != "" && len(given) <= 64 && strings.Trim(given, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-") == "" {
+		return given
+	}
+	return uuid.NewString()
+}

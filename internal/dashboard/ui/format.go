@@ -1,0 +1,152 @@
+package ui
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+// Relative says how far t lies from now: "in 5 min", "3 h ago", "now". The
+// script says the same words while a page stays open.
+func Relative(now, t time.Time) string {
+	d := t.Sub(now)
+	words := span(d.Abs())
+	switch {
+	case d.Abs() < time.Second:
+		return "now"
+	case d > 0:
+		return "in " + words
+	default:
+		return words + " ago"
+	}
+}
+
+// span gives a length in its largest unit, with the next one where that says
+// something.
+func span(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Minute:
+		return strconv.Itoa(int(d/time.Second)) + " s"
+	case d < time.Hour:
+		return strconv.Itoa(int(d/time.Minute)) + " min"
+	case d < day:
+		return two(int(d/time.Hour), "h", int(d%time.Hour/time.Minute), "min", 3)
+	case d < 60*day:
+		return two(int(d/day), "d", int(d%day/time.Hour), "h", 3)
+	case d < 730*day:
+		return strconv.Itoa(int(d/(30*day))) + " months"
+	default:
+		return strconv.Itoa(int(d/(365*day))) + " years"
+	}
+}
+
+// two joins two units while the larger is below most.
+func two(large int, largeUnit string, small int, smallUnit string, most int) string {
+	text := strconv.Itoa(large) + " " + largeUnit
+	if large < most && small > 0 {
+		text += " " + strconv.Itoa(small) + " " + smallUnit
+	}
+	return text
+}
+
+// Exact gives t as a person reads an instant: "2026-03-01 09:30:00 UTC", with
+// milliseconds where it has any.
+func Exact(t time.Time) string {
+	if t.Nanosecond() < int(time.Millisecond) {
+		return t.UTC().Format("2006-01-02 15:04:05 UTC")
+	}
+	return t.UTC().Format("2006-01-02 15:04:05.000 UTC")
+}
+
+// Millis gives a duration of an attempt or a delay: "0.4 ms", "12 ms", "1.25 s".
+func Millis(d time.Duration) string {
+	ms := float64(d) / float64(time.Millisecond)
+	switch size := math.Abs(ms); {
+	case size < 10:
+		return strconv.FormatFloat(ms, 'f', 1, 64) + " ms"
+	case size < 1000:
+		return strconv.FormatFloat(ms, 'f', 0, 64) + " ms"
+	case size < 60_000:
+		return strconv.FormatFloat(ms/1000, 'f', 2, 64) + " s"
+	default:
+		return span(d.Abs())
+	}
+}
+
+// Count gives a number with separators: "12,345".
+func Count(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	sign := ""
+	if n < 0 {
+		sign, text = "-", text[1:]
+	}
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return sign + text
+}
+
+// Size gives a number of bytes: "312 B", "4.1 KiB".
+func Size(n int) string {
+	switch {
+	case n < 1<<10:
+		return strconv.Itoa(n) + " B"
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	default:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+}
+
+// Shorten leaves out the middle of a text that is longer than most characters,
+// since beginning and end tell most of a url or an id.
+func Shorten(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	runes := []rune(text)
+	tail := most / 3
+	return string(runes[:most-tail-1]) + "…" + string(runes[len(runes)-tail:])
+}
+
+// Plural gives "1 job" or "3 jobs".
+func Plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Count(int64(n)) + " " + many
+}
+
+// Pretty gives a JSON value over several lines.
+func Pretty(v rawjson.Value) string {
+	var b bytes.Buffer
+	if err := json.Indent(&b, v, "", "  "); err != nil {
+		return string(v)
+	}
+	return b.String()
+}
+
+// Clip cuts a text at most bytes, at the end of a character, and tells how many
+// bytes it leaves out.
+func Clip(text string, most int) (kept string, left int) {
+	if len(text) <= most {
+		return text, 0
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most], len(text) - most
+}
+
+// classes joins class names, leaving out empty ones.
+func classes(names ...string) string {
+	return strings.Join(strings.Fields(strings.Join(names, " ")), " ")
+}

@@ -1,0 +1,62 @@
+package ui
+
+import (
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+func TestRelative(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for _, x := range []struct {
+		after time.Duration
+		want  string
+	}{
+		{0, "now"}, {999 * time.Millisecond, "now"}, {-time.Second, "1 s ago"}, {59*time.Second + 900*time.Millisecond, "in 59 s"},
+		{time.Minute, "in 1 min"}, {-59*time.Minute - 59*time.Second, "59 min ago"}, {time.Hour, "in 1 h"}, {time.Hour + 30*time.Minute, "in 1 h 30 min"},
+		{-3*time.Hour - 30*time.Minute, "3 h ago"}, {24 * time.Hour, "in 1 d"}, {50 * time.Hour, "in 2 d 2 h"}, {59 * 24 * time.Hour, "in 59 d"},
+		{60 * 24 * time.Hour, "in 2 months"}, {-800 * 24 * time.Hour, "2 years ago"},
+	} {
+		if got := Relative(now, now.Add(x.after)); got != x.want {
+			t.Errorf("%s: %q, want %q", x.after, got, x.want)
+		}
+	}
+}
+
+func TestMillis(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		400 * time.Microsecond: "0.4 ms", 12340 * time.Microsecond: "12 ms", 999 * time.Millisecond: "999 ms",
+		1250 * time.Millisecond: "1.25 s", 90 * time.Second: "1 min", 0: "0.0 ms",
+	} {
+		if got := Millis(d); got != want {
+			t.Errorf("%s: %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000"} {
+		if got := Count(n); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestShortenKeepsBothEnds(t *testing.T) {
+	if got := Shorten("https://example.com/short", 72); got != "https://example.com/short" {
+		t.Errorf("a short text became %q", got)
+	}
+	got := Shorten("https://example.com/a/long/päth/to/somewhere?token=abcdef", 30)
+	if want := "https://example.com…ken=abcdef"; got != want || utf8.RuneCountInString(got) != 30 {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestClipEndsAtACharacter(t *testing.T) {
+	if kept, left := Clip("añb", 2); kept != "a" || left != 3 {
+		t.Errorf("kept %q, left out %d", kept, left)
+	}
+	if kept, left := Clip("abc", 3); kept != "abc" || left != 0 {
+		t.Errorf("kept %q, left out %d", kept, left)
+	}
+}

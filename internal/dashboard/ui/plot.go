@@ -1,0 +1,127 @@
+package ui
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Plot is a small chart of one or two series over the same steps.
+type Plot struct {
+	ID    string // unique on the page
+	Title string // "Runs per minute"
+	// Summary says in a sentence what the plot shows, for those who don't see it.
+	Summary string
+	Unit    string // "ms"; "" for plain numbers
+	Bars    bool   // bars instead of lines
+	Series  []Series
+	// From and To label the ends of the axis: "60 min ago", "now".
+	From, To string
+}
+
+// Series is one line (or row of bars) of a plot. NaN is a step without a value.
+type Series struct {
+	Name   string // "p50"
+	Values []float64
+}
+
+// The plot's drawing area, in its own units.
+const (
+	plotWidth, plotHeight = 480.0, 120.0
+	plotTop               = 6.0
+)
+
+// top gives the value of the plot's upper edge: the smallest of 1, 2, 5 times a
+// power of ten that is not below any value.
+func (p Plot) top() float64 {
+	most := 0.0
+	for _, s := range p.Series {
+		for _, v := range s.Values {
+			if !math.IsNaN(v) {
+				most = max(most, v)
+			}
+		}
+	}
+	if most == 0 {
+		return 1
+	}
+	power := math.Pow(10, math.Floor(math.Log10(most)))
+	for _, step := range []float64{1, 2, 5, 10} {
+		if step*power >= most*(1-1e-9) {
+			return step * power
+		}
+	}
+	return 10 * power
+}
+
+func (p Plot) y(v float64) float64 {
+	return plotHeight - v/p.top()*(plotHeight-plotTop)
+}
+
+// path gives the line of a series, broken where values are missing. A value
+// between two gaps becomes a dot.
+func (p Plot) path(s Series) string {
+	var b strings.Builder
+	step := plotWidth / float64(max(1, len(s.Values)-1))
+	drawing := false
+	for i, v := range s.Values {
+		if math.IsNaN(v) {
+			drawing = false
+			continue
+		}
+		x, y := coordinate(float64(i)*step), coordinate(p.y(v))
+		if drawing {
+			b.WriteString("L" + x + " " + y)
+		} else {
+			b.WriteString("M" + x + " " + y + "h.01")
+		}
+		drawing = true
+	}
+	return b.String()
+}
+
+// bar is one bar as attributes.
+type bar struct{ x, y, width, height string }
+
+func (p Plot) bars(s Series) []bar {
+	step := plotWidth / float64(max(1, len(s.Values)))
+	gap := min(2, step/4)
+	var bars []bar
+	for i, v := range s.Values {
+		if math.IsNaN(v) || v <= 0 {
+			continue
+		}
+		height := max(1.5, plotHeight-p.y(v))
+		bars = append(bars, bar{coordinate(float64(i) * step), coordinate(plotHeight - height), coordinate(step - gap), coordinate(height)})
+	}
+	return bars
+}
+
+func coordinate(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
+
+// number gives a value as an axis shows it.
+func (p Plot) number(v float64) string {
+	text := strconv.FormatFloat(v, 'g', 3, 64)
+	if v >= 1000 {
+		text = Count(int64(math.Round(v)))
+	}
+	if p.Unit != "" {
+		text += " " + p.Unit
+	}
+	return text
+}
+
+func seriesClass(i int) string { return fmt.Sprintf("series-%d", i+1) }
+
+// empty reports whether there is no value at all.
+func (p Plot) empty() bool {
+	for _, s := range p.Series {
+		for _, v := range s.Values {
+			if !math.IsNaN(v) && v != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
