@@ -35,6 +35,7 @@ type Config struct {
 	Concurrency         int
 	Retention           time.Duration // 0: for ever
 	RateLimit           float64       // calls a second and account; 0: any number
+	Signup              auth.Signup   // who may sign up in the dashboard
 	Version             string
 	Log                 *slog.Logger
 	// Listening is called with the node's address once requests are served.

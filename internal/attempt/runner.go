@@ -11,6 +11,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/batch"
 	"github.com/punctual-dev/punctual/internal/dispatch"
 	"github.com/punctual-dev/punctual/internal/execute"
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/record"
@@ -19,6 +20,8 @@ import (
 
 // Secrets gives the secrets that sign an account's requests.
 type Secrets interface {
+	// SigningSecrets gives a NotFound fault when the account was deleted: nothing
+	// is sent or stored for it any more.
 	SigningSecrets(ctx context.Context, account int64) ([]execute.Secret, error)
 }
 
@@ -107,7 +110,7 @@ func (r *Runner) complain(what string, err error) {
 func (r *Runner) do(ctx context.Context, kind string, account int64, due time.Time, request execute.Request) job.Outcome {
 	r.Metrics.Begun(kind, r.Queue.Now().Sub(due))
 	secrets, err := r.Secrets.SigningSecrets(ctx, account)
-	if err != nil && errors.Is(context.Cause(ctx), execute.ErrCancelled) {
+	if err != nil && (errors.Is(context.Cause(ctx), execute.ErrCancelled) || fault.CodeOf(err) == fault.NotFound) {
 		return job.Outcome{Failure: &job.Failure{Kind: job.KindCancelled, Message: "the job was cancelled before the request was made"}}
 	}
 	if err != nil {
@@ -157,7 +160,7 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, answ
 	ended := later(r.Queue.Now(), began.Add(time.Microsecond))
 	answered()
 	if f := outcome.Failure; f != nil && f.Kind == job.KindCancelled {
-		return // the cancel has recorded it
+		return // the cancel has recorded it, or the job goes with its account
 	}
 	if r.finish(ctx, a.Finish(node, outcome, began, ended)) && a.Result.Final() {
 		r.Metrics.Finished(a.Result.String())
@@ -205,5 +208,10 @@ func (a *deliveryAttempt) Fire(ctx context.Context, node int64, began time.Time,
 	})
 	ended := later(r.Queue.Now(), began.Add(time.Microsecond))
 	answered()
+	if f := outcome.Failure; f != nil && f.Kind == job.KindCancelled {
+		// The account was deleted, and so the message goes.
+		r.finish(ctx, store.Finish{Ref: a.run.Ref, Node: node, Attempt: a.run.Attempt + 1, Delivery: &store.DeliveryEnd{}})
+		return
+	}
 	r.finish(ctx, record.EndDelivery(a.run, a.run.Attempt+1, node, outcome, ended))
 }

@@ -35,16 +35,18 @@ type Authenticator struct {
 	Config
 	public     *store.Account
 	publicHash []byte
-	callers    cache[string, caller]
+	callers    cache[string, Caller]
 	secrets    cache[int64, []execute.Secret]
 
 	mu   sync.Mutex
 	used map[uuid.UUID]time.Time // not yet stored
 }
 
-type caller struct {
-	owner job.Owner
-	key   uuid.UUID
+// Caller is who makes a call.
+type Caller struct {
+	job.Owner
+	Key    uuid.UUID // that the call was made with; uuid.Nil for the public key
+	Public bool      // the key is the one that everyone may know
 }
 
 // New makes an Authenticator.
@@ -64,42 +66,42 @@ func New(ctx context.Context, config Config) (*Authenticator, error) {
 // Public gives the account of the shared public key; nil when there is no such key.
 func (a *Authenticator) Public() *store.Account { return a.public }
 
-// Authenticate gives the owner that an Authorization header stands for; an
+// Authenticate gives the caller that an Authorization header stands for; an
 // Unauthorized fault when it stands for none.
-func (a *Authenticator) Authenticate(ctx context.Context, header string) (job.Owner, error) {
+func (a *Authenticator) Authenticate(ctx context.Context, header string) (Caller, error) {
 	scheme, key, _ := strings.Cut(header, " ")
 	key = strings.TrimSpace(key)
 	switch {
 	case header == "":
-		return job.Owner{}, fault.New(fault.Unauthorized, "this call needs a key; send the header Authorization: Bearer KEY")
+		return Caller{}, fault.New(fault.Unauthorized, "this call needs a key; send the header Authorization: Bearer KEY")
 	case !strings.EqualFold(scheme, "bearer") && !strings.EqualFold(scheme, "token"), key == "":
-		return job.Owner{}, fault.New(fault.Unauthorized, "the header Authorization must read Bearer KEY or Token KEY")
+		return Caller{}, fault.New(fault.Unauthorized, "the header Authorization must read Bearer KEY or Token KEY")
 	}
 	hash := hashKey(key)
 	if a.public != nil && equal(hash, a.publicHash) {
-		return a.public.Owner, nil
+		return Caller{Owner: a.public.Owner, Public: true}, nil
 	}
-	c, err := a.callers.get(string(hash), a.Now(), func() (caller, error) { return a.lookUp(ctx, hash) })
+	c, err := a.callers.get(string(hash), a.Now(), func() (Caller, error) { return a.lookUp(ctx, hash) })
 	if err != nil {
-		return job.Owner{}, err
+		return Caller{}, err
 	}
-	a.noteUse(c.key)
-	return c.owner, nil
+	a.noteUse(c.Key)
+	return c, nil
 }
 
-func (a *Authenticator) lookUp(ctx context.Context, hash []byte) (caller, error) {
+func (a *Authenticator) lookUp(ctx context.Context, hash []byte) (Caller, error) {
 	k, err := a.Store.KeyFind(ctx, hash)
 	if err != nil {
 		if fault.CodeOf(err) == fault.NotFound {
 			err = fault.New(fault.Unauthorized, "this key is not known or was revoked; check it, or make another")
 		}
-		return caller{}, err
+		return Caller{}, err
 	}
 	account, err := a.Store.AccountOf(ctx, k.Account)
 	if err != nil {
-		return caller{}, fmt.Errorf("reading the account of a key: %w", err)
+		return Caller{}, fmt.Errorf("reading the account of a key: %w", err)
 	}
-	return caller{account.Owner, k.ID}, nil
+	return Caller{Owner: account.Owner, Key: k.ID}, nil
 }
 
 func (a *Authenticator) noteUse(key uuid.UUID) {
@@ -108,12 +110,16 @@ func (a *Authenticator) noteUse(key uuid.UUID) {
 	a.mu.Unlock()
 }
 
-// SigningSecrets gives the secrets that sign an account's requests, newest first.
+// SigningSecrets gives the secrets that sign an account's requests, newest
+// first; a NotFound fault when the account was deleted.
 func (a *Authenticator) SigningSecrets(ctx context.Context, account int64) ([]execute.Secret, error) {
 	return a.secrets.get(account, a.Now(), func() ([]execute.Secret, error) {
 		found, err := a.Store.AccountOf(ctx, account)
 		if err != nil {
 			return nil, err
+		}
+		if !found.DeletedAt.IsZero() {
+			return nil, fault.NoSuch("account")
 		}
 		secrets := make([]execute.Secret, 0, len(found.Secrets))
 		for _, s := range found.Secrets {
@@ -125,6 +131,12 @@ func (a *Authenticator) SigningSecrets(ctx context.Context, account int64) ([]ex
 		}
 		return secrets, nil
 	})
+}
+
+// Forget looks everything up anew from now on, after keys or an account have ended.
+func (a *Authenticator) Forget() {
+	a.callers.clear()
+	a.secrets.clear()
 }
 
 // Run stores when keys were last used, every now and then, until ctx ends.
@@ -168,6 +180,12 @@ type remembered[V any] struct {
 
 // maxRemembered bounds a cache; beyond it everything is forgotten.
 const maxRemembered = 100_000
+
+func (c *cache[K, V]) clear() {
+	c.mu.Lock()
+	c.entries = nil
+	c.mu.Unlock()
+}
 
 func (c *cache[K, V]) get(key K, now time.Time, lookUp func() (V, error)) (V, error) {
 	c.mu.Lock()

@@ -1,4 +1,5 @@
-// Package auth knows who calls: accounts, their API keys and signing secrets.
+// Package auth knows who calls and who is signed in: accounts, their API keys
+// and signing secrets, passwords, sessions and invites.
 //
 // Keys are 256 random bits with a prefix people recognise (sk_); they are shown
 // once and kept as SHA-256 hashes, which is enough for random keys and cheap to
@@ -7,6 +8,12 @@
 //
 // Look-ups are remembered for a second, so that checking a key costs next to
 // nothing under load and a revoked one still ends at once for a person.
+//
+// People sign in with a password (argon2id, few at once so that jobs stay on
+// time) and are known by a session, whose token is kept as a hash like a key. A
+// stranger can't find out who has an account: signing in takes as long and says
+// the same whether there is one or not, and so does signing up where anyone may
+// do so. Attempts are throttled by email and by network.
 //
 // What a caller may do is decided by ownership: see manage.
 package auth

@@ -34,8 +34,8 @@ const PublicEmail = "public"
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// newKey makes a key of 43 characters behind the prefix: 256 bits.
-func newKey() string {
+// newToken makes a token of 43 characters behind a prefix: 256 bits.
+func newToken(prefix string) string {
 	b := make([]byte, 32)
 	_, _ = rand.Read(b)
 	n, base, digit := new(big.Int).SetBytes(b), big.NewInt(62), new(big.Int)
@@ -44,7 +44,7 @@ func newKey() string {
 		n.DivMod(n, base, digit)
 		text[i] = base62[digit.Int64()]
 	}
-	return KeyPrefix + string(text)
+	return prefix + string(text)
 }
 
 func newSecret(now time.Time) store.Secret {
@@ -61,10 +61,16 @@ func hashKey(key string) []byte {
 // CreateAccount makes an account with its first signing secret.
 func CreateAccount(ctx context.Context, s store.Accounts, email string, now time.Time) (*store.Account, error) {
 	email = NormalEmail(email)
-	if address, err := mail.ParseAddress(email); err != nil || address.Address != email || len(email) > 254 {
+	if !isEmail(email) {
 		return nil, fault.New(fault.Invalid, fmt.Sprintf("%q is not an email address; give one like alex@example.com", email))
 	}
 	return insertAccount(ctx, s, email, now)
+}
+
+// isEmail reports whether a normal email is an address.
+func isEmail(email string) bool {
+	address, err := mail.ParseAddress(email)
+	return err == nil && address.Address == email && len(email) <= maxEmail
 }
 
 func insertAccount(ctx context.Context, s store.Accounts, email string, now time.Time) (*store.Account, error) {
@@ -92,7 +98,7 @@ func RotateSecret(ctx context.Context, s store.Accounts, a *store.Account, now t
 
 // CreateKey makes a key and gives it with its record; it can't be had again.
 func CreateKey(ctx context.Context, s store.Accounts, a *store.Account, name string, now time.Time) (string, *store.Key, error) {
-	key := newKey()
+	key := newToken(KeyPrefix)
 	k := &store.Key{ID: job.NewID(now), Account: a.Number, Name: name, Prefix: key[:shownPrefix], Hash: hashKey(key), CreatedAt: now}
 	return key, k, s.KeyInsert(ctx, k)
 }

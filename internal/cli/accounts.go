@@ -22,6 +22,10 @@ type accountsCommand struct {
 	List         accountsList   `cmd:"" help:"List all accounts."`
 	Show         accountsShow   `cmd:"" help:"Show an account with its signing secrets and keys."`
 	RotateSecret accountsRotate `cmd:"" help:"Make a new signing secret. The old one signs too for 24 more hours."`
+
+	SetPassword accountsPassword `cmd:"" help:"Set the password with which an account signs in to the dashboard."`
+	SetOperator accountsOperator `cmd:"" help:"Say whether an account is an operator's, who sees the sizes of all accounts in the dashboard."`
+	Delete      accountsDelete   `cmd:"" help:"Delete an account with everything it has."`
 }
 
 type keysCommand struct {
@@ -155,7 +159,8 @@ func orDash(text *string) string {
 
 type accountsCreate struct {
 	recordsFlags
-	Email string `arg:"" help:"The account's email."`
+	Email    string `arg:"" help:"The account's email."`
+	Operator bool   `type:"switch" help:"Make it an operator's, who sees the sizes of all accounts in the dashboard."`
 }
 
 // Run makes an account.
@@ -168,6 +173,11 @@ func (c *accountsCreate) Run(env *environment) error {
 				return fmt.Errorf("there is an account %s already; punctual accounts show %s shows it", email, email)
 			}
 			return err
+		}
+		if c.Operator {
+			if err := s.AccountOperator(ctx, a.Number, true); err != nil {
+				return err
+			}
 		}
 		if c.JSON {
 			return printJSON(env.out, viewAccount(a))

@@ -19,7 +19,8 @@ type commands struct {
 	Serve    serveCommand    `cmd:"" help:"Run the service."`
 	Demo     demoCommand     `cmd:"" help:"Show the service at work, on a temporary database with a target of its own. Takes about fifteen seconds."`
 	Bench    benchCommand    `cmd:"" help:"Measure the service on this machine, on a temporary database with a target of its own."`
-	Accounts accountsCommand `cmd:"" help:"Make and show accounts; works beside a running service."`
+	Accounts accountsCommand `cmd:"" help:"Make, show and delete accounts; works beside a running service."`
+	Invites  invitesCommand  `cmd:"" help:"Make invites, with which people sign up where --signup is invite."`
 	Keys     keysCommand     `cmd:"" help:"Make, list and revoke API keys; works beside a running service."`
 	Migrate  migrateCommand  `cmd:"" help:"Make the database, or bring its tables up to date. serve does so too."`
 	Copy     copyCommand     `cmd:"" help:"Copy everything to another, empty database: the way from SQLite to PostgreSQL and back."`
@@ -29,6 +30,7 @@ type commands struct {
 // environment is what commands have to do with the outside.
 type environment struct {
 	ctx    context.Context
+	in     io.Reader
 	out    io.Writer
 	errOut io.Writer
 }
@@ -44,6 +46,10 @@ A flag that names a variable, as in [$PUNCTUAL_LISTEN], can also be given as tha
 // all went well, 1 when the command failed, 2 when it was not understood. The
 // command stops in order when ctx ends.
 func Run(ctx context.Context, args []string, out, errOut io.Writer) (status int) {
+	return run(ctx, args, os.Stdin, out, errOut)
+}
+
+func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) (status int) {
 	defer func() {
 		switch ending := recover().(type) {
 		case nil:
@@ -60,7 +66,7 @@ func Run(ctx context.Context, args []string, out, errOut io.Writer) (status int)
 		_, _ = fmt.Fprintf(errOut, "punctual: %s\n", explain(err, variables.used))
 		return 2
 	}
-	if err := parsed.Run(&environment{ctx, out, errOut}); err != nil {
+	if err := parsed.Run(&environment{ctx, in, out, errOut}); err != nil {
 		_, _ = fmt.Fprintf(errOut, "punctual: %s\n", sentence(err))
 		return 1
 	}

@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs the scripts in testdata. A script is what a terminal would
 // show: each line that begins with $ is a command, what follows is its output.
+// What a command reads is written as in: $ echo "text" | punctual …
 // Lines of standard error begin with !, and a last line tells an exit status
 // other than 0.
 //
@@ -77,7 +78,10 @@ func (s *script) play(text string) string {
 	for line := range strings.Lines(text) {
 		switch {
 		case strings.HasPrefix(line, "$ punctual"):
-			played.WriteString(line + s.command(strings.TrimSuffix(line, "\n")))
+			played.WriteString(line + s.command(strings.TrimSuffix(line, "\n"), ""))
+		case strings.HasPrefix(line, "$ echo "):
+			typed, command, _ := strings.Cut(strings.TrimPrefix(strings.TrimSuffix(line, "\n"), "$ echo "), " | ")
+			played.WriteString(line + s.command("$ "+command, strings.Trim(typed, `"`)+"\n"))
 		case strings.HasPrefix(line, "#"):
 			played.WriteString("\n" + line)
 		}
@@ -85,10 +89,10 @@ func (s *script) play(text string) string {
 	return strings.TrimPrefix(played.String(), "\n")
 }
 
-// command runs a command line and gives what it printed.
-func (s *script) command(line string) string {
+// command runs a command line with what it reads and gives what it printed.
+func (s *script) command(line, typed string) string {
 	var out, errOut bytes.Buffer
-	status := Run(s.t.Context(), s.words(strings.TrimPrefix(line, "$ punctual")), &out, &errOut)
+	status := run(s.t.Context(), s.words(strings.TrimPrefix(line, "$ punctual")), strings.NewReader(typed), &out, &errOut)
 	printed := s.steady(out.String())
 	for wrong := range strings.Lines(s.steady(errOut.String())) {
 		printed += "! " + wrong
@@ -117,7 +121,7 @@ func (s *script) words(line string) (words []string) {
 }
 
 var changing = regexp.MustCompile(`(?P<id>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})` +
-	`|(?P<secret>whsec_[0-9A-Za-z+/]{43}=)|(?P<key>sk_[0-9A-Za-z]{43})|(?P<prefix>sk_[0-9A-Za-z]{6})` +
+	`|(?P<secret>whsec_[0-9A-Za-z+/]{43}=)|(?P<invite>inv_[0-9A-Za-z]{43})|(?P<key>sk_[0-9A-Za-z]{43})|(?P<prefix>sk_[0-9A-Za-z]{6})` +
 	`|(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)|(?P<duration>\d+\.\d s)\b`)
 
 // steady gives what differs from run to run a name.

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/punctual-dev/punctual/internal/auth"
 )
 
 // databaseFlag is the flag that every command which needs the database takes.
@@ -81,6 +83,23 @@ func (r *rate) Decode(ctx *kong.DecodeContext) error {
 	}
 	*r = rate(n)
 	return nil
+}
+
+// signup says who may sign up; "" is the first only.
+type signup string
+
+// Decode implements kong.MapperValue.
+func (s *signup) Decode(ctx *kong.DecodeContext) error {
+	text, err := popText(ctx)
+	if err != nil {
+		return err
+	}
+	switch auth.Signup(text) {
+	case auth.SignupOpen, auth.SignupInvite, auth.SignupClosed:
+		*s = signup(text)
+		return nil
+	}
+	return fmt.Errorf("must be open, invite or closed, not %q", text)
 }
 
 // level is how grave something must be to be logged.

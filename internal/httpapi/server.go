@@ -95,6 +95,7 @@ type call struct {
 	http.ResponseWriter
 	r      *http.Request
 	owner  job.Owner
+	caller auth.Caller
 	status int
 }
 
@@ -150,14 +151,14 @@ func (s *Server) answer(route route, c *call) error {
 		return fault.New(fault.MethodNotAllowed, "this path does not answer "+c.r.Method+"; it answers "+allowed(route))
 	}
 	if !route.open {
-		owner, err := s.Auth.Authenticate(c.r.Context(), c.r.Header.Get("Authorization"))
+		caller, err := s.Auth.Authenticate(c.r.Context(), c.r.Header.Get("Authorization"))
 		if err != nil {
 			return err
 		}
-		if err := s.limits.allow(owner.Number); err != nil {
+		if err := s.limits.allow(caller.Number); err != nil {
 			return err
 		}
-		c.owner = owner
+		c.owner, c.caller = caller.Owner, caller
 	}
 	return handle(s, c)
 }

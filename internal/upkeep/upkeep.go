@@ -3,6 +3,7 @@ package upkeep
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
@@ -32,17 +33,22 @@ const (
 	// as long as a count took, so that counting never costs more than 1 %.
 	countRest   = 15 * time.Second
 	countFactor = 100
+	// sweepRest lies between two rounds of what has expired or was deleted.
+	sweepRest = 2 * time.Second
+	// settles is how long after its end an account's records are looked for:
+	// by then nothing is under way any more that could store another.
+	settles = time.Hour
+	// statsKept is how long statistics are kept, in minutes.
+	statsKept = 7 * 24 * 60
 )
 
 // Run does the chores until ctx ends.
 func (k *Keeper) Run(ctx context.Context) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		k.every(ctx, k.count)
-	}()
+	var chores sync.WaitGroup
+	chores.Go(func() { k.every(ctx, k.count) })
+	chores.Go(func() { k.every(ctx, k.sweep) })
 	k.every(ctx, k.prune)
-	<-done
+	chores.Wait()
 }
 
 // every calls a step and rests as long as it says, until ctx ends.
@@ -93,6 +99,37 @@ func (k *Keeper) PruneStep(ctx context.Context) (found bool, err error) {
 	k.Metrics.Pruned("job", jobs)
 	k.Metrics.Pruned("log", logs)
 	return jobs == pruneBatch || logs == pruneBatch, nil
+}
+
+// sweep removes one batch of what has expired or was deleted and tells how long
+// to rest.
+func (k *Keeper) sweep(ctx context.Context) time.Duration {
+	found, err := k.SweepStep(ctx)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		k.Log.Error("removing what was deleted failed; trying again", "error", err)
+		return sweepRest
+	case found:
+		return prunePause
+	default:
+		return sweepRest
+	}
+}
+
+// SweepStep removes up to a batch of a deleted account's records, of expired
+// sessions and of old statistics. It reports whether there may be more.
+func (k *Keeper) SweepStep(ctx context.Context) (found bool, err error) {
+	now := k.Store.Now()
+	purged, err := k.Store.AccountPurge(ctx, now.Add(-settles), pruneBatch)
+	if err != nil {
+		return false, err
+	}
+	sessions, err := k.Store.SessionPrune(ctx, now, pruneBatch)
+	if err != nil {
+		return false, err
+	}
+	stats, err := k.Store.StatsPrune(ctx, now.Unix()/60-statsKept, pruneBatch)
+	return purged > 0 || sessions >= pruneBatch || stats == pruneBatch, err
 }
 
 // count measures what is stored and tells how long to rest.

@@ -1,0 +1,124 @@
+package auth
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"runtime"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/crypto/argon2"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+)
+
+// Parameters of argon2id as OWASP recommends them.
+const (
+	argonMemory  = 19 << 10 // KiB
+	argonTime    = 2
+	argonThreads = 1
+	argonSalt    = 16
+	argonHash    = 32
+)
+
+const (
+	minPassword = 10  // characters
+	maxPassword = 256 // characters
+)
+
+// maxHashesWaiting is how many callers may wait for a hash to be computed.
+const maxHashesWaiting = 64
+
+// hasher computes few hashes at once: each takes 19 MiB and a processor for
+// tens of milliseconds, which would make jobs late.
+type hasher struct {
+	slots   chan struct{}
+	waiting chan struct{}
+}
+
+func newHasher() *hasher {
+	return &hasher{slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), waiting: make(chan struct{}, maxHashesWaiting)}
+}
+
+// do runs a computation when it is its turn.
+func (h *hasher) do(ctx context.Context, compute func()) error {
+	select {
+	case h.waiting <- struct{}{}:
+	default:
+		return &fault.Error{Code: fault.TooMany, Message: "too many people are signing in at once; try again in a moment", RetryAfter: tryAgain}
+	}
+	defer func() { <-h.waiting }()
+	select {
+	case h.slots <- struct{}{}:
+	case <-ctx.Done():
+		return fault.Unreachable(ctx.Err())
+	}
+	defer func() { <-h.slots }()
+	compute()
+	return nil
+}
+
+// hash gives a password's hash in the PHC string format.
+func (h *hasher) hash(ctx context.Context, password string) (encoded string, err error) {
+	err = h.do(ctx, func() {
+		salt := make([]byte, argonSalt)
+		_, _ = rand.Read(salt)
+		encoded = encode(salt, argon2.IDKey([]byte(password), salt, argonTime, argonMemory, argonThreads, argonHash))
+	})
+	return encoded, err
+}
+
+func encode(salt, hash []byte) string {
+	b := base64.RawStdEncoding
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads, b.EncodeToString(salt), b.EncodeToString(hash))
+}
+
+// nobody is a hash that no password has; checking it costs as much as any.
+var nobody = encode(make([]byte, argonSalt), make([]byte, argonHash))
+
+// matches reports whether a hash is that of a password; never that of nobody.
+func (h *hasher) matches(ctx context.Context, password, encoded string) (same bool, err error) {
+	known := encoded != ""
+	if !known {
+		encoded = nobody
+	}
+	var version, memory, time, threads uint32
+	parts := strings.Split(encoded, "$")
+	if len(parts) != 6 || parts[1] != "argon2id" {
+		return false, fmt.Errorf("a password's hash can't be read: it has %d parts", len(parts))
+	}
+	_, err1 := fmt.Sscanf(parts[2], "v=%d", &version)
+	_, err2 := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &memory, &time, &threads)
+	salt, err3 := base64.RawStdEncoding.DecodeString(parts[4])
+	want, err4 := base64.RawStdEncoding.DecodeString(parts[5])
+	if err1 != nil || err2 != nil || err3 != nil || err4 != nil || version != argon2.Version || time < 1 || threads < 1 || threads > 255 || len(want) == 0 {
+		return false, fmt.Errorf("a password's hash can't be read: its parameters are %s, %s", parts[2], parts[3])
+	}
+	err = h.do(ctx, func() {
+		got := argon2.IDKey([]byte(password), salt, time, memory, uint8(threads), uint32(len(want)))
+		same = equal(got, want) && known
+	})
+	return same, err
+}
+
+// checkPassword tells what is wrong with a new password; nothing when it will do.
+func checkPassword(email, password, pointer string) (problems []fault.Problem) {
+	n := utf8.RuneCountInString(password)
+	name, _, _ := strings.Cut(email, "@")
+	low := strings.ToLower(password)
+	why := ""
+	switch {
+	case n < minPassword:
+		why = fmt.Sprintf("must have at least %d characters", minPassword)
+	case n > maxPassword || !utf8.ValidString(password):
+		why = fmt.Sprintf("must have at most %d characters", maxPassword)
+	case low == email, low == name, strings.Trim(password, password[:1]) == "":
+		why = "is too easy to guess; take a few words that only you would put together"
+	}
+	if why != "" {
+		problems = append(problems, fault.Problem{Pointer: pointer, Detail: why})
+	}
+	return problems
+}

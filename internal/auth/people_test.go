@@ -1,0 +1,395 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/store/sqlite"
+)
+
+// town is People with a store and a clock that tests move.
+type town struct {
+	*testing.T
+	*People
+	s   store.Store
+	mu  sync.Mutex
+	now time.Time
+}
+
+const (
+	password = "correct horse battery"
+	home     = "192.0.2.1"
+)
+
+func newTown(t *testing.T, signup Signup) *town {
+	t.Helper()
+	t.Parallel()
+	town := &town{T: t, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "punctual.db"), sqlite.Options{Now: town.clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	town.s = s
+	town.People = NewPeople(PeopleConfig{Store: s, Now: s.Now, Signup: signup, Pace: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+	return town
+}
+
+func (w *town) clock() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+func (w *town) pass(d time.Duration) {
+	w.mu.Lock()
+	w.now = w.now.Add(d)
+	w.mu.Unlock()
+}
+
+// wantCode fails the test unless err is a fault of that code; 0 (Internal) is for none at all.
+func (w *town) wantCode(what string, err error, code fault.Code) {
+	w.Helper()
+	if code == 0 && err != nil || code != 0 && (err == nil || fault.CodeOf(err) != code) {
+		w.Errorf("%s: %v, want code %d", what, err, code)
+	}
+}
+
+func (w *town) signUp(email string) (string, error) {
+	return w.SignUp(w.Context(), SignUp{Email: email, Password: password, Address: home})
+}
+
+// citizen signs up as the first and gives the account and its session.
+func (w *town) citizen(email string) (*store.Account, *store.Session, string) {
+	w.Helper()
+	token, err := w.signUp(email)
+	w.wantCode("signing up", err, 0)
+	a, s, err := w.Session(w.Context(), token)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return a, s, token
+}
+
+func TestTheFirstSignsUpAndIsTheOperator(t *testing.T) {
+	w := newTown(t, SignupFirst)
+	if door, err := w.Door(t.Context()); err != nil || door != (Door{SignupOpen, true}) {
+		t.Errorf("the door is %+v, %v", door, err)
+	}
+	a, s, token := w.citizen(" Ann@Example.com ")
+	if a.Email != "ann@example.com" || !a.Operator || len(a.Secrets) != 1 {
+		t.Errorf("the account is %+v", a)
+	}
+	if strings.Contains(string(s.Hash), token) || len(token) != 43 || !s.ExpiresAt.Equal(w.now.Add(14*24*time.Hour)) {
+		t.Errorf("the session is %+v for %q", s, token)
+	}
+	if !strings.HasPrefix(a.Password, "$argon2id$v=19$m=19456,t=2,p=1$") {
+		t.Errorf("the password is kept as %q", a.Password)
+	}
+	if door, err := w.Door(t.Context()); err != nil || door != (Door{SignupClosed, false}) {
+		t.Errorf("then the door is %+v, %v", door, err)
+	}
+	_, err := w.signUp("bob@example.com")
+	w.wantCode("a second", err, fault.Forbidden)
+}
+
+func TestTheAccountOfThePublicKeyIsNobody(t *testing.T) {
+	w := newTown(t, SignupFirst)
+	if _, err := PublicAccount(t.Context(), w.s, w.Now()); err != nil {
+		t.Fatal(err)
+	}
+	a, _, _ := w.citizen("ann@example.com")
+	if !a.Operator {
+		t.Error("the first person is no operator")
+	}
+	_, err := w.SignIn(t.Context(), PublicEmail, "", home)
+	w.wantCode("signing in as the public", err, fault.Unauthorized)
+}
+
+func TestAnOpenDoorTellsNothingOfOthers(t *testing.T) {
+	w := newTown(t, SignupOpen)
+	first, _, _ := w.citizen("ann@example.com")
+	if !first.Operator {
+		t.Error("the first is no operator")
+	}
+	for _, email := range []string{"ann@example.com", "bob@example.com"} {
+		if token, err := w.SignUp(t.Context(), SignUp{Email: email, Password: "another " + password, Address: home}); token != "" || err != nil {
+			t.Errorf("signing up as %s: %q, %v", email, token, err)
+		}
+	}
+	_, err := w.SignIn(t.Context(), "ann@example.com", "another "+password, home)
+	w.wantCode("signing in with the password of who signed up again", err, fault.Unauthorized)
+	_, err = w.SignIn(t.Context(), "ann@example.com", password, home)
+	w.wantCode("the first one's password", err, 0)
+	token, err := w.SignIn(t.Context(), "bob@example.com", "another "+password, home)
+	w.wantCode("the newcomer's", err, 0)
+	if a, _, err := w.Session(t.Context(), token); err != nil || a.Operator {
+		t.Errorf("the newcomer is %+v, %v", a, err)
+	}
+}
+
+func TestInvitesLetOneIn(t *testing.T) {
+	w := newTown(t, SignupInvite)
+	code, invite, err := CreateInvite(t.Context(), w.s, w.Now())
+	if err != nil || !strings.HasPrefix(code, "inv_") || !invite.ExpiresAt.Equal(w.now.Add(7*24*time.Hour)) {
+		t.Fatalf("%q, %+v, %v", code, invite, err)
+	}
+	try := func(email, code string) error {
+		_, err := w.SignUp(t.Context(), SignUp{Email: email, Password: password, Invite: code, Address: home})
+		return err
+	}
+	for _, bad := range []string{"", "inv_x", code + "x"} {
+		w.wantCode("a wrong invite", try("ann@example.com", bad), fault.Invalid)
+	}
+	w.wantCode("the invite", try("ann@example.com", code), 0)
+	w.wantCode("the invite again", try("bob@example.com", code), fault.Invalid)
+	late, _, _ := CreateInvite(t.Context(), w.s, w.Now())
+	w.wantCode("a taken email", try("ann@example.com", late), fault.Invalid)
+	w.pass(InviteLasts)
+	w.wantCode("an expired one", try("bob@example.com", late), fault.Invalid)
+}
+
+func TestNobodyEntersThroughAClosedDoor(t *testing.T) {
+	w := newTown(t, SignupClosed)
+	_, err := w.signUp("ann@example.com")
+	w.wantCode("signing up", err, fault.Forbidden)
+}
+
+func TestWhatCantBeSignedUpWith(t *testing.T) {
+	w := newTown(t, SignupOpen)
+	for name, c := range map[string]struct{ email, password, want string }{
+		"no address":     {"ann", password, "email must be an email address like alex@example.com"},
+		"nothing":        {"", "", "password must have at least 10 characters; email must be an email address like alex@example.com"},
+		"the public":     {"public", password, "email must be an email address like alex@example.com"},
+		"short":          {"ann@example.com", "ninechars", "password must have at least 10 characters"},
+		"long":           {"ann@example.com", strings.Repeat("ab", 129), "password must have at most 256 characters"},
+		"one letter":     {"ann@example.com", "aaaaaaaaaaaa", "password is too easy to guess; take a few words that only you would put together"},
+		"the email":      {"ann@example.com", "Ann@Example.com", "password is too easy to guess; take a few words that only you would put together"},
+		"not characters": {"ann@example.com", "\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe", "password must have at most 256 characters"},
+	} {
+		w.signups.forget(home)
+		_, err := w.SignUp(t.Context(), SignUp{Email: c.email, Password: c.password, Address: home})
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if accounts, err := w.s.AccountList(t.Context()); len(accounts) != 0 || err != nil {
+		t.Errorf("%d accounts, %v", len(accounts), err)
+	}
+}
+
+func TestSigningInTellsNothingOfOthers(t *testing.T) {
+	w := newTown(t, SignupFirst)
+	w.citizen("ann@example.com")
+	if _, err := CreateAccount(t.Context(), w.s, "cli@example.com", w.Now()); err != nil {
+		t.Fatal(err)
+	}
+	var answers []string
+	for _, email := range []string{"ann@example.com", "nobody@example.com", "cli@example.com", "public", "", strings.Repeat("x", 5000)} {
+		_, err := w.SignIn(t.Context(), email, "wrong "+password, home)
+		w.wantCode(email, err, fault.Unauthorized)
+		answers = append(answers, err.Error())
+	}
+	for _, answer := range answers {
+		if answer != "the email or the password is wrong" {
+			t.Errorf("the answer is %q", answer)
+		}
+	}
+	if token, err := w.SignIn(t.Context(), " ANN@example.com", password, home); err != nil || token == "" {
+		t.Errorf("signing in: %v", err)
+	}
+}
+
+func TestAttemptsAreThrottled(t *testing.T) {
+	w := newTown(t, SignupFirst)
+	w.citizen("ann@example.com")
+	wrong := func(email, address string, want fault.Code) {
+		t.Helper()
+		_, err := w.SignIn(t.Context(), email, "wrong", address)
+		w.wantCode(email+" from "+address, err, want)
+		var f *fault.Error
+		if want == fault.TooMany && asFault(err, &f) && f.RetryAfter <= 0 {
+			t.Error("it is not told when to try again")
+		}
+	}
+	for range 5 {
+		wrong("ann@example.com", home, fault.Unauthorized)
+	}
+	wrong("ann@example.com", home, fault.TooMany)
+	_, err := w.SignIn(t.Context(), "ann@example.com", password, home)
+	w.wantCode("the right password after too many", err, fault.TooMany)
+	// Someone who does not exist is throttled alike.
+	for range 5 {
+		wrong("nobody@example.com", home, fault.Unauthorized)
+	}
+	wrong("nobody@example.com", home, fault.TooMany)
+	// Ann comes in from elsewhere, and after a while.
+	_, err = w.SignIn(t.Context(), "ann@example.com", password, "192.0.2.2")
+	w.wantCode("the right password from elsewhere", err, 0)
+	w.pass(time.Minute)
+	_, err = w.SignIn(t.Context(), "ann@example.com", password, home)
+	w.wantCode("the right password after a minute", err, 0)
+	wrong("ann@example.com", home, fault.Unauthorized) // counted anew after a success
+}
+
+func asFault(err error, f **fault.Error) bool {
+	found, ok := err.(*fault.Error)
+	*f = found
+	return ok
+}
+
+func TestManyEmailsFromOneNetworkAreThrottled(t *testing.T) {
+	w := newTown(t, SignupClosed)
+	refused := 0
+	for i := range 24 {
+		// One household of IPv6 has many addresses.
+		if err := w.attempt(fmt.Sprintf("%d@example.com", i), fmt.Sprintf("2001:db8::%d", i)); fault.CodeOf(err) == fault.TooMany {
+			refused++
+		}
+	}
+	if refused != 4 {
+		t.Errorf("%d of 24 refused, want all but 20", refused)
+	}
+	if err := w.attempt("x@example.com", "2001:db8:0:1::1"); err != nil {
+		t.Errorf("another network: %v", err)
+	}
+}
+
+func TestManyNetworksForOneEmailAreThrottled(t *testing.T) {
+	w := newTown(t, SignupClosed)
+	refused := 0
+	for i := range 60 {
+		if err := w.attempt("ann@example.com", fmt.Sprintf("198.51.100.%d", i)); fault.CodeOf(err) == fault.TooMany {
+			refused++
+		}
+	}
+	if refused != 10 {
+		t.Errorf("%d of 60 refused, want all but 50", refused)
+	}
+}
+
+func TestWhatIsRememberedOfAttemptsIsBounded(t *testing.T) {
+	t.Parallel()
+	th := newThrottle(1, time.Hour)
+	now := time.Now()
+	for i := range 3*maxThrottled + 1 {
+		if err := th.allow(fmt.Sprint(i), now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(th.recent) + len(th.older); n > 2*maxThrottled {
+		t.Errorf("%d keys are remembered", n)
+	}
+	if err := th.allow(fmt.Sprint(3*maxThrottled), now); fault.CodeOf(err) != fault.TooMany {
+		t.Errorf("the latest is forgotten: %v", err)
+	}
+}
+
+func TestSessionsSlideAndEnd(t *testing.T) {
+	w := newTown(t, SignupFirst)
+	_, _, token := w.citizen("ann@example.com")
+	for range 3 {
+		w.pass(13 * 24 * time.Hour)
+		if _, s, err := w.Session(t.Context(), token); err != nil || !s.ExpiresAt.Equal(w.now.Add(SessionLasts)) {
+			t.Fatalf("a session in use: %+v, %v", s, err)
+		}
+	}
+	w.pass(SessionLasts)
+	_, _, err := w.Session(t.Context(), token)
+	w.wantCode("a session that was left alone", err, fault.Unauthorized)
+	for _, other := range []string{"", "x", token + "x"} {
+		_, _, err := w.Session(t.Context(), other)
+		w.wantCode("no session's token", err, fault.Unauthorized)
+	}
+	token, err = w.SignIn(t.Context(), "ann@example.com", password, home)
+	w.wantCode("signing in", err, 0)
+	w.wantCode("signing out", w.SignOut(t.Context(), token), 0)
+	_, _, err = w.Session(t.Context(), token)
+	w.wantCode("after signing out", err, fault.Unauthorized)
+}
+
+func TestChangingThePasswordEndsOtherSessions(t *testing.T) {
+	w := newTown(t, SignupFirst)
+	a, here, token := w.citizen("ann@example.com")
+	other, err := w.SignIn(t.Context(), a.Email, password, home)
+	w.wantCode("signing in", err, 0)
+	w.wantCode("a wrong current one", w.ChangePassword(t.Context(), a, here, "wrong", "a new "+password, home), fault.Invalid)
+	w.wantCode("a short new one", w.ChangePassword(t.Context(), a, here, password, "short", home), fault.Invalid)
+	_, _, err = w.Session(t.Context(), other)
+	w.wantCode("the other session until then", err, 0)
+	w.wantCode("changing", w.ChangePassword(t.Context(), a, here, password, "a new "+password, home), 0)
+	_, _, err = w.Session(t.Context(), token)
+	w.wantCode("this session", err, 0)
+	_, _, err = w.Session(t.Context(), other)
+	w.wantCode("the other session", err, fault.Unauthorized)
+	_, err = w.SignIn(t.Context(), a.Email, password, home)
+	w.wantCode("the old password", err, fault.Unauthorized)
+	_, err = w.SignIn(t.Context(), a.Email, "a new "+password, home)
+	w.wantCode("the new password", err, 0)
+}
+
+func TestADeletedAccountIsGoneAtOnce(t *testing.T) {
+	w := newTown(t, SignupFirst)
+	a, _, token := w.citizen("ann@example.com")
+	check, err := New(t.Context(), Config{Store: w.s, Now: w.s.Now, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Forget = check.Forget
+	key, _, err := CreateKey(t.Context(), w.s, a, "k", w.Now())
+	w.wantCode("making a key", err, 0)
+	_, err = check.Authenticate(t.Context(), "Bearer "+key)
+	w.wantCode("the key", err, 0)
+	_, err = check.SigningSecrets(t.Context(), a.Number)
+	w.wantCode("the secrets", err, 0)
+	w.wantCode("a wrong password", w.Delete(t.Context(), a, "wrong", home), fault.Invalid)
+	w.wantCode("deleting", w.Delete(t.Context(), a, password, home), 0)
+	_, _, err = w.Session(t.Context(), token)
+	w.wantCode("the session", err, fault.Unauthorized)
+	_, err = w.SignIn(t.Context(), a.Email, password, "192.0.2.9")
+	w.wantCode("signing in", err, fault.Unauthorized)
+	_, err = check.Authenticate(t.Context(), "Bearer "+key)
+	w.wantCode("the key", err, fault.Unauthorized)
+	_, err = check.SigningSecrets(t.Context(), a.Number)
+	w.wantCode("the secrets", err, fault.NotFound)
+}
+
+func TestFewHashesAreComputedAtOnce(t *testing.T) {
+	t.Parallel()
+	h := newHasher()
+	for range cap(h.slots) {
+		h.slots <- struct{}{}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := h.hash(ctx, password); fault.CodeOf(err) != fault.Unavailable {
+		t.Errorf("a caller that went away: %v", err)
+	}
+	for range cap(h.waiting) {
+		h.waiting <- struct{}{}
+	}
+	if _, err := h.hash(t.Context(), password); fault.CodeOf(err) != fault.TooMany {
+		t.Errorf("one too many: %v", err)
+	}
+}
+
+func TestHashesThatCantBeRead(t *testing.T) {
+	t.Parallel()
+	h := newHasher()
+	for _, bad := range []string{"x", "$argon2i$v=19$m=1,t=1,p=1$AA$AA", "$argon2id$v=18$m=8,t=1,p=1$AA$AA", "$argon2id$v=19$m=8,t=0,p=1$AA$AA", "$argon2id$v=19$m=8,t=1,p=1$AA$", "$argon2id$v=19$m=8,t=1$AA$AA"} {
+		if same, err := h.matches(t.Context(), password, bad); same || err == nil {
+			t.Errorf("%q: %v, %v", bad, same, err)
+		}
+	}
+	if same, err := h.matches(t.Context(), "", nobody); same || err != nil {
+		t.Errorf("nobody's: %v, %v", same, err)
+	}
+}

@@ -1,0 +1,168 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// Signup says who may sign up.
+type Signup string
+
+// Who may sign up.
+const (
+	SignupFirst  Signup = "" // whoever comes first; then nobody
+	SignupOpen   Signup = "open"
+	SignupInvite Signup = "invite"
+	SignupClosed Signup = "closed"
+)
+
+// Door is what a stranger meets.
+type Door struct {
+	Signup Signup // SignupOpen, SignupInvite or SignupClosed
+	// First: there is no account yet, and who signs up becomes the operator.
+	First bool
+}
+
+// Door tells who may sign up right now.
+func (p *People) Door(ctx context.Context) (Door, error) {
+	door := Door{Signup: p.Signup, First: false}
+	some, err := p.anyone(ctx)
+	if err != nil {
+		return door, err
+	}
+	door.First = !some
+	if door.Signup == SignupFirst {
+		door.Signup = SignupOpen
+		if some {
+			door.Signup = SignupClosed
+		}
+	}
+	return door, nil
+}
+
+// anyone reports whether there is an account. Once there was, there is for this
+// process: deleting the last one does not open the door to whoever passes by.
+func (p *People) anyone(ctx context.Context) (bool, error) {
+	if p.inhabited.Load() {
+		return true, nil
+	}
+	accounts, err := p.Store.AccountList(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, a := range accounts {
+		if a.Email != PublicEmail && a.DeletedAt.IsZero() {
+			p.inhabited.Store(true)
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// SignUp is what a person who signs up says.
+type SignUp struct {
+	Email, Password, Invite string
+	Address                 string // of the network, to count attempts by
+}
+
+// SignUp makes an account. Where anyone may sign up, it gives no session, and
+// does not tell whether the email was taken: a stranger learns nothing about
+// others. The person signs in next. Whoever is the first, or has an invite, is
+// signed in.
+func (p *People) SignUp(ctx context.Context, s SignUp) (token string, err error) {
+	start := time.Now()
+	door, err := p.Door(ctx)
+	if err != nil {
+		return "", err
+	}
+	if door.Signup == SignupClosed {
+		return "", fault.New(fault.Forbidden, "nobody can sign up here; ask who runs this service for an account")
+	}
+	if err := p.signups.allow(network(s.Address), p.Now()); err != nil {
+		return "", err
+	}
+	email := NormalEmail(s.Email)
+	r := &store.Registration{Uncounted: PublicEmail, FirstOnly: p.Signup == SignupFirst}
+	if err := p.checkSignUp(ctx, door, r, s); err != nil {
+		return "", err
+	}
+	hash, err := p.hashes.hash(ctx, s.Password)
+	if err != nil {
+		return "", err
+	}
+	now := p.Now()
+	r.Account = &store.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: now, Password: hash, Secrets: []store.Secret{newSecret(now)}}
+	err = p.Store.AccountRegister(ctx, r)
+	stranger := door.Signup == SignupOpen && !r.Account.Operator
+	switch {
+	case err == nil:
+		p.inhabited.Store(true)
+		if !stranger {
+			return p.begin(ctx, r.Account.Number)
+		}
+	case fault.CodeOf(err) == fault.Forbidden:
+		return "", fault.New(fault.Forbidden, "somebody else has just signed up first, and nobody can any more")
+	case fault.CodeOf(err) == fault.NotFound:
+		return "", fault.Refuse([]fault.Problem{badInvite})
+	case fault.CodeOf(err) != fault.Invalid:
+		return "", err
+	case !stranger:
+		return "", fault.Refuse([]fault.Problem{{Pointer: "#/email", Detail: "has an account already; sign in instead"}})
+	}
+	// How long it took must not tell either.
+	return "", p.evenly(ctx, start)
+}
+
+var badInvite = fault.Problem{Pointer: "#/invite", Detail: "is not known, or was used, or is too old; ask for another"}
+
+func (p *People) checkSignUp(ctx context.Context, door Door, r *store.Registration, s SignUp) error {
+	email := NormalEmail(s.Email)
+	problems := checkPassword(email, s.Password, "#/password")
+	if !isEmail(email) {
+		problems = append(problems, fault.Problem{Pointer: "#/email", Detail: "must be an email address like alex@example.com"})
+	}
+	if door.Signup == SignupInvite {
+		r.Invite = hashKey(s.Invite)
+		if _, err := p.Store.InviteFind(ctx, r.Invite, p.Now()); err != nil && fault.CodeOf(err) == fault.NotFound {
+			problems = append(problems, badInvite)
+		} else if err != nil {
+			return err
+		}
+	}
+	return fault.Refuse(problems)
+}
+
+// evenly waits until a whole number of paces has passed.
+func (p *People) evenly(ctx context.Context, start time.Time) error {
+	timer := time.NewTimer(p.Pace - time.Since(start)%p.Pace)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return fault.Unreachable(ctx.Err())
+	}
+}
+
+// InvitePrefix begins every invite's code.
+const InvitePrefix = "inv_"
+
+// InviteLasts is how long an invite can be used.
+const InviteLasts = 7 * 24 * time.Hour
+
+// CreateInvite makes an invite and gives its code, which can't be had again.
+func CreateInvite(ctx context.Context, s store.People, now time.Time) (code string, invite *store.Invite, err error) {
+	code = newToken(InvitePrefix)
+	invite = &store.Invite{Hash: hashKey(code), CreatedAt: now, ExpiresAt: now.Add(InviteLasts)}
+	if err := s.InviteInsert(ctx, invite); err != nil {
+		return "", nil, fmt.Errorf("storing an invite: %w", err)
+	}
+	return code, invite, nil
+}
