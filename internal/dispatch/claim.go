@@ -72,7 +72,7 @@ func (d *Dispatcher) claimBatch(kind store.Kind, batch []*entry) {
 		d.tasks.Go(func() { d.giveBack(node, stale) })
 	}
 	for _, e := range lost {
-		delete(d.known, e.ref.RunID)
+		d.forget(e)
 	}
 	d.claimed = append(d.claimed, claimed...)
 	d.dropped = append(d.dropped, lost...)

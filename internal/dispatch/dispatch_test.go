@@ -44,6 +44,27 @@ func TestEveryRunFiresExactlyWhenDue(t *testing.T) {
 	})
 }
 
+// TestARunMovedWhileItIsKnownFiresAtItsNewTime: the hint of a run's new time
+// comes while the old one is still known here.
+func TestARunMovedWhileItIsKnownFiresAtItsNewTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 10, nil)
+		sleep(t.Context(), 10*time.Millisecond)
+		old := ref(1, 1, 1, b.queue.Now().Add(90*time.Millisecond))
+		b.queue.add(old)
+		b.Notice(store.Notice{Runs: []store.Ref{old}})
+		synctest.Wait()
+		moved := ref(1, 1, 1, old.Due.Add(20*time.Millisecond))
+		b.queue.add(moved)
+		b.Notice(store.Notice{Cancelled: []int64{1}, Runs: []store.Ref{moved}})
+		sleep(t.Context(), 110*time.Millisecond)
+		synctest.Wait()
+		if fired := b.firings(); len(fired) != 1 || !fired[0].at.Equal(moved.Due) {
+			t.Errorf("fired %+v, want it at %v alone", fired, moved.Due)
+		}
+	})
+}
+
 func TestHintsFireRunsDueNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, nil)

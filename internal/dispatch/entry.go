@@ -37,6 +37,9 @@ type entry struct {
 	// confirmed: the claim was looked up when its time had come.
 	confirmed bool
 	abort     context.CancelCauseFunc
+	// moved: the same job's run with another due time, which was heard of while
+	// this one was known; it is taken in when this one is forgotten.
+	moved *store.Ref
 }
 
 // pool is the slots of one kind of run.
@@ -155,6 +158,10 @@ func (d *Dispatcher) announce(e *entry) {
 // held.
 func (d *Dispatcher) forget(e *entry) {
 	delete(d.known, e.ref.RunID)
+	if e.moved != nil {
+		d.hints = append(d.hints, *e.moved)
+		d.poke()
+	}
 	for i := range e.claim.Deliveries {
 		delete(d.tells, e.claim.Deliveries[i].Number)
 	}

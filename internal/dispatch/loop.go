@@ -130,10 +130,12 @@ func after(a, b store.Ref) bool {
 func (d *Dispatcher) admit(ref store.Ref) {
 	e := &entry{ref: ref}
 	d.mu.Lock()
-	_, known := d.known[ref.RunID]
+	before, known := d.known[ref.RunID]
 	if !known {
 		e.revoked = d.withholds(ref)
 		d.known[ref.RunID] = e
+	} else if !before.ref.Due.Equal(ref.Due) {
+		before.moved = &ref
 	}
 	d.mu.Unlock()
 	if !known {

@@ -39,7 +39,8 @@ type Error struct {
 	Code Code
 	// Message is a sentence that says what to do, safe to show to anyone.
 	Message string
-	// Problems lists everything found wrong, for Invalid only.
+	// Problems lists everything found wrong, for Invalid, and what is not there,
+	// for NotFound.
 	Problems []Problem
 	// RetryAfter tells when another try makes sense, for TooMany and Unavailable.
 	RetryAfter time.Duration

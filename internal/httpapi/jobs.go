@@ -107,35 +107,3 @@ func appendCounts(b []byte, counts map[job.State]int64) []byte {
 	b = append(b, `},"limit":`...)
 	return append(strconv.AppendInt(b, manage.CountLimit, 10), '}')
 }
-
-func (c *call) jobID() (store.JobID, error) {
-	id, ok := manage.ParseJobID(c.r.PathValue("job_id"))
-	if !ok {
-		return id, fault.NoSuch("job")
-	}
-	return id, nil
-}
-
-func (s *Server) getJob(c *call) error {
-	id, err := c.jobID()
-	if err != nil {
-		return err
-	}
-	j, err := s.Store.JobGet(c.r.Context(), c.owner, id)
-	if err != nil {
-		return err
-	}
-	return c.writeRecord(http.StatusOK, func(b []byte) []byte { return job.AppendJob(b, j, false) })
-}
-
-func (s *Server) cancelJob(c *call) error {
-	id, err := c.jobID()
-	if err != nil {
-		return err
-	}
-	j, err := s.Manager.Cancel(c.r.Context(), c.owner, id)
-	if err != nil {
-		return err
-	}
-	return c.writeRecord(http.StatusOK, func(b []byte) []byte { return job.AppendJob(b, j, false) })
-}

@@ -56,7 +56,10 @@ type route struct {
 var routes = []route{
 	{"/api/jobs", false, map[string]handler{"GET": (*Server).listJobs, "POST": (*Server).createJob}},
 	{"/api/jobs/counts", false, map[string]handler{"GET": (*Server).countJobs}},
-	{"/api/jobs/{job_id}", false, map[string]handler{"GET": (*Server).getJob}},
+	{"/api/jobs/{job_id}", false, map[string]handler{"GET": (*Server).getJob, "PATCH": (*Server).patchJob}},
+	{"/api/jobs/cancel", false, map[string]handler{"POST": (*Server).cancelJobs}},
+	{"/api/jobs/{job_id}/run", false, map[string]handler{"POST": (*Server).runJob}},
+	{"/api/jobs/{job_id}/rerun", false, map[string]handler{"POST": (*Server).rerunJob}},
 	{"/api/jobs/{job_id}/cancel", false, map[string]handler{"POST": (*Server).cancelJob}},
 	{"/api/schedules", false, map[string]handler{"GET": (*Server).listSchedules}},
 	{"/api/schedules/{schedule_id}", false, map[string]handler{"GET": (*Server).getSchedule, "DELETE": (*Server).deleteSchedule}},

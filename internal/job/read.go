@@ -42,20 +42,12 @@ type reader struct {
 
 // Read reads a create request. The error is a fault that lists every problem.
 func Read(body rawjson.Value, opts ReadOptions) (*Draft, error) {
-	opts.Now = opts.Now.UTC().Truncate(time.Microsecond)
-	r := &reader{opts: opts, fields: make(map[string]rawjson.Value, 12)}
-	if body.Kind() != '{' {
-		r.refuse("#", "must be a JSON object with the fields of a job")
-		return nil, fault.Refuse(r.problems)
+	r, err := newReader(body, "must be a JSON object with the fields of a job", opts)
+	if err != nil {
+		return nil, err
 	}
 	members := rawjson.Members(body)
-	for _, m := range members {
-		if !isKnownField(m.Name) {
-			r.refuse(pointer(m.Name), "%s", unknownField(m.Name))
-		} else if !rawjson.IsNull(m.Value) {
-			r.fields[m.Name] = m.Value
-		}
-	}
+	r.take(members, knownFields)
 	r.readRequest()
 	r.readRecord()
 	r.readOptions()
@@ -65,6 +57,16 @@ func Read(body rawjson.Value, opts ReadOptions) (*Draft, error) {
 	}
 	r.draft.Args = r.args(members)
 	return &r.draft, nil
+}
+
+// newReader makes a reader of an object; else says what the body must be.
+func newReader(body rawjson.Value, must string, opts ReadOptions) (*reader, error) {
+	opts.Now = opts.Now.UTC().Truncate(time.Microsecond)
+	r := &reader{opts: opts, fields: make(map[string]rawjson.Value, 12)}
+	if body.Kind() != '{' {
+		r.refuse("#", "%s", must)
+	}
+	return r, fault.Refuse(r.problems)
 }
 
 func (r *reader) refuse(pointer, format string, args ...any) {
@@ -127,7 +129,7 @@ func (r *reader) text(name string, least, most int) *string {
 		return nil
 	}
 	if v.Kind() != '"' {
-		r.refuse(pointer(name), "must be a string")
+		r.refuse(Pointer(name), "must be a string")
 		return nil
 	}
 	return r.checkText(name, rawjson.Text(v), least, most)
@@ -137,13 +139,13 @@ func (r *reader) checkText(name, text string, least, most int) *string {
 	length := utf8.RuneCountInString(text)
 	switch {
 	case !utf8.ValidString(text):
-		r.refuse(pointer(name), "must be valid UTF-8")
+		r.refuse(Pointer(name), "must be valid UTF-8")
 	case length < least:
-		r.refuse(pointer(name), "must have at least %d character", least)
+		r.refuse(Pointer(name), "must have at least %d character", least)
 	case length > most:
-		r.refuse(pointer(name), "must have at most %d characters, it has %d", most, length)
+		r.refuse(Pointer(name), "must have at most %d characters, it has %d", most, length)
 	case strings.ContainsRune(text, 0):
-		r.refuse(pointer(name), "must not contain the character U+0000")
+		r.refuse(Pointer(name), "must not contain the character U+0000")
 	default:
 		return &text
 	}

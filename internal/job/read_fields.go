@@ -3,6 +3,8 @@ package job
 import (
 	"slices"
 	"strings"
+
+	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
 var knownFields = []string{
@@ -10,24 +12,33 @@ var knownFields = []string{
 	"idempotency_key", "callback_url", "webhook_url", "name", "description", "retries", "timeout", "metadata",
 }
 
-func isKnownField(name string) bool { return slices.Contains(knownFields, name) }
+// take notes the fields that are known and refuses others.
+func (r *reader) take(members []rawjson.Member, known []string) {
+	for _, m := range members {
+		if !slices.Contains(known, m.Name) {
+			r.refuse(Pointer(m.Name), "%s", unknownField(m.Name, known))
+		} else if !rawjson.IsNull(m.Value) {
+			r.fields[m.Name] = m.Value
+		}
+	}
+}
 
-func unknownField(name string) string {
-	if near, ok := nearestField(name); ok {
+func unknownField(name string, known []string) string {
+	if near, ok := nearestField(name, known); ok {
 		return "is not a known field; did you mean " + near + "?"
 	}
-	return "is not a known field; the known ones are " + strings.Join(knownFields, ", ")
+	return "is not a known field; the known ones are " + strings.Join(known, ", ")
 }
 
 // nearestField gives the known field with the fewest edits to name, of several
 // the one that begins most like it, and whether it is near enough to be worth
 // mentioning.
-func nearestField(name string) (string, bool) {
+func nearestField(name string, known []string) (string, bool) {
 	if len(name) > 64 {
 		return "", false
 	}
 	best, least, alike := "", 0, 0
-	for _, field := range knownFields {
+	for _, field := range known {
 		n, same := editDistance(plain(name), plain(field)), commonPrefix(plain(name), plain(field))
 		if best == "" || n < least || n == least && same > alike {
 			best, least, alike = field, n, same
@@ -74,8 +85,8 @@ func editDistance(a, b string) int {
 	return row[len(b)]
 }
 
-// pointer makes a JSON pointer to steps as a URI fragment (RFC 6901, section 6).
-func pointer(steps ...string) string {
+// Pointer makes a JSON pointer to steps as a URI fragment (RFC 6901, section 6).
+func Pointer(steps ...string) string {
 	var b strings.Builder
 	b.WriteByte('#')
 	for _, step := range steps {

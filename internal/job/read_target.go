@@ -17,12 +17,12 @@ const MaxURL = 8 << 10
 
 func (r *reader) checkURL(name string, v rawjson.Value) {
 	if v.Kind() != '"' {
-		r.refuse(pointer(name), "must be a string")
+		r.refuse(Pointer(name), "must be a string")
 		return
 	}
 	text := rawjson.Text(v)
 	if why := whyNotURL(text); why != "" {
-		r.refuse(pointer(name), "%s", why)
+		r.refuse(Pointer(name), "%s", why)
 		return
 	}
 	if r.opts.CheckHost == nil {
@@ -33,7 +33,7 @@ func (r *reader) checkURL(name string, v rawjson.Value) {
 		return // whyNotURL has parsed it
 	}
 	if why := r.opts.CheckHost(u.Hostname()); why != "" {
-		r.refuse(pointer(name), "%s", why)
+		r.refuse(Pointer(name), "%s", why)
 	}
 }
 
@@ -96,7 +96,7 @@ func (r *reader) checkHeaders(v rawjson.Value) {
 		return
 	}
 	for _, m := range rawjson.Members(v) {
-		at := pointer("headers", m.Name)
+		at := Pointer("headers", m.Name)
 		if !httpguts.ValidHeaderFieldName(m.Name) {
 			r.refuse(at, "is not a valid header name")
 		} else if belongsToConnection(m.Name) {
@@ -107,7 +107,7 @@ func (r *reader) checkHeaders(v rawjson.Value) {
 			continue
 		}
 		for i, e := range rawjson.Elements(m.Value) {
-			r.checkHeaderValue(pointer("headers", m.Name, strconv.Itoa(i)), e)
+			r.checkHeaderValue(Pointer("headers", m.Name, strconv.Itoa(i)), e)
 		}
 	}
 }
@@ -153,7 +153,7 @@ func (r *reader) checkQueryObject(path []string, v rawjson.Value) {
 		case '[':
 			for i, e := range rawjson.Elements(m.Value) {
 				if kind := e.Kind(); kind == '{' || kind == '[' {
-					r.refuse(pointer(append(at, strconv.Itoa(i))...), "must be a string, a number, true, false or null")
+					r.refuse(Pointer(append(at, strconv.Itoa(i))...), "must be a string, a number, true, false or null")
 				}
 			}
 		}

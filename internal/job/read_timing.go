@@ -77,7 +77,7 @@ func (r *reader) readInstant(v rawjson.Value) (time.Time, bool) {
 
 // readSpan reads seconds or [amount, unit].
 func (r *reader) readSpan(name string, v rawjson.Value, least time.Duration) (time.Duration, bool) {
-	amount, at, unit := v, pointer(name), int64(1)
+	amount, at, unit := v, Pointer(name), int64(1)
 	if v.Kind() == '[' {
 		pair := rawjson.Elements(v)
 		if len(pair) != 2 {
@@ -86,9 +86,9 @@ func (r *reader) readSpan(name string, v rawjson.Value, least time.Duration) (ti
 		}
 		var known bool
 		if unit, known = schedule.UnitSeconds(rawjson.Text(pair[1])); !known {
-			r.refuse(pointer(name, "1"), "must be a unit: second, minute, hour, day or week, singular or plural")
+			r.refuse(Pointer(name, "1"), "must be a unit: second, minute, hour, day or week, singular or plural")
 		}
-		amount, at = pair[0], pointer(name, "0")
+		amount, at = pair[0], Pointer(name, "0")
 		if amount.Kind() != '0' {
 			r.refuse(at, "must be a number")
 			return 0, false

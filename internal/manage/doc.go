@@ -1,5 +1,5 @@
-// Package manage is what a client may do: create, read, list and cancel jobs,
-// and read, list, enable, disable and delete schedules.
+// Package manage is what a client may do: create, search, count, move, run,
+// repeat and cancel jobs, and enable, disable and delete schedules.
 //
 // It turns a request that was read into records, sees to it that a caller
 // touches its own records only (every call of the store names the owner), and

@@ -149,20 +149,28 @@ func (e *ending) retryAt() (time.Time, bool) {
 	if !e.moment.Schedule.Live() {
 		return time.Time{}, false
 	}
-	next, err := e.followUp()
-	return at, err == nil && at.Before(next)
+	next, _ := e.followUp()
+	return at, at.Before(next)
 }
 
-func (e *ending) followUp() (time.Time, error) {
-	return followUp(&e.Spec, e.job.ScheduledAt, e.job.AttemptedAt, e.at)
+// followUp tells when the schedule's next run is due and what it asks for: by
+// the schedule as it is now, which may have changed since this run was stored.
+func (e *ending) followUp() (time.Time, *job.Spec) {
+	return followUp(e.moment.Schedule, e.job.ScheduledAt, e.job.AttemptedAt, e.at)
 }
 
-func followUp(spec *job.Spec, due, began, now time.Time) (time.Time, error) {
+func followUp(s *job.Schedule, due, began, now time.Time) (time.Time, *job.Spec) {
+	spec := job.ReadSpec(s.Args)
 	frequency, err := spec.Frequency()
 	if err != nil || frequency == nil {
-		return time.Time{}, err
+		return time.Time{}, nil
 	}
-	return schedule.FollowUp(frequency, due, began, now), nil
+	// A run may have been moved off the grid, which stays where it was.
+	next := schedule.FollowUp(schedule.Through(frequency, s.FirstDue), due, began, now)
+	if next.IsZero() {
+		return next, nil
+	}
+	return later(next, s.FirstDue), &spec
 }
 
 // planNext stores the schedule's next job, if the schedule is to have one.
@@ -170,8 +178,8 @@ func (e *ending) planNext() {
 	if !e.moment.Schedule.Live() {
 		return
 	}
-	if due, err := e.followUp(); err == nil && !due.IsZero() {
-		e.changes.Next = nextJob(e.moment.Schedule, &e.Spec, due, e.at)
+	if due, spec := e.followUp(); spec != nil {
+		e.changes.Next = nextJob(e.moment.Schedule, spec, due, e.at)
 	}
 }
 

@@ -31,8 +31,8 @@ func Cancel(begun Begun) store.Decide {
 		}
 		c, began := cancel(m, &spec, underWay)
 		if m.Schedule.Live() {
-			if due, err := followUp(&spec, m.Job.ScheduledAt, began, m.Now); err == nil && !due.IsZero() {
-				c.Next = nextJob(m.Schedule, &spec, due, m.Now)
+			if due, next := followUp(m.Schedule, m.Job.ScheduledAt, began, m.Now); next != nil {
+				c.Next = nextJob(m.Schedule, next, due, m.Now)
 			}
 		}
 		return c

@@ -38,6 +38,18 @@ func (i Interval) Next(due, t time.Time) time.Time {
 	return time.UnixMicro(origin + n*step).UTC()
 }
 
+// Through gives a frequency whose grid runs through a point whatever due time it
+// is asked for: of a run that was moved off the grid.
+func Through(f Frequency, point time.Time) Frequency { return anchored{f, point} }
+
+type anchored struct {
+	Frequency
+	point time.Time
+}
+
+// Next gives the first grid point after t.
+func (a anchored) Next(_, t time.Time) time.Time { return a.Frequency.Next(a.point, t) }
+
 // LatestIn gives the latest grid point p with after < p <= upTo, and false when
 // there is none. The grid runs through due.
 //

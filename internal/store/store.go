@@ -142,6 +142,10 @@ type Changes struct {
 	Next *NewJob
 	// Schedule has the schedule's new values.
 	Schedule *job.Schedule
+	// Anew tells that there are new values also for what seldom changes: Job's
+	// name, description, ScheduledAt and Args, Schedule's name, description,
+	// FirstDue and Args.
+	Anew bool
 	// DropSchedule deletes the schedule, which Schedule names.
 	DropSchedule bool
 }

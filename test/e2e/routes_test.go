@@ -34,6 +34,9 @@ func TestUnknownAndMalformedIdsAre404(t *testing.T) {
 		strings.Repeat("9", 3000), noUUID + "0", "{" + noUUID + "}", "null", "+1", "0x1", "1e3", "٣"} {
 		c.Get("/api/jobs/" + id).WantProblem(404)
 		c.Post("/api/jobs/"+id+"/cancel", nil).WantProblem(404)
+		c.Post("/api/jobs/"+id+"/run", nil).WantProblem(404)
+		c.Post("/api/jobs/"+id+"/rerun", nil).WantProblem(404)
+		c.Do("PATCH", "/api/jobs/"+id, nil).WantProblem(404)
 		c.Get("/api/schedules/" + id).WantProblem(404)
 		c.Post("/api/schedules/"+id+"/disable", nil).WantProblem(404)
 		c.Post("/api/schedules/"+id+"/enable", nil).WantProblem(404)
@@ -51,7 +54,10 @@ func TestOtherMethodsAre405WithAllow(t *testing.T) {
 	}{
 		{"/api/jobs", []string{"GET", "POST"}},
 		{"/api/jobs/counts", []string{"GET"}},
-		{"/api/jobs/1", []string{"GET"}},
+		{"/api/jobs/1", []string{"GET", "PATCH"}},
+		{"/api/jobs/cancel", []string{"POST"}},
+		{"/api/jobs/1/run", []string{"POST"}},
+		{"/api/jobs/1/rerun", []string{"POST"}},
 		{"/api/jobs/1/cancel", []string{"POST"}},
 		{"/api/schedules", []string{"GET"}},
 		{"/api/schedules/" + noUUID, []string{"DELETE", "GET"}},

@@ -111,6 +111,7 @@ type writes struct {
 	drops      []*job.Schedule
 	next       []store.NewJob
 	cancels    []cancel
+	anew       []query
 }
 
 // queued is a run to be stored.
@@ -153,6 +154,9 @@ func (w *writes) add(c *store.Changes, run store.Ref) {
 	case c.Schedule != nil:
 		w.schedules = append(w.schedules, c.Schedule)
 	}
+	if c.Anew {
+		w.anew = append(w.anew, writeAnew(c)...)
+	}
 	if c.Next != nil {
 		w.next = append(w.next, *c.Next)
 	}
@@ -162,7 +166,7 @@ func (w *writes) add(c *store.Changes, run store.Ref) {
 func (w *writes) queries(t *tx) []query {
 	var all []query
 	for _, some := range [][]query{
-		takeBack(w.takeBack), deleteRuns(w.ended), updateJobs(w.jobs), insertRuns(t, w.runs), insertLogs(w.logs),
+		takeBack(w.takeBack), deleteRuns(w.ended), updateJobs(w.jobs), w.anew, insertRuns(t, w.runs), insertLogs(w.logs),
 		endDeliveries(t, w.ends), insertDeliveries(t, w.deliveries),
 		updateSchedules(w.schedules), dropSchedules(w.drops), insertJobs(t, w.next), insertCancels(t, w.cancels),
 	} {
@@ -228,6 +232,28 @@ func updateJobs(jobs []*job.Job) []query {
 			column(jobs, func(j *row) *int64 { return micros((*j).CancelledAt) }), column(jobs, func(j *row) *int64 { return micros((*j).DiscardedAt) }),
 		},
 	}}
+}
+
+// writeAnew writes what seldom changes.
+func writeAnew(c *store.Changes) []query {
+	var queries []query
+	if j := c.Job; j != nil {
+		queries = append(queries, query{
+			sql: `UPDATE jobs SET scheduled_at = $3, name = $4, description = $5, args = $6 WHERE account = $1 AND number = $2`,
+			args: []any{
+				j.Owner.Number, j.Number, j.ScheduledAt.UnixMicro(), optional(j.Name), optional(j.Description), jsonText(j.Args),
+			},
+		})
+	}
+	if s := c.Schedule; s != nil {
+		queries = append(queries, query{
+			sql: `UPDATE schedules SET first_due = $3, name = $4, description = $5, args = $6 WHERE account = $1 AND id = $2`,
+			args: []any{
+				s.Owner.Number, s.ID, s.FirstDue.UnixMicro(), optional(s.Name), optional(s.Description), jsonText(s.Args),
+			},
+		})
+	}
+	return queries
 }
 
 func insertRuns(t *tx, runs []queued) []query {

@@ -51,6 +51,11 @@ func (t *tx) apply(c *store.Changes, run *store.Ref) error {
 			return err
 		}
 	}
+	if c.Anew {
+		if err := t.writeAnew(c); err != nil {
+			return err
+		}
+	}
 	for i := range c.Logs {
 		if err := t.insertLog(&c.Logs[i]); err != nil {
 			return err
@@ -87,6 +92,25 @@ func (t *tx) updateJob(j *job.Job, run store.Ref) error {
 	}
 	run.Due = j.DueAt
 	return t.insertRun(run, j.Attempt)
+}
+
+// writeAnew writes what seldom changes.
+func (t *tx) writeAnew(c *store.Changes) error {
+	if j := c.Job; j != nil {
+		err := t.exec(`UPDATE jobs SET scheduled_at = ?, name = ?, description = ?, args = ? WHERE number = ?`,
+			instant(j.ScheduledAt), j.Name, j.Description, j.Args, j.Number)
+		if err != nil {
+			return fmt.Errorf("writing a job anew: %w", err)
+		}
+	}
+	if s := c.Schedule; s != nil {
+		err := t.exec(`UPDATE schedules SET first_due = ?, name = ?, description = ?, args = ? WHERE id = ?`,
+			instant(s.FirstDue), s.Name, s.Description, s.Args, s.ID)
+		if err != nil {
+			return fmt.Errorf("writing a schedule anew: %w", err)
+		}
+	}
+	return nil
 }
 
 // takeBack removes what a claim had prepared for an attempt that was not begun.

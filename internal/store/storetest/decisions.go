@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"time"
+
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/fault"
@@ -18,6 +20,7 @@ var decisionTests = group{
 	"EverythingAtOnce":       decisionsEverything,
 	"LogsAndDeliveriesAlone": decisionsWithoutJob,
 	"PutOff":                 decisionsPutOff,
+	"WrittenAnew":            decisionsAnew,
 	"StatesAndTimesStay":     decisionsTimesStay,
 }
 
@@ -205,6 +208,35 @@ func decisionsPutOff(w *world) {
 	}
 	if held := w.tryFinish(w.end(jobs[1], c, w.completes)); held[0] {
 		w.Error("a claim outlived the job's being put off")
+	}
+}
+
+// decisionsAnew: what seldom changes is written when a decision says so, and
+// only then.
+func decisionsAnew(w *world) {
+	n := w.recurring(w.owner, w.past())
+	j := w.insertOne(n)
+	name, description := awkward[0], "what for"
+	for _, anew := range []bool{false, true} {
+		want, wantSchedule := *w.get(j), *w.schedule(w.owner, n.Schedule.ID)
+		want.DueAt = w.ahead()
+		if anew {
+			want.Name, want.Description, want.Args, want.ScheduledAt = &name, &description, rawjson.Value(plain), w.past().Add(time.Second)
+			wantSchedule.Name, wantSchedule.Description, wantSchedule.Args, wantSchedule.FirstDue = &name, &description, rawjson.Value(plain), w.ahead()
+		}
+		got := w.change(j, func(m *store.Moment) *store.Changes {
+			after, s := *m.Job, *m.Schedule
+			after.Name, after.Description, after.Args, after.ScheduledAt = &name, &description, rawjson.Value(plain), w.past().Add(time.Second)
+			after.DueAt = w.ahead()
+			s.Name, s.Description, s.Args, s.FirstDue = &name, &description, rawjson.Value(plain), w.ahead()
+			return &store.Changes{Job: &after, Schedule: &s, Anew: anew}
+		})
+		w.same("the job given back", showJob(got), showJob(&want))
+		w.same("the job read", showJob(w.get(j)), showJob(&want))
+		w.same("the schedule", showSchedule(w.schedule(w.owner, n.Schedule.ID)), showSchedule(&wantSchedule))
+	}
+	if ref := w.queued(j); ref == nil || showRef(*ref) != showRef(refOf(w.get(j))) {
+		w.Errorf("its run is %+v", ref)
 	}
 }
 

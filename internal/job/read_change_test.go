@@ -1,0 +1,81 @@
+package job_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+var changedAt = time.Date(2026, 3, 4, 5, 6, 7, 8000, time.UTC)
+
+// pointers gives where the problems of a fault lie.
+func pointers(err error) []string {
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		return nil
+	}
+	var found []string
+	for _, p := range f.Problems {
+		found = append(found, p.Pointer)
+	}
+	return found
+}
+
+func TestReadTiming(t *testing.T) {
+	for body, want := range map[string]time.Time{
+		`{"schedule_in":1.5}`:                           changedAt.Add(1500 * time.Millisecond),
+		`{"schedule_in":[1,"day"],"scheduled_at":null}`: changedAt.Add(24 * time.Hour),
+		`{"scheduled_at":"2020-01-01"}`:                 time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC),
+		`{"scheduled_at":1893456000}`:                   time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
+	} {
+		if got, err := job.ReadTiming(rawjson.Value(body), changedAt); err != nil || !got.At.Equal(want) {
+			t.Errorf("%s: %+v, %v, want %v", body, got, err, want)
+		}
+	}
+	for body, want := range map[string][]string{
+		`{}`:                                 {"#"},
+		`[]`:                                 {"#"},
+		`{"schedule_in":null}`:               {"#"},
+		`{"schedule_in":-1}`:                 {"#/schedule_in"},
+		`{"schedule_at":1}`:                  {"#/schedule_at"},
+		`{"schedule_in":1,"url":1}`:          {"#/url"},
+		`{"schedule_in":1,"scheduled_at":2}`: {"#/schedule_in", "#/scheduled_at"},
+		`{"scheduled_at":"soon"}`:            {"#/scheduled_at"},
+		`{"scheduled_at":"2099-01-01T00:00:00Z"}`:            {"#/scheduled_at"},
+		`{"schedule_in":[1,"fortnight"],"repeat_every":"x"}`: {"#/repeat_every", "#/schedule_in/1"},
+	} {
+		if _, err := job.ReadTiming(rawjson.Value(body), changedAt); !slices.Equal(pointers(err), want) {
+			t.Errorf("%s: problems at %q, want %q", body, pointers(err), want)
+		}
+	}
+}
+
+func TestTimingTakesThePlaceOfTheOldOne(t *testing.T) {
+	timing, err := job.ReadTiming(rawjson.Value(`{"scheduled_at":1893456000}`), changedAt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		`{"schedule_in":5,"url":"https://x","n":1.10}`: `{"scheduled_at":1893456000,"url":"https://x","n":1.10}`,
+		`{"url":"https://x","scheduled_at":"x","a":1}`: `{"url":"https://x","scheduled_at":1893456000,"a":1}`,
+		`{"url":"https://x"}`:                          `{"url":"https://x","scheduled_at":1893456000}`,
+	} {
+		if got := timing.In(rawjson.Value(args)); string(got) != want {
+			t.Errorf("%s became %s, want %s", args, got, want)
+		}
+	}
+}
+
+func TestAgainIsTheSameRequestOnceAndAtOnce(t *testing.T) {
+	name := "n\"1"
+	j := &job.Job{Name: &name, Key: &name, Args: rawjson.Value(`{"schedule_in":5,"url":"https://x","body":{"cron":1,"n":1.10},"cron":"* * * * *","timezone":"Europe/Berlin","method":"put","headers":{}}`)}
+	want := `{"url":"https://x","body":{"cron":1,"n":1.10},"method":"put","headers":{},"name":"n\"1"}`
+	if got := job.Again(j); string(got) != want {
+		t.Errorf("again is %s, want %s", got, want)
+	}
+}
