@@ -62,6 +62,10 @@ type Jobs interface {
 	// JobTally counts the owner's jobs by state as clients see them, each state
 	// up to limit, which bounds what is read.
 	JobTally(ctx context.Context, owner job.Owner, limit int) (map[job.State]int64, error)
+	// JobMessages reads up to limit of the messages of one of the owner's jobs
+	// that are still to be delivered, in order, without their bodies. DueAt is
+	// zero while a message waits for the one before it.
+	JobMessages(ctx context.Context, owner job.Owner, number int64, limit int) ([]*job.Delivery, error)
 	// JobScan looks at the owner's newest jobs, in the states and behind the job
 	// that q says, and gives up to q.Limit of those that match. Match is called
 	// with Name and Args set only. It looks at no more than look jobs and at

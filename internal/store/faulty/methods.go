@@ -30,6 +30,7 @@ var methods = map[string]bool{
 	"JobInsertMany":   true,
 	"JobList":         true,
 	"JobPrune":        true,
+	"JobMessages":     true,
 	"JobScan":         true,
 	"JobTally":        true,
 	"KeyFind":         true,
@@ -128,6 +129,11 @@ func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q store.ListQ
 // ScheduleChange implements store.Store.
 func (s *Store) ScheduleChange(ctx context.Context, owner job.Owner, id uuid.UUID, decide store.Decide) (*job.Schedule, error) {
 	return get(ctx, s, "ScheduleChange", func() (*job.Schedule, error) { return s.Store.ScheduleChange(ctx, owner, id, decide) })
+}
+
+// JobMessages implements store.Store.
+func (s *Store) JobMessages(ctx context.Context, owner job.Owner, number int64, limit int) ([]*job.Delivery, error) {
+	return get(ctx, s, "JobMessages", func() ([]*job.Delivery, error) { return s.Store.JobMessages(ctx, owner, number, limit) })
 }
 
 // LogGet implements store.Store.

@@ -23,6 +23,7 @@ var deliveryTests = group{
 	"AddedToAnEmptyChain":      deliveriesAddedLater,
 	"AddedBehindARedelivery":   deliveriesBehindRedelivery,
 	"NumbersAreNeverReused":    deliveriesNumbersNeverReused,
+	"ListedByJob":              deliveriesListed,
 	"ReadBackAsStored":         deliveriesReadBack,
 	"NotBeforeTheirTime":       deliveriesNotBeforeTheirTime,
 	"OutliveTheirJob":          deliveriesOutliveJob,
@@ -336,4 +337,35 @@ func deliveriesClaimedHead(w *world) {
 	end := w.delivered()
 	w.finish(store.Finish{Ref: ref, Node: w.node, Attempt: 1, Delivery: &end})
 	w.wantReleased("after the first", "b")
+}
+
+// deliveriesListed holds what a job's messages are told to its owner as: the
+// waiting ones too, those delivered no more, and none before its time.
+func deliveriesListed(w *world) {
+	j, quiet := w.insertOne(w.oneOff(w.owner, w.ahead())), w.insertOne(w.oneOff(w.owner, w.ahead()))
+	w.sendEvents(j, "first", "second", "third")
+	w.send(j, w.webhook(j, 1, "later", w.ahead()))
+	w.sendEvents(quiet, "of another job")
+	list := func(owner job.Owner, limit int) string {
+		found, err := w.s.JobMessages(w.ctx, owner, j.Number, limit)
+		w.ok("JobMessages", err)
+		var shown []string
+		for _, d := range found {
+			if d.Job != j.Number || d.Channel != job.Webhook || d.JobAttempt != 1 || d.URL == "" || d.Body != nil || d.Number == 0 || d.MessageID == "" {
+				w.Errorf("listed as %+v", d)
+			}
+			text := fmt.Sprintf("%s:%d", d.Event, d.Attempt)
+			if d.DueAt.IsZero() {
+				text += ":waits"
+			}
+			shown = append(shown, text)
+		}
+		return strings.Join(shown, " ")
+	}
+	w.same("all", list(w.owner, 10), "first:0 second:0:waits third:0:waits")
+	w.same("one", list(w.owner, 1), "first:0")
+	w.same("to others", list(w.other, 10), "")
+	w.tryNamed("first", w.failed())
+	w.tryNamed("second", w.delivered())
+	w.same("after two tries", list(w.owner, 10), "first:1 third:0")
 }
