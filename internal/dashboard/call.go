@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -111,4 +112,9 @@ func (c *call) render(status int, page templ.Component) error {
 func (c *call) redirect(format string, args ...any) error {
 	http.Redirect(c, c.r, c.href(format, args...), http.StatusSeeOther)
 	return nil
+}
+
+// hrefIn is ui.Href for a context.
+func hrefIn(ctx context.Context) func(format string, args ...any) string {
+	return func(format string, args ...any) string { return ui.Href(ctx, format, args...) }
 }

@@ -6,6 +6,8 @@ package dashboard
 var notices = map[string]string{
 	"created":   "The job has been created.",
 	"cancelled": "The job has been cancelled.",
+	"picked":    "The picked jobs have been cancelled.",
+	"none":      "No job was picked; nothing was changed.",
 	"final":     "The job was final already; nothing was changed.",
 	"sooner":    "The job is being run now.",
 	"again":     "This is the new job, with the same request.",

@@ -81,6 +81,11 @@ func Millis(d time.Duration) string {
 	}
 }
 
+// Seconds gives a length that was chosen: "30 s", "0.5 s".
+func Seconds(d time.Duration) string {
+	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + " s"
+}
+
 // Count gives a number with separators: "12,345".
 func Count(n int64) string {
 	text := strconv.FormatInt(n, 10)
@@ -144,6 +149,14 @@ func Clip(text string, most int) (kept string, left int) {
 		most--
 	}
 	return text[:most], len(text) - most
+}
+
+// Capital gives a word with a capital first letter.
+func Capital(word string) string {
+	if word == "" {
+		return ""
+	}
+	return strings.ToUpper(word[:1]) + word[1:]
 }
 
 // classes joins class names, leaving out empty ones.

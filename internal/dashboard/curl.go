@@ -1,0 +1,37 @@
+package dashboard
+
+import (
+	"strings"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+// quoteShell writes a word so that a shell reads it as it is.
+func quoteShell(text string) string {
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// requestCurl gives the command that makes a job's request by hand.
+func requestCurl(o *job.Outgoing) string {
+	words := []string{"curl"}
+	if o.Method != "GET" {
+		words[0] += " -X " + o.Method
+	}
+	words[0] += " " + quoteShell(o.URL)
+	for _, h := range o.Header {
+		words = append(words, "-H "+quoteShell(h.Name+": "+h.Value))
+	}
+	if o.ContentType != "" {
+		words = append(words, "-H "+quoteShell("content-type: "+o.ContentType))
+	}
+	if o.Body != nil {
+		words = append(words, "--data-raw "+quoteShell(string(o.Body)))
+	}
+	return strings.Join(words, " \\\n  ")
+}
+
+// createCurl gives the call of the API that creates a job.
+func createCurl(origin string, body rawjson.Value) string {
+	return "curl " + origin + "/api/jobs \\\n  -H \"Authorization: Bearer $PUNCTUAL_KEY\" \\\n  -H 'Content-Type: application/json' \\\n  -d " + quoteShell(string(body))
+}
