@@ -8,6 +8,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
 var scheduleOrders = []string{"inserted_at", "disabled_at", "name", "id"}
@@ -34,8 +35,8 @@ func (c *call) scheduleID() (uuid.UUID, error) {
 	return id, nil
 }
 
-// withSchedule answers with the record of the schedule that do gives.
-func (c *call) withSchedule(do func(context.Context, job.Owner, uuid.UUID) (*job.Schedule, error)) error {
+// withSchedule answers with what is shown of the schedule that do gives.
+func (c *call) withSchedule(do func(context.Context, job.Owner, uuid.UUID) (*job.Schedule, error), show func([]byte, *job.Schedule) []byte) error {
 	id, err := c.scheduleID()
 	if err != nil {
 		return err
@@ -44,21 +45,66 @@ func (c *call) withSchedule(do func(context.Context, job.Owner, uuid.UUID) (*job
 	if err != nil {
 		return err
 	}
-	return c.writeRecord(http.StatusOK, func(b []byte) []byte { return job.AppendSchedule(b, schedule) })
+	return c.writeRecord(http.StatusOK, func(b []byte) []byte { return show(b, schedule) })
 }
 
-func (s *Server) getSchedule(c *call) error     { return c.withSchedule(s.Store.ScheduleGet) }
-func (s *Server) disableSchedule(c *call) error { return c.withSchedule(s.Manager.Disable) }
-func (s *Server) enableSchedule(c *call) error  { return c.withSchedule(s.Manager.Enable) }
+func (s *Server) getSchedule(c *call) error {
+	return c.withSchedule(s.Store.ScheduleGet, job.AppendSchedule)
+}
 
-func (s *Server) deleteSchedule(c *call) error {
+func (s *Server) disableSchedule(c *call) error {
+	return c.withSchedule(s.Manager.Disable, job.AppendSchedule)
+}
+
+func (s *Server) enableSchedule(c *call) error {
+	return c.withSchedule(s.Manager.Enable, job.AppendSchedule)
+}
+
+func (s *Server) patchSchedule(c *call) error {
+	return c.withSchedule(s.withBody(c, s.Manager.Edit), job.AppendSchedule)
+}
+
+func (s *Server) getState(c *call) error {
+	return c.withSchedule(s.Store.ScheduleGet, job.AppendScheduleState)
+}
+
+func (s *Server) putState(c *call) error {
+	return c.withSchedule(s.withBody(c, s.Manager.SetState), job.AppendScheduleState)
+}
+
+// withBody reads the call's body for a change of a schedule. An unknown schedule
+// is told before what is wrong with the body.
+func (s *Server) withBody(c *call, do func(context.Context, job.Owner, uuid.UUID, rawjson.Value) (*job.Schedule, error)) func(context.Context, job.Owner, uuid.UUID) (*job.Schedule, error) {
+	return func(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
+		if _, err := s.Store.ScheduleGet(ctx, owner, id); err != nil {
+			return nil, err
+		}
+		body, err := c.readBody()
+		if err != nil {
+			return nil, err
+		}
+		return do(ctx, owner, id, body)
+	}
+}
+
+// dropping answers with nothing once do has taken away what belongs to a schedule.
+func (c *call) dropping(do func(context.Context, job.Owner, uuid.UUID) error) error {
 	id, err := c.scheduleID()
 	if err != nil {
 		return err
 	}
-	if err := s.Manager.Delete(c.r.Context(), c.owner, id); err != nil {
+	if err := do(c.r.Context(), c.owner, id); err != nil {
 		return err
 	}
 	c.WriteHeader(http.StatusNoContent)
 	return nil
+}
+
+func (s *Server) deleteSchedule(c *call) error { return c.dropping(s.Manager.Delete) }
+
+func (s *Server) deleteState(c *call) error {
+	return c.dropping(func(ctx context.Context, owner job.Owner, id uuid.UUID) error {
+		_, err := s.Manager.ClearState(ctx, owner, id)
+		return err
+	})
 }

@@ -113,6 +113,23 @@ func AppendSchedule(b []byte, s *Schedule) []byte {
 	return append(b, '}')
 }
 
+// AppendScheduleState appends what a schedule's runs share: its $state and its
+// $previous.
+func AppendScheduleState(b []byte, s *Schedule) []byte {
+	state, previous := s.State, s.Previous
+	if state == nil {
+		state = emptyObject
+	}
+	if previous == nil {
+		previous = rawjson.Value(`null`)
+	}
+	b = append(b, `{"state":`...)
+	b = append(b, state...)
+	b = append(b, `,"previous":`...)
+	b = append(b, previous...)
+	return append(b, '}')
+}
+
 func frequencyOf(args rawjson.Value) rawjson.Value {
 	spec := ReadSpec(args)
 	switch {

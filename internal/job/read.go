@@ -109,8 +109,7 @@ func knownMethod(v rawjson.Value) bool {
 }
 
 func (r *reader) readRecord() {
-	r.draft.Name = r.text("name", 0, 255)
-	r.draft.Description = r.text("description", 0, 2000)
+	r.draft.Name, r.draft.Description = r.readTitles()
 	r.draft.Key = r.text("idempotency_key", 1, 255)
 	if r.opts.HeaderKey == nil {
 		return
@@ -120,6 +119,10 @@ func (r *reader) readRecord() {
 	} else if r.draft.Key != nil && *r.draft.Key != *r.opts.HeaderKey {
 		r.refuse("#/idempotency_key", "differs from the header Idempotency-Key; give one of them, or the same in both")
 	}
+}
+
+func (r *reader) readTitles() (name, description *string) {
+	return r.text("name", 0, 255), r.text("description", 0, 2000)
 }
 
 // text reads an optional string of least to most characters.

@@ -79,3 +79,18 @@ func TestAgainIsTheSameRequestOnceAndAtOnce(t *testing.T) {
 		t.Errorf("again is %s, want %s", got, want)
 	}
 }
+
+func TestReadEdit(t *testing.T) {
+	for body, want := range map[string][]string{
+		`{"name":"n"}`: nil, `{"name":null}`: nil, `{"description":null,"cron":null}`: nil, `{"repeat_every":[1,"day"]}`: nil,
+		`{"cron":"0 9 * * *","timezone":"Europe/Berlin"}`: nil, `{"cron":"@daily","repeat_every":null}`: nil,
+		`{}`: {"#"}, `[]`: {"#"}, `{"cron":null}`: {"#"}, `{"timezone":"Europe/Berlin"}`: {"#/timezone"},
+		`{"repeat_every":0.5}`: {"#/repeat_every"}, `{"cron":"x"}`: {"#/cron"}, `{"nme":"n"}`: {"#/nme"}, `{"url":"https://x"}`: {"#/url"},
+		`{"cron":"* * * * *","repeat_every":5}`: {"#/repeat_every", "#/cron"}, `{"name":1,"description":[]}`: {"#/name", "#/description"},
+		`{"schedule_in":5}`: {"#/schedule_in"},
+	} {
+		if _, err := job.ReadEdit(rawjson.Value(body), changedAt); !slices.Equal(pointers(err), want) {
+			t.Errorf("%s: problems at %q, want %q", body, pointers(err), want)
+		}
+	}
+}

@@ -41,6 +41,9 @@ func TestUnknownAndMalformedIdsAre404(t *testing.T) {
 		c.Post("/api/schedules/"+id+"/disable", nil).WantProblem(404)
 		c.Post("/api/schedules/"+id+"/enable", nil).WantProblem(404)
 		c.Do("DELETE", "/api/schedules/"+id, nil).WantProblem(404)
+		c.Do("PATCH", "/api/schedules/"+id, nil).WantProblem(404)
+		c.Get("/api/schedules/" + id + "/state").WantProblem(404)
+		c.Do("PUT", "/api/schedules/"+id+"/state", nil).WantProblem(404)
 		c.Get("/api/logs/" + id).WantProblem(404)
 	}
 }
@@ -60,7 +63,8 @@ func TestOtherMethodsAre405WithAllow(t *testing.T) {
 		{"/api/jobs/1/rerun", []string{"POST"}},
 		{"/api/jobs/1/cancel", []string{"POST"}},
 		{"/api/schedules", []string{"GET"}},
-		{"/api/schedules/" + noUUID, []string{"DELETE", "GET"}},
+		{"/api/schedules/" + noUUID, []string{"DELETE", "GET", "PATCH"}},
+		{"/api/schedules/" + noUUID + "/state", []string{"DELETE", "GET", "PUT"}},
 		{"/api/schedules/" + noUUID + "/disable", []string{"POST"}},
 		{"/api/schedules/" + noUUID + "/enable", []string{"POST"}},
 		{"/api/logs", []string{"GET"}},

@@ -1,0 +1,80 @@
+package job
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/schedule"
+)
+
+// Edit is what is to change of a schedule.
+type Edit struct {
+	// Frequency is the new one; nil when it stays.
+	Frequency schedule.Frequency
+
+	timing            []rawjson.Member
+	name, description *string
+	given             map[string]bool // what is to change, by field
+}
+
+var (
+	frequencyFields = []string{"repeat_every", "cron", "timezone"}
+	editFields      = append([]string{"name", "description"}, frequencyFields...)
+)
+
+// ReadEdit reads what is to change of a schedule. A name or description that is
+// null is taken away; null for another field means it is absent. The error is a
+// fault that lists every problem.
+func ReadEdit(body rawjson.Value, now time.Time) (*Edit, error) {
+	r, err := newReader(body, "must be a JSON object with what is to change", ReadOptions{Now: now})
+	if err != nil {
+		return nil, err
+	}
+	e := &Edit{given: map[string]bool{}}
+	members := rawjson.Members(body)
+	r.take(members, editFields)
+	for _, m := range members {
+		_, set := r.fields[m.Name]
+		e.given[m.Name] = set || m.Name == "name" || m.Name == "description"
+		if set && m.Name != "name" && m.Name != "description" {
+			e.timing = append(e.timing, m)
+		}
+	}
+	e.name, e.description = r.readTitles()
+	r.readFrequency()
+	e.Frequency = r.draft.Frequency
+	if len(r.problems) == 0 && e.Frequency == nil && !e.given["name"] && !e.given["description"] {
+		r.refuse("#", "must have at least one of name, description, repeat_every and cron")
+	}
+	return e, fault.Refuse(r.problems)
+}
+
+// Apply makes the changes in a schedule's own fields. Where its grid begins is
+// left to the caller.
+func (e *Edit) Apply(s *Schedule) {
+	if e.given["name"] {
+		s.Name = e.name
+	}
+	if e.given["description"] {
+		s.Description = e.description
+	}
+	if e.Frequency != nil {
+		s.Args = replaced(s.Args, frequencyFields, e.timing...)
+	}
+}
+
+// ReadState reads a schedule's $state. The error is a fault.
+func ReadState(body rawjson.Value) (rawjson.Value, error) {
+	var problems []fault.Problem
+	switch {
+	case body.Kind() != '{':
+		problems = append(problems, fault.Problem{Pointer: "#", Detail: "must be a JSON object"})
+	case len(body) > MaxState:
+		problems = append(problems, fault.Problem{
+			Pointer: "#", Detail: "must have at most " + strconv.Itoa(MaxState) + " bytes without white space, it has " + strconv.Itoa(len(body)),
+		})
+	}
+	return body, fault.Refuse(problems)
+}
