@@ -83,27 +83,6 @@ func (s *Server) readJob(c *call) (*jobDetail, error) {
 	return d, nil
 }
 
-// cancelJob cancels one job.
-func (s *Server) cancelJob(c *call) error {
-	id, err := c.jobID()
-	if err != nil {
-		return err
-	}
-	before, err := s.Store.JobGet(c.r.Context(), c.owner(), id)
-	if err != nil {
-		return err
-	}
-	j, err := s.Manager.Cancel(c.r.Context(), c.owner(), id)
-	if err != nil {
-		return err
-	}
-	done := "cancelled"
-	if before.State.Final() {
-		done = "final"
-	}
-	return c.redirect("/jobs/%d?done=%s", j.Number, done)
-}
-
 // attempt is what the logs tell of one attempt.
 type attempt struct {
 	number   int

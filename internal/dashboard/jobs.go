@@ -8,17 +8,21 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
-	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
 var jobRoutes = []route{
-	{"/jobs", forMembers, map[string]handler{"GET": (*Server).jobs}},
+	{"/jobs", forMembers, map[string]handler{"GET": (*Server).jobs, "POST": (*Server).createJob}},
+	{"/jobs/new", forMembers, map[string]handler{"GET": (*Server).newJob}},
+	{"/jobs/preview", forMembers, map[string]handler{"POST": (*Server).previewJob}},
 	{"/jobs/cancel", forMembers, map[string]handler{"POST": (*Server).cancelJobs}},
 	{"/jobs/{job_id}", forMembers, map[string]handler{"GET": (*Server).job}},
 	{"/jobs/{job_id}/cancel", forMembers, map[string]handler{"POST": (*Server).cancelJob}},
+	{"/jobs/{job_id}/run", forMembers, map[string]handler{"POST": (*Server).runJob}},
+	{"/jobs/{job_id}/rerun", forMembers, map[string]handler{"POST": (*Server).rerunJob}},
+	{"/jobs/{job_id}/when", forMembers, map[string]handler{"POST": (*Server).retimeJob}},
 	{"/jobs/{job_id}/logs/{log_id}", forMembers, map[string]handler{"GET": (*Server).jobLog}},
 }
 
@@ -128,29 +132,4 @@ func (s *Server) jobLog(c *call) error {
 	c.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = c.Write([]byte(ui.Pretty(log.Payload))) // a browser that went away needs no answer
 	return nil
-}
-
-// maxPicked is how many jobs may be cancelled at once.
-const maxPicked = 100
-
-// cancelJobs cancels the jobs that were picked from a list.
-func (s *Server) cancelJobs(c *call) error {
-	picked := c.r.PostForm["job"]
-	if len(picked) > maxPicked {
-		return fault.New(fault.Invalid, "At most 100 jobs can be cancelled at once.")
-	}
-	for _, text := range picked {
-		id, ok := manage.ParseJobID(text)
-		if !ok {
-			return noJob
-		}
-		if _, err := s.Manager.Cancel(c.r.Context(), c.owner(), id); err != nil {
-			return err
-		}
-	}
-	done := "picked"
-	if len(picked) == 0 {
-		done = "none"
-	}
-	return c.redirect("/jobs?done=%s", done)
 }

@@ -10,6 +10,8 @@ var notices = map[string]string{
 	"none":      "No job was picked; nothing was changed.",
 	"final":     "The job was final already; nothing was changed.",
 	"sooner":    "The job is being run now.",
+	"moved":     "The job has another time now.",
+	"held":      "A job with this idempotency key exists already. Nothing was created; this is it.",
 	"again":     "This is the new job, with the same request.",
 }
 

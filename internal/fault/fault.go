@@ -82,12 +82,13 @@ func Refuse(problems []Problem) error {
 	}
 	sentences := make([]string, 0, len(problems))
 	for _, p := range problems {
-		sentences = append(sentences, p.sentence())
+		sentences = append(sentences, p.Sentence())
 	}
 	return &Error{Code: Invalid, Message: strings.Join(sentences, "; "), Problems: problems}
 }
 
-func (p Problem) sentence() string {
+// Sentence says the problem with the name of what it is about in front.
+func (p Problem) Sentence() string {
 	name := p.Parameter
 	if name == "" {
 		name = strings.ReplaceAll(strings.TrimPrefix(p.Pointer, "#/"), "/", ".")
@@ -96,6 +97,15 @@ func (p Problem) sentence() string {
 		name = "the body"
 	}
 	return name + " " + p.Detail
+}
+
+// ProblemsOf gives the problems of the fault in err's chain; nil when there are none.
+func ProblemsOf(err error) []Problem {
+	var f *Error
+	if errors.As(err, &f) {
+		return f.Problems
+	}
+	return nil
 }
 
 // CodeOf gives the code of the fault in err's chain; Internal when there is none.

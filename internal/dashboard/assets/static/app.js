@@ -98,7 +98,7 @@
     kept = null;
     count();
   });
-  document.addEventListener("htmx:afterSettle", () => { reveal(document); tick(); listen(); });
+  document.addEventListener("htmx:afterSettle", () => { reveal(document); tick(); listen(); zones(document); });
 
   // Picking rows: the box data-pick-all ticks all of a form, data-picked shows
   // how many, and elements with data-when-picked are there while there are any.
@@ -140,6 +140,12 @@
     for (const e of document.querySelectorAll(folds)) if (!e.contains(event.target)) e.open = false;
   });
 
+  // Fields that say in which zone times are read take the browser's.
+  const zones = (root) => {
+    const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    if (zone) for (const e of root.querySelectorAll("input[data-zone]")) if (e.value === "UTC") e.value = zone;
+  };
+
   // The word of what was done is not to be said again when the page is reloaded.
   const here = new URL(location.href);
   if (here.searchParams.has("done")) {
@@ -148,6 +154,7 @@
   }
   document.querySelector("[data-focus]")?.focus();
   reveal(document);
+  zones(document);
   count();
   listen();
 })();

@@ -1,0 +1,65 @@
+package dashboard
+
+import (
+	"strings"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/plain"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/schedule"
+)
+
+// readWhen reads a time in plain words, in the zone a form names.
+func readWhen(text, zone string, now time.Time) (plain.Timing, string) {
+	location := time.UTC
+	if zone = strings.TrimSpace(zone); zone != "" {
+		var err error
+		if location, err = schedule.LoadZone(zone); err != nil {
+			return plain.Timing{}, "can't be read in the time zone " + zone + ", which is not known; name one such as Europe/Berlin"
+		}
+	}
+	timing, err := plain.Parse(text, now, location)
+	if err != nil {
+		return timing, err.Error()
+	}
+	return timing, ""
+}
+
+// timingMembers gives what was understood in the API's terms.
+func timingMembers(t plain.Timing) []rawjson.Member {
+	var members []rawjson.Member
+	add := func(name string, v rawjson.Value) { members = append(members, rawjson.Member{Name: name, Value: v}) }
+	if t.In != nil {
+		add("schedule_in", spanValue(t.In))
+	}
+	if !t.At.IsZero() {
+		add("scheduled_at", rawjson.Quote(t.At.Format(time.RFC3339Nano)))
+	}
+	if t.Every != nil {
+		add("repeat_every", spanValue(t.Every))
+	}
+	if t.Cron != "" {
+		add("cron", rawjson.Quote(t.Cron))
+	}
+	if t.Zone != "" {
+		add("timezone", rawjson.Quote(t.Zone))
+	}
+	return members
+}
+
+func spanValue(s *plain.Span) rawjson.Value {
+	return rawjson.Array([]rawjson.Value{rawjson.Value(s.Amount), rawjson.Quote(s.Unit)})
+}
+
+// timingPointers are the fields of the API that the field "When" stands for.
+var timingPointers = []string{"#/schedule_in", "#/scheduled_at", "#/repeat_every", "#/cron", "#/timezone"}
+
+// timingProblem gives what was found wrong with the time asked for.
+func timingProblem(err error) string {
+	for _, pointer := range timingPointers {
+		if problem := problemAt(err, pointer); problem != "" {
+			return strings.TrimPrefix(pointer, "#/") + " " + problem
+		}
+	}
+	return ""
+}
