@@ -21,6 +21,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/httpapi"
 	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
 	"github.com/punctual-dev/punctual/internal/upkeep"
 )
@@ -47,6 +48,8 @@ const (
 	Grace = 30 * time.Second
 	// httpGrace is how long requests under way may go on.
 	httpGrace = 10 * time.Second
+	// statsGrace is how long storing the last statistics may take.
+	statsGrace = 2 * time.Second
 )
 
 // Node is one running service.
@@ -55,6 +58,7 @@ type Node struct {
 	store      store.Store
 	metrics    *metrics.Metrics
 	auth       *auth.Authenticator
+	stats      *stats.Collector
 	client     *execute.Client
 	runner     *attempt.Runner
 	dispatcher *dispatch.Dispatcher
@@ -99,8 +103,9 @@ func (n *Node) start(ctx context.Context) error {
 	if n.auth, err = auth.New(ctx, auth.Config{Store: n.store, Now: n.store.Now, PublicKey: c.PublicAPIKey, Log: c.Log}); err != nil {
 		return err
 	}
+	n.stats = stats.New(stats.Config{Store: n.store, Now: n.store.Now, Log: c.Log})
 	n.client = execute.New(execute.Config{Version: c.Version, AllowPrivate: c.AllowPrivateTargets, RootCAs: roots, MaxConnsIdle: c.Concurrency})
-	n.runner = attempt.New(attempt.Config{Queue: n.store, Client: n.client, Secrets: n.auth, Metrics: n.metrics, Log: c.Log})
+	n.runner = attempt.New(attempt.Config{Queue: n.store, Client: n.client, Secrets: n.auth, Metrics: n.metrics, Stats: n.stats, Log: c.Log})
 	n.dispatcher = dispatch.New(dispatch.Config{
 		Queue: n.store, Node: node, Concurrency: c.Concurrency, Begin: n.runner.Begin, Log: c.Log, ObserveClaims: n.metrics.BatchSize("claim"),
 	})
@@ -110,8 +115,8 @@ func (n *Node) start(ctx context.Context) error {
 	}
 	n.manager = manage.New(manage.Config{Store: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.checkHost()})
 	api := httpapi.New(httpapi.Config{
-		Manager: n.manager, Store: n.store, Auth: n.auth, Metrics: n.metrics, Log: c.Log,
-		Running: n.dispatcher.Running, RateLimit: c.RateLimit, Version: c.Version,
+		Manager: n.manager, Store: n.store, Auth: n.auth, Metrics: n.metrics, Stats: n.stats, Log: c.Log,
+		Running: n.dispatcher.Running, RateLimit: c.RateLimit, Retention: c.Retention, Version: c.Version,
 	})
 	pages := dashboard.New(dashboard.Config{
 		Manager: n.manager, Store: n.store, Public: n.auth.Public(), Log: c.Log, Version: c.Version, Observe: n.metrics.Requested,
@@ -217,6 +222,7 @@ func (n *Node) serve(ctx context.Context) error {
 	keeper := &upkeep.Keeper{Config: upkeep.Config{Store: n.store, Metrics: n.metrics, Log: n.config.Log, Retention: n.config.Retention}}
 	parts.Go(func() { keeper.Run(ctx) })
 	parts.Go(func() { n.auth.Run(ctx) })
+	parts.Go(func() { n.stats.Run(ctx) })
 	parts.Go(func() { n.takeOver(ctx) })
 	n.config.Log.Info("started", "version", n.config.Version, "address", n.listener.Addr().String())
 	n.config.Listening(n.listener.Addr().String())
@@ -231,6 +237,15 @@ func (n *Node) serve(ctx context.Context) error {
 	return errors.Join(served, dispatched)
 }
 
+// lastStats stores what was counted while the node stopped.
+func (n *Node) lastStats() {
+	ctx, cancel := context.WithTimeout(context.Background(), statsGrace)
+	defer cancel()
+	if err := n.stats.Write(ctx); err != nil {
+		n.config.Log.Warn("storing the last statistics failed", "error", err)
+	}
+}
+
 // close takes apart what start has put together.
 func (n *Node) close() error {
 	var err error
@@ -239,6 +254,7 @@ func (n *Node) close() error {
 	}
 	if n.runner != nil {
 		n.runner.Close()
+		n.lastStats()
 	}
 	if n.client != nil {
 		n.client.Close()

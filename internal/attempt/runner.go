@@ -31,7 +31,13 @@ type Config struct {
 	Client  *execute.Client
 	Secrets Secrets
 	Metrics *metrics.Metrics
+	Stats   Stats // nil: none are kept
 	Log     *slog.Logger
+}
+
+// Stats counts jobs' attempts by account.
+type Stats interface {
+	Observe(account int64, succeeded bool, lateness, duration time.Duration)
 }
 
 // Runner makes attempts.
@@ -108,7 +114,8 @@ func (r *Runner) complain(what string, err error) {
 }
 
 func (r *Runner) do(ctx context.Context, kind string, account int64, due time.Time, request execute.Request) job.Outcome {
-	r.Metrics.Begun(kind, r.Queue.Now().Sub(due))
+	lateness := r.Queue.Now().Sub(due)
+	r.Metrics.Begun(kind, lateness)
 	secrets, err := r.Secrets.SigningSecrets(ctx, account)
 	if err != nil && (errors.Is(context.Cause(ctx), execute.ErrCancelled) || fault.CodeOf(err) == fault.NotFound) {
 		return job.Outcome{Failure: &job.Failure{Kind: job.KindCancelled, Message: "the job was cancelled before the request was made"}}
@@ -123,7 +130,21 @@ func (r *Runner) do(ctx context.Context, kind string, account int64, due time.Ti
 	request.Secrets = secrets
 	outcome := r.Client.Do(ctx, request)
 	r.Metrics.Attempted(kind, outcomeName(&outcome), outcome.Duration)
+	if r.Stats != nil && kind == kindJob && counts(&outcome) {
+		r.Stats.Observe(account, outcome.Succeeded(), lateness, outcome.Duration)
+	}
 	return outcome
+}
+
+// The kinds of what is attempted, as metrics name them.
+const (
+	kindJob      = "job"
+	kindDelivery = "delivery"
+)
+
+// counts reports whether an attempt ended by itself.
+func counts(o *job.Outcome) bool {
+	return o.Failure == nil || o.Failure.Kind != job.KindCancelled && o.Failure.Kind != job.KindInterrupted
 }
 
 // pause waits, or until ctx ends.
@@ -156,7 +177,7 @@ type jobAttempt struct {
 // Fire implements dispatch.Attempt.
 func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, answered func()) {
 	r, j := a.runner, a.Run.Job
-	outcome := r.do(ctx, "job", j.Owner.Number, a.Run.Due, a.request())
+	outcome := r.do(ctx, kindJob, j.Owner.Number, a.Run.Due, a.request())
 	ended := later(r.Queue.Now(), began.Add(time.Microsecond))
 	answered()
 	if f := outcome.Failure; f != nil && f.Kind == job.KindCancelled {
@@ -202,7 +223,7 @@ func (a *deliveryAttempt) Claim() store.Claim {
 // Fire implements dispatch.Attempt.
 func (a *deliveryAttempt) Fire(ctx context.Context, node int64, began time.Time, answered func()) {
 	r, d := a.runner, a.run.Delivery
-	outcome := r.do(ctx, "delivery", d.Owner.Number, a.run.Due, execute.Request{
+	outcome := r.do(ctx, kindDelivery, d.Owner.Number, a.run.Due, execute.Request{
 		Method: "POST", URL: d.URL, Body: d.Body, MessageID: d.MessageID, Timeout: deliveryTimeout,
 		Own: []execute.Field{{Name: "Content-Type", Value: "application/json"}},
 	})

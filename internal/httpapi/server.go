@@ -17,6 +17,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -26,12 +27,15 @@ type Config struct {
 	Store   store.Store
 	Auth    *auth.Authenticator
 	Metrics *metrics.Metrics
+	Stats   *stats.Collector
 	Log     *slog.Logger
 	// Running reports whether jobs are being fired.
 	Running func() bool
 	// RateLimit is how many calls a second an account may make on average; 0
 	// for any number.
 	RateLimit float64
+	// Retention is how long final jobs and logs are kept; 0 for ever.
+	Retention time.Duration
 	Version   string
 }
 
@@ -68,6 +72,12 @@ var routes = []route{
 	{"/api/schedules/{schedule_id}/enable", false, map[string]handler{"POST": (*Server).enableSchedule}},
 	{"/api/logs", false, map[string]handler{"GET": (*Server).listLogs}},
 	{"/api/logs/{log_id}", false, map[string]handler{"GET": (*Server).getLog}},
+	{"/api/account", false, map[string]handler{"GET": own((*Server).getAccount)}},
+	{"/api/account/keys", false, map[string]handler{"GET": own((*Server).listKeys), "POST": own((*Server).createKey)}},
+	{"/api/account/keys/{key_id}", false, map[string]handler{"DELETE": own((*Server).revokeKey)}},
+	{"/api/account/signing-secrets", false, map[string]handler{"GET": own((*Server).listSecrets)}},
+	{"/api/account/signing-secrets/rotate", false, map[string]handler{"POST": own((*Server).rotateSecret)}},
+	{"/api/stats", false, map[string]handler{"GET": (*Server).getStats}},
 	{"/api/broadcast", true, map[string]handler{"POST": (*Server).broadcast}},
 	{"/api/ping", true, map[string]handler{"GET": (*Server).ping}},
 	{"/api/echo", true, map[string]handler{"POST": (*Server).echo}},

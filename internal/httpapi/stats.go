@@ -1,0 +1,66 @@
+package httpapi
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/stats"
+)
+
+// defaultMinutes is how far statistics reach back when nothing is said.
+const defaultMinutes = 60
+
+func (s *Server) getStats(c *call) error {
+	minutes := defaultMinutes
+	if values := c.r.URL.Query(); values.Has("minutes") {
+		n, err := strconv.Atoi(values.Get("minutes"))
+		if err != nil || n < 1 || n > stats.MaxMinutes {
+			return fault.Refuse([]fault.Problem{{Parameter: "minutes", Detail: fmt.Sprintf("must be a whole number from 1 to %d", stats.MaxMinutes)}})
+		}
+		minutes = n
+	}
+	series, err := s.Stats.Series(c.r.Context(), c.owner.Number, minutes)
+	if err != nil {
+		return err
+	}
+	b := append(make([]byte, 0, 200*(minutes+1)), `{"data":[`...)
+	for i := range series.Points {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		p := &series.Points[i]
+		b = append(b, `{"minute":"`...)
+		b = append(b, job.FormatTime(p.Minute)...)
+		b = append(appendPoint(append(b, `",`...), p), '}')
+	}
+	b = append(appendPoint(append(b, `],"total":{`...), &series.Total), `}}`...)
+	return c.writeJSON(http.StatusOK, b)
+}
+
+func appendPoint(b []byte, p *stats.Point) []byte {
+	for _, n := range []struct {
+		name  string
+		value int64
+	}{{`"runs":`, p.Runs()}, {`,"succeeded":`, p.Succeeded}, {`,"failed":`, p.Failed}} {
+		b = strconv.AppendInt(append(b, n.name...), n.value, 10)
+	}
+	b = appendTimes(append(b, `,"lateness_ms":`...), p.LatenessP50, p.LatenessP99)
+	return appendTimes(append(b, `,"duration_ms":`...), p.DurationP50, p.DurationP99)
+}
+
+func appendTimes(b []byte, p50, p99 float64) []byte {
+	b = appendMillis(append(b, `{"p50":`...), p50)
+	return append(appendMillis(append(b, `,"p99":`...), p99), '}')
+}
+
+// appendMillis adds milliseconds to a hundredth; null for not a number.
+func appendMillis(b []byte, ms float64) []byte {
+	if math.IsNaN(ms) {
+		return append(b, `null`...)
+	}
+	return strconv.AppendFloat(b, math.Round(ms*100)/100, 'f', -1, 64)
+}

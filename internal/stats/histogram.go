@@ -1,0 +1,117 @@
+package stats
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"time"
+)
+
+// A histogram's first bucket holds times below a tenth of a millisecond; then
+// four buckets double the time, up to half an hour in the last.
+const (
+	buckets   = 98
+	smallest  = 100 * time.Microsecond
+	perDouble = 4
+)
+
+// histogram counts times.
+type histogram [buckets]uint32
+
+// bounds are where buckets end; the last one has none.
+var bounds = func() (b [buckets - 1]time.Duration) {
+	for i := range b {
+		b[i] = time.Duration(float64(smallest) * math.Pow(2, float64(i)/perDouble))
+	}
+	return b
+}()
+
+// bucket gives the bucket of a time.
+func bucket(d time.Duration) int {
+	if d < smallest {
+		return 0
+	}
+	// The doubling is known by the number of bits; at most perDouble steps remain.
+	i := (bits.Len64(uint64(d/smallest))-1)*perDouble + 1
+	for i < buckets-1 && d >= bounds[i] {
+		i++
+	}
+	return min(i, buckets-1)
+}
+
+func (h *histogram) add(d time.Duration) { h[bucket(d)]++ }
+
+func (h *histogram) merge(other *histogram) {
+	for i, n := range other {
+		h[i] += n
+	}
+}
+
+func (h *histogram) count() (n uint64) {
+	for _, c := range h {
+		n += uint64(c)
+	}
+	return n
+}
+
+// percentile gives the time below which a share of all lies, in milliseconds;
+// the middle of its bucket. Not a number when nothing was counted.
+func (h *histogram) percentile(share float64) float64 {
+	n := h.count()
+	if n == 0 {
+		return math.NaN()
+	}
+	rank := uint64(math.Ceil(share * float64(n)))
+	for i, c := range h {
+		if uint64(c) < rank {
+			rank -= uint64(c)
+			continue
+		}
+		return middle(i)
+	}
+	return middle(buckets - 1)
+}
+
+// middle gives a bucket's middle in milliseconds.
+func middle(i int) float64 {
+	const ms = float64(time.Millisecond)
+	switch i {
+	case 0:
+		return float64(smallest) / 2 / ms
+	case buckets - 1:
+		return float64(bounds[buckets-2]) / ms
+	}
+	return math.Sqrt(float64(bounds[i-1])*float64(bounds[i])) / ms
+}
+
+// encode writes the buckets that are not empty, as pairs of the distance to the
+// one before and the count.
+func (h *histogram) encode() []byte {
+	var b []byte
+	last := -1
+	for i, n := range h {
+		if n > 0 {
+			b = binary.AppendUvarint(b, uint64(i-last))
+			b = binary.AppendUvarint(b, uint64(n))
+			last = i
+		}
+	}
+	return b
+}
+
+// addEncoded adds what encode has written. What can't be read is left out.
+func (h *histogram) addEncoded(b []byte) {
+	for i := -1; len(b) > 0; {
+		step, n := binary.Uvarint(b)
+		if n <= 0 || step == 0 || step > buckets {
+			return
+		}
+		b = b[n:]
+		count, n := binary.Uvarint(b)
+		if i += int(step); n <= 0 || i >= buckets {
+			return
+		}
+		b = b[n:]
+		h[i] += uint32(count)
+	}
+}

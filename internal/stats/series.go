@@ -1,0 +1,98 @@
+package stats
+
+import (
+	"context"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// MaxMinutes is how many minutes a series has at most: a day.
+const MaxMinutes = 24 * 60
+
+// Point is what happened in a minute, or in all minutes of a series.
+type Point struct {
+	Minute    time.Time // when it began; zero for a total
+	Succeeded int64
+	Failed    int64
+	// Percentiles in milliseconds; not a number when there were no runs.
+	LatenessP50, LatenessP99, DurationP50, DurationP99 float64
+}
+
+// Runs tells how many runs there were.
+func (p *Point) Runs() int64 { return p.Succeeded + p.Failed }
+
+// Series is an account's statistics.
+type Series struct {
+	Points []Point // of every minute, the current one last
+	Total  Point
+}
+
+// Series gives an account's statistics of the last minutes, up to MaxMinutes of them.
+func (c *Collector) Series(ctx context.Context, account int64, minutes int) (*Series, error) {
+	minutes = min(max(minutes, 1), MaxMinutes)
+	to := minuteOf(c.Now())
+	from := to - int64(minutes) + 1
+	cells := make([]cell, minutes)
+	c.writing.RLock()
+	defer c.writing.RUnlock()
+	stored, err := c.Store.StatsRead(ctx, account, from, to)
+	if err != nil {
+		return nil, err
+	}
+	here := c.own(account, from, to)
+	for _, s := range stored {
+		if _, newer := here[s.Minute]; !newer || s.Source != c.source {
+			cells[s.Minute-from].addStored(&s)
+		}
+	}
+	for minute, one := range here {
+		cells[minute-from].merge(one)
+	}
+	series := &Series{Points: make([]Point, minutes)}
+	var all cell
+	for i := range cells {
+		all.merge(&cells[i])
+		series.Points[i] = cells[i].point()
+		series.Points[i].Minute = time.Unix((from+int64(i))*60, 0).UTC()
+	}
+	series.Total = all.point()
+	return series, nil
+}
+
+// own gives copies of what this process holds of an account, by minute.
+func (c *Collector) own(account, from, to int64) map[int64]*cell {
+	found := map[int64]*cell{}
+	s := &c.shards[uint64(account)%shards]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for minute := max(from, to-held); minute <= to; minute++ {
+		if one := s.cells[cellKey{account, minute}]; one != nil {
+			held := *one
+			found[minute] = &held
+		}
+	}
+	return found
+}
+
+func (c *cell) merge(other *cell) {
+	c.succeeded += other.succeeded
+	c.failed += other.failed
+	c.lateness.merge(&other.lateness)
+	c.duration.merge(&other.duration)
+}
+
+func (c *cell) addStored(s *store.Stat) {
+	c.succeeded += s.Succeeded
+	c.failed += s.Failed
+	c.lateness.addEncoded(s.Lateness)
+	c.duration.addEncoded(s.Duration)
+}
+
+func (c *cell) point() Point {
+	return Point{
+		Succeeded: c.succeeded, Failed: c.failed,
+		LatenessP50: c.lateness.percentile(.5), LatenessP99: c.lateness.percentile(.99),
+		DurationP50: c.duration.percentile(.5), DurationP99: c.duration.percentile(.99),
+	}
+}

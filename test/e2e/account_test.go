@@ -1,0 +1,196 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
+)
+
+func TestAnAccountLooksItselfUp(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	got := a.Get("/api/account").Want(200).Data()
+	wantSame(t, "the account", got, `{"id":"`+a.ID+`","email":"`+a.Email+`","limits":{"calls_per_second":null,"keys":100,"body_bytes":1048576},"retention_seconds":2592000}`)
+}
+
+func TestLimitsAndRetentionAreTold(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, harness.Flag("rate-limit", "2.5"), harness.Flag("retention", "0"))
+	got := s.Account(t).Get("/api/account").Want(200).Data()
+	wantSame(t, "limits", got.Get("limits.calls_per_second"), "2.5")
+	wantSame(t, "retention", got.Get("retention_seconds"), "null")
+}
+
+func TestThePublicKeyOpensNothingOfTheAccount(t *testing.T) {
+	t.Parallel()
+	c := harness.Shared(t).Public(t)
+	for _, call := range [][2]string{
+		{"GET", "/api/account"}, {"GET", "/api/account/keys"}, {"POST", "/api/account/keys"}, {"DELETE", "/api/account/keys/" + noUUID},
+		{"GET", "/api/account/signing-secrets"}, {"POST", "/api/account/signing-secrets/rotate"},
+	} {
+		c.Do(call[0], call[1], nil).WantProblem(403)
+	}
+	c.Get("/api/stats").Want(200)
+}
+
+func TestKeysAreMadeListedAndRevoked(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	made := a.Post("/api/account/keys", `{"name":"ünter \"q\""}`).Want(201).Data()
+	wantKeys(t, "a new key", made, "id", "name", "prefix", "created_at", "last_used_at", "revoked_at", "key")
+	wantSame(t, "name", made.Get("name"), `"ünter \"q\""`)
+	key := made.Get("key").Str()
+	if !strings.HasPrefix(key, "sk_") || !strings.HasPrefix(key, made.Get("prefix").Str()) {
+		t.Errorf("key %q with prefix %s", key, made.Get("prefix").Raw())
+	}
+	second := a.Service.Client(t, key)
+	list := second.Get("/api/account/keys").Want(200)
+	if strings.Contains(string(list.Body), key) {
+		t.Error("the list tells the whole key")
+	}
+	keys := list.Data().Items()
+	if len(keys) != 2 || keys[0].Get("id").Str() != a.KeyID || keys[1].Get("id").Str() != made.Get("id").Str() {
+		t.Fatalf("the keys are %s", list.Data().Raw())
+	}
+	wantSame(t, "revoked_at", keys[1].Get("revoked_at"), "null")
+
+	path := "/api/account/keys/" + made.Get("id").Str()
+	second.Do(http.MethodDelete, path, nil).WantProblem(422)
+	second.Get("/api/jobs").Want(200)
+	a.Do(http.MethodDelete, path, nil).Want(204)
+	second.Get("/api/jobs").WantProblem(401) // at once, on this node
+	a.Do(http.MethodDelete, path, nil).Want(204)
+	if revoked := a.Get("/api/account/keys").Want(200).Data().Get("1.revoked_at"); revoked.Raw() == "null" {
+		t.Error("the key is listed as working")
+	}
+}
+
+func TestKeysOfOthersCantBeRevoked(t *testing.T) {
+	t.Parallel()
+	a, b := account(t), account(t)
+	for _, id := range []string{b.KeyID, noUUID, "x", "%00", "1"} {
+		a.Do(http.MethodDelete, "/api/account/keys/"+id, nil).WantProblem(404)
+	}
+	b.Get("/api/jobs").Want(200)
+}
+
+func TestWhatAKeyCantBeMadeFrom(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	a.Post("/api/account/keys", `{"name":7}`).WantPointers("#/name")
+	a.Post("/api/account/keys", `{"name":"a\nb"}`).WantPointers("#/name")
+	a.Post("/api/account/keys", `{"name":"`+strings.Repeat("é", 256)+`"}`).WantPointers("#/name")
+	a.Post("/api/account/keys", `{"nome":"x","a/b":1}`).WantPointers("#/nome", "#/a~1b")
+	a.Post("/api/account/keys", `["x"]`).WantPointers("#")
+	a.Post("/api/account/keys", `{`).WantProblem(400)
+	a.Post("/api/account/keys", ``).WantProblem(400)
+	a.Post("/api/account/keys", `x`, harness.ContentType("text/plain")).WantProblem(415)
+	if keys := a.Get("/api/account/keys").Want(200).Data().Items(); len(keys) != 1 {
+		t.Errorf("%d keys were made", len(keys)-1)
+	}
+	for _, body := range []string{`{}`, `{"name":null}`, `{"name":"` + strings.Repeat("é", 255) + `"}`} {
+		a.Post("/api/account/keys", body).Want(201)
+	}
+	wantSame(t, "a name from a form", a.Post("/api/account/keys", "name=from+a+form", harness.ContentType("application/x-www-form-urlencoded")).Want(201).Data().Get("name"), `"from a form"`)
+}
+
+func TestThereIsALimitToKeys(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	for i := range 99 {
+		a.Post("/api/account/keys", fmt.Sprintf(`{"name":"key %d"}`, i)).Want(201)
+	}
+	a.Post("/api/account/keys", `{}`).WantPointers("#")
+	last := a.Get("/api/account/keys").Want(200).Data().Get("99.id").Str()
+	a.Do(http.MethodDelete, "/api/account/keys/"+last, nil).Want(204)
+	a.Post("/api/account/keys", `{}`).Want(201)
+}
+
+func TestTheSigningSecretIsRotatedOverTheAPI(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	before := a.Get("/api/account/signing-secrets").Want(200).Data()
+	if len(before.Items()) != 1 || before.Get("0.secret").Str() != a.Secret {
+		t.Fatalf("the secrets are %s", before.Raw())
+	}
+	wantSame(t, "its end", before.Get("0.expires_at"), "null")
+	after := a.Post("/api/account/signing-secrets/rotate", nil).Want(200).Data()
+	wantSame(t, "read again", a.Get("/api/account/signing-secrets").Want(200).Data(), after.Raw())
+	if len(after.Items()) != 2 || after.Get("1.secret").Str() != a.Secret || after.Get("0.secret").Str() == a.Secret {
+		t.Fatalf("the secrets are %s", after.Raw())
+	}
+	ends := instant(t, after.Get("1.expires_at"))
+	wantBetween(t, "the end of the old one", ends, time.Now().Add(23*time.Hour), time.Now().Add(25*time.Hour))
+	// Both sign from now on.
+	target := harness.SharedTarget(t).Route(t)
+	create(a.Client, `{"url":"`+target.URL+`"}`)
+	signed := strings.Fields(target.Await(t, 1, soon)[0].Header.Get("webhook-signature"))
+	if len(signed) != 2 {
+		t.Errorf("the request is signed %q", signed)
+	}
+}
+
+func TestStatisticsCountRunsByMinute(t *testing.T) {
+	t.Parallel()
+	a, other := account(t), account(t)
+	good, bad := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t).Respond(harness.Status(404))
+	for range 3 {
+		create(a.Client, `{"url":"`+good.URL+`"}`)
+	}
+	awaitState(t, a.Client, create(a.Client, `{"url":"`+bad.URL+`","retries":0}`), "discarded")
+	var answer *harness.Answer
+	if !harness.Within(soon, func() bool {
+		answer = a.Get("/api/stats?minutes=5").Want(200)
+		return answer.JSON.Get("total.runs").Int() == 4
+	}) {
+		t.Fatalf("the statistics are %s", answer.JSON.Raw())
+	}
+	total := answer.JSON.Get("total")
+	wantSame(t, "succeeded", total.Get("succeeded"), "3")
+	wantSame(t, "failed", total.Get("failed"), "1")
+	for _, name := range []string{"lateness_ms.p50", "lateness_ms.p99", "duration_ms.p50", "duration_ms.p99"} {
+		if ms, err := strconv.ParseFloat(total.Get(name).Raw(), 64); err != nil || ms <= 0 || ms > 60_000 {
+			t.Errorf("%s is %s", name, total.Get(name).Raw())
+		}
+	}
+	minutes := answer.Data().Items()
+	if len(minutes) != 5 {
+		t.Fatalf("%d minutes", len(minutes))
+	}
+	last := instant(t, minutes[4].Get("minute"))
+	wantBetween(t, "the last minute", last, time.Now().Add(-2*time.Minute), time.Now())
+	for i, m := range minutes {
+		if at := instant(t, m.Get("minute")); !at.Equal(last.Add(time.Duration(i-4) * time.Minute)) {
+			t.Errorf("minute %d is %s", i, at)
+		}
+	}
+	wantSame(t, "an idle minute", minutes[0].Get("lateness_ms"), `{"p50":null,"p99":null}`)
+	wantSame(t, "another's runs", other.Get("/api/stats").Want(200).JSON.Get("total.runs"), "0")
+	if n := len(other.Get("/api/stats").Want(200).Data().Items()); n != 60 {
+		t.Errorf("%d minutes when none are asked for", n)
+	}
+	if n := len(other.Get("/api/stats?minutes=1440").Want(200).Data().Items()); n != 1440 {
+		t.Errorf("%d minutes of a day", n)
+	}
+	for _, bad := range []string{"0", "-1", "1441", "", "x", "1.5", "99999999999999999999"} {
+		a.Get("/api/stats?minutes=" + bad).WantParameters("minutes")
+	}
+}
+
+func TestStatisticsOutliveAStop(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	a := s.Account(t)
+	target := harness.SharedTarget(t).Route(t)
+	awaitState(t, a.Client, create(a.Client, `{"url":"`+target.URL+`"}`), "completed")
+	if status := s.Stop(); status != 0 {
+		t.Errorf("it stopped with status %d", status)
+	}
+	s.Restart(t)
+	wantSame(t, "runs", a.Get("/api/stats").Want(200).JSON.Get("total.runs"), "1")
+}
