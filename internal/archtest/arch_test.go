@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 	"internal/fault":            {},
 	"internal/httpapi":          {"api", "internal/auth", "internal/fault", "internal/job", "internal/manage", "internal/metrics", "internal/rawjson", "internal/stats", "internal/store"},
 	"internal/job":              {"internal/fault", "internal/rawjson", "internal/schedule"},
-	"internal/manage":           {"internal/batch", "internal/dispatch", "internal/fault", "internal/job", "internal/metrics", "internal/rawjson", "internal/record", "internal/store"},
+	"internal/manage":           {"internal/batch", "internal/dispatch", "internal/fault", "internal/job", "internal/metrics", "internal/rawjson", "internal/record", "internal/schedule", "internal/store"},
 	"internal/metrics":          {},
 	"internal/plain":            {"internal/schedule"},
 	"internal/rawjson":          {},

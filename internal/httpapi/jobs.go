@@ -16,12 +16,9 @@ import (
 var jobOrders = []string{"inserted_at", "scheduled_at", "attempted_at", "completed_at", "cancelled_at", "discarded_at", "state", "job_id", "id"}
 
 func (s *Server) createJob(c *call) error {
-	body, err := c.readBody()
+	body, err := c.readJob()
 	if err != nil {
 		return err
-	}
-	if isJSONInForm(body) {
-		return fault.Refuse([]fault.Problem{{Pointer: "#", Detail: "looks like JSON that is sent as a form; send it with Content-Type: application/json"}})
 	}
 	j, conflict, err := s.Manager.Create(c.r.Context(), c.owner, body, headerKey(c.r.Header))
 	if err != nil {
@@ -33,6 +30,37 @@ func (s *Server) createJob(c *call) error {
 		c.Header().Set("Location", "/api/jobs/"+strconv.FormatInt(j.Number, 10))
 	}
 	return c.writeRecord(status, func(b []byte) []byte { return job.AppendJob(b, j, conflict) })
+}
+
+func (s *Server) preview(c *call) error {
+	body, err := c.readJob()
+	if err != nil {
+		return err
+	}
+	p, err := s.Manager.Preview(body, headerKey(c.r.Header))
+	if err != nil {
+		return err
+	}
+	return c.writeRecord(http.StatusOK, func(b []byte) []byte {
+		b = rawjson.AppendText(append(b, `{"words":`...), p.Words)
+		b = append(b, `,"next":[`...)
+		for i, at := range p.Next {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = rawjson.AppendText(b, job.FormatTime(at))
+		}
+		return append(b, `]}`...)
+	})
+}
+
+// readJob reads the body of a create request.
+func (c *call) readJob() (rawjson.Value, error) {
+	body, err := c.readBody()
+	if err == nil && isJSONInForm(body) {
+		err = fault.Refuse([]fault.Problem{{Pointer: "#", Detail: "looks like JSON that is sent as a form; send it with Content-Type: application/json"}})
+	}
+	return body, err
 }
 
 // isJSONInForm reports whether a body came of a form whose first name begins

@@ -78,6 +78,7 @@ var routes = []route{
 	{"/api/account/signing-secrets", false, map[string]handler{"GET": own((*Server).listSecrets)}},
 	{"/api/account/signing-secrets/rotate", false, map[string]handler{"POST": own((*Server).rotateSecret)}},
 	{"/api/stats", false, map[string]handler{"GET": (*Server).getStats}},
+	{"/api/preview", false, map[string]handler{"POST": (*Server).preview}},
 	{"/api/broadcast", true, map[string]handler{"POST": (*Server).broadcast}},
 	{"/api/ping", true, map[string]handler{"GET": (*Server).ping}},
 	{"/api/echo", true, map[string]handler{"POST": (*Server).echo}},
