@@ -15,6 +15,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/attempt"
 	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/board"
 	"github.com/punctual-dev/punctual/internal/dashboard"
 	"github.com/punctual-dev/punctual/internal/dispatch"
 	"github.com/punctual-dev/punctual/internal/execute"
@@ -114,14 +115,18 @@ func (n *Node) start(ctx context.Context) error {
 		return err
 	}
 	n.manager = manage.New(manage.Config{Store: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.checkHost()})
+	notices := board.New(n.store.Now)
 	api := httpapi.New(httpapi.Config{
-		Manager: n.manager, Store: n.store, Auth: n.auth, Metrics: n.metrics, Stats: n.stats, Log: c.Log,
+		Manager: n.manager, Store: n.store, Auth: n.auth, Metrics: n.metrics, Stats: n.stats, Board: notices, Log: c.Log,
 		Running: n.dispatcher.Running, RateLimit: c.RateLimit, Retention: c.Retention, Version: c.Version,
 	})
+	people := auth.NewPeople(auth.PeopleConfig{Store: n.store, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log})
 	pages := dashboard.New(dashboard.Config{
-		Manager: n.manager, Store: n.store, Public: n.auth.Public(), Log: c.Log, Version: c.Version, Observe: n.metrics.Requested,
+		Manager: n.manager, Store: n.store, People: people, Auth: n.auth, Board: notices,
+		Retention: c.Retention, RateLimit: c.RateLimit, Public: n.auth.Public(), Log: c.Log, Version: c.Version, Observe: n.metrics.Requested,
 	})
 	n.server = api.HTTPServer(pages.Wrap(api))
+	n.server.RegisterOnShutdown(notices.Close)
 	n.observe()
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // call is one request for a page being answered.
@@ -22,6 +23,8 @@ type call struct {
 	server *Server
 	id     string // the request's
 	status int
+	// session is that of the account signed in; nil for none.
+	session *store.Session
 }
 
 // WriteHeader notes the status for the metrics.

@@ -26,6 +26,7 @@ type route struct {
 func allRoutes() []route {
 	return slices.Concat(
 		homeRoutes,
+		entranceRoutes,
 		jobRoutes,
 	)
 }

@@ -7,9 +7,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/board"
 	"github.com/punctual-dev/punctual/internal/dashboard/assets"
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/fault"
@@ -24,6 +27,12 @@ type Viewer = ui.Viewer
 type Config struct {
 	Manager *manage.Manager
 	Store   store.Store
+	People  *auth.People
+	Auth    *auth.Authenticator
+	Board   *board.Board
+	// Retention and RateLimit are shown; 0 is for ever and any number.
+	Retention time.Duration
+	RateLimit float64
 	// Public is the account of the public key; nil when there is none.
 	Public  *store.Account
 	Log     *slog.Logger
@@ -125,7 +134,7 @@ func (s *Server) serve(route route, public bool) http.Handler {
 }
 
 func (s *Server) answer(route route, public bool, c *call) error {
-	viewer, err := s.viewer(c.r, public)
+	viewer, err := s.viewer(c, public)
 	if err != nil {
 		return err
 	}

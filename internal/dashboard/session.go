@@ -1,26 +1,173 @@
 package dashboard
 
 import (
+	"context"
+	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
 
-	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/store"
 )
+
+// The names of cookies. Over https they have a prefix that keeps other hosts of
+// the domain from setting them.
+const (
+	sessionCookie = "punctual-session"
+	keyCookie     = "punctual-key"
+	securePrefix  = "__Host-"
+)
+
+// cookieName gives the name under which a cookie is kept.
+func (c *call) cookieName(name string) string {
+	if isHTTPS(c.r) {
+		return securePrefix + name
+	}
+	return name
+}
+
+// setCookie gives the browser a cookie for as long as it says; "" takes it away.
+func (c *call) setCookie(name, value string, lasts time.Duration) {
+	cookie := &http.Cookie{
+		Name: c.cookieName(name), Value: value, Path: "/", MaxAge: int(lasts / time.Second),
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: isHTTPS(c.r),
+	}
+	if value == "" {
+		cookie.MaxAge = -1
+	}
+	http.SetCookie(c, cookie)
+}
+
+// cookie gives what the browser kept; "" for nothing.
+func (c *call) cookie(name string) string {
+	cookie, err := c.r.Cookie(c.cookieName(name))
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}
 
 // viewer tells who looks: under /public the public account, else the account
 // whose session the browser carries; nil when it carries none.
-func (s *Server) viewer(_ *http.Request, public bool) (*Viewer, error) {
+func (s *Server) viewer(c *call, public bool) (*Viewer, error) {
 	if public {
 		return &Viewer{Account: s.Public, Public: true}, nil
 	}
-	return nil, nil
+	token := c.cookie(sessionCookie)
+	if token == "" {
+		return nil, nil
+	}
+	account, session, err := s.People.Session(c.r.Context(), token)
+	if err != nil && fault.CodeOf(err) == fault.Unauthorized {
+		c.setCookie(sessionCookie, "", 0)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.Store.Now().Sub(session.SeenAt) < time.Second {
+		// It was just prolonged, and so is the cookie.
+		c.setCookie(sessionCookie, token, auth.SessionLasts)
+	}
+	c.session = session
+	return &Viewer{Account: account, Operator: account.Operator}, nil
 }
 
-// askToSignIn leads to where somebody can sign in.
+// askToSignIn leads to where somebody can sign in, and then back.
 func (s *Server) askToSignIn(c *call) error {
-	to := "/docs"
-	if s.Public != nil {
-		to = ui.PublicPrefix
+	door, err := s.People.Door(c.r.Context())
+	if err != nil {
+		return err
+	}
+	to := "/sign-in"
+	if door.First && door.Signup != auth.SignupClosed {
+		to = "/sign-up"
+	} else if readsOnly(c.r) && c.r.URL.Path != "/" && c.r.Header.Get("HX-Request") == "" {
+		to += "?to=" + url.QueryEscape(c.r.URL.RequestURI())
+	}
+	if c.r.Header.Get("HX-Request") != "" {
+		// A part of a page can't become another page: the whole one goes there.
+		c.Header().Set("HX-Redirect", to)
+		c.WriteHeader(http.StatusNoContent)
+		return nil
 	}
 	http.Redirect(c, c.r, to, http.StatusSeeOther)
 	return nil
+}
+
+// local gives an address of this dashboard to go on to; "/" for any other.
+func local(to string) string {
+	u, err := url.Parse(to)
+	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\t\r\n") {
+		return "/"
+	}
+	return to
+}
+
+// address gives the address of the network that a request comes from: the
+// peer's or, when that is a proxy nearby, what the proxy says of its own peer.
+func (c *call) address() string {
+	host, _, err := net.SplitHostPort(c.r.RemoteAddr)
+	if err != nil {
+		host = c.r.RemoteAddr
+	}
+	forwarded := c.r.Header.Values("X-Forwarded-For")
+	peer, err := netip.ParseAddr(host)
+	if err != nil || len(forwarded) == 0 || !peer.Unmap().IsLoopback() && !peer.Unmap().IsPrivate() {
+		return host
+	}
+	all := strings.Split(forwarded[len(forwarded)-1], ",")
+	if last, err := netip.ParseAddr(strings.TrimSpace(all[len(all)-1])); err == nil {
+		return last.String()
+	}
+	return host
+}
+
+// begin gives the browser a session and leads on: to the first steps when the
+// account has never had a key, which is made then, else to where the person
+// wanted to go.
+func (s *Server) begin(c *call, token, to string) error {
+	account, _, err := s.People.Session(c.r.Context(), token)
+	if err != nil {
+		return err
+	}
+	c.setCookie(sessionCookie, token, auth.SessionLasts)
+	keys, err := s.Store.KeyList(c.r.Context(), account.Number)
+	if err == nil && len(keys) == 0 {
+		err = s.makeKey(c.r.Context(), c, account, "first key")
+		to = "/welcome"
+	}
+	if err != nil {
+		return err
+	}
+	http.Redirect(c, c.r, local(to), http.StatusSeeOther)
+	return nil
+}
+
+// keyShown is how long a new key waits to be shown.
+const keyShown = 5 * time.Minute
+
+// makeKey makes a key. The browser carries it to the page that shows it, once.
+func (s *Server) makeKey(ctx context.Context, c *call, account *store.Account, name string) error {
+	key, _, err := auth.AddKey(ctx, s.Store, account.Number, name, s.Store.Now())
+	if err == nil {
+		c.setCookie(keyCookie, key, keyShown)
+	}
+	return err
+}
+
+// newKey gives the key that was just made, to be shown now; "" when there is none.
+func (c *call) newKey() string {
+	key := c.cookie(keyCookie)
+	if key != "" {
+		c.setCookie(keyCookie, "", 0)
+	}
+	if !strings.HasPrefix(key, auth.KeyPrefix) {
+		return ""
+	}
+	return key
 }

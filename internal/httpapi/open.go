@@ -2,10 +2,13 @@ package httpapi
 
 import (
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/punctual-dev/punctual/api"
+	"github.com/punctual-dev/punctual/internal/board"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
@@ -20,7 +23,8 @@ func (s *Server) echo(c *call) error {
 	return c.writeJSON(http.StatusOK, body)
 }
 
-// broadcast gives a message back as it came: a target for first tries.
+// broadcast gives a message back as it came: a target for first tries. A page
+// that waits for it on its channel shows it.
 func (s *Server) broadcast(c *call) error {
 	body, err := c.readBody()
 	if err != nil {
@@ -41,7 +45,34 @@ func (s *Server) broadcast(c *call) error {
 	if err := fault.Refuse(problems); err != nil {
 		return err
 	}
+	s.pin(c, body)
 	return c.writeJSON(http.StatusOK, body)
+}
+
+// pin puts a message on the board.
+func (s *Server) pin(c *call, body rawjson.Value) {
+	var m board.Message
+	channel := ""
+	for _, member := range rawjson.Members(body) {
+		if member.Value.Kind() != '"' {
+			continue
+		}
+		switch member.Name {
+		case "content":
+			m.Content = rawjson.Text(member.Value)
+		case "author":
+			m.Author = rawjson.Text(member.Value)
+		case "channel":
+			channel = rawjson.Text(member.Value)
+		}
+	}
+	if channel == "" {
+		return
+	}
+	// What a job's request tells of itself; anyone may say the same.
+	m.Due, _ = time.Parse(time.RFC3339Nano, c.r.Header.Get("X-Punctual-Scheduled-At"))
+	m.Job, _ = strconv.ParseInt(c.r.Header.Get("X-Punctual-Job-Id"), 10, 64)
+	s.Board.Put(channel, m)
 }
 
 func (s *Server) healthz(c *call) error { return c.writeJSON(http.StatusOK, []byte(`{"status":"ok"}`)) }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/board"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/manage"
@@ -28,6 +29,7 @@ type Config struct {
 	Auth    *auth.Authenticator
 	Metrics *metrics.Metrics
 	Stats   *stats.Collector
+	Board   *board.Board
 	Log     *slog.Logger
 	// Running reports whether jobs are being fired.
 	Running func() bool
