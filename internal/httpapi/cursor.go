@@ -16,7 +16,7 @@ import (
 )
 
 // position is where in a list's default order a page ended: at a number for
-// jobs, at an ID otherwise.
+// jobs, at a run and an ID for logs of a schedule, at an ID otherwise.
 type position struct {
 	number int64
 	id     uuid.UUID
@@ -28,9 +28,12 @@ const sealSize = 12
 // and the account. It keeps mistakes out rather than attackers: whoever forged
 // one would see their own records, from another place on.
 func sealCursor(p position, list string, owner job.Owner) string {
-	b := p.id[:]
+	var b []byte
 	if p.number != 0 {
-		b = binary.BigEndian.AppendUint64(nil, uint64(p.number))
+		b = binary.BigEndian.AppendUint64(b, uint64(p.number))
+	}
+	if p.id != uuid.Nil {
+		b = append(b, p.id[:]...)
 	}
 	return base64.RawURLEncoding.EncodeToString(append(seal(b, list, owner), b...))
 }
@@ -52,16 +55,16 @@ func openCursor(text, list string, owner job.Owner) (p position, valid bool) {
 	if !hmac.Equal(given, seal(b, list, owner)) {
 		return p, false
 	}
-	switch len(b) {
-	case 8:
+	if len(b) == 8 || len(b) == 8+len(p.id) {
 		p.number = int64(binary.BigEndian.Uint64(b))
-		return p, p.number > 0
-	case len(p.id):
-		copy(p.id[:], b)
-		return p, true
-	default:
-		return p, false
+		b = b[8:]
+		valid = p.number > 0
 	}
+	if len(b) == len(p.id) {
+		copy(p.id[:], b)
+		b, valid = nil, true
+	}
+	return p, valid && len(b) == 0
 }
 
 // page cuts the record off that was read to know whether there are more, and

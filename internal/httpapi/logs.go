@@ -2,6 +2,9 @@ package httpapi
 
 import (
 	"net/http"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -10,9 +13,22 @@ import (
 
 var logOrders = []string{"inserted_at", "event", "job_id", "id"}
 
+// logs reads what a list of logs is narrowed down by.
+func (q *query) logs() (store.LogQuery, uuid.UUID) {
+	l := store.LogQuery{Job: q.job(), Event: q.event(), Since: q.time("since"), Until: q.time("until")}
+	if !l.Since.IsZero() && !l.Until.IsZero() && !l.Since.Before(l.Until) {
+		q.refuse("until", "must be later than since")
+	}
+	return l, q.uuid("schedule_id")
+}
+
 func (s *Server) listLogs(c *call) error {
 	q := &query{values: c.r.URL.Query()}
-	selection := store.LogQuery{ListQuery: q.list("logs", c.owner, logOrders), Job: q.job(), Event: q.event()}
+	selection, schedule := q.logs()
+	if schedule != uuid.Nil {
+		return s.listLogsOfSchedule(c, q, selection, schedule)
+	}
+	selection.ListQuery = q.list("logs", c.owner, logOrders)
 	if err := fault.Refuse(q.problems); err != nil {
 		return err
 	}
@@ -22,6 +38,56 @@ func (s *Server) listLogs(c *call) error {
 	}
 	logs = page(c, "logs", selection.ListQuery, logs, func(l *job.Log) position { return position{id: l.ID} })
 	return writeList(c, logs, job.AppendLog)
+}
+
+func (s *Server) listLogsOfSchedule(c *call, q *query, selection store.LogQuery, schedule uuid.UUID) error {
+	const list = "logs of a schedule"
+	selection.ListQuery = q.list(list, c.owner, logOrders)
+	selection.Limit--
+	q.alone("schedule_id", "offset", "order_by")
+	if err := fault.Refuse(q.problems); err != nil {
+		return err
+	}
+	found, err := s.Manager.Logs(c.r.Context(), c.owner, schedule, selection)
+	if err != nil {
+		return err
+	}
+	if found.Next != nil {
+		linkNext(c, list, selection.Limit, position{number: found.Next.Run, id: found.Next.ID})
+	}
+	return writeList(c, found.Logs, job.AppendLog)
+}
+
+// exportTimeout is how long a client may take to read a page of an export.
+const exportTimeout = 30 * time.Second
+
+// exportLogs streams logs as lines of JSON.
+func (s *Server) exportLogs(c *call) error {
+	q := &query{values: c.r.URL.Query()}
+	selection, schedule := q.logs()
+	if err := fault.Refuse(q.problems); err != nil {
+		return err
+	}
+	control := http.NewResponseController(c)
+	c.Header().Set("Content-Type", "application/x-ndjson")
+	c.Header().Set("Content-Disposition", `attachment; filename="logs.ndjson"`)
+	var b []byte
+	return s.Manager.Export(c.r.Context(), c.owner, schedule, selection, func(logs []*job.Log) error {
+		b = b[:0]
+		for _, l := range logs {
+			b = append(job.AppendLog(b, l), '\n')
+		}
+		if err := control.SetWriteDeadline(time.Now().Add(exportTimeout)); err != nil {
+			return err
+		}
+		if c.r.Method == http.MethodHead {
+			return nil
+		}
+		if _, err := c.Write(b); err != nil {
+			return err
+		}
+		return control.Flush()
+	})
 }
 
 func (s *Server) getLog(c *call) error {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -194,14 +195,30 @@ func (q *query) search() string {
 	if text = strings.TrimSpace(text); text == "" || !q.isText("q", text) {
 		return ""
 	}
-	for _, other := range []string{"offset", "order_by", "order_by[]", "order_by[0]", "schedule_id", "idempotency_key"} {
-		if q.values.Has(other) {
-			name, _, _ := strings.Cut(other, "[")
-			q.refuse("q", "goes with state, limit and cursor only; leave "+name+" out")
-			break
+	q.alone("q", "offset", "order_by", "schedule_id", "idempotency_key")
+	return text
+}
+
+// alone refuses a parameter that is given together with others.
+func (q *query) alone(name string, others ...string) {
+	for _, other := range others {
+		if q.values.Has(other) || q.values.Has(other+"[]") || q.values.Has(other+"[0]") {
+			q.refuse(name, "excludes "+other+"; leave one of them out")
+			return
 		}
 	}
-	return text
+}
+
+func (q *query) time(name string) time.Time {
+	text, ok := q.one(name)
+	if !ok {
+		return time.Time{}
+	}
+	t, err := job.ReadInstant(text)
+	if err != nil {
+		q.refuse(name, err.Error())
+	}
+	return t
 }
 
 func (q *query) job() *store.JobID {

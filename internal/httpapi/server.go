@@ -73,6 +73,7 @@ var routes = []route{
 	{"/api/schedules/{schedule_id}/disable", false, map[string]handler{"POST": (*Server).disableSchedule}},
 	{"/api/schedules/{schedule_id}/enable", false, map[string]handler{"POST": (*Server).enableSchedule}},
 	{"/api/logs", false, map[string]handler{"GET": (*Server).listLogs}},
+	{"/api/logs/export", false, map[string]handler{"GET": (*Server).exportLogs}},
 	{"/api/logs/{log_id}", false, map[string]handler{"GET": (*Server).getLog}},
 	{"/api/account", false, map[string]handler{"GET": own((*Server).getAccount)}},
 	{"/api/account/keys", false, map[string]handler{"GET": own((*Server).listKeys), "POST": own((*Server).createKey)}},
@@ -114,12 +115,21 @@ type call struct {
 	owner  job.Owner
 	caller auth.Caller
 	status int
+	begun  bool // something has been written
 }
 
 func (c *call) WriteHeader(status int) {
-	c.status = status
+	c.status, c.begun = status, true
 	c.ResponseWriter.WriteHeader(status)
 }
+
+func (c *call) Write(b []byte) (int, error) {
+	c.begun = true
+	return c.ResponseWriter.Write(b)
+}
+
+// Unwrap is for http.ResponseController.
+func (c *call) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -136,6 +146,7 @@ func (s *Server) serve(route route) http.Handler {
 		start := time.Now()
 		id := requestID(r)
 		c := &call{ResponseWriter: w, r: r, status: http.StatusOK}
+		cut := false
 		header := w.Header()
 		header.Set("X-Request-Id", id)
 		header.Set("X-Content-Type-Options", "nosniff")
@@ -147,8 +158,16 @@ func (s *Server) serve(route route) http.Handler {
 			}
 			s.Metrics.Requested(route.path, strconv.Itoa(c.status))
 			s.Log.Debug("call", "request", id, "method", r.Method, "route", route.path, "status", c.status, "duration", time.Since(start))
+			if cut {
+				panic(http.ErrAbortHandler)
+			}
 		}()
-		if err := s.answer(route, c); err != nil {
+		switch err := s.answer(route, c); {
+		case err != nil && c.begun:
+			// Only a connection that is cut tells that something is missing.
+			s.Log.Debug("an answer was cut off", "request", id, "route", route.path, "error", err)
+			cut = true
+		case err != nil:
 			s.problem(c, id, err)
 		}
 	})

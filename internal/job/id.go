@@ -20,7 +20,7 @@ func NewID(t time.Time) uuid.UUID {
 
 // IDBound gives the ID that sorts before every ID made for t or later.
 func IDBound(t time.Time) uuid.UUID {
-	micros := t.UnixMicro()
+	micros := max(0, t.UnixMicro()) // an ID has no room for times before 1970
 	// rand_a has 4096 steps a millisecond: a microsecond is a little more than
 	// four, so each has a step of its own.
 	millis, fraction := uint64(micros/1000), uint64((micros%1000*4096+999)/1000)

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"strings"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -73,6 +74,20 @@ func (r *reader) readInstant(v rawjson.Value) (time.Time, bool) {
 		return t, true
 	}
 	return t, false
+}
+
+// ReadInstant reads a time of a query: what scheduled_at takes, a number in its
+// digits too. The sign of an offset may have become a space on the way, as plus
+// does in queries. The text of an error completes the sentence that begins with
+// the parameter's name.
+func ReadInstant(text string) (time.Time, error) {
+	if at := strings.LastIndexByte(text, ' '); at > len("2006-01-02") {
+		text = text[:at] + "+" + text[at+1:]
+	}
+	if number, err := rawjson.Read([]byte(text)); err == nil && number.Kind() == '0' {
+		return schedule.ParseUnix(text)
+	}
+	return schedule.ParseInstant(text)
 }
 
 // readSpan reads seconds or [amount, unit].

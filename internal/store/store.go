@@ -91,6 +91,11 @@ type Schedules interface {
 type Logs interface {
 	LogGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Log, error)
 	LogList(ctx context.Context, owner job.Owner, q LogQuery) ([]*job.Log, error)
+	// LogWalk reads the logs of a schedule's runs, of the newest run first and of
+	// a run the newest first, or the other way round: up to q.Limit, and of no
+	// more than look runs. It goes on behind the place that After (the run) and
+	// AfterID name. Of q it heeds these, the event and the times.
+	LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID, q LogQuery, look int) (*LogWalk, error)
 }
 
 // JobID names a job by its number or, when that is zero, by its UUID.
@@ -131,6 +136,13 @@ type Held struct {
 // transaction has to be repeated. Nil changes nothing; the end of a run always
 // changes something.
 type Decide func(*Moment) *Changes
+
+// Stop ends a walk at its last log when it has as many as were asked for.
+func (w *LogWalk) Stop(limit int) {
+	if n := len(w.Logs); n == limit && n > 0 {
+		w.Next = &LogPlace{Run: w.Logs[n-1].Job, ID: w.Logs[n-1].ID}
+	}
+}
 
 // Changes is what a decision does, all of it in one transaction.
 type Changes struct {
@@ -184,4 +196,24 @@ type LogQuery struct {
 	ListQuery
 	Job   *JobID // nil: any
 	Event string // "": any
+	// Since and Until bound InsertedAt: from Since on, before Until. Zero: any.
+	Since, Until time.Time
+	// Oldest turns the default order round, and After and AfterID with it.
+	Oldest bool
+}
+
+// LogPlace is a place among the logs of a schedule's runs: behind the log ID of
+// the run, or behind all of its logs when ID is uuid.Nil.
+type LogPlace struct {
+	Run int64 // the job's number
+	ID  uuid.UUID
+}
+
+// LogWalk is a part of the logs of a schedule's runs.
+type LogWalk struct {
+	Logs []*job.Log
+	// Next is where to go on; nil when all runs have been looked at.
+	Next *LogPlace
+	// Reached is when the last run looked at was stored.
+	Reached time.Time
 }

@@ -86,7 +86,7 @@ func (f *findings) note(c *harness.Client, q request) {
 			fmt.Sprintf("%v\n%s", problem, answer))
 	}
 	f.statuses[answer.Status]++
-	if answer.Status == 201 {
+	if answer.Status == 201 && strings.HasPrefix(answer.Header.Get("Location"), "/api/jobs/") {
 		f.jobs[answer.Data().Get("id").Str()] = true
 		f.schedules[answer.Data().Get("schedule_id").Str()] = true
 	}

@@ -69,6 +69,7 @@ func TestOtherMethodsAre405WithAllow(t *testing.T) {
 		{"/api/schedules/" + noUUID + "/enable", []string{"POST"}},
 		{"/api/logs", []string{"GET"}},
 		{"/api/logs/" + noUUID, []string{"GET"}},
+		{"/api/logs/export", []string{"GET"}},
 		{"/api/preview", []string{"POST"}},
 		{"/api/broadcast", []string{"POST"}},
 		{"/api/ping", []string{"GET"}},

@@ -40,6 +40,7 @@ var methods = map[string]bool{
 	"KeyUsed":         true,
 	"LogGet":          true,
 	"LogList":         true,
+	"LogWalk":         true,
 	"LogPrune":        true,
 	"NodeBeat":        true,
 	"NodeStart":       true,
@@ -139,6 +140,11 @@ func (s *Store) JobMessages(ctx context.Context, owner job.Owner, number int64, 
 // LogGet implements store.Store.
 func (s *Store) LogGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Log, error) {
 	return get(ctx, s, "LogGet", func() (*job.Log, error) { return s.Store.LogGet(ctx, owner, id) })
+}
+
+// LogWalk implements store.Store.
+func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID, q store.LogQuery, look int) (*store.LogWalk, error) {
+	return get(ctx, s, "LogWalk", func() (*store.LogWalk, error) { return s.Store.LogWalk(ctx, owner, schedule, q, look) })
 }
 
 // LogList implements store.Store.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -209,6 +210,24 @@ func (s *Store) LogList(ctx context.Context, owner job.Owner, q store.LogQuery) 
 	default:
 		c.add(`l.job = (SELECT j.number FROM jobs j WHERE j.account = ? AND j.id = ?)`, owner.Number, q.Job.UUID)
 	}
+	c.addLogs(q)
+	order, behind := ` ORDER BY l.id DESC`, `l.id < ?`
+	if q.Oldest {
+		order, behind = ` ORDER BY l.id ASC`, `l.id > ?`
+	}
+	if q.AfterID != uuid.Nil {
+		c.add(behind, q.AfterID)
+	}
+	if q.Order.Field != "" {
+		order = orderBy(logOrder[q.Order.Field], q.Order.Desc, `l.id DESC`)
+	}
+	var logs []*job.Log
+	err := s.read(ctx, logsOf(owner, `SELECT `+logColumns+` FROM logs l WHERE `+c.String()+order+c.page(q.ListQuery), c.args, &logs))
+	return logs, err
+}
+
+// addLogs narrows down by event and time.
+func (c *condition) addLogs(q store.LogQuery) {
 	if q.Event != "" {
 		number := eventNumber(q.Event)
 		c.add(`l.event = ?`, number)
@@ -216,14 +235,54 @@ func (s *Store) LogList(ctx context.Context, owner job.Owner, q store.LogQuery) 
 			c.add(`l.event >= 3`) // so that the partial index serves
 		}
 	}
+	if !q.Since.IsZero() {
+		c.add(`l.id >= ?`, job.IDBound(q.Since))
+	}
+	if !q.Until.IsZero() {
+		c.add(`l.id < ?`, job.IDBound(q.Until))
+	}
+}
+
+// LogWalk implements store.Logs. The logs are looked up run by run, however
+// many the planner thinks there are.
+func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID, q store.LogQuery, look int) (*store.LogWalk, error) {
+	direction, behind := ` DESC`, `<`
+	if q.Oldest {
+		direction, behind = ` ASC`, `>`
+	}
+	runs := func(c *condition) string {
+		c.add(`j.account = ?`, owner.Number)
+		c.add(`j.schedule_id = ?`, schedule)
+		if q.After != 0 && q.AfterID == uuid.Nil {
+			c.add(`j.number `+behind+` ?`, q.After)
+		} else if q.After != 0 {
+			c.add(`j.number `+behind+`= ?`, q.After)
+		}
+		return ` FROM jobs j WHERE ` + c.String() + ` ORDER BY j.number` + direction
+	}
+	walk := &store.LogWalk{}
+	last := &condition{}
+	lastSQL := `SELECT j.number, j.inserted_at` + runs(last) + last.numbered(` LIMIT 1 OFFSET ?`, look-1)
+	outer := &condition{}
+	outerSQL := `SELECT j.number` + runs(outer) + outer.numbered(` LIMIT ?`, look)
+	c := &condition{args: outer.args}
+	c.add(`l.account = ? AND l.job = n.number`, owner.Number)
+	c.add(`l.id < ?`, job.IDBound(s.Now().Add(1000)))
+	c.addLogs(q)
 	if q.AfterID != uuid.Nil {
-		c.add(`l.id < ?`, q.AfterID)
+		c.add(`(n.number <> ? OR l.id `+behind+` ?)`, q.After, q.AfterID)
 	}
-	order := ` ORDER BY l.id DESC`
-	if q.Order.Field != "" {
-		order = orderBy(logOrder[q.Order.Field], q.Order.Desc, `l.id DESC`)
-	}
-	var logs []*job.Log
-	err := s.read(ctx, logsOf(owner, `SELECT `+logColumns+` FROM logs l WHERE `+c.String()+order+c.page(q.ListQuery), c.args, &logs))
-	return logs, err
+	sql := `SELECT ` + logColumns + ` FROM (` + outerSQL + `) n CROSS JOIN LATERAL (SELECT * FROM logs l WHERE ` + c.String() +
+		` ORDER BY l.id` + direction + c.numbered(` LIMIT ?`, q.Limit) + `) l ORDER BY n.number` + direction + `, l.id` + direction + c.numbered(` LIMIT ?`, q.Limit)
+	err := s.read(ctx,
+		query{
+			sql: lastSQL, args: last.args, start: func() { walk.Next = nil },
+			row: func(rows pgx.Rows) error {
+				walk.Next = &store.LogPlace{}
+				return rows.Scan(&walk.Next.Run, timeOf{&walk.Reached})
+			},
+		},
+		logsOf(owner, sql, c.args, &walk.Logs))
+	walk.Stop(q.Limit)
+	return walk, err
 }

@@ -216,17 +216,14 @@ func (s *Store) LogList(ctx context.Context, owner job.Owner, q store.LogQuery) 
 				c.args = append(c.args[:2], q.Job.Number)
 			}
 		}
-		if q.Event != "" {
-			number := eventNumber(q.Event)
-			c.add(`l.event = ?`, number)
-			if number >= rareEvent {
-				c.add(`l.event >= 3`) // so that the partial index serves
-			}
+		c.addLogs(q)
+		order, behind := ` ORDER BY l.id DESC`, `l.id < ?`
+		if q.Oldest {
+			order, behind = ` ORDER BY l.id ASC`, `l.id > ?`
 		}
 		if q.AfterID != uuid.Nil {
-			c.add(`l.id < ?`, q.AfterID)
+			c.add(behind, q.AfterID)
 		}
-		order := ` ORDER BY l.id DESC`
 		if q.Order.Field != "" {
 			order = orderBy(logOrder[q.Order.Field], q.Order.Desc, `l.id DESC`)
 		}
@@ -234,4 +231,63 @@ func (s *Store) LogList(ctx context.Context, owner job.Owner, q store.LogQuery) 
 		return err
 	})
 	return logs, err
+}
+
+// addLogs narrows down by event and time.
+func (c *condition) addLogs(q store.LogQuery) {
+	if q.Event != "" {
+		number := eventNumber(q.Event)
+		c.add(`l.event = ?`, number)
+		if number >= rareEvent {
+			c.add(`l.event >= 3`) // so that the partial index serves
+		}
+	}
+	if !q.Since.IsZero() {
+		c.add(`l.id >= ?`, job.IDBound(q.Since))
+	}
+	if !q.Until.IsZero() {
+		c.add(`l.id < ?`, job.IDBound(q.Until))
+	}
+}
+
+// LogWalk implements store.Logs. Runs and logs are both read in the order of
+// their indexes, so that nothing is sorted.
+func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID, q store.LogQuery, look int) (*store.LogWalk, error) {
+	direction, behind := ` DESC`, `<`
+	if q.Oldest {
+		direction, behind = ` ASC`, `>`
+	}
+	runs := &condition{}
+	runs.add(`+j.account = ? AND j.schedule_id = ?`, owner.Number, schedule)
+	if q.After != 0 && q.AfterID == uuid.Nil {
+		runs.add(`j.number `+behind+` ?`, q.After)
+	} else if q.After != 0 {
+		runs.add(`j.number `+behind+`= ?`, q.After)
+	}
+	walk := &store.LogWalk{}
+	err := s.read(ctx, func(t *tx) error {
+		err := t.query(`SELECT j.number, j.inserted_at FROM jobs j WHERE `+runs.String()+` ORDER BY j.number`+direction+` LIMIT 1 OFFSET ?`, func(stmt *sqlite.Stmt) error {
+			c := &columns{stmt: stmt}
+			walk.Next, walk.Reached = &store.LogPlace{Run: c.int64()}, c.time()
+			return nil
+		}, append(runs.args, look-1)...)
+		if err != nil {
+			return err
+		}
+		c := &condition{}
+		c.add(runs.String(), runs.args...)
+		if walk.Next != nil {
+			c.add(`? `+behind+`= j.number`, walk.Next.Run)
+		}
+		c.add(`l.id < ?`, job.IDBound(t.now.Add(1000)))
+		c.addLogs(q)
+		if q.AfterID != uuid.Nil {
+			c.add(`(j.number <> ? OR l.id `+behind+` ?)`, q.After, q.AfterID)
+		}
+		walk.Logs, err = t.logsWhere(`jobs j CROSS JOIN logs l ON l.job = j.number`,
+			c.String()+` ORDER BY j.number`+direction+`, l.id`+direction+` LIMIT ?`, append(c.args, q.Limit)...)
+		return err
+	})
+	walk.Stop(q.Limit)
+	return walk, err
 }

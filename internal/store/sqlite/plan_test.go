@@ -165,6 +165,12 @@ var hot = []struct {
 	{name: "logs of a rare event", run: listLogs(store.LogQuery{Event: job.EventCallbackFailed}), uses: []string{"logs_event"}},
 	{name: "logs of a rare event of a job", run: listLogs(store.LogQuery{Event: job.EventError, Job: &store.JobID{Number: 1}}), uses: []string{"logs_job"}},
 	{name: "logs of a common event", run: listLogs(store.LogQuery{Event: job.EventRequest}), uses: []string{"logs_list"}},
+	{name: "logs oldest first", run: listLogs(store.LogQuery{Oldest: true, Since: time.Unix(1, 0), Until: time.Unix(2, 0)}), uses: []string{"logs_list"}},
+	{name: "logs of a schedule", run: walkLogs(store.LogQuery{}), uses: []string{"jobs_schedule", "logs_job"}},
+	{name: "logs of a schedule after", run: walkLogs(store.LogQuery{
+		Event: job.EventError, Since: time.Unix(1, 0), ListQuery: store.ListQuery{After: 1, AfterID: uuid.New()},
+	}), uses: []string{"jobs_schedule", "logs_job"}},
+	{name: "logs of a schedule oldest first", run: walkLogs(store.LogQuery{Oldest: true}), uses: []string{"jobs_schedule", "logs_job"}},
 	{name: "log", run: func(c *scene) error { _, err := c.s.LogGet(c.t.Context(), c.owner, uuid.New()); return notFound(err) }, uses: []string{"logs_list"}},
 }
 
@@ -353,6 +359,14 @@ func scanJobs(q store.JobQuery) func(*scene) error {
 	return func(c *scene) error {
 		q.Limit = 10
 		_, _, err := c.s.JobScan(c.t.Context(), c.owner, q, 100, func(*job.Job) bool { return true })
+		return err
+	}
+}
+
+func walkLogs(q store.LogQuery) func(*scene) error {
+	return func(c *scene) error {
+		q.Limit = 10
+		_, err := c.s.LogWalk(c.t.Context(), c.owner, c.job.ScheduleID, q, 1)
 		return err
 	}
 }

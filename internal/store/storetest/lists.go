@@ -15,6 +15,7 @@ var listTests = group{
 	"JobsEqualModel":            listsJobsEqualModel,
 	"SchedulesEqualModel":       listsSchedulesEqualModel,
 	"LogsEqualModel":            listsLogsEqualModel,
+	"LogsWalkedAsModel":         walksLogsAsModel,
 	"ListedAsRead":              listsAsRead,
 	"ScheduleFilterIsTheOwners": listsScheduleFilterIsTheOwners,
 }

@@ -237,12 +237,44 @@ var logFields = map[string]func(a, b *job.Log) (int, bool, bool){
 func (m *model) logList(owner job.Owner, q store.LogQuery) []*job.Log {
 	var selected []*job.Log
 	for _, l := range m.logs {
-		if l.Owner == owner && (q.Event == "" || q.Event == l.Event) && (q.AfterID == uuid.Nil || compareIDs(l.ID, q.AfterID) < 0) &&
+		if l.Owner == owner && inQuery(l, q) && (q.AfterID == uuid.Nil || byTime(q)(l, &job.Log{ID: q.AfterID}) > 0) &&
 			(q.Job == nil || l.Job == m.numberOf(*q.Job)) {
 			selected = append(selected, l)
 		}
 	}
-	return sorted(selected, q.ListQuery, logFields[q.Order.Field], func(a, b *job.Log) int { return compareIDs(b.ID, a.ID) })
+	return sorted(selected, q.ListQuery, logFields[q.Order.Field], byTime(q))
+}
+
+func inQuery(l *job.Log, q store.LogQuery) bool {
+	return (q.Event == "" || q.Event == l.Event) && !l.InsertedAt.Before(q.Since) && (q.Until.IsZero() || l.InsertedAt.Before(q.Until))
+}
+
+func byTime(q store.LogQuery) func(a, b *job.Log) int {
+	return func(a, b *job.Log) int {
+		if q.Oldest {
+			a, b = b, a
+		}
+		return compareIDs(b.ID, a.ID)
+	}
+}
+
+// logWalk gives the logs of a schedule's runs in the order of LogWalk.
+func (m *model) logWalk(owner job.Owner, schedule uuid.UUID, q store.LogQuery) []*job.Log {
+	var selected []*job.Log
+	for _, l := range m.logs {
+		run := slices.IndexFunc(m.jobs, func(j *job.Job) bool { return j.Number == l.Job })
+		if l.Owner == owner && inQuery(l, q) && m.jobs[run].ScheduleID == schedule {
+			selected = append(selected, l)
+		}
+	}
+	slices.SortFunc(selected, func(a, b *job.Log) int {
+		byRun := cmp.Compare(b.Job, a.Job)
+		if q.Oldest {
+			byRun = -byRun
+		}
+		return cmp.Or(byRun, byTime(q)(a, b))
+	})
+	return selected
 }
 
 func (m *model) numberOf(id store.JobID) int64 {
@@ -371,10 +403,50 @@ func listsLogsEqualModel(w *world) {
 			j := rapid.SampledFrom(m.jobs).Draw(r, "job")
 			q.Job = rapid.SampledFrom([]*store.JobID{{Number: j.Number}, {UUID: j.ID}}).Draw(r, "id")
 		}
+		q.Oldest = rapid.Bool().Draw(r, "oldest first") && q.Order.Field == ""
+		w.drawTimes(r, &q)
 		owner := w.drawOwner(r)
 		got, err := w.s.LogList(w.ctx, owner, q)
 		if want := show(m.logList(owner, q), showLog); err != nil || show(got, showLog) != want {
 			r.Errorf("LogList(%+v) = %v:%s\nwant:%s", q, err, show(got, showLog), want)
+		}
+	})
+}
+
+// drawTimes draws between which times, of the few that there are, to look.
+func (w *world) drawTimes(r *rapid.T, q *store.LogQuery) {
+	for name, at := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
+		if rapid.IntRange(0, 3).Draw(r, name+" given") == 0 {
+			*at = w.past().Add(time.Duration(rapid.IntRange(-1, 7).Draw(r, name)) * time.Microsecond)
+		}
+	}
+}
+
+func walksLogsAsModel(w *world) {
+	m := w.populate(120)
+	w.check(func(r *rapid.T) {
+		q := store.LogQuery{ListQuery: store.ListQuery{Limit: rapid.IntRange(1, 20).Draw(r, "limit")}, Oldest: rapid.Bool().Draw(r, "oldest first")}
+		if rapid.Bool().Draw(r, "by event") {
+			q.Event = rapid.SampledFrom(events).Draw(r, "event")
+		}
+		w.drawTimes(r, &q)
+		look := rapid.IntRange(1, 5).Draw(r, "look")
+		owner, schedule := w.drawOwner(r), rapid.SampledFrom(m.schedules).Draw(r, "schedule").ID
+		want := show(m.logWalk(owner, schedule, q), showLog)
+		var got []*job.Log
+		for pages := 0; ; pages++ {
+			walk, err := w.s.LogWalk(w.ctx, owner, schedule, q, look)
+			if err != nil || pages > 500 || len(walk.Logs) > q.Limit {
+				r.Fatalf("LogWalk(%+v) = %+v, %v on page %d", q, walk, err, pages)
+			}
+			got = append(got, walk.Logs...)
+			if walk.Next == nil {
+				break
+			}
+			q.After, q.AfterID = walk.Next.Run, walk.Next.ID
+		}
+		if show(got, showLog) != want {
+			r.Errorf("the walk by %d runs gives:%s\nwant:%s", look, show(got, showLog), want)
 		}
 	})
 }

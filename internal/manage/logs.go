@@ -1,0 +1,106 @@
+package manage
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+const (
+	// walkLook is how many runs of a schedule a page of logs looks at.
+	walkLook = 2000
+	// logsTrail is longer than any log comes after its job was final: messages
+	// are given up within a day.
+	logsTrail = 7 * 24 * time.Hour
+)
+
+// LogPage is a part of an account's logs.
+type LogPage struct {
+	Logs []*job.Log
+	// Next is where to go on, to be given to After; nil at the end.
+	Next *store.LogPlace
+}
+
+// After gives the query for the page behind a place.
+func After(q store.LogQuery, place store.LogPlace) store.LogQuery {
+	q.After, q.AfterID = place.Run, place.ID
+	return q
+}
+
+// Logs reads a page of logs, up to q.Limit of them, in the default order: the
+// newest first or, with q.Oldest, the oldest.
+//
+// With a schedule (uuid.Nil: any) they come run by run, the newest run first, so
+// that a message given up late stands with its run. Then a page looks at the
+// logs of 2,000 runs at most: one that is empty may have a next one. Either way
+// a page is found by index, unless q asks for an event that is rare among many.
+func (m *Manager) Logs(ctx context.Context, owner job.Owner, schedule uuid.UUID, q store.LogQuery) (*LogPage, error) {
+	if schedule != uuid.Nil && q.Job != nil {
+		j, err := m.Store.JobGet(ctx, owner, *q.Job)
+		switch {
+		case err != nil && fault.CodeOf(err) != fault.NotFound:
+			return nil, err
+		case err != nil || j.ScheduleID != schedule:
+			return &LogPage{}, nil
+		}
+		schedule = uuid.Nil
+	}
+	if schedule != uuid.Nil {
+		return m.walkLogs(ctx, owner, schedule, q)
+	}
+	limit := q.Limit
+	q.Limit++
+	logs, err := m.Store.LogList(ctx, owner, q)
+	if err != nil || len(logs) <= limit {
+		return &LogPage{Logs: logs}, err
+	}
+	return &LogPage{Logs: logs[:limit], Next: &store.LogPlace{ID: logs[limit-1].ID}}, nil
+}
+
+func (m *Manager) walkLogs(ctx context.Context, owner job.Owner, schedule uuid.UUID, q store.LogQuery) (*LogPage, error) {
+	walk, err := m.Store.LogWalk(ctx, owner, schedule, q, walkLook)
+	if err != nil {
+		return nil, err
+	}
+	page := &LogPage{Logs: walk.Logs, Next: walk.Next}
+	if len(walk.Logs) == q.Limit || walk.Next == nil {
+		return page, nil
+	}
+	// A run is stored when the one before it is final.
+	older := !q.Oldest && walk.Reached.Before(q.Since.Add(-logsTrail))
+	newer := q.Oldest && !q.Until.IsZero() && !walk.Reached.Before(q.Until)
+	if older || newer {
+		page.Next = nil
+	}
+	return page, nil
+}
+
+// exportPage is how many logs an export reads at a time.
+const exportPage = 500
+
+// Export gives logs to write a page at a time, oldest first: those that there
+// are when it begins, as Logs selects them. An error of write ends it.
+func (m *Manager) Export(ctx context.Context, owner job.Owner, schedule uuid.UUID, q store.LogQuery, write func([]*job.Log) error) error {
+	q.Oldest, q.Limit, q.Offset, q.Order = true, exportPage, 0, store.Order{}
+	if now := m.Store.Now(); q.Until.IsZero() || q.Until.After(now) {
+		q.Until = now
+	}
+	for {
+		page, err := m.Logs(ctx, owner, schedule, q)
+		if err != nil {
+			return err
+		}
+		if err := write(page.Logs); err != nil {
+			return err
+		}
+		if page.Next == nil {
+			return nil
+		}
+		q = After(q, *page.Next)
+	}
+}
