@@ -123,7 +123,8 @@ func (n *Node) start(ctx context.Context) error {
 	people := auth.NewPeople(auth.PeopleConfig{Store: n.store, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log})
 	pages := dashboard.New(dashboard.Config{
 		Manager: n.manager, Store: n.store, People: people, Auth: n.auth, Board: notices,
-		Retention: c.Retention, RateLimit: c.RateLimit, Public: n.auth.Public(), Log: c.Log, Version: c.Version, Observe: n.metrics.Requested,
+		Retention: c.Retention, RateLimit: c.RateLimit, Public: n.auth.Public(), Log: c.Log, Version: c.Version,
+		Stopping: ctx.Done(), Observe: n.metrics.Requested,
 	})
 	n.server = api.HTTPServer(pages.Wrap(api))
 	n.server.RegisterOnShutdown(notices.Close)

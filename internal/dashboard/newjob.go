@@ -11,6 +11,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // jobForm is the form for a new job: what was typed, and what it comes to.
@@ -119,7 +120,7 @@ func (s *Server) check(f *jobForm) *preview {
 	if err != nil {
 		f.blame(err)
 	}
-	return s.preview(f.body, now, f.problems["when"] == "")
+	return s.preview(f)
 }
 
 // assembleJSON reads the request that is written as JSON.
@@ -288,7 +289,7 @@ func (s *Server) fillFrom(c *call, f *jobForm, from string) error {
 	if err != nil {
 		return noJob
 	}
-	j, err := s.Store.JobGet(c.r.Context(), c.owner(), storeJobID(number))
+	j, err := s.Store.JobGet(c.r.Context(), c.owner(), store.JobID{Number: number})
 	if err != nil {
 		return err
 	}

@@ -3,48 +3,43 @@ package dashboard
 import (
 	"time"
 
-	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
-// duesShown is how many due times a preview has.
-const duesShown = 5
-
-// preview is what a request comes to in time.
+// preview is when a request would be made, and the zone to tell it in.
 type preview struct {
-	words string
-	next  []time.Time
+	*manage.Preview
+	zone *time.Location
 }
 
-// timing are the members of a request that say when.
+// timingNames are the members of a request that say when.
 var timingNames = map[string]bool{"schedule_in": true, "scheduled_at": true, "repeat_every": true, "cron": true, "timezone": true}
 
 // preview tells when a request would be made, whatever else is wrong with it;
 // nil when its timing is.
-func (s *Server) preview(body rawjson.Value, now time.Time, understood bool) *preview {
-	if !understood || body.Kind() != '{' {
+func (s *Server) preview(f *jobForm) *preview {
+	if f.problems["when"] != "" || f.body.Kind() != '{' {
 		return nil
 	}
 	members := []rawjson.Member{{Name: "url", Value: rawjson.Value(`"https://example.com"`)}}
-	for _, m := range rawjson.Members(body) {
+	name := f.value("zone")
+	for _, m := range rawjson.Members(f.body) {
 		if timingNames[m.Name] {
 			members = append(members, m)
 		}
+		if m.Name == "timezone" {
+			name = rawjson.Text(m.Value)
+		}
 	}
-	draft, err := job.Read(rawjson.Object(members), job.ReadOptions{Now: now})
+	found, err := s.Manager.Preview(rawjson.Object(members), nil)
 	if err != nil {
 		return nil
 	}
-	p := &preview{next: []time.Time{draft.DueAt}}
-	for draft.Frequency != nil && len(p.next) < duesShown {
-		due := p.next[len(p.next)-1]
-		if due = draft.Frequency.Next(draft.ScheduledAt, due); due.IsZero() {
-			break
-		}
-		p.next = append(p.next, due)
+	zone, err := schedule.LoadZone(name)
+	if err != nil {
+		zone = time.UTC
 	}
-	return p
+	return &preview{found, zone}
 }
-
-func storeJobID(number int64) store.JobID { return store.JobID{Number: number} }

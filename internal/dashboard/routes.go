@@ -28,5 +28,6 @@ func allRoutes() []route {
 		homeRoutes,
 		entranceRoutes,
 		jobRoutes,
+		liveRoutes,
 	)
 }

@@ -90,8 +90,8 @@ func TestSearchAndTabs(t *testing.T) {
 	p := Open(t, w.Service, Wide)
 	p.Go("/public/jobs").Fill("#q", "nightly").Press(kb.Enter).At("/public/jobs?q=nightly").See("Nightly report").NotSee("Welcome mail")
 	p.ClickOn("Discarded").See("Nightly report")
-	p.ClickOn("Completed").See("No job matches")
-	p.ClickOn("Clear").At("/public/jobs").Fill("#q", fmt.Sprint(w.waiting)).Press(kb.Enter).See("everything").NotSee("Nightly report")
+	p.ClickOn("Completed").At("/public/jobs?q=nightly&state=completed").See("No job matches")
+	p.ClickOn("Clear").At("/public/jobs").Fill("#q", fmt.Sprint(w.waiting)).Press(kb.Enter).At(fmt.Sprintf("/public/jobs?q=%d", w.waiting)).See("Job 3").NotSee("Nightly report")
 }
 
 func TestNewJobInPlainWords(t *testing.T) {
@@ -102,7 +102,7 @@ func TestNewJobInPlainWords(t *testing.T) {
 	p.Go("/public/jobs/new").Fill("#f-url", url).Fill("#f-body", `{"hello":`)
 	p.See("Not JSON yet")
 	p.Fill("#f-body", `{"hello":"world"}`)
-	p.Fill("#f-when", "every weekday at 9:00").See("The next 5 times", "07:00:00 UTC").See(`"cron":"0 9 * * 1-5","timezone":"Europe/Berlin"`)
+	p.Fill("#f-when", "every weekday at 9:00").See("Every weekday at 09:00, Europe/Berlin", "09:00:00 CE").See(`"cron":"0 9 * * 1-5","timezone":"Europe/Berlin"`)
 	p.Fill("#f-when", "every wednesdayish").See("is not understood")
 	p.Fill("#f-when", "in 2 days").See("in 1 d 23 h", `"schedule_in":[2,"days"]`).Check()
 	p.ClickOn("Create the job").At("/public/jobs/*").See("The job has been created", "available", "in 1 d 23 h").Check()
@@ -163,6 +163,24 @@ func TestCancelOneAndSeveral(t *testing.T) {
 			t.Errorf("job %d is %s", n, got)
 		}
 	}
+}
+
+// TestWhatHappensShowsItself holds that open pages follow without reloading.
+func TestWhatHappensShowsItself(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	list, detail := Open(t, w.Service, Wide), Open(t, w.Service, Phone)
+	list.Go("/public/jobs").See("Welcome mail")
+	detail.Go(w.job(w.waiting)).See("available")
+	route := w.target.Route(t)
+	release := route.Hold(harness.JSONReply(`{}`))
+	n := w.create(`{"url":%q,"name":"Just now"}`, route.URL)
+	list.See("Just now", "executing")
+	w.client.Post(fmt.Sprintf("/api/jobs/%d/cancel", w.waiting), nil).Want(200)
+	detail.See("cancelled").Check()
+	list.Click(fmt.Sprintf("#pick-%d", n))
+	release()
+	list.Wait(fmt.Sprintf(`!document.querySelector("#pick-%d") && document.querySelector("tbody tr .badge").innerText.trim() === "completed"`, n)).Check()
 }
 
 // TestByKeyboardAlone makes a job and cancels it without a mouse.

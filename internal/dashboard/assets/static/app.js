@@ -73,7 +73,8 @@
     for (const at of wanted) {
       if (streams.has(at)) continue;
       const stream = new EventSource(at);
-      for (const name of ["log", "job", "message"]) stream.addEventListener(name, soon);
+      // What happened between the page and its stream is told by neither.
+      for (const name of ["open", "log", "job", "message"]) stream.addEventListener(name, soon);
       streams.set(at, stream);
     }
   };
