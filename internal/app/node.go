@@ -127,7 +127,6 @@ func (n *Node) start(ctx context.Context) error {
 		Stopping: ctx.Done(), Observe: n.metrics.Requested,
 	})
 	n.server = api.HTTPServer(pages.Wrap(api))
-	n.server.RegisterOnShutdown(notices.Close)
 	n.observe()
 	return nil
 }

@@ -35,7 +35,6 @@ type Board struct {
 
 	mu       sync.Mutex
 	channels map[string]*channel
-	closed   chan struct{}
 }
 
 type channel struct {
@@ -46,7 +45,7 @@ type channel struct {
 
 // New makes a Board.
 func New(now func() time.Time) *Board {
-	return &Board{now: now, channels: map[string]*channel{}, closed: make(chan struct{})}
+	return &Board{now: now, channels: map[string]*channel{}}
 }
 
 // Open keeps messages of a channel from now on, and gives those it has, newest
@@ -133,17 +132,3 @@ func (b *Board) Watch(name string) (arrived <-chan struct{}, stop func()) {
 		c.seen = b.now()
 	}
 }
-
-// Close lets those who watch go home.
-func (b *Board) Close() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	select {
-	case <-b.closed:
-	default:
-		close(b.closed)
-	}
-}
-
-// Closed is closed when Close was called.
-func (b *Board) Closed() <-chan struct{} { return b.closed }

@@ -60,9 +60,6 @@ func TestWhoWatchesIsTold(t *testing.T) {
 			t.Error("one who has gone was told")
 		default:
 		}
-		b.Close()
-		b.Close()
-		<-b.Closed()
 	})
 }
 

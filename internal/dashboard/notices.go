@@ -4,6 +4,11 @@ package dashboard
 // what the step before came to. Only these words are shown, so that nobody can
 // put sentences of their own into a link.
 var notices = map[string]string{
+	"sent":      "The job has been made. Look below: it is due in ten seconds.",
+	"key":       "The key has been made.",
+	"revoked":   "The key has been revoked.",
+	"rotated":   "A new secret signs from now on; the old one signs too for 24 hours.",
+	"password":  "The password has been changed, and you are signed out everywhere else.",
 	"created":   "The job has been created.",
 	"cancelled": "The job has been cancelled.",
 	"picked":    "The picked jobs have been cancelled.",

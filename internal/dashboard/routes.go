@@ -27,6 +27,8 @@ func allRoutes() []route {
 	return slices.Concat(
 		homeRoutes,
 		entranceRoutes,
+		settingsRoutes,
+		welcomeRoutes,
 		jobRoutes,
 		liveRoutes,
 	)

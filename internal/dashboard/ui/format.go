@@ -86,6 +86,19 @@ func Seconds(d time.Duration) string {
 	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + " s"
 }
 
+// Period gives a length that was chosen, in whole days, hours or minutes: "30 days".
+func Period(d time.Duration) string {
+	for _, unit := range []struct {
+		length time.Duration
+		name   string
+	}{{24 * time.Hour, "days"}, {time.Hour, "hours"}, {time.Minute, "minutes"}} {
+		if n := d / unit.length; n > 0 && d%unit.length == 0 {
+			return Plural(int(n), strings.TrimSuffix(unit.name, "s"), unit.name)
+		}
+	}
+	return Seconds(d)
+}
+
 // Count gives a number with separators: "12,345".
 func Count(n int64) string {
 	text := strconv.FormatInt(n, 10)

@@ -1,0 +1,181 @@
+package dashboard
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+var settingsRoutes = []route{
+	{"/settings", forOwners, map[string]handler{"GET": (*Server).settings}},
+	{"/settings/keys", forOwners, map[string]handler{"POST": (*Server).addKey}},
+	{"/settings/keys/{key_id}/revoke", forOwners, map[string]handler{"POST": (*Server).revokeKey}},
+	{"/settings/signing-secret", forOwners, map[string]handler{"POST": (*Server).rotateSecret}},
+	{"/settings/password", forOwners, map[string]handler{"POST": (*Server).changePassword}},
+	{"/settings/delete", forOwners, map[string]handler{"POST": (*Server).deleteAccount}},
+}
+
+// keysShown is how many keys a page of the settings has.
+const keysShown = 20
+
+// settings is what the page of an account's settings shows.
+type settings struct {
+	account   *store.Account
+	newKey    string       // shown this once
+	keys      []*store.Key // those that work, newest first, a page of them
+	working   int
+	revoked   int
+	next      string
+	first     string
+	limits    string
+	retention string
+	notice    string
+	form      string // the form that was refused
+	err       error  // and why
+}
+
+// at gives the problem with a field of a form; "" when it was not that form.
+func (d *settings) at(form, pointer string) string {
+	if d.form != form {
+		return ""
+	}
+	return problemAt(d.err, pointer)
+}
+
+// said gives what is wrong with a form as a whole.
+func (d *settings) said(form string) string {
+	f, ok := d.err.(*fault.Error)
+	if !ok || d.form != form {
+		return ""
+	}
+	if len(f.Problems) > 0 && f.Problems[0].Pointer != "#" {
+		return "This can't be taken yet. Please check what is marked below."
+	}
+	return capital(f.Message)
+}
+
+func (s *Server) settings(c *call) error {
+	d, err := s.readSettings(c)
+	if err != nil {
+		return err
+	}
+	return c.render(http.StatusOK, settingsPage(d))
+}
+
+func (s *Server) readSettings(c *call) (*settings, error) {
+	// Anew, since the form before may have changed it.
+	account, err := s.Store.AccountOf(c.r.Context(), c.owner().Number)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := s.Store.KeyList(c.r.Context(), account.Number)
+	if err != nil {
+		return nil, err
+	}
+	d := &settings{account: account, newKey: c.newKey(), notice: c.notice(), limits: "Any number of calls a second", retention: "For ever"}
+	if s.RateLimit > 0 {
+		d.limits = strconv.FormatFloat(s.RateLimit, 'f', -1, 64) + " calls a second"
+	}
+	if s.Retention > 0 {
+		d.retention = ui.Period(s.Retention)
+	}
+	all := len(keys)
+	keys = slices.DeleteFunc(keys, func(k *store.Key) bool { return !k.RevokedAt.IsZero() })
+	slices.Reverse(keys)
+	d.working, d.revoked = len(keys), all-len(keys)
+	from, _ := strconv.Atoi(c.param("from")) // anything else is the beginning
+	from = min(max(from, 0), len(keys))
+	d.keys = keys[from:min(from+keysShown, len(keys))]
+	if from+keysShown < len(keys) {
+		d.next = c.here("from", strconv.Itoa(from+keysShown))
+	}
+	if from > 0 {
+		d.first = c.here("from", "")
+	}
+	return d, nil
+}
+
+// refuse shows the settings again with what is wrong with a form.
+func (s *Server) refuseForm(c *call, form string, err error) error {
+	switch fault.CodeOf(err) {
+	case fault.Invalid, fault.TooMany:
+	default:
+		return err
+	}
+	d, readErr := s.readSettings(c)
+	if readErr != nil {
+		return readErr
+	}
+	d.form, d.err = form, err
+	return c.render(c.statusOf(err), settingsPage(d))
+}
+
+func (s *Server) addKey(c *call) error {
+	if err := s.makeKey(c.r.Context(), c, c.viewer().Account, c.r.PostForm.Get("name")); err != nil {
+		return s.refuseForm(c, "key", err)
+	}
+	return c.redirect("/settings?done=key")
+}
+
+func (s *Server) revokeKey(c *call) error {
+	id, ok := job.ParseID(c.r.PathValue("key_id"))
+	if !ok {
+		return fault.NoSuch("key")
+	}
+	if err := s.Auth.RevokeKey(c.r.Context(), c.owner().Number, id, uuid.Nil); err != nil {
+		return err
+	}
+	return c.redirect("/settings?done=revoked")
+}
+
+func (s *Server) rotateSecret(c *call) error {
+	if _, err := s.Auth.Rotate(c.r.Context(), c.owner().Number); err != nil {
+		return err
+	}
+	return c.redirect("/settings?done=rotated")
+}
+
+func (s *Server) changePassword(c *call) error {
+	form := c.r.PostForm
+	err := s.People.ChangePassword(c.r.Context(), c.viewer().Account, c.session, form.Get("current"), form.Get("password"), c.address())
+	if err != nil {
+		return s.refuseForm(c, "password", err)
+	}
+	return c.redirect("/settings?done=password")
+}
+
+func (s *Server) deleteAccount(c *call) error {
+	if err := s.People.Delete(c.r.Context(), c.viewer().Account, c.r.PostForm.Get("password"), c.address()); err != nil {
+		return s.refuseForm(c, "delete", err)
+	}
+	c.setCookie(sessionCookie, "", 0)
+	http.Redirect(c, c.r, "/sign-in?done=deleted", http.StatusSeeOther)
+	return nil
+}
+
+// lastUsed says when a key was last used, exact to half a minute.
+func lastUsed(k *store.Key) string {
+	if k.LastUsedAt.IsZero() {
+		return "never used"
+	}
+	return ""
+}
+
+// keyName is what a key is called.
+func keyName(k *store.Key) string {
+	if k.Name == "" {
+		return "Key without a name"
+	}
+	return k.Name
+}
+
+// maxKeys is told when there can't be more.
+const maxKeys = auth.MaxKeys
