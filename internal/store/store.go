@@ -18,6 +18,7 @@ type Store interface {
 	Accounts
 	People
 	Stats
+	Glances
 	Retention
 	// Subscribe names the function that hears of what was stored: hints, which
 	// may be lost, given after the commit. It must not block. There is one

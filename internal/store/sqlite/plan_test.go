@@ -171,6 +171,19 @@ var hot = []struct {
 		Event: job.EventError, Since: time.Unix(1, 0), ListQuery: store.ListQuery{After: 1, AfterID: uuid.New()},
 	}), uses: []string{"jobs_schedule", "logs_job"}},
 	{name: "logs of a schedule oldest first", run: walkLogs(store.LogQuery{Oldest: true}), uses: []string{"jobs_schedule", "logs_job"}},
+	{name: "runs of schedules", run: func(c *scene) error {
+		_, err := c.s.ScheduleRuns(c.t.Context(), c.owner, []uuid.UUID{c.job.ScheduleID}, 10)
+		return err
+	}, uses: []string{"jobs_schedule", "logs_job"}},
+	// What is sorted are the owner's pending jobs, of which no more are read than may be.
+	{name: "due", run: func(c *scene) error {
+		_, err := c.s.JobsDue(c.t.Context(), c.owner, c.s.Now().Add(time.Hour), 10, 1)
+		return err
+	}, uses: []string{"PRIMARY KEY"}, allowed: []string{merge}},
+	{name: "failed", run: func(c *scene) error {
+		_, err := c.s.JobsFailed(c.t.Context(), c.owner, time.Unix(1, 0), 10)
+		return err
+	}, uses: []string{"jobs_failed"}, allowed: []string{merge}},
 	{name: "log", run: func(c *scene) error { _, err := c.s.LogGet(c.t.Context(), c.owner, uuid.New()); return notFound(err) }, uses: []string{"logs_list"}},
 }
 
