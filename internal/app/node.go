@@ -19,6 +19,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/dashboard"
 	"github.com/punctual-dev/punctual/internal/dispatch"
 	"github.com/punctual-dev/punctual/internal/execute"
+	"github.com/punctual-dev/punctual/internal/follow"
 	"github.com/punctual-dev/punctual/internal/httpapi"
 	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/metrics"
@@ -61,6 +62,7 @@ type Node struct {
 	auth       *auth.Authenticator
 	stats      *stats.Collector
 	client     *execute.Client
+	hub        *follow.Hub
 	runner     *attempt.Runner
 	dispatcher *dispatch.Dispatcher
 	manager    *manage.Manager
@@ -106,7 +108,10 @@ func (n *Node) start(ctx context.Context) error {
 	}
 	n.stats = stats.New(stats.Config{Store: n.store, Now: n.store.Now, Log: c.Log})
 	n.client = execute.New(execute.Config{Version: c.Version, AllowPrivate: c.AllowPrivateTargets, RootCAs: roots, MaxConnsIdle: c.Concurrency})
-	n.runner = attempt.New(attempt.Config{Queue: n.store, Client: n.client, Secrets: n.auth, Metrics: n.metrics, Stats: n.stats, Log: c.Log})
+	n.hub = follow.New(follow.Config{Store: n.store, Log: c.Log})
+	n.runner = attempt.New(attempt.Config{
+		Queue: n.store, Client: n.client, Secrets: n.auth, Metrics: n.metrics, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
+	})
 	n.dispatcher = dispatch.New(dispatch.Config{
 		Queue: n.store, Node: node, Concurrency: c.Concurrency, Begin: n.runner.Begin, Log: c.Log, ObserveClaims: n.metrics.BatchSize("claim"),
 	})
@@ -114,10 +119,10 @@ func (n *Node) start(ctx context.Context) error {
 	if err := n.recover(ctx); err != nil {
 		return err
 	}
-	n.manager = manage.New(manage.Config{Store: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.checkHost()})
+	n.manager = manage.New(manage.Config{Store: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.checkHost(), Followers: n.hub})
 	notices := board.New(n.store.Now)
 	api := httpapi.New(httpapi.Config{
-		Manager: n.manager, Store: n.store, Auth: n.auth, Metrics: n.metrics, Stats: n.stats, Board: notices, Log: c.Log,
+		Manager: n.manager, Store: n.store, Auth: n.auth, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Log: c.Log,
 		Running: n.dispatcher.Running, RateLimit: c.RateLimit, Retention: c.Retention, Version: c.Version,
 	})
 	people := auth.NewPeople(auth.PeopleConfig{Store: n.store, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log})
@@ -127,6 +132,7 @@ func (n *Node) start(ctx context.Context) error {
 		Stopping: ctx.Done(), Observe: n.metrics.Requested,
 	})
 	n.server = api.HTTPServer(pages.Wrap(api))
+	n.server.RegisterOnShutdown(n.hub.Close)
 	n.observe()
 	return nil
 }
@@ -263,6 +269,9 @@ func (n *Node) close() error {
 	}
 	if n.client != nil {
 		n.client.Close()
+	}
+	if n.hub != nil {
+		n.hub.Close()
 	}
 	if n.store != nil {
 		err = n.store.Close()

@@ -32,7 +32,10 @@ type Config struct {
 	Secrets Secrets
 	Metrics *metrics.Metrics
 	Stats   Stats // nil: none are kept
-	Log     *slog.Logger
+	// Stored hears of the accounts in which something has happened; may be nil.
+	// It must not block.
+	Stored func(account int64)
+	Log    *slog.Logger
 }
 
 // Stats counts jobs' attempts by account.
@@ -98,6 +101,12 @@ func (r *Runner) finish(ctx context.Context, f store.Finish) bool {
 			return false
 		}
 		time.Sleep(wait)
+	}
+}
+
+func (r *Runner) stored(account int64) {
+	if r.Stored != nil {
+		r.Stored(account)
 	}
 }
 
@@ -177,6 +186,8 @@ type jobAttempt struct {
 // Fire implements dispatch.Attempt.
 func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, answered func()) {
 	r, j := a.runner, a.Run.Job
+	r.stored(j.Owner.Number)
+	defer r.stored(j.Owner.Number)
 	outcome := r.do(ctx, kindJob, j.Owner.Number, a.Run.Due, a.request())
 	ended := later(r.Queue.Now(), began.Add(time.Microsecond))
 	answered()
@@ -235,4 +246,5 @@ func (a *deliveryAttempt) Fire(ctx context.Context, node int64, began time.Time,
 		return
 	}
 	r.finish(ctx, record.EndDelivery(a.run, a.run.Attempt+1, node, outcome, ended))
+	r.stored(d.Owner.Number)
 }

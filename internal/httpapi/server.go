@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/board"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/follow"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/metrics"
@@ -30,6 +31,7 @@ type Config struct {
 	Metrics *metrics.Metrics
 	Stats   *stats.Collector
 	Board   *board.Board
+	Events  *follow.Hub
 	Log     *slog.Logger
 	// Running reports whether jobs are being fired.
 	Running func() bool
@@ -72,6 +74,7 @@ var routes = []route{
 	{"/api/schedules/{schedule_id}/state", false, map[string]handler{"GET": (*Server).getState, "PUT": (*Server).putState, "DELETE": (*Server).deleteState}},
 	{"/api/schedules/{schedule_id}/disable", false, map[string]handler{"POST": (*Server).disableSchedule}},
 	{"/api/schedules/{schedule_id}/enable", false, map[string]handler{"POST": (*Server).enableSchedule}},
+	{"/api/events", false, map[string]handler{"GET": (*Server).followEvents}},
 	{"/api/logs", false, map[string]handler{"GET": (*Server).listLogs}},
 	{"/api/logs/export", false, map[string]handler{"GET": (*Server).exportLogs}},
 	{"/api/logs/{log_id}", false, map[string]handler{"GET": (*Server).getLog}},

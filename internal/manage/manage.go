@@ -30,6 +30,16 @@ type Config struct {
 	Metrics *metrics.Metrics
 	// CheckHost reports why a host may not be a target; nil permits all.
 	CheckHost func(host string) string
+	// Followers hear of what was changed; nil when there are none.
+	Followers Followers
+}
+
+// Followers are told of changes, and must not block.
+type Followers interface {
+	// Changed tells of a job that was created or changed, Wake that something
+	// else of an account was.
+	Changed(j *job.Job)
+	Wake(account int64)
 }
 
 // Manager carries out what clients ask for.
@@ -76,6 +86,9 @@ func (m *Manager) Create(ctx context.Context, owner job.Owner, body []byte, head
 		return nil, false, err
 	}
 	m.Metrics.Created(inserted.Conflict)
+	if m.Followers != nil && !inserted.Conflict {
+		m.Followers.Changed(inserted.Job)
+	}
 	return inserted.Job, inserted.Conflict, nil
 }
 
@@ -99,7 +112,7 @@ func newJob(owner job.Owner, draft *job.Draft, now time.Time) store.NewJob {
 func (m *Manager) Cancel(ctx context.Context, owner job.Owner, id store.JobID) (*job.Job, error) {
 	c := m.coordinate()
 	cancelled := false
-	j, err := m.Store.JobChange(ctx, owner, id, func(moment *store.Moment) *store.Changes {
+	j, err := m.changeJob(ctx, owner, id, func(moment *store.Moment) *store.Changes {
 		c.restart()
 		changes := record.Cancel(c.begun)(moment)
 		if cancelled = changes != nil; cancelled {
@@ -128,7 +141,7 @@ func (m *Manager) Delete(ctx context.Context, owner job.Owner, id uuid.UUID) err
 func (m *Manager) stop(ctx context.Context, owner job.Owner, id uuid.UUID, how func(record.Begun) store.Decide) (*job.Schedule, error) {
 	c := m.coordinate()
 	cancelled := false
-	s, err := m.Store.ScheduleChange(ctx, owner, id, func(moment *store.Moment) *store.Changes {
+	s, err := m.changeSchedule(ctx, owner, id, func(moment *store.Moment) *store.Changes {
 		c.restart()
 		changes := how(c.begun)(moment)
 		if cancelled = changes != nil && changes.Job != nil; cancelled {
@@ -145,7 +158,25 @@ func (m *Manager) stop(ctx context.Context, owner job.Owner, id uuid.UUID, how f
 
 // Enable lets a schedule go on.
 func (m *Manager) Enable(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
-	return m.Store.ScheduleChange(ctx, owner, id, record.Enable)
+	return m.changeSchedule(ctx, owner, id, record.Enable)
+}
+
+// changeJob changes a job in the store and tells of it.
+func (m *Manager) changeJob(ctx context.Context, owner job.Owner, id store.JobID, decide store.Decide) (*job.Job, error) {
+	j, err := m.Store.JobChange(ctx, owner, id, decide)
+	if err == nil && m.Followers != nil {
+		m.Followers.Changed(j)
+	}
+	return j, err
+}
+
+// changeSchedule changes a schedule in the store and tells of it.
+func (m *Manager) changeSchedule(ctx context.Context, owner job.Owner, id uuid.UUID, decide store.Decide) (*job.Schedule, error) {
+	s, err := m.Store.ScheduleChange(ctx, owner, id, decide)
+	if err == nil && m.Followers != nil {
+		m.Followers.Wake(owner.Number)
+	}
+	return s, err
 }
 
 // coordination keeps the engine and a change of a job in step: the run is

@@ -18,7 +18,7 @@ func (m *Manager) Edit(ctx context.Context, owner job.Owner, id uuid.UUID, body 
 	if err != nil {
 		return nil, err
 	}
-	return m.Store.ScheduleChange(ctx, owner, id, record.Edit(edit))
+	return m.changeSchedule(ctx, owner, id, record.Edit(edit))
 }
 
 // SetState gives a schedule another $state, an object of at most job.MaxState
@@ -28,10 +28,10 @@ func (m *Manager) SetState(ctx context.Context, owner job.Owner, id uuid.UUID, b
 	if err != nil {
 		return nil, err
 	}
-	return m.Store.ScheduleChange(ctx, owner, id, record.SetState(state))
+	return m.changeSchedule(ctx, owner, id, record.SetState(state))
 }
 
 // ClearState takes a schedule's $state away; its runs see an empty one.
 func (m *Manager) ClearState(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
-	return m.Store.ScheduleChange(ctx, owner, id, record.SetState(nil))
+	return m.changeSchedule(ctx, owner, id, record.SetState(nil))
 }

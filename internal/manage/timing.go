@@ -14,7 +14,7 @@ import (
 // that executes already stays as it is; one that is final is refused.
 func (m *Manager) RunNow(ctx context.Context, owner job.Owner, id store.JobID) (*job.Job, error) {
 	final := false
-	j, err := m.Store.JobChange(ctx, owner, id, func(moment *store.Moment) *store.Changes {
+	j, err := m.changeJob(ctx, owner, id, func(moment *store.Moment) *store.Changes {
 		final = moment.Job.State.Final()
 		return record.RunNow(moment)
 	})
@@ -45,7 +45,7 @@ func (m *Manager) Retime(ctx context.Context, owner job.Owner, id store.JobID, b
 	}
 	var seen *store.Moment
 	moved := false
-	j, err := m.Store.JobChange(ctx, owner, id, func(moment *store.Moment) *store.Changes {
+	j, err := m.changeJob(ctx, owner, id, func(moment *store.Moment) *store.Changes {
 		changes := record.Retime(timing)(moment)
 		seen, moved = moment, changes != nil
 		return changes

@@ -60,6 +60,10 @@ type Jobs interface {
 	// JobGetMany reads some of the owner's jobs; results stand in the order
 	// given, nil for those that there are not.
 	JobGetMany(ctx context.Context, owner job.Owner, ids []JobID) ([]*job.Job, error)
+	// JobsEnded reads up to limit of the owner's jobs that have become final
+	// since a time, the latest first. It looks at no more than EndedLook jobs of
+	// all owners.
+	JobsEnded(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]*job.Job, error)
 	// JobTally counts the owner's jobs by state as clients see them, each state
 	// up to limit, which bounds what is read.
 	JobTally(ctx context.Context, owner job.Owner, limit int) (map[job.State]int64, error)
@@ -74,6 +78,9 @@ type Jobs interface {
 	// there are no more.
 	JobScan(ctx context.Context, owner job.Owner, q JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error)
 }
+
+// EndedLook is how many jobs JobsEnded looks at.
+const EndedLook = 2000
 
 // ScanBytes is about how much of jobs' args JobScan looks at.
 const ScanBytes = 8 << 20

@@ -67,6 +67,7 @@ func TestOtherMethodsAre405WithAllow(t *testing.T) {
 		{"/api/schedules/" + noUUID + "/state", []string{"DELETE", "GET", "PUT"}},
 		{"/api/schedules/" + noUUID + "/disable", []string{"POST"}},
 		{"/api/schedules/" + noUUID + "/enable", []string{"POST"}},
+		{"/api/events", []string{"GET"}},
 		{"/api/logs", []string{"GET"}},
 		{"/api/logs/" + noUUID, []string{"GET"}},
 		{"/api/logs/export", []string{"GET"}},

@@ -35,6 +35,7 @@ var methods = map[string]bool{
 	"JobPrune":        true,
 	"JobMessages":     true,
 	"JobScan":         true,
+	"JobsEnded":       true,
 	"JobTally":        true,
 	"KeyFind":         true,
 	"KeyInsert":       true,
@@ -84,6 +85,11 @@ func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store
 // JobGetMany implements store.Store.
 func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.JobID) ([]*job.Job, error) {
 	return get(ctx, s, "JobGetMany", func() ([]*job.Job, error) { return s.Store.JobGetMany(ctx, owner, ids) })
+}
+
+// JobsEnded implements store.Store.
+func (s *Store) JobsEnded(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]*job.Job, error) {
+	return get(ctx, s, "JobsEnded", func() ([]*job.Job, error) { return s.Store.JobsEnded(ctx, owner, since, limit) })
 }
 
 // JobTally implements store.Store.

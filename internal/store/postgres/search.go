@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -46,6 +47,17 @@ func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.Job
 		jobs[i] = places[id]
 	}
 	return jobs, nil
+}
+
+// JobsEnded implements store.Jobs.
+func (s *Store) JobsEnded(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]*job.Job, error) {
+	var jobs []*job.Job
+	err := s.read(ctx, s.jobsOf(owner, `SELECT `+jobColumns+`, `+noRun+` FROM (
+			SELECT * FROM jobs WHERE coalesce(completed_at, cancelled_at, discarded_at) >= $1 AND state >= 4
+			ORDER BY coalesce(completed_at, cancelled_at, discarded_at) DESC LIMIT $2) j
+		WHERE j.account = $3 ORDER BY coalesce(j.completed_at, j.cancelled_at, j.discarded_at) DESC LIMIT $4`,
+		[]any{since.UnixMicro(), store.EndedLook, owner.Number, limit}, &jobs))
+	return jobs, err
 }
 
 // JobTally implements store.Jobs. Executing jobs are stored as available or

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 
@@ -27,6 +28,40 @@ func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.Job
 		return nil
 	})
 	return jobs, err
+}
+
+// JobsEnded implements store.Jobs.
+func (s *Store) JobsEnded(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]*job.Job, error) {
+	var jobs []*job.Job
+	err := s.read(ctx, func(t *tx) error {
+		var numbers []int64
+		err := t.query(`SELECT number FROM (SELECT number, account FROM jobs INDEXED BY jobs_final
+				WHERE coalesce(completed_at, cancelled_at, discarded_at) >= ? AND state >= 4
+				ORDER BY coalesce(completed_at, cancelled_at, discarded_at) DESC LIMIT ?)
+			WHERE account = ? LIMIT ?`, func(stmt *sqlite.Stmt) error {
+			numbers = append(numbers, stmt.ColumnInt64(0))
+			return nil
+		}, since, store.EndedLook, owner.Number, limit)
+		if err != nil {
+			return err
+		}
+		jobs, err = t.jobsNumbered(numbers)
+		return err
+	})
+	return jobs, err
+}
+
+// jobsNumbered reads jobs in the order of their numbers given.
+func (t *tx) jobsNumbered(numbers []int64) ([]*job.Job, error) {
+	var jobs []*job.Job
+	for _, number := range numbers {
+		j, err := t.jobWhere(`j.number = ?`, number)
+		if err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, j)
+	}
+	return jobs, nil
 }
 
 // JobTally implements store.Jobs. Executing jobs are stored as available or
@@ -87,14 +122,8 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, 
 		if err != nil && !errors.Is(err, errEnough) {
 			return err
 		}
-		for _, number := range numbers {
-			j, err := t.jobWhere(`j.number = ?`, number)
-			if err != nil {
-				return err
-			}
-			found = append(found, j)
-		}
-		return nil
+		found, err = t.jobsNumbered(numbers)
+		return err
 	})
 	return found, next, err
 }

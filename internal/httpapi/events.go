@@ -1,0 +1,22 @@
+package httpapi
+
+import (
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/job"
+)
+
+// followEvents streams what happens in the account. A Last-Event-ID that is none
+// of ours is left alone, as if there were none.
+func (s *Server) followEvents(c *call) error {
+	last, ok := job.ParseID(c.r.Header.Get("Last-Event-ID"))
+	if !ok {
+		last = uuid.Nil
+	}
+	stream, err := s.Events.Open(c.r.Context(), c.owner, last)
+	if err != nil {
+		return err
+	}
+	stream.Serve(c, c.r)
+	return nil
+}
