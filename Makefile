@@ -5,7 +5,7 @@ BASE ?= HEAD~1
 COUNT ?= 6
 FUZZTIME ?= 5m
 
-.PHONY: help build test chaos lint format generate bench bench-go bench-compare fuzz demo
+.PHONY: help build test chaos lint format generate screenshots bench bench-go bench-compare fuzz demo
 
 help: ## list what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -27,6 +27,9 @@ format: ## format the Go code
 
 generate: ## write again what is made from other files
 	$(GO) generate ./api ./internal/dashboard
+
+screenshots: ## take the pictures of the dashboard in docs/images
+	PUNCTUAL_SCREENSHOTS=$(CURDIR)/docs/images $(GO) test ./test/browser -run TestScreenshots -count=1
 
 bench: build ## measure the service on this machine; ARGS has flags, as in ARGS=--quick
 	./bin/punctual bench $(ARGS)

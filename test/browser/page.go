@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,6 +47,7 @@ type Page struct {
 	t     testing.TB
 	ctx   context.Context
 	watch *watch
+	close func()
 }
 
 // Open opens a page on a service, showing nothing yet.
@@ -55,13 +57,14 @@ func Open(t testing.TB, s *harness.Service, look Look) *Page {
 	openAtOnce <- struct{}{}
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	p := &Page{Service: s, t: t, ctx: ctx, watch: &watch{}}
-	t.Cleanup(func() {
+	p.close = sync.OnceFunc(func() {
 		cancel()
 		<-openAtOnce
 		if trouble := p.watch.take(); trouble != "" {
 			t.Errorf("the browser complained:\n%s", trouble)
 		}
 	})
+	t.Cleanup(p.close)
 	if err := chromedp.Listen(ctx, p.watch.event); err != nil {
 		t.Fatalf("opening a tab: %v", err)
 	}
@@ -78,6 +81,10 @@ func Open(t testing.TB, s *harness.Service, look Look) *Page {
 	}), command(emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Europe/Berlin"}))
 	return p
 }
+
+// Close closes the page before the test ends: at most three are open at once,
+// and another one waits for its place.
+func (p *Page) Close() { p.close() }
 
 // step is something a browser does and says nothing of.
 type step = chromedp.Action[chromedp.Void]

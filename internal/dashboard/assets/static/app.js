@@ -119,6 +119,13 @@
     count();
   });
 
+  // A form that is sent twice by a nervous finger is sent once.
+  const sent = new WeakMap();
+  document.addEventListener("submit", (event) => {
+    if (Date.now() - (sent.get(event.target) || 0) < 1500) event.preventDefault();
+    else sent.set(event.target, Date.now());
+  });
+
   // A first check of JSON while it is written; the server has the last word.
   document.addEventListener("input", (event) => {
     const area = event.target.closest("textarea[data-json]");
