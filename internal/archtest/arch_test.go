@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 	"internal/bench":            {"internal/app", "internal/auth", "internal/job", "internal/store"},
 	"internal/board":            {},
 	"internal/cli":              {"*"},
-	"internal/dashboard":        {"internal/auth", "internal/board", "internal/dashboard/assets", "internal/dashboard/ui", "internal/fault", "internal/job", "internal/manage", "internal/plain", "internal/rawjson", "internal/retry", "internal/schedule", "internal/stats", "internal/store"},
+	"internal/dashboard":        {"internal/auth", "internal/board", "internal/dashboard/assets", "internal/dashboard/ui", "internal/fault", "internal/follow", "internal/job", "internal/manage", "internal/plain", "internal/rawjson", "internal/retry", "internal/schedule", "internal/stats", "internal/store"},
 	"internal/dashboard/assets": {},
 	"internal/dashboard/ui":     {"internal/dashboard/assets", "internal/job", "internal/rawjson", "internal/store"},
 	"internal/demo":             {"internal/app", "internal/auth", "internal/rawjson"},

@@ -16,6 +16,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/dashboard/assets"
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/follow"
 	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -30,6 +31,7 @@ type Config struct {
 	People  *auth.People
 	Auth    *auth.Authenticator
 	Board   *board.Board
+	Events  *follow.Hub
 	// Retention and RateLimit are shown; 0 is for ever and any number.
 	Retention time.Duration
 	RateLimit float64

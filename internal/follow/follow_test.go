@@ -39,12 +39,12 @@ type fakeStore struct {
 func (s *fakeStore) Now() time.Time { return time.Now() }
 
 // list gives the newest of an owner's records.
-func list[T any](s *fakeStore, records []*T, limit int, wanted func(*T) bool) ([]*T, error) {
+func list[T any](s *fakeStore, records *[]*T, limit int, wanted func(*T) bool) ([]*T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reads++
 	var found []*T
-	for _, r := range slices.Backward(records) {
+	for _, r := range slices.Backward(*records) {
 		if len(found) < limit && wanted(r) {
 			copied := *r
 			found = append(found, &copied)
@@ -54,25 +54,31 @@ func list[T any](s *fakeStore, records []*T, limit int, wanted func(*T) bool) ([
 }
 
 func (s *fakeStore) JobList(_ context.Context, o job.Owner, q store.JobQuery) ([]*job.Job, error) {
-	return list(s, s.jobs, q.Limit, func(j *job.Job) bool { return j.Owner == o })
+	return list(s, &s.jobs, q.Limit, func(j *job.Job) bool { return j.Owner == o })
 }
 
 func (s *fakeStore) JobsEnded(_ context.Context, o job.Owner, since time.Time, limit int) ([]*job.Job, error) {
-	return list(s, s.jobs, limit, func(j *job.Job) bool { return j.Owner == o && !j.CancelledAt.Before(since) && j.State.Final() })
+	return list(s, &s.jobs, limit, func(j *job.Job) bool { return j.Owner == o && !j.CancelledAt.Before(since) && j.State.Final() })
 }
 
 func (s *fakeStore) JobGetMany(_ context.Context, _ job.Owner, ids []store.JobID) ([]*job.Job, error) {
-	return list(s, s.jobs, len(ids), func(j *job.Job) bool { return slices.Contains(ids, store.JobID{Number: j.Number}) })
+	return list(s, &s.jobs, len(ids), func(j *job.Job) bool { return slices.Contains(ids, store.JobID{Number: j.Number}) })
 }
 
 func (s *fakeStore) LogList(_ context.Context, o job.Owner, q store.LogQuery) ([]*job.Log, error) {
-	logs, err := list(s, s.logs, 1_000_000, func(l *job.Log) bool {
+	logs, err := list(s, &s.logs, 1_000_000, func(l *job.Log) bool {
 		return l.Owner == o && (q.AfterID == uuid.Nil || bytes.Compare(l.ID[:], q.AfterID[:]) > 0)
 	})
 	if q.Oldest {
 		slices.Reverse(logs)
 	}
 	return logs[:min(q.Limit, len(logs))], err
+}
+
+func (s *fakeStore) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reads
 }
 
 func (s *fakeStore) addJob(o job.Owner) *job.Job {
@@ -142,6 +148,9 @@ func (r *reader) got() string {
 			payload, _, _ := strings.Cut(after, `,"user_id"`)
 			kind += " " + payload
 		}
+		if strings.HasPrefix(kind, "job ") && data == "data: {}" {
+			kind = "hint"
+		}
 		events = append(events, kind)
 	}
 	r.text.Reset()
@@ -167,7 +176,11 @@ func bubble(t *testing.T, test func(b *bench)) {
 
 func (b *bench) open(o job.Owner, last uuid.UUID) *reader {
 	b.Helper()
-	stream, err := b.hub.Open(b.Context(), o, last)
+	return b.serve(b.hub.Open(b.Context(), o, last))
+}
+
+func (b *bench) serve(stream *Stream, err error) *reader {
+	b.Helper()
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -233,20 +246,20 @@ func TestWhatHappensIsToldAtOnceAndOnce(t *testing.T) {
 func TestARoundIsNotMadeForEachOfManyWakings(t *testing.T) {
 	bubble(t, func(b *bench) {
 		r := b.open(owner, uuid.Nil)
-		before := b.store.reads
+		before := b.store.count()
 		for range 1000 {
 			b.hub.Wake(owner.Number)
 			time.Sleep(time.Millisecond)
 		}
-		if rounds := (b.store.reads - before) / 2; rounds > 7 {
+		if rounds := (b.store.count() - before) / 2; rounds > 7 {
 			b.Errorf("%d rounds in a second", rounds)
 		}
 		r.stop()
 		b.wantEnded(r, true)
-		before = b.store.reads
+		before = b.store.count()
 		b.hub.Wake(owner.Number)
 		time.Sleep(time.Minute)
-		if b.store.reads != before {
+		if b.store.count() != before {
 			b.Error("the store is read while nobody watches")
 		}
 	})
@@ -401,5 +414,32 @@ func TestAStoreThatFailsEndsNothing(t *testing.T) {
 		fail(nil)
 		time.Sleep(2 * pollEvery)
 		b.want(r, "job 1 available")
+	})
+}
+
+func TestHintsTellThatThereIsSomethingOnceASecond(t *testing.T) {
+	bubble(t, func(b *bench) {
+		r := b.serve(b.hub.OpenHints(b.Context(), owner))
+		b.want(r, ": following")
+		for range 10 {
+			b.hub.Changed(b.store.addJob(owner))
+			time.Sleep(2 * pause)
+		}
+		b.want(r, "hint, hint, hint, hint, hint")
+		time.Sleep(10 * pollEvery)
+		if got := r.got(); got != "hint" && got != "" {
+			b.Errorf("nothing happens, and the stream has %s", got)
+		}
+		for range MaxStreams {
+			b.open(owner, uuid.Nil)
+		}
+		for range MaxHints - 1 {
+			if _, err := b.hub.OpenHints(b.Context(), owner); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if _, err := b.hub.OpenHints(b.Context(), owner); fault.CodeOf(err) != fault.TooMany {
+			b.Errorf("one more: %v", err)
+		}
 	})
 }

@@ -29,8 +29,13 @@ type Config struct {
 	Log   *slog.Logger
 }
 
-// MaxStreams is how many streams an account may have at once on a node.
-const MaxStreams = 20
+const (
+	// MaxStreams is how many streams an account may have at once on a node.
+	MaxStreams = 20
+	// MaxHints is how many streams of hints there may be, which cost little: the
+	// pages of one account may be open to everyone.
+	MaxHints = 1000
+)
 
 // Hub knows who watches what.
 type Hub struct {
@@ -87,7 +92,17 @@ func (h *Hub) tell(account int64, j *job.Job) {
 // a log, from behind that one. A TooMany fault when there are MaxStreams. The
 // caller must Serve or Close the stream.
 func (h *Hub) Open(ctx context.Context, owner job.Owner, last uuid.UUID) (*Stream, error) {
-	s := &Stream{hub: h, owner: owner, last: last, more: make(chan struct{}, 1)}
+	return h.open(ctx, &Stream{hub: h, owner: owner, last: last, more: make(chan struct{}, 1)})
+}
+
+// OpenHints begins a stream that only tells that something has happened, as an
+// event "job" without a record, once a second at most: for pages that read what
+// they show for themselves. A TooMany fault when there are MaxHints.
+func (h *Hub) OpenHints(ctx context.Context, owner job.Owner) (*Stream, error) {
+	return h.open(ctx, &Stream{hub: h, owner: owner, hints: true, more: make(chan struct{}, 1)})
+}
+
+func (h *Hub) open(ctx context.Context, s *Stream) (*Stream, error) {
 	w, err := h.join(s)
 	if err != nil {
 		return nil, err
@@ -111,6 +126,9 @@ func stopping() error {
 	return &fault.Error{Code: fault.Unavailable, Message: "the service is stopping; try again shortly", RetryAfter: time.Second}
 }
 
+// most is how many streams of hints, or others, an account may have.
+var most = map[bool]int{true: MaxHints, false: MaxStreams}
+
 // join lets the account's watcher tell a stream; the first one starts it.
 func (h *Hub) join(s *Stream) (*watcher, error) {
 	h.mu.Lock()
@@ -125,12 +143,13 @@ func (h *Hub) join(s *Stream) (*watcher, error) {
 		h.watched.Add(1)
 		h.running.Go(w.run)
 	}
-	if len(w.streams) == MaxStreams {
+	if w.open[s.hints] == most[s.hints] {
 		return nil, &fault.Error{
 			Code: fault.TooMany, Message: "this account has too many event streams open; close one, then try again", RetryAfter: 10 * time.Second,
 		}
 	}
 	w.streams[s] = true
+	w.open[s.hints]++
 	s.watcher = w
 	return w, nil
 }
@@ -144,6 +163,7 @@ func (h *Hub) leave(s *Stream) {
 		return
 	}
 	delete(w.streams, s)
+	w.open[s.hints]--
 	if len(w.streams) == 0 {
 		delete(h.watchers, s.owner.Number)
 		h.watched.Add(-1)

@@ -16,6 +16,8 @@ const (
 	beatEvery = 15 * time.Second
 	// writeWithin is how long a client may take to read what is written at once.
 	writeWithin = 15 * time.Second
+	// hintEvery lies between two hints at the least.
+	hintEvery = time.Second
 	// maxLife is how long a stream lasts.
 	maxLife = 15 * time.Minute
 	// maxQueued is how many bytes wait for a reader.
@@ -32,6 +34,9 @@ type event struct {
 	text []byte
 }
 
+// hint stands for whatever has happened.
+var hint = event{text: []byte("event: job\ndata: {}\n\n")}
+
 var skipped = event{text: []byte("event: skipped\ndata: {}\n\n")}
 
 func jobEvent(j *job.Job) event {
@@ -47,6 +52,7 @@ func logEvent(l *job.Log) event {
 type Stream struct {
 	hub     *Hub
 	owner   job.Owner
+	hints   bool      // only that something has happened
 	last    uuid.UUID // the log that the reader has seen last; uuid.Nil for none
 	watcher *watcher
 	more    chan struct{}
@@ -61,6 +67,13 @@ type Stream struct {
 func (s *Stream) push(events []event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(events) == 0 {
+		return
+	}
+	if s.hints {
+		events = []event{hint}
+		s.queue, s.size = nil, 0
+	}
 	for _, e := range events {
 		if s.size += len(e.text); s.size > maxQueued {
 			s.queue, s.behind = nil, true
@@ -102,12 +115,15 @@ func (s *Stream) Serve(w http.ResponseWriter, r *http.Request) {
 	}
 	// The server's own deadlines are for requests that end.
 	_ = out.control.SetReadDeadline(time.Time{})
-	out.write([]byte(": following\n\n"))
+	out.write([]byte(": following\nretry: 2000\n\n"))
 	seen := s.replay(r, out)
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
 	life := time.NewTimer(maxLife)
 	defer life.Stop()
+	more := s.more
+	rest := time.NewTimer(0)
+	defer rest.Stop()
 	for !out.failed {
 		select {
 		case <-r.Context().Done():
@@ -118,7 +134,13 @@ func (s *Stream) Serve(w http.ResponseWriter, r *http.Request) {
 			return
 		case <-beat.C:
 			out.write([]byte(":\n\n"))
-		case <-s.more:
+		case <-rest.C:
+			more = s.more
+		case <-more:
+			if s.hints {
+				more = nil
+				rest.Reset(hintEvery)
+			}
 			events, behind := s.take()
 			if behind {
 				return

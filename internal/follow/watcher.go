@@ -44,6 +44,7 @@ type watcher struct {
 
 	// Guarded by Hub.mu.
 	streams map[*Stream]bool
+	open    map[bool]int // how many of them are of hints, and how many are not
 	changed []*job.Job
 
 	// The goroutine's own.
@@ -64,7 +65,7 @@ func markOf(j *job.Job) mark {
 
 func newWatcher(h *Hub, owner job.Owner) *watcher {
 	w := &watcher{
-		hub: h, owner: owner, wake: make(chan struct{}, 1), ready: make(chan struct{}), streams: map[*Stream]bool{},
+		hub: h, owner: owner, wake: make(chan struct{}, 1), ready: make(chan struct{}), streams: map[*Stream]bool{}, open: map[bool]int{},
 		logs: newRecent[uuid.UUID, struct{}](remembered), jobs: newRecent[int64, mark](remembered),
 	}
 	w.ctx, w.stop = context.WithCancel(h.ctx)
