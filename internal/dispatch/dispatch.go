@@ -32,7 +32,11 @@ type Config struct {
 	Concurrency int
 	// Begin prepares an attempt of a run that was read for firing.
 	Begin func(run *store.Run, now time.Time) Attempt
-	Log   *slog.Logger
+	// Warm hears of requests that are due within a second: run is one of
+	// several for the same receiver, of which up to n come at once. It must not
+	// block; may be nil.
+	Warm func(run *store.Run, n int)
+	Log  *slog.Logger
 	// ObserveClaims hears of the sizes of claims; may be nil.
 	ObserveClaims func(size int)
 }
@@ -74,7 +78,7 @@ type Dispatcher struct {
 	// The loop's own.
 	look       look
 	hinted     byDue // hints kept for later
-	maxWaiting int // runs in memory
+	maxWaiting int   // runs in memory
 	confirming bool
 	held       heldRuns
 	// unconfirmed are due and have to be looked up first.
@@ -155,6 +159,9 @@ func (d *Dispatcher) Run(ctx context.Context, grace time.Duration) error {
 	defer die()
 	var beats sync.WaitGroup
 	beats.Go(func() { d.beat(alive) })
+	if d.Warm != nil {
+		beats.Go(func() { d.lookAhead(ctx) })
+	}
 	d.running.Store(true)
 	timer := time.NewTimer(0)
 	defer timer.Stop()

@@ -224,6 +224,7 @@ func start(t *testing.T, concurrency int, work func(context.Context, store.Ref),
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		time.Sleep(time.Nanosecond) // what the test adds at once is there when the queue is first read
 		if err := b.Run(ctx, 30*time.Second); err != nil {
 			t.Errorf("Run: %v", err)
 		}
