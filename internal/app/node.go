@@ -113,7 +113,8 @@ func (n *Node) start(ctx context.Context) error {
 		Queue: n.store, Client: n.client, Secrets: n.auth, Metrics: n.metrics, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
 	})
 	n.dispatcher = dispatch.New(dispatch.Config{
-		Queue: n.store, Node: node, Concurrency: c.Concurrency, Begin: n.runner.Begin, Log: c.Log, ObserveClaims: n.metrics.BatchSize("claim"),
+		Queue: n.store, Node: node, Concurrency: c.Concurrency, Begin: n.runner.Begin, Warm: n.runner.Warm,
+		Log: c.Log, ObserveClaims: n.metrics.BatchSize("claim"),
 	})
 	n.store.Subscribe(n.dispatcher.Notice)
 	if err := n.recover(ctx); err != nil {

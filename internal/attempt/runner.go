@@ -73,6 +73,20 @@ func (r *Runner) Begin(run *store.Run, now time.Time) dispatch.Attempt {
 	return &jobAttempt{runner: r, Attempt: record.Begin(run, now)}
 }
 
+// Warm opens connections ahead of requests that are due soon: up to n at once
+// to the receiver of run. A name or address that can't be reached is left to
+// the attempt.
+func (r *Runner) Warm(run *store.Run, n int) {
+	url := ""
+	if run.Kind == store.KindDelivery {
+		url = run.Delivery.URL
+	} else {
+		spec := job.ReadSpec(run.Job.Args)
+		url = spec.URL
+	}
+	r.Client.Warm(url, n)
+}
+
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a

@@ -32,30 +32,26 @@ type Config struct {
 	Concurrency int
 	// Begin prepares an attempt of a run that was read for firing.
 	Begin func(run *store.Run, now time.Time) Attempt
-	Log   *slog.Logger
+	// Warm hears of requests that are due within a second: run is one of
+	// several for the same receiver, of which up to n come at once. It must not
+	// block; may be nil.
+	Warm func(run *store.Run, n int)
+	Log  *slog.Logger
 	// ObserveClaims hears of the sizes of claims; may be nil.
 	ObserveClaims func(size int)
 }
 
 const (
-	// horizon is how far ahead runs are claimed, so that the claim is
-	// committed before they are due.
-	horizon = 100 * time.Millisecond
 	// recheck is how often timers are checked against the clock at the least,
 	// and how often the queue is read from its beginning.
 	recheck = time.Second
 	// minDeliveries is how many callbacks and webhooks may be under way at once
 	// however small the concurrency.
 	minDeliveries = 256
-	// peekLimit is how many runs one look into the queue reads.
-	peekLimit = 512
 	// claimLimit is how many runs one claim takes at most, claimers how many
 	// claims are under way at once.
 	claimLimit = 128
 	claimers   = 2
-	// maxWaiting is how many runs wait in memory at most; the rest stays in
-	// the store until there is room.
-	maxWaiting = 100_000
 )
 
 // Dispatcher fires runs.
@@ -80,11 +76,9 @@ type Dispatcher struct {
 	claimsDone [2]int   // claims that have ended, by kind
 
 	// The loop's own.
-	cursor     store.Ref // the queue has been read up to here
-	nextPeek   time.Time // when to read on
-	lastRescan time.Time // when it was last read from its beginning
-	again      time.Time // when to read it from its beginning, for what others have left
-	peeking    bool
+	look       look
+	hinted     byDue // hints kept for later
+	maxWaiting int   // runs in memory
 	confirming bool
 	held       heldRuns
 	// unconfirmed are due and have to be looked up first.
@@ -99,7 +93,7 @@ type Dispatcher struct {
 func New(config Config) *Dispatcher {
 	d := &Dispatcher{
 		Config: config, wake: make(chan struct{}, 1), beatNow: make(chan struct{}, 1), known: map[store.RunID]*entry{}, tells: map[int64]*entry{},
-		life: life{node: config.Node}, complaints: map[string]time.Time{},
+		life: life{node: config.Node}, maxWaiting: maxWaiting, complaints: map[string]time.Time{},
 	}
 	d.pools[store.KindJob] = &pool{lanes: newLanes(), total: config.Concurrency}
 	d.pools[store.KindDelivery] = &pool{lanes: newLanes(), total: max(config.Concurrency, minDeliveries)}
@@ -165,6 +159,9 @@ func (d *Dispatcher) Run(ctx context.Context, grace time.Duration) error {
 	defer die()
 	var beats sync.WaitGroup
 	beats.Go(func() { d.beat(alive) })
+	if d.Warm != nil {
+		beats.Go(func() { d.lookAhead(ctx) })
+	}
 	d.running.Store(true)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -204,17 +201,16 @@ func (d *Dispatcher) untilNext(now time.Time) time.Duration {
 	if len(d.held) > 0 && d.held[0].begin.Before(next) {
 		next = d.held[0].begin
 	}
-	if !d.peeking && !d.full() && d.nextPeek.Before(next) {
-		next = d.nextPeek
+	if len(d.hinted) > 0 && !d.full() {
+		next = earlier(next, d.hinted[0].ref.Due.Add(-lead))
 	}
-	if !d.peeking && !d.busy() && !d.again.IsZero() && d.again.Before(next) {
-		next = d.again
+	if !d.look.under && !d.full() && d.look.next.Before(next) {
+		next = d.look.next
+	}
+	if !d.look.under && !d.busy() && !d.look.again.IsZero() && d.look.again.Before(next) {
+		next = d.look.again
 	}
 	return max(0, next.Sub(now))
-}
-
-func (d *Dispatcher) full() bool {
-	return d.pools[store.KindJob].lanes.waiting+d.pools[store.KindDelivery].lanes.waiting >= maxWaiting
 }
 
 // drain ends the work of a node that stops.

@@ -13,6 +13,12 @@
 // Timers are re-checked against the store's clock at least once a second, so a
 // stepped clock or a suspended machine delays nothing for longer.
 //
+// Of a lane with a great many due runs only some wait in memory; the rest stays
+// in the store until the lane runs low, and the queue is read on past it.
+//
+// Beside the loop, a look a second ahead tells which receivers will be called,
+// so that connections to them can be opened in time.
+//
 // A claimed run can be revoked until it is fired; from then on it can only be
 // aborted. Both are safe to call from anywhere.
 //

@@ -46,7 +46,7 @@ func (q *fakeQueue) add(refs ...store.Ref) {
 	}
 }
 
-func (q *fakeQueue) RunPeek(_ context.Context, behind store.Ref, limit int) ([]store.Ref, error) {
+func (q *fakeQueue) RunPeek(_ context.Context, behind store.Ref, until time.Time, limit int) ([]store.Ref, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.failing {
@@ -61,6 +61,12 @@ func (q *fakeQueue) RunPeek(_ context.Context, behind store.Ref, limit int) ([]s
 	slices.SortFunc(refs, func(a, b store.Ref) int {
 		return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Number, b.Number))
 	})
+	for i, ref := range refs {
+		if ref.Due.After(until) {
+			refs = refs[:i+1]
+			break
+		}
+	}
 	return refs[:min(limit, len(refs))], nil
 }
 
@@ -199,7 +205,7 @@ func (a *fakeAttempt) Fire(ctx context.Context, node int64, _ time.Time, answere
 }
 
 // start runs a dispatcher inside a synctest bubble until the test ends.
-func start(t *testing.T, concurrency int, work func(context.Context, store.Ref)) *bench {
+func start(t *testing.T, concurrency int, work func(context.Context, store.Ref), options ...func(*Dispatcher)) *bench {
 	b := &bench{t: t, queue: &fakeQueue{runs: map[store.RunID]*store.Run{}}, work: work}
 	b.Dispatcher = New(Config{
 		Queue: b.queue, Node: 1, Concurrency: concurrency, Log: slog.New(slog.DiscardHandler),
@@ -211,10 +217,14 @@ func start(t *testing.T, concurrency int, work func(context.Context, store.Ref))
 			return &fakeAttempt{b, run, begin}
 		},
 	})
+	for _, option := range options {
+		option(b.Dispatcher)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		time.Sleep(time.Nanosecond) // what the test adds at once is there when the queue is first read
 		if err := b.Run(ctx, 30*time.Second); err != nil {
 			t.Errorf("Run: %v", err)
 		}

@@ -14,12 +14,33 @@ import (
 // How much of a pool's slots one lane may hold at a time shrinks as the pool
 // fills (a dynamic threshold, after Choudhury and Hahne), and a last part is
 // kept for lanes that hold none, so receivers that hang can't take every slot.
+//
+// Of a lane with a great many runs only some wait here. The rest stays in the
+// store, and the lane is refilled from there when it runs low.
 type lanes struct {
 	ring     turns[*account]
 	byNumber map[int64]*account
 	waiting  int
 	active   int // lanes that hold slots or have runs waiting
 	alone    int // slots given back by the only active lane since it is the only one
+	left     map[laneID]rest
+	lows     []laneID // those of left that have run low
+}
+
+// laneID names a lane.
+type laneID struct {
+	kind    store.Kind
+	account int64
+	lane    uint32
+}
+
+func laneOf(ref store.Ref) laneID { return laneID{ref.Kind, ref.Account, ref.Lane} }
+
+// rest is what was left in the store of a lane's runs.
+type rest struct {
+	behind store.Ref // the place in the queue behind which they stand
+	low    int       // the lane has run low when no more than that wait
+	noted  bool      // that it has
 }
 
 // turns is a round of participants who are served one after the other.
@@ -54,7 +75,9 @@ type lane struct {
 	inUse  int // slots held: claimed or fired
 }
 
-func newLanes() *lanes { return &lanes{byNumber: map[int64]*account{}} }
+func newLanes() *lanes {
+	return &lanes{byNumber: map[int64]*account{}, left: map[laneID]rest{}}
+}
 
 // reserveOf is the part of a pool that only lanes without a slot may take.
 func reserveOf(total int) int { return total / 16 }
@@ -72,6 +95,70 @@ func (l *lanes) lane(ref store.Ref) (*account, *lane) {
 		l.active++
 	}
 	return a, n
+}
+
+// find gives a lane that holds slots or has runs waiting, or nil.
+func (l *lanes) find(id laneID) *lane {
+	if a := l.byNumber[id.account]; a != nil {
+		return a.lanes[id.lane]
+	}
+	return nil
+}
+
+func (l *lanes) waitingOf(id laneID) int {
+	if n := l.find(id); n != nil {
+		return len(n.runs)
+	}
+	return 0
+}
+
+// room reports whether another run of a lane may wait here, where free more may
+// in all: as many of one lane as would be left for others.
+func (l *lanes) room(ref store.Ref, free int) bool {
+	waiting := l.waitingOf(laneOf(ref))
+	return waiting == 0 || waiting < free
+}
+
+// leave notes that runs of a lane were left in the store, behind a place.
+func (l *lanes) leave(id laneID, behind store.Ref) {
+	l.leaveUntil(id, behind, l.waitingOf(id)/2)
+}
+
+// leaveLow is leave for a lane that needs more at once.
+func (l *lanes) leaveLow(id laneID, behind store.Ref) {
+	l.leaveUntil(id, behind, l.waitingOf(id))
+}
+
+func (l *lanes) leaveUntil(id laneID, behind store.Ref, low int) {
+	if known, was := l.left[id]; was && !after(known.behind, behind) {
+		return
+	}
+	l.left[id] = rest{behind: behind, low: low, noted: l.left[id].noted}
+	l.noteLow(id)
+}
+
+// noteLow has a lane refilled if it has run low.
+func (l *lanes) noteLow(id laneID) {
+	if r, left := l.left[id]; left && !r.noted && l.waitingOf(id) <= r.low {
+		r.noted = true
+		l.left[id] = r
+		l.lows = append(l.lows, id)
+	}
+}
+
+// low gives a lane to be refilled, and from where.
+func (l *lanes) low() (id laneID, behind store.Ref, low bool) {
+	if len(l.lows) == 0 {
+		return laneID{}, store.Ref{}, false
+	}
+	id = l.lows[0]
+	return id, l.left[id].behind, true
+}
+
+// refill forgets what was left of the lane that low gave: it is being read.
+func (l *lanes) refill() {
+	delete(l.left, l.lows[0])
+	l.lows = l.lows[1:]
 }
 
 // add lets a run wait.
@@ -125,6 +212,7 @@ func (l *lanes) takeOf(a *account, free, total int) *entry {
 		}
 		e := heap.Pop(&n.runs).(*entry)
 		n.inUse++
+		l.noteLow(laneOf(e.ref))
 		if len(n.runs) == 0 {
 			a.ring.leave()
 		} else {

@@ -147,10 +147,10 @@ func (d *Dispatcher) leave() time.Duration {
 func (d *Dispatcher) hear(elsewhere, now time.Time) {
 	if elsewhere.Sub(now) > horizon {
 		// Some of it is this node's to claim ahead.
-		if elsewhere.Before(d.cursor.Due) {
-			d.cursor = store.Ref{Due: elsewhere.Add(-time.Microsecond)}
+		if elsewhere.Before(d.look.cursor.Due) {
+			d.look.cursor = store.Ref{Due: elsewhere.Add(-time.Microsecond)}
 		}
-		d.nextPeek = earlier(d.nextPeek, elsewhere.Add(-horizon))
+		d.look.next = earlier(d.look.next, elsewhere.Add(-lead))
 	}
 	at := now
 	if elsewhere.After(now) {
@@ -161,8 +161,8 @@ func (d *Dispatcher) hear(elsewhere, now time.Time) {
 
 // lookAgain has the queue read from its beginning at a time.
 func (d *Dispatcher) lookAgain(at time.Time) {
-	if d.again.IsZero() || at.Before(d.again) {
-		d.again = at
+	if d.look.again.IsZero() || at.Before(d.look.again) {
+		d.look.again = at
 	}
 }
 

@@ -61,6 +61,32 @@ func (a *attempt) run(ctx context.Context) (*job.Response, error) {
 
 // send makes one hop. The caller closes the answer's body.
 func (a *attempt) send(ctx context.Context) (*http.Response, error) {
+	resp, err := a.exchange(a.request(ctx))
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		resp.Body.Close() // what follows is not HTTP and may never end
+		return nil, errSwitched
+	}
+	return resp, nil
+}
+
+// exchange sends a request over a connection that is kept, or a new one.
+func (a *attempt) exchange(req *http.Request) (*http.Response, error) {
+	if conn := a.client.warm.take(hostPort(a.url)); conn != nil {
+		resp, again, err := conn.send(req)
+		if !again {
+			return resp, err
+		}
+		if req.GetBody != nil {
+			req.Body, _ = req.GetBody()
+		}
+	}
+	return a.client.transport.RoundTrip(req)
+}
+
+func (a *attempt) request(ctx context.Context) *http.Request {
 	req := new(http.Request).WithContext(ctx)
 	req.Method = a.method
 	req.URL = a.url
@@ -74,15 +100,7 @@ func (a *attempt) send(ctx context.Context) (*http.Response, error) {
 		req.Body, _ = req.GetBody()
 		req.ContentLength = int64(len(body))
 	}
-	resp, err := a.client.transport.RoundTrip(req)
-	if err != nil {
-		return nil, err
-	}
-	if resp.StatusCode == http.StatusSwitchingProtocols {
-		resp.Body.Close() // what follows is not HTTP and may never end
-		return nil, errSwitched
-	}
-	return resp, nil
+	return req
 }
 
 func isRedirect(status int) bool {

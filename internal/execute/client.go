@@ -76,6 +76,7 @@ type Client struct {
 	special   func(netip.Addr) bool // addresses that may not be called; nil: all may
 	tls       *tls.Config
 	transport *http.Transport
+	warm      *warmConns
 }
 
 // New returns a Client. Close it when it is no longer used.
@@ -87,12 +88,22 @@ func New(cfg Config) *Client {
 	if !cfg.AllowPrivate {
 		c.special = special
 	}
-	c.transport = c.newTransport(cfg.MaxConnsIdle)
+	connsIdle := cfg.MaxConnsIdle
+	if connsIdle <= 0 {
+		connsIdle = defaultConnsIdle
+	}
+	c.transport = c.newTransport(connsIdle)
+	c.warm = newWarmConns(connsIdle, func(ctx context.Context, addr string) (*http.ClientConn, error) {
+		return c.transport.NewClientConn(ctx, "https", addr)
+	})
 	return c
 }
 
 // Close closes idle connections. Attempts under way go on.
-func (c *Client) Close() { c.transport.CloseIdleConnections() }
+func (c *Client) Close() {
+	c.warm.close()
+	c.transport.CloseIdleConnections()
+}
 
 // Do makes one attempt and says what came of it: exactly one of Response and
 // Failure is set. Any whole answer is a Response, whatever its status. When

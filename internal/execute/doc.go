@@ -43,5 +43,5 @@
 // attempt, from the look-up of the name to the last byte of the answer. A
 // header, a body that is kept and a body that is read all have their limits.
 // Connections are kept and shared, since setting one up costs more than
-// everything else.
+// everything else. Those that will be needed soon can be opened ahead ([Client.Warm]).
 package execute

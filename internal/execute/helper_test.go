@@ -17,6 +17,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -108,6 +109,20 @@ func serve(t testing.TB, h2 bool, h http.Handler) string {
 	srv.StartTLS()
 	t.Cleanup(srv.Close)
 	return srv.URL
+}
+
+// serveCounting is serve for a target that counts its connections.
+func serveCounting(t testing.TB, h2 bool, h http.Handler, conns *atomic.Int64) *httptest.Server {
+	srv := httptest.NewUnstartedServer(h)
+	srv.EnableHTTP2 = h2
+	srv.TLS = &tls.Config{Certificates: []tls.Certificate{certificate(t, nil)}}
+	srv.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
+		conns.Add(1)
+		return ctx
+	}
+	srv.StartTLS()
+	t.Cleanup(srv.Close)
+	return srv
 }
 
 // listen starts a bare TCP listener whose connections are handed to handle,

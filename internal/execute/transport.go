@@ -33,9 +33,6 @@ func newTLSConfig(roots *x509.CertPool) *tls.Config {
 }
 
 func (c *Client) newTransport(connsIdle int) *http.Transport {
-	if connsIdle <= 0 {
-		connsIdle = defaultConnsIdle
-	}
 	return &http.Transport{
 		Proxy:                  nil, // the environment's would hide the address that is called
 		DialTLSContext:         c.dialTLS,

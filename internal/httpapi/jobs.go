@@ -69,6 +69,8 @@ func isJSONInForm(body rawjson.Value) bool {
 	return bytes.HasPrefix(body, []byte(`{"{`)) || bytes.HasPrefix(body, []byte(`{"[`))
 }
 
+var unquoted = strings.NewReplacer(`\"`, `"`, `\\`, `\`)
+
 // headerKey gives the value of Idempotency-Key, plain or as a quoted string
 // (RFC 8941, section 3.3.3); nil when there is no such header.
 func headerKey(header http.Header) *string {
@@ -78,7 +80,7 @@ func headerKey(header http.Header) *string {
 	}
 	text := strings.Join(values, ", ")
 	if len(text) >= 2 && text[0] == '"' && text[len(text)-1] == '"' {
-		text = strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(text[1 : len(text)-1])
+		text = unquoted.Replace(text[1 : len(text)-1])
 	}
 	return &text
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -57,7 +58,8 @@ func Members(v Value) []Member {
 	if v.Kind() != '{' {
 		return nil
 	}
-	dec := decoder(v)
+	dec := newDecoder(v)
+	defer dec.release()
 	members := make([]Member, 0, 8)
 	if _, err := dec.ReadToken(); err != nil {
 		return nil
@@ -68,11 +70,11 @@ func Members(v Value) []Member {
 			return members
 		}
 		text := name.String()
-		value, err := dec.ReadValue()
+		value, err := dec.next(v)
 		if err != nil {
 			return members
 		}
-		members = append(members, Member{text, value.Clone()})
+		members = append(members, Member{text, value})
 	}
 	return members
 }
@@ -82,24 +84,50 @@ func Elements(v Value) []Value {
 	if v.Kind() != '[' {
 		return nil
 	}
-	dec := decoder(v)
+	dec := newDecoder(v)
+	defer dec.release()
 	var elements []Value
 	if _, err := dec.ReadToken(); err != nil {
 		return nil
 	}
 	for kind := dec.PeekKind(); kind != ']' && kind != 0; kind = dec.PeekKind() {
-		value, err := dec.ReadValue()
+		value, err := dec.next(v)
 		if err != nil {
 			return elements
 		}
-		elements = append(elements, value.Clone())
+		elements = append(elements, value)
 	}
 	return elements
 }
 
 // decoder reads a value that Read has checked, so names are not checked again.
-func decoder(v Value) *jsontext.Decoder {
-	return jsontext.NewDecoder(bytes.NewBuffer(v), jsontext.AllowDuplicateNames(true))
+type decoder struct {
+	jsontext.Decoder
+	from bytes.Buffer
+}
+
+var decoders = sync.Pool{New: func() any { return new(decoder) }}
+
+func newDecoder(v Value) *decoder {
+	d := decoders.Get().(*decoder)
+	d.from = *bytes.NewBuffer(v)
+	d.Reset(&d.from, jsontext.AllowDuplicateNames(true))
+	return d
+}
+
+func (d *decoder) release() {
+	d.from = bytes.Buffer{}
+	decoders.Put(d)
+}
+
+// next reads a value as a part of v, which is not copied.
+func (d *decoder) next(v Value) (Value, error) {
+	value, err := d.ReadValue()
+	if err != nil {
+		return nil, err
+	}
+	end := d.InputOffset()
+	return v[end-int64(len(value)) : end : end], nil
 }
 
 // Get gives the member of an object; nil when v is no object or has no such member.

@@ -74,9 +74,10 @@ type DeliveryEnd struct {
 type Queue interface {
 	// Now is the store's clock, which decides what is due.
 	Now() time.Time
-	// RunPeek reads unclaimed runs in order of due time, kind and number,
-	// behind a given one; the zero Ref stands before all.
-	RunPeek(ctx context.Context, after Ref, limit int) ([]Ref, error)
+	// RunPeek reads up to limit unclaimed runs in order of due time, kind and
+	// number, behind a given one; the zero Ref stands before all. The first that
+	// is due after until is the last to be read; a zero until sets no bound.
+	RunPeek(ctx context.Context, after Ref, until time.Time, limit int) ([]Ref, error)
 	// RunLoad reads the runs for firing. A run that is gone is nil. Results
 	// stand in the order given.
 	RunLoad(ctx context.Context, refs []Ref) ([]*Run, error)

@@ -119,7 +119,7 @@ func essence(value any, secretsUntil time.Time) any {
 func walkQueue(ctx context.Context, s store.Transfer, visit func(store.Ref) error) error {
 	after := store.Ref{}
 	for {
-		page, err := s.RunPeek(ctx, after, maxPage)
+		page, err := s.RunPeek(ctx, after, time.Time{}, maxPage)
 		if err != nil {
 			return fmt.Errorf("reading the queue: %w", err)
 		}

@@ -25,8 +25,8 @@ func (a *altering) TransferWrite(ctx context.Context, source, mark string, recor
 	return a.Transfer.TransferWrite(ctx, source, mark, records)
 }
 
-func (a *altering) RunPeek(ctx context.Context, after store.Ref, limit int) ([]store.Ref, error) {
-	refs, err := a.Transfer.RunPeek(ctx, after, limit)
+func (a *altering) RunPeek(ctx context.Context, after store.Ref, until time.Time, limit int) ([]store.Ref, error) {
+	refs, err := a.Transfer.RunPeek(ctx, after, until, limit)
 	if a.peek != nil {
 		refs = a.peek(refs)
 	}

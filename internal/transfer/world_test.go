@@ -383,7 +383,7 @@ func dump(t testing.TB, s store.Transfer) string {
 	for _, d := range deliveries {
 		show("delivery", d.Number, d.MessageID, d.Owner, d.Job, d.JobAttempt, d.Channel, d.URL, d.Event, d.Attempt, d.DueAt, d.Body, d.Waits)
 	}
-	refs, err := s.RunPeek(t.Context(), store.Ref{}, 100_000)
+	refs, err := s.RunPeek(t.Context(), store.Ref{}, time.Time{}, 100_000)
 	ok(err)
 	runs, err := s.RunLoad(t.Context(), refs)
 	ok(err)

@@ -162,8 +162,8 @@ func (s *Store) LogList(ctx context.Context, owner job.Owner, q store.LogQuery) 
 }
 
 // RunPeek implements store.Store.
-func (s *Store) RunPeek(ctx context.Context, after store.Ref, limit int) ([]store.Ref, error) {
-	return get(ctx, s, "RunPeek", func() ([]store.Ref, error) { return s.Store.RunPeek(ctx, after, limit) })
+func (s *Store) RunPeek(ctx context.Context, after store.Ref, until time.Time, limit int) ([]store.Ref, error) {
+	return get(ctx, s, "RunPeek", func() ([]store.Ref, error) { return s.Store.RunPeek(ctx, after, until, limit) })
 }
 
 // RunLoad implements store.Store.

@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"math"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -15,12 +17,20 @@ func scanRef(rows pgx.Rows) (r store.Ref, err error) {
 }
 
 // RunPeek implements store.Queue.
-func (s *Store) RunPeek(ctx context.Context, after store.Ref, limit int) ([]store.Ref, error) {
+func (s *Store) RunPeek(ctx context.Context, after store.Ref, until time.Time, limit int) ([]store.Ref, error) {
+	last := int64(math.MaxInt64)
+	if !until.IsZero() {
+		last = until.UnixMicro()
+	}
 	var refs []store.Ref
 	err := s.read(ctx, query{
-		sql: `SELECT due, kind, number, account, lane FROM runs WHERE (due, kind, number) > ($1::bigint, $2::smallint, $3::bigint) AND node = 0
-			ORDER BY due, kind, number LIMIT $4`,
-		args:  []any{after.Due.UnixMicro(), int16(after.Kind), after.Number, limit},
+		sql: `(SELECT due, kind, number, account, lane FROM runs WHERE (due, kind, number) > ($1::bigint, $2::smallint, $3::bigint)
+				AND due <= $4::bigint AND node = 0 ORDER BY due, kind, number LIMIT $5)
+			UNION ALL
+			(SELECT due, kind, number, account, lane FROM runs WHERE (due, kind, number) > ($1::bigint, $2::smallint, $3::bigint)
+				AND due > $4::bigint AND node = 0 ORDER BY due, kind, number LIMIT 1)
+			ORDER BY due, kind, number LIMIT $5`,
+		args:  []any{after.Due.UnixMicro(), int16(after.Kind), after.Number, last, limit},
 		start: func() { refs = nil },
 		row: func(rows pgx.Rows) error {
 			ref, err := scanRef(rows)

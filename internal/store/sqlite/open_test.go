@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -78,7 +79,7 @@ func TestWritersOfTwoProcessesTakeTurns(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if refs, err := command.RunPeek(t.Context(), store.Ref{}, 1000); err != nil || len(refs) != 200 {
+	if refs, err := command.RunPeek(t.Context(), store.Ref{}, time.Time{}, 1000); err != nil || len(refs) != 200 {
 		t.Errorf("%d runs, %v, want 200", len(refs), err)
 	}
 }
@@ -220,7 +221,7 @@ func TestATornLogLosesOnlyItsEnd(t *testing.T) {
 		}
 		revived := openAt(t, path, true)
 		jobs, err := revived.JobList(t.Context(), owner, store.JobQuery{ListQuery: store.ListQuery{Limit: 1000}})
-		refs, peekErr := revived.RunPeek(t.Context(), store.Ref{}, 1000)
+		refs, peekErr := revived.RunPeek(t.Context(), store.Ref{}, time.Time{}, 1000)
 		if err != nil || peekErr != nil || len(jobs)%size != 0 || len(refs) != len(jobs) {
 			t.Errorf("cut at %d of %d: %d jobs, %d runs, %v, %v: a batch is torn", cut, whole, len(jobs), len(refs), err, peekErr)
 		}
@@ -237,7 +238,7 @@ func TestClaimsOfACrashedProcessAreAbandoned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refs, err := s.RunPeek(t.Context(), store.Ref{}, 1)
+	refs, err := s.RunPeek(t.Context(), store.Ref{}, time.Time{}, 1)
 	if err != nil || len(refs) != 1 {
 		t.Fatalf("RunPeek = %v, %v", refs, err)
 	}
@@ -261,7 +262,7 @@ func TestACommandStartsNoNode(t *testing.T) {
 	s := openTest(t)
 	insert(t, s, newJob(s, addOwner(t, s), `{}`))
 	node, _ := s.NodeStart(t.Context())
-	refs, _ := s.RunPeek(t.Context(), store.Ref{}, 1)
+	refs, _ := s.RunPeek(t.Context(), store.Ref{}, time.Time{}, 1)
 	claims := []store.Claim{{Ref: refs[0], Attempt: 1, BeginAt: s.Now()}}
 	if got, err := s.RunClaim(t.Context(), node, claims); err != nil || !got[0] {
 		t.Fatalf("RunClaim = %v, %v", got, err)
@@ -311,7 +312,7 @@ func TestWritesBeforeCloseAreKept(t *testing.T) {
 			t.Fatalf("job %d was answered and is gone: %v", j.Number, err)
 		}
 	}
-	if refs, err := again.RunPeek(t.Context(), store.Ref{}, len(stored)+10); err != nil || len(refs) != len(stored) {
+	if refs, err := again.RunPeek(t.Context(), store.Ref{}, time.Time{}, len(stored)+10); err != nil || len(refs) != len(stored) {
 		t.Errorf("%d runs for %d jobs answered, %v", len(refs), len(stored), err)
 	}
 }

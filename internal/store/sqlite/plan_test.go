@@ -99,7 +99,7 @@ var hot = []struct {
 	{name: "insert", run: func(c *scene) error { return c.insert() }, uses: []string{"jobs_key"}},
 	{name: "get by number", run: func(c *scene) error { return c.get(store.JobID{Number: c.job.Number}) }},
 	{name: "get by UUID", run: func(c *scene) error { return c.get(store.JobID{UUID: c.job.ID}) }, uses: []string{"jobs_id"}},
-	{name: "peek", run: func(c *scene) error { _, err := c.s.RunPeek(c.t.Context(), c.ref, 10); return err }, uses: []string{"PRIMARY KEY"}},
+	{name: "peek", run: func(c *scene) error { _, err := c.s.RunPeek(c.t.Context(), c.ref, time.Time{}, 10); return err }, uses: []string{"PRIMARY KEY"}},
 	{name: "load", run: func(c *scene) error { _, err := c.s.RunLoad(c.t.Context(), []store.Ref{c.ref, c.delivery}); return err }},
 	{name: "claim", run: func(c *scene) error { return c.claim() }, uses: []string{"PRIMARY KEY"}},
 	{name: "finish", run: func(c *scene) error { return c.finish() }, uses: []string{"PRIMARY KEY", "deliveries_job"}},
@@ -243,7 +243,7 @@ func build(t *testing.T) scene {
 	if err := c.change(&store.Changes{Deliveries: []job.Delivery{c.event(), c.event()}}); err != nil {
 		t.Fatal(err)
 	}
-	refs, err := s.RunPeek(t.Context(), store.Ref{}, 10)
+	refs, err := s.RunPeek(t.Context(), store.Ref{}, time.Time{}, 10)
 	if err != nil || len(refs) != 2 {
 		t.Fatalf("RunPeek = %v, %v", refs, err)
 	}

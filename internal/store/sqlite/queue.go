@@ -60,12 +60,16 @@ func (s *Store) RunHeld(ctx context.Context, node int64, claims []store.Claim) (
 const goneNode = 2
 
 // RunPeek implements store.Queue.
-func (s *Store) RunPeek(ctx context.Context, after store.Ref, limit int) ([]store.Ref, error) {
-	refs := make([]store.Ref, 0, limit)
+func (s *Store) RunPeek(ctx context.Context, after store.Ref, until time.Time, limit int) ([]store.Ref, error) {
+	var refs []store.Ref
 	err := s.read(ctx, func(t *tx) error {
 		return t.query(`SELECT due, kind, number, account, lane FROM runs WHERE (due, kind, number) > (?, ?, ?) AND node = 0 ORDER BY due, kind, number LIMIT ?`,
 			func(stmt *sqlite.Stmt) error {
-				refs = append(refs, scanRef(&columns{stmt: stmt}))
+				ref := scanRef(&columns{stmt: stmt})
+				refs = append(refs, ref)
+				if !until.IsZero() && ref.Due.After(until) {
+					return errEnough
+				}
 				return nil
 			}, after.Due.UnixMicro(), after.Kind, after.Number, limit)
 	})

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -94,9 +93,6 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[j
 	return counts, err
 }
 
-// errEnough ends the reading of rows before there are no more.
-var errEnough = errors.New("enough rows were read")
-
 // JobScan implements store.Jobs.
 func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
 	wanted := q.Limit
@@ -119,7 +115,7 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, 
 			}
 			return nil
 		}, args...)
-		if err != nil && !errors.Is(err, errEnough) {
+		if err != nil {
 			return err
 		}
 		found, err = t.jobsNumbered(numbers)

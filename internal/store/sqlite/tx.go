@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -27,6 +28,9 @@ func (t *tx) exec(query string, args ...any) error {
 	return t.query(query, nil, args...)
 }
 
+// errEnough ends a query early: its caller needs no more rows.
+var errEnough = errors.New("no more rows are needed")
+
 // query runs a statement and calls row, which may be nil, for each row.
 func (t *tx) query(query string, row func(*sqlite.Stmt) error, args ...any) error {
 	stmt, err := t.conn.Prepare(query)
@@ -48,7 +52,11 @@ func (t *tx) query(query string, row func(*sqlite.Stmt) error, args ...any) erro
 		if row == nil {
 			continue
 		}
-		if err := row(stmt); err != nil {
+		switch err := row(stmt); {
+		case err == nil:
+		case err == errEnough:
+			return stmt.Reset()
+		default:
 			_ = stmt.Reset()
 			return err
 		}

@@ -174,7 +174,7 @@ func (c *bench) end(j *job.Job, claim store.Claim) store.Finish {
 func (c *bench) peek(limit int) {
 	c.fill()
 	for c.Loop() {
-		refs, err := c.s.RunPeek(c.ctx, store.Ref{}, limit)
+		refs, err := c.s.RunPeek(c.ctx, store.Ref{}, time.Time{}, limit)
 		c.ok(err)
 		if len(refs) != limit {
 			c.Fatalf("%d runs, want %d", len(refs), limit)

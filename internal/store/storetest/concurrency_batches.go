@@ -3,6 +3,7 @@ package storetest
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -82,7 +83,7 @@ func concurrencyDeliveries(w *world) {
 
 // deliverSome claims what is due and delivers what it got.
 func (w *world) deliverSome() (int64, error) {
-	refs, err := w.s.RunPeek(w.ctx, store.Ref{}, 50)
+	refs, err := w.s.RunPeek(w.ctx, store.Ref{}, time.Time{}, 50)
 	if err != nil {
 		return 0, err
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -140,7 +141,7 @@ func lifeCancelledBefore(w *world) {
 			"RunClaim": func() error { _, err := w.s.RunClaim(gone, w.node, []store.Claim{w.claimOf(j, w.past())}); return err },
 			"JobGet":   func() error { _, err := w.s.JobGet(gone, w.owner, store.JobID{Number: j.Number}); return err },
 			"JobList":  func() error { _, err := w.s.JobList(gone, w.owner, store.JobQuery{ListQuery: top}); return err },
-			"RunPeek":  func() error { _, err := w.s.RunPeek(gone, store.Ref{}, 10); return err },
+			"RunPeek":  func() error { _, err := w.s.RunPeek(gone, store.Ref{}, time.Time{}, 10); return err },
 			"JobPrune": func() error { _, err := w.s.JobPrune(gone, w.ahead(), 10); return err },
 			"Ping":     func() error { return w.s.Ping(gone) },
 		} {

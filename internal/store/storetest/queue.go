@@ -13,6 +13,7 @@ import (
 var queueTests = group{
 	"PeekInOrder":        queuePeekInOrder,
 	"PeekSkipsClaimed":   queuePeekSkipsClaimed,
+	"PeekUntil":          queuePeekUntil,
 	"PeekBehindAGoneRun": queuePeekBehindGone,
 	"PeekLimit":          queuePeekLimit,
 	"LoadInOrder":        queueLoadInOrder,
@@ -60,9 +61,32 @@ func queuePeekInOrder(w *world) {
 		}
 	}
 	for i, ref := range refs {
-		rest, err := w.s.RunPeek(w.ctx, ref, 1000)
+		rest, err := w.s.RunPeek(w.ctx, ref, time.Time{}, 1000)
 		w.ok("RunPeek", err)
 		w.same("the runs behind one", show(rest, showRef), show(refs[i+1:], showRef))
+	}
+}
+
+// queuePeekUntil: the first run due later is told of too, so that a reader
+// knows when to come back.
+func queuePeekUntil(w *world) {
+	w.shuffled(20)
+	all := w.peek()
+	for _, bound := range all {
+		for _, until := range []time.Time{bound.Due, bound.Due.Add(-time.Microsecond)} {
+			want := all
+			for i, ref := range all {
+				if ref.Due.After(until) {
+					want = all[:i+1]
+					break
+				}
+			}
+			for _, limit := range []int{3, len(want), 1000} {
+				refs, err := w.s.RunPeek(w.ctx, store.Ref{}, until, limit)
+				w.ok("RunPeek", err)
+				w.same("the runs until one's due time", show(refs, showRef), show(want[:min(limit, len(want))], showRef))
+			}
+		}
 	}
 }
 
@@ -83,7 +107,7 @@ func queuePeekSkipsClaimed(w *world) {
 func queuePeekBehindGone(w *world) {
 	jobs := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()))
 	w.settle(jobs[1], w.completes)
-	refs, err := w.s.RunPeek(w.ctx, refOf(jobs[1]), 10)
+	refs, err := w.s.RunPeek(w.ctx, refOf(jobs[1]), time.Time{}, 10)
 	if err != nil || len(refs) != 1 || refs[0].Number != jobs[2].Number {
 		w.Errorf("behind a run that is gone there are %s (%v), want job %d", show(refs, showRef), err, jobs[2].Number)
 	}
@@ -93,7 +117,7 @@ func queuePeekLimit(w *world) {
 	w.shuffled(5)
 	all := w.peek()
 	for limit := 1; limit <= 12; limit++ {
-		refs, err := w.s.RunPeek(w.ctx, store.Ref{}, limit)
+		refs, err := w.s.RunPeek(w.ctx, store.Ref{}, time.Time{}, limit)
 		w.ok("RunPeek", err)
 		w.same("the first runs", show(refs, showRef), show(all[:min(limit, len(all))], showRef))
 	}

@@ -17,7 +17,7 @@ func (w *world) peek() []store.Ref {
 	var all []store.Ref
 	var last store.Ref
 	for {
-		refs, err := w.s.RunPeek(w.ctx, last, page)
+		refs, err := w.s.RunPeek(w.ctx, last, time.Time{}, page)
 		w.ok("RunPeek", err)
 		all = append(all, refs...)
 		if len(refs) < page {

@@ -1,0 +1,117 @@
+package dispatch
+
+import (
+	"context"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+const (
+	// warmAhead is how long before runs are due their receivers are told of,
+	// so that connections to them are open in time; warmPause is how often.
+	warmAhead = time.Second
+	warmPause = 250 * time.Millisecond
+	// warmPage is how many runs are read at once, warmPages how many times.
+	warmPage, warmPages = 1024, 16
+	// atOnce is how close together runs are due that are under way at once.
+	atOnce = 10 * time.Millisecond
+)
+
+// coming is what is due soon for one receiver.
+type coming struct {
+	first store.Ref
+	most  int       // due at once
+	since time.Time // of those that are counted now
+	count int
+}
+
+// lookAhead tells of what is due soon until ctx ends. What it misses is fired
+// all the same; its connections are opened then.
+func (d *Dispatcher) lookAhead(ctx context.Context) {
+	ticker := time.NewTicker(warmPause)
+	defer ticker.Stop()
+	var cursor store.Ref
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if d.Waiting(store.KindJob) >= peekLimit {
+			continue // there is enough to do now
+		}
+		now := d.Queue.Now()
+		if cursor.Due.Before(now) || cursor.Due.Sub(now) > warmAhead {
+			cursor = store.Ref{Due: now}
+		}
+		lanes, next, err := d.readAhead(ctx, cursor, now.Add(warmAhead))
+		if err != nil {
+			continue // the loop complains of the same
+		}
+		cursor = next
+		d.warmLanes(ctx, lanes)
+	}
+}
+
+// readAhead reads what is due until then, behind a place in the queue.
+func (d *Dispatcher) readAhead(ctx context.Context, from store.Ref, until time.Time) (map[laneID]*coming, store.Ref, error) {
+	d.mu.Lock()
+	nodes, self := d.life.nodes, d.life.node
+	d.mu.Unlock()
+	lanes := map[laneID]*coming{}
+	for range warmPages {
+		refs, err := d.Queue.RunPeek(ctx, from, until, warmPage)
+		if err != nil {
+			return nil, from, err
+		}
+		for _, ref := range refs {
+			if ref.Due.After(until) {
+				return lanes, from, nil
+			}
+			from = ref
+			if d.share(ref, nodes, self) == 0 {
+				count(lanes, ref)
+			}
+		}
+		if len(refs) < warmPage {
+			break
+		}
+	}
+	return lanes, from, nil
+}
+
+func count(lanes map[laneID]*coming, ref store.Ref) {
+	c := lanes[laneOf(ref)]
+	if c == nil {
+		c = &coming{first: ref}
+		lanes[laneOf(ref)] = c
+	}
+	if ref.Due.Sub(c.since) > atOnce {
+		c.since, c.count = ref.Due, 0
+	}
+	c.count++
+	c.most = max(c.most, c.count)
+}
+
+// warmLanes reads one run for each receiver, which tells where it is.
+func (d *Dispatcher) warmLanes(ctx context.Context, lanes map[laneID]*coming) {
+	refs := make([]store.Ref, 0, len(lanes))
+	for _, c := range lanes {
+		refs = append(refs, c.first)
+	}
+	for len(refs) > 0 {
+		batch := refs[:min(len(refs), claimLimit)]
+		refs = refs[len(batch):]
+		runs, err := d.Queue.RunLoad(ctx, batch)
+		if err != nil {
+			return
+		}
+		for i, run := range runs {
+			if run != nil {
+				lane := laneOf(batch[i])
+				d.Warm(run, min(lanes[lane].most, d.pools[lane.kind].total))
+			}
+		}
+	}
+}
