@@ -28,6 +28,7 @@ func allRoutes() []route {
 		homeRoutes,
 		entranceRoutes,
 		settingsRoutes,
+		operatorRoutes,
 		welcomeRoutes,
 		jobRoutes,
 		liveRoutes,

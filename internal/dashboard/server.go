@@ -32,6 +32,9 @@ type Config struct {
 	Auth    *auth.Authenticator
 	Board   *board.Board
 	Events  *follow.Hub
+
+	// Running reports whether jobs are being fired.
+	Running func() bool
 	// Retention and RateLimit are shown; 0 is for ever and any number.
 	Retention time.Duration
 	RateLimit float64

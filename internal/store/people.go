@@ -35,6 +35,19 @@ type Registration struct {
 	Invite []byte
 }
 
+// Size is how much an account has.
+type Size struct {
+	Pending, Final, Schedules, Logs int64
+}
+
+// Node is a process that runs jobs.
+type Node struct {
+	Number int64
+	// StartedAt and BeatAt, when it last said that it lives, are zero on a store
+	// for one process.
+	StartedAt, BeatAt time.Time
+}
+
 // People keeps who may sign in, and who has.
 type People interface {
 	// AccountRegister stores an account with its secrets, gives it its number
@@ -54,6 +67,14 @@ type People interface {
 	// tells how many; 0 when nothing is left of any. Accounts deleted before a
 	// time of which nothing is left are not looked at again.
 	AccountPurge(ctx context.Context, settled time.Time, limit int) (int, error)
+
+	// AccountPage reads up to limit accounts that exist behind a number, in the
+	// order they were made, without their secrets.
+	AccountPage(ctx context.Context, after int64, limit int) ([]*Account, error)
+	// AccountSize counts what an account has, each up to a limit.
+	AccountSize(ctx context.Context, account int64, limit int) (Size, error)
+	// NodeList reads the nodes that live.
+	NodeList(ctx context.Context) ([]Node, error)
 
 	SessionInsert(ctx context.Context, s *Session) error
 	// SessionFind reads a session that has not expired at a time; a NotFound

@@ -81,3 +81,18 @@ func (s *Store) StatsRead(ctx context.Context, account, from, to int64) ([]store
 func (s *Store) StatsPrune(ctx context.Context, before int64, limit int) (int, error) {
 	return get(ctx, s, "StatsPrune", func() (int, error) { return s.Store.StatsPrune(ctx, before, limit) })
 }
+
+// AccountPage implements store.Store.
+func (s *Store) AccountPage(ctx context.Context, after int64, limit int) ([]*store.Account, error) {
+	return get(ctx, s, "AccountPage", func() ([]*store.Account, error) { return s.Store.AccountPage(ctx, after, limit) })
+}
+
+// AccountSize implements store.Store.
+func (s *Store) AccountSize(ctx context.Context, account int64, limit int) (store.Size, error) {
+	return get(ctx, s, "AccountSize", func() (store.Size, error) { return s.Store.AccountSize(ctx, account, limit) })
+}
+
+// NodeList implements store.Store.
+func (s *Store) NodeList(ctx context.Context) ([]store.Node, error) {
+	return get(ctx, s, "NodeList", func() ([]store.Node, error) { return s.Store.NodeList(ctx) })
+}

@@ -155,6 +155,50 @@ var purges = []string{
 		WHERE d.account = o.account AND d.minute = o.minute AND d.source = o.source RETURNING 1`,
 }
 
+// AccountPage implements store.People.
+func (s *Store) AccountPage(ctx context.Context, after int64, limit int) ([]*store.Account, error) {
+	var accounts []*store.Account
+	err := s.read(ctx, query{
+		sql:  `SELECT number, id, email, created_at, operator FROM accounts WHERE number > $1 AND deleted_at IS NULL ORDER BY number LIMIT $2`,
+		args: []any{after, limit}, start: func() { accounts = nil },
+		row: func(rows pgx.Rows) error {
+			a := &store.Account{}
+			accounts = append(accounts, a)
+			return rows.Scan(&a.Number, idOf{&a.ID}, &a.Email, timeOf{&a.CreatedAt}, &a.Operator)
+		},
+	})
+	return accounts, err
+}
+
+// AccountSize implements store.People.
+func (s *Store) AccountSize(ctx context.Context, account int64, limit int) (size store.Size, err error) {
+	err = s.read(ctx, query{
+		sql: `SELECT
+			(SELECT count(*) FROM (SELECT FROM jobs WHERE account = $1 AND state <= 2 LIMIT $2) n),
+			(SELECT count(*) FROM (SELECT FROM jobs WHERE account = $1 AND state >= 4 LIMIT $2) n),
+			(SELECT count(*) FROM (SELECT FROM schedules WHERE account = $1 LIMIT $2) n),
+			(SELECT count(*) FROM (SELECT FROM logs WHERE account = $1 LIMIT $2) n)`,
+		args: []any{account, limit},
+		row:  func(rows pgx.Rows) error { return rows.Scan(&size.Pending, &size.Final, &size.Schedules, &size.Logs) },
+	})
+	return size, err
+}
+
+// NodeList implements store.People.
+func (s *Store) NodeList(ctx context.Context) ([]store.Node, error) {
+	var nodes []store.Node
+	err := s.read(ctx, query{
+		sql: `SELECT number, started_at, beat_at FROM nodes ORDER BY number`, start: func() { nodes = nil },
+		row: func(rows pgx.Rows) error {
+			var n store.Node
+			err := rows.Scan(&n.Number, timeOf{&n.StartedAt}, timeOf{&n.BeatAt})
+			nodes = append(nodes, n)
+			return err
+		},
+	})
+	return nodes, err
+}
+
 // SessionInsert implements store.People.
 func (s *Store) SessionInsert(ctx context.Context, session *store.Session) error {
 	// Not for an account that was deleted meanwhile.

@@ -186,6 +186,41 @@ func (t *tx) purgeJobs(account int64, limit int) (int, error) {
 	return len(jobs), nil
 }
 
+// AccountPage implements store.People.
+func (s *Store) AccountPage(ctx context.Context, after int64, limit int) (accounts []*store.Account, err error) {
+	err = s.read(ctx, func(t *tx) error {
+		return t.query(`SELECT number, id, email, created_at, operator FROM accounts WHERE number > ? AND deleted_at IS NULL ORDER BY number LIMIT ?`, func(stmt *sqlite.Stmt) error {
+			c := &columns{stmt: stmt}
+			a := &store.Account{}
+			a.Number, a.ID, a.Email, a.CreatedAt, a.Operator = c.int64(), c.uuid(), c.text(), c.time(), c.int() != 0
+			accounts = append(accounts, a)
+			return nil
+		}, after, limit)
+	})
+	return accounts, err
+}
+
+// AccountSize implements store.People.
+func (s *Store) AccountSize(ctx context.Context, account int64, limit int) (size store.Size, err error) {
+	err = s.read(ctx, func(t *tx) error {
+		return t.query(`SELECT
+			(SELECT count(*) FROM (SELECT 1 FROM jobs WHERE account = ?1 AND state <= 2 LIMIT ?2)),
+			(SELECT count(*) FROM (SELECT 1 FROM jobs WHERE account = ?1 AND state >= 4 LIMIT ?2)),
+			(SELECT count(*) FROM (SELECT 1 FROM schedules WHERE account = ?1 LIMIT ?2)),
+			(SELECT count(*) FROM (SELECT 1 FROM logs WHERE account = ?1 LIMIT ?2))`, func(stmt *sqlite.Stmt) error {
+			c := &columns{stmt: stmt}
+			size = store.Size{Pending: c.int64(), Final: c.int64(), Schedules: c.int64(), Logs: c.int64()}
+			return nil
+		}, account, limit)
+	})
+	return size, err
+}
+
+// NodeList implements store.People: there is no other than this one.
+func (s *Store) NodeList(context.Context) ([]store.Node, error) {
+	return []store.Node{{Number: thisNode}}, nil
+}
+
 // SessionInsert implements store.People.
 func (s *Store) SessionInsert(ctx context.Context, session *store.Session) error {
 	return s.write(ctx, func(t *tx) error {

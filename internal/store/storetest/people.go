@@ -21,6 +21,8 @@ var peopleTests = group{
 	"Passwords":             peoplePasswords,
 	"Operators":             peopleOperators,
 	"Sessions":              peopleSessions,
+	"PagesAndSizes":         peopleSizes,
+	"Nodes":                 peopleNodes,
 	"SessionsSlide":         peopleSessionsSlide,
 	"SessionsPrune":         peopleSessionsPrune,
 	"DeletedAtOnce":         peopleDeleted,
@@ -185,6 +187,39 @@ func peopleOperators(w *world) {
 		}
 	}
 	w.wantCode("nobody", w.s.AccountOperator(w.ctx, 1<<40, true), fault.NotFound)
+}
+
+func peopleSizes(w *world) {
+	w.clutter(w.owner)
+	third := w.newcomer("third@example.com")
+	w.ok("AccountInsert", w.s.AccountInsert(w.ctx, third))
+	w.ok("AccountDelete", w.s.AccountDelete(w.ctx, w.other.Number, w.now))
+	var emails []string
+	for after := int64(0); ; {
+		page, err := w.s.AccountPage(w.ctx, after, 1)
+		w.ok("AccountPage", err)
+		if len(page) == 0 {
+			break
+		}
+		after = page[0].Number
+		emails = append(emails, page[0].Email)
+	}
+	w.same("the accounts", fmt.Sprint(emails), "[owner@example.com third@example.com]")
+	for account, want := range map[int64]store.Size{
+		w.owner.Number: {Pending: 3, Final: 5, Schedules: 1, Logs: 4}, third.Number: {}, 1 << 40: {},
+	} {
+		got, err := w.s.AccountSize(w.ctx, account, 5)
+		if err != nil || got != want {
+			w.Errorf("account %d has %+v, %v; want %+v", account, got, err, want)
+		}
+	}
+}
+
+func peopleNodes(w *world) {
+	nodes, err := w.s.NodeList(w.ctx)
+	if err != nil || len(nodes) != 1 || nodes[0].Number != w.node {
+		w.Errorf("the nodes are %+v, %v", nodes, err)
+	}
 }
 
 func peopleSessions(w *world) {
