@@ -1,0 +1,63 @@
+package browser
+
+import (
+	"testing"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
+)
+
+const password = "correct horse battery"
+
+// signUp makes the first account and leaves the page at the first steps.
+func signUp(p *Page) *Page {
+	return p.Go("/").At("/sign-up").See("There is no account yet").
+		Fill("#f-email", "ann@example.com").Fill("#f-password", password).ClickOn("Sign up").
+		At("/welcome").See("Keep it now")
+}
+
+func signIn(p *Page, email string) *Page {
+	return p.Go("/sign-in").Fill("#f-email", email).Fill("#f-password", password).ClickOn("Sign in")
+}
+
+func TestPeopleInEveryLook(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	first := Open(t, s, Looks[0])
+	first.Go("/").At("/sign-up").See("There is no account yet").Check()
+	signUp(first).See("Make a job", "over plain http", "Nothing yet").Check()
+	for _, look := range Looks {
+		t.Run(look.Name, func(t *testing.T) {
+			t.Parallel()
+			p := Open(t, s, look)
+			p.Go("/sign-up").See("Nobody can sign up here").Check()
+			p.Go("/settings").At("/sign-in?to=%2Fsettings").See("Sign in").Check()
+			p.Expect(401).Fill("#f-email", "ann@example.com").Fill("#f-password", "wrong").ClickOn("Sign in").See("The email or the password is wrong").Check()
+			p.Fill("#f-password", password).ClickOn("Sign in").At("/settings").See("API keys", "first key", "Signing secret", "30 days").Check()
+			p.Fill("#f-name", "of "+look.Name).ClickOn("Make a key").See("This is your new key", "of "+look.Name).Check()
+			p.Go("/settings").See("of " + look.Name).NotSee("This is your new key")
+			p.Go("/operator").See("Health", "are being fired", "ann@example.com", "Nobody, now that there is an account").Check()
+			p.Go("/welcome").See("Your account has a key").Check()
+		})
+	}
+}
+
+func TestTheFirstJobArrivesOnThePage(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	p := signUp(Open(t, s, Looks[0]))
+	p.See("Nothing yet").ClickOn("Make it for me").At("/welcome").See("The job has been made", "Due in").NotSee("Nothing yet").Check()
+	// What an API client makes shows itself, too.
+	_, key := s.NewKey(t, "ann@example.com")
+	target := harness.SharedTarget(t).Route(t)
+	s.Client(t, key).Post("/api/jobs", `{"url":"`+target.URL+`","name":"From the terminal"}`).Want(201)
+	p.See("From the terminal", "after it was due", "completed").Check()
+}
+
+func TestDeletingAnAccountByKeyboard(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	p := signUp(Open(t, s, Looks[0]))
+	p.Go("/settings").Click("#delete-account summary").Fill("#delete-password", password).Press("\r").See("The account is deleted").Check()
+	p.Expect(401)
+	signIn(p, "ann@example.com").See("The email or the password is wrong")
+}
