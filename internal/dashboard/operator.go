@@ -113,3 +113,11 @@ var signupWords = map[auth.Signup]string{
 	auth.SignupInvite: "Who has an invite",
 	auth.SignupClosed: "Nobody",
 }
+
+// answersIn says how fast the store is, as far as that can be felt.
+func answersIn(d time.Duration) string {
+	if d < time.Millisecond {
+		return "answers at once"
+	}
+	return "answers in " + ui.Millis(d)
+}
