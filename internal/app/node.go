@@ -128,7 +128,7 @@ func (n *Node) start(ctx context.Context) error {
 	})
 	people := auth.NewPeople(auth.PeopleConfig{Store: n.store, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log})
 	pages := dashboard.New(dashboard.Config{
-		Manager: n.manager, Store: n.store, People: people, Auth: n.auth, Board: notices, Events: n.hub, Running: n.dispatcher.Running,
+		Manager: n.manager, Store: n.store, People: people, Auth: n.auth, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
 		Retention: c.Retention, RateLimit: c.RateLimit, Public: n.auth.Public(), Log: c.Log, Version: c.Version,
 		Stopping: ctx.Done(), Observe: n.metrics.Requested,
 	})

@@ -17,6 +17,12 @@ var notices = map[string]string{
 	"sooner":    "The job is being run now.",
 	"moved":     "The job has another time now.",
 	"held":      "A job with this idempotency key exists already. Nothing was created; this is it.",
+	"enabled":   "The schedule is enabled; its next run is planned.",
+	"disabled":  "The schedule is disabled; it does not run until it is enabled.",
+	"deleted":   "The schedule has been deleted. Its past runs and their logs stay.",
+	"edited":    "The schedule has been changed.",
+	"state":     "The state has been saved; the next run gets it.",
+	"cleared":   "The state has been cleared.",
 	"again":     "This is the new job, with the same request.",
 }
 

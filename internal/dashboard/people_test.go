@@ -60,8 +60,8 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 	people := auth.PeopleConfig{Store: s, Now: s.Now, Forget: w.auth.Forget, Log: log, Pace: time.Millisecond}
 	stopping, stop := context.WithCancel(t.Context())
 	config := Config{
-		Manager: manage.New(manage.Config{Store: s, Metrics: measures}), Store: s, Auth: w.auth, Board: board.New(s.Now), Log: log,
-		Version: "test", Stopping: stopping.Done(), Retention: 30 * 24 * time.Hour,
+		Manager: manage.New(manage.Config{Store: s, Engine: idle{}, Metrics: measures}), Store: s, Auth: w.auth, Board: board.New(s.Now), Log: log,
+		Stats: stats.New(stats.Config{Store: s, Now: s.Now, Log: log}), Version: "test", Stopping: stopping.Done(), Retention: 30 * 24 * time.Hour,
 	}
 	for _, o := range options {
 		o(&config, &people)
@@ -69,7 +69,7 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 	config.People, w.manager = auth.NewPeople(people), config.Manager
 	api := httpapi.New(httpapi.Config{
 		Manager: config.Manager, Store: s, Auth: w.auth, Metrics: measures, Board: config.Board, Log: log,
-		Stats: stats.New(stats.Config{Store: s, Now: s.Now, Log: log}), Running: func() bool { return true },
+		Stats: config.Stats, Running: func() bool { return true },
 	})
 	server := httptest.NewUnstartedServer(New(config).Wrap(api))
 	if secure {

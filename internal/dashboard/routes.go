@@ -31,6 +31,8 @@ func allRoutes() []route {
 		operatorRoutes,
 		welcomeRoutes,
 		jobRoutes,
+		scheduleRoutes,
+		logRoutes,
 		liveRoutes,
 	)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/follow"
 	"github.com/punctual-dev/punctual/internal/manage"
+	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -32,7 +33,7 @@ type Config struct {
 	Auth    *auth.Authenticator
 	Board   *board.Board
 	Events  *follow.Hub
-
+	Stats   *stats.Collector
 	// Running reports whether jobs are being fired.
 	Running func() bool
 	// Retention and RateLimit are shown; 0 is for ever and any number.

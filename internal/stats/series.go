@@ -12,7 +12,7 @@ const MaxMinutes = 24 * 60
 
 // Point is what happened in a minute, or in all minutes of a series.
 type Point struct {
-	Minute    time.Time // when it began; zero for a total
+	Minute    time.Time // when it began, or the first of several; zero for a total
 	Succeeded int64
 	Failed    int64
 	// Percentiles in milliseconds; not a number when there were no runs.
@@ -30,10 +30,18 @@ type Series struct {
 
 // Series gives an account's statistics of the last minutes, up to MaxMinutes of them.
 func (c *Collector) Series(ctx context.Context, account int64, minutes int) (*Series, error) {
-	minutes = min(max(minutes, 1), MaxMinutes)
+	return c.Steps(ctx, account, minutes, 1)
+}
+
+// Steps is Series with points that each stand for several minutes, which are
+// named by their first. Minutes is a multiple of per.
+func (c *Collector) Steps(ctx context.Context, account int64, minutes, per int) (*Series, error) {
+	per = max(per, 1)
+	steps := min(max(minutes, 1), MaxMinutes) / per
 	to := minuteOf(c.Now())
-	from := to - int64(minutes) + 1
-	cells := make([]cell, minutes)
+	from := to - int64(steps*per) + 1
+	step := func(minute int64) int64 { return (minute - from) / int64(per) }
+	cells := make([]cell, steps)
 	c.writing.RLock()
 	defer c.writing.RUnlock()
 	stored, err := c.Store.StatsRead(ctx, account, from, to)
@@ -43,18 +51,18 @@ func (c *Collector) Series(ctx context.Context, account int64, minutes int) (*Se
 	here := c.own(account, from, to)
 	for _, s := range stored {
 		if _, newer := here[s.Minute]; !newer || s.Source != c.source {
-			cells[s.Minute-from].addStored(&s)
+			cells[step(s.Minute)].addStored(&s)
 		}
 	}
 	for minute, one := range here {
-		cells[minute-from].merge(one)
+		cells[step(minute)].merge(one)
 	}
-	series := &Series{Points: make([]Point, minutes)}
+	series := &Series{Points: make([]Point, steps)}
 	var all cell
 	for i := range cells {
 		all.merge(&cells[i])
 		series.Points[i] = cells[i].point()
-		series.Points[i].Minute = time.Unix((from+int64(i))*60, 0).UTC()
+		series.Points[i].Minute = time.Unix((from+int64(i*per))*60, 0).UTC()
 	}
 	series.Total = all.point()
 	return series, nil

@@ -15,7 +15,9 @@ type Plot struct {
 	Summary string
 	Unit    string // "ms"; "" for plain numbers
 	Bars    bool   // bars instead of lines
-	Series  []Series
+	// Top is the value of the upper edge; 0 for one that fits the values.
+	Top    float64
+	Series []Series
 	// From and To label the ends of the axis: "60 min ago", "now".
 	From, To string
 }
@@ -35,6 +37,9 @@ const (
 // top gives the value of the plot's upper edge: the smallest of 1, 2, 5 times a
 // power of ten that is not below any value.
 func (p Plot) top() float64 {
+	if p.Top > 0 {
+		return p.Top
+	}
 	most := 0.0
 	for _, s := range p.Series {
 		for _, v := range s.Values {

@@ -1,0 +1,280 @@
+package dashboard
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/dispatch"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// idle is an engine that has nothing under way.
+type idle struct{}
+
+func (idle) Revoke(int64, time.Time) dispatch.Standing { return dispatch.NotHere }
+func (idle) Restore(int64)                             {}
+func (idle) Abort(int64)                               {}
+
+// owner gives the account with an address.
+func (w *site) owner(email string) job.Owner {
+	w.Helper()
+	a, err := w.s.AccountGet(w.Context(), email)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return a.Owner
+}
+
+// stranger gives another account than the citizen's.
+func (w *site) stranger() job.Owner {
+	w.Helper()
+	a := &store.Account{Owner: job.Owner{ID: uuid.New()}, Email: "sam@example.com", CreatedAt: w.s.Now()}
+	if err := w.s.AccountInsert(w.Context(), a); err != nil {
+		w.Fatal(err)
+	}
+	return w.owner(a.Email)
+}
+
+func (w *site) create(owner job.Owner, body string) *job.Job {
+	w.Helper()
+	j, _, err := w.manager.Create(w.Context(), owner, []byte(body), nil)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return j
+}
+
+// ends takes a job through one attempt, half a second late and a quarter long,
+// answered with a status.
+func (w *site) ends(j *job.Job, status int) {
+	w.Helper()
+	began := w.clock().Add(500 * time.Millisecond)
+	ended := began.Add(250 * time.Millisecond)
+	w.pass(750 * time.Millisecond)
+	log := func(event string, at time.Time, payload string) job.Log {
+		return job.Log{ID: job.NewID(at), Owner: j.Owner, Job: j.Number, Event: event, InsertedAt: at, Payload: rawjson.Value(payload)}
+	}
+	_, err := w.s.JobChange(w.Context(), j.Owner, store.JobID{Number: j.Number}, func(m *store.Moment) *store.Changes {
+		after := *m.Job
+		after.Begin(began)
+		if status == 200 {
+			after.Complete(ended)
+		} else {
+			after.Discard(ended)
+		}
+		return &store.Changes{Job: &after, Logs: []job.Log{
+			log(job.EventRequest, began, `{"body":null,"headers":{},"query":{},"url":"https://example.com/hook"}`),
+			log(job.EventResponse, ended, fmt.Sprintf(`{"status":%d,"headers":{},"body":"<b>hi</b>","duration_ms":250,"truncated":false}`, status)),
+		}}
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.pass(time.Second)
+}
+
+func (w *site) schedule(owner job.Owner, id uuid.UUID) *job.Schedule {
+	w.Helper()
+	s, err := w.s.ScheduleGet(w.Context(), owner, id)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return s
+}
+
+func TestSchedulesAreListedChangedAndStopped(t *testing.T) {
+	w := newSite(t, false)
+	b := w.citizen()
+	b.want(b.get("/schedules"), 200, "No schedules yet")
+	ann := w.owner("ann@example.com")
+	j := w.create(ann, `{"url":"https://example.com/hook","cron":"0 9 * * 1-5","timezone":"Europe/Berlin","name":"Mornings <1>"}`)
+	at := "/schedules/" + j.ScheduleID.String()
+	list := b.want(b.get("/schedules"), 200, "every weekday at 09:00, Europe/Berlin")
+	b.want(list, 200, "Mornings &lt;1&gt;")
+	b.want(b.get("/schedules?part=list"), 200, `id="schedules"`)
+	b.want(b.get("/schedules?after=nonsense"), 200, "Mornings")
+	b.want(b.get(at), 200, "Every weekday at 09:00, Europe/Berlin")
+
+	b.want(b.post(at+"/edit", "when", "0 9 * * 1-5", "zone", "Europe/Berlin", "name", "Noons", "description", "line 1\r\nline 2"), 303, at+"?done=edited")
+	s := w.schedule(ann, j.ScheduleID)
+	if *s.Name != "Noons" || *s.Description != "line 1\nline 2" || !strings.Contains(string(s.Args), `"0 9 * * 1-5"`) {
+		t.Errorf("after a change of its name: %s, %q, %s", *s.Name, *s.Description, s.Args)
+	}
+	b.want(b.post(at+"/edit", "when", "every 90 minutes", "zone", "UTC", "name", ""), 303, at+"?done=edited")
+	if s = w.schedule(ann, j.ScheduleID); s.Name != nil || s.Description != nil || !strings.Contains(string(s.Args), `"repeat_every":[90,"minutes"]`) {
+		t.Errorf("after a change of its frequency: %v, %v, %s", s.Name, s.Description, s.Args)
+	}
+	for when, why := range map[string]string{
+		"whenever": "How often is not understood", "in 5 minutes": "How often must recur", "every 0 seconds": "How often ", "": "How often must recur",
+		"every hour starting tomorrow at 9:00": "How often can&#39;t say when to start",
+	} {
+		b.want(b.post(at+"/edit", "when", when, "zone", "UTC", "name", "Other"), 422, why)
+	}
+	b.want(b.post(at+"/edit", "when", "every day at 9", "zone", "Mars/Olympus", "name", ""), 422, "which is not known")
+	b.want(b.post(at+"/edit", "when", "every 90 minutes", "zone", "UTC", "name", strings.Repeat("x", 256)), 422, "Name must")
+	if again := w.schedule(ann, j.ScheduleID); again.Name != nil || string(again.Args) != string(s.Args) {
+		t.Errorf("what was refused changed it: %v, %s", again.Name, again.Args)
+	}
+
+	b.want(b.post(at+"/disable", "from", "list"), 303, "/schedules?done=disabled")
+	if w.schedule(ann, j.ScheduleID).Live() {
+		t.Error("it is not disabled")
+	}
+	b.want(b.get(at), 200, "disabled")
+	b.want(b.post(at+"/enable"), 303, at+"?done=enabled")
+	if !w.schedule(ann, j.ScheduleID).Live() {
+		t.Error("it is not enabled")
+	}
+	b.want(b.post(at+"/delete"), 303, "/schedules?done=deleted")
+	b.want(b.get(at), 404, "Nothing here")
+	b.want(b.get("/schedules/nonsense"), 404, "Nothing here")
+}
+
+func TestAStateIsSavedUnlessItChangedMeanwhile(t *testing.T) {
+	w := newSite(t, false)
+	b := w.citizen()
+	ann := w.owner("ann@example.com")
+	j := w.create(ann, `{"url":"https://example.com/hook","repeat_every":60}`)
+	at := "/schedules/" + j.ScheduleID.String()
+	was := func() string { return stateMark(w.schedule(ann, j.ScheduleID)) }
+	state := func() string { return string(w.schedule(ann, j.ScheduleID).State) }
+	opened := was()
+	b.want(b.post(at+"/state", "was", opened, "state", `{"a": 1.10}`), 303, at+"?done=state")
+	b.want(b.get(at), 200, "&#34;a&#34;: 1.10")
+	b.want(b.post(at+"/state", "was", opened, "state", `{"a":2}`), 422, "was changed by a run meanwhile")
+	for _, bad := range []string{``, `{"a":`, `[]`, `{"a":1,"a":2}`, `{"a":"` + strings.Repeat("x", 64<<10) + `"}`} {
+		if a := b.post(at+"/state", "was", was(), "state", bad); a.StatusCode != 422 || state() != `{"a":1.10}` {
+			t.Errorf("%.20s: status %d, the state is %.40s", bad, a.StatusCode, state())
+		}
+	}
+	b.want(b.get(at+"/state"), 200, `"a": 1.10`)
+	b.want(b.post(at+"/clear"), 303, at+"?done=cleared")
+	if state() != "" {
+		t.Errorf("after clearing: %s", state())
+	}
+	// A large state fits on the page as well: by its beginning.
+	large := `{"items":[` + strings.TrimSuffix(strings.Repeat(`"abcdefgh",`, 5000), ",") + `]}`
+	b.want(b.post(at+"/state", "was", was(), "state", large), 303, at+"?done=state")
+	b.want(b.get(at), 200, "too large to be edited here")
+}
+
+func TestOthersSchedulesAndLogsAreNotFound(t *testing.T) {
+	w := newSite(t, false)
+	b := w.citizen()
+	sam := w.stranger()
+	j := w.create(sam, `{"url":"https://example.com/secret","repeat_every":60}`)
+	w.ends(j, 500)
+	at := "/schedules/" + j.ScheduleID.String()
+	b.want(b.get(at), 404, "Nothing here")
+	b.want(b.get(at+"/state"), 404, "Nothing here")
+	for _, action := range []string{"edit", "state", "clear", "enable", "disable", "delete"} {
+		b.want(b.post(at+"/"+action, "when", "every hour", "zone", "UTC", "state", "{}"), 404, "Nothing here")
+	}
+	logs, err := w.s.LogList(t.Context(), sam, store.LogQuery{ListQuery: store.ListQuery{Limit: 1}})
+	if err != nil || len(logs) != 1 {
+		t.Fatalf("logs %v, %v", logs, err)
+	}
+	b.want(b.get("/logs/"+logs[0].ID.String()), 404, "Nothing here")
+	for _, page := range []string{"/", "/schedules", "/logs", fmt.Sprintf("/logs?job=%d", j.Number), "/logs?schedule=" + j.ScheduleID.String(), "/logs/export"} {
+		if a := b.get(page); a.StatusCode != 200 || strings.Contains(a.body, "secret") || strings.Contains(a.body, "worker.http.response</code>") {
+			t.Errorf("%s: status %d, %s", page, a.StatusCode, a.body)
+		}
+	}
+}
+
+func TestLogsAreNarrowedDownAndExported(t *testing.T) {
+	w := newSite(t, false)
+	b := w.citizen()
+	b.want(b.get("/logs"), 200, "Nothing has happened yet")
+	ann := w.owner("ann@example.com")
+	first := w.create(ann, `{"url":"https://example.com/hook"}`)
+	w.ends(first, 200)
+	w.pass(time.Hour)
+	second := w.create(ann, `{"url":"https://example.com/hook","repeat_every":60}`)
+	w.ends(second, 503)
+	lines := func(query string) int { return strings.Count(b.get("/logs"+query).body, "<tr>") - 1 }
+	for query, want := range map[string]int{
+		"": 4, "?event=worker.http.response": 2, "?event=worker.http.error": -1, fmt.Sprintf("?job=%d", first.Number): 2, fmt.Sprintf("?job=%%23%d", first.Number): 2,
+		"?job=" + second.ID.String(): 2, "?schedule=" + second.ScheduleID.String(): 2, "?last=15m": 2, "?last=24h": 4, "?since=2026-03-01T12:30": 2, "?until=2026-03-01+12:30": 2,
+		"?since=2026-03-01+12:00&until=2026-03-01+12:30&event=worker.http.request": 1, "?follow=off": 4, "?part=list": 4, "?after=nonsense": 4,
+	} {
+		if got := lines(query); got != want {
+			t.Errorf("/logs%s shows %d lines, want %d", query, got, want)
+		}
+	}
+	for query, why := range map[string]string{
+		"?event=nonsense": "Event is not one", "?job=x": "Job must be", "?schedule=x": "Schedule must be", "?since=yesterdayish": "From, in UTC",
+		"?since=2026-03-02&until=2026-03-01": "must be later",
+	} {
+		b.want(b.get("/logs"+query), 422, why)
+		b.want(b.get("/logs/export"+query), 422, why)
+	}
+	export := b.want(b.get("/logs/export?job="+second.ID.String()), 200, `"event":"worker.http.request"`)
+	if got := strings.Count(export.body, "\n"); got != 2 || export.Header.Get("Content-Type") != "application/x-ndjson" || strings.Index(export.body, "request") > strings.Index(export.body, "response") {
+		t.Errorf("the export has %d lines of %s: %s", got, export.Header.Get("Content-Type"), export.body)
+	}
+	logs, err := w.s.LogList(t.Context(), ann, store.LogQuery{ListQuery: store.ListQuery{Limit: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.want(b.get("/logs/"+logs[0].ID.String()), 200, "&lt;b&gt;hi&lt;/b&gt;")
+	b.want(b.get("/logs/nonsense"), 404, "Nothing here")
+}
+
+func TestLogsArePaged(t *testing.T) {
+	w := newSite(t, false)
+	b := w.citizen()
+	ann := w.owner("ann@example.com")
+	for range logsListed {
+		w.ends(w.create(ann, `{"url":"https://example.com/hook"}`), 200)
+	}
+	shown, at := 0, "/logs"
+	for pages := 1; ; pages++ {
+		a := b.want(b.get(at), 200, "worker.http")
+		shown += strings.Count(a.body, "<tr>") - 1
+		_, after, more := strings.Cut(a.body, `/logs?after=`)
+		if pages > 1 || !more {
+			break
+		}
+		at = "/logs?after=" + after[:strings.IndexByte(after, '"')]
+	}
+	if shown != 2*logsListed {
+		t.Errorf("%d lines on two pages, want %d", shown, 2*logsListed)
+	}
+}
+
+func TestTheOverviewShowsWhatRanFailedAndIsDue(t *testing.T) {
+	var config *Config
+	w := newSite(t, false, func(c *Config, _ *auth.PeopleConfig) { config = c })
+	b := w.citizen()
+	b.want(b.get("/"), 200, "Nothing has run yet")
+	ann := w.owner("ann@example.com")
+	w.ends(w.create(ann, `{"url":"https://example.com/hook","name":"Broken one"}`), 503)
+	for i := range 200 {
+		config.Stats.Observe(ann.Number, i > 0, 2*time.Millisecond, 40*time.Millisecond)
+	}
+	w.create(ann, `{"url":"https://example.com/hook","name":"Soon to come","schedule_in":600}`)
+	w.create(ann, `{"url":"https://example.com/hook","name":"Far away","schedule_in":7200}`)
+	a := b.want(b.get("/"), 200, "Soon to come")
+	for _, says := range []string{"Broken one", "503", "99.5 %", "200 in the last hour, 1 of them failed; at most 200 a minute.", "half of the attempts took up to"} {
+		b.want(a, 200, says)
+	}
+	if strings.Contains(a.body, "Far away") || strings.Contains(a.body, "NaN") {
+		t.Error("it shows what is not to be shown")
+	}
+	for _, span := range []string{"6h", "24h", "nonsense"} {
+		b.want(b.get("/?span="+span), 200, "99.5 %")
+	}
+	b.want(b.get("/?part=overview"), 200, `<div id="overview"`)
+	w.pass(25 * time.Hour)
+	if a := b.get("/"); strings.Contains(a.body, "Broken one") {
+		t.Error("what failed the day before yesterday is still shown")
+	}
+}

@@ -1,0 +1,136 @@
+package browser
+
+import (
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
+)
+
+// withSchedules is a world with schedules that have runs of every kind.
+func withSchedules(t *testing.T) (w *world, often, weekdays, disabled string) {
+	t.Helper()
+	w = newWorld(t)
+	var n atomic.Int64
+	route := w.target.Route(t).Respond(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		if i := n.Add(1); i%3 == 0 {
+			harness.Status(500).ServeHTTP(out, r)
+		} else {
+			harness.JSONReply(fmt.Sprintf(`{"sent":%d,"$set":{"cursor":"page-%d","total":%d}}`, i, i, 10*i)).ServeHTTP(out, r)
+		}
+	}))
+	often = w.schedule(`{"method":"post","url":%q,"repeat_every":1,"retries":0,"name":"Sync the inbox","description":"Fetches what is new.\nSet up by Alex."}`, route.URL+longURL)
+	weekdays = w.scheduleOf(w.far)
+	disabled = w.schedule(`{"url":%q,"cron":"*/15 * * * *"}`, route.URL)
+	w.client.Post("/api/schedules/"+disabled+"/disable", nil).Want(200)
+	route.Await(t, 4, soon)
+	return w, often, weekdays, disabled
+}
+
+func (w *world) schedule(body string, args ...any) string {
+	return w.scheduleOf(w.create(body, args...))
+}
+
+func (w *world) scheduleOf(n int64) string {
+	return w.client.Get(fmt.Sprintf("/api/jobs/%d", n)).Want(200).Data().Get("schedule_id").Str()
+}
+
+func TestSchedulesInEveryLook(t *testing.T) {
+	t.Parallel()
+	w, often, weekdays, disabled := withSchedules(t)
+	for _, look := range Looks {
+		t.Run(look.Name, func(t *testing.T) {
+			t.Parallel()
+			p := Open(t, w.Service, look)
+			p.Go("/public/schedules").See("Visible to everyone", "Sync the inbox", "every second", "every weekday at 09:00, Europe/Berlin", "disabled").Check()
+			p.Wait(`document.querySelector("svg.outcomes").getAttribute("aria-label").includes("completed")`)
+			p.Go("/public/schedules/"+often).See("Every second", "enabled", "Lateness", "Duration", "Set up by Alex.", "cursor", "sent").Check()
+			p.Wait(`document.getElementById("late-summary").textContent.includes("the runs began")`)
+			p.Go("/public/schedules/"+weekdays).See("Weekday mornings", "0 9 * * 1-5", "Empty. A run sets it").Check()
+			p.Go("/public/schedules/"+disabled).See("disabled", "Every 15 minutes").Check()
+			p.Expect(404).Go("/public/schedules/0194a3b5-0000-7000-8000-000000000000").See("Nothing here").Check()
+		})
+	}
+}
+
+func TestNoSchedulesYet(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	for _, look := range []Look{WideDark, Phone} {
+		Open(t, s, look).Go("/public/schedules").See("No schedules yet", `"cron": "0 9 * * 1-5"`).Check()
+	}
+}
+
+func TestStopAndGo(t *testing.T) {
+	t.Parallel()
+	w, often, weekdays, _ := withSchedules(t)
+	for _, scripts := range []bool{true, false} {
+		p := Open(t, w.Service, Wide).Script(scripts)
+		p.Go("/public/schedules/" + weekdays)
+		p.Click(fmt.Sprintf(`form[action$="/%s/disable"] button`, weekdays))
+		p.Script(true).At("/public/schedules/"+weekdays+"*").See("disabled", "since").Script(scripts)
+		p.Click(fmt.Sprintf(`form[action$="/%s/enable"] button`, weekdays))
+		p.Script(true).See("enabled", "Next run")
+	}
+	p := Open(t, w.Service, Phone)
+	p.Go("/public/schedules").Click(fmt.Sprintf(`form[action$="/%s/disable"] button`, often)).See("The schedule is disabled").Check()
+	p.ClickOn("Sync the inbox").See("disabled").ClickOn("Delete").See("past runs and their logs stay").Check()
+	p.ClickOn("Yes, delete it").See("The schedule has been deleted").NotSee("Sync the inbox")
+	w.client.Get("/api/schedules/" + often).Want(404)
+}
+
+func TestChangeASchedule(t *testing.T) {
+	t.Parallel()
+	w, _, weekdays, _ := withSchedules(t)
+	p := Open(t, w.Service, Wide)
+	p.Go("/public/schedules/"+weekdays).Fill("#f-when", "every monday at 8:30").Fill("#f-name", "Monday mornings").Press(kb.Enter)
+	p.See("The schedule has been changed", "Every Monday at 08:30, Europe/Berlin", "Monday mornings").Check()
+	p.Expect(422).Fill("#f-when", "in 3 hours").Press(kb.Enter).See("Nothing was changed", "How often must recur").Check()
+	p.Fill("#f-when", "now and then").Press(kb.Enter).See("How often is not understood")
+	if got := p.Value(`document.getElementById("f-when").value`); got != "now and then" {
+		t.Errorf("what was typed is gone: %q", got)
+	}
+	if got := w.client.Get("/api/schedules/" + weekdays).Want(200).Data().Get("frequency.cron").Str(); got != "30 8 * * 1" {
+		t.Errorf("the frequency is %s", got)
+	}
+}
+
+func TestStateOfASchedule(t *testing.T) {
+	t.Parallel()
+	w, _, weekdays, _ := withSchedules(t)
+	state := func() string {
+		return w.client.Get("/api/schedules/" + weekdays + "/state").Want(200).Data().Get("state").Raw()
+	}
+	p := Open(t, w.Service, Wide)
+	p.Go("/public/schedules/"+weekdays).ClickOn("Edit or clear").Fill("#f-state", `{"page":`).See("Not JSON yet")
+	p.Fill("#f-state", `{"page":7}`).ClickOn("Save the state").See("The state has been saved", `"page": 7`).Check()
+	if got := state(); got != `{"page":7}` {
+		t.Errorf("the state is %s", got)
+	}
+	p.Expect(422).ClickOn("Edit or clear").Fill("#f-state", `[1]`).ClickOn("Save the state").See("$state must be a JSON object").Check()
+	// What was set meanwhile shows itself, and is not overwritten unseen.
+	w.client.Do(http.MethodPut, "/api/schedules/"+weekdays+"/state", `{"page":8}`).Want(200)
+	p.Fill("#f-state", `{"page":9}`).ClickOn("Save the state").See("was changed by a run meanwhile", `"page": 8`).Check()
+	p.ClickOn("Save the state").See("The state has been saved")
+	if got := state(); got != `{"page":9}` {
+		t.Errorf("the state is %s", got)
+	}
+	p.ClickOn("Edit or clear").ClickOn("Clear the state").See("starts with an empty one").Check().ClickOn("Yes, clear it").See("The state has been cleared", "Empty. A run sets it")
+	if got := state(); got != `{}` {
+		t.Errorf("the state is %s", got)
+	}
+}
+
+// TestRunsShowThemselves holds that an open page follows its schedule.
+func TestRunsShowThemselves(t *testing.T) {
+	t.Parallel()
+	w, often, _, _ := withSchedules(t)
+	p := Open(t, w.Service, Wide)
+	p.Go("/public/schedules/" + often).See("Sync the inbox")
+	first := p.Value(`document.querySelector("#runs tbody a").textContent`)
+	p.Wait(fmt.Sprintf(`document.querySelector("#runs tbody a").textContent !== %q`, first)).Check()
+}
