@@ -94,3 +94,35 @@ func TestReadEdit(t *testing.T) {
 		}
 	}
 }
+
+func FuzzReadChanges(f *testing.F) {
+	for _, seed := range []string{
+		`{"schedule_in":[1,"day"]}`, `{"scheduled_at":"2030-01-01T00:00:00+02:00"}`, `{"name":null,"cron":"0 9 * * 1","timezone":"Europe/Berlin"}`,
+		`{"repeat_every":90,"description":"d"}`, `{"cron":"x","repeat_every":0}`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		_, _ = job.ReadInstant(text)
+		body, err := rawjson.Read([]byte(text))
+		if err != nil {
+			return
+		}
+		const args = `{"url":"https://x","repeat_every":60}`
+		if timing, err := job.ReadTiming(body, changedAt); err == nil {
+			if _, err := rawjson.Read(timing.In(rawjson.Value(args))); err != nil {
+				t.Errorf("%s makes args that are no JSON: %v", text, err)
+			}
+		}
+		edit, err := job.ReadEdit(body, changedAt)
+		if err != nil {
+			return
+		}
+		s := &job.Schedule{Args: rawjson.Value(args)}
+		edit.Apply(s)
+		spec := job.ReadSpec(s.Args)
+		if frequency, err := spec.Frequency(); err != nil || frequency == nil || spec.URL != "https://x" {
+			t.Errorf("%s makes a schedule with %s: %v", text, s.Args, err)
+		}
+	})
+}
