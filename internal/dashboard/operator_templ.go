@@ -345,7 +345,7 @@ func healthCard(d *operator) templ.Component {
 							return templ_7745c5c3_Err
 						}
 					} else {
-						templ_7745c5c3_Err = ui.Badge("good", "check", "answers in "+ui.Millis(d.answers)).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Badge("good", "check", answersIn(d.answers)).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
