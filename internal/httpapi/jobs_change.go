@@ -33,7 +33,7 @@ func (s *Server) cancelJob(c *call) error { return c.withJob(http.StatusOK, s.Ma
 func (s *Server) runJob(c *call) error    { return c.withJob(http.StatusOK, s.Manager.RunNow) }
 func (s *Server) rerunJob(c *call) error  { return c.withJob(http.StatusCreated, s.Manager.Rerun) }
 
-func (s *Server) patchJob(c *call) error {
+func (s *Server) rescheduleJob(c *call) error {
 	return c.withJob(http.StatusOK, func(ctx context.Context, owner job.Owner, id store.JobID) (*job.Job, error) {
 		// An unknown id is told before what is wrong with the body.
 		if _, err := s.Store.JobGet(ctx, owner, id); err != nil {

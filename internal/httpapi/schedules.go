@@ -60,7 +60,7 @@ func (s *Server) enableSchedule(c *call) error {
 	return c.withSchedule(s.Manager.Enable, job.AppendSchedule)
 }
 
-func (s *Server) patchSchedule(c *call) error {
+func (s *Server) editSchedule(c *call) error {
 	return c.withSchedule(s.withBody(c, s.Manager.Edit), job.AppendSchedule)
 }
 

@@ -23,7 +23,7 @@ func TestANewFrequencyMovesThePendingRun(t *testing.T) {
 		{`{"repeat_every":[2,"days"],"description":"d"}`, `{"repeat_every":[2,"days"]}`, `"2031-05-07T07:30:00.000000Z"`,
 			`{"url":"https://example.com/hook","scheduled_at":"` + far + `","repeat_every":[2,"days"],"method":"get","headers":{}}`},
 	} {
-		schedule := patch(a.Client, path, x.body).Want(200).Data()
+		schedule := edit(a.Client, path, x.body).Want(200).Data()
 		wantSame(t, "frequency", schedule.Get("frequency"), x.frequency)
 		wantSame(t, "args", schedule.Get("args"), x.args)
 		wantSame(t, "read", a.Get(path).Want(200).Data(), schedule.Raw())
@@ -49,7 +49,7 @@ func TestANewNameIsThatOfThePendingRunToo(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	job, path := recurring(a.Client, `"scheduled_at":"`+far+`","repeat_every":60,"name":"old","description":"old"`)
-	schedule := patch(a.Client, path, `{"name":"new","description":null}`).Want(200).Data()
+	schedule := edit(a.Client, path, `{"name":"new","description":null}`).Want(200).Data()
 	run := a.Get(jobPath(job)).Want(200).Data()
 	for _, record := range []harness.JSON{schedule, run} {
 		wantSame(t, "name", record.Get("name"), `"new"`)
@@ -64,7 +64,7 @@ func TestADisabledScheduleKeepsItsNewFrequencyForLater(t *testing.T) {
 	a := account(t)
 	job, path := recurring(a.Client, `"scheduled_at":"`+far+`","repeat_every":60`)
 	a.Post(path+"/disable", nil).Want(200)
-	patch(a.Client, path, `{"cron":"0 0 1 1 *"}`).Want(200)
+	edit(a.Client, path, `{"cron":"0 0 1 1 *"}`).Want(200)
 	if left := unfinished(a.Client, job.Get("schedule_id").Str()); len(left) != 0 {
 		t.Errorf("a disabled schedule has unfinished jobs: %s", left)
 	}
@@ -86,9 +86,9 @@ func TestChangingAScheduleRefusesWhatIsNotToBeChanged(t *testing.T) {
 		`{"cron":"* * * * *","repeat_every":1}`: {"#/cron", "#/repeat_every"}, `{"timezone":"UTC"}`: {"#/timezone"},
 		`{"cron":"x","timezone":"Nowhere","name":1}`: {"#/cron", "#/timezone", "#/name"},
 	} {
-		patch(a.Client, path, body).WantPointers(pointers...)
+		edit(a.Client, path, body).WantPointers(pointers...)
 	}
-	patch(account(t).Client, path, `{"name":"x"}`).WantProblem(404)
+	edit(account(t).Client, path, `{"name":"x"}`).WantProblem(404)
 	wantSame(t, "the schedule", a.Get(path).Want(200).Data(), before.Raw())
 	wantSame(t, "the job", a.Get(jobPath(job)).Want(200).Data(), job.Raw())
 }
@@ -135,7 +135,7 @@ func TestRaceOfChangingAScheduleAndFinish(t *testing.T) {
 		}
 		aside(r, 220*time.Millisecond)
 		for _, body := range []string{`{"repeat_every":[3,"hours"]}`, `{"repeat_every":[2,"hours"],"name":"n"}`} {
-			if answer, err := a.Try(http.MethodPatch, schedulePath(job), body); err != nil || answer.Status != 200 {
+			if answer, err := a.Try(http.MethodPost, schedulePath(job)+"/edit", body); err != nil || answer.Status != 200 {
 				return fmt.Errorf("changing: %v %v", answer, err)
 			}
 			aside(r, 5*time.Millisecond)
@@ -169,4 +169,8 @@ func countUnfinished(list harness.JSON) int {
 		}
 	}
 	return n
+}
+
+func edit(c *harness.Client, path, body string) *harness.Answer {
+	return c.Post(path+"/edit", body)
 }

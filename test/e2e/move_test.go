@@ -95,8 +95,8 @@ func TestRerunMakesTheSameRequestOnceAsANewJob(t *testing.T) {
 	a.Post(jobPath(again)+"/rerun", nil).Want(201)
 }
 
-func patch(c *harness.Client, path, body string) *harness.Answer {
-	return c.Do(http.MethodPatch, path, body)
+func reschedule(c *harness.Client, path, body string) *harness.Answer {
+	return c.Post(path+"/reschedule", body)
 }
 
 func TestMovingAJobGivesItAnotherDueTime(t *testing.T) {
@@ -104,18 +104,18 @@ func TestMovingAJobGivesItAnotherDueTime(t *testing.T) {
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t)
 	job := create(a.Client, `{"url":"`+target.URL+`","schedule_in":[1,"week"],"idempotency_key":"k"}`)
-	moved := patch(a.Client, jobPath(job), `{"scheduled_at":"2031-05-06T09:08:09+02:00"}`).Want(200).Data()
+	moved := reschedule(a.Client, jobPath(job), `{"scheduled_at":"2031-05-06T09:08:09+02:00"}`).Want(200).Data()
 	wantSame(t, "due", moved.Get("job.scheduled_at"), `"2031-05-06T07:08:09.000000Z"`)
 	wantSame(t, "args", moved.Get("args"), `{"url":"`+target.URL+`","scheduled_at":"2031-05-06T09:08:09+02:00","method":"get","headers":{}}`)
 	wantSame(t, "read", a.Get(jobPath(job)).Want(200).Data(), moved.Raw())
 	wantSame(t, "found by key", a.Get("/api/jobs?idempotency_key=k").Want(200).Data().Get("0"), moved.Raw())
-	sooner := patch(a.Client, jobPath(moved), `{"schedule_in":0.2}`).Want(200).Data()
+	sooner := reschedule(a.Client, jobPath(moved), `{"schedule_in":0.2}`).Want(200).Data()
 	due := instant(t, sooner.Get("job.scheduled_at"))
 	done := awaitState(t, a.Client, job, "completed")
 	if attempted := instant(t, done.Get("job.attempted_at")); attempted.Before(due) {
 		t.Errorf("attempted at %s, due %s", attempted, due)
 	}
-	patch(a.Client, jobPath(job), `{"scheduled_at":"`+far+`"}`).WantPointers("#/scheduled_at")
+	reschedule(a.Client, jobPath(job), `{"scheduled_at":"`+far+`"}`).WantPointers("#/scheduled_at")
 	wantSame(t, "after the refusal", a.Get(jobPath(job)).Want(200).Data(), done.Raw())
 }
 
@@ -127,10 +127,10 @@ func TestMovingRefusesWhatIsNoDueTimeAndChangesNothing(t *testing.T) {
 		`{}`: {"#"}, `[]`: {"#"}, `{"schedule_in":-1}`: {"#/schedule_in"}, `{"url":"https://example.com"}`: {"#/url"},
 		`{"schedule_in":1,"scheduled_at":2}`: {"#/schedule_in", "#/scheduled_at"}, `{"schedule_on":1}`: {"#/schedule_on"},
 	} {
-		patch(a.Client, jobPath(job), body).WantPointers(pointers...)
+		reschedule(a.Client, jobPath(job), body).WantPointers(pointers...)
 	}
-	patch(a.Client, jobPath(job), `{`).WantProblem(400)
-	patch(account(t).Client, jobPath(job), `{"schedule_in":1}`).WantProblem(404)
+	reschedule(a.Client, jobPath(job), `{`).WantProblem(400)
+	reschedule(account(t).Client, jobPath(job), `{"schedule_in":1}`).WantProblem(404)
 	wantSame(t, "the job", a.Get(jobPath(job)).Want(200).Data(), job.Raw())
 }
 
@@ -250,7 +250,7 @@ func TestRaceOfMovingAndFire(t *testing.T) {
 			return err
 		}
 		aside(r, 200*time.Millisecond)
-		answer, err := a.Try(http.MethodPatch, jobPath(job), fmt.Sprintf(`{"schedule_in":%.4f}`, r.Float64()*0.3))
+		answer, err := a.Try(http.MethodPost, jobPath(job)+"/reschedule", fmt.Sprintf(`{"schedule_in":%.4f}`, r.Float64()*0.3))
 		if err != nil {
 			return err
 		}
