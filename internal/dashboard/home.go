@@ -136,6 +136,14 @@ func orDash(v float64) string {
 	return ms(v)
 }
 
+// within says what a 99th percentile means; nothing for not a number.
+func within(v float64) string {
+	if math.IsNaN(v) {
+		return ""
+	}
+	return "99 of 100 within " + ms(v)
+}
+
 // values takes one value of each point.
 func (o *overview) values(of func(*stats.Point) float64) []float64 {
 	values := make([]float64, len(o.series.Points))

@@ -183,11 +183,14 @@ func frequencyText(spec *job.Spec) string {
 	if spec.Cron != "" {
 		return spec.Cron
 	}
-	pair := rawjson.Elements(spec.RepeatEvery)
-	if len(pair) != 2 {
-		return "every " + string(spec.RepeatEvery) + " seconds"
+	amount, unit := spec.RepeatEvery, "second"
+	if pair := rawjson.Elements(spec.RepeatEvery); len(pair) == 2 {
+		amount, unit = pair[0], strings.TrimSuffix(strings.ToLower(rawjson.Text(pair[1])), "s")
 	}
-	return "every " + string(pair[0]) + " " + strings.TrimSuffix(rawjson.Text(pair[1]), "s") + "s"
+	if string(amount) != "1" {
+		unit += "s"
+	}
+	return "every " + string(amount) + " " + unit
 }
 
 func zoneOf(spec *job.Spec) string {

@@ -61,7 +61,7 @@ func TestNoSchedulesYet(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	for _, look := range []Look{WideDark, Phone} {
-		Open(t, s, look).Go("/public/schedules").See("No schedules yet", `"cron": "0 9 * * 1-5"`).Check()
+		Open(t, s, look).Go("/public/schedules").See("No schedules yet", `"cron": "0 9 * * 1-5"`).Check().Close()
 	}
 }
 
@@ -74,7 +74,7 @@ func TestStopAndGo(t *testing.T) {
 		p.Click(fmt.Sprintf(`form[action$="/%s/disable"] button`, weekdays))
 		p.Script(true).At("/public/schedules/"+weekdays+"*").See("disabled", "since").Script(scripts)
 		p.Click(fmt.Sprintf(`form[action$="/%s/enable"] button`, weekdays))
-		p.Script(true).See("enabled", "Next run")
+		p.Script(true).See("enabled", "Next run").Close()
 	}
 	p := Open(t, w.Service, Phone)
 	p.Go("/public/schedules").Click(fmt.Sprintf(`form[action$="/%s/disable"] button`, often)).See("The schedule is disabled").Check()

@@ -65,23 +65,41 @@ func (p Plot) y(v float64) float64 {
 }
 
 // path gives the line of a series, broken where values are missing. A value
-// between two gaps becomes a dot.
+// between two gaps is left to dots.
 func (p Plot) path(s Series) string {
 	var b strings.Builder
 	step := plotWidth / float64(max(1, len(s.Values)-1))
 	drawing := false
 	for i, v := range s.Values {
-		if math.IsNaN(v) {
+		if math.IsNaN(v) || s.alone(i) {
 			drawing = false
 			continue
 		}
-		x, y := coordinate(float64(i)*step), coordinate(p.y(v))
+		command := "M"
 		if drawing {
-			b.WriteString("L" + x + " " + y)
-		} else {
-			b.WriteString("M" + x + " " + y + "h.01")
+			command = "L"
 		}
+		b.WriteString(command + coordinate(float64(i)*step) + " " + coordinate(p.y(v)))
 		drawing = true
+	}
+	return b.String()
+}
+
+// alone reports whether a value stands between two gaps.
+func (s Series) alone(i int) bool {
+	missing := func(i int) bool { return i < 0 || i >= len(s.Values) || math.IsNaN(s.Values[i]) }
+	return !missing(i) && missing(i-1) && missing(i+1)
+}
+
+// dots marks the values of a series that stand alone: lines of no length, whose
+// round ends are seen.
+func (p Plot) dots(s Series) string {
+	var b strings.Builder
+	step := plotWidth / float64(max(1, len(s.Values)-1))
+	for i, v := range s.Values {
+		if s.alone(i) {
+			b.WriteString("M" + coordinate(float64(i)*step) + " " + coordinate(p.y(v)) + "h.01")
+		}
 	}
 	return b.String()
 }

@@ -32,7 +32,7 @@ func stripWords(outcomes []Outcome, now time.Time) string {
 
 // The marks of a strip: how far apart they stand, and how tall they are.
 const (
-	markStep   = 9
+	markStep   = 10
 	markWidth  = 7
 	markHeight = 20
 )

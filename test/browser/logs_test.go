@@ -1,0 +1,92 @@
+package browser
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
+)
+
+func TestLogsInEveryLook(t *testing.T) {
+	t.Parallel()
+	w, often, _, _ := withSchedules(t)
+	for _, look := range Looks {
+		t.Run(look.Name, func(t *testing.T) {
+			t.Parallel()
+			p := Open(t, w.Service, look)
+			p.Go("/public/logs").See("Visible to everyone", "following", "worker.http.response").Check()
+			p.Go("/public/logs?schedule="+often+"&follow=off").See("Sync the inbox", "Follow live").Check()
+			p.Go("/public/logs?event=worker.webhook.failed").See("No line matches").Check()
+			p.Expect(422).Go("/public/logs?job=nonsense&since=whenever").See("Job must be a job's number or record id", "From, in UTC").Check()
+			p.Go(fmt.Sprintf("/public/logs?job=%d", w.failed)).See("404").ClickOn("worker.http.response").See("no such page", "Log of job").Check()
+		})
+	}
+}
+
+func TestNarrowLogsDown(t *testing.T) {
+	t.Parallel()
+	w, _, _, _ := withSchedules(t)
+	for _, scripts := range []bool{true, false} {
+		p := Open(t, w.Service, Wide).Go("/public/logs").Script(scripts)
+		p.Fill("#f-job", fmt.Sprint(w.failed)).Press(kb.Enter)
+		p.Script(true).At(fmt.Sprintf("/public/logs?event=&last=&job=%d*", w.failed)).See("404").NotSee("/r1")
+		if n := p.Value(`document.querySelectorAll("tbody tr").length`); n != "2" {
+			t.Errorf("%s lines are shown, want 2", n)
+		}
+		if to := p.Value(`document.querySelector("a[download]").getAttribute("href")`); to != fmt.Sprintf("/public/logs/export?event=&job=%d&last=&schedule=&since=&until=", w.failed) {
+			t.Errorf("the export leads to %s", to)
+		}
+		p.ClickOn("Clear").At("/public/logs").See("/r1").Close()
+	}
+}
+
+func TestFollowLogsAndPause(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	url := w.target.Route(t).Respond(harness.JSONReply(`{}`)).URL
+	p := Open(t, w.Service, Phone)
+	p.Go("/public/logs").See("following")
+	n := w.create(`{"url":%q}`, url)
+	p.Wait(fmt.Sprintf(`document.querySelector('tbody a[href="/public/jobs/%d"]')`, n)).Check()
+	p.ClickOn("Pause").At("/public/logs?follow=off").See("Follow live").NotSee("following").Check()
+	if p.Is(`!!document.querySelector("[data-live]")`) {
+		t.Error("it follows while it is paused")
+	}
+	p.ClickOn("Follow live").At("/public/logs").See("following")
+}
+
+func TestOverviewInEveryLook(t *testing.T) {
+	t.Parallel()
+	w, _, _, _ := withSchedules(t)
+	w.create(`{"url":"https://example.com/soon","name":"Soon to come","schedule_in":[20,"minutes"]}`)
+	for _, look := range Looks {
+		t.Run(look.Name, func(t *testing.T) {
+			t.Parallel()
+			p := Open(t, w.Service, look)
+			p.Go("/public").See("Visible to everyone", "Runs per minute", "Success rate", "Lateness", "Attempt duration", "Soon to come", "Nightly report", "404").Check()
+			p.Wait(`document.getElementById("runs-summary").textContent.includes("in the last hour")`)
+			p.ClickOn("Day").At("/public?span=24h").See("Soon to come").Wait(`document.getElementById("runs-summary").textContent.includes("in the last 24 hours")`).Check()
+		})
+	}
+}
+
+func TestOverviewFollows(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := Open(t, w.Service, Wide)
+	p.Go("/public").See("Due in the next hour").NotSee("Just added")
+	w.create(`{"url":"https://example.com/soon","name":"Just added","schedule_in":600}`)
+	p.See("Just added").Check()
+}
+
+func TestEmptyOverviewAndLogs(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	for _, look := range []Look{Wide, PhoneDark} {
+		p := Open(t, s, look)
+		p.Go("/public").See("Nothing has run yet", "curl "+s.URL()+"/api/jobs").Check()
+		p.Go("/public/logs").See("Nothing has happened yet").Check().Close()
+	}
+}
