@@ -179,6 +179,7 @@ func (s *Server) exportLogs(c *call) error {
 		return c.render(http.StatusUnprocessableEntity, logsPage(&logList{logFilter: f}))
 	}
 	control := http.NewResponseController(c)
+	_ = control.SetReadDeadline(time.Time{}) // it would end the call, as if the browser had gone away
 	c.Header().Set("Content-Type", "application/x-ndjson")
 	c.Header().Set("Content-Disposition", `attachment; filename="logs.ndjson"`)
 	var b []byte
