@@ -220,11 +220,11 @@ func overviewPart(o *overview) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Figure("Lateness", orDash(o.series.Total.LatenessP50), "99 of 100 within "+orDash(o.series.Total.LatenessP99)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Figure("Median lateness", orDash(o.series.Total.LatenessP50), within(o.series.Total.LatenessP99)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Figure("Duration", orDash(o.series.Total.DurationP50), "99 of 100 within "+orDash(o.series.Total.DurationP99)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Figure("Median duration", orDash(o.series.Total.DurationP50), within(o.series.Total.DurationP99)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
