@@ -1,0 +1,99 @@
+package dashboard
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+// form makes a form of what was typed, beside what stands there from the start.
+func form(typed ...string) *jobForm {
+	f := &jobForm{values: emptyForm(), problems: map[string]string{}}
+	for i := 0; i+1 < len(typed); i += 2 {
+		f.values.Set(typed[i], typed[i+1])
+	}
+	f.assemble(noon)
+	return f
+}
+
+func TestTheFormMakesTheRequest(t *testing.T) {
+	for want, typed := range map[string][]string{
+		`{"method":"post","url":"https://x"}`:                                                                                          {"url", " https://x "},
+		`{"method":"get","url":"https://x","schedule_in":["30","minutes"]}`:                                                            {"method", "get", "url", "https://x", "when", "in 30 minutes"},
+		`{"method":"post","body":{"a":1.10}}`:                                                                                          {"body", `{"a":1.10}`},
+		`{"method":"post","headers":{"content-type":"text/plain; charset=utf-8"},"body":"{\"a\":\n1}"}`:                                {"body", "{\"a\":\r\n1}", "body_kind", "text"},
+		`{"method":"post","headers":{"Content-Type":"text/csv","X-A":["1","2: 3"]},"body":"a,b"}`:                                      {"body", "a,b", "body_kind", "text", "headers", "Content-Type: text/csv\r\nX-A: 1\n\nx-a: 2: 3"},
+		`{"method":"post","query":"a=1&b=2"}`:                                                                                          {"query", "?a=1&b=2"},
+		`{"method":"post","query":{"a":[1,null]}}`:                                                                                     {"query", `{"a":[1,null]}`},
+		`{"method":"post","cron":"0 9 * * 1-5","timezone":"Europe/Berlin","name":"N","idempotency_key":"k","retries":0,"timeout":1.5}`: {"when", "every weekday at 9", "zone", "Europe/Berlin", "name", "N", "idempotency_key", "k", "retries", "0", "timeout", "1.5"},
+		`{"method":"post","scheduled_at":"2026-03-02T09:00:00+01:00","repeat_every":["2","hours"],"retries":"many","metadata":false}`:  {"when", "every 2 hours starting tomorrow at 9", "zone", "Europe/Berlin", "retries", "many", "metadata", ""},
+		`{"method":"post","description":"d","callback_url":"https://c","webhook_url":"https://w"}`:                                     {"description", "d", "callback_url", "https://c", "webhook_url", "https://w"},
+	} {
+		want = strings.NewReplacer(`["30"`, `[30`, `["2","hours"]`, `[2,"hours"]`).Replace(want)
+		f := form(typed...)
+		if string(f.body) != want || len(f.problems) > 0 {
+			t.Errorf("%q:\n got %s %v\nwant %s", typed, f.body, f.problems, want)
+		}
+	}
+}
+
+func TestMistakesAreNamedByField(t *testing.T) {
+	for field, typed := range map[string][]string{
+		"body": {"body", `{"a"`}, "query": {"query", `{"a"`}, "headers": {"headers", "no colon"}, "when": {"when", "whenever"}, "zone of when": {"when", "at 9", "zone", "Mars/Olympus"},
+	} {
+		_, of, found := strings.Cut(field, " of ")
+		if !found {
+			of = field
+		}
+		if f := form(typed...); f.problems[of] == "" || len(f.problems) != 1 {
+			t.Errorf("%q: %v", typed, f.problems)
+		}
+	}
+}
+
+func TestWhatTheAPIFindsGoesToItsField(t *testing.T) {
+	f := form("url", "http://x", "headers", "Host: x", "retries", "many", "timeout", "0", "callback_url", "c", "when", "in 4000 days", "name", strings.Repeat("n", 256))
+	_, err := job.Read(f.body, job.ReadOptions{Now: noon})
+	f.blame(err)
+	for name, want := range map[string]string{
+		"url": "must use https", "headers": "at Host belongs to", "retries": "whole number", "timeout": "from 1 to 900", "callback_url": "absolute https URL",
+		"when": "is understood, but schedule_in at 0 must be at most", "name": "at most 255",
+	} {
+		if !strings.Contains(f.problems[name], want) {
+			t.Errorf("%s: %q does not say %q", name, f.problems[name], want)
+		}
+		delete(f.problems, name)
+	}
+	if len(f.problems) > 0 {
+		t.Errorf("also blamed: %v", f.problems)
+	}
+}
+
+func TestRequestsWrittenAsJSON(t *testing.T) {
+	f := &jobForm{asJSON: true, values: url.Values{"json": {`{"urll":1}`}}, problems: map[string]string{}}
+	f.assembleJSON()
+	_, err := job.Read(f.body, job.ReadOptions{Now: noon})
+	f.blame(err)
+	if got := strings.Join(f.sentences(), "\n"); got != "urll is not a known field; did you mean url?\nurl is required" {
+		t.Errorf("got %s", got)
+	}
+	f.values.Set("json", "{")
+	f.body, f.others = nil, nil
+	f.assembleJSON()
+	if f.body != nil || !strings.Contains(f.problems["json"], "not readable") {
+		t.Errorf("a broken text gives %s, %v", f.body, f.problems)
+	}
+}
+
+func TestHeadersReadBack(t *testing.T) {
+	given := rawjson.Value(`{"X-A":["1","2"],"X-N":3,"Authorization":"Bearer x:y"}`)
+	if got, want := headerLines(given), "X-A: 1\nX-A: 2\nX-N: 3\nAuthorization: Bearer x:y"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := rawjson.Object(form("headers", headerLines(given)).headers()); string(got) != `{"X-A":["1","2"],"X-N":"3","Authorization":"Bearer x:y"}` {
+		t.Errorf("read back as %s", got)
+	}
+}
