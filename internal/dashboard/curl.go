@@ -3,6 +3,7 @@ package dashboard
 import (
 	"strings"
 
+	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
@@ -31,7 +32,14 @@ func requestCurl(o *job.Outgoing) string {
 	return strings.Join(words, " \\\n  ")
 }
 
+// maxLaidOut is up to which size a body is spread over lines.
+const maxLaidOut = 4 << 10
+
 // createCurl gives the call of the API that creates a job.
 func createCurl(origin string, body rawjson.Value) string {
-	return "curl " + origin + "/api/jobs \\\n  -H \"Authorization: Bearer $PUNCTUAL_KEY\" \\\n  -H 'Content-Type: application/json' \\\n  -d " + quoteShell(string(body))
+	text := string(body)
+	if len(text) <= maxLaidOut {
+		text = ui.Pretty(body)
+	}
+	return "curl " + origin + "/api/jobs \\\n  -H \"Authorization: Bearer $PUNCTUAL_KEY\" \\\n  -H 'Content-Type: application/json' \\\n  -d " + quoteShell(text)
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 )
@@ -45,7 +46,8 @@ func (c *call) fail(err error) {
 	if f.Code == fault.TooMany || f.Code == fault.Unavailable {
 		c.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(f.RetryAfter.Seconds())))))
 	}
-	if err := c.render(failure.status, errorPage(failure.status, failure.title, f.Message, c.id)); err != nil {
+	message, _, _ := strings.Cut(f.Message, "; check its id and the key") // nobody here uses a key
+	if err := c.render(failure.status, errorPage(failure.status, failure.title, message, c.id)); err != nil {
 		c.server.Log.Error("an error page could not be shown", "request", c.id, "error", err)
 		http.Error(c, f.Message, failure.status)
 	}

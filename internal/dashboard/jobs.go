@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -32,6 +33,10 @@ const jobsShown = 25
 // listedStates are the tabs of the list, in the order of a job's life.
 var listedStates = []job.State{job.Available, job.Executing, job.Retryable, job.Completed, job.Discarded, job.Cancelled}
 
+// maxSearch is how long the text of a search may be: it comes back in every
+// link of the page.
+const maxSearch = 300
+
 // jobList is what the list of jobs shows.
 type jobList struct {
 	jobs   []*job.Job
@@ -47,6 +52,9 @@ type jobList struct {
 
 func (s *Server) jobs(c *call) error {
 	list := &jobList{search: c.param("q"), notice: c.notice()}
+	if len(list.search) > maxSearch {
+		return fault.New(fault.Invalid, "A search may have at most 300 bytes.")
+	}
 	query := store.JobQuery{ListQuery: store.ListQuery{Limit: jobsShown}}
 	for _, state := range listedStates {
 		if state.String() == c.param("state") {

@@ -102,9 +102,9 @@ func TestNewJobInPlainWords(t *testing.T) {
 	p.Go("/public/jobs/new").Fill("#f-url", url).Fill("#f-body", `{"hello":`)
 	p.See("Not JSON yet")
 	p.Fill("#f-body", `{"hello":"world"}`)
-	p.Fill("#f-when", "every weekday at 9:00").See("Every weekday at 09:00, Europe/Berlin", "09:00:00 CE").See(`"cron":"0 9 * * 1-5","timezone":"Europe/Berlin"`)
+	p.Fill("#f-when", "every weekday at 9:00").See("Every weekday at 09:00, Europe/Berlin", "09:00:00 CE").See(`"cron": "0 9 * * 1-5"`, `"timezone": "Europe/Berlin"`)
 	p.Fill("#f-when", "every wednesdayish").See("is not understood")
-	p.Fill("#f-when", "in 2 days").See("in 1 d 23 h", `"schedule_in":[2,"days"]`).Check()
+	p.Fill("#f-when", "in 2 days").See("in 1 d 23 h", `"schedule_in": [2, "days"]`).Check()
 	p.ClickOn("Create the job").At("/public/jobs/*").See("The job has been created", "available", "in 1 d 23 h").Check()
 	if p.Is(`location.search.includes("done")`) {
 		t.Error("the word of what was done stays in the address")

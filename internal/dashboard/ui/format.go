@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -143,25 +145,84 @@ func Plural(n int, one, many string) string {
 	return Count(int64(n)) + " " + many
 }
 
-// Pretty gives a JSON value over several lines.
+// Pretty gives a JSON value over several lines; what is short stays on one.
 func Pretty(v rawjson.Value) string {
-	var b bytes.Buffer
-	if err := json.Indent(&b, v, "", "  "); err != nil {
-		return string(v)
+	if len(v) > maxLaidOut {
+		var b bytes.Buffer
+		if err := json.Indent(&b, v, "", "  "); err != nil {
+			return string(v)
+		}
+		return b.String()
 	}
-	return b.String()
+	return string(appendPretty(nil, v, 0))
 }
 
-// Clip cuts a text at most bytes, at the end of a character, and tells how many
-// bytes it leaves out.
+const (
+	maxLaidOut = 64 << 10 // bytes of a value that is laid out with care
+	maxDepth   = 12       // and how deep
+	maxInline  = 60       // characters of a list or object on one line
+)
+
+func appendPretty(b []byte, v rawjson.Value, depth int) []byte {
+	kind := v.Kind()
+	if kind != '{' && kind != '[' {
+		return append(b, v...)
+	}
+	flat, err := jsontext.AppendFormat(nil, v, jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))
+	if err != nil || depth == maxDepth || len(flat) <= maxInline && (depth > 0 || len(v) <= 2) {
+		return append(b, flat...)
+	}
+	line := func(depth int) {
+		b = append(b, '\n')
+		for range depth {
+			b = append(b, "  "...)
+		}
+	}
+	b = append(b, byte(kind))
+	if kind == '{' {
+		for i, m := range rawjson.Members(v) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			line(depth + 1)
+			b = append(rawjson.AppendText(b, m.Name), ": "...)
+			b = appendPretty(b, m.Value, depth+1)
+		}
+	} else {
+		for i, e := range rawjson.Elements(v) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			line(depth + 1)
+			b = appendPretty(b, e, depth+1)
+		}
+	}
+	line(depth)
+	return append(b, map[jsontext.Kind]byte{'{': '}', '[': ']'}[kind])
+}
+
+// Clip cuts a text so that it takes at most so many bytes in a page, where some
+// characters take several, and tells how many bytes of it are left out.
 func Clip(text string, most int) (kept string, left int) {
-	if len(text) <= most {
-		return text, 0
+	size := 0
+	for i, r := range text {
+		if size += sizeInPage(r); size > most {
+			return text[:i], len(text) - i
+		}
 	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
+	return text, 0
+}
+
+// sizeInPage is how many bytes a character takes when it is escaped.
+func sizeInPage(r rune) int {
+	switch r {
+	case '<', '>':
+		return len("&lt;")
+	case '&', '"', '\'':
+		return len("&amp;")
+	default:
+		return max(1, utf8.RuneLen(r))
 	}
-	return text[:most], len(text) - most
 }
 
 // Capital gives a word with a capital first letter.

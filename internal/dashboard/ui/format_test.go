@@ -1,9 +1,12 @@
 package ui
 
 import (
+	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
 func TestRelative(t *testing.T) {
@@ -58,5 +61,29 @@ func TestClipEndsAtACharacter(t *testing.T) {
 	}
 	if kept, left := Clip("abc", 3); kept != "abc" || left != 0 {
 		t.Errorf("kept %q, left out %d", kept, left)
+	}
+	if kept, left := Clip(`a"b<c`, 10); kept != `a"b` || left != 2 {
+		t.Errorf("kept %q, left out %d", kept, left)
+	}
+}
+
+func TestPretty(t *testing.T) {
+	for in, want := range map[string]string{
+		`5`: `5`, `"a"`: `"a"`, `{}`: `{}`, `[]`: `[]`,
+		`{"n":1.10,"when":[30,"minutes"]}`: "{\n  \"n\": 1.10,\n  \"when\": [30, \"minutes\"]\n}",
+		`[{"a":12345678901234567890,"b":{"c":"a text that is long enough to fill most of a line"}}]`: "[\n  {\n    \"a\": 12345678901234567890,\n    \"b\": {\"c\": \"a text that is long enough to fill most of a line\"}\n  }\n]",
+	} {
+		if got := Pretty(rawjson.Value(in)); got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", in, got, want)
+		}
+	}
+	deep := strings.Repeat(`[`, 5000) + strings.Repeat(`]`, 5000)
+	if got := strings.Map(func(r rune) rune {
+		if r == ' ' || r == '\n' {
+			return -1
+		}
+		return r
+	}, Pretty(rawjson.Value(deep))); got != deep {
+		t.Error("a deep value is not what it was")
 	}
 }
