@@ -38,7 +38,7 @@ func TestNarrowLogsDown(t *testing.T) {
 		if to := p.Value(`document.querySelector("a[download]").getAttribute("href")`); to != fmt.Sprintf("/public/logs/export?event=&job=%d&last=&schedule=&since=&until=", w.failed) {
 			t.Errorf("the export leads to %s", to)
 		}
-		p.ClickOn("Clear").At("/public/logs").See("/r1").Close()
+		p.ClickOn("Clear").At("/public/logs").See("following", "worker.http.request").Close()
 	}
 }
 
@@ -65,7 +65,7 @@ func TestOverviewInEveryLook(t *testing.T) {
 		t.Run(look.Name, func(t *testing.T) {
 			t.Parallel()
 			p := Open(t, w.Service, look)
-			p.Go("/public").See("Visible to everyone", "Runs per minute", "Success rate", "Lateness", "Attempt duration", "Soon to come", "Nightly report", "404").Check()
+			p.Go("/public").See("Visible to everyone", "Runs per minute", "Success rate", "Lateness", "Attempt duration", "Soon to come", "Failed in the last day", "500").Check()
 			p.Wait(`document.getElementById("runs-summary").textContent.includes("in the last hour")`)
 			p.ClickOn("Day").At("/public?span=24h").See("Soon to come").Wait(`document.getElementById("runs-summary").textContent.includes("in the last 24 hours")`).Check()
 		})

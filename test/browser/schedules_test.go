@@ -47,7 +47,7 @@ func TestSchedulesInEveryLook(t *testing.T) {
 			t.Parallel()
 			p := Open(t, w.Service, look)
 			p.Go("/public/schedules").See("Visible to everyone", "Sync the inbox", "every second", "every weekday at 09:00, Europe/Berlin", "disabled").Check()
-			p.Wait(`document.querySelector("svg.outcomes").getAttribute("aria-label").includes("completed")`)
+			p.Wait(`[...document.querySelectorAll("svg.outcomes")].some((e) => e.getAttribute("aria-label").includes("completed"))`)
 			p.Go("/public/schedules/"+often).See("Every second", "enabled", "Lateness", "Duration", "Set up by Alex.", "cursor", "sent").Check()
 			p.Wait(`document.getElementById("late-summary").textContent.includes("the runs began")`)
 			p.Go("/public/schedules/"+weekdays).See("Weekday mornings", "0 9 * * 1-5", "Empty. A run sets it").Check()
