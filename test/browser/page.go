@@ -211,20 +211,25 @@ func (p *Page) At(path string) *Page {
 	return p
 }
 
-// Click clicks what a CSS selector finds first.
+// Click clicks what a CSS selector finds first, when it can be seen.
 func (p *Page) Click(selector string) *Page {
 	p.t.Helper()
-	p.run("clicking "+selector, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+	p.click(selector, `[...document.querySelectorAll(`+quote(selector)+`)].find((e) => e.checkVisibility())`)
 	return p
 }
 
 // ClickOn clicks the link, button or summary whose text begins so.
 func (p *Page) ClickOn(text string) *Page {
 	p.t.Helper()
-	find := fmt.Sprintf(`[...document.querySelectorAll("a, button, summary")].find((e) => e.checkVisibility() && e.innerText.trim().startsWith(%s))`, quote(text))
-	p.until("looking for "+text, "!!"+find)
-	p.Is(`(() => { const e = ` + find + `; e.scrollIntoView({block: "center"}); e.focus(); e.click(); return true; })()`)
+	p.click(text, fmt.Sprintf(`[...document.querySelectorAll("a, button, summary")].find((e) => e.checkVisibility() && e.innerText.trim().startsWith(%s))`, quote(text)))
 	return p
+}
+
+// click finds and clicks in one go, since a live page may put another element
+// in the place of what was found.
+func (p *Page) click(what, find string) {
+	p.t.Helper()
+	p.until("clicking "+what, `(() => { const e = `+find+`; if (!e) return false; e.scrollIntoView({block: "center"}); e.focus(); e.click(); return true; })()`)
 }
 
 // Fill puts a text into a field, in place of what it has.
