@@ -464,7 +464,7 @@ func scheduleRuns(d *scheduleDetail) templ.Component {
 			}
 		} else {
 			if outcomes := d.outcomes(plottedRuns); len(outcomes) > 0 && d.newest == "" {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "<div class=\"strip-line\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "<div class=\"strip-line\" tabindex=\"0\" role=\"region\" aria-label=\"The last runs\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
