@@ -35,10 +35,7 @@ var (
 )
 
 // within is how long a page may take for what is waited for.
-const within = 15 * time.Second
-
-// openAtOnce keeps the machine from drawing more pages than it can.
-var openAtOnce = make(chan struct{}, 3)
+const within = 30 * time.Second
 
 // Page is a tab in a profile of its own.
 type Page struct {
@@ -54,12 +51,12 @@ type Page struct {
 func Open(t testing.TB, s *harness.Service, look Look) *Page {
 	t.Helper()
 	browser := browserContext(t)
-	openAtOnce <- struct{}{}
+	endTurn := takeTurn(t)
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	p := &Page{Service: s, t: t, ctx: ctx, watch: &watch{}}
 	p.close = sync.OnceFunc(func() {
 		cancel()
-		<-openAtOnce
+		endTurn()
 		if trouble := p.watch.take(); trouble != "" {
 			t.Errorf("the browser complained:\n%s", trouble)
 		}

@@ -22,7 +22,7 @@ func TestScreenshots(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := newWorld(t)
-	w.fillForPictures(t)
+	schedule := w.fillForPictures(t)
 	for _, x := range []struct {
 		name, path, see string
 		look            Look
@@ -32,6 +32,8 @@ func TestScreenshots(t *testing.T) {
 		{"jobs-phone", "/public/jobs", "Welcome mail", Phone},
 		{"job", w.job(w.failed), "was answered with 404", Wide},
 		{"new-job", "/public/jobs/new", "When it runs", Wide},
+		{"schedule", "/public/schedules/" + schedule, "Every second", Wide},
+		{"overview", "/public", "Median lateness", Wide},
 	} {
 		x.look.Height = 760
 		p := Open(t, w.Service, x.look)
@@ -51,8 +53,9 @@ func TestScreenshots(t *testing.T) {
 	}
 }
 
-// fillForPictures adds jobs as an account has them in real life.
-func (w *world) fillForPictures(t *testing.T) {
+// fillForPictures adds jobs as an account has them in real life, and gives the
+// id of a schedule that has run.
+func (w *world) fillForPictures(t *testing.T) (schedule string) {
 	t.Helper()
 	ok := w.target.Route(t).Respond(harness.JSONReply(`{"ok":true}`)).URL
 	busy := w.target.Route(t)
@@ -64,10 +67,13 @@ func (w *world) fillForPictures(t *testing.T) {
 	for i := range 5 {
 		w.create(`{"method":"post","url":%q,"name":"Order %d shipped","body":{"order":%d}}`, ok, 1200+i, 1200+i)
 	}
+	w.create(`{"method":"post","url":%q,"name":"Heartbeat","repeat_every":1}`, ok)
 	if !harness.Within(soon, func() bool {
 		done := w.client.Get("/api/jobs?state=completed&limit=100").Want(200).Data().Items()
-		return len(done) >= 6
+		return len(done) >= 12
 	}) {
 		t.Fatalf("the jobs of the pictures are not completed within %s", soon)
 	}
+	schedules := w.client.Get("/api/schedules?limit=1").Want(200).Data().Items()
+	return schedules[0].Get("id").Str()
 }
