@@ -3,6 +3,7 @@ package e2e
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
@@ -22,10 +23,13 @@ func TestNothingOfADeletedAccountWorks(t *testing.T) {
 	create(stays.Client, `{"url":"`+always.URL+`","schedule_in":7}`)
 
 	gone.Service.Command(t, "accounts", "delete", gone.Email, "--yes")
+	deleted := time.Now()
 	harness.Eventually(t, soon, "the key ends", func() bool {
 		a, err := gone.Try(http.MethodGet, "/api/jobs", nil)
 		return err == nil && a.Status == 401
 	})
+	// Nodes remember for a second what they have looked up.
+	harness.Eventually(t, soon, "the account to be forgotten", func() bool { return time.Since(deleted) > 1100*time.Millisecond })
 	release()
 	always.Await(t, 1, soon)
 	answer()
