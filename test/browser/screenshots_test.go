@@ -28,12 +28,10 @@ func TestScreenshots(t *testing.T) {
 		look            Look
 	}{
 		{"jobs", "/public/jobs", "Welcome mail", Wide},
-		{"jobs-dark", "/public/jobs", "Welcome mail", WideDark},
 		{"jobs-phone", "/public/jobs", "Welcome mail", Phone},
 		{"job", w.job(w.failed), "was answered with 404", Wide},
 		{"new-job", "/public/jobs/new", "When it runs", Wide},
 		{"schedule", "/public/schedules/" + schedule, "Every second", Wide},
-		{"overview", "/public", "Median lateness", Wide},
 	} {
 		x.look.Height = 760
 		p := Open(t, w.Service, x.look)
