@@ -17,7 +17,7 @@ import (
 const CountLimit = 10_000
 
 // searchLook is how many jobs a page of a search looks at.
-const searchLook = 5000
+const searchLook = 3000
 
 // Counts counts an owner's jobs by state, each up to CountLimit. It reads an
 // index only, and no more of it than that.
@@ -30,7 +30,7 @@ func (m *Manager) Counts(ctx context.Context, owner job.Owner) (map[job.State]in
 // name contains it, whatever the case. Of q it heeds the states, Limit and
 // After; the order is the default one.
 //
-// A page is found by index, or among the newest 5,000 jobs behind After (fewer
+// A page is found by index, or among the newest 3,000 jobs behind After (fewer
 // when they are large), so that it takes milliseconds however many there are.
 // Next is where to go on behind, zero at the end; a page that is empty may have
 // a next one.
