@@ -31,7 +31,10 @@ func TestPeopleInEveryLook(t *testing.T) {
 			p := Open(t, s, look)
 			p.Go("/sign-up").See("Nobody can sign up here").Check()
 			p.Go("/settings").At("/sign-in?to=%2Fsettings").See("Sign in").Check()
-			p.Expect(401).Fill("#f-email", "ann@example.com").Fill("#f-password", "wrong").ClickOn("Sign in").See("The email or the password is wrong").Check()
+			p.Fill("#f-email", "ann@example.com")
+			if look == Looks[0] { // attempts are counted
+				p.Expect(401).Fill("#f-password", "wrong").ClickOn("Sign in").See("The email or the password is wrong").Check()
+			}
 			p.Fill("#f-password", password).ClickOn("Sign in").At("/settings").See("API keys", "first key", "Signing secret", "30 days").Check()
 			p.Fill("#f-name", "of "+look.Name).ClickOn("Make a key").See("This is your new key", "of "+look.Name).Check()
 			p.Go("/settings").See("of " + look.Name).NotSee("This is your new key")
