@@ -28,6 +28,7 @@ type fakeQueue struct {
 	lapsed   bool           // the node's last beat was too long ago
 	deaf     bool
 	started  int64
+	reading  time.Duration // how long each look into the queue takes
 }
 
 var errDown = errors.New("the store is down")
@@ -47,6 +48,7 @@ func (q *fakeQueue) add(refs ...store.Ref) {
 }
 
 func (q *fakeQueue) RunPeek(_ context.Context, behind store.Ref, until time.Time, limit int) ([]store.Ref, error) {
+	time.Sleep(q.reading)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.failing {

@@ -37,8 +37,8 @@ type look struct {
 	// refilled: the last one was for a lane; reading on takes turns with that.
 	refilled bool
 	began    time.Time // the last read from the beginning
+	scanning bool      // it has not come to what is not due soon
 	took     time.Duration
-	reading  bool // that one has not come to its end
 }
 
 // peekResult is what a look into the queue brought.
@@ -101,7 +101,7 @@ func (d *Dispatcher) admitPeeked(p *peekResult, now time.Time) {
 	for _, ref := range p.refs {
 		if ref.Due.After(p.until) {
 			d.look.next = earlier(d.look.next, ref.Due.Add(-lead))
-			d.readToEnd(now)
+			d.readToEnd(p, now)
 			return
 		}
 		switch others := ref.Due.Add(d.share(ref, nodes, self)); {
@@ -116,7 +116,7 @@ func (d *Dispatcher) admitPeeked(p *peekResult, now time.Time) {
 	}
 	switch {
 	case len(p.refs) < peekLimit:
-		d.readToEnd(now)
+		d.readToEnd(p, now)
 	case p.refill:
 		d.pools[p.lane.kind].lanes.leaveLow(p.lane, p.refs[len(p.refs)-1])
 	default:
@@ -125,9 +125,9 @@ func (d *Dispatcher) admitPeeked(p *peekResult, now time.Time) {
 }
 
 // readToEnd notes that all that is due soon has been read.
-func (d *Dispatcher) readToEnd(now time.Time) {
-	if d.look.reading {
-		d.look.reading, d.look.took = false, now.Sub(d.look.began)
+func (d *Dispatcher) readToEnd(p *peekResult, now time.Time) {
+	if d.look.scanning && !p.refill {
+		d.look.scanning, d.look.took = false, now.Sub(d.look.began)
 	}
 }
 
@@ -199,11 +199,12 @@ func (d *Dispatcher) peek(now time.Time) {
 	if d.look.under || d.full() {
 		return
 	}
-	// From the beginning every now and then: a hint may have been lost.
+	// From the beginning every now and then: a hint may have been lost. Not
+	// before it has once come to the end, or what lies there would never be read.
 	again := !d.look.again.IsZero() && !d.look.again.After(now) && !d.busy()
-	if again || now.Sub(d.look.began).Abs() >= d.rescanPause() {
+	if again || !d.look.scanning && now.Sub(d.look.began).Abs() >= d.rescanPause() {
 		d.look.cursor, d.look.next = store.Ref{}, now
-		d.look.began, d.look.reading = now, true
+		d.look.began, d.look.scanning = now, true
 	}
 	if again {
 		d.look.again = time.Time{}

@@ -76,3 +76,32 @@ func TestAPileForAReceiverThatHangsDelaysNoOtherReceiver(t *testing.T) {
 		}
 	})
 }
+
+// Reading the queue from its beginning now and then must not begin anew before
+// it has come past a pile that takes long to read.
+func TestAPileThatTakesLongToReadIsReadPast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := func(d *Dispatcher) {
+			d.maxWaiting = 3 * peekLimit
+			d.Queue.(*fakeQueue).reading = time.Second
+		}
+		b := start(t, 20, func(ctx context.Context, r store.Ref) {
+			if r.Account == 1 {
+				hang(ctx, r)
+			}
+		}, slow)
+		due := b.queue.Now()
+		for number := range int64(15 * peekLimit) { // longer than the pause between two such reads
+			b.queue.add(ref(number+1, 1, 1, due))
+		}
+		other := ref(100_000, 2, 1, due.Add(time.Microsecond))
+		b.queue.add(other)
+		sleep(t.Context(), 40*time.Second)
+		for _, f := range b.firings() {
+			if f.ref.Account == 2 {
+				return
+			}
+		}
+		t.Error("the other account's run was not fired within 40 s, though it takes 16 s to come to it")
+	})
+}
