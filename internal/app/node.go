@@ -130,7 +130,7 @@ func (n *Node) start(ctx context.Context) error {
 	pages := dashboard.New(dashboard.Config{
 		Manager: n.manager, Store: n.store, People: people, Auth: n.auth, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
 		Retention: c.Retention, RateLimit: c.RateLimit, Public: n.auth.Public(), Log: c.Log, Version: c.Version,
-		Stopping: ctx.Done(), Observe: n.metrics.Requested,
+		Observe: n.metrics.Requested,
 	})
 	n.server = api.HTTPServer(pages.Wrap(api))
 	n.server.RegisterOnShutdown(n.hub.Close)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/board"
+	"github.com/punctual-dev/punctual/internal/follow"
 	"github.com/punctual-dev/punctual/internal/httpapi"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/manage"
@@ -58,10 +59,11 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 		t.Fatal(err)
 	}
 	people := auth.PeopleConfig{Store: s, Now: s.Now, Forget: w.auth.Forget, Log: log, Pace: time.Millisecond}
-	stopping, stop := context.WithCancel(t.Context())
+	events := follow.New(follow.Config{Store: s, Log: log})
 	config := Config{
-		Manager: manage.New(manage.Config{Store: s, Engine: idle{}, Metrics: measures}), Store: s, Auth: w.auth, Board: board.New(s.Now), Log: log,
-		Stats: stats.New(stats.Config{Store: s, Now: s.Now, Log: log}), Version: "test", Stopping: stopping.Done(), Retention: 30 * 24 * time.Hour,
+		Manager: manage.New(manage.Config{Store: s, Engine: idle{}, Metrics: measures, Followers: events}), Store: s, Auth: w.auth,
+		Board: board.New(s.Now), Events: events, Log: log,
+		Stats: stats.New(stats.Config{Store: s, Now: s.Now, Log: log}), Version: "test", Retention: 30 * 24 * time.Hour,
 	}
 	for _, o := range options {
 		o(&config, &people)
@@ -79,7 +81,7 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 	}
 	w.url, w.tls = server.URL, server.Client()
 	t.Cleanup(func() {
-		stop()
+		events.Close()
 		server.Close()
 		config.Manager.Close()
 	})

@@ -43,8 +43,6 @@ type Config struct {
 	Public  *store.Account
 	Log     *slog.Logger
 	Version string
-	// Stopping is closed when the service stops: streams end then.
-	Stopping <-chan struct{}
 	// Observe counts an answered request by route and status; nil counts none.
 	Observe func(route, status string)
 }

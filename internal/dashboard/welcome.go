@@ -1,12 +1,14 @@
 package dashboard
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/board"
@@ -82,7 +84,7 @@ func (s *Server) readWelcome(c *call) (*welcome, error) {
 	d := &welcome{reach: s.reachOf(c), host: c.r.Host, channel: channelOf(account), now: s.Store.Now(), notice: c.notice()}
 	d.request = firstJob(d.reach, origin(c.r), d.channel)
 	d.messages = s.Board.Open(d.channel)
-	jobs, err := s.newestJobs(c)
+	jobs, err := s.Store.JobList(c.r.Context(), c.owner(), store.JobQuery{ListQuery: store.ListQuery{Limit: jobsWatched}})
 	if err != nil {
 		return nil, err
 	}
@@ -96,10 +98,6 @@ func (s *Server) readWelcome(c *call) (*welcome, error) {
 	}
 	d.newKey = c.newKey()
 	return d, err
-}
-
-func (s *Server) newestJobs(c *call) ([]*job.Job, error) {
-	return s.Store.JobList(c.r.Context(), c.owner(), store.JobQuery{ListQuery: store.ListQuery{Limit: jobsWatched}})
 }
 
 func (s *Server) welcome(c *call) error {
@@ -138,69 +136,31 @@ func (s *Server) welcomeSend(c *call) error {
 	return c.render(http.StatusUnprocessableEntity, welcomePage(d))
 }
 
-const (
-	// jobsEvery is how often the newest jobs are looked at while a page is open.
-	jobsEvery = time.Second
-	// checkEvery is how often it is looked whether the session has ended, and a
-	// sign of life is sent.
-	checkEvery = 15 * time.Second
-	// streamLasts is how long a stream lasts; the browser asks for another.
-	streamLasts = 30 * time.Minute
-	// writeWithin is how long a browser may take to read an event.
-	writeWithin = 20 * time.Second
-)
-
 // welcomeEvents tells the page of the first steps when there is something new:
-// a message on its channel, or a change of its newest jobs.
+// a message on its channel, or a change of the account's jobs.
 func (s *Server) welcomeEvents(c *call) error {
 	arrived, stop := s.Board.Watch(channelOf(c.viewer().Account))
 	defer stop()
-	look, check, end := time.NewTicker(jobsEvery), time.NewTicker(checkEvery), time.NewTimer(streamLasts)
-	defer look.Stop()
-	defer check.Stop()
-	defer end.Stop()
-	stream := http.NewResponseController(c.ResponseWriter)
-	_ = stream.SetReadDeadline(time.Time{}) // what can't be set is not there to end the stream
-	send := func(text string) bool {
-		_ = stream.SetWriteDeadline(time.Now().Add(writeWithin))
-		_, err := c.Write([]byte(text))
-		return err == nil && stream.Flush() == nil
+	stream, err := s.Events.OpenHints(c.r.Context(), c.owner())
+	if err != nil {
+		return err
 	}
-	c.Header().Set("Content-Type", "text/event-stream")
-	c.Header().Set("X-Accel-Buffering", "no")
-	c.WriteHeader(http.StatusOK)
-	before, err := s.mark(c)
-	for ok := err == nil && send("retry: 2000\n\n"); ok; {
-		select {
-		case <-c.r.Context().Done():
-			return nil
-		case <-s.Stopping:
-			return nil
-		case <-end.C:
-			return nil
-		case <-check.C:
-			_, _, err := s.People.Session(c.r.Context(), c.cookie(sessionCookie))
-			ok = err == nil && send(": still here\n\n")
-		case <-arrived:
-			ok = send("event: message\ndata: {}\n\n")
-		case <-look.C:
-			now, err := s.mark(c)
-			if ok = err == nil; ok && now != before {
-				before, ok = now, send("event: job\ndata: {}\n\n")
+	ctx, end := context.WithCancel(c.r.Context())
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-arrived:
+				stream.Tell("message")
 			}
 		}
-	}
+	})
+	stream.Serve(c, c.r)
+	end()
+	telling.Wait()
 	return nil
-}
-
-// mark gives a text that changes when the newest jobs do.
-func (s *Server) mark(c *call) (string, error) {
-	jobs, err := s.newestJobs(c)
-	var b strings.Builder
-	for _, j := range jobs {
-		_, _ = fmt.Fprintln(&b, j.Number, j.State, j.DueAt)
-	}
-	return b.String(), err
 }
 
 // wayToCall is a way to make the first job.

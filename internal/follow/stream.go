@@ -1,7 +1,9 @@
 package follow
 
 import (
+	"bytes"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -72,19 +74,41 @@ func (s *Stream) push(events []event) {
 	}
 	if s.hints {
 		events = []event{hint}
-		s.queue, s.size = nil, 0
 	}
 	for _, e := range events {
-		if s.size += len(e.text); s.size > maxQueued {
-			s.queue, s.behind = nil, true
-			break
-		}
+		s.add(e)
+	}
+	s.wake()
+}
+
+// add queues an event; of a hint that nobody has read yet there is one. Called
+// with mu held.
+func (s *Stream) add(e event) {
+	if s.hints && slices.ContainsFunc(s.queue, func(known event) bool { return bytes.Equal(known.text, e.text) }) {
+		return
+	}
+	if s.size += len(e.text); s.size > maxQueued {
+		s.queue, s.behind = nil, true
+	}
+	if !s.behind {
 		s.queue = append(s.queue, e)
 	}
+}
+
+func (s *Stream) wake() {
 	select {
 	case s.more <- struct{}{}:
 	default:
 	}
+}
+
+// Tell puts an event of the caller's own into the stream, without a record. It
+// does not block.
+func (s *Stream) Tell(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.add(event{text: []byte("event: " + name + "\ndata: {}\n\n")})
+	s.wake()
 }
 
 func (s *Stream) take() (events []event, behind bool) {

@@ -99,7 +99,8 @@ func newService(binary string, opts []Option) (*Service, error) {
 }
 
 // watch ties the service's output to a test: alarming lines written during the
-// test fail it, and a failed test shows the end of what was written.
+// test fail it. The end of what was written is shown of a failed test, before
+// the test's own words: those are then the last, where they are looked for.
 func (s *Service) watch(t testing.TB) {
 	from := s.stderr.size()
 	t.Cleanup(func() {
@@ -108,7 +109,7 @@ func (s *Service) watch(t testing.TB) {
 			t.Errorf("the service wrote an alarm:\n%s", found)
 		}
 		if t.Failed() && text != "" {
-			t.Logf("the service's standard error:\n%s", tail(text))
+			fmt.Printf("%s: the service's standard error:\n%s\n", t.Name(), tail(text))
 		}
 	})
 }
