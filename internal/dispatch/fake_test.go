@@ -27,6 +27,7 @@ type fakeQueue struct {
 	gone     map[int64]bool // that were taken for gone
 	lapsed   bool           // the node's last beat was too long ago
 	deaf     bool
+	mute     bool // beats fail
 	started  int64
 	reading  time.Duration // how long each look into the queue takes
 }
@@ -112,7 +113,7 @@ func (q *fakeQueue) RunRelease(_ context.Context, _ int64, claims []store.Claim)
 func (q *fakeQueue) NodeBeat(_ context.Context, node int64) (store.Beat, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.failing {
+	if q.failing || q.mute {
 		return store.Beat{}, errDown
 	}
 	if q.gone[node] {

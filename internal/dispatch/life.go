@@ -56,6 +56,9 @@ func (d *Dispatcher) beat(ctx context.Context) {
 func (d *Dispatcher) beatOnce(ctx context.Context) error {
 	b, err := d.Queue.NodeBeat(ctx, d.node())
 	if err != nil {
+		d.mu.Lock()
+		d.life.deaf = true // as far as is known, and for a while after the store is back
+		d.mu.Unlock()
 		return err
 	}
 	if b.Gone {

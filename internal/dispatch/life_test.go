@@ -88,6 +88,27 @@ func TestADeafNodeLooksClaimsUpBeforeItFires(t *testing.T) {
 	})
 }
 
+// TestANodeWithoutABeatLooksClaimsUp has a beat fail: with the store away others'
+// notices don't come either, and after its return they may still not come for a
+// while.
+func TestANodeWithoutABeatLooksClaimsUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 10, nil)
+		b.queue.set(func() { b.queue.mute = true })
+		sleep(t.Context(), 3*time.Second) // past the next beat
+		due := b.queue.Now().Add(50 * time.Millisecond)
+		kept, cancelled := ref(1, 1, 1, due), ref(2, 1, 1, due)
+		b.queue.add(kept, cancelled)
+		b.Notice(store.Notice{Runs: []store.Ref{kept, cancelled}})
+		synctest.Wait()
+		b.queue.remove(cancelled.RunID)
+		sleep(t.Context(), 100*time.Millisecond)
+		if fired := b.firings(); len(fired) != 1 || fired[0].ref.Number != 1 {
+			t.Errorf("fired %+v, want run 1 only", fired)
+		}
+	})
+}
+
 func TestOthersCancelsAbortAndForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, hang)

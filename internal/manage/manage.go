@@ -190,12 +190,16 @@ type coordination struct {
 
 func (m *Manager) coordinate() *coordination { return &coordination{engine: m.Engine} }
 
+// reach is how long a change may take to get to the node whose attempt it ends.
+const reach = 25 * time.Millisecond
+
 // begun implements record.Begun: this process knows for certain; of another's
-// claim its time tells.
+// claim its time tells. One whose time comes before the other can have heard of
+// the change counts as begun: it may well be made.
 func (c *coordination) begun(j *job.Job, claim *store.Held, now time.Time) bool {
 	standing := c.engine.Revoke(j.Number, claim.BeginAt)
 	if standing == dispatch.NotHere {
-		return !claim.BeginAt.After(now)
+		return !claim.BeginAt.After(now.Add(reach))
 	}
 	c.revoked = j.Number
 	return standing == dispatch.Begun

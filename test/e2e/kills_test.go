@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -41,7 +42,6 @@ const (
 	stormLasts   = 90 * time.Second
 	creators     = 4
 	recordWithin = 2 * time.Second
-	readWithin   = 100 * time.Millisecond // the target, what was sent to it
 	longestLife  = 2800 * time.Millisecond
 )
 
@@ -292,16 +292,16 @@ func (s *storm) judgeLogs(job harness.JSON, hits int, logs []string) {
 	}
 }
 
-// untilKill gives how long after the end of a request the next kill came; 0 or
+// untilKill gives how long after the end of a request its sender was killed; 0 or
 // less when it was still under way then. A busy target may come to read a
-// request only after its sender was killed: then it finds the connection gone,
-// or has answered without a look at it.
+// request only after its sender was killed, so that the connection tells who
+// that was: only kills end connections here.
 func (s *storm) untilKill(hit harness.Hit) time.Duration {
 	if hit.Aborted {
-		return 0 // only kills end connections here
+		return 0
 	}
-	for _, kill := range s.kills {
-		if kill[1].Add(readWithin).After(hit.At) {
+	for _, kill := range slices.Backward(s.kills) {
+		if broken := hit.Broken(); !broken.IsZero() && !kill[0].After(broken) {
 			return kill[0].Sub(hit.End)
 		}
 	}

@@ -122,7 +122,7 @@ func (c *Cluster) collect(h *History) error {
 			err = errors.Join(err, fmt.Errorf("a request without the number of its job: %s", hit.Path))
 			continue
 		}
-		h.Hits[number] = append(h.Hits[number], Hit{hit.Header.Get("X-Punctual-Attempt"), hit.At, hit.End, hit.Aborted})
+		h.Hits[number] = append(h.Hits[number], Hit{hit.Header.Get("X-Punctual-Attempt"), hit.At, hit.End, hit.Aborted, hit.Broken()})
 	}
 	return errors.Join(err, <-logs)
 }

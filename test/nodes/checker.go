@@ -16,6 +16,8 @@ const (
 	// takeOver is how long after a fault its effects may last: a node is taken
 	// for gone, what it held is found and made again.
 	takeOver = 22 * time.Second
+	// readWithin is how late a busy target may come to read what was sent to it.
+	readWithin = 10 * time.Second
 	// grain is how far two nodes' views of the one clock may lie apart.
 	grain = 100 * time.Millisecond
 )
@@ -147,14 +149,18 @@ func (c *checker) noteLateness(number int64, job *Job, at time.Time) {
 }
 
 // underWayAtFault reports whether a fault may have kept a request's end from
-// being recorded: it was under way, or just over, when the fault began; or it
-// was begun by a node that woke up and had not noticed yet.
+// being recorded: it was under way, or just over, when the fault began; it was
+// read on the connection of a node that was dead by then; or it was begun by a
+// node that woke up and had not noticed yet.
 func (c *checker) underWayAtFault(hit Hit) bool {
 	end := c.recorded(hit)
 	for _, f := range c.Faults {
 		began := f.From
 		if f.Kind == Killed {
 			began = f.To // by then it was dead for certain
+			if !end.Before(hit.Broken) && !hit.Broken.Before(f.From) && !hit.Broken.After(f.To.Add(readWithin)) {
+				return true
+			}
 		}
 		if !hit.At.After(began.Add(noticeWithin)) && !end.Before(f.From) {
 			return true
@@ -216,7 +222,7 @@ func (c *checker) story(number int64) string {
 	job := c.Jobs[number]
 	text := fmt.Sprintf("%s, due %s", job.Job.State, clock(job.Job.Scheduled))
 	for _, hit := range c.Hits[number] {
-		text += fmt.Sprintf("; request %s from %s to %s", hit.Attempt, clock(hit.At), clock(hit.End))
+		text += fmt.Sprintf("; request %s from %s to %s (aborted %t, connection ended %s)", hit.Attempt, clock(hit.At), clock(hit.End), hit.Aborted, clock(hit.Broken))
 	}
 	for _, log := range c.Logs[number] {
 		text += fmt.Sprintf("; %s %s at %s", log.Event, log.Payload.Kind, clock(log.Inserted))

@@ -61,6 +61,7 @@ type Hit struct {
 	Attempt string
 	At, End time.Time // End is zero while under way
 	Aborted bool
+	Broken  time.Time // when its connection was found to have ended; zero when it was not
 }
 
 // Job is a job's record, as far as it matters here.

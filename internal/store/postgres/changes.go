@@ -74,8 +74,10 @@ func (c *change) moved() bool {
 }
 
 // carryOut calls the decision, writes down what it changes, reads what came of
-// it and commits.
+// it and commits. The moment is that in which the rows are locked: to get them
+// a claim may have had to be waited for that begins by now.
 func (c *change) carryOut(t *tx, decide store.Decide, after query) error {
+	c.moment.Now = t.store.Now()
 	changes := decide(c.moment)
 	if changes == nil {
 		return t.commit(after)

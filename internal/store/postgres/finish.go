@@ -126,9 +126,9 @@ func (f *finishing) take() query {
 	}
 }
 
-// decide asks what becomes of each run, in order.
+// decide asks what becomes of each run, in order, now that the rows are locked.
 func (f *finishing) decide(t *tx) (*writes, error) {
-	w := &writes{}
+	w, now := &writes{}, t.store.Now()
 	for i := range f.runs {
 		if !f.held[i] {
 			continue
@@ -138,7 +138,7 @@ func (f *finishing) decide(t *tx) (*writes, error) {
 			f.endDelivery(w, r)
 			continue
 		}
-		m := &store.Moment{Now: t.now, Job: r.Job}
+		m := &store.Moment{Now: now, Job: r.Job}
 		key := scheduleKey{r.Job.Owner.Number, r.Job.ScheduleID}
 		if s := f.schedules[key]; s != nil {
 			current := *s

@@ -106,7 +106,7 @@ func (s *Store) JobChange(ctx context.Context, owner job.Owner, which store.JobI
 	args := []any{owner.Number, arg}
 	var result *job.Job
 	err := s.write(ctx, func(t *tx) error {
-		m := &store.Moment{Now: t.now}
+		m := &store.Moment{}
 		c := &change{moment: m, owner: owner}
 		err := t.run(
 			lockSchedules(`s.account = $1 AND s.id = (SELECT j.schedule_id FROM jobs j WHERE `+where+`)`, args, c.readSchedule),

@@ -263,6 +263,59 @@ func TestACancelReachesTheNodeThatHasClaimed(t *testing.T) {
 	}
 }
 
+// TestADecisionIsOfTheMomentInWhichItsRowsAreLocked has a claim come through
+// while a cancel waits for its row: the attempt begins before the cancel is
+// decided, which must not take it for one to come.
+func TestADecisionIsOfTheMomentInWhichItsRowsAreLocked(t *testing.T) {
+	c := nodes(t, migrated(t), 1)
+	s := c.stores[0]
+	schedule := &job.Schedule{ID: job.NewID(s.Now()), Owner: c.owner, InsertedAt: s.Now(), FirstDue: s.Now(), Args: rawjson.Value(`{}`)}
+	j := c.job(s, s.Now())
+	j.ScheduleID = schedule.ID
+	inserted, err := s.JobInsertMany(t.Context(), []store.NewJob{{Job: j, Schedule: schedule}})
+	c.ok(err)
+	number := inserted[0].Job.Number
+	var moment store.Moment
+	look := func(m *store.Moment) *store.Changes {
+		moment = *m
+		return nil
+	}
+	for name, change := range map[string]func() error{
+		"a job": func() error {
+			_, err := s.JobChange(t.Context(), c.owner, store.JobID{Number: number}, look)
+			return err
+		},
+		"a schedule": func() error {
+			_, err := s.ScheduleChange(t.Context(), c.owner, schedule.ID, look)
+			return err
+		},
+	} {
+		claim, err := pgx.Connect(t.Context(), c.url)
+		c.ok(err)
+		t.Cleanup(func() { _ = claim.Close(context.Background()) })
+		_, err = claim.Exec(t.Context(), `BEGIN`)
+		c.ok(err)
+		_, err = claim.Exec(t.Context(), `UPDATE runs SET node = 99, attempt = 1 WHERE number = $1`, number)
+		c.ok(err)
+		done := make(chan error, 1)
+		go func() { done <- change() }()
+		c.within(4*time.Second, "the change to wait for the claim", func() bool {
+			var waiting int
+			c.ok(claim.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))`).Scan(&waiting))
+			return waiting > 0
+		})
+		begin := s.Now()
+		_, err = claim.Exec(t.Context(), `UPDATE runs SET begin_at = $2 WHERE number = $1`, number, begin.UnixMicro())
+		c.ok(err)
+		_, err = claim.Exec(t.Context(), `COMMIT`)
+		c.ok(err)
+		c.ok(<-done)
+		if moment.Claim == nil || !moment.Claim.BeginAt.Equal(begin) || moment.Now.Before(begin) {
+			t.Errorf("of %s is decided at %s, with the claim %+v, which began at %s", name, moment.Now, moment.Claim, begin)
+		}
+	}
+}
+
 // cancel takes the oldest cancel that was heard of; 0 when there is none.
 func (e *ears) cancel() int64 {
 	e.mu.Lock()

@@ -59,6 +59,24 @@ func TestRouteRecordsAndAnswers(t *testing.T) {
 	}
 }
 
+func TestAHitKnowsWhenItsConnectionEnded(t *testing.T) {
+	client := trusting(t)
+	route := NewTarget(t).Route(t)
+	resp, err := client.Get(route.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if broken := route.Hits()[0].Broken(); !broken.IsZero() {
+		t.Errorf("an open connection ended at %s", broken)
+	}
+	client.CloseIdleConnections()
+	Eventually(t, 5*time.Second, "the connection's end to be noticed", func() bool { return !route.Hits()[0].Broken().IsZero() })
+	if hit := route.Hits()[0]; hit.Broken().Before(hit.End) {
+		t.Errorf("the connection ended at %s, the answer at %s", hit.Broken(), hit.End)
+	}
+}
+
 func TestHoldBlocksUntilReleased(t *testing.T) {
 	client := trusting(t)
 	route := NewTarget(t).Route(t)

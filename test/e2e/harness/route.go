@@ -20,7 +20,13 @@ type Hit struct {
 	At       time.Time // when the request's head had been read
 	End      time.Time // when it had been answered; zero while under way
 	Aborted  bool      // the connection ended before the answer was whole
+
+	conn *connection
 }
+
+// Broken tells when the connection that a hit came on was found to have ended;
+// zero while it is open.
+func (h Hit) Broken() time.Time { return h.conn.ended() }
 
 // JSON gives the body of a hit.
 func (h Hit) JSON() JSON { return JSON(h.Body) }

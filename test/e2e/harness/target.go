@@ -25,6 +25,7 @@ type Target struct {
 	Port string
 
 	server *http.Server
+	conns  connections
 
 	mu     sync.Mutex
 	routes map[string]*Route
@@ -90,6 +91,7 @@ func newTarget(http1 bool) (*Target, error) {
 		Protocols: offered(http1),
 		ErrorLog:  log.New(io.Discard, "", 0), // handshakes broken off are part of some tests
 	}
+	target.conns.watch(target.server)
 	go target.serve(v4)
 	if v6, err := net.Listen("tcp", "[::1]:"+port); err == nil {
 		go target.serve(v6)
@@ -144,7 +146,7 @@ func (tg *Target) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
 	hit := &Hit{
 		Method: req.Method, Path: req.URL.EscapedPath(), RawQuery: req.URL.RawQuery, Host: req.Host,
-		Header: req.Header.Clone(), Body: body, At: at, BodyErr: err,
+		Header: req.Header.Clone(), Body: body, At: at, BodyErr: err, conn: connectionOf(req),
 	}
 	answer := route.begin(hit)
 	defer func() {
