@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/manage"
@@ -169,37 +169,18 @@ func readPlace(text string) store.LogPlace {
 	return store.LogPlace{Run: number, ID: parsed}
 }
 
-// exportPatience is how long a browser may take to read a part of an export.
-const exportPatience = 30 * time.Second
-
 // exportLogs gives the same logs as lines of JSON, all of them.
 func (s *Server) exportLogs(c *call) error {
 	f := c.logFilter()
 	if len(f.problems) > 0 {
 		return c.render(http.StatusUnprocessableEntity, logsPage(&logList{logFilter: f}))
 	}
-	control := http.NewResponseController(c)
-	_ = control.SetReadDeadline(time.Time{}) // it would end the call, as if the browser had gone away
-	c.Header().Set("Content-Type", "application/x-ndjson")
-	c.Header().Set("Content-Disposition", `attachment; filename="logs.ndjson"`)
-	var b []byte
 	began := false
-	err := s.Manager.Export(c.r.Context(), c.owner(), f.of, f.query, func(logs []*job.Log) error {
-		b = b[:0]
-		for _, l := range logs {
-			b = append(job.AppendLog(b, l), '\n')
-		}
-		began = true
-		if err := control.SetWriteDeadline(time.Now().Add(exportPatience)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-			return err
-		}
-		if c.r.Method == http.MethodHead {
-			return nil
-		}
-		if _, err := c.Write(b); err != nil {
-			return err
-		}
-		return control.Flush()
+	err := edge.WriteLogs(c, c.r, func(part func([]*job.Log) error) error {
+		return s.Manager.Export(c.r.Context(), c.owner(), f.of, f.query, func(logs []*job.Log) error {
+			began = true
+			return part(logs)
+		})
 	})
 	if err != nil && began {
 		// Half a file must not look like a whole one.

@@ -2,19 +2,18 @@ package dashboard
 
 import (
 	"log/slog"
+	"maps"
 	"net/http"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/board"
 	"github.com/punctual-dev/punctual/internal/dashboard/assets"
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/follow"
 	"github.com/punctual-dev/punctual/internal/manage"
@@ -116,7 +115,7 @@ func wantsHTML(r *http.Request) bool { return strings.Contains(r.Header.Get("Acc
 
 func (s *Server) serve(route route, public bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := &call{ResponseWriter: w, r: r, server: s, id: requestID(r), status: http.StatusOK}
+		c := &call{ResponseWriter: w, r: r, server: s, id: edge.RequestID(r), status: http.StatusOK}
 		header := w.Header()
 		secure(header)
 		header.Set("X-Request-Id", c.id)
@@ -154,7 +153,7 @@ func (s *Server) answer(route route, public bool, c *call) error {
 	}
 	handle := route.methods[method]
 	if handle == nil {
-		c.Header().Set("Allow", allowed(route))
+		c.Header().Set("Allow", edge.Allow(maps.Keys(route.methods)))
 		return fault.New(fault.MethodNotAllowed, "This address does not take "+c.r.Method+" requests.")
 	}
 	if refused, err := s.refuse(route.access, c); refused {
@@ -183,26 +182,5 @@ func (s *Server) refuse(needed access, c *call) (refused bool, err error) {
 	return false, nil
 }
 
-func allowed(route route) string {
-	var methods []string
-	for method := range route.methods {
-		methods = append(methods, method)
-		if method == http.MethodGet {
-			methods = append(methods, http.MethodHead)
-		}
-	}
-	slices.Sort(methods)
-	return strings.Join(methods, ", ")
-}
-
 // maxForm is how large a form may be: a job's body of 1 MiB, encoded.
 const maxForm = 2 << 20
-
-// requestID takes over the id a proxy gave the request, or makes one.
-func requestID(r *http.Request) string {
-	given := r.Header.Get("X-Request-Id")
-	if given != "" && len(given) <= 64 && strings.Trim(given, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-") == "" {
-		return given
-	}
-	return uuid.NewString()
-}

@@ -2,10 +2,10 @@ package httpapi
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -58,9 +58,6 @@ func (s *Server) listLogsOfSchedule(c *call, q *query, selection store.LogQuery,
 	return writeList(c, found.Logs, job.AppendLog)
 }
 
-// exportTimeout is how long a client may take to read a page of an export.
-const exportTimeout = 30 * time.Second
-
 // exportLogs streams logs as lines of JSON.
 func (s *Server) exportLogs(c *call) error {
 	q := &query{values: c.r.URL.Query()}
@@ -68,26 +65,8 @@ func (s *Server) exportLogs(c *call) error {
 	if err := fault.Refuse(q.problems); err != nil {
 		return err
 	}
-	control := http.NewResponseController(c)
-	_ = control.SetReadDeadline(time.Time{}) // it would end the call, as if the client had gone away
-	c.Header().Set("Content-Type", "application/x-ndjson")
-	c.Header().Set("Content-Disposition", `attachment; filename="logs.ndjson"`)
-	var b []byte
-	return s.Manager.Export(c.r.Context(), c.owner, schedule, selection, func(logs []*job.Log) error {
-		b = b[:0]
-		for _, l := range logs {
-			b = append(job.AppendLog(b, l), '\n')
-		}
-		if err := control.SetWriteDeadline(time.Now().Add(exportTimeout)); err != nil {
-			return err
-		}
-		if c.r.Method == http.MethodHead {
-			return nil
-		}
-		if _, err := c.Write(b); err != nil {
-			return err
-		}
-		return control.Flush()
+	return edge.WriteLogs(c, c.r, func(part func([]*job.Log) error) error {
+		return s.Manager.Export(c.r.Context(), c.owner, schedule, selection, part)
 	})
 }
 

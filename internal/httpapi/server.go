@@ -2,18 +2,16 @@ package httpapi
 
 import (
 	"log/slog"
+	"maps"
 	"net/http"
 	"path"
 	"runtime/debug"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/board"
+	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/follow"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -149,7 +147,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) serve(route route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		id := requestID(r)
+		id := edge.RequestID(r)
 		c := &call{ResponseWriter: w, r: r, status: http.StatusOK}
 		cut := false
 		header := w.Header()
@@ -188,8 +186,8 @@ func (s *Server) answer(route route, c *call) error {
 	}
 	handle := route.methods[method]
 	if handle == nil {
-		c.Header().Set("Allow", allowed(route))
-		return fault.New(fault.MethodNotAllowed, "this path does not answer "+c.r.Method+"; it answers "+allowed(route))
+		c.Header().Set("Allow", edge.Allow(maps.Keys(route.methods)))
+		return fault.New(fault.MethodNotAllowed, "this path does not answer "+c.r.Method+"; it answers "+edge.Allow(maps.Keys(route.methods)))
 	}
 	if !route.open {
 		caller, err := s.Auth.Authenticate(c.r.Context(), c.r.Header.Get("Authorization"))
@@ -202,30 +200,6 @@ func (s *Server) answer(route route, c *call) error {
 		c.owner, c.caller = caller.Owner, caller
 	}
 	return handle(s, c)
-}
-
-func allowed(route route) string {
-	var methods []string
-	for method := range route.methods {
-		methods = append(methods, method)
-		if method == http.MethodGet {
-			methods = append(methods, http.MethodHead)
-		}
-	}
-	slices.Sort(methods)
-	return strings.Join(methods, ", ")
-}
-
-// requestID takes over the id a proxy gave the request, or makes one.
-func requestID(r *http.Request) string {
-	given := r.Header.Get("X-Request-Id")
-	plain := given != "" && len(given) <= 64 && strings.IndexFunc(given, func(c rune) bool {
-		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.'
-	}) < 0
-	if plain {
-		return given
-	}
-	return uuid.NewString()
 }
 
 // Limits for clients that are slow or hostile.

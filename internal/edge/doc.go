@@ -1,0 +1,7 @@
+// Package edge has what the API and the dashboard do alike with a request over
+// HTTP: the id that it goes by, the methods that a path answers, and logs as a
+// file.
+//
+// What a call means, who may make it and how a fault is told differ between the
+// two and live with them.
+package edge

@@ -1,0 +1,62 @@
+package edge
+
+import (
+	"errors"
+	"maps"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/job"
+)
+
+func TestAnIDOfAProxyIsKeptWhenItIsPlain(t *testing.T) {
+	for given, kept := range map[string]bool{
+		"abc-123_X.y": true, strings.Repeat("a", 64): true, strings.Repeat("a", 65): false, "": false, "a b": false, "a\"b": false, "ä": false, "a<b": false,
+	} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header.Set("X-Request-Id", given)
+		got := RequestID(r)
+		if _, err := uuid.Parse(got); got != given == kept || !kept && err != nil {
+			t.Errorf("%q goes by %q", given, got)
+		}
+	}
+}
+
+func TestWhatAnswersGetAnswersHead(t *testing.T) {
+	if got := Allow(maps.Keys(map[string]bool{"POST": true, "GET": true, "DELETE": true})); got != "DELETE, GET, HEAD, POST" {
+		t.Errorf("allowed are %s", got)
+	}
+	if got := Allow(maps.Keys(map[string]bool{"POST": true})); got != "POST" {
+		t.Errorf("allowed are %s", got)
+	}
+}
+
+func TestLogsAreWrittenPartByPartAndNotForHead(t *testing.T) {
+	broken := errors.New("the store is away")
+	walk := func(part func([]*job.Log) error) error {
+		for number := range int64(2) {
+			if err := part([]*job.Log{{Job: number + 1}}); err != nil {
+				return err
+			}
+		}
+		return broken
+	}
+	w := httptest.NewRecorder()
+	if err := WriteLogs(w, httptest.NewRequest("GET", "/", nil), walk); !errors.Is(err, broken) {
+		t.Errorf("the walk's error is %v", err)
+	}
+	lines := strings.Split(strings.TrimSuffix(w.Body.String(), "\n"), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[1], `"job_id":2`) || !w.Flushed {
+		t.Errorf("written is %q", lines)
+	}
+	if got := w.Header().Get("Content-Type"); got != "application/x-ndjson" {
+		t.Errorf("the file is %s", got)
+	}
+	w = httptest.NewRecorder()
+	if err := WriteLogs(w, httptest.NewRequest("HEAD", "/", nil), walk); !errors.Is(err, broken) || w.Body.Len() > 0 {
+		t.Errorf("for HEAD %q is written, %v", w.Body, err)
+	}
+}
