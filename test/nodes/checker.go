@@ -12,7 +12,7 @@ const (
 	recordWithin = 3 * time.Second
 	// noticeWithin is how long a node may take to see that it can't go on, or
 	// to stop a request that another node has cancelled.
-	noticeWithin = 1500 * time.Millisecond
+	noticeWithin = 3 * time.Second
 	// takeOver is how long after a fault its effects may last: a node is taken
 	// for gone, what it held is found and made again.
 	takeOver = 22 * time.Second
@@ -211,6 +211,7 @@ func (c *checker) checkCancelled(number int64, job *Job, hits []Hit) {
 	for _, hit := range hits {
 		switch {
 		case hit.At.Before(acked), c.underWayAtFault(hit):
+		case hit.Aborted && job.Job.Attempted != nil && !hit.At.After(acked.Add(readWithin)): // stopped, and read later
 		case job.Job.Attempted == nil || hit.At.After(acked.Add(noticeWithin)):
 			c.complain("job %d came %s after its cancel was acknowledged: %s", number, hit.At.Sub(acked), c.story(number))
 		}

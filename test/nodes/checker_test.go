@@ -70,6 +70,25 @@ func TestTheCheckerKnowsWhatATargetReadLate(t *testing.T) {
 	}
 }
 
+// TestTheCheckerKnowsARunThatAFaultHeldUp has the last run of a schedule under
+// way for longer than its interval, until the schedule is disabled.
+func TestTheCheckerKnowsARunThatAFaultHeldUp(t *testing.T) {
+	h := planted()
+	due := h.Jobs[6].Job.Scheduled
+	h.Faults = append(h.Faults, Fault{Killed, "node 2", due, due})
+	h.Schedules["s"].Disabled = due.Add(15 * time.Second)
+	if violations := Check(h).Violations; len(violations) != 1 || !strings.Contains(violations[0], "was not disabled before") {
+		t.Errorf("a schedule that ends after a fault is not found: %q", violations)
+	}
+	ended := due.Add(16 * time.Second)
+	j := h.Jobs[6]
+	j.Job.Completed = &ended
+	h.Jobs[6] = j
+	if violations := Check(h).Violations; len(violations) > 0 {
+		t.Errorf("violations in a history without any: %q", violations)
+	}
+}
+
 func TestTheCheckerFindsEveryViolation(t *testing.T) {
 	change := func(number int64, f func(*Job)) func(*History) {
 		return func(h *History) {

@@ -2,7 +2,9 @@ package postgres
 
 import (
 	"context"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -121,6 +123,7 @@ func (s *Store) checkMail() {
 // some, now and then in case that was lost, and all the time while nothing is
 // told, when it also has the queue read anew.
 func (s *Store) readMail(ctx context.Context) {
+	var told []int64
 	for {
 		pause := store.BeatPause
 		s.mu.Lock()
@@ -138,8 +141,10 @@ func (s *Store) readMail(ctx context.Context) {
 		}
 		timer.Stop()
 		// A failure is found out by the watcher; the next round comes soon.
-		if cancelled, err := s.takeCancels(ctx); err == nil && len(cancelled) > 0 {
-			s.tell(store.Notice{Cancelled: cancelled})
+		if cancelled, err := s.takeCancels(ctx, told); err == nil {
+			if told = cancelled; len(told) > 0 {
+				s.tell(store.Notice{Cancelled: told})
+			}
 		}
 		if pause == pollPause {
 			s.tell(store.Notice{Elsewhere: s.Now()})
@@ -147,20 +152,18 @@ func (s *Store) readMail(ctx context.Context) {
 	}
 }
 
-// takeCancels reads the cancels for this process's nodes, once.
-func (s *Store) takeCancels(ctx context.Context) ([]int64, error) {
+// takeCancels reads the cancels for this process's nodes and deletes those that
+// have been told: not before, since a commit may come through unanswered.
+func (s *Store) takeCancels(ctx context.Context, told []int64) ([]int64, error) {
 	s.mu.Lock()
-	nodes := make([]int64, 0, len(s.leases))
-	for node := range s.leases {
-		nodes = append(nodes, node)
-	}
+	nodes := slices.Collect(maps.Keys(s.leases))
 	s.mu.Unlock()
 	if len(nodes) == 0 {
 		return nil, nil
 	}
 	var cancelled []int64
-	err := s.brief(ctx, query{
-		sql: `DELETE FROM cancels WHERE node = ANY($1) RETURNING number`, args: []any{nodes},
+	queries := []query{{
+		sql: `SELECT number FROM cancels WHERE node = ANY($1) ORDER BY node, number`, args: []any{nodes},
 		start: func() { cancelled = nil },
 		row: func(rows pgx.Rows) error {
 			var number int64
@@ -168,6 +171,10 @@ func (s *Store) takeCancels(ctx context.Context) ([]int64, error) {
 			cancelled = append(cancelled, number)
 			return err
 		},
-	})
+	}}
+	if len(told) > 0 {
+		queries = append([]query{{sql: `DELETE FROM cancels WHERE node = ANY($1) AND number = ANY($2)`, args: []any{nodes, told}}}, queries...)
+	}
+	err := s.brief(ctx, queries...)
 	return cancelled, err
 }
