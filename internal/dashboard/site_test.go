@@ -1,0 +1,219 @@
+package dashboard
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/board"
+	"github.com/punctual-dev/punctual/internal/follow"
+	"github.com/punctual-dev/punctual/internal/httpapi"
+	"github.com/punctual-dev/punctual/internal/manage"
+	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/stats"
+	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/store/sqlite"
+)
+
+// site is a dashboard with its API on a real store, and a clock that tests move.
+type site struct {
+	*testing.T
+	s    store.Store
+	auth *auth.Authenticator
+	url  string
+
+	manager *manage.Manager
+	tls     *http.Client // trusts the site
+	mu      sync.Mutex
+	now     time.Time
+}
+
+type siteOption func(*Config, *auth.PeopleConfig)
+
+func newSite(t *testing.T, secure bool, options ...siteOption) *site {
+	t.Helper()
+	t.Parallel()
+	w := &site{T: t, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "punctual.db"), sqlite.Options{Now: w.clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	w.s = s
+	log, measures := slog.New(slog.DiscardHandler), metrics.New("test")
+	if w.auth, err = auth.New(t.Context(), auth.Config{Store: s, Now: s.Now, Log: log}); err != nil {
+		t.Fatal(err)
+	}
+	people := auth.PeopleConfig{Store: s, Now: s.Now, Forget: w.auth.Forget, Log: log, Pace: time.Millisecond}
+	events := follow.New(follow.Config{Store: s, Log: log})
+	config := Config{
+		Manager: manage.New(manage.Config{Store: s, Engine: idle{}, Metrics: measures, Followers: events}), Store: s, Auth: w.auth,
+		Board: board.New(s.Now), Events: events, Log: log,
+		Stats: stats.New(stats.Config{Store: s, Now: s.Now, Log: log}), Version: "test", Retention: 30 * 24 * time.Hour,
+	}
+	for _, o := range options {
+		o(&config, &people)
+	}
+	config.People, w.manager = auth.NewPeople(people), config.Manager
+	api := httpapi.New(httpapi.Config{
+		Manager: config.Manager, Store: s, Auth: w.auth, Metrics: measures, Board: config.Board, Log: log,
+		Stats: config.Stats, Running: func() bool { return true },
+	})
+	server := httptest.NewUnstartedServer(New(config).Wrap(api))
+	if secure {
+		server.StartTLS()
+	} else {
+		server.Start()
+	}
+	w.url, w.tls = server.URL, server.Client()
+	t.Cleanup(func() {
+		events.Close()
+		server.Close()
+		config.Manager.Close()
+	})
+	return w
+}
+
+func signup(how auth.Signup) siteOption {
+	return func(_ *Config, p *auth.PeopleConfig) { p.Signup = how }
+}
+
+func (w *site) clock() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+func (w *site) pass(d time.Duration) {
+	w.mu.Lock()
+	w.now = w.now.Add(d)
+	w.mu.Unlock()
+}
+
+// browser is a person's browser: it keeps cookies, and follows nothing.
+type browser struct {
+	*site
+	client http.Client
+	header http.Header
+}
+
+func (w *site) browser() *browser {
+	jar, _ := cookiejar.New(nil)
+	b := &browser{site: w, header: http.Header{}}
+	b.client = *w.tls
+	b.client.Jar = jar
+	b.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return b
+}
+
+// answer is what came back.
+type answer struct {
+	*http.Response
+	body string
+}
+
+func (b *browser) do(method, path string, form url.Values) *answer {
+	b.Helper()
+	request, err := http.NewRequestWithContext(b.Context(), method, b.url+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	request.Header.Set("Accept", "text/html")
+	if method == http.MethodPost {
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		request.Header.Set("Origin", b.url)
+		request.Header.Set("Sec-Fetch-Site", "same-origin")
+	}
+	for name, values := range b.header {
+		request.Header[name] = values
+	}
+	response, err := b.client.Do(request)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if len(body) > 100<<10 {
+		b.Errorf("%s %s has %d bytes, more than 100 KiB", method, path, len(body))
+	}
+	if strings.Contains(string(body), "style=") || strings.Contains(string(body), "<script>") {
+		b.Errorf("%s %s has a script or style in it", method, path)
+	}
+	return &answer{response, string(body)}
+}
+
+func (b *browser) get(path string) *answer { b.Helper(); return b.do(http.MethodGet, path, nil) }
+
+func (b *browser) post(path string, fields ...string) *answer {
+	b.Helper()
+	form := url.Values{}
+	for i := 0; i+1 < len(fields); i += 2 {
+		form.Set(fields[i], fields[i+1])
+	}
+	return b.do(http.MethodPost, path, form)
+}
+
+// want checks an answer's status, and where it leads or what it says.
+func (b *browser) want(a *answer, status int, says string) *answer {
+	b.Helper()
+	at := a.Request.Method + " " + a.Request.URL.Path
+	switch {
+	case a.StatusCode != status:
+		b.Errorf("%s: status %d, want %d: %.300s", at, a.StatusCode, status, a.body)
+	case status == http.StatusSeeOther:
+		if got := a.Header.Get("Location"); got != says {
+			b.Errorf("%s leads to %q, want %q", at, got, says)
+		}
+	case !strings.Contains(a.body, says):
+		b.Errorf("%s does not say %q: %s", at, says, a.body)
+	}
+	return a
+}
+
+const secretWords = "correct horse battery"
+
+func (b *browser) signUp(email string) *answer {
+	b.Helper()
+	return b.post("/sign-up", "email", email, "password", secretWords)
+}
+
+func (b *browser) signIn(email, password string) *answer {
+	b.Helper()
+	return b.post("/sign-in", "email", email, "password", password)
+}
+
+// citizen gives the browser of the first account, signed in.
+func (w *site) citizen() *browser {
+	w.Helper()
+	b := w.browser()
+	b.want(b.signUp("ann@example.com"), 303, "/welcome")
+	return b
+}
+
+var keyPattern = regexp.MustCompile(`sk_[0-9A-Za-z]{43}`)
+
+// calls makes a call of the API with a key and gives its status.
+func (w *site) calls(key string) int {
+	w.Helper()
+	request, _ := http.NewRequestWithContext(w.Context(), http.MethodGet, w.url+"/api/jobs", nil)
+	request.Header.Set("Authorization", "Bearer "+key)
+	response, err := w.tls.Do(request)
+	if err != nil {
+		w.Fatal(err)
+	}
+	_ = response.Body.Close()
+	return response.StatusCode
+}
