@@ -117,12 +117,12 @@ func (c *Cluster) collect(h *History) error {
 	}()
 	err := walk(c, "/api/jobs?limit=100", func(j *Job) { h.Jobs[j.Number] = *j })
 	for _, hit := range c.Target.Hits() {
-		var number int64
-		if _, scan := fmt.Sscan(hit.Header.Get("X-Punctual-Job-Id"), &number); scan != nil {
-			err = errors.Join(err, fmt.Errorf("a request without the number of its job: %s", hit.Path))
+		var number, sent int64
+		if _, scan := fmt.Sscan(hit.Header.Get("X-Punctual-Job-Id")+" "+hit.Header.Get("Webhook-Timestamp"), &number, &sent); scan != nil {
+			err = errors.Join(err, fmt.Errorf("a request without the number of its job or a time: %s", hit.Path))
 			continue
 		}
-		h.Hits[number] = append(h.Hits[number], Hit{hit.Header.Get("X-Punctual-Attempt"), hit.At, hit.End, hit.Aborted, hit.Broken()})
+		h.Hits[number] = append(h.Hits[number], Hit{hit.Header.Get("X-Punctual-Attempt"), hit.At, hit.End, hit.Aborted, time.Unix(sent, 0)})
 	}
 	return errors.Join(err, <-logs)
 }

@@ -12,12 +12,10 @@ const (
 	recordWithin = 3 * time.Second
 	// noticeWithin is how long a node may take to see that it can't go on, or
 	// to stop a request that another node has cancelled.
-	noticeWithin = 3 * time.Second
+	noticeWithin = 2 * time.Second
 	// takeOver is how long after a fault its effects may last: a node is taken
 	// for gone, what it held is found and made again.
 	takeOver = 22 * time.Second
-	// readWithin is how late a busy target may come to read what was sent to it.
-	readWithin = 10 * time.Second
 	// grain is how far two nodes' views of the one clock may lie apart.
 	grain = 100 * time.Millisecond
 )
@@ -149,23 +147,19 @@ func (c *checker) noteLateness(number int64, job *Job, at time.Time) {
 }
 
 // underWayAtFault reports whether a fault may have kept a request's end from
-// being recorded: it was under way, or just over, when the fault began; it was
-// read on the connection of a node that was dead by then; or it was begun by a
-// node that woke up and had not noticed yet.
+// being recorded: it was under way, or just over, when the fault began; or it
+// was begun by a node that woke up and had not noticed yet.
 func (c *checker) underWayAtFault(hit Hit) bool {
-	end := c.recorded(hit)
+	begun, end := hit.begun(), c.recorded(hit)
 	for _, f := range c.Faults {
 		began := f.From
 		if f.Kind == Killed {
 			began = f.To // by then it was dead for certain
-			if !end.Before(hit.Broken) && !hit.Broken.Before(f.From) && !hit.Broken.After(f.To.Add(readWithin)) {
-				return true
-			}
 		}
-		if !hit.At.After(began.Add(noticeWithin)) && !end.Before(f.From) {
+		if !begun.After(began.Add(noticeWithin)) && !end.Before(f.From) {
 			return true
 		}
-		if f.Kind != Killed && !hit.At.Before(f.To.Add(-grain)) && !hit.At.After(f.To.Add(noticeWithin)) {
+		if f.Kind != Killed && !hit.At.Before(f.To.Add(-grain)) && !begun.After(f.To.Add(noticeWithin)) {
 			return true
 		}
 	}
@@ -210,9 +204,8 @@ func (c *checker) checkCancelled(number int64, job *Job, hits []Hit) {
 	}
 	for _, hit := range hits {
 		switch {
-		case hit.At.Before(acked), c.underWayAtFault(hit):
-		case hit.Aborted && job.Job.Attempted != nil && !hit.At.After(acked.Add(readWithin)): // stopped, and read later
-		case job.Job.Attempted == nil || hit.At.After(acked.Add(noticeWithin)):
+		case hit.begun().Before(acked), c.underWayAtFault(hit):
+		case job.Job.Attempted == nil || hit.begun().After(acked.Add(noticeWithin)):
 			c.complain("job %d came %s after its cancel was acknowledged: %s", number, hit.At.Sub(acked), c.story(number))
 		}
 	}
@@ -223,7 +216,7 @@ func (c *checker) story(number int64) string {
 	job := c.Jobs[number]
 	text := fmt.Sprintf("%s, due %s", job.Job.State, clock(job.Job.Scheduled))
 	for _, hit := range c.Hits[number] {
-		text += fmt.Sprintf("; request %s from %s to %s (aborted %t, connection ended %s)", hit.Attempt, clock(hit.At), clock(hit.End), hit.Aborted, clock(hit.Broken))
+		text += fmt.Sprintf("; request %s from %s to %s (sent %s, aborted %t)", hit.Attempt, clock(hit.At), clock(hit.End), clock(hit.Sent), hit.Aborted)
 	}
 	for _, log := range c.Logs[number] {
 		text += fmt.Sprintf("; %s %s at %s", log.Event, log.Payload.Kind, clock(log.Inserted))

@@ -61,7 +61,7 @@ type Hit struct {
 	Attempt string
 	At, End time.Time // End is zero while under way
 	Aborted bool
-	Broken  time.Time // when its connection was found to have ended; zero when it was not
+	Sent    time.Time // when it was signed, in whole seconds
 }
 
 // Job is a job's record, as far as it matters here.
@@ -101,6 +101,15 @@ type Log struct {
 	Payload  struct {
 		Kind string `json:"kind"`
 	} `json:"payload"`
+}
+
+// begun gives by when a request was certainly sent: a busy target may come to
+// read it much later.
+func (h *Hit) begun() time.Time {
+	if sent := h.Sent.Add(time.Second); sent.Before(h.At) {
+		return sent
+	}
+	return h.At
 }
 
 // NewHistory gives an empty history.
