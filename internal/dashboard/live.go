@@ -11,6 +11,6 @@ func (s *Server) events(c *call) error {
 	if err != nil {
 		return err
 	}
-	stream.Serve(c, c.r)
+	stream.Serve(c, c.r, c.permit)
 	return nil
 }

@@ -77,6 +77,16 @@ func (s *Server) viewer(c *call, public bool) (*Viewer, error) {
 	return &Viewer{Account: account, Operator: account.Operator}, nil
 }
 
+// permit reports whether whoever opened a page may still look: an Unauthorized
+// fault once the session has ended.
+func (c *call) permit(ctx context.Context) error {
+	if c.viewer().Public {
+		return nil
+	}
+	_, _, err := c.server.People.Session(ctx, c.cookie(sessionCookie))
+	return err
+}
+
 // askToSignIn leads to where somebody can sign in, and then back.
 func (s *Server) askToSignIn(c *call) error {
 	door, err := s.People.Door(c.r.Context())

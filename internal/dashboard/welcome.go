@@ -157,7 +157,7 @@ func (s *Server) welcomeEvents(c *call) error {
 			}
 		}
 	})
-	stream.Serve(c, c.r)
+	stream.Serve(c, c.r, c.permit)
 	end()
 	telling.Wait()
 	return nil

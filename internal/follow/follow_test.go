@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -159,8 +160,14 @@ func (r *reader) got() string {
 
 type bench struct {
 	*testing.T
-	store *fakeStore
-	hub   *Hub
+	store   *fakeStore
+	hub     *Hub
+	refusal atomic.Value // an error; none: everybody may follow
+}
+
+func (b *bench) permit(context.Context) error {
+	refusal, _ := b.refusal.Load().(error)
+	return refusal
 }
 
 // bubble runs a test with a hub on a fake store, in fake time.
@@ -189,7 +196,7 @@ func (b *bench) serve(stream *Stream, err error) *reader {
 	r.stop = stop
 	go func() {
 		defer close(r.done)
-		stream.Serve(r, httptest.NewRequestWithContext(ctx, "GET", "/", nil))
+		stream.Serve(r, httptest.NewRequestWithContext(ctx, "GET", "/", nil), b.permit)
 	}()
 	synctest.Wait()
 	return r
@@ -318,7 +325,7 @@ func TestASlowReaderIsCutOffAndHoldsNobodyUp(t *testing.T) {
 			b.Error("the slow reader is not behind")
 		}
 		late := &reader{ResponseWriter: httptest.NewRecorder()}
-		slow.Serve(late, httptest.NewRequestWithContext(b.Context(), "GET", "/", nil))
+		slow.Serve(late, httptest.NewRequestWithContext(b.Context(), "GET", "/", nil), b.permit)
 		if len(slow.queue) != 0 {
 			b.Errorf("%d events are kept for it", len(slow.queue))
 		}
@@ -377,6 +384,20 @@ func TestAStreamSaysThatItIsAliveAndEndsAfterAWhile(t *testing.T) {
 		if n := b.hub.watched.Load(); n != 0 {
 			b.Errorf("%d accounts are watched still", n)
 		}
+	})
+}
+
+func TestAStreamEndsWithWhatPermittedIt(t *testing.T) {
+	bubble(t, func(b *bench) {
+		r := b.open(owner, uuid.Nil)
+		b.refusal.Store(error(fault.New(fault.Unavailable, "nobody knows")))
+		time.Sleep(beatEvery)
+		b.want(r, ": following, :")
+		b.wantEnded(r, false)
+		b.refusal.Store(error(fault.New(fault.Unauthorized, "the key was revoked")))
+		time.Sleep(beatEvery)
+		b.want(r, "")
+		b.wantEnded(r, true)
 	})
 }
 

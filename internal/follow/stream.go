@@ -2,6 +2,7 @@ package follow
 
 import (
 	"bytes"
+	"context"
 	"net/http"
 	"slices"
 	"sync"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -126,9 +128,10 @@ func (s *Stream) take() (events []event, behind bool) {
 func (s *Stream) Close() { s.hub.leave(s) }
 
 // Serve writes the stream as the answer to a request, until the client goes
-// away or falls behind, the stream has lasted long enough, or the hub is closed.
+// away or falls behind, the stream has lasted long enough, or the hub is closed;
+// and until permit, which is asked every 15 seconds, gives an Unauthorized fault.
 // It closes the stream.
-func (s *Stream) Serve(w http.ResponseWriter, r *http.Request) {
+func (s *Stream) Serve(w http.ResponseWriter, r *http.Request, permit func(context.Context) error) {
 	defer s.Close()
 	out := &writer{w: w, control: http.NewResponseController(w)}
 	header := w.Header()
@@ -157,6 +160,9 @@ func (s *Stream) Serve(w http.ResponseWriter, r *http.Request) {
 		case <-life.C:
 			return
 		case <-beat.C:
+			if err := permit(r.Context()); fault.CodeOf(err) == fault.Unauthorized {
+				return
+			}
 			out.write([]byte(":\n\n"))
 		case <-rest.C:
 			more = s.more

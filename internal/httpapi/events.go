@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"context"
+
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/job"
@@ -17,6 +19,9 @@ func (s *Server) followEvents(c *call) error {
 	if err != nil {
 		return err
 	}
-	stream.Serve(c, c.r)
+	stream.Serve(c, c.r, func(ctx context.Context) error {
+		_, err := s.Auth.Authenticate(ctx, c.r.Header.Get("Authorization"))
+		return err
+	})
 	return nil
 }

@@ -202,6 +202,18 @@ func TestFollowingNeedsAKeyAndIsLimited(t *testing.T) {
 	})
 }
 
+func TestAStreamEndsWhenItsKeyIsRevoked(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	events := follow(t, a.Client, "")
+	a.Service.Command(t, "keys", "revoke", a.KeyID)
+	select {
+	case <-events.ended:
+	case <-time.After(30 * time.Second):
+		t.Error("the stream goes on")
+	}
+}
+
 func TestAStopEndsStreamsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
