@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"internal/dashboard/ui":     {"internal/dashboard/assets", "internal/job", "internal/rawjson", "internal/store"},
 	"internal/demo":             {"internal/app", "internal/auth", "internal/rawjson"},
 	"internal/dispatch":         {"internal/execute", "internal/store"},
-	"internal/edge":             {"internal/job"},
+	"internal/edge":             {"internal/fault", "internal/job"},
 	"internal/execute":          {"internal/job"},
 	"internal/fault":            {},
 	"internal/follow":           {"internal/fault", "internal/job", "internal/store"},

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
 )
 
@@ -33,14 +34,16 @@ var failures = map[fault.Code]struct {
 // fail answers with an error page.
 func (c *call) fail(err error) {
 	var f *fault.Error
-	if !errors.As(err, &f) {
-		if c.r.Context().Err() != nil {
-			return // the browser went away
-		}
+	left := edge.Left(c.r, err)
+	switch {
+	case left:
+		f = fault.Unreachable(err) // in case only its sending has ended
+		defer func() { c.status = edge.StatusLeft }()
+	case !errors.As(err, &f):
 		f = &fault.Error{Code: fault.Internal, Message: internalMessage, Cause: err}
 	}
 	failure := failures[f.Code]
-	if failure.status >= http.StatusInternalServerError {
+	if failure.status >= http.StatusInternalServerError && !left {
 		c.server.Log.Error("a page could not be shown", "request", c.id, "status", failure.status, "error", err)
 	}
 	if f.Code == fault.TooMany || f.Code == fault.Unavailable {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
@@ -32,6 +33,17 @@ func Allow(methods iter.Seq[string]) string {
 	}
 	slices.Sort(all)
 	return strings.Join(all, ", ")
+}
+
+// StatusLeft is what a call counts as whose client went away before there was an
+// answer. No client gets it; the number is the one that nginx uses.
+const StatusLeft = 499
+
+// Left reports whether an error says no more than that the client went away: it
+// ends what is under way for it, which then looks like a store out of reach.
+func Left(r *http.Request, err error) bool {
+	var f *fault.Error
+	return r.Context().Err() != nil && (!errors.As(err, &f) || f.Code == fault.Unavailable)
 }
 
 // patience is how long a client may take to read a part of a file of logs.

@@ -1,7 +1,9 @@
 package edge
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http/httptest"
 	"strings"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
@@ -31,6 +34,23 @@ func TestWhatAnswersGetAnswersHead(t *testing.T) {
 	}
 	if got := Allow(maps.Keys(map[string]bool{"POST": true})); got != "POST" {
 		t.Errorf("allowed are %s", got)
+	}
+}
+
+func TestAClientThatLeftIsNoFaultOfTheStore(t *testing.T) {
+	ctx, leave := context.WithCancel(t.Context())
+	r := httptest.NewRequestWithContext(ctx, "GET", "/", nil)
+	unreachable := fmt.Errorf("reading a job: %w", fault.Unreachable(context.Canceled))
+	if Left(r, unreachable) {
+		t.Error("a client that waits has left")
+	}
+	leave()
+	for err, want := range map[error]bool{
+		unreachable: true, context.Canceled: true, fault.New(fault.NotFound, "no such job"): false, fault.New(fault.Internal, "broken"): false,
+	} {
+		if got := Left(r, err); got != want {
+			t.Errorf("%v: %t", err, got)
+		}
 	}
 }
 

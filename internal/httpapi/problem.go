@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
@@ -33,14 +34,16 @@ var answers = map[fault.Code]struct {
 // problem answers with an error (RFC 9457).
 func (s *Server) problem(c *call, id string, err error) {
 	var f *fault.Error
-	if !errors.As(err, &f) {
-		if c.r.Context().Err() != nil {
-			return // the client went away
-		}
+	left := edge.Left(c.r, err)
+	switch {
+	case left:
+		f = fault.Unreachable(err) // in case only its sending has ended
+		defer func() { c.status = edge.StatusLeft }()
+	case !errors.As(err, &f):
 		f = &fault.Error{Code: fault.Internal, Message: internalMessage, Cause: err}
 	}
 	answer := answers[f.Code]
-	if answer.status >= 500 {
+	if answer.status >= 500 && !left {
 		s.Log.Error("a call could not be answered", "request", id, "status", answer.status, "error", err)
 	}
 	header := c.Header()
