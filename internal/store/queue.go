@@ -82,7 +82,7 @@ type Queue interface {
 	// stand in the order given.
 	RunLoad(ctx context.Context, refs []Ref) ([]*Run, error)
 	// RunClaim claims runs that are unclaimed and stand at the attempt before.
-	// Results tell which were.
+	// Results tell which were; none for a node that was taken for gone.
 	RunClaim(ctx context.Context, node int64, claims []Claim) ([]bool, error)
 	// RunFinish ends runs. Results tell which were still held; nothing is
 	// stored for the others.

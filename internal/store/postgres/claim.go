@@ -16,7 +16,9 @@ import (
 const claimWithin = writeWithin - 500*time.Millisecond
 
 // RunClaim implements store.Queue. Rows that others are just claiming are
-// skipped: waiting for them would bring nothing.
+// skipped: waiting for them would bring nothing. A node that wakes up after it
+// was taken for gone gets none: they would be taken for attempts that it had
+// under way.
 func (s *Store) RunClaim(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
 	var got []bool
 	if len(claims) == 0 {
@@ -75,7 +77,8 @@ func claimRuns(node int64, claims []store.Claim, deadline time.Time, got []bool)
 		open AS (
 			SELECT DISTINCT ON (due, kind, number, account) l.* FROM (
 				SELECT c.* FROM c JOIN runs r ON r.due = c.due AND r.kind = c.kind AND r.number = c.number AND r.account = c.account
-				WHERE r.node = 0 AND r.attempt = c.attempt - 1 AND ` + serverNow + ` < $13 FOR UPDATE OF r SKIP LOCKED) l
+				WHERE r.node = 0 AND r.attempt = c.attempt - 1 AND ` + serverNow + ` < $13 AND EXISTS (SELECT FROM nodes WHERE number = $12)
+				FOR UPDATE OF r SKIP LOCKED) l
 			ORDER BY due, kind, number, account, i),
 		claimed AS (
 			UPDATE runs r SET node = $12, attempt = o.attempt, begin_at = o.begin_at, log = o.log FROM open o

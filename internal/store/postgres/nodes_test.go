@@ -249,6 +249,18 @@ func TestTheRunsOfASilentNodeAreTakenOnce(t *testing.T) {
 	}
 }
 
+func TestANodeThatIsGoneClaimsNothing(t *testing.T) {
+	c := nodes(t, migrated(t), 2)
+	j := c.insert(c.stores[0], c.stores[0].Now())
+	c.ok(c.stores[1].LapseNode(t.Context(), c.nodes[0]))
+	if c.claim(0, j, 1) {
+		t.Error("a node that others have taken for gone has claimed a run")
+	}
+	if !c.claim(1, j, 1) {
+		t.Error("the run can't be claimed by another node")
+	}
+}
+
 func TestACancelReachesTheNodeThatHasClaimed(t *testing.T) {
 	c := nodes(t, migrated(t), 2)
 	c.hearing()
