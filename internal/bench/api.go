@@ -33,7 +33,7 @@ func newAPI(url, key string, clients int) *api {
 	return &api{url: strings.TrimSuffix(url, "/"), key: key, client: &http.Client{
 		Timeout: callLimit,
 		// A proxy from the environment would not know this machine's loopback.
-		Transport: &http.Transport{Proxy: nil, MaxIdleConns: clients, MaxIdleConnsPerHost: clients},
+		Transport: &http.Transport{Proxy: nil, MaxIdleConns: clients, MaxIdleConnsPerHost: clients, IdleConnTimeout: 90 * time.Second},
 	}}
 }
 

@@ -55,8 +55,9 @@ func ContentType(mediaType string) RequestOption {
 }
 
 // transport opens as many connections as a test wants at once and follows
-// neither proxies nor redirects.
-var transport = &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}
+// neither proxies nor redirects. It gives up an idle one before the service does
+// (after two minutes): at the same moment a call would be lost.
+var transport = &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second, DisableCompression: true}
 
 var httpClient = &http.Client{
 	Transport:     transport,
