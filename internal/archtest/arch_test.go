@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 	"internal/job":              {"internal/fault", "internal/rawjson", "internal/schedule"},
 	"internal/manage":           {"internal/batch", "internal/dispatch", "internal/fault", "internal/job", "internal/metrics", "internal/rawjson", "internal/record", "internal/schedule", "internal/store"},
 	"internal/metrics":          {},
-	"internal/plain":            {"internal/schedule"},
+	"internal/plain":            {"internal/rawjson", "internal/schedule"},
 	"internal/rawjson":          {},
 	"internal/record":           {"internal/job", "internal/rawjson", "internal/retry", "internal/schedule", "internal/store"},
 	"internal/retry":            {},

@@ -22,6 +22,7 @@ type commands struct {
 	Accounts accountsCommand `cmd:"" help:"Make, show and delete accounts; works beside a running service."`
 	Invites  invitesCommand  `cmd:"" help:"Make invites, with which people sign up where --signup is invite."`
 	Keys     keysCommand     `cmd:"" help:"Make, list and revoke API keys; works beside a running service."`
+	Jobs     jobsCommand     `cmd:"" help:"Make, list and cancel jobs through a running service, here or elsewhere."`
 	Migrate  migrateCommand  `cmd:"" help:"Make the database, or bring its tables up to date. serve does so too."`
 	Copy     copyCommand     `cmd:"" help:"Copy everything to another, empty database: the way from SQLite to PostgreSQL and back."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`

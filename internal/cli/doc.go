@@ -2,6 +2,7 @@
 // how their results and errors reach a person or a script.
 //
 // Results go to standard output (as JSON with --json), logs and errors to
-// standard error; every error is a sentence that says what to do. What the
-// commands do is app's and auth's business.
+// standard error; every error is a sentence that says what to do. Most commands
+// work on a database, beside a service or as one, and what they do is app's and
+// auth's business; those of jobs are clients of the API, here or elsewhere.
 package cli

@@ -94,7 +94,7 @@ func (s *Server) retimeJob(c *call) error {
 	case timing.Every != nil || timing.Cron != "":
 		why = "is a recurrence; a job that exists can only get another time"
 	default:
-		members := timingMembers(timing)
+		members := timing.Members()
 		if len(members) == 0 {
 			members = []rawjson.Member{{Name: "schedule_in", Value: rawjson.Value(`0`)}}
 		}

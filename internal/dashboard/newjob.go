@@ -160,7 +160,7 @@ func (f *jobForm) assemble(now time.Time) {
 	if why != "" {
 		f.problems["when"] = why
 	}
-	members = append(members, timingMembers(timing)...)
+	members = append(members, timing.Members()...)
 	add("name", text("name"))
 	add("description", text("description"))
 	add("idempotency_key", text("idempotency_key"))

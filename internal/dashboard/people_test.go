@@ -26,7 +26,7 @@ func TestTheFirstVisitorSignsUpAndGetsAKeyOnce(t *testing.T) {
 	if status := w.calls(key); status != 200 {
 		t.Errorf("the key %q gets %d", key, status)
 	}
-	if strings.Count(page.body, key) < 5 {
+	if strings.Count(page.body, key) < 6 {
 		t.Error("the key is not filled in")
 	}
 	if again := b.get("/welcome"); strings.Contains(again.body, key) {

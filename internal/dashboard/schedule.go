@@ -226,7 +226,7 @@ func (s *Server) editSchedule(c *call) error {
 		case timing.In != nil || !timing.At.IsZero():
 			d.problems["when"] = "can't say when to start: the schedule is under way"
 		}
-		members = append(members, timingMembers(timing)...)
+		members = append(members, timing.Members()...)
 	}
 	if len(d.problems) == 0 {
 		_, err = s.Manager.Edit(c.r.Context(), c.owner(), d.ID, rawjson.Object(members))

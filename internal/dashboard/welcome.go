@@ -177,10 +177,24 @@ func (d *welcome) ways(origin string) []wayToCall {
 	body := string(d.request)
 	return []wayToCall{
 		{"curl", "curl", "curl " + origin + "/api/jobs \\\n  -H \"Authorization: Bearer " + shell + "\" \\\n  -H 'Content-Type: application/json' \\\n  -d " + quoteShell(body)},
+		{"cli", "punctual", d.commandLine(origin)},
 		{"http", "Plain HTTP", fmt.Sprintf("POST /api/jobs HTTP/1.1\nHost: %s\nAuthorization: Bearer %s\nContent-Type: application/json\nContent-Length: %d\n\n%s", host, key, len(body), body)},
 		{"python", "Python", "import os, urllib.request\n\ncall = urllib.request.Request(\n    \"" + origin + "/api/jobs\",\n    data=b'''" + body +
 			"''',\n    headers={\"Authorization\": \"Bearer \" + " + python + ", \"Content-Type\": \"application/json\"},\n)\nprint(urllib.request.urlopen(call).read().decode())"},
 		{"javascript", "JavaScript", "const answer = await fetch(\"" + origin + "/api/jobs\", {\n  method: \"POST\",\n  headers: {Authorization: \"Bearer \" + " + script +
 			", \"Content-Type\": \"application/json\"},\n  body: JSON.stringify(" + body + "),\n});\nconsole.log(await answer.json());"},
 	}
+}
+
+// commandLine makes the first job by punctual's own command.
+func (d *welcome) commandLine(origin string) string {
+	text := "export PUNCTUAL_SERVICE=" + origin + "\n"
+	if d.newKey != "" {
+		text += "export PUNCTUAL_KEY=" + d.newKey + "\n"
+	}
+	text += "punctual jobs create " + rawjson.Text(rawjson.Get(d.request, "url")) + " --when 'in 10 seconds'"
+	if body := rawjson.Get(d.request, "body"); body != nil {
+		text += " \\\n  --data " + quoteShell(string(body))
+	}
+	return text
 }

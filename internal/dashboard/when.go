@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/plain"
-	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
@@ -23,32 +22,6 @@ func readWhen(text, zone string, now time.Time) (plain.Timing, string) {
 		return timing, err.Error()
 	}
 	return timing, ""
-}
-
-// timingMembers gives what was understood in the API's terms.
-func timingMembers(t plain.Timing) []rawjson.Member {
-	var members []rawjson.Member
-	add := func(name string, v rawjson.Value) { members = append(members, rawjson.Member{Name: name, Value: v}) }
-	if t.In != nil {
-		add("schedule_in", spanValue(t.In))
-	}
-	if !t.At.IsZero() {
-		add("scheduled_at", rawjson.Quote(t.At.Format(time.RFC3339Nano)))
-	}
-	if t.Every != nil {
-		add("repeat_every", spanValue(t.Every))
-	}
-	if t.Cron != "" {
-		add("cron", rawjson.Quote(t.Cron))
-	}
-	if t.Zone != "" {
-		add("timezone", rawjson.Quote(t.Zone))
-	}
-	return members
-}
-
-func spanValue(s *plain.Span) rawjson.Value {
-	return rawjson.Array([]rawjson.Value{rawjson.Value(s.Amount), rawjson.Quote(s.Unit)})
 }
 
 // timingPointers are the fields of the API that the field "When" stands for.

@@ -1,0 +1,263 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/plain"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/schedule"
+)
+
+type jobsCommand struct {
+	Create jobsCreate `cmd:"" help:"Have a request made: at once, later, or again and again."`
+	List   jobsList   `cmd:"" help:"List jobs, the newest first."`
+	Show   jobsShow   `cmd:"" help:"Print the record of a job."`
+	Cancel jobsCancel `cmd:"" help:"Cancel jobs that have not come to an end."`
+}
+
+// jobView is what of a job's record is shown.
+type jobView struct {
+	Number   int64   `json:"job_id"`
+	Schedule *string `json:"schedule_id"`
+	Name     *string `json:"name"`
+	Job      struct {
+		State     string `json:"state"`
+		Scheduled string `json:"scheduled_at"`
+		Conflict  bool   `json:"has_confict"` // as the contract spells it
+	} `json:"job"`
+	Args struct {
+		Method string `json:"method"`
+		URL    string `json:"url"`
+	} `json:"args"`
+}
+
+type jobsCreate struct {
+	serviceFlags
+	Target         string   `arg:"" name:"url" help:"Where the request goes: an https address."`
+	When           string   `default:"now" placeholder:"WORDS" help:"When it is made, in plain words: in 10 seconds, tomorrow at 9:00, every weekday at 9:00 Europe/Berlin; or a cron expression."`
+	Zone           string   `default:"UTC" placeholder:"ZONE" help:"The time zone of times in --when that name none, such as Europe/Berlin."`
+	Method         string   `short:"X" placeholder:"METHOD" help:"The request's method: POST when there is a body, else GET."`
+	Header         []string `short:"H" sep:"none" placeholder:"'NAME: VALUE'" help:"A header of the request; may be given several times."`
+	Data           string   `short:"d" placeholder:"BODY" help:"The body: JSON as it is, anything else as a JSON string; @FILE reads a file, @- standard input."`
+	Name           string   `placeholder:"NAME" help:"A name to find the job by."`
+	IdempotencyKey string   `placeholder:"KEY" help:"While an unfinished job holds this key, no other one is made with it."`
+	Retries        string   `placeholder:"N" help:"How often a failed attempt is made again."`
+	Timeout        string   `placeholder:"SECONDS" help:"How long one attempt may take."`
+}
+
+// Run creates a job.
+func (c *jobsCreate) Run(env *environment) error {
+	body, err := c.body(env)
+	if err != nil {
+		return err
+	}
+	record, err := c.record(env, http.MethodPost, "/api/jobs", body)
+	if err != nil || c.JSON {
+		return c.print(env, record, err)
+	}
+	var j jobView
+	if err := json.Unmarshal(record, &j); err != nil {
+		return fmt.Errorf("reading the service's answer: %w", err)
+	}
+	text := fmt.Sprintf("job %d is due %s", j.Number, j.Job.Scheduled)
+	if j.Job.Conflict {
+		text = fmt.Sprintf("job %d holds this key already, and is %s; nothing was created", j.Number, j.Job.State)
+	} else if j.Schedule != nil {
+		text += ", the first run of schedule " + *j.Schedule
+	}
+	_, err = fmt.Fprintln(env.out, text)
+	return err
+}
+
+// body gives the object that the API takes.
+func (c *jobsCreate) body(env *environment) (rawjson.Value, error) {
+	var members []rawjson.Member
+	add := func(name string, v rawjson.Value) { members = append(members, rawjson.Member{Name: name, Value: v}) }
+	body, err := c.data(env)
+	if err != nil {
+		return nil, err
+	}
+	method := c.Method
+	if method == "" {
+		method = http.MethodGet
+		if body != nil {
+			method = http.MethodPost
+		}
+	}
+	add("method", rawjson.Quote(method))
+	add("url", rawjson.Quote(c.Target))
+	headers, err := c.headers()
+	if err != nil {
+		return nil, err
+	}
+	if len(headers) > 0 {
+		add("headers", rawjson.Object(headers))
+	}
+	if body != nil {
+		add("body", body)
+	}
+	zone, err := schedule.LoadZone(c.Zone)
+	if err != nil {
+		return nil, fmt.Errorf("--zone: there is no time zone %s; name one such as Europe/Berlin", c.Zone)
+	}
+	timing, err := plain.Parse(c.When, time.Now(), zone)
+	if err != nil {
+		return nil, fmt.Errorf("--when %w", err)
+	}
+	members = append(members, timing.Members()...)
+	if c.Name != "" {
+		add("name", rawjson.Quote(c.Name))
+	}
+	if c.IdempotencyKey != "" {
+		add("idempotency_key", rawjson.Quote(c.IdempotencyKey))
+	}
+	if c.Retries != "" {
+		add("retries", jsonOrText(c.Retries))
+	}
+	if c.Timeout != "" {
+		add("timeout", jsonOrText(c.Timeout))
+	}
+	return rawjson.Object(members), nil
+}
+
+// data gives the request's body; nil for none.
+func (c *jobsCreate) data(env *environment) (rawjson.Value, error) {
+	text := []byte(c.Data)
+	file, named := strings.CutPrefix(c.Data, "@")
+	var err error
+	switch {
+	case c.Data == "":
+		return nil, nil
+	case named && file == "-":
+		text, err = io.ReadAll(env.in)
+	case named:
+		text, err = os.ReadFile(file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the body: %w", err)
+	}
+	return jsonOrText(string(text)), nil
+}
+
+// jsonOrText gives JSON as it is, and anything else as a string: what is wrong
+// with that the service says.
+func jsonOrText(text string) rawjson.Value {
+	if v, err := rawjson.Read([]byte(text)); err == nil {
+		return v
+	}
+	return rawjson.Quote(text)
+}
+
+// headers gives the request's headers; a name that comes again has a list.
+func (c *jobsCreate) headers() ([]rawjson.Member, error) {
+	var names []string
+	values := map[string][]rawjson.Value{}
+	for _, header := range c.Header {
+		name, value, ok := strings.Cut(header, ":")
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return nil, fmt.Errorf("--header must be like 'Name: value', not %q", header)
+		}
+		if values[name] == nil {
+			names = append(names, name)
+		}
+		values[name] = append(values[name], rawjson.Quote(strings.TrimSpace(value)))
+	}
+	var members []rawjson.Member
+	for _, name := range names {
+		value := values[name][0]
+		if len(values[name]) > 1 {
+			value = rawjson.Array(values[name])
+		}
+		members = append(members, rawjson.Member{Name: name, Value: value})
+	}
+	return members, nil
+}
+
+type jobsList struct {
+	serviceFlags
+	State string `placeholder:"STATE" help:"Only those in a state: scheduled, executing, completed, cancelled, discarded."`
+	Limit string `default:"20" placeholder:"N" help:"How many, from 1 to 100."`
+}
+
+// Run lists jobs.
+func (c *jobsList) Run(env *environment) error {
+	query := url.Values{"limit": {c.Limit}, "order_by": {"inserted_at,desc"}}
+	if c.State != "" {
+		query.Set("state", c.State)
+	}
+	records, err := c.record(env, http.MethodGet, "/api/jobs?"+query.Encode(), nil)
+	if err != nil || c.JSON {
+		return c.print(env, records, err)
+	}
+	var jobs []jobView
+	if err := json.Unmarshal(records, &jobs); err != nil {
+		return fmt.Errorf("reading the service's answer: %w", err)
+	}
+	if len(jobs) == 0 {
+		_, err := fmt.Fprintln(env.out, "there are no such jobs; punctual jobs create makes one")
+		return err
+	}
+	w := tabwriter.NewWriter(env.out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "ID\tSTATE\tDUE\tREQUEST\tNAME")
+	for _, j := range jobs {
+		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s %s\t%s\n", j.Number, j.Job.State, j.Job.Scheduled, strings.ToUpper(j.Args.Method), j.Args.URL, orDash(j.Name))
+	}
+	return w.Flush()
+}
+
+type jobsShow struct {
+	serviceFlags
+	ID string `arg:"" name:"id" help:"The job's number or id."`
+}
+
+// Run prints a job's record.
+func (c *jobsShow) Run(env *environment) error {
+	record, err := c.record(env, http.MethodGet, "/api/jobs/"+url.PathEscape(c.ID), nil)
+	return c.print(env, record, err)
+}
+
+type jobsCancel struct {
+	serviceFlags
+	IDs []string `arg:"" name:"id" help:"The jobs' numbers or ids."`
+}
+
+// Run cancels jobs, all that can be.
+func (c *jobsCancel) Run(env *environment) error {
+	var failed error
+	for _, id := range c.IDs {
+		record, err := c.record(env, http.MethodPost, "/api/jobs/"+url.PathEscape(id)+"/cancel", nil)
+		var j jobView
+		switch {
+		case err != nil:
+			failed = errors.Join(failed, fmt.Errorf("job %s: %w", id, err))
+		case c.JSON:
+			failed = errors.Join(failed, c.print(env, record, nil))
+		case json.Unmarshal(record, &j) == nil:
+			_, _ = fmt.Fprintf(env.out, "job %d is %s\n", j.Number, j.Job.State)
+		}
+	}
+	return failed
+}
+
+// print prints what the service gave as it is, laid out.
+func (c *serviceFlags) print(env *environment, record []byte, err error) error {
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, record, "", "  "); err != nil {
+		return fmt.Errorf("reading the service's answer: %w", err)
+	}
+	_, err = fmt.Fprintln(env.out, b.String())
+	return err
+}
