@@ -177,7 +177,7 @@ func (d *welcome) ways(origin string) []wayToCall {
 	body := string(d.request)
 	return []wayToCall{
 		{"curl", "curl", "curl " + origin + "/api/jobs \\\n  -H \"Authorization: Bearer " + shell + "\" \\\n  -H 'Content-Type: application/json' \\\n  -d " + quoteShell(body)},
-		{"cli", "punctual", d.commandLine(origin)},
+		{"cli", "Command line", d.commandLine(origin)},
 		{"http", "Plain HTTP", fmt.Sprintf("POST /api/jobs HTTP/1.1\nHost: %s\nAuthorization: Bearer %s\nContent-Type: application/json\nContent-Length: %d\n\n%s", host, key, len(body), body)},
 		{"python", "Python", "import os, urllib.request\n\ncall = urllib.request.Request(\n    \"" + origin + "/api/jobs\",\n    data=b'''" + body +
 			"''',\n    headers={\"Authorization\": \"Bearer \" + " + python + ", \"Content-Type\": \"application/json\"},\n)\nprint(urllib.request.urlopen(call).read().decode())"},
