@@ -202,9 +202,11 @@ func (s *Server) answer(route route, c *call) error {
 	return handle(s, c)
 }
 
-// Limits for clients that are slow or hostile.
+// Limits for clients that are slow or hostile. A connection on which nothing was
+// sent yet counts as one that sends its header. Clients keep such ones in reserve,
+// often for 90 seconds, and lose a call that they send while it is closed here.
 const (
-	readHeaderTimeout = 10 * time.Second
+	readHeaderTimeout = idleTimeout
 	readTimeout       = 60 * time.Second
 	writeTimeout      = 60 * time.Second
 	idleTimeout       = 2 * time.Minute

@@ -40,7 +40,7 @@ type Node struct {
 func startCluster(t testing.TB, databaseURLs ...string) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t, Target: harness.SharedTarget(t).Route(t), http: &http.Client{
-		Transport: &http.Transport{MaxIdleConnsPerHost: 256, IdleConnTimeout: 90 * time.Second}, Timeout: 30 * time.Second,
+		Transport: &http.Transport{MaxIdleConnsPerHost: 256, IdleConnTimeout: harness.IdleFor}, Timeout: 30 * time.Second,
 	}}
 	for i, url := range databaseURLs {
 		s := harness.Start(t, harness.Database(url))

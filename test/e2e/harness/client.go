@@ -55,9 +55,12 @@ func ContentType(mediaType string) RequestOption {
 }
 
 // transport opens as many connections as a test wants at once and follows
-// neither proxies nor redirects. It gives up an idle one before the service does
-// (after two minutes): at the same moment a call would be lost.
-var transport = &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second, DisableCompression: true}
+// neither proxies nor redirects.
+var transport = &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: IdleFor, DisableCompression: true}
+
+// IdleFor is how long clients keep a connection that they don't use: less than
+// the service does, which would lose a call that is sent at the same moment.
+const IdleFor = 90 * time.Second
 
 var httpClient = &http.Client{
 	Transport:     transport,
