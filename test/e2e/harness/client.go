@@ -144,10 +144,20 @@ func (c *Client) fault(method, path string, header http.Header, body []byte, ans
 	if answer.Status == http.StatusInternalServerError {
 		return errors.New("an internal error")
 	}
+	if isPage(path, header, answer) {
+		return nil
+	}
 	if err := conforms(c.t, method, path, header, body, answer); err != nil {
 		return fmt.Errorf("the OpenAPI document does not describe this answer: %w", err)
 	}
 	return nil
+}
+
+// isPage reports whether an answer is the dashboard's page of what is not there:
+// beside the API, who asks for HTML gets that instead of a problem.
+func isPage(path string, header http.Header, answer *Answer) bool {
+	return answer.Status == http.StatusNotFound && !strings.HasPrefix(path, "/api/") &&
+		strings.Contains(header.Get("Accept"), "text/html") && strings.HasPrefix(answer.Header.Get("Content-Type"), "text/html")
 }
 
 func encode(body any) (payload []byte, mediaType string) {
