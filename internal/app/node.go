@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/attempt"
+	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/board"
 	"github.com/punctual-dev/punctual/internal/dashboard"
@@ -60,6 +61,7 @@ type Node struct {
 	store      store.Store
 	metrics    *metrics.Metrics
 	auth       *auth.Authenticator
+	audit      *audit.Log
 	stats      *stats.Collector
 	client     *execute.Client
 	hub        *follow.Hub
@@ -103,7 +105,8 @@ func (n *Node) start(ctx context.Context) error {
 	if err := whole(ctx, n.store); err != nil {
 		return errors.Join(err, n.store.NodeStop(ctx, node))
 	}
-	if n.auth, err = auth.New(ctx, auth.Config{Store: n.store, Now: n.store.Now, PublicKey: c.PublicAPIKey, Log: c.Log}); err != nil {
+	n.audit = audit.New(n.store, n.store.Now, c.Log)
+	if n.auth, err = auth.New(ctx, auth.Config{Store: n.store, Now: n.store.Now, PublicKey: c.PublicAPIKey, Log: c.Log, Audit: n.audit}); err != nil {
 		return err
 	}
 	n.stats = stats.New(stats.Config{Store: n.store, Now: n.store.Now, Log: c.Log})
@@ -126,10 +129,10 @@ func (n *Node) start(ctx context.Context) error {
 		Manager: n.manager, Store: n.store, Auth: n.auth, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Log: c.Log,
 		Running: n.dispatcher.Running, RateLimit: c.RateLimit, Retention: c.Retention, Version: c.Version,
 	})
-	people := auth.NewPeople(auth.PeopleConfig{Store: n.store, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log})
+	people := auth.NewPeople(auth.PeopleConfig{Store: n.store, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log, Audit: n.audit})
 	pages := dashboard.New(dashboard.Config{
 		Manager: n.manager, Store: n.store, People: people, Auth: n.auth, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
-		Retention: c.Retention, RateLimit: c.RateLimit, Public: n.auth.Public(), Log: c.Log, Version: c.Version,
+		Retention: c.Retention, RateLimit: c.RateLimit, Public: n.auth.Public(), Log: c.Log, Version: c.Version, Audit: n.audit,
 		Observe: n.metrics.Requested,
 	})
 	n.server = api.HTTPServer(pages.Wrap(api))

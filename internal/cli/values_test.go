@@ -88,17 +88,18 @@ func TestEverySettingIsAVariableAndTheFlagWins(t *testing.T) {
 		"PUNCTUAL_DATABASE_URL": "sqlite:other.db", "PUNCTUAL_LISTEN": ":1", "PUNCTUAL_PUBLIC_API_KEY": "sk_public",
 		"PUNCTUAL_ALLOW_PRIVATE_TARGETS": "1", "PUNCTUAL_TARGET_CA_FILE": "ca.pem", "PUNCTUAL_CONCURRENCY": "7",
 		"PUNCTUAL_RETENTION": "0", "PUNCTUAL_SIGNUP": "invite", "PUNCTUAL_RATE_LIMIT": "1.5", "PUNCTUAL_LOG_LEVEL": "WARN",
+		"PUNCTUAL_LOG_FORMAT": "json",
 	} {
 		t.Setenv(name, value)
 	}
 	got, problem := parse(t, "serve")
-	want := serveCommand{databaseFlag{"sqlite:other.db"}, ":1", "sk_public", true, "ca.pem", 7, 0, "invite", 1.5, 4}
+	want := serveCommand{databaseFlag{"sqlite:other.db"}, ":1", "sk_public", true, "ca.pem", 7, 0, "invite", 1.5, 4, "json"}
 	if problem != "" || got.Serve != want {
 		t.Errorf("from the environment: %+v %s\nwant %+v", got.Serve, problem, want)
 	}
 	got, problem = parse(t, "serve", "--database-url=sqlite:a.db", "--listen=:2", "--public-api-key=sk_flag", "--allow-private-targets=false",
-		"--target-ca-file=b.pem", "--concurrency=8", "--retention=1h", "--signup=closed", "--rate-limit=0", "--log-level=info")
-	want = serveCommand{databaseFlag{"sqlite:a.db"}, ":2", "sk_flag", false, "b.pem", 8, period(time.Hour), "closed", 0, 0}
+		"--target-ca-file=b.pem", "--concurrency=8", "--retention=1h", "--signup=closed", "--rate-limit=0", "--log-level=info", "--log-format=text")
+	want = serveCommand{databaseFlag{"sqlite:a.db"}, ":2", "sk_flag", false, "b.pem", 8, period(time.Hour), "closed", 0, 0, "text"}
 	if problem != "" || got.Serve != want {
 		t.Errorf("with flags: %+v %s\nwant %+v", got.Serve, problem, want)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/board"
 	"github.com/punctual-dev/punctual/internal/dashboard/assets"
@@ -41,6 +42,7 @@ type Config struct {
 	// Public is the account of the public key; nil when there is none.
 	Public  *store.Account
 	Log     *slog.Logger
+	Audit   *audit.Log // nil records nothing
 	Version string
 	// Observe counts an answered request by route and status; nil counts none.
 	Observe func(route, status string)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
@@ -20,7 +21,7 @@ func (s *Server) followEvents(c *call) error {
 		return err
 	}
 	stream.Serve(c, c.r, func(ctx context.Context) error {
-		_, err := s.Auth.Authenticate(ctx, c.r.Header.Get("Authorization"))
+		_, err := s.Auth.Authenticate(ctx, c.r.Header.Get("Authorization"), edge.ClientAddr(c.r))
 		return err
 	})
 	return nil

@@ -18,6 +18,7 @@ type Account struct {
 	Password  string   // the password's hash, as auth writes it; "" when nobody can sign in
 	Operator  bool
 	DeletedAt time.Time // what is left of a deleted account keeps its number and id from being given again
+	TOTP      *TOTP     // the second factor; nil when there is none
 }
 
 // Secret is a signing secret of an account.
@@ -37,7 +38,23 @@ type Key struct {
 	CreatedAt  time.Time
 	LastUsedAt time.Time
 	RevokedAt  time.Time
+	Scope      Scope
+	ExpiresAt  time.Time // zero: never
+	CIDRs      []string  // the networks it can be used from, in canonical form; nil: any
 }
+
+// Scope is what a key permits. Each scope includes those before it.
+type Scope string
+
+// The scopes of keys.
+const (
+	ScopeRead  Scope = "read"  // reading jobs, schedules, logs and statistics
+	ScopeJobs  Scope = "jobs"  // creating and changing jobs and schedules
+	ScopeAdmin Scope = "admin" // the account itself: keys, signing secrets, audit log
+)
+
+// MaxKeysEnded is how many revoked keys of an account stay listed, the latest.
+const MaxKeysEnded = 200
 
 // Accounts keeps accounts, their keys and secrets.
 type Accounts interface {
@@ -54,9 +71,13 @@ type Accounts interface {
 	// SecretAdd stores a new secret and lets the others end at a time.
 	SecretAdd(ctx context.Context, account int64, s Secret, othersEnd time.Time) error
 
+	// KeyInsert stores a key, and deletes the account's revoked keys but the
+	// latest MaxKeysEnded.
 	KeyInsert(ctx context.Context, k *Key) error
 	// KeyFind reads an unrevoked key by its hash; a NotFound fault when there is none.
 	KeyFind(ctx context.Context, hash []byte) (*Key, error)
+	// KeyGet reads a key by its ID, revoked or not; a NotFound fault when there is none.
+	KeyGet(ctx context.Context, id uuid.UUID) (*Key, error)
 	KeyList(ctx context.Context, account int64) ([]*Key, error)
 	// KeyRevoke ends a key; a NotFound fault when there is none. A second call
 	// keeps the first time.

@@ -19,6 +19,7 @@ type Store interface {
 	People
 	Stats
 	Glances
+	Audits
 	Retention
 	// Subscribe names the function that hears of what was stored: hints, which
 	// may be lost, given after the commit. It must not block. There is one

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 	"zombiezen.com/go/sqlite"
@@ -87,14 +88,20 @@ func (t *tx) copyAccounts(r *store.Records) error {
 				return err
 			}
 		}
+		if a.TOTP != nil {
+			if err := t.setTOTP(a.Number, a.TOTP); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
 
 func (t *tx) copyKeys(r *store.Records) error {
 	for _, k := range r.Keys {
-		err := t.exec(`INSERT INTO keys (id, account, name, prefix, hash, created_at, last_used_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (id) DO NOTHING`, k.ID, k.Account, k.Name, k.Prefix, k.Hash, k.CreatedAt, k.LastUsedAt, k.RevokedAt)
+		err := t.exec(`INSERT INTO keys (id, account, name, prefix, hash, created_at, last_used_at, revoked_at, scope, expires_at, cidrs)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+			k.ID, k.Account, k.Name, k.Prefix, k.Hash, k.CreatedAt, k.LastUsedAt, k.RevokedAt, string(k.Scope), k.ExpiresAt, orNull(strings.Join(k.CIDRs, ",")))
 		if err != nil {
 			return err
 		}
