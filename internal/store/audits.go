@@ -25,6 +25,9 @@ type Audit struct {
 	// Address. Entries with a slot are bounded apart from the others, so that they
 	// can't displace them.
 	Slot string
+	// Seq numbers the entries of an account with a slot, and those without. The
+	// store gives it; copies keep it.
+	Seq int64
 }
 
 const (

@@ -50,19 +50,43 @@ func (s *Store) AuditInsert(ctx context.Context, a *store.Audit) error {
 }
 
 // AuditList implements store.Audits.
-func (s *Store) AuditList(ctx context.Context, account int64, event string, after uuid.UUID, limit int) (entries []*store.Audit, err error) {
+func (s *Store) AuditList(ctx context.Context, account int64, event string, after uuid.UUID, limit int) ([]*store.Audit, error) {
+	return s.auditsWhere(ctx, `account = $1 AND ($2::uuid IS NULL OR id < $2) AND ($3 = '' OR event = $3) ORDER BY id DESC LIMIT $4`,
+		account, id(after), event, limit)
+}
+
+func (s *Store) auditsWhere(ctx context.Context, where string, args ...any) (entries []*store.Audit, err error) {
 	err = s.read(ctx, query{
-		sql: `SELECT id, account, coalesce(slot, ''), event, actor_kind, actor_name, address, detail, count, inserted_at, last_at
-			FROM audits WHERE account = $1 AND ($2::uuid IS NULL OR id < $2) AND ($3 = '' OR event = $3) ORDER BY id DESC LIMIT $4`,
-		args: []any{account, id(after), event, limit}, start: func() { entries = nil },
+		sql: `SELECT id, account, coalesce(slot, ''), event, actor_kind, actor_name, address, detail, count, inserted_at, last_at, seq
+			FROM audits WHERE ` + where,
+		args: args, start: func() { entries = nil },
 		row: func(rows pgx.Rows) error {
 			a := &store.Audit{}
 			entries = append(entries, a)
 			return rows.Scan(idOf{&a.ID}, &a.Account, &a.Slot, &a.Event, &a.ActorKind, &a.ActorName, &a.Address, &a.Detail, &a.Count,
-				timeOf{&a.InsertedAt}, timeOf{&a.LastAt})
+				timeOf{&a.InsertedAt}, timeOf{&a.LastAt}, &a.Seq)
 		},
 	})
 	return entries, err
+}
+
+// AuditPage implements store.Transfer.
+func (s *Store) AuditPage(ctx context.Context, account int64, after uuid.UUID, limit int) ([]*store.Audit, error) {
+	return s.auditsWhere(ctx, `(account, id) > ($1, $2::uuid) ORDER BY account, id LIMIT $3`, account, after, limit)
+}
+
+func copyAudits(audits []*store.Audit) []query {
+	var queries []query
+	for _, a := range audits {
+		class, _ := auditClass(a)
+		queries = append(queries, query{
+			sql: `INSERT INTO audits (account, class, seq, id, slot, event, actor_kind, actor_name, address, detail, count, inserted_at, last_at)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING`,
+			args: []any{a.Account, class, a.Seq, a.ID, orNull(text(a.Slot)), text(a.Event), text(a.ActorKind), text(a.ActorName), text(a.Address),
+				text(a.Detail), a.Count, a.InsertedAt.UnixMicro(), a.LastAt.UnixMicro()},
+		})
+	}
+	return queries
 }
 
 // AuditPrune implements store.Audits.

@@ -50,7 +50,7 @@ func (s *Store) AuditInsert(ctx context.Context, a *store.Audit) error {
 }
 
 // AuditList implements store.Audits.
-func (s *Store) AuditList(ctx context.Context, account int64, event string, after uuid.UUID, limit int) (entries []*store.Audit, err error) {
+func (s *Store) AuditList(ctx context.Context, account int64, event string, after uuid.UUID, limit int) ([]*store.Audit, error) {
 	where, args := `account = ?`, []any{account}
 	if after != uuid.Nil {
 		where, args = where+` AND id < ?`, append(args, after)
@@ -58,18 +58,40 @@ func (s *Store) AuditList(ctx context.Context, account int64, event string, afte
 	if event != "" {
 		where, args = where+` AND event = ?`, append(args, event)
 	}
+	return s.auditsWhere(ctx, where+` ORDER BY id DESC LIMIT ?`, append(args, limit)...)
+}
+
+func (s *Store) auditsWhere(ctx context.Context, where string, args ...any) (entries []*store.Audit, err error) {
 	err = s.read(ctx, func(t *tx) error {
-		return t.query(`SELECT id, account, slot, event, actor_kind, actor_name, address, detail, count, inserted_at, last_at
-			FROM audits INDEXED BY audits_list WHERE `+where+` ORDER BY id DESC LIMIT ?`, func(stmt *sqlite.Stmt) error {
+		return t.query(`SELECT id, account, slot, event, actor_kind, actor_name, address, detail, count, inserted_at, last_at, seq
+			FROM audits INDEXED BY audits_list WHERE `+where, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
 			entries = append(entries, &store.Audit{
 				ID: c.uuid(), Account: c.int64(), Slot: c.text(), Event: c.text(), ActorKind: c.text(), ActorName: c.text(),
-				Address: c.text(), Detail: c.text(), Count: c.int64(), InsertedAt: c.time(), LastAt: c.time(),
+				Address: c.text(), Detail: c.text(), Count: c.int64(), InsertedAt: c.time(), LastAt: c.time(), Seq: c.int64(),
 			})
 			return nil
-		}, append(args, limit)...)
+		}, args...)
 	})
 	return entries, err
+}
+
+// AuditPage implements store.Transfer.
+func (s *Store) AuditPage(ctx context.Context, account int64, after uuid.UUID, limit int) ([]*store.Audit, error) {
+	return s.auditsWhere(ctx, `(account, id) > (?, ?) ORDER BY account, id LIMIT ?`, account, after[:], limit)
+}
+
+func (t *tx) copyAudits(r *store.Records) error {
+	for _, a := range r.Audits {
+		class, _ := auditClass(a)
+		err := t.exec(`INSERT INTO audits (account, class, seq, id, slot, event, actor_kind, actor_name, address, detail, count, inserted_at, last_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			a.Account, class, a.Seq, a.ID, orNull(a.Slot), a.Event, a.ActorKind, a.ActorName, a.Address, a.Detail, a.Count, a.InsertedAt, a.LastAt)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // AuditPrune implements store.Audits.

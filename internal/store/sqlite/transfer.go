@@ -33,7 +33,7 @@ func (s *Store) TransferBegin(ctx context.Context, source string) (mark string, 
 		case begun:
 			return nil
 		}
-		err = t.query(`SELECT EXISTS (SELECT 1 FROM accounts) OR EXISTS (SELECT 1 FROM jobs) OR EXISTS (SELECT 1 FROM logs) OR EXISTS (SELECT 1 FROM transfers)`,
+		err = t.query(`SELECT EXISTS (SELECT 1 FROM accounts) OR EXISTS (SELECT 1 FROM jobs) OR EXISTS (SELECT 1 FROM logs) OR EXISTS (SELECT 1 FROM audits) OR EXISTS (SELECT 1 FROM transfers)`,
 			func(stmt *sqlite.Stmt) error {
 				used = stmt.ColumnBool(0)
 				return nil
@@ -64,7 +64,7 @@ func (s *Store) TransferWrite(ctx context.Context, source, mark string, records 
 			return noCopy()
 		}
 		for _, write := range []func(*store.Records) error{
-			t.copyAccounts, t.copyKeys, t.copySchedules, t.copyJobs, t.copyLogs, t.copyDeliveries,
+			t.copyAccounts, t.copyKeys, t.copySchedules, t.copyJobs, t.copyLogs, t.copyDeliveries, t.copyAudits,
 		} {
 			if err := write(records); err != nil {
 				return fmt.Errorf("storing copied records: %w", err)

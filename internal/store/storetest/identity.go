@@ -270,6 +270,7 @@ func identityAudit(w *world) {
 	if err != nil || len(entries) != 1 {
 		w.Fatalf("%d entries, %v", len(entries), err)
 	}
+	want.Seq = 1
 	w.same("an entry", fmt.Sprintf("%+v", *entries[0]), fmt.Sprintf("%+v", *want))
 	for i := 1; i < 7; i++ {
 		w.ok("AuditInsert", w.s.AuditInsert(w.ctx, w.entry(w.owner.Number, fmt.Sprintf("e%d", i%2), "", i)))
