@@ -83,12 +83,15 @@ func (d *settings) cidrProblem() string {
 	return ""
 }
 
+// maxTyped is how long a text may be to be given back to who typed it.
+const maxTyped = 2000
+
 // typed gives what a refused form had in a field.
 func (d *settings) typed(form, name string) string {
-	if d.form != form || d.values == nil {
-		return ""
+	if text := d.values.Get(name); d.form == form && len(text) <= maxTyped {
+		return text
 	}
-	return d.values.Get(name)
+	return ""
 }
 
 // keyLimits says where a key can be used; "" for anywhere.

@@ -53,6 +53,9 @@ const (
 	ScopeAdmin Scope = "admin" // the account itself: keys, signing secrets, audit log
 )
 
+// MaxSecrets is how many signing secrets an account has at most.
+const MaxSecrets = 10
+
 // MaxKeysEnded is how many revoked keys of an account stay listed, the latest.
 const MaxKeysEnded = 200
 
@@ -68,7 +71,9 @@ type Accounts interface {
 	// AccountList reads all accounts in the order they were made, what is left of
 	// deleted ones among them.
 	AccountList(ctx context.Context) ([]*Account, error)
-	// SecretAdd stores a new secret and lets the others end at a time.
+	// SecretAdd stores a new secret and lets the others end at a time. It deletes
+	// those that have ended, and all but the latest MaxSecrets: each signs every
+	// request.
 	SecretAdd(ctx context.Context, account int64, s Secret, othersEnd time.Time) error
 
 	// KeyInsert stores a key, and deletes the account's revoked keys but the

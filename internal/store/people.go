@@ -109,7 +109,8 @@ type People interface {
 	NodeList(ctx context.Context) ([]Node, error)
 
 	// SessionInsert stores a session, and deletes the account's sessions but the
-	// latest MaxSessions.
+	// latest MaxSessions. Pending ones are counted apart: who knows the password
+	// only can't displace the others.
 	SessionInsert(ctx context.Context, s *Session) error
 	// SessionList reads the sessions of an account that have not expired at a
 	// time and are not pending, the latest first.

@@ -131,7 +131,11 @@ func (s *Store) SecretAdd(ctx context.Context, account int64, secret store.Secre
 		return t.commit(query{
 			sql:  `UPDATE secrets SET expires_at = least(expires_at, $1) WHERE account = $2`,
 			args: []any{othersEnd.UnixMicro(), account},
-		}, insertSecret(account, secret))
+		}, insertSecret(account, secret), query{
+			sql: `DELETE FROM secrets s WHERE s.account = $1 AND (s.expires_at <= $2 OR (s.created_at, s.value) IN (
+				SELECT o.created_at, o.value FROM secrets o WHERE o.account = $1 ORDER BY o.created_at DESC, o.value OFFSET $3))`,
+			args: []any{account, t.now.UnixMicro(), store.MaxSecrets},
+		})
 	})
 }
 

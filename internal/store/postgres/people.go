@@ -224,9 +224,9 @@ func (s *Store) SessionInsert(ctx context.Context, session *store.Session) error
 			args: []any{session.Hash, session.Account, session.CreatedAt.UnixMicro(), session.SeenAt.UnixMicro(), session.ExpiresAt.UnixMicro(),
 				text(session.Address), text(session.Agent), session.Pending},
 		}, query{
-			sql: `DELETE FROM sessions d USING (SELECT hash FROM sessions WHERE account = $1 ORDER BY created_at DESC OFFSET $2) o
-				WHERE d.hash = o.hash AND d.hash <> $3`,
-			args: []any{session.Account, store.MaxSessions, session.Hash},
+			sql: `DELETE FROM sessions d USING (SELECT hash FROM sessions WHERE account = $1 AND pending = $2 ORDER BY created_at DESC OFFSET $3) o
+				WHERE d.hash = o.hash AND d.hash <> $4`,
+			args: []any{session.Account, session.Pending, store.MaxSessions, session.Hash},
 		})
 }
 

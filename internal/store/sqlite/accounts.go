@@ -132,7 +132,15 @@ func (s *Store) SecretAdd(ctx context.Context, account int64, secret store.Secre
 		if err := t.exec(`UPDATE secrets SET expires_at = min(coalesce(expires_at, ?1), ?1) WHERE account = ?2`, othersEnd, account); err != nil {
 			return fmt.Errorf("ending secrets: %w", err)
 		}
-		return t.insertSecret(account, secret)
+		if err := t.insertSecret(account, secret); err != nil {
+			return err
+		}
+		err := t.exec(`DELETE FROM secrets WHERE account = ?1 AND (expires_at <= ?2 OR (created_at, value) IN (
+			SELECT created_at, value FROM secrets WHERE account = ?1 ORDER BY created_at DESC, value LIMIT -1 OFFSET ?3))`, account, t.now, store.MaxSecrets)
+		if err != nil {
+			return fmt.Errorf("bounding the secrets of an account: %w", err)
+		}
+		return nil
 	})
 }
 

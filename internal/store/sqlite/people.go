@@ -240,8 +240,8 @@ func (s *Store) SessionInsert(ctx context.Context, session *store.Session) error
 		if t.changed() == 0 {
 			return fault.NoSuch("account")
 		}
-		err = t.exec(`DELETE FROM sessions WHERE hash IN (SELECT hash FROM sessions WHERE account = ? ORDER BY created_at DESC LIMIT -1 OFFSET ?) AND hash <> ?`,
-			session.Account, store.MaxSessions, session.Hash)
+		err = t.exec(`DELETE FROM sessions WHERE hash IN (SELECT hash FROM sessions WHERE account = ? AND pending = ? ORDER BY created_at DESC LIMIT -1 OFFSET ?) AND hash <> ?`,
+			session.Account, flag(session.Pending), store.MaxSessions, session.Hash)
 		if err != nil {
 			return fmt.Errorf("bounding the sessions of an account: %w", err)
 		}

@@ -18,6 +18,7 @@ import (
 var identityTests = group{
 	"KeysKeepScopeExpiryAndNetworks": identityKeys,
 	"EndedKeysAreBounded":            identityKeysBounded,
+	"SecretsAreBounded":              identitySecretsBounded,
 	"PasswordChangeRevokesKeys":      identityPasswordKeys,
 	"SessionsAreListed":              identitySessions,
 	"SessionsAreBounded":             identitySessionsBounded,
@@ -82,6 +83,20 @@ func identityKeysBounded(w *world) {
 	}
 }
 
+func identitySecretsBounded(w *world) {
+	for i := range store.MaxSecrets + 3 {
+		secret := store.Secret{Value: fmt.Sprint("whsec_", i), CreatedAt: w.now.Add(time.Duration(i+1) * time.Second)}
+		w.ok("SecretAdd", w.s.SecretAdd(w.ctx, w.owner.Number, secret, w.ahead()))
+	}
+	a, err := w.s.AccountOf(w.ctx, w.owner.Number)
+	if err != nil || len(a.Secrets) != store.MaxSecrets || a.Secrets[0].Value != "whsec_12" || a.Secrets[9].Value != "whsec_3" {
+		w.Errorf("the secrets are %+v, %v", a.Secrets, err)
+	}
+	if other, err := w.s.AccountOf(w.ctx, w.other.Number); err != nil || len(other.Secrets) != 1 {
+		w.Errorf("another's are %+v, %v", other.Secrets, err)
+	}
+}
+
 func identityPasswordKeys(w *world) {
 	a, b := w.key("a"), w.key("b")
 	w.ok("KeyRevoke", w.s.KeyRevoke(w.ctx, b.ID, w.past()))
@@ -142,6 +157,10 @@ func identitySessionsBounded(w *world) {
 			oldest = newest
 		}
 		w.ok("SessionInsert", w.s.SessionInsert(w.ctx, newest))
+	}
+	for i := range store.MaxSessions + 2 {
+		pending := &store.Session{Hash: fmt.Append(nil, "pending", i), Account: w.owner.Number, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead(), Pending: true}
+		w.ok("SessionInsert", w.s.SessionInsert(w.ctx, pending))
 	}
 	w.wantNoSession("the oldest session", oldest)
 	w.wantSession(newest)
