@@ -37,6 +37,15 @@ const (
 	MaxAuditSlots = 1000
 )
 
+// Class returns how stores tell entries with a slot (1) from those without (0),
+// and how many of them an account keeps.
+func (a *Audit) Class() (class, bound int) {
+	if a.Slot != "" {
+		return 1, MaxAuditSlots
+	}
+	return 0, MaxAudits
+}
+
 // Audits keeps the audit log.
 type Audits interface {
 	// AuditInsert stores an entry, or counts it in the one that has its slot, and

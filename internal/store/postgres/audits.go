@@ -11,18 +11,10 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// auditClass returns the class of an entry and how many the class may have.
-func auditClass(a *store.Audit) (class, bound int) {
-	if a.Slot != "" {
-		return 1, store.MaxAuditSlots
-	}
-	return 0, store.MaxAudits
-}
-
 // AuditInsert implements store.Audits. The account's count is locked by its
 // increment, so that numbers are unique.
 func (s *Store) AuditInsert(ctx context.Context, a *store.Audit) error {
-	class, bound := auditClass(a)
+	class, bound := a.Class()
 	err := s.write(ctx, func(t *tx) error {
 		return t.commit(query{
 			sql: `WITH u AS (
@@ -78,7 +70,7 @@ func (s *Store) AuditPage(ctx context.Context, account int64, after uuid.UUID, l
 func copyAudits(audits []*store.Audit) []query {
 	var queries []query
 	for _, a := range audits {
-		class, _ := auditClass(a)
+		class, _ := a.Class()
 		queries = append(queries, query{
 			sql: `INSERT INTO audits (account, class, seq, id, slot, event, actor_kind, actor_name, address, detail, count, inserted_at, last_at)
 				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING`,

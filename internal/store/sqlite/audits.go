@@ -11,17 +11,9 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// auditClass returns the class of an entry and how many the class may have.
-func auditClass(a *store.Audit) (class, bound int) {
-	if a.Slot != "" {
-		return 1, store.MaxAuditSlots
-	}
-	return 0, store.MaxAudits
-}
-
 // AuditInsert implements store.Audits.
 func (s *Store) AuditInsert(ctx context.Context, a *store.Audit) error {
-	class, bound := auditClass(a)
+	class, bound := a.Class()
 	return s.write(ctx, func(t *tx) error {
 		if a.Slot != "" {
 			err := t.exec(`UPDATE audits SET count = count + ?, last_at = max(last_at, ?), address = ?, detail = ? WHERE account = ? AND slot = ?`,
@@ -83,7 +75,7 @@ func (s *Store) AuditPage(ctx context.Context, account int64, after uuid.UUID, l
 
 func (t *tx) copyAudits(r *store.Records) error {
 	for _, a := range r.Audits {
-		class, _ := auditClass(a)
+		class, _ := a.Class()
 		err := t.exec(`INSERT INTO audits (account, class, seq, id, slot, event, actor_kind, actor_name, address, detail, count, inserted_at, last_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			a.Account, class, a.Seq, a.ID, orNull(a.Slot), a.Event, a.ActorKind, a.ActorName, a.Address, a.Detail, a.Count, a.InsertedAt, a.LastAt)
