@@ -69,8 +69,11 @@ func CreateAccount(ctx context.Context, s store.Accounts, email string, now time
 
 // isEmail reports whether a normal email is an address.
 func isEmail(email string) bool {
+	if len(email) > maxEmail {
+		return false
+	}
 	address, err := mail.ParseAddress(email)
-	return err == nil && address.Address == email && len(email) <= maxEmail
+	return err == nil && address.Address == email
 }
 
 func insertAccount(ctx context.Context, s store.Accounts, email string, now time.Time) (*store.Account, error) {

@@ -194,8 +194,12 @@ func (p *People) Delete(ctx context.Context, a *store.Account, password, address
 	if p.Forget != nil {
 		p.Forget()
 	}
-	// The account's own entries go with it.
-	p.Audit.Audit(ctx, audit.Entry{Actor: audit.Actor{Kind: audit.BySession, Name: a.Email, Address: address}, Event: audit.AccountDeleted, Detail: a.Email + ", id " + a.ID.String()})
+	// The account's own entries go with it. Where anyone may sign up, anyone can
+	// repeat this: it must not displace what operators did.
+	p.Audit.Audit(ctx, audit.Entry{
+		Actor: audit.Actor{Kind: audit.BySession, Name: a.Email, Address: address}, Event: audit.AccountDeleted,
+		Detail: a.Email + ", id " + a.ID.String(), Same: a.ID.String(),
+	})
 	return nil
 }
 
