@@ -1,10 +1,15 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
+	"math"
 	"os"
 	"runtime/debug"
 	"time"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
 
 	"github.com/punctual-dev/punctual/internal/app"
 	"github.com/punctual-dev/punctual/internal/auth"
@@ -27,16 +32,36 @@ type serveCommand struct {
 // megabytes more for a fifteenth of the CPU. GOGC in the environment wins.
 const gcPercent = 200
 
+// memoryRatio is the part of the control group's memory limit that the Go heap
+// may grow to; the rest is for stacks, the SQLite cache and the kernel's buffers.
+const memoryRatio = 0.8
+
+// limitMemory keeps the heap below the limit of the control group, if there is
+// one, so that the garbage collector runs before the kernel ends the process.
+// GOMEMLIMIT and AUTOMEMLIMIT in the environment win.
+func limitMemory(log *slog.Logger) {
+	limit, err := memlimit.Set(memlimit.WithProvider(memlimit.FromCgroup), memlimit.WithRatio(memoryRatio))
+	switch {
+	case errors.Is(err, memlimit.ErrCgroupsNotSupported), err == nil && limit == math.MaxInt64:
+	case err != nil:
+		log.Warn("the memory limit of the control group can't be read; set GOMEMLIMIT", "error", err)
+	default:
+		log.Info("memory limit", "bytes", limit)
+	}
+}
+
 // Run serves until the context ends.
 func (c *serveCommand) Run(env *environment) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+	log := logger(env.errOut, c.LogLevel)
+	limitMemory(log)
 	return app.Run(env.ctx, app.Config{
 		Listen: c.Listen, DatabaseURL: c.DatabaseURL, PublicAPIKey: string(c.PublicAPIKey), AllowPrivateTargets: c.AllowPrivateTargets,
 		TargetCAFile: c.TargetCAFile, Concurrency: int(c.Concurrency), Retention: time.Duration(c.Retention), RateLimit: float64(c.RateLimit),
 		Signup:  auth.Signup(c.Signup),
-		Version: version(), Log: logger(env.errOut, c.LogLevel),
+		Version: version(), Log: log,
 		Listening: func(address string) { _, _ = fmt.Fprintf(env.out, "listening on http://%s\n", address) },
 	})
 }
