@@ -104,21 +104,21 @@ func (c *call) readName() (name string, err error) {
 	if err != nil {
 		return "", err
 	}
-	var problems []fault.Problem
+	var problems fault.Problems
 	if body.Kind() != '{' {
-		problems = append(problems, fault.Problem{Pointer: "#", Detail: "must be a JSON object"})
+		problems.Add(fault.Problem{Pointer: "#", Detail: "must be a JSON object"})
 	}
 	for _, m := range rawjson.Members(body) {
 		switch {
 		case m.Name != "name":
-			problems = append(problems, fault.Problem{Pointer: job.Pointer(m.Name), Detail: "is not a known field; the only one is name"})
+			problems.Add(fault.Problem{Pointer: job.Pointer(m.Name), Detail: "is not a known field; the only one is name"})
 		case m.Value.Kind() == '"':
 			name = rawjson.Text(m.Value)
 		case !rawjson.IsNull(m.Value):
-			problems = append(problems, fault.Problem{Pointer: "#/name", Detail: "must be a string"})
+			problems.Add(fault.Problem{Pointer: "#/name", Detail: "must be a string"})
 		}
 	}
-	return name, fault.Refuse(problems)
+	return name, problems.Err()
 }
 
 func (s *Server) revokeKey(c *call) error {

@@ -65,9 +65,9 @@ func (s *Server) cancelJobs(c *call) error {
 
 // readJobIDs reads {"job_ids": [...]}.
 func readJobIDs(body rawjson.Value) ([]store.JobID, error) {
-	var problems []fault.Problem
+	var problems fault.Problems
 	refuse := func(pointer, detail string) {
-		problems = append(problems, fault.Problem{Pointer: pointer, Detail: detail})
+		problems.Add(fault.Problem{Pointer: pointer, Detail: detail})
 	}
 	var ids []store.JobID
 	found := false
@@ -93,10 +93,10 @@ func readJobIDs(body rawjson.Value) ([]store.JobID, error) {
 			ids = append(ids, id)
 		}
 	}
-	if !found && len(problems) == 0 {
+	if !found && problems.Len() == 0 {
 		refuse("#/job_ids", "is required")
 	}
-	return ids, fault.Refuse(problems)
+	return ids, problems.Err()
 }
 
 // readID reads an id, whether it is written as a number or as a string, as in
