@@ -100,11 +100,22 @@ func TestTheRequestAsItWasMade(t *testing.T) {
   -H 'X-A: 2' \
   -H 'content-type: application/json' \
   --data-raw '{"a":"it'\''s","$job":{"id":7}}'`
-	if got := requestCurl(d.outgoing()); got != want {
+	curl := func(d *jobDetail) string {
+		o, err := d.outgoing()
+		if err != nil {
+			t.Error(err)
+		}
+		return requestCurl(o)
+	}
+	if got := curl(d); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
+	literal := detail(job.Completed, logAt(1, job.EventRequest, `{"body":"$job","headers":{},"query":{"q":"$state.a"},"url":"https://x/y"}`))
+	if got, want := curl(literal), "curl -X POST 'https://x/y?q=%24state.a' \\\n  -H 'content-type: application/json' \\\n  --data-raw '\"$job\"'"; got != want {
+		t.Errorf("of texts that only look like dynamic fields: got %s\nwant %s", got, want)
+	}
 	never := detail(job.Available)
-	if got := requestCurl(never.outgoing()); got != `curl -X POST 'https://x'` {
+	if got := curl(never); got != `curl -X POST 'https://x'` {
 		t.Errorf("of a job that was not attempted: %s", got)
 	}
 }
