@@ -110,6 +110,45 @@ func TestARequestThatGrowsBeyondTheBudgetIsDiscardedWithoutBeingSent(t *testing.
 	wantSame(t, "the state", a.Get("/api/schedules/"+first.Get("schedule_id").Str()).Want(200).Data().Get("id"), first.Get("schedule_id").Raw())
 }
 
+// TestARequestOverTheBudgetIsRecordedOnceThroughCrashes kills the service while
+// such requests are prepared, held and recorded.
+func TestARequestOverTheBudgetIsRecordedOnceThroughCrashes(t *testing.T) {
+	t.Parallel()
+	s, c := crashed(t)
+	target := harness.SharedTarget(t).Route(t).Respond(harness.JSONReply(`{"$set":{"big":"` + strings.Repeat("s", 60_000) + `"}}`))
+	var jobs []harness.JSON
+	for range 10 {
+		jobs = append(jobs, create(c, `{"method":"post","url":"`+target.URL+`","body":`+listOf(1000, `"$state.big"`)+`,"repeat_every":2}`))
+	}
+	discarded := func(filter string) []harness.JSON {
+		return c.Get("/api/jobs?state=discarded&limit=100" + filter).Want(200).Data().Items()
+	}
+	harness.Eventually(t, 2*soon, "a run to be discarded", func() bool { return len(discarded("")) > 0 })
+	s.Kill()
+	s.Restart(t)
+	for _, job := range jobs {
+		var runs []harness.JSON
+		harness.Eventually(t, afterCrash(s), "a run of each schedule to be discarded", func() bool {
+			runs = discarded("&schedule_id=" + job.Get("schedule_id").Str())
+			return len(runs) > 0
+		})
+		for _, run := range runs {
+			refusals := 0
+			for _, log := range logsOf(c, run) {
+				if log.Get("payload.kind").Str() == "too_large" {
+					refusals++
+				}
+			}
+			if refusals != 1 {
+				t.Errorf("a run has %d logs of the kind too_large: %s", refusals, logsOf(c, run))
+			}
+		}
+	}
+	if got := len(target.Hits()); got != len(jobs) {
+		t.Errorf("%d requests were made, want the first runs' %d only", got, len(jobs))
+	}
+}
+
 // TestManyDynamicFieldsDelayNobody has requests with 80,000 dynamic fields.
 func TestManyDynamicFieldsDelayNobody(t *testing.T) {
 	t.Parallel()
