@@ -5,13 +5,13 @@ import "github.com/punctual-dev/punctual/internal/job"
 // refuse ends an attempt whose request must not be sent. It counts like any
 // other that failed.
 func (a *jobAttempt) refuse() job.Outcome {
-	r, account := a.runner, a.Run.Job.Owner.Number
+	r := a.runner
 	lateness := r.Queue.Now().Sub(a.Run.Due)
 	outcome := job.Outcome{Failure: a.Refused}
 	r.Metrics.Begun(kindJob, lateness)
 	r.Metrics.Attempted(kindJob, outcomeName(&outcome), 0)
 	if r.Stats != nil {
-		r.Stats.Observe(account, false, lateness, 0)
+		r.Stats.Observe(a.Run.Job.Owner.Number, false, lateness, 0)
 	}
 	return outcome
 }

@@ -25,10 +25,12 @@ func (r *reader) take(members []rawjson.Member, known []string) {
 }
 
 func (r *reader) refuseUnknown(name string, known []string) {
-	pointer, all := Pointer(name), strings.Join(known, ", ")
 	if r.problems.Full() {
-		r.refuse(pointer, "")
-	} else if near, ok := nearestField(name, known); ok {
+		r.refuse("#", "")
+		return
+	}
+	pointer, all := Pointer(name), strings.Join(known, ", ")
+	if near, ok := nearestField(name, known); ok {
 		r.refuse(pointer, "is not a known field; did you mean %s?", near)
 	} else if pointer == "#" {
 		r.refuse(pointer, "has a field that is not known, whose name begins with %.40q; the known ones are %s", name, all)

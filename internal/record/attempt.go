@@ -36,10 +36,17 @@ func Begin(run *store.Run, now time.Time) *Attempt {
 	return a
 }
 
-// Resume takes up an attempt that a node had claimed and did not end.
+// Resume takes up an attempt that a node had claimed and did not end, to be ended
+// as interrupted. Its request is rendered only if a message shows it: a node that
+// crashed may have left many.
 func Resume(run *store.Run) *Attempt {
-	a := Begin(run, run.Claim.BeginAt)
-	a.Number, a.BeginAt = run.Attempt, run.Claim.BeginAt
+	a := &Attempt{Run: run, Number: run.Attempt, BeginAt: run.Claim.BeginAt}
+	a.prepare(func(s *job.Spec, d job.Dynamic) (*job.Outgoing, error) {
+		if s.WebhookURL == "" {
+			return job.Unrendered(s), nil
+		}
+		return job.Render(s, d)
+	})
 	return a
 }
 

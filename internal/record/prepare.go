@@ -1,7 +1,6 @@
 package record
 
 import (
-	"errors"
 	"fmt"
 	"runtime/debug"
 
@@ -23,8 +22,7 @@ func (a *Attempt) prepare(render func(*job.Spec, job.Dynamic) (*job.Outgoing, er
 	a.Spec = job.ReadSpec(a.Run.Job.Args)
 	outgoing, err := render(&a.Spec, job.NewDynamic(a.Run.Job.Number, a.Run.Schedule))
 	a.Outgoing = outgoing
-	var oversize *job.OversizeError
-	if errors.As(err, &oversize) {
-		a.Refused = &job.Failure{Kind: job.KindTooLarge, Message: oversize.Error() + "; nothing was sent"}
+	if err != nil {
+		a.Refused = &job.Failure{Kind: job.KindTooLarge, Message: err.Error() + "; nothing was sent"}
 	}
 }
