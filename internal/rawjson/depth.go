@@ -2,7 +2,10 @@ package rawjson
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // MaxDepth is how deep arrays and objects that Read accepts may nest.
@@ -44,12 +47,26 @@ func nesting(text []byte) (deepest int, closed bool) {
 	return deepest, depth == 0
 }
 
-// checkDepth returns a DepthError for a value that nests too deep.
-func checkDepth(v Value) error {
-	if bytes.Count(v, []byte{'['})+bytes.Count(v, []byte{'{'}) <= MaxDepth || Depth(v) <= MaxDepth {
-		return nil
+// isDeep reports whether text nests deeper than MaxDepth. Most does not have as
+// many brackets.
+func isDeep(text []byte) bool {
+	return bytes.Count(text, []byte{'['})+bytes.Count(text, []byte{'{'}) > MaxDepth && Depth(text) > MaxDepth
+}
+
+// readerDepth is how deep jsontext reads.
+const readerDepth = 10_000
+
+// whyDeep returns a DepthError for JSON that nests too deep, and for text that is
+// no JSON what is wrong with it. Beyond readerDepth it looks at brackets only.
+func whyDeep(text []byte) error {
+	if deepest, closed := nesting(text); deepest > readerDepth && !closed {
+		return errors.New("its brackets are not balanced")
+	} else if deepest <= readerDepth {
+		if _, err := jsontext.AppendFormat(nil, text, jsontext.AllowDuplicateNames(true)); err != nil {
+			return explain(err)
+		}
 	}
-	for _, m := range Members(v) {
+	for _, m := range Members(text) {
 		if Depth(m.Value) >= MaxDepth {
 			return &DepthError{Field: m.Name, Named: true}
 		}

@@ -30,25 +30,18 @@ func Read(text []byte) (Value, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, ErrEmpty
 	}
-	out, err := jsontext.AppendFormat(make([]byte, 0, len(text)), text)
-	if err == nil {
-		err = checkDepth(out)
-	} else {
-		err = explain(err, text)
+	if isDeep(text) {
+		return nil, whyDeep(text)
 	}
+	out, err := jsontext.AppendFormat(make([]byte, 0, len(text)), text)
 	if err != nil {
-		return nil, err
+		return nil, explain(err)
 	}
 	return out, nil
 }
 
-// readerDepth is how deep jsontext reads.
-const readerDepth = 10_000
-
-func explain(err error, text []byte) error {
-	if deepest, closed := nesting(text); closed && deepest > readerDepth {
-		return checkDepth(text)
-	}
+// explain says in words what jsontext has found wrong.
+func explain(err error) error {
 	var syntax *jsontext.SyntacticError
 	if !errors.As(err, &syntax) {
 		return err
