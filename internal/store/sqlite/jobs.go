@@ -25,6 +25,14 @@ func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store
 				results[i] = store.Inserted{Job: holder, Conflict: true}
 				continue
 			}
+			over, err := t.over(n)
+			if err != nil {
+				return err
+			}
+			if over != store.QuotaNone {
+				results[i] = store.Inserted{Over: over}
+				continue
+			}
 			if n.Schedule != nil {
 				if err := t.insertSchedule(n.Schedule); err != nil {
 					return err
