@@ -1,43 +1,71 @@
 package httpapi
 
 import (
-	"sync"
-	"time"
-
-	"golang.org/x/time/rate"
+	"context"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/quota"
 )
 
-// limits keeps each account to a number of calls a second.
-type limits struct {
-	perSecond rate.Limit
-	mu        sync.Mutex
-	accounts  map[int64]*rate.Limiter
+// uncounted are the paths that are under no rate, so that whoever watches the
+// service sees it also while it is attacked.
+var uncounted = map[string]bool{"/healthz": true, "/readyz": true, "/metrics": true}
+
+// admit finds out who makes a call and counts it: by account, or by network when
+// it comes without a valid key. A TooMany fault when it is one too many, a
+// Forbidden fault when the account is suspended.
+func (s *Server) admit(route route, c *call) error {
+	header := c.r.Header.Get("Authorization")
+	switch {
+	case uncounted[route.path]:
+		return nil
+	case route.open || header == "":
+		if err := s.Rates.Address(c.Header(), c.r); err != nil || route.open {
+			return err
+		}
+	case !s.Auth.Knows(header):
+		// Looking up a key that may be a guess costs more than a guess may.
+		if err := s.Rates.HasRoom(c.Header(), c.r); err != nil {
+			return err
+		}
+	}
+	caller, err := s.Auth.Authenticate(c.r.Context(), header)
+	if err != nil {
+		if fault.CodeOf(err) == fault.Unauthorized && header != "" {
+			if over := s.Rates.Address(c.Header(), c.r); over != nil {
+				return over
+			}
+		}
+		return err
+	}
+	c.owner, c.caller = caller.Owner, caller
+	if err := s.charge(c, 0, 1); err != nil {
+		return err
+	}
+	if err := s.suspended(c.r.Context(), caller.Number); err != nil {
+		s.Metrics.Refused("suspended")
+		return err
+	}
+	return nil
 }
 
-func newLimits(perSecond float64) *limits {
-	return &limits{perSecond: rate.Limit(perSecond), accounts: map[int64]*rate.Limiter{}}
+// suspended returns a Forbidden fault when an account is suspended.
+func (s *Server) suspended(ctx context.Context, account int64) error {
+	a, err := s.Auth.Account(ctx, account)
+	if err != nil {
+		return err
+	}
+	return quota.Suspended(a)
 }
 
-// allow gives a TooMany fault when the account has called too often.
-func (l *limits) allow(account int64) error {
-	if l.perSecond <= 0 {
-		return nil
+// charge counts a call against the rate of its account: from how many calls it
+// has been counted as before to how many it counts as. A call for many items
+// counts as one for each, and as a second's worth at most; every call has been
+// counted as one before its handler runs.
+func (s *Server) charge(c *call, before, calls int) error {
+	limits, err := s.Quotas.Limits(c.r.Context(), c.owner.Number)
+	if err != nil {
+		return err
 	}
-	l.mu.Lock()
-	limiter := l.accounts[account]
-	if limiter == nil {
-		// A second's worth may come at once.
-		limiter = rate.NewLimiter(l.perSecond, max(1, int(l.perSecond)))
-		l.accounts[account] = limiter
-	}
-	l.mu.Unlock()
-	reservation := limiter.Reserve()
-	wait := reservation.Delay()
-	if wait == 0 {
-		return nil
-	}
-	reservation.Cancel()
-	return &fault.Error{Code: fault.TooMany, Message: "too many calls; wait as long as Retry-After says", RetryAfter: max(wait, time.Millisecond)}
+	return s.Rates.Account(c.Header(), c.owner.Number, limits.Rate, int64(before), int64(calls))
 }

@@ -21,6 +21,7 @@ type Overrides struct {
 type Caps struct {
 	Pending   int64 // unfinished one-off jobs of the account
 	Schedules int64 // schedules of the account, disabled ones included
+	Full      bool  // the account holds too many bytes: only duplicates are answered
 }
 
 // Quota names a limit of an account.

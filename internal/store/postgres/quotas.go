@@ -38,6 +38,7 @@ func (s *Store) AccountUse(ctx context.Context, account, limit int64) (use store
 type room struct {
 	caps               store.Caps // the limits it was counted for
 	pending, schedules int64
+	full               bool // nothing may be stored
 }
 
 // demand is what a call wants to create for an account with limits.
@@ -130,6 +131,10 @@ func (a *admission) count(t *tx, c *creation) error {
 	var queries []query
 	for _, account := range slices.Sorted(maps.Keys(a.demands)) {
 		d, r := a.demands[account], a.rooms[account]
+		if r.full = d.caps.Full; r.full {
+			a.tight[account] = true
+			continue
+		}
 		if d.caps == r.caps && (d.caps.Pending == 0 || d.pending <= r.pending) && (d.caps.Schedules == 0 || d.schedules <= r.schedules) {
 			continue
 		}
@@ -144,7 +149,7 @@ func (a *admission) count(t *tx, c *creation) error {
 			},
 		})
 	}
-	if len(queries) == 0 {
+	if len(a.tight) == 0 {
 		return nil
 	}
 	var keys []heldKey
@@ -156,6 +161,9 @@ func (a *admission) count(t *tx, c *creation) error {
 	if len(keys) > 0 {
 		queries = append(queries, c.readHolders(t, keys))
 	}
+	if len(queries) == 0 {
+		return nil
+	}
 	return t.run(queries...)
 }
 
@@ -164,6 +172,8 @@ func (a *admission) take(n *store.NewJob) store.Quota {
 	r := a.rooms[n.Job.Owner.Number]
 	switch {
 	case r == nil:
+	case r.full:
+		return store.QuotaStored
 	case n.Schedule != nil && r.caps.Schedules > 0:
 		if r.schedules <= 0 {
 			return store.QuotaSchedules

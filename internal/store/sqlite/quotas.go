@@ -29,6 +29,9 @@ func (s *Store) AccountLimit(ctx context.Context, account int64, l store.Overrid
 
 // over returns the limit that a new job would exceed.
 func (t *tx) over(n store.NewJob) (store.Quota, error) {
+	if n.Caps.Full {
+		return store.QuotaStored, nil
+	}
 	needed := n.Caps.Pending
 	if n.Schedule != nil {
 		needed = n.Caps.Schedules

@@ -23,6 +23,7 @@ var quotaTests = group{
 	"DuplicatesAtTheLimit":      quotaDuplicates,
 	"RepeatsInABatchOverIt":     quotaRepeats,
 	"SchedulesIncludeDisabled":  quotaSchedules,
+	"FullAccounts":              quotaFull,
 	"ConcurrentCreates":         quotaConcurrent,
 	"UseIsCountedUpToALimit":    quotaUse,
 	"UseAfterAccountsArePurged": quotaPurged,
@@ -213,6 +214,22 @@ func quotaSchedules(w *world) {
 	if n := len(w.listSchedules(w.owner, top)); n != 2 {
 		w.Errorf("%d schedules are stored", n)
 	}
+}
+
+// quotaFull: an account that holds too many bytes still gets its duplicates.
+func quotaFull(w *world) {
+	full := func(n store.NewJob) store.NewJob {
+		n.Caps = store.Caps{Pending: 5, Full: true}
+		return n
+	}
+	first := w.keyed(w.owner, "a")
+	first.Caps.Pending = 5
+	w.same("before", w.outcomes(first), "stored")
+	w.same("full", w.outcomes(full(w.oneOff(w.owner, w.ahead())), full(w.keyed(w.owner, "a")), full(w.recurring(w.owner, w.ahead()))),
+		"over stored, held, over stored")
+	w.same("full, another key", w.outcomes(full(w.keyed(w.owner, "b"))), "over stored")
+	w.same("afterwards", w.outcomes(w.capped(w.owner, 5)), "stored")
+	w.wantUse(2, 0)
 }
 
 // quotaConcurrent: of any number of simultaneous creates exactly as many are
