@@ -73,8 +73,8 @@ func NewMeter[K comparable](now time.Time) *Meter[K] {
 
 // Take counts the calls of a request: from how many it has been counted as
 // before (0 for a new request) to how many it counts as. A request that is
-// larger than the burst counts as the burst. A refused request counts nothing
-// more than before.
+// larger than the burst counts as the burst. A refused request counts nothing, also
+// not what it counted as before.
 func (m *Meter[K]) Take(key K, rate Rate, before, calls int64, now time.Time) Count {
 	return m.take(key, rate, before, calls, now, true)
 }
@@ -105,11 +105,20 @@ func (m *Meter[K]) take(key K, rate Rate, before, calls int64, now time.Time, co
 	next := begun + int64(interval)*min(calls, burst)
 	wait := next - at - span
 	c := Count{Rate: rate, Allowed: wait <= 0}
-	if c.Allowed && counts {
+	switch {
+	case !counts:
+	case c.Allowed:
 		full = next
 		for _, cell := range cells {
 			*cell = max(*cell, full)
 		}
+	case before > 0:
+		for _, cell := range cells {
+			if *cell == full { // this key's alone
+				*cell = begun
+			}
+		}
+		full = begun
 	}
 	c.Wait = time.Duration(max(0, wait))
 	c.Left = (span - (full - at)) / int64(interval)
