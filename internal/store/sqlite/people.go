@@ -124,6 +124,7 @@ func (s *Store) AccountPurge(ctx context.Context, settled time.Time, limit int) 
 }
 
 func (t *tx) purge(account int64, limit int) (int, error) {
+	t.store.uses.forget(account)
 	err := t.exec(`DELETE FROM schedules WHERE id IN (SELECT id FROM schedules WHERE account = ? LIMIT ?)`, account, limit)
 	if n := t.changed(); err != nil || n > 0 {
 		return n, err

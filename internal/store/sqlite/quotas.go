@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/google/uuid"
 	"zombiezen.com/go/sqlite"
@@ -57,36 +58,101 @@ const (
 	countSchedules = `(SELECT count(*) FROM (SELECT 1 FROM schedules WHERE account = ?1 LIMIT ?2))`
 )
 
-// use reads what an account holds. The first time it counts; from then on
-// triggers keep the numbers.
+// use returns what an account holds, in this transaction. The first time it
+// counts; from then on the numbers are kept in memory: there is no other process
+// that stores or ends jobs.
 func (t *tx) use(account int64) (store.Use, error) {
-	use, known, err := t.knownUse(account)
-	if err != nil || known {
-		return use, err
+	use, known := t.store.uses.get(account)
+	if !known {
+		err := t.query(`SELECT `+countPending+`, `+countSchedules, func(stmt *sqlite.Stmt) error {
+			use = store.Use{Pending: stmt.ColumnInt64(0), Schedules: stmt.ColumnInt64(1)}
+			return nil
+		}, account, -1)
+		if err != nil {
+			return use, fmt.Errorf("counting what an account holds: %w", err)
+		}
+		t.store.uses.set(account, less(use, t.used[account]))
+		return use, nil
 	}
-	if err := t.exec(`INSERT INTO account_use (account, pending, schedules) SELECT ?1, `+countPending+`, `+countSchedules, account, -1); err != nil {
-		return use, fmt.Errorf("counting what an account holds: %w", err)
-	}
-	use, _, err = t.knownUse(account)
-	return use, err
+	return plus(use, t.used[account]), nil
 }
 
-func (t *tx) knownUse(account int64) (use store.Use, known bool, err error) {
-	err = t.query(`SELECT pending, schedules FROM account_use WHERE account = ?`, func(stmt *sqlite.Stmt) error {
-		use, known = store.Use{Pending: stmt.ColumnInt64(0), Schedules: stmt.ColumnInt64(1)}, true
-		return nil
-	}, account)
-	return use, known, err
+// count notes that an account has more pending one-off jobs or schedules, or less.
+func (t *tx) count(account, pending, schedules int64) {
+	if pending == 0 && schedules == 0 {
+		return
+	}
+	if t.used == nil {
+		t.used = map[int64]store.Use{}
+	}
+	t.used[account] = plus(t.used[account], store.Use{Pending: pending, Schedules: schedules})
+}
+
+func plus(a, b store.Use) store.Use {
+	return store.Use{Pending: a.Pending + b.Pending, Schedules: a.Schedules + b.Schedules}
+}
+
+func less(a, b store.Use) store.Use {
+	return store.Use{Pending: a.Pending - b.Pending, Schedules: a.Schedules - b.Schedules}
+}
+
+// uses are what accounts hold, of those whose limits were checked.
+type uses struct {
+	mu       sync.Mutex
+	accounts map[int64]store.Use
+}
+
+// maxUses bounds how many accounts are remembered; beyond it all are counted anew.
+const maxUses = 100_000
+
+func (u *uses) get(account int64) (store.Use, bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	use, known := u.accounts[account]
+	return use, known
+}
+
+func (u *uses) set(account int64, use store.Use) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.accounts == nil || len(u.accounts) >= maxUses {
+		u.accounts = map[int64]store.Use{}
+	}
+	u.accounts[account] = use
+}
+
+// forget lets an account be counted anew.
+func (u *uses) forget(account int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.accounts, account)
+}
+
+// settle takes over what a transaction has changed. After one that failed
+// everything is counted anew.
+func (u *uses) settle(changes map[int64]store.Use, failed error) {
+	if failed == nil && len(changes) == 0 {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if failed != nil {
+		u.accounts = nil
+		return
+	}
+	for account, change := range changes {
+		if use, known := u.accounts[account]; known {
+			u.accounts[account] = plus(use, change)
+		}
+	}
 }
 
 // AccountUse implements store.Quotas.
 func (s *Store) AccountUse(ctx context.Context, account, limit int64) (use store.Use, err error) {
+	if use, known := s.uses.get(account); known {
+		return store.Use{Pending: min(use.Pending, limit), Schedules: min(use.Schedules, limit)}, nil
+	}
 	err = s.read(ctx, func(t *tx) error {
-		known := false
-		if use, known, err = t.knownUse(account); err != nil || known {
-			use.Pending, use.Schedules = min(use.Pending, limit), min(use.Schedules, limit)
-			return err
-		}
 		return t.query(`SELECT `+countPending+`, `+countSchedules, func(stmt *sqlite.Stmt) error {
 			use = store.Use{Pending: stmt.ColumnInt64(0), Schedules: stmt.ColumnInt64(1)}
 			return nil
