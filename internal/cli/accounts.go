@@ -242,6 +242,9 @@ func (c *accountsShow) Run(env *environment) error {
 		if err := viewAccount(a).print(env.out); err != nil {
 			return err
 		}
+		if !a.SuspendedAt.IsZero() {
+			_, _ = fmt.Fprintf(env.out, "suspended since %s; punctual accounts resume %s ends it\n", job.FormatTime(a.SuspendedAt), a.Email)
+		}
 		_, _ = fmt.Fprintln(env.out)
 		return printKeys(env.out, a.Email, viewKeys(keys))
 	})
