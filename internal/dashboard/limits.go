@@ -23,9 +23,11 @@ func (s *Server) admit(route route, public bool, c *call) error {
 
 func (s *Server) count(route route, public bool, c *call) error {
 	token := sha256.Sum256([]byte(c.cookie(sessionCookie)))
-	if !public && !s.sessions.Has(token) {
-		// Looking up a session that may be a guess costs more than a guess may.
-		if err := s.Rates.HasRoom(c.Header(), c.r); err != nil {
+	// A session that may be a guess is counted before it is looked up: the
+	// look-up costs more than the guess.
+	guess := public || !s.sessions.Has(token)
+	if guess {
+		if err := s.Rates.Address(c.Header(), c.r); err != nil {
 			return err
 		}
 	}
@@ -34,8 +36,15 @@ func (s *Server) count(route route, public bool, c *call) error {
 		return err
 	}
 	c.look(viewer)
-	if viewer == nil || public {
-		return s.countStranger(route, public, c)
+	switch {
+	case public:
+		return s.countPublic(route, c)
+	case viewer == nil && guess:
+		return nil
+	case viewer == nil:
+		return s.Rates.Address(c.Header(), c.r)
+	case guess:
+		s.Rates.ReturnAddress(c.Header(), c.r)
 	}
 	s.sessions.Add(token)
 	limits, err := s.Quotas.Limits(c.r.Context(), viewer.Account.Number)
@@ -59,11 +68,11 @@ func changes(route route, c *call) bool {
 	return !readsOnly(c.r) && route.path != "/jobs/preview"
 }
 
-// countStranger counts a request by its network, and a change of the public
-// account like a call to the API with the public key.
-func (s *Server) countStranger(route route, public bool, c *call) error {
-	if err := s.Rates.Address(c.Header(), c.r); err != nil || !public || !changes(route, c) {
-		return err
+// countPublic counts a change of the public account like a call to the API with
+// the public key.
+func (s *Server) countPublic(route route, c *call) error {
+	if !changes(route, c) {
+		return nil
 	}
 	limits, err := s.Quotas.Limits(c.r.Context(), s.Public.Number)
 	if err != nil {

@@ -63,13 +63,12 @@ func (r *Rates) Address(header http.Header, request *http.Request) error {
 	return r.answer(header, "address", r.addresses.Take(Network(request), r.Anonymous, 0, 1, r.now()))
 }
 
-// HasRoom reports, without counting, whether another request from the network of
-// this one would be allowed; a TooMany fault when not.
-func (r *Rates) HasRoom(header http.Header, request *http.Request) error {
-	if count := r.addresses.Peek(Network(request), r.Anonymous, r.now()); !count.Allowed {
-		return r.answer(header, "address", count)
-	}
-	return nil
+// ReturnAddress takes back what Address has counted: the request turned out to
+// come from an account.
+func (r *Rates) ReturnAddress(header http.Header, request *http.Request) {
+	header.Del("RateLimit-Policy")
+	header.Del("RateLimit")
+	r.addresses.Return(Network(request), r.Anonymous, r.now())
 }
 
 // Network returns the network that a request is counted by: its IPv4 address,

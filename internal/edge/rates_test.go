@@ -55,20 +55,18 @@ func TestRequestsAreCountedByNetwork(t *testing.T) {
 	if got := header.Get("RateLimit-Policy") + " " + header.Get("RateLimit"); got != `"address";q=2;w=1 "address";r=0;t=1` {
 		t.Errorf("the headers are %s", got)
 	}
-	if err := r.HasRoom(header, from("[2001:db8::4]:4")); fault.CodeOf(err) != fault.TooMany {
-		t.Errorf("whether there is room: %v", err)
-	}
 	if err := ask("[2001:db8:0:1::1]:1"); err != nil {
 		t.Errorf("another network: %v", err)
 	}
 	*now = now.Add(500 * time.Millisecond)
 	for range 3 {
-		if err := r.HasRoom(header, from("[2001:db8::4]:4")); err != nil {
-			t.Errorf("whether there is room after the wait: %v", err)
+		if err := ask("[2001:db8::4]:4"); err != nil {
+			t.Errorf("after the wait: %v", err)
 		}
+		r.ReturnAddress(header, from("[2001:db8::5]:5"))
 	}
-	if err := ask("[2001:db8::4]:4"); err != nil {
-		t.Errorf("after the wait: %v", err)
+	if len(header) > 0 {
+		t.Errorf("a request that was taken back has %v", header)
 	}
 }
 

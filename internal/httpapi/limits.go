@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 
-	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/quota"
 )
 
@@ -16,27 +15,23 @@ var uncounted = map[string]bool{"/healthz": true, "/readyz": true, "/metrics": t
 // Forbidden fault when the account is suspended.
 func (s *Server) admit(route route, c *call) error {
 	header := c.r.Header.Get("Authorization")
-	switch {
-	case uncounted[route.path]:
+	if uncounted[route.path] {
 		return nil
-	case route.open || header == "":
+	}
+	// A key that may be a guess is counted before it is looked up: the look-up
+	// costs more than the guess.
+	guess := route.open || header == "" || !s.Auth.Knows(header)
+	if guess {
 		if err := s.Rates.Address(c.Header(), c.r); err != nil || route.open {
-			return err
-		}
-	case !s.Auth.Knows(header):
-		// Looking up a key that may be a guess costs more than a guess may.
-		if err := s.Rates.HasRoom(c.Header(), c.r); err != nil {
 			return err
 		}
 	}
 	caller, err := s.Auth.Authenticate(c.r.Context(), header)
 	if err != nil {
-		if fault.CodeOf(err) == fault.Unauthorized && header != "" {
-			if over := s.Rates.Address(c.Header(), c.r); over != nil {
-				return over
-			}
-		}
 		return err
+	}
+	if guess {
+		s.Rates.ReturnAddress(c.Header(), c.r)
 	}
 	c.owner, c.caller = caller.Owner, caller
 	if err := s.charge(c, 0, 1); err != nil {

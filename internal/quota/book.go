@@ -144,7 +144,7 @@ type Usage struct {
 
 // Counted is up to how many of each an account's records are counted for its
 // Usage, or up to its limit when that is higher.
-const Counted = 10_000
+const Counted = 1000
 
 // Usage returns what an account uses of its limits.
 func (b *Book) Usage(ctx context.Context, account int64, l Limits) (u Usage, err error) {

@@ -76,54 +76,66 @@ func NewMeter[K comparable](now time.Time) *Meter[K] {
 // larger than the burst counts as the burst. A refused request counts nothing, also
 // not what it counted as before.
 func (m *Meter[K]) Take(key K, rate Rate, before, calls int64, now time.Time) Count {
-	return m.take(key, rate, before, calls, now, true)
-}
-
-// Peek returns what Take would for a new request that counts as one, without
-// counting it.
-func (m *Meter[K]) Peek(key K, rate Rate, now time.Time) Count {
-	return m.take(key, rate, 0, 1, now, false)
-}
-
-func (m *Meter[K]) take(key K, rate Rate, before, calls int64, now time.Time, counts bool) Count {
 	if rate <= 0 {
 		return Count{Allowed: true}
 	}
-	interval, burst := rate.interval(), rate.burst()
-	span := int64(interval) * burst
+	interval, burst := int64(rate.interval()), rate.burst()
+	span := interval * burst
 	at := int64(now.Sub(m.base))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	cells := m.of(key)
+	full := settled(cells, at, span)
+	begun := max(full-interval*min(before, burst), at)
+	next := begun + interval*min(calls, burst)
+	c := Count{Rate: rate, Allowed: next-at <= span, Wait: time.Duration(max(0, next-at-span))}
+	if c.Allowed {
+		for _, cell := range cells {
+			*cell = max(*cell, next)
+		}
+		full = next
+	} else {
+		lower(cells, full, begun)
+		full = begun
+	}
+	c.Left = (span - (full - at)) / interval
+	c.Reset = time.Duration(full - at)
+	return c
+}
+
+// Return takes back a call that Take has counted.
+func (m *Meter[K]) Return(key K, rate Rate, now time.Time) {
+	if rate <= 0 {
+		return
+	}
+	interval := int64(rate.interval())
+	at := int64(now.Sub(m.base))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	cells := m.of(key)
+	full := settled(cells, at, interval*rate.burst())
+	lower(cells, full, max(full-interval, at))
+}
+
+// settled returns when a key has its full burst again, at or up to span behind a
+// time.
+func settled(cells [meterRows]*int64, at, span int64) int64 {
 	full := int64(math.MaxInt64)
 	for _, cell := range cells {
 		*cell = min(*cell, at+span) // the rate may have been raised, or the clock set back
 		full = min(full, *cell)
 	}
-	full = max(full, at)
-	begun := max(full-int64(interval)*min(before, burst), at)
-	next := begun + int64(interval)*min(calls, burst)
-	wait := next - at - span
-	c := Count{Rate: rate, Allowed: wait <= 0}
-	switch {
-	case !counts:
-	case c.Allowed:
-		full = next
-		for _, cell := range cells {
-			*cell = max(*cell, full)
+	return max(full, at)
+}
+
+// lower sets the cells of a key back from one time to another. Cells that others
+// have raised further stay.
+func lower(cells [meterRows]*int64, from, to int64) {
+	for _, cell := range cells {
+		if *cell == from {
+			*cell = to
 		}
-	case before > 0:
-		for _, cell := range cells {
-			if *cell == full { // this key's alone
-				*cell = begun
-			}
-		}
-		full = begun
 	}
-	c.Wait = time.Duration(max(0, wait))
-	c.Left = (span - (full - at)) / int64(interval)
-	c.Reset = time.Duration(full - at)
-	return c
 }
 
 // of returns the cells of a key.

@@ -66,17 +66,22 @@ func TestACountTellsWhatIsLeft(t *testing.T) {
 	}
 }
 
-func TestPeekingCountsNothing(t *testing.T) {
+func TestACallCanBeReturned(t *testing.T) {
 	c := newClock()
 	m := NewMeter[string](c.now)
-	for range 3 {
-		if n := m.Peek("a", 1, c.now); !n.Allowed || n.Left != 1 {
-			t.Errorf("before the call: %+v", n)
+	m.Return("a", 2, c.now) // nothing was taken
+	for range 5 {
+		if !m.Take("a", 2, 0, 1, c.now).Allowed {
+			t.Fatal("a call is refused though those before were returned")
 		}
+		m.Return("a", 2, c.now)
 	}
-	m.Take("a", 1, 0, 1, c.now)
-	if n := m.Peek("a", 1, c.now); n.Allowed || n.Wait != time.Second {
-		t.Errorf("after it: %+v", n)
+	if got := let(m, c, "a", 2, 10); got != 2 {
+		t.Errorf("%d calls at once, want 2", got)
+	}
+	m.Return("a", 2, c.now)
+	if got := let(m, c, "a", 2, 10); got != 1 {
+		t.Errorf("%d calls after one was returned", got)
 	}
 }
 

@@ -87,7 +87,9 @@ func TestCallsWithoutAKeyAreLimitedByAddress(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Flag("anonymous-rate-limit", "5"))
 	a := s.Account(t)
-	a.Get("/api/jobs").Want(200)
+	if got := a.Get("/api/jobs").Want(200).Header.Get("RateLimit"); got != "" {
+		t.Errorf("a call with a key is counted by address: %s", got)
+	}
 	nobody := s.Client(t, "")
 	wantLimit(t, nobody.Get("/api/ping").Want(200), `"address";q=5;w=1`, `^"address";r=4;t=1$`)
 	calls := map[string]func() *harness.Answer{
