@@ -13,6 +13,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/app"
 	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/quota"
 )
 
 type serveCommand struct {
@@ -25,6 +26,11 @@ type serveCommand struct {
 	Retention           period `setting:"" default:"30d" placeholder:"PERIOD" help:"How long final jobs and logs are kept (90m, 12h, 30d, 2w); 0 is for ever."`
 	Signup              signup `setting:"" placeholder:"WHO" help:"Who may sign up in the dashboard: open (anyone), invite (who has an invite) or closed (nobody). Not given: the first, who becomes the operator."`
 	RateLimit           rate   `setting:"" default:"0" placeholder:"N" help:"Calls a second an account may make; 0 is any number."`
+	PublicRateLimit     rate   `setting:"" default:"10" placeholder:"N" help:"Calls a second that may be made with the public key; 0 is any number."`
+	AnonymousRateLimit  rate   `setting:"" default:"20" placeholder:"N" help:"Calls a second that each network address may make without a valid key; 0 is any number."`
+	MaxPending          count  `setting:"" placeholder:"N" help:"Unfinished one-off jobs an account may have; 0 is any number. Not given: any number, and 1,000 for the public key's account."`
+	MaxSchedules        count  `setting:"" placeholder:"N" help:"Schedules an account may have, disabled ones included; 0 is any number. Not given: any number, and 20 for the public key's account."`
+	MaxStored           size   `setting:"" placeholder:"SIZE" help:"Space that an account's records may take up (100MB, 2GiB); 0 is any. Not given: any, and 100MB for the public key's account."`
 	LogLevel            level  `setting:"" default:"info" placeholder:"LEVEL" help:"What is logged to standard error: debug, info, warn or error."`
 }
 
@@ -59,11 +65,18 @@ func (c *serveCommand) Run(env *environment) error {
 	limitMemory(log)
 	return app.Run(env.ctx, app.Config{
 		Listen: c.Listen, DatabaseURL: c.DatabaseURL, PublicAPIKey: string(c.PublicAPIKey), AllowPrivateTargets: c.AllowPrivateTargets,
-		TargetCAFile: c.TargetCAFile, Concurrency: int(c.Concurrency), Retention: time.Duration(c.Retention), RateLimit: float64(c.RateLimit),
+		TargetCAFile: c.TargetCAFile, Concurrency: int(c.Concurrency), Retention: time.Duration(c.Retention), Limits: c.limits(),
 		Signup:  auth.Signup(c.Signup),
 		Version: version(), Log: log,
 		Listening: func(address string) { _, _ = fmt.Fprintf(env.out, "listening on http://%s\n", address) },
 	})
+}
+
+func (c *serveCommand) limits() quota.Defaults {
+	return quota.Defaults{
+		Pending: c.MaxPending.get(), Schedules: c.MaxSchedules.get(), Stored: c.MaxStored.get(),
+		Rate: quota.Rate(c.RateLimit), PublicRate: quota.Rate(c.PublicRateLimit), AnonymousRate: quota.Rate(c.AnonymousRateLimit),
+	}
 }
 
 type versionCommand struct{}

@@ -94,6 +94,10 @@ func (s *Server) createJob(c *call) error {
 		f.blame(err)
 		return c.render(http.StatusUnprocessableEntity, newJobPage(f))
 	}
+	if fault.CodeOf(err) == fault.TooMany && err != nil {
+		f.others = append(f.others, capital(err.Error()))
+		return c.render(c.statusOf(err), newJobPage(f))
+	}
 	if err != nil {
 		return err
 	}

@@ -56,6 +56,9 @@ func (s *Server) cancelJobs(c *call) error {
 	if err != nil {
 		return err
 	}
+	if err := s.charge(c, 1, len(ids)); err != nil {
+		return err
+	}
 	jobs, err := s.Manager.CancelMany(c.r.Context(), c.owner, ids)
 	if err != nil {
 		return err

@@ -52,6 +52,7 @@ type Store struct {
 	readers  *sqlitex.Pool
 	notify   func(store.Notice)
 	accounts owners
+	uses     uses
 	settled  atomic.Bool // no run is abandoned, nor can be
 	stop     context.CancelFunc
 	done     sync.WaitGroup
