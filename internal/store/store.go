@@ -74,8 +74,9 @@ type Jobs interface {
 	// JobScan looks at the owner's newest jobs, in the states and behind the job
 	// that q says, and gives up to q.Limit of those that match. Match is called
 	// with Name and Args set only. It looks at no more than look jobs and at
-	// about ScanBytes of their args. Next is the job to go on behind; zero when
-	// there are no more.
+	// about ScanBytes of their args, and stops when what it has found goes beyond
+	// the budget of q. Next is the job to go on behind; zero when there are no
+	// more.
 	JobScan(ctx context.Context, owner job.Owner, q JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error)
 }
 
@@ -145,9 +146,12 @@ type Held struct {
 // changes something.
 type Decide func(*Moment) *Changes
 
-// Stop ends a walk at its last log when it has as many as were asked for.
-func (w *LogWalk) Stop(limit int) {
-	if n := len(w.Logs); n == limit && n > 0 {
+// Stop ends a walk at its last log when it has as many as were asked for, or as
+// fit on a page.
+func (w *LogWalk) Stop(q ListQuery) {
+	var cut bool
+	w.Logs, cut = Fit(w.Logs, q.Limit, q.Budget(), LogSize)
+	if n := len(w.Logs); n > 0 && (cut || n == q.Limit) {
 		w.Next = &LogPlace{Run: w.Logs[n-1].Job, ID: w.Logs[n-1].ID}
 	}
 }
@@ -189,6 +193,9 @@ type ListQuery struct {
 	// number for jobs, an ID for schedules and logs. Zero for the first page.
 	After   int64
 	AfterID uuid.UUID
+	// Bytes is the page's budget in bytes; 0, or more than PageBytes, is
+	// PageBytes. The record that goes beyond it is the last one read; see Fit.
+	Bytes int
 }
 
 // JobQuery selects jobs.

@@ -27,7 +27,7 @@ func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.Job
 	}
 	var byNumber, byUUID []*job.Job
 	const of = `SELECT ` + jobColumns + `, ` + runColumns + ` FROM jobs j ` + joinRun + ` WHERE j.account = $1 AND `
-	err := s.read(ctx,
+	err := s.readAs(ctx, pages,
 		s.jobsOf(owner, of+`j.number = ANY($2)`, []any{owner.Number, numbers}, &byNumber),
 		s.jobsOf(owner, of+`j.id = ANY($2)`, []any{owner.Number, uuids}, &byUUID))
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.Job
 // JobsEnded implements store.Jobs.
 func (s *Store) JobsEnded(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]*job.Job, error) {
 	var jobs []*job.Job
-	err := s.read(ctx, s.jobsOf(owner, `SELECT `+jobColumns+`, `+noRun+` FROM (
+	err := s.readAs(ctx, pages, s.jobsOf(owner, `SELECT `+jobColumns+`, `+noRun+` FROM (
 			SELECT * FROM jobs WHERE coalesce(completed_at, cancelled_at, discarded_at) >= $1 AND state >= 4
 			ORDER BY coalesce(completed_at, cancelled_at, discarded_at) DESC LIMIT $2) j
 		WHERE j.account = $3 ORDER BY coalesce(j.completed_at, j.cancelled_at, j.discarded_at) DESC LIMIT $4`,
@@ -72,7 +72,7 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[j
 		args: []any{owner.Number, s.Now().UnixMicro()},
 		row:  func(rows pgx.Rows) error { return rows.Scan(&available, &retryable) },
 	}}
-	if err := s.read(ctx, queries...); err != nil {
+	if err := s.readAs(ctx, pages, queries...); err != nil {
 		return nil, err
 	}
 	executing := map[job.State]int64{job.Available: available, job.Retryable: retryable}
@@ -90,7 +90,7 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[j
 			},
 		})
 	}
-	if err := s.read(ctx, queries...); err != nil {
+	if err := s.readAs(ctx, pages, queries...); err != nil {
 		return nil, err
 	}
 	counts[job.Executing] = min(int64(limit), available+retryable)
@@ -105,15 +105,15 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, 
 	c := &condition{}
 	sql := `SELECT w.number, w.name, w.args FROM (
 			SELECT j.number, j.name, j.args, sum(octet_length(j.args)) OVER (ORDER BY j.number DESC) - octet_length(j.args) AS before
-			FROM (` + s.newestNumbers(c, owner, q) + `) n` + c.numbered(` JOIN jobs j ON j.account = ? AND j.number = n.number`, owner.Number) + `
+			FROM (` + s.indexedNumbers(c, owner, q) + `) n` + c.numbered(` JOIN jobs j ON j.account = ? AND j.number = n.number`, owner.Number) + `
 		) w` + c.numbered(` WHERE w.before < ? ORDER BY w.number DESC`, store.ScanBytes)
 	var ids []store.JobID
-	looked, size := 0, 0
-	err = s.read(ctx, query{
+	looked, size, matched := 0, 0, 0
+	err = s.readAs(ctx, pages, query{
 		sql: sql, args: c.args,
-		start: func() { ids, next, looked, size = nil, 0, 0, 0 },
+		start: func() { ids, next, looked, size, matched = nil, 0, 0, 0, 0 },
 		row: func(rows pgx.Rows) error {
-			if len(ids) == wanted {
+			if len(ids) == wanted || matched > q.Budget() {
 				return nil
 			}
 			j := &job.Job{}
@@ -122,9 +122,10 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, 
 			}
 			if match(j) {
 				ids = append(ids, store.JobID{Number: j.Number})
+				matched += store.JobSize(j)
 			}
 			looked, size = looked+1, size+len(j.Args)
-			if looked == look || len(ids) == wanted || size >= store.ScanBytes {
+			if looked == look || len(ids) == wanted || matched > q.Budget() || size >= store.ScanBytes {
 				next = j.Number
 			}
 			return nil

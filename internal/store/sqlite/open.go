@@ -29,10 +29,7 @@ var migrations embed.FS
 // applicationID marks a file as punctual's ("punc").
 const applicationID = 0x70756e63
 
-const (
-	readers     = 4
-	busyTimeout = 10 * time.Second
-)
+const busyTimeout = 10 * time.Second
 
 // Options say how a database is opened.
 type Options struct {
@@ -49,7 +46,7 @@ type Store struct {
 	path     string
 	lock     *flock.Flock
 	writer   *writer
-	readers  *sqlitex.Pool
+	pools    pools
 	notify   func(store.Notice)
 	accounts owners
 	settled  atomic.Bool // no run is abandoned, nor can be
@@ -103,14 +100,7 @@ func (s *Store) open(ctx context.Context, opts Options) error {
 	if err := prepareWriter(ctx, conn); err != nil {
 		return errors.Join(fmt.Errorf("preparing the database %s: %w", s.path, err), conn.Close())
 	}
-	s.readers, err = sqlitex.NewPool(s.path, sqlitex.PoolOptions{
-		Flags: sqlite.OpenReadOnly | sqlite.OpenWAL, PoolSize: readers,
-		PrepareConn: func(c *sqlite.Conn) error {
-			c.SetBusyTimeout(busyTimeout)
-			return sqlitex.ExecuteTransient(c, `PRAGMA cache_size = -8192`, nil)
-		},
-	})
-	if err != nil {
+	if err := s.pools.open(s.path); err != nil {
 		return errors.Join(fmt.Errorf("opening the database %s for reading: %w", s.path, err), conn.Close())
 	}
 	background, stop := context.WithCancel(context.Background())
@@ -222,24 +212,11 @@ func (s *Store) close() error {
 	s.stop()
 	s.writer.close()
 	s.done.Wait()
-	err := errors.Join(s.readers.Close(), s.writer.conn.Close())
+	err := errors.Join(s.pools.close(), s.writer.conn.Close())
 	if s.lock != nil {
 		err = errors.Join(err, s.lock.Unlock())
 	}
 	return err
-}
-
-// read runs f on a connection that sees one state of the database.
-func (s *Store) read(ctx context.Context, f func(*tx) error) error {
-	conn, err := s.readers.Take(ctx)
-	if err != nil {
-		return fault.Unreachable(err)
-	}
-	defer s.readers.Put(conn)
-	end := sqlitex.Transaction(conn)
-	err = f(&tx{conn: conn, store: s, now: s.Now()})
-	end(&err)
-	return s.wrap(ctx, err)
 }
 
 // wrap makes faults of errors that say the database can't be used right now.
