@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/attempt"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/board"
@@ -58,6 +59,7 @@ const (
 type Node struct {
 	config     Config
 	store      store.Store
+	clients    *admission.Store // the store, for what clients read
 	metrics    *metrics.Metrics
 	auth       *auth.Authenticator
 	stats      *stats.Collector
@@ -108,7 +110,8 @@ func (n *Node) start(ctx context.Context) error {
 	}
 	n.stats = stats.New(stats.Config{Store: n.store, Now: n.store.Now, Log: c.Log})
 	n.client = execute.New(execute.Config{Version: c.Version, AllowPrivate: c.AllowPrivateTargets, RootCAs: roots, MaxConnsIdle: c.Concurrency})
-	n.hub = follow.New(follow.Config{Store: n.store, Log: c.Log})
+	n.clients = admission.New(n.store)
+	n.hub = follow.New(follow.Config{Store: n.clients, Log: c.Log})
 	n.runner = attempt.New(attempt.Config{
 		Queue: n.store, Client: n.client, Secrets: n.auth, Metrics: n.metrics, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
 	})
@@ -120,15 +123,15 @@ func (n *Node) start(ctx context.Context) error {
 	if err := n.recover(ctx); err != nil {
 		return err
 	}
-	n.manager = manage.New(manage.Config{Store: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.checkHost(), Followers: n.hub})
+	n.manager = manage.New(manage.Config{Store: n.clients, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.checkHost(), Followers: n.hub})
 	notices := board.New(n.store.Now)
 	api := httpapi.New(httpapi.Config{
-		Manager: n.manager, Store: n.store, Auth: n.auth, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Log: c.Log,
+		Manager: n.manager, Store: n.clients, Auth: n.auth, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Log: c.Log,
 		Running: n.dispatcher.Running, RateLimit: c.RateLimit, Retention: c.Retention, Version: c.Version,
 	})
 	people := auth.NewPeople(auth.PeopleConfig{Store: n.store, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log})
 	pages := dashboard.New(dashboard.Config{
-		Manager: n.manager, Store: n.store, People: people, Auth: n.auth, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
+		Manager: n.manager, Store: n.clients, People: people, Auth: n.auth, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
 		Retention: c.Retention, RateLimit: c.RateLimit, Public: n.auth.Public(), Log: c.Log, Version: c.Version,
 		Observe: n.metrics.Requested,
 	})

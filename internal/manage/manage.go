@@ -46,6 +46,7 @@ type Followers interface {
 type Manager struct {
 	Config
 	creates *batch.Batcher[store.NewJob, store.Inserted]
+	exports exports
 }
 
 const (
