@@ -14,6 +14,7 @@ type Store interface {
 	Jobs
 	Schedules
 	Logs
+	Marks
 	Queue
 	Accounts
 	People
@@ -58,12 +59,9 @@ type Jobs interface {
 	// JobCounts counts the stored jobs by state.
 	JobCounts(ctx context.Context) (map[job.State]int64, error)
 	// JobGetMany reads some of the owner's jobs; results stand in the order
-	// given, nil for those that there are not.
+	// given, nil for those that there are not. Callers see to it that they are not
+	// too large: see Marks.
 	JobGetMany(ctx context.Context, owner job.Owner, ids []JobID) ([]*job.Job, error)
-	// JobsEnded reads up to limit of the owner's jobs that have become final
-	// since a time, the latest first. It looks at no more than EndedLook jobs of
-	// all owners.
-	JobsEnded(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]*job.Job, error)
 	// JobTally counts the owner's jobs by state as clients see them, each state
 	// up to limit, which bounds what is read.
 	JobTally(ctx context.Context, owner job.Owner, limit int) (map[job.State]int64, error)
@@ -79,9 +77,6 @@ type Jobs interface {
 	// more.
 	JobScan(ctx context.Context, owner job.Owner, q JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error)
 }
-
-// EndedLook is how many jobs JobsEnded looks at.
-const EndedLook = 2000
 
 // ScanBytes is about how much of jobs' args JobScan looks at.
 const ScanBytes = 8 << 20

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -17,14 +16,7 @@ func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.Job
 	if len(ids) == 0 {
 		return jobs, nil
 	}
-	numbers, uuids := make([]int64, 0, len(ids)), make([]uuid.UUID, 0, len(ids))
-	for _, id := range ids {
-		if id.Number != 0 {
-			numbers = append(numbers, id.Number)
-		} else {
-			uuids = append(uuids, id.UUID)
-		}
-	}
+	numbers, uuids := splitIDs(ids)
 	var byNumber, byUUID []*job.Job
 	const of = `SELECT ` + jobColumns + `, ` + runColumns + ` FROM jobs j ` + joinRun + ` WHERE j.account = $1 AND `
 	err := s.readAs(ctx, pages,
@@ -49,15 +41,17 @@ func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.Job
 	return jobs, nil
 }
 
-// JobsEnded implements store.Jobs.
-func (s *Store) JobsEnded(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]*job.Job, error) {
-	var jobs []*job.Job
-	err := s.readAs(ctx, pages, s.jobsOf(owner, `SELECT `+jobColumns+`, `+noRun+` FROM (
-			SELECT * FROM jobs WHERE coalesce(completed_at, cancelled_at, discarded_at) >= $1 AND state >= 4
-			ORDER BY coalesce(completed_at, cancelled_at, discarded_at) DESC LIMIT $2) j
-		WHERE j.account = $3 ORDER BY coalesce(j.completed_at, j.cancelled_at, j.discarded_at) DESC LIMIT $4`,
-		[]any{since.UnixMicro(), store.EndedLook, owner.Number, limit}, &jobs))
-	return jobs, err
+// splitIDs tells the ids that are numbers from the others.
+func splitIDs(ids []store.JobID) (numbers []int64, uuids []uuid.UUID) {
+	numbers, uuids = make([]int64, 0, len(ids)), make([]uuid.UUID, 0, len(ids))
+	for _, id := range ids {
+		if id.Number != 0 {
+			numbers = append(numbers, id.Number)
+		} else {
+			uuids = append(uuids, id.UUID)
+		}
+	}
+	return numbers, uuids
 }
 
 // JobTally implements store.Jobs. Executing jobs are stored as available or

@@ -153,7 +153,7 @@ var hot = []struct {
 		_, err := c.s.JobGetMany(c.t.Context(), c.owner, []store.JobID{{Number: 1}, {UUID: uuid.New()}})
 		return err
 	}, uses: []string{"jobs_id"}},
-	{name: "ended", run: func(c *scene) error { _, err := c.s.JobsEnded(c.t.Context(), c.owner, c.s.Now(), 10); return err }, uses: []string{"jobs_final"}},
+	{name: "ended", run: func(c *scene) error { _, err := c.s.JobMarksEnded(c.t.Context(), c.owner, c.s.Now(), 10); return err }, uses: []string{"jobs_final"}},
 	{name: "tally", run: func(c *scene) error { _, err := c.s.JobTally(c.t.Context(), c.owner, 10); return err }, uses: []string{"jobs_list", "runs_claimed"}},
 	{name: "scan", run: scanJobs(store.JobQuery{}), uses: []string{"jobs_list"}, allowed: []string{merge}},
 	{name: "scan after by state", run: scanJobs(store.JobQuery{ListQuery: store.ListQuery{After: 100}, States: []job.State{job.Completed}}), uses: []string{"jobs_list"}},

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"time"
 
 	"zombiezen.com/go/sqlite"
 
@@ -25,27 +24,6 @@ func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.Job
 			}
 		}
 		return nil
-	})
-	return jobs, err
-}
-
-// JobsEnded implements store.Jobs.
-func (s *Store) JobsEnded(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]*job.Job, error) {
-	var jobs []*job.Job
-	err := s.readAs(ctx, pages, func(t *tx) error {
-		var numbers []int64
-		err := t.query(`SELECT number FROM (SELECT number, account FROM jobs INDEXED BY jobs_final
-				WHERE coalesce(completed_at, cancelled_at, discarded_at) >= ? AND state >= 4
-				ORDER BY coalesce(completed_at, cancelled_at, discarded_at) DESC LIMIT ?)
-			WHERE account = ? LIMIT ?`, func(stmt *sqlite.Stmt) error {
-			numbers = append(numbers, stmt.ColumnInt64(0))
-			return nil
-		}, since, store.EndedLook, owner.Number, limit)
-		if err != nil {
-			return err
-		}
-		jobs, err = t.jobsNumbered(numbers, store.PageBytes)
-		return err
 	})
 	return jobs, err
 }
