@@ -180,6 +180,12 @@ func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.Job
 	return few(ctx, s, owner, jobsSize, func() ([]*job.Job, error) { return s.Store.JobGetMany(ctx, owner, ids) })
 }
 
+// LogGetMany implements store.Store.
+func (s *Store) LogGetMany(ctx context.Context, owner job.Owner, ids []uuid.UUID) ([]*job.Log, error) {
+	size := func(logs []*job.Log) int { return store.TotalSize(logs, store.LogSize) }
+	return few(ctx, s, owner, size, func() ([]*job.Log, error) { return s.Store.LogGetMany(ctx, owner, ids) })
+}
+
 // JobTally implements store.Store.
 func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[job.State]int64, error) {
 	return few(ctx, s, owner, nothing, func() (map[job.State]int64, error) { return s.Store.JobTally(ctx, owner, limit) })
