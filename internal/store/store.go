@@ -72,8 +72,8 @@ type Jobs interface {
 	// JobScan looks at the owner's newest jobs, in the states and behind the job
 	// that q says, and gives up to q.Limit of those that match. Match is called
 	// with Name and Args set only. It looks at no more than look jobs and at
-	// about ScanBytes of their args, and stops when what it has found goes beyond
-	// the budget of q. Next is the job to go on behind; zero when there are no
+	// about ScanBytes of their args, and stops before what would go beyond the
+	// budget of q, but for the first one found. Next is the job to go on behind; zero when there are no
 	// more.
 	JobScan(ctx context.Context, owner job.Owner, q JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error)
 }

@@ -102,12 +102,12 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, 
 			FROM (` + s.indexedNumbers(c, owner, q) + `) n` + c.numbered(` JOIN jobs j ON j.account = ? AND j.number = n.number`, owner.Number) + `
 		) w` + c.numbered(` WHERE w.before < ? ORDER BY w.number DESC`, store.ScanBytes)
 	var ids []store.JobID
-	looked, size, matched := 0, 0, 0
+	looked, size, matched, last := 0, 0, 0, int64(0)
 	err = s.readAs(ctx, pages, query{
 		sql: sql, args: c.args,
-		start: func() { ids, next, looked, size, matched = nil, 0, 0, 0, 0 },
+		start: func() { ids, next, looked, size, matched, last = nil, 0, 0, 0, 0, 0 },
 		row: func(rows pgx.Rows) error {
-			if len(ids) == wanted || matched > q.Budget() {
+			if next != 0 {
 				return nil
 			}
 			j := &job.Job{}
@@ -115,9 +115,13 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, 
 				return err
 			}
 			if match(j) {
+				if matched += store.JobSize(j); matched > q.Budget() && len(ids) > 0 {
+					next = last // it comes first on the next page
+					return nil
+				}
 				ids = append(ids, store.JobID{Number: j.Number})
-				matched += store.JobSize(j)
 			}
+			last = j.Number
 			looked, size = looked+1, size+len(j.Args)
 			if looked == look || len(ids) == wanted || matched > q.Budget() || size >= store.ScanBytes {
 				next = j.Number

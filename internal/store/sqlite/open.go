@@ -42,18 +42,19 @@ type Options struct {
 
 // Store is a SQLite database.
 type Store struct {
-	now      func() time.Time
-	path     string
-	lock     *flock.Flock
-	writer   *writer
-	pools    pools
-	notify   func(store.Notice)
-	accounts owners
-	settled  atomic.Bool // no run is abandoned, nor can be
-	stop     context.CancelFunc
-	done     sync.WaitGroup
-	closing  sync.Once
-	closed   error // what closing came to
+	now        func() time.Time
+	path       string
+	lock       *flock.Flock
+	writer     *writer
+	pools      pools
+	readWithin time.Duration // store.ReadWithin but in tests
+	notify     func(store.Notice)
+	accounts   owners
+	settled    atomic.Bool // no run is abandoned, nor can be
+	stop       context.CancelFunc
+	done       sync.WaitGroup
+	closing    sync.Once
+	closed     error // what closing came to
 }
 
 var _ store.Store = (*Store)(nil)
@@ -61,7 +62,9 @@ var _ store.Store = (*Store)(nil)
 // Open opens the database file at path, makes it when it does not exist, and
 // brings its tables up to date.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
-	s := &Store{now: opts.Now, path: path, notify: func(store.Notice) {}, accounts: owners{ids: map[int64]uuid.UUID{}}}
+	s := &Store{
+		now: opts.Now, path: path, readWithin: store.ReadWithin, notify: func(store.Notice) {}, accounts: owners{ids: map[int64]uuid.UUID{}},
+	}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -8,7 +8,6 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/punctual-dev/punctual/internal/fault"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // class says what a read is for. Each class has connections of its own, so that
@@ -76,7 +75,7 @@ var errLate = errors.New("a read has taken too long")
 func (s *Store) readAs(ctx context.Context, c class, f func(*tx) error) error {
 	asked := ctx
 	if c.bounded() {
-		bounded, cancel := context.WithTimeoutCause(ctx, store.ReadWithin, errLate)
+		bounded, cancel := context.WithTimeoutCause(ctx, s.readWithin, errLate)
 		defer cancel()
 		ctx = bounded
 	}

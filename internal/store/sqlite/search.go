@@ -77,15 +77,19 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, 
 	err = s.readAs(ctx, pages, func(t *tx) error {
 		found, next = nil, 0
 		var numbers []int64
-		looked, size, matched := 0, 0, 0
+		looked, size, matched, last := 0, 0, 0, int64(0)
 		query, args := t.newestNumbers(owner, q)
 		err := t.query(`SELECT j.number, j.name, j.args FROM jobs j WHERE j.number IN (`+query+`) ORDER BY j.number DESC`, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
 			j := &job.Job{Number: c.int64(), Name: c.optional(), Args: c.json()}
 			if match(j) {
+				if matched += store.JobSize(j); matched > q.Budget() && len(numbers) > 0 {
+					next = last // it comes first on the next page
+					return errEnough
+				}
 				numbers = append(numbers, j.Number)
-				matched += store.JobSize(j)
 			}
+			last = j.Number
 			looked, size = looked+1, size+len(j.Args)
 			if looked == look || len(numbers) == wanted || size >= store.ScanBytes || matched > q.Budget() {
 				next = j.Number

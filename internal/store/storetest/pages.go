@@ -17,6 +17,7 @@ var pageTests = group{
 	"SchedulesEndAtTheirBudget": pagesOfSchedules,
 	"LogsEndAtTheirBudget":      pagesOfLogs,
 	"WalksEndAtTheirBudget":     pagesOfWalks,
+	"ScansEndAtTheirBudget":     pagesOfScans,
 }
 
 // large makes a value of about so many bytes.
@@ -124,5 +125,25 @@ func pagesOfWalks(w *world) {
 			q.After, q.AfterID = walk.Next.Run, walk.Next.ID
 		}
 		w.same(fmt.Sprintf("the walk by %d bytes", budget), show(walked, showLog), show(all, showLog))
+	}
+}
+
+// pagesOfScans: so it is with searches.
+func pagesOfScans(w *world) {
+	for i := range 9 {
+		n := w.oneOff(w.owner, w.ahead())
+		n.Job.Args = large(500 * (1 + i%3))
+		w.insert(n)
+	}
+	all := w.listJobs(w.owner, store.JobQuery{ListQuery: top})
+	for _, budget := range []int{1, 600, 3000, 100_000} {
+		q := store.JobQuery{ListQuery: store.ListQuery{Limit: 4, Bytes: budget}}
+		page, _, err := w.s.JobScan(w.ctx, w.owner, q, 100, func(*job.Job) bool { return true })
+		w.ok("JobScan", err)
+		if size := store.TotalSize(page, store.JobSize); size > budget && len(page) != 1 {
+			w.Errorf("%d jobs of %d bytes on a page of %d", len(page), size, budget)
+		}
+		found, _ := w.scan(q, 100, func(*job.Job) bool { return true })
+		w.same(fmt.Sprintf("the scan by %d bytes", budget), show(found, showJob), show(all, showJob))
 	}
 }
