@@ -38,6 +38,13 @@ func New(s store.Store) *Store {
 	return &Store{Store: s, heavy: newSlots(heavySlots), pages: newSlots(pageSlots), bytes: newBudget(totalBytes)}
 }
 
+// Held is how many bytes of records are held for answers under way.
+func (s *Store) Held() int {
+	s.bytes.mu.Lock()
+	defer s.bytes.mu.Unlock()
+	return s.bytes.used
+}
+
 func (s *Store) enter(ctx context.Context, account int64, heavy bool) (leave func(), err error) {
 	if heavy {
 		return s.heavy.enter(ctx, account)

@@ -217,6 +217,7 @@ func (n *Node) observe() {
 		gauge("punctual_runs_waiting", "Runs in memory that wait to be claimed, by kind.", name, func() float64 { return float64(n.dispatcher.Waiting(kind)) })
 		gauge("punctual_runs_in_use", "Runs claimed or under way on this node, by kind.", name, func() float64 { return float64(n.dispatcher.InUse(kind)) })
 	}
+	n.metrics.Gauge("punctual_answer_bytes", "Bytes of records held for answers to clients.", nil, func() float64 { return float64(n.clients.Held()) })
 	n.metrics.Gauge("punctual_creates_waiting", "Creates that wait for a commit.", nil, func() float64 { return float64(n.manager.Waiting()) })
 }
 

@@ -25,7 +25,7 @@ const (
 
 // connections is how many connections each class has; of engine, unless the URL
 // says otherwise (pool_max_conns).
-var connections = [classes]int32{engine: 12, access: 2, pages: 4, heavy: 2}
+var connections = [classes]int32{engine: 8, access: 2, pages: 4, heavy: 2}
 
 // classOf is the class of a list.
 func classOf(isHeavy bool) class {
