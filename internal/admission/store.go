@@ -61,26 +61,26 @@ func list[T any](ctx context.Context, s *Store, owner job.Owner, heavy bool, q *
 	defer leave()
 	full := q.Budget()
 	if q.Bytes = min(smallPage, full); q.Bytes < full {
-		found, fits, err := within(ctx, s, owner, q.Bytes, size, read)
+		found, fits, err := within(ctx, s, owner, q.Bytes, true, size, read)
 		if fits || err != nil {
 			return found, err
 		}
 		q.Bytes = full
 	}
-	found, _, err := within(ctx, s, owner, full, size, read)
+	found, _, err := within(ctx, s, owner, full, false, size, read)
 	return found, err
 }
 
-// within reads records that are to have no more than a number of bytes. If they
-// do fit, or are all there is to get, they count until the answer is written.
-func within[T any](ctx context.Context, s *Store, owner job.Owner, bytes int, size func(T) int, read func() ([]T, error)) (found []T, fits bool, err error) {
+// within reads records with a number of bytes reserved. Those that were read count
+// until the answer is written; what does not fit when it must is put away.
+func within[T any](ctx context.Context, s *Store, owner job.Owner, bytes int, mustFit bool, size func(T) int, read func() ([]T, error)) (found []T, fits bool, err error) {
 	l, err := s.bytes.take(ctx, owner.Number, bytes)
 	if err != nil {
 		return nil, false, err
 	}
 	found, err = read()
 	n := store.TotalSize(found, size)
-	if fits = n <= bytes; err != nil || !fits && bytes == smallPage {
+	if fits = n <= bytes; err != nil || mustFit && !fits {
 		l.release()
 		return nil, false, err
 	}

@@ -32,21 +32,23 @@ func (s *shelf) JobGet(context.Context, job.Owner, store.JobID) (*job.Job, error
 func TestPagesTakeTheBytesTheyNeed(t *testing.T) {
 	const mib = 1 << 20
 	for name, c := range map[string]struct {
-		jobs, size int
-		asked      string
-		read, held int
+		jobs, size, bytes int
+		asked             string
+		read, held        int
 	}{
-		"small":         {11, 500, "[262144]", 11, 11 * 500},
-		"large":         {11, mib, "[262144 8388608]", 9, 9 * mib},
-		"one is large":  {1, mib, "[262144 8388608]", 1, mib},
-		"none":          {0, 500, "[262144]", 0, 0},
-		"all fit":       {11, 100 << 10, "[262144 8388608]", 11, 11 * 100 << 10},
-		"beyond a page": {11, 9 * mib, "[262144 8388608]", 1, 9 * mib},
+		"small":          {11, 500, 0, "[262144]", 11, 11 * 500},
+		"large":          {11, mib, 0, "[262144 8388608]", 9, 9 * mib},
+		"one is large":   {1, mib, 0, "[262144 8388608]", 1, mib},
+		"none":           {0, 500, 0, "[262144]", 0, 0},
+		"all fit":        {11, 100 << 10, 0, "[262144 8388608]", 11, 11 * 100 << 10},
+		"beyond a page":  {11, 9 * mib, 0, "[262144 8388608]", 1, 9 * mib},
+		"a small page":   {11, mib, 256 << 10, "[262144]", 1, mib},
+		"a smaller page": {11, 600, 1000, "[1000]", 2, 1200},
 	} {
 		behind := &shelf{jobs: c.jobs, size: c.size}
 		s := New(behind)
 		ctx, release := Hold(t.Context())
-		jobs, err := s.JobList(ctx, job.Owner{Number: 1}, store.JobQuery{ListQuery: store.ListQuery{Limit: 11}})
+		jobs, err := s.JobList(ctx, job.Owner{Number: 1}, store.JobQuery{ListQuery: store.ListQuery{Limit: 11, Bytes: c.bytes}})
 		if err != nil || fmt.Sprint(behind.asked) != c.asked || len(jobs) != c.read || s.bytes.used != c.held {
 			t.Errorf("%s: %d jobs with budgets %v, %d bytes held, %v", name, len(jobs), behind.asked, s.bytes.used, err)
 		}
