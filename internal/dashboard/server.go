@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/board"
 	"github.com/punctual-dev/punctual/internal/dashboard/assets"
@@ -119,7 +120,9 @@ func wantsHTML(r *http.Request) bool { return strings.Contains(r.Header.Get("Acc
 
 func (s *Server) serve(route route, public bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := &call{ResponseWriter: w, r: r, server: s, id: edge.RequestID(r), status: http.StatusOK}
+		ctx, release := admission.Hold(r.Context())
+		defer release()
+		c := &call{ResponseWriter: w, r: r.WithContext(ctx), server: s, id: edge.RequestID(r), status: http.StatusOK}
 		header := w.Header()
 		secure(header)
 		header.Set("X-Request-Id", c.id)

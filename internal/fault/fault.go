@@ -77,6 +77,24 @@ func Unreachable(cause error) *Error {
 	}
 }
 
+// Busy is the fault for a store that has too much to read to begin with one
+// more thing; the caller may try again.
+func Busy(cause error) *Error {
+	return &Error{
+		Code: Unavailable, Message: "the store is busy with other calls; nothing was changed, try again shortly",
+		RetryAfter: time.Second, Cause: cause,
+	}
+}
+
+// TooSlow is the fault for a read that has taken as long as a read may take.
+func TooSlow(cause error) *Error {
+	return &Error{
+		Code: TooMany, RetryAfter: 10 * time.Second, Cause: cause,
+		Message: "reading this takes too long; ask for less: leave out order_by and offset and follow the links to the next page, " +
+			"or narrow it down by state, schedule_id, job_id, since or until",
+	}
+}
+
 // Sentence says the problem with the name of what it is about in front.
 func (p Problem) Sentence() string {
 	name := p.Parameter

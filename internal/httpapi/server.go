@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/board"
 	"github.com/punctual-dev/punctual/internal/edge"
@@ -147,7 +148,9 @@ func (s *Server) serve(route route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		id := edge.RequestID(r)
-		c := &call{ResponseWriter: w, r: r, status: http.StatusOK}
+		ctx, release := admission.Hold(r.Context())
+		defer release()
+		c := &call{ResponseWriter: w, r: r.WithContext(ctx), status: http.StatusOK}
 		cut := false
 		header := w.Header()
 		header.Set("X-Request-Id", id)
@@ -235,14 +238,25 @@ func (c *call) writeRecord(status int, add func([]byte) []byte) error {
 	return c.writeJSON(status, append(add(b), '}'))
 }
 
-// writeList answers with {"data": [record, …]}.
+// piece is how many bytes of a list are written at once.
+const piece = 64 << 10
+
+// writeList answers with {"data": [record, …]}, a piece at a time.
 func writeList[T any](c *call, records []*T, add func([]byte, *T) []byte) error {
-	b := append(make([]byte, 0, 1024*(len(records)+1)), `{"data":[`...)
+	c.Header().Set("Content-Type", "application/json")
+	c.WriteHeader(http.StatusOK)
+	b := append(make([]byte, 0, min(piece, 1024*(len(records)+1))), `{"data":[`...)
 	for i, r := range records {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = add(b, r)
+		if b = add(b, r); len(b) >= piece {
+			if _, err := c.Write(b); err != nil {
+				return nil // a client that went away needs no answer
+			}
+			b = b[:0]
+		}
 	}
-	return c.writeJSON(http.StatusOK, append(b, `]}`...))
+	_, _ = c.Write(append(b, `]}`...))
+	return nil
 }
