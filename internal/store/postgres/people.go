@@ -93,10 +93,11 @@ func (s *Store) AccountDelete(ctx context.Context, account int64, at time.Time) 
 	}}, lockOut(account)...)...)
 }
 
-// lockOut removes what lets anyone act for an account, or signs for it.
+// lockOut removes what lets anyone act for an account, or signs for it, and what
+// its limits leave.
 func lockOut(account int64) []query {
 	var queries []query
-	for _, table := range []string{"sessions", "keys", "secrets"} {
+	for _, table := range []string{"sessions", "keys", "secrets", "account_room"} {
 		queries = append(queries, query{sql: `DELETE FROM ` + table + ` WHERE account = $1`, args: []any{account}})
 	}
 	return queries

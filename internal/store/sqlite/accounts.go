@@ -92,7 +92,7 @@ func (t *tx) accountsWhere(where string, args ...any) ([]*store.Account, error) 
 }
 
 func (s *Store) accountWhere(ctx context.Context, where string, arg any) (*store.Account, error) {
-	a, err := one(ctx, s, access, func(t *tx) (*store.Account, error) {
+	a, err := oneAs(ctx, s, access, func(t *tx) (*store.Account, error) {
 		accounts, err := t.accountsWhere(where, arg)
 		if err != nil || len(accounts) == 0 {
 			return nil, err
@@ -162,7 +162,7 @@ func (t *tx) keysWhere(where string, args ...any) ([]*store.Key, error) {
 
 // KeyFind implements store.Accounts.
 func (s *Store) KeyFind(ctx context.Context, hash []byte) (*store.Key, error) {
-	k, err := one(ctx, s, access, func(t *tx) (*store.Key, error) {
+	k, err := oneAs(ctx, s, access, func(t *tx) (*store.Key, error) {
 		keys, err := t.keysWhere(`hash = ? AND revoked_at IS NULL`, hash)
 		if err != nil || len(keys) == 0 {
 			return nil, err

@@ -66,7 +66,7 @@ func TestABrokenWriteTakesNothingOfItsGroupAlong(t *testing.T) {
 		t.Errorf("got %v", errs)
 	}
 	accounts := 0
-	err := s.readAs(t.Context(), records, func(t *tx) error {
+	err := s.read(t.Context(), func(t *tx) error {
 		rows, err := t.accountsWhere(`ORDER BY email`)
 		accounts = len(rows)
 		return err

@@ -166,7 +166,7 @@ func jobIs(id store.JobID) (where string, arg any) {
 // JobGet implements store.Jobs.
 func (s *Store) JobGet(ctx context.Context, owner job.Owner, id store.JobID) (*job.Job, error) {
 	where, arg := jobIs(id)
-	j, err := one(ctx, s, records, func(t *tx) (*job.Job, error) { return t.jobWhere(where, arg) })
+	j, err := one(ctx, s, func(t *tx) (*job.Job, error) { return t.jobWhere(where, arg) })
 	if err == nil && (j == nil || j.Owner.Number != owner.Number) {
 		return nil, fault.NoSuch("job")
 	}

@@ -71,7 +71,7 @@ func (t *tx) logsNumbered(rows []int64, budget int) ([]*job.Log, error) {
 
 // LogGet implements store.Logs.
 func (s *Store) LogGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Log, error) {
-	found, err := one(ctx, s, records, func(t *tx) (*job.Log, error) {
+	found, err := one(ctx, s, func(t *tx) (*job.Log, error) {
 		logs, err := t.logsWhere(`l.account = ? AND l.id = ? AND l.inserted_at <= ?`, owner.Number, id, t.now)
 		if err != nil || len(logs) == 0 {
 			return nil, err

@@ -242,7 +242,7 @@ func (s *Store) SessionInsert(ctx context.Context, session *store.Session) error
 
 // SessionFind implements store.People.
 func (s *Store) SessionFind(ctx context.Context, hash []byte, at time.Time) (*store.Session, error) {
-	found, err := one(ctx, s, access, func(t *tx) (found *store.Session, err error) {
+	found, err := oneAs(ctx, s, access, func(t *tx) (found *store.Session, err error) {
 		err = t.query(`SELECT hash, account, created_at, seen_at, expires_at FROM sessions WHERE hash = ? AND expires_at > ?`, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
 			found = &store.Session{Hash: c.blob(), Account: c.int64(), CreatedAt: c.time(), SeenAt: c.time(), ExpiresAt: c.time()}

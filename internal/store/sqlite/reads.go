@@ -71,6 +71,9 @@ func (p *pools) close() error {
 // errLate is why the context of a read ends that takes too long.
 var errLate = errors.New("a read has taken too long")
 
+// read reads single records: it is readAs for the class of these.
+func (s *Store) read(ctx context.Context, f func(*tx) error) error { return s.readAs(ctx, records, f) }
+
 // readAs runs f on a connection of a class, which sees one state of the database.
 func (s *Store) readAs(ctx context.Context, c class, f func(*tx) error) error {
 	asked := ctx

@@ -58,7 +58,7 @@ func (t *tx) updateSchedule(s *job.Schedule) error {
 
 // ScheduleGet implements store.Schedules.
 func (s *Store) ScheduleGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
-	found, err := one(ctx, s, records, func(t *tx) (*job.Schedule, error) { return t.schedule(id) })
+	found, err := one(ctx, s, func(t *tx) (*job.Schedule, error) { return t.schedule(id) })
 	if err == nil && (found == nil || found.Owner.Number != owner.Number) {
 		return nil, fault.NoSuch("schedule")
 	}
