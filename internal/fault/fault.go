@@ -21,6 +21,8 @@ const (
 	TooMany                      // over a rate limit
 	Forbidden                    // known, but not permitted
 	Unavailable                  // the store or the queue can't take it now
+	TooSlow                      // the request body arrived too slowly
+	Misdirected                  // the request is for another host
 )
 
 // Problem is one thing wrong with a request. Exactly one of Pointer and
