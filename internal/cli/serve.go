@@ -8,6 +8,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/app"
 	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/network"
 )
 
 type serveCommand struct {
@@ -20,7 +21,8 @@ type serveCommand struct {
 	Retention           period `setting:"" default:"30d" placeholder:"PERIOD" help:"How long final jobs and logs are kept (90m, 12h, 30d, 2w); 0 is for ever."`
 	Signup              signup `setting:"" placeholder:"WHO" help:"Who may sign up in the dashboard: open (anyone), invite (who has an invite) or closed (nobody). Not given: the first, who becomes the operator."`
 	RateLimit           rate   `setting:"" default:"0" placeholder:"N" help:"Calls a second an account may make; 0 is any number."`
-	LogLevel            level  `setting:"" default:"info" placeholder:"LEVEL" help:"What is logged to standard error: debug, info, warn or error."`
+	edgeFlags
+	LogLevel level `setting:"" default:"info" placeholder:"LEVEL" help:"What is logged to standard error: debug, info, warn or error."`
 }
 
 // gcPercent lets the heap grow to three times what lives on it: a few dozen
@@ -32,12 +34,22 @@ func (c *serveCommand) Run(env *environment) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+	here := c.PublicURL.String()
 	return app.Run(env.ctx, app.Config{
 		Listen: c.Listen, DatabaseURL: c.DatabaseURL, PublicAPIKey: string(c.PublicAPIKey), AllowPrivateTargets: c.AllowPrivateTargets,
 		TargetCAFile: c.TargetCAFile, Concurrency: int(c.Concurrency), Retention: time.Duration(c.Retention), RateLimit: float64(c.RateLimit),
 		Signup:  auth.Signup(c.Signup),
 		Version: version(), Log: logger(env.errOut, c.LogLevel),
-		Listening: func(address string) { _, _ = fmt.Fprintf(env.out, "listening on http://%s\n", address) },
+		MaxConnections: int(c.MaxConnections), TrustedProxies: network.List(c.TrustedProxies), PublicURL: c.PublicURL.URL, MetricsListen: c.MetricsListen,
+		Listening: func(address string) {
+			_, _ = fmt.Fprintf(env.out, "listening on http://%s\n", address)
+			if here == "" {
+				here = "http://" + address
+			}
+		},
+		SetupCode: func(code string) {
+			_, _ = fmt.Fprintf(env.out, "there is no account yet; the first person signs up at %s/sign-up with the setup code %s\n", here, code)
+		},
 	})
 }
 

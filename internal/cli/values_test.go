@@ -4,12 +4,17 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"net/netip"
+	"net/url"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/punctual-dev/punctual/internal/network"
 )
 
 func TestPeriodsAreReadAsWritten(t *testing.T) {
@@ -77,8 +82,9 @@ func TestServeHasTheDefaultsOfTheContract(t *testing.T) {
 	want := serveCommand{
 		databaseFlag: databaseFlag{"sqlite:punctual.db"}, Listen: "127.0.0.1:8080", Concurrency: 1000,
 		Retention: period(30 * 24 * time.Hour),
+		edgeFlags: edgeFlags{TrustedProxies: networks(network.Loopback), MaxConnections: 4096},
 	}
-	if problem != "" || got.Serve != want {
+	if problem != "" || !reflect.DeepEqual(got.Serve, want) {
 		t.Errorf("got %+v %s\nwant %+v", got.Serve, problem, want)
 	}
 }
@@ -88,18 +94,22 @@ func TestEverySettingIsAVariableAndTheFlagWins(t *testing.T) {
 		"PUNCTUAL_DATABASE_URL": "sqlite:other.db", "PUNCTUAL_LISTEN": ":1", "PUNCTUAL_PUBLIC_API_KEY": "sk_public",
 		"PUNCTUAL_ALLOW_PRIVATE_TARGETS": "1", "PUNCTUAL_TARGET_CA_FILE": "ca.pem", "PUNCTUAL_CONCURRENCY": "7",
 		"PUNCTUAL_RETENTION": "0", "PUNCTUAL_SIGNUP": "invite", "PUNCTUAL_RATE_LIMIT": "1.5", "PUNCTUAL_LOG_LEVEL": "WARN",
+		"PUNCTUAL_PUBLIC_URL": "https://a.example/", "PUNCTUAL_TRUSTED_PROXIES": "none", "PUNCTUAL_MAX_CONNECTIONS": "9", "PUNCTUAL_METRICS_LISTEN": ":3",
 	} {
 		t.Setenv(name, value)
 	}
 	got, problem := parse(t, "serve")
-	want := serveCommand{databaseFlag{"sqlite:other.db"}, ":1", "sk_public", true, "ca.pem", 7, 0, "invite", 1.5, 4}
-	if problem != "" || got.Serve != want {
+	edge := edgeFlags{origin{&url.URL{Scheme: "https", Host: "a.example"}}, nil, 9, ":3"}
+	want := serveCommand{databaseFlag{"sqlite:other.db"}, ":1", "sk_public", true, "ca.pem", 7, 0, "invite", 1.5, edge, 4}
+	if problem != "" || !reflect.DeepEqual(got.Serve, want) {
 		t.Errorf("from the environment: %+v %s\nwant %+v", got.Serve, problem, want)
 	}
 	got, problem = parse(t, "serve", "--database-url=sqlite:a.db", "--listen=:2", "--public-api-key=sk_flag", "--allow-private-targets=false",
-		"--target-ca-file=b.pem", "--concurrency=8", "--retention=1h", "--signup=closed", "--rate-limit=0", "--log-level=info")
-	want = serveCommand{databaseFlag{"sqlite:a.db"}, ":2", "sk_flag", false, "b.pem", 8, period(time.Hour), "closed", 0, 0}
-	if problem != "" || got.Serve != want {
+		"--target-ca-file=b.pem", "--concurrency=8", "--retention=1h", "--signup=closed", "--rate-limit=0", "--log-level=info",
+		"--public-url=http://b.example:8080", "--trusted-proxies=10.0.0.0/8", "--max-connections=8", "--metrics-listen=:4")
+	edge = edgeFlags{origin{&url.URL{Scheme: "http", Host: "b.example:8080"}}, networks{netip.MustParsePrefix("10.0.0.0/8")}, 8, ":4"}
+	want = serveCommand{databaseFlag{"sqlite:a.db"}, ":2", "sk_flag", false, "b.pem", 8, period(time.Hour), "closed", 0, edge, 0}
+	if problem != "" || !reflect.DeepEqual(got.Serve, want) {
 		t.Errorf("with flags: %+v %s\nwant %+v", got.Serve, problem, want)
 	}
 }

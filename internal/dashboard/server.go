@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"errors"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -160,8 +161,17 @@ func (s *Server) answer(route route, public bool, c *call) error {
 		return err
 	}
 	if method == http.MethodPost {
+		if viewer != nil {
+			if err := edge.ChargeAccount(c.r, viewer.Account.Number); err != nil {
+				return err
+			}
+		}
 		c.r.Body = http.MaxBytesReader(c.ResponseWriter, c.r.Body, maxForm)
 		if err := c.r.ParseForm(); err != nil {
+			var f *fault.Error
+			if errors.As(err, &f) {
+				return f
+			}
 			return fault.New(fault.TooLarge, "The form can't be read: it is over 2 MiB, or broken.")
 		}
 	}

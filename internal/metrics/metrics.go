@@ -104,6 +104,11 @@ func (m *Metrics) Due(kind string, n int64) { m.due.WithLabelValues(kind).Set(fl
 // Pruned counts removed records of a kind.
 func (m *Metrics) Pruned(record string, n int) { m.pruned.WithLabelValues(record).Add(float64(n)) }
 
+// Count registers a count that is read when the metrics are, and only grows.
+func (m *Metrics) Count(name, help string, labels map[string]string, value func() float64) {
+	m.Registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels}, value))
+}
+
 // Gauge registers a value that is read when the metrics are.
 func (m *Metrics) Gauge(name, help string, labels map[string]string, value func() float64) {
 	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, value))
