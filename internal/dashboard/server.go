@@ -145,6 +145,11 @@ func (s *Server) answer(route route, public bool, c *call) error {
 		return err
 	}
 	c.look(viewer)
+	if viewer != nil {
+		if err := edge.Authenticated(c.r, viewer.Account.Number, viewer.Public); err != nil {
+			return err
+		}
+	}
 	if len(route.methods) == 0 {
 		return fault.New(fault.NotFound, "There is no page at this address.")
 	}
@@ -161,11 +166,6 @@ func (s *Server) answer(route route, public bool, c *call) error {
 		return err
 	}
 	if method == http.MethodPost {
-		if viewer != nil {
-			if err := edge.ChargeAccount(c.r, viewer.Account.Number); err != nil {
-				return err
-			}
-		}
 		c.r.Body = http.MaxBytesReader(c.ResponseWriter, c.r.Body, maxForm)
 		if err := c.r.ParseForm(); err != nil {
 			var f *fault.Error

@@ -61,10 +61,15 @@ func receive(next http.Handler) http.Handler {
 	})
 }
 
-// ChargeAccount counts the request's body for an account too, from now on; a
+// Authenticated notes whose call it is: the request's body counts for the account
+// too, from now on, and unless everybody knows the credentials (public) the
+// connection is the last to be closed when others need the room. It returns a
 // TooMany fault when the account's share of the bytes in flight is used up. Call
 // it before reading the body.
-func ChargeAccount(r *http.Request, account int64) error {
+func Authenticated(r *http.Request, account int64, public bool) error {
+	if c := connOf(r.Context()); c != nil && !public {
+		c.gate.knows(c)
+	}
 	b, ok := r.Body.(*body)
 	if !ok {
 		return nil

@@ -84,7 +84,7 @@ func TestAnAccountHasAShareToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		handler, letGo := holding()
 		h := newHall(t, 1000, func(w http.ResponseWriter, r *http.Request) {
-			if err := ChargeAccount(r, 7); err != nil {
+			if err := Authenticated(r, 7, false); err != nil {
 				w.WriteHeader(statusOf(err))
 				return
 			}
@@ -136,7 +136,7 @@ func TestABodyWithoutAServerIsLeftAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := ChargeAccount(r, 7); err != nil {
+	if err := Authenticated(r, 7, false); err != nil {
 		t.Error(err)
 	}
 }

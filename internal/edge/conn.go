@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"bytes"
 	"container/list"
 	"errors"
 	"net"
@@ -53,6 +54,7 @@ type conn struct {
 	crowd    *crowd
 	phase    phase
 	own, all *list.Element // where it waits; nil while it is busy
+	known    bool          // it has carried a call with credentials
 	left     bool
 	reading  atomic.Bool // a handler reads the body; cleared with the mutex held
 
@@ -80,19 +82,18 @@ func (h *header) cost() int64 { return int64(h.bytes) + int64(h.lines)*lineCost 
 
 // read counts what has arrived, up to the empty line that ends the header.
 func (h *header) read(p []byte) {
-	for _, b := range p {
-		if h.done {
+	for len(p) > 0 && !h.done {
+		end := bytes.IndexByte(p, '\n')
+		if end < 0 {
+			h.bytes += len(p)
+			h.line += len(p)
 			return
 		}
-		h.bytes++
-		switch {
-		case b == '\n' && h.line == 0 && h.lines > 0:
-			h.done = true
-		case b == '\n':
+		line := h.line + len(bytes.TrimSuffix(p[:end], []byte{'\r'}))
+		h.bytes += end + 1
+		h.line, p = 0, p[end+1:]
+		if h.done = line == 0 && h.lines > 0; !h.done {
 			h.lines++
-			h.line = 0
-		case b != '\r':
-			h.line++
 		}
 	}
 }

@@ -56,8 +56,17 @@ type crowd struct {
 }
 
 // waiting has connections that wait for their clients, in the order in which
-// they began to; by phase.
-type waiting [busy]list.List
+// they began to: those of strangers before those of known clients, and of each
+// the silent before those that send a body.
+type waiting [2 * busy]list.List
+
+// of returns the list of a connection that waits.
+func (w *waiting) of(c *conn) *list.List {
+	if c.known {
+		return &w[c.phase+busy]
+	}
+	return &w[c.phase]
+}
 
 // first returns the connection that is missed the least, nil when all are busy.
 func (w *waiting) first() *conn {
@@ -186,6 +195,15 @@ func (g *gate) awaits(c *conn) {
 	}
 }
 
+// knows notes that a connection, which is busy, belongs to somebody known.
+func (g *gate) knows(c *conn) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if c.phase == busy {
+		c.known = true
+	}
+}
+
 // set notes what a connection is busy with.
 func (g *gate) set(c *conn, to phase) {
 	g.mu.Lock()
@@ -200,12 +218,12 @@ func (g *gate) move(c *conn, to phase) {
 		return
 	}
 	if c.phase != busy {
-		c.crowd.waiting[c.phase].Remove(c.own)
-		g.waiting[c.phase].Remove(c.all)
+		c.crowd.waiting.of(c).Remove(c.own)
+		g.waiting.of(c).Remove(c.all)
 		c.own, c.all = nil, nil
 	}
 	if c.phase = to; to != busy {
-		c.own, c.all = c.crowd.waiting[to].PushBack(c), g.waiting[to].PushBack(c)
+		c.own, c.all = c.crowd.waiting.of(c).PushBack(c), g.waiting.of(c).PushBack(c)
 	}
 }
 

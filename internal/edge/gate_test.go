@@ -136,3 +136,29 @@ func TestACallUnderWayIsNotDroppedForOthers(t *testing.T) {
 		c.wantClosed(0)
 	})
 }
+
+func TestKnownClientsAreTheLastToGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(t, 16, func(_ http.ResponseWriter, r *http.Request) { // 4 of a network
+			_ = Authenticated(r, 1, r.URL.Path != "/known")
+		})
+		call := func(c *client, path string) {
+			t.Helper()
+			c.send("GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n")
+			if status := c.answer(); status != 200 {
+				t.Errorf("%s is answered with %d", path, status)
+			}
+			synctest.Wait()
+		}
+		known, stranger := h.dial(public), h.dial(public)
+		call(known, "/known")
+		call(stranger, "/stranger")
+		for range 20 {
+			h.dial(public)
+			synctest.Wait()
+		}
+		stranger.wantClosed(0)
+		call(known, "/known")
+		call(known, "/")
+	})
+}

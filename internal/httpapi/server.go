@@ -202,7 +202,7 @@ func (s *Server) answer(route route, c *call) error {
 		if err := s.limits.allow(caller.Number); err != nil {
 			return err
 		}
-		if err := edge.ChargeAccount(c.r, caller.Number); err != nil {
+		if err := edge.Authenticated(c.r, caller.Number, caller.Public); err != nil {
 			return err
 		}
 		c.owner, c.caller = caller.Owner, caller
