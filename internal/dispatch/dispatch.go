@@ -54,6 +54,11 @@ const (
 	claimers   = 2
 )
 
+// deliveryRate is how many callbacks and webhooks, first tries and retries
+// alike, this node sends for one account: 1,000 a second, and 10,000 at once
+// after a rest. What is over that waits.
+var deliveryRate = rate{every: time.Millisecond, burst: 10_000}
+
 // Dispatcher fires runs.
 type Dispatcher struct {
 	Config
@@ -97,6 +102,7 @@ func New(config Config) *Dispatcher {
 	}
 	d.pools[store.KindJob] = &pool{lanes: newLanes(), total: config.Concurrency}
 	d.pools[store.KindDelivery] = &pool{lanes: newLanes(), total: max(config.Concurrency, minDeliveries)}
+	d.pools[store.KindDelivery].lanes.pace = deliveryRate
 	return d
 }
 
@@ -188,6 +194,9 @@ func (d *Dispatcher) Run(ctx context.Context, grace time.Duration) error {
 // step does what there is to do now and tells how long nothing else will be.
 func (d *Dispatcher) step(attempts context.Context) time.Duration {
 	now := d.Queue.Now()
+	for _, p := range d.pools {
+		p.lanes.step(now)
+	}
 	d.fire(attempts, now)
 	d.collect(now)
 	d.fire(attempts, now)
@@ -209,6 +218,9 @@ func (d *Dispatcher) untilNext(now time.Time) time.Duration {
 	}
 	if !d.look.under && !d.busy() && !d.look.again.IsZero() && d.look.again.Before(next) {
 		next = d.look.again
+	}
+	if d.pools[store.KindDelivery].lanes.delayed {
+		next = earlier(next, now.Add(10*deliveryRate.every))
 	}
 	return max(0, next.Sub(now))
 }
