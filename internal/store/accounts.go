@@ -51,6 +51,9 @@ type Accounts interface {
 	// AccountList reads all accounts in the order they were made, what is left of
 	// deleted ones among them.
 	AccountList(ctx context.Context) ([]*Account, error)
+	// AccountsBlocked returns the numbers of the accounts for which nothing may be
+	// sent: suspended ones, and deleted ones of which records are left.
+	AccountsBlocked(ctx context.Context) ([]int64, error)
 	// SecretAdd stores a new secret and lets the others end at a time.
 	SecretAdd(ctx context.Context, account int64, s Secret, othersEnd time.Time) error
 
