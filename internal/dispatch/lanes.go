@@ -28,6 +28,7 @@ type lanes struct {
 	now      time.Time  // by the store's clock, as of the loop's last step
 	resting  []*account // those without a lane, and some that have one again
 	pace     rate       // of each account; the zero rate sets no bound
+	budget   *budget    // nil: no bound
 	delayed  bool       // an account's turn was passed over since its rate is used up
 }
 
@@ -97,8 +98,8 @@ type account struct {
 	idleAt  time.Time // since when it has no lane
 	resting bool      // it stands in lanes.resting
 	bucket  bucket
-	bytes   int64 // held by what is claimed or under way
-	heavy   int64 // how many bytes a run of this account is taken to hold
+	bytes   int64 // of the budget, held by what is claimed or under way
+	heavy   int64 // what a run is taken to hold, by those read last; 0: not known
 }
 
 type lane struct {
@@ -251,6 +252,9 @@ func (l *lanes) takeOf(a *account, s slots) *entry {
 	if room <= 0 {
 		return nil
 	}
+	if !l.affords(a) {
+		return nil
+	}
 	if !a.bucket.permits(l.pace, l.now) {
 		l.delayed = true
 		return nil
@@ -266,6 +270,7 @@ func (l *lanes) takeOf(a *account, s slots) *entry {
 		a.inUse++
 		a.waiting--
 		l.waiting--
+		l.charge(e, a.expected())
 		a.bucket.take(l.pace)
 		l.noteLow(laneOf(e.ref))
 		l.noteLow(accountOf(e.ref))
@@ -277,6 +282,14 @@ func (l *lanes) takeOf(a *account, s slots) *entry {
 		return e
 	}
 	return nil
+}
+
+// seize has a run that did not wait here hold a slot of its lane.
+func (l *lanes) seize(e *entry) {
+	a, n := l.lane(e.ref)
+	n.inUse++
+	a.inUse++
+	l.charge(e, a.expected())
 }
 
 // release gives the slot of a run back.

@@ -165,6 +165,21 @@ func (d *Dispatcher) admit(ref store.Ref) {
 		d.mu.Unlock()
 		return
 	}
+	switch {
+	case d.isBlocked(ref):
+		d.mu.Unlock()
+		d.wantPark()
+		return
+	case d.heldBack(ref, p.lanes.now):
+		d.mu.Unlock()
+		d.lookAgain(p.lanes.now.Add(failsPause))
+		return
+	case d.suspects[ref.RunID] > 0:
+		d.known[ref.RunID] = e
+		d.quarantine = append(d.quarantine, e)
+		d.mu.Unlock()
+		return
+	}
 	if full, ok := p.lanes.room(ref, d.maxWaiting-d.waiting()); !ok {
 		d.mu.Unlock()
 		p.lanes.leave(full, before(ref))

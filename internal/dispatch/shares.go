@@ -115,7 +115,11 @@ func (l *lanes) step(now time.Time) {
 		a := l.resting[0]
 		l.resting = l.resting[1:]
 		a.resting = false
-		if len(a.lanes) == 0 {
+		switch {
+		case len(a.lanes) > 0:
+		case a.bytes > 0: // the end of an attempt is still to be stored
+			l.rest(a)
+		default:
 			delete(l.byNumber, a.number)
 		}
 	}

@@ -20,6 +20,8 @@ const (
 	KindBlocked     Kind = "blocked"     // the address may not be called
 	KindCancelled   Kind = "cancelled"   // the job was cancelled meanwhile
 	KindInterrupted Kind = "interrupted" // the service stopped or crashed meanwhile
+	KindInternal    Kind = "internal"    // the service failed in the middle of the attempt
+	KindPoisoned    Kind = "poisoned"    // the attempt can't be made; the job was set aside
 	KindStatus      Kind = "status"      // an answer other than 2xx; in callbacks and webhooks only
 )
 
