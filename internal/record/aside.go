@@ -8,7 +8,8 @@ import (
 )
 
 // SetAside discards an unfinished job that can't be attempted, for a reason that
-// its log tells, without preparing its request. Its schedule goes on with the
+// its log tells, without preparing its request. It counts as one attempt that
+// failed at once. Its schedule goes on with the
 // next run, and messages tell of the end, unless stop says that the job ends
 // whoever prepares it: then the schedule is disabled, and nothing is prepared
 // for messages either.
@@ -18,10 +19,14 @@ func SetAside(reason string, stop bool) store.Decide {
 			return nil
 		}
 		j := *m.Job
-		about := attempt{number: max(j.Attempt, 1), outcome: &job.Outcome{
+		if m.Claim != nil {
+			j.Attempt-- // it is counted already
+		}
+		j.Begin(m.Now)
+		j.Discard(m.Now)
+		about := attempt{number: j.Attempt, outcome: &job.Outcome{
 			Failure: &job.Failure{Kind: job.KindPoisoned, Message: reason},
 		}}
-		j.Discard(m.Now)
 		c := &store.Changes{Job: &j, Logs: []job.Log{outcomeLog(&j, m.Now, &about)}}
 		if stop {
 			disable(m, c)
