@@ -45,18 +45,22 @@ func (d *Dispatcher) watchBlocked(ctx context.Context) {
 	ticker := time.NewTicker(blockedPause)
 	defer ticker.Stop()
 	for {
-		numbers, err := d.Blocked.AccountsBlocked(ctx)
-		switch {
-		case err == nil:
-			d.SetBlocked(numbers)
-		case ctx.Err() == nil:
-			d.complain("reading which accounts are blocked failed; trying again", err)
-		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+			d.readBlocked(ctx)
 		}
+	}
+}
+
+func (d *Dispatcher) readBlocked(ctx context.Context) {
+	numbers, err := d.Blocked.AccountsBlocked(ctx)
+	switch {
+	case err == nil:
+		d.SetBlocked(numbers)
+	case ctx.Err() == nil:
+		d.complain("reading which accounts are blocked failed; trying again", err)
 	}
 }
 

@@ -202,6 +202,7 @@ func (d *Dispatcher) Run(ctx context.Context, grace time.Duration) error {
 		beats.Go(func() { d.lookAhead(ctx) })
 	}
 	if d.Blocked != nil {
+		d.readBlocked(ctx) // before anything is claimed
 		beats.Go(func() { d.watchBlocked(ctx) })
 		beats.Go(func() { d.parkBlocked(ctx) })
 	}

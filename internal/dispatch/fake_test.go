@@ -91,7 +91,7 @@ func (q *fakeQueue) RunLoad(_ context.Context, refs []store.Ref) ([]*store.Run, 
 	}
 	runs := make([]*store.Run, len(refs))
 	for i, ref := range refs {
-		if run := q.runs[ref.RunID]; run != nil {
+		if run := q.runs[ref.RunID]; run != nil && run.Due.Equal(ref.Due) {
 			found := *run
 			runs[i] = &found
 		}
@@ -109,7 +109,7 @@ func (q *fakeQueue) RunClaim(_ context.Context, node int64, claims []store.Claim
 		}
 	}
 	for i, c := range claims {
-		if run := q.runs[c.RunID]; run != nil && run.Claim == nil {
+		if run := q.runs[c.RunID]; run != nil && run.Claim == nil && run.Due.Equal(c.Due) {
 			run.Claim = &store.Held{Node: node, Attempt: c.Attempt, BeginAt: c.BeginAt}
 			got[i] = true
 			q.claims++
@@ -122,6 +122,13 @@ func (q *fakeQueue) RunRelease(_ context.Context, _ int64, claims []store.Claim)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.released = append(q.released, claims...)
+	for _, c := range claims {
+		if run := q.runs[c.RunID]; run != nil && run.Due.Equal(c.Due) {
+			unclaimed := *run
+			unclaimed.Claim = nil
+			q.runs[c.RunID] = &unclaimed
+		}
+	}
 	return nil
 }
 

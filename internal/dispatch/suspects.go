@@ -134,12 +134,15 @@ func (d *Dispatcher) watchSuspects(ctx context.Context) {
 	}
 }
 
+func (d *Dispatcher) isCareful(now time.Time) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return now.Before(d.careful)
+}
+
 // note notes that a batch is about to be prepared, when that is called for.
 func (d *Dispatcher) note(node int64, batch []*entry) (noted []store.Ref, err error) {
-	d.mu.Lock()
-	careful := d.Queue.Now().Before(d.careful) || d.suspects[batch[0].ref.RunID] > 0
-	d.mu.Unlock()
-	if !careful {
+	if !d.isCareful(d.Queue.Now()) && !d.Suspected(batch[0].ref.RunID) {
 		return nil, nil
 	}
 	for _, e := range batch {
