@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -24,7 +23,7 @@ func (r *Runner) SetAside(ctx context.Context, ref store.Ref, reason string, sto
 	if ref.Kind != store.KindJob {
 		return errors.New("only jobs can be set aside by their records")
 	}
-	return guard(func() error {
+	return fault.Guard(func() error {
 		account, err := r.Jobs.AccountOf(ctx, ref.Account)
 		if err != nil {
 			return fmt.Errorf("reading account %d: %w", ref.Account, err)
@@ -37,19 +36,9 @@ func (r *Runner) SetAside(ctx context.Context, ref store.Ref, reason string, sto
 	})
 }
 
-// guard calls f, and makes an error of a panic.
-func guard(f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return f()
-}
-
 // guarded makes a request; a panic is the failure of this attempt alone.
 func (r *Runner) guarded(what string, number int64, do func() job.Outcome) (outcome job.Outcome) {
-	if err := guard(func() error { outcome = do(); return nil }); err != nil {
+	if err := fault.Guard(func() error { outcome = do(); return nil }); err != nil {
 		r.panicked(what, number, err)
 		outcome = job.Outcome{Failure: &job.Failure{Kind: job.KindInternal, Message: "the service failed in the middle of this attempt; its log says why"}}
 	}
@@ -60,7 +49,7 @@ func (r *Runner) guarded(what string, number int64, do func() job.Outcome) (outc
 // is set aside: its end could never be stored.
 func (r *Runner) decided(run *store.Run, decide store.Decide) store.Decide {
 	return func(m *store.Moment) (c *store.Changes) {
-		err := guard(func() error { c = decide(m); return nil })
+		err := fault.Guard(func() error { c = decide(m); return nil })
 		if err != nil {
 			r.panicked("job", run.Number, err)
 			c = record.SetAside("the service failed while it recorded the end of the attempt; the job was set aside", true)(

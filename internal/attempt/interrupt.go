@@ -23,7 +23,7 @@ func Interrupt(ctx context.Context, queue store.Queue, runs []*store.Run, culpri
 	if len(claimed) == 0 {
 		return nil
 	}
-	err := guard(func() error {
+	err := fault.Guard(func() error {
 		finishes := make([]store.Finish, 0, len(claimed))
 		for _, run := range claimed {
 			finishes = append(finishes, interrupted(run, queue))

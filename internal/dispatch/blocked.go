@@ -28,11 +28,15 @@ const (
 	parkedTill = parkedFor + parkedFrom
 	// asideFor is how far runs are moved that can't even be read, for good.
 	asideFor = 2 * parkedFor
-	// parkRest lies between two passes that move runs, and is parkFactor times as
-	// long as one took. parkPause lies between two batches.
-	parkRest   = 250 * time.Millisecond
-	parkFactor = 10
-	parkPause  = 10 * time.Millisecond
+	// parkRest lies between two passes that move runs, or parkFactor times as long
+	// as one took, up to maxParkRest. parkBatch is how many are moved in one
+	// transaction, so that others' need not wait long for it; parkPause lies
+	// between two.
+	parkRest    = 250 * time.Millisecond
+	parkFactor  = 10
+	maxParkRest = 5 * time.Second
+	parkBatch   = 64
+	parkPause   = 10 * time.Millisecond
 	// unparkFor is how long parked runs are looked for after accounts are no longer
 	// blocked, since another node may hear of that later; unparkAgain is how often
 	// they are without a reason.
@@ -40,20 +44,21 @@ const (
 	unparkAgain = 10 * time.Minute
 )
 
-// watchBlocked keeps to the blocked accounts until ctx ends.
-func (d *Dispatcher) watchBlocked(ctx context.Context) {
-	ticker := time.NewTicker(blockedPause)
+// every calls f again and again until ctx ends.
+func every(ctx context.Context, pause time.Duration, f func(context.Context)) {
+	ticker := time.NewTicker(pause)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			d.readBlocked(ctx)
+			f(ctx)
 		}
 	}
 }
 
+// readBlocked takes in which accounts are blocked now.
 func (d *Dispatcher) readBlocked(ctx context.Context) {
 	numbers, err := d.Blocked.AccountsBlocked(ctx)
 	switch {
@@ -176,7 +181,7 @@ func (d *Dispatcher) parkBlocked(ctx context.Context) {
 			last = time.Time{}
 			d.wantPark()
 		}
-		sleepUntil(ctx, parkRest+parkFactor*time.Since(began))
+		sleepUntil(ctx, min(parkRest+parkFactor*time.Since(began), maxParkRest))
 	}
 }
 
@@ -200,10 +205,7 @@ func sleepUntil(ctx context.Context, wait time.Duration) {
 // moveAll moves the runs that are due in a time, and whose accounts are blocked
 // or not.
 func (d *Dispatcher) moveAll(ctx context.Context, from, until time.Time, by time.Duration, blocked bool) error {
-	cursor := store.Ref{}
-	if !from.IsZero() {
-		cursor.Due = from
-	}
+	cursor := store.Ref{Due: from}
 	for ctx.Err() == nil {
 		refs, err := d.Queue.RunPeek(ctx, cursor, until, peekLimit)
 		if err != nil {
@@ -223,16 +225,18 @@ func (d *Dispatcher) moveAll(ctx context.Context, from, until time.Time, by time
 			}
 		}
 		d.mu.Unlock()
-		if len(move) > 0 {
-			if err := d.Queue.RunMove(ctx, move, by); err != nil {
+		for part := range slices.Chunk(move, parkBatch) {
+			if err := d.Queue.RunMove(ctx, part, by); err != nil {
 				return err
 			}
+			sleepUntil(ctx, parkPause)
 		}
 		if end {
 			return nil
 		}
-		if len(move) > 0 {
-			sleepUntil(ctx, parkPause)
+		if blocked && d.unparking() {
+			d.wantPark() // later; those that are to go on come first
+			return nil
 		}
 	}
 	return nil

@@ -2,8 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/fault"
@@ -136,7 +134,7 @@ func (c *claiming) load(batch []*entry) {
 		refs[i] = e.ref
 	}
 	var runs []*store.Run
-	err := guard(func() (err error) {
+	err := fault.Guard(func() (err error) {
 		runs, err = c.Queue.RunLoad(context.Background(), refs)
 		return err
 	})
@@ -153,7 +151,7 @@ func (c *claiming) load(batch []*entry) {
 			c.lost = append(c.lost, e)
 			continue
 		}
-		if err := guard(func() error { c.prepare(e, run, now); return nil }); err != nil {
+		if err := fault.Guard(func() error { c.prepare(e, run, now); return nil }); err != nil {
 			c.fail(e, err)
 			continue
 		}
@@ -222,14 +220,4 @@ func (c *claiming) divide(batch []*entry, err error, try func([]*entry)) {
 func (c *claiming) fail(e *entry, err error) {
 	c.failed(e, err)
 	c.lost = append(c.lost, e)
-}
-
-// guard calls f, and makes an error of a panic.
-func guard(f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return f()
 }

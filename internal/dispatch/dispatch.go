@@ -203,10 +203,10 @@ func (d *Dispatcher) Run(ctx context.Context, grace time.Duration) error {
 	}
 	if d.Blocked != nil {
 		d.readBlocked(ctx) // before anything is claimed
-		beats.Go(func() { d.watchBlocked(ctx) })
+		beats.Go(func() { every(ctx, blockedPause, d.readBlocked) })
 		beats.Go(func() { d.parkBlocked(ctx) })
 	}
-	beats.Go(func() { d.watchSuspects(ctx) })
+	beats.Go(func() { every(ctx, suspectsEvery, d.reviewSuspects) })
 	d.running.Store(true)
 	timer := time.NewTimer(0)
 	defer timer.Stop()

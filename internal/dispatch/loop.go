@@ -4,6 +4,8 @@ import (
 	"container/heap"
 	"context"
 	"time"
+
+	"github.com/punctual-dev/punctual/internal/fault"
 )
 
 // collect takes in what has happened beside the loop.
@@ -145,7 +147,7 @@ func (d *Dispatcher) run(ctx context.Context, e *entry) {
 		d.mu.Unlock()
 		d.poke()
 	}
-	if err := guard(func() error { e.attempt.Fire(ctx, e.node, began, answered); return nil }); err != nil {
+	if err := fault.Guard(func() error { e.attempt.Fire(ctx, e.node, began, answered); return nil }); err != nil {
 		d.Log.Error("an attempt ended in a panic; the others go on", kindOf(e.ref), e.ref.Number, "error", err)
 		if d.ObservePanic != nil {
 			d.ObservePanic()

@@ -2,8 +2,11 @@ package dispatch
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -44,7 +47,9 @@ func (d *Dispatcher) readSuspects(ctx context.Context) ([]store.Suspect, error) 
 	var ended []store.Ref
 	for _, s := range suspects {
 		if s.Crashes >= crashesLimit {
-			d.setAside(ctx, s.Ref, "the service ended three times while it prepared the request, so the job was set aside and its schedule, if it has one, disabled; make the request smaller or simpler and create it again", true)
+			if err := d.setAside(ctx, s.Ref, "the service ended three times while it prepared the request, so the job was set aside and its schedule, if it has one, disabled; make the request smaller or simpler and create it again", true); err != nil {
+				return nil, fmt.Errorf("setting aside what was being prepared at %d crashes: %w", s.Crashes, err)
+			}
 			ended = append(ended, s.Ref)
 			continue
 		}
@@ -114,23 +119,15 @@ func kindOf(ref store.Ref) string {
 	return "job"
 }
 
-// watchSuspects goes on reading them until ctx ends: other nodes may go away.
-func (d *Dispatcher) watchSuspects(ctx context.Context) {
-	ticker := time.NewTicker(suspectsEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		suspects, err := d.readSuspects(ctx)
-		if err == nil {
-			err = d.tidySuspects(ctx, suspects)
-		}
-		if err != nil && ctx.Err() == nil {
-			d.complain("reading which runs were being prepared at a crash failed; trying again", err)
-		}
+// reviewSuspects reads them again, since other nodes may have gone away, and
+// forgets those that are gone.
+func (d *Dispatcher) reviewSuspects(ctx context.Context) {
+	suspects, err := d.readSuspects(ctx)
+	if err == nil {
+		err = d.tidySuspects(ctx, suspects)
+	}
+	if err != nil && ctx.Err() == nil {
+		d.complain("reading which runs were being prepared at a crash failed; trying again", err)
 	}
 }
 
@@ -210,26 +207,34 @@ func (d *Dispatcher) failed(e *entry, err error) {
 	if d.Queue.RunNote(ctx, d.node(), []store.Ref{e.ref}) != nil || d.Queue.RunCleared(ctx, []store.Ref{e.ref}) != nil {
 		return
 	}
-	d.setAside(ctx, e.ref, "the request could not be prepared or stored, so the job was set aside; make it smaller or simpler and create it again", false)
+	err = d.setAside(ctx, e.ref, "the request could not be prepared or stored, so the job was set aside; make it smaller or simpler and create it again", false)
+	if err != nil {
+		d.complain("setting a run aside failed; trying again", err)
+	}
 }
 
 // setAside ends a run that can't be fired. When not even that succeeds, it is
-// moved out of the queue's way.
-func (d *Dispatcher) setAside(ctx context.Context, ref store.Ref, reason string, stop bool) {
+// moved out of the queue's way. An error is returned when the store is away.
+func (d *Dispatcher) setAside(ctx context.Context, ref store.Ref, reason string, stop bool) error {
+	err := errors.New("nobody sets runs aside here")
+	if d.SetAside != nil {
+		err = d.SetAside(ctx, ref, reason, stop)
+	}
+	switch {
+	case err == nil:
+		d.Log.Error("set aside", kindOf(ref), ref.Number, "reason", reason)
+	case fault.CodeOf(err) == fault.Unavailable:
+		return err
+	default:
+		d.Log.Error("setting a run aside failed; it is moved out of the queue's way, and its record stays as it is", kindOf(ref), ref.Number, "error", err)
+		if err := d.Queue.RunMove(ctx, []store.Ref{ref}, asideFor); err != nil {
+			return fmt.Errorf("moving a run out of the queue's way: %w", err)
+		}
+	}
 	if d.ObserveAside != nil {
 		d.ObserveAside()
 	}
-	var err error
-	if d.SetAside != nil {
-		if err = d.SetAside(ctx, ref, reason, stop); err == nil {
-			d.Log.Error("set aside", kindOf(ref), ref.Number, "reason", reason)
-			return
-		}
-	}
-	d.Log.Error("setting a run aside failed; it is moved out of the queue's way, and its record stays as it is", kindOf(ref), ref.Number, "error", err)
-	if err := d.Queue.RunMove(ctx, []store.Ref{ref}, asideFor); err != nil {
-		d.Log.Error("moving a run out of the way failed", kindOf(ref), ref.Number, "error", err)
-	}
+	return nil
 }
 
 // heldBack reports whether a run is not to be tried yet, for it failed just

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -117,7 +118,7 @@ func (d *Dispatcher) warmLanes(ctx context.Context, lanes map[laneID]*coming) {
 		refs = refs[len(batch):]
 		// One that can't be read costs the others of its batch no more than an
 		// open connection.
-		_ = guard(func() error {
+		_ = fault.Guard(func() error {
 			runs, err := d.Queue.RunLoad(ctx, batch)
 			for i, run := range runs {
 				if run != nil {
