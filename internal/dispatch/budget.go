@@ -11,13 +11,15 @@ const (
 	responseBytes = 64 << 10
 	// unknownBytes is what a run of an account that has fired none lately is
 	// taken to hold until it has been read.
-	unknownBytes = 4 << 20
-	// batchBytes is what the runs of one claim are taken to hold at most, and
-	// writeBytes what is stored with one claim.
+	unknownBytes = 128 << 10
+	// batchBytes is what the runs of one claim hold at most, but for those that
+	// were read last; writeBytes is what is stored at once.
 	batchBytes = 16 << 20
 	writeBytes = 4 << 20
-	// loadLimit is how many runs are read at once.
+	// loadLimit is how many runs are read at once, and loadBytes what they are
+	// taken to hold at most.
 	loadLimit = 32
+	loadBytes = 1 << 20
 )
 
 // budget is what is left of the bytes for both kinds of runs.
@@ -71,6 +73,19 @@ func (l *lanes) learn(ref store.Ref, size int64) {
 	if a := l.byNumber[ref.Account]; a != nil {
 		a.heavy = max(size, a.heavy-a.heavy/8, 1)
 	}
+}
+
+// loadable returns how many of the first runs are read at once: the fewer, the
+// more they may turn out to hold.
+func loadable(batch []*entry) int {
+	bytes := int64(0)
+	for n, e := range batch {
+		bytes += e.bytes - responseBytes
+		if n == loadLimit || n > 0 && bytes > loadBytes {
+			return n
+		}
+	}
+	return len(batch)
 }
 
 // sizeOf is what a prepared attempt holds, with what its claim stores.

