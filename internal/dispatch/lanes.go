@@ -21,8 +21,9 @@ type lanes struct {
 	ring     turns[*account]
 	byNumber map[int64]*account // accounts that hold slots or have runs waiting, or had lately
 	waiting  int
-	active   int // lanes that hold slots or have runs waiting
-	alone    int // slots given back by the only active lane since it is the only one
+	active   int      // lanes that hold slots or have runs waiting
+	alone    int      // slots given back by the only active lane since it is the only one
+	last     *account // that claimed ahead; nil: none
 	left     map[laneID]rest
 	lows     []laneID   // those of left that have run low
 	now      time.Time  // by the store's clock, as of the loop's last step
@@ -94,6 +95,7 @@ type account struct {
 	lanes   map[uint32]*lane
 	waiting int
 	inUse   int       // slots held by all its lanes
+	fired   int       // of these, requests under way
 	proven  int       // slots given back so far, up to maxProven
 	idleAt  time.Time // since when it has no lane
 	resting bool      // it stands in lanes.resting
@@ -222,10 +224,11 @@ func (l *lanes) add(e *entry) {
 // nil when none may have another. inUse slots of total are held by all lanes
 // together; ahead more may be, since as many are about to come free.
 func (l *lanes) take(inUse, total, ahead int) *entry {
-	if inUse >= total+ahead {
+	used := inUse - l.over(total)
+	if used >= total+ahead {
 		return nil
 	}
-	slots := slots{free: total - inUse, total: total}
+	slots := slots{free: total - used, total: total}
 	if l.active == 1 {
 		// Only slots of its own: another's, which has just left, are not about
 		// to come free because of a lane that hangs.
@@ -270,6 +273,9 @@ func (l *lanes) takeOf(a *account, s slots) *entry {
 		a.inUse++
 		a.waiting--
 		l.waiting--
+		if s.ahead > 0 {
+			l.last = a
+		}
 		l.charge(e, a.expected())
 		a.bucket.take(l.pace)
 		l.noteLow(laneOf(e.ref))

@@ -24,6 +24,7 @@ func (d *Dispatcher) collect(now time.Time) {
 	for _, e := range ended {
 		p := d.pools[e.ref.Kind]
 		p.fired--
+		p.lanes.land(e.ref)
 		p.pace.add(now, 1)
 		d.free(e)
 		p.lanes.charge(e, e.size+max(e.response, 0))
@@ -108,6 +109,12 @@ func (d *Dispatcher) begin(attempts context.Context, e *entry) {
 	if d.mustConfirm(e) {
 		d.mu.Unlock()
 		d.unconfirmed = append(d.unconfirmed, e)
+		return
+	}
+	if !p.lanes.fire(e.ref, p.total) {
+		e.confirmed = false
+		d.mu.Unlock()
+		d.ready[e.ref.Kind] = append(d.ready[e.ref.Kind], e)
 		return
 	}
 	ctx, abort := context.WithCancelCause(attempts)

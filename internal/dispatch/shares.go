@@ -1,6 +1,10 @@
 package dispatch
 
-import "time"
+import (
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/store"
+)
 
 // The slots of a pool are shared in two steps, each with a dynamic threshold
 // after Choudhury and Hahne: much while there is plenty, little when the pool is
@@ -36,6 +40,31 @@ const (
 // aloneReserve is the part of a pool that an account leaves even when alone.
 func aloneReserve(total int) int { return total / 4 }
 
+// mostFired is how many requests of one account are under way at most.
+func mostFired(total int) int { return total - aloneReserve(total) }
+
+// over is how many claims the account that claimed ahead has beyond what it may
+// fire. They take nothing from others.
+func (l *lanes) over(total int) int {
+	if l.last == nil {
+		return 0
+	}
+	return max(0, l.last.inUse-mostFired(total))
+}
+
+// fire counts a request under way, unless its account has as many as it may
+// have. land counts its end.
+func (l *lanes) fire(ref store.Ref, total int) bool {
+	a := l.account(ref.Account)
+	if a.fired >= mostFired(total) {
+		return false
+	}
+	a.fired++
+	return true
+}
+
+func (l *lanes) land(ref store.Ref) { l.account(ref.Account).fired-- }
+
 // newcomersReserve is the part for accounts that hold next to nothing.
 func newcomersReserve(total int) int { return atLeastOne(total/8, total) }
 
@@ -65,7 +94,7 @@ func (l *lanes) roomOf(a *account, s slots) int {
 
 func (l *lanes) fairShare(a *account, s slots) int {
 	if len(l.byNumber) == 1 {
-		return s.free + s.ahead - aloneReserve(s.total)
+		return mostFired(s.total) + s.ahead - a.inUse
 	}
 	// It may take another one while it holds less than twice of what would be
 	// left; each one that it takes counts on both sides.

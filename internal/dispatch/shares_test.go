@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -209,4 +210,52 @@ func TestDeliveriesOfAnAccountAreSentAtItsRateAndNoneIsLost(t *testing.T) {
 	if mine, _ := take(); mine != 5 {
 		t.Errorf("after a rest it took %d, want the burst of 5", mine)
 	}
+}
+
+// An account whose receivers return at once claims ahead. When they hang from
+// then on, what it has claimed beyond its share is not fired, and takes nothing
+// from others.
+func TestClaimsAheadOfReceiversThatHangLeaveTheReserve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var hangs atomic.Bool
+		b := start(t, 40, func(ctx context.Context, r store.Ref) {
+			if hangs.Load() && r.Account == 1 {
+				hang(ctx, r)
+			}
+			sleep(ctx, 5*time.Millisecond)
+		})
+		now := b.queue.Now()
+		for i := range int64(3000) {
+			b.queue.add(ref(i+1, 1, 1, now))
+		}
+		sleep(t.Context(), 100*time.Millisecond)
+		hangs.Store(true)
+		sleep(t.Context(), time.Second)
+		b.mu.Lock()
+		inside := b.inside
+		b.mu.Unlock()
+		if inside == 0 || inside > 30 {
+			t.Errorf("%d of 40 requests are under way for the account whose receivers hang, want 30 at most", inside)
+		}
+		due := b.queue.Now().Add(time.Second)
+		for i := range int64(100) {
+			r := ref(10_000+i, 2, 1, due.Add(time.Duration(i)*20*time.Millisecond))
+			b.queue.add(r)
+			b.Notice(store.Notice{Runs: []store.Ref{r}})
+		}
+		sleep(t.Context(), 4*time.Second)
+		fired := 0
+		for _, f := range b.firings() {
+			if f.ref.Account != 2 {
+				continue
+			}
+			fired++
+			if late := f.at.Sub(f.ref.Due); late > 50*time.Millisecond {
+				t.Errorf("run %d of the other account fired %v late", f.ref.Number, late)
+			}
+		}
+		if fired != 100 {
+			t.Errorf("%d of 100 runs of the other account fired", fired)
+		}
+	})
 }
