@@ -13,5 +13,5 @@ func descriptors() uint64 {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return math.MaxUint64 // whoever limits them will tell
 	}
-	return uint64(limit.Cur) // signed on some systems
+	return uint64(limit.Cur) // a signed number on some systems
 }

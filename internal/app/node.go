@@ -323,7 +323,7 @@ func (n *Node) serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var parts sync.WaitGroup
-	var served, dispatched error
+	var served, watched, dispatched error
 	parts.Go(func() {
 		if err := n.server.Serve(n.listener); !errors.Is(err, http.ErrServerClosed) {
 			served = fmt.Errorf("serving: %w", err)
@@ -332,9 +332,8 @@ func (n *Node) serve(ctx context.Context) error {
 	})
 	parts.Go(func() { dispatched = n.dispatcher.Run(ctx, Grace) })
 	parts.Go(func() {
-		if err := n.operations.serve(); err != nil {
-			served = err
-			cancel(err)
+		if watched = n.operations.serve(); watched != nil {
+			cancel(watched)
 		}
 	})
 	keeper := &upkeep.Keeper{Config: upkeep.Config{Store: n.store, Metrics: n.metrics, Log: n.config.Log, Retention: n.config.Retention}}
@@ -352,9 +351,9 @@ func (n *Node) serve(ctx context.Context) error {
 	if err := n.server.Shutdown(stop); err != nil {
 		_ = n.server.Close() // what is still open is cut
 	}
-	n.operations.close() // last: what a stop does can be watched
+	n.operations.close()
 	parts.Wait()
-	return errors.Join(served, dispatched)
+	return errors.Join(served, watched, dispatched)
 }
 
 // lastStats stores what was counted while the node stopped.

@@ -42,6 +42,9 @@ type People struct {
 	// that many networks don't help, and by network, so that many emails don't.
 	pairs, emails, networks *throttle
 	signups                 *throttle
+	// homes are the pairs that have signed in: the count by email alone, which
+	// strangers can use up, does not hold them off.
+	homes *familiar
 }
 
 // NewPeople makes People.
@@ -52,7 +55,7 @@ func NewPeople(config PeopleConfig) *People {
 	return &People{
 		PeopleConfig: config, hashes: newHasher(),
 		pairs: newThrottle(5, time.Minute), emails: newThrottle(50, 10*time.Second), networks: newThrottle(20, 5*time.Second),
-		signups: newThrottle(10, time.Minute),
+		signups: newThrottle(10, time.Minute), homes: newFamiliar(),
 	}
 }
 
@@ -82,6 +85,7 @@ func (p *People) SignIn(ctx context.Context, email, password, address string) (t
 		return "", err
 	}
 	p.pairs.forget(pair(email, address))
+	p.homes.add(pair(email, address))
 	return p.begin(ctx, a.Number)
 }
 
@@ -101,6 +105,9 @@ func (p *People) attempt(email, address string) error {
 	}
 	if err := p.pairs.allow(pair(email, address), now); err != nil {
 		return err
+	}
+	if p.homes.has(pair(email, address)) {
+		return nil
 	}
 	return p.emails.allow(email, now)
 }

@@ -280,6 +280,38 @@ func TestManyNetworksForOneEmailAreThrottled(t *testing.T) {
 	}
 }
 
+func TestStrangersDoNotLockOutWhoHasSignedIn(t *testing.T) {
+	w := newTown(t, SignupFirst)
+	w.citizen("ann@example.com")
+	_, err := w.SignIn(t.Context(), "ann@example.com", password, home)
+	w.wantCode("signing in", err, 0)
+	for i := range 60 {
+		_ = w.attempt("ann@example.com", fmt.Sprintf("198.51.100.%d", i))
+	}
+	_, err = w.SignIn(t.Context(), "ann@example.com", password, "203.0.113.1")
+	w.wantCode("from a new network", err, fault.TooMany)
+	_, err = w.SignIn(t.Context(), "ann@example.com", password, home)
+	w.wantCode("from home", err, 0)
+	// At home attempts are counted all the same.
+	for range 5 {
+		_, err = w.SignIn(t.Context(), "ann@example.com", "wrong", home)
+		w.wantCode("a wrong password", err, fault.Unauthorized)
+	}
+	_, err = w.SignIn(t.Context(), "ann@example.com", password, home)
+	w.wantCode("after five", err, fault.TooMany)
+}
+
+func TestWhoComesAfterTheLastIsNoOperator(t *testing.T) {
+	w := newTown(t, SignupOpen)
+	a, _, _ := w.citizen("ann@example.com")
+	w.wantCode("deleting", w.Delete(t.Context(), a, password, home), 0)
+	_, err := w.signUp("bob@example.com")
+	w.wantCode("the next", err, 0)
+	if b, err := w.s.AccountGet(t.Context(), "bob@example.com"); err != nil || b.Operator {
+		t.Errorf("the next is %+v, %v", b, err)
+	}
+}
+
 func TestWhatIsRememberedOfAttemptsIsBounded(t *testing.T) {
 	t.Parallel()
 	th := newThrottle(1, time.Hour)
@@ -291,6 +323,13 @@ func TestWhatIsRememberedOfAttemptsIsBounded(t *testing.T) {
 	}
 	if n := len(th.recent) + len(th.older); n > 2*maxThrottled {
 		t.Errorf("%d keys are remembered", n)
+	}
+	f := newFamiliar()
+	for i := range 3*maxThrottled + 1 {
+		f.add(fmt.Sprint(i))
+	}
+	if n := len(f.recent) + len(f.older); n > 2*maxThrottled || !f.has(fmt.Sprint(3*maxThrottled)) || f.has("0") {
+		t.Errorf("%d pairs are remembered", n)
 	}
 	if err := th.allow(fmt.Sprint(3*maxThrottled), now); fault.CodeOf(err) != fault.TooMany {
 		t.Errorf("the latest is forgotten: %v", err)

@@ -68,6 +68,29 @@ func (t *throttle) forget(key string) {
 	delete(t.older, key)
 }
 
+// familiar remembers keys that have proved right. It forgets as a throttle does.
+type familiar struct {
+	mu            sync.Mutex
+	recent, older map[string]bool
+}
+
+func newFamiliar() *familiar { return &familiar{recent: map[string]bool{}} }
+
+func (f *familiar) add(key string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.recent) >= maxThrottled {
+		f.recent, f.older = map[string]bool{}, f.recent
+	}
+	f.recent[key] = true
+}
+
+func (f *familiar) has(key string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.recent[key] || f.older[key]
+}
+
 // network gives what attempts from an address are counted by: a household has
 // one IPv4 address, but very many of IPv6.
 func network(address string) string {
