@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/quota"
 )
 
@@ -27,6 +28,11 @@ func (s *Server) admit(route route, c *call) error {
 		}
 	}
 	caller, err := s.Auth.Authenticate(c.r.Context(), header)
+	if !guess && err != nil && fault.CodeOf(err) == fault.Unauthorized { // it was revoked
+		if over := s.Rates.Address(c.Header(), c.r); over != nil {
+			return over
+		}
+	}
 	if err != nil {
 		return err
 	}
