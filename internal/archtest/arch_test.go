@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"internal/app":              {"*"},
 	"internal/archtest":         {},
 	"internal/attempt":          {"internal/batch", "internal/dispatch", "internal/execute", "internal/fault", "internal/job", "internal/metrics", "internal/record", "internal/store"},
-	"internal/auth":             {"internal/execute", "internal/fault", "internal/job", "internal/network", "internal/store"},
+	"internal/auth":             {"internal/execute", "internal/fault", "internal/job", "internal/network", "internal/quota", "internal/store"},
 	"internal/batch":            {},
 	"internal/bench":            {"internal/app", "internal/auth", "internal/job", "internal/store"},
 	"internal/board":            {},

@@ -417,3 +417,35 @@ func TestHashesThatCantBeRead(t *testing.T) {
 		t.Errorf("nobody's: %v, %v", same, err)
 	}
 }
+
+func TestAKeyIsKnownUntilItIsRevoked(t *testing.T) {
+	w := newTown(t, SignupFirst)
+	a, _, _ := w.citizen("ann@example.com")
+	check, err := New(t.Context(), Config{Store: w.s, Now: w.s.Now, PublicKey: "sk_public", Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, record, err := CreateKey(t.Context(), w.s, a, "k", w.Now())
+	w.wantCode("making a key", err, 0)
+	knows := func(when, header string, want bool) {
+		t.Helper()
+		if got := check.Knows(header); got != want {
+			t.Errorf("%s: %t", when, got)
+		}
+	}
+	knows("the public key", "Token sk_public", true)
+	knows("before it was used", "Bearer "+key, false)
+	_, err = check.Authenticate(t.Context(), "Bearer "+key)
+	w.wantCode("the key", err, 0)
+	check.Forget()
+	knows("when it was used", "Bearer "+key, true)
+	w.wantCode("revoking it", w.s.KeyRevoke(t.Context(), record.ID, w.Now()), 0)
+	w.pass(time.Minute)
+	knows("until it is looked up", "Bearer "+key, true)
+	_, err = check.Authenticate(t.Context(), "Bearer "+key)
+	w.wantCode("the revoked key", err, fault.Unauthorized)
+	knows("afterwards", "Bearer "+key, false)
+	for _, header := range []string{"", "Bearer", "Bearer x", "Basic " + key} {
+		knows(header, header, false)
+	}
+}

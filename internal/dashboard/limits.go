@@ -47,7 +47,8 @@ func (s *Server) count(route route, public bool, c *call) error {
 		return s.countPublic(route, c)
 	case viewer == nil && guess:
 		return nil
-	case viewer == nil:
+	case viewer == nil: // it has ended
+		s.sessions.Remove(token)
 		return s.Rates.Address(c.Header(), c.r)
 	case guess:
 		s.Rates.ReturnAddress(c.Header(), c.r)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/punctual-dev/punctual/internal/edge"
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/quota"
 )
 
@@ -28,6 +29,11 @@ func (s *Server) admit(route route, c *call) error {
 		}
 	}
 	caller, err := s.Auth.Authenticate(c.r.Context(), header)
+	if !guess && err != nil && fault.CodeOf(err) == fault.Unauthorized { // it was revoked
+		if over := s.Rates.Address(c.Header(), c.r); over != nil {
+			return over
+		}
+	}
 	if err != nil {
 		return err
 	}
