@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"sync"
 	"syscall"
@@ -18,6 +19,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/board"
 	"github.com/punctual-dev/punctual/internal/dashboard"
 	"github.com/punctual-dev/punctual/internal/dispatch"
+	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/follow"
 	"github.com/punctual-dev/punctual/internal/httpapi"
@@ -34,6 +36,9 @@ type Config struct {
 	DatabaseURL         string
 	PublicAPIKey        string
 	AllowPrivateTargets bool
+	DenyTargets         []netip.Prefix // never called
+	AllowTargets        []netip.Prefix // called although special, unless denied
+	TargetPorts         execute.Ports  // the zero value: execute.DefaultPorts
 	TargetCAFile        string
 	Concurrency         int
 	Retention           time.Duration // 0: for ever
@@ -61,6 +66,7 @@ type Node struct {
 	metrics    *metrics.Metrics
 	auth       *auth.Authenticator
 	stats      *stats.Collector
+	targets    *execute.Targets
 	client     *execute.Client
 	hub        *follow.Hub
 	runner     *attempt.Runner
@@ -107,7 +113,9 @@ func (n *Node) start(ctx context.Context) error {
 		return err
 	}
 	n.stats = stats.New(stats.Config{Store: n.store, Now: n.store.Now, Log: c.Log})
-	n.client = execute.New(execute.Config{Version: c.Version, AllowPrivate: c.AllowPrivateTargets, RootCAs: roots, MaxConnsIdle: c.Concurrency})
+	if err := n.newClient(ctx, roots); err != nil {
+		return err
+	}
 	n.hub = follow.New(follow.Config{Store: n.store, Log: c.Log})
 	n.runner = attempt.New(attempt.Config{
 		Queue: n.store, Client: n.client, Secrets: n.auth, Metrics: n.metrics, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
@@ -120,7 +128,7 @@ func (n *Node) start(ctx context.Context) error {
 	if err := n.recover(ctx); err != nil {
 		return err
 	}
-	n.manager = manage.New(manage.Config{Store: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.checkHost(), Followers: n.hub})
+	n.manager = manage.New(manage.Config{Store: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, Followers: n.hub})
 	notices := board.New(n.store.Now)
 	api := httpapi.New(httpapi.Config{
 		Manager: n.manager, Store: n.store, Auth: n.auth, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Log: c.Log,
@@ -132,17 +140,10 @@ func (n *Node) start(ctx context.Context) error {
 		Retention: c.Retention, RateLimit: c.RateLimit, Public: n.auth.Public(), Log: c.Log, Version: c.Version,
 		Observe: n.metrics.Requested,
 	})
-	n.server = api.HTTPServer(pages.Wrap(api))
+	n.server = api.HTTPServer(edge.CountHops(pages.Wrap(api)))
 	n.server.RegisterOnShutdown(n.hub.Close)
 	n.observe()
 	return nil
-}
-
-func (n *Node) checkHost() func(string) string {
-	if n.config.AllowPrivateTargets {
-		return nil
-	}
-	return execute.CheckHost
 }
 
 // trusted gives the system's certificates and those of a file.
@@ -236,6 +237,7 @@ func (n *Node) serve(ctx context.Context) error {
 	parts.Go(func() { n.auth.Run(ctx) })
 	parts.Go(func() { n.stats.Run(ctx) })
 	parts.Go(func() { n.takeOver(ctx) })
+	parts.Go(func() { n.followBlocks(ctx) })
 	n.config.Log.Info("started", "version", n.config.Version, "address", n.listener.Addr().String())
 	n.config.Listening(n.listener.Addr().String())
 	<-ctx.Done()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/app"
 	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/execute"
 )
 
 type serveCommand struct {
@@ -15,12 +16,13 @@ type serveCommand struct {
 	Listen              string `setting:"" default:"127.0.0.1:8080" placeholder:"ADDRESS" help:"Address to serve on; port 0 picks a free one."`
 	PublicAPIKey        apiKey `name:"public-api-key" setting:"" placeholder:"KEY" help:"A key that everyone may know, for trials. Its account exists only when this is set."`
 	AllowPrivateTargets bool   `setting:"" type:"switch" help:"Permit loopback, private, link-local and other special addresses as targets."`
-	TargetCAFile        string `name:"target-ca-file" setting:"" placeholder:"FILE" help:"PEM certificates trusted for targets, beside the system's."`
-	Concurrency         slots  `setting:"" default:"1000" placeholder:"N" help:"Jobs' requests under way at once on this node. Callbacks and webhooks have as many slots of their own."`
-	Retention           period `setting:"" default:"30d" placeholder:"PERIOD" help:"How long final jobs and logs are kept (90m, 12h, 30d, 2w); 0 is for ever."`
-	Signup              signup `setting:"" placeholder:"WHO" help:"Who may sign up in the dashboard: open (anyone), invite (who has an invite) or closed (nobody). Not given: the first, who becomes the operator."`
-	RateLimit           rate   `setting:"" default:"0" placeholder:"N" help:"Calls a second an account may make; 0 is any number."`
-	LogLevel            level  `setting:"" default:"info" placeholder:"LEVEL" help:"What is logged to standard error: debug, info, warn or error."`
+	targetFlags
+	TargetCAFile string `name:"target-ca-file" setting:"" placeholder:"FILE" help:"PEM certificates trusted for targets, beside the system's."`
+	Concurrency  slots  `setting:"" default:"1000" placeholder:"N" help:"Jobs' requests under way at once on this node. Callbacks and webhooks have as many slots of their own."`
+	Retention    period `setting:"" default:"30d" placeholder:"PERIOD" help:"How long final jobs and logs are kept (90m, 12h, 30d, 2w); 0 is for ever."`
+	Signup       signup `setting:"" placeholder:"WHO" help:"Who may sign up in the dashboard: open (anyone), invite (who has an invite) or closed (nobody). Not given: the first, who becomes the operator."`
+	RateLimit    rate   `setting:"" default:"0" placeholder:"N" help:"Calls a second an account may make; 0 is any number."`
+	LogLevel     level  `setting:"" default:"info" placeholder:"LEVEL" help:"What is logged to standard error: debug, info, warn or error."`
 }
 
 // gcPercent lets the heap grow to three times what lives on it: a few dozen
@@ -34,6 +36,7 @@ func (c *serveCommand) Run(env *environment) error {
 	}
 	return app.Run(env.ctx, app.Config{
 		Listen: c.Listen, DatabaseURL: c.DatabaseURL, PublicAPIKey: string(c.PublicAPIKey), AllowPrivateTargets: c.AllowPrivateTargets,
+		DenyTargets: c.DenyTargets, AllowTargets: c.AllowTargets, TargetPorts: execute.Ports(c.TargetPorts),
 		TargetCAFile: c.TargetCAFile, Concurrency: int(c.Concurrency), Retention: time.Duration(c.Retention), RateLimit: float64(c.RateLimit),
 		Signup:  auth.Signup(c.Signup),
 		Version: version(), Log: logger(env.errOut, c.LogLevel),

@@ -4,13 +4,26 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"net/netip"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/punctual-dev/punctual/internal/execute"
 )
+
+func wantPorts(t *testing.T, text string) ports {
+	t.Helper()
+	p, err := execute.ParsePorts(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ports(p)
+}
 
 func TestPeriodsAreReadAsWritten(t *testing.T) {
 	t.Parallel()
@@ -75,10 +88,10 @@ func TestServeHasTheDefaultsOfTheContract(t *testing.T) {
 	t.Parallel()
 	got, problem := parse(t, "serve")
 	want := serveCommand{
-		databaseFlag: databaseFlag{"sqlite:punctual.db"}, Listen: "127.0.0.1:8080", Concurrency: 1000,
+		databaseFlag: databaseFlag{"sqlite:punctual.db"}, targetFlags: targetFlags{TargetPorts: wantPorts(t, "443,1024-65535")}, Listen: "127.0.0.1:8080", Concurrency: 1000,
 		Retention: period(30 * 24 * time.Hour),
 	}
-	if problem != "" || got.Serve != want {
+	if problem != "" || !reflect.DeepEqual(got.Serve, want) {
 		t.Errorf("got %+v %s\nwant %+v", got.Serve, problem, want)
 	}
 }
@@ -87,19 +100,24 @@ func TestEverySettingIsAVariableAndTheFlagWins(t *testing.T) {
 	for name, value := range map[string]string{
 		"PUNCTUAL_DATABASE_URL": "sqlite:other.db", "PUNCTUAL_LISTEN": ":1", "PUNCTUAL_PUBLIC_API_KEY": "sk_public",
 		"PUNCTUAL_ALLOW_PRIVATE_TARGETS": "1", "PUNCTUAL_TARGET_CA_FILE": "ca.pem", "PUNCTUAL_CONCURRENCY": "7",
+		"PUNCTUAL_DENY_TARGETS": "8.8.8.8,1.0.0.0/8", "PUNCTUAL_ALLOW_TARGETS": "10.0.0.0/8", "PUNCTUAL_TARGET_PORTS": "443,25",
 		"PUNCTUAL_RETENTION": "0", "PUNCTUAL_SIGNUP": "invite", "PUNCTUAL_RATE_LIMIT": "1.5", "PUNCTUAL_LOG_LEVEL": "WARN",
 	} {
 		t.Setenv(name, value)
 	}
 	got, problem := parse(t, "serve")
-	want := serveCommand{databaseFlag{"sqlite:other.db"}, ":1", "sk_public", true, "ca.pem", 7, 0, "invite", 1.5, 4}
-	if problem != "" || got.Serve != want {
+	targets := targetFlags{
+		DenyTargets:  addresses{netip.MustParsePrefix("8.8.8.8/32"), netip.MustParsePrefix("1.0.0.0/8")},
+		AllowTargets: addresses{netip.MustParsePrefix("10.0.0.0/8")}, TargetPorts: wantPorts(t, "443,25"),
+	}
+	want := serveCommand{databaseFlag{"sqlite:other.db"}, ":1", "sk_public", true, targets, "ca.pem", 7, 0, "invite", 1.5, 4}
+	if problem != "" || !reflect.DeepEqual(got.Serve, want) {
 		t.Errorf("from the environment: %+v %s\nwant %+v", got.Serve, problem, want)
 	}
 	got, problem = parse(t, "serve", "--database-url=sqlite:a.db", "--listen=:2", "--public-api-key=sk_flag", "--allow-private-targets=false",
-		"--target-ca-file=b.pem", "--concurrency=8", "--retention=1h", "--signup=closed", "--rate-limit=0", "--log-level=info")
-	want = serveCommand{databaseFlag{"sqlite:a.db"}, ":2", "sk_flag", false, "b.pem", 8, period(time.Hour), "closed", 0, 0}
-	if problem != "" || got.Serve != want {
+		"--deny-targets=", "--allow-targets=", "--target-ports=8443", "--target-ca-file=b.pem", "--concurrency=8", "--retention=1h", "--signup=closed", "--rate-limit=0", "--log-level=info")
+	want = serveCommand{databaseFlag{"sqlite:a.db"}, ":2", "sk_flag", false, targetFlags{TargetPorts: wantPorts(t, "8443")}, "b.pem", 8, period(time.Hour), "closed", 0, 0}
+	if problem != "" || !reflect.DeepEqual(got.Serve, want) {
 		t.Errorf("with flags: %+v %s\nwant %+v", got.Serve, problem, want)
 	}
 }

@@ -1,5 +1,5 @@
 // Package edge has what the API and the dashboard do alike with a request over
-// HTTP: the id that it goes by, the methods that a path answers, whether its
+// HTTP: the id that it goes by, the jobs that led to it, the methods that a path answers, whether its
 // client is still there, and logs as a file.
 //
 // What a call means, who may make it and how a fault is told differ between the

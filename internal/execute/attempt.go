@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"time"
@@ -61,6 +62,9 @@ func (a *attempt) run(ctx context.Context) (*job.Response, error) {
 
 // send makes one hop. The caller closes the answer's body.
 func (a *attempt) send(ctx context.Context) (*http.Response, error) {
+	if err := a.client.targets.checkDial(a.url.Hostname(), port(a.url)); err != nil {
+		return nil, err // also where a connection is kept from before
+	}
 	resp, err := a.exchange(a.request(ctx))
 	if err != nil {
 		return nil, err
@@ -74,16 +78,42 @@ func (a *attempt) send(ctx context.Context) (*http.Response, error) {
 
 // exchange sends a request over a connection that is kept, or a new one.
 func (a *attempt) exchange(req *http.Request) (*http.Response, error) {
+	h := &hop{}
 	if conn := a.client.warm.take(hostPort(a.url)); conn != nil {
+		h.take(conn.raw)
 		resp, again, err := conn.send(req)
 		if !again {
-			return resp, err
+			return h.over(resp, err)
 		}
-		if req.GetBody != nil {
-			req.Body, _ = req.GetBody()
-		}
+		h.leave(false)
+		rewind(req)
 	}
-	return a.client.transport.RoundTrip(req)
+	traced := req.WithContext(httptrace.WithClientTrace(req.Context(), h.trace()))
+	resp, err := a.client.transport.RoundTrip(traced)
+	if err != nil && h.lost() && req.Context().Err() == nil {
+		// Another attempt has given up on the connection they shared.
+		h.leave(false)
+		rewind(traced)
+		resp, err = a.client.transport.RoundTrip(traced)
+	}
+	return h.over(resp, err)
+}
+
+// over ends the hop of a request that failed, or lets it end with the body of
+// the answer.
+func (h *hop) over(resp *http.Response, err error) (*http.Response, error) {
+	if err != nil {
+		h.leave(true)
+		return nil, err
+	}
+	resp.Body = &body{ReadCloser: resp.Body, hop: h}
+	return resp, nil
+}
+
+func rewind(req *http.Request) {
+	if req.GetBody != nil {
+		req.Body, _ = req.GetBody()
+	}
 }
 
 func (a *attempt) request(ctx context.Context) *http.Request {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -50,7 +51,13 @@ func (a *attempt) failure(ctx context.Context, err error) *job.Failure {
 	case errors.As(err, &redirect):
 		return fail(job.KindRedirect, "%s", redirect.sentence)
 	case errors.As(err, &blocked):
-		return fail(job.KindBlocked, "%s may not be called: %v", a.host(), blocked)
+		return fail(job.KindBlocked, "%s may not be called: %s", a.host(), blocked.explain(a.url.Hostname()))
+	case a.client.isLocal(err):
+		f := fail(job.KindInterrupted, "the service could not connect for want of resources (%v); the attempt is made again", localFault(err))
+		f.Local = true
+		return f
+	case errors.Is(err, errFlood):
+		return fail(job.KindProtocol, "%s sent far more than its answer takes", a.host())
 	case errors.As(err, &dns):
 		return fail(job.KindDNS, "%s", explainDNS(dns))
 	case errors.As(err, &dial):
@@ -145,6 +152,8 @@ func (a *attempt) explainTLS(err error) string {
 		verifies *tls.CertificateVerificationError
 	)
 	switch {
+	case errors.Is(err, errLongChain):
+		return "the certificates of " + host + " are longer than " + strconv.Itoa(maxChain>>10) + " KiB together"
 	case errors.As(err, &record):
 		if string(record.RecordHeader[:]) == "HTTP/" {
 			return a.host() + " answers plain HTTP, not TLS"

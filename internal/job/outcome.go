@@ -27,6 +27,11 @@ const (
 type Failure struct {
 	Kind    Kind
 	Message string // a sentence for a person
+	// Local says that this machine had run out of something; the kind is
+	// KindInterrupted.
+	Local bool
+	// Wait is how long to wait before an interrupted attempt is made again.
+	Wait time.Duration
 }
 
 // MaxResponseBody is how many bytes of an answer's body are kept.

@@ -1,0 +1,84 @@
+package app
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/execute"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// newClient makes what sends requests, and lets it know which targets
+// operators have blocked.
+func (n *Node) newClient(ctx context.Context, roots *x509.CertPool) error {
+	c := n.config
+	n.targets = execute.NewTargets(execute.TargetsConfig{
+		AllowPrivate: c.AllowPrivateTargets, Deny: c.DenyTargets, Allow: c.AllowTargets, Ports: c.TargetPorts,
+	})
+	descriptors := descriptorLimit()
+	if descriptors < 2*uint64(c.Concurrency) {
+		c.Log.Warn("the limit of open files is under twice --concurrency: raise it (ulimit -n, LimitNOFILE=), or lower --concurrency",
+			"limit", descriptors, "concurrency", c.Concurrency)
+	}
+	n.client = execute.New(execute.Config{
+		Version: c.Version, Targets: n.targets, RootCAs: roots, MaxConnsIdle: c.Concurrency,
+		MaxConnsIdleAll: connsIdleAll(c.Concurrency, descriptors),
+	})
+	blocked, err := n.store.TargetBlocks(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the blocked targets: %w", err)
+	}
+	n.client.Block(n.rules(blocked))
+	return nil
+}
+
+// connsIdleAll is how many idle connections may be kept, and as many again be
+// opened ahead, so that at least half of the descriptors are left to what is
+// under way.
+func connsIdleAll(concurrency int, descriptors uint64) int {
+	most := 4 * concurrency
+	if quarter := descriptors / 4; quarter < uint64(most) {
+		most = max(int(quarter), 1)
+	}
+	return most
+}
+
+// blocksEvery is how often the blocked targets are read.
+const blocksEvery = time.Second
+
+// followBlocks keeps the client to the targets that operators block, until ctx
+// ends. While the store can't be read, the rules read before stay.
+func (n *Node) followBlocks(ctx context.Context) {
+	ticker := time.NewTicker(blocksEvery)
+	defer ticker.Stop()
+	failed := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		blocked, err := n.store.TargetBlocks(ctx)
+		if err == nil {
+			n.client.Block(n.rules(blocked))
+		} else if !failed && ctx.Err() == nil {
+			n.config.Log.Warn("reading the blocked targets failed; those read before stay", "error", err)
+		}
+		failed = err != nil
+	}
+}
+
+func (n *Node) rules(blocked []store.TargetBlock) []execute.Rule {
+	rules := make([]execute.Rule, 0, len(blocked))
+	for _, b := range blocked {
+		rule, err := execute.ParseRule(b.Target)
+		if err != nil {
+			n.config.Log.Error("a blocked target can't be read; block it again", "target", b.Target, "error", err)
+			continue
+		}
+		rules = append(rules, rule)
+	}
+	return rules
+}
