@@ -126,8 +126,11 @@ func explainDNS(err *net.DNSError) string {
 func (a *attempt) explainDial(err error) string {
 	at := a.host()
 	var op *net.OpError
-	if errors.As(err, &op) && op.Addr != nil {
-		at = op.Addr.String()
+	if errors.As(err, &op) {
+		// Which address of a name it was is told when it is one of the internet.
+		if to, ok := op.Addr.(*net.TCPAddr); ok && !special(to.AddrPort().Addr().Unmap()) {
+			at = to.String()
+		}
 	}
 	var errno syscall.Errno
 	switch {

@@ -30,7 +30,11 @@ func ParseRule(text string) (Rule, error) {
 	if len(text) > MaxRule {
 		return Rule{}, errRule
 	}
-	if prefix, err := ParsePrefix(strings.Trim(text, "[]")); err == nil {
+	literal := text
+	if inner, ok := strings.CutPrefix(text, "["); ok && strings.HasSuffix(inner, "]") {
+		literal = strings.TrimSuffix(inner, "]")
+	}
+	if prefix, err := ParsePrefix(literal); err == nil {
 		return Rule{prefix: prefix}, nil
 	}
 	name := hostName(text)
