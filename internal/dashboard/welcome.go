@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -64,7 +63,7 @@ func (s *Server) reachOf(c *call) reach {
 	switch {
 	case !isHTTPS(c.r):
 		return overPlainHTTP
-	case s.Manager.CheckHost != nil && s.Manager.CheckHost((&url.URL{Host: c.r.Host}).Hostname()) != "":
+	case s.Manager.CheckHost != nil && s.Manager.CheckHost(c.r.Host) != "":
 		return onPrivateHost
 	}
 	return reachable
