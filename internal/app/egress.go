@@ -31,6 +31,8 @@ func (n *Node) newClient(ctx context.Context, roots *x509.CertPool) error {
 		return fmt.Errorf("reading the blocked targets: %w", err)
 	}
 	n.client.Block(n.rules(blocked))
+	n.metrics.Gauge("punctual_target_connections", "Open connections to targets and receivers, idle ones included.", nil,
+		func() float64 { return float64(n.client.Connections()) })
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
@@ -32,6 +33,10 @@ type attempt struct {
 	bodyGone bool // a redirect has turned the request into a GET without body
 	foreign  bool // a redirect has led to another origin
 	reading  bool // the final answer's header is there, its body under way
+
+	trace    httptrace.ClientTrace
+	hop      hop         // the connection that the hop uses
+	answered atomic.Bool // the first byte of an answer has come
 }
 
 // run sends the request, follows redirects and reads the final answer.
@@ -78,36 +83,47 @@ func (a *attempt) send(ctx context.Context) (*http.Response, error) {
 
 // exchange sends a request over a connection that is kept, or a new one.
 func (a *attempt) exchange(req *http.Request) (*http.Response, error) {
-	h := &hop{}
 	if conn := a.client.warm.take(hostPort(a.url)); conn != nil {
-		h.take(conn.raw)
-		resp, again, err := conn.send(req)
-		if !again {
-			return h.over(resp, err)
+		a.hop.take(conn.raw)
+		a.answered.Store(false)
+		resp, err := conn.RoundTrip(req)
+		// Without an answer it is sent again when the connection turns out to
+		// be dead.
+		if err == nil || a.answered.Load() || conn.Err() == nil || req.Context().Err() != nil {
+			return a.received(resp, err)
 		}
-		h.leave(false)
+		a.hop.leave(false)
 		rewind(req)
 	}
-	traced := req.WithContext(httptrace.WithClientTrace(req.Context(), h.trace()))
-	resp, err := a.client.transport.RoundTrip(traced)
-	if err != nil && h.lost() && req.Context().Err() == nil {
+	resp, err := a.client.transport.RoundTrip(req)
+	if err != nil && a.hop.lost() && req.Context().Err() == nil {
 		// Another attempt has given up on the connection they shared.
-		h.leave(false)
-		rewind(traced)
-		resp, err = a.client.transport.RoundTrip(traced)
+		a.hop.leave(false)
+		rewind(req)
+		resp, err = a.client.transport.RoundTrip(req)
 	}
-	return h.over(resp, err)
+	return a.received(resp, err)
 }
 
-// over ends the hop of a request that failed, or lets it end with the body of
-// the answer.
-func (h *hop) over(resp *http.Response, err error) (*http.Response, error) {
+// received ends the hop of a request that failed, or lets it end with the body
+// of the answer.
+func (a *attempt) received(resp *http.Response, err error) (*http.Response, error) {
 	if err != nil {
-		h.leave(true)
+		a.hop.leave(true)
 		return nil, err
 	}
-	resp.Body = &body{ReadCloser: resp.Body, hop: h}
+	resp.Body = &body{ReadCloser: resp.Body, hop: &a.hop}
 	return resp, nil
+}
+
+// traced returns a context by which the transport tells the attempt of the
+// connection it has chosen, and of the first byte of an answer.
+func (a *attempt) traced(ctx context.Context) context.Context {
+	a.trace = httptrace.ClientTrace{
+		GotConn:              a.hop.chosen,
+		GotFirstResponseByte: func() { a.answered.Store(true) },
+	}
+	return httptrace.WithClientTrace(ctx, &a.trace)
 }
 
 func rewind(req *http.Request) {

@@ -119,6 +119,14 @@ func (c *Client) Block(rules []Rule) {
 	c.conns.closeIf(func(conn *targetConn) bool { return c.stillAllowed(conn) != nil })
 }
 
+// Connections returns how many connections to targets are open, idle ones
+// included.
+func (c *Client) Connections() int {
+	c.conns.mu.Lock()
+	defer c.conns.mu.Unlock()
+	return len(c.conns.conns)
+}
+
 // Close closes idle connections. Attempts under way go on.
 func (c *Client) Close() {
 	c.warm.close()
@@ -142,7 +150,7 @@ func (c *Client) Do(ctx context.Context, r Request) job.Outcome {
 		defer cancel()
 	}
 	var out job.Outcome
-	resp, err := a.run(context.WithValue(ctx, attemptKey{}, a))
+	resp, err := a.run(a.traced(context.WithValue(ctx, attemptKey{}, a)))
 	if err != nil {
 		out.Failure = a.failure(ctx, err)
 	} else {

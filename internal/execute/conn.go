@@ -137,15 +137,13 @@ func (s *connSet) closeIf(condition func(*targetConn) bool) {
 // hop is the use of a connection by one request. It is for one goroutine.
 type hop struct{ conn *targetConn }
 
-// trace returns the hooks by which the transport tells of the connection it has
-// chosen. It may choose again, when the first one turns out to be dead.
-func (h *hop) trace() *httptrace.ClientTrace {
-	return &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
-		if secure, ok := info.Conn.(*tls.Conn); ok {
-			conn, _ := secure.NetConn().(*targetConn)
-			h.take(conn)
-		}
-	}}
+// chosen hears from the transport which connection a request goes over. It may
+// choose again, when the first one turns out to be dead.
+func (h *hop) chosen(info httptrace.GotConnInfo) {
+	if secure, ok := info.Conn.(*tls.Conn); ok {
+		conn, _ := secure.NetConn().(*targetConn)
+		h.take(conn)
+	}
 }
 
 func (h *hop) take(conn *targetConn) {

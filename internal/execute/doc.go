@@ -27,7 +27,9 @@
 // look-up to the next. The check that counts is therefore made on the address
 // about to be connected to, for every address of every hop; proxies from the
 // environment, which would resolve names out of sight, are not used.
-// [CheckHost] tells the obvious cases early, when a job is created.
+// [Targets] is the judge, and [Targets.CheckHost] tells the obvious cases early,
+// when a job is created. What operators block while the service runs
+// ([Client.Block]) closes the connections that are open.
 //
 // # Redirects
 //
@@ -44,4 +46,14 @@
 // header, a body that is kept and a body that is read all have their limits.
 // Connections are kept and shared, since setting one up costs more than
 // everything else. Those that will be needed soon can be opened ahead ([Client.Warm]).
+//
+// What a target sends beside the bodies that are read has an allowance for each
+// connection, in bytes below TLS: whatever the frames or chunks are that lead
+// nowhere, the connection is closed when they exceed it. An attempt that is
+// given up takes its connection along unless others use it.
+//
+// # What is not the target's fault
+//
+// When this machine has run out of descriptors, ports or memory, the attempt is
+// interrupted rather than failed, and the failure says how long to wait.
 package execute

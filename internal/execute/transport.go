@@ -131,10 +131,13 @@ func (c *Client) shakeHands(ctx context.Context, raw *targetConn, host string) (
 	return conn, nil
 }
 
+// resolver is Go's own, whose look-ups take no threads while they wait.
+var resolver = &net.Resolver{PreferGo: true}
+
 // dial makes the TCP connection, past the guard.
 func (c *Client) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	g := guard{targets: c.targets}
-	dialer := net.Dialer{Control: g.control}
+	dialer := net.Dialer{Control: g.control, Resolver: resolver}
 	conn, err := dialer.DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, g.explain(err)

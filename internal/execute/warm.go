@@ -4,11 +4,9 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -267,14 +265,4 @@ func (w *warmConns) closeIdle() {
 			_ = c.Close()
 		}
 	}
-}
-
-// send makes a request on a kept connection. Without an answer it reports
-// whether it is to be sent again: the connection had been kept and turned out
-// to be dead.
-func (c *warmConn) send(req *http.Request) (resp *http.Response, again bool, err error) {
-	var answered atomic.Bool
-	trace := &httptrace.ClientTrace{GotFirstResponseByte: func() { answered.Store(true) }}
-	resp, err = c.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
-	return resp, err != nil && !answered.Load() && c.Err() != nil && req.Context().Err() == nil, err
 }
