@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/execute"
@@ -26,11 +27,9 @@ func (n *Node) newClient(ctx context.Context, roots *x509.CertPool) error {
 		Version: c.Version, Targets: n.targets, RootCAs: roots, MaxConnsIdle: c.Concurrency,
 		MaxConnsIdleAll: connsIdleAll(c.Concurrency, descriptors),
 	})
-	blocked, err := n.store.TargetBlocks(ctx)
-	if err != nil {
-		return fmt.Errorf("reading the blocked targets: %w", err)
+	if err := n.readBlocks(ctx); err != nil {
+		return err
 	}
-	n.client.Block(n.rules(blocked))
 	n.metrics.Gauge("punctual_target_connections", "Open connections to targets and receivers, idle ones included.", nil,
 		func() float64 { return float64(n.client.Connections()) })
 	return nil
@@ -53,23 +52,20 @@ const blocksEvery = time.Second
 // followBlocks keeps the client to the targets that operators block, until ctx
 // ends. While the store can't be read, the rules read before stay.
 func (n *Node) followBlocks(ctx context.Context) {
-	ticker := time.NewTicker(blocksEvery)
-	defer ticker.Stop()
-	failed := false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		blocked, err := n.store.TargetBlocks(ctx)
-		if err == nil {
-			n.client.Block(n.rules(blocked))
-		} else if !failed && ctx.Err() == nil {
-			n.config.Log.Warn("reading the blocked targets failed; those read before stay", "error", err)
-		}
-		failed = err != nil
+	n.every(ctx, blocksEvery, "reading the blocked targets failed; those read before stay", n.readBlocks)
+}
+
+// readBlocks lets the client know what is blocked, if that has changed.
+func (n *Node) readBlocks(ctx context.Context) error {
+	blocked, err := n.store.TargetBlocks(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the blocked targets: %w", err)
 	}
+	if !slices.Equal(blocked, n.blocked) {
+		n.client.Block(n.rules(blocked))
+		n.blocked = blocked
+	}
+	return nil
 }
 
 func (n *Node) rules(blocked []store.TargetBlock) []execute.Rule {

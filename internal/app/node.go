@@ -67,6 +67,7 @@ type Node struct {
 	auth       *auth.Authenticator
 	stats      *stats.Collector
 	targets    *execute.Targets
+	blocked    []store.TargetBlock // as the client knows them
 	client     *execute.Client
 	hub        *follow.Hub
 	runner     *attempt.Runner
@@ -190,7 +191,13 @@ const takeOverEvery = time.Second
 
 // takeOver ends the attempts of other nodes that went away, until ctx ends.
 func (n *Node) takeOver(ctx context.Context) {
-	ticker := time.NewTicker(takeOverEvery)
+	n.every(ctx, takeOverEvery, "looking for nodes that went away failed; trying again", n.recover)
+}
+
+// every does something again and again until ctx ends. Of failures in a row the
+// first is logged.
+func (n *Node) every(ctx context.Context, pause time.Duration, failure string, do func(context.Context) error) {
+	ticker := time.NewTicker(pause)
 	defer ticker.Stop()
 	failed := false
 	for {
@@ -199,9 +206,9 @@ func (n *Node) takeOver(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		err := n.recover(ctx)
+		err := do(ctx)
 		if err != nil && !failed && ctx.Err() == nil {
-			n.config.Log.Warn("looking for nodes that went away failed; trying again", "error", err)
+			n.config.Log.Warn(failure, "error", err)
 		}
 		failed = err != nil
 	}
