@@ -35,9 +35,8 @@ func (n *Node) newClient(ctx context.Context, roots *x509.CertPool) error {
 	return nil
 }
 
-// connsIdleAll is how many idle connections may be kept, and as many again be
-// opened ahead, so that at least half of the descriptors are left to what is
-// under way.
+// connsIdleAll is how many idle connections may be kept, so that most of the
+// descriptors are left to what is under way.
 func connsIdleAll(concurrency int, descriptors uint64) int {
 	most := 4 * concurrency
 	if quarter := descriptors / 4; quarter < uint64(most) {

@@ -32,8 +32,8 @@ type Config struct {
 	// as requests are under way at once, so that none is dropped and set up
 	// again. 0 means 100.
 	MaxConnsIdle int
-	// MaxConnsIdleAll is how many are kept to all hosts together; as many again
-	// may be opened ahead. 0 means four times MaxConnsIdle.
+	// MaxConnsIdleAll is how many are kept to all hosts together. 0 means four
+	// times MaxConnsIdle.
 	MaxConnsIdleAll int
 }
 
@@ -94,7 +94,6 @@ func New(cfg Config) *Client {
 		targets:   cfg.Targets,
 		tls:       newTLSConfig(cfg.RootCAs),
 		sessions:  newSessionCache(),
-		conns:     connSet{conns: map[*targetConn]struct{}{}},
 	}
 	if c.targets == nil {
 		c.targets = NewTargets(TargetsConfig{})
@@ -107,6 +106,7 @@ func New(cfg Config) *Client {
 	if connsIdleAll <= 0 {
 		connsIdleAll = 4 * connsIdle
 	}
+	c.conns = newConnSet(connsIdle, connsIdleAll)
 	c.transport = c.newTransport(connsIdle, connsIdleAll)
 	c.warm = newWarmConns(connsIdle, connsIdleAll, c.open)
 	return c

@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"container/list"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -35,8 +36,10 @@ var errFlood = errors.New("the target sent far more than its answer takes")
 type targetConn struct {
 	net.Conn
 	host  string // as hostName returns it
+	at    string // address and port
 	addr  netip.Addr
 	conns *connSet
+	place *list.Element // among the idle ones; nil while it is none. Under conns.mu
 
 	allowance atomic.Int64 // bytes that may still come
 	retired   atomic.Bool  // this side has closed it, on its own account
@@ -71,9 +74,11 @@ func (c *targetConn) retire() {
 // use counts an attempt in.
 func (c *targetConn) use() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.uses++
+	if c.uses++; c.uses == 1 {
+		c.conns.setIdle(c, false)
+	}
 	c.add(attemptAllowance)
+	c.mu.Unlock()
 }
 
 // leave counts an attempt out. One that was given up leaves an answer behind
@@ -82,17 +87,29 @@ func (c *targetConn) leave(gaveUp bool) {
 	c.mu.Lock()
 	c.uses--
 	last := c.uses == 0
-	if spare := c.allowance.Load(); last && spare > idleAllowance {
-		c.allowance.Add(idleAllowance - spare)
+	var spare *targetConn
+	if last {
+		if left := c.allowance.Load(); left > idleAllowance {
+			c.allowance.Add(idleAllowance - left)
+		}
+		spare = c.conns.setIdle(c, true)
 	}
 	c.mu.Unlock()
+	if spare != nil {
+		spare.retire()
+	}
 	if last && gaveUp {
 		c.retire()
 	}
 }
 
-// idle sets the allowance to that of a connection nobody uses yet.
-func (c *targetConn) idle() { c.allowance.Store(idleAllowance) }
+// ready ends the handshake: the connection is there for the first attempt.
+func (c *targetConn) ready() {
+	c.allowance.Store(idleAllowance)
+	if spare := c.conns.setIdle(c, true); spare != nil {
+		spare.retire()
+	}
+}
 
 func (c *targetConn) add(n int64) {
 	if spare := c.allowance.Load(); spare+n > maxAllowance {
@@ -101,10 +118,54 @@ func (c *targetConn) add(n int64) {
 	c.allowance.Add(n)
 }
 
-// connSet is the open connections to targets.
+// connSet is the open connections to targets. It bounds how many of them are
+// idle. The transport does so for HTTP/1.1 alone, and a target can have
+// connections over HTTP/2 opened that no request ever uses again.
 type connSet struct {
+	most, mostAll int // idle connections to one host and port, and to all
+
 	mu    sync.Mutex
 	conns map[*targetConn]struct{}
+	idle  list.List      // of *targetConn, the longest idle first
+	count map[string]int // of idle ones, by address and port
+}
+
+func newConnSet(most, mostAll int) connSet {
+	return connSet{most: most, mostAll: mostAll, conns: map[*targetConn]struct{}{}, count: map[string]int{}}
+}
+
+// setIdle notes whether a connection is idle, and returns one that is idle
+// beyond the bounds; nil when there is none.
+func (s *connSet) setIdle(c *targetConn, idle bool) *targetConn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, open := s.conns[c]; !open || idle == (c.place != nil) {
+		return nil
+	}
+	if !idle {
+		s.unlist(c)
+		return nil
+	}
+	c.place = s.idle.PushBack(c)
+	if s.count[c.at]++; s.count[c.at] > s.most {
+		return c
+	}
+	if s.idle.Len() > s.mostAll {
+		return s.idle.Front().Value.(*targetConn)
+	}
+	return nil
+}
+
+// unlist takes a connection off the idle ones. Called with mu held.
+func (s *connSet) unlist(c *targetConn) {
+	if c.place == nil {
+		return
+	}
+	s.idle.Remove(c.place)
+	c.place = nil
+	if s.count[c.at]--; s.count[c.at] == 0 {
+		delete(s.count, c.at)
+	}
 }
 
 func (s *connSet) add(c *targetConn) {
@@ -116,6 +177,7 @@ func (s *connSet) add(c *targetConn) {
 func (s *connSet) remove(c *targetConn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.unlist(c)
 	delete(s.conns, c)
 }
 

@@ -262,3 +262,35 @@ func TestAnswersInSmallPieces(t *testing.T) {
 		}
 	})
 }
+
+// A target that answers and then permits no further request on a connection
+// would have one more opened for each attempt. How many stay is bounded, for
+// each address and for all.
+func TestIdleConnectionsAreBounded(t *testing.T) {
+	closing := func(f *framer, frame http2.Frame) {
+		if isRequest(frame) {
+			_ = f.WriteSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 0})
+			_ = writeStatus(f.Framer, frame.Header().StreamID, "204", true)
+		}
+	}
+	c := New(Config{Targets: anywhere(), RootCAs: authority().pool, MaxConnsIdle: 3, MaxConnsIdleAll: 5})
+	defer c.Close()
+	var urls []string
+	for range 3 {
+		urls = append(urls, framing(t, nil, closing))
+	}
+	for range 10 {
+		for i, url := range urls {
+			answered(t, c, get(url))
+			c.conns.mu.Lock()
+			idle, here := c.conns.idle.Len(), c.conns.count[strings.TrimPrefix(url, "https://")]
+			c.conns.mu.Unlock()
+			if idle > 5 || here > 3 {
+				t.Fatalf("%d connections are idle, %d of them to target %d", idle, here, i)
+			}
+		}
+	}
+	if open := c.Connections(); open > 5 {
+		t.Errorf("%d connections are open", open)
+	}
+}

@@ -3,7 +3,6 @@ package execute
 import (
 	"crypto/tls"
 	"errors"
-	"net"
 )
 
 const (
@@ -29,8 +28,8 @@ func newSessionCache() sessionCache {
 	return sessionCache{tls.NewLRUClientSessionCache(tlsSessions)}
 }
 
-func (s sessionCache) of(addr net.Addr) *sessions {
-	return &sessions{all: s.all, prefix: addr.String() + " "}
+func (s sessionCache) of(at string) *sessions {
+	return &sessions{all: s.all, prefix: at + " "}
 }
 
 // sessions is the part of the cache that is for one address and port.

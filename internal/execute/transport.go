@@ -96,7 +96,7 @@ func (c *Client) dialTLS(ctx context.Context, network, addr string) (net.Conn, e
 // keep puts a new connection among those that can be closed when an operator
 // blocks their target.
 func (c *Client) keep(raw net.Conn, host string) *targetConn {
-	kept := &targetConn{Conn: raw, host: hostName(host), conns: &c.conns}
+	kept := &targetConn{Conn: raw, host: hostName(host), at: raw.RemoteAddr().String(), conns: &c.conns}
 	if tcp, ok := raw.RemoteAddr().(*net.TCPAddr); ok {
 		kept.addr = tcp.AddrPort().Addr().Unmap()
 	}
@@ -120,14 +120,14 @@ func (c *Client) stillAllowed(kept *targetConn) error {
 func (c *Client) shakeHands(ctx context.Context, raw *targetConn, host string) (net.Conn, error) {
 	cfg := c.tls.Clone()
 	cfg.ServerName = host
-	sessions := c.sessions.of(raw.RemoteAddr())
+	sessions := c.sessions.of(raw.at)
 	cfg.ClientSessionCache, cfg.VerifyConnection = sessions, sessions.verify
 	conn := tls.Client(raw, cfg)
 	if err := conn.HandshakeContext(ctx); err != nil {
 		_ = raw.Close()
 		return nil, &handshakeError{err}
 	}
-	raw.idle()
+	raw.ready()
 	return conn, nil
 }
 
