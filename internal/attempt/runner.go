@@ -153,7 +153,7 @@ func (r *Runner) do(ctx context.Context, kind string, account int64, due time.Ti
 	request.Secrets = secrets
 	outcome := r.Client.Do(ctx, request)
 	if f := outcome.Failure; f != nil && f.Local {
-		r.complain("requests can't be made for want of resources of this machine; attempts are made again", errors.New(f.Message))
+		r.complain("this machine has run out of resources for connections; attempts are made again", errors.New(f.Message))
 	}
 	r.Metrics.Attempted(kind, outcomeName(&outcome), outcome.Duration)
 	if r.Stats != nil && kind == kindJob && counts(&outcome) {

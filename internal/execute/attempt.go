@@ -34,9 +34,9 @@ type attempt struct {
 	foreign  bool // a redirect has led to another origin
 	reading  bool // the final answer's header is there, its body under way
 
-	trace    httptrace.ClientTrace
-	hop      hop         // the connection that the hop uses
-	answered atomic.Bool // the first byte of an answer has come
+	trace     httptrace.ClientTrace
+	hop       hop         // the connection in use
+	responded atomic.Bool // the first byte of a response has arrived
 }
 
 // run sends the request, follows redirects and reads the final answer.
@@ -68,7 +68,7 @@ func (a *attempt) run(ctx context.Context) (*job.Response, error) {
 // send makes one hop. The caller closes the answer's body.
 func (a *attempt) send(ctx context.Context) (*http.Response, error) {
 	if err := a.client.targets.checkDial(a.url.Hostname(), port(a.url)); err != nil {
-		return nil, err // also where a connection is kept from before
+		return nil, err // a kept connection must not bypass a new block
 	}
 	resp, err := a.exchange(a.request(ctx))
 	if err != nil {
@@ -85,11 +85,11 @@ func (a *attempt) send(ctx context.Context) (*http.Response, error) {
 func (a *attempt) exchange(req *http.Request) (*http.Response, error) {
 	if conn := a.client.warm.take(hostPort(a.url)); conn != nil {
 		a.hop.take(conn.raw)
-		a.answered.Store(false)
+		a.responded.Store(false)
 		resp, err := conn.RoundTrip(req)
-		// Without an answer it is sent again when the connection turns out to
-		// be dead.
-		if err == nil || a.answered.Load() || conn.Err() == nil || req.Context().Err() != nil {
+		// Without a response, send it again if the connection turned out to be
+		// dead.
+		if err == nil || a.responded.Load() || conn.Err() == nil || req.Context().Err() != nil {
 			return a.received(resp, err)
 		}
 		a.hop.leave(false)
@@ -97,7 +97,7 @@ func (a *attempt) exchange(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := a.client.transport.RoundTrip(req)
 	if err != nil && a.hop.lost() && req.Context().Err() == nil {
-		// Another attempt has given up on the connection they shared.
+		// Another attempt gave up on the connection they shared.
 		a.hop.leave(false)
 		rewind(req)
 		resp, err = a.client.transport.RoundTrip(req)
@@ -105,23 +105,23 @@ func (a *attempt) exchange(req *http.Request) (*http.Response, error) {
 	return a.received(resp, err)
 }
 
-// received ends the hop of a request that failed, or lets it end with the body
-// of the answer.
+// received ends the hop of a request that failed; otherwise closing the
+// response's body ends it.
 func (a *attempt) received(resp *http.Response, err error) (*http.Response, error) {
 	if err != nil {
 		a.hop.leave(true)
 		return nil, err
 	}
-	resp.Body = &body{ReadCloser: resp.Body, hop: &a.hop}
+	resp.Body = &responseBody{ReadCloser: resp.Body, hop: &a.hop}
 	return resp, nil
 }
 
-// traced returns a context by which the transport tells the attempt of the
-// connection it has chosen, and of the first byte of an answer.
+// traced returns a context through which the transport reports the connection it
+// has chosen and the first byte of a response.
 func (a *attempt) traced(ctx context.Context) context.Context {
 	a.trace = httptrace.ClientTrace{
 		GotConn:              a.hop.chosen,
-		GotFirstResponseByte: func() { a.answered.Store(true) },
+		GotFirstResponseByte: func() { a.responded.Store(true) },
 	}
 	return httptrace.WithClientTrace(ctx, &a.trace)
 }

@@ -24,7 +24,7 @@ var (
 type Config struct {
 	// Version goes into User-Agent: punctual/VERSION.
 	Version string
-	// Targets judges who may be called; nil stands for NewTargets' defaults.
+	// Targets decides who may be called; nil means NewTargets(TargetsConfig{}).
 	Targets *Targets
 	// RootCAs are the authorities trusted for targets; nil means the system's.
 	RootCAs *x509.CertPool
@@ -112,8 +112,8 @@ func New(cfg Config) *Client {
 	return c
 }
 
-// Block replaces the rules by which operators block targets. Connections to
-// targets that are blocked now are closed, also under requests.
+// Block replaces the rules by which operators block targets. It closes the
+// connections to blocked targets, also those in use.
 func (c *Client) Block(rules []Rule) {
 	c.targets.blocked.Store(newRuleSet(rules))
 	c.conns.closeIf(func(conn *targetConn) bool { return c.stillAllowed(conn) != nil })
@@ -137,9 +137,9 @@ func (c *Client) Close() {
 // Failure is set. Any whole answer is a Response, whatever its status. When
 // ctx ends before there is one, the kind of failure follows from its cause:
 // ErrCancelled, ErrInterrupted, context.DeadlineExceeded (a timeout); any
-// other cause counts as an interruption. An attempt that failed for want of
-// something on this machine (descriptors, ports, memory) counts as one too, and
-// Failure.Wait says how long to leave it alone.
+// other cause counts as an interruption. So does running out of local
+// resources (descriptors, ports, memory); Failure.Wait is then how long to wait
+// before the next attempt.
 func (c *Client) Do(ctx context.Context, r Request) job.Outcome {
 	start := time.Now()
 	a := &attempt{client: c, req: &r, method: r.Method, body: r.Body}

@@ -12,25 +12,25 @@ import (
 	"sync/atomic"
 )
 
-// A target may send whatever it likes, and some protocols let it send much that
-// ends up nowhere: empty DATA frames, SETTINGS, PING and CONTINUATION of
-// HTTP/2, chunk extensions, TLS records. So each connection has an allowance of
-// bytes that may come beside the bodies that attempts read. What is read of a
-// body is given back twice over, which pays for its framing.
+// A target can send data that never reaches an attempt: empty DATA frames,
+// SETTINGS, PING and CONTINUATION of HTTP/2, chunk extensions, TLS records. So
+// each connection has an allowance of bytes besides the bodies that attempts
+// read. Reading a byte of a body returns two to the allowance, which covers its
+// framing.
 const (
 	// handshakeAllowance is for the TLS handshake; crypto/tls bounds its parts.
 	handshakeAllowance = 512 << 10
-	// idleAllowance is for what comes while no attempt uses the connection:
-	// settings, session tickets, answers to pings.
+	// idleAllowance is for what arrives while no attempt uses the connection:
+	// settings, session tickets, acknowledged pings.
 	idleAllowance = 16 << 10
 	// attemptAllowance is what each attempt adds: a header and trailer, and what
 	// the transport reads ahead.
 	attemptAllowance = 1 << 20
-	// maxAllowance bounds what attempts that share a connection add up to.
+	// maxAllowance bounds the sum for attempts that share a connection.
 	maxAllowance = 8 << 20
 )
 
-var errFlood = errors.New("the target sent far more than its answer takes")
+var errFlood = errors.New("the target sent far more data than its response needs")
 
 // targetConn is a connection to a target, below TLS.
 type targetConn struct {
@@ -41,8 +41,8 @@ type targetConn struct {
 	conns *connSet
 	place *list.Element // among the idle ones; nil while it is none. Under conns.mu
 
-	allowance atomic.Int64 // bytes that may still come
-	retired   atomic.Bool  // this side has closed it, on its own account
+	allowance atomic.Int64 // bytes that may still arrive
+	retired   atomic.Bool  // this side closed it; attempts on it may use another
 
 	mu   sync.Mutex
 	uses int // attempts under way on it
@@ -81,8 +81,8 @@ func (c *targetConn) use() {
 	c.mu.Unlock()
 }
 
-// leave counts an attempt out. One that was given up leaves an answer behind
-// that may go on for ever: the connection is closed unless others use it.
+// leave counts an attempt out. After one that was given up, the target may go on
+// sending its response: the connection is closed unless others use it.
 func (c *targetConn) leave(gaveUp bool) {
 	c.mu.Lock()
 	c.uses--
@@ -103,7 +103,7 @@ func (c *targetConn) leave(gaveUp bool) {
 	}
 }
 
-// ready ends the handshake: the connection is there for the first attempt.
+// ready marks the end of the handshake.
 func (c *targetConn) ready() {
 	c.allowance.Store(idleAllowance)
 	if spare := c.conns.setIdle(c, true); spare != nil {
@@ -119,8 +119,8 @@ func (c *targetConn) add(n int64) {
 }
 
 // connSet is the open connections to targets. It bounds how many of them are
-// idle. The transport does so for HTTP/1.1 alone, and a target can have
-// connections over HTTP/2 opened that no request ever uses again.
+// idle. The transport does so for HTTP/1.1 only, and a target can make it open
+// HTTP/2 connections that no request ever uses again.
 type connSet struct {
 	most, mostAll int // idle connections to one host and port, and to all
 
@@ -134,8 +134,8 @@ func newConnSet(most, mostAll int) connSet {
 	return connSet{most: most, mostAll: mostAll, conns: map[*targetConn]struct{}{}, count: map[string]int{}}
 }
 
-// setIdle notes whether a connection is idle, and returns one that is idle
-// beyond the bounds; nil when there is none.
+// setIdle records whether a connection is idle, and returns one that exceeds
+// the bounds and is to be closed; nil when none does.
 func (s *connSet) setIdle(c *targetConn, idle bool) *targetConn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,7 +181,7 @@ func (s *connSet) remove(c *targetConn) {
 	delete(s.conns, c)
 }
 
-// closeIf closes the connections that a condition holds for.
+// closeIf closes the connections that meet a condition.
 func (s *connSet) closeIf(condition func(*targetConn) bool) {
 	s.mu.Lock()
 	var found []*targetConn
@@ -199,8 +199,8 @@ func (s *connSet) closeIf(condition func(*targetConn) bool) {
 // hop is the use of a connection by one request. It is for one goroutine.
 type hop struct{ conn *targetConn }
 
-// chosen hears from the transport which connection a request goes over. It may
-// choose again, when the first one turns out to be dead.
+// chosen is called when the transport has chosen a connection for the request.
+// It may choose again, when the first one turns out to be dead.
 func (h *hop) chosen(info httptrace.GotConnInfo) {
 	if secure, ok := info.Conn.(*tls.Conn); ok {
 		conn, _ := secure.NetConn().(*targetConn)
@@ -226,15 +226,15 @@ func (h *hop) leave(gaveUp bool) {
 // lost reports whether this side has closed the connection under the request.
 func (h *hop) lost() bool { return h.conn != nil && h.conn.retired.Load() }
 
-// body is an answer's body, the reading of which extends the allowance of its
-// connection. Closing it ends the hop.
-type body struct {
+// responseBody extends the allowance of its connection as it is read. Closing
+// it ends the hop.
+type responseBody struct {
 	io.ReadCloser
 	hop   *hop
 	whole bool // the end has been read
 }
 
-func (b *body) Read(p []byte) (int, error) {
+func (b *responseBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 && b.hop.conn != nil {
 		b.hop.conn.add(2 * int64(n))
@@ -243,7 +243,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (b *body) Close() error {
+func (b *responseBody) Close() error {
 	err := b.ReadCloser.Close()
 	b.hop.leave(!b.whole)
 	return err

@@ -27,7 +27,7 @@
 // look-up to the next. The check that counts is therefore made on the address
 // about to be connected to, for every address of every hop; proxies from the
 // environment, which would resolve names out of sight, are not used.
-// [Targets] is the judge, and [Targets.CheckHost] tells the obvious cases early,
+// [Targets] makes it, and [Targets.CheckHost] finds the obvious cases early,
 // when a job is created. What operators block while the service runs
 // ([Client.Block]) closes the connections that are open.
 //
@@ -47,12 +47,12 @@
 // Connections are kept and shared, since setting one up costs more than
 // everything else. Those that will be needed soon can be opened ahead ([Client.Warm]).
 //
-// What a target sends beside the bodies that are read has an allowance for each
-// connection, in bytes below TLS: whatever the frames or chunks are that lead
-// nowhere, the connection is closed when they exceed it. An attempt that is
-// given up takes its connection along unless others use it.
+// Each connection has an allowance of bytes, counted below TLS, for everything
+// besides the bodies that attempts read. It is closed when the target exceeds
+// that, whatever kind of frame or chunk it sends. When an attempt is given up,
+// its connection is closed unless others use it.
 //
-// # What is not the target's fault
+// # Local faults
 //
 // When this machine has run out of descriptors, ports or memory, the attempt is
 // interrupted rather than failed, and the failure says how long to wait.

@@ -53,11 +53,11 @@ func (a *attempt) failure(ctx context.Context, err error) *job.Failure {
 	case errors.As(err, &blocked):
 		return fail(job.KindBlocked, "%s may not be called: %s", a.host(), blocked.explain(a.url.Hostname()))
 	case a.client.isLocal(err):
-		f := fail(job.KindInterrupted, "the service could not connect for want of resources (%v); the attempt is made again", localFault(err))
+		f := fail(job.KindInterrupted, "this service has run out of local resources (%v); the attempt is made again and does not count", localFault(err))
 		f.Local = true
 		return f
 	case errors.Is(err, errFlood):
-		return fail(job.KindProtocol, "%s sent far more than its answer takes", a.host())
+		return fail(job.KindProtocol, "%s sent far more data than its response needs", a.host())
 	case errors.As(err, &dns):
 		return fail(job.KindDNS, "%s", explainDNS(dns))
 	case errors.As(err, &dial):
@@ -127,7 +127,7 @@ func (a *attempt) explainDial(err error) string {
 	at := a.host()
 	var op *net.OpError
 	if errors.As(err, &op) {
-		// Which address of a name it was is told when it is one of the internet.
+		// An internal address that a name resolved to stays out of the message.
 		if to, ok := op.Addr.(*net.TCPAddr); ok && !special(to.AddrPort().Addr().Unmap()) {
 			at = to.String()
 		}

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// localFaults are the errors by which the system says that this machine has run
-// out of something. The target has no part in them.
+// localFaults are the errors that mean that this machine has run out of
+// descriptors, ports or memory. The target did not cause them.
 var localFaults = []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOMEM, syscall.ENOBUFS}
 
 // localFault returns the local fault in err's chain; 0 when there is none.
@@ -35,8 +35,9 @@ func localFault(err error) syscall.Errno {
 	return 0
 }
 
-// isLocal reports whether err comes of a want on this machine. An IPv6 address
-// can't be assigned either where there is no IPv6: that will not pass.
+// isLocal reports whether err is a temporary fault of this machine. Without IPv6
+// a connection to an IPv6 address fails with EADDRNOTAVAIL too: that is
+// permanent, and no local fault.
 func (c *Client) isLocal(err error) bool {
 	fault := localFault(err)
 	var op *net.OpError
@@ -62,19 +63,19 @@ func (f *faults) over() {
 	}
 }
 
-// wait returns how long to wait after another fault: longer while they go on,
-// and not the same for all.
+// wait returns how long to wait after another fault, from 1 to 45 s: longer the
+// more faults came in a row, with jitter.
 func (f *faults) wait() time.Duration {
 	wait := maxFaultWait
-	// Many attempts meet the same want at once, so it takes a hundred to double.
+	// Many attempts meet the same fault at once, so the wait doubles every 100.
 	if doubled := f.inRow.Add(1) / 100; doubled < 5 {
 		wait = faultWait << doubled
 	}
 	return (wait + time.Duration(rand.Int64N(int64(wait)/2))).Truncate(time.Millisecond)
 }
 
-// relieve gives back what idle connections take up, and returns how long an
-// attempt that met a local fault is to wait.
+// relieve closes idle connections to free their resources, and returns how long
+// an attempt that met a local fault has to wait.
 func (c *Client) relieve() time.Duration {
 	c.transport.CloseIdleConnections()
 	c.warm.closeIdle()

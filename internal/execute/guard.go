@@ -73,9 +73,9 @@ func (e *blockedError) Error() string {
 	return e.why
 }
 
-// explain returns the sentence for whoever made the job. An address is told
-// only to those who know it because they named it: what a name resolves to
-// inside the service's network is nobody's business.
+// explain returns the sentence for the job's owner. It contains the address only
+// if host is that address: what a name resolves to inside the service's network
+// must not leak.
 func (e *blockedError) explain(host string) string {
 	literal, err := netip.ParseAddr(host)
 	if e.addr.IsValid() && (err != nil || literal.WithZone("").Unmap() != e.addr.WithZone("").Unmap()) {
@@ -85,7 +85,7 @@ func (e *blockedError) explain(host string) string {
 }
 
 // maxAddrs is how many addresses of a name are tried in one attempt: a name can
-// list thousands, of hosts that have no part in it.
+// resolve to thousands of addresses of uninvolved hosts.
 const maxAddrs = 8
 
 var errTooManyAddrs = errors.New("none of the first addresses could be connected to")

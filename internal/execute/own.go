@@ -10,9 +10,8 @@ import (
 // ownEvery is how old the list of this machine's addresses may become.
 const ownEvery = 30 * time.Second
 
-// ownAddrs knows the addresses of this machine's interfaces. A public one is
-// special only to the machine itself: from there it leads past firewalls, to
-// whatever listens here.
+// ownAddrs holds the addresses of this machine's interfaces. A public one is
+// special only to the machine itself: connections to it bypass firewalls.
 type ownAddrs struct {
 	list func() ([]net.Addr, error)
 

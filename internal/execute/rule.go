@@ -88,7 +88,7 @@ func hostName(host string) string {
 	return strings.ToLower(strings.TrimRight(host, "."))
 }
 
-// ruleSet is rules made ready to be asked. The nil set has no rules.
+// ruleSet holds rules for lookups. The nil set has no prefixes.
 type ruleSet struct {
 	names    map[string]struct{}
 	prefixes []netip.Prefix
@@ -109,9 +109,6 @@ func newRuleSet(rules []Rule) *ruleSet {
 // hasName reports whether a rule names the host, in the form hostName returns,
 // or a domain above it.
 func (s *ruleSet) hasName(host string) bool {
-	if s == nil || len(s.names) == 0 {
-		return false
-	}
 	for {
 		if _, named := s.names[host]; named {
 			return true

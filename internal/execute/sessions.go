@@ -6,22 +6,21 @@ import (
 )
 
 const (
-	// tlsSessions is how many resumable sessions are remembered, one per address
-	// and port.
+	// tlsSessions is how many resumable sessions are kept, one per address and
+	// port.
 	tlsSessions = 2048
-	// maxTicket and maxChainKept bound what one session remembers.
+	// maxTicket and maxChainKept bound the memory of one session, in bytes.
 	maxTicket    = 4 << 10
 	maxChainKept = 16 << 10
-	// maxChain bounds the certificates that a target may show: they are kept in
-	// memory as long as the connection.
+	// maxChain bounds the certificates of a target, in bytes: they stay in memory
+	// as long as the connection.
 	maxChain = 64 << 10
 )
 
 var errLongChain = errors.New("certificates too long")
 
-// sessionCache remembers TLS sessions by address and port. By the server's name
-// alone, as crypto/tls would do it, what one port has given out would be shown
-// to the server of another.
+// sessionCache keeps TLS sessions by address and port. crypto/tls keeps them by
+// server name, which would offer a ticket of one port's server to another's.
 type sessionCache struct{ all tls.ClientSessionCache }
 
 func newSessionCache() sessionCache {

@@ -19,7 +19,7 @@ type TargetsConfig struct {
 	Ports Ports
 }
 
-// Targets judges who may be called. It is safe for concurrent use.
+// Targets decides who may be called. It is safe for concurrent use.
 type Targets struct {
 	TargetsConfig
 	own     ownAddrs
@@ -105,7 +105,7 @@ func (t *Targets) CheckHost(host string) string {
 	switch last := name[strings.LastIndexByte(name, '.')+1:]; {
 	case name == "":
 		return "must have a host"
-	case t.blocked.Load().hasName(name):
+	case t.blocksHost(name):
 		return "must not be a host that this service does not call"
 	case last == "localhost" && !t.permitsLoopback():
 		return "must not name this machine"
@@ -121,7 +121,7 @@ func (t *Targets) permitsLoopback() bool {
 	return t.refuses(netip.AddrFrom4([4]byte{127, 0, 0, 1})) == "" || t.refuses(netip.IPv6Loopback()) == ""
 }
 
-// checkNumbers judges a host that is meant as an IPv4 address. Only four
+// checkNumbers checks a host that is meant as an IPv4 address. Only four
 // decimal numbers mean the same to everyone; other spellings are read
 // differently from resolver to resolver, so they are refused whatever they
 // might stand for, unless every address may be called.
@@ -153,13 +153,19 @@ func (t *Targets) permitsPort(port string) bool {
 	return err == nil && t.Ports.permits(uint16(n))
 }
 
+// blocksHost reports whether operators have blocked a host name.
+func (t *Targets) blocksHost(host string) bool {
+	rules := t.blocked.Load()
+	return rules != nil && len(rules.names) > 0 && rules.hasName(hostName(host))
+}
+
 // checkDial returns the error for a host and port that may not be dialled,
 // whatever the host's addresses are; nil when they may.
 func (t *Targets) checkDial(host, port string) error {
 	switch {
 	case !t.permitsPort(port):
 		return &blockedError{why: "port " + port + " is not one of those that this service calls"}
-	case t.blocked.Load().hasName(hostName(host)):
+	case t.blocksHost(host):
 		return &blockedError{why: "this service does not call that host"}
 	}
 	return nil

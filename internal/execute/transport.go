@@ -20,10 +20,10 @@ const (
 	// given up well within the usual time allowed for an attempt.
 	pingAfter = 10 * time.Second
 	pongLimit = 5 * time.Second
-	// sendLimit is how long a target may refuse to take a byte over HTTP/2.
-	sendLimit = 15 * time.Second
+	// sendLimit is how long a target may take no byte at all over HTTP/2.
+	sendLimit = time.Minute
 
-	// What HTTP/2 takes in ahead of its reader.
+	// The flow control windows of HTTP/2: how much arrives ahead of its reader.
 	streamWindow = 512 << 10
 	connWindow   = 2 << 20
 )
@@ -93,8 +93,8 @@ func (c *Client) dialTLS(ctx context.Context, network, addr string) (net.Conn, e
 	return c.shakeHands(ctx, kept, host)
 }
 
-// keep puts a new connection among those that can be closed when an operator
-// blocks their target.
+// keep registers a new connection, so that it can be closed when an operator
+// blocks its target.
 func (c *Client) keep(raw net.Conn, host string) *targetConn {
 	kept := &targetConn{Conn: raw, host: hostName(host), at: raw.RemoteAddr().String(), conns: &c.conns}
 	if tcp, ok := raw.RemoteAddr().(*net.TCPAddr); ok {
@@ -105,13 +105,13 @@ func (c *Client) keep(raw net.Conn, host string) *targetConn {
 	return kept
 }
 
-// stillAllowed checks a connection once more after it was kept: a target that
-// was blocked while it was dialled would be missed otherwise.
+// stillAllowed checks a connection again after it was registered: its target may
+// have been blocked while it was dialled.
 func (c *Client) stillAllowed(kept *targetConn) error {
 	if why := c.targets.refuses(kept.addr); why != "" {
 		return &blockedError{kept.addr, why}
 	}
-	if c.targets.blocked.Load().hasName(kept.host) {
+	if c.targets.blocksHost(kept.host) {
 		return &blockedError{why: "this service does not call that host"}
 	}
 	return nil
@@ -131,7 +131,7 @@ func (c *Client) shakeHands(ctx context.Context, raw *targetConn, host string) (
 	return conn, nil
 }
 
-// resolver is Go's own, whose look-ups take no threads while they wait.
+// resolver is the pure Go one: its lookups hold no threads while they wait.
 var resolver = &net.Resolver{PreferGo: true}
 
 // dial makes the TCP connection, past the guard.
@@ -147,9 +147,9 @@ func (c *Client) dial(ctx context.Context, network, addr string) (net.Conn, erro
 
 type attemptKey struct{} // context key of the *attempt a dial is made for
 
-type dialledKey struct{} // context key of where a dial leaves its *targetConn
+type dialledKey struct{} // context key of a **targetConn that a dial sets
 
-// open opens a connection that the transport does not know of.
+// open opens a connection that is not in the transport's pool.
 func (c *Client) open(ctx context.Context, addr string) (*http.ClientConn, *targetConn, error) {
 	var raw *targetConn
 	conn, err := c.transport.NewClientConn(context.WithValue(ctx, dialledKey{}, &raw), "https", addr)

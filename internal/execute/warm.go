@@ -138,7 +138,7 @@ func (w *warmConns) openOne(addr string, h *warmHost) bool {
 }
 
 // openLimit is how long opening a connection ahead may take, the wait for a slot
-// included: receivers that don't react keep the slots from others.
+// included, so that unresponsive receivers don't hold the slots for long.
 const openLimit = 5 * time.Second
 
 func (w *warmConns) openInSlot(addr string) (*http.ClientConn, *targetConn, error) {

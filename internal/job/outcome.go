@@ -27,8 +27,8 @@ const (
 type Failure struct {
 	Kind    Kind
 	Message string // a sentence for a person
-	// Local says that this machine had run out of something; the kind is
-	// KindInterrupted.
+	// Local reports that this machine had run out of descriptors, ports or
+	// memory; the kind is KindInterrupted.
 	Local bool
 	// Wait is how long to wait before an interrupted attempt is made again.
 	Wait time.Duration
