@@ -74,8 +74,8 @@ func (m *Manager) Waiting() int { return m.creates.Len() }
 // held; the job is then the one that holds it.
 func (m *Manager) Create(ctx context.Context, owner job.Owner, body []byte, headerKey *string) (j *job.Job, conflict bool, err error) {
 	if job.Hops(ctx) >= job.MaxHops {
-		return nil, false, fault.New(fault.Invalid, "this call is made by a job that a job created, and so on for "+strconv.Itoa(job.MaxHops)+
-			" hops; create jobs from outside, or have a schedule make the requests")
+		return nil, false, fault.New(fault.Invalid, job.HopsField+" must be less than "+strconv.Itoa(job.MaxHops)+
+			": jobs that create jobs end there; create the job from outside, or use a schedule")
 	}
 	now := m.Store.Now()
 	draft, err := job.Read(body, job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: m.CheckHost})
