@@ -25,6 +25,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/httpapi"
 	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
 	"github.com/punctual-dev/punctual/internal/upkeep"
@@ -42,8 +43,8 @@ type Config struct {
 	TargetCAFile        string
 	Concurrency         int
 	Retention           time.Duration // 0: for ever
-	RateLimit           float64       // calls a second and account; 0: any number
-	Signup              auth.Signup   // who may sign up in the dashboard
+	Limits              quota.Defaults
+	Signup              auth.Signup // who may sign up in the dashboard
 	Version             string
 	Log                 *slog.Logger
 	// Listening is called with the node's address once requests are served.
@@ -72,6 +73,7 @@ type Node struct {
 	hub        *follow.Hub
 	runner     *attempt.Runner
 	dispatcher *dispatch.Dispatcher
+	quotas     *quota.Book
 	manager    *manage.Manager
 	server     *http.Server
 	listener   net.Listener
@@ -129,22 +131,37 @@ func (n *Node) start(ctx context.Context) error {
 	if err := n.recover(ctx); err != nil {
 		return err
 	}
-	n.manager = manage.New(manage.Config{Store: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, Followers: n.hub})
+	n.quotas = quota.NewBook(quota.Config{
+		Store: n.store, Account: n.auth.Account, Public: n.publicAccount(), Defaults: c.Limits, Now: n.store.Now, Log: c.Log,
+	})
+	rates := edge.NewRates(c.Limits.AnonymousRate, n.metrics)
+	n.manager = manage.New(manage.Config{
+		Store: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, Followers: n.hub, Quotas: n.quotas,
+	})
 	notices := board.New(n.store.Now)
 	api := httpapi.New(httpapi.Config{
 		Manager: n.manager, Store: n.store, Auth: n.auth, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Log: c.Log,
-		Running: n.dispatcher.Running, RateLimit: c.RateLimit, Retention: c.Retention, Version: c.Version,
+		Running: n.dispatcher.Running, Quotas: n.quotas, Rates: rates, Retention: c.Retention, Version: c.Version,
 	})
 	people := auth.NewPeople(auth.PeopleConfig{Store: n.store, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log})
 	pages := dashboard.New(dashboard.Config{
 		Manager: n.manager, Store: n.store, People: people, Auth: n.auth, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
-		Retention: c.Retention, RateLimit: c.RateLimit, Public: n.auth.Public(), Log: c.Log, Version: c.Version,
+		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), Log: c.Log, Version: c.Version,
 		Observe: n.metrics.Requested,
 	})
 	n.server = api.HTTPServer(edge.CountHops(pages.Wrap(api)))
 	n.server.RegisterOnShutdown(n.hub.Close)
 	n.observe()
 	return nil
+}
+
+// publicAccount returns the number of the account of the public key; 0 when
+// there is none.
+func (n *Node) publicAccount() int64 {
+	if public := n.auth.Public(); public != nil {
+		return public.Number
+	}
+	return 0
 }
 
 // trusted gives the system's certificates and those of a file.
@@ -272,6 +289,9 @@ func (n *Node) close() error {
 	var err error
 	if n.manager != nil {
 		n.manager.Close()
+	}
+	if n.quotas != nil {
+		n.quotas.Close()
 	}
 	if n.runner != nil {
 		n.runner.Close()

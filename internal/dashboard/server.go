@@ -17,6 +17,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/follow"
 	"github.com/punctual-dev/punctual/internal/manage"
+	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -35,9 +36,10 @@ type Config struct {
 	Stats   *stats.Collector
 	// Running reports whether jobs are being fired.
 	Running func() bool
-	// Retention and RateLimit are shown; 0 is for ever and any number.
+	Quotas  *quota.Book
+	Rates   *edge.Rates
+	// Retention is shown; 0 is for ever.
 	Retention time.Duration
-	RateLimit float64
 	// Public is the account of the public key; nil when there is none.
 	Public  *store.Account
 	Log     *slog.Logger
@@ -58,6 +60,8 @@ type Server struct {
 	Config
 	mux     *http.ServeMux
 	guarded http.Handler // mux behind the protection against forged requests
+	// sessions are tokens, hashed, that were valid when they were last seen.
+	sessions quota.Known[[32]byte]
 }
 
 // New makes a Server.
@@ -139,11 +143,9 @@ func (s *Server) serve(route route, public bool) http.Handler {
 }
 
 func (s *Server) answer(route route, public bool, c *call) error {
-	viewer, err := s.viewer(c, public)
-	if err != nil {
+	if err := s.admit(route, public, c); err != nil {
 		return err
 	}
-	c.look(viewer)
 	if len(route.methods) == 0 {
 		return fault.New(fault.NotFound, "There is no page at this address.")
 	}

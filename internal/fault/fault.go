@@ -40,8 +40,10 @@ type Error struct {
 	// Message is a sentence that says what to do, safe to show to anyone.
 	Message string
 	// Problems lists everything found wrong, for Invalid, and what is not there,
-	// for NotFound.
+	// for NotFound; the first MaxProblems.
 	Problems []Problem
+	// More is how many problems were found beyond those listed.
+	More int
 	// RetryAfter tells when another try makes sense, for TooMany and Unavailable.
 	RetryAfter time.Duration
 	// Cause is for the log, never for the caller.
@@ -75,18 +77,6 @@ func Unreachable(cause error) *Error {
 	}
 }
 
-// Refuse makes an Invalid fault from the problems found; nil when there are none.
-func Refuse(problems []Problem) error {
-	if len(problems) == 0 {
-		return nil
-	}
-	sentences := make([]string, 0, len(problems))
-	for _, p := range problems {
-		sentences = append(sentences, p.Sentence())
-	}
-	return &Error{Code: Invalid, Message: strings.Join(sentences, "; "), Problems: problems}
-}
-
 // Sentence says the problem with the name of what it is about in front.
 func (p Problem) Sentence() string {
 	name := p.Parameter
@@ -106,6 +96,16 @@ func ProblemsOf(err error) []Problem {
 		return f.Problems
 	}
 	return nil
+}
+
+// MoreOf returns how many problems the fault in err's chain has beyond those it
+// lists.
+func MoreOf(err error) int {
+	var f *Error
+	if errors.As(err, &f) {
+		return f.More
+	}
+	return 0
 }
 
 // CodeOf gives the code of the fault in err's chain; Internal when there is none.

@@ -20,8 +20,11 @@ func (s *Server) followEvents(c *call) error {
 		return err
 	}
 	stream.Serve(c, c.r, func(ctx context.Context) error {
-		_, err := s.Auth.Authenticate(ctx, c.r.Header.Get("Authorization"))
-		return err
+		caller, err := s.Auth.Authenticate(ctx, c.r.Header.Get("Authorization"))
+		if err != nil {
+			return err
+		}
+		return s.suspended(ctx, caller.Number)
 	})
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -33,9 +34,8 @@ type Config struct {
 	Log     *slog.Logger
 	// Running reports whether jobs are being fired.
 	Running func() bool
-	// RateLimit is how many calls a second an account may make on average; 0
-	// for any number.
-	RateLimit float64
+	Quotas  *quota.Book
+	Rates   *edge.Rates
 	// Retention is how long final jobs and logs are kept; 0 for ever.
 	Retention time.Duration
 	Version   string
@@ -44,8 +44,7 @@ type Config struct {
 // Server answers the API's calls.
 type Server struct {
 	Config
-	mux    *http.ServeMux
-	limits *limits
+	mux *http.ServeMux
 }
 
 // handler answers a call or gives the error to answer with.
@@ -97,7 +96,7 @@ var routes = []route{
 
 // New makes a Server.
 func New(config Config) *Server {
-	s := &Server{Config: config, mux: http.NewServeMux(), limits: newLimits(config.RateLimit)}
+	s := &Server{Config: config, mux: http.NewServeMux()}
 	for _, r := range routes {
 		s.mux.Handle(r.path, s.serve(r))
 	}
@@ -178,6 +177,9 @@ func (s *Server) serve(route route) http.Handler {
 
 func (s *Server) answer(route route, c *call) error {
 	if len(route.methods) == 0 {
+		if err := s.Rates.Address(c.Header(), c.r); err != nil {
+			return err
+		}
 		return fault.New(fault.NotFound, "there is nothing at this path; GET /docs lists every call")
 	}
 	method := c.r.Method
@@ -186,18 +188,14 @@ func (s *Server) answer(route route, c *call) error {
 	}
 	handle := route.methods[method]
 	if handle == nil {
+		if err := s.Rates.Address(c.Header(), c.r); err != nil {
+			return err
+		}
 		c.Header().Set("Allow", edge.Allow(maps.Keys(route.methods)))
 		return fault.New(fault.MethodNotAllowed, "this path does not answer "+c.r.Method+"; it answers "+edge.Allow(maps.Keys(route.methods)))
 	}
-	if !route.open {
-		caller, err := s.Auth.Authenticate(c.r.Context(), c.r.Header.Get("Authorization"))
-		if err != nil {
-			return err
-		}
-		if err := s.limits.allow(caller.Number); err != nil {
-			return err
-		}
-		c.owner, c.caller = caller.Owner, caller
+	if err := s.admit(route, c); err != nil {
+		return err
 	}
 	return handle(s, c)
 }

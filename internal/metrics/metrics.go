@@ -22,6 +22,7 @@ type Metrics struct {
 	stored     *prometheus.GaugeVec
 	due        *prometheus.GaugeVec
 	pruned     *prometheus.CounterVec
+	refused    *prometheus.CounterVec
 }
 
 // seconds are buckets from 0.5 ms to 60 s.
@@ -43,10 +44,11 @@ func New(version string) *Metrics {
 		due:        gauges("punctual_due_runs", "Runs in the store that are due and not claimed, by kind; counted every now and then.", "kind"),
 		pruned:     counters("punctual_pruned_total", "Records removed because they were older than the retention, by kind.", "record"),
 	}
+	m.refused = counters("punctual_refused_total", "Requests refused by a limit, by reason: account_rate, address_rate, pending, schedules, stored or suspended.", "reason")
 	version0 := gauges("punctual_build_info", "Always 1; the version is in the label.", "version")
 	version0.WithLabelValues(version).Set(1)
 	m.Registry.MustRegister(m.created, m.duplicates, m.finished, m.attempts, m.lateness, m.duration, m.batches, m.requests,
-		m.stored, m.due, m.pruned, version0,
+		m.stored, m.due, m.pruned, m.refused, version0,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -103,6 +105,9 @@ func (m *Metrics) Due(kind string, n int64) { m.due.WithLabelValues(kind).Set(fl
 
 // Pruned counts removed records of a kind.
 func (m *Metrics) Pruned(record string, n int) { m.pruned.WithLabelValues(record).Add(float64(n)) }
+
+// Refused counts a request that a limit refused.
+func (m *Metrics) Refused(reason string) { m.refused.WithLabelValues(reason).Inc() }
 
 // Gauge registers a value that is read when the metrics are.
 func (m *Metrics) Gauge(name, help string, labels map[string]string, value func() float64) {

@@ -16,6 +16,8 @@ type Store interface {
 	Logs
 	Queue
 	Accounts
+	Quotas
+	Blocking
 	People
 	Stats
 	Glances
@@ -47,7 +49,8 @@ type Notice struct {
 type Jobs interface {
 	// JobInsertMany stores new jobs, each with its run and, when it recurs,
 	// its schedule. A job whose idempotency key is held is not stored; the
-	// result carries the job that holds it. Results stand in the order given.
+	// result carries the job that holds it. A job that would exceed the limits in
+	// its Caps is not stored either. Results stand in the order given.
 	JobInsertMany(ctx context.Context, jobs []NewJob) ([]Inserted, error)
 	// JobGet reads one of the owner's jobs; a NotFound fault when there is none.
 	JobGet(ctx context.Context, owner job.Owner, id JobID) (*job.Job, error)
@@ -118,12 +121,18 @@ type NewJob struct {
 	Job      *job.Job
 	Schedule *job.Schedule // nil for a one-off
 	Lane     uint32        // see Ref
+	// Caps limit the account. They are checked in the transaction, over all
+	// nodes, and are the same for all new jobs of an account in one call.
+	Caps Caps
 }
 
 // Inserted is what became of a NewJob.
 type Inserted struct {
 	Job      *job.Job
 	Conflict bool // the key was held: Job is the one that holds it
+	// Over is the limit that the job would exceed: nothing was stored, and Job is
+	// nil.
+	Over Quota
 }
 
 // Moment is what a decision rests on: the records as they are in the transaction.

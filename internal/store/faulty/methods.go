@@ -12,9 +12,11 @@ import (
 
 // methods are those that can be made to fail.
 var methods = map[string]bool{
+	"AccountBytes":    true,
 	"AccountDelete":   true,
 	"AccountGet":      true,
 	"AccountInsert":   true,
+	"AccountLimit":    true,
 	"AccountList":     true,
 	"AccountOf":       true,
 	"AccountOperator": true,
@@ -23,6 +25,9 @@ var methods = map[string]bool{
 	"AccountPurge":    true,
 	"AccountRegister": true,
 	"AccountSize":     true,
+	"AccountSuspend":  true,
+	"AccountUse":      true,
+	"AccountsBlocked": true,
 	"InviteFind":      true,
 	"InviteInsert":    true,
 	"JobChange":       true,

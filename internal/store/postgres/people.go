@@ -159,12 +159,12 @@ var purges = []string{
 func (s *Store) AccountPage(ctx context.Context, after int64, limit int) ([]*store.Account, error) {
 	var accounts []*store.Account
 	err := s.read(ctx, query{
-		sql:  `SELECT number, id, email, created_at, operator FROM accounts WHERE number > $1 AND deleted_at IS NULL ORDER BY number LIMIT $2`,
+		sql:  `SELECT number, id, email, created_at, operator, suspended_at FROM accounts WHERE number > $1 AND deleted_at IS NULL ORDER BY number LIMIT $2`,
 		args: []any{after, limit}, start: func() { accounts = nil },
 		row: func(rows pgx.Rows) error {
 			a := &store.Account{}
 			accounts = append(accounts, a)
-			return rows.Scan(&a.Number, idOf{&a.ID}, &a.Email, timeOf{&a.CreatedAt}, &a.Operator)
+			return rows.Scan(&a.Number, idOf{&a.ID}, &a.Email, timeOf{&a.CreatedAt}, &a.Operator, timeOf{&a.SuspendedAt})
 		},
 	})
 	return accounts, err

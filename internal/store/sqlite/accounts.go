@@ -63,11 +63,14 @@ func (t *tx) insertSecret(account int64, secret store.Secret) error {
 
 func (t *tx) accountsWhere(where string, args ...any) ([]*store.Account, error) {
 	var accounts []*store.Account
-	err := t.query(`SELECT number, id, email, created_at, password, operator, deleted_at FROM accounts `+where, func(stmt *sqlite.Stmt) error {
+	err := t.query(`SELECT number, id, email, created_at, password, operator, deleted_at,
+		max_pending, max_schedules, max_stored, max_rate, suspended_at, suspended_for FROM accounts `+where, func(stmt *sqlite.Stmt) error {
 		c := &columns{stmt: stmt}
 		a := &store.Account{}
 		a.Number, a.ID, a.Email, a.CreatedAt = c.int64(), c.uuid(), c.text(), c.time()
 		a.Password, a.Operator, a.DeletedAt = c.text(), c.int() != 0, c.time()
+		a.Limits = store.Overrides{Pending: c.optionalInt64(), Schedules: c.optionalInt64(), Stored: c.optionalInt64(), Rate: c.optionalFloat64()}
+		a.SuspendedAt, a.SuspendedFor = c.time(), c.text()
 		accounts = append(accounts, a)
 		return nil
 	}, args...)

@@ -25,6 +25,14 @@ func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store
 				results[i] = store.Inserted{Job: holder, Conflict: true}
 				continue
 			}
+			over, err := t.over(n)
+			if err != nil {
+				return err
+			}
+			if over != store.QuotaNone {
+				results[i] = store.Inserted{Over: over}
+				continue
+			}
 			if n.Schedule != nil {
 				if err := t.insertSchedule(n.Schedule); err != nil {
 					return err
@@ -69,9 +77,18 @@ func (t *tx) insertJob(n store.NewJob) error {
 		return fmt.Errorf("inserting a job: %w", err)
 	}
 	j.Number = t.conn.LastInsertRowID()
+	t.count(j.Owner.Number, oneOffs(j), 0)
 	return t.insertRun(store.Ref{
 		RunID: store.RunID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: n.Lane,
 	}, 0)
+}
+
+// oneOffs counts a job among the one-off jobs of its account.
+func oneOffs(j *job.Job) int64 {
+	if j.ScheduleID == uuid.Nil {
+		return 1
+	}
+	return 0
 }
 
 func (t *tx) insertRun(ref store.Ref, attempt int) error {

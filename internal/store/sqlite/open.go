@@ -52,6 +52,7 @@ type Store struct {
 	readers  *sqlitex.Pool
 	notify   func(store.Notice)
 	accounts owners
+	uses     uses
 	settled  atomic.Bool // no run is abandoned, nor can be
 	stop     context.CancelFunc
 	done     sync.WaitGroup
@@ -171,18 +172,21 @@ func migrate(ctx context.Context, conn *sqlite.Conn) error {
 	if err != nil {
 		return err
 	}
-	var version int
-	err = sqlitex.ExecuteTransient(conn, `PRAGMA user_version`, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
-		version = stmt.ColumnInt(0)
-		return nil
-	}})
+	version, err := number(conn, `PRAGMA user_version`)
 	if err != nil {
 		return err
 	}
-	if version > len(schema.Migrations) {
-		return fmt.Errorf("it was made by a newer punctual (tables of version %d, this one knows %d); use that version", version, len(schema.Migrations))
+	if err := knownVersion(version, schema); err != nil {
+		return err
 	}
 	return sqlitemigration.Migrate(ctx, conn, schema)
+}
+
+func knownVersion(version int64, schema sqlitemigration.Schema) error {
+	if known := len(schema.Migrations); version > int64(known) {
+		return fmt.Errorf("it was made by a newer punctual (tables of version %d, this one knows %d); use that version", version, known)
+	}
+	return nil
 }
 
 func schema() (sqlitemigration.Schema, error) {

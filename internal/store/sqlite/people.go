@@ -124,6 +124,7 @@ func (s *Store) AccountPurge(ctx context.Context, settled time.Time, limit int) 
 }
 
 func (t *tx) purge(account int64, limit int) (int, error) {
+	t.store.uses.forget(account)
 	err := t.exec(`DELETE FROM schedules WHERE id IN (SELECT id FROM schedules WHERE account = ? LIMIT ?)`, account, limit)
 	if n := t.changed(); err != nil || n > 0 {
 		return n, err
@@ -189,10 +190,11 @@ func (t *tx) purgeJobs(account int64, limit int) (int, error) {
 // AccountPage implements store.People.
 func (s *Store) AccountPage(ctx context.Context, after int64, limit int) (accounts []*store.Account, err error) {
 	err = s.read(ctx, func(t *tx) error {
-		return t.query(`SELECT number, id, email, created_at, operator FROM accounts WHERE number > ? AND deleted_at IS NULL ORDER BY number LIMIT ?`, func(stmt *sqlite.Stmt) error {
+		return t.query(`SELECT number, id, email, created_at, operator, suspended_at FROM accounts WHERE number > ? AND deleted_at IS NULL ORDER BY number LIMIT ?`, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
 			a := &store.Account{}
 			a.Number, a.ID, a.Email, a.CreatedAt, a.Operator = c.int64(), c.uuid(), c.text(), c.time(), c.int() != 0
+			a.SuspendedAt = c.time()
 			accounts = append(accounts, a)
 			return nil
 		}, after, limit)

@@ -97,6 +97,23 @@ var hot = []struct {
 	allowed []string
 }{
 	{name: "insert", run: func(c *scene) error { return c.insert() }, uses: []string{"jobs_key"}},
+	{name: "insert with limits", run: func(c *scene) error {
+		n := newJob(c.s, c.owner, `{}`)
+		n.Caps.Pending = 5
+		_, err := c.s.JobInsertMany(c.t.Context(), []store.NewJob{n})
+		return err
+	}, uses: []string{"jobs_list", "schedules_list"}},
+	{name: "use", run: func(c *scene) error { _, err := c.s.AccountUse(c.t.Context(), c.owner.Number, 5); return err }, uses: []string{"jobs_list", "schedules_list"}},
+	{name: "bytes", run: func(c *scene) error {
+		for part := range store.ByteParts {
+			if _, _, err := c.s.AccountBytes(c.t.Context(), c.owner.Number, store.ByteMark{Part: part}, 5); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, uses: []string{"jobs_list", "deliveries_job", "schedules_list", "logs_list"}},
+	{name: "blocked", run: func(c *scene) error { _, err := c.s.AccountsBlocked(c.t.Context()); return err },
+		uses: []string{"accounts_suspended", "accounts_purge"}},
 	{name: "get by number", run: func(c *scene) error { return c.get(store.JobID{Number: c.job.Number}) }},
 	{name: "get by UUID", run: func(c *scene) error { return c.get(store.JobID{UUID: c.job.ID}) }, uses: []string{"jobs_id"}},
 	{name: "peek", run: func(c *scene) error { _, err := c.s.RunPeek(c.t.Context(), c.ref, time.Time{}, 10); return err }, uses: []string{"PRIMARY KEY"}},

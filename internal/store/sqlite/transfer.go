@@ -75,8 +75,11 @@ func (s *Store) TransferWrite(ctx context.Context, source, mark string, records 
 
 func (t *tx) copyAccounts(r *store.Records) error {
 	for _, a := range r.Accounts {
-		err := t.exec(`INSERT INTO accounts (number, id, email, created_at, password, operator, deleted_at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
-			a.Number, a.ID, a.Email, a.CreatedAt, orNull(a.Password), flag(a.Operator), a.DeletedAt)
+		err := t.exec(`INSERT INTO accounts (number, id, email, created_at, password, operator, deleted_at,
+				max_pending, max_schedules, max_stored, max_rate, suspended_at, suspended_for)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
+			a.Number, a.ID, a.Email, a.CreatedAt, orNull(a.Password), flag(a.Operator), a.DeletedAt,
+			a.Limits.Pending, a.Limits.Schedules, a.Limits.Stored, a.Limits.Rate, a.SuspendedAt, orNull(a.SuspendedFor))
 		if err != nil {
 			return err
 		}

@@ -19,8 +19,8 @@ func (w *world) block(target, reason string) {
 	w.ok("TargetBlock", w.s.TargetBlock(w.ctx, &store.TargetBlock{Target: target, Reason: reason, BlockedAt: w.now}))
 }
 
-// wantBlocked wants the list of blocks, one after the other: "target: reason".
-func (w *world) wantBlocked(want ...string) {
+// wantTargets wants the list of blocks, one after the other: "target: reason".
+func (w *world) wantTargets(want ...string) {
 	w.Helper()
 	blocked, err := w.s.TargetBlocks(w.ctx)
 	w.ok("TargetBlocks", err)
@@ -35,15 +35,15 @@ func (w *world) wantBlocked(want ...string) {
 }
 
 func targetsBlocked(w *world) {
-	w.wantBlocked()
+	w.wantTargets()
 	w.wantCode("unblocking what is not blocked", w.s.TargetUnblock(w.ctx, "a.example"), fault.NotFound)
 	w.block("b.example", "")
 	w.block("192.0.2.0/24", "spam")
 	w.block("a.example", "café")
-	w.wantBlocked("192.0.2.0/24: spam", "a.example: café", "b.example: ")
+	w.wantTargets("192.0.2.0/24: spam", "a.example: café", "b.example: ")
 	w.ok("TargetUnblock", w.s.TargetUnblock(w.ctx, "a.example"))
 	w.wantCode("unblocking twice", w.s.TargetUnblock(w.ctx, "a.example"), fault.NotFound)
-	w.wantBlocked("192.0.2.0/24: spam", "b.example: ")
+	w.wantTargets("192.0.2.0/24: spam", "b.example: ")
 }
 
 // targetBlockedAgain wants the time of the first block and the reason of the last.
@@ -54,7 +54,7 @@ func targetBlockedAgain(w *world) {
 	if !again.BlockedAt.Equal(w.now) {
 		w.Errorf("the block is said to be from %v, want %v", again.BlockedAt, w.now)
 	}
-	w.wantBlocked("a.example: second")
+	w.wantTargets("a.example: second")
 }
 
 func targetsFull(w *world) {

@@ -199,14 +199,6 @@ func (s *Service) Stdout() string { return s.stdout.String() }
 // Stderr gives what the program wrote to standard error in all its runs.
 func (s *Service) Stderr() string { return s.stderr.String() }
 
-// PID returns the process id of the running program; 0 when it doesn't run.
-func (s *Service) PID() int {
-	if proc := s.running(); proc != nil {
-		return proc.cmd.Process.Pid
-	}
-	return 0
-}
-
 // Signal sends a signal to the running program.
 func (s *Service) Signal(sig os.Signal) error {
 	proc := s.running()
@@ -267,4 +259,12 @@ func (s *Service) Restart(t testing.TB) {
 	if err := s.Run(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// PID returns the process id of the running program, 0 when there is none.
+func (s *Service) PID() int {
+	if proc := s.running(); proc != nil {
+		return proc.cmd.Process.Pid
+	}
+	return 0
 }
