@@ -2,6 +2,7 @@ package execute
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"io"
 	"net"
@@ -161,15 +162,15 @@ func TestTimeoutsSpareSharedConnections(t *testing.T) {
 	}))
 	answered(t, c, get(base+"/"))
 	patient := make(chan job.Outcome, 1)
-	r := get(base + "/patient")
-	r.Timeout = time.Second
-	go func() { patient <- c.Do(t.Context(), r) }()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() { patient <- c.Do(ctx, Request{Method: "GET", URL: base + "/patient"}) }()
 	<-waiting
-	r = get(base + "/slow")
+	r := get(base + "/slow")
 	r.Timeout = 50 * time.Millisecond
 	fails(t, c, r, job.KindTimeout)
 	answered(t, c, get(base+"/released"))
-	if out := receive(t, patient); out.Failure == nil || out.Failure.Kind != job.KindTimeout {
+	cancel(ErrCancelled)
+	if out := receive(t, patient); out.Failure == nil || out.Failure.Kind != job.KindCancelled {
 		t.Errorf("got %+v", out)
 	}
 	if n := conns.Load(); n != 1 {
