@@ -199,7 +199,7 @@ func TestFloodsOfIdleConnections(t *testing.T) {
 	t.Run("opened ahead", func(t *testing.T) {
 		t.Parallel()
 		c := newClient(t)
-		url := framing(t, func(f *framer) { f.flood("PING") }, nil)
+		url := framing(t, func(f *framer) { f.flood("PING") }, func(*framer, http2.Frame) {})
 		c.Warm(url, 1)
 		for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 			c.warm.mu.Lock()
