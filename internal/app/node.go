@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"sync"
@@ -39,6 +40,9 @@ type Config struct {
 	DatabaseURL         string
 	PublicAPIKey        string
 	AllowPrivateTargets bool
+	DenyTargets         []netip.Prefix // never called
+	AllowTargets        []netip.Prefix // called although special, unless denied
+	TargetPorts         execute.Ports  // the zero value: execute.DefaultPorts
 	TargetCAFile        string
 	Concurrency         int
 	Retention           time.Duration // 0: for ever
@@ -82,6 +86,8 @@ type Node struct {
 	metrics    *metrics.Metrics
 	auth       *auth.Authenticator
 	stats      *stats.Collector
+	targets    *execute.Targets
+	blocked    []store.TargetBlock // as the client knows them
 	client     *execute.Client
 	hub        *follow.Hub
 	runner     *attempt.Runner
@@ -133,7 +139,9 @@ func (n *Node) start(ctx context.Context) error {
 	}
 	n.clients = admission.New(n.store)
 	n.stats = stats.New(stats.Config{Store: n.store, Now: n.store.Now, Log: c.Log, Enter: n.clients.Enter})
-	n.client = execute.New(execute.Config{Version: c.Version, AllowPrivate: c.AllowPrivateTargets, RootCAs: roots, MaxConnsIdle: c.Concurrency})
+	if err := n.newClient(ctx, roots); err != nil {
+		return err
+	}
 	n.hub = follow.New(follow.Config{Store: n.clients, Log: c.Log})
 	n.runner = attempt.New(attempt.Config{
 		Queue: n.store, Jobs: n.store, Client: n.client, Secrets: n.auth, Metrics: n.metrics, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
@@ -156,7 +164,7 @@ func (n *Node) start(ctx context.Context) error {
 	})
 	rates := edge.NewRates(c.Limits.AnonymousRate, n.metrics)
 	n.manager = manage.New(manage.Config{
-		Store: n.clients, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.checkHost(), Followers: n.hub, Quotas: n.quotas,
+		Store: n.clients, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, Followers: n.hub, Quotas: n.quotas,
 	})
 	notices := board.New(n.store.Now)
 	api := httpapi.New(httpapi.Config{
@@ -170,7 +178,7 @@ func (n *Node) start(ctx context.Context) error {
 		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), Log: c.Log, Version: c.Version,
 		Observe: n.metrics.Requested,
 	})
-	n.server = newServer(c, api, pages.Wrap(api))
+	n.server = newServer(c, api, edge.CountHops(pages.Wrap(api)))
 	n.server.RegisterOnShutdown(n.hub.Close)
 	if n.operations != nil {
 		n.operations.serves(c, api)
@@ -186,13 +194,6 @@ func (n *Node) publicAccount() int64 {
 		return public.Number
 	}
 	return 0
-}
-
-func (n *Node) checkHost() func(string) string {
-	if n.config.AllowPrivateTargets {
-		return nil
-	}
-	return execute.CheckHost
 }
 
 // trusted gives the system's certificates and those of a file.
@@ -287,7 +288,13 @@ const takeOverEvery = time.Second
 
 // takeOver ends the attempts of other nodes that went away, until ctx ends.
 func (n *Node) takeOver(ctx context.Context) {
-	ticker := time.NewTicker(takeOverEvery)
+	n.every(ctx, takeOverEvery, "looking for nodes that went away failed; trying again", n.recover)
+}
+
+// every does something again and again until ctx ends. Of failures in a row the
+// first is logged.
+func (n *Node) every(ctx context.Context, pause time.Duration, failure string, do func(context.Context) error) {
+	ticker := time.NewTicker(pause)
 	defer ticker.Stop()
 	failed := false
 	for {
@@ -296,9 +303,9 @@ func (n *Node) takeOver(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		err := n.recover(ctx)
+		err := do(ctx)
 		if err != nil && !failed && ctx.Err() == nil {
-			n.config.Log.Warn("looking for nodes that went away failed; trying again", "error", err)
+			n.config.Log.Warn(failure, "error", err)
 		}
 		failed = err != nil
 	}
@@ -341,6 +348,7 @@ func (n *Node) serve(ctx context.Context) error {
 	parts.Go(func() { n.auth.Run(ctx) })
 	parts.Go(func() { n.stats.Run(ctx) })
 	parts.Go(func() { n.takeOver(ctx) })
+	parts.Go(func() { n.followBlocks(ctx) })
 	n.config.Log.Info("started", "version", n.config.Version, "address", n.listener.Addr().String())
 	n.config.Listening(n.listener.Addr().String())
 	n.showSetupCode(ctx)

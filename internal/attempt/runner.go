@@ -155,6 +155,9 @@ func (r *Runner) do(ctx context.Context, kind string, account int64, due time.Ti
 	}
 	request.Secrets = secrets
 	outcome := r.Client.Do(ctx, request)
+	if f := outcome.Failure; f != nil && f.Local {
+		r.complain("this machine has run out of resources for connections; attempts are made again", errors.New(f.Message))
+	}
 	r.Metrics.Attempted(kind, outcomeName(&outcome), outcome.Duration)
 	if r.Stats != nil && kind == kindJob && counts(&outcome) {
 		r.Stats.Observe(account, outcome.Succeeded(), lateness, outcome.Duration)
@@ -253,7 +256,7 @@ func (a *jobAttempt) request() execute.Request {
 	out, j := a.Outgoing, a.Run.Job
 	request := execute.Request{
 		Method: out.Method, URL: out.URL, Body: out.Body, Timeout: a.Spec.Timeout, FollowRedirects: true,
-		MessageID: "job_" + j.ID.String(),
+		MessageID: "job_" + j.ID.String(), Hops: j.Hops + 1,
 		Own: []execute.Field{
 			{Name: "X-Punctual-Job-Id", Value: strconv.FormatInt(j.Number, 10)},
 			{Name: "X-Punctual-Attempt", Value: strconv.Itoa(a.Number)},
@@ -289,7 +292,7 @@ func (a *deliveryAttempt) Fire(ctx context.Context, node int64, began time.Time,
 	r, d := a.runner, a.run.Delivery
 	outcome := r.guarded(kindDelivery, d.Number, func() job.Outcome {
 		return r.do(ctx, kindDelivery, d.Owner.Number, a.run.Due, execute.Request{
-			Method: "POST", URL: d.URL, Body: d.Body, MessageID: d.MessageID, Timeout: deliveryTimeout,
+			Method: "POST", URL: d.URL, Body: d.Body, MessageID: d.MessageID, Timeout: deliveryTimeout, Hops: d.Hops + 1,
 			Own: []execute.Field{{Name: "Content-Type", Value: "application/json"}},
 		})
 	})

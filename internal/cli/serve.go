@@ -13,6 +13,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/app"
 	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/network"
 	"github.com/punctual-dev/punctual/internal/quota"
 )
@@ -22,16 +23,17 @@ type serveCommand struct {
 	Listen              string `setting:"" default:"127.0.0.1:8080" placeholder:"ADDRESS" help:"Address to serve on; port 0 picks a free one."`
 	PublicAPIKey        apiKey `name:"public-api-key" setting:"" placeholder:"KEY" help:"A key that everyone may know, for trials. Its account exists only when this is set."`
 	AllowPrivateTargets bool   `setting:"" type:"switch" help:"Permit loopback, private, link-local and other special addresses as targets."`
-	TargetCAFile        string `name:"target-ca-file" setting:"" placeholder:"FILE" help:"PEM certificates trusted for targets, beside the system's."`
-	Concurrency         slots  `setting:"" default:"1000" placeholder:"N" help:"Jobs' requests under way at once on this node. Callbacks and webhooks have as many slots of their own."`
-	Retention           period `setting:"" default:"30d" placeholder:"PERIOD" help:"How long final jobs and logs are kept (90m, 12h, 30d, 2w); 0 is for ever."`
-	Signup              signup `setting:"" placeholder:"WHO" help:"Who may sign up in the dashboard: open (anyone), invite (who has an invite) or closed (nobody). Not given: the first, who becomes the operator."`
-	RateLimit           rate   `setting:"" default:"0" placeholder:"N" help:"Calls a second an account may make; 0 is any number."`
-	PublicRateLimit     rate   `setting:"" default:"10" placeholder:"N" help:"Calls a second that may be made with the public key; 0 is any number."`
-	AnonymousRateLimit  rate   `setting:"" default:"20" placeholder:"N" help:"Calls a second that each network address may make without a valid key; 0 is any number."`
-	MaxPending          count  `setting:"" placeholder:"N" help:"Unfinished one-off jobs an account may have; 0 is any number. Not given: any number, and 1,000 for the public key's account."`
-	MaxSchedules        count  `setting:"" placeholder:"N" help:"Schedules an account may have, disabled ones included; 0 is any number. Not given: any number, and 20 for the public key's account."`
-	MaxStored           size   `setting:"" placeholder:"SIZE" help:"Space that an account's records may take up (100MB, 2GiB); 0 is any. Not given: any, and 100MB for the public key's account."`
+	targetFlags
+	TargetCAFile       string `name:"target-ca-file" setting:"" placeholder:"FILE" help:"PEM certificates trusted for targets, beside the system's."`
+	Concurrency        slots  `setting:"" default:"1000" placeholder:"N" help:"Jobs' requests under way at once on this node. Callbacks and webhooks have as many slots of their own."`
+	Retention          period `setting:"" default:"30d" placeholder:"PERIOD" help:"How long final jobs and logs are kept (90m, 12h, 30d, 2w); 0 is for ever."`
+	Signup             signup `setting:"" placeholder:"WHO" help:"Who may sign up in the dashboard: open (anyone), invite (who has an invite) or closed (nobody). Not given: the first, who becomes the operator."`
+	RateLimit          rate   `setting:"" default:"0" placeholder:"N" help:"Calls a second an account may make; 0 is any number."`
+	PublicRateLimit    rate   `setting:"" default:"10" placeholder:"N" help:"Calls a second that may be made with the public key; 0 is any number."`
+	AnonymousRateLimit rate   `setting:"" default:"20" placeholder:"N" help:"Calls a second that each network address may make without a valid key; 0 is any number."`
+	MaxPending         count  `setting:"" placeholder:"N" help:"Unfinished one-off jobs an account may have; 0 is any number. Not given: any number, and 1,000 for the public key's account."`
+	MaxSchedules       count  `setting:"" placeholder:"N" help:"Schedules an account may have, disabled ones included; 0 is any number. Not given: any number, and 20 for the public key's account."`
+	MaxStored          size   `setting:"" placeholder:"SIZE" help:"Space that an account's records may take up (100MB, 2GiB); 0 is any. Not given: any, and 100MB for the public key's account."`
 	edgeFlags
 	LogLevel level `setting:"" default:"info" placeholder:"LEVEL" help:"What is logged to standard error: debug, info, warn or error."`
 }
@@ -68,6 +70,7 @@ func (c *serveCommand) Run(env *environment) error {
 	here := c.PublicURL.String()
 	return app.Run(env.ctx, app.Config{
 		Listen: c.Listen, DatabaseURL: c.DatabaseURL, PublicAPIKey: string(c.PublicAPIKey), AllowPrivateTargets: c.AllowPrivateTargets,
+		DenyTargets: c.DenyTargets, AllowTargets: c.AllowTargets, TargetPorts: execute.Ports(c.TargetPorts),
 		TargetCAFile: c.TargetCAFile, Concurrency: int(c.Concurrency), Retention: time.Duration(c.Retention), Limits: c.limits(),
 		Signup:  auth.Signup(c.Signup),
 		Version: version(), Log: log,

@@ -66,7 +66,7 @@ func (s *Server) reachOf(c *call) reach {
 	switch {
 	case err != nil, here.Scheme != "https":
 		return overPlainHTTP
-	case s.Manager.CheckHost != nil && s.Manager.CheckHost(here.Hostname()) != "":
+	case s.Manager.CheckHost != nil && s.Manager.CheckHost(here.Host) != "":
 		return onPrivateHost
 	}
 	return reachable

@@ -1,7 +1,7 @@
 // Package edge has what the API and the dashboard do alike with a request over
-// HTTP: the id that it goes by, where it comes from, how many there may be a
-// second, the methods that a path answers, whether its client is still there, and
-// logs as a file.
+// HTTP: the id that it goes by, where it comes from, the jobs that led to it, how
+// many there may be a second, the methods that a path answers, whether its client
+// is still there, and logs as a file.
 //
 // It is also where strangers connect. [Server] bounds what they can make the
 // service hold: connections (gate.go), the time and the bytes of headers and

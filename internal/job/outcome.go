@@ -38,6 +38,11 @@ func (k Kind) Permanent() bool {
 type Failure struct {
 	Kind    Kind
 	Message string // a sentence for a person
+	// Local reports that this machine had run out of descriptors, ports or
+	// memory; the kind is KindInterrupted.
+	Local bool
+	// Wait is how long to wait before an interrupted attempt is made again.
+	Wait time.Duration
 }
 
 // MaxResponseBody is how many bytes of an answer's body are kept.

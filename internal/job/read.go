@@ -27,8 +27,8 @@ type ReadOptions struct {
 	Now time.Time
 	// HeaderKey is the value of the header Idempotency-Key; nil when there is none.
 	HeaderKey *string
-	// CheckHost reports why a host may not be a target; "" when it may. Nil
-	// permits every host.
+	// CheckHost reports why a host, which may carry a port, may not be a target;
+	// "" when it may. Nil permits every host.
 	CheckHost func(host string) string
 }
 

@@ -34,7 +34,7 @@ func (r *reader) checkURL(name string, v rawjson.Value) {
 	if err != nil {
 		return // whyNotURL has parsed it
 	}
-	if why := r.opts.CheckHost(u.Hostname()); why != "" {
+	if why := r.opts.CheckHost(u.Host); why != "" {
 		r.refuse(Pointer(name), "%s", why)
 	}
 }

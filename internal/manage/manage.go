@@ -3,6 +3,7 @@ package manage
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -29,7 +30,8 @@ type Config struct {
 	Store   store.Store
 	Engine  Engine
 	Metrics *metrics.Metrics
-	// CheckHost reports why a host may not be a target; nil permits all.
+	// CheckHost reports why a host, which may carry a port, may not be a target;
+	// nil permits all.
 	CheckHost func(host string) string
 	// Followers hear of what was changed; nil when there are none.
 	Followers Followers
@@ -82,12 +84,16 @@ func (m *Manager) Waiting() int { return m.creates.Len() + m.capped.Len() }
 // Create stores a job from a request's body. Conflict tells that its key was
 // held; the job is then the one that holds it.
 func (m *Manager) Create(ctx context.Context, owner job.Owner, body []byte, headerKey *string) (j *job.Job, conflict bool, err error) {
+	if job.Hops(ctx) >= job.MaxHops {
+		return nil, false, fault.New(fault.Invalid, job.HopsField+" must be less than "+strconv.Itoa(job.MaxHops)+
+			": jobs that create jobs end there; create the job from outside, or use a schedule")
+	}
 	now := m.Store.Now()
 	draft, err := job.Read(body, job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: m.CheckHost})
 	if err != nil {
 		return nil, false, err
 	}
-	inserted, err := m.insert(ctx, newJob(owner, draft, now))
+	inserted, err := m.insert(ctx, newJob(owner, draft, now, job.Hops(ctx)))
 	switch {
 	case errors.Is(err, batch.ErrFull):
 		return nil, false, &fault.Error{Code: fault.Unavailable, Message: "too many jobs are being created at once; nothing was stored, try again shortly", RetryAfter: time.Second}
@@ -103,15 +109,15 @@ func (m *Manager) Create(ctx context.Context, owner job.Owner, body []byte, head
 	return inserted.Job, inserted.Conflict, nil
 }
 
-func newJob(owner job.Owner, draft *job.Draft, now time.Time) store.NewJob {
+func newJob(owner job.Owner, draft *job.Draft, now time.Time, hops int) store.NewJob {
 	n := store.NewJob{Lane: job.Lane(draft.URL), Job: &job.Job{
 		ID: job.NewID(now), Owner: owner, Key: draft.Key, Name: draft.Name, Description: draft.Description,
-		InsertedAt: now, ScheduledAt: draft.ScheduledAt, State: job.Available, DueAt: draft.DueAt, Args: draft.Args,
+		InsertedAt: now, ScheduledAt: draft.ScheduledAt, State: job.Available, DueAt: draft.DueAt, Hops: hops, Args: draft.Args,
 	}}
 	if draft.Frequency != nil {
 		n.Schedule = &job.Schedule{
 			ID: job.NewID(now), Owner: owner, Key: draft.Key, Name: draft.Name, Description: draft.Description,
-			InsertedAt: now, FirstDue: draft.ScheduledAt, Args: draft.Args,
+			InsertedAt: now, FirstDue: draft.ScheduledAt, Hops: hops, Args: draft.Args,
 		}
 		n.Job.ScheduleID = n.Schedule.ID
 	}

@@ -117,12 +117,12 @@ type ending struct {
 	changes store.Changes
 }
 
-// interrupt puts the job back to be attempted again at once; the attempt does
-// not count.
+// interrupt puts the job back to be attempted again, at once unless the failure
+// says otherwise; the attempt does not count.
 func (e *ending) interrupt() {
-	e.job.Retry(e.at)
+	e.about.retryAt = e.at.Add(e.about.outcome.Failure.Wait)
+	e.job.Retry(e.about.retryAt)
 	e.job.Attempt--
-	e.about.retryAt = e.at
 	e.finishJob()
 }
 
@@ -200,7 +200,7 @@ func (e *ending) planNext() {
 func nextJob(s *job.Schedule, spec *job.Spec, due, now time.Time) *store.NewJob {
 	return &store.NewJob{Lane: job.Lane(spec.URL), Job: &job.Job{
 		ID: job.NewID(now), Owner: s.Owner, ScheduleID: s.ID, Key: s.Key, Name: s.Name, Description: s.Description,
-		InsertedAt: now, ScheduledAt: due, State: job.Available, DueAt: later(due, now), Args: s.Args,
+		InsertedAt: now, ScheduledAt: due, State: job.Available, DueAt: later(due, now), Hops: s.Hops, Args: s.Args,
 	}}
 }
 

@@ -23,6 +23,7 @@ type Store interface {
 	Stats
 	Glances
 	Retention
+	Targets
 	// Subscribe names the function that hears of what was stored: hints, which
 	// may be lost, given after the commit. It must not block. There is one
 	// subscriber; it is named before runs are claimed.

@@ -86,6 +86,7 @@ var methods = map[string]bool{
 	"StatsPrune":      true,
 	"StatsRead":       true,
 	"StatsWrite":      true,
+	"TargetBlock":     true, "TargetUnblock": true, "TargetBlocks": true,
 }
 
 // Ping implements store.Store.

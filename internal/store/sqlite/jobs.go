@@ -70,9 +70,9 @@ func (t *tx) holder(j *job.Job) (*job.Job, error) {
 
 func (t *tx) insertJob(n store.NewJob) error {
 	j := n.Job
-	err := t.exec(`INSERT INTO jobs (id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, args)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt, j.Name, j.Description, j.Args)
+	err := t.exec(`INSERT INTO jobs (id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt, j.Name, j.Description, j.Hops, j.Args)
 	if err != nil {
 		return fmt.Errorf("inserting a job: %w", err)
 	}
@@ -102,7 +102,7 @@ func (t *tx) insertRun(ref store.Ref, attempt int) error {
 }
 
 const jobColumns = `j.number, j.id, j.account, j.state, j.schedule_id, j.key, j.inserted_at, j.scheduled_at, j.due_at,
-	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.args`
+	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.args`
 
 // fromJobs joins a pending job with its run, which tells whether it executes.
 const fromJobs = ` FROM jobs j LEFT JOIN runs r ON j.state <= 2 AND r.due = j.due_at AND r.kind = 0 AND r.number = j.number `
@@ -114,7 +114,7 @@ func (t *tx) scanJob(stmt *sqlite.Stmt) (*job.Job, *store.Held, error) {
 	j.State, j.ScheduleID, j.Key = job.State(c.int()), c.uuid(), c.optional()
 	j.InsertedAt, j.ScheduledAt, j.DueAt = c.time(), c.time(), c.time()
 	j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt = c.time(), c.time(), c.time(), c.time()
-	j.Name, j.Description, j.Args = c.optional(), c.optional(), c.json()
+	j.Name, j.Description, j.Hops, j.Args = c.optional(), c.optional(), c.int(), c.json()
 	var held *store.Held
 	node, attempt, beginAt := c.int64(), c.int(), c.time()
 	j.Attempt = attempt

@@ -256,12 +256,13 @@ func deliveryRef(number, account int64, url string, due time.Time) store.Ref {
 
 func (t *tx) loadDelivery(ref store.Ref) (*store.Run, error) {
 	var run *store.Run
-	err := t.query(`SELECT d.message, d.job, d.job_attempt, d.channel, d.url, d.event, d.attempt, d.due, d.body, r.attempt, r.node, r.begin_at
+	err := t.query(`SELECT d.message, d.job, d.job_attempt, d.channel, d.url, d.event, d.attempt, d.due, d.body,
+			coalesce((SELECT j.hops FROM jobs j WHERE j.number = d.job), 0), r.attempt, r.node, r.begin_at
 		FROM deliveries d JOIN runs r ON r.due = d.due AND r.kind = 1 AND r.number = d.number
 		WHERE d.number = ? AND d.due = ?`, func(stmt *sqlite.Stmt) error {
 		c := &columns{stmt: stmt}
 		d := &job.Delivery{Number: ref.Number, MessageID: c.text(), Job: c.int64(), JobAttempt: c.int()}
-		d.Channel, d.URL, d.Event, d.Attempt, d.DueAt, d.Body = job.Channel(c.int()), c.text(), c.text(), c.int(), c.time(), c.json()
+		d.Channel, d.URL, d.Event, d.Attempt, d.DueAt, d.Body, d.Hops = job.Channel(c.int()), c.text(), c.text(), c.int(), c.time(), c.json(), c.int()
 		run = &store.Run{Ref: ref, Delivery: d, Attempt: c.int()}
 		if node := c.int64(); node > 0 {
 			run.Claim = &store.Held{Node: node, Attempt: run.Attempt, BeginAt: c.time()}
