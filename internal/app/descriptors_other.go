@@ -4,4 +4,6 @@ package app
 
 import "math"
 
-func descriptorLimit() uint64 { return math.MaxUint64 }
+// descriptors returns how many file descriptors the process may have; this
+// system has no limit.
+func descriptors() uint64 { return math.MaxUint64 }

@@ -36,6 +36,7 @@ type PeopleConfig struct {
 type People struct {
 	PeopleConfig
 	hashes    *hasher
+	setup     setup
 	inhabited atomic.Bool
 	// Attempts to sign in are counted by email and network, by email alone, so
 	// that many networks don't help, and by network, so that many emails don't.
@@ -74,7 +75,7 @@ func (p *People) SignIn(ctx context.Context, email, password, address string) (t
 	if err != nil {
 		a = &store.Account{} // what follows takes as long as for one that exists
 	}
-	if same, err := p.hashes.matches(ctx, password, a.Password); err != nil || !same {
+	if same, err := p.hashes.matches(ctx, network(address), password, a.Password); err != nil || !same {
 		if err == nil {
 			err = wrong()
 		}
@@ -153,7 +154,7 @@ func (p *People) confirm(ctx context.Context, a *store.Account, password, addres
 	if err := p.attempt(a.Email, address); err != nil {
 		return err
 	}
-	same, err := p.hashes.matches(ctx, password, a.Password)
+	same, err := p.hashes.matches(ctx, network(address), password, a.Password)
 	if err != nil {
 		return err
 	}
@@ -172,7 +173,7 @@ func (p *People) ChangePassword(ctx context.Context, a *store.Account, here *sto
 	if err := p.confirm(ctx, a, old, address, "#/current"); err != nil {
 		return err
 	}
-	hash, err := p.hashes.hash(ctx, password)
+	hash, err := p.hashes.hash(ctx, network(address), password)
 	if err != nil {
 		return err
 	}
@@ -200,7 +201,7 @@ func SetPassword(ctx context.Context, s store.People, a *store.Account, password
 	if problems := checkPassword(a.Email, password, "#/password"); len(problems) > 0 {
 		return fault.New(fault.Invalid, "the password "+problems[0].Detail)
 	}
-	hash, err := newHasher().hash(ctx, password)
+	hash, err := newHasher().hash(ctx, "", password)
 	if err != nil {
 		return err
 	}

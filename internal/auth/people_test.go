@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -64,7 +63,11 @@ func (w *town) wantCode(what string, err error, code fault.Code) {
 }
 
 func (w *town) signUp(email string) (string, error) {
-	return w.SignUp(w.Context(), SignUp{Email: email, Password: password, Address: home})
+	code, err := w.SetupCode(w.Context())
+	if err != nil {
+		return "", err
+	}
+	return w.SignUp(w.Context(), SignUp{Email: email, Password: password, Setup: code, Address: home})
 }
 
 // citizen signs up as the first and gives the account and its session.
@@ -138,6 +141,7 @@ func TestAnOpenDoorTellsNothingOfOthers(t *testing.T) {
 
 func TestInvitesLetOneIn(t *testing.T) {
 	w := newTown(t, SignupInvite)
+	w.citizen("operator@example.com")
 	code, invite, err := CreateInvite(t.Context(), w.s, w.Now())
 	if err != nil || !strings.HasPrefix(code, "inv_") || !invite.ExpiresAt.Equal(w.now.Add(7*24*time.Hour)) {
 		t.Fatalf("%q, %+v, %v", code, invite, err)
@@ -175,8 +179,8 @@ func TestWhatCantBeSignedUpWith(t *testing.T) {
 		"the email":      {"ann@example.com", "Ann@Example.com", "password is too easy to guess; take a few words that only you would put together"},
 		"not characters": {"ann@example.com", "\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe", "password must have at most 256 characters"},
 	} {
-		w.signups.forget(home)
-		_, err := w.SignUp(t.Context(), SignUp{Email: c.email, Password: c.password, Address: home})
+		w.signups.forget(network(home))
+		_, err := w.SignUp(t.Context(), SignUp{Email: c.email, Password: c.password, Setup: w.setupCode(), Address: home})
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -362,34 +366,15 @@ func TestADeletedAccountIsGoneAtOnce(t *testing.T) {
 	w.wantCode("the secrets", err, fault.NotFound)
 }
 
-func TestFewHashesAreComputedAtOnce(t *testing.T) {
-	t.Parallel()
-	h := newHasher()
-	for range cap(h.slots) {
-		h.slots <- struct{}{}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := h.hash(ctx, password); fault.CodeOf(err) != fault.Unavailable {
-		t.Errorf("a caller that went away: %v", err)
-	}
-	for range cap(h.waiting) {
-		h.waiting <- struct{}{}
-	}
-	if _, err := h.hash(t.Context(), password); fault.CodeOf(err) != fault.TooMany {
-		t.Errorf("one too many: %v", err)
-	}
-}
-
 func TestHashesThatCantBeRead(t *testing.T) {
 	t.Parallel()
 	h := newHasher()
 	for _, bad := range []string{"x", "$argon2i$v=19$m=1,t=1,p=1$AA$AA", "$argon2id$v=18$m=8,t=1,p=1$AA$AA", "$argon2id$v=19$m=8,t=0,p=1$AA$AA", "$argon2id$v=19$m=8,t=1,p=1$AA$", "$argon2id$v=19$m=8,t=1$AA$AA"} {
-		if same, err := h.matches(t.Context(), password, bad); same || err == nil {
+		if same, err := h.matches(t.Context(), home, password, bad); same || err == nil {
 			t.Errorf("%q: %v, %v", bad, same, err)
 		}
 	}
-	if same, err := h.matches(t.Context(), "", nobody); same || err != nil {
+	if same, err := h.matches(t.Context(), home, "", nobody); same || err != nil {
 		t.Errorf("nobody's: %v, %v", same, err)
 	}
 }

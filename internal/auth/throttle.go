@@ -8,6 +8,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	networks "github.com/punctual-dev/punctual/internal/network"
 )
 
 // tryAgain is when another try makes sense after one that found no room.
@@ -74,10 +75,5 @@ func network(address string) string {
 	if err != nil {
 		return address
 	}
-	ip = ip.Unmap().WithZone("")
-	if ip.Is6() {
-		prefix, _ := ip.Prefix(64)
-		return prefix.String()
-	}
-	return ip.String()
+	return networks.Of(ip).String()
 }

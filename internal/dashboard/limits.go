@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 
+	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/quota"
 )
@@ -36,6 +37,11 @@ func (s *Server) count(route route, public bool, c *call) error {
 		return err
 	}
 	c.look(viewer)
+	if viewer != nil {
+		if err := edge.Authenticated(c.r, viewer.Account.Number, viewer.Public); err != nil {
+			return err
+		}
+	}
 	switch {
 	case public:
 		return s.countPublic(route, c)

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"errors"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/board"
 	"github.com/punctual-dev/punctual/internal/dashboard/assets"
@@ -119,7 +121,9 @@ func wantsHTML(r *http.Request) bool { return strings.Contains(r.Header.Get("Acc
 
 func (s *Server) serve(route route, public bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := &call{ResponseWriter: w, r: r, server: s, id: edge.RequestID(r), status: http.StatusOK}
+		ctx, release := admission.Hold(r.Context())
+		defer release()
+		c := &call{ResponseWriter: w, r: r.WithContext(ctx), server: s, id: edge.RequestID(r), status: http.StatusOK}
 		header := w.Header()
 		secure(header)
 		header.Set("X-Request-Id", c.id)
@@ -164,6 +168,10 @@ func (s *Server) answer(route route, public bool, c *call) error {
 	if method == http.MethodPost {
 		c.r.Body = http.MaxBytesReader(c.ResponseWriter, c.r.Body, maxForm)
 		if err := c.r.ParseForm(); err != nil {
+			var f *fault.Error
+			if errors.As(err, &f) {
+				return f
+			}
 			return fault.New(fault.TooLarge, "The form can't be read: it is over 2 MiB, or broken.")
 		}
 	}

@@ -21,6 +21,8 @@ const (
 	TooMany                      // over a rate limit
 	Forbidden                    // known, but not permitted
 	Unavailable                  // the store or the queue can't take it now
+	TooSlow                      // the request body arrived too slowly
+	Misdirected                  // the request is for another host
 )
 
 // Problem is one thing wrong with a request. Exactly one of Pointer and
@@ -74,6 +76,24 @@ func Unreachable(cause error) *Error {
 	return &Error{
 		Code: Unavailable, Message: "the store can't be reached right now; nothing was changed, try again shortly",
 		RetryAfter: time.Second, Cause: cause,
+	}
+}
+
+// Busy is the fault for a store that has too much to read to begin with one
+// more thing; the caller may try again.
+func Busy(cause error) *Error {
+	return &Error{
+		Code: Unavailable, Message: "the store is busy with other calls; nothing was changed, try again shortly",
+		RetryAfter: time.Second, Cause: cause,
+	}
+}
+
+// SlowRead is the fault for a read that has taken as long as a read may take.
+func SlowRead(cause error) *Error {
+	return &Error{
+		Code: TooMany, RetryAfter: 10 * time.Second, Cause: cause,
+		Message: "reading this takes too long; ask for less: leave out order_by and offset and follow the links to the next page, " +
+			"or narrow it down by state, schedule_id, job_id, since or until",
 	}
 }
 

@@ -15,7 +15,7 @@ func (s *Server) followEvents(c *call) error {
 	if !ok {
 		last = uuid.Nil
 	}
-	stream, err := s.Events.Open(c.r.Context(), c.owner, last)
+	stream, err := s.Events.Open(c.r.Context(), c.owner, c.r.RemoteAddr, last)
 	if err != nil {
 		return err
 	}

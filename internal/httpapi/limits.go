@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 
+	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/quota"
 )
 
@@ -41,7 +42,7 @@ func (s *Server) admit(route route, c *call) error {
 		s.Metrics.Refused("suspended")
 		return err
 	}
-	return nil
+	return edge.Authenticated(c.r, caller.Number, caller.Public)
 }
 
 // suspended returns a Forbidden fault when an account is suspended.

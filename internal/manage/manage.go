@@ -53,7 +53,8 @@ type Manager struct {
 	creates *batch.Batcher[store.NewJob, store.Inserted]
 	// capped are creates by accounts with limits. They are stored apart, since
 	// they may have to be counted, or to wait for other nodes.
-	capped *batch.Batcher[store.NewJob, store.Inserted]
+	capped  *batch.Batcher[store.NewJob, store.Inserted]
+	exports exports
 }
 
 const (

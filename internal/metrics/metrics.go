@@ -109,6 +109,11 @@ func (m *Metrics) Pruned(record string, n int) { m.pruned.WithLabelValues(record
 // Refused counts a request that a limit refused.
 func (m *Metrics) Refused(reason string) { m.refused.WithLabelValues(reason).Inc() }
 
+// Count registers a count that is read when the metrics are, and only grows.
+func (m *Metrics) Count(name, help string, labels map[string]string, value func() float64) {
+	m.Registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels}, value))
+}
+
 // Gauge registers a value that is read when the metrics are.
 func (m *Metrics) Gauge(name, help string, labels map[string]string, value func() float64) {
 	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, value))

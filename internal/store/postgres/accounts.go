@@ -65,7 +65,7 @@ func (s *Store) accountsWhere(ctx context.Context, where string, args ...any) ([
 	var accounts []*store.Account
 	now := s.Now().UnixMicro()
 	byNumber := map[int64]*store.Account{}
-	err := s.read(ctx,
+	err := s.readAs(ctx, access,
 		query{sql: `SELECT a.number, a.id, a.email, a.created_at, coalesce(a.password, ''), a.operator, a.deleted_at,
 			a.max_pending, a.max_schedules, a.max_stored, a.max_rate, a.suspended_at, coalesce(a.suspended_for, '') FROM accounts a WHERE ` + where + ` ORDER BY a.number`, args: args,
 			start: func() { accounts = nil },
@@ -139,7 +139,7 @@ func (s *Store) KeyInsert(ctx context.Context, k *store.Key) error {
 
 func (s *Store) keysWhere(ctx context.Context, where string, args ...any) ([]*store.Key, error) {
 	var keys []*store.Key
-	err := s.read(ctx, query{
+	err := s.readAs(ctx, access, query{
 		sql:  `SELECT id, account, name, prefix, hash, created_at, last_used_at, revoked_at FROM keys WHERE ` + where,
 		args: args, start: func() { keys = nil },
 		row: func(rows pgx.Rows) error {

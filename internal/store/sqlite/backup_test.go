@@ -186,7 +186,7 @@ func TestRestore_RefusesADamagedBackupAndLeavesNothing(t *testing.T) {
 
 func count(t *testing.T, s *Store, query string) (n int64) {
 	t.Helper()
-	err := s.read(t.Context(), func(tx *tx) (err error) {
+	err := s.readAs(t.Context(), engine, func(tx *tx) (err error) {
 		n, err = number(tx.conn, query)
 		return err
 	})

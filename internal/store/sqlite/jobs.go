@@ -134,9 +134,12 @@ func (t *tx) shown(j *job.Job, held *store.Held) *job.Job {
 	return j
 }
 
+// selectJobs reads what scanJob takes.
+const selectJobs = `SELECT ` + jobColumns + `, r.node, r.attempt, r.begin_at` + fromJobs
+
 func (t *tx) jobsWhere(where string, args ...any) ([]*job.Job, error) {
 	var jobs []*job.Job
-	err := t.query(`SELECT `+jobColumns+`, r.node, r.attempt, r.begin_at`+fromJobs+`WHERE `+where, func(stmt *sqlite.Stmt) error {
+	err := t.query(selectJobs+`WHERE `+where, func(stmt *sqlite.Stmt) error {
 		j, held, err := t.scanJob(stmt)
 		jobs = append(jobs, t.shown(j, held))
 		return err
@@ -200,7 +203,7 @@ func (s *Store) JobChange(ctx context.Context, owner job.Owner, id store.JobID, 
 // moment reads a job as it is stored, with the claim on its run.
 func (t *tx) moment(where string, args ...any) (*store.Moment, error) {
 	m := &store.Moment{Now: t.now}
-	err := t.query(`SELECT `+jobColumns+`, r.node, r.attempt, r.begin_at`+fromJobs+`WHERE `+where, func(stmt *sqlite.Stmt) (err error) {
+	err := t.query(selectJobs+`WHERE `+where, func(stmt *sqlite.Stmt) (err error) {
 		m.Job, m.Claim, err = t.scanJob(stmt)
 		return err
 	}, args...)
@@ -210,7 +213,7 @@ func (t *tx) moment(where string, args ...any) (*store.Moment, error) {
 // JobCounts implements store.Jobs.
 func (s *Store) JobCounts(ctx context.Context) (map[job.State]int64, error) {
 	counts := map[job.State]int64{}
-	err := s.read(ctx, func(t *tx) error {
+	err := s.readAs(ctx, background, func(t *tx) error {
 		err := t.query(`SELECT state, count(*) FROM jobs GROUP BY state`, func(stmt *sqlite.Stmt) error {
 			counts[job.State(stmt.ColumnInt(0))] = stmt.ColumnInt64(1)
 			return nil

@@ -152,7 +152,7 @@ func (s *Store) AccountUse(ctx context.Context, account, limit int64) (use store
 	if use, known := s.uses.get(account); known {
 		return store.Use{Pending: min(use.Pending, limit), Schedules: min(use.Schedules, limit)}, nil
 	}
-	err = s.read(ctx, func(t *tx) error {
+	err = s.readAs(ctx, access, func(t *tx) error {
 		return t.query(`SELECT `+countPending+`, `+countSchedules, func(stmt *sqlite.Stmt) error {
 			use = store.Use{Pending: stmt.ColumnInt64(0), Schedules: stmt.ColumnInt64(1)}
 			return nil
@@ -176,7 +176,7 @@ var byteParts = [store.ByteParts]string{
 func (s *Store) AccountBytes(ctx context.Context, account int64, from store.ByteMark, rows int) (bytes int64, next *store.ByteMark, err error) {
 	read := 0
 	mark := from
-	err = s.read(ctx, func(t *tx) error {
+	err = s.readAs(ctx, background, func(t *tx) error {
 		return t.query(byteParts[from.Part], func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
 			bytes += c.int64()

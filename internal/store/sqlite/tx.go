@@ -232,8 +232,13 @@ func (t *tx) owner(number int64) (job.Owner, error) {
 
 // one reads a value of one row; nil when there is none.
 func one[T any](ctx context.Context, s *Store, get func(*tx) (*T, error)) (*T, error) {
+	return oneAs(ctx, s, records, get)
+}
+
+// oneAs is one on a connection of a class.
+func oneAs[T any](ctx context.Context, s *Store, of class, get func(*tx) (*T, error)) (*T, error) {
 	var found *T
-	err := s.read(ctx, func(t *tx) (err error) {
+	err := s.readAs(ctx, of, func(t *tx) (err error) {
 		found, err = get(t)
 		return err
 	})
