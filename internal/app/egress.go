@@ -18,14 +18,14 @@ func (n *Node) newClient(ctx context.Context, roots *x509.CertPool) error {
 	n.targets = execute.NewTargets(execute.TargetsConfig{
 		AllowPrivate: c.AllowPrivateTargets, Deny: c.DenyTargets, Allow: c.AllowTargets, Ports: c.TargetPorts,
 	})
-	limit := descriptors()
-	if limit < 2*uint64(c.Concurrency) {
+	available := descriptors() // Go has raised the limit as far as the system permits
+	if available < 2*uint64(c.Concurrency) {
 		c.Log.Warn("the limit of open files is under twice --concurrency: raise it (ulimit -n, LimitNOFILE=), or lower --concurrency",
-			"limit", limit, "concurrency", c.Concurrency)
+			"limit", available, "concurrency", c.Concurrency)
 	}
 	n.client = execute.New(execute.Config{
 		Version: c.Version, Targets: n.targets, RootCAs: roots, MaxConnsIdle: c.Concurrency,
-		MaxConnsIdleAll: connsIdleAll(c.Concurrency, limit),
+		MaxConnsIdleAll: connsIdleAll(c.Concurrency, available),
 	})
 	if err := n.readBlocks(ctx); err != nil {
 		return err
