@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/fault"
-	"github.com/punctual-dev/punctual/internal/network"
 )
 
 const (
@@ -50,7 +49,7 @@ func receive(next http.Handler) http.Handler {
 			return
 		}
 		b := &body{ReadCloser: r.Body, w: w, conn: c, charge: charge{budget: c.gate.received}, start: time.Now()}
-		_ = b.charge.attach(c.gate.share(network.Of(ClientAddr(r)))) // nothing is held yet
+		_ = b.charge.attach(c.gate.share(Network(r))) // nothing is held yet
 		b.expect(b.start.Add(bodyGrace))
 		defer b.end()
 		// A copy: by the body of its own request the server knows whether to let a

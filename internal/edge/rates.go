@@ -9,6 +9,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/network"
 	"github.com/punctual-dev/punctual/internal/quota"
 )
 
@@ -74,16 +75,7 @@ func (r *Rates) ReturnAddress(header http.Header, request *http.Request) {
 // Network returns the network that a request is counted by: its IPv4 address,
 // or the /64 that its IPv6 address is in.
 func Network(r *http.Request) netip.Prefix {
-	address := ClientAddr(r)
-	bits := 32
-	if address.Is6() {
-		bits = 64
-	}
-	prefix, err := address.Prefix(bits)
-	if err != nil {
-		return netip.Prefix{} // all without an address together
-	}
-	return prefix
+	return network.Of(ClientAddr(r))
 }
 
 // messages say what to do about a rate that was exceeded.
