@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	"internal/edge":             {"internal/fault", "internal/job", "internal/metrics", "internal/network", "internal/quota"},
 	"internal/execute":          {"internal/job"},
 	"internal/fault":            {},
-	"internal/follow":           {"internal/admission", "internal/fault", "internal/job", "internal/store"},
+	"internal/follow":           {"internal/admission", "internal/fault", "internal/job", "internal/network", "internal/store"},
 	"internal/httpapi":          {"api", "internal/admission", "internal/auth", "internal/board", "internal/edge", "internal/fault", "internal/follow", "internal/job", "internal/manage", "internal/metrics", "internal/quota", "internal/rawjson", "internal/stats", "internal/store"},
 	"internal/job":              {"internal/fault", "internal/rawjson", "internal/schedule"},
 	"internal/manage":           {"internal/admission", "internal/batch", "internal/dispatch", "internal/fault", "internal/job", "internal/metrics", "internal/quota", "internal/rawjson", "internal/record", "internal/schedule", "internal/store"},

@@ -143,7 +143,7 @@ func (s *Server) welcomeSend(c *call) error {
 func (s *Server) welcomeEvents(c *call) error {
 	arrived, stop := s.Board.Watch(channelOf(c.viewer().Account))
 	defer stop()
-	stream, err := s.Events.OpenHints(c.r.Context(), c.owner(), c.r.RemoteAddr)
+	stream, err := s.Events.OpenHints(c.r.Context(), c.owner(), edge.ClientAddr(c.r))
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -28,7 +29,7 @@ var (
 	other = job.Owner{ID: uuid.New(), Number: 2}
 )
 
-const somewhere = "192.0.2.1:4711"
+var somewhere = netip.MustParseAddr("192.0.2.1")
 
 // fakeStore is a store in memory, the newest records last.
 type fakeStore struct {
@@ -485,11 +486,11 @@ func TestHintsTellThatThereIsSomethingOnceASecond(t *testing.T) {
 			b.open(owner, uuid.Nil)
 		}
 		for i := range MaxHints - 1 {
-			if _, err := b.hub.OpenHints(b.Context(), owner, fmt.Sprintf("192.0.2.%d:80", 2+i/maxOfAddress)); err != nil {
+			if _, err := b.hub.OpenHints(b.Context(), owner, netip.AddrFrom4([4]byte{192, 0, 2, byte(2 + i/maxOfNetwork)})); err != nil {
 				b.Fatal(err)
 			}
 		}
-		if _, err := b.hub.OpenHints(b.Context(), owner, "192.0.2.99:80"); fault.CodeOf(err) != fault.TooMany {
+		if _, err := b.hub.OpenHints(b.Context(), owner, netip.MustParseAddr("192.0.2.99")); fault.CodeOf(err) != fault.TooMany {
 			b.Errorf("one more: %v", err)
 		}
 	})
@@ -498,7 +499,7 @@ func TestHintsTellThatThereIsSomethingOnceASecond(t *testing.T) {
 func TestSoManyStreamsANetworkAddressAndInAll(t *testing.T) {
 	bubble(t, func(b *bench) {
 		var streams []*Stream
-		open := func(i int, address string) error {
+		open := func(i int, address netip.Addr) error {
 			s, err := b.hub.Open(b.Context(), job.Owner{ID: uuid.New(), Number: int64(i/MaxStreams + 1)}, address, uuid.Nil)
 			if err == nil {
 				streams = append(streams, s)
@@ -506,23 +507,23 @@ func TestSoManyStreamsANetworkAddressAndInAll(t *testing.T) {
 			return err
 		}
 		for i := range maxOfAll {
-			if err := open(i, fmt.Sprintf("[2001:db8::%x]:%d", i, 1000+i)); (i < maxOfAddress) != (err == nil) {
+			if err := open(i, netip.MustParseAddr(fmt.Sprintf("2001:db8::%x", i))); (i < maxOfNetwork) != (err == nil) {
 				b.Fatalf("stream %d of a network: %v", i, err)
 			}
 		}
-		for i := maxOfAddress; i < maxOfAll; i++ {
-			if err := open(i, fmt.Sprintf("192.0.2.%d:80", i/maxOfAddress)); err != nil {
+		for i := maxOfNetwork; i < maxOfAll; i++ {
+			if err := open(i, netip.AddrFrom4([4]byte{192, 0, 2, byte(i / maxOfNetwork)})); err != nil {
 				b.Fatalf("stream %d of all: %v", i, err)
 			}
 		}
-		if err := open(1<<20, "192.0.2.200:80"); fault.CodeOf(err) != fault.TooMany {
+		if err := open(1<<20, netip.MustParseAddr("192.0.2.200")); fault.CodeOf(err) != fault.TooMany {
 			b.Errorf("one more: %v", err)
 		}
 		for _, s := range streams {
 			s.Close()
 		}
-		if len(b.hub.addresses)+len(b.hub.watchers)+b.hub.open[false] != 0 {
-			b.Errorf("left are %v, %v", b.hub.addresses, b.hub.open)
+		if len(b.hub.networks)+len(b.hub.watchers)+b.hub.open[false] != 0 {
+			b.Errorf("left are %v, %v", b.hub.networks, b.hub.open)
 		}
 	})
 }

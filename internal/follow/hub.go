@@ -3,7 +3,6 @@ package follow
 import (
 	"context"
 	"log/slog"
-	"net"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/network"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -36,9 +36,9 @@ const (
 	// MaxHints is how many streams of hints there may be, which cost little: the
 	// pages of one account may be open to everyone.
 	MaxHints = 1000
-	// maxOfAddress is how many streams a network address may have, maxOfAll how
+	// maxOfNetwork is how many streams a client's network may have, maxOfAll how
 	// many there may be, of each sort.
-	maxOfAddress = 200
+	maxOfNetwork = 200
 	maxOfAll     = 2000
 	// maxHeld is how many bytes of events wait for all readers together. What is
 	// beyond is read again when it is written.
@@ -58,16 +58,16 @@ type Hub struct {
 	held   atomic.Int64  // bytes of events that wait for readers
 	rounds chan struct{} // a slot for each watcher that reads
 
-	mu        sync.Mutex
-	watchers  map[int64]*watcher // by the account's number
-	addresses map[string]int     // streams by network address
-	open      map[bool]int       // streams of hints, and others
+	mu       sync.Mutex
+	watchers map[int64]*watcher   // by the account's number
+	networks map[netip.Prefix]int // streams by the network of the client
+	open     map[bool]int         // streams of hints, and others
 }
 
 // New makes a Hub. Its owner must Close it before the store.
 func New(config Config) *Hub {
 	h := &Hub{
-		Config: config, watchers: map[int64]*watcher{}, addresses: map[string]int{}, open: map[bool]int{}, rounds: make(chan struct{}, maxRounds),
+		Config: config, watchers: map[int64]*watcher{}, networks: map[netip.Prefix]int{}, open: map[bool]int{}, rounds: make(chan struct{}, maxRounds),
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	return h
@@ -109,34 +109,16 @@ func (h *Hub) tell(account, number int64) {
 // a log, from behind that one. A TooMany fault when there are MaxStreams, or too
 // many of the client's address or of all. The caller must Serve or Close the
 // stream.
-func (h *Hub) Open(ctx context.Context, owner job.Owner, address string, last uuid.UUID) (*Stream, error) {
-	return h.begin(ctx, &Stream{hub: h, owner: owner, address: network(address), last: last, more: make(chan struct{}, 1)})
+func (h *Hub) Open(ctx context.Context, owner job.Owner, address netip.Addr, last uuid.UUID) (*Stream, error) {
+	return h.begin(ctx, &Stream{hub: h, owner: owner, network: network.Of(address), last: last, more: make(chan struct{}, 1)})
 }
 
 // OpenHints begins a stream that only tells that something has happened, as an
 // event "job" without a record, once a second at most: for pages that read what
 // they show for themselves. A TooMany fault when there are MaxHints, or too many
 // of the client's address or of all.
-func (h *Hub) OpenHints(ctx context.Context, owner job.Owner, address string) (*Stream, error) {
-	return h.begin(ctx, &Stream{hub: h, owner: owner, address: network(address), hints: true, more: make(chan struct{}, 1)})
-}
-
-// network is what streams of a host and port are counted by: a household has one
-// IPv4 address, but very many of IPv6.
-func network(address string) string {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		host = address
-	}
-	ip, err := netip.ParseAddr(host)
-	if err != nil {
-		return host
-	}
-	if ip = ip.Unmap().WithZone(""); ip.Is6() {
-		prefix, _ := ip.Prefix(64)
-		return prefix.String()
-	}
-	return ip.String()
+func (h *Hub) OpenHints(ctx context.Context, owner job.Owner, address netip.Addr) (*Stream, error) {
+	return h.begin(ctx, &Stream{hub: h, owner: owner, network: network.Of(address), hints: true, more: make(chan struct{}, 1)})
 }
 
 func (h *Hub) begin(ctx context.Context, s *Stream) (*Stream, error) {
@@ -177,7 +159,7 @@ func (h *Hub) refuse(s *Stream) error {
 	switch {
 	case ofAccount >= most[s.hints]:
 		why = "this account has too many event streams open; close one, then try again"
-	case h.addresses[s.address] >= maxOfAddress:
+	case h.networks[s.network] >= maxOfNetwork:
 		why = "too many event streams are open from this network address; close one, then try again"
 	case h.open[s.hints] >= maxOfAll:
 		why = "the service has as many event streams as it can; try again shortly"
@@ -207,7 +189,7 @@ func (h *Hub) join(s *Stream) (*watcher, error) {
 	w.streams[s] = true
 	w.open[s.hints]++
 	h.open[s.hints]++
-	h.addresses[s.address]++
+	h.networks[s.network]++
 	s.watcher = w
 	return w, nil
 }
@@ -223,8 +205,8 @@ func (h *Hub) leave(s *Stream) {
 	delete(w.streams, s)
 	w.open[s.hints]--
 	h.open[s.hints]--
-	if h.addresses[s.address]--; h.addresses[s.address] == 0 {
-		delete(h.addresses, s.address)
+	if h.networks[s.network]--; h.networks[s.network] == 0 {
+		delete(h.networks, s.network)
 	}
 	if len(w.streams) == 0 {
 		delete(h.watchers, s.owner.Number)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -62,9 +63,9 @@ func logEvent(l *job.Log) event {
 type Stream struct {
 	hub     *Hub
 	owner   job.Owner
-	address string    // of the client, as streams are counted
-	hints   bool      // only that something has happened
-	last    uuid.UUID // the log that the reader has seen last; uuid.Nil for none
+	network netip.Prefix // of the client
+	hints   bool         // only that something has happened
+	last    uuid.UUID    // the log that the reader has seen last; uuid.Nil for none
 	watcher *watcher
 	more    chan struct{}
 

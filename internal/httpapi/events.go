@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
@@ -15,7 +16,7 @@ func (s *Server) followEvents(c *call) error {
 	if !ok {
 		last = uuid.Nil
 	}
-	stream, err := s.Events.Open(c.r.Context(), c.owner, c.r.RemoteAddr, last)
+	stream, err := s.Events.Open(c.r.Context(), c.owner, edge.ClientAddr(c.r), last)
 	if err != nil {
 		return err
 	}

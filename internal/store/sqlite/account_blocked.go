@@ -29,7 +29,7 @@ func (s *Store) AccountSuspend(ctx context.Context, account int64, at time.Time,
 
 // AccountsBlocked implements store.Blocking.
 func (s *Store) AccountsBlocked(ctx context.Context) (numbers []int64, err error) {
-	err = s.readAs(ctx, access, func(t *tx) error {
+	err = s.readAs(ctx, engine, func(t *tx) error {
 		return t.query(`SELECT number FROM accounts INDEXED BY accounts_suspended WHERE suspended_at IS NOT NULL AND deleted_at IS NULL
 			UNION SELECT number FROM accounts INDEXED BY accounts_purge WHERE deleted_at IS NOT NULL AND purged_at IS NULL
 			ORDER BY number`, func(stmt *sqlite.Stmt) error {
