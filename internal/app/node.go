@@ -8,22 +8,26 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"sync"
-	"syscall"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/attempt"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/board"
 	"github.com/punctual-dev/punctual/internal/dashboard"
 	"github.com/punctual-dev/punctual/internal/dispatch"
+	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/follow"
 	"github.com/punctual-dev/punctual/internal/httpapi"
 	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/network"
+	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
 	"github.com/punctual-dev/punctual/internal/upkeep"
@@ -38,12 +42,27 @@ type Config struct {
 	TargetCAFile        string
 	Concurrency         int
 	Retention           time.Duration // 0: for ever
-	RateLimit           float64       // calls a second and account; 0: any number
-	Signup              auth.Signup   // who may sign up in the dashboard
+	Limits              quota.Defaults
+	Signup              auth.Signup // who may sign up in the dashboard
 	Version             string
 	Log                 *slog.Logger
 	// Listening is called with the node's address once requests are served.
 	Listening func(address string)
+
+	// MaxConnections is how many clients' connections are open at once; 0 for
+	// DefaultConnections.
+	MaxConnections int
+	// TrustedProxies are the peers whose X-Forwarded headers are believed.
+	TrustedProxies network.List
+	// PublicURL is where clients reach the service, a scheme and a host; nil when
+	// nobody has said so. Requests for other hosts are refused then.
+	PublicURL *url.URL
+	// MetricsListen is an address that metrics and health details are served on;
+	// "" for the same as everything else.
+	MetricsListen string
+	// SetupCode is called with the code that the first person to sign up must
+	// enter; not at all when there is an account. May be nil.
+	SetupCode func(code string)
 }
 
 const (
@@ -59,6 +78,7 @@ const (
 type Node struct {
 	config     Config
 	store      store.Store
+	clients    *admission.Store // the store, for what clients read
 	metrics    *metrics.Metrics
 	auth       *auth.Authenticator
 	stats      *stats.Collector
@@ -66,9 +86,12 @@ type Node struct {
 	hub        *follow.Hub
 	runner     *attempt.Runner
 	dispatcher *dispatch.Dispatcher
+	quotas     *quota.Book
 	manager    *manage.Manager
-	server     *http.Server
+	people     *auth.People
+	server     *edge.Server
 	listener   net.Listener
+	operations *operations // nil when they are served with everything else
 }
 
 // Run starts a node and serves until ctx ends; then it stops in order. The
@@ -88,10 +111,11 @@ func (n *Node) start(ctx context.Context) error {
 		return err
 	}
 	// Before the store, so that a wrong address does not leave a database behind.
-	if n.listener, err = net.Listen("tcp", c.Listen); errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("--listen %q is in use by another program; stop that one, or give another address (port 0 picks a free one)", c.Listen)
-	} else if err != nil {
-		return fmt.Errorf("--listen %q can't be used; give an address as in 127.0.0.1:8080: %w", c.Listen, err)
+	if n.listener, err = listen("--listen", c.Listen); err != nil {
+		return err
+	}
+	if n.operations, err = listenOperations(c); err != nil {
+		return err
 	}
 	if n.store, err = OpenStore(ctx, c.DatabaseURL, true); err != nil {
 		return err
@@ -107,9 +131,10 @@ func (n *Node) start(ctx context.Context) error {
 	if n.auth, err = auth.New(ctx, auth.Config{Store: n.store, Now: n.store.Now, PublicKey: c.PublicAPIKey, Log: c.Log}); err != nil {
 		return err
 	}
-	n.stats = stats.New(stats.Config{Store: n.store, Now: n.store.Now, Log: c.Log})
+	n.clients = admission.New(n.store)
+	n.stats = stats.New(stats.Config{Store: n.store, Now: n.store.Now, Log: c.Log, Enter: n.clients.Enter})
 	n.client = execute.New(execute.Config{Version: c.Version, AllowPrivate: c.AllowPrivateTargets, RootCAs: roots, MaxConnsIdle: c.Concurrency})
-	n.hub = follow.New(follow.Config{Store: n.store, Log: c.Log})
+	n.hub = follow.New(follow.Config{Store: n.clients, Log: c.Log})
 	n.runner = attempt.New(attempt.Config{
 		Queue: n.store, Jobs: n.store, Client: n.client, Secrets: n.auth, Metrics: n.metrics, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
 	})
@@ -126,22 +151,41 @@ func (n *Node) start(ctx context.Context) error {
 	if err := n.recover(ctx); err != nil {
 		return err
 	}
-	n.manager = manage.New(manage.Config{Store: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.checkHost(), Followers: n.hub})
+	n.quotas = quota.NewBook(quota.Config{
+		Store: n.store, Account: n.auth.Account, Public: n.publicAccount(), Defaults: c.Limits, Now: n.store.Now, Log: c.Log,
+	})
+	rates := edge.NewRates(c.Limits.AnonymousRate, n.metrics)
+	n.manager = manage.New(manage.Config{
+		Store: n.clients, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.checkHost(), Followers: n.hub, Quotas: n.quotas,
+	})
 	notices := board.New(n.store.Now)
 	api := httpapi.New(httpapi.Config{
-		Manager: n.manager, Store: n.store, Auth: n.auth, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Log: c.Log,
-		Running: n.dispatcher.Running, RateLimit: c.RateLimit, Retention: c.Retention, Version: c.Version,
+		Manager: n.manager, Store: n.clients, Auth: n.auth, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Log: c.Log,
+		Running: n.dispatcher.Running, Quotas: n.quotas, Rates: rates, Retention: c.Retention, Version: c.Version,
+		OperationsElsewhere: n.operations != nil,
 	})
-	people := auth.NewPeople(auth.PeopleConfig{Store: n.store, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log})
+	n.people = auth.NewPeople(auth.PeopleConfig{Store: n.store, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log})
 	pages := dashboard.New(dashboard.Config{
-		Manager: n.manager, Store: n.store, People: people, Auth: n.auth, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
-		Retention: c.Retention, RateLimit: c.RateLimit, Public: n.auth.Public(), Log: c.Log, Version: c.Version,
+		Manager: n.manager, Store: n.clients, People: n.people, Auth: n.auth, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
+		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), Log: c.Log, Version: c.Version,
 		Observe: n.metrics.Requested,
 	})
-	n.server = api.HTTPServer(pages.Wrap(api))
+	n.server = newServer(c, api, pages.Wrap(api))
 	n.server.RegisterOnShutdown(n.hub.Close)
+	if n.operations != nil {
+		n.operations.serves(c, api)
+	}
 	n.observe()
 	return nil
+}
+
+// publicAccount returns the number of the account of the public key; 0 when
+// there is none.
+func (n *Node) publicAccount() int64 {
+	if public := n.auth.Public(); public != nil {
+		return public.Number
+	}
+	return 0
 }
 
 func (n *Node) checkHost() func(string) string {
@@ -268,6 +312,8 @@ func (n *Node) observe() {
 		gauge("punctual_runs_waiting", "Runs in memory that wait to be claimed, by kind.", name, func() float64 { return float64(n.dispatcher.Waiting(kind)) })
 		gauge("punctual_runs_in_use", "Runs claimed or under way on this node, by kind.", name, func() float64 { return float64(n.dispatcher.InUse(kind)) })
 	}
+	n.metrics.Gauge("punctual_answer_bytes", "Bytes of records held for answers to clients.", nil, func() float64 { return float64(n.clients.Held()) })
+	n.observeEdge()
 	n.metrics.Gauge("punctual_creates_waiting", "Creates that wait for a commit.", nil, func() float64 { return float64(n.manager.Waiting()) })
 }
 
@@ -277,7 +323,7 @@ func (n *Node) serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var parts sync.WaitGroup
-	var served, dispatched error
+	var served, watched, dispatched error
 	parts.Go(func() {
 		if err := n.server.Serve(n.listener); !errors.Is(err, http.ErrServerClosed) {
 			served = fmt.Errorf("serving: %w", err)
@@ -285,6 +331,11 @@ func (n *Node) serve(ctx context.Context) error {
 		}
 	})
 	parts.Go(func() { dispatched = n.dispatcher.Run(ctx, Grace) })
+	parts.Go(func() {
+		if watched = n.operations.serve(); watched != nil {
+			cancel(watched)
+		}
+	})
 	keeper := &upkeep.Keeper{Config: upkeep.Config{Store: n.store, Metrics: n.metrics, Log: n.config.Log, Retention: n.config.Retention}}
 	parts.Go(func() { keeper.Run(ctx) })
 	parts.Go(func() { n.auth.Run(ctx) })
@@ -292,6 +343,7 @@ func (n *Node) serve(ctx context.Context) error {
 	parts.Go(func() { n.takeOver(ctx) })
 	n.config.Log.Info("started", "version", n.config.Version, "address", n.listener.Addr().String())
 	n.config.Listening(n.listener.Addr().String())
+	n.showSetupCode(ctx)
 	<-ctx.Done()
 	n.config.Log.Info("stopping; attempts under way may finish", "grace", Grace.String())
 	stop, end := context.WithTimeout(context.WithoutCancel(ctx), httpGrace)
@@ -299,8 +351,9 @@ func (n *Node) serve(ctx context.Context) error {
 	if err := n.server.Shutdown(stop); err != nil {
 		_ = n.server.Close() // what is still open is cut
 	}
+	n.operations.close()
 	parts.Wait()
-	return errors.Join(served, dispatched)
+	return errors.Join(served, watched, dispatched)
 }
 
 // lastStats stores what was counted while the node stopped.
@@ -318,6 +371,9 @@ func (n *Node) close() error {
 	if n.manager != nil {
 		n.manager.Close()
 	}
+	if n.quotas != nil {
+		n.quotas.Close()
+	}
 	if n.runner != nil {
 		n.runner.Close()
 		n.lastStats()
@@ -334,5 +390,6 @@ func (n *Node) close() error {
 	if n.listener != nil {
 		_ = n.listener.Close() // closed already when it has served
 	}
+	n.operations.close()
 	return err
 }

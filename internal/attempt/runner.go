@@ -71,7 +71,9 @@ func (r *Runner) Begin(run *store.Run, now time.Time) dispatch.Attempt {
 	if run.Kind == store.KindDelivery {
 		return &deliveryAttempt{runner: r, run: run, begin: later(run.Due, now)}
 	}
-	return &jobAttempt{runner: r, Attempt: record.Begin(run, now)}
+	a := &jobAttempt{runner: r, Attempt: record.Begin(run, now)}
+	a.reportDefect()
+	return a
 }
 
 // Warm opens connections ahead of requests that are due soon: up to n at once
@@ -204,6 +206,9 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, answ
 	r.stored(j.Owner.Number)
 	defer r.stored(j.Owner.Number)
 	outcome := r.guarded(kindJob, j.Number, func() job.Outcome {
+		if a.Refused != nil {
+			return a.refuse()
+		}
 		return r.do(ctx, kindJob, j.Owner.Number, a.Run.Due, a.request())
 	})
 	ended := later(r.Queue.Now(), began.Add(time.Microsecond))

@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -36,6 +37,8 @@ type Authenticator struct {
 	public     *store.Account
 	publicHash []byte
 	callers    cache[string, Caller]
+	accounts   cache[int64, *store.Account]
+	known      quota.Known[[32]byte] // hashes of keys that were valid when last looked up
 	secrets    cache[int64, []execute.Secret]
 
 	mu   sync.Mutex
@@ -83,8 +86,12 @@ func (a *Authenticator) Authenticate(ctx context.Context, header string) (Caller
 	}
 	c, err := a.callers.get(string(hash), a.Now(), func() (Caller, error) { return a.lookUp(ctx, hash) })
 	if err != nil {
+		if fault.CodeOf(err) == fault.Unauthorized {
+			a.known.Remove([32]byte(hash))
+		}
 		return Caller{}, err
 	}
+	a.known.Add([32]byte(hash))
 	a.noteUse(c.Key)
 	return c, nil
 }
@@ -97,7 +104,7 @@ func (a *Authenticator) lookUp(ctx context.Context, hash []byte) (Caller, error)
 		}
 		return Caller{}, err
 	}
-	account, err := a.Store.AccountOf(ctx, k.Account)
+	account, err := a.Account(ctx, k.Account)
 	if err != nil {
 		return Caller{}, fmt.Errorf("reading the account of a key: %w", err)
 	}
@@ -136,6 +143,7 @@ func (a *Authenticator) SigningSecrets(ctx context.Context, account int64) ([]ex
 // Forget looks everything up anew from now on, after keys or an account have ended.
 func (a *Authenticator) Forget() {
 	a.callers.clear()
+	a.accounts.clear()
 	a.secrets.clear()
 }
 

@@ -18,6 +18,11 @@ type Account struct {
 	Password  string   // the password's hash, as auth writes it; "" when nobody can sign in
 	Operator  bool
 	DeletedAt time.Time // what is left of a deleted account keeps its number and id from being given again
+	Limits    Overrides // its own limits
+	// SuspendedAt is when the account was suspended, and SuspendedFor the reason
+	// its owner is shown; zero and "" while it is not.
+	SuspendedAt  time.Time
+	SuspendedFor string
 }
 
 // Secret is a signing secret of an account.
@@ -51,9 +56,6 @@ type Accounts interface {
 	// AccountList reads all accounts in the order they were made, what is left of
 	// deleted ones among them.
 	AccountList(ctx context.Context) ([]*Account, error)
-	// AccountsBlocked returns the numbers of the accounts for which nothing may be
-	// sent: suspended ones, and deleted ones of which records are left.
-	AccountsBlocked(ctx context.Context) ([]int64, error)
 	// SecretAdd stores a new secret and lets the others end at a time.
 	SecretAdd(ctx context.Context, account int64, s Secret, othersEnd time.Time) error
 

@@ -30,8 +30,3 @@ func (s *Store) RunSuspects(ctx context.Context, node int64, limit int) (suspect
 	})
 	return suspects, unclean, err
 }
-
-// AccountsBlocked implements store.Store.
-func (s *Store) AccountsBlocked(ctx context.Context) ([]int64, error) {
-	return get(ctx, s, "AccountsBlocked", func() ([]int64, error) { return s.Store.AccountsBlocked(ctx) })
-}
