@@ -18,7 +18,7 @@ const (
 	writeBytes = 4 << 20
 	// loadLimit is how many runs are read at once, and loadBytes what they are
 	// taken to hold at most.
-	loadLimit = 32
+	loadLimit = 64
 	loadBytes = 1 << 20
 )
 

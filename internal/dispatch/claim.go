@@ -153,6 +153,10 @@ func (c *claiming) load(batch []*entry) {
 			c.lost = append(c.lost, e)
 			continue
 		}
+		if c.bytes >= batchBytes {
+			c.again = append(c.again, e)
+			continue
+		}
 		if err := fault.Guard(func() error { c.prepare(e, run, now); return nil }); err != nil {
 			c.fail(e, err)
 			continue
