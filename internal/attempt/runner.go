@@ -28,6 +28,7 @@ type Secrets interface {
 // Config of a Runner.
 type Config struct {
 	Queue   store.Queue
+	Jobs    Jobs
 	Client  *execute.Client
 	Secrets Secrets
 	Metrics *metrics.Metrics
@@ -70,7 +71,9 @@ func (r *Runner) Begin(run *store.Run, now time.Time) dispatch.Attempt {
 	if run.Kind == store.KindDelivery {
 		return &deliveryAttempt{runner: r, run: run, begin: later(run.Due, now)}
 	}
-	return &jobAttempt{runner: r, Attempt: record.Begin(run, now)}
+	a := &jobAttempt{runner: r, Attempt: record.Begin(run, now)}
+	a.reportDefect()
+	return a
 }
 
 // Warm opens connections ahead of requests that are due soon: up to n at once
@@ -152,6 +155,9 @@ func (r *Runner) do(ctx context.Context, kind string, account int64, due time.Ti
 	}
 	request.Secrets = secrets
 	outcome := r.Client.Do(ctx, request)
+	if f := outcome.Failure; f != nil && f.Local {
+		r.complain("this machine has run out of resources for connections; attempts are made again", errors.New(f.Message))
+	}
 	r.Metrics.Attempted(kind, outcomeName(&outcome), outcome.Duration)
 	if r.Stats != nil && kind == kindJob && counts(&outcome) {
 		r.Stats.Observe(account, outcome.Succeeded(), lateness, outcome.Duration)
@@ -198,26 +204,59 @@ type jobAttempt struct {
 }
 
 // Fire implements dispatch.Attempt.
-func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, answered func()) {
+func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, answered func(bytes int64)) {
 	r, j := a.runner, a.Run.Job
 	r.stored(j.Owner.Number)
 	defer r.stored(j.Owner.Number)
-	outcome := r.do(ctx, kindJob, j.Owner.Number, a.Run.Due, a.request())
+	outcome := r.guarded(kindJob, j.Number, func() job.Outcome {
+		if a.Refused != nil {
+			return a.refuse()
+		}
+		return r.do(ctx, kindJob, j.Owner.Number, a.Run.Due, a.request())
+	})
 	ended := later(r.Queue.Now(), began.Add(time.Microsecond))
-	answered()
+	answered(a.recordBytes(&outcome))
 	if f := outcome.Failure; f != nil && f.Kind == job.KindCancelled {
 		return // the cancel has recorded it, or the job goes with its account
 	}
-	if r.finish(ctx, a.Finish(node, outcome, began, ended)) && a.Result.Final() {
+	f := a.Finish(node, outcome, began, ended)
+	f.Decide = r.decided(a.Run, f.Decide)
+	if r.finish(ctx, f) && a.Result.Final() {
 		r.Metrics.Finished(a.Result.String())
 	}
+}
+
+// Size implements dispatch.Attempt.
+func (a *jobAttempt) Size() int64 {
+	n := len(a.Run.Job.Args) + 2*len(a.Outgoing.Body) + len(a.Outgoing.URL)
+	if s := a.Run.Schedule; s != nil {
+		n += len(s.Args) + len(s.State) + len(s.Previous)
+	}
+	return int64(n)
+}
+
+// recordBytes is about what a response and the record of it hold: the body
+// stands in the log, in the callback and in three events at most, and as JSON
+// text it is longer than it was.
+func (a *jobAttempt) recordBytes(o *job.Outcome) int64 {
+	if o.Response == nil {
+		return 0
+	}
+	copies := 3
+	if a.Spec.CallbackURL != "" {
+		copies += 2
+	}
+	if a.Spec.WebhookURL != "" {
+		copies += 4
+	}
+	return int64(copies * len(o.Response.Body))
 }
 
 func (a *jobAttempt) request() execute.Request {
 	out, j := a.Outgoing, a.Run.Job
 	request := execute.Request{
 		Method: out.Method, URL: out.URL, Body: out.Body, Timeout: a.Spec.Timeout, FollowRedirects: true,
-		MessageID: "job_" + j.ID.String(),
+		MessageID: "job_" + j.ID.String(), Hops: j.Hops + 1,
 		Own: []execute.Field{
 			{Name: "X-Punctual-Job-Id", Value: strconv.FormatInt(j.Number, 10)},
 			{Name: "X-Punctual-Attempt", Value: strconv.Itoa(a.Number)},
@@ -245,15 +284,24 @@ func (a *deliveryAttempt) Claim() store.Claim {
 	return store.Claim{Ref: a.run.Ref, Attempt: a.run.Attempt + 1, BeginAt: a.begin}
 }
 
+// Size implements dispatch.Attempt.
+func (a *deliveryAttempt) Size() int64 { return int64(len(a.run.Delivery.Body)) }
+
 // Fire implements dispatch.Attempt.
-func (a *deliveryAttempt) Fire(ctx context.Context, node int64, began time.Time, answered func()) {
+func (a *deliveryAttempt) Fire(ctx context.Context, node int64, began time.Time, answered func(bytes int64)) {
 	r, d := a.runner, a.run.Delivery
-	outcome := r.do(ctx, kindDelivery, d.Owner.Number, a.run.Due, execute.Request{
-		Method: "POST", URL: d.URL, Body: d.Body, MessageID: d.MessageID, Timeout: deliveryTimeout,
-		Own: []execute.Field{{Name: "Content-Type", Value: "application/json"}},
+	outcome := r.guarded(kindDelivery, d.Number, func() job.Outcome {
+		return r.do(ctx, kindDelivery, d.Owner.Number, a.run.Due, execute.Request{
+			Method: "POST", URL: d.URL, Body: d.Body, MessageID: d.MessageID, Timeout: deliveryTimeout, Hops: d.Hops + 1,
+			Own: []execute.Field{{Name: "Content-Type", Value: "application/json"}},
+		})
 	})
 	ended := later(r.Queue.Now(), began.Add(time.Microsecond))
-	answered()
+	bytes := int64(0)
+	if outcome.Response != nil {
+		bytes = int64(2 * len(outcome.Response.Body)) // stands in the log when it is given up
+	}
+	answered(bytes)
 	if f := outcome.Failure; f != nil && f.Kind == job.KindCancelled {
 		// The account was deleted, and so the message goes.
 		r.finish(ctx, store.Finish{Ref: a.run.Ref, Node: node, Attempt: a.run.Attempt + 1, Delivery: &store.DeliveryEnd{}})

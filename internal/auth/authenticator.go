@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -39,6 +40,8 @@ type Authenticator struct {
 	public     *store.Account
 	publicHash []byte
 	callers    cache[string, Caller]
+	accounts   cache[int64, *store.Account]
+	known      quota.Known[[32]byte] // hashes of keys that were valid when last looked up
 	secrets    cache[int64, []execute.Secret]
 
 	mu   sync.Mutex
@@ -91,12 +94,16 @@ func (a *Authenticator) Authenticate(ctx context.Context, header string, from ne
 		return Caller{Owner: a.public.Owner, Public: true, Scope: store.ScopeJobs}, nil
 	}
 	c, err := a.callers.get(string(hash), a.Now(), func() (Caller, error) { return a.lookUp(ctx, hash) })
+	if err == nil {
+		err = c.usable(a.Now(), from)
+	}
 	if err != nil {
+		if fault.CodeOf(err) == fault.Unauthorized {
+			a.known.Remove([32]byte(hash))
+		}
 		return Caller{}, err
 	}
-	if err := c.usable(a.Now(), from); err != nil {
-		return Caller{}, err
-	}
+	a.known.Add([32]byte(hash))
 	a.noteUse(c.Key)
 	return c, nil
 }
@@ -109,7 +116,7 @@ func (a *Authenticator) lookUp(ctx context.Context, hash []byte) (Caller, error)
 		}
 		return Caller{}, err
 	}
-	account, err := a.Store.AccountOf(ctx, k.Account)
+	account, err := a.Account(ctx, k.Account)
 	if err != nil {
 		return Caller{}, fmt.Errorf("reading the account of a key: %w", err)
 	}
@@ -152,6 +159,7 @@ func (a *Authenticator) SigningSecrets(ctx context.Context, account int64) ([]ex
 // Forget looks everything up anew from now on, after keys or an account have ended.
 func (a *Authenticator) Forget() {
 	a.callers.clear()
+	a.accounts.clear()
 	a.secrets.clear()
 }
 

@@ -46,7 +46,16 @@ func (p *People) attemptCode(email, address string) error {
 	if err := p.codePairs.allow(pair(email, address), now); err != nil {
 		return err
 	}
+	if p.codeHomes.has(pair(email, address)) {
+		return nil
+	}
 	return p.codes.allow(email, now)
+}
+
+// rightCode notes that an account's code was given from an address.
+func (p *People) rightCode(email, address string) {
+	p.codePairs.forget(pair(email, address))
+	p.codeHomes.add(pair(email, address))
 }
 
 // useCode accepts a code of an account's second factor or a recovery code, once;
@@ -103,8 +112,9 @@ func (p *People) GiveCode(ctx context.Context, pending, code string, from Client
 			}
 			return "", err
 		}
+		p.rightCode(a.Email, from.Address)
 	}
-	p.codePairs.forget(pair(a.Email, from.Address))
+	p.homes.add(pair(a.Email, from.Address))
 	if err := p.Store.SessionDelete(ctx, s.Hash); err != nil {
 		return "", err
 	}
@@ -130,7 +140,7 @@ func (p *People) confirmCode(ctx context.Context, a *store.Account, code, addres
 		}
 		return err
 	}
-	p.codePairs.forget(pair(a.Email, address))
+	p.rightCode(a.Email, address)
 	if left >= 0 {
 		p.audit(ctx, a, address, audit.RecoveryUsed, strconv.Itoa(left)+" recovery codes are left")
 	}
@@ -177,7 +187,7 @@ func (p *People) ConfirmTOTP(ctx context.Context, a *store.Account, here *store.
 	if err != nil {
 		return nil, err
 	}
-	p.codePairs.forget(pair(a.Email, address))
+	p.rightCode(a.Email, address)
 	p.audit(ctx, a, address, audit.TOTPEnabled, "other sessions ended")
 	if err := p.Store.SessionEndOthers(ctx, a.Number, here.Hash); err != nil {
 		// The codes have to be shown all the same.

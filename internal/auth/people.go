@@ -32,6 +32,7 @@ type PeopleConfig struct {
 type People struct {
 	PeopleConfig
 	hashes    *hasher
+	setup     setup
 	inhabited atomic.Bool
 	// Attempts to sign in are counted by email and network, by email alone, so
 	// that many networks don't help, and by network, so that many emails don't.
@@ -39,6 +40,12 @@ type People struct {
 	signups                 *throttle
 	// Attempts to give a code are counted by email and network, and by email.
 	codePairs, codes *throttle
+	// codeHomes are the pairs that have given a right code, as homes are those
+	// that have signed in.
+	codeHomes *familiar
+	// homes are the pairs that have signed in: the count by email alone, which
+	// strangers can use up, does not hold them off.
+	homes *familiar
 }
 
 // NewPeople makes People.
@@ -49,8 +56,8 @@ func NewPeople(config PeopleConfig) *People {
 	return &People{
 		PeopleConfig: config, hashes: newHasher(),
 		pairs: newThrottle(5, time.Minute), emails: newThrottle(50, 10*time.Second), networks: newThrottle(20, 5*time.Second),
-		signups:   newThrottle(10, time.Minute),
-		codePairs: newThrottle(5, time.Minute), codes: newThrottle(20, 2*time.Minute),
+		signups: newThrottle(10, time.Minute), homes: newFamiliar(),
+		codePairs: newThrottle(5, time.Minute), codes: newThrottle(20, 2*time.Minute), codeHomes: newFamiliar(),
 	}
 }
 
@@ -74,7 +81,7 @@ func (p *People) SignIn(ctx context.Context, email, password string, from Client
 	if err != nil {
 		a = &store.Account{} // what follows takes as long as for one that exists
 	}
-	if same, err := p.hashes.matches(ctx, password, a.Password); err != nil || !same {
+	if same, err := p.hashes.matches(ctx, network(address), password, a.Password); err != nil || !same {
 		if err == nil {
 			p.failed(ctx, a, email, address, audit.SignInFailed, "the password was wrong")
 			err = wrong()
@@ -87,6 +94,7 @@ func (p *People) SignIn(ctx context.Context, email, password string, from Client
 		in.Token, err = p.insertSession(ctx, a.Number, from, codeWithin, true)
 		return in, err
 	}
+	p.homes.add(pair(email, address))
 	in.Token, err = p.begin(ctx, a.Owner, from)
 	return in, err
 }
@@ -133,6 +141,9 @@ func (p *People) attempt(email, address string) error {
 	if err := p.pairs.allow(pair(email, address), now); err != nil {
 		return err
 	}
+	if p.homes.has(pair(email, address)) {
+		return nil
+	}
 	return p.emails.allow(email, now)
 }
 
@@ -141,7 +152,7 @@ func (p *People) confirm(ctx context.Context, a *store.Account, password, addres
 	if err := p.attempt(a.Email, address); err != nil {
 		return err
 	}
-	same, err := p.hashes.matches(ctx, password, a.Password)
+	same, err := p.hashes.matches(ctx, network(address), password, a.Password)
 	if err != nil {
 		return err
 	}
@@ -162,7 +173,7 @@ func (p *People) ChangePassword(ctx context.Context, a *store.Account, here *sto
 	if err := p.confirm(ctx, a, old, address, "#/current"); err != nil {
 		return err
 	}
-	hash, err := p.hashes.hash(ctx, password)
+	hash, err := p.hashes.hash(ctx, network(address), password)
 	if err != nil {
 		return err
 	}
@@ -209,7 +220,7 @@ func SetPassword(ctx context.Context, s store.People, a *store.Account, password
 	if problems := checkPassword(a.Email, password, "#/password"); len(problems) > 0 {
 		return fault.New(fault.Invalid, "the password "+problems[0].Detail)
 	}
-	hash, err := newHasher().hash(ctx, password)
+	hash, err := newHasher().hash(ctx, "", password)
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,9 @@ type accountsCommand struct {
 	SetPassword accountsPassword `cmd:"" help:"Set the password with which an account signs in to the dashboard."`
 	SetOperator accountsOperator `cmd:"" help:"Say whether an account is an operator's, who sees the sizes of all accounts in the dashboard."`
 	ResetTOTP   accountsTOTP     `cmd:"" name:"reset-totp" help:"Remove an account's second factor, for somebody who has lost it."`
+	Limit       accountsLimit    `cmd:"" help:"Set or show the limits of one account, in place of the service's."`
+	Suspend     accountsSuspend  `cmd:"" help:"Suspend an account: none of its jobs run, its keys are refused, its owner can change nothing."`
+	Resume      accountsResume   `cmd:"" help:"Resume a suspended account. Jobs that became due meanwhile run at once."`
 	Audit       accountsAudit    `cmd:"" help:"Show who did what that concerns access to an account, or to the service."`
 	Delete      accountsDelete   `cmd:"" help:"Delete an account with everything it has."`
 }
@@ -258,6 +261,9 @@ func (c *accountsShow) Run(env *environment) error {
 		}
 		if err := viewAccount(a).print(env.out); err != nil {
 			return err
+		}
+		if !a.SuspendedAt.IsZero() {
+			_, _ = fmt.Fprintf(env.out, "suspended since %s; punctual accounts resume %s ends it\n", job.FormatTime(a.SuspendedAt), a.Email)
 		}
 		_, _ = fmt.Fprintln(env.out)
 		return printKeys(env.out, a.Email, viewKeys(keys))

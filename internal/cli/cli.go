@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/mattn/go-isatty"
 
+	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/fault"
 )
 
@@ -22,8 +23,11 @@ type commands struct {
 	Accounts accountsCommand `cmd:"" help:"Make, show and delete accounts; works beside a running service."`
 	Invites  invitesCommand  `cmd:"" help:"Make invites, with which people sign up where --signup is invite."`
 	Keys     keysCommand     `cmd:"" help:"Make, list and revoke API keys; works beside a running service."`
+	Targets  targetsCommand  `cmd:"" help:"Block targets for all accounts; works beside a running service, within two seconds."`
 	Jobs     jobsCommand     `cmd:"" help:"Make, list and cancel jobs through a running service, here or elsewhere."`
 	Migrate  migrateCommand  `cmd:"" help:"Make the database, or bring its tables up to date. serve does so too."`
+	Backup   backupCommand   `cmd:"" help:"Copy a SQLite database to a file while the service runs."`
+	Restore  restoreCommand  `cmd:"" help:"Make a SQLite database from a backup. It overwrites nothing, and no job number is given twice."`
 	Copy     copyCommand     `cmd:"" help:"Copy everything to another, empty database: the way from SQLite to PostgreSQL and back."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 }
@@ -85,7 +89,7 @@ func newParser(grammar *commands, out, errOut io.Writer) (*kong.Kong, *settings)
 		kong.ValueFormatter(describe),
 		kong.Resolvers(variables),
 		kong.NamedMapper("switch", switchMapper{}),
-		kong.Vars{"workloads": workloadNames()},
+		kong.Vars{"workloads": workloadNames(), "target_ports": execute.DefaultPorts, "target_help": targetHelp},
 	)
 	parser.Model.HelpFlag.Help = "Show this help."
 	return parser, variables

@@ -107,3 +107,15 @@ func (c *call) actor() audit.Actor {
 func (c *call) operatorActor() audit.Actor {
 	return audit.Actor{Kind: audit.ByOperator, Name: c.viewer().Account.Email, Address: c.address()}
 }
+
+// auditOperator records what an operator did to an account: for its owner without
+// saying which operator, for the service with their name and address.
+func (s *Server) auditOperator(c *call, a *store.Account, event, detail string) {
+	ctx := c.r.Context()
+	s.Audit.Audit(ctx, audit.Entry{Account: a.Owner, Actor: audit.Actor{Kind: audit.ByOperator}, Event: event, Detail: detail})
+	about := a.Email
+	if detail != "" {
+		about += ": " + detail
+	}
+	s.Audit.Audit(ctx, audit.Entry{Actor: c.operatorActor(), Event: event, Detail: about})
+}

@@ -1,5 +1,7 @@
 package dashboard
 
+import "github.com/punctual-dev/punctual/internal/edge"
+
 var liveRoutes = []route{
 	{"/events", forMembers, map[string]handler{"GET": (*Server).events}},
 }
@@ -7,7 +9,7 @@ var liveRoutes = []route{
 // events is the stream that tells an open page to fetch its live parts anew. It
 // says that there is news, not what: the page reads that for itself.
 func (s *Server) events(c *call) error {
-	stream, err := s.Events.OpenHints(c.r.Context(), c.owner())
+	stream, err := s.Events.OpenHints(c.r.Context(), c.owner(), edge.ClientAddr(c.r))
 	if err != nil {
 		return err
 	}

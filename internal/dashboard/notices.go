@@ -28,6 +28,9 @@ var notices = map[string]string{
 	"state":        "The state has been saved; the next run gets it.",
 	"cleared":      "The state has been cleared.",
 	"again":        "This is the new job, with the same request.",
+	"limited":      "The limits have been saved; they hold within two seconds.",
+	"suspended":    "The account is suspended; its jobs stop within two seconds.",
+	"resumed":      "The account is resumed; its jobs run again.",
 }
 
 // notice gives what the step before came to; "" when there was none.

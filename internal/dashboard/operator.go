@@ -22,6 +22,8 @@ const (
 	// number their records are counted.
 	accountsShown = 10
 	sizesCounted  = 5000
+	// blocksShown is how many blocked targets the page shows.
+	blocksShown = 50
 	// nodeSilent is after how long without a beat a node is marked.
 	nodeSilent = 6 * time.Second
 )
@@ -38,6 +40,9 @@ type operator struct {
 	signup      auth.Signup // as it was set
 	invite      string      // a new one, shown this once
 	notice      string
+
+	blocked     []store.TargetBlock // up to blocksShown
+	blockedMore int                 // how many more there are
 }
 
 type accountLine struct {
@@ -77,6 +82,12 @@ func (s *Server) readOperator(c *call) (*operator, error) {
 	}
 	if d.nodes, err = s.Store.NodeList(ctx); err != nil {
 		return nil, err
+	}
+	if d.blocked, err = s.Store.TargetBlocks(ctx); err != nil {
+		return nil, err
+	}
+	if more := len(d.blocked) - blocksShown; more > 0 {
+		d.blocked, d.blockedMore = d.blocked[:blocksShown], more
 	}
 	if d.door, err = s.People.Door(ctx); err != nil {
 		return nil, err

@@ -32,6 +32,7 @@ func allRoutes() []route {
 		factorRoutes,
 		auditRoutes,
 		operatorRoutes,
+		operatorAccountRoutes,
 		welcomeRoutes,
 		jobRoutes,
 		scheduleRoutes,

@@ -116,6 +116,16 @@ func TestTheOperatorSeesSizesAndNoPayloads(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	b.want(b.get("/operator"), 200, "No target is blocked")
+	for i := range blocksShown + 2 {
+		block := &store.TargetBlock{Target: fmt.Sprintf("t%03d.example", i), Reason: "<i>floods</i>", BlockedAt: w.s.Now()}
+		if err := w.s.TargetBlock(t.Context(), block); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.want(b.get("/operator"), 200, "t000.example")
+	b.want(b.get("/operator"), 200, "&lt;i&gt;floods")
+	b.want(b.get("/operator"), 200, "And 2 more")
 	page := b.want(b.get("/operator"), 200, "other@example.com")
 	if strings.Contains(page.body, "secret-") {
 		t.Error("the operator sees what jobs contain")

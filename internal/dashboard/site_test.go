@@ -17,10 +17,12 @@ import (
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/board"
+	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/follow"
 	"github.com/punctual-dev/punctual/internal/httpapi"
 	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
 	"github.com/punctual-dev/punctual/internal/store/sqlite"
@@ -37,6 +39,7 @@ type site struct {
 	tls     *http.Client // trusts the site
 	mu      sync.Mutex
 	now     time.Time
+	people  *auth.People
 }
 
 type siteOption func(*Config, *auth.PeopleConfig)
@@ -58,18 +61,22 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 	}
 	people := auth.PeopleConfig{Store: s, Now: s.Now, Forget: w.auth.Forget, Log: log, Pace: time.Millisecond, Audit: recorded}
 	events := follow.New(follow.Config{Store: s, Log: log})
+	book := quota.NewBook(quota.Config{Store: s, Account: w.auth.Account, Now: s.Now, Log: log})
+	t.Cleanup(book.Close)
 	config := Config{
-		Manager: manage.New(manage.Config{Store: s, Engine: idle{}, Metrics: measures, Followers: events}), Store: s, Auth: w.auth,
+		Manager: manage.New(manage.Config{Store: s, Engine: idle{}, Metrics: measures, Followers: events, Quotas: book}), Store: s, Auth: w.auth,
+		Quotas: book, Rates: edge.NewRates(0, measures),
 		Board: board.New(s.Now), Events: events, Log: log, Audit: recorded,
 		Stats: stats.New(stats.Config{Store: s, Now: s.Now, Log: log}), Version: "test", Retention: 30 * 24 * time.Hour,
 	}
 	for _, o := range options {
 		o(&config, &people)
 	}
-	config.People, w.manager = auth.NewPeople(people), config.Manager
+	w.people = auth.NewPeople(people)
+	config.People, w.manager = w.people, config.Manager
 	api := httpapi.New(httpapi.Config{
 		Manager: config.Manager, Store: s, Auth: w.auth, Metrics: measures, Board: config.Board, Log: log,
-		Stats: config.Stats, Running: func() bool { return true },
+		Stats: config.Stats, Running: func() bool { return true }, Quotas: config.Quotas, Rates: config.Rates,
 	})
 	server := httptest.NewUnstartedServer(New(config).Wrap(api))
 	if secure {
@@ -189,7 +196,11 @@ const secretWords = "correct horse battery"
 
 func (b *browser) signUp(email string) *answer {
 	b.Helper()
-	return b.post("/sign-up", "email", email, "password", secretWords)
+	code, err := b.people.SetupCode(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return b.post("/sign-up", "email", email, "password", secretWords, "setup", code)
 }
 
 func (b *browser) signIn(email, password string) *answer {

@@ -16,6 +16,14 @@
 // Of a lane with a great many due runs only some wait in memory; the rest stays
 // in the store until the lane runs low, and the queue is read on past it.
 //
+// Slots, waiting runs and bytes in memory are shared between accounts first, then
+// between an account's lanes (shares.go, budget.go). Nothing is sent for blocked
+// accounts, whose due runs are moved out of the way (blocked.go).
+//
+// One run never stops the others: a claim that fails for a reason of its content
+// is divided, a panic ends one attempt, and a run that can't be claimed, or was
+// being prepared at three crashes, is set aside (claim.go, suspects.go).
+//
 // Beside the loop, a look a second ahead tells which receivers will be called,
 // so that connections to them can be opened in time.
 //

@@ -5,8 +5,10 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
@@ -31,6 +33,10 @@ type attempt struct {
 	bodyGone bool // a redirect has turned the request into a GET without body
 	foreign  bool // a redirect has led to another origin
 	reading  bool // the final answer's header is there, its body under way
+
+	trace     httptrace.ClientTrace
+	hop       hop         // the connection in use
+	responded atomic.Bool // the first byte of a response has arrived
 }
 
 // run sends the request, follows redirects and reads the final answer.
@@ -61,6 +67,9 @@ func (a *attempt) run(ctx context.Context) (*job.Response, error) {
 
 // send makes one hop. The caller closes the answer's body.
 func (a *attempt) send(ctx context.Context) (*http.Response, error) {
+	if err := a.client.targets.checkDial(a.url.Hostname(), port(a.url)); err != nil {
+		return nil, err // a kept connection must not bypass a new block
+	}
 	resp, err := a.exchange(a.request(ctx))
 	if err != nil {
 		return nil, err
@@ -75,15 +84,52 @@ func (a *attempt) send(ctx context.Context) (*http.Response, error) {
 // exchange sends a request over a connection that is kept, or a new one.
 func (a *attempt) exchange(req *http.Request) (*http.Response, error) {
 	if conn := a.client.warm.take(hostPort(a.url)); conn != nil {
-		resp, again, err := conn.send(req)
-		if !again {
-			return resp, err
+		a.hop.take(conn.raw)
+		a.responded.Store(false)
+		resp, err := conn.RoundTrip(req)
+		// Without a response, send it again if the connection turned out to be
+		// dead.
+		if err == nil || a.responded.Load() || conn.Err() == nil || req.Context().Err() != nil {
+			return a.received(resp, err)
 		}
-		if req.GetBody != nil {
-			req.Body, _ = req.GetBody()
-		}
+		a.hop.leave(false)
+		rewind(req)
 	}
-	return a.client.transport.RoundTrip(req)
+	resp, err := a.client.transport.RoundTrip(req)
+	if err != nil && a.hop.lost() && req.Context().Err() == nil {
+		// Another attempt gave up on the connection they shared.
+		a.hop.leave(false)
+		rewind(req)
+		resp, err = a.client.transport.RoundTrip(req)
+	}
+	return a.received(resp, err)
+}
+
+// received ends the hop of a request that failed; otherwise closing the
+// response's body ends it.
+func (a *attempt) received(resp *http.Response, err error) (*http.Response, error) {
+	if err != nil {
+		a.hop.leave(true)
+		return nil, err
+	}
+	resp.Body = &responseBody{ReadCloser: resp.Body, hop: &a.hop}
+	return resp, nil
+}
+
+// traced returns a context through which the transport reports the connection it
+// has chosen and the first byte of a response.
+func (a *attempt) traced(ctx context.Context) context.Context {
+	a.trace = httptrace.ClientTrace{
+		GotConn:              a.hop.chosen,
+		GotFirstResponseByte: func() { a.responded.Store(true) },
+	}
+	return httptrace.WithClientTrace(ctx, &a.trace)
+}
+
+func rewind(req *http.Request) {
+	if req.GetBody != nil {
+		req.Body, _ = req.GetBody()
+	}
 }
 
 func (a *attempt) request(ctx context.Context) *http.Request {

@@ -65,16 +65,16 @@ func TestJobsFieldsWin(t *testing.T) {
 		r := get(serve(h))
 		r.Header = []Field{
 			{"user-agent", "mine"}, {"x-PUNCTUAL-attempt", "seven"}, {"accept-encoding", "br"},
-			{"Webhook-ID", "forged"}, {"WEBHOOK-signature", "forged"}, {"webhook-timestamp", "0"},
+			{"user-agent", "too"}, {"x-punctual-hops", "0"}, {"Webhook-ID", "forged"}, {"WEBHOOK-signature", "forged"}, {"webhook-timestamp", "0"},
 			{"host", "elsewhere.example"}, {"content-length", "100"}, {"Transfer-Encoding", "chunked"}, {"connection", "close"},
 		}
 		r.Own = []Field{{"X-Punctual-Attempt", "1"}, {"X-Punctual-Job-Id", "5"}}
-		r.MessageID, r.Secrets = "msg", []Secret{[]byte("key")}
+		r.MessageID, r.Secrets, r.Hops = "msg", []Secret{[]byte("key")}, 2
 		answered(t, newClient(t), r)
 		got := receive(t, requests)
 		for name, want := range map[string]string{
-			"User-Agent": "mine", "X-Punctual-Attempt": "seven", "X-Punctual-Job-Id": "5",
-			"Accept-Encoding": "br", "Webhook-Id": "msg",
+			"User-Agent": "mine too punctual/1.2.3", "X-Punctual-Attempt": "seven", "X-Punctual-Job-Id": "5",
+			"Accept-Encoding": "br", "Webhook-Id": "msg", "X-Punctual-Hops": "2",
 		} {
 			if values := got.Header[name]; len(values) != 1 || values[0] != want {
 				t.Errorf("%s is %q, want %q", name, values, want)
@@ -268,16 +268,19 @@ func TestDuration(t *testing.T) {
 // The transport detaches dials from the request's context; they end with the
 // attempt all the same.
 func TestDialsEndWithTheirAttempt(t *testing.T) {
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(dialLimit / 2)
 	detached := context.WithoutCancel(context.WithValue(t.Context(), attemptKey{}, &attempt{deadline: deadline}))
 	ctx, cancel := boundDial(detached)
 	defer cancel()
 	if got, _ := ctx.Deadline(); !got.Equal(deadline) {
 		t.Errorf("the dial ends at %v, the attempt at %v", got, deadline)
 	}
-	ctx, cancel = boundDial(context.WithoutCancel(t.Context()))
-	defer cancel()
-	if got, ok := ctx.Deadline(); !ok || time.Until(got) > dialLimit {
-		t.Errorf("a dial without deadline ends at %v", got)
+	patient := context.WithValue(t.Context(), attemptKey{}, &attempt{deadline: time.Now().Add(time.Hour)})
+	for _, long := range []context.Context{context.WithoutCancel(t.Context()), context.WithoutCancel(patient)} {
+		ctx, cancel = boundDial(long)
+		defer cancel()
+		if got, ok := ctx.Deadline(); !ok || time.Until(got) > dialLimit {
+			t.Errorf("a dial without a near deadline ends at %v", got)
+		}
 	}
 }

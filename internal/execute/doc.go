@@ -27,7 +27,9 @@
 // look-up to the next. The check that counts is therefore made on the address
 // about to be connected to, for every address of every hop; proxies from the
 // environment, which would resolve names out of sight, are not used.
-// [CheckHost] tells the obvious cases early, when a job is created.
+// [Targets] makes it, and [Targets.CheckHost] finds the obvious cases early,
+// when a job is created. What operators block while the service runs
+// ([Client.Block]) closes the connections that are open.
 //
 // # Redirects
 //
@@ -44,4 +46,14 @@
 // header, a body that is kept and a body that is read all have their limits.
 // Connections are kept and shared, since setting one up costs more than
 // everything else. Those that will be needed soon can be opened ahead ([Client.Warm]).
+//
+// Each connection has an allowance of bytes, counted below TLS, for everything
+// besides the bodies that attempts read. It is closed when the target exceeds
+// that, whatever kind of frame or chunk it sends. When an attempt is given up,
+// its connection is closed unless others use it.
+//
+// # Local faults
+//
+// When this machine has run out of descriptors, ports or memory, the attempt is
+// interrupted rather than failed, and the failure says how long to wait.
 package execute

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -50,7 +51,13 @@ func (a *attempt) failure(ctx context.Context, err error) *job.Failure {
 	case errors.As(err, &redirect):
 		return fail(job.KindRedirect, "%s", redirect.sentence)
 	case errors.As(err, &blocked):
-		return fail(job.KindBlocked, "%s may not be called: %v", a.host(), blocked)
+		return fail(job.KindBlocked, "%s may not be called: %s", a.host(), blocked.explain(a.url.Hostname()))
+	case a.client.isLocal(err):
+		f := fail(job.KindInterrupted, "this service has run out of local resources (%v); the attempt is made again and does not count", localFault(err))
+		f.Local = true
+		return f
+	case errors.Is(err, errFlood):
+		return fail(job.KindProtocol, "%s sent far more data than its response needs", a.host())
 	case errors.As(err, &dns):
 		return fail(job.KindDNS, "%s", explainDNS(dns))
 	case errors.As(err, &dial):
@@ -119,8 +126,11 @@ func explainDNS(err *net.DNSError) string {
 func (a *attempt) explainDial(err error) string {
 	at := a.host()
 	var op *net.OpError
-	if errors.As(err, &op) && op.Addr != nil {
-		at = op.Addr.String()
+	if errors.As(err, &op) {
+		// An internal address that a name resolved to stays out of the message.
+		if to, ok := op.Addr.(*net.TCPAddr); ok && !special(to.AddrPort().Addr().Unmap()) {
+			at = to.String()
+		}
 	}
 	var errno syscall.Errno
 	switch {
@@ -145,6 +155,8 @@ func (a *attempt) explainTLS(err error) string {
 		verifies *tls.CertificateVerificationError
 	)
 	switch {
+	case errors.Is(err, errLongChain):
+		return "the certificates of " + host + " are longer than " + strconv.Itoa(maxChain>>10) + " KiB together"
 	case errors.As(err, &record):
 		if string(record.RecordHeader[:]) == "HTTP/" {
 			return a.host() + " answers plain HTTP, not TLS"

@@ -49,7 +49,7 @@ func TestFailuresToConnect(t *testing.T) {
 		message string
 	}{
 		{"refused", refused, job.KindConnect, "the connection to " + refused + " was refused"},
-		{"no such port", "127.0.0.1:99999", job.KindConnect, ""},
+		{"no such port", "127.0.0.1:99999", job.KindBlocked, "port 99999"},
 		{"no such name", "nothing.invalid", job.KindDNS, "nothing.invalid"},
 		{"plain HTTP", plain.Listener.Addr().String(), job.KindTLS, "plain HTTP"},
 		{"not TLS", listen(t, says("220 mail.example ESMTP\r\n")), job.KindTLS, "does not speak TLS"},
@@ -65,7 +65,7 @@ func TestFailuresToConnect(t *testing.T) {
 		})
 	}
 	t.Run("unknown authority", func(t *testing.T) {
-		stranger := New(Config{AllowPrivate: true, RootCAs: x509.NewCertPool()})
+		stranger := New(Config{Targets: anywhere(), RootCAs: x509.NewCertPool()})
 		defer stranger.Close()
 		fails(t, stranger, get("https://"+withCert(nil)), job.KindTLS)
 	})

@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"errors"
 	"net"
 	"net/netip"
 	"strings"
@@ -8,7 +9,6 @@ import (
 	"syscall"
 
 	"code.dny.dev/ssrf"
-	"golang.org/x/net/idna"
 )
 
 // guardian knows the special-purpose registries of IANA: for IPv4 every
@@ -42,38 +42,6 @@ func class(addr netip.Addr) string {
 	return "a special-purpose address"
 }
 
-// CheckHost reports why the host of a URL may not be called, as the end of a
-// sentence ("must not be a loopback address"); "" when it may.
-//
-// Refused are literal addresses that are loopback, private, link-local or
-// otherwise special, also in mapped and translated forms; numbers that pass
-// for an address with some resolvers (127.1, 0x7f000001, 2130706433,
-// 0177.0.0.1); and localhost with its subdomains. The host may be in brackets
-// and may carry a port. Nothing is resolved, so a name that is let through can
-// still lead to an address that is refused when it is dialled.
-func CheckHost(host string) string {
-	name := bareHost(host)
-	if addr, err := netip.ParseAddr(name); err == nil {
-		if special(addr) {
-			return "must not be " + class(addr)
-		}
-		return ""
-	}
-	if ascii, err := idna.Lookup.ToASCII(name); err == nil {
-		name = ascii // full-width letters and the like become what is dialled
-	}
-	name = strings.ToLower(strings.TrimRight(name, "."))
-	switch last := name[strings.LastIndexByte(name, '.')+1:]; {
-	case name == "":
-		return "must have a host"
-	case last == "localhost":
-		return "must not name this machine"
-	case isNumber(last):
-		return oddAddress(name)
-	}
-	return ""
-}
-
 // bareHost is host without brackets and port.
 func bareHost(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
@@ -92,26 +60,35 @@ func isNumber(label string) bool {
 	return label != "" && strings.Trim(label, "0123456789") == ""
 }
 
-// oddAddress judges a host that is meant as an IPv4 address. Only four decimal
-// numbers mean the same to everyone; other spellings are read differently from
-// resolver to resolver, so they are refused whatever they might stand for.
-func oddAddress(name string) string {
-	addr, err := netip.ParseAddr(name)
-	if err != nil {
-		return "must not spell an address in an unusual way; use four decimal numbers, as in 192.0.2.1"
-	}
-	if special(addr) {
-		return "must not be " + class(addr)
-	}
-	return ""
+// blockedError says that a target may not be called.
+type blockedError struct {
+	addr netip.Addr // the refused address; zero when it is not about one
+	why  string     // what addr is; without addr, a sentence
 }
-
-// blockedError says that a connection was refused by the guard.
-type blockedError struct{ addr netip.Addr }
 
 func (e *blockedError) Error() string {
-	return e.addr.String() + " is " + class(e.addr)
+	if e.addr.IsValid() {
+		return e.addr.String() + " is " + e.why
+	}
+	return e.why
 }
+
+// explain returns the sentence for the job's owner. It contains the address only
+// if host is that address: what a name resolves to inside the service's network
+// must not leak.
+func (e *blockedError) explain(host string) string {
+	literal, err := netip.ParseAddr(host)
+	if e.addr.IsValid() && (err != nil || literal.WithZone("").Unmap() != e.addr.WithZone("").Unmap()) {
+		return "it leads to an address that this service does not call"
+	}
+	return e.Error()
+}
+
+// maxAddrs is how many addresses of a name are tried in one attempt: a name can
+// resolve to thousands of addresses of uninvolved hosts.
+const maxAddrs = 8
+
+var errTooManyAddrs = errors.New("none of the first addresses could be connected to")
 
 // unreachableError stands for the failure of a dial that was allowed to some
 // of a host's addresses.
@@ -122,7 +99,8 @@ func (unreachableError) Error() string { return "no address could be connected t
 // guard judges the addresses of one dial. [net.Dialer] tries several of them,
 // two at a time, and reports the first failure only; guard remembers the rest.
 type guard struct {
-	special func(netip.Addr) bool
+	targets *Targets
+	dialled atomic.Int32
 	allowed atomic.Bool
 	blocked atomic.Pointer[blockedError]
 }
@@ -134,10 +112,14 @@ func (g *guard) control(_, address string, _ syscall.RawConn) error {
 	if err != nil {
 		return err
 	}
-	if addr := ap.Addr().Unmap(); g.special(addr) {
-		blocked := &blockedError{addr}
+	addr := ap.Addr().Unmap()
+	if why := g.targets.refuses(addr); why != "" {
+		blocked := &blockedError{addr, why}
 		g.blocked.Store(blocked)
 		return blocked
+	}
+	if g.dialled.Add(1) > maxAddrs {
+		return errTooManyAddrs
 	}
 	g.allowed.Store(true)
 	return nil

@@ -33,13 +33,14 @@ var allowedHosts = []string{
 }
 
 func TestCheckHost(t *testing.T) {
+	targets := NewTargets(TargetsConfig{Ports: ports(t, "1-65535,53")})
 	for _, host := range refusedHosts {
-		if CheckHost(host) == "" {
+		if targets.CheckHost(host) == "" {
 			t.Errorf("%q may be called", host)
 		}
 	}
 	for _, host := range allowedHosts {
-		if why := CheckHost(host); why != "" {
+		if why := targets.CheckHost(host); why != "" {
 			t.Errorf("%q may not be called: it %s", host, why)
 		}
 	}
@@ -49,8 +50,9 @@ func FuzzCheckHost(f *testing.F) {
 	for _, host := range append(refusedHosts, allowedHosts...) {
 		f.Add(host)
 	}
+	targets := NewTargets(TargetsConfig{})
 	f.Fuzz(func(t *testing.T, host string) {
-		why := CheckHost(host)
+		why := targets.CheckHost(host)
 		addr, err := netip.ParseAddr(host)
 		if err == nil && why == "" && (special(addr) || special(addr.Unmap())) {
 			t.Errorf("%q may be called", host)
@@ -59,6 +61,28 @@ func FuzzCheckHost(f *testing.F) {
 			t.Errorf("%q may not be called: it %s", host, why)
 		}
 	})
+}
+
+func prefixes(t testing.TB, texts ...string) []netip.Prefix {
+	t.Helper()
+	var all []netip.Prefix
+	for _, text := range texts {
+		p, err := ParsePrefix(text)
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+func ports(t testing.TB, text string) Ports {
+	t.Helper()
+	p, err := ParsePorts(text)
+	if err != nil {
+		t.Fatalf("%q: %v", text, err)
+	}
+	return p
 }
 
 // trap listens on a loopback address and fails the test if anyone connects.
@@ -89,9 +113,16 @@ func TestSpecialAddressesAreNotDialled(t *testing.T) {
 	} {
 		fails(t, c, get("https://"+host+":"+port4), job.KindBlocked)
 	}
-	const want = " may not be called: 127.0.0.1 is a loopback address"
-	if f := fails(t, c, get("https://localhost:"+port4), job.KindBlocked); f.Message != "localhost:"+port4+want {
-		t.Errorf("got message %q", f.Message)
+	for host, want := range map[string]string{
+		"127.0.0.1":          "127.0.0.1 is a loopback address",
+		"[::ffff:127.0.0.1]": "127.0.0.1 is a loopback address",
+		// What a name leads to inside is not told.
+		"localhost": "it leads to an address that this service does not call",
+	} {
+		f := fails(t, c, get("https://"+host+":"+port4), job.KindBlocked)
+		if want = host + ":" + port4 + " may not be called: " + want; f.Message != want {
+			t.Errorf("got message %q, want %q", f.Message, want)
+		}
 	}
 	// What these mean, if anything, is up to the system's resolver.
 	for _, host := range []string{"127.1", "0x7f000001", "2130706433", "0177.0.0.1", "017700000001", "127.0.0.1.", "１２７.0.0.1", "a.localhost", "LOCALHOST."} {
@@ -115,7 +146,7 @@ func TestRedirectToSpecialAddress(t *testing.T) {
 	h, _ := redirecting()
 	base := serve(t, true, h)
 	c := newClient(t)
-	c.special = func(a netip.Addr) bool { return a != netip.MustParseAddr("127.0.0.1") }
+	c.targets = NewTargets(TargetsConfig{Allow: prefixes(t, "127.0.0.1")})
 	port := trap(t, "tcp4", "127.0.0.2:0")
 	fails(t, c, get(base+"/307?https://127.0.0.2:"+port+"/"), job.KindBlocked)
 	fails(t, c, get(base+"/302?https://[::ffff:127.0.0.2]:"+port+"/"), job.KindBlocked)
@@ -132,12 +163,12 @@ func TestGuardOfSeveralAddresses(t *testing.T) {
 		want   error
 		reason string
 	}{
-		{[]string{"127.0.0.1:443", "[::1]:443"}, &blockedError{}, &blockedError{netip.IPv6Loopback()}, "all blocked"},
+		{[]string{"127.0.0.1:443", "[::1]:443"}, &blockedError{}, &blockedError{netip.IPv6Loopback(), "a loopback address"}, "all blocked"},
 		{[]string{"127.0.0.1:443", "8.8.8.8:443"}, &blockedError{}, unreachableError{}, "one blocked"},
 		{[]string{"8.8.8.8:443"}, other, other, "none blocked"},
 		{nil, other, other, "none dialled"},
 	} {
-		g := guard{special: special}
+		g := guard{targets: NewTargets(TargetsConfig{})}
 		for _, addr := range test.addrs {
 			g.control("tcp", addr, nil)
 		}
@@ -145,7 +176,7 @@ func TestGuardOfSeveralAddresses(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", test.reason, got, test.want)
 		}
 	}
-	g := guard{special: special}
+	g := guard{targets: NewTargets(TargetsConfig{})}
 	if g.control("tcp", "not an address", nil) == nil {
 		t.Error("an address that can't be read was let through")
 	}

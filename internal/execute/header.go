@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/punctual-dev/punctual/internal/job"
 )
 
 const userAgent = "User-Agent"
@@ -12,13 +14,16 @@ const userAgent = "User-Agent"
 // header builds the fields of the next hop.
 func (a *attempt) header(now time.Time) http.Header {
 	r := a.req
-	size := len(r.Header) + len(r.Own) + 4
+	size := len(r.Header) + len(r.Own) + 5
 	b := builder{make(http.Header, size), make([]string, 0, size)}
-	agent := false
+	agent := "" // of the job
 	for _, f := range r.Header {
-		if a.carries(f.Name) {
+		switch {
+		case !a.carries(f.Name):
+		case strings.EqualFold(f.Name, userAgent):
+			agent += f.Value + " "
+		default:
 			b.add(f.Name, f.Value)
-			agent = agent || strings.EqualFold(f.Name, userAgent)
 		}
 	}
 	for _, f := range r.Own {
@@ -26,10 +31,10 @@ func (a *attempt) header(now time.Time) http.Header {
 			continue
 		}
 		b.add(f.Name, f.Value)
-		agent = agent || strings.EqualFold(f.Name, userAgent)
 	}
-	if !agent {
-		b.add(userAgent, a.client.userAgent)
+	b.add(userAgent, strings.TrimLeft(agent+a.client.userAgent, " "))
+	if r.Hops > 0 {
+		b.add(job.HopsField, strconv.Itoa(r.Hops))
 	}
 	if a.signs() {
 		seconds := now.Unix()
@@ -48,7 +53,7 @@ func (a *attempt) signs() bool { return len(a.req.Secrets) > 0 && !a.foreign }
 // carries reports whether a field of the job goes along on the next hop.
 func (a *attempt) carries(name string) bool {
 	switch {
-	case isOneOf(name, connectionFields):
+	case isOneOf(name, connectionFields), strings.EqualFold(name, job.HopsField):
 		return false
 	case len(a.req.Secrets) > 0 && isOneOf(name, signatureFields):
 		return false

@@ -74,9 +74,15 @@ func certificate(t testing.TB, change func(*x509.Certificate)) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: ca.key}
 }
 
+// anywhere permits every address, and all ports that browsers don't block.
+func anywhere() *Targets {
+	ports, _ := ParsePorts("1,1-65535")
+	return NewTargets(TargetsConfig{AllowPrivate: true, Ports: ports})
+}
+
 // newClient returns a client that trusts test targets and may call them.
 func newClient(t testing.TB) *Client {
-	c := New(Config{Version: "1.2.3", AllowPrivate: true, RootCAs: authority().pool, MaxConnsIdle: 64})
+	c := New(Config{Version: "1.2.3", Targets: anywhere(), RootCAs: authority().pool, MaxConnsIdle: 64})
 	t.Cleanup(c.Close)
 	return c
 }

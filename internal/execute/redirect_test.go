@@ -68,7 +68,7 @@ func TestRedirectMethods(t *testing.T) {
 				got.Header.Get("Content-Type") != contentType || got.Header.Get("Content-Language") != language {
 				t.Errorf("%d %s: got %s %s %q %v", test.status, test.from, got.Method, got.RequestURI, got.body, got.Header)
 			}
-			if got.Header.Get("Authorization") != "Bearer secret" || got.Header.Get("User-Agent") != "mine" {
+			if got.Header.Get("Authorization") != "Bearer secret" || got.Header.Get("User-Agent") != "mine punctual/1.2.3" {
 				t.Errorf("%d %s: the same origin got header %v", test.status, test.from, got.Header)
 			}
 			wh, _ := standardwebhooks.NewWebhookRaw([]byte("key"))

@@ -12,7 +12,6 @@ import (
 const (
 	defaultConnsIdle = 100
 	idleTimeout      = 90 * time.Second
-	tlsSessions      = 4096      // resumable sessions remembered, one per host and port
 	maxHeaderBytes   = 256 << 10 // of an answer
 	dialLimit        = 30 * time.Second
 
@@ -21,25 +20,33 @@ const (
 	// given up well within the usual time allowed for an attempt.
 	pingAfter = 10 * time.Second
 	pongLimit = 5 * time.Second
+	// sendLimit is how long a target may take no byte at all over HTTP/2.
+	sendLimit = time.Minute
+
+	// The flow control windows of HTTP/2: how much arrives ahead of its reader.
+	streamWindow = 512 << 10
+	connWindow   = 2 << 20
 )
 
 func newTLSConfig(roots *x509.CertPool) *tls.Config {
 	return &tls.Config{
-		MinVersion:         tls.VersionTLS12,
-		RootCAs:            roots,
-		NextProtos:         []string{"h2", "http/1.1"},
-		ClientSessionCache: tls.NewLRUClientSessionCache(tlsSessions),
+		MinVersion: tls.VersionTLS12,
+		RootCAs:    roots,
+		NextProtos: []string{"h2", "http/1.1"},
 	}
 }
 
-func (c *Client) newTransport(connsIdle int) *http.Transport {
+func (c *Client) newTransport(connsIdle, connsIdleAll int) *http.Transport {
 	return &http.Transport{
-		Proxy:                  nil, // the environment's would hide the address that is called
-		DialTLSContext:         c.dialTLS,
-		ForceAttemptHTTP2:      true,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pongLimit},
+		Proxy:             nil, // the environment's would hide the address that is called
+		DialTLSContext:    c.dialTLS,
+		ForceAttemptHTTP2: true,
+		HTTP2: &http.HTTP2Config{
+			SendPingTimeout: pingAfter, PingTimeout: pongLimit, WriteByteTimeout: sendLimit,
+			MaxReceiveBufferPerStream: streamWindow, MaxReceiveBufferPerConnection: connWindow,
+		},
 		DisableCompression:     true,
-		MaxIdleConns:           4 * connsIdle,
+		MaxIdleConns:           connsIdleAll,
 		MaxIdleConnsPerHost:    connsIdle,
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
@@ -62,31 +69,75 @@ func (e *handshakeError) Unwrap() error { return e.err }
 // dialTLS connects to addr and shakes hands. It does both itself, rather than
 // leave TLS to the transport, so that failures of the two are told apart.
 func (c *Client) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err == nil {
+		err = c.targets.checkDial(host, port)
+	}
+	if err != nil {
+		return nil, &dialError{err}
+	}
 	ctx, cancel := boundDial(ctx)
 	defer cancel()
 	raw, err := c.dial(ctx, network, addr)
 	if err != nil {
 		return nil, &dialError{err}
 	}
+	kept := c.keep(raw, host)
+	if err := c.stillAllowed(kept); err != nil {
+		_ = kept.Close()
+		return nil, &dialError{err}
+	}
+	if to, ok := ctx.Value(dialledKey{}).(**targetConn); ok {
+		*to = kept
+	}
+	return c.shakeHands(ctx, kept, host)
+}
+
+// keep registers a new connection, so that it can be closed when an operator
+// blocks its target.
+func (c *Client) keep(raw net.Conn, host string) *targetConn {
+	kept := &targetConn{Conn: raw, host: hostName(host), at: raw.RemoteAddr().String(), conns: &c.conns}
+	if tcp, ok := raw.RemoteAddr().(*net.TCPAddr); ok {
+		kept.addr = tcp.AddrPort().Addr().Unmap()
+	}
+	kept.allowance.Store(handshakeAllowance)
+	c.conns.add(kept)
+	return kept
+}
+
+// stillAllowed checks a connection again after it was registered: its target may
+// have been blocked while it was dialled.
+func (c *Client) stillAllowed(kept *targetConn) error {
+	if why := c.targets.refuses(kept.addr); why != "" {
+		return &blockedError{kept.addr, why}
+	}
+	if c.targets.blocksHost(kept.host) {
+		return &blockedError{why: "this service does not call that host"}
+	}
+	return nil
+}
+
+func (c *Client) shakeHands(ctx context.Context, raw *targetConn, host string) (net.Conn, error) {
 	cfg := c.tls.Clone()
-	cfg.ServerName, _, _ = net.SplitHostPort(addr)
+	cfg.ServerName = host
+	sessions := c.sessions.of(raw.at)
+	cfg.ClientSessionCache, cfg.VerifyConnection = sessions, sessions.verify
 	conn := tls.Client(raw, cfg)
 	if err := conn.HandshakeContext(ctx); err != nil {
-		raw.Close()
+		_ = raw.Close()
 		return nil, &handshakeError{err}
 	}
+	raw.ready()
 	return conn, nil
 }
 
-// dial makes the TCP connection, past the guard unless all addresses may be
-// called.
+// resolver is the pure Go one: its lookups hold no threads while they wait.
+var resolver = &net.Resolver{PreferGo: true}
+
+// dial makes the TCP connection, past the guard.
 func (c *Client) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	var dialer net.Dialer
-	if c.special == nil {
-		return dialer.DialContext(ctx, network, addr)
-	}
-	g := guard{special: c.special}
-	dialer.Control = g.control
+	g := guard{targets: c.targets}
+	dialer := net.Dialer{Control: g.control, Resolver: resolver}
 	conn, err := dialer.DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, g.explain(err)
@@ -96,13 +147,23 @@ func (c *Client) dial(ctx context.Context, network, addr string) (net.Conn, erro
 
 type attemptKey struct{} // context key of the *attempt a dial is made for
 
-// boundDial gives a dial the deadline of the attempt it is made for. The
-// transport detaches dials from the request's context, keeping only its
-// values, so without this a silent address would hold on to a socket long
-// after the attempt is over.
+type dialledKey struct{} // context key of a **targetConn that a dial sets
+
+// open opens a connection that is not in the transport's pool.
+func (c *Client) open(ctx context.Context, addr string) (*http.ClientConn, *targetConn, error) {
+	var raw *targetConn
+	conn, err := c.transport.NewClientConn(context.WithValue(ctx, dialledKey{}, &raw), "https", addr)
+	return conn, raw, err
+}
+
+// boundDial bounds a dial by its own limit and by the deadline of the attempt
+// it is made for. The transport detaches dials from the request's context,
+// keeping only its values, so without this a silent address would hold on to a
+// socket long after the attempt is over.
 func boundDial(ctx context.Context) (context.Context, context.CancelFunc) {
-	if a, ok := ctx.Value(attemptKey{}).(*attempt); ok && !a.deadline.IsZero() {
-		return context.WithDeadline(ctx, a.deadline)
+	limit := time.Now().Add(dialLimit)
+	if a, ok := ctx.Value(attemptKey{}).(*attempt); ok && !a.deadline.IsZero() && a.deadline.Before(limit) {
+		limit = a.deadline
 	}
-	return context.WithTimeout(ctx, dialLimit)
+	return context.WithDeadline(ctx, limit)
 }

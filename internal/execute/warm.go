@@ -4,11 +4,9 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -20,7 +18,7 @@ const openingAtOnce = 32
 // Requests take them first; when there is none, the transport opens and keeps
 // its own.
 type warmConns struct {
-	open     func(ctx context.Context, addr string) (*http.ClientConn, error)
+	open     func(ctx context.Context, addr string) (*http.ClientConn, *targetConn, error)
 	most     int // connections to one host
 	mostAll  int // connections to all
 	slots    chan struct{}
@@ -44,14 +42,15 @@ type warmHost struct {
 
 type warmConn struct {
 	*http.ClientConn
+	raw    *targetConn
 	addr   string
 	listed bool        // among its host's idle ones
 	expiry *time.Timer // closes it when it has been idle for long
 }
 
-func newWarmConns(most int, open func(context.Context, string) (*http.ClientConn, error)) *warmConns {
+func newWarmConns(most, mostAll int, open func(context.Context, string) (*http.ClientConn, *targetConn, error)) *warmConns {
 	w := &warmConns{
-		open: open, most: most, mostAll: 4 * most,
+		open: open, most: most, mostAll: mostAll,
 		slots: make(chan struct{}, openingAtOnce), hosts: map[string]*warmHost{},
 	}
 	w.life, w.end = context.WithCancel(context.Background())
@@ -117,15 +116,7 @@ func (w *warmConns) start(addr string, h *warmHost, opened func()) bool {
 }
 
 func (w *warmConns) openOne(addr string, h *warmHost) bool {
-	var conn *http.ClientConn
-	var err error
-	select {
-	case w.slots <- struct{}{}:
-		conn, err = w.open(w.life, addr)
-		<-w.slots
-	case <-w.life.Done():
-		err = w.life.Err()
-	}
+	conn, raw, err := w.openInSlot(addr)
 	w.mu.Lock()
 	if err == nil && w.closed {
 		err = net.ErrClosed
@@ -136,7 +127,7 @@ func (w *warmConns) openOne(addr string, h *warmHost) bool {
 		w.mu.Unlock()
 		return false
 	}
-	c := &warmConn{ClientConn: conn, addr: addr}
+	c := &warmConn{ClientConn: conn, raw: raw, addr: addr}
 	c.expiry = time.AfterFunc(idleTimeout, func() { w.expire(c) })
 	h.conns[conn] = c
 	h.shared = conn.Available() > 1
@@ -144,6 +135,22 @@ func (w *warmConns) openOne(addr string, h *warmHost) bool {
 	w.mu.Unlock()
 	conn.SetStateHook(func(*http.ClientConn) { w.changed(c) })
 	return true
+}
+
+// openLimit is how long opening a connection ahead may take, the wait for a slot
+// included, so that unresponsive receivers don't hold the slots for long.
+const openLimit = 5 * time.Second
+
+func (w *warmConns) openInSlot(addr string) (*http.ClientConn, *targetConn, error) {
+	ctx, cancel := context.WithTimeout(w.life, openLimit)
+	defer cancel()
+	select {
+	case w.slots <- struct{}{}:
+		defer func() { <-w.slots }()
+		return w.open(ctx, addr)
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
 }
 
 // lose counts a connection out. Called with mu held.
@@ -237,6 +244,15 @@ func (w *warmConns) expire(c *warmConn) {
 func (w *warmConns) close() {
 	w.mu.Lock()
 	w.closed = true
+	w.mu.Unlock()
+	w.end()
+	w.closeIdle()
+	w.openings.Wait()
+}
+
+// closeIdle closes the connections that no request uses.
+func (w *warmConns) closeIdle() {
+	w.mu.Lock()
 	var all []*warmConn
 	for _, h := range w.hosts {
 		for _, c := range h.conns {
@@ -244,21 +260,9 @@ func (w *warmConns) close() {
 		}
 	}
 	w.mu.Unlock()
-	w.end()
 	for _, c := range all {
 		if c.InFlight() == 0 {
 			_ = c.Close()
 		}
 	}
-	w.openings.Wait()
-}
-
-// send makes a request on a kept connection. Without an answer it reports
-// whether it is to be sent again: the connection had been kept and turned out
-// to be dead.
-func (c *warmConn) send(req *http.Request) (resp *http.Response, again bool, err error) {
-	var answered atomic.Bool
-	trace := &httptrace.ClientTrace{GotFirstResponseByte: func() { answered.Store(true) }}
-	resp, err = c.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
-	return resp, err != nil && !answered.Load() && c.Err() != nil && req.Context().Err() == nil, err
 }

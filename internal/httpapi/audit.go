@@ -27,7 +27,7 @@ func (s *Server) listAudit(c *call) error {
 	if err != nil {
 		return err
 	}
-	entries = page(c, list, selection, entries, func(a *store.Audit) position { return position{id: a.ID} })
+	entries = page(c, list, selection, entries, store.AuditSize, func(a *store.Audit) position { return position{id: a.ID} })
 	return writeList(c, entries, appendAudit)
 }
 

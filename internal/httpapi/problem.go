@@ -29,6 +29,8 @@ var answers = map[fault.Code]struct {
 	fault.Invalid:          {http.StatusUnprocessableEntity, "Unprocessable Content"},
 	fault.TooMany:          {http.StatusTooManyRequests, "Too Many Requests"},
 	fault.Unavailable:      {http.StatusServiceUnavailable, "Service Unavailable"},
+	fault.TooSlow:          {http.StatusRequestTimeout, "Request Timeout"},
+	fault.Misdirected:      {http.StatusMisdirectedRequest, "Misdirected Request"},
 }
 
 // problem answers with an error (RFC 9457).
@@ -84,5 +86,10 @@ func appendProblem(b []byte, title string, status int, f *fault.Error) []byte {
 		}
 		b = append(b, '}')
 	}
-	return append(b, `]}`...)
+	b = append(b, ']')
+	if f.More > 0 {
+		b = append(b, `,"more":`...)
+		b = strconv.AppendInt(b, int64(f.More), 10)
+	}
+	return append(b, '}')
 }

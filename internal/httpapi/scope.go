@@ -30,18 +30,11 @@ func (a access) scope(method string) store.Scope {
 	return store.ScopeRead
 }
 
-// admit finds out who calls, and whether their key has the scope.
-func (s *Server) admit(c *call, needed store.Scope) error {
-	caller, err := s.Auth.Authenticate(c.r.Context(), c.r.Header.Get("Authorization"), edge.ClientAddr(c.r))
-	if err != nil {
-		return err
-	}
-	if err := s.limits.allow(caller.Number); err != nil {
-		return err
-	}
-	c.owner, c.caller = caller.Owner, caller
-	err = caller.Permit(needed)
-	if err != nil && fault.CodeOf(err) == fault.Forbidden && !caller.Public {
+// permit returns a Forbidden fault when the key of a call has not the scope that
+// the call needs.
+func (c *call) permit(needed store.Scope) error {
+	err := c.caller.Permit(needed)
+	if err != nil && fault.CodeOf(err) == fault.Forbidden && !c.caller.Public {
 		// RFC 6750, section 3.1.
 		c.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+string(needed)+`"`)
 	}

@@ -27,8 +27,8 @@ type ReadOptions struct {
 	Now time.Time
 	// HeaderKey is the value of the header Idempotency-Key; nil when there is none.
 	HeaderKey *string
-	// CheckHost reports why a host may not be a target; "" when it may. Nil
-	// permits every host.
+	// CheckHost reports why a host, which may carry a port, may not be a target;
+	// "" when it may. Nil permits every host.
 	CheckHost func(host string) string
 }
 
@@ -36,7 +36,7 @@ type ReadOptions struct {
 type reader struct {
 	opts     ReadOptions
 	fields   map[string]rawjson.Value // present and not null
-	problems []fault.Problem
+	problems fault.Problems
 	draft    Draft
 }
 
@@ -52,7 +52,8 @@ func Read(body rawjson.Value, opts ReadOptions) (*Draft, error) {
 	r.readRecord()
 	r.readOptions()
 	r.readTiming()
-	if err := fault.Refuse(r.problems); err != nil {
+	r.checkSize()
+	if err := r.problems.Err(); err != nil {
 		return nil, err
 	}
 	r.draft.Args = r.args(members)
@@ -66,11 +67,15 @@ func newReader(body rawjson.Value, must string, opts ReadOptions) (*reader, erro
 	if body.Kind() != '{' {
 		r.refuse("#", "%s", must)
 	}
-	return r, fault.Refuse(r.problems)
+	return r, r.problems.Err()
 }
 
 func (r *reader) refuse(pointer, format string, args ...any) {
-	r.problems = append(r.problems, fault.Problem{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
+	if r.problems.Full() {
+		r.problems.Add(fault.Problem{}) // it is counted only
+		return
+	}
+	r.problems.Add(fault.Problem{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
 }
 
 var methods = []string{"get", "post", "put", "patch", "delete"}

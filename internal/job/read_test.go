@@ -138,7 +138,7 @@ func TestReadAsksWhetherAHostMayBeCalled(t *testing.T) {
 	check := func(host string) string { asked = append(asked, host); return "must not be " + host }
 	_, err := Read(rawjson.Value(`{"url":"https://[::1]:8/","callback_url":"https://A.example/","webhook_url":"https://b"}`), ReadOptions{Now: noon, CheckHost: check})
 	var f *fault.Error
-	if !errors.As(err, &f) || len(f.Problems) != 3 || !slices.Equal(asked, []string{"::1", "A.example", "b"}) {
+	if !errors.As(err, &f) || len(f.Problems) != 3 || !slices.Equal(asked, []string{"[::1]:8", "A.example", "b"}) {
 		t.Errorf("asked for %q, problems %+v", asked, f)
 	}
 }

@@ -38,6 +38,9 @@ type Job struct {
 	CancelledAt time.Time
 	DiscardedAt time.Time
 
+	// Hops is how many jobs made one another up to this one: what the
+	// call that created it had in HopsField. 0 unless a job created it.
+	Hops int
 	Args rawjson.Value
 }
 
@@ -55,6 +58,7 @@ type Schedule struct {
 	// Epoch counts how often the schedule was disabled, so that a run that was
 	// under way meanwhile is told from one that was not.
 	Epoch int64
+	Hops  int // as of its jobs
 	Args  rawjson.Value
 	// State is the $state object; nil when there is none.
 	State rawjson.Value
@@ -109,4 +113,6 @@ type Delivery struct {
 	Attempt    int    // tries made so far
 	DueAt      time.Time
 	Body       rawjson.Value
+	// Hops is that of its job, 0 when that is gone; set when it is read for firing.
+	Hops int
 }

@@ -3,6 +3,7 @@ package manage
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -12,6 +13,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/record"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -28,10 +30,13 @@ type Config struct {
 	Store   store.Store
 	Engine  Engine
 	Metrics *metrics.Metrics
-	// CheckHost reports why a host may not be a target; nil permits all.
+	// CheckHost reports why a host, which may carry a port, may not be a target;
+	// nil permits all.
 	CheckHost func(host string) string
 	// Followers hear of what was changed; nil when there are none.
 	Followers Followers
+	// Quotas limits what accounts may store; nil permits all.
+	Quotas *quota.Book
 }
 
 // Followers are told of changes, and must not block.
@@ -46,6 +51,10 @@ type Followers interface {
 type Manager struct {
 	Config
 	creates *batch.Batcher[store.NewJob, store.Inserted]
+	// capped are creates by accounts with limits. They are stored apart, since
+	// they may have to be counted, or to wait for other nodes.
+	capped  *batch.Batcher[store.NewJob, store.Inserted]
+	exports exports
 }
 
 const (
@@ -56,27 +65,35 @@ const (
 // New makes a Manager. Its owner must Close it after the last request.
 func New(config Config) *Manager {
 	m := &Manager{Config: config}
-	m.creates = batch.New(batch.Config[store.NewJob, store.Inserted]{
+	creates := batch.Config[store.NewJob, store.Inserted]{
 		Max: createBatch, Waiting: createWaiting, Do: config.Store.JobInsertMany, Observe: config.Metrics.BatchSize("create"),
-	})
+	}
+	m.creates, m.capped = batch.New(creates), batch.New(creates)
 	return m
 }
 
 // Close waits until every accepted create is stored.
-func (m *Manager) Close() { m.creates.Close() }
+func (m *Manager) Close() {
+	m.creates.Close()
+	m.capped.Close()
+}
 
 // Waiting tells how many creates wait for a commit.
-func (m *Manager) Waiting() int { return m.creates.Len() }
+func (m *Manager) Waiting() int { return m.creates.Len() + m.capped.Len() }
 
 // Create stores a job from a request's body. Conflict tells that its key was
 // held; the job is then the one that holds it.
 func (m *Manager) Create(ctx context.Context, owner job.Owner, body []byte, headerKey *string) (j *job.Job, conflict bool, err error) {
+	if job.Hops(ctx) >= job.MaxHops {
+		return nil, false, fault.New(fault.Invalid, job.HopsField+" must be less than "+strconv.Itoa(job.MaxHops)+
+			": jobs that create jobs end there; create the job from outside, or use a schedule")
+	}
 	now := m.Store.Now()
 	draft, err := job.Read(body, job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: m.CheckHost})
 	if err != nil {
 		return nil, false, err
 	}
-	inserted, err := m.creates.Do(ctx, newJob(owner, draft, now))
+	inserted, err := m.insert(ctx, newJob(owner, draft, now, job.Hops(ctx)))
 	switch {
 	case errors.Is(err, batch.ErrFull):
 		return nil, false, &fault.Error{Code: fault.Unavailable, Message: "too many jobs are being created at once; nothing was stored, try again shortly", RetryAfter: time.Second}
@@ -92,15 +109,15 @@ func (m *Manager) Create(ctx context.Context, owner job.Owner, body []byte, head
 	return inserted.Job, inserted.Conflict, nil
 }
 
-func newJob(owner job.Owner, draft *job.Draft, now time.Time) store.NewJob {
+func newJob(owner job.Owner, draft *job.Draft, now time.Time, hops int) store.NewJob {
 	n := store.NewJob{Lane: job.Lane(draft.URL), Job: &job.Job{
 		ID: job.NewID(now), Owner: owner, Key: draft.Key, Name: draft.Name, Description: draft.Description,
-		InsertedAt: now, ScheduledAt: draft.ScheduledAt, State: job.Available, DueAt: draft.DueAt, Args: draft.Args,
+		InsertedAt: now, ScheduledAt: draft.ScheduledAt, State: job.Available, DueAt: draft.DueAt, Hops: hops, Args: draft.Args,
 	}}
 	if draft.Frequency != nil {
 		n.Schedule = &job.Schedule{
 			ID: job.NewID(now), Owner: owner, Key: draft.Key, Name: draft.Name, Description: draft.Description,
-			InsertedAt: now, FirstDue: draft.ScheduledAt, Args: draft.Args,
+			InsertedAt: now, FirstDue: draft.ScheduledAt, Hops: hops, Args: draft.Args,
 		}
 		n.Job.ScheduleID = n.Schedule.ID
 	}

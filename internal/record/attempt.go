@@ -7,7 +7,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/retry"
 	"github.com/punctual-dev/punctual/internal/schedule"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -20,21 +19,34 @@ type Attempt struct {
 	BeginAt  time.Time // from when on it counts as begun: never before it is due
 	Spec     job.Spec
 	Outgoing *job.Outgoing
+	// Refused says why the request must not be sent; nil when it may be.
+	Refused *job.Failure
+	// Defect is the panic that preparing the request ended in, with its stack; ""
+	// when there was none.
+	Defect string
 	// Result is the job's state after the attempt; set when it has been finished.
 	Result job.State
 }
 
-// Begin prepares the next attempt of a run that was read for firing.
+// Begin prepares the next attempt of a run that was read for firing. It always
+// returns an attempt: one whose request can't be made is refused.
 func Begin(run *store.Run, now time.Time) *Attempt {
-	a := &Attempt{Run: run, Number: run.Attempt + 1, BeginAt: later(run.Due, now), Spec: job.ReadSpec(run.Job.Args)}
-	a.Outgoing = job.Render(&a.Spec, job.NewDynamic(run.Job.Number, run.Schedule))
+	a := &Attempt{Run: run, Number: run.Attempt + 1, BeginAt: later(run.Due, now)}
+	a.prepare(job.Render)
 	return a
 }
 
-// Resume takes up an attempt that a node had claimed and did not end.
+// Resume takes up an attempt that a node had claimed and did not end, to be ended
+// as interrupted. Its request is rendered only if a message shows it: a node that
+// crashed may have left many.
 func Resume(run *store.Run) *Attempt {
-	a := Begin(run, run.Claim.BeginAt)
-	a.Number, a.BeginAt = run.Attempt, run.Claim.BeginAt
+	a := &Attempt{Run: run, Number: run.Attempt, BeginAt: run.Claim.BeginAt}
+	a.prepare(func(s *job.Spec, d job.Dynamic) (*job.Outgoing, error) {
+		if s.WebhookURL == "" {
+			return job.Unrendered(s), nil
+		}
+		return job.Render(s, d)
+	})
 	return a
 }
 
@@ -70,15 +82,16 @@ func (a *Attempt) begun(at time.Time) *job.Job {
 // Finish ends the attempt with an outcome. The attempt began when its request
 // was made, and ended when the answer was there.
 func (a *Attempt) Finish(node int64, o job.Outcome, began, ended time.Time) store.Finish {
+	carry := a.carryOver(&o)
 	return store.Finish{
 		Ref: a.Run.Ref, Node: node, Attempt: a.Number, Job: a.Run.Job,
-		Decide: func(m *store.Moment) *store.Changes { return a.end(m, o, began, ended) },
+		Decide: func(m *store.Moment) *store.Changes { return a.end(m, o, carry, began, ended) },
 	}
 }
 
-func (a *Attempt) end(m *store.Moment, o job.Outcome, began, ended time.Time) *store.Changes {
+func (a *Attempt) end(m *store.Moment, o job.Outcome, carry *carryOver, began, ended time.Time) *store.Changes {
 	e := &ending{
-		Attempt: a, moment: m, job: a.begun(began), at: ended,
+		Attempt: a, moment: m, job: a.begun(began), at: ended, carry: carry,
 		about: attempt{number: a.Number, request: a.Outgoing, outcome: &o},
 	}
 	switch {
@@ -100,21 +113,22 @@ type ending struct {
 	job     *job.Job
 	at      time.Time
 	about   attempt
+	carry   *carryOver
 	changes store.Changes
 }
 
-// interrupt puts the job back to be attempted again at once; the attempt does
-// not count.
+// interrupt puts the job back to be attempted again, at once unless the failure
+// says otherwise; the attempt does not count.
 func (e *ending) interrupt() {
-	e.job.Retry(e.at)
+	e.about.retryAt = e.at.Add(e.about.outcome.Failure.Wait)
+	e.job.Retry(e.about.retryAt)
 	e.job.Attempt--
-	e.about.retryAt = e.at
 	e.finishJob()
 }
 
 func (e *ending) succeed() {
 	e.job.Complete(e.at)
-	e.takeAnswer()
+	e.keepCarryOver()
 	e.planNext()
 	e.finishJob()
 }
@@ -134,7 +148,7 @@ func (e *ending) fail() {
 // retryAt tells when the attempt is made again, and whether it is at all.
 func (e *ending) retryAt() (time.Time, bool) {
 	o := e.about.outcome
-	if e.Number > e.Spec.Retries || o.Failure != nil && o.Failure.Kind == job.KindBlocked {
+	if e.Number > e.Spec.Retries || o.Failure != nil && o.Failure.Kind.Permanent() {
 		return time.Time{}, false
 	}
 	var asked time.Duration
@@ -186,32 +200,8 @@ func (e *ending) planNext() {
 func nextJob(s *job.Schedule, spec *job.Spec, due, now time.Time) *store.NewJob {
 	return &store.NewJob{Lane: job.Lane(spec.URL), Job: &job.Job{
 		ID: job.NewID(now), Owner: s.Owner, ScheduleID: s.ID, Key: s.Key, Name: s.Name, Description: s.Description,
-		InsertedAt: now, ScheduledAt: due, State: job.Available, DueAt: later(due, now), Args: s.Args,
+		InsertedAt: now, ScheduledAt: due, State: job.Available, DueAt: later(due, now), Hops: s.Hops, Args: s.Args,
 	}}
-}
-
-// takeAnswer keeps what a successful answer says for the runs to come: $set in
-// the schedule's state, the answer itself as $previous.
-func (e *ending) takeAnswer() {
-	current := e.moment.Schedule
-	if current == nil {
-		return
-	}
-	s := *current
-	answer := job.JSONBody(e.about.outcome.Response)
-	if set := rawjson.Get(answer, "$set"); set != nil && set.Kind() == '{' {
-		merged := job.MergeState(s.State, set)
-		if len(merged) <= job.MaxState {
-			s.State = merged
-		} else {
-			e.changes.Logs = append(e.changes.Logs, rejectedLog(e.job, e.at, len(merged)))
-		}
-	}
-	// Disabling forgets $previous, also that of a run under way.
-	if e.Run.Schedule != nil && e.Run.Schedule.Epoch == s.Epoch {
-		s.Previous = answer
-	}
-	e.changes.Schedule = &s
 }
 
 // finishJob adds what every end of an attempt has: the job's new state, the

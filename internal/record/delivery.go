@@ -16,7 +16,7 @@ func EndDelivery(run *store.Run, number int, node int64, o job.Outcome, ended ti
 	end := &store.DeliveryEnd{Attempt: number}
 	switch {
 	case o.Failure != nil && o.Failure.Kind == job.KindInterrupted:
-		end.Attempt, end.Again = number-1, ended
+		end.Attempt, end.Again = number-1, ended.Add(o.Failure.Wait)
 	case !o.Succeeded():
 		if wait, again := retry.DeliveryBackoff(number); again {
 			end.Again = ended.Add(wait)

@@ -76,7 +76,11 @@ func callback(j *job.Job, spec *job.Spec, at time.Time, a *attempt) job.Delivery
 	b = append(b, `,"attempt":`...)
 	b = strconv.AppendInt(b, int64(a.number), 10)
 	b = append(b, `,"request":`...)
-	b = a.request.AppendRequest(b)
+	if a.request != nil {
+		b = a.request.AppendRequest(b)
+	} else {
+		b = append(b, `null`...)
+	}
 	b = append(b, `,"response":`...)
 	if a.outcome.Response != nil {
 		b = appendResponse(b, a.outcome)

@@ -122,6 +122,8 @@ func TestWhenAnAttemptIsMadeAgain(t *testing.T) {
 	withRetryAfter.Response.Header.Set("Retry-After", "120")
 	ignored := answer(500, ``)
 	ignored.Response.Header.Set("Retry-After", "120")
+	local := failed(job.KindInterrupted)
+	local.Failure.Wait = 7 * time.Second
 	for name, x := range map[string]struct {
 		before      int
 		outcome     job.Outcome
@@ -133,6 +135,7 @@ func TestWhenAnAttemptIsMadeAgain(t *testing.T) {
 		"Retry-After":                            {0, withRetryAfter, 120 * time.Second, 132 * time.Second, 1},
 		"Retry-After on other status":            {0, ignored, 10 * time.Second, 11 * time.Second, 1},
 		"interrupted: at once, without counting": {1, failed(job.KindInterrupted), 0, 0, 1},
+		"interrupted by a local fault":           {1, local, 7 * time.Second, 7 * time.Second, 1},
 	} {
 		run := oneOff(`{"url":"https://x"}`)
 		run.Attempt = x.before
@@ -295,8 +298,13 @@ func TestDeliveriesAreTriedAgainAndGivenUp(t *testing.T) {
 	if done := EndDelivery(run, 1, 1, answer(204, ``), due).Delivery; !done.Again.IsZero() || done.Log != nil {
 		t.Errorf("delivered: %+v", done)
 	}
-	if again := EndDelivery(run, 2, 1, failed(job.KindInterrupted), due).Delivery; !again.Again.Equal(due) || again.Attempt != 1 {
+	interrupted := failed(job.KindInterrupted)
+	if again := EndDelivery(run, 2, 1, interrupted, due).Delivery; !again.Again.Equal(due) || again.Attempt != 1 {
 		t.Errorf("interrupted: %+v", again)
+	}
+	interrupted.Failure.Wait = 7 * time.Second
+	if again := EndDelivery(run, 8, 1, interrupted, due).Delivery; !again.Again.Equal(due.Add(7*time.Second)) || again.Attempt != 7 || again.Log != nil {
+		t.Errorf("interrupted by a local fault: %+v", again)
 	}
 }
 

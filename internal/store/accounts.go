@@ -19,6 +19,11 @@ type Account struct {
 	Operator  bool
 	DeletedAt time.Time // what is left of a deleted account keeps its number and id from being given again
 	TOTP      *TOTP     // the second factor; nil when there is none
+	Limits    Overrides // its own limits
+	// SuspendedAt is when the account was suspended, and SuspendedFor the reason
+	// its owner is shown; zero and "" while it is not.
+	SuspendedAt  time.Time
+	SuspendedFor string
 }
 
 // Secret is a signing secret of an account.

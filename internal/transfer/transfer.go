@@ -62,6 +62,9 @@ func Copy(ctx context.Context, from, to store.Transfer, progress func(Progress))
 	if err != nil {
 		return nil, err
 	}
+	if err := copyBlocks(ctx, from, to); err != nil {
+		return nil, interrupted(ctx, err)
+	}
 	last, err := from.JobLast(ctx)
 	if err != nil {
 		return nil, interrupted(ctx, err)
@@ -70,6 +73,18 @@ func Copy(ctx context.Context, from, to store.Transfer, progress func(Progress))
 		return nil, interrupted(ctx, err)
 	}
 	return &Result{Counts: counts, Resumed: mark != ""}, nil
+}
+
+// copyBlocks copies which targets are blocked: few, and not of any account.
+func copyBlocks(ctx context.Context, from, to store.Transfer) error {
+	blocked, err := from.TargetBlocks(ctx)
+	for i := 0; err == nil && i < len(blocked); i++ {
+		err = to.TargetBlock(ctx, &blocked[i])
+	}
+	if err != nil {
+		return fmt.Errorf("copying the blocked targets: %w", err)
+	}
+	return nil
 }
 
 // nameOf names a source by its accounts, whose ids no other store has.

@@ -142,6 +142,11 @@ func (f *filler) account(email string) job.Owner {
 			Recovery: [][]byte{bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)},
 		}, nil
 	}))
+	most, rate := int64(1000), 2.5
+	f.ok(f.s.AccountLimit(f.ctx, a.Number, store.Overrides{Pending: &most, Stored: new(int64), Rate: &rate}))
+	if !a.Operator {
+		f.ok(f.s.AccountSuspend(f.ctx, a.Number, f.now, "spam ☃"))
+	}
 	return a.Owner
 }
 
@@ -184,7 +189,7 @@ func ptr[T any](v T) *T { return &v }
 
 func (f *filler) newJob(owner job.Owner, due time.Time) store.NewJob {
 	return store.NewJob{Lane: job.Lane("https://example.com/hook"), Job: &job.Job{
-		ID: job.NewID(f.now), Owner: owner, InsertedAt: f.now, ScheduledAt: due, DueAt: due, State: job.Available, Args: rawjson.Value(args),
+		ID: job.NewID(f.now), Owner: owner, InsertedAt: f.now, ScheduledAt: due, DueAt: due, State: job.Available, Hops: 2, Args: rawjson.Value(args),
 	}}
 }
 
@@ -283,7 +288,7 @@ func (f *filler) schedule(owner job.Owner, key *string) *job.Schedule {
 	f.Helper()
 	n := f.newJob(owner, f.now.Add(time.Minute))
 	n.Schedule = &job.Schedule{
-		ID: job.NewID(f.now), Owner: owner, Key: key, Name: ptr("hourly"), InsertedAt: f.now, FirstDue: f.now.Add(time.Minute), Args: n.Job.Args,
+		ID: job.NewID(f.now), Owner: owner, Key: key, Name: ptr("hourly"), InsertedAt: f.now, FirstDue: f.now.Add(time.Minute), Hops: 1, Args: n.Job.Args,
 	}
 	n.Job.ScheduleID, n.Job.Key = n.Schedule.ID, key
 	f.insert(n)

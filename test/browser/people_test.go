@@ -12,7 +12,7 @@ const password = "correct horse battery"
 // signUp makes the first account and leaves the page at the first steps.
 func signUp(p *Page) *Page {
 	return p.Go("/").At("/sign-up").See("There is no account yet").
-		Fill("#f-email", "ann@example.com").Fill("#f-password", password).ClickOn("Sign up").
+		Fill("#f-setup", p.Service.SetupCode(p.t)).Fill("#f-email", "ann@example.com").Fill("#f-password", password).ClickOn("Sign up").
 		At("/welcome").See("Keep it now")
 }
 
@@ -40,6 +40,7 @@ func TestPeopleInEveryLook(t *testing.T) {
 			p.Fill("#f-name", "of "+look.Name).ClickOn("Make a key").See("This is your new key", "of "+look.Name).Check()
 			p.Go("/settings").See("of " + look.Name).NotSee("This is your new key")
 			p.Go("/operator").See("Health", "are being fired", "ann@example.com", "Nobody, now that there is an account").Check()
+			p.Click("tbody tr:nth-child(2) td a").See("Limits of this account", "Any number of calls a second", "You can't suspend it").Check()
 			p.Go("/welcome").See("Your account has a key").Check()
 		})
 	}
@@ -76,6 +77,18 @@ func TestTheSecondFactorInEveryLook(t *testing.T) {
 	}
 	first.Go("/settings/second-factor").Click("#disable-factor summary").Fill("#f-password", password).Fill("#f-code", codes[9]).Check().
 		ClickOn("Switch off the second factor").See("The second factor is switched off").Check()
+}
+
+func TestTheOperatorSuspendsAnAccount(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	p := signUp(Open(t, s, Looks[0]))
+	s.Command(t, "accounts", "create", "bob@example.com")
+	p.Go("/operator").ClickOn("bob@example.com").See("None of the jobs of a suspended account run").Check()
+	p.Expect(422).Fill("#f-max-stored", "lots").ClickOn("Save the limits").See("must be a size like 100MB").Check()
+	p.Fill("#f-max-stored", "5MB").ClickOn("Save the limits").See("The limits have been saved", "of 5 MB").Check()
+	p.ClickOn("Suspend").Fill("#f-reason", "spam").Check().ClickOn("Yes, suspend it").See("The account is suspended", "spam", "suspended").Check()
+	p.ClickOn("Resume").See("The account is resumed").Check()
 }
 
 func TestTheFirstJobArrivesOnThePage(t *testing.T) {

@@ -191,12 +191,15 @@ func TestEachRequestCarriesTheServicesHeaders(t *testing.T) {
 func TestAJobsOwnHeadersWinExceptTheSignatures(t *testing.T) {
 	t.Parallel()
 	a := account(t)
-	hit := sent(t, a.Client, "", `"headers":{"user-agent":"mine","x-punctual-attempt":"9","X-PUNCTUAL-JOB-ID":"x",
+	hit := sent(t, a.Client, "", `"headers":{"user-agent":"mine","x-punctual-hops":"0","x-punctual-attempt":"9","X-PUNCTUAL-JOB-ID":"x",
 		"webhook-id":"forged","Webhook-Timestamp":"1","webhook-signature":"v1,forged"}`)
-	for name, want := range map[string]string{"User-Agent": "mine", "X-Punctual-Attempt": "9", "X-Punctual-Job-Id": "x"} {
+	for name, want := range map[string]string{"X-Punctual-Attempt": "9", "X-Punctual-Job-Id": "x", "X-Punctual-Hops": "1"} {
 		if got := hit.Header.Values(name); !slices.Equal(got, []string{want}) {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
+	}
+	if agent := hit.Header.Values("User-Agent"); len(agent) != 1 || !strings.HasPrefix(agent[0], "mine punctual/") {
+		t.Errorf("User-Agent is %q, want the job's own and the service's behind it", agent)
 	}
 	if len(hit.Header.Values("Webhook-Id")) != 1 {
 		t.Errorf("two ids: %q", hit.Header.Values("Webhook-Id"))

@@ -13,7 +13,7 @@ import (
 
 // without drops all flags a service is started with otherwise.
 func without(opts ...harness.Option) []harness.Option {
-	for _, name := range []string{"listen", "allow-private-targets", "target-ca-file", "public-api-key", "database-url"} {
+	for _, name := range []string{"listen", "allow-private-targets", "target-ports", "target-ca-file", "public-api-key", "database-url"} {
 		opts = append(opts, harness.NoFlag(name))
 	}
 	return opts

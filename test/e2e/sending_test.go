@@ -72,10 +72,10 @@ func TestHeadersAreSentAsGiven(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	hit := sent(t, a.Client, "", `"headers":{"X-One":"1","x-number":1.10,"x-switch":true,"x-list":["a",2,false],"x-empty":"",
-		"user-agent":"mine","accept":"text/plain","authorization":"Basic eDp5"}`)
+		"accept":"text/plain","authorization":"Basic eDp5"}`)
 	for name, want := range map[string][]string{
 		"X-One": {"1"}, "X-Number": {"1.10"}, "X-Switch": {"true"}, "X-List": {"a", "2", "false"}, "X-Empty": {""},
-		"User-Agent": {"mine"}, "Accept": {"text/plain"}, "Authorization": {"Basic eDp5"},
+		"Accept": {"text/plain"}, "Authorization": {"Basic eDp5"},
 	} {
 		if got := hit.Header.Values(name); !slices.Equal(got, want) {
 			t.Errorf("%s: sent %q, want %q", name, got, want)

@@ -43,12 +43,12 @@ func (s *Store) AuditInsert(ctx context.Context, a *store.Audit) error {
 
 // AuditList implements store.Audits.
 func (s *Store) AuditList(ctx context.Context, account int64, event string, after uuid.UUID, limit int) ([]*store.Audit, error) {
-	return s.auditsWhere(ctx, `account = $1 AND ($2::uuid IS NULL OR id < $2) AND ($3 = '' OR event = $3) ORDER BY id DESC LIMIT $4`,
+	return s.auditsWhere(ctx, pages, `account = $1 AND ($2::uuid IS NULL OR id < $2) AND ($3 = '' OR event = $3) ORDER BY id DESC LIMIT $4`,
 		account, id(after), event, limit)
 }
 
-func (s *Store) auditsWhere(ctx context.Context, where string, args ...any) (entries []*store.Audit, err error) {
-	err = s.read(ctx, query{
+func (s *Store) auditsWhere(ctx context.Context, of class, where string, args ...any) (entries []*store.Audit, err error) {
+	err = s.readAs(ctx, of, query{
 		sql: `SELECT id, account, coalesce(slot, ''), event, actor_kind, actor_name, address, detail, count, inserted_at, last_at, seq
 			FROM audits WHERE ` + where,
 		args: args, start: func() { entries = nil },
@@ -64,7 +64,7 @@ func (s *Store) auditsWhere(ctx context.Context, where string, args ...any) (ent
 
 // AuditPage implements store.Transfer.
 func (s *Store) AuditPage(ctx context.Context, account int64, after uuid.UUID, limit int) ([]*store.Audit, error) {
-	return s.auditsWhere(ctx, `(account, id) > ($1, $2::uuid) ORDER BY account, id LIMIT $3`, account, after, limit)
+	return s.auditsWhere(ctx, engine, `(account, id) > ($1, $2::uuid) ORDER BY account, id LIMIT $3`, account, after, limit)
 }
 
 func copyAudits(audits []*store.Audit) []query {

@@ -28,13 +28,18 @@ func copyAccounts(accounts []*store.Account) []query {
 		}
 	}
 	queries := []query{{
-		sql: `INSERT INTO accounts (number, id, email, created_at, password, operator, deleted_at) OVERRIDING SYSTEM VALUE
-			SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::bigint[], $5::text[], $6::boolean[], $7::bigint[]) ON CONFLICT (number) DO NOTHING`,
+		sql: `INSERT INTO accounts (number, id, email, created_at, password, operator, deleted_at,
+				max_pending, max_schedules, max_stored, max_rate, suspended_at, suspended_for) OVERRIDING SYSTEM VALUE
+			SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::bigint[], $5::text[], $6::boolean[], $7::bigint[],
+				$8::bigint[], $9::bigint[], $10::bigint[], $11::double precision[], $12::bigint[], $13::text[]) ON CONFLICT (number) DO NOTHING`,
 		args: []any{
 			column(accounts, func(a *row) int64 { return (*a).Number }), column(accounts, func(a *row) uuid.UUID { return (*a).ID }),
 			column(accounts, func(a *row) string { return text((*a).Email) }), column(accounts, func(a *row) int64 { return (*a).CreatedAt.UnixMicro() }),
 			column(accounts, func(a *row) *string { return orNull((*a).Password) }), column(accounts, func(a *row) bool { return (*a).Operator }),
 			column(accounts, func(a *row) *int64 { return micros((*a).DeletedAt) }),
+			column(accounts, func(a *row) *int64 { return (*a).Limits.Pending }), column(accounts, func(a *row) *int64 { return (*a).Limits.Schedules }),
+			column(accounts, func(a *row) *int64 { return (*a).Limits.Stored }), column(accounts, func(a *row) *float64 { return (*a).Limits.Rate }),
+			column(accounts, func(a *row) *int64 { return micros((*a).SuspendedAt) }), column(accounts, func(a *row) *string { return orNull((*a).SuspendedFor) }),
 		},
 	}, {
 		sql: `INSERT INTO secrets (account, created_at, value, expires_at)
@@ -79,9 +84,9 @@ func copySchedules(schedules []*job.Schedule) []query {
 	}
 	type row = *job.Schedule
 	return []query{{
-		sql: `INSERT INTO schedules (account, id, key, name, description, inserted_at, disabled_at, first_due, epoch, args, state, previous)
+		sql: `INSERT INTO schedules (account, id, key, name, description, inserted_at, disabled_at, first_due, epoch, args, state, previous, hops)
 			SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
-				$10::text[], $11::text[], $12::text[])
+				$10::text[], $11::text[], $12::text[], $13::smallint[])
 			ON CONFLICT (account, id) DO NOTHING`,
 		args: []any{
 			column(schedules, func(s *row) int64 { return (*s).Owner.Number }), column(schedules, func(s *row) uuid.UUID { return (*s).ID }),
@@ -90,7 +95,7 @@ func copySchedules(schedules []*job.Schedule) []query {
 			column(schedules, func(s *row) int64 { return (*s).InsertedAt.UnixMicro() }), column(schedules, func(s *row) *int64 { return micros((*s).DisabledAt) }),
 			column(schedules, func(s *row) int64 { return (*s).FirstDue.UnixMicro() }), column(schedules, func(s *row) int64 { return (*s).Epoch }),
 			column(schedules, func(s *row) *string { return jsonText((*s).Args) }), column(schedules, func(s *row) *string { return jsonText((*s).State) }),
-			column(schedules, func(s *row) *string { return jsonText((*s).Previous) }),
+			column(schedules, func(s *row) *string { return jsonText((*s).Previous) }), column(schedules, func(s *row) int16 { return int16((*s).Hops) }),
 		},
 	}}
 }
@@ -108,9 +113,9 @@ func copyJobs(jobs []store.StoredJob) []query {
 	}
 	return append([]query{{
 		sql: `INSERT INTO jobs (account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at,
-				attempted_at, completed_at, cancelled_at, discarded_at, name, description, args)
+				attempted_at, completed_at, cancelled_at, discarded_at, name, description, args, hops)
 			SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::smallint[], $5::uuid[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[],
-				$10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::text[], $15::text[], $16::text[])
+				$10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::text[], $15::text[], $16::text[], $17::smallint[])
 			ON CONFLICT (account, number) DO NOTHING`,
 		args: []any{
 			column(jobs, func(j *row) int64 { return j.Owner.Number }), column(jobs, func(j *row) int64 { return j.Number }),
@@ -121,6 +126,7 @@ func copyJobs(jobs []store.StoredJob) []query {
 			column(jobs, func(j *row) *int64 { return micros(j.CompletedAt) }), column(jobs, func(j *row) *int64 { return micros(j.CancelledAt) }),
 			column(jobs, func(j *row) *int64 { return micros(j.DiscardedAt) }), column(jobs, func(j *row) *string { return optional(j.Name) }),
 			column(jobs, func(j *row) *string { return optional(j.Description) }), column(jobs, func(j *row) *string { return jsonText(j.Args) }),
+			column(jobs, func(j *row) int16 { return int16(j.Hops) }),
 		},
 	}}, copyRuns(runs)...)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 const jobColumns = `j.number, j.id, j.account, j.state, j.schedule_id, j.key, j.inserted_at, j.scheduled_at, j.due_at,
-	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.args`
+	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.args`
 
 const (
 	runColumns = `coalesce(r.node, 0), coalesce(r.attempt, 0), r.begin_at`
@@ -36,7 +36,7 @@ func (r *jobRow) targets() []any {
 		&j.Number, idOf{&j.ID}, &j.Owner.Number, &j.State, idOf{&j.ScheduleID}, &j.Key,
 		timeOf{&j.InsertedAt}, timeOf{&j.ScheduledAt}, timeOf{&j.DueAt},
 		timeOf{&j.AttemptedAt}, timeOf{&j.CompletedAt}, timeOf{&j.CancelledAt}, timeOf{&j.DiscardedAt},
-		&j.Name, &j.Description, jsonOf{&j.Args},
+		&j.Name, &j.Description, &j.Hops, jsonOf{&j.Args},
 		&r.held.Node, &r.held.Attempt, timeOf{&r.held.BeginAt},
 	}
 }
@@ -91,7 +91,7 @@ func (s *Store) JobGet(ctx context.Context, owner job.Owner, which store.JobID) 
 	where, arg := jobIs(which)
 	var jobs []*job.Job
 	q := s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM jobs j `+joinRun+` WHERE `+where, []any{owner.Number, arg}, &jobs)
-	if err := s.read(ctx, q); err != nil {
+	if err := s.readAs(ctx, pages, q); err != nil {
 		return nil, err
 	}
 	if len(jobs) == 0 {
@@ -165,11 +165,11 @@ func (s *Store) JobCounts(ctx context.Context) (map[job.State]int64, error) {
 
 // newJobs is a table of new jobs, numbered in their order.
 const newJobs = `SELECT nextval('job_numbers') AS number, u.* FROM (
-	SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::uuid[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::text[])
-	WITH ORDINALITY AS u (account, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, args, i) ORDER BY i) u`
+	SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::uuid[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::smallint[], $12::text[])
+	WITH ORDINALITY AS u (account, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, i) ORDER BY i) u`
 
 const (
-	newColumns = `account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, args`
+	newColumns = `account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args`
 	insertJob  = `INSERT INTO jobs (` + newColumns + `) SELECT ` + newColumns + ` FROM n`
 )
 
@@ -181,7 +181,7 @@ func newJobColumns(jobs []store.NewJob) []any {
 		column(jobs, func(n *row) *string { return optional(n.Job.Key) }), column(jobs, func(n *row) int64 { return n.Job.InsertedAt.UnixMicro() }),
 		column(jobs, func(n *row) int64 { return n.Job.ScheduledAt.UnixMicro() }), column(jobs, func(n *row) int64 { return n.Job.DueAt.UnixMicro() }),
 		column(jobs, func(n *row) *string { return optional(n.Job.Name) }), column(jobs, func(n *row) *string { return optional(n.Job.Description) }),
-		column(jobs, func(n *row) *string { return jsonText(n.Job.Args) }),
+		column(jobs, func(n *row) int16 { return int16(n.Job.Hops) }), column(jobs, func(n *row) *string { return jsonText(n.Job.Args) }),
 	}
 }
 
@@ -195,7 +195,7 @@ func insertJobs(t *tx, jobs []store.NewJob) []query {
 	lanes := column(jobs, func(n *store.NewJob) int64 { return int64(n.Lane) })
 	return append([]query{{
 		sql: `WITH n AS (` + newJobs + `), stored AS (` + insertJob + `),
-			queued AS (INSERT INTO runs (due, kind, number, account, lane, attempt) SELECT due_at, 0, number, account, ($12::bigint[])[i], 0 FROM n)
+			queued AS (INSERT INTO runs (due, kind, number, account, lane, attempt) SELECT due_at, 0, number, account, ($13::bigint[])[i], 0 FROM n)
 			SELECT i, number FROM n`,
 		args: append(newJobColumns(jobs), lanes),
 		row: func(rows pgx.Rows) error {
@@ -254,10 +254,10 @@ func insertSchedules(jobs []store.NewJob) []query {
 	}
 	type row = store.NewJob
 	return []query{{
-		sql: `INSERT INTO schedules (account, id, key, name, description, inserted_at, first_due, epoch, args)
-			SELECT u.account, u.id, u.key, u.name, u.description, u.inserted_at, u.first_due, u.epoch, u.args
-			FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::uuid[])
-				AS u (account, id, key, name, description, inserted_at, first_due, epoch, args, job)
+		sql: `INSERT INTO schedules (account, id, key, name, description, inserted_at, first_due, epoch, args, hops)
+			SELECT u.account, u.id, u.key, u.name, u.description, u.inserted_at, u.first_due, u.epoch, u.args, u.hops
+			FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::uuid[], $11::smallint[])
+				AS u (account, id, key, name, description, inserted_at, first_due, epoch, args, job, hops)
 			WHERE EXISTS (SELECT FROM jobs j WHERE j.account = u.account AND j.id = u.job)`,
 		args: []any{
 			column(recurring, func(n *row) int64 { return n.Schedule.Owner.Number }), column(recurring, func(n *row) uuid.UUID { return n.Schedule.ID }),
@@ -265,7 +265,7 @@ func insertSchedules(jobs []store.NewJob) []query {
 			column(recurring, func(n *row) *string { return optional(n.Schedule.Description) }),
 			column(recurring, func(n *row) int64 { return n.Schedule.InsertedAt.UnixMicro() }), column(recurring, func(n *row) int64 { return n.Schedule.FirstDue.UnixMicro() }),
 			column(recurring, func(n *row) int64 { return n.Schedule.Epoch }), column(recurring, func(n *row) *string { return jsonText(n.Schedule.Args) }),
-			column(recurring, func(n *row) uuid.UUID { return n.Job.ID }),
+			column(recurring, func(n *row) uuid.UUID { return n.Job.ID }), column(recurring, func(n *row) int16 { return int16(n.Schedule.Hops) }),
 		},
 	}}
 }

@@ -36,7 +36,7 @@ func (s *Store) AccountRegister(ctx context.Context, r *store.Registration) erro
 		if err := t.run(queries...); err != nil {
 			return err
 		}
-		r.Account.Operator = !others
+		r.Account.Operator = r.FirstOnly
 		switch {
 		case r.FirstOnly && others:
 			return fault.New(fault.Forbidden, "there is an account already")
@@ -106,10 +106,11 @@ func (s *Store) AccountDelete(ctx context.Context, account int64, at time.Time) 
 	}}, lockOut(account)...)...)
 }
 
-// lockOut removes what lets anyone act for an account, or signs for it.
+// lockOut removes what lets anyone act for an account, or signs for it, and what
+// its limits leave.
 func lockOut(account int64) []query {
 	var queries []query
-	for _, table := range []string{"sessions", "keys", "secrets", "totps"} {
+	for _, table := range []string{"sessions", "keys", "secrets", "totps", "account_room"} {
 		queries = append(queries, query{sql: `DELETE FROM ` + table + ` WHERE account = $1`, args: []any{account}})
 	}
 	return queries
@@ -122,7 +123,7 @@ func (s *Store) AccountPurge(ctx context.Context, settled time.Time, limit int) 
 		at      time.Time
 	}
 	var deleted []ended
-	err = s.read(ctx, query{
+	err = s.readAs(ctx, access, query{
 		sql:   `SELECT number, deleted_at FROM accounts WHERE deleted_at IS NOT NULL AND purged_at IS NULL ORDER BY number`,
 		start: func() { deleted = nil },
 		row: func(rows pgx.Rows) error {
@@ -173,13 +174,13 @@ var purges = []string{
 // AccountPage implements store.People.
 func (s *Store) AccountPage(ctx context.Context, after int64, limit int) ([]*store.Account, error) {
 	var accounts []*store.Account
-	err := s.read(ctx, query{
-		sql:  `SELECT number, id, email, created_at, operator FROM accounts WHERE number > $1 AND deleted_at IS NULL ORDER BY number LIMIT $2`,
+	err := s.readAs(ctx, access, query{
+		sql:  `SELECT number, id, email, created_at, operator, suspended_at FROM accounts WHERE number > $1 AND deleted_at IS NULL ORDER BY number LIMIT $2`,
 		args: []any{after, limit}, start: func() { accounts = nil },
 		row: func(rows pgx.Rows) error {
 			a := &store.Account{}
 			accounts = append(accounts, a)
-			return rows.Scan(&a.Number, idOf{&a.ID}, &a.Email, timeOf{&a.CreatedAt}, &a.Operator)
+			return rows.Scan(&a.Number, idOf{&a.ID}, &a.Email, timeOf{&a.CreatedAt}, &a.Operator, timeOf{&a.SuspendedAt})
 		},
 	})
 	return accounts, err
@@ -187,7 +188,7 @@ func (s *Store) AccountPage(ctx context.Context, after int64, limit int) ([]*sto
 
 // AccountSize implements store.People.
 func (s *Store) AccountSize(ctx context.Context, account int64, limit int) (size store.Size, err error) {
-	err = s.read(ctx, query{
+	err = s.readAs(ctx, heavy, query{
 		sql: `SELECT
 			(SELECT count(*) FROM (SELECT FROM jobs WHERE account = $1 AND state <= 2 LIMIT $2) n),
 			(SELECT count(*) FROM (SELECT FROM jobs WHERE account = $1 AND state >= 4 LIMIT $2) n),
@@ -202,7 +203,7 @@ func (s *Store) AccountSize(ctx context.Context, account int64, limit int) (size
 // NodeList implements store.People.
 func (s *Store) NodeList(ctx context.Context) ([]store.Node, error) {
 	var nodes []store.Node
-	err := s.read(ctx, query{
+	err := s.readAs(ctx, access, query{
 		sql: `SELECT number, started_at, beat_at FROM nodes ORDER BY number`, start: func() { nodes = nil },
 		row: func(rows pgx.Rows) error {
 			var n store.Node
@@ -232,7 +233,7 @@ func (s *Store) SessionInsert(ctx context.Context, session *store.Session) error
 
 // sessionsWhere reads sessions that have not expired at a time.
 func (s *Store) sessionsWhere(ctx context.Context, where string, arg any, at time.Time) (sessions []*store.Session, err error) {
-	err = s.read(ctx, query{
+	err = s.readAs(ctx, access, query{
 		sql:  `SELECT hash, account, created_at, seen_at, expires_at, address, agent, pending FROM sessions WHERE expires_at > $1 AND ` + where,
 		args: []any{at.UnixMicro(), arg}, start: func() { sessions = nil },
 		row: func(rows pgx.Rows) error {
@@ -310,7 +311,7 @@ func (s *Store) InviteInsert(ctx context.Context, i *store.Invite) error {
 // InviteFind implements store.People.
 func (s *Store) InviteFind(ctx context.Context, hash []byte, at time.Time) (*store.Invite, error) {
 	var invite *store.Invite
-	err := s.read(ctx, query{
+	err := s.readAs(ctx, access, query{
 		sql:  `SELECT hash, created_at, expires_at FROM invites WHERE hash = $1 AND used_at IS NULL AND expires_at > $2`,
 		args: []any{notNil(hash), at.UnixMicro()},
 		row: func(rows pgx.Rows) error {

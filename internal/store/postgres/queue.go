@@ -87,7 +87,7 @@ func (l *loading) jobs() (query, bool) {
 	places, refs := l.of(store.KindJob)
 	return query{
 		sql: `SELECT u.i, s.id IS NOT NULL, ` + jobColumns + `, ` + runColumns + `,
-				s.key, s.name, s.description, coalesce(s.inserted_at, 0), s.disabled_at, coalesce(s.first_due, 0), coalesce(s.epoch, 0), s.args, s.state, s.previous
+				s.key, s.name, s.description, coalesce(s.inserted_at, 0), s.disabled_at, coalesce(s.first_due, 0), coalesce(s.epoch, 0), coalesce(s.hops, 0), s.args, s.state, s.previous
 			FROM ` + refTable + ` JOIN jobs j ON j.account = u.account AND j.number = u.number AND j.due_at = u.due AND j.state <= 2 ` + joinRun + `
 			LEFT JOIN schedules s ON s.account = j.account AND s.id = j.schedule_id`,
 		args: append(refColumns(refs), places),
@@ -116,7 +116,8 @@ func (l *loading) jobs() (query, bool) {
 func (l *loading) deliveries() (query, bool) {
 	places, refs := l.of(store.KindDelivery)
 	return query{
-		sql: `SELECT u.i, d.message, d.job, d.job_attempt, d.channel, d.url, d.event, d.attempt, d.due, d.body, r.attempt, r.node, r.begin_at
+		sql: `SELECT u.i, d.message, d.job, d.job_attempt, d.channel, d.url, d.event, d.attempt, d.due, d.body,
+				coalesce((SELECT j.hops FROM jobs j WHERE j.account = d.account AND j.number = d.job), 0), r.attempt, r.node, r.begin_at
 			FROM ` + refTable + ` JOIN deliveries d ON d.account = u.account AND d.number = u.number AND d.due = u.due
 			JOIN runs r ON r.due = d.due AND r.kind = 1 AND r.number = d.number AND r.account = d.account`,
 		args: append(refColumns(refs), places),
@@ -124,7 +125,7 @@ func (l *loading) deliveries() (query, bool) {
 			var i int64
 			var held store.Held
 			d := &job.Delivery{}
-			err := rows.Scan(&i, &d.MessageID, &d.Job, &d.JobAttempt, &d.Channel, &d.URL, &d.Event, &d.Attempt, timeOf{&d.DueAt}, jsonOf{&d.Body},
+			err := rows.Scan(&i, &d.MessageID, &d.Job, &d.JobAttempt, &d.Channel, &d.URL, &d.Event, &d.Attempt, timeOf{&d.DueAt}, jsonOf{&d.Body}, &d.Hops,
 				&held.Attempt, &held.Node, timeOf{&held.BeginAt})
 			if err != nil {
 				return err

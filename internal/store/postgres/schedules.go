@@ -12,12 +12,12 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-const scheduleColumns = `s.id, s.account, s.key, s.name, s.description, s.inserted_at, s.disabled_at, s.first_due, s.epoch, s.args, s.state, s.previous`
+const scheduleColumns = `s.id, s.account, s.key, s.name, s.description, s.inserted_at, s.disabled_at, s.first_due, s.epoch, s.hops, s.args, s.state, s.previous`
 
 func scheduleTargets(s *job.Schedule) []any {
 	return []any{
 		idOf{&s.ID}, &s.Owner.Number, &s.Key, &s.Name, &s.Description, timeOf{&s.InsertedAt}, timeOf{&s.DisabledAt},
-		timeOf{&s.FirstDue}, &s.Epoch, jsonOf{&s.Args}, jsonOf{&s.State}, jsonOf{&s.Previous},
+		timeOf{&s.FirstDue}, &s.Epoch, &s.Hops, jsonOf{&s.Args}, jsonOf{&s.State}, jsonOf{&s.Previous},
 	}
 }
 
@@ -42,7 +42,7 @@ func lockSchedules(where string, args []any, row func(pgx.Rows) error) query {
 // ScheduleGet implements store.Schedules.
 func (s *Store) ScheduleGet(ctx context.Context, owner job.Owner, which uuid.UUID) (*job.Schedule, error) {
 	var found *job.Schedule
-	err := s.read(ctx, schedulesOf(owner, `SELECT `+scheduleColumns+` FROM schedules s WHERE s.account = $1 AND s.id = $2`,
+	err := s.readAs(ctx, pages, schedulesOf(owner, `SELECT `+scheduleColumns+` FROM schedules s WHERE s.account = $1 AND s.id = $2`,
 		[]any{owner.Number, which}, func(read *job.Schedule) { found = read }))
 	if err == nil && found == nil {
 		return nil, fault.NoSuch("schedule")

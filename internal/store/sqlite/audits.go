@@ -50,11 +50,11 @@ func (s *Store) AuditList(ctx context.Context, account int64, event string, afte
 	if event != "" {
 		where, args = where+` AND event = ?`, append(args, event)
 	}
-	return s.auditsWhere(ctx, where+` ORDER BY id DESC LIMIT ?`, append(args, limit)...)
+	return s.auditsWhere(ctx, pages, where+` ORDER BY id DESC LIMIT ?`, append(args, limit)...)
 }
 
-func (s *Store) auditsWhere(ctx context.Context, where string, args ...any) (entries []*store.Audit, err error) {
-	err = s.read(ctx, func(t *tx) error {
+func (s *Store) auditsWhere(ctx context.Context, of class, where string, args ...any) (entries []*store.Audit, err error) {
+	err = s.readAs(ctx, of, func(t *tx) error {
 		return t.query(`SELECT id, account, slot, event, actor_kind, actor_name, address, detail, count, inserted_at, last_at, seq
 			FROM audits INDEXED BY audits_list WHERE `+where, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
@@ -70,7 +70,7 @@ func (s *Store) auditsWhere(ctx context.Context, where string, args ...any) (ent
 
 // AuditPage implements store.Transfer.
 func (s *Store) AuditPage(ctx context.Context, account int64, after uuid.UUID, limit int) ([]*store.Audit, error) {
-	return s.auditsWhere(ctx, `(account, id) > (?, ?) ORDER BY account, id LIMIT ?`, account, after[:], limit)
+	return s.auditsWhere(ctx, background, `(account, id) > (?, ?) ORDER BY account, id LIMIT ?`, account, after[:], limit)
 }
 
 func (t *tx) copyAudits(r *store.Records) error {

@@ -25,6 +25,14 @@ func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store
 				results[i] = store.Inserted{Job: holder, Conflict: true}
 				continue
 			}
+			over, err := t.over(n)
+			if err != nil {
+				return err
+			}
+			if over != store.QuotaNone {
+				results[i] = store.Inserted{Over: over}
+				continue
+			}
 			if n.Schedule != nil {
 				if err := t.insertSchedule(n.Schedule); err != nil {
 					return err
@@ -62,16 +70,25 @@ func (t *tx) holder(j *job.Job) (*job.Job, error) {
 
 func (t *tx) insertJob(n store.NewJob) error {
 	j := n.Job
-	err := t.exec(`INSERT INTO jobs (id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, args)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt, j.Name, j.Description, j.Args)
+	err := t.exec(`INSERT INTO jobs (id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt, j.Name, j.Description, j.Hops, j.Args)
 	if err != nil {
 		return fmt.Errorf("inserting a job: %w", err)
 	}
 	j.Number = t.conn.LastInsertRowID()
+	t.count(j.Owner.Number, oneOffs(j), 0)
 	return t.insertRun(store.Ref{
 		RunID: store.RunID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: n.Lane,
 	}, 0)
+}
+
+// oneOffs counts a job among the one-off jobs of its account.
+func oneOffs(j *job.Job) int64 {
+	if j.ScheduleID == uuid.Nil {
+		return 1
+	}
+	return 0
 }
 
 func (t *tx) insertRun(ref store.Ref, attempt int) error {
@@ -85,7 +102,7 @@ func (t *tx) insertRun(ref store.Ref, attempt int) error {
 }
 
 const jobColumns = `j.number, j.id, j.account, j.state, j.schedule_id, j.key, j.inserted_at, j.scheduled_at, j.due_at,
-	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.args`
+	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.args`
 
 // fromJobs joins a pending job with its run, which tells whether it executes.
 const fromJobs = ` FROM jobs j LEFT JOIN runs r ON j.state <= 2 AND r.due = j.due_at AND r.kind = 0 AND r.number = j.number `
@@ -97,7 +114,7 @@ func (t *tx) scanJob(stmt *sqlite.Stmt) (*job.Job, *store.Held, error) {
 	j.State, j.ScheduleID, j.Key = job.State(c.int()), c.uuid(), c.optional()
 	j.InsertedAt, j.ScheduledAt, j.DueAt = c.time(), c.time(), c.time()
 	j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt = c.time(), c.time(), c.time(), c.time()
-	j.Name, j.Description, j.Args = c.optional(), c.optional(), c.json()
+	j.Name, j.Description, j.Hops, j.Args = c.optional(), c.optional(), c.int(), c.json()
 	var held *store.Held
 	node, attempt, beginAt := c.int64(), c.int(), c.time()
 	j.Attempt = attempt
@@ -117,9 +134,12 @@ func (t *tx) shown(j *job.Job, held *store.Held) *job.Job {
 	return j
 }
 
+// selectJobs reads what scanJob takes.
+const selectJobs = `SELECT ` + jobColumns + `, r.node, r.attempt, r.begin_at` + fromJobs
+
 func (t *tx) jobsWhere(where string, args ...any) ([]*job.Job, error) {
 	var jobs []*job.Job
-	err := t.query(`SELECT `+jobColumns+`, r.node, r.attempt, r.begin_at`+fromJobs+`WHERE `+where, func(stmt *sqlite.Stmt) error {
+	err := t.query(selectJobs+`WHERE `+where, func(stmt *sqlite.Stmt) error {
 		j, held, err := t.scanJob(stmt)
 		jobs = append(jobs, t.shown(j, held))
 		return err
@@ -183,7 +203,7 @@ func (s *Store) JobChange(ctx context.Context, owner job.Owner, id store.JobID, 
 // moment reads a job as it is stored, with the claim on its run.
 func (t *tx) moment(where string, args ...any) (*store.Moment, error) {
 	m := &store.Moment{Now: t.now}
-	err := t.query(`SELECT `+jobColumns+`, r.node, r.attempt, r.begin_at`+fromJobs+`WHERE `+where, func(stmt *sqlite.Stmt) (err error) {
+	err := t.query(selectJobs+`WHERE `+where, func(stmt *sqlite.Stmt) (err error) {
 		m.Job, m.Claim, err = t.scanJob(stmt)
 		return err
 	}, args...)
@@ -193,7 +213,7 @@ func (t *tx) moment(where string, args ...any) (*store.Moment, error) {
 // JobCounts implements store.Jobs.
 func (s *Store) JobCounts(ctx context.Context) (map[job.State]int64, error) {
 	counts := map[job.State]int64{}
-	err := s.read(ctx, func(t *tx) error {
+	err := s.readAs(ctx, background, func(t *tx) error {
 		err := t.query(`SELECT state, count(*) FROM jobs GROUP BY state`, func(stmt *sqlite.Stmt) error {
 			counts[job.State(stmt.ColumnInt(0))] = stmt.ColumnInt64(1)
 			return nil

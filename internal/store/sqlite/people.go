@@ -14,15 +14,16 @@ import (
 // AccountRegister implements store.People.
 func (s *Store) AccountRegister(ctx context.Context, r *store.Registration) error {
 	return s.write(ctx, func(t *tx) error {
-		r.Account.Operator = true
+		others := false
 		err := t.query(`SELECT 1 FROM accounts WHERE email <> ? AND deleted_at IS NULL LIMIT 1`, func(*sqlite.Stmt) error {
-			r.Account.Operator = false
+			others = true
 			return nil
 		}, r.Uncounted)
 		if err != nil {
 			return fmt.Errorf("looking for accounts: %w", err)
 		}
-		if r.FirstOnly && !r.Account.Operator {
+		r.Account.Operator = r.FirstOnly
+		if r.FirstOnly && others {
 			return fault.New(fault.Forbidden, "there is an account already")
 		}
 		if r.Invite != nil {
@@ -129,6 +130,7 @@ func (s *Store) AccountPurge(ctx context.Context, settled time.Time, limit int) 
 }
 
 func (t *tx) purge(account int64, limit int) (int, error) {
+	t.store.uses.forget(account)
 	err := t.exec(`DELETE FROM schedules WHERE id IN (SELECT id FROM schedules WHERE account = ? LIMIT ?)`, account, limit)
 	if n := t.changed(); err != nil || n > 0 {
 		return n, err
@@ -194,11 +196,12 @@ func (t *tx) purgeJobs(account int64, limit int) (int, error) {
 
 // AccountPage implements store.People.
 func (s *Store) AccountPage(ctx context.Context, after int64, limit int) (accounts []*store.Account, err error) {
-	err = s.read(ctx, func(t *tx) error {
-		return t.query(`SELECT number, id, email, created_at, operator FROM accounts WHERE number > ? AND deleted_at IS NULL ORDER BY number LIMIT ?`, func(stmt *sqlite.Stmt) error {
+	err = s.readAs(ctx, access, func(t *tx) error {
+		return t.query(`SELECT number, id, email, created_at, operator, suspended_at FROM accounts WHERE number > ? AND deleted_at IS NULL ORDER BY number LIMIT ?`, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
 			a := &store.Account{}
 			a.Number, a.ID, a.Email, a.CreatedAt, a.Operator = c.int64(), c.uuid(), c.text(), c.time(), c.int() != 0
+			a.SuspendedAt = c.time()
 			accounts = append(accounts, a)
 			return nil
 		}, after, limit)
@@ -208,7 +211,7 @@ func (s *Store) AccountPage(ctx context.Context, after int64, limit int) (accoun
 
 // AccountSize implements store.People.
 func (s *Store) AccountSize(ctx context.Context, account int64, limit int) (size store.Size, err error) {
-	err = s.read(ctx, func(t *tx) error {
+	err = s.readAs(ctx, heavy, func(t *tx) error {
 		return t.query(`SELECT
 			(SELECT count(*) FROM (SELECT 1 FROM jobs WHERE account = ?1 AND state <= 2 LIMIT ?2)),
 			(SELECT count(*) FROM (SELECT 1 FROM jobs WHERE account = ?1 AND state >= 4 LIMIT ?2)),
@@ -265,7 +268,7 @@ func (t *tx) sessionsWhere(where string, args ...any) (sessions []*store.Session
 
 // SessionList implements store.People.
 func (s *Store) SessionList(ctx context.Context, account int64, at time.Time) (sessions []*store.Session, err error) {
-	err = s.read(ctx, func(t *tx) error {
+	err = s.readAs(ctx, access, func(t *tx) error {
 		sessions, err = t.sessionsWhere(`WHERE account = ? AND expires_at > ? AND pending = 0 ORDER BY seen_at DESC, hash`, account, at)
 		return err
 	})
@@ -281,7 +284,7 @@ func (s *Store) SessionEndOthers(ctx context.Context, account int64, keep []byte
 
 // SessionFind implements store.People.
 func (s *Store) SessionFind(ctx context.Context, hash []byte, at time.Time) (*store.Session, error) {
-	found, err := one(ctx, s, func(t *tx) (found *store.Session, err error) {
+	found, err := oneAs(ctx, s, access, func(t *tx) (found *store.Session, err error) {
 		sessions, err := t.sessionsWhere(`WHERE hash = ? AND expires_at > ?`, notNil(hash), at)
 		if len(sessions) > 0 {
 			found = sessions[0]
@@ -341,7 +344,7 @@ func (t *tx) invites(hash []byte, at time.Time) (invites []*store.Invite, err er
 // InviteFind implements store.People.
 func (s *Store) InviteFind(ctx context.Context, hash []byte, at time.Time) (*store.Invite, error) {
 	var invites []*store.Invite
-	err := s.read(ctx, func(t *tx) (err error) {
+	err := s.readAs(ctx, access, func(t *tx) (err error) {
 		invites, err = t.invites(hash, at)
 		return err
 	})

@@ -19,6 +19,9 @@ const thisNode = 1
 // be abandoned, so they are marked as nobody's.
 func (s *Store) NodeStart(ctx context.Context) (int64, error) {
 	err := s.write(ctx, func(t *tx) error {
+		if err := t.markNode(); err != nil {
+			return err
+		}
 		return t.exec(`UPDATE runs SET node = ? WHERE node > 0`, goneNode)
 	})
 	s.settled.Store(false)
@@ -34,14 +37,10 @@ func (s *Store) NodeBeat(context.Context, int64) (store.Beat, error) {
 // NodeHolds implements store.Queue.
 func (s *Store) NodeHolds(int64) bool { return true }
 
-// NodeStop implements store.Queue. What is still claimed is found abandoned by
-// the next start.
-func (s *Store) NodeStop(context.Context, int64) error { return nil }
-
 // RunHeld implements store.Queue.
 func (s *Store) RunHeld(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
 	held := make([]bool, len(claims))
-	err := s.read(ctx, func(t *tx) error {
+	err := s.readAs(ctx, engine, func(t *tx) error {
 		for i, c := range claims {
 			err := t.query(`SELECT 1 FROM runs WHERE due = ? AND kind = ? AND number = ? AND node = ? AND attempt = ?`, func(*sqlite.Stmt) error {
 				held[i] = true
@@ -62,7 +61,7 @@ const goneNode = 2
 // RunPeek implements store.Queue.
 func (s *Store) RunPeek(ctx context.Context, after store.Ref, until time.Time, limit int) ([]store.Ref, error) {
 	var refs []store.Ref
-	err := s.read(ctx, func(t *tx) error {
+	err := s.readAs(ctx, engine, func(t *tx) error {
 		return t.query(`SELECT due, kind, number, account, lane FROM runs WHERE (due, kind, number) > (?, ?, ?) AND node = 0 ORDER BY due, kind, number LIMIT ?`,
 			func(stmt *sqlite.Stmt) error {
 				ref := scanRef(&columns{stmt: stmt})
@@ -85,7 +84,7 @@ func scanRef(c *columns) store.Ref {
 // RunLoad implements store.Queue.
 func (s *Store) RunLoad(ctx context.Context, refs []store.Ref) ([]*store.Run, error) {
 	runs := make([]*store.Run, len(refs))
-	err := s.read(ctx, func(t *tx) (err error) {
+	err := s.readAs(ctx, engine, func(t *tx) (err error) {
 		for i, ref := range refs {
 			if runs[i], err = t.loadRun(ref); err != nil {
 				return err
@@ -224,7 +223,7 @@ func (s *Store) RunAbandoned(ctx context.Context, limit int) ([]*store.Run, erro
 		return nil, nil
 	}
 	var refs []store.Ref
-	err := s.read(ctx, func(t *tx) error {
+	err := s.readAs(ctx, engine, func(t *tx) error {
 		return t.query(`SELECT due, kind, number, account, lane FROM runs INDEXED BY runs_claimed WHERE node = ? AND node > 0 LIMIT ?`,
 			func(stmt *sqlite.Stmt) error {
 				refs = append(refs, scanRef(&columns{stmt: stmt}))
@@ -242,7 +241,7 @@ func (s *Store) RunAbandoned(ctx context.Context, limit int) ([]*store.Run, erro
 // RunCounts implements store.Queue.
 func (s *Store) RunCounts(ctx context.Context) (map[store.Kind]int64, error) {
 	counts := map[store.Kind]int64{}
-	err := s.read(ctx, func(t *tx) error {
+	err := s.readAs(ctx, background, func(t *tx) error {
 		return t.query(`SELECT kind, count(*) FROM runs WHERE due <= ? AND node = 0 GROUP BY kind`, func(stmt *sqlite.Stmt) error {
 			counts[store.Kind(stmt.ColumnInt(0))] = stmt.ColumnInt64(1)
 			return nil
@@ -257,12 +256,13 @@ func deliveryRef(number, account int64, url string, due time.Time) store.Ref {
 
 func (t *tx) loadDelivery(ref store.Ref) (*store.Run, error) {
 	var run *store.Run
-	err := t.query(`SELECT d.message, d.job, d.job_attempt, d.channel, d.url, d.event, d.attempt, d.due, d.body, r.attempt, r.node, r.begin_at
+	err := t.query(`SELECT d.message, d.job, d.job_attempt, d.channel, d.url, d.event, d.attempt, d.due, d.body,
+			coalesce((SELECT j.hops FROM jobs j WHERE j.number = d.job), 0), r.attempt, r.node, r.begin_at
 		FROM deliveries d JOIN runs r ON r.due = d.due AND r.kind = 1 AND r.number = d.number
 		WHERE d.number = ? AND d.due = ?`, func(stmt *sqlite.Stmt) error {
 		c := &columns{stmt: stmt}
 		d := &job.Delivery{Number: ref.Number, MessageID: c.text(), Job: c.int64(), JobAttempt: c.int()}
-		d.Channel, d.URL, d.Event, d.Attempt, d.DueAt, d.Body = job.Channel(c.int()), c.text(), c.text(), c.int(), c.time(), c.json()
+		d.Channel, d.URL, d.Event, d.Attempt, d.DueAt, d.Body, d.Hops = job.Channel(c.int()), c.text(), c.text(), c.int(), c.time(), c.json(), c.int()
 		run = &store.Run{Ref: ref, Delivery: d, Attempt: c.int()}
 		if node := c.int64(); node > 0 {
 			run.Claim = &store.Held{Node: node, Attempt: run.Attempt, BeginAt: c.time()}

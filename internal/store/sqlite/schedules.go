@@ -12,14 +12,14 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-const scheduleColumns = `s.id, s.account, s.key, s.name, s.description, s.inserted_at, s.disabled_at, s.first_due, s.epoch, s.args, s.state, s.previous`
+const scheduleColumns = `s.id, s.account, s.key, s.name, s.description, s.inserted_at, s.disabled_at, s.first_due, s.epoch, s.hops, s.args, s.state, s.previous`
 
 func (t *tx) scanSchedule(stmt *sqlite.Stmt) (*job.Schedule, error) {
 	c := &columns{stmt: stmt}
 	s := &job.Schedule{ID: c.uuid()}
 	account := c.int64()
 	s.Key, s.Name, s.Description = c.optional(), c.optional(), c.optional()
-	s.InsertedAt, s.DisabledAt, s.FirstDue, s.Epoch = c.time(), c.time(), c.time(), c.int64()
+	s.InsertedAt, s.DisabledAt, s.FirstDue, s.Epoch, s.Hops = c.time(), c.time(), c.time(), c.int64(), c.int()
 	s.Args, s.State, s.Previous = c.json(), c.json(), c.json()
 	var err error
 	s.Owner, err = t.owner(account)
@@ -37,12 +37,13 @@ func (t *tx) schedule(id uuid.UUID) (*job.Schedule, error) {
 }
 
 func (t *tx) insertSchedule(s *job.Schedule) error {
-	err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, first_due, epoch, args)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, instant(s.FirstDue), s.Epoch, s.Args)
+	err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, first_due, epoch, hops, args)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Args)
 	if err != nil {
 		return fmt.Errorf("inserting a schedule: %w", err)
 	}
+	t.count(s.Owner.Number, 0, 1)
 	return nil
 }
 

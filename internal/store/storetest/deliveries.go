@@ -290,7 +290,11 @@ func deliveriesReadBack(w *world) {
 		if ref.Lane != job.Lane(d.URL) || ref.Account != w.owner.Number {
 			w.Errorf("the run of a delivery to %q is %s", d.URL, showRef(ref))
 		}
-		w.same("a delivery", showDelivery(w.load(ref).Delivery), showDelivery(&d))
+		read := w.load(ref).Delivery
+		w.same("a delivery", showDelivery(read), showDelivery(&d))
+		if read.Hops != j.Hops {
+			w.Errorf("a delivery has %d hops, its job %d", read.Hops, j.Hops)
+		}
 		w.try(ref, w.delivered())
 	}
 }

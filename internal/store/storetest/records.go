@@ -25,7 +25,7 @@ func (w *world) oneOff(owner job.Owner, due time.Time) store.NewJob {
 	now := w.s.Now()
 	return store.NewJob{Lane: job.Lane(target), Job: &job.Job{
 		ID: job.NewID(now), Owner: owner, InsertedAt: now, ScheduledAt: due, State: job.Available, DueAt: due,
-		Args: rawjson.Value(plain),
+		Hops: 2, Args: rawjson.Value(plain),
 	}}
 }
 
@@ -41,7 +41,7 @@ func (w *world) recurring(owner job.Owner, due time.Time) store.NewJob {
 	n := w.oneOff(owner, due)
 	n.Job.Args = rawjson.Value(hourly)
 	n.Schedule = &job.Schedule{
-		ID: job.NewID(n.Job.InsertedAt), Owner: owner, InsertedAt: n.Job.InsertedAt, FirstDue: due, Args: n.Job.Args,
+		ID: job.NewID(n.Job.InsertedAt), Owner: owner, InsertedAt: n.Job.InsertedAt, FirstDue: due, Hops: 1, Args: n.Job.Args,
 	}
 	n.Job.ScheduleID = n.Schedule.ID
 	return n
@@ -183,19 +183,19 @@ func showJob(j *job.Job) string {
 	if j.State == job.Retryable || j.State == job.Executing {
 		attempt = j.Attempt
 	}
-	return fmt.Sprintf("job %d %s of %s (%d), schedule %s, key %s, name %s, description %s, inserted %s, scheduled %s, %s, due %s, attempt %d, attempted %s, completed %s, cancelled %s, discarded %s, args %s",
+	return fmt.Sprintf("job %d %s of %s (%d), schedule %s, key %s, name %s, description %s, inserted %s, scheduled %s, %s, due %s, attempt %d, attempted %s, completed %s, cancelled %s, discarded %s, hops %d, args %s",
 		j.Number, j.ID, j.Owner.ID, j.Owner.Number, j.ScheduleID, text(j.Key), text(j.Name), text(j.Description),
 		moment(j.InsertedAt), moment(j.ScheduledAt), j.State, moment(j.DueAt), attempt, moment(j.AttemptedAt),
-		moment(j.CompletedAt), moment(j.CancelledAt), moment(j.DiscardedAt), jsonText(j.Args))
+		moment(j.CompletedAt), moment(j.CancelledAt), moment(j.DiscardedAt), j.Hops, jsonText(j.Args))
 }
 
 func showSchedule(s *job.Schedule) string {
 	if s == nil {
 		return "no schedule"
 	}
-	return fmt.Sprintf("schedule %s of %s (%d), key %s, name %s, description %s, inserted %s, disabled %s, first %s, epoch %d, args %s, state %s, previous %s",
+	return fmt.Sprintf("schedule %s of %s (%d), key %s, name %s, description %s, inserted %s, disabled %s, first %s, epoch %d, hops %d, args %s, state %s, previous %s",
 		s.ID, s.Owner.ID, s.Owner.Number, text(s.Key), text(s.Name), text(s.Description), moment(s.InsertedAt),
-		moment(s.DisabledAt), moment(s.FirstDue), s.Epoch, jsonText(s.Args), jsonText(s.State), jsonText(s.Previous))
+		moment(s.DisabledAt), moment(s.FirstDue), s.Epoch, s.Hops, jsonText(s.Args), jsonText(s.State), jsonText(s.Previous))
 }
 
 func showLog(l *job.Log) string {

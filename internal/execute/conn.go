@@ -1,0 +1,250 @@
+package execute
+
+import (
+	"container/list"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http/httptrace"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+)
+
+// A target can send data that never reaches an attempt: empty DATA frames,
+// SETTINGS, PING and CONTINUATION of HTTP/2, chunk extensions, TLS records. So
+// each connection has an allowance of bytes besides the bodies that attempts
+// read. Reading a byte of a body returns two to the allowance, which covers its
+// framing.
+const (
+	// handshakeAllowance is for the TLS handshake; crypto/tls bounds its parts.
+	handshakeAllowance = 512 << 10
+	// idleAllowance is for what arrives while no attempt uses the connection:
+	// settings, session tickets, acknowledged pings.
+	idleAllowance = 16 << 10
+	// attemptAllowance is what each attempt adds: a header and trailer, and what
+	// the transport reads ahead.
+	attemptAllowance = 1 << 20
+	// maxAllowance bounds the sum for attempts that share a connection.
+	maxAllowance = 8 << 20
+)
+
+var errFlood = errors.New("the target sent far more data than its response needs")
+
+// targetConn is a connection to a target, below TLS.
+type targetConn struct {
+	net.Conn
+	host  string // as hostName returns it
+	at    string // address and port
+	addr  netip.Addr
+	conns *connSet
+	place *list.Element // among the idle ones; nil while it is none. Under conns.mu
+
+	allowance atomic.Int64 // bytes that may still arrive
+	retired   atomic.Bool  // this side closed it; attempts on it may use another
+
+	mu   sync.Mutex
+	uses int // attempts under way on it
+}
+
+// Read implements net.Conn. Over the allowance the connection is closed.
+func (c *targetConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 && c.allowance.Add(-int64(n)) < 0 {
+		_ = c.Close()
+		return 0, errFlood
+	}
+	return n, err
+}
+
+// Close implements net.Conn.
+func (c *targetConn) Close() error {
+	c.conns.remove(c)
+	return c.Conn.Close()
+}
+
+// retire closes a connection that may be kept for other attempts, which then
+// use another one.
+func (c *targetConn) retire() {
+	c.retired.Store(true)
+	_ = c.Close()
+}
+
+// use counts an attempt in.
+func (c *targetConn) use() {
+	c.mu.Lock()
+	if c.uses++; c.uses == 1 {
+		c.conns.setIdle(c, false)
+	}
+	c.add(attemptAllowance)
+	c.mu.Unlock()
+}
+
+// leave counts an attempt out. After one that was given up, the target may go on
+// sending its response: the connection is closed unless others use it.
+func (c *targetConn) leave(gaveUp bool) {
+	c.mu.Lock()
+	c.uses--
+	last := c.uses == 0
+	var spare *targetConn
+	if last {
+		if left := c.allowance.Load(); left > idleAllowance {
+			c.allowance.Add(idleAllowance - left)
+		}
+		spare = c.conns.setIdle(c, true)
+	}
+	c.mu.Unlock()
+	if spare != nil {
+		spare.retire()
+	}
+	if last && gaveUp {
+		c.retire()
+	}
+}
+
+// ready marks the end of the handshake.
+func (c *targetConn) ready() {
+	c.allowance.Store(idleAllowance)
+	if spare := c.conns.setIdle(c, true); spare != nil {
+		spare.retire()
+	}
+}
+
+func (c *targetConn) add(n int64) {
+	if spare := c.allowance.Load(); spare+n > maxAllowance {
+		n = maxAllowance - spare
+	}
+	c.allowance.Add(n)
+}
+
+// connSet is the open connections to targets. It bounds how many of them are
+// idle. The transport does so for HTTP/1.1 only, and a target can make it open
+// HTTP/2 connections that no request ever uses again.
+type connSet struct {
+	most, mostAll int // idle connections to one host and port, and to all
+
+	mu    sync.Mutex
+	conns map[*targetConn]struct{}
+	idle  list.List      // of *targetConn, the longest idle first
+	count map[string]int // of idle ones, by address and port
+}
+
+func newConnSet(most, mostAll int) connSet {
+	return connSet{most: most, mostAll: mostAll, conns: map[*targetConn]struct{}{}, count: map[string]int{}}
+}
+
+// setIdle records whether a connection is idle, and returns one that exceeds
+// the bounds and is to be closed; nil when none does.
+func (s *connSet) setIdle(c *targetConn, idle bool) *targetConn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, open := s.conns[c]; !open || idle == (c.place != nil) {
+		return nil
+	}
+	if !idle {
+		s.unlist(c)
+		return nil
+	}
+	c.place = s.idle.PushBack(c)
+	if s.count[c.at]++; s.count[c.at] > s.most {
+		return c
+	}
+	if s.idle.Len() > s.mostAll {
+		return s.idle.Front().Value.(*targetConn)
+	}
+	return nil
+}
+
+// unlist takes a connection off the idle ones. Called with mu held.
+func (s *connSet) unlist(c *targetConn) {
+	if c.place == nil {
+		return
+	}
+	s.idle.Remove(c.place)
+	c.place = nil
+	if s.count[c.at]--; s.count[c.at] == 0 {
+		delete(s.count, c.at)
+	}
+}
+
+func (s *connSet) add(c *targetConn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conns[c] = struct{}{}
+}
+
+func (s *connSet) remove(c *targetConn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unlist(c)
+	delete(s.conns, c)
+}
+
+// closeIf closes the connections that meet a condition.
+func (s *connSet) closeIf(condition func(*targetConn) bool) {
+	s.mu.Lock()
+	var found []*targetConn
+	for c := range s.conns {
+		if condition(c) {
+			found = append(found, c)
+		}
+	}
+	s.mu.Unlock()
+	for _, c := range found {
+		_ = c.Close()
+	}
+}
+
+// hop is the use of a connection by one request. It is for one goroutine.
+type hop struct{ conn *targetConn }
+
+// chosen is called when the transport has chosen a connection for the request.
+// It may choose again, when the first one turns out to be dead.
+func (h *hop) chosen(info httptrace.GotConnInfo) {
+	if secure, ok := info.Conn.(*tls.Conn); ok {
+		conn, _ := secure.NetConn().(*targetConn)
+		h.take(conn)
+	}
+}
+
+func (h *hop) take(conn *targetConn) {
+	h.leave(false)
+	if conn != nil {
+		conn.use()
+		h.conn = conn
+	}
+}
+
+func (h *hop) leave(gaveUp bool) {
+	if h.conn != nil {
+		h.conn.leave(gaveUp)
+		h.conn = nil
+	}
+}
+
+// lost reports whether this side has closed the connection under the request.
+func (h *hop) lost() bool { return h.conn != nil && h.conn.retired.Load() }
+
+// responseBody extends the allowance of its connection as it is read. Closing
+// it ends the hop.
+type responseBody struct {
+	io.ReadCloser
+	hop   *hop
+	whole bool // the end has been read
+}
+
+func (b *responseBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 && b.hop.conn != nil {
+		b.hop.conn.add(2 * int64(n))
+	}
+	b.whole = b.whole || err == io.EOF
+	return n, err
+}
+
+func (b *responseBody) Close() error {
+	err := b.ReadCloser.Close()
+	b.hop.leave(!b.whole)
+	return err
+}

@@ -1,0 +1,87 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/job"
+)
+
+func TestLocalFaults(t *testing.T) {
+	c := newClient(t)
+	c.targets.own.list = func() ([]net.Addr, error) { return nil, nil }
+	a := &attempt{client: c, req: &Request{}}
+	a.url, _ = url.Parse("https://example.com/")
+	dialled := func(to string, errno syscall.Errno) error {
+		addr := net.TCPAddrFromAddrPort(netip.MustParseAddrPort(to))
+		return &dialError{&net.OpError{Op: "dial", Net: "tcp", Addr: addr, Err: os.NewSyscallError("connect", errno)}}
+	}
+	for name, x := range map[string]struct {
+		err  error
+		want job.Kind
+	}{
+		"EMFILE":                    {dialled("8.8.8.8:443", syscall.EMFILE), job.KindInterrupted},
+		"ENFILE":                    {dialled("8.8.8.8:443", syscall.ENFILE), job.KindInterrupted},
+		"ENOMEM":                    {dialled("8.8.8.8:443", syscall.ENOMEM), job.KindInterrupted},
+		"ENOBUFS":                   {dialled("8.8.8.8:443", syscall.ENOBUFS), job.KindInterrupted},
+		"EADDRNOTAVAIL":             {dialled("8.8.8.8:443", syscall.EADDRNOTAVAIL), job.KindInterrupted},
+		"EADDRNOTAVAIL, no IPv6":    {dialled("[2a00:1450:4001::8a]:443", syscall.EADDRNOTAVAIL), job.KindConnect},
+		"ENETUNREACH":               {dialled("8.8.8.8:443", syscall.ENETUNREACH), job.KindConnect},
+		"ECONNREFUSED":              {dialled("8.8.8.8:443", syscall.ECONNREFUSED), job.KindConnect},
+		"while sending":             {&net.OpError{Op: "write", Err: os.NewSyscallError("write", syscall.ENOBUFS)}, job.KindInterrupted},
+		"looking up, no descriptor": {&dialError{&net.DNSError{Err: "dial udp 192.0.2.1:53: socket: too many open files", Name: "example.com"}}, job.KindInterrupted},
+		"looking up, no such host":  {&dialError{&net.DNSError{Err: "no such host", Name: "example.com", IsNotFound: true}}, job.KindDNS},
+	} {
+		f := a.failure(t.Context(), x.err)
+		if f.Kind != x.want || f.Local != (x.want == job.KindInterrupted) {
+			t.Errorf("%s: got %+v, want %q", name, f, x.want)
+		}
+	}
+}
+
+// The wait grows while the fault lasts, and idle connections are closed.
+func TestLocalFaultsAreWaitedFor(t *testing.T) {
+	base := serve(t, false, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {}))
+	c := newClient(t)
+	answered(t, c, get(base))
+	c.transport.DialTLSContext = func(context.Context, string, string) (net.Conn, error) {
+		return nil, &dialError{&net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("socket", syscall.EMFILE)}}
+	}
+	const other = "https://192.0.2.1"
+	out := c.Do(t.Context(), get(other))
+	if f := out.Failure; f == nil || f.Kind != job.KindInterrupted || f.Wait < time.Second || f.Wait > 1500*time.Millisecond {
+		t.Fatalf("got %+v", out.Failure)
+	}
+	if want := "this service has run out of local resources (too many open files); the attempt is made again and does not count"; out.Failure.Message != want {
+		t.Errorf("got message %q, want %q", out.Failure.Message, want)
+	}
+	awaitNoConns(t, c)
+	for range 2000 {
+		out = c.Do(t.Context(), get(other))
+	}
+	if wait := out.Failure.Wait; wait < 30*time.Second || wait > 45*time.Second {
+		t.Errorf("after 2,000 faults the wait is %v", wait)
+	}
+	c.transport.DialTLSContext = c.dialTLS
+	answered(t, c, get(base))
+	if wait := c.faults.wait(); wait > 1500*time.Millisecond {
+		t.Errorf("after a success the wait is %v", wait)
+	}
+}
+
+func TestLocalFaultOfNothing(t *testing.T) {
+	for _, err := range []error{nil, errors.New("too many open files in the name of a host"), &net.DNSError{Err: strings.Repeat("x", 10)}} {
+		if got := localFault(err); got != 0 {
+			t.Errorf("%v: got %v", err, got)
+		}
+	}
+}

@@ -1,0 +1,297 @@
+package execute
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"github.com/punctual-dev/punctual/internal/job"
+)
+
+// floods are frames that a target can send for ever to no purpose. Stream 1 is
+// that of the first request.
+var floods = map[string]func(*http2.Framer) error{
+	"empty DATA":    func(f *http2.Framer) error { return f.WriteData(1, false, nil) },
+	"padded DATA":   func(f *http2.Framer) error { return f.WriteDataPadded(1, false, nil, make([]byte, 255)) },
+	"SETTINGS":      func(f *http2.Framer) error { return f.WriteSettings() },
+	"SETTINGS acks": func(f *http2.Framer) error { return f.WriteSettingsAck() },
+	"PING":          func(f *http2.Framer) error { return f.WritePing(false, [8]byte{}) },
+	"PING acks":     func(f *http2.Framer) error { return f.WritePing(true, [8]byte{}) },
+	"WINDOW_UPDATE": func(f *http2.Framer) error { return f.WriteWindowUpdate(5, 1) },
+	"PRIORITY":      func(f *http2.Framer) error { return f.WritePriority(3, http2.PriorityParam{StreamDep: 5}) },
+	"RST_STREAM":    func(f *http2.Framer) error { return f.WriteRSTStream(7, http2.ErrCodeCancel) },
+	"CONTINUATION":  func(f *http2.Framer) error { return f.WriteContinuation(1, false, nil) },
+	"unknown":       func(f *http2.Framer) error { return f.WriteRawFrame(0xbb, 0, 0, nil) },
+	"1xx":           func(f *http2.Framer) error { return writeStatus(f, 1, "103", false) },
+}
+
+func writeStatus(f *http2.Framer, stream uint32, status string, end bool) error {
+	var block bytes.Buffer
+	_ = hpack.NewEncoder(&block).WriteField(hpack.HeaderField{Name: ":status", Value: status})
+	return f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(), EndHeaders: true, EndStream: end})
+}
+
+// framing starts a target that speaks HTTP/2 frame by frame: first is called
+// when a connection is there, react with each frame that comes.
+func framing(t *testing.T, first func(*framer), react func(*framer, http2.Frame)) string {
+	cfg := &tls.Config{Certificates: []tls.Certificate{certificate(t, nil)}, NextProtos: []string{"h2"}}
+	return "https://" + listen(t, func(raw net.Conn) {
+		conn := tls.Server(raw, cfg)
+		if _, err := io.ReadFull(conn, make([]byte, len(http2.ClientPreface))); err != nil {
+			return
+		}
+		f := &framer{Framer: http2.NewFramer(conn, conn), conn: conn}
+		if f.WriteSettings() != nil {
+			return
+		}
+		if first != nil {
+			first(f)
+		}
+		for {
+			frame, err := f.ReadFrame()
+			if err != nil {
+				return
+			}
+			react(f, frame)
+		}
+	})
+}
+
+type framer struct {
+	*http2.Framer
+	conn net.Conn
+}
+
+// flood sends frames until the other side has closed the connection. They go
+// out in pieces of some thousand, as fast as they are taken.
+func (f *framer) flood(name string) {
+	var piece bytes.Buffer
+	some := http2.NewFramer(&piece, nil)
+	some.AllowIllegalWrites = true
+	for range 4000 {
+		_ = floods[name](some)
+	}
+	if name == "CONTINUATION" {
+		_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: nil})
+	}
+	go func() { _, _ = io.Copy(io.Discard, f.conn) }() // acks are taken
+	for {
+		if _, err := f.conn.Write(piece.Bytes()); err != nil {
+			return
+		}
+	}
+}
+
+// awaitNoConns waits until no connection is left.
+func awaitNoConns(t *testing.T, c *Client) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; {
+		c.conns.mu.Lock()
+		left := len(c.conns.conns)
+		c.conns.mu.Unlock()
+		if left == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d connections are still open", left)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func isRequest(frame http2.Frame) bool { _, ok := frame.(*http2.HeadersFrame); return ok }
+
+// A flood while a request is open ends the connection, long before the time
+// allowed is over.
+func TestFloodsDuringARequest(t *testing.T) {
+	for name := range floods {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newClient(t)
+			url := framing(t, nil, func(f *framer, frame http2.Frame) {
+				if isRequest(frame) {
+					f.flood(name)
+				}
+			})
+			out := c.Do(t.Context(), Request{Method: "GET", URL: url, Timeout: 10 * patience})
+			if out.Failure == nil || out.Failure.Kind == job.KindTimeout {
+				t.Errorf("got %+v", out)
+			}
+			awaitNoConns(t, c)
+		})
+	}
+}
+
+// A connection on which an attempt timed out is closed, whatever goes on on it.
+func TestTimeoutsCloseTheirConnection(t *testing.T) {
+	c := newClient(t)
+	url := framing(t, nil, func(f *framer, frame http2.Frame) {
+		if _, reset := frame.(*http2.RSTStreamFrame); reset {
+			f.flood("PING")
+		}
+	})
+	r := get(url)
+	r.Timeout = 100 * time.Millisecond
+	fails(t, c, r, job.KindTimeout)
+	awaitNoConns(t, c)
+}
+
+// Where others use the connection it stays, and they are not disturbed.
+func TestTimeoutsSpareSharedConnections(t *testing.T) {
+	c := newClient(t)
+	waiting := make(chan struct{})
+	base, conns := counted(t, true, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/patient":
+			close(waiting)
+			<-r.Context().Done()
+		case "/slow":
+			<-r.Context().Done()
+		case "/released":
+			<-waiting
+		}
+	}))
+	answered(t, c, get(base+"/"))
+	patient := make(chan job.Outcome, 1)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() { patient <- c.Do(ctx, Request{Method: "GET", URL: base + "/patient"}) }()
+	<-waiting
+	r := get(base + "/slow")
+	r.Timeout = 50 * time.Millisecond
+	fails(t, c, r, job.KindTimeout)
+	answered(t, c, get(base+"/released"))
+	cancel(ErrCancelled)
+	if out := receive(t, patient); out.Failure == nil || out.Failure.Kind != job.KindCancelled {
+		t.Errorf("got %+v", out)
+	}
+	if n := conns.Load(); n != 1 {
+		t.Errorf("%d connections were made, want 1", n)
+	}
+}
+
+// A connection that is kept for later requests is closed when a target goes on
+// sending, be it one that was used or one that was opened ahead.
+func TestFloodsOfIdleConnections(t *testing.T) {
+	for name := range floods {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newClient(t)
+			url := framing(t, nil, func(f *framer, frame http2.Frame) {
+				if isRequest(frame) {
+					if writeStatus(f.Framer, 1, "204", true) == nil {
+						f.flood(name)
+					}
+				}
+			})
+			answered(t, c, get(url))
+			awaitNoConns(t, c)
+		})
+	}
+	t.Run("opened ahead", func(t *testing.T) {
+		t.Parallel()
+		c := newClient(t)
+		url := framing(t, func(f *framer) { f.flood("PING") }, func(*framer, http2.Frame) {})
+		c.Warm(url, 1)
+		for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+			c.warm.mu.Lock()
+			left := c.warm.count
+			c.warm.mu.Unlock()
+			if left == 0 {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatal("the connection is still there")
+			}
+		}
+		awaitNoConns(t, c)
+	})
+}
+
+// Endless answers over HTTP/1.1 end long before the time allowed: each of these
+// sends its start once and the rest again and again.
+func TestEndlessAnswers(t *testing.T) {
+	const ok = "HTTP/1.1 200 OK\r\n"
+	for name, x := range map[string]struct{ start, rest string }{
+		"1xx":              {"", "HTTP/1.1 103 Early Hints\r\n\r\n"},
+		"header":           {ok, "a: b\r\n"},
+		"header line":      {ok + "a: ", "b"},
+		"status line":      {"HTTP/1.1 200 ", "O"},
+		"empty lines":      {"", "\r\n"},
+		"chunk extensions": {ok + "Transfer-Encoding: chunked\r\n\r\n", "1;" + strings.Repeat("e", 1000) + "\r\nx\r\n"},
+		"chunk extension":  {ok + "Transfer-Encoding: chunked\r\n\r\n1;", "e"},
+		"trailer":          {ok + "Transfer-Encoding: chunked\r\n\r\n0\r\n", "a: b\r\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newClient(t)
+			url := hostile(t, func(conn net.Conn) {
+				_, err := io.WriteString(conn, x.start)
+				for rest := []byte(strings.Repeat(x.rest, 1+8000/len(x.rest))); err == nil; {
+					_, err = conn.Write(rest)
+				}
+			})
+			out := c.Do(t.Context(), Request{Method: "GET", URL: url, Timeout: 10 * patience})
+			if out.Failure == nil || out.Failure.Kind == job.KindTimeout || out.Failure.Kind == job.KindInterrupted {
+				t.Errorf("got %+v", out)
+			}
+			awaitNoConns(t, c)
+		})
+	}
+}
+
+// Large answers in small pieces are within the allowance.
+func TestAnswersInSmallPieces(t *testing.T) {
+	eachProtocol(t, func(t *testing.T, serve func(http.Handler) string) {
+		base := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			for range 40_000 {
+				_, _ = io.WriteString(w, "0123456789")
+				http.NewResponseController(w).Flush()
+			}
+		}))
+		resp := answered(t, newClient(t), get(base))
+		if len(resp.Body) != job.MaxResponseBody || !resp.Truncated {
+			t.Errorf("got %d bytes, truncated %t", len(resp.Body), resp.Truncated)
+		}
+	})
+}
+
+// A target that answers and then permits no further request on a connection
+// would have one more opened for each attempt. How many stay is bounded, for
+// each address and for all.
+func TestIdleConnectionsAreBounded(t *testing.T) {
+	closing := func(f *framer, frame http2.Frame) {
+		if isRequest(frame) {
+			_ = f.WriteSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 0})
+			_ = writeStatus(f.Framer, frame.Header().StreamID, "204", true)
+		}
+	}
+	c := New(Config{Targets: anywhere(), RootCAs: authority().pool, MaxConnsIdle: 3, MaxConnsIdleAll: 5})
+	defer c.Close()
+	var urls []string
+	for range 3 {
+		urls = append(urls, framing(t, nil, closing))
+	}
+	for range 10 {
+		for i, url := range urls {
+			answered(t, c, get(url))
+			c.conns.mu.Lock()
+			idle, here := c.conns.idle.Len(), c.conns.count[strings.TrimPrefix(url, "https://")]
+			c.conns.mu.Unlock()
+			if idle > 5 || here > 3 {
+				t.Fatalf("%d connections are idle, %d of them to target %d", idle, here, i)
+			}
+		}
+	}
+	if open := c.Connections(); open > 5 {
+		t.Errorf("%d connections are open", open)
+	}
+}

@@ -1,0 +1,65 @@
+package execute
+
+import (
+	"crypto/tls"
+	"errors"
+)
+
+const (
+	// tlsSessions is how many resumable sessions are kept, one per address and
+	// port.
+	tlsSessions = 2048
+	// maxTicket and maxChainKept bound the memory of one session, in bytes.
+	maxTicket    = 4 << 10
+	maxChainKept = 16 << 10
+	// maxChain bounds the certificates of a target, in bytes: they stay in memory
+	// as long as the connection.
+	maxChain = 64 << 10
+)
+
+var errLongChain = errors.New("certificates too long")
+
+// sessionCache keeps TLS sessions by address and port. crypto/tls keeps them by
+// server name, which would offer a ticket of one port's server to another's.
+type sessionCache struct{ all tls.ClientSessionCache }
+
+func newSessionCache() sessionCache {
+	return sessionCache{tls.NewLRUClientSessionCache(tlsSessions)}
+}
+
+func (s sessionCache) of(at string) *sessions {
+	return &sessions{all: s.all, prefix: at + " "}
+}
+
+// sessions is the part of the cache that is for one address and port.
+type sessions struct {
+	all    tls.ClientSessionCache
+	prefix string
+	large  bool // the certificates are too long to be kept
+}
+
+// Get implements tls.ClientSessionCache.
+func (s *sessions) Get(key string) (*tls.ClientSessionState, bool) { return s.all.Get(s.prefix + key) }
+
+// Put implements tls.ClientSessionCache.
+func (s *sessions) Put(key string, session *tls.ClientSessionState) {
+	if session != nil {
+		if ticket, _, err := session.ResumptionState(); err != nil || s.large || len(ticket) > maxTicket {
+			return
+		}
+	}
+	s.all.Put(s.prefix+key, session)
+}
+
+// verify is a VerifyConnection of tls.Config. It runs before any session is put.
+func (s *sessions) verify(state tls.ConnectionState) error {
+	size := 0
+	for _, cert := range state.PeerCertificates {
+		size += len(cert.Raw)
+	}
+	s.large = size > maxChainKept
+	if size > maxChain {
+		return errLongChain
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package execute
+
+import (
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync/atomic"
+)
+
+// TargetsConfig says which targets may be called. An address is refused when
+// Deny has it, else permitted when Allow has it, else refused when it is not
+// one of the public internet or belongs to this machine.
+type TargetsConfig struct {
+	// AllowPrivate permits all addresses that Deny has not.
+	AllowPrivate bool
+	Deny, Allow  []netip.Prefix
+	// Ports that may be called; the zero value stands for DefaultPorts.
+	Ports Ports
+}
+
+// Targets decides who may be called. It is safe for concurrent use.
+type Targets struct {
+	TargetsConfig
+	own     ownAddrs
+	blocked atomic.Pointer[ruleSet] // by operators, at run time
+}
+
+// NewTargets returns Targets without rules of operators.
+func NewTargets(config TargetsConfig) *Targets {
+	if config.Ports.ranges == nil {
+		config.Ports, _ = ParsePorts(DefaultPorts)
+	}
+	return &Targets{TargetsConfig: config, own: ownAddrs{list: net.InterfaceAddrs}}
+}
+
+// cloudHost is where a large cloud serves its machines' agents and their
+// configuration: an address of the public internet by the registries.
+var cloudHost = netip.MustParseAddr("168.63.129.16")
+
+// refuses says what addr is, article included, when it may not be called; ""
+// when it may.
+func (t *Targets) refuses(addr netip.Addr) string {
+	plain := addr.WithZone("").Unmap()
+	inner, translated := embedded(plain)
+	denies := func(a netip.Addr) bool { return contains(t.Deny, a) || t.blocked.Load().hasAddr(a) }
+	switch {
+	case denies(plain), translated && denies(inner):
+		return "an address that this service does not call"
+	case contains(t.Allow, plain), t.AllowPrivate:
+		return ""
+	case special(addr):
+		return class(addr)
+	case plain == cloudHost:
+		return "an address inside a cloud"
+	case t.own.has(plain):
+		return "an address of this service"
+	}
+	return ""
+}
+
+// embedded returns the IPv4 address that an IPv6 address of a transition
+// mechanism leads to: NAT64, 6to4, IPv4-compatible and IPv4-translated.
+func embedded(addr netip.Addr) (netip.Addr, bool) {
+	if !addr.Is6() {
+		return addr, false
+	}
+	b := addr.As16()
+	switch {
+	case nat64.Contains(addr), compatible.Contains(addr), translated.Contains(addr):
+		return netip.AddrFrom4([4]byte(b[12:])), true
+	case sixToFour.Contains(addr):
+		return netip.AddrFrom4([4]byte(b[2:6])), true
+	}
+	return addr, false
+}
+
+var (
+	nat64      = netip.MustParsePrefix("64:ff9b::/96")
+	compatible = netip.MustParsePrefix("::/96")
+	translated = netip.MustParsePrefix("::ffff:0:0:0/96")
+	sixToFour  = netip.MustParsePrefix("2002::/16")
+)
+
+// CheckHost reports why the host of a URL may not be called, as the end of a
+// sentence ("must not be a loopback address"); "" when it may.
+//
+// Refused are hosts that operators have blocked, ports that are not permitted
+// (443 is meant where the host has none) and, as the configuration says,
+// literal addresses that are denied, loopback, private, link-local, this
+// machine's or otherwise special, also in mapped and translated forms; numbers
+// that pass for an address with some resolvers (127.1, 0x7f000001, 2130706433,
+// 0177.0.0.1); and localhost with its subdomains. The host may be in brackets
+// and may carry a port. Nothing is resolved, so a name that is let through can
+// still lead to an address that is refused when it is dialled.
+func (t *Targets) CheckHost(host string) string {
+	bare := bareHost(host)
+	if addr, err := netip.ParseAddr(bare); err == nil {
+		if why := t.refuses(addr); why != "" {
+			return "must not be " + why
+		}
+		return t.checkPort(host)
+	}
+	name := hostName(bare)
+	switch last := name[strings.LastIndexByte(name, '.')+1:]; {
+	case name == "":
+		return "must have a host"
+	case t.blocksHost(name):
+		return "must not be a host that this service does not call"
+	case last == "localhost" && !t.permitsLoopback():
+		return "must not name this machine"
+	case isNumber(last):
+		if why := t.checkNumbers(name); why != "" {
+			return why
+		}
+	}
+	return t.checkPort(host)
+}
+
+func (t *Targets) permitsLoopback() bool {
+	return t.refuses(netip.AddrFrom4([4]byte{127, 0, 0, 1})) == "" || t.refuses(netip.IPv6Loopback()) == ""
+}
+
+// checkNumbers checks a host that is meant as an IPv4 address. Only four
+// decimal numbers mean the same to everyone; other spellings are read
+// differently from resolver to resolver, so they are refused whatever they
+// might stand for, unless every address may be called.
+func (t *Targets) checkNumbers(name string) string {
+	addr, err := netip.ParseAddr(name)
+	if err != nil && !t.AllowPrivate {
+		return "must not spell an address in an unusual way; use four decimal numbers, as in 192.0.2.1"
+	}
+	if err != nil {
+		return ""
+	}
+	if why := t.refuses(addr); why != "" {
+		return "must not be " + why
+	}
+	return ""
+}
+
+func (t *Targets) checkPort(host string) string {
+	if _, port, err := net.SplitHostPort(host); err == nil && port != "" && !t.permitsPort(port) {
+		return "must not use port " + port + "; permitted are " + t.Ports.String()
+	} else if err != nil && !t.permitsPort("443") {
+		return "must name a port; permitted are " + t.Ports.String()
+	}
+	return ""
+}
+
+func (t *Targets) permitsPort(port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && t.Ports.permits(uint16(n))
+}
+
+// blocksHost reports whether operators have blocked a host name.
+func (t *Targets) blocksHost(host string) bool {
+	rules := t.blocked.Load()
+	return rules != nil && len(rules.names) > 0 && rules.hasName(hostName(host))
+}
+
+// checkDial returns the error for a host and port that may not be dialled,
+// whatever the host's addresses are; nil when they may.
+func (t *Targets) checkDial(host, port string) error {
+	switch {
+	case !t.permitsPort(port):
+		return &blockedError{why: "port " + port + " is not one of those that this service calls"}
+	case t.blocksHost(host):
+		return &blockedError{why: "this service does not call that host"}
+	}
+	return nil
+}

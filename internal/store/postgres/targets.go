@@ -1,0 +1,71 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// TargetBlock implements store.Targets.
+func (s *Store) TargetBlock(ctx context.Context, b *store.TargetBlock) error {
+	return s.write(ctx, func(t *tx) error {
+		var full bool
+		err := t.run(
+			query{sql: `LOCK TABLE blocked_targets IN EXCLUSIVE MODE`}, // so that the count stands until the commit
+			query{
+				sql:  `SELECT count(*) >= $1 FROM blocked_targets WHERE target <> $2`,
+				args: []any{store.MaxTargetBlocks, text(b.Target)},
+				row:  func(rows pgx.Rows) error { return rows.Scan(&full) },
+			},
+		)
+		if err != nil {
+			return err
+		}
+		if full {
+			return fault.New(fault.Invalid, store.TooManyBlocks)
+		}
+		return t.commit(query{
+			sql: `INSERT INTO blocked_targets (target, reason, blocked_at) VALUES ($1, $2, $3)
+				ON CONFLICT (target) DO UPDATE SET reason = excluded.reason RETURNING blocked_at`,
+			args: []any{text(b.Target), text(b.Reason), b.BlockedAt.UnixMicro()},
+			row:  func(rows pgx.Rows) error { return rows.Scan(timeOf{&b.BlockedAt}) },
+		})
+	})
+}
+
+// TargetUnblock implements store.Targets.
+func (s *Store) TargetUnblock(ctx context.Context, target string) error {
+	found := false
+	err := s.write(ctx, func(t *tx) error {
+		return t.commit(query{
+			sql: `DELETE FROM blocked_targets WHERE target = $1 RETURNING target`, args: []any{text(target)},
+			row: func(pgx.Rows) error {
+				found = true
+				return nil
+			},
+		})
+	})
+	if err == nil && !found {
+		return fault.NoSuch("blocked target")
+	}
+	return err
+}
+
+// TargetBlocks implements store.Targets.
+func (s *Store) TargetBlocks(ctx context.Context) ([]store.TargetBlock, error) {
+	var blocked []store.TargetBlock
+	err := s.read(ctx, query{
+		sql:   `SELECT target, reason, blocked_at FROM blocked_targets ORDER BY target COLLATE "C"`,
+		start: func() { blocked = nil },
+		row: func(rows pgx.Rows) error {
+			var b store.TargetBlock
+			err := rows.Scan(&b.Target, &b.Reason, timeOf{&b.BlockedAt})
+			blocked = append(blocked, b)
+			return err
+		},
+	})
+	return blocked, err
+}

@@ -1,0 +1,69 @@
+package storetest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+var targetTests = group{
+	"BlockListUnblock": targetsBlocked,
+	"BlockedAgain":     targetBlockedAgain,
+	"NoMoreThan1000":   targetsFull,
+}
+
+func (w *world) block(target, reason string) {
+	w.Helper()
+	w.ok("TargetBlock", w.s.TargetBlock(w.ctx, &store.TargetBlock{Target: target, Reason: reason, BlockedAt: w.now}))
+}
+
+// wantTargets wants the list of blocks, one after the other: "target: reason".
+func (w *world) wantTargets(want ...string) {
+	w.Helper()
+	blocked, err := w.s.TargetBlocks(w.ctx)
+	w.ok("TargetBlocks", err)
+	var got []string
+	for _, b := range blocked {
+		got = append(got, b.Target+": "+b.Reason)
+		if !b.BlockedAt.Equal(w.now) {
+			w.Errorf("%s was blocked at %v, want %v", b.Target, b.BlockedAt, w.now)
+		}
+	}
+	w.same("the blocks", strings.Join(got, "\n"), strings.Join(want, "\n"))
+}
+
+func targetsBlocked(w *world) {
+	w.wantTargets()
+	w.wantCode("unblocking what is not blocked", w.s.TargetUnblock(w.ctx, "a.example"), fault.NotFound)
+	w.block("b.example", "")
+	w.block("192.0.2.0/24", "spam")
+	w.block("a.example", "café")
+	w.wantTargets("192.0.2.0/24: spam", "a.example: café", "b.example: ")
+	w.ok("TargetUnblock", w.s.TargetUnblock(w.ctx, "a.example"))
+	w.wantCode("unblocking twice", w.s.TargetUnblock(w.ctx, "a.example"), fault.NotFound)
+	w.wantTargets("192.0.2.0/24: spam", "b.example: ")
+}
+
+// targetBlockedAgain wants the time of the first block and the reason of the last.
+func targetBlockedAgain(w *world) {
+	w.block("a.example", "first")
+	again := &store.TargetBlock{Target: "a.example", Reason: "second", BlockedAt: w.ahead()}
+	w.ok("TargetBlock", w.s.TargetBlock(w.ctx, again))
+	if !again.BlockedAt.Equal(w.now) {
+		w.Errorf("the block is said to be from %v, want %v", again.BlockedAt, w.now)
+	}
+	w.wantTargets("a.example: second")
+}
+
+func targetsFull(w *world) {
+	for i := range store.MaxTargetBlocks {
+		w.block(fmt.Sprintf("%04d.example", i), "")
+	}
+	more := &store.TargetBlock{Target: "more.example", BlockedAt: w.now}
+	w.wantCode("one block too many", w.s.TargetBlock(w.ctx, more), fault.Invalid)
+	w.block("0007.example", "a new reason")
+	w.ok("TargetUnblock", w.s.TargetUnblock(w.ctx, "0000.example"))
+	w.ok("TargetBlock", w.s.TargetBlock(w.ctx, more))
+}
