@@ -110,7 +110,7 @@ func (n *Node) start(ctx context.Context) error {
 	n.client = execute.New(execute.Config{Version: c.Version, AllowPrivate: c.AllowPrivateTargets, RootCAs: roots, MaxConnsIdle: c.Concurrency})
 	n.hub = follow.New(follow.Config{Store: n.store, Log: c.Log})
 	n.runner = attempt.New(attempt.Config{
-		Queue: n.store, Client: n.client, Secrets: n.auth, Metrics: n.metrics, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
+		Queue: n.store, Client: n.client, Secrets: n.auth, Logs: n.store, Metrics: n.metrics, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
 	})
 	n.dispatcher = dispatch.New(dispatch.Config{
 		Queue: n.store, Node: node, Concurrency: c.Concurrency, Begin: n.runner.Begin, Warm: n.runner.Warm,
@@ -177,7 +177,7 @@ func (n *Node) recover(ctx context.Context) error {
 			return nil
 		}
 		n.config.Log.Info("taking up attempts that were under way when a node went away", "attempts", len(runs))
-		if err := attempt.Interrupt(ctx, n.store, runs); err != nil {
+		if err := attempt.Interrupt(ctx, n.store, runs, n.runner.SetAside); err != nil {
 			return fmt.Errorf("taking up interrupted attempts: %w", err)
 		}
 	}
@@ -213,6 +213,10 @@ func (n *Node) observe() {
 	for kind, name := range map[store.Kind]string{store.KindJob: "job", store.KindDelivery: "delivery"} {
 		gauge("punctual_runs_waiting", "Runs in memory that wait to be claimed, by kind.", name, func() float64 { return float64(n.dispatcher.Waiting(kind)) })
 		gauge("punctual_runs_in_use", "Runs claimed or under way on this node, by kind.", name, func() float64 { return float64(n.dispatcher.InUse(kind)) })
+	}
+	for operation, bytes := range map[string]func() int{"create": n.manager.WaitingBytes, "finish": n.runner.WaitingBytes} {
+		n.metrics.Gauge("punctual_waiting_bytes", "Bytes that wait for a commit, by operation.", map[string]string{"operation": operation},
+			func() float64 { return float64(bytes()) })
 	}
 	n.metrics.Gauge("punctual_creates_waiting", "Creates that wait for a commit.", nil, func() float64 { return float64(n.manager.Waiting()) })
 }

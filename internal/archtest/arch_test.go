@@ -49,7 +49,7 @@ var mayImport = map[string][]string{
 	"internal/retry":            {},
 	"internal/schedule":         {},
 	"internal/stats":            {"internal/store"},
-	"internal/store":            {"internal/job"},
+	"internal/store":            {"internal/fault", "internal/job"},
 	"internal/store/postgres":   {"internal/fault", "internal/job", "internal/rawjson", "internal/store"},
 	"internal/store/sqlite":     {"internal/fault", "internal/job", "internal/rawjson", "internal/store"},
 	"internal/transfer":         {"internal/job", "internal/store"},

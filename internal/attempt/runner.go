@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/punctual-dev/punctual/internal/batch"
 	"github.com/punctual-dev/punctual/internal/dispatch"
 	"github.com/punctual-dev/punctual/internal/execute"
@@ -25,11 +27,18 @@ type Secrets interface {
 	SigningSecrets(ctx context.Context, account int64) ([]execute.Secret, error)
 }
 
+// Logs reads the logs that messages refer to.
+type Logs interface {
+	// LogGet returns one of an account's logs; a NotFound fault when there is none.
+	LogGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Log, error)
+}
+
 // Config of a Runner.
 type Config struct {
 	Queue   store.Queue
 	Client  *execute.Client
 	Secrets Secrets
+	Logs    Logs
 	Metrics *metrics.Metrics
 	Stats   Stats // nil: none are kept
 	// Stored hears of the accounts in which something has happened; may be nil.
@@ -58,12 +67,26 @@ func New(config Config) *Runner {
 	r := &Runner{Config: config}
 	r.finishes = batch.New(batch.Config[store.Finish, bool]{
 		Max: 1024, Waiting: 8192, Do: r.Queue.RunFinish, Observe: r.Metrics.BatchSize("finish"),
+		MaxBytes: finishBytes, WaitingBytes: waitingBytes, ShareBytes: waitingBytes / 4,
+		Size:    func(f store.Finish) int { return f.Size },
+		Account: func(f store.Finish) int64 { return f.Account },
+		Divides: store.IsUnstorable,
 	})
 	return r
 }
 
+// How many bytes of ends share a commit, and wait for one; of one account a
+// quarter of these. An attempt whose end has no room keeps its slot.
+const (
+	finishBytes  = 2 << 20
+	waitingBytes = 32 << 20
+)
+
 // Close waits until every finish is stored.
 func (r *Runner) Close() { r.finishes.Close() }
+
+// WaitingBytes returns about how many bytes of ends wait for a commit.
+func (r *Runner) WaitingBytes() int { return r.finishes.Bytes() }
 
 // Begin prepares an attempt of a run that was read for firing.
 func (r *Runner) Begin(run *store.Run, now time.Time) dispatch.Attempt {
@@ -94,45 +117,9 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// lastTries is how long a stopping node goes on trying to store an end. What
-// is not stored then is made again by whoever takes over.
-const lastTries = 5 * time.Second
-
-// finish stores the end of an attempt, however long the store takes to accept
-// it, and reports whether the run was still ours.
-func (r *Runner) finish(ctx context.Context, f store.Finish) bool {
-	var stopping time.Time
-	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		held, err := r.finishes.DoWhenRoom(context.WithoutCancel(ctx), f)
-		if err == nil {
-			return held
-		}
-		r.complain("storing the ends of attempts failed; trying again", err)
-		if ctx.Err() != nil && stopping.IsZero() {
-			stopping = time.Now()
-		}
-		if errors.Is(err, batch.ErrClosed) || !stopping.IsZero() && time.Since(stopping) > lastTries {
-			return false
-		}
-		time.Sleep(wait)
-	}
-}
-
 func (r *Runner) stored(account int64) {
 	if r.Stored != nil {
 		r.Stored(account)
-	}
-}
-
-// complainEvery is how often the log tells that ends can't be stored: while the
-// store is away, every attempt under way has one.
-const complainEvery = 5 * time.Second
-
-func (r *Runner) complain(what string, err error) {
-	now := time.Now().UnixNano()
-	last := r.complained.Load()
-	if now-last > int64(complainEvery) && r.complained.CompareAndSwap(last, now) {
-		r.Log.Error(what, "waiting", r.finishes.Len(), "error", err)
 	}
 }
 
@@ -202,15 +189,28 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, answ
 	r, j := a.runner, a.Run.Job
 	r.stored(j.Owner.Number)
 	defer r.stored(j.Owner.Number)
-	outcome := r.do(ctx, kindJob, j.Owner.Number, a.Run.Due, a.request())
-	ended := later(r.Queue.Now(), began.Add(time.Microsecond))
-	answered()
-	if f := outcome.Failure; f != nil && f.Kind == job.KindCancelled {
-		return // the cancel has recorded it, or the job goes with its account
+	var f *store.Finish
+	err := safely(func() {
+		outcome := r.do(ctx, kindJob, j.Owner.Number, a.Run.Due, a.request())
+		if f := outcome.Failure; f != nil && f.Kind == job.KindCancelled {
+			return // the cancel has recorded it, or the job goes with its account
+		}
+		end := a.Finish(node, outcome, began, a.ended(began))
+		f = &end
+	})
+	if f == nil && err == nil {
+		answered()
+		return
 	}
-	if r.finish(ctx, a.Finish(node, outcome, began, ended)) && a.Result.Final() {
+	aside := func() []store.Finish { return a.SetAside(node, began, a.ended(began)) }
+	if r.finish(ctx, f, err, aside, answered) && a.Result.Final() {
 		r.Metrics.Finished(a.Result.String())
 	}
+}
+
+// ended returns when an attempt that ends now has ended: behind its begin.
+func (a *jobAttempt) ended(began time.Time) time.Time {
+	return later(a.runner.Queue.Now(), began.Add(time.Microsecond))
 }
 
 func (a *jobAttempt) request() execute.Request {
@@ -231,34 +231,4 @@ func (a *jobAttempt) request() execute.Request {
 		request.Header = append(request.Header, execute.Field(f))
 	}
 	return request
-}
-
-// deliveryAttempt is a try of a callback or webhook message.
-type deliveryAttempt struct {
-	runner *Runner
-	run    *store.Run
-	begin  time.Time
-}
-
-// Claim implements dispatch.Attempt.
-func (a *deliveryAttempt) Claim() store.Claim {
-	return store.Claim{Ref: a.run.Ref, Attempt: a.run.Attempt + 1, BeginAt: a.begin}
-}
-
-// Fire implements dispatch.Attempt.
-func (a *deliveryAttempt) Fire(ctx context.Context, node int64, began time.Time, answered func()) {
-	r, d := a.runner, a.run.Delivery
-	outcome := r.do(ctx, kindDelivery, d.Owner.Number, a.run.Due, execute.Request{
-		Method: "POST", URL: d.URL, Body: d.Body, MessageID: d.MessageID, Timeout: deliveryTimeout,
-		Own: []execute.Field{{Name: "Content-Type", Value: "application/json"}},
-	})
-	ended := later(r.Queue.Now(), began.Add(time.Microsecond))
-	answered()
-	if f := outcome.Failure; f != nil && f.Kind == job.KindCancelled {
-		// The account was deleted, and so the message goes.
-		r.finish(ctx, store.Finish{Ref: a.run.Ref, Node: node, Attempt: a.run.Attempt + 1, Delivery: &store.DeliveryEnd{}})
-		return
-	}
-	r.finish(ctx, record.EndDelivery(a.run, a.run.Attempt+1, node, outcome, ended))
-	r.stored(d.Owner.Number)
 }

@@ -20,6 +20,7 @@ const (
 	KindBlocked     Kind = "blocked"     // the address may not be called
 	KindCancelled   Kind = "cancelled"   // the job was cancelled meanwhile
 	KindInterrupted Kind = "interrupted" // the service stopped or crashed meanwhile
+	KindUnstored    Kind = "unstored"    // what the attempt came to could not be stored
 	KindStatus      Kind = "status"      // an answer other than 2xx; in callbacks and webhooks only
 )
 

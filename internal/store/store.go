@@ -46,7 +46,8 @@ type Notice struct {
 type Jobs interface {
 	// JobInsertMany stores new jobs, each with its run and, when it recurs,
 	// its schedule. A job whose idempotency key is held is not stored; the
-	// result carries the job that holds it. Results stand in the order given.
+	// result carries the job that holds it. Results stand in the order given. An
+	// ErrUnstorable when the database refuses one of them: none is stored then.
 	JobInsertMany(ctx context.Context, jobs []NewJob) ([]Inserted, error)
 	// JobGet reads one of the owner's jobs; a NotFound fault when there is none.
 	JobGet(ctx context.Context, owner job.Owner, id JobID) (*job.Job, error)
@@ -117,6 +118,15 @@ type NewJob struct {
 	Job      *job.Job
 	Schedule *job.Schedule // nil for a one-off
 	Lane     uint32        // see Ref
+}
+
+// Size returns about how many bytes a job and its schedule have as records.
+func (n *NewJob) Size() int {
+	size := len(n.Job.Args)
+	if n.Schedule != nil {
+		size *= 2
+	}
+	return size
 }
 
 // Inserted is what became of a NewJob.

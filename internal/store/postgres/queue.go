@@ -116,7 +116,7 @@ func (l *loading) jobs() (query, bool) {
 func (l *loading) deliveries() (query, bool) {
 	places, refs := l.of(store.KindDelivery)
 	return query{
-		sql: `SELECT u.i, d.message, d.job, d.job_attempt, d.channel, d.url, d.event, d.attempt, d.due, d.body, r.attempt, r.node, r.begin_at
+		sql: `SELECT u.i, d.message, d.job, d.job_attempt, d.channel, d.url, d.event, d.attempt, d.due, d.body, d.parts, r.attempt, r.node, r.begin_at
 			FROM ` + refTable + ` JOIN deliveries d ON d.account = u.account AND d.number = u.number AND d.due = u.due
 			JOIN runs r ON r.due = d.due AND r.kind = 1 AND r.number = d.number AND r.account = d.account`,
 		args: append(refColumns(refs), places),
@@ -124,7 +124,7 @@ func (l *loading) deliveries() (query, bool) {
 			var i int64
 			var held store.Held
 			d := &job.Delivery{}
-			err := rows.Scan(&i, &d.MessageID, &d.Job, &d.JobAttempt, &d.Channel, &d.URL, &d.Event, &d.Attempt, timeOf{&d.DueAt}, jsonOf{&d.Body},
+			err := rows.Scan(&i, &d.MessageID, &d.Job, &d.JobAttempt, &d.Channel, &d.URL, &d.Event, &d.Attempt, timeOf{&d.DueAt}, jsonOf{&d.Body}, partsOf{&d.Parts},
 				&held.Attempt, &held.Node, timeOf{&held.BeginAt})
 			if err != nil {
 				return err

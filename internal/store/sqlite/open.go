@@ -251,8 +251,14 @@ func (s *Store) wrap(ctx context.Context, err error) error {
 		return fault.Unreachable(errors.Join(ctx.Err(), err))
 	}
 	switch sqlite.ErrCode(err).ToPrimary() {
-	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultFull, sqlite.ResultIOErr, sqlite.ResultCantOpen, sqlite.ResultReadOnly, sqlite.ResultInterrupt:
+	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultFull, sqlite.ResultIOErr, sqlite.ResultCantOpen, sqlite.ResultReadOnly, sqlite.ResultInterrupt,
+		sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultNoMem:
 		return fault.Unreachable(err)
+	case sqlite.ResultTooBig, sqlite.ResultConstraint, sqlite.ResultMismatch, sqlite.ResultRange:
+		return store.Unstorable(err)
+	}
+	if errors.Is(err, errPanicked) {
+		return store.Unstorable(err)
 	}
 	return err
 }

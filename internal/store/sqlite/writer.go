@@ -3,7 +3,9 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -17,6 +19,10 @@ import (
 // maxGroup is how many writes share a commit at most. A write may itself hold
 // hundreds of rows.
 const maxGroup = 256
+
+// maxGroupBytes is about how many bytes the writes that share a commit store at
+// most: whoever waits for a small one waits for the others, too.
+const maxGroupBytes = 4 << 20
 
 // writer owns the one connection that writes. It runs the writes that have
 // arrived while the last commit was made in one transaction.
@@ -34,6 +40,7 @@ type writer struct {
 // A fault says that it has written nothing, and does not concern its group.
 type write struct {
 	run     func(*tx) error
+	size    int                      // about how many bytes it stores
 	outside func(*sqlite.Conn) error // run between transactions instead
 	refusal error                    // the fault that run gave
 	done    chan error
@@ -46,7 +53,12 @@ func newWriter(s *Store, conn *sqlite.Conn) *writer {
 // write runs f in a transaction and returns after the commit. Once accepted it
 // is carried out whatever becomes of ctx, so that its caller knows the outcome.
 func (s *Store) write(ctx context.Context, f func(*tx) error) error {
-	return s.wrap(context.WithoutCancel(ctx), s.writer.submit(ctx, &write{run: f, done: make(chan error, 1)}))
+	return s.writeSized(ctx, 0, f)
+}
+
+// writeSized is write for a function that stores about size bytes.
+func (s *Store) writeSized(ctx context.Context, size int, f func(*tx) error) error {
+	return s.wrap(context.WithoutCancel(ctx), s.writer.submit(ctx, &write{run: f, size: size, done: make(chan error, 1)}))
 }
 
 func (w *writer) submit(ctx context.Context, one *write) error {
@@ -78,14 +90,28 @@ func (w *writer) close() {
 func (w *writer) loop() {
 	group := make([]*write, 0, maxGroup)
 	for first := range w.queue {
-		group = append(group[:0], first)
-		for len(group) < maxGroup && len(w.queue) > 0 {
-			if next, ok := <-w.queue; ok {
-				group = append(group, next)
-			}
+		for first != nil {
+			group, first = w.gather(append(group[:0], first))
+			w.commit(group)
 		}
-		w.commit(group)
 	}
+}
+
+// gather adds the writes that have arrived to a group. What would make it too
+// large is left over; nil when nothing is.
+func (w *writer) gather(group []*write) (all []*write, left *write) {
+	size := group[0].size
+	for len(group) < maxGroup && len(w.queue) > 0 {
+		next, ok := <-w.queue
+		if !ok {
+			break
+		}
+		if size += next.size; size > maxGroupBytes {
+			return group, next
+		}
+		group = append(group, next)
+	}
+	return group, nil
 }
 
 func (w *writer) commit(group []*write) {
@@ -128,13 +154,26 @@ func (w *writer) transact(group []*write) (refs []store.Ref, err error) {
 	t := &tx{conn: w.conn, store: w.store, now: w.store.Now()}
 	for _, one := range group {
 		one.refusal = nil
-		if err := one.run(t); errors.As(err, new(*fault.Error)) {
+		if err := one.safely(t); errors.As(err, new(*fault.Error)) {
 			one.refusal = err
 		} else if err != nil {
 			return nil, err
 		}
 	}
 	return t.refs, nil
+}
+
+// errPanicked marks a write that panicked.
+var errPanicked = errors.New("the write panicked")
+
+// safely runs a write. A panic in it ends that write only.
+func (one *write) safely(t *tx) (err error) {
+	defer func() {
+		if broken := recover(); broken != nil {
+			err = fmt.Errorf("%w: %v\n%s", errPanicked, broken, debug.Stack())
+		}
+	}()
+	return one.run(t)
 }
 
 // checkpointBytes is how large the write-ahead log grows before its pages are

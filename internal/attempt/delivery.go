@@ -1,0 +1,84 @@
+package attempt
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/execute"
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/record"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// deliveryAttempt is a try of a callback or webhook message.
+type deliveryAttempt struct {
+	runner *Runner
+	run    *store.Run
+	begin  time.Time
+}
+
+// Claim implements dispatch.Attempt.
+func (a *deliveryAttempt) Claim() store.Claim {
+	return store.Claim{Ref: a.run.Ref, Attempt: a.run.Attempt + 1, BeginAt: a.begin}
+}
+
+// Fire implements dispatch.Attempt.
+func (a *deliveryAttempt) Fire(ctx context.Context, node int64, began time.Time, answered func()) {
+	r, d := a.runner, a.run.Delivery
+	number := a.run.Attempt + 1
+	var f *store.Finish
+	ended := func() time.Time { return later(r.Queue.Now(), began.Add(time.Microsecond)) }
+	err := safely(func() {
+		outcome := a.send(ctx)
+		end := record.EndDelivery(a.run, number, node, outcome, ended())
+		if failure := outcome.Failure; failure != nil && failure.Kind == job.KindCancelled {
+			// The account was deleted, and so the message goes.
+			end = store.Finish{Ref: a.run.Ref, Node: node, Attempt: number, Delivery: &store.DeliveryEnd{}}
+		}
+		f = &end
+	})
+	r.finish(ctx, f, err, func() []store.Finish { return record.SetAsideDelivery(a.run, number, node, ended()) }, answered)
+	r.stored(d.Owner.Number)
+}
+
+// send makes the request. What the message refers to is read only now, so that
+// messages that wait need no memory for it.
+func (a *deliveryAttempt) send(ctx context.Context) job.Outcome {
+	r, d := a.runner, a.run.Delivery
+	body, err := r.whole(ctx, d)
+	switch {
+	case fault.CodeOf(err) == fault.NotFound:
+		return job.Outcome{Failure: &job.Failure{Kind: job.KindCancelled, Message: "the log that has a part of the message was removed"}}
+	case err != nil:
+		r.complain("reading a message failed; deliveries are made again", err)
+		pause(ctx, time.Second)
+		return job.Outcome{Failure: &job.Failure{Kind: job.KindInterrupted, Message: "the message could not be read; the delivery is made again"}}
+	}
+	return r.do(ctx, kindDelivery, d.Owner.Number, a.run.Due, execute.Request{
+		Method: "POST", URL: d.URL, Body: body, MessageID: d.MessageID, Timeout: deliveryTimeout,
+		Own: []execute.Field{{Name: "Content-Type", Value: "application/json"}},
+	})
+}
+
+// whole returns a message's body with its parts, read from their logs.
+func (r *Runner) whole(ctx context.Context, d *job.Delivery) (rawjson.Value, error) {
+	if len(d.Parts) == 0 {
+		return d.Body, nil
+	}
+	payloads := map[uuid.UUID]rawjson.Value{}
+	for _, p := range d.Parts {
+		if payloads[p.Log] != nil {
+			continue
+		}
+		log, err := r.Logs.LogGet(ctx, d.Owner, p.Log)
+		if err != nil {
+			return nil, err
+		}
+		payloads[p.Log] = log.Payload
+	}
+	return d.Whole(payloads)
+}

@@ -1,0 +1,3 @@
+-- Large pieces of a message's body stand in logs only; parts says which go where.
+-- Null: the body is whole.
+ALTER TABLE deliveries ADD COLUMN parts text;
