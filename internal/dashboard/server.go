@@ -58,6 +58,8 @@ type Server struct {
 	Config
 	mux     *http.ServeMux
 	guarded http.Handler // mux behind the protection against forged requests
+
+	complaints edge.Complaints
 }
 
 // New makes a Server.

@@ -46,6 +46,8 @@ type Server struct {
 	Config
 	mux    *http.ServeMux
 	limits *limits
+
+	complaints edge.Complaints
 }
 
 // handler answers a call or gives the error to answer with.

@@ -15,6 +15,9 @@ import (
 // JobInsertMany implements store.Jobs.
 func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store.Inserted, error) {
 	results := make([]store.Inserted, len(jobs))
+	if err := s.roomy(); err != nil {
+		return nil, err
+	}
 	size := 0
 	for i := range jobs {
 		size += jobs[i].Size()

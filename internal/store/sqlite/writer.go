@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime/debug"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -30,6 +29,8 @@ type writer struct {
 	store *Store
 	conn  *sqlite.Conn
 	queue chan *write
+
+	commits atomic.Int64 // how many transactions there were
 
 	mu     sync.RWMutex // guards closing the queue against senders
 	closed bool
@@ -58,6 +59,9 @@ func (s *Store) write(ctx context.Context, f func(*tx) error) error {
 
 // writeSized is write for a function that stores about size bytes.
 func (s *Store) writeSized(ctx context.Context, size int, f func(*tx) error) error {
+	if err := s.writable(); err != nil {
+		return err
+	}
 	return s.wrap(context.WithoutCancel(ctx), s.writer.submit(ctx, &write{run: f, size: size, done: make(chan error, 1)}))
 }
 
@@ -140,6 +144,7 @@ func (w *writer) commit(group []*write) {
 			one.done <- err
 		}
 	}
+	w.commits.Add(1)
 	if err == nil && len(refs) > 0 {
 		w.store.notify(store.Notice{Runs: refs})
 	}
@@ -174,46 +179,4 @@ func (one *write) safely(t *tx) (err error) {
 		}
 	}()
 	return one.run(t)
-}
-
-// checkpointBytes is how large the write-ahead log grows before its pages are
-// moved into the database: 16,000 pages, since the same pages are written
-// again and again. keptBytes is what is left of the file when it starts anew,
-// so that its size tells when it has grown again.
-const (
-	checkpointBytes = 16_000 * 4096
-	keptBytes       = checkpointBytes / 4
-)
-
-// checkpoint keeps the write-ahead log bounded until ctx ends.
-func (s *Store) checkpoint(ctx context.Context) {
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			s.checkpointLarge(ctx)
-		}
-	}
-}
-
-// checkpointLarge moves the write-ahead log into the database, when it has
-// grown large, from a connection of its own, while the writer goes on. What the
-// writer has added meanwhile it moves itself, a few pages; then the log starts
-// anew. A failed checkpoint loses nothing; the next one is soon to come.
-func (s *Store) checkpointLarge(ctx context.Context) {
-	if info, err := os.Stat(s.path + "-wal"); err != nil || info.Size() < checkpointBytes {
-		return
-	}
-	if conn, err := sqlite.OpenConn(s.path, sqlite.OpenReadWrite, sqlite.OpenWAL); err == nil {
-		_ = moveLog(conn)
-		_ = conn.Close()
-	}
-	_ = s.writer.submit(ctx, &write{outside: moveLog, done: make(chan error, 1)})
-}
-
-func moveLog(conn *sqlite.Conn) error {
-	return sqlitex.ExecuteTransient(conn, `PRAGMA wal_checkpoint(PASSIVE)`, nil)
 }

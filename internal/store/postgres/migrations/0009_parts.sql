@@ -1,3 +1,0 @@
--- Large pieces of a message's body stand in logs only; parts says which go where.
--- Null: the body is whole.
-ALTER TABLE deliveries ADD COLUMN parts text;
