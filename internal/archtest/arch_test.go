@@ -24,7 +24,7 @@ var mayImport = map[string][]string{
 	"cmd/punctual":              {"internal/cli"},
 	"internal/app":              {"*"},
 	"internal/archtest":         {},
-	"internal/attempt":          {"internal/batch", "internal/dispatch", "internal/execute", "internal/fault", "internal/job", "internal/metrics", "internal/record", "internal/store"},
+	"internal/attempt":          {"internal/batch", "internal/dispatch", "internal/execute", "internal/fault", "internal/job", "internal/metrics", "internal/rawjson", "internal/record", "internal/store"},
 	"internal/auth":             {"internal/execute", "internal/fault", "internal/job", "internal/store"},
 	"internal/batch":            {},
 	"internal/bench":            {"internal/app", "internal/auth", "internal/job", "internal/store"},

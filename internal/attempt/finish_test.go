@@ -1,0 +1,217 @@
+package attempt
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/record"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// picky is a queue that refuses ends which store a given text, and is away for
+// some calls.
+type picky struct {
+	store.Queue
+	mu      sync.Mutex
+	away    int
+	refuses []string
+	calls   int
+	stored  map[int64]string // by run: what its end came to
+}
+
+func (p *picky) Now() time.Time { return time.Now() }
+
+func (p *picky) RunFinish(_ context.Context, runs []store.Finish) ([]bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	time.Sleep(time.Millisecond) // so that others come meanwhile
+	p.calls++
+	if p.away > 0 {
+		p.away--
+		return nil, fault.Unreachable(errors.New("away"))
+	}
+	came := map[int64]string{}
+	for _, f := range runs {
+		came[f.Number] = show(&f)
+		for _, text := range p.refuses {
+			if strings.Contains(came[f.Number], text) {
+				return nil, store.Unstorable(errors.New(strings.Repeat("too large ", 1000)))
+			}
+		}
+	}
+	for number, text := range came {
+		p.stored[number] = text
+	}
+	return slices.Repeat([]bool{true}, len(runs)), nil
+}
+
+// show tells what an end comes to: the job's state and its logs.
+func show(f *store.Finish) string {
+	if f.Delivery != nil {
+		if f.Delivery.Log == nil {
+			return "gone"
+		}
+		return "given up " + string(f.Delivery.Log.Payload)
+	}
+	c := f.Decide(&store.Moment{Now: time.Now(), Job: f.Job})
+	if c.Job == nil {
+		return "gone"
+	}
+	var b strings.Builder
+	fmt.Fprint(&b, c.Job.State)
+	for _, l := range c.Logs {
+		fmt.Fprintf(&b, " %s", l.Payload)
+	}
+	return b.String()
+}
+
+func run(number int64) *store.Run {
+	now := time.Now()
+	j := &job.Job{
+		Number: number, ID: uuid.New(), Owner: job.Owner{ID: uuid.New(), Number: number % 3}, State: job.Available,
+		InsertedAt: now, ScheduledAt: now, DueAt: now, Args: rawjson.Value(`{"url":"https://x","callback_url":"https://y"}`),
+	}
+	return &store.Run{Ref: store.Ref{RunID: store.RunID{Number: number}, Due: now, Account: number % 3}, Job: j}
+}
+
+// runner makes a Runner on a queue, and returns what it logs.
+func runner(t *testing.T, queue store.Queue) (*Runner, *bytes.Buffer) {
+	var out bytes.Buffer
+	r := New(Config{Queue: queue, Metrics: metrics.New("test"), Log: slog.New(slog.NewTextHandler(&out, nil))})
+	t.Cleanup(r.Close)
+	return r, &out
+}
+
+// end stores the end of a run's attempt, whose target has answered with a text.
+func (r *Runner) end(ctx context.Context, number int64, text string) (held, freed bool) {
+	a := &jobAttempt{runner: r, Attempt: record.Begin(run(number), time.Now())}
+	began := time.Now()
+	f := a.Finish(1, job.Outcome{Response: &job.Response{Status: 200, Body: []byte(text)}}, began, began)
+	held = r.finish(ctx, &f, nil, func() []store.Finish { return a.SetAside(1, began, began) }, func() { freed = true })
+	return held, freed
+}
+
+func TestAnEndThatIsRefusedIsSetAside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		queue := &picky{refuses: []string{"poison"}, stored: map[int64]string{}}
+		r, out := runner(t, queue)
+		var wg sync.WaitGroup
+		for n := range int64(40) {
+			text := "fine"
+			if n == 17 {
+				text = "poison"
+			}
+			wg.Go(func() {
+				if held, freed := r.end(t.Context(), n, text); !held || !freed {
+					t.Errorf("run %d: held %t, its slot freed %t", n, held, freed)
+				}
+			})
+		}
+		wg.Wait()
+		for n, got := range queue.stored {
+			want := `completed {"status":200,"headers":{},"body":"fine"`
+			if n == 17 {
+				want = `discarded {"kind":"unstored","message":"what the attempt came to could not be stored`
+			}
+			if !strings.HasPrefix(got, want) {
+				t.Errorf("run %d came to %s", n, got)
+			}
+		}
+		if len(queue.stored) != 40 || queue.calls > 20 {
+			t.Errorf("%d ends stored in %d calls", len(queue.stored), queue.calls)
+		}
+		if said := out.String(); strings.Count(said, "set aside") != 1 || len(said) > maxCause+1000 {
+			t.Errorf("logged %d bytes:\n%.500s", len(said), said)
+		}
+	})
+}
+
+func TestAnEndThatCannotEvenBeSetAsideLeavesTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		queue := &picky{refuses: []string{"completed", "discarded"}, stored: map[int64]string{}}
+		r, _ := runner(t, queue)
+		if held, freed := r.end(t.Context(), 1, "any"); !held || !freed || queue.stored[1] != "gone" || queue.calls != 4 {
+			t.Errorf("held %t, freed %t, came to %q in %d calls", held, freed, queue.stored[1], queue.calls)
+		}
+	})
+}
+
+func TestAnOutageIsNoReasonToSetAside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		queue := &picky{away: 30, stored: map[int64]string{}}
+		r, out := runner(t, queue)
+		if held, _ := r.end(t.Context(), 1, "fine"); !held || !strings.HasPrefix(queue.stored[1], "completed") || queue.calls != 31 {
+			t.Errorf("held %t, came to %q in %d calls", held, queue.stored[1], queue.calls)
+		}
+		if strings.Contains(out.String(), "set aside") {
+			t.Errorf("logged:\n%s", out)
+		}
+	})
+}
+
+func TestAnAttemptThatPanicsIsSetAside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		queue := &picky{stored: map[int64]string{}}
+		r, _ := runner(t, queue)
+		a := &jobAttempt{runner: r, Attempt: record.Begin(run(1), time.Now())}
+		freed := false
+		a.Fire(t.Context(), 1, time.Now(), func() { freed = true }) // there is no client to make it with
+		if !strings.HasPrefix(queue.stored[1], `discarded {"kind":"unstored"`) || !freed || a.Result != job.Discarded {
+			t.Errorf("came to %q, freed %t, %s", queue.stored[1], freed, a.Result)
+		}
+	})
+}
+
+func TestInterruptedAttemptsWithOneThatIsRefused(t *testing.T) {
+	queue := &picky{refuses: []string{"retryable {\"kind\":\"interrupted\""}, stored: map[int64]string{}} // none can be made again
+	var runs []*store.Run
+	for n := range int64(20) {
+		one := run(n)
+		one.Attempt, one.Claim = 1, &store.Held{Node: 9, Attempt: 1, BeginAt: one.Due}
+		switch n {
+		case 3:
+			one.Kind, one.Job, one.Delivery = store.KindDelivery, nil, &job.Delivery{Number: n, Channel: job.Webhook, URL: "https://y", Event: "e"}
+		case 5:
+			one.Claim = nil
+		}
+		runs = append(runs, one)
+	}
+	runs[7] = nil
+	var noted []int64
+	note := func(f *store.Finish, err error) {
+		if !store.IsUnstorable(err) {
+			t.Errorf("noted with %v", err)
+		}
+		noted = append(noted, f.Number)
+	}
+	if err := Interrupt(t.Context(), queue, runs, note); err != nil {
+		t.Fatal(err)
+	}
+	if len(queue.stored) != 18 || len(noted) != 17 {
+		t.Errorf("%d ends stored, %d set aside, want 18 and 17", len(queue.stored), len(noted))
+	}
+	for n, got := range queue.stored {
+		if want := `discarded {"kind":"unstored"`; n != 3 && !strings.HasPrefix(got, want) {
+			t.Errorf("run %d came to %s", n, got)
+		}
+	}
+	queue.away = 1
+	if err := Interrupt(t.Context(), queue, runs, note); fault.CodeOf(err) != fault.Unavailable {
+		t.Errorf("while the store is away: %v", err)
+	}
+}
