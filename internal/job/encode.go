@@ -170,7 +170,7 @@ func AppendLog(b []byte, l *Log) []byte {
 // status, headers, body, duration_ms, truncated and, for a body that is no
 // text, encoding.
 func AppendResponse(b []byte, r *Response, took time.Duration) []byte {
-	b = append(slices.Grow(b, len(r.Body)+1024), `"status":`...)
+	b = append(b, `"status":`...)
 	b = strconv.AppendInt(b, int64(r.Status), 10)
 	b = append(b, `,"headers":`...)
 	b = appendHeaders(b, r.Header)
@@ -227,17 +227,29 @@ const maxEscaped = MaxResponseBody * 3 / 2
 // that escaping makes too long is kept as base64, too.
 func appendBody(b []byte, r *Response) (_ []byte, binary bool) {
 	if v := JSONBody(r); v != nil {
-		return append(b, v...), false
+		return append(grow(b, len(v)), v...), false
 	}
-	if text := wholeRunes(r); utf8.Valid(text) && escapedLen(text) <= maxEscaped {
-		return rawjson.AppendText(b, string(text)), false
+	if text := wholeRunes(r); utf8.Valid(text) {
+		if size := escapedLen(text); size <= maxEscaped {
+			return rawjson.AppendText(grow(b, size+len(`""`)), string(text)), false
+		}
 	}
-	b = append(slices.Grow(b, base64.StdEncoding.EncodedLen(len(r.Body))+2), '"')
+	b = append(grow(b, base64.StdEncoding.EncodedLen(len(r.Body))+len(`""`)), '"')
 	b = base64.StdEncoding.AppendEncode(b, r.Body)
 	return append(b, '"'), true
 }
 
-// escapedLen returns how long a text becomes as a JSON string, without quotes.
+// grow makes room for n more bytes and what commonly follows them, in one step:
+// a large body must not be copied again for the few that come behind it.
+func grow(b []byte, n int) []byte {
+	const behind = 256
+	if cap(b)-len(b) >= n+behind {
+		return b
+	}
+	return append(make([]byte, 0, len(b)+n+behind), b...)
+}
+
+// escapedLen returns how many bytes a text becomes as a JSON string, without quotes.
 func escapedLen(text []byte) int {
 	size := len(text)
 	for _, c := range text {

@@ -144,7 +144,7 @@ func newLog(owner job.Owner, number int64, event string, at time.Time, payload [
 // outcomeLog tells how an attempt ended.
 func outcomeLog(j *job.Job, at time.Time, a *attempt) job.Log {
 	o := a.outcome
-	event, b := job.EventResponse, []byte{'{'}
+	event, b := job.EventResponse, append(make([]byte, 0, len(a.response.text)+128), '{')
 	if o.Response != nil {
 		b = append(b, a.response.text...)
 	} else {
