@@ -218,6 +218,9 @@ func (n *Node) observe() {
 		n.metrics.Gauge("punctual_waiting_bytes", "Bytes that wait for a commit, by operation.", map[string]string{"operation": operation},
 			func() float64 { return float64(bytes()) })
 	}
+	if disk, ok := n.store.(interface{ Free() int64 }); ok {
+		n.metrics.Gauge("punctual_database_free_bytes", "Bytes free for the database; -1 when that is not known.", nil, func() float64 { return float64(disk.Free()) })
+	}
 	n.metrics.Gauge("punctual_creates_waiting", "Creates that wait for a commit.", nil, func() float64 { return float64(n.manager.Waiting()) })
 }
 

@@ -80,8 +80,8 @@ func (s *Store) wrap(ctx context.Context, err error) error {
 		return store.Unstorable(err)
 	case ctx.Err() != nil, errors.Is(err, errAgain), passes(err), ends(state):
 		return fault.Unreachable(errors.Join(ctx.Err(), err))
-	case strings.HasPrefix(state, "53"), strings.HasPrefix(state, "57"), strings.HasPrefix(state, "58"), state == "XX000":
-		return fault.Unreachable(err) // out of resources, intervention, system errors
+	case strings.HasPrefix(state, "53"), strings.HasPrefix(state, "57"), strings.HasPrefix(state, "58"), strings.HasPrefix(state, "XX"):
+		return fault.Unreachable(err) // out of resources, intervention, system errors, damage
 	case state == "" && pgconn.Timeout(err):
 		return fault.Unreachable(err)
 	}
