@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -49,19 +50,40 @@ func (a *deliveryAttempt) Fire(ctx context.Context, node int64, began time.Time,
 // messages that wait need no memory for it.
 func (a *deliveryAttempt) send(ctx context.Context) job.Outcome {
 	r, d := a.runner, a.run.Delivery
+	if len(d.Parts) > 0 {
+		size := 2 * d.Size() // the logs, and the message made of them
+		if r.messages.take(ctx, d.Owner.Number, size) != nil {
+			return withdrawn(ctx)
+		}
+		defer r.messages.give(d.Owner.Number, size)
+	}
 	body, err := r.whole(ctx, d)
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
 		return job.Outcome{Failure: &job.Failure{Kind: job.KindCancelled, Message: "the log that has a part of the message was removed"}}
+	case ctx.Err() != nil:
+		return withdrawn(ctx)
 	case err != nil:
 		r.complain("reading a message failed; deliveries are made again", err)
 		pause(ctx, time.Second)
-		return job.Outcome{Failure: &job.Failure{Kind: job.KindInterrupted, Message: "the message could not be read; the delivery is made again"}}
+		return interrupted("the message could not be read; the delivery is made again")
 	}
 	return r.do(ctx, kindDelivery, d.Owner.Number, a.run.Due, execute.Request{
 		Method: "POST", URL: d.URL, Body: body, MessageID: d.MessageID, Timeout: deliveryTimeout,
 		Own: []execute.Field{{Name: "Content-Type", Value: "application/json"}},
 	})
+}
+
+// withdrawn is the outcome of a try whose context ended before the request was made.
+func withdrawn(ctx context.Context) job.Outcome {
+	if errors.Is(context.Cause(ctx), execute.ErrCancelled) {
+		return job.Outcome{Failure: &job.Failure{Kind: job.KindCancelled, Message: "the account was deleted before the message was sent"}}
+	}
+	return interrupted("the service stopped before the message was sent; the delivery is made again")
+}
+
+func interrupted(message string) job.Outcome {
+	return job.Outcome{Failure: &job.Failure{Kind: job.KindInterrupted, Message: message}}
 }
 
 // whole returns a message's body with its parts, read from their logs.

@@ -56,6 +56,7 @@ type Stats interface {
 type Runner struct {
 	Config
 	finishes   *batch.Batcher[store.Finish, bool]
+	messages   *budget
 	complained atomic.Int64 // when, in nanoseconds since 1970
 }
 
@@ -64,7 +65,7 @@ const deliveryTimeout = 30 * time.Second
 
 // New makes a Runner. Its owner must Close it after the last attempt.
 func New(config Config) *Runner {
-	r := &Runner{Config: config}
+	r := &Runner{Config: config, messages: newBudget(messageBytes, messageShare)}
 	r.finishes = batch.New(batch.Config[store.Finish, bool]{
 		Max: 1024, Waiting: 8192, Do: r.Queue.RunFinish, Observe: r.Metrics.BatchSize("finish"),
 		MaxBytes: finishBytes, WaitingBytes: waitingBytes, ShareBytes: waitingBytes / 4,
@@ -135,7 +136,7 @@ func (r *Runner) do(ctx context.Context, kind string, account int64, due time.Ti
 		// attempt is made again when the store is back.
 		r.complain("reading signing secrets failed; attempts are made again", err)
 		pause(ctx, time.Second)
-		return job.Outcome{Failure: &job.Failure{Kind: job.KindInterrupted, Message: "the signing secrets could not be read; the attempt is made again"}}
+		return interrupted("the signing secrets could not be read; the attempt is made again")
 	}
 	request.Secrets = secrets
 	outcome := r.Client.Do(ctx, request)

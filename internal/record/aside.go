@@ -21,11 +21,7 @@ func unstored() *job.Outcome {
 // SetAside for the others.
 func (a *Attempt) SetAside(node int64, began, ended time.Time) []store.Finish {
 	told := a.simple(node, func(m *store.Moment) *store.Changes {
-		about := attempt{number: a.Number, method: a.method(), request: a.request, outcome: unstored()}
-		if about.request.text == nil {
-			about.request.text = members(a.Outgoing.AppendPayload(nil))
-		}
-		e := &ending{Attempt: a, moment: m, job: a.begun(began), at: ended, about: about}
+		e := &ending{Attempt: a, moment: m, job: a.begun(began), at: ended, about: a.about(unstored())}
 		e.job.Discard(e.at)
 		e.planNext()
 		e.finishJob()

@@ -87,14 +87,11 @@ func (a *Attempt) begun(at time.Time) *job.Job {
 // Finish ends the attempt with an outcome. The attempt began when its request
 // was made, and ended when the answer was there.
 func (a *Attempt) Finish(node int64, o job.Outcome, began, ended time.Time) store.Finish {
-	about := attempt{number: a.Number, method: a.method(), request: a.request, outcome: &o}
-	if about.request.text == nil {
-		about.request.text = members(a.Outgoing.AppendPayload(nil))
-	}
+	about := a.about(&o)
 	if o.Response != nil {
 		// Here, and not in the transaction that others wait for.
-		about.response.text = job.AppendResponse(nil, o.Response, o.Duration)
-		if a.Run.Job.ScheduleID == uuid.Nil {
+		about.response.text = job.AppendResponse(make([]byte, 0, 256), o.Response, o.Duration)
+		if a.Run.Job.ScheduleID == uuid.Nil && len(o.Response.Body) >= minPart {
 			bare := *o.Response // nobody asks for the body again, so it need not wait with the end
 			bare.Body = nil
 			o.Response = &bare
@@ -104,6 +101,15 @@ func (a *Attempt) Finish(node int64, o job.Outcome, began, ended time.Time) stor
 		Ref: a.Run.Ref, Node: node, Attempt: a.Number, Job: a.Run.Job, Size: a.size(&about),
 		Decide: func(m *store.Moment) *store.Changes { return a.end(m, about, began, ended) },
 	}
+}
+
+// about returns what messages tell of the attempt.
+func (a *Attempt) about(o *job.Outcome) attempt {
+	about := attempt{number: a.Number, method: a.method(), request: a.request, outcome: o}
+	if about.request.text == nil && (a.Spec.WebhookURL != "" || a.Spec.CallbackURL != "") {
+		about.request.text = members(a.Outgoing.AppendPayload(nil))
+	}
+	return about
 }
 
 // size tells about how many bytes the end of the attempt stores.
