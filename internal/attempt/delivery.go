@@ -3,6 +3,7 @@ package attempt
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -59,8 +60,8 @@ func (a *deliveryAttempt) send(ctx context.Context) job.Outcome {
 	}
 	body, err := r.whole(ctx, d)
 	switch {
-	case fault.CodeOf(err) == fault.NotFound:
-		return job.Outcome{Failure: &job.Failure{Kind: job.KindCancelled, Message: "the log that has a part of the message was removed"}}
+	case fault.CodeOf(err) == fault.NotFound, errors.Is(err, errIncomplete):
+		return job.Outcome{Failure: &job.Failure{Kind: job.KindUnstored, Message: "a part of the message is missing from the logs"}}
 	case ctx.Err() != nil:
 		return withdrawn(ctx)
 	case err != nil:
@@ -102,5 +103,12 @@ func (r *Runner) whole(ctx context.Context, d *job.Delivery) (rawjson.Value, err
 		}
 		payloads[p.Log] = log.Payload
 	}
-	return d.Whole(payloads)
+	whole, err := d.Whole(payloads)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errIncomplete, err)
+	}
+	return whole, nil
 }
+
+// errIncomplete marks a message that its logs do not make whole.
+var errIncomplete = errors.New("the message is incomplete")

@@ -215,3 +215,37 @@ func TestInterruptedAttemptsWithOneThatIsRefused(t *testing.T) {
 		t.Errorf("while the store is away: %v", err)
 	}
 }
+
+// shelf has one log.
+type shelf struct{ log job.Log }
+
+func (s shelf) LogGet(_ context.Context, _ job.Owner, id uuid.UUID) (*job.Log, error) {
+	if id != s.log.ID {
+		return nil, fault.NoSuch("log")
+	}
+	return &s.log, nil
+}
+
+func TestAMessageWithoutItsLogsFailsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		queue := &picky{stored: map[int64]string{}}
+		r, _ := runner(t, queue)
+		log := job.Log{ID: uuid.New(), Payload: rawjson.Value(`{"a":1}`)}
+		r.Logs = shelf{log}
+		for what, parts := range map[string][]job.Part{
+			"a log that is gone": {{At: 1, Log: uuid.New(), From: 1, To: 2}}, "more than the log has": {{At: 1, Log: log.ID, From: 1, To: 90}},
+			"damaged": job.KeptParts("?"),
+		} {
+			a := &deliveryAttempt{runner: r, run: &store.Run{
+				Ref:      store.Ref{RunID: store.RunID{Kind: store.KindDelivery, Number: 4}},
+				Delivery: &job.Delivery{Number: 4, Channel: job.Callback, URL: "https://y", Body: rawjson.Value(`{}`), Parts: parts},
+			}}
+			if o := a.send(t.Context()); o.Failure == nil || o.Failure.Kind != job.KindUnstored {
+				t.Errorf("%s: %+v", what, o)
+			}
+			if r.messages.used != 0 {
+				t.Errorf("%s: %d bytes were not given back", what, r.messages.used)
+			}
+		}
+	})
+}

@@ -72,6 +72,16 @@ func FormatParts(parts []Part) string {
 	return string(b)
 }
 
+// KeptParts reads what FormatParts has written. Of a text that is damaged it
+// makes a part that no log has, so that the message fails, and nothing beside it.
+func KeptParts(text string) []Part {
+	parts, err := ParseParts(text)
+	if err != nil {
+		return []Part{{At: -1}}
+	}
+	return parts
+}
+
 // ParseParts reads what FormatParts has written.
 func ParseParts(text string) ([]Part, error) {
 	if text == "" {

@@ -41,6 +41,16 @@ func TestPartsAreReadAsWritten(t *testing.T) {
 	}
 }
 
+func TestADamagedPartMakesTheMessageFail(t *testing.T) {
+	d := &Delivery{Body: rawjson.Value(`{}`), Parts: KeptParts("1 2 3")}
+	if whole, err := d.Whole(map[uuid.UUID]rawjson.Value{uuid.Nil: rawjson.Value(`{}`)}); err == nil {
+		t.Errorf("it was made whole: %s", whole)
+	}
+	if parts := KeptParts(""); parts != nil {
+		t.Errorf("a message without parts has %v", parts)
+	}
+}
+
 func FuzzParseParts(f *testing.F) {
 	f.Add("")
 	f.Add("6 1 6 00112233445566778899aabbccddeeff,7 0 5 ffeeddccbbaa99887766554433221100")

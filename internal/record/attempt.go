@@ -124,7 +124,7 @@ func (a *Attempt) size(about *attempt) int {
 	}
 	size := fields + text
 	if a.Spec.WebhookURL != "" {
-		size += 2 * message
+		size += 3 * message
 	}
 	if a.Spec.CallbackURL != "" {
 		size += message

@@ -98,6 +98,14 @@ func (s partsOf) ScanText(v pgtype.Text) (err error) {
 	return err
 }
 
+type keptParts struct{ to *[]job.Part }
+
+// ScanText implements pgtype.TextScanner.
+func (s keptParts) ScanText(v pgtype.Text) error {
+	*s.to = job.KeptParts(v.String)
+	return nil
+}
+
 // owners remembers which UUID an account's number stands for; that never changes.
 type owners struct {
 	mu  sync.RWMutex

@@ -124,7 +124,7 @@ func (l *loading) deliveries() (query, bool) {
 			var i int64
 			var held store.Held
 			d := &job.Delivery{}
-			err := rows.Scan(&i, &d.MessageID, &d.Job, &d.JobAttempt, &d.Channel, &d.URL, &d.Event, &d.Attempt, timeOf{&d.DueAt}, jsonOf{&d.Body}, partsOf{&d.Parts},
+			err := rows.Scan(&i, &d.MessageID, &d.Job, &d.JobAttempt, &d.Channel, &d.URL, &d.Event, &d.Attempt, timeOf{&d.DueAt}, jsonOf{&d.Body}, keptParts{&d.Parts},
 				&held.Attempt, &held.Node, timeOf{&held.BeginAt})
 			if err != nil {
 				return err

@@ -271,14 +271,12 @@ func (t *tx) loadDelivery(ref store.Ref) (*store.Run, error) {
 		c := &columns{stmt: stmt}
 		d := &job.Delivery{Number: ref.Number, MessageID: c.text(), Job: c.int64(), JobAttempt: c.int()}
 		d.Channel, d.URL, d.Event, d.Attempt, d.DueAt, d.Body = job.Channel(c.int()), c.text(), c.text(), c.int(), c.time(), c.json()
-		var err error
-		if d.Parts, err = job.ParseParts(c.text()); err != nil {
-			return err
-		}
+		d.Parts = job.KeptParts(c.text())
 		run = &store.Run{Ref: ref, Delivery: d, Attempt: c.int()}
 		if node := c.int64(); node > 0 {
 			run.Claim = &store.Held{Node: node, Attempt: run.Attempt, BeginAt: c.time()}
 		}
+		var err error
 		d.Owner, err = t.owner(ref.Account)
 		return err
 	}, ref.Number, ref.Due)
