@@ -177,7 +177,7 @@ func (n *Node) recover(ctx context.Context) error {
 			return nil
 		}
 		n.config.Log.Info("taking up attempts that were under way when a node went away", "attempts", len(runs))
-		if err := attempt.Interrupt(ctx, n.store, runs, n.runner.SetAside); err != nil {
+		if err := attempt.Interrupt(ctx, n.store, runs, n.runner.NoteUnstored); err != nil {
 			return fmt.Errorf("taking up interrupted attempts: %w", err)
 		}
 	}

@@ -43,7 +43,7 @@ func (a *deliveryAttempt) Fire(ctx context.Context, node int64, began time.Time,
 		}
 		f = &end
 	})
-	r.finish(ctx, f, err, func() []store.Finish { return record.SetAsideDelivery(a.run, number, node, ended()) }, answered)
+	r.finish(ctx, f, err, func() []store.Finish { return record.UnstoredDelivery(a.run, number, node, ended()) }, answered)
 	r.stored(d.Owner.Number)
 }
 

@@ -30,7 +30,7 @@ func (r *Runner) finish(ctx context.Context, f *store.Finish, failed error, asid
 	}
 	if refused(failed) {
 		for _, simpler := range aside() {
-			r.SetAside(&simpler, failed)
+			r.NoteUnstored(&simpler, failed)
 			if held, failed = r.commit(ctx, simpler, answered); !refused(failed) {
 				break
 			}
@@ -55,13 +55,13 @@ func safely(f func()) (err error) {
 	return nil
 }
 
-// SetAside notes that the end of a run could not be stored, and is replaced by f.
-func (r *Runner) SetAside(f *store.Finish, cause error) {
+// NoteUnstored notes that the end of a run could not be stored, and is replaced by f.
+func (r *Runner) NoteUnstored(f *store.Finish, cause error) {
 	kind := kindJob
 	if f.Kind == store.KindDelivery {
 		kind = kindDelivery
 	}
-	r.Metrics.SetAside(kind)
+	r.Metrics.Unstored(kind)
 	r.Log.Error("what an attempt came to can't be stored; it is set aside", "kind", kind, "number", f.Number, "account", f.Account, "error", bounded(cause))
 }
 

@@ -102,7 +102,7 @@ func (r *Runner) end(ctx context.Context, number int64, text string) (held, free
 	a := &jobAttempt{runner: r, Attempt: record.Begin(run(number), time.Now())}
 	began := time.Now()
 	f := a.Finish(1, job.Outcome{Response: &job.Response{Status: 200, Body: []byte(text)}}, began, began)
-	held = r.finish(ctx, &f, nil, func() []store.Finish { return a.SetAside(1, began, began) }, func() { freed = true })
+	held = r.finish(ctx, &f, nil, func() []store.Finish { return a.Unstored(1, began, began) }, func() { freed = true })
 	return held, freed
 }
 

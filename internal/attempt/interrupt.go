@@ -55,9 +55,9 @@ func (r *interrupter) interrupted(run *store.Run) (i interruption) {
 	}}
 	ended := later(now, claim.BeginAt)
 	if run.Kind == store.KindDelivery {
-		i.aside = record.SetAsideDelivery(run, claim.Attempt, claim.Node, ended)
+		i.aside = record.UnstoredDelivery(run, claim.Attempt, claim.Node, ended)
 	} else {
-		i.aside = record.SetAside(run, claim.Attempt, claim.Node, claim.BeginAt, ended)
+		i.aside = record.Unstored(run, claim.Attempt, claim.Node, claim.BeginAt, ended)
 	}
 	err := safely(func() {
 		if run.Kind == store.KindDelivery {

@@ -203,7 +203,7 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, answ
 		answered()
 		return
 	}
-	aside := func() []store.Finish { return a.SetAside(node, began, a.ended(began)) }
+	aside := func() []store.Finish { return a.Unstored(node, began, a.ended(began)) }
 	if r.finish(ctx, f, err, aside, answered) && a.Result.Final() {
 		r.Metrics.Finished(a.Result.String())
 	}

@@ -22,7 +22,7 @@ type Metrics struct {
 	stored     *prometheus.GaugeVec
 	due        *prometheus.GaugeVec
 	pruned     *prometheus.CounterVec
-	setAside   *prometheus.CounterVec
+	unstored   *prometheus.CounterVec
 }
 
 // seconds are buckets from 0.5 ms to 60 s.
@@ -42,13 +42,13 @@ func New(version string) *Metrics {
 		requests:   counters("punctual_http_requests_total", "Calls of the API, by route and status.", "route", "status"),
 		stored:     gauges("punctual_jobs", "Stored jobs by state; counted every now and then.", "state"),
 		due:        gauges("punctual_due_runs", "Runs in the store that are due and not claimed, by kind; counted every now and then.", "kind"),
-		setAside:   counters("punctual_set_aside_total", "Attempts whose outcome the store refused, by kind: the job was discarded, or the delivery given up.", "kind"),
+		unstored:   counters("punctual_unstored_total", "Attempts whose outcome the store refused, by kind: the job was discarded, or the delivery given up.", "kind"),
 		pruned:     counters("punctual_pruned_total", "Records removed because they were older than the retention, by kind.", "record"),
 	}
 	version0 := gauges("punctual_build_info", "Always 1; the version is in the label.", "version")
 	version0.WithLabelValues(version).Set(1)
 	m.Registry.MustRegister(m.created, m.duplicates, m.finished, m.attempts, m.lateness, m.duration, m.batches, m.requests,
-		m.stored, m.due, m.pruned, m.setAside, version0,
+		m.stored, m.due, m.pruned, m.unstored, version0,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -106,8 +106,8 @@ func (m *Metrics) Due(kind string, n int64) { m.due.WithLabelValues(kind).Set(fl
 // Pruned counts removed records of a kind.
 func (m *Metrics) Pruned(record string, n int) { m.pruned.WithLabelValues(record).Add(float64(n)) }
 
-// SetAside counts an attempt of a kind whose outcome the store refused.
-func (m *Metrics) SetAside(kind string) { m.setAside.WithLabelValues(kind).Inc() }
+// Unstored counts an attempt of a kind whose outcome the store refused.
+func (m *Metrics) Unstored(kind string) { m.unstored.WithLabelValues(kind).Inc() }
 
 // Gauge registers a value that is read when the metrics are.
 func (m *Metrics) Gauge(name, help string, labels map[string]string, value func() float64) {

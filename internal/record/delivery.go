@@ -32,11 +32,11 @@ func EndDelivery(run *store.Run, number int, node int64, o job.Outcome, ended ti
 	return f
 }
 
-// SetAsideDelivery returns ends for a try whose outcome can't be stored, the
+// UnstoredDelivery returns ends for a try whose outcome can't be stored, the
 // later the simpler: given up with a log, and given up without a word.
-func SetAsideDelivery(run *store.Run, number int, node int64, ended time.Time) []store.Finish {
+func UnstoredDelivery(run *store.Run, number int, node int64, ended time.Time) []store.Finish {
 	bare := store.Finish{Ref: run.Ref, Node: node, Attempt: number, Delivery: &store.DeliveryEnd{Attempt: number}}
-	log := givenUpLog(run.Delivery, number, unstored(), ended)
+	log := givenUpLog(run.Delivery, number, unstoredOutcome(), ended)
 	told := bare
 	told.Delivery = &store.DeliveryEnd{Attempt: number, Log: &log}
 	return []store.Finish{told, bare}

@@ -76,7 +76,7 @@ func TestAnAttemptThatCannotBeStoredIsSetAside(t *testing.T) {
 	ended := due.Add(time.Second)
 	moment := &store.Moment{Now: ended, Job: run.Job, Schedule: run.Schedule}
 	a := Begin(run, due)
-	ends := a.SetAside(1, due, ended)
+	ends := a.Unstored(1, due, ended)
 	told := ends[0].Decide(moment)
 	if told.Job.State != job.Discarded || told.Next == nil || logEvents(told.Logs) != job.EventError || events(told.Deliveries) != "error finished callback" {
 		t.Errorf("first: %s, next %v, %s, %s", told.Job.State, told.Next, logEvents(told.Logs), events(told.Deliveries))

@@ -11,7 +11,11 @@ import (
 
 // checkFiles refuses files, and a directory, that this user can't read and write.
 func checkFiles(path string) error {
-	for _, file := range [...]string{filepath.Dir(path), path, path + "-wal", path + "-shm", path + ".lock"} {
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("looking for the directory of %s: %w", path, err)
+	}
+	for _, file := range [...]string{dir, path, path + "-wal", path + "-shm", path + ".lock"} {
 		info, err := os.Stat(file)
 		if err != nil {
 			continue // to be made, or for SQLite to tell

@@ -9,42 +9,42 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// unstored is the outcome of an attempt whose own outcome can't be stored.
-func unstored() *job.Outcome {
+// unstoredOutcome is the outcome of an attempt whose own outcome can't be stored.
+func unstoredOutcome() *job.Outcome {
 	return &job.Outcome{Failure: &job.Failure{
 		Kind: job.KindUnstored, Message: "what the attempt came to could not be stored, so it is not made again; the request may have been made",
 	}}
 }
 
-// SetAside returns ends for an attempt whose outcome can't be stored, the later
+// Unstored returns ends for an attempt whose outcome can't be stored, the later
 // the simpler. The first discards the job and tells of it as of a failure; see
-// SetAside for the others.
-func (a *Attempt) SetAside(node int64, began, ended time.Time) []store.Finish {
+// the function Unstored for the others.
+func (a *Attempt) Unstored(node int64, began, ended time.Time) []store.Finish {
 	told := a.simple(node, func(m *store.Moment) *store.Changes {
-		e := &ending{Attempt: a, moment: m, job: a.begun(began), at: ended, about: a.about(unstored())}
+		e := &ending{Attempt: a, moment: m, job: a.begun(began), at: ended, about: a.about(unstoredOutcome())}
 		e.job.Discard(e.at)
 		e.planNext()
 		e.finishJob()
 		a.Result = e.job.State
 		return &e.changes
 	})
-	return append([]store.Finish{told}, SetAside(a.Run, a.Number, node, began, ended)...)
+	return append([]store.Finish{told}, Unstored(a.Run, a.Number, node, began, ended)...)
 }
 
 func (a *Attempt) simple(node int64, decide store.Decide) store.Finish {
 	return store.Finish{Ref: a.Run.Ref, Node: node, Attempt: a.Number, Job: a.Run.Job, Size: len(a.Run.Job.Args), Decide: decide}
 }
 
-// SetAside returns ends for an attempt that can't even be prepared, the later
+// Unstored returns ends for an attempt that can't even be prepared, the later
 // the simpler: the job is discarded with a log, and its schedule disabled, since
 // what its next run needs may be what can't be stored; or the run leaves the
 // queue without a word.
-func SetAside(run *store.Run, number int, node int64, began, ended time.Time) []store.Finish {
+func Unstored(run *store.Run, number int, node int64, began, ended time.Time) []store.Finish {
 	a := &Attempt{Run: run, Number: number}
 	discarded := a.simple(node, func(m *store.Moment) *store.Changes {
 		j := a.begun(began)
 		j.Discard(ended)
-		about := attempt{number: number, outcome: unstored()}
+		about := attempt{number: number, outcome: unstoredOutcome()}
 		c := &store.Changes{Job: j, Logs: []job.Log{outcomeLog(j, ended, &about)}}
 		if j.ScheduleID != uuid.Nil && m.Schedule.Live() {
 			s := *m.Schedule
