@@ -13,16 +13,19 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/attempt"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/board"
 	"github.com/punctual-dev/punctual/internal/dashboard"
 	"github.com/punctual-dev/punctual/internal/dispatch"
+	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/follow"
 	"github.com/punctual-dev/punctual/internal/httpapi"
 	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
 	"github.com/punctual-dev/punctual/internal/upkeep"
@@ -37,8 +40,8 @@ type Config struct {
 	TargetCAFile        string
 	Concurrency         int
 	Retention           time.Duration // 0: for ever
-	RateLimit           float64       // calls a second and account; 0: any number
-	Signup              auth.Signup   // who may sign up in the dashboard
+	Limits              quota.Defaults
+	Signup              auth.Signup // who may sign up in the dashboard
 	Version             string
 	Log                 *slog.Logger
 	// Listening is called with the node's address once requests are served.
@@ -58,6 +61,7 @@ const (
 type Node struct {
 	config     Config
 	store      store.Store
+	clients    *admission.Store // the store, for what clients read
 	metrics    *metrics.Metrics
 	auth       *auth.Authenticator
 	stats      *stats.Collector
@@ -65,6 +69,7 @@ type Node struct {
 	hub        *follow.Hub
 	runner     *attempt.Runner
 	dispatcher *dispatch.Dispatcher
+	quotas     *quota.Book
 	manager    *manage.Manager
 	server     *http.Server
 	listener   net.Listener
@@ -108,7 +113,8 @@ func (n *Node) start(ctx context.Context) error {
 	}
 	n.stats = stats.New(stats.Config{Store: n.store, Now: n.store.Now, Log: c.Log})
 	n.client = execute.New(execute.Config{Version: c.Version, AllowPrivate: c.AllowPrivateTargets, RootCAs: roots, MaxConnsIdle: c.Concurrency})
-	n.hub = follow.New(follow.Config{Store: n.store, Log: c.Log})
+	n.clients = admission.New(n.store)
+	n.hub = follow.New(follow.Config{Store: n.clients, Log: c.Log})
 	n.runner = attempt.New(attempt.Config{
 		Queue: n.store, Client: n.client, Secrets: n.auth, Logs: n.store, Metrics: n.metrics, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
 	})
@@ -120,22 +126,37 @@ func (n *Node) start(ctx context.Context) error {
 	if err := n.recover(ctx); err != nil {
 		return err
 	}
-	n.manager = manage.New(manage.Config{Store: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.checkHost(), Followers: n.hub})
+	n.quotas = quota.NewBook(quota.Config{
+		Store: n.store, Account: n.auth.Account, Public: n.publicAccount(), Defaults: c.Limits, Now: n.store.Now, Log: c.Log,
+	})
+	rates := edge.NewRates(c.Limits.AnonymousRate, n.metrics)
+	n.manager = manage.New(manage.Config{
+		Store: n.clients, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.checkHost(), Followers: n.hub, Quotas: n.quotas,
+	})
 	notices := board.New(n.store.Now)
 	api := httpapi.New(httpapi.Config{
-		Manager: n.manager, Store: n.store, Auth: n.auth, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Log: c.Log,
-		Running: n.dispatcher.Running, RateLimit: c.RateLimit, Retention: c.Retention, Version: c.Version,
+		Manager: n.manager, Store: n.clients, Auth: n.auth, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Log: c.Log,
+		Running: n.dispatcher.Running, Quotas: n.quotas, Rates: rates, Retention: c.Retention, Version: c.Version,
 	})
 	people := auth.NewPeople(auth.PeopleConfig{Store: n.store, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log})
 	pages := dashboard.New(dashboard.Config{
-		Manager: n.manager, Store: n.store, People: people, Auth: n.auth, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
-		Retention: c.Retention, RateLimit: c.RateLimit, Public: n.auth.Public(), Log: c.Log, Version: c.Version,
+		Manager: n.manager, Store: n.clients, People: people, Auth: n.auth, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
+		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), Log: c.Log, Version: c.Version,
 		Observe: n.metrics.Requested,
 	})
 	n.server = api.HTTPServer(pages.Wrap(api))
 	n.server.RegisterOnShutdown(n.hub.Close)
 	n.observe()
 	return nil
+}
+
+// publicAccount returns the number of the account of the public key; 0 when
+// there is none.
+func (n *Node) publicAccount() int64 {
+	if public := n.auth.Public(); public != nil {
+		return public.Number
+	}
+	return 0
 }
 
 func (n *Node) checkHost() func(string) string {
@@ -221,6 +242,7 @@ func (n *Node) observe() {
 	if disk, ok := n.store.(interface{ Free() int64 }); ok {
 		n.metrics.Gauge("punctual_database_free_bytes", "Bytes free for the database; -1 when that is not known.", nil, func() float64 { return float64(disk.Free()) })
 	}
+	n.metrics.Gauge("punctual_answer_bytes", "Bytes of records held for answers to clients.", nil, func() float64 { return float64(n.clients.Held()) })
 	n.metrics.Gauge("punctual_creates_waiting", "Creates that wait for a commit.", nil, func() float64 { return float64(n.manager.Waiting()) })
 }
 
@@ -270,6 +292,9 @@ func (n *Node) close() error {
 	var err error
 	if n.manager != nil {
 		n.manager.Close()
+	}
+	if n.quotas != nil {
+		n.quotas.Close()
 	}
 	if n.runner != nil {
 		n.runner.Close()

@@ -94,7 +94,9 @@ func (r *Runner) Begin(run *store.Run, now time.Time) dispatch.Attempt {
 	if run.Kind == store.KindDelivery {
 		return &deliveryAttempt{runner: r, run: run, begin: later(run.Due, now)}
 	}
-	return &jobAttempt{runner: r, Attempt: record.Begin(run, now)}
+	a := &jobAttempt{runner: r, Attempt: record.Begin(run, now)}
+	a.reportDefect()
+	return a
 }
 
 // Warm opens connections ahead of requests that are due soon: up to n at once
@@ -192,7 +194,12 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, answ
 	defer r.stored(j.Owner.Number)
 	var f *store.Finish
 	err := safely(func() {
-		outcome := r.do(ctx, kindJob, j.Owner.Number, a.Run.Due, a.request())
+		var outcome job.Outcome
+		if a.Refused != nil {
+			outcome = a.refuse()
+		} else {
+			outcome = r.do(ctx, kindJob, j.Owner.Number, a.Run.Due, a.request())
+		}
 		if f := outcome.Failure; f != nil && f.Kind == job.KindCancelled {
 			return // the cancel has recorded it, or the job goes with its account
 		}

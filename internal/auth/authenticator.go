@@ -36,6 +36,7 @@ type Authenticator struct {
 	public     *store.Account
 	publicHash []byte
 	callers    cache[string, Caller]
+	accounts   cache[int64, *store.Account]
 	secrets    cache[int64, []execute.Secret]
 
 	mu   sync.Mutex
@@ -97,7 +98,7 @@ func (a *Authenticator) lookUp(ctx context.Context, hash []byte) (Caller, error)
 		}
 		return Caller{}, err
 	}
-	account, err := a.Store.AccountOf(ctx, k.Account)
+	account, err := a.Account(ctx, k.Account)
 	if err != nil {
 		return Caller{}, fmt.Errorf("reading the account of a key: %w", err)
 	}
@@ -136,6 +137,7 @@ func (a *Authenticator) SigningSecrets(ctx context.Context, account int64) ([]ex
 // Forget looks everything up anew from now on, after keys or an account have ended.
 func (a *Authenticator) Forget() {
 	a.callers.clear()
+	a.accounts.clear()
 	a.secrets.clear()
 }
 
@@ -196,6 +198,11 @@ func (c *cache[K, V]) get(key K, now time.Time, lookUp func() (V, error)) (V, er
 	}
 	value, err := lookUp()
 	if err != nil {
+		if code := fault.CodeOf(err); code == fault.Unauthorized || code == fault.NotFound {
+			c.mu.Lock()
+			delete(c.entries, key)
+			c.mu.Unlock()
+		}
 		return value, err
 	}
 	c.mu.Lock()

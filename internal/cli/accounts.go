@@ -25,6 +25,9 @@ type accountsCommand struct {
 
 	SetPassword accountsPassword `cmd:"" help:"Set the password with which an account signs in to the dashboard."`
 	SetOperator accountsOperator `cmd:"" help:"Say whether an account is an operator's, who sees the sizes of all accounts in the dashboard."`
+	Limit       accountsLimit    `cmd:"" help:"Set or show the limits of one account, in place of the service's."`
+	Suspend     accountsSuspend  `cmd:"" help:"Suspend an account: none of its jobs run, its keys are refused, its owner can change nothing."`
+	Resume      accountsResume   `cmd:"" help:"Resume a suspended account. Jobs that became due meanwhile run at once."`
 	Delete      accountsDelete   `cmd:"" help:"Delete an account with everything it has."`
 }
 
@@ -238,6 +241,9 @@ func (c *accountsShow) Run(env *environment) error {
 		}
 		if err := viewAccount(a).print(env.out); err != nil {
 			return err
+		}
+		if !a.SuspendedAt.IsZero() {
+			_, _ = fmt.Fprintf(env.out, "suspended since %s; punctual accounts resume %s ends it\n", job.FormatTime(a.SuspendedAt), a.Email)
 		}
 		_, _ = fmt.Fprintln(env.out)
 		return printKeys(env.out, a.Email, viewKeys(keys))

@@ -24,6 +24,8 @@ type commands struct {
 	Keys     keysCommand     `cmd:"" help:"Make, list and revoke API keys; works beside a running service."`
 	Jobs     jobsCommand     `cmd:"" help:"Make, list and cancel jobs through a running service, here or elsewhere."`
 	Migrate  migrateCommand  `cmd:"" help:"Make the database, or bring its tables up to date. serve does so too."`
+	Backup   backupCommand   `cmd:"" help:"Copy a SQLite database to a file while the service runs."`
+	Restore  restoreCommand  `cmd:"" help:"Make a SQLite database from a backup. It overwrites nothing, and no job number is given twice."`
 	Copy     copyCommand     `cmd:"" help:"Copy everything to another, empty database: the way from SQLite to PostgreSQL and back."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 }

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 // other than 0.
 //
 // $db stands for the flag that names the script's own database. Ids, keys,
-// secrets, times and durations differ from run to run; they are written <id 1>, <id 2> and
+// secrets, times, durations and sizes differ from run to run; they are written <id 1>, <id 2> and
 // so on, in the order they first appear, and can be used so in commands.
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -122,7 +122,7 @@ func (s *script) words(line string) (words []string) {
 
 var changing = regexp.MustCompile(`(?P<id>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})` +
 	`|(?P<secret>whsec_[0-9A-Za-z+/]{43}=)|(?P<invite>inv_[0-9A-Za-z]{43})|(?P<key>sk_[0-9A-Za-z]{43})|(?P<prefix>sk_[0-9A-Za-z]{6})` +
-	`|(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)|(?P<duration>\d+\.\d s)\b`)
+	`|(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)|(?P<duration>\d+\.\d s)\b|(?P<size>\d+ bytes)\b`)
 
 // steady gives what differs from run to run a name.
 func (s *script) steady(printed string) string {

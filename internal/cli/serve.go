@@ -1,13 +1,19 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
+	"math"
 	"os"
 	"runtime/debug"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
+
 	"github.com/punctual-dev/punctual/internal/app"
 	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/quota"
 )
 
 type serveCommand struct {
@@ -20,6 +26,11 @@ type serveCommand struct {
 	Retention           period `setting:"" default:"30d" placeholder:"PERIOD" help:"How long final jobs and logs are kept (90m, 12h, 30d, 2w); 0 is for ever."`
 	Signup              signup `setting:"" placeholder:"WHO" help:"Who may sign up in the dashboard: open (anyone), invite (who has an invite) or closed (nobody). Not given: the first, who becomes the operator."`
 	RateLimit           rate   `setting:"" default:"0" placeholder:"N" help:"Calls a second an account may make; 0 is any number."`
+	PublicRateLimit     rate   `setting:"" default:"10" placeholder:"N" help:"Calls a second that may be made with the public key; 0 is any number."`
+	AnonymousRateLimit  rate   `setting:"" default:"20" placeholder:"N" help:"Calls a second that each network address may make without a valid key; 0 is any number."`
+	MaxPending          count  `setting:"" placeholder:"N" help:"Unfinished one-off jobs an account may have; 0 is any number. Not given: any number, and 1,000 for the public key's account."`
+	MaxSchedules        count  `setting:"" placeholder:"N" help:"Schedules an account may have, disabled ones included; 0 is any number. Not given: any number, and 20 for the public key's account."`
+	MaxStored           size   `setting:"" placeholder:"SIZE" help:"Space that an account's records may take up (100MB, 2GiB); 0 is any. Not given: any, and 100MB for the public key's account."`
 	LogLevel            level  `setting:"" default:"info" placeholder:"LEVEL" help:"What is logged to standard error: debug, info, warn or error."`
 }
 
@@ -27,18 +38,45 @@ type serveCommand struct {
 // megabytes more for a fifteenth of the CPU. GOGC in the environment wins.
 const gcPercent = 200
 
+// memoryRatio is the part of the control group's memory limit that the Go heap
+// may grow to; the rest is for stacks, the SQLite cache and the kernel's buffers.
+const memoryRatio = 0.8
+
+// limitMemory keeps the heap below the limit of the control group, if there is
+// one, so that the garbage collector runs before the kernel ends the process.
+// GOMEMLIMIT and AUTOMEMLIMIT in the environment win.
+func limitMemory(log *slog.Logger) {
+	limit, err := memlimit.Set(memlimit.WithProvider(memlimit.FromCgroup), memlimit.WithRatio(memoryRatio))
+	switch {
+	case errors.Is(err, memlimit.ErrCgroupsNotSupported), err == nil && limit == math.MaxInt64:
+	case err != nil:
+		log.Warn("the memory limit of the control group can't be read; set GOMEMLIMIT", "error", err)
+	default:
+		log.Info("memory limit", "bytes", limit)
+	}
+}
+
 // Run serves until the context ends.
 func (c *serveCommand) Run(env *environment) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+	log := logger(env.errOut, c.LogLevel)
+	limitMemory(log)
 	return app.Run(env.ctx, app.Config{
 		Listen: c.Listen, DatabaseURL: c.DatabaseURL, PublicAPIKey: string(c.PublicAPIKey), AllowPrivateTargets: c.AllowPrivateTargets,
-		TargetCAFile: c.TargetCAFile, Concurrency: int(c.Concurrency), Retention: time.Duration(c.Retention), RateLimit: float64(c.RateLimit),
+		TargetCAFile: c.TargetCAFile, Concurrency: int(c.Concurrency), Retention: time.Duration(c.Retention), Limits: c.limits(),
 		Signup:  auth.Signup(c.Signup),
-		Version: version(), Log: logger(env.errOut, c.LogLevel),
+		Version: version(), Log: log,
 		Listening: func(address string) { _, _ = fmt.Fprintf(env.out, "listening on http://%s\n", address) },
 	})
+}
+
+func (c *serveCommand) limits() quota.Defaults {
+	return quota.Defaults{
+		Pending: c.MaxPending.get(), Schedules: c.MaxSchedules.get(), Stored: c.MaxStored.get(),
+		Rate: quota.Rate(c.RateLimit), PublicRate: quota.Rate(c.PublicRateLimit), AnonymousRate: quota.Rate(c.AnonymousRateLimit),
+	}
 }
 
 type versionCommand struct{}

@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/quota"
 )
 
 // databaseFlag is the flag that every command which needs the database takes.
@@ -69,17 +70,15 @@ func (s *slots) Decode(ctx *kong.DecodeContext) error {
 // rate is a number of calls a second; 0 is any number.
 type rate float64
 
-const maxRate = 1e9
-
 // Decode implements kong.MapperValue.
 func (r *rate) Decode(ctx *kong.DecodeContext) error {
 	text, err := popText(ctx)
 	if err != nil {
 		return err
 	}
-	n, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(n >= 0 && n <= maxRate) {
-		return fmt.Errorf("must be a number of calls a second, or 0 for any number, not %q", text)
+	n, ok := quota.ParseRate(text)
+	if !ok {
+		return fmt.Errorf("must be %s, not %q", wantedRate, text)
 	}
 	*r = rate(n)
 	return nil

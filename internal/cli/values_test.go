@@ -76,7 +76,7 @@ func TestServeHasTheDefaultsOfTheContract(t *testing.T) {
 	got, problem := parse(t, "serve")
 	want := serveCommand{
 		databaseFlag: databaseFlag{"sqlite:punctual.db"}, Listen: "127.0.0.1:8080", Concurrency: 1000,
-		Retention: period(30 * 24 * time.Hour),
+		Retention: period(30 * 24 * time.Hour), PublicRateLimit: 10, AnonymousRateLimit: 20,
 	}
 	if problem != "" || got.Serve != want {
 		t.Errorf("got %+v %s\nwant %+v", got.Serve, problem, want)
@@ -88,17 +88,22 @@ func TestEverySettingIsAVariableAndTheFlagWins(t *testing.T) {
 		"PUNCTUAL_DATABASE_URL": "sqlite:other.db", "PUNCTUAL_LISTEN": ":1", "PUNCTUAL_PUBLIC_API_KEY": "sk_public",
 		"PUNCTUAL_ALLOW_PRIVATE_TARGETS": "1", "PUNCTUAL_TARGET_CA_FILE": "ca.pem", "PUNCTUAL_CONCURRENCY": "7",
 		"PUNCTUAL_RETENTION": "0", "PUNCTUAL_SIGNUP": "invite", "PUNCTUAL_RATE_LIMIT": "1.5", "PUNCTUAL_LOG_LEVEL": "WARN",
+		"PUNCTUAL_PUBLIC_RATE_LIMIT": "2.5", "PUNCTUAL_ANONYMOUS_RATE_LIMIT": "3.5",
+		"PUNCTUAL_MAX_PENDING": "4", "PUNCTUAL_MAX_SCHEDULES": "5", "PUNCTUAL_MAX_STORED": "6KB",
 	} {
 		t.Setenv(name, value)
 	}
 	got, problem := parse(t, "serve")
-	want := serveCommand{databaseFlag{"sqlite:other.db"}, ":1", "sk_public", true, "ca.pem", 7, 0, "invite", 1.5, 4}
+	want := serveCommand{databaseFlag{"sqlite:other.db"}, ":1", "sk_public", true, "ca.pem", 7, 0, "invite",
+		1.5, 2.5, 3.5, count{limit{4, true}}, count{limit{5, true}}, size{limit{6000, true}}, 4}
 	if problem != "" || got.Serve != want {
 		t.Errorf("from the environment: %+v %s\nwant %+v", got.Serve, problem, want)
 	}
 	got, problem = parse(t, "serve", "--database-url=sqlite:a.db", "--listen=:2", "--public-api-key=sk_flag", "--allow-private-targets=false",
-		"--target-ca-file=b.pem", "--concurrency=8", "--retention=1h", "--signup=closed", "--rate-limit=0", "--log-level=info")
-	want = serveCommand{databaseFlag{"sqlite:a.db"}, ":2", "sk_flag", false, "b.pem", 8, period(time.Hour), "closed", 0, 0}
+		"--target-ca-file=b.pem", "--concurrency=8", "--retention=1h", "--signup=closed", "--rate-limit=0", "--log-level=info",
+		"--public-rate-limit=1", "--anonymous-rate-limit=2", "--max-pending=0", "--max-schedules=3", "--max-stored=4MiB")
+	want = serveCommand{databaseFlag{"sqlite:a.db"}, ":2", "sk_flag", false, "b.pem", 8, period(time.Hour), "closed",
+		0, 1, 2, count{limit{0, true}}, count{limit{3, true}}, size{limit{4 << 20, true}}, 0}
 	if problem != "" || got.Serve != want {
 		t.Errorf("with flags: %+v %s\nwant %+v", got.Serve, problem, want)
 	}

@@ -165,8 +165,9 @@ func (d *jobDetail) begun() int {
 	return n
 }
 
-// outgoing gives the request as it was made last, or as it would be made now.
-func (d *jobDetail) outgoing() *job.Outgoing {
+// outgoing gives the request as it was made last, or as it would be made now; the
+// error tells why it would not be made.
+func (d *jobDetail) outgoing() (*job.Outgoing, error) {
 	for i := len(d.attempts) - 1; i >= 0; i-- {
 		if log := d.attempts[i].request; log != nil {
 			sent := job.ReadSpec(log.Payload)

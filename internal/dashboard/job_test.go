@@ -93,6 +93,14 @@ func TestInterruptedAttemptsDoNotCount(t *testing.T) {
 		"bad Discarded: The address may not be called, so it is not tried again.", "bad The callback was given up: No 2xx after 8 tries.")
 }
 
+func TestAnAttemptThatWasTooLarge(t *testing.T) {
+	d := detail(job.Discarded,
+		logAt(1, job.EventRequest, request), logAt(1, job.EventError, `{"kind":"too_large","message":"the body would be too large","duration_ms":0,"attempt":1,"retry_at":null}`))
+	d.job.DiscardedAt = noon.Add(time.Second)
+	wantLines(t, titles(d), "calm Created:", "calm Due:", "bad Attempt 1 failed: too_large: Began 0.0 ms after it was due. Took 0.0 ms. The body would be too large.",
+		"bad Discarded: Another attempt would fail in the same way, so it is not tried again.")
+}
+
 func TestTheRequestAsItWasMade(t *testing.T) {
 	d := detail(job.Completed, logAt(1, job.EventRequest, `{"body":{"a":"it's","$job":{"id":7}},"headers":{"X-A":["1","2"]},"query":{"q":"a b"},"url":"https://x/y"}`))
 	want := `curl -X POST 'https://x/y?q=a+b' \
@@ -100,11 +108,22 @@ func TestTheRequestAsItWasMade(t *testing.T) {
   -H 'X-A: 2' \
   -H 'content-type: application/json' \
   --data-raw '{"a":"it'\''s","$job":{"id":7}}'`
-	if got := requestCurl(d.outgoing()); got != want {
+	curl := func(d *jobDetail) string {
+		o, err := d.outgoing()
+		if err != nil {
+			t.Error(err)
+		}
+		return requestCurl(o)
+	}
+	if got := curl(d); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
+	literal := detail(job.Completed, logAt(1, job.EventRequest, `{"body":"$job","headers":{},"query":{"q":"$state.a"},"url":"https://x/y"}`))
+	if got, want := curl(literal), "curl -X POST 'https://x/y?q=%24state.a' \\\n  -H 'content-type: application/json' \\\n  --data-raw '\"$job\"'"; got != want {
+		t.Errorf("of texts that only look like dynamic fields: got %s\nwant %s", got, want)
+	}
 	never := detail(job.Available)
-	if got := requestCurl(never.outgoing()); got != `curl -X POST 'https://x'` {
+	if got := curl(never); got != `curl -X POST 'https://x'` {
 		t.Errorf("of a job that was not attempted: %s", got)
 	}
 }

@@ -90,10 +90,10 @@ func (s *Server) findJobs(c *call, list *jobList, query store.JobQuery) (next in
 		return next, err
 	}
 	query.Limit++
-	list.jobs, err = s.Store.JobList(c.r.Context(), c.owner(), query)
-	if len(list.jobs) == query.Limit {
-		list.jobs = list.jobs[:jobsShown]
-		next = list.jobs[jobsShown-1].Number
+	found, err := s.Store.JobList(c.r.Context(), c.owner(), query)
+	var more bool
+	if list.jobs, more = store.Fit(found, jobsShown, query.Budget(), store.JobSize); more {
+		next = list.jobs[len(list.jobs)-1].Number
 	}
 	return next, err
 }

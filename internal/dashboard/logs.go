@@ -186,9 +186,6 @@ func (s *Server) exportLogs(c *call) error {
 		// Half a file must not look like a whole one.
 		panic(http.ErrAbortHandler)
 	}
-	if err != nil {
-		c.Header().Del("Content-Disposition")
-	}
 	return err
 }
 

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -92,6 +93,10 @@ func (s *Server) createJob(c *call) error {
 	if fault.CodeOf(err) == fault.Invalid && err != nil {
 		f.blame(err)
 		return c.render(http.StatusUnprocessableEntity, newJobPage(f))
+	}
+	if fault.CodeOf(err) == fault.TooMany && err != nil {
+		f.others = append(f.others, capital(err.Error()))
+		return c.render(c.statusOf(err), newJobPage(f))
 	}
 	if err != nil {
 		return err
@@ -204,10 +209,19 @@ func (f *jobForm) query() rawjson.Value {
 	return v
 }
 
+// maxHeaderLines is how many lines the form's field for headers may have.
+const maxHeaderLines = 1000
+
 // headers reads a line "Name: value" each; a name given twice gets both values.
 func (f *jobForm) headers() []rawjson.Member {
-	var members []rawjson.Member
-	for line := range strings.Lines(f.value("headers")) {
+	text := f.value("headers")
+	if len(text) > job.MaxRequestHeaders || strings.Count(text, "\n") >= maxHeaderLines {
+		f.problems["headers"] = fmt.Sprintf("must have at most %d lines and %d bytes", maxHeaderLines, job.MaxRequestHeaders)
+		return nil
+	}
+	var names []string // as they are written first
+	values := map[string][]rawjson.Value{}
+	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
@@ -217,21 +231,20 @@ func (f *jobForm) headers() []rawjson.Member {
 			f.problems["headers"] = "must be written as Name: value, one a line; this is not: " + ui.Shorten(line, 60)
 			continue
 		}
-		v := rawjson.Quote(strings.TrimSpace(value))
-		known := false
-		for i := range members {
-			if strings.EqualFold(members[i].Name, name) {
-				known = true
-				values := rawjson.Elements(members[i].Value)
-				if values == nil {
-					values = []rawjson.Value{members[i].Value}
-				}
-				members[i].Value = rawjson.Array(append(values, v))
-			}
+		key := strings.ToLower(name)
+		if values[key] == nil {
+			names = append(names, name)
 		}
-		if !known {
-			members = append(members, rawjson.Member{Name: name, Value: v})
+		values[key] = append(values[key], rawjson.Quote(strings.TrimSpace(value)))
+	}
+	var members []rawjson.Member
+	for _, name := range names {
+		all := values[strings.ToLower(name)]
+		m := rawjson.Member{Name: name, Value: all[0]}
+		if len(all) > 1 {
+			m.Value = rawjson.Array(all)
 		}
+		members = append(members, m)
 	}
 	return members
 }
@@ -270,6 +283,9 @@ func (f *jobForm) blame(err error) {
 		f.others = nil
 		for _, p := range problems {
 			f.others = append(f.others, p.Sentence())
+		}
+		if more := fault.MoreOf(err); more > 0 {
+			f.others = append(f.others, "and "+ui.Plural(more, "more problem", "more problems"))
 		}
 		return
 	}

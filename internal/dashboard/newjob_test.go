@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -85,6 +86,45 @@ func TestRequestsWrittenAsJSON(t *testing.T) {
 	f.assembleJSON()
 	if f.body != nil || !strings.Contains(f.problems["json"], "not readable") {
 		t.Errorf("a broken text gives %s, %v", f.body, f.problems)
+	}
+}
+
+func TestHeaderLinesAreBounded(t *testing.T) {
+	lines := func(n int) string { return strings.TrimSuffix(strings.Repeat("X-A: 1\n", n), "\n") }
+	for text, fits := range map[string]bool{
+		lines(1000): true, lines(1001): false,
+		"X: " + strings.Repeat("v", 64<<10-3): true, "X: " + strings.Repeat("v", 64<<10-2): false,
+	} {
+		if f := form("headers", text); (f.problems["headers"] == "") != fits || fits && f.body == nil {
+			t.Errorf("%d bytes in %d lines: %v", len(text), 1+strings.Count(text, "\n"), f.problems)
+		}
+	}
+}
+
+func TestManyProblemsOfARequestWrittenAsJSON(t *testing.T) {
+	f := &jobForm{asJSON: true, problems: map[string]string{}}
+	_, err := job.Read(rawjson.Value(`{"url":"https://x.example","query":{"a":[`+strings.Repeat("{},", 149)+`{}]}}`), job.ReadOptions{Now: noon})
+	f.blame(err)
+	if len(f.others) != 101 || f.others[100] != "and 50 more problems" {
+		t.Errorf("%d sentences, the last %q", len(f.others), f.others[len(f.others)-1])
+	}
+}
+
+// BenchmarkHeaderLines reads n, 2n and 4n lines.
+func BenchmarkHeaderLines(b *testing.B) {
+	for name, n := range map[string]int{"n": 250, "2n": 500, "4n": 1000} {
+		var text strings.Builder
+		for i := range n {
+			text.WriteString("X-" + strconv.Itoa(i) + ": 1\n")
+		}
+		b.Run(name, func(b *testing.B) {
+			f := &jobForm{values: url.Values{"headers": {text.String()[:text.Len()-1]}}, problems: map[string]string{}}
+			for b.Loop() {
+				if len(f.headers()) != n {
+					b.Fatal(f.problems)
+				}
+			}
+		})
 	}
 }
 

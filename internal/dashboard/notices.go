@@ -23,6 +23,9 @@ var notices = map[string]string{
 	"edited":    "The schedule has been changed.",
 	"state":     "The state has been saved; the next run gets it.",
 	"cleared":   "The state has been cleared.",
+	"limited":   "The limits have been saved; they hold within two seconds.",
+	"suspended": "The account is suspended; its jobs stop within two seconds.",
+	"resumed":   "The account is resumed; its jobs run again.",
 	"again":     "This is the new job, with the same request.",
 }
 

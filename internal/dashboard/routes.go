@@ -29,6 +29,7 @@ func allRoutes() []route {
 		entranceRoutes,
 		settingsRoutes,
 		operatorRoutes,
+		operatorAccountRoutes,
 		welcomeRoutes,
 		jobRoutes,
 		scheduleRoutes,

@@ -93,8 +93,9 @@ func (s *Server) readSchedule(c *call) (*scheduleDetail, error) {
 // listRuns reads the runs that are listed: the newest, or those before one.
 func (s *Server) listRuns(c *call, d *scheduleDetail) error {
 	before, _ := strconv.ParseInt(c.param("before"), 10, 64) // nonsense is the first page
+	more := len(d.runs) > runsShown
 	if before <= 0 {
-		d.listed = d.runs
+		d.listed = d.runs[:min(runsShown, len(d.runs))]
 	} else {
 		d.newest = c.here("before", "")
 		query := store.JobQuery{Schedule: d.ID, ListQuery: store.ListQuery{Limit: runsShown + 1, After: before}}
@@ -102,13 +103,13 @@ func (s *Server) listRuns(c *call, d *scheduleDetail) error {
 		if err != nil {
 			return err
 		}
+		jobs, more = store.Fit(jobs, runsShown, query.Budget(), store.JobSize)
 		for _, j := range jobs {
 			d.listed = append(d.listed, glanceOf(j))
 		}
 	}
-	if len(d.listed) > runsShown {
-		d.listed = d.listed[:runsShown]
-		d.older = c.href("/schedules/%s?before=%d", d.ID, d.listed[runsShown-1].Number)
+	if more {
+		d.older = c.href("/schedules/%s?before=%d", d.ID, d.listed[len(d.listed)-1].Number)
 	}
 	return nil
 }

@@ -116,9 +116,9 @@ func (s *Server) schedules(c *call) error {
 	if !list.live {
 		list.first = c.here("after", "")
 	}
-	if len(found) > schedulesShown {
-		found = found[:schedulesShown]
-		list.next = c.here("after", found[schedulesShown-1].ID.String())
+	found, more := store.Fit(found, schedulesShown, query.Budget(), store.ScheduleSize)
+	if more {
+		list.next = c.here("after", found[len(found)-1].ID.String())
 	}
 	ids := make([]uuid.UUID, len(found))
 	for i, one := range found {

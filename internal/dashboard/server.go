@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/board"
 	"github.com/punctual-dev/punctual/internal/dashboard/assets"
@@ -17,6 +18,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/follow"
 	"github.com/punctual-dev/punctual/internal/manage"
+	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -35,9 +37,10 @@ type Config struct {
 	Stats   *stats.Collector
 	// Running reports whether jobs are being fired.
 	Running func() bool
-	// Retention and RateLimit are shown; 0 is for ever and any number.
+	Quotas  *quota.Book
+	Rates   *edge.Rates
+	// Retention is shown; 0 is for ever.
 	Retention time.Duration
-	RateLimit float64
 	// Public is the account of the public key; nil when there is none.
 	Public  *store.Account
 	Log     *slog.Logger
@@ -58,6 +61,8 @@ type Server struct {
 	Config
 	mux     *http.ServeMux
 	guarded http.Handler // mux behind the protection against forged requests
+	// sessions are tokens, hashed, that were valid when they were last seen.
+	sessions quota.Known[[32]byte]
 
 	complaints edge.Complaints
 }
@@ -117,7 +122,9 @@ func wantsHTML(r *http.Request) bool { return strings.Contains(r.Header.Get("Acc
 
 func (s *Server) serve(route route, public bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := &call{ResponseWriter: w, r: r, server: s, id: edge.RequestID(r), status: http.StatusOK}
+		ctx, release := admission.Hold(r.Context())
+		defer release()
+		c := &call{ResponseWriter: w, r: r.WithContext(ctx), server: s, id: edge.RequestID(r), status: http.StatusOK}
 		header := w.Header()
 		secure(header)
 		header.Set("X-Request-Id", c.id)
@@ -141,11 +148,9 @@ func (s *Server) serve(route route, public bool) http.Handler {
 }
 
 func (s *Server) answer(route route, public bool, c *call) error {
-	viewer, err := s.viewer(c, public)
-	if err != nil {
+	if err := s.admit(route, public, c); err != nil {
 		return err
 	}
-	c.look(viewer)
 	if len(route.methods) == 0 {
 		return fault.New(fault.NotFound, "There is no page at this address.")
 	}

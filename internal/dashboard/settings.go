@@ -11,6 +11,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -35,7 +36,8 @@ type settings struct {
 	revoked   int
 	next      string
 	first     string
-	limits    string
+	limits    quota.Limits
+	usage     quota.Usage
 	retention string
 	notice    string
 	form      string // the form that was refused
@@ -80,9 +82,12 @@ func (s *Server) readSettings(c *call) (*settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &settings{account: account, newKey: c.newKey(), notice: c.notice(), limits: "Any number of calls a second", retention: "For ever"}
-	if s.RateLimit > 0 {
-		d.limits = strconv.FormatFloat(s.RateLimit, 'f', -1, 64) + " calls a second"
+	d := &settings{account: account, newKey: c.newKey(), notice: c.notice(), retention: "For ever"}
+	if d.limits, err = s.Quotas.Limits(c.r.Context(), account.Number); err != nil {
+		return nil, err
+	}
+	if d.usage, err = s.Quotas.Usage(c.r.Context(), account.Number, d.limits); err != nil {
+		return nil, err
 	}
 	if s.Retention > 0 {
 		d.retention = ui.Period(s.Retention)
@@ -179,3 +184,31 @@ func keyName(k *store.Key) string {
 
 // maxKeys is told when there can't be more.
 const maxKeys = auth.MaxKeys
+
+// rateOf says how many calls a second there may be.
+func rateOf(r quota.Rate) string {
+	if r == 0 {
+		return "Any number of calls a second"
+	}
+	return strconv.FormatFloat(float64(r), 'f', -1, 64) + " calls a second"
+}
+
+// used says how many there are of how many there may be; 0 is any number.
+func used(n, limit int64) string {
+	text := ui.Count(n)
+	if limit == 0 && n >= quota.Counted {
+		text += "+"
+	}
+	if limit > 0 {
+		text += " of " + ui.Count(limit)
+	}
+	return text
+}
+
+// stored says how much space an account's records take up.
+func stored(u quota.Usage, limit int64) string {
+	if u.SampledAt.IsZero() {
+		return "at most " + quota.FormatSize(limit)
+	}
+	return ui.Size(int(u.Stored)) + " of " + quota.FormatSize(limit)
+}

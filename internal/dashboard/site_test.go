@@ -16,10 +16,12 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/board"
+	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/follow"
 	"github.com/punctual-dev/punctual/internal/httpapi"
 	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
 	"github.com/punctual-dev/punctual/internal/store/sqlite"
@@ -56,8 +58,11 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 	}
 	people := auth.PeopleConfig{Store: s, Now: s.Now, Forget: w.auth.Forget, Log: log, Pace: time.Millisecond}
 	events := follow.New(follow.Config{Store: s, Log: log})
+	book := quota.NewBook(quota.Config{Store: s, Account: w.auth.Account, Now: s.Now, Log: log})
+	t.Cleanup(book.Close)
 	config := Config{
-		Manager: manage.New(manage.Config{Store: s, Engine: idle{}, Metrics: measures, Followers: events}), Store: s, Auth: w.auth,
+		Manager: manage.New(manage.Config{Store: s, Engine: idle{}, Metrics: measures, Followers: events, Quotas: book}), Store: s, Auth: w.auth,
+		Quotas: book, Rates: edge.NewRates(0, measures),
 		Board: board.New(s.Now), Events: events, Log: log,
 		Stats: stats.New(stats.Config{Store: s, Now: s.Now, Log: log}), Version: "test", Retention: 30 * 24 * time.Hour,
 	}
@@ -67,7 +72,7 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 	config.People, w.manager = auth.NewPeople(people), config.Manager
 	api := httpapi.New(httpapi.Config{
 		Manager: config.Manager, Store: s, Auth: w.auth, Metrics: measures, Board: config.Board, Log: log,
-		Stats: config.Stats, Running: func() bool { return true },
+		Stats: config.Stats, Running: func() bool { return true }, Quotas: config.Quotas, Rates: config.Rates,
 	})
 	server := httptest.NewUnstartedServer(New(config).Wrap(api))
 	if secure {

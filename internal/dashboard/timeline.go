@@ -121,6 +121,8 @@ func (d *jobDetail) whyDiscarded() string {
 	switch last := len(d.attempts) - 1; {
 	case last >= 0 && d.attempts[last].kind == string(job.KindBlocked):
 		return "The address may not be called, so it is not tried again."
+	case last >= 0 && job.Kind(d.attempts[last].kind).Permanent():
+		return "Another attempt would fail in the same way, so it is not tried again."
 	case d.begun() > d.spec.Retries:
 		return "That was the last of " + ui.Plural(d.spec.Retries+1, "attempt", "attempts") + "."
 	case d.job.ScheduleID == uuid.Nil:

@@ -141,7 +141,7 @@ func (s *Server) welcomeSend(c *call) error {
 func (s *Server) welcomeEvents(c *call) error {
 	arrived, stop := s.Board.Watch(channelOf(c.viewer().Account))
 	defer stop()
-	stream, err := s.Events.OpenHints(c.r.Context(), c.owner())
+	stream, err := s.Events.OpenHints(c.r.Context(), c.owner(), c.r.RemoteAddr)
 	if err != nil {
 		return err
 	}

@@ -55,23 +55,40 @@ const patience = 30 * time.Second
 func WriteLogs(w http.ResponseWriter, r *http.Request, walk func(part func([]*job.Log) error) error) error {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{}) // it would end the call, as if the client had gone away
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	w.Header().Set("Content-Disposition", `attachment; filename="logs.ndjson"`)
-	var b []byte
-	return walk(func(logs []*job.Log) error {
+	const piece = 64 << 10
+	b := make([]byte, 0, piece)
+	write := func() error {
+		_, err := w.Write(b)
 		b = b[:0]
-		for _, l := range logs {
-			b = append(job.AppendLog(b, l), '\n')
+		return err
+	}
+	err := walk(func(logs []*job.Log) error {
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		w.Header().Set("Content-Disposition", `attachment; filename="logs.ndjson"`)
+		if r.Method == http.MethodHead {
+			return errHead
 		}
 		if err := control.SetWriteDeadline(time.Now().Add(patience)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 			return err
 		}
-		if r.Method == http.MethodHead {
-			return nil
+		for _, l := range logs {
+			if b = append(job.AppendLog(b, l), '\n'); len(b) < piece {
+				continue
+			}
+			if err := write(); err != nil {
+				return err
+			}
 		}
-		if _, err := w.Write(b); err != nil {
+		if err := write(); err != nil {
 			return err
 		}
 		return control.Flush()
 	})
+	if err == errHead {
+		return nil
+	}
+	return err
 }
+
+// errHead ends a walk of which only the header is asked for.
+var errHead = errors.New("only the header is asked for")

@@ -76,7 +76,19 @@ func TestLogsAreWrittenPartByPartAndNotForHead(t *testing.T) {
 		t.Errorf("the file is %s", got)
 	}
 	w = httptest.NewRecorder()
-	if err := WriteLogs(w, httptest.NewRequest("HEAD", "/", nil), walk); !errors.Is(err, broken) || w.Body.Len() > 0 {
-		t.Errorf("for HEAD %q is written, %v", w.Body, err)
+	parts := 0
+	counted := func(part func([]*job.Log) error) error {
+		return walk(func(logs []*job.Log) error { parts++; return part(logs) })
+	}
+	if err := WriteLogs(w, httptest.NewRequest("HEAD", "/", nil), counted); err != nil || w.Body.Len() > 0 || parts != 1 {
+		t.Errorf("for HEAD %q is written of %d parts, %v", w.Body, parts, err)
+	}
+	if got := w.Header().Get("Content-Type"); got != "application/x-ndjson" {
+		t.Errorf("for HEAD the file is %s", got)
+	}
+	w = httptest.NewRecorder()
+	refused := func(func([]*job.Log) error) error { return broken }
+	if err := WriteLogs(w, httptest.NewRequest("GET", "/", nil), refused); !errors.Is(err, broken) || len(w.Header()) > 0 {
+		t.Errorf("what can't begin has the header %v, %v", w.Header(), err)
 	}
 }

@@ -40,8 +40,10 @@ type Error struct {
 	// Message is a sentence that says what to do, safe to show to anyone.
 	Message string
 	// Problems lists everything found wrong, for Invalid, and what is not there,
-	// for NotFound.
+	// for NotFound; the first MaxProblems.
 	Problems []Problem
+	// More is how many problems were found beyond those listed.
+	More int
 	// RetryAfter tells when another try makes sense, for TooMany and Unavailable.
 	RetryAfter time.Duration
 	// Cause is for the log, never for the caller.
@@ -75,16 +77,22 @@ func Unreachable(cause error) *Error {
 	}
 }
 
-// Refuse makes an Invalid fault from the problems found; nil when there are none.
-func Refuse(problems []Problem) error {
-	if len(problems) == 0 {
-		return nil
+// Busy is the fault for a store that has too much to read to begin with one
+// more thing; the caller may try again.
+func Busy(cause error) *Error {
+	return &Error{
+		Code: Unavailable, Message: "the store is busy with other calls; nothing was changed, try again shortly",
+		RetryAfter: time.Second, Cause: cause,
 	}
-	sentences := make([]string, 0, len(problems))
-	for _, p := range problems {
-		sentences = append(sentences, p.Sentence())
+}
+
+// TooSlow is the fault for a read that has taken as long as a read may take.
+func TooSlow(cause error) *Error {
+	return &Error{
+		Code: TooMany, RetryAfter: 10 * time.Second, Cause: cause,
+		Message: "reading this takes too long; ask for less: leave out order_by and offset and follow the links to the next page, " +
+			"or narrow it down by state, schedule_id, job_id, since or until",
 	}
-	return &Error{Code: Invalid, Message: strings.Join(sentences, "; "), Problems: problems}
 }
 
 // Sentence says the problem with the name of what it is about in front.
@@ -106,6 +114,16 @@ func ProblemsOf(err error) []Problem {
 		return f.Problems
 	}
 	return nil
+}
+
+// MoreOf returns how many problems the fault in err's chain has beyond those it
+// lists.
+func MoreOf(err error) int {
+	var f *Error
+	if errors.As(err, &f) {
+		return f.More
+	}
+	return 0
 }
 
 // CodeOf gives the code of the fault in err's chain; Internal when there is none.

@@ -28,6 +28,8 @@ var (
 	other = job.Owner{ID: uuid.New(), Number: 2}
 )
 
+const somewhere = "192.0.2.1:4711"
+
 // fakeStore is a store in memory, the newest records last.
 type fakeStore struct {
 	mu    sync.Mutex
@@ -54,12 +56,38 @@ func list[T any](s *fakeStore, records *[]*T, limit int, wanted func(*T) bool) (
 	return found, s.fails
 }
 
-func (s *fakeStore) JobList(_ context.Context, o job.Owner, q store.JobQuery) ([]*job.Job, error) {
-	return list(s, &s.jobs, q.Limit, func(j *job.Job) bool { return j.Owner == o })
+func marks(jobs []*job.Job, err error) (found []store.JobMark, _ error) {
+	for _, j := range jobs {
+		found = append(found, store.JobMark{
+			Number: j.Number, ID: j.ID, State: j.State, InsertedAt: j.InsertedAt, ScheduledAt: j.ScheduledAt, DueAt: j.DueAt,
+			AttemptedAt: j.AttemptedAt, Size: len(j.Args),
+		})
+	}
+	return found, err
 }
 
-func (s *fakeStore) JobsEnded(_ context.Context, o job.Owner, since time.Time, limit int) ([]*job.Job, error) {
-	return list(s, &s.jobs, limit, func(j *job.Job) bool { return j.Owner == o && !j.CancelledAt.Before(since) && j.State.Final() })
+func (s *fakeStore) JobMarks(_ context.Context, o job.Owner, limit int) ([]store.JobMark, error) {
+	return marks(list(s, &s.jobs, limit, func(j *job.Job) bool { return j.Owner == o }))
+}
+
+func (s *fakeStore) JobMarksOf(ctx context.Context, o job.Owner, ids []store.JobID) ([]store.JobMark, error) {
+	return marks(s.JobGetMany(ctx, o, ids))
+}
+
+func (s *fakeStore) JobMarksEnded(_ context.Context, o job.Owner, since time.Time, limit int) ([]store.JobMark, error) {
+	return marks(list(s, &s.jobs, limit, func(j *job.Job) bool { return j.Owner == o && !j.CancelledAt.Before(since) && j.State.Final() }))
+}
+
+func (s *fakeStore) LogMarks(_ context.Context, o job.Owner, limit int) (found []store.LogMark, err error) {
+	logs, err := list(s, &s.logs, limit, func(l *job.Log) bool { return l.Owner == o })
+	for _, l := range logs {
+		found = append(found, store.LogMark{ID: l.ID, Job: l.Job, Size: len(l.Payload)})
+	}
+	return found, err
+}
+
+func (s *fakeStore) LogGetMany(_ context.Context, _ job.Owner, ids []uuid.UUID) ([]*job.Log, error) {
+	return list(s, &s.logs, len(ids), func(l *job.Log) bool { return slices.Contains(ids, l.ID) })
 }
 
 func (s *fakeStore) JobGetMany(_ context.Context, _ job.Owner, ids []store.JobID) ([]*job.Job, error) {
@@ -183,7 +211,7 @@ func bubble(t *testing.T, test func(b *bench)) {
 
 func (b *bench) open(o job.Owner, last uuid.UUID) *reader {
 	b.Helper()
-	return b.serve(b.hub.Open(b.Context(), o, last))
+	return b.serve(b.hub.Open(b.Context(), o, somewhere, last))
 }
 
 func (b *bench) serve(stream *Stream, err error) *reader {
@@ -307,18 +335,20 @@ func TestOfAFloodAPartIsToldAndThatItIsOne(t *testing.T) {
 
 func TestASlowReaderIsCutOffAndHoldsNobodyUp(t *testing.T) {
 	bubble(t, func(b *bench) {
-		slow, err := b.hub.Open(b.Context(), owner, uuid.Nil) // served by nobody yet
+		slow, err := b.hub.Open(b.Context(), owner, somewhere, uuid.Nil) // served by nobody yet
 		if err != nil {
 			b.Fatal(err)
 		}
 		r := b.open(owner, uuid.Nil)
 		j := b.store.addJob(owner)
-		for i := range 5 {
-			b.store.addLog(j, `"`+strings.Repeat("x", maxQueued/4)+fmt.Sprint(i)+`"`)
+		for i := range 2 * maxQueued / (10 * maxSmall) {
+			for range 10 {
+				b.store.addLog(j, `"`+strings.Repeat("x", maxSmall-10)+fmt.Sprint(i)+`"`)
+			}
 			b.hub.Wake(owner.Number)
-			time.Sleep(pause)
+			time.Sleep(2 * pause)
 			if got := r.got(); !strings.Contains(got, fmt.Sprint(i)) {
-				b.Fatalf("the other reader has %d bytes", len(got))
+				b.Fatalf("the other reader has %d bytes after %d rounds", len(got), i)
 			}
 		}
 		if _, behind := slow.take(); !behind {
@@ -363,7 +393,7 @@ func TestSoManyStreamsAnAccount(t *testing.T) {
 		for range MaxStreams {
 			readers = append(readers, b.open(owner, uuid.Nil))
 		}
-		_, err := b.hub.Open(b.Context(), owner, uuid.Nil)
+		_, err := b.hub.Open(b.Context(), owner, somewhere, uuid.Nil)
 		if fault.CodeOf(err) != fault.TooMany {
 			b.Errorf("one more: %v", err)
 		}
@@ -406,7 +436,7 @@ func TestClosingTheHubEndsEverything(t *testing.T) {
 		r := b.open(owner, uuid.Nil)
 		b.hub.Close()
 		b.wantEnded(r, true)
-		if _, err := b.hub.Open(b.Context(), owner, uuid.Nil); fault.CodeOf(err) != fault.Unavailable {
+		if _, err := b.hub.Open(b.Context(), owner, somewhere, uuid.Nil); fault.CodeOf(err) != fault.Unavailable {
 			b.Errorf("Open of a closed hub gives %v", err)
 		}
 		b.hub.Wake(owner.Number)
@@ -422,7 +452,7 @@ func TestAStoreThatFailsEndsNothing(t *testing.T) {
 		}
 		broken := errors.New("down")
 		fail(broken)
-		if _, err := b.hub.Open(b.Context(), owner, uuid.Nil); !errors.Is(err, broken) {
+		if _, err := b.hub.Open(b.Context(), owner, somewhere, uuid.Nil); !errors.Is(err, broken) {
 			b.Errorf("Open gives %v", err)
 		}
 		fail(nil)
@@ -440,7 +470,7 @@ func TestAStoreThatFailsEndsNothing(t *testing.T) {
 
 func TestHintsTellThatThereIsSomethingOnceASecond(t *testing.T) {
 	bubble(t, func(b *bench) {
-		r := b.serve(b.hub.OpenHints(b.Context(), owner))
+		r := b.serve(b.hub.OpenHints(b.Context(), owner, somewhere))
 		b.want(r, ": following")
 		for range 10 {
 			b.hub.Changed(b.store.addJob(owner))
@@ -454,13 +484,74 @@ func TestHintsTellThatThereIsSomethingOnceASecond(t *testing.T) {
 		for range MaxStreams {
 			b.open(owner, uuid.Nil)
 		}
-		for range MaxHints - 1 {
-			if _, err := b.hub.OpenHints(b.Context(), owner); err != nil {
+		for i := range MaxHints - 1 {
+			if _, err := b.hub.OpenHints(b.Context(), owner, fmt.Sprintf("192.0.2.%d:80", 2+i/maxOfAddress)); err != nil {
 				b.Fatal(err)
 			}
 		}
-		if _, err := b.hub.OpenHints(b.Context(), owner); fault.CodeOf(err) != fault.TooMany {
+		if _, err := b.hub.OpenHints(b.Context(), owner, "192.0.2.99:80"); fault.CodeOf(err) != fault.TooMany {
 			b.Errorf("one more: %v", err)
+		}
+	})
+}
+
+func TestSoManyStreamsANetworkAddressAndInAll(t *testing.T) {
+	bubble(t, func(b *bench) {
+		var streams []*Stream
+		open := func(i int, address string) error {
+			s, err := b.hub.Open(b.Context(), job.Owner{ID: uuid.New(), Number: int64(i/MaxStreams + 1)}, address, uuid.Nil)
+			if err == nil {
+				streams = append(streams, s)
+			}
+			return err
+		}
+		for i := range maxOfAll {
+			if err := open(i, fmt.Sprintf("[2001:db8::%x]:%d", i, 1000+i)); (i < maxOfAddress) != (err == nil) {
+				b.Fatalf("stream %d of a network: %v", i, err)
+			}
+		}
+		for i := maxOfAddress; i < maxOfAll; i++ {
+			if err := open(i, fmt.Sprintf("192.0.2.%d:80", i/maxOfAddress)); err != nil {
+				b.Fatalf("stream %d of all: %v", i, err)
+			}
+		}
+		if err := open(1<<20, "192.0.2.200:80"); fault.CodeOf(err) != fault.TooMany {
+			b.Errorf("one more: %v", err)
+		}
+		for _, s := range streams {
+			s.Close()
+		}
+		if len(b.hub.addresses)+len(b.hub.watchers)+b.hub.open[false] != 0 {
+			b.Errorf("left are %v, %v", b.hub.addresses, b.hub.open)
+		}
+	})
+}
+
+// TestLargeRecordsAreReadWhenTheyAreWritten: no stream holds more than it must.
+func TestLargeRecordsAreReadWhenTheyAreWritten(t *testing.T) {
+	bubble(t, func(b *bench) {
+		slow, err := b.hub.Open(b.Context(), owner, somewhere, uuid.Nil) // served by nobody yet
+		if err != nil {
+			b.Fatal(err)
+		}
+		r := b.open(owner, uuid.Nil)
+		j := b.store.addJob(owner)
+		for i := range 3 {
+			b.store.addLog(j, `"`+strings.Repeat("x", 4*maxQueued)+fmt.Sprint(i)+`"`)
+		}
+		b.store.addLog(j, `"small"`)
+		b.hub.Wake(owner.Number)
+		time.Sleep(pause)
+		got := r.got()
+		if len(got) < 12*maxQueued || !strings.Contains(got, `0", log "x`) || !strings.Contains(got, `1", log "x`) || !strings.HasSuffix(got, `2", log "small"`) {
+			b.Errorf("%d bytes are written, %.80s", len(got), got)
+		}
+		if slow.size > 10_000 || b.hub.held.Load() > 10_000 {
+			b.Errorf("%d bytes wait for the slow one", slow.size)
+		}
+		slow.Close()
+		if b.hub.held.Load() != 0 {
+			b.Errorf("%d bytes are held for nobody", b.hub.held.Load())
 		}
 	})
 }

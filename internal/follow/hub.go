@@ -3,6 +3,8 @@ package follow
 import (
 	"context"
 	"log/slog"
+	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,9 +19,8 @@ import (
 // Store is what a Hub reads.
 type Store interface {
 	Now() time.Time
-	JobList(ctx context.Context, owner job.Owner, q store.JobQuery) ([]*job.Job, error)
+	store.Marks
 	JobGetMany(ctx context.Context, owner job.Owner, ids []store.JobID) ([]*job.Job, error)
-	JobsEnded(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]*job.Job, error)
 	LogList(ctx context.Context, owner job.Owner, q store.LogQuery) ([]*job.Log, error)
 }
 
@@ -35,6 +36,15 @@ const (
 	// MaxHints is how many streams of hints there may be, which cost little: the
 	// pages of one account may be open to everyone.
 	MaxHints = 1000
+	// maxOfAddress is how many streams a network address may have, maxOfAll how
+	// many there may be, of each sort.
+	maxOfAddress = 200
+	maxOfAll     = 2000
+	// maxHeld is how many bytes of events wait for all readers together. What is
+	// beyond is read again when it is written.
+	maxHeld = 32 << 20
+	// maxRounds is how many watchers read at a time.
+	maxRounds = 2
 )
 
 // Hub knows who watches what.
@@ -45,13 +55,20 @@ type Hub struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
-	mu       sync.Mutex
-	watchers map[int64]*watcher // by the account's number
+	held   atomic.Int64  // bytes of events that wait for readers
+	rounds chan struct{} // a slot for each watcher that reads
+
+	mu        sync.Mutex
+	watchers  map[int64]*watcher // by the account's number
+	addresses map[string]int     // streams by network address
+	open      map[bool]int       // streams of hints, and others
 }
 
 // New makes a Hub. Its owner must Close it before the store.
 func New(config Config) *Hub {
-	h := &Hub{Config: config, watchers: map[int64]*watcher{}}
+	h := &Hub{
+		Config: config, watchers: map[int64]*watcher{}, addresses: map[string]int{}, open: map[bool]int{}, rounds: make(chan struct{}, maxRounds),
+	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	return h
 }
@@ -64,12 +81,12 @@ func (h *Hub) Close() {
 
 // Wake tells that this node has stored something of an account. It does not
 // block.
-func (h *Hub) Wake(account int64) { h.tell(account, nil) }
+func (h *Hub) Wake(account int64) { h.tell(account, 0) }
 
 // Changed tells that this node has created or changed a job. It does not block.
-func (h *Hub) Changed(j *job.Job) { h.tell(j.Owner.Number, j) }
+func (h *Hub) Changed(j *job.Job) { h.tell(j.Owner.Number, j.Number) }
 
-func (h *Hub) tell(account int64, j *job.Job) {
+func (h *Hub) tell(account, number int64) {
 	if h.watched.Load() == 0 {
 		return
 	}
@@ -79,8 +96,8 @@ func (h *Hub) tell(account int64, j *job.Job) {
 	if w == nil {
 		return
 	}
-	if j != nil && len(w.changed) < maxChanged {
-		w.changed = append(w.changed, j)
+	if number != 0 && len(w.changed) < maxChanged {
+		w.changed = append(w.changed, store.JobID{Number: number})
 	}
 	select {
 	case w.wake <- struct{}{}:
@@ -89,20 +106,40 @@ func (h *Hub) tell(account int64, j *job.Job) {
 }
 
 // Open begins a stream of an account's events, from now on or, when last names
-// a log, from behind that one. A TooMany fault when there are MaxStreams. The
-// caller must Serve or Close the stream.
-func (h *Hub) Open(ctx context.Context, owner job.Owner, last uuid.UUID) (*Stream, error) {
-	return h.open(ctx, &Stream{hub: h, owner: owner, last: last, more: make(chan struct{}, 1)})
+// a log, from behind that one. A TooMany fault when there are MaxStreams, or too
+// many of the client's address or of all. The caller must Serve or Close the
+// stream.
+func (h *Hub) Open(ctx context.Context, owner job.Owner, address string, last uuid.UUID) (*Stream, error) {
+	return h.begin(ctx, &Stream{hub: h, owner: owner, address: network(address), last: last, more: make(chan struct{}, 1)})
 }
 
 // OpenHints begins a stream that only tells that something has happened, as an
 // event "job" without a record, once a second at most: for pages that read what
-// they show for themselves. A TooMany fault when there are MaxHints.
-func (h *Hub) OpenHints(ctx context.Context, owner job.Owner) (*Stream, error) {
-	return h.open(ctx, &Stream{hub: h, owner: owner, hints: true, more: make(chan struct{}, 1)})
+// they show for themselves. A TooMany fault when there are MaxHints, or too many
+// of the client's address or of all.
+func (h *Hub) OpenHints(ctx context.Context, owner job.Owner, address string) (*Stream, error) {
+	return h.begin(ctx, &Stream{hub: h, owner: owner, address: network(address), hints: true, more: make(chan struct{}, 1)})
 }
 
-func (h *Hub) open(ctx context.Context, s *Stream) (*Stream, error) {
+// network is what streams of a host and port are counted by: a household has one
+// IPv4 address, but very many of IPv6.
+func network(address string) string {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return host
+	}
+	if ip = ip.Unmap().WithZone(""); ip.Is6() {
+		prefix, _ := ip.Prefix(64)
+		return prefix.String()
+	}
+	return ip.String()
+}
+
+func (h *Hub) begin(ctx context.Context, s *Stream) (*Stream, error) {
 	w, err := h.join(s)
 	if err != nil {
 		return nil, err
@@ -129,12 +166,36 @@ func stopping() error {
 // most is how many streams of hints, or others, an account may have.
 var most = map[bool]int{true: MaxHints, false: MaxStreams}
 
+// refuse gives the fault for one stream too many; nil when there is room. Called
+// with mu held.
+func (h *Hub) refuse(s *Stream) error {
+	ofAccount := 0
+	if w := h.watchers[s.owner.Number]; w != nil {
+		ofAccount = w.open[s.hints]
+	}
+	why := ""
+	switch {
+	case ofAccount >= most[s.hints]:
+		why = "this account has too many event streams open; close one, then try again"
+	case h.addresses[s.address] >= maxOfAddress:
+		why = "too many event streams are open from this network address; close one, then try again"
+	case h.open[s.hints] >= maxOfAll:
+		why = "the service has as many event streams as it can; try again shortly"
+	default:
+		return nil
+	}
+	return &fault.Error{Code: fault.TooMany, Message: why, RetryAfter: 10 * time.Second}
+}
+
 // join lets the account's watcher tell a stream; the first one starts it.
 func (h *Hub) join(s *Stream) (*watcher, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ctx.Err() != nil {
 		return nil, stopping()
+	}
+	if err := h.refuse(s); err != nil {
+		return nil, err
 	}
 	w := h.watchers[s.owner.Number]
 	if w == nil {
@@ -143,13 +204,10 @@ func (h *Hub) join(s *Stream) (*watcher, error) {
 		h.watched.Add(1)
 		h.running.Go(w.run)
 	}
-	if w.open[s.hints] == most[s.hints] {
-		return nil, &fault.Error{
-			Code: fault.TooMany, Message: "this account has too many event streams open; close one, then try again", RetryAfter: 10 * time.Second,
-		}
-	}
 	w.streams[s] = true
 	w.open[s.hints]++
+	h.open[s.hints]++
+	h.addresses[s.address]++
 	s.watcher = w
 	return w, nil
 }
@@ -164,6 +222,10 @@ func (h *Hub) leave(s *Stream) {
 	}
 	delete(w.streams, s)
 	w.open[s.hints]--
+	h.open[s.hints]--
+	if h.addresses[s.address]--; h.addresses[s.address] == 0 {
+		delete(h.addresses, s.address)
+	}
 	if len(w.streams) == 0 {
 		delete(h.watchers, s.owner.Number)
 		h.watched.Add(-1)

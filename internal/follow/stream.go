@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -24,17 +25,22 @@ const (
 	hintEvery = time.Second
 	// maxLife is how long a stream lasts.
 	maxLife = 15 * time.Minute
-	// maxQueued is how many bytes wait for a reader.
-	maxQueued = 4 << 20
+	// maxQueued is how many bytes wait for a reader, eventSize what an event
+	// counts beside its text.
+	maxQueued = 1 << 20
+	eventSize = 64
 	// replayPage is how many logs are read at once for a client that comes back,
-	// replayPages how many times.
+	// replayBytes how many bytes of them about, replayPages how many times.
 	replayPage  = 100
+	replayBytes = 1 << 20
 	replayPages = 10
 )
 
-// event is one event as it is written.
+// event is one event. Without its text, the record that it names is read when
+// it is written.
 type event struct {
 	log  uuid.UUID // of a log
+	job  int64     // of a job
 	text []byte
 }
 
@@ -44,7 +50,7 @@ var hint = event{text: []byte("event: job\ndata: {}\n\n")}
 var skipped = event{text: []byte("event: skipped\ndata: {}\n\n")}
 
 func jobEvent(j *job.Job) event {
-	return event{text: append(job.AppendJob([]byte("event: job\ndata: "), j, false), "\n\n"...)}
+	return event{job: j.Number, text: append(job.AppendJob([]byte("event: job\ndata: "), j, false), "\n\n"...)}
 }
 
 func logEvent(l *job.Log) event {
@@ -56,6 +62,7 @@ func logEvent(l *job.Log) event {
 type Stream struct {
 	hub     *Hub
 	owner   job.Owner
+	address string    // of the client, as streams are counted
 	hints   bool      // only that something has happened
 	last    uuid.UUID // the log that the reader has seen last; uuid.Nil for none
 	watcher *watcher
@@ -86,15 +93,28 @@ func (s *Stream) push(events []event) {
 // add queues an event; of a hint that nobody has read yet there is one. Called
 // with mu held.
 func (s *Stream) add(e event) {
-	if s.hints && slices.ContainsFunc(s.queue, func(known event) bool { return bytes.Equal(known.text, e.text) }) {
+	if s.behind || s.hints && slices.ContainsFunc(s.queue, func(known event) bool { return bytes.Equal(known.text, e.text) }) {
 		return
 	}
-	if s.size += len(e.text); s.size > maxQueued {
-		s.queue, s.behind = nil, true
+	if s.hub.held.Add(int64(len(e.text))) > maxHeld && (e.job != 0 || e.log != uuid.Nil) {
+		s.hub.held.Add(-int64(len(e.text)))
+		e.text = nil
 	}
-	if !s.behind {
-		s.queue = append(s.queue, e)
+	s.queue = append(s.queue, e)
+	if s.size += eventSize + len(e.text); s.size > maxQueued {
+		s.drop()
+		s.behind = true
 	}
+}
+
+// drop empties the queue. Called with mu held.
+func (s *Stream) drop() (events []event) {
+	for _, e := range s.queue {
+		s.hub.held.Add(-int64(len(e.text)))
+	}
+	events = s.queue
+	s.queue, s.size = nil, 0
+	return events
 }
 
 func (s *Stream) wake() {
@@ -116,16 +136,17 @@ func (s *Stream) Tell(name string) {
 func (s *Stream) take() (events []event, behind bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	events = s.queue
-	s.queue = nil
-	if !s.behind {
-		s.size = 0
-	}
-	return events, s.behind
+	return s.drop(), s.behind
 }
 
 // Close ends the stream.
-func (s *Stream) Close() { s.hub.leave(s) }
+func (s *Stream) Close() {
+	s.hub.leave(s)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drop()
+	s.behind = true // nothing more is kept for it
+}
 
 // Serve writes the stream as the answer to a request, until the client goes
 // away or falls behind, the stream has lasted long enough, or the hub is closed;
@@ -175,14 +196,52 @@ func (s *Stream) Serve(w http.ResponseWriter, r *http.Request, permit func(conte
 			if behind {
 				return
 			}
-			var b []byte
-			for _, e := range events {
-				if !seen[e.log] {
-					b = append(b, e.text...)
-				}
-			}
-			out.write(b)
+			s.write(r.Context(), out, slices.DeleteFunc(events, func(e event) bool { return seen[e.log] }))
 		}
+	}
+}
+
+// write writes events: those that have a text together, others one by one.
+func (s *Stream) write(ctx context.Context, out *writer, events []event) {
+	var b []byte
+	for _, e := range events {
+		if e.text != nil {
+			b = append(b, e.text...)
+			continue
+		}
+		out.write(b)
+		b = b[:0]
+		if out.failed {
+			return
+		}
+		s.writeLarge(ctx, out, e)
+	}
+	out.write(b)
+}
+
+// writeLarge reads the record that an event names and writes it. One that is gone
+// by now is left out.
+func (s *Stream) writeLarge(ctx context.Context, out *writer, e event) {
+	ctx, release := admission.Hold(ctx)
+	defer release()
+	var err error
+	if e.job != 0 {
+		var jobs []*job.Job
+		jobs, err = s.hub.Store.JobGetMany(ctx, s.owner, []store.JobID{{Number: e.job}})
+		for _, j := range jobs {
+			if j != nil {
+				out.write(jobEvent(j).text)
+			}
+		}
+	} else {
+		var logs []*job.Log
+		logs, err = s.hub.Store.LogGetMany(ctx, s.owner, []uuid.UUID{e.log})
+		for _, l := range logs {
+			out.write(logEvent(l).text)
+		}
+	}
+	if err != nil {
+		out.failed = true // the client comes back
 	}
 }
 
@@ -192,26 +251,36 @@ func (s *Stream) replay(r *http.Request, out *writer) map[uuid.UUID]bool {
 	if s.last == uuid.Nil {
 		return seen
 	}
-	q := store.LogQuery{ListQuery: store.ListQuery{Limit: replayPage, AfterID: s.last}, Oldest: true}
+	q := store.LogQuery{ListQuery: store.ListQuery{Limit: replayPage, AfterID: s.last, Bytes: replayBytes}, Oldest: true}
 	for range replayPages {
-		logs, err := s.hub.Store.LogList(r.Context(), s.owner, q)
-		if err != nil {
-			out.failed = true // the client comes back
-			return seen
-		}
-		var b []byte
-		for _, l := range logs {
-			seen[l.ID] = true
-			q.AfterID = l.ID
-			b = append(b, logEvent(l).text...)
-		}
-		out.write(b)
-		if len(logs) < replayPage || out.failed {
+		more := s.replayPage(r.Context(), out, &q, seen)
+		if !more || out.failed {
 			return seen
 		}
 	}
 	out.write(skipped.text)
 	return seen
+}
+
+// replayPage writes a page of logs and tells whether there may be more.
+func (s *Stream) replayPage(ctx context.Context, out *writer, q *store.LogQuery, seen map[uuid.UUID]bool) (more bool) {
+	ctx, release := admission.Hold(ctx)
+	defer release()
+	logs, err := s.hub.Store.LogList(ctx, s.owner, *q)
+	if err != nil {
+		out.failed = true // the client comes back
+		return false
+	}
+	size := 0
+	var b []byte
+	for _, l := range logs {
+		seen[l.ID] = true
+		q.AfterID = l.ID
+		size += store.LogSize(l)
+		b = append(b, logEvent(l).text...)
+	}
+	out.write(b)
+	return len(logs) == replayPage || size > q.Bytes
 }
 
 // writer writes pieces, each of which must be read within a time.

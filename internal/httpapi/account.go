@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/auth"
@@ -21,36 +20,6 @@ func own(handle handler) handler {
 		}
 		return handle(s, c)
 	}
-}
-
-func (s *Server) getAccount(c *call) error {
-	a, err := s.Store.AccountOf(c.r.Context(), c.owner.Number)
-	if err != nil {
-		return err
-	}
-	return c.writeRecord(http.StatusOK, func(b []byte) []byte {
-		b = append(b, `{"id":"`...)
-		b = append(b, a.ID.String()...)
-		b = append(b, `","email":`...)
-		b = rawjson.AppendText(b, a.Email)
-		b = append(b, `,"limits":{"calls_per_second":`...)
-		if s.RateLimit > 0 {
-			b = strconv.AppendFloat(b, s.RateLimit, 'f', -1, 64)
-		} else {
-			b = append(b, `null`...)
-		}
-		b = append(b, `,"keys":`...)
-		b = strconv.AppendInt(b, auth.MaxKeys, 10)
-		b = append(b, `,"body_bytes":`...)
-		b = strconv.AppendInt(b, maxBody, 10)
-		b = append(b, `},"retention_seconds":`...)
-		if s.Retention > 0 {
-			b = strconv.AppendInt(b, int64(s.Retention/time.Second), 10)
-		} else {
-			b = append(b, `null`...)
-		}
-		return append(b, '}')
-	})
 }
 
 func (s *Server) listKeys(c *call) error {
@@ -104,21 +73,21 @@ func (c *call) readName() (name string, err error) {
 	if err != nil {
 		return "", err
 	}
-	var problems []fault.Problem
+	var problems fault.Problems
 	if body.Kind() != '{' {
-		problems = append(problems, fault.Problem{Pointer: "#", Detail: "must be a JSON object"})
+		problems.Add(fault.Problem{Pointer: "#", Detail: "must be a JSON object"})
 	}
 	for _, m := range rawjson.Members(body) {
 		switch {
 		case m.Name != "name":
-			problems = append(problems, fault.Problem{Pointer: job.Pointer(m.Name), Detail: "is not a known field; the only one is name"})
+			problems.Add(fault.Problem{Pointer: job.Pointer(m.Name), Detail: "is not a known field; the only one is name"})
 		case m.Value.Kind() == '"':
 			name = rawjson.Text(m.Value)
 		case !rawjson.IsNull(m.Value):
-			problems = append(problems, fault.Problem{Pointer: "#/name", Detail: "must be a string"})
+			problems.Add(fault.Problem{Pointer: "#/name", Detail: "must be a string"})
 		}
 	}
-	return name, fault.Refuse(problems)
+	return name, problems.Err()
 }
 
 func (s *Server) revokeKey(c *call) error {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"mime"
 	"net/http"
 
@@ -32,9 +33,23 @@ func (c *call) readBody() (rawjson.Value, error) {
 	return value, unreadable("the body is not readable JSON", err)
 }
 
+// unreadable makes a fault of what keeps a body from being read. One that nests
+// too deep is readable, but not acceptable.
 func unreadable(what string, err error) error {
 	if err == nil {
 		return nil
+	}
+	var deep *rawjson.DepthError
+	if errors.As(err, &deep) {
+		pointer := "#"
+		if deep.Named {
+			pointer = job.Pointer(deep.Field)
+		}
+		detail := fmt.Sprintf("nests too deep; JSON may nest at most %d deep, the body's own braces included", rawjson.MaxDepth)
+		return fault.Refuse([]fault.Problem{{Pointer: pointer, Detail: detail}})
+	}
+	if fault.CodeOf(err) == fault.Invalid {
+		return err
 	}
 	return fault.New(fault.Unreadable, what+": "+err.Error())
 }

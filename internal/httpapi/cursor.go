@@ -67,21 +67,21 @@ func openCursor(text, list string, owner job.Owner) (p position, valid bool) {
 	return p, valid && len(b) == 0
 }
 
-// page cuts the record off that was read to know whether there are more, and
-// then says where the next page is (RFC 8288).
-func page[T any](c *call, list string, q store.ListQuery, records []*T, at func(*T) position) []*T {
+// page cuts off what was read to know whether there are more, and what does not
+// fit on a page, and then says where the next page is (RFC 8288).
+func page[T any](c *call, list string, q store.ListQuery, records []*T, size func(*T) int, at func(*T) position) []*T {
 	limit := q.Limit - 1
-	if len(records) <= limit {
+	records, more := store.Fit(records, limit, q.Budget(), size)
+	if !more {
 		return records
 	}
-	records = records[:limit]
 	if q.Order.Field == "" {
-		linkNext(c, list, limit, at(records[limit-1]))
+		linkNext(c, list, limit, at(records[len(records)-1]))
 		return records
 	}
 	values := c.r.URL.Query()
 	values.Set("limit", strconv.Itoa(limit))
-	values.Set("offset", strconv.Itoa(q.Offset+limit))
+	values.Set("offset", strconv.Itoa(q.Offset+len(records)))
 	c.link(values)
 	return records
 }

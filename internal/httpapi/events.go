@@ -15,13 +15,16 @@ func (s *Server) followEvents(c *call) error {
 	if !ok {
 		last = uuid.Nil
 	}
-	stream, err := s.Events.Open(c.r.Context(), c.owner, last)
+	stream, err := s.Events.Open(c.r.Context(), c.owner, c.r.RemoteAddr, last)
 	if err != nil {
 		return err
 	}
 	stream.Serve(c, c.r, func(ctx context.Context) error {
-		_, err := s.Auth.Authenticate(ctx, c.r.Header.Get("Authorization"))
-		return err
+		caller, err := s.Auth.Authenticate(ctx, c.r.Header.Get("Authorization"))
+		if err != nil {
+			return err
+		}
+		return s.suspended(ctx, caller.Number)
 	})
 	return nil
 }

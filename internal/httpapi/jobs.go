@@ -101,7 +101,7 @@ func (s *Server) listJobs(c *call) error {
 	if err != nil {
 		return err
 	}
-	jobs = page(c, "jobs", selection.ListQuery, jobs, func(j *job.Job) position { return position{number: j.Number} })
+	jobs = page(c, "jobs", selection.ListQuery, jobs, store.JobSize, func(j *job.Job) position { return position{number: j.Number} })
 	return writeList(c, jobs, func(b []byte, j *job.Job) []byte { return job.AppendJob(b, j, false) })
 }
 

@@ -56,6 +56,9 @@ func (s *Server) cancelJobs(c *call) error {
 	if err != nil {
 		return err
 	}
+	if err := s.charge(c, 1, len(ids)); err != nil {
+		return err
+	}
 	jobs, err := s.Manager.CancelMany(c.r.Context(), c.owner, ids)
 	if err != nil {
 		return err
@@ -65,9 +68,9 @@ func (s *Server) cancelJobs(c *call) error {
 
 // readJobIDs reads {"job_ids": [...]}.
 func readJobIDs(body rawjson.Value) ([]store.JobID, error) {
-	var problems []fault.Problem
+	var problems fault.Problems
 	refuse := func(pointer, detail string) {
-		problems = append(problems, fault.Problem{Pointer: pointer, Detail: detail})
+		problems.Add(fault.Problem{Pointer: pointer, Detail: detail})
 	}
 	var ids []store.JobID
 	found := false
@@ -93,10 +96,10 @@ func readJobIDs(body rawjson.Value) ([]store.JobID, error) {
 			ids = append(ids, id)
 		}
 	}
-	if !found && len(problems) == 0 {
+	if !found && problems.Len() == 0 {
 		refuse("#/job_ids", "is required")
 	}
-	return ids, fault.Refuse(problems)
+	return ids, problems.Err()
 }
 
 // readID reads an id, whether it is written as a number or as a string, as in

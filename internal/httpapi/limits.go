@@ -1,43 +1,66 @@
 package httpapi
 
 import (
-	"sync"
-	"time"
+	"context"
 
-	"golang.org/x/time/rate"
-
-	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/quota"
 )
 
-// limits keeps each account to a number of calls a second.
-type limits struct {
-	perSecond rate.Limit
-	mu        sync.Mutex
-	accounts  map[int64]*rate.Limiter
-}
+// uncounted are the paths that are under no rate, so that whoever watches the
+// service sees it also while it is attacked.
+var uncounted = map[string]bool{"/healthz": true, "/readyz": true, "/metrics": true}
 
-func newLimits(perSecond float64) *limits {
-	return &limits{perSecond: rate.Limit(perSecond), accounts: map[int64]*rate.Limiter{}}
-}
-
-// allow gives a TooMany fault when the account has called too often.
-func (l *limits) allow(account int64) error {
-	if l.perSecond <= 0 {
+// admit finds out who makes a call and counts it: by account, or by network when
+// it comes without a valid key. A TooMany fault when it is one too many, a
+// Forbidden fault when the account is suspended.
+func (s *Server) admit(route route, c *call) error {
+	header := c.r.Header.Get("Authorization")
+	if uncounted[route.path] {
 		return nil
 	}
-	l.mu.Lock()
-	limiter := l.accounts[account]
-	if limiter == nil {
-		// A second's worth may come at once.
-		limiter = rate.NewLimiter(l.perSecond, max(1, int(l.perSecond)))
-		l.accounts[account] = limiter
+	// A key that may be a guess is counted before it is looked up: the look-up
+	// costs more than the guess.
+	guess := route.open || header == "" || !s.Auth.Knows(header)
+	if guess {
+		if err := s.Rates.Address(c.Header(), c.r); err != nil || route.open {
+			return err
+		}
 	}
-	l.mu.Unlock()
-	reservation := limiter.Reserve()
-	wait := reservation.Delay()
-	if wait == 0 {
-		return nil
+	caller, err := s.Auth.Authenticate(c.r.Context(), header)
+	if err != nil {
+		return err
 	}
-	reservation.Cancel()
-	return &fault.Error{Code: fault.TooMany, Message: "too many calls; wait as long as Retry-After says", RetryAfter: max(wait, time.Millisecond)}
+	if guess {
+		s.Rates.ReturnAddress(c.Header(), c.r)
+	}
+	c.owner, c.caller = caller.Owner, caller
+	if err := s.charge(c, 0, 1); err != nil {
+		return err
+	}
+	if err := s.suspended(c.r.Context(), caller.Number); err != nil {
+		s.Metrics.Refused("suspended")
+		return err
+	}
+	return nil
+}
+
+// suspended returns a Forbidden fault when an account is suspended.
+func (s *Server) suspended(ctx context.Context, account int64) error {
+	a, err := s.Auth.Account(ctx, account)
+	if err != nil {
+		return err
+	}
+	return quota.Suspended(a)
+}
+
+// charge counts a call against the rate of its account: from how many calls it
+// has been counted as before to how many it counts as. A call for many items
+// counts as one for each, and as a second's worth at most; every call has been
+// counted as one before its handler runs.
+func (s *Server) charge(c *call, before, calls int) error {
+	limits, err := s.Quotas.Limits(c.r.Context(), c.owner.Number)
+	if err != nil {
+		return err
+	}
+	return s.Rates.Account(c.Header(), c.owner.Number, limits.Rate, int64(before), int64(calls))
 }

@@ -36,7 +36,7 @@ func (s *Server) listLogs(c *call) error {
 	if err != nil {
 		return err
 	}
-	logs = page(c, "logs", selection.ListQuery, logs, func(l *job.Log) position { return position{id: l.ID} })
+	logs = page(c, "logs", selection.ListQuery, logs, store.LogSize, func(l *job.Log) position { return position{id: l.ID} })
 	return writeList(c, logs, job.AppendLog)
 }
 

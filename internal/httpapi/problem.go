@@ -84,5 +84,10 @@ func appendProblem(b []byte, title string, status int, f *fault.Error) []byte {
 		}
 		b = append(b, '}')
 	}
-	return append(b, `]}`...)
+	b = append(b, ']')
+	if f.More > 0 {
+		b = append(b, `,"more":`...)
+		b = strconv.AppendInt(b, int64(f.More), 10)
+	}
+	return append(b, '}')
 }

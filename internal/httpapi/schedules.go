@@ -9,6 +9,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/store"
 )
 
 var scheduleOrders = []string{"inserted_at", "disabled_at", "name", "id"}
@@ -23,7 +24,7 @@ func (s *Server) listSchedules(c *call) error {
 	if err != nil {
 		return err
 	}
-	schedules = page(c, "schedules", selection, schedules, func(s *job.Schedule) position { return position{id: s.ID} })
+	schedules = page(c, "schedules", selection, schedules, store.ScheduleSize, func(s *job.Schedule) position { return position{id: s.ID} })
 	return writeList(c, schedules, job.AppendSchedule)
 }
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/board"
 	"github.com/punctual-dev/punctual/internal/edge"
@@ -17,6 +18,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -33,9 +35,8 @@ type Config struct {
 	Log     *slog.Logger
 	// Running reports whether jobs are being fired.
 	Running func() bool
-	// RateLimit is how many calls a second an account may make on average; 0
-	// for any number.
-	RateLimit float64
+	Quotas  *quota.Book
+	Rates   *edge.Rates
 	// Retention is how long final jobs and logs are kept; 0 for ever.
 	Retention time.Duration
 	Version   string
@@ -44,8 +45,7 @@ type Config struct {
 // Server answers the API's calls.
 type Server struct {
 	Config
-	mux    *http.ServeMux
-	limits *limits
+	mux *http.ServeMux
 
 	complaints edge.Complaints
 }
@@ -99,7 +99,7 @@ var routes = []route{
 
 // New makes a Server.
 func New(config Config) *Server {
-	s := &Server{Config: config, mux: http.NewServeMux(), limits: newLimits(config.RateLimit)}
+	s := &Server{Config: config, mux: http.NewServeMux()}
 	for _, r := range routes {
 		s.mux.Handle(r.path, s.serve(r))
 	}
@@ -150,7 +150,9 @@ func (s *Server) serve(route route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		id := edge.RequestID(r)
-		c := &call{ResponseWriter: w, r: r, status: http.StatusOK}
+		ctx, release := admission.Hold(r.Context())
+		defer release()
+		c := &call{ResponseWriter: w, r: r.WithContext(ctx), status: http.StatusOK}
 		cut := false
 		header := w.Header()
 		header.Set("X-Request-Id", id)
@@ -180,6 +182,9 @@ func (s *Server) serve(route route) http.Handler {
 
 func (s *Server) answer(route route, c *call) error {
 	if len(route.methods) == 0 {
+		if err := s.Rates.Address(c.Header(), c.r); err != nil {
+			return err
+		}
 		return fault.New(fault.NotFound, "there is nothing at this path; GET /docs lists every call")
 	}
 	method := c.r.Method
@@ -188,18 +193,14 @@ func (s *Server) answer(route route, c *call) error {
 	}
 	handle := route.methods[method]
 	if handle == nil {
+		if err := s.Rates.Address(c.Header(), c.r); err != nil {
+			return err
+		}
 		c.Header().Set("Allow", edge.Allow(maps.Keys(route.methods)))
 		return fault.New(fault.MethodNotAllowed, "this path does not answer "+c.r.Method+"; it answers "+edge.Allow(maps.Keys(route.methods)))
 	}
-	if !route.open {
-		caller, err := s.Auth.Authenticate(c.r.Context(), c.r.Header.Get("Authorization"))
-		if err != nil {
-			return err
-		}
-		if err := s.limits.allow(caller.Number); err != nil {
-			return err
-		}
-		c.owner, c.caller = caller.Owner, caller
+	if err := s.admit(route, c); err != nil {
+		return err
 	}
 	return handle(s, c)
 }
@@ -239,14 +240,25 @@ func (c *call) writeRecord(status int, add func([]byte) []byte) error {
 	return c.writeJSON(status, append(add(b), '}'))
 }
 
-// writeList answers with {"data": [record, …]}.
+// piece is how many bytes of a list are written at once.
+const piece = 64 << 10
+
+// writeList answers with {"data": [record, …]}, a piece at a time.
 func writeList[T any](c *call, records []*T, add func([]byte, *T) []byte) error {
-	b := append(make([]byte, 0, 1024*(len(records)+1)), `{"data":[`...)
+	c.Header().Set("Content-Type", "application/json")
+	c.WriteHeader(http.StatusOK)
+	b := append(make([]byte, 0, min(piece, 1024*(len(records)+1))), `{"data":[`...)
 	for i, r := range records {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = add(b, r)
+		if b = add(b, r); len(b) >= piece {
+			if _, err := c.Write(b); err != nil {
+				return nil // a client that went away needs no answer
+			}
+			b = b[:0]
+		}
 	}
-	return c.writeJSON(http.StatusOK, append(b, `]}`...))
+	_, _ = c.Write(append(b, `]}`...))
+	return nil
 }

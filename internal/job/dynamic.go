@@ -8,7 +8,10 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-var emptyObject = rawjson.Value(`{}`)
+var (
+	emptyObject = rawjson.Value(`{}`)
+	null        = rawjson.Value(`null`)
+)
 
 // Dynamic holds what the dynamic fields stand for in one run.
 type Dynamic struct {
@@ -32,48 +35,62 @@ func NewDynamic(number int64, s *Schedule) Dynamic {
 	return d
 }
 
-// Resolve replaces, at any depth, each string that as a whole is a dynamic
-// field by its value, null where nothing is there, and takes one $ off an
-// escaped one. Member names are left alone.
-func (d Dynamic) Resolve(v rawjson.Value) rawjson.Value {
-	if !bytes.Contains(v, []byte(`"$`)) {
-		return v
+// Resolve returns v with each string that as a whole is a dynamic field
+// replaced by its value, at any depth: null where nothing is there, and an
+// escaped one without one of its $. Member names are left alone. It stops when
+// the result would have more than most bytes; it is nil and ok false then.
+//
+// The zero Dynamic replaces nothing.
+func (d Dynamic) Resolve(v rawjson.Value, most int) (resolved rawjson.Value, ok bool) {
+	if d.Job == nil || !bytes.Contains(v, []byte(`"$`)) {
+		return upTo(most, v)
 	}
-	switch v.Kind() {
-	case '"':
-		return d.resolveText(v)
-	case '[':
-		elements := rawjson.Elements(v)
-		for i := range elements {
-			elements[i] = d.Resolve(elements[i])
-		}
-		return rawjson.Array(elements)
-	case '{':
-		members := rawjson.Members(v)
-		for i := range members {
-			members[i].Value = d.Resolve(members[i].Value)
-		}
-		return rawjson.Object(members)
-	default:
-		return v
+	out := bounded{most: most}
+	values := map[string]*rawjson.Index{
+		"job": rawjson.NewIndex(d.Job), "state": rawjson.NewIndex(d.State), "previous": rawjson.NewIndex(d.Previous),
 	}
+	copied := 0
+	for begin, end := range rawjson.Strings(v) {
+		text := v[begin:end]
+		if len(text) < 3 || text[1] != '$' {
+			continue
+		}
+		if by := resolveText(text, values); by != nil {
+			add(&out, v[copied:begin])
+			add(&out, by)
+			copied = end
+		}
+		if out.over {
+			return nil, false
+		}
+	}
+	add(&out, v[copied:])
+	return out.result(), !out.over
 }
 
-func (d Dynamic) resolveText(v rawjson.Value) rawjson.Value {
+// upTo returns v if it has at most that many bytes.
+func upTo(most int, v rawjson.Value) (rawjson.Value, bool) {
+	if len(v) > most {
+		return nil, false
+	}
+	return v, true
+}
+
+// resolveText returns what a string is replaced by; nil when it stays.
+func resolveText(v rawjson.Value, values map[string]*rawjson.Index) rawjson.Value {
 	text := rawjson.Text(v)
 	if strings.HasPrefix(text, "$$") && isDynamic(strings.TrimLeft(text, "$")) {
 		return rawjson.Quote(text[1:])
 	}
 	name, ok := strings.CutPrefix(text, "$")
 	if !ok || !isDynamic(name) {
-		return v
+		return nil
 	}
 	path := strings.Split(name, ".")
-	root := map[string]rawjson.Value{"job": d.Job, "state": d.State, "previous": d.Previous}[path[0]]
-	if found := rawjson.Lookup(root, path[1:]); found != nil {
+	if found := values[path[0]].Find(path[1:]); found != nil {
 		return found
 	}
-	return rawjson.Value(`null`)
+	return null
 }
 
 // isDynamic reports whether the text behind the $ is a dotted path into one of
@@ -86,38 +103,59 @@ func isDynamic(name string) bool {
 	return !dotted || !strings.Contains("."+rest+".", "..")
 }
 
-// AddTo gives the body with the three fields as its last members. A body that
-// is no object comes back as it is.
-func (d Dynamic) AddTo(body rawjson.Value) rawjson.Value {
+// AddTo returns the body with the three fields as its last members; a body that
+// is no object comes back as it is. It is false when that has more than most bytes.
+func (d Dynamic) AddTo(body rawjson.Value, most int) (rawjson.Value, bool) {
 	if body.Kind() != '{' {
-		return body
+		return upTo(most, body)
 	}
-	members := rawjson.Members(body)
-	kept := members[:0]
-	for _, m := range members {
-		if m.Name != "$job" && m.Name != "$previous" && m.Name != "$state" {
-			kept = append(kept, m)
+	out := bounded{most: most}
+	add(&out, "{")
+	c := rawjson.Walk(body)
+	for c.Enter(); !out.over && c.More(); {
+		name, value := c.Name(), c.Value()
+		switch string(name) {
+		case `"$job"`, `"$previous"`, `"$state"`:
+		default:
+			addMember(&out, name, value)
 		}
 	}
-	return rawjson.Object(append(kept,
-		rawjson.Member{Name: "$job", Value: d.Job},
-		rawjson.Member{Name: "$previous", Value: d.Previous},
-		rawjson.Member{Name: "$state", Value: d.State}))
+	addMember(&out, rawjson.Value(`"$job"`), d.Job)
+	addMember(&out, rawjson.Value(`"$previous"`), d.Previous)
+	addMember(&out, rawjson.Value(`"$state"`), d.State)
+	add(&out, "}")
+	return out.result(), !out.over
 }
 
-// MergeState gives the schedule's state with the members of set merged in.
-func MergeState(state, set rawjson.Value) rawjson.Value {
-	merged := rawjson.Members(state)
+// addMember adds a member to the object that out is going to be.
+func addMember(out *bounded, name, value rawjson.Value) {
+	if len(out.b) > 1 {
+		add(out, ",")
+	}
+	add(out, name)
+	add(out, ":")
+	add(out, value)
+}
+
+// MergeState returns the schedule's state with the members of set merged in. Ok
+// is false when that has more than MaxState bytes; size is how many it has, or
+// those of set when they are too many alone.
+func MergeState(state, set rawjson.Value) (merged rawjson.Value, size int, ok bool) {
+	if len(set) > MaxState {
+		return nil, len(set), false
+	}
+	members := rawjson.Members(state)
+	places := make(map[string]int, len(members))
+	for i, m := range members {
+		places[m.Name] = i
+	}
 	for _, m := range rawjson.Members(set) {
-		replaced := false
-		for i := range merged {
-			if merged[i].Name == m.Name {
-				merged[i].Value, replaced = m.Value, true
-			}
-		}
-		if !replaced {
-			merged = append(merged, m)
+		if place, known := places[m.Name]; known {
+			members[place].Value = m.Value
+		} else {
+			members = append(members, m)
 		}
 	}
-	return rawjson.Object(merged)
+	merged = rawjson.Object(members)
+	return merged, len(merged), len(merged) <= MaxState
 }

@@ -24,21 +24,21 @@ func TestResolve(t *testing.T) {
 		`{"$job":["$job.id",{"a":"$state"}]}`: `{"$job":[7,{"a":{"sent":1.10,"":{"x":1}}}]}`,
 		`{"a":"plain"}`:                       `{"a":"plain"}`,
 	} {
-		if got := testDynamic().Resolve(rawjson.Value(in)); string(got) != want {
+		if got, ok := testDynamic().Resolve(rawjson.Value(in), 1000); string(got) != want || !ok {
 			t.Errorf("Resolve(%s) = %s, want %s", in, got, want)
 		}
 	}
-	if got := NewDynamic(1, nil).Resolve(rawjson.Value(`["$state","$previous"]`)); string(got) != `[{},{}]` {
+	if got, _ := NewDynamic(1, nil).Resolve(rawjson.Value(`["$state","$previous"]`), 1000); string(got) != `[{},{}]` {
 		t.Errorf("of a one-off: %s", got)
 	}
 }
 
 func TestMergeState(t *testing.T) {
-	got := MergeState(rawjson.Value(`{"a":1,"b":{"x":1}}`), rawjson.Value(`{"b":2,"c":null}`))
-	if want := `{"a":1,"b":2,"c":null}`; string(got) != want {
+	got, size, ok := MergeState(rawjson.Value(`{"a":1,"b":{"x":1}}`), rawjson.Value(`{"b":2,"c":null}`))
+	if want := `{"a":1,"b":2,"c":null}`; string(got) != want || size != len(want) || !ok {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got := MergeState(nil, rawjson.Value(`{"a":1}`)); string(got) != `{"a":1}` {
+	if got, _, _ := MergeState(nil, rawjson.Value(`{"a":1}`)); string(got) != `{"a":1}` {
 		t.Errorf("into nothing: %s", got)
 	}
 }
@@ -58,8 +58,8 @@ func TestRender(t *testing.T) {
 		{`{"url":"https://x","headers":{"Content-Type":"text/plain"},"metadata":false,"body":{"b":1.10}}`, "https://x", "", `{"b":1.10}`},
 	} {
 		spec := ReadSpec(rawjson.Value(x.args))
-		o := Render(&spec, testDynamic())
-		if o.URL != x.url || o.ContentType != x.contentType || string(o.Body) != x.body || (o.Body == nil) != (spec.Body == nil) {
+		o, err := Render(&spec, testDynamic())
+		if err != nil || o.URL != x.url || o.ContentType != x.contentType || string(o.Body) != x.body || (o.Body == nil) != (spec.Body == nil) {
 			t.Errorf("Render(%s):\n got %s %q %s\nwant %s %q %s", x.args, o.URL, o.ContentType, o.Body, x.url, x.contentType, x.body)
 		}
 	}
@@ -67,7 +67,7 @@ func TestRender(t *testing.T) {
 
 func TestPayloadIsWhatGoesOut(t *testing.T) {
 	spec := ReadSpec(rawjson.Value(`{"method":"post","url":"https://x?u=1","query":{"a":"$job.id"},"headers":{"X":[1,"b"]},"metadata":false,"body":{"n":"$state.sent"}}`))
-	o := Render(&spec, testDynamic())
+	o, _ := Render(&spec, testDynamic())
 	want := `{"body":{"n":1.10},"headers":{"X":[1,"b"]},"query":{"a":7},"url":"https://x?u=1"}`
 	if got := o.AppendPayload(nil); string(got) != want {
 		t.Errorf("payload %s, want %s", got, want)
@@ -138,7 +138,14 @@ func FuzzResolve(f *testing.F) {
 			return
 		}
 		d := NewDynamic(1, &Schedule{State: s, Previous: s})
-		out := d.AddTo(d.Resolve(v))
+		resolved, ok := d.Resolve(v, 1000)
+		out, fits := d.AddTo(resolved, 2000)
+		if len(resolved) > 1000 || len(out) > 2000 {
+			t.Fatalf("%s with state %s exceeds the limit: %d, %d bytes", v, s, len(resolved), len(out))
+		}
+		if !ok || !fits {
+			return
+		}
 		if again, err := rawjson.Read(out); err != nil || string(again) != string(out) {
 			t.Fatalf("%s with state %s resolves to %q: %v", v, s, out, err)
 		}

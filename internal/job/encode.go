@@ -281,15 +281,22 @@ func wholeRunes(r *Response) []byte {
 }
 
 // JSONBody gives the body of an answer that says it is JSON and is; else nil.
+// The body is read the first time; it is not safe for concurrent use.
 func JSONBody(r *Response) rawjson.Value {
-	if r == nil || r.Truncated || !IsJSON(r.Header.Get("Content-Type")) {
+	if r == nil {
 		return nil
 	}
-	v, err := rawjson.Read(r.Body)
-	if err != nil {
+	if r.jsonRead {
+		return r.json
+	}
+	r.jsonRead = true
+	if r.Truncated || !IsJSON(r.Header.Get("Content-Type")) {
 		return nil
 	}
-	return v
+	if v, err := rawjson.Read(r.Body); err == nil {
+		r.json = v
+	}
+	return r.json
 }
 
 // IsJSON reports whether a media type is application/json or ends in +json.

@@ -10,11 +10,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// maxFormDepth bounds how deep brackets may nest.
-const maxFormDepth = 64
+// maxFormParts is how many lists, members and elements a form may have. Each
+// takes much more memory than the two bytes that ask for one.
+const maxFormParts = 50_000
 
 // formNode is a part of a form on its way to JSON: a text, a list or members.
 type formNode struct {
@@ -27,9 +29,11 @@ type formNode struct {
 // ReadForm reads application/x-www-form-urlencoded with bracket notation as
 // the JSON it stands for: a[b]=c is a member of an object, a[]=c (or a[0]=c,
 // a[1]=d) an element of a list, in the order given. Values are strings, but
-// for the fields of a create request that are numbers or booleans.
+// for the fields of a create request that are numbers or booleans. The error is
+// a fault or a *rawjson.DepthError when the form can be read but is too much.
 func ReadForm(text string) (rawjson.Value, error) {
 	root := &formNode{members: map[string]*formNode{}}
+	parts := 0
 	for pair := range strings.SplitSeq(text, "&") {
 		if pair == "" {
 			continue
@@ -47,6 +51,9 @@ func ReadForm(text string) (rawjson.Value, error) {
 		if err != nil {
 			return nil, err
 		}
+		if parts += len(steps); parts > maxFormParts {
+			return nil, fault.Refuse([]fault.Problem{{Pointer: "#", Detail: fmt.Sprintf("must have at most %d parts, counting each name and each pair of brackets", maxFormParts)}})
+		}
 		if err := root.put(steps, value); err != nil {
 			return nil, fmt.Errorf("%.60q %w", name, err)
 		}
@@ -54,7 +61,7 @@ func ReadForm(text string) (rawjson.Value, error) {
 	if len(root.names) == 0 {
 		return nil, rawjson.ErrEmpty
 	}
-	return root.value(""), nil
+	return root.appendValue(nil, ""), nil
 }
 
 // formSteps takes a[b][] apart into a, b and "", the last standing for a list's
@@ -63,6 +70,9 @@ func formSteps(name string) ([]string, error) {
 	first, rest, nested := strings.Cut(name, "[")
 	if first == "" {
 		return nil, fmt.Errorf("the name %.60q is empty", name)
+	}
+	if strings.Count(rest, "[")+1 >= rawjson.MaxDepth {
+		return nil, &rawjson.DepthError{Field: first, Named: true}
 	}
 	steps := []string{first}
 	for nested {
@@ -74,9 +84,6 @@ func formSteps(name string) ([]string, error) {
 		if nested = after != ""; nested {
 			rest = after[1:]
 		}
-	}
-	if len(steps) > maxFormDepth {
-		return nil, fmt.Errorf("the brackets of %.60q nest deeper than %d", name, maxFormDepth)
 	}
 	return steps, nil
 }
@@ -113,31 +120,40 @@ func (n *formNode) put(steps []string, value string) error {
 	return child.put(rest, value)
 }
 
-// value gives the JSON of a node; field is the top-level field it stands in.
-func (n *formNode) value(field string) rawjson.Value {
+// appendValue appends the JSON of a node; field is the top-level field it stands in.
+func (n *formNode) appendValue(b []byte, field string) rawjson.Value {
 	switch {
 	case n.list != nil || n.isIndexed():
-		elements := make([]rawjson.Value, 0, len(n.list)+len(n.names))
+		b = append(b, '[')
 		for _, e := range n.list {
-			elements = append(elements, e.value(field))
+			b = append(e.appendValue(b, field), ',')
 		}
 		for _, name := range n.names {
-			elements = append(elements, n.members[name].value(field))
+			b = append(n.members[name].appendValue(b, field), ',')
 		}
-		return rawjson.Array(elements)
+		return closed(b, ']')
 	case n.members != nil:
-		members := make([]rawjson.Member, 0, len(n.names))
+		b = append(b, '{')
 		for _, name := range n.names {
 			top := field
 			if top == "" {
 				top = name
 			}
-			members = append(members, rawjson.Member{Name: name, Value: n.members[name].value(top)})
+			b = append(rawjson.AppendText(b, name), ':')
+			b = append(n.members[name].appendValue(b, top), ',')
 		}
-		return rawjson.Object(members)
+		return closed(b, '}')
 	default:
-		return formScalar(field, n.text)
+		return append(b, formScalar(field, n.text)...)
 	}
+}
+
+// closed ends a list or object, putting its end in place of the last comma.
+func closed(b []byte, end byte) []byte {
+	if b[len(b)-1] == ',' {
+		b = b[:len(b)-1]
+	}
+	return append(b, end)
 }
 
 // isIndexed reports whether the names are 0, 1, 2 and so on.

@@ -1,8 +1,11 @@
 package job
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -23,6 +26,23 @@ func TestReadForm(t *testing.T) {
 		if string(got) != want || (err != nil) != (want == "") {
 			t.Errorf("ReadForm(%q) = %s, %v, want %s", form, got, err, want)
 		}
+	}
+}
+
+func TestAFormThatIsTooMuchIsReadable(t *testing.T) {
+	deep := func(n int) string { return "a" + strings.Repeat("[b]", n-1) + "=1" }
+	if v, err := ReadForm(deep(128)); err != nil || rawjson.Depth(v) != 128 {
+		t.Errorf("128 deep: %d, %v", rawjson.Depth(v), err)
+	}
+	var tooDeep *rawjson.DepthError
+	if _, err := ReadForm(deep(129)); !errors.As(err, &tooDeep) || tooDeep.Field != "a" {
+		t.Errorf("129 deep: %v", err)
+	}
+	if _, err := ReadForm(strings.Repeat("a[]=&", 25_000)); err != nil {
+		t.Errorf("50,000 parts: %v", err)
+	}
+	if _, err := ReadForm(strings.Repeat("a[]=&", 25_000) + "b="); fault.CodeOf(err) != fault.Invalid || fault.ProblemsOf(err)[0].Pointer != "#" {
+		t.Errorf("50,001 parts: %v", err)
 	}
 }
 

@@ -77,7 +77,9 @@ func BenchmarkRender(b *testing.B) {
 			schedule := &Schedule{State: rawjson.Value(`{"sent":3}`), Previous: rawjson.Value(`{"items":[{"id":"x"}]}`)}
 			b.ReportAllocs()
 			for b.Loop() {
-				Render(&spec, NewDynamic(j.Number, schedule))
+				if _, err := Render(&spec, NewDynamic(j.Number, schedule)); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}
@@ -103,7 +105,11 @@ func BenchmarkAppendJob(b *testing.B) {
 func BenchmarkAppendLog(b *testing.B) {
 	j := benchmarkJob(b, usualCreate)
 	spec := ReadSpec(j.Args)
-	payload := Render(&spec, NewDynamic(j.Number, nil)).AppendPayload(nil)
+	o, err := Render(&spec, NewDynamic(j.Number, nil))
+	if err != nil {
+		b.Fatal(err)
+	}
+	payload := o.AppendPayload(nil)
 	l := &Log{ID: NewID(noon), Owner: j.Owner, Job: j.Number, Event: EventRequest, InsertedAt: noon, Payload: payload}
 	var record []byte
 	b.ReportAllocs()

@@ -3,6 +3,8 @@ package job
 import (
 	"net/http"
 	"time"
+
+	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
 // Kind says why an attempt got no usable answer.
@@ -19,10 +21,18 @@ const (
 	KindRedirect    Kind = "redirect"    // too many redirects, or one that may not be followed
 	KindBlocked     Kind = "blocked"     // the address may not be called
 	KindCancelled   Kind = "cancelled"   // the job was cancelled meanwhile
+	KindTooLarge    Kind = "too_large"   // the request would exceed the budget; nothing was sent
+	KindInternal    Kind = "internal"    // a defect of the service kept it from preparing the request
 	KindInterrupted Kind = "interrupted" // the service stopped or crashed meanwhile
 	KindUnstored    Kind = "unstored"    // what the attempt came to could not be stored
 	KindStatus      Kind = "status"      // an answer other than 2xx; in callbacks and webhooks only
 )
+
+// Permanent reports whether a further try would fail in the same way, so that
+// none is made.
+func (k Kind) Permanent() bool {
+	return k == KindBlocked || k == KindTooLarge || k == KindInternal
+}
 
 // Failure says why an attempt failed.
 type Failure struct {
@@ -39,6 +49,9 @@ type Response struct {
 	Header    http.Header
 	Body      []byte // at most MaxResponseBody bytes
 	Truncated bool   // the body was longer than what is kept
+
+	json     rawjson.Value // what JSONBody has found
+	jsonRead bool
 }
 
 // Outcome is what came of one attempt: an answer or a failure to get one.

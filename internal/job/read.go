@@ -36,7 +36,7 @@ type ReadOptions struct {
 type reader struct {
 	opts     ReadOptions
 	fields   map[string]rawjson.Value // present and not null
-	problems []fault.Problem
+	problems fault.Problems
 	draft    Draft
 }
 
@@ -52,7 +52,8 @@ func Read(body rawjson.Value, opts ReadOptions) (*Draft, error) {
 	r.readRecord()
 	r.readOptions()
 	r.readTiming()
-	if err := fault.Refuse(r.problems); err != nil {
+	r.checkSize()
+	if err := r.problems.Err(); err != nil {
 		return nil, err
 	}
 	r.draft.Args = r.args(members)
@@ -66,11 +67,15 @@ func newReader(body rawjson.Value, must string, opts ReadOptions) (*reader, erro
 	if body.Kind() != '{' {
 		r.refuse("#", "%s", must)
 	}
-	return r, fault.Refuse(r.problems)
+	return r, r.problems.Err()
 }
 
 func (r *reader) refuse(pointer, format string, args ...any) {
-	r.problems = append(r.problems, fault.Problem{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
+	if r.problems.Full() {
+		r.problems.Add(fault.Problem{}) // it is counted only
+		return
+	}
+	r.problems.Add(fault.Problem{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
 }
 
 var methods = []string{"get", "post", "put", "patch", "delete"}

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -25,10 +24,10 @@ func ReadTiming(body rawjson.Value, now time.Time) (*Timing, error) {
 	}
 	r.take(rawjson.Members(body), timingFields)
 	at, given := r.readStart()
-	if !given && len(r.problems) == 0 {
+	if !given && r.problems.Len() == 0 {
 		r.refuse("#", "must have schedule_in or scheduled_at")
 	}
-	if err := fault.Refuse(r.problems); err != nil {
+	if err := r.problems.Err(); err != nil {
 		return nil, err
 	}
 	t := &Timing{At: at}

@@ -45,10 +45,10 @@ func ReadEdit(body rawjson.Value, now time.Time) (*Edit, error) {
 	e.name, e.description = r.readTitles()
 	r.readFrequency()
 	e.Frequency = r.draft.Frequency
-	if len(r.problems) == 0 && e.Frequency == nil && !e.given["name"] && !e.given["description"] {
+	if r.problems.Len() == 0 && e.Frequency == nil && !e.given["name"] && !e.given["description"] {
 		r.refuse("#", "must have at least one of name, description, repeat_every and cron")
 	}
-	return e, fault.Refuse(r.problems)
+	return e, r.problems.Err()
 }
 
 // Apply makes the changes in a schedule's own fields. Where its grid begins is

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -16,18 +17,26 @@ var knownFields = []string{
 func (r *reader) take(members []rawjson.Member, known []string) {
 	for _, m := range members {
 		if !slices.Contains(known, m.Name) {
-			r.refuse(Pointer(m.Name), "%s", unknownField(m.Name, known))
+			r.refuseUnknown(m.Name, known)
 		} else if !rawjson.IsNull(m.Value) {
 			r.fields[m.Name] = m.Value
 		}
 	}
 }
 
-func unknownField(name string, known []string) string {
-	if near, ok := nearestField(name, known); ok {
-		return "is not a known field; did you mean " + near + "?"
+func (r *reader) refuseUnknown(name string, known []string) {
+	if r.problems.Full() {
+		r.refuse("#", "")
+		return
 	}
-	return "is not a known field; the known ones are " + strings.Join(known, ", ")
+	pointer, all := Pointer(name), strings.Join(known, ", ")
+	if near, ok := nearestField(name, known); ok {
+		r.refuse(pointer, "is not a known field; did you mean %s?", near)
+	} else if pointer == "#" {
+		r.refuse(pointer, "has a field that is not known, whose name begins with %.40q; the known ones are %s", name, all)
+	} else {
+		r.refuse(pointer, "is not a known field; the known ones are %s", all)
+	}
 }
 
 // nearestField gives the known field with the fewest edits to name, of several
@@ -86,22 +95,33 @@ func editDistance(a, b string) int {
 }
 
 // Pointer makes a JSON pointer to steps as a URI fragment (RFC 6901, section 6).
+// One that would be longer than fault.MaxDetail ends before the step that makes
+// it so, and names what holds that.
 func Pointer(steps ...string) string {
-	var b strings.Builder
-	b.WriteByte('#')
+	b := bounded{most: fault.MaxDetail}
+	add(&b, "#")
 	for _, step := range steps {
-		b.WriteByte('/')
-		step = pointerEscapes.Replace(step)
-		for i := range len(step) {
-			if isFragment(step[i]) {
-				b.WriteByte(step[i])
+		whole := len(b.b)
+		if len(step) > b.room() {
+			break
+		}
+		add(&b, "/")
+		for _, c := range []byte(pointerEscapes.Replace(step)) {
+			if isFragment(c) {
+				add(&b, string(rune(c)))
 			} else {
-				b.WriteString("%" + strings.ToUpper(string("0123456789abcdef"[step[i]>>4])+string("0123456789abcdef"[step[i]&15])))
+				add(&b, "%"+string(hexDigits[c>>4])+string(hexDigits[c&15]))
 			}
 		}
+		if b.over {
+			b.b = b.b[:whole]
+			break
+		}
 	}
-	return b.String()
+	return string(b.b)
 }
+
+const hexDigits = "0123456789ABCDEF"
 
 // isFragment reports whether RFC 3986 allows the byte in a fragment as it is.
 func isFragment(c byte) bool {

@@ -1,10 +1,12 @@
 package job
 
 import (
+	"errors"
 	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/http/httpguts"
 	"golang.org/x/net/idna"
@@ -68,16 +70,23 @@ func validPort(u *url.URL) bool {
 	return err == nil && port > 0 && port <= 65535
 }
 
+// maxHost is how long a host's name may be in ASCII, which has at least as many
+// characters as the name in Unicode. Writing long names in ASCII takes long.
+const maxHost = 253
+
 func validHost(host string, bracketed bool) bool {
 	if bracketed {
 		_, err := netip.ParseAddr(host)
 		return err == nil
 	}
+	if utf8.RuneCountInString(host) > maxHost {
+		return false
+	}
 	ascii, err := idna.Lookup.ToASCII(host)
 	if err != nil {
 		ascii = host // underscores are refused there, yet are in use
 	}
-	if ascii == "" || len(ascii) > 253 || strings.Trim(ascii, ".") == "" || strings.Contains(ascii, "..") {
+	if ascii == "" || len(ascii) > maxHost || strings.Trim(ascii, ".") == "" || strings.Contains(ascii, "..") {
 		return false
 	}
 	for _, c := range []byte(ascii) {
@@ -95,19 +104,25 @@ func (r *reader) checkHeaders(v rawjson.Value) {
 		r.refuse("#/headers", "must be an object of names and values")
 		return
 	}
-	for _, m := range rawjson.Members(v) {
-		at := Pointer("headers", m.Name)
-		if !httpguts.ValidHeaderFieldName(m.Name) {
-			r.refuse(at, "is not a valid header name")
-		} else if belongsToConnection(m.Name) {
-			r.refuse(at, "belongs to the connection and is set by the service; leave it out")
+	c := rawjson.Walk(v)
+	for c.Enter(); c.More(); {
+		name := rawjson.Text(c.Name())
+		if !httpguts.ValidHeaderFieldName(name) {
+			r.refuse(Pointer("headers", name), "is not a valid header name")
+		} else if belongsToConnection(name) {
+			r.refuse(Pointer("headers", name), "belongs to the connection and is set by the service; leave it out")
 		}
-		if m.Value.Kind() != '[' {
-			r.checkHeaderValue(at, m.Value)
+		if c.Kind() != '[' {
+			if why := whyNotHeaderValue(c.Value()); why != "" {
+				r.refuse(Pointer("headers", name), "%s", why)
+			}
 			continue
 		}
-		for i, e := range rawjson.Elements(m.Value) {
-			r.checkHeaderValue(Pointer("headers", m.Name, strconv.Itoa(i)), e)
+		i := 0
+		for c.Enter(); c.More(); i++ {
+			if why := whyNotHeaderValue(c.Value()); why != "" {
+				r.refuse(Pointer("headers", name, strconv.Itoa(i)), "%s", why)
+			}
 		}
 	}
 }
@@ -122,40 +137,69 @@ func belongsToConnection(name string) bool {
 	return strings.HasPrefix(name, "proxy-")
 }
 
-func (r *reader) checkHeaderValue(at string, v rawjson.Value) {
+// whyNotHeaderValue says what keeps v from being a header's value; "" when
+// nothing does.
+func whyNotHeaderValue(v rawjson.Value) string {
 	switch v.Kind() {
 	case '"':
 		if !httpguts.ValidHeaderFieldValue(rawjson.Text(v)) {
-			r.refuse(at, "is not a valid header value; it must not contain control characters")
+			return "is not a valid header value; it must not contain control characters"
 		}
 	case '0', 't', 'f':
 	default:
-		r.refuse(at, "must be a string, a number, true, false or a list of these")
+		return "must be a string, a number, true, false or a list of these"
 	}
+	return ""
 }
 
 func (r *reader) checkQuery(v rawjson.Value) {
 	switch v.Kind() {
 	case '"':
 	case '{':
-		r.checkQueryObject([]string{"query"}, v)
+		if rawjson.Depth(v) > MaxQueryDepth {
+			r.refuse("#/query", "must nest at most %d deep", MaxQueryDepth)
+			return
+		}
+		r.checkQueryObject([]string{"query"}, rawjson.Walk(v))
 	default:
 		r.refuse("#/query", "must be an object or a ready string")
 	}
 }
 
-func (r *reader) checkQueryObject(path []string, v rawjson.Value) {
-	for _, m := range rawjson.Members(v) {
-		at := append(path[:len(path):len(path)], m.Name)
-		switch m.Value.Kind() {
+// checkQueryObject checks the object that c stands at; path leads there.
+func (r *reader) checkQueryObject(path []string, c *rawjson.Cursor) {
+	for c.Enter(); c.More(); {
+		at := append(path, rawjson.Text(c.Name()))
+		switch c.Kind() {
 		case '{':
-			r.checkQueryObject(at, m.Value)
+			r.checkQueryObject(at, c)
 		case '[':
-			for i, e := range rawjson.Elements(m.Value) {
-				if kind := e.Kind(); kind == '{' || kind == '[' {
-					r.refuse(Pointer(append(at, strconv.Itoa(i))...), "must be a string, a number, true, false or null")
-				}
-			}
+			r.checkQueryArray(at, c)
+		default:
+			c.Value()
 		}
+	}
+}
+
+func (r *reader) checkQueryArray(path []string, c *rawjson.Cursor) {
+	i := 0
+	for c.Enter(); c.More(); i++ {
+		if kind := c.Value().Kind(); kind == '{' || kind == '[' {
+			r.refuse(Pointer(append(path, strconv.Itoa(i))...), "must be a string, a number, true, false or null")
+		}
+	}
+}
+
+// checkSize refuses a request that would be too large to be sent, whatever its
+// dynamic fields stand for.
+func (r *reader) checkSize() {
+	spec := specOf(r.fields)
+	if len(spec.URL) > MaxURL {
+		spec.URL = "" // refused already
+	}
+	_, err := Render(&spec, Dynamic{Job: null, State: null, Previous: null})
+	var oversize *OversizeError
+	if errors.As(err, &oversize) {
+		r.refuse("#/"+oversize.Field, "is too large to be sent: %s", err)
 	}
 }

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"net/url"
 	"strings"
 
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -24,53 +23,116 @@ type Outgoing struct {
 
 const formType = "application/x-www-form-urlencoded"
 
-// Render makes the outgoing request of a spec.
-func Render(s *Spec, d Dynamic) *Outgoing {
-	o := &Outgoing{
-		Method: strings.ToUpper(s.Method), URL: s.URL, Header: headerFields(s.Headers),
-		target: rawjson.Quote(s.URL), query: emptyObject, headers: emptyObject, body: rawjson.Value(`null`),
+// Unrendered returns the outgoing request of a spec before any of its parts is
+// made: a log or message of it tells the method and the URL only.
+func Unrendered(s *Spec) *Outgoing {
+	return &Outgoing{
+		Method: strings.ToUpper(s.Method), URL: s.URL,
+		target: rawjson.Quote(s.URL), query: emptyObject, headers: emptyObject, body: null,
 	}
-	if s.Headers != nil {
-		o.headers = s.Headers
-	}
-	if s.Query != nil {
-		o.renderQuery(s.Query, d)
-	}
-	if s.Body != nil {
-		o.renderBody(s, d)
-	}
-	return o
 }
 
-func (o *Outgoing) renderQuery(query rawjson.Value, d Dynamic) {
-	o.query = query
-	encoded := rawjson.Text(query)
-	if query.Kind() == '{' {
-		o.query = d.Resolve(query)
-		encoded = encodeForm(o.query)
-	}
-	o.URL = appendQuery(o.URL, encoded)
+// Render makes the outgoing request of a spec. No part of it ever takes more
+// than the budget, whatever the spec asks for and the dynamic fields hold, and
+// the work is linear in both. A part that would be larger is left out, and the
+// error is an *OversizeError about the first: such a request is not to be sent.
+func Render(s *Spec, d Dynamic) (*Outgoing, error) {
+	o := Unrendered(s)
+	return o, firstError(o.renderURL(s, d), o.renderHeaders(s), o.renderBody(s, d))
 }
 
-func appendQuery(target, query string) string {
-	if query == "" {
-		return target
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+func (o *Outgoing) renderURL(s *Spec, d Dynamic) error {
+	query, encoded := s.Query, []byte(nil)
+	fits := true
+	switch query.Kind() {
+	case '{':
+		if query, fits = d.Resolve(query, MaxRequestQuery); !fits {
+			return tooLarge("query", "the query as JSON", MaxRequestQuery)
+		}
+		encoded, fits = encodeForm(query, MaxRequestURL)
+	case '"':
+		if fits = len(query) <= MaxRequestQuery; fits {
+			encoded = []byte(rawjson.Text(query))
+		}
+	default:
+		query = emptyObject
+	}
+	target := bounded{most: MaxRequestURL, over: !fits}
+	appendQuery(&target, s.URL, encoded)
+	if target.over {
+		return tooLarge("query", "the URL with its query", MaxRequestURL)
+	}
+	o.URL, o.query = string(target.b), query
+	return nil
+}
+
+// appendQuery adds a URL with a query behind the one it has.
+func appendQuery(out *bounded, target string, query []byte) {
 	target, fragment, hasFragment := strings.Cut(target, "#")
-	switch {
-	case !strings.Contains(target, "?"):
-		target += "?"
-	case !strings.HasSuffix(target, "?") && !strings.HasSuffix(target, "&"):
-		target += "&"
+	add(out, target)
+	if len(query) > 0 {
+		switch {
+		case !strings.Contains(target, "?"):
+			add(out, "?")
+		case !strings.HasSuffix(target, "?") && !strings.HasSuffix(target, "&"):
+			add(out, "&")
+		}
+		add(out, query)
 	}
-	target += query
 	if hasFragment {
-		target += "#" + fragment
+		add(out, "#")
+		add(out, fragment)
 	}
-	return target
 }
 
-func (o *Outgoing) renderBody(s *Spec, d Dynamic) {
+// renderHeaders makes the header's fields; arrays repeat the name.
+func (o *Outgoing) renderHeaders(s *Spec) error {
+	if s.Headers == nil {
+		return nil
+	}
+	// As JSON they are at most twice as large as when they are sent, but for
+	// empty arrays.
+	if len(s.Headers) > 2*MaxRequestHeaders {
+		return tooLarge("headers", "the headers", MaxRequestHeaders)
+	}
+	var fields []HeaderField
+	size := 0
+	take := func(name string, value rawjson.Value) {
+		f := HeaderField{name, scalarText(value)}
+		size += len(f.Name) + len(": ") + len(f.Value) + len("\r\n")
+		fields = append(fields, f)
+	}
+	c := rawjson.Walk(s.Headers)
+	for c.Enter(); size <= MaxRequestHeaders && c.More(); {
+		name := rawjson.Text(c.Name())
+		if c.Kind() != '[' {
+			take(name, c.Value())
+			continue
+		}
+		for c.Enter(); size <= MaxRequestHeaders && c.More(); {
+			take(name, c.Value())
+		}
+	}
+	if size > MaxRequestHeaders {
+		return tooLarge("headers", "the headers", MaxRequestHeaders)
+	}
+	o.Header, o.headers = fields, s.Headers
+	return nil
+}
+
+func (o *Outgoing) renderBody(s *Spec, d Dynamic) error {
+	if s.Body == nil {
+		return nil
+	}
 	mediaType := "application/json"
 	given := false
 	for _, f := range o.Header {
@@ -79,79 +141,30 @@ func (o *Outgoing) renderBody(s *Spec, d Dynamic) {
 			break
 		}
 	}
-	if !given {
-		o.ContentType = mediaType
+	body, fits := d.Resolve(s.Body, MaxRequestBody)
+	if !fits {
+		return tooLarge("body", "the body", MaxRequestBody)
 	}
-	o.body = d.Resolve(s.Body)
+	sent := []byte(body)
 	bare, _, _ := strings.Cut(mediaType, ";")
 	isForm := strings.EqualFold(strings.TrimSpace(bare), formType)
 	switch {
-	case isForm && o.body.Kind() == '{':
-		o.Body = []byte(encodeForm(o.body))
-	case o.body.Kind() == '"' && !IsJSON(mediaType):
-		o.Body = []byte(rawjson.Text(o.body))
-	default:
-		if s.Metadata {
-			o.body = d.AddTo(o.body)
-		}
-		o.Body = []byte(o.body)
+	case isForm && body.Kind() == '{':
+		sent, fits = encodeForm(body, MaxRequestBody)
+	case body.Kind() == '"' && !IsJSON(mediaType):
+		sent = []byte(rawjson.Text(body))
+	case s.Metadata:
+		body, fits = d.AddTo(body, MaxRequestBody)
+		sent = body
 	}
-}
-
-func headerFields(headers rawjson.Value) []HeaderField {
-	var fields []HeaderField
-	for _, m := range rawjson.Members(headers) {
-		values := []rawjson.Value{m.Value}
-		if m.Value.Kind() == '[' {
-			values = rawjson.Elements(m.Value)
-		}
-		for _, v := range values {
-			fields = append(fields, HeaderField{m.Name, scalarText(v)})
-		}
+	if !fits {
+		return tooLarge("body", "the body", MaxRequestBody)
 	}
-	return fields
-}
-
-// scalarText gives a string's text, and any other value as it is written.
-func scalarText(v rawjson.Value) string {
-	if v.Kind() == '"' {
-		return rawjson.Text(v)
+	if !given {
+		o.ContentType = mediaType
 	}
-	return string(v)
-}
-
-// encodeForm encodes an object as a form or query: in the order given, arrays
-// repeating the name, nested objects in brackets, null left out.
-func encodeForm(object rawjson.Value) string {
-	var b strings.Builder
-	for _, m := range rawjson.Members(object) {
-		writeForm(&b, url.QueryEscape(m.Name), m.Value)
-	}
-	return b.String()
-}
-
-func writeForm(b *strings.Builder, name string, v rawjson.Value) {
-	switch v.Kind() {
-	case 'n':
-	case '{':
-		for _, m := range rawjson.Members(v) {
-			writeForm(b, name+"["+url.QueryEscape(m.Name)+"]", m.Value)
-		}
-	case '[':
-		for _, e := range rawjson.Elements(v) {
-			if e.Kind() == '[' || e.Kind() == '{' {
-				e = rawjson.Quote(string(e)) // no spelling for lists of structures
-			}
-			writeForm(b, name, e)
-		}
-	default:
-		if b.Len() > 0 {
-			b.WriteByte('&')
-		}
-		b.WriteString(name)
-		b.WriteByte('=')
-		b.WriteString(url.QueryEscape(scalarText(v)))
-	}
+	o.body, o.Body = body, sent
+	return nil
 }
 
 // AppendPayload appends the payload of a request log: exactly body, headers,

@@ -34,11 +34,22 @@ type Spec struct {
 	Timezone    string
 }
 
+var defaultSpec = Spec{Method: "get", Retries: DefaultRetries, Timeout: DefaultTimeout, Metadata: true}
+
 // ReadSpec reads args that were accepted once; it checks nothing.
 func ReadSpec(args rawjson.Value) Spec {
-	s := Spec{Method: "get", Retries: DefaultRetries, Timeout: DefaultTimeout, Metadata: true}
+	s := defaultSpec
 	for _, m := range rawjson.Members(args) {
 		s.set(m)
+	}
+	return s
+}
+
+// specOf reads fields that were accepted.
+func specOf(fields map[string]rawjson.Value) Spec {
+	s := defaultSpec
+	for name, value := range fields {
+		s.set(rawjson.Member{Name: name, Value: value})
 	}
 	return s
 }

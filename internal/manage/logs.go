@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -56,10 +57,15 @@ func (m *Manager) Logs(ctx context.Context, owner job.Owner, schedule uuid.UUID,
 	limit := q.Limit
 	q.Limit++
 	logs, err := m.Store.LogList(ctx, owner, q)
-	if err != nil || len(logs) <= limit {
-		return &LogPage{Logs: logs}, err
+	if err != nil {
+		return nil, err
 	}
-	return &LogPage{Logs: logs[:limit], Next: &store.LogPlace{ID: logs[limit-1].ID}}, nil
+	page := &LogPage{}
+	var more bool
+	if page.Logs, more = store.Fit(logs, limit, q.Budget(), store.LogSize); more {
+		page.Next = &store.LogPlace{ID: page.Logs[len(page.Logs)-1].ID}
+	}
+	return page, nil
 }
 
 func (m *Manager) walkLogs(ctx context.Context, owner job.Owner, schedule uuid.UUID, q store.LogQuery) (*LogPage, error) {
@@ -68,8 +74,8 @@ func (m *Manager) walkLogs(ctx context.Context, owner job.Owner, schedule uuid.U
 		return nil, err
 	}
 	page := &LogPage{Logs: walk.Logs, Next: walk.Next}
-	if len(walk.Logs) == q.Limit || walk.Next == nil {
-		return page, nil
+	if walk.Next == nil || walk.Next.ID != uuid.Nil {
+		return page, nil // the end, or a full page
 	}
 	// A run is stored when the one before it is final.
 	older := !q.Oldest && walk.Reached.Before(q.Since.Add(-logsTrail))
@@ -80,27 +86,41 @@ func (m *Manager) walkLogs(ctx context.Context, owner job.Owner, schedule uuid.U
 	return page, nil
 }
 
-// exportPage is how many logs an export reads at a time.
-const exportPage = 500
+const (
+	// exportPage is how many logs an export reads at a time, exportBytes about
+	// how many bytes of them.
+	exportPage  = 500
+	exportBytes = 1 << 20
+)
 
 // Export gives logs to write a page at a time, oldest first: those that there
-// are when it begins, as Logs selects them. An error of write ends it.
+// are when it begins, as Logs selects them. An error of write ends it. A TooMany
+// fault when the account, or all together, make too many exports.
 func (m *Manager) Export(ctx context.Context, owner job.Owner, schedule uuid.UUID, q store.LogQuery, write func([]*job.Log) error) error {
-	q.Oldest, q.Limit, q.Offset, q.Order = true, exportPage, 0, store.Order{}
+	end, err := m.exports.begin(owner.Number)
+	if err != nil {
+		return err
+	}
+	defer end()
+	q.Oldest, q.Limit, q.Offset, q.Order, q.Bytes = true, exportPage, 0, store.Order{}, exportBytes
 	if now := m.Store.Now(); q.Until.IsZero() || q.Until.After(now) {
 		q.Until = now
 	}
 	for {
-		page, err := m.Logs(ctx, owner, schedule, q)
-		if err != nil {
+		next, err := m.exportPage(ctx, owner, schedule, q, write)
+		if err != nil || next == nil {
 			return err
 		}
-		if err := write(page.Logs); err != nil {
-			return err
-		}
-		if page.Next == nil {
-			return nil
-		}
-		q = After(q, *page.Next)
+		q = After(q, *next)
 	}
+}
+
+func (m *Manager) exportPage(ctx context.Context, owner job.Owner, schedule uuid.UUID, q store.LogQuery, write func([]*job.Log) error) (next *store.LogPlace, err error) {
+	ctx, release := admission.Hold(ctx)
+	defer release()
+	page, err := m.Logs(ctx, owner, schedule, q)
+	if err != nil {
+		return nil, err
+	}
+	return page.Next, write(page.Logs)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/record"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -32,6 +33,8 @@ type Config struct {
 	CheckHost func(host string) string
 	// Followers hear of what was changed; nil when there are none.
 	Followers Followers
+	// Quotas limits what accounts may store; nil permits all.
+	Quotas *quota.Book
 }
 
 // Followers are told of changes, and must not block.
@@ -46,6 +49,10 @@ type Followers interface {
 type Manager struct {
 	Config
 	creates *batch.Batcher[store.NewJob, store.Inserted]
+	// capped are creates by accounts with limits. They are stored apart, since
+	// they may have to be counted, or to wait for other nodes.
+	capped  *batch.Batcher[store.NewJob, store.Inserted]
+	exports exports
 }
 
 // How many creates share a commit and wait for one, in all and of one account,
@@ -62,24 +69,28 @@ const (
 // New makes a Manager. Its owner must Close it after the last request.
 func New(config Config) *Manager {
 	m := &Manager{Config: config}
-	m.creates = batch.New(batch.Config[store.NewJob, store.Inserted]{
+	creates := batch.Config[store.NewJob, store.Inserted]{
 		Max: createBatch, Waiting: createWaiting, Do: config.Store.JobInsertMany, Observe: config.Metrics.BatchSize("create"),
 		MaxBytes: createBytes, WaitingBytes: createWaitingBytes, Share: createShare, ShareBytes: createShareBytes,
 		Size:    func(n store.NewJob) int { return n.Size() },
 		Account: func(n store.NewJob) int64 { return n.Job.Owner.Number },
 		Divides: store.IsUnstorable,
-	})
+	}
+	m.creates, m.capped = batch.New(creates), batch.New(creates)
 	return m
 }
 
 // Close waits until every accepted create is stored.
-func (m *Manager) Close() { m.creates.Close() }
+func (m *Manager) Close() {
+	m.creates.Close()
+	m.capped.Close()
+}
 
 // Waiting tells how many creates wait for a commit.
-func (m *Manager) Waiting() int { return m.creates.Len() }
+func (m *Manager) Waiting() int { return m.creates.Len() + m.capped.Len() }
 
 // WaitingBytes returns how many bytes of creates wait for a commit.
-func (m *Manager) WaitingBytes() int { return m.creates.Bytes() }
+func (m *Manager) WaitingBytes() int { return m.creates.Bytes() + m.capped.Bytes() }
 
 // Create stores a job from a request's body. Conflict tells that its key was
 // held; the job is then the one that holds it.
@@ -89,7 +100,7 @@ func (m *Manager) Create(ctx context.Context, owner job.Owner, body []byte, head
 	if err != nil {
 		return nil, false, err
 	}
-	inserted, err := m.creates.Do(ctx, newJob(owner, draft, now))
+	inserted, err := m.insert(ctx, newJob(owner, draft, now))
 	switch {
 	case errors.Is(err, batch.ErrFull):
 		return nil, false, &fault.Error{Code: fault.Unavailable, Message: "too many jobs are being created at once; nothing was stored, try again shortly", RetryAfter: time.Second}

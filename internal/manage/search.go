@@ -54,9 +54,9 @@ func (m *Manager) Search(ctx context.Context, owner job.Owner, q store.JobQuery,
 		return nil, 0, err
 	}
 	if len(found) > 0 {
-		if len(found) > limit {
-			found = found[:limit]
-			next = found[limit-1].Number
+		found, more := store.Fit(found, limit, byKey.Budget(), store.JobSize)
+		if more {
+			next = found[len(found)-1].Number
 		}
 		if len(q.States) > 0 {
 			found = slices.DeleteFunc(found, func(j *job.Job) bool { return !slices.Contains(q.States, j.State) })

@@ -23,6 +23,7 @@ type Metrics struct {
 	due        *prometheus.GaugeVec
 	pruned     *prometheus.CounterVec
 	unstored   *prometheus.CounterVec
+	refused    *prometheus.CounterVec
 }
 
 // seconds are buckets from 0.5 ms to 60 s.
@@ -45,10 +46,11 @@ func New(version string) *Metrics {
 		unstored:   counters("punctual_unstored_total", "Attempts whose outcome the store refused, by kind: the job was discarded, or the delivery given up.", "kind"),
 		pruned:     counters("punctual_pruned_total", "Records removed because they were older than the retention, by kind.", "record"),
 	}
+	m.refused = counters("punctual_refused_total", "Requests refused by a limit, by reason: account_rate, address_rate, pending, schedules, stored or suspended.", "reason")
 	version0 := gauges("punctual_build_info", "Always 1; the version is in the label.", "version")
 	version0.WithLabelValues(version).Set(1)
 	m.Registry.MustRegister(m.created, m.duplicates, m.finished, m.attempts, m.lateness, m.duration, m.batches, m.requests,
-		m.stored, m.due, m.pruned, m.unstored, version0,
+		m.stored, m.due, m.pruned, m.unstored, m.refused, version0,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -108,6 +110,9 @@ func (m *Metrics) Pruned(record string, n int) { m.pruned.WithLabelValues(record
 
 // Unstored counts an attempt of a kind whose outcome the store refused.
 func (m *Metrics) Unstored(kind string) { m.unstored.WithLabelValues(kind).Inc() }
+
+// Refused counts a request that a limit refused.
+func (m *Metrics) Refused(reason string) { m.refused.WithLabelValues(reason).Inc() }
 
 // Gauge registers a value that is read when the metrics are.
 func (m *Metrics) Gauge(name, help string, labels map[string]string, value func() float64) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -25,19 +24,24 @@ type Member struct {
 var ErrEmpty = errors.New("it is empty")
 
 // Read checks that text is exactly one JSON value and gives it in compact
-// form. The error says in words a person can act on what is wrong and where.
+// form. The error says in words a person can act on what is wrong and where; it
+// is a *DepthError for JSON that nests deeper than MaxDepth.
 func Read(text []byte) (Value, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, ErrEmpty
 	}
-	out, err := jsontext.AppendFormat(make([]byte, 0, len(text)), text)
-	if err == nil {
-		return out, nil
+	if isDeep(text) {
+		return nil, whyDeep(text)
 	}
-	return nil, explain(err, text)
+	out, err := jsontext.AppendFormat(make([]byte, 0, len(text)), text)
+	if err != nil {
+		return nil, explain(err)
+	}
+	return out, nil
 }
 
-func explain(err error, text []byte) error {
+// explain says in words what jsontext has found wrong.
+func explain(err error) error {
 	var syntax *jsontext.SyntacticError
 	if !errors.As(err, &syntax) {
 		return err
@@ -58,23 +62,11 @@ func Members(v Value) []Member {
 	if v.Kind() != '{' {
 		return nil
 	}
-	dec := newDecoder(v)
-	defer dec.release()
 	members := make([]Member, 0, 8)
-	if _, err := dec.ReadToken(); err != nil {
-		return nil
-	}
-	for dec.PeekKind() == '"' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return members
-		}
-		text := name.String()
-		value, err := dec.next(v)
-		if err != nil {
-			return members
-		}
-		members = append(members, Member{text, value})
+	c := Walk(v)
+	for c.Enter(); c.More(); {
+		name := Text(c.Name())
+		members = append(members, Member{name, c.Value()})
 	}
 	return members
 }
@@ -84,87 +76,25 @@ func Elements(v Value) []Value {
 	if v.Kind() != '[' {
 		return nil
 	}
-	dec := newDecoder(v)
-	defer dec.release()
 	var elements []Value
-	if _, err := dec.ReadToken(); err != nil {
-		return nil
-	}
-	for kind := dec.PeekKind(); kind != ']' && kind != 0; kind = dec.PeekKind() {
-		value, err := dec.next(v)
-		if err != nil {
-			return elements
-		}
-		elements = append(elements, value)
+	c := Walk(v)
+	for c.Enter(); c.More(); {
+		elements = append(elements, c.Value())
 	}
 	return elements
 }
 
-// decoder reads a value that Read has checked, so names are not checked again.
-type decoder struct {
-	jsontext.Decoder
-	from bytes.Buffer
-}
-
-var decoders = sync.Pool{New: func() any { return new(decoder) }}
-
-func newDecoder(v Value) *decoder {
-	d := decoders.Get().(*decoder)
-	d.from = *bytes.NewBuffer(v)
-	d.Reset(&d.from, jsontext.AllowDuplicateNames(true))
-	return d
-}
-
-func (d *decoder) release() {
-	d.from = bytes.Buffer{}
-	decoders.Put(d)
-}
-
-// next reads a value as a part of v, which is not copied.
-func (d *decoder) next(v Value) (Value, error) {
-	value, err := d.ReadValue()
-	if err != nil {
-		return nil, err
-	}
-	end := d.InputOffset()
-	return v[end-int64(len(value)) : end : end], nil
-}
-
 // Get gives the member of an object; nil when v is no object or has no such member.
 func Get(v Value, name string) Value {
-	for _, m := range Members(v) {
-		if m.Name == name {
-			return m.Value
-		}
-	}
-	return nil
-}
-
-// Lookup follows a path of member names and array indexes; nil when nothing is there.
-func Lookup(v Value, path []string) Value {
-	for _, step := range path {
-		switch v.Kind() {
-		case '{':
-			v = Get(v, step)
-		case '[':
-			v = element(v, step)
-		default:
-			return nil
-		}
-		if v == nil {
-			return nil
-		}
-	}
-	return v
-}
-
-func element(v Value, index string) Value {
-	i, err := strconv.Atoi(index)
-	if err != nil || strconv.Itoa(i) != index {
+	if v.Kind() != '{' {
 		return nil
 	}
-	if elements := Elements(v); i >= 0 && i < len(elements) {
-		return elements[i]
+	c := Walk(v)
+	for c.Enter(); c.More(); {
+		if Text(c.Name()) == name {
+			return c.Value()
+		}
+		c.Value()
 	}
 	return nil
 }
@@ -173,6 +103,11 @@ func element(v Value, index string) Value {
 func Text(v Value) string {
 	if v.Kind() != '"' {
 		return ""
+	}
+	if bytes.IndexByte(v, '\\') < 0 {
+		if v = bytes.TrimSpace(v); len(v) >= 2 {
+			return string(v[1 : len(v)-1])
+		}
 	}
 	text, err := jsontext.AppendUnquote(nil, v)
 	if err != nil {

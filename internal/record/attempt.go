@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/retry"
 	"github.com/punctual-dev/punctual/internal/schedule"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -21,6 +20,11 @@ type Attempt struct {
 	BeginAt  time.Time // from when on it counts as begun: never before it is due
 	Spec     job.Spec
 	Outgoing *job.Outgoing
+	// Refused says why the request must not be sent; nil when it may be.
+	Refused *job.Failure
+	// Defect is the panic that preparing the request ended in, with its stack; ""
+	// when there was none.
+	Defect string
 	// Result is the job's state after the attempt; set when it has been finished.
 	Result job.State
 
@@ -29,17 +33,25 @@ type Attempt struct {
 	request passage
 }
 
-// Begin prepares the next attempt of a run that was read for firing.
+// Begin prepares the next attempt of a run that was read for firing. It always
+// returns an attempt: one whose request can't be made is refused.
 func Begin(run *store.Run, now time.Time) *Attempt {
-	a := &Attempt{Run: run, Number: run.Attempt + 1, BeginAt: later(run.Due, now), Spec: job.ReadSpec(run.Job.Args)}
-	a.Outgoing = job.Render(&a.Spec, job.NewDynamic(run.Job.Number, run.Schedule))
+	a := &Attempt{Run: run, Number: run.Attempt + 1, BeginAt: later(run.Due, now)}
+	a.prepare(job.Render)
 	return a
 }
 
-// Resume takes up an attempt that a node had claimed and did not end.
+// Resume takes up an attempt that a node had claimed and did not end, to be ended
+// as interrupted. Its request is rendered only if a message shows it: a node that
+// crashed may have left many.
 func Resume(run *store.Run) *Attempt {
-	a := Begin(run, run.Claim.BeginAt)
-	a.Number, a.BeginAt = run.Attempt, run.Claim.BeginAt
+	a := &Attempt{Run: run, Number: run.Attempt, BeginAt: run.Claim.BeginAt}
+	a.prepare(func(s *job.Spec, d job.Dynamic) (*job.Outgoing, error) {
+		if s.WebhookURL == "" {
+			return job.Unrendered(s), nil
+		}
+		return job.Render(s, d)
+	})
 	return a
 }
 
@@ -87,19 +99,19 @@ func (a *Attempt) begun(at time.Time) *job.Job {
 // Finish ends the attempt with an outcome. The attempt began when its request
 // was made, and ended when the answer was there.
 func (a *Attempt) Finish(node int64, o job.Outcome, began, ended time.Time) store.Finish {
+	carry := a.carryOver(&o)
 	about := a.about(&o)
 	if o.Response != nil {
 		// Here, and not in the transaction that others wait for.
 		about.response.text = job.AppendResponse(make([]byte, 0, 256), o.Response, o.Duration)
-		if a.Run.Job.ScheduleID == uuid.Nil && len(o.Response.Body) >= minPart {
-			bare := *o.Response // nobody asks for the body again, so it need not wait with the end
-			bare.Body = nil
-			o.Response = &bare
+		if len(o.Response.Body) >= minPart {
+			// Nobody asks for the body again, so it need not wait with the end.
+			o.Response = &job.Response{Status: o.Response.Status, Header: o.Response.Header, Truncated: o.Response.Truncated}
 		}
 	}
 	return store.Finish{
 		Ref: a.Run.Ref, Node: node, Attempt: a.Number, Job: a.Run.Job, Size: a.size(&about),
-		Decide: func(m *store.Moment) *store.Changes { return a.end(m, about, began, ended) },
+		Decide: func(m *store.Moment) *store.Changes { return a.end(m, about, carry, began, ended) },
 	}
 }
 
@@ -135,9 +147,9 @@ func (a *Attempt) size(about *attempt) int {
 	return size
 }
 
-func (a *Attempt) end(m *store.Moment, about attempt, began, ended time.Time) *store.Changes {
+func (a *Attempt) end(m *store.Moment, about attempt, carry *carryOver, began, ended time.Time) *store.Changes {
 	o := about.outcome
-	e := &ending{Attempt: a, moment: m, job: a.begun(began), at: ended, about: about}
+	e := &ending{Attempt: a, moment: m, job: a.begun(began), at: ended, carry: carry, about: about}
 	switch {
 	case o.Failure != nil && o.Failure.Kind == job.KindInterrupted:
 		e.interrupt()
@@ -157,6 +169,7 @@ type ending struct {
 	job     *job.Job
 	at      time.Time
 	about   attempt
+	carry   *carryOver
 	changes store.Changes
 }
 
@@ -171,7 +184,7 @@ func (e *ending) interrupt() {
 
 func (e *ending) succeed() {
 	e.job.Complete(e.at)
-	e.takeAnswer()
+	e.keepCarryOver()
 	e.planNext()
 	e.finishJob()
 }
@@ -191,7 +204,7 @@ func (e *ending) fail() {
 // retryAt tells when the attempt is made again, and whether it is at all.
 func (e *ending) retryAt() (time.Time, bool) {
 	o := e.about.outcome
-	if e.Number > e.Spec.Retries || o.Failure != nil && o.Failure.Kind == job.KindBlocked {
+	if e.Number > e.Spec.Retries || o.Failure != nil && o.Failure.Kind.Permanent() {
 		return time.Time{}, false
 	}
 	var asked time.Duration
@@ -245,30 +258,6 @@ func nextJob(s *job.Schedule, spec *job.Spec, due, now time.Time) *store.NewJob 
 		ID: job.NewID(now), Owner: s.Owner, ScheduleID: s.ID, Key: s.Key, Name: s.Name, Description: s.Description,
 		InsertedAt: now, ScheduledAt: due, State: job.Available, DueAt: later(due, now), Args: s.Args,
 	}}
-}
-
-// takeAnswer keeps what a successful answer says for the runs to come: $set in
-// the schedule's state, the answer itself as $previous.
-func (e *ending) takeAnswer() {
-	current := e.moment.Schedule
-	if current == nil {
-		return
-	}
-	s := *current
-	answer := job.JSONBody(e.about.outcome.Response)
-	if set := rawjson.Get(answer, "$set"); set != nil && set.Kind() == '{' {
-		merged := job.MergeState(s.State, set)
-		if len(merged) <= job.MaxState {
-			s.State = merged
-		} else {
-			e.changes.Logs = append(e.changes.Logs, rejectedLog(e.job, e.at, len(merged)))
-		}
-	}
-	// Disabling forgets $previous, also that of a run under way.
-	if e.Run.Schedule != nil && e.Run.Schedule.Epoch == s.Epoch {
-		s.Previous = answer
-	}
-	e.changes.Schedule = &s
 }
 
 // finishJob adds what every end of an attempt has: the job's new state, the

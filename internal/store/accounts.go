@@ -18,6 +18,11 @@ type Account struct {
 	Password  string   // the password's hash, as auth writes it; "" when nobody can sign in
 	Operator  bool
 	DeletedAt time.Time // what is left of a deleted account keeps its number and id from being given again
+	Limits    Overrides // its own limits
+	// SuspendedAt is when the account was suspended, and SuspendedFor the reason
+	// its owner is shown; zero and "" while it is not.
+	SuspendedAt  time.Time
+	SuspendedFor string
 }
 
 // Secret is a signing secret of an account.

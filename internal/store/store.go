@@ -14,8 +14,11 @@ type Store interface {
 	Jobs
 	Schedules
 	Logs
+	Marks
 	Queue
 	Accounts
+	Quotas
+	Blocking
 	People
 	Stats
 	Glances
@@ -46,7 +49,8 @@ type Notice struct {
 type Jobs interface {
 	// JobInsertMany stores new jobs, each with its run and, when it recurs,
 	// its schedule. A job whose idempotency key is held is not stored; the
-	// result carries the job that holds it. Results stand in the order given. An
+	// result carries the job that holds it. A job that would exceed the limits in
+	// its Caps is not stored either. Results stand in the order given. An
 	// ErrUnstorable when the database refuses one of them: none is stored then.
 	JobInsertMany(ctx context.Context, jobs []NewJob) ([]Inserted, error)
 	// JobGet reads one of the owner's jobs; a NotFound fault when there is none.
@@ -59,12 +63,9 @@ type Jobs interface {
 	// JobCounts counts the stored jobs by state.
 	JobCounts(ctx context.Context) (map[job.State]int64, error)
 	// JobGetMany reads some of the owner's jobs; results stand in the order
-	// given, nil for those that there are not.
+	// given, nil for those that there are not. Callers see to it that they are not
+	// too large: see Marks.
 	JobGetMany(ctx context.Context, owner job.Owner, ids []JobID) ([]*job.Job, error)
-	// JobsEnded reads up to limit of the owner's jobs that have become final
-	// since a time, the latest first. It looks at no more than EndedLook jobs of
-	// all owners.
-	JobsEnded(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]*job.Job, error)
 	// JobTally counts the owner's jobs by state as clients see them, each state
 	// up to limit, which bounds what is read.
 	JobTally(ctx context.Context, owner job.Owner, limit int) (map[job.State]int64, error)
@@ -75,13 +76,11 @@ type Jobs interface {
 	// JobScan looks at the owner's newest jobs, in the states and behind the job
 	// that q says, and gives up to q.Limit of those that match. Match is called
 	// with Name and Args set only. It looks at no more than look jobs and at
-	// about ScanBytes of their args. Next is the job to go on behind; zero when
-	// there are no more.
+	// about ScanBytes of their args, and stops before what would go beyond the
+	// budget of q, but for the first one found. Next is the job to go on behind; zero when there are no
+	// more.
 	JobScan(ctx context.Context, owner job.Owner, q JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error)
 }
-
-// EndedLook is how many jobs JobsEnded looks at.
-const EndedLook = 2000
 
 // ScanBytes is about how much of jobs' args JobScan looks at.
 const ScanBytes = 8 << 20
@@ -118,6 +117,9 @@ type NewJob struct {
 	Job      *job.Job
 	Schedule *job.Schedule // nil for a one-off
 	Lane     uint32        // see Ref
+	// Caps limit the account. They are checked in the transaction, over all
+	// nodes, and are the same for all new jobs of an account in one call.
+	Caps Caps
 }
 
 // Size returns about how many bytes a job and its schedule have as records.
@@ -133,6 +135,9 @@ func (n *NewJob) Size() int {
 type Inserted struct {
 	Job      *job.Job
 	Conflict bool // the key was held: Job is the one that holds it
+	// Over is the limit that the job would exceed: nothing was stored, and Job is
+	// nil.
+	Over Quota
 }
 
 // Moment is what a decision rests on: the records as they are in the transaction.
@@ -155,9 +160,12 @@ type Held struct {
 // changes something.
 type Decide func(*Moment) *Changes
 
-// Stop ends a walk at its last log when it has as many as were asked for.
-func (w *LogWalk) Stop(limit int) {
-	if n := len(w.Logs); n == limit && n > 0 {
+// Stop ends a walk at its last log when it has as many as were asked for, or as
+// fit on a page.
+func (w *LogWalk) Stop(q ListQuery) {
+	var cut bool
+	w.Logs, cut = Fit(w.Logs, q.Limit, q.Budget(), LogSize)
+	if n := len(w.Logs); n > 0 && (cut || n == q.Limit) {
 		w.Next = &LogPlace{Run: w.Logs[n-1].Job, ID: w.Logs[n-1].ID}
 	}
 }
@@ -199,6 +207,9 @@ type ListQuery struct {
 	// number for jobs, an ID for schedules and logs. Zero for the first page.
 	After   int64
 	AfterID uuid.UUID
+	// Bytes is the page's budget in bytes; 0, or more than PageBytes, is
+	// PageBytes. The record that goes beyond it is the last one read; see Fit.
+	Bytes int
 }
 
 // JobQuery selects jobs.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash"
+	"math"
 	"reflect"
 	"time"
 )
@@ -50,6 +51,8 @@ func appendValue(b []byte, v reflect.Value) []byte {
 		return binary.AppendVarint(b, v.Int())
 	case reflect.Uint32, reflect.Uint8:
 		return binary.AppendUvarint(b, v.Uint())
+	case reflect.Float64:
+		return binary.BigEndian.AppendUint64(b, math.Float64bits(v.Float()))
 	case reflect.String:
 		return append(binary.AppendUvarint(b, uint64(v.Len())), v.String()...)
 	case reflect.Pointer:

@@ -133,6 +133,11 @@ func (f *filler) account(email string) job.Owner {
 		{Value: "whsec_expired", CreatedAt: f.now.Add(-48 * time.Hour), ExpiresAt: f.now.Add(-time.Hour)},
 	}}
 	f.ok(f.s.AccountInsert(f.ctx, a))
+	most, rate := int64(1000), 2.5
+	f.ok(f.s.AccountLimit(f.ctx, a.Number, store.Overrides{Pending: &most, Stored: new(int64), Rate: &rate}))
+	if !a.Operator {
+		f.ok(f.s.AccountSuspend(f.ctx, a.Number, f.now, "spam ☃"))
+	}
 	return a.Owner
 }
 

@@ -39,9 +39,22 @@ func TestPeopleInEveryLook(t *testing.T) {
 			p.Fill("#f-name", "of "+look.Name).ClickOn("Make a key").See("This is your new key", "of "+look.Name).Check()
 			p.Go("/settings").See("of " + look.Name).NotSee("This is your new key")
 			p.Go("/operator").See("Health", "are being fired", "ann@example.com", "Nobody, now that there is an account").Check()
+			p.Click("tbody tr:nth-child(2) td a").See("Limits of this account", "Any number of calls a second", "You can't suspend it").Check()
 			p.Go("/welcome").See("Your account has a key").Check()
 		})
 	}
+}
+
+func TestTheOperatorSuspendsAnAccount(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	p := signUp(Open(t, s, Looks[0]))
+	s.Command(t, "accounts", "create", "bob@example.com")
+	p.Go("/operator").ClickOn("bob@example.com").See("None of the jobs of a suspended account run").Check()
+	p.Expect(422).Fill("#f-max-stored", "lots").ClickOn("Save the limits").See("must be a size like 100MB").Check()
+	p.Fill("#f-max-stored", "5MB").ClickOn("Save the limits").See("The limits have been saved", "of 5 MB").Check()
+	p.ClickOn("Suspend").Fill("#f-reason", "spam").Check().ClickOn("Yes, suspend it").See("The account is suspended", "spam", "suspended").Check()
+	p.ClickOn("Resume").See("The account is resumed").Check()
 }
 
 func TestTheFirstJobArrivesOnThePage(t *testing.T) {

@@ -15,7 +15,9 @@ func TestAnAccountLooksItselfUp(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	got := a.Get("/api/account").Want(200).Data()
-	wantSame(t, "the account", got, `{"id":"`+a.ID+`","email":"`+a.Email+`","limits":{"calls_per_second":null,"keys":100,"body_bytes":1048576},"retention_seconds":2592000}`)
+	wantSame(t, "the account", got, `{"id":"`+a.ID+`","email":"`+a.Email+`",`+
+		`"limits":{"calls_per_second":null,"pending_jobs":null,"schedules":null,"stored_bytes":null,"keys":100,"body_bytes":1048576},`+
+		`"usage":{"pending_jobs":0,"schedules":0,"stored_bytes":null,"sampled_at":null},"retention_seconds":2592000}`)
 }
 
 func TestLimitsAndRetentionAreTold(t *testing.T) {

@@ -149,6 +149,9 @@ func Plural(n int, one, many string) string {
 func Pretty(v rawjson.Value) string {
 	if len(v) > maxLaidOut {
 		var b bytes.Buffer
+		if indentation(v) > maxGrowth*len(v) {
+			return string(v)
+		}
 		if err := json.Indent(&b, v, "", "  "); err != nil {
 			return string(v)
 		}
@@ -157,7 +160,32 @@ func Pretty(v rawjson.Value) string {
 	return string(appendPretty(nil, v, 0))
 }
 
+// indentation is at most how many bytes json.Indent adds to a value. Every
+// element that is nested deep adds its depth twice.
+func indentation(v rawjson.Value) (added int) {
+	depth, inText := 0, false
+	for i := 0; i < len(v); i++ {
+		switch c := v[i]; {
+		case inText && c == '\\':
+			i++
+		case c == '"':
+			inText = !inText
+		case inText:
+		case c == '{', c == '[':
+			depth++
+			added += 1 + 2*depth
+		case c == '}', c == ']':
+			depth--
+			added += 1 + 2*depth
+		case c == ',', c == ':':
+			added += 1 + 2*depth
+		}
+	}
+	return added
+}
+
 const (
+	maxGrowth  = 4        // how many times its size a large value may grow
 	maxLaidOut = 64 << 10 // bytes of a value that is laid out with care
 	maxDepth   = 12       // and how deep
 	maxInline  = 60       // characters of a list or object on one line

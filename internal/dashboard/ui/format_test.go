@@ -87,3 +87,16 @@ func TestPretty(t *testing.T) {
 		t.Error("a deep value is not what it was")
 	}
 }
+
+// TestPrettyOfDeepLists: 450 KB nested 1,000 deep must not become 450 MB.
+func TestPrettyOfDeepLists(t *testing.T) {
+	in := strings.Repeat("[", 1000) + "1" + strings.Repeat(",1", 225_000) + strings.Repeat("]", 1000)
+	if got := Pretty(rawjson.Value(in)); got != in {
+		t.Errorf("%d bytes became %d", len(in), len(got))
+	}
+	flat := `{"a":[` + strings.Repeat(`"x, [{",`, 10_000) + `"\\"]}`
+	got := Pretty(rawjson.Value(flat))
+	if !strings.HasPrefix(got, "{\n  \"a\": [\n    \"x, [{\",\n") || len(got) > 2*len(flat) {
+		t.Errorf("%d bytes became %d: %.60s", len(flat), len(got), got)
+	}
+}

@@ -12,9 +12,11 @@ import (
 
 // methods are those that can be made to fail.
 var methods = map[string]bool{
+	"AccountBytes":    true,
 	"AccountDelete":   true,
 	"AccountGet":      true,
 	"AccountInsert":   true,
+	"AccountLimit":    true,
 	"AccountList":     true,
 	"AccountOf":       true,
 	"AccountOperator": true,
@@ -23,6 +25,9 @@ var methods = map[string]bool{
 	"AccountPurge":    true,
 	"AccountRegister": true,
 	"AccountSize":     true,
+	"AccountSuspend":  true,
+	"AccountUse":      true,
+	"AccountsBlocked": true,
 	"InviteFind":      true,
 	"InviteInsert":    true,
 	"JobChange":       true,
@@ -35,9 +40,11 @@ var methods = map[string]bool{
 	"JobInsertMany":   true,
 	"JobList":         true,
 	"JobPrune":        true,
+	"JobMarks":        true,
+	"JobMarksEnded":   true,
+	"JobMarksOf":      true,
 	"JobMessages":     true,
 	"JobScan":         true,
-	"JobsEnded":       true,
 	"JobTally":        true,
 	"KeyFind":         true,
 	"KeyInsert":       true,
@@ -45,7 +52,9 @@ var methods = map[string]bool{
 	"KeyRevoke":       true,
 	"KeyUsed":         true,
 	"LogGet":          true,
+	"LogGetMany":      true,
 	"LogList":         true,
+	"LogMarks":        true,
 	"LogWalk":         true,
 	"LogPrune":        true,
 	"NodeBeat":        true,
@@ -88,11 +97,6 @@ func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store
 // JobGetMany implements store.Store.
 func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.JobID) ([]*job.Job, error) {
 	return get(ctx, s, "JobGetMany", func() ([]*job.Job, error) { return s.Store.JobGetMany(ctx, owner, ids) })
-}
-
-// JobsEnded implements store.Store.
-func (s *Store) JobsEnded(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]*job.Job, error) {
-	return get(ctx, s, "JobsEnded", func() ([]*job.Job, error) { return s.Store.JobsEnded(ctx, owner, since, limit) })
 }
 
 // JobTally implements store.Store.

@@ -65,12 +65,14 @@ func (s *Store) accountsWhere(ctx context.Context, where string, args ...any) ([
 	var accounts []*store.Account
 	now := s.Now().UnixMicro()
 	byNumber := map[int64]*store.Account{}
-	err := s.read(ctx,
-		query{sql: `SELECT a.number, a.id, a.email, a.created_at, coalesce(a.password, ''), a.operator, a.deleted_at FROM accounts a WHERE ` + where + ` ORDER BY a.number`, args: args,
+	err := s.readAs(ctx, access,
+		query{sql: `SELECT a.number, a.id, a.email, a.created_at, coalesce(a.password, ''), a.operator, a.deleted_at,
+			a.max_pending, a.max_schedules, a.max_stored, a.max_rate, a.suspended_at, coalesce(a.suspended_for, '') FROM accounts a WHERE ` + where + ` ORDER BY a.number`, args: args,
 			start: func() { accounts = nil },
 			row: func(rows pgx.Rows) error {
 				a := &store.Account{}
-				err := rows.Scan(&a.Number, idOf{&a.ID}, &a.Email, timeOf{&a.CreatedAt}, &a.Password, &a.Operator, timeOf{&a.DeletedAt})
+				err := rows.Scan(&a.Number, idOf{&a.ID}, &a.Email, timeOf{&a.CreatedAt}, &a.Password, &a.Operator, timeOf{&a.DeletedAt},
+					&a.Limits.Pending, &a.Limits.Schedules, &a.Limits.Stored, &a.Limits.Rate, timeOf{&a.SuspendedAt}, &a.SuspendedFor)
 				accounts, byNumber[a.Number] = append(accounts, a), a
 				return err
 			}},
@@ -137,7 +139,7 @@ func (s *Store) KeyInsert(ctx context.Context, k *store.Key) error {
 
 func (s *Store) keysWhere(ctx context.Context, where string, args ...any) ([]*store.Key, error) {
 	var keys []*store.Key
-	err := s.read(ctx, query{
+	err := s.readAs(ctx, access, query{
 		sql:  `SELECT id, account, name, prefix, hash, created_at, last_used_at, revoked_at FROM keys WHERE ` + where,
 		args: args, start: func() { keys = nil },
 		row: func(rows pgx.Rows) error {

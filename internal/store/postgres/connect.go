@@ -22,10 +22,8 @@ const (
 	connectTimeout = 2 * time.Second
 	// deadAfter is how long a connection may be silent while it should not.
 	deadAfter = 5 * time.Second
-	// maxConns is how many connections serve calls, unless the URL says
-	// otherwise (pool_max_conns); controlConns serve what must not wait for
-	// them: the watcher, heartbeats and notices.
-	maxConns     = 16
+	// controlConns is how many connections serve what must not wait for calls:
+	// the watcher, heartbeats and notices.
 	controlConns = 3
 )
 
@@ -38,7 +36,7 @@ func configure(databaseURL string) (*pgxpool.Config, error) {
 	}
 	given := parameters(databaseURL)
 	if !given.Has("pool_max_conns") {
-		config.MaxConns = maxConns
+		config.MaxConns = connections[engine]
 	}
 	conn := config.ConnConfig
 	if conn.ConnectTimeout == 0 || !given.Has("connect_timeout") {

@@ -25,7 +25,7 @@ func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store
 		}
 	}
 	for i, first := range c.repeats {
-		c.results[i] = conflict(c.results[first].Job)
+		c.results[i] = conflict(c.results[first])
 	}
 	return c.results, nil
 }
@@ -49,6 +49,8 @@ type creation struct {
 
 	stored  map[int]bool         // of this try
 	holders map[heldKey]*job.Job // of this try
+	over    map[int]store.Quota  // of this try
+	rooms   []query              // of this try: they save the room that limits leave
 }
 
 func (c *creation) sortOut() {
@@ -67,24 +69,28 @@ func (c *creation) sortOut() {
 
 // store stores what is open and reads who holds the keys of the rest.
 func (c *creation) store(t *tx) error {
-	c.stored, c.holders = map[int]bool{}, map[heldKey]*job.Job{}
-	jobs := make([]store.NewJob, len(c.open))
+	c.stored, c.holders, c.over, c.rooms = map[int]bool{}, map[heldKey]*job.Job{}, map[int]store.Quota{}, nil
+	open, err := c.admit(t)
+	if err != nil {
+		return err
+	}
+	jobs := make([]store.NewJob, len(open))
 	var keys []heldKey
-	for k, i := range c.open {
+	for k, i := range open {
 		jobs[k] = c.jobs[i]
 		if jobs[k].Job.Key != nil {
 			keys = append(keys, keyOf(jobs[k].Job))
 		}
 	}
 	if len(keys) == 0 {
-		for _, i := range c.open {
+		for _, i := range open {
 			c.stored[i] = true
 		}
-		return t.commit(insertJobs(t, jobs)...)
+		return t.commit(append(insertJobs(t, jobs), c.rooms...)...)
 	}
 	var stored []store.NewJob
-	err := t.run(insertUnlessHeld(jobs, func(k int) {
-		c.stored[c.open[k]] = true
+	err = t.run(insertUnlessHeld(jobs, func(k int) {
+		c.stored[open[k]] = true
 		stored = append(stored, jobs[k])
 	}))
 	if err != nil {
@@ -92,7 +98,7 @@ func (c *creation) store(t *tx) error {
 	}
 	runs := column(stored, func(n *store.NewJob) queued { return queued{runOf(n.Job, n.Lane), 0} })
 	queries := append(insertRuns(t, runs), insertSchedules(stored)...)
-	return t.commit(append(queries, c.readHolders(t, keys))...)
+	return t.commit(append(append(queries, c.readHolders(t, keys)), c.rooms...)...)
 }
 
 // readHolders finds the jobs that hold keys: the unfinished one, else the
@@ -128,6 +134,10 @@ func (c *creation) settle() {
 			c.results[i] = store.Inserted{Job: j}
 			continue
 		}
+		if over := c.over[i]; over != store.QuotaNone {
+			c.results[i] = store.Inserted{Over: over}
+			continue
+		}
 		holder := c.holders[keyOf(j)]
 		if holder == nil {
 			open = append(open, i)
@@ -139,8 +149,12 @@ func (c *creation) settle() {
 	c.open = open
 }
 
-func conflict(holder *job.Job) store.Inserted {
-	shown := *holder
+// conflict makes the result of a job whose key an earlier one of the call has.
+func conflict(first store.Inserted) store.Inserted {
+	if first.Over != store.QuotaNone {
+		return first
+	}
+	shown := *first.Job
 	return store.Inserted{Job: &shown, Conflict: true}
 }
 

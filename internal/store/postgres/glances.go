@@ -15,7 +15,7 @@ import (
 func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []uuid.UUID, limit int) (map[uuid.UUID][]store.Glance, error) {
 	var runs map[uuid.UUID][]store.Glance
 	now := s.Now()
-	err := s.read(ctx, query{
+	err := s.readAs(ctx, pages, query{
 		sql: `SELECT n.id, g.* FROM unnest($2::uuid[]) AS n (id) CROSS JOIN LATERAL (
 			SELECT j.number, j.state, j.scheduled_at, j.due_at, j.attempted_at, coalesce(j.completed_at, j.cancelled_at, j.discarded_at),
 				(SELECT l.inserted_at FROM logs l WHERE l.account = $1 AND l.job = j.number AND l.event = 1 AND l.inserted_at <= $4 ORDER BY l.id LIMIT 1),
@@ -44,7 +44,7 @@ func (s *Store) JobsDue(ctx context.Context, owner job.Owner, before time.Time, 
 	var looked, pending, ofRuns, ofPending int
 	var first, second []int64
 	from, to := s.Now().UnixMicro(), before.UnixMicro()
-	err := s.read(ctx,
+	err := s.readAs(ctx, pages,
 		query{
 			sql: `SELECT count(*), count(*) FILTER (WHERE n.mine), coalesce((array_agg(n.number ORDER BY n.due, n.number) FILTER (WHERE n.mine))[:$5], '{}')
 				FROM (SELECT r.number, r.due, r.account = $1 AND r.kind = 0 AS mine FROM runs r WHERE r.due >= $2 AND r.due < $3 ORDER BY r.due LIMIT $4) n`,
@@ -66,23 +66,18 @@ func (s *Store) JobsDue(ctx context.Context, owner job.Owner, before time.Time, 
 	if due.Partly && pending < look {
 		due.Count, due.Partly, first = ofPending, false, second
 	}
-	ids := make([]store.JobID, len(first))
-	for i, number := range first {
-		ids[i].Number = number
-	}
-	jobs, err := s.JobGetMany(ctx, owner, ids)
-	for _, j := range jobs {
-		if j != nil { // removed meanwhile
-			due.Jobs = append(due.Jobs, j)
-		}
-	}
+	c := &condition{}
+	inner := c.numbered(`SELECT u.number FROM unnest(?::bigint[]) AS u (number)`, first)
+	err = s.readAs(ctx, pages, s.boundedJobs(c, owner, inner, store.PageBytes, &due.Jobs))
 	return due, err
 }
 
 // JobsFailed implements store.Glances.
 func (s *Store) JobsFailed(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]*job.Job, error) {
 	var jobs []*job.Job
-	err := s.read(ctx, s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM jobs j `+joinRun+
-		` WHERE j.account = $1 AND j.discarded_at >= $2 ORDER BY j.discarded_at DESC, j.number DESC LIMIT $3`, []any{owner.Number, since.UnixMicro(), limit}, &jobs))
+	c := &condition{}
+	inner := c.numbered(`SELECT j.number FROM jobs j WHERE j.account = ? AND j.discarded_at >= ? ORDER BY j.discarded_at DESC, j.number DESC LIMIT ?`,
+		owner.Number, since.UnixMicro(), limit)
+	err := s.readAs(ctx, pages, s.boundedJobs(c, owner, inner, store.PageBytes, &jobs))
 	return jobs, err
 }

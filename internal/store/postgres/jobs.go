@@ -91,7 +91,7 @@ func (s *Store) JobGet(ctx context.Context, owner job.Owner, which store.JobID) 
 	where, arg := jobIs(which)
 	var jobs []*job.Job
 	q := s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM jobs j `+joinRun+` WHERE `+where, []any{owner.Number, arg}, &jobs)
-	if err := s.read(ctx, q); err != nil {
+	if err := s.readAs(ctx, pages, q); err != nil {
 		return nil, err
 	}
 	if len(jobs) == 0 {

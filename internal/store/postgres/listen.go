@@ -45,7 +45,7 @@ func (s *Store) listen(ctx context.Context) {
 func (s *Store) listenOnce(ctx context.Context) (heard bool, err error) {
 	opening, cancel := context.WithTimeout(ctx, 2*connectTimeout)
 	defer cancel()
-	conn, err := pgx.ConnectConfig(opening, s.pool.Config().ConnConfig)
+	conn, err := pgx.ConnectConfig(opening, s.pools[engine].Config().ConnConfig)
 	if err != nil {
 		return false, err
 	}

@@ -67,54 +67,90 @@ func byName(column string, names map[int]string) string {
 // takes the time.
 const executes = `coalesce(r.node > 0 AND r.begin_at <= ?, false)`
 
-// JobList implements store.Jobs.
-func (s *Store) JobList(ctx context.Context, owner job.Owner, q store.JobQuery) ([]*job.Job, error) {
-	var jobs []*job.Job
-	var list query
-	if q.Order.Field == "" && q.Schedule == uuid.Nil && q.Key == nil {
-		list = s.newestJobs(owner, q, &jobs)
-	} else {
-		list = s.filteredJobs(owner, q, &jobs)
-	}
-	err := s.read(ctx, list)
-	return jobs, err
+// bounded makes the FROM clause of a page: the rows of a table that inner names
+// by their keys, in its order, up to the first that goes beyond a budget of
+// bytes. Sizes are known without reading what is large. What is sorted are keys,
+// never whole rows. The clause needs ORDER BY n.place behind it.
+func (c *condition) bounded(owner job.Owner, inner, table, key, size string, budget int) string {
+	join := ` JOIN ` + table + ` t ON t.account = ? AND t.` + key + ` = n.` + key
+	return ` FROM (SELECT b.` + key + `, b.place FROM (SELECT n.` + key + `, n.place, sum(` + size + `) OVER (ORDER BY n.place) - (` + size + `) AS before
+		FROM (SELECT o.` + key + `, row_number() OVER () AS place FROM (` + inner + `) o) n` + c.numbered(join, owner.Number) +
+		c.numbered(`) b WHERE b.before <= ?) n`, budget) +
+		c.numbered(` JOIN `+table+` `+table[:1]+` ON `+table[:1]+`.account = ? AND `+table[:1]+`.`+key+` = n.`+key, owner.Number)
 }
 
-var storedStates = []job.State{job.Available, job.Retryable, job.Completed, job.Cancelled, job.Discarded}
-
-// newestJobs walks the index of jobs by account and state, one branch a state,
-// and merges the branches: as fast on the last page as on the first.
-func (s *Store) newestJobs(owner job.Owner, q store.JobQuery, jobs *[]*job.Job) query {
-	c := &condition{}
-	sql := `SELECT ` + jobColumns + `, ` + runColumns + ` FROM (` + s.newestNumbers(c, owner, q) + `) n` +
-		c.numbered(` JOIN jobs j ON j.account = ? AND j.number = n.number`, owner.Number) + joinRun + ` ORDER BY j.number DESC`
+// boundedJobs makes the query of the jobs whose numbers inner selects, within a
+// budget of bytes.
+func (s *Store) boundedJobs(c *condition, owner job.Owner, inner string, budget int, jobs *[]*job.Job) query {
+	sql := `SELECT ` + jobColumns + `, ` + runColumns + c.bounded(owner, inner, `jobs`, `number`, `octet_length(t.args)`, budget) + joinRun + ` ORDER BY n.place`
 	return s.jobsOf(owner, sql, c.args, jobs)
 }
 
-// newestNumbers makes the query of what newestJobs shows.
-func (s *Store) newestNumbers(c *condition, owner job.Owner, q store.JobQuery) string {
+// JobList implements store.Jobs.
+func (s *Store) JobList(ctx context.Context, owner job.Owner, q store.JobQuery) ([]*job.Job, error) {
+	var jobs []*job.Job
+	c := &condition{}
+	var inner string
+	if all := q.Schedule == uuid.Nil && q.Key == nil; all && (q.Order.Field == "" || q.Order.Field == "job_id" || q.Order.Field == "state") {
+		inner = s.indexedNumbers(c, owner, q)
+	} else {
+		inner = s.filteredNumbers(c, owner, q)
+	}
+	err := s.readAs(ctx, classOf(q.Heavy()), s.boundedJobs(c, owner, inner, q.Budget(), &jobs))
+	return jobs, err
+}
+
+// shownStates are the states in the order of their names, storedStates those
+// that stand in the table.
+var (
+	shownStates  = []job.State{job.Available, job.Cancelled, job.Completed, job.Discarded, job.Executing, job.Retryable}
+	storedStates = []job.State{job.Available, job.Cancelled, job.Completed, job.Discarded, job.Retryable}
+)
+
+// indexedNumbers makes the query of the numbers of the newest jobs or, when q has
+// an order by number or by state, of the first ones in that. It walks the index of
+// jobs by account and state, one branch a state, and merges the branches: as fast
+// on the last page as on the first.
+func (s *Store) indexedNumbers(c *condition, owner job.Owner, q store.JobQuery) string {
+	byState := q.Order.Field == "state"
 	states := q.States
-	if len(states) == 0 {
+	switch {
+	case len(states) == 0 && byState:
+		states = shownStates
+	case len(states) == 0:
 		states = storedStates
 	}
-	now := s.Now().UnixMicro()
+	order := ` ORDER BY number DESC`
+	if q.Order.Field == "job_id" && !q.Order.Desc {
+		order = ` ORDER BY number ASC`
+	}
 	var branches []string
 	for _, state := range states {
-		var branch string
-		if state == job.Executing {
-			branch = c.numbered(`SELECT j.number FROM runs j WHERE j.account = ? AND j.node > 0 AND j.kind = 0 AND j.begin_at <= ?`, owner.Number, now)
-		} else {
-			branch = c.numbered(`SELECT j.number FROM jobs j WHERE j.account = ? AND j.state = ?`, owner.Number, int16(state))
-		}
-		if len(q.States) > 0 && !state.Final() && state != job.Executing {
-			branch += c.numbered(` AND NOT EXISTS (SELECT FROM runs r WHERE r.account = ? AND r.node > 0 AND r.kind = 0 AND r.number = j.number AND r.begin_at <= ?)`, owner.Number, now)
-		}
+		rank := strconv.Itoa(slices.Index(shownStates, state))
+		branch := s.inState(c, owner, state, rank, len(q.States) > 0 || byState)
 		if q.After != 0 {
 			branch += c.numbered(` AND j.number < ?`, q.After)
 		}
-		branches = append(branches, `(`+branch+c.numbered(` ORDER BY j.number DESC LIMIT ?`, q.Offset+q.Limit)+`)`)
+		branches = append(branches, `(`+branch+order+c.numbered(` LIMIT ?`, q.Offset+q.Limit)+`)`)
 	}
-	return `SELECT number FROM (` + strings.Join(branches, ` UNION ALL `) + `) b ORDER BY number DESC` + c.page(q.ListQuery)
+	if byState {
+		order = orderBy(`rank`, q.Order.Desc, `number DESC`)
+	}
+	return `SELECT number FROM (` + strings.Join(branches, ` UNION ALL `) + `) b` + order + c.page(q.ListQuery)
+}
+
+// inState selects the numbers of an owner's jobs in a state; of pending ones
+// those that execute can be left in.
+func (s *Store) inState(c *condition, owner job.Owner, state job.State, rank string, shown bool) string {
+	now := s.Now().UnixMicro()
+	if state == job.Executing {
+		return c.numbered(`SELECT j.number, `+rank+` AS rank FROM runs j WHERE j.account = ? AND j.node > 0 AND j.kind = 0 AND j.begin_at <= ?`, owner.Number, now)
+	}
+	branch := c.numbered(`SELECT j.number, `+rank+` AS rank FROM jobs j WHERE j.account = ? AND j.state = ?`, owner.Number, int16(state))
+	if shown && !state.Final() {
+		branch += c.numbered(` AND NOT EXISTS (SELECT FROM runs r WHERE r.account = ? AND r.node > 0 AND r.kind = 0 AND r.number = j.number AND r.begin_at <= ?)`, owner.Number, now)
+	}
+	return branch
 }
 
 var jobOrder = map[string]string{
@@ -127,9 +163,8 @@ var jobOrder = map[string]string{
 	}) + ` END) COLLATE "C"`,
 }
 
-// filteredJobs answers everything else by sorting what the filters leave.
-func (s *Store) filteredJobs(owner job.Owner, q store.JobQuery, jobs *[]*job.Job) query {
-	c := &condition{}
+// filteredNumbers lists everything else by sorting what the filters leave.
+func (s *Store) filteredNumbers(c *condition, owner job.Owner, q store.JobQuery) string {
 	now := s.Now().UnixMicro()
 	c.add(`j.account = ?`, owner.Number)
 	if q.Schedule != uuid.Nil {
@@ -144,15 +179,18 @@ func (s *Store) filteredJobs(owner job.Owner, q store.JobQuery, jobs *[]*job.Job
 	if q.After != 0 {
 		c.add(`j.number < ?`, q.After)
 	}
-	order := ` ORDER BY j.number DESC`
+	order, join := ` ORDER BY j.number DESC`, ``
 	if q.Order.Field != "" {
 		expression := jobOrder[q.Order.Field]
 		if strings.Contains(expression, `?`) {
-			expression = c.numbered(expression, now)
+			expression, join = c.numbered(expression, now), joinRun
 		}
 		order = orderBy(expression, q.Order.Desc, `j.number DESC`)
 	}
-	return s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM jobs j `+joinRun+` WHERE `+c.String()+order+c.page(q.ListQuery), c.args, jobs)
+	if len(q.States) > 0 {
+		join = joinRun
+	}
+	return `SELECT j.number FROM jobs j` + join + ` WHERE ` + c.String() + order + c.page(q.ListQuery)
 }
 
 func addStates(c *condition, states []job.State, now int64) {
@@ -184,11 +222,14 @@ func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q store.ListQ
 		order = orderBy(scheduleOrder[q.Order.Field], q.Order.Desc, `s.id DESC`)
 	}
 	var schedules []*job.Schedule
-	list := schedulesOf(owner, `SELECT `+scheduleColumns+` FROM schedules s WHERE `+c.String()+order+c.page(q), c.args, func(found *job.Schedule) {
+	inner := `SELECT s.id FROM schedules s WHERE ` + c.String() + order + c.page(q)
+	const size = `octet_length(t.args) + coalesce(octet_length(t.state), 0) + coalesce(octet_length(t.previous), 0)`
+	from := c.bounded(owner, inner, `schedules`, `id`, size, q.Budget())
+	list := schedulesOf(owner, `SELECT `+scheduleColumns+from+` ORDER BY n.place`, c.args, func(found *job.Schedule) {
 		schedules = append(schedules, found)
 	})
 	list.start = func() { schedules = nil }
-	err := s.read(ctx, list)
+	err := s.readAs(ctx, classOf(q.Heavy()), list)
 	return schedules, err
 }
 
@@ -222,8 +263,16 @@ func (s *Store) LogList(ctx context.Context, owner job.Owner, q store.LogQuery) 
 		order = orderBy(logOrder[q.Order.Field], q.Order.Desc, `l.id DESC`)
 	}
 	var logs []*job.Log
-	err := s.read(ctx, logsOf(owner, `SELECT `+logColumns+` FROM logs l WHERE `+c.String()+order+c.page(q.ListQuery), c.args, &logs))
+	inner := `SELECT l.id FROM logs l WHERE ` + c.String() + order + c.page(q.ListQuery)
+	err := s.readAs(ctx, classOf(q.Heavy()), boundedLogs(c, owner, inner, q.Budget(), &logs))
 	return logs, err
+}
+
+// boundedLogs makes the query of the logs whose ids inner selects, within a
+// budget of bytes.
+func boundedLogs(c *condition, owner job.Owner, inner string, budget int, logs *[]*job.Log) query {
+	from := c.bounded(owner, inner, `logs`, `id`, `octet_length(t.payload)`, budget)
+	return logsOf(owner, `SELECT `+logColumns+from+` ORDER BY n.place`, c.args, logs)
 }
 
 // addLogs narrows down by event and time.
@@ -272,9 +321,9 @@ func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID
 	if q.AfterID != uuid.Nil {
 		c.add(`(n.number <> ? OR l.id `+behind+` ?)`, q.After, q.AfterID)
 	}
-	sql := `SELECT ` + logColumns + ` FROM (` + outerSQL + `) n CROSS JOIN LATERAL (SELECT * FROM logs l WHERE ` + c.String() +
+	inner := `SELECT l.id FROM (` + outerSQL + `) n CROSS JOIN LATERAL (SELECT l.id FROM logs l WHERE ` + c.String() +
 		` ORDER BY l.id` + direction + c.numbered(` LIMIT ?`, q.Limit) + `) l ORDER BY n.number` + direction + `, l.id` + direction + c.numbered(` LIMIT ?`, q.Limit)
-	err := s.read(ctx,
+	err := s.readAs(ctx, pages,
 		query{
 			sql: lastSQL, args: last.args, start: func() { walk.Next = nil },
 			row: func(rows pgx.Rows) error {
@@ -282,7 +331,7 @@ func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID
 				return rows.Scan(&walk.Next.Run, timeOf{&walk.Reached})
 			},
 		},
-		logsOf(owner, sql, c.args, &walk.Logs))
-	walk.Stop(q.Limit)
+		boundedLogs(c, owner, inner, q.Budget(), &walk.Logs))
+	walk.Stop(q.ListQuery)
 	return walk, err
 }

@@ -11,7 +11,7 @@ import (
 // JobMessages implements store.Jobs.
 func (s *Store) JobMessages(ctx context.Context, owner job.Owner, number int64, limit int) ([]*job.Delivery, error) {
 	var found []*job.Delivery
-	err := s.read(ctx, query{
+	err := s.readAs(ctx, pages, query{
 		sql: `SELECT number, message, job_attempt, channel, url, event, attempt, due FROM deliveries
 			WHERE account = $1 AND job = $2 AND begin_at <= $3 ORDER BY number LIMIT $4`,
 		args:  []any{owner.Number, number, s.Now().UnixMicro(), limit},

@@ -408,3 +408,41 @@ func TestNodesStartAtOnceOnAnEmptyDatabase(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestLimitsHoldOverAllNodes: whoever stores a job, of all that are created at
+// once just as many are stored as the account may have.
+func TestLimitsHoldOverAllNodes(t *testing.T) {
+	c := nodes(t, migrated(t), 3)
+	const most = 25
+	for _, cancelled := range []int{0, 6, 1} {
+		for _, j := range c.pending()[:cancelled] {
+			_, err := c.stores[0].JobChange(t.Context(), c.owner, store.JobID{Number: j.Number}, cancel)
+			c.ok(err)
+		}
+		var wg sync.WaitGroup
+		for i := range 60 {
+			wg.Go(func() {
+				s := c.stores[i%3]
+				jobs := []store.NewJob{{Job: c.job(s, s.Now().Add(time.Hour))}, {Job: c.job(s, s.Now().Add(time.Hour))}}
+				for k := range jobs {
+					jobs[k].Caps.Pending = most
+				}
+				if _, err := s.JobInsertMany(t.Context(), jobs); err != nil {
+					t.Errorf("create: %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := len(c.pending()); n != most {
+			t.Errorf("after %d were cancelled there are %d jobs, want %d", cancelled, n, most)
+		}
+	}
+}
+
+// pending returns the owner's unfinished jobs.
+func (c *cluster) pending() []*job.Job {
+	c.Helper()
+	jobs, err := c.stores[1].JobList(c.Context(), c.owner, store.JobQuery{ListQuery: store.ListQuery{Limit: 100}, States: []job.State{job.Available}})
+	c.ok(err)
+	return jobs
+}

@@ -16,7 +16,7 @@ import (
 // Store is a PostgreSQL database.
 type Store struct {
 	id      string // tells this process's notices from others'
-	pool    *pgxpool.Pool
+	pools   [classes]*pgxpool.Pool
 	control *pgxpool.Pool
 	pooled  bool // connections go through a pooler
 	clock   *clock
@@ -77,26 +77,13 @@ func Open(ctx context.Context, databaseURL string) (*Store, error) {
 	return s, nil
 }
 
-func (s *Store) openPools(ctx context.Context, config *pgxpool.Config) (err error) {
-	control := config.Copy()
-	control.MinConns, control.MinIdleConns, control.MaxConns = 1, 0, controlConns
-	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
-		return err
-	}
-	if s.control, err = pgxpool.NewWithConfig(ctx, control); err != nil {
-		s.pool.Close()
-	}
-	return err
-}
-
 // closePools ends all connections. Those in use are let go first, since
 // closing waits for them.
 func (s *Store) closePools() {
 	s.stop()
 	s.contact.gone(errDown)
 	s.done.Wait()
-	s.pool.Close()
-	s.control.Close()
+	s.eachPool((*pgxpool.Pool).Close)
 }
 
 // Close implements store.Store.
@@ -116,7 +103,7 @@ func (s *Store) Now() time.Time { return s.clock.now() }
 
 // Ping implements store.Store: it writes.
 func (s *Store) Ping(ctx context.Context) error {
-	_, cancel, err := s.contact.bound(ctx, readWithin)
+	_, cancel, err := s.contact.bound(ctx, writeWithin)
 	if err != nil {
 		return err
 	}

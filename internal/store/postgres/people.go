@@ -93,10 +93,11 @@ func (s *Store) AccountDelete(ctx context.Context, account int64, at time.Time) 
 	}}, lockOut(account)...)...)
 }
 
-// lockOut removes what lets anyone act for an account, or signs for it.
+// lockOut removes what lets anyone act for an account, or signs for it, and what
+// its limits leave.
 func lockOut(account int64) []query {
 	var queries []query
-	for _, table := range []string{"sessions", "keys", "secrets"} {
+	for _, table := range []string{"sessions", "keys", "secrets", "account_room"} {
 		queries = append(queries, query{sql: `DELETE FROM ` + table + ` WHERE account = $1`, args: []any{account}})
 	}
 	return queries
@@ -109,7 +110,7 @@ func (s *Store) AccountPurge(ctx context.Context, settled time.Time, limit int) 
 		at      time.Time
 	}
 	var deleted []ended
-	err = s.read(ctx, query{
+	err = s.readAs(ctx, access, query{
 		sql:   `SELECT number, deleted_at FROM accounts WHERE deleted_at IS NOT NULL AND purged_at IS NULL ORDER BY number`,
 		start: func() { deleted = nil },
 		row: func(rows pgx.Rows) error {
@@ -158,13 +159,13 @@ var purges = []string{
 // AccountPage implements store.People.
 func (s *Store) AccountPage(ctx context.Context, after int64, limit int) ([]*store.Account, error) {
 	var accounts []*store.Account
-	err := s.read(ctx, query{
-		sql:  `SELECT number, id, email, created_at, operator FROM accounts WHERE number > $1 AND deleted_at IS NULL ORDER BY number LIMIT $2`,
+	err := s.readAs(ctx, access, query{
+		sql:  `SELECT number, id, email, created_at, operator, suspended_at FROM accounts WHERE number > $1 AND deleted_at IS NULL ORDER BY number LIMIT $2`,
 		args: []any{after, limit}, start: func() { accounts = nil },
 		row: func(rows pgx.Rows) error {
 			a := &store.Account{}
 			accounts = append(accounts, a)
-			return rows.Scan(&a.Number, idOf{&a.ID}, &a.Email, timeOf{&a.CreatedAt}, &a.Operator)
+			return rows.Scan(&a.Number, idOf{&a.ID}, &a.Email, timeOf{&a.CreatedAt}, &a.Operator, timeOf{&a.SuspendedAt})
 		},
 	})
 	return accounts, err
@@ -172,7 +173,7 @@ func (s *Store) AccountPage(ctx context.Context, after int64, limit int) ([]*sto
 
 // AccountSize implements store.People.
 func (s *Store) AccountSize(ctx context.Context, account int64, limit int) (size store.Size, err error) {
-	err = s.read(ctx, query{
+	err = s.readAs(ctx, heavy, query{
 		sql: `SELECT
 			(SELECT count(*) FROM (SELECT FROM jobs WHERE account = $1 AND state <= 2 LIMIT $2) n),
 			(SELECT count(*) FROM (SELECT FROM jobs WHERE account = $1 AND state >= 4 LIMIT $2) n),
@@ -187,7 +188,7 @@ func (s *Store) AccountSize(ctx context.Context, account int64, limit int) (size
 // NodeList implements store.People.
 func (s *Store) NodeList(ctx context.Context) ([]store.Node, error) {
 	var nodes []store.Node
-	err := s.read(ctx, query{
+	err := s.readAs(ctx, access, query{
 		sql: `SELECT number, started_at, beat_at FROM nodes ORDER BY number`, start: func() { nodes = nil },
 		row: func(rows pgx.Rows) error {
 			var n store.Node
@@ -213,7 +214,7 @@ func (s *Store) SessionInsert(ctx context.Context, session *store.Session) error
 // SessionFind implements store.People.
 func (s *Store) SessionFind(ctx context.Context, hash []byte, at time.Time) (*store.Session, error) {
 	var session *store.Session
-	err := s.read(ctx, query{
+	err := s.readAs(ctx, access, query{
 		sql:  `SELECT hash, account, created_at, seen_at, expires_at FROM sessions WHERE hash = $1 AND expires_at > $2`,
 		args: []any{notNil(hash), at.UnixMicro()},
 		row: func(rows pgx.Rows) error {
@@ -270,7 +271,7 @@ func (s *Store) InviteInsert(ctx context.Context, i *store.Invite) error {
 // InviteFind implements store.People.
 func (s *Store) InviteFind(ctx context.Context, hash []byte, at time.Time) (*store.Invite, error) {
 	var invite *store.Invite
-	err := s.read(ctx, query{
+	err := s.readAs(ctx, access, query{
 		sql:  `SELECT hash, created_at, expires_at FROM invites WHERE hash = $1 AND used_at IS NULL AND expires_at > $2`,
 		args: []any{notNil(hash), at.UnixMicro()},
 		row: func(rows pgx.Rows) error {

@@ -42,7 +42,7 @@ func lockSchedules(where string, args []any, row func(pgx.Rows) error) query {
 // ScheduleGet implements store.Schedules.
 func (s *Store) ScheduleGet(ctx context.Context, owner job.Owner, which uuid.UUID) (*job.Schedule, error) {
 	var found *job.Schedule
-	err := s.read(ctx, schedulesOf(owner, `SELECT `+scheduleColumns+` FROM schedules s WHERE s.account = $1 AND s.id = $2`,
+	err := s.readAs(ctx, pages, schedulesOf(owner, `SELECT `+scheduleColumns+` FROM schedules s WHERE s.account = $1 AND s.id = $2`,
 		[]any{owner.Number, which}, func(read *job.Schedule) { found = read }))
 	if err == nil && found == nil {
 		return nil, fault.NoSuch("schedule")

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -17,17 +16,10 @@ func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.Job
 	if len(ids) == 0 {
 		return jobs, nil
 	}
-	numbers, uuids := make([]int64, 0, len(ids)), make([]uuid.UUID, 0, len(ids))
-	for _, id := range ids {
-		if id.Number != 0 {
-			numbers = append(numbers, id.Number)
-		} else {
-			uuids = append(uuids, id.UUID)
-		}
-	}
+	numbers, uuids := splitIDs(ids)
 	var byNumber, byUUID []*job.Job
 	const of = `SELECT ` + jobColumns + `, ` + runColumns + ` FROM jobs j ` + joinRun + ` WHERE j.account = $1 AND `
-	err := s.read(ctx,
+	err := s.readAs(ctx, pages,
 		s.jobsOf(owner, of+`j.number = ANY($2)`, []any{owner.Number, numbers}, &byNumber),
 		s.jobsOf(owner, of+`j.id = ANY($2)`, []any{owner.Number, uuids}, &byUUID))
 	if err != nil {
@@ -49,15 +41,17 @@ func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.Job
 	return jobs, nil
 }
 
-// JobsEnded implements store.Jobs.
-func (s *Store) JobsEnded(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]*job.Job, error) {
-	var jobs []*job.Job
-	err := s.read(ctx, s.jobsOf(owner, `SELECT `+jobColumns+`, `+noRun+` FROM (
-			SELECT * FROM jobs WHERE coalesce(completed_at, cancelled_at, discarded_at) >= $1 AND state >= 4
-			ORDER BY coalesce(completed_at, cancelled_at, discarded_at) DESC LIMIT $2) j
-		WHERE j.account = $3 ORDER BY coalesce(j.completed_at, j.cancelled_at, j.discarded_at) DESC LIMIT $4`,
-		[]any{since.UnixMicro(), store.EndedLook, owner.Number, limit}, &jobs))
-	return jobs, err
+// splitIDs tells the ids that are numbers from the others.
+func splitIDs(ids []store.JobID) (numbers []int64, uuids []uuid.UUID) {
+	numbers, uuids = make([]int64, 0, len(ids)), make([]uuid.UUID, 0, len(ids))
+	for _, id := range ids {
+		if id.Number != 0 {
+			numbers = append(numbers, id.Number)
+		} else {
+			uuids = append(uuids, id.UUID)
+		}
+	}
+	return numbers, uuids
 }
 
 // JobTally implements store.Jobs. Executing jobs are stored as available or
@@ -72,7 +66,7 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[j
 		args: []any{owner.Number, s.Now().UnixMicro()},
 		row:  func(rows pgx.Rows) error { return rows.Scan(&available, &retryable) },
 	}}
-	if err := s.read(ctx, queries...); err != nil {
+	if err := s.readAs(ctx, pages, queries...); err != nil {
 		return nil, err
 	}
 	executing := map[job.State]int64{job.Available: available, job.Retryable: retryable}
@@ -90,7 +84,7 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[j
 			},
 		})
 	}
-	if err := s.read(ctx, queries...); err != nil {
+	if err := s.readAs(ctx, pages, queries...); err != nil {
 		return nil, err
 	}
 	counts[job.Executing] = min(int64(limit), available+retryable)
@@ -105,15 +99,15 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, 
 	c := &condition{}
 	sql := `SELECT w.number, w.name, w.args FROM (
 			SELECT j.number, j.name, j.args, sum(octet_length(j.args)) OVER (ORDER BY j.number DESC) - octet_length(j.args) AS before
-			FROM (` + s.newestNumbers(c, owner, q) + `) n` + c.numbered(` JOIN jobs j ON j.account = ? AND j.number = n.number`, owner.Number) + `
+			FROM (` + s.indexedNumbers(c, owner, q) + `) n` + c.numbered(` JOIN jobs j ON j.account = ? AND j.number = n.number`, owner.Number) + `
 		) w` + c.numbered(` WHERE w.before < ? ORDER BY w.number DESC`, store.ScanBytes)
 	var ids []store.JobID
-	looked, size := 0, 0
-	err = s.read(ctx, query{
+	looked, size, matched, last := 0, 0, 0, int64(0)
+	err = s.readAs(ctx, pages, query{
 		sql: sql, args: c.args,
-		start: func() { ids, next, looked, size = nil, 0, 0, 0 },
+		start: func() { ids, next, looked, size, matched, last = nil, 0, 0, 0, 0, 0 },
 		row: func(rows pgx.Rows) error {
-			if len(ids) == wanted {
+			if next != 0 {
 				return nil
 			}
 			j := &job.Job{}
@@ -121,10 +115,15 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, 
 				return err
 			}
 			if match(j) {
+				if matched += store.JobSize(j); matched > q.Budget() && len(ids) > 0 {
+					next = last // it comes first on the next page
+					return nil
+				}
 				ids = append(ids, store.JobID{Number: j.Number})
 			}
+			last = j.Number
 			looked, size = looked+1, size+len(j.Args)
-			if looked == look || len(ids) == wanted || size >= store.ScanBytes {
+			if looked == look || len(ids) == wanted || matched > q.Budget() || size >= store.ScanBytes {
 				next = j.Number
 			}
 			return nil

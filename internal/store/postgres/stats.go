@@ -33,7 +33,7 @@ func (s *Store) StatsWrite(ctx context.Context, stats []store.Stat) error {
 // StatsRead implements store.Stats.
 func (s *Store) StatsRead(ctx context.Context, account, from, to int64) ([]store.Stat, error) {
 	var stats []store.Stat
-	err := s.read(ctx, query{
+	err := s.readAs(ctx, pages, query{
 		sql: `SELECT account, minute, source, succeeded, failed, lateness, duration FROM stats
 			WHERE account = $1 AND minute BETWEEN $2 AND $3 ORDER BY minute, source`,
 		args: []any{account, from, to}, start: func() { stats = nil },

@@ -17,9 +17,8 @@ import (
 )
 
 const (
-	// readWithin and writeWithin are how long a call may take. A server that
-	// does not answer at all is noticed sooner: see watch.
-	readWithin  = 10 * time.Second
+	// writeWithin is how long a change may take. A server that does not answer
+	// at all is noticed sooner: see watch.
 	writeWithin = 5 * time.Second
 	// maxTries is how often a transaction is made again that failed in a way
 	// that passes.
@@ -46,6 +45,7 @@ type tx struct {
 	conn  *pgxpool.Conn
 	store *Store
 	ctx   context.Context
+	class class // whose connection it has
 	now   time.Time
 	begun bool
 	ended bool
@@ -66,7 +66,7 @@ func (t *tx) send(queries []query, commit bool) error {
 	skip := 0
 	if !t.begun {
 		batch.Queue(`BEGIN`)
-		batch.Queue(settle)
+		batch.Queue(t.class.settle())
 		skip = 2
 	}
 	for _, q := range queries {
@@ -190,33 +190,12 @@ func (s *Store) attempt(t *tx, f func(*tx) error) (err error) {
 			err = fmt.Errorf("%w: %v\n%s", errPanicked, broken, debug.Stack())
 		}
 	}()
-	if t.conn, err = s.pool.Acquire(t.ctx); err != nil {
+	if t.conn, err = s.pools[t.class].Acquire(t.ctx); err != nil {
 		return unsent(err)
 	}
 	defer t.conn.Release()
 	defer t.rollback()
 	return f(t)
-}
-
-// read runs statements that see one state of the database in one round trip.
-// They are a transaction of their own, so that the planner is kept to indexes.
-func (s *Store) read(ctx context.Context, queries ...query) error {
-	ctx, cancel, err := s.contact.bound(ctx, readWithin)
-	if err != nil {
-		return err
-	}
-	defer cancel()
-	for try := 1; ; try++ {
-		t := &tx{store: s, ctx: ctx}
-		err := s.attempt(t, func(t *tx) error { return t.commit(queries...) })
-		if err == nil {
-			return nil
-		}
-		// Nothing is lost by reading again.
-		if try == maxTries || !passes(err) && !broken(err) || !rest(ctx, time.Duration(try*try)*2*time.Millisecond) {
-			return s.wrap(ctx, err)
-		}
-	}
 }
 
 // published tells of what a transaction has stored.

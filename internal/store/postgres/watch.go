@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/punctual-dev/punctual/internal/fault"
 )
 
@@ -103,8 +105,7 @@ func (s *Store) look(ctx context.Context) {
 	case err == nil:
 		s.contact.found()
 	case s.contact.gone(err):
-		s.control.Reset()
-		s.pool.Reset()
+		s.eachPool((*pgxpool.Pool).Reset)
 	}
 }
 

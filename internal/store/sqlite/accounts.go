@@ -63,11 +63,14 @@ func (t *tx) insertSecret(account int64, secret store.Secret) error {
 
 func (t *tx) accountsWhere(where string, args ...any) ([]*store.Account, error) {
 	var accounts []*store.Account
-	err := t.query(`SELECT number, id, email, created_at, password, operator, deleted_at FROM accounts `+where, func(stmt *sqlite.Stmt) error {
+	err := t.query(`SELECT number, id, email, created_at, password, operator, deleted_at,
+		max_pending, max_schedules, max_stored, max_rate, suspended_at, suspended_for FROM accounts `+where, func(stmt *sqlite.Stmt) error {
 		c := &columns{stmt: stmt}
 		a := &store.Account{}
 		a.Number, a.ID, a.Email, a.CreatedAt = c.int64(), c.uuid(), c.text(), c.time()
 		a.Password, a.Operator, a.DeletedAt = c.text(), c.int() != 0, c.time()
+		a.Limits = store.Overrides{Pending: c.optionalInt64(), Schedules: c.optionalInt64(), Stored: c.optionalInt64(), Rate: c.optionalFloat64()}
+		a.SuspendedAt, a.SuspendedFor = c.time(), c.text()
 		accounts = append(accounts, a)
 		return nil
 	}, args...)
@@ -89,7 +92,7 @@ func (t *tx) accountsWhere(where string, args ...any) ([]*store.Account, error) 
 }
 
 func (s *Store) accountWhere(ctx context.Context, where string, arg any) (*store.Account, error) {
-	a, err := one(ctx, s, func(t *tx) (*store.Account, error) {
+	a, err := oneAs(ctx, s, access, func(t *tx) (*store.Account, error) {
 		accounts, err := t.accountsWhere(where, arg)
 		if err != nil || len(accounts) == 0 {
 			return nil, err
@@ -115,7 +118,7 @@ func (s *Store) AccountOf(ctx context.Context, number int64) (*store.Account, er
 // AccountList implements store.Accounts.
 func (s *Store) AccountList(ctx context.Context) ([]*store.Account, error) {
 	var accounts []*store.Account
-	err := s.read(ctx, func(t *tx) (err error) {
+	err := s.readAs(ctx, background, func(t *tx) (err error) {
 		accounts, err = t.accountsWhere(`ORDER BY number`)
 		return err
 	})
@@ -159,7 +162,7 @@ func (t *tx) keysWhere(where string, args ...any) ([]*store.Key, error) {
 
 // KeyFind implements store.Accounts.
 func (s *Store) KeyFind(ctx context.Context, hash []byte) (*store.Key, error) {
-	k, err := one(ctx, s, func(t *tx) (*store.Key, error) {
+	k, err := oneAs(ctx, s, access, func(t *tx) (*store.Key, error) {
 		keys, err := t.keysWhere(`hash = ? AND revoked_at IS NULL`, hash)
 		if err != nil || len(keys) == 0 {
 			return nil, err
@@ -175,7 +178,7 @@ func (s *Store) KeyFind(ctx context.Context, hash []byte) (*store.Key, error) {
 // KeyList implements store.Accounts.
 func (s *Store) KeyList(ctx context.Context, account int64) ([]*store.Key, error) {
 	var keys []*store.Key
-	err := s.read(ctx, func(t *tx) (err error) {
+	err := s.readAs(ctx, access, func(t *tx) (err error) {
 		keys, err = t.keysWhere(`account = ? ORDER BY created_at, id`, account)
 		return err
 	})

@@ -69,6 +69,7 @@ func (t *tx) apply(c *store.Changes, run *store.Ref) error {
 		if err := t.exec(`DELETE FROM schedules WHERE id = ?`, c.Schedule.ID); err != nil {
 			return fmt.Errorf("deleting a schedule: %w", err)
 		}
+		t.count(c.Schedule.Owner.Number, 0, -1)
 	case c.Schedule != nil:
 		if err := t.updateSchedule(c.Schedule); err != nil {
 			return err
@@ -88,6 +89,7 @@ func (t *tx) updateJob(j *job.Job, run store.Ref) error {
 		return fmt.Errorf("updating a job: %w", err)
 	}
 	if j.State.Final() {
+		t.count(j.Owner.Number, -oneOffs(j), 0) // final jobs are not changed: it was pending
 		return nil
 	}
 	run.Due = j.DueAt

@@ -14,7 +14,7 @@ import (
 // ScheduleRuns implements store.Glances.
 func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []uuid.UUID, limit int) (map[uuid.UUID][]store.Glance, error) {
 	runs := map[uuid.UUID][]store.Glance{}
-	err := s.read(ctx, func(t *tx) error {
+	err := s.readAs(ctx, pages, func(t *tx) error {
 		for _, schedule := range schedules {
 			err := t.query(`SELECT j.number, j.state, j.scheduled_at, j.due_at, j.attempted_at, coalesce(j.completed_at, j.cancelled_at, j.discarded_at),
 				(SELECT l.inserted_at FROM logs l WHERE l.job = j.number AND l.event = 1 AND l.inserted_at <= ? ORDER BY l.id LIMIT 1), coalesce(r.node, 0), r.begin_at`+
@@ -39,7 +39,7 @@ func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []u
 // JobsDue implements store.Glances.
 func (s *Store) JobsDue(ctx context.Context, owner job.Owner, before time.Time, limit, look int) (*store.Due, error) {
 	due := &store.Due{}
-	err := s.read(ctx, func(t *tx) error {
+	err := s.readAs(ctx, pages, func(t *tx) error {
 		numbers, looked := []int64{}, 0
 		err := t.query(`SELECT number, account = ? AND kind = 0 FROM runs WHERE due >= ? AND due < ? ORDER BY due LIMIT ?`, func(stmt *sqlite.Stmt) error {
 			looked++
@@ -57,14 +57,8 @@ func (s *Store) JobsDue(ctx context.Context, owner job.Owner, before time.Time, 
 			}
 		}
 		due.Count = len(numbers)
-		for _, number := range numbers[:min(limit, len(numbers))] {
-			j, err := t.jobWhere(`j.number = ?`, number)
-			if err != nil {
-				return err
-			}
-			due.Jobs = append(due.Jobs, j)
-		}
-		return nil
+		due.Jobs, err = t.jobsNumbered(numbers[:min(limit, len(numbers))], store.PageBytes)
+		return err
 	})
 	return due, err
 }
@@ -91,9 +85,12 @@ func (t *tx) dueOfPending(owner job.Owner, before time.Time, look int, known []i
 // JobsFailed implements store.Glances.
 func (s *Store) JobsFailed(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]*job.Job, error) {
 	var jobs []*job.Job
-	err := s.read(ctx, func(t *tx) (err error) {
-		jobs, err = t.jobsWhere(`j.number IN (SELECT number FROM jobs INDEXED BY jobs_failed
-			WHERE account = ? AND discarded_at >= ? ORDER BY discarded_at DESC, number DESC LIMIT ?) ORDER BY j.discarded_at DESC, j.number DESC`, owner.Number, since, limit)
+	err := s.readAs(ctx, pages, func(t *tx) (err error) {
+		numbers, err := t.numbers(`SELECT number FROM jobs INDEXED BY jobs_failed
+			WHERE account = ? AND discarded_at >= ? ORDER BY discarded_at DESC, number DESC LIMIT ?`, owner.Number, since, limit)
+		if err == nil {
+			jobs, err = t.jobsNumbered(numbers, store.PageBytes)
+		}
 		return err
 	})
 	return jobs, err

@@ -32,6 +32,14 @@ func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store
 				results[i] = store.Inserted{Job: holder, Conflict: true}
 				continue
 			}
+			over, err := t.over(n)
+			if err != nil {
+				return err
+			}
+			if over != store.QuotaNone {
+				results[i] = store.Inserted{Over: over}
+				continue
+			}
 			if n.Schedule != nil {
 				if err := t.insertSchedule(n.Schedule); err != nil {
 					return err
@@ -76,9 +84,18 @@ func (t *tx) insertJob(n store.NewJob) error {
 		return fmt.Errorf("inserting a job: %w", err)
 	}
 	j.Number = t.conn.LastInsertRowID()
+	t.count(j.Owner.Number, oneOffs(j), 0)
 	return t.insertRun(store.Ref{
 		RunID: store.RunID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: n.Lane,
 	}, 0)
+}
+
+// oneOffs counts a job among the one-off jobs of its account.
+func oneOffs(j *job.Job) int64 {
+	if j.ScheduleID == uuid.Nil {
+		return 1
+	}
+	return 0
 }
 
 func (t *tx) insertRun(ref store.Ref, attempt int) error {
@@ -124,9 +141,12 @@ func (t *tx) shown(j *job.Job, held *store.Held) *job.Job {
 	return j
 }
 
+// selectJobs reads what scanJob takes.
+const selectJobs = `SELECT ` + jobColumns + `, r.node, r.attempt, r.begin_at` + fromJobs
+
 func (t *tx) jobsWhere(where string, args ...any) ([]*job.Job, error) {
 	var jobs []*job.Job
-	err := t.query(`SELECT `+jobColumns+`, r.node, r.attempt, r.begin_at`+fromJobs+`WHERE `+where, func(stmt *sqlite.Stmt) error {
+	err := t.query(selectJobs+`WHERE `+where, func(stmt *sqlite.Stmt) error {
 		j, held, err := t.scanJob(stmt)
 		jobs = append(jobs, t.shown(j, held))
 		return err
@@ -190,7 +210,7 @@ func (s *Store) JobChange(ctx context.Context, owner job.Owner, id store.JobID, 
 // moment reads a job as it is stored, with the claim on its run.
 func (t *tx) moment(where string, args ...any) (*store.Moment, error) {
 	m := &store.Moment{Now: t.now}
-	err := t.query(`SELECT `+jobColumns+`, r.node, r.attempt, r.begin_at`+fromJobs+`WHERE `+where, func(stmt *sqlite.Stmt) (err error) {
+	err := t.query(selectJobs+`WHERE `+where, func(stmt *sqlite.Stmt) (err error) {
 		m.Job, m.Claim, err = t.scanJob(stmt)
 		return err
 	}, args...)
@@ -200,7 +220,7 @@ func (t *tx) moment(where string, args ...any) (*store.Moment, error) {
 // JobCounts implements store.Jobs.
 func (s *Store) JobCounts(ctx context.Context) (map[job.State]int64, error) {
 	counts := map[job.State]int64{}
-	err := s.read(ctx, func(t *tx) error {
+	err := s.readAs(ctx, background, func(t *tx) error {
 		err := t.query(`SELECT state, count(*) FROM jobs GROUP BY state`, func(stmt *sqlite.Stmt) error {
 			counts[job.State(stmt.ColumnInt(0))] = stmt.ColumnInt64(1)
 			return nil

@@ -25,6 +25,23 @@ func (c *condition) add(term string, args ...any) {
 
 func (c *condition) String() string { return strings.Join(c.terms, ` AND `) }
 
+// eachRow reads rows one by one, by their numbers, until they are larger than a
+// budget together. Scan tells how large a row is.
+func eachRow(t *tx, query string, rows []int64, budget int, scan func(*sqlite.Stmt) (size int, err error)) error {
+	size := 0
+	for _, row := range rows {
+		err := t.query(query, func(stmt *sqlite.Stmt) error {
+			n, err := scan(stmt)
+			size += n
+			return err
+		}, row)
+		if err != nil || size > budget {
+			return err
+		}
+	}
+	return nil
+}
+
 // orderBy gives the ORDER BY clause for an expression: nulls last, then ties.
 func orderBy(expression string, desc bool, ties string) string {
 	direction := ` ASC`
@@ -52,59 +69,128 @@ func sortedKeys(names map[int]string) []int {
 	return keys
 }
 
-// executes is true of a row of fromJobs whose attempt has begun; it takes the time.
-const executes = `coalesce(r.node > 0 AND r.begin_at <= ?, 0)`
+// executes is true of a job joined with its claimed run whose attempt has
+// begun; it takes the time.
+const executes = `coalesce(r.begin_at <= ?, 0)`
+
+// joinClaimed joins jobs with their claimed runs, which are few.
+const joinClaimed = ` LEFT JOIN runs r INDEXED BY runs_claimed ON r.account = j.account AND r.number = j.number AND r.node > 0 AND r.kind = 0 AND j.state <= 2 `
 
 // JobList implements store.Jobs.
 func (s *Store) JobList(ctx context.Context, owner job.Owner, q store.JobQuery) ([]*job.Job, error) {
 	var jobs []*job.Job
-	err := s.read(ctx, func(t *tx) (err error) {
-		if q.Order.Field == "" && q.Schedule == uuid.Nil && q.Key == nil {
-			jobs, err = t.newestJobs(owner, q)
-		} else {
-			jobs, err = t.filteredJobs(owner, q)
+	err := s.readAs(ctx, classOf(q.Heavy()), func(t *tx) error {
+		numbers, err := t.listNumbers(owner, q)
+		if err == nil {
+			jobs, err = t.jobsNumbered(numbers, q.Budget())
 		}
 		return err
 	})
 	return jobs, err
 }
 
-var storedStates = []job.State{job.Available, job.Retryable, job.Completed, job.Cancelled, job.Discarded}
-
-// newestJobs walks the index of jobs by account and state, one branch a state,
-// and merges the branches: as fast on the last page as on the first.
-func (t *tx) newestJobs(owner job.Owner, q store.JobQuery) ([]*job.Job, error) {
-	numbers, args := t.newestNumbers(owner, q)
-	return t.jobsWhere(`j.number IN (`+numbers+`) ORDER BY j.number DESC`, args...)
+// listNumbers gives the numbers of the jobs of a page, in order. What is sorted
+// are numbers, never whole records.
+func (t *tx) listNumbers(owner job.Owner, q store.JobQuery) ([]int64, error) {
+	all := q.Schedule == uuid.Nil && q.Key == nil
+	switch {
+	case all && (q.Order.Field == "" || q.Order.Field == "job_id"):
+		query, args := t.newestNumbers(owner, q)
+		return t.numbers(query, args...)
+	case all && q.Order.Field == "state" && q.After == 0:
+		return t.numbersByState(owner, q)
+	default:
+		return t.filteredNumbers(owner, q)
+	}
 }
 
-// newestNumbers makes the query of what newestJobs shows.
+func (t *tx) numbers(query string, args ...any) (numbers []int64, err error) {
+	err = t.query(query, func(stmt *sqlite.Stmt) error {
+		numbers = append(numbers, stmt.ColumnInt64(0))
+		return nil
+	}, args...)
+	return numbers, err
+}
+
+var storedStates = []job.State{job.Available, job.Retryable, job.Completed, job.Cancelled, job.Discarded}
+
+// newestNumbers makes the query of the numbers of the newest jobs or, when they
+// are ordered by number, of the oldest. It walks the index of jobs by account and
+// state, one branch a state, and merges the branches: as fast on the last page as
+// on the first.
 func (t *tx) newestNumbers(owner job.Owner, q store.JobQuery) (query string, args []any) {
 	states := q.States
 	if len(states) == 0 {
 		states = storedStates
 	}
+	order := ` ORDER BY number DESC`
+	if q.Order.Field != "" && !q.Order.Desc {
+		order = ` ORDER BY number ASC`
+	}
 	var branches []string
 	for _, state := range states {
-		branch := &condition{}
-		from := `jobs INDEXED BY jobs_list`
-		if state == job.Executing {
-			from = `runs INDEXED BY runs_claimed`
-			branch.add(`account = ? AND node > 0 AND kind = 0 AND begin_at <= ?`, owner.Number, t.now)
-		} else {
-			branch.add(`account = ? AND state = ?`, owner.Number, state)
-			if len(q.States) > 0 && !state.Final() {
-				branch.add(`number NOT IN (SELECT number FROM runs INDEXED BY runs_claimed WHERE account = ? AND node > 0 AND kind = 0 AND begin_at <= ?)`,
-					owner.Number, t.now)
-			}
-		}
+		from, branch := t.inState(owner, state, len(q.States) > 0)
 		if q.After != 0 {
 			branch.add(`number < ?`, q.After)
 		}
-		branches = append(branches, `SELECT * FROM (SELECT number FROM `+from+` WHERE `+branch.String()+` ORDER BY number DESC LIMIT ?)`)
+		branches = append(branches, `SELECT * FROM (SELECT number FROM `+from+` WHERE `+branch.String()+order+` LIMIT ?)`)
 		args = append(append(args, branch.args...), q.Offset+q.Limit)
 	}
-	return strings.Join(branches, ` UNION ALL `) + ` ORDER BY number DESC LIMIT ? OFFSET ?`, append(args, q.Limit, q.Offset)
+	return strings.Join(branches, ` UNION ALL `) + order + ` LIMIT ? OFFSET ?`, append(args, q.Limit, q.Offset)
+}
+
+// inState selects an owner's jobs in a state; of pending ones those that execute
+// can be left in.
+func (t *tx) inState(owner job.Owner, state job.State, shown bool) (from string, c *condition) {
+	c = &condition{}
+	if state == job.Executing {
+		c.add(`account = ? AND node > 0 AND kind = 0 AND begin_at <= ?`, owner.Number, t.now)
+		return `runs INDEXED BY runs_claimed`, c
+	}
+	c.add(`account = ? AND state = ?`, owner.Number, state)
+	if shown && !state.Final() {
+		c.add(`number NOT IN (SELECT number FROM runs INDEXED BY runs_claimed WHERE account = ? AND node > 0 AND kind = 0 AND begin_at <= ?)`,
+			owner.Number, t.now)
+	}
+	return `jobs INDEXED BY jobs_list`, c
+}
+
+// shownStates are the states in the order of their names.
+var shownStates = []job.State{job.Available, job.Cancelled, job.Completed, job.Discarded, job.Executing, job.Retryable}
+
+// numbersByState lists jobs by the names of their states without sorting them:
+// each state stands in an index.
+func (t *tx) numbersByState(owner job.Owner, q store.JobQuery) (numbers []int64, err error) {
+	states := slices.Clone(shownStates)
+	if q.Order.Desc {
+		slices.Reverse(states)
+	}
+	skip := q.Offset
+	for _, state := range states {
+		if len(q.States) > 0 && !slices.Contains(q.States, state) {
+			continue
+		}
+		from, c := t.inState(owner, state, true)
+		where := from + ` WHERE ` + c.String()
+		found, err := t.numbers(`SELECT number FROM `+where+` ORDER BY number DESC LIMIT ? OFFSET ?`, append(slices.Clone(c.args), q.Limit-len(numbers), skip)...)
+		if err != nil {
+			return nil, err
+		}
+		numbers = append(numbers, found...)
+		switch {
+		case len(numbers) == q.Limit:
+			return numbers, nil
+		case len(found) > 0:
+			skip = 0
+		case skip > 0:
+			counted, err := t.numbers(`SELECT count(*) FROM `+where, c.args...)
+			if err != nil {
+				return nil, err
+			}
+			skip -= int(counted[0])
+		}
+	}
+	return numbers, nil
 }
 
 var jobOrder = map[string]string{
@@ -117,10 +203,10 @@ var jobOrder = map[string]string{
 	}) + ` END`,
 }
 
-// filteredJobs answers everything else by sorting what the filters leave. A
+// filteredNumbers lists everything else by sorting what the filters leave. A
 // schedule or a key leaves few jobs, a state may leave millions: the unary plus
 // keeps the planner to the index by the former.
-func (t *tx) filteredJobs(owner job.Owner, q store.JobQuery) ([]*job.Job, error) {
+func (t *tx) filteredNumbers(owner job.Owner, q store.JobQuery) ([]int64, error) {
 	c := &condition{}
 	account, state := `j.account`, `j.state`
 	if q.Schedule != uuid.Nil {
@@ -144,13 +230,16 @@ func (t *tx) filteredJobs(owner job.Owner, q store.JobQuery) ([]*job.Job, error)
 	}
 	order := ` ORDER BY j.number DESC`
 	if q.Order.Field != "" {
-		expression := jobOrder[q.Order.Field]
-		order = orderBy(expression, q.Order.Desc, `j.number DESC`)
-		if strings.Contains(expression, `?`) {
-			c.args = append(c.args, t.now)
-		}
+		order = orderBy(jobOrder[q.Order.Field], q.Order.Desc, `j.number DESC`)
 	}
-	return t.jobsWhere(c.String()+order+` LIMIT ? OFFSET ?`, append(c.args, q.Limit, q.Offset)...)
+	from := `jobs j`
+	if strings.Contains(order, executes) {
+		c.args = append(c.args, t.now)
+	}
+	if strings.Contains(c.String()+order, executes) {
+		from += joinClaimed
+	}
+	return t.numbers(`SELECT j.number FROM `+from+` WHERE `+c.String()+order+` LIMIT ? OFFSET ?`, append(c.args, q.Limit, q.Offset)...)
 }
 
 func (t *tx) addStates(c *condition, column string, states []job.State) {
@@ -183,12 +272,19 @@ func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q store.ListQ
 	if q.Order.Field != "" {
 		order = orderBy(scheduleOrder[q.Order.Field], q.Order.Desc, `s.id DESC`)
 	}
-	err := s.read(ctx, func(t *tx) error {
-		return t.query(`SELECT `+scheduleColumns+` FROM schedules s WHERE `+c.String()+order+` LIMIT ? OFFSET ?`, func(stmt *sqlite.Stmt) error {
-			found, err := t.scanSchedule(stmt)
-			schedules = append(schedules, found)
+	err := s.readAs(ctx, classOf(q.Heavy()), func(t *tx) error {
+		rows, err := t.numbers(`SELECT s.rowid FROM schedules s WHERE `+c.String()+order+` LIMIT ? OFFSET ?`, append(c.args, q.Limit, q.Offset)...)
+		if err != nil {
 			return err
-		}, append(c.args, q.Limit, q.Offset)...)
+		}
+		return eachRow(t, `SELECT `+scheduleColumns+` FROM schedules s WHERE s.rowid = ?`, rows, q.Budget(), func(stmt *sqlite.Stmt) (int, error) {
+			found, err := t.scanSchedule(stmt)
+			if err != nil {
+				return 0, err
+			}
+			schedules = append(schedules, found)
+			return store.ScheduleSize(found), nil
+		})
 	})
 	return schedules, err
 }
@@ -202,9 +298,8 @@ var logOrder = map[string]string{
 // not shown.
 func (s *Store) LogList(ctx context.Context, owner job.Owner, q store.LogQuery) ([]*job.Log, error) {
 	var logs []*job.Log
-	err := s.read(ctx, func(t *tx) (err error) {
+	err := s.readAs(ctx, classOf(q.Heavy()), func(t *tx) (err error) {
 		c := &condition{}
-		from := `logs l`
 		c.add(`l.account = ? AND l.id < ?`, owner.Number, job.IDBound(t.now.Add(1000)))
 		if q.Job != nil {
 			// The unary plus keeps the planner to the index by job.
@@ -227,7 +322,10 @@ func (s *Store) LogList(ctx context.Context, owner job.Owner, q store.LogQuery) 
 		if q.Order.Field != "" {
 			order = orderBy(logOrder[q.Order.Field], q.Order.Desc, `l.id DESC`)
 		}
-		logs, err = t.logsWhere(from, c.String()+order+` LIMIT ? OFFSET ?`, append(c.args, q.Limit, q.Offset)...)
+		rows, err := t.numbers(`SELECT l.seq FROM logs l WHERE `+c.String()+order+` LIMIT ? OFFSET ?`, append(c.args, q.Limit, q.Offset)...)
+		if err == nil {
+			logs, err = t.logsNumbered(rows, q.Budget())
+		}
 		return err
 	})
 	return logs, err
@@ -265,7 +363,7 @@ func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID
 		runs.add(`j.number `+behind+`= ?`, q.After)
 	}
 	walk := &store.LogWalk{}
-	err := s.read(ctx, func(t *tx) error {
+	err := s.readAs(ctx, pages, func(t *tx) error {
 		err := t.query(`SELECT j.number, j.inserted_at FROM jobs j WHERE `+runs.String()+` ORDER BY j.number`+direction+` LIMIT 1 OFFSET ?`, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
 			walk.Next, walk.Reached = &store.LogPlace{Run: c.int64()}, c.time()
@@ -284,10 +382,13 @@ func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID
 		if q.AfterID != uuid.Nil {
 			c.add(`(j.number <> ? OR l.id `+behind+` ?)`, q.After, q.AfterID)
 		}
-		walk.Logs, err = t.logsWhere(`jobs j CROSS JOIN logs l ON l.job = j.number`,
+		rows, err := t.numbers(`SELECT l.seq FROM jobs j CROSS JOIN logs l ON l.job = j.number WHERE `+
 			c.String()+` ORDER BY j.number`+direction+`, l.id`+direction+` LIMIT ?`, append(c.args, q.Limit)...)
+		if err == nil {
+			walk.Logs, err = t.logsNumbered(rows, q.Budget())
+		}
 		return err
 	})
-	walk.Stop(q.Limit)
+	walk.Stop(q.ListQuery)
 	return walk, err
 }

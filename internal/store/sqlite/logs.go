@@ -9,6 +9,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // events gives every event its number in the table; those from rareEvent on
@@ -37,25 +38,41 @@ func (t *tx) insertLog(l *job.Log) error {
 
 const logColumns = `l.id, l.account, l.job, l.event, l.inserted_at, l.payload`
 
-func (t *tx) logsWhere(from, where string, args ...any) ([]*job.Log, error) {
+func (t *tx) scanLog(stmt *sqlite.Stmt) (l *job.Log, err error) {
+	c := &columns{stmt: stmt}
+	l = &job.Log{ID: c.uuid()}
+	account := c.int64()
+	l.Job, l.Event, l.InsertedAt, l.Payload = c.int64(), events[c.int()], c.time(), c.json()
+	l.Owner, err = t.owner(account)
+	return l, err
+}
+
+func (t *tx) logsWhere(where string, args ...any) ([]*job.Log, error) {
 	var logs []*job.Log
-	err := t.query(`SELECT `+logColumns+` FROM `+from+` WHERE `+where, func(stmt *sqlite.Stmt) error {
-		c := &columns{stmt: stmt}
-		l := &job.Log{ID: c.uuid()}
-		account := c.int64()
-		l.Job, l.Event, l.InsertedAt, l.Payload = c.int64(), events[c.int()], c.time(), c.json()
-		var err error
-		l.Owner, err = t.owner(account)
+	err := t.query(`SELECT `+logColumns+` FROM logs l WHERE `+where, func(stmt *sqlite.Stmt) error {
+		l, err := t.scanLog(stmt)
 		logs = append(logs, l)
 		return err
 	}, args...)
 	return logs, err
 }
 
+// logsNumbered reads logs by their numbers in the table, in the order given, up
+// to the first that goes beyond a budget of bytes.
+func (t *tx) logsNumbered(rows []int64, budget int) ([]*job.Log, error) {
+	var logs []*job.Log
+	err := eachRow(t, `SELECT `+logColumns+` FROM logs l WHERE l.seq = ?`, rows, budget, func(stmt *sqlite.Stmt) (int, error) {
+		l, err := t.scanLog(stmt)
+		logs = append(logs, l)
+		return store.LogSize(l), err
+	})
+	return logs, err
+}
+
 // LogGet implements store.Logs.
 func (s *Store) LogGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Log, error) {
 	found, err := one(ctx, s, func(t *tx) (*job.Log, error) {
-		logs, err := t.logsWhere(`logs l`, `l.account = ? AND l.id = ? AND l.inserted_at <= ?`, owner.Number, id, t.now)
+		logs, err := t.logsWhere(`l.account = ? AND l.id = ? AND l.inserted_at <= ?`, owner.Number, id, t.now)
 		if err != nil || len(logs) == 0 {
 			return nil, err
 		}

@@ -11,7 +11,7 @@ import (
 // JobMessages implements store.Jobs.
 func (s *Store) JobMessages(ctx context.Context, owner job.Owner, number int64, limit int) ([]*job.Delivery, error) {
 	var found []*job.Delivery
-	err := s.read(ctx, func(t *tx) error {
+	err := s.readAs(ctx, pages, func(t *tx) error {
 		found = nil
 		return t.query(`SELECT number, message, job_attempt, channel, url, event, attempt, due
 			FROM deliveries INDEXED BY deliveries_job WHERE job = ? AND account = ? AND begin_at <= ? ORDER BY number LIMIT ?`, func(stmt *sqlite.Stmt) error {

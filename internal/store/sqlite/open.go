@@ -29,10 +29,7 @@ var migrations embed.FS
 // applicationID marks a file as punctual's ("punc").
 const applicationID = 0x70756e63
 
-const (
-	readers     = 4
-	busyTimeout = 10 * time.Second
-)
+const busyTimeout = 10 * time.Second
 
 // Options say how a database is opened.
 type Options struct {
@@ -48,20 +45,21 @@ type Options struct {
 
 // Store is a SQLite database.
 type Store struct {
-	now      func() time.Time
-	path     string
-	lock     *flock.Flock
-	writer   *writer
-	readers  *sqlitex.Pool
-	notify   func(store.Notice)
-	accounts owners
-	settled  atomic.Bool // no run is abandoned, nor can be
-	watch    watch
-	space    func(dir string) (free, size int64, err error)
-	marking  sync.Mutex // held while the mark is written
-	stop     context.CancelFunc
-
-	background context.Context // ends with the store
+	now        func() time.Time
+	path       string
+	lock       *flock.Flock
+	writer     *writer
+	pools      pools
+	readWithin time.Duration // store.ReadWithin but in tests
+	notify     func(store.Notice)
+	accounts   owners
+	uses       uses
+	settled    atomic.Bool // no run is abandoned, nor can be
+	watch      watch
+	space      func(dir string) (free, size int64, err error)
+	marking    sync.Mutex // held while the mark is written
+	stop       context.CancelFunc
+	life       context.Context // ends with the store
 	done       sync.WaitGroup
 	closing    sync.Once
 	closed     error // what closing came to
@@ -72,7 +70,9 @@ var _ store.Store = (*Store)(nil)
 // Open opens the database file at path, makes it when it does not exist, and
 // brings its tables up to date.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
-	s := &Store{now: opts.Now, path: path, notify: func(store.Notice) {}, accounts: owners{ids: map[int64]uuid.UUID{}}}
+	s := &Store{
+		now: opts.Now, path: path, readWithin: store.ReadWithin, notify: func(store.Notice) {}, accounts: owners{ids: map[int64]uuid.UUID{}},
+	}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -121,18 +121,11 @@ func (s *Store) open(ctx context.Context, opts Options) error {
 	if err := prepareWriter(ctx, conn); err != nil {
 		return errors.Join(fmt.Errorf("preparing the database %s: %w", s.path, err), conn.Close())
 	}
-	s.readers, err = sqlitex.NewPool(s.path, sqlitex.PoolOptions{
-		Flags: sqlite.OpenReadOnly | sqlite.OpenWAL, PoolSize: readers,
-		PrepareConn: func(c *sqlite.Conn) error {
-			c.SetBusyTimeout(busyTimeout)
-			return sqlitex.ExecuteTransient(c, `PRAGMA cache_size = -8192`, nil)
-		},
-	})
-	if err != nil {
+	if err := s.pools.open(s.path); err != nil {
 		return errors.Join(fmt.Errorf("opening the database %s for reading: %w", s.path, err), conn.Close())
 	}
 	background, stop := context.WithCancel(context.Background())
-	s.background, s.stop = background, stop
+	s.life, s.stop = background, stop
 	s.writer = newWriter(s, conn)
 	s.done.Go(s.writer.loop)
 	if err := s.begin(ctx, opts.Exclusive); err != nil {
@@ -209,18 +202,21 @@ func migrate(ctx context.Context, conn *sqlite.Conn) error {
 	if err != nil {
 		return err
 	}
-	var version int
-	err = sqlitex.ExecuteTransient(conn, `PRAGMA user_version`, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
-		version = stmt.ColumnInt(0)
-		return nil
-	}})
+	version, err := number(conn, `PRAGMA user_version`)
 	if err != nil {
 		return err
 	}
-	if version > len(schema.Migrations) {
-		return fmt.Errorf("it was made by a newer punctual (tables of version %d, this one knows %d); use that version", version, len(schema.Migrations))
+	if err := knownVersion(version, schema); err != nil {
+		return err
 	}
 	return sqlitemigration.Migrate(ctx, conn, schema)
+}
+
+func knownVersion(version int64, schema sqlitemigration.Schema) error {
+	if known := len(schema.Migrations); version > int64(known) {
+		return fmt.Errorf("it was made by a newer punctual (tables of version %d, this one knows %d); use that version", version, known)
+	}
+	return nil
 }
 
 func schema() (sqlitemigration.Schema, error) {
@@ -255,7 +251,7 @@ func (s *Store) close() error {
 	s.stop()
 	s.writer.close()
 	s.done.Wait()
-	err := errors.Join(s.readers.Close(), s.writer.conn.Close())
+	err := errors.Join(s.pools.close(), s.writer.conn.Close())
 	if s.lock != nil {
 		if err == nil {
 			err = s.writeMark(markStopped)
@@ -263,19 +259,6 @@ func (s *Store) close() error {
 		err = errors.Join(err, s.lock.Unlock())
 	}
 	return err
-}
-
-// read runs f on a connection that sees one state of the database.
-func (s *Store) read(ctx context.Context, f func(*tx) error) error {
-	conn, err := s.readers.Take(ctx)
-	if err != nil {
-		return fault.Unreachable(err)
-	}
-	defer s.readers.Put(conn)
-	end := sqlitex.Transaction(conn)
-	err = f(&tx{conn: conn, store: s, now: s.Now()})
-	end(&err)
-	return s.wrap(ctx, err)
 }
 
 // wrap makes faults of errors that say the database can't be used right now.

@@ -124,6 +124,7 @@ func (s *Store) AccountPurge(ctx context.Context, settled time.Time, limit int) 
 }
 
 func (t *tx) purge(account int64, limit int) (int, error) {
+	t.store.uses.forget(account)
 	err := t.exec(`DELETE FROM schedules WHERE id IN (SELECT id FROM schedules WHERE account = ? LIMIT ?)`, account, limit)
 	if n := t.changed(); err != nil || n > 0 {
 		return n, err
@@ -188,11 +189,12 @@ func (t *tx) purgeJobs(account int64, limit int) (int, error) {
 
 // AccountPage implements store.People.
 func (s *Store) AccountPage(ctx context.Context, after int64, limit int) (accounts []*store.Account, err error) {
-	err = s.read(ctx, func(t *tx) error {
-		return t.query(`SELECT number, id, email, created_at, operator FROM accounts WHERE number > ? AND deleted_at IS NULL ORDER BY number LIMIT ?`, func(stmt *sqlite.Stmt) error {
+	err = s.readAs(ctx, access, func(t *tx) error {
+		return t.query(`SELECT number, id, email, created_at, operator, suspended_at FROM accounts WHERE number > ? AND deleted_at IS NULL ORDER BY number LIMIT ?`, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
 			a := &store.Account{}
 			a.Number, a.ID, a.Email, a.CreatedAt, a.Operator = c.int64(), c.uuid(), c.text(), c.time(), c.int() != 0
+			a.SuspendedAt = c.time()
 			accounts = append(accounts, a)
 			return nil
 		}, after, limit)
@@ -202,7 +204,7 @@ func (s *Store) AccountPage(ctx context.Context, after int64, limit int) (accoun
 
 // AccountSize implements store.People.
 func (s *Store) AccountSize(ctx context.Context, account int64, limit int) (size store.Size, err error) {
-	err = s.read(ctx, func(t *tx) error {
+	err = s.readAs(ctx, heavy, func(t *tx) error {
 		return t.query(`SELECT
 			(SELECT count(*) FROM (SELECT 1 FROM jobs WHERE account = ?1 AND state <= 2 LIMIT ?2)),
 			(SELECT count(*) FROM (SELECT 1 FROM jobs WHERE account = ?1 AND state >= 4 LIMIT ?2)),
@@ -240,7 +242,7 @@ func (s *Store) SessionInsert(ctx context.Context, session *store.Session) error
 
 // SessionFind implements store.People.
 func (s *Store) SessionFind(ctx context.Context, hash []byte, at time.Time) (*store.Session, error) {
-	found, err := one(ctx, s, func(t *tx) (found *store.Session, err error) {
+	found, err := oneAs(ctx, s, access, func(t *tx) (found *store.Session, err error) {
 		err = t.query(`SELECT hash, account, created_at, seen_at, expires_at FROM sessions WHERE hash = ? AND expires_at > ?`, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
 			found = &store.Session{Hash: c.blob(), Account: c.int64(), CreatedAt: c.time(), SeenAt: c.time(), ExpiresAt: c.time()}
@@ -301,7 +303,7 @@ func (t *tx) invites(hash []byte, at time.Time) (invites []*store.Invite, err er
 // InviteFind implements store.People.
 func (s *Store) InviteFind(ctx context.Context, hash []byte, at time.Time) (*store.Invite, error) {
 	var invites []*store.Invite
-	err := s.read(ctx, func(t *tx) (err error) {
+	err := s.readAs(ctx, access, func(t *tx) (err error) {
 		invites, err = t.invites(hash, at)
 		return err
 	})

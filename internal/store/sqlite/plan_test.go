@@ -32,13 +32,15 @@ func statements(conn *sqlite.Conn) []string {
 func prepared(t *testing.T, s *Store) []string {
 	t.Helper()
 	texts := statements(s.writer.conn)
-	for range readers {
-		conn, err := s.readers.Take(t.Context())
-		if err != nil {
-			t.Fatal(err)
+	for class, pool := range s.pools {
+		for range connections[class] {
+			conn, err := pool.Take(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer pool.Put(conn)
+			texts = append(texts, statements(conn)...)
 		}
-		defer s.readers.Put(conn)
-		texts = append(texts, statements(conn)...)
 	}
 	return texts
 }
@@ -47,11 +49,11 @@ func prepared(t *testing.T, s *Store) []string {
 // that have no plan.
 func plan(t *testing.T, s *Store, query string) []string {
 	t.Helper()
-	conn, err := s.readers.Take(t.Context())
+	conn, err := s.pools[records].Take(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.readers.Put(conn)
+	defer s.pools[records].Put(conn)
 	stmt, _, err := conn.PrepareTransient(`EXPLAIN QUERY PLAN ` + query)
 	if err != nil {
 		t.Fatalf("explaining %s: %v", query, err)
@@ -97,6 +99,23 @@ var hot = []struct {
 	allowed []string
 }{
 	{name: "insert", run: func(c *scene) error { return c.insert() }, uses: []string{"jobs_key"}},
+	{name: "insert with limits", run: func(c *scene) error {
+		n := newJob(c.s, c.owner, `{}`)
+		n.Caps.Pending = 5
+		_, err := c.s.JobInsertMany(c.t.Context(), []store.NewJob{n})
+		return err
+	}, uses: []string{"jobs_list", "schedules_list"}},
+	{name: "use", run: func(c *scene) error { _, err := c.s.AccountUse(c.t.Context(), c.owner.Number, 5); return err }, uses: []string{"jobs_list", "schedules_list"}},
+	{name: "bytes", run: func(c *scene) error {
+		for part := range store.ByteParts {
+			if _, _, err := c.s.AccountBytes(c.t.Context(), c.owner.Number, store.ByteMark{Part: part}, 5); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, uses: []string{"jobs_list", "deliveries_job", "schedules_list", "logs_list"}},
+	{name: "blocked", run: func(c *scene) error { _, err := c.s.AccountsBlocked(c.t.Context()); return err },
+		uses: []string{"accounts_suspended", "accounts_purge"}},
 	{name: "get by number", run: func(c *scene) error { return c.get(store.JobID{Number: c.job.Number}) }},
 	{name: "get by UUID", run: func(c *scene) error { return c.get(store.JobID{UUID: c.job.ID}) }, uses: []string{"jobs_id"}},
 	{name: "peek", run: func(c *scene) error { _, err := c.s.RunPeek(c.t.Context(), c.ref, time.Time{}, 10); return err }, uses: []string{"PRIMARY KEY"}},
@@ -151,7 +170,7 @@ var hot = []struct {
 		_, err := c.s.JobGetMany(c.t.Context(), c.owner, []store.JobID{{Number: 1}, {UUID: uuid.New()}})
 		return err
 	}, uses: []string{"jobs_id"}},
-	{name: "ended", run: func(c *scene) error { _, err := c.s.JobsEnded(c.t.Context(), c.owner, c.s.Now(), 10); return err }, uses: []string{"jobs_final"}},
+	{name: "ended", run: func(c *scene) error { _, err := c.s.JobMarksEnded(c.t.Context(), c.owner, c.s.Now(), 10); return err }, uses: []string{"jobs_final"}},
 	{name: "tally", run: func(c *scene) error { _, err := c.s.JobTally(c.t.Context(), c.owner, 10); return err }, uses: []string{"jobs_list", "runs_claimed"}},
 	{name: "scan", run: scanJobs(store.JobQuery{}), uses: []string{"jobs_list"}, allowed: []string{merge}},
 	{name: "scan after by state", run: scanJobs(store.JobQuery{ListQuery: store.ListQuery{After: 100}, States: []job.State{job.Completed}}), uses: []string{"jobs_list"}},

@@ -41,7 +41,7 @@ func (s *Store) NodeStop(context.Context, int64) error { return nil }
 // RunHeld implements store.Queue.
 func (s *Store) RunHeld(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
 	held := make([]bool, len(claims))
-	err := s.read(ctx, func(t *tx) error {
+	err := s.readAs(ctx, engine, func(t *tx) error {
 		for i, c := range claims {
 			err := t.query(`SELECT 1 FROM runs WHERE due = ? AND kind = ? AND number = ? AND node = ? AND attempt = ?`, func(*sqlite.Stmt) error {
 				held[i] = true
@@ -62,7 +62,7 @@ const goneNode = 2
 // RunPeek implements store.Queue.
 func (s *Store) RunPeek(ctx context.Context, after store.Ref, until time.Time, limit int) ([]store.Ref, error) {
 	var refs []store.Ref
-	err := s.read(ctx, func(t *tx) error {
+	err := s.readAs(ctx, engine, func(t *tx) error {
 		return t.query(`SELECT due, kind, number, account, lane FROM runs WHERE (due, kind, number) > (?, ?, ?) AND node = 0 ORDER BY due, kind, number LIMIT ?`,
 			func(stmt *sqlite.Stmt) error {
 				ref := scanRef(&columns{stmt: stmt})
@@ -85,7 +85,7 @@ func scanRef(c *columns) store.Ref {
 // RunLoad implements store.Queue.
 func (s *Store) RunLoad(ctx context.Context, refs []store.Ref) ([]*store.Run, error) {
 	runs := make([]*store.Run, len(refs))
-	err := s.read(ctx, func(t *tx) (err error) {
+	err := s.readAs(ctx, engine, func(t *tx) (err error) {
 		for i, ref := range refs {
 			if runs[i], err = t.loadRun(ref); err != nil {
 				return err
@@ -232,7 +232,7 @@ func (s *Store) RunAbandoned(ctx context.Context, limit int) ([]*store.Run, erro
 		return nil, nil
 	}
 	var refs []store.Ref
-	err := s.read(ctx, func(t *tx) error {
+	err := s.readAs(ctx, engine, func(t *tx) error {
 		return t.query(`SELECT due, kind, number, account, lane FROM runs INDEXED BY runs_claimed WHERE node = ? AND node > 0 LIMIT ?`,
 			func(stmt *sqlite.Stmt) error {
 				refs = append(refs, scanRef(&columns{stmt: stmt}))
@@ -250,7 +250,7 @@ func (s *Store) RunAbandoned(ctx context.Context, limit int) ([]*store.Run, erro
 // RunCounts implements store.Queue.
 func (s *Store) RunCounts(ctx context.Context) (map[store.Kind]int64, error) {
 	counts := map[store.Kind]int64{}
-	err := s.read(ctx, func(t *tx) error {
+	err := s.readAs(ctx, background, func(t *tx) error {
 		return t.query(`SELECT kind, count(*) FROM runs WHERE due <= ? AND node = 0 GROUP BY kind`, func(stmt *sqlite.Stmt) error {
 			counts[store.Kind(stmt.ColumnInt(0))] = stmt.ColumnInt64(1)
 			return nil

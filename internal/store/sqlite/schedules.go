@@ -43,6 +43,7 @@ func (t *tx) insertSchedule(s *job.Schedule) error {
 	if err != nil {
 		return fmt.Errorf("inserting a schedule: %w", err)
 	}
+	t.count(s.Owner.Number, 0, 1)
 	return nil
 }
 

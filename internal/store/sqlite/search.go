@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"time"
 
 	"zombiezen.com/go/sqlite"
 
@@ -13,7 +12,7 @@ import (
 // JobGetMany implements store.Jobs.
 func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.JobID) ([]*job.Job, error) {
 	jobs := make([]*job.Job, len(ids))
-	err := s.read(ctx, func(t *tx) error {
+	err := s.readAs(ctx, pages, func(t *tx) error {
 		for i, id := range ids {
 			where, arg := jobIs(id)
 			j, err := t.jobWhere(where, arg)
@@ -29,45 +28,23 @@ func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.Job
 	return jobs, err
 }
 
-// JobsEnded implements store.Jobs.
-func (s *Store) JobsEnded(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]*job.Job, error) {
+// jobsNumbered reads jobs in the order of their numbers given, up to the first
+// that goes beyond a budget of bytes.
+func (t *tx) jobsNumbered(numbers []int64, budget int) ([]*job.Job, error) {
 	var jobs []*job.Job
-	err := s.read(ctx, func(t *tx) error {
-		var numbers []int64
-		err := t.query(`SELECT number FROM (SELECT number, account FROM jobs INDEXED BY jobs_final
-				WHERE coalesce(completed_at, cancelled_at, discarded_at) >= ? AND state >= 4
-				ORDER BY coalesce(completed_at, cancelled_at, discarded_at) DESC LIMIT ?)
-			WHERE account = ? LIMIT ?`, func(stmt *sqlite.Stmt) error {
-			numbers = append(numbers, stmt.ColumnInt64(0))
-			return nil
-		}, since, store.EndedLook, owner.Number, limit)
-		if err != nil {
-			return err
-		}
-		jobs, err = t.jobsNumbered(numbers)
-		return err
+	err := eachRow(t, selectJobs+`WHERE j.number = ?`, numbers, budget, func(stmt *sqlite.Stmt) (int, error) {
+		j, held, err := t.scanJob(stmt)
+		jobs = append(jobs, t.shown(j, held))
+		return store.JobSize(j), err
 	})
 	return jobs, err
-}
-
-// jobsNumbered reads jobs in the order of their numbers given.
-func (t *tx) jobsNumbered(numbers []int64) ([]*job.Job, error) {
-	var jobs []*job.Job
-	for _, number := range numbers {
-		j, err := t.jobWhere(`j.number = ?`, number)
-		if err != nil {
-			return nil, err
-		}
-		jobs = append(jobs, j)
-	}
-	return jobs, nil
 }
 
 // JobTally implements store.Jobs. Executing jobs are stored as available or
 // retryable: as many more of these are counted, and then taken away again.
 func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[job.State]int64, error) {
 	counts := map[job.State]int64{}
-	err := s.read(ctx, func(t *tx) error {
+	err := s.readAs(ctx, pages, func(t *tx) error {
 		executing := map[job.State]int64{}
 		err := t.query(`SELECT count(*) FILTER (WHERE j.state = 1), count(*) FILTER (WHERE j.state = 2)
 			FROM runs r INDEXED BY runs_claimed JOIN jobs j ON j.number = r.number
@@ -97,19 +74,24 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[j
 func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
 	wanted := q.Limit
 	q.Limit, q.Offset = look, 0
-	err = s.read(ctx, func(t *tx) error {
+	err = s.readAs(ctx, pages, func(t *tx) error {
 		found, next = nil, 0
 		var numbers []int64
-		looked, size := 0, 0
+		looked, size, matched, last := 0, 0, 0, int64(0)
 		query, args := t.newestNumbers(owner, q)
 		err := t.query(`SELECT j.number, j.name, j.args FROM jobs j WHERE j.number IN (`+query+`) ORDER BY j.number DESC`, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
 			j := &job.Job{Number: c.int64(), Name: c.optional(), Args: c.json()}
 			if match(j) {
+				if matched += store.JobSize(j); matched > q.Budget() && len(numbers) > 0 {
+					next = last // it comes first on the next page
+					return errEnough
+				}
 				numbers = append(numbers, j.Number)
 			}
+			last = j.Number
 			looked, size = looked+1, size+len(j.Args)
-			if looked == look || len(numbers) == wanted || size >= store.ScanBytes {
+			if looked == look || len(numbers) == wanted || size >= store.ScanBytes || matched > q.Budget() {
 				next = j.Number
 				return errEnough
 			}
@@ -118,7 +100,7 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, 
 		if err != nil {
 			return err
 		}
-		found, err = t.jobsNumbered(numbers)
+		found, err = t.jobsNumbered(numbers, q.Budget())
 		return err
 	})
 	return found, next, err

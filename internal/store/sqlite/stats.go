@@ -28,7 +28,7 @@ func (s *Store) StatsWrite(ctx context.Context, stats []store.Stat) error {
 
 // StatsRead implements store.Stats.
 func (s *Store) StatsRead(ctx context.Context, account, from, to int64) (stats []store.Stat, err error) {
-	err = s.read(ctx, func(t *tx) error {
+	err = s.readAs(ctx, pages, func(t *tx) error {
 		return t.query(`SELECT account, minute, source, succeeded, failed, lateness, duration FROM stats
 			WHERE account = ? AND minute BETWEEN ? AND ? ORDER BY minute, source`, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}

@@ -75,8 +75,11 @@ func (s *Store) TransferWrite(ctx context.Context, source, mark string, records 
 
 func (t *tx) copyAccounts(r *store.Records) error {
 	for _, a := range r.Accounts {
-		err := t.exec(`INSERT INTO accounts (number, id, email, created_at, password, operator, deleted_at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
-			a.Number, a.ID, a.Email, a.CreatedAt, orNull(a.Password), flag(a.Operator), a.DeletedAt)
+		err := t.exec(`INSERT INTO accounts (number, id, email, created_at, password, operator, deleted_at,
+				max_pending, max_schedules, max_stored, max_rate, suspended_at, suspended_for)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
+			a.Number, a.ID, a.Email, a.CreatedAt, orNull(a.Password), flag(a.Operator), a.DeletedAt,
+			a.Limits.Pending, a.Limits.Schedules, a.Limits.Stored, a.Limits.Rate, a.SuspendedAt, orNull(a.SuspendedFor))
 		if err != nil {
 			return err
 		}
@@ -217,7 +220,7 @@ func (s *Store) TransferEnd(ctx context.Context, source string, lastJob int64) e
 
 // TransferUnfinished implements store.Transfer.
 func (s *Store) TransferUnfinished(ctx context.Context) (unfinished bool, err error) {
-	err = s.read(ctx, func(t *tx) error {
+	err = s.readAs(ctx, background, func(t *tx) error {
 		return t.query(`SELECT EXISTS (SELECT 1 FROM transfers WHERE mark IS NOT NULL)`, func(stmt *sqlite.Stmt) error {
 			unfinished = stmt.ColumnBool(0)
 			return nil
@@ -228,7 +231,7 @@ func (s *Store) TransferUnfinished(ctx context.Context) (unfinished bool, err er
 
 // RunsClaimed implements store.Transfer.
 func (s *Store) RunsClaimed(ctx context.Context) (n int64, err error) {
-	err = s.read(ctx, func(t *tx) error {
+	err = s.readAs(ctx, background, func(t *tx) error {
 		return t.query(`SELECT count(*) FROM runs WHERE node > 0`, func(stmt *sqlite.Stmt) error {
 			n = stmt.ColumnInt64(0)
 			return nil
@@ -239,7 +242,7 @@ func (s *Store) RunsClaimed(ctx context.Context) (n int64, err error) {
 
 // JobLast implements store.Transfer.
 func (s *Store) JobLast(ctx context.Context) (last int64, err error) {
-	err = s.read(ctx, func(t *tx) error {
+	err = s.readAs(ctx, background, func(t *tx) error {
 		return t.query(`SELECT seq FROM sqlite_sequence WHERE name = 'jobs'`, func(stmt *sqlite.Stmt) error {
 			last = stmt.ColumnInt64(0)
 			return nil
@@ -250,8 +253,8 @@ func (s *Store) JobLast(ctx context.Context) (last int64, err error) {
 
 // LogPage implements store.Transfer.
 func (s *Store) LogPage(ctx context.Context, owner job.Owner, after uuid.UUID, limit int) (logs []*job.Log, err error) {
-	err = s.read(ctx, func(t *tx) (err error) {
-		logs, err = t.logsWhere(`logs l`, `l.account = ? AND l.id > ? ORDER BY l.id LIMIT ?`, owner.Number, after[:], limit)
+	err = s.readAs(ctx, background, func(t *tx) (err error) {
+		logs, err = t.logsWhere(`l.account = ? AND l.id > ? ORDER BY l.id LIMIT ?`, owner.Number, after[:], limit)
 		return err
 	})
 	return logs, err
@@ -259,7 +262,7 @@ func (s *Store) LogPage(ctx context.Context, owner job.Owner, after uuid.UUID, l
 
 // DeliveryPage implements store.Transfer.
 func (s *Store) DeliveryPage(ctx context.Context, after int64, limit int) (deliveries []*store.PendingDelivery, err error) {
-	err = s.read(ctx, func(t *tx) error {
+	err = s.readAs(ctx, background, func(t *tx) error {
 		return t.query(`SELECT number, message, account, job, job_attempt, channel, url, event, attempt, due IS NULL, coalesce(due, begin_at), body, parts
 			FROM deliveries WHERE number > ? ORDER BY number LIMIT ?`, func(stmt *sqlite.Stmt) (err error) {
 			c := &columns{stmt: stmt}

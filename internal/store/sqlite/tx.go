@@ -20,7 +20,8 @@ type tx struct {
 	conn  *sqlite.Conn
 	store *Store
 	now   time.Time
-	refs  []store.Ref // runs stored, to tell the subscriber of after the commit
+	refs  []store.Ref         // runs stored, to tell the subscriber of after the commit
+	used  map[int64]store.Use // what accounts hold more, or less, after it
 }
 
 // exec runs a statement that gives no rows.
@@ -86,6 +87,18 @@ func bind(stmt *sqlite.Stmt, i int, arg any) {
 		stmt.BindInt64(i, int64(v))
 	case job.Channel:
 		stmt.BindInt64(i, int64(v))
+	case *int64:
+		if v == nil {
+			stmt.BindNull(i)
+		} else {
+			stmt.BindInt64(i, *v)
+		}
+	case *float64:
+		if v == nil {
+			stmt.BindNull(i)
+		} else {
+			stmt.BindFloat(i, *v)
+		}
 	case string:
 		stmt.BindText(i, v)
 	case *string:
@@ -140,6 +153,24 @@ func (c *columns) optional() *string {
 	}
 	text := c.stmt.ColumnText(i)
 	return &text
+}
+
+func (c *columns) optionalInt64() *int64 {
+	i := c.step()
+	if c.stmt.ColumnIsNull(i) {
+		return nil
+	}
+	n := c.stmt.ColumnInt64(i)
+	return &n
+}
+
+func (c *columns) optionalFloat64() *float64 {
+	i := c.step()
+	if c.stmt.ColumnIsNull(i) {
+		return nil
+	}
+	n := c.stmt.ColumnFloat(i)
+	return &n
 }
 
 func (c *columns) json() rawjson.Value { return c.blob() }
@@ -201,8 +232,13 @@ func (t *tx) owner(number int64) (job.Owner, error) {
 
 // one reads a value of one row; nil when there is none.
 func one[T any](ctx context.Context, s *Store, get func(*tx) (*T, error)) (*T, error) {
+	return oneAs(ctx, s, records, get)
+}
+
+// oneAs is one on a connection of a class.
+func oneAs[T any](ctx context.Context, s *Store, of class, get func(*tx) (*T, error)) (*T, error) {
 	var found *T
-	err := s.read(ctx, func(t *tx) (err error) {
+	err := s.readAs(ctx, of, func(t *tx) (err error) {
 		found, err = get(t)
 		return err
 	})

@@ -113,7 +113,7 @@ func (s *Store) Free() int64 { return s.watch.free.Load() }
 
 // Ping implements store.Store: it writes, and reads both ends of each table.
 func (s *Store) Ping(ctx context.Context) error {
-	if s.background.Err() != nil {
+	if s.life.Err() != nil {
 		return fault.Unreachable(errors.New("the database is closed"))
 	}
 	if err := s.writable(); err != nil {

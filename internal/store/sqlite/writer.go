@@ -155,8 +155,9 @@ func (w *writer) transact(group []*write) (refs []store.Ref, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer end(&err)
 	t := &tx{conn: w.conn, store: w.store, now: w.store.Now()}
+	defer func() { w.store.uses.settle(t.used, err) }() // after the commit
+	defer end(&err)
 	for _, one := range group {
 		one.refusal = nil
 		if err := one.safely(t); errors.As(err, new(*fault.Error)) {

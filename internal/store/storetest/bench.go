@@ -25,6 +25,12 @@ func Benchmark(b *testing.B, open func(b *testing.B, clock func() time.Time) sto
 			newBench(b, open).insertMany(size)
 		})
 	}
+	for _, size := range []int{1, 128} {
+		b.Run(fmt.Sprintf("InsertLimited/%d", size), func(b *testing.B) {
+			newBench(b, open).insertLimited(size, 1_000_000_000)
+		})
+	}
+	b.Run("InsertAtLimit/1000", func(b *testing.B) { newBench(b, open).insertAtLimit(1000) })
 	for _, size := range []int{128, 500} {
 		b.Run(fmt.Sprintf("Claim/%d", size), func(b *testing.B) {
 			newBench(b, open).claimMany(size)
@@ -115,6 +121,35 @@ func (c *bench) insertMany(size int) {
 		c.insert(size)
 	}
 	c.perItem(size)
+}
+
+// limited makes jobs of an account with a limit.
+func (c *bench) limited(size int, most int64) []store.NewJob {
+	jobs := c.batch(size)
+	for i := range jobs {
+		jobs[i].Caps.Pending = most
+	}
+	return jobs
+}
+
+func (c *bench) insertLimited(size int, most int64) {
+	for c.Loop() {
+		_, err := c.s.JobInsertMany(c.ctx, c.limited(size, most))
+		c.ok(err)
+	}
+	c.perItem(size)
+}
+
+// insertAtLimit measures creates that are refused.
+func (c *bench) insertAtLimit(most int64) {
+	c.insert(int(most))
+	for c.Loop() {
+		results, err := c.s.JobInsertMany(c.ctx, c.limited(1, most))
+		c.ok(err)
+		if results[0].Over != store.QuotaPending {
+			c.Fatal("a job over the limit is stored")
+		}
+	}
 }
 
 func (c *bench) claims(jobs []store.NewJob) []store.Claim {

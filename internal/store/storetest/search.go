@@ -14,7 +14,6 @@ import (
 
 var searchTests = group{
 	"ManyInTheOrderGiven": searchGetMany,
-	"EndedSince":          searchEnded,
 	"TallyEqualsModel":    searchTallyEqualsModel,
 	"TallyIsBounded":      searchTallyBounded,
 	"ScanEqualsModel":     searchScanEqualsModel,
@@ -162,36 +161,5 @@ func searchScanLarge(w *world) {
 	found, pages := w.scan(store.JobQuery{ListQuery: top}, 1000, func(*job.Job) bool { return true })
 	if len(found) != 5 || pages != 2 && pages != 3 {
 		w.Errorf("%d jobs on %d pages, want 5 on 2 or 3", len(found), pages)
-	}
-}
-
-func searchEnded(w *world) {
-	j := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.ahead()), w.oneOff(w.other, w.ahead()))
-	ends := func(at time.Time) store.Decide {
-		return func(m *store.Moment) *store.Changes {
-			after := *m.Job
-			after.Cancel(at)
-			return &store.Changes{Job: &after}
-		}
-	}
-	at := func(seconds int) time.Time { return w.past().Add(time.Duration(seconds) * time.Second) }
-	second, first, foreign := w.change(j[0], ends(at(2))), w.change(j[1], ends(at(1))), w.change(j[4], ends(at(3)))
-	w.settle(j[2], w.completes)
-	third := w.get(j[2])
-	for name, x := range map[string]struct {
-		owner job.Owner
-		since time.Time
-		limit int
-		want  []*job.Job
-	}{
-		"all":         {w.owner, at(0), 10, []*job.Job{third, second, first}},
-		"from on":     {w.owner, at(2), 10, []*job.Job{third, second}},
-		"the latest":  {w.owner, at(0), 1, []*job.Job{third}},
-		"nothing yet": {w.owner, w.ahead(), 10, nil},
-		"another's":   {w.other, at(0), 10, []*job.Job{foreign}},
-	} {
-		got, err := w.s.JobsEnded(w.ctx, x.owner, x.since, x.limit)
-		w.ok("JobsEnded", err)
-		w.same(name, show(got, showJob), show(x.want, showJob))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -75,4 +76,15 @@ func certify(c, parent *x509.Certificate, signer *ecdsa.PrivateKey) (*ecdsa.Priv
 	}
 	made, err := x509.ParseCertificate(der)
 	return key, made, err
+}
+
+// TLSConfig returns the configuration of a TLS server that the service trusts,
+// for tests that serve something else than HTTP.
+func TLSConfig(t testing.TB) *tls.Config {
+	t.Helper()
+	ca, err := authority()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{ca.leaf}, MinVersion: tls.VersionTLS12}
 }

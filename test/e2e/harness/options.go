@@ -23,6 +23,10 @@ func defaults(caFile string) *settings {
 	s.set("allow-private-targets", "true")
 	s.set("target-ca-file", caFile)
 	s.set("public-api-key", PublicKey)
+	// Tests come from one address, and share the public account.
+	for _, name := range []string{"public-rate-limit", "anonymous-rate-limit", "max-pending", "max-schedules", "max-stored"} {
+		s.set(name, "0")
+	}
 	return s
 }
 

@@ -260,3 +260,11 @@ func (s *Service) Restart(t testing.TB) {
 		t.Fatal(err)
 	}
 }
+
+// PID returns the process id of the running program, 0 when there is none.
+func (s *Service) PID() int {
+	if proc := s.running(); proc != nil {
+		return proc.cmd.Process.Pid
+	}
+	return 0
+}

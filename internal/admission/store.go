@@ -1,0 +1,223 @@
+package admission
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+const (
+	// heavySlots and pageSlots are how many lists of an account are read at a
+	// time: heavy ones, and others.
+	heavySlots = 2
+	pageSlots  = 4
+	// totalBytes is how much may be held for all clients.
+	totalBytes = 64 << 20
+	// smallPage is what most pages stay below, smallRecord what most records do.
+	// Records below are not counted.
+	smallPage   = 256 << 10
+	smallRecord = 64 << 10
+)
+
+// Store is a store.Store for clients. What is not about reading records goes
+// straight to the one behind it.
+type Store struct {
+	store.Store
+	heavy, pages *slots
+	bytes        *budget
+}
+
+var _ store.Store = (*Store)(nil)
+
+// New makes a Store in front of another one.
+func New(s store.Store) *Store {
+	return &Store{Store: s, heavy: newSlots(heavySlots), pages: newSlots(pageSlots), bytes: newBudget(totalBytes)}
+}
+
+// Held is how many bytes of records are held for answers under way.
+func (s *Store) Held() int {
+	s.bytes.mu.Lock()
+	defer s.bytes.mu.Unlock()
+	return s.bytes.used
+}
+
+func (s *Store) enter(ctx context.Context, account int64, heavy bool) (leave func(), err error) {
+	if heavy {
+		return s.heavy.enter(ctx, account)
+	}
+	return s.pages.enter(ctx, account)
+}
+
+// list reads a page within q's budget: at first within that of a small one.
+func list[T any](ctx context.Context, s *Store, owner job.Owner, heavy bool, q *store.ListQuery, size func(T) int, read func() ([]T, error)) ([]T, error) {
+	leave, err := s.enter(ctx, owner.Number, heavy)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	full := q.Budget()
+	if q.Bytes = min(smallPage, full); q.Bytes < full {
+		found, fits, err := within(ctx, s, owner, q.Bytes, true, size, read)
+		if fits || err != nil {
+			return found, err
+		}
+		q.Bytes = full
+	}
+	found, _, err := within(ctx, s, owner, full, false, size, read)
+	return found, err
+}
+
+// within reads records with a number of bytes reserved. Those that were read count
+// until the answer is written; what does not fit when it must is put away.
+func within[T any](ctx context.Context, s *Store, owner job.Owner, bytes int, mustFit bool, size func(T) int, read func() ([]T, error)) (found []T, fits bool, err error) {
+	l, err := s.bytes.take(ctx, owner.Number, bytes)
+	if err != nil {
+		return nil, false, err
+	}
+	found, err = read()
+	n := store.TotalSize(found, size)
+	if fits = n <= bytes; err != nil || mustFit && !fits {
+		l.release()
+		return nil, false, err
+	}
+	keep(ctx, l, n)
+	return found, fits, nil
+}
+
+// one reads what is small as a rule. What is not is put away, and read again
+// once there are bytes for it.
+func one[T any](ctx context.Context, s *Store, owner job.Owner, size func(T) int, read func() (T, error)) (T, error) {
+	found, err := read()
+	n := 0
+	if err == nil {
+		n = size(found)
+	}
+	if n <= smallRecord {
+		return found, err
+	}
+	var none T
+	found = none
+	l, err := s.bytes.take(ctx, owner.Number, n)
+	if err != nil {
+		return none, err
+	}
+	if found, err = read(); err != nil {
+		l.release()
+		return none, err
+	}
+	keep(ctx, l, size(found))
+	return found, nil
+}
+
+// few reads records of which there can't be many, with a slot.
+func few[T any](ctx context.Context, s *Store, owner job.Owner, size func(T) int, read func() (T, error)) (T, error) {
+	leave, err := s.enter(ctx, owner.Number, false)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	defer leave()
+	return one(ctx, s, owner, size, read)
+}
+
+func nothing[T any](T) int { return 0 }
+
+func jobsSize(jobs []*job.Job) int { return store.TotalSize(jobs, jobSize) }
+
+// jobSize is store.JobSize for what may be nil.
+func jobSize(j *job.Job) int {
+	if j == nil {
+		return 0
+	}
+	return store.JobSize(j)
+}
+
+// JobList implements store.Store.
+func (s *Store) JobList(ctx context.Context, owner job.Owner, q store.JobQuery) ([]*job.Job, error) {
+	return list(ctx, s, owner, q.Heavy(), &q.ListQuery, store.JobSize, func() ([]*job.Job, error) { return s.Store.JobList(ctx, owner, q) })
+}
+
+// ScheduleList implements store.Store.
+func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q store.ListQuery) ([]*job.Schedule, error) {
+	return list(ctx, s, owner, q.Heavy(), &q, store.ScheduleSize, func() ([]*job.Schedule, error) { return s.Store.ScheduleList(ctx, owner, q) })
+}
+
+// LogList implements store.Store.
+func (s *Store) LogList(ctx context.Context, owner job.Owner, q store.LogQuery) ([]*job.Log, error) {
+	return list(ctx, s, owner, q.Heavy(), &q.ListQuery, store.LogSize, func() ([]*job.Log, error) { return s.Store.LogList(ctx, owner, q) })
+}
+
+// LogWalk implements store.Store. A walk that was cut off says where to go on.
+func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID, q store.LogQuery, look int) (*store.LogWalk, error) {
+	return few(ctx, s, owner, func(w *store.LogWalk) int { return store.TotalSize(w.Logs, store.LogSize) }, func() (*store.LogWalk, error) {
+		return s.Store.LogWalk(ctx, owner, schedule, q, look)
+	})
+}
+
+// JobScan implements store.Store.
+func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
+	found, err = few(ctx, s, owner, jobsSize, func() (jobs []*job.Job, err error) {
+		jobs, next, err = s.Store.JobScan(ctx, owner, q, look, match)
+		return jobs, err
+	})
+	return found, next, err
+}
+
+// JobGet implements store.Store.
+func (s *Store) JobGet(ctx context.Context, owner job.Owner, id store.JobID) (*job.Job, error) {
+	return one(ctx, s, owner, store.JobSize, func() (*job.Job, error) { return s.Store.JobGet(ctx, owner, id) })
+}
+
+// ScheduleGet implements store.Store.
+func (s *Store) ScheduleGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
+	return one(ctx, s, owner, store.ScheduleSize, func() (*job.Schedule, error) { return s.Store.ScheduleGet(ctx, owner, id) })
+}
+
+// LogGet implements store.Store.
+func (s *Store) LogGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Log, error) {
+	return one(ctx, s, owner, store.LogSize, func() (*job.Log, error) { return s.Store.LogGet(ctx, owner, id) })
+}
+
+// JobGetMany implements store.Store.
+func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.JobID) ([]*job.Job, error) {
+	return few(ctx, s, owner, jobsSize, func() ([]*job.Job, error) { return s.Store.JobGetMany(ctx, owner, ids) })
+}
+
+// LogGetMany implements store.Store.
+func (s *Store) LogGetMany(ctx context.Context, owner job.Owner, ids []uuid.UUID) ([]*job.Log, error) {
+	size := func(logs []*job.Log) int { return store.TotalSize(logs, store.LogSize) }
+	return few(ctx, s, owner, size, func() ([]*job.Log, error) { return s.Store.LogGetMany(ctx, owner, ids) })
+}
+
+// JobTally implements store.Store.
+func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[job.State]int64, error) {
+	return few(ctx, s, owner, nothing, func() (map[job.State]int64, error) { return s.Store.JobTally(ctx, owner, limit) })
+}
+
+// JobMessages implements store.Store.
+func (s *Store) JobMessages(ctx context.Context, owner job.Owner, number int64, limit int) ([]*job.Delivery, error) {
+	return few(ctx, s, owner, nothing, func() ([]*job.Delivery, error) { return s.Store.JobMessages(ctx, owner, number, limit) })
+}
+
+// ScheduleRuns implements store.Store.
+func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []uuid.UUID, limit int) (map[uuid.UUID][]store.Glance, error) {
+	return few(ctx, s, owner, nothing, func() (map[uuid.UUID][]store.Glance, error) {
+		return s.Store.ScheduleRuns(ctx, owner, schedules, limit)
+	})
+}
+
+// JobsDue implements store.Store.
+func (s *Store) JobsDue(ctx context.Context, owner job.Owner, before time.Time, limit, look int) (*store.Due, error) {
+	return few(ctx, s, owner, func(d *store.Due) int { return jobsSize(d.Jobs) }, func() (*store.Due, error) {
+		return s.Store.JobsDue(ctx, owner, before, limit, look)
+	})
+}
+
+// JobsFailed implements store.Store.
+func (s *Store) JobsFailed(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]*job.Job, error) {
+	return few(ctx, s, owner, jobsSize, func() ([]*job.Job, error) { return s.Store.JobsFailed(ctx, owner, since, limit) })
+}

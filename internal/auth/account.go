@@ -1,0 +1,47 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// Account returns an account by its number, at most a second old; a NotFound
+// fault when there is none. The caller must not change it.
+func (a *Authenticator) Account(ctx context.Context, number int64) (*store.Account, error) {
+	return a.accounts.get(number, a.Now(), func() (*store.Account, error) { return a.Store.AccountOf(ctx, number) })
+}
+
+// Knows reports whether the key in an Authorization header was valid when it was
+// last looked up, however long ago. Such a key can't have been guessed.
+func (a *Authenticator) Knows(header string) bool {
+	_, key, _ := strings.Cut(header, " ")
+	hash := hashKey(strings.TrimSpace(key))
+	return a.public != nil && equal(hash, a.publicHash) || a.callers.has(string(hash))
+}
+
+// has reports whether a key is remembered, even if too old to be relied on.
+func (c *cache[K, V]) has(key K) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.entries[key]
+	return ok
+}
+
+// maxReason is how many characters the reason for a suspension may have.
+const maxReason = 200
+
+// CheckReason returns an Invalid fault when a text won't do as the reason for
+// which an account is suspended.
+func CheckReason(reason string) error {
+	odd := func(r rune) bool { return !unicode.IsPrint(r) }
+	if !utf8.ValidString(reason) || utf8.RuneCountInString(reason) > maxReason || strings.ContainsFunc(reason, odd) {
+		return fault.Refuse([]fault.Problem{{Pointer: "#/reason", Detail: fmt.Sprintf("must be at most %d printable characters", maxReason)}})
+	}
+	return nil
+}

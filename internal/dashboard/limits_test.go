@@ -1,0 +1,135 @@
+package dashboard
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/edge"
+	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/quota"
+)
+
+func limits(anonymous quota.Rate, defaults quota.Defaults) siteOption {
+	return func(c *Config, _ *auth.PeopleConfig) {
+		c.Rates, c.Quotas.Defaults = edge.NewRates(anonymous, metrics.New("test")), defaults
+	}
+}
+
+// until asks for a page until a request is refused, and returns how many were
+// let through.
+func (b *browser) until(refused int, ask func() *answer) (let int) {
+	b.Helper()
+	for range 500 {
+		a := ask()
+		if a.StatusCode == refused {
+			if a.Header.Get("Retry-After") == "" {
+				b.Error("a refusal does not say when to try again")
+			}
+			b.want(a, refused, "Too many requests came at once. Wait a few seconds, then load this page again.")
+			return let
+		}
+		let++
+	}
+	b.Fatal("500 requests were let through")
+	return let
+}
+
+func TestStrangersAreCountedByNetwork(t *testing.T) {
+	w := newSite(t, false, limits(6, quota.Defaults{}))
+	b := w.citizen()
+	b.want(b.get("/"), 200, "")
+	stranger := w.browser()
+	stranger.until(429, func() *answer { return stranger.get("/sign-in") })
+	stranger.until(429, func() *answer { return stranger.post("/sign-in", "email", "x", "password", "y") })
+	stranger.until(429, func() *answer { return stranger.get("/no/such/page") })
+	stranger.header.Set("Cookie", "punctual-session=guess")
+	stranger.until(429, func() *answer { return stranger.get("/jobs") })
+	b.want(b.get("/jobs"), 200, "") // a person who is signed in goes on
+}
+
+func TestPagesAreCountedByAccount(t *testing.T) {
+	w := newSite(t, false, limits(0, quota.Defaults{Rate: 0.5}))
+	b := w.citizen()
+	if let := b.until(429, func() *answer { return b.get("/settings") }); let < 10 {
+		t.Errorf("only %d pages were shown: the API's rate must not lock people out", let)
+	}
+}
+
+func TestWhoReachesALimitSeesTheFormAgain(t *testing.T) {
+	one := int64(1)
+	w := newSite(t, false, limits(0, quota.Defaults{Pending: &one}))
+	b := w.citizen()
+	form := []string{"url", "https://example.com/hook", "method", "post", "body_kind", "json", "when", "in 3 days", "zone", "UTC", "name", "my job"}
+	b.want(b.post("/jobs", form...), 303, "/jobs/1?done=created")
+	page := b.want(b.post("/jobs", form...), 429, "The account has reached its limit of 1 unfinished one-off jobs (max-pending)")
+	if page.Header.Get("Retry-After") != "60" || !strings.Contains(page.body, "my job") {
+		t.Errorf("the form is not shown again, after %q", page.Header.Get("Retry-After"))
+	}
+	b.want(b.get("/settings"), 200, "1 of 1")
+}
+
+func TestTheOperatorChangesTheLimitsOfAnAccount(t *testing.T) {
+	w := newSite(t, false, limits(0, quota.Defaults{Rate: 100}))
+	b := w.citizen()
+	other := w.account("other@example.com")
+	path := fmt.Sprintf("/operator/accounts/%d", other.Number)
+	b.want(b.get("/operator"), 200, path)
+	b.want(b.get(path), 200, "100 calls a second")
+	b.want(b.post(path+"/limits", "max_pending", "12", "max_schedules", "0", "max_stored", "1500KB", "rate_limit", "2.5"), 303, path+"?done=limited")
+	page := b.get(path + "?done=limited")
+	for _, says := range []string{"2.5 calls a second", "0 of 12", "1500 KB", `value="12"`, `value="1500KB"`, `value="0"`} {
+		b.want(page, 200, says)
+	}
+	refused := b.post(path+"/limits", "max_pending", "many", "max_stored", "1XB", "rate_limit", "-1")
+	for _, says := range []string{"must be a whole number", "must be a size like 100MB", "must be a number of calls", `value="many"`} {
+		b.want(refused, 422, says)
+	}
+	b.want(b.post(path+"/limits"), 303, path+"?done=limited")
+	b.want(b.get(path), 200, "100 calls a second")
+	for _, nobody := range []string{"/operator/accounts/99", "/operator/accounts/x", "/operator/accounts/99999999999999999999"} {
+		b.want(b.get(nobody), 404, "no such account")
+		b.want(b.post(nobody+"/limits"), 404, "no such account")
+		b.want(b.post(nobody+"/suspend"), 404, "no such account")
+	}
+}
+
+func TestASuspendedAccountMayLookAndChangeNothing(t *testing.T) {
+	w := newSite(t, false, signup(auth.SignupOpen))
+	operator, other := w.citizen(), w.browser()
+	operator.want(operator.get("/operator/accounts/1"), 200, "You can't suspend it")
+	operator.want(operator.post("/operator/accounts/1/suspend"), 422, "You can&#39;t suspend the account that you are signed in to")
+	other.signUp("other@example.com")
+	other.want(other.signIn("other@example.com", secretWords), 303, "/welcome")
+	key := keyPattern.FindString(other.get("/welcome").body)
+	a, err := w.s.AccountGet(t.Context(), "other@example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := fmt.Sprintf("/operator/accounts/%d", a.Number)
+	operator.want(operator.post(path+"/suspend", "reason", strings.Repeat("x", 201)), 422, "The reason must be at most 200 printable characters")
+	operator.want(operator.post(path+"/suspend", "reason", "<spam>"), 303, path+"?done=suspended")
+	operator.want(operator.get(path), 200, "&lt;spam&gt;")
+	operator.want(operator.get("/operator"), 200, "suspended")
+	if status := w.calls(key); status != 403 {
+		t.Errorf("its key gets status %d", status)
+	}
+	other.want(other.get("/settings"), 200, "This account is suspended (&lt;spam&gt;)")
+	other.want(other.get("/jobs"), 200, "")
+	for _, form := range []string{"/jobs", "/settings/keys", "/settings/delete", "/settings/signing-secret"} {
+		other.want(other.post(form), 403, "This account is suspended (&lt;spam&gt;)")
+	}
+	other.want(other.post("/jobs/preview", "url", "x"), 200, "")
+	other.want(other.post("/sign-out"), 303, "/sign-in")
+	other.want(other.signIn("other@example.com", secretWords), 303, "/")
+	operator.want(operator.post(path+"/resume"), 303, path+"?done=resumed")
+	w.pass(2 * time.Second)
+	if status := w.calls(key); status != 200 {
+		t.Errorf("after it was resumed its key gets status %d", status)
+	}
+	other.want(other.post("/settings/keys", "name", "x"), 303, "/settings?done=key")
+	other.want(other.get("/operator/accounts/1"), 404, "no page")
+	other.want(other.post(path+"/limits"), 404, "no page")
+}

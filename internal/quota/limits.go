@@ -1,0 +1,128 @@
+package quota
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// Limits are what one account may use; 0 is unlimited.
+type Limits struct {
+	Pending   int64 // unfinished one-off jobs
+	Schedules int64 // schedules, disabled ones included
+	Stored    int64 // bytes of records
+	Rate      Rate  // API calls a second
+}
+
+// The limits of the account of the public key where the service has none of its own.
+const (
+	PublicPending   = 1000
+	PublicSchedules = 20
+	PublicStored    = 100_000_000
+)
+
+// Defaults are the limits that the service is started with.
+type Defaults struct {
+	// Pending, Schedules and Stored hold for every account. Nil is unlimited,
+	// except for the account of the public key, which has limits of its own then.
+	Pending, Schedules, Stored *int64
+	// Rate holds for every account but that of the public key, PublicRate for
+	// that one, AnonymousRate for each network address without a key.
+	Rate, PublicRate, AnonymousRate Rate
+}
+
+// Of resolves the limits of an account.
+func (d *Defaults) Of(a *store.Account, public bool) Limits {
+	l := Limits{Rate: d.Rate}
+	if public {
+		l = Limits{Pending: PublicPending, Schedules: PublicSchedules, Stored: PublicStored, Rate: d.PublicRate}
+	}
+	for _, some := range []store.Overrides{{Pending: d.Pending, Schedules: d.Schedules, Stored: d.Stored}, a.Limits} {
+		set(&l.Pending, some.Pending)
+		set(&l.Schedules, some.Schedules)
+		set(&l.Stored, some.Stored)
+		if some.Rate != nil {
+			l.Rate = Rate(*some.Rate)
+		}
+	}
+	return l
+}
+
+func set(to, value *int64) {
+	if value != nil {
+		*to = *value
+	}
+}
+
+// retryAfter is when another try makes sense after a limit was exceeded.
+const retryAfter = time.Minute
+
+// Exceeded returns the fault for a create that would exceed a limit.
+func (l *Limits) Exceeded(q store.Quota) error {
+	message := ""
+	switch q {
+	case store.QuotaPending:
+		message = fmt.Sprintf("the account has reached its limit of %d unfinished one-off jobs (max-pending); nothing was stored: wait until pending jobs have run, or cancel some, then try again", l.Pending)
+	case store.QuotaSchedules:
+		message = fmt.Sprintf("the account has reached its limit of %d schedules, disabled ones included (max-schedules); nothing was stored: delete a schedule, then try again", l.Schedules)
+	default:
+		message = fmt.Sprintf("the account's records take up more than its limit of %s (max-stored); nothing was stored: delete what is not needed, or wait until old records are removed", FormatSize(l.Stored))
+	}
+	return &fault.Error{Code: fault.TooMany, Message: message, RetryAfter: retryAfter}
+}
+
+var sizeUnits = []struct {
+	name  string
+	bytes int64
+}{
+	{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3},
+	{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10},
+}
+
+// FormatSize writes a number of bytes in the largest unit that divides it.
+func FormatSize(bytes int64) string {
+	for _, u := range sizeUnits {
+		if bytes >= u.bytes && bytes%u.bytes == 0 {
+			return strconv.FormatInt(bytes/u.bytes, 10) + " " + u.name
+		}
+	}
+	return strconv.FormatInt(bytes, 10) + " bytes"
+}
+
+// ParseSize reads a number of bytes: digits and, if any, a unit (KB, MB, GB, TB,
+// KiB, MiB, GiB, TiB).
+func ParseSize(text string) (bytes int64, ok bool) {
+	unit := int64(1)
+	for _, u := range sizeUnits {
+		if len(text) > len(u.name) && text[len(text)-len(u.name):] == u.name {
+			text, unit = text[:len(text)-len(u.name)], u.bytes
+			break
+		}
+	}
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil || int64(n) > MaxCount/unit {
+		return 0, false
+	}
+	return int64(n) * unit, true
+}
+
+// ParseCount reads a limit of records: a whole number from 0 to MaxCount.
+func ParseCount(text string) (n int64, ok bool) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil && n >= 0 && n <= MaxCount
+}
+
+// MaxRate is the highest rate that can be set.
+const MaxRate = 1e9
+
+// ParseRate reads a number of calls a second, from 0 to MaxRate.
+func ParseRate(text string) (r Rate, ok bool) {
+	n, err := strconv.ParseFloat(text, 64)
+	return Rate(n), err == nil && n >= 0 && n <= MaxRate // and not NaN
+}
+
+// MaxCount is the highest limit that can be set.
+const MaxCount = int64(1e15)

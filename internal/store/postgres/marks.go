@@ -1,0 +1,89 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// markColumns are what marksOf reads. The length of args in bytes is known
+// without reading them.
+const markColumns = `j.number, j.id, j.state, j.inserted_at, j.scheduled_at, j.due_at, j.attempted_at, octet_length(j.args)`
+
+// marksOf makes a query of the marks of jobs as clients see them.
+func (s *Store) marksOf(sql string, args []any, marks *[]store.JobMark) query {
+	now := s.Now()
+	return query{sql: sql, args: args, start: func() { *marks = nil }, row: func(rows pgx.Rows) error {
+		var m store.JobMark
+		var held store.Held
+		err := rows.Scan(&m.Number, idOf{&m.ID}, &m.State, timeOf{&m.InsertedAt}, timeOf{&m.ScheduledAt}, timeOf{&m.DueAt}, timeOf{&m.AttemptedAt}, &m.Size,
+			&held.Node, &held.Attempt, timeOf{&held.BeginAt})
+		if held.Node > 0 && !held.BeginAt.After(now) {
+			m.State, m.AttemptedAt = job.Executing, held.BeginAt
+		}
+		*marks = append(*marks, m)
+		return err
+	}}
+}
+
+// JobMarks implements store.Marks.
+func (s *Store) JobMarks(ctx context.Context, owner job.Owner, limit int) (marks []store.JobMark, err error) {
+	c := &condition{}
+	inner := s.indexedNumbers(c, owner, store.JobQuery{ListQuery: store.ListQuery{Limit: limit}})
+	sql := `SELECT ` + markColumns + `, ` + runColumns + ` FROM (` + inner + `) n` +
+		c.numbered(` JOIN jobs j ON j.account = ? AND j.number = n.number`, owner.Number) + joinRun + ` ORDER BY j.number DESC`
+	err = s.readAs(ctx, pages, s.marksOf(sql, c.args, &marks))
+	return marks, err
+}
+
+// JobMarksOf implements store.Marks.
+func (s *Store) JobMarksOf(ctx context.Context, owner job.Owner, ids []store.JobID) ([]store.JobMark, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	numbers, uuids := splitIDs(ids)
+	var byNumber, byUUID []store.JobMark
+	const of = `SELECT ` + markColumns + `, ` + runColumns + ` FROM jobs j ` + joinRun + ` WHERE j.account = $1 AND `
+	err := s.readAs(ctx, pages,
+		s.marksOf(of+`j.number = ANY($2)`, []any{owner.Number, numbers}, &byNumber),
+		s.marksOf(of+`j.id = ANY($2)`, []any{owner.Number, uuids}, &byUUID))
+	return append(byNumber, byUUID...), err
+}
+
+// JobMarksEnded implements store.Marks.
+func (s *Store) JobMarksEnded(ctx context.Context, owner job.Owner, since time.Time, limit int) (marks []store.JobMark, err error) {
+	err = s.readAs(ctx, pages, s.marksOf(`SELECT `+markColumns+`, `+noRun+` FROM (
+			SELECT * FROM jobs WHERE coalesce(completed_at, cancelled_at, discarded_at) >= $1 AND state >= 4
+			ORDER BY coalesce(completed_at, cancelled_at, discarded_at) DESC LIMIT $2) j
+		WHERE j.account = $3 ORDER BY coalesce(j.completed_at, j.cancelled_at, j.discarded_at) DESC LIMIT $4`,
+		[]any{since.UnixMicro(), store.EndedLook, owner.Number, limit}, &marks))
+	return marks, err
+}
+
+// LogMarks implements store.Marks.
+func (s *Store) LogMarks(ctx context.Context, owner job.Owner, limit int) (marks []store.LogMark, err error) {
+	err = s.readAs(ctx, pages, query{
+		sql:   `SELECT l.id, l.job, octet_length(l.payload) FROM logs l WHERE l.account = $1 AND l.id < $2 ORDER BY l.id DESC LIMIT $3`,
+		args:  []any{owner.Number, job.IDBound(s.Now().Add(1000)), limit},
+		start: func() { marks = nil },
+		row: func(rows pgx.Rows) error {
+			var m store.LogMark
+			err := rows.Scan(idOf{&m.ID}, &m.Job, &m.Size)
+			marks = append(marks, m)
+			return err
+		},
+	})
+	return marks, err
+}
+
+// LogGetMany implements store.Marks.
+func (s *Store) LogGetMany(ctx context.Context, owner job.Owner, ids []uuid.UUID) (logs []*job.Log, err error) {
+	err = s.readAs(ctx, pages, logsOf(owner, `SELECT `+logColumns+` FROM logs l WHERE l.account = $1 AND l.id = ANY($2) AND l.inserted_at <= $3`,
+		[]any{owner.Number, ids, s.Now().UnixMicro()}, &logs))
+	return logs, err
+}

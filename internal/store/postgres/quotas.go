@@ -1,0 +1,245 @@
+package postgres
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// AccountLimit implements store.Quotas.
+func (s *Store) AccountLimit(ctx context.Context, account int64, l store.Overrides) error {
+	return s.account(ctx, query{
+		sql:  `UPDATE accounts SET max_pending = $1, max_schedules = $2, max_stored = $3, max_rate = $4 WHERE number = $5 AND deleted_at IS NULL RETURNING 1`,
+		args: []any{l.Pending, l.Schedules, l.Stored, l.Rate, account},
+	})
+}
+
+// Counts of what an account holds, each up to a limit.
+const (
+	countPending   = `(SELECT count(*) FROM (SELECT FROM jobs j WHERE j.account = $1 AND j.state <= 2 AND j.schedule_id IS NULL LIMIT $2) n)`
+	countSchedules = `(SELECT count(*) FROM (SELECT FROM schedules s WHERE s.account = $1 LIMIT $2) n)`
+)
+
+// AccountUse implements store.Quotas.
+func (s *Store) AccountUse(ctx context.Context, account, limit int64) (use store.Use, err error) {
+	err = s.read(ctx, query{
+		sql: `SELECT ` + countPending + `, ` + countSchedules, args: []any{account, limit},
+		row: func(rows pgx.Rows) error { return rows.Scan(&use.Pending, &use.Schedules) },
+	})
+	return use, err
+}
+
+// room is what an account may still create, as a row of account_room has it:
+// at most what is true.
+type room struct {
+	caps               store.Caps // the limits it was counted for
+	pending, schedules int64
+	full               bool // nothing may be stored
+}
+
+// demand is what a call wants to create for an account with limits.
+type demand struct {
+	caps               store.Caps
+	pending, schedules int64
+}
+
+// admission decides which new jobs of accounts with limits are stored.
+type admission struct {
+	demands map[int64]*demand
+	rooms   map[int64]*room
+	tight   map[int64]bool // there may not be room for all that the account wants
+}
+
+// admit locks the accounts with limits among the open jobs and returns the jobs
+// to store. The others get their results: held, or over a limit.
+func (c *creation) admit(t *tx) (open []int, err error) {
+	a := &admission{demands: map[int64]*demand{}, rooms: map[int64]*room{}, tight: map[int64]bool{}}
+	for _, i := range c.open {
+		a.demand(&c.jobs[i])
+	}
+	if len(a.demands) == 0 {
+		return c.open, nil
+	}
+	if err := a.lock(t); err != nil {
+		return nil, err
+	}
+	if err := a.count(t, c); err != nil {
+		return nil, err
+	}
+	for _, i := range c.open {
+		n := &c.jobs[i]
+		account := n.Job.Owner.Number
+		if a.tight[account] && n.Job.Key != nil && c.holders[keyOf(n.Job)] != nil {
+			continue // a duplicate is one at the limit too
+		}
+		if over := a.take(n); over != store.QuotaNone {
+			c.over[i] = over
+			continue
+		}
+		open = append(open, i)
+	}
+	c.rooms = a.save()
+	return open, nil
+}
+
+func (a *admission) demand(n *store.NewJob) {
+	if n.Caps == (store.Caps{}) {
+		return
+	}
+	d := a.demands[n.Job.Owner.Number]
+	if d == nil {
+		d = &demand{caps: n.Caps}
+		a.demands[n.Job.Owner.Number] = d
+	}
+	if n.Schedule != nil {
+		d.schedules++
+	} else {
+		d.pending++
+	}
+}
+
+// lock locks the rooms of the accounts, in order, so that nodes don't wait for
+// each other in a circle.
+func (a *admission) lock(t *tx) error {
+	accounts := slices.Sorted(maps.Keys(a.demands))
+	read := query{
+		sql:  `SELECT account, max_pending, pending, max_schedules, schedules FROM account_room WHERE account = ANY($1) ORDER BY account FOR UPDATE`,
+		args: []any{accounts},
+		row: func(rows pgx.Rows) error {
+			var account int64
+			r := &room{}
+			err := rows.Scan(&account, &r.caps.Pending, &r.pending, &r.caps.Schedules, &r.schedules)
+			a.rooms[account] = r
+			return err
+		},
+	}
+	if err := t.run(read); err != nil || len(a.rooms) == len(accounts) {
+		return err
+	}
+	return t.run(query{
+		sql: `INSERT INTO account_room (account) SELECT * FROM unnest($1::bigint[]) ORDER BY 1 ON CONFLICT DO NOTHING`, args: []any{accounts},
+	}, read)
+}
+
+// count counts anew for the accounts that want more than is certain to be there,
+// and reads who holds the keys that these accounts use.
+func (a *admission) count(t *tx, c *creation) error {
+	var queries []query
+	for _, account := range slices.Sorted(maps.Keys(a.demands)) {
+		d, r := a.demands[account], a.rooms[account]
+		if r.full = d.caps.Full; r.full {
+			a.tight[account] = true
+			continue
+		}
+		if d.caps == r.caps && (d.caps.Pending == 0 || d.pending <= r.pending) && (d.caps.Schedules == 0 || d.schedules <= r.schedules) {
+			continue
+		}
+		r.caps, a.tight[account] = d.caps, true
+		queries = append(queries, query{
+			sql: `SELECT ` + countPending + `, ` + countSchedules, args: []any{account, max(d.caps.Pending, d.caps.Schedules)},
+			row: func(rows pgx.Rows) error {
+				var use store.Use
+				err := rows.Scan(&use.Pending, &use.Schedules)
+				r.pending, r.schedules = max(0, d.caps.Pending-use.Pending), max(0, d.caps.Schedules-use.Schedules)
+				return err
+			},
+		})
+	}
+	if len(a.tight) == 0 {
+		return nil
+	}
+	var keys []heldKey
+	for _, i := range c.open {
+		if j := c.jobs[i].Job; j.Key != nil && a.tight[j.Owner.Number] {
+			keys = append(keys, keyOf(j))
+		}
+	}
+	if len(keys) > 0 {
+		queries = append(queries, c.readHolders(t, keys))
+	}
+	if len(queries) == 0 {
+		return nil
+	}
+	return t.run(queries...)
+}
+
+// take uses up room for a new job, or returns the limit that it would exceed.
+func (a *admission) take(n *store.NewJob) store.Quota {
+	r := a.rooms[n.Job.Owner.Number]
+	switch {
+	case r == nil:
+	case r.full:
+		return store.QuotaStored
+	case n.Schedule != nil && r.caps.Schedules > 0:
+		if r.schedules <= 0 {
+			return store.QuotaSchedules
+		}
+		r.schedules--
+	case n.Schedule == nil && r.caps.Pending > 0:
+		if r.pending <= 0 {
+			return store.QuotaPending
+		}
+		r.pending--
+	}
+	return store.QuotaNone
+}
+
+// save writes down the room that is left.
+func (a *admission) save() []query {
+	accounts := slices.Sorted(maps.Keys(a.rooms))
+	get := func(value func(*room) int64) []int64 {
+		return column(accounts, func(account *int64) int64 { return value(a.rooms[*account]) })
+	}
+	return []query{{
+		sql: `UPDATE account_room r SET max_pending = u.max_pending, pending = u.pending, max_schedules = u.max_schedules, schedules = u.schedules
+			FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) AS u (account, max_pending, pending, max_schedules, schedules)
+			WHERE r.account = u.account`,
+		args: []any{
+			accounts, get(func(r *room) int64 { return r.caps.Pending }), get(func(r *room) int64 { return r.pending }),
+			get(func(r *room) int64 { return r.caps.Schedules }), get(func(r *room) int64 { return r.schedules }),
+		},
+	}}
+}
+
+// byteParts are the queries that read the sizes of an account's records behind
+// a mark, part by part.
+var byteParts = [store.ByteParts]string{
+	`SELECT octet_length(j.args)::bigint + coalesce(octet_length(j.name), 0) + coalesce(octet_length(j.description), 0) +
+			(SELECT coalesce(sum(octet_length(d.body)), 0)::bigint FROM deliveries d WHERE d.account = j.account AND d.job = j.number), j.state, j.number, NULL::uuid
+		FROM jobs j WHERE j.account = $1 AND (j.state, j.number) > ($2, $3) AND $4::uuid IS NOT NULL ORDER BY j.state, j.number LIMIT $5`,
+	`SELECT octet_length(s.args)::bigint + coalesce(octet_length(s.state), 0) + coalesce(octet_length(s.previous), 0), 0::smallint, 0::bigint, s.id
+		FROM schedules s WHERE s.account = $1 AND s.id > $4 AND $2::smallint + $3::bigint IS NOT NULL ORDER BY s.id LIMIT $5`,
+	`SELECT octet_length(l.payload)::bigint, 0::smallint, 0::bigint, l.id
+		FROM logs l WHERE l.account = $1 AND l.id > $4 AND $2::smallint + $3::bigint IS NOT NULL ORDER BY l.id LIMIT $5`,
+}
+
+// AccountBytes implements store.Quotas.
+func (s *Store) AccountBytes(ctx context.Context, account int64, from store.ByteMark, rows int) (bytes int64, next *store.ByteMark, err error) {
+	read := 0
+	mark := from
+	err = s.read(ctx, query{
+		sql: byteParts[from.Part], args: []any{account, int16(from.State), from.Number, from.ID, rows},
+		start: func() { bytes, read, mark = 0, 0, from },
+		row: func(r pgx.Rows) error {
+			var n int64
+			err := r.Scan(&n, &mark.State, &mark.Number, idOf{&mark.ID})
+			bytes += n
+			read++
+			return err
+		},
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	if read == rows {
+		return bytes, &mark, nil
+	}
+	if mark = (store.ByteMark{Part: from.Part + 1}); mark.Part < store.ByteParts {
+		next = &mark
+	}
+	return bytes, next, nil
+}

@@ -1,0 +1,123 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// class says what a read is for. Those that clients can make many or slow have
+// connections of their own, so that they keep nothing else waiting.
+type class int
+
+const (
+	engine class = iota // the queue, and everything that is written
+	access              // accounts, their secrets, keys and sessions
+	pages               // single records, and lists whose cost is bounded by their length
+	heavy               // lists that are sorted, or counted through
+	classes
+)
+
+// connections is how many connections each class has; of engine, unless the URL
+// says otherwise (pool_max_conns).
+var connections = [classes]int32{engine: 8, access: 2, pages: 4, heavy: 2}
+
+// classOf is the class of a list.
+func classOf(isHeavy bool) class {
+	if isHeavy {
+		return heavy
+	}
+	return pages
+}
+
+// settleRead is settle for reads of clients: the server ends them before they
+// have to be cut off with their connection.
+const settleRead = `SELECT set_config('idle_in_transaction_session_timeout', '5s', true), set_config('statement_timeout', '9s', true),
+	set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
+	set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`
+
+// settle is the first statement of the class's transactions.
+func (c class) settle() string {
+	if c == engine {
+		return settle
+	}
+	return settleRead
+}
+
+// openPools makes a pool for each class, and one for what must not wait for any.
+func (s *Store) openPools(ctx context.Context, config *pgxpool.Config) (err error) {
+	control := config.Copy()
+	control.MinConns, control.MinIdleConns, control.MaxConns = 1, 0, controlConns
+	if s.control, err = pgxpool.NewWithConfig(ctx, control); err != nil {
+		return err
+	}
+	for c := range s.pools {
+		one := config.Copy()
+		if class(c) != engine {
+			one.MinConns, one.MinIdleConns, one.MaxConns = 0, 0, connections[c]
+		}
+		if s.pools[c], err = pgxpool.NewWithConfig(ctx, one); err != nil {
+			s.eachPool((*pgxpool.Pool).Close)
+			return err
+		}
+	}
+	return nil
+}
+
+// eachPool calls f with every pool that is open.
+func (s *Store) eachPool(f func(*pgxpool.Pool)) {
+	for _, pool := range s.pools {
+		if pool != nil {
+			f(pool)
+		}
+	}
+	f(s.control)
+}
+
+// read runs statements that see one state of the database in one round trip.
+// They are a transaction of their own, so that the planner is kept to indexes.
+func (s *Store) read(ctx context.Context, queries ...query) error {
+	return s.readAs(ctx, engine, queries...)
+}
+
+// readAs is read on a connection of a class.
+func (s *Store) readAs(ctx context.Context, c class, queries ...query) error {
+	asked := ctx
+	ctx, cancel, err := s.contact.bound(ctx, store.ReadWithin)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	for try := 1; ; try++ {
+		t := &tx{store: s, ctx: ctx, class: c}
+		err := s.attempt(t, func(t *tx) error { return t.commit(queries...) })
+		if err == nil {
+			return nil
+		}
+		// Nothing is lost by reading again.
+		if try == maxTries || !passes(err) && !broken(err) || !rest(ctx, time.Duration(try*try)*2*time.Millisecond) {
+			return s.wrapRead(asked, ctx, t, err)
+		}
+	}
+}
+
+// wrapRead is wrap for a read that has failed: one that took too long is told
+// from a server that can't be reached.
+func (s *Store) wrapRead(asked, ctx context.Context, t *tx, err error) error {
+	late := errors.Is(ctx.Err(), context.DeadlineExceeded) && asked.Err() == nil
+	switch {
+	case (t.class == pages || t.class == heavy) && (code(err) == queryCanceled || late && t.conn != nil):
+		return fault.TooSlow(err)
+	case late && t.conn == nil:
+		return fault.Busy(err)
+	}
+	return s.wrap(ctx, err)
+}
+
+// queryCanceled is the SQLSTATE of a statement that has taken too long.
+const queryCanceled = "57014"

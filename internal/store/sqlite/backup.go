@@ -1,0 +1,277 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+const (
+	// backupPages is how many pages are copied between looks at the context:
+	// 16 MiB of the usual 4 KiB pages.
+	backupPages = 4096
+	// numbersPerSecond bounds how many jobs one file can take; a restore skips as
+	// many numbers for each second since the backup was made.
+	numbersPerSecond = 100_000
+	// numbersRound is what the first job number after a restore is rounded up to.
+	numbersRound = 1_000_000
+)
+
+// BackupResult describes a backup.
+type BackupResult struct {
+	Bytes int64 // size of the file
+	At    time.Time
+}
+
+// RestoreResult describes a restored database.
+type RestoreResult struct {
+	Bytes int64 // size of the file
+	At    time.Time
+	// LastJob is the highest job number in the backup, NextJob the number above
+	// which new jobs are numbered.
+	LastJob, NextJob int64
+}
+
+// Backup copies the database at path, which may be in use, to a new file that
+// only its owner can read. The copy is one consistent state. It returns an error
+// when to exists or path is not a database of punctual.
+func Backup(ctx context.Context, path, to string) (result BackupResult, err error) {
+	if _, err := os.Stat(path); err != nil {
+		return result, fmt.Errorf("the database %s can't be read: %w", path, err)
+	}
+	result.At = time.Now().UTC()
+	result.Bytes, err = copyFile(ctx, path, to, func(conn *sqlite.Conn) error {
+		return sqlitex.ExecuteScript(conn, `
+			DROP TABLE IF EXISTS backup;
+			CREATE TABLE backup (made_at INTEGER NOT NULL) STRICT;
+			INSERT INTO backup VALUES (:at);`,
+			&sqlitex.ExecOptions{Named: map[string]any{":at": result.At.UnixMicro()}})
+	})
+	return result, err
+}
+
+// Restore makes the database at path from a backup. It returns an error when
+// there is a database at path already, or one of its files, and when the backup
+// is damaged. Job numbers that may have been given since the backup was made are
+// skipped, so that no number names two jobs.
+func Restore(ctx context.Context, backup, path string) (result RestoreResult, err error) {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if _, err := os.Lstat(path + suffix); !errors.Is(err, fs.ErrNotExist) {
+			return result, fmt.Errorf("%s exists; stop the service and move %s, %s-wal and %s-shm away first", path+suffix, path, path, path)
+		}
+	}
+	if _, err := os.Stat(backup); err != nil {
+		return result, fmt.Errorf("the backup %s can't be read: %w", backup, err)
+	}
+	lock := flock.New(path + ".lock")
+	if held, err := lock.TryLock(); err != nil {
+		return result, fmt.Errorf("locking %s: %w", path, err)
+	} else if !held {
+		return result, fmt.Errorf("a punctual serves %s; stop it first", path)
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	result.Bytes, err = copyFile(ctx, backup, path, func(conn *sqlite.Conn) error {
+		if err := checkIntegrity(conn); err != nil {
+			return err
+		}
+		return skipNumbers(conn, time.Now(), &result)
+	})
+	return result, err
+}
+
+// copyFile copies a database to a new file and finishes the copy before it gets
+// its name.
+func copyFile(ctx context.Context, from, to string, finish func(*sqlite.Conn) error) (bytes int64, err error) {
+	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("%s exists and is not overwritten; give another path", to)
+	}
+	partial := to + ".partial"
+	file, err := os.OpenFile(partial, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return 0, fmt.Errorf("%s exists: another copy is being made, or one was cut off; remove it in that case", partial)
+	} else if err != nil {
+		return 0, fmt.Errorf("making %s; check the path and its permissions: %w", partial, err)
+	}
+	if err := file.Close(); err != nil {
+		return 0, err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(partial)
+			_ = os.Remove(partial + "-journal")
+		}
+	}()
+	if err := copyPages(ctx, from, partial, finish); err != nil {
+		return 0, err
+	}
+	if err := publish(partial, to); err != nil {
+		return 0, err
+	}
+	info, err := os.Stat(to)
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+func copyPages(ctx context.Context, from, to string, finish func(*sqlite.Conn) error) (err error) {
+	source, err := sqlite.OpenConn(from, sqlite.OpenReadOnly)
+	if err != nil {
+		return fmt.Errorf("opening %s; check its permissions: %w", from, err)
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	source.SetBusyTimeout(busyTimeout)
+	if err := checkOurs(source); err != nil {
+		return fmt.Errorf("%s can't be copied: %w", from, err)
+	}
+	target, err := sqlite.OpenConn(to, sqlite.OpenReadWrite)
+	if err != nil {
+		return fmt.Errorf("opening %s: %w", to, err)
+	}
+	defer func() { err = errors.Join(err, target.Close()) }()
+	// A transaction that stays open keeps the copy at one state of the source.
+	end := sqlitex.Transaction(source)
+	err = stepPages(ctx, source, target)
+	end(&err)
+	if err != nil {
+		return fmt.Errorf("copying %s: %w", from, err)
+	}
+	// One file, without a write-ahead log of its own.
+	if err := sqlitex.ExecuteTransient(target, `PRAGMA journal_mode = DELETE`, nil); err != nil {
+		return fmt.Errorf("finishing %s: %w", to, err)
+	}
+	if err := finish(target); err != nil {
+		return fmt.Errorf("finishing %s: %w", to, err)
+	}
+	return nil
+}
+
+func stepPages(ctx context.Context, source, target *sqlite.Conn) (err error) {
+	if _, err := number(source, `SELECT count(*) FROM sqlite_schema`); err != nil {
+		return err
+	}
+	backup, err := sqlite.NewBackup(target, "main", source, "main")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, backup.Close()) }()
+	for more := true; more; {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if more, err = backup.Step(backupPages); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkOurs refuses what is not a database of punctual, or of a newer one.
+func checkOurs(conn *sqlite.Conn) error {
+	id, err := number(conn, `PRAGMA application_id`)
+	if sqlite.ErrCode(err).ToPrimary() == sqlite.ResultNotADB {
+		return errors.New("it is not a SQLite database")
+	} else if err != nil {
+		return err
+	}
+	if id != applicationID {
+		return errors.New("it is not a database of punctual")
+	}
+	schema, err := schema()
+	if err != nil {
+		return err
+	}
+	version, err := number(conn, `PRAGMA user_version`)
+	if err != nil {
+		return err
+	}
+	return knownVersion(version, schema)
+}
+
+func checkIntegrity(conn *sqlite.Conn) error {
+	var found string
+	err := sqlitex.ExecuteTransient(conn, `PRAGMA integrity_check(1)`, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+		found = stmt.ColumnText(0)
+		return nil
+	}})
+	if err != nil {
+		return err
+	}
+	if found != "ok" {
+		return fmt.Errorf("the backup is damaged (%s); use another one", found)
+	}
+	return nil
+}
+
+// skipNumbers raises the sequence of job numbers beyond all that can have been
+// given between the backup and now.
+func skipNumbers(conn *sqlite.Conn, now time.Time, result *RestoreResult) (err error) {
+	if result.At, err = madeAt(conn); err != nil {
+		return err
+	}
+	if result.LastJob, err = number(conn, `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'jobs'`); err != nil {
+		return err
+	}
+	elapsed := int64(max(now.Sub(result.At), 0)/time.Second) + 1
+	next := result.LastJob + elapsed*numbersPerSecond
+	result.NextJob = (next + numbersRound - 1) / numbersRound * numbersRound
+	return sqlitex.ExecuteScript(conn, `
+		DROP TABLE IF EXISTS backup;
+		INSERT INTO sqlite_sequence (name, seq) SELECT 'jobs', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'jobs');
+		UPDATE sqlite_sequence SET seq = :next WHERE name = 'jobs';`,
+		&sqlitex.ExecOptions{Named: map[string]any{":next": result.NextJob}})
+}
+
+// madeAt returns when a backup was made. One that other means made does not say
+// so; it is not older than its newest job.
+func madeAt(conn *sqlite.Conn) (time.Time, error) {
+	query := `SELECT coalesce(max(inserted_at), 0) FROM jobs WHERE number = (SELECT max(number) FROM jobs)`
+	marked, err := number(conn, `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'backup'`)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if marked > 0 {
+		query = `SELECT coalesce(max(made_at), 0) FROM backup`
+	}
+	at, err := number(conn, query)
+	return time.UnixMicro(at).UTC(), err
+}
+
+func number(conn *sqlite.Conn, query string) (n int64, err error) {
+	err = sqlitex.ExecuteTransient(conn, query, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+		n = stmt.ColumnInt64(0)
+		return nil
+	}})
+	return n, err
+}
+
+// publish gives a finished file its name, durably.
+func publish(partial, to string) error {
+	if err := syncPath(partial); err != nil {
+		return err
+	}
+	// Unlike a rename, a link never replaces a file.
+	if err := os.Link(partial, to); err != nil {
+		return fmt.Errorf("naming the copy %s: %w", to, err)
+	}
+	if err := os.Remove(partial); err != nil {
+		return err
+	}
+	return syncPath(filepath.Dir(to))
+}
+
+func syncPath(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
+}

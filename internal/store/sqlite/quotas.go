@@ -1,0 +1,198 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/google/uuid"
+	"zombiezen.com/go/sqlite"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// AccountLimit implements store.Quotas.
+func (s *Store) AccountLimit(ctx context.Context, account int64, l store.Overrides) error {
+	return s.write(ctx, func(t *tx) error {
+		err := t.exec(`UPDATE accounts SET max_pending = ?, max_schedules = ?, max_stored = ?, max_rate = ? WHERE number = ? AND deleted_at IS NULL`,
+			l.Pending, l.Schedules, l.Stored, l.Rate, account)
+		if err != nil {
+			return fmt.Errorf("setting the limits of an account: %w", err)
+		}
+		if t.changed() == 0 {
+			return fault.NoSuch("account")
+		}
+		return nil
+	})
+}
+
+// over returns the limit that a new job would exceed.
+func (t *tx) over(n store.NewJob) (store.Quota, error) {
+	if n.Caps.Full {
+		return store.QuotaStored, nil
+	}
+	needed := n.Caps.Pending
+	if n.Schedule != nil {
+		needed = n.Caps.Schedules
+	}
+	if needed == 0 {
+		return store.QuotaNone, nil
+	}
+	use, err := t.use(n.Job.Owner.Number)
+	switch {
+	case err != nil:
+		return store.QuotaNone, err
+	case n.Schedule != nil && use.Schedules >= needed:
+		return store.QuotaSchedules, nil
+	case n.Schedule == nil && use.Pending >= needed:
+		return store.QuotaPending, nil
+	}
+	return store.QuotaNone, nil
+}
+
+// Counts of what an account holds, each up to a limit.
+const (
+	countPending   = `(SELECT count(*) FROM (SELECT 1 FROM jobs WHERE account = ?1 AND state <= 2 AND schedule_id IS NULL LIMIT ?2))`
+	countSchedules = `(SELECT count(*) FROM (SELECT 1 FROM schedules WHERE account = ?1 LIMIT ?2))`
+)
+
+// use returns what an account holds, in this transaction. The first time it
+// counts; from then on the numbers are kept in memory: there is no other process
+// that stores or ends jobs.
+func (t *tx) use(account int64) (store.Use, error) {
+	use, known := t.store.uses.get(account)
+	if !known {
+		err := t.query(`SELECT `+countPending+`, `+countSchedules, func(stmt *sqlite.Stmt) error {
+			use = store.Use{Pending: stmt.ColumnInt64(0), Schedules: stmt.ColumnInt64(1)}
+			return nil
+		}, account, -1)
+		if err != nil {
+			return use, fmt.Errorf("counting what an account holds: %w", err)
+		}
+		t.store.uses.set(account, less(use, t.used[account]))
+		return use, nil
+	}
+	return plus(use, t.used[account]), nil
+}
+
+// count notes that an account has more pending one-off jobs or schedules, or less.
+func (t *tx) count(account, pending, schedules int64) {
+	if pending == 0 && schedules == 0 {
+		return
+	}
+	if t.used == nil {
+		t.used = map[int64]store.Use{}
+	}
+	t.used[account] = plus(t.used[account], store.Use{Pending: pending, Schedules: schedules})
+}
+
+func plus(a, b store.Use) store.Use {
+	return store.Use{Pending: a.Pending + b.Pending, Schedules: a.Schedules + b.Schedules}
+}
+
+func less(a, b store.Use) store.Use {
+	return store.Use{Pending: a.Pending - b.Pending, Schedules: a.Schedules - b.Schedules}
+}
+
+// uses are what accounts hold, of those whose limits were checked.
+type uses struct {
+	mu       sync.Mutex
+	accounts map[int64]store.Use
+}
+
+// maxUses bounds how many accounts are remembered; beyond it all are counted anew.
+const maxUses = 100_000
+
+func (u *uses) get(account int64) (store.Use, bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	use, known := u.accounts[account]
+	return use, known
+}
+
+func (u *uses) set(account int64, use store.Use) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.accounts == nil || len(u.accounts) >= maxUses {
+		u.accounts = map[int64]store.Use{}
+	}
+	u.accounts[account] = use
+}
+
+// forget lets an account be counted anew.
+func (u *uses) forget(account int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.accounts, account)
+}
+
+// settle takes over what a transaction has changed. After one that failed
+// everything is counted anew.
+func (u *uses) settle(changes map[int64]store.Use, failed error) {
+	if failed == nil && len(changes) == 0 {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if failed != nil {
+		u.accounts = nil
+		return
+	}
+	for account, change := range changes {
+		if use, known := u.accounts[account]; known {
+			u.accounts[account] = plus(use, change)
+		}
+	}
+}
+
+// AccountUse implements store.Quotas.
+func (s *Store) AccountUse(ctx context.Context, account, limit int64) (use store.Use, err error) {
+	if use, known := s.uses.get(account); known {
+		return store.Use{Pending: min(use.Pending, limit), Schedules: min(use.Schedules, limit)}, nil
+	}
+	err = s.readAs(ctx, access, func(t *tx) error {
+		return t.query(`SELECT `+countPending+`, `+countSchedules, func(stmt *sqlite.Stmt) error {
+			use = store.Use{Pending: stmt.ColumnInt64(0), Schedules: stmt.ColumnInt64(1)}
+			return nil
+		}, account, limit)
+	})
+	return use, err
+}
+
+// byteParts are the queries that read the sizes of an account's records behind
+// a mark, part by part.
+var byteParts = [store.ByteParts]string{
+	`SELECT octet_length(args) + coalesce(octet_length(name), 0) + coalesce(octet_length(description), 0) +
+			(SELECT coalesce(sum(octet_length(body)), 0) FROM deliveries d WHERE d.job = j.number), state, number, NULL
+		FROM jobs j WHERE account = ?1 AND (state, number) > (?2, ?3) ORDER BY state, number LIMIT ?5`,
+	`SELECT octet_length(args) + coalesce(octet_length(state), 0) + coalesce(octet_length(previous), 0), 0, 0, id
+		FROM schedules WHERE account = ?1 AND id > ?4 ORDER BY id LIMIT ?5`,
+	`SELECT octet_length(payload), 0, 0, id FROM logs WHERE account = ?1 AND id > ?4 ORDER BY id LIMIT ?5`,
+}
+
+// AccountBytes implements store.Quotas.
+func (s *Store) AccountBytes(ctx context.Context, account int64, from store.ByteMark, rows int) (bytes int64, next *store.ByteMark, err error) {
+	read := 0
+	mark := from
+	err = s.readAs(ctx, background, func(t *tx) error {
+		return t.query(byteParts[from.Part], func(stmt *sqlite.Stmt) error {
+			c := &columns{stmt: stmt}
+			bytes += c.int64()
+			mark.State, mark.Number, mark.ID = job.State(c.int()), c.int64(), c.uuid()
+			read++
+			return nil
+		}, account, from.State, from.Number, from.ID[:], rows)
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	if read == rows {
+		return bytes, &mark, nil
+	}
+	if mark = (store.ByteMark{Part: from.Part + 1, ID: uuid.Nil}); mark.Part < store.ByteParts {
+		next = &mark
+	}
+	return bytes, next, nil
+}

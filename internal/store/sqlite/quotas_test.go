@@ -1,0 +1,52 @@
+package sqlite
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// TestACountSurvivesWhatFails: what a failed transaction has counted is
+// forgotten, and what shares a transaction is counted once.
+func TestACountSurvivesWhatFails(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "p.db"), true)
+	defer closeStore(t, s)
+	owner := addOwner(t, s)
+	create := func(tx *tx) error {
+		n := newJob(s, owner, `{}`)
+		n.Caps.Pending = 100
+		if _, err := tx.over(n); err != nil {
+			return err
+		}
+		return tx.insertJob(n)
+	}
+	wants := func(when string, want int64) {
+		t.Helper()
+		use, err := s.AccountUse(t.Context(), owner.Number, 1000)
+		if err != nil || use.Pending != want {
+			t.Errorf("%s: %d pending jobs, %v, want %d", when, use.Pending, err, want)
+		}
+		if jobs, err := s.JobList(t.Context(), owner, store.JobQuery{ListQuery: store.ListQuery{Limit: 100}}); err != nil || int64(len(jobs)) != want {
+			t.Errorf("%s: %d jobs are stored, %v", when, len(jobs), err)
+		}
+	}
+	commit := func(f func(*tx) error) error { return s.write(t.Context(), f) }
+	for range 2 {
+		if err := commit(create); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wants("after two", 2)
+	broken := errors.New("broken on purpose")
+	err := commit(func(tx *tx) error { return errors.Join(create(tx), broken) })
+	if !errors.Is(err, broken) {
+		t.Fatal(err)
+	}
+	wants("after one that failed", 2)
+	if _, err := s.writer.transact([]*write{{run: create}, {run: create}}); err != nil {
+		t.Fatal(err)
+	}
+	wants("after two in one transaction", 4)
+}

@@ -1,0 +1,100 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+)
+
+// class says what a read is for. Each class has connections of its own, so that
+// none can keep those of another busy.
+type class int
+
+const (
+	engine     class = iota // the queue, and what is fired
+	access                  // accounts, their secrets, keys and sessions
+	records                 // single records, found by an index
+	pages                   // lists whose cost is bounded by their length
+	heavy                   // lists that are sorted, or counted through
+	background              // counts and copies of everything
+	classes
+)
+
+// connections is how many connections each class has. Heavy reads keep a core
+// busy each.
+var connections = [classes]int{engine: 3, access: 2, records: 3, pages: 3, heavy: 2, background: 1}
+
+// bounded reports whether the reads of a class are for clients, who may ask for
+// more than there is time for.
+func (c class) bounded() bool { return c == records || c == pages || c == heavy }
+
+// classOf is the class of a list.
+func classOf(isHeavy bool) class {
+	if isHeavy {
+		return heavy
+	}
+	return pages
+}
+
+type pools [classes]*sqlitex.Pool
+
+func (p *pools) open(path string) (err error) {
+	for c := range p {
+		p[c], err = sqlitex.NewPool(path, sqlitex.PoolOptions{
+			Flags: sqlite.OpenReadOnly | sqlite.OpenWAL, PoolSize: connections[c],
+			PrepareConn: func(c *sqlite.Conn) error {
+				c.SetBusyTimeout(busyTimeout)
+				return sqlitex.ExecuteTransient(c, `PRAGMA cache_size = -4096`, nil)
+			},
+		})
+		if err != nil {
+			return errors.Join(err, p.close())
+		}
+	}
+	return nil
+}
+
+func (p *pools) close() error {
+	var errs []error
+	for _, pool := range p {
+		if pool != nil {
+			errs = append(errs, pool.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// errLate is why the context of a read ends that takes too long.
+var errLate = errors.New("a read has taken too long")
+
+// read reads single records: it is readAs for the class of these.
+func (s *Store) read(ctx context.Context, f func(*tx) error) error { return s.readAs(ctx, records, f) }
+
+// readAs runs f on a connection of a class, which sees one state of the database.
+func (s *Store) readAs(ctx context.Context, c class, f func(*tx) error) error {
+	asked := ctx
+	if c.bounded() {
+		bounded, cancel := context.WithTimeoutCause(ctx, s.readWithin, errLate)
+		defer cancel()
+		ctx = bounded
+	}
+	conn, err := s.pools[c].Take(ctx)
+	if err != nil {
+		if asked.Err() == nil && context.Cause(ctx) == errLate {
+			return fault.Busy(err)
+		}
+		return fault.Unreachable(err)
+	}
+	defer s.pools[c].Put(conn)
+	end := sqlitex.Transaction(conn)
+	err = f(&tx{conn: conn, store: s, now: s.Now()})
+	end(&err)
+	if err != nil && asked.Err() == nil && context.Cause(ctx) == errLate {
+		return fault.TooSlow(err)
+	}
+	return s.wrap(asked, err)
+}

@@ -1,0 +1,117 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+var markTests = group{
+	"MarksEqualRecords": marksEqualRecords,
+	"OfSomeJobs":        marksOfSome,
+	"EndedSince":        marksEnded,
+	"LogsByTheirIDs":    marksLogsByID,
+}
+
+// marksOf are the marks that jobs are to have.
+func marksOf(jobs []*job.Job) (marks []store.JobMark) {
+	for _, j := range jobs {
+		marks = append(marks, store.JobMark{
+			Number: j.Number, ID: j.ID, State: j.State, InsertedAt: j.InsertedAt, ScheduledAt: j.ScheduledAt, DueAt: j.DueAt,
+			AttemptedAt: j.AttemptedAt, Size: len(j.Args),
+		})
+	}
+	return marks
+}
+
+func marksEqualRecords(w *world) {
+	m := w.populate(80)
+	for _, owner := range []job.Owner{w.owner, w.other} {
+		for _, limit := range []int{1, 7, 1000} {
+			page := store.ListQuery{Limit: limit}
+			jobs, err := w.s.JobMarks(w.ctx, owner, limit)
+			w.ok("JobMarks", err)
+			w.same("the marks of jobs", fmt.Sprint(jobs), fmt.Sprint(marksOf(m.jobList(owner, store.JobQuery{ListQuery: page}))))
+			var want []store.LogMark
+			for _, l := range m.logList(owner, store.LogQuery{ListQuery: page}) {
+				want = append(want, store.LogMark{ID: l.ID, Job: l.Job, Size: len(l.Payload)})
+			}
+			logs, err := w.s.LogMarks(w.ctx, owner, limit)
+			w.ok("LogMarks", err)
+			w.same("the marks of logs", fmt.Sprint(logs), fmt.Sprint(want))
+		}
+	}
+}
+
+func marksOfSome(w *world) {
+	a := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.ahead()), w.oneOff(w.owner, w.ahead()))
+	foreign := w.insertOne(w.oneOff(w.other, w.ahead()))
+	w.begin(a[0])
+	got, err := w.s.JobMarksOf(w.ctx, w.owner, []store.JobID{
+		{Number: a[0].Number}, {UUID: a[1].ID}, {Number: foreign.Number}, {UUID: foreign.ID}, {Number: a[2].Number + 1000}, {UUID: uuid.New()},
+	})
+	w.ok("JobMarksOf", err)
+	slices.SortFunc(got, func(a, b store.JobMark) int { return int(a.Number - b.Number) })
+	w.same("the marks", fmt.Sprint(got), fmt.Sprint(marksOf([]*job.Job{w.get(a[0]), w.get(a[1])})))
+	if none, err := w.s.JobMarksOf(w.ctx, w.owner, nil); err != nil || len(none) != 0 {
+		w.Errorf("no ids give %v, %v", none, err)
+	}
+}
+
+func marksLogsByID(w *world) {
+	m := w.populate(30)
+	mine := m.logList(w.owner, store.LogQuery{ListQuery: top})
+	if len(mine) < 3 {
+		w.begin(w.insertOne(w.oneOff(w.owner, w.past())))
+		mine = w.listLogs(w.owner, store.LogQuery{ListQuery: top})
+	}
+	ids := []uuid.UUID{uuid.New()}
+	for _, l := range m.logs { // others' are not given
+		ids = append(ids, l.ID)
+	}
+	for _, l := range mine {
+		ids = append(ids, l.ID)
+	}
+	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+	ids = slices.Compact(ids)
+	got, err := w.s.LogGetMany(w.ctx, w.owner, ids)
+	w.ok("LogGetMany", err)
+	slices.SortFunc(got, func(a, b *job.Log) int { return slices.Compare(b.ID[:], a.ID[:]) })
+	w.same("the logs", show(got, showLog), show(mine, showLog))
+}
+
+func marksEnded(w *world) {
+	j := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.ahead()), w.oneOff(w.other, w.ahead()))
+	ends := func(at time.Time) store.Decide {
+		return func(m *store.Moment) *store.Changes {
+			after := *m.Job
+			after.Cancel(at)
+			return &store.Changes{Job: &after}
+		}
+	}
+	at := func(seconds int) time.Time { return w.past().Add(time.Duration(seconds) * time.Second) }
+	second, first, foreign := w.change(j[0], ends(at(2))), w.change(j[1], ends(at(1))), w.change(j[4], ends(at(3)))
+	w.settle(j[2], w.completes)
+	third := w.get(j[2])
+	for name, x := range map[string]struct {
+		owner job.Owner
+		since time.Time
+		limit int
+		want  []*job.Job
+	}{
+		"all":         {w.owner, at(0), 10, []*job.Job{third, second, first}},
+		"from on":     {w.owner, at(2), 10, []*job.Job{third, second}},
+		"the latest":  {w.owner, at(0), 1, []*job.Job{third}},
+		"nothing yet": {w.owner, w.ahead(), 10, nil},
+		"another's":   {w.other, at(0), 10, []*job.Job{foreign}},
+	} {
+		got, err := w.s.JobMarksEnded(w.ctx, x.owner, x.since, x.limit)
+		w.ok("JobMarksEnded", err)
+		w.same(name, fmt.Sprint(got), fmt.Sprint(marksOf(x.want)))
+	}
+}

@@ -1,0 +1,149 @@
+package storetest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+var pageTests = group{
+	"JobsEndAtTheirBudget":      pagesOfJobs,
+	"SchedulesEndAtTheirBudget": pagesOfSchedules,
+	"LogsEndAtTheirBudget":      pagesOfLogs,
+	"WalksEndAtTheirBudget":     pagesOfWalks,
+	"ScansEndAtTheirBudget":     pagesOfScans,
+}
+
+// large makes a value of about so many bytes.
+func large(size int) rawjson.Value {
+	return rawjson.Value(`{"url":"` + target + `","body":"` + strings.Repeat("x", size) + `"}`)
+}
+
+// fit is what a list with a budget is to have of a whole list: all up to the
+// first that goes beyond.
+func fit[T any](all []T, budget int, size func(T) int) []T {
+	sum := 0
+	for i, r := range all {
+		if sum += size(r); sum > budget {
+			return all[:i+1]
+		}
+	}
+	return all
+}
+
+func pagesOfJobs(w *world) {
+	for i := range 12 {
+		n := w.oneOff(w.owner, w.ahead())
+		if i%2 == 0 {
+			n = w.recurring(w.owner, w.ahead())
+		}
+		n.Job.Args = large(500 * (1 + i%3))
+		w.insert(n)
+	}
+	for field := range jobFields {
+		for _, order := range []store.Order{{}, {Field: field}, {Field: field, Desc: true}} {
+			for _, budget := range []int{1, 600, 3000, 100_000} {
+				for _, offset := range []int{0, 3} {
+					q := store.JobQuery{ListQuery: store.ListQuery{Limit: 11, Order: order, Offset: offset}}
+					all := w.listJobs(w.owner, q)
+					q.Bytes = budget
+					what := fmt.Sprintf("jobs by %+v from %d within %d bytes", order, offset, budget)
+					w.same(what, show(w.listJobs(w.owner, q), showJob), show(fit(all, budget, store.JobSize), showJob))
+				}
+			}
+		}
+	}
+}
+
+func pagesOfSchedules(w *world) {
+	for i := range 8 {
+		n := w.recurring(w.owner, w.ahead())
+		n.Schedule.Args = large(500 * (1 + i%3))
+		w.insert(n)
+	}
+	for field := range scheduleFields {
+		for _, order := range []store.Order{{}, {Field: field}, {Field: field, Desc: true}} {
+			for _, budget := range []int{1, 600, 3000, 100_000} {
+				q := store.ListQuery{Limit: 7, Order: order}
+				all := w.listSchedules(w.owner, q)
+				q.Bytes = budget
+				what := fmt.Sprintf("schedules by %+v within %d bytes", order, budget)
+				w.same(what, show(w.listSchedules(w.owner, q), showSchedule), show(fit(all, budget, store.ScheduleSize), showSchedule))
+			}
+		}
+	}
+}
+
+// tell stores logs of runs of a schedule, large ones among them.
+func (w *world) tell() (schedule uuid.UUID) {
+	j := w.insertOne(w.recurring(w.owner, w.past()))
+	for i := range 9 {
+		l := w.log(j, events[i%len(events)], w.past().Add(time.Duration(i/2)*time.Microsecond))
+		l.Payload = large(500 * (1 + i%3))
+		w.change(j, func(*store.Moment) *store.Changes { return &store.Changes{Logs: []job.Log{l}} })
+	}
+	return j.ScheduleID
+}
+
+func pagesOfLogs(w *world) {
+	w.tell()
+	for field := range logFields {
+		for _, order := range []store.Order{{}, {Field: field}, {Field: field, Desc: true}} {
+			for _, budget := range []int{1, 600, 3000, 100_000} {
+				q := store.LogQuery{ListQuery: store.ListQuery{Limit: 8, Order: order, Offset: 1}}
+				all := w.listLogs(w.owner, q)
+				q.Bytes = budget
+				what := fmt.Sprintf("logs by %+v within %d bytes", order, budget)
+				w.same(what, show(w.listLogs(w.owner, q), showLog), show(fit(all, budget, store.LogSize), showLog))
+			}
+		}
+	}
+}
+
+// pagesOfWalks: what does not fit on a page of a walk comes with the next one.
+func pagesOfWalks(w *world) {
+	schedule := w.tell()
+	all := w.listLogs(w.owner, store.LogQuery{ListQuery: top})
+	for _, budget := range []int{1, 600, 3000, 100_000} {
+		var walked []*job.Log
+		for q := (store.LogQuery{ListQuery: store.ListQuery{Limit: 4, Bytes: budget}}); ; {
+			walk, err := w.s.LogWalk(w.ctx, w.owner, schedule, q, 10)
+			w.ok("LogWalk", err)
+			if size := store.TotalSize(walk.Logs, store.LogSize); size > budget && len(walk.Logs) > 1 {
+				w.Fatalf("%d bytes on a page of %d", size, budget)
+			}
+			walked = append(walked, walk.Logs...)
+			if walk.Next == nil {
+				break
+			}
+			q.After, q.AfterID = walk.Next.Run, walk.Next.ID
+		}
+		w.same(fmt.Sprintf("the walk by %d bytes", budget), show(walked, showLog), show(all, showLog))
+	}
+}
+
+// pagesOfScans: so it is with searches.
+func pagesOfScans(w *world) {
+	for i := range 9 {
+		n := w.oneOff(w.owner, w.ahead())
+		n.Job.Args = large(500 * (1 + i%3))
+		w.insert(n)
+	}
+	all := w.listJobs(w.owner, store.JobQuery{ListQuery: top})
+	for _, budget := range []int{1, 600, 3000, 100_000} {
+		q := store.JobQuery{ListQuery: store.ListQuery{Limit: 4, Bytes: budget}}
+		page, _, err := w.s.JobScan(w.ctx, w.owner, q, 100, func(*job.Job) bool { return true })
+		w.ok("JobScan", err)
+		if size := store.TotalSize(page, store.JobSize); size > budget && len(page) != 1 {
+			w.Errorf("%d jobs of %d bytes on a page of %d", len(page), size, budget)
+		}
+		found, _ := w.scan(q, 100, func(*job.Job) bool { return true })
+		w.same(fmt.Sprintf("the scan by %d bytes", budget), show(found, showJob), show(all, showJob))
+	}
+}

@@ -1,0 +1,207 @@
+package hostile
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
+)
+
+const (
+	// window is how long an attack runs, after how long its aftermath is watched.
+	window = 1200 * time.Millisecond
+	after  = 300 * time.Millisecond
+	// overrun is how long an attack may take to end when its window has.
+	overrun = 30 * time.Second
+	// maxLateness is the victim's 99th percentile that an attack must not exceed.
+	maxLateness = 250 * time.Millisecond
+	// tries is how often an attack that seems to succeed is made.
+	tries = 3
+)
+
+// attack is a way to harm the service or its other users.
+type attack struct {
+	name string
+	// run attacks until the context ends. It returns early when the attack is
+	// over by itself.
+	run func(ctx context.Context, s *strike)
+}
+
+// strike is one attack being made.
+type strike struct {
+	*arena
+	t       *testing.T
+	random  *rand.Rand
+	address string // that it comes from
+	client  *http.Client
+
+	mu      sync.Mutex
+	account *harness.Account // see own
+}
+
+// kinds are all attacks, a table for each kind.
+var kinds = []struct {
+	name    string
+	attacks []attack
+}{
+	{"request", requestAttacks},
+	{"form", formAttacks},
+	{"connection", connectionAttacks},
+	{"read", readAttacks},
+	{"change", changeAttacks},
+	{"slots", slotAttacks},
+	{"response", responseAttacks},
+	{"protocol", protocolAttacks},
+	{"people", peopleAttacks},
+}
+
+// wantAttacks is how many attacks there are at the least.
+const wantAttacks = 150
+
+func TestHostile(t *testing.T) {
+	a := newArena(t)
+	total := 0
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	for _, kind := range kinds {
+		for _, attack := range kind.attacks {
+			total++
+			t.Run(kind.name+"/"+attack.name, func(t *testing.T) { a.withstand(t, attack, seed+uint64(total), total) })
+			if a.peak() < 0 {
+				t.Fatalf("the program ended; see %s/%s", kind.name, attack.name)
+			}
+		}
+	}
+	if total < wantAttacks {
+		t.Errorf("there are %d attacks; expected at least %d", total, wantAttacks)
+	}
+	if found := a.victim.wrong(); len(found) > 0 {
+		t.Errorf("of the victim's jobs %d were not sent exactly once: %v", len(found), found[:min(10, len(found))])
+	}
+}
+
+// withstand makes an attack and fails the test when it succeeds each time.
+func (a *arena) withstand(t *testing.T, attack attack, seed uint64, number int) {
+	var harm []string
+	for range tries {
+		if harm = a.strike(t, attack, seed, number); len(harm) == 0 {
+			return
+		}
+		t.Logf("%s: %v", attack.name, harm)
+	}
+	t.Errorf("the attack succeeded %d times in a row: %v", tries, harm)
+}
+
+// strike makes an attack once and returns the harm it did.
+func (a *arena) strike(t *testing.T, attack attack, seed uint64, number int) (harm []string) {
+	address := fmt.Sprintf("127.0.%d.%d", 1+number/200, 1+number%200)
+	s := &strike{arena: a, t: t, random: rand.New(rand.NewPCG(seed, 0)), address: address, client: a.from(address)}
+	a.resetPeak()
+	from := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), window)
+	defer cancel()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		attack.run(ctx, s)
+	}()
+	select {
+	case <-done:
+	case <-time.After(window + overrun):
+		t.Fatalf("the attack did not end within %s", window+overrun)
+	}
+	until := time.Now().Add(after)
+	pause(t.Context(), after)
+	r := a.victim.between(from, until)
+	s.leave()
+	peak := a.peak()
+	t.Logf("victim: %d jobs, p99 %s, worst %s; memory %d MiB", r.jobs, r.p99.Round(time.Millisecond), r.worst.Round(time.Millisecond), peak>>20)
+	switch {
+	case peak < 0:
+		return []string{"the program ended"}
+	case r.jobs == 0:
+		return []string{"no job of the victim was due"}
+	}
+	if r.p99 > maxLateness {
+		harm = append(harm, fmt.Sprintf("the victim's p99 was %s; refusals: %v", r.p99, r.refusals[:min(3, len(r.refusals))]))
+	}
+	if peak > memoryLimit {
+		harm = append(harm, fmt.Sprintf("the process used %d MiB", peak>>20))
+	}
+	if bad := a.badStatuses(); len(bad) > 0 {
+		slices.Sort(bad)
+		harm = append(harm, fmt.Sprintf("%d bad responses, such as %s", len(bad), bad[0]))
+	}
+	return harm
+}
+
+// own returns the key of an account that exists for this strike only.
+func (s *strike) own() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.account == nil {
+		s.account = s.service.Account(s.t)
+	}
+	return s.account.Key
+}
+
+// leave deletes the strike's account, so that its jobs harm no later victim.
+func (s *strike) leave() {
+	s.client.CloseIdleConnections()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.account != nil {
+		s.service.Command(s.t, "accounts", "delete", s.account.Email, "--yes")
+		s.account = nil
+	}
+}
+
+// key returns the key of one of the attackers, who keep nothing.
+func (s *strike) key() string { return s.keys[0] }
+
+// call makes a call from the strike's address.
+func (s *strike) call(method, path, key string, body []byte, headers ...string) (int, string) {
+	return s.send(s.client, method, path, key, body, headers...)
+}
+
+// flood has workers do something again and again until the context ends.
+func (s *strike) flood(ctx context.Context, workers int, do func(n int)) {
+	var all sync.WaitGroup
+	for w := range workers {
+		all.Go(func() {
+			for n := w; ctx.Err() == nil; n += workers {
+				do(n)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// each does something n times, by workers at once, unless the context ends.
+func (s *strike) each(ctx context.Context, workers, n int, do func(i int)) {
+	var all sync.WaitGroup
+	for w := range workers {
+		all.Go(func() {
+			for i := w; i < n && ctx.Err() == nil; i += workers {
+				do(i)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// create creates a job from the members of its body, and returns its integer id,
+// "" when it was refused.
+func (s *strike) create(key, members string) string {
+	status, text := s.call(http.MethodPost, "/api/jobs", key, []byte("{"+members+"}"))
+	if status != http.StatusCreated {
+		return ""
+	}
+	return between(text, `"job_id":`, ",")
+}
