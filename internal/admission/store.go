@@ -45,6 +45,12 @@ func (s *Store) Held() int {
 	return s.bytes.used
 }
 
+// Enter waits for a slot for what costs as much as a heavy list; leave gives it
+// back. A TooMany fault when none came free.
+func (s *Store) Enter(ctx context.Context, account int64) (leave func(), err error) {
+	return s.heavy.enter(ctx, account)
+}
+
 func (s *Store) enter(ctx context.Context, account int64, heavy bool) (leave func(), err error) {
 	if heavy {
 		return s.heavy.enter(ctx, account)
@@ -115,7 +121,12 @@ func one[T any](ctx context.Context, s *Store, owner job.Owner, size func(T) int
 
 // few reads records of which there can't be many, with a slot.
 func few[T any](ctx context.Context, s *Store, owner job.Owner, size func(T) int, read func() (T, error)) (T, error) {
-	leave, err := s.enter(ctx, owner.Number, false)
+	return fewOf(ctx, s, owner, false, size, read)
+}
+
+// fewOf is few with a slot for what is heavy, or is not.
+func fewOf[T any](ctx context.Context, s *Store, owner job.Owner, heavy bool, size func(T) int, read func() (T, error)) (T, error) {
+	leave, err := s.enter(ctx, owner.Number, heavy)
 	if err != nil {
 		var none T
 		return none, err
@@ -158,9 +169,9 @@ func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID
 	})
 }
 
-// JobScan implements store.Store.
+// JobScan implements store.Store. It looks at megabytes of args.
 func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
-	found, err = few(ctx, s, owner, jobsSize, func() (jobs []*job.Job, err error) {
+	found, err = fewOf(ctx, s, owner, true, jobsSize, func() (jobs []*job.Job, err error) {
 		jobs, next, err = s.Store.JobScan(ctx, owner, q, look, match)
 		return jobs, err
 	})

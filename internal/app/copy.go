@@ -108,7 +108,7 @@ func (v *visit) settle(ctx context.Context) error {
 	for {
 		runs, err := v.RunAbandoned(ctx, 500)
 		if err == nil {
-			err = attempt.Interrupt(ctx, v, runs, func(*store.Finish, error) {}) // logs of the jobs tell
+			err = attempt.Interrupt(ctx, v, runs, func(_ *store.Run, err error) error { return err })
 		}
 		claimed := int64(0)
 		if err == nil {

@@ -8,9 +8,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/admission"
@@ -21,10 +21,12 @@ import (
 	"github.com/punctual-dev/punctual/internal/dispatch"
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/execute"
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/follow"
 	"github.com/punctual-dev/punctual/internal/httpapi"
 	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/network"
 	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -46,6 +48,21 @@ type Config struct {
 	Log                 *slog.Logger
 	// Listening is called with the node's address once requests are served.
 	Listening func(address string)
+
+	// MaxConnections is how many clients' connections are open at once; 0 for
+	// DefaultConnections.
+	MaxConnections int
+	// TrustedProxies are the peers whose X-Forwarded headers are believed.
+	TrustedProxies network.List
+	// PublicURL is where clients reach the service, a scheme and a host; nil when
+	// nobody has said so. Requests for other hosts are refused then.
+	PublicURL *url.URL
+	// MetricsListen is an address that metrics and health details are served on;
+	// "" for the same as everything else.
+	MetricsListen string
+	// SetupCode is called with the code that the first person to sign up must
+	// enter; not at all when there is an account. May be nil.
+	SetupCode func(code string)
 }
 
 const (
@@ -71,8 +88,10 @@ type Node struct {
 	dispatcher *dispatch.Dispatcher
 	quotas     *quota.Book
 	manager    *manage.Manager
-	server     *http.Server
+	people     *auth.People
+	server     *edge.Server
 	listener   net.Listener
+	operations *operations // nil when they are served with everything else
 }
 
 // Run starts a node and serves until ctx ends; then it stops in order. The
@@ -92,10 +111,11 @@ func (n *Node) start(ctx context.Context) error {
 		return err
 	}
 	// Before the store, so that a wrong address does not leave a database behind.
-	if n.listener, err = net.Listen("tcp", c.Listen); errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("--listen %q is in use by another program; stop that one, or give another address (port 0 picks a free one)", c.Listen)
-	} else if err != nil {
-		return fmt.Errorf("--listen %q can't be used; give an address as in 127.0.0.1:8080: %w", c.Listen, err)
+	if n.listener, err = listen("--listen", c.Listen); err != nil {
+		return err
+	}
+	if n.operations, err = listenOperations(c); err != nil {
+		return err
 	}
 	if n.store, err = OpenStore(ctx, c.DatabaseURL, true); err != nil {
 		return err
@@ -111,18 +131,23 @@ func (n *Node) start(ctx context.Context) error {
 	if n.auth, err = auth.New(ctx, auth.Config{Store: n.store, Now: n.store.Now, PublicKey: c.PublicAPIKey, Log: c.Log}); err != nil {
 		return err
 	}
-	n.stats = stats.New(stats.Config{Store: n.store, Now: n.store.Now, Log: c.Log})
-	n.client = execute.New(execute.Config{Version: c.Version, AllowPrivate: c.AllowPrivateTargets, RootCAs: roots, MaxConnsIdle: c.Concurrency})
 	n.clients = admission.New(n.store)
+	n.stats = stats.New(stats.Config{Store: n.store, Now: n.store.Now, Log: c.Log, Enter: n.clients.Enter})
+	n.client = execute.New(execute.Config{Version: c.Version, AllowPrivate: c.AllowPrivateTargets, RootCAs: roots, MaxConnsIdle: c.Concurrency})
 	n.hub = follow.New(follow.Config{Store: n.clients, Log: c.Log})
 	n.runner = attempt.New(attempt.Config{
-		Queue: n.store, Client: n.client, Secrets: n.auth, Logs: n.store, Metrics: n.metrics, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
+		Queue: n.store, Jobs: n.store, Client: n.client, Secrets: n.auth, Logs: n.store, Metrics: n.metrics, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
 	})
 	n.dispatcher = dispatch.New(dispatch.Config{
 		Queue: n.store, Node: node, Concurrency: c.Concurrency, Begin: n.runner.Begin, Warm: n.runner.Warm,
 		Log: c.Log, ObserveClaims: n.metrics.BatchSize("claim"),
+		SetAside: n.runner.SetAside, ObserveAside: n.metrics.SetAside, ObservePanic: n.metrics.Panicked,
+		Blocked: n.store, Budget: dispatch.Budget,
 	})
 	n.store.Subscribe(n.dispatcher.Notice)
+	if err := n.dispatcher.Suspect(ctx); err != nil {
+		return fmt.Errorf("reading what was being prepared at a crash: %w", err)
+	}
 	if err := n.recover(ctx); err != nil {
 		return err
 	}
@@ -137,15 +162,19 @@ func (n *Node) start(ctx context.Context) error {
 	api := httpapi.New(httpapi.Config{
 		Manager: n.manager, Store: n.clients, Auth: n.auth, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Log: c.Log,
 		Running: n.dispatcher.Running, Quotas: n.quotas, Rates: rates, Retention: c.Retention, Version: c.Version,
+		OperationsElsewhere: n.operations != nil,
 	})
-	people := auth.NewPeople(auth.PeopleConfig{Store: n.store, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log})
+	n.people = auth.NewPeople(auth.PeopleConfig{Store: n.store, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log})
 	pages := dashboard.New(dashboard.Config{
-		Manager: n.manager, Store: n.clients, People: people, Auth: n.auth, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
+		Manager: n.manager, Store: n.clients, People: n.people, Auth: n.auth, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
 		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), Log: c.Log, Version: c.Version,
 		Observe: n.metrics.Requested,
 	})
-	n.server = api.HTTPServer(pages.Wrap(api))
+	n.server = newServer(c, api, pages.Wrap(api))
 	n.server.RegisterOnShutdown(n.hub.Close)
+	if n.operations != nil {
+		n.operations.serves(c, api)
+	}
 	n.observe()
 	return nil
 }
@@ -188,8 +217,9 @@ func trusted(file string) (*x509.CertPool, error) {
 // recover ends the attempts that were under way when a node went away, so that
 // they are made again.
 func (n *Node) recover(ctx context.Context) error {
-	const limit = 500
-	for found := limit; found == limit; {
+	const limit = 64 // each may hold some MiB
+	stuck := 0
+	for found := limit; found == limit && stuck == 0; {
 		runs, err := n.store.RunAbandoned(ctx, limit)
 		if err != nil {
 			return err
@@ -198,11 +228,58 @@ func (n *Node) recover(ctx context.Context) error {
 			return nil
 		}
 		n.config.Log.Info("taking up attempts that were under way when a node went away", "attempts", len(runs))
-		if err := attempt.Interrupt(ctx, n.store, runs, n.runner.NoteUnstored); err != nil {
+		if stuck, err = n.interrupt(ctx, runs); err != nil {
 			return fmt.Errorf("taking up interrupted attempts: %w", err)
 		}
 	}
 	return nil
+}
+
+// interrupt ends attempts of a node that went away, and reports how many could
+// be neither ended nor set aside. What ends is prepared for that once more, so it
+// is noted; what was being prepared at a crash before is ended alone.
+func (n *Node) interrupt(ctx context.Context, runs []*store.Run) (stuck int, err error) {
+	var parts [][]*store.Run
+	var together []*store.Run
+	for _, run := range runs {
+		switch {
+		case run == nil:
+		case n.dispatcher.Suspected(run.RunID):
+			parts = append(parts, []*store.Run{run})
+		default:
+			together = append(together, run)
+		}
+	}
+	if len(together) > 0 {
+		parts = append(parts, together)
+	}
+	culprit := func(run *store.Run, cause error) error {
+		n.config.Log.Error("an interrupted attempt could not be ended; the job is set aside", "number", run.Number, "error", cause)
+		n.metrics.SetAside()
+		err := n.runner.SetAside(ctx, run.Ref, "the end of an interrupted attempt could not be stored; the job was set aside", false)
+		if err != nil && fault.CodeOf(err) != fault.Unavailable {
+			n.config.Log.Error("setting an interrupted job aside failed; it stays as it is", "number", run.Number, "error", err)
+			stuck++
+			return nil
+		}
+		return err
+	}
+	for _, part := range parts {
+		refs := make([]store.Ref, len(part))
+		for i, run := range part {
+			refs[i] = run.Ref
+		}
+		if err := n.store.RunNote(ctx, n.dispatcher.Self(), refs); err != nil {
+			return stuck, err
+		}
+		if err := attempt.Interrupt(ctx, n.store, part, culprit); err != nil {
+			return stuck, err
+		}
+		if err := n.store.RunCleared(ctx, refs); err != nil {
+			return stuck, err
+		}
+	}
+	return stuck, nil
 }
 
 // takeOverEvery is how often the claims of nodes that are gone are looked for.
@@ -243,6 +320,7 @@ func (n *Node) observe() {
 		n.metrics.Gauge("punctual_database_free_bytes", "Bytes free for the database; -1 when that is not known.", nil, func() float64 { return float64(disk.Free()) })
 	}
 	n.metrics.Gauge("punctual_answer_bytes", "Bytes of records held for answers to clients.", nil, func() float64 { return float64(n.clients.Held()) })
+	n.observeEdge()
 	n.metrics.Gauge("punctual_creates_waiting", "Creates that wait for a commit.", nil, func() float64 { return float64(n.manager.Waiting()) })
 }
 
@@ -252,7 +330,7 @@ func (n *Node) serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var parts sync.WaitGroup
-	var served, dispatched error
+	var served, watched, dispatched error
 	parts.Go(func() {
 		if err := n.server.Serve(n.listener); !errors.Is(err, http.ErrServerClosed) {
 			served = fmt.Errorf("serving: %w", err)
@@ -260,6 +338,11 @@ func (n *Node) serve(ctx context.Context) error {
 		}
 	})
 	parts.Go(func() { dispatched = n.dispatcher.Run(ctx, Grace) })
+	parts.Go(func() {
+		if watched = n.operations.serve(); watched != nil {
+			cancel(watched)
+		}
+	})
 	keeper := &upkeep.Keeper{Config: upkeep.Config{Store: n.store, Metrics: n.metrics, Log: n.config.Log, Retention: n.config.Retention}}
 	parts.Go(func() { keeper.Run(ctx) })
 	parts.Go(func() { n.auth.Run(ctx) })
@@ -267,6 +350,7 @@ func (n *Node) serve(ctx context.Context) error {
 	parts.Go(func() { n.takeOver(ctx) })
 	n.config.Log.Info("started", "version", n.config.Version, "address", n.listener.Addr().String())
 	n.config.Listening(n.listener.Addr().String())
+	n.showSetupCode(ctx)
 	<-ctx.Done()
 	n.config.Log.Info("stopping; attempts under way may finish", "grace", Grace.String())
 	stop, end := context.WithTimeout(context.WithoutCancel(ctx), httpGrace)
@@ -274,8 +358,9 @@ func (n *Node) serve(ctx context.Context) error {
 	if err := n.server.Shutdown(stop); err != nil {
 		_ = n.server.Close() // what is still open is cut
 	}
+	n.operations.close()
 	parts.Wait()
-	return errors.Join(served, dispatched)
+	return errors.Join(served, watched, dispatched)
 }
 
 // lastStats stores what was counted while the node stopped.
@@ -312,5 +397,6 @@ func (n *Node) close() error {
 	if n.listener != nil {
 		_ = n.listener.Close() // closed already when it has served
 	}
+	n.operations.close()
 	return err
 }

@@ -28,22 +28,30 @@ func (a *deliveryAttempt) Claim() store.Claim {
 	return store.Claim{Ref: a.run.Ref, Attempt: a.run.Attempt + 1, BeginAt: a.begin}
 }
 
+// Size implements dispatch.Attempt.
+func (a *deliveryAttempt) Size() int64 { return int64(a.run.Delivery.Size()) }
+
 // Fire implements dispatch.Attempt.
-func (a *deliveryAttempt) Fire(ctx context.Context, node int64, began time.Time, answered func()) {
+func (a *deliveryAttempt) Fire(ctx context.Context, node int64, began time.Time, answered func(bytes int64)) {
 	r, d := a.runner, a.run.Delivery
 	number := a.run.Attempt + 1
+	outcome := r.guarded(kindDelivery, d.Number, func() job.Outcome { return a.send(ctx) })
+	ended := later(r.Queue.Now(), began.Add(time.Microsecond))
+	bytes := int64(0)
+	if outcome.Response != nil {
+		bytes = int64(2 * len(outcome.Response.Body)) // stands in the log when it is given up
+	}
 	var f *store.Finish
-	ended := func() time.Time { return later(r.Queue.Now(), began.Add(time.Microsecond)) }
 	err := safely(func() {
-		outcome := a.send(ctx)
-		end := record.EndDelivery(a.run, number, node, outcome, ended())
+		end := record.EndDelivery(a.run, number, node, outcome, ended)
 		if failure := outcome.Failure; failure != nil && failure.Kind == job.KindCancelled {
 			// The account was deleted, and so the message goes.
 			end = store.Finish{Ref: a.run.Ref, Node: node, Attempt: number, Delivery: &store.DeliveryEnd{}}
 		}
 		f = &end
 	})
-	r.finish(ctx, f, err, func() []store.Finish { return record.UnstoredDelivery(a.run, number, node, ended()) }, answered)
+	aside := func() []store.Finish { return record.UnstoredDelivery(a.run, number, node, ended) }
+	r.finish(ctx, f, err, aside, func() { answered(bytes) })
 	r.stored(d.Owner.Number)
 }
 
@@ -67,7 +75,7 @@ func (a *deliveryAttempt) send(ctx context.Context) job.Outcome {
 	case err != nil:
 		r.complain("reading a message failed; deliveries are made again", err)
 		pause(ctx, time.Second)
-		return interrupted("the message could not be read; the delivery is made again")
+		return notMade("the message could not be read; the delivery is made again")
 	}
 	return r.do(ctx, kindDelivery, d.Owner.Number, a.run.Due, execute.Request{
 		Method: "POST", URL: d.URL, Body: body, MessageID: d.MessageID, Timeout: deliveryTimeout,
@@ -80,10 +88,10 @@ func withdrawn(ctx context.Context) job.Outcome {
 	if errors.Is(context.Cause(ctx), execute.ErrCancelled) {
 		return job.Outcome{Failure: &job.Failure{Kind: job.KindCancelled, Message: "the account was deleted before the message was sent"}}
 	}
-	return interrupted("the service stopped before the message was sent; the delivery is made again")
+	return notMade("the service stopped before the message was sent; the delivery is made again")
 }
 
-func interrupted(message string) job.Outcome {
+func notMade(message string) job.Outcome {
 	return job.Outcome{Failure: &job.Failure{Kind: job.KindInterrupted, Message: message}}
 }
 

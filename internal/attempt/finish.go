@@ -30,7 +30,7 @@ func (r *Runner) finish(ctx context.Context, f *store.Finish, failed error, asid
 	}
 	if refused(failed) {
 		for _, simpler := range aside() {
-			r.NoteUnstored(&simpler, failed)
+			r.noteUnstored(&simpler, failed)
 			if held, failed = r.commit(ctx, simpler, answered); !refused(failed) {
 				break
 			}
@@ -55,8 +55,8 @@ func safely(f func()) (err error) {
 	return nil
 }
 
-// NoteUnstored notes that the end of a run could not be stored, and is replaced by f.
-func (r *Runner) NoteUnstored(f *store.Finish, cause error) {
+// noteUnstored notes that the end of a run could not be stored, and is replaced by f.
+func (r *Runner) noteUnstored(f *store.Finish, cause error) {
 	kind := kindJob
 	if f.Kind == store.KindDelivery {
 		kind = kindDelivery

@@ -164,56 +164,17 @@ func TestAnOutageIsNoReasonToSetAside(t *testing.T) {
 	})
 }
 
-func TestAnAttemptThatPanicsIsSetAside(t *testing.T) {
+func TestAnAttemptThatPanicsEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		queue := &picky{stored: map[int64]string{}}
 		r, _ := runner(t, queue)
 		a := &jobAttempt{runner: r, Attempt: record.Begin(run(1), time.Now())}
 		freed := false
-		a.Fire(t.Context(), 1, time.Now(), func() { freed = true }) // there is no client to make it with
-		if !strings.HasPrefix(queue.stored[1], `discarded {"kind":"unstored"`) || !freed || a.Result != job.Discarded {
+		a.Fire(t.Context(), 1, time.Now(), func(int64) { freed = true }) // there is no client to make it with
+		if !strings.HasPrefix(queue.stored[1], `discarded {"kind":"internal"`) || !freed || a.Result != job.Discarded {
 			t.Errorf("came to %q, freed %t, %s", queue.stored[1], freed, a.Result)
 		}
 	})
-}
-
-func TestInterruptedAttemptsWithOneThatIsRefused(t *testing.T) {
-	queue := &picky{refuses: []string{"retryable {\"kind\":\"interrupted\""}, stored: map[int64]string{}} // none can be made again
-	var runs []*store.Run
-	for n := range int64(20) {
-		one := run(n)
-		one.Attempt, one.Claim = 1, &store.Held{Node: 9, Attempt: 1, BeginAt: one.Due}
-		switch n {
-		case 3:
-			one.Kind, one.Job, one.Delivery = store.KindDelivery, nil, &job.Delivery{Number: n, Channel: job.Webhook, URL: "https://y", Event: "e"}
-		case 5:
-			one.Claim = nil
-		}
-		runs = append(runs, one)
-	}
-	runs[7] = nil
-	var noted []int64
-	note := func(f *store.Finish, err error) {
-		if !store.IsUnstorable(err) {
-			t.Errorf("noted with %v", err)
-		}
-		noted = append(noted, f.Number)
-	}
-	if err := Interrupt(t.Context(), queue, runs, note); err != nil {
-		t.Fatal(err)
-	}
-	if len(queue.stored) != 18 || len(noted) != 17 {
-		t.Errorf("%d ends stored, %d set aside, want 18 and 17", len(queue.stored), len(noted))
-	}
-	for n, got := range queue.stored {
-		if want := `discarded {"kind":"unstored"`; n != 3 && !strings.HasPrefix(got, want) {
-			t.Errorf("run %d came to %s", n, got)
-		}
-	}
-	queue.away = 1
-	if err := Interrupt(t.Context(), queue, runs, note); fault.CodeOf(err) != fault.Unavailable {
-		t.Errorf("while the store is away: %v", err)
-	}
 }
 
 // shelf has one log.

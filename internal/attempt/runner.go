@@ -36,6 +36,7 @@ type Logs interface {
 // Config of a Runner.
 type Config struct {
 	Queue   store.Queue
+	Jobs    Jobs
 	Client  *execute.Client
 	Secrets Secrets
 	Logs    Logs
@@ -138,7 +139,7 @@ func (r *Runner) do(ctx context.Context, kind string, account int64, due time.Ti
 		// attempt is made again when the store is back.
 		r.complain("reading signing secrets failed; attempts are made again", err)
 		pause(ctx, time.Second)
-		return interrupted("the signing secrets could not be read; the attempt is made again")
+		return notMade("the signing secrets could not be read; the attempt is made again")
 	}
 	request.Secrets = secrets
 	outcome := r.Client.Do(ctx, request)
@@ -188,30 +189,29 @@ type jobAttempt struct {
 }
 
 // Fire implements dispatch.Attempt.
-func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, answered func()) {
+func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, answered func(bytes int64)) {
 	r, j := a.runner, a.Run.Job
 	r.stored(j.Owner.Number)
 	defer r.stored(j.Owner.Number)
+	outcome := r.guarded(kindJob, j.Number, func() job.Outcome {
+		if a.Refused != nil {
+			return a.refuse()
+		}
+		return r.do(ctx, kindJob, j.Owner.Number, a.Run.Due, a.request())
+	})
+	bytes := a.recordBytes(&outcome)
+	if f := outcome.Failure; f != nil && f.Kind == job.KindCancelled {
+		answered(bytes)
+		return // the cancel has recorded it, or the job goes with its account
+	}
 	var f *store.Finish
 	err := safely(func() {
-		var outcome job.Outcome
-		if a.Refused != nil {
-			outcome = a.refuse()
-		} else {
-			outcome = r.do(ctx, kindJob, j.Owner.Number, a.Run.Due, a.request())
-		}
-		if f := outcome.Failure; f != nil && f.Kind == job.KindCancelled {
-			return // the cancel has recorded it, or the job goes with its account
-		}
 		end := a.Finish(node, outcome, began, a.ended(began))
+		end.Decide = r.decided(a.Run, end.Decide)
 		f = &end
 	})
-	if f == nil && err == nil {
-		answered()
-		return
-	}
 	aside := func() []store.Finish { return a.Unstored(node, began, a.ended(began)) }
-	if r.finish(ctx, f, err, aside, answered) && a.Result.Final() {
+	if r.finish(ctx, f, err, aside, func() { answered(bytes) }) && a.Result.Final() {
 		r.Metrics.Finished(a.Result.String())
 	}
 }
@@ -219,6 +219,25 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, answ
 // ended returns when an attempt that ends now has ended: behind its begin.
 func (a *jobAttempt) ended(began time.Time) time.Time {
 	return later(a.runner.Queue.Now(), began.Add(time.Microsecond))
+}
+
+// Size implements dispatch.Attempt.
+func (a *jobAttempt) Size() int64 {
+	n := len(a.Run.Job.Args) + 2*len(a.Outgoing.Body) + len(a.Outgoing.URL)
+	if s := a.Run.Schedule; s != nil {
+		n += len(s.Args) + len(s.State) + len(s.Previous)
+	}
+	return int64(n)
+}
+
+// recordBytes is about what a response and the record of it hold: the body
+// stands in the log, and as JSON text it is longer than it was. Messages refer
+// to the log.
+func (a *jobAttempt) recordBytes(o *job.Outcome) int64 {
+	if o.Response == nil {
+		return 0
+	}
+	return int64(4 * len(o.Response.Body))
 }
 
 func (a *jobAttempt) request() execute.Request {

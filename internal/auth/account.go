@@ -22,15 +22,7 @@ func (a *Authenticator) Account(ctx context.Context, number int64) (*store.Accou
 func (a *Authenticator) Knows(header string) bool {
 	_, key, _ := strings.Cut(header, " ")
 	hash := hashKey(strings.TrimSpace(key))
-	return a.public != nil && equal(hash, a.publicHash) || a.callers.has(string(hash))
-}
-
-// has reports whether a key is remembered, even if too old to be relied on.
-func (c *cache[K, V]) has(key K) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, ok := c.entries[key]
-	return ok
+	return a.public != nil && equal(hash, a.publicHash) || a.known.Has([32]byte(hash))
 }
 
 // maxReason is how many characters the reason for a suspension may have.

@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -37,6 +38,7 @@ type Authenticator struct {
 	publicHash []byte
 	callers    cache[string, Caller]
 	accounts   cache[int64, *store.Account]
+	known      quota.Known[[32]byte] // hashes of keys that were valid when last looked up
 	secrets    cache[int64, []execute.Secret]
 
 	mu   sync.Mutex
@@ -84,8 +86,12 @@ func (a *Authenticator) Authenticate(ctx context.Context, header string) (Caller
 	}
 	c, err := a.callers.get(string(hash), a.Now(), func() (Caller, error) { return a.lookUp(ctx, hash) })
 	if err != nil {
+		if fault.CodeOf(err) == fault.Unauthorized {
+			a.known.Remove([32]byte(hash))
+		}
 		return Caller{}, err
 	}
+	a.known.Add([32]byte(hash))
 	a.noteUse(c.Key)
 	return c, nil
 }
@@ -198,11 +204,6 @@ func (c *cache[K, V]) get(key K, now time.Time, lookUp func() (V, error)) (V, er
 	}
 	value, err := lookUp()
 	if err != nil {
-		if code := fault.CodeOf(err); code == fault.Unauthorized || code == fault.NotFound {
-			c.mu.Lock()
-			delete(c.entries, key)
-			c.mu.Unlock()
-		}
 		return value, err
 	}
 	c.mu.Lock()

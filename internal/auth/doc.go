@@ -13,7 +13,9 @@
 // time) and are known by a session, whose token is kept as a hash like a key. A
 // stranger can't find out who has an account: signing in takes as long and says
 // the same whether there is one or not, and so does signing up where anyone may
-// do so. Attempts are throttled by email and by network.
+// do so. Attempts are throttled by email and by network, and wait for their turn
+// in a line of their network (queue.go). The first person who signs up needs a
+// code that the service has written to its log (setup.go).
 //
 // What a caller may do is decided by ownership: see manage.
 package auth

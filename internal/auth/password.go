@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
-	"runtime"
 	"strings"
 	"unicode/utf8"
 
@@ -28,41 +27,16 @@ const (
 	maxPassword = 256 // characters
 )
 
-// maxHashesWaiting is how many callers may wait for a hash to be computed.
-const maxHashesWaiting = 64
-
 // hasher computes few hashes at once: each takes 19 MiB and a processor for
 // tens of milliseconds, which would make jobs late.
-type hasher struct {
-	slots   chan struct{}
-	waiting chan struct{}
-}
+type hasher struct{ *queue }
 
-func newHasher() *hasher {
-	return &hasher{slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), waiting: make(chan struct{}, maxHashesWaiting)}
-}
+func newHasher() *hasher { return &hasher{newQueue()} }
 
-// do runs a computation when it is its turn.
-func (h *hasher) do(ctx context.Context, compute func()) error {
-	select {
-	case h.waiting <- struct{}{}:
-	default:
-		return &fault.Error{Code: fault.TooMany, Message: "too many people are signing in at once; try again in a moment", RetryAfter: tryAgain}
-	}
-	defer func() { <-h.waiting }()
-	select {
-	case h.slots <- struct{}{}:
-	case <-ctx.Done():
-		return fault.Unreachable(ctx.Err())
-	}
-	defer func() { <-h.slots }()
-	compute()
-	return nil
-}
-
-// hash gives a password's hash in the PHC string format.
-func (h *hasher) hash(ctx context.Context, password string) (encoded string, err error) {
-	err = h.do(ctx, func() {
+// hash gives a password's hash in the PHC string format. It waits in the line of
+// a network.
+func (h *hasher) hash(ctx context.Context, network, password string) (encoded string, err error) {
+	err = h.do(ctx, network, func() {
 		salt := make([]byte, argonSalt)
 		_, _ = rand.Read(salt)
 		encoded = encode(salt, argon2.IDKey([]byte(password), salt, argonTime, argonMemory, argonThreads, argonHash))
@@ -79,7 +53,8 @@ func encode(salt, hash []byte) string {
 var nobody = encode(make([]byte, argonSalt), make([]byte, argonHash))
 
 // matches reports whether a hash is that of a password; never that of nobody.
-func (h *hasher) matches(ctx context.Context, password, encoded string) (same bool, err error) {
+// It waits in the line of a network.
+func (h *hasher) matches(ctx context.Context, network, password, encoded string) (same bool, err error) {
 	known := encoded != ""
 	if !known {
 		encoded = nobody
@@ -96,7 +71,7 @@ func (h *hasher) matches(ctx context.Context, password, encoded string) (same bo
 	if err1 != nil || err2 != nil || err3 != nil || err4 != nil || version != argon2.Version || time < 1 || threads < 1 || threads > 255 || len(want) == 0 {
 		return false, fmt.Errorf("a password's hash can't be read: its parameters are %s, %s", parts[2], parts[3])
 	}
-	err = h.do(ctx, func() {
+	err = h.do(ctx, network, func() {
 		got := argon2.IDKey([]byte(password), salt, time, memory, uint8(threads), uint32(len(want)))
 		same = equal(got, want) && known
 	})

@@ -36,11 +36,15 @@ type PeopleConfig struct {
 type People struct {
 	PeopleConfig
 	hashes    *hasher
+	setup     setup
 	inhabited atomic.Bool
 	// Attempts to sign in are counted by email and network, by email alone, so
 	// that many networks don't help, and by network, so that many emails don't.
 	pairs, emails, networks *throttle
 	signups                 *throttle
+	// homes are the pairs that have signed in: the count by email alone, which
+	// strangers can use up, does not hold them off.
+	homes *familiar
 }
 
 // NewPeople makes People.
@@ -51,7 +55,7 @@ func NewPeople(config PeopleConfig) *People {
 	return &People{
 		PeopleConfig: config, hashes: newHasher(),
 		pairs: newThrottle(5, time.Minute), emails: newThrottle(50, 10*time.Second), networks: newThrottle(20, 5*time.Second),
-		signups: newThrottle(10, time.Minute),
+		signups: newThrottle(10, time.Minute), homes: newFamiliar(),
 	}
 }
 
@@ -74,13 +78,14 @@ func (p *People) SignIn(ctx context.Context, email, password, address string) (t
 	if err != nil {
 		a = &store.Account{} // what follows takes as long as for one that exists
 	}
-	if same, err := p.hashes.matches(ctx, password, a.Password); err != nil || !same {
+	if same, err := p.hashes.matches(ctx, network(address), password, a.Password); err != nil || !same {
 		if err == nil {
 			err = wrong()
 		}
 		return "", err
 	}
 	p.pairs.forget(pair(email, address))
+	p.homes.add(pair(email, address))
 	return p.begin(ctx, a.Number)
 }
 
@@ -100,6 +105,9 @@ func (p *People) attempt(email, address string) error {
 	}
 	if err := p.pairs.allow(pair(email, address), now); err != nil {
 		return err
+	}
+	if p.homes.has(pair(email, address)) {
+		return nil
 	}
 	return p.emails.allow(email, now)
 }
@@ -153,7 +161,7 @@ func (p *People) confirm(ctx context.Context, a *store.Account, password, addres
 	if err := p.attempt(a.Email, address); err != nil {
 		return err
 	}
-	same, err := p.hashes.matches(ctx, password, a.Password)
+	same, err := p.hashes.matches(ctx, network(address), password, a.Password)
 	if err != nil {
 		return err
 	}
@@ -172,7 +180,7 @@ func (p *People) ChangePassword(ctx context.Context, a *store.Account, here *sto
 	if err := p.confirm(ctx, a, old, address, "#/current"); err != nil {
 		return err
 	}
-	hash, err := p.hashes.hash(ctx, password)
+	hash, err := p.hashes.hash(ctx, network(address), password)
 	if err != nil {
 		return err
 	}
@@ -200,7 +208,7 @@ func SetPassword(ctx context.Context, s store.People, a *store.Account, password
 	if problems := checkPassword(a.Email, password, "#/password"); len(problems) > 0 {
 		return fault.New(fault.Invalid, "the password "+problems[0].Detail)
 	}
-	hash, err := newHasher().hash(ctx, password)
+	hash, err := newHasher().hash(ctx, "", password)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -64,7 +63,11 @@ func (w *town) wantCode(what string, err error, code fault.Code) {
 }
 
 func (w *town) signUp(email string) (string, error) {
-	return w.SignUp(w.Context(), SignUp{Email: email, Password: password, Address: home})
+	code, err := w.SetupCode(w.Context())
+	if err != nil {
+		return "", err
+	}
+	return w.SignUp(w.Context(), SignUp{Email: email, Password: password, Setup: code, Address: home})
 }
 
 // citizen signs up as the first and gives the account and its session.
@@ -138,6 +141,7 @@ func TestAnOpenDoorTellsNothingOfOthers(t *testing.T) {
 
 func TestInvitesLetOneIn(t *testing.T) {
 	w := newTown(t, SignupInvite)
+	w.citizen("operator@example.com")
 	code, invite, err := CreateInvite(t.Context(), w.s, w.Now())
 	if err != nil || !strings.HasPrefix(code, "inv_") || !invite.ExpiresAt.Equal(w.now.Add(7*24*time.Hour)) {
 		t.Fatalf("%q, %+v, %v", code, invite, err)
@@ -175,8 +179,8 @@ func TestWhatCantBeSignedUpWith(t *testing.T) {
 		"the email":      {"ann@example.com", "Ann@Example.com", "password is too easy to guess; take a few words that only you would put together"},
 		"not characters": {"ann@example.com", "\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe", "password must have at most 256 characters"},
 	} {
-		w.signups.forget(home)
-		_, err := w.SignUp(t.Context(), SignUp{Email: c.email, Password: c.password, Address: home})
+		w.signups.forget(network(home))
+		_, err := w.SignUp(t.Context(), SignUp{Email: c.email, Password: c.password, Setup: w.setupCode(), Address: home})
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -276,6 +280,38 @@ func TestManyNetworksForOneEmailAreThrottled(t *testing.T) {
 	}
 }
 
+func TestStrangersDoNotLockOutWhoHasSignedIn(t *testing.T) {
+	w := newTown(t, SignupFirst)
+	w.citizen("ann@example.com")
+	_, err := w.SignIn(t.Context(), "ann@example.com", password, home)
+	w.wantCode("signing in", err, 0)
+	for i := range 60 {
+		_ = w.attempt("ann@example.com", fmt.Sprintf("198.51.100.%d", i))
+	}
+	_, err = w.SignIn(t.Context(), "ann@example.com", password, "203.0.113.1")
+	w.wantCode("from a new network", err, fault.TooMany)
+	_, err = w.SignIn(t.Context(), "ann@example.com", password, home)
+	w.wantCode("from home", err, 0)
+	// At home attempts are counted all the same.
+	for range 5 {
+		_, err = w.SignIn(t.Context(), "ann@example.com", "wrong", home)
+		w.wantCode("a wrong password", err, fault.Unauthorized)
+	}
+	_, err = w.SignIn(t.Context(), "ann@example.com", password, home)
+	w.wantCode("after five", err, fault.TooMany)
+}
+
+func TestWhoComesAfterTheLastIsNoOperator(t *testing.T) {
+	w := newTown(t, SignupOpen)
+	a, _, _ := w.citizen("ann@example.com")
+	w.wantCode("deleting", w.Delete(t.Context(), a, password, home), 0)
+	_, err := w.signUp("bob@example.com")
+	w.wantCode("the next", err, 0)
+	if b, err := w.s.AccountGet(t.Context(), "bob@example.com"); err != nil || b.Operator {
+		t.Errorf("the next is %+v, %v", b, err)
+	}
+}
+
 func TestWhatIsRememberedOfAttemptsIsBounded(t *testing.T) {
 	t.Parallel()
 	th := newThrottle(1, time.Hour)
@@ -287,6 +323,13 @@ func TestWhatIsRememberedOfAttemptsIsBounded(t *testing.T) {
 	}
 	if n := len(th.recent) + len(th.older); n > 2*maxThrottled {
 		t.Errorf("%d keys are remembered", n)
+	}
+	f := newFamiliar()
+	for i := range 3*maxThrottled + 1 {
+		f.add(fmt.Sprint(i))
+	}
+	if n := len(f.recent) + len(f.older); n > 2*maxThrottled || !f.has(fmt.Sprint(3*maxThrottled)) || f.has("0") {
+		t.Errorf("%d pairs are remembered", n)
 	}
 	if err := th.allow(fmt.Sprint(3*maxThrottled), now); fault.CodeOf(err) != fault.TooMany {
 		t.Errorf("the latest is forgotten: %v", err)
@@ -362,34 +405,47 @@ func TestADeletedAccountIsGoneAtOnce(t *testing.T) {
 	w.wantCode("the secrets", err, fault.NotFound)
 }
 
-func TestFewHashesAreComputedAtOnce(t *testing.T) {
-	t.Parallel()
-	h := newHasher()
-	for range cap(h.slots) {
-		h.slots <- struct{}{}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := h.hash(ctx, password); fault.CodeOf(err) != fault.Unavailable {
-		t.Errorf("a caller that went away: %v", err)
-	}
-	for range cap(h.waiting) {
-		h.waiting <- struct{}{}
-	}
-	if _, err := h.hash(t.Context(), password); fault.CodeOf(err) != fault.TooMany {
-		t.Errorf("one too many: %v", err)
-	}
-}
-
 func TestHashesThatCantBeRead(t *testing.T) {
 	t.Parallel()
 	h := newHasher()
 	for _, bad := range []string{"x", "$argon2i$v=19$m=1,t=1,p=1$AA$AA", "$argon2id$v=18$m=8,t=1,p=1$AA$AA", "$argon2id$v=19$m=8,t=0,p=1$AA$AA", "$argon2id$v=19$m=8,t=1,p=1$AA$", "$argon2id$v=19$m=8,t=1$AA$AA"} {
-		if same, err := h.matches(t.Context(), password, bad); same || err == nil {
+		if same, err := h.matches(t.Context(), home, password, bad); same || err == nil {
 			t.Errorf("%q: %v, %v", bad, same, err)
 		}
 	}
-	if same, err := h.matches(t.Context(), "", nobody); same || err != nil {
+	if same, err := h.matches(t.Context(), home, "", nobody); same || err != nil {
 		t.Errorf("nobody's: %v, %v", same, err)
+	}
+}
+
+func TestAKeyIsKnownUntilItIsRevoked(t *testing.T) {
+	w := newTown(t, SignupFirst)
+	a, _, _ := w.citizen("ann@example.com")
+	check, err := New(t.Context(), Config{Store: w.s, Now: w.s.Now, PublicKey: "sk_public", Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, record, err := CreateKey(t.Context(), w.s, a, "k", w.Now())
+	w.wantCode("making a key", err, 0)
+	knows := func(when, header string, want bool) {
+		t.Helper()
+		if got := check.Knows(header); got != want {
+			t.Errorf("%s: %t", when, got)
+		}
+	}
+	knows("the public key", "Token sk_public", true)
+	knows("before it was used", "Bearer "+key, false)
+	_, err = check.Authenticate(t.Context(), "Bearer "+key)
+	w.wantCode("the key", err, 0)
+	check.Forget()
+	knows("when it was used", "Bearer "+key, true)
+	w.wantCode("revoking it", w.s.KeyRevoke(t.Context(), record.ID, w.Now()), 0)
+	w.pass(time.Minute)
+	knows("until it is looked up", "Bearer "+key, true)
+	_, err = check.Authenticate(t.Context(), "Bearer "+key)
+	w.wantCode("the revoked key", err, fault.Unauthorized)
+	knows("afterwards", "Bearer "+key, false)
+	for _, header := range []string{"", "Bearer", "Bearer x", "Basic " + key} {
+		knows(header, header, false)
 	}
 }

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -26,7 +27,8 @@ const (
 // Door is what a stranger meets.
 type Door struct {
 	Signup Signup // SignupOpen, SignupInvite or SignupClosed
-	// First: there is no account yet, and who signs up becomes the operator.
+	// First: there is no account yet, and who signs up with the setup code becomes
+	// the operator.
 	First bool
 }
 
@@ -44,7 +46,10 @@ func (p *People) Door(ctx context.Context) (Door, error) {
 			door.Signup = SignupClosed
 		}
 	}
-	return door, nil
+	if door.First && door.Signup != SignupClosed {
+		err = p.prepareSetup(ctx)
+	}
+	return door, err
 }
 
 // anyone reports whether there is an account. Once there was, there is for this
@@ -69,6 +74,7 @@ func (p *People) anyone(ctx context.Context) (bool, error) {
 // SignUp is what a person who signs up says.
 type SignUp struct {
 	Email, Password, Invite string
+	Setup                   string // the setup code, of the first
 	Address                 string // of the network, to count attempts by
 }
 
@@ -89,11 +95,11 @@ func (p *People) SignUp(ctx context.Context, s SignUp) (token string, err error)
 		return "", err
 	}
 	email := NormalEmail(s.Email)
-	r := &store.Registration{Uncounted: PublicEmail, FirstOnly: p.Signup == SignupFirst}
+	r := &store.Registration{Uncounted: PublicEmail, FirstOnly: door.First || p.Signup == SignupFirst}
 	if err := p.checkSignUp(ctx, door, r, s); err != nil {
 		return "", err
 	}
-	hash, err := p.hashes.hash(ctx, s.Password)
+	hash, err := p.hashes.hash(ctx, network(s.Address), s.Password)
 	if err != nil {
 		return "", err
 	}
@@ -110,7 +116,7 @@ func (p *People) SignUp(ctx context.Context, s SignUp) (token string, err error)
 	case fault.CodeOf(err) == fault.Forbidden:
 		return "", fault.New(fault.Forbidden, "somebody else has just signed up first, and nobody can any more")
 	case fault.CodeOf(err) == fault.NotFound:
-		return "", fault.Refuse([]fault.Problem{badInvite})
+		return "", fault.Refuse([]fault.Problem{door.badCode()})
 	case fault.CodeOf(err) != fault.Invalid:
 		return "", err
 	case !stranger:
@@ -122,16 +128,33 @@ func (p *People) SignUp(ctx context.Context, s SignUp) (token string, err error)
 
 var badInvite = fault.Problem{Pointer: "#/invite", Detail: "is not known, or was used, or is too old; ask for another"}
 
+var badSetup = fault.Problem{Pointer: "#/setup", Detail: "is not known, or too old; the service printed the code when it started, and its log has it too"}
+
+// badCode says what is wrong with the code that a sign-up needs.
+func (d Door) badCode() fault.Problem {
+	if d.First {
+		return badSetup
+	}
+	return badInvite
+}
+
 func (p *People) checkSignUp(ctx context.Context, door Door, r *store.Registration, s SignUp) error {
 	email := NormalEmail(s.Email)
 	problems := checkPassword(email, s.Password, "#/password")
 	if !isEmail(email) {
 		problems = append(problems, fault.Problem{Pointer: "#/email", Detail: "must be an email address like alex@example.com"})
 	}
-	if door.Signup == SignupInvite {
+	switch {
+	case door.First:
+		r.Invite = hashSetup(s.Setup)
+	case door.Signup == SignupInvite && strings.HasPrefix(s.Invite, InvitePrefix):
 		r.Invite = hashKey(s.Invite)
+	case door.Signup == SignupInvite:
+		problems = append(problems, badInvite)
+	}
+	if r.Invite != nil {
 		if _, err := p.Store.InviteFind(ctx, r.Invite, p.Now()); err != nil && fault.CodeOf(err) == fault.NotFound {
-			problems = append(problems, badInvite)
+			problems = append(problems, door.badCode())
 		} else if err != nil {
 			return err
 		}

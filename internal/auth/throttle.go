@@ -8,6 +8,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	networks "github.com/punctual-dev/punctual/internal/network"
 )
 
 // tryAgain is when another try makes sense after one that found no room.
@@ -67,6 +68,29 @@ func (t *throttle) forget(key string) {
 	delete(t.older, key)
 }
 
+// familiar remembers keys that have proved right. It forgets as a throttle does.
+type familiar struct {
+	mu            sync.Mutex
+	recent, older map[string]bool
+}
+
+func newFamiliar() *familiar { return &familiar{recent: map[string]bool{}} }
+
+func (f *familiar) add(key string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.recent) >= maxThrottled {
+		f.recent, f.older = map[string]bool{}, f.recent
+	}
+	f.recent[key] = true
+}
+
+func (f *familiar) has(key string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.recent[key] || f.older[key]
+}
+
 // network gives what attempts from an address are counted by: a household has
 // one IPv4 address, but very many of IPv6.
 func network(address string) string {
@@ -74,10 +98,5 @@ func network(address string) string {
 	if err != nil {
 		return address
 	}
-	ip = ip.Unmap().WithZone("")
-	if ip.Is6() {
-		prefix, _ := ip.Prefix(64)
-		return prefix.String()
-	}
-	return ip.String()
+	return networks.Of(ip).String()
 }

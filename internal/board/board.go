@@ -2,6 +2,7 @@ package board
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -12,9 +13,9 @@ const (
 	kept = 15 * time.Minute
 	// maxChannels is how many channels are open at most; the one that was looked
 	// at the longest ago makes room.
-	maxChannels = 10_000
+	maxChannels = 2_000
 	// maxMessages is how many messages of a channel are kept, and maxText how many
-	// bytes of each text.
+	// bytes of each text: 22 MB at most in all channels.
 	maxMessages = 10
 	maxText     = 500
 )
@@ -106,9 +107,11 @@ func (b *Board) Put(name string, m Message) {
 	}
 }
 
+// clip returns the beginning of a text. It is a copy: the text may be a part of a
+// large body, which would be kept with it.
 func clip(text string) string {
 	if len(text) <= maxText {
-		return text
+		return strings.Clone(text)
 	}
 	text = text[:maxText]
 	for !utf8.ValidString(text) {

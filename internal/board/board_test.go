@@ -2,6 +2,7 @@ package board
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -78,5 +79,29 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	b.Put("a", Message{Content: strings.Repeat("é", 10_000)})
 	if n := len(b.Open("a")[0].Content); n > maxText+3 {
 		t.Errorf("%d bytes of a text are kept", n)
+	}
+}
+
+// TestLargeMessagesAreNotKept puts messages whose texts are small parts of large
+// bodies, or large themselves, and measures what stays in memory.
+func TestLargeMessagesAreNotKept(t *testing.T) {
+	b := New(time.Now)
+	b.Open("page")
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	for range maxMessages {
+		body := strings.Repeat("x", 4<<20)
+		b.Put("page", Message{Content: body[:100], Author: body})
+	}
+	if grown := int64(heap() - before); grown > 4<<20 {
+		t.Errorf("%d bytes are kept", grown)
+	}
+	if n := len(b.Open("page")); n != maxMessages {
+		t.Errorf("%d messages are kept", n)
 	}
 }

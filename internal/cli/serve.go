@@ -13,6 +13,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/app"
 	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/network"
 	"github.com/punctual-dev/punctual/internal/quota"
 )
 
@@ -31,7 +32,8 @@ type serveCommand struct {
 	MaxPending          count  `setting:"" placeholder:"N" help:"Unfinished one-off jobs an account may have; 0 is any number. Not given: any number, and 1,000 for the public key's account."`
 	MaxSchedules        count  `setting:"" placeholder:"N" help:"Schedules an account may have, disabled ones included; 0 is any number. Not given: any number, and 20 for the public key's account."`
 	MaxStored           size   `setting:"" placeholder:"SIZE" help:"Space that an account's records may take up (100MB, 2GiB); 0 is any. Not given: any, and 100MB for the public key's account."`
-	LogLevel            level  `setting:"" default:"info" placeholder:"LEVEL" help:"What is logged to standard error: debug, info, warn or error."`
+	edgeFlags
+	LogLevel level `setting:"" default:"info" placeholder:"LEVEL" help:"What is logged to standard error: debug, info, warn or error."`
 }
 
 // gcPercent lets the heap grow to three times what lives on it: a few dozen
@@ -63,12 +65,22 @@ func (c *serveCommand) Run(env *environment) error {
 	}
 	log := logger(env.errOut, c.LogLevel)
 	limitMemory(log)
+	here := c.PublicURL.String()
 	return app.Run(env.ctx, app.Config{
 		Listen: c.Listen, DatabaseURL: c.DatabaseURL, PublicAPIKey: string(c.PublicAPIKey), AllowPrivateTargets: c.AllowPrivateTargets,
 		TargetCAFile: c.TargetCAFile, Concurrency: int(c.Concurrency), Retention: time.Duration(c.Retention), Limits: c.limits(),
 		Signup:  auth.Signup(c.Signup),
 		Version: version(), Log: log,
-		Listening: func(address string) { _, _ = fmt.Fprintf(env.out, "listening on http://%s\n", address) },
+		MaxConnections: int(c.MaxConnections), TrustedProxies: network.List(c.TrustedProxies), PublicURL: c.PublicURL.URL, MetricsListen: c.MetricsListen,
+		Listening: func(address string) {
+			_, _ = fmt.Fprintf(env.out, "listening on http://%s\n", address)
+			if here == "" {
+				here = "http://" + address
+			}
+		},
+		SetupCode: func(code string) {
+			_, _ = fmt.Fprintf(env.out, "there is no account yet; the first person signs up at %s/sign-up with the setup code %s\n", here, code)
+		},
 	})
 }
 

@@ -4,12 +4,17 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"net/netip"
+	"net/url"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/punctual-dev/punctual/internal/network"
 )
 
 func TestPeriodsAreReadAsWritten(t *testing.T) {
@@ -77,8 +82,9 @@ func TestServeHasTheDefaultsOfTheContract(t *testing.T) {
 	want := serveCommand{
 		databaseFlag: databaseFlag{"sqlite:punctual.db"}, Listen: "127.0.0.1:8080", Concurrency: 1000,
 		Retention: period(30 * 24 * time.Hour), PublicRateLimit: 10, AnonymousRateLimit: 20,
+		edgeFlags: edgeFlags{TrustedProxies: networks(network.Loopback), MaxConnections: 4096},
 	}
-	if problem != "" || got.Serve != want {
+	if problem != "" || !reflect.DeepEqual(got.Serve, want) {
 		t.Errorf("got %+v %s\nwant %+v", got.Serve, problem, want)
 	}
 }
@@ -90,21 +96,25 @@ func TestEverySettingIsAVariableAndTheFlagWins(t *testing.T) {
 		"PUNCTUAL_RETENTION": "0", "PUNCTUAL_SIGNUP": "invite", "PUNCTUAL_RATE_LIMIT": "1.5", "PUNCTUAL_LOG_LEVEL": "WARN",
 		"PUNCTUAL_PUBLIC_RATE_LIMIT": "2.5", "PUNCTUAL_ANONYMOUS_RATE_LIMIT": "3.5",
 		"PUNCTUAL_MAX_PENDING": "4", "PUNCTUAL_MAX_SCHEDULES": "5", "PUNCTUAL_MAX_STORED": "6KB",
+		"PUNCTUAL_PUBLIC_URL": "https://a.example/", "PUNCTUAL_TRUSTED_PROXIES": "none", "PUNCTUAL_MAX_CONNECTIONS": "9", "PUNCTUAL_METRICS_LISTEN": ":3",
 	} {
 		t.Setenv(name, value)
 	}
 	got, problem := parse(t, "serve")
+	edge := edgeFlags{origin{&url.URL{Scheme: "https", Host: "a.example"}}, nil, 9, ":3"}
 	want := serveCommand{databaseFlag{"sqlite:other.db"}, ":1", "sk_public", true, "ca.pem", 7, 0, "invite",
-		1.5, 2.5, 3.5, count{limit{4, true}}, count{limit{5, true}}, size{limit{6000, true}}, 4}
-	if problem != "" || got.Serve != want {
+		1.5, 2.5, 3.5, count{limit{4, true}}, count{limit{5, true}}, size{limit{6000, true}}, edge, 4}
+	if problem != "" || !reflect.DeepEqual(got.Serve, want) {
 		t.Errorf("from the environment: %+v %s\nwant %+v", got.Serve, problem, want)
 	}
 	got, problem = parse(t, "serve", "--database-url=sqlite:a.db", "--listen=:2", "--public-api-key=sk_flag", "--allow-private-targets=false",
 		"--target-ca-file=b.pem", "--concurrency=8", "--retention=1h", "--signup=closed", "--rate-limit=0", "--log-level=info",
-		"--public-rate-limit=1", "--anonymous-rate-limit=2", "--max-pending=0", "--max-schedules=3", "--max-stored=4MiB")
+		"--public-rate-limit=1", "--anonymous-rate-limit=2", "--max-pending=0", "--max-schedules=3", "--max-stored=4MiB",
+		"--public-url=http://b.example:8080", "--trusted-proxies=10.0.0.0/8", "--max-connections=8", "--metrics-listen=:4")
+	edge = edgeFlags{origin{&url.URL{Scheme: "http", Host: "b.example:8080"}}, networks{netip.MustParsePrefix("10.0.0.0/8")}, 8, ":4"}
 	want = serveCommand{databaseFlag{"sqlite:a.db"}, ":2", "sk_flag", false, "b.pem", 8, period(time.Hour), "closed",
-		0, 1, 2, count{limit{0, true}}, count{limit{3, true}}, size{limit{4 << 20, true}}, 0}
-	if problem != "" || got.Serve != want {
+		0, 1, 2, count{limit{0, true}}, count{limit{3, true}}, size{limit{4 << 20, true}}, edge, 0}
+	if problem != "" || !reflect.DeepEqual(got.Serve, want) {
 		t.Errorf("with flags: %+v %s\nwant %+v", got.Serve, problem, want)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -46,22 +47,8 @@ func (c *call) look(viewer *Viewer) {
 		path = "/"
 	}
 	c.r = c.r.WithContext(ui.With(c.r.Context(), &ui.View{
-		Viewer: viewer, Now: c.server.Store.Now(), Path: path, HasPublic: c.server.Public != nil, Origin: origin(c.r), Version: c.server.Version,
+		Viewer: viewer, Now: c.server.Store.Now(), Path: path, HasPublic: c.server.Public != nil, Origin: edge.Origin(c.r), Version: c.server.Version,
 	}))
-}
-
-// origin gives the service's address as the browser knows it.
-func origin(r *http.Request) string {
-	if isHTTPS(r) {
-		return "https://" + r.Host
-	}
-	return "http://" + r.Host
-}
-
-// isHTTPS reports whether the browser came over https, if need be by the word
-// of the proxy in between.
-func isHTTPS(r *http.Request) bool {
-	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 }
 
 // viewer gives who looks; nil while nobody is signed in.

@@ -21,6 +21,7 @@ type entrance struct {
 	door   auth.Door
 	email  string
 	invite string
+	setup  string
 	to     string
 	notice string // said above the form
 	err    error  // what was wrong with the form
@@ -41,14 +42,14 @@ func (s *Server) signUpPage(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.render(http.StatusOK, signUpPage(&entrance{door: door, invite: c.param("invite")}))
+	return c.render(http.StatusOK, signUpPage(&entrance{door: door, invite: c.param("invite"), setup: c.param("setup")}))
 }
 
 func (s *Server) signUp(c *call) error {
 	form := c.r.PostForm
-	e := &entrance{email: form.Get("email"), invite: form.Get("invite")}
+	e := &entrance{email: form.Get("email"), invite: form.Get("invite"), setup: form.Get("setup")}
 	token, err := s.People.SignUp(c.r.Context(), auth.SignUp{
-		Email: e.email, Password: form.Get("password"), Invite: e.invite, Address: c.address(),
+		Email: e.email, Password: form.Get("password"), Invite: e.invite, Setup: e.setup, Address: c.address(),
 	})
 	if err != nil {
 		var doorErr error

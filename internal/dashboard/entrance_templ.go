@@ -265,7 +265,12 @@ func signUpPage(e *entrance) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if e.door.Signup == auth.SignupInvite {
+				if e.door.First {
+					templ_7745c5c3_Err = ui.Field(ui.Input{Name: "setup", Label: "Setup code", Value: e.setup, Required: true, Mono: true, Placeholder: "XXXX-XXXX-XXXX-XXXX", Autocomplete: "off", Hint: "The service printed it when it started; its log has it too.", Error: problemAt(e.err, "#/setup")}, nil).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+				} else if e.door.Signup == auth.SignupInvite {
 					templ_7745c5c3_Err = ui.Field(ui.Input{Name: "invite", Label: "Invite", Value: e.invite, Required: true, Mono: true, Placeholder: "inv_…", Hint: "Who runs this service gives you one.", Error: problemAt(e.err, "#/invite")}, nil).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -286,7 +291,7 @@ func signUpPage(e *entrance) templ.Component {
 				var templ_7745c5c3_Var10 templ.SafeURL
 				templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinURLErrs(signInHref(e))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `entrance.templ`, Line: 80, Col: 71}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `entrance.templ`, Line: 82, Col: 71}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 				if templ_7745c5c3_Err != nil {

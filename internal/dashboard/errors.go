@@ -29,6 +29,8 @@ var failures = map[fault.Code]struct {
 	fault.Invalid:          {http.StatusUnprocessableEntity, "This can't be done"},
 	fault.TooMany:          {http.StatusTooManyRequests, "Too much at once"},
 	fault.Unavailable:      {http.StatusServiceUnavailable, "Not available right now"},
+	fault.TooSlow:          {http.StatusRequestTimeout, "This took too long"},
+	fault.Misdirected:      {http.StatusMisdirectedRequest, "Nothing here"},
 }
 
 // fail answers with an error page.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 
+	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/quota"
 )
@@ -36,12 +37,18 @@ func (s *Server) count(route route, public bool, c *call) error {
 		return err
 	}
 	c.look(viewer)
+	if viewer != nil {
+		if err := edge.Authenticated(c.r, viewer.Account.Number, viewer.Public); err != nil {
+			return err
+		}
+	}
 	switch {
 	case public:
 		return s.countPublic(route, c)
 	case viewer == nil && guess:
 		return nil
-	case viewer == nil:
+	case viewer == nil: // it has ended
+		s.sessions.Remove(token)
 		return s.Rates.Address(c.Header(), c.r)
 	case guess:
 		s.Rates.ReturnAddress(c.Header(), c.r)

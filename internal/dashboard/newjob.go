@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -39,7 +40,7 @@ func emptyForm() url.Values {
 
 // newJob shows the form, empty or with another job's request.
 func (s *Server) newJob(c *call) error {
-	f := &jobForm{values: emptyForm(), asJSON: c.param("as") == "json", origin: origin(c.r)}
+	f := &jobForm{values: emptyForm(), asJSON: c.param("as") == "json", origin: edge.Origin(c.r)}
 	if from := c.param("from"); from != "" {
 		if err := s.fillFrom(c, f, from); err != nil {
 			return err
@@ -62,7 +63,7 @@ const exampleJSON = `{
 
 // readForm reads what was sent.
 func (c *call) readJobForm() *jobForm {
-	return &jobForm{values: c.r.PostForm, asJSON: c.r.PostForm.Get("as") == "json", origin: origin(c.r)}
+	return &jobForm{values: c.r.PostForm, asJSON: c.r.PostForm.Get("as") == "json", origin: edge.Origin(c.r)}
 }
 
 // previewJob shows what the form comes to, while it is filled in.

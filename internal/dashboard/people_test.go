@@ -132,10 +132,16 @@ func TestAnInviteIsShownToTheOperatorAndLetsOneIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The first needs the setup code; no invite makes an operator.
 	first := w.browser()
-	first.want(first.get("/sign-up?invite="+code), 200, `value="`+code+`"`)
-	first.want(first.post("/sign-up", "email", "ann@example.com", "password", secretWords, "invite", "inv_x"), 422, "Invite is not known")
-	first.want(first.post("/sign-up", "email", "ann@example.com", "password", secretWords, "invite", code), 303, "/welcome")
+	first.want(first.get("/sign-up?setup=ABCD-EFGH"), 200, `value="ABCD-EFGH"`)
+	first.want(first.post("/sign-up", "email", "ann@example.com", "password", secretWords, "invite", code, "setup", code), 422, "is not known, or too old; the service printed the code when it started")
+	first.want(first.signUp("ann@example.com"), 303, "/welcome")
+	guest := w.browser()
+	guest.want(guest.get("/sign-up?invite="+code), 200, `value="`+code+`"`)
+	guest.want(guest.post("/sign-up", "email", "eve@example.com", "password", secretWords, "invite", "inv_x"), 422, "Invite is not known")
+	guest.want(guest.post("/sign-up", "email", "eve@example.com", "password", secretWords, "invite", code), 303, "/welcome")
+	guest.want(guest.get("/operator"), 404, "no page")
 	page := first.want(first.post("/operator/invites"), 200, "/sign-up?invite=inv_")
 	second := regexp.MustCompile(`inv_[0-9A-Za-z]{43}`).FindString(page.body)
 	b := w.browser()

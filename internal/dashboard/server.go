@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"errors"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -169,6 +170,10 @@ func (s *Server) answer(route route, public bool, c *call) error {
 	if method == http.MethodPost {
 		c.r.Body = http.MaxBytesReader(c.ResponseWriter, c.r.Body, maxForm)
 		if err := c.r.ParseForm(); err != nil {
+			var f *fault.Error
+			if errors.As(err, &f) {
+				return f
+			}
 			return fault.New(fault.TooLarge, "The form can't be read: it is over 2 MiB, or broken.")
 		}
 	}

@@ -2,14 +2,13 @@ package dashboard
 
 import (
 	"context"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -24,7 +23,7 @@ const (
 
 // cookieName gives the name under which a cookie is kept.
 func (c *call) cookieName(name string) string {
-	if isHTTPS(c.r) {
+	if edge.IsHTTPS(c.r) {
 		return securePrefix + name
 	}
 	return name
@@ -34,7 +33,7 @@ func (c *call) cookieName(name string) string {
 func (c *call) setCookie(name, value string, lasts time.Duration) {
 	cookie := &http.Cookie{
 		Name: c.cookieName(name), Value: value, Path: "/", MaxAge: int(lasts / time.Second),
-		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: isHTTPS(c.r),
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: edge.IsHTTPS(c.r),
 	}
 	if value == "" {
 		cookie.MaxAge = -1
@@ -118,24 +117,8 @@ func local(to string) string {
 	return to
 }
 
-// address gives the address of the network that a request comes from: the
-// peer's or, when that is a proxy nearby, what the proxy says of its own peer.
-func (c *call) address() string {
-	host, _, err := net.SplitHostPort(c.r.RemoteAddr)
-	if err != nil {
-		host = c.r.RemoteAddr
-	}
-	forwarded := c.r.Header.Values("X-Forwarded-For")
-	peer, err := netip.ParseAddr(host)
-	if err != nil || len(forwarded) == 0 || !peer.Unmap().IsLoopback() && !peer.Unmap().IsPrivate() {
-		return host
-	}
-	all := strings.Split(forwarded[len(forwarded)-1], ",")
-	if last, err := netip.ParseAddr(strings.TrimSpace(all[len(all)-1])); err == nil {
-		return last.String()
-	}
-	return host
-}
+// address gives the address of the network that a request comes from.
+func (c *call) address() string { return edge.ClientAddr(c.r).String() }
 
 // begin gives the browser a session and leads on: to the first steps when the
 // account has never had a key, which is made then, else to where the person

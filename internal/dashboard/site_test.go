@@ -38,6 +38,7 @@ type site struct {
 	tls     *http.Client // trusts the site
 	mu      sync.Mutex
 	now     time.Time
+	people  *auth.People
 }
 
 type siteOption func(*Config, *auth.PeopleConfig)
@@ -69,7 +70,8 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 	for _, o := range options {
 		o(&config, &people)
 	}
-	config.People, w.manager = auth.NewPeople(people), config.Manager
+	w.people = auth.NewPeople(people)
+	config.People, w.manager = w.people, config.Manager
 	api := httpapi.New(httpapi.Config{
 		Manager: config.Manager, Store: s, Auth: w.auth, Metrics: measures, Board: config.Board, Log: log,
 		Stats: config.Stats, Running: func() bool { return true }, Quotas: config.Quotas, Rates: config.Rates,
@@ -192,7 +194,11 @@ const secretWords = "correct horse battery"
 
 func (b *browser) signUp(email string) *answer {
 	b.Helper()
-	return b.post("/sign-up", "email", email, "password", secretWords)
+	code, err := b.people.SetupCode(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return b.post("/sign-up", "email", email, "password", secretWords, "setup", code)
 }
 
 func (b *browser) signIn(email, password string) *answer {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/board"
+	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -61,10 +62,11 @@ func channelOf(a *store.Account) string {
 
 // reachOf tells whether jobs may be sent to where the page comes from.
 func (s *Server) reachOf(c *call) reach {
+	here, err := url.Parse(edge.Origin(c.r))
 	switch {
-	case !isHTTPS(c.r):
+	case err != nil, here.Scheme != "https":
 		return overPlainHTTP
-	case s.Manager.CheckHost != nil && s.Manager.CheckHost((&url.URL{Host: c.r.Host}).Hostname()) != "":
+	case s.Manager.CheckHost != nil && s.Manager.CheckHost(here.Hostname()) != "":
 		return onPrivateHost
 	}
 	return reachable
@@ -82,7 +84,7 @@ func firstJob(where reach, origin, channel string) rawjson.Value {
 func (s *Server) readWelcome(c *call) (*welcome, error) {
 	account := c.viewer().Account
 	d := &welcome{reach: s.reachOf(c), host: c.r.Host, channel: channelOf(account), now: s.Store.Now(), notice: c.notice()}
-	d.request = firstJob(d.reach, origin(c.r), d.channel)
+	d.request = firstJob(d.reach, edge.Origin(c.r), d.channel)
 	d.messages = s.Board.Open(d.channel)
 	jobs, err := s.Store.JobList(c.r.Context(), c.owner(), store.JobQuery{ListQuery: store.ListQuery{Limit: jobsWatched}})
 	if err != nil {
@@ -120,7 +122,7 @@ func (s *Server) welcomeKey(c *call) error {
 
 // welcomeSend makes the job that the page shows how to make.
 func (s *Server) welcomeSend(c *call) error {
-	body := firstJob(s.reachOf(c), origin(c.r), channelOf(c.viewer().Account))
+	body := firstJob(s.reachOf(c), edge.Origin(c.r), channelOf(c.viewer().Account))
 	_, _, err := s.Manager.Create(c.r.Context(), c.owner(), body, nil)
 	if err == nil {
 		return c.redirect("/welcome?done=sent")

@@ -4,11 +4,16 @@ import (
 	"context"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// claim starts claims for runs that wait, as far as slots are free.
+// claim starts claims for runs that wait, as far as slots are free. A suspect is
+// claimed alone.
 func (d *Dispatcher) claim() {
+	if d.claimAlone() {
+		return
+	}
 	for kind, p := range d.pools {
 		p.pace.roll(d.Queue.Now())
 		for p.claiming < claimers {
@@ -16,16 +21,25 @@ func (d *Dispatcher) claim() {
 			if len(batch) == 0 {
 				break
 			}
-			p.claiming++
-			d.tasks.Go(func() { d.claimBatch(store.Kind(kind), batch) })
+			d.startClaim(store.Kind(kind), batch)
 		}
 	}
+}
+
+func (d *Dispatcher) startClaim(kind store.Kind, batch []*entry) {
+	d.mu.Lock()
+	for _, e := range batch {
+		e.phase = phaseClaiming
+	}
+	d.mu.Unlock()
+	d.pools[kind].claiming++
+	d.tasks.Go(func() { d.claimBatch(kind, batch) })
 }
 
 // choose takes the next runs to be claimed in fair turns.
 func (d *Dispatcher) choose(p *pool) []*entry {
 	var batch []*entry
-	for len(batch) < claimLimit {
+	for bytes := int64(0); len(batch) < claimLimit && bytes < batchBytes; bytes += batch[len(batch)-1].bytes - responseBytes {
 		e := p.lanes.take(p.inUse, p.total, p.ahead())
 		if e == nil {
 			break
@@ -34,11 +48,6 @@ func (d *Dispatcher) choose(p *pool) []*entry {
 		batch = append(batch, e)
 	}
 	p.publish()
-	d.mu.Lock()
-	for _, e := range batch {
-		e.phase = phaseClaiming
-	}
-	d.mu.Unlock()
 	return batch
 }
 
@@ -50,84 +59,168 @@ const claimPause = 100 * time.Millisecond
 // again.
 func (d *Dispatcher) claimBatch(kind store.Kind, batch []*entry) {
 	node := d.node()
-	claimed, lost, err := d.tryClaim(node, batch)
-	if err != nil {
-		d.complain("claiming runs failed; trying again", err)
+	c := &claiming{Dispatcher: d, node: node}
+	c.all(batch)
+	if c.outage != nil {
+		d.complain("claiming runs failed; trying again", c.outage)
 		time.Sleep(claimPause)
 	}
 	d.mu.Lock()
 	var stale []store.Claim
-	for _, e := range claimed {
+	for _, e := range c.claimed {
 		e.phase, e.node = phaseHeld, node
 		d.announce(e)
 		if e.gone || e.revoked {
 			d.doubt(e)
 		}
-		if node != d.life.node { // a new life has begun meanwhile
+		if node != d.life.node || d.isBlocked(e.ref) { // a new life has begun meanwhile, or the account has become blocked
 			e.gone = true
 			stale = append(stale, e.claim)
 		}
+		delete(d.failing, e.ref.RunID)
 	}
 	if len(stale) > 0 {
 		d.tasks.Go(func() { d.giveBack(node, stale) })
 	}
-	for _, e := range lost {
+	c.lost = append(c.lost, c.again...)
+	for _, e := range c.lost {
 		d.forget(e)
 	}
-	d.claimed = append(d.claimed, claimed...)
-	d.dropped = append(d.dropped, lost...)
-	if err != nil {
-		for _, e := range lost {
-			d.hints = append(d.hints, e.ref)
-		}
+	d.claimed = append(d.claimed, c.claimed...)
+	d.dropped = append(d.dropped, c.lost...)
+	for _, e := range c.again {
+		d.hints = append(d.hints, e.ref)
 	}
 	d.claimsDone[kind]++
 	d.mu.Unlock()
 	d.poke()
 }
 
-func (d *Dispatcher) tryClaim(node int64, batch []*entry) (claimed, lost []*entry, err error) {
+// claiming is the making of one batch of claims. A part that fails for a reason
+// of its content is divided until the run that it is about stands alone.
+type claiming struct {
+	*Dispatcher
+	node    int64
+	claimed []*entry
+	lost    []*entry // gone, or failing by themselves
+	again   []*entry // to be claimed once the store is back, or there is room
+	bytes   int64    // held by what was prepared
+	outage  error    // the store can't be reached
+}
+
+func (c *claiming) all(batch []*entry) {
+	noted, err := c.note(c.node, batch)
+	if err != nil {
+		c.outage, c.again = err, batch
+		return
+	}
+	for len(batch) > 0 && c.bytes < batchBytes {
+		n := loadable(batch)
+		c.load(batch[:n])
+		batch = batch[n:]
+	}
+	c.again = append(c.again, batch...) // larger than they were taken to be
+	if c.outage == nil {
+		c.clear(noted)
+	}
+}
+
+// load reads and prepares runs, and claims them.
+func (c *claiming) load(batch []*entry) {
+	if c.outage != nil {
+		c.again = append(c.again, batch...)
+		return
+	}
 	refs := make([]store.Ref, len(batch))
 	for i, e := range batch {
 		refs[i] = e.ref
 	}
-	ctx := context.Background()
-	runs, err := d.Queue.RunLoad(ctx, refs)
+	var runs []*store.Run
+	err := fault.Guard(func() (err error) {
+		runs, err = c.Queue.RunLoad(context.Background(), refs)
+		return err
+	})
 	if err != nil {
-		return nil, batch, err
+		c.divide(batch, err, c.load)
+		return
 	}
-	now := d.Queue.Now()
-	claims := make([]store.Claim, 0, len(batch))
-	asked := make([]*entry, 0, len(batch))
+	now := c.Queue.Now()
+	var asked []*entry
+	bytes := int64(0)
 	for i, run := range runs {
 		e := batch[i]
 		if run == nil || run.Claim != nil {
-			lost = append(lost, e)
+			c.lost = append(c.lost, e)
 			continue
 		}
-		e.attempt = d.Begin(run, now)
-		e.claim = e.attempt.Claim()
-		e.begin = e.claim.BeginAt
-		claims, asked = append(claims, e.claim), append(asked, e)
+		if err := fault.Guard(func() error { c.prepare(e, run, now); return nil }); err != nil {
+			c.fail(e, err)
+			continue
+		}
+		c.bytes += e.size
+		stored := storedBytes(&e.claim)
+		if bytes += stored; bytes > writeBytes && len(asked) > 0 {
+			c.store(asked)
+			asked, bytes = nil, stored
+		}
+		asked = append(asked, e)
 	}
-	if len(claims) == 0 {
-		return nil, lost, nil
+	if len(asked) > 0 {
+		c.store(asked)
 	}
-	got, err := d.Queue.RunClaim(ctx, node, claims)
+}
+
+func (c *claiming) prepare(e *entry, run *store.Run, now time.Time) {
+	e.attempt = c.Begin(run, now)
+	e.claim = e.attempt.Claim()
+	e.begin = e.claim.BeginAt
+	e.size = sizeOf(e)
+}
+
+// store claims runs whose attempts are prepared.
+func (c *claiming) store(batch []*entry) {
+	if c.outage != nil {
+		c.again = append(c.again, batch...)
+		return
+	}
+	claims := make([]store.Claim, len(batch))
+	for i, e := range batch {
+		claims[i] = e.claim
+	}
+	got, err := c.Queue.RunClaim(context.Background(), c.node, claims)
 	if err != nil {
 		// It may have come through all the same, and then nobody would fire them.
-		d.giveBack(node, claims)
-		return nil, append(lost, asked...), err
+		c.giveBack(c.node, claims)
+		c.divide(batch, err, c.store)
+		return
 	}
-	if d.ObserveClaims != nil {
-		d.ObserveClaims(len(claims))
+	if c.ObserveClaims != nil {
+		c.ObserveClaims(len(claims))
 	}
-	for i, e := range asked {
+	for i, e := range batch {
 		if got[i] {
-			claimed = append(claimed, e)
+			c.claimed = append(c.claimed, e)
 		} else {
-			lost = append(lost, e)
+			c.lost = append(c.lost, e)
 		}
 	}
-	return claimed, lost, nil
+}
+
+// divide tries the halves of a batch that failed. An outage is nothing that a
+// smaller batch would mend.
+func (c *claiming) divide(batch []*entry, err error, try func([]*entry)) {
+	switch {
+	case fault.CodeOf(err) == fault.Unavailable:
+		c.outage, c.again = err, append(c.again, batch...)
+	case len(batch) == 1:
+		c.fail(batch[0], err)
+	default:
+		try(batch[:len(batch)/2])
+		try(batch[len(batch)/2:])
+	}
+}
+
+func (c *claiming) fail(e *entry, err error) {
+	c.failed(e, err)
+	c.lost = append(c.lost, e)
 }

@@ -18,8 +18,12 @@ type Attempt interface {
 	// Claim gives what is stored when the run is claimed for this attempt.
 	Claim() store.Claim
 	// Fire makes the attempt and returns when its end is stored. It calls
-	// answered once the request is over. The run is claimed in node's name.
-	Fire(ctx context.Context, node int64, began time.Time, answered func())
+	// answered once the request is over, with about how many bytes are held until
+	// then. The run is claimed in node's name.
+	Fire(ctx context.Context, node int64, began time.Time, answered func(bytes int64))
+	// Size returns about how many bytes the attempt holds, without what Claim
+	// returns.
+	Size() int64
 }
 
 // Config of a Dispatcher.
@@ -37,6 +41,17 @@ type Config struct {
 	// block; may be nil.
 	Warm func(run *store.Run, n int)
 	Log  *slog.Logger
+	// SetAside ends a run that can't be fired, without preparing it; stop says
+	// that it ends the process that does, so that no like run must follow. May be
+	// nil.
+	SetAside func(ctx context.Context, ref store.Ref, reason string, stop bool) error
+	// ObserveAside and ObservePanic hear of runs that are set aside, and of
+	// attempts that ended in a panic; may be nil.
+	ObserveAside, ObservePanic func()
+	// Blocked tells for which accounts nothing may be sent; nil: for none.
+	Blocked BlockedAccounts
+	// Budget is how many bytes what is claimed or under way may hold; 0: any.
+	Budget int64
 	// ObserveClaims hears of the sizes of claims; may be nil.
 	ObserveClaims func(size int)
 }
@@ -54,12 +69,18 @@ const (
 	claimers   = 2
 )
 
+// deliveryRate is how many callbacks and webhooks, first tries and retries
+// alike, this node sends for one account: 1,000 a second, and 10,000 at once
+// after a rest. What is over that waits.
+var deliveryRate = rate{every: time.Millisecond, burst: 10_000}
+
 // Dispatcher fires runs.
 type Dispatcher struct {
 	Config
 	pools   [2]*pool // by store.Kind
 	wake    chan struct{}
 	beatNow chan struct{} // the node's last beat was too long ago
+	parkNow chan struct{} // a run of a blocked account was found
 
 	mu         sync.Mutex
 	life       life
@@ -74,6 +95,13 @@ type Dispatcher struct {
 	ended      []*entry // attempts whose request is over
 	dropped    []*entry // claims that will not be fired
 	claimsDone [2]int   // claims that have ended, by kind
+	finished   []*entry // attempts whose ends are stored
+	blocked    map[int64]bool
+	blockedNew bool                // the loop has not heard of it
+	unparkTill time.Time           // by this process's clock
+	suspects   map[store.RunID]int // crashes at which they were being prepared
+	careful    time.Time           // until then it is noted what is being prepared
+	failing    map[store.RunID]failing
 
 	// The loop's own.
 	look       look
@@ -84,6 +112,9 @@ type Dispatcher struct {
 	// unconfirmed are due and have to be looked up first.
 	unconfirmed []*entry
 	ready       [2][]*entry // due, waiting for a slot
+	quarantine  []*entry    // suspects, to be claimed alone
+	alone       bool        // one is being claimed
+	othersTurn  bool        // after it
 
 	running atomic.Bool
 	tasks   sync.WaitGroup // peeks, claims and attempts
@@ -94,9 +125,17 @@ func New(config Config) *Dispatcher {
 	d := &Dispatcher{
 		Config: config, wake: make(chan struct{}, 1), beatNow: make(chan struct{}, 1), known: map[store.RunID]*entry{}, tells: map[int64]*entry{},
 		life: life{node: config.Node}, maxWaiting: maxWaiting, complaints: map[string]time.Time{},
+		parkNow: make(chan struct{}, 1), failing: map[store.RunID]failing{},
 	}
 	d.pools[store.KindJob] = &pool{lanes: newLanes(), total: config.Concurrency}
 	d.pools[store.KindDelivery] = &pool{lanes: newLanes(), total: max(config.Concurrency, minDeliveries)}
+	d.pools[store.KindDelivery].lanes.pace = deliveryRate
+	if config.Budget > 0 {
+		shared := &budget{limit: config.Budget}
+		for _, p := range d.pools {
+			p.lanes.budget = shared
+		}
+	}
 	return d
 }
 
@@ -162,6 +201,12 @@ func (d *Dispatcher) Run(ctx context.Context, grace time.Duration) error {
 	if d.Warm != nil {
 		beats.Go(func() { d.lookAhead(ctx) })
 	}
+	if d.Blocked != nil {
+		d.readBlocked(ctx) // before anything is claimed
+		beats.Go(func() { every(ctx, blockedPause, d.readBlocked) })
+		beats.Go(func() { d.parkBlocked(ctx) })
+	}
+	beats.Go(func() { every(ctx, suspectsEvery, d.reviewSuspects) })
 	d.running.Store(true)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -188,6 +233,9 @@ func (d *Dispatcher) Run(ctx context.Context, grace time.Duration) error {
 // step does what there is to do now and tells how long nothing else will be.
 func (d *Dispatcher) step(attempts context.Context) time.Duration {
 	now := d.Queue.Now()
+	for _, p := range d.pools {
+		p.lanes.step(now)
+	}
 	d.fire(attempts, now)
 	d.collect(now)
 	d.fire(attempts, now)
@@ -209,6 +257,9 @@ func (d *Dispatcher) untilNext(now time.Time) time.Duration {
 	}
 	if !d.look.under && !d.busy() && !d.look.again.IsZero() && d.look.again.Before(next) {
 		next = d.look.again
+	}
+	if d.pools[store.KindDelivery].lanes.delayed {
+		next = earlier(next, now.Add(10*deliveryRate.every))
 	}
 	return max(0, next.Sub(now))
 }

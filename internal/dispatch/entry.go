@@ -37,6 +37,9 @@ type entry struct {
 	// confirmed: the claim was looked up when its time had come.
 	confirmed bool
 	abort     context.CancelCauseFunc
+	bytes     int64 // held of the budget; the loop's own
+	size      int64 // what it holds once it is prepared
+	response  int64 // what the response and its record hold; set when it has ended
 	// moved: the same job's run with another due time, which was heard of while
 	// this one was known; it is taken in when this one is forgotten.
 	moved *store.Ref

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -30,9 +31,17 @@ type fakeQueue struct {
 	mute     bool // beats fail
 	started  int64
 	reading  time.Duration // how long each look into the queue takes
+	moves    int
+	blocked  []int64
+	peeks    int
+	notes    map[store.RunID]store.Ref // of runs that are being prepared
+	noted    []int                     // how many at once
+	suspects []store.Suspect
+	unclean  bool
+	poison   map[int64]error // by number: what claiming them fails with
 }
 
-var errDown = errors.New("the store is down")
+var errDown = fault.Unreachable(errors.New("the store is down"))
 
 func (q *fakeQueue) Now() time.Time {
 	q.mu.Lock()
@@ -56,6 +65,7 @@ func (q *fakeQueue) RunPeek(_ context.Context, behind store.Ref, until time.Time
 		return nil, errDown
 	}
 	var refs []store.Ref
+	q.peeks++
 	for _, run := range q.runs {
 		if run.Claim == nil && after(run.Ref, behind) {
 			refs = append(refs, run.Ref)
@@ -81,7 +91,7 @@ func (q *fakeQueue) RunLoad(_ context.Context, refs []store.Ref) ([]*store.Run, 
 	}
 	runs := make([]*store.Run, len(refs))
 	for i, ref := range refs {
-		if run := q.runs[ref.RunID]; run != nil {
+		if run := q.runs[ref.RunID]; run != nil && run.Due.Equal(ref.Due) {
 			found := *run
 			runs[i] = &found
 		}
@@ -93,8 +103,13 @@ func (q *fakeQueue) RunClaim(_ context.Context, node int64, claims []store.Claim
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	got := make([]bool, len(claims))
+	for _, c := range claims {
+		if err := q.poison[c.Number]; err != nil {
+			return nil, err
+		}
+	}
 	for i, c := range claims {
-		if run := q.runs[c.RunID]; run != nil && run.Claim == nil {
+		if run := q.runs[c.RunID]; run != nil && run.Claim == nil && run.Due.Equal(c.Due) {
 			run.Claim = &store.Held{Node: node, Attempt: c.Attempt, BeginAt: c.BeginAt}
 			got[i] = true
 			q.claims++
@@ -107,6 +122,13 @@ func (q *fakeQueue) RunRelease(_ context.Context, _ int64, claims []store.Claim)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.released = append(q.released, claims...)
+	for _, c := range claims {
+		if run := q.runs[c.RunID]; run != nil && run.Due.Equal(c.Due) {
+			unclaimed := *run
+			unclaimed.Claim = nil
+			q.runs[c.RunID] = &unclaimed
+		}
+	}
 	return nil
 }
 
@@ -155,6 +177,46 @@ func (q *fakeQueue) remove(id store.RunID) {
 	delete(q.runs, id)
 }
 
+func (q *fakeQueue) RunMove(_ context.Context, refs []store.Ref, by time.Duration) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.moves++
+	for _, ref := range refs {
+		if run := q.runs[ref.RunID]; run != nil && run.Claim == nil && run.Due.Equal(ref.Due) {
+			moved := *run
+			moved.Due = ref.Due.Add(by)
+			q.runs[ref.RunID] = &moved
+		}
+	}
+	return nil
+}
+
+func (q *fakeQueue) RunNote(_ context.Context, _ int64, refs []store.Ref) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, ref := range refs {
+		q.notes[ref.RunID] = ref
+	}
+	q.noted = append(q.noted, len(refs))
+	return nil
+}
+
+func (q *fakeQueue) RunCleared(_ context.Context, refs []store.Ref) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, ref := range refs {
+		delete(q.notes, ref.RunID)
+		q.suspects = slices.DeleteFunc(q.suspects, func(s store.Suspect) bool { return s.RunID == ref.RunID })
+	}
+	return nil
+}
+
+func (q *fakeQueue) RunSuspects(context.Context, int64, int) ([]store.Suspect, bool, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Clone(q.suspects), q.unclean, nil
+}
+
 // firing is one attempt that was made.
 type firing struct {
 	ref   store.Ref
@@ -188,7 +250,7 @@ func (a *fakeAttempt) Claim() store.Claim {
 	return store.Claim{Ref: a.run.Ref, Attempt: a.run.Attempt + 1, BeginAt: a.begin}
 }
 
-func (a *fakeAttempt) Fire(ctx context.Context, node int64, _ time.Time, answered func()) {
+func (a *fakeAttempt) Fire(ctx context.Context, node int64, _ time.Time, answered func(int64)) {
 	b := a.bench
 	b.mu.Lock()
 	b.inside++
@@ -203,13 +265,15 @@ func (a *fakeAttempt) Fire(ctx context.Context, node int64, _ time.Time, answere
 	b.inside--
 	b.fired[i].cause = context.Cause(ctx)
 	b.mu.Unlock()
-	answered()
+	answered(0)
 	b.queue.remove(a.run.RunID)
 }
 
+func (a *fakeAttempt) Size() int64 { return 0 }
+
 // start runs a dispatcher inside a synctest bubble until the test ends.
 func start(t *testing.T, concurrency int, work func(context.Context, store.Ref), options ...func(*Dispatcher)) *bench {
-	b := &bench{t: t, queue: &fakeQueue{runs: map[store.RunID]*store.Run{}}, work: work}
+	b := &bench{t: t, queue: &fakeQueue{runs: map[store.RunID]*store.Run{}, notes: map[store.RunID]store.Ref{}}, work: work}
 	b.Dispatcher = New(Config{
 		Queue: b.queue, Node: 1, Concurrency: concurrency, Log: slog.New(slog.DiscardHandler),
 		Begin: func(run *store.Run, now time.Time) Attempt {

@@ -27,6 +27,10 @@ const (
 	maxSteps  = 4
 )
 
+// Self returns the number of this process's node, which changes when it was taken
+// for gone.
+func (d *Dispatcher) Self() int64 { return d.node() }
+
 func (d *Dispatcher) node() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()

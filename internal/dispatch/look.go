@@ -151,9 +151,9 @@ func before(ref store.Ref) store.Ref {
 	return ref
 }
 
-// admit lets a run wait for its claim, unless it is known already. Of a lane
-// with so many waiting that they would leave others no room, it stays in the
-// store until the lane needs it.
+// admit lets a run wait for its claim, unless it is known already. Of a lane or
+// an account with so many waiting that they would leave others no room, it stays
+// in the store until it is needed.
 func (d *Dispatcher) admit(ref store.Ref) {
 	p := d.pools[ref.Kind]
 	e := &entry{ref: ref}
@@ -165,9 +165,24 @@ func (d *Dispatcher) admit(ref store.Ref) {
 		d.mu.Unlock()
 		return
 	}
-	if !p.lanes.room(ref, d.maxWaiting-d.waiting()) {
+	switch {
+	case d.isBlocked(ref):
 		d.mu.Unlock()
-		p.lanes.leave(laneOf(ref), before(ref))
+		d.wantPark()
+		return
+	case d.heldBack(ref, p.lanes.now):
+		d.mu.Unlock()
+		d.lookAgain(p.lanes.now.Add(failsPause))
+		return
+	case d.suspects[ref.RunID] > 0:
+		d.known[ref.RunID] = e
+		d.quarantine = append(d.quarantine, e)
+		d.mu.Unlock()
+		return
+	}
+	if full, ok := p.lanes.room(ref, d.maxWaiting-d.waiting()); !ok {
+		d.mu.Unlock()
+		p.lanes.leave(full, before(ref))
 		return
 	}
 	e.revoked = d.withholds(ref)

@@ -4,6 +4,8 @@ import (
 	"container/heap"
 	"context"
 	"time"
+
+	"github.com/punctual-dev/punctual/internal/fault"
 )
 
 // collect takes in what has happened beside the loop.
@@ -11,25 +13,35 @@ func (d *Dispatcher) collect(now time.Time) {
 	d.mu.Lock()
 	hints, peeked, claimed, ended, dropped := d.hints, d.peeked, d.claimed, d.ended, d.dropped
 	d.hints, d.peeked, d.claimed, d.ended, d.dropped = nil, nil, nil, nil, nil
-	looked, elsewhere := d.looked, d.elsewhere
-	d.looked, d.elsewhere = nil, time.Time{}
+	looked, elsewhere, finished := d.looked, d.elsewhere, d.finished
+	d.looked, d.elsewhere, d.finished = nil, time.Time{}, nil
 	for kind, done := range d.claimsDone {
 		d.pools[kind].claiming -= done
+		d.alone = d.alone && done == 0 // one that is alone is the only one under way
 	}
 	d.claimsDone = [2]int{}
 	d.mu.Unlock()
 	for _, e := range ended {
 		p := d.pools[e.ref.Kind]
 		p.fired--
+		p.lanes.land(e.ref)
 		p.pace.add(now, 1)
 		d.free(e)
+		p.lanes.charge(e, e.size+max(e.response, 0))
+	}
+	for _, e := range finished {
+		d.pools[e.ref.Kind].lanes.charge(e, 0)
 	}
 	for _, e := range dropped {
-		d.free(e)
+		d.drop(e)
 	}
 	for _, e := range claimed {
+		p := d.pools[e.ref.Kind]
+		p.lanes.learn(e.ref, e.size)
+		p.lanes.charge(e, e.size+responseBytes)
 		d.hold(e)
 	}
+	d.dropBlocked()
 	if len(looked) > 0 {
 		d.confirming = false
 		for _, e := range looked {
@@ -57,6 +69,12 @@ func (d *Dispatcher) free(e *entry) {
 	p.publish()
 }
 
+// drop gives back the slot of a run that is not fired, and what it holds.
+func (d *Dispatcher) drop(e *entry) {
+	d.free(e)
+	d.pools[e.ref.Kind].lanes.charge(e, 0)
+}
+
 // fire begins every attempt whose time has come, as far as there are slots.
 func (d *Dispatcher) fire(attempts context.Context, now time.Time) {
 	for kind := range d.ready {
@@ -79,7 +97,7 @@ func (d *Dispatcher) begin(attempts context.Context, e *entry) {
 	if e.gone {
 		d.forget(e)
 		d.mu.Unlock()
-		d.free(e)
+		d.drop(e)
 		return
 	}
 	if e.revoked || p.fired >= p.total || !d.holds(e) {
@@ -91,6 +109,12 @@ func (d *Dispatcher) begin(attempts context.Context, e *entry) {
 	if d.mustConfirm(e) {
 		d.mu.Unlock()
 		d.unconfirmed = append(d.unconfirmed, e)
+		return
+	}
+	if !p.lanes.fire(e.ref, p.total) {
+		e.confirmed = false
+		d.mu.Unlock()
+		d.ready[e.ref.Kind] = append(d.ready[e.ref.Kind], e)
 		return
 	}
 	ctx, abort := context.WithCancelCause(attempts)
@@ -120,16 +144,29 @@ func (d *Dispatcher) run(ctx context.Context, e *entry) {
 	if now := d.Queue.Now(); now.Sub(began) > slotWait {
 		began = now // it had to wait for a slot
 	}
-	e.attempt.Fire(ctx, e.node, began, func() {
+	ended := false
+	answered := func(bytes int64) {
 		d.mu.Lock()
-		d.ended = append(d.ended, e)
+		if !ended {
+			ended, e.response = true, bytes
+			d.ended = append(d.ended, e)
+		}
 		d.mu.Unlock()
 		d.poke()
-	})
+	}
+	if err := fault.Guard(func() error { e.attempt.Fire(ctx, e.node, began, answered); return nil }); err != nil {
+		d.Log.Error("an attempt ended in a panic; the others go on", kindOf(e.ref), e.ref.Number, "error", err)
+		if d.ObservePanic != nil {
+			d.ObservePanic()
+		}
+	}
+	answered(0)
 	e.abort(nil)
 	d.mu.Lock()
+	d.finished = append(d.finished, e)
 	d.forget(e)
 	d.mu.Unlock()
+	d.poke()
 }
 
 // slotWait is from when on a begin that was put off counts as the later one.

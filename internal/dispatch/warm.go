@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -14,6 +15,8 @@ const (
 	warmPause = 250 * time.Millisecond
 	// warmPage is how many runs are read at once, warmPages how many times.
 	warmPage, warmPages = 1024, 16
+	// warmLanesEach is how many receivers of one account are told of at once.
+	warmLanesEach = 1024
 	// atOnce is how close together runs are due that are under way at once.
 	atOnce = 10 * time.Millisecond
 )
@@ -42,6 +45,9 @@ func (d *Dispatcher) lookAhead(ctx context.Context) {
 			continue // there is enough to do now
 		}
 		now := d.Queue.Now()
+		if d.isCareful(now) {
+			continue // what is read here is not noted
+		}
 		if cursor.Due.Before(now) || cursor.Due.Sub(now) > warmAhead {
 			cursor = store.Ref{Due: now}
 		}
@@ -59,7 +65,7 @@ func (d *Dispatcher) readAhead(ctx context.Context, from store.Ref, until time.T
 	d.mu.Lock()
 	nodes, self := d.life.nodes, d.life.node
 	d.mu.Unlock()
-	lanes := map[laneID]*coming{}
+	lanes, ofAccount := map[laneID]*coming{}, map[int64]int{}
 	for range warmPages {
 		refs, err := d.Queue.RunPeek(ctx, from, until, warmPage)
 		if err != nil {
@@ -70,9 +76,16 @@ func (d *Dispatcher) readAhead(ctx context.Context, from store.Ref, until time.T
 				return lanes, from, nil
 			}
 			from = ref
-			if d.share(ref, nodes, self) == 0 {
-				count(lanes, ref)
+			if d.share(ref, nodes, self) != 0 {
+				continue
 			}
+			if lanes[laneOf(ref)] == nil {
+				if ofAccount[ref.Account] == warmLanesEach {
+					continue
+				}
+				ofAccount[ref.Account]++
+			}
+			count(lanes, ref)
 		}
 		if len(refs) < warmPage {
 			break
@@ -101,17 +114,19 @@ func (d *Dispatcher) warmLanes(ctx context.Context, lanes map[laneID]*coming) {
 		refs = append(refs, c.first)
 	}
 	for len(refs) > 0 {
-		batch := refs[:min(len(refs), claimLimit)]
+		batch := refs[:min(len(refs), loadLimit)]
 		refs = refs[len(batch):]
-		runs, err := d.Queue.RunLoad(ctx, batch)
-		if err != nil {
-			return
-		}
-		for i, run := range runs {
-			if run != nil {
-				lane := laneOf(batch[i])
-				d.Warm(run, min(lanes[lane].most, d.pools[lane.kind].total))
+		// One that can't be read costs the others of its batch no more than an
+		// open connection.
+		_ = fault.Guard(func() error {
+			runs, err := d.Queue.RunLoad(ctx, batch)
+			for i, run := range runs {
+				if run != nil {
+					lane := laneOf(batch[i])
+					d.Warm(run, min(lanes[lane].most, d.pools[lane.kind].total))
+				}
 			}
-		}
+			return err
+		})
 	}
 }

@@ -21,6 +21,8 @@ const (
 	TooMany                      // over a rate limit
 	Forbidden                    // known, but not permitted
 	Unavailable                  // the store or the queue can't take it now
+	TooSlow                      // the request body arrived too slowly
+	Misdirected                  // the request is for another host
 )
 
 // Problem is one thing wrong with a request. Exactly one of Pointer and
@@ -86,8 +88,8 @@ func Busy(cause error) *Error {
 	}
 }
 
-// TooSlow is the fault for a read that has taken as long as a read may take.
-func TooSlow(cause error) *Error {
+// SlowRead is the fault for a read that has taken as long as a read may take.
+func SlowRead(cause error) *Error {
 	return &Error{
 		Code: TooMany, RetryAfter: 10 * time.Second, Cause: cause,
 		Message: "reading this takes too long; ask for less: leave out order_by and offset and follow the links to the next page, " +

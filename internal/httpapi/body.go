@@ -15,6 +15,9 @@ import (
 // maxBody is how large a request's body may be.
 const maxBody = 1 << 20
 
+// trustedLength is how much of a declared length is allocated before it arrives.
+const trustedLength = 4 << 10
+
 // readBody reads a body as JSON; a form becomes the JSON it stands for.
 func (c *call) readBody() (rawjson.Value, error) {
 	isForm, err := c.bodyType()
@@ -81,15 +84,19 @@ func (c *call) readAll() ([]byte, error) {
 		return nil, tooLarge
 	}
 	body := http.MaxBytesReader(c.ResponseWriter, c.r.Body, maxBody)
+	// The buffer grows with what arrives: a length is quickly declared.
 	var b bytes.Buffer
-	b.Grow(max(bytes.MinRead, int(c.r.ContentLength)+bytes.MinRead))
+	b.Grow(bytes.MinRead + int(min(max(c.r.ContentLength, 0), trustedLength)))
 	_, err := b.ReadFrom(body)
 	var over *http.MaxBytesError
-	if errors.As(err, &over) {
+	var f *fault.Error
+	switch {
+	case err == nil:
+		return b.Bytes(), nil
+	case errors.As(err, &over):
 		return nil, tooLarge
+	case errors.As(err, &f):
+		return nil, f
 	}
-	if err != nil {
-		return nil, fault.New(fault.Unreadable, "the body could not be read whole; send it again")
-	}
-	return b.Bytes(), nil
+	return nil, fault.New(fault.Unreadable, "the body could not be read whole; send it again")
 }

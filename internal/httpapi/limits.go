@@ -3,6 +3,8 @@ package httpapi
 import (
 	"context"
 
+	"github.com/punctual-dev/punctual/internal/edge"
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/quota"
 )
 
@@ -27,6 +29,11 @@ func (s *Server) admit(route route, c *call) error {
 		}
 	}
 	caller, err := s.Auth.Authenticate(c.r.Context(), header)
+	if !guess && err != nil && fault.CodeOf(err) == fault.Unauthorized { // it was revoked
+		if over := s.Rates.Address(c.Header(), c.r); over != nil {
+			return over
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -41,7 +48,7 @@ func (s *Server) admit(route route, c *call) error {
 		s.Metrics.Refused("suspended")
 		return err
 	}
-	return nil
+	return edge.Authenticated(c.r, caller.Number, caller.Public)
 }
 
 // suspended returns a Forbidden fault when an account is suspended.

@@ -29,6 +29,8 @@ var answers = map[fault.Code]struct {
 	fault.Invalid:          {http.StatusUnprocessableEntity, "Unprocessable Content"},
 	fault.TooMany:          {http.StatusTooManyRequests, "Too Many Requests"},
 	fault.Unavailable:      {http.StatusServiceUnavailable, "Service Unavailable"},
+	fault.TooSlow:          {http.StatusRequestTimeout, "Request Timeout"},
+	fault.Misdirected:      {http.StatusMisdirectedRequest, "Misdirected Request"},
 }
 
 // problem answers with an error (RFC 9457).

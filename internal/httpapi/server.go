@@ -40,6 +40,9 @@ type Config struct {
 	// Retention is how long final jobs and logs are kept; 0 for ever.
 	Retention time.Duration
 	Version   string
+	// OperationsElsewhere: metrics, and the reason why the service is not ready,
+	// are served by Operations only.
+	OperationsElsewhere bool
 }
 
 // Server answers the API's calls.
@@ -101,7 +104,9 @@ var routes = []route{
 func New(config Config) *Server {
 	s := &Server{Config: config, mux: http.NewServeMux()}
 	for _, r := range routes {
-		s.mux.Handle(r.path, s.serve(r))
+		if served, here := s.here(r); here {
+			s.mux.Handle(r.path, s.serve(served))
+		}
 	}
 	s.mux.Handle("/", s.serve(route{path: "/", open: true}))
 	return s
@@ -164,7 +169,7 @@ func (s *Server) serve(route route) http.Handler {
 				s.problem(c, id, fault.New(fault.Internal, internalMessage))
 			}
 			s.Metrics.Requested(route.path, strconv.Itoa(c.status))
-			s.Log.Debug("call", "request", id, "method", r.Method, "route", route.path, "status", c.status, "duration", time.Since(start))
+			s.Log.Debug("call", "request", id, "method", r.Method, "route", route.path, "status", c.status, "client", edge.ClientAddr(r), "duration", time.Since(start))
 			if cut {
 				panic(http.ErrAbortHandler)
 			}
@@ -203,27 +208,6 @@ func (s *Server) answer(route route, c *call) error {
 		return err
 	}
 	return handle(s, c)
-}
-
-// Limits for clients that are slow or hostile. A connection on which nothing was
-// sent yet counts as one that sends its header. Clients keep such ones in reserve,
-// often for 90 seconds, and lose a call that they send while it is closed here.
-const (
-	readHeaderTimeout = idleTimeout
-	readTimeout       = 60 * time.Second
-	writeTimeout      = 60 * time.Second
-	idleTimeout       = 2 * time.Minute
-	maxHeaderBytes    = 64 << 10
-)
-
-// HTTPServer gives the net/http server that serves handler, which is s or
-// stands in front of it.
-func (s *Server) HTTPServer(handler http.Handler) *http.Server {
-	return &http.Server{
-		Handler: handler, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
-		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
-	}
 }
 
 // writeJSON answers with a JSON text.

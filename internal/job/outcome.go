@@ -22,9 +22,10 @@ const (
 	KindBlocked     Kind = "blocked"     // the address may not be called
 	KindCancelled   Kind = "cancelled"   // the job was cancelled meanwhile
 	KindTooLarge    Kind = "too_large"   // the request would exceed the budget; nothing was sent
-	KindInternal    Kind = "internal"    // a defect of the service kept it from preparing the request
 	KindInterrupted Kind = "interrupted" // the service stopped or crashed meanwhile
 	KindUnstored    Kind = "unstored"    // what the attempt came to could not be stored
+	KindInternal    Kind = "internal"    // a defect of the service ended the attempt
+	KindPoisoned    Kind = "poisoned"    // the attempt can't be made; the job was set aside
 	KindStatus      Kind = "status"      // an answer other than 2xx; in callbacks and webhooks only
 )
 

@@ -24,6 +24,8 @@ type Metrics struct {
 	pruned     *prometheus.CounterVec
 	unstored   *prometheus.CounterVec
 	refused    *prometheus.CounterVec
+	aside      prometheus.Counter
+	panics     prometheus.Counter
 }
 
 // seconds are buckets from 0.5 ms to 60 s.
@@ -44,13 +46,15 @@ func New(version string) *Metrics {
 		stored:     gauges("punctual_jobs", "Stored jobs by state; counted every now and then.", "state"),
 		due:        gauges("punctual_due_runs", "Runs in the store that are due and not claimed, by kind; counted every now and then.", "kind"),
 		unstored:   counters("punctual_unstored_total", "Attempts whose outcome the store refused, by kind: the job was discarded, or the delivery given up.", "kind"),
+		aside:      prometheus.NewCounter(prometheus.CounterOpts{Name: "punctual_runs_set_aside_total", Help: "Jobs and messages set aside since they can't be attempted."}),
+		panics:     prometheus.NewCounter(prometheus.CounterOpts{Name: "punctual_attempt_panics_total", Help: "Attempts that ended in a panic of the service."}),
 		pruned:     counters("punctual_pruned_total", "Records removed because they were older than the retention, by kind.", "record"),
 	}
 	m.refused = counters("punctual_refused_total", "Requests refused by a limit, by reason: account_rate, address_rate, pending, schedules, stored or suspended.", "reason")
 	version0 := gauges("punctual_build_info", "Always 1; the version is in the label.", "version")
 	version0.WithLabelValues(version).Set(1)
 	m.Registry.MustRegister(m.created, m.duplicates, m.finished, m.attempts, m.lateness, m.duration, m.batches, m.requests,
-		m.stored, m.due, m.pruned, m.unstored, m.refused, version0,
+		m.stored, m.due, m.pruned, m.unstored, m.refused, m.aside, m.panics, version0,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -113,6 +117,17 @@ func (m *Metrics) Unstored(kind string) { m.unstored.WithLabelValues(kind).Inc()
 
 // Refused counts a request that a limit refused.
 func (m *Metrics) Refused(reason string) { m.refused.WithLabelValues(reason).Inc() }
+
+// Count registers a count that is read when the metrics are, and only grows.
+func (m *Metrics) Count(name, help string, labels map[string]string, value func() float64) {
+	m.Registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels}, value))
+}
+
+// SetAside counts a job or message that can't be attempted.
+func (m *Metrics) SetAside() { m.aside.Inc() }
+
+// Panicked counts an attempt that ended in a panic.
+func (m *Metrics) Panicked() { m.panics.Inc() }
 
 // Gauge registers a value that is read when the metrics are.
 func (m *Metrics) Gauge(name, help string, labels map[string]string, value func() float64) {

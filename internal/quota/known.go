@@ -33,3 +33,11 @@ func (k *Known[K]) Has(key K) bool {
 	_, older := k.older[key]
 	return recent || older
 }
+
+// Remove forgets a key.
+func (k *Known[K]) Remove(key K) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.recent, key)
+	delete(k.older, key)
+}

@@ -19,4 +19,9 @@ func TestKnownIsBoundedAndKeepsTheLatest(t *testing.T) {
 			t.Errorf("%d is forgotten", i)
 		}
 	}
+	for _, i := range []int{3 * maxKnown, 2 * maxKnown} {
+		if k.Remove(i); k.Has(i) {
+			t.Errorf("%d was removed and is known", i)
+		}
+	}
 }

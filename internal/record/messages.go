@@ -77,7 +77,11 @@ func callback(j *job.Job, spec *job.Spec, at time.Time, a *attempt) job.Delivery
 	t.string(`,"attempt":`)
 	t.bytes = strconv.AppendInt(t.bytes, int64(a.number), 10)
 	t.string(`,"request":`)
-	a.addRequest(t)
+	if a.method != "" {
+		a.addRequest(t)
+	} else {
+		t.string(`null`)
+	}
 	t.string(`,"response":`)
 	if a.outcome.Response != nil {
 		a.addResponse(t)

@@ -25,6 +25,9 @@ type Config struct {
 	Store store.Stats
 	Now   func() time.Time
 	Log   *slog.Logger
+	// Enter waits until an account may have another series made of it, and leave
+	// says that it is made. Nil: at once.
+	Enter func(ctx context.Context, account int64) (leave func(), err error)
 }
 
 // Collector counts runs.

@@ -36,6 +36,13 @@ func (c *Collector) Series(ctx context.Context, account int64, minutes int) (*Se
 // Steps is Series with points that each stand for several minutes, which are
 // named by their first. Minutes is a multiple of per.
 func (c *Collector) Steps(ctx context.Context, account int64, minutes, per int) (*Series, error) {
+	if c.Enter != nil {
+		leave, err := c.Enter(ctx, account)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+	}
 	per = max(per, 1)
 	steps := min(max(minutes, 1), MaxMinutes) / per
 	to := minuteOf(c.Now())

@@ -22,12 +22,13 @@ type Invite struct {
 }
 
 // Registration is an account to be made under conditions that hold while it is
-// stored. The first account of all becomes the operator's.
+// stored. An account that may only be the first becomes the operator's.
 type Registration struct {
 	Account *Account
 	// Uncounted is the email of an account that does not count as the first.
 	Uncounted string
-	// FirstOnly refuses when there is an account; a Forbidden fault.
+	// FirstOnly refuses when there is an account, a Forbidden fault; else the
+	// account becomes the operator's.
 	FirstOnly bool
 	// Invite is the hash of an invite, which is used up with this; a NotFound
 	// fault when there is no such invite that is unused and not expired. Nil:
@@ -51,7 +52,7 @@ type Node struct {
 // People keeps who may sign in, and who has.
 type People interface {
 	// AccountRegister stores an account with its secrets, gives it its number
-	// and marks the first as the operator's; an Invalid fault when the email is
+	// and marks one that may only be the first as the operator's; an Invalid fault when the email is
 	// taken, which leaves the invite as it is.
 	AccountRegister(ctx context.Context, r *Registration) error
 	// AccountPassword sets an account's password hash and ends its sessions but

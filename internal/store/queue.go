@@ -86,6 +86,8 @@ type DeliveryEnd struct {
 
 // Queue is what the engine needs: it claims runs and finishes them.
 type Queue interface {
+	Parking
+	Suspects
 	// Now is the store's clock, which decides what is due.
 	Now() time.Time
 	// RunPeek reads up to limit unclaimed runs in order of due time, kind and

@@ -11,7 +11,7 @@ const password = "correct horse battery"
 // signUp makes the first account and leaves the page at the first steps.
 func signUp(p *Page) *Page {
 	return p.Go("/").At("/sign-up").See("There is no account yet").
-		Fill("#f-email", "ann@example.com").Fill("#f-password", password).ClickOn("Sign up").
+		Fill("#f-setup", p.Service.SetupCode(p.t)).Fill("#f-email", "ann@example.com").Fill("#f-password", password).ClickOn("Sign up").
 		At("/welcome").See("Keep it now")
 }
 

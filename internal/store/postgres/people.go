@@ -36,7 +36,7 @@ func (s *Store) AccountRegister(ctx context.Context, r *store.Registration) erro
 		if err := t.run(queries...); err != nil {
 			return err
 		}
-		r.Account.Operator = !others
+		r.Account.Operator = r.FirstOnly
 		switch {
 		case r.FirstOnly && others:
 			return fault.New(fault.Forbidden, "there is an account already")

@@ -112,7 +112,7 @@ func (s *Store) wrapRead(asked, ctx context.Context, t *tx, err error) error {
 	late := errors.Is(ctx.Err(), context.DeadlineExceeded) && asked.Err() == nil
 	switch {
 	case (t.class == pages || t.class == heavy) && (code(err) == queryCanceled || late && t.conn != nil):
-		return fault.TooSlow(err)
+		return fault.SlowRead(err)
 	case late && t.conn == nil:
 		return fault.Busy(err)
 	}

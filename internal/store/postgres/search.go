@@ -103,7 +103,7 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, 
 		) w` + c.numbered(` WHERE w.before < ? ORDER BY w.number DESC`, store.ScanBytes)
 	var ids []store.JobID
 	looked, size, matched, last := 0, 0, 0, int64(0)
-	err = s.readAs(ctx, pages, query{
+	err = s.readAs(ctx, heavy, query{
 		sql: sql, args: c.args,
 		start: func() { ids, next, looked, size, matched, last = nil, 0, 0, 0, 0, 0 },
 		row: func(rows pgx.Rows) error {

@@ -14,15 +14,16 @@ import (
 // AccountRegister implements store.People.
 func (s *Store) AccountRegister(ctx context.Context, r *store.Registration) error {
 	return s.write(ctx, func(t *tx) error {
-		r.Account.Operator = true
+		others := false
 		err := t.query(`SELECT 1 FROM accounts WHERE email <> ? AND deleted_at IS NULL LIMIT 1`, func(*sqlite.Stmt) error {
-			r.Account.Operator = false
+			others = true
 			return nil
 		}, r.Uncounted)
 		if err != nil {
 			return fmt.Errorf("looking for accounts: %w", err)
 		}
-		if r.FirstOnly && !r.Account.Operator {
+		r.Account.Operator = r.FirstOnly
+		if r.FirstOnly && others {
 			return fault.New(fault.Forbidden, "there is an account already")
 		}
 		if r.Invite != nil {

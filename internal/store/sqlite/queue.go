@@ -19,6 +19,9 @@ const thisNode = 1
 // be abandoned, so they are marked as nobody's.
 func (s *Store) NodeStart(ctx context.Context) (int64, error) {
 	err := s.write(ctx, func(t *tx) error {
+		if err := t.markNode(); err != nil {
+			return err
+		}
 		return t.exec(`UPDATE runs SET node = ? WHERE node > 0`, goneNode)
 	})
 	s.settled.Store(false)
@@ -33,10 +36,6 @@ func (s *Store) NodeBeat(context.Context, int64) (store.Beat, error) {
 
 // NodeHolds implements store.Queue.
 func (s *Store) NodeHolds(int64) bool { return true }
-
-// NodeStop implements store.Queue. What is still claimed is found abandoned by
-// the next start.
-func (s *Store) NodeStop(context.Context, int64) error { return nil }
 
 // RunHeld implements store.Queue.
 func (s *Store) RunHeld(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {

@@ -94,7 +94,7 @@ func (s *Store) readAs(ctx context.Context, c class, f func(*tx) error) error {
 	err = f(&tx{conn: conn, store: s, now: s.Now()})
 	end(&err)
 	if err != nil && asked.Err() == nil && context.Cause(ctx) == errLate {
-		return fault.TooSlow(err)
+		return fault.SlowRead(err)
 	}
 	return s.wrap(asked, err)
 }

@@ -74,7 +74,7 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[j
 func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
 	wanted := q.Limit
 	q.Limit, q.Offset = look, 0
-	err = s.readAs(ctx, pages, func(t *tx) error {
+	err = s.readAs(ctx, heavy, func(t *tx) error {
 		found, next = nil, 0
 		var numbers []int64
 		looked, size, matched, last := 0, 0, 0, int64(0)

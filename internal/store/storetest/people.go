@@ -49,9 +49,15 @@ func peopleFirst(w *world) {
 	w.removeAccounts()
 	public := w.newcomer("public")
 	w.ok("AccountInsert", w.s.AccountInsert(w.ctx, public))
+	early := w.newcomer("early@example.com")
+	w.ok("AccountRegister", w.s.AccountRegister(w.ctx, &store.Registration{Account: early, Uncounted: "public"}))
+	if got, err := w.s.AccountGet(w.ctx, early.Email); err != nil || got.Operator {
+		w.Errorf("one that may be any is %+v, %v", got, err)
+	}
+	w.ok("AccountDelete", w.s.AccountDelete(w.ctx, early.Number, w.now))
 	first, second := w.newcomer("first@example.com"), w.newcomer("second@example.com")
 	for _, a := range []*store.Account{first, second} {
-		w.ok("AccountRegister", w.s.AccountRegister(w.ctx, &store.Registration{Account: a, Uncounted: "public"}))
+		w.ok("AccountRegister", w.s.AccountRegister(w.ctx, &store.Registration{Account: a, Uncounted: "public", FirstOnly: a == first}))
 		got, err := w.s.AccountGet(w.ctx, a.Email)
 		w.ok("AccountGet", err)
 		w.same("the account", showAccount(got), showAccount(a))

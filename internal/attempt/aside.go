@@ -1,0 +1,65 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/record"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// Jobs is what setting a job aside needs.
+type Jobs interface {
+	AccountOf(ctx context.Context, number int64) (*store.Account, error)
+	JobChange(ctx context.Context, owner job.Owner, id store.JobID, decide store.Decide) (*job.Job, error)
+}
+
+// SetAside ends a job that can't be attempted; see record.SetAside. No error
+// when the job is gone. A delivery can't be ended so.
+func (r *Runner) SetAside(ctx context.Context, ref store.Ref, reason string, stop bool) error {
+	if ref.Kind != store.KindJob {
+		return errors.New("only jobs can be set aside by their records")
+	}
+	return fault.Guard(func() error {
+		account, err := r.Jobs.AccountOf(ctx, ref.Account)
+		if err != nil {
+			return fmt.Errorf("reading account %d: %w", ref.Account, err)
+		}
+		_, err = r.Jobs.JobChange(ctx, account.Owner, store.JobID{Number: ref.Number}, record.SetAside(reason, stop))
+		if fault.CodeOf(err) == fault.NotFound {
+			return nil
+		}
+		return err
+	})
+}
+
+// guarded makes a request; a panic is the failure of this attempt alone.
+func (r *Runner) guarded(what string, number int64, do func() job.Outcome) (outcome job.Outcome) {
+	if err := fault.Guard(func() error { outcome = do(); return nil }); err != nil {
+		r.panicked(what, number, err)
+		outcome = job.Outcome{Failure: &job.Failure{Kind: job.KindInternal, Message: "the service failed in the middle of this attempt; its log says why"}}
+	}
+	return outcome
+}
+
+// decided decides about the end of a job's attempt. When that panics, the job
+// is set aside: its end could never be stored.
+func (r *Runner) decided(run *store.Run, decide store.Decide) store.Decide {
+	return func(m *store.Moment) (c *store.Changes) {
+		err := fault.Guard(func() error { c = decide(m); return nil })
+		if err != nil {
+			r.panicked("job", run.Number, err)
+			c = record.SetAside("the service failed while it recorded the end of the attempt; the job was set aside", true)(
+				&store.Moment{Now: m.Now, Job: run.Job, Schedule: m.Schedule})
+		}
+		return c
+	}
+}
+
+func (r *Runner) panicked(what string, number int64, err error) {
+	r.Metrics.Panicked()
+	r.Log.Error("an attempt ended in a panic; the others go on", what, number, "error", err)
+}

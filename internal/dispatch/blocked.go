@@ -1,0 +1,243 @@
+package dispatch
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/execute"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// BlockedAccounts tells for which accounts nothing may be sent.
+type BlockedAccounts interface {
+	// AccountsBlocked returns the numbers of suspended accounts, and of deleted
+	// ones of which records are left.
+	AccountsBlocked(ctx context.Context) ([]int64, error)
+}
+
+const (
+	// blockedPause is how often the blocked accounts are read.
+	blockedPause = 500 * time.Millisecond
+	// parkedFor is how far runs of blocked accounts are moved from their due
+	// times, and parkedFrom from when on a due time says so: no other run is due
+	// in 50 years. Nobody reads them there until they are moved back.
+	parkedFor  = 100 * 365 * 24 * time.Hour
+	parkedFrom = parkedFor / 2
+	parkedTill = parkedFor + parkedFrom
+	// asideFor is how far runs are moved that can't even be read, for good.
+	asideFor = 2 * parkedFor
+	// parkRest lies between two passes that move runs, or parkFactor times as long
+	// as one took, up to maxParkRest. parkBatch is how many are moved in one
+	// transaction, so that others' need not wait long for it; parkPause lies
+	// between two.
+	parkRest    = 250 * time.Millisecond
+	parkFactor  = 10
+	maxParkRest = 5 * time.Second
+	parkBatch   = 64
+	parkPause   = 10 * time.Millisecond
+	// unparkFor is how long parked runs are looked for after accounts are no longer
+	// blocked, since another node may hear of that later; unparkAgain is how often
+	// they are without a reason.
+	unparkFor   = 3 * time.Second
+	unparkAgain = 10 * time.Minute
+)
+
+// every calls f again and again until ctx ends.
+func every(ctx context.Context, pause time.Duration, f func(context.Context)) {
+	ticker := time.NewTicker(pause)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			f(ctx)
+		}
+	}
+}
+
+// readBlocked takes in which accounts are blocked now.
+func (d *Dispatcher) readBlocked(ctx context.Context) {
+	numbers, err := d.Blocked.AccountsBlocked(ctx)
+	switch {
+	case err == nil:
+		d.SetBlocked(numbers)
+	case ctx.Err() == nil:
+		d.complain("reading which accounts are blocked failed; trying again", err)
+	}
+}
+
+// SetBlocked names the accounts for which nothing may be sent. What is under way
+// for them is interrupted, what is claimed is given back, and nothing more is
+// claimed until they are no longer named. Their runs stay pending.
+func (d *Dispatcher) SetBlocked(numbers []int64) {
+	blocked := make(map[int64]bool, len(numbers))
+	for _, number := range numbers {
+		blocked[number] = true
+	}
+	d.mu.Lock()
+	if maps.Equal(blocked, d.blocked) {
+		d.mu.Unlock()
+		return
+	}
+	for number := range d.blocked {
+		if !blocked[number] {
+			d.unparkTill = time.Now().Add(unparkFor)
+		}
+	}
+	d.blocked, d.blockedNew = blocked, true
+	node := d.life.node
+	var stale []store.Claim
+	for _, e := range d.known {
+		if !blocked[e.ref.Account] {
+			continue
+		}
+		switch {
+		case e.phase == phaseFired:
+			e.abort(execute.ErrInterrupted)
+		case e.phase == phaseHeld && !e.gone:
+			e.gone = true
+			if e.node == node {
+				stale = append(stale, e.claim)
+			}
+		}
+	}
+	d.mu.Unlock()
+	d.poke()
+	d.wantPark()
+	if len(stale) > 0 {
+		d.giveBack(node, stale)
+	}
+}
+
+// isBlocked is called with mu held.
+func (d *Dispatcher) isBlocked(ref store.Ref) bool { return d.blocked[ref.Account] }
+
+// dropBlocked forgets what waits of accounts that have become blocked.
+func (d *Dispatcher) dropBlocked() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.blockedNew {
+		return
+	}
+	d.blockedNew = false
+	for number := range d.blocked {
+		for _, p := range d.pools {
+			for _, e := range p.lanes.drop(number) {
+				e.moved = nil
+				d.forget(e)
+			}
+			p.publish()
+		}
+	}
+	d.quarantine = slices.DeleteFunc(d.quarantine, func(e *entry) bool {
+		if d.isBlocked(e.ref) {
+			d.forget(e)
+			return true
+		}
+		return false
+	})
+}
+
+func (d *Dispatcher) wantPark() {
+	select {
+	case d.parkNow <- struct{}{}:
+	default:
+	}
+}
+
+// parkBlocked moves due runs of blocked accounts out of the way, so that they
+// are not read again and again, and moves them back when the accounts are no
+// longer blocked, until ctx ends.
+func (d *Dispatcher) parkBlocked(ctx context.Context) {
+	var last time.Time // that parked runs were looked for
+	for ctx.Err() == nil {
+		timer := time.NewTimer(unparkAgain)
+		if d.unparking() {
+			timer.Reset(parkRest)
+		}
+		park := false
+		select {
+		case <-ctx.Done():
+		case <-d.parkNow:
+			park = true
+		case <-timer.C:
+		}
+		timer.Stop()
+		began := time.Now()
+		var err error
+		if d.unparking() || last.IsZero() || began.Sub(last) >= unparkAgain {
+			last = began
+			now := d.Queue.Now()
+			err = d.moveAll(ctx, now.Add(parkedFrom), now.Add(parkedTill), -parkedFor, false)
+		}
+		if park && err == nil {
+			err = d.moveAll(ctx, time.Time{}, d.Queue.Now().Add(horizon), parkedFor, true)
+		}
+		if err != nil && ctx.Err() == nil {
+			d.complain("moving runs of blocked accounts failed; trying again", err)
+			last = time.Time{}
+			d.wantPark()
+		}
+		sleepUntil(ctx, min(parkRest+parkFactor*time.Since(began), maxParkRest))
+	}
+}
+
+// unparking reports whether accounts have just ceased to be blocked.
+func (d *Dispatcher) unparking() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return time.Now().Before(d.unparkTill)
+}
+
+// sleepUntil waits, or until ctx ends.
+func sleepUntil(ctx context.Context, wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// moveAll moves the runs that are due in a time, and whose accounts are blocked
+// or not.
+func (d *Dispatcher) moveAll(ctx context.Context, from, until time.Time, by time.Duration, blocked bool) error {
+	cursor := store.Ref{Due: from}
+	for ctx.Err() == nil {
+		refs, err := d.Queue.RunPeek(ctx, cursor, until, peekLimit)
+		if err != nil {
+			return err
+		}
+		end := len(refs) < peekLimit
+		var move []store.Ref
+		d.mu.Lock()
+		for _, ref := range refs {
+			if ref.Due.After(until) {
+				end = true
+				break
+			}
+			cursor = ref
+			if d.isBlocked(ref) == blocked {
+				move = append(move, ref)
+			}
+		}
+		d.mu.Unlock()
+		for part := range slices.Chunk(move, parkBatch) {
+			if err := d.Queue.RunMove(ctx, part, by); err != nil {
+				return err
+			}
+			sleepUntil(ctx, parkPause)
+		}
+		if end {
+			return nil
+		}
+		if blocked && d.unparking() {
+			d.wantPark() // later; those that are to go on come first
+			return nil
+		}
+	}
+	return nil
+}

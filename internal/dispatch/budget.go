@@ -1,0 +1,106 @@
+package dispatch
+
+import "github.com/punctual-dev/punctual/internal/store"
+
+const (
+	// Budget is how many bytes the runs that a node has claimed or under way may
+	// hold in memory: requests, responses, and what is stored of both.
+	Budget = 256 << 20
+	// responseBytes is what an attempt under way is taken to hold beside its
+	// request, until its response is there.
+	responseBytes = 64 << 10
+	// unknownBytes is what a run of an account that has fired none lately is
+	// taken to hold until it has been read.
+	unknownBytes = 128 << 10
+	// batchBytes is what the runs of one claim hold at most, but for those that
+	// were read last; writeBytes is what is stored at once.
+	batchBytes = 16 << 20
+	writeBytes = 4 << 20
+	// loadLimit is how many runs are read at once, and loadBytes what they are
+	// taken to hold at most.
+	loadLimit = 32
+	loadBytes = 1 << 20
+)
+
+// budget is what is left of the bytes for both kinds of runs.
+type budget struct {
+	limit, used int64
+}
+
+// expected is what a run of an account is taken to hold before it is read.
+func (a *account) expected() int64 {
+	if a.heavy == 0 {
+		return unknownBytes + responseBytes
+	}
+	return a.heavy + responseBytes
+}
+
+// affords reports whether the budget permits another run of an account. Alone it
+// may have three quarters, beside others half. An account that holds none may go
+// beyond what all hold together, by a quarter, so that one comes through whatever
+// the others do.
+func (l *lanes) affords(a *account) bool {
+	b, more := l.budget, a.expected()
+	switch {
+	case b == nil || b.limit <= 0:
+		return true
+	case a.bytes == 0:
+		return b.used+more <= b.limit+b.limit/4 || b.used == 0
+	case len(l.byNumber) == 1:
+		return b.used+more <= b.limit*3/4
+	default:
+		return b.used+more <= b.limit && a.bytes+more <= b.limit/2
+	}
+}
+
+// charge sets what a run holds of the budget.
+func (l *lanes) charge(e *entry, bytes int64) {
+	if l.budget == nil {
+		return
+	}
+	a := l.byNumber[e.ref.Account]
+	if a == nil {
+		a = l.account(e.ref.Account)
+		l.rest(a)
+	}
+	a.bytes += bytes - e.bytes
+	l.budget.used += bytes - e.bytes
+	e.bytes = bytes
+}
+
+// learn takes in how much a run that was read holds.
+func (l *lanes) learn(ref store.Ref, size int64) {
+	if a := l.byNumber[ref.Account]; a != nil {
+		a.heavy = max(size, a.heavy-a.heavy/8, 1)
+	}
+}
+
+// loadable returns how many of the first runs are read at once: the fewer, the
+// more they may turn out to hold.
+func loadable(batch []*entry) int {
+	bytes := int64(0)
+	for n, e := range batch {
+		bytes += e.bytes - responseBytes
+		if n == loadLimit || n > 0 && bytes > loadBytes {
+			return n
+		}
+	}
+	return len(batch)
+}
+
+// sizeOf is what a prepared attempt holds, with what its claim stores.
+func sizeOf(e *entry) int64 {
+	return e.attempt.Size() + storedBytes(&e.claim)
+}
+
+// storedBytes is about what is stored with a claim.
+func storedBytes(c *store.Claim) int64 {
+	n := int64(0)
+	if c.Log != nil {
+		n += int64(len(c.Log.Payload))
+	}
+	for i := range c.Deliveries {
+		n += int64(len(c.Deliveries[i].Body))
+	}
+	return n
+}

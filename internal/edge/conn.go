@@ -1,0 +1,238 @@
+package edge
+
+import (
+	"bytes"
+	"container/list"
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// headerTimeout is how long a header may take from its first byte, and
+	// idleTimeout how long a connection may wait for one: clients keep connections
+	// in reserve, often for 90 seconds, and lose a call that they send while theirs
+	// is closed here.
+	headerTimeout = 10 * time.Second
+	idleTimeout   = 2 * time.Minute
+	// answerTimeout is how long a call may take from its header to the last byte of
+	// its response, unless its handler says otherwise.
+	answerTimeout = 60 * time.Second
+	// maxHeaderBytes and maxHeaderLines bound a header. Each line costs several
+	// times its length in memory: lineCost is what it counts for.
+	maxHeaderBytes = 64 << 10
+	maxHeaderLines = 1000
+	lineCost       = 128
+	// A client must take writePiece bytes of a response within writeStall. What it
+	// has not taken after writeSoon is counted in the budget of unread responses.
+	writePiece = 64 << 10
+	writeStall = 10 * time.Second
+	writeSoon  = time.Second
+	// smallWrite bytes or fewer are not counted.
+	smallWrite = 4 << 10
+)
+
+// phase is what a connection is busy with.
+type phase int
+
+const (
+	silent    phase = iota // no whole header has arrived yet
+	receiving              // waits for more of a body
+	busy                   // the service works for it
+)
+
+// conn is a client's connection. It counts what arrives before a handler runs,
+// and keeps clients from holding memory by not reading.
+type conn struct {
+	net.Conn
+	gate *gate
+
+	// Of the gate, guarded by its mutex.
+	crowd    *crowd
+	phase    phase
+	own, all *list.Element // where it waits; nil while it is busy
+	known    bool          // it has carried a call with credentials
+	left     bool
+	reading  atomic.Bool // a handler reads the body; cleared with the mutex held
+
+	mu      sync.Mutex
+	fresh   bool // nothing has arrived yet
+	header  header
+	writeBy time.Time // the deadline that the server or a handler has set
+}
+
+// errRefused ends a connection whose client was refused. It has the form that the
+// server answers nothing to.
+var errRefused = &net.OpError{Op: "read", Err: errors.New("the client was refused")}
+
+// header counts a header as it arrives.
+type header struct {
+	done         bool
+	bytes, lines int
+	line         int // bytes of the line so far
+	counted      int64
+	charge       charge
+}
+
+// cost is what the header counts for in memory.
+func (h *header) cost() int64 { return int64(h.bytes) + int64(h.lines)*lineCost }
+
+// read counts what has arrived, up to the empty line that ends the header.
+func (h *header) read(p []byte) {
+	for len(p) > 0 && !h.done {
+		end := bytes.IndexByte(p, '\n')
+		if end < 0 {
+			h.bytes += len(p)
+			h.line += len(p)
+			return
+		}
+		line := h.line + len(bytes.TrimSuffix(p[:end], []byte{'\r'}))
+		h.bytes += end + 1
+		h.line, p = 0, p[end+1:]
+		if h.done = line == 0 && h.lines > 0; !h.done {
+			h.lines++
+		}
+	}
+}
+
+// Read implements net.Conn.
+func (c *conn) Read(p []byte) (int, error) {
+	if c.reading.Load() {
+		c.gate.awaits(c)
+	}
+	n, err := c.Conn.Read(p)
+	if n == 0 {
+		return n, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fresh {
+		c.fresh = false
+		_ = c.Conn.SetReadDeadline(time.Now().Add(headerTimeout)) // fails only when it is closed
+	}
+	if c.header.done {
+		return n, err
+	}
+	c.header.read(p[:n])
+	if c.header.lines > maxHeaderLines {
+		c.gate.refuse(c.Conn, "431 Request Header Fields Too Large", "")
+		return 0, errRefused
+	}
+	if over := c.header.cost() - max(c.header.counted, freeBytes); over > 0 {
+		if c.header.charge.add(over) != nil {
+			c.gate.refuse(c.Conn, "429 Too Many Requests", retrySoon)
+			return 0, errRefused
+		}
+		c.header.counted = c.header.cost()
+	}
+	return n, err
+}
+
+// SetReadDeadline implements net.Conn. A connection on which nothing was sent yet
+// waits as long as one that is used again; the server counts it as one that sends
+// its header.
+func (c *conn) SetReadDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fresh && !t.IsZero() {
+		t = t.Add(idleTimeout - headerTimeout)
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+// SetWriteDeadline implements net.Conn.
+func (c *conn) SetWriteDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.writeBy = t
+	return c.Conn.SetWriteDeadline(t)
+}
+
+// Write implements net.Conn. It sets the deadline of each write. The error of a client that does not read is
+// os.ErrDeadlineExceeded.
+func (c *conn) Write(p []byte) (n int, err error) {
+	if len(p) <= smallWrite {
+		c.writeWithin(writeStall)
+		return c.Conn.Write(p)
+	}
+	unread := charge{budget: c.gate.unread, holders: []share{c.crowd.share}}
+	defer unread.release()
+	for n < len(p) && err == nil {
+		var m int
+		m, err = c.writePiece(p[n:min(len(p), n+writePiece)], len(p)-n, &unread)
+		n += m
+	}
+	return n, err
+}
+
+// writePiece writes a part of a response of which left bytes are not written yet.
+func (c *conn) writePiece(p []byte, left int, unread *charge) (int, error) {
+	c.writeWithin(writeSoon)
+	n, err := c.Conn.Write(p)
+	if !errors.Is(err, os.ErrDeadlineExceeded) || !c.writeWithin(writeStall) {
+		return n, err
+	}
+	if unread.bytes == 0 && unread.add(int64(left-n)) != nil {
+		return n, err // too many clients don't read: this one is let go
+	}
+	m, err := c.Conn.Write(p[n:])
+	return n + m, err
+}
+
+// writeWithin sets how long the next write may take, at most until the deadline
+// that others have set; it reports whether there is any time.
+func (c *conn) writeWithin(d time.Duration) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	until := now.Add(d)
+	if !c.writeBy.IsZero() && c.writeBy.Before(until) {
+		until = c.writeBy
+	}
+	_ = c.Conn.SetWriteDeadline(until) // fails only when it is closed
+	return until.After(now)
+}
+
+// CloseWrite lets a client that still sends read an answer before its connection
+// is closed.
+func (c *conn) CloseWrite() error {
+	if inner, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return inner.CloseWrite()
+	}
+	return nil
+}
+
+// begun notes that a header has arrived whole and a handler runs.
+func (c *conn) begun() {
+	c.mu.Lock()
+	c.header.done = true
+	c.mu.Unlock()
+	c.gate.set(c, busy)
+}
+
+// ended notes that a request was answered: what comes next is a header.
+func (c *conn) ended() {
+	c.gate.set(c, silent)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.resetHeader()
+}
+
+// resetHeader gives back what the header holds. Called with mu held.
+func (c *conn) resetHeader() {
+	c.header.charge.release()
+	c.header = header{charge: charge{budget: c.gate.received, holders: c.header.charge.holders}}
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	c.gate.leave(c)
+	err := c.Conn.Close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.resetHeader()
+	return err
+}

@@ -1,0 +1,111 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// RunMove implements store.Parking.
+func (s *Store) RunMove(ctx context.Context, refs []store.Ref, by time.Duration) error {
+	return s.write(ctx, func(t *tx) error {
+		for i := range refs {
+			if err := t.moveRun(refs[i], by); err != nil {
+				return fmt.Errorf("moving a run: %w", err)
+			}
+		}
+		return nil
+	})
+}
+
+func (t *tx) moveRun(ref store.Ref, by time.Duration) error {
+	attempt := -1
+	err := t.query(`DELETE FROM runs WHERE due = ? AND kind = ? AND number = ? AND node = 0 RETURNING attempt`, func(stmt *sqlite.Stmt) error {
+		attempt = stmt.ColumnInt(0)
+		return nil
+	}, ref.Due, ref.Kind, ref.Number)
+	if err != nil || attempt < 0 {
+		return err
+	}
+	record := `UPDATE jobs SET due_at = ? WHERE number = ? AND due_at = ?`
+	if ref.Kind == store.KindDelivery {
+		record = `UPDATE deliveries SET due = ? WHERE number = ? AND due = ?`
+	}
+	before := ref.Due
+	ref.Due = ref.Due.Add(by)
+	if err := t.exec(record, ref.Due, ref.Number, before); err != nil {
+		return err
+	}
+	return t.insertRun(ref, attempt)
+}
+
+// RunNote implements store.Suspects.
+func (s *Store) RunNote(ctx context.Context, node int64, refs []store.Ref) error {
+	return s.write(ctx, func(t *tx) error {
+		for _, ref := range refs {
+			err := t.exec(`INSERT INTO suspects (kind, number, due, account, lane, node, crashes) VALUES (?, ?, ?, ?, ?, ?, 0)
+				ON CONFLICT DO UPDATE SET node = excluded.node, due = excluded.due, crashes = crashes + (node NOT IN (0, excluded.node))`,
+				ref.Kind, ref.Number, ref.Due, ref.Account, ref.Lane, node)
+			if err != nil {
+				return fmt.Errorf("noting a run: %w", err)
+			}
+		}
+		return nil
+	})
+}
+
+// RunCleared implements store.Suspects.
+func (s *Store) RunCleared(ctx context.Context, refs []store.Ref) error {
+	return s.write(ctx, func(t *tx) error {
+		for _, ref := range refs {
+			if err := t.exec(`DELETE FROM suspects WHERE kind = ? AND number = ?`, ref.Kind, ref.Number); err != nil {
+				return fmt.Errorf("clearing a run: %w", err)
+			}
+		}
+		return nil
+	})
+}
+
+// nodeMark is the kind of a row that stands while a node lives. A row of a node
+// before tells that it was not stopped.
+const nodeMark = -1
+
+// markNode notes that this node lives. Notes of the one before are gone's.
+func (t *tx) markNode() error {
+	if err := t.exec(`UPDATE suspects SET node = ? WHERE node > 0`, goneNode); err != nil {
+		return err
+	}
+	return t.exec(`INSERT INTO suspects (kind, number, due, account, lane, node, crashes) VALUES (?, 0, 0, 0, 0, ?, 0) ON CONFLICT DO NOTHING`, nodeMark, thisNode)
+}
+
+// NodeStop implements store.Queue. What is still claimed is found abandoned by
+// the next start.
+func (s *Store) NodeStop(ctx context.Context, _ int64) error {
+	return s.write(ctx, func(t *tx) error { return t.exec(`DELETE FROM suspects WHERE kind = ?`, nodeMark) })
+}
+
+// RunSuspects implements store.Suspects.
+func (s *Store) RunSuspects(ctx context.Context, _ int64, limit int) (suspects []store.Suspect, unclean bool, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		suspects, unclean = nil, false
+		err := t.exec(`UPDATE suspects SET node = ? WHERE kind = ? AND node <> ?`, thisNode, nodeMark, thisNode)
+		if err != nil {
+			return fmt.Errorf("reading how the node before ended: %w", err)
+		}
+		unclean = t.changed() > 0
+		if err := t.exec(`UPDATE suspects SET node = 0, crashes = crashes + 1 WHERE node = ?`, goneNode); err != nil {
+			return fmt.Errorf("counting crashes: %w", err)
+		}
+		return t.query(`SELECT due, kind, number, account, lane, crashes FROM suspects WHERE crashes > 0 ORDER BY crashes DESC, kind, number LIMIT ?`,
+			func(stmt *sqlite.Stmt) error {
+				c := &columns{stmt: stmt}
+				suspects = append(suspects, store.Suspect{Ref: scanRef(c), Crashes: c.int()})
+				return nil
+			}, limit)
+	})
+	return suspects, unclean, err
+}

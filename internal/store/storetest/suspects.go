@@ -1,0 +1,133 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+var suspectTests = group{
+	"RunsAreMoved":            suspectsMoved,
+	"ClaimedAndGoneStay":      suspectsMovedNot,
+	"CrashesAreCounted":       suspectsCounted,
+	"ClearedAreForgotten":     suspectsCleared,
+	"DeletedAccountIsBlocked": suspectsBlocked,
+}
+
+const aCentury = 100 * 365 * 24 * time.Hour
+
+func suspectsMoved(w *world) {
+	j, other := w.insertOne(w.oneOff(w.owner, w.past())), w.insertOne(w.oneOff(w.other, w.past()))
+	w.change(other, func(m *store.Moment) *store.Changes {
+		return &store.Changes{Deliveries: []job.Delivery{w.callback(m.Job, 1, w.past())}}
+	})
+	message := w.peekKind(store.KindDelivery)[0]
+	ref := *w.queued(j)
+	w.ok("RunMove", w.s.RunMove(w.ctx, []store.Ref{ref, message}, aCentury))
+	if due, err := w.s.RunPeek(w.ctx, store.Ref{}, w.now, 10); err != nil || len(due) != 2 || due[0].Number != other.Number {
+		w.Errorf("due are %s (%v), want the other job and the first that is not due", show(due, showRef), err)
+	}
+	for _, moved := range []store.Ref{ref, message} {
+		if w.load(moved) != nil {
+			w.Errorf("%s is still at its old place", showRef(moved))
+		}
+		moved.Due = moved.Due.Add(aCentury)
+		if run := w.load(moved); run == nil {
+			w.Errorf("%s is not at its new place", showRef(moved))
+		}
+		w.ok("RunMove", w.s.RunMove(w.ctx, []store.Ref{moved}, -aCentury))
+	}
+	if run := w.load(ref); run == nil || run.Lane != ref.Lane || run.Attempt != 0 || run.Job.State != job.Available {
+		w.Errorf("the run moved back is %+v", run)
+	}
+	w.finish(w.end(j, w.begin(w.get(j)), w.completes))
+	if run := w.load(message); run == nil || !run.Delivery.DueAt.Equal(w.past()) {
+		w.Errorf("the message moved back is %+v", run)
+	}
+}
+
+func suspectsMovedNot(w *world) {
+	stored := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()))
+	refs := []store.Ref{*w.queued(stored[0]), *w.queued(stored[1]), *w.queued(stored[2])}
+	c := w.begin(stored[0])
+	w.change(stored[1], func(m *store.Moment) *store.Changes {
+		j := *m.Job
+		j.Cancel(m.Now)
+		return &store.Changes{Job: &j}
+	})
+	w.ok("RunMove", w.s.RunMove(w.ctx, refs, aCentury))
+	w.ok("RunMove", w.s.RunMove(w.ctx, nil, aCentury))
+	if got := w.get(stored[2]); !got.DueAt.Equal(w.past().Add(aCentury)) {
+		w.Errorf("the pending job is due at %v", got.DueAt)
+	}
+	w.finish(w.end(stored[0], c, w.completes))
+	if got := w.get(stored[1]); got.State != job.Cancelled || !got.DueAt.Equal(w.past()) {
+		w.Errorf("the cancelled job is %s", showJob(got))
+	}
+}
+
+// suspects reads the suspects as this node.
+func (w *world) suspects(limit int) []store.Suspect {
+	w.Helper()
+	suspects, _, err := w.s.RunSuspects(w.ctx, w.node, limit)
+	w.ok("RunSuspects", err)
+	return suspects
+}
+
+func suspectsCounted(w *world) {
+	stored := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.other, w.past()))
+	refs := []store.Ref{*w.queued(stored[0]), *w.queued(stored[1])}
+	w.ok("RunNote", w.s.RunNote(w.ctx, w.node, refs))
+	w.ok("RunNote", w.s.RunNote(w.ctx, w.node, refs))
+	if got := w.suspects(10); len(got) != 0 {
+		w.Errorf("while the node lives the suspects are %+v", got)
+	}
+	w.node = w.replace()
+	if got := w.suspects(10); len(got) != 2 || got[0].Crashes != 1 || got[1].Crashes != 1 || showRef(got[0].Ref) != showRef(refs[0]) {
+		w.Fatalf("after a crash the suspects are %+v", got)
+	}
+	if got := w.suspects(10); len(got) != 2 || got[0].Crashes != 1 {
+		w.Errorf("a crash was counted twice: %+v", got)
+	}
+	w.ok("RunNote", w.s.RunNote(w.ctx, w.node, refs[1:]))
+	w.node = w.replace()
+	if got := w.suspects(1); len(got) != 1 || got[0].Crashes != 2 || got[0].Number != refs[1].Number {
+		w.Errorf("after two crashes the first suspect is %+v", got)
+	}
+	// Noted again before anybody has looked.
+	w.ok("RunNote", w.s.RunNote(w.ctx, w.node, refs[1:]))
+	w.node = w.replace()
+	w.ok("RunNote", w.s.RunNote(w.ctx, w.node, refs[1:]))
+	w.node = w.replace()
+	if got := w.suspects(1); len(got) != 1 || got[0].Crashes != 4 {
+		w.Errorf("after four crashes the first suspect is %+v", got)
+	}
+}
+
+func suspectsCleared(w *world) {
+	stored := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()))
+	refs := []store.Ref{*w.queued(stored[0]), *w.queued(stored[1])}
+	w.ok("RunNote", w.s.RunNote(w.ctx, w.node, refs))
+	w.ok("RunCleared", w.s.RunCleared(w.ctx, refs[:1]))
+	w.node = w.replace()
+	if got := w.suspects(10); len(got) != 1 || got[0].Number != refs[1].Number {
+		w.Errorf("the suspects are %+v, want the one that was not cleared", got)
+	}
+	w.ok("RunCleared", w.s.RunCleared(w.ctx, refs))
+	w.ok("RunCleared", w.s.RunCleared(w.ctx, nil))
+	w.ok("RunNote", w.s.RunNote(w.ctx, w.node, nil))
+	if got := w.suspects(10); len(got) != 0 {
+		w.Errorf("the suspects are %+v, want none", got)
+	}
+}
+
+func suspectsBlocked(w *world) {
+	if got, err := w.s.AccountsBlocked(w.ctx); err != nil || len(got) != 0 {
+		w.Errorf("blocked are %v (%v), want none", got, err)
+	}
+	w.ok("AccountDelete", w.s.AccountDelete(w.ctx, w.other.Number, w.now))
+	if got, err := w.s.AccountsBlocked(w.ctx); err != nil || len(got) != 1 || got[0] != w.other.Number {
+		w.Errorf("blocked are %v (%v), want the deleted account", got, err)
+	}
+}
