@@ -37,8 +37,10 @@ type arena struct {
 	t       *testing.T
 	service *harness.Service
 	victim  *victim
-	keys    []string // of the attackers
-	emails  []string
+	// stopVictim ends the creating of jobs and waits for its calls.
+	stopVictim func()
+	keys       []string // of the attackers
+	emails     []string
 
 	statuses sync.Map // of responses that must not be, as text
 	calls    atomic.Int64
@@ -70,10 +72,11 @@ func newArena(t *testing.T, options ...harness.Option) *arena {
 		defer close(done)
 		a.victim.run(ctx, target)
 	}()
-	t.Cleanup(func() {
+	a.stopVictim = func() {
 		stop()
 		<-done
-	})
+	}
+	t.Cleanup(a.stopVictim)
 	return a
 }
 
