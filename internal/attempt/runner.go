@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/punctual-dev/punctual/internal/batch"
 	"github.com/punctual-dev/punctual/internal/dispatch"
 	"github.com/punctual-dev/punctual/internal/execute"
@@ -25,12 +27,19 @@ type Secrets interface {
 	SigningSecrets(ctx context.Context, account int64) ([]execute.Secret, error)
 }
 
+// Logs reads the logs that messages refer to.
+type Logs interface {
+	// LogGet returns one of an account's logs; a NotFound fault when there is none.
+	LogGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Log, error)
+}
+
 // Config of a Runner.
 type Config struct {
 	Queue   store.Queue
 	Jobs    Jobs
 	Client  *execute.Client
 	Secrets Secrets
+	Logs    Logs
 	Metrics *metrics.Metrics
 	Stats   Stats // nil: none are kept
 	// Stored hears of the accounts in which something has happened; may be nil.
@@ -48,6 +57,7 @@ type Stats interface {
 type Runner struct {
 	Config
 	finishes   *batch.Batcher[store.Finish, bool]
+	messages   *budget
 	complained atomic.Int64 // when, in nanoseconds since 1970
 }
 
@@ -56,15 +66,29 @@ const deliveryTimeout = 30 * time.Second
 
 // New makes a Runner. Its owner must Close it after the last attempt.
 func New(config Config) *Runner {
-	r := &Runner{Config: config}
+	r := &Runner{Config: config, messages: newBudget(messageBytes, messageShare)}
 	r.finishes = batch.New(batch.Config[store.Finish, bool]{
 		Max: 1024, Waiting: 8192, Do: r.Queue.RunFinish, Observe: r.Metrics.BatchSize("finish"),
+		MaxBytes: finishBytes, WaitingBytes: waitingBytes, ShareBytes: waitingBytes / 4,
+		Size:    func(f store.Finish) int { return f.Size },
+		Account: func(f store.Finish) int64 { return f.Account },
+		Divides: store.IsUnstorable,
 	})
 	return r
 }
 
+// How many bytes of ends share a commit, and wait for one; of one account a
+// quarter of these. An attempt whose end has no room keeps its slot.
+const (
+	finishBytes  = 2 << 20
+	waitingBytes = 32 << 20
+)
+
 // Close waits until every finish is stored.
 func (r *Runner) Close() { r.finishes.Close() }
+
+// WaitingBytes returns about how many bytes of ends wait for a commit.
+func (r *Runner) WaitingBytes() int { return r.finishes.Bytes() }
 
 // Begin prepares an attempt of a run that was read for firing.
 func (r *Runner) Begin(run *store.Run, now time.Time) dispatch.Attempt {
@@ -97,45 +121,9 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// lastTries is how long a stopping node goes on trying to store an end. What
-// is not stored then is made again by whoever takes over.
-const lastTries = 5 * time.Second
-
-// finish stores the end of an attempt, however long the store takes to accept
-// it, and reports whether the run was still ours.
-func (r *Runner) finish(ctx context.Context, f store.Finish) bool {
-	var stopping time.Time
-	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		held, err := r.finishes.DoWhenRoom(context.WithoutCancel(ctx), f)
-		if err == nil {
-			return held
-		}
-		r.complain("storing the ends of attempts failed; trying again", err)
-		if ctx.Err() != nil && stopping.IsZero() {
-			stopping = time.Now()
-		}
-		if errors.Is(err, batch.ErrClosed) || !stopping.IsZero() && time.Since(stopping) > lastTries {
-			return false
-		}
-		time.Sleep(wait)
-	}
-}
-
 func (r *Runner) stored(account int64) {
 	if r.Stored != nil {
 		r.Stored(account)
-	}
-}
-
-// complainEvery is how often the log tells that ends can't be stored: while the
-// store is away, every attempt under way has one.
-const complainEvery = 5 * time.Second
-
-func (r *Runner) complain(what string, err error) {
-	now := time.Now().UnixNano()
-	last := r.complained.Load()
-	if now-last > int64(complainEvery) && r.complained.CompareAndSwap(last, now) {
-		r.Log.Error(what, "waiting", r.finishes.Len(), "error", err)
 	}
 }
 
@@ -151,7 +139,7 @@ func (r *Runner) do(ctx context.Context, kind string, account int64, due time.Ti
 		// attempt is made again when the store is back.
 		r.complain("reading signing secrets failed; attempts are made again", err)
 		pause(ctx, time.Second)
-		return job.Outcome{Failure: &job.Failure{Kind: job.KindInterrupted, Message: "the signing secrets could not be read; the attempt is made again"}}
+		return notMade("the signing secrets could not be read; the attempt is made again")
 	}
 	request.Secrets = secrets
 	outcome := r.Client.Do(ctx, request)
@@ -214,16 +202,26 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, answ
 		}
 		return r.do(ctx, kindJob, j.Owner.Number, a.Run.Due, a.request())
 	})
-	ended := later(r.Queue.Now(), began.Add(time.Microsecond))
-	answered(a.recordBytes(&outcome))
+	bytes := a.recordBytes(&outcome)
 	if f := outcome.Failure; f != nil && f.Kind == job.KindCancelled {
+		answered(bytes)
 		return // the cancel has recorded it, or the job goes with its account
 	}
-	f := a.Finish(node, outcome, began, ended)
-	f.Decide = r.decided(a.Run, f.Decide)
-	if r.finish(ctx, f) && a.Result.Final() {
+	var f *store.Finish
+	err := safely(func() {
+		end := a.Finish(node, outcome, began, a.ended(began))
+		end.Decide = r.decided(a.Run, end.Decide)
+		f = &end
+	})
+	aside := func() []store.Finish { return a.Unstored(node, began, a.ended(began)) }
+	if r.finish(ctx, f, err, aside, func() { answered(bytes) }) && a.Result.Final() {
 		r.Metrics.Finished(a.Result.String())
 	}
+}
+
+// ended returns when an attempt that ends now has ended: behind its begin.
+func (a *jobAttempt) ended(began time.Time) time.Time {
+	return later(a.runner.Queue.Now(), began.Add(time.Microsecond))
 }
 
 // Size implements dispatch.Attempt.
@@ -236,20 +234,13 @@ func (a *jobAttempt) Size() int64 {
 }
 
 // recordBytes is about what a response and the record of it hold: the body
-// stands in the log, in the callback and in three events at most, and as JSON
-// text it is longer than it was.
+// stands in the log, and as JSON text it is longer than it was. Messages refer
+// to the log.
 func (a *jobAttempt) recordBytes(o *job.Outcome) int64 {
 	if o.Response == nil {
 		return 0
 	}
-	copies := 3
-	if a.Spec.CallbackURL != "" {
-		copies += 2
-	}
-	if a.Spec.WebhookURL != "" {
-		copies += 4
-	}
-	return int64(copies * len(o.Response.Body))
+	return int64(4 * len(o.Response.Body))
 }
 
 func (a *jobAttempt) request() execute.Request {
@@ -270,43 +261,4 @@ func (a *jobAttempt) request() execute.Request {
 		request.Header = append(request.Header, execute.Field(f))
 	}
 	return request
-}
-
-// deliveryAttempt is a try of a callback or webhook message.
-type deliveryAttempt struct {
-	runner *Runner
-	run    *store.Run
-	begin  time.Time
-}
-
-// Claim implements dispatch.Attempt.
-func (a *deliveryAttempt) Claim() store.Claim {
-	return store.Claim{Ref: a.run.Ref, Attempt: a.run.Attempt + 1, BeginAt: a.begin}
-}
-
-// Size implements dispatch.Attempt.
-func (a *deliveryAttempt) Size() int64 { return int64(len(a.run.Delivery.Body)) }
-
-// Fire implements dispatch.Attempt.
-func (a *deliveryAttempt) Fire(ctx context.Context, node int64, began time.Time, answered func(bytes int64)) {
-	r, d := a.runner, a.run.Delivery
-	outcome := r.guarded(kindDelivery, d.Number, func() job.Outcome {
-		return r.do(ctx, kindDelivery, d.Owner.Number, a.run.Due, execute.Request{
-			Method: "POST", URL: d.URL, Body: d.Body, MessageID: d.MessageID, Timeout: deliveryTimeout, Hops: d.Hops + 1,
-			Own: []execute.Field{{Name: "Content-Type", Value: "application/json"}},
-		})
-	})
-	ended := later(r.Queue.Now(), began.Add(time.Microsecond))
-	bytes := int64(0)
-	if outcome.Response != nil {
-		bytes = int64(2 * len(outcome.Response.Body)) // stands in the log when it is given up
-	}
-	answered(bytes)
-	if f := outcome.Failure; f != nil && f.Kind == job.KindCancelled {
-		// The account was deleted, and so the message goes.
-		r.finish(ctx, store.Finish{Ref: a.run.Ref, Node: node, Attempt: a.run.Attempt + 1, Delivery: &store.DeliveryEnd{}})
-		return
-	}
-	r.finish(ctx, record.EndDelivery(a.run, a.run.Attempt+1, node, outcome, ended))
-	r.stored(d.Owner.Number)
 }

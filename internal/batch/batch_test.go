@@ -66,7 +66,7 @@ func TestFullTurnsAwayOrWaits(t *testing.T) {
 			t.Errorf("Do on a full batcher: %v, want ErrFull", err)
 		}
 		wg.Go(func() {
-			if got, err := b.DoWhenRoom(t.Context(), 9); err != nil || got != 18 {
+			if got, err := b.DoWhenRoom(t.Context(), 9, nil); err != nil || got != 18 {
 				t.Errorf("DoWhenRoom = %d, %v", got, err)
 			}
 		})

@@ -46,7 +46,7 @@ func (c *call) fail(err error) {
 	}
 	failure := failures[f.Code]
 	if failure.status >= http.StatusInternalServerError && !left {
-		c.server.Log.Error("a page could not be shown", "request", c.id, "status", failure.status, "error", err)
+		c.server.complaints.Log(c.server.Log, "a page could not be shown", failure.status, "request", c.id, "error", err)
 	}
 	if f.Code == fault.TooMany || f.Code == fault.Unavailable {
 		c.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(f.RetryAfter.Seconds())))))

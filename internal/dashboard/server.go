@@ -66,6 +66,8 @@ type Server struct {
 	guarded http.Handler // mux behind the protection against forged requests
 	// sessions are tokens, hashed, that were valid when they were last seen.
 	sessions quota.Known[[32]byte]
+
+	complaints edge.Complaints
 }
 
 // New makes a Server.

@@ -46,7 +46,7 @@ func (s *Server) problem(c *call, id string, err error) {
 	}
 	answer := answers[f.Code]
 	if answer.status >= 500 && !left {
-		s.Log.Error("a call could not be answered", "request", id, "status", answer.status, "error", err)
+		s.complaints.Log(s.Log, "a call could not be answered", answer.status, "request", id, "error", err)
 	}
 	header := c.Header()
 	switch f.Code {

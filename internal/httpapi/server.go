@@ -49,6 +49,8 @@ type Config struct {
 type Server struct {
 	Config
 	mux *http.ServeMux
+
+	complaints edge.Complaints
 }
 
 // handler answers a call or gives the error to answer with.

@@ -175,8 +175,7 @@ func AppendResponse(b []byte, r *Response, took time.Duration) []byte {
 	b = append(b, `,"headers":`...)
 	b = appendHeaders(b, r.Header)
 	b = append(b, `,"body":`...)
-	body, binary := bodyValue(r)
-	b = append(b, body...)
+	b, binary := appendBody(b, r)
 	if binary {
 		b = append(b, `,"encoding":"base64"`...)
 	}
@@ -217,16 +216,51 @@ func appendHeaders(b []byte, h http.Header) []byte {
 	return append(b, '}')
 }
 
-// bodyValue gives an answer's body as JSON: the value itself when the answer
-// says it is JSON and it parses, else a string, else base64.
-func bodyValue(r *Response) (value rawjson.Value, binary bool) {
+// maxEscaped is how long a response's body may become as a JSON string, in
+// bytes. Longer ones are kept as base64, which never is longer for what is kept
+// of a body. Text does not get there: of what is kept (MaxResponseBody) half of
+// all characters would have to be escaped, or a tenth of them control characters.
+const maxEscaped = MaxResponseBody * 3 / 2
+
+// appendBody appends a response's body as JSON: the value itself when the
+// response says it is JSON and it parses, else a string, else base64. A string
+// that escaping makes too long is kept as base64, too.
+func appendBody(b []byte, r *Response) (_ []byte, binary bool) {
 	if v := JSONBody(r); v != nil {
-		return v, false
+		return append(grow(b, len(v)), v...), false
 	}
 	if text := wholeRunes(r); utf8.Valid(text) {
-		return rawjson.Quote(string(text)), false
+		if size := escapedLen(text); size <= maxEscaped {
+			return rawjson.AppendText(grow(b, size+len(`""`)), string(text)), false
+		}
 	}
-	return rawjson.Quote(base64.StdEncoding.EncodeToString(r.Body)), true
+	b = append(grow(b, base64.StdEncoding.EncodedLen(len(r.Body))+len(`""`)), '"')
+	b = base64.StdEncoding.AppendEncode(b, r.Body)
+	return append(b, '"'), true
+}
+
+// grow makes room for n more bytes and what commonly follows them, in one step:
+// a large body must not be copied again for the few that come behind it.
+func grow(b []byte, n int) []byte {
+	const behind = 256
+	if cap(b)-len(b) >= n+behind {
+		return b
+	}
+	return append(make([]byte, 0, len(b)+n+behind), b...)
+}
+
+// escapedLen returns how many bytes a text becomes as a JSON string, without quotes.
+func escapedLen(text []byte) int {
+	size := len(text)
+	for _, c := range text {
+		switch {
+		case c == '"', c == '\\', c == '\b', c == '\f', c == '\n', c == '\r', c == '\t':
+			size++
+		case c < ' ':
+			size += len(`\u0001`) - 1
+		}
+	}
+	return size
 }
 
 // wholeRunes leaves out a last code point that the cut went through.

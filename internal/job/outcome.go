@@ -23,6 +23,7 @@ const (
 	KindCancelled   Kind = "cancelled"   // the job was cancelled meanwhile
 	KindTooLarge    Kind = "too_large"   // the request would exceed the budget; nothing was sent
 	KindInterrupted Kind = "interrupted" // the service stopped or crashed meanwhile
+	KindUnstored    Kind = "unstored"    // what the attempt came to could not be stored
 	KindInternal    Kind = "internal"    // a defect of the service ended the attempt
 	KindPoisoned    Kind = "poisoned"    // the attempt can't be made; the job was set aside
 	KindStatus      Kind = "status"      // an answer other than 2xx; in callbacks and webhooks only

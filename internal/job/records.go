@@ -112,7 +112,10 @@ type Delivery struct {
 	Event      string // the webhook event's name; empty for a callback
 	Attempt    int    // tries made so far
 	DueAt      time.Time
-	Body       rawjson.Value
+	// Body is the message's text. Where Parts is not empty, pieces of logs are
+	// still to be put in: see Whole.
+	Body  rawjson.Value
+	Parts []Part
 	// Hops is that of its job, 0 when that is gone; set when it is read for firing.
 	Hops int
 }

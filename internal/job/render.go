@@ -168,29 +168,15 @@ func (o *Outgoing) renderBody(s *Spec, d Dynamic) error {
 }
 
 // AppendPayload appends the payload of a request log: exactly body, headers,
-// query and url.
+// query and url. Callbacks and webhooks show the same members.
 func (o *Outgoing) AppendPayload(b []byte) []byte {
-	b = append(b, '{')
-	b = o.appendMembers(b)
-	return append(b, '}')
-}
-
-// AppendRequest appends the request as callbacks and webhooks show it.
-func (o *Outgoing) AppendRequest(b []byte) []byte {
-	b = append(b, `{"method":`...)
-	b = rawjson.AppendText(b, strings.ToLower(o.Method))
-	b = append(b, ',')
-	b = o.appendMembers(b)
-	return append(b, '}')
-}
-
-func (o *Outgoing) appendMembers(b []byte) []byte {
-	b = append(b, `"body":`...)
+	b = append(b, `{"body":`...)
 	b = append(b, o.body...)
 	b = append(b, `,"headers":`...)
 	b = append(b, o.headers...)
 	b = append(b, `,"query":`...)
 	b = append(b, o.query...)
 	b = append(b, `,"url":`...)
-	return append(b, o.target...)
+	b = append(b, o.target...)
+	return append(b, '}')
 }

@@ -57,9 +57,15 @@ type Manager struct {
 	exports exports
 }
 
+// How many creates share a commit and wait for one, in all and of one account,
+// and how many bytes.
 const (
-	createBatch   = 1024
-	createWaiting = 16_384
+	createBatch        = 1024
+	createBytes        = 2 << 20
+	createWaiting      = 16_384
+	createShare        = createWaiting / 2
+	createWaitingBytes = 64 << 20
+	createShareBytes   = createWaitingBytes / 4
 )
 
 // New makes a Manager. Its owner must Close it after the last request.
@@ -67,6 +73,10 @@ func New(config Config) *Manager {
 	m := &Manager{Config: config}
 	creates := batch.Config[store.NewJob, store.Inserted]{
 		Max: createBatch, Waiting: createWaiting, Do: config.Store.JobInsertMany, Observe: config.Metrics.BatchSize("create"),
+		MaxBytes: createBytes, WaitingBytes: createWaitingBytes, Share: createShare, ShareBytes: createShareBytes,
+		Size:    func(n store.NewJob) int { return n.Size() },
+		Account: func(n store.NewJob) int64 { return n.Job.Owner.Number },
+		Divides: store.IsUnstorable,
 	}
 	m.creates, m.capped = batch.New(creates), batch.New(creates)
 	return m
@@ -80,6 +90,9 @@ func (m *Manager) Close() {
 
 // Waiting tells how many creates wait for a commit.
 func (m *Manager) Waiting() int { return m.creates.Len() + m.capped.Len() }
+
+// WaitingBytes returns how many bytes of creates wait for a commit.
+func (m *Manager) WaitingBytes() int { return m.creates.Bytes() + m.capped.Bytes() }
 
 // Create stores a job from a request's body. Conflict tells that its key was
 // held; the job is then the one that holds it.

@@ -22,6 +22,7 @@ type Metrics struct {
 	stored     *prometheus.GaugeVec
 	due        *prometheus.GaugeVec
 	pruned     *prometheus.CounterVec
+	unstored   *prometheus.CounterVec
 	refused    *prometheus.CounterVec
 	aside      prometheus.Counter
 	panics     prometheus.Counter
@@ -44,6 +45,7 @@ func New(version string) *Metrics {
 		requests:   counters("punctual_http_requests_total", "Calls of the API, by route and status.", "route", "status"),
 		stored:     gauges("punctual_jobs", "Stored jobs by state; counted every now and then.", "state"),
 		due:        gauges("punctual_due_runs", "Runs in the store that are due and not claimed, by kind; counted every now and then.", "kind"),
+		unstored:   counters("punctual_unstored_total", "Attempts whose outcome the store refused, by kind: the job was discarded, or the delivery given up.", "kind"),
 		aside:      prometheus.NewCounter(prometheus.CounterOpts{Name: "punctual_runs_set_aside_total", Help: "Jobs and messages set aside since they can't be attempted."}),
 		panics:     prometheus.NewCounter(prometheus.CounterOpts{Name: "punctual_attempt_panics_total", Help: "Attempts that ended in a panic of the service."}),
 		pruned:     counters("punctual_pruned_total", "Records removed because they were older than the retention, by kind.", "record"),
@@ -52,7 +54,7 @@ func New(version string) *Metrics {
 	version0 := gauges("punctual_build_info", "Always 1; the version is in the label.", "version")
 	version0.WithLabelValues(version).Set(1)
 	m.Registry.MustRegister(m.created, m.duplicates, m.finished, m.attempts, m.lateness, m.duration, m.batches, m.requests,
-		m.stored, m.due, m.pruned, m.refused, m.aside, m.panics, version0,
+		m.stored, m.due, m.pruned, m.unstored, m.refused, m.aside, m.panics, version0,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -109,6 +111,9 @@ func (m *Metrics) Due(kind string, n int64) { m.due.WithLabelValues(kind).Set(fl
 
 // Pruned counts removed records of a kind.
 func (m *Metrics) Pruned(record string, n int) { m.pruned.WithLabelValues(record).Add(float64(n)) }
+
+// Unstored counts an attempt of a kind whose outcome the store refused.
+func (m *Metrics) Unstored(kind string) { m.unstored.WithLabelValues(kind).Inc() }
 
 // Refused counts a request that a limit refused.
 func (m *Metrics) Refused(reason string) { m.refused.WithLabelValues(reason).Inc() }

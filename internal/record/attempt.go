@@ -2,6 +2,7 @@ package record
 
 import (
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -26,6 +27,10 @@ type Attempt struct {
 	Defect string
 	// Result is the job's state after the attempt; set when it has been finished.
 	Result job.State
+
+	// request is what the request's log and the messages show; log is uuid.Nil
+	// until it is to be stored with a claim.
+	request passage
 }
 
 // Begin prepares the next attempt of a run that was read for firing. It always
@@ -59,17 +64,29 @@ func later(a, b time.Time) time.Time {
 
 // Claim gives what is stored when a node claims the run for this attempt.
 func (a *Attempt) Claim() store.Claim {
-	log := newLog(a.Run.Job.Owner, a.Run.Job.Number, job.EventRequest, a.BeginAt, a.Outgoing.AppendPayload(nil))
+	payload := a.Outgoing.AppendPayload(nil)
+	log := newLog(a.Run.Job.Owner, a.Run.Job.Number, job.EventRequest, a.BeginAt, payload)
+	// A claim that is made again stores the same log, which messages refer to.
+	if a.request.log != uuid.Nil {
+		log.ID = a.request.log
+	}
+	a.request = passage{text: members(payload), log: log.ID, from: 1}
 	claim := store.Claim{Ref: a.Run.Ref, Attempt: a.Number, BeginAt: a.BeginAt, Log: &log}
 	if a.Spec.WebhookURL != "" {
 		j := a.begun(a.BeginAt)
 		claim.Deliveries = []job.Delivery{
 			webhook(j, &a.Spec, eventStarted, a.BeginAt, &attempt{number: a.Number}),
-			webhook(j, &a.Spec, eventRequest, a.BeginAt, &attempt{number: a.Number, request: a.Outgoing}),
+			webhook(j, &a.Spec, eventRequest, a.BeginAt, &attempt{number: a.Number, method: a.method(), request: a.request}),
 		}
 	}
 	return claim
 }
+
+// members takes the braces off an object.
+func members(object []byte) []byte { return object[1 : len(object)-1] }
+
+// method returns the request's method as messages show it.
+func (a *Attempt) method() string { return strings.ToLower(a.Outgoing.Method) }
 
 // begun gives the job as it is while the attempt is under way.
 func (a *Attempt) begun(at time.Time) *job.Job {
@@ -83,17 +100,56 @@ func (a *Attempt) begun(at time.Time) *job.Job {
 // was made, and ended when the answer was there.
 func (a *Attempt) Finish(node int64, o job.Outcome, began, ended time.Time) store.Finish {
 	carry := a.carryOver(&o)
+	about := a.about(&o)
+	if o.Response != nil {
+		// Here, and not in the transaction that others wait for.
+		about.response.text = job.AppendResponse(make([]byte, 0, 256), o.Response, o.Duration)
+		if len(o.Response.Body) >= minPart {
+			// Nobody asks for the body again, so it need not wait with the end.
+			o.Response = &job.Response{Status: o.Response.Status, Header: o.Response.Header, Truncated: o.Response.Truncated}
+		}
+	}
 	return store.Finish{
-		Ref: a.Run.Ref, Node: node, Attempt: a.Number, Job: a.Run.Job,
-		Decide: func(m *store.Moment) *store.Changes { return a.end(m, o, carry, began, ended) },
+		Ref: a.Run.Ref, Node: node, Attempt: a.Number, Job: a.Run.Job, Size: a.size(&about),
+		Decide: func(m *store.Moment) *store.Changes { return a.end(m, about, carry, began, ended) },
 	}
 }
 
-func (a *Attempt) end(m *store.Moment, o job.Outcome, carry *carryOver, began, ended time.Time) *store.Changes {
-	e := &ending{
-		Attempt: a, moment: m, job: a.begun(began), at: ended, carry: carry,
-		about: attempt{number: a.Number, request: a.Outgoing, outcome: &o},
+// about returns what messages tell of the attempt.
+func (a *Attempt) about(o *job.Outcome) attempt {
+	about := attempt{number: a.Number, method: a.method(), request: a.request, outcome: o}
+	if about.request.text == nil && (a.Spec.WebhookURL != "" || a.Spec.CallbackURL != "") {
+		about.request.text = members(a.Outgoing.AppendPayload(nil))
 	}
+	return about
+}
+
+// size tells about how many bytes the end of the attempt stores.
+func (a *Attempt) size(about *attempt) int {
+	const fields = 500 // of a job's row, its run and its log
+	text, args := len(about.response.text), len(a.Run.Job.Args)
+	message := fields + args + min(text, minPart)
+	if about.request.log == uuid.Nil {
+		message += len(about.request.text)
+	} else {
+		message += min(len(about.request.text), minPart)
+	}
+	size := fields + text
+	if a.Spec.WebhookURL != "" {
+		size += 3 * message
+	}
+	if a.Spec.CallbackURL != "" {
+		size += message
+	}
+	if s := a.Run.Schedule; s != nil {
+		size += args + len(s.State) + text // the next job; $state and $previous
+	}
+	return size
+}
+
+func (a *Attempt) end(m *store.Moment, about attempt, carry *carryOver, began, ended time.Time) *store.Changes {
+	o := about.outcome
+	e := &ending{Attempt: a, moment: m, job: a.begun(began), at: ended, carry: carry, about: about}
 	switch {
 	case o.Failure != nil && o.Failure.Kind == job.KindInterrupted:
 		e.interrupt()
@@ -208,7 +264,9 @@ func nextJob(s *job.Schedule, spec *job.Spec, due, now time.Time) *store.NewJob 
 // log of the outcome and the messages.
 func (e *ending) finishJob() {
 	e.changes.Job = e.job
-	e.changes.Logs = append([]job.Log{outcomeLog(e.job, e.at, &e.about)}, e.changes.Logs...)
+	log := outcomeLog(e.job, e.at, &e.about)
+	e.about.response.log, e.about.response.from = log.ID, 1
+	e.changes.Logs = append([]job.Log{log}, e.changes.Logs...)
 	if e.Spec.WebhookURL != "" {
 		e.tellWebhook()
 	}

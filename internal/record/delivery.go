@@ -25,7 +25,21 @@ func EndDelivery(run *store.Run, number int, node int64, o job.Outcome, ended ti
 			end.Log = &log
 		}
 	}
-	return store.Finish{Ref: run.Ref, Node: node, Attempt: number, Delivery: end}
+	f := store.Finish{Ref: run.Ref, Node: node, Attempt: number, Delivery: end}
+	if end.Log != nil {
+		f.Size = len(end.Log.Payload)
+	}
+	return f
+}
+
+// UnstoredDelivery returns ends for a try whose outcome can't be stored, the
+// later the simpler: given up with a log, and given up without a word.
+func UnstoredDelivery(run *store.Run, number int, node int64, ended time.Time) []store.Finish {
+	bare := store.Finish{Ref: run.Ref, Node: node, Attempt: number, Delivery: &store.DeliveryEnd{Attempt: number}}
+	log := givenUpLog(run.Delivery, number, unstoredOutcome(), ended)
+	told := bare
+	told.Delivery = &store.DeliveryEnd{Attempt: number, Log: &log}
+	return []store.Finish{told, bare}
 }
 
 func givenUpLog(d *job.Delivery, tries int, o *job.Outcome, at time.Time) job.Log {

@@ -22,10 +22,12 @@ const (
 // attempt is what is known of an attempt when a message about it is written.
 type attempt struct {
 	number   int
-	request  *job.Outgoing // nil when none was made
-	outcome  *job.Outcome  // nil while there is none
-	retryAt  time.Time     // zero when it was the last
-	hasRetry bool          // whether the message says if it is made again
+	method   string       // of the request; "" when none was made
+	request  passage      // the members of the request's log
+	outcome  *job.Outcome // nil while there is none
+	response passage      // the members that describe the outcome's response
+	retryAt  time.Time    // zero when it was the last
+	hasRetry bool         // whether the message says if it is made again
 }
 
 // failure says what made the attempt fail; nil for a success.
@@ -42,65 +44,79 @@ func (a *attempt) failure() *job.Failure {
 
 // webhook makes the message that tells of an event at a time.
 func webhook(j *job.Job, spec *job.Spec, event string, at time.Time, a *attempt) job.Delivery {
-	b := []byte(`{"type":`)
-	b = rawjson.AppendText(b, event)
-	b = append(b, `,"timestamp":"`...)
-	b = append(b, job.FormatTime(at)...)
-	b = append(b, `","data":{"job":`...)
-	b = job.AppendJob(b, j, false)
-	b = append(b, `,"attempt":`...)
-	b = strconv.AppendInt(b, int64(a.number), 10)
-	if a.request != nil {
-		b = append(b, `,"request":`...)
-		b = a.request.AppendRequest(b)
+	t := &text{bytes: []byte(`{"type":`)}
+	t.bytes = rawjson.AppendText(t.bytes, event)
+	t.string(`,"timestamp":"` + job.FormatTime(at) + `","data":{"job":`)
+	t.bytes = job.AppendJob(t.bytes, j, false)
+	t.string(`,"attempt":`)
+	t.bytes = strconv.AppendInt(t.bytes, int64(a.number), 10)
+	if a.method != "" {
+		t.string(`,"request":`)
+		a.addRequest(t)
 	}
 	if a.outcome != nil && a.outcome.Response != nil {
-		b = appendResponse(append(b, `,"response":`...), a.outcome)
+		t.string(`,"response":`)
+		a.addResponse(t)
 	}
 	if failure := a.failure(); failure != nil && event != eventResponse {
-		b = appendFailure(append(b, `,"error":`...), failure)
+		t.bytes = appendFailure(append(t.bytes, `,"error":`...), failure)
 	}
 	if a.hasRetry {
-		b = appendRetry(append(b, `,"retry_at":`...), a.retryAt)
+		t.bytes = appendRetry(append(t.bytes, `,"retry_at":`...), a.retryAt)
 	}
-	b = append(b, `}}`...)
-	d := delivery(j, a.number, at, b)
+	t.string(`}}`)
+	d := delivery(j, a.number, at, t)
 	d.Channel, d.URL, d.Event = job.Webhook, spec.WebhookURL, event
 	return d
 }
 
 // callback makes the message that tells of the result.
 func callback(j *job.Job, spec *job.Spec, at time.Time, a *attempt) job.Delivery {
-	b := []byte(`{"job":`)
-	b = job.AppendJob(b, j, false)
-	b = append(b, `,"attempt":`...)
-	b = strconv.AppendInt(b, int64(a.number), 10)
-	b = append(b, `,"request":`...)
-	if a.request != nil {
-		b = a.request.AppendRequest(b)
+	t := &text{bytes: []byte(`{"job":`)}
+	t.bytes = job.AppendJob(t.bytes, j, false)
+	t.string(`,"attempt":`)
+	t.bytes = strconv.AppendInt(t.bytes, int64(a.number), 10)
+	t.string(`,"request":`)
+	if a.method != "" {
+		a.addRequest(t)
 	} else {
-		b = append(b, `null`...)
+		t.string(`null`)
 	}
-	b = append(b, `,"response":`...)
+	t.string(`,"response":`)
 	if a.outcome.Response != nil {
-		b = appendResponse(b, a.outcome)
+		a.addResponse(t)
 	} else {
-		b = append(b, `null`...)
+		t.string(`null`)
 	}
-	b = append(b, `,"error":`...)
+	t.string(`,"error":`)
 	if failure := a.failure(); failure != nil {
-		b = appendFailure(b, failure)
+		t.bytes = appendFailure(t.bytes, failure)
 	} else {
-		b = append(b, `null`...)
+		t.string(`null`)
 	}
-	d := delivery(j, a.number, at, append(b, '}'))
+	t.string(`}`)
+	d := delivery(j, a.number, at, t)
 	d.Channel, d.URL = job.Callback, spec.CallbackURL
 	return d
 }
 
-func delivery(j *job.Job, number int, at time.Time, body []byte) job.Delivery {
+func (a *attempt) addRequest(t *text) {
+	t.string(`{"method":`)
+	t.bytes = rawjson.AppendText(t.bytes, a.method)
+	t.string(`,`)
+	t.add(a.request)
+	t.string(`}`)
+}
+
+func (a *attempt) addResponse(t *text) {
+	t.string(`{`)
+	t.add(a.response)
+	t.string(`}`)
+}
+
+func delivery(j *job.Job, number int, at time.Time, t *text) job.Delivery {
 	return job.Delivery{
-		MessageID: "msg_" + uuid.NewString(), Owner: j.Owner, Job: j.Number, JobAttempt: number, DueAt: at, Body: body,
+		MessageID: "msg_" + uuid.NewString(), Owner: j.Owner, Job: j.Number, JobAttempt: number, DueAt: at, Body: t.bytes, Parts: t.parts,
 	}
 }
 
@@ -132,9 +148,9 @@ func newLog(owner job.Owner, number int64, event string, at time.Time, payload [
 // outcomeLog tells how an attempt ended.
 func outcomeLog(j *job.Job, at time.Time, a *attempt) job.Log {
 	o := a.outcome
-	event, b := job.EventResponse, []byte{'{'}
+	event, b := job.EventResponse, append(make([]byte, 0, len(a.response.text)+128), '{')
 	if o.Response != nil {
-		b = job.AppendResponse(b, o.Response, o.Duration)
+		b = append(b, a.response.text...)
 	} else {
 		event = job.EventError
 		b = job.AppendFailure(b, o.Failure)

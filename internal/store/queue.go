@@ -52,6 +52,18 @@ type Claim struct {
 	Deliveries []job.Delivery
 }
 
+// Size returns about how many bytes a claim stores.
+func (c *Claim) Size() int {
+	size := 0
+	if c.Log != nil {
+		size += len(c.Log.Payload)
+	}
+	for i := range c.Deliveries {
+		size += len(c.Deliveries[i].Body)
+	}
+	return size
+}
+
 // Finish ends a claimed run, provided that the node still holds it for that
 // attempt. Decide is for jobs; its Moment has only Now and Schedule set.
 type Finish struct {
@@ -61,6 +73,8 @@ type Finish struct {
 	Job      *job.Job // as it was read; for KindJob
 	Decide   Decide
 	Delivery *DeliveryEnd // for KindDelivery
+	// Size is about how many bytes the end stores; commits are bounded by it.
+	Size int
 }
 
 // DeliveryEnd is what a try of a delivery comes to: done, or due again.
@@ -87,7 +101,8 @@ type Queue interface {
 	// Results tell which were; none for a node that was taken for gone.
 	RunClaim(ctx context.Context, node int64, claims []Claim) ([]bool, error)
 	// RunFinish ends runs. Results tell which were still held; nothing is
-	// stored for the others.
+	// stored for the others. An ErrUnstorable when the database refuses what one
+	// of them comes to, or a Decide panics: none is ended then.
 	RunFinish(ctx context.Context, runs []Finish) ([]bool, error)
 	// RunRelease gives back claims whose attempts have not begun, as if they
 	// had never been made.
@@ -131,6 +146,7 @@ type Beat struct {
 type Retention interface {
 	// JobPrune deletes up to limit jobs that became final before a time.
 	JobPrune(ctx context.Context, before time.Time, limit int) (int, error)
-	// LogPrune deletes up to limit logs from before a time.
+	// LogPrune deletes up to limit logs from before a time. Those stay that a
+	// message refers to, or that belong to an attempt under way.
 	LogPrune(ctx context.Context, before time.Time, limit int) (int, error)
 }

@@ -52,7 +52,8 @@ type Jobs interface {
 	// JobInsertMany stores new jobs, each with its run and, when it recurs,
 	// its schedule. A job whose idempotency key is held is not stored; the
 	// result carries the job that holds it. A job that would exceed the limits in
-	// its Caps is not stored either. Results stand in the order given.
+	// its Caps is not stored either. Results stand in the order given. An
+	// ErrUnstorable when the database refuses one of them: none is stored then.
 	JobInsertMany(ctx context.Context, jobs []NewJob) ([]Inserted, error)
 	// JobGet reads one of the owner's jobs; a NotFound fault when there is none.
 	JobGet(ctx context.Context, owner job.Owner, id JobID) (*job.Job, error)
@@ -121,6 +122,15 @@ type NewJob struct {
 	// Caps limit the account. They are checked in the transaction, over all
 	// nodes, and are the same for all new jobs of an account in one call.
 	Caps Caps
+}
+
+// Size returns about how many bytes a job and its schedule have as records.
+func (n *NewJob) Size() int {
+	size := len(n.Job.Args)
+	if n.Schedule != nil {
+		size *= 2
+	}
+	return size
 }
 
 // Inserted is what became of a NewJob.

@@ -117,10 +117,12 @@ type walker struct {
 
 func (w *walker) walk(ctx context.Context, owner job.Owner, at place, visit func(place, record) error) error {
 	for {
-		limit := w.limit
-		page, err := w.section.page(ctx, w.store, owner, at.behind, limit)
+		page, err := w.section.page(ctx, w.store, owner, at.behind, w.limit)
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", w.section.name, err)
+		}
+		if len(page) == 0 { // a page that is bounded in bytes may be short before the last
+			return nil
 		}
 		bytes := 0
 		for _, r := range page {
@@ -129,9 +131,6 @@ func (w *walker) walk(ctx context.Context, owner job.Owner, at place, visit func
 			if err := visit(at, r); err != nil {
 				return err
 			}
-		}
-		if len(page) < limit {
-			return nil
 		}
 		w.limit = min(max(maxBytes/(bytes/len(page)+1), 1), maxPage)
 	}

@@ -308,6 +308,7 @@ func (f *filler) delivery(j *job.Job, channel job.Channel, event string) job.Del
 	return job.Delivery{
 		MessageID: "msg_" + uuid.NewString(), Owner: j.Owner, Job: j.Number, JobAttempt: 1, Channel: channel,
 		URL: "https://hooks.example.com/" + event, Event: event, DueAt: f.now.Add(time.Minute), Body: rawjson.Value(args),
+		Parts: []job.Part{{At: 1, Log: uuid.New(), From: 1, To: 9}},
 	}
 }
 

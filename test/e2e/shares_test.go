@@ -62,6 +62,42 @@ func TestAnAccountOfManyHangingPortsDelaysNobody(t *testing.T) {
 	}
 }
 
+// TestASuspendedAccountsAttemptsEndAndGoOnWhenItIsResumed suspends an account
+// with a request under way and a job that becomes due meanwhile.
+func TestASuspendedAccountsAttemptsEndAndGoOnWhenItIsResumed(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	suspended, other := s.Account(t), s.Account(t).Client
+	target := harness.SharedTarget(t).Route(t).RespondOnce(harness.Hang())
+	pending, marker := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)
+	running := create(suspended.Client, `{"retries":0,"timeout":900,"url":"`+target.URL+`"}`)
+	target.Await(t, 1, soon)
+	later := create(suspended.Client, `{"schedule_in":4,"url":"`+pending.URL+`"}`)
+	s.Command(t, "accounts", "suspend", suspended.Email)
+	began := time.Now()
+	harness.Eventually(t, soon, "the request of the suspended account to end", func() bool {
+		return metric(t, other, `punctual_runs_in_use{kind="job"}`) == 0
+	})
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("the request went on for %s", took)
+	}
+	create(other, `{"schedule_in":5,"url":"`+marker.URL+`"}`)
+	marker.AwaitEnds(t, 1, soon)
+	if n, m := len(target.Hits()), len(pending.Hits()); n != 1 || m != 0 {
+		t.Errorf("while it was suspended the account made %d and %d requests, want the first one only", n, m)
+	}
+	s.Command(t, "accounts", "resume", suspended.Email)
+	target.AwaitEnds(t, 2, soon)
+	pending.AwaitEnds(t, 1, soon)
+	// Nodes remember for a second what they have looked up.
+	harness.Eventually(t, soon, "the key to work again", func() bool {
+		a, err := suspended.Try("GET", "/api/jobs", nil)
+		return err == nil && a.Status == 200
+	})
+	awaitState(t, suspended.Client, running, "completed")
+	awaitState(t, suspended.Client, later, "completed")
+}
+
 // TestAJobPreparedAtThreeCrashesIsSetAside has the database take for ever over
 // one job's claim, and kills the service each time it is at it.
 func TestAJobPreparedAtThreeCrashesIsSetAside(t *testing.T) {

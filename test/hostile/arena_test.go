@@ -3,7 +3,6 @@ package hostile
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -37,8 +36,10 @@ type arena struct {
 	t       *testing.T
 	service *harness.Service
 	victim  *victim
-	keys    []string // of the attackers
-	emails  []string
+	// stopVictim ends the creating of jobs and waits for its calls.
+	stopVictim func()
+	keys       []string // of the attackers
+	emails     []string
 
 	statuses sync.Map // of responses that must not be, as text
 	calls    atomic.Int64
@@ -70,10 +71,11 @@ func newArena(t *testing.T, options ...harness.Option) *arena {
 		defer close(done)
 		a.victim.run(ctx, target)
 	}()
-	t.Cleanup(func() {
+	a.stopVictim = func() {
 		stop()
 		<-done
-	})
+	}
+	t.Cleanup(a.stopVictim)
 	return a
 }
 
@@ -163,9 +165,3 @@ func (a *arena) dial(ctx context.Context, address string) (net.Conn, error) {
 
 // host is the service's address.
 func (a *arena) host() string { return a.service.URL()[len("http://"):] }
-
-// certificate is the one that targets show.
-func certificate(t *testing.T) *tls.Config {
-	t.Helper()
-	return harness.TLSConfig(t)
-}

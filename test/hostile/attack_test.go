@@ -81,6 +81,8 @@ func TestHostile(t *testing.T) {
 	if total < wantAttacks {
 		t.Errorf("there are %d attacks; expected at least %d", total, wantAttacks)
 	}
+	a.stopVictim()
+	a.victim.between(time.Time{}, time.Now().Add(2*ahead))
 	if found := a.victim.wrong(); len(found) > 0 {
 		t.Errorf("of the victim's jobs %d were not sent exactly once: %v", len(found), found[:min(10, len(found))])
 	}

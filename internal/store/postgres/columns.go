@@ -90,6 +90,22 @@ func (s jsonOf) ScanText(v pgtype.Text) error {
 	return nil
 }
 
+type partsOf struct{ to *[]job.Part }
+
+// ScanText implements pgtype.TextScanner.
+func (s partsOf) ScanText(v pgtype.Text) (err error) {
+	*s.to, err = job.ParseParts(v.String)
+	return err
+}
+
+type keptParts struct{ to *[]job.Part }
+
+// ScanText implements pgtype.TextScanner.
+func (s keptParts) ScanText(v pgtype.Text) error {
+	*s.to = job.KeptParts(v.String)
+	return nil
+}
+
 // owners remembers which UUID an account's number stands for; that never changes.
 type owners struct {
 	mu  sync.RWMutex

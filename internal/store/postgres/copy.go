@@ -166,9 +166,9 @@ func copyDeliveries(deliveries []*store.PendingDelivery) []query {
 		}
 	}
 	return append([]query{{
-		sql: `INSERT INTO deliveries (account, number, message, job, job_attempt, channel, lane, url, event, attempt, due, begin_at, body)
+		sql: `INSERT INTO deliveries (account, number, message, job, job_attempt, channel, lane, url, event, attempt, due, begin_at, body, parts)
 			SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::integer[], $6::smallint[], $7::bigint[], $8::text[], $9::text[],
-				$10::integer[], $11::bigint[], $12::bigint[], $13::text[])
+				$10::integer[], $11::bigint[], $12::bigint[], $13::text[], $14::text[])
 			ON CONFLICT (account, number) DO NOTHING`,
 		args: []any{
 			column(deliveries, func(d *row) int64 { return (*d).Owner.Number }), column(deliveries, func(d *row) int64 { return (*d).Number }),
@@ -177,6 +177,7 @@ func copyDeliveries(deliveries []*store.PendingDelivery) []query {
 			lanes, column(deliveries, func(d *row) string { return text((*d).URL) }), column(deliveries, func(d *row) string { return text((*d).Event) }),
 			column(deliveries, func(d *row) int { return (*d).Attempt }), column(deliveries, dueUnlessWaiting),
 			column(deliveries, func(d *row) int64 { return (*d).DueAt.UnixMicro() }), column(deliveries, func(d *row) *string { return jsonText((*d).Body) }),
+			column(deliveries, func(d *row) *string { return orNull(job.FormatParts((*d).Parts)) }),
 		},
 	}}, copyRuns(runs)...)
 }

@@ -42,11 +42,11 @@ func insertDeliveries(t *tx, deliveries []*job.Delivery) []query {
 			SELECT nextval('delivery_numbers') AS number, u.*, CASE WHEN u.channel = 2 AND (u.later OR EXISTS (
 					SELECT FROM deliveries d WHERE d.account = u.account AND d.job = u.job AND d.channel = 2 AND d.attempt = 0))
 				THEN NULL ELSE u.begin_at END AS due
-			FROM (SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::integer[], $5::smallint[], $6::bigint[], $7::text[], $8::text[], $9::bigint[], $10::text[], $11::boolean[])
-				WITH ORDINALITY AS u (account, message, job, job_attempt, channel, lane, url, event, begin_at, body, later, i) ORDER BY i) u),
+			FROM (SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::integer[], $5::smallint[], $6::bigint[], $7::text[], $8::text[], $9::bigint[], $10::text[], $11::text[], $12::boolean[])
+				WITH ORDINALITY AS u (account, message, job, job_attempt, channel, lane, url, event, begin_at, body, parts, later, i) ORDER BY i) u),
 		stored AS (
-			INSERT INTO deliveries (account, number, message, job, job_attempt, channel, lane, url, event, attempt, due, begin_at, body)
-			SELECT account, number, message, job, job_attempt, channel, lane, url, event, 0, due, begin_at, body FROM n),
+			INSERT INTO deliveries (account, number, message, job, job_attempt, channel, lane, url, event, attempt, due, begin_at, body, parts)
+			SELECT account, number, message, job, job_attempt, channel, lane, url, event, 0, due, begin_at, body, parts FROM n),
 		queued AS (
 			INSERT INTO runs (due, kind, number, account, lane, attempt)
 			SELECT due, 1, number, account, lane, 0 FROM n WHERE due IS NOT NULL)
@@ -56,7 +56,8 @@ func insertDeliveries(t *tx, deliveries []*job.Delivery) []query {
 			column(deliveries, func(d *row) int64 { return (*d).Job }), column(deliveries, func(d *row) int { return (*d).JobAttempt }),
 			column(deliveries, func(d *row) int16 { return int16((*d).Channel) }), column(deliveries, func(d *row) int64 { return int64(job.Lane((*d).URL)) }),
 			column(deliveries, func(d *row) string { return text((*d).URL) }), column(deliveries, func(d *row) string { return text((*d).Event) }),
-			column(deliveries, func(d *row) int64 { return (*d).DueAt.UnixMicro() }), column(deliveries, func(d *row) *string { return jsonText((*d).Body) }), later,
+			column(deliveries, func(d *row) int64 { return (*d).DueAt.UnixMicro() }), column(deliveries, func(d *row) *string { return jsonText((*d).Body) }),
+			column(deliveries, func(d *row) *string { return orNull(job.FormatParts((*d).Parts)) }), later,
 		},
 		row: func(rows pgx.Rows) error {
 			var i, number int64

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // unsentError says that a transaction's commit never reached the server.
@@ -75,14 +76,25 @@ func (s *Store) wrap(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, errUnknown):
 		return unknown(err)
+	case errors.Is(err, errPanicked), refuses(state):
+		return store.Unstorable(err)
 	case ctx.Err() != nil, errors.Is(err, errAgain), passes(err), ends(state):
 		return fault.Unreachable(errors.Join(ctx.Err(), err))
-	case strings.HasPrefix(state, "53"), strings.HasPrefix(state, "57"), strings.HasPrefix(state, "58"), state == "XX000":
-		return fault.Unreachable(err) // out of resources, intervention, system errors
+	case strings.HasPrefix(state, "53"), strings.HasPrefix(state, "57"), strings.HasPrefix(state, "58"), strings.HasPrefix(state, "XX"):
+		return fault.Unreachable(err) // out of resources, intervention, system errors, damage
 	case state == "" && pgconn.Timeout(err):
 		return fault.Unreachable(err)
 	}
 	return err
+}
+
+// errPanicked marks a transaction whose decisions panicked.
+var errPanicked = errors.New("the transaction panicked")
+
+// refuses reports whether a SQLSTATE says that the server does not take a value:
+// data exceptions, violated constraints, and limits such as the size of a field.
+func refuses(state string) bool {
+	return strings.HasPrefix(state, "22") || strings.HasPrefix(state, "23") || strings.HasPrefix(state, "54")
 }
 
 // unknown is the fault for what may or may not have been done.

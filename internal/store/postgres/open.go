@@ -21,6 +21,7 @@ type Store struct {
 	pooled  bool // connections go through a pooler
 	clock   *clock
 	contact *contact
+	probe   store.Probe
 	notify  atomic.Pointer[func(store.Notice)]
 	teller  *teller
 	owners  owners
@@ -100,7 +101,18 @@ func (s *Store) tell(n store.Notice) { (*s.notify.Load())(n) }
 // Now implements store.Queue.
 func (s *Store) Now() time.Time { return s.clock.now() }
 
-// Ping implements store.Store.
+// Ping implements store.Store: it writes.
 func (s *Store) Ping(ctx context.Context) error {
-	return s.read(ctx, query{sql: `SELECT 1`})
+	_, cancel, err := s.contact.bound(ctx, writeWithin)
+	if err != nil {
+		return err
+	}
+	cancel()
+	err = s.probe.Do(ctx, func(ctx context.Context) error {
+		return s.write(ctx, func(t *tx) error { return t.commit(query{sql: `UPDATE probes SET beat = beat + 1`}) })
+	})
+	if err != nil && fault.CodeOf(err) != fault.Unavailable {
+		err = fault.Unreachable(err)
+	}
+	return err
 }

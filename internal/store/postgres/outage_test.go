@@ -141,3 +141,21 @@ func TestWhatCanNotBeReachedIsExplained(t *testing.T) {
 		}
 	}
 }
+
+func TestAServerThatTakesNoWritesIsNotReady(t *testing.T) {
+	server := pgtest.Start(t)
+	c := nodes(t, server.URL("postgres"), 1)
+	c.ok(c.stores[0].Ping(t.Context()))
+	c.ok(server.Exec(`ALTER SYSTEM SET default_transaction_read_only = on`, `SELECT pg_reload_conf()`))
+	c.within(10*time.Second, "the ping to fail", func() bool {
+		err := c.stores[0].Ping(t.Context())
+		if err != nil && fault.CodeOf(err) != fault.Unavailable {
+			t.Errorf("the ping ended with %v, want a fault that says to try again", err)
+		}
+		return err != nil
+	})
+	c.ok(server.Exec(`SET default_transaction_read_only = off`, `ALTER SYSTEM RESET default_transaction_read_only`, `SELECT pg_reload_conf()`))
+	c.within(20*time.Second, "the ping to go well again", func() bool {
+		return c.stores[0].Ping(t.Context()) == nil
+	})
+}

@@ -116,7 +116,7 @@ func (l *loading) jobs() (query, bool) {
 func (l *loading) deliveries() (query, bool) {
 	places, refs := l.of(store.KindDelivery)
 	return query{
-		sql: `SELECT u.i, d.message, d.job, d.job_attempt, d.channel, d.url, d.event, d.attempt, d.due, d.body,
+		sql: `SELECT u.i, d.message, d.job, d.job_attempt, d.channel, d.url, d.event, d.attempt, d.due, d.body, d.parts,
 				coalesce((SELECT j.hops FROM jobs j WHERE j.account = d.account AND j.number = d.job), 0), r.attempt, r.node, r.begin_at
 			FROM ` + refTable + ` JOIN deliveries d ON d.account = u.account AND d.number = u.number AND d.due = u.due
 			JOIN runs r ON r.due = d.due AND r.kind = 1 AND r.number = d.number AND r.account = d.account`,
@@ -125,7 +125,7 @@ func (l *loading) deliveries() (query, bool) {
 			var i int64
 			var held store.Held
 			d := &job.Delivery{}
-			err := rows.Scan(&i, &d.MessageID, &d.Job, &d.JobAttempt, &d.Channel, &d.URL, &d.Event, &d.Attempt, timeOf{&d.DueAt}, jsonOf{&d.Body}, &d.Hops,
+			err := rows.Scan(&i, &d.MessageID, &d.Job, &d.JobAttempt, &d.Channel, &d.URL, &d.Event, &d.Attempt, timeOf{&d.DueAt}, jsonOf{&d.Body}, keptParts{&d.Parts}, &d.Hops,
 				&held.Attempt, &held.Node, timeOf{&held.BeginAt})
 			if err != nil {
 				return err

@@ -29,6 +29,9 @@ func (s *Store) LogPrune(ctx context.Context, before time.Time, limit int) (n in
 	return s.prune(ctx, `DELETE FROM logs d USING (
 		SELECT l.account, l.id FROM accounts a CROSS JOIN LATERAL (
 			SELECT k.account, k.id FROM logs k WHERE k.account = a.number AND k.id < $1 AND k.inserted_at < $2
+			AND NOT EXISTS (SELECT FROM deliveries d WHERE d.account = k.account AND d.job = k.job AND d.parts IS NOT NULL
+				AND position(replace(k.id::text, '-', '') IN d.parts) > 0)
+			AND NOT EXISTS (SELECT FROM runs r WHERE r.account = k.account AND r.number = k.job AND r.node > 0 AND r.log = k.id)
 			ORDER BY k.id LIMIT $3 FOR UPDATE OF k SKIP LOCKED) l LIMIT $3) o
 		WHERE d.account = o.account AND d.id = o.id RETURNING 1`, job.IDBound(before), before.UnixMicro(), limit)
 }

@@ -129,7 +129,7 @@ func (s *Store) LogPage(ctx context.Context, owner job.Owner, after uuid.UUID, l
 func (s *Store) DeliveryPage(ctx context.Context, after int64, limit int) ([]*store.PendingDelivery, error) {
 	var deliveries []*store.PendingDelivery
 	err := s.read(ctx, query{
-		sql: `SELECT d.number, d.message, d.account, a.id, d.job, d.job_attempt, d.channel, d.url, d.event, d.attempt, d.due IS NULL, coalesce(d.due, d.begin_at), d.body
+		sql: `SELECT d.number, d.message, d.account, a.id, d.job, d.job_attempt, d.channel, d.url, d.event, d.attempt, d.due IS NULL, coalesce(d.due, d.begin_at), d.body, d.parts
 			FROM deliveries d JOIN accounts a ON a.number = d.account WHERE d.number > $1 ORDER BY d.number LIMIT $2`,
 		args:  []any{after, limit},
 		start: func() { deliveries = nil },
@@ -137,7 +137,7 @@ func (s *Store) DeliveryPage(ctx context.Context, after int64, limit int) ([]*st
 			d := &store.PendingDelivery{}
 			deliveries = append(deliveries, d)
 			return rows.Scan(&d.Number, &d.MessageID, &d.Owner.Number, idOf{&d.Owner.ID}, &d.Job, &d.JobAttempt, &d.Channel, &d.URL, &d.Event,
-				&d.Attempt, &d.Waits, timeOf{&d.DueAt}, jsonOf{&d.Body})
+				&d.Attempt, &d.Waits, timeOf{&d.DueAt}, jsonOf{&d.Body}, partsOf{&d.Parts})
 		},
 	})
 	return deliveries, err

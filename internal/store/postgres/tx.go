@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -184,6 +185,11 @@ func (s *Store) write(ctx context.Context, f func(*tx) error) error {
 }
 
 func (s *Store) attempt(t *tx, f func(*tx) error) (err error) {
+	defer func() { // after the rollback
+		if broken := recover(); broken != nil {
+			err = fmt.Errorf("%w: %v\n%s", errPanicked, broken, debug.Stack())
+		}
+	}()
 	if t.conn, err = s.pools[t.class].Acquire(t.ctx); err != nil {
 		return unsent(err)
 	}

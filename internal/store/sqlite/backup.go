@@ -82,6 +82,10 @@ func Restore(ctx context.Context, backup, path string) (result RestoreResult, er
 		if err := checkIntegrity(conn); err != nil {
 			return err
 		}
+		// What the lock file says of the database that was here is not true of this one.
+		if err := os.Truncate(path+".lock", 0); err != nil {
+			return err
+		}
 		return skipNumbers(conn, time.Now(), &result)
 	})
 	return result, err

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -114,6 +115,10 @@ func TestRestore_GivesNoNumberTwice(t *testing.T) {
 		t.Errorf("the restore over a database returned %v", err)
 	}
 	restored := filepath.Join(dir, "restored.db")
+	// The service that was here was killed, and had stored more.
+	if err := os.WriteFile(restored+".lock", fmt.Appendf(nil, markRunning, 999), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	result, err := Restore(t.Context(), backup, restored)
 	if err != nil {
 		t.Fatal(err)

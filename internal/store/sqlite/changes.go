@@ -151,9 +151,9 @@ func (t *tx) insertDeliveries(deliveries []job.Delivery) error {
 				return err
 			}
 		}
-		err := t.exec(`INSERT INTO deliveries (message, account, job, job_attempt, channel, url, event, attempt, due, begin_at, body)
-			VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)`,
-			d.MessageID, d.Owner.Number, d.Job, d.JobAttempt, d.Channel, d.URL, d.Event, due, d.DueAt, d.Body)
+		err := t.exec(`INSERT INTO deliveries (message, account, job, job_attempt, channel, url, event, attempt, due, begin_at, body, parts)
+			VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)`,
+			d.MessageID, d.Owner.Number, d.Job, d.JobAttempt, d.Channel, d.URL, d.Event, due, d.DueAt, d.Body, orNull(job.FormatParts(d.Parts)))
 		if err != nil {
 			return fmt.Errorf("inserting a delivery: %w", err)
 		}

@@ -8,6 +8,11 @@
 // writer. Checkpoints are made beside the writer, which only adds the last few
 // pages.
 //
+// The files are looked at each second (watch.go): nothing is written to a
+// database that was deleted or replaced, and no job is created where space is
+// short. The lock file carries a mark (mark.go) by which a lost write-ahead log
+// is noticed at the next start.
+//
 // Rows are clustered for the way they are used: runs by due time, jobs and logs
 // by creation; every index a client's reading needs begins with the account.
 // Times are microseconds since 1970, IDs are 16 bytes.

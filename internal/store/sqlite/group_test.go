@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/punctual-dev/punctual/internal/fault"
@@ -73,5 +74,24 @@ func TestABrokenWriteTakesNothingOfItsGroupAlong(t *testing.T) {
 	})
 	if err != nil || accounts != 2 {
 		t.Errorf("%d accounts stored (%v), want a and b", accounts, err)
+	}
+}
+
+func TestAGroupIsBoundedInBytes(t *testing.T) {
+	w := newWriter(nil, nil)
+	for _, size := range []int{1 << 20, 1 << 20, 2 << 20, 0, 9 << 20, 1} {
+		w.queue <- &write{size: size}
+	}
+	var groups []int
+	for first := <-w.queue; first != nil; {
+		var group []*write
+		group, first = w.gather([]*write{first})
+		groups = append(groups, len(group))
+		if first == nil && len(w.queue) > 0 {
+			first = <-w.queue
+		}
+	}
+	if want := []int{4, 1, 1}; !slices.Equal(groups, want) {
+		t.Errorf("groups of %v writes, want %v", groups, want)
 	}
 }

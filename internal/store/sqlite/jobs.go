@@ -15,7 +15,14 @@ import (
 // JobInsertMany implements store.Jobs.
 func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store.Inserted, error) {
 	results := make([]store.Inserted, len(jobs))
-	err := s.write(ctx, func(t *tx) error {
+	if err := s.roomy(); err != nil {
+		return nil, err
+	}
+	size := 0
+	for i := range jobs {
+		size += jobs[i].Size()
+	}
+	err := s.writeSized(ctx, size, func(t *tx) error {
 		for i, n := range jobs {
 			holder, err := t.holder(n.Job)
 			if err != nil {

@@ -38,6 +38,9 @@ type Options struct {
 	Exclusive bool
 	// Now is the clock that decides what is due; nil for the system's.
 	Now func() time.Time
+	// Space returns how many bytes of a directory's filesystem are free, and how
+	// many it has; nil for the system's.
+	Space func(dir string) (free, size int64, err error)
 }
 
 // Store is a SQLite database.
@@ -52,7 +55,11 @@ type Store struct {
 	accounts   owners
 	uses       uses
 	settled    atomic.Bool // no run is abandoned, nor can be
+	watch      watch
+	space      func(dir string) (free, size int64, err error)
+	marking    sync.Mutex // held while the mark is written
 	stop       context.CancelFunc
+	life       context.Context // ends with the store
 	done       sync.WaitGroup
 	closing    sync.Once
 	closed     error // what closing came to
@@ -69,7 +76,11 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
+	if s.space = opts.Space; s.space == nil {
+		s.space = diskSpace
+	}
 	if err := s.open(ctx, opts); err != nil {
+		err = explain(path, err)
 		if s.lock != nil {
 			_ = s.lock.Unlock() // the process is about to give up anyway
 		}
@@ -85,6 +96,9 @@ func (s *Store) open(ctx context.Context, opts Options) error {
 	if _, err := os.Stat(filepath.Dir(s.path)); err != nil {
 		return fmt.Errorf("the directory of the database %s can't be used; create it or choose another path: %w", s.path, err)
 	}
+	if err := checkFiles(s.path); err != nil {
+		return err
+	}
 	if opts.Exclusive {
 		s.lock = flock.New(s.path + ".lock")
 		if held, err := s.lock.TryLock(); err != nil {
@@ -93,6 +107,9 @@ func (s *Store) open(ctx context.Context, opts Options) error {
 			s.lock = nil
 			return fmt.Errorf("the database %s is in use by another punctual; stop that one first, or use PostgreSQL to run several nodes", s.path)
 		}
+	}
+	if err := checkMark(s.path); err != nil {
+		return err
 	}
 	if err := createPrivate(s.path); err != nil {
 		return fmt.Errorf("making the database %s; check the path and its permissions: %w", s.path, err)
@@ -108,10 +125,30 @@ func (s *Store) open(ctx context.Context, opts Options) error {
 		return errors.Join(fmt.Errorf("opening the database %s for reading: %w", s.path, err), conn.Close())
 	}
 	background, stop := context.WithCancel(context.Background())
-	s.stop = stop
+	s.life, s.stop = background, stop
 	s.writer = newWriter(s, conn)
 	s.done.Go(s.writer.loop)
+	if err := s.begin(ctx, opts.Exclusive); err != nil {
+		return errors.Join(err, s.Close())
+	}
 	s.done.Go(func() { s.checkpoint(background) })
+	s.done.Go(func() { s.tend(background, opts.Exclusive) })
+	return nil
+}
+
+// begin looks at what was opened, and for a node writes for the first time.
+func (s *Store) begin(ctx context.Context, exclusive bool) error {
+	s.look()
+	if !exclusive {
+		return nil
+	}
+	if err := s.beat(ctx); err != nil {
+		return fmt.Errorf("writing to the database %s: %w", s.path, err)
+	}
+	if err := s.read(ctx, (*tx).ends); err != nil {
+		return fmt.Errorf("reading the database %s: %w", s.path, err)
+	}
+	s.look()
 	return nil
 }
 
@@ -204,11 +241,6 @@ func (s *Store) Subscribe(f func(store.Notice)) { s.notify = f }
 // Now implements store.Queue.
 func (s *Store) Now() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 
-// Ping implements store.Store: it goes through the writer.
-func (s *Store) Ping(ctx context.Context) error {
-	return s.write(ctx, func(tx *tx) error { return tx.exec(`SELECT 1`) })
-}
-
 // Close implements store.Store. Closing again does nothing more.
 func (s *Store) Close() error {
 	s.closing.Do(func() { s.closed = s.close() })
@@ -221,6 +253,9 @@ func (s *Store) close() error {
 	s.done.Wait()
 	err := errors.Join(s.pools.close(), s.writer.conn.Close())
 	if s.lock != nil {
+		if err == nil {
+			err = s.writeMark(markStopped)
+		}
 		err = errors.Join(err, s.lock.Unlock())
 	}
 	return err
@@ -234,9 +269,19 @@ func (s *Store) wrap(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fault.Unreachable(errors.Join(ctx.Err(), err))
 	}
-	switch sqlite.ErrCode(err).ToPrimary() {
-	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultFull, sqlite.ResultIOErr, sqlite.ResultCantOpen, sqlite.ResultReadOnly, sqlite.ResultInterrupt:
+	result := sqlite.ErrCode(err).ToPrimary()
+	if result == sqlite.ResultCorrupt || result == sqlite.ResultNotADB {
+		s.watch.damage.CompareAndSwap(nil, &err)
+	}
+	switch result {
+	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultFull, sqlite.ResultIOErr, sqlite.ResultCantOpen, sqlite.ResultReadOnly, sqlite.ResultInterrupt,
+		sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultNoMem:
 		return fault.Unreachable(err)
+	case sqlite.ResultTooBig, sqlite.ResultConstraint, sqlite.ResultMismatch, sqlite.ResultRange:
+		return store.Unstorable(err)
+	}
+	if errors.Is(err, errPanicked) {
+		return store.Unstorable(err)
 	}
 	return err
 }

@@ -132,7 +132,7 @@ var hot = []struct {
 	{name: "start", run: func(c *scene) error { _, err := c.s.NodeStart(c.t.Context()); return err }, allowed: []string{claimed, "SCAN suspects"}},
 	{name: "key", run: func(c *scene) error { _, err := c.s.KeyFind(c.t.Context(), []byte("x")); return notFound(err) }},
 	{name: "prune jobs", run: func(c *scene) error { _, err := c.s.JobPrune(c.t.Context(), c.s.Now(), 10); return err }, uses: []string{"jobs_final", "jobs_schedule"}},
-	{name: "prune logs", run: func(c *scene) error { _, err := c.s.LogPrune(c.t.Context(), c.s.Now(), 10); return err }, allowed: []string{"SCAN logs"}},
+	{name: "prune logs", run: func(c *scene) error { _, err := c.s.LogPrune(c.t.Context(), c.s.Now(), 10); return err }, allowed: []string{"SCAN logs", "SCAN l", claimed, "SCAN deliveries USING INDEX deliveries_parts"}},
 
 	{name: "session", run: func(c *scene) error {
 		_, err := c.s.SessionFind(c.t.Context(), []byte("x"), c.s.Now())

@@ -114,7 +114,11 @@ func (t *tx) loadRun(ref store.Ref) (*store.Run, error) {
 // RunClaim implements store.Queue.
 func (s *Store) RunClaim(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
 	got := make([]bool, len(claims))
-	err := s.write(ctx, func(t *tx) (err error) {
+	size := 0
+	for i := range claims {
+		size += claims[i].Size()
+	}
+	err := s.writeSized(ctx, size, func(t *tx) (err error) {
 		for i := range claims {
 			if got[i], err = t.claim(node, &claims[i]); err != nil {
 				return err
@@ -149,7 +153,11 @@ func (t *tx) claim(node int64, c *store.Claim) (bool, error) {
 // RunFinish implements store.Queue.
 func (s *Store) RunFinish(ctx context.Context, runs []store.Finish) ([]bool, error) {
 	held := make([]bool, len(runs))
-	err := s.write(ctx, func(t *tx) (err error) {
+	size := 0
+	for i := range runs {
+		size += runs[i].Size
+	}
+	err := s.writeSized(ctx, size, func(t *tx) (err error) {
 		for i := range runs {
 			if held[i], err = t.finish(&runs[i]); err != nil {
 				return err
@@ -256,13 +264,14 @@ func deliveryRef(number, account int64, url string, due time.Time) store.Ref {
 
 func (t *tx) loadDelivery(ref store.Ref) (*store.Run, error) {
 	var run *store.Run
-	err := t.query(`SELECT d.message, d.job, d.job_attempt, d.channel, d.url, d.event, d.attempt, d.due, d.body,
+	err := t.query(`SELECT d.message, d.job, d.job_attempt, d.channel, d.url, d.event, d.attempt, d.due, d.body, d.parts,
 			coalesce((SELECT j.hops FROM jobs j WHERE j.number = d.job), 0), r.attempt, r.node, r.begin_at
 		FROM deliveries d JOIN runs r ON r.due = d.due AND r.kind = 1 AND r.number = d.number
 		WHERE d.number = ? AND d.due = ?`, func(stmt *sqlite.Stmt) error {
 		c := &columns{stmt: stmt}
 		d := &job.Delivery{Number: ref.Number, MessageID: c.text(), Job: c.int64(), JobAttempt: c.int()}
-		d.Channel, d.URL, d.Event, d.Attempt, d.DueAt, d.Body, d.Hops = job.Channel(c.int()), c.text(), c.text(), c.int(), c.time(), c.json(), c.int()
+		d.Channel, d.URL, d.Event, d.Attempt, d.DueAt, d.Body = job.Channel(c.int()), c.text(), c.text(), c.int(), c.time(), c.json()
+		d.Parts, d.Hops = job.KeptParts(c.text()), c.int()
 		run = &store.Run{Ref: ref, Delivery: d, Attempt: c.int()}
 		if node := c.int64(); node > 0 {
 			run.Claim = &store.Held{Node: node, Attempt: run.Attempt, BeginAt: c.time()}

@@ -25,10 +25,17 @@ func (s *Store) JobPrune(ctx context.Context, before time.Time, limit int) (n in
 	return n, err
 }
 
-// LogPrune implements store.Retention.
+// LogPrune implements store.Retention. Logs stand in order of time, so the first
+// ones are looked at, and as many more as may have to stay.
 func (s *Store) LogPrune(ctx context.Context, before time.Time, limit int) (n int, err error) {
 	err = s.write(ctx, func(t *tx) error {
-		err := t.exec(`DELETE FROM logs WHERE seq IN (SELECT seq FROM logs ORDER BY seq LIMIT ?) AND inserted_at < ?`, limit, before)
+		err := t.exec(`DELETE FROM logs WHERE seq IN (
+			SELECT l.seq FROM (SELECT seq, id, account, job, inserted_at FROM logs ORDER BY seq
+				LIMIT ?1 + (SELECT count(*) FROM deliveries INDEXED BY deliveries_parts WHERE parts IS NOT NULL) + (SELECT count(*) FROM runs INDEXED BY runs_claimed WHERE node > 0)) l
+			WHERE l.inserted_at < ?2
+			AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.job = l.job AND d.parts IS NOT NULL AND instr(d.parts, lower(hex(l.id))) > 0)
+			AND NOT EXISTS (SELECT 1 FROM runs r INDEXED BY runs_claimed WHERE r.account = l.account AND r.number = l.job AND r.node > 0 AND r.log = l.id)
+			ORDER BY l.seq LIMIT ?1)`, limit, before)
 		if err != nil {
 			return fmt.Errorf("removing old logs: %w", err)
 		}

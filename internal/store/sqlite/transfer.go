@@ -187,9 +187,9 @@ func (t *tx) copyDeliveries(r *store.Records) error {
 		if d.Waits {
 			due = nil
 		}
-		err := t.exec(`INSERT INTO deliveries (number, message, account, job, job_attempt, channel, url, event, attempt, due, begin_at, body)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
-			d.Number, d.MessageID, d.Owner.Number, d.Job, d.JobAttempt, d.Channel, d.URL, d.Event, d.Attempt, due, d.DueAt, d.Body)
+		err := t.exec(`INSERT INTO deliveries (number, message, account, job, job_attempt, channel, url, event, attempt, due, begin_at, body, parts)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
+			d.Number, d.MessageID, d.Owner.Number, d.Job, d.JobAttempt, d.Channel, d.URL, d.Event, d.Attempt, due, d.DueAt, d.Body, orNull(job.FormatParts(d.Parts)))
 		if err != nil {
 			return err
 		}
@@ -270,7 +270,7 @@ func (s *Store) LogPage(ctx context.Context, owner job.Owner, after uuid.UUID, l
 // DeliveryPage implements store.Transfer.
 func (s *Store) DeliveryPage(ctx context.Context, after int64, limit int) (deliveries []*store.PendingDelivery, err error) {
 	err = s.readAs(ctx, background, func(t *tx) error {
-		return t.query(`SELECT number, message, account, job, job_attempt, channel, url, event, attempt, due IS NULL, coalesce(due, begin_at), body
+		return t.query(`SELECT number, message, account, job, job_attempt, channel, url, event, attempt, due IS NULL, coalesce(due, begin_at), body, parts
 			FROM deliveries WHERE number > ? ORDER BY number LIMIT ?`, func(stmt *sqlite.Stmt) (err error) {
 			c := &columns{stmt: stmt}
 			d := &store.PendingDelivery{}
@@ -278,6 +278,9 @@ func (s *Store) DeliveryPage(ctx context.Context, after int64, limit int) (deliv
 			account := c.int64()
 			d.Job, d.JobAttempt, d.Channel, d.URL, d.Event, d.Attempt = c.int64(), c.int(), job.Channel(c.int()), c.text(), c.text(), c.int()
 			d.Waits, d.DueAt, d.Body = c.int() != 0, c.time(), c.json()
+			if d.Parts, err = job.ParseParts(c.text()); err != nil {
+				return err
+			}
 			d.Owner, err = t.owner(account)
 			deliveries = append(deliveries, d)
 			return err

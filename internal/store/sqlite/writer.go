@@ -3,9 +3,10 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"os"
+	"fmt"
+	"runtime/debug"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -18,12 +19,18 @@ import (
 // hundreds of rows.
 const maxGroup = 256
 
+// maxGroupBytes is about how many bytes the writes that share a commit store at
+// most: whoever waits for a small one waits for the others, too.
+const maxGroupBytes = 4 << 20
+
 // writer owns the one connection that writes. It runs the writes that have
 // arrived while the last commit was made in one transaction.
 type writer struct {
 	store *Store
 	conn  *sqlite.Conn
 	queue chan *write
+
+	commits atomic.Int64 // how many transactions there were
 
 	mu     sync.RWMutex // guards closing the queue against senders
 	closed bool
@@ -34,6 +41,7 @@ type writer struct {
 // A fault says that it has written nothing, and does not concern its group.
 type write struct {
 	run     func(*tx) error
+	size    int                      // about how many bytes it stores
 	outside func(*sqlite.Conn) error // run between transactions instead
 	refusal error                    // the fault that run gave
 	done    chan error
@@ -46,7 +54,15 @@ func newWriter(s *Store, conn *sqlite.Conn) *writer {
 // write runs f in a transaction and returns after the commit. Once accepted it
 // is carried out whatever becomes of ctx, so that its caller knows the outcome.
 func (s *Store) write(ctx context.Context, f func(*tx) error) error {
-	return s.wrap(context.WithoutCancel(ctx), s.writer.submit(ctx, &write{run: f, done: make(chan error, 1)}))
+	return s.writeSized(ctx, 0, f)
+}
+
+// writeSized is write for a function that stores about size bytes.
+func (s *Store) writeSized(ctx context.Context, size int, f func(*tx) error) error {
+	if err := s.writable(); err != nil {
+		return err
+	}
+	return s.wrap(context.WithoutCancel(ctx), s.writer.submit(ctx, &write{run: f, size: size, done: make(chan error, 1)}))
 }
 
 func (w *writer) submit(ctx context.Context, one *write) error {
@@ -78,14 +94,28 @@ func (w *writer) close() {
 func (w *writer) loop() {
 	group := make([]*write, 0, maxGroup)
 	for first := range w.queue {
-		group = append(group[:0], first)
-		for len(group) < maxGroup && len(w.queue) > 0 {
-			if next, ok := <-w.queue; ok {
-				group = append(group, next)
-			}
+		for first != nil {
+			group, first = w.gather(append(group[:0], first))
+			w.commit(group)
 		}
-		w.commit(group)
 	}
+}
+
+// gather adds the writes that have arrived to a group. What would make it too
+// large is left over; nil when nothing is.
+func (w *writer) gather(group []*write) (all []*write, left *write) {
+	size := group[0].size
+	for len(group) < maxGroup && len(w.queue) > 0 {
+		next, ok := <-w.queue
+		if !ok {
+			break
+		}
+		if size += next.size; size > maxGroupBytes {
+			return group, next
+		}
+		group = append(group, next)
+	}
+	return group, nil
 }
 
 func (w *writer) commit(group []*write) {
@@ -114,6 +144,7 @@ func (w *writer) commit(group []*write) {
 			one.done <- err
 		}
 	}
+	w.commits.Add(1)
 	if err == nil && len(refs) > 0 {
 		w.store.notify(store.Notice{Runs: refs})
 	}
@@ -129,7 +160,7 @@ func (w *writer) transact(group []*write) (refs []store.Ref, err error) {
 	defer end(&err)
 	for _, one := range group {
 		one.refusal = nil
-		if err := one.run(t); errors.As(err, new(*fault.Error)) {
+		if err := one.safely(t); errors.As(err, new(*fault.Error)) {
 			one.refusal = err
 		} else if err != nil {
 			return nil, err
@@ -138,44 +169,15 @@ func (w *writer) transact(group []*write) (refs []store.Ref, err error) {
 	return t.refs, nil
 }
 
-// checkpointBytes is how large the write-ahead log grows before its pages are
-// moved into the database: 16,000 pages, since the same pages are written
-// again and again. keptBytes is what is left of the file when it starts anew,
-// so that its size tells when it has grown again.
-const (
-	checkpointBytes = 16_000 * 4096
-	keptBytes       = checkpointBytes / 4
-)
+// errPanicked marks a write that panicked.
+var errPanicked = errors.New("the write panicked")
 
-// checkpoint keeps the write-ahead log bounded until ctx ends.
-func (s *Store) checkpoint(ctx context.Context) {
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			s.checkpointLarge(ctx)
+// safely runs a write. A panic in it ends that write only.
+func (one *write) safely(t *tx) (err error) {
+	defer func() {
+		if broken := recover(); broken != nil {
+			err = fmt.Errorf("%w: %v\n%s", errPanicked, broken, debug.Stack())
 		}
-	}
-}
-
-// checkpointLarge moves the write-ahead log into the database, when it has
-// grown large, from a connection of its own, while the writer goes on. What the
-// writer has added meanwhile it moves itself, a few pages; then the log starts
-// anew. A failed checkpoint loses nothing; the next one is soon to come.
-func (s *Store) checkpointLarge(ctx context.Context) {
-	if info, err := os.Stat(s.path + "-wal"); err != nil || info.Size() < checkpointBytes {
-		return
-	}
-	if conn, err := sqlite.OpenConn(s.path, sqlite.OpenReadWrite, sqlite.OpenWAL); err == nil {
-		_ = moveLog(conn)
-		_ = conn.Close()
-	}
-	_ = s.writer.submit(ctx, &write{outside: moveLog, done: make(chan error, 1)})
-}
-
-func moveLog(conn *sqlite.Conn) error {
-	return sqlitex.ExecuteTransient(conn, `PRAGMA wal_checkpoint(PASSIVE)`, nil)
+	}()
+	return one.run(t)
 }

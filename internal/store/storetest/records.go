@@ -210,9 +210,9 @@ func showDelivery(d *job.Delivery) string {
 	if d == nil {
 		return "no delivery"
 	}
-	return fmt.Sprintf("delivery %d %s of %s (%d), job %d attempt %d, channel %d, %q, event %q, tries %d, due %s, %s",
+	return fmt.Sprintf("delivery %d %s of %s (%d), job %d attempt %d, channel %d, %q, event %q, tries %d, due %s, %s, parts %q",
 		d.Number, d.MessageID, d.Owner.ID, d.Owner.Number, d.Job, d.JobAttempt, d.Channel, d.URL, d.Event, d.Attempt,
-		moment(d.DueAt), jsonText(d.Body))
+		moment(d.DueAt), jsonText(d.Body), job.FormatParts(d.Parts))
 }
 
 func showRef(r store.Ref) string {

@@ -1,0 +1,46 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// checkFiles refuses files, and a directory, that this user can't read and write.
+func checkFiles(path string) error {
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("looking for the directory of %s: %w", path, err)
+	}
+	for _, file := range [...]string{dir, path, path + "-wal", path + "-shm", path + ".lock"} {
+		info, err := os.Stat(file)
+		if err != nil {
+			continue // to be made, or for SQLite to tell
+		}
+		if sentence := unwritable(file, info); sentence != "" {
+			return errors.New(sentence)
+		}
+	}
+	return nil
+}
+
+// explain says what an error that came up while a database was opened means for
+// whoever started the service.
+func explain(path string, err error) error {
+	switch sqlite.ErrCode(err).ToPrimary() {
+	case sqlite.ResultNotADB:
+		return fmt.Errorf("the file %s is not a SQLite database, or its beginning is damaged; give another path, or restore it from a backup: %w", path, err)
+	case sqlite.ResultCorrupt:
+		return fmt.Errorf("the database %s is damaged; restore it from a backup, or save what can be read with the command .recover of the sqlite3 program: %w", path, err)
+	case sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm, sqlite.ResultAuth:
+		return fmt.Errorf("the database %s can't be written; check that its directory and files belong to the user that punctual runs as, and that the disk is not mounted read-only: %w", path, err)
+	case sqlite.ResultFull:
+		return fmt.Errorf("the disk of the database %s is full; free some space and start again: %w", path, err)
+	case sqlite.ResultIOErr:
+		return fmt.Errorf("the disk of the database %s fails or is full; see the system's log: %w", path, err)
+	}
+	return err
+}
