@@ -17,9 +17,9 @@ func (c *call) readKeySpec() (spec auth.KeySpec, err error) {
 	if err != nil {
 		return spec, err
 	}
-	var problems []fault.Problem
+	var problems fault.Problems
 	refuse := func(pointer, detail string) {
-		problems = append(problems, fault.Problem{Pointer: pointer, Detail: detail})
+		problems.Add(fault.Problem{Pointer: pointer, Detail: detail})
 	}
 	if body.Kind() != '{' {
 		refuse("#", "must be a JSON object")
@@ -31,7 +31,7 @@ func (c *call) readKeySpec() (spec auth.KeySpec, err error) {
 			refuse(at, "is not a known field; the known ones are name, scope, expires_at and cidrs")
 		case rawjson.IsNull(m.Value):
 		case m.Name == "cidrs":
-			problems = append(problems, readCIDRs(m.Value, &spec)...)
+			readCIDRs(m.Value, &spec, refuse)
 		case !isText:
 			refuse(at, "must be a string")
 		case m.Name == "name":
@@ -46,23 +46,24 @@ func (c *call) readKeySpec() (spec auth.KeySpec, err error) {
 			}
 		}
 	}
-	return spec, fault.Refuse(problems)
+	return spec, problems.Err()
 }
 
-func readCIDRs(v rawjson.Value, spec *auth.KeySpec) (problems []fault.Problem) {
+func readCIDRs(v rawjson.Value, spec *auth.KeySpec, refuse func(pointer, detail string)) {
 	if v.Kind() != '[' {
-		return []fault.Problem{{Pointer: "#/cidrs", Detail: "must be a list of networks"}}
+		refuse("#/cidrs", "must be a list of networks")
+		return
 	}
 	elements := rawjson.Elements(v)
 	if len(elements) > auth.MaxCIDRs {
-		return []fault.Problem{{Pointer: "#/cidrs", Detail: auth.TooManyCIDRs}}
+		refuse("#/cidrs", auth.TooManyCIDRs)
+		return
 	}
 	for i, e := range elements {
 		if e.Kind() != '"' {
-			problems = append(problems, fault.Problem{Pointer: job.Pointer("cidrs", strconv.Itoa(i)), Detail: "must be a string"})
+			refuse(job.Pointer("cidrs", strconv.Itoa(i)), "must be a string")
 			continue
 		}
 		spec.CIDRs = append(spec.CIDRs, rawjson.Text(e))
 	}
-	return problems
 }
