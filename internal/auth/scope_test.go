@@ -84,6 +84,10 @@ func TestKeysEndByThemselvesAndAreBoundToNetworks(t *testing.T) {
 			t.Errorf("the caller is %+v", c)
 		}
 	}
+	use("first from elsewhere", "198.51.100.1", fault.Forbidden)
+	if check.Knows("Bearer " + key) {
+		t.Error("a key that was refused counts as no guess")
+	}
 	use("from its network", "192.0.2.200", 0)
 	use("mapped", "::ffff:192.0.2.200", 0)
 	use("from its other network", "2001:db8::1%eth0", 0)
@@ -92,7 +96,13 @@ func TestKeysEndByThemselvesAndAreBoundToNetworks(t *testing.T) {
 	w.pass(time.Hour - time.Millisecond)
 	use("just before its end", "192.0.2.200", 0)
 	w.pass(time.Millisecond) // while the look-up is remembered
+	if !check.Knows("Bearer " + key) {
+		t.Error("a key that works counts as a guess")
+	}
 	use("at its end", "192.0.2.200", fault.Unauthorized)
+	if check.Knows("Bearer " + key) {
+		t.Error("an expired key counts as no guess")
+	}
 }
 
 func TestExpiredKeysMakeRoom(t *testing.T) {
