@@ -223,8 +223,8 @@ func (s *Store) JobMessages(ctx context.Context, owner job.Owner, number int64, 
 }
 
 // ScheduleRuns implements store.Store.
-func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []uuid.UUID, limit int) (map[uuid.UUID][]store.Glance, error) {
-	return few(ctx, s, owner, nothing, func() (map[uuid.UUID][]store.Glance, error) {
+func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []uuid.UUID, limit int) (map[uuid.UUID][]store.RunSummary, error) {
+	return few(ctx, s, owner, nothing, func() (map[uuid.UUID][]store.RunSummary, error) {
 		return s.Store.ScheduleRuns(ctx, owner, schedules, limit)
 	})
 }

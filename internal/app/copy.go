@@ -8,22 +8,22 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/attempt"
+	"github.com/punctual-dev/punctual/internal/copydb"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/store"
-	"github.com/punctual-dev/punctual/internal/transfer"
 )
 
 // CopyConfig says what is copied where to.
 type CopyConfig struct {
 	From, To string // database URLs
 	// Progress is called after every batch of records.
-	Progress func(transfer.Progress)
+	Progress func(copydb.Progress)
 }
 
 // Copy copies everything from one database to another, which must be empty or
 // hold what an interrupted copy has left there. Attempts that were under way in
 // the source when a node crashed are ended first, as the next start would do.
-func Copy(ctx context.Context, config CopyConfig) (result *transfer.Result, err error) {
+func Copy(ctx context.Context, config CopyConfig) (result *copydb.Result, err error) {
 	if config.From == config.To {
 		return nil, errors.New("--from and --to name the same database; give an empty one to copy to")
 	}
@@ -46,7 +46,7 @@ func Copy(ctx context.Context, config CopyConfig) (result *transfer.Result, err 
 	if err := from.settle(ctx); err != nil {
 		return nil, err
 	}
-	result, err = transfer.Copy(ctx, from.Transfer, to.Transfer, config.Progress)
+	result, err = copydb.Copy(ctx, from.Copyable, to.Copyable, config.Progress)
 	if fault.CodeOf(err) == fault.Invalid {
 		err = fmt.Errorf("--to: %w", err)
 	}
@@ -56,7 +56,7 @@ func Copy(ctx context.Context, config CopyConfig) (result *transfer.Result, err 
 // visit is a store that is open for a command that wants it for itself. The
 // command counts as a node, so that another one finds it there.
 type visit struct {
-	store.Transfer
+	store.Copyable
 	flag string
 	node int64
 }
@@ -66,7 +66,7 @@ func join(ctx context.Context, flag, url string) (*visit, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &visit{Transfer: s, flag: flag}
+	v := &visit{Copyable: s, flag: flag}
 	if err := v.enter(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", flag, err), v.leave(ctx))
 	}
@@ -77,7 +77,7 @@ func (v *visit) enter(ctx context.Context) (err error) {
 	if v.node, err = v.NodeStart(ctx); err != nil {
 		return err
 	}
-	beat, err := v.NodeBeat(ctx, v.node)
+	beat, err := v.NodeHeartbeat(ctx, v.node)
 	if err == nil && len(beat.Nodes) > 1 {
 		err = errors.New("the database is in use by another punctual, or was until a few seconds ago; stop it first")
 	}
@@ -106,13 +106,13 @@ func (v *visit) settle(ctx context.Context) error {
 	ticker := time.NewTicker(goneLook)
 	defer ticker.Stop()
 	for {
-		runs, err := v.RunAbandoned(ctx, 500)
+		runs, err := v.QueueAbandoned(ctx, 500)
 		if err == nil {
-			err = attempt.Interrupt(ctx, v, runs, func(_ *store.Run, err error) error { return err })
+			err = attempt.Interrupt(ctx, v, runs, func(_ *store.QueueItem, err error) error { return err })
 		}
 		claimed := int64(0)
 		if err == nil {
-			claimed, err = v.RunsClaimed(ctx)
+			claimed, err = v.QueueClaimed(ctx)
 		}
 		if err != nil || claimed == 0 {
 			return err
@@ -130,11 +130,11 @@ func (v *visit) settle(ctx context.Context) error {
 
 // whole refuses to run on a store that holds part of a copy.
 func whole(ctx context.Context, s store.Store) error {
-	t, ok := s.(store.Transfer)
+	t, ok := s.(store.Copyable)
 	if !ok {
 		return nil
 	}
-	unfinished, err := t.TransferUnfinished(ctx)
+	unfinished, err := t.CopyUnfinished(ctx)
 	if err == nil && unfinished {
 		err = errors.New("the database holds a copy that is not finished; start punctual copy again as it was started, or give another database")
 	}

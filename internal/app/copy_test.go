@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/copydb"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
-	"github.com/punctual-dev/punctual/internal/transfer"
 )
 
 // file names a database in a new file.
@@ -21,7 +21,7 @@ func file(t *testing.T) string {
 }
 
 // in calls do with an opened database.
-func in(t *testing.T, url string, do func(store.Transfer) error) {
+func in(t *testing.T, url string, do func(store.Copyable) error) {
 	t.Helper()
 	s, err := openStore(t.Context(), "--database-url", url, true)
 	if err != nil {
@@ -39,7 +39,7 @@ func in(t *testing.T, url string, do func(store.Transfer) error) {
 func inUse(t *testing.T) string {
 	t.Helper()
 	url := file(t)
-	in(t, url, func(s store.Transfer) error {
+	in(t, url, func(s store.Copyable) error {
 		return s.AccountInsert(t.Context(), &store.Account{Owner: job.Owner{ID: uuid.New()}, Email: "ann@example.com", CreatedAt: s.Now()})
 	})
 	return url
@@ -47,15 +47,15 @@ func inUse(t *testing.T) string {
 
 func copyNow(t *testing.T, from, to string) error {
 	t.Helper()
-	_, err := Copy(t.Context(), CopyConfig{From: from, To: to, Progress: func(transfer.Progress) {}})
+	_, err := Copy(t.Context(), CopyConfig{From: from, To: to, Progress: func(copydb.Progress) {}})
 	return err
 }
 
 func TestNoNodeStartsOnAnUnfinishedCopy(t *testing.T) {
 	t.Parallel()
 	from, to := inUse(t), file(t)
-	in(t, to, func(s store.Transfer) error {
-		_, err := s.TransferBegin(t.Context(), "another source")
+	in(t, to, func(s store.Copyable) error {
+		_, err := s.CopyBegin(t.Context(), "another source")
 		return err
 	})
 	config := Config{Listen: "127.0.0.1:0", DatabaseURL: to, Log: slog.New(slog.DiscardHandler), Listening: func(string) { t.Error("it serves") }}
@@ -70,7 +70,7 @@ func TestNoNodeStartsOnAnUnfinishedCopy(t *testing.T) {
 func TestAttemptsOfAProcessThatIsGoneAreEndedFirst(t *testing.T) {
 	t.Parallel()
 	from, to := inUse(t), file(t)
-	in(t, from, func(s store.Transfer) error {
+	in(t, from, func(s store.Copyable) error {
 		a, err := s.AccountGet(t.Context(), "ann@example.com")
 		if err != nil {
 			return err
@@ -88,19 +88,19 @@ func TestAttemptsOfAProcessThatIsGoneAreEndedFirst(t *testing.T) {
 			return err
 		}
 		// Begun a moment ahead, as attempts are claimed.
-		ref := store.Ref{RunID: store.RunID{Number: j.Number}, Due: j.DueAt, Account: a.Number}
-		_, err = s.RunClaim(t.Context(), node, []store.Claim{{Ref: ref, Attempt: 1, BeginAt: now.Add(time.Minute)}})
+		ref := store.QueueKey{ItemID: store.ItemID{Number: j.Number}, Due: j.DueAt, Account: a.Number}
+		_, err = s.QueueClaim(t.Context(), node, []store.Claim{{QueueKey: ref, Attempt: 1, StartAt: now.Add(time.Minute)}})
 		return err
 	})
 	if err := copyNow(t, from, to); err != nil {
 		t.Fatal(err)
 	}
-	in(t, to, func(s store.Transfer) error {
+	in(t, to, func(s store.Copyable) error {
 		counts, err := s.JobCounts(t.Context())
 		if counts[job.Retryable] != 1 {
 			t.Errorf("the copy has jobs %v, want one to be attempted again", counts)
 		}
-		claimed, err2 := s.RunsClaimed(t.Context())
+		claimed, err2 := s.QueueClaimed(t.Context())
 		if claimed != 0 || err2 != nil {
 			t.Errorf("%d runs are claimed in the copy, %v", claimed, err2)
 		}
@@ -131,7 +131,7 @@ func TestWhatCantBeCopied(t *testing.T) {
 func made(t *testing.T) string {
 	t.Helper()
 	url := file(t)
-	in(t, url, func(store.Transfer) error { return nil })
+	in(t, url, func(store.Copyable) error { return nil })
 	return url
 }
 

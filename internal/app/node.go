@@ -18,21 +18,21 @@ import (
 	"github.com/punctual-dev/punctual/internal/attempt"
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
-	"github.com/punctual-dev/punctual/internal/board"
+	"github.com/punctual-dev/punctual/internal/broadcast"
 	"github.com/punctual-dev/punctual/internal/dashboard"
 	"github.com/punctual-dev/punctual/internal/dispatch"
 	"github.com/punctual-dev/punctual/internal/edge"
+	"github.com/punctual-dev/punctual/internal/eventstream"
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/fault"
-	"github.com/punctual-dev/punctual/internal/follow"
 	"github.com/punctual-dev/punctual/internal/httpapi"
-	"github.com/punctual-dev/punctual/internal/manage"
+	"github.com/punctual-dev/punctual/internal/maintenance"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/network"
 	"github.com/punctual-dev/punctual/internal/quota"
+	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
-	"github.com/punctual-dev/punctual/internal/upkeep"
 )
 
 // Config of a node.
@@ -91,11 +91,11 @@ type Node struct {
 	targets    *execute.Targets
 	blocked    []store.TargetBlock // as the client knows them
 	client     *execute.Client
-	hub        *follow.Hub
+	hub        *eventstream.Hub
 	runner     *attempt.Runner
 	dispatcher *dispatch.Dispatcher
 	quotas     *quota.Book
-	manager    *manage.Manager
+	manager    *service.Service
 	people     *auth.People
 	server     *edge.Server
 	listener   net.Listener
@@ -145,12 +145,12 @@ func (n *Node) start(ctx context.Context) error {
 	if err := n.newClient(ctx, roots); err != nil {
 		return err
 	}
-	n.hub = follow.New(follow.Config{Store: n.clients, Log: c.Log})
+	n.hub = eventstream.New(eventstream.Config{Store: n.clients, Log: c.Log})
 	n.runner = attempt.New(attempt.Config{
 		Queue: n.store, Jobs: n.store, Client: n.client, Secrets: n.auth, Logs: n.store, Metrics: n.metrics, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
 	})
 	n.dispatcher = dispatch.New(dispatch.Config{
-		Queue: n.store, Node: node, Concurrency: c.Concurrency, Begin: n.runner.Begin, Warm: n.runner.Warm,
+		Queue: n.store, Node: node, Concurrency: c.Concurrency, Prepare: n.runner.Prepare, Prewarm: n.runner.Prewarm,
 		Log: c.Log, ObserveClaims: n.metrics.BatchSize("claim"),
 		SetAside: n.runner.SetAside, ObserveAside: n.metrics.SetAside, ObservePanic: n.metrics.Panicked,
 		Blocked: n.store, Budget: dispatch.Budget,
@@ -166,10 +166,10 @@ func (n *Node) start(ctx context.Context) error {
 		Store: n.store, Account: n.auth.Account, Public: n.publicAccount(), Defaults: c.Limits, Now: n.store.Now, Log: c.Log,
 	})
 	rates := edge.NewRates(c.Limits.AnonymousRate, n.metrics)
-	n.manager = manage.New(manage.Config{
-		Store: n.clients, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, Followers: n.hub, Quotas: n.quotas,
+	n.manager = service.New(service.Config{
+		Store: n.clients, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, Listener: n.hub, Quotas: n.quotas,
 	})
-	notices := board.New(n.store.Now)
+	notices := broadcast.New(n.store.Now)
 	api := httpapi.New(httpapi.Config{
 		Manager: n.manager, Store: n.clients, Auth: n.auth, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Log: c.Log,
 		Running: n.dispatcher.Running, Quotas: n.quotas, Rates: rates, Retention: c.Retention, Version: c.Version,
@@ -224,7 +224,7 @@ func (n *Node) recover(ctx context.Context) error {
 	const limit = 64 // each may hold some MiB
 	stuck := 0
 	for found := limit; found == limit && stuck == 0; {
-		runs, err := n.store.RunAbandoned(ctx, limit)
+		runs, err := n.store.QueueAbandoned(ctx, limit)
 		if err != nil {
 			return err
 		}
@@ -242,14 +242,14 @@ func (n *Node) recover(ctx context.Context) error {
 // interrupt ends attempts of a node that went away, and reports how many could
 // be neither ended nor set aside. What ends is prepared for that once more, so it
 // is noted; what was being prepared at a crash before is ended alone.
-func (n *Node) interrupt(ctx context.Context, runs []*store.Run) (stuck int, err error) {
-	var parts [][]*store.Run
-	var together []*store.Run
+func (n *Node) interrupt(ctx context.Context, runs []*store.QueueItem) (stuck int, err error) {
+	var parts [][]*store.QueueItem
+	var together []*store.QueueItem
 	for _, run := range runs {
 		switch {
 		case run == nil:
-		case n.dispatcher.Suspected(run.RunID):
-			parts = append(parts, []*store.Run{run})
+		case n.dispatcher.Suspected(run.ItemID):
+			parts = append(parts, []*store.QueueItem{run})
 		default:
 			together = append(together, run)
 		}
@@ -257,10 +257,10 @@ func (n *Node) interrupt(ctx context.Context, runs []*store.Run) (stuck int, err
 	if len(together) > 0 {
 		parts = append(parts, together)
 	}
-	culprit := func(run *store.Run, cause error) error {
+	culprit := func(run *store.QueueItem, cause error) error {
 		n.config.Log.Error("an interrupted attempt could not be ended; the job is set aside", "number", run.Number, "error", cause)
 		n.metrics.SetAside()
-		err := n.runner.SetAside(ctx, run.Ref, "the end of an interrupted attempt could not be stored; the job was set aside", false)
+		err := n.runner.SetAside(ctx, run.QueueKey, "the end of an interrupted attempt could not be stored; the job was set aside", false)
 		if err != nil && fault.CodeOf(err) != fault.Unavailable {
 			n.config.Log.Error("setting an interrupted job aside failed; it stays as it is", "number", run.Number, "error", err)
 			stuck++
@@ -269,17 +269,17 @@ func (n *Node) interrupt(ctx context.Context, runs []*store.Run) (stuck int, err
 		return err
 	}
 	for _, part := range parts {
-		refs := make([]store.Ref, len(part))
+		refs := make([]store.QueueKey, len(part))
 		for i, run := range part {
-			refs[i] = run.Ref
+			refs[i] = run.QueueKey
 		}
-		if err := n.store.RunNote(ctx, n.dispatcher.Self(), refs); err != nil {
+		if err := n.store.SuspectNote(ctx, n.dispatcher.Self(), refs); err != nil {
 			return stuck, err
 		}
 		if err := attempt.Interrupt(ctx, n.store, part, culprit); err != nil {
 			return stuck, err
 		}
-		if err := n.store.RunCleared(ctx, refs); err != nil {
+		if err := n.store.SuspectClear(ctx, refs); err != nil {
 			return stuck, err
 		}
 	}
@@ -353,7 +353,7 @@ func (n *Node) serve(ctx context.Context) error {
 			cancel(watched)
 		}
 	})
-	keeper := &upkeep.Keeper{Config: upkeep.Config{Store: n.store, Metrics: n.metrics, Log: n.config.Log, Retention: n.config.Retention}}
+	keeper := &maintenance.Worker{Config: maintenance.Config{Store: n.store, Metrics: n.metrics, Log: n.config.Log, Retention: n.config.Retention}}
 	parts.Go(func() { keeper.Run(ctx) })
 	parts.Go(func() { n.auth.Run(ctx) })
 	parts.Go(func() { n.stats.Run(ctx) })

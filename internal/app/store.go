@@ -21,8 +21,8 @@ func OpenStore(ctx context.Context, url string, exclusive bool) (store.Store, er
 }
 
 // openStore opens the database that a flag's URL names.
-func openStore(ctx context.Context, flag, url string, exclusive bool) (store.Transfer, error) {
-	var s store.Transfer
+func openStore(ctx context.Context, flag, url string, exclusive bool) (store.Copyable, error) {
+	var s store.Copyable
 	var err error
 	path, isFile := sqlitePath(url)
 	switch {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/record"
+	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -19,7 +19,7 @@ type Jobs interface {
 
 // SetAside ends a job that can't be attempted; see record.SetAside. No error
 // when the job is gone. A delivery can't be ended so.
-func (r *Runner) SetAside(ctx context.Context, ref store.Ref, reason string, stop bool) error {
+func (r *Runner) SetAside(ctx context.Context, ref store.QueueKey, reason string, stop bool) error {
 	if ref.Kind != store.KindJob {
 		return errors.New("only jobs can be set aside by their records")
 	}
@@ -28,7 +28,7 @@ func (r *Runner) SetAside(ctx context.Context, ref store.Ref, reason string, sto
 		if err != nil {
 			return fmt.Errorf("reading account %d: %w", ref.Account, err)
 		}
-		_, err = r.Jobs.JobChange(ctx, account.Owner, store.JobID{Number: ref.Number}, record.SetAside(reason, stop))
+		_, err = r.Jobs.JobChange(ctx, account.Owner, store.JobID{Number: ref.Number}, lifecycle.SetAside(reason, stop))
 		if fault.CodeOf(err) == fault.NotFound {
 			return nil
 		}
@@ -47,13 +47,13 @@ func (r *Runner) guarded(what string, number int64, do func() job.Outcome) (outc
 
 // decided decides about the end of a job's attempt. When that panics, the job
 // is set aside: its end could never be stored.
-func (r *Runner) decided(run *store.Run, decide store.Decide) store.Decide {
-	return func(m *store.Moment) (c *store.Changes) {
+func (r *Runner) decided(run *store.QueueItem, decide store.Decide) store.Decide {
+	return func(m *store.Snapshot) (c *store.Changes) {
 		err := fault.Guard(func() error { c = decide(m); return nil })
 		if err != nil {
 			r.panicked("job", run.Number, err)
-			c = record.SetAside("the service failed while it recorded the end of the attempt; the job was set aside", true)(
-				&store.Moment{Now: m.Now, Job: run.Job, Schedule: m.Schedule})
+			c = lifecycle.SetAside("the service failed while it recorded the end of the attempt; the job was set aside", true)(
+				&store.Snapshot{Now: m.Now, Job: run.Job, Schedule: m.Schedule})
 		}
 		return c
 	}

@@ -11,21 +11,21 @@ import (
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/record"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // deliveryAttempt is a try of a callback or webhook message.
 type deliveryAttempt struct {
 	runner *Runner
-	run    *store.Run
+	run    *store.QueueItem
 	begin  time.Time
 }
 
 // Claim implements dispatch.Attempt.
 func (a *deliveryAttempt) Claim() store.Claim {
-	return store.Claim{Ref: a.run.Ref, Attempt: a.run.Attempt + 1, BeginAt: a.begin}
+	return store.Claim{QueueKey: a.run.QueueKey, Attempt: a.run.Attempt + 1, StartAt: a.begin}
 }
 
 // Size implements dispatch.Attempt.
@@ -43,14 +43,14 @@ func (a *deliveryAttempt) Fire(ctx context.Context, node int64, began time.Time,
 	}
 	var f *store.Finish
 	err := safely(func() {
-		end := record.EndDelivery(a.run, number, node, outcome, ended)
+		end := lifecycle.EndDelivery(a.run, number, node, outcome, ended)
 		if failure := outcome.Failure; failure != nil && failure.Kind == job.KindCancelled {
 			// The account was deleted, and so the message goes.
-			end = store.Finish{Ref: a.run.Ref, Node: node, Attempt: number, Delivery: &store.DeliveryEnd{}}
+			end = store.Finish{QueueKey: a.run.QueueKey, Node: node, Attempt: number, Delivery: &store.DeliveryEnd{}}
 		}
 		f = &end
 	})
-	aside := func() []store.Finish { return record.UnstoredDelivery(a.run, number, node, ended) }
+	aside := func() []store.Finish { return lifecycle.UnstoredDelivery(a.run, number, node, ended) }
 	r.finish(ctx, f, err, aside, func() { answered(bytes) })
 	r.stored(d.Owner.Number)
 }
@@ -73,7 +73,7 @@ func (a *deliveryAttempt) send(ctx context.Context) job.Outcome {
 	case ctx.Err() != nil:
 		return withdrawn(ctx)
 	case err != nil:
-		r.complain("reading a message failed; deliveries are made again", err)
+		r.logLimited("reading a message failed; deliveries are made again", err)
 		pause(ctx, time.Second)
 		return notMade("the message could not be read; the delivery is made again")
 	}

@@ -84,7 +84,7 @@ func (r *Runner) commit(ctx context.Context, f store.Finish, answered func()) (h
 		if err == nil || refused(err) {
 			return held, err
 		}
-		r.complain("storing the ends of attempts failed; trying again", err)
+		r.logLimited("storing the ends of attempts failed; trying again", err)
 		if ctx.Err() != nil && stopping.IsZero() {
 			stopping = time.Now()
 		}
@@ -97,12 +97,12 @@ func (r *Runner) commit(ctx context.Context, f store.Finish, answered func()) (h
 
 // complainEvery is how often the log tells that ends can't be stored: while the
 // store is away, every attempt under way has one.
-const complainEvery = 5 * time.Second
+const logEvery = 5 * time.Second
 
-func (r *Runner) complain(what string, err error) {
+func (r *Runner) logLimited(what string, err error) {
 	now := time.Now().UnixNano()
-	last := r.complained.Load()
-	if now-last > int64(complainEvery) && r.complained.CompareAndSwap(last, now) {
+	last := r.lastLogged.Load()
+	if now-last > int64(logEvery) && r.lastLogged.CompareAndSwap(last, now) {
 		r.Log.Error(what, "waiting", r.finishes.Len(), "error", err)
 	}
 }

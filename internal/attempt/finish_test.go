@@ -17,9 +17,9 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/record"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -36,7 +36,7 @@ type picky struct {
 
 func (p *picky) Now() time.Time { return time.Now() }
 
-func (p *picky) RunFinish(_ context.Context, runs []store.Finish) ([]bool, error) {
+func (p *picky) QueueFinish(_ context.Context, runs []store.Finish) ([]bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	time.Sleep(time.Millisecond) // so that others come meanwhile
@@ -68,7 +68,7 @@ func show(f *store.Finish) string {
 		}
 		return "given up " + string(f.Delivery.Log.Payload)
 	}
-	c := f.Decide(&store.Moment{Now: time.Now(), Job: f.Job})
+	c := f.Decide(&store.Snapshot{Now: time.Now(), Job: f.Job})
 	if c.Job == nil {
 		return "gone"
 	}
@@ -80,13 +80,13 @@ func show(f *store.Finish) string {
 	return b.String()
 }
 
-func run(number int64) *store.Run {
+func run(number int64) *store.QueueItem {
 	now := time.Now()
 	j := &job.Job{
 		Number: number, ID: uuid.New(), Owner: job.Owner{ID: uuid.New(), Number: number % 3}, State: job.Available,
 		InsertedAt: now, ScheduledAt: now, DueAt: now, Args: rawjson.Value(`{"url":"https://x","callback_url":"https://y"}`),
 	}
-	return &store.Run{Ref: store.Ref{RunID: store.RunID{Number: number}, Due: now, Account: number % 3}, Job: j}
+	return &store.QueueItem{QueueKey: store.QueueKey{ItemID: store.ItemID{Number: number}, Due: now, Account: number % 3}, Job: j}
 }
 
 // runner makes a Runner on a queue, and returns what it logs.
@@ -99,7 +99,7 @@ func runner(t *testing.T, queue store.Queue) (*Runner, *bytes.Buffer) {
 
 // end stores the end of a run's attempt, whose target has answered with a text.
 func (r *Runner) end(ctx context.Context, number int64, text string) (held, freed bool) {
-	a := &jobAttempt{runner: r, Attempt: record.Begin(run(number), time.Now())}
+	a := &jobAttempt{runner: r, Attempt: lifecycle.Begin(run(number), time.Now())}
 	began := time.Now()
 	f := a.Finish(1, job.Outcome{Response: &job.Response{Status: 200, Body: []byte(text)}}, began, began)
 	held = r.finish(ctx, &f, nil, func() []store.Finish { return a.Unstored(1, began, began) }, func() { freed = true })
@@ -168,7 +168,7 @@ func TestAnAttemptThatPanicsEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		queue := &picky{stored: map[int64]string{}}
 		r, _ := runner(t, queue)
-		a := &jobAttempt{runner: r, Attempt: record.Begin(run(1), time.Now())}
+		a := &jobAttempt{runner: r, Attempt: lifecycle.Begin(run(1), time.Now())}
 		freed := false
 		a.Fire(t.Context(), 1, time.Now(), func(int64) { freed = true }) // there is no client to make it with
 		if !strings.HasPrefix(queue.stored[1], `discarded {"kind":"internal"`) || !freed || a.Result != job.Discarded {
@@ -197,8 +197,8 @@ func TestAMessageWithoutItsLogsFailsAlone(t *testing.T) {
 			"a log that is gone": {{At: 1, Log: uuid.New(), From: 1, To: 2}}, "more than the log has": {{At: 1, Log: log.ID, From: 1, To: 90}},
 			"damaged": job.KeptParts("?"),
 		} {
-			a := &deliveryAttempt{runner: r, run: &store.Run{
-				Ref:      store.Ref{RunID: store.RunID{Kind: store.KindDelivery, Number: 4}},
+			a := &deliveryAttempt{runner: r, run: &store.QueueItem{
+				QueueKey: store.QueueKey{ItemID: store.ItemID{Kind: store.KindDelivery, Number: 4}},
 				Delivery: &job.Delivery{Number: 4, Channel: job.Callback, URL: "https://y", Body: rawjson.Value(`{}`), Parts: parts},
 			}}
 			if o := a.send(t.Context()); o.Failure == nil || o.Failure.Kind != job.KindUnstored {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/record"
+	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -13,8 +13,8 @@ import (
 // are made again at once. A batch that fails for a reason of its content is
 // divided until the culprit stands alone; culprit then ends that one and may
 // return an error, which ends the rest.
-func Interrupt(ctx context.Context, queue store.Queue, runs []*store.Run, culprit func(*store.Run, error) error) error {
-	var claimed []*store.Run
+func Interrupt(ctx context.Context, queue store.Queue, runs []*store.QueueItem, culprit func(*store.QueueItem, error) error) error {
+	var claimed []*store.QueueItem
 	for _, run := range runs {
 		if run != nil && run.Claim != nil {
 			claimed = append(claimed, run)
@@ -28,7 +28,7 @@ func Interrupt(ctx context.Context, queue store.Queue, runs []*store.Run, culpri
 		for _, run := range claimed {
 			finishes = append(finishes, interrupted(run, queue))
 		}
-		_, err := queue.RunFinish(ctx, finishes)
+		_, err := queue.QueueFinish(ctx, finishes)
 		return err
 	})
 	switch {
@@ -44,16 +44,16 @@ func Interrupt(ctx context.Context, queue store.Queue, runs []*store.Run, culpri
 	return Interrupt(ctx, queue, claimed[half:], culprit)
 }
 
-func interrupted(run *store.Run, queue store.Queue) store.Finish {
+func interrupted(run *store.QueueItem, queue store.Queue) store.Finish {
 	now := queue.Now()
 	outcome := job.Outcome{
 		Failure: &job.Failure{
 			Kind: job.KindInterrupted, Message: "the service stopped before the answer was recorded; the attempt is made again",
 		},
-		Duration: max(0, now.Sub(run.Claim.BeginAt)),
+		Duration: max(0, now.Sub(run.Claim.StartAt)),
 	}
 	if run.Kind == store.KindDelivery {
-		return record.EndDelivery(run, run.Claim.Attempt, run.Claim.Node, outcome, now)
+		return lifecycle.EndDelivery(run, run.Claim.Attempt, run.Claim.Node, outcome, now)
 	}
-	return record.Resume(run).Finish(run.Claim.Node, outcome, run.Claim.BeginAt, later(now, run.Claim.BeginAt))
+	return lifecycle.Resume(run).Finish(run.Claim.Node, outcome, run.Claim.StartAt, later(now, run.Claim.StartAt))
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/metrics"
-	"github.com/punctual-dev/punctual/internal/record"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -58,7 +58,7 @@ type Runner struct {
 	Config
 	finishes   *batch.Batcher[store.Finish, bool]
 	messages   *budget
-	complained atomic.Int64 // when, in nanoseconds since 1970
+	lastLogged atomic.Int64 // when, in nanoseconds since 1970
 }
 
 // deliveryTimeout is how long the receiver of a callback or webhook has.
@@ -68,7 +68,7 @@ const deliveryTimeout = 30 * time.Second
 func New(config Config) *Runner {
 	r := &Runner{Config: config, messages: newBudget(messageBytes, messageShare)}
 	r.finishes = batch.New(batch.Config[store.Finish, bool]{
-		Max: 1024, Waiting: 8192, Do: r.Queue.RunFinish, Observe: r.Metrics.BatchSize("finish"),
+		Max: 1024, Waiting: 8192, Do: r.Queue.QueueFinish, Observe: r.Metrics.BatchSize("finish"),
 		MaxBytes: finishBytes, WaitingBytes: waitingBytes, ShareBytes: waitingBytes / 4,
 		Size:    func(f store.Finish) int { return f.Size },
 		Account: func(f store.Finish) int64 { return f.Account },
@@ -91,11 +91,11 @@ func (r *Runner) Close() { r.finishes.Close() }
 func (r *Runner) WaitingBytes() int { return r.finishes.Bytes() }
 
 // Begin prepares an attempt of a run that was read for firing.
-func (r *Runner) Begin(run *store.Run, now time.Time) dispatch.Attempt {
+func (r *Runner) Prepare(run *store.QueueItem, now time.Time) dispatch.Attempt {
 	if run.Kind == store.KindDelivery {
 		return &deliveryAttempt{runner: r, run: run, begin: later(run.Due, now)}
 	}
-	a := &jobAttempt{runner: r, Attempt: record.Begin(run, now)}
+	a := &jobAttempt{runner: r, Attempt: lifecycle.Begin(run, now)}
 	a.reportDefect()
 	return a
 }
@@ -103,7 +103,7 @@ func (r *Runner) Begin(run *store.Run, now time.Time) dispatch.Attempt {
 // Warm opens connections ahead of requests that are due soon: up to n at once
 // to the receiver of run. A name or address that can't be reached is left to
 // the attempt.
-func (r *Runner) Warm(run *store.Run, n int) {
+func (r *Runner) Prewarm(run *store.QueueItem, n int) {
 	url := ""
 	if run.Kind == store.KindDelivery {
 		url = run.Delivery.URL
@@ -111,7 +111,7 @@ func (r *Runner) Warm(run *store.Run, n int) {
 		spec := job.ReadSpec(run.Job.Args)
 		url = spec.URL
 	}
-	r.Client.Warm(url, n)
+	r.Client.Prewarm(url, n)
 }
 
 func later(a, b time.Time) time.Time {
@@ -137,14 +137,14 @@ func (r *Runner) do(ctx context.Context, kind string, account int64, due time.Ti
 	if err != nil {
 		// An unsigned request would be refused by a careful receiver; the
 		// attempt is made again when the store is back.
-		r.complain("reading signing secrets failed; attempts are made again", err)
+		r.logLimited("reading signing secrets failed; attempts are made again", err)
 		pause(ctx, time.Second)
 		return notMade("the signing secrets could not be read; the attempt is made again")
 	}
 	request.Secrets = secrets
 	outcome := r.Client.Do(ctx, request)
 	if f := outcome.Failure; f != nil && f.Local {
-		r.complain("this machine has run out of resources for connections; attempts are made again", errors.New(f.Message))
+		r.logLimited("this machine has run out of resources for connections; attempts are made again", errors.New(f.Message))
 	}
 	r.Metrics.Attempted(kind, outcomeName(&outcome), outcome.Duration)
 	if r.Stats != nil && kind == kindJob && counts(&outcome) {
@@ -187,7 +187,7 @@ func outcomeName(o *job.Outcome) string {
 
 // jobAttempt is an attempt of a job.
 type jobAttempt struct {
-	*record.Attempt
+	*lifecycle.Attempt
 	runner *Runner
 }
 

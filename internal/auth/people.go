@@ -31,9 +31,9 @@ type PeopleConfig struct {
 // People signs people up, in and out.
 type People struct {
 	PeopleConfig
-	hashes    *hasher
-	setup     setup
-	inhabited atomic.Bool
+	hashes      *hasher
+	setup       setup
+	hasAccounts atomic.Bool
 	// Attempts to sign in are counted by email and network, by email alone, so
 	// that many networks don't help, and by network, so that many emails don't.
 	pairs, emails, networks *throttle
@@ -62,7 +62,7 @@ func NewPeople(config PeopleConfig) *People {
 }
 
 // wrong is the answer to whoever can't be signed in, for whatever reason.
-func wrong() error {
+func errCredentials() error {
 	return fault.New(fault.Unauthorized, "the email or the password is wrong")
 }
 
@@ -84,7 +84,7 @@ func (p *People) SignIn(ctx context.Context, email, password string, from Client
 	if same, err := p.hashes.matches(ctx, network(address), password, a.Password); err != nil || !same {
 		if err == nil {
 			p.failed(ctx, a, email, address, audit.SignInFailed, "the password was wrong")
-			err = wrong()
+			err = errCredentials()
 		}
 		return in, err
 	}

@@ -94,7 +94,7 @@ func (w *town) citizen(email string) (*store.Account, *store.Session, string) {
 
 func TestTheFirstSignsUpAndIsTheOperator(t *testing.T) {
 	w := newTown(t, SignupFirst)
-	if door, err := w.Door(t.Context()); err != nil || door != (Door{SignupOpen, true}) {
+	if door, err := w.SignupPolicy(t.Context()); err != nil || door != (SignupPolicy{SignupOpen, true}) {
 		t.Errorf("the door is %+v, %v", door, err)
 	}
 	a, s, token := w.citizen(" Ann@Example.com ")
@@ -107,7 +107,7 @@ func TestTheFirstSignsUpAndIsTheOperator(t *testing.T) {
 	if !strings.HasPrefix(a.Password, "$argon2id$v=19$m=19456,t=2,p=1$") {
 		t.Errorf("the password is kept as %q", a.Password)
 	}
-	if door, err := w.Door(t.Context()); err != nil || door != (Door{SignupClosed, false}) {
+	if door, err := w.SignupPolicy(t.Context()); err != nil || door != (SignupPolicy{SignupClosed, false}) {
 		t.Errorf("then the door is %+v, %v", door, err)
 	}
 	_, err := w.signUp("bob@example.com")

@@ -56,7 +56,7 @@ func (p *People) insertSession(ctx context.Context, account int64, from Client, 
 		Address: from.Address, Agent: shorten(from.Agent), Pending: pending,
 	})
 	if err != nil && fault.CodeOf(err) == fault.NotFound {
-		err = wrong() // the account was deleted meanwhile
+		err = errCredentials() // the account was deleted meanwhile
 	}
 	return token, err
 }

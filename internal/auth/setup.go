@@ -27,7 +27,7 @@ type setup struct {
 // SetupCode returns the code that the first person to sign up must enter, and
 // logs it when it is new; "" when there is an account, or nobody may sign up.
 func (p *People) SetupCode(ctx context.Context) (string, error) {
-	door, err := p.Door(ctx)
+	door, err := p.SignupPolicy(ctx)
 	if err != nil || !door.First || door.Signup == SignupClosed {
 		return "", err
 	}

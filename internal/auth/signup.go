@@ -26,7 +26,7 @@ const (
 )
 
 // Door is what a stranger meets.
-type Door struct {
+type SignupPolicy struct {
 	Signup Signup // SignupOpen, SignupInvite or SignupClosed
 	// First: there is no account yet, and who signs up with the setup code becomes
 	// the operator.
@@ -34,8 +34,8 @@ type Door struct {
 }
 
 // Door tells who may sign up right now.
-func (p *People) Door(ctx context.Context) (Door, error) {
-	door := Door{Signup: p.Signup, First: false}
+func (p *People) SignupPolicy(ctx context.Context) (SignupPolicy, error) {
+	door := SignupPolicy{Signup: p.Signup, First: false}
 	some, err := p.anyone(ctx)
 	if err != nil {
 		return door, err
@@ -56,7 +56,7 @@ func (p *People) Door(ctx context.Context) (Door, error) {
 // anyone reports whether there is an account. Once there was, there is for this
 // process: deleting the last one does not open the door to whoever passes by.
 func (p *People) anyone(ctx context.Context) (bool, error) {
-	if p.inhabited.Load() {
+	if p.hasAccounts.Load() {
 		return true, nil
 	}
 	accounts, err := p.Store.AccountList(ctx)
@@ -65,7 +65,7 @@ func (p *People) anyone(ctx context.Context) (bool, error) {
 	}
 	for _, a := range accounts {
 		if a.Email != PublicEmail && a.DeletedAt.IsZero() {
-			p.inhabited.Store(true)
+			p.hasAccounts.Store(true)
 			return true, nil
 		}
 	}
@@ -86,7 +86,7 @@ type SignUp struct {
 // signed in.
 func (p *People) SignUp(ctx context.Context, s SignUp) (token string, err error) {
 	start := time.Now()
-	door, err := p.Door(ctx)
+	door, err := p.SignupPolicy(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -111,7 +111,7 @@ func (p *People) SignUp(ctx context.Context, s SignUp) (token string, err error)
 	stranger := door.Signup == SignupOpen && !r.Account.Operator
 	switch {
 	case err == nil:
-		p.inhabited.Store(true)
+		p.hasAccounts.Store(true)
 		p.audit(ctx, r.Account, s.Address, audit.AccountCreated, r.Account.Email)
 		if !stranger {
 			return p.begin(ctx, r.Account.Owner, Client{s.Address, s.Agent})
@@ -126,7 +126,7 @@ func (p *People) SignUp(ctx context.Context, s SignUp) (token string, err error)
 		return "", fault.Refuse([]fault.Problem{{Pointer: "#/email", Detail: "has an account already; sign in instead"}})
 	}
 	// How long it took must not tell either.
-	return "", p.evenly(ctx, start)
+	return "", p.evenDuration(ctx, start)
 }
 
 var badInvite = fault.Problem{Pointer: "#/invite", Detail: "is not known, or was used, or is too old; ask for another"}
@@ -134,14 +134,14 @@ var badInvite = fault.Problem{Pointer: "#/invite", Detail: "is not known, or was
 var badSetup = fault.Problem{Pointer: "#/setup", Detail: "is not known, or too old; the service printed the code when it started, and its log has it too"}
 
 // badCode says what is wrong with the code that a sign-up needs.
-func (d Door) badCode() fault.Problem {
+func (d SignupPolicy) badCode() fault.Problem {
 	if d.First {
 		return badSetup
 	}
 	return badInvite
 }
 
-func (p *People) checkSignUp(ctx context.Context, door Door, r *store.Registration, s SignUp) error {
+func (p *People) checkSignUp(ctx context.Context, door SignupPolicy, r *store.Registration, s SignUp) error {
 	email := NormalEmail(s.Email)
 	problems := checkPassword(email, s.Password, "#/password")
 	if !isEmail(email) {
@@ -166,7 +166,7 @@ func (p *People) checkSignUp(ctx context.Context, door Door, r *store.Registrati
 }
 
 // evenly waits until a whole number of paces has passed.
-func (p *People) evenly(ctx context.Context, start time.Time) error {
+func (p *People) evenDuration(ctx context.Context, start time.Time) error {
 	timer := time.NewTimer(p.Pace - time.Since(start)%p.Pace)
 	defer timer.Stop()
 	select {

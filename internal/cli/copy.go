@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/app"
-	"github.com/punctual-dev/punctual/internal/transfer"
+	"github.com/punctual-dev/punctual/internal/copydb"
 )
 
 type copyCommand struct {
@@ -45,7 +45,7 @@ func (c *copyCommand) Run(env *environment) error {
 	return printCopied(env.out, result, took)
 }
 
-func printCopied(out io.Writer, result *transfer.Result, took time.Duration) error {
+func printCopied(out io.Writer, result *copydb.Result, took time.Duration) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, count := range result.Counts {
 		_, _ = fmt.Fprintf(w, "%d\t %s\n", count.Records, count.Section)
@@ -70,12 +70,12 @@ type copyProgress struct {
 	out   io.Writer
 	live  bool
 	now   func() time.Time
-	last  transfer.Progress
+	last  copydb.Progress
 	shown time.Time
 	dirty bool // last has not been written, or may be overwritten
 }
 
-func (p *copyProgress) show(now transfer.Progress) {
+func (p *copyProgress) show(now copydb.Progress) {
 	if now.Section != p.last.Section || now.Checking != p.last.Checking {
 		p.end()
 	}

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/punctual-dev/punctual/internal/transfer"
+	"github.com/punctual-dev/punctual/internal/copydb"
 )
 
 // steps are what a copy of many jobs tells, a second apart.
-var steps = []transfer.Progress{
+var steps = []copydb.Progress{
 	{Section: "accounts", Records: 2},
 	{Section: "jobs", Records: 500},
 	{Section: "jobs", Records: 1000},

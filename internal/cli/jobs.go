@@ -13,7 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/punctual-dev/punctual/internal/plain"
+	"github.com/punctual-dev/punctual/internal/naturaltime"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/schedule"
 )
@@ -110,7 +110,7 @@ func (c *jobsCreate) body(env *environment) (rawjson.Value, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--zone: there is no time zone %s; name one such as Europe/Berlin", c.Zone)
 	}
-	timing, err := plain.Parse(c.When, time.Now(), zone)
+	timing, err := naturaltime.Parse(c.When, time.Now(), zone)
 	if err != nil {
 		return nil, fmt.Errorf("--when %w", err)
 	}

@@ -33,7 +33,7 @@ type factor struct {
 func (s *Server) factor(c *call) error { return s.showFactor(c, http.StatusOK, nil, refusal{}) }
 
 func (s *Server) showFactor(c *call, status int, codes []string, r refusal) error {
-	// Anew, since the form before may have changed it.
+	// UpdateDefinition, since the form before may have changed it.
 	account, err := s.Store.AccountOf(c.r.Context(), c.owner().Number)
 	if err != nil {
 		return err

@@ -4,8 +4,8 @@ import (
 	"net/http"
 
 	"github.com/punctual-dev/punctual/internal/fault"
-	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -45,7 +45,7 @@ func (s *Server) cancelJobs(c *call) error {
 	ids := make([]store.JobID, len(picked))
 	for i, text := range picked {
 		var ok bool
-		if ids[i], ok = manage.ParseJobID(text); !ok {
+		if ids[i], ok = service.ParseJobID(text); !ok {
 			return noJob
 		}
 	}
@@ -98,7 +98,7 @@ func (s *Server) retimeJob(c *call) error {
 		if len(members) == 0 {
 			members = []rawjson.Member{{Name: "schedule_in", Value: rawjson.Value(`0`)}}
 		}
-		j, err := s.Manager.Retime(c.r.Context(), c.owner(), id, rawjson.Object(members))
+		j, err := s.Manager.Reschedule(c.r.Context(), c.owner(), id, rawjson.Object(members))
 		if err == nil {
 			return c.redirect("/jobs/%d?done=moved", j.Number)
 		}

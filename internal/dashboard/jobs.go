@@ -10,7 +10,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/manage"
+	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -107,7 +107,7 @@ func (s *Server) jobTabs(ctx context.Context, c *call, current string) ([]ui.Tab
 	for _, state := range listedStates {
 		n := counts[state]
 		count := ui.Count(n)
-		if n >= manage.CountLimit {
+		if n >= service.CountLimit {
 			count += "+"
 		}
 		tabs = append(tabs, ui.Tab{
@@ -120,7 +120,7 @@ func (s *Server) jobTabs(ctx context.Context, c *call, current string) ([]ui.Tab
 
 // jobID reads the job an address names.
 func (c *call) jobID() (store.JobID, error) {
-	id, ok := manage.ParseJobID(c.r.PathValue("job_id"))
+	id, ok := service.ParseJobID(c.r.PathValue("job_id"))
 	if !ok {
 		return id, noJob
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -65,7 +65,7 @@ func (c *call) logFilter() *logFilter {
 		f.problems["event"] = "is not one of those below"
 	}
 	if f.job != "" {
-		id, ok := manage.ParseJobID(f.job)
+		id, ok := service.ParseJobID(f.job)
 		if f.query.Job = &id; !ok {
 			f.problems["job"] = "must be a job's number or record id"
 		}
@@ -124,7 +124,7 @@ func (s *Server) logs(c *call) error {
 	query.Limit = logsListed
 	place := readPlace(c.param("after"))
 	if place != (store.LogPlace{}) {
-		query = manage.After(query, place)
+		query = service.After(query, place)
 		list.first = c.here("after", "")
 	}
 	list.canFollow = list.first == "" && list.until == ""

@@ -36,7 +36,7 @@ type operator struct {
 	running     bool
 	answers     time.Duration // how long the store took to store nothing
 	storeError  bool
-	door        auth.Door
+	door        auth.SignupPolicy
 	signup      auth.Signup // as it was set
 	invite      string      // a new one, shown this once
 	notice      string
@@ -89,7 +89,7 @@ func (s *Server) readOperator(c *call) (*operator, error) {
 	if more := len(d.blocked) - blocksShown; more > 0 {
 		d.blocked, d.blockedMore = d.blocked[:blocksShown], more
 	}
-	if d.door, err = s.People.Door(ctx); err != nil {
+	if d.door, err = s.People.SignupPolicy(ctx); err != nil {
 		return nil, err
 	}
 	start := time.Now()

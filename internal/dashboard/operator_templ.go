@@ -656,8 +656,8 @@ func nodeLine(n store.Node) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if !n.BeatAt.IsZero() {
-			if ui.From(ctx).Now.Sub(n.BeatAt) > nodeSilent {
+		if !n.HeartbeatAt.IsZero() {
+			if ui.From(ctx).Now.Sub(n.HeartbeatAt) > nodeSilent {
 				templ_7745c5c3_Err = ui.Badge("warn", "warning", "silent").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -3,14 +3,14 @@ package dashboard
 import (
 	"time"
 
-	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/schedule"
+	"github.com/punctual-dev/punctual/internal/service"
 )
 
 // preview is when a request would be made, and the zone to tell it in.
 type preview struct {
-	*manage.Preview
+	*service.Preview
 	zone *time.Location
 }
 

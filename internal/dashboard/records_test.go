@@ -18,9 +18,9 @@ import (
 // idle is an engine that has nothing under way.
 type idle struct{}
 
-func (idle) Revoke(int64, time.Time) dispatch.Standing { return dispatch.NotHere }
-func (idle) Restore(int64)                             {}
-func (idle) Abort(int64)                               {}
+func (idle) Revoke(int64, time.Time) dispatch.ClaimState { return dispatch.NotOwned }
+func (idle) Restore(int64)                               {}
+func (idle) Abort(int64)                                 {}
 
 // owner gives the account with an address.
 func (w *site) owner(email string) job.Owner {
@@ -61,7 +61,7 @@ func (w *site) ends(j *job.Job, status int) {
 	log := func(event string, at time.Time, payload string) job.Log {
 		return job.Log{ID: job.NewID(at), Owner: j.Owner, Job: j.Number, Event: event, InsertedAt: at, Payload: rawjson.Value(payload)}
 	}
-	_, err := w.s.JobChange(w.Context(), j.Owner, store.JobID{Number: j.Number}, func(m *store.Moment) *store.Changes {
+	_, err := w.s.JobChange(w.Context(), j.Owner, store.JobID{Number: j.Number}, func(m *store.Snapshot) *store.Changes {
 		after := *m.Job
 		after.Begin(began)
 		if status == 200 {

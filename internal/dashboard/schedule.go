@@ -31,7 +31,7 @@ const (
 // scheduleDetail is what the page of a schedule shows.
 type scheduleDetail struct {
 	scheduleRow
-	listed      []store.Glance // the runs of the list, newest first
+	listed      []store.RunSummary // the runs of the list, newest first
 	older       string
 	newest      string
 	now         time.Time
@@ -114,8 +114,8 @@ func (s *Server) listRuns(c *call, d *scheduleDetail) error {
 	return nil
 }
 
-func glanceOf(j *job.Job) store.Glance {
-	g := store.Glance{Number: j.Number, State: j.State, ScheduledAt: j.ScheduledAt, DueAt: j.DueAt, BeganAt: j.AttemptedAt, AttemptedAt: j.AttemptedAt}
+func glanceOf(j *job.Job) store.RunSummary {
+	g := store.RunSummary{Number: j.Number, State: j.State, ScheduledAt: j.ScheduledAt, DueAt: j.DueAt, StartedAt: j.AttemptedAt, AttemptedAt: j.AttemptedAt}
 	for _, end := range []time.Time{j.CompletedAt, j.CancelledAt, j.DiscardedAt} {
 		if !end.IsZero() {
 			g.EndedAt = end
@@ -126,11 +126,11 @@ func glanceOf(j *job.Job) store.Glance {
 
 // lateness tells how late a run began; false when it has not, or when its
 // schedule was made to begin in the past.
-func (d *scheduleDetail) lateness(g *store.Glance) (time.Duration, bool) {
-	if g.BeganAt.IsZero() || g.ScheduledAt.Before(d.InsertedAt.Truncate(time.Second)) {
+func (d *scheduleDetail) lateness(g *store.RunSummary) (time.Duration, bool) {
+	if g.StartedAt.IsZero() || g.ScheduledAt.Before(d.InsertedAt.Truncate(time.Second)) {
 		return 0, false
 	}
-	return max(0, g.BeganAt.Sub(g.ScheduledAt)), true
+	return max(0, g.StartedAt.Sub(g.ScheduledAt)), true
 }
 
 // plots show how late the last runs began and how long they took.

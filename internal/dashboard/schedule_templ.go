@@ -504,7 +504,7 @@ func scheduleRuns(d *scheduleDetail) templ.Component {
 	})
 }
 
-func runLine(d *scheduleDetail, g store.Glance) templ.Component {
+func runLine(d *scheduleDetail, g store.RunSummary) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

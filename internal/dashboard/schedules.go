@@ -37,7 +37,7 @@ const (
 type scheduleRow struct {
 	*job.Schedule
 	spec job.Spec
-	runs []store.Glance
+	runs []store.RunSummary
 }
 
 // words say how often it runs.
@@ -50,7 +50,7 @@ func (r *scheduleRow) words() string {
 }
 
 // next gives the run that is pending; nil when there is none.
-func (r *scheduleRow) next() *store.Glance {
+func (r *scheduleRow) next() *store.RunSummary {
 	if len(r.runs) > 0 && !r.runs[0].State.Final() {
 		return &r.runs[0]
 	}
@@ -59,7 +59,7 @@ func (r *scheduleRow) next() *store.Glance {
 
 // ended are the last runs that began, or were skipped: all but the one that
 // waits for its time.
-func (r *scheduleRow) ended() []store.Glance {
+func (r *scheduleRow) ended() []store.RunSummary {
 	if next := r.next(); next != nil && next.State == job.Available {
 		return r.runs[1:]
 	}
@@ -78,7 +78,7 @@ func (r *scheduleRow) outcomes(most int) []ui.Outcome {
 }
 
 // lastTime is when something happened to a run last.
-func lastTime(g *store.Glance) time.Time {
+func lastTime(g *store.RunSummary) time.Time {
 	for _, t := range []time.Time{g.EndedAt, g.AttemptedAt} {
 		if !t.IsZero() {
 			return t
@@ -88,7 +88,7 @@ func lastTime(g *store.Glance) time.Time {
 }
 
 // duration tells how long a run's last attempt took; false when it has not ended.
-func duration(g *store.Glance) (time.Duration, bool) {
+func duration(g *store.RunSummary) (time.Duration, bool) {
 	if g.State != job.Completed && g.State != job.Discarded || g.AttemptedAt.IsZero() {
 		return 0, false
 	}

@@ -13,14 +13,14 @@ import (
 	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
-	"github.com/punctual-dev/punctual/internal/board"
+	"github.com/punctual-dev/punctual/internal/broadcast"
 	"github.com/punctual-dev/punctual/internal/dashboard/assets"
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/edge"
+	"github.com/punctual-dev/punctual/internal/eventstream"
 	"github.com/punctual-dev/punctual/internal/fault"
-	"github.com/punctual-dev/punctual/internal/follow"
-	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/quota"
+	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -30,12 +30,12 @@ type Viewer = ui.Viewer
 
 // Config of a Server.
 type Config struct {
-	Manager *manage.Manager
+	Manager *service.Service
 	Store   store.Store
 	People  *auth.People
 	Auth    *auth.Authenticator
-	Board   *board.Board
-	Events  *follow.Hub
+	Board   *broadcast.Hub
+	Events  *eventstream.Hub
 	Stats   *stats.Collector
 	// Running reports whether jobs are being fired.
 	Running func() bool

@@ -89,7 +89,7 @@ func (c *call) permit(ctx context.Context) error {
 
 // askToSignIn leads to where somebody can sign in, and then back.
 func (s *Server) askToSignIn(c *call) error {
-	door, err := s.People.Door(c.r.Context())
+	door, err := s.People.SignupPolicy(c.r.Context())
 	if err != nil {
 		return err
 	}

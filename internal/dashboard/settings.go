@@ -83,7 +83,7 @@ func (s *Server) settings(c *call) error {
 }
 
 func (s *Server) readSettings(c *call) (*settings, error) {
-	// Anew, since the form before may have changed it.
+	// UpdateDefinition, since the form before may have changed it.
 	account, err := s.Store.AccountOf(c.r.Context(), c.owner().Number)
 	if err != nil {
 		return nil, err

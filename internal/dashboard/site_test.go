@@ -16,13 +16,13 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
-	"github.com/punctual-dev/punctual/internal/board"
+	"github.com/punctual-dev/punctual/internal/broadcast"
 	"github.com/punctual-dev/punctual/internal/edge"
-	"github.com/punctual-dev/punctual/internal/follow"
+	"github.com/punctual-dev/punctual/internal/eventstream"
 	"github.com/punctual-dev/punctual/internal/httpapi"
-	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/quota"
+	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
 	"github.com/punctual-dev/punctual/internal/store/sqlite"
@@ -35,7 +35,7 @@ type site struct {
 	auth *auth.Authenticator
 	url  string
 
-	manager *manage.Manager
+	manager *service.Service
 	tls     *http.Client // trusts the site
 	mu      sync.Mutex
 	now     time.Time
@@ -60,13 +60,13 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 		t.Fatal(err)
 	}
 	people := auth.PeopleConfig{Store: s, Now: s.Now, Forget: w.auth.Forget, Log: log, Pace: time.Millisecond, Audit: recorded}
-	events := follow.New(follow.Config{Store: s, Log: log})
+	events := eventstream.New(eventstream.Config{Store: s, Log: log})
 	book := quota.NewBook(quota.Config{Store: s, Account: w.auth.Account, Now: s.Now, Log: log})
 	t.Cleanup(book.Close)
 	config := Config{
-		Manager: manage.New(manage.Config{Store: s, Engine: idle{}, Metrics: measures, Followers: events, Quotas: book}), Store: s, Auth: w.auth,
+		Manager: service.New(service.Config{Store: s, Engine: idle{}, Metrics: measures, Listener: events, Quotas: book}), Store: s, Auth: w.auth,
 		Quotas: book, Rates: edge.NewRates(0, measures),
-		Board: board.New(s.Now), Events: events, Log: log, Audit: recorded,
+		Board: broadcast.New(s.Now), Events: events, Log: log, Audit: recorded,
 		Stats: stats.New(stats.Config{Store: s, Now: s.Now, Log: log}), Version: "test", Retention: 30 * 24 * time.Hour,
 	}
 	for _, o := range options {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/auth"
-	"github.com/punctual-dev/punctual/internal/board"
+	"github.com/punctual-dev/punctual/internal/broadcast"
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -44,7 +44,7 @@ type welcome struct {
 	reach    reach
 	request  rawjson.Value // the body of the first job's creation
 	channel  string
-	messages []board.Message
+	messages []broadcast.Message
 	jobs     []*job.Job // the newest
 	now      time.Time
 	notice   string

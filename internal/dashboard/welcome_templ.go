@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/punctual-dev/punctual/internal/board"
+	"github.com/punctual-dev/punctual/internal/broadcast"
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/job"
 )
@@ -666,7 +666,7 @@ func lateText(late time.Duration) string {
 	return ui.Millis(max(late, 0)) + " after it was due"
 }
 
-func messageText(m board.Message) string {
+func messageText(m broadcast.Message) string {
 	text := m.Content
 	if text == "" {
 		text = "A message without content"

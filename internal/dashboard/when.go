@@ -4,20 +4,20 @@ import (
 	"strings"
 	"time"
 
-	"github.com/punctual-dev/punctual/internal/plain"
+	"github.com/punctual-dev/punctual/internal/naturaltime"
 	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
 // readWhen reads a time in plain words, in the zone a form names.
-func readWhen(text, zone string, now time.Time) (plain.Timing, string) {
+func readWhen(text, zone string, now time.Time) (naturaltime.Timing, string) {
 	location := time.UTC
 	if zone = strings.TrimSpace(zone); zone != "" {
 		var err error
 		if location, err = schedule.LoadZone(zone); err != nil {
-			return plain.Timing{}, "can't be read in the time zone " + zone + ", which is not known; name one such as Europe/Berlin"
+			return naturaltime.Timing{}, "can't be read in the time zone " + zone + ", which is not known; name one such as Europe/Berlin"
 		}
 	}
-	timing, err := plain.Parse(text, now, location)
+	timing, err := naturaltime.Parse(text, now, location)
 	if err != nil {
 		return timing, err.Error()
 	}

@@ -65,7 +65,7 @@ func (d *Dispatcher) readBlocked(ctx context.Context) {
 	case err == nil:
 		d.SetBlocked(numbers)
 	case ctx.Err() == nil:
-		d.complain("reading which accounts are blocked failed; trying again", err)
+		d.logLimited("reading which accounts are blocked failed; trying again", err)
 	}
 }
 
@@ -88,7 +88,7 @@ func (d *Dispatcher) SetBlocked(numbers []int64) {
 		}
 	}
 	d.blocked, d.blockedNew = blocked, true
-	node := d.life.node
+	node := d.lease.node
 	var stale []store.Claim
 	for _, e := range d.known {
 		if !blocked[e.ref.Account] {
@@ -108,12 +108,12 @@ func (d *Dispatcher) SetBlocked(numbers []int64) {
 	d.poke()
 	d.wantPark()
 	if len(stale) > 0 {
-		d.giveBack(node, stale)
+		d.release(node, stale)
 	}
 }
 
 // isBlocked is called with mu held.
-func (d *Dispatcher) isBlocked(ref store.Ref) bool { return d.blocked[ref.Account] }
+func (d *Dispatcher) isBlocked(ref store.QueueKey) bool { return d.blocked[ref.Account] }
 
 // dropBlocked forgets what waits of accounts that have become blocked.
 func (d *Dispatcher) dropBlocked() {
@@ -126,7 +126,7 @@ func (d *Dispatcher) dropBlocked() {
 	for number := range d.blocked {
 		for _, p := range d.pools {
 			for _, e := range p.lanes.drop(number) {
-				e.moved = nil
+				e.rescheduled = nil
 				d.forget(e)
 			}
 			p.publish()
@@ -177,7 +177,7 @@ func (d *Dispatcher) parkBlocked(ctx context.Context) {
 			err = d.moveAll(ctx, time.Time{}, d.Queue.Now().Add(horizon), parkedFor, true)
 		}
 		if err != nil && ctx.Err() == nil {
-			d.complain("moving runs of blocked accounts failed; trying again", err)
+			d.logLimited("moving runs of blocked accounts failed; trying again", err)
 			last = time.Time{}
 			d.wantPark()
 		}
@@ -205,14 +205,14 @@ func sleepUntil(ctx context.Context, wait time.Duration) {
 // moveAll moves the runs that are due in a time, and whose accounts are blocked
 // or not.
 func (d *Dispatcher) moveAll(ctx context.Context, from, until time.Time, by time.Duration, blocked bool) error {
-	cursor := store.Ref{Due: from}
+	cursor := store.QueueKey{Due: from}
 	for ctx.Err() == nil {
-		refs, err := d.Queue.RunPeek(ctx, cursor, until, peekLimit)
+		refs, err := d.Queue.QueuePeek(ctx, cursor, until, peekLimit)
 		if err != nil {
 			return err
 		}
 		end := len(refs) < peekLimit
-		var move []store.Ref
+		var move []store.QueueKey
 		d.mu.Lock()
 		for _, ref := range refs {
 			if ref.Due.After(until) {
@@ -226,7 +226,7 @@ func (d *Dispatcher) moveAll(ctx context.Context, from, until time.Time, by time
 		}
 		d.mu.Unlock()
 		for part := range slices.Chunk(move, parkBatch) {
-			if err := d.Queue.RunMove(ctx, part, by); err != nil {
+			if err := d.Queue.QueueMove(ctx, part, by); err != nil {
 				return err
 			}
 			sleepUntil(ctx, parkPause)

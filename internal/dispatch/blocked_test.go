@@ -24,7 +24,7 @@ func withBlocking(d *Dispatcher) { d.Blocked = blocking{d.Queue.(*fakeQueue)} }
 
 func TestABlockedAccountsAttemptsEndAndItsSlotsComeFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := start(t, 10, func(ctx context.Context, r store.Ref) {
+		b := start(t, 10, func(ctx context.Context, r store.QueueKey) {
 			if r.Account == 1 {
 				hang(ctx, r)
 			}

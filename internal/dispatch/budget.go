@@ -69,7 +69,7 @@ func (l *lanes) charge(e *entry, bytes int64) {
 }
 
 // learn takes in how much a run that was read holds.
-func (l *lanes) learn(ref store.Ref, size int64) {
+func (l *lanes) learn(ref store.QueueKey, size int64) {
 	if a := l.byNumber[ref.Account]; a != nil {
 		a.heavy = max(size, a.heavy-a.heavy/8, 1)
 	}

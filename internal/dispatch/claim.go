@@ -62,25 +62,25 @@ func (d *Dispatcher) claimBatch(kind store.Kind, batch []*entry) {
 	c := &claiming{Dispatcher: d, node: node}
 	c.all(batch)
 	if c.outage != nil {
-		d.complain("claiming runs failed; trying again", c.outage)
+		d.logLimited("claiming runs failed; trying again", c.outage)
 		time.Sleep(claimPause)
 	}
 	d.mu.Lock()
 	var stale []store.Claim
 	for _, e := range c.claimed {
 		e.phase, e.node = phaseHeld, node
-		d.announce(e)
+		d.registerStartMessages(e)
 		if e.gone || e.revoked {
-			d.doubt(e)
+			d.requireConfirmation(e)
 		}
-		if node != d.life.node || d.isBlocked(e.ref) { // a new life has begun meanwhile, or the account has become blocked
+		if node != d.lease.node || d.isBlocked(e.ref) { // a new life has begun meanwhile, or the account has become blocked
 			e.gone = true
 			stale = append(stale, e.claim)
 		}
-		delete(d.failing, e.ref.RunID)
+		delete(d.failing, e.ref.ItemID)
 	}
 	if len(stale) > 0 {
-		d.tasks.Go(func() { d.giveBack(node, stale) })
+		d.tasks.Go(func() { d.release(node, stale) })
 	}
 	c.lost = append(c.lost, c.again...)
 	for _, e := range c.lost {
@@ -131,13 +131,13 @@ func (c *claiming) load(batch []*entry) {
 		c.again = append(c.again, batch...)
 		return
 	}
-	refs := make([]store.Ref, len(batch))
+	refs := make([]store.QueueKey, len(batch))
 	for i, e := range batch {
 		refs[i] = e.ref
 	}
-	var runs []*store.Run
+	var runs []*store.QueueItem
 	err := fault.Guard(func() (err error) {
-		runs, err = c.Queue.RunLoad(context.Background(), refs)
+		runs, err = c.Queue.QueueLoad(context.Background(), refs)
 		return err
 	})
 	if err != nil {
@@ -174,10 +174,10 @@ func (c *claiming) load(batch []*entry) {
 	}
 }
 
-func (c *claiming) prepare(e *entry, run *store.Run, now time.Time) {
-	e.attempt = c.Begin(run, now)
+func (c *claiming) prepare(e *entry, run *store.QueueItem, now time.Time) {
+	e.attempt = c.Prepare(run, now)
 	e.claim = e.attempt.Claim()
-	e.begin = e.claim.BeginAt
+	e.start = e.claim.StartAt
 	e.size = sizeOf(e)
 }
 
@@ -191,10 +191,10 @@ func (c *claiming) store(batch []*entry) {
 	for i, e := range batch {
 		claims[i] = e.claim
 	}
-	got, err := c.Queue.RunClaim(context.Background(), c.node, claims)
+	got, err := c.Queue.QueueClaim(context.Background(), c.node, claims)
 	if err != nil {
 		// It may have come through all the same, and then nobody would fire them.
-		c.giveBack(c.node, claims)
+		c.release(c.node, claims)
 		c.divide(batch, err, c.store)
 		return
 	}

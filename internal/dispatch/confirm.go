@@ -11,7 +11,7 @@ import (
 // a change of it that failed may have come through, or others' changes are not
 // heard of. Called with mu held.
 func (d *Dispatcher) mustConfirm(e *entry) bool {
-	return (e.unsure || d.life.deaf) && !e.confirmed
+	return (e.unsure || d.lease.notificationsDown) && !e.confirmed
 }
 
 // confirm looks up claims whose time has come, one batch at a time.
@@ -24,7 +24,7 @@ func (d *Dispatcher) confirm() {
 	d.tasks.Go(func() {
 		d.confirmBatch(batch)
 		d.mu.Lock()
-		d.looked = append(d.looked, batch...)
+		d.confirmedBatch = append(d.confirmedBatch, batch...)
 		d.mu.Unlock()
 		d.poke()
 	})
@@ -36,9 +36,9 @@ func (d *Dispatcher) confirmBatch(batch []*entry) {
 	for i, e := range batch {
 		claims[i] = e.claim
 	}
-	held, err := d.Queue.RunHeld(context.Background(), node, claims)
+	held, err := d.Queue.QueueHeld(context.Background(), node, claims)
 	if err != nil {
-		d.complain("looking up claims failed; trying again", err)
+		d.logLimited("looking up claims failed; trying again", err)
 		time.Sleep(claimPause)
 		return
 	}

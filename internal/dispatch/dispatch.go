@@ -35,16 +35,16 @@ type Config struct {
 	// so that a slow receiver takes none from jobs, and not all from others.
 	Concurrency int
 	// Begin prepares an attempt of a run that was read for firing.
-	Begin func(run *store.Run, now time.Time) Attempt
+	Prepare func(run *store.QueueItem, now time.Time) Attempt
 	// Warm hears of requests that are due within a second: run is one of
 	// several for the same receiver, of which up to n come at once. It must not
 	// block; may be nil.
-	Warm func(run *store.Run, n int)
-	Log  *slog.Logger
+	Prewarm func(run *store.QueueItem, n int)
+	Log     *slog.Logger
 	// SetAside ends a run that can't be fired, without preparing it; stop says
 	// that it ends the process that does, so that no like run must follow. May be
 	// nil.
-	SetAside func(ctx context.Context, ref store.Ref, reason string, stop bool) error
+	SetAside func(ctx context.Context, ref store.QueueKey, reason string, stop bool) error
 	// ObserveAside and ObservePanic hear of runs that are set aside, and of
 	// attempts that ended in a panic; may be nil.
 	ObserveAside, ObservePanic func()
@@ -77,34 +77,34 @@ var deliveryRate = rate{every: time.Millisecond, burst: 10_000}
 // Dispatcher fires runs.
 type Dispatcher struct {
 	Config
-	pools   [2]*pool // by store.Kind
-	wake    chan struct{}
-	beatNow chan struct{} // the node's last beat was too long ago
-	parkNow chan struct{} // a run of a blocked account was found
+	pools        [2]*pool // by store.Kind
+	wake         chan struct{}
+	heartbeatNow chan struct{} // the node's last beat was too long ago
+	parkNow      chan struct{} // a run of a blocked account was found
 
-	mu         sync.Mutex
-	life       life
-	elsewhere  time.Time // from when on something is due that others have stored
-	looked     []*entry  // claims that were looked up
-	complaints map[string]time.Time
-	known      map[store.RunID]*entry // waiting, claimed or under way
-	tells      map[int64]*entry       // messages by number: the attempt whose beginning they tell of
-	hints      []store.Ref            // stored since the loop last looked
-	peeked     *peekResult
-	claimed    []*entry // claims that have come through
-	ended      []*entry // attempts whose request is over
-	dropped    []*entry // claims that will not be fired
-	claimsDone [2]int   // claims that have ended, by kind
-	finished   []*entry // attempts whose ends are stored
-	blocked    map[int64]bool
-	blockedNew bool                // the loop has not heard of it
-	unparkTill time.Time           // by this process's clock
-	suspects   map[store.RunID]int // crashes at which they were being prepared
-	careful    time.Time           // until then it is noted what is being prepared
-	failing    map[store.RunID]failing
+	mu             sync.Mutex
+	lease          lease
+	dueElsewhere   time.Time // from when on something is due that others have stored
+	confirmedBatch []*entry  // claims that were looked up
+	lastLogged     map[string]time.Time
+	known          map[store.ItemID]*entry // waiting, claimed or under way
+	startMessages  map[int64]*entry        // messages by number: the attempt whose beginning they tell of
+	hints          []store.QueueKey        // stored since the loop last looked
+	peeked         *peekResult
+	claimed        []*entry // claims that have come through
+	ended          []*entry // attempts whose request is over
+	dropped        []*entry // claims that will not be fired
+	claimsDone     [2]int   // claims that have ended, by kind
+	finished       []*entry // attempts whose ends are stored
+	blocked        map[int64]bool
+	blockedNew     bool                 // the loop has not heard of it
+	unparkTill     time.Time            // by this process's clock
+	suspects       map[store.ItemID]int // crashes at which they were being prepared
+	careful        time.Time            // until then it is noted what is being prepared
+	failing        map[store.ItemID]failing
 
 	// The loop's own.
-	look       look
+	scan       scanState
 	hinted     byDue // hints kept for later
 	maxWaiting int   // runs in memory
 	confirming bool
@@ -123,9 +123,9 @@ type Dispatcher struct {
 // New makes a Dispatcher. The store's notices go to Notice.
 func New(config Config) *Dispatcher {
 	d := &Dispatcher{
-		Config: config, wake: make(chan struct{}, 1), beatNow: make(chan struct{}, 1), known: map[store.RunID]*entry{}, tells: map[int64]*entry{},
-		life: life{node: config.Node}, maxWaiting: maxWaiting, complaints: map[string]time.Time{},
-		parkNow: make(chan struct{}, 1), failing: map[store.RunID]failing{},
+		Config: config, wake: make(chan struct{}, 1), heartbeatNow: make(chan struct{}, 1), known: map[store.ItemID]*entry{}, startMessages: map[int64]*entry{},
+		lease: lease{node: config.Node}, maxWaiting: maxWaiting, lastLogged: map[string]time.Time{},
+		parkNow: make(chan struct{}, 1), failing: map[store.ItemID]failing{},
 	}
 	d.pools[store.KindJob] = &pool{lanes: newLanes(), total: config.Concurrency}
 	d.pools[store.KindDelivery] = &pool{lanes: newLanes(), total: max(config.Concurrency, minDeliveries)}
@@ -142,9 +142,9 @@ func New(config Config) *Dispatcher {
 // Notice tells of what was stored. It does not block.
 func (d *Dispatcher) Notice(n store.Notice) {
 	d.mu.Lock()
-	d.hints = append(d.hints, n.Runs...)
-	if !n.Elsewhere.IsZero() && (d.elsewhere.IsZero() || n.Elsewhere.Before(d.elsewhere)) {
-		d.elsewhere = n.Elsewhere
+	d.hints = append(d.hints, n.Items...)
+	if !n.EarliestElsewhere.IsZero() && (d.dueElsewhere.IsZero() || n.EarliestElsewhere.Before(d.dueElsewhere)) {
+		d.dueElsewhere = n.EarliestElsewhere
 	}
 	d.mu.Unlock()
 	for _, number := range n.Cancelled {
@@ -154,16 +154,16 @@ func (d *Dispatcher) Notice(n store.Notice) {
 }
 
 // complainEvery is how often the log tells of one kind of failure.
-const complainEvery = 5 * time.Second
+const logEvery = 5 * time.Second
 
 // complain logs a failure of the store, unless it did so just before.
-func (d *Dispatcher) complain(what string, err error) {
+func (d *Dispatcher) logLimited(what string, err error) {
 	now := time.Now()
 	d.mu.Lock()
-	last, known := d.complaints[what]
-	told := known && now.Sub(last) < complainEvery
+	last, known := d.lastLogged[what]
+	told := known && now.Sub(last) < logEvery
 	if !told {
-		d.complaints[what] = now
+		d.lastLogged[what] = now
 	}
 	d.mu.Unlock()
 	if !told {
@@ -197,9 +197,9 @@ func (d *Dispatcher) Run(ctx context.Context, grace time.Duration) error {
 	alive, die := context.WithCancel(context.WithoutCancel(ctx))
 	defer die()
 	var beats sync.WaitGroup
-	beats.Go(func() { d.beat(alive) })
-	if d.Warm != nil {
-		beats.Go(func() { d.lookAhead(ctx) })
+	beats.Go(func() { d.heartbeat(alive) })
+	if d.Prewarm != nil {
+		beats.Go(func() { d.prewarm(ctx) })
 	}
 	if d.Blocked != nil {
 		d.readBlocked(ctx) // before anything is claimed
@@ -246,17 +246,17 @@ func (d *Dispatcher) step(attempts context.Context) time.Duration {
 
 func (d *Dispatcher) untilNext(now time.Time) time.Duration {
 	next := now.Add(recheck)
-	if len(d.held) > 0 && d.held[0].begin.Before(next) {
-		next = d.held[0].begin
+	if len(d.held) > 0 && d.held[0].start.Before(next) {
+		next = d.held[0].start
 	}
 	if len(d.hinted) > 0 && !d.full() {
 		next = earlier(next, d.hinted[0].ref.Due.Add(-lead))
 	}
-	if !d.look.under && !d.full() && d.look.next.Before(next) {
-		next = d.look.next
+	if !d.scan.running && !d.full() && d.scan.next.Before(next) {
+		next = d.scan.next
 	}
-	if !d.look.under && !d.busy() && !d.look.again.IsZero() && d.look.again.Before(next) {
-		next = d.look.again
+	if !d.scan.running && !d.busy() && !d.scan.rescan.IsZero() && d.scan.rescan.Before(next) {
+		next = d.scan.rescan
 	}
 	if d.pools[store.KindDelivery].lanes.delayed {
 		next = earlier(next, now.Add(10*deliveryRate.every))
@@ -291,7 +291,7 @@ func (d *Dispatcher) drain(attempts context.Context, grace time.Duration, drop c
 func (d *Dispatcher) releaseHeld(ctx context.Context) error {
 	d.mu.Lock()
 	var claims []store.Claim
-	node := d.life.node
+	node := d.lease.node
 	for _, e := range d.known {
 		if e.phase == phaseHeld {
 			if e.node == node && !e.gone {
@@ -304,7 +304,7 @@ func (d *Dispatcher) releaseHeld(ctx context.Context) error {
 	if len(claims) == 0 {
 		return nil
 	}
-	if err := d.Queue.RunRelease(ctx, node, claims); err != nil {
+	if err := d.Queue.QueueRelease(ctx, node, claims); err != nil {
 		return fmt.Errorf("giving back %d runs: %w", len(claims), err)
 	}
 	return nil

@@ -25,7 +25,7 @@ func TestEveryRunFiresExactlyWhenDue(t *testing.T) {
 			r := ref(i+1, 1+i%7, uint32(i%3), now.Add(time.Duration(random.Int64N(int64(time.Minute)))).Truncate(time.Microsecond))
 			b.queue.add(r)
 			if i%2 == 0 {
-				b.Notice(store.Notice{Runs: []store.Ref{r}}) // the others are found by reading the queue
+				b.Notice(store.Notice{Items: []store.QueueKey{r}}) // the others are found by reading the queue
 			}
 		}
 		sleep(t.Context(), 61*time.Second)
@@ -52,11 +52,11 @@ func TestARunMovedWhileItIsKnownFiresAtItsNewTime(t *testing.T) {
 		sleep(t.Context(), 10*time.Millisecond)
 		old := ref(1, 1, 1, b.queue.Now().Add(90*time.Millisecond))
 		b.queue.add(old)
-		b.Notice(store.Notice{Runs: []store.Ref{old}})
+		b.Notice(store.Notice{Items: []store.QueueKey{old}})
 		synctest.Wait()
 		moved := ref(1, 1, 1, old.Due.Add(20*time.Millisecond))
 		b.queue.add(moved)
-		b.Notice(store.Notice{Cancelled: []int64{1}, Runs: []store.Ref{moved}})
+		b.Notice(store.Notice{Cancelled: []int64{1}, Items: []store.QueueKey{moved}})
 		sleep(t.Context(), 110*time.Millisecond)
 		synctest.Wait()
 		if fired := b.firings(); len(fired) != 1 || !fired[0].at.Equal(moved.Due) {
@@ -71,7 +71,7 @@ func TestHintsFireRunsDueNow(t *testing.T) {
 		sleep(t.Context(), 10*time.Millisecond)
 		r := ref(1, 1, 1, b.queue.Now())
 		b.queue.add(r)
-		b.Notice(store.Notice{Runs: []store.Ref{r}})
+		b.Notice(store.Notice{Items: []store.QueueKey{r}})
 		synctest.Wait()
 		if fired := b.firings(); len(fired) != 1 || !fired[0].at.Equal(r.Due) {
 			t.Errorf("fired %+v, want run 1 at once", fired)
@@ -101,14 +101,14 @@ func TestRevokedRunsAreNotFired(t *testing.T) {
 		}
 		sleep(t.Context(), 20*time.Millisecond) // claimed and held by now
 		for number := range int64(2) {
-			if got := b.Revoke(number+1, due); got != Unbegun {
+			if got := b.Revoke(number+1, due); got != NotStarted {
 				t.Fatalf("Revoke(%d) = %d, want Unbegun", number+1, got)
 			}
 		}
-		if got := b.Revoke(9, due); got != NotHere {
+		if got := b.Revoke(9, due); got != NotOwned {
 			t.Errorf("Revoke of an unknown run = %d", got)
 		}
-		b.queue.remove(store.RunID{Number: 1})
+		b.queue.remove(store.ItemID{Number: 1})
 		b.Abort(1)
 		sleep(t.Context(), 100*time.Millisecond)
 		b.Restore(2)
@@ -131,7 +131,7 @@ func TestAbortCancelsARequestUnderWay(t *testing.T) {
 		b := start(t, 10, hang)
 		b.queue.add(ref(1, 1, 1, b.queue.Now()))
 		sleep(t.Context(), 5*time.Millisecond)
-		if got := b.Revoke(1, b.queue.Now()); got != Begun {
+		if got := b.Revoke(1, b.queue.Now()); got != Started {
 			t.Fatalf("Revoke = %d, want Begun", got)
 		}
 		b.Abort(1)
@@ -145,7 +145,7 @@ func TestAbortCancelsARequestUnderWay(t *testing.T) {
 func TestConcurrencyIsNeverExceededAndAlwaysUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for i, concurrency := range []int{1, 3, 40} {
-			b := start(t, concurrency, func(ctx context.Context, _ store.Ref) { sleep(ctx, 10*time.Millisecond) })
+			b := start(t, concurrency, func(ctx context.Context, _ store.QueueKey) { sleep(ctx, 10*time.Millisecond) })
 			due := b.queue.Now()
 			n := 20 * concurrency
 			for i := range int64(n) {
@@ -162,7 +162,7 @@ func TestConcurrencyIsNeverExceededAndAlwaysUsed(t *testing.T) {
 
 func TestOneAccountsBacklogDoesNotDelayAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := start(t, 100, func(ctx context.Context, _ store.Ref) { sleep(ctx, 20*time.Millisecond) })
+		b := start(t, 100, func(ctx context.Context, _ store.QueueKey) { sleep(ctx, 20*time.Millisecond) })
 		now := b.queue.Now()
 		for i := range int64(10_000) {
 			b.queue.add(ref(i+1, 1, 1, now.Add(-time.Minute)))
@@ -170,7 +170,7 @@ func TestOneAccountsBacklogDoesNotDelayAnother(t *testing.T) {
 		sleep(t.Context(), 500*time.Millisecond)
 		small := ref(1_000_000, 2, 2, b.queue.Now())
 		b.queue.add(small)
-		b.Notice(store.Notice{Runs: []store.Ref{small}})
+		b.Notice(store.Notice{Items: []store.QueueKey{small}})
 		sleep(t.Context(), 100*time.Millisecond)
 		for _, f := range b.firings() {
 			if f.ref.Account == 2 {
@@ -186,7 +186,7 @@ func TestOneAccountsBacklogDoesNotDelayAnother(t *testing.T) {
 
 func TestHangingReceiversLeaveSlotsForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := start(t, 160, func(ctx context.Context, r store.Ref) {
+		b := start(t, 160, func(ctx context.Context, r store.QueueKey) {
 			if r.Lane < 100 {
 				hang(ctx, r)
 			}
@@ -201,7 +201,7 @@ func TestHangingReceiversLeaveSlotsForOthers(t *testing.T) {
 		for i := range int64(200) {
 			r := ref(10_000+i, 1, 1000+uint32(i%10), good)
 			b.queue.add(r)
-			b.Notice(store.Notice{Runs: []store.Ref{r}})
+			b.Notice(store.Notice{Items: []store.QueueKey{r}})
 		}
 		sleep(t.Context(), 50*time.Millisecond)
 		if fired := len(b.firings()) - before; fired != 200 {
@@ -258,7 +258,7 @@ func TestASteppedClockDelaysNothingForLonger(t *testing.T) {
 
 func TestStoppingGivesBackWhatHasNotBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := start(t, 10, func(ctx context.Context, _ store.Ref) { sleep(ctx, 5*time.Second) })
+		b := start(t, 10, func(ctx context.Context, _ store.QueueKey) { sleep(ctx, 5*time.Second) })
 		now := b.queue.Now()
 		b.queue.add(ref(1, 1, 1, now), ref(2, 1, 1, now.Add(60*time.Millisecond)))
 		sleep(t.Context(), 20*time.Millisecond)
@@ -292,15 +292,15 @@ func TestStoppingInterruptsWhatTakesTooLong(t *testing.T) {
 
 func TestARunWhoseBeginHasPassedCountsAsBegunWhileItWaitsForASlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := New(Config{Queue: &fakeQueue{runs: map[store.RunID]*store.Run{}}, Node: 1, Concurrency: 1})
+		d := New(Config{Queue: &fakeQueue{runs: map[store.ItemID]*store.QueueItem{}}, Node: 1, Concurrency: 1})
 		now := d.Queue.Now()
-		late := &entry{ref: ref(1, 1, 1, now), begin: now, phase: phaseHeld}
-		ahead := &entry{ref: ref(2, 1, 1, now), begin: now.Add(time.Second), phase: phaseHeld}
-		d.known[late.ref.RunID], d.known[ahead.ref.RunID] = late, ahead
-		if got := d.Revoke(1, late.begin); got != Begun || !late.revoked {
+		late := &entry{ref: ref(1, 1, 1, now), start: now, phase: phaseHeld}
+		ahead := &entry{ref: ref(2, 1, 1, now), start: now.Add(time.Second), phase: phaseHeld}
+		d.known[late.ref.ItemID], d.known[ahead.ref.ItemID] = late, ahead
+		if got := d.Revoke(1, late.start); got != Started || !late.revoked {
 			t.Errorf("its begin has passed: %d, revoked %v", got, late.revoked)
 		}
-		if got := d.Revoke(2, ahead.begin); got != Unbegun || !ahead.revoked {
+		if got := d.Revoke(2, ahead.start); got != NotStarted || !ahead.revoked {
 			t.Errorf("its begin lies ahead: %d, revoked %v", got, ahead.revoked)
 		}
 		d.Abort(1)
@@ -315,21 +315,23 @@ func TestARunWhoseBeginHasPassedCountsAsBegunWhileItWaitsForASlot(t *testing.T) 
 // process gets to know of it before, while or after the attempt is revoked.
 func TestMessagesOfARevokedAttemptAreWithheldWheneverTheyComeUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := New(Config{Queue: &fakeQueue{runs: map[store.RunID]*store.Run{}}, Node: 1, Concurrency: 1})
+		d := New(Config{Queue: &fakeQueue{runs: map[store.ItemID]*store.QueueItem{}}, Node: 1, Concurrency: 1})
 		begin := d.Queue.Now().Add(time.Second)
-		message := func(number int64) store.Ref {
-			return store.Ref{RunID: store.RunID{Kind: store.KindDelivery, Number: number}, Due: begin}
+		message := func(number int64) store.QueueKey {
+			return store.QueueKey{ItemID: store.ItemID{Kind: store.KindDelivery, Number: number}, Due: begin}
 		}
-		e := &entry{ref: ref(1, 1, 1, begin), begin: begin, phase: phaseClaiming}
-		d.known[e.ref.RunID] = e
+		e := &entry{ref: ref(1, 1, 1, begin), start: begin, phase: phaseClaiming}
+		d.known[e.ref.ItemID] = e
 		d.admit(message(10))
-		if got := d.Revoke(1, begin); got != Unbegun {
+		if got := d.Revoke(1, begin); got != NotStarted {
 			t.Fatalf("Revoke = %d, want Unbegun", got)
 		}
 		e.phase, e.claim.Deliveries = phaseHeld, []job.Delivery{{Number: 10}, {Number: 11}}
-		d.announce(e)
+		d.registerStartMessages(e)
 		d.admit(message(11))
-		revoked := func() [2]bool { return [2]bool{d.known[message(10).RunID].revoked, d.known[message(11).RunID].revoked} }
+		revoked := func() [2]bool {
+			return [2]bool{d.known[message(10).ItemID].revoked, d.known[message(11).ItemID].revoked}
+		}
 		if got := revoked(); got != [2]bool{true, true} {
 			t.Errorf("withheld while revoked: %v", got)
 		}
@@ -338,8 +340,8 @@ func TestMessagesOfARevokedAttemptAreWithheldWheneverTheyComeUp(t *testing.T) {
 			t.Errorf("withheld after Restore: %v", got)
 		}
 		d.forget(e)
-		if len(d.tells) != 0 {
-			t.Errorf("still remembered: %v", d.tells)
+		if len(d.startMessages) != 0 {
+			t.Errorf("still remembered: %v", d.startMessages)
 		}
 	})
 }

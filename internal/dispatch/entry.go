@@ -23,8 +23,8 @@ const (
 // entry is a run that this process knows of. Its phase and what goes with it
 // are guarded by Dispatcher.mu.
 type entry struct {
-	ref     store.Ref
-	begin   time.Time // when to fire it
+	ref     store.QueueKey
+	start   time.Time // when to fire it
 	attempt Attempt
 	claim   store.Claim
 	phase   phase
@@ -42,7 +42,7 @@ type entry struct {
 	response  int64 // what the response and its record hold; set when it has ended
 	// moved: the same job's run with another due time, which was heard of while
 	// this one was known; it is taken in when this one is forgotten.
-	moved *store.Ref
+	rescheduled *store.QueueKey
 }
 
 // pool is the slots of one kind of run.
@@ -97,7 +97,7 @@ func (p *pace) recent() int { return p.current + p.last }
 type heldRuns []*entry
 
 func (h heldRuns) Len() int           { return len(h) }
-func (h heldRuns) Less(i, j int) bool { return h[i].begin.Before(h[j].begin) }
+func (h heldRuns) Less(i, j int) bool { return h[i].start.Before(h[j].start) }
 func (h heldRuns) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 func (h *heldRuns) Push(x any)        { *h = append(*h, x.(*entry)) }
 func (h *heldRuns) Pop() any {
@@ -111,13 +111,13 @@ func (h *heldRuns) Pop() any {
 func (d *Dispatcher) hold(e *entry) { heap.Push(&d.held, e) }
 
 // Standing says what this process has to do with a job's run.
-type Standing int
+type ClaimState int
 
 // The standings of a run.
 const (
-	NotHere Standing = iota // not claimed by this process
-	Unbegun                 // claimed, and kept from being fired from now on
-	Begun                   // its attempt has begun
+	NotOwned   ClaimState = iota // not claimed by this process
+	NotStarted                   // claimed, and kept from being fired from now on
+	Started                      // its attempt has begun
 )
 
 // prepared gives the messages about the beginning of a held attempt. They are
@@ -128,7 +128,7 @@ func (d *Dispatcher) prepared(e *entry) []*entry {
 	}
 	var found []*entry
 	for i := range e.claim.Deliveries {
-		m := d.known[store.RunID{Kind: store.KindDelivery, Number: e.claim.Deliveries[i].Number}]
+		m := d.known[store.ItemID{Kind: store.KindDelivery, Number: e.claim.Deliveries[i].Number}]
 		if m != nil && m.phase != phaseFired {
 			found = append(found, m)
 		}
@@ -148,9 +148,9 @@ func (d *Dispatcher) revoke(e *entry, revoked bool) {
 // announce notes which messages tell of the beginning of an attempt that has
 // been claimed. Those that this process gets to know later, or knew before the
 // claim was answered, share what has become of it meanwhile. Called with mu held.
-func (d *Dispatcher) announce(e *entry) {
+func (d *Dispatcher) registerStartMessages(e *entry) {
 	for i := range e.claim.Deliveries {
-		d.tells[e.claim.Deliveries[i].Number] = e
+		d.startMessages[e.claim.Deliveries[i].Number] = e
 	}
 	if e.withheld {
 		d.revoke(e, true)
@@ -160,29 +160,29 @@ func (d *Dispatcher) announce(e *entry) {
 // forget drops a run, and which messages tell of its beginning. Called with mu
 // held.
 func (d *Dispatcher) forget(e *entry) {
-	delete(d.known, e.ref.RunID)
-	if e.moved != nil {
-		d.hints = append(d.hints, *e.moved)
+	delete(d.known, e.ref.ItemID)
+	if e.rescheduled != nil {
+		d.hints = append(d.hints, *e.rescheduled)
 		d.poke()
 	}
 	for i := range e.claim.Deliveries {
-		delete(d.tells, e.claim.Deliveries[i].Number)
+		delete(d.startMessages, e.claim.Deliveries[i].Number)
 	}
 }
 
 // withholds reports whether a message tells of the beginning of an attempt that
 // is revoked. Called with mu held.
-func (d *Dispatcher) withholds(ref store.Ref) bool {
+func (d *Dispatcher) withholds(ref store.QueueKey) bool {
 	if ref.Kind != store.KindDelivery {
 		return false
 	}
-	about := d.tells[ref.Number]
+	about := d.startMessages[ref.Number]
 	return about != nil && about.withheld
 }
 
 // doubt has the claims of a held attempt and of what tells of its beginning
 // looked up before they are fired.
-func (d *Dispatcher) doubt(e *entry) {
+func (d *Dispatcher) requireConfirmation(e *entry) {
 	for _, m := range append(d.prepared(e), e) {
 		m.unsure, m.confirmed = true, false
 	}
@@ -192,21 +192,21 @@ func (d *Dispatcher) doubt(e *entry) {
 // run whose begin was announced and has passed counts as begun, also while it
 // still waits for a slot: its messages have told so. Of a claim that is just
 // being made the store knows when that is.
-func (d *Dispatcher) Revoke(number int64, beginAt time.Time) Standing {
+func (d *Dispatcher) Revoke(number int64, beginAt time.Time) ClaimState {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	e := d.known[store.RunID{Kind: store.KindJob, Number: number}]
+	e := d.known[store.ItemID{Kind: store.KindJob, Number: number}]
 	switch {
 	case e == nil || e.phase == phaseWaiting:
-		return NotHere
+		return NotOwned
 	case e.phase == phaseFired:
-		return Begun
+		return Started
 	case !beginAt.After(d.Queue.Now()):
 		e.revoked = true
-		return Begun
+		return Started
 	default:
 		d.revoke(e, true)
-		return Unbegun
+		return NotStarted
 	}
 }
 
@@ -214,9 +214,9 @@ func (d *Dispatcher) Revoke(number int64, beginAt time.Time) Standing {
 // change that it was revoked for may have come through.
 func (d *Dispatcher) Restore(number int64) {
 	d.mu.Lock()
-	if e := d.known[store.RunID{Kind: store.KindJob, Number: number}]; e != nil {
+	if e := d.known[store.ItemID{Kind: store.KindJob, Number: number}]; e != nil {
 		d.revoke(e, false)
-		d.doubt(e)
+		d.requireConfirmation(e)
 	}
 	d.mu.Unlock()
 	d.poke()
@@ -226,12 +226,12 @@ func (d *Dispatcher) Restore(number int64) {
 // the queue: a request under way is cancelled, a revoked run forgotten.
 func (d *Dispatcher) Abort(number int64) {
 	d.mu.Lock()
-	e := d.known[store.RunID{Kind: store.KindJob, Number: number}]
+	e := d.known[store.ItemID{Kind: store.KindJob, Number: number}]
 	if e != nil && e.phase == phaseFired {
 		e.abort(execute.ErrCancelled)
 	} else if e != nil && e.revoked {
 		e.gone = true
-		d.doubt(e) // what tells of its beginning may have come to be known only now
+		d.requireConfirmation(e) // what tells of its beginning may have come to be known only now
 		for _, m := range d.prepared(e) {
 			m.gone = m.revoked
 		}

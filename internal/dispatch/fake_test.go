@@ -19,7 +19,7 @@ type fakeQueue struct {
 	store.Queue // panics on what the dispatcher does not call
 
 	mu       sync.Mutex
-	runs     map[store.RunID]*store.Run
+	runs     map[store.ItemID]*store.QueueItem
 	step     time.Duration
 	claims   int
 	released []store.Claim
@@ -34,8 +34,8 @@ type fakeQueue struct {
 	moves    int
 	blocked  []int64
 	peeks    int
-	notes    map[store.RunID]store.Ref // of runs that are being prepared
-	noted    []int                     // how many at once
+	notes    map[store.ItemID]store.QueueKey // of runs that are being prepared
+	noted    []int                           // how many at once
 	suspects []store.Suspect
 	unclean  bool
 	poison   map[int64]error // by number: what claiming them fails with
@@ -49,29 +49,29 @@ func (q *fakeQueue) Now() time.Time {
 	return time.Now().Add(q.step).Truncate(time.Microsecond)
 }
 
-func (q *fakeQueue) add(refs ...store.Ref) {
+func (q *fakeQueue) add(refs ...store.QueueKey) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, ref := range refs {
-		q.runs[ref.RunID] = &store.Run{Ref: ref}
+		q.runs[ref.ItemID] = &store.QueueItem{QueueKey: ref}
 	}
 }
 
-func (q *fakeQueue) RunPeek(_ context.Context, behind store.Ref, until time.Time, limit int) ([]store.Ref, error) {
+func (q *fakeQueue) QueuePeek(_ context.Context, behind store.QueueKey, until time.Time, limit int) ([]store.QueueKey, error) {
 	time.Sleep(q.reading)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.failing {
 		return nil, errDown
 	}
-	var refs []store.Ref
+	var refs []store.QueueKey
 	q.peeks++
 	for _, run := range q.runs {
-		if run.Claim == nil && after(run.Ref, behind) {
-			refs = append(refs, run.Ref)
+		if run.Claim == nil && after(run.QueueKey, behind) {
+			refs = append(refs, run.QueueKey)
 		}
 	}
-	slices.SortFunc(refs, func(a, b store.Ref) int {
+	slices.SortFunc(refs, func(a, b store.QueueKey) int {
 		return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Number, b.Number))
 	})
 	for i, ref := range refs {
@@ -83,15 +83,15 @@ func (q *fakeQueue) RunPeek(_ context.Context, behind store.Ref, until time.Time
 	return refs[:min(limit, len(refs))], nil
 }
 
-func (q *fakeQueue) RunLoad(_ context.Context, refs []store.Ref) ([]*store.Run, error) {
+func (q *fakeQueue) QueueLoad(_ context.Context, refs []store.QueueKey) ([]*store.QueueItem, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.failing {
 		return nil, errDown
 	}
-	runs := make([]*store.Run, len(refs))
+	runs := make([]*store.QueueItem, len(refs))
 	for i, ref := range refs {
-		if run := q.runs[ref.RunID]; run != nil && run.Due.Equal(ref.Due) {
+		if run := q.runs[ref.ItemID]; run != nil && run.Due.Equal(ref.Due) {
 			found := *run
 			runs[i] = &found
 		}
@@ -99,7 +99,7 @@ func (q *fakeQueue) RunLoad(_ context.Context, refs []store.Ref) ([]*store.Run, 
 	return runs, nil
 }
 
-func (q *fakeQueue) RunClaim(_ context.Context, node int64, claims []store.Claim) ([]bool, error) {
+func (q *fakeQueue) QueueClaim(_ context.Context, node int64, claims []store.Claim) ([]bool, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	got := make([]bool, len(claims))
@@ -109,8 +109,8 @@ func (q *fakeQueue) RunClaim(_ context.Context, node int64, claims []store.Claim
 		}
 	}
 	for i, c := range claims {
-		if run := q.runs[c.RunID]; run != nil && run.Claim == nil && run.Due.Equal(c.Due) {
-			run.Claim = &store.Held{Node: node, Attempt: c.Attempt, BeginAt: c.BeginAt}
+		if run := q.runs[c.ItemID]; run != nil && run.Claim == nil && run.Due.Equal(c.Due) {
+			run.Claim = &store.ClaimInfo{Node: node, Attempt: c.Attempt, StartAt: c.StartAt}
 			got[i] = true
 			q.claims++
 		}
@@ -118,33 +118,33 @@ func (q *fakeQueue) RunClaim(_ context.Context, node int64, claims []store.Claim
 	return got, nil
 }
 
-func (q *fakeQueue) RunRelease(_ context.Context, _ int64, claims []store.Claim) error {
+func (q *fakeQueue) QueueRelease(_ context.Context, _ int64, claims []store.Claim) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.released = append(q.released, claims...)
 	for _, c := range claims {
-		if run := q.runs[c.RunID]; run != nil && run.Due.Equal(c.Due) {
+		if run := q.runs[c.ItemID]; run != nil && run.Due.Equal(c.Due) {
 			unclaimed := *run
 			unclaimed.Claim = nil
-			q.runs[c.RunID] = &unclaimed
+			q.runs[c.ItemID] = &unclaimed
 		}
 	}
 	return nil
 }
 
-func (q *fakeQueue) NodeBeat(_ context.Context, node int64) (store.Beat, error) {
+func (q *fakeQueue) NodeHeartbeat(_ context.Context, node int64) (store.Heartbeat, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.failing || q.mute {
-		return store.Beat{}, errDown
+		return store.Heartbeat{}, errDown
 	}
 	if q.gone[node] {
-		return store.Beat{Gone: true}, nil
+		return store.Heartbeat{LeaseExpired: true}, nil
 	}
-	return store.Beat{Nodes: q.nodes, Deaf: q.deaf}, nil
+	return store.Heartbeat{Nodes: q.nodes, NotificationsDown: q.deaf}, nil
 }
 
-func (q *fakeQueue) NodeHolds(node int64) bool {
+func (q *fakeQueue) NodeHoldsLease(node int64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return !q.gone[node] && !q.lapsed
@@ -160,58 +160,58 @@ func (q *fakeQueue) NodeStart(context.Context) (int64, error) {
 
 func (q *fakeQueue) NodeStop(context.Context, int64) error { return nil }
 
-func (q *fakeQueue) RunHeld(_ context.Context, node int64, claims []store.Claim) ([]bool, error) {
+func (q *fakeQueue) QueueHeld(_ context.Context, node int64, claims []store.Claim) ([]bool, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	held := make([]bool, len(claims))
 	for i, c := range claims {
-		run := q.runs[c.RunID]
+		run := q.runs[c.ItemID]
 		held[i] = run != nil && run.Claim != nil && run.Claim.Node == node
 	}
 	return held, nil
 }
 
-func (q *fakeQueue) remove(id store.RunID) {
+func (q *fakeQueue) remove(id store.ItemID) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.runs, id)
 }
 
-func (q *fakeQueue) RunMove(_ context.Context, refs []store.Ref, by time.Duration) error {
+func (q *fakeQueue) QueueMove(_ context.Context, refs []store.QueueKey, by time.Duration) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.moves++
 	for _, ref := range refs {
-		if run := q.runs[ref.RunID]; run != nil && run.Claim == nil && run.Due.Equal(ref.Due) {
+		if run := q.runs[ref.ItemID]; run != nil && run.Claim == nil && run.Due.Equal(ref.Due) {
 			moved := *run
 			moved.Due = ref.Due.Add(by)
-			q.runs[ref.RunID] = &moved
+			q.runs[ref.ItemID] = &moved
 		}
 	}
 	return nil
 }
 
-func (q *fakeQueue) RunNote(_ context.Context, _ int64, refs []store.Ref) error {
+func (q *fakeQueue) SuspectNote(_ context.Context, _ int64, refs []store.QueueKey) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, ref := range refs {
-		q.notes[ref.RunID] = ref
+		q.notes[ref.ItemID] = ref
 	}
 	q.noted = append(q.noted, len(refs))
 	return nil
 }
 
-func (q *fakeQueue) RunCleared(_ context.Context, refs []store.Ref) error {
+func (q *fakeQueue) SuspectClear(_ context.Context, refs []store.QueueKey) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, ref := range refs {
-		delete(q.notes, ref.RunID)
-		q.suspects = slices.DeleteFunc(q.suspects, func(s store.Suspect) bool { return s.RunID == ref.RunID })
+		delete(q.notes, ref.ItemID)
+		q.suspects = slices.DeleteFunc(q.suspects, func(s store.Suspect) bool { return s.ItemID == ref.ItemID })
 	}
 	return nil
 }
 
-func (q *fakeQueue) RunSuspects(context.Context, int64, int) ([]store.Suspect, bool, error) {
+func (q *fakeQueue) SuspectList(context.Context, int64, int) ([]store.Suspect, bool, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return slices.Clone(q.suspects), q.unclean, nil
@@ -219,7 +219,7 @@ func (q *fakeQueue) RunSuspects(context.Context, int64, int) ([]store.Suspect, b
 
 // firing is one attempt that was made.
 type firing struct {
-	ref   store.Ref
+	ref   store.QueueKey
 	at    time.Time // by the fake queue's clock
 	node  int64     // in whose name it was claimed
 	cause error     // why its context ended, if it did
@@ -236,18 +236,18 @@ type bench struct {
 	inside int
 	most   int
 	// work is what an attempt does; by default nothing.
-	work func(ctx context.Context, ref store.Ref)
+	work func(ctx context.Context, ref store.QueueKey)
 	stop func()
 }
 
 type fakeAttempt struct {
 	bench *bench
-	run   *store.Run
+	run   *store.QueueItem
 	begin time.Time
 }
 
 func (a *fakeAttempt) Claim() store.Claim {
-	return store.Claim{Ref: a.run.Ref, Attempt: a.run.Attempt + 1, BeginAt: a.begin}
+	return store.Claim{QueueKey: a.run.QueueKey, Attempt: a.run.Attempt + 1, StartAt: a.begin}
 }
 
 func (a *fakeAttempt) Fire(ctx context.Context, node int64, _ time.Time, answered func(int64)) {
@@ -256,27 +256,27 @@ func (a *fakeAttempt) Fire(ctx context.Context, node int64, _ time.Time, answere
 	b.inside++
 	b.most = max(b.most, b.inside)
 	i := len(b.fired)
-	b.fired = append(b.fired, firing{ref: a.run.Ref, node: node, at: b.queue.Now()})
+	b.fired = append(b.fired, firing{ref: a.run.QueueKey, node: node, at: b.queue.Now()})
 	b.mu.Unlock()
 	if b.work != nil {
-		b.work(ctx, a.run.Ref)
+		b.work(ctx, a.run.QueueKey)
 	}
 	b.mu.Lock()
 	b.inside--
 	b.fired[i].cause = context.Cause(ctx)
 	b.mu.Unlock()
 	answered(0)
-	b.queue.remove(a.run.RunID)
+	b.queue.remove(a.run.ItemID)
 }
 
 func (a *fakeAttempt) Size() int64 { return 0 }
 
 // start runs a dispatcher inside a synctest bubble until the test ends.
-func start(t *testing.T, concurrency int, work func(context.Context, store.Ref), options ...func(*Dispatcher)) *bench {
-	b := &bench{t: t, queue: &fakeQueue{runs: map[store.RunID]*store.Run{}, notes: map[store.RunID]store.Ref{}}, work: work}
+func start(t *testing.T, concurrency int, work func(context.Context, store.QueueKey), options ...func(*Dispatcher)) *bench {
+	b := &bench{t: t, queue: &fakeQueue{runs: map[store.ItemID]*store.QueueItem{}, notes: map[store.ItemID]store.QueueKey{}}, work: work}
 	b.Dispatcher = New(Config{
 		Queue: b.queue, Node: 1, Concurrency: concurrency, Log: slog.New(slog.DiscardHandler),
-		Begin: func(run *store.Run, now time.Time) Attempt {
+		Prepare: func(run *store.QueueItem, now time.Time) Attempt {
 			begin := run.Due
 			if now.After(begin) {
 				begin = now
@@ -310,12 +310,12 @@ func (b *bench) firings() []firing {
 	return slices.Clone(b.fired)
 }
 
-func ref(number, account int64, lane uint32, due time.Time) store.Ref {
-	return store.Ref{RunID: store.RunID{Kind: store.KindJob, Number: number}, Due: due, Account: account, Lane: lane}
+func ref(number, account int64, lane uint32, due time.Time) store.QueueKey {
+	return store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: number}, Due: due, Account: account, Lane: lane}
 }
 
 // hang is work that ends only when it is stopped.
-func hang(ctx context.Context, _ store.Ref) { <-ctx.Done() }
+func hang(ctx context.Context, _ store.QueueKey) { <-ctx.Done() }
 
 // sleep lets the bubble's time pass.
 func sleep(ctx context.Context, d time.Duration) {

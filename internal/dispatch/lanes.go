@@ -18,19 +18,19 @@ import (
 // Of a lane or an account with a great many runs only some wait here. The rest
 // stays in the store, and is read from there when what waits runs low.
 type lanes struct {
-	ring     turns[*account]
-	byNumber map[int64]*account // accounts that hold slots or have runs waiting, or had lately
-	waiting  int
-	active   int      // lanes that hold slots or have runs waiting
-	alone    int      // slots given back by the only active lane since it is the only one
-	last     *account // that claimed ahead; nil: none
-	left     map[laneID]rest
-	lows     []laneID   // those of left that have run low
-	now      time.Time  // by the store's clock, as of the loop's last step
-	resting  []*account // those without a lane, and some that have one again
-	pace     rate       // of each account; the zero rate sets no bound
-	budget   *budget    // nil: no bound
-	delayed  bool       // an account's turn was passed over since its rate is used up
+	ring      turns[*account]
+	byNumber  map[int64]*account // accounts that hold slots or have runs waiting, or had lately
+	waiting   int
+	active    int      // lanes that hold slots or have runs waiting
+	alone     int      // slots given back by the only active lane since it is the only one
+	last      *account // that claimed ahead; nil: none
+	backlogs  map[laneID]backlog
+	belowMark []laneID   // those of left that have run low
+	now       time.Time  // by the store's clock, as of the loop's last step
+	resting   []*account // those without a lane, and some that have one again
+	pace      rate       // of each account; the zero rate sets no bound
+	budget    *budget    // nil: no bound
+	delayed   bool       // an account's turn was passed over since its rate is used up
 }
 
 // laneID names a lane, or all lanes of an account together.
@@ -41,17 +41,19 @@ type laneID struct {
 	all     bool // of the account; lane is 0
 }
 
-func laneOf(ref store.Ref) laneID {
+func laneOf(ref store.QueueKey) laneID {
 	return laneID{kind: ref.Kind, account: ref.Account, lane: ref.Lane}
 }
 
-func accountOf(ref store.Ref) laneID { return laneID{kind: ref.Kind, account: ref.Account, all: true} }
+func accountOf(ref store.QueueKey) laneID {
+	return laneID{kind: ref.Kind, account: ref.Account, all: true}
+}
 
 // rest is what was left in the store of a lane's runs.
-type rest struct {
-	behind store.Ref // the place in the queue behind which they stand
-	low    int       // the lane has run low when no more than that wait
-	noted  bool      // that it has
+type backlog struct {
+	behind   store.QueueKey // the place in the queue behind which they stand
+	lowWater int            // the lane has run low when no more than that wait
+	noted    bool           // that it has
 }
 
 // turns is a round of participants who are served one after the other.
@@ -62,12 +64,12 @@ type turns[T comparable] struct {
 
 func (t *turns[T]) current() T { return t.round[t.next] }
 
-func (t *turns[T]) join(p T) { t.round = append(t.round, p) }
+func (t *turns[T]) add(p T) { t.round = append(t.round, p) }
 
 func (t *turns[T]) pass() { t.next = (t.next + 1) % len(t.round) }
 
 // leave takes the current participant out; it is the next one's turn.
-func (t *turns[T]) leave() {
+func (t *turns[T]) removeCurrent() {
 	t.round = slices.Delete(t.round, t.next, t.next+1)
 	if t.next == len(t.round) {
 		t.next = 0
@@ -111,10 +113,10 @@ type lane struct {
 }
 
 func newLanes() *lanes {
-	return &lanes{byNumber: map[int64]*account{}, left: map[laneID]rest{}}
+	return &lanes{byNumber: map[int64]*account{}, backlogs: map[laneID]backlog{}}
 }
 
-func (l *lanes) lane(ref store.Ref) (*account, *lane) {
+func (l *lanes) lane(ref store.QueueKey) (*account, *lane) {
 	a := l.account(ref.Account)
 	n := a.lanes[ref.Lane]
 	if n == nil {
@@ -149,7 +151,7 @@ func (l *lanes) waitingOf(id laneID) int {
 // room reports whether another run may wait here, where free more may in all.
 // When not, it names whose share is used up: an account's is twice of what is
 // left for others, a lane's what is left of its account's.
-func (l *lanes) room(ref store.Ref, free int) (full laneID, ok bool) {
+func (l *lanes) room(ref store.QueueKey, free int) (full laneID, ok bool) {
 	ofAccount := l.waitingOf(accountOf(ref))
 	if ofAccount == 0 {
 		return laneID{}, true
@@ -165,45 +167,45 @@ func (l *lanes) room(ref store.Ref, free int) (full laneID, ok bool) {
 }
 
 // leave notes that runs of a lane were left in the store, behind a place.
-func (l *lanes) leave(id laneID, behind store.Ref) {
-	l.leaveUntil(id, behind, l.waitingOf(id)/2)
+func (l *lanes) keepBacklog(id laneID, behind store.QueueKey) {
+	l.setBacklog(id, behind, l.waitingOf(id)/2)
 }
 
 // leaveLow is leave for a lane that needs more at once.
-func (l *lanes) leaveLow(id laneID, behind store.Ref) {
-	l.leaveUntil(id, behind, l.waitingOf(id))
+func (l *lanes) refillBacklog(id laneID, behind store.QueueKey) {
+	l.setBacklog(id, behind, l.waitingOf(id))
 }
 
-func (l *lanes) leaveUntil(id laneID, behind store.Ref, low int) {
-	if known, was := l.left[id]; was && !after(known.behind, behind) {
+func (l *lanes) setBacklog(id laneID, behind store.QueueKey, low int) {
+	if known, was := l.backlogs[id]; was && !after(known.behind, behind) {
 		return
 	}
-	l.left[id] = rest{behind: behind, low: low, noted: l.left[id].noted}
-	l.noteLow(id)
+	l.backlogs[id] = backlog{behind: behind, lowWater: low, noted: l.backlogs[id].noted}
+	l.checkLowWater(id)
 }
 
 // noteLow has a lane refilled if it has run low.
-func (l *lanes) noteLow(id laneID) {
-	if r, left := l.left[id]; left && !r.noted && l.waitingOf(id) <= r.low {
+func (l *lanes) checkLowWater(id laneID) {
+	if r, left := l.backlogs[id]; left && !r.noted && l.waitingOf(id) <= r.lowWater {
 		r.noted = true
-		l.left[id] = r
-		l.lows = append(l.lows, id)
+		l.backlogs[id] = r
+		l.belowMark = append(l.belowMark, id)
 	}
 }
 
 // low gives a lane to be refilled, and from where.
-func (l *lanes) low() (id laneID, behind store.Ref, low bool) {
-	if len(l.lows) == 0 {
-		return laneID{}, store.Ref{}, false
+func (l *lanes) nextBelowMark() (id laneID, behind store.QueueKey, low bool) {
+	if len(l.belowMark) == 0 {
+		return laneID{}, store.QueueKey{}, false
 	}
-	id = l.lows[0]
-	return id, l.left[id].behind, true
+	id = l.belowMark[0]
+	return id, l.backlogs[id].behind, true
 }
 
 // refill forgets what was left of the lane that low gave: it is being read.
-func (l *lanes) refill() {
-	delete(l.left, l.lows[0])
-	l.lows = l.lows[1:]
+func (l *lanes) startRefill() {
+	delete(l.backlogs, l.belowMark[0])
+	l.belowMark = l.belowMark[1:]
 }
 
 // add lets a run wait.
@@ -211,9 +213,9 @@ func (l *lanes) add(e *entry) {
 	a, n := l.lane(e.ref)
 	if len(n.runs) == 0 {
 		if len(a.ring.round) == 0 {
-			l.ring.join(a)
+			l.ring.add(a)
 		}
-		a.ring.join(n)
+		a.ring.add(n)
 	}
 	heap.Push(&n.runs, e)
 	a.waiting++
@@ -239,7 +241,7 @@ func (l *lanes) take(inUse, total, ahead int) *entry {
 		a := l.ring.current()
 		e := l.takeOf(a, slots)
 		if len(a.ring.round) == 0 {
-			l.ring.leave()
+			l.ring.removeCurrent()
 		} else {
 			l.ring.pass()
 		}
@@ -278,10 +280,10 @@ func (l *lanes) takeOf(a *account, s slots) *entry {
 		}
 		l.charge(e, a.expected())
 		a.bucket.take(l.pace)
-		l.noteLow(laneOf(e.ref))
-		l.noteLow(accountOf(e.ref))
+		l.checkLowWater(laneOf(e.ref))
+		l.checkLowWater(accountOf(e.ref))
 		if len(n.runs) == 0 {
-			a.ring.leave()
+			a.ring.removeCurrent()
 		} else {
 			a.ring.pass()
 		}
@@ -299,7 +301,7 @@ func (l *lanes) seize(e *entry) {
 }
 
 // release gives the slot of a run back.
-func (l *lanes) release(ref store.Ref) {
+func (l *lanes) release(ref store.QueueKey) {
 	a, n := l.lane(ref)
 	n.inUse--
 	a.inUse--

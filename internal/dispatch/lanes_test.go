@@ -11,7 +11,7 @@ import (
 )
 
 func entryOf(number, account int64, lane uint32, due int64) *entry {
-	return &entry{ref: store.Ref{RunID: store.RunID{Number: number}, Account: account, Lane: lane, Due: time.UnixMicro(due)}}
+	return &entry{ref: store.QueueKey{ItemID: store.ItemID{Number: number}, Account: account, Lane: lane, Due: time.UnixMicro(due)}}
 }
 
 func TestAccountsTakeTurns(t *testing.T) {

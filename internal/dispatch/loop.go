@@ -13,8 +13,8 @@ func (d *Dispatcher) collect(now time.Time) {
 	d.mu.Lock()
 	hints, peeked, claimed, ended, dropped := d.hints, d.peeked, d.claimed, d.ended, d.dropped
 	d.hints, d.peeked, d.claimed, d.ended, d.dropped = nil, nil, nil, nil, nil
-	looked, elsewhere, finished := d.looked, d.elsewhere, d.finished
-	d.looked, d.elsewhere, d.finished = nil, time.Time{}, nil
+	looked, elsewhere, finished := d.confirmedBatch, d.dueElsewhere, d.finished
+	d.confirmedBatch, d.dueElsewhere, d.finished = nil, time.Time{}, nil
 	for kind, done := range d.claimsDone {
 		d.pools[kind].claiming -= done
 		d.alone = d.alone && done == 0 // one that is alone is the only one under way
@@ -53,10 +53,10 @@ func (d *Dispatcher) collect(now time.Time) {
 	}
 	d.admitHinted(now)
 	if !elsewhere.IsZero() {
-		d.hear(elsewhere, now)
+		d.noteDueElsewhere(elsewhere, now)
 	}
 	if peeked != nil {
-		d.look.under = false
+		d.scan.running = false
 		d.admitPeeked(peeked, now)
 	}
 }
@@ -84,7 +84,7 @@ func (d *Dispatcher) fire(attempts context.Context, now time.Time) {
 			d.begin(attempts, e)
 		}
 	}
-	for len(d.held) > 0 && !d.held[0].begin.After(now) {
+	for len(d.held) > 0 && !d.held[0].start.After(now) {
 		d.begin(attempts, heap.Pop(&d.held).(*entry))
 	}
 	d.confirm()
@@ -100,7 +100,7 @@ func (d *Dispatcher) begin(attempts context.Context, e *entry) {
 		d.drop(e)
 		return
 	}
-	if e.revoked || p.fired >= p.total || !d.holds(e) {
+	if e.revoked || p.fired >= p.total || !d.holdsLease(e) {
 		e.confirmed = false
 		d.mu.Unlock()
 		d.ready[e.ref.Kind] = append(d.ready[e.ref.Kind], e)
@@ -127,12 +127,12 @@ func (d *Dispatcher) begin(attempts context.Context, e *entry) {
 // holds reports whether a claim is certain to be this node's still. When the
 // node's last beat was too long ago, as after it was stopped for a while or had
 // lost the store, another beat has to tell. Called with mu held.
-func (d *Dispatcher) holds(e *entry) bool {
-	if d.Queue.NodeHolds(e.node) {
+func (d *Dispatcher) holdsLease(e *entry) bool {
+	if d.Queue.NodeHoldsLease(e.node) {
 		return true
 	}
 	select {
-	case d.beatNow <- struct{}{}:
+	case d.heartbeatNow <- struct{}{}:
 	default:
 	}
 	return false
@@ -140,7 +140,7 @@ func (d *Dispatcher) holds(e *entry) bool {
 
 // run makes an attempt; it is forgotten when its end is stored.
 func (d *Dispatcher) run(ctx context.Context, e *entry) {
-	began := e.begin
+	began := e.start
 	if now := d.Queue.Now(); now.Sub(began) > slotWait {
 		began = now // it had to wait for a slot
 	}

@@ -54,7 +54,7 @@ func (l *lanes) over(total int) int {
 
 // fire counts a request under way, unless its account has as many as it may
 // have. land counts its end.
-func (l *lanes) fire(ref store.Ref, total int) bool {
+func (l *lanes) fire(ref store.QueueKey, total int) bool {
 	a := l.account(ref.Account)
 	if a.fired >= mostFired(total) {
 		return false
@@ -63,7 +63,7 @@ func (l *lanes) fire(ref store.Ref, total int) bool {
 	return true
 }
 
-func (l *lanes) land(ref store.Ref) { l.account(ref.Account).fired-- }
+func (l *lanes) land(ref store.QueueKey) { l.account(ref.Account).fired-- }
 
 // newcomersReserve is the part for accounts that hold next to nothing.
 func newcomersReserve(total int) int { return atLeastOne(total/8, total) }

@@ -108,7 +108,7 @@ func TestFiftyAccountsThatHangLeaveSlots(t *testing.T) {
 func TestAnAccountWhoseReceiversAllHangDelaysNobody(t *testing.T) {
 	for _, concurrency := range []int{10, 100, 1000} {
 		synctest.Test(t, func(t *testing.T) {
-			b := start(t, concurrency, func(ctx context.Context, r store.Ref) {
+			b := start(t, concurrency, func(ctx context.Context, r store.QueueKey) {
 				if r.Account == 1 {
 					sleep(ctx, 15*time.Minute)
 				} else {
@@ -125,7 +125,7 @@ func TestAnAccountWhoseReceiversAllHangDelaysNobody(t *testing.T) {
 			for i := range int64(others) {
 				r := ref(10_000+i, 2, 1, begin.Add(time.Duration(i)*50*time.Millisecond))
 				b.queue.add(r)
-				b.Notice(store.Notice{Runs: []store.Ref{r}})
+				b.Notice(store.Notice{Items: []store.QueueKey{r}})
 			}
 			sleep(t.Context(), 12*time.Second)
 			fired := 0
@@ -150,7 +150,7 @@ func TestAnAccountWhoseReceiversAllHangDelaysNobody(t *testing.T) {
 func TestAPileOfManyReceiversDelaysNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := func(d *Dispatcher) { d.maxWaiting = 300 }
-		b := start(t, 20, func(ctx context.Context, r store.Ref) {
+		b := start(t, 20, func(ctx context.Context, r store.QueueKey) {
 			if r.Account == 1 {
 				hang(ctx, r)
 			}
@@ -218,7 +218,7 @@ func TestDeliveriesOfAnAccountAreSentAtItsRateAndNoneIsLost(t *testing.T) {
 func TestClaimsAheadOfReceiversThatHangLeaveTheReserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var hangs atomic.Bool
-		b := start(t, 40, func(ctx context.Context, r store.Ref) {
+		b := start(t, 40, func(ctx context.Context, r store.QueueKey) {
 			if hangs.Load() && r.Account == 1 {
 				hang(ctx, r)
 			}
@@ -241,7 +241,7 @@ func TestClaimsAheadOfReceiversThatHangLeaveTheReserve(t *testing.T) {
 		for i := range int64(100) {
 			r := ref(10_000+i, 2, 1, due.Add(time.Duration(i)*20*time.Millisecond))
 			b.queue.add(r)
-			b.Notice(store.Notice{Runs: []store.Ref{r}})
+			b.Notice(store.Notice{Items: []store.QueueKey{r}})
 		}
 		sleep(t.Context(), 4*time.Second)
 		fired := 0

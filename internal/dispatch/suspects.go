@@ -35,7 +35,7 @@ func (d *Dispatcher) Suspect(ctx context.Context) error {
 }
 
 func (d *Dispatcher) readSuspects(ctx context.Context) ([]store.Suspect, error) {
-	suspects, unclean, err := d.Queue.RunSuspects(ctx, d.node(), suspectsLimit)
+	suspects, unclean, err := d.Queue.SuspectList(ctx, d.node(), suspectsLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -43,20 +43,20 @@ func (d *Dispatcher) readSuspects(ctx context.Context) ([]store.Suspect, error) 
 	d.mu.Lock()
 	before := d.suspects
 	d.mu.Unlock()
-	known := map[store.RunID]int{}
-	var ended []store.Ref
+	known := map[store.ItemID]int{}
+	var ended []store.QueueKey
 	for _, s := range suspects {
 		if s.Crashes >= crashesLimit {
-			if err := d.setAside(ctx, s.Ref, "the service ended three times while it prepared the request, so the job was set aside and its schedule, if it has one, disabled; make the request smaller or simpler and create it again", true); err != nil {
+			if err := d.setAside(ctx, s.QueueKey, "the service ended three times while it prepared the request, so the job was set aside and its schedule, if it has one, disabled; make the request smaller or simpler and create it again", true); err != nil {
 				return nil, fmt.Errorf("setting aside what was being prepared at %d crashes: %w", s.Crashes, err)
 			}
-			ended = append(ended, s.Ref)
+			ended = append(ended, s.QueueKey)
 			continue
 		}
-		if before[s.RunID] != s.Crashes {
-			d.Log.Warn("a node went away while it prepared this run; it is prepared alone from now on", kindOf(s.Ref), s.Number, "crashes", s.Crashes)
+		if before[s.ItemID] != s.Crashes {
+			d.Log.Warn("a node went away while it prepared this run; it is prepared alone from now on", kindOf(s.QueueKey), s.Number, "crashes", s.Crashes)
 		}
-		known[s.RunID] = s.Crashes
+		known[s.ItemID] = s.Crashes
 	}
 	d.mu.Lock()
 	d.suspects = known
@@ -70,11 +70,11 @@ func (d *Dispatcher) readSuspects(ctx context.Context) ([]store.Suspect, error) 
 	if len(ended) == 0 {
 		return suspects, nil
 	}
-	return suspects, d.Queue.RunCleared(ctx, ended)
+	return suspects, d.Queue.SuspectClear(ctx, ended)
 }
 
 // Suspected reports whether a run was being prepared when a node went away.
-func (d *Dispatcher) Suspected(id store.RunID) bool {
+func (d *Dispatcher) Suspected(id store.ItemID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.suspects[id] > 0
@@ -83,26 +83,26 @@ func (d *Dispatcher) Suspected(id store.RunID) bool {
 // tidySuspects forgets suspects that are gone: neither known here nor in the
 // queue.
 func (d *Dispatcher) tidySuspects(ctx context.Context, suspects []store.Suspect) error {
-	var gone []store.Ref
+	var gone []store.QueueKey
 	for _, s := range suspects {
 		d.mu.Lock()
-		_, known := d.known[s.RunID]
+		_, known := d.known[s.ItemID]
 		d.mu.Unlock()
 		if known {
 			continue
 		}
-		refs, err := d.Queue.RunPeek(ctx, before(s.Ref), s.Due, 1)
+		refs, err := d.Queue.QueuePeek(ctx, before(s.QueueKey), s.Due, 1)
 		if err != nil {
 			return err
 		}
-		if len(refs) == 0 || refs[0].RunID != s.RunID {
-			gone = append(gone, s.Ref)
+		if len(refs) == 0 || refs[0].ItemID != s.ItemID {
+			gone = append(gone, s.QueueKey)
 		}
 	}
 	if len(gone) == 0 {
 		return nil
 	}
-	return d.Queue.RunCleared(ctx, gone)
+	return d.Queue.SuspectClear(ctx, gone)
 }
 
 func later(a, b time.Time) time.Time {
@@ -112,7 +112,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-func kindOf(ref store.Ref) string {
+func kindOf(ref store.QueueKey) string {
 	if ref.Kind == store.KindDelivery {
 		return "delivery"
 	}
@@ -127,7 +127,7 @@ func (d *Dispatcher) reviewSuspects(ctx context.Context) {
 		err = d.tidySuspects(ctx, suspects)
 	}
 	if err != nil && ctx.Err() == nil {
-		d.complain("reading which runs were being prepared at a crash failed; trying again", err)
+		d.logLimited("reading which runs were being prepared at a crash failed; trying again", err)
 	}
 }
 
@@ -138,33 +138,33 @@ func (d *Dispatcher) isCareful(now time.Time) bool {
 }
 
 // note notes that a batch is about to be prepared, when that is called for.
-func (d *Dispatcher) note(node int64, batch []*entry) (noted []store.Ref, err error) {
-	if !d.isCareful(d.Queue.Now()) && !d.Suspected(batch[0].ref.RunID) {
+func (d *Dispatcher) note(node int64, batch []*entry) (noted []store.QueueKey, err error) {
+	if !d.isCareful(d.Queue.Now()) && !d.Suspected(batch[0].ref.ItemID) {
 		return nil, nil
 	}
 	for _, e := range batch {
 		noted = append(noted, e.ref)
 	}
-	return noted, d.Queue.RunNote(context.Background(), node, noted)
+	return noted, d.Queue.SuspectNote(context.Background(), node, noted)
 }
 
 // clear forgets notes, beside what goes on: only a crash would have them read.
-func (d *Dispatcher) clear(noted []store.Ref) {
+func (d *Dispatcher) clear(noted []store.QueueKey) {
 	if len(noted) == 0 {
 		return
 	}
 	d.mu.Lock()
 	for _, ref := range noted {
-		delete(d.suspects, ref.RunID)
+		delete(d.suspects, ref.ItemID)
 	}
 	d.mu.Unlock()
 	d.tasks.Go(func() {
 		for range clearTries {
-			err := d.Queue.RunCleared(context.Background(), noted)
+			err := d.Queue.SuspectClear(context.Background(), noted)
 			if err == nil {
 				return
 			}
-			d.complain("clearing what was prepared failed; trying again", err)
+			d.logLimited("clearing what was prepared failed; trying again", err)
 			time.Sleep(claimPause)
 		}
 	})
@@ -193,10 +193,10 @@ func (d *Dispatcher) failed(e *entry, err error) {
 	if len(d.failing) >= maxFailing {
 		clear(d.failing)
 	}
-	f := d.failing[e.ref.RunID]
+	f := d.failing[e.ref.ItemID]
 	f.times++
 	f.again = now.Add(failsPause)
-	d.failing[e.ref.RunID] = f
+	d.failing[e.ref.ItemID] = f
 	d.mu.Unlock()
 	d.Log.Error("a run could not be claimed; the others of its batch go on", kindOf(e.ref), e.ref.Number, "times", f.times, "error", err)
 	if f.times < failsLimit {
@@ -204,18 +204,18 @@ func (d *Dispatcher) failed(e *entry, err error) {
 	}
 	ctx := context.Background()
 	// A store that takes nothing at all is no fault of the run.
-	if d.Queue.RunNote(ctx, d.node(), []store.Ref{e.ref}) != nil || d.Queue.RunCleared(ctx, []store.Ref{e.ref}) != nil {
+	if d.Queue.SuspectNote(ctx, d.node(), []store.QueueKey{e.ref}) != nil || d.Queue.SuspectClear(ctx, []store.QueueKey{e.ref}) != nil {
 		return
 	}
 	err = d.setAside(ctx, e.ref, "the request could not be prepared or stored, so the job was set aside; make it smaller or simpler and create it again", false)
 	if err != nil {
-		d.complain("setting a run aside failed; trying again", err)
+		d.logLimited("setting a run aside failed; trying again", err)
 	}
 }
 
 // setAside ends a run that can't be fired. When not even that succeeds, it is
 // moved out of the queue's way. An error is returned when the store is away.
-func (d *Dispatcher) setAside(ctx context.Context, ref store.Ref, reason string, stop bool) error {
+func (d *Dispatcher) setAside(ctx context.Context, ref store.QueueKey, reason string, stop bool) error {
 	err := errors.New("nobody sets runs aside here")
 	if d.SetAside != nil {
 		err = d.SetAside(ctx, ref, reason, stop)
@@ -227,7 +227,7 @@ func (d *Dispatcher) setAside(ctx context.Context, ref store.Ref, reason string,
 		return err
 	default:
 		d.Log.Error("setting a run aside failed; it is moved out of the queue's way, and its record stays as it is", kindOf(ref), ref.Number, "error", err)
-		if err := d.Queue.RunMove(ctx, []store.Ref{ref}, asideFor); err != nil {
+		if err := d.Queue.QueueMove(ctx, []store.QueueKey{ref}, asideFor); err != nil {
 			return fmt.Errorf("moving a run out of the queue's way: %w", err)
 		}
 	}
@@ -239,8 +239,8 @@ func (d *Dispatcher) setAside(ctx context.Context, ref store.Ref, reason string,
 
 // heldBack reports whether a run is not to be tried yet, for it failed just
 // now. Called with mu held.
-func (d *Dispatcher) heldBack(ref store.Ref, now time.Time) bool {
-	f, fails := d.failing[ref.RunID]
+func (d *Dispatcher) heldBack(ref store.QueueKey, now time.Time) bool {
+	f, fails := d.failing[ref.ItemID]
 	return fails && now.Before(f.again)
 }
 

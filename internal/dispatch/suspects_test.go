@@ -22,14 +22,14 @@ type asides struct {
 
 func (a *asides) with(d *Dispatcher) {
 	queue := d.Queue.(*fakeQueue)
-	d.SetAside = func(_ context.Context, ref store.Ref, _ string, stop bool) error {
+	d.SetAside = func(_ context.Context, ref store.QueueKey, _ string, stop bool) error {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if a.fails != nil {
 			return a.fails
 		}
 		a.numbers, a.stopped = append(a.numbers, ref.Number), append(a.stopped, stop)
-		queue.remove(ref.RunID)
+		queue.remove(ref.ItemID)
 		return nil
 	}
 }
@@ -62,8 +62,8 @@ func TestARunWhosePreparationPanicsIsSetAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var a asides
 		b := start(t, 1000, nil, a.with, func(d *Dispatcher) {
-			begin := d.Begin
-			d.Begin = func(run *store.Run, now time.Time) Attempt {
+			begin := d.Prepare
+			d.Prepare = func(run *store.QueueItem, now time.Time) Attempt {
 				if run.Number == 7 {
 					panic("no such template")
 				}
@@ -92,7 +92,7 @@ func TestARunThatCanNotBeSetAsideIsMovedAway(t *testing.T) {
 		sleep(t.Context(), 10*time.Second)
 		b.queue.mu.Lock()
 		defer b.queue.mu.Unlock()
-		if due := b.queue.runs[store.RunID{Number: 1}].Due; !due.After(now.Add(parkedTill)) {
+		if due := b.queue.runs[store.ItemID{Number: 1}].Due; !due.After(now.Add(parkedTill)) {
 			t.Errorf("the run is still due at %v", due)
 		}
 	})
@@ -117,7 +117,7 @@ func TestAnOutageSetsNothingAside(t *testing.T) {
 func TestAnAttemptThatPanicsEndsItselfOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		panics := 0
-		b := start(t, 4, func(_ context.Context, r store.Ref) {
+		b := start(t, 4, func(_ context.Context, r store.QueueKey) {
 			if r.Number == 3 {
 				panic("an answer nobody thought of")
 			}
@@ -171,8 +171,8 @@ func TestSuspectsArePreparedAlone(t *testing.T) {
 		var mu sync.Mutex
 		preparing, together := 0, 0
 		b := start(t, 100, nil, func(d *Dispatcher) {
-			begin := d.Begin
-			d.Begin = func(run *store.Run, now time.Time) Attempt {
+			begin := d.Prepare
+			d.Prepare = func(run *store.QueueItem, now time.Time) Attempt {
 				mu.Lock()
 				preparing++
 				if run.Number <= 3 && preparing > 1 {
@@ -192,7 +192,7 @@ func TestSuspectsArePreparedAlone(t *testing.T) {
 		now := b.queue.Now()
 		b.queue.set(func() {
 			for i := range int64(3) {
-				b.queue.suspects = append(b.queue.suspects, store.Suspect{Ref: ref(i+1, 1, 1, now), Crashes: 1})
+				b.queue.suspects = append(b.queue.suspects, store.Suspect{QueueKey: ref(i+1, 1, 1, now), Crashes: 1})
 			}
 		})
 		if err := b.Suspect(t.Context()); err != nil {
@@ -218,7 +218,7 @@ func TestARunThatWasPreparedAtThreeCrashesIsSetAside(t *testing.T) {
 		now := b.queue.Now()
 		for i := range int64(3) {
 			b.queue.add(ref(i+1, 1, 1, now))
-			b.queue.suspects = append(b.queue.suspects, store.Suspect{Ref: ref(i+1, 1, 1, now), Crashes: int(i) + 1})
+			b.queue.suspects = append(b.queue.suspects, store.Suspect{QueueKey: ref(i+1, 1, 1, now), Crashes: int(i) + 1})
 		}
 		if err := b.Suspect(t.Context()); err != nil {
 			t.Fatal(err)
@@ -235,7 +235,7 @@ func TestARunThatWasPreparedAtThreeCrashesIsSetAside(t *testing.T) {
 func TestWhatIsInMemoryIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var most int64
-		b := start(t, 1000, func(ctx context.Context, r store.Ref) {
+		b := start(t, 1000, func(ctx context.Context, r store.QueueKey) {
 			if r.Account == 1 {
 				sleep(ctx, time.Second)
 			}
@@ -244,8 +244,8 @@ func TestWhatIsInMemoryIsBounded(t *testing.T) {
 			for _, p := range d.pools {
 				p.lanes.budget = shared
 			}
-			begin := d.Begin
-			d.Begin = func(run *store.Run, now time.Time) Attempt {
+			begin := d.Prepare
+			d.Prepare = func(run *store.QueueItem, now time.Time) Attempt {
 				size := int64(1000)
 				if run.Account == 1 {
 					size = 4 << 20

@@ -35,13 +35,13 @@ func Allow(methods iter.Seq[string]) string {
 	return strings.Join(all, ", ")
 }
 
-// StatusLeft is what a call counts as whose client went away before there was an
+// StatusClientClosedRequest is what a call counts as whose client went away before there was an
 // answer. No client gets it; the number is the one that nginx uses.
-const StatusLeft = 499
+const StatusClientClosedRequest = 499
 
 // Left reports whether an error says no more than that the client went away: it
 // ends what is under way for it, which then looks like a store out of reach.
-func Left(r *http.Request, err error) bool {
+func ClientGone(r *http.Request, err error) bool {
 	var f *fault.Error
 	return r.Context().Err() != nil && (!errors.As(err, &f) || f.Code == fault.Unavailable)
 }

@@ -41,14 +41,14 @@ func TestAClientThatLeftIsNoFaultOfTheStore(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	r := httptest.NewRequestWithContext(ctx, "GET", "/", nil)
 	unreachable := fmt.Errorf("reading a job: %w", fault.Unreachable(context.Canceled))
-	if Left(r, unreachable) {
+	if ClientGone(r, unreachable) {
 		t.Error("a client that waits has left")
 	}
 	leave()
 	for err, want := range map[error]bool{
 		unreachable: true, context.Canceled: true, fault.New(fault.NotFound, "no such job"): false, fault.New(fault.Internal, "broken"): false,
 	} {
-		if got := Left(r, err); got != want {
+		if got := ClientGone(r, err); got != want {
 			t.Errorf("%v: %t", err, got)
 		}
 	}

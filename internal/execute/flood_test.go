@@ -200,7 +200,7 @@ func TestFloodsOfIdleConnections(t *testing.T) {
 		t.Parallel()
 		c := newClient(t)
 		url := framing(t, func(f *framer) { f.flood("PING") }, func(*framer, http2.Frame) {})
-		c.Warm(url, 1)
+		c.Prewarm(url, 1)
 		for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 			c.warm.mu.Lock()
 			left := c.warm.count

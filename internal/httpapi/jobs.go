@@ -8,8 +8,8 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -135,5 +135,5 @@ func appendCounts(b []byte, counts map[job.State]int64) []byte {
 		b = strconv.AppendInt(b, counts[state], 10)
 	}
 	b = append(b, `},"limit":`...)
-	return append(strconv.AppendInt(b, manage.CountLimit, 10), '}')
+	return append(strconv.AppendInt(b, service.CountLimit, 10), '}')
 }

@@ -7,14 +7,14 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // withJob answers with the record of the job that do gives.
 func (c *call) withJob(status int, do func(context.Context, job.Owner, store.JobID) (*job.Job, error)) error {
-	id, ok := manage.ParseJobID(c.r.PathValue("job_id"))
+	id, ok := service.ParseJobID(c.r.PathValue("job_id"))
 	if !ok {
 		return fault.NoSuch("job")
 	}
@@ -43,7 +43,7 @@ func (s *Server) rescheduleJob(c *call) error {
 		if err != nil {
 			return nil, err
 		}
-		return s.Manager.Retime(ctx, owner, id, body)
+		return s.Manager.Reschedule(ctx, owner, id, body)
 	})
 }
 
@@ -84,8 +84,8 @@ func readJobIDs(body rawjson.Value) ([]store.JobID, error) {
 		}
 		found = true
 		elements := rawjson.Elements(m.Value)
-		if len(elements) < 1 || len(elements) > manage.MaxCancel {
-			refuse("#/job_ids", "must be a list of 1 to "+strconv.Itoa(manage.MaxCancel)+" ids")
+		if len(elements) < 1 || len(elements) > service.MaxCancel {
+			refuse("#/job_ids", "must be a list of 1 to "+strconv.Itoa(service.MaxCancel)+" ids")
 			continue
 		}
 		for i, e := range elements {
@@ -106,7 +106,7 @@ func readJobIDs(body rawjson.Value) ([]store.JobID, error) {
 // forms.
 func readID(v rawjson.Value) (store.JobID, bool) {
 	if v.Kind() == '0' {
-		return manage.ParseJobID(string(v))
+		return service.ParseJobID(string(v))
 	}
-	return manage.ParseJobID(rawjson.Text(v))
+	return service.ParseJobID(rawjson.Text(v))
 }

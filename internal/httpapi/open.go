@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/punctual-dev/punctual/api"
-	"github.com/punctual-dev/punctual/internal/board"
+	"github.com/punctual-dev/punctual/internal/broadcast"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
@@ -51,7 +51,7 @@ func (s *Server) broadcast(c *call) error {
 
 // pin puts a message on the board.
 func (s *Server) pin(c *call, body rawjson.Value) {
-	var m board.Message
+	var m broadcast.Message
 	channel := ""
 	for _, member := range rawjson.Members(body) {
 		if member.Value.Kind() != '"' {

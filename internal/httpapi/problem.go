@@ -36,11 +36,11 @@ var answers = map[fault.Code]struct {
 // problem answers with an error (RFC 9457).
 func (s *Server) problem(c *call, id string, err error) {
 	var f *fault.Error
-	left := edge.Left(c.r, err)
+	left := edge.ClientGone(c.r, err)
 	switch {
 	case left:
 		f = fault.Unreachable(err) // in case only its sending has ended
-		defer func() { c.status = edge.StatusLeft }()
+		defer func() { c.status = edge.StatusClientClosedRequest }()
 	case !errors.As(err, &f):
 		f = &fault.Error{Code: fault.Internal, Message: internalMessage, Cause: err}
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -226,7 +226,7 @@ func (q *query) job() *store.JobID {
 	if !ok {
 		return nil
 	}
-	id, valid := manage.ParseJobID(text)
+	id, valid := service.ParseJobID(text)
 	if !valid {
 		q.refuse("job_id", "must be a job's integer id or UUID")
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/manage"
+	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -124,7 +124,7 @@ func TestHeaderKey(t *testing.T) {
 func TestReadJobID(t *testing.T) {
 	for text, ok := range map[string]bool{"1": true, "9223372036854775807": true, someone.ID.String(): true, "0": false, "-1": false, "01": false, "+1": false,
 		"9223372036854775808": false, "": false, "1.0": false, strings.ToUpper(someone.ID.String()): true, "00000000-0000-0000-0000-000000000000": false, "{" + someone.ID.String() + "}": false} {
-		if _, got := manage.ParseJobID(text); got != ok {
+		if _, got := service.ParseJobID(text); got != ok {
 			t.Errorf("manage.ParseJobID(%q) = %v, want %v", text, got, ok)
 		}
 	}

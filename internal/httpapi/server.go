@@ -11,27 +11,27 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/auth"
-	"github.com/punctual-dev/punctual/internal/board"
+	"github.com/punctual-dev/punctual/internal/broadcast"
 	"github.com/punctual-dev/punctual/internal/edge"
+	"github.com/punctual-dev/punctual/internal/eventstream"
 	"github.com/punctual-dev/punctual/internal/fault"
-	"github.com/punctual-dev/punctual/internal/follow"
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/manage"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/quota"
+	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // Config of a Server.
 type Config struct {
-	Manager *manage.Manager
+	Manager *service.Service
 	Store   store.Store
 	Auth    *auth.Authenticator
 	Metrics *metrics.Metrics
 	Stats   *stats.Collector
-	Board   *board.Board
-	Events  *follow.Hub
+	Board   *broadcast.Hub
+	Events  *eventstream.Hub
 	Log     *slog.Logger
 	// Running reports whether jobs are being fired.
 	Running func() bool

@@ -5,7 +5,7 @@
 // many items and commits them together. Stores keep records and the queue of
 // runs; they hold no business rules. Where a rule needs the state of things
 // inside the transaction, the caller hands in a decision (a pure function from
-// a Moment to Changes), which the store calls and whose answer it writes down.
+// a Snapshot to Changes), which the store calls and whose answer it writes down.
 // So ownership, transitions and what comes next are written once, above all
 // stores.
 //

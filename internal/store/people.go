@@ -75,7 +75,7 @@ type Node struct {
 	Number int64
 	// StartedAt and BeatAt, when it last said that it lives, are zero on a store
 	// for one process.
-	StartedAt, BeatAt time.Time
+	StartedAt, HeartbeatAt time.Time
 }
 
 // People keeps who may sign in, and who has.

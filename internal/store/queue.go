@@ -16,38 +16,38 @@ const (
 	KindDelivery Kind = 1
 )
 
-// RunID names a run for as long as it is in the queue.
-type RunID struct {
+// ItemID names a run for as long as it is in the queue.
+type ItemID struct {
 	Kind   Kind
 	Number int64 // of the job or the delivery
 }
 
 // Ref is a line of the queue: all that is needed to choose what to claim.
-type Ref struct {
-	RunID
+type QueueKey struct {
+	ItemID
 	Due     time.Time
 	Account int64  // the owner's number
 	Lane    uint32 // a hash of the receiver's origin
 }
 
 // Run is a run read for firing.
-type Run struct {
-	Ref
+type QueueItem struct {
+	QueueKey
 	Attempt  int           // attempts begun so far, the claimed one included
 	Job      *job.Job      // for KindJob
 	Schedule *job.Schedule // for KindJob of a schedule that still exists
 	Delivery *job.Delivery // for KindDelivery
 	// Claim is set for runs that a node has claimed.
-	Claim *Held
+	Claim *ClaimInfo
 }
 
 // Claim asks for a run in a node's name.
 type Claim struct {
-	Ref
+	QueueKey
 	Attempt int       // the number of the attempt it is claimed for
-	BeginAt time.Time // from when on the attempt counts as begun
+	StartAt time.Time // from when on the attempt counts as begun
 	// Log is the request log, Deliveries the events of the begin; stored with
-	// the claim and not shown before BeginAt.
+	// the claim and not shown before StartAt.
 	Log        *job.Log
 	Deliveries []job.Delivery
 }
@@ -65,9 +65,9 @@ func (c *Claim) Size() int {
 }
 
 // Finish ends a claimed run, provided that the node still holds it for that
-// attempt. Decide is for jobs; its Moment has only Now and Schedule set.
+// attempt. Decide is for jobs; its Snapshot has only Now and Schedule set.
 type Finish struct {
-	Ref
+	QueueKey
 	Node     int64
 	Attempt  int
 	Job      *job.Job // as it was read; for KindJob
@@ -90,56 +90,56 @@ type Queue interface {
 	Suspects
 	// Now is the store's clock, which decides what is due.
 	Now() time.Time
-	// RunPeek reads up to limit unclaimed runs in order of due time, kind and
+	// QueuePeek reads up to limit unclaimed runs in order of due time, kind and
 	// number, behind a given one; the zero Ref stands before all. The first that
 	// is due after until is the last to be read; a zero until sets no bound.
-	RunPeek(ctx context.Context, after Ref, until time.Time, limit int) ([]Ref, error)
-	// RunLoad reads the runs for firing. A run that is gone is nil. Results
+	QueuePeek(ctx context.Context, after QueueKey, until time.Time, limit int) ([]QueueKey, error)
+	// QueueLoad reads the runs for firing. A run that is gone is nil. Results
 	// stand in the order given.
-	RunLoad(ctx context.Context, refs []Ref) ([]*Run, error)
-	// RunClaim claims runs that are unclaimed and stand at the attempt before.
+	QueueLoad(ctx context.Context, refs []QueueKey) ([]*QueueItem, error)
+	// QueueClaim claims runs that are unclaimed and stand at the attempt before.
 	// Results tell which were; none for a node that was taken for gone.
-	RunClaim(ctx context.Context, node int64, claims []Claim) ([]bool, error)
-	// RunFinish ends runs. Results tell which were still held; nothing is
+	QueueClaim(ctx context.Context, node int64, claims []Claim) ([]bool, error)
+	// QueueFinish ends runs. Results tell which were still held; nothing is
 	// stored for the others. An ErrUnstorable when the database refuses what one
 	// of them comes to, or a Decide panics: none is ended then.
-	RunFinish(ctx context.Context, runs []Finish) ([]bool, error)
-	// RunRelease gives back claims whose attempts have not begun, as if they
+	QueueFinish(ctx context.Context, runs []Finish) ([]bool, error)
+	// QueueRelease gives back claims whose attempts have not begun, as if they
 	// had never been made.
-	RunRelease(ctx context.Context, node int64, claims []Claim) error
-	// RunHeld tells which claims a node still holds.
-	RunHeld(ctx context.Context, node int64, claims []Claim) ([]bool, error)
-	// RunAbandoned reads claimed runs whose node is gone. On a store for many
+	QueueRelease(ctx context.Context, node int64, claims []Claim) error
+	// QueueHeld tells which claims a node still holds.
+	QueueHeld(ctx context.Context, node int64, claims []Claim) ([]bool, error)
+	// QueueAbandoned reads claimed runs whose node is gone. On a store for many
 	// nodes, those that have been silent for too long are gone from then on.
-	RunAbandoned(ctx context.Context, limit int) ([]*Run, error)
-	// RunCounts counts the runs of a kind that are due.
-	RunCounts(ctx context.Context) (map[Kind]int64, error)
+	QueueAbandoned(ctx context.Context, limit int) ([]*QueueItem, error)
+	// QueueCounts counts the runs of a kind that are due.
+	QueueCounts(ctx context.Context) (map[Kind]int64, error)
 	// NodeStart names this process; on a store for one process every claim
 	// found at that time is abandoned.
 	NodeStart(ctx context.Context) (node int64, err error)
-	// NodeBeat says that a node lives, and tells of the others. It is called
-	// every BeatPause.
-	NodeBeat(ctx context.Context, node int64) (Beat, error)
-	// NodeHolds reports, without asking the database, whether a node's claims
+	// NodeHeartbeat says that a node lives, and tells of the others. It is called
+	// every HeartbeatInterval.
+	NodeHeartbeat(ctx context.Context, node int64) (Heartbeat, error)
+	// NodeHoldsLease reports, without asking the database, whether a node's claims
 	// are certain to be its own: not when its last beat was too long ago.
-	NodeHolds(node int64) bool
+	NodeHoldsLease(node int64) bool
 	// NodeStop ends a node; what it holds is abandoned from then on.
 	NodeStop(ctx context.Context, node int64) error
 }
 
-// BeatPause is how often a node says that it lives.
-const BeatPause = 2 * time.Second
+// HeartbeatInterval is how often a node says that it lives.
+const HeartbeatInterval = 2 * time.Second
 
 // Beat is what a node learns by saying that it lives.
-type Beat struct {
+type Heartbeat struct {
 	// Gone: the node had been silent for too long, and its claims are others'
 	// now. It has to start anew.
-	Gone bool
+	LeaseExpired bool
 	// Nodes are the nodes that live, by number, the asking one among them.
 	Nodes []int64
 	// Deaf: notices of other nodes don't arrive for now, so that a claim must
 	// be looked up before it is fired, and the queue be read more often.
-	Deaf bool
+	NotificationsDown bool
 }
 
 // Retention removes what is old, a batch at a time.

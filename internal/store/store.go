@@ -21,7 +21,7 @@ type Store interface {
 	Blocking
 	People
 	Stats
-	Glances
+	Summaries
 	Audits
 	Retention
 	Targets
@@ -38,10 +38,10 @@ type Store interface {
 // Notice tells an engine of what was stored.
 type Notice struct {
 	// Runs were stored by this process.
-	Runs []Ref
+	Items []QueueKey
 	// Elsewhere is when the earliest is due of the runs that other nodes have
 	// stored or given back; zero when the notice is not about that.
-	Elsewhere time.Time
+	EarliestElsewhere time.Time
 	// Cancelled are the numbers of jobs whose runs this process had claimed and
 	// others have ended.
 	Cancelled []int64
@@ -92,7 +92,7 @@ type Schedules interface {
 	ScheduleGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error)
 	ScheduleList(ctx context.Context, owner job.Owner, q ListQuery) ([]*job.Schedule, error)
 	// ScheduleChange decides about a schedule and its unfinished job, which is
-	// nil in the Moment when there is none, and gives the schedule as it is
+	// nil in the Snapshot when there is none, and gives the schedule as it is
 	// afterwards.
 	ScheduleChange(ctx context.Context, owner job.Owner, id uuid.UUID, decide Decide) (*job.Schedule, error)
 }
@@ -142,25 +142,25 @@ type Inserted struct {
 	Over Quota
 }
 
-// Moment is what a decision rests on: the records as they are in the transaction.
-type Moment struct {
-	Now      time.Time // by the store's clock
-	Job      *job.Job  // as stored: available or retryable also while claimed
-	Claim    *Held     // the claim on the job's run; nil when there is none
+// Snapshot is what a decision rests on: the records as they are in the transaction.
+type Snapshot struct {
+	Now      time.Time  // by the store's clock
+	Job      *job.Job   // as stored: available or retryable also while claimed
+	Claim    *ClaimInfo // the claim on the job's run; nil when there is none
 	Schedule *job.Schedule
 }
 
 // Held tells who has claimed a run, and from when on the attempt counts as begun.
-type Held struct {
+type ClaimInfo struct {
 	Node    int64
 	Attempt int
-	BeginAt time.Time
+	StartAt time.Time
 }
 
 // Decide is a decision; it must not block, and may be called again when a
 // transaction has to be repeated. Nil changes nothing; the end of a run always
 // changes something.
-type Decide func(*Moment) *Changes
+type Decide func(*Snapshot) *Changes
 
 // Stop ends a walk at its last log when it has as many as were asked for, or as
 // fit on a page.
@@ -179,17 +179,17 @@ type Changes struct {
 	Job *job.Job
 	// Unbegun takes back what the claim had prepared for an attempt that will
 	// not be made: its request log and its untried deliveries.
-	Unbegun    bool
-	Logs       []job.Log
-	Deliveries []job.Delivery
+	RollbackClaim bool
+	Logs          []job.Log
+	Deliveries    []job.Delivery
 	// Next is the schedule's next job.
 	Next *NewJob
 	// Schedule has the schedule's new values.
 	Schedule *job.Schedule
-	// Anew tells that there are new values also for what seldom changes: Job's
+	// UpdateDefinition tells that there are new values also for what seldom changes: Job's
 	// name, description, ScheduledAt and Args, Schedule's name, description,
 	// FirstDue and Args.
-	Anew bool
+	UpdateDefinition bool
 	// DropSchedule deletes the schedule, which Schedule names.
 	DropSchedule bool
 }

@@ -7,6 +7,6 @@
 // store has done its work. The latter is what a connection that breaks during a
 // commit looks like, and what makes callers that try again do things twice.
 //
-// Methods without a context (Now, NodeHolds, Subscribe, Close) ask no database
+// Methods without a context (Now, NodeHoldsLease, Subscribe, Close) ask no database
 // and are never faulty.
 package faulty

@@ -11,8 +11,8 @@ import (
 )
 
 // ScheduleRuns implements store.Store.
-func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []uuid.UUID, limit int) (map[uuid.UUID][]store.Glance, error) {
-	return get(ctx, s, "ScheduleRuns", func() (map[uuid.UUID][]store.Glance, error) {
+func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []uuid.UUID, limit int) (map[uuid.UUID][]store.RunSummary, error) {
+	return get(ctx, s, "ScheduleRuns", func() (map[uuid.UUID][]store.RunSummary, error) {
 		return s.Store.ScheduleRuns(ctx, owner, schedules, limit)
 	})
 }

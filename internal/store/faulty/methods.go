@@ -61,23 +61,23 @@ var methods = map[string]bool{
 	"LogMarks":         true,
 	"LogPrune":         true,
 	"LogWalk":          true,
-	"NodeBeat":         true,
+	"NodeHeartbeat":    true,
 	"NodeList":         true,
 	"NodeStart":        true,
 	"NodeStop":         true,
 	"Ping":             true,
-	"RunAbandoned":     true,
-	"RunClaim":         true,
-	"RunCleared":       true,
-	"RunCounts":        true,
-	"RunFinish":        true,
-	"RunHeld":          true,
-	"RunLoad":          true,
-	"RunMove":          true,
-	"RunNote":          true,
-	"RunPeek":          true,
-	"RunRelease":       true,
-	"RunSuspects":      true,
+	"QueueAbandoned":   true,
+	"QueueClaim":       true,
+	"SuspectClear":     true,
+	"QueueCounts":      true,
+	"QueueFinish":      true,
+	"QueueHeld":        true,
+	"QueueLoad":        true,
+	"QueueMove":        true,
+	"SuspectNote":      true,
+	"QueuePeek":        true,
+	"QueueRelease":     true,
+	"SuspectList":      true,
 	"ScheduleChange":   true,
 	"ScheduleGet":      true,
 	"ScheduleList":     true,
@@ -182,44 +182,44 @@ func (s *Store) LogList(ctx context.Context, owner job.Owner, q store.LogQuery) 
 	return get(ctx, s, "LogList", func() ([]*job.Log, error) { return s.Store.LogList(ctx, owner, q) })
 }
 
-// RunPeek implements store.Store.
-func (s *Store) RunPeek(ctx context.Context, after store.Ref, until time.Time, limit int) ([]store.Ref, error) {
-	return get(ctx, s, "RunPeek", func() ([]store.Ref, error) { return s.Store.RunPeek(ctx, after, until, limit) })
+// QueuePeek implements store.Store.
+func (s *Store) QueuePeek(ctx context.Context, after store.QueueKey, until time.Time, limit int) ([]store.QueueKey, error) {
+	return get(ctx, s, "QueuePeek", func() ([]store.QueueKey, error) { return s.Store.QueuePeek(ctx, after, until, limit) })
 }
 
-// RunLoad implements store.Store.
-func (s *Store) RunLoad(ctx context.Context, refs []store.Ref) ([]*store.Run, error) {
-	return get(ctx, s, "RunLoad", func() ([]*store.Run, error) { return s.Store.RunLoad(ctx, refs) })
+// QueueLoad implements store.Store.
+func (s *Store) QueueLoad(ctx context.Context, refs []store.QueueKey) ([]*store.QueueItem, error) {
+	return get(ctx, s, "QueueLoad", func() ([]*store.QueueItem, error) { return s.Store.QueueLoad(ctx, refs) })
 }
 
-// RunClaim implements store.Store.
-func (s *Store) RunClaim(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
-	return get(ctx, s, "RunClaim", func() ([]bool, error) { return s.Store.RunClaim(ctx, node, claims) })
+// QueueClaim implements store.Store.
+func (s *Store) QueueClaim(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
+	return get(ctx, s, "QueueClaim", func() ([]bool, error) { return s.Store.QueueClaim(ctx, node, claims) })
 }
 
-// RunFinish implements store.Store.
-func (s *Store) RunFinish(ctx context.Context, runs []store.Finish) ([]bool, error) {
-	return get(ctx, s, "RunFinish", func() ([]bool, error) { return s.Store.RunFinish(ctx, runs) })
+// QueueFinish implements store.Store.
+func (s *Store) QueueFinish(ctx context.Context, runs []store.Finish) ([]bool, error) {
+	return get(ctx, s, "QueueFinish", func() ([]bool, error) { return s.Store.QueueFinish(ctx, runs) })
 }
 
-// RunRelease implements store.Store.
-func (s *Store) RunRelease(ctx context.Context, node int64, claims []store.Claim) error {
-	return do(ctx, s, "RunRelease", func() error { return s.Store.RunRelease(ctx, node, claims) })
+// QueueRelease implements store.Store.
+func (s *Store) QueueRelease(ctx context.Context, node int64, claims []store.Claim) error {
+	return do(ctx, s, "QueueRelease", func() error { return s.Store.QueueRelease(ctx, node, claims) })
 }
 
-// RunHeld implements store.Store.
-func (s *Store) RunHeld(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
-	return get(ctx, s, "RunHeld", func() ([]bool, error) { return s.Store.RunHeld(ctx, node, claims) })
+// QueueHeld implements store.Store.
+func (s *Store) QueueHeld(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
+	return get(ctx, s, "QueueHeld", func() ([]bool, error) { return s.Store.QueueHeld(ctx, node, claims) })
 }
 
-// RunAbandoned implements store.Store.
-func (s *Store) RunAbandoned(ctx context.Context, limit int) ([]*store.Run, error) {
-	return get(ctx, s, "RunAbandoned", func() ([]*store.Run, error) { return s.Store.RunAbandoned(ctx, limit) })
+// QueueAbandoned implements store.Store.
+func (s *Store) QueueAbandoned(ctx context.Context, limit int) ([]*store.QueueItem, error) {
+	return get(ctx, s, "QueueAbandoned", func() ([]*store.QueueItem, error) { return s.Store.QueueAbandoned(ctx, limit) })
 }
 
-// RunCounts implements store.Store.
-func (s *Store) RunCounts(ctx context.Context) (map[store.Kind]int64, error) {
-	return get(ctx, s, "RunCounts", func() (map[store.Kind]int64, error) { return s.Store.RunCounts(ctx) })
+// QueueCounts implements store.Store.
+func (s *Store) QueueCounts(ctx context.Context) (map[store.Kind]int64, error) {
+	return get(ctx, s, "QueueCounts", func() (map[store.Kind]int64, error) { return s.Store.QueueCounts(ctx) })
 }
 
 // NodeStart implements store.Store.
@@ -227,9 +227,9 @@ func (s *Store) NodeStart(ctx context.Context) (int64, error) {
 	return get(ctx, s, "NodeStart", func() (int64, error) { return s.Store.NodeStart(ctx) })
 }
 
-// NodeBeat implements store.Store.
-func (s *Store) NodeBeat(ctx context.Context, node int64) (store.Beat, error) {
-	return get(ctx, s, "NodeBeat", func() (store.Beat, error) { return s.Store.NodeBeat(ctx, node) })
+// NodeHeartbeat implements store.Store.
+func (s *Store) NodeHeartbeat(ctx context.Context, node int64) (store.Heartbeat, error) {
+	return get(ctx, s, "NodeHeartbeat", func() (store.Heartbeat, error) { return s.Store.NodeHeartbeat(ctx, node) })
 }
 
 // NodeStop implements store.Store.

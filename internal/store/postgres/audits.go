@@ -62,7 +62,7 @@ func (s *Store) auditsWhere(ctx context.Context, of class, where string, args ..
 	return entries, err
 }
 
-// AuditPage implements store.Transfer.
+// AuditPage implements store.Copyable.
 func (s *Store) AuditPage(ctx context.Context, account int64, after uuid.UUID, limit int) ([]*store.Audit, error) {
 	return s.auditsWhere(ctx, engine, `(account, id) > ($1, $2::uuid) ORDER BY account, id LIMIT $3`, account, after, limit)
 }

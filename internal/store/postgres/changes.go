@@ -14,10 +14,10 @@ import (
 // change is a decision about one job, one schedule or both, from the locked
 // rows it rests on to what is written.
 type change struct {
-	moment *store.Moment
+	moment *store.Snapshot
 	owner  job.Owner
-	run    *store.Ref // the job's run, locked; nil when there is none
-	held   *store.Held
+	run    *store.QueueKey // the job's run, locked; nil when there is none
+	held   *store.ClaimInfo
 	log    uuid.UUID // the request log that the claim has prepared
 }
 
@@ -38,8 +38,8 @@ func (c *change) lockRun(of string, args []any) query {
 			WHERE r.kind = 0 AND r.account = $1 AND (r.due, r.number) = (` + of + `) FOR UPDATE`,
 		args: args,
 		row: func(rows pgx.Rows) error {
-			c.run, c.held = &store.Ref{Account: c.owner.Number}, &store.Held{}
-			return rows.Scan(timeOf{&c.run.Due}, &c.run.Number, &c.run.Lane, &c.held.Attempt, &c.held.Node, timeOf{&c.held.BeginAt}, idOf{&c.log})
+			c.run, c.held = &store.QueueKey{Account: c.owner.Number}, &store.ClaimInfo{}
+			return rows.Scan(timeOf{&c.run.Due}, &c.run.Number, &c.run.Lane, &c.held.Attempt, &c.held.Node, timeOf{&c.held.StartAt}, idOf{&c.log})
 		},
 	}
 }
@@ -83,8 +83,8 @@ func (c *change) carryOut(t *tx, decide store.Decide, after query) error {
 		return t.commit(after)
 	}
 	w := &writes{}
-	if changes.Unbegun && c.moment.Claim != nil {
-		w.takeBack = append(w.takeBack, prepared{c.run.Account, c.run.Number, c.moment.Claim.Attempt, c.log, c.moment.Claim.BeginAt})
+	if changes.RollbackClaim && c.moment.Claim != nil {
+		w.takeBack = append(w.takeBack, prepared{c.run.Account, c.run.Number, c.moment.Claim.Attempt, c.log, c.moment.Claim.StartAt})
 	}
 	if changes.Job != nil && c.run != nil {
 		w.ended = append(w.ended, *c.run)
@@ -92,7 +92,7 @@ func (c *change) carryOut(t *tx, decide store.Decide, after query) error {
 			w.cancels = append(w.cancels, cancel{claim.Node, c.run.Number})
 		}
 	}
-	var run store.Ref
+	var run store.QueueKey
 	if c.run != nil {
 		run = *c.run
 	}
@@ -103,7 +103,7 @@ func (c *change) carryOut(t *tx, decide store.Decide, after query) error {
 // writes is what decisions come to, gathered to be written set by set.
 type writes struct {
 	takeBack   []prepared
-	ended      []store.Ref // runs of jobs that go
+	ended      []store.QueueKey // runs of jobs that go
 	jobs       []*job.Job
 	runs       []queued
 	logs       []*job.Log
@@ -118,7 +118,7 @@ type writes struct {
 
 // queued is a run to be stored.
 type queued struct {
-	store.Ref
+	store.QueueKey
 	attempt int
 }
 
@@ -136,7 +136,7 @@ type cancel struct{ node, number int64 }
 
 // add takes in changes. The run of a changed job goes, and comes back when the
 // job is not final.
-func (w *writes) add(c *store.Changes, run store.Ref) {
+func (w *writes) add(c *store.Changes, run store.QueueKey) {
 	if c.Job != nil {
 		w.jobs = append(w.jobs, c.Job)
 		if !c.Job.State.Final() {
@@ -156,7 +156,7 @@ func (w *writes) add(c *store.Changes, run store.Ref) {
 	case c.Schedule != nil:
 		w.schedules = append(w.schedules, c.Schedule)
 	}
-	if c.Anew {
+	if c.UpdateDefinition {
 		w.anew = append(w.anew, writeAnew(c)...)
 	}
 	if c.Next != nil {
@@ -197,7 +197,7 @@ func takeBack(attempts []prepared) []query {
 	}}
 }
 
-func deleteRuns(refs []store.Ref) []query {
+func deleteRuns(refs []store.QueueKey) []query {
 	if len(refs) == 0 {
 		return nil
 	}
@@ -209,10 +209,10 @@ func deleteRuns(refs []store.Ref) []query {
 }
 
 // refColumns takes references apart: due, kind, number, account.
-func refColumns(refs []store.Ref) []any {
+func refColumns(refs []store.QueueKey) []any {
 	return []any{
-		column(refs, func(r *store.Ref) int64 { return r.Due.UnixMicro() }), column(refs, func(r *store.Ref) int16 { return int16(r.Kind) }),
-		column(refs, func(r *store.Ref) int64 { return r.Number }), column(refs, func(r *store.Ref) int64 { return r.Account }),
+		column(refs, func(r *store.QueueKey) int64 { return r.Due.UnixMicro() }), column(refs, func(r *store.QueueKey) int16 { return int16(r.Kind) }),
+		column(refs, func(r *store.QueueKey) int64 { return r.Number }), column(refs, func(r *store.QueueKey) int64 { return r.Account }),
 	}
 }
 
@@ -262,7 +262,7 @@ func insertRuns(t *tx, runs []queued) []query {
 	if len(runs) == 0 {
 		return nil
 	}
-	refs := column(runs, func(q *queued) store.Ref { return q.Ref })
+	refs := column(runs, func(q *queued) store.QueueKey { return q.QueueKey })
 	t.refs = append(t.refs, refs...)
 	return []query{{
 		sql: `INSERT INTO runs (due, kind, number, account, lane, attempt)

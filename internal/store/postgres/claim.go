@@ -15,11 +15,11 @@ import (
 // that has given up by then can be sure that it does not any more.
 const claimWithin = writeWithin - 500*time.Millisecond
 
-// RunClaim implements store.Queue. Rows that others are just claiming are
+// QueueClaim implements store.Queue. Rows that others are just claiming are
 // skipped: waiting for them would bring nothing. A node that wakes up after it
 // was taken for gone gets none: they would be taken for attempts that it had
 // under way.
-func (s *Store) RunClaim(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
+func (s *Store) QueueClaim(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
 	var got []bool
 	if len(claims) == 0 {
 		return got, nil
@@ -89,7 +89,7 @@ func claimRuns(node int64, claims []store.Claim, deadline time.Time, got []bool)
 			SELECT account, log, job, event, inserted_at, payload FROM claimed WHERE log IS NOT NULL)
 		SELECT i FROM claimed`,
 		args: append(claimColumns(claims),
-			column(claims, func(c *row) int64 { return c.BeginAt.UnixMicro() }), column(claims, func(c *row) pgtype.UUID { return id(log(c).ID) }),
+			column(claims, func(c *row) int64 { return c.StartAt.UnixMicro() }), column(claims, func(c *row) pgtype.UUID { return id(log(c).ID) }),
 			column(claims, func(c *row) int64 { return log(c).Job }), column(claims, func(c *row) int16 { return eventNumber(log(c).Event) }),
 			column(claims, func(c *row) int64 { return log(c).InsertedAt.UnixMicro() }), column(claims, func(c *row) *string { return jsonText(log(c).Payload) }),
 			node, deadline.UnixMicro()),
@@ -97,8 +97,8 @@ func claimRuns(node int64, claims []store.Claim, deadline time.Time, got []bool)
 	}
 }
 
-// RunRelease implements store.Queue.
-func (s *Store) RunRelease(ctx context.Context, node int64, claims []store.Claim) error {
+// QueueRelease implements store.Queue.
+func (s *Store) QueueRelease(ctx context.Context, node int64, claims []store.Claim) error {
 	if len(claims) == 0 {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (s *Store) RunRelease(ctx context.Context, node int64, claims []store.Claim
 			SELECT due, kind, number, account, lane, attempt, log, begin_at FROM held`,
 			args: append(claimColumns(claims), node),
 			row: func(rows pgx.Rows) error {
-				var ref store.Ref
+				var ref store.QueueKey
 				var p prepared
 				err := rows.Scan(timeOf{&ref.Due}, &ref.Kind, &ref.Number, &ref.Account, &ref.Lane, &p.attempt, idOf{&p.log}, timeOf{&p.beginAt})
 				t.foreign = append(t.foreign, ref)

@@ -55,7 +55,7 @@ func TestTheClockDoesNotGoBackForAWorseAnswer(t *testing.T) {
 func TestClaimsAreReliedOnForALimitedTimeOnly(t *testing.T) {
 	s := &Store{leases: map[int64]time.Duration{1: awake(), 2: awake() - holdsFor, 3: awake() - holdsFor + time.Second}}
 	for node, want := range map[int64]bool{1: true, 2: false, 3: true, 4: false} {
-		if got := s.NodeHolds(node); got != want {
+		if got := s.NodeHoldsLease(node); got != want {
 			t.Errorf("node %d: holds %v, want %v", node, got, want)
 		}
 	}

@@ -139,7 +139,7 @@ func copyRuns(runs []queued) []query {
 	return []query{{
 		sql: `INSERT INTO runs (due, kind, number, account, lane, attempt)
 			SELECT * FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::integer[]) ON CONFLICT DO NOTHING`,
-		args: append(refColumns(column(runs, func(q *queued) store.Ref { return q.Ref })),
+		args: append(refColumns(column(runs, func(q *queued) store.QueueKey { return q.QueueKey })),
 			column(runs, func(q *queued) int64 { return int64(q.Lane) }), column(runs, func(q *queued) int { return q.attempt })),
 	}}
 }
@@ -161,7 +161,7 @@ func copyDeliveries(deliveries []*store.PendingDelivery) []query {
 	var runs []queued
 	for i, d := range deliveries {
 		if !d.Waits {
-			ref := store.Ref{RunID: store.RunID{Kind: store.KindDelivery, Number: d.Number}, Due: d.DueAt, Account: d.Owner.Number, Lane: uint32(lanes[i])}
+			ref := store.QueueKey{ItemID: store.ItemID{Kind: store.KindDelivery, Number: d.Number}, Due: d.DueAt, Account: d.Owner.Number, Lane: uint32(lanes[i])}
 			runs = append(runs, queued{ref, d.Attempt})
 		}
 	}

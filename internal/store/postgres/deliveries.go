@@ -69,7 +69,7 @@ func insertDeliveries(t *tx, deliveries []*job.Delivery) []query {
 			d := deliveries[i-1]
 			d.Number = number
 			if ready {
-				t.refs = append(t.refs, store.Ref{RunID: store.RunID{Kind: store.KindDelivery, Number: number}, Due: d.DueAt, Account: d.Owner.Number, Lane: lane})
+				t.refs = append(t.refs, store.QueueKey{ItemID: store.ItemID{Kind: store.KindDelivery, Number: number}, Due: d.DueAt, Account: d.Owner.Number, Lane: lane})
 			}
 			return nil
 		},
@@ -78,7 +78,7 @@ func insertDeliveries(t *tx, deliveries []*job.Delivery) []query {
 
 // deliveryEnd is what a try of a delivery came to, with what was stored of it.
 type deliveryEnd struct {
-	store.Ref
+	store.QueueKey
 	store.DeliveryEnd
 	job     int64
 	channel job.Channel
@@ -102,7 +102,7 @@ func endDeliveries(t *tx, ends []deliveryEnd) []query {
 		if e.Again.IsZero() {
 			done = append(done, e)
 		} else {
-			ref := e.Ref
+			ref := e.QueueKey
 			ref.Due = e.Again
 			again = append(again, queued{ref, e.DeliveryEnd.Attempt})
 		}
@@ -151,7 +151,7 @@ func releaseNext(t *tx, released []deliveryEnd) []query {
 			t.now.UnixMicro(),
 		},
 		row: func(rows pgx.Rows) error {
-			ref := store.Ref{RunID: store.RunID{Kind: store.KindDelivery}}
+			ref := store.QueueKey{ItemID: store.ItemID{Kind: store.KindDelivery}}
 			err := rows.Scan(timeOf{&ref.Due}, &ref.Number, &ref.Account, &ref.Lane)
 			t.refs = append(t.refs, ref)
 			return err

@@ -11,14 +11,14 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// RunFinish implements store.Queue.
-func (s *Store) RunFinish(ctx context.Context, runs []store.Finish) ([]bool, error) {
+// QueueFinish implements store.Queue.
+func (s *Store) QueueFinish(ctx context.Context, runs []store.Finish) ([]bool, error) {
 	if len(runs) == 0 {
 		return nil, nil
 	}
 	var held []bool
 	err := s.write(ctx, func(t *tx) error {
-		f := &finishing{runs: runs, held: make([]bool, len(runs)), schedules: map[scheduleKey]*job.Schedule{}, stored: map[store.RunID]deliveryEnd{}}
+		f := &finishing{runs: runs, held: make([]bool, len(runs)), schedules: map[scheduleKey]*job.Schedule{}, stored: map[store.ItemID]deliveryEnd{}}
 		held = f.held
 		if err := t.run(f.reads()...); err != nil {
 			return err
@@ -46,7 +46,7 @@ type finishing struct {
 	runs      []store.Finish
 	held      []bool
 	schedules map[scheduleKey]*job.Schedule
-	stored    map[store.RunID]deliveryEnd
+	stored    map[store.ItemID]deliveryEnd
 }
 
 // reads locks the schedules, takes the runs out of the queue and reads the
@@ -64,7 +64,7 @@ func (f *finishing) reads() []query {
 			sql: `SELECT d.account, d.number, d.job, d.channel, d.attempt FROM deliveries d JOIN unnest($1::bigint[], $2::bigint[]) AS u (account, number)
 				ON d.account = u.account AND d.number = u.number ORDER BY d.account, d.number FOR UPDATE OF d`,
 			args: []any{
-				column(refs, func(r *store.Ref) int64 { return r.Account }), column(refs, func(r *store.Ref) int64 { return r.Number }),
+				column(refs, func(r *store.QueueKey) int64 { return r.Account }), column(refs, func(r *store.QueueKey) int64 { return r.Number }),
 			},
 			row: f.readDelivery,
 		})
@@ -82,11 +82,11 @@ func (f *finishing) scheduleKeys() []scheduleKey {
 	return keys
 }
 
-func (f *finishing) deliveries() []store.Ref {
-	var refs []store.Ref
+func (f *finishing) deliveries() []store.QueueKey {
+	var refs []store.QueueKey
 	for _, r := range f.runs {
 		if r.Kind == store.KindDelivery {
-			refs = append(refs, r.Ref)
+			refs = append(refs, r.QueueKey)
 		}
 	}
 	return refs
@@ -104,13 +104,13 @@ func (f *finishing) readDelivery(rows pgx.Rows) error {
 	var account int64
 	e.Kind = store.KindDelivery
 	err := rows.Scan(&account, &e.Number, &e.job, &e.channel, &e.tried)
-	f.stored[e.RunID] = e
+	f.stored[e.ItemID] = e
 	return err
 }
 
 // take deletes the runs that are still held, in the order of their keys.
 func (f *finishing) take() query {
-	refs := column(f.runs, func(r *store.Finish) store.Ref { return r.Ref })
+	refs := column(f.runs, func(r *store.Finish) store.QueueKey { return r.QueueKey })
 	return query{
 		sql: `WITH held AS (
 			SELECT r.due, r.kind, r.number, r.account, c.i
@@ -138,7 +138,7 @@ func (f *finishing) decide(t *tx) (*writes, error) {
 			f.endDelivery(w, r)
 			continue
 		}
-		m := &store.Moment{Now: now, Job: r.Job}
+		m := &store.Snapshot{Now: now, Job: r.Job}
 		key := scheduleKey{r.Job.Owner.Number, r.Job.ScheduleID}
 		if s := f.schedules[key]; s != nil {
 			current := *s
@@ -149,7 +149,7 @@ func (f *finishing) decide(t *tx) (*writes, error) {
 		if changes == nil {
 			return nil, fmt.Errorf("finishing job %d: no decision was made", r.Number)
 		}
-		w.add(changes, r.Ref)
+		w.add(changes, r.QueueKey)
 		if changes.Schedule != nil {
 			f.schedules[key] = changes.Schedule
 		}
@@ -184,7 +184,7 @@ func (f *finishing) endDelivery(w *writes, r *store.Finish) {
 	if r.Delivery.Log != nil {
 		w.logs = append(w.logs, r.Delivery.Log)
 	}
-	e := f.stored[r.RunID]
-	e.Ref, e.DeliveryEnd = r.Ref, *r.Delivery
+	e := f.stored[r.ItemID]
+	e.QueueKey, e.DeliveryEnd = r.QueueKey, *r.Delivery
 	w.ends = append(w.ends, e)
 }

@@ -26,23 +26,23 @@ const (
 // jobRow reads a row of jobColumns and runColumns.
 type jobRow struct {
 	job  *job.Job
-	held store.Held
+	held store.ClaimInfo
 }
 
 func (r *jobRow) targets() []any {
-	r.job, r.held = &job.Job{}, store.Held{}
+	r.job, r.held = &job.Job{}, store.ClaimInfo{}
 	j := r.job
 	return []any{
 		&j.Number, idOf{&j.ID}, &j.Owner.Number, &j.State, idOf{&j.ScheduleID}, &j.Key,
 		timeOf{&j.InsertedAt}, timeOf{&j.ScheduledAt}, timeOf{&j.DueAt},
 		timeOf{&j.AttemptedAt}, timeOf{&j.CompletedAt}, timeOf{&j.CancelledAt}, timeOf{&j.DiscardedAt},
 		&j.Name, &j.Description, &j.Hops, jsonOf{&j.Args},
-		&r.held.Node, &r.held.Attempt, timeOf{&r.held.BeginAt},
+		&r.held.Node, &r.held.Attempt, timeOf{&r.held.StartAt},
 	}
 }
 
 // claim gives the claim on the job's run; nil when there is none.
-func (r *jobRow) claim() *store.Held {
+func (r *jobRow) claim() *store.ClaimInfo {
 	r.job.Attempt = r.held.Attempt
 	if r.held.Node == 0 {
 		return nil
@@ -72,8 +72,8 @@ func scanShown(rows pgx.Rows, now time.Time) (*job.Job, error) {
 	if err := rows.Scan(r.targets()...); err != nil {
 		return nil, err
 	}
-	if held := r.claim(); held != nil && !held.BeginAt.After(now) {
-		r.job.State, r.job.AttemptedAt = job.Executing, held.BeginAt
+	if held := r.claim(); held != nil && !held.StartAt.After(now) {
+		r.job.State, r.job.AttemptedAt = job.Executing, held.StartAt
 	}
 	return r.job, nil
 }
@@ -106,7 +106,7 @@ func (s *Store) JobChange(ctx context.Context, owner job.Owner, which store.JobI
 	args := []any{owner.Number, arg}
 	var result *job.Job
 	err := s.write(ctx, func(t *tx) error {
-		m := &store.Moment{}
+		m := &store.Snapshot{}
 		c := &change{moment: m, owner: owner}
 		err := t.run(
 			lockSchedules(`s.account = $1 AND s.id = (SELECT j.schedule_id FROM jobs j WHERE `+where+`)`, args, c.readSchedule),
@@ -237,8 +237,8 @@ func insertUnlessHeld(jobs []store.NewJob, stored func(i int)) query {
 	}
 }
 
-func runOf(j *job.Job, lane uint32) store.Ref {
-	return store.Ref{RunID: store.RunID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: lane}
+func runOf(j *job.Job, lane uint32) store.QueueKey {
+	return store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: lane}
 }
 
 // insertSchedules stores the schedules of jobs that were stored just before.

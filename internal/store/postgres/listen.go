@@ -90,7 +90,7 @@ func (s *Store) echo(ctx context.Context) {
 // hear takes in what another process told.
 func (s *Store) hear(n notice) {
 	if n.due != math.MaxInt64 {
-		s.tell(store.Notice{Elsewhere: time.UnixMicro(n.due).UTC()})
+		s.tell(store.Notice{EarliestElsewhere: time.UnixMicro(n.due).UTC()})
 	}
 	for node := range n.cancels {
 		if s.isOwn(node) {
@@ -125,7 +125,7 @@ func (s *Store) checkMail() {
 func (s *Store) readMail(ctx context.Context) {
 	var told []int64
 	for {
-		pause := store.BeatPause
+		pause := store.HeartbeatInterval
 		s.mu.Lock()
 		if !s.hearing {
 			pause = pollPause
@@ -147,7 +147,7 @@ func (s *Store) readMail(ctx context.Context) {
 			}
 		}
 		if pause == pollPause {
-			s.tell(store.Notice{Elsewhere: s.Now()})
+			s.tell(store.Notice{EarliestElsewhere: s.Now()})
 		}
 	}
 }

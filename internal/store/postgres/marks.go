@@ -20,11 +20,11 @@ func (s *Store) marksOf(sql string, args []any, marks *[]store.JobMark) query {
 	now := s.Now()
 	return query{sql: sql, args: args, start: func() { *marks = nil }, row: func(rows pgx.Rows) error {
 		var m store.JobMark
-		var held store.Held
+		var held store.ClaimInfo
 		err := rows.Scan(&m.Number, idOf{&m.ID}, &m.State, timeOf{&m.InsertedAt}, timeOf{&m.ScheduledAt}, timeOf{&m.DueAt}, timeOf{&m.AttemptedAt}, &m.Size,
-			&held.Node, &held.Attempt, timeOf{&held.BeginAt})
-		if held.Node > 0 && !held.BeginAt.After(now) {
-			m.State, m.AttemptedAt = job.Executing, held.BeginAt
+			&held.Node, &held.Attempt, timeOf{&held.StartAt})
+		if held.Node > 0 && !held.StartAt.After(now) {
+			m.State, m.AttemptedAt = job.Executing, held.StartAt
 		}
 		*marks = append(*marks, m)
 		return err

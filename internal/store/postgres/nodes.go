@@ -47,18 +47,18 @@ func (s *Store) NodeStart(ctx context.Context) (node int64, err error) {
 	return node, nil
 }
 
-// NodeBeat implements store.Queue. A beat need not survive a crash of the
+// NodeHeartbeat implements store.Queue. A beat need not survive a crash of the
 // server, so it waits for no disk.
-func (s *Store) NodeBeat(ctx context.Context, node int64) (store.Beat, error) {
-	beat := store.Beat{Gone: true}
+func (s *Store) NodeHeartbeat(ctx context.Context, node int64) (store.Heartbeat, error) {
+	beat := store.Heartbeat{LeaseExpired: true}
 	sent := awake()
 	err := s.brief(ctx,
 		query{sql: `SELECT set_config('synchronous_commit', 'off', true)`},
 		query{
 			sql: `UPDATE nodes SET beat_at = ` + serverNow + ` WHERE number = $1 RETURNING number`, args: []any{node},
-			start: func() { beat = store.Beat{Gone: true} },
+			start: func() { beat = store.Heartbeat{LeaseExpired: true} },
 			row: func(pgx.Rows) error {
-				beat.Gone = false
+				beat.LeaseExpired = false
 				return nil
 			},
 		},
@@ -72,22 +72,22 @@ func (s *Store) NodeBeat(ctx context.Context, node int64) (store.Beat, error) {
 			},
 		})
 	if err != nil {
-		return store.Beat{}, fmt.Errorf("beating: %w", err)
+		return store.Heartbeat{}, fmt.Errorf("beating: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if beat.Gone {
+	if beat.LeaseExpired {
 		delete(s.leases, node)
 		return beat, nil
 	}
 	s.leases[node] = sent
 	s.alone = len(beat.Nodes) == 1
-	beat.Deaf = !s.hearing
+	beat.NotificationsDown = !s.hearing
 	return beat, nil
 }
 
-// NodeHolds implements store.Queue.
-func (s *Store) NodeHolds(node int64) bool {
+// NodeHoldsLease implements store.Queue.
+func (s *Store) NodeHoldsLease(node int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sent, known := s.leases[node]

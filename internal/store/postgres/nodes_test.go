@@ -39,7 +39,7 @@ func (e *ears) hear(n store.Notice) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.cancelled = append(e.cancelled, n.Cancelled...)
-	if !n.Elsewhere.IsZero() {
+	if !n.EarliestElsewhere.IsZero() {
 		e.elsewhere++
 	}
 	select {
@@ -105,12 +105,12 @@ func (c *cluster) insert(s *postgres.Store, due time.Time) *job.Job {
 }
 
 func claimOf(j *job.Job, attempt int) store.Claim {
-	return store.Claim{Ref: store.Ref{RunID: store.RunID{Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number}, Attempt: attempt, BeginAt: j.DueAt}
+	return store.Claim{QueueKey: store.QueueKey{ItemID: store.ItemID{Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number}, Attempt: attempt, StartAt: j.DueAt}
 }
 
 func (c *cluster) claim(i int, j *job.Job, attempt int) bool {
 	c.Helper()
-	got, err := c.stores[i].RunClaim(c.Context(), c.nodes[i], []store.Claim{claimOf(j, attempt)})
+	got, err := c.stores[i].QueueClaim(c.Context(), c.nodes[i], []store.Claim{claimOf(j, attempt)})
 	c.ok(err)
 	return got[0]
 }
@@ -118,9 +118,9 @@ func (c *cluster) claim(i int, j *job.Job, attempt int) bool {
 // ends completes a claimed job.
 func (c *cluster) ends(i int, node int64, j *job.Job, attempt int) bool {
 	c.Helper()
-	held, err := c.stores[i].RunFinish(c.Context(), []store.Finish{{
-		Ref: claimOf(j, attempt).Ref, Node: node, Attempt: attempt, Job: j,
-		Decide: func(m *store.Moment) *store.Changes {
+	held, err := c.stores[i].QueueFinish(c.Context(), []store.Finish{{
+		QueueKey: claimOf(j, attempt).QueueKey, Node: node, Attempt: attempt, Job: j,
+		Decide: func(m *store.Snapshot) *store.Changes {
 			after := *m.Job
 			after.State, after.CompletedAt = job.Completed, m.Now
 			return &store.Changes{Job: &after}
@@ -130,10 +130,10 @@ func (c *cluster) ends(i int, node int64, j *job.Job, attempt int) bool {
 	return held[0]
 }
 
-func cancel(m *store.Moment) *store.Changes {
+func cancel(m *store.Snapshot) *store.Changes {
 	after := *m.Job
 	after.Cancel(m.Now)
-	return &store.Changes{Job: &after, Unbegun: m.Claim != nil}
+	return &store.Changes{Job: &after, RollbackClaim: m.Claim != nil}
 }
 
 func TestOfManyCreatesOnManyNodesOneIsStored(t *testing.T) {
@@ -184,7 +184,7 @@ func TestEveryRunIsClaimedByOneNode(t *testing.T) {
 		for part := range 4 {
 			wg.Go(func() {
 				for from := part * 50; from < 200; from += 10 { // they overlap
-					got, err := s.RunClaim(t.Context(), c.nodes[i], claims[from:from+10])
+					got, err := s.QueueClaim(t.Context(), c.nodes[i], claims[from:from+10])
 					if err != nil {
 						t.Errorf("RunClaim: %v", err)
 						return
@@ -217,23 +217,23 @@ func TestTheRunsOfASilentNodeAreTakenOnce(t *testing.T) {
 	defer func() { _ = conn.Close(context.Background()) }()
 	_, err = conn.Exec(t.Context(), `UPDATE nodes SET beat_at = beat_at - 16000000 WHERE number = $1`, c.nodes[0])
 	c.ok(err)
-	var found []*store.Run
+	var found []*store.QueueItem
 	c.within(20*time.Second, "the silent node to be noticed", func() bool {
 		for _, i := range []int{1, 2} {
-			_, err := c.stores[i].NodeBeat(t.Context(), c.nodes[i])
+			_, err := c.stores[i].NodeHeartbeat(t.Context(), c.nodes[i])
 			c.ok(err)
 		}
-		found, err = c.stores[1].RunAbandoned(t.Context(), 10)
+		found, err = c.stores[1].QueueAbandoned(t.Context(), 10)
 		c.ok(err)
 		return len(found) > 0
 	})
 	if len(found) != 1 || found[0].Claim == nil || found[0].Claim.Node != c.nodes[0] {
 		t.Fatalf("abandoned are %+v, want the run of node %d", found, c.nodes[0])
 	}
-	beat, err := c.stores[0].NodeBeat(t.Context(), c.nodes[0])
+	beat, err := c.stores[0].NodeHeartbeat(t.Context(), c.nodes[0])
 	c.ok(err)
-	if !beat.Gone || c.stores[0].NodeHolds(c.nodes[0]) {
-		t.Errorf("the silent node learned %+v and holds %v, want that it is gone", beat, c.stores[0].NodeHolds(c.nodes[0]))
+	if !beat.LeaseExpired || c.stores[0].NodeHoldsLease(c.nodes[0]) {
+		t.Errorf("the silent node learned %+v and holds %v, want that it is gone", beat, c.stores[0].NodeHoldsLease(c.nodes[0]))
 	}
 	ended := 0
 	for i := range c.stores { // two take it over, and the one that was silent ends it late
@@ -244,7 +244,7 @@ func TestTheRunsOfASilentNodeAreTakenOnce(t *testing.T) {
 	if ended != 1 {
 		t.Errorf("the attempt ended %d times", ended)
 	}
-	if beat, err := c.stores[1].NodeBeat(t.Context(), c.nodes[1]); err != nil || len(beat.Nodes) != 2 {
+	if beat, err := c.stores[1].NodeHeartbeat(t.Context(), c.nodes[1]); err != nil || len(beat.Nodes) != 2 {
 		t.Errorf("living are %v (%v), want two", beat.Nodes, err)
 	}
 }
@@ -287,8 +287,8 @@ func TestADecisionIsOfTheMomentInWhichItsRowsAreLocked(t *testing.T) {
 	inserted, err := s.JobInsertMany(t.Context(), []store.NewJob{{Job: j, Schedule: schedule}})
 	c.ok(err)
 	number := inserted[0].Job.Number
-	var moment store.Moment
-	look := func(m *store.Moment) *store.Changes {
+	var moment store.Snapshot
+	look := func(m *store.Snapshot) *store.Changes {
 		moment = *m
 		return nil
 	}
@@ -322,7 +322,7 @@ func TestADecisionIsOfTheMomentInWhichItsRowsAreLocked(t *testing.T) {
 		_, err = claim.Exec(t.Context(), `COMMIT`)
 		c.ok(err)
 		c.ok(<-done)
-		if moment.Claim == nil || !moment.Claim.BeginAt.Equal(begin) || moment.Now.Before(begin) {
+		if moment.Claim == nil || !moment.Claim.StartAt.Equal(begin) || moment.Now.Before(begin) {
 			t.Errorf("of %s is decided at %s, with the claim %+v, which began at %s", name, moment.Now, moment.Claim, begin)
 		}
 	}
@@ -345,9 +345,9 @@ func (c *cluster) hearing() {
 	c.Helper()
 	c.within(10*time.Second, "notices to arrive", func() bool {
 		for i, s := range c.stores {
-			beat, err := s.NodeBeat(c.Context(), c.nodes[i])
+			beat, err := s.NodeHeartbeat(c.Context(), c.nodes[i])
 			c.ok(err)
-			if beat.Deaf {
+			if beat.NotificationsDown {
 				return false
 			}
 		}
@@ -384,7 +384,7 @@ func TestAStoppedNodeLeavesNothing(t *testing.T) {
 		t.Fatal("the run was not claimed")
 	}
 	c.ok(c.stores[0].NodeStop(t.Context(), c.nodes[0]))
-	found, err := c.stores[1].RunAbandoned(t.Context(), 10)
+	found, err := c.stores[1].QueueAbandoned(t.Context(), 10)
 	if err != nil || len(found) != 1 {
 		t.Errorf("abandoned are %v (%v), want what the stopped node held", found, err)
 	}

@@ -104,7 +104,7 @@ func TestThroughAPoolerOfTransactions(t *testing.T) {
 	url := migrated(t)
 	c := nodes(t, pgtest.StartBouncer(t, url).Through(url), 2)
 	for i, s := range c.stores {
-		if beat, err := s.NodeBeat(t.Context(), c.nodes[i]); err != nil || !beat.Deaf {
+		if beat, err := s.NodeHeartbeat(t.Context(), c.nodes[i]); err != nil || !beat.NotificationsDown {
 			t.Errorf("node %d learned %+v (%v), want that it hears nothing", i, beat, err)
 		}
 	}
@@ -118,7 +118,7 @@ func TestThroughAPoolerOfTransactions(t *testing.T) {
 		if took := c.within(time.Second, "the cancel to be found", func() bool { return c.heard[0].cancel() == j.Number }); took > 500*time.Millisecond {
 			t.Errorf("a cancel was found after %v", took)
 		}
-		held, err := c.stores[0].RunHeld(t.Context(), c.nodes[0], []store.Claim{claimOf(j, 1)})
+		held, err := c.stores[0].QueueHeld(t.Context(), c.nodes[0], []store.Claim{claimOf(j, 1)})
 		if err != nil || held[0] {
 			t.Errorf("a run that was ended is held: %v (%v)", held, err)
 		}

@@ -207,7 +207,7 @@ func (s *Store) NodeList(ctx context.Context) ([]store.Node, error) {
 		sql: `SELECT number, started_at, beat_at FROM nodes ORDER BY number`, start: func() { nodes = nil },
 		row: func(rows pgx.Rows) error {
 			var n store.Node
-			err := rows.Scan(&n.Number, timeOf{&n.StartedAt}, timeOf{&n.BeatAt})
+			err := rows.Scan(&n.Number, timeOf{&n.StartedAt}, timeOf{&n.HeartbeatAt})
 			nodes = append(nodes, n)
 			return err
 		},

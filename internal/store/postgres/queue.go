@@ -11,18 +11,18 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-func scanRef(rows pgx.Rows) (r store.Ref, err error) {
+func scanRef(rows pgx.Rows) (r store.QueueKey, err error) {
 	err = rows.Scan(timeOf{&r.Due}, &r.Kind, &r.Number, &r.Account, &r.Lane)
 	return r, err
 }
 
-// RunPeek implements store.Queue.
-func (s *Store) RunPeek(ctx context.Context, after store.Ref, until time.Time, limit int) ([]store.Ref, error) {
+// QueuePeek implements store.Queue.
+func (s *Store) QueuePeek(ctx context.Context, after store.QueueKey, until time.Time, limit int) ([]store.QueueKey, error) {
 	last := int64(math.MaxInt64)
 	if !until.IsZero() {
 		last = until.UnixMicro()
 	}
-	var refs []store.Ref
+	var refs []store.QueueKey
 	err := s.read(ctx, query{
 		sql: `(SELECT due, kind, number, account, lane FROM runs WHERE (due, kind, number) > ($1::bigint, $2::smallint, $3::bigint)
 				AND due <= $4::bigint AND node = 0 ORDER BY due, kind, number LIMIT $5)
@@ -41,10 +41,10 @@ func (s *Store) RunPeek(ctx context.Context, after store.Ref, until time.Time, l
 	return refs, err
 }
 
-// RunLoad implements store.Queue.
-func (s *Store) RunLoad(ctx context.Context, refs []store.Ref) ([]*store.Run, error) {
-	runs := make([]*store.Run, len(refs))
-	if err := s.learnOwners(ctx, column(refs, func(r *store.Ref) int64 { return r.Account })); err != nil {
+// QueueLoad implements store.Queue.
+func (s *Store) QueueLoad(ctx context.Context, refs []store.QueueKey) ([]*store.QueueItem, error) {
+	runs := make([]*store.QueueItem, len(refs))
+	if err := s.learnOwners(ctx, column(refs, func(r *store.QueueKey) int64 { return r.Account })); err != nil {
 		return nil, err
 	}
 	l := loading{store: s, refs: refs, runs: runs}
@@ -67,12 +67,12 @@ func (s *Store) RunLoad(ctx context.Context, refs []store.Ref) ([]*store.Run, er
 // loading reads runs for firing.
 type loading struct {
 	store *Store
-	refs  []store.Ref
-	runs  []*store.Run
+	refs  []store.QueueKey
+	runs  []*store.QueueItem
 }
 
 // of gives the places and the references of one kind.
-func (l *loading) of(kind store.Kind) (places []int64, refs []store.Ref) {
+func (l *loading) of(kind store.Kind) (places []int64, refs []store.QueueKey) {
 	for i, ref := range l.refs {
 		if ref.Kind == kind {
 			places, refs = append(places, int64(i)), append(refs, ref)
@@ -100,7 +100,7 @@ func (l *loading) jobs() (query, bool) {
 			if err := rows.Scan(targets...); err != nil {
 				return err
 			}
-			run := &store.Run{Ref: l.refs[i], Job: r.job, Claim: r.claim()}
+			run := &store.QueueItem{QueueKey: l.refs[i], Job: r.job, Claim: r.claim()}
 			run.Attempt = r.job.Attempt
 			r.job.Owner, _ = l.store.owners.get(run.Account)
 			if recurs {
@@ -123,14 +123,14 @@ func (l *loading) deliveries() (query, bool) {
 		args: append(refColumns(refs), places),
 		row: func(rows pgx.Rows) error {
 			var i int64
-			var held store.Held
+			var held store.ClaimInfo
 			d := &job.Delivery{}
 			err := rows.Scan(&i, &d.MessageID, &d.Job, &d.JobAttempt, &d.Channel, &d.URL, &d.Event, &d.Attempt, timeOf{&d.DueAt}, jsonOf{&d.Body}, keptParts{&d.Parts}, &d.Hops,
-				&held.Attempt, &held.Node, timeOf{&held.BeginAt})
+				&held.Attempt, &held.Node, timeOf{&held.StartAt})
 			if err != nil {
 				return err
 			}
-			run := &store.Run{Ref: l.refs[i], Delivery: d, Attempt: held.Attempt}
+			run := &store.QueueItem{QueueKey: l.refs[i], Delivery: d, Attempt: held.Attempt}
 			d.Number = run.Number
 			d.Owner, _ = l.store.owners.get(run.Account)
 			if held.Node > 0 {
@@ -142,8 +142,8 @@ func (l *loading) deliveries() (query, bool) {
 	}, len(refs) > 0
 }
 
-// RunHeld implements store.Queue.
-func (s *Store) RunHeld(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
+// QueueHeld implements store.Queue.
+func (s *Store) QueueHeld(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
 	held := make([]bool, len(claims))
 	if len(claims) == 0 {
 		return held, nil
@@ -175,20 +175,20 @@ func marks(set []bool) func(pgx.Rows) error {
 const claimTable = `unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::integer[]) WITH ORDINALITY AS c (due, kind, number, account, attempt, i)`
 
 func claimColumns(claims []store.Claim) []any {
-	refs := column(claims, func(c *store.Claim) store.Ref { return c.Ref })
+	refs := column(claims, func(c *store.Claim) store.QueueKey { return c.QueueKey })
 	return append(refColumns(refs), column(claims, func(c *store.Claim) int { return c.Attempt }))
 }
 
-// RunAbandoned implements store.Queue. Others are judged only by a node that
+// QueueAbandoned implements store.Queue. Others are judged only by a node that
 // has been in contact for a while: after the server was away, they get the time
 // to say that they live.
-func (s *Store) RunAbandoned(ctx context.Context, limit int) ([]*store.Run, error) {
+func (s *Store) QueueAbandoned(ctx context.Context, limit int) ([]*store.QueueItem, error) {
 	if s.contact.steady(judgeAfter) {
 		if err := s.dropSilent(ctx); err != nil {
 			return nil, err
 		}
 	}
-	var refs []store.Ref
+	var refs []store.QueueKey
 	err := s.read(ctx, query{
 		sql:   `SELECT due, kind, number, account, lane FROM runs r WHERE r.node > 0 AND NOT EXISTS (SELECT FROM nodes n WHERE n.number = r.node) LIMIT $1`,
 		args:  []any{limit},
@@ -202,11 +202,11 @@ func (s *Store) RunAbandoned(ctx context.Context, limit int) ([]*store.Run, erro
 	if err != nil || len(refs) == 0 {
 		return nil, err
 	}
-	return s.RunLoad(ctx, refs)
+	return s.QueueLoad(ctx, refs)
 }
 
-// RunCounts implements store.Queue.
-func (s *Store) RunCounts(ctx context.Context) (map[store.Kind]int64, error) {
+// QueueCounts implements store.Queue.
+func (s *Store) QueueCounts(ctx context.Context) (map[store.Kind]int64, error) {
 	counts := map[store.Kind]int64{}
 	err := s.read(ctx, query{
 		sql: `SELECT kind, count(*) FROM runs WHERE due <= $1 AND node = 0 GROUP BY kind`, args: []any{s.Now().UnixMicro()},

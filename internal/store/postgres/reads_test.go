@@ -39,7 +39,7 @@ func TestListsKeepNothingElseWaiting(t *testing.T) {
 	}
 	ctx := t.Context()
 	for name, read := range map[string]func() error{
-		"RunPeek":   func() error { _, err := s.RunPeek(ctx, store.Ref{}, time.Time{}, 10); return err },
+		"QueuePeek": func() error { _, err := s.QueuePeek(ctx, store.QueueKey{}, time.Time{}, 10); return err },
 		"KeyFind":   func() error { _, err := s.KeyFind(ctx, []byte("x")); return err },
 		"AccountOf": func() error { _, err := s.AccountOf(ctx, 1); return err },
 	} {

@@ -57,7 +57,7 @@ func (s *Store) ScheduleChange(ctx context.Context, owner job.Owner, which uuid.
 	args := []any{owner.Number, which}
 	var result *job.Schedule
 	err := s.write(ctx, func(t *tx) error {
-		m := &store.Moment{}
+		m := &store.Snapshot{}
 		c := &change{moment: m, owner: owner}
 		err := t.run(
 			lockSchedules(`s.account = $1 AND s.id = $2`, args, c.readSchedule),

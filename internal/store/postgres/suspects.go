@@ -11,8 +11,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// RunMove implements store.Parking.
-func (s *Store) RunMove(ctx context.Context, refs []store.Ref, by time.Duration) error {
+// QueueMove implements store.Parking.
+func (s *Store) QueueMove(ctx context.Context, refs []store.QueueKey, by time.Duration) error {
 	if len(refs) == 0 {
 		return nil
 	}
@@ -43,14 +43,14 @@ func (s *Store) RunMove(ctx context.Context, refs []store.Ref, by time.Duration)
 }
 
 // ordered returns references in the order in which their rows are locked.
-func ordered(refs []store.Ref) []store.Ref {
-	return slices.SortedFunc(slices.Values(refs), func(a, b store.Ref) int {
+func ordered(refs []store.QueueKey) []store.QueueKey {
+	return slices.SortedFunc(slices.Values(refs), func(a, b store.QueueKey) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Number, b.Number), cmp.Compare(a.Account, b.Account))
 	})
 }
 
-// RunNote implements store.Suspects.
-func (s *Store) RunNote(ctx context.Context, node int64, refs []store.Ref) error {
+// SuspectNote implements store.Suspects.
+func (s *Store) SuspectNote(ctx context.Context, node int64, refs []store.QueueKey) error {
 	if len(refs) == 0 {
 		return nil
 	}
@@ -61,13 +61,13 @@ func (s *Store) RunNote(ctx context.Context, node int64, refs []store.Ref) error
 				SELECT u.*, $6, 0 FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[]) AS u
 				ON CONFLICT (kind, number, account) DO UPDATE SET node = excluded.node, due = excluded.due,
 					crashes = suspects.crashes + (suspects.node NOT IN (0, excluded.node))::int`,
-			args: append(refColumns(refs), column(refs, func(r *store.Ref) int64 { return int64(r.Lane) }), node),
+			args: append(refColumns(refs), column(refs, func(r *store.QueueKey) int64 { return int64(r.Lane) }), node),
 		})
 	})
 }
 
-// RunCleared implements store.Suspects.
-func (s *Store) RunCleared(ctx context.Context, refs []store.Ref) error {
+// SuspectClear implements store.Suspects.
+func (s *Store) SuspectClear(ctx context.Context, refs []store.QueueKey) error {
 	if len(refs) == 0 {
 		return nil
 	}
@@ -86,12 +86,12 @@ func (s *Store) RunCleared(ctx context.Context, refs []store.Ref) error {
 
 // silent is how long a node that may be gone has said nothing: too short to take
 // its claims, but long enough to be careful.
-const silent = 3 * store.BeatPause
+const silent = 3 * store.HeartbeatInterval
 
-// RunSuspects implements store.Suspects. A node that fails again and again does
+// SuspectList implements store.Suspects. A node that fails again and again does
 // not live long enough to find the one before gone; that it has been silent will
 // do here.
-func (s *Store) RunSuspects(ctx context.Context, node int64, limit int) (suspects []store.Suspect, unclean bool, err error) {
+func (s *Store) SuspectList(ctx context.Context, node int64, limit int) (suspects []store.Suspect, unclean bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		suspects, unclean = nil, false
 		return t.commit(query{

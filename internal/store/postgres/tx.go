@@ -50,9 +50,9 @@ type tx struct {
 	begun bool
 	ended bool
 
-	refs    []store.Ref // runs stored, to tell of after the commit
-	foreign []store.Ref // runs given back, to tell others of
-	cancels []int64     // nodes that have cancels to read
+	refs    []store.QueueKey // runs stored, to tell of after the commit
+	foreign []store.QueueKey // runs given back, to tell others of
+	cancels []int64          // nodes that have cancels to read
 }
 
 // run sends statements in one round trip.
@@ -201,7 +201,7 @@ func (s *Store) attempt(t *tx, f func(*tx) error) (err error) {
 // published tells of what a transaction has stored.
 func (s *Store) published(t *tx) {
 	if len(t.refs) > 0 {
-		s.tell(store.Notice{Runs: t.refs})
+		s.tell(store.Notice{Items: t.refs})
 	}
 	s.teller.stored(t.refs)
 	s.teller.stored(t.foreign)

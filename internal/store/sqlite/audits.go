@@ -68,7 +68,7 @@ func (s *Store) auditsWhere(ctx context.Context, of class, where string, args ..
 	return entries, err
 }
 
-// AuditPage implements store.Transfer.
+// AuditPage implements store.Copyable.
 func (s *Store) AuditPage(ctx context.Context, account int64, after uuid.UUID, limit int) ([]*store.Audit, error) {
 	return s.auditsWhere(ctx, background, `(account, id) > (?, ?) ORDER BY account, id LIMIT ?`, account, after[:], limit)
 }

@@ -10,16 +10,16 @@ import (
 )
 
 // decide calls a decision and writes down what it changes.
-func (t *tx) decide(m *store.Moment, decide store.Decide) error {
-	var run *store.Ref
+func (t *tx) decide(m *store.Snapshot, decide store.Decide) error {
+	var run *store.QueueKey
 	if m.Job != nil {
-		run = &store.Ref{RunID: store.RunID{Kind: store.KindJob, Number: m.Job.Number}, Due: m.Job.DueAt, Account: m.Job.Owner.Number}
+		run = &store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: m.Job.Number}, Due: m.Job.DueAt, Account: m.Job.Owner.Number}
 	}
 	c := decide(m)
 	if c == nil {
 		return nil
 	}
-	if c.Unbegun && m.Claim != nil {
+	if c.RollbackClaim && m.Claim != nil {
 		if err := t.takeBack(*run, m.Claim); err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func (t *tx) decide(m *store.Moment, decide store.Decide) error {
 }
 
 // removeRun removes a job's run and notes its lane, for the run that may follow.
-func (t *tx) removeRun(run *store.Ref) error {
+func (t *tx) removeRun(run *store.QueueKey) error {
 	err := t.query(`DELETE FROM runs WHERE due = ? AND kind = 0 AND number = ? RETURNING lane`, func(stmt *sqlite.Stmt) error {
 		run.Lane = uint32(stmt.ColumnInt64(0))
 		return nil
@@ -45,13 +45,13 @@ func (t *tx) removeRun(run *store.Ref) error {
 }
 
 // apply writes down changes. The run of a changed job has been removed.
-func (t *tx) apply(c *store.Changes, run *store.Ref) error {
+func (t *tx) apply(c *store.Changes, run *store.QueueKey) error {
 	if c.Job != nil {
 		if err := t.updateJob(c.Job, *run); err != nil {
 			return err
 		}
 	}
-	if c.Anew {
+	if c.UpdateDefinition {
 		if err := t.writeAnew(c); err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (t *tx) apply(c *store.Changes, run *store.Ref) error {
 }
 
 // updateJob writes the job's new state and times, and the run that follows from them.
-func (t *tx) updateJob(j *job.Job, run store.Ref) error {
+func (t *tx) updateJob(j *job.Job, run store.QueueKey) error {
 	err := t.exec(`UPDATE jobs SET state = ?, due_at = ?, attempted_at = ?, completed_at = ?, cancelled_at = ?, discarded_at = ? WHERE number = ?`,
 		j.State, j.DueAt, j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, j.Number)
 	if err != nil {
@@ -118,7 +118,7 @@ func (t *tx) writeAnew(c *store.Changes) error {
 // takeBack removes what a claim had prepared for an attempt that was not begun.
 // An interrupted attempt may have had the same number; its messages, which are
 // from before this claim, stay.
-func (t *tx) takeBack(run store.Ref, claim *store.Held) error {
+func (t *tx) takeBack(run store.QueueKey, claim *store.ClaimInfo) error {
 	err := t.exec(`DELETE FROM logs WHERE seq IN (SELECT l.seq FROM logs l, runs r
 		WHERE r.due = ? AND r.kind = 0 AND r.number = ? AND l.job = r.number AND l.id = r.log)`, run.Due, run.Number)
 	if err != nil {
@@ -126,11 +126,11 @@ func (t *tx) takeBack(run store.Ref, claim *store.Held) error {
 	}
 	const prepared = ` FROM deliveries WHERE job = ? AND job_attempt = ? AND attempt = 0 AND begin_at >= ?`
 	err = t.exec(`DELETE FROM runs WHERE (due, kind, number) IN (SELECT due, 1, number`+prepared+` AND due IS NOT NULL)`,
-		run.Number, claim.Attempt, claim.BeginAt)
+		run.Number, claim.Attempt, claim.StartAt)
 	if err != nil {
 		return fmt.Errorf("taking back runs of deliveries: %w", err)
 	}
-	if err := t.exec(`DELETE`+prepared, run.Number, claim.Attempt, claim.BeginAt); err != nil {
+	if err := t.exec(`DELETE`+prepared, run.Number, claim.Attempt, claim.StartAt); err != nil {
 		return fmt.Errorf("taking back deliveries: %w", err)
 	}
 	return nil

@@ -85,8 +85,8 @@ func (t *tx) insertJob(n store.NewJob) error {
 	}
 	j.Number = t.conn.LastInsertRowID()
 	t.count(j.Owner.Number, oneOffs(j), 0)
-	return t.insertRun(store.Ref{
-		RunID: store.RunID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: n.Lane,
+	return t.insertRun(store.QueueKey{
+		ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: n.Lane,
 	}, 0)
 }
 
@@ -98,7 +98,7 @@ func oneOffs(j *job.Job) int64 {
 	return 0
 }
 
-func (t *tx) insertRun(ref store.Ref, attempt int) error {
+func (t *tx) insertRun(ref store.QueueKey, attempt int) error {
 	err := t.exec(`INSERT INTO runs (due, kind, number, account, lane, attempt) VALUES (?, ?, ?, ?, ?, ?)`,
 		ref.Due, ref.Kind, ref.Number, ref.Account, ref.Lane, attempt)
 	if err != nil {
@@ -114,7 +114,7 @@ const jobColumns = `j.number, j.id, j.account, j.state, j.schedule_id, j.key, j.
 // fromJobs joins a pending job with its run, which tells whether it executes.
 const fromJobs = ` FROM jobs j LEFT JOIN runs r ON j.state <= 2 AND r.due = j.due_at AND r.kind = 0 AND r.number = j.number `
 
-func (t *tx) scanJob(stmt *sqlite.Stmt) (*job.Job, *store.Held, error) {
+func (t *tx) scanJob(stmt *sqlite.Stmt) (*job.Job, *store.ClaimInfo, error) {
 	c := &columns{stmt: stmt}
 	j := &job.Job{Number: c.int64(), ID: c.uuid()}
 	account := c.int64()
@@ -122,11 +122,11 @@ func (t *tx) scanJob(stmt *sqlite.Stmt) (*job.Job, *store.Held, error) {
 	j.InsertedAt, j.ScheduledAt, j.DueAt = c.time(), c.time(), c.time()
 	j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt = c.time(), c.time(), c.time(), c.time()
 	j.Name, j.Description, j.Hops, j.Args = c.optional(), c.optional(), c.int(), c.json()
-	var held *store.Held
+	var held *store.ClaimInfo
 	node, attempt, beginAt := c.int64(), c.int(), c.time()
 	j.Attempt = attempt
 	if node > 0 {
-		held = &store.Held{Node: node, Attempt: attempt, BeginAt: beginAt}
+		held = &store.ClaimInfo{Node: node, Attempt: attempt, StartAt: beginAt}
 	}
 	var err error
 	j.Owner, err = t.owner(account)
@@ -134,9 +134,9 @@ func (t *tx) scanJob(stmt *sqlite.Stmt) (*job.Job, *store.Held, error) {
 }
 
 // shown gives the job as clients see it: executing from the begin of its attempt on.
-func (t *tx) shown(j *job.Job, held *store.Held) *job.Job {
-	if held != nil && !held.BeginAt.After(t.now) {
-		j.State, j.AttemptedAt = job.Executing, held.BeginAt
+func (t *tx) shown(j *job.Job, held *store.ClaimInfo) *job.Job {
+	if held != nil && !held.StartAt.After(t.now) {
+		j.State, j.AttemptedAt = job.Executing, held.StartAt
 	}
 	return j
 }
@@ -208,8 +208,8 @@ func (s *Store) JobChange(ctx context.Context, owner job.Owner, id store.JobID, 
 }
 
 // moment reads a job as it is stored, with the claim on its run.
-func (t *tx) moment(where string, args ...any) (*store.Moment, error) {
-	m := &store.Moment{Now: t.now}
+func (t *tx) moment(where string, args ...any) (*store.Snapshot, error) {
+	m := &store.Snapshot{Now: t.now}
 	err := t.query(selectJobs+`WHERE `+where, func(stmt *sqlite.Stmt) (err error) {
 		m.Job, m.Claim, err = t.scanJob(stmt)
 		return err

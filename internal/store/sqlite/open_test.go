@@ -79,7 +79,7 @@ func TestWritersOfTwoProcessesTakeTurns(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if refs, err := command.RunPeek(t.Context(), store.Ref{}, time.Time{}, 1000); err != nil || len(refs) != 200 {
+	if refs, err := command.QueuePeek(t.Context(), store.QueueKey{}, time.Time{}, 1000); err != nil || len(refs) != 200 {
 		t.Errorf("%d runs, %v, want 200", len(refs), err)
 	}
 }
@@ -221,7 +221,7 @@ func TestATornLogLosesOnlyItsEnd(t *testing.T) {
 		}
 		revived := openAt(t, path, true)
 		jobs, err := revived.JobList(t.Context(), owner, store.JobQuery{ListQuery: store.ListQuery{Limit: 1000}})
-		refs, peekErr := revived.RunPeek(t.Context(), store.Ref{}, time.Time{}, 1000)
+		refs, peekErr := revived.QueuePeek(t.Context(), store.QueueKey{}, time.Time{}, 1000)
 		if err != nil || peekErr != nil || len(jobs)%size != 0 || len(refs) != len(jobs) {
 			t.Errorf("cut at %d of %d: %d jobs, %d runs, %v, %v: a batch is torn", cut, whole, len(jobs), len(refs), err, peekErr)
 		}
@@ -238,11 +238,11 @@ func TestClaimsOfACrashedProcessAreAbandoned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refs, err := s.RunPeek(t.Context(), store.Ref{}, time.Time{}, 1)
+	refs, err := s.QueuePeek(t.Context(), store.QueueKey{}, time.Time{}, 1)
 	if err != nil || len(refs) != 1 {
 		t.Fatalf("RunPeek = %v, %v", refs, err)
 	}
-	if got, err := s.RunClaim(t.Context(), node, []store.Claim{{Ref: refs[0], Attempt: 1, BeginAt: s.Now()}}); err != nil || !got[0] {
+	if got, err := s.QueueClaim(t.Context(), node, []store.Claim{{QueueKey: refs[0], Attempt: 1, StartAt: s.Now()}}); err != nil || !got[0] {
 		t.Fatalf("RunClaim = %v, %v", got, err)
 	}
 	revived := openAt(t, crash(t, s), true)
@@ -250,7 +250,7 @@ func TestClaimsOfACrashedProcessAreAbandoned(t *testing.T) {
 	if _, err := revived.NodeStart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	runs, err := revived.RunAbandoned(t.Context(), 10)
+	runs, err := revived.QueueAbandoned(t.Context(), 10)
 	if err != nil || len(runs) != 1 || runs[0].Job.Number != n.Job.Number || runs[0].Job.State.Final() {
 		t.Errorf("abandoned are %v, %v, want the claimed job", runs, err)
 	}
@@ -262,13 +262,13 @@ func TestACommandStartsNoNode(t *testing.T) {
 	s := openTest(t)
 	insert(t, s, newJob(s, addOwner(t, s), `{}`))
 	node, _ := s.NodeStart(t.Context())
-	refs, _ := s.RunPeek(t.Context(), store.Ref{}, time.Time{}, 1)
-	claims := []store.Claim{{Ref: refs[0], Attempt: 1, BeginAt: s.Now()}}
-	if got, err := s.RunClaim(t.Context(), node, claims); err != nil || !got[0] {
+	refs, _ := s.QueuePeek(t.Context(), store.QueueKey{}, time.Time{}, 1)
+	claims := []store.Claim{{QueueKey: refs[0], Attempt: 1, StartAt: s.Now()}}
+	if got, err := s.QueueClaim(t.Context(), node, claims); err != nil || !got[0] {
 		t.Fatalf("RunClaim = %v, %v", got, err)
 	}
 	closeStore(t, openAt(t, s.path, false))
-	if held, err := s.RunHeld(t.Context(), node, claims); err != nil || !held[0] {
+	if held, err := s.QueueHeld(t.Context(), node, claims); err != nil || !held[0] {
 		t.Errorf("the service holds %v, %v", held, err)
 	}
 }
@@ -312,7 +312,7 @@ func TestWritesBeforeCloseAreKept(t *testing.T) {
 			t.Fatalf("job %d was answered and is gone: %v", j.Number, err)
 		}
 	}
-	if refs, err := again.RunPeek(t.Context(), store.Ref{}, time.Time{}, len(stored)+10); err != nil || len(refs) != len(stored) {
+	if refs, err := again.QueuePeek(t.Context(), store.QueueKey{}, time.Time{}, len(stored)+10); err != nil || len(refs) != len(stored) {
 		t.Errorf("%d runs for %d jobs answered, %v", len(refs), len(stored), err)
 	}
 }

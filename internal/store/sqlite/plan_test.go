@@ -118,16 +118,22 @@ var hot = []struct {
 		uses: []string{"accounts_suspended", "accounts_purge"}},
 	{name: "get by number", run: func(c *scene) error { return c.get(store.JobID{Number: c.job.Number}) }},
 	{name: "get by UUID", run: func(c *scene) error { return c.get(store.JobID{UUID: c.job.ID}) }, uses: []string{"jobs_id"}},
-	{name: "peek", run: func(c *scene) error { _, err := c.s.RunPeek(c.t.Context(), c.ref, time.Time{}, 10); return err }, uses: []string{"PRIMARY KEY"}},
-	{name: "load", run: func(c *scene) error { _, err := c.s.RunLoad(c.t.Context(), []store.Ref{c.ref, c.delivery}); return err }},
+	{name: "peek", run: func(c *scene) error { _, err := c.s.QueuePeek(c.t.Context(), c.ref, time.Time{}, 10); return err }, uses: []string{"PRIMARY KEY"}},
+	{name: "load", run: func(c *scene) error {
+		_, err := c.s.QueueLoad(c.t.Context(), []store.QueueKey{c.ref, c.delivery})
+		return err
+	}},
 	{name: "claim", run: func(c *scene) error { return c.claim() }, uses: []string{"PRIMARY KEY"}},
 	{name: "finish", run: func(c *scene) error { return c.finish() }, uses: []string{"PRIMARY KEY", "deliveries_job"}},
 	{name: "finish a delivery", run: func(c *scene) error { return c.finishDelivery() }, uses: []string{"PRIMARY KEY", "deliveries_job"}},
 	{name: "release", run: func(c *scene) error { return c.release() }, uses: []string{"PRIMARY KEY", "deliveries_job", "logs_job"}},
-	{name: "held", run: func(c *scene) error { _, err := c.s.RunHeld(c.t.Context(), 1, []store.Claim{{Ref: c.ref}}); return err }},
+	{name: "held", run: func(c *scene) error {
+		_, err := c.s.QueueHeld(c.t.Context(), 1, []store.Claim{{QueueKey: c.ref}})
+		return err
+	}},
 	{name: "cancel", run: func(c *scene) error { return c.cancel() }, uses: []string{"PRIMARY KEY"}},
 	{name: "disable", run: func(c *scene) error { return c.disable() }, uses: []string{"jobs_schedule"}},
-	{name: "abandoned", run: func(c *scene) error { _, err := c.s.RunAbandoned(c.t.Context(), 10); return err }, uses: []string{"runs_claimed"},
+	{name: "abandoned", run: func(c *scene) error { _, err := c.s.QueueAbandoned(c.t.Context(), 10); return err }, uses: []string{"runs_claimed"},
 		allowed: []string{claimed}},
 	{name: "start", run: func(c *scene) error { _, err := c.s.NodeStart(c.t.Context()); return err }, allowed: []string{claimed, "SCAN suspects"}},
 	{name: "key", run: func(c *scene) error { _, err := c.s.KeyFind(c.t.Context(), []byte("x")); return notFound(err) }},
@@ -252,8 +258,8 @@ type scene struct {
 	owner    job.Owner
 	node     int64
 	job      *job.Job
-	ref      store.Ref
-	delivery store.Ref
+	ref      store.QueueKey
+	delivery store.QueueKey
 }
 
 // build makes the database of a scene, for each case to use a copy.
@@ -270,7 +276,7 @@ func build(t *testing.T) scene {
 	if err := c.change(&store.Changes{Deliveries: []job.Delivery{c.event(), c.event()}}); err != nil {
 		t.Fatal(err)
 	}
-	refs, err := s.RunPeek(t.Context(), store.Ref{}, time.Time{}, 10)
+	refs, err := s.QueuePeek(t.Context(), store.QueueKey{}, time.Time{}, 10)
 	if err != nil || len(refs) != 2 {
 		t.Fatalf("RunPeek = %v, %v", refs, err)
 	}
@@ -309,7 +315,7 @@ func (c *scene) event() job.Delivery {
 }
 
 func (c *scene) change(changes *store.Changes) error {
-	_, err := c.s.JobChange(c.t.Context(), c.owner, store.JobID{Number: c.job.Number}, func(*store.Moment) *store.Changes { return changes })
+	_, err := c.s.JobChange(c.t.Context(), c.owner, store.JobID{Number: c.job.Number}, func(*store.Snapshot) *store.Changes { return changes })
 	return err
 }
 
@@ -326,10 +332,10 @@ func (c *scene) get(id store.JobID) error {
 	return err
 }
 
-func (c *scene) claimOf(ref store.Ref) store.Claim {
-	claim := store.Claim{Ref: ref, Attempt: 1, BeginAt: c.s.Now().Add(time.Hour)}
+func (c *scene) claimOf(ref store.QueueKey) store.Claim {
+	claim := store.Claim{QueueKey: ref, Attempt: 1, StartAt: c.s.Now().Add(time.Hour)}
 	if ref.Kind == store.KindJob {
-		at := claim.BeginAt
+		at := claim.StartAt
 		claim.Log = &job.Log{ID: job.NewID(at), Owner: c.owner, Job: c.job.Number, Event: job.EventRequest, InsertedAt: at, Payload: rawjson.Value(`{}`)}
 		claim.Deliveries = []job.Delivery{c.event()}
 	}
@@ -337,7 +343,7 @@ func (c *scene) claimOf(ref store.Ref) store.Claim {
 }
 
 func (c *scene) claim() error {
-	_, err := c.s.RunClaim(c.t.Context(), c.node, []store.Claim{c.claimOf(c.ref)})
+	_, err := c.s.QueueClaim(c.t.Context(), c.node, []store.Claim{c.claimOf(c.ref)})
 	return err
 }
 
@@ -345,7 +351,7 @@ func (c *scene) finish() error {
 	if err := c.claim(); err != nil {
 		return err
 	}
-	_, err := c.s.RunFinish(c.t.Context(), []store.Finish{{Ref: c.ref, Node: c.node, Attempt: 1, Job: c.job, Decide: func(m *store.Moment) *store.Changes {
+	_, err := c.s.QueueFinish(c.t.Context(), []store.Finish{{QueueKey: c.ref, Node: c.node, Attempt: 1, Job: c.job, Decide: func(m *store.Snapshot) *store.Changes {
 		j := *c.job
 		j.State, j.CompletedAt = job.Completed, c.s.Now()
 		next := newJob(c.s, c.owner, `{}`)
@@ -356,11 +362,11 @@ func (c *scene) finish() error {
 }
 
 func (c *scene) finishDelivery() error {
-	if _, err := c.s.RunClaim(c.t.Context(), c.node, []store.Claim{c.claimOf(c.delivery)}); err != nil {
+	if _, err := c.s.QueueClaim(c.t.Context(), c.node, []store.Claim{c.claimOf(c.delivery)}); err != nil {
 		return err
 	}
-	_, err := c.s.RunFinish(c.t.Context(), []store.Finish{{
-		Ref: c.delivery, Node: c.node, Attempt: 1, Delivery: &store.DeliveryEnd{Attempt: 1, Again: c.s.Now().Add(time.Hour)},
+	_, err := c.s.QueueFinish(c.t.Context(), []store.Finish{{
+		QueueKey: c.delivery, Node: c.node, Attempt: 1, Delivery: &store.DeliveryEnd{Attempt: 1, Again: c.s.Now().Add(time.Hour)},
 	}})
 	return err
 }
@@ -369,7 +375,7 @@ func (c *scene) release() error {
 	if err := c.claim(); err != nil {
 		return err
 	}
-	return c.s.RunRelease(c.t.Context(), c.node, []store.Claim{c.claimOf(c.ref)})
+	return c.s.QueueRelease(c.t.Context(), c.node, []store.Claim{c.claimOf(c.ref)})
 }
 
 func (c *scene) cancel() error {
@@ -378,11 +384,11 @@ func (c *scene) cancel() error {
 	}
 	j := *c.job
 	j.State, j.CancelledAt = job.Cancelled, c.s.Now()
-	return c.change(&store.Changes{Job: &j, Unbegun: true})
+	return c.change(&store.Changes{Job: &j, RollbackClaim: true})
 }
 
 func (c *scene) disable() error {
-	_, err := c.s.ScheduleChange(c.t.Context(), c.owner, c.job.ScheduleID, func(m *store.Moment) *store.Changes {
+	_, err := c.s.ScheduleChange(c.t.Context(), c.owner, c.job.ScheduleID, func(m *store.Snapshot) *store.Changes {
 		return &store.Changes{Schedule: m.Schedule}
 	})
 	return err

@@ -28,17 +28,17 @@ func (s *Store) NodeStart(ctx context.Context) (int64, error) {
 	return thisNode, err
 }
 
-// NodeBeat implements store.Queue. The file's lock sees to it that there is no
+// NodeHeartbeat implements store.Queue. The file's lock sees to it that there is no
 // other node, so nobody needs to know that this one lives.
-func (s *Store) NodeBeat(context.Context, int64) (store.Beat, error) {
-	return store.Beat{Nodes: []int64{thisNode}}, nil
+func (s *Store) NodeHeartbeat(context.Context, int64) (store.Heartbeat, error) {
+	return store.Heartbeat{Nodes: []int64{thisNode}}, nil
 }
 
-// NodeHolds implements store.Queue.
-func (s *Store) NodeHolds(int64) bool { return true }
+// NodeHoldsLease implements store.Queue.
+func (s *Store) NodeHoldsLease(int64) bool { return true }
 
-// RunHeld implements store.Queue.
-func (s *Store) RunHeld(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
+// QueueHeld implements store.Queue.
+func (s *Store) QueueHeld(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
 	held := make([]bool, len(claims))
 	err := s.readAs(ctx, engine, func(t *tx) error {
 		for i, c := range claims {
@@ -58,9 +58,9 @@ func (s *Store) RunHeld(ctx context.Context, node int64, claims []store.Claim) (
 // goneNode marks the claims of a process that has ended.
 const goneNode = 2
 
-// RunPeek implements store.Queue.
-func (s *Store) RunPeek(ctx context.Context, after store.Ref, until time.Time, limit int) ([]store.Ref, error) {
-	var refs []store.Ref
+// QueuePeek implements store.Queue.
+func (s *Store) QueuePeek(ctx context.Context, after store.QueueKey, until time.Time, limit int) ([]store.QueueKey, error) {
+	var refs []store.QueueKey
 	err := s.readAs(ctx, engine, func(t *tx) error {
 		return t.query(`SELECT due, kind, number, account, lane FROM runs WHERE (due, kind, number) > (?, ?, ?) AND node = 0 ORDER BY due, kind, number LIMIT ?`,
 			func(stmt *sqlite.Stmt) error {
@@ -75,15 +75,15 @@ func (s *Store) RunPeek(ctx context.Context, after store.Ref, until time.Time, l
 	return refs, err
 }
 
-func scanRef(c *columns) store.Ref {
-	r := store.Ref{Due: c.time()}
+func scanRef(c *columns) store.QueueKey {
+	r := store.QueueKey{Due: c.time()}
 	r.Kind, r.Number, r.Account, r.Lane = store.Kind(c.int()), c.int64(), c.int64(), uint32(c.int64())
 	return r
 }
 
-// RunLoad implements store.Queue.
-func (s *Store) RunLoad(ctx context.Context, refs []store.Ref) ([]*store.Run, error) {
-	runs := make([]*store.Run, len(refs))
+// QueueLoad implements store.Queue.
+func (s *Store) QueueLoad(ctx context.Context, refs []store.QueueKey) ([]*store.QueueItem, error) {
+	runs := make([]*store.QueueItem, len(refs))
 	err := s.readAs(ctx, engine, func(t *tx) (err error) {
 		for i, ref := range refs {
 			if runs[i], err = t.loadRun(ref); err != nil {
@@ -96,7 +96,7 @@ func (s *Store) RunLoad(ctx context.Context, refs []store.Ref) ([]*store.Run, er
 }
 
 // loadRun reads a run with what it fires; nil when it is not in the queue.
-func (t *tx) loadRun(ref store.Ref) (*store.Run, error) {
+func (t *tx) loadRun(ref store.QueueKey) (*store.QueueItem, error) {
 	if ref.Kind == store.KindDelivery {
 		return t.loadDelivery(ref)
 	}
@@ -104,15 +104,15 @@ func (t *tx) loadRun(ref store.Ref) (*store.Run, error) {
 	if err != nil || m.Job == nil || m.Job.State.Final() || !m.Job.DueAt.Equal(ref.Due) {
 		return nil, err
 	}
-	run := &store.Run{Ref: ref, Attempt: m.Job.Attempt, Job: m.Job, Claim: m.Claim}
+	run := &store.QueueItem{QueueKey: ref, Attempt: m.Job.Attempt, Job: m.Job, Claim: m.Claim}
 	if m.Job.ScheduleID != uuid.Nil {
 		run.Schedule, err = t.schedule(m.Job.ScheduleID)
 	}
 	return run, err
 }
 
-// RunClaim implements store.Queue.
-func (s *Store) RunClaim(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
+// QueueClaim implements store.Queue.
+func (s *Store) QueueClaim(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
 	got := make([]bool, len(claims))
 	size := 0
 	for i := range claims {
@@ -135,7 +135,7 @@ func (t *tx) claim(node int64, c *store.Claim) (bool, error) {
 		logID = c.Log.ID
 	}
 	err := t.exec(`UPDATE runs SET node = ?, attempt = ?, begin_at = ?, log = ? WHERE due = ? AND kind = ? AND number = ? AND node = 0 AND attempt = ?`,
-		node, c.Attempt, c.BeginAt, logID, c.Due, c.Kind, c.Number, c.Attempt-1)
+		node, c.Attempt, c.StartAt, logID, c.Due, c.Kind, c.Number, c.Attempt-1)
 	if err != nil {
 		return false, fmt.Errorf("claiming a run: %w", err)
 	}
@@ -150,8 +150,8 @@ func (t *tx) claim(node int64, c *store.Claim) (bool, error) {
 	return true, t.insertDeliveries(c.Deliveries)
 }
 
-// RunFinish implements store.Queue.
-func (s *Store) RunFinish(ctx context.Context, runs []store.Finish) ([]bool, error) {
+// QueueFinish implements store.Queue.
+func (s *Store) QueueFinish(ctx context.Context, runs []store.Finish) ([]bool, error) {
 	held := make([]bool, len(runs))
 	size := 0
 	for i := range runs {
@@ -180,7 +180,7 @@ func (t *tx) finish(f *store.Finish) (bool, error) {
 	if f.Kind == store.KindDelivery {
 		return true, t.endDelivery(f)
 	}
-	m := &store.Moment{Now: t.now, Job: f.Job}
+	m := &store.Snapshot{Now: t.now, Job: f.Job}
 	if f.Job.ScheduleID != uuid.Nil {
 		if m.Schedule, err = t.schedule(f.Job.ScheduleID); err != nil {
 			return false, err
@@ -190,11 +190,11 @@ func (t *tx) finish(f *store.Finish) (bool, error) {
 	if changes == nil {
 		return false, fmt.Errorf("finishing job %d: no decision was made", f.Number)
 	}
-	return true, t.apply(changes, &f.Ref)
+	return true, t.apply(changes, &f.QueueKey)
 }
 
-// RunRelease implements store.Queue.
-func (s *Store) RunRelease(ctx context.Context, node int64, claims []store.Claim) error {
+// QueueRelease implements store.Queue.
+func (s *Store) QueueRelease(ctx context.Context, node int64, claims []store.Claim) error {
 	return s.write(ctx, func(t *tx) error {
 		for i := range claims {
 			if err := t.release(node, &claims[i]); err != nil {
@@ -208,16 +208,16 @@ func (s *Store) RunRelease(ctx context.Context, node int64, claims []store.Claim
 // release gives back a claim, if it is still held: what another one has
 // prepared meanwhile is not this one's to take back.
 func (t *tx) release(node int64, c *store.Claim) error {
-	var held *store.Held
+	var held *store.ClaimInfo
 	err := t.query(`SELECT begin_at FROM runs WHERE due = ? AND kind = ? AND number = ? AND node = ? AND attempt = ?`, func(stmt *sqlite.Stmt) error {
-		held = &store.Held{Node: node, Attempt: c.Attempt, BeginAt: (&columns{stmt: stmt}).time()}
+		held = &store.ClaimInfo{Node: node, Attempt: c.Attempt, StartAt: (&columns{stmt: stmt}).time()}
 		return nil
 	}, c.Due, c.Kind, c.Number, node, c.Attempt)
 	if err != nil || held == nil {
 		return err
 	}
 	if c.Kind == store.KindJob {
-		if err := t.takeBack(c.Ref, held); err != nil {
+		if err := t.takeBack(c.QueueKey, held); err != nil {
 			return err
 		}
 	}
@@ -225,12 +225,12 @@ func (t *tx) release(node int64, c *store.Claim) error {
 		WHERE due = ? AND kind = ? AND number = ?`, c.Due, c.Kind, c.Number)
 }
 
-// RunAbandoned implements store.Queue.
-func (s *Store) RunAbandoned(ctx context.Context, limit int) ([]*store.Run, error) {
+// QueueAbandoned implements store.Queue.
+func (s *Store) QueueAbandoned(ctx context.Context, limit int) ([]*store.QueueItem, error) {
 	if s.settled.Load() {
 		return nil, nil
 	}
-	var refs []store.Ref
+	var refs []store.QueueKey
 	err := s.readAs(ctx, engine, func(t *tx) error {
 		return t.query(`SELECT due, kind, number, account, lane FROM runs INDEXED BY runs_claimed WHERE node = ? AND node > 0 LIMIT ?`,
 			func(stmt *sqlite.Stmt) error {
@@ -243,11 +243,11 @@ func (s *Store) RunAbandoned(ctx context.Context, limit int) ([]*store.Run, erro
 	}
 	// Only a start abandons claims here.
 	s.settled.Store(len(refs) == 0)
-	return s.RunLoad(ctx, refs)
+	return s.QueueLoad(ctx, refs)
 }
 
-// RunCounts implements store.Queue.
-func (s *Store) RunCounts(ctx context.Context) (map[store.Kind]int64, error) {
+// QueueCounts implements store.Queue.
+func (s *Store) QueueCounts(ctx context.Context) (map[store.Kind]int64, error) {
 	counts := map[store.Kind]int64{}
 	err := s.readAs(ctx, background, func(t *tx) error {
 		return t.query(`SELECT kind, count(*) FROM runs WHERE due <= ? AND node = 0 GROUP BY kind`, func(stmt *sqlite.Stmt) error {
@@ -258,12 +258,12 @@ func (s *Store) RunCounts(ctx context.Context) (map[store.Kind]int64, error) {
 	return counts, err
 }
 
-func deliveryRef(number, account int64, url string, due time.Time) store.Ref {
-	return store.Ref{RunID: store.RunID{Kind: store.KindDelivery, Number: number}, Due: due, Account: account, Lane: job.Lane(url)}
+func deliveryRef(number, account int64, url string, due time.Time) store.QueueKey {
+	return store.QueueKey{ItemID: store.ItemID{Kind: store.KindDelivery, Number: number}, Due: due, Account: account, Lane: job.Lane(url)}
 }
 
-func (t *tx) loadDelivery(ref store.Ref) (*store.Run, error) {
-	var run *store.Run
+func (t *tx) loadDelivery(ref store.QueueKey) (*store.QueueItem, error) {
+	var run *store.QueueItem
 	err := t.query(`SELECT d.message, d.job, d.job_attempt, d.channel, d.url, d.event, d.attempt, d.due, d.body, d.parts,
 			coalesce((SELECT j.hops FROM jobs j WHERE j.number = d.job), 0), r.attempt, r.node, r.begin_at
 		FROM deliveries d JOIN runs r ON r.due = d.due AND r.kind = 1 AND r.number = d.number
@@ -272,9 +272,9 @@ func (t *tx) loadDelivery(ref store.Ref) (*store.Run, error) {
 		d := &job.Delivery{Number: ref.Number, MessageID: c.text(), Job: c.int64(), JobAttempt: c.int()}
 		d.Channel, d.URL, d.Event, d.Attempt, d.DueAt, d.Body = job.Channel(c.int()), c.text(), c.text(), c.int(), c.time(), c.json()
 		d.Parts, d.Hops = job.KeptParts(c.text()), c.int()
-		run = &store.Run{Ref: ref, Delivery: d, Attempt: c.int()}
+		run = &store.QueueItem{QueueKey: ref, Delivery: d, Attempt: c.int()}
 		if node := c.int64(); node > 0 {
-			run.Claim = &store.Held{Node: node, Attempt: run.Attempt, BeginAt: c.time()}
+			run.Claim = &store.ClaimInfo{Node: node, Attempt: run.Attempt, StartAt: c.time()}
 		}
 		var err error
 		d.Owner, err = t.owner(ref.Account)
@@ -311,7 +311,7 @@ func (t *tx) endDelivery(f *store.Finish) error {
 		return fmt.Errorf("ending a delivery: %w", err)
 	}
 	if !end.Again.IsZero() {
-		ref := f.Ref
+		ref := f.QueueKey
 		ref.Due = end.Again
 		if err := t.insertRun(ref, end.Attempt); err != nil {
 			return err
@@ -325,7 +325,7 @@ func (t *tx) endDelivery(f *store.Finish) error {
 
 // releaseNext gives the earliest event of a job that waits for its turn a run.
 func (t *tx) releaseNext(jobNumber int64) error {
-	var next *store.Ref
+	var next *store.QueueKey
 	err := t.query(`SELECT number, account, url, max(begin_at, ?) FROM deliveries
 		WHERE job = ? AND channel = ? AND attempt = 0 AND due IS NULL ORDER BY number LIMIT 1`, func(stmt *sqlite.Stmt) error {
 		c := &columns{stmt: stmt}

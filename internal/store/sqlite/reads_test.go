@@ -41,9 +41,9 @@ func TestListsKeepNothingElseWaiting(t *testing.T) {
 	}
 	ctx := t.Context()
 	for name, read := range map[string]func() error{
-		"RunPeek": func() error { _, err := s.RunPeek(ctx, store.Ref{}, time.Time{}, 10); return err },
-		"RunLoad": func() error { _, err := s.RunLoad(ctx, []store.Ref{{}}); return err },
-		"KeyFind": func() error { _, err := s.KeyFind(ctx, []byte("x")); return notFound(err) },
+		"QueuePeek": func() error { _, err := s.QueuePeek(ctx, store.QueueKey{}, time.Time{}, 10); return err },
+		"QueueLoad": func() error { _, err := s.QueueLoad(ctx, []store.QueueKey{{}}); return err },
+		"KeyFind":   func() error { _, err := s.KeyFind(ctx, []byte("x")); return notFound(err) },
 		"SessionFind": func() error {
 			_, err := s.SessionFind(ctx, []byte("x"), s.Now())
 			return notFound(err)

@@ -10,8 +10,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// RunMove implements store.Parking.
-func (s *Store) RunMove(ctx context.Context, refs []store.Ref, by time.Duration) error {
+// QueueMove implements store.Parking.
+func (s *Store) QueueMove(ctx context.Context, refs []store.QueueKey, by time.Duration) error {
 	return s.write(ctx, func(t *tx) error {
 		for i := range refs {
 			if err := t.moveRun(refs[i], by); err != nil {
@@ -22,7 +22,7 @@ func (s *Store) RunMove(ctx context.Context, refs []store.Ref, by time.Duration)
 	})
 }
 
-func (t *tx) moveRun(ref store.Ref, by time.Duration) error {
+func (t *tx) moveRun(ref store.QueueKey, by time.Duration) error {
 	attempt := -1
 	err := t.query(`DELETE FROM runs WHERE due = ? AND kind = ? AND number = ? AND node = 0 RETURNING attempt`, func(stmt *sqlite.Stmt) error {
 		attempt = stmt.ColumnInt(0)
@@ -43,8 +43,8 @@ func (t *tx) moveRun(ref store.Ref, by time.Duration) error {
 	return t.insertRun(ref, attempt)
 }
 
-// RunNote implements store.Suspects.
-func (s *Store) RunNote(ctx context.Context, node int64, refs []store.Ref) error {
+// SuspectNote implements store.Suspects.
+func (s *Store) SuspectNote(ctx context.Context, node int64, refs []store.QueueKey) error {
 	return s.write(ctx, func(t *tx) error {
 		for _, ref := range refs {
 			err := t.exec(`INSERT INTO suspects (kind, number, due, account, lane, node, crashes) VALUES (?, ?, ?, ?, ?, ?, 0)
@@ -58,8 +58,8 @@ func (s *Store) RunNote(ctx context.Context, node int64, refs []store.Ref) error
 	})
 }
 
-// RunCleared implements store.Suspects.
-func (s *Store) RunCleared(ctx context.Context, refs []store.Ref) error {
+// SuspectClear implements store.Suspects.
+func (s *Store) SuspectClear(ctx context.Context, refs []store.QueueKey) error {
 	return s.write(ctx, func(t *tx) error {
 		for _, ref := range refs {
 			if err := t.exec(`DELETE FROM suspects WHERE kind = ? AND number = ?`, ref.Kind, ref.Number); err != nil {
@@ -88,8 +88,8 @@ func (s *Store) NodeStop(ctx context.Context, _ int64) error {
 	return s.write(ctx, func(t *tx) error { return t.exec(`DELETE FROM suspects WHERE kind = ?`, nodeMark) })
 }
 
-// RunSuspects implements store.Suspects.
-func (s *Store) RunSuspects(ctx context.Context, _ int64, limit int) (suspects []store.Suspect, unclean bool, err error) {
+// SuspectList implements store.Suspects.
+func (s *Store) SuspectList(ctx context.Context, _ int64, limit int) (suspects []store.Suspect, unclean bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		suspects, unclean = nil, false
 		err := t.exec(`UPDATE suspects SET node = ? WHERE kind = ? AND node <> ?`, thisNode, nodeMark, thisNode)
@@ -103,7 +103,7 @@ func (s *Store) RunSuspects(ctx context.Context, _ int64, limit int) (suspects [
 		return t.query(`SELECT due, kind, number, account, lane, crashes FROM suspects WHERE crashes > 0 ORDER BY crashes DESC, kind, number LIMIT ?`,
 			func(stmt *sqlite.Stmt) error {
 				c := &columns{stmt: stmt}
-				suspects = append(suspects, store.Suspect{Ref: scanRef(c), Crashes: c.int()})
+				suspects = append(suspects, store.Suspect{QueueKey: scanRef(c), Crashes: c.int()})
 				return nil
 			}, limit)
 	})

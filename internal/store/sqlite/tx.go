@@ -20,7 +20,7 @@ type tx struct {
 	conn  *sqlite.Conn
 	store *Store
 	now   time.Time
-	refs  []store.Ref         // runs stored, to tell the subscriber of after the commit
+	refs  []store.QueueKey    // runs stored, to tell the subscriber of after the commit
 	used  map[int64]store.Use // what accounts hold more, or less, after it
 }
 

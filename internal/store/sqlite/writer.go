@@ -146,11 +146,11 @@ func (w *writer) commit(group []*write) {
 	}
 	w.commits.Add(1)
 	if err == nil && len(refs) > 0 {
-		w.store.notify(store.Notice{Runs: refs})
+		w.store.notify(store.Notice{Items: refs})
 	}
 }
 
-func (w *writer) transact(group []*write) (refs []store.Ref, err error) {
+func (w *writer) transact(group []*write) (refs []store.QueueKey, err error) {
 	end, err := sqlitex.ImmediateTransaction(w.conn)
 	if err != nil {
 		return nil, err

@@ -65,7 +65,7 @@ func atomicityFinish(w *world) {
 		c.Schedule, c.Next = &s, &twin
 		c.Deliveries = []job.Delivery{w.webhook(j, 1, "finished", w.past()), w.callback(j, 1, w.past())}
 	})
-	_, err := w.s.RunFinish(w.ctx, []store.Finish{w.end(jobs[1], second, w.completes), bad})
+	_, err := w.s.QueueFinish(w.ctx, []store.Finish{w.end(jobs[1], second, w.completes), bad})
 	w.wantNothing("a finish with a twin", err, before)
 	w.finish(w.end(jobs[0], first, w.completes), w.end(jobs[1], second, w.completes)) // both are still held
 }
@@ -75,7 +75,7 @@ func atomicityJobChange(w *world) {
 	c := w.holdWithEvents(j)
 	before := w.everything()
 	twin := w.twin(j)
-	_, err := w.s.JobChange(w.ctx, w.owner, store.JobID{Number: j.Number}, func(m *store.Moment) *store.Changes {
+	_, err := w.s.JobChange(w.ctx, w.owner, store.JobID{Number: j.Number}, func(m *store.Snapshot) *store.Changes {
 		changes := w.cancelUnbegun(m)
 		changes.Logs = []job.Log{w.log(j, job.EventError, w.past())}
 		changes.Next = &twin
@@ -94,7 +94,7 @@ func atomicityScheduleChange(w *world) {
 	before := w.everything()
 	twin := w.twin(j)
 	for _, dropped := range []bool{false, true} {
-		_, err := w.s.ScheduleChange(w.ctx, w.owner, n.Schedule.ID, func(m *store.Moment) *store.Changes {
+		_, err := w.s.ScheduleChange(w.ctx, w.owner, n.Schedule.ID, func(m *store.Snapshot) *store.Changes {
 			c := cancel(m)
 			s := *m.Schedule
 			s.DisabledAt = m.Now

@@ -158,8 +158,8 @@ func (c *bench) claims(jobs []store.NewJob) []store.Claim {
 		at := n.Job.DueAt
 		log := job.Log{ID: job.NewID(at), Owner: c.owner, Job: n.Job.Number, Event: job.EventRequest, InsertedAt: at, Payload: rawjson.Value(payload)}
 		claims[i] = store.Claim{
-			Ref:     store.Ref{RunID: store.RunID{Kind: store.KindJob, Number: n.Job.Number}, Due: at, Account: c.owner.Number, Lane: 1},
-			Attempt: 1, BeginAt: at, Log: &log,
+			QueueKey: store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: n.Job.Number}, Due: at, Account: c.owner.Number, Lane: 1},
+			Attempt:  1, StartAt: at, Log: &log,
 		}
 	}
 	return claims
@@ -170,7 +170,7 @@ func (c *bench) claimMany(size int) {
 		c.StopTimer()
 		claims := c.claims(c.insert(size))
 		c.StartTimer()
-		_, err := c.s.RunClaim(c.ctx, c.node, claims)
+		_, err := c.s.QueueClaim(c.ctx, c.node, claims)
 		c.ok(err)
 	}
 	c.perItem(size)
@@ -181,23 +181,23 @@ func (c *bench) finishMany(size int) {
 		c.StopTimer()
 		jobs := c.insert(size)
 		claims := c.claims(jobs)
-		_, err := c.s.RunClaim(c.ctx, c.node, claims)
+		_, err := c.s.QueueClaim(c.ctx, c.node, claims)
 		c.ok(err)
 		ends := make([]store.Finish, size)
 		for i, n := range jobs {
 			ends[i] = c.end(n.Job, claims[i])
 		}
 		c.StartTimer()
-		_, err = c.s.RunFinish(c.ctx, ends)
+		_, err = c.s.QueueFinish(c.ctx, ends)
 		c.ok(err)
 	}
 	c.perItem(size)
 }
 
 func (c *bench) end(j *job.Job, claim store.Claim) store.Finish {
-	return store.Finish{Ref: claim.Ref, Node: c.node, Attempt: 1, Job: j, Decide: func(m *store.Moment) *store.Changes {
+	return store.Finish{QueueKey: claim.QueueKey, Node: c.node, Attempt: 1, Job: j, Decide: func(m *store.Snapshot) *store.Changes {
 		after := *j
-		after.Begin(claim.BeginAt)
+		after.Begin(claim.StartAt)
 		after.Complete(m.Now)
 		return &store.Changes{Job: &after, Logs: []job.Log{{
 			ID: job.NewID(m.Now), Owner: c.owner, Job: j.Number, Event: job.EventResponse, InsertedAt: m.Now,
@@ -209,7 +209,7 @@ func (c *bench) end(j *job.Job, claim store.Claim) store.Finish {
 func (c *bench) peek(limit int) {
 	c.fill()
 	for c.Loop() {
-		refs, err := c.s.RunPeek(c.ctx, store.Ref{}, time.Time{}, limit)
+		refs, err := c.s.QueuePeek(c.ctx, store.QueueKey{}, time.Time{}, limit)
 		c.ok(err)
 		if len(refs) != limit {
 			c.Fatalf("%d runs, want %d", len(refs), limit)
@@ -220,7 +220,7 @@ func (c *bench) peek(limit int) {
 
 func (c *bench) list(q store.JobQuery) {
 	c.fill()
-	_, err := c.s.RunClaim(c.ctx, c.node, c.claims(c.insert(500)))
+	_, err := c.s.QueueClaim(c.ctx, c.node, c.claims(c.insert(500)))
 	c.ok(err)
 	q.Limit = 100
 	for c.Loop() {

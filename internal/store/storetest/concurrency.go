@@ -137,7 +137,7 @@ func concurrencyClaims(w *world) {
 				for i, k := range part {
 					claims[i] = w.claimOf(jobs[k], w.past())
 				}
-				claimed, err := w.s.RunClaim(w.ctx, w.node, claims)
+				claimed, err := w.s.QueueClaim(w.ctx, w.node, claims)
 				if err != nil {
 					w.Errorf("RunClaim: %v", err)
 					return
@@ -172,13 +172,13 @@ func concurrencyCancelFinish(w *world) {
 		c := w.begin(j)
 		var held, cancelled bool
 		race(r, func() {
-			got, err := w.s.RunFinish(w.ctx, []store.Finish{w.end(j, c, w.completes)})
+			got, err := w.s.QueueFinish(w.ctx, []store.Finish{w.end(j, c, w.completes)})
 			held = err == nil && got[0]
 			if err != nil {
 				w.Errorf("RunFinish: %v", err)
 			}
 		}, func() {
-			got, err := w.s.JobChange(w.ctx, w.owner, store.JobID{Number: j.Number}, func(m *store.Moment) *store.Changes {
+			got, err := w.s.JobChange(w.ctx, w.owner, store.JobID{Number: j.Number}, func(m *store.Snapshot) *store.Changes {
 				changes := cancel(m)
 				cancelled = changes != nil
 				if cancelled {
@@ -210,16 +210,16 @@ func concurrencyCancelClaim(w *world) {
 	r := w.random()
 	for _, j := range w.pending(rounds(300), w.past()) {
 		c := w.claimOf(j, w.ahead())
-		c.Deliveries = []job.Delivery{w.webhook(j, 1, "started", c.BeginAt)}
+		c.Deliveries = []job.Delivery{w.webhook(j, 1, "started", c.StartAt)}
 		var claimed, seen bool
 		race(r, func() {
-			got, err := w.s.RunClaim(w.ctx, w.node, []store.Claim{c})
+			got, err := w.s.QueueClaim(w.ctx, w.node, []store.Claim{c})
 			claimed = err == nil && got[0]
 			if err != nil {
 				w.Errorf("RunClaim: %v", err)
 			}
 		}, func() {
-			_, err := w.s.JobChange(w.ctx, w.owner, store.JobID{Number: j.Number}, func(m *store.Moment) *store.Changes {
+			_, err := w.s.JobChange(w.ctx, w.owner, store.JobID{Number: j.Number}, func(m *store.Snapshot) *store.Changes {
 				seen = m.Claim != nil
 				return cancel(m)
 			})
@@ -230,7 +230,7 @@ func concurrencyCancelClaim(w *world) {
 		if got := w.get(j); claimed != seen || got.State != job.Cancelled {
 			w.Fatalf("claimed %v, seen by the cancel %v, %s", claimed, seen, showJob(got))
 		}
-		if run, left := w.load(c.Ref), w.peekKind(store.KindDelivery); run != nil || len(left) != 0 {
+		if run, left := w.load(c.QueueKey), w.peekKind(store.KindDelivery); run != nil || len(left) != 0 {
 			w.Fatalf("left over: %+v, %s", run, show(left, showRef))
 		}
 		if _, err := w.s.LogGet(w.ctx, w.owner, c.Log.ID); err == nil {
@@ -251,9 +251,9 @@ func concurrencyReleaseClaim(w *world) {
 		together = append(together, func() {
 			for range rounds(150) {
 				c := w.claimOf(jobs[draw.IntN(len(jobs))], w.ahead())
-				got, err := w.s.RunClaim(w.ctx, w.node, []store.Claim{c})
+				got, err := w.s.QueueClaim(w.ctx, w.node, []store.Claim{c})
 				if err == nil && got[0] {
-					err = w.s.RunRelease(w.ctx, w.node, []store.Claim{c})
+					err = w.s.QueueRelease(w.ctx, w.node, []store.Claim{c})
 				}
 				if err != nil {
 					w.Errorf("claiming and giving back: %v", err)
@@ -274,7 +274,7 @@ func concurrencyReleaseClaim(w *world) {
 
 // disable and enable are the decisions about a schedule, cut down to what the
 // race is about.
-func (w *world) disable(m *store.Moment) *store.Changes {
+func (w *world) disable(m *store.Snapshot) *store.Changes {
 	c := &store.Changes{}
 	if m.Job != nil && m.Claim == nil {
 		c = cancel(m)
@@ -285,7 +285,7 @@ func (w *world) disable(m *store.Moment) *store.Changes {
 	return c
 }
 
-func (w *world) enable(m *store.Moment) *store.Changes {
+func (w *world) enable(m *store.Snapshot) *store.Changes {
 	if m.Schedule.Live() {
 		return nil
 	}
@@ -307,7 +307,7 @@ func concurrencyDisableFinish(w *world) {
 		j := w.insertOne(n)
 		end := w.end(j, w.begin(j), w.completes)
 		decide := end.Decide
-		end.Decide = func(m *store.Moment) *store.Changes {
+		end.Decide = func(m *store.Snapshot) *store.Changes {
 			changes := decide(m)
 			if m.Schedule.Live() {
 				changes.Next = w.nextOf(n.Schedule, w.ahead())
@@ -322,7 +322,7 @@ func concurrencyDisableFinish(w *world) {
 			}
 		}
 		together := []func(){change(w.disable), func() {
-			if held, err := w.s.RunFinish(w.ctx, []store.Finish{end}); err != nil || !held[0] {
+			if held, err := w.s.QueueFinish(w.ctx, []store.Finish{end}); err != nil || !held[0] {
 				w.Errorf("RunFinish: %v, %v", held, err)
 			}
 		}}
@@ -360,7 +360,7 @@ func concurrencyEvents(w *world) {
 		together = append(together, func() {
 			for n := range each {
 				event := []job.Delivery{w.webhook(j, 1, fmt.Sprint(n), w.past())}
-				_, err := w.s.JobChange(w.ctx, w.owner, store.JobID{Number: j.Number}, func(*store.Moment) *store.Changes {
+				_, err := w.s.JobChange(w.ctx, w.owner, store.JobID{Number: j.Number}, func(*store.Snapshot) *store.Changes {
 					return &store.Changes{Deliveries: event}
 				})
 				if err != nil {

@@ -83,27 +83,27 @@ func concurrencyDeliveries(w *world) {
 
 // deliverSome claims what is due and delivers what it got.
 func (w *world) deliverSome() (int64, error) {
-	refs, err := w.s.RunPeek(w.ctx, store.Ref{}, time.Time{}, 50)
+	refs, err := w.s.QueuePeek(w.ctx, store.QueueKey{}, time.Time{}, 50)
 	if err != nil {
 		return 0, err
 	}
 	var claims []store.Claim
 	for _, ref := range refs {
 		if ref.Kind == store.KindDelivery {
-			claims = append(claims, store.Claim{Ref: ref, Attempt: 1, BeginAt: w.past()})
+			claims = append(claims, store.Claim{QueueKey: ref, Attempt: 1, StartAt: w.past()})
 		}
 	}
-	got, err := w.s.RunClaim(w.ctx, w.node, claims)
+	got, err := w.s.QueueClaim(w.ctx, w.node, claims)
 	if err != nil {
 		return 0, err
 	}
 	var ends []store.Finish
 	for i, c := range claims {
 		if got[i] {
-			ends = append(ends, store.Finish{Ref: c.Ref, Node: w.node, Attempt: 1, Delivery: &store.DeliveryEnd{Attempt: 1}})
+			ends = append(ends, store.Finish{QueueKey: c.QueueKey, Node: w.node, Attempt: 1, Delivery: &store.DeliveryEnd{Attempt: 1}})
 		}
 	}
-	held, err := w.s.RunFinish(w.ctx, ends)
+	held, err := w.s.QueueFinish(w.ctx, ends)
 	var n int64
 	for _, h := range held {
 		if h {
@@ -140,7 +140,7 @@ func concurrencyFinishBatches(w *world) {
 				for i, k := range part {
 					batch[i] = ends[k]
 				}
-				held, err := w.s.RunFinish(w.ctx, batch)
+				held, err := w.s.QueueFinish(w.ctx, batch)
 				if err != nil {
 					w.Errorf("RunFinish: %v", err)
 					return

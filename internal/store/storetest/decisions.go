@@ -26,7 +26,7 @@ var decisionTests = group{
 
 func decisionsOfOthers(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.ahead()))
-	never := func(*store.Moment) *store.Changes {
+	never := func(*store.Snapshot) *store.Changes {
 		w.Error("a decision was asked about another's job")
 		return nil
 	}
@@ -45,10 +45,10 @@ func decisionsMoment(w *world) {
 	n := w.recurring(w.owner, w.past())
 	jobs := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()), n)
 	held, begun := w.hold(jobs[0]), w.begin(jobs[1])
-	look := func(j *job.Job) (m store.Moment) {
+	look := func(j *job.Job) (m store.Snapshot) {
 		w.Helper()
 		asked := false
-		got, err := w.s.JobChange(w.ctx, w.owner, store.JobID{UUID: j.ID}, func(seen *store.Moment) *store.Changes {
+		got, err := w.s.JobChange(w.ctx, w.owner, store.JobID{UUID: j.ID}, func(seen *store.Snapshot) *store.Changes {
 			m, asked = *seen, true
 			return nil
 		})
@@ -61,8 +61,8 @@ func decisionsMoment(w *world) {
 	}
 	for i, c := range []store.Claim{held, begun} {
 		m := look(jobs[i])
-		if m.Claim == nil || m.Claim.Node != w.node || m.Claim.Attempt != 1 || !m.Claim.BeginAt.Equal(c.BeginAt) {
-			w.Errorf("the claim in the moment is %+v, want attempt 1 from %s", m.Claim, c.BeginAt)
+		if m.Claim == nil || m.Claim.Node != w.node || m.Claim.Attempt != 1 || !m.Claim.StartAt.Equal(c.StartAt) {
+			w.Errorf("the claim in the moment is %+v, want attempt 1 from %s", m.Claim, c.StartAt)
 		}
 		if m.Job.State != job.Available || m.Job.Attempt != 1 || !m.Job.AttemptedAt.IsZero() || m.Schedule != nil {
 			w.Errorf("a claimed job is %s with %s in the moment, want it as stored, the claimed attempt counted", showJob(m.Job), showSchedule(m.Schedule))
@@ -84,8 +84,8 @@ func decisionsNil(w *world) {
 	jobs := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()))
 	c := w.begin(jobs[1])
 	for name, decide := range map[string]store.Decide{
-		"nil":   func(*store.Moment) *store.Changes { return nil },
-		"empty": func(*store.Moment) *store.Changes { return &store.Changes{} },
+		"nil":   func(*store.Snapshot) *store.Changes { return nil },
+		"empty": func(*store.Snapshot) *store.Changes { return &store.Changes{} },
 	} {
 		for _, j := range jobs {
 			before, queue, logs := showJob(w.get(j)), show(w.peek(), showRef), w.events(j)
@@ -119,13 +119,13 @@ func decisionsCancelWaiting(w *world) {
 func decisionsCancelExecuting(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	c := w.begin(j)
-	got := w.change(j, func(m *store.Moment) *store.Changes {
+	got := w.change(j, func(m *store.Snapshot) *store.Changes {
 		after := *m.Job
-		after.AttemptedAt = m.Claim.BeginAt
+		after.AttemptedAt = m.Claim.StartAt
 		after.Cancel(m.Now)
 		return &store.Changes{Job: &after, Logs: []job.Log{w.log(&after, job.EventError, w.now)}}
 	})
-	if got.State != job.Cancelled || !got.AttemptedAt.Equal(c.BeginAt) {
+	if got.State != job.Cancelled || !got.AttemptedAt.Equal(c.StartAt) {
 		w.Errorf("a job cancelled under way is %s", showJob(got))
 	}
 	if held := w.tryFinish(w.end(j, c, w.completes)); held[0] {
@@ -143,7 +143,7 @@ func decisionsEverything(w *world) {
 	next := w.nextOf(n.Schedule, w.ahead())
 	log := w.log(j, job.EventStateRejected, w.past())
 	hook, call := w.webhook(j, 1, "job.finished", w.past()), w.callback(j, 1, w.past())
-	w.change(j, func(m *store.Moment) *store.Changes {
+	w.change(j, func(m *store.Snapshot) *store.Changes {
 		s := *m.Schedule
 		s.State, s.Previous, s.Epoch = rawjson.Value(`{"x":1}`), rawjson.Value(`[]`), 3
 		c := cancel(m)
@@ -173,7 +173,7 @@ func decisionsEverything(w *world) {
 
 func decisionsWithoutJob(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
-	w.change(j, func(m *store.Moment) *store.Changes {
+	w.change(j, func(m *store.Snapshot) *store.Changes {
 		return &store.Changes{Logs: []job.Log{w.log(j, job.EventError, w.past())}, Deliveries: []job.Delivery{w.callback(j, 1, w.past())}}
 	})
 	w.same("the job", showJob(w.get(j)), showJob(j))
@@ -191,7 +191,7 @@ func decisionsPutOff(w *world) {
 	jobs := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()))
 	c := w.begin(jobs[1])
 	for _, j := range jobs {
-		got := w.change(j, func(m *store.Moment) *store.Changes {
+		got := w.change(j, func(m *store.Snapshot) *store.Changes {
 			after := *m.Job
 			after.State, after.DueAt = job.Retryable, w.ahead()
 			return &store.Changes{Job: &after}
@@ -224,12 +224,12 @@ func decisionsAnew(w *world) {
 			want.Name, want.Description, want.Args, want.ScheduledAt = &name, &description, rawjson.Value(plain), w.past().Add(time.Second)
 			wantSchedule.Name, wantSchedule.Description, wantSchedule.Args, wantSchedule.FirstDue = &name, &description, rawjson.Value(plain), w.ahead()
 		}
-		got := w.change(j, func(m *store.Moment) *store.Changes {
+		got := w.change(j, func(m *store.Snapshot) *store.Changes {
 			after, s := *m.Job, *m.Schedule
 			after.Name, after.Description, after.Args, after.ScheduledAt = &name, &description, rawjson.Value(plain), w.past().Add(time.Second)
 			after.DueAt = w.ahead()
 			s.Name, s.Description, s.Args, s.FirstDue = &name, &description, rawjson.Value(plain), w.ahead()
-			return &store.Changes{Job: &after, Schedule: &s, Anew: anew}
+			return &store.Changes{Job: &after, Schedule: &s, UpdateDefinition: anew}
 		})
 		w.same("the job given back", showJob(got), showJob(&want))
 		w.same("the job read", showJob(w.get(j)), showJob(&want))
@@ -243,7 +243,7 @@ func decisionsAnew(w *world) {
 func decisionsTimesStay(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	want := *j
-	w.change(j, func(m *store.Moment) *store.Changes {
+	w.change(j, func(m *store.Snapshot) *store.Changes {
 		after := *m.Job
 		after.AttemptedAt, after.CancelledAt, after.State = w.past(), w.now, job.Cancelled
 		want.AttemptedAt, want.CancelledAt, want.State = after.AttemptedAt, after.CancelledAt, after.State

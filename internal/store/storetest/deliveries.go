@@ -33,7 +33,7 @@ var deliveryTests = group{
 // send stores deliveries of a job and nothing else.
 func (w *world) send(j *job.Job, deliveries ...job.Delivery) {
 	w.Helper()
-	w.change(j, func(*store.Moment) *store.Changes { return &store.Changes{Deliveries: deliveries} })
+	w.change(j, func(*store.Snapshot) *store.Changes { return &store.Changes{Deliveries: deliveries} })
 }
 
 // sendEvents stores events of a job, each named.
@@ -47,7 +47,7 @@ func (w *world) sendEvents(j *job.Job, names ...string) {
 }
 
 // nameOf tells which message a run delivers.
-func (w *world) nameOf(ref store.Ref) string {
+func (w *world) nameOf(ref store.QueueKey) string {
 	w.Helper()
 	run := w.load(ref)
 	if run == nil || run.Delivery == nil {
@@ -77,15 +77,15 @@ func (w *world) wantReleased(when, want string) {
 }
 
 // try claims a delivery and ends the try.
-func (w *world) try(ref store.Ref, end store.DeliveryEnd) {
+func (w *world) try(ref store.QueueKey, end store.DeliveryEnd) {
 	w.Helper()
 	run := w.load(ref)
 	if run == nil {
 		w.Fatalf("%s is gone", showRef(ref))
 	}
-	c := store.Claim{Ref: ref, Attempt: run.Attempt + 1, BeginAt: w.past()}
+	c := store.Claim{QueueKey: ref, Attempt: run.Attempt + 1, StartAt: w.past()}
 	w.claim(c)
-	w.finish(store.Finish{Ref: ref, Node: w.node, Attempt: c.Attempt, Delivery: &end})
+	w.finish(store.Finish{QueueKey: ref, Node: w.node, Attempt: c.Attempt, Delivery: &end})
 }
 
 // tryNamed tries the message in the queue that has a name.
@@ -335,11 +335,11 @@ func deliveriesClaimedHead(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.ahead()))
 	w.sendEvents(j, "a")
 	ref := w.peekKind(store.KindDelivery)[0]
-	w.claim(store.Claim{Ref: ref, Attempt: 1, BeginAt: w.past()})
+	w.claim(store.Claim{QueueKey: ref, Attempt: 1, StartAt: w.past()})
 	w.sendEvents(j, "b")
 	w.wantReleased("while the first is under way", "")
 	end := w.delivered()
-	w.finish(store.Finish{Ref: ref, Node: w.node, Attempt: 1, Delivery: &end})
+	w.finish(store.Finish{QueueKey: ref, Node: w.node, Attempt: 1, Delivery: &end})
 	w.wantReleased("after the first", "b")
 }
 

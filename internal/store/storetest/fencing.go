@@ -27,7 +27,7 @@ func fencingClaimTwice(w *world) {
 	if w.tryClaim(w.claimOf(j, w.past()))[0] {
 		w.Error("a claimed run was claimed")
 	}
-	again, err := w.s.RunClaim(w.ctx, w.node+1, []store.Claim{w.claimOf(j, w.past())})
+	again, err := w.s.QueueClaim(w.ctx, w.node+1, []store.Claim{w.claimOf(j, w.past())})
 	if err != nil || again[0] {
 		w.Errorf("a claimed run was claimed by another node: %v, %v", again, err)
 	}
@@ -160,7 +160,7 @@ func fencingMixedBatch(w *world) {
 func fencingFinishUnclaimed(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	for _, attempt := range []int{0, 1} {
-		w.wantLost("an unclaimed run", j, w.end(j, store.Claim{Ref: refOf(j), Attempt: attempt, BeginAt: w.past()}, w.completes))
+		w.wantLost("an unclaimed run", j, w.end(j, store.Claim{QueueKey: refOf(j), Attempt: attempt, StartAt: w.past()}, w.completes))
 	}
 }
 
@@ -170,7 +170,7 @@ func fencingZombie(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	zombie := w.begin(j)
 	node := w.replace()
-	runs, err := w.s.RunAbandoned(w.ctx, 10)
+	runs, err := w.s.QueueAbandoned(w.ctx, 10)
 	if err != nil || len(runs) != 1 {
 		w.Fatalf("RunAbandoned gave %d, %v", len(runs), err)
 	}
@@ -180,7 +180,7 @@ func fencingZombie(w *world) {
 	if taken.Attempt != 0 || taken.State != job.Retryable {
 		w.Errorf("a job taken up is %s", showJob(taken))
 	}
-	got, err := w.s.RunClaim(w.ctx, node, []store.Claim{w.claimOf(taken, w.past())})
+	got, err := w.s.QueueClaim(w.ctx, node, []store.Claim{w.claimOf(taken, w.past())})
 	if err != nil || !got[0] {
 		w.Fatalf("a run taken up could not be claimed: %v, %v", got, err)
 	}
@@ -196,10 +196,10 @@ func fencingGoneNode(w *world) {
 	if refs := w.peek(); len(refs) != 0 {
 		w.Errorf("an abandoned run is peeked: %s", show(refs, showRef))
 	}
-	if got, err := w.s.RunClaim(w.ctx, node, []store.Claim{w.claimOf(j, w.past())}); err != nil || got[0] {
+	if got, err := w.s.QueueClaim(w.ctx, node, []store.Claim{w.claimOf(j, w.past())}); err != nil || got[0] {
 		w.Errorf("an abandoned run was claimed: %v, %v", got, err)
 	}
-	f := w.end(j, store.Claim{Ref: refOf(j), Attempt: 1, BeginAt: w.past()}, w.completes)
+	f := w.end(j, store.Claim{QueueKey: refOf(j), Attempt: 1, StartAt: w.past()}, w.completes)
 	f.Node = 1 << 40
 	w.wantLost("by a node that has nothing to do with it", j, f)
 }
@@ -214,18 +214,18 @@ func fencingLostRelease(w *world) {
 	before, logs, queue := showJob(w.get(j)), w.events(j), show(w.peek(), showRef)
 	stale := held
 	stale.Attempt = 0
-	w.ok("RunRelease of another attempt", w.s.RunRelease(w.ctx, w.node, []store.Claim{stale}))
-	w.ok("RunRelease by another node", w.s.RunRelease(w.ctx, w.node+1, []store.Claim{held}))
+	w.ok("RunRelease of another attempt", w.s.QueueRelease(w.ctx, w.node, []store.Claim{stale}))
+	w.ok("RunRelease by another node", w.s.QueueRelease(w.ctx, w.node+1, []store.Claim{held}))
 	w.same("the job", showJob(w.get(j)), before)
 	w.same("the logs", w.events(j), logs)
 	w.same("the queue", show(w.peek(), showRef), queue)
-	w.change(j, func(m *store.Moment) *store.Changes {
+	w.change(j, func(m *store.Snapshot) *store.Changes {
 		c := cancel(m)
 		c.Deliveries = []job.Delivery{w.webhook(j, 1, "job.finished", w.past())}
 		return c
 	})
 	queue = show(w.peek(), showRef)
-	w.ok("RunRelease of a cancelled job", w.s.RunRelease(w.ctx, w.node, []store.Claim{held}))
+	w.ok("RunRelease of a cancelled job", w.s.QueueRelease(w.ctx, w.node, []store.Claim{held}))
 	w.same("the queue after a late release", show(w.peek(), showRef), queue)
 	w.same("the logs after a late release", w.events(j), logs)
 	if sent := w.deliverAll(); sent != "job.started job.finished" {
@@ -235,19 +235,19 @@ func fencingLostRelease(w *world) {
 
 func fencingDelivery(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.ahead()))
-	w.change(j, func(*store.Moment) *store.Changes {
+	w.change(j, func(*store.Snapshot) *store.Changes {
 		return &store.Changes{Deliveries: []job.Delivery{w.callback(j, 1, w.past())}}
 	})
 	ref := w.peekKind(store.KindDelivery)[0]
-	w.claim(store.Claim{Ref: ref, Attempt: 1, BeginAt: w.past()})
+	w.claim(store.Claim{QueueKey: ref, Attempt: 1, StartAt: w.past()})
 	log := w.log(j, job.EventCallbackFailed, w.past())
 	for _, f := range []store.Finish{
-		{Ref: ref, Node: w.node + 1, Attempt: 1}, {Ref: ref, Node: w.node, Attempt: 2}, {Ref: ref, Node: w.node, Attempt: 0}, {Ref: ref, Attempt: 1},
+		{QueueKey: ref, Node: w.node + 1, Attempt: 1}, {QueueKey: ref, Node: w.node, Attempt: 2}, {QueueKey: ref, Node: w.node, Attempt: 0}, {QueueKey: ref, Attempt: 1},
 	} {
 		f.Delivery = &store.DeliveryEnd{Attempt: 1, Log: &log}
 		w.wantLost("a delivery", j, f)
 	}
-	f := store.Finish{Ref: ref, Node: w.node, Attempt: 1, Delivery: &store.DeliveryEnd{Attempt: 1}}
+	f := store.Finish{QueueKey: ref, Node: w.node, Attempt: 1, Delivery: &store.DeliveryEnd{Attempt: 1}}
 	w.finish(f)
 	f.Delivery.Log = &log
 	w.wantLost("a delivery that was delivered", j, f)

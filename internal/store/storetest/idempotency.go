@@ -46,7 +46,7 @@ func keyHeldUntilFinal(w *world) {
 		w.same("the holder while retryable", showJob(w.wantHeld(w.keyed(w.owner, name), first)), showJob(first))
 		w.hold(first)
 		w.wantHeld(w.keyed(w.owner, name), first)
-		w.ok("RunRelease", w.s.RunRelease(w.ctx, w.node, []store.Claim{{Ref: refOf(first), Attempt: 2}}))
+		w.ok("QueueRelease", w.s.QueueRelease(w.ctx, w.node, []store.Claim{{QueueKey: refOf(first), Attempt: 2}}))
 		end(first)
 		second := w.insertOne(w.keyed(w.owner, name))
 		w.wantHeld(w.keyed(w.owner, name), second)
@@ -126,7 +126,7 @@ func (w *world) recurringWithKey(key string) store.NewJob {
 
 func keyHeldByDisabledSchedule(w *world) {
 	s, first := w.keyedSchedule("key")
-	_, err := w.s.ScheduleChange(w.ctx, w.owner, s.ID, func(m *store.Moment) *store.Changes {
+	_, err := w.s.ScheduleChange(w.ctx, w.owner, s.ID, func(m *store.Snapshot) *store.Changes {
 		c := cancel(m)
 		disabled := *m.Schedule
 		disabled.DisabledAt = m.Now
@@ -154,7 +154,7 @@ func keyFreeAfterSchedule(w *world) {
 // drop deletes a schedule and leaves its job alone.
 func (w *world) drop(s *job.Schedule) {
 	w.Helper()
-	_, err := w.s.ScheduleChange(w.ctx, s.Owner, s.ID, func(m *store.Moment) *store.Changes {
+	_, err := w.s.ScheduleChange(w.ctx, s.Owner, s.ID, func(m *store.Snapshot) *store.Changes {
 		return &store.Changes{Schedule: m.Schedule, DropSchedule: true}
 	})
 	w.ok("ScheduleChange", err)

@@ -192,13 +192,13 @@ func jobsExecuting(w *world) {
 	jobs := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()))
 	held, begun := w.hold(jobs[0]), w.begin(jobs[1])
 	if got := w.get(jobs[0]); got.State != job.Available || !got.AttemptedAt.IsZero() {
-		w.Errorf("a claimed job whose attempt begins at %s is %s", held.BeginAt, showJob(got))
+		w.Errorf("a claimed job whose attempt begins at %s is %s", held.StartAt, showJob(got))
 	}
-	if got := w.get(jobs[1]); got.State != job.Executing || !got.AttemptedAt.Equal(begun.BeginAt) {
-		w.Errorf("a claimed job whose attempt began at %s is %s", begun.BeginAt, showJob(got))
+	if got := w.get(jobs[1]); got.State != job.Executing || !got.AttemptedAt.Equal(begun.StartAt) {
+		w.Errorf("a claimed job whose attempt began at %s is %s", begun.StartAt, showJob(got))
 	}
 	w.finish(w.end(jobs[1], begun, w.retries(w.ahead())))
-	if got := w.get(jobs[1]); got.State != job.Retryable || !got.AttemptedAt.Equal(begun.BeginAt) || !got.ScheduledAt.Equal(jobs[1].ScheduledAt) {
+	if got := w.get(jobs[1]); got.State != job.Retryable || !got.AttemptedAt.Equal(begun.StartAt) || !got.ScheduledAt.Equal(jobs[1].ScheduledAt) {
 		w.Errorf("a job to be attempted again is %s", showJob(got))
 	}
 }

@@ -52,7 +52,7 @@ func logsShownAtOnce(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.ahead()))
 	for range 50 {
 		var log job.Log
-		w.change(j, func(m *store.Moment) *store.Changes {
+		w.change(j, func(m *store.Snapshot) *store.Changes {
 			log = w.log(j, job.EventError, m.Now)
 			return &store.Changes{Logs: []job.Log{log}}
 		})
@@ -71,7 +71,7 @@ func logsReadBack(w *world) {
 		for _, s := range awkward {
 			log := w.log(j, event, at)
 			log.Payload = append(rawjson.AppendText([]byte(`{"n":12345678901234567890,"d":1.10,"nul":"\u0000","b":1,"a":`), s), '}')
-			w.change(j, func(*store.Moment) *store.Changes { return &store.Changes{Logs: []job.Log{log}} })
+			w.change(j, func(*store.Snapshot) *store.Changes { return &store.Changes{Logs: []job.Log{log}} })
 			got, err := w.s.LogGet(w.ctx, w.owner, log.ID)
 			w.ok("LogGet", err)
 			w.same("a log", showLog(got), showLog(&log))

@@ -88,7 +88,7 @@ func marksLogsByID(w *world) {
 func marksEnded(w *world) {
 	j := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.ahead()), w.oneOff(w.other, w.ahead()))
 	ends := func(at time.Time) store.Decide {
-		return func(m *store.Moment) *store.Changes {
+		return func(m *store.Snapshot) *store.Changes {
 			after := *m.Job
 			after.Cancel(at)
 			return &store.Changes{Job: &after}

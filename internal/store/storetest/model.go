@@ -111,7 +111,7 @@ func (m *model) live(w *world, r *rand.Rand, j *job.Job) *job.Job {
 	c := w.claimOf(j, w.tied(r))
 	w.claim(c)
 	m.logs = append(m.logs, c.Log)
-	after.Begin(c.BeginAt)
+	after.Begin(c.StartAt)
 	changes := store.Changes{Logs: []job.Log{w.log(j, events[r.IntN(len(events))], w.tied(r))}}
 	end := w.tied(r)
 	switch r.IntN(6) {
@@ -128,13 +128,13 @@ func (m *model) live(w *world, r *rand.Rand, j *job.Job) *job.Job {
 	}
 	stored := after
 	changes.Job = &stored
-	w.finish(store.Finish{Ref: c.Ref, Node: w.node, Attempt: 1, Job: j, Decide: func(*store.Moment) *store.Changes { return &changes }})
+	w.finish(store.Finish{QueueKey: c.QueueKey, Node: w.node, Attempt: 1, Job: j, Decide: func(*store.Snapshot) *store.Changes { return &changes }})
 	m.logs = append(m.logs, &changes.Logs[0])
 	if after.State == job.Retryable && r.IntN(2) == 0 {
 		again := w.claimOf(&after, w.tied(r))
 		w.claim(again)
 		m.logs = append(m.logs, again.Log)
-		after.Begin(again.BeginAt)
+		after.Begin(again.StartAt)
 	}
 	return &after
 }
@@ -147,7 +147,7 @@ func (m *model) disable(w *world, r *rand.Rand, s *job.Schedule) {
 	}
 	s.DisabledAt, s.State = w.tied(r), rawjson.Value(fmt.Sprintf(`{"n":%d}`, r.IntN(9)))
 	stored := *s
-	_, err := w.s.ScheduleChange(w.ctx, s.Owner, s.ID, func(*store.Moment) *store.Changes { return &store.Changes{Schedule: &stored} })
+	_, err := w.s.ScheduleChange(w.ctx, s.Owner, s.ID, func(*store.Snapshot) *store.Changes { return &store.Changes{Schedule: &stored} })
 	w.ok("ScheduleChange", err)
 }
 

@@ -22,26 +22,28 @@ func nodesAbandoned(w *world) {
 	stored := w.insert(n, w.oneOff(w.owner, w.past()), w.oneOff(w.other, w.past()))
 	c := w.begin(stored[0])
 	w.hold(stored[1])
-	w.change(stored[2], func(m *store.Moment) *store.Changes {
+	w.change(stored[2], func(m *store.Snapshot) *store.Changes {
 		return &store.Changes{Deliveries: []job.Delivery{w.callback(m.Job, 1, w.past())}}
 	})
 	delivery := w.peekKind(store.KindDelivery)[0]
-	w.claim(store.Claim{Ref: delivery, Attempt: 1, BeginAt: w.past()})
+	w.claim(store.Claim{QueueKey: delivery, Attempt: 1, StartAt: w.past()})
 	w.replace()
-	runs, err := w.s.RunAbandoned(w.ctx, 10)
-	w.ok("RunAbandoned", err)
+	runs, err := w.s.QueueAbandoned(w.ctx, 10)
+	w.ok("QueueAbandoned", err)
 	if len(runs) != 3 {
 		w.Fatalf("%d runs abandoned, want 3", len(runs))
 	}
-	slices.SortFunc(runs, func(a, b *store.Run) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Number, b.Number)) })
-	if a := runs[0]; showRef(a.Ref) != showRef(c.Ref) || a.Schedule == nil || a.Claim == nil || a.Attempt != 1 || a.Claim.Attempt != 1 || !a.Claim.BeginAt.Equal(c.BeginAt) {
+	slices.SortFunc(runs, func(a, b *store.QueueItem) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Number, b.Number))
+	})
+	if a := runs[0]; showRef(a.QueueKey) != showRef(c.QueueKey) || a.Schedule == nil || a.Claim == nil || a.Attempt != 1 || a.Claim.Attempt != 1 || !a.Claim.StartAt.Equal(c.StartAt) {
 		w.Errorf("an abandoned run is %+v, claim %+v", a, a.Claim)
 	}
-	if few, err := w.s.RunAbandoned(w.ctx, 2); err != nil || len(few) != 2 {
+	if few, err := w.s.QueueAbandoned(w.ctx, 2); err != nil || len(few) != 2 {
 		w.Errorf("RunAbandoned with limit 2 gave %d, %v", len(few), err)
 	}
 	w.takeUp(runs)
-	if left, err := w.s.RunAbandoned(w.ctx, 10); err != nil || len(left) != 0 {
+	if left, err := w.s.QueueAbandoned(w.ctx, 10); err != nil || len(left) != 0 {
 		w.Errorf("%d runs are still abandoned (%v)", len(left), err)
 	}
 	if len(w.peek()) != 4 {
@@ -50,15 +52,15 @@ func nodesAbandoned(w *world) {
 }
 
 // takeUp puts abandoned runs back into the queue, as interrupted.
-func (w *world) takeUp(runs []*store.Run) {
+func (w *world) takeUp(runs []*store.QueueItem) {
 	w.Helper()
 	var ends []store.Finish
 	for _, run := range runs {
-		f := store.Finish{Ref: run.Ref, Node: run.Claim.Node, Attempt: run.Claim.Attempt}
+		f := store.Finish{QueueKey: run.QueueKey, Node: run.Claim.Node, Attempt: run.Claim.Attempt}
 		if run.Kind == store.KindDelivery {
 			f.Delivery = &store.DeliveryEnd{Again: w.now, Attempt: run.Claim.Attempt - 1}
 		} else {
-			f = w.end(run.Job, store.Claim{Ref: run.Ref, Attempt: run.Claim.Attempt, BeginAt: run.Claim.BeginAt}, func(j *job.Job, c *store.Changes) {
+			f = w.end(run.Job, store.Claim{QueueKey: run.QueueKey, Attempt: run.Claim.Attempt, StartAt: run.Claim.StartAt}, func(j *job.Job, c *store.Changes) {
 				j.Retry(w.now)
 				j.Attempt--
 			})
@@ -71,23 +73,23 @@ func (w *world) takeUp(runs []*store.Run) {
 
 func nodesNoneAbandoned(w *world) {
 	w.begin(w.insertOne(w.oneOff(w.owner, w.past())))
-	if runs, err := w.s.RunAbandoned(w.ctx, 10); err != nil || len(runs) != 0 {
+	if runs, err := w.s.QueueAbandoned(w.ctx, 10); err != nil || len(runs) != 0 {
 		w.Errorf("%d runs abandoned (%v) while their node is there", len(runs), err)
 	}
 }
 
 // nodesBeat: a node that has just started lives, and holds what it claims.
 func nodesBeat(w *world) {
-	beat, err := w.s.NodeBeat(w.ctx, w.node)
-	if err != nil || beat.Gone || !slices.Contains(beat.Nodes, w.node) {
+	beat, err := w.s.NodeHeartbeat(w.ctx, w.node)
+	if err != nil || beat.LeaseExpired || !slices.Contains(beat.Nodes, w.node) {
 		w.Errorf("the first beat tells %+v, %v", beat, err)
 	}
-	if !w.s.NodeHolds(w.node) {
+	if !w.s.NodeHoldsLease(w.node) {
 		w.Error("a node that lives is not certain of its claims")
 	}
 	node := w.replace()
-	beat, err = w.s.NodeBeat(w.ctx, node)
-	if err != nil || beat.Gone || !slices.Contains(beat.Nodes, node) || len(beat.Nodes) != 1 {
+	beat, err = w.s.NodeHeartbeat(w.ctx, node)
+	if err != nil || beat.LeaseExpired || !slices.Contains(beat.Nodes, node) || len(beat.Nodes) != 1 {
 		w.Errorf("after the first node has stopped the second one's beat tells %+v, %v", beat, err)
 	}
 }
@@ -95,7 +97,7 @@ func nodesBeat(w *world) {
 // wantHolding asks which claims a node holds.
 func (w *world) wantHolding(when string, node int64, claims []store.Claim, want ...bool) {
 	w.Helper()
-	held, err := w.s.RunHeld(w.ctx, node, claims)
+	held, err := w.s.QueueHeld(w.ctx, node, claims)
 	if err != nil || !slices.Equal(held, want) {
 		w.Errorf("%s RunHeld tells %v, %v, want %v", when, held, err, want)
 	}
@@ -124,7 +126,7 @@ func nodesHeldNoMore(w *world) {
 	}
 	w.finish(w.end(jobs[0], claims[0], w.completes))
 	w.change(jobs[1], cancel)
-	w.ok("RunRelease", w.s.RunRelease(w.ctx, w.node, claims[2:3]))
+	w.ok("QueueRelease", w.s.QueueRelease(w.ctx, w.node, claims[2:3]))
 	w.wantHolding("after finish, cancel and release", w.node, claims, false, false, false, true)
 	w.replace()
 	w.wantHolding("after the node's end", w.node, claims[:3], false, false, false)
@@ -134,9 +136,9 @@ func nodesHeldNoMore(w *world) {
 func nodesStopped(w *world) {
 	j := w.pending(1, w.past())[0]
 	c := w.hold(j)
-	w.ok("RunRelease", w.s.RunRelease(w.ctx, w.node, []store.Claim{c}))
+	w.ok("QueueRelease", w.s.QueueRelease(w.ctx, w.node, []store.Claim{c}))
 	w.replace()
-	if runs, err := w.s.RunAbandoned(w.ctx, 10); err != nil || len(runs) != 0 {
+	if runs, err := w.s.QueueAbandoned(w.ctx, 10); err != nil || len(runs) != 0 {
 		w.Errorf("%d runs abandoned, %v", len(runs), err)
 	}
 	if w.queued(j) == nil {

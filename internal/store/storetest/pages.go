@@ -86,7 +86,7 @@ func (w *world) tell() (schedule uuid.UUID) {
 	for i := range 9 {
 		l := w.log(j, events[i%len(events)], w.past().Add(time.Duration(i/2)*time.Microsecond))
 		l.Payload = large(500 * (1 + i%3))
-		w.change(j, func(*store.Moment) *store.Changes { return &store.Changes{Logs: []job.Log{l}} })
+		w.change(j, func(*store.Snapshot) *store.Changes { return &store.Changes{Logs: []job.Log{l}} })
 	}
 	return j.ScheduleID
 }

@@ -337,7 +337,7 @@ func (w *world) clutter(owner job.Owner) {
 	j := w.insertOne(w.oneOff(owner, w.past()))
 	w.sendEvents(j, "one", "two")
 	w.send(j, w.callback(j, 1, w.past()))
-	w.change(j, func(*store.Moment) *store.Changes {
+	w.change(j, func(*store.Snapshot) *store.Changes {
 		return &store.Changes{Logs: []job.Log{w.log(j, job.EventError, w.past()), w.log(j, job.EventError, w.past()), w.log(j, job.EventError, w.past())}}
 	})
 	w.begin(w.insertOne(w.oneOff(owner, w.past())))
@@ -374,7 +374,7 @@ func peoplePurged(w *world) {
 	}
 	w.same("the deleted account", w.remains(w.owner), "0 jobs, 0 schedules, 0 logs, 0 stats, 0 runs unclaimed")
 	w.same("another", w.remains(w.other), full)
-	claimed, err := w.s.RunHeld(w.ctx, w.node, nil)
+	claimed, err := w.s.QueueHeld(w.ctx, w.node, nil)
 	if err != nil || len(claimed) != 0 {
 		w.Errorf("%v, %v", claimed, err)
 	}
@@ -386,7 +386,7 @@ func peoplePurgedUnderWay(w *world) {
 	c := w.begin(first)
 	w.ok("AccountDelete", w.s.AccountDelete(w.ctx, w.owner.Number, w.now))
 	w.purge(w.past(), 5)
-	held, err := w.s.RunFinish(w.ctx, []store.Finish{w.end(first, c, w.completes)})
+	held, err := w.s.QueueFinish(w.ctx, []store.Finish{w.end(first, c, w.completes)})
 	if err != nil || held[0] {
 		w.Errorf("the attempt was held %v, %v", held, err)
 	}

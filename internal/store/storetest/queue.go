@@ -39,13 +39,13 @@ func (w *world) shuffled(n int) {
 			owner = w.other
 		}
 		j := w.insertOne(w.oneOff(owner, w.tied(r)))
-		w.change(j, func(*store.Moment) *store.Changes {
+		w.change(j, func(*store.Snapshot) *store.Changes {
 			return &store.Changes{Deliveries: []job.Delivery{w.callback(j, 1, w.tied(r))}}
 		})
 	}
 }
 
-func inOrder(a, b store.Ref) int {
+func inOrder(a, b store.QueueKey) int {
 	return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Number, b.Number))
 }
 
@@ -61,8 +61,8 @@ func queuePeekInOrder(w *world) {
 		}
 	}
 	for i, ref := range refs {
-		rest, err := w.s.RunPeek(w.ctx, ref, time.Time{}, 1000)
-		w.ok("RunPeek", err)
+		rest, err := w.s.QueuePeek(w.ctx, ref, time.Time{}, 1000)
+		w.ok("QueuePeek", err)
 		w.same("the runs behind one", show(rest, showRef), show(refs[i+1:], showRef))
 	}
 }
@@ -82,8 +82,8 @@ func queuePeekUntil(w *world) {
 				}
 			}
 			for _, limit := range []int{3, len(want), 1000} {
-				refs, err := w.s.RunPeek(w.ctx, store.Ref{}, until, limit)
-				w.ok("RunPeek", err)
+				refs, err := w.s.QueuePeek(w.ctx, store.QueueKey{}, until, limit)
+				w.ok("QueuePeek", err)
 				w.same("the runs until one's due time", show(refs, showRef), show(want[:min(limit, len(want))], showRef))
 			}
 		}
@@ -92,13 +92,13 @@ func queuePeekUntil(w *world) {
 
 func queuePeekSkipsClaimed(w *world) {
 	w.shuffled(20)
-	var want []store.Ref
+	var want []store.QueueKey
 	for i, ref := range w.peek() {
 		if i%3 > 0 {
 			want = append(want, ref)
 			continue
 		}
-		w.claim(store.Claim{Ref: ref, Attempt: 1, BeginAt: w.ahead()})
+		w.claim(store.Claim{QueueKey: ref, Attempt: 1, StartAt: w.ahead()})
 	}
 	w.same("the unclaimed runs", show(w.peek(), showRef), show(want, showRef))
 }
@@ -107,7 +107,7 @@ func queuePeekSkipsClaimed(w *world) {
 func queuePeekBehindGone(w *world) {
 	jobs := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()))
 	w.settle(jobs[1], w.completes)
-	refs, err := w.s.RunPeek(w.ctx, refOf(jobs[1]), time.Time{}, 10)
+	refs, err := w.s.QueuePeek(w.ctx, refOf(jobs[1]), time.Time{}, 10)
 	if err != nil || len(refs) != 1 || refs[0].Number != jobs[2].Number {
 		w.Errorf("behind a run that is gone there are %s (%v), want job %d", show(refs, showRef), err, jobs[2].Number)
 	}
@@ -117,8 +117,8 @@ func queuePeekLimit(w *world) {
 	w.shuffled(5)
 	all := w.peek()
 	for limit := 1; limit <= 12; limit++ {
-		refs, err := w.s.RunPeek(w.ctx, store.Ref{}, time.Time{}, limit)
-		w.ok("RunPeek", err)
+		refs, err := w.s.QueuePeek(w.ctx, store.QueueKey{}, time.Time{}, limit)
+		w.ok("QueuePeek", err)
 		w.same("the first runs", show(refs, showRef), show(all[:min(limit, len(all))], showRef))
 	}
 }
@@ -127,12 +127,12 @@ func queueLoadInOrder(w *world) {
 	w.shuffled(20)
 	refs := w.peek()
 	rand.Shuffle(len(refs), func(i, k int) { refs[i], refs[k] = refs[k], refs[i] })
-	w.claim(store.Claim{Ref: refs[0], Attempt: 1, BeginAt: w.past()})
-	missing := store.Ref{RunID: store.RunID{Kind: store.KindJob, Number: 1 << 40}, Due: w.now, Account: w.owner.Number}
+	w.claim(store.Claim{QueueKey: refs[0], Attempt: 1, StartAt: w.past()})
+	missing := store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: 1 << 40}, Due: w.now, Account: w.owner.Number}
 	refs = append(refs, missing, refs[1])
-	refs = append(refs, store.Ref{RunID: store.RunID{Kind: store.KindDelivery, Number: 1 << 40}, Due: w.now, Account: w.owner.Number})
-	runs, err := w.s.RunLoad(w.ctx, refs)
-	w.ok("RunLoad", err)
+	refs = append(refs, store.QueueKey{ItemID: store.ItemID{Kind: store.KindDelivery, Number: 1 << 40}, Due: w.now, Account: w.owner.Number})
+	runs, err := w.s.QueueLoad(w.ctx, refs)
+	w.ok("QueueLoad", err)
 	if len(runs) != len(refs) {
 		w.Fatalf("%d runs for %d", len(runs), len(refs))
 	}
@@ -141,7 +141,7 @@ func queueLoadInOrder(w *world) {
 	}
 }
 
-func (w *world) checkLoaded(ref store.Ref, run *store.Run, claimed, gone bool) {
+func (w *world) checkLoaded(ref store.QueueKey, run *store.QueueItem, claimed, gone bool) {
 	w.Helper()
 	switch {
 	case gone || run == nil:
@@ -149,8 +149,8 @@ func (w *world) checkLoaded(ref store.Ref, run *store.Run, claimed, gone bool) {
 			w.Errorf("%s gave %+v", showRef(ref), run)
 		}
 		return
-	case showRef(run.Ref) != showRef(ref) || claimed != (run.Claim != nil):
-		w.Errorf("%s gave %s, claim %+v", showRef(ref), showRef(run.Ref), run.Claim)
+	case showRef(run.QueueKey) != showRef(ref) || claimed != (run.Claim != nil):
+		w.Errorf("%s gave %s, claim %+v", showRef(ref), showRef(run.QueueKey), run.Claim)
 	case ref.Kind == store.KindJob && (run.Job == nil || run.Delivery != nil || run.Job.Number != ref.Number || run.Job.Owner.Number != ref.Account):
 		w.Errorf("%s gave %s, %s", showRef(ref), showJob(run.Job), showDelivery(run.Delivery))
 	case ref.Kind == store.KindDelivery && (run.Delivery == nil || run.Job != nil || run.Delivery.Number != ref.Number || run.Delivery.Owner.Number != ref.Account):
@@ -169,7 +169,7 @@ func queueLoadOldRef(w *world) {
 	if run := w.load(old); run != nil {
 		w.Errorf("the run before a retry was loaded: %+v", run)
 	}
-	if w.tryClaim(store.Claim{Ref: old, Attempt: 1, BeginAt: w.past()}, store.Claim{Ref: old, Attempt: 2, BeginAt: w.past()})[0] {
+	if w.tryClaim(store.Claim{QueueKey: old, Attempt: 1, StartAt: w.past()}, store.Claim{QueueKey: old, Attempt: 2, StartAt: w.past()})[0] {
 		w.Error("the run before a retry was claimed")
 	}
 	w.settle(w.get(j), w.completes)
@@ -179,16 +179,16 @@ func queueLoadOldRef(w *world) {
 }
 
 func queueEmptyBatches(w *world) {
-	if runs, err := w.s.RunLoad(w.ctx, nil); err != nil || len(runs) != 0 {
+	if runs, err := w.s.QueueLoad(w.ctx, nil); err != nil || len(runs) != 0 {
 		w.Errorf("RunLoad of none: %v, %v", runs, err)
 	}
-	if got, err := w.s.RunClaim(w.ctx, w.node, nil); err != nil || len(got) != 0 {
+	if got, err := w.s.QueueClaim(w.ctx, w.node, nil); err != nil || len(got) != 0 {
 		w.Errorf("RunClaim of none: %v, %v", got, err)
 	}
-	if held, err := w.s.RunFinish(w.ctx, nil); err != nil || len(held) != 0 {
+	if held, err := w.s.QueueFinish(w.ctx, nil); err != nil || len(held) != 0 {
 		w.Errorf("RunFinish of none: %v, %v", held, err)
 	}
-	w.ok("RunRelease of none", w.s.RunRelease(w.ctx, w.node, nil))
+	w.ok("RunRelease of none", w.s.QueueRelease(w.ctx, w.node, nil))
 	w.ok("KeyUsed of none", w.s.KeyUsed(w.ctx, nil))
 }
 
@@ -221,10 +221,10 @@ func queueLargeBatches(w *world) {
 func queueCounts(w *world) {
 	jobs := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.other, w.past()), w.oneOff(w.owner, w.ahead()), w.oneOff(w.owner, w.past()))
 	w.begin(jobs[3])
-	w.change(jobs[0], func(m *store.Moment) *store.Changes {
+	w.change(jobs[0], func(m *store.Snapshot) *store.Changes {
 		return &store.Changes{Deliveries: []job.Delivery{w.callback(m.Job, 1, w.past()), w.callback(m.Job, 1, w.ahead())}}
 	})
-	counts, err := w.s.RunCounts(w.ctx)
+	counts, err := w.s.QueueCounts(w.ctx)
 	if err != nil || counts[store.KindJob] != 2 || counts[store.KindDelivery] != 1 {
 		w.Errorf("%v due (%v), want 2 jobs and 1 delivery", counts, err)
 	}
@@ -249,9 +249,9 @@ func queueClock(w *world) {
 func queueKinds(w *world) {
 	w.shuffled(5)
 	refs := w.peek()
-	slices.SortFunc(refs, func(a, b store.Ref) int { return cmp.Or(cmp.Compare(a.Number, b.Number), inOrder(a, b)) })
+	slices.SortFunc(refs, func(a, b store.QueueKey) int { return cmp.Or(cmp.Compare(a.Number, b.Number), inOrder(a, b)) })
 	for _, ref := range refs {
-		w.claim(store.Claim{Ref: ref, Attempt: 1, BeginAt: w.past()})
+		w.claim(store.Claim{QueueKey: ref, Attempt: 1, StartAt: w.past()})
 		if run := w.load(ref); run == nil || run.Claim == nil {
 			w.Errorf("%s is %+v after its claim", showRef(ref), run)
 		}
@@ -271,8 +271,8 @@ func queueRelease(w *world) {
 		if len(w.peek()) != 1 {
 			w.Fatalf("the queue of a claimed job is %s, want its first event", show(w.peek(), showRef))
 		}
-		w.ok("RunRelease", w.s.RunRelease(w.ctx, w.node, []store.Claim{c}))
-		w.same("the queue", show(w.peek(), showRef), show([]store.Ref{refOf(j)}, showRef))
+		w.ok("QueueRelease", w.s.QueueRelease(w.ctx, w.node, []store.Claim{c}))
+		w.same("the queue", show(w.peek(), showRef), show([]store.QueueKey{refOf(j)}, showRef))
 		w.same("the job", showJob(w.get(j)), before)
 		if run := w.load(refOf(j)); run == nil || run.Claim != nil || run.Attempt != 0 {
 			w.Errorf("the run given back is %+v", run)
@@ -289,13 +289,13 @@ func queueRelease(w *world) {
 
 func queueReleaseDelivery(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.ahead()))
-	w.change(j, func(*store.Moment) *store.Changes {
+	w.change(j, func(*store.Snapshot) *store.Changes {
 		return &store.Changes{Deliveries: []job.Delivery{w.callback(j, 1, w.past())}}
 	})
 	ref := w.peekKind(store.KindDelivery)[0]
-	c := store.Claim{Ref: ref, Attempt: 1, BeginAt: w.ahead()}
+	c := store.Claim{QueueKey: ref, Attempt: 1, StartAt: w.ahead()}
 	w.claim(c)
-	w.ok("RunRelease", w.s.RunRelease(w.ctx, w.node, []store.Claim{c}))
+	w.ok("QueueRelease", w.s.QueueRelease(w.ctx, w.node, []store.Claim{c}))
 	if run := w.load(ref); run == nil || run.Claim != nil || run.Attempt != 0 || run.Delivery.Attempt != 0 {
 		w.Errorf("a delivery given back is %+v", run)
 	}

@@ -334,7 +334,7 @@ func quotaBytes(w *world) {
 	w.send(jobs[0], d)
 	count(string(d.Body))
 	l := w.log(jobs[1], job.EventError, w.past())
-	w.change(jobs[1], func(*store.Moment) *store.Changes { return &store.Changes{Logs: []job.Log{l}} })
+	w.change(jobs[1], func(*store.Snapshot) *store.Changes { return &store.Changes{Logs: []job.Log{l}} })
 	count(string(l.Payload))
 	for _, rows := range []int{1, 2, 3, 100} {
 		if got := w.bytes(w.owner, rows); got != want {

@@ -123,13 +123,13 @@ func (w *world) change(j *job.Job, decide store.Decide) *job.Job {
 }
 
 // cancel makes the decision to cancel a job, without any rules.
-func cancel(m *store.Moment) *store.Changes {
+func cancel(m *store.Snapshot) *store.Changes {
 	if m.Job.State.Final() {
 		return nil
 	}
 	j := *m.Job
 	j.Cancel(m.Now)
-	return &store.Changes{Job: &j, Unbegun: m.Claim != nil && m.Claim.BeginAt.After(m.Now)}
+	return &store.Changes{Job: &j, RollbackClaim: m.Claim != nil && m.Claim.StartAt.After(m.Now)}
 }
 
 // logs reads all logs of a job that its owner sees, oldest first.
@@ -215,6 +215,6 @@ func showDelivery(d *job.Delivery) string {
 		moment(d.DueAt), jsonText(d.Body), job.FormatParts(d.Parts))
 }
 
-func showRef(r store.Ref) string {
+func showRef(r store.QueueKey) string {
 	return fmt.Sprintf("run %d/%d due %s of %d in lane %d", r.Kind, r.Number, moment(r.Due), r.Account, r.Lane)
 }

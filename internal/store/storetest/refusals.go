@@ -29,7 +29,7 @@ func refusalsRecord(w *world) {
 	_, err := w.s.JobInsertMany(w.ctx, []store.NewJob{w.oneOff(w.owner, w.ahead()), w.twin(j)})
 	w.wantUnstorable("an insert with a twin", err)
 	c, twin := w.begin(j), w.twin(j)
-	_, err = w.s.RunFinish(w.ctx, []store.Finish{w.end(j, c, func(j *job.Job, c *store.Changes) {
+	_, err = w.s.QueueFinish(w.ctx, []store.Finish{w.end(j, c, func(j *job.Job, c *store.Changes) {
 		w.completes(j, c)
 		c.Next = &twin
 	})})
@@ -42,10 +42,10 @@ func refusalsPanic(w *world) {
 	first, second := w.begin(jobs[0]), w.begin(jobs[1])
 	before := w.everything()
 	bad := w.end(jobs[0], first, func(*job.Job, *store.Changes) { panic("a decision went off") })
-	_, err := w.s.RunFinish(w.ctx, []store.Finish{w.end(jobs[1], second, w.completes), bad})
+	_, err := w.s.QueueFinish(w.ctx, []store.Finish{w.end(jobs[1], second, w.completes), bad})
 	w.wantUnstorable("a finish that panics", err)
 	w.wantNothing("a finish that panics", err, before)
-	_, err = w.s.JobChange(w.ctx, w.owner, store.JobID{Number: jobs[0].Number}, func(*store.Moment) *store.Changes { panic("another one") })
+	_, err = w.s.JobChange(w.ctx, w.owner, store.JobID{Number: jobs[0].Number}, func(*store.Snapshot) *store.Changes { panic("another one") })
 	w.wantUnstorable("a change that panics", err)
 	w.finish(w.end(jobs[0], first, w.completes), w.end(jobs[1], second, w.completes))
 }
@@ -59,7 +59,7 @@ func refusalsPinned(w *world) {
 	log.Payload = rawjson.Value(`{"status":200}`)
 	d := w.callback(j, 1, w.past())
 	d.Body, d.Parts = rawjson.Value(`{"response":{}}`), []job.Part{{At: 13, Log: log.ID, From: 1, To: 13}}
-	w.change(j, func(*store.Moment) *store.Changes {
+	w.change(j, func(*store.Snapshot) *store.Changes {
 		return &store.Changes{Logs: []job.Log{log, old}, Deliveries: []job.Delivery{d}}
 	})
 	prune := func(when string, want int) {

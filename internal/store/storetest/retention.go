@@ -38,7 +38,7 @@ func (w *world) pruneJobs(before time.Time, limit int) (total int) {
 func (w *world) endedAt(n store.NewJob, state job.State, at time.Time) *job.Job {
 	w.Helper()
 	j := w.insertOne(n)
-	return w.change(j, func(m *store.Moment) *store.Changes {
+	return w.change(j, func(m *store.Snapshot) *store.Changes {
 		after := *m.Job
 		switch after.State = state; state {
 		case job.Completed:
@@ -142,7 +142,7 @@ func retentionLogs(w *world) {
 	border := w.past()
 	for i := range 30 {
 		at := border.Add(time.Duration(i-20) * time.Microsecond)
-		w.change(j, func(*store.Moment) *store.Changes {
+		w.change(j, func(*store.Snapshot) *store.Changes {
 			return &store.Changes{Logs: []job.Log{w.log(j, job.EventError, at)}}
 		})
 	}

@@ -12,13 +12,13 @@ import (
 const page = 7
 
 // peek reads all unclaimed runs, page by page.
-func (w *world) peek() []store.Ref {
+func (w *world) peek() []store.QueueKey {
 	w.Helper()
-	var all []store.Ref
-	var last store.Ref
+	var all []store.QueueKey
+	var last store.QueueKey
 	for {
-		refs, err := w.s.RunPeek(w.ctx, last, time.Time{}, page)
-		w.ok("RunPeek", err)
+		refs, err := w.s.QueuePeek(w.ctx, last, time.Time{}, page)
+		w.ok("QueuePeek", err)
 		all = append(all, refs...)
 		if len(refs) < page {
 			return all
@@ -28,9 +28,9 @@ func (w *world) peek() []store.Ref {
 }
 
 // peekKind reads the unclaimed runs of a kind.
-func (w *world) peekKind(kind store.Kind) []store.Ref {
+func (w *world) peekKind(kind store.Kind) []store.QueueKey {
 	w.Helper()
-	var refs []store.Ref
+	var refs []store.QueueKey
 	for _, ref := range w.peek() {
 		if ref.Kind == kind {
 			refs = append(refs, ref)
@@ -41,7 +41,7 @@ func (w *world) peekKind(kind store.Kind) []store.Ref {
 
 // queued gives the run of a job as it stands in the queue unclaimed; nil when
 // it does not.
-func (w *world) queued(j *job.Job) *store.Ref {
+func (w *world) queued(j *job.Job) *store.QueueKey {
 	w.Helper()
 	for _, ref := range w.peekKind(store.KindJob) {
 		if ref.Number == j.Number {
@@ -52,15 +52,15 @@ func (w *world) queued(j *job.Job) *store.Ref {
 }
 
 // refOf gives the run that follows from a pending job.
-func refOf(j *job.Job) store.Ref {
-	return store.Ref{RunID: store.RunID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: job.Lane(target)}
+func refOf(j *job.Job) store.QueueKey {
+	return store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: job.Lane(target)}
 }
 
 // load reads one run; nil when it is gone.
-func (w *world) load(ref store.Ref) *store.Run {
+func (w *world) load(ref store.QueueKey) *store.QueueItem {
 	w.Helper()
-	runs, err := w.s.RunLoad(w.ctx, []store.Ref{ref})
-	w.ok("RunLoad", err)
+	runs, err := w.s.QueueLoad(w.ctx, []store.QueueKey{ref})
+	w.ok("QueueLoad", err)
 	if len(runs) != 1 {
 		w.Fatalf("RunLoad gave %d runs for one", len(runs))
 	}
@@ -70,14 +70,14 @@ func (w *world) load(ref store.Ref) *store.Run {
 // claimOf makes the claim for the next attempt of a job, with its request log.
 func (w *world) claimOf(j *job.Job, beginAt time.Time) store.Claim {
 	log := w.log(j, job.EventRequest, beginAt)
-	return store.Claim{Ref: refOf(j), Attempt: j.Attempt + 1, BeginAt: beginAt, Log: &log}
+	return store.Claim{QueueKey: refOf(j), Attempt: j.Attempt + 1, StartAt: beginAt, Log: &log}
 }
 
 // tryClaim claims runs and tells which it got.
 func (w *world) tryClaim(claims ...store.Claim) []bool {
 	w.Helper()
-	got, err := w.s.RunClaim(w.ctx, w.node, claims)
-	w.ok("RunClaim", err)
+	got, err := w.s.QueueClaim(w.ctx, w.node, claims)
+	w.ok("QueueClaim", err)
 	if len(got) != len(claims) {
 		w.Fatalf("RunClaim gave %d results for %d claims", len(got), len(claims))
 	}
@@ -89,7 +89,7 @@ func (w *world) claim(claims ...store.Claim) {
 	w.Helper()
 	for i, got := range w.tryClaim(claims...) {
 		if !got {
-			w.Fatalf("RunClaim: claim %d (%s) was refused", i, showRef(claims[i].Ref))
+			w.Fatalf("RunClaim: claim %d (%s) was refused", i, showRef(claims[i].QueueKey))
 		}
 	}
 }
@@ -116,10 +116,10 @@ type ending func(j *job.Job, c *store.Changes)
 // end makes the finish of a claimed attempt.
 func (w *world) end(j *job.Job, c store.Claim, how ending) store.Finish {
 	read := *j
-	return store.Finish{Ref: c.Ref, Node: w.node, Attempt: c.Attempt, Job: &read, Decide: func(*store.Moment) *store.Changes {
+	return store.Finish{QueueKey: c.QueueKey, Node: w.node, Attempt: c.Attempt, Job: &read, Decide: func(*store.Snapshot) *store.Changes {
 		after := read
 		after.Attempt = c.Attempt - 1
-		after.Begin(c.BeginAt)
+		after.Begin(c.StartAt)
 		changes := &store.Changes{Job: &after}
 		how(&after, changes)
 		return changes
@@ -149,8 +149,8 @@ func (w *world) discards(j *job.Job, c *store.Changes) {
 // tryFinish finishes runs and tells which were still held.
 func (w *world) tryFinish(runs ...store.Finish) []bool {
 	w.Helper()
-	held, err := w.s.RunFinish(w.ctx, runs)
-	w.ok("RunFinish", err)
+	held, err := w.s.QueueFinish(w.ctx, runs)
+	w.ok("QueueFinish", err)
 	if len(held) != len(runs) {
 		w.Fatalf("RunFinish gave %d results for %d runs", len(held), len(runs))
 	}
@@ -162,7 +162,7 @@ func (w *world) finish(runs ...store.Finish) {
 	w.Helper()
 	for i, held := range w.tryFinish(runs...) {
 		if !held {
-			w.Fatalf("RunFinish: run %d (%s) was not held", i, showRef(runs[i].Ref))
+			w.Fatalf("RunFinish: run %d (%s) was not held", i, showRef(runs[i].QueueKey))
 		}
 	}
 }

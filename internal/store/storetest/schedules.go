@@ -26,7 +26,7 @@ var scheduleTests = group{
 
 func schedulesOfOthers(w *world) {
 	stored := w.insertOne(w.recurring(w.owner, w.ahead()))
-	never := func(*store.Moment) *store.Changes {
+	never := func(*store.Snapshot) *store.Changes {
 		w.Error("a decision was asked about another's schedule")
 		return nil
 	}
@@ -44,7 +44,7 @@ func schedulesOfOthers(w *world) {
 // changeSchedule changes a schedule's values by a function.
 func (w *world) changeSchedule(owner job.Owner, id uuid.UUID, change func(*job.Schedule)) *job.Schedule {
 	w.Helper()
-	got, err := w.s.ScheduleChange(w.ctx, owner, id, func(m *store.Moment) *store.Changes {
+	got, err := w.s.ScheduleChange(w.ctx, owner, id, func(m *store.Snapshot) *store.Changes {
 		s := *m.Schedule
 		change(&s)
 		return &store.Changes{Schedule: &s}
@@ -80,10 +80,10 @@ func schedulesValues(w *world) {
 func schedulesMoment(w *world) {
 	n := w.recurring(w.owner, w.past())
 	j := w.insertOne(n)
-	look := func(check func(m *store.Moment)) {
+	look := func(check func(m *store.Snapshot)) {
 		w.Helper()
 		asked := false
-		_, err := w.s.ScheduleChange(w.ctx, w.owner, n.Schedule.ID, func(m *store.Moment) *store.Changes {
+		_, err := w.s.ScheduleChange(w.ctx, w.owner, n.Schedule.ID, func(m *store.Snapshot) *store.Changes {
 			asked = true
 			check(m)
 			w.same("the schedule in the moment", showSchedule(m.Schedule), showSchedule(n.Schedule))
@@ -94,23 +94,23 @@ func schedulesMoment(w *world) {
 			w.Error("no decision was asked for")
 		}
 	}
-	look(func(m *store.Moment) {
+	look(func(m *store.Snapshot) {
 		w.same("the waiting job", showJob(m.Job), showJob(j))
 		if m.Claim != nil || m.Now.Before(w.now) {
 			w.Errorf("claim %+v at %s, want none from %s on", m.Claim, m.Now, w.now)
 		}
 	})
 	c := w.begin(j)
-	look(func(m *store.Moment) {
+	look(func(m *store.Snapshot) {
 		if m.Job == nil || m.Job.Number != j.Number || m.Job.State != job.Available {
 			w.Errorf("a job under way is %s in the moment, want it as stored: available", showJob(m.Job))
 		}
-		if m.Claim == nil || m.Claim.Node != w.node || m.Claim.Attempt != 1 || !m.Claim.BeginAt.Equal(c.BeginAt) {
+		if m.Claim == nil || m.Claim.Node != w.node || m.Claim.Attempt != 1 || !m.Claim.StartAt.Equal(c.StartAt) {
 			w.Errorf("the claim in the moment is %+v", m.Claim)
 		}
 	})
 	w.finish(w.end(j, c, w.completes))
-	look(func(m *store.Moment) {
+	look(func(m *store.Snapshot) {
 		if m.Job != nil || m.Claim != nil {
 			w.Errorf("without an unfinished job the moment has %s, %+v", showJob(m.Job), m.Claim)
 		}
@@ -122,8 +122,8 @@ func schedulesNilChangesNothing(w *world) {
 	j := w.insertOne(n)
 	before, queue := showSchedule(w.schedule(w.owner, n.Schedule.ID)), show(w.peek(), showRef)
 	for name, decide := range map[string]store.Decide{
-		"nil":   func(*store.Moment) *store.Changes { return nil },
-		"empty": func(*store.Moment) *store.Changes { return &store.Changes{} },
+		"nil":   func(*store.Snapshot) *store.Changes { return nil },
+		"empty": func(*store.Snapshot) *store.Changes { return &store.Changes{} },
 	} {
 		got, err := w.s.ScheduleChange(w.ctx, w.owner, n.Schedule.ID, decide)
 		w.ok("ScheduleChange", err)
@@ -137,7 +137,7 @@ func schedulesNilChangesNothing(w *world) {
 func schedulesDropped(w *world) {
 	n := w.recurring(w.owner, w.ahead())
 	j := w.insertOne(n)
-	got, err := w.s.ScheduleChange(w.ctx, w.owner, n.Schedule.ID, func(m *store.Moment) *store.Changes {
+	got, err := w.s.ScheduleChange(w.ctx, w.owner, n.Schedule.ID, func(m *store.Snapshot) *store.Changes {
 		c := cancel(m)
 		c.Schedule, c.DropSchedule = m.Schedule, true
 		c.Logs = []job.Log{w.log(m.Job, job.EventError, w.past())}
@@ -180,7 +180,7 @@ func schedulesNextJob(w *world) {
 	j := w.insertOne(n)
 	w.change(j, cancel)
 	next := w.nextOf(n.Schedule, w.ahead())
-	_, err := w.s.ScheduleChange(w.ctx, w.owner, n.Schedule.ID, func(m *store.Moment) *store.Changes {
+	_, err := w.s.ScheduleChange(w.ctx, w.owner, n.Schedule.ID, func(m *store.Snapshot) *store.Changes {
 		return &store.Changes{Next: next}
 	})
 	w.ok("ScheduleChange", err)
@@ -226,7 +226,7 @@ func schedulesSeenByFinish(w *world) {
 		}
 		f := w.end(j, c, w.completes)
 		decide := f.Decide
-		f.Decide = func(m *store.Moment) *store.Changes {
+		f.Decide = func(m *store.Snapshot) *store.Changes {
 			w.same("the schedule in the moment", showSchedule(m.Schedule), showSchedule(changed))
 			if m.Now.Before(w.now) {
 				w.Errorf("the moment is %s, before %s", m.Now, w.now)

@@ -26,9 +26,9 @@ func Run(t *testing.T, open func(t *testing.T, clock func() time.Time) store.Sto
 	groups := map[string]group{
 		"Jobs": jobTests, "Idempotency": idempotencyTests, "Lists": listTests, "Schedules": scheduleTests,
 		"Decisions": decisionTests, "Queue": queueTests, "Nodes": nodeTests, "Fencing": fencingTests,
-		"Deliveries": deliveryTests, "TakeBack": takeBackTests, "Logs": logTests, "Accounts": accountTests,
+		"Deliveries": deliveryTests, "ClaimRollback": claimRollbackTests, "Logs": logTests, "Accounts": accountTests,
 		"Retention": retentionTests, "People": peopleTests, "Stats": statsTests, "Atomicity": atomicityTests, "Concurrency": concurrencyTests,
-		"Identity": identityTests, "Life": lifeTests, "Search": searchTests, "Glances": glanceTests, "Marks": markTests, "Pages": pageTests,
+		"Identity": identityTests, "Liveness": livenessTests, "Search": searchTests, "Summaries": summaryTests, "Marks": markTests, "Pages": pageTests,
 		"Quotas": quotaTests, "Blocked": blockedTests, "Suspects": suspectTests, "Targets": targetTests, "Refusals": refusalTests,
 	}
 	for _, name := range slices.Sorted(maps.Keys(groups)) {

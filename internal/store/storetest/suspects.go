@@ -19,16 +19,16 @@ const aCentury = 100 * 365 * 24 * time.Hour
 
 func suspectsMoved(w *world) {
 	j, other := w.insertOne(w.oneOff(w.owner, w.past())), w.insertOne(w.oneOff(w.other, w.past()))
-	w.change(other, func(m *store.Moment) *store.Changes {
+	w.change(other, func(m *store.Snapshot) *store.Changes {
 		return &store.Changes{Deliveries: []job.Delivery{w.callback(m.Job, 1, w.past())}}
 	})
 	message := w.peekKind(store.KindDelivery)[0]
 	ref := *w.queued(j)
-	w.ok("RunMove", w.s.RunMove(w.ctx, []store.Ref{ref, message}, aCentury))
-	if due, err := w.s.RunPeek(w.ctx, store.Ref{}, w.now, 10); err != nil || len(due) != 2 || due[0].Number != other.Number {
+	w.ok("QueueMove", w.s.QueueMove(w.ctx, []store.QueueKey{ref, message}, aCentury))
+	if due, err := w.s.QueuePeek(w.ctx, store.QueueKey{}, w.now, 10); err != nil || len(due) != 2 || due[0].Number != other.Number {
 		w.Errorf("due are %s (%v), want the other job and the first that is not due", show(due, showRef), err)
 	}
-	for _, moved := range []store.Ref{ref, message} {
+	for _, moved := range []store.QueueKey{ref, message} {
 		if w.load(moved) != nil {
 			w.Errorf("%s is still at its old place", showRef(moved))
 		}
@@ -36,7 +36,7 @@ func suspectsMoved(w *world) {
 		if run := w.load(moved); run == nil {
 			w.Errorf("%s is not at its new place", showRef(moved))
 		}
-		w.ok("RunMove", w.s.RunMove(w.ctx, []store.Ref{moved}, -aCentury))
+		w.ok("QueueMove", w.s.QueueMove(w.ctx, []store.QueueKey{moved}, -aCentury))
 	}
 	if run := w.load(ref); run == nil || run.Lane != ref.Lane || run.Attempt != 0 || run.Job.State != job.Available {
 		w.Errorf("the run moved back is %+v", run)
@@ -49,15 +49,15 @@ func suspectsMoved(w *world) {
 
 func suspectsMovedNot(w *world) {
 	stored := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()))
-	refs := []store.Ref{*w.queued(stored[0]), *w.queued(stored[1]), *w.queued(stored[2])}
+	refs := []store.QueueKey{*w.queued(stored[0]), *w.queued(stored[1]), *w.queued(stored[2])}
 	c := w.begin(stored[0])
-	w.change(stored[1], func(m *store.Moment) *store.Changes {
+	w.change(stored[1], func(m *store.Snapshot) *store.Changes {
 		j := *m.Job
 		j.Cancel(m.Now)
 		return &store.Changes{Job: &j}
 	})
-	w.ok("RunMove", w.s.RunMove(w.ctx, refs, aCentury))
-	w.ok("RunMove", w.s.RunMove(w.ctx, nil, aCentury))
+	w.ok("QueueMove", w.s.QueueMove(w.ctx, refs, aCentury))
+	w.ok("QueueMove", w.s.QueueMove(w.ctx, nil, aCentury))
 	if got := w.get(stored[2]); !got.DueAt.Equal(w.past().Add(aCentury)) {
 		w.Errorf("the pending job is due at %v", got.DueAt)
 	}
@@ -70,35 +70,35 @@ func suspectsMovedNot(w *world) {
 // suspects reads the suspects as this node.
 func (w *world) suspects(limit int) []store.Suspect {
 	w.Helper()
-	suspects, _, err := w.s.RunSuspects(w.ctx, w.node, limit)
-	w.ok("RunSuspects", err)
+	suspects, _, err := w.s.SuspectList(w.ctx, w.node, limit)
+	w.ok("SuspectList", err)
 	return suspects
 }
 
 func suspectsCounted(w *world) {
 	stored := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.other, w.past()))
-	refs := []store.Ref{*w.queued(stored[0]), *w.queued(stored[1])}
-	w.ok("RunNote", w.s.RunNote(w.ctx, w.node, refs))
-	w.ok("RunNote", w.s.RunNote(w.ctx, w.node, refs))
+	refs := []store.QueueKey{*w.queued(stored[0]), *w.queued(stored[1])}
+	w.ok("SuspectNote", w.s.SuspectNote(w.ctx, w.node, refs))
+	w.ok("SuspectNote", w.s.SuspectNote(w.ctx, w.node, refs))
 	if got := w.suspects(10); len(got) != 0 {
 		w.Errorf("while the node lives the suspects are %+v", got)
 	}
 	w.node = w.replace()
-	if got := w.suspects(10); len(got) != 2 || got[0].Crashes != 1 || got[1].Crashes != 1 || showRef(got[0].Ref) != showRef(refs[0]) {
+	if got := w.suspects(10); len(got) != 2 || got[0].Crashes != 1 || got[1].Crashes != 1 || showRef(got[0].QueueKey) != showRef(refs[0]) {
 		w.Fatalf("after a crash the suspects are %+v", got)
 	}
 	if got := w.suspects(10); len(got) != 2 || got[0].Crashes != 1 {
 		w.Errorf("a crash was counted twice: %+v", got)
 	}
-	w.ok("RunNote", w.s.RunNote(w.ctx, w.node, refs[1:]))
+	w.ok("SuspectNote", w.s.SuspectNote(w.ctx, w.node, refs[1:]))
 	w.node = w.replace()
 	if got := w.suspects(1); len(got) != 1 || got[0].Crashes != 2 || got[0].Number != refs[1].Number {
 		w.Errorf("after two crashes the first suspect is %+v", got)
 	}
 	// Noted again before anybody has looked.
-	w.ok("RunNote", w.s.RunNote(w.ctx, w.node, refs[1:]))
+	w.ok("SuspectNote", w.s.SuspectNote(w.ctx, w.node, refs[1:]))
 	w.node = w.replace()
-	w.ok("RunNote", w.s.RunNote(w.ctx, w.node, refs[1:]))
+	w.ok("SuspectNote", w.s.SuspectNote(w.ctx, w.node, refs[1:]))
 	w.node = w.replace()
 	if got := w.suspects(1); len(got) != 1 || got[0].Crashes != 4 {
 		w.Errorf("after four crashes the first suspect is %+v", got)
@@ -107,16 +107,16 @@ func suspectsCounted(w *world) {
 
 func suspectsCleared(w *world) {
 	stored := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()))
-	refs := []store.Ref{*w.queued(stored[0]), *w.queued(stored[1])}
-	w.ok("RunNote", w.s.RunNote(w.ctx, w.node, refs))
-	w.ok("RunCleared", w.s.RunCleared(w.ctx, refs[:1]))
+	refs := []store.QueueKey{*w.queued(stored[0]), *w.queued(stored[1])}
+	w.ok("SuspectNote", w.s.SuspectNote(w.ctx, w.node, refs))
+	w.ok("SuspectClear", w.s.SuspectClear(w.ctx, refs[:1]))
 	w.node = w.replace()
 	if got := w.suspects(10); len(got) != 1 || got[0].Number != refs[1].Number {
 		w.Errorf("the suspects are %+v, want the one that was not cleared", got)
 	}
-	w.ok("RunCleared", w.s.RunCleared(w.ctx, refs))
-	w.ok("RunCleared", w.s.RunCleared(w.ctx, nil))
-	w.ok("RunNote", w.s.RunNote(w.ctx, w.node, nil))
+	w.ok("SuspectClear", w.s.SuspectClear(w.ctx, refs))
+	w.ok("SuspectClear", w.s.SuspectClear(w.ctx, nil))
+	w.ok("SuspectNote", w.s.SuspectNote(w.ctx, w.node, nil))
 	if got := w.suspects(10); len(got) != 0 {
 		w.Errorf("the suspects are %+v, want none", got)
 	}

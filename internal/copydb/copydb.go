@@ -1,0 +1,182 @@
+package copydb
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// Progress tells how far a copy has come.
+type Progress struct {
+	Section  string // "jobs"
+	Checking bool   // the section is being compared; it has been copied
+	Records  int64  // of the section so far, without those of an earlier, interrupted copy
+}
+
+// Result is what a copy came to.
+type Result struct {
+	Counts  []Count // in the order of sections, those of an earlier, interrupted copy included
+	Resumed bool    // an interrupted copy was gone on with
+}
+
+// Count is how many records of a section were copied.
+type Count struct {
+	Section string
+	Records int64
+}
+
+// Copy copies everything from one store to another, which must be empty or hold
+// what an interrupted copy of the same records has left there, and compares
+// them. An Invalid fault when the target can't be used.
+//
+// No attempt may be under way in the source, and no node run on either store.
+// Progress is told after every batch of records.
+func Copy(ctx context.Context, from, to store.Copyable, progress func(Progress)) (*Result, error) {
+	source, err := nameOf(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	mark, err := to.CopyBegin(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	start, err := parsePlace(mark)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{to: to, source: source, progress: progress}
+	if err := walk(ctx, from, start, func(at place, r record) error { return w.add(ctx, at, r) }); err != nil {
+		return nil, interrupted(ctx, err)
+	}
+	if err := w.flush(ctx); err != nil {
+		return nil, interrupted(ctx, err)
+	}
+	counts, err := compare(ctx, from, to, progress)
+	if err != nil {
+		return nil, err
+	}
+	if err := copyBlocks(ctx, from, to); err != nil {
+		return nil, interrupted(ctx, err)
+	}
+	last, err := from.JobLast(ctx)
+	if err != nil {
+		return nil, interrupted(ctx, err)
+	}
+	if err := to.CopyEnd(ctx, source, last); err != nil {
+		return nil, interrupted(ctx, err)
+	}
+	return &Result{Counts: counts, Resumed: mark != ""}, nil
+}
+
+// copyBlocks copies which targets are blocked: few, and not of any account.
+func copyBlocks(ctx context.Context, from, to store.Copyable) error {
+	blocked, err := from.TargetBlocks(ctx)
+	for i := 0; err == nil && i < len(blocked); i++ {
+		err = to.TargetBlock(ctx, &blocked[i])
+	}
+	if err != nil {
+		return fmt.Errorf("copying the blocked targets: %w", err)
+	}
+	return nil
+}
+
+// nameOf names a source by its accounts, whose ids no other store has.
+func nameOf(ctx context.Context, from store.Copyable) (string, error) {
+	accounts, err := from.AccountList(ctx)
+	if err != nil {
+		return "", fmt.Errorf("reading accounts: %w", err)
+	}
+	if len(accounts) == 0 {
+		return "", errors.New("the source has no accounts, so there is nothing to copy; is it the right database?")
+	}
+	slices.SortFunc(accounts, func(a, b *store.Account) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	sum := sha256.New()
+	for _, a := range accounts {
+		_, _ = sum.Write(a.ID[:]) // never fails
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16]), nil
+}
+
+// interrupted says how a copy that failed is gone on with.
+func interrupted(ctx context.Context, err error) error {
+	const again = "start the same command again to go on"
+	if ctx.Err() != nil {
+		return errors.New("the copy was stopped; " + again)
+	}
+	return fmt.Errorf("the copy was interrupted; %s: %w", again, err)
+}
+
+// writer collects records and writes them in batches.
+type writer struct {
+	to       store.Copyable
+	source   string
+	progress func(Progress)
+
+	records store.Records
+	at      place // of the last record
+	waiting int   // records
+	bytes   int
+	written int64 // of the section
+}
+
+func (w *writer) add(ctx context.Context, at place, r record) error {
+	if w.waiting == maxPage || w.bytes > maxBytes || w.waiting > 0 && at.section != w.at.section {
+		if err := w.flush(ctx); err != nil {
+			return err
+		}
+	}
+	if at.section != w.at.section {
+		w.written = 0
+	}
+	w.at = at
+	w.waiting++
+	w.bytes += size(r.value)
+	switch v := r.value.(type) {
+	case *store.Account:
+		w.records.Accounts = append(w.records.Accounts, v)
+	case *store.Key:
+		w.records.Keys = append(w.records.Keys, v)
+	case *job.Schedule:
+		w.records.Schedules = append(w.records.Schedules, v)
+	case *job.Job:
+		w.records.Jobs = append(w.records.Jobs, stored(v))
+	case *job.Log:
+		w.records.Logs = append(w.records.Logs, v)
+	case *store.PendingDelivery:
+		w.records.Deliveries = append(w.records.Deliveries, v)
+	case *store.Audit:
+		w.records.Audits = append(w.records.Audits, v)
+	}
+	return nil
+}
+
+// stored gives a job as a store keeps it. Its lane follows from its receiver.
+func stored(j *job.Job) store.StoredJob {
+	if j.State.Final() {
+		return store.StoredJob{Job: j}
+	}
+	return store.StoredJob{Job: j, Lane: job.Lane(job.ReadSpec(j.Args).URL)}
+}
+
+func (w *writer) flush(ctx context.Context) error {
+	if w.waiting == 0 {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := w.to.CopyWrite(ctx, w.source, w.at.String(), &w.records); err != nil {
+		return fmt.Errorf("writing %s: %w", sections[w.at.section].name, err)
+	}
+	w.written += int64(w.waiting)
+	w.records, w.waiting, w.bytes = store.Records{}, 0, 0
+	w.progress(Progress{Section: sections[w.at.section].name, Records: w.written})
+	return nil
+}

@@ -1,0 +1,243 @@
+package copydb
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+const (
+	// maxPage is how many records are read, and written, at once, and maxBytes
+	// about how many bytes they have at most. Pages begin with firstPage records,
+	// before it is known how large they are.
+	maxPage   = 500
+	firstPage = 50
+	maxBytes  = 4 << 20
+)
+
+// section is one kind of records.
+type section struct {
+	name   string
+	global bool // numbered across accounts
+	// page reads up to limit records of an account, or of all, behind a place.
+	page func(ctx context.Context, s store.Copyable, owner job.Owner, behind string, limit int) ([]record, error)
+}
+
+// record is one record: a pointer as store.Records has them.
+type record struct {
+	value any
+	place string // within its section and account
+}
+
+// sections are copied in this order.
+var sections = []section{
+	{name: "accounts", page: accountPage},
+	{name: "keys", page: keyPage},
+	{name: "schedules", page: schedulePage},
+	{name: "jobs", page: jobPage},
+	{name: "logs", page: logPage},
+	{name: "deliveries", page: deliveryPage, global: true},
+	{name: "audits", page: auditPage, global: true},
+}
+
+// place is where a record stands among all. The zero place is before all.
+type place struct {
+	section int
+	account int64
+	behind  string // a record's place within section and account; "" before the first
+}
+
+// String gives the mark that stands for a place.
+func (p place) String() string {
+	return fmt.Sprintf("%s/%d/%s", sections[p.section].name, p.account, p.behind)
+}
+
+func parsePlace(mark string) (p place, err error) {
+	if mark == "" {
+		return p, nil
+	}
+	parts := strings.Split(mark, "/")
+	if len(parts) == 3 {
+		p.section = slices.IndexFunc(sections, func(s section) bool { return s.name == parts[0] })
+		p.account, err = strconv.ParseInt(parts[1], 10, 64)
+		p.behind = parts[2]
+	}
+	if len(parts) != 3 || p.section < 0 || err != nil {
+		return p, fmt.Errorf("how far the copy has come can't be read from %q; was it begun by another version of punctual? empty the target and copy again", mark)
+	}
+	return p, nil
+}
+
+// walk visits all records behind a place in order.
+func walk(ctx context.Context, s store.Copyable, from place, visit func(place, record) error) error {
+	accounts, err := s.AccountList(ctx)
+	if err != nil {
+		return fmt.Errorf("reading accounts: %w", err)
+	}
+	slices.SortFunc(accounts, func(a, b *store.Account) int { return cmp.Compare(a.Number, b.Number) })
+	for i := from.section; i < len(sections); i++ {
+		owners := []job.Owner{{}}
+		if !sections[i].global {
+			owners = owners[:0]
+			for _, a := range accounts {
+				owners = append(owners, a.Owner)
+			}
+		}
+		w := &walker{store: s, section: sections[i], limit: firstPage}
+		for _, owner := range owners {
+			at := place{section: i, account: owner.Number}
+			if i == from.section && owner.Number < from.account {
+				continue
+			}
+			if i == from.section && owner.Number == from.account {
+				at.behind = from.behind
+			}
+			if err := w.walk(ctx, owner, at, visit); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// walker walks through a section.
+type walker struct {
+	store   store.Copyable
+	section section
+	limit   int
+}
+
+func (w *walker) walk(ctx context.Context, owner job.Owner, at place, visit func(place, record) error) error {
+	for {
+		page, err := w.section.page(ctx, w.store, owner, at.behind, w.limit)
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", w.section.name, err)
+		}
+		if len(page) == 0 { // a page that is bounded in bytes may be short before the last
+			return nil
+		}
+		bytes := 0
+		for _, r := range page {
+			at.behind = r.place
+			bytes += size(r.value)
+			if err := visit(at, r); err != nil {
+				return err
+			}
+		}
+		w.limit = min(max(maxBytes/(bytes/len(page)+1), 1), maxPage)
+	}
+}
+
+// size tells about how many bytes a record has.
+func size(value any) int {
+	const fields = 200 // those of few bytes
+	switch v := value.(type) {
+	case *job.Schedule:
+		return fields + len(v.Args) + len(v.State) + len(v.Previous)
+	case *job.Job:
+		return fields + len(v.Args)
+	case *job.Log:
+		return fields + len(v.Payload)
+	case *store.PendingDelivery:
+		return fields + len(v.Body)
+	case *store.Audit:
+		return fields + len(v.ActorName) + len(v.Detail) + len(v.Slot)
+	}
+	return fields
+}
+
+func accountPage(ctx context.Context, s store.Copyable, owner job.Owner, behind string, _ int) ([]record, error) {
+	if behind != "" {
+		return nil, nil
+	}
+	a, err := s.AccountOf(ctx, owner.Number)
+	return []record{{a, owner.ID.String()}}, err
+}
+
+func keyPage(ctx context.Context, s store.Copyable, owner job.Owner, behind string, limit int) ([]record, error) {
+	keys, err := s.KeyList(ctx, owner.Number)
+	known := slices.IndexFunc(keys, func(k *store.Key) bool { return k.ID.String() == behind })
+	keys = keys[known+1:]
+	return records(keys[:min(limit, len(keys))], func(k *store.Key) string { return k.ID.String() }), err
+}
+
+func schedulePage(ctx context.Context, s store.Copyable, owner job.Owner, behind string, limit int) ([]record, error) {
+	after, err := parseID(behind)
+	if err != nil {
+		return nil, err
+	}
+	page, err := s.ScheduleList(ctx, owner, store.ListQuery{Limit: limit, AfterID: after})
+	return records(page, func(s *job.Schedule) string { return s.ID.String() }), err
+}
+
+func jobPage(ctx context.Context, s store.Copyable, owner job.Owner, behind string, limit int) ([]record, error) {
+	after, err := parseNumber(behind)
+	if err != nil {
+		return nil, err
+	}
+	page, err := s.JobList(ctx, owner, store.JobQuery{ListQuery: store.ListQuery{Limit: limit, After: after}})
+	return records(page, func(j *job.Job) string { return strconv.FormatInt(j.Number, 10) }), err
+}
+
+func logPage(ctx context.Context, s store.Copyable, owner job.Owner, behind string, limit int) ([]record, error) {
+	after, err := parseID(behind)
+	if err != nil {
+		return nil, err
+	}
+	page, err := s.LogPage(ctx, owner, after, limit)
+	return records(page, func(l *job.Log) string { return l.ID.String() }), err
+}
+
+func deliveryPage(ctx context.Context, s store.Copyable, _ job.Owner, behind string, limit int) ([]record, error) {
+	after, err := parseNumber(behind)
+	if err != nil {
+		return nil, err
+	}
+	page, err := s.DeliveryPage(ctx, after, limit)
+	return records(page, func(d *store.PendingDelivery) string { return strconv.FormatInt(d.Number, 10) }), err
+}
+
+// auditPage reads entries of all accounts and of the service, which is none.
+func auditPage(ctx context.Context, s store.Copyable, _ job.Owner, behind string, limit int) ([]record, error) {
+	account, id, _ := strings.Cut(behind, " ")
+	number, err := parseNumber(account)
+	if err != nil {
+		return nil, err
+	}
+	after, err := parseID(id)
+	if err != nil {
+		return nil, err
+	}
+	page, err := s.AuditPage(ctx, number, after, limit)
+	return records(page, func(a *store.Audit) string { return strconv.FormatInt(a.Account, 10) + " " + a.ID.String() }), err
+}
+
+func records[T any](page []*T, place func(*T) string) []record {
+	all := make([]record, len(page))
+	for i, v := range page {
+		all[i] = record{v, place(v)}
+	}
+	return all
+}
+
+func parseID(behind string) (uuid.UUID, error) {
+	if behind == "" {
+		return uuid.Nil, nil
+	}
+	return uuid.Parse(behind)
+}
+
+func parseNumber(behind string) (int64, error) {
+	if behind == "" {
+		return 0, nil
+	}
+	return strconv.ParseInt(behind, 10, 64)
+}

@@ -1,0 +1,52 @@
+package dispatch
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+func TestReceiversAreToldOfAheadOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type told struct {
+			ahead time.Duration
+			n     int
+		}
+		var mu sync.Mutex
+		heard := map[uint32][]told{}
+		b := start(t, 40, nil, func(d *Dispatcher) {
+			d.Prewarm = func(run *store.QueueItem, n int) {
+				mu.Lock()
+				defer mu.Unlock()
+				heard[run.Lane] = append(heard[run.Lane], told{run.Due.Sub(d.Queue.Now()), n})
+			}
+		})
+		now := b.queue.Now()
+		for i := range int64(100) {
+			b.queue.add(ref(i+1, 1, 1, now.Add(5*time.Second)), ref(i+101, 1, 2, now.Add(5*time.Second+time.Duration(i)*20*time.Millisecond)))
+		}
+		b.queue.add(ref(1000, 1, 3, now.Add(10*time.Second)))
+		sleep(t.Context(), 15*time.Second)
+		if fired := b.firings(); len(fired) != 201 {
+			t.Errorf("%d of 201 runs were fired", len(fired))
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for lane, want := range map[uint32]int{1: 40, 3: 1} {
+			if got := heard[lane]; len(got) != 1 || got[0].n != want || got[0].ahead < warmAhead-warmPause || got[0].ahead > warmAhead {
+				t.Errorf("receiver %d was told of %+v, want once, %d at once, about a second ahead", lane, got, want)
+			}
+		}
+		for _, got := range heard[2] {
+			if got.n > 1 {
+				t.Errorf("of runs that are 20 ms apart, %d are said to come at once", got.n)
+			}
+		}
+		if len(heard[2]) == 0 {
+			t.Error("receiver 2 was not told of")
+		}
+	})
+}

@@ -1,0 +1,268 @@
+package dispatch
+
+import (
+	"container/heap"
+	"context"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+const (
+	// horizon is how far ahead of their due times runs are claimed at the
+	// earliest, and lead at the latest, so that the claim is committed before
+	// they are due. What comes due in between is read and claimed together.
+	horizon = 100 * time.Millisecond
+	lead    = 60 * time.Millisecond
+	// peekLimit is how many runs one look into the queue reads.
+	peekLimit = 512
+	// maxWaiting is how many runs wait in memory at most; the rest stays in
+	// the store until there is room.
+	maxWaiting = 100_000
+	// keepHints is how long before its due time a hint is kept in memory, so that
+	// its run need not be read in its turn; maxHints how many are at most.
+	keepHints = 30 * time.Second
+	maxHints  = 10_000
+	// restAfterScan is how many times as long as it took to read the queue from
+	// its beginning it is not done again: a long one costs little on the whole.
+	restAfterScan = 20
+)
+
+// look is how far the loop has read the queue.
+type scanState struct {
+	cursor  store.QueueKey // read up to here
+	next    time.Time      // when to read on
+	rescan  time.Time      // when to read from the beginning, for what others have left
+	running bool           // a read is under way
+	// refilled: the last one was for a lane; reading on takes turns with that.
+	refilled bool
+	began    time.Time // the last read from the beginning
+	scanning bool      // it has not come to what is not due soon
+	took     time.Duration
+}
+
+// peekResult is what a look into the queue brought.
+type peekResult struct {
+	peekOf
+	refs  []store.QueueKey
+	until time.Time
+	err   error
+}
+
+// peekOf is what is read: the queue from a place on, for its own sake or for
+// that of a lane of which runs had been left there.
+type peekOf struct {
+	from   store.QueueKey
+	refill bool
+	lane   laneID
+}
+
+// admitHint takes in a run that was just stored.
+func (d *Dispatcher) admitHint(ref store.QueueKey, now time.Time) {
+	switch {
+	case ref.Due.Sub(now) <= horizon && !d.full():
+		d.admit(ref)
+	case ref.Due.Sub(now) <= keepHints && len(d.hinted) < maxHints:
+		heap.Push(&d.hinted, &entry{ref: ref})
+	case ref.Due.Before(d.scan.cursor.Due):
+		// Stored behind what has been read, and no room for it now.
+		d.scan.cursor = store.QueueKey{Due: ref.Due.Add(-time.Microsecond)}
+		fallthrough
+	default:
+		d.scan.next = earlier(d.scan.next, ref.Due.Add(-lead))
+	}
+}
+
+// admitHinted takes in those of the kept hints that are to be claimed by now,
+// and with them the next ones, as one claim.
+func (d *Dispatcher) admitHinted(now time.Time) {
+	if len(d.hinted) == 0 || d.hinted[0].ref.Due.Sub(now) > lead || d.full() {
+		return
+	}
+	for len(d.hinted) > 0 && d.hinted[0].ref.Due.Sub(now) <= horizon {
+		d.admit(heap.Pop(&d.hinted).(*entry).ref)
+	}
+}
+
+// admitPeeked takes in what a look into the queue brought and notes where to
+// read on, and when.
+func (d *Dispatcher) admitPeeked(p *peekResult, now time.Time) {
+	if p.err != nil {
+		d.logLimited("reading the queue failed; trying again", p.err)
+		d.scan.next = now.Add(recheck / 10)
+		if p.refill {
+			d.pools[p.lane.kind].lanes.keepBacklog(p.lane, p.from)
+		}
+		return
+	}
+	d.mu.Lock()
+	nodes, self := d.lease.nodes, d.lease.node
+	d.mu.Unlock()
+	for _, ref := range p.refs {
+		if ref.Due.After(p.until) {
+			d.scan.next = earlier(d.scan.next, ref.Due.Add(-lead))
+			d.readToEnd(p, now)
+			return
+		}
+		switch others := ref.Due.Add(d.share(ref, nodes, self)); {
+		case others.Equal(ref.Due), !others.After(now) && d.idle(ref.Kind):
+			d.admit(ref)
+		case others.After(now):
+			d.rescanAt(others)
+		}
+		if !p.refill && after(ref, d.scan.cursor) {
+			d.scan.cursor = ref
+		}
+	}
+	switch {
+	case len(p.refs) < peekLimit:
+		d.readToEnd(p, now)
+	case p.refill:
+		d.pools[p.lane.kind].lanes.refillBacklog(p.lane, p.refs[len(p.refs)-1])
+	default:
+		d.scan.next = now
+	}
+}
+
+// readToEnd notes that all that is due soon has been read.
+func (d *Dispatcher) readToEnd(p *peekResult, now time.Time) {
+	if d.scan.scanning && !p.refill {
+		d.scan.scanning, d.scan.took = false, now.Sub(d.scan.began)
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func after(a, b store.QueueKey) bool {
+	if !a.Due.Equal(b.Due) {
+		return a.Due.After(b.Due)
+	}
+	return a.Kind > b.Kind || a.Kind == b.Kind && a.Number > b.Number
+}
+
+// before gives the place in the queue right before a run.
+func before(ref store.QueueKey) store.QueueKey {
+	ref.Number--
+	return ref
+}
+
+// admit lets a run wait for its claim, unless it is known already. Of a lane or
+// an account with so many waiting that they would leave others no room, it stays
+// in the store until it is needed.
+func (d *Dispatcher) admit(ref store.QueueKey) {
+	p := d.pools[ref.Kind]
+	e := &entry{ref: ref}
+	d.mu.Lock()
+	if old, known := d.known[ref.ItemID]; known {
+		if !old.ref.Due.Equal(ref.Due) {
+			old.rescheduled = &ref
+		}
+		d.mu.Unlock()
+		return
+	}
+	switch {
+	case d.isBlocked(ref):
+		d.mu.Unlock()
+		d.wantPark()
+		return
+	case d.heldBack(ref, p.lanes.now):
+		d.mu.Unlock()
+		d.rescanAt(p.lanes.now.Add(failsPause))
+		return
+	case d.suspects[ref.ItemID] > 0:
+		d.known[ref.ItemID] = e
+		d.quarantine = append(d.quarantine, e)
+		d.mu.Unlock()
+		return
+	}
+	if full, ok := p.lanes.room(ref, d.maxWaiting-d.waiting()); !ok {
+		d.mu.Unlock()
+		p.lanes.keepBacklog(full, before(ref))
+		return
+	}
+	e.revoked = d.withholds(ref)
+	d.known[ref.ItemID] = e
+	d.mu.Unlock()
+	p.lanes.add(e)
+	p.publish()
+}
+
+// waiting tells how many runs wait in memory.
+func (d *Dispatcher) waiting() int {
+	return d.pools[store.KindJob].lanes.waiting + d.pools[store.KindDelivery].lanes.waiting
+}
+
+func (d *Dispatcher) full() bool { return d.waiting() >= d.maxWaiting }
+
+// idle reports whether there is room to do others' work too.
+func (d *Dispatcher) idle(kind store.Kind) bool {
+	p := d.pools[kind]
+	return p.lanes.waiting < claimLimit && p.inUse < p.total
+}
+
+// busy reports whether so much waits here that others' work is left to them.
+func (d *Dispatcher) busy() bool { return d.waiting() >= peekLimit }
+
+// peek reads in the queue, when it is time and there is room: for a lane that
+// has run low, or on from where the last read ended.
+func (d *Dispatcher) peek(now time.Time) {
+	if d.scan.running || d.full() {
+		return
+	}
+	// From the beginning every now and then: a hint may have been lost. Not
+	// before it has once come to the end, or what lies there would never be read.
+	again := !d.scan.rescan.IsZero() && !d.scan.rescan.After(now) && !d.busy()
+	if again || !d.scan.scanning && now.Sub(d.scan.began).Abs() >= d.rescanPause() {
+		d.scan.cursor, d.scan.next = store.QueueKey{}, now
+		d.scan.began, d.scan.scanning = now, true
+	}
+	if again {
+		d.scan.rescan = time.Time{}
+	}
+	due := !d.scan.next.After(now)
+	if of, low := d.laneBelowMark(); low && !(due && d.scan.refilled) {
+		d.startPeek(of, now)
+	} else if due {
+		d.scan.next = now.Add(recheck)
+		d.startPeek(peekOf{from: d.scan.cursor}, now)
+	}
+}
+
+// lowLane gives a lane that needs more of its runs.
+func (d *Dispatcher) laneBelowMark() (peekOf, bool) {
+	for _, p := range d.pools {
+		if lane, from, low := p.lanes.nextBelowMark(); low {
+			return peekOf{from, true, lane}, true
+		}
+	}
+	return peekOf{}, false
+}
+
+func (d *Dispatcher) startPeek(of peekOf, now time.Time) {
+	if of.refill {
+		d.pools[of.lane.kind].lanes.startRefill()
+	}
+	d.scan.running, d.scan.refilled = true, of.refill
+	until := now.Add(horizon)
+	d.tasks.Go(func() {
+		refs, err := d.Queue.QueuePeek(context.Background(), of.from, until, peekLimit)
+		d.mu.Lock()
+		d.peeked = &peekResult{of, refs, until, err}
+		d.mu.Unlock()
+		d.poke()
+	})
+}
+
+// rescanPause is longer while much waits, since all of it is read again.
+func (d *Dispatcher) rescanPause() time.Duration {
+	pause := recheck
+	if d.busy() {
+		pause = 10 * recheck
+	}
+	return max(pause, restAfterScan*d.scan.took)
+}

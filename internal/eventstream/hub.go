@@ -1,0 +1,216 @@
+package eventstream
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/network"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// Store is what a Hub reads.
+type Store interface {
+	Now() time.Time
+	store.Marks
+	JobGetMany(ctx context.Context, owner job.Owner, ids []store.JobID) ([]*job.Job, error)
+	LogList(ctx context.Context, owner job.Owner, q store.LogQuery) ([]*job.Log, error)
+}
+
+// Config of a Hub.
+type Config struct {
+	Store Store
+	Log   *slog.Logger
+}
+
+const (
+	// MaxStreams is how many streams an account may have at once on a node.
+	MaxStreams = 20
+	// MaxHints is how many streams of hints there may be, which cost little: the
+	// pages of one account may be open to everyone.
+	MaxHints = 1000
+	// maxOfNetwork is how many streams a client's network may have, maxOfAll how
+	// many there may be, of each sort.
+	maxOfNetwork = 200
+	maxOfAll     = 2000
+	// maxHeld is how many bytes of events wait for all readers together. What is
+	// beyond is read again when it is written.
+	maxHeld = 32 << 20
+	// maxRounds is how many watchers read at a time.
+	maxRounds = 2
+)
+
+// Hub knows who watches what.
+type Hub struct {
+	Config
+	watched atomic.Int64 // accounts that are watched
+	ctx     context.Context
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	held   atomic.Int64  // bytes of events that wait for readers
+	rounds chan struct{} // a slot for each watcher that reads
+
+	mu       sync.Mutex
+	watchers map[int64]*watcher   // by the account's number
+	networks map[netip.Prefix]int // streams by the network of the client
+	open     map[bool]int         // streams of hints, and others
+}
+
+// New makes a Hub. Its owner must Close it before the store.
+func New(config Config) *Hub {
+	h := &Hub{
+		Config: config, watchers: map[int64]*watcher{}, networks: map[netip.Prefix]int{}, open: map[bool]int{}, rounds: make(chan struct{}, maxRounds),
+	}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	return h
+}
+
+// Close ends all streams and waits until nothing is read any more.
+func (h *Hub) Close() {
+	h.cancel()
+	h.running.Wait()
+}
+
+// Wake tells that this node has stored something of an account. It does not
+// block.
+func (h *Hub) Wake(account int64) { h.tell(account, 0) }
+
+// Changed tells that this node has created or changed a job. It does not block.
+func (h *Hub) Changed(j *job.Job) { h.tell(j.Owner.Number, j.Number) }
+
+func (h *Hub) tell(account, number int64) {
+	if h.watched.Load() == 0 {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w := h.watchers[account]
+	if w == nil {
+		return
+	}
+	if number != 0 && len(w.changed) < maxChanged {
+		w.changed = append(w.changed, store.JobID{Number: number})
+	}
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Open begins a stream of an account's events, from now on or, when last names
+// a log, from behind that one. A TooMany fault when there are MaxStreams, or too
+// many of the client's address or of all. The caller must Serve or Close the
+// stream.
+func (h *Hub) Open(ctx context.Context, owner job.Owner, address netip.Addr, last uuid.UUID) (*Stream, error) {
+	return h.begin(ctx, &Stream{hub: h, owner: owner, network: network.Of(address), last: last, more: make(chan struct{}, 1)})
+}
+
+// OpenHints begins a stream that only tells that something has happened, as an
+// event "job" without a record, once a second at most: for pages that read what
+// they show for themselves. A TooMany fault when there are MaxHints, or too many
+// of the client's address or of all.
+func (h *Hub) OpenHints(ctx context.Context, owner job.Owner, address netip.Addr) (*Stream, error) {
+	return h.begin(ctx, &Stream{hub: h, owner: owner, network: network.Of(address), hints: true, more: make(chan struct{}, 1)})
+}
+
+func (h *Hub) begin(ctx context.Context, s *Stream) (*Stream, error) {
+	w, err := h.join(s)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-w.ready:
+		err = w.failed
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-h.ctx.Done():
+		err = stopping()
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func stopping() error {
+	return &fault.Error{Code: fault.Unavailable, Message: "the service is stopping; try again shortly", RetryAfter: time.Second}
+}
+
+// most is how many streams of hints, or others, an account may have.
+var most = map[bool]int{true: MaxHints, false: MaxStreams}
+
+// refuse gives the fault for one stream too many; nil when there is room. Called
+// with mu held.
+func (h *Hub) refuse(s *Stream) error {
+	ofAccount := 0
+	if w := h.watchers[s.owner.Number]; w != nil {
+		ofAccount = w.open[s.hints]
+	}
+	why := ""
+	switch {
+	case ofAccount >= most[s.hints]:
+		why = "this account has too many event streams open; close one, then try again"
+	case h.networks[s.network] >= maxOfNetwork:
+		why = "too many event streams are open from this network address; close one, then try again"
+	case h.open[s.hints] >= maxOfAll:
+		why = "the service has as many event streams as it can; try again shortly"
+	default:
+		return nil
+	}
+	return &fault.Error{Code: fault.TooMany, Message: why, RetryAfter: 10 * time.Second}
+}
+
+// join lets the account's watcher tell a stream; the first one starts it.
+func (h *Hub) join(s *Stream) (*watcher, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ctx.Err() != nil {
+		return nil, stopping()
+	}
+	if err := h.refuse(s); err != nil {
+		return nil, err
+	}
+	w := h.watchers[s.owner.Number]
+	if w == nil {
+		w = newWatcher(h, s.owner)
+		h.watchers[s.owner.Number] = w
+		h.watched.Add(1)
+		h.running.Go(w.run)
+	}
+	w.streams[s] = true
+	w.open[s.hints]++
+	h.open[s.hints]++
+	h.networks[s.network]++
+	s.watcher = w
+	return w, nil
+}
+
+// leave takes a stream from its watcher; the last one stops it.
+func (h *Hub) leave(s *Stream) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w := s.watcher
+	if !w.streams[s] {
+		return
+	}
+	delete(w.streams, s)
+	w.open[s.hints]--
+	h.open[s.hints]--
+	if h.networks[s.network]--; h.networks[s.network] == 0 {
+		delete(h.networks, s.network)
+	}
+	if len(w.streams) == 0 {
+		delete(h.watchers, s.owner.Number)
+		h.watched.Add(-1)
+		w.stop()
+	}
+}

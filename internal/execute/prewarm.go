@@ -1,0 +1,268 @@
+package execute
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+)
+
+// openingAtOnce bounds how many connections are opened ahead at a time, so that
+// handshakes don't hold up what is due now.
+const openingAtOnce = 32
+
+// warmConns keeps connections that were opened before they were needed.
+// Requests take them first; when there is none, the transport opens and keeps
+// its own.
+type warmConns struct {
+	open     func(ctx context.Context, addr string) (*http.ClientConn, *targetConn, error)
+	most     int // connections to one host
+	mostAll  int // connections to all
+	slots    chan struct{}
+	life     context.Context // ends openings that are under way
+	end      context.CancelFunc
+	openings sync.WaitGroup
+
+	mu     sync.Mutex
+	hosts  map[string]*warmHost
+	count  int // connections, those being opened included
+	closed bool
+}
+
+// warmHost is what is kept to one host and port.
+type warmHost struct {
+	conns  map[*http.ClientConn]*warmConn // all that are open
+	idle   []*warmConn                    // that can take a request, the last used last
+	count  int                            // those being opened included
+	shared bool                           // one connection carries many requests (HTTP/2)
+}
+
+type warmConn struct {
+	*http.ClientConn
+	raw    *targetConn
+	addr   string
+	listed bool        // among its host's idle ones
+	expiry *time.Timer // closes it when it has been idle for long
+}
+
+func newWarmConns(most, mostAll int, open func(context.Context, string) (*http.ClientConn, *targetConn, error)) *warmConns {
+	w := &warmConns{
+		open: open, most: most, mostAll: mostAll,
+		slots: make(chan struct{}, openingAtOnce), hosts: map[string]*warmHost{},
+	}
+	w.life, w.end = context.WithCancel(context.Background())
+	return w
+}
+
+// Warm opens connections to a URL's host ahead of requests that are to be made
+// soon, until n are kept (one where it carries many requests). It returns at
+// once; Close ends what is under way. A connection that can't be opened is left
+// to the request, which will tell why.
+func (c *Client) Prewarm(rawURL string, n int) {
+	if u, err := parseURL(rawURL); err == nil {
+		c.warm.fill(hostPort(u), n)
+	}
+}
+
+func hostPort(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = "443"
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// fill opens the first connection to a host alone, which tells whether others
+// are needed beside it.
+func (w *warmConns) fill(addr string, n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	h := w.hosts[addr]
+	if h == nil {
+		h = &warmHost{conns: map[*http.ClientConn]*warmConn{}}
+	}
+	n = min(n, w.most)
+	switch {
+	case h.shared:
+		n = min(n, 1)
+	case len(h.conns) == 0 && n > 1:
+		if h.count == 0 {
+			w.start(addr, h, func() { w.fill(addr, n) })
+		}
+		return
+	}
+	for h.count < n && w.start(addr, h, nil) {
+	}
+}
+
+// start opens a connection beside the caller, and then calls opened, which may
+// be nil. Called with mu held.
+func (w *warmConns) start(addr string, h *warmHost, opened func()) bool {
+	if w.closed || w.count >= w.mostAll {
+		return false
+	}
+	w.hosts[addr] = h
+	h.count++
+	w.count++
+	w.openings.Go(func() {
+		if w.openOne(addr, h) && opened != nil {
+			opened()
+		}
+	})
+	return true
+}
+
+func (w *warmConns) openOne(addr string, h *warmHost) bool {
+	conn, raw, err := w.openInSlot(addr)
+	w.mu.Lock()
+	if err == nil && w.closed {
+		err = net.ErrClosed
+		defer conn.Close()
+	}
+	if err != nil {
+		w.lose(addr, h)
+		w.mu.Unlock()
+		return false
+	}
+	c := &warmConn{ClientConn: conn, raw: raw, addr: addr}
+	c.expiry = time.AfterFunc(idleTimeout, func() { w.expire(c) })
+	h.conns[conn] = c
+	h.shared = conn.Available() > 1
+	w.list(h, c)
+	w.mu.Unlock()
+	conn.SetStateHook(func(*http.ClientConn) { w.changed(c) })
+	return true
+}
+
+// openLimit is how long opening a connection ahead may take, the wait for a slot
+// included, so that unresponsive receivers don't hold the slots for long.
+const openLimit = 5 * time.Second
+
+func (w *warmConns) openInSlot(addr string) (*http.ClientConn, *targetConn, error) {
+	ctx, cancel := context.WithTimeout(w.life, openLimit)
+	defer cancel()
+	select {
+	case w.slots <- struct{}{}:
+		defer func() { <-w.slots }()
+		return w.open(ctx, addr)
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+}
+
+// lose counts a connection out. Called with mu held.
+func (w *warmConns) lose(addr string, h *warmHost) {
+	w.count--
+	if h.count--; h.count == 0 {
+		delete(w.hosts, addr)
+	}
+}
+
+// list lets a connection be taken. Called with mu held.
+func (w *warmConns) list(h *warmHost, c *warmConn) {
+	if !c.listed {
+		c.listed = true
+		h.idle = append(h.idle, c)
+	}
+	c.expiry.Reset(idleTimeout)
+}
+
+// take reserves a place for a request on a kept connection, or gives nil.
+// Connections are asked with mu not held, since they may call changed.
+func (w *warmConns) take(addr string) *warmConn {
+	for {
+		w.mu.Lock()
+		h := w.hosts[addr]
+		if h == nil || len(h.idle) == 0 {
+			w.mu.Unlock()
+			return nil
+		}
+		c, shared := h.idle[len(h.idle)-1], h.shared
+		if !shared {
+			w.unlist(h, c)
+		}
+		w.mu.Unlock()
+		switch {
+		case c.Reserve() == nil:
+			return c
+		case shared:
+			return nil
+		}
+	}
+}
+
+// unlist keeps a connection from being taken. Called with mu held.
+func (w *warmConns) unlist(h *warmHost, c *warmConn) {
+	if c.listed {
+		c.listed = false
+		c.expiry.Stop()
+		at := len(h.idle) - 1
+		for h.idle[at] != c { // mostly it is the last one
+			at--
+		}
+		h.idle = slices.Delete(h.idle, at, at+1)
+	}
+}
+
+// changed hears that a connection can take requests again, or has ended.
+func (w *warmConns) changed(c *warmConn) {
+	// Not with mu held: both may call this in turn.
+	ended, available := c.Err() != nil, c.Available()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	h := w.hosts[c.addr]
+	if h == nil || h.conns[c.ClientConn] == nil {
+		return
+	}
+	switch {
+	case ended:
+		w.unlist(h, c)
+		c.expiry.Stop()
+		delete(h.conns, c.ClientConn)
+		w.lose(c.addr, h)
+	case available > 0:
+		w.list(h, c)
+	}
+}
+
+// expire closes a connection that nobody has wanted for long.
+func (w *warmConns) expire(c *warmConn) {
+	if c.InFlight() == 0 {
+		_ = c.Close()
+		return
+	}
+	w.mu.Lock()
+	c.expiry.Reset(idleTimeout)
+	w.mu.Unlock()
+}
+
+// close closes idle connections and opens no more. Those in use are closed when
+// their requests end.
+func (w *warmConns) close() {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	w.end()
+	w.closeIdle()
+	w.openings.Wait()
+}
+
+// closeIdle closes the connections that no request uses.
+func (w *warmConns) closeIdle() {
+	w.mu.Lock()
+	var all []*warmConn
+	for _, h := range w.hosts {
+		for _, c := range h.conns {
+			all = append(all, c)
+		}
+	}
+	w.mu.Unlock()
+	for _, c := range all {
+		if c.InFlight() == 0 {
+			_ = c.Close()
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package execute
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// counted is a target that counts its connections.
+func counted(t *testing.T, h2 bool, h http.Handler) (url string, conns *atomic.Int64) {
+	conns = &atomic.Int64{}
+	return serveCounting(t, h2, h, conns).URL, conns
+}
+
+func awaitWarm(t *testing.T, c *Client, want int) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; {
+		c.warm.mu.Lock()
+		idle := 0
+		for _, h := range c.warm.hosts {
+			idle += len(h.idle)
+		}
+		c.warm.mu.Unlock()
+		if idle == want {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d connections are kept, want %d", idle, want)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestRequestsUseConnectionsOpenedAhead(t *testing.T) {
+	release := make(chan struct{})
+	url, conns := counted(t, false, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-release }))
+	c := newClient(t)
+	c.Prewarm(url, 5)
+	awaitWarm(t, c, 5)
+	var done sync.WaitGroup
+	for range 5 {
+		done.Go(func() {
+			if out := c.Do(t.Context(), Request{Method: "POST", URL: url, Body: []byte("1")}); !out.Succeeded() {
+				t.Errorf("the request failed: %+v", out.Failure)
+			}
+		})
+	}
+	close(release)
+	done.Wait()
+	awaitWarm(t, c, 5)
+	c.Prewarm(url, 5)
+	if got := conns.Load(); got != 5 {
+		t.Errorf("%d connections were made, want 5", got)
+	}
+}
+
+func TestOneConnectionOverHTTP2IsEnough(t *testing.T) {
+	url, conns := counted(t, true, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	c := newClient(t)
+	c.Prewarm(url, 20)
+	awaitWarm(t, c, 1)
+	var done sync.WaitGroup
+	for range 20 {
+		done.Go(func() {
+			if out := c.Do(t.Context(), Request{Method: "GET", URL: url}); !out.Succeeded() {
+				t.Errorf("the request failed: %+v", out.Failure)
+			}
+		})
+	}
+	done.Wait()
+	if got := conns.Load(); got != 1 {
+		t.Errorf("%d connections were made, want 1", got)
+	}
+}
+
+func TestAConnectionThatTheTargetClosedIsNotMissed(t *testing.T) {
+	for name, h2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
+		t.Run(name, func(t *testing.T) {
+			var conns atomic.Int64
+			srv := serveCounting(t, h2, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), &conns)
+			c := newClient(t)
+			c.Prewarm(srv.URL, 1)
+			awaitWarm(t, c, 1)
+			srv.CloseClientConnections()
+			if out := c.Do(t.Context(), Request{Method: "POST", URL: srv.URL, Body: []byte("1")}); !out.Succeeded() {
+				t.Errorf("the request failed: %+v", out.Failure)
+			}
+			awaitWarm(t, c, 0)
+			if got := conns.Load(); got != 2 {
+				t.Errorf("%d connections were made, want 2", got)
+			}
+		})
+	}
+}
+
+func TestWarmingPassesTheGuardAndFailsInSilence(t *testing.T) {
+	var conns atomic.Int64
+	url := serveCounting(t, false, http.NotFoundHandler(), &conns).URL
+	c := New(Config{Version: "1", RootCAs: authority().pool})
+	for _, target := range []string{url, "https://127.0.0.1:1/", "nonsense"} {
+		c.Prewarm(target, 3)
+	}
+	c.Close() // waits for what is under way
+	if got := conns.Load(); got != 0 {
+		t.Errorf("%d connections were made to an address that may not be called", got)
+	}
+	c.warm.mu.Lock()
+	defer c.warm.mu.Unlock()
+	if c.warm.count != 0 || len(c.warm.hosts) != 0 {
+		t.Errorf("%d connections to %d hosts are still counted", c.warm.count, len(c.warm.hosts))
+	}
+}
+
+func TestCloseEndsWhatIsBeingOpened(t *testing.T) {
+	addr := listen(t, func(conn net.Conn) { <-t.Context().Done() })
+	c := newClient(t)
+	c.Prewarm("https://"+addr, 4)
+	done := make(chan struct{})
+	go func() { c.Close(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(patience):
+		t.Fatal("Close waits for a target that does not answer")
+	}
+}
+
+func TestACancelledRequestOnAKeptConnectionIsNotSentAgain(t *testing.T) {
+	var requests atomic.Int64
+	began := make(chan struct{}, 10)
+	url, _ := counted(t, false, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		_, _ = io.Copy(io.Discard, r.Body) // only then is the end of the connection noticed
+		began <- struct{}{}
+		<-r.Context().Done()
+	}))
+	c := newClient(t)
+	c.Prewarm(url, 1)
+	awaitWarm(t, c, 1)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() { <-began; cancel(ErrCancelled) }()
+	out := c.Do(ctx, Request{Method: "POST", URL: url, Body: []byte("1")})
+	if out.Failure == nil || out.Failure.Kind != "cancelled" {
+		t.Errorf("the outcome is %+v, want cancelled", out)
+	}
+	if got := requests.Load(); got != 1 {
+		t.Errorf("%d requests were made, want 1", got)
+	}
+	awaitWarm(t, c, 0)
+}

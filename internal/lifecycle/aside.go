@@ -1,0 +1,59 @@
+package lifecycle
+
+import (
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// SetAside discards an unfinished job that can't be attempted, for a reason that
+// its log tells, without preparing its request. It counts as one attempt that
+// failed at once. Its schedule goes on with the
+// next run, and messages tell of the end, unless stop says that the job ends
+// whoever prepares it: then the schedule is disabled, and nothing is prepared
+// for messages either.
+func SetAside(reason string, stop bool) store.Decide {
+	return func(m *store.Snapshot) *store.Changes {
+		if m.Job == nil || m.Job.State.Final() {
+			return nil
+		}
+		j := *m.Job
+		if m.Claim != nil {
+			j.Attempt-- // it is counted already
+		}
+		j.Begin(m.Now)
+		j.Discard(m.Now)
+		about := messageData{number: j.Attempt, outcome: &job.Outcome{
+			Failure: &job.Failure{Kind: job.KindPoisoned, Message: reason},
+		}}
+		c := &store.Changes{Job: &j, Logs: []job.Log{outcomeLog(&j, m.Now, &about)}}
+		if stop {
+			disable(m, c)
+			return c
+		}
+		spec := job.ReadSpec(j.Args)
+		if m.Schedule.Live() {
+			if due, next := nextDueAfter(m.Schedule, j.ScheduledAt, time.Time{}, m.Now); next != nil {
+				c.Next = nextJob(m.Schedule, next, due, m.Now)
+			}
+		}
+		if spec.WebhookURL != "" {
+			c.Deliveries = append(c.Deliveries, webhook(&j, &spec, eventFinished, m.Now, &about))
+		}
+		if spec.CallbackURL != "" {
+			c.Deliveries = append(c.Deliveries, callback(&j, &spec, m.Now, &about))
+		}
+		return c
+	}
+}
+
+func disable(m *store.Snapshot, c *store.Changes) {
+	if !m.Schedule.Live() {
+		return
+	}
+	s := *m.Schedule
+	s.DisabledAt, s.Previous = m.Now, nil
+	s.Epoch++
+	c.Schedule = &s
+}

@@ -1,0 +1,68 @@
+package lifecycle
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/retry"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// EndDelivery ends a try of a delivery with its outcome: delivered, to be
+// tried again, or given up with a log.
+func EndDelivery(run *store.QueueItem, number int, node int64, o job.Outcome, ended time.Time) store.Finish {
+	end := &store.DeliveryEnd{Attempt: number}
+	switch {
+	case o.Failure != nil && o.Failure.Kind == job.KindInterrupted:
+		end.Attempt, end.Again = number-1, ended.Add(o.Failure.Wait)
+	case !o.Succeeded():
+		if wait, again := retry.DeliveryBackoff(number); again {
+			end.Again = ended.Add(wait)
+		} else {
+			log := givenUpLog(run.Delivery, number, &o, ended)
+			end.Log = &log
+		}
+	}
+	f := store.Finish{QueueKey: run.QueueKey, Node: node, Attempt: number, Delivery: end}
+	if end.Log != nil {
+		f.Size = len(end.Log.Payload)
+	}
+	return f
+}
+
+// UnstoredDelivery returns ends for a try whose outcome can't be stored, the
+// later the simpler: given up with a log, and given up without a word.
+func UnstoredDelivery(run *store.QueueItem, number int, node int64, ended time.Time) []store.Finish {
+	bare := store.Finish{QueueKey: run.QueueKey, Node: node, Attempt: number, Delivery: &store.DeliveryEnd{Attempt: number}}
+	log := givenUpLog(run.Delivery, number, unstoredOutcome(), ended)
+	told := bare
+	told.Delivery = &store.DeliveryEnd{Attempt: number, Log: &log}
+	return []store.Finish{told, bare}
+}
+
+func givenUpLog(d *job.Delivery, tries int, o *job.Outcome, at time.Time) job.Log {
+	event, b := job.EventCallbackFailed, []byte(`{"url":`)
+	b = rawjson.AppendText(b, d.URL)
+	if d.Channel == job.Webhook {
+		event = job.EventWebhookFailed
+		b = append(b, `,"type":`...)
+		b = rawjson.AppendText(b, d.Event)
+	}
+	b = append(b, `,"attempts":`...)
+	b = strconv.AppendInt(b, int64(tries), 10)
+	b = append(b, `,"response":`...)
+	if o.Response != nil {
+		b = appendResponse(b, o)
+	} else {
+		b = append(b, `null`...)
+	}
+	b = append(b, `,"error":`...)
+	if failure := (&messageData{outcome: o}).failure(); failure != nil {
+		b = appendFailure(b, failure)
+	} else {
+		b = append(b, `null`...)
+	}
+	return newLog(d.Owner, d.Job, event, at, append(b, '}'))
+}

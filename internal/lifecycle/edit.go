@@ -1,0 +1,61 @@
+package lifecycle
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/schedule"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// Edit changes a schedule. Its pending job takes over the new name and
+// description and moves to the new grid; a run that is claimed or due goes on as
+// it is, and the next one is of the schedule as it is by then.
+//
+// A grid of intervals still runs through the schedule's first due time. One that
+// is still ahead stays, or becomes the first tick from then on.
+func Edit(e *job.Edit) store.Decide {
+	return func(m *store.Snapshot) *store.Changes {
+		s := *m.Schedule
+		e.Apply(&s)
+		if e.Frequency != nil && !s.FirstDue.Before(m.Now) {
+			s.FirstDue = e.Frequency.First(s.FirstDue)
+		}
+		c := &store.Changes{Schedule: &s, UpdateDefinition: true}
+		if m.Job == nil || m.Claim != nil || !s.Live() {
+			return c
+		}
+		j := *m.Job
+		j.Name, j.Description = s.Name, s.Description
+		if e.Frequency != nil && j.DueAt.After(m.Now) {
+			j.Args = s.Args
+			reschedule(&j, schedule.Resume(e.Frequency, s.FirstDue, m.Now), m.Now)
+		}
+		c.Job = &j
+		return c
+	}
+}
+
+// move gives a pending job the due time of its schedule's next run. An attempt
+// that is to be made again is not put off.
+func reschedule(j *job.Job, due, now time.Time) {
+	if j.State == job.Available {
+		j.ScheduledAt, j.DueAt = due, later(due, now)
+	} else if due.Before(j.DueAt) {
+		j.DueAt = later(due, now)
+	}
+}
+
+// SetState gives a schedule another $state; nil takes it away.
+func SetState(state rawjson.Value) store.Decide {
+	return func(m *store.Snapshot) *store.Changes {
+		if bytes.Equal(state, m.Schedule.State) && (state == nil) == (m.Schedule.State == nil) {
+			return nil
+		}
+		s := *m.Schedule
+		s.State = state
+		return &store.Changes{Schedule: &s}
+	}
+}

@@ -1,0 +1,166 @@
+package lifecycle
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+// The events that webhooks tell of.
+const (
+	eventStarted  = "job.started"
+	eventRequest  = "job.request"
+	eventResponse = "job.response"
+	eventError    = "job.error"
+	eventFinished = "job.finished"
+)
+
+// attempt is what is known of an attempt when a message about it is written.
+type messageData struct {
+	number   int
+	method   string       // of the request; "" when none was made
+	request  passage      // the members of the request's log
+	outcome  *job.Outcome // nil while there is none
+	response passage      // the members that describe the outcome's response
+	retryAt  time.Time    // zero when it was the last
+	hasRetry bool         // whether the message says if it is made again
+}
+
+// failure says what made the attempt fail; nil for a success.
+func (a *messageData) failure() *job.Failure {
+	switch {
+	case a.outcome == nil || a.outcome.Succeeded():
+		return nil
+	case a.outcome.Failure != nil:
+		return a.outcome.Failure
+	default:
+		return &job.Failure{Kind: job.KindStatus, Message: "the target answered " + strconv.Itoa(a.outcome.Response.Status) + ", not 2xx"}
+	}
+}
+
+// webhook makes the message that tells of an event at a time.
+func webhook(j *job.Job, spec *job.Spec, event string, at time.Time, a *messageData) job.Delivery {
+	t := &text{bytes: []byte(`{"type":`)}
+	t.bytes = rawjson.AppendText(t.bytes, event)
+	t.string(`,"timestamp":"` + job.FormatTime(at) + `","data":{"job":`)
+	t.bytes = job.AppendJob(t.bytes, j, false)
+	t.string(`,"attempt":`)
+	t.bytes = strconv.AppendInt(t.bytes, int64(a.number), 10)
+	if a.method != "" {
+		t.string(`,"request":`)
+		a.addRequest(t)
+	}
+	if a.outcome != nil && a.outcome.Response != nil {
+		t.string(`,"response":`)
+		a.addResponse(t)
+	}
+	if failure := a.failure(); failure != nil && event != eventResponse {
+		t.bytes = appendFailure(append(t.bytes, `,"error":`...), failure)
+	}
+	if a.hasRetry {
+		t.bytes = appendRetry(append(t.bytes, `,"retry_at":`...), a.retryAt)
+	}
+	t.string(`}}`)
+	d := delivery(j, a.number, at, t)
+	d.Channel, d.URL, d.Event = job.Webhook, spec.WebhookURL, event
+	return d
+}
+
+// callback makes the message that tells of the result.
+func callback(j *job.Job, spec *job.Spec, at time.Time, a *messageData) job.Delivery {
+	t := &text{bytes: []byte(`{"job":`)}
+	t.bytes = job.AppendJob(t.bytes, j, false)
+	t.string(`,"attempt":`)
+	t.bytes = strconv.AppendInt(t.bytes, int64(a.number), 10)
+	t.string(`,"request":`)
+	if a.method != "" {
+		a.addRequest(t)
+	} else {
+		t.string(`null`)
+	}
+	t.string(`,"response":`)
+	if a.outcome.Response != nil {
+		a.addResponse(t)
+	} else {
+		t.string(`null`)
+	}
+	t.string(`,"error":`)
+	if failure := a.failure(); failure != nil {
+		t.bytes = appendFailure(t.bytes, failure)
+	} else {
+		t.string(`null`)
+	}
+	t.string(`}`)
+	d := delivery(j, a.number, at, t)
+	d.Channel, d.URL = job.Callback, spec.CallbackURL
+	return d
+}
+
+func (a *messageData) addRequest(t *text) {
+	t.string(`{"method":`)
+	t.bytes = rawjson.AppendText(t.bytes, a.method)
+	t.string(`,`)
+	t.add(a.request)
+	t.string(`}`)
+}
+
+func (a *messageData) addResponse(t *text) {
+	t.string(`{`)
+	t.add(a.response)
+	t.string(`}`)
+}
+
+func delivery(j *job.Job, number int, at time.Time, t *text) job.Delivery {
+	return job.Delivery{
+		MessageID: "msg_" + uuid.NewString(), Owner: j.Owner, Job: j.Number, JobAttempt: number, DueAt: at, Body: t.bytes, Parts: t.parts,
+	}
+}
+
+func appendResponse(b []byte, o *job.Outcome) []byte {
+	b = append(b, '{')
+	b = job.AppendResponse(b, o.Response, o.Duration)
+	return append(b, '}')
+}
+
+func appendFailure(b []byte, f *job.Failure) []byte {
+	b = append(b, '{')
+	b = job.AppendFailure(b, f)
+	return append(b, '}')
+}
+
+func appendRetry(b []byte, at time.Time) []byte {
+	if at.IsZero() {
+		return append(b, `null`...)
+	}
+	b = append(b, '"')
+	b = append(b, job.FormatTime(at)...)
+	return append(b, '"')
+}
+
+func newLog(owner job.Owner, number int64, event string, at time.Time, payload []byte) job.Log {
+	return job.Log{ID: job.NewID(at), Owner: owner, Job: number, Event: event, InsertedAt: at, Payload: payload}
+}
+
+// outcomeLog tells how an attempt ended.
+func outcomeLog(j *job.Job, at time.Time, a *messageData) job.Log {
+	o := a.outcome
+	event, b := job.EventResponse, append(make([]byte, 0, len(a.response.text)+128), '{')
+	if o.Response != nil {
+		b = append(b, a.response.text...)
+	} else {
+		event = job.EventError
+		b = job.AppendFailure(b, o.Failure)
+		b = append(b, `,"duration_ms":`...)
+		b = job.AppendMillis(b, o.Duration)
+	}
+	if !o.Succeeded() {
+		b = append(b, `,"attempt":`...)
+		b = strconv.AppendInt(b, int64(a.number), 10)
+		b = appendRetry(append(b, `,"retry_at":`...), a.retryAt)
+	}
+	return newLog(j.Owner, j.Number, event, at, append(b, '}'))
+}

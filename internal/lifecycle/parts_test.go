@@ -1,0 +1,94 @@
+package lifecycle
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// TestLargeTextsAreStoredOnce compares the messages about an attempt whose
+// request and response are stored with logs with those that have all in them.
+func TestLargeTextsAreStoredOnce(t *testing.T) {
+	large := strings.Repeat("x", 100_000)
+	run := oneOff(`{"method":"post","retries":0,"url":"https://x","body":{"m":"` + large + `"},` + hooks + `}`)
+	ended := due.Add(time.Second)
+	messages := func(claim bool) ([]job.Delivery, []job.Log) {
+		a := Begin(run, due)
+		var deliveries []job.Delivery
+		var logs []job.Log
+		if claim {
+			c := a.Claim()
+			if again := a.Claim(); again.Log.ID != c.Log.ID {
+				t.Error("a claim that is made again stores another log")
+			}
+			deliveries, logs = c.Deliveries, []job.Log{*c.Log}
+		}
+		c := a.Finish(1, answer(500, `{"n":"`+large+`"}`), due, ended).Decide(&store.Snapshot{Now: ended, Job: run.Job})
+		return append(deliveries, c.Deliveries...), append(logs, c.Logs...)
+	}
+	referring, logs := messages(true)
+	inline, _ := messages(false)
+	payloads := map[uuid.UUID]rawjson.Value{}
+	for _, l := range logs {
+		payloads[l.ID] = l.Payload
+	}
+	if got := events(referring); got != "started request response error finished callback" {
+		t.Fatalf("messages %s", got)
+	}
+	for i, d := range referring {
+		whole, err := d.Whole(payloads)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			continue // has neither request nor response
+		}
+		if args := len(run.Job.Args); len(d.Body) > args+2000 {
+			t.Errorf("%s has %d bytes of its own beside its job", d.Event, len(d.Body)-args)
+		}
+		if i > 1 {
+			// The one without a claim has no log to refer to for its request.
+			theirs, err := inline[i-2].Whole(logsOfResponse(inline[i-2], logs[1].Payload))
+			if err != nil || string(whole) != string(theirs) {
+				t.Errorf("%s differs, %v:\n%.300s\n%.300s", d.Event, err, whole, theirs)
+			}
+		}
+	}
+}
+
+// logsOfResponse answers for the one log that a message refers to.
+func logsOfResponse(d job.Delivery, payload rawjson.Value) map[uuid.UUID]rawjson.Value {
+	payloads := map[uuid.UUID]rawjson.Value{}
+	for _, p := range d.Parts {
+		payloads[p.Log] = payload
+	}
+	return payloads
+}
+
+func TestAnAttemptThatCannotBeStoredIsSetAside(t *testing.T) {
+	run := recurring(`{"url":"https://x","repeat_every":60,` + hooks + `}`)
+	ended := due.Add(time.Second)
+	moment := &store.Snapshot{Now: ended, Job: run.Job, Schedule: run.Schedule}
+	a := Begin(run, due)
+	ends := a.Unstored(1, due, ended)
+	told := ends[0].Decide(moment)
+	if told.Job.State != job.Discarded || told.Next == nil || logEvents(told.Logs) != job.EventError || events(told.Deliveries) != "error finished callback" {
+		t.Errorf("first: %s, next %v, %s, %s", told.Job.State, told.Next, logEvents(told.Logs), events(told.Deliveries))
+	}
+	if want := `{"kind":"unstored",`; !strings.HasPrefix(string(told.Logs[0].Payload), want) {
+		t.Errorf("logged as %s", told.Logs[0].Payload)
+	}
+	bare := ends[1].Decide(moment)
+	if bare.Job.State != job.Discarded || bare.Next != nil || !bare.Schedule.DisabledAt.Equal(ended) || len(bare.Deliveries) != 0 || len(bare.Logs) != 1 {
+		t.Errorf("second: %+v", bare)
+	}
+	if gone := ends[2].Decide(moment); gone.Job != nil || gone.Schedule != nil || len(gone.Logs) != 0 {
+		t.Errorf("last: %+v", gone)
+	}
+}

@@ -1,0 +1,131 @@
+package lifecycle
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/schedule"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// Begun tells whether the attempt that a claim was made for has begun. It
+// keeps one that has not from beginning.
+type HasStarted func(j *job.Job, claim *store.ClaimInfo, now time.Time) bool
+
+// Cancel cancels an unfinished job: a pending one never runs, the attempt of
+// an executing one is given up. A schedule goes on with its next run.
+func Cancel(begun HasStarted) store.Decide {
+	return func(m *store.Snapshot) *store.Changes {
+		if m.Job.State.Final() {
+			return nil
+		}
+		spec := job.ReadSpec(m.Job.Args)
+		underWay := m.Claim != nil && begun(m.Job, m.Claim, m.Now)
+		if underWay {
+			// The attempt may have begun after the moment was taken; its end
+			// lies behind its beginning all the same.
+			seen := *m
+			seen.Now = later(m.Now, m.Claim.StartAt.Add(time.Microsecond))
+			m = &seen
+		}
+		c, began := cancel(m, &spec, underWay)
+		if m.Schedule.Live() {
+			if due, next := nextDueAfter(m.Schedule, m.Job.ScheduledAt, began, m.Now); next != nil {
+				c.Next = nextJob(m.Schedule, next, due, m.Now)
+			}
+		}
+		return c
+	}
+}
+
+// cancel makes the changes that cancel m.Job, and tells when its attempt began
+// (zero when there is none under way).
+func cancel(m *store.Snapshot, spec *job.Spec, underWay bool) (*store.Changes, time.Time) {
+	j := *m.Job
+	c := &store.Changes{Job: &j, RollbackClaim: m.Claim != nil && !underWay}
+	about := messageData{number: j.Attempt}
+	var began time.Time
+	if underWay {
+		began = m.Claim.StartAt
+		j.AttemptedAt = began
+		about.outcome = &job.Outcome{
+			Failure:  &job.Failure{Kind: job.KindCancelled, Message: "the job was cancelled while the request was under way"},
+			Duration: max(0, m.Now.Sub(began)),
+		}
+		c.Logs = []job.Log{outcomeLog(&j, m.Now, &about)}
+	} else if c.RollbackClaim {
+		about.number-- // the claimed attempt is not made
+	}
+	j.Cancel(m.Now)
+	if spec.WebhookURL != "" {
+		c.Deliveries = []job.Delivery{webhook(&j, spec, eventFinished, m.Now, &about)}
+	}
+	return c, began
+}
+
+// Disable stops a schedule: its pending job is cancelled, a run under way
+// finishes.
+func Disable(begun HasStarted) store.Decide {
+	return func(m *store.Snapshot) *store.Changes {
+		if !m.Schedule.Live() {
+			return nil
+		}
+		c := stop(m, begun)
+		s := *m.Schedule
+		s.DisabledAt, s.Previous = m.Now, nil
+		s.Epoch++
+		c.Schedule = &s
+		return c
+	}
+}
+
+// Delete removes a schedule: its pending job is cancelled, a run under way
+// finishes.
+func Delete(begun HasStarted) store.Decide {
+	return func(m *store.Snapshot) *store.Changes {
+		c := stop(m, begun)
+		c.Schedule, c.DropSchedule = m.Schedule, true
+		return c
+	}
+}
+
+// stop cancels the schedule's job unless its attempt is under way.
+func stop(m *store.Snapshot, begun HasStarted) *store.Changes {
+	if m.Job == nil || m.Claim != nil && begun(m.Job, m.Claim, m.Now) {
+		return &store.Changes{}
+	}
+	spec := job.ReadSpec(m.Job.Args)
+	c, _ := cancel(m, &spec, false)
+	return c
+}
+
+// Enable lets a schedule go on at the first point of its grid from now on. A
+// run still under way counts as its unfinished job: the next follows that.
+func Enable(m *store.Snapshot) *store.Changes {
+	if m.Schedule.Live() {
+		return nil
+	}
+	s := *m.Schedule
+	s.DisabledAt = time.Time{}
+	c := &store.Changes{Schedule: &s}
+	if m.Job != nil {
+		return c
+	}
+	spec := job.ReadSpec(s.Args)
+	if frequency, err := spec.Frequency(); err == nil && frequency != nil {
+		if due := schedule.Resume(frequency, s.FirstDue, m.Now); !due.IsZero() {
+			c.Next = nextJob(&s, &spec, due, m.Now)
+		}
+	}
+	return c
+}
+
+func rejectedLog(j *job.Job, at time.Time, size int) job.Log {
+	b := []byte(`{"message":"$set would make the schedule's $state larger than is kept; the old state stays","size":`)
+	b = strconv.AppendInt(b, int64(size), 10)
+	b = append(b, `,"limit":`...)
+	b = strconv.AppendInt(b, job.MaxState, 10)
+	// Behind the log of the answer that asked for it.
+	return newLog(j.Owner, j.Number, job.EventStateRejected, at.Add(time.Microsecond), append(b, '}'))
+}

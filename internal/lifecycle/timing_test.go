@@ -1,0 +1,113 @@
+package lifecycle
+
+import (
+	"testing"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+func TestRunNowMakesWhatIsPendingDue(t *testing.T) {
+	now := due.Add(-time.Minute)
+	c := RunNow(moment(oneOff(`{"url":"https://x","schedule_in":60}`), false))
+	if !c.Job.DueAt.Equal(now) || !c.Job.ScheduledAt.Equal(now) || !c.UpdateDefinition || string(c.Job.Args) != `{"url":"https://x","schedule_in":60}` {
+		t.Errorf("available: %+v", c.Job)
+	}
+	again := moment(oneOff(`{"url":"https://x"}`), false)
+	again.Job.State, again.Job.Attempt, again.Job.ScheduledAt = job.Retryable, 2, due.Add(-time.Hour)
+	c = RunNow(again)
+	if !c.Job.DueAt.Equal(now) || !c.Job.ScheduledAt.Equal(due.Add(-time.Hour)) || c.Job.State != job.Retryable || c.Job.Attempt != 2 || c.UpdateDefinition {
+		t.Errorf("retryable: %+v", c.Job)
+	}
+	if again.Job.DueAt.Equal(now) {
+		t.Error("the job that was read has changed")
+	}
+}
+
+func TestRunNowLeavesAloneWhatRunsAnyway(t *testing.T) {
+	final := moment(oneOff(`{"url":"https://x"}`), false)
+	final.Job.State = job.Discarded
+	late := moment(oneOff(`{"url":"https://x"}`), false)
+	late.Job.DueAt = late.Now
+	for name, m := range map[string]*store.Snapshot{"final": final, "claimed": moment(oneOff(`{"url":"https://x"}`), true), "due": late} {
+		if c := RunNow(m); c != nil {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+}
+
+func timing(t *testing.T, body string, now time.Time) *job.Timing {
+	t.Helper()
+	read, err := job.ReadTiming(rawjson.Value(body), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
+}
+
+func TestRetime(t *testing.T) {
+	const args = `{"url":"https://x","schedule_in":60,"method":"get"}`
+	m := moment(oneOff(args), false)
+	for body, want := range map[string]struct {
+		scheduled, due time.Time
+		args           string
+	}{
+		`{"schedule_in":[2,"hours"]}`:             {m.Now.Add(2 * time.Hour), m.Now.Add(2 * time.Hour), `{"url":"https://x","schedule_in":[2,"hours"],"method":"get"}`},
+		`{"scheduled_at":"2001-01-01T00:00:00Z"}`: {time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC), m.Now, `{"url":"https://x","scheduled_at":"2001-01-01T00:00:00Z","method":"get"}`},
+	} {
+		c := Reschedule(timing(t, body, m.Now))(m)
+		if !c.UpdateDefinition || !c.Job.ScheduledAt.Equal(want.scheduled) || !c.Job.DueAt.Equal(want.due) || string(c.Job.Args) != want.args || c.Job.State != job.Available {
+			t.Errorf("%s: %+v %s", body, c.Job, c.Job.Args)
+		}
+	}
+	in := timing(t, `{"schedule_in":5}`, m.Now)
+	if c := Reschedule(in)(moment(oneOff(args), true)); c != nil {
+		t.Errorf("claimed: %+v", c)
+	}
+	for _, state := range []job.State{job.Retryable, job.Completed, job.Cancelled, job.Discarded} {
+		m := moment(oneOff(args), false)
+		m.Job.State = state
+		if c := Reschedule(in)(m); c != nil {
+			t.Errorf("%s: %+v", state, c)
+		}
+	}
+}
+
+// TestARunMovedOffTheGridLeavesTheGridAlone: what follows is the first grid
+// point after the run, never one before the schedule's first.
+func TestARunMovedOffTheGridLeavesTheGridAlone(t *testing.T) {
+	for name, x := range map[string]struct{ moved, want time.Duration }{
+		"forward":                  {10 * time.Minute, time.Hour},
+		"forward past grid points": {150 * time.Minute, 3 * time.Hour},
+		"back":                     {-5 * time.Minute, 0},
+		"back past grid points":    {-150 * time.Minute, 0},
+		"not at all":               {0, time.Hour},
+	} {
+		run := recurring(`{"url":"https://x","repeat_every":3600}`)
+		began := due.Add(x.moved)
+		run.Job.ScheduledAt, run.Job.DueAt, run.Due = began, began, began
+		ended := began.Add(time.Second)
+		c := Begin(run, began).Finish(1, answer(200, ``), began, ended).Decide(&store.Snapshot{Now: ended, Job: run.Job, Schedule: run.Schedule})
+		if got := c.Next.Job.ScheduledAt; !got.Equal(due.Add(x.want)) {
+			t.Errorf("%s: the next run is due at %v, want %v", name, got, due.Add(x.want))
+		}
+	}
+}
+
+// TestTheNextRunIsOfTheScheduleAsItIsThen: its frequency and request may have
+// changed while the run was under way.
+func TestTheNextRunIsOfTheScheduleAsItIsThen(t *testing.T) {
+	run := recurring(`{"url":"https://x","repeat_every":3600}`)
+	changed := *run.Schedule
+	changed.Args = rawjson.Value(`{"url":"https://x","repeat_every":60}`)
+	for name, c := range map[string]*store.Changes{
+		"success": end(run, answer(200, ``), &changed),
+		"failure": end(run, failed(job.KindBlocked), &changed),
+	} {
+		if next := c.Next.Job; !next.ScheduledAt.Equal(due.Add(time.Minute)) || string(next.Args) != string(changed.Args) {
+			t.Errorf("%s: next due %v with %s", name, next.ScheduledAt, next.Args)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// MaxCancel is how many jobs CancelMany takes.
+const MaxCancel = 100
+
+// cancelsAtOnce is how many jobs of one call are cancelled side by side, so that
+// they share commits.
+const cancelsAtOnce = 16
+
+// CancelMany cancels jobs and gives them as they are afterwards, in the order
+// given; one that retention removes meanwhile is left out. When there are ids
+// without a job, or the jobs are larger than a page together, none is cancelled,
+// and the fault names what is wrong. Each job is cancelled by itself: when the
+// store fails midway some are, and the call can be made again.
+func (m *Service) CancelMany(ctx context.Context, owner job.Owner, ids []store.JobID) ([]*job.Job, error) {
+	numbers, err := m.cancellable(ctx, owner, ids)
+	if err != nil {
+		return nil, err
+	}
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	var failed error
+	slots := make(chan struct{}, cancelsAtOnce)
+	for _, number := range numbers {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			_, err := m.Cancel(ctx, owner, store.JobID{Number: number})
+			if err != nil && fault.CodeOf(err) != fault.NotFound { // final, and removed by retention just now
+				mu.Lock()
+				defer mu.Unlock()
+				failed = errors.Join(failed, err)
+			}
+		})
+	}
+	group.Wait()
+	if failed != nil && fault.CodeOf(failed) == fault.Unavailable {
+		failed = &fault.Error{
+			Code: fault.Unavailable, Message: "some of the jobs may not have been cancelled; send the same call again shortly",
+			RetryAfter: time.Second, Cause: failed,
+		}
+	}
+	if failed != nil {
+		return nil, failed
+	}
+	// Read with all others' answers in mind, rather than kept from the cancels.
+	jobs, err := m.Store.JobGetMany(ctx, owner, ids)
+	return slices.DeleteFunc(jobs, func(j *job.Job) bool { return j == nil }), err
+}
+
+// cancellable gives the numbers of the jobs that ids name, each once.
+func (m *Service) cancellable(ctx context.Context, owner job.Owner, ids []store.JobID) ([]int64, error) {
+	marks, err := m.Store.JobMarksOf(ctx, owner, ids)
+	if err != nil {
+		return nil, err
+	}
+	known := map[store.JobID]store.JobMark{}
+	for _, mark := range marks {
+		known[store.JobID{Number: mark.Number}], known[store.JobID{UUID: mark.ID}] = mark, mark
+	}
+	var missing []fault.Problem
+	var numbers []int64
+	size := 0
+	for i, id := range ids {
+		mark, found := known[id]
+		if !found {
+			missing = append(missing, fault.Problem{Pointer: "#/job_ids/" + strconv.Itoa(i), Detail: "is no job of this account"})
+			continue
+		}
+		size += mark.Size
+		if !slices.Contains(numbers, mark.Number) {
+			numbers = append(numbers, mark.Number)
+		}
+	}
+	if len(missing) > 0 {
+		return nil, &fault.Error{Code: fault.NotFound, Message: "there are no jobs with some of these ids; none was cancelled", Problems: missing}
+	}
+	if size > store.PageBytes {
+		return nil, fault.Refuse([]fault.Problem{{Pointer: "#/job_ids", Detail: "names jobs of more than 8 MiB together; none was cancelled, name fewer"}})
+	}
+	return numbers, nil
+}

@@ -1,0 +1,126 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/admission"
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+const (
+	// walkLook is how many runs of a schedule a page of logs looks at.
+	walkLook = 2000
+	// logsTrail is longer than any log comes after its job was final: messages
+	// are given up within a day.
+	logsTrail = 7 * 24 * time.Hour
+)
+
+// LogPage is a part of an account's logs.
+type LogPage struct {
+	Logs []*job.Log
+	// Next is where to go on, to be given to After; nil at the end.
+	Next *store.LogPlace
+}
+
+// After gives the query for the page behind a place.
+func After(q store.LogQuery, place store.LogPlace) store.LogQuery {
+	q.After, q.AfterID = place.Run, place.ID
+	return q
+}
+
+// Logs reads a page of logs, up to q.Limit of them, in the default order: the
+// newest first or, with q.Oldest, the oldest.
+//
+// With a schedule (uuid.Nil: any) they come run by run, the newest run first, so
+// that a message given up late stands with its run. Then a page looks at the
+// logs of 2,000 runs at most: one that is empty may have a next one. Either way
+// a page is found by index, unless q asks for an event that is rare among many.
+func (m *Service) Logs(ctx context.Context, owner job.Owner, schedule uuid.UUID, q store.LogQuery) (*LogPage, error) {
+	if schedule != uuid.Nil && q.Job != nil {
+		j, err := m.Store.JobGet(ctx, owner, *q.Job)
+		switch {
+		case err != nil && fault.CodeOf(err) != fault.NotFound:
+			return nil, err
+		case err != nil || j.ScheduleID != schedule:
+			return &LogPage{}, nil
+		}
+		schedule = uuid.Nil
+	}
+	if schedule != uuid.Nil {
+		return m.walkLogs(ctx, owner, schedule, q)
+	}
+	limit := q.Limit
+	q.Limit++
+	logs, err := m.Store.LogList(ctx, owner, q)
+	if err != nil {
+		return nil, err
+	}
+	page := &LogPage{}
+	var more bool
+	if page.Logs, more = store.Fit(logs, limit, q.Budget(), store.LogSize); more {
+		page.Next = &store.LogPlace{ID: page.Logs[len(page.Logs)-1].ID}
+	}
+	return page, nil
+}
+
+func (m *Service) walkLogs(ctx context.Context, owner job.Owner, schedule uuid.UUID, q store.LogQuery) (*LogPage, error) {
+	walk, err := m.Store.LogWalk(ctx, owner, schedule, q, walkLook)
+	if err != nil {
+		return nil, err
+	}
+	page := &LogPage{Logs: walk.Logs, Next: walk.Next}
+	if walk.Next == nil || walk.Next.ID != uuid.Nil {
+		return page, nil // the end, or a full page
+	}
+	// A run is stored when the one before it is final.
+	older := !q.Oldest && walk.Reached.Before(q.Since.Add(-logsTrail))
+	newer := q.Oldest && !q.Until.IsZero() && !walk.Reached.Before(q.Until)
+	if older || newer {
+		page.Next = nil
+	}
+	return page, nil
+}
+
+const (
+	// exportPage is how many logs an export reads at a time, exportBytes about
+	// how many bytes of them.
+	exportPage  = 500
+	exportBytes = 1 << 20
+)
+
+// Export gives logs to write a page at a time, oldest first: those that there
+// are when it begins, as Logs selects them. An error of write ends it. A TooMany
+// fault when the account, or all together, make too many exports.
+func (m *Service) Export(ctx context.Context, owner job.Owner, schedule uuid.UUID, q store.LogQuery, write func([]*job.Log) error) error {
+	end, err := m.exports.begin(owner.Number)
+	if err != nil {
+		return err
+	}
+	defer end()
+	q.Oldest, q.Limit, q.Offset, q.Order, q.Bytes = true, exportPage, 0, store.Order{}, exportBytes
+	if now := m.Store.Now(); q.Until.IsZero() || q.Until.After(now) {
+		q.Until = now
+	}
+	for {
+		next, err := m.exportPage(ctx, owner, schedule, q, write)
+		if err != nil || next == nil {
+			return err
+		}
+		q = After(q, *next)
+	}
+}
+
+func (m *Service) exportPage(ctx context.Context, owner job.Owner, schedule uuid.UUID, q store.LogQuery, write func([]*job.Log) error) (next *store.LogPlace, err error) {
+	ctx, release := admission.Hold(ctx)
+	defer release()
+	page, err := m.Logs(ctx, owner, schedule, q)
+	if err != nil {
+		return nil, err
+	}
+	return page.Next, write(page.Logs)
+}

@@ -1,0 +1,47 @@
+package service
+
+import (
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/schedule"
+)
+
+// Preview is what creating a job would come to.
+type Preview struct {
+	// Words say when it runs: "every weekday at 09:00, Europe/Berlin".
+	Words string
+	// Next are the next due times, at most previewed: of a one-off one.
+	Next []time.Time
+}
+
+// previewed is how many due times a preview tells.
+const previewed = 5
+
+// Preview tells when a job would run, from the body of a create request. It
+// refuses what Create refuses, and asks the store for nothing but the time.
+func (m *Service) Preview(body rawjson.Value, headerKey *string) (*Preview, error) {
+	now := m.Store.Now()
+	draft, err := job.Read(body, job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: m.CheckHost})
+	if err != nil {
+		return nil, err
+	}
+	p := &Preview{Next: []time.Time{draft.DueAt}}
+	if draft.Frequency == nil {
+		p.Words = "once, as soon as possible"
+		if draft.DueAt.After(now) {
+			p.Words = "once, on " + draft.DueAt.UTC().Format("2 January 2006 at 15:04:05") + ", UTC"
+		}
+		return p, nil
+	}
+	p.Words = schedule.Describe(draft.Frequency)
+	for len(p.Next) < previewed {
+		next := draft.Frequency.Next(draft.ScheduledAt, p.Next[len(p.Next)-1])
+		if next.IsZero() {
+			break
+		}
+		p.Next = append(p.Next, next)
+	}
+	return p, nil
+}

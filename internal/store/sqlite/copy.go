@@ -1,0 +1,290 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+	"zombiezen.com/go/sqlite"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+var _ store.Copyable = (*Store)(nil)
+
+// CopyBegin implements store.Copyable.
+func (s *Store) CopyBegin(ctx context.Context, source string) (mark string, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		mark = ""
+		begun, whole, used := false, false, false
+		err := t.query(`SELECT mark FROM transfers WHERE source = ?`, func(stmt *sqlite.Stmt) error {
+			begun, whole, mark = true, stmt.ColumnIsNull(0), stmt.ColumnText(0)
+			return nil
+		}, source)
+		if err != nil {
+			return fmt.Errorf("looking for a copy: %w", err)
+		}
+		switch {
+		case whole:
+			return fault.New(fault.Invalid, "it is a finished copy of the same records already; give an empty database to copy once more")
+		case begun:
+			return nil
+		}
+		err = t.query(`SELECT EXISTS (SELECT 1 FROM accounts) OR EXISTS (SELECT 1 FROM jobs) OR EXISTS (SELECT 1 FROM logs) OR EXISTS (SELECT 1 FROM audits) OR EXISTS (SELECT 1 FROM transfers)`,
+			func(stmt *sqlite.Stmt) error {
+				used = stmt.ColumnBool(0)
+				return nil
+			})
+		if err != nil {
+			return fmt.Errorf("looking for records: %w", err)
+		}
+		if used {
+			return fault.New(fault.Invalid, "it is not empty, or holds an unfinished copy of other records; give an empty database to copy to")
+		}
+		return t.exec(`INSERT INTO transfers (source, mark, started_at) VALUES (?, '', ?)`, source, t.now)
+	})
+	return mark, err
+}
+
+// noCopy is the fault for writing to a copy that is not under way.
+func noCopy() error {
+	return fault.New(fault.Invalid, "no copy of these records is under way there")
+}
+
+// CopyWrite implements store.Copyable.
+func (s *Store) CopyWrite(ctx context.Context, source, mark string, records *store.Records) error {
+	return s.write(ctx, func(t *tx) error {
+		if err := t.exec(`UPDATE transfers SET mark = ? WHERE source = ? AND mark IS NOT NULL`, mark, source); err != nil {
+			return fmt.Errorf("marking how far a copy is: %w", err)
+		}
+		if t.changed() == 0 {
+			return noCopy()
+		}
+		for _, write := range []func(*store.Records) error{
+			t.copyAccounts, t.copyKeys, t.copySchedules, t.copyJobs, t.copyLogs, t.copyDeliveries, t.copyAudits,
+		} {
+			if err := write(records); err != nil {
+				return fmt.Errorf("storing copied records: %w", err)
+			}
+		}
+		return nil
+	})
+}
+
+func (t *tx) copyAccounts(r *store.Records) error {
+	for _, a := range r.Accounts {
+		err := t.exec(`INSERT INTO accounts (number, id, email, created_at, password, operator, deleted_at,
+				max_pending, max_schedules, max_stored, max_rate, suspended_at, suspended_for)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
+			a.Number, a.ID, a.Email, a.CreatedAt, orNull(a.Password), flag(a.Operator), a.DeletedAt,
+			a.Limits.Pending, a.Limits.Schedules, a.Limits.Stored, a.Limits.Rate, a.SuspendedAt, orNull(a.SuspendedFor))
+		if err != nil {
+			return err
+		}
+		for _, secret := range a.Secrets {
+			err := t.exec(`INSERT INTO secrets (account, created_at, value, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+				a.Number, secret.CreatedAt, secret.Value, secret.ExpiresAt)
+			if err != nil {
+				return err
+			}
+		}
+		if a.TOTP != nil {
+			if err := t.setTOTP(a.Number, a.TOTP); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (t *tx) copyKeys(r *store.Records) error {
+	for _, k := range r.Keys {
+		err := t.exec(`INSERT INTO keys (id, account, name, prefix, hash, created_at, last_used_at, revoked_at, scope, expires_at, cidrs)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+			k.ID, k.Account, k.Name, k.Prefix, k.Hash, k.CreatedAt, k.LastUsedAt, k.RevokedAt, string(k.Scope), k.ExpiresAt, orNull(strings.Join(k.CIDRs, ",")))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) copySchedules(r *store.Records) error {
+	for _, s := range r.Schedules {
+		err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, disabled_at, first_due, epoch, hops, args, state, previous)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+			s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, s.DisabledAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Args, s.State, s.Previous)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) copyJobs(r *store.Records) error {
+	for _, j := range r.Jobs {
+		err := t.exec(`INSERT INTO jobs (number, id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at,
+				attempted_at, completed_at, cancelled_at, discarded_at, name, description, hops, args)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
+			j.Number, j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt,
+			j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, j.Name, j.Description, j.Hops, j.Args)
+		if err != nil {
+			return err
+		}
+		if j.State.Final() {
+			continue
+		}
+		ref := store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: j.Lane}
+		if err := t.copyRun(ref, j.Attempt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) copyRun(ref store.QueueKey, attempt int) error {
+	return t.exec(`INSERT INTO runs (due, kind, number, account, lane, attempt) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		ref.Due, ref.Kind, ref.Number, ref.Account, ref.Lane, attempt)
+}
+
+// seqsPerMicrosecond is how many places in the order of logs a microsecond has.
+const seqsPerMicrosecond = 8
+
+// copyLogs stores logs in order of time, whatever order they come in: old logs
+// are looked for at the beginning.
+func (t *tx) copyLogs(r *store.Records) error {
+	var begin, seq int64 // the first place of a microsecond, and the next that may be free
+	for _, l := range r.Logs {
+		there := false
+		err := t.query(`SELECT 1 FROM logs WHERE account = ? AND id = ?`, func(*sqlite.Stmt) error {
+			there = true
+			return nil
+		}, l.Owner.Number, l.ID)
+		if err != nil {
+			return err
+		}
+		if first := l.InsertedAt.UnixMicro() * seqsPerMicrosecond; first != begin {
+			begin, seq = first, first
+		}
+		for ; !there; seq++ {
+			err := t.exec(`INSERT INTO logs (seq, id, account, job, event, inserted_at, payload) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (seq) DO NOTHING`,
+				seq, l.ID, l.Owner.Number, l.Job, eventNumber(l.Event), l.InsertedAt, l.Payload)
+			if err != nil {
+				return err
+			}
+			there = t.changed() > 0 // else another log has the place
+		}
+	}
+	return nil
+}
+
+func (t *tx) copyDeliveries(r *store.Records) error {
+	for _, d := range r.Deliveries {
+		var due any = d.DueAt
+		if d.Waits {
+			due = nil
+		}
+		err := t.exec(`INSERT INTO deliveries (number, message, account, job, job_attempt, channel, url, event, attempt, due, begin_at, body, parts)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
+			d.Number, d.MessageID, d.Owner.Number, d.Job, d.JobAttempt, d.Channel, d.URL, d.Event, d.Attempt, due, d.DueAt, d.Body, orNull(job.FormatParts(d.Parts)))
+		if err != nil {
+			return err
+		}
+		if d.Waits {
+			continue
+		}
+		if err := t.copyRun(deliveryRef(d.Number, d.Owner.Number, d.URL, d.DueAt), d.Attempt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CopyEnd implements store.Copyable. Copied numbers are behind the next one
+// anyway; only those of jobs that are gone have to be told.
+func (s *Store) CopyEnd(ctx context.Context, source string, lastJob int64) error {
+	return s.write(ctx, func(t *tx) error {
+		if err := t.exec(`UPDATE transfers SET mark = NULL WHERE source = ? AND mark IS NOT NULL`, source); err != nil {
+			return fmt.Errorf("marking a copy as whole: %w", err)
+		}
+		if t.changed() == 0 {
+			return noCopy()
+		}
+		// The table has no key to conflict with.
+		err := t.exec(`INSERT INTO sqlite_sequence (name, seq) SELECT 'jobs', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'jobs')`)
+		if err == nil {
+			err = t.exec(`UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'jobs'`, lastJob)
+		}
+		if err != nil {
+			return fmt.Errorf("noting the last number of a job: %w", err)
+		}
+		return nil
+	})
+}
+
+// CopyUnfinished implements store.Copyable.
+func (s *Store) CopyUnfinished(ctx context.Context) (unfinished bool, err error) {
+	err = s.readAs(ctx, background, func(t *tx) error {
+		return t.query(`SELECT EXISTS (SELECT 1 FROM transfers WHERE mark IS NOT NULL)`, func(stmt *sqlite.Stmt) error {
+			unfinished = stmt.ColumnBool(0)
+			return nil
+		})
+	})
+	return unfinished, err
+}
+
+// QueueClaimed implements store.Copyable.
+func (s *Store) QueueClaimed(ctx context.Context) (n int64, err error) {
+	err = s.readAs(ctx, background, func(t *tx) error {
+		return t.query(`SELECT count(*) FROM runs WHERE node > 0`, func(stmt *sqlite.Stmt) error {
+			n = stmt.ColumnInt64(0)
+			return nil
+		})
+	})
+	return n, err
+}
+
+// JobLast implements store.Copyable.
+func (s *Store) JobLast(ctx context.Context) (last int64, err error) {
+	err = s.readAs(ctx, background, func(t *tx) error {
+		return t.query(`SELECT seq FROM sqlite_sequence WHERE name = 'jobs'`, func(stmt *sqlite.Stmt) error {
+			last = stmt.ColumnInt64(0)
+			return nil
+		})
+	})
+	return last, err
+}
+
+// LogPage implements store.Copyable.
+func (s *Store) LogPage(ctx context.Context, owner job.Owner, after uuid.UUID, limit int) (logs []*job.Log, err error) {
+	err = s.readAs(ctx, background, func(t *tx) (err error) {
+		logs, err = t.logsWhere(`l.account = ? AND l.id > ? ORDER BY l.id LIMIT ?`, owner.Number, after[:], limit)
+		return err
+	})
+	return logs, err
+}
+
+// DeliveryPage implements store.Copyable.
+func (s *Store) DeliveryPage(ctx context.Context, after int64, limit int) (deliveries []*store.PendingDelivery, err error) {
+	err = s.readAs(ctx, background, func(t *tx) error {
+		return t.query(`SELECT number, message, account, job, job_attempt, channel, url, event, attempt, due IS NULL, coalesce(due, begin_at), body, parts
+			FROM deliveries WHERE number > ? ORDER BY number LIMIT ?`, func(stmt *sqlite.Stmt) (err error) {
+			c := &columns{stmt: stmt}
+			d := &store.PendingDelivery{}
+			d.Number, d.MessageID = c.int64(), c.text()
+			account := c.int64()
+			d.Job, d.JobAttempt, d.Channel, d.URL, d.Event, d.Attempt = c.int64(), c.int(), job.Channel(c.int()), c.text(), c.text(), c.int()
+			d.Waits, d.DueAt, d.Body = c.int() != 0, c.time(), c.json()
+			if d.Parts, err = job.ParseParts(c.text()); err != nil {
+				return err
+			}
+			d.Owner, err = t.owner(account)
+			deliveries = append(deliveries, d)
+			return err
+		}, after, limit)
+	})
+	return deliveries, err
+}

@@ -1,0 +1,187 @@
+package storetest
+
+import (
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+var claimRollbackTests = group{
+	"ByAJobChange":           takeBackByJobChange,
+	"ByAScheduleChange":      takeBackByScheduleChange,
+	"OnlyThisAttempt":        takeBackOnlyThisAttempt,
+	"NotOfAnInterruptedOne":  takeBackNotOfInterrupted,
+	"NothingWithoutAClaim":   takeBackWithoutClaim,
+	"ChainGoesOn":            takeBackChainGoesOn,
+	"ClaimedEventIsLost":     takeBackClaimedEvent,
+	"ByReleaseOnlyOwnEvents": takeBackByReleaseOnlyOwn,
+}
+
+// holdWithEvents claims the next attempt of a job as one that is yet to begin,
+// with its events.
+func (w *world) holdWithEvents(j *job.Job) store.Claim {
+	w.Helper()
+	c := w.claimOf(j, w.ahead())
+	c.Deliveries = []job.Delivery{w.webhook(j, c.Attempt, "started", c.StartAt), w.webhook(j, c.Attempt, "request", c.StartAt)}
+	w.claim(c)
+	return c
+}
+
+// wantTakenBack expects that nothing is left of a claim.
+func (w *world) wantTakenBack(c store.Claim) {
+	w.Helper()
+	_, err := w.s.LogGet(w.ctx, w.owner, c.Log.ID)
+	w.wantCode("the request log taken back", err, fault.NotFound)
+	if run := w.load(c.QueueKey); run != nil {
+		w.Errorf("the run taken back is %+v", run)
+	}
+}
+
+// cancelUnbegun cancels a job whose claimed attempt is not to begin.
+func (w *world) cancelUnbegun(m *store.Snapshot) *store.Changes {
+	j := *m.Job
+	j.Cancel(m.Now)
+	return &store.Changes{
+		Job: &j, RollbackClaim: true, Deliveries: []job.Delivery{w.webhook(&j, m.Claim.Attempt-1, "finished", w.past())},
+	}
+}
+
+func takeBackByJobChange(w *world) {
+	j := w.insertOne(w.oneOff(w.owner, w.past()))
+	c := w.holdWithEvents(j)
+	w.change(j, w.cancelUnbegun)
+	w.wantTakenBack(c)
+	if sent := w.deliverAll(); sent != "finished" {
+		w.Errorf("%q went out, want only the end", sent)
+	}
+	if names := w.events(j); names != "" {
+		w.Errorf("the logs are %q", names)
+	}
+}
+
+func takeBackByScheduleChange(w *world) {
+	n := w.recurring(w.owner, w.past())
+	j := w.insertOne(n)
+	c := w.holdWithEvents(j)
+	_, err := w.s.ScheduleChange(w.ctx, w.owner, n.Schedule.ID, func(m *store.Snapshot) *store.Changes {
+		if m.Job == nil || m.Claim == nil {
+			w.Errorf("the moment has %s, claim %+v", showJob(m.Job), m.Claim)
+			return nil
+		}
+		return w.cancelUnbegun(m)
+	})
+	w.ok("ScheduleChange", err)
+	w.wantTakenBack(c)
+	if sent := w.deliverAll(); sent != "finished" {
+		w.Errorf("%q went out, want only the end", sent)
+	}
+}
+
+// takeBackOnlyThisAttempt: what earlier attempts left stays.
+func takeBackOnlyThisAttempt(w *world) {
+	j := w.insertOne(w.oneOff(w.owner, w.past()))
+	c := w.claimOf(j, w.past())
+	c.Deliveries = []job.Delivery{w.webhook(j, 1, "started 1", w.past()), w.webhook(j, 1, "request 1", w.past())}
+	w.claim(c)
+	w.finish(w.end(j, c, func(j *job.Job, changes *store.Changes) {
+		w.retries(w.past())(j, changes)
+		changes.Deliveries = []job.Delivery{w.webhook(j, 1, "error 1", w.past())}
+	}))
+	j = w.get(j)
+	w.holdWithEvents(j)
+	w.change(j, w.cancelUnbegun)
+	if names := w.events(j); names != "http.request http.error" {
+		w.Errorf("the logs are %q, want the first attempt's", names)
+	}
+	if sent := w.deliverAll(); sent != "started 1 request 1 error 1 finished" {
+		w.Errorf("%q went out", sent)
+	}
+}
+
+// takeBackNotOfInterrupted: an attempt that was interrupted had begun, though
+// the one made in its place has the same number.
+func takeBackNotOfInterrupted(w *world) {
+	j := w.insertOne(w.oneOff(w.owner, w.past()))
+	c := w.claimOf(j, w.past())
+	c.Deliveries = []job.Delivery{w.webhook(j, 1, "started 1", w.past()), w.webhook(j, 1, "request 1", w.past())}
+	w.claim(c)
+	w.finish(w.end(j, c, func(j *job.Job, changes *store.Changes) {
+		w.retries(w.past())(j, changes)
+		j.Attempt--
+		changes.Deliveries = []job.Delivery{w.webhook(j, 1, "error 1", w.past())}
+	}))
+	j = w.get(j)
+	w.holdWithEvents(j)
+	w.change(j, w.cancelUnbegun)
+	if names := w.events(j); names != "http.request http.error" {
+		w.Errorf("the logs are %q, want those of the interrupted attempt", names)
+	}
+	if sent := w.deliverAll(); sent != "started 1 request 1 error 1 finished" {
+		w.Errorf("%q went out, want what the interrupted attempt had to tell, and the end", sent)
+	}
+}
+
+func takeBackByReleaseOnlyOwn(w *world) {
+	j := w.insertOne(w.oneOff(w.owner, w.past()))
+	c := w.claimOf(j, w.past())
+	c.Deliveries = []job.Delivery{w.webhook(j, 1, "started 1", w.past())}
+	w.claim(c)
+	w.finish(w.end(j, c, func(j *job.Job, changes *store.Changes) {
+		w.retries(w.past())(j, changes)
+		j.Attempt--
+	}))
+	j = w.get(j)
+	held := w.holdWithEvents(j)
+	w.ok("QueueRelease", w.s.QueueRelease(w.ctx, w.node, []store.Claim{held}))
+	if sent := w.deliverAll(); sent != "started 1" {
+		w.Errorf("%q went out, want what the interrupted attempt had to tell", sent)
+	}
+	if names := w.events(j); names != "http.request http.error" {
+		w.Errorf("the logs are %q, want those of the interrupted attempt", names)
+	}
+}
+
+func takeBackWithoutClaim(w *world) {
+	j := w.insertOne(w.oneOff(w.owner, w.past()))
+	w.sendEvents(j, "a", "b")
+	w.change(j, func(m *store.Snapshot) *store.Changes {
+		after := *m.Job
+		after.Cancel(m.Now)
+		return &store.Changes{Job: &after, RollbackClaim: true}
+	})
+	if sent := w.deliverAll(); sent != "a b" {
+		w.Errorf("%q went out", sent)
+	}
+}
+
+// takeBackChainGoesOn: whatever is taken back, what is added then is not stuck
+// behind it.
+func takeBackChainGoesOn(w *world) {
+	j := w.insertOne(w.oneOff(w.owner, w.past()))
+	for range 3 {
+		c := w.holdWithEvents(j)
+		w.ok("QueueRelease", w.s.QueueRelease(w.ctx, w.node, []store.Claim{c}))
+		w.wantReleased("after a release", "")
+	}
+	w.sendEvents(j, "a", "b")
+	if sent := w.deliverAll(); sent != "a b" {
+		w.Errorf("%q went out", sent)
+	}
+}
+
+// takeBackClaimedEvent: a node may hold the first event of an attempt that is
+// not to begin; it can't end what is gone.
+func takeBackClaimedEvent(w *world) {
+	j := w.insertOne(w.oneOff(w.owner, w.past()))
+	w.holdWithEvents(j)
+	ref := w.peekKind(store.KindDelivery)[0]
+	w.claim(store.Claim{QueueKey: ref, Attempt: 1, StartAt: w.ahead()})
+	w.change(j, w.cancelUnbegun)
+	end := w.failed()
+	if held := w.tryFinish(store.Finish{QueueKey: ref, Node: w.node, Attempt: 1, Delivery: &end}); held[0] {
+		w.Error("an event taken back was finished")
+	}
+	if sent := w.deliverAll(); sent != "finished" {
+		w.Errorf("%q went out, want only the end", sent)
+	}
+}

@@ -1,0 +1,144 @@
+package storetest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+var summaryTests = group{
+	"RunsEqualModel":       glanceRuns,
+	"DueSoonestFirst":      glanceDue,
+	"DueLooksAtSoMany":     glanceDuePartly,
+	"FailedEqualsModel":    glanceFailed,
+	"BeganIsTheFirstBegin": glanceBegan,
+}
+
+func showGlance(g store.RunSummary) string {
+	return fmt.Sprintf("%d %s scheduled %s due %s began %s attempted %s ended %s", g.Number, g.State,
+		moment(g.ScheduledAt), moment(g.DueAt), moment(g.StartedAt), moment(g.AttemptedAt), moment(g.EndedAt))
+}
+
+// glances gives what is to be seen of a schedule's runs.
+func (m *model) glances(owner job.Owner, schedule uuid.UUID, limit int) []store.RunSummary {
+	var glances []store.RunSummary
+	for _, j := range slices.Backward(m.jobs) {
+		if j.ScheduleID != schedule || j.Owner != owner || len(glances) == limit {
+			continue
+		}
+		g := store.RunSummary{Number: j.Number, State: j.State, ScheduledAt: j.ScheduledAt, DueAt: j.DueAt, AttemptedAt: j.AttemptedAt}
+		for _, end := range []time.Time{j.CompletedAt, j.CancelledAt, j.DiscardedAt} {
+			if !end.IsZero() {
+				g.EndedAt = end
+			}
+		}
+		for _, l := range m.logs {
+			if l.Job == j.Number && l.Event == job.EventRequest && (g.StartedAt.IsZero() || l.InsertedAt.Before(g.StartedAt)) {
+				g.StartedAt = l.InsertedAt
+			}
+		}
+		glances = append(glances, g)
+	}
+	return glances
+}
+
+func glanceRuns(w *world) {
+	m := w.populate(120)
+	ids := []uuid.UUID{uuid.New()}
+	for _, s := range m.schedules {
+		ids = append(ids, s.ID)
+	}
+	for _, limit := range []int{1, 3, 1000} {
+		got, err := w.s.ScheduleRuns(w.ctx, w.owner, ids, limit)
+		w.ok("ScheduleRuns", err)
+		for _, id := range ids {
+			w.same(fmt.Sprintf("the last %d runs", limit), show(got[id], showGlance), show(m.glances(w.owner, id, limit), showGlance))
+		}
+	}
+	if got, err := w.s.ScheduleRuns(w.ctx, w.owner, nil, 3); err != nil || len(got) != 0 {
+		w.Errorf("of no schedules: %v, %v", got, err)
+	}
+}
+
+// glanceBegan: a run that was tried again began when it was tried first.
+func glanceBegan(w *world) {
+	j := w.insertOne(w.recurring(w.owner, w.past()))
+	j = w.settle(j, w.retries(w.past()))
+	second := w.claimOf(j, w.now)
+	w.claim(second)
+	got, err := w.s.ScheduleRuns(w.ctx, w.owner, []uuid.UUID{j.ScheduleID}, 1)
+	w.ok("ScheduleRuns", err)
+	if g := got[j.ScheduleID]; len(g) != 1 || !g[0].StartedAt.Equal(w.past()) || !g[0].AttemptedAt.Equal(second.StartAt) || g[0].State != job.Executing {
+		w.Errorf("the run is %s", show(g, showGlance))
+	}
+	ahead := w.insertOne(w.recurring(w.owner, w.past()))
+	w.claim(w.claimOf(ahead, w.ahead()))
+	got, err = w.s.ScheduleRuns(w.ctx, w.owner, []uuid.UUID{ahead.ScheduleID}, 1)
+	w.ok("ScheduleRuns", err)
+	if g := got[ahead.ScheduleID]; len(g) != 1 || !g[0].StartedAt.IsZero() || g[0].State != job.Available {
+		w.Errorf("a run that is claimed ahead is %s", show(g, showGlance))
+	}
+}
+
+func showDue(d *store.Due) string {
+	return fmt.Sprintf("%d, partly %v: %s", d.Count, d.Partly, numbers(d.Jobs))
+}
+
+func (w *world) due(limit, look int) string {
+	w.Helper()
+	due, err := w.s.JobsDue(w.ctx, w.owner, w.ahead(), limit, look)
+	w.ok("JobsDue", err)
+	return showDue(due)
+}
+
+func glanceDue(w *world) {
+	in := func(owner job.Owner, minutes int) *job.Job {
+		return w.insertOne(w.oneOff(owner, w.now.Add(time.Duration(minutes)*time.Minute)))
+	}
+	w.same("with nothing stored", w.due(10, 100), "0, partly false: ")
+	late, soon, sooner := in(w.owner, 59), in(w.owner, 20), in(w.owner, 10)
+	in(w.other, 5)
+	in(w.owner, -5)
+	in(w.owner, 61)
+	w.change(in(w.owner, 15), cancel)
+	again := w.settle(w.insertOne(w.oneOff(w.owner, w.past())), w.retries(w.now.Add(15*time.Minute)))
+	for _, look := range []int{100, 7} { // with the latter, it is the pending jobs that are looked at
+		w.same("what is due", w.due(10, look), "4, partly false: "+numbers([]*job.Job{sooner, again, soon, late}))
+		w.same("the first two", w.due(2, look), "4, partly false: "+numbers([]*job.Job{sooner, again}))
+	}
+}
+
+func glanceDuePartly(w *world) {
+	var own []*job.Job
+	for i := range 8 {
+		own = append(own, w.insertOne(w.oneOff(w.owner, w.now.Add(time.Duration(10+i)*time.Minute))))
+	}
+	w.same("what is due, looking at 4 of 8", w.due(10, 4), "4, partly true: "+numbers(own[:4]))
+	w.same("what is due, looking at 9", w.due(3, 9), "8, partly false: "+numbers(own[:3]))
+}
+
+func glanceFailed(w *world) {
+	m := w.populate(120)
+	for _, since := range []time.Time{w.past(), w.past().Add(3 * time.Microsecond), w.ahead()} {
+		for _, limit := range []int{2, 1000} {
+			var want []*job.Job
+			for _, j := range m.jobs {
+				if j.Owner == w.owner && j.State == job.Discarded && !j.DiscardedAt.Before(since) {
+					want = append(want, j)
+				}
+			}
+			slices.SortFunc(want, func(a, b *job.Job) int {
+				return cmp.Or(b.DiscardedAt.Compare(a.DiscardedAt), cmp.Compare(b.Number, a.Number))
+			})
+			got, err := w.s.JobsFailed(w.ctx, w.owner, since, limit)
+			w.ok("JobsFailed", err)
+			w.same("what failed since "+moment(since), show(got, showJob), show(want[:min(limit, len(want))], showJob))
+		}
+	}
+}
