@@ -152,9 +152,10 @@ type Beat struct {
 
 // Retention removes what is old, a batch at a time.
 type Retention interface {
-	// JobPrune deletes up to limit jobs that became final before a time.
+	// JobPrune deletes up to limit jobs that became final before a time; fewer when
+	// they are large, and none only when there are none.
 	JobPrune(ctx context.Context, before time.Time, limit int) (int, error)
-	// LogPrune deletes up to limit logs from before a time. Those stay that a
+	// LogPrune deletes up to limit logs from before a time, counted alike. Those stay that a
 	// message refers to, or that belong to an attempt under way.
 	LogPrune(ctx context.Context, before time.Time, limit int) (int, error)
 }

@@ -83,7 +83,7 @@ func (k *Keeper) prune(ctx context.Context) time.Duration {
 	}
 }
 
-// PruneStep removes up to a batch of jobs that became final, and of logs
+// PruneStep removes up to a batch, of fewer when they are large, of jobs that became final, and of logs
 // that were written, longer ago than the retention. It reports whether there
 // may be more.
 func (k *Keeper) PruneStep(ctx context.Context) (found bool, err error) {
@@ -98,7 +98,7 @@ func (k *Keeper) PruneStep(ctx context.Context) (found bool, err error) {
 	}
 	k.Metrics.Pruned("job", jobs)
 	k.Metrics.Pruned("log", logs)
-	return jobs == pruneBatch || logs == pruneBatch, nil
+	return jobs > 0 || logs > 0, nil
 }
 
 // sweep removes one batch of what has expired or was deleted and tells how long

@@ -6,16 +6,26 @@ import (
 	"time"
 )
 
+// removedBytes is about how many bytes are removed at once: others wait for the
+// writer meanwhile.
+const removedBytes = 2 << 20
+
+// within selects the first keys of rows of keys and sizes, up to removedBytes of
+// them, and at least one.
+func within(rows string) string {
+	return fmt.Sprintf(`(SELECT key FROM (SELECT key, size, sum(size) OVER (ROWS UNBOUNDED PRECEDING) AS total FROM (%s)) WHERE total - size < %d)`, rows, removedBytes)
+}
+
 // JobPrune implements store.Retention. The newest job of a schedule that still
 // exists stays: duplicates of its key are answered with it.
 func (s *Store) JobPrune(ctx context.Context, before time.Time, limit int) (n int, err error) {
 	err = s.write(ctx, func(t *tx) error {
-		err := t.exec(`DELETE FROM jobs WHERE number IN (
-			SELECT j.number FROM jobs j INDEXED BY jobs_final
+		err := t.exec(`DELETE FROM jobs WHERE number IN `+within(`
+			SELECT j.number AS key, octet_length(j.args) AS size FROM jobs j INDEXED BY jobs_final
 			WHERE j.state >= 4 AND coalesce(j.completed_at, j.cancelled_at, j.discarded_at) < ?
 			AND NOT (j.schedule_id IS NOT NULL AND EXISTS (SELECT 1 FROM schedules s WHERE s.id = j.schedule_id)
 				AND j.number = (SELECT max(k.number) FROM jobs k WHERE k.schedule_id = j.schedule_id))
-			ORDER BY coalesce(j.completed_at, j.cancelled_at, j.discarded_at) LIMIT ?)`, before, limit)
+			ORDER BY coalesce(j.completed_at, j.cancelled_at, j.discarded_at) LIMIT ?`), before, limit)
 		if err != nil {
 			return fmt.Errorf("removing old jobs: %w", err)
 		}
@@ -29,13 +39,13 @@ func (s *Store) JobPrune(ctx context.Context, before time.Time, limit int) (n in
 // ones are looked at, and as many more as may have to stay.
 func (s *Store) LogPrune(ctx context.Context, before time.Time, limit int) (n int, err error) {
 	err = s.write(ctx, func(t *tx) error {
-		err := t.exec(`DELETE FROM logs WHERE seq IN (
-			SELECT l.seq FROM (SELECT seq, id, account, job, inserted_at FROM logs ORDER BY seq
+		err := t.exec(`DELETE FROM logs WHERE seq IN `+within(`
+			SELECT l.seq AS key, l.size FROM (SELECT seq, id, account, job, inserted_at, octet_length(payload) AS size FROM logs ORDER BY seq
 				LIMIT ?1 + (SELECT count(*) FROM deliveries INDEXED BY deliveries_parts WHERE parts IS NOT NULL) + (SELECT count(*) FROM runs INDEXED BY runs_claimed WHERE node > 0)) l
 			WHERE l.inserted_at < ?2
 			AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.job = l.job AND d.parts IS NOT NULL AND instr(d.parts, lower(hex(l.id))) > 0)
 			AND NOT EXISTS (SELECT 1 FROM runs r INDEXED BY runs_claimed WHERE r.account = l.account AND r.number = l.job AND r.node > 0 AND r.log = l.id)
-			ORDER BY l.seq LIMIT ?1)`, limit, before)
+			ORDER BY l.seq LIMIT ?1`), limit, before)
 		if err != nil {
 			return fmt.Errorf("removing old logs: %w", err)
 		}
