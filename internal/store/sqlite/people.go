@@ -126,8 +126,8 @@ func (s *Store) AccountPurge(ctx context.Context, settled time.Time, limit int) 
 
 func (t *tx) purge(account int64, limit int) (int, error) {
 	t.store.uses.forget(account)
-	err := t.exec(`DELETE FROM schedules WHERE id IN `+within(`SELECT id AS key, octet_length(args) + coalesce(octet_length(state), 0) + coalesce(octet_length(previous), 0) AS size
-		FROM schedules WHERE account = ? LIMIT ?`), account, limit)
+	err := t.exec(`DELETE FROM schedules WHERE id IN (`+within(`SELECT id AS key, octet_length(args) + coalesce(octet_length(state), 0) + coalesce(octet_length(previous), 0) AS size
+		FROM schedules WHERE account = ? LIMIT ?`)+`)`, account, limit)
 	if n := t.changed(); err != nil || n > 0 {
 		return n, err
 	}
@@ -135,7 +135,7 @@ func (t *tx) purge(account int64, limit int) (int, error) {
 		return n, err
 	}
 	for _, records := range []string{
-		`DELETE FROM logs WHERE seq IN ` + within(`SELECT seq AS key, octet_length(payload) AS size FROM logs WHERE account = ? LIMIT ?`),
+		`DELETE FROM logs WHERE seq IN (` + within(`SELECT seq AS key, octet_length(payload) AS size FROM logs WHERE account = ? LIMIT ?`) + `)`,
 		`DELETE FROM stats WHERE (account, minute, source) IN (SELECT account, minute, source FROM stats WHERE account = ? LIMIT ?)`,
 	} {
 		if err := t.exec(records, account, limit); err != nil {
