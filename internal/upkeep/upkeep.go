@@ -83,8 +83,9 @@ func (k *Keeper) prune(ctx context.Context) time.Duration {
 	}
 }
 
-// PruneStep removes up to a batch, of fewer when they are large, of jobs that became final, and of logs
-// that were written, longer ago than the retention. It reports whether there
+// PruneStep removes up to a batch, of fewer when they are large, of jobs that
+// became final, of logs that were written, and of entries of the audit log,
+// longer ago than the retention. It reports whether there
 // may be more.
 func (k *Keeper) PruneStep(ctx context.Context) (found bool, err error) {
 	before := k.Store.Now().Add(-k.Retention)
@@ -96,9 +97,14 @@ func (k *Keeper) PruneStep(ctx context.Context) (found bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	audits, err := k.Store.AuditPrune(ctx, before, pruneBatch)
+	if err != nil {
+		return false, err
+	}
 	k.Metrics.Pruned("job", jobs)
 	k.Metrics.Pruned("log", logs)
-	return jobs > 0 || logs > 0, nil
+	k.Metrics.Pruned("audit", audits)
+	return jobs > 0 || logs > 0 || audits > 0, nil
 }
 
 // sweep removes one batch of what has expired or was deleted and tells how long
