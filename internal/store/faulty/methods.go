@@ -213,8 +213,8 @@ func (s *Store) QueueHeld(ctx context.Context, node int64, claims []store.Claim)
 }
 
 // QueueAbandoned implements store.Store.
-func (s *Store) QueueAbandoned(ctx context.Context, limit int) ([]*store.QueueItem, error) {
-	return get(ctx, s, "QueueAbandoned", func() ([]*store.QueueItem, error) { return s.Store.QueueAbandoned(ctx, limit) })
+func (s *Store) QueueAbandoned(ctx context.Context, limit int) ([]store.Abandoned, error) {
+	return get(ctx, s, "QueueAbandoned", func() ([]store.Abandoned, error) { return s.Store.QueueAbandoned(ctx, limit) })
 }
 
 // QueueCounts implements store.Store.

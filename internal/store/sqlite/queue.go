@@ -226,15 +226,16 @@ func (t *tx) release(node int64, c *store.Claim) error {
 }
 
 // QueueAbandoned implements store.Queue.
-func (s *Store) QueueAbandoned(ctx context.Context, limit int) ([]*store.QueueItem, error) {
+func (s *Store) QueueAbandoned(ctx context.Context, limit int) ([]store.Abandoned, error) {
 	if s.settled.Load() {
 		return nil, nil
 	}
-	var refs []store.QueueKey
+	var found []store.Abandoned
 	err := s.readAs(ctx, engine, func(t *tx) error {
-		return t.query(`SELECT due, kind, number, account, lane FROM runs INDEXED BY runs_claimed WHERE node = ? AND node > 0 LIMIT ?`,
+		return t.query(`SELECT due, kind, number, account, lane, node, attempt FROM runs INDEXED BY runs_claimed WHERE node = ? AND node > 0 LIMIT ?`,
 			func(stmt *sqlite.Stmt) error {
-				refs = append(refs, scanRef(&columns{stmt: stmt}))
+				c := &columns{stmt: stmt}
+				found = append(found, store.Abandoned{QueueKey: scanRef(c), Node: c.int64(), Attempt: c.int()})
 				return nil
 			}, goneNode, limit)
 	})
@@ -242,8 +243,8 @@ func (s *Store) QueueAbandoned(ctx context.Context, limit int) ([]*store.QueueIt
 		return nil, err
 	}
 	// Only a start abandons claims here.
-	s.settled.Store(len(refs) == 0)
-	return s.QueueLoad(ctx, refs)
+	s.settled.Store(len(found) == 0)
+	return found, nil
 }
 
 // QueueCounts implements store.Queue.

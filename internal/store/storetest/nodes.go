@@ -28,8 +28,7 @@ func nodesAbandoned(w *world) {
 	delivery := w.peekKind(store.KindDelivery)[0]
 	w.claim(store.Claim{QueueKey: delivery, Attempt: 1, StartAt: w.past()})
 	w.replace()
-	runs, err := w.s.QueueAbandoned(w.ctx, 10)
-	w.ok("QueueAbandoned", err)
+	runs := w.abandoned()
 	if len(runs) != 3 {
 		w.Fatalf("%d runs abandoned, want 3", len(runs))
 	}
@@ -49,6 +48,25 @@ func nodesAbandoned(w *world) {
 	if len(w.peek()) != 4 {
 		w.Errorf("the queue is %s, want three jobs and a delivery", show(w.peek(), showRef))
 	}
+}
+
+// abandoned reads the runs whose node is gone.
+func (w *world) abandoned() []*store.QueueItem {
+	w.Helper()
+	found, err := w.s.QueueAbandoned(w.ctx, 10)
+	w.ok("QueueAbandoned", err)
+	refs := make([]store.QueueKey, len(found))
+	for i := range found {
+		refs[i] = found[i].QueueKey
+	}
+	runs, err := w.s.QueueLoad(w.ctx, refs)
+	w.ok("QueueLoad", err)
+	for i, run := range runs {
+		if run == nil || run.Claim == nil || run.Claim.Node != found[i].Node || run.Claim.Attempt != found[i].Attempt {
+			w.Fatalf("the run of %+v is %+v", found[i], run)
+		}
+	}
+	return runs
 }
 
 // takeUp puts abandoned runs back into the queue, as interrupted.
