@@ -204,6 +204,14 @@ func (s *Store) LogGetMany(ctx context.Context, owner job.Owner, ids []uuid.UUID
 	return few(ctx, s, owner, size, func() ([]*job.Log, error) { return s.Store.LogGetMany(ctx, owner, ids) })
 }
 
+// AuditList implements store.Store.
+func (s *Store) AuditList(ctx context.Context, account int64, event string, after uuid.UUID, limit int) ([]*store.Audit, error) {
+	size := func(entries []*store.Audit) int { return store.TotalSize(entries, store.AuditSize) }
+	return few(ctx, s, job.Owner{Number: account}, size, func() ([]*store.Audit, error) {
+		return s.Store.AuditList(ctx, account, event, after, limit)
+	})
+}
+
 // JobTally implements store.Store.
 func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[job.State]int64, error) {
 	return few(ctx, s, owner, nothing, func() (map[job.State]int64, error) { return s.Store.JobTally(ctx, owner, limit) })

@@ -16,6 +16,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/attempt"
+	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/board"
 	"github.com/punctual-dev/punctual/internal/dashboard"
@@ -85,6 +86,7 @@ type Node struct {
 	clients    *admission.Store // the store, for what clients read
 	metrics    *metrics.Metrics
 	auth       *auth.Authenticator
+	audit      *audit.Log
 	stats      *stats.Collector
 	targets    *execute.Targets
 	blocked    []store.TargetBlock // as the client knows them
@@ -134,7 +136,8 @@ func (n *Node) start(ctx context.Context) error {
 	if err := whole(ctx, n.store); err != nil {
 		return errors.Join(err, n.store.NodeStop(ctx, node))
 	}
-	if n.auth, err = auth.New(ctx, auth.Config{Store: n.store, Now: n.store.Now, PublicKey: c.PublicAPIKey, Log: c.Log}); err != nil {
+	n.audit = audit.New(n.store, n.store.Now, c.Log)
+	if n.auth, err = auth.New(ctx, auth.Config{Store: n.store, Now: n.store.Now, PublicKey: c.PublicAPIKey, Log: c.Log, Audit: n.audit}); err != nil {
 		return err
 	}
 	n.clients = admission.New(n.store)
@@ -172,10 +175,10 @@ func (n *Node) start(ctx context.Context) error {
 		Running: n.dispatcher.Running, Quotas: n.quotas, Rates: rates, Retention: c.Retention, Version: c.Version,
 		OperationsElsewhere: n.operations != nil,
 	})
-	n.people = auth.NewPeople(auth.PeopleConfig{Store: n.store, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log})
+	n.people = auth.NewPeople(auth.PeopleConfig{Store: n.store, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log, Audit: n.audit})
 	pages := dashboard.New(dashboard.Config{
 		Manager: n.manager, Store: n.clients, People: n.people, Auth: n.auth, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
-		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), Log: c.Log, Version: c.Version,
+		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), Log: c.Log, Version: c.Version, Audit: n.audit,
 		Observe: n.metrics.Requested,
 	})
 	n.server = newServer(c, api, edge.CountHops(pages.Wrap(api)))

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -29,6 +31,7 @@ type Config struct {
 	Now       func() time.Time
 	PublicKey string // "" for none
 	Log       *slog.Logger
+	Audit     *audit.Log // nil records nothing
 }
 
 // Authenticator tells who calls, and what signs an account's requests.
@@ -50,6 +53,11 @@ type Caller struct {
 	job.Owner
 	Key    uuid.UUID // that the call was made with; uuid.Nil for the public key
 	Public bool      // the key is the one that everyone may know
+	Scope  store.Scope
+	Prefix string // the first characters of the key; "" for the public key
+
+	expires  time.Time // zero: never
+	networks []netip.Prefix
 }
 
 // New makes an Authenticator.
@@ -70,8 +78,9 @@ func New(ctx context.Context, config Config) (*Authenticator, error) {
 func (a *Authenticator) Public() *store.Account { return a.public }
 
 // Authenticate gives the caller that an Authorization header stands for; an
-// Unauthorized fault when it stands for none.
-func (a *Authenticator) Authenticate(ctx context.Context, header string) (Caller, error) {
+// Unauthorized fault when it stands for none, or for a key that has expired; a
+// Forbidden fault when the key can't be used from the client's address.
+func (a *Authenticator) Authenticate(ctx context.Context, header string, from netip.Addr) (Caller, error) {
 	scheme, key, _ := strings.Cut(header, " ")
 	key = strings.TrimSpace(key)
 	switch {
@@ -82,9 +91,12 @@ func (a *Authenticator) Authenticate(ctx context.Context, header string) (Caller
 	}
 	hash := hashKey(key)
 	if a.public != nil && equal(hash, a.publicHash) {
-		return Caller{Owner: a.public.Owner, Public: true}, nil
+		return Caller{Owner: a.public.Owner, Public: true, Scope: store.ScopeJobs}, nil
 	}
 	c, err := a.callers.get(string(hash), a.Now(), func() (Caller, error) { return a.lookUp(ctx, hash) })
+	if err == nil {
+		err = c.usable(a.Now(), from)
+	}
 	if err != nil {
 		if fault.CodeOf(err) == fault.Unauthorized {
 			a.known.Remove([32]byte(hash))
@@ -108,7 +120,11 @@ func (a *Authenticator) lookUp(ctx context.Context, hash []byte) (Caller, error)
 	if err != nil {
 		return Caller{}, fmt.Errorf("reading the account of a key: %w", err)
 	}
-	return Caller{Owner: account.Owner, Key: k.ID}, nil
+	networks, err := parseNetworks(k.CIDRs)
+	if err != nil {
+		return Caller{}, fmt.Errorf("reading the networks of key %s: %w", k.ID, err)
+	}
+	return Caller{Owner: account.Owner, Key: k.ID, Scope: k.Scope, Prefix: k.Prefix, expires: k.ExpiresAt, networks: networks}, nil
 }
 
 func (a *Authenticator) noteUse(key uuid.UUID) {

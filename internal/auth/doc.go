@@ -3,7 +3,8 @@
 //
 // Keys are 256 random bits with a prefix people recognise (sk_); they are shown
 // once and kept as SHA-256 hashes, which is enough for random keys and cheap to
-// check. A shared public key, when the operator sets one, is compared in
+// check. A key has a scope (read, jobs, admin), may expire, and may be bound to
+// networks. A shared public key, when the operator sets one, is compared in
 // constant time and belongs to an account of its own.
 //
 // Look-ups are remembered for a second, so that checking a key costs next to
@@ -16,6 +17,13 @@
 // do so. Attempts are throttled by email and by network, and wait for their turn
 // in a line of their network (queue.go). The first person who signs up needs a
 // code that the service has written to its log (setup.go).
+//
+// A second factor (TOTP, RFC 6238) is asked for after the password, if its owner
+// has switched it on. What a code or a recovery code changes is decided in the
+// store's transaction, so that each works once on all nodes. Between password and
+// code the session is pending: it lets nobody in.
+//
+// What is done here is recorded in the audit log: see package audit.
 //
 // What a caller may do is decided by ownership: see manage.
 package auth

@@ -69,8 +69,11 @@ func CreateAccount(ctx context.Context, s store.Accounts, email string, now time
 
 // isEmail reports whether a normal email is an address.
 func isEmail(email string) bool {
+	if len(email) > maxEmail {
+		return false
+	}
 	address, err := mail.ParseAddress(email)
-	return err == nil && address.Address == email && len(email) <= maxEmail
+	return err == nil && address.Address == email
 }
 
 func insertAccount(ctx context.Context, s store.Accounts, email string, now time.Time) (*store.Account, error) {
@@ -96,10 +99,23 @@ func RotateSecret(ctx context.Context, s store.Accounts, a *store.Account, now t
 	return s.SecretAdd(ctx, a.Number, newSecret(now), now.Add(SecretOverlap))
 }
 
-// CreateKey makes a key and gives it with its record; it can't be had again.
+// CreateKey makes a key that permits everything and gives it with its record; it
+// can't be had again.
 func CreateKey(ctx context.Context, s store.Accounts, a *store.Account, name string, now time.Time) (string, *store.Key, error) {
+	return IssueKey(ctx, s, a.Number, KeySpec{Name: name}, now)
+}
+
+// IssueKey makes a key and returns it with its record; an Invalid fault when the
+// spec won't do.
+func IssueKey(ctx context.Context, s store.Accounts, account int64, spec KeySpec, now time.Time) (string, *store.Key, error) {
+	if err := fault.Refuse(spec.check(now)); err != nil {
+		return "", nil, err
+	}
 	key := newToken(KeyPrefix)
-	k := &store.Key{ID: job.NewID(now), Account: a.Number, Name: name, Prefix: key[:shownPrefix], Hash: hashKey(key), CreatedAt: now}
+	k := &store.Key{
+		ID: job.NewID(now), Account: account, Name: spec.Name, Prefix: key[:shownPrefix], Hash: hashKey(key), CreatedAt: now,
+		Scope: spec.Scope, ExpiresAt: spec.ExpiresAt, CIDRs: spec.CIDRs,
+	}
 	return key, k, s.KeyInsert(ctx, k)
 }
 

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -20,35 +20,55 @@ const MaxKeys = 100
 // maxKeyName is how many characters a key's name may have.
 const maxKeyName = 255
 
+// Works reports whether a key can be used at a time.
+func Works(k *store.Key, now time.Time) bool {
+	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
+}
+
 // AddKey makes a key for an account's owner and gives it with its record; an
-// Invalid fault when the name won't do or there are too many keys.
-func AddKey(ctx context.Context, s store.Accounts, account int64, name string, now time.Time) (string, *store.Key, error) {
-	odd := func(r rune) bool { return !unicode.IsPrint(r) }
-	if !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxKeyName || strings.ContainsFunc(name, odd) {
-		return "", nil, fault.Refuse([]fault.Problem{{Pointer: "#/name", Detail: fmt.Sprintf("must be at most %d printable characters", maxKeyName)}})
-	}
-	keys, err := s.KeyList(ctx, account)
+// Invalid fault when the spec won't do or there are too many keys.
+func (a *Authenticator) AddKey(ctx context.Context, owner job.Owner, spec KeySpec, by audit.Actor) (string, *store.Key, error) {
+	now := a.Now()
+	keys, err := a.Store.KeyList(ctx, owner.Number)
 	if err != nil {
 		return "", nil, err
 	}
 	working := 0
 	for _, k := range keys {
-		if k.RevokedAt.IsZero() {
+		if Works(k, now) {
 			working++
 		}
 	}
 	if working >= MaxKeys {
 		return "", nil, fault.Refuse([]fault.Problem{{Pointer: "#", Detail: fmt.Sprintf("can't be accepted: the account has %d keys, as many as there may be; revoke one that is not used", MaxKeys)}})
 	}
-	a := &store.Account{}
-	a.Number = account
-	return CreateKey(ctx, s, a, name, now)
+	key, record, err := IssueKey(ctx, a.Store, owner.Number, spec, now)
+	if err == nil {
+		a.Audit.Audit(ctx, audit.Entry{Account: owner, Actor: by, Event: audit.KeyCreated, Detail: DescribeKey(record)})
+	}
+	return key, record, err
+}
+
+// DescribeKey returns a key's prefix, name and limits as a line for the audit log.
+func DescribeKey(k *store.Key) string {
+	text := k.Prefix
+	if k.Name != "" {
+		text += fmt.Sprintf(" %q", k.Name)
+	}
+	text += ", scope " + string(k.Scope)
+	if !k.ExpiresAt.IsZero() {
+		text += ", expires " + k.ExpiresAt.UTC().Format(time.RFC3339)
+	}
+	if len(k.CIDRs) > 0 {
+		text += ", from " + strings.Join(k.CIDRs, ", ")
+	}
+	return text
 }
 
 // RevokeKey ends one of an account's keys; a NotFound fault when it has no such
 // key, an Invalid fault when it is the one in use.
-func (a *Authenticator) RevokeKey(ctx context.Context, account int64, id, inUse uuid.UUID) error {
-	keys, err := a.Store.KeyList(ctx, account)
+func (a *Authenticator) RevokeKey(ctx context.Context, owner job.Owner, id, inUse uuid.UUID, by audit.Actor) error {
+	keys, err := a.Store.KeyList(ctx, owner.Number)
 	if err != nil {
 		return err
 	}
@@ -63,6 +83,9 @@ func (a *Authenticator) RevokeKey(ctx context.Context, account int64, id, inUse 
 			return err
 		}
 		a.Forget()
+		if k.RevokedAt.IsZero() {
+			a.Audit.Audit(ctx, audit.Entry{Account: owner, Actor: by, Event: audit.KeyRevoked, Detail: DescribeKey(k)})
+		}
 		return nil
 	}
 	return fault.NoSuch("key")
@@ -70,8 +93,8 @@ func (a *Authenticator) RevokeKey(ctx context.Context, account int64, id, inUse 
 
 // Rotate makes a new signing secret for an account and gives the account with
 // all that sign, newest first.
-func (a *Authenticator) Rotate(ctx context.Context, account int64) (*store.Account, error) {
-	found, err := a.Store.AccountOf(ctx, account)
+func (a *Authenticator) Rotate(ctx context.Context, owner job.Owner, by audit.Actor) (*store.Account, error) {
+	found, err := a.Store.AccountOf(ctx, owner.Number)
 	if err != nil {
 		return nil, err
 	}
@@ -79,5 +102,6 @@ func (a *Authenticator) Rotate(ctx context.Context, account int64) (*store.Accou
 		return nil, err
 	}
 	a.Forget()
-	return a.Store.AccountOf(ctx, account)
+	a.Audit.Audit(ctx, audit.Entry{Account: owner, Actor: by, Event: audit.SecretRotated})
+	return a.Store.AccountOf(ctx, owner.Number)
 }

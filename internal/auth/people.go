@@ -6,15 +6,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/store"
 )
-
-// SessionLasts is how long a session lasts after it was last used.
-const SessionLasts = 14 * 24 * time.Hour
-
-// seenEvery is how exactly it is noted when a session was last used.
-const seenEvery = 5 * time.Minute
 
 // PeopleConfig of People.
 type PeopleConfig struct {
@@ -30,6 +25,7 @@ type PeopleConfig struct {
 	// Forget is called when an account's keys and secrets have ended; may be nil.
 	Forget func()
 	Log    *slog.Logger
+	Audit  *audit.Log // nil records nothing
 }
 
 // People signs people up, in and out.
@@ -42,6 +38,11 @@ type People struct {
 	// that many networks don't help, and by network, so that many emails don't.
 	pairs, emails, networks *throttle
 	signups                 *throttle
+	// Attempts to give a code are counted by email and network, and by email.
+	codePairs, codes *throttle
+	// codeHomes are the pairs that have given a right code, as homes are those
+	// that have signed in.
+	codeHomes *familiar
 	// homes are the pairs that have signed in: the count by email alone, which
 	// strangers can use up, does not hold them off.
 	homes *familiar
@@ -56,6 +57,7 @@ func NewPeople(config PeopleConfig) *People {
 		PeopleConfig: config, hashes: newHasher(),
 		pairs: newThrottle(5, time.Minute), emails: newThrottle(50, 10*time.Second), networks: newThrottle(20, 5*time.Second),
 		signups: newThrottle(10, time.Minute), homes: newFamiliar(),
+		codePairs: newThrottle(5, time.Minute), codes: newThrottle(20, 2*time.Minute), codeHomes: newFamiliar(),
 	}
 }
 
@@ -64,29 +66,62 @@ func wrong() error {
 	return fault.New(fault.Unauthorized, "the email or the password is wrong")
 }
 
-// SignIn begins a session and gives its token; an Unauthorized fault when the
-// email or the password is wrong, a TooMany fault after too many attempts.
-func (p *People) SignIn(ctx context.Context, email, password, address string) (token string, err error) {
+// SignIn begins a session, or asks for the second factor; an Unauthorized fault
+// when the email or the password is wrong, a TooMany fault after too many attempts.
+func (p *People) SignIn(ctx context.Context, email, password string, from Client) (in SignedIn, err error) {
+	address := from.Address
 	email = NormalEmail(email)
 	if err := p.attempt(email, address); err != nil {
-		return "", err
+		return in, err
 	}
 	a, err := p.Store.AccountGet(ctx, email)
 	if err != nil && fault.CodeOf(err) != fault.NotFound {
-		return "", err
+		return in, err
 	}
 	if err != nil {
 		a = &store.Account{} // what follows takes as long as for one that exists
 	}
 	if same, err := p.hashes.matches(ctx, network(address), password, a.Password); err != nil || !same {
 		if err == nil {
+			p.failed(ctx, a, email, address, audit.SignInFailed, "the password was wrong")
 			err = wrong()
 		}
-		return "", err
+		return in, err
 	}
 	p.pairs.forget(pair(email, address))
+	if HasTOTP(a) {
+		in.NeedsCode = true
+		in.Token, err = p.insertSession(ctx, a.Number, from, codeWithin, true)
+		return in, err
+	}
 	p.homes.add(pair(email, address))
-	return p.begin(ctx, a.Number)
+	in.Token, err = p.begin(ctx, a.Owner, from)
+	return in, err
+}
+
+// bySession is the actor who is signed in to an account.
+func bySession(address string) audit.Actor {
+	return audit.Actor{Kind: audit.BySession, Address: address}
+}
+
+// audit records what the person of an account did.
+func (p *People) audit(ctx context.Context, a *store.Account, address, event, detail string) {
+	p.Audit.Audit(ctx, audit.Entry{Account: a.Owner, Actor: bySession(address), Event: event, Detail: detail})
+}
+
+// failed records that someone gave a wrong password or code. Of an email that
+// nobody has the service keeps the entry. It is kept only when it looks like one:
+// people type passwords into the wrong field.
+func (p *People) failed(ctx context.Context, a *store.Account, email, address, event, detail string) {
+	if a.Number == 0 {
+		detail = "no account has this email"
+		if isEmail(email) {
+			detail = "no account has the email " + email
+		}
+	}
+	p.Audit.Audit(ctx, audit.Entry{
+		Account: a.Owner, Actor: audit.Actor{Kind: audit.ByNobody, Address: address}, Event: event, Detail: detail, Same: network(address),
+	})
 }
 
 func pair(email, address string) string { return email + " " + network(address) }
@@ -112,50 +147,6 @@ func (p *People) attempt(email, address string) error {
 	return p.emails.allow(email, now)
 }
 
-// begin stores a new session of an account and gives its token.
-func (p *People) begin(ctx context.Context, account int64) (token string, err error) {
-	now := p.Now()
-	token = newToken("")
-	err = p.Store.SessionInsert(ctx, &store.Session{Hash: hashKey(token), Account: account, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(SessionLasts)})
-	if err != nil && fault.CodeOf(err) == fault.NotFound {
-		err = wrong() // the account was deleted meanwhile
-	}
-	return token, err
-}
-
-// Session gives the account and the session that a token stands for; an
-// Unauthorized fault when it stands for none. It lets the session last on.
-func (p *People) Session(ctx context.Context, token string) (*store.Account, *store.Session, error) {
-	now := p.Now()
-	s, err := p.Store.SessionFind(ctx, hashKey(token), now)
-	if err == nil {
-		var a *store.Account
-		if a, err = p.Store.AccountOf(ctx, s.Account); err == nil && a.DeletedAt.IsZero() {
-			p.seen(ctx, s, now)
-			return a, s, nil
-		}
-	}
-	if err == nil || fault.CodeOf(err) == fault.NotFound {
-		err = fault.New(fault.Unauthorized, "you are not signed in any more")
-	}
-	return nil, nil, err
-}
-
-func (p *People) seen(ctx context.Context, s *store.Session, now time.Time) {
-	if now.Sub(s.SeenAt) < seenEvery {
-		return
-	}
-	s.SeenAt, s.ExpiresAt = now, now.Add(SessionLasts)
-	if err := p.Store.SessionSeen(ctx, s.Hash, s.SeenAt, s.ExpiresAt); err != nil && ctx.Err() == nil {
-		p.Log.Warn("noting when a session was last used failed", "error", err)
-	}
-}
-
-// SignOut ends the session of a token.
-func (p *People) SignOut(ctx context.Context, token string) error {
-	return p.Store.SessionDelete(ctx, hashKey(token))
-}
-
 // confirm checks an account's password, as a sign-in does.
 func (p *People) confirm(ctx context.Context, a *store.Account, password, address, pointer string) error {
 	if err := p.attempt(a.Email, address); err != nil {
@@ -166,14 +157,16 @@ func (p *People) confirm(ctx context.Context, a *store.Account, password, addres
 		return err
 	}
 	if !same {
+		p.failed(ctx, a, a.Email, address, audit.PasswordFailed, "the password was wrong")
 		return fault.Refuse([]fault.Problem{{Pointer: pointer, Detail: "is not your password"}})
 	}
 	p.pairs.forget(pair(a.Email, address))
 	return nil
 }
 
-// ChangePassword sets another password and ends the account's other sessions.
-func (p *People) ChangePassword(ctx context.Context, a *store.Account, here *store.Session, old, password, address string) error {
+// ChangePassword sets another password and ends the account's other sessions and,
+// if asked to, revokes all its keys.
+func (p *People) ChangePassword(ctx context.Context, a *store.Account, here *store.Session, old, password string, revokeKeys bool, address string) error {
 	if err := fault.Refuse(checkPassword(a.Email, password, "#/password")); err != nil {
 		return err
 	}
@@ -184,7 +177,20 @@ func (p *People) ChangePassword(ctx context.Context, a *store.Account, here *sto
 	if err != nil {
 		return err
 	}
-	return p.Store.AccountPassword(ctx, a.Number, hash, here.Hash)
+	change := store.PasswordChange{Account: a.Number, Password: hash, Keep: here.Hash}
+	detail := "other sessions ended"
+	if revokeKeys {
+		change.RevokeKeys = p.Now()
+		detail += ", all keys revoked"
+	}
+	if err := p.Store.AccountPassword(ctx, change); err != nil {
+		return err
+	}
+	if revokeKeys && p.Forget != nil {
+		p.Forget()
+	}
+	p.audit(ctx, a, address, audit.PasswordChanged, detail)
+	return nil
 }
 
 // Delete ends an account, provided that the password is right. Nothing of it
@@ -199,6 +205,12 @@ func (p *People) Delete(ctx context.Context, a *store.Account, password, address
 	if p.Forget != nil {
 		p.Forget()
 	}
+	// The account's own entries go with it. Where anyone may sign up, anyone can
+	// repeat this: it must not displace what operators did.
+	p.Audit.Audit(ctx, audit.Entry{
+		Actor: audit.Actor{Kind: audit.BySession, Name: a.Email, Address: address}, Event: audit.AccountDeleted,
+		Detail: a.Email + ", id " + a.ID.String(), Same: a.ID.String(),
+	})
 	return nil
 }
 
@@ -212,5 +224,5 @@ func SetPassword(ctx context.Context, s store.People, a *store.Account, password
 	if err != nil {
 		return err
 	}
-	return s.AccountPassword(ctx, a.Number, hash, nil)
+	return s.AccountPassword(ctx, store.PasswordChange{Account: a.Number, Password: hash})
 }

@@ -3,6 +3,7 @@ package auth
 import (
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -70,6 +71,15 @@ func (w *town) signUp(email string) (string, error) {
 	return w.SignUp(w.Context(), SignUp{Email: email, Password: password, Setup: code, Address: home})
 }
 
+// signIn signs in without a second factor.
+func (w *town) signIn(email, password, address string) (string, error) {
+	in, err := w.SignIn(w.Context(), email, password, Client{Address: address, Agent: "Browser/1"})
+	if in.NeedsCode {
+		w.Errorf("%s is asked for a code", email)
+	}
+	return in.Token, err
+}
+
 // citizen signs up as the first and gives the account and its session.
 func (w *town) citizen(email string) (*store.Account, *store.Session, string) {
 	w.Helper()
@@ -113,7 +123,7 @@ func TestTheAccountOfThePublicKeyIsNobody(t *testing.T) {
 	if !a.Operator {
 		t.Error("the first person is no operator")
 	}
-	_, err := w.SignIn(t.Context(), PublicEmail, "", home)
+	_, err := w.signIn(PublicEmail, "", home)
 	w.wantCode("signing in as the public", err, fault.Unauthorized)
 }
 
@@ -128,11 +138,11 @@ func TestAnOpenDoorTellsNothingOfOthers(t *testing.T) {
 			t.Errorf("signing up as %s: %q, %v", email, token, err)
 		}
 	}
-	_, err := w.SignIn(t.Context(), "ann@example.com", "another "+password, home)
+	_, err := w.signIn("ann@example.com", "another "+password, home)
 	w.wantCode("signing in with the password of who signed up again", err, fault.Unauthorized)
-	_, err = w.SignIn(t.Context(), "ann@example.com", password, home)
+	_, err = w.signIn("ann@example.com", password, home)
 	w.wantCode("the first one's password", err, 0)
-	token, err := w.SignIn(t.Context(), "bob@example.com", "another "+password, home)
+	token, err := w.signIn("bob@example.com", "another "+password, home)
 	w.wantCode("the newcomer's", err, 0)
 	if a, _, err := w.Session(t.Context(), token); err != nil || a.Operator {
 		t.Errorf("the newcomer is %+v, %v", a, err)
@@ -198,7 +208,7 @@ func TestSigningInTellsNothingOfOthers(t *testing.T) {
 	}
 	var answers []string
 	for _, email := range []string{"ann@example.com", "nobody@example.com", "cli@example.com", "public", "", strings.Repeat("x", 5000)} {
-		_, err := w.SignIn(t.Context(), email, "wrong "+password, home)
+		_, err := w.signIn(email, "wrong "+password, home)
 		w.wantCode(email, err, fault.Unauthorized)
 		answers = append(answers, err.Error())
 	}
@@ -207,7 +217,7 @@ func TestSigningInTellsNothingOfOthers(t *testing.T) {
 			t.Errorf("the answer is %q", answer)
 		}
 	}
-	if token, err := w.SignIn(t.Context(), " ANN@example.com", password, home); err != nil || token == "" {
+	if token, err := w.signIn(" ANN@example.com", password, home); err != nil || token == "" {
 		t.Errorf("signing in: %v", err)
 	}
 }
@@ -217,7 +227,7 @@ func TestAttemptsAreThrottled(t *testing.T) {
 	w.citizen("ann@example.com")
 	wrong := func(email, address string, want fault.Code) {
 		t.Helper()
-		_, err := w.SignIn(t.Context(), email, "wrong", address)
+		_, err := w.signIn(email, "wrong", address)
 		w.wantCode(email+" from "+address, err, want)
 		var f *fault.Error
 		if want == fault.TooMany && asFault(err, &f) && f.RetryAfter <= 0 {
@@ -228,7 +238,7 @@ func TestAttemptsAreThrottled(t *testing.T) {
 		wrong("ann@example.com", home, fault.Unauthorized)
 	}
 	wrong("ann@example.com", home, fault.TooMany)
-	_, err := w.SignIn(t.Context(), "ann@example.com", password, home)
+	_, err := w.signIn("ann@example.com", password, home)
 	w.wantCode("the right password after too many", err, fault.TooMany)
 	// Someone who does not exist is throttled alike.
 	for range 5 {
@@ -236,10 +246,10 @@ func TestAttemptsAreThrottled(t *testing.T) {
 	}
 	wrong("nobody@example.com", home, fault.TooMany)
 	// Ann comes in from elsewhere, and after a while.
-	_, err = w.SignIn(t.Context(), "ann@example.com", password, "192.0.2.2")
+	_, err = w.signIn("ann@example.com", password, "192.0.2.2")
 	w.wantCode("the right password from elsewhere", err, 0)
 	w.pass(time.Minute)
-	_, err = w.SignIn(t.Context(), "ann@example.com", password, home)
+	_, err = w.signIn("ann@example.com", password, home)
 	w.wantCode("the right password after a minute", err, 0)
 	wrong("ann@example.com", home, fault.Unauthorized) // counted anew after a success
 }
@@ -283,21 +293,21 @@ func TestManyNetworksForOneEmailAreThrottled(t *testing.T) {
 func TestStrangersDoNotLockOutWhoHasSignedIn(t *testing.T) {
 	w := newTown(t, SignupFirst)
 	w.citizen("ann@example.com")
-	_, err := w.SignIn(t.Context(), "ann@example.com", password, home)
+	_, err := w.SignIn(t.Context(), "ann@example.com", password, Client{Address: home})
 	w.wantCode("signing in", err, 0)
 	for i := range 60 {
 		_ = w.attempt("ann@example.com", fmt.Sprintf("198.51.100.%d", i))
 	}
-	_, err = w.SignIn(t.Context(), "ann@example.com", password, "203.0.113.1")
+	_, err = w.SignIn(t.Context(), "ann@example.com", password, Client{Address: "203.0.113.1"})
 	w.wantCode("from a new network", err, fault.TooMany)
-	_, err = w.SignIn(t.Context(), "ann@example.com", password, home)
+	_, err = w.SignIn(t.Context(), "ann@example.com", password, Client{Address: home})
 	w.wantCode("from home", err, 0)
 	// At home attempts are counted all the same.
 	for range 5 {
-		_, err = w.SignIn(t.Context(), "ann@example.com", "wrong", home)
+		_, err = w.SignIn(t.Context(), "ann@example.com", "wrong", Client{Address: home})
 		w.wantCode("a wrong password", err, fault.Unauthorized)
 	}
-	_, err = w.SignIn(t.Context(), "ann@example.com", password, home)
+	_, err = w.SignIn(t.Context(), "ann@example.com", password, Client{Address: home})
 	w.wantCode("after five", err, fault.TooMany)
 }
 
@@ -352,9 +362,9 @@ func TestSessionsSlideAndEnd(t *testing.T) {
 		_, _, err := w.Session(t.Context(), other)
 		w.wantCode("no session's token", err, fault.Unauthorized)
 	}
-	token, err = w.SignIn(t.Context(), "ann@example.com", password, home)
+	token, err = w.signIn("ann@example.com", password, home)
 	w.wantCode("signing in", err, 0)
-	w.wantCode("signing out", w.SignOut(t.Context(), token), 0)
+	w.wantCode("signing out", w.SignOut(t.Context(), token, home), 0)
 	_, _, err = w.Session(t.Context(), token)
 	w.wantCode("after signing out", err, fault.Unauthorized)
 }
@@ -362,20 +372,20 @@ func TestSessionsSlideAndEnd(t *testing.T) {
 func TestChangingThePasswordEndsOtherSessions(t *testing.T) {
 	w := newTown(t, SignupFirst)
 	a, here, token := w.citizen("ann@example.com")
-	other, err := w.SignIn(t.Context(), a.Email, password, home)
+	other, err := w.signIn(a.Email, password, home)
 	w.wantCode("signing in", err, 0)
-	w.wantCode("a wrong current one", w.ChangePassword(t.Context(), a, here, "wrong", "a new "+password, home), fault.Invalid)
-	w.wantCode("a short new one", w.ChangePassword(t.Context(), a, here, password, "short", home), fault.Invalid)
+	w.wantCode("a wrong current one", w.ChangePassword(t.Context(), a, here, "wrong", "a new "+password, false, home), fault.Invalid)
+	w.wantCode("a short new one", w.ChangePassword(t.Context(), a, here, password, "short", false, home), fault.Invalid)
 	_, _, err = w.Session(t.Context(), other)
 	w.wantCode("the other session until then", err, 0)
-	w.wantCode("changing", w.ChangePassword(t.Context(), a, here, password, "a new "+password, home), 0)
+	w.wantCode("changing", w.ChangePassword(t.Context(), a, here, password, "a new "+password, false, home), 0)
 	_, _, err = w.Session(t.Context(), token)
 	w.wantCode("this session", err, 0)
 	_, _, err = w.Session(t.Context(), other)
 	w.wantCode("the other session", err, fault.Unauthorized)
-	_, err = w.SignIn(t.Context(), a.Email, password, home)
+	_, err = w.signIn(a.Email, password, home)
 	w.wantCode("the old password", err, fault.Unauthorized)
-	_, err = w.SignIn(t.Context(), a.Email, "a new "+password, home)
+	_, err = w.signIn(a.Email, "a new "+password, home)
 	w.wantCode("the new password", err, 0)
 }
 
@@ -389,7 +399,7 @@ func TestADeletedAccountIsGoneAtOnce(t *testing.T) {
 	w.Forget = check.Forget
 	key, _, err := CreateKey(t.Context(), w.s, a, "k", w.Now())
 	w.wantCode("making a key", err, 0)
-	_, err = check.Authenticate(t.Context(), "Bearer "+key)
+	_, err = check.Authenticate(t.Context(), "Bearer "+key, netip.Addr{})
 	w.wantCode("the key", err, 0)
 	_, err = check.SigningSecrets(t.Context(), a.Number)
 	w.wantCode("the secrets", err, 0)
@@ -397,9 +407,9 @@ func TestADeletedAccountIsGoneAtOnce(t *testing.T) {
 	w.wantCode("deleting", w.Delete(t.Context(), a, password, home), 0)
 	_, _, err = w.Session(t.Context(), token)
 	w.wantCode("the session", err, fault.Unauthorized)
-	_, err = w.SignIn(t.Context(), a.Email, password, "192.0.2.9")
+	_, err = w.signIn(a.Email, password, "192.0.2.9")
 	w.wantCode("signing in", err, fault.Unauthorized)
-	_, err = check.Authenticate(t.Context(), "Bearer "+key)
+	_, err = check.Authenticate(t.Context(), "Bearer "+key, netip.Addr{})
 	w.wantCode("the key", err, fault.Unauthorized)
 	_, err = check.SigningSecrets(t.Context(), a.Number)
 	w.wantCode("the secrets", err, fault.NotFound)
@@ -435,14 +445,14 @@ func TestAKeyIsKnownUntilItIsRevoked(t *testing.T) {
 	}
 	knows("the public key", "Token sk_public", true)
 	knows("before it was used", "Bearer "+key, false)
-	_, err = check.Authenticate(t.Context(), "Bearer "+key)
+	_, err = check.Authenticate(t.Context(), "Bearer "+key, netip.Addr{})
 	w.wantCode("the key", err, 0)
 	check.Forget()
 	knows("when it was used", "Bearer "+key, true)
 	w.wantCode("revoking it", w.s.KeyRevoke(t.Context(), record.ID, w.Now()), 0)
 	w.pass(time.Minute)
 	knows("until it is looked up", "Bearer "+key, true)
-	_, err = check.Authenticate(t.Context(), "Bearer "+key)
+	_, err = check.Authenticate(t.Context(), "Bearer "+key, netip.Addr{})
 	w.wantCode("the revoked key", err, fault.Unauthorized)
 	knows("afterwards", "Bearer "+key, false)
 	for _, header := range []string{"", "Bearer", "Bearer x", "Basic " + key} {

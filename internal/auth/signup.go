@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -76,6 +77,7 @@ type SignUp struct {
 	Email, Password, Invite string
 	Setup                   string // the setup code, of the first
 	Address                 string // of the network, to count attempts by
+	Agent                   string // what the browser calls itself
 }
 
 // SignUp makes an account. Where anyone may sign up, it gives no session, and
@@ -110,8 +112,9 @@ func (p *People) SignUp(ctx context.Context, s SignUp) (token string, err error)
 	switch {
 	case err == nil:
 		p.inhabited.Store(true)
+		p.audit(ctx, r.Account, s.Address, audit.AccountCreated, r.Account.Email)
 		if !stranger {
-			return p.begin(ctx, r.Account.Number)
+			return p.begin(ctx, r.Account.Owner, Client{s.Address, s.Agent})
 		}
 	case fault.CodeOf(err) == fault.Forbidden:
 		return "", fault.New(fault.Forbidden, "somebody else has just signed up first, and nobody can any more")

@@ -3,14 +3,17 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/app"
+	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -25,9 +28,11 @@ type accountsCommand struct {
 
 	SetPassword accountsPassword `cmd:"" help:"Set the password with which an account signs in to the dashboard."`
 	SetOperator accountsOperator `cmd:"" help:"Say whether an account is an operator's, who sees the sizes of all accounts in the dashboard."`
+	ResetTOTP   accountsTOTP     `cmd:"" name:"reset-totp" help:"Remove an account's second factor, for somebody who has lost it."`
 	Limit       accountsLimit    `cmd:"" help:"Set or show the limits of one account, in place of the service's."`
 	Suspend     accountsSuspend  `cmd:"" help:"Suspend an account: none of its jobs run, its keys are refused, its owner can change nothing."`
 	Resume      accountsResume   `cmd:"" help:"Resume a suspended account. Jobs that became due meanwhile run at once."`
+	Audit       accountsAudit    `cmd:"" help:"Show who did what that concerns access to an account, or to the service."`
 	Delete      accountsDelete   `cmd:"" help:"Delete an account with everything it has."`
 }
 
@@ -89,6 +94,9 @@ type keyView struct {
 	CreatedAt  *string   `json:"created_at"`
 	LastUsedAt *string   `json:"last_used_at"`
 	RevokedAt  *string   `json:"revoked_at"`
+	Scope      string    `json:"scope"`
+	ExpiresAt  *string   `json:"expires_at"`
+	CIDRs      []string  `json:"cidrs"`
 }
 
 type newKeyView struct {
@@ -108,7 +116,10 @@ func viewAccount(a *store.Account) accountView {
 func viewKeys(keys []*store.Key) []keyView {
 	views := []keyView{}
 	for _, k := range keys {
-		views = append(views, keyView{k.ID, k.Name, k.Prefix, viewTime(k.CreatedAt), viewTime(k.LastUsedAt), viewTime(k.RevokedAt)})
+		views = append(views, keyView{
+			k.ID, k.Name, k.Prefix, viewTime(k.CreatedAt), viewTime(k.LastUsedAt), viewTime(k.RevokedAt),
+			string(k.Scope), viewTime(k.ExpiresAt), append([]string{}, k.CIDRs...),
+		})
 	}
 	return views
 }
@@ -146,9 +157,14 @@ func printKeys(out io.Writer, email string, keys []keyView) error {
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "ID\tNAME\tKEY\tCREATED\tLAST USED\tREVOKED")
+	_, _ = fmt.Fprintln(w, "ID\tNAME\tKEY\tSCOPE\tCREATED\tLAST USED\tEXPIRES\tREVOKED\tNETWORKS")
 	for _, k := range keys {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s…\t%s\t%s\t%s\n", k.ID, k.Name, k.Prefix, orDash(k.CreatedAt), orDash(k.LastUsedAt), orDash(k.RevokedAt))
+		networks := "any"
+		if len(k.CIDRs) > 0 {
+			networks = strings.Join(k.CIDRs, ",")
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s…\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			k.ID, k.Name, k.Prefix, k.Scope, orDash(k.CreatedAt), orDash(k.LastUsedAt), orDash(k.ExpiresAt), orDash(k.RevokedAt), networks)
 	}
 	return w.Flush()
 }
@@ -181,6 +197,10 @@ func (c *accountsCreate) Run(env *environment) error {
 			if err := s.AccountOperator(ctx, a.Number, true); err != nil {
 				return err
 			}
+		}
+		env.record(s, a.Owner, audit.AccountCreated, a.Email)
+		if c.Operator {
+			env.record(s, a.Owner, audit.OperatorChanged, "made an operator")
 		}
 		if c.JSON {
 			return printJSON(env.out, viewAccount(a))
@@ -261,6 +281,7 @@ func (c *accountsRotate) Run(env *environment) error {
 		if err := auth.RotateSecret(ctx, s, a, s.Now()); err != nil {
 			return err
 		}
+		env.record(s, a.Owner, audit.SecretRotated, "")
 		rotated, err := s.AccountGet(ctx, a.Email)
 		if err != nil {
 			return err
@@ -274,23 +295,42 @@ func (c *accountsRotate) Run(env *environment) error {
 
 type keysCreate struct {
 	recordsFlags
-	Email string `arg:"" help:"The account's email."`
-	Name  label  `placeholder:"NAME" help:"What the key is for."`
+	Email   string   `arg:"" help:"The account's email."`
+	Name    label    `placeholder:"NAME" help:"What the key is for."`
+	Scope   scope    `default:"admin" placeholder:"SCOPE" help:"What it permits: read (reading), jobs (also creating and changing jobs and schedules) or admin (also keys, signing secrets and the audit log)."`
+	Expires period   `placeholder:"PERIOD" help:"After what time it expires (12h, 90d); not given: never."`
+	CIDR    []string `name:"cidr" placeholder:"NETWORK" help:"A network it can be used from, as 192.0.2.0/24; several separated by commas, or the flag several times. Not given: from anywhere."`
 }
 
 // Run makes a key.
 func (c *keysCreate) Run(env *environment) error {
 	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *store.Account) error {
-		key, record, err := auth.CreateKey(ctx, s, a, string(c.Name), s.Now())
+		now := s.Now()
+		spec := auth.KeySpec{Name: string(c.Name), Scope: store.Scope(c.Scope), CIDRs: c.CIDR}
+		if c.Expires > 0 {
+			spec.ExpiresAt = now.Add(time.Duration(c.Expires))
+		}
+		key, k, err := auth.IssueKey(ctx, s, a.Number, spec, now)
 		if err != nil {
-			return err
+			return keyRefusal(err)
 		}
+		env.record(s, a.Owner, audit.KeyCreated, auth.DescribeKey(k))
 		if c.JSON {
-			return printJSON(env.out, newKeyView{record.ID, record.Name, key})
+			return printJSON(env.out, newKeyView{k.ID, k.Name, key})
 		}
-		_, err = fmt.Fprintf(env.out, "key  %s\nid   %s\n\nKeep the key now: it can't be shown again.\n", key, record.ID)
+		_, err = fmt.Fprintf(env.out, "key  %s\nid   %s\n\nKeep the key now: it can't be shown again.\n", key, k.ID)
 		return err
 	})
+}
+
+// keyRefusal names the flag instead of the field that a refused key is about.
+func keyRefusal(err error) error {
+	for _, p := range fault.ProblemsOf(err) {
+		if strings.HasPrefix(p.Pointer, "#/cidrs") {
+			return errors.New("--cidr " + p.Detail)
+		}
+	}
+	return err
 }
 
 type keysList struct {
@@ -324,12 +364,18 @@ func (c *keysRevoke) Run(env *environment) error {
 		return fmt.Errorf("%q is not a key's id; punctual keys list EMAIL shows them", c.ID)
 	}
 	return c.withStore(env, func(ctx context.Context, s store.Store) error {
-		err := s.KeyRevoke(ctx, id, s.Now())
+		k, err := s.KeyGet(ctx, id)
+		if err == nil {
+			err = s.KeyRevoke(ctx, id, s.Now())
+		}
 		if err != nil && fault.CodeOf(err) == fault.NotFound {
 			return fmt.Errorf("there is no key %s; punctual keys list EMAIL shows an account's keys", id)
 		}
 		if err != nil {
 			return err
+		}
+		if a, err := s.AccountOf(ctx, k.Account); err == nil && k.RevokedAt.IsZero() {
+			env.record(s, a.Owner, audit.KeyRevoked, auth.DescribeKey(k))
 		}
 		if c.JSON {
 			return printJSON(env.out, struct {

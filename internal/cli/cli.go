@@ -104,10 +104,11 @@ func sentence(err error) string {
 	return err.Error()
 }
 
-// logger writes text for a person at a terminal, and JSON otherwise.
-func logger(errOut io.Writer, l level) *slog.Logger {
+// logger writes text for a person at a terminal, and JSON otherwise, unless it is
+// told which.
+func logger(errOut io.Writer, l level, format logFormat) *slog.Logger {
 	options := &slog.HandlerOptions{Level: slog.Level(l)}
-	if isTerminal(errOut) {
+	if format == "text" || format == "" && isTerminal(errOut) {
 		return slog.New(slog.NewTextHandler(errOut, options))
 	}
 	return slog.New(slog.NewJSONHandler(errOut, options))

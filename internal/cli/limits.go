@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/quota"
@@ -180,6 +181,7 @@ func (c *accountsLimit) Run(env *environment) error {
 			if err := s.AccountLimit(ctx, a.Number, a.Limits); err != nil {
 				return err
 			}
+			env.record(s, a.Owner, audit.AccountLimited, quota.FormatOverrides(a.Limits))
 		}
 		v := viewLimits(a)
 		if c.JSON {
@@ -221,6 +223,12 @@ func (c *accountsResume) Run(env *environment) error {
 func (f *recordsFlags) setSuspension(env *environment, ctx context.Context, s store.Store, a *store.Account, at time.Time, reason string) error {
 	if err := s.AccountSuspend(ctx, a.Number, at, reason); err != nil {
 		return err
+	}
+	switch {
+	case !at.IsZero():
+		env.record(s, a.Owner, audit.AccountSuspended, reason)
+	case !a.SuspendedAt.IsZero():
+		env.record(s, a.Owner, audit.AccountResumed, "")
 	}
 	if f.JSON {
 		return printJSON(env.out, struct {

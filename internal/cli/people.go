@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/term"
 
+	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -36,6 +37,7 @@ func (c *accountsPassword) Run(env *environment) error {
 		if err := auth.SetPassword(ctx, s, a, password); err != nil {
 			return err
 		}
+		env.record(s, a.Owner, audit.PasswordChanged, "all sessions ended")
 		if c.JSON {
 			return printJSON(env.out, viewAccount(a))
 		}
@@ -85,17 +87,40 @@ func (c *accountsOperator) Run(env *environment) error {
 		if err := s.AccountOperator(ctx, a.Number, !c.No); err != nil {
 			return err
 		}
+		what := "is an operator's account"
+		if c.No {
+			what = "is no operator's account"
+		}
+		env.record(s, a.Owner, audit.OperatorChanged, what)
 		if c.JSON {
 			return printJSON(env.out, struct {
 				ID       uuid.UUID `json:"id"`
 				Operator bool      `json:"operator"`
 			}{a.ID, !c.No})
 		}
-		what := "is an operator's account"
-		if c.No {
-			what = "is no operator's account"
-		}
 		_, err := fmt.Fprintln(env.out, a.Email, what)
+		return err
+	})
+}
+
+type accountsTOTP struct {
+	recordsFlags
+	Email string `arg:"" help:"The account's email."`
+}
+
+// Run removes a second factor.
+func (c *accountsTOTP) Run(env *environment) error {
+	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *store.Account) error {
+		if err := auth.ResetTOTP(ctx, s, a); err != nil {
+			return err
+		}
+		env.record(s, a.Owner, audit.TOTPReset, "")
+		if c.JSON {
+			return printJSON(env.out, struct {
+				ID uuid.UUID `json:"id"`
+			}{a.ID})
+		}
+		_, err := fmt.Fprintf(env.out, "%s has no second factor any more: the password is enough to sign in\n", a.Email)
 		return err
 	})
 }
@@ -118,6 +143,7 @@ func (c *accountsDelete) Run(env *environment) error {
 		if err := s.AccountDelete(ctx, a.Number, s.Now()); err != nil {
 			return err
 		}
+		env.record(s, job.Owner{}, audit.AccountDeleted, a.Email+", id "+a.ID.String())
 		if c.JSON {
 			return printJSON(env.out, struct {
 				ID uuid.UUID `json:"id"`
@@ -142,6 +168,7 @@ func (c *invitesCreate) Run(env *environment) error {
 			return err
 		}
 		until := job.FormatTime(invite.ExpiresAt)
+		env.record(s, job.Owner{}, audit.InviteCreated, "until "+until)
 		if c.JSON {
 			return printJSON(env.out, struct {
 				Invite    string `json:"invite"`

@@ -35,7 +35,8 @@ type serveCommand struct {
 	MaxSchedules       count  `setting:"" placeholder:"N" help:"Schedules an account may have, disabled ones included; 0 is any number. Not given: any number, and 20 for the public key's account."`
 	MaxStored          size   `setting:"" placeholder:"SIZE" help:"Space that an account's records may take up (100MB, 2GiB); 0 is any. Not given: any, and 100MB for the public key's account."`
 	edgeFlags
-	LogLevel level `setting:"" default:"info" placeholder:"LEVEL" help:"What is logged to standard error: debug, info, warn or error."`
+	LogLevel  level     `setting:"" default:"info" placeholder:"LEVEL" help:"What is logged to standard error: debug, info, warn or error."`
+	LogFormat logFormat `setting:"" placeholder:"FORMAT" help:"How it is logged: json or text. Not given: text at a terminal, JSON elsewhere."`
 }
 
 // gcPercent lets the heap grow to three times what lives on it: a few dozen
@@ -65,7 +66,7 @@ func (c *serveCommand) Run(env *environment) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	log := logger(env.errOut, c.LogLevel)
+	log := logger(env.errOut, c.LogLevel, c.LogFormat)
 	limitMemory(log)
 	here := c.PublicURL.String()
 	return app.Run(env.ctx, app.Config{

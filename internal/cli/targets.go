@@ -12,8 +12,10 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -105,6 +107,7 @@ func (c *targetsBlock) Run(env *environment) error {
 		if err := s.TargetBlock(ctx, block); err != nil {
 			return err
 		}
+		env.record(s, job.Owner{}, audit.TargetBlocked, withReason(block.Target, c.Reason))
 		if c.JSON {
 			return printJSON(env.out, viewBlock(block))
 		}
@@ -132,6 +135,7 @@ func (c *targetsUnblock) Run(env *environment) error {
 		if err != nil {
 			return err
 		}
+		env.record(s, job.Owner{}, audit.TargetUnblocked, rule.String())
 		if c.JSON {
 			return printJSON(env.out, struct {
 				Target string `json:"target"`
@@ -140,6 +144,14 @@ func (c *targetsUnblock) Run(env *environment) error {
 		_, err = fmt.Fprintf(env.out, "%s may be called again; running services follow within two seconds\n", rule)
 		return err
 	})
+}
+
+// withReason adds the reason for an act to what it was done to.
+func withReason(what, reason string) string {
+	if reason == "" {
+		return what
+	}
+	return what + ": " + reason
 }
 
 func parseTarget(text string) (execute.Rule, error) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/quota"
+	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // databaseFlag is the flag that every command which needs the database takes.
@@ -99,6 +101,39 @@ func (s *signup) Decode(ctx *kong.DecodeContext) error {
 		return nil
 	}
 	return fmt.Errorf("must be open, invite or closed, not %q", text)
+}
+
+// scope is what a key permits.
+type scope store.Scope
+
+// Decode implements kong.MapperValue.
+func (s *scope) Decode(ctx *kong.DecodeContext) error {
+	text, err := popText(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(auth.Scopes, store.Scope(text)) {
+		return fmt.Errorf("must be read, jobs or admin, not %q", text)
+	}
+	*s = scope(text)
+	return nil
+}
+
+// logFormat is the form of what is logged; "" is text at a terminal and JSON
+// elsewhere.
+type logFormat string
+
+// Decode implements kong.MapperValue.
+func (f *logFormat) Decode(ctx *kong.DecodeContext) error {
+	text, err := popText(ctx)
+	if err != nil {
+		return err
+	}
+	if text != "text" && text != "json" {
+		return fmt.Errorf("must be text or json, not %q", text)
+	}
+	*f = logFormat(text)
+	return nil
 }
 
 // level is how grave something must be to be logged.

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/fault"
@@ -13,6 +15,7 @@ import (
 var entranceRoutes = []route{
 	{"/sign-up", forAnyone, map[string]handler{"GET": (*Server).signUpPage, "POST": (*Server).signUp}},
 	{"/sign-in", forAnyone, map[string]handler{"GET": (*Server).signInPage, "POST": (*Server).signIn}},
+	{"/sign-in/code", forAnyone, map[string]handler{"GET": (*Server).codePage, "POST": (*Server).giveCode}},
 	{"/sign-out", forAnyone, map[string]handler{"POST": (*Server).signOut}},
 }
 
@@ -49,7 +52,7 @@ func (s *Server) signUp(c *call) error {
 	form := c.r.PostForm
 	e := &entrance{email: form.Get("email"), invite: form.Get("invite"), setup: form.Get("setup")}
 	token, err := s.People.SignUp(c.r.Context(), auth.SignUp{
-		Email: e.email, Password: form.Get("password"), Invite: e.invite, Setup: e.setup, Address: c.address(),
+		Email: e.email, Password: form.Get("password"), Invite: e.invite, Setup: e.setup, Address: c.address(), Agent: c.r.UserAgent(),
 	})
 	if err != nil {
 		var doorErr error
@@ -88,10 +91,53 @@ func (s *Server) showSignIn(c *call, status int, e *entrance) error {
 func (s *Server) signIn(c *call) error {
 	form := c.r.PostForm
 	e := &entrance{email: form.Get("email"), to: local(form.Get("to"))}
-	token, err := s.People.SignIn(c.r.Context(), e.email, form.Get("password"), c.address())
+	in, err := s.People.SignIn(c.r.Context(), e.email, form.Get("password"), c.client())
 	if err != nil {
 		return c.refused(err, e, func() error { return s.showSignIn(c, c.statusOf(err), e) })
 	}
+	if in.NeedsCode {
+		c.setCookie(pendingCookie, in.Token, pendingLasts)
+		http.Redirect(c, c.r, codeHref(e.to), http.StatusSeeOther)
+		return nil
+	}
+	return s.begin(c, in.Token, e.to)
+}
+
+// pendingLasts is how long the browser keeps what a sign-in needs that waits for
+// its code; the service forgets it sooner.
+const pendingLasts = time.Hour
+
+// codeHref gives where the code of a second factor is asked for.
+func codeHref(to string) string {
+	if to == "/" {
+		return "/sign-in/code"
+	}
+	return "/sign-in/code?to=" + url.QueryEscape(to)
+}
+
+func (s *Server) codePage(c *call) error {
+	if c.viewer() != nil {
+		return c.redirect("/")
+	}
+	if c.cookie(pendingCookie) == "" {
+		http.Redirect(c, c.r, "/sign-in", http.StatusSeeOther)
+		return nil
+	}
+	return c.render(http.StatusOK, codePage(&entrance{to: local(c.param("to"))}))
+}
+
+func (s *Server) giveCode(c *call) error {
+	e := &entrance{to: local(c.r.PostForm.Get("to"))}
+	token, err := s.People.GiveCode(c.r.Context(), c.cookie(pendingCookie), c.r.PostForm.Get("code"), c.client())
+	if err != nil && fault.CodeOf(err) == fault.NotFound {
+		c.setCookie(pendingCookie, "", 0)
+		e.notice = "That took too long. Please sign in again."
+		return s.showSignIn(c, http.StatusOK, e)
+	}
+	if err != nil {
+		return c.refused(err, e, func() error { return c.render(c.statusOf(err), codePage(e)) })
+	}
+	c.setCookie(pendingCookie, "", 0)
 	return s.begin(c, token, e.to)
 }
 
@@ -117,12 +163,13 @@ func (c *call) statusOf(err error) int {
 
 func (s *Server) signOut(c *call) error {
 	if token := c.cookie(sessionCookie); token != "" {
-		if err := s.People.SignOut(c.r.Context(), token); err != nil {
+		if err := s.People.SignOut(c.r.Context(), token, c.address()); err != nil {
 			return err
 		}
 	}
 	c.setCookie(sessionCookie, "", 0)
 	c.setCookie(keyCookie, "", 0)
+	c.setCookie(pendingCookie, "", 0)
 	http.Redirect(c, c.r, "/sign-in", http.StatusSeeOther)
 	return nil
 }

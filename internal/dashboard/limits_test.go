@@ -2,10 +2,14 @@ package dashboard
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/metrics"
@@ -125,6 +129,8 @@ func TestASuspendedAccountMayLookAndChangeNothing(t *testing.T) {
 	other.want(other.post("/sign-out"), 303, "/sign-in")
 	other.want(other.signIn("other@example.com", secretWords), 303, "/")
 	operator.want(operator.post(path+"/resume"), 303, path+"?done=resumed")
+	operator.want(operator.post(path+"/resume"), 303, path+"?done=resumed") // changes nothing
+	operator.want(operator.post(path+"/limits", "max_pending", "12"), 303, path+"?done=limited")
 	w.pass(2 * time.Second)
 	if status := w.calls(key); status != 200 {
 		t.Errorf("after it was resumed its key gets status %d", status)
@@ -132,4 +138,28 @@ func TestASuspendedAccountMayLookAndChangeNothing(t *testing.T) {
 	other.want(other.post("/settings/keys", "name", "x"), 303, "/settings?done=key")
 	other.want(other.get("/operator/accounts/1"), 404, "no page")
 	other.want(other.post(path+"/limits"), 404, "no page")
+	// The owner learns what was done, and only operators which of them did it.
+	wantAudits(t, w, a.Number, "account.limited|operator||max-pending 12", "account.resumed|operator||", "account.suspended|operator||<spam>")
+	wantAudits(t, w, 0, "account.limited|operator|ann@example.com|other@example.com: max-pending 12",
+		"account.resumed|operator|ann@example.com|other@example.com", "account.suspended|operator|ann@example.com|other@example.com: <spam>")
+}
+
+// wantAudits checks what operators did to an account, in order of event; account 0
+// is the service.
+func wantAudits(t *testing.T, w *site, account int64, want ...string) {
+	t.Helper()
+	entries, err := w.s.AuditList(t.Context(), account, "", uuid.Nil, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		if e.ActorKind == audit.ByOperator {
+			got = append(got, strings.Join([]string{e.Event, e.ActorKind, e.ActorName, e.Detail}, "|"))
+		}
+	}
+	slices.Sort(got) // the clock of the test stands still
+	if !slices.Equal(got, want) {
+		t.Errorf("the audit log of %d has %q, want %q", account, got, want)
+	}
 }

@@ -5,8 +5,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -98,10 +100,11 @@ func (s *Server) readOperator(c *call) (*operator, error) {
 
 // makeInvite makes an invite and shows it, this once.
 func (s *Server) makeInvite(c *call) error {
-	code, _, err := auth.CreateInvite(c.r.Context(), s.Store, s.Store.Now())
+	code, invite, err := auth.CreateInvite(c.r.Context(), s.Store, s.Store.Now())
 	if err != nil {
 		return err
 	}
+	s.Audit.Audit(c.r.Context(), audit.Entry{Actor: c.operatorActor(), Event: audit.InviteCreated, Detail: "until " + job.FormatTime(invite.ExpiresAt)})
 	d, err := s.readOperator(c)
 	if err != nil {
 		return err

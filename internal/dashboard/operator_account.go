@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/quota"
@@ -129,6 +130,7 @@ func (s *Server) limitAccount(c *call) error {
 		return err
 	}
 	s.Auth.Forget()
+	s.auditOperator(c, a, audit.AccountLimited, quota.FormatOverrides(limits))
 	return c.redirect("/operator/accounts/%d?done=limited", a.Number)
 }
 
@@ -144,7 +146,7 @@ func (s *Server) suspendAccount(c *call) error {
 	if err := auth.CheckReason(reason); err != nil {
 		return s.showAccount(c, nil, err)
 	}
-	return s.suspend(c, a, s.Store.Now(), reason, "suspended")
+	return s.suspend(c, a, s.Store.Now(), reason, audit.AccountSuspended, "suspended")
 }
 
 func (s *Server) resumeAccount(c *call) error {
@@ -152,13 +154,16 @@ func (s *Server) resumeAccount(c *call) error {
 	if err != nil {
 		return err
 	}
-	return s.suspend(c, a, time.Time{}, "", "resumed")
+	return s.suspend(c, a, time.Time{}, "", audit.AccountResumed, "resumed")
 }
 
-func (s *Server) suspend(c *call, a *store.Account, at time.Time, reason, done string) error {
+func (s *Server) suspend(c *call, a *store.Account, at time.Time, reason, event, done string) error {
 	if err := s.Store.AccountSuspend(c.r.Context(), a.Number, at, reason); err != nil {
 		return err
 	}
 	s.Auth.Forget()
+	if !at.IsZero() || !a.SuspendedAt.IsZero() {
+		s.auditOperator(c, a, event, reason)
+	}
 	return c.redirect("/operator/accounts/%d?done=%s", a.Number, done)
 }

@@ -178,7 +178,9 @@ func TestRequestsThatOtherSitesForgeChangeNothing(t *testing.T) {
 	} {
 		b.header = from
 		for _, path := range []string{"/sign-out", "/sign-in", "/sign-up", "/settings/keys", "/settings/keys/" + keys[0].ID.String() + "/revoke",
-			"/settings/signing-secret", "/settings/password", "/settings/delete", "/welcome/key", "/welcome/send", "/operator/invites"} {
+			"/settings/signing-secret", "/settings/password", "/settings/delete", "/welcome/key", "/welcome/send", "/operator/invites", "/sign-in/code",
+			"/settings/second-factor", "/settings/second-factor/confirm", "/settings/second-factor/disable", "/settings/second-factor/recovery-codes",
+			"/settings/sessions/end-others", "/settings/sessions/x/end"} {
 			b.want(b.post(path, "current", secretWords, "password", secretWords+" too", "name", "forged"), 403, "came from another site")
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/admission"
+	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/board"
 	"github.com/punctual-dev/punctual/internal/dashboard/assets"
@@ -45,6 +46,7 @@ type Config struct {
 	// Public is the account of the public key; nil when there is none.
 	Public  *store.Account
 	Log     *slog.Logger
+	Audit   *audit.Log // nil records nothing
 	Version string
 	// Observe counts an answered request by route and status; nil counts none.
 	Observe func(route, status string)

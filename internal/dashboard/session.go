@@ -17,6 +17,7 @@ import (
 // the domain from setting them.
 const (
 	sessionCookie = "punctual-session"
+	pendingCookie = "punctual-pending" // of a sign-in that waits for its code
 	keyCookie     = "punctual-key"
 	securePrefix  = "__Host-"
 )
@@ -70,7 +71,7 @@ func (s *Server) viewer(c *call, public bool) (*Viewer, error) {
 	}
 	if s.Store.Now().Sub(session.SeenAt) < time.Second {
 		// It was just prolonged, and so is the cookie.
-		c.setCookie(sessionCookie, token, auth.SessionLasts)
+		c.setCookie(sessionCookie, token, session.ExpiresAt.Sub(session.SeenAt))
 	}
 	c.session = session
 	return &Viewer{Account: account, Operator: account.Operator}, nil
@@ -120,6 +121,9 @@ func local(to string) string {
 // address gives the address of the network that a request comes from.
 func (c *call) address() string { return edge.ClientAddr(c.r).String() }
 
+// client is where the request comes from, for a session that begins with it.
+func (c *call) client() auth.Client { return auth.Client{Address: c.address(), Agent: c.r.UserAgent()} }
+
 // begin gives the browser a session and leads on: to the first steps when the
 // account has never had a key, which is made then, else to where the person
 // wanted to go.
@@ -131,7 +135,7 @@ func (s *Server) begin(c *call, token, to string) error {
 	c.setCookie(sessionCookie, token, auth.SessionLasts)
 	keys, err := s.Store.KeyList(c.r.Context(), account.Number)
 	if err == nil && len(keys) == 0 {
-		err = s.makeKey(c.r.Context(), c, account, "first key")
+		err = s.makeKey(c, account, auth.KeySpec{Name: "first key", Scope: store.ScopeJobs})
 		to = "/welcome"
 	}
 	if err != nil {
@@ -139,28 +143,4 @@ func (s *Server) begin(c *call, token, to string) error {
 	}
 	http.Redirect(c, c.r, local(to), http.StatusSeeOther)
 	return nil
-}
-
-// keyShown is how long a new key waits to be shown.
-const keyShown = 5 * time.Minute
-
-// makeKey makes a key. The browser carries it to the page that shows it, once.
-func (s *Server) makeKey(ctx context.Context, c *call, account *store.Account, name string) error {
-	key, _, err := auth.AddKey(ctx, s.Store, account.Number, name, s.Store.Now())
-	if err == nil {
-		c.setCookie(keyCookie, key, keyShown)
-	}
-	return err
-}
-
-// newKey gives the key that was just made, to be shown now; "" when there is none.
-func (c *call) newKey() string {
-	key := c.cookie(keyCookie)
-	if key != "" {
-		c.setCookie(keyCookie, "", 0)
-	}
-	if !strings.HasPrefix(key, auth.KeyPrefix) {
-		return ""
-	}
-	return key
 }

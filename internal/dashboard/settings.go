@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 
@@ -40,12 +41,21 @@ type settings struct {
 	usage     quota.Usage
 	retention string
 	notice    string
-	form      string // the form that was refused
-	err       error  // and why
+	sessions  []*store.Session // those used last
+	others    int              // sessions that are not shown
+	session   []byte           // the hash of the one that shows the page
+	values    url.Values       // of the form that was refused
+	refusal
+}
+
+// refusal is a form that was refused, and why.
+type refusal struct {
+	form string
+	err  error
 }
 
 // at gives the problem with a field of a form; "" when it was not that form.
-func (d *settings) at(form, pointer string) string {
+func (d *refusal) at(form, pointer string) string {
 	if d.form != form {
 		return ""
 	}
@@ -53,7 +63,7 @@ func (d *settings) at(form, pointer string) string {
 }
 
 // said gives what is wrong with a form as a whole.
-func (d *settings) said(form string) string {
+func (d *refusal) said(form string) string {
 	f, ok := d.err.(*fault.Error)
 	if !ok || d.form != form {
 		return ""
@@ -93,9 +103,12 @@ func (s *Server) readSettings(c *call) (*settings, error) {
 		d.retention = ui.Period(s.Retention)
 	}
 	all := len(keys)
-	keys = slices.DeleteFunc(keys, func(k *store.Key) bool { return !k.RevokedAt.IsZero() })
+	keys = slices.DeleteFunc(keys, func(k *store.Key) bool { return !auth.Works(k, s.Store.Now()) })
 	slices.Reverse(keys)
 	d.working, d.revoked = len(keys), all-len(keys)
+	if err := s.readSessions(c, d); err != nil {
+		return nil, err
+	}
 	from, _ := strconv.Atoi(c.param("from")) // anything else is the beginning
 	from = min(max(from, 0), len(keys))
 	d.keys = keys[from:min(from+keysShown, len(keys))]
@@ -119,15 +132,8 @@ func (s *Server) refuseForm(c *call, form string, err error) error {
 	if readErr != nil {
 		return readErr
 	}
-	d.form, d.err = form, err
+	d.refusal, d.values = refusal{form, err}, c.r.PostForm
 	return c.render(c.statusOf(err), settingsPage(d))
-}
-
-func (s *Server) addKey(c *call) error {
-	if err := s.makeKey(c.r.Context(), c, c.viewer().Account, c.r.PostForm.Get("name")); err != nil {
-		return s.refuseForm(c, "key", err)
-	}
-	return c.redirect("/settings?done=key")
 }
 
 func (s *Server) revokeKey(c *call) error {
@@ -135,14 +141,14 @@ func (s *Server) revokeKey(c *call) error {
 	if !ok {
 		return fault.NoSuch("key")
 	}
-	if err := s.Auth.RevokeKey(c.r.Context(), c.owner().Number, id, uuid.Nil); err != nil {
+	if err := s.Auth.RevokeKey(c.r.Context(), c.owner(), id, uuid.Nil, c.actor()); err != nil {
 		return err
 	}
 	return c.redirect("/settings?done=revoked")
 }
 
 func (s *Server) rotateSecret(c *call) error {
-	if _, err := s.Auth.Rotate(c.r.Context(), c.owner().Number); err != nil {
+	if _, err := s.Auth.Rotate(c.r.Context(), c.owner(), c.actor()); err != nil {
 		return err
 	}
 	return c.redirect("/settings?done=rotated")
@@ -150,9 +156,12 @@ func (s *Server) rotateSecret(c *call) error {
 
 func (s *Server) changePassword(c *call) error {
 	form := c.r.PostForm
-	err := s.People.ChangePassword(c.r.Context(), c.viewer().Account, c.session, form.Get("current"), form.Get("password"), c.address())
+	err := s.People.ChangePassword(c.r.Context(), c.viewer().Account, c.session, form.Get("current"), form.Get("password"), form.Get("revoke_keys") != "", c.address())
 	if err != nil {
 		return s.refuseForm(c, "password", err)
+	}
+	if form.Get("revoke_keys") != "" {
+		return c.redirect("/settings?done=passwordkeys")
 	}
 	return c.redirect("/settings?done=password")
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/board"
 	"github.com/punctual-dev/punctual/internal/edge"
@@ -54,17 +55,18 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 	t.Cleanup(func() { _ = s.Close() })
 	w.s = s
 	log, measures := slog.New(slog.DiscardHandler), metrics.New("test")
-	if w.auth, err = auth.New(t.Context(), auth.Config{Store: s, Now: s.Now, Log: log}); err != nil {
+	recorded := audit.New(s, s.Now, log)
+	if w.auth, err = auth.New(t.Context(), auth.Config{Store: s, Now: s.Now, Log: log, Audit: recorded}); err != nil {
 		t.Fatal(err)
 	}
-	people := auth.PeopleConfig{Store: s, Now: s.Now, Forget: w.auth.Forget, Log: log, Pace: time.Millisecond}
+	people := auth.PeopleConfig{Store: s, Now: s.Now, Forget: w.auth.Forget, Log: log, Pace: time.Millisecond, Audit: recorded}
 	events := follow.New(follow.Config{Store: s, Log: log})
 	book := quota.NewBook(quota.Config{Store: s, Account: w.auth.Account, Now: s.Now, Log: log})
 	t.Cleanup(book.Close)
 	config := Config{
 		Manager: manage.New(manage.Config{Store: s, Engine: idle{}, Metrics: measures, Followers: events, Quotas: book}), Store: s, Auth: w.auth,
 		Quotas: book, Rates: edge.NewRates(0, measures),
-		Board: board.New(s.Now), Events: events, Log: log,
+		Board: board.New(s.Now), Events: events, Log: log, Audit: recorded,
 		Stats: stats.New(stats.Config{Store: s, Now: s.Now, Log: log}), Version: "test", Retention: 30 * 24 * time.Hour,
 	}
 	for _, o := range options {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/board"
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
@@ -114,7 +115,7 @@ func (s *Server) welcome(c *call) error {
 }
 
 func (s *Server) welcomeKey(c *call) error {
-	if err := s.makeKey(c.r.Context(), c, c.viewer().Account, "first steps"); err != nil {
+	if err := s.makeKey(c, c.viewer().Account, auth.KeySpec{Name: "first steps", Scope: store.ScopeJobs}); err != nil {
 		return err
 	}
 	return c.redirect("/welcome?done=key")

@@ -16,7 +16,7 @@ import (
 func own(handle handler) handler {
 	return func(s *Server, c *call) error {
 		if c.caller.Public {
-			return fault.New(fault.Forbidden, "everybody shares the public key; make an account and use a key of its own")
+			return auth.SharedKey()
 		}
 		return handle(s, c)
 	}
@@ -38,7 +38,16 @@ func appendKey(b []byte, k *store.Key) []byte {
 	b = rawjson.AppendText(b, k.Name)
 	b = append(b, `,"prefix":`...)
 	b = rawjson.AppendText(b, k.Prefix)
-	b = appendInstant(append(b, `,"created_at":`...), k.CreatedAt)
+	b = rawjson.AppendText(append(b, `,"scope":`...), string(k.Scope))
+	b = append(b, `,"cidrs":[`...)
+	for i, cidr := range k.CIDRs {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = rawjson.AppendText(b, cidr)
+	}
+	b = appendInstant(append(b, `],"created_at":`...), k.CreatedAt)
+	b = appendInstant(append(b, `,"expires_at":`...), k.ExpiresAt)
 	b = appendInstant(append(b, `,"last_used_at":`...), k.LastUsedAt)
 	return appendInstant(append(b, `,"revoked_at":`...), k.RevokedAt)
 }
@@ -53,11 +62,11 @@ func appendInstant(b []byte, t time.Time) []byte {
 }
 
 func (s *Server) createKey(c *call) error {
-	name, err := c.readName()
+	spec, err := c.readKeySpec()
 	if err != nil {
 		return err
 	}
-	key, k, err := auth.AddKey(c.r.Context(), s.Store, c.owner.Number, name, s.Store.Now())
+	key, k, err := s.Auth.AddKey(c.r.Context(), c.owner, spec, c.actor())
 	if err != nil {
 		return err
 	}
@@ -67,35 +76,12 @@ func (s *Server) createKey(c *call) error {
 	})
 }
 
-// readName reads a body that is an object with an optional name.
-func (c *call) readName() (name string, err error) {
-	body, err := c.readBody()
-	if err != nil {
-		return "", err
-	}
-	var problems fault.Problems
-	if body.Kind() != '{' {
-		problems.Add(fault.Problem{Pointer: "#", Detail: "must be a JSON object"})
-	}
-	for _, m := range rawjson.Members(body) {
-		switch {
-		case m.Name != "name":
-			problems.Add(fault.Problem{Pointer: job.Pointer(m.Name), Detail: "is not a known field; the only one is name"})
-		case m.Value.Kind() == '"':
-			name = rawjson.Text(m.Value)
-		case !rawjson.IsNull(m.Value):
-			problems.Add(fault.Problem{Pointer: "#/name", Detail: "must be a string"})
-		}
-	}
-	return name, problems.Err()
-}
-
 func (s *Server) revokeKey(c *call) error {
 	id, ok := job.ParseID(c.r.PathValue("key_id"))
 	if !ok {
 		return fault.NoSuch("key")
 	}
-	if err := s.Auth.RevokeKey(c.r.Context(), c.owner.Number, id, c.caller.Key); err != nil {
+	if err := s.Auth.RevokeKey(c.r.Context(), c.owner, id, c.caller.Key, c.actor()); err != nil {
 		return err
 	}
 	c.WriteHeader(http.StatusNoContent)
@@ -111,7 +97,7 @@ func (s *Server) listSecrets(c *call) error {
 }
 
 func (s *Server) rotateSecret(c *call) error {
-	a, err := s.Auth.Rotate(c.r.Context(), c.owner.Number)
+	a, err := s.Auth.Rotate(c.r.Context(), c.owner, c.actor())
 	if err != nil {
 		return err
 	}

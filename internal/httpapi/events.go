@@ -21,7 +21,7 @@ func (s *Server) followEvents(c *call) error {
 		return err
 	}
 	stream.Serve(c, c.r, func(ctx context.Context) error {
-		caller, err := s.Auth.Authenticate(ctx, c.r.Header.Get("Authorization"))
+		caller, err := s.Auth.Authenticate(ctx, c.r.Header.Get("Authorization"), edge.ClientAddr(c.r))
 		if err != nil {
 			return err
 		}

@@ -14,22 +14,24 @@ var uncounted = map[string]bool{"/healthz": true, "/readyz": true, "/metrics": t
 
 // admit finds out who makes a call and counts it: by account, or by network when
 // it comes without a valid key. A TooMany fault when it is one too many, a
-// Forbidden fault when the account is suspended.
-func (s *Server) admit(route route, c *call) error {
+// Forbidden fault when the account is suspended, or when the key can't be used
+// from the client's address or has not the scope that the call needs.
+func (s *Server) admit(route route, method string, c *call) error {
 	header := c.r.Header.Get("Authorization")
 	if uncounted[route.path] {
 		return nil
 	}
 	// A key that may be a guess is counted before it is looked up: the look-up
 	// costs more than the guess.
-	guess := route.open || header == "" || !s.Auth.Knows(header)
+	guess := route.access == open || header == "" || !s.Auth.Knows(header)
 	if guess {
-		if err := s.Rates.Address(c.Header(), c.r); err != nil || route.open {
+		if err := s.Rates.Address(c.Header(), c.r); err != nil || route.access == open {
 			return err
 		}
 	}
-	caller, err := s.Auth.Authenticate(c.r.Context(), header)
-	if !guess && err != nil && fault.CodeOf(err) == fault.Unauthorized { // it was revoked
+	caller, err := s.Auth.Authenticate(c.r.Context(), header, edge.ClientAddr(c.r))
+	if code := fault.CodeOf(err); !guess && err != nil && (code == fault.Unauthorized || code == fault.Forbidden) {
+		// It was revoked, has expired or can't be used from there.
 		if over := s.Rates.Address(c.Header(), c.r); over != nil {
 			return over
 		}
@@ -48,7 +50,10 @@ func (s *Server) admit(route route, c *call) error {
 		s.Metrics.Refused("suspended")
 		return err
 	}
-	return edge.Authenticated(c.r, caller.Number, caller.Public)
+	if err := edge.Authenticated(c.r, caller.Number, caller.Public); err != nil {
+		return err
+	}
+	return c.permit(route.access.scope(method))
 }
 
 // suspended returns a Forbidden fault when an account is suspended.

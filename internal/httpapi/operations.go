@@ -42,7 +42,7 @@ func (s *Server) Operations() http.Handler {
 			mux.Handle(r.path, s.serve(r))
 		}
 	}
-	mux.Handle("/", s.serve(route{path: "/", open: true}))
+	mux.Handle("/", s.serve(route{path: "/"}))
 	return mux
 }
 

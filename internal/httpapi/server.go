@@ -60,45 +60,46 @@ type handler func(*Server, *call) error
 // route is one path of the API with its methods.
 type route struct {
 	path    string
-	open    bool // asks for no credentials
+	access  access
 	methods map[string]handler
 }
 
 // routes is every path that is answered.
 var routes = []route{
-	{"/api/jobs", false, map[string]handler{"GET": (*Server).listJobs, "POST": (*Server).createJob}},
-	{"/api/jobs/counts", false, map[string]handler{"GET": (*Server).countJobs}},
-	{"/api/jobs/{job_id}", false, map[string]handler{"GET": (*Server).getJob}},
-	{"/api/jobs/{job_id}/reschedule", false, map[string]handler{"POST": (*Server).rescheduleJob}},
-	{"/api/jobs/cancel", false, map[string]handler{"POST": (*Server).cancelJobs}},
-	{"/api/jobs/{job_id}/run", false, map[string]handler{"POST": (*Server).runJob}},
-	{"/api/jobs/{job_id}/rerun", false, map[string]handler{"POST": (*Server).rerunJob}},
-	{"/api/jobs/{job_id}/cancel", false, map[string]handler{"POST": (*Server).cancelJob}},
-	{"/api/schedules", false, map[string]handler{"GET": (*Server).listSchedules}},
-	{"/api/schedules/{schedule_id}", false, map[string]handler{"GET": (*Server).getSchedule, "DELETE": (*Server).deleteSchedule}},
-	{"/api/schedules/{schedule_id}/edit", false, map[string]handler{"POST": (*Server).editSchedule}},
-	{"/api/schedules/{schedule_id}/state", false, map[string]handler{"GET": (*Server).getState, "PUT": (*Server).putState, "DELETE": (*Server).deleteState}},
-	{"/api/schedules/{schedule_id}/disable", false, map[string]handler{"POST": (*Server).disableSchedule}},
-	{"/api/schedules/{schedule_id}/enable", false, map[string]handler{"POST": (*Server).enableSchedule}},
-	{"/api/events", false, map[string]handler{"GET": (*Server).followEvents}},
-	{"/api/logs", false, map[string]handler{"GET": (*Server).listLogs}},
-	{"/api/logs/export", false, map[string]handler{"GET": (*Server).exportLogs}},
-	{"/api/logs/{log_id}", false, map[string]handler{"GET": (*Server).getLog}},
-	{"/api/account", false, map[string]handler{"GET": own((*Server).getAccount)}},
-	{"/api/account/keys", false, map[string]handler{"GET": own((*Server).listKeys), "POST": own((*Server).createKey)}},
-	{"/api/account/keys/{key_id}", false, map[string]handler{"DELETE": own((*Server).revokeKey)}},
-	{"/api/account/signing-secrets", false, map[string]handler{"GET": own((*Server).listSecrets)}},
-	{"/api/account/signing-secrets/rotate", false, map[string]handler{"POST": own((*Server).rotateSecret)}},
-	{"/api/stats", false, map[string]handler{"GET": (*Server).getStats}},
-	{"/api/preview", false, map[string]handler{"POST": (*Server).preview}},
-	{"/api/broadcast", true, map[string]handler{"POST": (*Server).broadcast}},
-	{"/api/ping", true, map[string]handler{"GET": (*Server).ping}},
-	{"/api/echo", true, map[string]handler{"POST": (*Server).echo}},
-	{"/healthz", true, map[string]handler{"GET": (*Server).healthz}},
-	{"/readyz", true, map[string]handler{"GET": (*Server).readyz}},
-	{"/metrics", true, map[string]handler{"GET": (*Server).metrics}},
-	{"/openapi.json", true, map[string]handler{"GET": (*Server).openAPI}},
-	{"/docs", true, map[string]handler{"GET": (*Server).docs}},
+	{"/api/jobs", forJobs, map[string]handler{"GET": (*Server).listJobs, "POST": (*Server).createJob}},
+	{"/api/jobs/counts", forJobs, map[string]handler{"GET": (*Server).countJobs}},
+	{"/api/jobs/{job_id}", forJobs, map[string]handler{"GET": (*Server).getJob}},
+	{"/api/jobs/{job_id}/reschedule", forJobs, map[string]handler{"POST": (*Server).rescheduleJob}},
+	{"/api/jobs/cancel", forJobs, map[string]handler{"POST": (*Server).cancelJobs}},
+	{"/api/jobs/{job_id}/run", forJobs, map[string]handler{"POST": (*Server).runJob}},
+	{"/api/jobs/{job_id}/rerun", forJobs, map[string]handler{"POST": (*Server).rerunJob}},
+	{"/api/jobs/{job_id}/cancel", forJobs, map[string]handler{"POST": (*Server).cancelJob}},
+	{"/api/schedules", forJobs, map[string]handler{"GET": (*Server).listSchedules}},
+	{"/api/schedules/{schedule_id}", forJobs, map[string]handler{"GET": (*Server).getSchedule, "DELETE": (*Server).deleteSchedule}},
+	{"/api/schedules/{schedule_id}/edit", forJobs, map[string]handler{"POST": (*Server).editSchedule}},
+	{"/api/schedules/{schedule_id}/state", forJobs, map[string]handler{"GET": (*Server).getState, "PUT": (*Server).putState, "DELETE": (*Server).deleteState}},
+	{"/api/schedules/{schedule_id}/disable", forJobs, map[string]handler{"POST": (*Server).disableSchedule}},
+	{"/api/schedules/{schedule_id}/enable", forJobs, map[string]handler{"POST": (*Server).enableSchedule}},
+	{"/api/events", forJobs, map[string]handler{"GET": (*Server).followEvents}},
+	{"/api/logs", forJobs, map[string]handler{"GET": (*Server).listLogs}},
+	{"/api/logs/export", forJobs, map[string]handler{"GET": (*Server).exportLogs}},
+	{"/api/logs/{log_id}", forJobs, map[string]handler{"GET": (*Server).getLog}},
+	{"/api/account", forAdmins, map[string]handler{"GET": own((*Server).getAccount)}},
+	{"/api/account/keys", forAdmins, map[string]handler{"GET": own((*Server).listKeys), "POST": own((*Server).createKey)}},
+	{"/api/account/keys/{key_id}", forAdmins, map[string]handler{"DELETE": own((*Server).revokeKey)}},
+	{"/api/account/signing-secrets", forAdmins, map[string]handler{"GET": own((*Server).listSecrets)}},
+	{"/api/account/signing-secrets/rotate", forAdmins, map[string]handler{"POST": own((*Server).rotateSecret)}},
+	{"/api/account/audit", forAdmins, map[string]handler{"GET": own((*Server).listAudit)}},
+	{"/api/stats", forJobs, map[string]handler{"GET": (*Server).getStats}},
+	{"/api/preview", forReading, map[string]handler{"POST": (*Server).preview}},
+	{"/api/broadcast", open, map[string]handler{"POST": (*Server).broadcast}},
+	{"/api/ping", open, map[string]handler{"GET": (*Server).ping}},
+	{"/api/echo", open, map[string]handler{"POST": (*Server).echo}},
+	{"/healthz", open, map[string]handler{"GET": (*Server).healthz}},
+	{"/readyz", open, map[string]handler{"GET": (*Server).readyz}},
+	{"/metrics", open, map[string]handler{"GET": (*Server).metrics}},
+	{"/openapi.json", open, map[string]handler{"GET": (*Server).openAPI}},
+	{"/docs", open, map[string]handler{"GET": (*Server).docs}},
 }
 
 // New makes a Server.
@@ -109,7 +110,7 @@ func New(config Config) *Server {
 			s.mux.Handle(r.path, s.serve(served))
 		}
 	}
-	s.mux.Handle("/", s.serve(route{path: "/", open: true}))
+	s.mux.Handle("/", s.serve(route{path: "/"}))
 	return s
 }
 
@@ -148,7 +149,7 @@ func (c *call) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// The mux would redirect paths that are not clean; no such path exists here.
 	if p := r.URL.Path; p != "/" && path.Clean(p) != p {
-		s.serve(route{path: "/", open: true}).ServeHTTP(w, r)
+		s.serve(route{path: "/"}).ServeHTTP(w, r)
 		return
 	}
 	s.mux.ServeHTTP(w, r)
@@ -207,7 +208,7 @@ func (s *Server) answer(route route, c *call) error {
 		c.Header().Set("Allow", edge.Allow(maps.Keys(route.methods)))
 		return fault.New(fault.MethodNotAllowed, "this path does not answer "+c.r.Method+"; it answers "+edge.Allow(maps.Keys(route.methods)))
 	}
-	if err := s.admit(route, c); err != nil {
+	if err := s.admit(route, method, c); err != nil {
 		return err
 	}
 	return handle(s, c)

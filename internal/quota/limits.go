@@ -3,6 +3,7 @@ package quota
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/fault"
@@ -126,3 +127,26 @@ func ParseRate(text string) (r Rate, ok bool) {
 
 // MaxCount is the highest limit that can be set.
 const MaxCount = int64(1e15)
+
+// FormatOverrides writes the limits that an account has of its own in one line,
+// by the names of their settings; 0 is unlimited.
+func FormatOverrides(o store.Overrides) string {
+	var parts []string
+	add := func(name, value string) { parts = append(parts, name+" "+value) }
+	if o.Pending != nil {
+		add("max-pending", strconv.FormatInt(*o.Pending, 10))
+	}
+	if o.Schedules != nil {
+		add("max-schedules", strconv.FormatInt(*o.Schedules, 10))
+	}
+	if o.Stored != nil {
+		add("max-stored", FormatSize(*o.Stored))
+	}
+	if o.Rate != nil {
+		add("rate-limit", strconv.FormatFloat(*o.Rate, 'f', -1, 64))
+	}
+	if len(parts) == 0 {
+		return "none of its own"
+	}
+	return strings.Join(parts, ", ")
+}

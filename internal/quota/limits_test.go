@@ -93,3 +93,15 @@ func FuzzParseSize(f *testing.F) {
 		}
 	})
 }
+
+func TestOverridesAreWrittenInOneLine(t *testing.T) {
+	n, zero, size, rate := int64(1000), int64(0), int64(5_000_000), 2.5
+	for want, o := range map[string]store.Overrides{
+		"none of its own": {},
+		"max-pending 1000, max-schedules 0, max-stored 5 MB, rate-limit 2.5": {Pending: &n, Schedules: &zero, Stored: &size, Rate: &rate},
+	} {
+		if got := FormatOverrides(o); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

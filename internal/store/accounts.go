@@ -18,6 +18,7 @@ type Account struct {
 	Password  string   // the password's hash, as auth writes it; "" when nobody can sign in
 	Operator  bool
 	DeletedAt time.Time // what is left of a deleted account keeps its number and id from being given again
+	TOTP      *TOTP     // the second factor; nil when there is none
 	Limits    Overrides // its own limits
 	// SuspendedAt is when the account was suspended, and SuspendedFor the reason
 	// its owner is shown; zero and "" while it is not.
@@ -42,7 +43,26 @@ type Key struct {
 	CreatedAt  time.Time
 	LastUsedAt time.Time
 	RevokedAt  time.Time
+	Scope      Scope
+	ExpiresAt  time.Time // zero: never
+	CIDRs      []string  // the networks it can be used from, in canonical form; nil: any
 }
+
+// Scope is what a key permits. Each scope includes those before it.
+type Scope string
+
+// The scopes of keys.
+const (
+	ScopeRead  Scope = "read"  // reading jobs, schedules, logs and statistics
+	ScopeJobs  Scope = "jobs"  // creating and changing jobs and schedules
+	ScopeAdmin Scope = "admin" // the account itself: keys, signing secrets, audit log
+)
+
+// MaxSecrets is how many signing secrets an account has at most.
+const MaxSecrets = 10
+
+// MaxKeysEnded is how many revoked keys of an account stay listed, the latest.
+const MaxKeysEnded = 200
 
 // Accounts keeps accounts, their keys and secrets.
 type Accounts interface {
@@ -56,12 +76,18 @@ type Accounts interface {
 	// AccountList reads all accounts in the order they were made, what is left of
 	// deleted ones among them.
 	AccountList(ctx context.Context) ([]*Account, error)
-	// SecretAdd stores a new secret and lets the others end at a time.
+	// SecretAdd stores a new secret and lets the others end at a time. It deletes
+	// those that have ended, and all but the latest MaxSecrets: each signs every
+	// request.
 	SecretAdd(ctx context.Context, account int64, s Secret, othersEnd time.Time) error
 
+	// KeyInsert stores a key, and deletes the account's revoked keys but the
+	// latest MaxKeysEnded.
 	KeyInsert(ctx context.Context, k *Key) error
 	// KeyFind reads an unrevoked key by its hash; a NotFound fault when there is none.
 	KeyFind(ctx context.Context, hash []byte) (*Key, error)
+	// KeyGet reads a key by its ID, revoked or not; a NotFound fault when there is none.
+	KeyGet(ctx context.Context, id uuid.UUID) (*Key, error)
 	KeyList(ctx context.Context, account int64) ([]*Key, error)
 	// KeyRevoke ends a key; a NotFound fault when there is none. A second call
 	// keeps the first time.

@@ -53,6 +53,9 @@ func ScheduleSize(s *job.Schedule) int { return len(s.Args) + len(s.State) + len
 // LogSize is the size of a log.
 func LogSize(l *job.Log) int { return len(l.Payload) }
 
+// AuditSize is the size of an entry of the audit log.
+func AuditSize(a *Audit) int { return len(a.ActorName) + len(a.Address) + len(a.Detail) }
+
 // TotalSize is the size of records together.
 func TotalSize[T any](records []T, of func(T) int) (n int) {
 	for _, r := range records {

@@ -12,6 +12,35 @@ type Session struct {
 	CreatedAt time.Time
 	SeenAt    time.Time
 	ExpiresAt time.Time
+	Address   string // the client's network address when the session began
+	Agent     string // what the client called itself then, shortened
+	// Pending: the password was right and the second factor has not been given.
+	Pending bool
+}
+
+// MaxSessions is how many sessions an account may have at once.
+const MaxSessions = 100
+
+// TOTP is an account's second factor (RFC 6238).
+type TOTP struct {
+	Secret      []byte
+	CreatedAt   time.Time
+	ConfirmedAt time.Time // zero while no code has confirmed it: sign-in does not ask for one yet
+	LastStep    int64     // the latest time step of which a code was accepted
+	Recovery    [][]byte  // SHA-256 hashes of the recovery codes that are unused; nil for none
+}
+
+// DecideTOTP decides about an account's second factor, nil for none, inside a
+// transaction: it returns what takes its place, nil to remove it. An error
+// leaves it as it is. It may be called again and must not block.
+type DecideTOTP func(current *TOTP) (*TOTP, error)
+
+// PasswordChange sets an account's password hash and ends what knew the old one.
+type PasswordChange struct {
+	Account    int64
+	Password   string    // the hash
+	Keep       []byte    // the hash of the session that stays; nil for none
+	RevokeKeys time.Time // when the account's keys are revoked; zero leaves them alone
 }
 
 // Invite lets one person sign up. Its code is not kept, only its hash.
@@ -55,9 +84,12 @@ type People interface {
 	// and marks one that may only be the first as the operator's; an Invalid fault when the email is
 	// taken, which leaves the invite as it is.
 	AccountRegister(ctx context.Context, r *Registration) error
-	// AccountPassword sets an account's password hash and ends its sessions but
-	// one, which may be nil.
-	AccountPassword(ctx context.Context, account int64, password string, keep []byte) error
+	// AccountPassword changes a password in one transaction; a NotFound fault
+	// when there is no such account.
+	AccountPassword(ctx context.Context, change PasswordChange) error
+	// AccountTOTP changes an account's second factor; a NotFound fault when there
+	// is no such account, and else the error of decide.
+	AccountTOTP(ctx context.Context, account int64, decide DecideTOTP) error
 	// AccountOperator says whether an account is an operator's.
 	AccountOperator(ctx context.Context, account int64, operator bool) error
 	// AccountDelete ends an account: its sessions, keys and secrets are gone, its
@@ -77,7 +109,15 @@ type People interface {
 	// NodeList reads the nodes that live.
 	NodeList(ctx context.Context) ([]Node, error)
 
+	// SessionInsert stores a session, and deletes the account's sessions but the
+	// latest MaxSessions. Pending ones are counted apart: who knows the password
+	// only can't displace the others.
 	SessionInsert(ctx context.Context, s *Session) error
+	// SessionList reads the sessions of an account that have not expired at a
+	// time and are not pending, the latest first.
+	SessionList(ctx context.Context, account int64, at time.Time) ([]*Session, error)
+	// SessionEndOthers ends the sessions of an account but one, which may be nil.
+	SessionEndOthers(ctx context.Context, account int64, keep []byte) error
 	// SessionFind reads a session that has not expired at a time; a NotFound
 	// fault when there is none.
 	SessionFind(ctx context.Context, hash []byte, at time.Time) (*Session, error)

@@ -22,6 +22,7 @@ type Store interface {
 	People
 	Stats
 	Glances
+	Audits
 	Retention
 	Targets
 	// Subscribe names the function that hears of what was stored: hints, which

@@ -41,6 +41,9 @@ type Transfer interface {
 	// DeliveryPage reads pending deliveries in order of their numbers, behind a
 	// given one.
 	DeliveryPage(ctx context.Context, after int64, limit int) ([]*PendingDelivery, error)
+	// AuditPage reads entries of the audit log in order of their accounts' numbers
+	// and their IDs, behind a given one.
+	AuditPage(ctx context.Context, account int64, after uuid.UUID, limit int) ([]*Audit, error)
 }
 
 // Records are records on their way from one store to another.
@@ -51,6 +54,7 @@ type Records struct {
 	Jobs       []StoredJob
 	Logs       []*job.Log
 	Deliveries []*PendingDelivery
+	Audits     []*Audit
 }
 
 // StoredJob is a job with what its run needs beside it.

@@ -1,6 +1,6 @@
 // Package transfer copies everything from one store to another: accounts with
-// their secrets and keys, schedules with their state, jobs, logs and pending
-// deliveries, each with its number, its times and its place in the queue.
+// their secrets and keys, schedules with their state, jobs, logs, pending
+// deliveries and the audit log, each with its number, its times and its place in the queue.
 //
 // Records are read in a fixed order, section after section and account after
 // account, and written in batches. With each batch the target keeps a mark, the

@@ -151,6 +151,8 @@ func (w *writer) add(ctx context.Context, at place, r record) error {
 		w.records.Logs = append(w.records.Logs, v)
 	case *store.PendingDelivery:
 		w.records.Deliveries = append(w.records.Deliveries, v)
+	case *store.Audit:
+		w.records.Audits = append(w.records.Audits, v)
 	}
 	return nil
 }

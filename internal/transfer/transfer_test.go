@@ -20,7 +20,7 @@ func TestEverythingIsCopied(t *testing.T) {
 	betweenAll(t, func(t *testing.T, from, to store.Transfer) {
 		result := copyAll(t, from, to)
 		wantSame(t, from, to)
-		want := "[{accounts 2} {keys 6} {schedules 6} {jobs 620} {logs 66} {deliveries 10}]"
+		want := "[{accounts 2} {keys 6} {schedules 6} {jobs 620} {logs 66} {deliveries 10} {audits 15}]"
 		if got := fmt.Sprint(result.Counts); got != want || result.Resumed {
 			t.Errorf("copied %s, resumed %t; want %s at once", got, result.Resumed, want)
 		}
@@ -68,6 +68,14 @@ func TestNewNumbersGoOnBehindTheCopiedOnes(t *testing.T) {
 		f.ok(err)
 		if len(after) != 1 {
 			t.Errorf("%d deliveries are behind the copied ones, want the new one", len(after))
+		}
+		for _, account := range []int64{0, 1} {
+			f.audits(account) // three new entries, and four that are counted in copied ones
+			entries, err := to.AuditList(t.Context(), account, "", uuid.Nil, 100)
+			f.ok(err)
+			if len(entries) != 8 {
+				t.Errorf("account %d has %d entries in the audit log", account, len(entries))
+			}
 		}
 	})
 }
@@ -169,7 +177,7 @@ type counter struct {
 }
 
 func (c *counter) TransferWrite(ctx context.Context, source, mark string, r *store.Records) error {
-	*c.n += len(r.Accounts) + len(r.Keys) + len(r.Schedules) + len(r.Jobs) + len(r.Logs) + len(r.Deliveries)
+	*c.n += len(r.Accounts) + len(r.Keys) + len(r.Schedules) + len(r.Jobs) + len(r.Logs) + len(r.Deliveries) + len(r.Audits)
 	return c.Transfer.TransferWrite(ctx, source, mark, r)
 }
 

@@ -84,11 +84,16 @@ func TestDifferencesAreFound(t *testing.T) {
 		"a job is due later": {func(r *store.Records) {
 			firstJob(r, job.Available, func(j *store.StoredJob) { j.DueAt = j.DueAt.Add(time.Microsecond) })
 		}, "runs (616 in both"},
-		"a log is missing":      {func(r *store.Records) { r.Logs = r.Logs[min(1, len(r.Logs)):] }, "logs (66 in the source, 65 in the copy)"},
-		"a log's payload":       {func(r *store.Records) { first(r.Logs, func(l *job.Log) { l.Payload = rawjson.Value(`{}`) }) }, "logs (66 in both"},
-		"a delivery is missing": {func(r *store.Records) { r.Deliveries = r.Deliveries[min(1, len(r.Deliveries)):] }, "deliveries (10 in the source, 9 in the copy)"},
-		"a delivery's tries":    {func(r *store.Records) { first(r.Deliveries, func(d *store.PendingDelivery) { d.Attempt++ }) }, "deliveries (10 in both"},
-		"a delivery waits":      {func(r *store.Records) { first(r.Deliveries, func(d *store.PendingDelivery) { d.Waits = true }) }, "runs (616 in the source, 615 in the copy)"},
+		"a log is missing":                     {func(r *store.Records) { r.Logs = r.Logs[min(1, len(r.Logs)):] }, "logs (66 in the source, 65 in the copy)"},
+		"a log's payload":                      {func(r *store.Records) { first(r.Logs, func(l *job.Log) { l.Payload = rawjson.Value(`{}`) }) }, "logs (66 in both"},
+		"a delivery is missing":                {func(r *store.Records) { r.Deliveries = r.Deliveries[min(1, len(r.Deliveries)):] }, "deliveries (10 in the source, 9 in the copy)"},
+		"a delivery's tries":                   {func(r *store.Records) { first(r.Deliveries, func(d *store.PendingDelivery) { d.Attempt++ }) }, "deliveries (10 in both"},
+		"an entry of the audit log is missing": {func(r *store.Records) { r.Audits = r.Audits[min(1, len(r.Audits)):] }, "audits (15 in the source, 14 in the copy)"},
+		"an entry's count":                     {func(r *store.Records) { first(r.Audits, func(a *store.Audit) { a.Count++ }) }, "audits (15 in both"},
+		"a second factor":                      {func(r *store.Records) { first(r.Accounts, func(a *store.Account) { a.TOTP = nil }) }, "accounts (2 in both"},
+		"a key's scope":                        {func(r *store.Records) { first(r.Keys, func(k *store.Key) { k.Scope = "" }) }, "keys (6 in both"},
+		"a key's networks":                     {func(r *store.Records) { first(r.Keys, func(k *store.Key) { k.CIDRs = []string{"x"} }) }, "keys (6 in both"},
+		"a delivery waits":                     {func(r *store.Records) { first(r.Deliveries, func(d *store.PendingDelivery) { d.Waits = true }) }, "runs (616 in the source, 615 in the copy)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -45,6 +45,7 @@ var sections = []section{
 	{name: "jobs", page: jobPage},
 	{name: "logs", page: logPage},
 	{name: "deliveries", page: deliveryPage, global: true},
+	{name: "audits", page: auditPage, global: true},
 }
 
 // place is where a record stands among all. The zero place is before all.
@@ -147,6 +148,8 @@ func size(value any) int {
 		return fields + len(v.Payload)
 	case *store.PendingDelivery:
 		return fields + len(v.Body)
+	case *store.Audit:
+		return fields + len(v.ActorName) + len(v.Detail) + len(v.Slot)
 	}
 	return fields
 }
@@ -200,6 +203,21 @@ func deliveryPage(ctx context.Context, s store.Transfer, _ job.Owner, behind str
 	}
 	page, err := s.DeliveryPage(ctx, after, limit)
 	return records(page, func(d *store.PendingDelivery) string { return strconv.FormatInt(d.Number, 10) }), err
+}
+
+// auditPage reads entries of all accounts and of the service, which is none.
+func auditPage(ctx context.Context, s store.Transfer, _ job.Owner, behind string, limit int) ([]record, error) {
+	account, id, _ := strings.Cut(behind, " ")
+	number, err := parseNumber(account)
+	if err != nil {
+		return nil, err
+	}
+	after, err := parseID(id)
+	if err != nil {
+		return nil, err
+	}
+	page, err := s.AuditPage(ctx, number, after, limit)
+	return records(page, func(a *store.Audit) string { return strconv.FormatInt(a.Account, 10) + " " + a.ID.String() }), err
 }
 
 func records[T any](page []*T, place func(*T) string) []record {

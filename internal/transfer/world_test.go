@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -120,7 +121,9 @@ func (f *filler) fill() {
 		f.jobs(owner)
 		f.schedules(owner)
 		f.deliveries(owner)
+		f.audits(owner.Number)
 	}
+	f.audits(0)
 	f.gone()
 	f.ok(f.s.NodeStop(f.ctx, f.node))
 }
@@ -133,12 +136,30 @@ func (f *filler) account(email string) job.Owner {
 		{Value: "whsec_expired", CreatedAt: f.now.Add(-48 * time.Hour), ExpiresAt: f.now.Add(-time.Hour)},
 	}}
 	f.ok(f.s.AccountInsert(f.ctx, a))
+	f.ok(f.s.AccountTOTP(f.ctx, a.Number, func(*store.TOTP) (*store.TOTP, error) {
+		return &store.TOTP{
+			Secret: []byte("secret of " + email), CreatedAt: f.now, ConfirmedAt: f.now.Add(time.Second), LastStep: 1 << 40,
+			Recovery: [][]byte{bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)},
+		}, nil
+	}))
 	most, rate := int64(1000), 2.5
 	f.ok(f.s.AccountLimit(f.ctx, a.Number, store.Overrides{Pending: &most, Stored: new(int64), Rate: &rate}))
 	if !a.Operator {
 		f.ok(f.s.AccountSuspend(f.ctx, a.Number, f.now, "spam ☃"))
 	}
 	return a.Owner
+}
+
+// audits stores five entries, one of which counts three repetitions.
+func (f *filler) audits(account int64) {
+	f.Helper()
+	for i, slot := range []string{"", "a", "", "b", "a", "", "a"} {
+		at := f.now.Add(time.Duration(i) * time.Second)
+		f.ok(f.s.AuditInsert(f.ctx, &store.Audit{
+			ID: job.NewID(at), Account: account, InsertedAt: at, LastAt: at, Event: "key.created", ActorKind: "key", ActorName: "sk_abc",
+			Address: "192.0.2.1", Detail: "☃ of " + slot, Count: 1, Slot: slot,
+		}))
+	}
 }
 
 func (f *filler) keys(owner job.Owner) {
@@ -148,6 +169,10 @@ func (f *filler) keys(owner job.Owner) {
 		k := &store.Key{
 			ID: job.NewID(f.now), Account: owner.Number, Name: fmt.Sprintf("key %d ☃", i), Prefix: "sk_abc",
 			Hash: fmt.Appendf(nil, "hash of key %d of %s", i, owner.ID), CreatedAt: f.now,
+			Scope: []store.Scope{store.ScopeRead, store.ScopeJobs, store.ScopeAdmin}[i],
+		}
+		if i == 0 {
+			k.ExpiresAt, k.CIDRs = f.now.Add(time.Hour), []string{"192.0.2.0/24", "2001:db8::/32"}
 		}
 		f.ok(f.s.KeyInsert(f.ctx, k))
 		ids = append(ids, k.ID)

@@ -83,8 +83,8 @@ func (k *Keeper) prune(ctx context.Context) time.Duration {
 	}
 }
 
-// PruneStep removes up to a batch of jobs that became final, and of logs
-// that were written, longer ago than the retention. It reports whether there
+// PruneStep removes up to a batch of jobs that became final, of logs that were
+// written, and of entries of the audit log, longer ago than the retention. It reports whether there
 // may be more.
 func (k *Keeper) PruneStep(ctx context.Context) (found bool, err error) {
 	before := k.Store.Now().Add(-k.Retention)
@@ -96,9 +96,14 @@ func (k *Keeper) PruneStep(ctx context.Context) (found bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	audits, err := k.Store.AuditPrune(ctx, before, pruneBatch)
+	if err != nil {
+		return false, err
+	}
 	k.Metrics.Pruned("job", jobs)
 	k.Metrics.Pruned("log", logs)
-	return jobs == pruneBatch || logs == pruneBatch, nil
+	k.Metrics.Pruned("audit", audits)
+	return jobs == pruneBatch || logs == pruneBatch || audits == pruneBatch, nil
 }
 
 // sweep removes one batch of what has expired or was deleted and tells how long

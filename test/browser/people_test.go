@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
@@ -43,6 +44,39 @@ func TestPeopleInEveryLook(t *testing.T) {
 			p.Go("/welcome").See("Your account has a key").Check()
 		})
 	}
+}
+
+func TestTheSecondFactorInEveryLook(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	signUp(Open(t, s, Looks[0])).Close()
+	s.Command(t, "accounts", "create", "bob@example.com") // something in the audit log
+	var all []*Page
+	for _, look := range Looks {
+		p := signIn(Open(t, s, look), "ann@example.com").At("/")
+		p.Go("/settings/second-factor").See("Switched off").Check()
+		p.Go("/settings").See("Sessions", "this one", "switched off").Check()
+		p.Go("/settings/audit").See("Signed in", "Account created").Check()
+		p.Go("/operator/audit").See("Audit log of the service").Check()
+		all = append(all, p)
+	}
+	first := all[0]
+	first.Go("/settings/second-factor").Fill("#f-password", password).ClickOn("Begin").See("Scan this code").Check()
+	secret := first.Value(`document.getElementById("totp-secret").textContent`)
+	for _, p := range all {
+		p.Go("/settings/second-factor").See("Scan this code").Check()
+	}
+	first.Expect(422).Fill("#f-code", "12345").ClickOn("Switch it on").See("is not the one that your app should show now").Check()
+	first.Fill("#f-code", harness.Authenticator(t, secret, 0)).ClickOn("Switch it on").See("Keep these codes now", "10 recovery codes are left").Check()
+	codes := strings.Fields(first.Value(`document.getElementById("recovery-codes").textContent`))
+	for i, p := range all[1:] {
+		p.Go("/settings").At("/sign-in?to=%2Fsettings") // it was signed out
+		signIn(p, "ann@example.com").At("/sign-in/code").See("Enter the code").Check()
+		p.Fill("#f-code", codes[i]).ClickOn("Sign in").At("/")
+		p.Go("/settings/second-factor").See("Switched on").Check()
+	}
+	first.Go("/settings/second-factor").Click("#disable-factor summary").Fill("#f-password", password).Fill("#f-code", codes[9]).Check().
+		ClickOn("Switch off the second factor").See("The second factor is switched off").Check()
 }
 
 func TestTheOperatorSuspendsAnAccount(t *testing.T) {

@@ -33,7 +33,7 @@ func TestThePublicKeyOpensNothingOfTheAccount(t *testing.T) {
 	c := harness.Shared(t).Public(t)
 	for _, call := range [][2]string{
 		{"GET", "/api/account"}, {"GET", "/api/account/keys"}, {"POST", "/api/account/keys"}, {"DELETE", "/api/account/keys/" + noUUID},
-		{"GET", "/api/account/signing-secrets"}, {"POST", "/api/account/signing-secrets/rotate"},
+		{"GET", "/api/account/signing-secrets"}, {"POST", "/api/account/signing-secrets/rotate"}, {"GET", "/api/account/audit"},
 	} {
 		c.Do(call[0], call[1], nil).WantProblem(403)
 	}
@@ -44,7 +44,7 @@ func TestKeysAreMadeListedAndRevoked(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	made := a.Post("/api/account/keys", `{"name":"ünter \"q\""}`).Want(201).Data()
-	wantKeys(t, "a new key", made, "id", "name", "prefix", "created_at", "last_used_at", "revoked_at", "key")
+	wantKeys(t, "a new key", made, "id", "name", "prefix", "scope", "cidrs", "created_at", "expires_at", "last_used_at", "revoked_at", "key")
 	wantSame(t, "name", made.Get("name"), `"ünter \"q\""`)
 	key := made.Get("key").Str()
 	if !strings.HasPrefix(key, "sk_") || !strings.HasPrefix(key, made.Get("prefix").Str()) {

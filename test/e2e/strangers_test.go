@@ -284,7 +284,7 @@ func TestTheFirstPersonNeedsTheSetupCode(t *testing.T) {
 	}
 	written := s.Stdout()
 	s.Restart(t)
-	s.Client(t, "").Get("/readyz").Want(200)
+	harness.Eventually(t, soon, "the service to be ready", func() bool { return s.Client(t, "").Get("/readyz").Status == 200 })
 	if again := strings.TrimPrefix(s.Stdout(), written); strings.Contains(again, "setup code") {
 		t.Errorf("it wrote %q", again)
 	}

@@ -3,7 +3,6 @@ package hostile
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -166,9 +165,3 @@ func (a *arena) dial(ctx context.Context, address string) (net.Conn, error) {
 
 // host is the service's address.
 func (a *arena) host() string { return a.service.URL()[len("http://"):] }
-
-// certificate is the one that targets show.
-func certificate(t *testing.T) *tls.Config {
-	t.Helper()
-	return harness.TLSConfig(t)
-}

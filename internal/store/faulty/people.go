@@ -13,8 +13,8 @@ func (s *Store) AccountRegister(ctx context.Context, r *store.Registration) erro
 }
 
 // AccountPassword implements store.Store.
-func (s *Store) AccountPassword(ctx context.Context, account int64, password string, keep []byte) error {
-	return do(ctx, s, "AccountPassword", func() error { return s.Store.AccountPassword(ctx, account, password, keep) })
+func (s *Store) AccountPassword(ctx context.Context, change store.PasswordChange) error {
+	return do(ctx, s, "AccountPassword", func() error { return s.Store.AccountPassword(ctx, change) })
 }
 
 // AccountOperator implements store.Store.

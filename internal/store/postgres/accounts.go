@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -87,6 +88,15 @@ func (s *Store) accountsWhere(ctx context.Context, where string, args ...any) ([
 					a.Secrets = append(a.Secrets, secret)
 				}
 				return err
+			}},
+		query{sql: `SELECT t.account, t.secret, t.created_at, t.confirmed_at, t.last_step, t.recovery
+			FROM accounts a JOIN totps t ON t.account = a.number WHERE ` + where, args: args,
+			row: func(rows pgx.Rows) error {
+				number, totp, err := scanTOTP(rows)
+				if a := byNumber[number]; a != nil {
+					a.TOTP = totp
+				}
+				return err
 			}})
 	return accounts, err
 }
@@ -123,7 +133,11 @@ func (s *Store) SecretAdd(ctx context.Context, account int64, secret store.Secre
 		return t.commit(query{
 			sql:  `UPDATE secrets SET expires_at = least(expires_at, $1) WHERE account = $2`,
 			args: []any{othersEnd.UnixMicro(), account},
-		}, insertSecret(account, secret))
+		}, insertSecret(account, secret), query{
+			sql: `DELETE FROM secrets s WHERE s.account = $1 AND (s.expires_at <= $2 OR (s.created_at, s.value) IN (
+				SELECT o.created_at, o.value FROM secrets o WHERE o.account = $1 ORDER BY o.created_at DESC, o.value OFFSET $3))`,
+			args: []any{account, t.now.UnixMicro(), store.MaxSecrets},
+		})
 	})
 }
 
@@ -131,8 +145,13 @@ func (s *Store) SecretAdd(ctx context.Context, account int64, secret store.Secre
 func (s *Store) KeyInsert(ctx context.Context, k *store.Key) error {
 	return s.write(ctx, func(t *tx) error {
 		return t.commit(query{
-			sql:  `INSERT INTO keys (id, account, name, prefix, hash, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-			args: []any{k.ID, k.Account, text(k.Name), text(k.Prefix), k.Hash, k.CreatedAt.UnixMicro()},
+			sql: `INSERT INTO keys (id, account, name, prefix, hash, created_at, scope, expires_at, cidrs) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			args: []any{k.ID, k.Account, text(k.Name), text(k.Prefix), k.Hash, k.CreatedAt.UnixMicro(),
+				string(k.Scope), micros(k.ExpiresAt), orNull(strings.Join(k.CIDRs, ","))},
+		}, query{
+			sql: `DELETE FROM keys d USING (SELECT id FROM keys WHERE account = $1 AND (revoked_at IS NOT NULL OR expires_at <= $2)
+				ORDER BY coalesce(revoked_at, expires_at) DESC OFFSET $3) o WHERE d.id = o.id`,
+			args: []any{k.Account, t.now.UnixMicro(), store.MaxKeysEnded},
 		})
 	})
 }
@@ -140,11 +159,15 @@ func (s *Store) KeyInsert(ctx context.Context, k *store.Key) error {
 func (s *Store) keysWhere(ctx context.Context, where string, args ...any) ([]*store.Key, error) {
 	var keys []*store.Key
 	err := s.readAs(ctx, access, query{
-		sql:  `SELECT id, account, name, prefix, hash, created_at, last_used_at, revoked_at FROM keys WHERE ` + where,
+		sql:  `SELECT id, account, name, prefix, hash, created_at, last_used_at, revoked_at, scope, expires_at, coalesce(cidrs, '') FROM keys WHERE ` + where,
 		args: args, start: func() { keys = nil },
 		row: func(rows pgx.Rows) error {
-			k := &store.Key{}
-			err := rows.Scan(idOf{&k.ID}, &k.Account, &k.Name, &k.Prefix, &k.Hash, timeOf{&k.CreatedAt}, timeOf{&k.LastUsedAt}, timeOf{&k.RevokedAt})
+			k, cidrs := &store.Key{}, ""
+			err := rows.Scan(idOf{&k.ID}, &k.Account, &k.Name, &k.Prefix, &k.Hash, timeOf{&k.CreatedAt}, timeOf{&k.LastUsedAt}, timeOf{&k.RevokedAt},
+				(*string)(&k.Scope), timeOf{&k.ExpiresAt}, &cidrs)
+			if cidrs != "" {
+				k.CIDRs = strings.Split(cidrs, ",")
+			}
 			keys = append(keys, k)
 			return err
 		},
@@ -154,7 +177,16 @@ func (s *Store) keysWhere(ctx context.Context, where string, args ...any) ([]*st
 
 // KeyFind implements store.Accounts.
 func (s *Store) KeyFind(ctx context.Context, hash []byte) (*store.Key, error) {
-	keys, err := s.keysWhere(ctx, `hash = $1 AND revoked_at IS NULL`, hash)
+	return s.keyWhere(ctx, `hash = $1 AND revoked_at IS NULL`, hash)
+}
+
+// KeyGet implements store.Accounts.
+func (s *Store) KeyGet(ctx context.Context, which uuid.UUID) (*store.Key, error) {
+	return s.keyWhere(ctx, `id = $1`, which)
+}
+
+func (s *Store) keyWhere(ctx context.Context, where string, arg any) (*store.Key, error) {
+	keys, err := s.keysWhere(ctx, where, arg)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"strings"
+
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -25,7 +27,7 @@ func copyAccounts(accounts []*store.Account) []query {
 			secrets = append(secrets, owned{a.Number, secret})
 		}
 	}
-	return []query{{
+	queries := []query{{
 		sql: `INSERT INTO accounts (number, id, email, created_at, password, operator, deleted_at,
 				max_pending, max_schedules, max_stored, max_rate, suspended_at, suspended_for) OVERRIDING SYSTEM VALUE
 			SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::bigint[], $5::text[], $6::boolean[], $7::bigint[],
@@ -47,6 +49,12 @@ func copyAccounts(accounts []*store.Account) []query {
 			column(secrets, func(s *owned) string { return text(s.Value) }), column(secrets, func(s *owned) *int64 { return micros(s.ExpiresAt) }),
 		},
 	}}
+	for _, a := range accounts {
+		if a.TOTP != nil {
+			queries = append(queries, setTOTP(a.Number, a.TOTP))
+		}
+	}
+	return queries
 }
 
 func copyKeys(keys []*store.Key) []query {
@@ -55,14 +63,17 @@ func copyKeys(keys []*store.Key) []query {
 	}
 	type row = *store.Key
 	return []query{{
-		sql: `INSERT INTO keys (id, account, name, prefix, hash, created_at, last_used_at, revoked_at)
-			SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::text[], $5::bytea[], $6::bigint[], $7::bigint[], $8::bigint[])
+		sql: `INSERT INTO keys (id, account, name, prefix, hash, created_at, last_used_at, revoked_at, scope, expires_at, cidrs)
+			SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::text[], $5::bytea[], $6::bigint[], $7::bigint[], $8::bigint[],
+				$9::text[], $10::bigint[], $11::text[])
 			ON CONFLICT (id) DO NOTHING`,
 		args: []any{
 			column(keys, func(k *row) uuid.UUID { return (*k).ID }), column(keys, func(k *row) int64 { return (*k).Account }),
 			column(keys, func(k *row) string { return text((*k).Name) }), column(keys, func(k *row) string { return text((*k).Prefix) }),
 			column(keys, func(k *row) []byte { return (*k).Hash }), column(keys, func(k *row) int64 { return (*k).CreatedAt.UnixMicro() }),
 			column(keys, func(k *row) *int64 { return micros((*k).LastUsedAt) }), column(keys, func(k *row) *int64 { return micros((*k).RevokedAt) }),
+			column(keys, func(k *row) string { return string((*k).Scope) }), column(keys, func(k *row) *int64 { return micros((*k).ExpiresAt) }),
+			column(keys, func(k *row) *string { return orNull(strings.Join((*k).CIDRs, ",")) }),
 		},
 	}}
 }

@@ -71,10 +71,23 @@ func (s *Store) account(ctx context.Context, queries ...query) error {
 }
 
 // AccountPassword implements store.People.
-func (s *Store) AccountPassword(ctx context.Context, account int64, password string, keep []byte) error {
-	return s.account(ctx,
-		query{sql: `UPDATE accounts SET password = $1 WHERE number = $2 AND deleted_at IS NULL RETURNING 1`, args: []any{orNull(password), account}},
-		query{sql: `DELETE FROM sessions WHERE account = $1 AND hash <> $2`, args: []any{account, notNil(keep)}})
+func (s *Store) AccountPassword(ctx context.Context, change store.PasswordChange) error {
+	queries := []query{
+		{sql: `UPDATE accounts SET password = $1 WHERE number = $2 AND deleted_at IS NULL RETURNING 1`, args: []any{orNull(change.Password), change.Account}},
+		endOthers(change.Account, change.Keep),
+	}
+	if !change.RevokeKeys.IsZero() {
+		queries = append(queries, query{
+			sql:  `UPDATE keys SET revoked_at = $1 WHERE account = $2 AND revoked_at IS NULL`,
+			args: []any{change.RevokeKeys.UnixMicro(), change.Account},
+		})
+	}
+	return s.account(ctx, queries...)
+}
+
+// endOthers ends the sessions of an account but one.
+func endOthers(account int64, keep []byte) query {
+	return query{sql: `DELETE FROM sessions WHERE account = $1 AND hash <> $2`, args: []any{account, notNil(keep)}}
 }
 
 // notNil gives bytes that compare with others, also when there are none.
@@ -97,7 +110,7 @@ func (s *Store) AccountDelete(ctx context.Context, account int64, at time.Time) 
 // its limits leave.
 func lockOut(account int64) []query {
 	var queries []query
-	for _, table := range []string{"sessions", "keys", "secrets", "account_room"} {
+	for _, table := range []string{"sessions", "keys", "secrets", "totps", "account_room"} {
 		queries = append(queries, query{sql: `DELETE FROM ` + table + ` WHERE account = $1`, args: []any{account}})
 	}
 	return queries
@@ -154,6 +167,8 @@ var purges = []string{
 		WHERE d.account = o.account AND d.id = o.id RETURNING 1`,
 	`DELETE FROM stats d USING (SELECT account, minute, source FROM stats WHERE account = $1 LIMIT $2) o
 		WHERE d.account = o.account AND d.minute = o.minute AND d.source = o.source RETURNING 1`,
+	`DELETE FROM audits d USING (SELECT account, class, seq FROM audits WHERE account = $1 LIMIT $2) o
+		WHERE d.account = o.account AND d.class = o.class AND d.seq = o.seq RETURNING 1`,
 }
 
 // AccountPage implements store.People.
@@ -206,26 +221,51 @@ func (s *Store) SessionInsert(ctx context.Context, session *store.Session) error
 	return s.account(ctx,
 		query{sql: `SELECT 1 FROM accounts WHERE number = $1 AND deleted_at IS NULL FOR UPDATE`, args: []any{session.Account}},
 		query{
-			sql:  `INSERT INTO sessions (hash, account, created_at, seen_at, expires_at) VALUES ($1, $2, $3, $4, $5)`,
-			args: []any{session.Hash, session.Account, session.CreatedAt.UnixMicro(), session.SeenAt.UnixMicro(), session.ExpiresAt.UnixMicro()},
+			sql: `INSERT INTO sessions (hash, account, created_at, seen_at, expires_at, address, agent, pending) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+			args: []any{session.Hash, session.Account, session.CreatedAt.UnixMicro(), session.SeenAt.UnixMicro(), session.ExpiresAt.UnixMicro(),
+				text(session.Address), text(session.Agent), session.Pending},
+		}, query{
+			sql: `DELETE FROM sessions d USING (SELECT hash FROM sessions WHERE account = $1 AND pending = $2 ORDER BY created_at DESC OFFSET $3) o
+				WHERE d.hash = o.hash AND d.hash <> $4`,
+			args: []any{session.Account, session.Pending, store.MaxSessions, session.Hash},
 		})
+}
+
+// sessionsWhere reads sessions that have not expired at a time.
+func (s *Store) sessionsWhere(ctx context.Context, where string, arg any, at time.Time) (sessions []*store.Session, err error) {
+	err = s.readAs(ctx, access, query{
+		sql:  `SELECT hash, account, created_at, seen_at, expires_at, address, agent, pending FROM sessions WHERE expires_at > $1 AND ` + where,
+		args: []any{at.UnixMicro(), arg}, start: func() { sessions = nil },
+		row: func(rows pgx.Rows) error {
+			session := &store.Session{}
+			sessions = append(sessions, session)
+			return rows.Scan(&session.Hash, &session.Account, timeOf{&session.CreatedAt}, timeOf{&session.SeenAt}, timeOf{&session.ExpiresAt},
+				&session.Address, &session.Agent, &session.Pending)
+		},
+	})
+	return sessions, err
+}
+
+// SessionList implements store.People.
+func (s *Store) SessionList(ctx context.Context, account int64, at time.Time) ([]*store.Session, error) {
+	return s.sessionsWhere(ctx, `account = $2 AND NOT pending ORDER BY seen_at DESC, hash`, account, at)
+}
+
+// SessionEndOthers implements store.People.
+func (s *Store) SessionEndOthers(ctx context.Context, account int64, keep []byte) error {
+	return s.write(ctx, func(t *tx) error { return t.commit(endOthers(account, keep)) })
 }
 
 // SessionFind implements store.People.
 func (s *Store) SessionFind(ctx context.Context, hash []byte, at time.Time) (*store.Session, error) {
-	var session *store.Session
-	err := s.readAs(ctx, access, query{
-		sql:  `SELECT hash, account, created_at, seen_at, expires_at FROM sessions WHERE hash = $1 AND expires_at > $2`,
-		args: []any{notNil(hash), at.UnixMicro()},
-		row: func(rows pgx.Rows) error {
-			session = &store.Session{}
-			return rows.Scan(&session.Hash, &session.Account, timeOf{&session.CreatedAt}, timeOf{&session.SeenAt}, timeOf{&session.ExpiresAt})
-		},
-	})
-	if err == nil && session == nil {
+	sessions, err := s.sessionsWhere(ctx, `hash = $2`, notNil(hash), at)
+	if err != nil {
+		return nil, err
+	}
+	if len(sessions) == 0 {
 		return nil, fault.NoSuch("session")
 	}
-	return session, err
+	return sessions[0], nil
 }
 
 // SessionSeen implements store.People.

@@ -25,7 +25,7 @@ func (s *Store) TransferBegin(ctx context.Context, source string) (mark string, 
 				return rows.Scan(&stored)
 			}},
 			query{
-				sql: `SELECT EXISTS (SELECT FROM accounts) OR EXISTS (SELECT FROM jobs) OR EXISTS (SELECT FROM logs) OR EXISTS (SELECT FROM transfers)`,
+				sql: `SELECT EXISTS (SELECT FROM accounts) OR EXISTS (SELECT FROM jobs) OR EXISTS (SELECT FROM logs) OR EXISTS (SELECT FROM audits) OR EXISTS (SELECT FROM transfers)`,
 				row: func(rows pgx.Rows) error { return rows.Scan(&used) },
 			},
 		)
@@ -57,6 +57,7 @@ func (s *Store) TransferWrite(ctx context.Context, source, mark string, records 
 		for _, some := range [][]query{
 			copyAccounts(records.Accounts), copyKeys(records.Keys), copySchedules(records.Schedules),
 			copyJobs(records.Jobs), copyLogs(records.Logs), copyDeliveries(records.Deliveries),
+			copyAudits(records.Audits),
 		} {
 			all = append(all, some...)
 		}
@@ -75,6 +76,8 @@ func (s *Store) TransferEnd(ctx context.Context, source string, lastJob int64) e
 			query{sql: `SELECT setval('delivery_numbers', greatest(last, 1), last > 0) FROM (SELECT coalesce(max(number), 0) AS last FROM deliveries) n`},
 			query{sql: `SELECT setval(pg_get_serial_sequence('accounts', 'number'), greatest(last, 1), last > 0)
 				FROM (SELECT coalesce(max(number), 0) AS last FROM accounts) n`},
+			query{sql: `INSERT INTO audit_counts (account, class, last) SELECT account, class, max(seq) FROM audits GROUP BY account, class
+				ON CONFLICT (account, class) DO UPDATE SET last = greatest(audit_counts.last, excluded.last)`},
 		)
 	})
 }

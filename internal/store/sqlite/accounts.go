@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -84,6 +85,9 @@ func (t *tx) accountsWhere(where string, args ...any) ([]*store.Account, error) 
 			a.Secrets = append(a.Secrets, store.Secret{Value: c.text(), CreatedAt: c.time(), ExpiresAt: c.time()})
 			return nil
 		}, a.Number, t.now)
+		if err == nil {
+			a.TOTP, err = t.totp(a.Number)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -131,17 +135,30 @@ func (s *Store) SecretAdd(ctx context.Context, account int64, secret store.Secre
 		if err := t.exec(`UPDATE secrets SET expires_at = min(coalesce(expires_at, ?1), ?1) WHERE account = ?2`, othersEnd, account); err != nil {
 			return fmt.Errorf("ending secrets: %w", err)
 		}
-		return t.insertSecret(account, secret)
+		if err := t.insertSecret(account, secret); err != nil {
+			return err
+		}
+		err := t.exec(`DELETE FROM secrets WHERE account = ?1 AND (expires_at <= ?2 OR (created_at, value) IN (
+			SELECT created_at, value FROM secrets WHERE account = ?1 ORDER BY created_at DESC, value LIMIT -1 OFFSET ?3))`, account, t.now, store.MaxSecrets)
+		if err != nil {
+			return fmt.Errorf("bounding the secrets of an account: %w", err)
+		}
+		return nil
 	})
 }
 
 // KeyInsert implements store.Accounts.
 func (s *Store) KeyInsert(ctx context.Context, k *store.Key) error {
 	return s.write(ctx, func(t *tx) error {
-		err := t.exec(`INSERT INTO keys (id, account, name, prefix, hash, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
-			k.ID, k.Account, k.Name, k.Prefix, k.Hash, k.CreatedAt)
+		err := t.exec(`INSERT INTO keys (id, account, name, prefix, hash, created_at, scope, expires_at, cidrs) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			k.ID, k.Account, k.Name, k.Prefix, k.Hash, k.CreatedAt, string(k.Scope), k.ExpiresAt, orNull(strings.Join(k.CIDRs, ",")))
 		if err != nil {
 			return fmt.Errorf("inserting a key: %w", err)
+		}
+		err = t.exec(`DELETE FROM keys WHERE id IN (SELECT id FROM keys WHERE account = ?1 AND (revoked_at IS NOT NULL OR expires_at <= ?2)
+			ORDER BY coalesce(revoked_at, expires_at) DESC LIMIT -1 OFFSET ?3)`, k.Account, t.now, store.MaxKeysEnded)
+		if err != nil {
+			return fmt.Errorf("bounding the ended keys of an account: %w", err)
 		}
 		return nil
 	})
@@ -149,11 +166,15 @@ func (s *Store) KeyInsert(ctx context.Context, k *store.Key) error {
 
 func (t *tx) keysWhere(where string, args ...any) ([]*store.Key, error) {
 	var keys []*store.Key
-	err := t.query(`SELECT id, account, name, prefix, hash, created_at, last_used_at, revoked_at FROM keys WHERE `+where, func(stmt *sqlite.Stmt) error {
+	err := t.query(`SELECT id, account, name, prefix, hash, created_at, last_used_at, revoked_at, scope, expires_at, cidrs FROM keys WHERE `+where, func(stmt *sqlite.Stmt) error {
 		c := &columns{stmt: stmt}
 		k := &store.Key{}
 		k.ID, k.Account, k.Name, k.Prefix, k.Hash = c.uuid(), c.int64(), c.text(), c.text(), c.blob()
 		k.CreatedAt, k.LastUsedAt, k.RevokedAt = c.time(), c.time(), c.time()
+		k.Scope, k.ExpiresAt = store.Scope(c.text()), c.time()
+		if cidrs := c.text(); cidrs != "" {
+			k.CIDRs = strings.Split(cidrs, ",")
+		}
 		keys = append(keys, k)
 		return nil
 	}, args...)
@@ -162,8 +183,17 @@ func (t *tx) keysWhere(where string, args ...any) ([]*store.Key, error) {
 
 // KeyFind implements store.Accounts.
 func (s *Store) KeyFind(ctx context.Context, hash []byte) (*store.Key, error) {
+	return s.keyWhere(ctx, `hash = ? AND revoked_at IS NULL`, hash)
+}
+
+// KeyGet implements store.Accounts.
+func (s *Store) KeyGet(ctx context.Context, id uuid.UUID) (*store.Key, error) {
+	return s.keyWhere(ctx, `id = ?`, id)
+}
+
+func (s *Store) keyWhere(ctx context.Context, where string, arg any) (*store.Key, error) {
 	k, err := oneAs(ctx, s, access, func(t *tx) (*store.Key, error) {
-		keys, err := t.keysWhere(`hash = ? AND revoked_at IS NULL`, hash)
+		keys, err := t.keysWhere(where, arg)
 		if err != nil || len(keys) == 0 {
 			return nil, err
 		}

@@ -41,15 +41,20 @@ func (s *Store) AccountRegister(ctx context.Context, r *store.Registration) erro
 }
 
 // AccountPassword implements store.People.
-func (s *Store) AccountPassword(ctx context.Context, account int64, password string, keep []byte) error {
+func (s *Store) AccountPassword(ctx context.Context, change store.PasswordChange) error {
 	return s.write(ctx, func(t *tx) error {
-		if err := t.exec(`UPDATE accounts SET password = ? WHERE number = ? AND deleted_at IS NULL`, orNull(password), account); err != nil {
+		if err := t.exec(`UPDATE accounts SET password = ? WHERE number = ? AND deleted_at IS NULL`, orNull(change.Password), change.Account); err != nil {
 			return fmt.Errorf("setting a password: %w", err)
 		}
 		if t.changed() == 0 {
 			return fault.NoSuch("account")
 		}
-		return t.exec(`DELETE FROM sessions WHERE account = ? AND hash <> ?`, account, notNil(keep))
+		if !change.RevokeKeys.IsZero() {
+			if err := t.exec(`UPDATE keys SET revoked_at = ? WHERE account = ? AND revoked_at IS NULL`, change.RevokeKeys, change.Account); err != nil {
+				return fmt.Errorf("revoking the keys of an account: %w", err)
+			}
+		}
+		return t.exec(`DELETE FROM sessions WHERE account = ? AND hash <> ?`, change.Account, notNil(change.Keep))
 	})
 }
 
@@ -85,7 +90,7 @@ func (s *Store) AccountDelete(ctx context.Context, account int64, at time.Time) 
 
 // lockOut removes what lets anyone act for an account, or signs for it.
 func (t *tx) lockOut(account int64) error {
-	for _, table := range []string{"sessions", "keys", "secrets"} {
+	for _, table := range []string{"sessions", "keys", "secrets", "totps"} {
 		if err := t.exec(`DELETE FROM `+table+` WHERE account = ?`, account); err != nil {
 			return fmt.Errorf("deleting the %s of an account: %w", table, err)
 		}
@@ -136,6 +141,7 @@ func (t *tx) purge(account int64, limit int) (int, error) {
 	for _, records := range []string{
 		`DELETE FROM logs WHERE seq IN (SELECT seq FROM logs WHERE account = ? LIMIT ?)`,
 		`DELETE FROM stats WHERE (account, minute, source) IN (SELECT account, minute, source FROM stats WHERE account = ? LIMIT ?)`,
+		`DELETE FROM audits WHERE (account, class, seq) IN (SELECT account, class, seq FROM audits WHERE account = ? LIMIT ?)`,
 	} {
 		if err := t.exec(records, account, limit); err != nil {
 			return 0, fmt.Errorf("removing the records of a deleted account: %w", err)
@@ -228,27 +234,61 @@ func (s *Store) NodeList(context.Context) ([]store.Node, error) {
 func (s *Store) SessionInsert(ctx context.Context, session *store.Session) error {
 	return s.write(ctx, func(t *tx) error {
 		// Not for an account that was deleted meanwhile.
-		err := t.exec(`INSERT INTO sessions (hash, account, created_at, seen_at, expires_at)
-			SELECT ?, number, ?, ?, ? FROM accounts WHERE number = ? AND deleted_at IS NULL`,
-			session.Hash, session.CreatedAt, session.SeenAt, session.ExpiresAt, session.Account)
+		err := t.exec(`INSERT INTO sessions (hash, account, created_at, seen_at, expires_at, address, agent, pending)
+			SELECT ?, number, ?, ?, ?, ?, ?, ? FROM accounts WHERE number = ? AND deleted_at IS NULL`,
+			session.Hash, session.CreatedAt, session.SeenAt, session.ExpiresAt, session.Address, session.Agent, flag(session.Pending), session.Account)
 		if err != nil {
 			return fmt.Errorf("inserting a session: %w", err)
 		}
 		if t.changed() == 0 {
 			return fault.NoSuch("account")
 		}
+		err = t.exec(`DELETE FROM sessions WHERE hash IN (SELECT hash FROM sessions WHERE account = ? AND pending = ? ORDER BY created_at DESC LIMIT -1 OFFSET ?) AND hash <> ?`,
+			session.Account, flag(session.Pending), store.MaxSessions, session.Hash)
+		if err != nil {
+			return fmt.Errorf("bounding the sessions of an account: %w", err)
+		}
 		return nil
+	})
+}
+
+const sessionColumns = `SELECT hash, account, created_at, seen_at, expires_at, address, agent, pending FROM sessions `
+
+func (t *tx) sessionsWhere(where string, args ...any) (sessions []*store.Session, err error) {
+	err = t.query(sessionColumns+where, func(stmt *sqlite.Stmt) error {
+		c := &columns{stmt: stmt}
+		sessions = append(sessions, &store.Session{
+			Hash: c.blob(), Account: c.int64(), CreatedAt: c.time(), SeenAt: c.time(), ExpiresAt: c.time(),
+			Address: c.text(), Agent: c.text(), Pending: c.int() != 0,
+		})
+		return nil
+	}, args...)
+	return sessions, err
+}
+
+// SessionList implements store.People.
+func (s *Store) SessionList(ctx context.Context, account int64, at time.Time) (sessions []*store.Session, err error) {
+	err = s.readAs(ctx, access, func(t *tx) error {
+		sessions, err = t.sessionsWhere(`WHERE account = ? AND expires_at > ? AND pending = 0 ORDER BY seen_at DESC, hash`, account, at)
+		return err
+	})
+	return sessions, err
+}
+
+// SessionEndOthers implements store.People.
+func (s *Store) SessionEndOthers(ctx context.Context, account int64, keep []byte) error {
+	return s.write(ctx, func(t *tx) error {
+		return t.exec(`DELETE FROM sessions WHERE account = ? AND hash <> ?`, account, notNil(keep))
 	})
 }
 
 // SessionFind implements store.People.
 func (s *Store) SessionFind(ctx context.Context, hash []byte, at time.Time) (*store.Session, error) {
 	found, err := oneAs(ctx, s, access, func(t *tx) (found *store.Session, err error) {
-		err = t.query(`SELECT hash, account, created_at, seen_at, expires_at FROM sessions WHERE hash = ? AND expires_at > ?`, func(stmt *sqlite.Stmt) error {
-			c := &columns{stmt: stmt}
-			found = &store.Session{Hash: c.blob(), Account: c.int64(), CreatedAt: c.time(), SeenAt: c.time(), ExpiresAt: c.time()}
-			return nil
-		}, notNil(hash), at)
+		sessions, err := t.sessionsWhere(`WHERE hash = ? AND expires_at > ?`, notNil(hash), at)
+		if len(sessions) > 0 {
+			found = sessions[0]
+		}
 		return found, err
 	})
 	if err == nil && found == nil {

@@ -138,6 +138,14 @@ var hot = []struct {
 		_, err := c.s.SessionFind(c.t.Context(), []byte("x"), c.s.Now())
 		return notFound(err)
 	}, uses: []string{"PRIMARY KEY"}},
+	{name: "audit", run: func(c *scene) error {
+		return c.s.AuditInsert(c.t.Context(), &store.Audit{ID: uuid.New(), Account: c.owner.Number, Slot: "x", Count: 1, InsertedAt: c.s.Now(), LastAt: c.s.Now()})
+	}, uses: []string{"audits_slot", "PRIMARY KEY"}},
+	{name: "audit log", run: func(c *scene) error {
+		_, err := c.s.AuditList(c.t.Context(), c.owner.Number, "x", c.job.ID, 10)
+		return err
+	}, uses: []string{"audits_list"}},
+	{name: "prune the audit log", run: func(c *scene) error { _, err := c.s.AuditPrune(c.t.Context(), c.s.Now(), 10); return err }, uses: []string{"audits_old"}},
 	{name: "purge", run: func(c *scene) error {
 		err := c.s.AccountDelete(c.t.Context(), c.owner.Number, c.s.Now())
 		for n := 1; n > 0 && err == nil; {

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 	"zombiezen.com/go/sqlite"
@@ -32,7 +33,7 @@ func (s *Store) TransferBegin(ctx context.Context, source string) (mark string, 
 		case begun:
 			return nil
 		}
-		err = t.query(`SELECT EXISTS (SELECT 1 FROM accounts) OR EXISTS (SELECT 1 FROM jobs) OR EXISTS (SELECT 1 FROM logs) OR EXISTS (SELECT 1 FROM transfers)`,
+		err = t.query(`SELECT EXISTS (SELECT 1 FROM accounts) OR EXISTS (SELECT 1 FROM jobs) OR EXISTS (SELECT 1 FROM logs) OR EXISTS (SELECT 1 FROM audits) OR EXISTS (SELECT 1 FROM transfers)`,
 			func(stmt *sqlite.Stmt) error {
 				used = stmt.ColumnBool(0)
 				return nil
@@ -63,7 +64,7 @@ func (s *Store) TransferWrite(ctx context.Context, source, mark string, records 
 			return noCopy()
 		}
 		for _, write := range []func(*store.Records) error{
-			t.copyAccounts, t.copyKeys, t.copySchedules, t.copyJobs, t.copyLogs, t.copyDeliveries,
+			t.copyAccounts, t.copyKeys, t.copySchedules, t.copyJobs, t.copyLogs, t.copyDeliveries, t.copyAudits,
 		} {
 			if err := write(records); err != nil {
 				return fmt.Errorf("storing copied records: %w", err)
@@ -90,14 +91,20 @@ func (t *tx) copyAccounts(r *store.Records) error {
 				return err
 			}
 		}
+		if a.TOTP != nil {
+			if err := t.setTOTP(a.Number, a.TOTP); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
 
 func (t *tx) copyKeys(r *store.Records) error {
 	for _, k := range r.Keys {
-		err := t.exec(`INSERT INTO keys (id, account, name, prefix, hash, created_at, last_used_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (id) DO NOTHING`, k.ID, k.Account, k.Name, k.Prefix, k.Hash, k.CreatedAt, k.LastUsedAt, k.RevokedAt)
+		err := t.exec(`INSERT INTO keys (id, account, name, prefix, hash, created_at, last_used_at, revoked_at, scope, expires_at, cidrs)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+			k.ID, k.Account, k.Name, k.Prefix, k.Hash, k.CreatedAt, k.LastUsedAt, k.RevokedAt, string(k.Scope), k.ExpiresAt, orNull(strings.Join(k.CIDRs, ",")))
 		if err != nil {
 			return err
 		}

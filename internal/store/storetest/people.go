@@ -165,12 +165,13 @@ func (w *world) wantSession(s *store.Session) {
 }
 
 func showSession(s *store.Session) string {
-	return fmt.Sprintf("%s of %d from %s, seen %s, until %s", s.Hash, s.Account, moment(s.CreatedAt), moment(s.SeenAt), moment(s.ExpiresAt))
+	return fmt.Sprintf("%s of %d from %s, seen %s, until %s, at %q with %q, pending %v", s.Hash, s.Account, moment(s.CreatedAt), moment(s.SeenAt), moment(s.ExpiresAt),
+		s.Address, s.Agent, s.Pending)
 }
 
 func peoplePasswords(w *world) {
 	here, there, others := w.session("here", w.owner), w.session("there", w.owner), w.session("others", w.other)
-	w.ok("AccountPassword", w.s.AccountPassword(w.ctx, w.owner.Number, "new hash", here.Hash))
+	w.ok("AccountPassword", w.s.AccountPassword(w.ctx, store.PasswordChange{Account: w.owner.Number, Password: "new hash", Keep: here.Hash}))
 	a, err := w.s.AccountOf(w.ctx, w.owner.Number)
 	if err != nil || a.Password != "new hash" {
 		w.Errorf("the account is %+v, %v", a, err)
@@ -178,10 +179,10 @@ func peoplePasswords(w *world) {
 	w.wantSession(here)
 	w.wantSession(others)
 	w.wantNoSession("another session", there)
-	w.ok("AccountPassword", w.s.AccountPassword(w.ctx, w.owner.Number, "newer hash", nil))
+	w.ok("AccountPassword", w.s.AccountPassword(w.ctx, store.PasswordChange{Account: w.owner.Number, Password: "newer hash"}))
 	w.wantNoSession("the session", here)
 	w.wantSession(others)
-	w.wantCode("nobody's password", w.s.AccountPassword(w.ctx, 1<<40, "x", nil), fault.NotFound)
+	w.wantCode("nobody's password", w.s.AccountPassword(w.ctx, store.PasswordChange{Account: 1 << 40, Password: "x"}), fault.NotFound)
 }
 
 func peopleOperators(w *world) {
@@ -303,7 +304,7 @@ func peopleDeleted(w *world) {
 	}
 	w.wantCode("deleting it again", w.s.AccountDelete(w.ctx, w.owner.Number, w.now), fault.NotFound)
 	w.wantCode("a session for it", w.s.SessionInsert(w.ctx, s), fault.NotFound)
-	w.wantCode("a password for it", w.s.AccountPassword(w.ctx, w.owner.Number, "x", nil), fault.NotFound)
+	w.wantCode("a password for it", w.s.AccountPassword(w.ctx, store.PasswordChange{Account: w.owner.Number, Password: "x"}), fault.NotFound)
 	w.wantCode("an operator of it", w.s.AccountOperator(w.ctx, w.owner.Number, true), fault.NotFound)
 	again := w.newcomer("owner@example.com")
 	w.ok("the email once more", w.s.AccountRegister(w.ctx, &store.Registration{Account: again}))

@@ -28,7 +28,7 @@ func Run(t *testing.T, open func(t *testing.T, clock func() time.Time) store.Sto
 		"Decisions": decisionTests, "Queue": queueTests, "Nodes": nodeTests, "Fencing": fencingTests,
 		"Deliveries": deliveryTests, "TakeBack": takeBackTests, "Logs": logTests, "Accounts": accountTests,
 		"Retention": retentionTests, "People": peopleTests, "Stats": statsTests, "Atomicity": atomicityTests, "Concurrency": concurrencyTests,
-		"Life": lifeTests, "Search": searchTests, "Glances": glanceTests, "Marks": markTests, "Pages": pageTests,
+		"Identity": identityTests, "Life": lifeTests, "Search": searchTests, "Glances": glanceTests, "Marks": markTests, "Pages": pageTests,
 		"Quotas": quotaTests, "Blocked": blockedTests, "Suspects": suspectTests, "Targets": targetTests, "Refusals": refusalTests,
 	}
 	for _, name := range slices.Sorted(maps.Keys(groups)) {

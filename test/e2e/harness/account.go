@@ -38,14 +38,15 @@ func (s *Service) Account(t testing.TB) *Account {
 	}
 }
 
-// NewKey makes a key for an account and gives its id and the key itself.
-func (s *Service) NewKey(t testing.TB, email string) (id, key string) {
+// NewKey makes a key for an account and gives its id and the key itself. Flags are
+// those of the command.
+func (s *Service) NewKey(t testing.TB, email string, flags ...string) (id, key string) {
 	t.Helper()
 	var made struct {
 		ID  string `json:"id"`
 		Key string `json:"key"`
 	}
-	decode(t, s.Command(t, "keys", "create", email, "--json"), &made)
+	decode(t, s.Command(t, append([]string{"keys", "create", email, "--json"}, flags...)...), &made)
 	if made.ID == "" || made.Key == "" {
 		t.Fatalf("keys create gave no id or no key: %+v", made)
 	}

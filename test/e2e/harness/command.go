@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 )
@@ -19,6 +20,12 @@ type Result struct {
 // Panics and data races fail the test.
 func Command(t testing.TB, env []string, args ...string) Result {
 	t.Helper()
+	return commandReading(t, "", env, args...)
+}
+
+// commandReading is Command with what the program reads from standard input.
+func commandReading(t testing.TB, input string, env []string, args ...string) Result {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, Binary(t), args...)
@@ -28,7 +35,7 @@ func Command(t testing.TB, env []string, args ...string) Result {
 	}
 	var stdout, stderr bytes.Buffer
 	cmd.Dir, cmd.Env = dir, environment(env)
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &stdout, &stderr
 	err = cmd.Run()
 	var exit *exec.ExitError
 	switch {
@@ -51,6 +58,15 @@ func (s *Service) Command(t testing.TB, args ...string) string {
 		t.Fatalf("punctual %q ended with status %d\n%s%s", args, result.Code, result.Stdout, result.Stderr)
 	}
 	return result.Stdout
+}
+
+// SetPassword gives an account a password to sign in to the dashboard with.
+func (s *Service) SetPassword(t testing.TB, email, password string) {
+	t.Helper()
+	result := commandReading(t, password+"\n", s.settings.env, "accounts", "set-password", email, "--database-url", s.DatabaseURL)
+	if result.Code != 0 {
+		t.Fatalf("accounts set-password ended with status %d\n%s", result.Code, result.Stderr)
+	}
 }
 
 // TryCommand runs a command on the service's database, whatever comes of it.

@@ -1,0 +1,143 @@
+package audit
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// Events.
+const (
+	SignedIn         = "signin.succeeded"
+	SignInFailed     = "signin.failed"
+	SignedOut        = "signout"
+	SessionEnded     = "session.ended"
+	KeyCreated       = "key.created"
+	KeyRevoked       = "key.revoked"
+	SecretRotated    = "secret.rotated"
+	PasswordChanged  = "password.changed"
+	PasswordFailed   = "password.failed" // a wrong password or code where one confirms an act
+	TOTPEnabled      = "totp.enabled"
+	TOTPDisabled     = "totp.disabled"
+	TOTPReset        = "totp.reset"
+	RecoveryUsed     = "totp.recovery_used"
+	RecoveryReplaced = "totp.recovery_replaced"
+	AccountCreated   = "account.created"
+	AccountDeleted   = "account.deleted"
+	OperatorChanged  = "account.operator"
+	InviteCreated    = "invite.created"
+	// Acts of operators on accounts and targets.
+	AccountLimited   = "account.limited"
+	AccountSuspended = "account.suspended"
+	AccountResumed   = "account.resumed"
+	TargetBlocked    = "target.blocked"
+	TargetUnblocked  = "target.unblocked"
+)
+
+// Kinds of actors.
+const (
+	ByKey      = "key"      // a call of the API; the name is the key's prefix
+	BySession  = "session"  // the account's person in the dashboard
+	ByCommand  = "cli"      // the command line on the service's machine
+	ByOperator = "operator" // an operator in the dashboard; the name is the email
+	ByNobody   = "nobody"   // whoever tried to sign in
+)
+
+// Actor is who did something.
+type Actor struct {
+	Kind    string
+	Name    string // "" where the kind says enough
+	Address string // the network address; "" for the command line
+}
+
+// Entry is what happened.
+type Entry struct {
+	Account job.Owner // the account that it concerns; zero for the service as a whole
+	Actor   Actor
+	Event   string
+	Detail  string // one line for a person
+	// Same is what repetitions have in common, such as the network that they come
+	// from: those of one event, account and hour are counted in one entry. "" for
+	// what is listed each time.
+	Same string
+}
+
+// What is kept of an entry's texts, in bytes.
+const (
+	maxDetail = 500
+	maxName   = 300
+	maxShort  = 64
+)
+
+// storeWithin is how long storing an entry may take, whatever becomes of the call.
+const storeWithin = 5 * time.Second
+
+// Log is the audit log. A nil Log drops entries.
+type Log struct {
+	entries store.Audits
+	now     func() time.Time
+	log     *slog.Logger
+}
+
+// New makes a Log. The logger may be nil: then entries are only stored.
+func New(entries store.Audits, now func() time.Time, log *slog.Logger) *Log {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Log{entries: entries, now: now, log: log}
+}
+
+// Audit stores an entry and writes it to the log. The act has happened, so that a
+// failure to store is logged and not returned; a client that goes away does not
+// keep its entry from being stored.
+func (l *Log) Audit(ctx context.Context, e Entry) {
+	if l == nil {
+		return
+	}
+	now := l.now()
+	a := &store.Audit{
+		ID: job.NewID(now), Account: e.Account.Number, InsertedAt: now, LastAt: now, Count: 1,
+		Event: cut(e.Event, maxShort), ActorKind: cut(e.Actor.Kind, maxShort), ActorName: cut(e.Actor.Name, maxName),
+		Address: cut(e.Actor.Address, maxShort), Detail: cut(e.Detail, maxDetail),
+	}
+	if e.Same != "" {
+		a.Slot = a.Event + " " + strconv.FormatInt(now.Unix()/3600, 10) + " " + cut(e.Same, maxName)
+	}
+	attrs := []slog.Attr{slog.String("event", a.Event), slog.String("actor", a.ActorKind)}
+	account := ""
+	if e.Account.Number != 0 {
+		account = e.Account.ID.String()
+	}
+	for _, attr := range []slog.Attr{
+		slog.String("name", a.ActorName), slog.String("account", account), slog.String("address", a.Address), slog.String("detail", a.Detail),
+	} {
+		if attr.Value.String() != "" {
+			attrs = append(attrs, attr)
+		}
+	}
+	l.log.LogAttrs(ctx, slog.LevelInfo, "audit", attrs...)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWithin)
+	defer cancel()
+	if err := l.entries.AuditInsert(ctx, a); err != nil {
+		l.log.Error("storing an entry of the audit log failed", "event", a.Event, "error", err)
+	}
+}
+
+// cut returns a text of at most max bytes that every store can keep.
+func cut(text string, most int) string {
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, text)
+	if len(text) > most {
+		text = text[:most]
+	}
+	return strings.ToValidUTF8(text, "")
+}

@@ -1,0 +1,246 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/audit"
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+const (
+	// codeWithin is how long a person may take to give the second factor after the
+	// password.
+	codeWithin = 10 * time.Minute
+	// enrolWithin is how long a secret that is shown waits for its first code.
+	enrolWithin = time.Hour
+)
+
+// HasTOTP reports whether signing in to an account takes a code.
+func HasTOTP(a *store.Account) bool { return a.TOTP != nil && !a.TOTP.ConfirmedAt.IsZero() }
+
+// Enrolling reports whether an account's second factor waits for its first code.
+func Enrolling(a *store.Account, now time.Time) bool {
+	return a.TOTP != nil && a.TOTP.ConfirmedAt.IsZero() && now.Sub(a.TOTP.CreatedAt) < enrolWithin
+}
+
+func wrongCode() error {
+	return fault.New(fault.Unauthorized, "the code is wrong, or was used before; enter the one that your app shows now, or a recovery code")
+}
+
+func notOn() error {
+	return fault.New(fault.Invalid, "the second factor is not switched on")
+}
+
+// attemptCode counts an attempt to give an account's code. Attempts are counted
+// apart from those to give a password, which whoever knows it resets.
+func (p *People) attemptCode(email, address string) error {
+	now := p.Now()
+	if err := p.networks.allow(network(address), now); err != nil {
+		return err
+	}
+	if err := p.codePairs.allow(pair(email, address), now); err != nil {
+		return err
+	}
+	if p.codeHomes.has(pair(email, address)) {
+		return nil
+	}
+	return p.codes.allow(email, now)
+}
+
+// rightCode notes that an account's code was given from an address.
+func (p *People) rightCode(email, address string) {
+	p.codePairs.forget(pair(email, address))
+	p.codeHomes.add(pair(email, address))
+}
+
+// useCode accepts a code of an account's second factor or a recovery code, once;
+// it returns the number of recovery codes left when it was one of those, else -1.
+// A wrong code, or a second factor that is not switched on, is an Unauthorized
+// fault.
+func (p *People) useCode(ctx context.Context, account int64, typed string) (left int, err error) {
+	code := bareCode(typed)
+	now := p.Now()
+	err = p.Store.AccountTOTP(ctx, account, func(current *store.TOTP) (*store.TOTP, error) {
+		left = -1
+		if current == nil || current.ConfirmedAt.IsZero() {
+			return nil, wrongCode()
+		}
+		next := *current
+		if step, ok := totpStepOf(current, code, now); ok {
+			next.LastStep = step
+			return &next, nil
+		}
+		hash := hashKey(code)
+		next.Recovery = slices.DeleteFunc(slices.Clone(current.Recovery), func(h []byte) bool { return equal(h, hash) })
+		if left = len(next.Recovery); left == len(current.Recovery) {
+			return nil, wrongCode()
+		}
+		return &next, nil
+	})
+	return left, err
+}
+
+// GiveCode ends a sign-in that SignIn began: it returns a session's token in
+// exchange for the pending one and a code. An Unauthorized fault when the code is
+// wrong; a NotFound fault when the pending sign-in is too old; a TooMany fault
+// after too many attempts.
+func (p *People) GiveCode(ctx context.Context, pending, code string, from Client) (token string, err error) {
+	s, err := p.Store.SessionFind(ctx, hashKey(pending), p.Now())
+	if err == nil && !s.Pending {
+		err = fault.NoSuch("sign-in")
+	}
+	if err != nil {
+		return "", err
+	}
+	a, err := p.Store.AccountOf(ctx, s.Account)
+	if err != nil {
+		return "", err
+	}
+	if err := p.attemptCode(a.Email, from.Address); err != nil {
+		return "", err
+	}
+	left := -1
+	if HasTOTP(a) { // else an operator has reset it meanwhile
+		if left, err = p.useCode(ctx, a.Number, code); err != nil {
+			if fault.CodeOf(err) == fault.Unauthorized {
+				p.failed(ctx, a, a.Email, from.Address, audit.SignInFailed, "the password was right, the code was wrong")
+			}
+			return "", err
+		}
+		p.rightCode(a.Email, from.Address)
+	}
+	p.homes.add(pair(a.Email, from.Address))
+	if err := p.Store.SessionDelete(ctx, s.Hash); err != nil {
+		return "", err
+	}
+	if left >= 0 {
+		p.audit(ctx, a, from.Address, audit.RecoveryUsed, strconv.Itoa(left)+" recovery codes are left")
+	}
+	return p.begin(ctx, a.Owner, from)
+}
+
+// confirmCode checks a code of an account's second factor before an act.
+func (p *People) confirmCode(ctx context.Context, a *store.Account, code, address string) error {
+	if !HasTOTP(a) {
+		return notOn()
+	}
+	if err := p.attemptCode(a.Email, address); err != nil {
+		return err
+	}
+	left, err := p.useCode(ctx, a.Number, code)
+	if err != nil {
+		if fault.CodeOf(err) == fault.Unauthorized {
+			p.failed(ctx, a, a.Email, address, audit.PasswordFailed, "the code was wrong")
+			err = fault.Refuse([]fault.Problem{{Pointer: "#/code", Detail: "is wrong, or was used before"}})
+		}
+		return err
+	}
+	p.rightCode(a.Email, address)
+	if left >= 0 {
+		p.audit(ctx, a, address, audit.RecoveryUsed, strconv.Itoa(left)+" recovery codes are left")
+	}
+	return nil
+}
+
+// StartTOTP prepares a second factor, provided that the password is right. Its
+// secret is then the account's; ConfirmTOTP switches it on.
+func (p *People) StartTOTP(ctx context.Context, a *store.Account, password, address string) error {
+	if err := p.confirm(ctx, a, password, address, "#/password"); err != nil {
+		return err
+	}
+	return p.Store.AccountTOTP(ctx, a.Number, func(current *store.TOTP) (*store.TOTP, error) {
+		if current != nil && !current.ConfirmedAt.IsZero() {
+			return nil, fault.New(fault.Invalid, "the second factor is switched on already; switch it off first")
+		}
+		return &store.TOTP{Secret: newTOTPSecret(), CreatedAt: p.Now()}, nil
+	})
+}
+
+// ConfirmTOTP switches a second factor on with its first code, ends the account's
+// other sessions and returns the recovery codes, which can't be had again.
+func (p *People) ConfirmTOTP(ctx context.Context, a *store.Account, here *store.Session, typed, address string) (codes []string, err error) {
+	if err := p.attemptCode(a.Email, address); err != nil {
+		return nil, err
+	}
+	codes, hashes := newRecoveryCodes()
+	now := p.Now()
+	err = p.Store.AccountTOTP(ctx, a.Number, func(current *store.TOTP) (*store.TOTP, error) {
+		switch {
+		case current != nil && !current.ConfirmedAt.IsZero():
+			return nil, fault.New(fault.Invalid, "the second factor is switched on already")
+		case current == nil || now.Sub(current.CreatedAt) >= enrolWithin:
+			return nil, fault.New(fault.Invalid, "this secret is too old; begin again")
+		}
+		step, ok := totpStepOf(current, bareCode(typed), now)
+		if !ok {
+			return nil, fault.Refuse([]fault.Problem{{Pointer: "#/code", Detail: "is not the one that your app should show now; check that its clock and this one are right"}})
+		}
+		next := *current
+		next.ConfirmedAt, next.LastStep, next.Recovery = now, step, hashes
+		return &next, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.rightCode(a.Email, address)
+	p.audit(ctx, a, address, audit.TOTPEnabled, "other sessions ended")
+	if err := p.Store.SessionEndOthers(ctx, a.Number, here.Hash); err != nil {
+		// The codes have to be shown all the same.
+		p.Log.Error("ending the other sessions of an account failed", "account", a.ID, "error", err)
+	}
+	return codes, nil
+}
+
+// DisableTOTP switches a second factor off, provided that the password and a code
+// are right.
+func (p *People) DisableTOTP(ctx context.Context, a *store.Account, password, code, address string) error {
+	if err := p.confirm(ctx, a, password, address, "#/password"); err != nil {
+		return err
+	}
+	if err := p.confirmCode(ctx, a, code, address); err != nil {
+		return err
+	}
+	err := p.Store.AccountTOTP(ctx, a.Number, func(*store.TOTP) (*store.TOTP, error) { return nil, nil })
+	if err == nil {
+		p.audit(ctx, a, address, audit.TOTPDisabled, "")
+	}
+	return err
+}
+
+// ReplaceRecovery returns new recovery codes in place of the old ones, provided
+// that a code is right.
+func (p *People) ReplaceRecovery(ctx context.Context, a *store.Account, code, address string) (codes []string, err error) {
+	if err := p.confirmCode(ctx, a, code, address); err != nil {
+		return nil, err
+	}
+	codes, hashes := newRecoveryCodes()
+	err = p.Store.AccountTOTP(ctx, a.Number, func(current *store.TOTP) (*store.TOTP, error) {
+		if current == nil {
+			return nil, notOn()
+		}
+		next := *current
+		next.Recovery = hashes
+		return &next, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.audit(ctx, a, address, audit.RecoveryReplaced, "")
+	return codes, nil
+}
+
+// ResetTOTP removes an account's second factor, for who may do so without a code;
+// an Invalid fault when there is none.
+func ResetTOTP(ctx context.Context, s store.People, a *store.Account) error {
+	return s.AccountTOTP(ctx, a.Number, func(current *store.TOTP) (*store.TOTP, error) {
+		if current == nil {
+			return nil, fault.New(fault.Invalid, fmt.Sprintf("%s has no second factor", a.Email))
+		}
+		return nil, nil
+	})
+}

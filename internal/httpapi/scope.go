@@ -1,0 +1,51 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/punctual-dev/punctual/internal/audit"
+	"github.com/punctual-dev/punctual/internal/edge"
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// access says what a route asks of a caller.
+type access int
+
+const (
+	open       access = iota // no credentials
+	forReading               // a key with the scope read, whatever the method
+	forJobs                  // a key with the scope read for GET, and jobs for what changes something
+	forAdmins                // a key with the scope admin
+)
+
+// scope returns the scope that a method of a route needs.
+func (a access) scope(method string) store.Scope {
+	switch {
+	case a == forAdmins:
+		return store.ScopeAdmin
+	case a == forJobs && method != http.MethodGet:
+		return store.ScopeJobs
+	}
+	return store.ScopeRead
+}
+
+// permit returns a Forbidden fault when the key of a call has not the scope that
+// the call needs.
+func (c *call) permit(needed store.Scope) error {
+	err := c.caller.Permit(needed)
+	if err != nil && fault.CodeOf(err) == fault.Forbidden && !c.caller.Public {
+		// RFC 6750, section 3.1.
+		c.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+string(needed)+`"`)
+	}
+	return err
+}
+
+// actor is the caller as the audit log names it.
+func (c *call) actor() audit.Actor {
+	actor := audit.Actor{Kind: audit.ByKey, Name: c.caller.Prefix}
+	if from := edge.ClientAddr(c.r); from.IsValid() {
+		actor.Address = from.String()
+	}
+	return actor
+}
