@@ -106,9 +106,11 @@ func (v *visit) settle(ctx context.Context) error {
 	ticker := time.NewTicker(goneLook)
 	defer ticker.Stop()
 	for {
-		runs, err := v.RunAbandoned(ctx, 500)
+		found, err := v.RunAbandoned(ctx, 500)
 		if err == nil {
-			err = attempt.Interrupt(ctx, v, runs, func(_ *store.Run, err error) error { return err })
+			err = attempt.Interrupt(ctx, v, found, func(c store.Abandoned, err error) error {
+				return fmt.Errorf("ending an interrupted attempt of number %d: %w", c.Number, err)
+			})
 		}
 		claimed := int64(0)
 		if err == nil {
@@ -117,7 +119,7 @@ func (v *visit) settle(ctx context.Context) error {
 		if err != nil || claimed == 0 {
 			return err
 		}
-		if len(runs) > 0 {
+		if len(found) > 0 {
 			continue
 		}
 		select {

@@ -23,7 +23,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/dispatch"
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/execute"
-	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/follow"
 	"github.com/punctual-dev/punctual/internal/httpapi"
 	"github.com/punctual-dev/punctual/internal/manage"
@@ -216,74 +215,6 @@ func trusted(file string) (*x509.CertPool, error) {
 		return nil, fmt.Errorf("--target-ca-file %s has no PEM certificate in it", file)
 	}
 	return roots, nil
-}
-
-// recover ends the attempts that were under way when a node went away, so that
-// they are made again.
-func (n *Node) recover(ctx context.Context) error {
-	const limit = 64 // each may hold some MiB
-	stuck := 0
-	for found := limit; found == limit && stuck == 0; {
-		runs, err := n.store.RunAbandoned(ctx, limit)
-		if err != nil {
-			return err
-		}
-		if found = len(runs); found == 0 {
-			return nil
-		}
-		n.config.Log.Info("taking up attempts that were under way when a node went away", "attempts", len(runs))
-		if stuck, err = n.interrupt(ctx, runs); err != nil {
-			return fmt.Errorf("taking up interrupted attempts: %w", err)
-		}
-	}
-	return nil
-}
-
-// interrupt ends attempts of a node that went away, and reports how many could
-// be neither ended nor set aside. What ends is prepared for that once more, so it
-// is noted; what was being prepared at a crash before is ended alone.
-func (n *Node) interrupt(ctx context.Context, runs []*store.Run) (stuck int, err error) {
-	var parts [][]*store.Run
-	var together []*store.Run
-	for _, run := range runs {
-		switch {
-		case run == nil:
-		case n.dispatcher.Suspected(run.RunID):
-			parts = append(parts, []*store.Run{run})
-		default:
-			together = append(together, run)
-		}
-	}
-	if len(together) > 0 {
-		parts = append(parts, together)
-	}
-	culprit := func(run *store.Run, cause error) error {
-		n.config.Log.Error("an interrupted attempt could not be ended; the job is set aside", "number", run.Number, "error", cause)
-		n.metrics.SetAside()
-		err := n.runner.SetAside(ctx, run.Ref, "the end of an interrupted attempt could not be stored; the job was set aside", false)
-		if err != nil && fault.CodeOf(err) != fault.Unavailable {
-			n.config.Log.Error("setting an interrupted job aside failed; it stays as it is", "number", run.Number, "error", err)
-			stuck++
-			return nil
-		}
-		return err
-	}
-	for _, part := range parts {
-		refs := make([]store.Ref, len(part))
-		for i, run := range part {
-			refs[i] = run.Ref
-		}
-		if err := n.store.RunNote(ctx, n.dispatcher.Self(), refs); err != nil {
-			return stuck, err
-		}
-		if err := attempt.Interrupt(ctx, n.store, part, culprit); err != nil {
-			return stuck, err
-		}
-		if err := n.store.RunCleared(ctx, refs); err != nil {
-			return stuck, err
-		}
-	}
-	return stuck, nil
 }
 
 // takeOverEvery is how often the claims of nodes that are gone are looked for.

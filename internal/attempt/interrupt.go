@@ -9,39 +9,99 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
+// How many abandoned runs are read at once, at first and at most: each may hold
+// some MiB. Twice as many follow on those that held less than smallBytes.
+const (
+	firstAbandoned = 8
+	maxAbandoned   = 64
+	smallBytes     = 1 << 20
+)
+
 // Interrupt ends attempts that a node had begun and did not end, so that they
-// are made again at once. A batch that fails for a reason of its content is
-// divided until the culprit stands alone; culprit then ends that one and may
-// return an error, which ends the rest.
-func Interrupt(ctx context.Context, queue store.Queue, runs []*store.Run, culprit func(*store.Run, error) error) error {
-	var claimed []*store.Run
-	for _, run := range runs {
-		if run != nil && run.Claim != nil {
-			claimed = append(claimed, run)
+// are made again at once. A batch that can't be read or ended for a reason of its
+// content is divided until the culprit stands alone; culprit then ends that one
+// and may return an error, which ends the rest.
+func Interrupt(ctx context.Context, queue store.Queue, claims []store.Abandoned, culprit func(store.Abandoned, error) error) error {
+	for n := firstAbandoned; len(claims) > 0; {
+		part := claims[:min(n, len(claims))]
+		claims = claims[len(part):]
+		bytes, err := interrupt(ctx, queue, part, culprit)
+		if err != nil {
+			return err
+		}
+		if n = min(2*n, maxAbandoned); bytes > smallBytes {
+			n = firstAbandoned
 		}
 	}
-	if len(claimed) == 0 {
-		return nil
-	}
-	err := fault.Guard(func() error {
-		finishes := make([]store.Finish, 0, len(claimed))
-		for _, run := range claimed {
-			finishes = append(finishes, interrupted(run, queue))
+	return nil
+}
+
+// interrupt is Interrupt for runs that are read at once. It returns about how
+// many bytes they held.
+func interrupt(ctx context.Context, queue store.Queue, claims []store.Abandoned, culprit func(store.Abandoned, error) error) (bytes int, err error) {
+	err = fault.Guard(func() error {
+		refs := make([]store.Ref, len(claims))
+		for i := range claims {
+			refs[i] = claims[i].Ref
 		}
-		_, err := queue.RunFinish(ctx, finishes)
+		runs, err := queue.RunLoad(ctx, refs)
+		if err != nil {
+			return err
+		}
+		finishes := make([]store.Finish, len(claims))
+		for i, run := range runs {
+			if run == nil || run.Claim == nil {
+				finishes[i] = gone(claims[i]) // its record knows of no such run
+				continue
+			}
+			bytes += held(run)
+			finishes[i] = interrupted(run, queue)
+		}
+		_, err = queue.RunFinish(ctx, finishes)
 		return err
 	})
 	switch {
 	case err == nil, fault.CodeOf(err) == fault.Unavailable:
-		return err
-	case len(claimed) == 1:
-		return culprit(claimed[0], err)
+		return bytes, err
+	case len(claims) == 1:
+		return bytes, culprit(claims[0], err)
 	}
-	half := len(claimed) / 2
-	if err := Interrupt(ctx, queue, claimed[:half], culprit); err != nil {
-		return err
+	half := len(claims) / 2
+	if _, err := interrupt(ctx, queue, claims[:half], culprit); err != nil {
+		return bytes, err
 	}
-	return Interrupt(ctx, queue, claimed[half:], culprit)
+	_, err = interrupt(ctx, queue, claims[half:], culprit)
+	return bytes, err
+}
+
+// held is about how many bytes a run holds that was read.
+func held(run *store.Run) int {
+	if run.Delivery != nil {
+		return len(run.Delivery.Body)
+	}
+	n := len(run.Job.Args)
+	if s := run.Schedule; s != nil {
+		n += len(s.Args) + len(s.State) + len(s.Previous)
+	}
+	return n
+}
+
+// Drop takes an abandoned run out of the queue and leaves its record as it is.
+func Drop(ctx context.Context, queue store.Queue, c store.Abandoned) error {
+	_, err := queue.RunFinish(ctx, []store.Finish{gone(c)})
+	return err
+}
+
+// gone is an end that takes a run out of the queue without a word.
+func gone(c store.Abandoned) store.Finish {
+	f := store.Finish{Ref: c.Ref, Node: c.Node, Attempt: c.Attempt}
+	if c.Kind == store.KindDelivery {
+		f.Delivery = &store.DeliveryEnd{Attempt: c.Attempt}
+		return f
+	}
+	f.Job = &job.Job{Number: c.Number, Owner: job.Owner{Number: c.Account}}
+	f.Decide = func(*store.Moment) *store.Changes { return &store.Changes{} }
+	return f
 }
 
 func interrupted(run *store.Run, queue store.Queue) store.Finish {

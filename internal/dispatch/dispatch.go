@@ -258,8 +258,10 @@ func (d *Dispatcher) untilNext(now time.Time) time.Duration {
 	if !d.look.under && !d.busy() && !d.look.again.IsZero() && d.look.again.Before(next) {
 		next = d.look.again
 	}
-	if d.pools[store.KindDelivery].lanes.delayed {
-		next = earlier(next, now.Add(10*deliveryRate.every))
+	for _, p := range d.pools {
+		if p.lanes.delayed {
+			next = earlier(next, now.Add(flowPause))
+		}
 	}
 	return max(0, next.Sub(now))
 }

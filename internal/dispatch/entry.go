@@ -39,6 +39,7 @@ type entry struct {
 	abort     context.CancelCauseFunc
 	bytes     int64 // held of the budget; the loop's own
 	size      int64 // what it holds once it is prepared
+	spent     int64 // counted of its account's flow; the loop's own
 	response  int64 // what the response and its record hold; set when it has ended
 	// moved: the same job's run with another due time, which was heard of while
 	// this one was known; it is taken in when this one is forgotten.

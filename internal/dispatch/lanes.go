@@ -30,7 +30,7 @@ type lanes struct {
 	resting  []*account // those without a lane, and some that have one again
 	pace     rate       // of each account; the zero rate sets no bound
 	budget   *budget    // nil: no bound
-	delayed  bool       // an account's turn was passed over since its rate is used up
+	delayed  bool       // an account's turn was passed over since a rate of its is used up
 }
 
 // laneID names a lane, or all lanes of an account together.
@@ -100,6 +100,7 @@ type account struct {
 	idleAt  time.Time // since when it has no lane
 	resting bool      // it stands in lanes.resting
 	bucket  bucket
+	flow    flow
 	bytes   int64 // of the budget, held by what is claimed or under way
 	heavy   int64 // what a run is taken to hold, by those read last; 0: not known
 }
@@ -258,7 +259,7 @@ func (l *lanes) takeOf(a *account, s slots) *entry {
 	if !l.affords(a) {
 		return nil
 	}
-	if !a.bucket.permits(l.pace, l.now) {
+	if !a.bucket.permits(l.pace, l.now) || !a.flow.permits(l.now) {
 		l.delayed = true
 		return nil
 	}
@@ -277,6 +278,7 @@ func (l *lanes) takeOf(a *account, s slots) *entry {
 			l.last = a
 		}
 		l.charge(e, a.expected())
+		l.spend(e, heavyBytes(a.heavy))
 		a.bucket.take(l.pace)
 		l.noteLow(laneOf(e.ref))
 		l.noteLow(accountOf(e.ref))

@@ -28,6 +28,7 @@ func (d *Dispatcher) collect(now time.Time) {
 		p.pace.add(now, 1)
 		d.free(e)
 		p.lanes.charge(e, e.size+max(e.response, 0))
+		p.lanes.spend(e, heavyBytes(e.size+max(e.response, 0)))
 	}
 	for _, e := range finished {
 		d.pools[e.ref.Kind].lanes.charge(e, 0)
@@ -39,6 +40,7 @@ func (d *Dispatcher) collect(now time.Time) {
 		p := d.pools[e.ref.Kind]
 		p.lanes.learn(e.ref, e.size)
 		p.lanes.charge(e, e.size+responseBytes)
+		p.lanes.spend(e, heavyBytes(e.size))
 		d.hold(e)
 	}
 	d.dropBlocked()
@@ -73,6 +75,7 @@ func (d *Dispatcher) free(e *entry) {
 func (d *Dispatcher) drop(e *entry) {
 	d.free(e)
 	d.pools[e.ref.Kind].lanes.charge(e, 0)
+	d.pools[e.ref.Kind].lanes.spend(e, 0)
 }
 
 // fire begins every attempt whose time has come, as far as there are slots.

@@ -261,7 +261,7 @@ func TestWhatIsInMemoryIsBounded(t *testing.T) {
 			r := ref(1000+i, 2, 1, now.Add(time.Second+time.Duration(i)*50*time.Millisecond))
 			b.queue.add(r)
 		}
-		for range 600 {
+		for range 2400 { // an account of large runs has a rate, too
 			sleep(t.Context(), 50*time.Millisecond)
 			b.Dispatcher.mu.Lock()
 			bytes := int64(0)

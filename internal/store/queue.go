@@ -41,6 +41,13 @@ type Run struct {
 	Claim *Held
 }
 
+// Abandoned is a claim whose node is gone.
+type Abandoned struct {
+	Ref
+	Node    int64
+	Attempt int
+}
+
 // Claim asks for a run in a node's name.
 type Claim struct {
 	Ref
@@ -109,9 +116,10 @@ type Queue interface {
 	RunRelease(ctx context.Context, node int64, claims []Claim) error
 	// RunHeld tells which claims a node still holds.
 	RunHeld(ctx context.Context, node int64, claims []Claim) ([]bool, error)
-	// RunAbandoned reads claimed runs whose node is gone. On a store for many
+	// RunAbandoned returns up to limit claims whose node is gone. It reads the
+	// queue only, so that no record can keep it from doing so. On a store for many
 	// nodes, those that have been silent for too long are gone from then on.
-	RunAbandoned(ctx context.Context, limit int) ([]*Run, error)
+	RunAbandoned(ctx context.Context, limit int) ([]Abandoned, error)
 	// RunCounts counts the runs of a kind that are due.
 	RunCounts(ctx context.Context) (map[Kind]int64, error)
 	// NodeStart names this process; on a store for one process every claim
@@ -144,9 +152,10 @@ type Beat struct {
 
 // Retention removes what is old, a batch at a time.
 type Retention interface {
-	// JobPrune deletes up to limit jobs that became final before a time.
+	// JobPrune deletes up to limit jobs that became final before a time; fewer when
+	// they are large, and none only when there are none.
 	JobPrune(ctx context.Context, before time.Time, limit int) (int, error)
-	// LogPrune deletes up to limit logs from before a time. Those stay that a
+	// LogPrune deletes up to limit logs from before a time, counted alike. Those stay that a
 	// message refers to, or that belong to an attempt under way.
 	LogPrune(ctx context.Context, before time.Time, limit int) (int, error)
 }

@@ -59,6 +59,7 @@ var kinds = []struct {
 	{"response", responseAttacks},
 	{"protocol", protocolAttacks},
 	{"people", peopleAttacks},
+	{"schedule", scheduleAttacks},
 }
 
 // wantAttacks is how many attacks there are at the least.

@@ -213,8 +213,8 @@ func (s *Store) RunHeld(ctx context.Context, node int64, claims []store.Claim) (
 }
 
 // RunAbandoned implements store.Store.
-func (s *Store) RunAbandoned(ctx context.Context, limit int) ([]*store.Run, error) {
-	return get(ctx, s, "RunAbandoned", func() ([]*store.Run, error) { return s.Store.RunAbandoned(ctx, limit) })
+func (s *Store) RunAbandoned(ctx context.Context, limit int) ([]store.Abandoned, error) {
+	return get(ctx, s, "RunAbandoned", func() ([]store.Abandoned, error) { return s.Store.RunAbandoned(ctx, limit) })
 }
 
 // RunCounts implements store.Store.

@@ -217,7 +217,7 @@ func TestTheRunsOfASilentNodeAreTakenOnce(t *testing.T) {
 	defer func() { _ = conn.Close(context.Background()) }()
 	_, err = conn.Exec(t.Context(), `UPDATE nodes SET beat_at = beat_at - 16000000 WHERE number = $1`, c.nodes[0])
 	c.ok(err)
-	var found []*store.Run
+	var found []store.Abandoned
 	c.within(20*time.Second, "the silent node to be noticed", func() bool {
 		for _, i := range []int{1, 2} {
 			_, err := c.stores[i].NodeBeat(t.Context(), c.nodes[i])
@@ -227,7 +227,7 @@ func TestTheRunsOfASilentNodeAreTakenOnce(t *testing.T) {
 		c.ok(err)
 		return len(found) > 0
 	})
-	if len(found) != 1 || found[0].Claim == nil || found[0].Claim.Node != c.nodes[0] {
+	if len(found) != 1 || found[0].Node != c.nodes[0] {
 		t.Fatalf("abandoned are %+v, want the run of node %d", found, c.nodes[0])
 	}
 	beat, err := c.stores[0].NodeBeat(t.Context(), c.nodes[0])

@@ -182,27 +182,26 @@ func claimColumns(claims []store.Claim) []any {
 // RunAbandoned implements store.Queue. Others are judged only by a node that
 // has been in contact for a while: after the server was away, they get the time
 // to say that they live.
-func (s *Store) RunAbandoned(ctx context.Context, limit int) ([]*store.Run, error) {
+func (s *Store) RunAbandoned(ctx context.Context, limit int) ([]store.Abandoned, error) {
 	if s.contact.steady(judgeAfter) {
 		if err := s.dropSilent(ctx); err != nil {
 			return nil, err
 		}
 	}
-	var refs []store.Ref
+	var found []store.Abandoned
 	err := s.read(ctx, query{
-		sql:   `SELECT due, kind, number, account, lane FROM runs r WHERE r.node > 0 AND NOT EXISTS (SELECT FROM nodes n WHERE n.number = r.node) LIMIT $1`,
+		sql: `SELECT due, kind, number, account, lane, node, attempt FROM runs r
+			WHERE r.node > 0 AND NOT EXISTS (SELECT FROM nodes n WHERE n.number = r.node) LIMIT $1`,
 		args:  []any{limit},
-		start: func() { refs = nil },
+		start: func() { found = nil },
 		row: func(rows pgx.Rows) error {
-			ref, err := scanRef(rows)
-			refs = append(refs, ref)
+			var a store.Abandoned
+			err := rows.Scan(timeOf{&a.Due}, &a.Kind, &a.Number, &a.Account, &a.Lane, &a.Node, &a.Attempt)
+			found = append(found, a)
 			return err
 		},
 	})
-	if err != nil || len(refs) == 0 {
-		return nil, err
-	}
-	return s.RunLoad(ctx, refs)
+	return found, err
 }
 
 // RunCounts implements store.Queue.

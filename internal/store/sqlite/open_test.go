@@ -251,7 +251,7 @@ func TestClaimsOfACrashedProcessAreAbandoned(t *testing.T) {
 		t.Fatal(err)
 	}
 	runs, err := revived.RunAbandoned(t.Context(), 10)
-	if err != nil || len(runs) != 1 || runs[0].Job.Number != n.Job.Number || runs[0].Job.State.Final() {
+	if err != nil || len(runs) != 1 || runs[0].Kind != store.KindJob || runs[0].Number != n.Job.Number {
 		t.Errorf("abandoned are %v, %v, want the claimed job", runs, err)
 	}
 }

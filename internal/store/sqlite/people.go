@@ -131,7 +131,8 @@ func (s *Store) AccountPurge(ctx context.Context, settled time.Time, limit int) 
 
 func (t *tx) purge(account int64, limit int) (int, error) {
 	t.store.uses.forget(account)
-	err := t.exec(`DELETE FROM schedules WHERE id IN (SELECT id FROM schedules WHERE account = ? LIMIT ?)`, account, limit)
+	err := t.exec(`DELETE FROM schedules WHERE id IN (`+within(`SELECT id AS key, octet_length(args) + coalesce(octet_length(state), 0) + coalesce(octet_length(previous), 0) AS size
+		FROM schedules WHERE account = ? LIMIT ?`)+`)`, account, limit)
 	if n := t.changed(); err != nil || n > 0 {
 		return n, err
 	}
@@ -139,7 +140,7 @@ func (t *tx) purge(account int64, limit int) (int, error) {
 		return n, err
 	}
 	for _, records := range []string{
-		`DELETE FROM logs WHERE seq IN (SELECT seq FROM logs WHERE account = ? LIMIT ?)`,
+		`DELETE FROM logs WHERE seq IN (` + within(`SELECT seq AS key, octet_length(payload) AS size FROM logs WHERE account = ? LIMIT ?`) + `)`,
 		`DELETE FROM stats WHERE (account, minute, source) IN (SELECT account, minute, source FROM stats WHERE account = ? LIMIT ?)`,
 		`DELETE FROM audits WHERE (account, class, seq) IN (SELECT account, class, seq FROM audits WHERE account = ? LIMIT ?)`,
 	} {
@@ -158,25 +159,33 @@ func (t *tx) purgeJobs(account int64, limit int) (int, error) {
 	type ref struct {
 		number int64
 		due    time.Time
+		size   int64
 	}
 	read := func(query string, args ...any) (refs []ref, err error) {
 		err = t.query(query, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
-			refs = append(refs, ref{c.int64(), c.time()})
+			refs = append(refs, ref{c.int64(), c.time(), c.int64()})
 			return nil
 		}, args...)
 		return refs, err
 	}
-	jobs, err := read(`SELECT number, due_at FROM jobs WHERE account = ? ORDER BY state, number LIMIT ?`, account, limit)
+	jobs, err := read(`SELECT number, due_at, octet_length(args) FROM jobs WHERE account = ? ORDER BY state, number LIMIT ?`, account, limit)
 	if err != nil {
 		return 0, err
 	}
+	n, size := 0, int64(0)
 	for _, j := range jobs {
-		messages, err := read(`SELECT number, due FROM deliveries WHERE job = ?`, j.number)
+		if size >= removedBytes {
+			break
+		}
+		n++
+		size += j.size
+		messages, err := read(`SELECT number, due, octet_length(body) FROM deliveries WHERE job = ?`, j.number)
 		if err != nil {
 			return 0, err
 		}
 		for _, m := range messages {
+			size += m.size
 			if err := t.exec(`DELETE FROM runs WHERE due = ? AND kind = ? AND number = ?`, m.due, store.KindDelivery, m.number); err != nil {
 				return 0, err
 			}
@@ -191,7 +200,7 @@ func (t *tx) purgeJobs(account int64, limit int) (int, error) {
 			return 0, err
 		}
 	}
-	return len(jobs), nil
+	return n, nil
 }
 
 // AccountPage implements store.People.

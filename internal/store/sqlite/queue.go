@@ -226,15 +226,16 @@ func (t *tx) release(node int64, c *store.Claim) error {
 }
 
 // RunAbandoned implements store.Queue.
-func (s *Store) RunAbandoned(ctx context.Context, limit int) ([]*store.Run, error) {
+func (s *Store) RunAbandoned(ctx context.Context, limit int) ([]store.Abandoned, error) {
 	if s.settled.Load() {
 		return nil, nil
 	}
-	var refs []store.Ref
+	var found []store.Abandoned
 	err := s.readAs(ctx, engine, func(t *tx) error {
-		return t.query(`SELECT due, kind, number, account, lane FROM runs INDEXED BY runs_claimed WHERE node = ? AND node > 0 LIMIT ?`,
+		return t.query(`SELECT due, kind, number, account, lane, node, attempt FROM runs INDEXED BY runs_claimed WHERE node = ? AND node > 0 LIMIT ?`,
 			func(stmt *sqlite.Stmt) error {
-				refs = append(refs, scanRef(&columns{stmt: stmt}))
+				c := &columns{stmt: stmt}
+				found = append(found, store.Abandoned{Ref: scanRef(c), Node: c.int64(), Attempt: c.int()})
 				return nil
 			}, goneNode, limit)
 	})
@@ -242,8 +243,8 @@ func (s *Store) RunAbandoned(ctx context.Context, limit int) ([]*store.Run, erro
 		return nil, err
 	}
 	// Only a start abandons claims here.
-	s.settled.Store(len(refs) == 0)
-	return s.RunLoad(ctx, refs)
+	s.settled.Store(len(found) == 0)
+	return found, nil
 }
 
 // RunCounts implements store.Queue.

@@ -28,8 +28,7 @@ func nodesAbandoned(w *world) {
 	delivery := w.peekKind(store.KindDelivery)[0]
 	w.claim(store.Claim{Ref: delivery, Attempt: 1, BeginAt: w.past()})
 	w.replace()
-	runs, err := w.s.RunAbandoned(w.ctx, 10)
-	w.ok("RunAbandoned", err)
+	runs := w.abandoned()
 	if len(runs) != 3 {
 		w.Fatalf("%d runs abandoned, want 3", len(runs))
 	}
@@ -47,6 +46,25 @@ func nodesAbandoned(w *world) {
 	if len(w.peek()) != 4 {
 		w.Errorf("the queue is %s, want three jobs and a delivery", show(w.peek(), showRef))
 	}
+}
+
+// abandoned reads the runs whose node is gone.
+func (w *world) abandoned() []*store.Run {
+	w.Helper()
+	found, err := w.s.RunAbandoned(w.ctx, 10)
+	w.ok("RunAbandoned", err)
+	refs := make([]store.Ref, len(found))
+	for i := range found {
+		refs[i] = found[i].Ref
+	}
+	runs, err := w.s.RunLoad(w.ctx, refs)
+	w.ok("RunLoad", err)
+	for i, run := range runs {
+		if run == nil || run.Claim == nil || run.Claim.Node != found[i].Node || run.Claim.Attempt != found[i].Attempt {
+			w.Fatalf("the run of %+v is %+v", found[i], run)
+		}
+	}
+	return runs
 }
 
 // takeUp puts abandoned runs back into the queue, as interrupted.
