@@ -163,3 +163,19 @@ func wantAudits(t *testing.T, w *site, account int64, want ...string) {
 		t.Errorf("the audit log of %d has %q, want %q", account, got, want)
 	}
 }
+
+// A form that needs no session is refused when it is larger than an email, a
+// password and codes can be; others may carry a job's body.
+func TestFormsOfStrangersAreSmall(t *testing.T) {
+	w := newSite(t, false)
+	b := w.citizen()
+	stranger := w.browser()
+	for _, path := range []string{"/sign-in", "/sign-up"} {
+		large := stranger.post(path, "email", strings.Repeat("e", 17<<10)+"@example.com", "password", secretWords)
+		stranger.want(large, 413, "it is over 16 KiB")
+	}
+	stranger.want(stranger.post("/sign-in", "email", strings.Repeat("e", 1000)+"@example.com", "password", secretWords), 401, "The email or the password is wrong.")
+	if a := b.post("/jobs/preview", "body", strings.Repeat("b", 17<<10)); a.StatusCode == 413 {
+		b.Error("a job's form of 17 KiB is too large")
+	}
+}

@@ -170,13 +170,8 @@ func (s *Server) answer(route route, public bool, c *call) error {
 		return err
 	}
 	if method == http.MethodPost {
-		c.r.Body = http.MaxBytesReader(c.ResponseWriter, c.r.Body, maxForm)
-		if err := c.r.ParseForm(); err != nil {
-			var f *fault.Error
-			if errors.As(err, &f) {
-				return f
-			}
-			return fault.New(fault.TooLarge, "The form can't be read: it is over 2 MiB, or broken.")
+		if err := c.readForm(route.access); err != nil {
+			return err
 		}
 	}
 	return handle(s, c)
@@ -196,5 +191,33 @@ func (s *Server) refuse(needed access, c *call) (refused bool, err error) {
 	return false, nil
 }
 
-// maxForm is how large a form may be: a job's body of 1 MiB, encoded.
-const maxForm = 2 << 20
+// maxForm is how large a form may be: a job's body of 1 MiB, encoded. maxOpenForm
+// is how large one may be that needs no session: an email, a password and codes.
+const (
+	maxForm     = 2 << 20
+	maxOpenForm = 16 << 10
+)
+
+// readForm reads the form that was sent to a page. One that declares to be too
+// large is refused before it is read.
+func (c *call) readForm(needed access) error {
+	most, words := int64(maxForm), "2 MiB"
+	if needed == forAnyone {
+		most, words = maxOpenForm, "16 KiB"
+	}
+	tooLarge := fault.New(fault.TooLarge, "The form can't be read: it is over "+words+", or broken.")
+	if c.r.ContentLength > most {
+		c.Header().Set("Connection", "close")
+		return tooLarge
+	}
+	c.r.Body = http.MaxBytesReader(c.ResponseWriter, c.r.Body, most)
+	err := c.r.ParseForm()
+	var f *fault.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &f):
+		return f
+	}
+	return tooLarge
+}

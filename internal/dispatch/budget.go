@@ -13,9 +13,10 @@ const (
 	// taken to hold until it has been read.
 	unknownBytes = 128 << 10
 	// batchBytes is what the runs of one claim hold at most, but for those that
-	// were read last; writeBytes is what is stored at once.
-	batchBytes = 16 << 20
-	writeBytes = 4 << 20
+	// were read last: what comes due meanwhile waits for the claim. writeBytes is
+	// what is stored at once.
+	batchBytes = 4 << 20
+	writeBytes = 2 << 20
 	// loadLimit is how many runs are read at once, and loadBytes what they are
 	// taken to hold at most.
 	loadLimit = 64

@@ -1,7 +1,9 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/fault"
@@ -66,8 +68,25 @@ func (d *Dispatcher) claimBatch(kind store.Kind, batch []*entry) {
 		time.Sleep(claimPause)
 	}
 	d.mu.Lock()
+	c.lost = append(c.lost, c.again...)
+	for _, e := range c.lost {
+		d.forget(e)
+	}
+	d.dropped = append(d.dropped, c.lost...)
+	for _, e := range c.again {
+		d.hints = append(d.hints, e.ref)
+	}
+	d.claimsDone[kind]++
+	d.mu.Unlock()
+	d.poke()
+}
+
+// handOver lets runs that were claimed be fired. It is called for each write of a
+// batch, so that none waits for the larger runs of others in the same batch.
+func (d *Dispatcher) handOver(node int64, claimed []*entry) {
+	d.mu.Lock()
 	var stale []store.Claim
-	for _, e := range c.claimed {
+	for _, e := range claimed {
 		e.phase, e.node = phaseHeld, node
 		d.registerStartMessages(e)
 		if e.gone || e.revoked {
@@ -82,16 +101,7 @@ func (d *Dispatcher) claimBatch(kind store.Kind, batch []*entry) {
 	if len(stale) > 0 {
 		d.tasks.Go(func() { d.release(node, stale) })
 	}
-	c.lost = append(c.lost, c.again...)
-	for _, e := range c.lost {
-		d.forget(e)
-	}
-	d.claimed = append(d.claimed, c.claimed...)
-	d.dropped = append(d.dropped, c.lost...)
-	for _, e := range c.again {
-		d.hints = append(d.hints, e.ref)
-	}
-	d.claimsDone[kind]++
+	d.claimed = append(d.claimed, claimed...)
 	d.mu.Unlock()
 	d.poke()
 }
@@ -100,15 +110,17 @@ func (d *Dispatcher) claimBatch(kind store.Kind, batch []*entry) {
 // of its content is divided until the run that it is about stands alone.
 type claiming struct {
 	*Dispatcher
-	node    int64
-	claimed []*entry
-	lost    []*entry // gone, or failing by themselves
-	again   []*entry // to be claimed once the store is back, or there is room
-	bytes   int64    // held by what was prepared
-	outage  error    // the store can't be reached
+	node   int64
+	lost   []*entry // gone, or failing by themselves
+	again  []*entry // to be claimed once the store is back, or there is room
+	bytes  int64    // held by what was prepared
+	outage error    // the store can't be reached
 }
 
+// all claims a batch, the smallest runs first: what is read and stored together
+// is as large as the largest of it.
 func (c *claiming) all(batch []*entry) {
+	slices.SortStableFunc(batch, func(a, b *entry) int { return cmp.Compare(a.bytes, b.bytes) })
 	noted, err := c.note(c.node, batch)
 	if err != nil {
 		c.outage, c.again = err, batch
@@ -201,13 +213,15 @@ func (c *claiming) store(batch []*entry) {
 	if c.ObserveClaims != nil {
 		c.ObserveClaims(len(claims))
 	}
+	var claimed []*entry
 	for i, e := range batch {
 		if got[i] {
-			c.claimed = append(c.claimed, e)
+			claimed = append(claimed, e)
 		} else {
 			c.lost = append(c.lost, e)
 		}
 	}
+	c.handOver(c.node, claimed)
 }
 
 // divide tries the halves of a batch that failed. An outage is nothing that a

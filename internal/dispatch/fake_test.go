@@ -31,6 +31,7 @@ type fakeQueue struct {
 	mute     bool // beats fail
 	started  int64
 	reading  time.Duration // how long each look into the queue takes
+	claiming time.Duration // how long each write of claims takes
 	moves    int
 	blocked  []int64
 	peeks    int
@@ -100,6 +101,7 @@ func (q *fakeQueue) QueueLoad(_ context.Context, refs []store.QueueKey) ([]*stor
 }
 
 func (q *fakeQueue) QueueClaim(_ context.Context, node int64, claims []store.Claim) ([]bool, error) {
+	time.Sleep(q.claiming)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	got := make([]bool, len(claims))

@@ -41,6 +41,7 @@ type phase int
 const (
 	silent    phase = iota // no whole header has arrived yet
 	receiving              // waits for more of a body
+	sending                // its client does not take the response
 	busy                   // the service works for it
 )
 
@@ -54,9 +55,11 @@ type conn struct {
 	crowd    *crowd
 	phase    phase
 	own, all *list.Element // where it waits; nil while it is busy
-	known    bool          // it has carried a call with credentials
+	known    atomic.Bool   // it has carried a call with credentials; set with the mutex held
 	left     bool
 	reading  atomic.Bool // a handler reads the body; cleared with the mutex held
+
+	inTurn atomic.Bool // see turns
 
 	mu      sync.Mutex
 	fresh   bool // nothing has arrived yet
@@ -103,10 +106,24 @@ func (c *conn) Read(p []byte) (int, error) {
 	if c.reading.Load() {
 		c.gate.awaits(c)
 	}
+	c.endTurn()
 	n, err := c.Conn.Read(p)
 	if n == 0 {
 		return n, err
 	}
+	inHeader, refused := c.arrived(p[:n])
+	if refused != nil {
+		return 0, refused
+	}
+	if inHeader {
+		c.takeTurn()
+	}
+	return n, err
+}
+
+// arrived counts what has arrived and reports whether it is of a header. The
+// error, when there is one, ends the connection.
+func (c *conn) arrived(p []byte) (inHeader bool, refused error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.fresh {
@@ -114,21 +131,21 @@ func (c *conn) Read(p []byte) (int, error) {
 		_ = c.Conn.SetReadDeadline(time.Now().Add(headerTimeout)) // fails only when it is closed
 	}
 	if c.header.done {
-		return n, err
+		return false, nil
 	}
-	c.header.read(p[:n])
+	c.header.read(p)
 	if c.header.lines > maxHeaderLines {
 		c.gate.refuse(c.Conn, "431 Request Header Fields Too Large", "")
-		return 0, errRefused
+		return true, errRefused
 	}
 	if over := c.header.cost() - max(c.header.counted, freeBytes); over > 0 {
 		if c.header.charge.add(over) != nil {
 			c.gate.refuse(c.Conn, "429 Too Many Requests", retrySoon)
-			return 0, errRefused
+			return true, errRefused
 		}
 		c.header.counted = c.header.cost()
 	}
-	return n, err
+	return true, nil
 }
 
 // SetReadDeadline implements net.Conn. A connection on which nothing was sent yet
@@ -151,12 +168,12 @@ func (c *conn) SetWriteDeadline(t time.Time) error {
 	return c.Conn.SetWriteDeadline(t)
 }
 
-// Write implements net.Conn. It sets the deadline of each write. The error of a client that does not read is
-// os.ErrDeadlineExceeded.
+// Write implements net.Conn. It sets the deadline of each write. The error of a
+// client that does not read is os.ErrDeadlineExceeded.
 func (c *conn) Write(p []byte) (n int, err error) {
+	c.endTurn() // the server itself answers what is no request
 	if len(p) <= smallWrite {
-		c.writeWithin(writeStall)
-		return c.Conn.Write(p)
+		return c.writePiece(p, 0, nil)
 	}
 	unread := charge{budget: c.gate.unread, holders: []share{c.crowd.share}}
 	defer unread.release()
@@ -169,16 +186,20 @@ func (c *conn) Write(p []byte) (n int, err error) {
 }
 
 // writePiece writes a part of a response of which left bytes are not written yet.
+// A client that does not take it soon holds them in the budget, unless unread is
+// nil, and may have to make room for others.
 func (c *conn) writePiece(p []byte, left int, unread *charge) (int, error) {
 	c.writeWithin(writeSoon)
 	n, err := c.Conn.Write(p)
-	if !errors.Is(err, os.ErrDeadlineExceeded) || !c.writeWithin(writeStall) {
+	if !errors.Is(err, os.ErrDeadlineExceeded) || !c.writeWithin(writeStall-writeSoon) {
 		return n, err
 	}
-	if unread.bytes == 0 && unread.add(int64(left-n)) != nil {
+	if unread != nil && unread.bytes == 0 && unread.add(int64(left-n)) != nil {
 		return n, err // too many clients don't read: this one is let go
 	}
+	c.gate.turn(c, busy, sending)
 	m, err := c.Conn.Write(p[n:])
+	c.gate.turn(c, sending, busy)
 	return n + m, err
 }
 
@@ -207,6 +228,7 @@ func (c *conn) CloseWrite() error {
 
 // begun notes that a header has arrived whole and a handler runs.
 func (c *conn) begun() {
+	c.endTurn()
 	c.mu.Lock()
 	c.header.done = true
 	c.mu.Unlock()
@@ -217,8 +239,9 @@ func (c *conn) begun() {
 func (c *conn) ended() {
 	c.gate.set(c, silent)
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.resetHeader()
+	c.mu.Unlock()
+	c.takeTurn()
 }
 
 // resetHeader gives back what the header holds. Called with mu held.
@@ -230,6 +253,7 @@ func (c *conn) resetHeader() {
 // Close implements net.Conn.
 func (c *conn) Close() error {
 	c.gate.leave(c)
+	c.endTurn()
 	err := c.Conn.Close()
 	c.mu.Lock()
 	defer c.mu.Unlock()

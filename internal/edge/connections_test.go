@@ -185,7 +185,7 @@ func TestAClientThatDoesNotReadIsLetGo(t *testing.T) {
 		if f := h.Figures(); f.Unread < 1<<20-8<<10 {
 			t.Errorf("after two seconds %d bytes are unread", f.Unread)
 		}
-		if took := <-ended; took != 11*time.Second {
+		if took := <-ended; took != 10*time.Second {
 			t.Errorf("it was let go after %s", took)
 		}
 		synctest.Wait()

@@ -38,6 +38,7 @@ type gate struct {
 	max, most        int // connections in all, and of one network
 	mostOfProxy      int
 	received, unread *budget
+	turns            *turns
 
 	refused, dropped atomic.Int64
 
@@ -53,16 +54,18 @@ type crowd struct {
 	most    int
 	open    int
 	waiting waiting
+	line    []chan struct{} // see turns; guarded by its mutex
 }
 
 // waiting has connections that wait for their clients, in the order in which
 // they began to: those of strangers before those of known clients, and of each
-// the silent before those that send a body.
+// the silent before those that send a body, and those before the ones that don't
+// read.
 type waiting [2 * busy]list.List
 
 // of returns the list of a connection that waits.
 func (w *waiting) of(c *conn) *list.List {
-	if c.known {
+	if c.known.Load() {
 		return &w[c.phase+busy]
 	}
 	return &w[c.phase]
@@ -81,7 +84,7 @@ func (w *waiting) first() *conn {
 func newGate(policy *Policy, most int) *gate {
 	return &gate{
 		policy: policy, max: most, most: max(1, most/4), mostOfProxy: max(1, most-most/4),
-		received: newBudget(receivedBytes), unread: newBudget(unreadBytes), crowds: map[netip.Prefix]*crowd{},
+		received: newBudget(receivedBytes), unread: newBudget(unreadBytes), turns: newTurns(), crowds: map[netip.Prefix]*crowd{},
 	}
 }
 
@@ -200,7 +203,16 @@ func (g *gate) knows(c *conn) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if c.phase == busy {
-		c.known = true
+		c.known.Store(true)
+	}
+}
+
+// turn notes that a connection that was busy with one thing is with another.
+func (g *gate) turn(c *conn, from, to phase) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if c.phase == from {
+		g.move(c, to)
 	}
 }
 

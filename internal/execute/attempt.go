@@ -112,7 +112,7 @@ func (a *attempt) received(resp *http.Response, err error) (*http.Response, erro
 		a.hop.leave(true)
 		return nil, err
 	}
-	resp.Body = &responseBody{ReadCloser: resp.Body, hop: &a.hop}
+	resp.Body = newResponseBody(resp, &a.hop)
 	return resp, nil
 }
 

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"net/http/httptrace"
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // A target can send data that never reaches an attempt: empty DATA frames,
@@ -26,6 +28,15 @@ const (
 	// attemptAllowance is what each attempt adds: a header and trailer, and what
 	// the transport reads ahead.
 	attemptAllowance = 1 << 20
+	// framingAllowance is what is left of that once the header of a response over
+	// HTTP/1.1 is there: nothing is read ahead then. framingRate comes back each
+	// second, and pieceFraming with each piece of the body that is read, which is
+	// as much as one TLS record has, up to 4 KiB. So small pieces that are sent as
+	// they come up pay for their framing; chunks of a byte by the thousand in each
+	// record, which cost far more CPU than bandwidth, don't.
+	framingAllowance = 128 << 10
+	framingRate      = 64 << 10
+	pieceFraming     = 16
 	// maxAllowance bounds the sum for attempts that share a connection.
 	maxAllowance = 8 << 20
 )
@@ -89,9 +100,7 @@ func (c *targetConn) leave(gaveUp bool) {
 	last := c.uses == 0
 	var spare *targetConn
 	if last {
-		if left := c.allowance.Load(); left > idleAllowance {
-			c.allowance.Add(idleAllowance - left)
-		}
+		c.cut(idleAllowance)
 		spare = c.conns.setIdle(c, true)
 	}
 	c.mu.Unlock()
@@ -116,6 +125,13 @@ func (c *targetConn) add(n int64) {
 		n = maxAllowance - spare
 	}
 	c.allowance.Add(n)
+}
+
+// cut reduces the allowance to n.
+func (c *targetConn) cut(n int64) {
+	if spare := c.allowance.Load(); spare > n {
+		c.allowance.Add(n - spare)
+	}
 }
 
 // connSet is the open connections to targets. It bounds how many of them are
@@ -230,17 +246,42 @@ func (h *hop) lost() bool { return h.conn != nil && h.conn.retired.Load() }
 // it ends the hop.
 type responseBody struct {
 	io.ReadCloser
-	hop   *hop
-	whole bool // the end has been read
+	hop      *hop
+	whole    bool      // the end has been read
+	refilled time.Time // when framingRate was last added; zero: no framing comes back
+}
+
+// newResponseBody takes over the body of a response whose header has arrived.
+func newResponseBody(resp *http.Response, h *hop) *responseBody {
+	b := &responseBody{ReadCloser: resp.Body, hop: h}
+	if h.conn != nil && resp.ProtoMajor == 1 {
+		h.conn.cut(framingAllowance)
+		b.refilled = time.Now()
+	}
+	return b
 }
 
 func (b *responseBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 && b.hop.conn != nil {
-		b.hop.conn.add(2 * int64(n))
+		b.hop.conn.add(2*int64(n) + b.refill())
 	}
 	b.whole = b.whole || err == io.EOF
 	return n, err
+}
+
+// refill returns how many bytes of framing come back with a piece of the body.
+func (b *responseBody) refill() int64 {
+	if b.refilled.IsZero() {
+		return 0
+	}
+	now := time.Now()
+	passed := now.Sub(b.refilled)
+	if passed < 10*time.Millisecond {
+		return pieceFraming
+	}
+	b.refilled = now
+	return pieceFraming + int64(min(passed, time.Second))*framingRate/int64(time.Second)
 }
 
 func (b *responseBody) Close() error {

@@ -248,6 +248,20 @@ func TestEndlessAnswers(t *testing.T) {
 	}
 }
 
+// A body in chunks of a byte, thousands in each record, is given up soon.
+func TestTinyChunksEndEarly(t *testing.T) {
+	url := hostile(t, func(conn net.Conn) {
+		const chunks = 60_000
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"+strings.Repeat("1\r\na\r\n", chunks)+"0\r\n\r\n")
+	})
+	c := newClient(t)
+	out := c.Do(t.Context(), Request{Method: "GET", URL: url, Timeout: 10 * patience})
+	if out.Failure == nil || out.Failure.Kind != job.KindProtocol {
+		t.Errorf("got %+v", out)
+	}
+	awaitNoConns(t, c)
+}
+
 // Large answers in small pieces are within the allowance.
 func TestAnswersInSmallPieces(t *testing.T) {
 	eachProtocol(t, func(t *testing.T, serve func(http.Handler) string) {

@@ -48,7 +48,8 @@ type Config struct {
 // Server answers the API's calls.
 type Server struct {
 	Config
-	mux *http.ServeMux
+	mux     *http.ServeMux
+	parsing chan struct{} // has one for each large body that is being parsed
 
 	complaints edge.Complaints
 }
@@ -103,7 +104,7 @@ var routes = []route{
 
 // New makes a Server.
 func New(config Config) *Server {
-	s := &Server{Config: config, mux: http.NewServeMux()}
+	s := &Server{Config: config, mux: http.NewServeMux(), parsing: newParsing()}
 	for _, r := range routes {
 		if served, here := s.here(r); here {
 			s.mux.Handle(r.path, s.serve(served))
@@ -127,6 +128,8 @@ type call struct {
 	caller auth.Caller
 	status int
 	begun  bool // something has been written
+
+	parsing chan struct{} // the server's
 }
 
 func (c *call) WriteHeader(status int) {
@@ -158,7 +161,7 @@ func (s *Server) serve(route route) http.Handler {
 		id := edge.RequestID(r)
 		ctx, release := admission.Hold(r.Context())
 		defer release()
-		c := &call{ResponseWriter: w, r: r.WithContext(ctx), status: http.StatusOK}
+		c := &call{ResponseWriter: w, r: r.WithContext(ctx), status: http.StatusOK, parsing: s.parsing}
 		cut := false
 		header := w.Header()
 		header.Set("X-Request-Id", id)

@@ -31,6 +31,7 @@ type Attempt struct {
 	// request is what the request's log and the messages show; log is uuid.Nil
 	// until it is to be stored with a claim.
 	request passage
+	args    shared // with the request's log; see share
 }
 
 // Begin prepares the next attempt of a run that was read for firing. It always
@@ -71,12 +72,15 @@ func (a *Attempt) Claim() store.Claim {
 		log.ID = a.request.log
 	}
 	a.request = passage{text: members(payload), log: log.ID, from: 1}
+	if a.Spec.WebhookURL != "" || a.Spec.CallbackURL != "" {
+		a.args = share(a.Run.Job.Args, a.Spec.Body, payload, log.ID)
+	}
 	claim := store.Claim{QueueKey: a.Run.QueueKey, Attempt: a.Number, StartAt: a.BeginAt, Log: &log}
 	if a.Spec.WebhookURL != "" {
 		j := a.startedAt(a.BeginAt)
 		claim.Deliveries = []job.Delivery{
-			webhook(j, &a.Spec, eventStarted, a.BeginAt, &messageData{number: a.Number}),
-			webhook(j, &a.Spec, eventRequest, a.BeginAt, &messageData{number: a.Number, method: a.method(), request: a.request}),
+			webhook(j, &a.Spec, eventStarted, a.BeginAt, &messageData{number: a.Number, args: a.args}),
+			webhook(j, &a.Spec, eventRequest, a.BeginAt, &messageData{number: a.Number, method: a.method(), request: a.request, args: a.args}),
 		}
 	}
 	return claim
@@ -117,7 +121,7 @@ func (a *Attempt) Finish(node int64, o job.Outcome, began, ended time.Time) stor
 
 // about returns what messages tell of the attempt.
 func (a *Attempt) about(o *job.Outcome) messageData {
-	about := messageData{number: a.Number, method: a.method(), request: a.request, outcome: o}
+	about := messageData{number: a.Number, method: a.method(), request: a.request, args: a.args, outcome: o}
 	if about.request.text == nil && (a.Spec.WebhookURL != "" || a.Spec.CallbackURL != "") {
 		about.request.text = members(a.Outgoing.AppendPayload(nil))
 	}
@@ -128,7 +132,7 @@ func (a *Attempt) about(o *job.Outcome) messageData {
 func (a *Attempt) size(about *messageData) int {
 	const fields = 500 // of a job's row, its run and its log
 	text, args := len(about.response.text), len(a.Run.Job.Args)
-	message := fields + args + min(text, minPart)
+	message := fields + args - len(about.args.text) + min(text, minPart)
 	if about.request.log == uuid.Nil {
 		message += len(about.request.text)
 	} else {

@@ -24,6 +24,7 @@ type messageData struct {
 	number   int
 	method   string       // of the request; "" when none was made
 	request  passage      // the members of the request's log
+	args     shared       // what the job's args have in common with that log
 	outcome  *job.Outcome // nil while there is none
 	response passage      // the members that describe the outcome's response
 	retryAt  time.Time    // zero when it was the last
@@ -47,7 +48,7 @@ func webhook(j *job.Job, spec *job.Spec, event string, at time.Time, a *messageD
 	t := &text{bytes: []byte(`{"type":`)}
 	t.bytes = rawjson.AppendText(t.bytes, event)
 	t.string(`,"timestamp":"` + job.FormatTime(at) + `","data":{"job":`)
-	t.bytes = job.AppendJob(t.bytes, j, false)
+	a.addJob(t, j)
 	t.string(`,"attempt":`)
 	t.bytes = strconv.AppendInt(t.bytes, int64(a.number), 10)
 	if a.method != "" {
@@ -73,7 +74,7 @@ func webhook(j *job.Job, spec *job.Spec, event string, at time.Time, a *messageD
 // callback makes the message that tells of the result.
 func callback(j *job.Job, spec *job.Spec, at time.Time, a *messageData) job.Delivery {
 	t := &text{bytes: []byte(`{"job":`)}
-	t.bytes = job.AppendJob(t.bytes, j, false)
+	a.addJob(t, j)
 	t.string(`,"attempt":`)
 	t.bytes = strconv.AppendInt(t.bytes, int64(a.number), 10)
 	t.string(`,"request":`)
@@ -98,6 +99,23 @@ func callback(j *job.Job, spec *job.Spec, at time.Time, a *messageData) job.Deli
 	d := delivery(j, a.number, at, t)
 	d.Channel, d.URL = job.Callback, spec.CallbackURL
 	return d
+}
+
+// addJob appends the job's record, of whose args it repeats nothing large that the
+// request's log has.
+func (a *messageData) addJob(t *text, j *job.Job) {
+	n := len(a.args.text)
+	if n == 0 || a.args.at+n > len(j.Args) {
+		t.bytes = job.AppendJob(t.bytes, j, false)
+		return
+	}
+	bare := *j
+	bare.Args = nil
+	t.bytes = job.AppendJob(t.bytes, &bare, false)
+	t.bytes = t.bytes[:len(t.bytes)-1] // args are the last member
+	t.bytes = append(t.bytes, j.Args[:a.args.at]...)
+	t.add(a.args.passage)
+	t.bytes = append(append(t.bytes, j.Args[a.args.at+n:]...), '}')
 }
 
 func (a *messageData) addRequest(t *text) {

@@ -1,9 +1,12 @@
 package lifecycle
 
 import (
+	"bytes"
+
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
 // minPart is from how many bytes on a message refers to what a log has already
@@ -15,6 +18,33 @@ type passage struct {
 	text []byte
 	log  uuid.UUID // uuid.Nil: none has
 	from int       // where the text stands in the log's payload, in bytes
+}
+
+// shared is a passage that stands in a job's args, too: from byte at on. The zero
+// shared is none.
+type shared struct {
+	passage
+	at int
+}
+
+// bodyInLog is where the body stands in the payload of a request's log.
+const bodyInLog = len(`{"body":`)
+
+// share finds the part of a job's args that the payload of its request's log
+// repeats: the body, up to where references in it were resolved or members added.
+func share(args, body rawjson.Value, payload []byte, log uuid.UUID) shared {
+	n, most := 0, min(len(body), len(payload)-bodyInLog)
+	for n < most && body[n] == payload[bodyInLog+n] {
+		n++
+	}
+	at := -1
+	if n >= minPart {
+		at = bytes.Index(args, body)
+	}
+	if at < 0 {
+		return shared{}
+	}
+	return shared{passage{text: payload[bodyInLog : bodyInLog+n], log: log, from: bodyInLog}, at}
 }
 
 // text is a message being written.

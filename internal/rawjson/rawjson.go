@@ -33,9 +33,12 @@ func Read(text []byte) (Value, error) {
 	if isDeep(text) {
 		return nil, whyDeep(text)
 	}
-	out, err := jsontext.AppendFormat(make([]byte, 0, len(text)), text)
+	out, err := jsontext.AppendFormat(make([]byte, 0, len(text)), text, jsontext.AllowDuplicateNames(true))
 	if err != nil {
 		return nil, explain(err)
+	}
+	if nth := repeated(out); nth >= 0 {
+		return nil, fmt.Errorf("it names a member twice, at byte %d", stringAt(text, nth))
 	}
 	return out, nil
 }
@@ -50,8 +53,6 @@ func explain(err error) error {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return errors.New("it ends too early")
-	case errors.Is(err, jsontext.ErrDuplicateName):
-		return fmt.Errorf("it names a member twice, %s", where)
 	default:
 		return fmt.Errorf("%w, %s", syntax.Err, where)
 	}

@@ -44,10 +44,19 @@ func drips(name string, n int, head, piece string, every time.Duration) attack {
 
 // connect opens n connections at once and ends them when the context does.
 func (s *strike) connect(ctx context.Context, n int, use func(net.Conn)) {
+	s.open(ctx, n, func(int) string { return s.address }, use)
+}
+
+// connectFrom is connect from several addresses that begin alike.
+func (s *strike) connectFrom(ctx context.Context, prefix string, addresses, n int, use func(net.Conn)) {
+	s.open(ctx, n, func(i int) string { return fmt.Sprint(prefix, 1+i%addresses) }, use)
+}
+
+func (s *strike) open(ctx context.Context, n int, address func(i int) string, use func(net.Conn)) {
 	var all sync.WaitGroup
-	for range n {
+	for i := range n {
 		all.Go(func() {
-			conn, err := s.dial(ctx, s.address)
+			conn, err := s.dial(ctx, address(i))
 			if err != nil {
 				return // refused, as it may be
 			}
@@ -172,6 +181,14 @@ var connectionAttacks = []attack{
 			})
 		}
 		all.Wait()
+	}},
+	{"1,500 connections full of requests, from 4 addresses", func(ctx context.Context, s *strike) {
+		requests := strings.Repeat("GET /api/ping HTTP/1.1\r\nHost: punctual\r\n\r\n", 3000)
+		s.connectFrom(ctx, "127.0.93.", 4, 1500, func(conn net.Conn) {
+			_ = conn.(*net.TCPConn).SetReadBuffer(1024)
+			_, _ = io.WriteString(conn, requests) // until the service has enough of it
+			<-ctx.Done()                          // and none of the responses is read
+		})
 	}},
 	{"health checks and metrics", func(ctx context.Context, s *strike) {
 		paths := []string{"/healthz", "/readyz", "/metrics", "/openapi.json", "/docs"}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -48,7 +49,7 @@ func (p *pools) open(path string) (err error) {
 			Flags: sqlite.OpenReadOnly | sqlite.OpenWAL, PoolSize: connections[c],
 			PrepareConn: func(c *sqlite.Conn) error {
 				c.SetBusyTimeout(busyTimeout)
-				return sqlitex.ExecuteTransient(c, `PRAGMA cache_size = -4096`, nil)
+				return sqlitex.ExecuteTransient(c, fmt.Sprintf(`PRAGMA cache_size = -%d`, readerCache>>10), nil)
 			},
 		})
 		if err != nil {
