@@ -17,7 +17,7 @@ func auditEvents(entries harness.JSON) (events []string) {
 	return events
 }
 
-func TestTheAuditLogTellsWhoDidWhat(t *testing.T) {
+func TestAudit_LogsWhoDidWhat(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	made := a.Post("/api/account/keys", `{"name":"billing","scope":"jobs"}`).Want(201).Data()
@@ -54,7 +54,7 @@ func TestTheAuditLogTellsWhoDidWhat(t *testing.T) {
 	}
 }
 
-func TestTheAuditLogIsPaged(t *testing.T) {
+func TestAudit_LogIsPaged(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	for i := range 7 {

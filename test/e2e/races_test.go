@@ -63,7 +63,7 @@ func aside(r *rand.Rand, d time.Duration) {
 	<-timer.C
 }
 
-func TestRaceOfCancelAndFire(t *testing.T) {
+func TestRace_CancelAndStart(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(2*time.Millisecond, harness.Status(200)))
@@ -112,7 +112,7 @@ func wantUnfinished(t *testing.T, l *ledger, want int) {
 	}
 }
 
-func TestRaceOfDisableAndFinish(t *testing.T) {
+func TestRace_DisableAndFinish(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(2*time.Millisecond, harness.Status(200)))
@@ -130,7 +130,7 @@ func TestRaceOfDisableAndFinish(t *testing.T) {
 	wantUnfinished(t, l, 0)
 }
 
-func TestRaceOfDeleteAndFire(t *testing.T) {
+func TestRace_DeleteAndStart(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(2*time.Millisecond, harness.Status(200)))
@@ -149,9 +149,9 @@ func TestRaceOfDeleteAndFire(t *testing.T) {
 	wantSame(t, "schedules", a.Get("/api/schedules").Want(200).Data(), "[]")
 }
 
-// TestRaceOfEnableAndFinish disables a schedule while its run is under way and
+// TestRace_EnableAndFinish disables a schedule while its run is under way and
 // enables it about when that ends.
-func TestRaceOfEnableAndFinish(t *testing.T) {
+func TestRace_EnableAndFinish(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(8*time.Millisecond, harness.Status(200)))
@@ -173,8 +173,8 @@ func TestRaceOfEnableAndFinish(t *testing.T) {
 	wantUnfinished(t, l, 1)
 }
 
-// TestRaceOfCancelDisableAndEnable lets several calls on one schedule meet.
-func TestRaceOfCancelDisableAndEnable(t *testing.T) {
+// TestRace_CancelDisableAndEnable lets several calls on one schedule meet.
+func TestRace_CancelDisableAndEnable(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Status(200))
@@ -207,9 +207,9 @@ func TestRaceOfCancelDisableAndEnable(t *testing.T) {
 	wantUnfinished(t, l, 1)
 }
 
-// TestRaceOf50CreatesWithOneKeyAndCompletion creates with one key while the job
+// TestRace_50CreatesWithOneKeyAndCompletion creates with one key while the job
 // that holds it runs and completes.
-func TestRaceOf50CreatesWithOneKeyAndCompletion(t *testing.T) {
+func TestRace_50CreatesWithOneKeyAndCompletion(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(3*time.Millisecond, harness.Status(200)))

@@ -10,10 +10,10 @@ import (
 	"github.com/punctual-dev/punctual/test/pgtest"
 )
 
-// TestNodesThatDieAndADatabaseThatRestartsLoseNothing is the storm: three nodes
+// TestChaos_DyingNodesAndDatabaseRestartsLoseNothing is the storm: three nodes
 // under a steady load while nodes are killed, stopped for twenty seconds and
 // continued, and PostgreSQL is restarted, at random.
-func TestNodesThatDieAndADatabaseThatRestartsLoseNothing(t *testing.T) {
+func TestChaos_DyingNodesAndDatabaseRestartsLoseNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a minute")
 	}

@@ -48,9 +48,9 @@ func (c *Cluster) steady(t testing.TB) {
 	pause(5 * time.Second) // two beats
 }
 
-// TestAHundredSimultaneousCreatesOfOneKeyOverThreeNodesStoreOneRow also wants
+// TestIdempotency_100SimultaneousCreatesOnThreeNodesStoreOneRow also wants
 // all answers to name that row, and one of them only to say created.
-func TestAHundredSimultaneousCreatesOfOneKeyOverThreeNodesStoreOneRow(t *testing.T) {
+func TestIdempotency_100SimultaneousCreatesOnThreeNodesStoreOneRow(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, same(pgtest.URL(t), 3)...)
 	for round := range 5 {
@@ -90,10 +90,10 @@ func TestAHundredSimultaneousCreatesOfOneKeyOverThreeNodesStoreOneRow(t *testing
 	}
 }
 
-// TestAJobCreatedOnAnyNodeFiresOnTime creates jobs that are due in 50 ms, one
+// TestTiming_JobCreatedOnAnyNodeStartsOnTime creates jobs that are due in 50 ms, one
 // after the other, so that whichever node has a job's share of the queue must
 // learn of it in time.
-func TestAJobCreatedOnAnyNodeFiresOnTime(t *testing.T) {
+func TestTiming_JobCreatedOnAnyNodeStartsOnTime(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, same(pgtest.URL(t), 3)...)
 	c.steady(t)
@@ -113,10 +113,10 @@ func TestAJobCreatedOnAnyNodeFiresOnTime(t *testing.T) {
 	}
 }
 
-// TestACancelOnOneNodeStopsARequestOnAnother creates jobs whose requests hang,
+// TestCancel_OnOneNodeAbortsARequestOnAnother creates jobs whose requests hang,
 // and cancels each on every node in turn, so that most cancels meet a request
 // that another node has under way.
-func TestACancelOnOneNodeStopsARequestOnAnother(t *testing.T) {
+func TestCancel_OnOneNodeAbortsARequestOnAnother(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, same(pgtest.URL(t), 3)...)
 	c.Target.Respond(harness.Hang())
@@ -139,9 +139,9 @@ func TestACancelOnOneNodeStopsARequestOnAnother(t *testing.T) {
 	}
 }
 
-// TestAttemptsOfAKilledNodeAreMadeAgainWithinTwentySeconds kills the node whose
+// TestReclaim_AttemptsOfAKilledNodeAreRetriedWithin20Seconds kills the node whose
 // requests hang; the other one takes them up.
-func TestAttemptsOfAKilledNodeAreMadeAgainWithinTwentySeconds(t *testing.T) {
+func TestReclaim_AttemptsOfAKilledNodeAreRetriedWithin20Seconds(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, same(pgtest.URL(t), 3)...)
 	c.Target.Respond(harness.Hang())

@@ -37,9 +37,9 @@ func plain(n *atomic.Int64) http.Handler {
 	})
 }
 
-// TestMeasureWhatNodesCarry creates jobs that are due at once through 64
+// TestMeasure_Throughput creates jobs that are due at once through 64
 // clients, as fast as the nodes take them, and counts what has run.
-func TestMeasureWhatNodesCarry(t *testing.T) {
+func TestMeasure_Throughput(t *testing.T) {
 	measuring(t)
 	for _, nodes := range []int{1, 2, 3} {
 		server := pgtest.Start(t)
@@ -88,8 +88,8 @@ func (c *Cluster) flood(t *testing.T, target string, lasts time.Duration) int64 
 	return created.Load()
 }
 
-// TestMeasureLatenessAtTwoHundredJobsASecond spreads jobs over 20 seconds.
-func TestMeasureLatenessAtTwoHundredJobsASecond(t *testing.T) {
+// TestMeasure_LatenessAt200JobsASecond spreads jobs over 20 seconds.
+func TestMeasure_LatenessAt200JobsASecond(t *testing.T) {
 	measuring(t)
 	for _, nodes := range []int{1, 3} {
 		c := startCluster(t, same(pgtest.URL(t), nodes)...)

@@ -19,9 +19,9 @@ const (
 	answerWithin  = 8 * time.Second
 )
 
-// TestANodeCutOffFromItsDatabaseFailsNobody cuts one of two nodes off from the
+// TestPartition_NodeCutOffFromItsDatabaseFailsNoCall cuts one of two nodes off from the
 // database in three ways while both are under load.
-func TestANodeCutOffFromItsDatabaseFailsNobody(t *testing.T) {
+func TestPartition_NodeCutOffFromItsDatabaseFailsNoCall(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
 	proxy := startProxy(t, fmt.Sprintf("127.0.0.1:%d", server.Port))
