@@ -58,7 +58,7 @@ func start() {
 	chromium.err = chromedp.Do(ctx)
 }
 
-// browserContext gives the running browser.
+// browserContext returns the running browser.
 func browserContext(t testing.TB) context.Context {
 	t.Helper()
 	chromium.Do(start)

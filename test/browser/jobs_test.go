@@ -51,7 +51,7 @@ func (w *world) create(body string, args ...any) int64 {
 	return w.client.Post("/api/jobs", fmt.Sprintf(body, args...)).Want(201).Data().Get("job_id").Int()
 }
 
-// job gives the path of a job's page.
+// job returns the path of a job's page.
 func (w *world) job(n int64) string { return fmt.Sprintf("/public/jobs/%d", n) }
 
 func TestJobs_InEveryLook(t *testing.T) {
@@ -165,7 +165,8 @@ func TestJobs_CancelOneAndSeveral(t *testing.T) {
 	}
 }
 
-// TestJobs_ChangesAppearWithoutReloading holds that open pages follow without reloading.
+// TestJobs_ChangesAppearWithoutReloading tests that open pages update without
+// reloading.
 func TestJobs_ChangesAppearWithoutReloading(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -183,7 +184,7 @@ func TestJobs_ChangesAppearWithoutReloading(t *testing.T) {
 	list.Wait(fmt.Sprintf(`!document.querySelector("#pick-%d") && document.querySelector("tbody tr .badge").innerText.trim() === "completed"`, n)).Check()
 }
 
-// TestJobs_ByKeyboardOnly makes a job and cancels it without a mouse.
+// TestJobs_ByKeyboardOnly creates a job and cancels it without a mouse.
 func TestJobs_ByKeyboardOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

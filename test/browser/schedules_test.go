@@ -125,7 +125,8 @@ func TestSchedules_EditState(t *testing.T) {
 	}
 }
 
-// TestSchedules_RunsAppearWithoutReloading holds that an open page follows its schedule.
+// TestSchedules_RunsAppearWithoutReloading tests that an open page follows its
+// schedule.
 func TestSchedules_RunsAppearWithoutReloading(t *testing.T) {
 	t.Parallel()
 	w, often, _, _ := withSchedules(t)

@@ -28,8 +28,8 @@ func TestAccountSuspension_RefusesCalls(t *testing.T) {
 	create(a.Client, waiting)
 }
 
-// TestAccountSuspension_EndsAttemptsUntilResumed suspends an account
-// with a request under way and a job that becomes due meanwhile.
+// TestAccountSuspension_EndsAttemptsUntilResumed suspends an account with a
+// request under way and a job that becomes due meanwhile.
 func TestAccountSuspension_EndsAttemptsUntilResumed(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)

@@ -79,7 +79,7 @@ func TestAPIBody_OtherMediaTypesAre415(t *testing.T) {
 	wantSame(t, "the list", a.Get("/api/jobs").Want(200).Data(), `[]`)
 }
 
-// padded gives a job whose JSON text is exactly n bytes long.
+// padded returns a job whose JSON text is exactly n bytes long.
 func padded(n int) string {
 	frame := with(waiting, `"body":""`)
 	return with(waiting, `"body":"`+strings.Repeat("x", n-len(frame))+`"`)

@@ -12,9 +12,9 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// TestAPIGarbled_HTTPIsRefusedAndTheServiceContinues sends what no HTTP client sends. What comes back is
-// partly the HTTP library's own business; it must be a refusal or a closed
-// connection, and the service must go on.
+// TestAPIGarbled_HTTPIsRefusedAndTheServiceContinues sends what no HTTP client
+// sends. The response is partly up to the HTTP library; it must be a refusal or
+// a closed connection, and the service must continue.
 func TestAPIGarbled_HTTPIsRefusedAndTheServiceContinues(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
@@ -59,7 +59,8 @@ func TestAPIGarbled_TruncatedBodyStoresNothing(t *testing.T) {
 	wantSame(t, "the list", a.Get("/api/jobs").Want(200).Data(), `[]`)
 }
 
-// exchange sends a text, closes its side, and gives the status that came back.
+// exchange sends a text, closes its side of the connection, and returns the
+// status of the response.
 func exchange(s *harness.Service, text string) (int, error) {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL(), "http://"))
 	if err != nil {

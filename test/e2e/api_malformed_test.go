@@ -23,10 +23,10 @@ const (
 	malformedWorkers  = 6
 )
 
-// TestAPIMalformed_RequestsGetDocumentedResponsesAndStoreNothing derives requests
-// from the OpenAPI document and breaks them. Many are refused, some happen to be
-// good; what is held is that no answer is a 5xx, that the document describes
-// each, and that exactly the jobs answered with 201 are stored.
+// TestAPIMalformed_RequestsGetDocumentedResponsesAndStoreNothing derives
+// requests from the OpenAPI document and breaks them. Many are refused, some
+// happen to be valid. No response may be a 5xx, the document must describe
+// each, and exactly the jobs of the 201 responses are stored.
 func TestAPIMalformed_RequestsGetDocumentedResponsesAndStoreNothing(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
@@ -58,7 +58,7 @@ func TestAPIMalformed_RequestsGetDocumentedResponsesAndStoreNothing(t *testing.T
 	a.Get("/readyz").Want(200)
 }
 
-// findings is what came of all requests.
+// findings collects the results of all requests.
 type findings struct {
 	mu        sync.Mutex
 	jobs      map[string]bool // answered with 201
@@ -67,7 +67,7 @@ type findings struct {
 	faults    map[string]*fault
 }
 
-// fault is one kind of wrong answer, and how often it came.
+// fault is one kind of wrong response, and how often it came.
 type fault struct {
 	count   int
 	example string
@@ -103,7 +103,7 @@ func (f *findings) add(kind, example string) {
 
 var volatile = regexp.MustCompile(`(?s)^.*-> \d+: |\n.*|['"«].*?['"»]|\d+`)
 
-// kindOf leaves out of a message what differs from one request to the next.
+// kindOf removes from an error what differs from one request to the next.
 func kindOf(err error) string { return clip(volatile.ReplaceAllString(err.Error(), "")) }
 
 // report fails the test with one example of each kind of fault, at most ten.
@@ -131,8 +131,8 @@ func (f *findings) report(t *testing.T) {
 	}
 }
 
-// wantExactly wants the jobs answered with 201 to be stored, and beside them
-// only further runs of their schedules.
+// wantExactly fails the test unless exactly the jobs of the 201 responses are
+// stored, apart from further runs of their schedules.
 func wantExactly(t *testing.T, c *harness.Client, f *findings) {
 	t.Helper()
 	missing := maps.Clone(f.jobs)

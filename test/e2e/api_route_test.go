@@ -99,7 +99,7 @@ func TestAPIRoute_OtherMethodsAre405WithAllow(t *testing.T) {
 	}
 }
 
-// allowed reads the Allow header; HEAD and OPTIONS may be named too.
+// allowed parses the Allow header; HEAD and OPTIONS may be named too.
 func allowed(a *harness.Answer) []string {
 	var methods []string
 	for _, value := range a.Header.Values("Allow") {
@@ -113,7 +113,7 @@ func allowed(a *harness.Answer) []string {
 	return methods
 }
 
-// credentialed are the calls that ask for a key.
+// credentialed are the calls that need a key.
 var credentialed = []struct{ method, path, body string }{
 	{"POST", "/api/jobs", waiting},
 	{"GET", "/api/jobs", ""},

@@ -9,7 +9,7 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// auditEvents gives the events of entries, the latest first.
+// auditEvents returns the events of entries, the latest first.
 func auditEvents(entries harness.JSON) (events []string) {
 	for _, e := range entries.Items() {
 		events = append(events, e.Get("event").Str())

@@ -7,8 +7,8 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// called stores a job with a callback and gives its record when final and the
-// request the callback made.
+// called stores a job with a callback and returns its final record and the
+// callback's request.
 func called(t *testing.T, c *harness.Client, url, members, state string) (job harness.JSON, callback harness.Hit) {
 	t.Helper()
 	receiver := harness.SharedTarget(t).Route(t)
@@ -112,8 +112,8 @@ func TestCallback_IsNotSentForACancelledJob(t *testing.T) {
 	}
 }
 
-// TestCallback_IsRetriedAfter5SecondsWithTheSameID holds that for
-// callbacks; webhooks are delivered by the same engine.
+// TestCallback_IsRetriedAfter5SecondsWithTheSameID tests this for callbacks
+// only: webhooks are delivered by the same engine.
 func TestCallback_IsRetriedAfter5SecondsWithTheSameID(t *testing.T) {
 	t.Parallel()
 	a := account(t)

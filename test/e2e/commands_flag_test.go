@@ -11,7 +11,7 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// without drops all flags a service is started with otherwise.
+// without removes all flags that a service is started with otherwise.
 func without(opts ...harness.Option) []harness.Option {
 	for _, name := range []string{"listen", "allow-private-targets", "target-ports", "target-ca-file", "public-api-key", "database-url"} {
 		opts = append(opts, harness.NoFlag(name))
@@ -35,8 +35,8 @@ func TestCommandFlag_EachIsAlsoAnEnvironmentVariable(t *testing.T) {
 	wantOneAtATime(t, s.Client(t, "sk_public_by_environment"))
 }
 
-// wantOneAtATime wants a service that trusts the target, may call it, and has at
-// most one request under way at once.
+// wantOneAtATime fails the test unless a service trusts the target, may call
+// it, and has at most one request under way at a time.
 func wantOneAtATime(t *testing.T, c *harness.Client) {
 	t.Helper()
 	target := harness.SharedTarget(t).Route(t)
@@ -174,8 +174,8 @@ func TestCommandFlag_InvalidValueExitsNonZeroNamingTheFlag(t *testing.T) {
 	wantComplaint(t, harness.Command(t, nil, "serve", "--listne=127.0.0.1:0"), "listne")
 }
 
-// wantComplaint wants a command that ended by itself, without output that only
-// its authors can read, and named the flag or its variable.
+// wantComplaint fails the test unless the command ended by itself, named the
+// flag or its variable, and printed nothing that only its authors can read.
 func wantComplaint(t *testing.T, result harness.Result, flag string) {
 	t.Helper()
 	said := strings.ToLower(strings.ReplaceAll(result.Stderr, "_", "-"))

@@ -10,7 +10,7 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// prepared gives a database to run commands on, beside no service.
+// prepared returns a database to run commands on; no service uses it.
 func prepared(t *testing.T) *harness.Service {
 	t.Helper()
 	return harness.Prepare(t)
@@ -114,7 +114,7 @@ func TestCommand_ThatFailsExitsNonZeroWithASentence(t *testing.T) {
 	}
 }
 
-// listed gives the entry of a key in `keys list`.
+// listed returns the entry of a key in `keys list`.
 func listed(t *testing.T, s *harness.Service, email, id string) harness.JSON {
 	t.Helper()
 	list := command(t, s, "keys", "list", email, "--json")

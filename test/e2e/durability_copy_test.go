@@ -14,14 +14,14 @@ import (
 	"github.com/punctual-dev/punctual/test/pgtest"
 )
 
-// inFile names a database in a new file.
+// inFile returns the URL of a database in a new file.
 func inFile(t *testing.T) string {
 	t.Helper()
 	return "sqlite:" + filepath.Join(t.TempDir(), "punctual.db")
 }
 
-// onServer names an empty database on PostgreSQL: one of those the whole suite
-// is run on, if it is.
+// onServer returns the URL of an empty PostgreSQL database: one of those that
+// the whole suite runs on, if it does.
 func onServer(t *testing.T) string {
 	t.Helper()
 	if os.Getenv("PUNCTUAL_E2E_NEW_DATABASE") != "" {
@@ -42,7 +42,7 @@ func toEach(t *testing.T, test func(t *testing.T, to string)) {
 	}
 }
 
-// copied copies a database and gives what the command printed.
+// copied copies a database and returns what the command printed.
 func copied(t *testing.T, from, to string) harness.JSON {
 	t.Helper()
 	result := harness.Command(t, nil, "copy", "--from", from, "--to", to, "--json")
@@ -191,8 +191,8 @@ func TestDurabilityCopy_AttemptUnderWayAtACrashIsRetriedOnTheCopy(t *testing.T) 
 	})
 }
 
-// TestDurabilityCopy_BackWaitsForANodeThatCrashed takes as long as a node must be silent
-// to be taken for gone.
+// TestDurabilityCopy_BackWaitsForANodeThatCrashed takes as long as the lease of
+// a node lasts.
 func TestDurabilityCopy_BackWaitsForANodeThatCrashed(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -19,9 +19,9 @@ func crashed(t *testing.T, opts ...harness.Option) (*harness.Service, *harness.C
 	return s, s.Account(t).Client
 }
 
-// takenUp is how soon after a restart attempts that were under way at a crash
-// are made again: where several nodes may be, the silence of the one that
-// crashed has to be waited for.
+// takenUp is how soon after a restart the attempts that were under way at a
+// crash are retried. Where several nodes are possible, the lease of the crashed
+// node has to expire first.
 func takenUp(s *harness.Service) time.Duration {
 	if strings.HasPrefix(s.DatabaseURL, "sqlite:") {
 		return time.Second
@@ -32,8 +32,8 @@ func takenUp(s *harness.Service) time.Duration {
 // afterCrash is how long a test waits for what follows a restart.
 func afterCrash(s *harness.Service) time.Duration { return 2*soon + takenUp(s) }
 
-// awaitEnds waits until the ends of so many attempts, of jobs and messages
-// alike, have been stored; one killed before is rightly made again.
+// awaitEnds waits until the ends of n attempts, of jobs and deliveries alike,
+// have been stored; an attempt killed before that is retried, as it should be.
 func awaitEnds(t *testing.T, c *harness.Client, n float64) {
 	t.Helper()
 	harness.Eventually(t, soon, "attempts to be recorded", func() bool {
@@ -216,8 +216,8 @@ func TestDurabilityCrash_KeepsWhatWasAcknowledged(t *testing.T) {
 	c.Get(schedulePath(gone)).WantProblem(404)
 }
 
-// TestDurabilityCrash_JobPreparedAtThreeIsSetAside has the database take for ever over
-// one job's claim, and kills the service each time it is at it.
+// TestDurabilityCrash_JobPreparedAtThreeIsSetAside makes the database hang on
+// the claim of one job, and kills the service each time it tries.
 func TestDurabilityCrash_JobPreparedAtThreeIsSetAside(t *testing.T) {
 	t.Parallel()
 	s, c := crashed(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// storm is what the test of many kills does and knows: a service under load
-// that is killed again and again, what it has acknowledged, and when it died.
+// storm is the state of the test of many kills: a service under load that is
+// killed again and again, what it acknowledged, and when it was killed.
 type storm struct {
 	t        *testing.T
 	service  *harness.Service
@@ -65,7 +65,7 @@ func newStorm(t *testing.T, times int, end func(*harness.Service)) *storm {
 	return s
 }
 
-// run lets the storm pass and waits until all is calm.
+// run runs the storm and waits until all jobs are final.
 func (s *storm) run(seed uint64) {
 	s.target.Respond(dawdle(seed))
 	s.startSchedules()
@@ -85,7 +85,8 @@ func (s *storm) run(seed uint64) {
 	s.judgeStates()
 }
 
-// dawdle answers after up to 60 ms, and notes the job in its schedule's state.
+// dawdle responds after up to 60 ms, and records the job in its schedule's
+// state.
 func dawdle(seed uint64) http.Handler {
 	var mu sync.Mutex
 	r := rand.New(rand.NewPCG(seed, 100))
@@ -128,7 +129,7 @@ func (s *storm) create(ctx context.Context, r *rand.Rand) {
 	}
 }
 
-// watch looks that each schedule has one unfinished job throughout.
+// watch checks that each schedule has one unfinished job throughout.
 func (s *storm) watch(ctx context.Context) {
 	looks, r := 0, rand.New(rand.NewPCG(0, 0))
 	for i := 0; ctx.Err() == nil; i++ {
@@ -154,7 +155,7 @@ func (s *storm) watch(ctx context.Context) {
 	s.t.Logf("looked %d times at the schedules' unfinished jobs", looks)
 }
 
-// rage ends and restarts the service at random moments.
+// rage ends and restarts the service at random times.
 func (s *storm) rage(r *rand.Rand) {
 	until := time.Now().Add(stormLasts)
 	for range s.times {
@@ -188,9 +189,9 @@ func (s *storm) settle() {
 	})
 }
 
-// judgeStates lets each schedule run once more and wants that run to see in
-// $state exactly the runs that were completed: $set is stored with the end of
-// its run or not at all.
+// judgeStates lets each schedule run once more. That run must see in $state
+// exactly the runs that completed: $set is stored with the end of its run or
+// not at all.
 func (s *storm) judgeStates() {
 	for _, schedule := range s.schedules {
 		completed := map[string]bool{}
@@ -215,7 +216,7 @@ func (s *storm) judgeStates() {
 	}
 }
 
-// judge holds what came about against what was promised.
+// judge compares the outcome with what was promised.
 func (s *storm) judge() {
 	l := takeLedger(s.t, s.client, s.target)
 	called := map[int64]string{}
@@ -255,8 +256,8 @@ func (s *storm) judge() {
 		len(s.kills), len(s.acked), len(l.jobs), repeated, s.gap)
 }
 
-// judgeHits wants no request early, and each but the last to have been under
-// way when the service was killed.
+// judgeHits fails the test if a request was early, or if one that was repeated
+// was not under way when the service was killed.
 func (s *storm) judgeHits(job harness.JSON, hits []harness.Hit, logs []string) {
 	due := instant(s.t, job.Get("job.scheduled_at"))
 	for i, hit := range hits {
@@ -275,8 +276,8 @@ func (s *storm) judgeHits(job harness.JSON, hits []harness.Hit, logs []string) {
 	}
 }
 
-// judgeLogs wants a log of each attempt's end: all were interrupted but the
-// last, which got the answer.
+// judgeLogs fails the test unless each attempt's end is logged: all were
+// interrupted but the last, which got the response.
 func (s *storm) judgeLogs(job harness.JSON, hits int, logs []string) {
 	count := map[string]int{}
 	for _, log := range logs {
@@ -292,10 +293,10 @@ func (s *storm) judgeLogs(job harness.JSON, hits int, logs []string) {
 	}
 }
 
-// untilKill gives how long after the end of a request its sender was killed; 0 or
-// less when it was still under way then. A busy target may come to read a
-// request only after its sender was killed, so that the connection tells who
-// that was: only kills end connections here.
+// untilKill returns how long after the end of a request its sender was killed;
+// 0 or less if it was still under way then. A busy target may read a request
+// only after its sender was killed, so the connection identifies the sender:
+// here only kills end connections.
 func (s *storm) untilKill(hit harness.Hit) time.Duration {
 	if hit.Aborted {
 		return 0

@@ -6,8 +6,9 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// TestDurabilityRestart_UnderLoadLosesAndRepeatsNothing stops the service in order at
-// random moments: what is under way finishes, so nothing is ever made twice.
+// TestDurabilityRestart_UnderLoadLosesAndRepeatsNothing stops the service with
+// SIGTERM at random times: what is under way finishes, so nothing is sent
+// twice.
 func TestDurabilityRestart_UnderLoadLosesAndRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	s := newStorm(t, 10, func(s *harness.Service) {

@@ -55,8 +55,8 @@ func TestDurabilitySIGTERM_LetsAttemptsUnderWayFinishAndStartsNoMore(t *testing.
 	}
 }
 
-// TestDurabilitySIGTERM_ReturnsAttemptsThatTakeTooLong needs the whole time a stop may
-// take, so it runs beside all others.
+// TestDurabilitySIGTERM_ReturnsAttemptsThatTakeTooLong takes as long as a stop
+// may take, so it runs in parallel with all others.
 func TestDurabilitySIGTERM_ReturnsAttemptsThatTakeTooLong(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

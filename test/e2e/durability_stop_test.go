@@ -8,7 +8,7 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// terminate asks a service to stop and waits until it takes no more requests.
+// terminate sends SIGTERM and waits until the service accepts no more requests.
 func terminate(t *testing.T, s *harness.Service, c *harness.Client) {
 	t.Helper()
 	if err := s.Signal(syscall.SIGTERM); err != nil {
@@ -84,7 +84,7 @@ func TestDurabilityStop_RetriesAndDueJobsWaitForTheNextStart(t *testing.T) {
 	wantSame(t, "scheduled_at stays", done.Get("job.scheduled_at"), job.Get("job.scheduled_at").Raw())
 }
 
-// TestDurabilityStop_ReturnedAttemptIsLoggedAsInterrupted needs the whole time a
+// TestDurabilityStop_ReturnedAttemptIsLoggedAsInterrupted takes as long as a
 // stop may take.
 func TestDurabilityStop_ReturnedAttemptIsLoggedAsInterrupted(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ type request struct {
 	options   []harness.RequestOption
 }
 
-// breaker makes requests out of documented operations and breaks them.
+// breaker builds requests from documented operations and breaks them.
 type breaker struct {
 	operations []apitest.Operation
 	known      []string // names of members the examples use
@@ -108,7 +108,7 @@ func oddID(r *rand.Rand) string {
 		"1e3", strings.Repeat("a", 4000), strings.ToUpper(noUUID), noUUID[1:], "%7B%7D", "'%20OR%201=1--", "1.0", "*")
 }
 
-// oddQuery gives a value for a query parameter, escaped now and then.
+// oddQuery returns a value for a query parameter, escaped now and then.
 func oddQuery(r *rand.Rand, p apitest.Parameter) string {
 	if len(p.Examples) > 0 && r.IntN(3) == 0 {
 		example := string(p.Examples[r.IntN(len(p.Examples))])

@@ -11,13 +11,13 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// logsOf gives the logs of a job, the earliest first.
+// logsOf returns the logs of a job, the earliest first.
 func logsOf(c *harness.Client, job harness.JSON) []harness.JSON {
 	path := fmt.Sprintf("/api/logs?limit=100&order_by=inserted_at,asc&job_id=%d", job.Get("job_id").Int())
 	return c.Get(path).Want(200).Data().Items()
 }
 
-// events gives the names of logs' events, without what all have in common.
+// events returns the names of the logs' events without their common prefix.
 func events(logs []harness.JSON) []string {
 	names := []string{}
 	for _, log := range logs {
@@ -33,7 +33,7 @@ func wantEvents(t *testing.T, logs []harness.JSON, want ...string) {
 	}
 }
 
-// awaitLogs polls until a job has n logs, and gives them.
+// awaitLogs polls until a job has n logs, and returns them.
 func awaitLogs(t *testing.T, c *harness.Client, job harness.JSON, n int, within time.Duration) []harness.JSON {
 	t.Helper()
 	var logs []harness.JSON
@@ -46,7 +46,7 @@ func awaitLogs(t *testing.T, c *harness.Client, job harness.JSON, n int, within 
 	return logs
 }
 
-// finished stores a job, waits until it is final and gives the record and the
+// finished stores a job, waits until it is final and returns the record and the
 // payload of its last log.
 func finished(t *testing.T, c *harness.Client, body, state string) (job, payload harness.JSON) {
 	t.Helper()
@@ -58,7 +58,7 @@ func finished(t *testing.T, c *harness.Client, body, state string) (job, payload
 	return job, logs[len(logs)-1].Get("payload")
 }
 
-// everyRecord walks a list to its end.
+// everyRecord walks a list to its end and returns its records.
 func everyRecord(t *testing.T, c *harness.Client, path string) []harness.JSON {
 	t.Helper()
 	var records []harness.JSON
@@ -70,7 +70,7 @@ func everyRecord(t *testing.T, c *harness.Client, path string) []harness.JSON {
 	return records
 }
 
-// runsOf gives the jobs of a schedule in the order of their due times.
+// runsOf returns the jobs of a schedule in the order of their due times.
 func runsOf(t *testing.T, c *harness.Client, schedule string) []harness.JSON {
 	t.Helper()
 	runs := everyRecord(t, c, "/api/jobs?limit=100&schedule_id="+schedule)
@@ -80,12 +80,12 @@ func runsOf(t *testing.T, c *harness.Client, schedule string) []harness.JSON {
 	return runs
 }
 
-// schedulePath is where the schedule of a job is.
+// schedulePath is the path of a job's schedule.
 func schedulePath(job harness.JSON) string {
 	return "/api/schedules/" + job.Get("schedule_id").Str()
 }
 
-// scheduledAt reads the due time that a request says it is for.
+// scheduledAt returns the due time that a request carries.
 func scheduledAt(t *testing.T, hit harness.Hit) time.Time {
 	t.Helper()
 	at, err := time.Parse("2006-01-02T15:04:05.000000Z", hit.Header.Get("X-Punctual-Scheduled-At"))
@@ -95,13 +95,13 @@ func scheduledAt(t *testing.T, hit harness.Hit) time.Time {
 	return at
 }
 
-// passed waits until a moment has passed.
+// passed waits until a time has passed.
 func passed(t *testing.T, at time.Time) {
 	t.Helper()
 	harness.Eventually(t, time.Until(at)+soon, "a moment to pass", func() bool { return time.Now().After(at) })
 }
 
-// seeded gives the seed of a test that acts at random, and prints it.
+// seeded returns the seed of a randomized test, and prints it.
 func seeded(t *testing.T) uint64 {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())

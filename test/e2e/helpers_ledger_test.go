@@ -9,15 +9,15 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// ledger is what is known of an account's jobs from the outside: their
-// records, their logs and what reached the target.
+// ledger is what a client knows of an account's jobs: their records, their logs
+// and the requests that reached the target.
 type ledger struct {
 	jobs map[int64]harness.JSON
 	logs map[int64][]string // names and kinds, the earliest first
 	hits map[int64][]harness.Hit
 }
 
-// takeLedger reads everything once nothing is under way any more.
+// takeLedger waits until nothing is due or under way and reads everything.
 func takeLedger(t *testing.T, c *harness.Client, target *harness.Route) *ledger {
 	t.Helper()
 	harness.Eventually(t, 3*soon, "no job to be due or under way", func() bool {
@@ -47,8 +47,8 @@ func takeLedger(t *testing.T, c *harness.Client, target *harness.Route) *ledger 
 	return l
 }
 
-// check complains about every job whose state, timestamps, logs and requests
-// don't tell one story. It holds for targets that answer 2xx and for services
+// check reports every job whose state, timestamps, logs and requests contradict
+// each other. It is valid for targets that respond with 2xx and for services
 // that are not stopped meanwhile.
 func (l *ledger) check(t *testing.T) (states map[string]int) {
 	t.Helper()
@@ -70,7 +70,8 @@ func (l *ledger) check(t *testing.T) (states map[string]int) {
 	return states
 }
 
-// stories says which logs a job may have in each state, and how many requests.
+// stories lists the logs, the number of requests and the timestamps that a job
+// may have in each state.
 var stories = map[string]struct {
 	logs        string
 	least, most int

@@ -9,8 +9,8 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// tree is a JSON value that can be taken apart and written again, also as text
-// that is no JSON any more.
+// tree is a JSON value that can be changed and written again, also as text that
+// is no longer JSON.
 type tree struct {
 	open    byte   // '{', '[' or 0 for a scalar
 	literal string // the text of a scalar
@@ -65,7 +65,7 @@ func (t *tree) String() string {
 	return b.String()
 }
 
-// pick gives a random value inside t, t itself included.
+// pick returns a random value inside t, possibly t itself.
 func (t *tree) pick(r *rand.Rand) *tree {
 	all := t.all(nil)
 	return all[r.IntN(len(all))]
@@ -116,7 +116,7 @@ func oddName(r *rand.Rand, known []string) string {
 
 func choose(r *rand.Rand, from ...string) string { return from[r.IntN(len(from))] }
 
-// deep nests brackets; around 10,000 levels JSON readers give up.
+// deep returns nested brackets; JSON readers fail at around 10,000 levels.
 func deep(levels int) string {
 	text := bytes.Repeat([]byte("["), levels)
 	return string(append(text, bytes.Repeat([]byte("]"), levels)...))

@@ -81,7 +81,8 @@ func TestAttempt_SecondRetryWaits60Seconds(t *testing.T) {
 	a.Post(jobPath(job)+"/cancel", nil).Want(200)
 }
 
-// wantWait wants the wait that the log of a failure announces in a span.
+// wantWait fails the test unless the log of a failure announces a retry within
+// a span.
 func wantWait(t *testing.T, failure harness.JSON, least, most time.Duration) {
 	t.Helper()
 	wait := instant(t, failure.Get("payload.retry_at")).Sub(instant(t, failure.Get("inserted_at")))

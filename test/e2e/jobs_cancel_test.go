@@ -10,12 +10,12 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// cancel cancels a job and gives the record that was answered.
+// cancel cancels a job and returns the record of the response.
 func cancel(c *harness.Client, job harness.JSON) harness.JSON {
 	return c.Post(jobPath(job)+"/cancel", nil).Want(200).Data()
 }
 
-// wantTimes wants exactly these timestamps of a job to be set.
+// wantTimes fails the test unless exactly these timestamps of a job are set.
 func wantTimes(t *testing.T, job harness.JSON, set ...string) {
 	t.Helper()
 	is := map[string]bool{}

@@ -7,8 +7,8 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// sequel makes a schedule whose runs get the answers given, one each, and gives
-// the requests of as many runs and one more.
+// sequel creates a schedule whose runs get these responses, one each, and
+// returns the requests of that many runs and one more.
 func sequel(t *testing.T, c *harness.Client, members string, answers ...string) (job harness.JSON, hits []harness.Hit) {
 	t.Helper()
 	target := harness.SharedTarget(t).Route(t).Respond(harness.JSONReply(`{}`))

@@ -10,8 +10,8 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// wantFailure wants a single attempt on an address to fail with a kind, and
-// gives the log of it.
+// wantFailure fails the test unless a single attempt on an address fails with
+// this kind, and returns its log.
 func wantFailure(t *testing.T, c *harness.Client, address, kind string) harness.JSON {
 	t.Helper()
 	job, payload := finished(t, c, `{"retries":0,"timeout":5,"url":"`+address+`"}`, "discarded")
@@ -66,7 +66,7 @@ func TestFailure_LogNamesItsKind(t *testing.T) {
 	}
 }
 
-// closedPort gives an address that nobody listens on.
+// closedPort returns an address on which nothing listens.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -77,8 +77,8 @@ func closedPort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// privateName gives a host name that leads to a private address of this
-// machine, and skips the test when there is none.
+// privateName returns a host name that resolves to a private address of this
+// machine, and skips the test if there is none.
 func privateName(t *testing.T) string {
 	t.Helper()
 	name, err := os.Hostname()

@@ -12,8 +12,8 @@ import (
 // keyed is a waiting job with an idempotency key.
 func keyed(key string) string { return with(waiting, `"idempotency_key":`+quote(key)) }
 
-// wantDuplicate wants the answer a duplicate gets: the first job's record, its
-// conflict shown in this answer only.
+// wantDuplicate fails the test unless the response is that to a duplicate: the
+// first job's record, with its conflict shown in this response only.
 func wantDuplicate(t *testing.T, answer *harness.Answer, first harness.JSON) {
 	t.Helper()
 	answer.Want(200)
@@ -79,7 +79,7 @@ func TestIdempotency_SimultaneousCreatesStoreExactlyOne(t *testing.T) {
 	}
 }
 
-// simultaneously makes n calls at once and gives all answers.
+// simultaneously makes n calls at once and returns all responses.
 func simultaneously(t *testing.T, n int, call func() (*harness.Answer, error)) []*harness.Answer {
 	t.Helper()
 	start := make(chan struct{})

@@ -11,8 +11,8 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// TestLateness_JobsStartOnTimeAndNeverEarly has the machine to itself (it is not
-// parallel), so that what it reports is the service's doing.
+// TestLateness_JobsStartOnTimeAndNeverEarly is not parallel, so that it has the
+// machine to itself and measures only the service.
 func TestLateness_JobsStartOnTimeAndNeverEarly(t *testing.T) {
 	const jobs, spread = 300, 3 * time.Second
 	a := account(t)
@@ -46,8 +46,8 @@ func TestLateness_JobsStartOnTimeAndNeverEarly(t *testing.T) {
 	wantAttemptsNotBeforeDue(t, a.Client)
 }
 
-// lateness gives how late each request came, in order, and complains about
-// early ones. Every job must have come once.
+// lateness returns how late each request came, in order, and reports early
+// ones. Every job must have come once.
 func lateness(t *testing.T, hits []harness.Hit, dues []time.Time) []time.Duration {
 	t.Helper()
 	var late []time.Duration

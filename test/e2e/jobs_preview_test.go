@@ -26,8 +26,8 @@ func TestPreview_ReturnsWhenAJobWouldRun(t *testing.T) {
 	wantSame(t, "what was created", a.Get("/api/schedules").Want(200).Data(), "[]")
 }
 
-// TestPreview_OfAPastStartBeginsWithOneLateRun: the first run makes up for what was missed,
-// the others are on the grid.
+// TestPreview_OfAPastStartBeginsWithOneLateRun tests that the first run makes
+// up for the missed ones and the others are on the grid.
 func TestPreview_OfAPastStartBeginsWithOneLateRun(t *testing.T) {
 	t.Parallel()
 	before := time.Now()

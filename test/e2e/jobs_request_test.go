@@ -9,7 +9,8 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// sent stores a job for a route of its own and gives the request that came.
+// sent stores a job for a route of its own and returns the request that
+// arrived.
 func sent(t *testing.T, c *harness.Client, suffix, members string) harness.Hit {
 	t.Helper()
 	target := harness.SharedTarget(t).Route(t)
@@ -17,7 +18,7 @@ func sent(t *testing.T, c *harness.Client, suffix, members string) harness.Hit {
 	return target.Await(t, 1, soon)[0]
 }
 
-// pairs takes a query or form apart, in order, whatever its way of escaping.
+// pairs splits a query or form, in order, whatever its escaping.
 func pairs(t *testing.T, text string) []string {
 	t.Helper()
 	var pairs []string

@@ -50,7 +50,7 @@ func TestReschedule_InvalidDueTimeIsRefusedAndChangesNothing(t *testing.T) {
 	wantSame(t, "the job", a.Get(jobPath(job)).Want(200).Data(), job.Raw())
 }
 
-// mayFail makes a call that may be refused because it comes too late.
+// mayFail makes a call that may be refused because it is too late.
 func mayFail(c *harness.Client, method, path, body string) error {
 	answer, err := c.Try(method, path, body)
 	if err == nil && answer.Status != 200 && answer.Status != 422 {
@@ -68,8 +68,8 @@ func settle(t *testing.T, c *harness.Client) {
 	})
 }
 
-// wantUnfinishedOfSchedules wants every schedule to have one unfinished job, and
-// every other job to be final.
+// wantUnfinishedOfSchedules fails the test unless every schedule has one
+// unfinished job and every other job is final.
 func wantUnfinishedOfSchedules(t *testing.T, l *ledger) {
 	t.Helper()
 	for id, job := range l.jobs {

@@ -9,7 +9,8 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// answered gives the response's log of a job whose target answers with a body.
+// answered returns the response's log of a job whose target responds with a
+// body.
 func answered(t *testing.T, c *harness.Client, mediaType, body string) harness.JSON {
 	t.Helper()
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Reply(200, mediaType, body))

@@ -7,7 +7,8 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// idle is a target nobody listens to: jobs that are due at once end there.
+// idle is a target on which nothing listens: jobs that are due at once fail
+// there.
 const idle = `{"url":"https://127.0.0.1:1/","retries":0}`
 
 func TestTiming_ScheduleInIsADurationFromNow(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestValidation_ListsEveryProblem sends bodies with several faults at once.
+// TestValidation_ListsEveryProblem sends bodies with several faults each.
 func TestValidation_ListsEveryProblem(t *testing.T) {
 	t.Parallel()
 	a := account(t)
@@ -39,8 +39,8 @@ func TestValidation_ListsEveryProblem(t *testing.T) {
 	}
 }
 
-// TestValidation_PointsAtTheInvalidField holds one faulty field at a time, added
-// to a good job.
+// TestValidation_PointsAtTheInvalidField adds one faulty field at a time to a
+// valid job.
 func TestValidation_PointsAtTheInvalidField(t *testing.T) {
 	t.Parallel()
 	a := account(t)
@@ -158,7 +158,7 @@ func TestValidation_AcceptsOptionsAtTheirLimits(t *testing.T) {
 	}
 }
 
-// clip keeps the names of subtests short.
+// clip shortens the names of subtests.
 func clip(s string) string {
 	runes := []rune(s)
 	return string(runes[:min(len(runes), 40)])

@@ -15,8 +15,8 @@ func listOf(n int, element string) string {
 // nest returns an array that nests so deep.
 func nest(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
 
-// TestLimitBudget_RequestThatCannotFitIsRefusedOnCreate has a job of 300 KB that would make
-// a URL of 10 GB.
+// TestLimitBudget_RequestThatCannotFitIsRefusedOnCreate creates a job of 300 KB
+// whose URL would be 10 GB long.
 func TestLimitBudget_RequestThatCannotFitIsRefusedOnCreate(t *testing.T) {
 	t.Parallel()
 	a := account(t)
@@ -50,8 +50,8 @@ func TestLimitBudget_RequestThatCannotFitIsRefusedOnCreate(t *testing.T) {
 	}
 }
 
-// TestLimitBudget_RequestThatGrowsBeyondItIsDiscardedUnsent has a body of
-// 13 KB that $state makes 60 MB of.
+// TestLimitBudget_RequestThatGrowsBeyondItIsDiscardedUnsent creates a job with
+// a body of 13 KB that $state expands to 60 MB.
 func TestLimitBudget_RequestThatGrowsBeyondItIsDiscardedUnsent(t *testing.T) {
 	t.Parallel()
 	a := account(t)
@@ -109,8 +109,8 @@ func TestLimitBudget_RequestThatGrowsBeyondItIsDiscardedUnsent(t *testing.T) {
 	wantSame(t, "the state", a.Get("/api/schedules/"+first.Get("schedule_id").Str()).Want(200).Data().Get("id"), first.Get("schedule_id").Raw())
 }
 
-// TestLimitBudget_RequestOverItIsRecordedOnceDespiteCrashes kills the service while
-// such requests are prepared, held and recorded.
+// TestLimitBudget_RequestOverItIsRecordedOnceDespiteCrashes kills the service
+// while such requests are prepared, held and recorded.
 func TestLimitBudget_RequestOverItIsRecordedOnceDespiteCrashes(t *testing.T) {
 	t.Parallel()
 	s, c := crashed(t)
@@ -151,7 +151,8 @@ func TestLimitBudget_RequestOverItIsRecordedOnceDespiteCrashes(t *testing.T) {
 	}
 }
 
-// TestLimitBudget_ManyDynamicFieldsDelayNoOtherJob has requests with 80,000 dynamic fields.
+// TestLimitBudget_ManyDynamicFieldsDelayNoOtherJob sends requests with 80,000
+// dynamic fields.
 func TestLimitBudget_ManyDynamicFieldsDelayNoOtherJob(t *testing.T) {
 	t.Parallel()
 	a := account(t)

@@ -41,10 +41,10 @@ func connectMany(t *testing.T, s *harness.Service, n int) []*stranger {
 	return all
 }
 
-// send writes what the service may refuse to read.
+// send writes data that the service may refuse to read.
 func (c *stranger) send(text string) { _, _ = io.WriteString(c, text) }
 
-// answer reads a response; nil when the connection is closed without one.
+// answer reads a response; nil if the connection is closed without one.
 func (c *stranger) answer() *http.Response {
 	c.t.Helper()
 	_ = c.SetReadDeadline(time.Now().Add(30 * time.Second))
@@ -60,7 +60,7 @@ func (c *stranger) answer() *http.Response {
 	return response
 }
 
-// status is that of the answer; 0 for none.
+// status is the status of the response; 0 if there is none.
 func (c *stranger) status() int {
 	if response := c.answer(); response != nil {
 		return response.StatusCode

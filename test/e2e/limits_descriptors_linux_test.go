@@ -9,7 +9,7 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// limitFiles keeps the running program from opening files, until release is
+// limitFiles keeps the running program from opening files until release is
 // called.
 func limitFiles(t *testing.T, s *harness.Service) (release func()) {
 	t.Helper()

@@ -12,7 +12,8 @@ import (
 
 const daily = `{"url":"https://example.com/hook","cron":"0 0 * * *"}`
 
-// wantFull wants the refusal of a create, whose detail names the limit.
+// wantFull fails the test unless a create is refused and the detail names the
+// limit.
 func wantFull(t *testing.T, a *harness.Answer, limit string) {
 	t.Helper()
 	a.WantProblem(429)

@@ -10,8 +10,8 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// exhaust calls until a call is refused, and returns how many were let through
-// and the refusal.
+// exhaust calls until a call is refused, and returns how many succeeded and the
+// refusal.
 func exhaust(t *testing.T, call func() *harness.Answer) (let int, refusal *harness.Answer) {
 	t.Helper()
 	for range 2000 {
@@ -28,7 +28,7 @@ func exhaust(t *testing.T, call func() *harness.Answer) (let int, refusal *harne
 	return let, nil
 }
 
-// wantLimit wants the headers that say what is permitted and what is left.
+// wantLimit fails the test unless the headers state the limit and what is left.
 func wantLimit(t *testing.T, a *harness.Answer, policy, limit string) {
 	t.Helper()
 	if got := a.Header.Get("RateLimit-Policy"); got != policy {
@@ -114,7 +114,7 @@ func TestLimitRate_CountsCallsWithoutAKeyByAddress(t *testing.T) {
 	}
 }
 
-// page asks for a page as a browser does.
+// page requests a page as a browser does.
 func page(t *testing.T, s *harness.Service, path string) *harness.Answer {
 	t.Helper()
 	a, _, err := s.Client(t, "").Probe(http.MethodGet, path, nil, harness.Header("Accept", "text/html"))

@@ -8,9 +8,9 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// TestLimitShare_ManyHangingPortsDelayNoOtherAccount has one account call more ports
-// that hang than there are slots. Another account's jobs are made all the same,
-// and deleting the account gives its slots back at once.
+// TestLimitShare_ManyHangingPortsDelayNoOtherAccount has one account call more
+// hanging ports than there are slots. Another account's jobs still start on
+// time, and deleting the first account frees its slots at once.
 func TestLimitShare_ManyHangingPortsDelayNoOtherAccount(t *testing.T) {
 	t.Parallel()
 	const slots = 16

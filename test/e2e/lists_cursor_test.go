@@ -9,8 +9,8 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// walk follows the links of a list to its end and gives the ids met; between
-// runs after each page.
+// walk follows the links of a list to its end and returns the ids it met;
+// between runs after each page.
 func walk(t *testing.T, c *harness.Client, path string, between func()) []string {
 	t.Helper()
 	var met []string
@@ -102,7 +102,7 @@ func TestListCursor_KeepsFiltersAndLimit(t *testing.T) {
 	}
 }
 
-// cursorOf gives the cursor of a list's first link.
+// cursorOf returns the cursor of a list's first link.
 func cursorOf(t *testing.T, c *harness.Client, path string) string {
 	t.Helper()
 	answer := c.Get(path + "?limit=1").Want(200)
@@ -145,7 +145,7 @@ func TestListCursor_ForgedIs422(t *testing.T) {
 	}
 }
 
-// flip gives another character that cursors may be written with.
+// flip returns another character of the alphabet of cursors.
 func flip(b byte) string {
 	if b == 'B' {
 		return "C"

@@ -11,7 +11,8 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// twoRuns has a schedule run twice, beside a one-off job, and gives the runs.
+// twoRuns creates a schedule that runs twice, beside a one-off job, and returns
+// the runs.
 func twoRuns(t *testing.T, a *harness.Account) (first, second harness.JSON) {
 	t.Helper()
 	target := harness.SharedTarget(t).Route(t).RespondOnce(harness.Status(200), harness.Status(500))
@@ -25,7 +26,7 @@ func twoRuns(t *testing.T, a *harness.Account) (first, second harness.JSON) {
 	return first, awaitState(t, a.Client, second, "discarded")
 }
 
-// lines takes an export apart.
+// lines splits an export into its records.
 func lines(answer *harness.Answer) []harness.JSON {
 	var records []harness.JSON
 	for line := range bytes.Lines(answer.Want(200).Body) {
@@ -135,7 +136,8 @@ func TestListLogs_InvalidFiltersAreRefused(t *testing.T) {
 	a.Get(next + "&schedule_id=" + noUUID).WantParameters("cursor")
 }
 
-// TestListLogs_ExportIsReadInPagesUpToItsStart: more logs than a page holds.
+// TestListLogs_ExportIsReadInPagesUpToItsStart exports more logs than a page
+// has.
 func TestListLogs_ExportIsReadInPagesUpToItsStart(t *testing.T) {
 	t.Parallel()
 	a := account(t)

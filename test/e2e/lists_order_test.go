@@ -11,7 +11,7 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// orderFields are the fields each list can be sorted by.
+// orderFields are the fields by which each list can be sorted.
 var orderFields = map[string][]string{
 	"/api/jobs": {"inserted_at", "scheduled_at", "attempted_at", "completed_at", "cancelled_at", "discarded_at",
 		"state", "job_id", "id"},
@@ -19,7 +19,7 @@ var orderFields = map[string][]string{
 	"/api/logs":      {"inserted_at", "event", "job_id", "id"},
 }
 
-// variety gives an account whose records differ in every field: jobs in all
+// variety returns an account whose records differ in every field: jobs in all
 // states, schedules with and without names, disabled or not, logs of two jobs.
 func variety(t *testing.T) *harness.Account {
 	t.Helper()
@@ -74,7 +74,7 @@ func TestListOrder_ByEveryFieldPutsNullsLastAndTiesNewestFirst(t *testing.T) {
 	}
 }
 
-// misplaced says why b must not follow a.
+// misplaced reports why b must not follow a.
 func misplaced(a, b harness.JSON, field, direction string, age map[string]int) string {
 	x, y := orderValue(a, field), orderValue(b, field)
 	switch {
@@ -98,7 +98,7 @@ func misplaced(a, b harness.JSON, field, direction string, age map[string]int) s
 	return ""
 }
 
-// orderValue is what a record is sorted by: of the two forms of a job's
+// orderValue returns what a record is sorted by: of the two forms of a job's
 // timestamps the exact one.
 func orderValue(record harness.JSON, field string) harness.JSON {
 	if exact := record.Get("job." + field); exact.Exists() && field != "id" {
@@ -170,7 +170,7 @@ func TestListOrder_InvalidIs422NamingTheAllowedFields(t *testing.T) {
 	c.Get("/api/logs?order_by=scheduled_at").WantParameters("order_by")
 }
 
-// orderForms are the ways to write an order.
+// orderForms returns the ways to write an order.
 func orderForms(field, direction string) []string {
 	return []string{
 		"order_by[]=" + field + "&order_by[]=" + direction,

@@ -9,7 +9,8 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// heap creates jobs of almost 1 MB each and gives their ids, the newest first.
+// heap creates jobs of almost 1 MB each and returns their ids, the newest
+// first.
 func heap(c *harness.Client, n int) (numbers []string) {
 	for i := range n {
 		body := `{"url":"https://example.com/hook","schedule_in":86400,"body":"` + strings.Repeat("x", 1_000_000) + strconv.Itoa(i) + `"}`
@@ -19,8 +20,8 @@ func heap(c *harness.Client, n int) (numbers []string) {
 	return numbers
 }
 
-// TestListPage_HasAtMost8MiB: a page that is full of bytes has fewer rows than asked for,
-// and links to the others.
+// TestListPage_HasAtMost8MiB tests that a page that is full by size has fewer
+// rows than requested, and links to the rest.
 func TestListPage_HasAtMost8MiB(t *testing.T) {
 	t.Parallel()
 	a := account(t)

@@ -29,7 +29,7 @@ func TestListSearch_CountsTheCallersJobsByState(t *testing.T) {
 		`{"available":3,"executing":0,"retryable":0,"completed":1,"cancelled":1,"discarded":0}`)
 }
 
-// search gives the UUIDs that a search finds.
+// search returns the UUIDs that a search finds.
 func search(c *harness.Client, q, more string) string {
 	answer := c.Get("/api/jobs?q=" + url.QueryEscape(q) + more).Want(200)
 	return strings.Join(answer.Data().Pluck("id"), " ")

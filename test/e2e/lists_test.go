@@ -11,8 +11,8 @@ import (
 // lists are the three collections.
 var lists = []string{"/api/jobs", "/api/schedules", "/api/logs"}
 
-// fill stores n recurring waiting jobs: n jobs and n schedules. It gives their
-// record ids, newest first.
+// fill stores n recurring waiting jobs: n jobs and n schedules. It returns
+// their record ids, newest first.
 func fill(c *harness.Client, n int) (jobs, schedules []string) {
 	for i := range n {
 		job := create(c, with(waiting, fmt.Sprintf(`"repeat_every":60,"name":"n%d"`, i)))
@@ -24,7 +24,7 @@ func fill(c *harness.Client, n int) (jobs, schedules []string) {
 	return jobs, schedules
 }
 
-// ids gives the record ids of a page.
+// ids returns the record ids of a page.
 func ids(answer *harness.Answer) []string {
 	var ids []string
 	for _, item := range answer.Want(200).Data().Items() {

@@ -10,7 +10,7 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// metric reads one series from /metrics, 0 when it is not there.
+// metric returns one series of /metrics, 0 if it is absent.
 func metric(t *testing.T, c *harness.Client, series string) float64 {
 	t.Helper()
 	for line := range strings.SplitSeq(string(c.Get("/metrics").Want(200).Body), "\n") {
@@ -126,7 +126,7 @@ var (
 	helpLine = regexp.MustCompile(`^# HELP [a-zA-Z_:][a-zA-Z0-9_:]* \S`)
 )
 
-// trimSuffixes gives the family of a histogram's or summary's sample.
+// trimSuffixes returns the family of a histogram's or summary's sample.
 func trimSuffixes(name string) string {
 	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
 		if family, ok := strings.CutSuffix(name, suffix); ok {

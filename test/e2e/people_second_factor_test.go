@@ -14,7 +14,7 @@ import (
 
 const password = "correct horse battery"
 
-// person is somebody with a browser.
+// person is a user with a browser.
 type person struct {
 	*testing.T
 	client *http.Client
@@ -30,8 +30,8 @@ func newPerson(t *testing.T, s *harness.Service) *person {
 	return &person{T: t, client: &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, base: s.URL()}
 }
 
-// visit opens a page, or sends a form, and wants a status and what the page says
-// or where it leads.
+// visit opens a page or submits a form, and fails the test unless the status is
+// as wanted and the page contains a text or redirects to it.
 func (p *person) visit(path string, form url.Values, status int, says string) (page string) {
 	p.Helper()
 	method, body := http.MethodGet, ""

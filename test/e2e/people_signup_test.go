@@ -44,7 +44,8 @@ func TestPeopleSignup_FirstNeedsTheSetupCode(t *testing.T) {
 	}
 }
 
-// signUp signs a person up, by the form of the dashboard, from where a proxy says.
+// signUp submits the dashboard's form to sign up, from the address that a proxy
+// reports.
 func signUp(t *testing.T, s *harness.Service, email, code, from string) (status int, cookies []*http.Cookie) {
 	t.Helper()
 	form := url.Values{"email": {email}, "password": {"correct horse battery"}, "setup": {code}}

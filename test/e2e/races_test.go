@@ -11,8 +11,8 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// race plays a round many times over, by several workers side by side, each
-// with random numbers of its own.
+// race runs a round many times, with several workers side by side, each with
+// random numbers of its own.
 func race(t *testing.T, rounds int, round func(r *rand.Rand, n int) error) {
 	t.Helper()
 	const workers = 12
@@ -56,7 +56,7 @@ func try(c *harness.Client, method, path string) (harness.JSON, error) {
 	return answer.Data(), nil
 }
 
-// aside waits a random while of at most d, so that two calls meet differently
+// aside waits a random time of at most d, so that two calls meet differently
 // each time.
 func aside(r *rand.Rand, d time.Duration) {
 	timer := time.NewTimer(time.Duration(r.Int64N(int64(d))))
@@ -93,8 +93,8 @@ func TestRace_CancelAndStart(t *testing.T) {
 	}
 }
 
-// wantUnfinished wants every schedule that ever had a job to have so many
-// unfinished ones.
+// wantUnfinished fails the test unless every schedule that ever had a job has
+// this many unfinished ones.
 func wantUnfinished(t *testing.T, l *ledger, want int) {
 	t.Helper()
 	left := map[string]int{}
@@ -150,7 +150,7 @@ func TestRace_DeleteAndStart(t *testing.T) {
 }
 
 // TestRace_EnableAndFinish disables a schedule while its run is under way and
-// enables it about when that ends.
+// enables it at about the time that run ends.
 func TestRace_EnableAndFinish(t *testing.T) {
 	t.Parallel()
 	a := account(t)
@@ -173,7 +173,7 @@ func TestRace_EnableAndFinish(t *testing.T) {
 	wantUnfinished(t, l, 1)
 }
 
-// TestRace_CancelDisableAndEnable lets several calls on one schedule meet.
+// TestRace_CancelDisableAndEnable makes several calls on one schedule at once.
 func TestRace_CancelDisableAndEnable(t *testing.T) {
 	t.Parallel()
 	a := account(t)

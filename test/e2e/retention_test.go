@@ -7,7 +7,7 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// present gives which of the records can still be read.
+// present returns which of the records can still be read.
 func present(c *harness.Client, jobs map[string]harness.JSON) map[string]bool {
 	there := map[string]bool{}
 	for name, job := range jobs {
@@ -16,8 +16,8 @@ func present(c *harness.Client, jobs map[string]harness.JSON) map[string]bool {
 	return there
 }
 
-// TestRetention_RemovesOnlyFinalJobsAndTheirLogs starts the service
-// again, since removing begins with the start.
+// TestRetention_RemovesOnlyFinalJobsAndTheirLogs restarts the service, since
+// removal begins at the start.
 func TestRetention_RemovesOnlyFinalJobsAndTheirLogs(t *testing.T) {
 	t.Parallel()
 	s, c := crashed(t, harness.Flag("retention", "2s"))
@@ -68,7 +68,7 @@ func TestRetention_RemovesOnlyFinalJobsAndTheirLogs(t *testing.T) {
 }
 
 // TestRetention_WorksWhileTheServiceRunsAndDelaysNothing waits for the next
-// round of removing, which comes every minute.
+// round of removal, which comes every minute.
 func TestRetention_WorksWhileTheServiceRunsAndDelaysNothing(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -9,8 +9,8 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// TestScheduleCron_FirstTickIsAtOrAfterTheStart gives a start and the first tick from it.
-// 2031 begins on a Wednesday.
+// TestScheduleCron_FirstTickIsAtOrAfterTheStart compares the first tick from a
+// start with the expected one. 2031 begins on a Wednesday.
 func TestScheduleCron_FirstTickIsAtOrAfterTheStart(t *testing.T) {
 	t.Parallel()
 	a := account(t)

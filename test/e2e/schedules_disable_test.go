@@ -7,8 +7,8 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// underWay starts a schedule and gives its first job while the request of that
-// is under way, and what answers it.
+// underWay starts a schedule and returns its first job while that job's request
+// is under way, and the function that releases the response.
 func underWay(t *testing.T, c *harness.Client, every, answer string) (job harness.JSON, target *harness.Route, release func()) {
 	t.Helper()
 	target = harness.SharedTarget(t).Route(t)

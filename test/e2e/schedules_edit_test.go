@@ -121,9 +121,9 @@ func TestScheduleEdit_StateIsReadReplacedAndCleared(t *testing.T) {
 	other.Do(http.MethodDelete, path, nil).WantProblem(404)
 }
 
-// TestScheduleEdit_RaceWithFinish changes a schedule about when its run is
-// claimed, made and finished: there is always one unfinished job, and in the end
-// it is of the schedule as it is.
+// TestScheduleEdit_RaceWithFinish changes a schedule at about the time its run
+// is claimed, sent and finished: there is always one unfinished job, and the
+// last one matches the schedule.
 func TestScheduleEdit_RaceWithFinish(t *testing.T) {
 	t.Parallel()
 	a := account(t)

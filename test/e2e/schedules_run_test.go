@@ -9,8 +9,8 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// ticks gives the due times of requests, in seconds after the first due time of
-// their schedule.
+// ticks returns the due times of requests, in seconds after the first due time
+// of their schedule.
 func ticks(t *testing.T, first harness.JSON, hits []harness.Hit) []float64 {
 	t.Helper()
 	due := instant(t, first.Get("job.scheduled_at"))
@@ -85,7 +85,8 @@ func TestScheduleRun_NextIsCreatedWhenTheLastEnds(t *testing.T) {
 	}
 }
 
-// TestScheduleRun_LongOneIsFollowedByOneLateRun holds the first run over three ticks.
+// TestScheduleRun_LongOneIsFollowedByOneLateRun blocks the first run for three
+// ticks.
 func TestScheduleRun_LongOneIsFollowedByOneLateRun(t *testing.T) {
 	t.Parallel()
 	a := account(t)

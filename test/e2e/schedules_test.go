@@ -4,13 +4,13 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// recurring stores a schedule and gives its first job and its path.
+// recurring stores a schedule and returns its first job and its path.
 func recurring(c *harness.Client, members string) (job harness.JSON, path string) {
 	job = create(c, with(`{"url":"https://example.com/hook"}`, members))
 	return job, "/api/schedules/" + job.Get("schedule_id").Str()
 }
 
-// unfinished gives the pending and executing jobs of a schedule.
+// unfinished returns the pending and executing jobs of a schedule.
 func unfinished(c *harness.Client, schedule string) []harness.JSON {
 	var found []harness.JSON
 	list := c.Get("/api/jobs?limit=100&schedule_id=" + schedule).Want(200).Data()

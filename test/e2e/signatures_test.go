@@ -10,8 +10,8 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// verifies reports whether a request is signed with a secret, as the library
-// its receivers use sees it.
+// verifies reports whether a request is signed with a secret according to the
+// library that receivers use.
 func verifies(t *testing.T, hit harness.Hit, secret string) bool {
 	t.Helper()
 	wh, err := standardwebhooks.NewWebhook(secret)

@@ -228,7 +228,8 @@ func TestStream_EndsAtOnceWhenTheServiceStops(t *testing.T) {
 	}
 }
 
-// TestStream_SendsALargeJobComplete: though it is read only when it is written.
+// TestStream_SendsALargeJobComplete tests jobs so large that they are read only
+// when they are written.
 func TestStream_SendsALargeJobComplete(t *testing.T) {
 	t.Parallel()
 	a := account(t)

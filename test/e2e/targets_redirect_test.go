@@ -96,7 +96,7 @@ func TestTargetRedirect_IsFollowedToHTTPSOnly(t *testing.T) {
 	}
 }
 
-// ownHeaders are headers a job might carry, some of them secrets.
+// ownHeaders are headers that a job might carry, some of them secrets.
 const ownHeaders = `"headers":{"authorization":"Bearer secret","cookie":"a=b","x-mine":"1","accept":"text/plain",
 	"content-type":"application/vnd.x+json","user-agent":"mine"}`
 

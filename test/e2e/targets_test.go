@@ -27,15 +27,15 @@ func TestTarget_PortsAreRestricted(t *testing.T) {
 	wantSame(t, "message", payload.Get("message"), `"127.0.0.1:80 may not be called: port 80 is not one of those that this service calls"`)
 }
 
-// wantCalled wants a job's request to arrive.
+// wantCalled fails the test unless the job's request arrives.
 func wantCalled(t *testing.T, c *harness.Client) {
 	t.Helper()
 	target := harness.SharedTarget(t).Route(t)
 	finished(t, c, `{"url":"`+target.URL+`"}`, "completed")
 }
 
-// wantRefused wants the target's address to be refused on create, and where a
-// name leads to it, when it is dialled.
+// wantRefused fails the test unless the target's address is refused on create
+// or, where a name resolves to it, when the service connects.
 func wantRefused(t *testing.T, c *harness.Client) {
 	t.Helper()
 	target := harness.SharedTarget(t).Route(t)
@@ -71,8 +71,8 @@ func TestTarget_DeniedOneIsRefusedWhateverElseIsPermitted(t *testing.T) {
 	}
 }
 
-// TestTarget_BlockedOneIsRefusedForAllAccounts blocks the target of a running service, whose
-// connections are open.
+// TestTarget_BlockedOneIsRefusedForAllAccounts blocks the target of a running
+// service that has open connections to it.
 func TestTarget_BlockedOneIsRefusedForAllAccounts(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
@@ -99,8 +99,8 @@ func TestTarget_BlockedOneIsRefusedForAllAccounts(t *testing.T) {
 	wantCalled(t, c)
 }
 
-// TestTarget_JobsThatCreateJobsEndAfterThreeHops has a job call the API, through a
-// proxy that speaks TLS, to create one like itself.
+// TestTarget_JobsThatCreateJobsEndAfterThreeHops creates a job that calls the
+// API, through a TLS proxy, to create a job like itself.
 func TestTarget_JobsThatCreateJobsEndAfterThreeHops(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)

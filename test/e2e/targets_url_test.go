@@ -7,10 +7,10 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// urlMembers are the fields that hold an address.
+// urlMembers are the fields that have an address.
 var urlMembers = []string{"url", "callback_url", "webhook_url"}
 
-// jobCalling gives a waiting job with one of its three addresses set.
+// jobCalling returns a waiting job with one of its three addresses set.
 func jobCalling(member, address string) string {
 	if member == "url" {
 		return `{"scheduled_at":"` + far + `","url":` + quote(address) + `}`
@@ -45,7 +45,7 @@ func TestTargetURL_IsAbsoluteHTTPSWithAHostAndNoUserInfo(t *testing.T) {
 	}
 }
 
-// special are addresses that only an operator may open up as targets.
+// special are addresses that only an operator may permit as targets.
 var special = []string{
 	"localhost", "LOCALHOST", "localhost.", "127.0.0.1", "127.8.9.10", "10.0.0.1", "172.16.0.1", "192.168.1.1",
 	"169.254.169.254", "0.0.0.0", "100.64.0.1", "192.0.2.1", "198.18.0.1", "224.0.0.1", "240.0.0.1", "255.255.255.255",
@@ -64,8 +64,9 @@ func TestTargetURL_SpecialAddressesAreRefusedOnCreate(t *testing.T) {
 	create(c, waiting) // public addresses are
 }
 
-// TestTargetURL_OddSpellingsOfAnAddressAreNeverConnectedTo uses spellings some libraries
-// read as 127.0.0.1; each may be refused at once or when it is dialled.
+// TestTargetURL_OddSpellingsOfAnAddressAreNeverConnectedTo uses spellings that
+// some libraries read as 127.0.0.1; each may be refused on create or on
+// connecting.
 func TestTargetURL_OddSpellingsOfAnAddressAreNeverConnectedTo(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.NoFlag("allow-private-targets"))

@@ -7,8 +7,8 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// TestWebhookPayload_LargeOnesArriveComplete: what is stored with logs only is put in when a
-// message is sent, at each try.
+// TestWebhookPayload_LargeOnesArriveComplete tests that what is stored with
+// logs only is inserted when an event is sent, at each attempt.
 func TestWebhookPayload_LargeOnesArriveComplete(t *testing.T) {
 	t.Parallel()
 	a := account(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// TestWebhookReceiver_SlowOneDelaysNoJobAndNoOtherReceiver fills a small service with
-// messages to a receiver that hangs.
+// TestWebhookReceiver_SlowOneDelaysNoJobAndNoOtherReceiver fills a small
+// service with deliveries to a receiver that hangs.
 func TestWebhookReceiver_SlowOneDelaysNoJobAndNoOtherReceiver(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Flag("concurrency", "32"))
@@ -54,8 +54,8 @@ func TestWebhookReceiver_DeadOneDelaysNoJobAndNoOtherReceiver(t *testing.T) {
 	}
 }
 
-// TestWebhookReceiver_IsNotDelayedByASlowTarget holds that jobs and messages have slots of
-// their own.
+// TestWebhookReceiver_IsNotDelayedByASlowTarget tests that jobs and deliveries
+// have separate slots.
 func TestWebhookReceiver_IsNotDelayedByASlowTarget(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Flag("concurrency", "2"))

@@ -12,8 +12,8 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// TestWebhookSequence_IsConsistentInARaceOfCancelAndStart holds that the events of a job tell
-// one story, also when a claimed attempt is taken back at the last moment.
+// TestWebhookSequence_IsConsistentInARaceOfCancelAndStart tests that the events
+// of a job are consistent, also when a claim is rolled back at the last moment.
 func TestWebhookSequence_IsConsistentInARaceOfCancelAndStart(t *testing.T) {
 	t.Parallel()
 	a := account(t)
@@ -31,8 +31,8 @@ func TestWebhookSequence_IsConsistentInARaceOfCancelAndStart(t *testing.T) {
 	wantStories(t, a.Client, target, receiver, 500)
 }
 
-// TestWebhookSequence_OmitsAnAttemptCancelledBeforeItStarts cancels jobs so shortly
-// before they are due that their attempts have been prepared.
+// TestWebhookSequence_OmitsAnAttemptCancelledBeforeItStarts cancels jobs so
+// shortly before they are due that their attempts have been prepared.
 func TestWebhookSequence_OmitsAnAttemptCancelledBeforeItStarts(t *testing.T) {
 	t.Parallel()
 	a := account(t)
@@ -50,7 +50,8 @@ func TestWebhookSequence_OmitsAnAttemptCancelledBeforeItStarts(t *testing.T) {
 	wantStories(t, a.Client, target, receiver, 100)
 }
 
-// wantStories wants the messages about each of n jobs to tell what became of it.
+// wantStories fails the test unless the events of each of n jobs agree with its
+// final state.
 func wantStories(t *testing.T, c *harness.Client, target, receiver *harness.Route, n int) {
 	t.Helper()
 	l := takeLedger(t, c, target)
@@ -87,7 +88,7 @@ func wantStories(t *testing.T, c *harness.Client, target, receiver *harness.Rout
 	t.Logf("%v", counts)
 }
 
-// storyOf names a job's state, and whether it was attempted.
+// storyOf returns a job's state, and whether it was attempted.
 func storyOf(job harness.JSON) string {
 	if job.Get("attempted_at").IsNull() {
 		return job.Get("state").Str()

@@ -9,7 +9,7 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// types gives the types of webhook messages, without what all have in common.
+// types returns the types of webhook events without their common prefix.
 func types(hits []harness.Hit) []string {
 	var types []string
 	for _, hit := range hits {
@@ -25,7 +25,7 @@ func wantTypes(t *testing.T, hits []harness.Hit, want ...string) {
 	}
 }
 
-// told stores a job with a webhook and gives the n messages that came.
+// told stores a job with a webhook and returns the n events that arrived.
 func told(t *testing.T, c *harness.Client, url, members string, n int) (job harness.JSON, hits []harness.Hit) {
 	t.Helper()
 	receiver := harness.SharedTarget(t).Route(t)

@@ -9,9 +9,9 @@ import (
 	"github.com/punctual-dev/punctual/test/pgtest"
 )
 
-// TestPooler_JobsStartWithin250Milliseconds runs two nodes behind a
-// PgBouncer that pools transactions, where notices don't get through, at a
-// light load.
+// TestPooler_JobsStartWithin250Milliseconds runs two nodes behind a PgBouncer
+// that pools transactions, which does not forward notifications, at a light
+// load.
 func TestPooler_JobsStartWithin250Milliseconds(t *testing.T) {
 	t.Parallel()
 	database := pgtest.URL(t)
@@ -47,7 +47,7 @@ func TestPooler_JobsStartWithin250Milliseconds(t *testing.T) {
 	}
 }
 
-// TestPooler_KilledNodeLosesNothing is a small storm there.
+// TestPooler_KilledNodeLosesNothing is a small storm behind a pooler.
 func TestPooler_KilledNodeLosesNothing(t *testing.T) {
 	t.Parallel()
 	database := pgtest.URL(t)

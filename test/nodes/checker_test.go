@@ -54,8 +54,8 @@ func TestChecker_AcceptsACorrectHistory(t *testing.T) {
 	}
 }
 
-// TestChecker_AcceptsARequestThatTheTargetReadLate has the request that a kill cut off
-// read, and even answered, seconds after the kill.
+// TestChecker_AcceptsARequestThatTheTargetReadLate has a request that was cut
+// off by a kill but read, and even responded to, seconds after it.
 func TestChecker_AcceptsARequestThatTheTargetReadLate(t *testing.T) {
 	h := planted()
 	killed := h.Faults[0].To

@@ -16,7 +16,7 @@ import (
 	"github.com/punctual-dev/punctual/test/pgtest"
 )
 
-// awaitReady waits until a node says that it is.
+// awaitReady waits until a node reports that it is ready.
 func (n *Node) awaitReady(t testing.TB, c *Cluster, within time.Duration) {
 	t.Helper()
 	harness.Eventually(t, within, n.Name+" to be ready", func() bool {
@@ -39,7 +39,8 @@ func (c *Cluster) create(t testing.TB, n *Node, members string) *Job {
 	return &made.Data
 }
 
-// steady waits until nodes have met and hear each other.
+// steady waits until the nodes have registered and receive each other's
+// notifications.
 func (c *Cluster) steady(t testing.TB) {
 	t.Helper()
 	for _, n := range c.Nodes {
@@ -48,8 +49,8 @@ func (c *Cluster) steady(t testing.TB) {
 	pause(5 * time.Second) // two beats
 }
 
-// TestIdempotency_100SimultaneousCreatesOnThreeNodesStoreOneRow also wants
-// all answers to name that row, and one of them only to say created.
+// TestIdempotency_100SimultaneousCreatesOnThreeNodesStoreOneRow also tests that
+// all responses name that row and only one of them reports that it was created.
 func TestIdempotency_100SimultaneousCreatesOnThreeNodesStoreOneRow(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, same(pgtest.URL(t), 3)...)
@@ -90,9 +91,9 @@ func TestIdempotency_100SimultaneousCreatesOnThreeNodesStoreOneRow(t *testing.T)
 	}
 }
 
-// TestTiming_JobCreatedOnAnyNodeStartsOnTime creates jobs that are due in 50 ms, one
-// after the other, so that whichever node has a job's share of the queue must
-// learn of it in time.
+// TestTiming_JobCreatedOnAnyNodeStartsOnTime creates jobs that are due in 50
+// ms, one after the other, so that the node with the job's share of the queue
+// must learn of it in time.
 func TestTiming_JobCreatedOnAnyNodeStartsOnTime(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, same(pgtest.URL(t), 3)...)
@@ -114,7 +115,7 @@ func TestTiming_JobCreatedOnAnyNodeStartsOnTime(t *testing.T) {
 }
 
 // TestCancel_OnOneNodeAbortsARequestOnAnother creates jobs whose requests hang,
-// and cancels each on every node in turn, so that most cancels meet a request
+// and cancels them on each node in turn, so that most cancels meet a request
 // that another node has under way.
 func TestCancel_OnOneNodeAbortsARequestOnAnother(t *testing.T) {
 	t.Parallel()
@@ -139,8 +140,8 @@ func TestCancel_OnOneNodeAbortsARequestOnAnother(t *testing.T) {
 	}
 }
 
-// TestReclaim_AttemptsOfAKilledNodeAreRetriedWithin20Seconds kills the node whose
-// requests hang; the other one takes them up.
+// TestReclaim_AttemptsOfAKilledNodeAreRetriedWithin20Seconds kills the node
+// whose requests hang; the other one reclaims and retries them.
 func TestReclaim_AttemptsOfAKilledNodeAreRetriedWithin20Seconds(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, same(pgtest.URL(t), 3)...)

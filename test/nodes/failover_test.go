@@ -9,8 +9,8 @@ import (
 )
 
 // TestFailover_ToASynchronousStandbyLosesNothing kills the primary under load
-// and promotes its standby. Nodes know both by their URL and find the new
-// primary by themselves.
+// and promotes its standby. The nodes' URL names both servers, so they find the
+// new primary by themselves.
 func TestFailover_ToASynchronousStandbyLosesNothing(t *testing.T) {
 	t.Parallel()
 	primary := pgtest.Start(t)

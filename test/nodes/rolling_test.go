@@ -8,7 +8,7 @@ import (
 )
 
 // TestRollingRestart_LosesDelaysAndRepeatsNothing ends three nodes with SIGTERM
-// under load, one after the other, and starts each again.
+// under load, one after the other, and restarts each.
 func TestRollingRestart_LosesDelaysAndRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, same(pgtest.URL(t), 3)...)

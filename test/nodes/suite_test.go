@@ -95,7 +95,7 @@ func suitePattern() string { return os.Getenv("PUNCTUAL_NODES_SUITE") }
 
 var uneventful = regexp.MustCompile(`^\s*(=== (RUN|CONT|PAUSE)|--- PASS)`)
 
-// failures gives the output without what says that all is well.
+// failures returns the output without what says that all is well.
 func failures(out string) string {
 	var b strings.Builder
 	for line := range strings.Lines(out) {

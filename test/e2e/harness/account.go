@@ -38,8 +38,8 @@ func (s *Service) Account(t testing.TB) *Account {
 	}
 }
 
-// NewKey makes a key for an account and gives its id and the key itself. Flags are
-// those of the command.
+// NewKey creates a key for an account and returns its id and the key itself.
+// Flags are those of the command.
 func (s *Service) NewKey(t testing.TB, email string, flags ...string) (id, key string) {
 	t.Helper()
 	var made struct {

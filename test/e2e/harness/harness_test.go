@@ -100,7 +100,7 @@ func TestRoute_HoldBlocksUntilReleased(t *testing.T) {
 	}
 }
 
-// trusting gives a client that trusts the targets' certificate.
+// trusting returns a client that trusts the targets' certificate.
 func trusting(t *testing.T) *http.Client {
 	t.Helper()
 	ca, err := authority()
