@@ -53,7 +53,7 @@ func start() {
 	chromium.close = func() {
 		cancel()
 		stop()
-		_ = os.RemoveAll(dir) // leftovers in the temporary directory harm nobody
+		_ = os.RemoveAll(dir) // leftovers in the temporary directory do no harm
 	}
 	chromium.err = chromedp.Do(ctx)
 }

@@ -28,7 +28,7 @@ func TestAccountDeletion_StopsEverythingOfTheAccount(t *testing.T) {
 		a, err := gone.Try(http.MethodGet, "/api/jobs", nil)
 		return err == nil && a.Status == 401
 	})
-	// Nodes remember for a second what they have looked up.
+	// Nodes cache accounts and keys for a second.
 	harness.Eventually(t, soon, "the account to be forgotten", func() bool { return time.Since(deleted) > 1100*time.Millisecond })
 	release()
 	always.Await(t, 1, soon)
@@ -42,7 +42,7 @@ func TestAccountDeletion_StopsEverythingOfTheAccount(t *testing.T) {
 		t.Errorf("what was under way was made %d times", n)
 	}
 	stays.Get("/api/jobs").Want(200)
-	// The email is free, for somebody who has nothing of it.
+	// The email is free again; the new account has none of the old records.
 	again := command(t, gone.Service, "accounts", "create", gone.Email, "--json")
 	if again.Get("id").Str() == gone.ID {
 		t.Error("the new account has the id of the old one")

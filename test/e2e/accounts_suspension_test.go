@@ -55,7 +55,7 @@ func TestAccountSuspension_EndsAttemptsUntilResumed(t *testing.T) {
 	s.Command(t, "accounts", "resume", suspended.Email)
 	target.AwaitEnds(t, 2, soon)
 	pending.AwaitEnds(t, 1, soon)
-	// Nodes remember for a second what they have looked up.
+	// Nodes cache accounts and keys for a second.
 	harness.Eventually(t, soon, "the key to work again", func() bool {
 		a, err := suspended.Try("GET", "/api/jobs", nil)
 		return err == nil && a.Status == 200

@@ -37,7 +37,7 @@ func TestAPIMalformed_RequestsGetDocumentedResponsesAndStoreNothing(t *testing.T
 	s := harness.Start(t, harness.Flag("concurrency", "8"))
 	a := s.Account(t)
 	target := harness.SharedTarget(t)
-	// A stream of events is an answer that does not end.
+	// A stream of events is a response that does not end.
 	operations := slices.DeleteFunc(apitest.New(t).Operations(), func(op apitest.Operation) bool { return op.ID == "followEvents" })
 	b := newBreaker(operations, target.URL)
 	found := &findings{jobs: map[string]bool{}, schedules: map[string]bool{}, faults: map[string]*fault{}}

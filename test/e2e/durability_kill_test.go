@@ -31,12 +31,12 @@ type storm struct {
 	mu    sync.Mutex
 	acked map[int64]harness.JSON
 	kills [][2]time.Time // before and after each
-	gap   time.Duration  // the longest from an answer to the kill that had it made again
+	gap   time.Duration  // the longest from a response to the kill that caused a retry
 }
 
-// The size of the storm. recordWithin is how much later than its answer an
-// attempt may be recorded on a busy machine: one killed in between is rightly
-// made again.
+// The size of the storm. recordWithin is how much later than its response an
+// attempt may be recorded on a busy machine: one killed in between is retried,
+// as it should be.
 const (
 	kills        = 50
 	stormLasts   = 90 * time.Second
@@ -222,7 +222,7 @@ func (s *storm) judge() {
 	called := map[int64]string{}
 	for _, hit := range s.receiver.Hits() {
 		if !json.Valid(hit.Body) {
-			continue // a kill cut it off on its way; it is sent again whole
+			continue // a kill truncated it; it is sent again
 		}
 		id, message := hit.JSON().Get("job.job_id").Int(), hit.Header.Get("Webhook-Id")
 		if before := called[id]; before != "" && before != message {

@@ -79,7 +79,7 @@ var stories = map[string]struct {
 }{
 	"available":                  {"", 0, 0, nil},
 	"cancelled":                  {"", 0, 0, []string{"cancelled_at"}},
-	"cancelled after an attempt": {"request, error cancelled", 0, 1, []string{"cancelled_at"}}, // the abort may come before the request is out
+	"cancelled after an attempt": {"request, error cancelled", 0, 1, []string{"cancelled_at"}}, // the abort may come before the request is sent
 	"completed after an attempt": {"request, response", 1, 1, []string{"completed_at"}},
 }
 

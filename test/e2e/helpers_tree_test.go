@@ -88,19 +88,19 @@ func (t *tree) mutate(r *rand.Rand, known []string) {
 	}
 	i := r.IntN(len(victim.parts))
 	switch p := victim.parts[i]; r.IntN(7) {
-	case 0: // leave one out
+	case 0: // omit one
 		victim.parts = append(victim.parts[:i:i], victim.parts[i+1:]...)
-	case 1: // say one twice
+	case 1: // repeat one
 		victim.parts = append(victim.parts, p)
-	case 2: // call one by another name
+	case 2: // rename one
 		victim.parts[i].name = oddName(r, known)
-	case 3: // one too many
+	case 3: // add one
 		victim.parts = append(victim.parts, part{oddName(r, known), oddValue(r)})
 	case 4: // another order
 		r.Shuffle(len(victim.parts), func(i, j int) {
 			victim.parts[i], victim.parts[j] = victim.parts[j], victim.parts[i]
 		})
-	case 5: // one deeper than expected
+	case 5: // nest one deeper
 		victim.parts[i].value = &tree{open: '[', parts: []part{{"", p.value}}}
 	case 6: // another value
 		victim.parts[i].value = oddValue(r)

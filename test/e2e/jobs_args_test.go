@@ -43,7 +43,7 @@ func TestArgs_AreWhatTheClientSentVerbatim(t *testing.T) {
 	}
 }
 
-// passages are JSON values that programs tend to harm in passing.
+// passages are JSON values that programs tend to alter when they copy them.
 var passages = map[string]string{
 	"a big integer":              `12345678901234567890`,
 	"a trailing zero":            `1.10`,

@@ -32,11 +32,11 @@ func TestLimitQuota_OfPendingJobs(t *testing.T) {
 	made := []harness.JSON{create(a.Client, waiting), create(a.Client, with(waiting, `"idempotency_key":"k"`)), create(a.Client, waiting)}
 	wantFull(t, a.Post("/api/jobs", waiting), "max-pending")
 	create(b.Client, waiting)
-	create(a.Client, daily) // the run of a schedule is no one-off
+	create(a.Client, daily) // runs of a schedule do not count
 	wantFull(t, a.Post(jobPath(made[0])+"/rerun", nil), "max-pending")
 	duplicate := a.Post("/api/jobs", with(waiting, `"idempotency_key":"k"`)).Want(200)
 	wantSame(t, "the duplicate", duplicate.Data().Get("job.has_confict"), "true")
-	a.Post("/api/jobs", `{"url":"x"}`).WantProblem(422) // what is wrong is said first
+	a.Post("/api/jobs", `{"url":"x"}`).WantProblem(422) // validation comes before the limit
 
 	s.Kill()
 	s.Restart(t)
@@ -103,7 +103,7 @@ func TestLimitQuota_OfSchedules(t *testing.T) {
 	path := "/api/schedules/" + first.Get("schedule_id").Str()
 	a.Post(path+"/disable", nil).Want(200)
 	wantFull(t, a.Post("/api/jobs", daily), "max-schedules") // disabled ones count,
-	a.Post(path+"/enable", nil).Want(200)                    // so that they can always be enabled
+	a.Post(path+"/enable", nil).Want(200)                    // so they can always be enabled
 	create(a.Client, waiting)
 	a.Do(http.MethodDelete, path, nil).Want(204)
 	create(a.Client, daily)

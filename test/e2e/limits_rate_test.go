@@ -57,7 +57,7 @@ func TestLimitRate_CountsCallsByAccount(t *testing.T) {
 		t.Errorf("another account got %d calls", let)
 	}
 	harness.Eventually(t, soon, "calls to be allowed again", func() bool { return a.Get("/api/jobs").Status == 200 })
-	// The overload of an account is nobody else's.
+	// One account's overload does not affect others.
 	for _, path := range []string{"/api/ping", "/healthz", "/docs"} {
 		s.Client(t, "").Get(path).Want(200)
 	}

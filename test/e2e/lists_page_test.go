@@ -55,7 +55,7 @@ func TestListPage_HasAtMost8MiB(t *testing.T) {
 			t.Errorf("%s\n got %q\nwant %q", first, got, want)
 		}
 	}
-	// Many at once are still cancelled, if they fit.
+	// Several at once can still be cancelled if they fit.
 	ids := "[" + strings.Join(want, ",") + "]"
 	a.Post("/api/jobs/cancel", `{"job_ids":`+ids+`}`).WantPointers("#/job_ids")
 	for _, j := range a.Post("/api/jobs/cancel", `{"job_ids":[`+strings.Join(want[:3], ",")+`]}`).Want(200).Data().Items() {

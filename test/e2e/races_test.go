@@ -245,8 +245,8 @@ func TestRace_50CreatesWithOneKeyAndCompletion(t *testing.T) {
 		if !stored[key][job.Get("id").Str()] {
 			t.Errorf("a job nobody was told of: %s", job.Raw())
 		}
-		// A create takes its time before the key is free and stores after, so
-		// inserted_at tells less than the attempt does.
+		// A create may take its inserted_at before the key is free and store the
+		// job after, so the attempt is the better measure.
 		span := [2]time.Time{instant(t, job.Get("job.attempted_at")), instant(t, job.Get("job.completed_at"))}
 		for _, other := range spans[key] {
 			if span[0].Before(other[1]) && other[0].Before(span[1]) {

@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	// recordWithin is how much later than its answer an attempt may be
-	// recorded: one whose node fails in between is rightly made again.
+	// recordWithin is how much later than its response an attempt may be
+	// recorded: one whose node fails in between is retried, as it should be.
 	recordWithin = 3 * time.Second
 	// noticeWithin is how long a node may take to see that it can't go on, or
 	// to stop a request that another node has cancelled.
 	noticeWithin = 2 * time.Second
-	// takeOver is how long after a fault its effects may last: a node is taken
-	// for gone, what it held is found and made again.
+	// takeOver is how long after a fault its effects may last: the node's lease
+	// expires, and its claims are reclaimed and retried.
 	takeOver = 22 * time.Second
-	// grain is how far two nodes' views of the one clock may lie apart.
+	// grain is how far two nodes' readings of the same clock may differ.
 	grain = 100 * time.Millisecond
 )
 

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// planted is a history in which all is well: two jobs, one of them made again
+// planted is a history without violations: two jobs, one of them retried
 // after a kill, one cancelled job and a schedule with three runs.
 func planted() *History {
 	h := NewHistory()

@@ -46,7 +46,7 @@ func (c *Cluster) steady(t testing.TB) {
 	for _, n := range c.Nodes {
 		n.awaitReady(t, c, 20*time.Second)
 	}
-	pause(5 * time.Second) // two beats
+	pause(5 * time.Second) // two heartbeats
 }
 
 // TestIdempotency_100SimultaneousCreatesOnThreeNodesStoreOneRow also tests that

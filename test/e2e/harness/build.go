@@ -40,7 +40,7 @@ func Main(m *testing.M) int {
 		code = max(code, 1)
 	}
 	if root.dir != "" {
-		_ = os.RemoveAll(root.dir) // leftovers in the temporary directory harm nobody
+		_ = os.RemoveAll(root.dir) // leftovers in the temporary directory do no harm
 	}
 	return code
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Client calls the API of a service with one key. Every answer it gets is held
+// Client calls the API of a service with one key. It checks every response
 // against the OpenAPI document.
 type Client struct {
 	Service *Service

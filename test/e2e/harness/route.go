@@ -31,7 +31,7 @@ func (h Hit) Broken() time.Time { return h.conn.ended() }
 // JSON returns the body of a hit.
 func (h Hit) JSON() JSON { return JSON(h.Body) }
 
-// Route is a path of a target: what it answers, and what it was sent.
+// Route is a path of a target: its responses, and the requests it received.
 type Route struct {
 	Path string
 	URL  string

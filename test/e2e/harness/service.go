@@ -187,7 +187,7 @@ func environment(extra []string) []string {
 	return append(kept, extra...)
 }
 
-// URL is where the service listens; it changes with each start.
+// URL is the address the service listens on; it changes with each start.
 func (s *Service) URL() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -38,8 +38,8 @@ var sharedTarget struct {
 	err    error
 }
 
-// SharedTarget returns the target all tests of the process use; each takes routes
-// of its own.
+// SharedTarget returns the target that all tests of the process use; each takes
+// routes of its own.
 func SharedTarget(t testing.TB) *Target {
 	t.Helper()
 	sharedTarget.Do(func() { sharedTarget.target, sharedTarget.err = newTarget(false) })
@@ -118,8 +118,8 @@ func (tg *Target) serve(l net.Listener) {
 // Close stops the target at once; connections to it are refused from then on.
 func (tg *Target) Close() { _ = tg.server.Close() }
 
-// Route returns a path of the target that nobody else uses, with everything below
-// it. It answers 200 with an empty body until told otherwise.
+// Route returns a path of the target that no other test uses, with everything
+// below it. It responds with 200 and an empty body until told otherwise.
 func (tg *Target) Route(t testing.TB) *Route {
 	t.Helper()
 	tg.mu.Lock()
