@@ -20,7 +20,7 @@ test-quick: ## run the tests that need no server and no browser: about a minute
 	./scripts/test-quick
 
 chaos: ## storm three nodes with 300 jobs/s for two minutes
-	PUNCTUAL_NODES_FULL=1 $(GO) test ./test/nodes -run DieAndADatabase -count=1 -v -timeout 10m
+	PUNCTUAL_NODES_FULL=1 $(GO) test ./test/nodes -run TestChaos -count=1 -v -timeout 10m
 
 lint: ## check formatting, vet and staticcheck
 	./scripts/lint

@@ -26,7 +26,7 @@ type finding struct {
 	} `json:"nodes"`
 }
 
-// Check holds the page to what every page must be.
+// Check checks what every page must satisfy.
 func (p *Page) Check() *Page {
 	p.t.Helper()
 	p.Wait(`document.readyState === "complete" && !document.querySelector(".htmx-request")`)
@@ -51,7 +51,7 @@ func (p *Page) Check() *Page {
 	return p
 }
 
-// widest names the elements that stick out to the right.
+// widest returns the elements that stick out to the right.
 const widest = `[...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1).slice(0, 5).map((e) => e.outerHTML.slice(0, 120)).join("\n")`
 
 func (p *Page) findings() []finding {

@@ -53,12 +53,12 @@ func start() {
 	chromium.close = func() {
 		cancel()
 		stop()
-		_ = os.RemoveAll(dir) // leftovers in the temporary directory harm nobody
+		_ = os.RemoveAll(dir) // leftovers in the temporary directory do no harm
 	}
 	chromium.err = chromedp.Do(ctx)
 }
 
-// browserContext gives the running browser.
+// browserContext returns the running browser.
 func browserContext(t testing.TB) context.Context {
 	t.Helper()
 	chromium.Do(start)

@@ -1,16 +1,16 @@
-// Package browser walks the dashboard in Chromium as a person would, against
-// the real program.
+// Package browser tests the dashboard in Chromium as a person would use it,
+// against the real program.
 //
-// [Open] gives a [Page] in a profile of its own, in one of the [Looks]: wide or
-// a phone, light or dark. A page is used with the words of a person: Go, Click,
-// Fill, Press, See. Each of them waits for what it needs, with a deadline that
-// only a broken page reaches; nothing sleeps.
+// [Open] returns a [Page] in a profile of its own, in one of the [Looks]: wide
+// or a phone, light or dark. The methods of a page are what a person does: Go,
+// Click, Fill, Press, See. Each of them waits for what it needs, with a deadline
+// that only a broken page reaches; nothing sleeps.
 //
 // What fails a test without being asked: a message of the console that is an
 // error, an exception in a script, whatever the Content-Security-Policy
-// refused, and a failed request that the walk did not expect ([Page.Expect]).
-// [Page.Check] holds a page to the rest: no serious finding of axe-core, no
-// sideways scrolling, at most 100 KiB of HTML.
+// refused, and a failed request that the test did not expect ([Page.Expect]).
+// [Page.Check] checks the rest: no serious finding of axe-core, no horizontal
+// scrolling, at most 100 KiB of HTML.
 //
 // # Chromium
 //

@@ -51,10 +51,10 @@ func (w *world) create(body string, args ...any) int64 {
 	return w.client.Post("/api/jobs", fmt.Sprintf(body, args...)).Want(201).Data().Get("job_id").Int()
 }
 
-// job gives the path of a job's page.
+// job returns the path of a job's page.
 func (w *world) job(n int64) string { return fmt.Sprintf("/public/jobs/%d", n) }
 
-func TestJobsInEveryLook(t *testing.T) {
+func TestJobs_InEveryLook(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, look := range Looks {
@@ -75,7 +75,7 @@ func TestJobsInEveryLook(t *testing.T) {
 	}
 }
 
-func TestEmptyAccount(t *testing.T) {
+func TestJobs_EmptyAccount(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	for _, look := range []Look{Wide, PhoneDark} {
@@ -84,7 +84,7 @@ func TestEmptyAccount(t *testing.T) {
 	}
 }
 
-func TestSearchAndTabs(t *testing.T) {
+func TestJobs_SearchAndTabs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := Open(t, w.Service, Wide)
@@ -94,7 +94,7 @@ func TestSearchAndTabs(t *testing.T) {
 	p.ClickOn("Clear").At("/public/jobs").Fill("#q", fmt.Sprint(w.waiting)).Press(kb.Enter).At(fmt.Sprintf("/public/jobs?q=%d", w.waiting)).See("Job 3").NotSee("Nightly report")
 }
 
-func TestNewJobInPlainWords(t *testing.T) {
+func TestJobs_CreateWithATimeInPlainEnglish(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	url := w.target.Route(t).Respond(harness.JSONReply(`{"ok":true}`)).URL
@@ -121,7 +121,7 @@ func TestNewJobInPlainWords(t *testing.T) {
 	p.Expect(422).Fill("#f-json", `{"urll":"https://example.com"}`).ClickOn("Create the job").See("did you mean url?").Check()
 }
 
-func TestMistakesStandAtTheirFields(t *testing.T) {
+func TestJobs_ErrorsAppearNextToTheirFields(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, scripts := range []bool{true, false} {
@@ -150,7 +150,7 @@ func TestMistakesStandAtTheirFields(t *testing.T) {
 	}
 }
 
-func TestCancelOneAndSeveral(t *testing.T) {
+func TestJobs_CancelOneAndSeveral(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := Open(t, w.Service, Phone)
@@ -165,8 +165,9 @@ func TestCancelOneAndSeveral(t *testing.T) {
 	}
 }
 
-// TestWhatHappensShowsItself holds that open pages follow without reloading.
-func TestWhatHappensShowsItself(t *testing.T) {
+// TestJobs_ChangesAppearWithoutReloading tests that open pages update without
+// reloading.
+func TestJobs_ChangesAppearWithoutReloading(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	list, detail := Open(t, w.Service, Wide), Open(t, w.Service, Phone)
@@ -183,8 +184,8 @@ func TestWhatHappensShowsItself(t *testing.T) {
 	list.Wait(fmt.Sprintf(`!document.querySelector("#pick-%d") && document.querySelector("tbody tr .badge").innerText.trim() === "completed"`, n)).Check()
 }
 
-// TestByKeyboardAlone makes a job and cancels it without a mouse.
-func TestByKeyboardAlone(t *testing.T) {
+// TestJobs_ByKeyboardOnly creates a job and cancels it without a mouse.
+func TestJobs_ByKeyboardOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := Open(t, w.Service, Wide)

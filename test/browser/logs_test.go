@@ -9,7 +9,7 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-func TestLogsInEveryLook(t *testing.T) {
+func TestLogs_InEveryLook(t *testing.T) {
 	t.Parallel()
 	w, often, _, _ := withSchedules(t)
 	for _, look := range Looks {
@@ -25,7 +25,7 @@ func TestLogsInEveryLook(t *testing.T) {
 	}
 }
 
-func TestNarrowLogsDown(t *testing.T) {
+func TestLogs_Filter(t *testing.T) {
 	t.Parallel()
 	w, _, _, _ := withSchedules(t)
 	for _, scripts := range []bool{true, false} {
@@ -42,7 +42,7 @@ func TestNarrowLogsDown(t *testing.T) {
 	}
 }
 
-func TestFollowLogsAndPause(t *testing.T) {
+func TestLogs_FollowAndPause(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	url := w.target.Route(t).Respond(harness.JSONReply(`{}`)).URL
@@ -57,7 +57,7 @@ func TestFollowLogsAndPause(t *testing.T) {
 	p.ClickOn("Follow live").At("/public/logs").See("following")
 }
 
-func TestOverviewInEveryLook(t *testing.T) {
+func TestOverview_InEveryLook(t *testing.T) {
 	t.Parallel()
 	w, _, _, _ := withSchedules(t)
 	w.create(`{"url":"https://example.com/soon","name":"Soon to come","schedule_in":[20,"minutes"]}`)
@@ -72,7 +72,7 @@ func TestOverviewInEveryLook(t *testing.T) {
 	}
 }
 
-func TestOverviewFollows(t *testing.T) {
+func TestOverview_UpdatesWithoutReloading(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := Open(t, w.Service, Wide)
@@ -81,7 +81,7 @@ func TestOverviewFollows(t *testing.T) {
 	p.See("Just added").Check()
 }
 
-func TestEmptyOverviewAndLogs(t *testing.T) {
+func TestOverview_EmptyLikeTheLogs(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	for _, look := range []Look{Wide, PhoneDark} {

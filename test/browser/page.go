@@ -83,7 +83,7 @@ func Open(t testing.TB, s *harness.Service, look Look) *Page {
 // and another one waits for its place.
 func (p *Page) Close() { p.close() }
 
-// step is something a browser does and says nothing of.
+// step is a browser action without a result.
 type step = chromedp.Action[chromedp.Void]
 
 // command makes a step of a command of the protocol.
@@ -127,7 +127,7 @@ func (p *Page) try(steps ...step) error {
 	return chromedp.Do(ctx, steps...)
 }
 
-// Expect tells that a request may be answered with a status that is an error.
+// Expect announces that a request may get a status that is an error.
 func (p *Page) Expect(status int) *Page {
 	p.watch.expect(status)
 	return p
@@ -149,7 +149,7 @@ func (p *Page) Address() string {
 	return strings.TrimPrefix(location, p.Service.URL())
 }
 
-// text gives what the page shows, for messages.
+// text returns what the page shows, for messages.
 func (p *Page) text() string {
 	text, err := evaluate[string](p, `document.body.innerText`)
 	if err != nil {
@@ -282,7 +282,7 @@ func (p *Page) Wait(condition string) *Page {
 	return p
 }
 
-// Value gives what a JavaScript expression evaluates to, as text.
+// Value returns what a JavaScript expression evaluates to, as text.
 func (p *Page) Value(expression string) string {
 	p.t.Helper()
 	text, err := evaluate[string](p, `String(`+expression+`)`)
@@ -292,7 +292,7 @@ func (p *Page) Value(expression string) string {
 	return text
 }
 
-// Shot gives a picture of what is in view, as WebP.
+// Shot returns a picture of what is in view, as WebP.
 func (p *Page) Shot(quality int64) []byte {
 	p.t.Helper()
 	result, err := chromedp.Call(p.ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatWebp, Quality: &quality})

@@ -20,7 +20,7 @@ func signIn(p *Page, email string) *Page {
 	return p.Go("/sign-in").Fill("#f-email", email).Fill("#f-password", password).ClickOn("Sign in")
 }
 
-func TestPeopleInEveryLook(t *testing.T) {
+func TestPeople_InEveryLook(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	first := Open(t, s, Looks[0])
@@ -46,7 +46,7 @@ func TestPeopleInEveryLook(t *testing.T) {
 	}
 }
 
-func TestTheSecondFactorInEveryLook(t *testing.T) {
+func TestPeople_SecondFactorInEveryLook(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	signUp(Open(t, s, Looks[0])).Close()
@@ -79,7 +79,7 @@ func TestTheSecondFactorInEveryLook(t *testing.T) {
 		ClickOn("Switch off the second factor").See("The second factor is switched off").Check()
 }
 
-func TestTheOperatorSuspendsAnAccount(t *testing.T) {
+func TestPeople_OperatorSuspendsAnAccount(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	p := signUp(Open(t, s, Looks[0]))
@@ -91,7 +91,7 @@ func TestTheOperatorSuspendsAnAccount(t *testing.T) {
 	p.ClickOn("Resume").See("The account is resumed").Check()
 }
 
-func TestTheFirstJobArrivesOnThePage(t *testing.T) {
+func TestPeople_FirstJobAppearsWithoutReloading(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	p := signUp(Open(t, s, Looks[0]))
@@ -103,7 +103,7 @@ func TestTheFirstJobArrivesOnThePage(t *testing.T) {
 	p.See("From the terminal", "after it was due", "completed").Check()
 }
 
-func TestDeletingAnAccountByKeyboard(t *testing.T) {
+func TestPeople_DeleteAnAccountByKeyboard(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	p := signUp(Open(t, s, Looks[0]))

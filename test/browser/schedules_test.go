@@ -39,7 +39,7 @@ func (w *world) scheduleOf(n int64) string {
 	return w.client.Get(fmt.Sprintf("/api/jobs/%d", n)).Want(200).Data().Get("schedule_id").Str()
 }
 
-func TestSchedulesInEveryLook(t *testing.T) {
+func TestSchedules_InEveryLook(t *testing.T) {
 	t.Parallel()
 	w, often, weekdays, disabled := withSchedules(t)
 	for _, look := range Looks {
@@ -57,7 +57,7 @@ func TestSchedulesInEveryLook(t *testing.T) {
 	}
 }
 
-func TestNoSchedulesYet(t *testing.T) {
+func TestSchedules_EmptyList(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	for _, look := range []Look{WideDark, Phone} {
@@ -65,7 +65,7 @@ func TestNoSchedulesYet(t *testing.T) {
 	}
 }
 
-func TestStopAndGo(t *testing.T) {
+func TestSchedules_DisableAndEnable(t *testing.T) {
 	t.Parallel()
 	w, often, weekdays, _ := withSchedules(t)
 	for _, scripts := range []bool{true, false} {
@@ -83,7 +83,7 @@ func TestStopAndGo(t *testing.T) {
 	w.client.Get("/api/schedules/" + often).Want(404)
 }
 
-func TestChangeASchedule(t *testing.T) {
+func TestSchedules_Edit(t *testing.T) {
 	t.Parallel()
 	w, _, weekdays, _ := withSchedules(t)
 	p := Open(t, w.Service, Wide)
@@ -99,7 +99,7 @@ func TestChangeASchedule(t *testing.T) {
 	}
 }
 
-func TestStateOfASchedule(t *testing.T) {
+func TestSchedules_EditState(t *testing.T) {
 	t.Parallel()
 	w, _, weekdays, _ := withSchedules(t)
 	state := func() string {
@@ -125,8 +125,9 @@ func TestStateOfASchedule(t *testing.T) {
 	}
 }
 
-// TestRunsShowThemselves holds that an open page follows its schedule.
-func TestRunsShowThemselves(t *testing.T) {
+// TestSchedules_RunsAppearWithoutReloading tests that an open page follows its
+// schedule.
+func TestSchedules_RunsAppearWithoutReloading(t *testing.T) {
 	t.Parallel()
 	w, often, _, _ := withSchedules(t)
 	p := Open(t, w.Service, Wide)

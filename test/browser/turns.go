@@ -8,7 +8,7 @@ import (
 
 // turns keeps the machine from drawing more pages than it can: two tests have
 // pages open at once, each as many as it likes, its subtests included. A test
-// that waits for its turn holds no page, so none waits for ever.
+// that waits for its turn has no page open, so there is no deadlock.
 var turns = struct {
 	sync.Mutex
 	free *sync.Cond

@@ -25,7 +25,7 @@ func (w *watch) expect(status int) {
 	w.expected = append(w.expected, status)
 }
 
-// take gives what was complained of since the last time.
+// take returns what was reported since the last time.
 func (w *watch) take() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -71,7 +71,7 @@ func describe(d *runtime.ExceptionDetails) string {
 	return d.Text
 }
 
-// isExpected reports whether a message tells of a status that was expected.
+// isExpected reports whether a message is about an expected status.
 func (w *watch) isExpected(text string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

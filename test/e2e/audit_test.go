@@ -9,7 +9,7 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// auditEvents gives the events of entries, the latest first.
+// auditEvents returns the events of entries, the latest first.
 func auditEvents(entries harness.JSON) (events []string) {
 	for _, e := range entries.Items() {
 		events = append(events, e.Get("event").Str())
@@ -17,7 +17,7 @@ func auditEvents(entries harness.JSON) (events []string) {
 	return events
 }
 
-func TestTheAuditLogTellsWhoDidWhat(t *testing.T) {
+func TestAudit_LogsWhoDidWhat(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	made := a.Post("/api/account/keys", `{"name":"billing","scope":"jobs"}`).Want(201).Data()
@@ -54,7 +54,7 @@ func TestTheAuditLogTellsWhoDidWhat(t *testing.T) {
 	}
 }
 
-func TestTheAuditLogIsPaged(t *testing.T) {
+func TestAudit_LogIsPaged(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	for i := range 7 {

@@ -7,8 +7,8 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// called stores a job with a callback and gives its record when final and the
-// request the callback made.
+// called stores a job with a callback and returns its final record and the
+// callback's request.
 func called(t *testing.T, c *harness.Client, url, members, state string) (job harness.JSON, callback harness.Hit) {
 	t.Helper()
 	receiver := harness.SharedTarget(t).Route(t)
@@ -26,7 +26,7 @@ func called(t *testing.T, c *harness.Client, url, members, state string) (job ha
 	return job, callback
 }
 
-func TestTheCallbackOfACompletedJobCarriesRequestAndResponse(t *testing.T) {
+func TestCallback_OfACompletedJobCarriesRequestAndResponse(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Reply(201, "application/json", `{"n":1.10}`, "X-One", "1"))
@@ -50,7 +50,7 @@ func TestTheCallbackOfACompletedJobCarriesRequestAndResponse(t *testing.T) {
 	wantSame(t, "response", response, logsOf(a.Client, job)[1].Get("payload").Raw())
 }
 
-func TestTheCallbackOfAnAnswerOtherThan2xxHasErrorKindStatus(t *testing.T) {
+func TestCallback_OfAResponseOtherThan2xxHasErrorKindStatus(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Reply(404, "text/plain", "gone"))
@@ -61,7 +61,7 @@ func TestTheCallbackOfAnAnswerOtherThan2xxHasErrorKindStatus(t *testing.T) {
 	wantSame(t, "kind", callback.JSON().Get("error.kind"), `"status"`)
 }
 
-func TestTheCallbackOfNoAnswerHasNoResponse(t *testing.T) {
+func TestCallback_WithoutAResponseOmitsIt(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	_, callback := called(t, a.Client, "https://"+closedPort(t)+"/", `"retries":0`, "discarded")
@@ -71,7 +71,7 @@ func TestTheCallbackOfNoAnswerHasNoResponse(t *testing.T) {
 	wantSame(t, "request.body", callback.JSON().Get("request.body"), "null")
 }
 
-func TestTheCallbackComesOnceAfterTheLastAttempt(t *testing.T) {
+func TestCallback_IsSentOnceAfterTheLastAttempt(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).RespondOnce(harness.Status(500))
@@ -82,7 +82,7 @@ func TestTheCallbackComesOnceAfterTheLastAttempt(t *testing.T) {
 	}
 }
 
-func TestEachRunOfAScheduleCallsBack(t *testing.T) {
+func TestCallback_IsSentForEachRunOfASchedule(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	receiver, target := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)
@@ -98,7 +98,7 @@ func TestEachRunOfAScheduleCallsBack(t *testing.T) {
 	}
 }
 
-func TestACancelledJobCallsNobodyBack(t *testing.T) {
+func TestCallback_IsNotSentForACancelledJob(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	receiver := harness.SharedTarget(t).Route(t)
@@ -112,9 +112,9 @@ func TestACancelledJobCallsNobodyBack(t *testing.T) {
 	}
 }
 
-// TestAMessageIsTriedAgainAfter5SecondsAsTheSameMessage holds that for
-// callbacks; webhooks are delivered by the same engine.
-func TestAMessageIsTriedAgainAfter5SecondsAsTheSameMessage(t *testing.T) {
+// TestCallback_IsRetriedAfter5SecondsWithTheSameID tests this for callbacks
+// only: webhooks are delivered by the same engine.
+func TestCallback_IsRetriedAfter5SecondsWithTheSameID(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t)

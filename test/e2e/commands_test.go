@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -9,7 +10,7 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// prepared gives a database to run commands on, beside no service.
+// prepared returns a database to run commands on; no service uses it.
 func prepared(t *testing.T) *harness.Service {
 	t.Helper()
 	return harness.Prepare(t)
@@ -24,7 +25,7 @@ func command(t *testing.T, s *harness.Service, args ...string) harness.JSON {
 	return out
 }
 
-func TestAccountsAreCreatedAndShownOnTheCommandLine(t *testing.T) {
+func TestCommand_CreatesAndShowsAccounts(t *testing.T) {
 	t.Parallel()
 	s := prepared(t)
 	created := command(t, s, "accounts", "create", "ann@example.com", "--json")
@@ -54,7 +55,7 @@ func TestAccountsAreCreatedAndShownOnTheCommandLine(t *testing.T) {
 	}
 }
 
-func TestRotateSecretGivesTheNewestFirst(t *testing.T) {
+func TestCommand_RotateSecretPrintsTheNewestFirst(t *testing.T) {
 	t.Parallel()
 	s := prepared(t)
 	created := command(t, s, "accounts", "create", "ann@example.com", "--json")
@@ -68,7 +69,7 @@ func TestRotateSecretGivesTheNewestFirst(t *testing.T) {
 	wantSame(t, "shown afterwards", shown.Get("signing_secrets"), rotated.Get("signing_secrets").Raw())
 }
 
-func TestCommandsTakeTheirFlagsBeforeOrAfterArguments(t *testing.T) {
+func TestCommand_TakesFlagsBeforeOrAfterArguments(t *testing.T) {
 	t.Parallel()
 	url := harness.NewDatabase(t)
 	for i, args := range [][]string{
@@ -90,7 +91,7 @@ func TestCommandsTakeTheirFlagsBeforeOrAfterArguments(t *testing.T) {
 	}
 }
 
-func TestCommandsThatCannotBeDoneEndNonZeroWithASentence(t *testing.T) {
+func TestCommand_ThatFailsExitsNonZeroWithASentence(t *testing.T) {
 	t.Parallel()
 	s := prepared(t)
 	s.Command(t, "accounts", "create", "ann@example.com", "--json")
@@ -113,7 +114,7 @@ func TestCommandsThatCannotBeDoneEndNonZeroWithASentence(t *testing.T) {
 	}
 }
 
-// listed gives the entry of a key in `keys list`.
+// listed returns the entry of a key in `keys list`.
 func listed(t *testing.T, s *harness.Service, email, id string) harness.JSON {
 	t.Helper()
 	list := command(t, s, "keys", "list", email, "--json")
@@ -126,7 +127,7 @@ func listed(t *testing.T, s *harness.Service, email, id string) harness.JSON {
 	return nil
 }
 
-func TestKeysAreListedWithTheirUse(t *testing.T) {
+func TestCommand_ListsKeysWithTheirLastUse(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	a := s.Account(t)
@@ -143,7 +144,7 @@ func TestKeysAreListedWithTheirUse(t *testing.T) {
 	})
 }
 
-func TestARevokedKeyIsRefusedWithin2SecondsBesideARunningService(t *testing.T) {
+func TestCommand_RevokedKeyIsRefusedByARunningServiceWithin2Seconds(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	a := s.Account(t)
@@ -162,7 +163,7 @@ func TestARevokedKeyIsRefusedWithin2SecondsBesideARunningService(t *testing.T) {
 	wantSame(t, "revoked_at of the other key", listed(t, s, a.Email, keepID).Get("revoked_at"), "null")
 }
 
-func TestANewKeyWorksBesideARunningServiceAtOnce(t *testing.T) {
+func TestCommand_NewKeyIsAcceptedByARunningServiceAtOnce(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	a := s.Account(t)
@@ -177,5 +178,42 @@ func TestANewKeyWorksBesideARunningServiceAtOnce(t *testing.T) {
 	}
 	if slices.Contains(keys, a.Key) || keys[0] == keys[1] {
 		t.Error("two keys are equal")
+	}
+}
+
+func TestCommand_SecondServeOnTheSameFileFailsWithAClearMessage(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	if !strings.HasPrefix(s.DatabaseURL, "sqlite:") {
+		t.Skip("several services may share this kind of database")
+	}
+	result := harness.Command(t, nil, "serve", "--listen=127.0.0.1:0", "--database-url="+s.DatabaseURL)
+	if result.Code <= 0 || !strings.Contains(result.Stderr, filepath.Base(s.DatabaseURL)) {
+		t.Errorf("ended with status %d and said: %s%s", result.Code, result.Stdout, result.Stderr)
+	}
+	clear := false
+	for _, word := range []string{"already", "another", "in use"} {
+		clear = clear || strings.Contains(result.Stderr, word)
+	}
+	if !clear {
+		t.Errorf("does not say that the file is in use: %s", result.Stderr)
+	}
+	create(s.Public(t), waiting) // the first one is none the worse
+	s.Kill()
+	s.Restart(t) // and a crash leaves nothing behind that would keep it out
+}
+
+func TestCommand_DemoNeedsNothingAndEndsWithin30SecondsWithASummary(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	result := harness.Command(t, nil, "demo")
+	if result.Code != 0 {
+		t.Errorf("exit status %d\n%s%s", result.Code, result.Stdout, result.Stderr)
+	}
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("took %s", took)
+	}
+	if len(strings.Split(strings.TrimSpace(result.Stdout), "\n")) < 4 {
+		t.Errorf("too little to show two jobs and a summary:\n%s", result.Stdout)
 	}
 }

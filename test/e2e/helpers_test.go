@@ -16,17 +16,17 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// far is a due time that no test lives to see.
+// far is a due time that no test reaches.
 const far = "2031-05-06T07:08:09Z"
 
-// soon is how long a test waits for what should happen at once; long, because
-// the machine may be busy with other tests.
+// soon is how long a test waits for something that should happen at once. It is
+// long because the machine may be busy with other tests.
 const soon = 10 * time.Second
 
 // waiting is a job that stays available.
 const waiting = `{"url":"https://example.com/hook","scheduled_at":"` + far + `"}`
 
-// account makes an account on the shared service.
+// account creates an account on the shared service.
 func account(t *testing.T) *harness.Account {
 	t.Helper()
 	return harness.Shared(t).Account(t)
@@ -37,12 +37,12 @@ func create(c *harness.Client, body string) harness.JSON {
 	return c.Post("/api/jobs", body).Want(201).Data()
 }
 
-// jobPath is where a job record is read.
+// jobPath is the path of a job's record.
 func jobPath(record harness.JSON) string {
 	return fmt.Sprintf("/api/jobs/%d", record.Get("job_id").Int())
 }
 
-// awaitState polls a job until it has a state, and gives the record.
+// awaitState polls a job until it has a state, and returns the record.
 func awaitState(t *testing.T, c *harness.Client, record harness.JSON, state string) harness.JSON {
 	t.Helper()
 	var got harness.JSON
@@ -112,7 +112,7 @@ func wantMatch(t *testing.T, what string, got harness.JSON, pattern *regexp.Rege
 	}
 }
 
-// instant reads a timestamp of a record.
+// instant parses a timestamp of a record.
 func instant(t *testing.T, value harness.JSON) time.Time {
 	t.Helper()
 	at, err := time.Parse("2006-01-02T15:04:05.000000Z", value.Str())
@@ -122,8 +122,8 @@ func instant(t *testing.T, value harness.JSON) time.Time {
 	return at
 }
 
-// wantBetween wants a timestamp in a span; a little slack covers clocks of
-// different resolution.
+// wantBetween fails the test unless a timestamp is in a span; a little
+// tolerance allows for clocks of different resolution.
 func wantBetween(t *testing.T, what string, got, from, to time.Time) {
 	t.Helper()
 	if got.Before(from.Add(-time.Millisecond)) || got.After(to.Add(time.Millisecond)) {

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -8,7 +10,7 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// metric reads one series from /metrics, 0 when it is not there.
+// metric returns one series of /metrics, 0 if it is absent.
 func metric(t *testing.T, c *harness.Client, series string) float64 {
 	t.Helper()
 	for line := range strings.SplitSeq(string(c.Get("/metrics").Want(200).Body), "\n") {
@@ -23,7 +25,7 @@ func metric(t *testing.T, c *harness.Client, series string) float64 {
 	return 0
 }
 
-func TestMetricsCountWhatHappens(t *testing.T) {
+func TestMetrics_CountWhatHappens(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	c := s.Public(t)
@@ -58,7 +60,7 @@ func TestMetricsCountWhatHappens(t *testing.T) {
 	}
 }
 
-func TestMetricsShowRequestsUnderWay(t *testing.T) {
+func TestMetrics_ShowRequestsUnderWay(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	c := s.Public(t)
@@ -75,3 +77,93 @@ func TestMetricsShowRequestsUnderWay(t *testing.T) {
 	release()
 	harness.Eventually(t, soon, "no request to be under way", func() bool { return inUse() == 0 })
 }
+
+func TestMetrics_ArePrometheusTextAndBeginWithPunctual(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	target := harness.SharedTarget(t).Route(t)
+	awaitState(t, a.Client, create(a.Client, `{"url":"`+target.URL+`"}`), "completed")
+	answer := a.Get("/metrics").Want(200)
+	if got := answer.Header.Get("Content-Type"); !strings.HasPrefix(got, "text/plain") {
+		t.Errorf("Content-Type is %q", got)
+	}
+	families, own := map[string]bool{}, 0
+	for line := range strings.Lines(string(answer.Body)) {
+		line = strings.TrimSuffix(line, "\n")
+		if found := typeLine.FindStringSubmatch(line); found != nil {
+			families[found[1]] = true
+			continue
+		}
+		if line == "" || helpLine.MatchString(line) {
+			continue
+		}
+		found := sampleLine.FindStringSubmatch(line)
+		if found == nil {
+			t.Errorf("not a line of the text format: %q", line)
+			continue
+		}
+		name := found[1]
+		switch {
+		case strings.HasPrefix(name, "punctual_"):
+			own++
+		case !strings.HasPrefix(name, "go_") && !strings.HasPrefix(name, "process_"):
+			t.Errorf("%s begins with neither punctual_ nor go_ nor process_", name)
+		}
+		if !families[name] && !families[trimSuffixes(name)] {
+			t.Errorf("%s has no TYPE line before it", name)
+		}
+	}
+	if own == 0 {
+		t.Errorf("no metric begins with punctual_: %s", answer)
+	}
+}
+
+// One line of the Prometheus text format: a comment, or a name, labels and a value.
+var (
+	sampleLine = regexp.MustCompile(`^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{([a-zA-Z_][a-zA-Z0-9_]*="([^"\\]|\\.)*",?)*\})? ` +
+		`([+-]?(\d+(\.\d+)?([eE][+-]?\d+)?|Inf)|NaN)( -?\d+)?$`)
+	typeLine = regexp.MustCompile(`^# TYPE ([a-zA-Z_:][a-zA-Z0-9_:]*) (counter|gauge|histogram|summary|untyped)$`)
+	helpLine = regexp.MustCompile(`^# HELP [a-zA-Z_:][a-zA-Z0-9_:]* \S`)
+)
+
+// trimSuffixes returns the family of a histogram's or summary's sample.
+func trimSuffixes(name string) string {
+	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+		if family, ok := strings.CutSuffix(name, suffix); ok {
+			return family
+		}
+	}
+	return name
+}
+
+func TestMetrics_AreServedOnAnotherAddress(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, harness.Flag("metrics-listen", "127.0.0.1:0"), harness.Flag("public-url", "https://punctual.example.com"))
+	var found []string
+	harness.Eventually(t, soon, "the address", func() bool {
+		found = metricsAddress.FindStringSubmatch(s.Stderr())
+		return found != nil
+	})
+	elsewhere := "http://" + found[1]
+	status := func(address string) int {
+		t.Helper()
+		response, err := http.Get(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		return response.StatusCode
+	}
+	for path, want := range map[string][2]int{
+		"/metrics": {404, 200}, "/healthz": {200, 200}, "/readyz": {200, 200}, "/api/ping": {200, 404}, "/api/jobs": {401, 404}, "/": {200, 404}, "/docs": {200, 404},
+	} {
+		if here, there := status(s.URL()+path), status(elsewhere+path); here != want[0] || there != want[1] {
+			t.Errorf("%s: %d on the public address and %d on the other one, want %v", path, here, there, want)
+		}
+	}
+	if code := s.Stop(); code != 0 {
+		t.Errorf("it ended with %d", code)
+	}
+}
+
+var metricsAddress = regexp.MustCompile(`"metrics_address":"([^"]+)"`)

@@ -11,8 +11,8 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// race plays a round many times over, by several workers side by side, each
-// with random numbers of its own.
+// race runs a round many times, with several workers side by side, each with
+// random numbers of its own.
 func race(t *testing.T, rounds int, round func(r *rand.Rand, n int) error) {
 	t.Helper()
 	const workers = 12
@@ -56,14 +56,14 @@ func try(c *harness.Client, method, path string) (harness.JSON, error) {
 	return answer.Data(), nil
 }
 
-// aside waits a random while of at most d, so that two calls meet differently
+// aside waits a random time of at most d, so that two calls meet differently
 // each time.
 func aside(r *rand.Rand, d time.Duration) {
 	timer := time.NewTimer(time.Duration(r.Int64N(int64(d))))
 	<-timer.C
 }
 
-func TestRaceOfCancelAndFire(t *testing.T) {
+func TestRace_CancelAndStart(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(2*time.Millisecond, harness.Status(200)))
@@ -93,8 +93,8 @@ func TestRaceOfCancelAndFire(t *testing.T) {
 	}
 }
 
-// wantUnfinished wants every schedule that ever had a job to have so many
-// unfinished ones.
+// wantUnfinished fails the test unless every schedule that ever had a job has
+// this many unfinished ones.
 func wantUnfinished(t *testing.T, l *ledger, want int) {
 	t.Helper()
 	left := map[string]int{}
@@ -112,7 +112,7 @@ func wantUnfinished(t *testing.T, l *ledger, want int) {
 	}
 }
 
-func TestRaceOfDisableAndFinish(t *testing.T) {
+func TestRace_DisableAndFinish(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(2*time.Millisecond, harness.Status(200)))
@@ -130,7 +130,7 @@ func TestRaceOfDisableAndFinish(t *testing.T) {
 	wantUnfinished(t, l, 0)
 }
 
-func TestRaceOfDeleteAndFire(t *testing.T) {
+func TestRace_DeleteAndStart(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(2*time.Millisecond, harness.Status(200)))
@@ -149,9 +149,9 @@ func TestRaceOfDeleteAndFire(t *testing.T) {
 	wantSame(t, "schedules", a.Get("/api/schedules").Want(200).Data(), "[]")
 }
 
-// TestRaceOfEnableAndFinish disables a schedule while its run is under way and
-// enables it about when that ends.
-func TestRaceOfEnableAndFinish(t *testing.T) {
+// TestRace_EnableAndFinish disables a schedule while its run is under way and
+// enables it at about the time that run ends.
+func TestRace_EnableAndFinish(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(8*time.Millisecond, harness.Status(200)))
@@ -173,8 +173,8 @@ func TestRaceOfEnableAndFinish(t *testing.T) {
 	wantUnfinished(t, l, 1)
 }
 
-// TestRaceOfCancelDisableAndEnable lets several calls on one schedule meet.
-func TestRaceOfCancelDisableAndEnable(t *testing.T) {
+// TestRace_CancelDisableAndEnable makes several calls on one schedule at once.
+func TestRace_CancelDisableAndEnable(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Status(200))
@@ -207,9 +207,9 @@ func TestRaceOfCancelDisableAndEnable(t *testing.T) {
 	wantUnfinished(t, l, 1)
 }
 
-// TestRaceOf50CreatesWithOneKeyAndCompletion creates with one key while the job
+// TestRace_50CreatesWithOneKeyAndCompletion creates with one key while the job
 // that holds it runs and completes.
-func TestRaceOf50CreatesWithOneKeyAndCompletion(t *testing.T) {
+func TestRace_50CreatesWithOneKeyAndCompletion(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(3*time.Millisecond, harness.Status(200)))
@@ -245,8 +245,8 @@ func TestRaceOf50CreatesWithOneKeyAndCompletion(t *testing.T) {
 		if !stored[key][job.Get("id").Str()] {
 			t.Errorf("a job nobody was told of: %s", job.Raw())
 		}
-		// A create takes its time before the key is free and stores after, so
-		// inserted_at tells less than the attempt does.
+		// A create may take its inserted_at before the key is free and store the
+		// job after, so the attempt is the better measure.
 		span := [2]time.Time{instant(t, job.Get("job.attempted_at")), instant(t, job.Get("job.completed_at"))}
 		for _, other := range spans[key] {
 			if span[0].Before(other[1]) && other[0].Before(span[1]) {

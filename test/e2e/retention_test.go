@@ -7,7 +7,7 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// present gives which of the records can still be read.
+// present returns which of the records can still be read.
 func present(c *harness.Client, jobs map[string]harness.JSON) map[string]bool {
 	there := map[string]bool{}
 	for name, job := range jobs {
@@ -16,9 +16,9 @@ func present(c *harness.Client, jobs map[string]harness.JSON) map[string]bool {
 	return there
 }
 
-// TestRetentionRemovesFinalJobsAndTheirLogsAndNothingElse starts the service
-// again, since removing begins with the start.
-func TestRetentionRemovesFinalJobsAndTheirLogsAndNothingElse(t *testing.T) {
+// TestRetention_RemovesOnlyFinalJobsAndTheirLogs restarts the service, since
+// removal begins at the start.
+func TestRetention_RemovesOnlyFinalJobsAndTheirLogs(t *testing.T) {
 	t.Parallel()
 	s, c := crashed(t, harness.Flag("retention", "2s"))
 	target := harness.SharedTarget(t).Route(t)
@@ -67,9 +67,9 @@ func TestRetentionRemovesFinalJobsAndTheirLogsAndNothingElse(t *testing.T) {
 	receiver.Await(t, 2, 2*soon) // the callback of a job that is gone is delivered all the same
 }
 
-// TestRetentionWorksWhileTheServiceRunsAndDelaysNothing waits for the next
-// round of removing, which comes every minute.
-func TestRetentionWorksWhileTheServiceRunsAndDelaysNothing(t *testing.T) {
+// TestRetention_WorksWhileTheServiceRunsAndDelaysNothing waits for the next
+// round of removal, which comes every minute.
+func TestRetention_WorksWhileTheServiceRunsAndDelaysNothing(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes more than a minute")
@@ -108,7 +108,7 @@ func TestRetentionWorksWhileTheServiceRunsAndDelaysNothing(t *testing.T) {
 	}
 }
 
-func TestByDefaultAndWithRetention0NothingIsRemoved(t *testing.T) {
+func TestRetention_ByDefaultAndAt0RemovesNothing(t *testing.T) {
 	t.Parallel()
 	for _, opts := range [][]harness.Option{nil, {harness.Flag("retention", "0")}} {
 		s, c := crashed(t, opts...)

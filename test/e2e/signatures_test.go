@@ -10,8 +10,8 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// verifies reports whether a request is signed with a secret, as the library
-// its receivers use sees it.
+// verifies reports whether a request is signed with a secret according to the
+// library that receivers use.
 func verifies(t *testing.T, hit harness.Hit, secret string) bool {
 	t.Helper()
 	wh, err := standardwebhooks.NewWebhook(secret)
@@ -28,7 +28,7 @@ func wantSigned(t *testing.T, hit harness.Hit, secret string) {
 	}
 }
 
-func TestJobsCallbacksAndWebhooksAreSignedAsStandardWebhooksSay(t *testing.T) {
+func TestSignature_OfJobsCallbacksAndWebhooksFollowsStandardWebhooks(t *testing.T) {
 	t.Parallel()
 	a, other := account(t), account(t)
 	target := harness.SharedTarget(t).Route(t)
@@ -49,7 +49,7 @@ func TestJobsCallbacksAndWebhooksAreSignedAsStandardWebhooksSay(t *testing.T) {
 	}
 }
 
-func TestAfterARotationTheOldSecretSignsToo(t *testing.T) {
+func TestSignature_UsesTheOldSecretTooAfterARotation(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	a := s.Account(t)
@@ -77,7 +77,7 @@ func TestAfterARotationTheOldSecretSignsToo(t *testing.T) {
 	}
 }
 
-func TestTheSignaturesTimestampIsTheTimeOfSending(t *testing.T) {
+func TestSignature_TimestampIsTheTimeOfSending(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	hit := sent(t, a.Client, "", `"schedule_in":1.5`)

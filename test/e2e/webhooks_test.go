@@ -9,7 +9,7 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// types gives the types of webhook messages, without what all have in common.
+// types returns the types of webhook events without their common prefix.
 func types(hits []harness.Hit) []string {
 	var types []string
 	for _, hit := range hits {
@@ -25,7 +25,7 @@ func wantTypes(t *testing.T, hits []harness.Hit, want ...string) {
 	}
 }
 
-// told stores a job with a webhook and gives the n messages that came.
+// told stores a job with a webhook and returns the n events that arrived.
 func told(t *testing.T, c *harness.Client, url, members string, n int) (job harness.JSON, hits []harness.Hit) {
 	t.Helper()
 	receiver := harness.SharedTarget(t).Route(t)
@@ -45,7 +45,7 @@ func told(t *testing.T, c *harness.Client, url, members string, n int) (job harn
 	return job, hits
 }
 
-func TestASuccessfulAttemptTellsOfStartRequestResponseAndFinish(t *testing.T) {
+func TestWebhook_SuccessfulAttemptSendsStartRequestResponseAndFinish(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.JSONReply(`{"n":1.10}`))
@@ -81,7 +81,7 @@ func TestASuccessfulAttemptTellsOfStartRequestResponseAndFinish(t *testing.T) {
 	}
 }
 
-func TestAFailedAttemptTellsOfItsErrorAndItsRetry(t *testing.T) {
+func TestWebhook_FailedAttemptSendsItsErrorAndItsRetry(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).RespondOnce(harness.Status(500), harness.Drop())
@@ -102,7 +102,7 @@ func TestAFailedAttemptTellsOfItsErrorAndItsRetry(t *testing.T) {
 	wantSame(t, "response.status", hits[2].JSON().Get("data.response.status"), "500")
 }
 
-func TestACancelledAttemptHasNoErrorEventButIsFinished(t *testing.T) {
+func TestWebhook_CancelledAttemptSendsFinishWithoutError(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	receiver := harness.SharedTarget(t).Route(t)
@@ -118,7 +118,7 @@ func TestACancelledAttemptHasNoErrorEventButIsFinished(t *testing.T) {
 	}
 }
 
-func TestAJobThatIsFinalWithoutAnAttemptIsFinishedAndNothingElse(t *testing.T) {
+func TestWebhook_JobFinalWithoutAnAttemptSendsOnlyFinish(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	for _, how := range []string{"cancel", "disable", "delete"} {
@@ -138,7 +138,7 @@ func TestAJobThatIsFinalWithoutAnAttemptIsFinishedAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestAnEventWaitsUntilTheOneBeforeHasBeenAnswered(t *testing.T) {
+func TestWebhook_EventWaitsForTheResponseToThePreviousOne(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target, receiver := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)
@@ -159,7 +159,7 @@ func TestAnEventWaitsUntilTheOneBeforeHasBeenAnswered(t *testing.T) {
 	}
 }
 
-func TestARedeliveryMayComeLaterThanItsSuccessors(t *testing.T) {
+func TestWebhook_RedeliveryMayComeLaterThanItsSuccessors(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target, receiver := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)

@@ -2,19 +2,19 @@
 //
 // One service runs in bounded memory (GOMEMLIMIT and a limit on its address
 // space). A victim account creates 20 jobs a second for its own target. Beside
-// it each attack runs for a moment: requests that cost more than they should,
+// it each attack runs for a short time: requests that cost more than they should,
 // clients that hold connections, targets and receivers that misbehave, accounts
 // that want every slot.
 //
-// After each attack four things must hold:
+// After each attack four conditions are checked:
 //   - the victim's jobs started at most 250 ms late (99th percentile);
 //   - the process never used more than 512 MiB;
 //   - no response had a status of 500 or more but 503;
 //   - every job that was accepted from the victim was sent, once.
 //
 // Attackers call from addresses of their own (127.0.1.x), since limits count by
-// network address. A machine that stalls by itself proves nothing: an attack that
-// seems to succeed is repeated, and counts when it succeeds each time.
+// network address. A stall of the machine itself proves nothing, so an attack that
+// seems to succeed is repeated, and counts only if it succeeds each time.
 //
-// The attacks stand in tables, a file for each kind; [attack] says what one is.
+// The attacks are in tables, one file for each kind; see [attack].
 package hostile

@@ -39,7 +39,7 @@ func floods(name string, write func(f *http2.Framer, id uint32) error) attack {
 	}}
 }
 
-// readFrames reads what the service writes, and tells the id of the first stream.
+// readFrames reads what the service writes, and reports the id of the first stream.
 func readFrames(f *http2.Framer, ids chan<- uint32) {
 	told := false
 	for {

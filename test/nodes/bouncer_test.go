@@ -9,10 +9,10 @@ import (
 	"github.com/punctual-dev/punctual/test/pgtest"
 )
 
-// TestBehindAPoolerJobsAreOnTimeToAQuarterOfASecond runs two nodes behind a
-// PgBouncer that pools transactions, where notices don't get through, at a
-// light load.
-func TestBehindAPoolerJobsAreOnTimeToAQuarterOfASecond(t *testing.T) {
+// TestPooler_JobsStartWithin250Milliseconds runs two nodes behind a PgBouncer
+// that pools transactions, which does not forward notifications, at a light
+// load.
+func TestPooler_JobsStartWithin250Milliseconds(t *testing.T) {
 	t.Parallel()
 	database := pgtest.URL(t)
 	bouncer := pgtest.StartBouncer(t, database)
@@ -47,8 +47,8 @@ func TestBehindAPoolerJobsAreOnTimeToAQuarterOfASecond(t *testing.T) {
 	}
 }
 
-// TestBehindAPoolerAKilledNodeLosesNothing is a small storm there.
-func TestBehindAPoolerAKilledNodeLosesNothing(t *testing.T) {
+// TestPooler_KilledNodeLosesNothing is a small storm behind a pooler.
+func TestPooler_KilledNodeLosesNothing(t *testing.T) {
 	t.Parallel()
 	database := pgtest.URL(t)
 	bouncer := pgtest.StartBouncer(t, database)

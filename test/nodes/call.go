@@ -22,7 +22,7 @@ const (
 	tryFor     = 90 * time.Second
 )
 
-// answer is what a node answered.
+// answer is the response of a node.
 type answer struct {
 	status int
 	header http.Header
@@ -109,7 +109,7 @@ func walk[T any](c *Cluster, path string, visit func(*T)) error {
 	return nil
 }
 
-// collect reads what came of it all into the history.
+// collect reads the outcome of everything into the history.
 func (c *Cluster) collect(h *History) error {
 	logs := make(chan error, 1)
 	go func() {

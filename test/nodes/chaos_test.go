@@ -10,10 +10,10 @@ import (
 	"github.com/punctual-dev/punctual/test/pgtest"
 )
 
-// TestNodesThatDieAndADatabaseThatRestartsLoseNothing is the storm: three nodes
-// under a steady load while nodes are killed, stopped for twenty seconds and
-// continued, and PostgreSQL is restarted, at random.
-func TestNodesThatDieAndADatabaseThatRestartsLoseNothing(t *testing.T) {
+// TestChaos_DyingNodesAndDatabaseRestartsLoseNothing keeps three nodes under a
+// steady load while, at random, nodes are killed, stopped for twenty seconds
+// and continued, and PostgreSQL is restarted.
+func TestChaos_DyingNodesAndDatabaseRestartsLoseNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a minute")
 	}
@@ -41,8 +41,8 @@ type storm struct {
 	work    sync.WaitGroup
 }
 
-// rage makes faults for a time, and returns when all is mended. Each kind comes
-// at least once: the first ones are a shuffled set of all.
+// rage makes faults for a time, and returns when all is repaired. Each kind
+// comes at least once: the first ones are a shuffled set of all.
 func (s *storm) rage(lasts time.Duration) {
 	makers := []func(){s.crash, s.freeze, s.restart, s.crash}
 	s.random.Shuffle(len(makers), func(i, j int) { makers[i], makers[j] = makers[j], makers[i] })
@@ -62,7 +62,8 @@ func (s *storm) between(least, most time.Duration) time.Duration {
 	return least + time.Duration(s.random.Int64N(int64(most-least)))
 }
 
-// victim gives a node that is whole, and marks it as broken; nil when none is.
+// victim returns a node without a fault and marks it as faulty; nil if there is
+// none.
 func (s *storm) victim() *Node {
 	for _, i := range s.random.Perm(len(s.cluster.Nodes)) {
 		if n := s.cluster.Nodes[i]; n.busy.TryLock() {

@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	// recordWithin is how much later than its answer an attempt may be
-	// recorded: one whose node fails in between is rightly made again.
+	// recordWithin is how much later than its response an attempt may be
+	// recorded: one whose node fails in between is retried, as it should be.
 	recordWithin = 3 * time.Second
 	// noticeWithin is how long a node may take to see that it can't go on, or
 	// to stop a request that another node has cancelled.
 	noticeWithin = 2 * time.Second
-	// takeOver is how long after a fault its effects may last: a node is taken
-	// for gone, what it held is found and made again.
+	// takeOver is how long after a fault its effects may last: the node's lease
+	// expires, and its claims are reclaimed and retried.
 	takeOver = 22 * time.Second
-	// grain is how far two nodes' views of the one clock may lie apart.
+	// grain is how far two nodes' readings of the same clock may differ.
 	grain = 100 * time.Millisecond
 )
 
@@ -33,16 +33,16 @@ type Report struct {
 	LateCalm []time.Duration
 }
 
-// checker holds a history against the promises.
+// checker compares a history with the promises.
 type checker struct {
 	*History
 	report Report
 }
 
-// Check holds a history against the promises: nothing acknowledged is lost,
+// Check compares a history with the promises: nothing acknowledged is lost,
 // every due slot of a schedule has its run, nothing is early, only what was
 // under way at a fault is repeated, schedules have one unfinished job, and what
-// was cancelled is not run.
+// was cancelled is not sent.
 func Check(h *History) *Report {
 	c := &checker{History: h, report: Report{Jobs: len(h.Jobs), Accepted: len(h.Created)}}
 	c.checkAccepted()
@@ -65,7 +65,7 @@ func (c *checker) complain(format string, args ...any) {
 	c.report.Violations = append(c.report.Violations, fmt.Sprintf(format, args...))
 }
 
-// checkAccepted looks for what was acknowledged and is not there.
+// checkAccepted looks for acknowledged jobs that are missing.
 func (c *checker) checkAccepted() {
 	for number, created := range c.Created {
 		job, there := c.Jobs[number]
@@ -109,8 +109,8 @@ func (c *checker) checkJob(number int64) {
 	c.checkHits(number, &job, hits)
 }
 
-// checkHits wants no request early, and each but one to have been under way at
-// a fault.
+// checkHits reports requests that were early, and repeated ones that were not
+// under way at a fault.
 func (c *checker) checkHits(number int64, job *Job, hits []Hit) {
 	undisturbed := 0
 	for i, hit := range hits {
@@ -166,7 +166,7 @@ func (c *checker) underWayAtFault(hit Hit) bool {
 	return false
 }
 
-// recorded gives until when the end of a request may not have been recorded:
+// recorded returns until when the end of a request may not have been recorded:
 // while the database is away, nothing is.
 func (c *checker) recorded(hit Hit) time.Time {
 	if hit.End.IsZero() {
@@ -192,8 +192,8 @@ func (c *checker) disturbed(at time.Time) bool {
 	})
 }
 
-// checkCancelled wants no request after a cancel was acknowledged, unless one
-// was under way and had to be stopped.
+// checkCancelled reports requests after a cancel was acknowledged, unless one
+// was under way and had to be aborted.
 func (c *checker) checkCancelled(number int64, job *Job, hits []Hit) {
 	if job.Schedule == nil && !c.Cancels[number] {
 		c.complain("job %d is cancelled, and nobody asked for that", number)
@@ -211,7 +211,7 @@ func (c *checker) checkCancelled(number int64, job *Job, hits []Hit) {
 	}
 }
 
-// story tells what is known of a job, for messages.
+// story describes a job, for error messages.
 func (c *checker) story(number int64) string {
 	job := c.Jobs[number]
 	text := fmt.Sprintf("%s, due %s", job.Job.State, clock(job.Job.Scheduled))

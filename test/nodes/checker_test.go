@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// planted is a history in which all is well: two jobs, one of them made again
+// planted is a history without violations: two jobs, one of them retried
 // after a kill, one cancelled job and a schedule with three runs.
 func planted() *History {
 	h := NewHistory()
@@ -44,7 +44,7 @@ func planted() *History {
 	return h
 }
 
-func TestTheCheckerAcceptsWhatIsPromised(t *testing.T) {
+func TestChecker_AcceptsACorrectHistory(t *testing.T) {
 	report := Check(planted())
 	if len(report.Violations) > 0 {
 		t.Errorf("violations in a history without any: %q", report.Violations)
@@ -54,9 +54,9 @@ func TestTheCheckerAcceptsWhatIsPromised(t *testing.T) {
 	}
 }
 
-// TestTheCheckerKnowsWhatATargetReadLate has the request that a kill cut off
-// read, and even answered, seconds after the kill.
-func TestTheCheckerKnowsWhatATargetReadLate(t *testing.T) {
+// TestChecker_AcceptsARequestThatTheTargetReadLate has a request that was cut
+// off by a kill but read, and even responded to, seconds after it.
+func TestChecker_AcceptsARequestThatTheTargetReadLate(t *testing.T) {
 	h := planted()
 	killed := h.Faults[0].To
 	late := &h.Hits[2][0]
@@ -71,9 +71,9 @@ func TestTheCheckerKnowsWhatATargetReadLate(t *testing.T) {
 	}
 }
 
-// TestTheCheckerKnowsARunThatAFaultHeldUp has the last run of a schedule under
+// TestChecker_AcceptsARunDelayedByAFault has the last run of a schedule under
 // way for longer than its interval, until the schedule is disabled.
-func TestTheCheckerKnowsARunThatAFaultHeldUp(t *testing.T) {
+func TestChecker_AcceptsARunDelayedByAFault(t *testing.T) {
 	h := planted()
 	due := h.Jobs[6].Job.Scheduled
 	h.Faults = append(h.Faults, Fault{Killed, "node 2", due, due})
@@ -90,7 +90,7 @@ func TestTheCheckerKnowsARunThatAFaultHeldUp(t *testing.T) {
 	}
 }
 
-func TestTheCheckerFindsEveryViolation(t *testing.T) {
+func TestChecker_FindsEveryViolation(t *testing.T) {
 	change := func(number int64, f func(*Job)) func(*History) {
 		return func(h *History) {
 			j := h.Jobs[number]

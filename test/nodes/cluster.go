@@ -35,8 +35,8 @@ type Node struct {
 	suspect time.Time // clients turn elsewhere until then
 }
 
-// startCluster runs one node for each URL, which all lead to one database, and
-// makes an account.
+// startCluster runs one node for each URL, all of one database, and creates an
+// account.
 func startCluster(t testing.TB, databaseURLs ...string) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t, Target: harness.SharedTarget(t).Route(t), http: &http.Client{
@@ -73,7 +73,7 @@ func (n *Node) avoided() bool {
 	return time.Now().Before(n.suspect)
 }
 
-// pick gives a node that clients don't avoid, if there is one.
+// pick returns a node that clients don't avoid, if there is one.
 func (c *Cluster) pick() *Node {
 	first := rand.IntN(len(c.Nodes))
 	for i := range c.Nodes {
@@ -84,7 +84,7 @@ func (c *Cluster) pick() *Node {
 	return c.Nodes[first]
 }
 
-// bringUp starts a node however long its database takes to come back.
+// bringUp starts a node, however long its database takes to come back.
 func (n *Node) bringUp(t testing.TB) {
 	var err error
 	if !harness.Within(90*time.Second, func() bool { err = n.Run(); return err == nil }) {
@@ -99,7 +99,7 @@ func (n *Node) crash(h *History, t testing.TB, down time.Duration) {
 	n.bringUp(t)
 }
 
-// freeze stops a node where it stands and lets it go on after a while.
+// freeze stops a node with SIGSTOP and continues it after a while.
 func (n *Node) freeze(h *History, t testing.TB, still time.Duration) {
 	h.fault(Paused, n.Name, func() {
 		if err := n.Signal(syscall.SIGSTOP); err != nil {
@@ -112,7 +112,7 @@ func (n *Node) freeze(h *History, t testing.TB, still time.Duration) {
 	})
 }
 
-// pause lets time pass: how long a fault lasts, and what lies between two.
+// pause waits: for the length of a fault, and between two.
 func pause(d time.Duration) { <-time.After(d) }
 
 // number reads a number from the environment.
@@ -123,7 +123,7 @@ func number(name string, otherwise int) int {
 	return otherwise
 }
 
-// seeded gives a source of chance and prints its seed.
+// seeded returns a source of random numbers and prints its seed.
 func seeded(t testing.TB) *rand.Rand {
 	seed, err := strconv.ParseUint(os.Getenv("PUNCTUAL_NODES_SEED"), 10, 64)
 	if err != nil {

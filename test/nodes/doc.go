@@ -1,15 +1,15 @@
-// Package nodes holds what is promised of several nodes on one PostgreSQL,
-// with real processes: `punctual serve` some times over, a throwaway server or
-// two, and faults made on purpose.
+// Package nodes tests what is promised of several nodes on one PostgreSQL, with
+// real processes: several of `punctual serve`, one or two throwaway servers, and
+// deliberate faults.
 //
 // # How it is judged
 //
-// The tests that break things don't look for single symptoms. A load (load.go)
-// creates jobs and schedules and cancels some, and writes down what the API has
-// acknowledged; a TLS target writes down what it was sent; the faults write
-// down when they were. When all is calm again the records and logs are read
-// through the API, and the checker (checker.go) holds all of it against the
-// promises, in the spirit of Jepsen's test of Chronos. It is a function of a
+// The tests that make faults don't look for single symptoms. A load (load.go)
+// creates jobs and schedules and cancels some, and records what the API has
+// acknowledged; a TLS target records what it was sent; the faults record when
+// they happened. When all jobs are final the test reads the records and logs
+// through the API, and the checker (checker.go) compares everything with the
+// promises, as Jepsen's test of Chronos does. The checker is a function of a
 // history, so it has tests of its own that plant violations.
 //
 // # What is real and what is not
@@ -17,9 +17,9 @@
 // Nodes are killed with SIGKILL, stopped with SIGSTOP and ended with SIGTERM;
 // PostgreSQL is restarted, killed and failed over to a synchronous standby. The
 // network between a node and its database is a proxy in the test (proxy.go).
-// All runs on one machine with one clock, so nodes whose clocks are wrong are
-// not shown here: Go reads the clock without libc, which faking tools replace.
-// That the server's clock alone decides is held by the store's own tests.
+// Everything runs on one machine with one clock, so nodes whose clocks are wrong
+// are not tested here: Go reads the clock without libc, which faking tools
+// replace. The store's own tests verify that only the server's clock decides.
 //
 // # Environment
 //

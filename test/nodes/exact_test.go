@@ -16,7 +16,7 @@ import (
 	"github.com/punctual-dev/punctual/test/pgtest"
 )
 
-// awaitReady waits until a node says that it is.
+// awaitReady waits until a node reports that it is ready.
 func (n *Node) awaitReady(t testing.TB, c *Cluster, within time.Duration) {
 	t.Helper()
 	harness.Eventually(t, within, n.Name+" to be ready", func() bool {
@@ -39,18 +39,19 @@ func (c *Cluster) create(t testing.TB, n *Node, members string) *Job {
 	return &made.Data
 }
 
-// steady waits until nodes have met and hear each other.
+// steady waits until the nodes have registered and receive each other's
+// notifications.
 func (c *Cluster) steady(t testing.TB) {
 	t.Helper()
 	for _, n := range c.Nodes {
 		n.awaitReady(t, c, 20*time.Second)
 	}
-	pause(5 * time.Second) // two beats
+	pause(5 * time.Second) // two heartbeats
 }
 
-// TestAHundredSimultaneousCreatesOfOneKeyOverThreeNodesStoreOneRow also wants
-// all answers to name that row, and one of them only to say created.
-func TestAHundredSimultaneousCreatesOfOneKeyOverThreeNodesStoreOneRow(t *testing.T) {
+// TestIdempotency_100SimultaneousCreatesOnThreeNodesStoreOneRow also tests that
+// all responses name that row and only one of them reports that it was created.
+func TestIdempotency_100SimultaneousCreatesOnThreeNodesStoreOneRow(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, same(pgtest.URL(t), 3)...)
 	for round := range 5 {
@@ -90,10 +91,10 @@ func TestAHundredSimultaneousCreatesOfOneKeyOverThreeNodesStoreOneRow(t *testing
 	}
 }
 
-// TestAJobCreatedOnAnyNodeFiresOnTime creates jobs that are due in 50 ms, one
-// after the other, so that whichever node has a job's share of the queue must
-// learn of it in time.
-func TestAJobCreatedOnAnyNodeFiresOnTime(t *testing.T) {
+// TestTiming_JobCreatedOnAnyNodeStartsOnTime creates jobs that are due in 50
+// ms, one after the other, so that the node with the job's share of the queue
+// must learn of it in time.
+func TestTiming_JobCreatedOnAnyNodeStartsOnTime(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, same(pgtest.URL(t), 3)...)
 	c.steady(t)
@@ -113,10 +114,10 @@ func TestAJobCreatedOnAnyNodeFiresOnTime(t *testing.T) {
 	}
 }
 
-// TestACancelOnOneNodeStopsARequestOnAnother creates jobs whose requests hang,
-// and cancels each on every node in turn, so that most cancels meet a request
+// TestCancel_OnOneNodeAbortsARequestOnAnother creates jobs whose requests hang,
+// and cancels them on each node in turn, so that most cancels meet a request
 // that another node has under way.
-func TestACancelOnOneNodeStopsARequestOnAnother(t *testing.T) {
+func TestCancel_OnOneNodeAbortsARequestOnAnother(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, same(pgtest.URL(t), 3)...)
 	c.Target.Respond(harness.Hang())
@@ -139,9 +140,9 @@ func TestACancelOnOneNodeStopsARequestOnAnother(t *testing.T) {
 	}
 }
 
-// TestAttemptsOfAKilledNodeAreMadeAgainWithinTwentySeconds kills the node whose
-// requests hang; the other one takes them up.
-func TestAttemptsOfAKilledNodeAreMadeAgainWithinTwentySeconds(t *testing.T) {
+// TestReclaim_AttemptsOfAKilledNodeAreRetriedWithin20Seconds kills the node
+// whose requests hang; the other one reclaims and retries them.
+func TestReclaim_AttemptsOfAKilledNodeAreRetriedWithin20Seconds(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, same(pgtest.URL(t), 3)...)
 	c.Target.Respond(harness.Hang())

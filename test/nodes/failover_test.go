@@ -8,10 +8,10 @@ import (
 	"github.com/punctual-dev/punctual/test/pgtest"
 )
 
-// TestAFailoverToASynchronousStandbyLosesNothing kills the primary under load
-// and promotes its standby. Nodes know both by their URL and find the new
-// primary by themselves.
-func TestAFailoverToASynchronousStandbyLosesNothing(t *testing.T) {
+// TestFailover_ToASynchronousStandbyLosesNothing kills the primary under load
+// and promotes its standby. The nodes' URL names both servers, so they find the
+// new primary by themselves.
+func TestFailover_ToASynchronousStandbyLosesNothing(t *testing.T) {
 	t.Parallel()
 	primary := pgtest.Start(t)
 	standby := primary.Standby(t)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// quantiles tells of sorted durations.
+// quantiles describes sorted durations.
 func quantiles(sorted []time.Duration) string {
 	if len(sorted) == 0 {
 		return "none"

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// History is what was done, what was acknowledged and what came of it.
+// History is what was done, what was acknowledged and what the outcome was.
 type History struct {
 	mu sync.Mutex
 
@@ -80,10 +80,10 @@ type Job struct {
 	} `json:"job"`
 }
 
-// id gives the job's number as requests carry it.
+// id returns the job's number as requests carry it.
 func (j *Job) id() string { return strconv.FormatInt(j.Number, 10) }
 
-// final gives when the job became final; false when it has not.
+// final returns when the job became final; false when it has not.
 func (j *Job) final() (time.Time, bool) {
 	for _, at := range []*time.Time{j.Job.Completed, j.Job.Cancelled, j.Job.Discarded} {
 		if at != nil {
@@ -103,8 +103,8 @@ type Log struct {
 	} `json:"payload"`
 }
 
-// begun gives by when a request was certainly sent: a busy target may come to
-// read it much later.
+// begun returns by when a request was certainly sent: a busy target may read it
+// much later.
 func (h *Hit) begun() time.Time {
 	if sent := h.Sent.Add(time.Second); sent.Before(h.At) {
 		return sent
@@ -112,7 +112,7 @@ func (h *Hit) begun() time.Time {
 	return h.At
 }
 
-// NewHistory gives an empty history.
+// NewHistory returns an empty history.
 func NewHistory() *History {
 	return &History{
 		Created: map[int64]Created{}, Keys: map[string]bool{}, Cancelled: map[int64]time.Time{}, Cancels: map[int64]bool{},

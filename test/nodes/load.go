@@ -26,7 +26,7 @@ type Load struct {
 	work sync.WaitGroup
 }
 
-// dawdle has the target answer after up to 60 ms, so that something is under
+// dawdle has the target respond after up to 60 ms, so that something is under
 // way at every fault.
 func dawdle() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -35,7 +35,7 @@ func dawdle() http.Handler {
 	})
 }
 
-// prepare makes the schedules, before anything is broken.
+// prepare creates the schedules, before the first fault.
 func (l *Load) prepare() error {
 	l.Target.Respond(dawdle())
 	for i := range l.Schedules {
@@ -86,7 +86,7 @@ func (l *Load) cancel(ctx context.Context, number int64) error {
 	return nil
 }
 
-// run keeps the load up until ctx ends, and returns when every create has been
+// run keeps up the load until ctx ends, and returns when every create has been
 // answered.
 func (l *Load) run(ctx context.Context) {
 	l.work.Go(func() { l.look(ctx) })

@@ -29,7 +29,7 @@ func measuring(t *testing.T) {
 	}
 }
 
-// plain answers at once and keeps no records, so that the target costs little.
+// plain responds at once and keeps no records, so that the target costs little.
 func plain(n *atomic.Int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		n.Add(1)
@@ -37,9 +37,9 @@ func plain(n *atomic.Int64) http.Handler {
 	})
 }
 
-// TestMeasureWhatNodesCarry creates jobs that are due at once through 64
-// clients, as fast as the nodes take them, and counts what has run.
-func TestMeasureWhatNodesCarry(t *testing.T) {
+// TestMeasure_Throughput creates jobs that are due at once through 64 clients,
+// as fast as the nodes accept them, and counts those that have run.
+func TestMeasure_Throughput(t *testing.T) {
 	measuring(t)
 	for _, nodes := range []int{1, 2, 3} {
 		server := pgtest.Start(t)
@@ -66,7 +66,7 @@ func TestMeasureWhatNodesCarry(t *testing.T) {
 	}
 }
 
-// flood creates jobs that are due at once for a time, and gives how many.
+// flood creates jobs that are due at once for a time, and returns their number.
 func (c *Cluster) flood(t *testing.T, target string, lasts time.Duration) int64 {
 	ctx, cancel := context.WithTimeout(context.Background(), lasts)
 	defer cancel()
@@ -88,8 +88,8 @@ func (c *Cluster) flood(t *testing.T, target string, lasts time.Duration) int64 
 	return created.Load()
 }
 
-// TestMeasureLatenessAtTwoHundredJobsASecond spreads jobs over 20 seconds.
-func TestMeasureLatenessAtTwoHundredJobsASecond(t *testing.T) {
+// TestMeasure_LatenessAt200JobsASecond spreads jobs over 20 seconds.
+func TestMeasure_LatenessAt200JobsASecond(t *testing.T) {
 	measuring(t)
 	for _, nodes := range []int{1, 3} {
 		c := startCluster(t, same(pgtest.URL(t), nodes)...)
@@ -123,7 +123,7 @@ func TestMeasureLatenessAtTwoHundredJobsASecond(t *testing.T) {
 	}
 }
 
-// usage gives the processor seconds used by the nodes and by PostgreSQL, its
+// usage returns the processor seconds used by the nodes and by PostgreSQL, its
 // commits, the bytes it has logged and the size of jobs and logs.
 func usage(t *testing.T, c *Cluster, server *pgtest.Server) [5]float64 {
 	t.Helper()

@@ -19,9 +19,9 @@ const (
 	answerWithin  = 8 * time.Second
 )
 
-// TestANodeCutOffFromItsDatabaseFailsNobody cuts one of two nodes off from the
-// database in three ways while both are under load.
-func TestANodeCutOffFromItsDatabaseFailsNobody(t *testing.T) {
+// TestPartition_NodeCutOffFromItsDatabaseFailsNoCall cuts one of two nodes off
+// from the database in three ways while both are under load.
+func TestPartition_NodeCutOffFromItsDatabaseFailsNoCall(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
 	proxy := startProxy(t, fmt.Sprintf("127.0.0.1:%d", server.Port))
@@ -43,8 +43,8 @@ type partition struct {
 	node    *Node
 }
 
-// away takes the database away from the node for a time, and wants it to say
-// so, to answer within bounds, and to recover by itself.
+// away takes the database away from the node for a time. The node must report
+// it, respond in time, and recover by itself.
 func (p *partition) away(h *History, what string, m mode, lasts time.Duration) {
 	h.fault(Cut, p.node.Name, func() {
 		began := time.Now()
@@ -63,7 +63,7 @@ func (p *partition) away(h *History, what string, m mode, lasts time.Duration) {
 	})
 }
 
-// dragging slows the network down so far that nothing is on time any more, but
+// dragging slows the network down so far that nothing is on time, but
 // everything works.
 func (p *partition) dragging(h *History) {
 	h.fault(Cut, p.node.Name, func() {
@@ -96,7 +96,8 @@ func (p *partition) awaitReady(what string, ready bool, within time.Duration) {
 	}
 }
 
-// wantRefusals wants the node alive and every call refused with 503 in time.
+// wantRefusals fails the test unless the node is alive and refuses every call
+// with 503 in time.
 func (p *partition) wantRefusals(what string) {
 	p.t.Helper()
 	if got := p.ask(http.MethodGet, "/healthz", "").status; got != http.StatusOK {

@@ -28,7 +28,7 @@ type mode int
 const (
 	passing  mode = iota
 	cut           // connections are broken and refused
-	halfOpen      // packets vanish: nobody hears anything, not even an end
+	halfOpen      // packets vanish, those that end a connection included
 )
 
 // startProxy leads to an address until the test ends.

@@ -7,9 +7,9 @@ import (
 	"github.com/punctual-dev/punctual/test/pgtest"
 )
 
-// TestARollingRestartLosesDelaysAndRepeatsNothing ends three nodes with SIGTERM
-// under load, one after the other, and starts each again.
-func TestARollingRestartLosesDelaysAndRepeatsNothing(t *testing.T) {
+// TestRollingRestart_LosesDelaysAndRepeatsNothing ends three nodes with SIGTERM
+// under load, one after the other, and restarts each.
+func TestRollingRestart_LosesDelaysAndRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, same(pgtest.URL(t), 3)...)
 	c.steady(t)

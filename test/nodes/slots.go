@@ -33,8 +33,9 @@ func (c *checker) checkSchedules() {
 	}
 }
 
-// checkSlots wants the runs on the grid, none twice, each following the one
-// before as the rule says, and the last one to be the last that was due.
+// checkSlots reports runs off the grid, slots that ran twice, runs that don't
+// follow the previous one by the rule, and a last run that is not the last that
+// was due.
 func (c *checker) checkSlots(s *Schedule, runs []Job) {
 	if first := runs[0].Job.Scheduled; !first.Equal(s.First) {
 		c.complain("the first run of a schedule is due %s, want %s", clock(first), clock(s.First))
@@ -50,8 +51,8 @@ func (c *checker) checkSlots(s *Schedule, runs []Job) {
 	c.checkLast(s, &runs[len(runs)-1])
 }
 
-// checkLast wants a schedule to have gone on until it was disabled: its last run
-// is the last that was due by then, or one that a fault still held up.
+// checkLast reports a schedule that stopped before it was disabled: its last
+// run is the last that was due by then, or one that a fault still delayed.
 func (c *checker) checkLast(s *Schedule, last *Job) {
 	if s.Disabled.IsZero() || !last.Job.Scheduled.Add(s.Every).Before(s.Disabled.Add(-time.Second)) {
 		return
@@ -115,7 +116,7 @@ func (c *checker) excuse(before, after *Job, s *Schedule) {
 	}
 }
 
-// follows gives the slot of the run after one, written from the promise and
+// follows returns the slot of the run after one, written from the promise and
 // not from the code: the next slot if that is ahead; else the latest past one
 // that is later than the run's start; else the next ahead.
 func follows(s *Schedule, slot, began, now time.Time) time.Time {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// weather runs a load while faults are made, waits for calm and holds all that
-// happened against the promises.
+// weather runs a load while faults are made, waits until all is final and
+// compares the history with the promises.
 func weather(t *testing.T, c *Cluster, rate int, faults func(*History)) *Report {
 	t.Helper()
 	l := &Load{Cluster: c, History: NewHistory(), Rate: rate, Schedules: 8}

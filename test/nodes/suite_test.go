@@ -40,16 +40,16 @@ func printDatabase(serverURL string) error {
 	return conn.Close(ctx)
 }
 
-// TestTheAPISuitePassesOnPostgreSQL runs the end-to-end tests again, with every
+// TestSuite_PassesOnPostgreSQL runs the end-to-end tests again, with every
 // service on PostgreSQL.
-func TestTheAPISuitePassesOnPostgreSQL(t *testing.T) {
+func TestSuite_PassesOnPostgreSQL(t *testing.T) {
 	server := suiteServer(t)
 	runSuite(t, server, fmt.Sprintf("127.0.0.1:%d", server.Port))
 }
 
-// TestTheAPISuitePassesBehindAPooler does so with a PgBouncer in between that
+// TestSuite_PassesBehindAPooler does so with a PgBouncer in between that
 // pools transactions.
-func TestTheAPISuitePassesBehindAPooler(t *testing.T) {
+func TestSuite_PassesBehindAPooler(t *testing.T) {
 	server := suiteServer(t)
 	bouncer := pgtest.StartBouncer(t, server.URL("postgres"))
 	runSuite(t, server, fmt.Sprintf("127.0.0.1:%d", bouncer.Port))
@@ -95,7 +95,7 @@ func suitePattern() string { return os.Getenv("PUNCTUAL_NODES_SUITE") }
 
 var uneventful = regexp.MustCompile(`^\s*(=== (RUN|CONT|PAUSE)|--- PASS)`)
 
-// failures gives the output without what says that all is well.
+// failures returns the output without what says that all is well.
 func failures(out string) string {
 	var b strings.Builder
 	for line := range strings.Lines(out) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Account is an account with one key, made through the command line.
+// Account is an account with one key, created through the command line.
 type Account struct {
 	*Client // speaks as this account
 
@@ -19,7 +19,7 @@ type Account struct {
 
 var accounts atomic.Int64
 
-// Account makes an account and a key for it.
+// Account creates an account and a key for it.
 func (s *Service) Account(t testing.TB) *Account {
 	t.Helper()
 	email := fmt.Sprintf("user%d@example.com", accounts.Add(1))
@@ -38,8 +38,8 @@ func (s *Service) Account(t testing.TB) *Account {
 	}
 }
 
-// NewKey makes a key for an account and gives its id and the key itself. Flags are
-// those of the command.
+// NewKey creates a key for an account and returns its id and the key itself.
+// Flags are those of the command.
 func (s *Service) NewKey(t testing.TB, email string, flags ...string) (id, key string) {
 	t.Helper()
 	var made struct {

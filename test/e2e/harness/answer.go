@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Answer is what the API answered, byte for byte.
+// Answer is a response of the API, byte for byte.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -34,13 +34,13 @@ func (a *Answer) Want(status int) *Answer {
 	return a
 }
 
-// Data gives the record (or the list of records) of an answer.
+// Data returns the record (or the list of records) of an answer.
 func (a *Answer) Data() JSON { return a.JSON.Get("data") }
 
 // Problem is one entry of `errors` in a problem document.
 type Problem struct{ Detail, Pointer, Parameter string }
 
-// Problems gives the entries of `errors`.
+// Problems returns the entries of `errors`.
 func (a *Answer) Problems() []Problem {
 	var problems []Problem
 	for _, entry := range a.JSON.Get("errors").Items() {
@@ -84,15 +84,16 @@ func Title(status int) string {
 	return http.StatusText(status)
 }
 
-// WantPointers wants a refusal (422) whose problems point at exactly these
-// members of the body, each entry once, in any order.
+// WantPointers ends the test unless the response is a refusal (422) whose
+// problems point at exactly these members of the body, each entry once, in any
+// order.
 func (a *Answer) WantPointers(pointers ...string) *Answer {
 	a.t.Helper()
 	return a.wantRefusal(pointers, func(p Problem) string { return p.Pointer })
 }
 
-// WantParameters wants a refusal (422) whose problems name exactly these query
-// parameters.
+// WantParameters ends the test unless the response is a refusal (422) whose
+// problems name exactly these query parameters.
 func (a *Answer) WantParameters(parameters ...string) *Answer {
 	a.t.Helper()
 	return a.wantRefusal(parameters, func(p Problem) string { return p.Parameter })
@@ -121,7 +122,7 @@ func (a *Answer) wantRefusal(want []string, name func(Problem) string) *Answer {
 
 var linkPattern = regexp.MustCompile(`<([^>]*)>\s*;[^,]*rel="?next"?`)
 
-// Next gives the path and query of the page that follows, "" on the last page.
+// Next returns the path and query of the page that follows, "" on the last page.
 func (a *Answer) Next() string {
 	for _, value := range a.Header.Values("Link") {
 		if found := linkPattern.FindStringSubmatch(value); found != nil {

@@ -29,9 +29,9 @@ var built struct {
 	err  error
 }
 
-// Main runs the tests of a package and tidies up; TestMain hands its result to
+// Main runs the tests of a package and cleans up; TestMain passes its result to
 // os.Exit. A fault in the output of the shared service fails the process, even
-// when it came after the last test had looked.
+// if it came after the last test had looked.
 func Main(m *testing.M) int {
 	runMoreAtOnce()
 	code := m.Run()
@@ -40,7 +40,7 @@ func Main(m *testing.M) int {
 		code = max(code, 1)
 	}
 	if root.dir != "" {
-		_ = os.RemoveAll(root.dir) // leftovers in the temporary directory harm nobody
+		_ = os.RemoveAll(root.dir) // leftovers in the temporary directory do no harm
 	}
 	return code
 }
@@ -56,7 +56,7 @@ func runMoreAtOnce() {
 	}
 }
 
-// Binary gives the path of the program, built on the first call.
+// Binary returns the path of the program, built on the first call.
 func Binary(t testing.TB) string {
 	t.Helper()
 	built.Do(build)
@@ -95,7 +95,7 @@ func directory(purpose string) (string, error) {
 	return os.MkdirTemp(root.dir, purpose+"-")
 }
 
-// freshDatabase gives the URL of an empty database.
+// freshDatabase returns the URL of an empty database.
 func freshDatabase(dir string) (string, error) {
 	command := os.Getenv("PUNCTUAL_E2E_NEW_DATABASE")
 	if command == "" {
@@ -110,7 +110,7 @@ func freshDatabase(dir string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// NewDatabase gives the URL of an empty database, for tests that run several
+// NewDatabase returns the URL of an empty database, for tests that run several
 // services or commands on one.
 func NewDatabase(t testing.TB) string {
 	t.Helper()

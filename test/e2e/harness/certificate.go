@@ -55,7 +55,8 @@ var authority = sync.OnceValues(func() (*certificates, error) {
 	}}, nil
 })
 
-// certify makes a key and a certificate for it, signed by parent or by itself.
+// certify creates a key and a certificate for it, signed by parent or by
+// itself.
 func certify(c, parent *x509.Certificate, signer *ecdsa.PrivateKey) (*ecdsa.PrivateKey, *x509.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Client calls the API of a service with one key. Every answer it gets is held
+// Client calls the API of a service with one key. It checks every response
 // against the OpenAPI document.
 type Client struct {
 	Service *Service
@@ -21,15 +21,15 @@ type Client struct {
 	t testing.TB
 }
 
-// Client gives a client with a key ("" for none), for one test.
+// Client returns a client with a key ("" for none), for one test.
 func (s *Service) Client(t testing.TB, key string) *Client {
 	return &Client{Service: s, Key: key, t: t}
 }
 
-// Public gives a client with the shared public key.
+// Public returns a client with the shared public key.
 func (s *Service) Public(t testing.TB) *Client { return s.Client(t, PublicKey) }
 
-// For gives the same client for another test, such as a subtest.
+// For returns the same client for another test, such as a subtest.
 func (c *Client) For(t testing.TB) *Client { return c.Service.Client(t, c.Key) }
 
 // RequestOption changes a request before it is sent.
@@ -68,9 +68,9 @@ var httpClient = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// Do sends a request and gives the answer; no answer at all fails the test. The
-// body is a string or []byte (sent as JSON, byte for byte), url.Values (sent as
-// a form) or nil.
+// Do sends a request and returns the response; if there is none, the test
+// fails. The body is a string or []byte (sent as JSON, byte for byte),
+// url.Values (sent as a form) or nil.
 func (c *Client) Do(method, path string, body any, opts ...RequestOption) *Answer {
 	c.t.Helper()
 	answer, err := c.Try(method, path, body, opts...)
@@ -92,8 +92,9 @@ func (c *Client) Post(path string, body any, opts ...RequestOption) *Answer {
 	return c.Do(http.MethodPost, path, body, opts...)
 }
 
-// Try is Do for goroutines, and for services that may be gone: no answer is an
-// error. Answers the OpenAPI document does not describe still fail the test.
+// Try is Do for goroutines, and for services that may be gone: a missing
+// response is an error. Responses that the OpenAPI document does not describe
+// still fail the test.
 func (c *Client) Try(method, path string, body any, opts ...RequestOption) (*Answer, error) {
 	c.t.Helper()
 	answer, fault, err := c.Probe(method, path, body, opts...)
@@ -139,7 +140,7 @@ func (c *Client) Probe(method, path string, body any, opts ...RequestOption) (a 
 	return a, c.fault(method, path, req.Header, payload, a), nil
 }
 
-// fault says what is wrong with an answer whatever the request was.
+// fault reports what is wrong with a response whatever the request was.
 func (c *Client) fault(method, path string, header http.Header, body []byte, answer *Answer) error {
 	if answer.Status == http.StatusInternalServerError {
 		return errors.New("an internal error")

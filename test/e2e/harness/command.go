@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Result is what came of a command that ran to its end.
+// Result is the result of a command that ran to its end.
 type Result struct {
 	Code           int
 	Stdout, Stderr string

@@ -8,7 +8,8 @@ import (
 	"github.com/punctual-dev/punctual/api/apitest"
 )
 
-// conforms says how an answer differs from what the OpenAPI document describes.
+// conforms reports how a response differs from what the OpenAPI document
+// describes.
 func conforms(t testing.TB, method, path string, header http.Header, body []byte, a *Answer) error {
 	if hasHugeExponent(body) || hasHugeExponent(a.Body) {
 		return nil

@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(Main(m)) }
 
-func TestJSONKeepsOrderAndLiterals(t *testing.T) {
+func TestJSON_KeepsOrderAndLiterals(t *testing.T) {
 	j := JSON(`{"b": 1.10, "a": [12345678901234567890, {"x.y": null}], "s": "\u0000é"}`)
 	if got := j.Keys(); !slices.Equal(got, []string{"b", "a", "s"}) {
 		t.Errorf("keys %q", got)
@@ -35,7 +35,7 @@ func TestJSONKeepsOrderAndLiterals(t *testing.T) {
 	}
 }
 
-func TestRouteRecordsAndAnswers(t *testing.T) {
+func TestRoute_RecordsAndResponds(t *testing.T) {
 	client := trusting(t)
 	target := NewTarget(t)
 	route := target.Route(t).RespondOnce(Reply(201, "text/plain", "one")).Respond(Drop())
@@ -59,7 +59,7 @@ func TestRouteRecordsAndAnswers(t *testing.T) {
 	}
 }
 
-func TestAHitKnowsWhenItsConnectionEnded(t *testing.T) {
+func TestHit_RecordsWhenItsConnectionEnded(t *testing.T) {
 	client := trusting(t)
 	route := NewTarget(t).Route(t)
 	resp, err := client.Get(route.URL)
@@ -77,7 +77,7 @@ func TestAHitKnowsWhenItsConnectionEnded(t *testing.T) {
 	}
 }
 
-func TestHoldBlocksUntilReleased(t *testing.T) {
+func TestRoute_HoldBlocksUntilReleased(t *testing.T) {
 	client := trusting(t)
 	route := NewTarget(t).Route(t)
 	release := route.Hold(Status(204))
@@ -100,7 +100,7 @@ func TestHoldBlocksUntilReleased(t *testing.T) {
 	}
 }
 
-// trusting gives a client that trusts the targets' certificate.
+// trusting returns a client that trusts the targets' certificate.
 func trusting(t *testing.T) *http.Client {
 	t.Helper()
 	ca, err := authority()

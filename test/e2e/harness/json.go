@@ -22,7 +22,7 @@ func (j JSON) Get(path string) JSON {
 	return j
 }
 
-// Member gives the member of an object by its name, which may contain dots.
+// Member returns the member of an object by its name, which may contain dots.
 func (j JSON) Member(name string) JSON { return j.step(name) }
 
 func (j JSON) step(name string) JSON {
@@ -101,7 +101,7 @@ func (j JSON) Raw() string {
 	return string(value)
 }
 
-// Str gives a string's value, and "" for anything else.
+// Str returns a string's value, and "" for anything else.
 func (j JSON) Str() string {
 	if j.kind() != '"' {
 		return ""
@@ -113,7 +113,7 @@ func (j JSON) Str() string {
 	return string(text)
 }
 
-// Int gives an integer's value, and -1 for anything else.
+// Int returns an integer's value, and -1 for anything else.
 func (j JSON) Int() int64 {
 	n, err := strconv.ParseInt(j.Raw(), 10, 64)
 	if err != nil {
@@ -122,7 +122,7 @@ func (j JSON) Int() int64 {
 	return n
 }
 
-// Keys gives the names of an object's members, in order.
+// Keys returns the names of an object's members, in order.
 func (j JSON) Keys() []string {
 	keys := []string{}
 	j.each(func(_ int, key string, _ JSON) bool {
@@ -132,7 +132,7 @@ func (j JSON) Keys() []string {
 	return keys
 }
 
-// Items gives the elements of an array.
+// Items returns the elements of an array.
 func (j JSON) Items() []JSON {
 	var items []JSON
 	j.each(func(_ int, _ string, value JSON) bool {
@@ -142,7 +142,7 @@ func (j JSON) Items() []JSON {
 	return items
 }
 
-// Pluck gives one value of every element of an array, as compact text.
+// Pluck returns one value of every element of an array, as compact text.
 func (j JSON) Pluck(path string) []string {
 	values := []string{}
 	for _, item := range j.Items() {

@@ -21,7 +21,7 @@ func defaults(caFile string) *settings {
 	s := &settings{flags: map[string]string{}}
 	s.set("listen", "127.0.0.1:0")
 	s.set("allow-private-targets", "true")
-	s.set("target-ports", "1,443,1024-65535") // 1 for jobs that nobody receives
+	s.set("target-ports", "1,443,1024-65535") // 1 for jobs whose target is not listening
 	s.set("target-ca-file", caFile)
 	s.set("public-api-key", PublicKey)
 	// Tests come from one address, and share the public account.

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// output keeps what a process wrote and tells about lines as they come.
+// output keeps what a process wrote and announces lines as they come.
 type output struct {
 	mu    sync.Mutex
 	text  bytes.Buffer
@@ -25,14 +25,14 @@ func (o *output) Write(p []byte) (int, error) {
 	return o.text.Write(p)
 }
 
-// String gives everything written so far.
+// String returns everything written so far.
 func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.text.String()
 }
 
-// since gives what was written after the first n bytes.
+// since returns what was written after the first n bytes.
 func (o *output) since(n int) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -45,7 +45,7 @@ func (o *output) size() int {
 	return o.text.Len()
 }
 
-// watch gives what was written after the first n bytes and a channel that is
+// watch returns what was written after the first n bytes and a channel that is
 // closed when there is more.
 func (o *output) watch(n int) (string, <-chan struct{}) {
 	o.mu.Lock()
@@ -57,7 +57,7 @@ func (o *output) watch(n int) (string, <-chan struct{}) {
 var alarming = regexp.MustCompile(
 	`(?m)^panic: |http: panic serving|WARNING: DATA RACE|^fatal error: |goroutine \d+ \[`)
 
-// alarm gives the lines around the first panic or data race in text, or "".
+// alarm returns the lines around the first panic or data race in text, or "".
 func alarm(text string) string {
 	at := alarming.FindStringIndex(text)
 	if at == nil {
@@ -67,7 +67,7 @@ func alarm(text string) string {
 	return text[from:min(len(text), from+4000)]
 }
 
-// tail gives the end of a long text.
+// tail returns the end of a long text.
 func tail(text string) string {
 	const most = 6000
 	if len(text) <= most {

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Status answers with a status and an empty body.
+// Status responds with a status and an empty body.
 func Status(code int) http.Handler { return Reply(code, "", "") }
 
-// JSONReply answers 200 with a JSON body.
+// JSONReply responds with 200 and a JSON body.
 func JSONReply(body string) http.Handler {
 	return Reply(http.StatusOK, "application/json", body)
 }
 
-// Reply answers with a status, a media type (left out when empty) and a body;
+// Reply responds with a status, a media type (left out when empty) and a body;
 // headers come as name, value, name, value.
 func Reply(code int, mediaType, body string, headers ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -29,12 +29,12 @@ func Reply(code int, mediaType, body string, headers ...string) http.Handler {
 	})
 }
 
-// Redirect answers with a redirect to a location.
+// Redirect responds with a redirect to a location.
 func Redirect(code int, location string) http.Handler {
 	return Reply(code, "", "", "Location", location)
 }
 
-// Delay waits before answering with next, or until the caller gives up.
+// Delay waits before responding with next, or until the caller gives up.
 func Delay(d time.Duration, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		timer := time.NewTimer(d)
@@ -47,7 +47,7 @@ func Delay(d time.Duration, next http.Handler) http.Handler {
 	})
 }
 
-// Hang never answers; it ends when the caller gives up.
+// Hang never responds; it ends when the caller gives up.
 func Hang() http.Handler {
 	return http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() })
 }
@@ -64,7 +64,7 @@ func HangInBody(code int, beginning string) http.Handler {
 	})
 }
 
-// Drop breaks the connection without an answer.
+// Drop breaks the connection without a response.
 func Drop() http.Handler {
 	return http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 }

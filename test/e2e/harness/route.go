@@ -24,14 +24,14 @@ type Hit struct {
 	conn *connection
 }
 
-// Broken tells when the connection that a hit came on was found to have ended;
-// zero while it is open.
+// Broken returns when the connection that a hit came on was found to have
+// ended; zero while it is open.
 func (h Hit) Broken() time.Time { return h.conn.ended() }
 
-// JSON gives the body of a hit.
+// JSON returns the body of a hit.
 func (h Hit) JSON() JSON { return JSON(h.Body) }
 
-// Route is a path of a target: what it answers, and what it was sent.
+// Route is a path of a target: its responses, and the requests it received.
 type Route struct {
 	Path string
 	URL  string
@@ -44,7 +44,7 @@ type Route struct {
 	releases []func()
 }
 
-// Respond makes the route answer every further hit so.
+// Respond sets the response to every further hit.
 func (r *Route) Respond(h http.Handler) *Route {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,7 +52,7 @@ func (r *Route) Respond(h http.Handler) *Route {
 	return r
 }
 
-// RespondOnce makes the route answer the next hits so, one each in this order.
+// RespondOnce sets the responses to the next hits, one each in this order.
 func (r *Route) RespondOnce(hs ...http.Handler) *Route {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,7 +61,7 @@ func (r *Route) RespondOnce(hs ...http.Handler) *Route {
 }
 
 // Hold makes every further hit wait until release is called (or the test ends,
-// or the caller gives up) before it is answered with next.
+// or the caller gives up) before next responds to it.
 func (r *Route) Hold(next http.Handler) (release func()) {
 	gate := make(chan struct{})
 	release = sync.OnceFunc(func() { close(gate) })
@@ -114,7 +114,7 @@ func (r *Route) notify() {
 	r.changed = make(chan struct{})
 }
 
-// Hits gives copies of all hits so far, in the order they came.
+// Hits returns copies of all hits so far, in the order they came.
 func (r *Route) Hits() []Hit {
 	hits, _ := r.look()
 	return hits
@@ -130,7 +130,7 @@ func (r *Route) look() ([]Hit, <-chan struct{}) {
 	return hits, r.changed
 }
 
-// Await blocks until at least n hits have come, and gives all.
+// Await blocks until at least n hits have come, and returns all.
 func (r *Route) Await(t testing.TB, n int, within time.Duration) []Hit {
 	t.Helper()
 	hits, ok := r.await(within, func(hits []Hit) bool { return len(hits) >= n })

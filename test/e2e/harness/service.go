@@ -54,7 +54,7 @@ func Start(t testing.TB, opts ...Option) *Service {
 	return s
 }
 
-// Prepare makes a service ready without starting it: accounts can be made and
+// Prepare creates a service without starting it: accounts can be created and
 // commands run on its database first.
 func Prepare(t testing.TB, opts ...Option) *Service {
 	t.Helper()
@@ -166,7 +166,8 @@ func (s *Service) awaitListening(proc *process, from int) (string, error) {
 	}
 }
 
-// exitError makes an end with status 0 an error too: a service should not end.
+// exitError reports an exit with status 0 as an error too: a service should not
+// exit.
 func exitError(err error) error {
 	if err == nil {
 		return errors.New("exit status 0")
@@ -186,17 +187,17 @@ func environment(extra []string) []string {
 	return append(kept, extra...)
 }
 
-// URL is where the service listens; it changes with each start.
+// URL is the address the service listens on; it changes with each start.
 func (s *Service) URL() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.url
 }
 
-// Stdout gives what the program wrote to standard output in all its runs.
+// Stdout returns what the program wrote to standard output in all its runs.
 func (s *Service) Stdout() string { return s.stdout.String() }
 
-// Stderr gives what the program wrote to standard error in all its runs.
+// Stderr returns what the program wrote to standard error in all its runs.
 func (s *Service) Stderr() string { return s.stderr.String() }
 
 // Signal sends a signal to the running program.
@@ -208,7 +209,7 @@ func (s *Service) Signal(sig os.Signal) error {
 	return proc.cmd.Process.Signal(sig)
 }
 
-// Stop sends SIGTERM, waits for the end and gives the exit status; -1 when the
+// Stop sends SIGTERM, waits for the end and returns the exit status; -1 if the
 // program did not end by itself in time.
 func (s *Service) Stop() int {
 	_ = s.Signal(syscall.SIGTERM)
@@ -221,7 +222,7 @@ func (s *Service) Kill() {
 	s.Wait(stopWithin)
 }
 
-// Wait waits for the program to end and gives the exit status; -1 when a signal
+// Wait waits for the program to end and returns the exit status; -1 if a signal
 // ended it or the time ran out, in which case it is killed.
 func (s *Service) Wait(within time.Duration) int {
 	proc := s.running()
@@ -246,7 +247,7 @@ func (s *Service) Wait(within time.Duration) int {
 	return code
 }
 
-// running gives the current run of the program, nil when there is none.
+// running returns the current run of the program, nil when there is none.
 func (s *Service) running() *process {
 	s.mu.Lock()
 	defer s.mu.Unlock()

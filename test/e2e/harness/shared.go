@@ -12,9 +12,9 @@ var shared struct {
 	err     error
 }
 
-// Shared gives the service all tests of the process use together, started on
-// the first call. Tests keep out of each other's way by using accounts of
-// their own, and must neither stop nor kill it.
+// Shared returns the service that all tests of the process use together,
+// started on the first call. Tests are isolated by accounts of their own, and
+// must neither stop nor kill it.
 func Shared(t testing.TB) *Service {
 	t.Helper()
 	binary := Binary(t)
@@ -32,7 +32,7 @@ func Shared(t testing.TB) *Service {
 	return shared.service
 }
 
-// stopShared stops the shared service and says what was wrong with it, if
+// stopShared stops the shared service and returns what was wrong with it, if
 // anything.
 func stopShared() string {
 	s := shared.service

@@ -38,8 +38,8 @@ var sharedTarget struct {
 	err    error
 }
 
-// SharedTarget gives the target all tests of the process use; each takes routes
-// of its own.
+// SharedTarget returns the target that all tests of the process use; each takes
+// routes of its own.
 func SharedTarget(t testing.TB) *Target {
 	t.Helper()
 	sharedTarget.Do(func() { sharedTarget.target, sharedTarget.err = newTarget(false) })
@@ -99,7 +99,7 @@ func newTarget(http1 bool) (*Target, error) {
 	return target, nil
 }
 
-// offered gives the protocols a target speaks; nil stands for all.
+// offered returns the protocols a target speaks; nil stands for all.
 func offered(http1 bool) *http.Protocols {
 	if !http1 {
 		return nil
@@ -118,8 +118,8 @@ func (tg *Target) serve(l net.Listener) {
 // Close stops the target at once; connections to it are refused from then on.
 func (tg *Target) Close() { _ = tg.server.Close() }
 
-// Route gives a path of the target that nobody else uses, with everything below
-// it. It answers 200 with an empty body until told otherwise.
+// Route returns a path of the target that no other test uses, with everything
+// below it. It responds with 200 and an empty body until told otherwise.
 func (tg *Target) Route(t testing.TB) *Route {
 	t.Helper()
 	tg.mu.Lock()
@@ -132,7 +132,7 @@ func (tg *Target) Route(t testing.TB) *Route {
 	return r
 }
 
-// ServeHTTP records the request and answers as its route says.
+// ServeHTTP records the request and responds as its route says.
 func (tg *Target) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	at := time.Now()
 	first, _, _ := strings.Cut(strings.TrimPrefix(req.URL.Path, "/"), "/")
@@ -159,7 +159,7 @@ func (tg *Target) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	answer.ServeHTTP(w, req)
 }
 
-// Query gives the query of a hit, parsed.
+// Query returns the query of a hit, parsed.
 func (h Hit) Query() url.Values {
 	values, _ := url.ParseQuery(h.RawQuery) // malformed pairs are left out, as servers do
 	return values

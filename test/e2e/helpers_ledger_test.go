@@ -1,0 +1,118 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
+)
+
+// ledger is what a client knows of an account's jobs: their records, their logs
+// and the requests that reached the target.
+type ledger struct {
+	jobs map[int64]harness.JSON
+	logs map[int64][]string // names and kinds, the earliest first
+	hits map[int64][]harness.Hit
+}
+
+// takeLedger waits until nothing is due or under way and reads everything.
+func takeLedger(t *testing.T, c *harness.Client, target *harness.Route) *ledger {
+	t.Helper()
+	harness.Eventually(t, 3*soon, "no job to be due or under way", func() bool {
+		first := c.Get("/api/jobs?state=scheduled&limit=1&order_by=scheduled_at,asc").Want(200).Data().Get("0.job.scheduled_at")
+		return (!first.Exists() || instant(t, first).After(time.Now())) &&
+			len(c.Get("/api/jobs?state=executing&limit=1").Want(200).Data().Items()) == 0
+	})
+	l := &ledger{jobs: map[int64]harness.JSON{}, logs: map[int64][]string{}, hits: map[int64][]harness.Hit{}}
+	for _, job := range everyRecord(t, c, "/api/jobs?limit=100") {
+		l.jobs[job.Get("job_id").Int()] = job
+	}
+	for _, log := range everyRecord(t, c, "/api/logs?limit=100") {
+		name := strings.TrimPrefix(log.Get("event").Str(), "worker.http.")
+		if kind := log.Get("payload.kind").Str(); name == "error" {
+			name += " " + kind
+		}
+		id := log.Get("job_id").Int()
+		l.logs[id] = append([]string{name}, l.logs[id]...) // the list has the latest first
+	}
+	for _, hit := range target.Hits() {
+		var id int64
+		if _, err := fmt.Sscan(hit.Header.Get("X-Punctual-Job-Id"), &id); err != nil {
+			t.Fatalf("a request without a job: %q", hit.Header)
+		}
+		l.hits[id] = append(l.hits[id], hit)
+	}
+	return l
+}
+
+// check reports every job whose state, timestamps, logs and requests contradict
+// each other. It is valid for targets that respond with 2xx and for services
+// that are not stopped meanwhile.
+func (l *ledger) check(t *testing.T) (states map[string]int) {
+	t.Helper()
+	states = map[string]int{}
+	faults := 0
+	for id, job := range l.jobs {
+		state := storyOf(job.Get("job"))
+		states[state]++
+		if problem := l.problem(t, id, state); problem != "" && faults < 10 {
+			faults++
+			t.Errorf("%s: %s with logs %q and %d requests at the target", problem, job.Raw(), l.logs[id], len(l.hits[id]))
+		}
+	}
+	for id := range l.hits {
+		if _, known := l.jobs[id]; !known {
+			t.Errorf("a request of a job that is not there: %d", id)
+		}
+	}
+	return states
+}
+
+// stories lists the logs, the number of requests and the timestamps that a job
+// may have in each state.
+var stories = map[string]struct {
+	logs        string
+	least, most int
+	times       []string
+}{
+	"available":                  {"", 0, 0, nil},
+	"cancelled":                  {"", 0, 0, []string{"cancelled_at"}},
+	"cancelled after an attempt": {"request, error cancelled", 0, 1, []string{"cancelled_at"}}, // the abort may come before the request is sent
+	"completed after an attempt": {"request, response", 1, 1, []string{"completed_at"}},
+}
+
+func (l *ledger) problem(t *testing.T, id int64, state string) string {
+	t.Helper()
+	story, known := stories[state]
+	if !known {
+		return "a forbidden state"
+	}
+	if got := strings.Join(l.logs[id], ", "); got != story.logs {
+		return "logs that don't agree with the state"
+	}
+	if got := len(l.hits[id]); got < story.least || got > story.most {
+		return "requests that don't agree with the state"
+	}
+	job := l.jobs[id].Get("job")
+	for _, name := range []string{"cancelled_at", "completed_at", "discarded_at"} {
+		set := len(story.times) > 0 && story.times[0] == name
+		if job.Get(name).IsNull() == set {
+			return name + " does not agree with the state"
+		}
+		if set && !job.Get("attempted_at").IsNull() && instant(t, job.Get(name)).Before(instant(t, job.Get("attempted_at"))) {
+			return name + " lies before the attempt"
+		}
+	}
+	due := instant(t, job.Get("scheduled_at"))
+	if !job.Get("attempted_at").IsNull() && instant(t, job.Get("attempted_at")).Before(due) {
+		return "an attempt before the due time"
+	}
+	for _, hit := range l.hits[id] {
+		if hit.At.Before(due) {
+			return "a request before the due time"
+		}
+	}
+	return ""
+}

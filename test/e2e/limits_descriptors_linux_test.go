@@ -1,0 +1,66 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
+)
+
+// limitFiles keeps the running program from opening files until release is
+// called.
+func limitFiles(t *testing.T, s *harness.Service) (release func()) {
+	t.Helper()
+	var limit unix.Rlimit
+	set := func(to, from *unix.Rlimit) {
+		if err := unix.Prlimit(s.PID(), unix.RLIMIT_NOFILE, to, from); err != nil {
+			t.Fatalf("setting the limit of open files: %v", err)
+		}
+	}
+	set(nil, &limit)
+	set(&unix.Rlimit{Cur: 3, Max: limit.Max}, nil)
+	return func() { set(&limit, nil) }
+}
+
+func TestLimitDescriptors_ShortageFailsNoAttempt(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	c := s.Public(t)
+	target := harness.NewTarget(t).Route(t)
+	c.Get("/api/jobs").Want(200) // over a connection that stays open
+	release := limitFiles(t, s)
+	job := create(c, `{"retries":0,"url":"`+target.URL+`","callback_url":"`+target.URL+`"}`)
+	var logs []harness.JSON
+	harness.Eventually(t, soon, "an attempt to be interrupted", func() bool {
+		logs = logsOf(c, job)
+		return len(logs) >= 2
+	})
+	wantSame(t, "kind", logs[1].Get("payload.kind"), `"interrupted"`)
+	if message := logs[1].Get("payload.message").Str(); !strings.Contains(message, "too many open files") {
+		t.Errorf("the message is %q", message)
+	}
+	release()
+	awaitState(t, c, job, "completed")
+	hits := target.AwaitEnds(t, 2, soon)
+	if attempt := hits[0].Header.Get("X-Punctual-Attempt"); attempt != "1" {
+		t.Errorf("the attempt that was made is number %s", attempt)
+	}
+}
+
+func TestLimitDescriptors_StartWithFewLogsAWarning(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, harness.Flag("concurrency", "100000"))
+	warned := strings.Contains(s.Stderr(), "limit of open files")
+	var limit unix.Rlimit
+	if err := unix.Prlimit(s.PID(), unix.RLIMIT_NOFILE, nil, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if few := limit.Cur < 200_000; warned != few {
+		t.Errorf("the limit is %d, warned: %t", limit.Cur, warned)
+	}
+	if limit.Cur != limit.Max {
+		t.Errorf("the limit is %d of %d", limit.Cur, limit.Max)
+	}
+}
