@@ -13,10 +13,10 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// TestUnreadableRecordsUnderWayAtACrashKeepNothingFromGoingOn makes the records
+// TestDurabilityUnreadable_RecordsOfACrashStopNothing makes the records
 // of jobs unreadable whose attempts are under way when the service is killed.
 // There are more of them than are taken up at once.
-func TestUnreadableRecordsUnderWayAtACrashKeepNothingFromGoingOn(t *testing.T) {
+func TestDurabilityUnreadable_RecordsOfACrashStopNothing(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	path, isSQLite := strings.CutPrefix(s.DatabaseURL, "sqlite:")
