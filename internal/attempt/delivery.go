@@ -42,13 +42,14 @@ func (a *deliveryAttempt) Fire(ctx context.Context, node int64, began time.Time,
 		bytes = int64(2 * len(outcome.Response.Body)) // stands in the log when it is given up
 	}
 	var f *store.Finish
-	err := safely(func() {
+	err := fault.Guard(func() error {
 		end := lifecycle.EndDelivery(a.run, number, node, outcome, ended)
 		if failure := outcome.Failure; failure != nil && failure.Kind == job.KindCancelled {
 			// The account was deleted, and so the message goes.
 			end = store.Finish{QueueKey: a.run.QueueKey, Node: node, Attempt: number, Delivery: &store.DeliveryEnd{}}
 		}
 		f = &end
+		return nil
 	})
 	aside := func() []store.Finish { return lifecycle.UnstoredDelivery(a.run, number, node, ended) }
 	r.finish(ctx, f, err, aside, func() { answered(bytes) })

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/batch"
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -41,18 +41,7 @@ func (r *Runner) finish(ctx context.Context, f *store.Finish, failed error, asid
 
 // refused reports whether an end is never going to be stored as it is.
 func refused(err error) bool {
-	return store.IsUnstorable(err) || errors.As(err, new(*batch.PanicError))
-}
-
-// safely calls a function and returns its panic as an error.
-func safely(f func()) (err error) {
-	defer func() {
-		if broken := recover(); broken != nil {
-			err = &batch.PanicError{Value: broken, Stack: debug.Stack()}
-		}
-	}()
-	f()
-	return nil
+	return store.IsUnstorable(err) || errors.As(err, new(*fault.PanicError))
 }
 
 // noteUnstored notes that the end of a run could not be stored, and is replaced by f.

@@ -208,10 +208,11 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, answ
 		return // the cancel has recorded it, or the job goes with its account
 	}
 	var f *store.Finish
-	err := safely(func() {
+	err := fault.Guard(func() error {
 		end := a.Finish(node, outcome, began, a.ended(began))
 		end.Decide = r.decided(a.Run, end.Decide)
 		f = &end
+		return nil
 	})
 	aside := func() []store.Finish { return a.Unstored(node, began, a.ended(began)) }
 	if r.finish(ctx, f, err, aside, func() { answered(bytes) }) && a.Result.Final() {
