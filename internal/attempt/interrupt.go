@@ -9,15 +9,15 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// Interrupt ends attempts that a node had begun and did not end, so that they
-// are made again at once. A batch that fails for a reason of its content is
-// divided until the culprit stands alone; culprit then ends that one and may
-// return an error, which ends the rest.
-func Interrupt(ctx context.Context, queue store.Queue, runs []*store.QueueItem, culprit func(*store.QueueItem, error) error) error {
+// Interrupt ends attempts that a node started and did not finish, so that they
+// are retried at once. A batch that fails because of its content is halved
+// until the faulty item stands alone; then culprit ends that item. An error of
+// culprit ends Interrupt.
+func Interrupt(ctx context.Context, queue store.Queue, items []*store.QueueItem, culprit func(*store.QueueItem, error) error) error {
 	var claimed []*store.QueueItem
-	for _, run := range runs {
-		if run != nil && run.Claim != nil {
-			claimed = append(claimed, run)
+	for _, item := range items {
+		if item != nil && item.Claim != nil {
+			claimed = append(claimed, item)
 		}
 	}
 	if len(claimed) == 0 {
@@ -25,8 +25,8 @@ func Interrupt(ctx context.Context, queue store.Queue, runs []*store.QueueItem, 
 	}
 	err := fault.Guard(func() error {
 		finishes := make([]store.Finish, 0, len(claimed))
-		for _, run := range claimed {
-			finishes = append(finishes, interrupted(run, queue))
+		for _, item := range claimed {
+			finishes = append(finishes, interrupted(item, queue))
 		}
 		_, err := queue.QueueFinish(ctx, finishes)
 		return err
@@ -44,16 +44,16 @@ func Interrupt(ctx context.Context, queue store.Queue, runs []*store.QueueItem, 
 	return Interrupt(ctx, queue, claimed[half:], culprit)
 }
 
-func interrupted(run *store.QueueItem, queue store.Queue) store.Finish {
+func interrupted(item *store.QueueItem, queue store.Queue) store.Finish {
 	now := queue.Now()
 	outcome := job.Outcome{
 		Failure: &job.Failure{
-			Kind: job.KindInterrupted, Message: "the service stopped before the answer was recorded; the attempt is made again",
+			Kind: job.KindInterrupted, Message: "the service stopped before the response was recorded; the attempt will be retried",
 		},
-		Duration: max(0, now.Sub(run.Claim.StartAt)),
+		Duration: max(0, now.Sub(item.Claim.StartAt)),
 	}
-	if run.Kind == store.KindDelivery {
-		return lifecycle.EndDelivery(run, run.Claim.Attempt, run.Claim.Node, outcome, now)
+	if item.Kind == store.KindDelivery {
+		return lifecycle.EndDelivery(item, item.Claim.Attempt, item.Claim.Node, outcome, now)
 	}
-	return lifecycle.Resume(run).Finish(run.Claim.Node, outcome, run.Claim.StartAt, later(now, run.Claim.StartAt))
+	return lifecycle.Resume(item).Finish(item.Claim.Node, outcome, item.Claim.StartAt, later(now, item.Claim.StartAt))
 }

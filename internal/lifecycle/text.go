@@ -6,24 +6,24 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-// minPart is from how many bytes on a message refers to what a log has already
-// instead of repeating it.
+// minPart is the least size in bytes of a text that a message refers to in a
+// log instead of repeating it.
 const minPart = 4096
 
-// passage is a text that a log may have stored.
+// passage is a text that may be stored in a log.
 type passage struct {
 	text []byte
-	log  uuid.UUID // uuid.Nil: none has
-	from int       // where the text stands in the log's payload, in bytes
+	log  uuid.UUID // uuid.Nil: not in a log
+	from int       // its offset in the log's payload, in bytes
 }
 
-// text is a message being written.
+// text is a message body being written.
 type text struct {
 	bytes []byte
 	parts []job.Part
 }
 
-// add appends a passage, or a reference to it when it is large.
+// add appends a passage, or a reference if it is large and in a log.
 func (t *text) add(p passage) {
 	if p.log == uuid.Nil || len(p.text) < minPart {
 		t.bytes = append(t.bytes, p.text...)
