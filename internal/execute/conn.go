@@ -18,7 +18,7 @@ import (
 // read. Reading a byte of a body returns two to the allowance, which covers its
 // framing.
 const (
-	// handshakeAllowance is for the TLS handshake; crypto/tls bounds its parts.
+	// handshakeAllowance is for the TLS handshake; crypto/tls limits its parts.
 	handshakeAllowance = 512 << 10
 	// idleAllowance is for what arrives while no attempt uses the connection:
 	// settings, session tickets, acknowledged pings.
@@ -39,16 +39,17 @@ type targetConn struct {
 	at    string // address and port
 	addr  netip.Addr
 	conns *connSet
-	place *list.Element // among the idle ones; nil while it is none. Under conns.mu
+	place *list.Element // in the list of idle connections, or nil. Guarded by conns.mu
 
 	allowance atomic.Int64 // bytes that may still arrive
-	retired   atomic.Bool  // this side closed it; attempts on it may use another
+	retired   atomic.Bool  // this side closed it; its attempts may use another
 
 	mu   sync.Mutex
 	uses int // attempts under way on it
 }
 
-// Read implements net.Conn. Over the allowance the connection is closed.
+// Read implements net.Conn. It closes the connection when the allowance is used
+// up.
 func (c *targetConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if n > 0 && c.allowance.Add(-int64(n)) < 0 {
@@ -64,14 +65,14 @@ func (c *targetConn) Close() error {
 	return c.Conn.Close()
 }
 
-// retire closes a connection that may be kept for other attempts, which then
-// use another one.
+// retire closes a connection that other attempts may use; they then use another
+// one.
 func (c *targetConn) retire() {
 	c.retired.Store(true)
 	_ = c.Close()
 }
 
-// use counts an attempt in.
+// use adds an attempt to the connection.
 func (c *targetConn) use() {
 	c.mu.Lock()
 	if c.uses++; c.uses == 1 {
@@ -81,8 +82,9 @@ func (c *targetConn) use() {
 	c.mu.Unlock()
 }
 
-// leave counts an attempt out. After one that was given up, the target may go on
-// sending its response: the connection is closed unless others use it.
+// leave removes an attempt from the connection. After an abandoned attempt the
+// target may go on sending its response, so the connection is closed unless
+// others use it.
 func (c *targetConn) leave(gaveUp bool) {
 	c.mu.Lock()
 	c.uses--
@@ -118,9 +120,9 @@ func (c *targetConn) add(n int64) {
 	c.allowance.Add(n)
 }
 
-// connSet is the open connections to targets. It bounds how many of them are
-// idle. The transport does so for HTTP/1.1 only, and a target can make it open
-// HTTP/2 connections that no request ever uses again.
+// connSet is the open connections to targets. It limits how many are idle: the
+// transport does so only for HTTP/1.1, and a target can make it open HTTP/2
+// connections that no request uses again.
 type connSet struct {
 	most, mostAll int // idle connections to one host and port, and to all
 
@@ -223,11 +225,11 @@ func (h *hop) leave(gaveUp bool) {
 	}
 }
 
-// lost reports whether this side has closed the connection under the request.
+// lost reports whether this side closed the connection during the request.
 func (h *hop) lost() bool { return h.conn != nil && h.conn.retired.Load() }
 
-// responseBody extends the allowance of its connection as it is read. Closing
-// it ends the hop.
+// responseBody extends its connection's allowance as it is read. Close ends the
+// hop.
 type responseBody struct {
 	io.ReadCloser
 	hop   *hop

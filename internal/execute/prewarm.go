@@ -10,19 +10,18 @@ import (
 	"time"
 )
 
-// openingAtOnce bounds how many connections are opened ahead at a time, so that
-// handshakes don't hold up what is due now.
+// openingAtOnce limits how many connections are prewarmed at a time, so that
+// handshakes don't delay what is due now.
 const openingAtOnce = 32
 
-// warmConns keeps connections that were opened before they were needed.
-// Requests take them first; when there is none, the transport opens and keeps
-// its own.
+// warmConns keeps prewarmed connections. Requests use them first; if there is
+// none, the transport opens its own.
 type warmConns struct {
 	open     func(ctx context.Context, addr string) (*http.ClientConn, *targetConn, error)
 	most     int // connections to one host
 	mostAll  int // connections to all
 	slots    chan struct{}
-	life     context.Context // ends openings that are under way
+	life     context.Context // ends connection attempts under way
 	end      context.CancelFunc
 	openings sync.WaitGroup
 
@@ -34,9 +33,9 @@ type warmConns struct {
 
 // warmHost is what is kept to one host and port.
 type warmHost struct {
-	conns  map[*http.ClientConn]*warmConn // all that are open
-	idle   []*warmConn                    // that can take a request, the last used last
-	count  int                            // those being opened included
+	conns  map[*http.ClientConn]*warmConn // all open ones
+	idle   []*warmConn                    // can take a request; the most recently used last
+	count  int                            // including those being opened
 	shared bool                           // one connection carries many requests (HTTP/2)
 }
 
@@ -57,10 +56,9 @@ func newWarmConns(most, mostAll int, open func(context.Context, string) (*http.C
 	return w
 }
 
-// Warm opens connections to a URL's host ahead of requests that are to be made
-// soon, until n are kept (one where it carries many requests). It returns at
-// once; Close ends what is under way. A connection that can't be opened is left
-// to the request, which will tell why.
+// Prewarm opens connections to a URL's host ahead of requests, until n are
+// kept, or one if it carries many requests. It returns at once; Close ends what
+// is under way. It ignores errors: the request that follows will report them.
 func (c *Client) Prewarm(rawURL string, n int) {
 	if u, err := parseURL(rawURL); err == nil {
 		c.warm.fill(hostPort(u), n)
@@ -75,8 +73,8 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// fill opens the first connection to a host alone, which tells whether others
-// are needed beside it.
+// fill opens the first connection to a host alone, which shows whether more are
+// needed.
 func (w *warmConns) fill(addr string, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,8 +96,8 @@ func (w *warmConns) fill(addr string, n int) {
 	}
 }
 
-// start opens a connection beside the caller, and then calls opened, which may
-// be nil. Called with mu held.
+// start opens a connection in a goroutine and then calls opened, which may be
+// nil. Called with mu held.
 func (w *warmConns) start(addr string, h *warmHost, opened func()) bool {
 	if w.closed || w.count >= w.mostAll {
 		return false
@@ -170,7 +168,7 @@ func (w *warmConns) list(h *warmHost, c *warmConn) {
 	c.expiry.Reset(idleTimeout)
 }
 
-// take reserves a place for a request on a kept connection, or gives nil.
+// take reserves a place for a request on a kept connection, or returns nil.
 // Connections are asked with mu not held, since they may call changed.
 func (w *warmConns) take(addr string) *warmConn {
 	for {
