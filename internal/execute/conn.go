@@ -158,7 +158,7 @@ func (s *connSet) setIdle(c *targetConn, idle bool) *targetConn {
 	return nil
 }
 
-// unlist takes a connection off the idle ones. Called with mu held.
+// unlist removes a connection from the idle ones. Called with mu held.
 func (s *connSet) unlist(c *targetConn) {
 	if c.place == nil {
 		return
@@ -183,7 +183,7 @@ func (s *connSet) remove(c *targetConn) {
 	delete(s.conns, c)
 }
 
-// closeIf closes the connections that meet a condition.
+// closeIf closes the connections that satisfy a condition.
 func (s *connSet) closeIf(condition func(*targetConn) bool) {
 	s.mu.Lock()
 	var found []*targetConn

@@ -135,8 +135,8 @@ func (w *warmConns) openOne(addr string, h *warmHost) bool {
 	return true
 }
 
-// openLimit is how long opening a connection ahead may take, the wait for a slot
-// included, so that unresponsive receivers don't hold the slots for long.
+// openLimit limits opening a connection, including the wait for a slot, so that
+// unresponsive receivers don't hold the slots for long.
 const openLimit = 5 * time.Second
 
 func (w *warmConns) openInSlot(addr string) (*http.ClientConn, *targetConn, error) {
@@ -151,7 +151,8 @@ func (w *warmConns) openInSlot(addr string) (*http.ClientConn, *targetConn, erro
 	}
 }
 
-// lose counts a connection out. Called with mu held.
+// lose removes a connection that ended or failed to open from the counts. Called
+// with mu held.
 func (w *warmConns) lose(addr string, h *warmHost) {
 	w.count--
 	if h.count--; h.count == 0 {
@@ -159,7 +160,7 @@ func (w *warmConns) lose(addr string, h *warmHost) {
 	}
 }
 
-// list lets a connection be taken. Called with mu held.
+// list adds a connection to its host's idle ones. Called with mu held.
 func (w *warmConns) list(h *warmHost, c *warmConn) {
 	if !c.listed {
 		c.listed = true
@@ -168,8 +169,8 @@ func (w *warmConns) list(h *warmHost, c *warmConn) {
 	c.expiry.Reset(idleTimeout)
 }
 
-// take reserves a place for a request on a kept connection, or returns nil.
-// Connections are asked with mu not held, since they may call changed.
+// take reserves a prewarmed connection for a request, or returns nil. It
+// queries connections without mu held, because they may call changed.
 func (w *warmConns) take(addr string) *warmConn {
 	for {
 		w.mu.Lock()
@@ -192,22 +193,22 @@ func (w *warmConns) take(addr string) *warmConn {
 	}
 }
 
-// unlist keeps a connection from being taken. Called with mu held.
+// unlist removes a connection from its host's idle ones. Called with mu held.
 func (w *warmConns) unlist(h *warmHost, c *warmConn) {
 	if c.listed {
 		c.listed = false
 		c.expiry.Stop()
 		at := len(h.idle) - 1
-		for h.idle[at] != c { // mostly it is the last one
+		for h.idle[at] != c { // usually the last one
 			at--
 		}
 		h.idle = slices.Delete(h.idle, at, at+1)
 	}
 }
 
-// changed hears that a connection can take requests again, or has ended.
+// changed is called when a connection can take requests again, or has ended.
 func (w *warmConns) changed(c *warmConn) {
-	// Not with mu held: both may call this in turn.
+	// Without mu held, because both may call changed.
 	ended, available := c.Err() != nil, c.Available()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -226,7 +227,7 @@ func (w *warmConns) changed(c *warmConn) {
 	}
 }
 
-// expire closes a connection that nobody has wanted for long.
+// expire closes a connection that has been idle for too long.
 func (w *warmConns) expire(c *warmConn) {
 	if c.InFlight() == 0 {
 		_ = c.Close()
