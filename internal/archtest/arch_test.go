@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"internal/attempt":          {"internal/batch", "internal/dispatch", "internal/execute", "internal/fault", "internal/job", "internal/metrics", "internal/rawjson", "internal/lifecycle", "internal/store"},
 	"internal/audit":            {"internal/job", "internal/store"},
 	"internal/auth":             {"internal/audit", "internal/execute", "internal/fault", "internal/job", "internal/network", "internal/quota", "internal/store"},
-	"internal/batch":            {},
+	"internal/batch":            {"internal/fault"},
 	"internal/bench":            {"internal/app", "internal/auth", "internal/job", "internal/store"},
 	"internal/broadcast":        {},
 	"internal/cli":              {"*"},

@@ -11,14 +11,14 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// Jobs is what setting a job aside needs.
+// Jobs is what SetAside needs of the store.
 type Jobs interface {
 	AccountOf(ctx context.Context, number int64) (*store.Account, error)
 	JobChange(ctx context.Context, owner job.Owner, id store.JobID, decide store.Decide) (*job.Job, error)
 }
 
-// SetAside ends a job that can't be attempted; see record.SetAside. No error
-// when the job is gone. A delivery can't be ended so.
+// SetAside ends a job that can't be attempted; see [lifecycle.SetAside]. It
+// returns nil if the job is gone, and an error for a delivery.
 func (r *Runner) SetAside(ctx context.Context, ref store.QueueKey, reason string, stop bool) error {
 	if ref.Kind != store.KindJob {
 		return errors.New("only jobs can be set aside by their records")
@@ -36,24 +36,24 @@ func (r *Runner) SetAside(ctx context.Context, ref store.QueueKey, reason string
 	})
 }
 
-// guarded makes a request; a panic is the failure of this attempt alone.
+// guarded calls do and turns a panic into a failure of this attempt.
 func (r *Runner) guarded(what string, number int64, do func() job.Outcome) (outcome job.Outcome) {
 	if err := fault.Guard(func() error { outcome = do(); return nil }); err != nil {
 		r.panicked(what, number, err)
-		outcome = job.Outcome{Failure: &job.Failure{Kind: job.KindInternal, Message: "the service failed in the middle of this attempt; its log says why"}}
+		outcome = job.Outcome{Failure: &job.Failure{Kind: job.KindInternal, Message: "the service failed during this attempt; see its log"}}
 	}
 	return outcome
 }
 
-// decided decides about the end of a job's attempt. When that panics, the job
-// is set aside: its end could never be stored.
-func (r *Runner) decided(run *store.QueueItem, decide store.Decide) store.Decide {
+// decided wraps decide. If decide panics, the job is set aside, because its
+// outcome could never be stored.
+func (r *Runner) decided(item *store.QueueItem, decide store.Decide) store.Decide {
 	return func(m *store.Snapshot) (c *store.Changes) {
 		err := fault.Guard(func() error { c = decide(m); return nil })
 		if err != nil {
-			r.panicked("job", run.Number, err)
-			c = lifecycle.SetAside("the service failed while it recorded the end of the attempt; the job was set aside", true)(
-				&store.Snapshot{Now: m.Now, Job: run.Job, Schedule: m.Schedule})
+			r.panicked("job", item.Number, err)
+			c = lifecycle.SetAside("the service failed while it recorded the outcome of the attempt; the job was set aside", true)(
+				&store.Snapshot{Now: m.Now, Job: item.Job, Schedule: m.Schedule})
 		}
 		return c
 	}
@@ -61,5 +61,5 @@ func (r *Runner) decided(run *store.QueueItem, decide store.Decide) store.Decide
 
 func (r *Runner) panicked(what string, number int64, err error) {
 	r.Metrics.Panicked()
-	r.Log.Error("an attempt ended in a panic; the others go on", what, number, "error", err)
+	r.Log.Error("attempt panicked; other attempts are not affected", what, number, "error", err)
 }

@@ -5,31 +5,31 @@ import (
 	"sync"
 )
 
-// How many bytes of messages that were put together from logs are in memory at
-// once, in all and of one account.
+// messageBytes bounds the memory for delivery bodies that are assembled from
+// logs, messageShare the part of one account.
 const (
 	messageBytes = 64 << 20
 	messageShare = messageBytes / 4
 )
 
-// budget bounds bytes in use, in all and for each account. An account that has
-// nothing in use gets what it asks for even when others have used all up, as long
-// as that is not more than twice the budget. Make one with newBudget.
+// budget bounds bytes in use, in total and per account. An account that uses
+// none gets what it asks for even if the others have used up the total, as long
+// as all together stay within twice the total. Create one with newBudget.
 type budget struct {
 	total, share int
 
 	mu    sync.Mutex
 	used  int
 	by    map[int64]int
-	freed chan struct{} // closed when bytes are given back
+	freed chan struct{} // closed when bytes are returned
 }
 
 func newBudget(total, share int) *budget {
 	return &budget{total: total, share: share, by: map[int64]int{}, freed: make(chan struct{})}
 }
 
-// take waits until there is room for n bytes of an account; the error of ctx when
-// that ends first. Its caller gives them back.
+// take waits until there is room for n bytes of an account, or returns the
+// error of ctx. The caller must return the bytes with give.
 func (b *budget) take(ctx context.Context, account int64, n int) error {
 	for {
 		b.mu.Lock()
@@ -49,7 +49,8 @@ func (b *budget) take(ctx context.Context, account int64, n int) error {
 	}
 }
 
-// fits is called with mu held. What is more than the budget waits to be alone.
+// fits reports whether n more bytes fit. A request larger than twice the total
+// waits until nothing is in use. Called with mu held.
 func (b *budget) fits(account int64, n int) bool {
 	if b.by[account] == 0 {
 		return b.used+n <= 2*b.total || b.used == 0

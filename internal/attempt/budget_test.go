@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 )
 
-func TestABudgetIsSharedByAccounts(t *testing.T) {
+func TestBudget_IsSharedByAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(100, 50)
 		got := make(chan string, 10)

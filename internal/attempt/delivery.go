@@ -16,51 +16,52 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// deliveryAttempt is a try of a callback or webhook message.
+// deliveryAttempt is an attempt of a callback or webhook delivery.
 type deliveryAttempt struct {
 	runner *Runner
-	run    *store.QueueItem
+	item   *store.QueueItem
 	begin  time.Time
 }
 
 // Claim implements dispatch.Attempt.
 func (a *deliveryAttempt) Claim() store.Claim {
-	return store.Claim{QueueKey: a.run.QueueKey, Attempt: a.run.Attempt + 1, StartAt: a.begin}
+	return store.Claim{QueueKey: a.item.QueueKey, Attempt: a.item.Attempt + 1, StartAt: a.begin}
 }
 
 // Size implements dispatch.Attempt.
-func (a *deliveryAttempt) Size() int64 { return int64(a.run.Delivery.Size()) }
+func (a *deliveryAttempt) Size() int64 { return int64(a.item.Delivery.Size()) }
 
 // Fire implements dispatch.Attempt.
-func (a *deliveryAttempt) Fire(ctx context.Context, node int64, began time.Time, answered func(bytes int64)) {
-	r, d := a.runner, a.run.Delivery
-	number := a.run.Attempt + 1
+func (a *deliveryAttempt) Fire(ctx context.Context, node int64, began time.Time, requestDone func(bytes int64)) {
+	r, d := a.runner, a.item.Delivery
+	number := a.item.Attempt + 1
 	outcome := r.guarded(kindDelivery, d.Number, func() job.Outcome { return a.send(ctx) })
 	ended := later(r.Queue.Now(), began.Add(time.Microsecond))
 	bytes := int64(0)
 	if outcome.Response != nil {
-		bytes = int64(2 * len(outcome.Response.Body)) // stands in the log when it is given up
+		bytes = int64(2 * len(outcome.Response.Body)) // for the log, if the delivery is given up
 	}
 	var f *store.Finish
-	err := safely(func() {
-		end := lifecycle.EndDelivery(a.run, number, node, outcome, ended)
+	err := fault.Guard(func() error {
+		end := lifecycle.EndDelivery(a.item, number, node, outcome, ended)
 		if failure := outcome.Failure; failure != nil && failure.Kind == job.KindCancelled {
-			// The account was deleted, and so the message goes.
-			end = store.Finish{QueueKey: a.run.QueueKey, Node: node, Attempt: number, Delivery: &store.DeliveryEnd{}}
+			// The account was deleted, and its deliveries with it.
+			end = store.Finish{QueueKey: a.item.QueueKey, Node: node, Attempt: number, Delivery: &store.DeliveryEnd{}}
 		}
 		f = &end
+		return nil
 	})
-	aside := func() []store.Finish { return lifecycle.UnstoredDelivery(a.run, number, node, ended) }
-	r.finish(ctx, f, err, aside, func() { answered(bytes) })
+	aside := func() []store.Finish { return lifecycle.UnstoredDelivery(a.item, number, node, ended) }
+	r.finish(ctx, f, err, aside, func() { requestDone(bytes) })
 	r.stored(d.Owner.Number)
 }
 
-// send makes the request. What the message refers to is read only now, so that
-// messages that wait need no memory for it.
+// send sends the request. It loads the parts that the body refers to only now,
+// so that waiting deliveries need no memory for them.
 func (a *deliveryAttempt) send(ctx context.Context) job.Outcome {
-	r, d := a.runner, a.run.Delivery
+	r, d := a.runner, a.item.Delivery
 	if len(d.Parts) > 0 {
-		size := 2 * d.Size() // the logs, and the message made of them
+		size := 2 * d.Size() // the logs, and the body assembled from them
 		if r.messages.take(ctx, d.Owner.Number, size) != nil {
 			return withdrawn(ctx)
 		}
@@ -69,33 +70,35 @@ func (a *deliveryAttempt) send(ctx context.Context) job.Outcome {
 	body, err := r.whole(ctx, d)
 	switch {
 	case fault.CodeOf(err) == fault.NotFound, errors.Is(err, errIncomplete):
-		return job.Outcome{Failure: &job.Failure{Kind: job.KindUnstored, Message: "a part of the message is missing from the logs"}}
+		return job.Outcome{Failure: &job.Failure{Kind: job.KindUnstored, Message: "a part of the delivery's body is missing from the logs"}}
 	case ctx.Err() != nil:
 		return withdrawn(ctx)
 	case err != nil:
-		r.logLimited("reading a message failed; deliveries are made again", err)
+		r.logLimited("reading a delivery's body failed; deliveries will be retried", err)
 		pause(ctx, time.Second)
-		return notMade("the message could not be read; the delivery is made again")
+		return notSent("the delivery's body could not be read; the delivery will be retried")
 	}
-	return r.do(ctx, kindDelivery, d.Owner.Number, a.run.Due, execute.Request{
+	return r.do(ctx, kindDelivery, d.Owner.Number, a.item.Due, execute.Request{
 		Method: "POST", URL: d.URL, Body: body, MessageID: d.MessageID, Timeout: deliveryTimeout, Hops: d.Hops + 1,
 		Own: []execute.Field{{Name: "Content-Type", Value: "application/json"}},
 	})
 }
 
-// withdrawn is the outcome of a try whose context ended before the request was made.
+// withdrawn returns the outcome of an attempt whose context ended before the
+// request was sent.
 func withdrawn(ctx context.Context) job.Outcome {
 	if errors.Is(context.Cause(ctx), execute.ErrCancelled) {
-		return job.Outcome{Failure: &job.Failure{Kind: job.KindCancelled, Message: "the account was deleted before the message was sent"}}
+		return job.Outcome{Failure: &job.Failure{Kind: job.KindCancelled, Message: "the account was deleted before the request was sent"}}
 	}
-	return notMade("the service stopped before the message was sent; the delivery is made again")
+	return notSent("the service stopped before the request was sent; the delivery will be retried")
 }
 
-func notMade(message string) job.Outcome {
+// notSent returns an outcome that is retried and does not count as an attempt.
+func notSent(message string) job.Outcome {
 	return job.Outcome{Failure: &job.Failure{Kind: job.KindInterrupted, Message: message}}
 }
 
-// whole returns a message's body with its parts, read from their logs.
+// whole returns a delivery's body with its parts, read from their logs.
 func (r *Runner) whole(ctx context.Context, d *job.Delivery) (rawjson.Value, error) {
 	if len(d.Parts) == 0 {
 		return d.Body, nil
@@ -118,5 +121,5 @@ func (r *Runner) whole(ctx context.Context, d *job.Delivery) (rawjson.Value, err
 	return whole, nil
 }
 
-// errIncomplete marks a message that its logs do not make whole.
-var errIncomplete = errors.New("the message is incomplete")
+// errIncomplete reports that a body's parts are missing from the logs.
+var errIncomplete = errors.New("the delivery's body is incomplete")

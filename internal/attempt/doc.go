@@ -1,10 +1,11 @@
-// Package attempt carries out one attempt, from its claim to its record.
+// Package attempt carries out one attempt, from its claim until its outcome is
+// stored.
 //
-// It joins what record, execute and the store do: what a claim stores, the
+// It connects lifecycle, execute and the store: what a claim stores, the
 // request with its headers and signatures, the outcome, and the finish, which
-// is committed together with those of other attempts. A finish is tried until
-// the store takes it: an attempt that was made is never forgotten while the
-// process lives.
+// is committed together with those of other attempts. The Runner retries a
+// finish until the store accepts it, so no outcome is lost while the process
+// lives.
 //
-// When attempts are made is dispatch's business.
+// Package dispatch decides when attempts start.
 package attempt

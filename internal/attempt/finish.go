@@ -4,34 +4,35 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/batch"
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// lastTries is how long a stopping node goes on trying to store an end. What
-// is not stored then is made again by whoever takes over.
+// lastTries is how long a stopping node keeps trying to store an outcome. An
+// attempt whose outcome is not stored then is retried by the node that reclaims
+// it.
 const lastTries = 5 * time.Second
 
-// finish stores the end of an attempt, however long the store takes to accept
-// it, and reports whether the run was still ours. An end that the store refuses
-// for what it contains, or that could not be made (failed), is replaced by the
-// next of aside. It calls answered as soon as the end has its place among those
-// that wait.
-func (r *Runner) finish(ctx context.Context, f *store.Finish, failed error, aside func() []store.Finish, answered func()) bool {
-	answered = sync.OnceFunc(answered)
-	defer answered()
+// finish stores the outcome of an attempt, however long the store takes to
+// accept it, and reports whether this node still held the claim. If the store
+// refuses f because of its content, or preparing f failed (f is nil, failed the
+// error), finish stores the first of aside that the store accepts. It calls
+// accepted as soon as the finish has its place in the batcher.
+func (r *Runner) finish(ctx context.Context, f *store.Finish, failed error, aside func() []store.Finish, accepted func()) bool {
+	accepted = sync.OnceFunc(accepted)
+	defer accepted()
 	held := false
 	if f != nil {
-		held, failed = r.commit(ctx, *f, answered)
+		held, failed = r.commit(ctx, *f, accepted)
 	}
 	if refused(failed) {
 		for _, simpler := range aside() {
 			r.noteUnstored(&simpler, failed)
-			if held, failed = r.commit(ctx, simpler, answered); !refused(failed) {
+			if held, failed = r.commit(ctx, simpler, accepted); !refused(failed) {
 				break
 			}
 		}
@@ -39,34 +40,24 @@ func (r *Runner) finish(ctx context.Context, f *store.Finish, failed error, asid
 	return held && failed == nil
 }
 
-// refused reports whether an end is never going to be stored as it is.
+// refused reports whether the store will never accept a finish as it is.
 func refused(err error) bool {
-	return store.IsUnstorable(err) || errors.As(err, new(*batch.PanicError))
+	return store.IsUnstorable(err) || errors.As(err, new(*fault.PanicError))
 }
 
-// safely calls a function and returns its panic as an error.
-func safely(f func()) (err error) {
-	defer func() {
-		if broken := recover(); broken != nil {
-			err = &batch.PanicError{Value: broken, Stack: debug.Stack()}
-		}
-	}()
-	f()
-	return nil
-}
-
-// noteUnstored notes that the end of a run could not be stored, and is replaced by f.
+// noteUnstored counts and logs that an outcome could not be stored and f
+// replaces it.
 func (r *Runner) noteUnstored(f *store.Finish, cause error) {
 	kind := kindJob
 	if f.Kind == store.KindDelivery {
 		kind = kindDelivery
 	}
 	r.Metrics.Unstored(kind)
-	r.Log.Error("what an attempt came to can't be stored; it is set aside", "kind", kind, "number", f.Number, "account", f.Account, "error", bounded(cause))
+	r.Log.Error("an attempt's outcome can't be stored; set aside", "kind", kind, "number", f.Number, "account", f.Account, "error", bounded(cause))
 }
 
-// maxCause is how much of an error the log shows, in bytes: a refused value may
-// stand in it.
+// maxCause bounds how much of an error is logged, in bytes: it may contain the
+// refused value.
 const maxCause = 4096
 
 func bounded(err error) string {
@@ -74,17 +65,17 @@ func bounded(err error) string {
 	return text[:min(len(text), maxCause)]
 }
 
-// commit stores an end together with others, and tries again while the store is
-// away. It returns nil, an error for which the end is refused, or that of a node
-// that stops.
-func (r *Runner) commit(ctx context.Context, f store.Finish, answered func()) (held bool, err error) {
+// commit stores a finish together with others and retries while the store is
+// away. The error is one for which the store refuses the finish, or the last
+// one of a node that stops.
+func (r *Runner) commit(ctx context.Context, f store.Finish, accepted func()) (held bool, err error) {
 	var stopping time.Time
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		held, err := r.finishes.DoWhenRoom(context.WithoutCancel(ctx), f, answered)
+		held, err := r.finishes.DoWhenRoom(context.WithoutCancel(ctx), f, accepted)
 		if err == nil || refused(err) {
 			return held, err
 		}
-		r.logLimited("storing the ends of attempts failed; trying again", err)
+		r.logLimited("storing outcomes failed; retrying", err)
 		if ctx.Err() != nil && stopping.IsZero() {
 			stopping = time.Now()
 		}
@@ -95,8 +86,8 @@ func (r *Runner) commit(ctx context.Context, f store.Finish, answered func()) (h
 	}
 }
 
-// complainEvery is how often the log tells that ends can't be stored: while the
-// store is away, every attempt under way has one.
+// logEvery is the least time between two log lines about outcomes that can't be
+// stored: while the store is away, every attempt under way has one.
 const logEvery = 5 * time.Second
 
 func (r *Runner) logLimited(what string, err error) {

@@ -104,16 +104,16 @@ func gone(c store.Abandoned) store.Finish {
 	return f
 }
 
-func interrupted(run *store.QueueItem, queue store.Queue) store.Finish {
+func interrupted(item *store.QueueItem, queue store.Queue) store.Finish {
 	now := queue.Now()
 	outcome := job.Outcome{
 		Failure: &job.Failure{
-			Kind: job.KindInterrupted, Message: "the service stopped before the answer was recorded; the attempt is made again",
+			Kind: job.KindInterrupted, Message: "the service stopped before the response was recorded; the attempt will be retried",
 		},
-		Duration: max(0, now.Sub(run.Claim.StartAt)),
+		Duration: max(0, now.Sub(item.Claim.StartAt)),
 	}
-	if run.Kind == store.KindDelivery {
-		return lifecycle.EndDelivery(run, run.Claim.Attempt, run.Claim.Node, outcome, now)
+	if item.Kind == store.KindDelivery {
+		return lifecycle.EndDelivery(item, item.Claim.Attempt, item.Claim.Node, outcome, now)
 	}
-	return lifecycle.Resume(run).Finish(run.Claim.Node, outcome, run.Claim.StartAt, later(now, run.Claim.StartAt))
+	return lifecycle.Resume(item).Finish(item.Claim.Node, outcome, item.Claim.StartAt, later(now, item.Claim.StartAt))
 }

@@ -2,23 +2,23 @@ package attempt
 
 import "github.com/punctual-dev/punctual/internal/job"
 
-// refuse ends an attempt whose request must not be sent. It counts like any
-// other that failed.
+// refuse returns the outcome of an attempt whose request must not be sent. It
+// counts like any other failed attempt.
 func (a *jobAttempt) refuse() job.Outcome {
 	r := a.runner
-	lateness := r.Queue.Now().Sub(a.Run.Due)
+	lateness := r.Queue.Now().Sub(a.Item.Due)
 	outcome := job.Outcome{Failure: a.Refused}
 	r.Metrics.Begun(kindJob, lateness)
 	r.Metrics.Attempted(kindJob, outcomeName(&outcome), 0)
 	if r.Stats != nil {
-		r.Stats.Observe(a.Run.Job.Owner.Number, false, lateness, 0)
+		r.Stats.Observe(a.Item.Job.Owner.Number, false, lateness, 0)
 	}
 	return outcome
 }
 
-// reportDefect logs the panic that the attempt ended in, if any.
+// reportDefect logs the panic that preparing the request ended in, if any.
 func (a *jobAttempt) reportDefect() {
 	if a.Defect != "" {
-		a.runner.Log.Error("an attempt failed because of a defect", "job", a.Run.Job.Number, "attempt", a.Number, "panic", a.Defect)
+		a.runner.Log.Error("preparing a request panicked; the attempt fails", "job", a.Item.Job.Number, "attempt", a.Number, "panic", a.Defect)
 	}
 }

@@ -20,20 +20,20 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// Secrets gives the secrets that sign an account's requests.
+// Secrets reads the secrets that sign an account's requests.
 type Secrets interface {
-	// SigningSecrets gives a NotFound fault when the account was deleted: nothing
-	// is sent or stored for it any more.
+	// SigningSecrets returns a NotFound fault if the account was deleted:
+	// nothing is sent or stored for it any more.
 	SigningSecrets(ctx context.Context, account int64) ([]execute.Secret, error)
 }
 
-// Logs reads the logs that messages refer to.
+// Logs reads the logs that delivery bodies refer to.
 type Logs interface {
-	// LogGet returns one of an account's logs; a NotFound fault when there is none.
+	// LogGet returns one of an account's logs, or a NotFound fault.
 	LogGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Log, error)
 }
 
-// Config of a Runner.
+// Config configures a Runner.
 type Config struct {
 	Queue   store.Queue
 	Jobs    Jobs
@@ -41,9 +41,9 @@ type Config struct {
 	Secrets Secrets
 	Logs    Logs
 	Metrics *metrics.Metrics
-	Stats   Stats // nil: none are kept
-	// Stored hears of the accounts in which something has happened; may be nil.
-	// It must not block.
+	Stats   Stats // may be nil
+	// Stored is called with the account for which something was stored. It must
+	// not block. May be nil.
 	Stored func(account int64)
 	Log    *slog.Logger
 }
@@ -53,18 +53,18 @@ type Stats interface {
 	Observe(account int64, succeeded bool, lateness, duration time.Duration)
 }
 
-// Runner makes attempts.
+// Runner carries out attempts.
 type Runner struct {
 	Config
 	finishes   *batch.Batcher[store.Finish, bool]
 	messages   *budget
-	lastLogged atomic.Int64 // when, in nanoseconds since 1970
+	lastLogged atomic.Int64 // nanoseconds since 1970
 }
 
-// deliveryTimeout is how long the receiver of a callback or webhook has.
+// deliveryTimeout is the timeout of a callback or webhook request.
 const deliveryTimeout = 30 * time.Second
 
-// New makes a Runner. Its owner must Close it after the last attempt.
+// New returns a Runner. The caller must Close it after the last attempt.
 func New(config Config) *Runner {
 	r := &Runner{Config: config, messages: newBudget(messageBytes, messageShare)}
 	r.finishes = batch.New(batch.Config[store.Finish, bool]{
@@ -77,38 +77,38 @@ func New(config Config) *Runner {
 	return r
 }
 
-// How many bytes of ends share a commit, and wait for one; of one account a
-// quarter of these. An attempt whose end has no room keeps its slot.
+// finishBytes bounds the bytes of outcomes that share a commit, waitingBytes
+// those that wait for one; one account may use a quarter of the latter. An
+// attempt whose outcome has no room keeps its slot.
 const (
 	finishBytes  = 2 << 20
 	waitingBytes = 32 << 20
 )
 
-// Close waits until every finish is stored.
+// Close waits until every outcome is stored.
 func (r *Runner) Close() { r.finishes.Close() }
 
-// WaitingBytes returns about how many bytes of ends wait for a commit.
+// WaitingBytes returns about how many bytes of outcomes wait for a commit.
 func (r *Runner) WaitingBytes() int { return r.finishes.Bytes() }
 
-// Begin prepares an attempt of a run that was read for firing.
-func (r *Runner) Prepare(run *store.QueueItem, now time.Time) dispatch.Attempt {
-	if run.Kind == store.KindDelivery {
-		return &deliveryAttempt{runner: r, run: run, begin: later(run.Due, now)}
+// Prepare prepares an attempt of an item that was loaded to be claimed.
+func (r *Runner) Prepare(item *store.QueueItem, now time.Time) dispatch.Attempt {
+	if item.Kind == store.KindDelivery {
+		return &deliveryAttempt{runner: r, item: item, begin: later(item.Due, now)}
 	}
-	a := &jobAttempt{runner: r, Attempt: lifecycle.Begin(run, now)}
+	a := &jobAttempt{runner: r, Attempt: lifecycle.Begin(item, now)}
 	a.reportDefect()
 	return a
 }
 
-// Warm opens connections ahead of requests that are due soon: up to n at once
-// to the receiver of run. A name or address that can't be reached is left to
-// the attempt.
-func (r *Runner) Prewarm(run *store.QueueItem, n int) {
+// Prewarm opens up to n connections to the receiver of item, whose requests are
+// due soon. It leaves errors to the attempts.
+func (r *Runner) Prewarm(item *store.QueueItem, n int) {
 	url := ""
-	if run.Kind == store.KindDelivery {
-		url = run.Delivery.URL
+	if item.Kind == store.KindDelivery {
+		url = item.Delivery.URL
 	} else {
-		spec := job.ReadSpec(run.Job.Args)
+		spec := job.ReadSpec(item.Job.Args)
 		url = spec.URL
 	}
 	r.Client.Prewarm(url, n)
@@ -132,19 +132,19 @@ func (r *Runner) do(ctx context.Context, kind string, account int64, due time.Ti
 	r.Metrics.Begun(kind, lateness)
 	secrets, err := r.Secrets.SigningSecrets(ctx, account)
 	if err != nil && (errors.Is(context.Cause(ctx), execute.ErrCancelled) || fault.CodeOf(err) == fault.NotFound) {
-		return job.Outcome{Failure: &job.Failure{Kind: job.KindCancelled, Message: "the job was cancelled before the request was made"}}
+		return job.Outcome{Failure: &job.Failure{Kind: job.KindCancelled, Message: "the job was cancelled before the request was sent"}}
 	}
 	if err != nil {
-		// An unsigned request would be refused by a careful receiver; the
-		// attempt is made again when the store is back.
-		r.logLimited("reading signing secrets failed; attempts are made again", err)
+		// A careful receiver would refuse an unsigned request. The attempt is
+		// retried when the store is back.
+		r.logLimited("reading signing secrets failed; attempts will be retried", err)
 		pause(ctx, time.Second)
-		return notMade("the signing secrets could not be read; the attempt is made again")
+		return notSent("the signing secrets could not be read; the attempt will be retried")
 	}
 	request.Secrets = secrets
 	outcome := r.Client.Do(ctx, request)
 	if f := outcome.Failure; f != nil && f.Local {
-		r.logLimited("this machine has run out of resources for connections; attempts are made again", errors.New(f.Message))
+		r.logLimited("this machine has run out of resources for connections; attempts will be retried", errors.New(f.Message))
 	}
 	r.Metrics.Attempted(kind, outcomeName(&outcome), outcome.Duration)
 	if r.Stats != nil && kind == kindJob && counts(&outcome) {
@@ -153,18 +153,19 @@ func (r *Runner) do(ctx context.Context, kind string, account int64, due time.Ti
 	return outcome
 }
 
-// The kinds of what is attempted, as metrics name them.
+// The kinds of attempts, as metrics name them.
 const (
 	kindJob      = "job"
 	kindDelivery = "delivery"
 )
 
-// counts reports whether an attempt ended by itself.
+// counts reports whether an attempt ended by itself, so that statistics include
+// it.
 func counts(o *job.Outcome) bool {
 	return o.Failure == nil || o.Failure.Kind != job.KindCancelled && o.Failure.Kind != job.KindInterrupted
 }
 
-// pause waits, or until ctx ends.
+// pause waits for the given time or until ctx ends.
 func pause(ctx context.Context, wait time.Duration) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -192,50 +193,51 @@ type jobAttempt struct {
 }
 
 // Fire implements dispatch.Attempt.
-func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, answered func(bytes int64)) {
-	r, j := a.runner, a.Run.Job
+func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, requestDone func(bytes int64)) {
+	r, j := a.runner, a.Item.Job
 	r.stored(j.Owner.Number)
 	defer r.stored(j.Owner.Number)
 	outcome := r.guarded(kindJob, j.Number, func() job.Outcome {
 		if a.Refused != nil {
 			return a.refuse()
 		}
-		return r.do(ctx, kindJob, j.Owner.Number, a.Run.Due, a.request())
+		return r.do(ctx, kindJob, j.Owner.Number, a.Item.Due, a.request())
 	})
 	bytes := a.recordBytes(&outcome)
 	if f := outcome.Failure; f != nil && f.Kind == job.KindCancelled {
-		answered(bytes)
-		return // the cancel has recorded it, or the job goes with its account
+		requestDone(bytes)
+		return // the cancel has stored it, or the account is being deleted
 	}
 	var f *store.Finish
-	err := safely(func() {
+	err := fault.Guard(func() error {
 		end := a.Finish(node, outcome, began, a.ended(began))
-		end.Decide = r.decided(a.Run, end.Decide)
+		end.Decide = r.decided(a.Item, end.Decide)
 		f = &end
+		return nil
 	})
 	aside := func() []store.Finish { return a.Unstored(node, began, a.ended(began)) }
-	if r.finish(ctx, f, err, aside, func() { answered(bytes) }) && a.Result.Final() {
+	if r.finish(ctx, f, err, aside, func() { requestDone(bytes) }) && a.Result.Final() {
 		r.Metrics.Finished(a.Result.String())
 	}
 }
 
-// ended returns when an attempt that ends now has ended: behind its begin.
+// ended returns the end time of an attempt that ends now: always after it
+// began.
 func (a *jobAttempt) ended(began time.Time) time.Time {
 	return later(a.runner.Queue.Now(), began.Add(time.Microsecond))
 }
 
 // Size implements dispatch.Attempt.
 func (a *jobAttempt) Size() int64 {
-	n := len(a.Run.Job.Args) + 2*len(a.Outgoing.Body) + len(a.Outgoing.URL)
-	if s := a.Run.Schedule; s != nil {
+	n := len(a.Item.Job.Args) + 2*len(a.Outgoing.Body) + len(a.Outgoing.URL)
+	if s := a.Item.Schedule; s != nil {
 		n += len(s.Args) + len(s.State) + len(s.Previous)
 	}
 	return int64(n)
 }
 
-// recordBytes is about what a response and the record of it hold: the body
-// stands in the log, and as JSON text it is longer than it was. Messages refer
-// to the log.
+// recordBytes returns about how many bytes a response and its log hold: the log
+// has the body as JSON text, which is longer. Deliveries refer to the log.
 func (a *jobAttempt) recordBytes(o *job.Outcome) int64 {
 	if o.Response == nil {
 		return 0
@@ -244,7 +246,7 @@ func (a *jobAttempt) recordBytes(o *job.Outcome) int64 {
 }
 
 func (a *jobAttempt) request() execute.Request {
-	out, j := a.Outgoing, a.Run.Job
+	out, j := a.Outgoing, a.Item.Job
 	request := execute.Request{
 		Method: out.Method, URL: out.URL, Body: out.Body, Timeout: a.Spec.Timeout, FollowRedirects: true,
 		MessageID: "job_" + j.ID.String(), Hops: j.Hops + 1,

@@ -7,38 +7,39 @@ import (
 	"time"
 )
 
-// ErrFull is returned by Do when too many items wait already.
+// ErrFull is returned by Do when too many items wait.
 var ErrFull = errors.New("too many items are waiting")
 
-// ErrClosed is returned for items that come after Close.
+// ErrClosed is returned for items handed in after Close.
 var ErrClosed = errors.New("the batcher is closed")
 
-// Config of a Batcher.
+// Config configures a Batcher.
 type Config[In, Out any] struct {
 	// Max is how many items one operation takes at most.
 	Max int
-	// Waiting is how many items may wait at most, and Share how many of one
-	// account; 0: as many.
+	// Waiting is how many items may wait at most, Share how many of one
+	// account; a Share of 0 is no bound.
 	Waiting, Share int
-	// Do carries out an operation; results stand in the order of the items.
+	// Do runs an operation. It returns the results in the order of the items.
 	Do func(context.Context, []In) ([]Out, error)
-	// Observe hears of each batch's size; may be nil.
+	// Observe is called with each batch's size. May be nil.
 	Observe func(size int)
 
-	// Size returns about how many bytes an item has; nil: sizes don't matter.
+	// Size returns about how many bytes an item has. If nil, items have no
+	// size.
 	Size func(In) int
-	// MaxBytes is how many bytes one operation takes at most, as long as it has
-	// more than one item; 0: any number.
+	// MaxBytes is how many bytes an operation of more than one item takes at
+	// most; 0 is no bound.
 	MaxBytes int
-	// WaitingBytes is how many bytes may wait at most, and ShareBytes how many of
-	// one account; 0: any number. An item larger than that waits alone.
+	// WaitingBytes is how many bytes may wait at most, ShareBytes how many of
+	// one account; 0 is no bound. A larger item waits alone.
 	WaitingBytes, ShareBytes int
-	// Account returns whose an item is. Accounts take turns by bytes; nil: all
-	// items are one account's.
+	// Account returns an item's account. Accounts take turns by bytes. If nil,
+	// all items belong to one account.
 	Account func(In) int64
-	// Divides reports whether an error is due to what an operation contained.
-	// Such an operation has done nothing; it is divided until the item that is
-	// to blame stands alone. Nil: no error is.
+	// Divides reports whether an error is due to the content of an operation
+	// that changed nothing. Such an operation is halved until the faulty item
+	// stands alone. If nil, only operations that panic are halved.
 	Divides func(error) bool
 }
 
@@ -66,7 +67,7 @@ type result[Out any] struct {
 	err error
 }
 
-// New starts a Batcher. Its owner must Close it.
+// New starts a Batcher. The caller must Close it.
 func New[In, Out any](config Config[In, Out]) *Batcher[In, Out] {
 	b := &Batcher[In, Out]{config: config, limit: config.MaxBytes, done: make(chan struct{})}
 	b.room, b.work = sync.NewCond(&b.mu), sync.NewCond(&b.mu)
@@ -74,14 +75,14 @@ func New[In, Out any](config Config[In, Out]) *Batcher[In, Out] {
 	return b
 }
 
-// Do hands in an item and waits for its result; ErrFull when too many wait. An
-// item that was accepted is carried out also when ctx ends meanwhile.
+// Do hands in an item and waits for its result. It returns ErrFull if too many
+// items wait. An accepted item is processed even if ctx ends.
 func (b *Batcher[In, Out]) Do(ctx context.Context, in In) (Out, error) {
 	return b.submit(ctx, in, nil)
 }
 
-// DoWhenRoom is Do for callers that can wait for room. It calls accepted, unless
-// that is nil, as soon as the item has its place.
+// DoWhenRoom is Do for callers that wait for room. It calls accepted, which may
+// be nil, when the item has its place.
 func (b *Batcher[In, Out]) DoWhenRoom(ctx context.Context, in In, accepted func()) (Out, error) {
 	if accepted == nil {
 		accepted = func() {}
@@ -141,7 +142,7 @@ func (b *Batcher[In, Out]) hasRoom(account int64, size int) bool {
 		fits(b.waiting.bytes, b.config.WaitingBytes) && fits(bytes, b.config.ShareBytes)
 }
 
-// Len tells how many items wait.
+// Len returns how many items wait.
 func (b *Batcher[In, Out]) Len() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -155,7 +156,7 @@ func (b *Batcher[In, Out]) Bytes() int {
 	return b.waiting.bytes
 }
 
-// Close takes no more items, carries out what waits, and returns when that is done.
+// Close accepts no more items and returns when all waiting ones are processed.
 func (b *Batcher[In, Out]) Close() {
 	b.mu.Lock()
 	b.closed = true
@@ -176,7 +177,7 @@ func (b *Batcher[In, Out]) loop() {
 	}
 }
 
-// take waits for items; nil when there will be no more.
+// take waits for items. It returns nil after Close when none are left.
 func (b *Batcher[In, Out]) take() []item[In, Out] {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -188,7 +189,7 @@ func (b *Batcher[In, Out]) take() []item[In, Out] {
 	return items
 }
 
-// run carries out an operation and hands out its results.
+// run runs an operation and delivers its results.
 func (b *Batcher[In, Out]) run(items []item[In, Out]) {
 	ins := make([]In, len(items))
 	for i := range items {

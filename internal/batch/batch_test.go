@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 )
 
-// gated is an operation that waits to be let through and doubles its items.
+// gated is an operation that waits for its gate to open and doubles its items.
 type gated struct {
 	gate  chan struct{}
 	mu    sync.Mutex
@@ -28,7 +28,7 @@ func (g *gated) do(_ context.Context, in []int) ([]int, error) {
 	return out, g.err
 }
 
-func TestWhatArrivesMeanwhileFormsTheNextBatch(t *testing.T) {
+func TestDo_ItemsArrivingDuringAnOperationFormTheNextBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gated{gate: make(chan struct{})}
 		b := New(Config[int, int]{Max: 100, Waiting: 100, Do: g.do})
@@ -53,7 +53,7 @@ func TestWhatArrivesMeanwhileFormsTheNextBatch(t *testing.T) {
 	})
 }
 
-func TestFullTurnsAwayOrWaits(t *testing.T) {
+func TestDo_ReturnsErrFullAndDoWhenRoomWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gated{gate: make(chan struct{})}
 		b := New(Config[int, int]{Max: 1, Waiting: 2, Do: g.do})
@@ -77,7 +77,7 @@ func TestFullTurnsAwayOrWaits(t *testing.T) {
 	})
 }
 
-func TestErrorsReachEveryCaller(t *testing.T) {
+func TestDo_ReturnsTheOperationsError(t *testing.T) {
 	g := &gated{gate: make(chan struct{}), err: errors.New("broken")}
 	close(g.gate)
 	b := New(Config[int, int]{Max: 10, Waiting: 10, Do: g.do})
@@ -87,7 +87,7 @@ func TestErrorsReachEveryCaller(t *testing.T) {
 	}
 }
 
-func TestCloseCarriesOutWhatWaits(t *testing.T) {
+func TestClose_ProcessesWaitingItems(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gated{gate: make(chan struct{})}
 		b := New(Config[int, int]{Max: 1, Waiting: 10, Do: g.do})
@@ -113,7 +113,7 @@ func TestCloseCarriesOutWhatWaits(t *testing.T) {
 	})
 }
 
-func TestCallerMayLeave(t *testing.T) {
+func TestDo_ProcessesItemsOfCallersThatLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gated{gate: make(chan struct{})}
 		b := New(Config[int, int]{Max: 1, Waiting: 10, Do: g.do})

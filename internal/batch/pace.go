@@ -3,45 +3,36 @@ package batch
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"time"
+
+	"github.com/punctual-dev/punctual/internal/fault"
 )
 
-// PanicError is the error of an operation that panicked.
-type PanicError struct {
-	Value any
-	Stack []byte
-}
-
-func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.Value, e.Stack) }
-
-// do carries out an operation. A panic in it ends that operation only.
+// do runs an operation. A panic ends that operation only.
 func (b *Batcher[In, Out]) do(ins []In) (outs []Out, err error) {
-	defer func() {
-		if broken := recover(); broken != nil {
-			err = &PanicError{broken, debug.Stack()}
-		}
-	}()
-	// The operation belongs to all its callers, so no single one's context ends it.
-	return b.config.Do(context.Background(), ins)
+	err = fault.Guard(func() error {
+		// The operation belongs to all its callers, so no single one's context
+		// ends it.
+		outs, err = b.config.Do(context.Background(), ins)
+		return err
+	})
+	return outs, err
 }
 
 func (b *Batcher[In, Out]) divides(err error) bool {
-	var broken *PanicError
-	return errors.As(err, &broken) || b.config.Divides != nil && b.config.Divides(err)
+	return errors.As(err, new(*fault.PanicError)) || b.config.Divides != nil && b.config.Divides(err)
 }
 
 const (
-	// slow is from when on an operation counts as too large, fast until when it
-	// may grow again.
+	// An operation that takes at least slow counts as too large; after one that
+	// takes at most fast, the next may be larger.
 	slow, fast = time.Second, 250 * time.Millisecond
-	// minBytes is the least that MaxBytes is halved to.
+	// minBytes is the lower bound for halving MaxBytes.
 	minBytes = 64 << 10
 )
 
-// pace halves the next operations after one that was slow or ran out of time,
-// and lets them grow again after quick ones.
+// pace halves the size of the next operation after one that was slow or timed
+// out, and doubles it after a fast one.
 func (b *Batcher[In, Out]) pace(took time.Duration, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

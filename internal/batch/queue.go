@@ -1,28 +1,28 @@
 package batch
 
-// quantum is how many bytes an account may hand in at each of its turns, and
-// overhead what an item counts beside its own size.
+// quantum is how many bytes an account may add to an operation at each turn,
+// overhead what an item costs beside its own size.
 const (
 	quantum  = 16 << 10
 	overhead = 256
 )
 
-// queue holds waiting items by account. Accounts take turns: each may take
-// quantum bytes more at each turn, and saves up for an item that is larger
-// (deficit round robin). An account's own items keep their order.
+// queue holds waiting items by account. Accounts take turns by deficit round
+// robin: each gets a credit of quantum bytes per turn and saves up for a larger
+// item. An account's own items keep their order.
 type queue[In, Out any] struct {
 	accounts map[int64]*line[In, Out]
-	turns    []*line[In, Out] // whose turn is when
+	turns    []*line[In, Out] // in order of their turns
 	count    int
 	bytes    int
 }
 
-// line is the items of one account.
+// line is the waiting items of one account.
 type line[In, Out any] struct {
 	account int64
 	items   []item[In, Out]
 	bytes   int
-	credit  int // bytes that it may take yet
+	credit  int // bytes that it may still take
 }
 
 func (q *queue[In, Out]) push(account int64, one item[In, Out]) {
@@ -49,9 +49,8 @@ func (q *queue[In, Out]) of(account int64) (count, bytes int) {
 	return 0, 0
 }
 
-// take removes the items that come next, up to limit of them and up to maxBytes,
-// unless the first alone has more; 0 stands for any number of bytes. Nil when
-// none wait.
+// take removes the next items, up to limit of them and up to maxBytes, or one
+// larger item alone. A maxBytes of 0 is no bound. It returns nil if none wait.
 func (q *queue[In, Out]) take(limit, maxBytes int) []item[In, Out] {
 	var taken []item[In, Out]
 	bytes := 0
@@ -66,7 +65,7 @@ func (q *queue[In, Out]) take(limit, maxBytes int) []item[In, Out] {
 			continue
 		}
 		if len(taken) > 0 && maxBytes > 0 && bytes+l.items[0].size > maxBytes {
-			break // it stays first
+			break // it is first in the next operation
 		}
 		bytes += l.items[0].size
 		l.credit -= cost

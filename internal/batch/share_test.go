@@ -20,8 +20,8 @@ type parcel struct {
 	size    int
 }
 
-// post is an operation that notes what it was given and fails where a parcel is
-// called bad.
+// post is an operation that records its batches and fails if it contains a
+// parcel called bad.
 type post struct {
 	gate    chan struct{}
 	mu      sync.Mutex
@@ -45,7 +45,7 @@ func (p *post) do(ctx context.Context, in []parcel) ([]string, error) {
 		return nil, errBad
 	}
 	if slices.Contains(names, "panic") {
-		panic("a parcel went off")
+		panic("faulty parcel")
 	}
 	return names, nil
 }
@@ -61,14 +61,14 @@ func (p *post) batcher(change func(*Config[parcel, string])) *Batcher[parcel, st
 	return New(config)
 }
 
-// first hands in a parcel whose operation waits at the gate, so that what is
-// handed in behind it waits.
+// first hands in a parcel whose operation waits at the gate, so that later
+// parcels wait.
 func (p *post) first(t *testing.T, b *Batcher[parcel, string], wg *sync.WaitGroup) {
 	wg.Go(func() { _, _ = b.Do(t.Context(), parcel{name: "first"}) })
 	synctest.Wait()
 }
 
-func TestLargeItemsOfOneAccountLetAnothersPass(t *testing.T) {
+func TestTurns_LargeItemsDoNotDelayAnotherAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &post{gate: make(chan struct{})}
 		b := p.batcher(nil)
@@ -96,7 +96,7 @@ func TestLargeItemsOfOneAccountLetAnothersPass(t *testing.T) {
 	})
 }
 
-func TestAnItemLargerThanAnOperationGoesAlone(t *testing.T) {
+func TestMaxBytes_ALargerItemIsProcessedAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &post{gate: make(chan struct{})}
 		b := p.batcher(nil)
@@ -115,8 +115,8 @@ func TestAnItemLargerThanAnOperationGoesAlone(t *testing.T) {
 	})
 }
 
-func TestACulpritFailsAlone(t *testing.T) {
-	for culprit, want := range map[string]string{"bad": errBad.Error(), "panic": "panic: a parcel went off"} {
+func TestDivides_AFaultyItemFailsAlone(t *testing.T) {
+	for faulty, want := range map[string]string{"bad": errBad.Error(), "panic": "panic: faulty parcel"} {
 		synctest.Test(t, func(t *testing.T) {
 			p := &post{gate: make(chan struct{})}
 			b := p.batcher(nil)
@@ -125,14 +125,14 @@ func TestACulpritFailsAlone(t *testing.T) {
 			for i := range 20 {
 				name := fmt.Sprintf("good%d", i)
 				if i == 13 {
-					name = culprit
+					name = faulty
 				}
 				wg.Go(func() {
 					got, err := b.Do(t.Context(), parcel{int64(i % 3), name, 10})
 					switch {
-					case name == culprit && (err == nil || !strings.HasPrefix(err.Error(), want)):
+					case name == faulty && (err == nil || !strings.HasPrefix(err.Error(), want)):
 						t.Errorf("%s: %v", name, err)
-					case name != culprit && (err != nil || got != name):
+					case name != faulty && (err != nil || got != name):
 						t.Errorf("%s: %q, %v", name, got, err)
 					}
 				})
@@ -141,14 +141,14 @@ func TestACulpritFailsAlone(t *testing.T) {
 			close(p.gate)
 			wg.Wait()
 			b.Close()
-			if !slices.Contains(p.batches, culprit) || len(p.batches) > 12 {
+			if !slices.Contains(p.batches, faulty) || len(p.batches) > 12 {
 				t.Errorf("%d operations: %q", len(p.batches), p.batches)
 			}
 		})
 	}
 }
 
-func TestWhatWaitsIsBoundedInBytes(t *testing.T) {
+func TestDo_BoundsWaitingBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &post{gate: make(chan struct{})}
 		b := p.batcher(func(c *Config[parcel, string]) { c.WaitingBytes, c.ShareBytes, c.Share = 1000, 600, 3 })
@@ -187,7 +187,7 @@ func TestWhatWaitsIsBoundedInBytes(t *testing.T) {
 	})
 }
 
-func TestSlowOperationsShrinkAndGrowAgain(t *testing.T) {
+func TestPace_SlowOperationsShrinkAndGrowAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &post{gate: make(chan struct{}), slow: 2 * time.Second}
 		close(p.gate)

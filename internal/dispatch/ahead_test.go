@@ -2,9 +2,9 @@ package dispatch
 
 import "testing"
 
-// A lane that hangs is alone whenever another has just emptied; the pace of
-// that other must not let it claim ahead, into the reserve.
-func TestALaneThatHangsClaimsNothingAheadOnAnothersPace(t *testing.T) {
+// A lane that hangs is the only active one whenever another has just emptied.
+// The other's pace must not let it claim ahead, into the reserve.
+func TestTake_HangingLaneDoesNotClaimAheadOnAnothersPace(t *testing.T) {
 	const total = 32
 	l, used := newLanes(), 0
 	take := func(ahead int) *entry {
@@ -23,19 +23,19 @@ func TestALaneThatHangsClaimsNothingAheadOnAnothersPace(t *testing.T) {
 		healthy := entryOf(int64(1000+i), 1, 2, 0)
 		l.add(healthy)
 		if got := take(i); got != healthy {
-			t.Fatalf("message %d of a healthy lane got no slot; %d of %d are used", i, used, total)
+			t.Fatalf("item %d of a healthy lane got no slot; %d of %d are used", i, used, total)
 		}
 		l.release(healthy.ref)
 		used--
 		for take(i+1) != nil {
 		}
 		if used > 23 { // three quarters, less the last sixteenth of them
-			t.Fatalf("the lane that hangs holds %d slots after message %d of another, want 23 at most", used, i)
+			t.Fatalf("the lane that hangs holds %d slots after item %d of another, want 23 at most", used, i)
 		}
 	}
 }
 
-func TestALoneLaneClaimsAheadOnItsOwnPace(t *testing.T) {
+func TestTake_LoneLaneClaimsAheadOnItsOwnPace(t *testing.T) {
 	const total = 32
 	l, used := newLanes(), 0
 	for i := range int64(100) {

@@ -9,42 +9,42 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// A pile of due runs that is greater than what may wait in memory must not
-// stand before what others have behind it in the queue.
-func TestAPileDelaysNobodyElse(t *testing.T) {
+// A backlog of due items that exceeds the memory for waiting items must not
+// delay other accounts' items behind it in the queue.
+func TestBacklog_DelaysNoOtherAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const pile, others = 3000, 30
+		const backlog, others = 3000, 30
 		room := func(d *Dispatcher) { d.maxWaiting = 300 }
 		b := start(t, 20, func(ctx context.Context, _ store.QueueKey) { sleep(ctx, 100*time.Millisecond) }, room)
 		now := b.queue.Now()
 		due := now.Add(time.Second)
-		for number := range int64(pile) {
+		for number := range int64(backlog) {
 			b.queue.add(ref(number+1, 1, 1, due))
 		}
 		for i := range int64(others) {
-			b.queue.add(ref(pile+i+1, 2, 1, due.Add(time.Duration(i)*100*time.Millisecond)))
+			b.queue.add(ref(backlog+i+1, 2, 1, due.Add(time.Duration(i)*100*time.Millisecond)))
 		}
 		sleep(t.Context(), time.Minute)
 		fired := b.firings()
-		if len(fired) != pile+others {
-			t.Fatalf("%d of %d fired", len(fired), pile+others)
+		if len(fired) != backlog+others {
+			t.Fatalf("%d of %d fired", len(fired), backlog+others)
 		}
 		for _, f := range fired {
 			if late := f.at.Sub(f.ref.Due); f.ref.Account == 2 && late > 200*time.Millisecond {
-				t.Errorf("run %d of the other account fired %v late", f.ref.Number, late)
+				t.Errorf("item %d of the other account fired %v late", f.ref.Number, late)
 			}
 		}
-		// 15 of 20 at once, each 100 ms: the pile isn't held up either.
+		// 15 of 20 at once, each 100 ms: the backlog isn't held up either.
 		last := fired[len(fired)-1].at.Sub(due)
-		if most := 1.2 * pile / 15 / 10; last.Seconds() > most {
+		if most := 1.2 * backlog / 15 / 10; last.Seconds() > most {
 			t.Errorf("all were fired after %v, want at most %.1f s", last, most)
 		}
 	})
 }
 
-// A receiver that takes nothing must not keep the same account's other runs in
-// the store.
-func TestAPileForAReceiverThatHangsDelaysNoOtherReceiver(t *testing.T) {
+// The backlog of a receiver that hangs must not keep the same account's other
+// items in the store.
+func TestBacklog_OfAHangingReceiverDelaysNoOtherReceiver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := func(d *Dispatcher) { d.maxWaiting = 100 }
 		b := start(t, 20, func(ctx context.Context, r store.QueueKey) {
@@ -61,25 +61,25 @@ func TestAPileForAReceiverThatHangsDelaysNoOtherReceiver(t *testing.T) {
 			b.queue.add(ref(2000+i, 1, 2, due.Add(time.Duration(i)*20*time.Millisecond)))
 		}
 		sleep(t.Context(), 10*time.Second)
-		answered := 0
+		fired := 0
 		for _, f := range b.firings() {
 			if f.ref.Lane != 2 {
 				continue
 			}
-			answered++
+			fired++
 			if late := f.at.Sub(f.ref.Due); late > 200*time.Millisecond {
-				t.Errorf("run %d fired %v late", f.ref.Number, late)
+				t.Errorf("item %d fired %v late", f.ref.Number, late)
 			}
 		}
-		if answered != 200 {
-			t.Errorf("%d of 200 runs for the receiver that answers were fired", answered)
+		if fired != 200 {
+			t.Errorf("%d of 200 items for the receiver that responds were fired", fired)
 		}
 	})
 }
 
-// Reading the queue from its beginning now and then must not begin anew before
-// it has come past a pile that takes long to read.
-func TestAPileThatTakesLongToReadIsReadPast(t *testing.T) {
+// A scan from the queue's beginning must not restart before it has passed a
+// backlog that takes long to read.
+func TestScan_PassesABacklogThatTakesLongToRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(d *Dispatcher) {
 			d.maxWaiting = 3 * peekLimit
@@ -102,6 +102,6 @@ func TestAPileThatTakesLongToReadIsReadPast(t *testing.T) {
 				return
 			}
 		}
-		t.Error("the other account's run was not fired within 40 s, though it takes 16 s to come to it")
+		t.Error("the other account's item was not fired within 40 s, though it takes 16 s to come to it")
 	})
 }

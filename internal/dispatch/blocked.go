@@ -10,41 +10,41 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// BlockedAccounts tells for which accounts nothing may be sent.
+// BlockedAccounts lists the accounts for which nothing may be sent.
 type BlockedAccounts interface {
 	// AccountsBlocked returns the numbers of suspended accounts, and of deleted
-	// ones of which records are left.
+	// accounts that still have records.
 	AccountsBlocked(ctx context.Context) ([]int64, error)
 }
 
 const (
 	// blockedPause is how often the blocked accounts are read.
 	blockedPause = 500 * time.Millisecond
-	// parkedFor is how far runs of blocked accounts are moved from their due
-	// times, and parkedFrom from when on a due time says so: no other run is due
-	// in 50 years. Nobody reads them there until they are moved back.
+	// Parking an item of a blocked account moves its due time by parkedFor, so
+	// that no scan reads it. Due times between parkedFrom and parkedTill from
+	// now are those of parked items: no other item is due 50 years ahead.
 	parkedFor  = 100 * 365 * 24 * time.Hour
 	parkedFrom = parkedFor / 2
 	parkedTill = parkedFor + parkedFrom
-	// asideFor is how far runs are moved that can't even be read, for good.
+	// asideFor is how far items are moved, for good, that can't even be read.
 	asideFor = 2 * parkedFor
-	// parkRest lies between two passes that move runs, or parkFactor times as long
-	// as one took, up to maxParkRest. parkBatch is how many are moved in one
-	// transaction, so that others' need not wait long for it; parkPause lies
-	// between two.
+	// parkRest is the pause between two passes that park or unpark items. It
+	// grows to parkFactor times the duration of the last pass, up to
+	// maxParkRest. One transaction moves parkBatch items, so that others need
+	// not wait long for it, and parkPause lies between two.
 	parkRest    = 250 * time.Millisecond
 	parkFactor  = 10
 	maxParkRest = 5 * time.Second
 	parkBatch   = 64
 	parkPause   = 10 * time.Millisecond
-	// unparkFor is how long parked runs are looked for after accounts are no longer
-	// blocked, since another node may hear of that later; unparkAgain is how often
-	// they are without a reason.
+	// unparkFor is how long this node looks for parked items after accounts are
+	// unblocked, since other nodes may hear of it later and park more.
+	// unparkAgain is how often it looks without a reason.
 	unparkFor   = 3 * time.Second
 	unparkAgain = 10 * time.Minute
 )
 
-// every calls f again and again until ctx ends.
+// every calls f once per pause until ctx ends.
 func every(ctx context.Context, pause time.Duration, f func(context.Context)) {
 	ticker := time.NewTicker(pause)
 	defer ticker.Stop()
@@ -58,20 +58,20 @@ func every(ctx context.Context, pause time.Duration, f func(context.Context)) {
 	}
 }
 
-// readBlocked takes in which accounts are blocked now.
+// readBlocked updates the set of blocked accounts.
 func (d *Dispatcher) readBlocked(ctx context.Context) {
 	numbers, err := d.Blocked.AccountsBlocked(ctx)
 	switch {
 	case err == nil:
 		d.SetBlocked(numbers)
 	case ctx.Err() == nil:
-		d.logLimited("reading which accounts are blocked failed; trying again", err)
+		d.logLimited("reading the blocked accounts failed; retrying", err)
 	}
 }
 
-// SetBlocked names the accounts for which nothing may be sent. What is under way
-// for them is interrupted, what is claimed is given back, and nothing more is
-// claimed until they are no longer named. Their runs stay pending.
+// SetBlocked sets the accounts for which nothing may be sent. It interrupts
+// their attempts under way and releases their claims, and nothing is claimed
+// for them while they are in the set. Their items stay pending.
 func (d *Dispatcher) SetBlocked(numbers []int64) {
 	blocked := make(map[int64]bool, len(numbers))
 	for _, number := range numbers {
@@ -112,10 +112,10 @@ func (d *Dispatcher) SetBlocked(numbers []int64) {
 	}
 }
 
-// isBlocked is called with mu held.
+// isBlocked reports whether an item's account is blocked. Called with mu held.
 func (d *Dispatcher) isBlocked(ref store.QueueKey) bool { return d.blocked[ref.Account] }
 
-// dropBlocked forgets what waits of accounts that have become blocked.
+// dropBlocked forgets waiting items of accounts that have become blocked.
 func (d *Dispatcher) dropBlocked() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -141,6 +141,7 @@ func (d *Dispatcher) dropBlocked() {
 	})
 }
 
+// wantPark requests a pass that parks items.
 func (d *Dispatcher) wantPark() {
 	select {
 	case d.parkNow <- struct{}{}:
@@ -148,11 +149,11 @@ func (d *Dispatcher) wantPark() {
 	}
 }
 
-// parkBlocked moves due runs of blocked accounts out of the way, so that they
-// are not read again and again, and moves them back when the accounts are no
-// longer blocked, until ctx ends.
+// parkBlocked parks due items of blocked accounts, so that they are not read
+// over and over, and unparks them when the accounts are unblocked, until ctx
+// ends.
 func (d *Dispatcher) parkBlocked(ctx context.Context) {
-	var last time.Time // that parked runs were looked for
+	var last time.Time // when it last looked for parked items
 	for ctx.Err() == nil {
 		timer := time.NewTimer(unparkAgain)
 		if d.unparking() {
@@ -177,7 +178,7 @@ func (d *Dispatcher) parkBlocked(ctx context.Context) {
 			err = d.moveAll(ctx, time.Time{}, d.Queue.Now().Add(horizon), parkedFor, true)
 		}
 		if err != nil && ctx.Err() == nil {
-			d.logLimited("moving runs of blocked accounts failed; trying again", err)
+			d.logLimited("parking items of blocked accounts failed; retrying", err)
 			last = time.Time{}
 			d.wantPark()
 		}
@@ -185,14 +186,14 @@ func (d *Dispatcher) parkBlocked(ctx context.Context) {
 	}
 }
 
-// unparking reports whether accounts have just ceased to be blocked.
+// unparking reports whether accounts were unblocked within the last unparkFor.
 func (d *Dispatcher) unparking() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return time.Now().Before(d.unparkTill)
 }
 
-// sleepUntil waits, or until ctx ends.
+// sleepUntil sleeps for wait or until ctx ends.
 func sleepUntil(ctx context.Context, wait time.Duration) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -202,8 +203,8 @@ func sleepUntil(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// moveAll moves the runs that are due in a time, and whose accounts are blocked
-// or not.
+// moveAll moves the due times of items due between from and until whose
+// accounts are blocked, or of those whose accounts are not.
 func (d *Dispatcher) moveAll(ctx context.Context, from, until time.Time, by time.Duration, blocked bool) error {
 	cursor := store.QueueKey{Due: from}
 	for ctx.Err() == nil {
@@ -235,7 +236,7 @@ func (d *Dispatcher) moveAll(ctx context.Context, from, until time.Time, by time
 			return nil
 		}
 		if blocked && d.unparking() {
-			d.wantPark() // later; those that are to go on come first
+			d.wantPark() // later; unparking comes first
 			return nil
 		}
 	}

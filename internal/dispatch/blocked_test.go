@@ -22,7 +22,7 @@ func (b blocking) AccountsBlocked(context.Context) ([]int64, error) {
 
 func withBlocking(d *Dispatcher) { d.Blocked = blocking{d.Queue.(*fakeQueue)} }
 
-func TestABlockedAccountsAttemptsEndAndItsSlotsComeFree(t *testing.T) {
+func TestBlocked_InterruptsAttemptsAndFreesSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, func(ctx context.Context, r store.QueueKey) {
 			if r.Account == 1 {
@@ -41,34 +41,34 @@ func TestABlockedAccountsAttemptsEndAndItsSlotsComeFree(t *testing.T) {
 		b.queue.set(func() { b.queue.blocked = []int64{1} })
 		sleep(t.Context(), time.Second)
 		if held, waiting := b.InUse(store.KindJob), b.Waiting(store.KindJob); held != 0 || waiting != 0 {
-			t.Errorf("a second after the account was blocked %d slots are held, %d runs wait", held, waiting)
+			t.Errorf("a second after the account was blocked %d slots are held, %d items wait", held, waiting)
 		}
 		before := b.firings()
 		for _, f := range before {
 			if !errors.Is(f.cause, execute.ErrInterrupted) {
-				t.Errorf("run %d ended with %v", f.ref.Number, f.cause)
+				t.Errorf("item %d ended with %v", f.ref.Number, f.cause)
 			}
 		}
 		sleep(t.Context(), time.Minute)
 		if fired := b.firings(); len(fired) != len(before)+1 {
-			t.Errorf("%d runs were fired while the account was blocked, want one of the other account", len(fired)-len(before))
+			t.Errorf("%d items were fired while the account was blocked, want one of the other account", len(fired)-len(before))
 		}
 		b.queue.set(func() { b.queue.blocked = nil })
 		sleep(t.Context(), 5*time.Second)
 		if fired := b.firings(); len(fired) != len(before)+1+8 {
-			t.Errorf("%d more runs were fired after the account was no longer blocked, want 8", len(fired)-len(before)-1)
+			t.Errorf("%d more items were fired after the account was no longer blocked, want 8", len(fired)-len(before)-1)
 		}
 	})
 }
 
-func TestAClaimedRunOfABlockedAccountIsGivenBack(t *testing.T) {
+func TestBlocked_ReleasesHeldClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, nil)
 		b.queue.add(ref(1, 1, 1, b.queue.Now().Add(90*time.Millisecond)))
 		sleep(t.Context(), 20*time.Millisecond)
 		b.SetBlocked([]int64{1})
 		if len(b.queue.released) != 1 {
-			t.Errorf("%d claims were given back, want 1", len(b.queue.released))
+			t.Errorf("%d claims were released, want 1", len(b.queue.released))
 		}
 		sleep(t.Context(), time.Second)
 		if fired := b.firings(); len(fired) != 0 || b.InUse(store.KindJob) != 0 {
@@ -77,8 +77,8 @@ func TestAClaimedRunOfABlockedAccountIsGivenBack(t *testing.T) {
 	})
 }
 
-// A great many due runs of a blocked account are read once, not again and again.
-func TestRunsOfABlockedAccountAreMovedOutOfTheWay(t *testing.T) {
+// Many due items of a blocked account are read once, not over and over.
+func TestBlocked_ParksDueItemsAndUnparksThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, nil, withBlocking)
 		b.queue.set(func() { b.queue.blocked = []int64{1} })
@@ -89,14 +89,14 @@ func TestRunsOfABlockedAccountAreMovedOutOfTheWay(t *testing.T) {
 		sleep(t.Context(), 30*time.Second)
 		due := 0
 		b.queue.set(func() {
-			for _, run := range b.queue.runs {
-				if run.Due.Before(b.queue.parkedFrom(now)) {
+			for _, item := range b.queue.items {
+				if item.Due.Before(b.queue.parkedFrom(now)) {
 					due++
 				}
 			}
 		})
 		if due != 0 {
-			t.Errorf("%d runs of the blocked account are still in the way", due)
+			t.Errorf("%d items of the blocked account are not parked", due)
 		}
 		b.queue.set(func() { b.queue.peeks = 0 })
 		sleep(t.Context(), 10*time.Second)
@@ -106,7 +106,7 @@ func TestRunsOfABlockedAccountAreMovedOutOfTheWay(t *testing.T) {
 		b.queue.set(func() { b.queue.blocked = nil })
 		sleep(t.Context(), 10*time.Second)
 		if fired := b.firings(); len(fired) != 10*peekLimit {
-			t.Errorf("%d of %d runs were fired when the account was no longer blocked", len(fired), 10*peekLimit)
+			t.Errorf("%d of %d items were fired when the account was no longer blocked", len(fired), 10*peekLimit)
 		}
 	})
 }

@@ -3,14 +3,14 @@ package dispatch
 import "github.com/punctual-dev/punctual/internal/store"
 
 const (
-	// Budget is how many bytes the runs that a node has claimed or under way may
-	// hold in memory: requests, responses, and what is stored of both.
+	// Budget is how many bytes the items that a node has claimed or under way
+	// may hold in memory: requests, responses, and what is stored of both.
 	Budget = 256 << 20
-	// responseBytes is what an attempt under way is taken to hold beside its
-	// request, until its response is there.
+	// responseBytes is the estimate of what an attempt under way holds beside
+	// its request, until its response is there.
 	responseBytes = 64 << 10
-	// unknownBytes is what a run of an account that has fired none lately is
-	// taken to hold until it has been read.
+	// unknownBytes is the estimate for an item before it is loaded, if its
+	// account has fired none lately.
 	unknownBytes = 128 << 10
 	// batchBytes is what the runs of one claim hold at most, but for those that
 	// were read last: what comes due meanwhile waits for the claim. writeBytes is
@@ -23,12 +23,12 @@ const (
 	loadBytes = 1 << 20
 )
 
-// budget is what is left of the bytes for both kinds of runs.
+// budget counts the bytes in use by both kinds of items.
 type budget struct {
 	limit, used int64
 }
 
-// expected is what a run of an account is taken to hold before it is read.
+// expected estimates what an item of an account holds before it is loaded.
 func (a *account) expected() int64 {
 	if a.heavy == 0 {
 		return unknownBytes + responseBytes
@@ -36,10 +36,10 @@ func (a *account) expected() int64 {
 	return a.heavy + responseBytes
 }
 
-// affords reports whether the budget permits another run of an account. Alone it
-// may have three quarters, beside others half. An account that holds none may go
-// beyond what all hold together, by a quarter, so that one comes through whatever
-// the others do.
+// affords reports whether the budget permits another item of an account. An
+// account may use three quarters of the budget if it is alone, half otherwise.
+// An account that holds nothing may exceed the budget by a quarter, so that one
+// of its items gets through whatever the others do.
 func (l *lanes) affords(a *account) bool {
 	b, more := l.budget, a.expected()
 	switch {
@@ -54,7 +54,7 @@ func (l *lanes) affords(a *account) bool {
 	}
 }
 
-// charge sets what a run holds of the budget.
+// charge sets how much of the budget an item holds.
 func (l *lanes) charge(e *entry, bytes int64) {
 	if l.budget == nil {
 		return
@@ -69,15 +69,15 @@ func (l *lanes) charge(e *entry, bytes int64) {
 	e.bytes = bytes
 }
 
-// learn takes in how much a run that was read holds.
+// learn updates the estimate of an account's item size.
 func (l *lanes) learn(ref store.QueueKey, size int64) {
 	if a := l.byNumber[ref.Account]; a != nil {
 		a.heavy = max(size, a.heavy-a.heavy/8, 1)
 	}
 }
 
-// loadable returns how many of the first runs are read at once: the fewer, the
-// more they may turn out to hold.
+// loadable returns how many items of a batch to load at once: fewer if they may
+// be large.
 func loadable(batch []*entry) int {
 	bytes := int64(0)
 	for n, e := range batch {
@@ -89,12 +89,12 @@ func loadable(batch []*entry) int {
 	return len(batch)
 }
 
-// sizeOf is what a prepared attempt holds, with what its claim stores.
+// sizeOf returns what a prepared attempt and its claim hold.
 func sizeOf(e *entry) int64 {
 	return e.attempt.Size() + storedBytes(&e.claim)
 }
 
-// storedBytes is about what is stored with a claim.
+// storedBytes returns about how many bytes a claim stores.
 func storedBytes(c *store.Claim) int64 {
 	n := int64(0)
 	if c.Log != nil {

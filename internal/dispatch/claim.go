@@ -10,7 +10,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// claim starts claims for runs that wait, as far as slots are free. A suspect is
+// claim starts claims for waiting items, as far as slots are free. A suspect is
 // claimed alone.
 func (d *Dispatcher) claim() {
 	if d.claimAlone() {
@@ -38,7 +38,7 @@ func (d *Dispatcher) startClaim(kind store.Kind, batch []*entry) {
 	d.tasks.Go(func() { d.claimBatch(kind, batch) })
 }
 
-// choose takes the next runs to be claimed in fair turns.
+// choose takes the next items to claim, in fair turns.
 func (d *Dispatcher) choose(p *pool) []*entry {
 	var batch []*entry
 	for bytes := int64(0); len(batch) < claimLimit && bytes < batchBytes; bytes += batch[len(batch)-1].bytes - responseBytes {
@@ -53,18 +53,18 @@ func (d *Dispatcher) choose(p *pool) []*entry {
 	return batch
 }
 
-// claimPause is how long a claimer rests after the store failed it.
+// claimPause is how long a claimer waits after a failure of the store.
 const claimPause = 100 * time.Millisecond
 
-// claimBatch reads runs, prepares their attempts and claims them. What could
-// not be claimed is dropped: it is gone, or another read of the queue brings it
-// again.
+// claimBatch loads items, prepares their attempts and claims them. What could
+// not be claimed is dropped: either it has left the queue, or a later read
+// finds it again.
 func (d *Dispatcher) claimBatch(kind store.Kind, batch []*entry) {
 	node := d.node()
 	c := &claiming{Dispatcher: d, node: node}
 	c.all(batch)
 	if c.outage != nil {
-		d.logLimited("claiming runs failed; trying again", c.outage)
+		d.logLimited("claiming queue items failed; retrying", c.outage)
 		time.Sleep(claimPause)
 	}
 	d.mu.Lock()
@@ -92,7 +92,7 @@ func (d *Dispatcher) handOver(node int64, claimed []*entry) {
 		if e.gone || e.revoked {
 			d.requireConfirmation(e)
 		}
-		if node != d.lease.node || d.isBlocked(e.ref) { // a new life has begun meanwhile, or the account has become blocked
+		if node != d.lease.node || d.isBlocked(e.ref) { // re-registered, or blocked, in the meantime
 			e.gone = true
 			stale = append(stale, e.claim)
 		}
@@ -106,8 +106,8 @@ func (d *Dispatcher) handOver(node int64, claimed []*entry) {
 	d.poke()
 }
 
-// claiming is the making of one batch of claims. A part that fails for a reason
-// of its content is divided until the run that it is about stands alone.
+// claiming is one batch on its way through load, prepare and claim. A part that
+// fails because of its content is halved until the faulty item stands alone.
 type claiming struct {
 	*Dispatcher
 	node   int64
@@ -131,13 +131,13 @@ func (c *claiming) all(batch []*entry) {
 		c.load(batch[:n])
 		batch = batch[n:]
 	}
-	c.again = append(c.again, batch...) // larger than they were taken to be
+	c.again = append(c.again, batch...) // larger than expected
 	if c.outage == nil {
 		c.clear(noted)
 	}
 }
 
-// load reads and prepares runs, and claims them.
+// load loads and prepares items, and claims them.
 func (c *claiming) load(batch []*entry) {
 	if c.outage != nil {
 		c.again = append(c.again, batch...)
@@ -147,9 +147,9 @@ func (c *claiming) load(batch []*entry) {
 	for i, e := range batch {
 		refs[i] = e.ref
 	}
-	var runs []*store.QueueItem
+	var items []*store.QueueItem
 	err := fault.Guard(func() (err error) {
-		runs, err = c.Queue.QueueLoad(context.Background(), refs)
+		items, err = c.Queue.QueueLoad(context.Background(), refs)
 		return err
 	})
 	if err != nil {
@@ -159,9 +159,9 @@ func (c *claiming) load(batch []*entry) {
 	now := c.Queue.Now()
 	var asked []*entry
 	bytes := int64(0)
-	for i, run := range runs {
+	for i, item := range items {
 		e := batch[i]
-		if run == nil || run.Claim != nil {
+		if item == nil || item.Claim != nil {
 			c.lost = append(c.lost, e)
 			continue
 		}
@@ -169,7 +169,7 @@ func (c *claiming) load(batch []*entry) {
 			c.again = append(c.again, e)
 			continue
 		}
-		if err := fault.Guard(func() error { c.prepare(e, run, now); return nil }); err != nil {
+		if err := fault.Guard(func() error { c.prepare(e, item, now); return nil }); err != nil {
 			c.fail(e, err)
 			continue
 		}
@@ -186,14 +186,14 @@ func (c *claiming) load(batch []*entry) {
 	}
 }
 
-func (c *claiming) prepare(e *entry, run *store.QueueItem, now time.Time) {
-	e.attempt = c.Prepare(run, now)
+func (c *claiming) prepare(e *entry, item *store.QueueItem, now time.Time) {
+	e.attempt = c.Prepare(item, now)
 	e.claim = e.attempt.Claim()
 	e.start = e.claim.StartAt
 	e.size = sizeOf(e)
 }
 
-// store claims runs whose attempts are prepared.
+// store claims items whose attempts are prepared.
 func (c *claiming) store(batch []*entry) {
 	if c.outage != nil {
 		c.again = append(c.again, batch...)
@@ -205,7 +205,8 @@ func (c *claiming) store(batch []*entry) {
 	}
 	got, err := c.Queue.QueueClaim(context.Background(), c.node, claims)
 	if err != nil {
-		// It may have come through all the same, and then nobody would fire them.
+		// The claims may have been committed all the same. Release them, or
+		// nobody would fire the items.
 		c.release(c.node, claims)
 		c.divide(batch, err, c.store)
 		return
@@ -224,8 +225,8 @@ func (c *claiming) store(batch []*entry) {
 	c.handOver(c.node, claimed)
 }
 
-// divide tries the halves of a batch that failed. An outage is nothing that a
-// smaller batch would mend.
+// divide tries the halves of a batch that failed. It does not divide in an
+// outage, when a smaller batch would fail too.
 func (c *claiming) divide(batch []*entry, err error, try func([]*entry)) {
 	switch {
 	case fault.CodeOf(err) == fault.Unavailable:

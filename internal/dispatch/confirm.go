@@ -7,14 +7,14 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// mustConfirm reports whether a claim has to be looked up before it is fired:
-// a change of it that failed may have come through, or others' changes are not
-// heard of. Called with mu held.
+// mustConfirm reports whether the store must confirm a claim before it is
+// fired: a change of the item failed but may have been committed, or notices of
+// other nodes don't arrive. Called with mu held.
 func (d *Dispatcher) mustConfirm(e *entry) bool {
 	return (e.unsure || d.lease.notificationsDown) && !e.confirmed
 }
 
-// confirm looks up claims whose time has come, one batch at a time.
+// confirm asks the store for claims that are due, one batch at a time.
 func (d *Dispatcher) confirm() {
 	if d.confirming || len(d.unconfirmed) == 0 {
 		return
@@ -38,7 +38,7 @@ func (d *Dispatcher) confirmBatch(batch []*entry) {
 	}
 	held, err := d.Queue.QueueHeld(context.Background(), node, claims)
 	if err != nil {
-		d.logLimited("looking up claims failed; trying again", err)
+		d.logLimited("confirming claims failed; retrying", err)
 		time.Sleep(claimPause)
 		return
 	}

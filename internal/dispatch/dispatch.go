@@ -13,114 +13,115 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// Attempt is one attempt of a run.
+// Attempt is one attempt of a queue item.
 type Attempt interface {
-	// Claim gives what is stored when the run is claimed for this attempt.
+	// Claim returns what is stored when the item is claimed for this attempt.
 	Claim() store.Claim
-	// Fire makes the attempt and returns when its end is stored. It calls
-	// answered once the request is over, with about how many bytes are held until
-	// then. The run is claimed in node's name.
-	Fire(ctx context.Context, node int64, began time.Time, answered func(bytes int64))
-	// Size returns about how many bytes the attempt holds, without what Claim
-	// returns.
+	// Fire sends the request and returns when the outcome is stored. It calls
+	// requestDone once the request is over, with about how many bytes stay in
+	// memory until the outcome is stored. The item is claimed by node.
+	Fire(ctx context.Context, node int64, began time.Time, requestDone func(bytes int64))
+	// Size returns about how many bytes the attempt holds, not counting what
+	// Claim returns.
 	Size() int64
 }
 
-// Config of a Dispatcher.
+// Config configures a Dispatcher.
 type Config struct {
 	Queue store.Queue
-	Node  int64 // the one that NodeStart gave; another one's life may follow
-	// Concurrency is how many jobs' requests are under way at once; callbacks
-	// and webhooks have as many slots of their own, but at least minDeliveries,
-	// so that a slow receiver takes none from jobs, and not all from others.
+	Node  int64 // this process's node, as returned by NodeStart; a re-registration replaces it
+	// Concurrency is how many jobs' requests are under way at once. Callbacks
+	// and webhooks have as many slots of their own, and at least minDeliveries,
+	// so that a slow receiver takes no slot from jobs and not all slots from
+	// other receivers.
 	Concurrency int
-	// Begin prepares an attempt of a run that was read for firing.
-	Prepare func(run *store.QueueItem, now time.Time) Attempt
-	// Warm hears of requests that are due within a second: run is one of
-	// several for the same receiver, of which up to n come at once. It must not
-	// block; may be nil.
-	Prewarm func(run *store.QueueItem, n int)
+	// Prepare prepares an attempt of an item that was loaded to be claimed.
+	Prepare func(item *store.QueueItem, now time.Time) Attempt
+	// Prewarm is called for requests due within a second: item is the first of
+	// several items for one receiver, of which up to n start at once. It must
+	// not block. May be nil.
+	Prewarm func(item *store.QueueItem, n int)
 	Log     *slog.Logger
-	// SetAside ends a run that can't be fired, without preparing it; stop says
-	// that it ends the process that does, so that no like run must follow. May be
-	// nil.
+	// SetAside ends an item that can't be fired, without preparing it. stop
+	// reports that preparing it crashes the process, so no further run of its
+	// schedule may follow. May be nil.
 	SetAside func(ctx context.Context, ref store.QueueKey, reason string, stop bool) error
-	// ObserveAside and ObservePanic hear of runs that are set aside, and of
-	// attempts that ended in a panic; may be nil.
+	// ObserveAside is called for each item that is set aside, ObservePanic for
+	// each attempt that panics. May be nil.
 	ObserveAside, ObservePanic func()
-	// Blocked tells for which accounts nothing may be sent; nil: for none.
+	// Blocked lists the accounts for which nothing may be sent. May be nil.
 	Blocked BlockedAccounts
-	// Budget is how many bytes what is claimed or under way may hold; 0: any.
+	// Budget bounds the bytes held by claimed items and attempts under way; 0
+	// means no bound.
 	Budget int64
-	// ObserveClaims hears of the sizes of claims; may be nil.
+	// ObserveClaims is called with the size of each claim. May be nil.
 	ObserveClaims func(size int)
 }
 
 const (
-	// recheck is how often timers are checked against the clock at the least,
-	// and how often the queue is read from its beginning.
+	// recheck is the longest time between two checks of the timers against the
+	// store's clock, and between two scans from the queue's beginning.
 	recheck = time.Second
-	// minDeliveries is how many callbacks and webhooks may be under way at once
-	// however small the concurrency.
+	// minDeliveries is the least number of slots for callbacks and webhooks.
 	minDeliveries = 256
-	// claimLimit is how many runs one claim takes at most, claimers how many
-	// claims are under way at once.
+	// claimLimit is how many items one claim takes at most, claimers how many
+	// claims of one kind are under way at once.
 	claimLimit = 128
 	claimers   = 2
 )
 
-// deliveryRate is how many callbacks and webhooks, first tries and retries
-// alike, this node sends for one account: 1,000 a second, and 10,000 at once
-// after a rest. What is over that waits.
+// deliveryRate bounds how many callbacks and webhooks, retries included, this
+// node sends for one account: 1,000 a second, and bursts of 10,000. The rest
+// waits.
 var deliveryRate = rate{every: time.Millisecond, burst: 10_000}
 
-// Dispatcher fires runs.
+// Dispatcher fires queue items when they are due.
 type Dispatcher struct {
 	Config
 	pools        [2]*pool // by store.Kind
 	wake         chan struct{}
-	heartbeatNow chan struct{} // the node's last beat was too long ago
-	parkNow      chan struct{} // a run of a blocked account was found
+	heartbeatNow chan struct{} // the lease may have expired; send a heartbeat now
+	parkNow      chan struct{} // an item of a blocked account was found
 
 	mu             sync.Mutex
 	lease          lease
-	dueElsewhere   time.Time // from when on something is due that others have stored
-	confirmedBatch []*entry  // claims that were looked up
+	dueElsewhere   time.Time // the earliest due time of what other nodes stored
+	confirmedBatch []*entry  // claims that were confirmed
 	lastLogged     map[string]time.Time
 	known          map[store.ItemID]*entry // waiting, claimed or under way
-	startMessages  map[int64]*entry        // messages by number: the attempt whose beginning they tell of
-	hints          []store.QueueKey        // stored since the loop last looked
+	startMessages  map[int64]*entry        // by delivery number: the attempt whose start it reports
+	hints          []store.QueueKey        // stored since the last step
 	peeked         *peekResult
-	claimed        []*entry // claims that have come through
+	claimed        []*entry // claims that were committed
 	ended          []*entry // attempts whose request is over
 	dropped        []*entry // claims that will not be fired
 	claimsDone     [2]int   // claims that have ended, by kind
-	finished       []*entry // attempts whose ends are stored
+	finished       []*entry // attempts whose outcome is stored
 	blocked        map[int64]bool
-	blockedNew     bool                 // the loop has not heard of it
+	blockedNew     bool                 // changed since the last step
 	unparkTill     time.Time            // by this process's clock
-	suspects       map[store.ItemID]int // crashes at which they were being prepared
-	careful        time.Time            // until then it is noted what is being prepared
+	suspects       map[store.ItemID]int // crashes during whose preparation
+	careful        time.Time            // until then, notes record what is being prepared
 	failing        map[store.ItemID]failing
 
-	// The loop's own.
+	// Owned by the loop.
 	scan       scanState
 	hinted     byDue // hints kept for later
-	maxWaiting int   // runs in memory
+	maxWaiting int   // limit of items in memory
 	confirming bool
-	held       heldRuns
-	// unconfirmed are due and have to be looked up first.
+	held       heldItems
+	// unconfirmed items are due and must be confirmed first.
 	unconfirmed []*entry
 	ready       [2][]*entry // due, waiting for a slot
 	quarantine  []*entry    // suspects, to be claimed alone
-	alone       bool        // one is being claimed
-	othersTurn  bool        // after it
+	alone       bool        // a suspect is being claimed
+	othersTurn  bool        // after that claim, others come first
 
 	running atomic.Bool
-	tasks   sync.WaitGroup // peeks, claims and attempts
+	tasks   sync.WaitGroup // reads, claims and attempts
 }
 
-// New makes a Dispatcher. The store's notices go to Notice.
+// New returns a Dispatcher. Pass the store's notices to Notice.
 func New(config Config) *Dispatcher {
 	d := &Dispatcher{
 		Config: config, wake: make(chan struct{}, 1), heartbeatNow: make(chan struct{}, 1), known: map[store.ItemID]*entry{}, startMessages: map[int64]*entry{},
@@ -139,7 +140,7 @@ func New(config Config) *Dispatcher {
 	return d
 }
 
-// Notice tells of what was stored. It does not block.
+// Notice takes in what was stored or cancelled. It does not block.
 func (d *Dispatcher) Notice(n store.Notice) {
 	d.mu.Lock()
 	d.hints = append(d.hints, n.Items...)
@@ -153,24 +154,25 @@ func (d *Dispatcher) Notice(n store.Notice) {
 	d.poke()
 }
 
-// complainEvery is how often the log tells of one kind of failure.
+// logEvery is the least time between two log lines about one kind of failure.
 const logEvery = 5 * time.Second
 
-// complain logs a failure of the store, unless it did so just before.
+// logLimited logs a failure, at most once per logEvery for each message.
 func (d *Dispatcher) logLimited(what string, err error) {
 	now := time.Now()
 	d.mu.Lock()
-	last, known := d.lastLogged[what]
-	told := known && now.Sub(last) < logEvery
-	if !told {
+	last, found := d.lastLogged[what]
+	recent := found && now.Sub(last) < logEvery
+	if !recent {
 		d.lastLogged[what] = now
 	}
 	d.mu.Unlock()
-	if !told {
+	if !recent {
 		d.Log.Error(what, "error", err)
 	}
 }
 
+// poke wakes the loop.
 func (d *Dispatcher) poke() {
 	select {
 	case d.wake <- struct{}{}:
@@ -178,35 +180,34 @@ func (d *Dispatcher) poke() {
 	}
 }
 
-// Running reports whether runs are being fired.
+// Running reports whether Run is firing items.
 func (d *Dispatcher) Running() bool { return d.running.Load() }
 
-// Waiting tells how many runs of a kind wait in memory, and InUse how many
-// are claimed or under way.
+// Waiting returns how many items of a kind wait in memory.
 func (d *Dispatcher) Waiting(kind store.Kind) int64 { return d.pools[kind].waiting.Load() }
 
-// InUse tells how many runs of a kind are claimed or under way.
+// InUse returns how many items of a kind are claimed or under way.
 func (d *Dispatcher) InUse(kind store.Kind) int64 { return d.pools[kind].using.Load() }
 
-// Run fires runs until ctx ends. Then it claims and fires no more, gives
-// claims that have not begun back, lets attempts under way finish for up to
-// grace, interrupts the rest, ends the node's life and returns.
+// Run fires items until ctx ends. Then it claims and fires no more, releases
+// claims whose attempts have not started, waits up to grace for attempts under
+// way, interrupts the rest, ends the node's lease and returns.
 func (d *Dispatcher) Run(ctx context.Context, grace time.Duration) error {
-	attempts, drop := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer drop(nil)
-	alive, die := context.WithCancel(context.WithoutCancel(ctx))
-	defer die()
-	var beats sync.WaitGroup
-	beats.Go(func() { d.heartbeat(alive) })
+	attempts, interrupt := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer interrupt(nil)
+	heartbeating, stopHeartbeat := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopHeartbeat()
+	var background sync.WaitGroup
+	background.Go(func() { d.heartbeat(heartbeating) })
 	if d.Prewarm != nil {
-		beats.Go(func() { d.prewarm(ctx) })
+		background.Go(func() { d.prewarm(ctx) })
 	}
 	if d.Blocked != nil {
 		d.readBlocked(ctx) // before anything is claimed
-		beats.Go(func() { every(ctx, blockedPause, d.readBlocked) })
-		beats.Go(func() { d.parkBlocked(ctx) })
+		background.Go(func() { every(ctx, blockedPause, d.readBlocked) })
+		background.Go(func() { d.parkBlocked(ctx) })
 	}
-	beats.Go(func() { every(ctx, suspectsEvery, d.reviewSuspects) })
+	background.Go(func() { every(ctx, suspectsEvery, d.reviewSuspects) })
 	d.running.Store(true)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -221,16 +222,17 @@ func (d *Dispatcher) Run(ctx context.Context, grace time.Duration) error {
 		}
 	}
 	d.running.Store(false)
-	err := d.drain(attempts, grace, drop)
-	die()
-	beats.Wait()
+	err := d.drain(attempts, grace, interrupt)
+	stopHeartbeat()
+	background.Wait()
 	if stopped := d.Queue.NodeStop(context.WithoutCancel(ctx), d.node()); stopped != nil {
-		err = errors.Join(err, fmt.Errorf("ending this node: %w", stopped))
+		err = errors.Join(err, fmt.Errorf("ending the node's lease: %w", stopped))
 	}
 	return err
 }
 
-// step does what there is to do now and tells how long nothing else will be.
+// step does everything that can be done now and returns how long the loop may
+// sleep.
 func (d *Dispatcher) step(attempts context.Context) time.Duration {
 	now := d.Queue.Now()
 	for _, p := range d.pools {
@@ -244,6 +246,7 @@ func (d *Dispatcher) step(attempts context.Context) time.Duration {
 	return d.untilNext(d.Queue.Now())
 }
 
+// untilNext returns the time until the loop's next timer.
 func (d *Dispatcher) untilNext(now time.Time) time.Duration {
 	next := now.Add(recheck)
 	if len(d.held) > 0 && d.held[0].start.Before(next) {
@@ -266,15 +269,16 @@ func (d *Dispatcher) untilNext(now time.Time) time.Duration {
 	return max(0, next.Sub(now))
 }
 
-// drain ends the work of a node that stops.
-func (d *Dispatcher) drain(attempts context.Context, grace time.Duration, drop context.CancelCauseFunc) error {
+// drain releases held claims and waits for attempts under way; after grace it
+// interrupts them.
+func (d *Dispatcher) drain(attempts context.Context, grace time.Duration, interrupt context.CancelCauseFunc) error {
 	done := make(chan struct{})
 	var released error
 	go func() {
 		defer close(done)
 		released = d.releaseHeld(context.WithoutCancel(attempts))
 		d.tasks.Wait()
-		// Claims that were under way have come through meanwhile.
+		// Claims that were under way may have been committed since.
 		released = errors.Join(released, d.releaseHeld(context.WithoutCancel(attempts)))
 	}()
 	timer := time.NewTimer(grace)
@@ -283,13 +287,13 @@ func (d *Dispatcher) drain(attempts context.Context, grace time.Duration, drop c
 	case <-done:
 	case <-timer.C:
 		d.Log.Warn("interrupting attempts that did not end in time", "grace", grace, "jobs", d.InUse(store.KindJob))
-		drop(execute.ErrInterrupted)
+		interrupt(execute.ErrInterrupted)
 		<-done
 	}
 	return released
 }
 
-// releaseHeld gives back claims whose attempts have not begun.
+// releaseHeld releases claims whose attempts have not started.
 func (d *Dispatcher) releaseHeld(ctx context.Context) error {
 	d.mu.Lock()
 	var claims []store.Claim
@@ -307,7 +311,7 @@ func (d *Dispatcher) releaseHeld(ctx context.Context) error {
 		return nil
 	}
 	if err := d.Queue.QueueRelease(ctx, node, claims); err != nil {
-		return fmt.Errorf("giving back %d runs: %w", len(claims), err)
+		return fmt.Errorf("releasing %d claims: %w", len(claims), err)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-func TestEveryRunFiresExactlyWhenDue(t *testing.T) {
+func TestRun_FiresEveryItemExactlyWhenDue(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -35,18 +35,17 @@ func TestEveryRunFiresExactlyWhenDue(t *testing.T) {
 		}
 		for _, f := range fired {
 			if late := f.at.Sub(f.ref.Due); late < 0 || late > time.Second && f.ref.Number%2 == 0 || late > 0 && f.ref.Due.Sub(now) > 2*time.Second {
-				t.Errorf("run %d due after %v fired %v late", f.ref.Number, f.ref.Due.Sub(now), late)
+				t.Errorf("item %d due after %v fired %v late", f.ref.Number, f.ref.Due.Sub(now), late)
 			}
 		}
 		if b.queue.claims != n {
-			t.Errorf("%d claims for %d runs", b.queue.claims, n)
+			t.Errorf("%d claims for %d items", b.queue.claims, n)
 		}
 	})
 }
 
-// TestARunMovedWhileItIsKnownFiresAtItsNewTime: the hint of a run's new time
-// comes while the old one is still known here.
-func TestARunMovedWhileItIsKnownFiresAtItsNewTime(t *testing.T) {
+// The hint of an item's new due time arrives while the old one is still known.
+func TestNotice_RescheduledItemFiresAtItsNewTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, nil)
 		sleep(t.Context(), 10*time.Millisecond)
@@ -65,7 +64,7 @@ func TestARunMovedWhileItIsKnownFiresAtItsNewTime(t *testing.T) {
 	})
 }
 
-func TestHintsFireRunsDueNow(t *testing.T) {
+func TestNotice_FiresAnItemDueNowAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, nil)
 		sleep(t.Context(), 10*time.Millisecond)
@@ -74,12 +73,12 @@ func TestHintsFireRunsDueNow(t *testing.T) {
 		b.Notice(store.Notice{Items: []store.QueueKey{r}})
 		synctest.Wait()
 		if fired := b.firings(); len(fired) != 1 || !fired[0].at.Equal(r.Due) {
-			t.Errorf("fired %+v, want run 1 at once", fired)
+			t.Errorf("fired %+v, want item 1 at once", fired)
 		}
 	})
 }
 
-func TestLostHintsAreMadeUpWithinASecond(t *testing.T) {
+func TestScan_FindsItemsOfLostHintsWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, nil)
 		sleep(t.Context(), 10*time.Millisecond)
@@ -87,12 +86,12 @@ func TestLostHintsAreMadeUpWithinASecond(t *testing.T) {
 		b.queue.add(r)
 		sleep(t.Context(), recheck+time.Millisecond)
 		if fired := b.firings(); len(fired) != 1 {
-			t.Errorf("fired %+v, want run 1", fired)
+			t.Errorf("fired %+v, want item 1", fired)
 		}
 	})
 }
 
-func TestRevokedRunsAreNotFired(t *testing.T) {
+func TestRevoke_KeepsItemsFromFiringUntilRestored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, nil)
 		due := b.queue.Now().Add(50 * time.Millisecond)
@@ -102,11 +101,11 @@ func TestRevokedRunsAreNotFired(t *testing.T) {
 		sleep(t.Context(), 20*time.Millisecond) // claimed and held by now
 		for number := range int64(2) {
 			if got := b.Revoke(number+1, due); got != NotStarted {
-				t.Fatalf("Revoke(%d) = %d, want Unbegun", number+1, got)
+				t.Fatalf("Revoke(%d) = %d, want NotStarted", number+1, got)
 			}
 		}
 		if got := b.Revoke(9, due); got != NotOwned {
-			t.Errorf("Revoke of an unknown run = %d", got)
+			t.Errorf("Revoke of an unknown item = %d", got)
 		}
 		b.queue.remove(store.ItemID{Number: 1})
 		b.Abort(1)
@@ -126,13 +125,13 @@ func TestRevokedRunsAreNotFired(t *testing.T) {
 	})
 }
 
-func TestAbortCancelsARequestUnderWay(t *testing.T) {
+func TestAbort_CancelsARequestUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, hang)
 		b.queue.add(ref(1, 1, 1, b.queue.Now()))
 		sleep(t.Context(), 5*time.Millisecond)
 		if got := b.Revoke(1, b.queue.Now()); got != Started {
-			t.Fatalf("Revoke = %d, want Begun", got)
+			t.Fatalf("Revoke = %d, want Started", got)
 		}
 		b.Abort(1)
 		synctest.Wait()
@@ -142,7 +141,7 @@ func TestAbortCancelsARequestUnderWay(t *testing.T) {
 	})
 }
 
-func TestConcurrencyIsNeverExceededAndAlwaysUsed(t *testing.T) {
+func TestConcurrency_IsNeverExceededAndAlwaysUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for i, concurrency := range []int{1, 3, 40} {
 			b := start(t, concurrency, func(ctx context.Context, _ store.QueueKey) { sleep(ctx, 10*time.Millisecond) })
@@ -160,7 +159,7 @@ func TestConcurrencyIsNeverExceededAndAlwaysUsed(t *testing.T) {
 	})
 }
 
-func TestOneAccountsBacklogDoesNotDelayAnother(t *testing.T) {
+func TestLanes_OneAccountsBacklogDoesNotDelayAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 100, func(ctx context.Context, _ store.QueueKey) { sleep(ctx, 20*time.Millisecond) })
 		now := b.queue.Now()
@@ -180,11 +179,11 @@ func TestOneAccountsBacklogDoesNotDelayAnother(t *testing.T) {
 				return
 			}
 		}
-		t.Error("the other account's run has not fired")
+		t.Error("the other account's item has not fired")
 	})
 }
 
-func TestHangingReceiversLeaveSlotsForOthers(t *testing.T) {
+func TestLanes_HangingReceiversLeaveSlotsForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 160, func(ctx context.Context, r store.QueueKey) {
 			if r.Lane < 100 {
@@ -193,7 +192,7 @@ func TestHangingReceiversLeaveSlotsForOthers(t *testing.T) {
 		})
 		now := b.queue.Now()
 		for i := range int64(5000) {
-			b.queue.add(ref(i+1, 1, uint32(i%100), now)) // 100 receivers that never answer
+			b.queue.add(ref(i+1, 1, uint32(i%100), now)) // 100 receivers that never respond
 		}
 		sleep(t.Context(), 2*time.Second)
 		before := len(b.firings())
@@ -205,12 +204,12 @@ func TestHangingReceiversLeaveSlotsForOthers(t *testing.T) {
 		}
 		sleep(t.Context(), 50*time.Millisecond)
 		if fired := len(b.firings()) - before; fired != 200 {
-			t.Errorf("%d of 200 runs for receivers that answer have fired, %d hang", fired, before)
+			t.Errorf("%d of 200 items for receivers that respond have fired, %d hang", fired, before)
 		}
 	})
 }
 
-func TestAStoreThatFailsDelaysAndLosesNothing(t *testing.T) {
+func TestRun_FiresAfterAStoreOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, nil)
 		r := ref(1, 1, 1, b.queue.Now().Add(time.Second))
@@ -224,12 +223,12 @@ func TestAStoreThatFailsDelaysAndLosesNothing(t *testing.T) {
 		b.queue.mu.Unlock()
 		sleep(t.Context(), 300*time.Millisecond)
 		if fired := b.firings(); len(fired) != 1 {
-			t.Errorf("fired %+v, want run 1 after the store came back", fired)
+			t.Errorf("fired %+v, want item 1 after the store came back", fired)
 		}
 	})
 }
 
-func TestASteppedClockDelaysNothingForLonger(t *testing.T) {
+func TestRun_FollowsAClockStepWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, nil)
 		b.queue.add(ref(1, 1, 1, b.queue.Now().Add(time.Hour)), ref(2, 1, 1, b.queue.Now().Add(2*time.Hour)))
@@ -242,21 +241,21 @@ func TestASteppedClockDelaysNothingForLonger(t *testing.T) {
 		set(time.Hour) // also what a suspended machine looks like
 		sleep(t.Context(), recheck+recheck/10)
 		if fired := b.firings(); len(fired) != 1 || fired[0].ref.Number != 1 {
-			t.Fatalf("fired %+v, want run 1 within a second of the step", fired)
+			t.Fatalf("fired %+v, want item 1 within a second of the step", fired)
 		}
 		set(-time.Hour)
 		sleep(t.Context(), 3*time.Hour-time.Minute)
 		if fired := b.firings(); len(fired) != 1 {
-			t.Fatalf("run 2 fired early: %+v", fired)
+			t.Fatalf("item 2 fired early: %+v", fired)
 		}
 		sleep(t.Context(), time.Minute+recheck)
 		if fired := b.firings(); len(fired) != 2 || fired[1].at.Before(fired[1].ref.Due) {
-			t.Errorf("fired %+v, want run 2 when the clock shows its time", fired)
+			t.Errorf("fired %+v, want item 2 when the clock shows its time", fired)
 		}
 	})
 }
 
-func TestStoppingGivesBackWhatHasNotBegun(t *testing.T) {
+func TestDrain_ReleasesHeldClaimsAndFinishesAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, func(ctx context.Context, _ store.QueueKey) { sleep(ctx, 5*time.Second) })
 		now := b.queue.Now()
@@ -265,15 +264,15 @@ func TestStoppingGivesBackWhatHasNotBegun(t *testing.T) {
 		b.stop()
 		fired := b.firings()
 		if len(fired) != 1 || fired[0].cause != nil || b.queue.Now().Sub(now) < 5*time.Second {
-			t.Errorf("fired %+v, want run 1, which was let finish", fired)
+			t.Errorf("fired %+v, want item 1, finished", fired)
 		}
 		if len(b.queue.released) != 1 || b.queue.released[0].Number != 2 {
-			t.Errorf("gave back %+v, want run 2", b.queue.released)
+			t.Errorf("released %+v, want item 2", b.queue.released)
 		}
 	})
 }
 
-func TestStoppingInterruptsWhatTakesTooLong(t *testing.T) {
+func TestDrain_InterruptsAttemptsAfterTheGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, hang)
 		now := b.queue.Now()
@@ -282,7 +281,7 @@ func TestStoppingInterruptsWhatTakesTooLong(t *testing.T) {
 		b.stop()
 		fired := b.firings()
 		if len(fired) != 1 || !errors.Is(fired[0].cause, execute.ErrInterrupted) {
-			t.Errorf("fired %+v, want run 1, interrupted", fired)
+			t.Errorf("fired %+v, want item 1, interrupted", fired)
 		}
 		if took := b.queue.Now().Sub(now); took < 30*time.Second || took > 31*time.Second {
 			t.Errorf("stopping took %v, want the grace of 30 s", took)
@@ -290,18 +289,18 @@ func TestStoppingInterruptsWhatTakesTooLong(t *testing.T) {
 	})
 }
 
-func TestARunWhoseBeginHasPassedCountsAsBegunWhileItWaitsForASlot(t *testing.T) {
+func TestRevoke_ReportsStartedOnceTheStartTimeHasPassed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := New(Config{Queue: &fakeQueue{runs: map[store.ItemID]*store.QueueItem{}}, Node: 1, Concurrency: 1})
+		d := New(Config{Queue: &fakeQueue{items: map[store.ItemID]*store.QueueItem{}}, Node: 1, Concurrency: 1})
 		now := d.Queue.Now()
 		late := &entry{ref: ref(1, 1, 1, now), start: now, phase: phaseHeld}
 		ahead := &entry{ref: ref(2, 1, 1, now), start: now.Add(time.Second), phase: phaseHeld}
 		d.known[late.ref.ItemID], d.known[ahead.ref.ItemID] = late, ahead
 		if got := d.Revoke(1, late.start); got != Started || !late.revoked {
-			t.Errorf("its begin has passed: %d, revoked %v", got, late.revoked)
+			t.Errorf("start time in the past: %d, revoked %v", got, late.revoked)
 		}
 		if got := d.Revoke(2, ahead.start); got != NotStarted || !ahead.revoked {
-			t.Errorf("its begin lies ahead: %d, revoked %v", got, ahead.revoked)
+			t.Errorf("start time ahead: %d, revoked %v", got, ahead.revoked)
 		}
 		d.Abort(1)
 		d.Restore(2)
@@ -311,11 +310,11 @@ func TestARunWhoseBeginHasPassedCountsAsBegunWhileItWaitsForASlot(t *testing.T) 
 	})
 }
 
-// What tells of the beginning of an attempt shares its fate, whether this
-// process gets to know of it before, while or after the attempt is revoked.
-func TestMessagesOfARevokedAttemptAreWithheldWheneverTheyComeUp(t *testing.T) {
+// A start message shares the revocation of its attempt, whether this process
+// learns of it before, during or after Revoke.
+func TestRevoke_WithholdsStartMessagesWheneverTheyAreAdmitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := New(Config{Queue: &fakeQueue{runs: map[store.ItemID]*store.QueueItem{}}, Node: 1, Concurrency: 1})
+		d := New(Config{Queue: &fakeQueue{items: map[store.ItemID]*store.QueueItem{}}, Node: 1, Concurrency: 1})
 		begin := d.Queue.Now().Add(time.Second)
 		message := func(number int64) store.QueueKey {
 			return store.QueueKey{ItemID: store.ItemID{Kind: store.KindDelivery, Number: number}, Due: begin}
@@ -324,7 +323,7 @@ func TestMessagesOfARevokedAttemptAreWithheldWheneverTheyComeUp(t *testing.T) {
 		d.known[e.ref.ItemID] = e
 		d.admit(message(10))
 		if got := d.Revoke(1, begin); got != NotStarted {
-			t.Fatalf("Revoke = %d, want Unbegun", got)
+			t.Fatalf("Revoke = %d, want NotStarted", got)
 		}
 		e.phase, e.claim.Deliveries = phaseHeld, []job.Delivery{{Number: 10}, {Number: 11}}
 		d.registerStartMessages(e)

@@ -1,34 +1,69 @@
-// Package dispatch decides when what is fired.
+// Package dispatch decides when each queue item is fired.
 //
-// One goroutine (the loop) owns all decisions. It looks a little ahead in the
-// queue (peek), gathers what comes due in lanes by account and receiver, claims
-// runs in fair turns and holds each claimed run until its exact time. So the
-// claim's commit lies before the due time and costs no lateness. Reading,
-// claiming and firing happen in goroutines beside the loop, which itself never
-// waits for the store or a target.
+// A queue item is an attempt of a job or of a delivery that is due at some
+// time. In this process it goes through these states (see phase):
 //
-// What is stored reaches the loop in three ways: by a hint of the store that
-// runs were stored (exact, may be lost), by the timer for the earliest run not
-// yet read, and by reading the queue from its beginning every now and then.
-// Timers are re-checked against the store's clock at least once a second, so a
-// stepped clock or a suspended machine delays nothing for longer.
+//	         a slot is free        committed         due, slot is free
+//	admit -> waiting ---------> claiming ------> held ----------------> fired
+//	            |                  |             | ^ |                    |
+//	     park   |             lost |      revoke | | | release            | abort,
+//	            v                  |             v | | or abort           | or the
+//	     in the store,             |      revoked -+ |                    | outcome
+//	     due in 100 years          |       |restore  |                    | is stored
+//	                               |       |abort    |                    |
+//	                               v       v         v                    v
+//	                               +-------+---------+--------------> forgotten
 //
-// Of a lane with a great many due runs only some wait in memory; the rest stays
-// in the store until the lane runs low, and the queue is read on past it.
+// The calls that change a state from outside the loop:
 //
-// Slots, waiting runs and bytes in memory are shared between accounts first, then
-// between an account's lanes (shares.go, budget.go). Nothing is sent for blocked
-// accounts, whose due runs are moved out of the way (blocked.go).
+//   - Revoke keeps a held item from being fired while a change of its job is
+//     stored; an item whose claim is under way can be revoked, too. Restore
+//     makes it fireable again. The claim is then confirmed by the store first,
+//     because the change may have been committed.
+//   - Abort ends what this process does with a job that has left the queue: a
+//     revoked item is forgotten, a request under way is cancelled.
+//   - Release returns a claim to the store, for another node or a later time:
+//     at shutdown, when the lease has expired, and when the account is blocked.
+//   - Park moves the due times of a blocked account's items far ahead, so that
+//     they are not read over and over, and back when it is unblocked.
 //
-// One run never stops the others: a claim that fails for a reason of its content
-// is divided, a panic ends one attempt, and a run that can't be claimed, or was
-// being prepared at three crashes, is set aside (claim.go, suspects.go).
+// # Goroutines
 //
-// Beside the loop, a look a second ahead tells which receivers will be called,
-// so that connections to them can be opened in time.
+// The loop (Run, step) owns the lanes, the slots, the budget, the scan state
+// and the heap of held items, and makes all decisions. It never waits for the
+// store or a receiver. Other goroutines hand over their results under
+// Dispatcher.mu and wake the loop:
 //
-// A claimed run can be revoked until it is fired; from then on it can only be
-// aborted. Both are safe to call from anywhere.
+//   - one reads the queue (startPeek), up to two per kind claim (claimBatch),
+//     one confirms claims (confirmBatch), one per attempt fires it (run);
+//   - one renews the node's lease (heartbeat.go);
+//   - one finds receivers that are called within a second, so that connections
+//     to them can be opened in time (prewarm.go);
+//   - two read the blocked accounts and park their items (blocked.go);
+//   - one reviews the suspects of crashes (suspects.go).
 //
-// What an attempt is and what it stores is the attempt package's business.
+// Dispatcher.mu guards the phase and the flags of entries. Notice, Revoke,
+// Restore, Abort and SetBlocked may be called from any goroutine.
+//
+// # From the store to the lanes
+//
+// The loop reads a little ahead in the queue and claims items before they are
+// due, so that the claim's commit adds no lateness. It learns of items from
+// the store's hints (exact, but they can get lost), from reads at the due time
+// of the earliest item not yet read, and from periodic scans of the queue from
+// its beginning. Timers are checked against the store's clock at least once a
+// second, which bounds the delay after a clock step or a suspended machine.
+//
+// Only part of a large lane waits in memory. Its backlog stays in the store
+// until the lane falls to its low-water mark.
+//
+// Slots, memory for waiting items and bytes are shared between accounts first,
+// then between an account's lanes (shares.go, budget.go).
+//
+// One item never stops the others: a batch that fails because of its content
+// is halved, a panic ends one attempt, and an item that can't be claimed, or
+// that was being prepared at three crashes, is set aside (claim.go,
+// suspects.go).
+//
+// What an attempt does and stores is decided in package attempt.
 package dispatch

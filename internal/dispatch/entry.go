@@ -10,31 +10,31 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// phase is where a run stands in this process.
+// phase is the state of a queue item in this process; see the package comment.
 type phase int
 
 const (
 	phaseWaiting  phase = iota // to be claimed
 	phaseClaiming              // the claim is under way
-	phaseHeld                  // claimed; its time or its slot has not come
-	phaseFired                 // the attempt has begun
+	phaseHeld                  // claimed; waits for its start time or a slot
+	phaseFired                 // the attempt has started
 )
 
-// entry is a run that this process knows of. Its phase and what goes with it
-// are guarded by Dispatcher.mu.
+// entry is a queue item that this process knows of. Dispatcher.mu guards phase,
+// node and the flags.
 type entry struct {
 	ref     store.QueueKey
 	start   time.Time // when to fire it
 	attempt Attempt
 	claim   store.Claim
 	phase   phase
-	node    int64 // in whose name it is claimed
+	node    int64 // the node that holds the claim
 	revoked bool  // must not be fired for now
-	gone    bool  // will not be fired
-	// withheld: what tells of its beginning must not be fired for now either.
+	gone    bool  // will never be fired
+	// withheld: its start messages must not be fired for now either.
 	withheld bool
-	unsure   bool // a change of it may or may not have come through
-	// confirmed: the claim was looked up when its time had come.
+	unsure   bool // a change of it failed but may have been committed
+	// confirmed: the store confirmed the claim when the item was due.
 	confirmed bool
 	abort     context.CancelCauseFunc
 	bytes     int64 // held of the budget; the loop's own
@@ -46,24 +46,25 @@ type entry struct {
 	rescheduled *store.QueueKey
 }
 
-// pool is the slots of one kind of run.
+// pool is the slots of one kind of queue item. The loop owns it.
 type pool struct {
 	lanes    *lanes
 	total    int
-	inUse    int // slots held: claimed, held or fired
+	inUse    int // slots held: claiming, held or fired
 	fired    int // requests under way
 	claiming int // claims under way
-	// pace is how many requests ended lately; as many runs are claimed beyond
-	// the free slots, so that a slot that comes free finds a run at once.
+	// pace counts the requests that ended lately. As many items are claimed
+	// beyond the free slots, so that a slot that comes free finds an item at
+	// once.
 	pace pace
 
-	waiting, using atomic.Int64 // for those who ask from outside the loop
+	waiting, using atomic.Int64 // copies for Waiting and InUse
 }
 
-// maxAhead bounds how many runs are claimed beyond the free slots.
+// maxAhead bounds how many items are claimed beyond the free slots.
 const maxAhead = 256
 
-// ahead is how many slots are about to come free.
+// ahead estimates how many slots are about to come free.
 func (p *pool) ahead() int { return min(p.pace.recent(), maxAhead, p.total) }
 
 func (p *pool) publish() {
@@ -71,13 +72,13 @@ func (p *pool) publish() {
 	p.using.Store(int64(p.inUse))
 }
 
-// pace counts events of the last full and the current stretch of time.
+// pace counts events in the current and the last full interval.
 type pace struct {
 	start         time.Time
 	current, last int
 }
 
-const paceStretch = 10 * time.Millisecond
+const paceInterval = 10 * time.Millisecond
 
 func (p *pace) add(now time.Time, n int) {
 	p.roll(now)
@@ -85,23 +86,23 @@ func (p *pace) add(now time.Time, n int) {
 }
 
 func (p *pace) roll(now time.Time) {
-	if passed := now.Sub(p.start); passed >= 2*paceStretch || passed < 0 {
+	if passed := now.Sub(p.start); passed >= 2*paceInterval || passed < 0 {
 		p.start, p.current, p.last = now, 0, 0
-	} else if passed >= paceStretch {
+	} else if passed >= paceInterval {
 		p.start, p.current, p.last = now, 0, p.current
 	}
 }
 
 func (p *pace) recent() int { return p.current + p.last }
 
-// heldRuns is a heap of claimed runs, the earliest to be fired first.
-type heldRuns []*entry
+// heldItems is a heap of claimed items ordered by start time.
+type heldItems []*entry
 
-func (h heldRuns) Len() int           { return len(h) }
-func (h heldRuns) Less(i, j int) bool { return h[i].start.Before(h[j].start) }
-func (h heldRuns) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *heldRuns) Push(x any)        { *h = append(*h, x.(*entry)) }
-func (h *heldRuns) Pop() any {
+func (h heldItems) Len() int           { return len(h) }
+func (h heldItems) Less(i, j int) bool { return h[i].start.Before(h[j].start) }
+func (h heldItems) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *heldItems) Push(x any)        { *h = append(*h, x.(*entry)) }
+func (h *heldItems) Pop() any {
 	old := *h
 	last := old[len(old)-1]
 	old[len(old)-1] = nil
@@ -111,19 +112,20 @@ func (h *heldRuns) Pop() any {
 
 func (d *Dispatcher) hold(e *entry) { heap.Push(&d.held, e) }
 
-// Standing says what this process has to do with a job's run.
+// ClaimState is what this process has to do with a job's queue item.
 type ClaimState int
 
-// The standings of a run.
+// The states that Revoke reports.
 const (
 	NotOwned   ClaimState = iota // not claimed by this process
-	NotStarted                   // claimed, and kept from being fired from now on
-	Started                      // its attempt has begun
+	NotStarted                   // claimed, and revoked
+	Started                      // its attempt has started
 )
 
-// prepared gives the messages about the beginning of a held attempt. They are
-// claimed ahead as the attempt is, and must not go out when it is not made.
-func (d *Dispatcher) prepared(e *entry) []*entry {
+// startMessagesOf returns the known deliveries that report the start of a held
+// attempt. They are claimed ahead like the attempt and must not be sent if it
+// never starts.
+func (d *Dispatcher) startMessagesOf(e *entry) []*entry {
 	if e.phase != phaseHeld {
 		return nil
 	}
@@ -137,18 +139,18 @@ func (d *Dispatcher) prepared(e *entry) []*entry {
 	return found
 }
 
-// revoke keeps a run and what tells of its beginning from being fired, or lets
-// them be fired after all.
+// revoke keeps an item and its start messages from being fired, or lets them be
+// fired again. Called with mu held.
 func (d *Dispatcher) revoke(e *entry, revoked bool) {
 	e.revoked, e.withheld = revoked, revoked
-	for _, m := range d.prepared(e) {
+	for _, m := range d.startMessagesOf(e) {
 		m.revoked = revoked
 	}
 }
 
-// announce notes which messages tell of the beginning of an attempt that has
-// been claimed. Those that this process gets to know later, or knew before the
-// claim was answered, share what has become of it meanwhile. Called with mu held.
+// registerStartMessages records which deliveries report the start of a claimed
+// attempt. Deliveries that this process learns of later, or knew before the
+// claim was committed, share its revocation. Called with mu held.
 func (d *Dispatcher) registerStartMessages(e *entry) {
 	for i := range e.claim.Deliveries {
 		d.startMessages[e.claim.Deliveries[i].Number] = e
@@ -158,7 +160,7 @@ func (d *Dispatcher) registerStartMessages(e *entry) {
 	}
 }
 
-// forget drops a run, and which messages tell of its beginning. Called with mu
+// forget removes an item and the record of its start messages. Called with mu
 // held.
 func (d *Dispatcher) forget(e *entry) {
 	delete(d.known, e.ref.ItemID)
@@ -171,8 +173,8 @@ func (d *Dispatcher) forget(e *entry) {
 	}
 }
 
-// withholds reports whether a message tells of the beginning of an attempt that
-// is revoked. Called with mu held.
+// withholds reports whether a delivery is the start message of a revoked
+// attempt. Called with mu held.
 func (d *Dispatcher) withholds(ref store.QueueKey) bool {
 	if ref.Kind != store.KindDelivery {
 		return false
@@ -181,19 +183,21 @@ func (d *Dispatcher) withholds(ref store.QueueKey) bool {
 	return about != nil && about.withheld
 }
 
-// doubt has the claims of a held attempt and of what tells of its beginning
-// looked up before they are fired.
+// requireConfirmation makes a held attempt and its start messages be confirmed
+// by the store before they are fired. Called with mu held.
 func (d *Dispatcher) requireConfirmation(e *entry) {
-	for _, m := range append(d.prepared(e), e) {
+	for _, m := range append(d.startMessagesOf(e), e) {
 		m.unsure, m.confirmed = true, false
 	}
 }
 
-// Revoke keeps a job's claimed run from being fired until Restore or Abort. A
-// run whose begin was announced and has passed counts as begun, also while it
-// still waits for a slot: its messages have told so. Of a claim that is just
-// being made the store knows when that is.
-func (d *Dispatcher) Revoke(number int64, beginAt time.Time) ClaimState {
+// Revoke keeps a job's claimed item from being fired until Restore or Abort.
+//
+// An item whose announced start time, startAt, has passed counts as started
+// even while it waits for a slot, because its start messages have been sent.
+// The caller passes startAt from the store, which knows it also for a claim
+// that is just being committed.
+func (d *Dispatcher) Revoke(number int64, startAt time.Time) ClaimState {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	e := d.known[store.ItemID{Kind: store.KindJob, Number: number}]
@@ -202,7 +206,7 @@ func (d *Dispatcher) Revoke(number int64, beginAt time.Time) ClaimState {
 		return NotOwned
 	case e.phase == phaseFired:
 		return Started
-	case !beginAt.After(d.Queue.Now()):
+	case !startAt.After(d.Queue.Now()):
 		e.revoked = true
 		return Started
 	default:
@@ -211,8 +215,8 @@ func (d *Dispatcher) Revoke(number int64, beginAt time.Time) ClaimState {
 	}
 }
 
-// Restore lets a revoked run be fired after all, if its claim still stands: the
-// change that it was revoked for may have come through.
+// Restore lets a revoked item be fired again. The claim is confirmed first,
+// because the change it was revoked for may have been committed.
 func (d *Dispatcher) Restore(number int64) {
 	d.mu.Lock()
 	if e := d.known[store.ItemID{Kind: store.KindJob, Number: number}]; e != nil {
@@ -223,8 +227,8 @@ func (d *Dispatcher) Restore(number int64) {
 	d.poke()
 }
 
-// Abort ends what this process does with a job's run, which is no longer in
-// the queue: a request under way is cancelled, a revoked run forgotten.
+// Abort ends what this process does with a job that is no longer in the queue:
+// it cancels a request under way and forgets a revoked item.
 func (d *Dispatcher) Abort(number int64) {
 	d.mu.Lock()
 	e := d.known[store.ItemID{Kind: store.KindJob, Number: number}]
@@ -232,8 +236,8 @@ func (d *Dispatcher) Abort(number int64) {
 		e.abort(execute.ErrCancelled)
 	} else if e != nil && e.revoked {
 		e.gone = true
-		d.requireConfirmation(e) // what tells of its beginning may have come to be known only now
-		for _, m := range d.prepared(e) {
+		d.requireConfirmation(e) // a start message may become known only later
+		for _, m := range d.startMessagesOf(e) {
 			m.gone = m.revoked
 		}
 	}

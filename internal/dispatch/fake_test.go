@@ -54,7 +54,7 @@ func (q *fakeQueue) add(refs ...store.QueueKey) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, ref := range refs {
-		q.runs[ref.ItemID] = &store.QueueItem{QueueKey: ref}
+		q.items[ref.ItemID] = &store.QueueItem{QueueKey: ref}
 	}
 }
 
@@ -67,9 +67,9 @@ func (q *fakeQueue) QueuePeek(_ context.Context, behind store.QueueKey, until ti
 	}
 	var refs []store.QueueKey
 	q.peeks++
-	for _, run := range q.runs {
-		if run.Claim == nil && after(run.QueueKey, behind) {
-			refs = append(refs, run.QueueKey)
+	for _, item := range q.items {
+		if item.Claim == nil && after(item.QueueKey, behind) {
+			refs = append(refs, item.QueueKey)
 		}
 	}
 	slices.SortFunc(refs, func(a, b store.QueueKey) int {
@@ -90,14 +90,14 @@ func (q *fakeQueue) QueueLoad(_ context.Context, refs []store.QueueKey) ([]*stor
 	if q.failing {
 		return nil, errDown
 	}
-	runs := make([]*store.QueueItem, len(refs))
+	items := make([]*store.QueueItem, len(refs))
 	for i, ref := range refs {
-		if run := q.runs[ref.ItemID]; run != nil && run.Due.Equal(ref.Due) {
-			found := *run
-			runs[i] = &found
+		if item := q.items[ref.ItemID]; item != nil && item.Due.Equal(ref.Due) {
+			found := *item
+			items[i] = &found
 		}
 	}
-	return runs, nil
+	return items, nil
 }
 
 func (q *fakeQueue) QueueClaim(_ context.Context, node int64, claims []store.Claim) ([]bool, error) {
@@ -111,8 +111,8 @@ func (q *fakeQueue) QueueClaim(_ context.Context, node int64, claims []store.Cla
 		}
 	}
 	for i, c := range claims {
-		if run := q.runs[c.ItemID]; run != nil && run.Claim == nil && run.Due.Equal(c.Due) {
-			run.Claim = &store.ClaimInfo{Node: node, Attempt: c.Attempt, StartAt: c.StartAt}
+		if item := q.items[c.ItemID]; item != nil && item.Claim == nil && item.Due.Equal(c.Due) {
+			item.Claim = &store.ClaimInfo{Node: node, Attempt: c.Attempt, StartAt: c.StartAt}
 			got[i] = true
 			q.claims++
 		}
@@ -125,10 +125,10 @@ func (q *fakeQueue) QueueRelease(_ context.Context, _ int64, claims []store.Clai
 	defer q.mu.Unlock()
 	q.released = append(q.released, claims...)
 	for _, c := range claims {
-		if run := q.runs[c.ItemID]; run != nil && run.Due.Equal(c.Due) {
-			unclaimed := *run
+		if item := q.items[c.ItemID]; item != nil && item.Due.Equal(c.Due) {
+			unclaimed := *item
 			unclaimed.Claim = nil
-			q.runs[c.ItemID] = &unclaimed
+			q.items[c.ItemID] = &unclaimed
 		}
 	}
 	return nil
@@ -137,26 +137,26 @@ func (q *fakeQueue) QueueRelease(_ context.Context, _ int64, claims []store.Clai
 func (q *fakeQueue) NodeHeartbeat(_ context.Context, node int64) (store.Heartbeat, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.failing || q.mute {
+	if q.failing || q.heartbeatFails {
 		return store.Heartbeat{}, errDown
 	}
-	if q.gone[node] {
+	if q.expired[node] {
 		return store.Heartbeat{LeaseExpired: true}, nil
 	}
-	return store.Heartbeat{Nodes: q.nodes, NotificationsDown: q.deaf}, nil
+	return store.Heartbeat{Nodes: q.nodes, NotificationsDown: q.notificationsDown}, nil
 }
 
 func (q *fakeQueue) NodeHoldsLease(node int64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return !q.gone[node] && !q.lapsed
+	return !q.expired[node] && !q.leaseLapsed
 }
 
 func (q *fakeQueue) NodeStart(context.Context) (int64, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.started++
-	q.lapsed = false
+	q.leaseLapsed = false
 	return 100 + q.started, nil
 }
 
@@ -167,8 +167,8 @@ func (q *fakeQueue) QueueHeld(_ context.Context, node int64, claims []store.Clai
 	defer q.mu.Unlock()
 	held := make([]bool, len(claims))
 	for i, c := range claims {
-		run := q.runs[c.ItemID]
-		held[i] = run != nil && run.Claim != nil && run.Claim.Node == node
+		item := q.items[c.ItemID]
+		held[i] = item != nil && item.Claim != nil && item.Claim.Node == node
 	}
 	return held, nil
 }
@@ -176,7 +176,7 @@ func (q *fakeQueue) QueueHeld(_ context.Context, node int64, claims []store.Clai
 func (q *fakeQueue) remove(id store.ItemID) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	delete(q.runs, id)
+	delete(q.items, id)
 }
 
 func (q *fakeQueue) QueueMove(_ context.Context, refs []store.QueueKey, by time.Duration) error {
@@ -184,10 +184,10 @@ func (q *fakeQueue) QueueMove(_ context.Context, refs []store.QueueKey, by time.
 	defer q.mu.Unlock()
 	q.moves++
 	for _, ref := range refs {
-		if run := q.runs[ref.ItemID]; run != nil && run.Claim == nil && run.Due.Equal(ref.Due) {
-			moved := *run
+		if item := q.items[ref.ItemID]; item != nil && item.Claim == nil && item.Due.Equal(ref.Due) {
+			moved := *item
 			moved.Due = ref.Due.Add(by)
-			q.runs[ref.ItemID] = &moved
+			q.items[ref.ItemID] = &moved
 		}
 	}
 	return nil
@@ -219,11 +219,11 @@ func (q *fakeQueue) SuspectList(context.Context, int64, int) ([]store.Suspect, b
 	return slices.Clone(q.suspects), q.unclean, nil
 }
 
-// firing is one attempt that was made.
+// firing is one attempt that was fired.
 type firing struct {
 	ref   store.QueueKey
 	at    time.Time // by the fake queue's clock
-	node  int64     // in whose name it was claimed
+	node  int64     // the node that held the claim
 	cause error     // why its context ended, if it did
 }
 
@@ -244,46 +244,46 @@ type bench struct {
 
 type fakeAttempt struct {
 	bench *bench
-	run   *store.QueueItem
+	item  *store.QueueItem
 	begin time.Time
 }
 
 func (a *fakeAttempt) Claim() store.Claim {
-	return store.Claim{QueueKey: a.run.QueueKey, Attempt: a.run.Attempt + 1, StartAt: a.begin}
+	return store.Claim{QueueKey: a.item.QueueKey, Attempt: a.item.Attempt + 1, StartAt: a.begin}
 }
 
-func (a *fakeAttempt) Fire(ctx context.Context, node int64, _ time.Time, answered func(int64)) {
+func (a *fakeAttempt) Fire(ctx context.Context, node int64, _ time.Time, requestDone func(int64)) {
 	b := a.bench
 	b.mu.Lock()
 	b.inside++
 	b.most = max(b.most, b.inside)
 	i := len(b.fired)
-	b.fired = append(b.fired, firing{ref: a.run.QueueKey, node: node, at: b.queue.Now()})
+	b.fired = append(b.fired, firing{ref: a.item.QueueKey, node: node, at: b.queue.Now()})
 	b.mu.Unlock()
 	if b.work != nil {
-		b.work(ctx, a.run.QueueKey)
+		b.work(ctx, a.item.QueueKey)
 	}
 	b.mu.Lock()
 	b.inside--
 	b.fired[i].cause = context.Cause(ctx)
 	b.mu.Unlock()
-	answered(0)
-	b.queue.remove(a.run.ItemID)
+	requestDone(0)
+	b.queue.remove(a.item.ItemID)
 }
 
 func (a *fakeAttempt) Size() int64 { return 0 }
 
 // start runs a dispatcher inside a synctest bubble until the test ends.
 func start(t *testing.T, concurrency int, work func(context.Context, store.QueueKey), options ...func(*Dispatcher)) *bench {
-	b := &bench{t: t, queue: &fakeQueue{runs: map[store.ItemID]*store.QueueItem{}, notes: map[store.ItemID]store.QueueKey{}}, work: work}
+	b := &bench{t: t, queue: &fakeQueue{items: map[store.ItemID]*store.QueueItem{}, notes: map[store.ItemID]store.QueueKey{}}, work: work}
 	b.Dispatcher = New(Config{
 		Queue: b.queue, Node: 1, Concurrency: concurrency, Log: slog.New(slog.DiscardHandler),
-		Prepare: func(run *store.QueueItem, now time.Time) Attempt {
-			begin := run.Due
+		Prepare: func(item *store.QueueItem, now time.Time) Attempt {
+			begin := item.Due
 			if now.After(begin) {
 				begin = now
 			}
-			return &fakeAttempt{b, run, begin}
+			return &fakeAttempt{b, item, begin}
 		},
 	})
 	for _, option := range options {
@@ -293,7 +293,7 @@ func start(t *testing.T, concurrency int, work func(context.Context, store.Queue
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		time.Sleep(time.Nanosecond) // what the test adds at once is there when the queue is first read
+		time.Sleep(time.Nanosecond) // so that the first read finds what the test adds at once
 		if err := b.Run(ctx, 30*time.Second); err != nil {
 			t.Errorf("Run: %v", err)
 		}

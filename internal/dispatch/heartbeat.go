@@ -8,27 +8,27 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// life is what is known of this process's node and of the others; guarded by
-// Dispatcher.mu.
+// lease is what is known of this process's node and the others. Dispatcher.mu
+// guards it.
 type lease struct {
 	node              int64
-	nodes             []int64 // that live, by number
-	notificationsDown bool    // notices of others don't arrive
+	nodes             []int64 // live nodes, by number
+	notificationsDown bool    // notices of other nodes don't arrive
 }
 
 const (
-	// beatAgain lies between two tries of a beat.
+	// heartbeatRetry is the pause after a failed heartbeat.
 	heartbeatRetry = 250 * time.Millisecond
-	// leaveRun is how long a run is left to the node that is to take it before
-	// another one does, leaveStep how much longer each further one leaves it, for
-	// maxSteps at most.
+	// claimHeadStart is how long an item is left to the node it is assigned to
+	// before the next node may claim it. Each further node waits headStartStep
+	// longer, for maxSteps at most.
 	claimHeadStart = 30 * time.Millisecond
 	headStartStep  = 25 * time.Millisecond
 	maxSteps       = 4
 )
 
-// Self returns the number of this process's node, which changes when it was taken
-// for gone.
+// Self returns the number of this process's node. It changes when the lease
+// expires and the process registers again.
 func (d *Dispatcher) Self() int64 { return d.node() }
 
 func (d *Dispatcher) node() int64 {
@@ -37,12 +37,12 @@ func (d *Dispatcher) node() int64 {
 	return d.lease.node
 }
 
-// beat says that this node lives, until ctx ends.
+// heartbeat renews the node's lease until ctx ends.
 func (d *Dispatcher) heartbeat(ctx context.Context) {
 	for {
 		pause, hurry := store.HeartbeatInterval, d.heartbeatNow
 		if err := d.heartbeatOnce(ctx); err != nil {
-			d.logLimited("saying that this node lives failed; trying again", err)
+			d.logLimited("heartbeat failed; retrying", err)
 			pause, hurry = heartbeatRetry, nil
 		}
 		timer := time.NewTimer(pause)
@@ -75,9 +75,9 @@ func (d *Dispatcher) heartbeatOnce(ctx context.Context) error {
 	return nil
 }
 
-// startAnew begins a new node's life after this one was taken for gone. Its
-// claims are others' now: none is fired, and those that nobody has taken yet
-// are given back.
+// reregister starts a new lease after this node's lease expired. Other nodes
+// reclaim the old claims, so none of them is fired; those that nobody has
+// reclaimed yet are released.
 func (d *Dispatcher) reregister(ctx context.Context) error {
 	node, err := d.Queue.NodeStart(ctx)
 	if err != nil {
@@ -94,7 +94,7 @@ func (d *Dispatcher) reregister(ctx context.Context) error {
 		}
 	}
 	d.mu.Unlock()
-	d.Log.Warn("this node was taken for gone, so it starts anew; others take its claims", "was", old, "node", node, "claims", len(stale))
+	d.Log.Warn("node lease expired; re-registered; other nodes will reclaim its queue items", "was", old, "node", node, "claims", len(stale))
 	d.poke()
 	if len(stale) > 0 {
 		d.release(old, stale)
@@ -102,8 +102,8 @@ func (d *Dispatcher) reregister(ctx context.Context) error {
 	return nil
 }
 
-// giveBack gives back claims that may or may not have been made. It tries for
-// as long as nobody else would.
+// release releases claims that may or may not have been committed. It retries
+// until it succeeds, or the lease ends and other nodes reclaim them.
 func (d *Dispatcher) release(node int64, claims []store.Claim) {
 	for {
 		err := d.Queue.QueueRelease(context.Background(), node, claims)
@@ -115,9 +115,9 @@ func (d *Dispatcher) release(node int64, claims []store.Claim) {
 	}
 }
 
-// share tells how long a run is left to others: not at all when it is this
-// node's to take. Runs are shared out by number, so that nodes don't all go for
-// the same ones.
+// share returns how long this node leaves an item to others: 0 if the item is
+// assigned to this node. Items are assigned by a hash of their number, so that
+// nodes don't compete for the same ones.
 func (d *Dispatcher) share(ref store.QueueKey, nodes []int64, self int64) time.Duration {
 	n := len(nodes)
 	own := -1
@@ -137,7 +137,7 @@ func (d *Dispatcher) share(ref store.QueueKey, nodes []int64, self int64) time.D
 	return claimHeadStart + time.Duration(steps)*headStartStep
 }
 
-// leave is how long this node waits for others to take what they have stored.
+// headStart is how long this node leaves other nodes what they have stored.
 func (d *Dispatcher) headStart() time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -149,11 +149,11 @@ func (d *Dispatcher) headStart() time.Duration {
 	return claimHeadStart
 }
 
-// hear takes in what others have stored: from elsewhere on, something is due
-// that they may not be able to take.
+// noteDueElsewhere schedules reads for items that other nodes stored and may
+// not be able to claim; the earliest is due at elsewhere.
 func (d *Dispatcher) noteDueElsewhere(elsewhere, now time.Time) {
 	if elsewhere.Sub(now) > horizon {
-		// Some of it is this node's to claim ahead.
+		// Some of the items may be assigned to this node.
 		if elsewhere.Before(d.scan.cursor.Due) {
 			d.scan.cursor = store.QueueKey{Due: elsewhere.Add(-time.Microsecond)}
 		}
@@ -166,14 +166,14 @@ func (d *Dispatcher) noteDueElsewhere(elsewhere, now time.Time) {
 	d.rescanAt(at.Add(d.headStart()))
 }
 
-// lookAgain has the queue read from its beginning at a time.
+// rescanAt schedules a scan of the queue from its beginning.
 func (d *Dispatcher) rescanAt(at time.Time) {
 	if d.scan.rescan.IsZero() || at.Before(d.scan.rescan) {
 		d.scan.rescan = at
 	}
 }
 
-// cancelled ends what this process does with a job that others have ended.
+// cancelled ends what this process does with a job that another node cancelled.
 func (d *Dispatcher) cancelled(number int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -183,7 +183,7 @@ func (d *Dispatcher) cancelled(number int64) {
 	case e.phase == phaseFired:
 		e.abort(execute.ErrCancelled)
 	default:
-		d.requireConfirmation(e) // what tells of its beginning may have been taken back
+		d.requireConfirmation(e) // its start messages may have been deleted
 		e.gone = true
 	}
 }

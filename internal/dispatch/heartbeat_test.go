@@ -17,7 +17,7 @@ func (q *fakeQueue) set(change func()) {
 	change()
 }
 
-func TestNothingIsFiredWhileTheNodesBeatIsTooOld(t *testing.T) {
+func TestFire_WaitsWhileTheLeaseIsUncertain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, nil)
 		sleep(t.Context(), 10*time.Millisecond)
@@ -25,20 +25,20 @@ func TestNothingIsFiredWhileTheNodesBeatIsTooOld(t *testing.T) {
 		b.queue.add(r)
 		b.Notice(store.Notice{Items: []store.QueueKey{r}})
 		synctest.Wait()
-		b.queue.set(func() { b.queue.lapsed, b.queue.failing = true, true })
+		b.queue.set(func() { b.queue.leaseLapsed, b.queue.failing = true, true })
 		sleep(t.Context(), 3*time.Second)
 		if fired := b.firings(); len(fired) != 0 {
-			t.Fatalf("fired %+v without a beat", fired)
+			t.Fatalf("fired %+v without a lease", fired)
 		}
-		b.queue.set(func() { b.queue.lapsed, b.queue.failing = false, false })
+		b.queue.set(func() { b.queue.leaseLapsed, b.queue.failing = false, false })
 		sleep(t.Context(), 2*time.Second)
 		if fired := b.firings(); len(fired) != 1 {
-			t.Errorf("fired %+v after the next beat, want the run", fired)
+			t.Errorf("fired %+v after the next heartbeat, want the item", fired)
 		}
 	})
 }
 
-func TestANodeTakenForGoneStartsAnewAndFiresNothingOld(t *testing.T) {
+func TestHeartbeat_ReregistersAfterExpiryAndFiresNoOldClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, nil)
 		sleep(t.Context(), 10*time.Millisecond)
@@ -47,34 +47,34 @@ func TestANodeTakenForGoneStartsAnewAndFiresNothingOld(t *testing.T) {
 		b.Notice(store.Notice{Items: []store.QueueKey{r}})
 		synctest.Wait()
 		b.queue.set(func() {
-			b.queue.gone = map[int64]bool{b.Node: true}
-			b.queue.lapsed = true
-			delete(b.queue.runs, r.ItemID) // another node has taken it
+			b.queue.expired = map[int64]bool{b.Node: true}
+			b.queue.leaseLapsed = true
+			delete(b.queue.items, r.ItemID) // another node has reclaimed it
 		})
 		sleep(t.Context(), 5*time.Second)
 		if fired := b.firings(); len(fired) != 0 {
-			t.Errorf("fired %+v of the old life", fired)
+			t.Errorf("fired %+v of the expired lease", fired)
 		}
 		next := ref(2, 1, 1, b.queue.Now())
 		b.queue.add(next)
 		b.Notice(store.Notice{Items: []store.QueueKey{next}})
 		sleep(t.Context(), 50*time.Millisecond)
 		if fired := b.firings(); len(fired) != 1 || fired[0].ref.Number != 2 {
-			t.Errorf("fired %+v in the new life, want run 2", fired)
+			t.Errorf("fired %+v with the new lease, want item 2", fired)
 		}
 		for _, f := range b.firings() {
 			if f.node == b.Node {
-				t.Errorf("fired %+v as a node that is gone", f)
+				t.Errorf("fired %+v with the expired lease", f)
 			}
 		}
 	})
 }
 
-func TestADeafNodeLooksClaimsUpBeforeItFires(t *testing.T) {
+func TestConfirm_WithNotificationsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, nil)
-		b.queue.set(func() { b.queue.deaf = true })
-		sleep(t.Context(), 3*time.Second) // past the next beat
+		b.queue.set(func() { b.queue.notificationsDown = true })
+		sleep(t.Context(), 3*time.Second) // past the next heartbeat
 		due := b.queue.Now().Add(50 * time.Millisecond)
 		kept, cancelled := ref(1, 1, 1, due), ref(2, 1, 1, due)
 		b.queue.add(kept, cancelled)
@@ -83,19 +83,18 @@ func TestADeafNodeLooksClaimsUpBeforeItFires(t *testing.T) {
 		b.queue.remove(cancelled.ItemID)
 		sleep(t.Context(), time.Second)
 		if fired := b.firings(); len(fired) != 1 || fired[0].ref.Number != 1 {
-			t.Errorf("fired %+v, want run 1 only", fired)
+			t.Errorf("fired %+v, want item 1 only", fired)
 		}
 	})
 }
 
-// TestANodeWithoutABeatLooksClaimsUp has a beat fail: with the store away others'
-// notices don't come either, and after its return they may still not come for a
-// while.
-func TestANodeWithoutABeatLooksClaimsUp(t *testing.T) {
+// While the store is away, and for a while after, other nodes' notices don't
+// arrive either. So a failed heartbeat requires claims to be confirmed.
+func TestConfirm_AfterAFailedHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, nil)
-		b.queue.set(func() { b.queue.mute = true })
-		sleep(t.Context(), 3*time.Second) // past the next beat
+		b.queue.set(func() { b.queue.heartbeatFails = true })
+		sleep(t.Context(), 3*time.Second) // past the next heartbeat
 		due := b.queue.Now().Add(50 * time.Millisecond)
 		kept, cancelled := ref(1, 1, 1, due), ref(2, 1, 1, due)
 		b.queue.add(kept, cancelled)
@@ -104,26 +103,26 @@ func TestANodeWithoutABeatLooksClaimsUp(t *testing.T) {
 		b.queue.remove(cancelled.ItemID)
 		sleep(t.Context(), 100*time.Millisecond)
 		if fired := b.firings(); len(fired) != 1 || fired[0].ref.Number != 1 {
-			t.Errorf("fired %+v, want run 1 only", fired)
+			t.Errorf("fired %+v, want item 1 only", fired)
 		}
 	})
 }
 
-func TestOthersCancelsAbortAndForget(t *testing.T) {
+func TestNotice_CancelledByAnotherNodeAbortsAndForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, hang)
 		sleep(t.Context(), 10*time.Millisecond)
-		begun, held := ref(1, 1, 1, b.queue.Now()), ref(2, 1, 1, b.queue.Now().Add(80*time.Millisecond))
-		b.queue.add(begun, held)
-		b.Notice(store.Notice{Items: []store.QueueKey{begun, held}})
+		started, held := ref(1, 1, 1, b.queue.Now()), ref(2, 1, 1, b.queue.Now().Add(80*time.Millisecond))
+		b.queue.add(started, held)
+		b.Notice(store.Notice{Items: []store.QueueKey{started, held}})
 		sleep(t.Context(), 20*time.Millisecond)
-		b.queue.remove(begun.ItemID)
+		b.queue.remove(started.ItemID)
 		b.queue.remove(held.ItemID)
 		b.Notice(store.Notice{Cancelled: []int64{1, 2, 3}})
 		sleep(t.Context(), time.Second)
 		fired := b.firings()
 		if len(fired) != 1 || fired[0].ref.Number != 1 || !errors.Is(fired[0].cause, execute.ErrCancelled) {
-			t.Errorf("fired %+v, want run 1 only, cancelled", fired)
+			t.Errorf("fired %+v, want item 1 only, cancelled", fired)
 		}
 		if held := b.InUse(store.KindJob); held != 0 {
 			t.Errorf("%d slots are held", held)
@@ -131,11 +130,11 @@ func TestOthersCancelsAbortAndForget(t *testing.T) {
 	})
 }
 
-func TestRunsAreSharedOutAndLeftoversTaken(t *testing.T) {
+func TestShare_TakesOwnItemsAtOnceAndOthersAfterTheHeadStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 1000, nil)
 		b.queue.set(func() { b.queue.nodes = []int64{b.Node, b.Node + 1, b.Node + 2} })
-		sleep(t.Context(), 3*time.Second) // past the next beat
+		sleep(t.Context(), 3*time.Second) // past the next heartbeat
 		due := b.queue.Now().Add(5 * time.Second)
 		for n := range int64(300) {
 			b.queue.add(ref(n+1, 1, 1, due))
@@ -143,16 +142,16 @@ func TestRunsAreSharedOutAndLeftoversTaken(t *testing.T) {
 		sleep(t.Context(), 5*time.Second+claimHeadStart/2)
 		own := len(b.firings())
 		if own < 70 || own > 130 {
-			t.Errorf("%d of 300 runs were taken at once, want about a third", own)
+			t.Errorf("%d of 300 items were taken at once, want about a third", own)
 		}
 		sleep(t.Context(), 200*time.Millisecond)
 		if all := len(b.firings()); all != 300 {
-			t.Errorf("%d of 300 runs were fired; the others never came for theirs", all)
+			t.Errorf("%d of 300 items were fired, want all: the other nodes claimed none", all)
 		}
 	})
 }
 
-func TestHintsOfOthersLeaveTheirRunsToThemForAMoment(t *testing.T) {
+func TestNotice_LeavesItemsToTheNodeThatStoredThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, nil)
 		b.queue.set(func() { b.queue.nodes = []int64{b.Node, b.Node + 1} })
@@ -164,11 +163,11 @@ func TestHintsOfOthersLeaveTheirRunsToThemForAMoment(t *testing.T) {
 		b.Notice(store.Notice{EarliestElsewhere: now})
 		synctest.Wait()
 		if fired := b.firings(); len(fired) != 0 {
-			t.Errorf("%d runs were taken from the node that has just stored them", len(fired))
+			t.Errorf("%d items were taken from the node that has just stored them", len(fired))
 		}
 		sleep(t.Context(), 200*time.Millisecond)
 		if fired := b.firings(); len(fired) != 20 {
-			t.Errorf("%d of 20 runs that were left were fired", len(fired))
+			t.Errorf("%d of 20 items that were left were fired", len(fired))
 		}
 	})
 }

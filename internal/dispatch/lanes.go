@@ -8,37 +8,37 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// lanes holds runs that wait to be claimed and hands them out in fair turns:
-// accounts take turns, and within an account its lanes (one a receiver) do.
-// Within a lane the earliest due comes first.
+// lanes holds items that wait to be claimed and hands them out in fair turns:
+// accounts take turns, and so do an account's lanes (one per receiver). Within
+// a lane the earliest due comes first.
 //
-// How many of a pool's slots an account may hold, and of these one of its lanes,
-// shrinks as the pool fills; see shares.go.
+// The fuller the pool, the fewer slots an account, and each of its lanes, may
+// hold; see shares.go.
 //
-// Of a lane or an account with a great many runs only some wait here. The rest
-// stays in the store, and is read from there when what waits runs low.
+// Only part of a large lane or account waits here. The rest, its backlog, stays
+// in the store until the lane falls to its low-water mark.
 type lanes struct {
 	ring      turns[*account]
-	byNumber  map[int64]*account // accounts that hold slots or have runs waiting, or had lately
+	byNumber  map[int64]*account // accounts that hold slots or have items waiting, or did lately
 	waiting   int
-	active    int      // lanes that hold slots or have runs waiting
-	alone     int      // slots given back by the only active lane since it is the only one
-	last      *account // that claimed ahead; nil: none
+	active    int      // lanes that hold slots or have items waiting
+	alone     int      // slots returned by the only active lane since it became the only one
+	last      *account // the last account that claimed ahead; may be nil
 	backlogs  map[laneID]backlog
-	belowMark []laneID   // those of left that have run low
-	now       time.Time  // by the store's clock, as of the loop's last step
-	resting   []*account // those without a lane, and some that have one again
-	pace      rate       // of each account; the zero rate sets no bound
+	belowMark []laneID   // lanes with a backlog that have fallen to their low-water mark
+	now       time.Time  // the store's time at the loop's last step
+	resting   []*account // accounts without lanes, and some that have got one since
+	pace      rate       // of each account; the zero rate is no bound
 	budget    *budget    // nil: no bound
 	delayed   bool       // an account's turn was passed over since a rate of its is used up
 }
 
-// laneID names a lane, or all lanes of an account together.
+// laneID identifies a lane, or all lanes of an account together.
 type laneID struct {
 	kind    store.Kind
 	account int64
 	lane    uint32
-	all     bool // of the account; lane is 0
+	all     bool // all of the account; lane is 0
 }
 
 func laneOf(ref store.QueueKey) laneID {
@@ -49,14 +49,14 @@ func accountOf(ref store.QueueKey) laneID {
 	return laneID{kind: ref.Kind, account: ref.Account, all: true}
 }
 
-// rest is what was left in the store of a lane's runs.
+// backlog is the part of a lane's items that was left in the store.
 type backlog struct {
-	behind   store.QueueKey // the place in the queue behind which they stand
-	lowWater int            // the lane has run low when no more than that wait
-	noted    bool           // that it has
+	behind   store.QueueKey // the backlog begins after this key
+	lowWater int            // refill the lane when no more than this wait
+	noted    bool           // the lane stands in belowMark
 }
 
-// turns is a round of participants who are served one after the other.
+// turns is a ring of participants that are served in rotation.
 type turns[T comparable] struct {
 	round []T
 	next  int
@@ -68,7 +68,7 @@ func (t *turns[T]) add(p T) { t.round = append(t.round, p) }
 
 func (t *turns[T]) pass() { t.next = (t.next + 1) % len(t.round) }
 
-// leave takes the current participant out; it is the next one's turn.
+// removeCurrent removes the current participant; the next one becomes current.
 func (t *turns[T]) removeCurrent() {
 	t.round = slices.Delete(t.round, t.next, t.next+1)
 	if t.next == len(t.round) {
@@ -76,7 +76,7 @@ func (t *turns[T]) removeCurrent() {
 	}
 }
 
-// remove takes a participant out, whoever's turn it is.
+// remove removes a participant, whoever's turn it is.
 func (t *turns[T]) remove(p T) {
 	i := slices.Index(t.round, p)
 	if i < 0 {
@@ -93,12 +93,12 @@ func (t *turns[T]) remove(p T) {
 
 type account struct {
 	number  int64
-	ring    turns[*lane] // lanes with runs waiting
+	ring    turns[*lane] // lanes with items waiting
 	lanes   map[uint32]*lane
 	waiting int
 	inUse   int       // slots held by all its lanes
-	fired   int       // of these, requests under way
-	proven  int       // slots given back so far, up to maxProven
+	fired   int       // requests under way
+	proven  int       // slots returned so far, up to maxProven
 	idleAt  time.Time // since when it has no lane
 	resting bool      // it stands in lanes.resting
 	bucket  bucket
@@ -109,8 +109,8 @@ type account struct {
 
 type lane struct {
 	number uint32
-	runs   byDue
-	inUse  int // slots held: claimed or fired
+	items  byDue
+	inUse  int // slots held: claiming, held or fired
 }
 
 func newLanes() *lanes {
@@ -128,7 +128,7 @@ func (l *lanes) lane(ref store.QueueKey) (*account, *lane) {
 	return a, n
 }
 
-// find gives a lane that holds slots or has runs waiting, or nil.
+// find returns a lane that holds slots or has items waiting, or nil.
 func (l *lanes) find(id laneID) *lane {
 	if a := l.byNumber[id.account]; a != nil {
 		return a.lanes[id.lane]
@@ -144,14 +144,15 @@ func (l *lanes) waitingOf(id laneID) int {
 		return 0
 	}
 	if n := l.find(id); n != nil {
-		return len(n.runs)
+		return len(n.items)
 	}
 	return 0
 }
 
-// room reports whether another run may wait here, where free more may in all.
-// When not, it names whose share is used up: an account's is twice of what is
-// left for others, a lane's what is left of its account's.
+// room reports whether another item may wait here, where free is the room left
+// for all. An account may use twice the room it leaves to others, a lane the
+// room left in its account's share. If there is no room, full is the account or
+// lane whose share is used up.
 func (l *lanes) room(ref store.QueueKey, free int) (full laneID, ok bool) {
 	ofAccount := l.waitingOf(accountOf(ref))
 	if ofAccount == 0 {
@@ -167,12 +168,12 @@ func (l *lanes) room(ref store.QueueKey, free int) (full laneID, ok bool) {
 	return laneID{}, true
 }
 
-// leave notes that runs of a lane were left in the store, behind a place.
+// keepBacklog records that items of a lane behind a key were left in the store.
 func (l *lanes) keepBacklog(id laneID, behind store.QueueKey) {
 	l.setBacklog(id, behind, l.waitingOf(id)/2)
 }
 
-// leaveLow is leave for a lane that needs more at once.
+// refillBacklog is keepBacklog for a lane that needs more items at once.
 func (l *lanes) refillBacklog(id laneID, behind store.QueueKey) {
 	l.setBacklog(id, behind, l.waitingOf(id))
 }
@@ -185,7 +186,8 @@ func (l *lanes) setBacklog(id laneID, behind store.QueueKey, low int) {
 	l.checkLowWater(id)
 }
 
-// noteLow has a lane refilled if it has run low.
+// checkLowWater queues a lane for its refill if it has fallen to its low-water
+// mark.
 func (l *lanes) checkLowWater(id laneID) {
 	if r, left := l.backlogs[id]; left && !r.noted && l.waitingOf(id) <= r.lowWater {
 		r.noted = true
@@ -194,7 +196,7 @@ func (l *lanes) checkLowWater(id laneID) {
 	}
 }
 
-// low gives a lane to be refilled, and from where.
+// nextBelowMark returns the next lane to refill, and from which key.
 func (l *lanes) nextBelowMark() (id laneID, behind store.QueueKey, low bool) {
 	if len(l.belowMark) == 0 {
 		return laneID{}, store.QueueKey{}, false
@@ -203,29 +205,30 @@ func (l *lanes) nextBelowMark() (id laneID, behind store.QueueKey, low bool) {
 	return id, l.backlogs[id].behind, true
 }
 
-// refill forgets what was left of the lane that low gave: it is being read.
+// startRefill removes the backlog that nextBelowMark returned: it is being
+// read.
 func (l *lanes) startRefill() {
 	delete(l.backlogs, l.belowMark[0])
 	l.belowMark = l.belowMark[1:]
 }
 
-// add lets a run wait.
+// add lets an item wait.
 func (l *lanes) add(e *entry) {
 	a, n := l.lane(e.ref)
-	if len(n.runs) == 0 {
+	if len(n.items) == 0 {
 		if len(a.ring.round) == 0 {
 			l.ring.add(a)
 		}
 		a.ring.add(n)
 	}
-	heap.Push(&n.runs, e)
+	heap.Push(&n.items, e)
 	a.waiting++
 	l.waiting++
 }
 
-// take gives the next run to be claimed, which then holds a slot of its lane;
-// nil when none may have another. inUse slots of total are held by all lanes
-// together; ahead more may be, since as many are about to come free.
+// take returns the next item to claim, which then holds a slot of its lane, or
+// nil if no lane may have another slot. The lanes together hold inUse slots of
+// total; they may hold ahead more, because as many are about to come free.
 func (l *lanes) take(inUse, total, ahead int) *entry {
 	used := inUse - l.over(total)
 	if used >= total+ahead {
@@ -233,8 +236,8 @@ func (l *lanes) take(inUse, total, ahead int) *entry {
 	}
 	slots := slots{free: total - used, total: total}
 	if l.active == 1 {
-		// Only slots of its own: another's, which has just left, are not about
-		// to come free because of a lane that hangs.
+		// Count only slots this lane has returned itself. Slots of a lane that
+		// has just emptied say nothing about a lane that hangs.
 		slots.ahead = min(ahead, l.alone)
 	}
 	l.delayed = false
@@ -271,7 +274,7 @@ func (l *lanes) takeOf(a *account, s slots) *entry {
 			a.ring.pass()
 			continue
 		}
-		e := heap.Pop(&n.runs).(*entry)
+		e := heap.Pop(&n.items).(*entry)
 		n.inUse++
 		a.inUse++
 		a.waiting--
@@ -284,7 +287,7 @@ func (l *lanes) takeOf(a *account, s slots) *entry {
 		a.bucket.take(l.pace)
 		l.checkLowWater(laneOf(e.ref))
 		l.checkLowWater(accountOf(e.ref))
-		if len(n.runs) == 0 {
+		if len(n.items) == 0 {
 			a.ring.removeCurrent()
 		} else {
 			a.ring.pass()
@@ -294,7 +297,7 @@ func (l *lanes) takeOf(a *account, s slots) *entry {
 	return nil
 }
 
-// seize has a run that did not wait here hold a slot of its lane.
+// seize gives a slot to an item that did not wait here.
 func (l *lanes) seize(e *entry) {
 	a, n := l.lane(e.ref)
 	n.inUse++
@@ -302,7 +305,7 @@ func (l *lanes) seize(e *entry) {
 	l.charge(e, a.expected())
 }
 
-// release gives the slot of a run back.
+// release returns an item's slot.
 func (l *lanes) release(ref store.QueueKey) {
 	a, n := l.lane(ref)
 	n.inUse--
@@ -314,9 +317,9 @@ func (l *lanes) release(ref store.QueueKey) {
 	l.settle(a, n)
 }
 
-// settle forgets a lane that neither holds a slot nor has runs waiting.
+// settle forgets a lane that neither holds a slot nor has items waiting.
 func (l *lanes) settle(a *account, n *lane) {
-	if n.inUse > 0 || len(n.runs) > 0 {
+	if n.inUse > 0 || len(n.items) > 0 {
 		return
 	}
 	delete(a.lanes, n.number)
@@ -327,7 +330,7 @@ func (l *lanes) settle(a *account, n *lane) {
 	}
 }
 
-// drop takes all waiting runs of an account out.
+// drop removes and returns all waiting items of an account.
 func (l *lanes) drop(number int64) []*entry {
 	a := l.byNumber[number]
 	if a == nil {
@@ -335,8 +338,8 @@ func (l *lanes) drop(number int64) []*entry {
 	}
 	var dropped []*entry
 	for _, n := range a.lanes {
-		dropped = append(dropped, n.runs...)
-		n.runs = nil
+		dropped = append(dropped, n.items...)
+		n.items = nil
 		l.settle(a, n)
 	}
 	if len(a.ring.round) > 0 {

@@ -14,7 +14,7 @@ func entryOf(number, account int64, lane uint32, due int64) *entry {
 	return &entry{ref: store.QueueKey{ItemID: store.ItemID{Number: number}, Account: account, Lane: lane, Due: time.UnixMicro(due)}}
 }
 
-func TestAccountsTakeTurns(t *testing.T) {
+func TestTake_AccountsTakeTurns(t *testing.T) {
 	l := newLanes()
 	for i := range int64(100) {
 		l.add(entryOf(i, 1, 1, i))
@@ -30,7 +30,7 @@ func TestAccountsTakeTurns(t *testing.T) {
 	}
 }
 
-func TestALoneLaneMayTakeThreeQuarters(t *testing.T) {
+func TestTake_LoneLaneMayHoldThreeQuarters(t *testing.T) {
 	l := newLanes()
 	for i := range int64(200) {
 		l.add(entryOf(i, 1, 1, i))
@@ -44,8 +44,8 @@ func TestALoneLaneMayTakeThreeQuarters(t *testing.T) {
 	}
 }
 
-// Whatever is added, taken and released in whatever order: what was added comes
-// out once, a lane's earliest due first, never more than the slots, and an account
+// In whatever order items are added, taken and released: each comes out once, a
+// lane's earliest due first, never more than there are slots, and an account
 // without a slot is never refused while one is free.
 func TestLanesProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -65,11 +65,11 @@ func TestLanesProperties(t *testing.T) {
 				}
 				for _, other := range waiting {
 					if other.ref.Account == e.ref.Account && other.ref.Lane == e.ref.Lane && other.ref.Due.Before(e.ref.Due) {
-						t.Fatalf("took a run due at %v before one due at %v", e.ref.Due, other.ref.Due)
+						t.Fatalf("took an item due at %v before one due at %v", e.ref.Due, other.ref.Due)
 					}
 				}
 				if waiting[e.ref.Number] == nil || len(using) >= total {
-					t.Fatalf("took run %d, which does not wait, or a slot too many", e.ref.Number)
+					t.Fatalf("took item %d, which does not wait, or a slot too many", e.ref.Number)
 				}
 				delete(waiting, e.ref.Number)
 				using = append(using, e)
@@ -97,7 +97,7 @@ func checkRefusal(t *rapid.T, waiting map[int64]*entry, using []*entry, total in
 	}
 	for _, e := range waiting {
 		if !held[e.ref.Account] {
-			t.Fatalf("refused run %d, whose account holds no slot, with %d of %d slots held", e.ref.Number, len(using), total)
+			t.Fatalf("refused item %d, whose account holds no slot, with %d of %d slots held", e.ref.Number, len(using), total)
 		}
 	}
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 )
 
-// collect takes in what has happened beside the loop.
+// collect takes in the results of the goroutines beside the loop.
 func (d *Dispatcher) collect(now time.Time) {
 	d.mu.Lock()
 	hints, peeked, claimed, ended, dropped := d.hints, d.peeked, d.claimed, d.ended, d.dropped
 	d.hints, d.peeked, d.claimed, d.ended, d.dropped = nil, nil, nil, nil, nil
-	looked, elsewhere, finished := d.confirmedBatch, d.dueElsewhere, d.finished
+	confirmed, elsewhere, finished := d.confirmedBatch, d.dueElsewhere, d.finished
 	d.confirmedBatch, d.dueElsewhere, d.finished = nil, time.Time{}, nil
 	for kind, done := range d.claimsDone {
 		d.pools[kind].claiming -= done
-		d.alone = d.alone && done == 0 // one that is alone is the only one under way
+		d.alone = d.alone && done == 0 // a suspect's claim is the only one under way
 	}
 	d.claimsDone = [2]int{}
 	d.mu.Unlock()
@@ -44,9 +44,9 @@ func (d *Dispatcher) collect(now time.Time) {
 		d.hold(e)
 	}
 	d.dropBlocked()
-	if len(looked) > 0 {
+	if len(confirmed) > 0 {
 		d.confirming = false
-		for _, e := range looked {
+		for _, e := range confirmed {
 			d.ready[e.ref.Kind] = append(d.ready[e.ref.Kind], e)
 		}
 	}
@@ -63,7 +63,7 @@ func (d *Dispatcher) collect(now time.Time) {
 	}
 }
 
-// free gives back the slot of a run.
+// free returns an item's slot.
 func (d *Dispatcher) free(e *entry) {
 	p := d.pools[e.ref.Kind]
 	p.inUse--
@@ -71,14 +71,14 @@ func (d *Dispatcher) free(e *entry) {
 	p.publish()
 }
 
-// drop gives back the slot of a run that is not fired, and what it holds.
+// drop returns the slot and the bytes of an item that is not fired.
 func (d *Dispatcher) drop(e *entry) {
 	d.free(e)
 	d.pools[e.ref.Kind].lanes.charge(e, 0)
 	d.pools[e.ref.Kind].lanes.spend(e, 0)
 }
 
-// fire begins every attempt whose time has come, as far as there are slots.
+// fire starts every attempt that is due, as far as there are slots.
 func (d *Dispatcher) fire(attempts context.Context, now time.Time) {
 	for kind := range d.ready {
 		waiting := d.ready[kind]
@@ -93,7 +93,7 @@ func (d *Dispatcher) fire(attempts context.Context, now time.Time) {
 	d.confirm()
 }
 
-// begin starts an attempt, or lets it wait on when it can't start now.
+// begin starts an attempt, or keeps it waiting if it can't start now.
 func (d *Dispatcher) begin(attempts context.Context, e *entry) {
 	p := d.pools[e.ref.Kind]
 	d.mu.Lock()
@@ -127,9 +127,9 @@ func (d *Dispatcher) begin(attempts context.Context, e *entry) {
 	d.tasks.Go(func() { d.run(ctx, e) })
 }
 
-// holds reports whether a claim is certain to be this node's still. When the
-// node's last beat was too long ago, as after it was stopped for a while or had
-// lost the store, another beat has to tell. Called with mu held.
+// holdsLease reports whether this node certainly still holds a claim. If the
+// last heartbeat is too old, because the process was suspended or the store
+// away, it requests another one. Called with mu held.
 func (d *Dispatcher) holdsLease(e *entry) bool {
 	if d.Queue.NodeHoldsLease(e.node) {
 		return true
@@ -141,14 +141,14 @@ func (d *Dispatcher) holdsLease(e *entry) bool {
 	return false
 }
 
-// run makes an attempt; it is forgotten when its end is stored.
+// run fires an attempt and forgets the item when the outcome is stored.
 func (d *Dispatcher) run(ctx context.Context, e *entry) {
 	began := e.start
 	if now := d.Queue.Now(); now.Sub(began) > slotWait {
-		began = now // it had to wait for a slot
+		began = now // it waited for a slot
 	}
 	ended := false
-	answered := func(bytes int64) {
+	requestDone := func(bytes int64) {
 		d.mu.Lock()
 		if !ended {
 			ended, e.response = true, bytes
@@ -157,13 +157,13 @@ func (d *Dispatcher) run(ctx context.Context, e *entry) {
 		d.mu.Unlock()
 		d.poke()
 	}
-	if err := fault.Guard(func() error { e.attempt.Fire(ctx, e.node, began, answered); return nil }); err != nil {
-		d.Log.Error("an attempt ended in a panic; the others go on", kindOf(e.ref), e.ref.Number, "error", err)
+	if err := fault.Guard(func() error { e.attempt.Fire(ctx, e.node, began, requestDone); return nil }); err != nil {
+		d.Log.Error("attempt panicked; other attempts are not affected", kindOf(e.ref), e.ref.Number, "error", err)
 		if d.ObservePanic != nil {
 			d.ObservePanic()
 		}
 	}
-	answered(0)
+	requestDone(0)
 	e.abort(nil)
 	d.mu.Lock()
 	d.finished = append(d.finished, e)
@@ -172,7 +172,7 @@ func (d *Dispatcher) run(ctx context.Context, e *entry) {
 	d.poke()
 }
 
-// slotWait is from when on a begin that was put off counts as the later one.
-// Below that the attempt keeps the time its claim announced, which logs and
-// webhooks show already.
+// slotWait is the delay from which on an attempt's start is recorded as later
+// than its claim announced. Below it the announced time stays, which logs and
+// webhooks already show.
 const slotWait = time.Second

@@ -9,28 +9,30 @@ import (
 )
 
 const (
-	// warmAhead is how long before runs are due their receivers are told of,
-	// so that connections to them are open in time; warmPause is how often.
+	// warmAhead is how long before items are due connections to their receivers
+	// are opened; warmPause is how often the queue is read for it.
 	warmAhead = time.Second
 	warmPause = 250 * time.Millisecond
-	// warmPage is how many runs are read at once, warmPages how many times.
+	// warmPage is how many keys one read returns at most, warmPages how many
+	// reads follow each other.
 	warmPage, warmPages = 1024, 16
-	// warmLanesEach is how many receivers of one account are told of at once.
+	// warmLanesEach is how many receivers of one account are prewarmed per
+	// read.
 	warmLanesEach = 1024
-	// atOnce is how close together runs are due that are under way at once.
+	// atOnce is the interval within which items count as concurrent.
 	atOnce = 10 * time.Millisecond
 )
 
 // coming is what is due soon for one receiver.
 type coming struct {
 	first store.QueueKey
-	most  int       // due at once
-	since time.Time // of those that are counted now
+	most  int       // highest count so far
+	since time.Time // start of the interval that count covers
 	count int
 }
 
-// lookAhead tells of what is due soon until ctx ends. What it misses is fired
-// all the same; its connections are opened then.
+// prewarm calls Prewarm for what is due soon, until ctx ends. What it misses is
+// fired all the same; its connections are opened then.
 func (d *Dispatcher) prewarm(ctx context.Context) {
 	ticker := time.NewTicker(warmPause)
 	defer ticker.Stop()
@@ -42,25 +44,25 @@ func (d *Dispatcher) prewarm(ctx context.Context) {
 		case <-ticker.C:
 		}
 		if d.Waiting(store.KindJob) >= peekLimit {
-			continue // there is enough to do now
+			continue // the node is busy with what is due
 		}
 		now := d.Queue.Now()
 		if d.isCareful(now) {
-			continue // what is read here is not noted
+			continue // reading here would leave no note for a crash
 		}
 		if cursor.Due.Before(now) || cursor.Due.Sub(now) > warmAhead {
 			cursor = store.QueueKey{Due: now}
 		}
 		lanes, next, err := d.readAhead(ctx, cursor, now.Add(warmAhead))
 		if err != nil {
-			continue // the loop complains of the same
+			continue // the loop logs the same failure
 		}
 		cursor = next
 		d.prewarmLanes(ctx, lanes)
 	}
 }
 
-// readAhead reads what is due until then, behind a place in the queue.
+// readAhead reads the keys that are due until then, starting after a key.
 func (d *Dispatcher) readAhead(ctx context.Context, from store.QueueKey, until time.Time) (map[laneID]*coming, store.QueueKey, error) {
 	d.mu.Lock()
 	nodes, self := d.lease.nodes, d.lease.node
@@ -107,7 +109,7 @@ func count(lanes map[laneID]*coming, ref store.QueueKey) {
 	c.most = max(c.most, c.count)
 }
 
-// warmLanes reads one run for each receiver, which tells where it is.
+// prewarmLanes loads one item per receiver, for its URL, and calls Prewarm.
 func (d *Dispatcher) prewarmLanes(ctx context.Context, lanes map[laneID]*coming) {
 	refs := make([]store.QueueKey, 0, len(lanes))
 	for _, c := range lanes {
@@ -116,14 +118,14 @@ func (d *Dispatcher) prewarmLanes(ctx context.Context, lanes map[laneID]*coming)
 	for len(refs) > 0 {
 		batch := refs[:min(len(refs), loadLimit)]
 		refs = refs[len(batch):]
-		// One that can't be read costs the others of its batch no more than an
-		// open connection.
+		// If one item can't be loaded, the others of its batch only lose their
+		// prewarmed connections.
 		_ = fault.Guard(func() error {
-			runs, err := d.Queue.QueueLoad(ctx, batch)
-			for i, run := range runs {
-				if run != nil {
+			items, err := d.Queue.QueueLoad(ctx, batch)
+			for i, item := range items {
+				if item != nil {
 					lane := laneOf(batch[i])
-					d.Prewarm(run, min(lanes[lane].most, d.pools[lane.kind].total))
+					d.Prewarm(item, min(lanes[lane].most, d.pools[lane.kind].total))
 				}
 			}
 			return err

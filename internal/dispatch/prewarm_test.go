@@ -9,19 +9,19 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-func TestReceiversAreToldOfAheadOnce(t *testing.T) {
+func TestPrewarm_ReportsEachReceiverOnceAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		type told struct {
+		type prewarmed struct {
 			ahead time.Duration
 			n     int
 		}
 		var mu sync.Mutex
-		heard := map[uint32][]told{}
+		heard := map[uint32][]prewarmed{}
 		b := start(t, 40, nil, func(d *Dispatcher) {
-			d.Prewarm = func(run *store.QueueItem, n int) {
+			d.Prewarm = func(item *store.QueueItem, n int) {
 				mu.Lock()
 				defer mu.Unlock()
-				heard[run.Lane] = append(heard[run.Lane], told{run.Due.Sub(d.Queue.Now()), n})
+				heard[item.Lane] = append(heard[item.Lane], prewarmed{item.Due.Sub(d.Queue.Now()), n})
 			}
 		})
 		now := b.queue.Now()
@@ -31,22 +31,22 @@ func TestReceiversAreToldOfAheadOnce(t *testing.T) {
 		b.queue.add(ref(1000, 1, 3, now.Add(10*time.Second)))
 		sleep(t.Context(), 15*time.Second)
 		if fired := b.firings(); len(fired) != 201 {
-			t.Errorf("%d of 201 runs were fired", len(fired))
+			t.Errorf("%d of 201 items were fired", len(fired))
 		}
 		mu.Lock()
 		defer mu.Unlock()
 		for lane, want := range map[uint32]int{1: 40, 3: 1} {
 			if got := heard[lane]; len(got) != 1 || got[0].n != want || got[0].ahead < warmAhead-warmPause || got[0].ahead > warmAhead {
-				t.Errorf("receiver %d was told of %+v, want once, %d at once, about a second ahead", lane, got, want)
+				t.Errorf("receiver %d was prewarmed %+v, want once, for %d at once, about a second ahead", lane, got, want)
 			}
 		}
 		for _, got := range heard[2] {
 			if got.n > 1 {
-				t.Errorf("of runs that are 20 ms apart, %d are said to come at once", got.n)
+				t.Errorf("of items that are 20 ms apart, %d counted as concurrent", got.n)
 			}
 		}
 		if len(heard[2]) == 0 {
-			t.Error("receiver 2 was not told of")
+			t.Error("receiver 2 was not prewarmed")
 		}
 	})
 }

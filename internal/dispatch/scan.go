@@ -9,39 +9,41 @@ import (
 )
 
 const (
-	// horizon is how far ahead of their due times runs are claimed at the
-	// earliest, and lead at the latest, so that the claim is committed before
-	// they are due. What comes due in between is read and claimed together.
+	// Items are claimed between horizon and lead before they are due, so that
+	// the claim is committed in time. What is due between the two is read and
+	// claimed together.
 	horizon = 100 * time.Millisecond
 	lead    = 60 * time.Millisecond
-	// peekLimit is how many runs one look into the queue reads.
+	// peekLimit is how many queue keys one read returns at most.
 	peekLimit = 512
-	// maxWaiting is how many runs wait in memory at most; the rest stays in
+	// maxWaiting is how many items wait in memory at most; the rest stays in
 	// the store until there is room.
 	maxWaiting = 100_000
-	// keepHints is how long before its due time a hint is kept in memory, so that
-	// its run need not be read in its turn; maxHints how many are at most.
+	// keepHints is how long before its due time a hint is kept in memory, so
+	// that the queue need not be read for it; maxHints is how many are kept.
 	keepHints = 30 * time.Second
 	maxHints  = 10_000
-	// restAfterScan is how many times as long as it took to read the queue from
-	// its beginning it is not done again: a long one costs little on the whole.
+	// restAfterScan bounds the share of time spent on scans from the queue's
+	// beginning: the next one starts no sooner than restAfterScan times the
+	// duration of the last.
 	restAfterScan = 20
 )
 
-// look is how far the loop has read the queue.
+// scanState is how far the loop has read the queue.
 type scanState struct {
 	cursor  store.QueueKey // read up to here
 	next    time.Time      // when to read on
-	rescan  time.Time      // when to read from the beginning, for what others have left
+	rescan  time.Time      // when to scan from the beginning, for items left to other nodes
 	running bool           // a read is under way
-	// refilled: the last one was for a lane; reading on takes turns with that.
+	// refilled: the last read was a lane's refill. Refills and reading on take
+	// turns.
 	refilled bool
-	began    time.Time // the last read from the beginning
-	scanning bool      // it has not come to what is not due soon
+	began    time.Time // start of the last scan from the beginning
+	scanning bool      // that scan has not reached the horizon yet
 	took     time.Duration
 }
 
-// peekResult is what a look into the queue brought.
+// peekResult is the result of one read of the queue.
 type peekResult struct {
 	peekOf
 	refs  []store.QueueKey
@@ -49,15 +51,15 @@ type peekResult struct {
 	err   error
 }
 
-// peekOf is what is read: the queue from a place on, for its own sake or for
-// that of a lane of which runs had been left there.
+// peekOf is what to read: the queue from a key on, to read on or to refill a
+// lane from its backlog.
 type peekOf struct {
 	from   store.QueueKey
 	refill bool
 	lane   laneID
 }
 
-// admitHint takes in a run that was just stored.
+// admitHint takes in the key of an item that was just stored.
 func (d *Dispatcher) admitHint(ref store.QueueKey, now time.Time) {
 	switch {
 	case ref.Due.Sub(now) <= horizon && !d.full():
@@ -65,7 +67,7 @@ func (d *Dispatcher) admitHint(ref store.QueueKey, now time.Time) {
 	case ref.Due.Sub(now) <= keepHints && len(d.hinted) < maxHints:
 		heap.Push(&d.hinted, &entry{ref: ref})
 	case ref.Due.Before(d.scan.cursor.Due):
-		// Stored behind what has been read, and no room for it now.
+		// It lies behind the cursor, and there is no room for it now.
 		d.scan.cursor = store.QueueKey{Due: ref.Due.Add(-time.Microsecond)}
 		fallthrough
 	default:
@@ -73,8 +75,8 @@ func (d *Dispatcher) admitHint(ref store.QueueKey, now time.Time) {
 	}
 }
 
-// admitHinted takes in those of the kept hints that are to be claimed by now,
-// and with them the next ones, as one claim.
+// admitHinted admits kept hints that must be claimed by now, and with them
+// those up to the horizon, so that one claim takes them all.
 func (d *Dispatcher) admitHinted(now time.Time) {
 	if len(d.hinted) == 0 || d.hinted[0].ref.Due.Sub(now) > lead || d.full() {
 		return
@@ -84,11 +86,10 @@ func (d *Dispatcher) admitHinted(now time.Time) {
 	}
 }
 
-// admitPeeked takes in what a look into the queue brought and notes where to
-// read on, and when.
+// admitPeeked admits the items of a read and sets where and when to read on.
 func (d *Dispatcher) admitPeeked(p *peekResult, now time.Time) {
 	if p.err != nil {
-		d.logLimited("reading the queue failed; trying again", p.err)
+		d.logLimited("reading the queue failed; retrying", p.err)
 		d.scan.next = now.Add(recheck / 10)
 		if p.refill {
 			d.pools[p.lane.kind].lanes.keepBacklog(p.lane, p.from)
@@ -124,7 +125,7 @@ func (d *Dispatcher) admitPeeked(p *peekResult, now time.Time) {
 	}
 }
 
-// readToEnd notes that all that is due soon has been read.
+// readToEnd notes that a scan has reached the horizon.
 func (d *Dispatcher) readToEnd(p *peekResult, now time.Time) {
 	if d.scan.scanning && !p.refill {
 		d.scan.scanning, d.scan.took = false, now.Sub(d.scan.began)
@@ -145,15 +146,15 @@ func after(a, b store.QueueKey) bool {
 	return a.Kind > b.Kind || a.Kind == b.Kind && a.Number > b.Number
 }
 
-// before gives the place in the queue right before a run.
+// before returns the key right before ref.
 func before(ref store.QueueKey) store.QueueKey {
 	ref.Number--
 	return ref
 }
 
-// admit lets a run wait for its claim, unless it is known already. Of a lane or
-// an account with so many waiting that they would leave others no room, it stays
-// in the store until it is needed.
+// admit lets an item wait for its claim, unless it is known already. If its
+// lane or account has its full share of the memory, the item stays in the store
+// as part of their backlog.
 func (d *Dispatcher) admit(ref store.QueueKey) {
 	p := d.pools[ref.Kind]
 	e := &entry{ref: ref}
@@ -192,30 +193,31 @@ func (d *Dispatcher) admit(ref store.QueueKey) {
 	p.publish()
 }
 
-// waiting tells how many runs wait in memory.
+// waiting returns how many items wait in memory.
 func (d *Dispatcher) waiting() int {
 	return d.pools[store.KindJob].lanes.waiting + d.pools[store.KindDelivery].lanes.waiting
 }
 
 func (d *Dispatcher) full() bool { return d.waiting() >= d.maxWaiting }
 
-// idle reports whether there is room to do others' work too.
+// idle reports whether this node has capacity for items of other nodes.
 func (d *Dispatcher) idle(kind store.Kind) bool {
 	p := d.pools[kind]
 	return p.lanes.waiting < claimLimit && p.inUse < p.total
 }
 
-// busy reports whether so much waits here that others' work is left to them.
+// busy reports whether so much waits here that other nodes' items are left to
+// them.
 func (d *Dispatcher) busy() bool { return d.waiting() >= peekLimit }
 
-// peek reads in the queue, when it is time and there is room: for a lane that
-// has run low, or on from where the last read ended.
+// peek reads the queue when it is time and there is room: to refill a lane
+// below its low-water mark, or on from the cursor.
 func (d *Dispatcher) peek(now time.Time) {
 	if d.scan.running || d.full() {
 		return
 	}
-	// From the beginning every now and then: a hint may have been lost. Not
-	// before it has once come to the end, or what lies there would never be read.
+	// Scan from the beginning periodically, because hints can get lost. The
+	// last scan must have ended first, or items beyond it would never be read.
 	again := !d.scan.rescan.IsZero() && !d.scan.rescan.After(now) && !d.busy()
 	if again || !d.scan.scanning && now.Sub(d.scan.began).Abs() >= d.rescanPause() {
 		d.scan.cursor, d.scan.next = store.QueueKey{}, now
@@ -233,7 +235,7 @@ func (d *Dispatcher) peek(now time.Time) {
 	}
 }
 
-// lowLane gives a lane that needs more of its runs.
+// laneBelowMark returns a lane to be refilled, if there is one.
 func (d *Dispatcher) laneBelowMark() (peekOf, bool) {
 	for _, p := range d.pools {
 		if lane, from, low := p.lanes.nextBelowMark(); low {
@@ -258,7 +260,8 @@ func (d *Dispatcher) startPeek(of peekOf, now time.Time) {
 	})
 }
 
-// rescanPause is longer while much waits, since all of it is read again.
+// rescanPause is the time between two scans from the beginning. It is longer
+// while many items wait, because the scan reads all of them again.
 func (d *Dispatcher) rescanPause() time.Duration {
 	pause := recheck
 	if d.busy() {

@@ -7,21 +7,23 @@ import (
 )
 
 // The slots of a pool are shared in two steps, each with a dynamic threshold
-// after Choudhury and Hahne: much while there is plenty, little when the pool is
-// nearly full.
+// after Choudhury and Hahne: the limit is high while many slots are free and
+// low when the pool is nearly full.
 //
-// An account that is alone may hold all but a quarter. As soon as others are
-// there, or were within the last minute, it may hold twice what is left for
-// others, and half of the pool at most. The last eighth is for accounts that
-// hold next to nothing: one slot at once, and as many more as the account has
-// given back, up to maxProven; of the last sixteenth one slot only. So the slots
-// that one account's hanging receivers hold are bounded however many receivers
-// it makes up, and it takes as many accounts as that part has slots to fill it.
+// An account that is alone may hold all but a quarter. While other accounts are
+// active, or were within the last minute, it may hold twice what it leaves to
+// others, and at most half of the pool. The last eighth is reserved for
+// accounts that hold next to nothing: one slot at once, plus one for each slot
+// the account has returned, up to maxProven. The last sixteenth allows one slot
+// per account. So an account whose receivers hang holds a bounded number of
+// slots however many receivers it has, and it takes as many accounts as the
+// reserve has slots to fill it.
 //
-// Within what an account may hold, a lane may hold twice what is left for its
-// other lanes; the last sixteenth is for lanes that hold none.
+// Within an account's share, a lane may hold twice what it leaves to the
+// account's other lanes; the last sixteenth is reserved for lanes that hold
+// none.
 //
-// A pool of fewer than four slots has no reserve: turns are all that is shared.
+// A pool of fewer than four slots has no reserve; only the turns are fair.
 
 // slots is what there is to share.
 type slots struct {
@@ -30,21 +32,22 @@ type slots struct {
 }
 
 const (
-	// lingers is how long an account counts after it had something to do.
+	// lingers is how long an account counts as active after its last work.
 	lingers = time.Minute
-	// maxProven is how many slots beyond the first an account may hold of the
-	// part that is for accounts with next to nothing.
+	// maxProven is how many slots of the newcomers' reserve an account may hold
+	// beyond its first.
 	maxProven = 3
 )
 
-// aloneReserve is the part of a pool that an account leaves even when alone.
+// aloneReserve is the part of a pool that an account leaves free even when
+// alone.
 func aloneReserve(total int) int { return total / 4 }
 
 // mostFired is how many requests of one account are under way at most.
 func mostFired(total int) int { return total - aloneReserve(total) }
 
-// over is how many claims the account that claimed ahead has beyond what it may
-// fire. They take nothing from others.
+// over returns how many claims the account that last claimed ahead holds beyond
+// mostFired. They don't count against other accounts.
 func (l *lanes) over(total int) int {
 	if l.last == nil {
 		return 0
@@ -52,8 +55,8 @@ func (l *lanes) over(total int) int {
 	return max(0, l.last.inUse-mostFired(total))
 }
 
-// fire counts a request under way, unless its account has as many as it may
-// have. land counts its end.
+// fire counts a request under way and reports true, unless its account has
+// mostFired of them already. land counts the request's end.
 func (l *lanes) fire(ref store.QueueKey, total int) bool {
 	a := l.account(ref.Account)
 	if a.fired >= mostFired(total) {
@@ -68,8 +71,8 @@ func (l *lanes) land(ref store.QueueKey) { l.account(ref.Account).fired-- }
 // newcomersReserve is the part for accounts that hold next to nothing.
 func newcomersReserve(total int) int { return atLeastOne(total/8, total) }
 
-// lastReserve is the part for accounts, or for an account's lanes, that hold
-// nothing at all.
+// lastReserve is the part for accounts, or an account's lanes, that hold
+// nothing.
 func lastReserve(total int) int { return atLeastOne(total/16, total) }
 
 func atLeastOne(part, total int) int {
@@ -79,7 +82,7 @@ func atLeastOne(part, total int) int {
 	return part
 }
 
-// roomOf tells how many more slots an account may hold.
+// roomOf returns how many more slots an account may hold.
 func (l *lanes) roomOf(a *account, s slots) int {
 	room := l.fairShare(a, s)
 	switch {
@@ -96,16 +99,16 @@ func (l *lanes) fairShare(a *account, s slots) int {
 	if len(l.byNumber) == 1 {
 		return mostFired(s.total) + s.ahead - a.inUse
 	}
-	// It may take another one while it holds less than twice of what would be
-	// left; each one that it takes counts on both sides.
+	// The account may take another slot while it holds less than twice what is
+	// left. Each slot it takes changes both sides, hence the division by 3.
 	left := s.free + s.ahead - newcomersReserve(s.total)
 	share := (2*left - a.inUse + 2) / 3
 	half := max(1, s.total/2) + s.ahead - a.inUse
 	return min(share, half)
 }
 
-// allows reports whether a lane may have another slot of room that its account
-// may have.
+// allows reports whether a lane may have one of the room slots left to its
+// account.
 func (a *account) allows(n *lane, room int) bool {
 	left := room - lastReserve(a.inUse+room)
 	switch {
@@ -118,7 +121,7 @@ func (a *account) allows(n *lane, room int) bool {
 	}
 }
 
-// account finds an account, or begins to count one.
+// account returns the account with a number, creating it if needed.
 func (l *lanes) account(number int64) *account {
 	a := l.byNumber[number]
 	if a == nil {
@@ -137,7 +140,7 @@ func (l *lanes) rest(a *account) {
 	}
 }
 
-// step takes the time, and forgets accounts that had nothing to do for long.
+// step sets the time and forgets accounts that have been idle for lingers.
 func (l *lanes) step(now time.Time) {
 	l.now = now
 	for len(l.resting) > 0 && now.Sub(l.resting[0].idleAt).Abs() >= lingers {
@@ -146,14 +149,14 @@ func (l *lanes) step(now time.Time) {
 		a.resting = false
 		switch {
 		case len(a.lanes) > 0:
-		case a.bytes > 0: // the end of an attempt is still to be stored
+		case a.bytes > 0: // an outcome is still to be stored
 			l.rest(a)
 		default:
 			delete(l.byNumber, a.number)
 		}
 	}
 	if len(l.resting) > 0 && len(l.resting[0].lanes) > 0 {
-		// Busy again; it is noted anew when it rests.
+		// Active again; rest lists it anew.
 		l.resting[0].resting = false
 		l.resting = l.resting[1:]
 	}
@@ -161,17 +164,17 @@ func (l *lanes) step(now time.Time) {
 
 // rate bounds how often something is done.
 type rate struct {
-	every time.Duration // one at most in that time; 0: no bound
-	burst int           // that many at once after a rest
+	every time.Duration // one in this time on average; 0: no bound
+	burst int           // at most this many at once after a pause
 }
 
-// bucket is what is left of a rate.
+// bucket is a token bucket for a rate.
 type bucket struct {
-	used int // not yet paid back
+	used int // tokens not yet refilled
 	at   time.Time
 }
 
-// permits reports whether another one may be done now.
+// permits refills the bucket and reports whether a token is left.
 func (b *bucket) permits(r rate, now time.Time) bool {
 	if r.every <= 0 {
 		return true

@@ -10,9 +10,9 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// stuff has an account take as many slots as it gets, each for a lane of its
-// own that hangs, and returns how many it holds then.
-func stuff(l *lanes, used *int, total int, account int64) int {
+// fillSlots lets an account take as many slots as it gets, each for a lane of
+// its own that hangs, and returns how many it holds then.
+func fillSlots(l *lanes, used *int, total int, account int64) int {
 	for i := range int64(2 * total) {
 		l.add(entryOf(account*1_000_000+i, account, uint32(i), i))
 	}
@@ -27,7 +27,7 @@ func stuff(l *lanes, used *int, total int, account int64) int {
 	}
 }
 
-func TestAnAccountOfManyReceiversLeavesSlots(t *testing.T) {
+func TestShares_AnAccountWithManyLanesLeavesSlots(t *testing.T) {
 	for _, test := range []struct{ total, alone, second, third int }{
 		{1000, 750, 84, 28},
 		{10, 8, 1, 1},
@@ -37,25 +37,25 @@ func TestAnAccountOfManyReceiversLeavesSlots(t *testing.T) {
 	} {
 		l, used := newLanes(), 0
 		for i, want := range []int{test.alone, test.second, test.third} {
-			if got := stuff(l, &used, test.total, int64(i)+1); got != want {
+			if got := fillSlots(l, &used, test.total, int64(i)+1); got != want {
 				t.Errorf("account %d took %d of %d slots, want %d", i+1, got, test.total, want)
 			}
 		}
 	}
 }
 
-func TestAnAccountOfManyReceiversHoldsHalfBesideOthers(t *testing.T) {
+func TestShares_AnAccountHoldsHalfBesideOthers(t *testing.T) {
 	for total, want := range map[int]int{1000: 500, 10: 5, 4: 2, 3: 1, 2: 1, 1: 1} {
 		l := newLanes()
 		other := entryOf(1, 2, 1, 1)
 		l.add(other)
 		l.take(0, total, 0)
-		l.release(other.ref) // it was there a moment ago
+		l.release(other.ref) // so it counts as active
 		used := 0
-		if got := stuff(l, &used, total, 1); got != want {
+		if got := fillSlots(l, &used, total, 1); got != want {
 			t.Errorf("the account took %d of %d slots, want %d", got, total, want)
 		}
-		l.step(l.now.Add(lingers)) // nobody else was there for a minute
+		l.step(l.now.Add(lingers)) // no other account was active for a minute
 		more := 0
 		for l.take(used, total, 0) != nil {
 			used++
@@ -67,13 +67,13 @@ func TestAnAccountOfManyReceiversHoldsHalfBesideOthers(t *testing.T) {
 	}
 }
 
-// Fifty accounts that each hang with all they get, one after the other, leave
-// slots for the next, who gets more as soon as it gives some back.
-func TestFiftyAccountsThatHangLeaveSlots(t *testing.T) {
+// Fifty accounts in turn hold all the slots they get and hang. A further
+// account still gets a slot, and more as soon as it returns some.
+func TestShares_FiftyHangingAccountsLeaveSlots(t *testing.T) {
 	const total = 1000
 	l, used := newLanes(), 0
 	for account := range int64(50) {
-		stuff(l, &used, total, account+1)
+		fillSlots(l, &used, total, account+1)
 	}
 	if used > total-lastReserve(total) {
 		t.Fatalf("%d of %d slots are held", used, total)
@@ -89,7 +89,7 @@ func TestFiftyAccountsThatHangLeaveSlots(t *testing.T) {
 	}
 	used++
 	if l.take(used, total, 0) != nil {
-		t.Fatal("a new account got a second slot while it had given none back")
+		t.Fatal("a new account got a second slot while it had returned none")
 	}
 	l.release(next[0].ref)
 	used--
@@ -102,10 +102,9 @@ func TestFiftyAccountsThatHangLeaveSlots(t *testing.T) {
 	}
 }
 
-// One account with 1,100 receivers that hang, here in the proportion of 110 to
-// 100 slots, and attempts of 15 minutes: another account's 20 jobs a second are
-// on time, and the same account's other receiver is called as well.
-func TestAnAccountWhoseReceiversAllHangDelaysNobody(t *testing.T) {
+// One account has 10 % more hanging receivers than there are slots, and
+// attempts of 15 minutes. Another account's 20 jobs a second are on time.
+func TestShares_AnAccountWhoseReceiversAllHangDelaysNoOther(t *testing.T) {
 	for _, concurrency := range []int{10, 100, 1000} {
 		synctest.Test(t, func(t *testing.T) {
 			b := start(t, concurrency, func(ctx context.Context, r store.QueueKey) {
@@ -135,19 +134,20 @@ func TestAnAccountWhoseReceiversAllHangDelaysNobody(t *testing.T) {
 				}
 				fired++
 				if late := f.at.Sub(f.ref.Due); late > 100*time.Millisecond {
-					t.Errorf("concurrency %d: run %d fired %v late", concurrency, f.ref.Number, late)
+					t.Errorf("concurrency %d: item %d fired %v late", concurrency, f.ref.Number, late)
 				}
 			}
 			if fired != others {
-				t.Errorf("concurrency %d: %d of %d runs fired", concurrency, fired, others)
+				t.Errorf("concurrency %d: %d of %d items fired", concurrency, fired, others)
 			}
 			b.stop()
 		})
 	}
 }
 
-// More receivers than may wait in memory must not keep others' runs in the store.
-func TestAPileOfManyReceiversDelaysNobodyElse(t *testing.T) {
+// A backlog of more receivers than may wait in memory must not keep other
+// accounts' items in the store.
+func TestBacklog_OfManyReceiversDelaysNoOtherAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := func(d *Dispatcher) { d.maxWaiting = 300 }
 		b := start(t, 20, func(ctx context.Context, r store.QueueKey) {
@@ -170,16 +170,16 @@ func TestAPileOfManyReceiversDelaysNobodyElse(t *testing.T) {
 			}
 			fired++
 			if late := f.at.Sub(f.ref.Due); late > 200*time.Millisecond {
-				t.Errorf("run %d fired %v late", f.ref.Number, late)
+				t.Errorf("item %d fired %v late", f.ref.Number, late)
 			}
 		}
 		if fired != 50 {
-			t.Errorf("%d of 50 runs fired", fired)
+			t.Errorf("%d of 50 items fired", fired)
 		}
 	})
 }
 
-func TestDeliveriesOfAnAccountAreSentAtItsRateAndNoneIsLost(t *testing.T) {
+func TestTake_BoundsAnAccountsRateAndLosesNothing(t *testing.T) {
 	l := newLanes()
 	l.pace = rate{every: 10 * time.Millisecond, burst: 5}
 	l.step(time.UnixMicro(0))
@@ -212,10 +212,10 @@ func TestDeliveriesOfAnAccountAreSentAtItsRateAndNoneIsLost(t *testing.T) {
 	}
 }
 
-// An account whose receivers return at once claims ahead. When they hang from
-// then on, what it has claimed beyond its share is not fired, and takes nothing
-// from others.
-func TestClaimsAheadOfReceiversThatHangLeaveTheReserve(t *testing.T) {
+// An account whose receivers respond at once claims ahead. When they hang from
+// then on, the claims beyond its share are not fired and don't count against
+// other accounts.
+func TestClaimAhead_LeavesTheReserveWhenReceiversHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var hangs atomic.Bool
 		b := start(t, 40, func(ctx context.Context, r store.QueueKey) {
@@ -251,11 +251,11 @@ func TestClaimsAheadOfReceiversThatHangLeaveTheReserve(t *testing.T) {
 			}
 			fired++
 			if late := f.at.Sub(f.ref.Due); late > 50*time.Millisecond {
-				t.Errorf("run %d of the other account fired %v late", f.ref.Number, late)
+				t.Errorf("item %d of the other account fired %v late", f.ref.Number, late)
 			}
 		}
 		if fired != 100 {
-			t.Errorf("%d of 100 runs of the other account fired", fired)
+			t.Errorf("%d of 100 items of the other account fired", fired)
 		}
 	})
 }

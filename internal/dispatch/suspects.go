@@ -11,24 +11,25 @@ import (
 )
 
 const (
-	// carefulFor is how long after a start that follows a crash it is noted which
-	// runs are being prepared, carefulLonger when some were at the crash.
+	// carefulFor is how long after a start that follows a crash the items being
+	// prepared are noted in the store; carefulLonger applies if some were being
+	// prepared at the crash.
 	carefulFor    = 10 * time.Second
 	carefulLonger = 10 * time.Minute
-	// suspectsEvery is how often the notes of nodes that went away are read.
+	// suspectsEvery is how often the notes of expired nodes are read.
 	suspectsEvery = 10 * time.Second
-	// suspectsLimit is how many suspects are known at once.
+	// suspectsLimit is how many suspects are kept at once.
 	suspectsLimit = 1000
-	// crashesLimit is at how many crashes a run must have been prepared to be set
-	// aside. From the second one on it was prepared alone.
+	// crashesLimit is the number of crashes during its preparation after which
+	// an item is set aside. From the second one on it was prepared alone.
 	crashesLimit = 3
 	// clearTries is how often clearing notes is tried.
 	clearTries = 5
 )
 
-// Suspect reads which runs were being prepared when a node went away. These are
-// prepared alone from then on, and those that were at three crashes are set
-// aside. It is called before Run.
+// Suspect reads which items were being prepared when a node crashed. They are
+// prepared alone from then on; those with crashesLimit crashes are set aside.
+// Call it before Run.
 func (d *Dispatcher) Suspect(ctx context.Context) error {
 	_, err := d.readSuspects(ctx)
 	return err
@@ -48,13 +49,13 @@ func (d *Dispatcher) readSuspects(ctx context.Context) ([]store.Suspect, error) 
 	for _, s := range suspects {
 		if s.Crashes >= crashesLimit {
 			if err := d.setAside(ctx, s.QueueKey, "the service ended three times while it prepared the request, so the job was set aside and its schedule, if it has one, disabled; make the request smaller or simpler and create it again", true); err != nil {
-				return nil, fmt.Errorf("setting aside what was being prepared at %d crashes: %w", s.Crashes, err)
+				return nil, fmt.Errorf("setting aside an item that was being prepared at %d crashes: %w", s.Crashes, err)
 			}
 			ended = append(ended, s.QueueKey)
 			continue
 		}
 		if before[s.ItemID] != s.Crashes {
-			d.Log.Warn("a node went away while it prepared this run; it is prepared alone from now on", kindOf(s.QueueKey), s.Number, "crashes", s.Crashes)
+			d.Log.Warn("a node crashed while it prepared this queue item; preparing it alone", kindOf(s.QueueKey), s.Number, "crashes", s.Crashes)
 		}
 		known[s.ItemID] = s.Crashes
 	}
@@ -73,15 +74,15 @@ func (d *Dispatcher) readSuspects(ctx context.Context) ([]store.Suspect, error) 
 	return suspects, d.Queue.SuspectClear(ctx, ended)
 }
 
-// Suspected reports whether a run was being prepared when a node went away.
+// Suspected reports whether an item was being prepared when a node crashed.
 func (d *Dispatcher) Suspected(id store.ItemID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.suspects[id] > 0
 }
 
-// tidySuspects forgets suspects that are gone: neither known here nor in the
-// queue.
+// tidySuspects clears the notes of suspects that are neither known here nor in
+// the queue.
 func (d *Dispatcher) tidySuspects(ctx context.Context, suspects []store.Suspect) error {
 	var gone []store.QueueKey
 	for _, s := range suspects {
@@ -119,25 +120,27 @@ func kindOf(ref store.QueueKey) string {
 	return "job"
 }
 
-// reviewSuspects reads them again, since other nodes may have gone away, and
-// forgets those that are gone.
+// reviewSuspects reads the suspects again, because other nodes may have
+// crashed, and clears those that left the queue.
 func (d *Dispatcher) reviewSuspects(ctx context.Context) {
 	suspects, err := d.readSuspects(ctx)
 	if err == nil {
 		err = d.tidySuspects(ctx, suspects)
 	}
 	if err != nil && ctx.Err() == nil {
-		d.logLimited("reading which runs were being prepared at a crash failed; trying again", err)
+		d.logLimited("reading the suspects of crashes failed; retrying", err)
 	}
 }
 
+// isCareful reports whether items being prepared must be noted.
 func (d *Dispatcher) isCareful(now time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return now.Before(d.careful)
 }
 
-// note notes that a batch is about to be prepared, when that is called for.
+// note records that a batch is about to be prepared, if a crash or a suspect
+// requires it. It returns the keys it recorded.
 func (d *Dispatcher) note(node int64, batch []*entry) (noted []store.QueueKey, err error) {
 	if !d.isCareful(d.Queue.Now()) && !d.Suspected(batch[0].ref.ItemID) {
 		return nil, nil
@@ -148,7 +151,7 @@ func (d *Dispatcher) note(node int64, batch []*entry) (noted []store.QueueKey, e
 	return noted, d.Queue.SuspectNote(context.Background(), node, noted)
 }
 
-// clear forgets notes, beside what goes on: only a crash would have them read.
+// clear deletes notes in the background: only a crash would make them matter.
 func (d *Dispatcher) clear(noted []store.QueueKey) {
 	if len(noted) == 0 {
 		return
@@ -164,29 +167,29 @@ func (d *Dispatcher) clear(noted []store.QueueKey) {
 			if err == nil {
 				return
 			}
-			d.logLimited("clearing what was prepared failed; trying again", err)
+			d.logLimited("clearing preparation notes failed; retrying", err)
 			time.Sleep(claimPause)
 		}
 	})
 }
 
-// failing is a run whose claim fails for a reason of its own.
+// failing counts the failed claims of a faulty item.
 type failing struct {
 	times int
-	again time.Time // not to be tried before
+	again time.Time // earliest next try
 }
 
 const (
-	// failsLimit is how often the claim of a run may fail for a reason of its own,
-	// failsPause lies between two tries.
+	// failsLimit is how often the claim of an item may fail because of its
+	// content, failsPause is the time between two tries.
 	failsLimit = 3
 	failsPause = time.Second
-	// maxFailing bounds how many such runs are remembered.
+	// maxFailing bounds how many such items are remembered.
 	maxFailing = 10_000
 )
 
-// failed takes in that a run could not be prepared or claimed though it stood
-// alone. It is tried again a little later, and set aside at last.
+// failed records that an item could not be prepared or claimed even alone. It
+// is retried after failsPause, and set aside after failsLimit failures.
 func (d *Dispatcher) failed(e *entry, err error) {
 	now := d.Queue.Now()
 	d.mu.Lock()
@@ -198,25 +201,25 @@ func (d *Dispatcher) failed(e *entry, err error) {
 	f.again = now.Add(failsPause)
 	d.failing[e.ref.ItemID] = f
 	d.mu.Unlock()
-	d.Log.Error("a run could not be claimed; the others of its batch go on", kindOf(e.ref), e.ref.Number, "times", f.times, "error", err)
+	d.Log.Error("claiming a queue item failed; the rest of its batch is not affected", kindOf(e.ref), e.ref.Number, "times", f.times, "error", err)
 	if f.times < failsLimit {
 		return
 	}
 	ctx := context.Background()
-	// A store that takes nothing at all is no fault of the run.
+	// If the store accepts no writes at all, the item is not at fault.
 	if d.Queue.SuspectNote(ctx, d.node(), []store.QueueKey{e.ref}) != nil || d.Queue.SuspectClear(ctx, []store.QueueKey{e.ref}) != nil {
 		return
 	}
 	err = d.setAside(ctx, e.ref, "the request could not be prepared or stored, so the job was set aside; make it smaller or simpler and create it again", false)
 	if err != nil {
-		d.logLimited("setting a run aside failed; trying again", err)
+		d.logLimited("setting an item aside failed; retrying", err)
 	}
 }
 
-// setAside ends a run that can't be fired. When not even that succeeds, it is
-// moved out of the queue's way. An error is returned when the store is away.
+// setAside ends an item that can't be fired. If that fails too, it moves the
+// item out of the way. It returns an error only if the store can't be reached.
 func (d *Dispatcher) setAside(ctx context.Context, ref store.QueueKey, reason string, stop bool) error {
-	err := errors.New("nobody sets runs aside here")
+	err := errors.New("SetAside is not configured")
 	if d.SetAside != nil {
 		err = d.SetAside(ctx, ref, reason, stop)
 	}
@@ -226,9 +229,9 @@ func (d *Dispatcher) setAside(ctx context.Context, ref store.QueueKey, reason st
 	case fault.CodeOf(err) == fault.Unavailable:
 		return err
 	default:
-		d.Log.Error("setting a run aside failed; it is moved out of the queue's way, and its record stays as it is", kindOf(ref), ref.Number, "error", err)
+		d.Log.Error("setting an item aside failed; moving it far ahead in the queue, its record stays as it is", kindOf(ref), ref.Number, "error", err)
 		if err := d.Queue.QueueMove(ctx, []store.QueueKey{ref}, asideFor); err != nil {
-			return fmt.Errorf("moving a run out of the queue's way: %w", err)
+			return fmt.Errorf("moving an item far ahead in the queue: %w", err)
 		}
 	}
 	if d.ObserveAside != nil {
@@ -237,15 +240,15 @@ func (d *Dispatcher) setAside(ctx context.Context, ref store.QueueKey, reason st
 	return nil
 }
 
-// heldBack reports whether a run is not to be tried yet, for it failed just
-// now. Called with mu held.
+// heldBack reports whether an item failed just now and must not be retried yet.
+// Called with mu held.
 func (d *Dispatcher) heldBack(ref store.QueueKey, now time.Time) bool {
 	f, fails := d.failing[ref.ItemID]
 	return fails && now.Before(f.again)
 }
 
-// claimAlone starts the claim of a suspect, when no other is under way, and
-// reports whether others have to wait for one.
+// claimAlone starts the claim of a suspect if no other claim is under way, and
+// reports whether other claims have to wait.
 func (d *Dispatcher) claimAlone() bool {
 	if len(d.quarantine) == 0 {
 		return d.alone

@@ -12,7 +12,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// asides notes what a dispatcher sets aside.
+// asides records what a dispatcher sets aside.
 type asides struct {
 	mu      sync.Mutex
 	numbers []int64
@@ -34,8 +34,9 @@ func (a *asides) with(d *Dispatcher) {
 	}
 }
 
-// A run whose claim the store refuses is found among others, which go on.
-func TestARunThatFailsItsBatchIsSetAside(t *testing.T) {
+// An item whose claim the store refuses is found in its batch, and the others
+// are claimed.
+func TestClaim_SetsAsideAnItemThatFailsItsBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var a asides
 		b := start(t, 1000, nil, a.with)
@@ -50,7 +51,7 @@ func TestARunThatFailsItsBatchIsSetAside(t *testing.T) {
 		}
 		sleep(t.Context(), 10*time.Second)
 		if !slices.Equal(a.numbers, []int64{7}) || a.stopped[0] {
-			t.Errorf("set aside %v, want run 7 without an end of its schedule", a.numbers)
+			t.Errorf("set aside %v, want item 7, with its schedule going on", a.numbers)
 		}
 		if held := b.InUse(store.KindJob); held != 0 {
 			t.Errorf("%d slots are held", held)
@@ -58,16 +59,16 @@ func TestARunThatFailsItsBatchIsSetAside(t *testing.T) {
 	})
 }
 
-func TestARunWhosePreparationPanicsIsSetAside(t *testing.T) {
+func TestClaim_SetsAsideAnItemWhosePreparationPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var a asides
 		b := start(t, 1000, nil, a.with, func(d *Dispatcher) {
-			begin := d.Prepare
-			d.Prepare = func(run *store.QueueItem, now time.Time) Attempt {
-				if run.Number == 7 {
+			prepare := d.Prepare
+			d.Prepare = func(item *store.QueueItem, now time.Time) Attempt {
+				if item.Number == 7 {
 					panic("no such template")
 				}
-				return begin(run, now)
+				return prepare(item, now)
 			}
 		})
 		now := b.queue.Now()
@@ -76,13 +77,14 @@ func TestARunWhosePreparationPanicsIsSetAside(t *testing.T) {
 		}
 		sleep(t.Context(), 10*time.Second)
 		if fired := b.firings(); len(fired) != 19 || !slices.Equal(a.numbers, []int64{7}) {
-			t.Errorf("%d others fired, set aside %v; want 19 and run 7", len(fired), a.numbers)
+			t.Errorf("%d others fired, set aside %v; want 19 and item 7", len(fired), a.numbers)
 		}
 	})
 }
 
-// What can't even be set aside is moved away: no loop spins on it.
-func TestARunThatCanNotBeSetAsideIsMovedAway(t *testing.T) {
+// An item that can't be set aside either is moved far ahead, so that it is not
+// claimed over and over.
+func TestSetAside_MovesAnItemThatCanNotBeEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := asides{fails: errors.New("not that either")}
 		b := start(t, 10, nil, a.with)
@@ -92,14 +94,14 @@ func TestARunThatCanNotBeSetAsideIsMovedAway(t *testing.T) {
 		sleep(t.Context(), 10*time.Second)
 		b.queue.mu.Lock()
 		defer b.queue.mu.Unlock()
-		if due := b.queue.runs[store.ItemID{Number: 1}].Due; !due.After(now.Add(parkedTill)) {
-			t.Errorf("the run is still due at %v", due)
+		if due := b.queue.items[store.ItemID{Number: 1}].Due; !due.After(now.Add(parkedTill)) {
+			t.Errorf("the item is still due at %v", due)
 		}
 	})
 }
 
-// An outage is nobody's fault: nothing is set aside however long it lasts.
-func TestAnOutageSetsNothingAside(t *testing.T) {
+// Nothing is set aside in an outage, however long it lasts.
+func TestClaim_SetsNothingAsideInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var a asides
 		b := start(t, 10, nil, a.with)
@@ -114,12 +116,12 @@ func TestAnOutageSetsNothingAside(t *testing.T) {
 	})
 }
 
-func TestAnAttemptThatPanicsEndsItselfOnly(t *testing.T) {
+func TestFire_APanicEndsOneAttemptOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		panics := 0
 		b := start(t, 4, func(_ context.Context, r store.QueueKey) {
 			if r.Number == 3 {
-				panic("an answer nobody thought of")
+				panic("unexpected response")
 			}
 		}, func(d *Dispatcher) { d.ObservePanic = func() { panics++ } })
 		now := b.queue.Now()
@@ -133,7 +135,7 @@ func TestAnAttemptThatPanicsEndsItselfOnly(t *testing.T) {
 	})
 }
 
-func TestWhatIsPreparedIsNotedAfterACrashOnly(t *testing.T) {
+func TestSuspect_NotesPreparationsOnlyAfterACrash(t *testing.T) {
 	for _, unclean := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			b := start(t, 100, nil)
@@ -153,7 +155,7 @@ func TestWhatIsPreparedIsNotedAfterACrashOnly(t *testing.T) {
 				}
 			})
 			if want := map[bool]int{false: 0, true: 50}[unclean]; noted != want {
-				t.Errorf("%d runs were noted, want %d", noted, want)
+				t.Errorf("%d items were noted, want %d", noted, want)
 			}
 			sleep(t.Context(), 20*time.Second)
 			if fired := len(b.firings()); fired != 100 || len(b.queue.notes) != 0 {
@@ -164,29 +166,29 @@ func TestWhatIsPreparedIsNotedAfterACrashOnly(t *testing.T) {
 	}
 }
 
-// Suspects are prepared one at a time, while nobody else is; those that have
-// come through are none any more.
-func TestSuspectsArePreparedAlone(t *testing.T) {
+// Suspects are prepared one at a time, with nothing else being prepared. A
+// suspect that was claimed is none any more.
+func TestSuspect_IsPreparedAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		preparing, together := 0, 0
 		b := start(t, 100, nil, func(d *Dispatcher) {
-			begin := d.Prepare
-			d.Prepare = func(run *store.QueueItem, now time.Time) Attempt {
+			prepare := d.Prepare
+			d.Prepare = func(item *store.QueueItem, now time.Time) Attempt {
 				mu.Lock()
 				preparing++
-				if run.Number <= 3 && preparing > 1 {
+				if item.Number <= 3 && preparing > 1 {
 					together++
 				}
 				mu.Unlock()
 				time.Sleep(10 * time.Millisecond)
 				mu.Lock()
-				if run.Number <= 3 && preparing > 1 {
+				if item.Number <= 3 && preparing > 1 {
 					together++
 				}
 				preparing--
 				mu.Unlock()
-				return begin(run, now)
+				return prepare(item, now)
 			}
 		})
 		now := b.queue.Now()
@@ -211,7 +213,7 @@ func TestSuspectsArePreparedAlone(t *testing.T) {
 	})
 }
 
-func TestARunThatWasPreparedAtThreeCrashesIsSetAside(t *testing.T) {
+func TestSuspect_IsSetAsideAfterThreeCrashes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var a asides
 		b := start(t, 100, nil, a.with)
@@ -230,9 +232,9 @@ func TestARunThatWasPreparedAtThreeCrashesIsSetAside(t *testing.T) {
 	})
 }
 
-// Large runs wait for room in memory, without holding up an account whose runs
-// are small.
-func TestWhatIsInMemoryIsBounded(t *testing.T) {
+// Large items wait for the budget without delaying an account whose items are
+// small.
+func TestBudget_BoundsMemoryAndDelaysNoSmallItems(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var most int64
 		b := start(t, 1000, func(ctx context.Context, r store.QueueKey) {
@@ -244,13 +246,13 @@ func TestWhatIsInMemoryIsBounded(t *testing.T) {
 			for _, p := range d.pools {
 				p.lanes.budget = shared
 			}
-			begin := d.Prepare
-			d.Prepare = func(run *store.QueueItem, now time.Time) Attempt {
+			prepare := d.Prepare
+			d.Prepare = func(item *store.QueueItem, now time.Time) Attempt {
 				size := int64(1000)
-				if run.Account == 1 {
+				if item.Account == 1 {
 					size = 4 << 20
 				}
-				return &sizedAttempt{begin(run, now).(*fakeAttempt), size}
+				return &sizedAttempt{prepare(item, now).(*fakeAttempt), size}
 			}
 		})
 		now := b.queue.Now()
@@ -279,7 +281,7 @@ func TestWhatIsInMemoryIsBounded(t *testing.T) {
 		}
 		for _, f := range fired {
 			if late := f.at.Sub(f.ref.Due); f.ref.Account == 2 && late > 100*time.Millisecond {
-				t.Errorf("small run %d fired %v late", f.ref.Number, late)
+				t.Errorf("small item %d fired %v late", f.ref.Number, late)
 			}
 		}
 		if most > 96<<20 {

@@ -30,16 +30,16 @@ type attempt struct {
 	method string
 	body   []byte // nil when there is none
 
-	bodyGone bool // a redirect has turned the request into a GET without body
-	foreign  bool // a redirect has led to another origin
-	reading  bool // the final answer's header is there, its body under way
+	bodyGone bool // a redirect turned the request into a GET without a body
+	foreign  bool // a redirect led to another origin
+	reading  bool // the final response's header has arrived, its body is being read
 
 	trace     httptrace.ClientTrace
 	hop       hop         // the connection in use
 	responded atomic.Bool // the first byte of a response has arrived
 }
 
-// run sends the request, follows redirects and reads the final answer.
+// run sends the request, follows redirects and reads the final response.
 func (a *attempt) run(ctx context.Context) (*job.Response, error) {
 	var err error
 	if a.url, err = parseURL(a.req.URL); err != nil {
@@ -53,7 +53,7 @@ func (a *attempt) run(ctx context.Context) (*job.Response, error) {
 		location := resp.Header.Get("Location")
 		if !a.req.FollowRedirects || !isRedirect(resp.StatusCode) || location == "" {
 			a.reading = true
-			return readAnswer(ctx, resp)
+			return readResponse(ctx, resp)
 		}
 		drain(resp.Body)
 		if hops == maxRedirects {
@@ -65,7 +65,7 @@ func (a *attempt) run(ctx context.Context) (*job.Response, error) {
 	}
 }
 
-// send makes one hop. The caller closes the answer's body.
+// send sends one hop. The caller closes the response's body.
 func (a *attempt) send(ctx context.Context) (*http.Response, error) {
 	if err := a.client.targets.checkDial(a.url.Hostname(), port(a.url)); err != nil {
 		return nil, err // a kept connection must not bypass a new block
@@ -81,13 +81,13 @@ func (a *attempt) send(ctx context.Context) (*http.Response, error) {
 	return resp, nil
 }
 
-// exchange sends a request over a connection that is kept, or a new one.
+// exchange sends a request over a prewarmed connection or the transport's.
 func (a *attempt) exchange(req *http.Request) (*http.Response, error) {
 	if conn := a.client.warm.take(hostPort(a.url)); conn != nil {
 		a.hop.take(conn.raw)
 		a.responded.Store(false)
 		resp, err := conn.RoundTrip(req)
-		// Without a response, send it again if the connection turned out to be
+		// Without a response, resend it if the connection turned out to be
 		// dead.
 		if err == nil || a.responded.Load() || conn.Err() == nil || req.Context().Err() != nil {
 			return a.received(resp, err)
@@ -97,7 +97,7 @@ func (a *attempt) exchange(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := a.client.transport.RoundTrip(req)
 	if err != nil && a.hop.lost() && req.Context().Err() == nil {
-		// Another attempt gave up on the connection they shared.
+		// Another attempt closed the connection they shared.
 		a.hop.leave(false)
 		rewind(req)
 		resp, err = a.client.transport.RoundTrip(req)
@@ -105,8 +105,8 @@ func (a *attempt) exchange(req *http.Request) (*http.Response, error) {
 	return a.received(resp, err)
 }
 
-// received ends the hop of a request that failed; otherwise closing the
-// response's body ends it.
+// received ends the hop of a failed request; otherwise closing the response's
+// body ends it.
 func (a *attempt) received(resp *http.Response, err error) (*http.Response, error) {
 	if err != nil {
 		a.hop.leave(true)
@@ -116,8 +116,8 @@ func (a *attempt) received(resp *http.Response, err error) (*http.Response, erro
 	return resp, nil
 }
 
-// traced returns a context through which the transport reports the connection it
-// has chosen and the first byte of a response.
+// traced returns a context through which the transport reports the connection
+// it chose and the first byte of a response.
 func (a *attempt) traced(ctx context.Context) context.Context {
 	a.trace = httptrace.ClientTrace{
 		GotConn:              a.hop.chosen,
@@ -140,8 +140,8 @@ func (a *attempt) request(ctx context.Context) *http.Request {
 	req.Proto, req.ProtoMajor, req.ProtoMinor = "HTTP/1.1", 1, 1
 	req.Header = a.header(time.Now())
 	if body := a.body; len(body) > 0 {
-		// Only this pair of types tells net/http that the body is at hand and
-		// can leave together with the header.
+		// Only with this pair of types does net/http know that the body is in
+		// memory and can be sent together with the header.
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		req.Body, _ = req.GetBody()
 		req.ContentLength = int64(len(body))
@@ -185,7 +185,7 @@ func (a *attempt) becomeGet() {
 	a.bodyGone = true
 }
 
-// resolve reads a redirect's Location, relative to the URL that answered it.
+// resolve parses a redirect's Location, relative to the URL that sent it.
 func resolve(base *url.URL, location string) (*url.URL, error) {
 	ref, err := url.Parse(sendable(location))
 	if err != nil {
@@ -204,8 +204,8 @@ func resolve(base *url.URL, location string) (*url.URL, error) {
 	return next, nil
 }
 
-// drain reads a body that nobody wants, so that its connection can be used
-// again, unless that costs more than a new one.
+// drain reads up to maxDrain bytes of a body that is not needed, so that its
+// connection can be reused.
 func drain(body io.ReadCloser) {
 	io.CopyN(io.Discard, body, maxDrain)
 	body.Close()

@@ -11,63 +11,66 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-// Causes for which an attempt is stopped from outside. Cancel the context of
+// Causes for stopping an attempt from outside. Cancel the context of
 // [Client.Do] with one of them (see [context.WithCancelCause]).
 var (
-	// ErrCancelled says that the job was cancelled; the outcome is job.KindCancelled.
+	// ErrCancelled means that the job was cancelled; the outcome is
+	// job.KindCancelled.
 	ErrCancelled = errors.New("the job was cancelled")
-	// ErrInterrupted says that the service stops; the outcome is job.KindInterrupted.
+	// ErrInterrupted means that the service stops; the outcome is
+	// job.KindInterrupted.
 	ErrInterrupted = errors.New("the service stopped")
 )
 
-// Config of a Client.
+// Config configures a Client.
 type Config struct {
 	// Version goes into User-Agent: punctual/VERSION.
 	Version string
-	// Targets decides who may be called; nil means NewTargets(TargetsConfig{}).
+	// Targets decides which targets may be called; nil means
+	// NewTargets(TargetsConfig{}).
 	Targets *Targets
 	// RootCAs are the authorities trusted for targets; nil means the system's.
 	RootCAs *x509.CertPool
-	// MaxConnsIdle is how many idle connections are kept to one host: as many
-	// as requests are under way at once, so that none is dropped and set up
-	// again. 0 means 100.
+	// MaxConnsIdle is how many idle connections to one host are kept. Set it to
+	// the number of concurrent requests, so that no connection is closed and
+	// set up again. 0 means 100.
 	MaxConnsIdle int
-	// MaxConnsIdleAll is how many are kept to all hosts together. 0 means four
-	// times MaxConnsIdle.
+	// MaxConnsIdleAll is how many idle connections are kept in total. 0 means
+	// four times MaxConnsIdle.
 	MaxConnsIdleAll int
 }
 
-// Request is one attempt as it goes out.
+// Request is the request of one attempt.
 type Request struct {
 	Method string // upper case
 	URL    string // absolute https, with the final query; a fragment is dropped
 
-	// Header holds the job's own fields, checked before; several of one name
-	// are sent as several. They win over Own, not over the signature and Hops;
-	// a User-Agent stands before the client's. Fields that belong to the
+	// Header holds the job's own fields, already validated; fields of the same
+	// name are all sent. They override Own, but not the signature and Hops; a
+	// User-Agent is put before the client's. Fields that belong to the
 	// connection (Host, Content-Length, Connection, ...) are left out.
 	Header []Field
-	// Own holds the service's own unsigned fields, among them a Content-Type
-	// for the body. They go along to other origins too.
+	// Own holds the service's own unsigned fields, such as the body's
+	// Content-Type. They are sent to other origins, too.
 	Own []Field
-	// Body is sent as it is; nil means no request body.
+	// Body is sent unchanged; nil means no request body.
 	Body []byte
 
-	// MessageID is the webhook-id: the same for every try of one message.
+	// MessageID is the webhook-id: the same for every try of a request.
 	MessageID string
-	// Secrets all sign the request, each giving one signature; none means no
-	// signature fields.
+	// Secrets sign the request, with one signature each; without secrets there
+	// are no signature fields.
 	Secrets []Secret
 
-	// Hops is how many jobs made one another up to this request: the value of
-	// X-Punctual-Hops. 0 leaves the field out.
+	// Hops is how many jobs created one another up to this request: the value
+	// of X-Punctual-Hops. 0 leaves the field out.
 	Hops int
 
-	// Timeout is the time allowed for the whole attempt, redirects and reading
-	// the answer included; 0 means no limit but the context's.
+	// Timeout limits the whole attempt, including redirects and reading the
+	// response; 0 means no limit but the context's.
 	Timeout time.Duration
-	// FollowRedirects makes the client follow up to 5 of them; otherwise a
-	// redirect is the final answer.
+	// FollowRedirects makes the client follow up to 5 redirects; otherwise a
+	// redirect is the final response.
 	FollowRedirects bool
 }
 
@@ -112,34 +115,34 @@ func New(cfg Config) *Client {
 	return c
 }
 
-// Block replaces the rules by which operators block targets. It closes the
-// connections to blocked targets, also those in use.
+// Block replaces the rules by which operators block targets. It closes
+// connections to blocked targets, even those in use.
 func (c *Client) Block(rules []Rule) {
 	c.targets.blocked.Store(newRuleSet(rules))
 	c.conns.closeIf(func(conn *targetConn) bool { return c.stillAllowed(conn) != nil })
 }
 
-// Connections returns how many connections to targets are open, idle ones
-// included.
+// Connections returns how many connections to targets are open, including idle
+// ones.
 func (c *Client) Connections() int {
 	c.conns.mu.Lock()
 	defer c.conns.mu.Unlock()
 	return len(c.conns.conns)
 }
 
-// Close closes idle connections. Attempts under way go on.
+// Close closes idle connections. Attempts under way are not affected.
 func (c *Client) Close() {
 	c.warm.close()
 	c.transport.CloseIdleConnections()
 }
 
-// Do makes one attempt and says what came of it: exactly one of Response and
-// Failure is set. Any whole answer is a Response, whatever its status. When
-// ctx ends before there is one, the kind of failure follows from its cause:
-// ErrCancelled, ErrInterrupted, context.DeadlineExceeded (a timeout); any
-// other cause counts as an interruption. So does running out of local
-// resources (descriptors, ports, memory); Failure.Wait is then how long to wait
-// before the next attempt.
+// Do sends one request and returns the outcome: either Response or Failure is
+// set. Any complete response is a Response, whatever its status. If ctx ends
+// first, its cause decides the kind of failure: ErrCancelled, ErrInterrupted,
+// context.DeadlineExceeded (a timeout); any other cause counts as an
+// interruption. Running out of local resources (descriptors, ports, memory) is
+// an interruption, too; Failure.Wait is then how long to wait before the next
+// attempt.
 func (c *Client) Do(ctx context.Context, r Request) job.Outcome {
 	start := time.Now()
 	a := &attempt{client: c, req: &r, method: r.Method, body: r.Body}

@@ -59,7 +59,7 @@ func TestDo(t *testing.T) {
 	})
 }
 
-func TestJobsFieldsWin(t *testing.T) {
+func TestDo_JobsFieldsOverrideOwn(t *testing.T) {
 	eachProtocol(t, func(t *testing.T, serve func(http.Handler) string) {
 		h, requests := recorder()
 		r := get(serve(h))
@@ -140,7 +140,7 @@ func TestNoBody(t *testing.T) {
 	}
 }
 
-func TestAnswer(t *testing.T) {
+func TestDo_Response(t *testing.T) {
 	const kept = job.MaxResponseBody
 	eachProtocol(t, func(t *testing.T, serve func(http.Handler) string) {
 		base := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -178,9 +178,9 @@ func TestAnswer(t *testing.T) {
 	})
 }
 
-// A connection serves the next attempt even after an answer longer than what
-// is kept, and after redirects.
-func TestConnectionsAreKept(t *testing.T) {
+// A connection is reused even after a response that is longer than what is
+// kept, and after redirects.
+func TestDo_KeepsConnections(t *testing.T) {
 	eachProtocol(t, func(t *testing.T, serve func(http.Handler) string) {
 		base := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/from" {
@@ -210,9 +210,9 @@ func TestConnectionsAreKept(t *testing.T) {
 	})
 }
 
-// A kept connection that the target closes just as it is used again costs
-// nothing when the request is signed: it is sent once more.
-func TestDeadConnectionIsReplaced(t *testing.T) {
+// When the target closes a kept connection just as it is reused, a signed
+// request is resent.
+func TestDo_ResendsOverANewConnection(t *testing.T) {
 	var conns atomic.Int32
 	cfg := &tls.Config{Certificates: []tls.Certificate{certificate(t, nil)}}
 	bodies := make(chan string, 4)
@@ -244,7 +244,7 @@ func TestDeadConnectionIsReplaced(t *testing.T) {
 	}
 }
 
-func TestProxyFromEnvironmentIsIgnored(t *testing.T) {
+func TestDo_IgnoresProxyFromEnvironment(t *testing.T) {
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "ALL_PROXY"} {
 		t.Setenv(name, "http://127.0.0.1:1")
 	}
@@ -267,7 +267,7 @@ func TestDuration(t *testing.T) {
 
 // The transport detaches dials from the request's context; they end with the
 // attempt all the same.
-func TestDialsEndWithTheirAttempt(t *testing.T) {
+func TestDo_EndsDialsWithTheAttempt(t *testing.T) {
 	deadline := time.Now().Add(dialLimit / 2)
 	detached := context.WithoutCancel(context.WithValue(t.Context(), attemptKey{}, &attempt{deadline: deadline}))
 	ctx, cancel := boundDial(detached)

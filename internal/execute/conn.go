@@ -20,7 +20,7 @@ import (
 // read. Reading a byte of a body returns two to the allowance, which covers its
 // framing.
 const (
-	// handshakeAllowance is for the TLS handshake; crypto/tls bounds its parts.
+	// handshakeAllowance is for the TLS handshake; crypto/tls limits its parts.
 	handshakeAllowance = 512 << 10
 	// idleAllowance is for what arrives while no attempt uses the connection:
 	// settings, session tickets, acknowledged pings.
@@ -50,16 +50,17 @@ type targetConn struct {
 	at    string // address and port
 	addr  netip.Addr
 	conns *connSet
-	place *list.Element // among the idle ones; nil while it is none. Under conns.mu
+	place *list.Element // in the list of idle connections, or nil. Guarded by conns.mu
 
 	allowance atomic.Int64 // bytes that may still arrive
-	retired   atomic.Bool  // this side closed it; attempts on it may use another
+	retired   atomic.Bool  // this side closed it; its attempts may use another
 
 	mu   sync.Mutex
 	uses int // attempts under way on it
 }
 
-// Read implements net.Conn. Over the allowance the connection is closed.
+// Read implements net.Conn. It closes the connection when the allowance is used
+// up.
 func (c *targetConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if n > 0 && c.allowance.Add(-int64(n)) < 0 {
@@ -75,14 +76,14 @@ func (c *targetConn) Close() error {
 	return c.Conn.Close()
 }
 
-// retire closes a connection that may be kept for other attempts, which then
-// use another one.
+// retire closes a connection that other attempts may use; they then use another
+// one.
 func (c *targetConn) retire() {
 	c.retired.Store(true)
 	_ = c.Close()
 }
 
-// use counts an attempt in.
+// use adds an attempt to the connection.
 func (c *targetConn) use() {
 	c.mu.Lock()
 	if c.uses++; c.uses == 1 {
@@ -92,8 +93,9 @@ func (c *targetConn) use() {
 	c.mu.Unlock()
 }
 
-// leave counts an attempt out. After one that was given up, the target may go on
-// sending its response: the connection is closed unless others use it.
+// leave removes an attempt from the connection. After an abandoned attempt the
+// target may go on sending its response, so the connection is closed unless
+// others use it.
 func (c *targetConn) leave(gaveUp bool) {
 	c.mu.Lock()
 	c.uses--
@@ -172,7 +174,7 @@ func (s *connSet) setIdle(c *targetConn, idle bool) *targetConn {
 	return nil
 }
 
-// unlist takes a connection off the idle ones. Called with mu held.
+// unlist removes a connection from the idle ones. Called with mu held.
 func (s *connSet) unlist(c *targetConn) {
 	if c.place == nil {
 		return
@@ -197,7 +199,7 @@ func (s *connSet) remove(c *targetConn) {
 	delete(s.conns, c)
 }
 
-// closeIf closes the connections that meet a condition.
+// closeIf closes the connections that satisfy a condition.
 func (s *connSet) closeIf(condition func(*targetConn) bool) {
 	s.mu.Lock()
 	var found []*targetConn
@@ -239,11 +241,11 @@ func (h *hop) leave(gaveUp bool) {
 	}
 }
 
-// lost reports whether this side has closed the connection under the request.
+// lost reports whether this side closed the connection during the request.
 func (h *hop) lost() bool { return h.conn != nil && h.conn.retired.Load() }
 
-// responseBody extends the allowance of its connection as it is read. Closing
-// it ends the hop.
+// responseBody extends its connection's allowance as it is read. Close ends the
+// hop.
 type responseBody struct {
 	io.ReadCloser
 	hop      *hop

@@ -23,16 +23,16 @@ var (
 	errTooManyRedirects = &redirectError{fmt.Sprintf("the target redirected more than %d times", maxRedirects)}
 )
 
-// redirectError says why a redirect was not followed. The sentence leaves out
-// the Location, which may hold secrets.
+// redirectError says why a redirect was not followed. The sentence does not
+// contain the Location, which may hold secrets.
 type redirectError struct{ sentence string }
 
 func (e *redirectError) Error() string { return e.sentence }
 
-// failure turns the error an attempt ended with into a kind and a sentence. It
-// goes by what is known best: first whether the attempt was stopped, then the
-// phase that failed, then the error itself. What remains is an answer that
-// net/http could not read.
+// failure returns the kind and message for the error an attempt ended with. It
+// checks first whether the attempt was stopped, then the phase that failed,
+// then the error itself. What remains is a response that net/http could not
+// read.
 func (a *attempt) failure(ctx context.Context, err error) *job.Failure {
 	var (
 		blocked   *blockedError
@@ -53,7 +53,7 @@ func (a *attempt) failure(ctx context.Context, err error) *job.Failure {
 	case errors.As(err, &blocked):
 		return fail(job.KindBlocked, "%s may not be called: %s", a.host(), blocked.explain(a.url.Hostname()))
 	case a.client.isLocal(err):
-		f := fail(job.KindInterrupted, "this service has run out of local resources (%v); the attempt is made again and does not count", localFault(err))
+		f := fail(job.KindInterrupted, "this service has run out of local resources (%v); the attempt will be retried and does not count", localFault(err))
 		f.Local = true
 		return f
 	case errors.Is(err, errFlood):
@@ -67,9 +67,9 @@ func (a *attempt) failure(ctx context.Context, err error) *job.Failure {
 	case handshake != nil, isTLS(err):
 		return fail(job.KindTLS, "%s", a.explainTLS(err))
 	case isClosed(err) && a.reading:
-		return fail(job.KindClosed, "%s closed the connection in the middle of its answer", a.host())
+		return fail(job.KindClosed, "%s closed the connection in the middle of its response", a.host())
 	case isClosed(err):
-		return fail(job.KindClosed, "%s closed the connection without an answer", a.host())
+		return fail(job.KindClosed, "%s closed the connection without a response", a.host())
 	}
 	return fail(job.KindProtocol, "%s", a.explainProtocol(err))
 }
@@ -78,7 +78,7 @@ func fail(kind job.Kind, format string, args ...any) *job.Failure {
 	return &job.Failure{Kind: kind, Message: fmt.Sprintf(format, args...)}
 }
 
-// stopped is the failure of an attempt whose context ended.
+// stopped returns the failure of an attempt whose context ended.
 func (a *attempt) stopped(cause error) *job.Failure {
 	switch {
 	case errors.Is(cause, errTimeout):
@@ -86,23 +86,23 @@ func (a *attempt) stopped(cause error) *job.Failure {
 	case errors.Is(cause, ErrCancelled):
 		return fail(job.KindCancelled, "the job was cancelled while the request was under way")
 	case errors.Is(cause, context.DeadlineExceeded):
-		return fail(job.KindTimeout, "no whole answer in the time allowed")
+		return fail(job.KindTimeout, "no complete response in the time allowed")
 	}
 	return fail(job.KindInterrupted, "the service stopped while the request was under way")
 }
 
 func (a *attempt) timedOut() *job.Failure {
 	if a.reading {
-		return fail(job.KindTimeout, "the answer was not whole within %s", span(a.req.Timeout))
+		return fail(job.KindTimeout, "the response was not complete within %s", span(a.req.Timeout))
 	}
-	return fail(job.KindTimeout, "no answer within %s", span(a.req.Timeout))
+	return fail(job.KindTimeout, "no response within %s", span(a.req.Timeout))
 }
 
 func (a *attempt) expired() bool {
 	return !a.deadline.IsZero() && time.Until(a.deadline) < time.Millisecond
 }
 
-// span writes a time allowed as a person would: "30 s", "250 ms".
+// span formats a timeout for people: "30 s", "250 ms".
 func span(d time.Duration) string {
 	if d < time.Second {
 		return fmt.Sprintf("%g ms", float64(d.Microseconds())/1000)
@@ -110,7 +110,7 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%g s", d.Seconds())
 }
 
-// host names the target of the hop under way.
+// host returns the target of the hop under way.
 func (a *attempt) host() string { return a.url.Host }
 
 func explainDNS(err *net.DNSError) string {
@@ -118,7 +118,7 @@ func explainDNS(err *net.DNSError) string {
 	case err.IsNotFound:
 		return "the host name " + err.Name + " does not exist"
 	case err.IsTimeout:
-		return "the name servers did not answer for " + err.Name
+		return "the name servers did not respond for " + err.Name
 	}
 	return "the host name " + err.Name + " could not be resolved"
 }
@@ -127,7 +127,7 @@ func (a *attempt) explainDial(err error) string {
 	at := a.host()
 	var op *net.OpError
 	if errors.As(err, &op) {
-		// An internal address that a name resolved to stays out of the message.
+		// Don't leak an internal address that a name resolved to.
 		if to, ok := op.Addr.(*net.TCPAddr); ok && !special(to.AddrPort().Addr().Unmap()) {
 			at = to.String()
 		}
@@ -137,7 +137,7 @@ func (a *attempt) explainDial(err error) string {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "the connection to " + at + " was refused"
 	case isTimeout(err):
-		return "the connection to " + at + " was not answered"
+		return "the connection to " + at + " timed out"
 	case errors.As(err, &errno):
 		return "no connection to " + at + ": " + errno.Error()
 	}
@@ -159,7 +159,7 @@ func (a *attempt) explainTLS(err error) string {
 		return "the certificates of " + host + " are longer than " + strconv.Itoa(maxChain>>10) + " KiB together"
 	case errors.As(err, &record):
 		if string(record.RecordHeader[:]) == "HTTP/" {
-			return a.host() + " answers plain HTTP, not TLS"
+			return a.host() + " responds with plain HTTP, not TLS"
 		}
 		return a.host() + " does not speak TLS"
 	case errors.As(err, &name):
@@ -183,11 +183,11 @@ func (a *attempt) explainProtocol(err error) string {
 		return a.host() + " switched to another protocol unasked"
 	case strings.Contains(text, "headers exceeded"), strings.Contains(text, "header list larger"),
 		strings.Contains(text, "header list too large"):
-		return fmt.Sprintf("the header of the answer is larger than %d KiB", maxHeaderBytes>>10)
+		return fmt.Sprintf("the header of the response is larger than %d KiB", maxHeaderBytes>>10)
 	case strings.HasPrefix(text, "net/http: invalid header"):
 		return "a header field of the request is not valid"
 	}
-	return a.host() + " did not answer with valid HTTP"
+	return a.host() + " did not respond with valid HTTP"
 }
 
 // The operations of net.OpError under which crypto/tls reports alerts.
@@ -196,8 +196,8 @@ const (
 	localAlert  = "local error"
 )
 
-// isTLS recognises failures after the handshake, such as the alert of a
-// TLS 1.3 server that misses a client certificate.
+// isTLS reports whether err is a TLS failure after the handshake, such as the
+// alert of a TLS 1.3 server that requires a client certificate.
 func isTLS(err error) bool {
 	var op *net.OpError
 	if errors.As(err, &op) && (op.Op == remoteAlert || op.Op == localAlert) {
@@ -212,7 +212,7 @@ func isTimeout(err error) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &t) && t.Timeout()
 }
 
-// isClosed recognises a connection or stream that the other side ended.
+// isClosed reports whether the other side ended the connection or stream.
 func isClosed(err error) bool {
 	for _, target := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE, syscall.ETIMEDOUT} {
 		if errors.Is(err, target) {
@@ -232,17 +232,16 @@ func isClosed(err error) bool {
 	return false
 }
 
-// closedTexts tell errors of net/http that have neither a type nor a value to
-// go by.
+// closedTexts identify errors of net/http that have neither a type nor a value.
 var closedTexts = []string{
 	"server closed idle connection",
 	"GOAWAY",
 	"http2: client conn",
 }
 
-// streamError has the fields of the HTTP/2 stream error inside net/http, which
-// fills any such struct for [errors.As]. Its cause tells the resets that came
-// from the peer from the faults found on this side.
+// streamError has the fields of net/http's internal HTTP/2 stream error, which
+// fills any such struct for [errors.As]. Its cause distinguishes resets by the
+// peer from faults found on this side.
 type streamError struct {
 	StreamID uint32
 	Code     uint32

@@ -21,7 +21,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-// brief is a time allowed that is meant to run out.
+// brief is a timeout that is meant to expire.
 const brief = 150 * time.Millisecond
 
 func closedPort(t *testing.T) string {
@@ -33,7 +33,7 @@ func closedPort(t *testing.T) string {
 	return ln.Addr().String()
 }
 
-func TestFailuresToConnect(t *testing.T) {
+func TestDo_ConnectFailures(t *testing.T) {
 	c := newClient(t)
 	refused := closedPort(t)
 	plain := httptest.NewServer(http.NotFoundHandler())
@@ -86,7 +86,7 @@ func TestHandshakeAlerts(t *testing.T) {
 	}
 }
 
-func TestFailuresToAnswer(t *testing.T) {
+func TestDo_ResponseFailures(t *testing.T) {
 	hugeHeader := "HTTP/1.1 200 OK\r\nX-Huge: " + strings.Repeat("x", 300<<10) + "\r\n\r\n"
 	for _, test := range []struct {
 		name    string
@@ -94,8 +94,8 @@ func TestFailuresToAnswer(t *testing.T) {
 		kind    job.Kind
 		message string
 	}{
-		{"nothing", func(c net.Conn) { c.Close() }, job.KindClosed, "without an answer"},
-		{"half a header", says("HTTP/1.1 200 OK\r\nX-A: b\r\n"), job.KindClosed, "without an answer"},
+		{"nothing", func(c net.Conn) { c.Close() }, job.KindClosed, "without a response"},
+		{"half a header", says("HTTP/1.1 200 OK\r\nX-A: b\r\n"), job.KindClosed, "without a response"},
 		{"half a field", says("HTTP/1.1 200 OK\r\nContent-Le"), job.KindProtocol, "valid HTTP"},
 		{"half a body", says("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"), job.KindClosed, "in the middle"},
 		{"half a large body", says("HTTP/1.1 200 OK\r\nContent-Length: 999999\r\n\r\n" + strings.Repeat("x", 300000)), job.KindClosed, "in the middle"},
@@ -143,11 +143,11 @@ func TestTimeouts(t *testing.T) {
 		}
 	}
 	for _, test := range []struct{ name, url, message string }{
-		{"silent before TLS", "https://" + listen(t, hold), "no answer within 150 ms"},
-		{"silent", hostile(t, hold), "no answer within 150 ms"},
-		{"half a header", hostile(t, func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200"); hold(c) }), "no answer within 150 ms"},
-		{"half a body", hostile(t, func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\nhalf"); hold(c) }), "the answer was not whole within 150 ms"},
-		{"drip", hostile(t, drip), "the answer was not whole within 150 ms"},
+		{"silent before TLS", "https://" + listen(t, hold), "no response within 150 ms"},
+		{"silent", hostile(t, hold), "no response within 150 ms"},
+		{"half a header", hostile(t, func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200"); hold(c) }), "no response within 150 ms"},
+		{"half a body", hostile(t, func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\nhalf"); hold(c) }), "the response was not complete within 150 ms"},
+		{"drip", hostile(t, drip), "the response was not complete within 150 ms"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := get(test.url)
@@ -163,7 +163,7 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-// The time allowed is for the attempt, not for each hop.
+// The timeout is for the attempt, not for each hop.
 func TestTimeoutCoversRedirects(t *testing.T) {
 	base := serve(t, true, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -177,7 +177,7 @@ func TestTimeoutCoversRedirects(t *testing.T) {
 	fails(t, newClient(t), r, job.KindTimeout)
 }
 
-func TestStopped(t *testing.T) {
+func TestDo_StoppedContext(t *testing.T) {
 	eachProtocol(t, func(t *testing.T, serve func(http.Handler) string) {
 		asked := make(chan struct{})
 		base := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -218,7 +218,7 @@ func TestStopped(t *testing.T) {
 	})
 }
 
-// An endless body is given up without failing the attempt.
+// An endless body is cut off without failing the attempt.
 func TestEndlessBody(t *testing.T) {
 	eachProtocol(t, func(t *testing.T, serve func(http.Handler) string) {
 		var sent int
@@ -236,7 +236,7 @@ func TestEndlessBody(t *testing.T) {
 			t.Errorf("got %d bytes, truncated %v", len(got.Body), got.Truncated)
 		}
 		receive(t, done)
-		if sent < maxAnswer || sent > 3*maxAnswer {
+		if sent < maxResponse || sent > 3*maxResponse {
 			t.Errorf("%d bytes were sent", sent)
 		}
 	})
@@ -321,7 +321,7 @@ func hugeField() []byte {
 	return append(block, strings.Repeat("y", size)...)
 }
 
-func TestNotAnURL(t *testing.T) {
+func TestDo_InvalidURL(t *testing.T) {
 	for _, url := range []string{"", "/path", "http://127.0.0.1/?token=secret", "https://", "https://h:x/?token=secret", "https://\x00/"} {
 		if f := fails(t, newClient(t), get(url), job.KindConnect); strings.Contains(f.Message, "secret") {
 			t.Errorf("%q: got message %q", url, f.Message)
@@ -331,7 +331,7 @@ func TestNotAnURL(t *testing.T) {
 
 // A dial that outlives its own deadline on the way to one of several addresses
 // is no timeout of the attempt.
-func TestTimeoutOfOneAddressIsNotTheAttempts(t *testing.T) {
+func TestDo_TimeoutOfOneAddressIsNotAnAttemptTimeout(t *testing.T) {
 	u, _ := parseURL("https://example.com")
 	a := &attempt{req: &Request{Timeout: patience}, deadline: time.Now().Add(patience), url: u}
 	err := &dialError{&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}}

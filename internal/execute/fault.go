@@ -14,7 +14,7 @@ import (
 // descriptors, ports or memory. The target did not cause them.
 var localFaults = []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOMEM, syscall.ENOBUFS}
 
-// localFault returns the local fault in err's chain; 0 when there is none.
+// localFault returns the local fault in err's chain, or 0.
 func localFault(err error) syscall.Errno {
 	var errno syscall.Errno
 	var dns *net.DNSError
@@ -35,9 +35,9 @@ func localFault(err error) syscall.Errno {
 	return 0
 }
 
-// isLocal reports whether err is a temporary fault of this machine. Without IPv6
-// a connection to an IPv6 address fails with EADDRNOTAVAIL too: that is
-// permanent, and no local fault.
+// isLocal reports whether err is a temporary fault of this machine. Without
+// IPv6, a connection to an IPv6 address fails with EADDRNOTAVAIL, too; that is
+// permanent and not a local fault.
 func (c *Client) isLocal(err error) bool {
 	fault := localFault(err)
 	var op *net.OpError
@@ -54,7 +54,7 @@ const (
 	maxFaultWait = 30 * time.Second
 )
 
-// faults counts the local faults in a row.
+// faults counts consecutive local faults.
 type faults struct{ inRow atomic.Int64 }
 
 func (f *faults) over() {
@@ -63,19 +63,20 @@ func (f *faults) over() {
 	}
 }
 
-// wait returns how long to wait after another fault, from 1 to 45 s: longer the
-// more faults came in a row, with jitter.
+// wait returns how long to wait after another fault, from 1 to 45 s with
+// jitter: the more consecutive faults, the longer.
 func (f *faults) wait() time.Duration {
 	wait := maxFaultWait
-	// Many attempts meet the same fault at once, so the wait doubles every 100.
+	// Many attempts meet the same fault at once, so the wait doubles every 100
+	// faults.
 	if doubled := f.inRow.Add(1) / 100; doubled < 5 {
 		wait = faultWait << doubled
 	}
 	return (wait + time.Duration(rand.Int64N(int64(wait)/2))).Truncate(time.Millisecond)
 }
 
-// relieve closes idle connections to free their resources, and returns how long
-// an attempt that met a local fault has to wait.
+// relieve closes idle connections to free resources, and returns how long an
+// attempt that met a local fault has to wait.
 func (c *Client) relieve() time.Duration {
 	c.transport.CloseIdleConnections()
 	c.warm.closeIdle()

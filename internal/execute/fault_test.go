@@ -49,7 +49,7 @@ func TestLocalFaults(t *testing.T) {
 }
 
 // The wait grows while the fault lasts, and idle connections are closed.
-func TestLocalFaultsAreWaitedFor(t *testing.T) {
+func TestLocalFaults_WaitGrowsAndIdleConnectionsClose(t *testing.T) {
 	base := serve(t, false, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {}))
 	c := newClient(t)
 	answered(t, c, get(base))
@@ -61,7 +61,7 @@ func TestLocalFaultsAreWaitedFor(t *testing.T) {
 	if f := out.Failure; f == nil || f.Kind != job.KindInterrupted || f.Wait < time.Second || f.Wait > 1500*time.Millisecond {
 		t.Fatalf("got %+v", out.Failure)
 	}
-	if want := "this service has run out of local resources (too many open files); the attempt is made again and does not count"; out.Failure.Message != want {
+	if want := "this service has run out of local resources (too many open files); the attempt will be retried and does not count"; out.Failure.Message != want {
 		t.Errorf("got message %q, want %q", out.Failure.Message, want)
 	}
 	awaitNoConns(t, c)

@@ -112,7 +112,7 @@ func isRequest(frame http2.Frame) bool { _, ok := frame.(*http2.HeadersFrame); r
 
 // A flood while a request is open ends the connection, long before the time
 // allowed is over.
-func TestFloodsDuringARequest(t *testing.T) {
+func TestFlood_DuringARequestClosesTheConnection(t *testing.T) {
 	for name := range floods {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,7 +132,7 @@ func TestFloodsDuringARequest(t *testing.T) {
 }
 
 // A connection on which an attempt timed out is closed, whatever goes on on it.
-func TestTimeoutsCloseTheirConnection(t *testing.T) {
+func TestTimeout_ClosesTheConnection(t *testing.T) {
 	c := newClient(t)
 	url := framing(t, nil, func(f *framer, frame http2.Frame) {
 		if _, reset := frame.(*http2.RSTStreamFrame); reset {
@@ -146,7 +146,7 @@ func TestTimeoutsCloseTheirConnection(t *testing.T) {
 }
 
 // Where others use the connection it stays, and they are not disturbed.
-func TestTimeoutsSpareSharedConnections(t *testing.T) {
+func TestTimeout_KeepsASharedConnection(t *testing.T) {
 	c := newClient(t)
 	waiting := make(chan struct{})
 	base, conns := counted(t, true, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -180,7 +180,7 @@ func TestTimeoutsSpareSharedConnections(t *testing.T) {
 
 // A connection that is kept for later requests is closed when a target goes on
 // sending, be it one that was used or one that was opened ahead.
-func TestFloodsOfIdleConnections(t *testing.T) {
+func TestFlood_OnAnIdleConnectionClosesIt(t *testing.T) {
 	for name := range floods {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -218,7 +218,7 @@ func TestFloodsOfIdleConnections(t *testing.T) {
 
 // Endless answers over HTTP/1.1 end long before the time allowed: each of these
 // sends its start once and the rest again and again.
-func TestEndlessAnswers(t *testing.T) {
+func TestFlood_EndlessResponses(t *testing.T) {
 	const ok = "HTTP/1.1 200 OK\r\n"
 	for name, x := range map[string]struct{ start, rest string }{
 		"1xx":              {"", "HTTP/1.1 103 Early Hints\r\n\r\n"},
@@ -263,7 +263,7 @@ func TestTinyChunksEndEarly(t *testing.T) {
 }
 
 // Large answers in small pieces are within the allowance.
-func TestAnswersInSmallPieces(t *testing.T) {
+func TestFlood_PermitsLargeResponsesInSmallPieces(t *testing.T) {
 	eachProtocol(t, func(t *testing.T, serve func(http.Handler) string) {
 		base := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			for range 40_000 {
@@ -281,7 +281,7 @@ func TestAnswersInSmallPieces(t *testing.T) {
 // A target that answers and then permits no further request on a connection
 // would have one more opened for each attempt. How many stay is bounded, for
 // each address and for all.
-func TestIdleConnectionsAreBounded(t *testing.T) {
+func TestIdleConnections_AreBounded(t *testing.T) {
 	closing := func(f *framer, frame http2.Frame) {
 		if isRequest(frame) {
 			_ = f.WriteSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 0})

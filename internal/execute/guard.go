@@ -11,19 +11,19 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// guardian knows the special-purpose registries of IANA: for IPv4 every
-// prefix, plus multicast and reserved space; for IPv6 whatever lies outside
-// 2000::/3 (loopback, unique local, link-local, IPv4-mapped, -compatible and
-// -translated forms) and the special prefixes within (Teredo, 6to4,
-// documentation). Any port will do.
+// guardian knows the special-purpose registries of IANA: for IPv4 every prefix,
+// plus multicast and reserved space; for IPv6 everything outside 2000::/3
+// (loopback, unique local, link-local, IPv4-mapped, -compatible and -translated
+// forms) and the special prefixes within it (Teredo, 6to4, documentation). It
+// permits any port.
 var guardian = ssrf.New(ssrf.WithAnyPort())
 
-// special reports whether addr is not one of the public internet.
+// special reports whether addr is not an address of the public internet.
 func special(addr netip.Addr) bool {
 	return guardian.SafeAddr(addr) != nil
 }
 
-// class names what kind of special address addr is, article included.
+// class describes a special address, with an article.
 func class(addr netip.Addr) string {
 	switch {
 	case addr.Is4In6():
@@ -42,7 +42,7 @@ func class(addr netip.Addr) string {
 	return "a special-purpose address"
 }
 
-// bareHost is host without brackets and port.
+// bareHost returns host without brackets and port.
 func bareHost(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		return name
@@ -50,9 +50,9 @@ func bareHost(host string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
-// isNumber reports whether the last label of a host makes the whole of it an
-// IPv4 address, as the URL Standard of WHATWG has it. No top-level domain
-// looks like that.
+// isNumber reports whether the last label of a host makes the host an IPv4
+// address, as the WHATWG URL Standard defines it. No top-level domain looks
+// like that.
 func isNumber(label string) bool {
 	if hex, ok := strings.CutPrefix(label, "0x"); ok {
 		return strings.Trim(hex, "0123456789abcdef") == ""
@@ -73,9 +73,9 @@ func (e *blockedError) Error() string {
 	return e.why
 }
 
-// explain returns the sentence for the job's owner. It contains the address only
-// if host is that address: what a name resolves to inside the service's network
-// must not leak.
+// explain returns the sentence for the job's owner. It contains the address
+// only if host is that address, so as not to leak what a name resolves to
+// inside the service's network.
 func (e *blockedError) explain(host string) string {
 	literal, err := netip.ParseAddr(host)
 	if e.addr.IsValid() && (err != nil || literal.WithZone("").Unmap() != e.addr.WithZone("").Unmap()) {
@@ -84,20 +84,20 @@ func (e *blockedError) explain(host string) string {
 	return e.Error()
 }
 
-// maxAddrs is how many addresses of a name are tried in one attempt: a name can
+// maxAddrs is how many addresses of a name one attempt tries: a name can
 // resolve to thousands of addresses of uninvolved hosts.
 const maxAddrs = 8
 
 var errTooManyAddrs = errors.New("none of the first addresses could be connected to")
 
-// unreachableError stands for the failure of a dial that was allowed to some
-// of a host's addresses.
+// unreachableError is the failure of a dial for which some of the host's
+// addresses were allowed.
 type unreachableError struct{}
 
 func (unreachableError) Error() string { return "no address could be connected to" }
 
-// guard judges the addresses of one dial. [net.Dialer] tries several of them,
-// two at a time, and reports the first failure only; guard remembers the rest.
+// guard checks the addresses of one dial. [net.Dialer] tries several of them,
+// two at a time, and reports only the first failure; guard records the rest.
 type guard struct {
 	targets *Targets
 	dialled atomic.Int32
@@ -105,8 +105,8 @@ type guard struct {
 	blocked atomic.Pointer[blockedError]
 }
 
-// control is a [net.Dialer.Control]: it runs between the resolution of the
-// name and the connection, with the address that is really used.
+// control is a [net.Dialer.Control]: it runs after the name is resolved and
+// before the connection, with the address that will be used.
 func (g *guard) control(_, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -125,8 +125,9 @@ func (g *guard) control(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// explain gives the reason for a failed dial: blocked only when no address was
-// allowed, so that one bad record among good ones does not end the job.
+// explain returns the reason for a failed dial. It is a blockedError only if no
+// address was allowed, so that one bad record among good ones does not end the
+// job.
 func (g *guard) explain(err error) error {
 	blocked := g.blocked.Load()
 	switch {

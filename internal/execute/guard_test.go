@@ -103,7 +103,7 @@ func trap(t *testing.T, network, addr string) (port string) {
 	return port
 }
 
-func TestSpecialAddressesAreNotDialled(t *testing.T) {
+func TestGuard_DoesNotDialSpecialAddresses(t *testing.T) {
 	c := New(Config{RootCAs: authority().pool})
 	defer c.Close()
 	port4 := trap(t, "tcp4", "127.0.0.1:0")
@@ -142,7 +142,7 @@ func TestSpecialAddressesAreNotDialled(t *testing.T) {
 }
 
 // Each hop of a redirect is checked when it is dialled.
-func TestRedirectToSpecialAddress(t *testing.T) {
+func TestGuard_ChecksRedirects(t *testing.T) {
 	h, _ := redirecting()
 	base := serve(t, true, h)
 	c := newClient(t)
@@ -155,7 +155,7 @@ func TestRedirectToSpecialAddress(t *testing.T) {
 
 // Of a name with several addresses, those that may be called are; the kind is
 // blocked only when there are none.
-func TestGuardOfSeveralAddresses(t *testing.T) {
+func TestGuard_SeveralAddresses(t *testing.T) {
 	other := &net.OpError{Op: "dial", Err: http.ErrHandlerTimeout}
 	for _, test := range []struct {
 		addrs  []string

@@ -16,7 +16,7 @@ func (a *attempt) header(now time.Time) http.Header {
 	r := a.req
 	size := len(r.Header) + len(r.Own) + 5
 	b := builder{make(http.Header, size), make([]string, 0, size)}
-	agent := "" // of the job
+	agent := "" // the job's
 	for _, f := range r.Header {
 		switch {
 		case !a.carries(f.Name):
@@ -46,11 +46,11 @@ func (a *attempt) header(now time.Time) http.Header {
 	return b.header
 }
 
-// signs reports whether the next hop is signed: not on foreign ground, where
-// a signature could be collected and played back to the real receiver.
+// signs reports whether the next hop is signed. A foreign origin gets no
+// signature, because it could replay it to the real receiver.
 func (a *attempt) signs() bool { return len(a.req.Secrets) > 0 && !a.foreign }
 
-// carries reports whether a field of the job goes along on the next hop.
+// carries reports whether the next hop sends one of the job's fields.
 func (a *attempt) carries(name string) bool {
 	switch {
 	case isOneOf(name, connectionFields), strings.EqualFold(name, job.HopsField):
@@ -65,7 +65,8 @@ func (a *attempt) carries(name string) bool {
 	return true
 }
 
-// overridden reports whether the job has a field of that name on the next hop.
+// overridden reports whether the next hop sends a field of that name of the
+// job.
 func (a *attempt) overridden(name string) bool {
 	for _, f := range a.req.Header {
 		if strings.EqualFold(f.Name, name) && a.carries(f.Name) {
@@ -77,14 +78,13 @@ func (a *attempt) overridden(name string) bool {
 
 // Fields with a part to play, in lower case.
 var (
-	// Those that belong to the connection or frame the message are net/http's
-	// to set; a second one in another spelling would let a request be read as
-	// two.
+	// net/http sets the fields that belong to the connection or frame the
+	// message; a duplicate in another spelling would allow request smuggling.
 	connectionFields = []string{"connection", "content-length", "host", "keep-alive", "proxy-connection",
 		"te", "trailer", "transfer-encoding", "upgrade"}
 	signatureFields = []string{fieldID, fieldTimestamp, fieldSignature}
-	// Those that describe a request's body mean nothing once a redirect has
-	// dropped it (Fetch Standard, request-body-header names).
+	// Fields that describe a request's body are dropped together with the body
+	// at a redirect (Fetch Standard, request-body-header names).
 	bodyFields = []string{"content-encoding", "content-language", "content-location", "content-type"}
 )
 
@@ -103,8 +103,9 @@ type builder struct {
 	values []string
 }
 
-// add keeps the name's spelling, which some HTTP/1 servers are particular
-// about; net/http looks for User-Agent in its canonical one.
+// add adds a field. It keeps the name's spelling, which matters to some HTTP/1
+// servers, except for User-Agent, which net/http looks up in its canonical
+// form.
 func (b *builder) add(name, value string) {
 	if len(name) == len(userAgent) && strings.EqualFold(name, userAgent) {
 		name = userAgent
@@ -118,8 +119,8 @@ func (b *builder) add(name, value string) {
 	b.header[name] = b.values[n-1 : n : n]
 }
 
-// markReplayable lets the transport send the request once more, whatever its
-// method, when a kept connection proves dead. It is net/http's own signal: a
+// markReplayable lets the transport resend the request, whatever its method,
+// when a kept connection is dead. X-Idempotency-Key is net/http's own signal; a
 // key without values is not sent.
 func (b *builder) markReplayable() {
 	const key = "X-Idempotency-Key"

@@ -169,7 +169,7 @@ func listen(t testing.TB, handle func(net.Conn)) string {
 }
 
 // hostile starts a target that reads one HTTP/1.1 request of each connection
-// over TLS and leaves the answer to the caller.
+// over TLS and leaves the response to the caller.
 func hostile(t testing.TB, answer func(net.Conn)) string {
 	cfg := &tls.Config{Certificates: []tls.Certificate{certificate(t, nil)}, NextProtos: []string{"http/1.1"}}
 	return "https://" + listen(t, func(raw net.Conn) {
@@ -180,7 +180,7 @@ func hostile(t testing.TB, answer func(net.Conn)) string {
 	})
 }
 
-// says is an answer for hostile: a text, after which the connection is closed.
+// says is a response for hostile: a text, after which the connection is closed.
 func says(text string) func(net.Conn) {
 	return func(c net.Conn) {
 		c.Write([]byte(text))
@@ -203,7 +203,7 @@ func get(url string) Request {
 	return Request{Method: "GET", URL: url, Timeout: patience, FollowRedirects: true}
 }
 
-// answered makes the attempt and expects an answer.
+// answered sends the request and expects a response.
 func answered(t testing.TB, c *Client, r Request) *job.Response {
 	t.Helper()
 	out := c.Do(context.Background(), r)
@@ -213,7 +213,7 @@ func answered(t testing.TB, c *Client, r Request) *job.Response {
 	return out.Response
 }
 
-// fails makes the attempt and expects a failure of that kind.
+// fails sends the request and expects a failure of that kind.
 func fails(t testing.TB, c *Client, r Request, kind job.Kind) *job.Failure {
 	t.Helper()
 	out := c.Do(context.Background(), r)

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// ownEvery is how old the list of this machine's addresses may become.
+// ownEvery is how long the list of this machine's addresses is used.
 const ownEvery = 30 * time.Second
 
-// ownAddrs holds the addresses of this machine's interfaces. A public one is
-// special only to the machine itself: connections to it bypass firewalls.
+// ownAddrs holds the addresses of this machine's interfaces. Its public
+// addresses are special, too, because connections to them bypass firewalls.
 type ownAddrs struct {
 	list func() ([]net.Addr, error)
 
 	mu     sync.Mutex
 	readAt time.Time
 	addrs  map[netip.Addr]struct{}
-	global bool // one of them is an IPv6 address of the internet
+	global bool // one of them is a public IPv6 address
 }
 
 // has reports whether addr is one of this machine's.
@@ -38,8 +38,8 @@ func (o *ownAddrs) hasIPv6() bool {
 	return o.global
 }
 
-// refresh reads the addresses again when they are old. Where that fails, those
-// read before stay. Called with mu held.
+// refresh reads the addresses again if they are old. If that fails, the old
+// ones stay. Called with mu held.
 func (o *ownAddrs) refresh() {
 	if time.Since(o.readAt) < ownEvery {
 		return

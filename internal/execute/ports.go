@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Ports says which ports of targets may be called. The zero value permits none.
+// Ports is the set of target ports that may be called. The zero value permits
+// none.
 type Ports struct {
 	text   string
 	ranges []portRange
@@ -15,14 +16,14 @@ type Ports struct {
 
 type portRange struct{ first, last uint16 }
 
-// DefaultPorts are the ports that may be called unless an operator says
-// otherwise, as ParsePorts reads them.
+// DefaultPorts are the ports that may be called by default, in the form that
+// ParsePorts parses.
 const DefaultPorts = "443,1024-65535"
 
 var errPorts = errors.New("must be ports and ranges of ports separated by commas, as in " + DefaultPorts)
 
-// ParsePorts reads ports and ranges of ports from 1 to 65535, separated by
-// commas: "443,8443,9000-9999".
+// ParsePorts parses ports and port ranges from 1 to 65535, separated by commas:
+// "443,8443,9000-9999".
 func ParsePorts(text string) (Ports, error) {
 	p := Ports{text: strings.ReplaceAll(text, " ", "")}
 	for part := range strings.SplitSeq(p.text, ",") {
@@ -43,8 +44,8 @@ func ParsePorts(text string) (Ports, error) {
 // String returns the ports as they were given.
 func (p Ports) String() string { return p.text }
 
-// permits reports whether a port may be called. One that browsers block is
-// permitted only by an entry of its own, not by a range around it.
+// permits reports whether a port may be called. A port that browsers block
+// needs an entry of its own; a range around it does not permit it.
 func (p Ports) permits(port uint16) bool {
 	_, bad := slices.BinarySearch(badPorts, port)
 	for _, r := range p.ranges {
@@ -55,9 +56,9 @@ func (p Ports) permits(port uint16) bool {
 	return false
 }
 
-// badPorts are those that the Fetch Standard blocks (section "Port blocking"):
-// services that could mistake an HTTP request for something in their own
-// protocol. In ascending order.
+// badPorts are the ports that the Fetch Standard blocks (section "Port
+// blocking"), because their services could mistake an HTTP request for their
+// own protocol. In ascending order.
 var badPorts = []uint16{
 	0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110, 111, 113,
 	115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563,

@@ -10,19 +10,18 @@ import (
 	"time"
 )
 
-// openingAtOnce bounds how many connections are opened ahead at a time, so that
-// handshakes don't hold up what is due now.
+// openingAtOnce limits how many connections are prewarmed at a time, so that
+// handshakes don't delay what is due now.
 const openingAtOnce = 32
 
-// warmConns keeps connections that were opened before they were needed.
-// Requests take them first; when there is none, the transport opens and keeps
-// its own.
+// warmConns keeps prewarmed connections. Requests use them first; if there is
+// none, the transport opens its own.
 type warmConns struct {
 	open     func(ctx context.Context, addr string) (*http.ClientConn, *targetConn, error)
 	most     int // connections to one host
 	mostAll  int // connections to all
 	slots    chan struct{}
-	life     context.Context // ends openings that are under way
+	life     context.Context // ends connection attempts under way
 	end      context.CancelFunc
 	openings sync.WaitGroup
 
@@ -34,9 +33,9 @@ type warmConns struct {
 
 // warmHost is what is kept to one host and port.
 type warmHost struct {
-	conns  map[*http.ClientConn]*warmConn // all that are open
-	idle   []*warmConn                    // that can take a request, the last used last
-	count  int                            // those being opened included
+	conns  map[*http.ClientConn]*warmConn // all open ones
+	idle   []*warmConn                    // can take a request; the most recently used last
+	count  int                            // including those being opened
 	shared bool                           // one connection carries many requests (HTTP/2)
 }
 
@@ -57,10 +56,9 @@ func newWarmConns(most, mostAll int, open func(context.Context, string) (*http.C
 	return w
 }
 
-// Warm opens connections to a URL's host ahead of requests that are to be made
-// soon, until n are kept (one where it carries many requests). It returns at
-// once; Close ends what is under way. A connection that can't be opened is left
-// to the request, which will tell why.
+// Prewarm opens connections to a URL's host ahead of requests, until n are
+// kept, or one if it carries many requests. It returns at once; Close ends what
+// is under way. It ignores errors: the request that follows will report them.
 func (c *Client) Prewarm(rawURL string, n int) {
 	if u, err := parseURL(rawURL); err == nil {
 		c.warm.fill(hostPort(u), n)
@@ -75,8 +73,8 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// fill opens the first connection to a host alone, which tells whether others
-// are needed beside it.
+// fill opens the first connection to a host alone, which shows whether more are
+// needed.
 func (w *warmConns) fill(addr string, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,8 +96,8 @@ func (w *warmConns) fill(addr string, n int) {
 	}
 }
 
-// start opens a connection beside the caller, and then calls opened, which may
-// be nil. Called with mu held.
+// start opens a connection in a goroutine and then calls opened, which may be
+// nil. Called with mu held.
 func (w *warmConns) start(addr string, h *warmHost, opened func()) bool {
 	if w.closed || w.count >= w.mostAll {
 		return false
@@ -137,8 +135,8 @@ func (w *warmConns) openOne(addr string, h *warmHost) bool {
 	return true
 }
 
-// openLimit is how long opening a connection ahead may take, the wait for a slot
-// included, so that unresponsive receivers don't hold the slots for long.
+// openLimit limits opening a connection, including the wait for a slot, so that
+// unresponsive receivers don't hold the slots for long.
 const openLimit = 5 * time.Second
 
 func (w *warmConns) openInSlot(addr string) (*http.ClientConn, *targetConn, error) {
@@ -153,7 +151,8 @@ func (w *warmConns) openInSlot(addr string) (*http.ClientConn, *targetConn, erro
 	}
 }
 
-// lose counts a connection out. Called with mu held.
+// lose removes a connection that ended or failed to open from the counts. Called
+// with mu held.
 func (w *warmConns) lose(addr string, h *warmHost) {
 	w.count--
 	if h.count--; h.count == 0 {
@@ -161,7 +160,7 @@ func (w *warmConns) lose(addr string, h *warmHost) {
 	}
 }
 
-// list lets a connection be taken. Called with mu held.
+// list adds a connection to its host's idle ones. Called with mu held.
 func (w *warmConns) list(h *warmHost, c *warmConn) {
 	if !c.listed {
 		c.listed = true
@@ -170,8 +169,8 @@ func (w *warmConns) list(h *warmHost, c *warmConn) {
 	c.expiry.Reset(idleTimeout)
 }
 
-// take reserves a place for a request on a kept connection, or gives nil.
-// Connections are asked with mu not held, since they may call changed.
+// take reserves a prewarmed connection for a request, or returns nil. It
+// queries connections without mu held, because they may call changed.
 func (w *warmConns) take(addr string) *warmConn {
 	for {
 		w.mu.Lock()
@@ -194,22 +193,22 @@ func (w *warmConns) take(addr string) *warmConn {
 	}
 }
 
-// unlist keeps a connection from being taken. Called with mu held.
+// unlist removes a connection from its host's idle ones. Called with mu held.
 func (w *warmConns) unlist(h *warmHost, c *warmConn) {
 	if c.listed {
 		c.listed = false
 		c.expiry.Stop()
 		at := len(h.idle) - 1
-		for h.idle[at] != c { // mostly it is the last one
+		for h.idle[at] != c { // usually the last one
 			at--
 		}
 		h.idle = slices.Delete(h.idle, at, at+1)
 	}
 }
 
-// changed hears that a connection can take requests again, or has ended.
+// changed is called when a connection can take requests again, or has ended.
 func (w *warmConns) changed(c *warmConn) {
-	// Not with mu held: both may call this in turn.
+	// Without mu held, because both may call changed.
 	ended, available := c.Err() != nil, c.Available()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -228,7 +227,7 @@ func (w *warmConns) changed(c *warmConn) {
 	}
 }
 
-// expire closes a connection that nobody has wanted for long.
+// expire closes a connection that has been idle for too long.
 func (w *warmConns) expire(c *warmConn) {
 	if c.InFlight() == 0 {
 		_ = c.Close()

@@ -36,7 +36,7 @@ func awaitWarm(t *testing.T, c *Client, want int) {
 	}
 }
 
-func TestRequestsUseConnectionsOpenedAhead(t *testing.T) {
+func TestPrewarm_RequestsUseTheConnections(t *testing.T) {
 	release := make(chan struct{})
 	url, conns := counted(t, false, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-release }))
 	c := newClient(t)
@@ -59,7 +59,7 @@ func TestRequestsUseConnectionsOpenedAhead(t *testing.T) {
 	}
 }
 
-func TestOneConnectionOverHTTP2IsEnough(t *testing.T) {
+func TestPrewarm_OpensOneConnectionOverHTTP2(t *testing.T) {
 	url, conns := counted(t, true, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	c := newClient(t)
 	c.Prewarm(url, 20)
@@ -78,7 +78,7 @@ func TestOneConnectionOverHTTP2IsEnough(t *testing.T) {
 	}
 }
 
-func TestAConnectionThatTheTargetClosedIsNotMissed(t *testing.T) {
+func TestPrewarm_AClosedConnectionIsReplaced(t *testing.T) {
 	for name, h2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
 		t.Run(name, func(t *testing.T) {
 			var conns atomic.Int64
@@ -98,7 +98,7 @@ func TestAConnectionThatTheTargetClosedIsNotMissed(t *testing.T) {
 	}
 }
 
-func TestWarmingPassesTheGuardAndFailsInSilence(t *testing.T) {
+func TestPrewarm_AppliesTheGuardAndIgnoresErrors(t *testing.T) {
 	var conns atomic.Int64
 	url := serveCounting(t, false, http.NotFoundHandler(), &conns).URL
 	c := New(Config{Version: "1", RootCAs: authority().pool})
@@ -116,7 +116,7 @@ func TestWarmingPassesTheGuardAndFailsInSilence(t *testing.T) {
 	}
 }
 
-func TestCloseEndsWhatIsBeingOpened(t *testing.T) {
+func TestClose_EndsPrewarming(t *testing.T) {
 	addr := listen(t, func(conn net.Conn) { <-t.Context().Done() })
 	c := newClient(t)
 	c.Prewarm("https://"+addr, 4)
@@ -129,7 +129,7 @@ func TestCloseEndsWhatIsBeingOpened(t *testing.T) {
 	}
 }
 
-func TestACancelledRequestOnAKeptConnectionIsNotSentAgain(t *testing.T) {
+func TestDo_DoesNotResendACancelledRequest(t *testing.T) {
 	var requests atomic.Int64
 	began := make(chan struct{}, 10)
 	url, _ := counted(t, false, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -124,7 +124,7 @@ func TestSameOrigin(t *testing.T) {
 	}
 }
 
-func TestFinalAnswersThatLookLikeRedirects(t *testing.T) {
+func TestRedirect_FinalResponsesThatLookLikeRedirects(t *testing.T) {
 	h, _ := redirecting()
 	base, c := serve(t, true, h), newClient(t)
 	for _, path := range []string{"/300?/end", "/304?/end", "/305?/end", "/301", "/308"} {
@@ -139,7 +139,7 @@ func TestFinalAnswersThatLookLikeRedirects(t *testing.T) {
 	}
 }
 
-func TestRedirectsAreLimited(t *testing.T) {
+func TestRedirect_LimitsHops(t *testing.T) {
 	var left, asked int
 	base := serve(t, true, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked++
@@ -157,7 +157,7 @@ func TestRedirectsAreLimited(t *testing.T) {
 	}
 }
 
-func TestRedirectsNotFollowed(t *testing.T) {
+func TestRedirect_NotFollowed(t *testing.T) {
 	h, _ := redirecting()
 	base, c := serve(t, true, h), newClient(t)
 	for _, location := range []string{
@@ -174,7 +174,7 @@ func TestRedirectsNotFollowed(t *testing.T) {
 
 // The last answer counts, also when it comes from a plain relative address
 // with bytes that no URL may hold.
-func TestRedirectAddressIsMadeSendable(t *testing.T) {
+func TestRedirect_EncodesTheLocation(t *testing.T) {
 	h, requests := recorder()
 	base := serve(t, false, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/a/b" {

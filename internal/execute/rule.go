@@ -9,14 +9,14 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Rule names targets by host or by address: a host name stands for itself and
-// its subdomains, an address or a CIDR prefix for every target there.
+// Rule matches targets by host or by address: a host name matches itself and
+// its subdomains, an address or CIDR prefix every target there.
 type Rule struct {
 	name   string       // in lower case, ASCII; "" for a prefix
 	prefix netip.Prefix // masked
 }
 
-// MaxRule is the length of a rule's text in bytes: that of the longest host name.
+// MaxRule is the length limit of a rule's text in bytes: that of a host name.
 const MaxRule = 253
 
 var (
@@ -24,7 +24,7 @@ var (
 	errPrefix = errors.New("must be an IP address or a CIDR prefix, as in 192.0.2.1 or 2001:db8::/32")
 )
 
-// ParseRule reads a host name, an IP address or a CIDR prefix.
+// ParseRule parses a host name, an IP address or a CIDR prefix.
 func ParseRule(text string) (Rule, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > MaxRule {
@@ -47,7 +47,7 @@ func ParseRule(text string) (Rule, error) {
 	return Rule{name: name}, nil
 }
 
-// String returns the rule in its normal form: two rules with the same text name
+// String returns the rule in its canonical form: rules with the same text match
 // the same targets.
 func (r Rule) String() string {
 	switch {
@@ -59,8 +59,8 @@ func (r Rule) String() string {
 	return r.prefix.String()
 }
 
-// ParsePrefix reads an IP address or a CIDR prefix. Bits behind the prefix are
-// dropped; an IPv4-mapped one becomes that of IPv4.
+// ParsePrefix parses an IP address or a CIDR prefix. It clears the bits after
+// the prefix and converts IPv4-mapped prefixes to IPv4.
 func ParsePrefix(text string) (netip.Prefix, error) {
 	if addr, err := netip.ParseAddr(text); err == nil && addr.Zone() == "" {
 		addr = addr.Unmap()
@@ -79,8 +79,8 @@ func ParsePrefix(text string) (netip.Prefix, error) {
 	return prefix.Masked(), nil
 }
 
-// hostName returns a host name as rules and checks compare it: as it is
-// dialled, in lower case and without the final dot.
+// hostName returns a host name in the form that rules and checks compare: as it
+// is dialled, in lower case and without the final dot.
 func hostName(host string) string {
 	if ascii, err := idna.Lookup.ToASCII(host); err == nil {
 		host = ascii // full-width letters and the like become what is dialled
@@ -88,7 +88,7 @@ func hostName(host string) string {
 	return strings.ToLower(strings.TrimRight(host, "."))
 }
 
-// ruleSet holds rules for lookups. The nil set has no prefixes.
+// ruleSet indexes rules for lookups. The nil set has no prefixes.
 type ruleSet struct {
 	names    map[string]struct{}
 	prefixes []netip.Prefix
@@ -106,8 +106,8 @@ func newRuleSet(rules []Rule) *ruleSet {
 	return s
 }
 
-// hasName reports whether a rule names the host, in the form hostName returns,
-// or a domain above it.
+// hasName reports whether a rule matches the host, in the form of hostName, or
+// a parent domain.
 func (s *ruleSet) hasName(host string) bool {
 	for {
 		if _, named := s.names[host]; named {

@@ -12,15 +12,15 @@ const (
 	// maxTicket and maxChainKept bound the memory of one session, in bytes.
 	maxTicket    = 4 << 10
 	maxChainKept = 16 << 10
-	// maxChain bounds the certificates of a target, in bytes: they stay in memory
-	// as long as the connection.
+	// maxChain limits the certificates of a target, in bytes: they stay in
+	// memory as long as the connection.
 	maxChain = 64 << 10
 )
 
 var errLongChain = errors.New("certificates too long")
 
 // sessionCache keeps TLS sessions by address and port. crypto/tls keeps them by
-// server name, which would offer a ticket of one port's server to another's.
+// server name, which would offer one port's ticket to another port's server.
 type sessionCache struct{ all tls.ClientSessionCache }
 
 func newSessionCache() sessionCache {
@@ -31,7 +31,7 @@ func (s sessionCache) of(at string) *sessions {
 	return &sessions{all: s.all, prefix: at + " "}
 }
 
-// sessions is the part of the cache that is for one address and port.
+// sessions is the cache of one address and port.
 type sessions struct {
 	all    tls.ClientSessionCache
 	prefix string
@@ -51,7 +51,8 @@ func (s *sessions) Put(key string, session *tls.ClientSessionState) {
 	s.all.Put(s.prefix+key, session)
 }
 
-// verify is a VerifyConnection of tls.Config. It runs before any session is put.
+// verify is a VerifyConnection of tls.Config. It runs before any session is
+// put.
 func (s *sessions) verify(state tls.ConnectionState) error {
 	size := 0
 	for _, cert := range state.PeerCertificates {

@@ -30,7 +30,7 @@ func hosting(t *testing.T, cert tls.Certificate) (url string, conns, resumed *at
 	return srv.URL, conns, resumed
 }
 
-func TestSessionsAreResumedAtTheirOwnPortOnly(t *testing.T) {
+func TestSessions_ResumeOnlyAtTheSamePort(t *testing.T) {
 	c := newClient(t)
 	cert := certificate(t, nil)
 	asked := &atomic.Int64{}

@@ -21,8 +21,7 @@ const (
 	signatureSize = len("v1,") + 44 // base64 of 32 bytes
 )
 
-// Secret is a raw HMAC key. It does not show itself when formatted with %v or
-// %s.
+// Secret is a raw HMAC key. Formatting it with %v or %s does not show the key.
 type Secret []byte
 
 // String hides the key.
@@ -33,8 +32,8 @@ func (Secret) GoString() string { return "execute.Secret(…)" }
 
 var errSecret = errors.New(`a signing secret must be "whsec_" followed by base64`)
 
-// DecodeSecret reads a secret in its usual form, "whsec_" and then standard
-// base64, with or without padding. The error never repeats the secret.
+// DecodeSecret parses a secret in its usual form: "whsec_" and standard base64,
+// with or without padding. The error never contains the secret.
 func DecodeSecret(s string) (Secret, error) {
 	encoded, ok := strings.CutPrefix(s, secretPrefix)
 	if !ok {
@@ -47,14 +46,14 @@ func DecodeSecret(s string) (Secret, error) {
 	return key, nil
 }
 
-// Sign gives the value of webhook-signature (Standard Webhooks): "v1," and the
-// base64 of the HMAC-SHA256 over "id.timestamp.body", once per secret,
+// Sign returns the value of webhook-signature (Standard Webhooks): for each
+// secret "v1," and the base64 of the HMAC-SHA256 over "id.timestamp.body",
 // separated by spaces. Without secrets it is "".
 func Sign(secrets []Secret, id string, unixSeconds int64, body []byte) string {
 	if len(secrets) == 0 {
 		return ""
 	}
-	room := make([]byte, 0, 128) // an id, a timestamp and a sum, as a rule
+	room := make([]byte, 0, 128) // usually enough for an id, a timestamp and a sum
 	prefix := append(append(room, id...), '.')
 	prefix = append(strconv.AppendInt(prefix, unixSeconds, 10), '.')
 

@@ -8,25 +8,25 @@ import (
 	"sync/atomic"
 )
 
-// TargetsConfig says which targets may be called. An address is refused when
-// Deny has it, else permitted when Allow has it, else refused when it is not
-// one of the public internet or belongs to this machine.
+// TargetsConfig says which targets may be called. An address in Deny is
+// refused. Otherwise one in Allow is permitted. Otherwise an address is refused
+// if it is not on the public internet or belongs to this machine.
 type TargetsConfig struct {
-	// AllowPrivate permits all addresses that Deny has not.
+	// AllowPrivate permits all addresses that are not in Deny.
 	AllowPrivate bool
 	Deny, Allow  []netip.Prefix
-	// Ports that may be called; the zero value stands for DefaultPorts.
+	// Ports may be called; the zero value stands for DefaultPorts.
 	Ports Ports
 }
 
-// Targets decides who may be called. It is safe for concurrent use.
+// Targets decides which targets may be called. It is safe for concurrent use.
 type Targets struct {
 	TargetsConfig
 	own     ownAddrs
 	blocked atomic.Pointer[ruleSet] // by operators, at run time
 }
 
-// NewTargets returns Targets without rules of operators.
+// NewTargets returns Targets that operators have not blocked anything on yet.
 func NewTargets(config TargetsConfig) *Targets {
 	if config.Ports.ranges == nil {
 		config.Ports, _ = ParsePorts(DefaultPorts)
@@ -34,12 +34,12 @@ func NewTargets(config TargetsConfig) *Targets {
 	return &Targets{TargetsConfig: config, own: ownAddrs{list: net.InterfaceAddrs}}
 }
 
-// cloudHost is where a large cloud serves its machines' agents and their
-// configuration: an address of the public internet by the registries.
+// cloudHost is the address at which a large cloud serves its machines' agents
+// and configuration. According to the registries it is a public address.
 var cloudHost = netip.MustParseAddr("168.63.129.16")
 
-// refuses says what addr is, article included, when it may not be called; ""
-// when it may.
+// refuses describes addr, with an article, if it may not be called; otherwise
+// it returns "".
 func (t *Targets) refuses(addr netip.Addr) string {
 	plain := addr.WithZone("").Unmap()
 	inner, translated := embedded(plain)
@@ -60,7 +60,7 @@ func (t *Targets) refuses(addr netip.Addr) string {
 }
 
 // embedded returns the IPv4 address that an IPv6 address of a transition
-// mechanism leads to: NAT64, 6to4, IPv4-compatible and IPv4-translated.
+// mechanism leads to: NAT64, 6to4, IPv4-compatible or IPv4-translated.
 func embedded(addr netip.Addr) (netip.Addr, bool) {
 	if !addr.Is6() {
 		return addr, false
@@ -82,17 +82,17 @@ var (
 	sixToFour  = netip.MustParsePrefix("2002::/16")
 )
 
-// CheckHost reports why the host of a URL may not be called, as the end of a
-// sentence ("must not be a loopback address"); "" when it may.
+// CheckHost returns why the host of a URL may not be called, as the end of a
+// sentence ("must not be a loopback address"), or "" if it may.
 //
-// Refused are hosts that operators have blocked, ports that are not permitted
-// (443 is meant where the host has none) and, as the configuration says,
-// literal addresses that are denied, loopback, private, link-local, this
-// machine's or otherwise special, also in mapped and translated forms; numbers
-// that pass for an address with some resolvers (127.1, 0x7f000001, 2130706433,
-// 0177.0.0.1); and localhost with its subdomains. The host may be in brackets
-// and may carry a port. Nothing is resolved, so a name that is let through can
-// still lead to an address that is refused when it is dialled.
+// It refuses hosts that operators have blocked; ports that are not permitted
+// (443 if the host has none); literal addresses that the configuration denies,
+// or that are loopback, private, link-local, this machine's or otherwise
+// special, in mapped and translated forms, too; numbers that some resolvers
+// take for an address (127.1, 0x7f000001, 2130706433, 0177.0.0.1); and
+// localhost with its subdomains. The host may be in brackets and may have a
+// port. CheckHost resolves nothing, so a permitted name can still lead to an
+// address that is refused when it is dialled.
 func (t *Targets) CheckHost(host string) string {
 	bare := bareHost(host)
 	if addr, err := netip.ParseAddr(bare); err == nil {
@@ -121,10 +121,9 @@ func (t *Targets) permitsLoopback() bool {
 	return t.refuses(netip.AddrFrom4([4]byte{127, 0, 0, 1})) == "" || t.refuses(netip.IPv6Loopback()) == ""
 }
 
-// checkNumbers checks a host that is meant as an IPv4 address. Only four
-// decimal numbers mean the same to everyone; other spellings are read
-// differently from resolver to resolver, so they are refused whatever they
-// might stand for, unless every address may be called.
+// checkNumbers checks a host that is meant as an IPv4 address. Resolvers agree
+// only on four decimal numbers; other spellings are refused, unless every
+// address may be called.
 func (t *Targets) checkNumbers(name string) string {
 	addr, err := netip.ParseAddr(name)
 	if err != nil && !t.AllowPrivate {
@@ -159,8 +158,8 @@ func (t *Targets) blocksHost(host string) bool {
 	return rules != nil && len(rules.names) > 0 && rules.hasName(hostName(host))
 }
 
-// checkDial returns the error for a host and port that may not be dialled,
-// whatever the host's addresses are; nil when they may.
+// checkDial returns an error if a host and port may not be dialled, whatever
+// the host's addresses are.
 func (t *Targets) checkDial(host, port string) error {
 	switch {
 	case !t.permitsPort(port):

@@ -40,7 +40,7 @@ func wantHosts(t *testing.T, targets *Targets, refused, permitted []string) {
 	}
 }
 
-func TestDenyWinsOverAllowAndAllowOverTheRules(t *testing.T) {
+func TestTargets_DenyOverridesAllowAndAllowTheDefaults(t *testing.T) {
 	deny, allow := prefixes(t, "8.8.8.0/24", "10.1.0.0/16", "2606:4700::/32"), prefixes(t, "10.0.0.0/8", "8.8.8.8", "::1", "168.63.129.16")
 	t.Run("lists", func(t *testing.T) {
 		wantHosts(t, NewTargets(TargetsConfig{Deny: deny, Allow: allow}),
@@ -145,7 +145,7 @@ func TestBlockedTargets(t *testing.T) {
 }
 
 // A block also ends what goes on over connections that are kept.
-func TestBlockClosesConnections(t *testing.T) {
+func TestBlock_ClosesConnections(t *testing.T) {
 	eachProtocol(t, func(t *testing.T, serve func(http.Handler) string) {
 		waiting := make(chan struct{}, 1)
 		base := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -177,7 +177,7 @@ func TestBlockClosesConnections(t *testing.T) {
 }
 
 // A connection that is kept is no way around a block of its host.
-func TestBlockOfAHostThatIsKeptConnected(t *testing.T) {
+func TestBlock_AppliesToKeptConnections(t *testing.T) {
 	base := serve(t, true, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {}))
 	c := newClient(t)
 	answered(t, c, get(base))
@@ -213,7 +213,7 @@ func TestOwnAddresses(t *testing.T) {
 }
 
 // A name with many addresses is no way to have as many connections made.
-func TestFewAddressesOfANameAreTried(t *testing.T) {
+func TestDial_TriesFewAddressesOfAName(t *testing.T) {
 	g := guard{targets: NewTargets(TargetsConfig{})}
 	for i := range 100 {
 		addr := netip.AddrPortFrom(netip.AddrFrom4([4]byte{8, 8, 8, byte(i)}), 443)
@@ -224,7 +224,7 @@ func TestFewAddressesOfANameAreTried(t *testing.T) {
 }
 
 // The error of a dial does not tell what a name resolves to inside.
-func TestInnerAddressesAreNotTold(t *testing.T) {
+func TestDial_ErrorsDoNotLeakInternalAddresses(t *testing.T) {
 	c := New(Config{Targets: NewTargets(TargetsConfig{Allow: prefixes(t, "127.0.0.1", "::1")})})
 	defer c.Close()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

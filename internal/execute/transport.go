@@ -12,15 +12,15 @@ import (
 const (
 	defaultConnsIdle = 100
 	idleTimeout      = 90 * time.Second
-	maxHeaderBytes   = 256 << 10 // of an answer
+	maxHeaderBytes   = 256 << 10 // of a response
 	dialLimit        = 30 * time.Second
 
-	// A connection over HTTP/2 carries all requests to its host, so a dead one
-	// would fail them all. It is asked for a sign of life after a silence, and
-	// given up well within the usual time allowed for an attempt.
+	// An HTTP/2 connection carries all requests to its host, so a dead one
+	// would fail them all. It is pinged after a silence, and closed well within
+	// the usual timeout of an attempt.
 	pingAfter = 10 * time.Second
 	pongLimit = 5 * time.Second
-	// sendLimit is how long a target may take no byte at all over HTTP/2.
+	// sendLimit is how long an HTTP/2 target may accept no byte.
 	sendLimit = time.Minute
 
 	// The flow control windows of HTTP/2: how much arrives ahead of its reader.
@@ -38,7 +38,7 @@ func newTLSConfig(roots *x509.CertPool) *tls.Config {
 
 func (c *Client) newTransport(connsIdle, connsIdleAll int) *http.Transport {
 	return &http.Transport{
-		Proxy:             nil, // the environment's would hide the address that is called
+		Proxy:             nil, // a proxy from the environment would hide the address that is called
 		DialTLSContext:    c.dialTLS,
 		ForceAttemptHTTP2: true,
 		HTTP2: &http.HTTP2Config{
@@ -54,20 +54,21 @@ func (c *Client) newTransport(connsIdle, connsIdleAll int) *http.Transport {
 	}
 }
 
-// dialError says that no connection could be made.
+// dialError means that no connection could be established.
 type dialError struct{ err error }
 
 func (e *dialError) Error() string { return e.err.Error() }
 func (e *dialError) Unwrap() error { return e.err }
 
-// handshakeError says that a connection was made but TLS did not come about.
+// handshakeError means that the TLS handshake of a connection failed.
 type handshakeError struct{ err error }
 
 func (e *handshakeError) Error() string { return e.err.Error() }
 func (e *handshakeError) Unwrap() error { return e.err }
 
-// dialTLS connects to addr and shakes hands. It does both itself, rather than
-// leave TLS to the transport, so that failures of the two are told apart.
+// dialTLS connects to addr and does the TLS handshake. It does the handshake
+// itself, rather than leave it to the transport, to distinguish failures of the
+// two.
 func (c *Client) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err == nil {
@@ -105,8 +106,8 @@ func (c *Client) keep(raw net.Conn, host string) *targetConn {
 	return kept
 }
 
-// stillAllowed checks a connection again after it was registered: its target may
-// have been blocked while it was dialled.
+// stillAllowed checks a connection again after it was registered: its target
+// may have been blocked during the dial.
 func (c *Client) stillAllowed(kept *targetConn) error {
 	if why := c.targets.refuses(kept.addr); why != "" {
 		return &blockedError{kept.addr, why}
@@ -131,10 +132,11 @@ func (c *Client) shakeHands(ctx context.Context, raw *targetConn, host string) (
 	return conn, nil
 }
 
-// resolver is the pure Go one: its lookups hold no threads while they wait.
+// resolver is the pure Go resolver: its lookups hold no threads while they
+// wait.
 var resolver = &net.Resolver{PreferGo: true}
 
-// dial makes the TCP connection, past the guard.
+// dial opens the TCP connection, with the guard's checks.
 func (c *Client) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	g := guard{targets: c.targets}
 	dialer := net.Dialer{Control: g.control, Resolver: resolver}
@@ -145,7 +147,7 @@ func (c *Client) dial(ctx context.Context, network, addr string) (net.Conn, erro
 	return conn, nil
 }
 
-type attemptKey struct{} // context key of the *attempt a dial is made for
+type attemptKey struct{} // context key of the *attempt that dials
 
 type dialledKey struct{} // context key of a **targetConn that a dial sets
 
@@ -156,10 +158,9 @@ func (c *Client) open(ctx context.Context, addr string) (*http.ClientConn, *targ
 	return conn, raw, err
 }
 
-// boundDial bounds a dial by its own limit and by the deadline of the attempt
-// it is made for. The transport detaches dials from the request's context,
-// keeping only its values, so without this a silent address would hold on to a
-// socket long after the attempt is over.
+// boundDial limits a dial by dialLimit and by the deadline of its attempt. The
+// transport detaches dials from the request's context, keeping only its values,
+// so without this a silent address would hold a socket long after the attempt.
 func boundDial(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := time.Now().Add(dialLimit)
 	if a, ok := ctx.Value(attemptKey{}).(*attempt); ok && !a.deadline.IsZero() && a.deadline.Before(limit) {

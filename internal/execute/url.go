@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// legal marks the bytes that may stand in a path or query: the pchar, "/" and
+// legal marks the bytes that a path or query may contain: the pchar, "/" and
 // "?" of RFC 3986, the percent sign, and square brackets, which RFC 3986 does
 // not allow but every browser and server does.
 var legal = func() (set [256]bool) {
@@ -20,16 +20,16 @@ var legal = func() (set [256]bool) {
 
 const hexDigits = "0123456789ABCDEF"
 
-// sendable is rawURL, absolute or a reference, as it can stand in a request:
-// without a fragment, and with the bytes of its path and query that are never
-// legal percent-encoded. Everything else stays byte for byte, percent signs
-// that begin no escape included, except in a path: there they become %25,
-// since net/url does not take them.
+// sendable returns rawURL, absolute or a reference, as it can be sent: without
+// a fragment, and with the illegal bytes of its path and query percent-encoded.
+// Everything else stays unchanged, including percent signs that begin no
+// escape, except in a path: there they become %25, because net/url rejects
+// them.
 func sendable(rawURL string) string {
 	rawURL, _, _ = strings.Cut(rawURL, "#")
 	start := pathStart(rawURL)
 	inPath := true
-	var out []byte // nil until there is something to change
+	var out []byte // nil until something changes
 	copied := 0
 	for i := start; i < len(rawURL); i++ {
 		c := rawURL[i]
@@ -51,7 +51,7 @@ func sendable(rawURL string) string {
 	return string(append(out, rawURL[copied:]...))
 }
 
-// pathStart is where the scheme and authority of rawURL end.
+// pathStart returns where the scheme and authority of rawURL end.
 func pathStart(rawURL string) int {
 	start := 0
 	if i := strings.Index(rawURL, "//"); i == 0 || i > 0 && rawURL[i-1] == ':' && isScheme(rawURL[:i-1]) {
@@ -85,8 +85,8 @@ func isHex(c byte) bool {
 
 var errNotURL = errors.New("not an absolute https URL")
 
-// parseURL reads an absolute https URL. It does not wrap errors of net/url,
-// which repeat the URL with whatever secrets are in its query.
+// parseURL parses an absolute https URL. It does not wrap errors of net/url,
+// which contain the URL and any secrets in its query.
 func parseURL(rawURL string) (*url.URL, error) {
 	u, err := url.Parse(sendable(rawURL))
 	if err != nil || u.Scheme != "https" || u.Host == "" {
@@ -97,7 +97,8 @@ func parseURL(rawURL string) (*url.URL, error) {
 	return u, nil
 }
 
-// sameOrigin compares scheme, host and port as RFC 6454 says. Both are https.
+// sameOrigin compares scheme, host and port according to RFC 6454. Both are
+// https.
 func sameOrigin(a, b *url.URL) bool {
 	return strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
 }

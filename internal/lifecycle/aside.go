@@ -7,12 +7,13 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// SetAside discards an unfinished job that can't be attempted, for a reason that
-// its log tells, without preparing its request. It counts as one attempt that
-// failed at once. Its schedule goes on with the
-// next run, and messages tell of the end, unless stop says that the job ends
-// whoever prepares it: then the schedule is disabled, and nothing is prepared
-// for messages either.
+// SetAside discards an unfinished job that can't be attempted, without
+// preparing its request; its log contains the reason. It counts as one failed
+// attempt.
+//
+// The schedule goes on with its next run and the deliveries report the end,
+// unless stop reports that preparing the job crashes the process. Then the
+// schedule is disabled and no deliveries are prepared.
 func SetAside(reason string, stop bool) store.Decide {
 	return func(m *store.Snapshot) *store.Changes {
 		if m.Job == nil || m.Job.State.Final() {
@@ -20,7 +21,7 @@ func SetAside(reason string, stop bool) store.Decide {
 		}
 		j := *m.Job
 		if m.Claim != nil {
-			j.Attempt-- // it is counted already
+			j.Attempt-- // the claim has counted it already
 		}
 		j.Begin(m.Now)
 		j.Discard(m.Now)

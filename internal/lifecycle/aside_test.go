@@ -9,10 +9,10 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-func TestAJobSetAsideIsDiscardedAndItsScheduleGoesOn(t *testing.T) {
-	run := recurring(`{"url":"https://t/","repeat_every":60,` + hooks + `}`)
+func TestSetAside_DiscardsTheJobAndTheScheduleGoesOn(t *testing.T) {
+	item := recurring(`{"url":"https://t/","repeat_every":60,` + hooks + `}`)
 	now := due.Add(time.Second)
-	c := SetAside("too large", false)(&store.Snapshot{Now: now, Job: run.Job, Schedule: run.Schedule})
+	c := SetAside("too large", false)(&store.Snapshot{Now: now, Job: item.Job, Schedule: item.Schedule})
 	if c.Job.State != job.Discarded || !c.Job.DiscardedAt.Equal(now) || !c.Job.AttemptedAt.Equal(now) || c.Job.Attempt != 1 {
 		t.Errorf("the job is %+v", c.Job)
 	}
@@ -30,16 +30,16 @@ func TestAJobSetAsideIsDiscardedAndItsScheduleGoesOn(t *testing.T) {
 	}
 }
 
-func TestAJobThatEndsTheServiceEndsItsSchedule(t *testing.T) {
-	run := recurring(`{"url":"https://t/","repeat_every":60,` + hooks + `}`)
-	c := SetAside("it crashed", true)(&store.Snapshot{Now: due, Job: run.Job, Schedule: run.Schedule})
+func TestSetAside_WithStopDisablesTheSchedule(t *testing.T) {
+	item := recurring(`{"url":"https://t/","repeat_every":60,` + hooks + `}`)
+	c := SetAside("it crashed", true)(&store.Snapshot{Now: due, Job: item.Job, Schedule: item.Schedule})
 	if c.Job.State != job.Discarded || c.Next != nil || len(c.Deliveries) != 0 {
 		t.Errorf("job %+v, next %+v, %d messages", c.Job, c.Next, len(c.Deliveries))
 	}
-	if s := c.Schedule; s == nil || !s.DisabledAt.Equal(due) || s.Epoch != run.Schedule.Epoch+1 {
+	if s := c.Schedule; s == nil || !s.DisabledAt.Equal(due) || s.Epoch != item.Schedule.Epoch+1 {
 		t.Errorf("the schedule is %+v", c.Schedule)
 	}
-	if run.Schedule.DisabledAt = due; SetAside("", true)(&store.Snapshot{Now: due, Job: c.Job, Schedule: run.Schedule}) != nil {
+	if item.Schedule.DisabledAt = due; SetAside("", true)(&store.Snapshot{Now: due, Job: c.Job, Schedule: item.Schedule}) != nil {
 		t.Error("a final job was changed")
 	}
 }

@@ -13,40 +13,39 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// Attempt is one attempt of a job, from its claim to its end.
+// Attempt is one attempt of a job, from its claim to its outcome.
 type Attempt struct {
-	Run      *store.QueueItem
+	Item     *store.QueueItem
 	Number   int
-	BeginAt  time.Time // from when on it counts as begun: never before it is due
+	StartAt  time.Time // the announced start: never before the due time
 	Spec     job.Spec
 	Outgoing *job.Outgoing
 	// Refused says why the request must not be sent; nil when it may be.
 	Refused *job.Failure
-	// Defect is the panic that preparing the request ended in, with its stack; ""
-	// when there was none.
+	// Defect is the panic that preparing the request ended in, with its stack.
 	Defect string
-	// Result is the job's state after the attempt; set when it has been finished.
+	// Result is the job's state after the attempt; set by the Decide of Finish.
 	Result job.State
 
-	// request is what the request's log and the messages show; log is uuid.Nil
-	// until it is to be stored with a claim.
+	// request is what the request's log and the deliveries show; its log is
+	// uuid.Nil until Claim has set it.
 	request passage
 	args    shared // with the request's log; see share
 }
 
-// Begin prepares the next attempt of a run that was read for firing. It always
-// returns an attempt: one whose request can't be made is refused.
-func Begin(run *store.QueueItem, now time.Time) *Attempt {
-	a := &Attempt{Run: run, Number: run.Attempt + 1, BeginAt: later(run.Due, now)}
+// Begin prepares the next attempt of an item. It always returns an attempt: if
+// the request can't be prepared, Refused says why.
+func Begin(item *store.QueueItem, now time.Time) *Attempt {
+	a := &Attempt{Item: item, Number: item.Attempt + 1, StartAt: later(item.Due, now)}
 	a.prepare(job.Render)
 	return a
 }
 
-// Resume takes up an attempt that a node had claimed and did not end, to be ended
-// as interrupted. Its request is rendered only if a message shows it: a node that
-// crashed may have left many.
-func Resume(run *store.QueueItem) *Attempt {
-	a := &Attempt{Run: run, Number: run.Attempt, BeginAt: run.Claim.StartAt}
+// Resume returns the attempt that a node claimed and did not finish, so that it
+// can be finished as interrupted. It renders the request only if a delivery
+// shows it, because a crashed node may have left many attempts.
+func Resume(item *store.QueueItem) *Attempt {
+	a := &Attempt{Item: item, Number: item.Attempt, StartAt: item.Claim.StartAt}
 	a.prepare(func(s *job.Spec, d job.Dynamic) (*job.Outgoing, error) {
 		if s.WebhookURL == "" {
 			return job.Unrendered(s), nil
@@ -63,11 +62,12 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// Claim gives what is stored when a node claims the run for this attempt.
+// Claim returns what is stored when a node claims the item for this attempt.
 func (a *Attempt) Claim() store.Claim {
 	payload := a.Outgoing.AppendPayload(nil)
-	log := newLog(a.Run.Job.Owner, a.Run.Job.Number, job.EventRequest, a.BeginAt, payload)
-	// A claim that is made again stores the same log, which messages refer to.
+	log := newLog(a.Item.Job.Owner, a.Item.Job.Number, job.EventRequest, a.StartAt, payload)
+	// If Claim is called again, it returns the same log, because deliveries
+	// refer to it.
 	if a.request.log != uuid.Nil {
 		log.ID = a.request.log
 	}
@@ -77,7 +77,7 @@ func (a *Attempt) Claim() store.Claim {
 	}
 	claim := store.Claim{QueueKey: a.Run.QueueKey, Attempt: a.Number, StartAt: a.BeginAt, Log: &log}
 	if a.Spec.WebhookURL != "" {
-		j := a.startedAt(a.BeginAt)
+		j := a.startedAt(a.StartAt)
 		claim.Deliveries = []job.Delivery{
 			webhook(j, &a.Spec, eventStarted, a.BeginAt, &messageData{number: a.Number, args: a.args}),
 			webhook(j, &a.Spec, eventRequest, a.BeginAt, &messageData{number: a.Number, method: a.method(), request: a.request, args: a.args}),
@@ -86,40 +86,41 @@ func (a *Attempt) Claim() store.Claim {
 	return claim
 }
 
-// members takes the braces off an object.
+// members returns an object without its braces.
 func members(object []byte) []byte { return object[1 : len(object)-1] }
 
-// method returns the request's method as messages show it.
+// method returns the request's method as deliveries show it.
 func (a *Attempt) method() string { return strings.ToLower(a.Outgoing.Method) }
 
-// begun gives the job as it is while the attempt is under way.
+// startedAt returns the job as it is while the attempt is under way.
 func (a *Attempt) startedAt(at time.Time) *job.Job {
-	j := *a.Run.Job
+	j := *a.Item.Job
 	j.Attempt = a.Number - 1
 	j.Begin(at)
 	return &j
 }
 
-// Finish ends the attempt with an outcome. The attempt began when its request
-// was made, and ended when the answer was there.
+// Finish returns what to store for an outcome of the attempt. The attempt began
+// when its request was sent and ended when the response was read.
 func (a *Attempt) Finish(node int64, o job.Outcome, began, ended time.Time) store.Finish {
 	carry := a.carryOver(&o)
 	about := a.about(&o)
 	if o.Response != nil {
-		// Here, and not in the transaction that others wait for.
+		// Encode it here rather than in the transaction, which others wait for.
 		about.response.text = job.AppendResponse(make([]byte, 0, 256), o.Response, o.Duration)
 		if len(o.Response.Body) >= minPart {
-			// Nobody asks for the body again, so it need not wait with the end.
+			// The body is not needed again, so don't hold it while the finish
+			// waits.
 			o.Response = &job.Response{Status: o.Response.Status, Header: o.Response.Header, Truncated: o.Response.Truncated}
 		}
 	}
 	return store.Finish{
-		QueueKey: a.Run.QueueKey, Node: node, Attempt: a.Number, Job: a.Run.Job, Size: a.size(&about),
+		QueueKey: a.Item.QueueKey, Node: node, Attempt: a.Number, Job: a.Item.Job, Size: a.size(&about),
 		Decide: func(m *store.Snapshot) *store.Changes { return a.end(m, about, carry, began, ended) },
 	}
 }
 
-// about returns what messages tell of the attempt.
+// about returns what deliveries report about the attempt.
 func (a *Attempt) about(o *job.Outcome) messageData {
 	about := messageData{number: a.Number, method: a.method(), request: a.request, args: a.args, outcome: o}
 	if about.request.text == nil && (a.Spec.WebhookURL != "" || a.Spec.CallbackURL != "") {
@@ -128,7 +129,7 @@ func (a *Attempt) about(o *job.Outcome) messageData {
 	return about
 }
 
-// size tells about how many bytes the end of the attempt stores.
+// size returns about how many bytes the finish stores.
 func (a *Attempt) size(about *messageData) int {
 	const fields = 500 // of a job's row, its run and its log
 	text, args := len(about.response.text), len(a.Run.Job.Args)
@@ -145,7 +146,7 @@ func (a *Attempt) size(about *messageData) int {
 	if a.Spec.CallbackURL != "" {
 		size += message
 	}
-	if s := a.Run.Schedule; s != nil {
+	if s := a.Item.Schedule; s != nil {
 		size += args + len(s.State) + text // the next job; $state and $previous
 	}
 	return size
@@ -166,7 +167,7 @@ func (a *Attempt) end(m *store.Snapshot, about messageData, carry *carryOver, be
 	return &e.changes
 }
 
-// ending is the making of the changes that end an attempt.
+// ending builds the changes that finish an attempt.
 type ending struct {
 	*Attempt
 	moment  *store.Snapshot
@@ -177,8 +178,8 @@ type ending struct {
 	changes store.Changes
 }
 
-// interrupt puts the job back to be attempted again, at once unless the failure
-// says otherwise; the attempt does not count.
+// interrupt makes the job due again, at once unless the failure asks for a
+// wait. The attempt does not count.
 func (e *ending) interrupt() {
 	e.about.retryAt = e.at.Add(e.about.outcome.Failure.Wait)
 	e.job.Retry(e.about.retryAt)
@@ -205,7 +206,7 @@ func (e *ending) fail() {
 	e.finishJob()
 }
 
-// retryAt tells when the attempt is made again, and whether it is at all.
+// retryAt returns when the attempt is retried, and whether it is.
 func (e *ending) retryAt() (time.Time, bool) {
 	o := e.about.outcome
 	if e.Number > e.Spec.Retries || o.Failure != nil && o.Failure.Kind.Permanent() {
@@ -219,7 +220,7 @@ func (e *ending) retryAt() (time.Time, bool) {
 	if e.job.ScheduleID == uuid.Nil {
 		return at, true
 	}
-	// A run under way of a disabled schedule finishes, and nothing follows.
+	// A run under way of a disabled schedule finishes without retries.
 	if !e.moment.Schedule.Live() {
 		return time.Time{}, false
 	}
@@ -227,8 +228,9 @@ func (e *ending) retryAt() (time.Time, bool) {
 	return at, at.Before(next)
 }
 
-// followUp tells when the schedule's next run is due and what it asks for: by
-// the schedule as it is now, which may have changed since this run was stored.
+// nextDue returns when the schedule's next run is due, and its spec. It uses
+// the schedule in the transaction, which may have changed since this run was
+// created.
 func (e *ending) nextDue() (time.Time, *job.Spec) {
 	return nextDueAfter(e.moment.Schedule, e.job.ScheduledAt, e.job.AttemptedAt, e.at)
 }
@@ -239,7 +241,7 @@ func nextDueAfter(s *job.Schedule, due, began, now time.Time) (time.Time, *job.S
 	if err != nil || frequency == nil {
 		return time.Time{}, nil
 	}
-	// A run may have been moved off the grid, which stays where it was.
+	// A rescheduled run does not move the schedule's grid.
 	next := schedule.FollowUp(schedule.Through(frequency, s.FirstDue), due, began, now)
 	if next.IsZero() {
 		return next, nil
@@ -247,7 +249,7 @@ func nextDueAfter(s *job.Schedule, due, began, now time.Time) (time.Time, *job.S
 	return later(next, s.FirstDue), &spec
 }
 
-// planNext stores the schedule's next job, if the schedule is to have one.
+// scheduleNext creates the schedule's next run, if there is to be one.
 func (e *ending) scheduleNext() {
 	if !e.moment.Schedule.Live() {
 		return
@@ -264,8 +266,8 @@ func nextJob(s *job.Schedule, spec *job.Spec, due, now time.Time) *store.NewJob 
 	}}
 }
 
-// finishJob adds what every end of an attempt has: the job's new state, the
-// log of the outcome and the messages.
+// finishJob adds what every outcome stores: the job's new state, the log and
+// the deliveries.
 func (e *ending) finishJob() {
 	e.changes.Job = e.job
 	log := outcomeLog(e.job, e.at, &e.about)
@@ -280,18 +282,18 @@ func (e *ending) finishJob() {
 }
 
 func (e *ending) addFinishedEvents() {
-	tell := func(j *job.Job, event string, about messageData) {
+	add := func(j *job.Job, event string, about messageData) {
 		e.changes.Deliveries = append(e.changes.Deliveries, webhook(j, &e.Spec, event, e.at, &about))
 	}
 	if e.about.outcome.Response != nil {
-		tell(e.startedAt(e.job.AttemptedAt), eventResponse, e.about)
+		add(e.startedAt(e.job.AttemptedAt), eventResponse, e.about)
 	}
 	if !e.about.outcome.Succeeded() {
 		failed := e.about
 		failed.hasRetry = true
-		tell(e.job, eventError, failed)
+		add(e.job, eventError, failed)
 	}
 	if e.job.State.Final() {
-		tell(e.job, eventFinished, e.about)
+		add(e.job, eventFinished, e.about)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-func TestCancelOfAnAttemptBegunSinceTheMomentLiesBehindItsBeginning(t *testing.T) {
+func TestCancel_OfAnAttemptStartedAfterTheSnapshotEndsAfterItsStart(t *testing.T) {
 	now := time.Date(2031, 5, 6, 7, 8, 9, 0, time.UTC)
 	began := now.Add(287 * time.Microsecond)
 	moment := &store.Snapshot{

@@ -7,28 +7,30 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// carryOver is what a successful response leaves for the runs to come. It is
-// made before the transaction that stores it, which others wait for.
+// carryOver is what a successful response leaves for the next runs of its
+// schedule. It is computed before the transaction that stores it, because
+// others wait for that.
 type carryOver struct {
 	previous rawjson.Value // the body; nil when it is not JSON
 	set      rawjson.Value // $set; nil when there is none
 
-	// What merging set into the state of before comes to.
+	// The result of merging set into the state of before.
 	before, merged rawjson.Value
 	size           int
 	fits           bool
 }
 
-// carryOver reads the response of a schedule's run; nil when it leaves nothing.
+// carryOver reads the response of a schedule's run. It returns nil if there is
+// nothing to carry over.
 func (a *Attempt) carryOver(o *job.Outcome) *carryOver {
 	body := job.JSONBody(o.Response) // the log's too
-	if a.Run.Schedule == nil || !o.Succeeded() {
+	if a.Item.Schedule == nil || !o.Succeeded() {
 		return nil
 	}
 	c := &carryOver{previous: body}
 	if set := rawjson.Get(body, "$set"); set.Kind() == '{' {
 		c.set = set
-		c.merge(a.Run.Schedule.State)
+		c.merge(a.Item.Schedule.State)
 	}
 	return c
 }
@@ -38,8 +40,8 @@ func (c *carryOver) merge(state rawjson.Value) {
 	c.merged, c.size, c.fits = job.MergeState(state, c.set)
 }
 
-// keepCarryOver keeps what a successful response leaves: $set in the schedule's
-// state, the response itself as $previous.
+// keepCarryOver stores the merged $set as the schedule's state and the response
+// as $previous.
 func (e *ending) keepCarryOver() {
 	current, c := e.moment.Schedule, e.carry
 	if current == nil || c == nil {
@@ -47,8 +49,8 @@ func (e *ending) keepCarryOver() {
 	}
 	s := *current
 	if c.set != nil {
-		// It was merged already, unless a client has changed the state while the
-		// attempt was under way.
+		// It is merged already, unless a client has changed the state during
+		// the attempt.
 		if !bytes.Equal(c.before, s.State) {
 			c.merge(s.State)
 		}
@@ -58,8 +60,8 @@ func (e *ending) keepCarryOver() {
 			e.changes.Logs = append(e.changes.Logs, rejectedLog(e.job, e.at, c.size))
 		}
 	}
-	// Disabling forgets $previous, also that of a run under way.
-	if e.Run.Schedule.Epoch == s.Epoch {
+	// Disabling clears $previous, also for a run under way.
+	if e.Item.Schedule.Epoch == s.Epoch {
 		s.Previous = c.previous
 	}
 	e.changes.Schedule = &s

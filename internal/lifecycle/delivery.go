@@ -10,9 +10,9 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// EndDelivery ends a try of a delivery with its outcome: delivered, to be
-// tried again, or given up with a log.
-func EndDelivery(run *store.QueueItem, number int, node int64, o job.Outcome, ended time.Time) store.Finish {
+// EndDelivery returns what to store for an outcome of a delivery's attempt:
+// delivered, to be retried, or given up with a log.
+func EndDelivery(item *store.QueueItem, number int, node int64, o job.Outcome, ended time.Time) store.Finish {
 	end := &store.DeliveryEnd{Attempt: number}
 	switch {
 	case o.Failure != nil && o.Failure.Kind == job.KindInterrupted:
@@ -21,25 +21,26 @@ func EndDelivery(run *store.QueueItem, number int, node int64, o job.Outcome, en
 		if wait, again := retry.DeliveryBackoff(number); again {
 			end.Again = ended.Add(wait)
 		} else {
-			log := givenUpLog(run.Delivery, number, &o, ended)
+			log := givenUpLog(item.Delivery, number, &o, ended)
 			end.Log = &log
 		}
 	}
-	f := store.Finish{QueueKey: run.QueueKey, Node: node, Attempt: number, Delivery: end}
+	f := store.Finish{QueueKey: item.QueueKey, Node: node, Attempt: number, Delivery: end}
 	if end.Log != nil {
 		f.Size = len(end.Log.Payload)
 	}
 	return f
 }
 
-// UnstoredDelivery returns ends for a try whose outcome can't be stored, the
-// later the simpler: given up with a log, and given up without a word.
-func UnstoredDelivery(run *store.QueueItem, number int, node int64, ended time.Time) []store.Finish {
-	bare := store.Finish{QueueKey: run.QueueKey, Node: node, Attempt: number, Delivery: &store.DeliveryEnd{Attempt: number}}
-	log := givenUpLog(run.Delivery, number, unstoredOutcome(), ended)
-	told := bare
-	told.Delivery = &store.DeliveryEnd{Attempt: number, Log: &log}
-	return []store.Finish{told, bare}
+// UnstoredDelivery returns finishes for an attempt whose outcome can't be
+// stored, from the most complete to the simplest: given up with a log, and
+// given up without one.
+func UnstoredDelivery(item *store.QueueItem, number int, node int64, ended time.Time) []store.Finish {
+	bare := store.Finish{QueueKey: item.QueueKey, Node: node, Attempt: number, Delivery: &store.DeliveryEnd{Attempt: number}}
+	log := givenUpLog(item.Delivery, number, unstoredOutcome(), ended)
+	withLog := bare
+	withLog.Delivery = &store.DeliveryEnd{Attempt: number, Log: &log}
+	return []store.Finish{withLog, bare}
 }
 
 func givenUpLog(d *job.Delivery, tries int, o *job.Outcome, at time.Time) job.Log {

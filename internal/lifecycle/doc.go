@@ -1,11 +1,12 @@
 // Package lifecycle decides what is stored when something happens to a job.
 //
-// An attempt begins, comes to an outcome, is interrupted; a client cancels a
-// job or disables, enables or deletes a schedule: each is one function here,
-// pure, from the records as they are in the transaction (store.Snapshot) to what
-// changes (store.Changes): the job's transition, its logs, the messages to its
-// callback and webhook, the schedule's state and its next job. All of it is
-// written in one transaction, so no crash can tear it apart.
+// An attempt starts, has an outcome or is interrupted; a client cancels or
+// edits a job; a client disables, enables or deletes a schedule. Each of these
+// is one pure function from the records in the transaction (store.Snapshot) to
+// the changes (store.Changes): the job's new state, its logs, its callback and
+// webhook deliveries, the schedule's state and its next run. One transaction
+// writes them all, so a crash never leaves half of them.
 //
-// Firing is attempt's and execute's business, when to fire dispatch's.
+// Packages attempt and execute send the requests; package dispatch decides
+// when.
 package lifecycle

@@ -10,12 +10,12 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// Edit changes a schedule. Its pending job takes over the new name and
-// description and moves to the new grid; a run that is claimed or due goes on as
-// it is, and the next one is of the schedule as it is by then.
+// Edit changes a schedule. Its pending job takes the new name and description
+// and moves to the new grid. A run that is claimed or due goes on unchanged;
+// the next run uses the schedule as it is when that one ends.
 //
-// A grid of intervals still runs through the schedule's first due time. One that
-// is still ahead stays, or becomes the first tick from then on.
+// A grid of intervals still runs through the schedule's first due time. A first
+// due time that is still ahead stays, or becomes the first tick after it.
 func Edit(e *job.Edit) store.Decide {
 	return func(m *store.Snapshot) *store.Changes {
 		s := *m.Schedule
@@ -38,8 +38,8 @@ func Edit(e *job.Edit) store.Decide {
 	}
 }
 
-// move gives a pending job the due time of its schedule's next run. An attempt
-// that is to be made again is not put off.
+// reschedule sets a pending job's due time to that of its schedule's next run.
+// It never delays a retry.
 func reschedule(j *job.Job, due, now time.Time) {
 	if j.State == job.Available {
 		j.ScheduledAt, j.DueAt = due, later(due, now)
@@ -48,7 +48,7 @@ func reschedule(j *job.Job, due, now time.Time) {
 	}
 }
 
-// SetState gives a schedule another $state; nil takes it away.
+// SetState replaces a schedule's $state; nil removes it.
 func SetState(state rawjson.Value) store.Decide {
 	return func(m *store.Snapshot) *store.Changes {
 		if bytes.Equal(state, m.Schedule.State) && (state == nil) == (m.Schedule.State == nil) {

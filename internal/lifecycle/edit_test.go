@@ -17,8 +17,8 @@ func edit(t *testing.T, body string) *job.Edit {
 	return e
 }
 
-// TestEditMovesThePendingRunToTheNewGrid: due is noon of a Wednesday.
-func TestEditMovesThePendingRunToTheNewGrid(t *testing.T) {
+// The job is due at noon of a Wednesday.
+func TestEdit_MovesThePendingRunToTheNewGrid(t *testing.T) {
 	const args = `{"url":"https://x","repeat_every":3600,"scheduled_at":"x","method":"get"}`
 	for name, x := range map[string]struct {
 		body          string
@@ -45,10 +45,10 @@ func TestEditMovesThePendingRunToTheNewGrid(t *testing.T) {
 			wantArgs: `{"url":"https://x","cron":"30 * * * *","scheduled_at":"x","method":"get"}`,
 		},
 	} {
-		run := recurring(args)
-		run.Schedule.FirstDue = due.Add(x.firstDue)
-		run.Job.ScheduledAt, run.Job.DueAt = due.Add(x.next), due.Add(x.next)
-		m := moment(run, false)
+		item := recurring(args)
+		item.Schedule.FirstDue = due.Add(x.firstDue)
+		item.Job.ScheduledAt, item.Job.DueAt = due.Add(x.next), due.Add(x.next)
+		m := moment(item, false)
 		m.Now = due.Add(x.now)
 		c := Edit(edit(t, x.body))(m)
 		if !c.UpdateDefinition || !c.Job.ScheduledAt.Equal(due.Add(x.want)) || !c.Job.DueAt.Equal(due.Add(x.want)) || string(c.Job.Args) != x.wantArgs {
@@ -57,17 +57,17 @@ func TestEditMovesThePendingRunToTheNewGrid(t *testing.T) {
 		if !c.Schedule.FirstDue.Equal(due.Add(x.wantFirst)) || string(c.Schedule.Args) != x.wantArgs {
 			t.Errorf("%s: the schedule begins %v with %s", name, c.Schedule.FirstDue.Sub(due), c.Schedule.Args)
 		}
-		if string(run.Schedule.Args) != args || string(run.Job.Args) != args {
+		if string(item.Schedule.Args) != args || string(item.Job.Args) != args {
 			t.Errorf("%s: what was read has changed", name)
 		}
 	}
 }
 
-func TestEditPutsNoRetryOff(t *testing.T) {
+func TestEdit_DelaysNoRetry(t *testing.T) {
 	for every, want := range map[string]time.Duration{"60": time.Minute, "86400": 10 * time.Minute} {
-		run := recurring(`{"url":"https://x","repeat_every":3600}`)
-		run.Job.State, run.Job.Attempt, run.Job.DueAt = job.Retryable, 1, due.Add(10*time.Minute)
-		m := moment(run, false)
+		item := recurring(`{"url":"https://x","repeat_every":3600}`)
+		item.Job.State, item.Job.Attempt, item.Job.DueAt = job.Retryable, 1, due.Add(10*time.Minute)
+		m := moment(item, false)
 		m.Now = due.Add(5 * time.Second)
 		c := Edit(edit(t, `{"repeat_every":`+every+`}`))(m)
 		if !c.Job.DueAt.Equal(due.Add(want)) || !c.Job.ScheduledAt.Equal(due) || c.Job.State != job.Retryable || c.Job.Attempt != 1 {
@@ -76,7 +76,7 @@ func TestEditPutsNoRetryOff(t *testing.T) {
 	}
 }
 
-func TestEditLeavesARunAloneThatIsAboutToBegin(t *testing.T) {
+func TestEdit_KeepsAClaimedOrDueRun(t *testing.T) {
 	e := edit(t, `{"repeat_every":60,"name":"n"}`)
 	claimed := moment(recurring(`{"url":"https://x","repeat_every":3600}`), true)
 	if c := Edit(e)(claimed); c.Job != nil || !c.UpdateDefinition || *c.Schedule.Name != "n" {
@@ -94,7 +94,7 @@ func TestEditLeavesARunAloneThatIsAboutToBegin(t *testing.T) {
 	}
 }
 
-func TestEditOfTitlesLeavesTheTimingAlone(t *testing.T) {
+func TestEdit_OfNamesKeepsTheTiming(t *testing.T) {
 	old := "old"
 	m := moment(recurring(`{"url":"https://x","repeat_every":3600}`), false)
 	m.Schedule.Name, m.Schedule.Description, m.Job.Name = &old, &old, &old

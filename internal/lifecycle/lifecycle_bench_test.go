@@ -10,32 +10,32 @@ import (
 const usualArgs = `{"method":"post","url":"https://example.com/hook","body":{"author":"alex","content":"Hello world!","padding":"abcdefghijklmnopqrstuvwxyz` +
 	`abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnop"},"headers":{}`
 
-// attempts are what Begin, Claim and Finish are measured with.
+// attempts are the attempts that Begin, Claim and Finish are measured with.
 var attempts = []struct {
-	name string
-	args string
-	runs func(args string) *store.QueueItem
+	name  string
+	args  string
+	items func(args string) *store.QueueItem
 }{
 	{"plain", usualArgs + `}`, oneOff},
 	{"hooks", usualArgs + `,` + hooks + `}`, oneOff},
 	{"recurring", usualArgs + `,"repeat_every":60}`, recurring},
 }
 
-// BenchmarkBegin prepares an attempt, and what is stored with its claim.
+// BenchmarkBegin measures preparing an attempt and its claim.
 func BenchmarkBegin(b *testing.B) {
 	for _, c := range attempts {
 		b.Run(c.name, func(b *testing.B) {
-			run := c.runs(c.args)
+			item := c.items(c.args)
 			b.ReportAllocs()
 			for b.Loop() {
-				a := Begin(run, due)
+				a := Begin(item, due)
 				a.Claim()
 			}
 		})
 	}
 }
 
-// BenchmarkFinish decides what is stored when an attempt has ended.
+// BenchmarkFinish measures what is decided when an attempt has ended.
 func BenchmarkFinish(b *testing.B) {
 	outcomes := []struct {
 		name   string
@@ -44,11 +44,11 @@ func BenchmarkFinish(b *testing.B) {
 	for _, c := range attempts {
 		for _, end := range outcomes {
 			b.Run(c.name+"/"+end.name, func(b *testing.B) {
-				run := c.runs(c.args)
-				o := answer(end.status, `{"ok":true,"received":"2026-03-04T12:00:00Z","id":"0123456789abcdef"}`)
-				a := Begin(run, due)
+				item := c.items(c.args)
+				o := respond(end.status, `{"ok":true,"received":"2026-03-04T12:00:00Z","id":"0123456789abcdef"}`)
+				a := Begin(item, due)
 				ended := due.Add(time.Second)
-				moment := &store.Snapshot{Now: ended, Job: run.Job, Schedule: run.Schedule}
+				moment := &store.Snapshot{Now: ended, Job: item.Job, Schedule: item.Schedule}
 				b.ReportAllocs()
 				for b.Loop() {
 					a.Finish(1, o, due, ended).Decide(moment)

@@ -17,7 +17,7 @@ var due = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
 const hooks = `"callback_url":"https://cb/","webhook_url":"https://wh/"`
 
-// oneOff is a run of a one-off job with args.
+// oneOff returns the queue item of a one-off job with args.
 func oneOff(args string) *store.QueueItem {
 	j := &job.Job{
 		Number: 7, ID: uuid.New(), Owner: job.Owner{ID: uuid.New(), Number: 1}, State: job.Available,
@@ -26,15 +26,15 @@ func oneOff(args string) *store.QueueItem {
 	return &store.QueueItem{QueueKey: store.QueueKey{ItemID: store.ItemID{Number: 7}, Due: due, Account: 1}, Job: j}
 }
 
-// recurring is a run of a schedule.
+// recurring returns the queue item of a schedule's run.
 func recurring(args string) *store.QueueItem {
-	run := oneOff(args)
-	run.Schedule = &job.Schedule{ID: uuid.New(), Owner: run.Job.Owner, FirstDue: due, Args: run.Job.Args, Epoch: 3}
-	run.Job.ScheduleID = run.Schedule.ID
-	return run
+	item := oneOff(args)
+	item.Schedule = &job.Schedule{ID: uuid.New(), Owner: item.Job.Owner, FirstDue: due, Args: item.Job.Args, Epoch: 3}
+	item.Job.ScheduleID = item.Schedule.ID
+	return item
 }
 
-func answer(status int, body string) job.Outcome {
+func respond(status int, body string) job.Outcome {
 	return job.Outcome{Response: &job.Response{Status: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(body)}, Duration: time.Second}
 }
 
@@ -42,12 +42,12 @@ func failed(kind job.Kind) job.Outcome {
 	return job.Outcome{Failure: &job.Failure{Kind: kind, Message: "m"}, Duration: time.Second}
 }
 
-// end ends the run's next attempt, which began on time and took a second, with
-// the schedule as it is by then.
-func end(run *store.QueueItem, o job.Outcome, now *job.Schedule) *store.Changes {
-	a := Begin(run, due.Add(-50*time.Millisecond))
+// end finishes the item's next attempt, which began on time and took a second,
+// with the schedule as it is by then.
+func end(item *store.QueueItem, o job.Outcome, now *job.Schedule) *store.Changes {
+	a := Begin(item, due.Add(-50*time.Millisecond))
 	ended := due.Add(time.Second)
-	return a.Finish(1, o, due, ended).Decide(&store.Snapshot{Now: ended, Job: run.Job, Schedule: now})
+	return a.Finish(1, o, due, ended).Decide(&store.Snapshot{Now: ended, Job: item.Job, Schedule: now})
 }
 
 func events(deliveries []job.Delivery) string {
@@ -70,10 +70,10 @@ func logEvents(logs []job.Log) string {
 	return strings.Join(names, " ")
 }
 
-func TestAClaimBeginsWhenDueAndNotBefore(t *testing.T) {
-	run := oneOff(`{"url":"https://x",` + hooks + `}`)
+func TestClaim_StartsWhenDueAndNotBefore(t *testing.T) {
+	item := oneOff(`{"url":"https://x",` + hooks + `}`)
 	for now, want := range map[time.Time]time.Time{due.Add(-time.Second): due, due: due, due.Add(time.Minute): due.Add(time.Minute)} {
-		c := Begin(run, now).Claim()
+		c := Begin(item, now).Claim()
 		if !c.StartAt.Equal(want) || c.Attempt != 1 || c.Log.Event != job.EventRequest || !c.Log.InsertedAt.Equal(want) {
 			t.Errorf("claimed at %v: begins at %v, log %+v", now, c.StartAt, c.Log)
 		}
@@ -81,12 +81,12 @@ func TestAClaimBeginsWhenDueAndNotBefore(t *testing.T) {
 			t.Errorf("events %s", got)
 		}
 	}
-	if run.Job.State != job.Available {
+	if item.Job.State != job.Available {
 		t.Error("preparing a claim has changed the job that was read")
 	}
 }
 
-func TestEndsOfAttempts(t *testing.T) {
+func TestFinish_Outcomes(t *testing.T) {
 	for _, x := range []struct {
 		name, args string
 		before     int // attempts before this one
@@ -95,18 +95,18 @@ func TestEndsOfAttempts(t *testing.T) {
 		logs       string
 		events     string
 	}{
-		{"success", `,` + hooks, 0, answer(201, `{}`), job.Completed, "worker.http.response", "response finished callback"},
-		{"answered no, tried again", `,` + hooks, 0, answer(500, ``), job.Retryable, "worker.http.response", "response error"},
-		{"answered no, the last time", `,` + hooks, 3, answer(500, ``), job.Discarded, "worker.http.response", "response error finished callback"},
-		{"no answer, tried again", `,` + hooks, 2, failed(job.KindTimeout), job.Retryable, "worker.http.error", "error"},
-		{"no answer, the last time", `,"retries":0,` + hooks, 0, failed(job.KindTimeout), job.Discarded, "worker.http.error", "error finished callback"},
+		{"success", `,` + hooks, 0, respond(201, `{}`), job.Completed, "worker.http.response", "response finished callback"},
+		{"status 500, retried", `,` + hooks, 0, respond(500, ``), job.Retryable, "worker.http.response", "response error"},
+		{"status 500, last attempt", `,` + hooks, 3, respond(500, ``), job.Discarded, "worker.http.response", "response error finished callback"},
+		{"no response, retried", `,` + hooks, 2, failed(job.KindTimeout), job.Retryable, "worker.http.error", "error"},
+		{"no response, last attempt", `,"retries":0,` + hooks, 0, failed(job.KindTimeout), job.Discarded, "worker.http.error", "error finished callback"},
 		{"blocked is not tried again", `,` + hooks, 0, failed(job.KindBlocked), job.Discarded, "worker.http.error", "error finished callback"},
-		{"interrupted is made again", `,"retries":0,` + hooks, 0, failed(job.KindInterrupted), job.Retryable, "worker.http.error", "error"},
-		{"nobody to tell", ``, 0, answer(200, ``), job.Completed, "worker.http.response", ""},
+		{"interrupted, retried", `,"retries":0,` + hooks, 0, failed(job.KindInterrupted), job.Retryable, "worker.http.error", "error"},
+		{"no webhook or callback", ``, 0, respond(200, ``), job.Completed, "worker.http.response", ""},
 	} {
-		run := oneOff(`{"url":"https://x"` + x.args + `}`)
-		run.Attempt = x.before
-		c := end(run, x.outcome, nil)
+		item := oneOff(`{"url":"https://x"` + x.args + `}`)
+		item.Attempt = x.before
+		c := end(item, x.outcome, nil)
 		if c.Job.State != x.state || logEvents(c.Logs) != x.logs || events(c.Deliveries) != x.events || c.Next != nil || c.Schedule != nil {
 			t.Errorf("%s: %s, logs %s, events %s", x.name, c.Job.State, logEvents(c.Logs), events(c.Deliveries))
 		}
@@ -116,11 +116,11 @@ func TestEndsOfAttempts(t *testing.T) {
 	}
 }
 
-func TestWhenAnAttemptIsMadeAgain(t *testing.T) {
+func TestFinish_RetryTime(t *testing.T) {
 	ended := due.Add(time.Second)
-	withRetryAfter := answer(429, ``)
+	withRetryAfter := respond(429, ``)
 	withRetryAfter.Response.Header.Set("Retry-After", "120")
-	ignored := answer(500, ``)
+	ignored := respond(500, ``)
 	ignored.Response.Header.Set("Retry-After", "120")
 	local := failed(job.KindInterrupted)
 	local.Failure.Wait = 7 * time.Second
@@ -130,44 +130,44 @@ func TestWhenAnAttemptIsMadeAgain(t *testing.T) {
 		least, most time.Duration
 		attempt     int
 	}{
-		"first":                                  {0, answer(500, ``), 10 * time.Second, 11 * time.Second, 1},
-		"second":                                 {1, answer(500, ``), 60 * time.Second, 66 * time.Second, 2},
+		"first":                                  {0, respond(500, ``), 10 * time.Second, 11 * time.Second, 1},
+		"second":                                 {1, respond(500, ``), 60 * time.Second, 66 * time.Second, 2},
 		"Retry-After":                            {0, withRetryAfter, 120 * time.Second, 132 * time.Second, 1},
 		"Retry-After on other status":            {0, ignored, 10 * time.Second, 11 * time.Second, 1},
 		"interrupted: at once, without counting": {1, failed(job.KindInterrupted), 0, 0, 1},
 		"interrupted by a local fault":           {1, local, 7 * time.Second, 7 * time.Second, 1},
 	} {
-		run := oneOff(`{"url":"https://x"}`)
-		run.Attempt = x.before
-		j := end(run, x.outcome, nil).Job
+		item := oneOff(`{"url":"https://x"}`)
+		item.Attempt = x.before
+		j := end(item, x.outcome, nil).Job
 		if wait := j.DueAt.Sub(ended); wait < x.least || wait > x.most || j.Attempt != x.attempt {
 			t.Errorf("%s: again after %v with %d attempts made, want %v to %v with %d", name, wait, j.Attempt, x.least, x.most, x.attempt)
 		}
 	}
 }
 
-func TestTheNextRunFollows(t *testing.T) {
-	run := recurring(`{"url":"https://x","repeat_every":60,` + hooks + `}`)
-	c := end(run, answer(200, ``), run.Schedule)
+func TestFinish_SchedulesTheNextRun(t *testing.T) {
+	item := recurring(`{"url":"https://x","repeat_every":60,` + hooks + `}`)
+	c := end(item, respond(200, ``), item.Schedule)
 	next := c.Next.Job
-	if !next.ScheduledAt.Equal(due.Add(time.Minute)) || next.ScheduleID != run.Schedule.ID || next.State != job.Available || next.ID == run.Job.ID {
+	if !next.ScheduledAt.Equal(due.Add(time.Minute)) || next.ScheduleID != item.Schedule.ID || next.State != job.Available || next.ID == item.Job.ID {
 		t.Errorf("next is %+v", next)
 	}
-	for name, now := range map[string]*job.Schedule{"deleted": nil, "disabled": {ID: run.Schedule.ID, DisabledAt: due, Epoch: 4}} {
-		c := end(run, answer(200, ``), now)
+	for name, now := range map[string]*job.Schedule{"deleted": nil, "disabled": {ID: item.Schedule.ID, DisabledAt: due, Epoch: 4}} {
+		c := end(item, respond(200, ``), now)
 		if c.Next != nil || c.Job.State != job.Completed {
 			t.Errorf("%s: %s, next %+v", name, c.Job.State, c.Next)
 		}
-		if c := end(run, answer(500, ``), now); c.Job.State != job.Discarded || c.Next != nil {
+		if c := end(item, respond(500, ``), now); c.Job.State != job.Discarded || c.Next != nil {
 			t.Errorf("%s and failed: %s", name, c.Job.State)
 		}
 	}
 }
 
-func TestARetryPastTheNextDueTimeIsDropped(t *testing.T) {
+func TestFinish_DropsARetryPastTheNextRun(t *testing.T) {
 	for every, state := range map[string]job.State{"5": job.Discarded, "13": job.Retryable} {
-		run := recurring(`{"url":"https://x","repeat_every":` + every + `}`)
-		c := end(run, answer(500, ``), run.Schedule)
+		item := recurring(`{"url":"https://x","repeat_every":` + every + `}`)
+		c := end(item, respond(500, ``), item.Schedule)
 		if c.Job.State != state || (c.Next != nil) != (state == job.Discarded) {
 			t.Errorf("every %s s: %s, next %v", every, c.Job.State, c.Next)
 		}
@@ -177,9 +177,9 @@ func TestARetryPastTheNextDueTimeIsDropped(t *testing.T) {
 	}
 }
 
-func TestAnswersSetState(t *testing.T) {
-	run := recurring(`{"url":"https://x","repeat_every":60}`)
-	run.Schedule.State, run.Schedule.Previous = rawjson.Value(`{"a":1}`), rawjson.Value(`{"old":true}`)
+func TestFinish_ResponseSetsState(t *testing.T) {
+	item := recurring(`{"url":"https://x","repeat_every":60}`)
+	item.Schedule.State, item.Schedule.Previous = rawjson.Value(`{"a":1}`), rawjson.Value(`{"old":true}`)
 	big := `{"$set":{"big":"` + strings.Repeat("x", job.MaxState) + `"}}`
 	for _, x := range []struct {
 		answer, state, previous, logs string
@@ -192,28 +192,29 @@ func TestAnswersSetState(t *testing.T) {
 		{big, `{"a":1}`, big, "worker.http.response worker.state.rejected", 3},
 		{`{"$set":{"a":2}}`, `{"a":2}`, `{"old":true}`, "worker.http.response", 4}, // disabled and enabled meanwhile
 	} {
-		now := *run.Schedule
+		now := *item.Schedule
 		now.Epoch = x.epoch
-		c := end(run, answer(200, x.answer), &now)
+		c := end(item, respond(200, x.answer), &now)
 		if string(c.Schedule.State) != x.state || string(c.Schedule.Previous) != x.previous || logEvents(c.Logs) != x.logs {
 			t.Errorf("%.40s: state %s, previous %.40s, logs %s", x.answer, c.Schedule.State, c.Schedule.Previous, logEvents(c.Logs))
 		}
 	}
-	if c := end(run, answer(500, `{"$set":{"a":9}}`), run.Schedule); c.Schedule != nil {
+	if c := end(item, respond(500, `{"$set":{"a":9}}`), item.Schedule); c.Schedule != nil {
 		t.Errorf("a failed run has set %s", c.Schedule.State)
 	}
-	if run.Schedule.State == nil || string(run.Schedule.State) != `{"a":1}` {
+	if item.Schedule.State == nil || string(item.Schedule.State) != `{"a":1}` {
 		t.Error("ending an attempt has changed the schedule that was read")
 	}
 }
 
-func always(begun bool) HasStarted {
-	return func(*job.Job, *store.ClaimInfo, time.Time) bool { return begun }
+func always(started bool) HasStarted {
+	return func(*job.Job, *store.ClaimInfo, time.Time) bool { return started }
 }
 
-// moment is a pending or claimed job a minute before it is due.
-func moment(run *store.QueueItem, claimed bool) *store.Snapshot {
-	m := &store.Snapshot{Now: due.Add(-time.Minute), Job: run.Job, Schedule: run.Schedule}
+// moment returns the snapshot of a pending or claimed job a minute before it is
+// due.
+func moment(item *store.QueueItem, claimed bool) *store.Snapshot {
+	m := &store.Snapshot{Now: due.Add(-time.Minute), Job: item.Job, Schedule: item.Schedule}
 	if claimed {
 		m.Job.Attempt = 1
 		m.Claim = &store.ClaimInfo{Node: 1, Attempt: 1, StartAt: due.Add(-2 * time.Minute)}
@@ -232,7 +233,7 @@ func TestCancel(t *testing.T) {
 	}
 	held := Cancel(always(false))(moment(recurring(args), true))
 	if !held.RollbackClaim || len(held.Logs) != 0 || held.Job.State != job.Cancelled || !held.Job.AttemptedAt.IsZero() {
-		t.Errorf("claimed, not begun: %+v", held)
+		t.Errorf("claimed, not started: %+v", held)
 	}
 	underWay := Cancel(always(true))(moment(oneOff(`{"url":"https://x",`+hooks+`}`), true))
 	if underWay.RollbackClaim || logEvents(underWay.Logs) != "worker.http.error" || events(underWay.Deliveries) != "finished" || underWay.Next != nil {
@@ -250,9 +251,9 @@ func TestCancel(t *testing.T) {
 
 func TestDisableEnableDelete(t *testing.T) {
 	const args = `{"url":"https://x","repeat_every":3600,` + hooks + `}`
-	run := recurring(args)
-	run.Schedule.Previous = rawjson.Value(`1`)
-	c := Disable(always(false))(moment(run, false))
+	item := recurring(args)
+	item.Schedule.Previous = rawjson.Value(`1`)
+	c := Disable(always(false))(moment(item, false))
 	if c.Job.State != job.Cancelled || c.Next != nil || c.Schedule.Live() || c.Schedule.Epoch != 4 || c.Schedule.Previous != nil {
 		t.Errorf("disable: %+v, %+v", c, c.Schedule)
 	}
@@ -270,10 +271,10 @@ func TestDisableEnableDelete(t *testing.T) {
 			t.Errorf("enable, %s: next at %v", name, e.Next.Job.ScheduledAt)
 		}
 	}
-	if e := Enable(&store.Snapshot{Now: due, Schedule: c.Schedule, Job: run.Job}); e.Next != nil || !e.Schedule.Live() {
+	if e := Enable(&store.Snapshot{Now: due, Schedule: c.Schedule, Job: item.Job}); e.Next != nil || !e.Schedule.Live() {
 		t.Errorf("enable with a run under way: %+v", e)
 	}
-	if e := Enable(&store.Snapshot{Now: due, Schedule: run.Schedule}); e != nil {
+	if e := Enable(&store.Snapshot{Now: due, Schedule: item.Schedule}); e != nil {
 		t.Errorf("enabling an enabled one: %+v", e)
 	}
 	d := Delete(always(false))(moment(recurring(args), false))
@@ -282,36 +283,36 @@ func TestDisableEnableDelete(t *testing.T) {
 	}
 }
 
-func TestDeliveriesAreTriedAgainAndGivenUp(t *testing.T) {
-	run := &store.QueueItem{QueueKey: store.QueueKey{ItemID: store.ItemID{Kind: store.KindDelivery, Number: 3}}, Delivery: &job.Delivery{Job: 7, Channel: job.Webhook, URL: "https://wh/", Event: "job.started"}}
+func TestEndDelivery_RetriesThenGivesUp(t *testing.T) {
+	item := &store.QueueItem{QueueKey: store.QueueKey{ItemID: store.ItemID{Kind: store.KindDelivery, Number: 3}}, Delivery: &job.Delivery{Job: 7, Channel: job.Webhook, URL: "https://wh/", Event: "job.started"}}
 	waits := []time.Duration{5 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour}
 	for i, wait := range waits {
-		f := EndDelivery(run, i+1, 1, answer(302, ``), due)
+		f := EndDelivery(item, i+1, 1, respond(302, ``), due)
 		if !f.Delivery.Again.Equal(due.Add(wait)) || f.Delivery.Attempt != i+1 || f.Delivery.Log != nil {
 			t.Errorf("after try %d: %+v", i+1, f.Delivery)
 		}
 	}
-	last := EndDelivery(run, 8, 1, failed(job.KindConnect), due).Delivery
+	last := EndDelivery(item, 8, 1, failed(job.KindConnect), due).Delivery
 	if !last.Again.IsZero() || last.Log.Event != job.EventWebhookFailed || !strings.Contains(string(last.Log.Payload), `"attempts":8`) {
 		t.Errorf("after the last: %+v", last)
 	}
-	if done := EndDelivery(run, 1, 1, answer(204, ``), due).Delivery; !done.Again.IsZero() || done.Log != nil {
+	if done := EndDelivery(item, 1, 1, respond(204, ``), due).Delivery; !done.Again.IsZero() || done.Log != nil {
 		t.Errorf("delivered: %+v", done)
 	}
 	interrupted := failed(job.KindInterrupted)
-	if again := EndDelivery(run, 2, 1, interrupted, due).Delivery; !again.Again.Equal(due) || again.Attempt != 1 {
+	if again := EndDelivery(item, 2, 1, interrupted, due).Delivery; !again.Again.Equal(due) || again.Attempt != 1 {
 		t.Errorf("interrupted: %+v", again)
 	}
 	interrupted.Failure.Wait = 7 * time.Second
-	if again := EndDelivery(run, 8, 1, interrupted, due).Delivery; !again.Again.Equal(due.Add(7*time.Second)) || again.Attempt != 7 || again.Log != nil {
+	if again := EndDelivery(item, 8, 1, interrupted, due).Delivery; !again.Again.Equal(due.Add(7*time.Second)) || again.Attempt != 7 || again.Log != nil {
 		t.Errorf("interrupted by a local fault: %+v", again)
 	}
 }
 
-func TestMessagesAreJSON(t *testing.T) {
-	run := oneOff(`{"url":"https://x","method":"post","body":{"a":"\u0000é"},` + hooks + `}`)
-	claim := Begin(run, due).Claim()
-	deliveries := append(claim.Deliveries, end(run, answer(500, "\xff"), nil).Deliveries...)
+func TestDeliveries_AreJSON(t *testing.T) {
+	item := oneOff(`{"url":"https://x","method":"post","body":{"a":"\u0000é"},` + hooks + `}`)
+	claim := Begin(item, due).Claim()
+	deliveries := append(claim.Deliveries, end(item, respond(500, "\xff"), nil).Deliveries...)
 	for _, d := range deliveries {
 		if v, err := rawjson.Read(d.Body); err != nil || string(v) != string(d.Body) {
 			t.Errorf("%s: %s is no compact JSON: %v", d.Event, d.Body, err)

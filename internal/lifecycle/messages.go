@@ -10,7 +10,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// The events that webhooks tell of.
+// The event types of webhooks.
 const (
 	eventStarted  = "job.started"
 	eventRequest  = "job.request"
@@ -19,19 +19,19 @@ const (
 	eventFinished = "job.finished"
 )
 
-// attempt is what is known of an attempt when a message about it is written.
+// messageData is what a delivery or a log reports about an attempt.
 type messageData struct {
 	number   int
-	method   string       // of the request; "" when none was made
+	method   string       // of the request; "" if none was sent
 	request  passage      // the members of the request's log
 	args     shared       // what the job's args have in common with that log
 	outcome  *job.Outcome // nil while there is none
 	response passage      // the members that describe the outcome's response
-	retryAt  time.Time    // zero when it was the last
-	hasRetry bool         // whether the message says if it is made again
+	retryAt  time.Time    // zero if there is no retry
+	hasRetry bool         // whether the message has retry_at
 }
 
-// failure says what made the attempt fail; nil for a success.
+// failure returns why the attempt failed, or nil if it succeeded.
 func (a *messageData) failure() *job.Failure {
 	switch {
 	case a.outcome == nil || a.outcome.Succeeded():
@@ -39,11 +39,11 @@ func (a *messageData) failure() *job.Failure {
 	case a.outcome.Failure != nil:
 		return a.outcome.Failure
 	default:
-		return &job.Failure{Kind: job.KindStatus, Message: "the target answered " + strconv.Itoa(a.outcome.Response.Status) + ", not 2xx"}
+		return &job.Failure{Kind: job.KindStatus, Message: "the target responded with " + strconv.Itoa(a.outcome.Response.Status) + ", not 2xx"}
 	}
 }
 
-// webhook makes the message that tells of an event at a time.
+// webhook returns the delivery of an event.
 func webhook(j *job.Job, spec *job.Spec, event string, at time.Time, a *messageData) job.Delivery {
 	t := &text{bytes: []byte(`{"type":`)}
 	t.bytes = rawjson.AppendText(t.bytes, event)
@@ -71,7 +71,7 @@ func webhook(j *job.Job, spec *job.Spec, event string, at time.Time, a *messageD
 	return d
 }
 
-// callback makes the message that tells of the result.
+// callback returns the delivery of the job's result.
 func callback(j *job.Job, spec *job.Spec, at time.Time, a *messageData) job.Delivery {
 	t := &text{bytes: []byte(`{"job":`)}
 	a.addJob(t, j)
@@ -163,7 +163,7 @@ func newLog(owner job.Owner, number int64, event string, at time.Time, payload [
 	return job.Log{ID: job.NewID(at), Owner: owner, Job: number, Event: event, InsertedAt: at, Payload: payload}
 }
 
-// outcomeLog tells how an attempt ended.
+// outcomeLog returns the log of an attempt's outcome.
 func outcomeLog(j *job.Job, at time.Time, a *messageData) job.Log {
 	o := a.outcome
 	event, b := job.EventResponse, append(make([]byte, 0, len(a.response.text)+128), '{')

@@ -12,24 +12,24 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// TestLargeTextsAreStoredOnce compares the messages about an attempt whose
-// request and response are stored with logs with those that have all in them.
-func TestLargeTextsAreStoredOnce(t *testing.T) {
+// The deliveries of an attempt whose request and response are referred to in
+// logs must equal those that contain them.
+func TestDeliveries_StoreLargeTextsOnce(t *testing.T) {
 	large := strings.Repeat("x", 100_000)
-	run := oneOff(`{"method":"post","retries":0,"url":"https://x","body":{"m":"` + large + `"},` + hooks + `}`)
+	item := oneOff(`{"method":"post","retries":0,"url":"https://x","body":{"m":"` + large + `"},` + hooks + `}`)
 	ended := due.Add(time.Second)
 	messages := func(claim bool) ([]job.Delivery, []job.Log) {
-		a := Begin(run, due)
+		a := Begin(item, due)
 		var deliveries []job.Delivery
 		var logs []job.Log
 		if claim {
 			c := a.Claim()
 			if again := a.Claim(); again.Log.ID != c.Log.ID {
-				t.Error("a claim that is made again stores another log")
+				t.Error("a second Claim returns another log")
 			}
 			deliveries, logs = c.Deliveries, []job.Log{*c.Log}
 		}
-		c := a.Finish(1, answer(500, `{"n":"`+large+`"}`), due, ended).Decide(&store.Snapshot{Now: ended, Job: run.Job})
+		c := a.Finish(1, respond(500, `{"n":"`+large+`"}`), due, ended).Decide(&store.Snapshot{Now: ended, Job: item.Job})
 		return append(deliveries, c.Deliveries...), append(logs, c.Logs...)
 	}
 	referring, logs := messages(true)
@@ -62,7 +62,7 @@ func TestLargeTextsAreStoredOnce(t *testing.T) {
 	}
 }
 
-// logsOfResponse answers for the one log that a message refers to.
+// logsOfResponse returns the one log that a delivery refers to.
 func logsOfResponse(d job.Delivery, payload rawjson.Value) map[uuid.UUID]rawjson.Value {
 	payloads := map[uuid.UUID]rawjson.Value{}
 	for _, p := range d.Parts {
@@ -71,11 +71,11 @@ func logsOfResponse(d job.Delivery, payload rawjson.Value) map[uuid.UUID]rawjson
 	return payloads
 }
 
-func TestAnAttemptThatCannotBeStoredIsSetAside(t *testing.T) {
-	run := recurring(`{"url":"https://x","repeat_every":60,` + hooks + `}`)
+func TestUnstored_DiscardsTheJobOrRemovesTheItem(t *testing.T) {
+	item := recurring(`{"url":"https://x","repeat_every":60,` + hooks + `}`)
 	ended := due.Add(time.Second)
-	moment := &store.Snapshot{Now: ended, Job: run.Job, Schedule: run.Schedule}
-	a := Begin(run, due)
+	moment := &store.Snapshot{Now: ended, Job: item.Job, Schedule: item.Schedule}
+	a := Begin(item, due)
 	ends := a.Unstored(1, due, ended)
 	told := ends[0].Decide(moment)
 	if told.Job.State != job.Discarded || told.Next == nil || logEvents(told.Logs) != job.EventError || events(told.Deliveries) != "error finished callback" {

@@ -11,24 +11,25 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// oversize is a request that is too large because of what its schedule knows.
+// oversize is an item whose request is too large because of its schedule's
+// state.
 func oversize() *store.QueueItem {
-	run := recurring(`{"method":"post","url":"https://x","headers":{"a":"b"},"body":[` + strings.Repeat(`"$previous",`, 99) + `"$previous"],` + hooks + `,"repeat_every":60}`)
-	run.Schedule.Previous = rawjson.Quote(strings.Repeat("p", 100_000))
-	return run
+	item := recurring(`{"method":"post","url":"https://x","headers":{"a":"b"},"body":[` + strings.Repeat(`"$previous",`, 99) + `"$previous"],` + hooks + `,"repeat_every":60}`)
+	item.Schedule.Previous = rawjson.Quote(strings.Repeat("p", 100_000))
+	return item
 }
 
-func TestARequestOverTheBudgetIsRefusedOnceAndForAll(t *testing.T) {
-	run := oversize()
-	a := Begin(run, due)
+func TestPrepare_RefusesATooLargeRequestPermanently(t *testing.T) {
+	item := oversize()
+	a := Begin(item, due)
 	if a.Refused == nil || a.Refused.Kind != job.KindTooLarge || !strings.Contains(a.Refused.Message, "the body would be larger than 2097152 bytes") || a.Defect != "" {
 		t.Fatalf("refused with %+v, defect %q", a.Refused, a.Defect)
 	}
 	c := a.Claim()
 	if got, want := string(c.Log.Payload), `{"body":null,"headers":{"a":"b"},"query":{},"url":"https://x"}`; got != want || events(c.Deliveries) != "started request" {
-		t.Errorf("the claim logs %s and tells %s, want %s", got, events(c.Deliveries), want)
+		t.Errorf("the claim logs %s and delivers %s, want %s", got, events(c.Deliveries), want)
 	}
-	moment := &store.Snapshot{Now: due, Job: run.Job, Schedule: run.Schedule}
+	moment := &store.Snapshot{Now: due, Job: item.Job, Schedule: item.Schedule}
 	changes := a.Finish(1, job.Outcome{Failure: a.Refused}, due, due.Add(time.Millisecond)).Decide(moment)
 	if changes.Job.State != job.Discarded || a.Result != job.Discarded || changes.Next == nil || events(changes.Deliveries) != "error finished callback" {
 		t.Errorf("the job is %s, the next %v, messages %s", changes.Job.State, changes.Next, events(changes.Deliveries))
@@ -42,9 +43,9 @@ func TestARequestOverTheBudgetIsRefusedOnceAndForAll(t *testing.T) {
 	}
 }
 
-func TestAPanicRefusesItsOwnAttemptOnly(t *testing.T) {
-	run := oneOff(`{"url":"https://x/y","callback_url":"https://c"}`)
-	a := &Attempt{Run: run, Number: 1, BeginAt: due}
+func TestPrepare_APanicRefusesTheAttempt(t *testing.T) {
+	item := oneOff(`{"url":"https://x/y","callback_url":"https://c"}`)
+	a := &Attempt{Item: item, Number: 1, StartAt: due}
 	a.prepare(func(*job.Spec, job.Dynamic) (*job.Outgoing, error) { panic("a defect") })
 	if a.Refused == nil || a.Refused.Kind != job.KindInternal || !strings.HasPrefix(a.Defect, "a defect\ngoroutine") {
 		t.Fatalf("refused with %+v, defect %.40q", a.Refused, a.Defect)
@@ -52,52 +53,52 @@ func TestAPanicRefusesItsOwnAttemptOnly(t *testing.T) {
 	if got, want := string(a.Claim().Log.Payload), `{"body":null,"headers":{},"query":{},"url":"https://x/y"}`; got != want {
 		t.Errorf("the log is %s, want %s", got, want)
 	}
-	changes := a.Finish(1, job.Outcome{Failure: a.Refused}, due, due.Add(1)).Decide(&store.Snapshot{Now: due, Job: run.Job})
+	changes := a.Finish(1, job.Outcome{Failure: a.Refused}, due, due.Add(1)).Decide(&store.Snapshot{Now: due, Job: item.Job})
 	if changes.Job.State != job.Discarded || events(changes.Deliveries) != "callback" {
 		t.Errorf("the job is %s, messages %s", changes.Job.State, events(changes.Deliveries))
 	}
 }
 
-func TestAResponseThatNestsTooDeepIsNoJSON(t *testing.T) {
+func TestCarryOver_ATooDeepResponseIsNotJSON(t *testing.T) {
 	for depth, want := range map[int]string{128: strings.Repeat("[", 128) + strings.Repeat("]", 128), 129: ""} {
-		run := recurring(`{"url":"https://x","repeat_every":60}`)
-		c := end(run, answer(200, strings.Repeat("[", depth)+strings.Repeat("]", depth)), run.Schedule)
+		item := recurring(`{"url":"https://x","repeat_every":60}`)
+		c := end(item, respond(200, strings.Repeat("[", depth)+strings.Repeat("]", depth)), item.Schedule)
 		if got := string(c.Schedule.Previous); got != want {
 			t.Errorf("%d deep: $previous is %q", depth, got)
 		}
 	}
 }
 
-func TestStateThatWasChangedMeanwhileIsMergedInto(t *testing.T) {
-	run := recurring(`{"url":"https://x","repeat_every":60}`)
-	run.Schedule.State = rawjson.Value(`{"a":1}`)
-	now := *run.Schedule
+func TestCarryOver_MergesIntoStateChangedMeanwhile(t *testing.T) {
+	item := recurring(`{"url":"https://x","repeat_every":60}`)
+	item.Schedule.State = rawjson.Value(`{"a":1}`)
+	now := *item.Schedule
 	now.State = rawjson.Value(`{"b":2}`)
-	c := end(run, answer(200, `{"$set":{"c":3}}`), &now)
+	c := end(item, respond(200, `{"$set":{"c":3}}`), &now)
 	if got := string(c.Schedule.State); got != `{"b":2,"c":3}` {
 		t.Errorf("the state is %s", got)
 	}
 	now.State = rawjson.Value(`{"b":"` + strings.Repeat("x", job.MaxState-8) + `"}`)
-	c = end(run, answer(200, `{"$set":{"c":3}}`), &now)
+	c = end(item, respond(200, `{"$set":{"c":3}}`), &now)
 	if got := logEvents(c.Logs); got != "worker.http.response worker.state.rejected" || len(c.Schedule.State) != job.MaxState {
 		t.Errorf("logs %s, a state of %d bytes", got, len(c.Schedule.State))
 	}
 }
 
-// BenchmarkDecide measures what is done inside the store's transaction for a
-// response with $set, n, 2n and 4n bytes large.
+// BenchmarkDecide measures the work inside the store's transaction for a
+// response with $set of n, 2n and 4n bytes.
 func BenchmarkDecide(b *testing.B) {
 	for name, keys := range map[string]int{"n": 1000, "2n": 2000, "4n": 4000} {
 		b.Run(name, func(b *testing.B) {
-			run := recurring(`{"url":"https://x","repeat_every":60}`)
+			item := recurring(`{"url":"https://x","repeat_every":60}`)
 			var members strings.Builder
 			for i := range keys {
 				members.WriteString(`,"` + strings.Repeat("k", 1+i%7) + time.Duration(i).String() + `":1`)
 			}
-			o := answer(200, `{"$set":{`+members.String()[1:]+`}}`)
-			a := Begin(run, due)
+			o := respond(200, `{"$set":{`+members.String()[1:]+`}}`)
+			a := Begin(item, due)
 			f := a.Finish(1, o, due, due.Add(1))
-			moment := &store.Snapshot{Now: due, Job: run.Job, Schedule: run.Schedule}
+			moment := &store.Snapshot{Now: due, Job: item.Job, Schedule: item.Schedule}
 			b.ResetTimer()
 			for b.Loop() {
 				if c := f.Decide(moment); len(c.Schedule.State) == 0 {

@@ -9,22 +9,22 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// Begun tells whether the attempt that a claim was made for has begun. It
-// keeps one that has not from beginning.
+// HasStarted reports whether the attempt of a claim has started. If not, it
+// also keeps the attempt from starting.
 type HasStarted func(j *job.Job, claim *store.ClaimInfo, now time.Time) bool
 
-// Cancel cancels an unfinished job: a pending one never runs, the attempt of
-// an executing one is given up. A schedule goes on with its next run.
-func Cancel(begun HasStarted) store.Decide {
+// Cancel cancels an unfinished job: a pending one never runs, the attempt of an
+// executing one is abandoned. A schedule goes on with its next run.
+func Cancel(hasStarted HasStarted) store.Decide {
 	return func(m *store.Snapshot) *store.Changes {
 		if m.Job.State.Final() {
 			return nil
 		}
 		spec := job.ReadSpec(m.Job.Args)
-		underWay := m.Claim != nil && begun(m.Job, m.Claim, m.Now)
+		underWay := m.Claim != nil && hasStarted(m.Job, m.Claim, m.Now)
 		if underWay {
-			// The attempt may have begun after the moment was taken; its end
-			// lies behind its beginning all the same.
+			// The attempt may have started after the snapshot was taken. Its
+			// end must still be after its start.
 			seen := *m
 			seen.Now = later(m.Now, m.Claim.StartAt.Add(time.Microsecond))
 			m = &seen
@@ -39,8 +39,8 @@ func Cancel(begun HasStarted) store.Decide {
 	}
 }
 
-// cancel makes the changes that cancel m.Job, and tells when its attempt began
-// (zero when there is none under way).
+// cancel returns the changes that cancel m.Job, and when its attempt began; the
+// time is zero if none is under way.
 func cancel(m *store.Snapshot, spec *job.Spec, underWay bool) (*store.Changes, time.Time) {
 	j := *m.Job
 	c := &store.Changes{Job: &j, RollbackClaim: m.Claim != nil && !underWay}
@@ -55,7 +55,7 @@ func cancel(m *store.Snapshot, spec *job.Spec, underWay bool) (*store.Changes, t
 		}
 		c.Logs = []job.Log{outcomeLog(&j, m.Now, &about)}
 	} else if c.RollbackClaim {
-		about.number-- // the claimed attempt is not made
+		about.number-- // the claimed attempt does not start
 	}
 	j.Cancel(m.Now)
 	if spec.WebhookURL != "" {
@@ -66,12 +66,12 @@ func cancel(m *store.Snapshot, spec *job.Spec, underWay bool) (*store.Changes, t
 
 // Disable stops a schedule: its pending job is cancelled, a run under way
 // finishes.
-func Disable(begun HasStarted) store.Decide {
+func Disable(hasStarted HasStarted) store.Decide {
 	return func(m *store.Snapshot) *store.Changes {
 		if !m.Schedule.Live() {
 			return nil
 		}
-		c := stop(m, begun)
+		c := stop(m, hasStarted)
 		s := *m.Schedule
 		s.DisabledAt, s.Previous = m.Now, nil
 		s.Epoch++
@@ -82,17 +82,17 @@ func Disable(begun HasStarted) store.Decide {
 
 // Delete removes a schedule: its pending job is cancelled, a run under way
 // finishes.
-func Delete(begun HasStarted) store.Decide {
+func Delete(hasStarted HasStarted) store.Decide {
 	return func(m *store.Snapshot) *store.Changes {
-		c := stop(m, begun)
+		c := stop(m, hasStarted)
 		c.Schedule, c.DropSchedule = m.Schedule, true
 		return c
 	}
 }
 
 // stop cancels the schedule's job unless its attempt is under way.
-func stop(m *store.Snapshot, begun HasStarted) *store.Changes {
-	if m.Job == nil || m.Claim != nil && begun(m.Job, m.Claim, m.Now) {
+func stop(m *store.Snapshot, hasStarted HasStarted) *store.Changes {
+	if m.Job == nil || m.Claim != nil && hasStarted(m.Job, m.Claim, m.Now) {
 		return &store.Changes{}
 	}
 	spec := job.ReadSpec(m.Job.Args)
@@ -100,8 +100,8 @@ func stop(m *store.Snapshot, begun HasStarted) *store.Changes {
 	return c
 }
 
-// Enable lets a schedule go on at the first point of its grid from now on. A
-// run still under way counts as its unfinished job: the next follows that.
+// Enable resumes a schedule at the next point of its grid. If a run is still
+// under way, the next run is created when it ends.
 func Enable(m *store.Snapshot) *store.Changes {
 	if m.Schedule.Live() {
 		return nil
@@ -122,10 +122,10 @@ func Enable(m *store.Snapshot) *store.Changes {
 }
 
 func rejectedLog(j *job.Job, at time.Time, size int) job.Log {
-	b := []byte(`{"message":"$set would make the schedule's $state larger than is kept; the old state stays","size":`)
+	b := []byte(`{"message":"$set would make the schedule's $state exceed the limit; the old state is kept","size":`)
 	b = strconv.AppendInt(b, int64(size), 10)
 	b = append(b, `,"limit":`...)
 	b = strconv.AppendInt(b, job.MaxState, 10)
-	// Behind the log of the answer that asked for it.
+	// After the log of the response that contained $set.
 	return newLog(j.Owner, j.Number, job.EventStateRejected, at.Add(time.Microsecond), append(b, '}'))
 }

@@ -9,15 +9,15 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// minPart is from how many bytes on a message refers to what a log has already
-// instead of repeating it.
+// minPart is the least size in bytes of a text that a message refers to in a
+// log instead of repeating it.
 const minPart = 4096
 
-// passage is a text that a log may have stored.
+// passage is a text that may be stored in a log.
 type passage struct {
 	text []byte
-	log  uuid.UUID // uuid.Nil: none has
-	from int       // where the text stands in the log's payload, in bytes
+	log  uuid.UUID // uuid.Nil: not in a log
+	from int       // its offset in the log's payload, in bytes
 }
 
 // shared is a passage that stands in a job's args, too: from byte at on. The zero
@@ -53,7 +53,7 @@ type text struct {
 	parts []job.Part
 }
 
-// add appends a passage, or a reference to it when it is large.
+// add appends a passage, or a reference if it is large and in a log.
 func (t *text) add(p passage) {
 	if p.log == uuid.Nil || len(p.text) < minPart {
 		t.bytes = append(t.bytes, p.text...)

@@ -5,10 +5,9 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// RunNow makes a pending job due at once: one that waits for its first attempt
-// becomes due now, of one that is tried again the next attempt does. A run of a
-// schedule leaves the grid alone, so that its next one is the first grid point
-// to come. What is due already or claimed stays as it is: it is about to begin.
+// RunNow makes a pending job due now, be it waiting for its first attempt or
+// for a retry. A run of a schedule does not move the grid: the next run is due
+// at the next grid point. A job that is due already or claimed stays as it is.
 func RunNow(m *store.Snapshot) *store.Changes {
 	if m.Job.State.Final() || m.Claim != nil || !m.Job.DueAt.After(m.Now) {
 		return nil
@@ -22,9 +21,9 @@ func RunNow(m *store.Snapshot) *store.Changes {
 	return c
 }
 
-// Reschedule gives a job that waits for its first attempt another due time; nil for
-// any other. One that is claimed is about to begin and keeps its time: what its
-// claim has announced stays true.
+// Reschedule changes the due time of a job that waits for its first attempt; it
+// returns no changes for any other. A claimed job keeps its time, because its
+// start messages have announced it.
 func Reschedule(t *job.Timing) store.Decide {
 	return func(m *store.Snapshot) *store.Changes {
 		if m.Job.State != job.Available || m.Claim != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-func TestRunNowMakesWhatIsPendingDue(t *testing.T) {
+func TestRunNow_MakesAPendingJobDue(t *testing.T) {
 	now := due.Add(-time.Minute)
 	c := RunNow(moment(oneOff(`{"url":"https://x","schedule_in":60}`), false))
 	if !c.Job.DueAt.Equal(now) || !c.Job.ScheduledAt.Equal(now) || !c.UpdateDefinition || string(c.Job.Args) != `{"url":"https://x","schedule_in":60}` {
@@ -26,7 +26,7 @@ func TestRunNowMakesWhatIsPendingDue(t *testing.T) {
 	}
 }
 
-func TestRunNowLeavesAloneWhatRunsAnyway(t *testing.T) {
+func TestRunNow_KeepsAClaimedDueOrFinishedJob(t *testing.T) {
 	final := moment(oneOff(`{"url":"https://x"}`), false)
 	final.Job.State = job.Discarded
 	late := moment(oneOff(`{"url":"https://x"}`), false)
@@ -47,7 +47,7 @@ func timing(t *testing.T, body string, now time.Time) *job.Timing {
 	return read
 }
 
-func TestRetime(t *testing.T) {
+func TestReschedule(t *testing.T) {
 	const args = `{"url":"https://x","schedule_in":60,"method":"get"}`
 	m := moment(oneOff(args), false)
 	for body, want := range map[string]struct {
@@ -75,9 +75,9 @@ func TestRetime(t *testing.T) {
 	}
 }
 
-// TestARunMovedOffTheGridLeavesTheGridAlone: what follows is the first grid
-// point after the run, never one before the schedule's first.
-func TestARunMovedOffTheGridLeavesTheGridAlone(t *testing.T) {
+// The next run is due at the first grid point after the moved run, never before
+// the schedule's first due time.
+func TestFinish_ARescheduledRunKeepsTheGrid(t *testing.T) {
 	for name, x := range map[string]struct{ moved, want time.Duration }{
 		"forward":                  {10 * time.Minute, time.Hour},
 		"forward past grid points": {150 * time.Minute, 3 * time.Hour},
@@ -85,26 +85,25 @@ func TestARunMovedOffTheGridLeavesTheGridAlone(t *testing.T) {
 		"back past grid points":    {-150 * time.Minute, 0},
 		"not at all":               {0, time.Hour},
 	} {
-		run := recurring(`{"url":"https://x","repeat_every":3600}`)
+		item := recurring(`{"url":"https://x","repeat_every":3600}`)
 		began := due.Add(x.moved)
-		run.Job.ScheduledAt, run.Job.DueAt, run.Due = began, began, began
+		item.Job.ScheduledAt, item.Job.DueAt, item.Due = began, began, began
 		ended := began.Add(time.Second)
-		c := Begin(run, began).Finish(1, answer(200, ``), began, ended).Decide(&store.Snapshot{Now: ended, Job: run.Job, Schedule: run.Schedule})
+		c := Begin(item, began).Finish(1, respond(200, ``), began, ended).Decide(&store.Snapshot{Now: ended, Job: item.Job, Schedule: item.Schedule})
 		if got := c.Next.Job.ScheduledAt; !got.Equal(due.Add(x.want)) {
 			t.Errorf("%s: the next run is due at %v, want %v", name, got, due.Add(x.want))
 		}
 	}
 }
 
-// TestTheNextRunIsOfTheScheduleAsItIsThen: its frequency and request may have
-// changed while the run was under way.
-func TestTheNextRunIsOfTheScheduleAsItIsThen(t *testing.T) {
-	run := recurring(`{"url":"https://x","repeat_every":3600}`)
-	changed := *run.Schedule
+// The schedule's frequency and request may have changed during the run.
+func TestFinish_TheNextRunUsesTheCurrentSchedule(t *testing.T) {
+	item := recurring(`{"url":"https://x","repeat_every":3600}`)
+	changed := *item.Schedule
 	changed.Args = rawjson.Value(`{"url":"https://x","repeat_every":60}`)
 	for name, c := range map[string]*store.Changes{
-		"success": end(run, answer(200, ``), &changed),
-		"failure": end(run, failed(job.KindBlocked), &changed),
+		"success": end(item, respond(200, ``), &changed),
+		"failure": end(item, failed(job.KindBlocked), &changed),
 	} {
 		if next := c.Next.Job; !next.ScheduledAt.Equal(due.Add(time.Minute)) || string(next.Args) != string(changed.Args) {
 			t.Errorf("%s: next due %v with %s", name, next.ScheduledAt, next.Args)

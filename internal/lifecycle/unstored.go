@@ -9,18 +9,19 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// unstoredOutcome is the outcome of an attempt whose own outcome can't be stored.
+// unstoredOutcome returns the outcome that replaces one that can't be stored.
 func unstoredOutcome() *job.Outcome {
 	return &job.Outcome{Failure: &job.Failure{
-		Kind: job.KindUnstored, Message: "what the attempt came to could not be stored, so it is not made again; the request may have been made",
+		Kind: job.KindUnstored, Message: "the outcome of the attempt could not be stored, so it is not retried; the request may have been sent",
 	}}
 }
 
-// Unstored returns ends for an attempt whose outcome can't be stored, the later
-// the simpler. The first discards the job and tells of it as of a failure; see
-// the function Unstored for the others.
+// Unstored returns finishes for an attempt whose outcome can't be stored, from
+// the most complete to the simplest. The first discards the job and reports a
+// failure in its log and deliveries; the function [Unstored] describes the
+// others.
 func (a *Attempt) Unstored(node int64, began, ended time.Time) []store.Finish {
-	told := a.simple(node, func(m *store.Snapshot) *store.Changes {
+	reported := a.simple(node, func(m *store.Snapshot) *store.Changes {
 		e := &ending{Attempt: a, moment: m, job: a.startedAt(began), at: ended, about: a.about(unstoredOutcome())}
 		e.job.Discard(e.at)
 		e.scheduleNext()
@@ -28,19 +29,19 @@ func (a *Attempt) Unstored(node int64, began, ended time.Time) []store.Finish {
 		a.Result = e.job.State
 		return &e.changes
 	})
-	return append([]store.Finish{told}, Unstored(a.Run, a.Number, node, began, ended)...)
+	return append([]store.Finish{reported}, Unstored(a.Item, a.Number, node, began, ended)...)
 }
 
 func (a *Attempt) simple(node int64, decide store.Decide) store.Finish {
-	return store.Finish{QueueKey: a.Run.QueueKey, Node: node, Attempt: a.Number, Job: a.Run.Job, Size: len(a.Run.Job.Args), Decide: decide}
+	return store.Finish{QueueKey: a.Item.QueueKey, Node: node, Attempt: a.Number, Job: a.Item.Job, Size: len(a.Item.Job.Args), Decide: decide}
 }
 
-// Unstored returns ends for an attempt that can't even be prepared, the later
-// the simpler: the job is discarded with a log, and its schedule disabled, since
-// what its next run needs may be what can't be stored; or the run leaves the
-// queue without a word.
-func Unstored(run *store.QueueItem, number int, node int64, began, ended time.Time) []store.Finish {
-	a := &Attempt{Run: run, Number: number}
+// Unstored returns finishes for an attempt that can't even be prepared, from
+// the most complete to the simplest: the first discards the job with a log and
+// disables its schedule, because the next run may need what can't be stored;
+// the second only removes the item from the queue.
+func Unstored(item *store.QueueItem, number int, node int64, began, ended time.Time) []store.Finish {
+	a := &Attempt{Item: item, Number: number}
 	discarded := a.simple(node, func(m *store.Snapshot) *store.Changes {
 		j := a.startedAt(began)
 		j.Discard(ended)

@@ -1,8 +1,7 @@
-// Package maintenance keeps house beside the engine: it removes what is older than
-// the retention, what has expired and what deleted accounts have left, and counts
-// what is stored for the metrics.
+// Package maintenance runs background work on the store: it removes records
+// older than the retention, expired sessions, old statistics and the records of
+// deleted accounts, and counts stored jobs and due queue items for the metrics.
 //
-// Each chore is a step that does a little and reports whether there is more to
-// do, so that it is tested without waiting and delays nothing: a removal is a
-// batch small enough to fit between two commits of the engine.
+// Each task is a step that does a small batch and reports whether there is
+// more, so that tests need not wait and the engine's commits are not delayed.
 package maintenance

@@ -11,48 +11,50 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// Config of a Keeper.
+// Config configures a Worker.
 type Config struct {
 	Store     store.Store
 	Metrics   *metrics.Metrics
 	Log       *slog.Logger
-	Retention time.Duration // 0: everything is kept for ever
+	Retention time.Duration // 0: keep everything for ever
 }
 
-// Keeper does the chores.
+// Worker runs the maintenance tasks.
 type Worker struct{ Config }
 
 const (
 	pruneBatch = 200
-	// prunePause lies between two batches; between two rounds lies a tenth of
-	// the retention, within these bounds.
+	// prunePause is the pause between two batches. The pause between two rounds
+	// is a tenth of the retention, within the bounds below.
 	prunePause   = 20 * time.Millisecond
 	minPruneRest = time.Second
 	maxPruneRest = time.Minute
-	// countRest lies between two counts at the least, and is this many times
-	// as long as a count took, so that counting never costs more than 1 %.
+	// countRest is the least pause between two counts. The pause is at least
+	// countFactor times the duration of a count, so that counting takes at most
+	// 1 % of the time.
 	countRest   = 15 * time.Second
 	countFactor = 100
-	// sweepRest lies between two rounds of what has expired or was deleted.
+	// sweepRest is the pause between two rounds of sweep.
 	sweepRest = 2 * time.Second
-	// settles is how long after its end an account's records are looked for:
-	// by then nothing is under way any more that could store another.
+	// settles is how long after an account's deletion its records are looked
+	// for: by then no attempt is under way that could store another.
 	settles = time.Hour
 	// statsKept is how long statistics are kept, in minutes.
 	statsKept = 7 * 24 * 60
 )
 
-// Run does the chores until ctx ends.
-func (k *Worker) Run(ctx context.Context) {
-	var chores sync.WaitGroup
-	chores.Go(func() { k.every(ctx, k.count) })
-	chores.Go(func() { k.every(ctx, k.sweep) })
-	k.every(ctx, k.prune)
-	chores.Wait()
+// Run runs the tasks until ctx ends.
+func (w *Worker) Run(ctx context.Context) {
+	var tasks sync.WaitGroup
+	tasks.Go(func() { w.every(ctx, w.count) })
+	tasks.Go(func() { w.every(ctx, w.sweep) })
+	w.every(ctx, w.prune)
+	tasks.Wait()
 }
 
-// every calls a step and rests as long as it says, until ctx ends.
-func (k *Worker) every(ctx context.Context, step func(context.Context) time.Duration) {
+// every calls a step, pauses for as long as it returns, and repeats until ctx
+// ends.
+func (w *Worker) every(ctx context.Context, step func(context.Context) time.Duration) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -65,16 +67,16 @@ func (k *Worker) every(ctx context.Context, step func(context.Context) time.Dura
 	}
 }
 
-// prune removes one batch of old records and tells how long to rest.
-func (k *Worker) prune(ctx context.Context) time.Duration {
-	if k.Retention == 0 {
+// prune removes one batch of old records and returns the pause until the next.
+func (w *Worker) prune(ctx context.Context) time.Duration {
+	if w.Retention == 0 {
 		return maxPruneRest
 	}
-	rest := min(max(k.Retention/10, minPruneRest), maxPruneRest)
-	found, err := k.PruneStep(ctx)
+	rest := min(max(w.Retention/10, minPruneRest), maxPruneRest)
+	found, err := w.PruneStep(ctx)
 	switch {
 	case err != nil && ctx.Err() == nil:
-		k.Log.Error("removing old records failed; trying again", "error", err)
+		w.Log.Error("removing old records failed; retrying", "error", err)
 		return rest
 	case found:
 		return prunePause
@@ -93,11 +95,11 @@ func (k *Worker) PruneStep(ctx context.Context) (found bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	logs, err := k.Store.LogPrune(ctx, before, pruneBatch)
+	logs, err := w.Store.LogPrune(ctx, before, pruneBatch)
 	if err != nil {
 		return false, err
 	}
-	audits, err := k.Store.AuditPrune(ctx, before, pruneBatch)
+	audits, err := w.Store.AuditPrune(ctx, before, pruneBatch)
 	if err != nil {
 		return false, err
 	}
@@ -107,13 +109,13 @@ func (k *Worker) PruneStep(ctx context.Context) (found bool, err error) {
 	return jobs > 0 || logs > 0 || audits > 0, nil
 }
 
-// sweep removes one batch of what has expired or was deleted and tells how long
-// to rest.
-func (k *Worker) sweep(ctx context.Context) time.Duration {
-	found, err := k.SweepStep(ctx)
+// sweep removes one batch of expired or deleted records and returns the pause
+// until the next.
+func (w *Worker) sweep(ctx context.Context) time.Duration {
+	found, err := w.SweepStep(ctx)
 	switch {
 	case err != nil && ctx.Err() == nil:
-		k.Log.Error("removing what was deleted failed; trying again", "error", err)
+		w.Log.Error("removing deleted and expired records failed; retrying", "error", err)
 		return sweepRest
 	case found:
 		return prunePause
@@ -122,45 +124,46 @@ func (k *Worker) sweep(ctx context.Context) time.Duration {
 	}
 }
 
-// SweepStep removes up to a batch of a deleted account's records, of expired
-// sessions and of old statistics. It reports whether there may be more.
-func (k *Worker) SweepStep(ctx context.Context) (found bool, err error) {
-	now := k.Store.Now()
-	purged, err := k.Store.AccountPurge(ctx, now.Add(-settles), pruneBatch)
+// SweepStep removes up to a batch each of deleted accounts' records, expired
+// sessions and old statistics. It reports whether there may be more.
+func (w *Worker) SweepStep(ctx context.Context) (found bool, err error) {
+	now := w.Store.Now()
+	purged, err := w.Store.AccountPurge(ctx, now.Add(-settles), pruneBatch)
 	if err != nil {
 		return false, err
 	}
-	sessions, err := k.Store.SessionPrune(ctx, now, pruneBatch)
+	sessions, err := w.Store.SessionPrune(ctx, now, pruneBatch)
 	if err != nil {
 		return false, err
 	}
-	stats, err := k.Store.StatsPrune(ctx, now.Unix()/60-statsKept, pruneBatch)
+	stats, err := w.Store.StatsPrune(ctx, now.Unix()/60-statsKept, pruneBatch)
 	return purged > 0 || sessions >= pruneBatch || stats == pruneBatch, err
 }
 
-// count measures what is stored and tells how long to rest.
-func (k *Worker) count(ctx context.Context) time.Duration {
+// count updates the gauges of stored records and returns the pause until the
+// next count.
+func (w *Worker) count(ctx context.Context) time.Duration {
 	start := time.Now()
-	if err := k.CountStep(ctx); err != nil && ctx.Err() == nil {
-		k.Log.Warn("counting what is stored failed", "error", err)
+	if err := w.CountStep(ctx); err != nil && ctx.Err() == nil {
+		w.Log.Warn("counting stored records failed", "error", err)
 	}
 	return max(countRest, countFactor*time.Since(start))
 }
 
-// CountStep counts jobs by state and due runs by kind, for the metrics.
-func (k *Worker) CountStep(ctx context.Context) error {
-	jobs, err := k.Store.JobCounts(ctx)
+// CountStep counts jobs by state and due queue items by kind, for the metrics.
+func (w *Worker) CountStep(ctx context.Context) error {
+	jobs, err := w.Store.JobCounts(ctx)
 	if err != nil {
 		return err
 	}
 	for _, state := range []job.State{job.Available, job.Retryable, job.Executing, job.Completed, job.Cancelled, job.Discarded} {
-		k.Metrics.Stored(state.String(), jobs[state])
+		w.Metrics.Stored(state.String(), jobs[state])
 	}
-	runs, err := k.Store.QueueCounts(ctx)
+	due, err := w.Store.QueueCounts(ctx)
 	if err != nil {
 		return err
 	}
-	k.Metrics.Due("job", runs[store.KindJob])
-	k.Metrics.Due("delivery", runs[store.KindDelivery])
+	w.Metrics.Due("job", due[store.KindJob])
+	w.Metrics.Due("delivery", due[store.KindDelivery])
 	return nil
 }

@@ -1,7 +1,7 @@
-// Package metrics holds what punctual measures of itself, in Prometheus' terms.
+// Package metrics defines the Prometheus metrics of a process.
 //
-// One Metrics is made for a process and handed to whoever has something to
-// report; how it is read is the HTTP server's business. All names begin with
-// punctual_, all times are in seconds. There are no labels by account, key or
-// target: their number has no bound.
+// Each process creates one Metrics and passes it to the packages that report
+// something; the HTTP server exposes it. All names begin with punctual_, all
+// times are in seconds. There are no labels by account, key or target, because
+// their number is unbounded.
 package metrics

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// Metrics are the measurements of one process.
+// Metrics are the metrics of one process.
 type Metrics struct {
 	Registry *prometheus.Registry
 
@@ -31,22 +31,22 @@ type Metrics struct {
 // seconds are buckets from 0.5 ms to 60 s.
 var seconds = []float64{0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}
 
-// New makes the measurements, beside those of Go and the process.
+// New returns the metrics, including those of the Go runtime and the process.
 func New(version string) *Metrics {
 	m := &Metrics{
 		Registry:   prometheus.NewRegistry(),
 		created:    prometheus.NewCounter(prometheus.CounterOpts{Name: "punctual_jobs_created_total", Help: "Jobs stored for clients."}),
-		duplicates: prometheus.NewCounter(prometheus.CounterOpts{Name: "punctual_jobs_duplicate_total", Help: "Creates answered with the job that holds their idempotency key."}),
+		duplicates: prometheus.NewCounter(prometheus.CounterOpts{Name: "punctual_jobs_duplicate_total", Help: "Create requests that returned an existing job with the same idempotency key."}),
 		finished:   counters("punctual_jobs_finished_total", "Jobs that became final, by outcome: completed, discarded or cancelled.", "outcome"),
-		attempts:   counters("punctual_attempts_total", "Requests made, by kind (job, delivery) and outcome: success, status or the kind of failure.", "kind", "outcome"),
-		lateness:   histograms("punctual_lateness_seconds", "How long after its due time a request was begun, by kind.", seconds, "kind"),
-		duration:   histograms("punctual_attempt_duration_seconds", "How long a request took until the answer was read, by kind.", seconds, "kind"),
+		attempts:   counters("punctual_attempts_total", "Attempts of jobs and deliveries, by kind (job, delivery) and outcome: success, status or the kind of failure.", "kind", "outcome"),
+		lateness:   histograms("punctual_lateness_seconds", "Time from the due time to the start of an attempt, by kind.", seconds, "kind"),
+		duration:   histograms("punctual_attempt_duration_seconds", "Time from sending a request until the response was read, by kind.", seconds, "kind"),
 		batches:    histograms("punctual_batch_size", "Items that shared one commit, by operation.", prometheus.ExponentialBuckets(1, 2, 11), "operation"),
-		requests:   counters("punctual_http_requests_total", "Calls of the API, by route and status.", "route", "status"),
-		stored:     gauges("punctual_jobs", "Stored jobs by state; counted every now and then.", "state"),
-		due:        gauges("punctual_due_runs", "Runs in the store that are due and not claimed, by kind; counted every now and then.", "kind"),
+		requests:   counters("punctual_http_requests_total", "API requests, by route and status.", "route", "status"),
+		stored:     gauges("punctual_jobs", "Stored jobs by state; counted periodically.", "state"),
+		due:        gauges("punctual_due_runs", "Queue items in the store that are due and not claimed, by kind; counted periodically.", "kind"),
 		unstored:   counters("punctual_unstored_total", "Attempts whose outcome the store refused, by kind: the job was discarded, or the delivery given up.", "kind"),
-		aside:      prometheus.NewCounter(prometheus.CounterOpts{Name: "punctual_runs_set_aside_total", Help: "Jobs and messages set aside since they can't be attempted."}),
+		aside:      prometheus.NewCounter(prometheus.CounterOpts{Name: "punctual_runs_set_aside_total", Help: "Jobs and deliveries set aside because they can't be attempted."}),
 		panics:     prometheus.NewCounter(prometheus.CounterOpts{Name: "punctual_attempt_panics_total", Help: "Attempts that ended in a panic of the service."}),
 		pruned:     counters("punctual_pruned_total", "Records removed because they were older than the retention, by kind.", "record"),
 	}
@@ -71,7 +71,7 @@ func histograms(name, help string, buckets []float64, labels ...string) *prometh
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 }
 
-// Created counts a create that stored a job, or one whose key was held.
+// Created counts a create request that stored a job, or a duplicate.
 func (m *Metrics) Created(duplicate bool) {
 	if duplicate {
 		m.duplicates.Inc()
@@ -83,30 +83,30 @@ func (m *Metrics) Created(duplicate bool) {
 // Finished counts a job that became final.
 func (m *Metrics) Finished(outcome string) { m.finished.WithLabelValues(outcome).Inc() }
 
-// Begun observes how late a request is begun.
+// Begun observes the lateness of an attempt.
 func (m *Metrics) Begun(kind string, late time.Duration) {
 	m.lateness.WithLabelValues(kind).Observe(late.Seconds())
 }
 
-// Attempted counts a request and observes how long it took.
+// Attempted counts an attempt and observes its duration.
 func (m *Metrics) Attempted(kind, outcome string, took time.Duration) {
 	m.attempts.WithLabelValues(kind, outcome).Inc()
 	m.duration.WithLabelValues(kind).Observe(took.Seconds())
 }
 
-// BatchSize gives the function that observes an operation's batches.
+// BatchSize returns a function that observes an operation's batch sizes.
 func (m *Metrics) BatchSize(operation string) func(int) {
 	observer := m.batches.WithLabelValues(operation)
 	return func(size int) { observer.Observe(float64(size)) }
 }
 
-// Requested counts a call of the API.
+// Requested counts an API request.
 func (m *Metrics) Requested(route, status string) { m.requests.WithLabelValues(route, status).Inc() }
 
 // Stored sets how many jobs are stored in a state.
 func (m *Metrics) Stored(state string, n int64) { m.stored.WithLabelValues(state).Set(float64(n)) }
 
-// Due sets how many runs of a kind are due and not claimed.
+// Due sets how many queue items of a kind are due and not claimed.
 func (m *Metrics) Due(kind string, n int64) { m.due.WithLabelValues(kind).Set(float64(n)) }
 
 // Pruned counts removed records of a kind.
@@ -115,21 +115,21 @@ func (m *Metrics) Pruned(record string, n int) { m.pruned.WithLabelValues(record
 // Unstored counts an attempt of a kind whose outcome the store refused.
 func (m *Metrics) Unstored(kind string) { m.unstored.WithLabelValues(kind).Inc() }
 
-// Refused counts a request that a limit refused.
+// Refused counts a request refused by a limit.
 func (m *Metrics) Refused(reason string) { m.refused.WithLabelValues(reason).Inc() }
 
-// Count registers a count that is read when the metrics are, and only grows.
+// Count registers a counter whose value is read at each scrape.
 func (m *Metrics) Count(name, help string, labels map[string]string, value func() float64) {
 	m.Registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels}, value))
 }
 
-// SetAside counts a job or message that can't be attempted.
+// SetAside counts a job or delivery that can't be attempted.
 func (m *Metrics) SetAside() { m.aside.Inc() }
 
 // Panicked counts an attempt that ended in a panic.
 func (m *Metrics) Panicked() { m.panics.Inc() }
 
-// Gauge registers a value that is read when the metrics are.
+// Gauge registers a gauge whose value is read at each scrape.
 func (m *Metrics) Gauge(name, help string, labels map[string]string, value func() float64) {
 	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, value))
 }

@@ -11,7 +11,7 @@ const (
 	LongestRetryAfter = 24 * time.Hour
 )
 
-// deliveryWaits are the waits between the tries of one callback or webhook.
+// deliveryWaits are the waits between the attempts of a callback or webhook.
 var deliveryWaits = [...]time.Duration{
 	5 * time.Second,
 	time.Minute,
@@ -22,8 +22,8 @@ var deliveryWaits = [...]time.Duration{
 	12 * time.Hour,
 }
 
-// JobBackoff gives how long a job waits after its failed attempt number attempt,
-// counted from 1: 10 s, then six times longer each time, up to 6 h.
+// JobBackoff returns how long a job waits after its failed attempt number
+// attempt, counted from 1: 10 s, then six times longer each time, up to 6 h.
 func JobBackoff(attempt int) time.Duration {
 	wait := firstWait
 	for n := 1; n < attempt && wait < longestWait; n++ {
@@ -32,8 +32,8 @@ func JobBackoff(attempt int) time.Duration {
 	return min(wait, longestWait)
 }
 
-// DeliveryBackoff gives how long a callback or webhook waits after its failed
-// try number attempt, counted from 1, and false when it is to be given up.
+// DeliveryBackoff returns how long a callback or webhook waits after its failed
+// attempt number attempt, counted from 1, and false if it is to be given up.
 func DeliveryBackoff(attempt int) (time.Duration, bool) {
 	n := max(attempt, 1) - 1
 	if n >= len(deliveryWaits) {
@@ -42,14 +42,15 @@ func DeliveryBackoff(attempt int) (time.Duration, bool) {
 	return deliveryWaits[n], true
 }
 
-// After gives how long a job waits after its failed attempt number attempt,
-// counted from 1: its back-off or what the target asked for (0: nothing; at most
-// [LongestRetryAfter]), whichever is longer, lengthened by random in [0, 1).
+// After returns how long a job waits after its failed attempt number attempt,
+// counted from 1: the longer of its back-off and what the target asked for (0:
+// nothing; at most [LongestRetryAfter]), lengthened by random in [0, 1).
 func After(attempt int, retryAfter time.Duration, random float64) time.Duration {
 	return Lengthen(max(JobBackoff(attempt), min(retryAfter, LongestRetryAfter)), random)
 }
 
-// Lengthen makes a wait longer by 0 to 10 %, in proportion to random in [0, 1).
+// Lengthen returns d lengthened by 0 to 10 %, in proportion to random in [0,
+// 1).
 func Lengthen(d time.Duration, random float64) time.Duration {
 	return d + time.Duration(float64(d/10)*random)
 }

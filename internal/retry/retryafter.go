@@ -5,17 +5,18 @@ import (
 	"time"
 )
 
-// httpDates are the forms of a date in HTTP (RFC 9110, section 5.6.7): the one
-// to be sent and the two obsolete ones to be read.
+// httpDates are the date formats of HTTP (RFC 9110, section 5.6.7): the current
+// one and the two obsolete ones.
 var httpDates = [...]string{
 	"Mon, 02 Jan 2006 15:04:05 GMT",
 	"Monday, 02-Jan-06 15:04:05 GMT",
 	time.ANSIC,
 }
 
-// RetryAfter reads the value of a Retry-After header (RFC 9110, section 10.2.3),
-// a number of seconds or a date, and gives the wait from now on. It is at most
-// [LongestRetryAfter], and 0 when the value is absent, malformed or past.
+// RetryAfter parses the value of a Retry-After header (RFC 9110, section
+// 10.2.3), a number of seconds or a date, and returns the wait from now on. It
+// is at most [LongestRetryAfter], and 0 if the value is absent, malformed or
+// past.
 func RetryAfter(value string, now time.Time) time.Duration {
 	value = strings.Trim(value, " \t")
 	if value == "" {
@@ -32,7 +33,7 @@ func RetryAfter(value string, now time.Time) time.Duration {
 	return 0
 }
 
-// seconds reads a number of seconds, which may have any number of digits.
+// seconds parses a number of seconds of any length.
 func seconds(digits string) time.Duration {
 	const most = int64(LongestRetryAfter / time.Second)
 	n := int64(0)

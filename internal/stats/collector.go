@@ -16,27 +16,28 @@ const (
 	writeEvery = 10 * time.Second
 	// writeBatch is how many counts are written at once.
 	writeBatch = 200
-	// held is how many minutes counts are held at most while they can't be written.
+	// held is how many minutes of counts are kept in memory while they can't be
+	// written.
 	held = 10
 )
 
-// Config of a Collector.
+// Config configures a Collector.
 type Config struct {
 	Store store.Stats
 	Now   func() time.Time
 	Log   *slog.Logger
-	// Enter waits until an account may have another series made of it, and leave
-	// says that it is made. Nil: at once.
+	// Enter waits until an account may read another series; the reader calls
+	// leave when it is done. May be nil.
 	Enter func(ctx context.Context, account int64) (leave func(), err error)
 }
 
-// Collector counts runs.
+// Collector counts jobs' attempts.
 type Collector struct {
 	Config
 	source int64
 	shards [shards]shard
-	// writing is held while counts are written and while they are read, so that
-	// none is seen twice.
+	// writing is locked while counts are written and while they are read, so
+	// that no count is read twice.
 	writing sync.RWMutex
 }
 
@@ -49,14 +50,14 @@ type shard struct {
 
 type cellKey struct{ account, minute int64 }
 
-// cell is what was counted of an account in a minute.
+// cell is the counts of an account in a minute.
 type cell struct {
 	succeeded, failed  int64
 	lateness, duration histogram
 	changed            bool // since it was last written
 }
 
-// New makes a Collector.
+// New returns a Collector.
 func New(config Config) *Collector {
 	var id [8]byte
 	_, _ = rand.Read(id[:])
@@ -69,7 +70,7 @@ func New(config Config) *Collector {
 
 func minuteOf(t time.Time) int64 { return t.Unix() / 60 }
 
-// Observe counts a run that has ended just now.
+// Observe counts an attempt that has just ended.
 func (c *Collector) Observe(account int64, succeeded bool, lateness, duration time.Duration) {
 	key := cellKey{account, minuteOf(c.Now())}
 	late, took := bucket(lateness), bucket(duration)
@@ -91,7 +92,7 @@ func (c *Collector) Observe(account int64, succeeded bool, lateness, duration ti
 	s.mu.Unlock()
 }
 
-// Run writes counts every now and then until ctx ends, and once more then.
+// Run writes counts every ten seconds until ctx ends, and then once more.
 func (c *Collector) Run(ctx context.Context) {
 	ticker := time.NewTicker(writeEvery)
 	defer ticker.Stop()
@@ -103,13 +104,13 @@ func (c *Collector) Run(ctx context.Context) {
 		}
 		err := c.Write(context.WithoutCancel(ctx))
 		if err != nil && !failed {
-			c.Log.Warn("storing statistics failed; trying again", "error", err)
+			c.Log.Warn("storing statistics failed; retrying", "error", err)
 		}
 		failed = err != nil
 	}
 }
 
-// Write stores what was counted since it was last called.
+// Write stores what was counted since the last call.
 func (c *Collector) Write(ctx context.Context) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -136,7 +137,8 @@ func (c *Collector) Write(ctx context.Context) error {
 	return first
 }
 
-// take adds what has changed in a shard and drops what is written and over.
+// take appends a shard's changed cells to batch and deletes past ones that are
+// written.
 func (s *shard) take(batch []store.Stat, source, now int64) []store.Stat {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +150,7 @@ func (s *shard) take(batch []store.Stat, source, now int64) []store.Stat {
 			delete(s.cells, key)
 		}
 		if key.minute < now-held {
-			delete(s.cells, key) // the store is away for too long
+			delete(s.cells, key) // the store was away for too long
 		}
 	}
 	return batch
@@ -161,7 +163,7 @@ func (c *cell) stat(key cellKey, source int64) store.Stat {
 	}
 }
 
-// again has counts written once more that could not be.
+// again marks the cells of a failed batch to be written again.
 func (c *Collector) again(batch []store.Stat) {
 	for _, b := range batch {
 		s := &c.shards[uint64(b.Account)%shards]

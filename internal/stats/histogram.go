@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A histogram's first bucket holds times below a tenth of a millisecond; then
-// four buckets double the time, up to half an hour in the last.
+// A histogram's first bucket holds times below 0.1 ms. From there, four buckets
+// double the time; the last one begins at about half an hour.
 const (
 	buckets   = 98
 	smallest  = 100 * time.Microsecond
@@ -18,7 +18,7 @@ const (
 // histogram counts times.
 type histogram [buckets]uint32
 
-// bounds are where buckets end; the last one has none.
+// bounds are the upper bounds of the buckets; the last bucket has none.
 var bounds = func() (b [buckets - 1]time.Duration) {
 	for i := range b {
 		b[i] = time.Duration(float64(smallest) * math.Pow(2, float64(i)/perDouble))
@@ -26,12 +26,12 @@ var bounds = func() (b [buckets - 1]time.Duration) {
 	return b
 }()
 
-// bucket gives the bucket of a time.
+// bucket returns the bucket of a time.
 func bucket(d time.Duration) int {
 	if d < smallest {
 		return 0
 	}
-	// The doubling is known by the number of bits; at most perDouble steps remain.
+	// The number of bits gives the doubling; at most perDouble steps remain.
 	i := (bits.Len64(uint64(d/smallest))-1)*perDouble + 1
 	for i < buckets-1 && d >= bounds[i] {
 		i++
@@ -54,8 +54,8 @@ func (h *histogram) count() (n uint64) {
 	return n
 }
 
-// percentile gives the time below which a share of all lies, in milliseconds;
-// the middle of its bucket. Not a number when nothing was counted.
+// percentile returns the time in milliseconds below which a share of all times
+// lies: the middle of its bucket. It returns NaN if nothing was counted.
 func (h *histogram) percentile(share float64) float64 {
 	n := h.count()
 	if n == 0 {
@@ -72,7 +72,7 @@ func (h *histogram) percentile(share float64) float64 {
 	return middle(buckets - 1)
 }
 
-// middle gives a bucket's middle in milliseconds.
+// middle returns a bucket's middle in milliseconds.
 func middle(i int) float64 {
 	const ms = float64(time.Millisecond)
 	switch i {
@@ -84,8 +84,8 @@ func middle(i int) float64 {
 	return math.Sqrt(float64(bounds[i-1])*float64(bounds[i])) / ms
 }
 
-// encode writes the buckets that are not empty, as pairs of the distance to the
-// one before and the count.
+// encode encodes the non-empty buckets as pairs of varints: the distance to the
+// previous one, and the count.
 func (h *histogram) encode() []byte {
 	var b []byte
 	last := -1
@@ -99,7 +99,8 @@ func (h *histogram) encode() []byte {
 	return b
 }
 
-// addEncoded adds what encode has written. What can't be read is left out.
+// addEncoded adds the counts of an encoded histogram. It stops at the first
+// invalid byte.
 func (h *histogram) addEncoded(b []byte) {
 	for i := -1; len(b) > 0; {
 		step, n := binary.Uvarint(b)

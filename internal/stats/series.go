@@ -7,34 +7,35 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// MaxMinutes is how many minutes a series has at most: a day.
+// MaxMinutes is the longest series: a day.
 const MaxMinutes = 24 * 60
 
-// Point is what happened in a minute, or in all minutes of a series.
+// Point is the statistics of one or several minutes, or of a whole series.
 type Point struct {
-	Minute    time.Time // when it began, or the first of several; zero for a total
+	Minute    time.Time // the first minute; zero for a total
 	Succeeded int64
 	Failed    int64
-	// Percentiles in milliseconds; not a number when there were no runs.
+	// Percentiles in milliseconds; NaN if there were no attempts.
 	LatenessP50, LatenessP99, DurationP50, DurationP99 float64
 }
 
-// Runs tells how many runs there were.
+// Runs returns how many attempts there were.
 func (p *Point) Runs() int64 { return p.Succeeded + p.Failed }
 
 // Series is an account's statistics.
 type Series struct {
-	Points []Point // of every minute, the current one last
+	Points []Point // oldest first; the last is the current minute's
 	Total  Point
 }
 
-// Series gives an account's statistics of the last minutes, up to MaxMinutes of them.
+// Series returns an account's statistics of the last minutes, at most
+// MaxMinutes.
 func (c *Collector) Series(ctx context.Context, account int64, minutes int) (*Series, error) {
 	return c.Steps(ctx, account, minutes, 1)
 }
 
-// Steps is Series with points that each stand for several minutes, which are
-// named by their first. Minutes is a multiple of per.
+// Steps is Series with points of per minutes each; minutes must be a multiple
+// of per.
 func (c *Collector) Steps(ctx context.Context, account int64, minutes, per int) (*Series, error) {
 	if c.Enter != nil {
 		leave, err := c.Enter(ctx, account)
@@ -75,7 +76,7 @@ func (c *Collector) Steps(ctx context.Context, account int64, minutes, per int) 
 	return series, nil
 }
 
-// own gives copies of what this process holds of an account, by minute.
+// own returns copies of the cells in memory of an account, by minute.
 func (c *Collector) own(account, from, to int64) map[int64]*cell {
 	found := map[int64]*cell{}
 	s := &c.shards[uint64(account)%shards]

@@ -49,7 +49,7 @@ func collector(s store.Stats) *Collector {
 	return New(Config{Store: s, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 }
 
-// show gives what there was, minute by minute, of those with runs.
+// show returns the non-empty points of a series, one line each.
 func show(t *testing.T, c *Collector, account int64, minutes int) string {
 	t.Helper()
 	series, err := c.Series(t.Context(), account, minutes)
@@ -77,7 +77,7 @@ func want(t *testing.T, what, got, want string) {
 	}
 }
 
-func TestRunsAreCountedByAccountAndMinute(t *testing.T) {
+func TestSeries_CountsByAccountAndMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTable()
 		c := collector(s)
@@ -116,7 +116,7 @@ func TestRunsAreCountedByAccountAndMinute(t *testing.T) {
 	})
 }
 
-func TestCountsAreWrittenEveryTenSecondsAndInTheEnd(t *testing.T) {
+func TestRun_WritesEveryTenSecondsAndAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTable()
 		c := collector(s)
@@ -137,7 +137,7 @@ func TestCountsAreWrittenEveryTenSecondsAndInTheEnd(t *testing.T) {
 	})
 }
 
-func TestWhatCantBeWrittenIsWrittenLater(t *testing.T) {
+func TestWrite_RetriesFailedWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTable()
 		c := collector(s)
@@ -168,7 +168,7 @@ func TestWhatCantBeWrittenIsWrittenLater(t *testing.T) {
 	})
 }
 
-func TestPercentilesAreRightToATenth(t *testing.T) {
+func TestPercentile_IsAccurateToATenth(t *testing.T) {
 	t.Parallel()
 	var h histogram
 	if p := h.percentile(.5); !math.IsNaN(p) {
@@ -184,7 +184,7 @@ func TestPercentilesAreRightToATenth(t *testing.T) {
 	}
 }
 
-func TestEveryTimeHasItsBucket(t *testing.T) {
+func TestBucket_OfEveryTime(t *testing.T) {
 	t.Parallel()
 	for i, end := range bounds {
 		if got := bucket(end - 1); got != i {
@@ -219,7 +219,7 @@ func FuzzHistogramsAreReadAsWritten(f *testing.F) {
 	})
 }
 
-// BenchmarkObserve is what every run pays.
+// BenchmarkObserve measures the cost of each attempt.
 func BenchmarkObserve(b *testing.B) {
 	c := collector(newTable())
 	b.Run("one", func(b *testing.B) {
