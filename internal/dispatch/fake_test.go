@@ -18,28 +18,28 @@ import (
 type fakeQueue struct {
 	store.Queue // panics on what the dispatcher does not call
 
-	mu       sync.Mutex
-	runs     map[store.ItemID]*store.QueueItem
-	step     time.Duration
-	claims   int
-	released []store.Claim
-	failing  bool
-	nodes    []int64        // that live
-	gone     map[int64]bool // that were taken for gone
-	lapsed   bool           // the node's last beat was too long ago
-	deaf     bool
-	mute     bool // beats fail
-	started  int64
-	reading  time.Duration // how long each look into the queue takes
-	claiming time.Duration // how long each write of claims takes
-	moves    int
-	blocked  []int64
-	peeks    int
-	notes    map[store.ItemID]store.QueueKey // of runs that are being prepared
-	noted    []int                           // how many at once
-	suspects []store.Suspect
-	unclean  bool
-	poison   map[int64]error // by number: what claiming them fails with
+	mu                sync.Mutex
+	items             map[store.ItemID]*store.QueueItem
+	step              time.Duration
+	claims            int
+	released          []store.Claim
+	failing           bool
+	nodes             []int64        // live nodes
+	expired           map[int64]bool // nodes whose lease expired
+	leaseLapsed       bool           // the last heartbeat is too old
+	notificationsDown bool
+	heartbeatFails    bool
+	started           int64
+	reading           time.Duration // how long each read takes
+	claiming          time.Duration // how long each write of claims takes
+	moves             int
+	blocked           []int64
+	peeks             int
+	notes             map[store.ItemID]store.QueueKey // items being prepared
+	noted             []int                           // how many items per note
+	suspects          []store.Suspect
+	unclean           bool
+	poison            map[int64]error // by number: the error of claiming it
 }
 
 var errDown = fault.Unreachable(errors.New("the store is down"))

@@ -73,14 +73,14 @@ func (a *Attempt) Claim() store.Claim {
 	}
 	a.request = passage{text: members(payload), log: log.ID, from: 1}
 	if a.Spec.WebhookURL != "" || a.Spec.CallbackURL != "" {
-		a.args = share(a.Run.Job.Args, a.Spec.Body, payload, log.ID)
+		a.args = share(a.Item.Job.Args, a.Spec.Body, payload, log.ID)
 	}
-	claim := store.Claim{QueueKey: a.Run.QueueKey, Attempt: a.Number, StartAt: a.BeginAt, Log: &log}
+	claim := store.Claim{QueueKey: a.Item.QueueKey, Attempt: a.Number, StartAt: a.StartAt, Log: &log}
 	if a.Spec.WebhookURL != "" {
 		j := a.startedAt(a.StartAt)
 		claim.Deliveries = []job.Delivery{
-			webhook(j, &a.Spec, eventStarted, a.BeginAt, &messageData{number: a.Number, args: a.args}),
-			webhook(j, &a.Spec, eventRequest, a.BeginAt, &messageData{number: a.Number, method: a.method(), request: a.request, args: a.args}),
+			webhook(j, &a.Spec, eventStarted, a.StartAt, &messageData{number: a.Number, args: a.args}),
+			webhook(j, &a.Spec, eventRequest, a.StartAt, &messageData{number: a.Number, method: a.method(), request: a.request, args: a.args}),
 		}
 	}
 	return claim
@@ -132,7 +132,7 @@ func (a *Attempt) about(o *job.Outcome) messageData {
 // size returns about how many bytes the finish stores.
 func (a *Attempt) size(about *messageData) int {
 	const fields = 500 // of a job's row, its run and its log
-	text, args := len(about.response.text), len(a.Run.Job.Args)
+	text, args := len(about.response.text), len(a.Item.Job.Args)
 	message := fields + args - len(about.args.text) + min(text, minPart)
 	if about.request.log == uuid.Nil {
 		message += len(about.request.text)

@@ -49,7 +49,7 @@ func TestDeliveries_StoreLargeTextsOnce(t *testing.T) {
 		if len(d.Body) > 3000 {
 			t.Errorf("%s has %d bytes of its own", d.Event, len(d.Body))
 		}
-		if !strings.Contains(string(whole), `"args":`+string(run.Job.Args)+`}`) {
+		if !strings.Contains(string(whole), `"args":`+string(item.Job.Args)+`}`) {
 			t.Errorf("%s does not show the job's args: %.300s", d.Event, whole)
 		}
 		if i > 1 {

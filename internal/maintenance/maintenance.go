@@ -87,11 +87,10 @@ func (w *Worker) prune(ctx context.Context) time.Duration {
 
 // PruneStep removes up to a batch, of fewer when they are large, of jobs that
 // became final, of logs that were written, and of entries of the audit log,
-// longer ago than the retention. It reports whether there
-// may be more.
-func (k *Worker) PruneStep(ctx context.Context) (found bool, err error) {
-	before := k.Store.Now().Add(-k.Retention)
-	jobs, err := k.Store.JobPrune(ctx, before, pruneBatch)
+// longer ago than the retention. It reports whether there may be more.
+func (w *Worker) PruneStep(ctx context.Context) (found bool, err error) {
+	before := w.Store.Now().Add(-w.Retention)
+	jobs, err := w.Store.JobPrune(ctx, before, pruneBatch)
 	if err != nil {
 		return false, err
 	}
@@ -103,9 +102,9 @@ func (k *Worker) PruneStep(ctx context.Context) (found bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	k.Metrics.Pruned("job", jobs)
-	k.Metrics.Pruned("log", logs)
-	k.Metrics.Pruned("audit", audits)
+	w.Metrics.Pruned("job", jobs)
+	w.Metrics.Pruned("log", logs)
+	w.Metrics.Pruned("audit", audits)
 	return jobs > 0 || logs > 0 || audits > 0, nil
 }
 
