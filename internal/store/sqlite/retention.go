@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// JobPrune implements store.Retention. The newest job of a schedule that still
-// exists stays: duplicates of its key are answered with it.
+// JobPrune implements store.Retention. It keeps the newest job of an existing
+// schedule, which is returned for duplicates of its key.
 func (s *Store) JobPrune(ctx context.Context, before time.Time, limit int) (n int, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		err := t.exec(`DELETE FROM jobs WHERE number IN (
@@ -17,7 +17,7 @@ func (s *Store) JobPrune(ctx context.Context, before time.Time, limit int) (n in
 				AND j.number = (SELECT max(k.number) FROM jobs k WHERE k.schedule_id = j.schedule_id))
 			ORDER BY coalesce(j.completed_at, j.cancelled_at, j.discarded_at) LIMIT ?)`, before, limit)
 		if err != nil {
-			return fmt.Errorf("removing old jobs: %w", err)
+			return fmt.Errorf("deleting old jobs: %w", err)
 		}
 		n = t.changed()
 		return nil
@@ -25,8 +25,8 @@ func (s *Store) JobPrune(ctx context.Context, before time.Time, limit int) (n in
 	return n, err
 }
 
-// LogPrune implements store.Retention. Logs stand in order of time, so the first
-// ones are looked at, and as many more as may have to stay.
+// LogPrune implements store.Retention. Logs are stored in order of time, so it
+// reads the first ones, and as many more as it may have to keep.
 func (s *Store) LogPrune(ctx context.Context, before time.Time, limit int) (n int, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		err := t.exec(`DELETE FROM logs WHERE seq IN (
@@ -37,7 +37,7 @@ func (s *Store) LogPrune(ctx context.Context, before time.Time, limit int) (n in
 			AND NOT EXISTS (SELECT 1 FROM runs r INDEXED BY runs_claimed WHERE r.account = l.account AND r.number = l.job AND r.node > 0 AND r.log = l.id)
 			ORDER BY l.seq LIMIT ?1)`, limit, before)
 		if err != nil {
-			return fmt.Errorf("removing old logs: %w", err)
+			return fmt.Errorf("deleting old logs: %w", err)
 		}
 		n = t.changed()
 		return nil
