@@ -20,13 +20,13 @@ var pageTests = group{
 	"ScansEndAtTheirBudget":     pagesOfScans,
 }
 
-// large makes a value of about so many bytes.
+// large returns a value of about the given size in bytes.
 func large(size int) rawjson.Value {
 	return rawjson.Value(`{"url":"` + target + `","body":"` + strings.Repeat("x", size) + `"}`)
 }
 
-// fit is what a list with a budget is to have of a whole list: all up to the
-// first that goes beyond.
+// fit returns the expected page of a whole list with a budget: all records up to
+// and including the first that exceeds it.
 func fit[T any](all []T, budget int, size func(T) int) []T {
 	sum := 0
 	for i, r := range all {
@@ -80,7 +80,7 @@ func pagesOfSchedules(w *world) {
 	}
 }
 
-// tell stores logs of runs of a schedule, large ones among them.
+// tell stores logs of runs of a schedule, including large ones.
 func (w *world) tell() (schedule uuid.UUID) {
 	j := w.insertOne(w.recurring(w.owner, w.past()))
 	for i := range 9 {
@@ -106,7 +106,7 @@ func pagesOfLogs(w *world) {
 	}
 }
 
-// pagesOfWalks: what does not fit on a page of a walk comes with the next one.
+// pagesOfWalks: logs that don't fit on a page of a walk come with the next one.
 func pagesOfWalks(w *world) {
 	schedule := w.tell()
 	all := w.listLogs(w.owner, store.LogQuery{ListQuery: top})
@@ -128,7 +128,7 @@ func pagesOfWalks(w *world) {
 	}
 }
 
-// pagesOfScans: so it is with searches.
+// pagesOfScans: the same applies to searches.
 func pagesOfScans(w *world) {
 	for i := range 9 {
 		n := w.oneOff(w.owner, w.ahead())
