@@ -194,7 +194,7 @@ func TestCopy_StoppedCopySaysHowToResume(t *testing.T) {
 		t.Errorf("the stopped copy says: %v", err)
 	}
 	if result := copyAll(t, from, to); !result.Resumed {
-		t.Error("the copy began anew")
+		t.Error("the copy started from the beginning")
 	}
 	wantSame(t, from, to)
 }

@@ -114,7 +114,7 @@ type writes struct {
 	drops          []*job.Schedule
 	next           []store.NewJob
 	cancels        []cancel
-	anew           []query
+	definitions    []query
 }
 
 // queued is a queue item to store.
@@ -158,7 +158,7 @@ func (w *writes) add(c *store.Changes, run store.QueueKey) {
 		w.schedules = append(w.schedules, c.Schedule)
 	}
 	if c.UpdateDefinition {
-		w.anew = append(w.anew, updateDefinitions(c)...)
+		w.definitions = append(w.definitions, updateDefinitions(c)...)
 	}
 	if c.Next != nil {
 		w.next = append(w.next, *c.Next)
@@ -169,7 +169,7 @@ func (w *writes) add(c *store.Changes, run store.QueueKey) {
 func (w *writes) queries(t *tx) []query {
 	var all []query
 	for _, some := range [][]query{
-		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), updateJobs(w.jobs), w.anew, insertItems(t, w.runs), insertLogs(w.logs),
+		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), updateJobs(w.jobs), w.definitions, insertItems(t, w.runs), insertLogs(w.logs),
 		endDeliveries(t, w.ends), insertDeliveries(t, w.deliveries),
 		updateSchedules(w.schedules), dropSchedules(w.drops), insertJobs(t, w.next), insertCancels(t, w.cancels),
 	} {

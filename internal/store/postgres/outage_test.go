@@ -124,7 +124,7 @@ func TestPooler_InTransactionMode(t *testing.T) {
 		}
 	}
 	before := c.heard[0].count()
-	c.within(time.Second, "the queue to be read anew", func() bool { return c.heard[0].count() > before+2 })
+	c.within(time.Second, "the queue to be scanned again", func() bool { return c.heard[0].count() > before+2 })
 }
 
 func TestOpen_ExplainsUnreachableDatabases(t *testing.T) {

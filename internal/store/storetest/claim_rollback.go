@@ -117,7 +117,7 @@ func rollbackNotOfInterrupted(w *world) {
 		w.Errorf("the logs are %q, want those of the interrupted attempt", names)
 	}
 	if sent := w.deliverAll(); sent != "started 1 request 1 error 1 finished" {
-		w.Errorf("%q went out, want what the interrupted attempt had to tell, and the end", sent)
+		w.Errorf("%q was delivered, want the events of the interrupted attempt, and the end", sent)
 	}
 }
 
@@ -134,7 +134,7 @@ func rollbackByReleaseOnlyOwn(w *world) {
 	held := w.holdWithEvents(j)
 	w.ok("QueueRelease", w.s.QueueRelease(w.ctx, w.node, []store.Claim{held}))
 	if sent := w.deliverAll(); sent != "started 1" {
-		w.Errorf("%q went out, want what the interrupted attempt had to tell", sent)
+		w.Errorf("%q was delivered, want the events of the interrupted attempt", sent)
 	}
 	if names := w.events(j); names != "http.request http.error" {
 		w.Errorf("the logs are %q, want those of the interrupted attempt", names)

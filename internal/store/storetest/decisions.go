@@ -217,10 +217,10 @@ func decisionsUpdateDefinition(w *world) {
 	n := w.recurring(w.owner, w.past())
 	j := w.insertOne(n)
 	name, description := awkward[0], "what for"
-	for _, anew := range []bool{false, true} {
+	for _, update := range []bool{false, true} {
 		want, wantSchedule := *w.get(j), *w.schedule(w.owner, n.Schedule.ID)
 		want.DueAt = w.ahead()
-		if anew {
+		if update {
 			want.Name, want.Description, want.Args, want.ScheduledAt = &name, &description, rawjson.Value(plain), w.past().Add(time.Second)
 			wantSchedule.Name, wantSchedule.Description, wantSchedule.Args, wantSchedule.FirstDue = &name, &description, rawjson.Value(plain), w.ahead()
 		}
@@ -229,7 +229,7 @@ func decisionsUpdateDefinition(w *world) {
 			after.Name, after.Description, after.Args, after.ScheduledAt = &name, &description, rawjson.Value(plain), w.past().Add(time.Second)
 			after.DueAt = w.ahead()
 			s.Name, s.Description, s.Args, s.FirstDue = &name, &description, rawjson.Value(plain), w.ahead()
-			return &store.Changes{Job: &after, Schedule: &s, UpdateDefinition: anew}
+			return &store.Changes{Job: &after, Schedule: &s, UpdateDefinition: update}
 		})
 		w.same("the job given back", showJob(got), showJob(&want))
 		w.same("the job read", showJob(w.get(j)), showJob(&want))

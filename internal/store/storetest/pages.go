@@ -80,8 +80,8 @@ func pagesOfSchedules(w *world) {
 	}
 }
 
-// tell stores logs of runs of a schedule, including large ones.
-func (w *world) tell() (schedule uuid.UUID) {
+// storeLogs stores logs of runs of a schedule, including large ones.
+func (w *world) storeLogs() (schedule uuid.UUID) {
 	j := w.insertOne(w.recurring(w.owner, w.past()))
 	for i := range 9 {
 		l := w.log(j, events[i%len(events)], w.past().Add(time.Duration(i/2)*time.Microsecond))
@@ -92,7 +92,7 @@ func (w *world) tell() (schedule uuid.UUID) {
 }
 
 func pagesOfLogs(w *world) {
-	w.tell()
+	w.storeLogs()
 	for field := range logFields {
 		for _, order := range []store.Order{{}, {Field: field}, {Field: field, Desc: true}} {
 			for _, budget := range []int{1, 600, 3000, 100_000} {
@@ -108,7 +108,7 @@ func pagesOfLogs(w *world) {
 
 // pagesOfWalks: logs that don't fit on a page of a walk come with the next one.
 func pagesOfWalks(w *world) {
-	schedule := w.tell()
+	schedule := w.storeLogs()
 	all := w.listLogs(w.owner, store.LogQuery{ListQuery: top})
 	for _, budget := range []int{1, 600, 3000, 100_000} {
 		var walked []*job.Log
