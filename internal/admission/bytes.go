@@ -12,12 +12,12 @@ import (
 const (
 	// byteWait is how long a read waits for bytes.
 	byteWait = 5 * time.Second
-	// maxByteWaiters is how many reads wait for bytes at once.
+	// maxByteWaiters is the maximum number of reads that wait for bytes.
 	maxByteWaiters = 1000
 )
 
-// budget is a number of bytes that accounts share. An account may hold as many
-// as it leaves free.
+// budget is a number of bytes that accounts share. An account may hold at most as
+// many bytes as remain free.
 type budget struct {
 	total int
 
@@ -43,8 +43,9 @@ type lease struct {
 	size    int
 }
 
-// take waits until an account may hold more bytes. A TooMany fault when it holds
-// so many that it must not, an Unavailable fault when all accounts together do.
+// take reserves bytes for an account and waits until it may hold them. On a
+// timeout it returns a TooMany fault if the account itself holds too many, or an
+// Unavailable fault if all accounts together do.
 func (b *budget) take(ctx context.Context, account int64, size int) (*lease, error) {
 	size = min(size, b.total/2) // what one account can hold
 	c, err := b.claim(account, size)
@@ -71,7 +72,7 @@ func (b *budget) take(ctx context.Context, account int64, size int) (*lease, err
 	return nil, err
 }
 
-// refusal is the fault for bytes that did not come free.
+// refusal returns the fault for bytes that did not become free in time.
 func (b *budget) refusal(account int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -84,7 +85,7 @@ func (b *budget) refusal(account int64) error {
 	}
 }
 
-// claim takes bytes or, when they are not free, a place among those who wait.
+// claim reserves bytes or, if they are not free, joins the waiters.
 func (b *budget) claim(account int64, size int) (*claim, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -104,7 +105,7 @@ func (b *budget) fits(account int64, size int) bool {
 	return b.held[account]+size <= b.total-b.used
 }
 
-// add notes bytes as held; negative ones are given back.
+// add adds to the bytes held by an account; a negative number releases them.
 func (b *budget) add(account int64, size int) {
 	b.used += size
 	if b.held[account] += size; b.held[account] == 0 {
@@ -112,7 +113,7 @@ func (b *budget) add(account int64, size int) {
 	}
 }
 
-// withdraw ends a wait; false when the bytes have been granted already.
+// withdraw ends a wait. It returns false if the bytes were granted already.
 func (b *budget) withdraw(c *claim) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -124,7 +125,7 @@ func (b *budget) withdraw(c *claim) bool {
 	return true
 }
 
-// resize makes a lease what was really read. It does not wait.
+// resize sets a lease to the bytes that were read. It does not wait.
 func (l *lease) resize(size int) {
 	b := l.budget
 	b.mu.Lock()

@@ -1,14 +1,15 @@
-// Package admission bounds what reads for clients may use, so that whoever
-// reads much, or slowly, keeps nobody else waiting.
+// Package admission limits the resources of clients' reads, so that large or slow
+// reads don't block other clients.
 //
-// A Store stands in front of another one. Lists take a slot of their account for
-// as long as they are read: a few for lists that are found by an index, two for
-// heavy ones, which are sorted or counted through. Who finds none waits a little
-// and gets a TooMany fault then.
+// A Store wraps another one. A list occupies a slot of its account while it is
+// read: there are a few slots for lists that use an index, and two for heavy
+// lists, which are sorted or skip many records. A list waits briefly for a free
+// slot, then returns a TooMany fault.
 //
-// Records take bytes of a budget that all clients of the node share, from before
-// they are read until they are written (see Hold). An account may hold as much as
-// it leaves free, so that several large readers come to equal shares, and a small
-// page always finds room. Most pages are small: a page is read as if it were, and
-// only if it is not, again with the bytes that it needs.
+// Records use bytes of a budget that all clients of the node share, from before
+// they are read until the response is written (see Hold). An account may hold at
+// most as many bytes as remain free, so that several large readers get equal
+// shares and there is always room for a small page. Most pages are small: a page
+// is first read with the budget of a small page, and read again with the bytes
+// that it needs if that does not suffice.
 package admission

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// holding are the leases of one answer.
+// holding is the set of leases of one response.
 type holding struct {
 	mu     sync.Mutex
 	leases []*lease
@@ -14,9 +14,9 @@ type holding struct {
 
 type holdingKey struct{}
 
-// Hold lets what is read with the context that it returns count until release is
-// called: when the answer made of it has been written. What is read with a
-// context that holds nothing counts while it is read only.
+// Hold returns a context whose reads keep their bytes until release is called.
+// Call release after the response has been written. Reads with other contexts
+// release their bytes when they return.
 func Hold(ctx context.Context) (held context.Context, release func()) {
 	h := &holding{}
 	return context.WithValue(ctx, holdingKey{}, h), h.release
@@ -31,7 +31,7 @@ func (h *holding) release() {
 	h.leases, h.over = nil, true
 }
 
-// keep lets a lease of this size last as long as ctx holds.
+// keep keeps a lease of this size until the release of ctx's Hold.
 func keep(ctx context.Context, l *lease, size int) {
 	h, _ := ctx.Value(holdingKey{}).(*holding)
 	if h != nil {

@@ -11,12 +11,12 @@ import (
 const (
 	// slotWait is how long a read waits for a slot of its account.
 	slotWait = 2 * time.Second
-	// maxQueue is how many reads of an account wait at once.
+	// maxQueue is the maximum number of waiting reads of an account.
 	maxQueue = 64
 )
 
-// slots lets a number of each account's reads go on at a time, in the order they
-// came. Its zero value is not ready: see newSlots.
+// slots limits the number of concurrent reads of each account. Waiting reads
+// proceed in order of arrival. Use newSlots; the zero value is not ready.
 type slots struct {
 	each int // of an account
 
@@ -32,8 +32,8 @@ type line struct {
 
 func newSlots(each int) *slots { return &slots{each: each, accounts: map[int64]*line{}} }
 
-// enter waits for a slot of an account; leave gives it back. A TooMany fault
-// when none came free, and an error when ctx has ended.
+// enter waits for a slot of an account; leave releases it. It returns a TooMany
+// fault if no slot became free in time, and an error if ctx has ended.
 func (s *slots) enter(ctx context.Context, account int64) (leave func(), err error) {
 	turn, err := s.join(account)
 	if err != nil {
@@ -66,7 +66,7 @@ func tooMany() error {
 	}
 }
 
-// join takes a slot or, when there is none, a place in the line.
+// join takes a slot or, if none is free, a place in the line.
 func (s *slots) join(account int64) (turn chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +87,7 @@ func (s *slots) join(account int64) (turn chan struct{}, err error) {
 	return turn, nil
 }
 
-// withdraw leaves the line; false when the slot has been handed over already.
+// withdraw leaves the line. It returns false if the slot was assigned already.
 func (s *slots) withdraw(account int64, turn chan struct{}) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +104,7 @@ func (s *slots) withdraw(account int64, turn chan struct{}) bool {
 	return false
 }
 
-// leave hands the slot to the first in line.
+// leave passes the slot to the first read in line.
 func (s *slots) leave(account int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

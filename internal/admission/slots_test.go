@@ -11,7 +11,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 )
 
-func TestAnAccountReadsSoManyListsAtATime(t *testing.T) {
+func TestSlots_LimitConcurrentListsPerAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(2)
 		var under, most atomic.Int64
@@ -46,7 +46,7 @@ func TestAnAccountReadsSoManyListsAtATime(t *testing.T) {
 	})
 }
 
-func TestWhoWaitsTooLongIsRefused(t *testing.T) {
+func TestSlots_RefuseAfterATimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1)
 		leave, err := s.enter(t.Context(), 1)
@@ -83,7 +83,7 @@ func TestWhoWaitsTooLongIsRefused(t *testing.T) {
 	})
 }
 
-func TestSharesOfBytes(t *testing.T) {
+func TestBudget_SharesBytesBetweenAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(100)
 		take := func(account int64, size int) *lease {
@@ -95,7 +95,7 @@ func TestSharesOfBytes(t *testing.T) {
 			return l
 		}
 		first := take(1, 50)
-		// It holds as much as it leaves free.
+		// The account holds as many bytes as remain free.
 		begun := time.Now()
 		if _, err := b.take(t.Context(), 1, 1); fault.CodeOf(err) != fault.TooMany || time.Since(begun) != byteWait {
 			t.Errorf("more than a share after %s: %v", time.Since(begun), err)
@@ -121,7 +121,7 @@ func TestSharesOfBytes(t *testing.T) {
 	})
 }
 
-func TestWhatIsHeldCountsUntilItsRelease(t *testing.T) {
+func TestHold_CountsBytesUntilTheRelease(t *testing.T) {
 	b := newBudget(100)
 	ctx, release := Hold(t.Context())
 	for range 3 {

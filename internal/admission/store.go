@@ -11,20 +11,20 @@ import (
 )
 
 const (
-	// heavySlots and pageSlots are how many lists of an account are read at a
-	// time: heavy ones, and others.
+	// heavySlots and pageSlots are the numbers of heavy and other lists that an
+	// account may read at a time.
 	heavySlots = 2
 	pageSlots  = 4
-	// totalBytes is how much may be held for all clients.
+	// totalBytes is the budget for all clients.
 	totalBytes = 64 << 20
-	// smallPage is what most pages stay below, smallRecord what most records do.
-	// Records below are not counted.
+	// smallPage and smallRecord are sizes that most pages and records don't exceed.
+	// Smaller records are not counted.
 	smallPage   = 256 << 10
 	smallRecord = 64 << 10
 )
 
-// Store is a store.Store for clients. What is not about reading records goes
-// straight to the one behind it.
+// Store is a store.Store for clients. It passes all calls that don't read records
+// to the wrapped store.
 type Store struct {
 	store.Store
 	heavy, pages *slots
@@ -33,20 +33,21 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// New makes a Store in front of another one.
+// New returns a Store that wraps another one.
 func New(s store.Store) *Store {
 	return &Store{Store: s, heavy: newSlots(heavySlots), pages: newSlots(pageSlots), bytes: newBudget(totalBytes)}
 }
 
-// Held is how many bytes of records are held for answers under way.
+// Held returns how many bytes of records are held for responses under way.
 func (s *Store) Held() int {
 	s.bytes.mu.Lock()
 	defer s.bytes.mu.Unlock()
 	return s.bytes.used
 }
 
-// Enter waits for a slot for what costs as much as a heavy list; leave gives it
-// back. A TooMany fault when none came free.
+// Enter waits for a heavy slot, for other work that costs as much as a heavy
+// list; leave releases it. It returns a TooMany fault if no slot became free in
+// time.
 func (s *Store) Enter(ctx context.Context, account int64) (leave func(), err error) {
 	return s.heavy.enter(ctx, account)
 }
@@ -58,7 +59,7 @@ func (s *Store) enter(ctx context.Context, account int64, heavy bool) (leave fun
 	return s.pages.enter(ctx, account)
 }
 
-// list reads a page within q's budget: at first within that of a small one.
+// list reads a page within q's budget, first with the budget of a small page.
 func list[T any](ctx context.Context, s *Store, owner job.Owner, heavy bool, q *store.ListQuery, size func(T) int, read func() ([]T, error)) ([]T, error) {
 	leave, err := s.enter(ctx, owner.Number, heavy)
 	if err != nil {
@@ -77,8 +78,9 @@ func list[T any](ctx context.Context, s *Store, owner job.Owner, heavy bool, q *
 	return found, err
 }
 
-// within reads records with a number of bytes reserved. Those that were read count
-// until the answer is written; what does not fit when it must is put away.
+// within reserves bytes and reads records. The bytes read count until the response
+// is written. With mustFit, it discards the records if they exceed the reservation;
+// fits reports whether they don't.
 func within[T any](ctx context.Context, s *Store, owner job.Owner, bytes int, mustFit bool, size func(T) int, read func() ([]T, error)) (found []T, fits bool, err error) {
 	l, err := s.bytes.take(ctx, owner.Number, bytes)
 	if err != nil {
@@ -94,8 +96,8 @@ func within[T any](ctx context.Context, s *Store, owner job.Owner, bytes int, mu
 	return found, fits, nil
 }
 
-// one reads what is small as a rule. What is not is put away, and read again
-// once there are bytes for it.
+// one reads a record that is usually small. It discards a large one and reads it
+// again after reserving bytes for it.
 func one[T any](ctx context.Context, s *Store, owner job.Owner, size func(T) int, read func() (T, error)) (T, error) {
 	found, err := read()
 	n := 0
@@ -119,12 +121,12 @@ func one[T any](ctx context.Context, s *Store, owner job.Owner, size func(T) int
 	return found, nil
 }
 
-// few reads records of which there can't be many, with a slot.
+// few reads a bounded number of records, with a slot.
 func few[T any](ctx context.Context, s *Store, owner job.Owner, size func(T) int, read func() (T, error)) (T, error) {
 	return fewOf(ctx, s, owner, false, size, read)
 }
 
-// fewOf is few with a slot for what is heavy, or is not.
+// fewOf is few with a heavy slot or a page slot.
 func fewOf[T any](ctx context.Context, s *Store, owner job.Owner, heavy bool, size func(T) int, read func() (T, error)) (T, error) {
 	leave, err := s.enter(ctx, owner.Number, heavy)
 	if err != nil {
@@ -139,7 +141,7 @@ func nothing[T any](T) int { return 0 }
 
 func jobsSize(jobs []*job.Job) int { return store.TotalSize(jobs, jobSize) }
 
-// jobSize is store.JobSize for what may be nil.
+// jobSize is store.JobSize for a job that may be nil.
 func jobSize(j *job.Job) int {
 	if j == nil {
 		return 0
@@ -162,14 +164,16 @@ func (s *Store) LogList(ctx context.Context, owner job.Owner, q store.LogQuery) 
 	return list(ctx, s, owner, q.Heavy(), &q.ListQuery, store.LogSize, func() ([]*job.Log, error) { return s.Store.LogList(ctx, owner, q) })
 }
 
-// LogWalk implements store.Store. A walk that was cut off says where to go on.
+// LogWalk implements store.Store. The result of a walk that was cut says where to
+// continue.
 func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID, q store.LogQuery, look int) (*store.LogWalk, error) {
 	return few(ctx, s, owner, func(w *store.LogWalk) int { return store.TotalSize(w.Logs, store.LogSize) }, func() (*store.LogWalk, error) {
 		return s.Store.LogWalk(ctx, owner, schedule, q, look)
 	})
 }
 
-// JobScan implements store.Store. It looks at megabytes of args.
+// JobScan implements store.Store. It counts as heavy because it reads megabytes of
+// args.
 func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
 	found, err = fewOf(ctx, s, owner, true, jobsSize, func() (jobs []*job.Job, err error) {
 		jobs, next, err = s.Store.JobScan(ctx, owner, q, look, match)

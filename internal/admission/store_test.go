@@ -29,7 +29,7 @@ func (s *shelf) JobGet(context.Context, job.Owner, store.JobID) (*job.Job, error
 	return &job.Job{Args: make([]byte, s.size)}, nil
 }
 
-func TestPagesTakeTheBytesTheyNeed(t *testing.T) {
+func TestJobList_ReservesTheBytesOfThePage(t *testing.T) {
 	const mib = 1 << 20
 	for name, c := range map[string]struct {
 		jobs, size, bytes int
@@ -58,7 +58,7 @@ func TestPagesTakeTheBytesTheyNeed(t *testing.T) {
 	}
 }
 
-func TestLargeRecordsAreCounted(t *testing.T) {
+func TestJobGet_ReservesBytesForLargeRecords(t *testing.T) {
 	for size, want := range map[int]struct{ reads, held int }{1000: {1, 0}, smallRecord: {1, 0}, smallRecord + 1: {2, smallRecord + 1}} {
 		behind := &shelf{size: size}
 		s := New(behind)

@@ -11,7 +11,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// Events.
+// The events of entries.
 const (
 	SignedIn         = "signin.succeeded"
 	SignInFailed     = "signin.failed"
@@ -31,7 +31,7 @@ const (
 	AccountDeleted   = "account.deleted"
 	OperatorChanged  = "account.operator"
 	InviteCreated    = "invite.created"
-	// Acts of operators on accounts and targets.
+	// Operators' actions on accounts and targets.
 	AccountLimited   = "account.limited"
 	AccountSuspended = "account.suspended"
 	AccountResumed   = "account.resumed"
@@ -39,7 +39,7 @@ const (
 	TargetUnblocked  = "target.unblocked"
 )
 
-// Kinds of actors.
+// The kinds of actors.
 const (
 	ByKey      = "key"      // a call of the API; the name is the key's prefix
 	BySession  = "session"  // the account's person in the dashboard
@@ -51,30 +51,31 @@ const (
 // Actor is who did something.
 type Actor struct {
 	Kind    string
-	Name    string // "" where the kind says enough
+	Name    string // "" if the kind is sufficient
 	Address string // the network address; "" for the command line
 }
 
-// Entry is what happened.
+// Entry is an event to record.
 type Entry struct {
-	Account job.Owner // the account that it concerns; zero for the service as a whole
+	Account job.Owner // the account concerned; zero for the service as a whole
 	Actor   Actor
 	Event   string
 	Detail  string // one line for a person
-	// Same is what repetitions have in common, such as the network that they come
-	// from: those of one event, account and hour are counted in one entry. "" for
-	// what is listed each time.
+	// Same identifies repetitions, for example by the client's network: those with
+	// one event, account and hour are counted in one entry. "" if each is an entry
+	// of its own.
 	Same string
 }
 
-// What is kept of an entry's texts, in bytes.
+// The maximum lengths of an entry's texts in bytes.
 const (
 	maxDetail = 500
 	maxName   = 300
 	maxShort  = 64
 )
 
-// storeWithin is how long storing an entry may take, whatever becomes of the call.
+// storeWithin is the timeout for storing an entry, independent of the caller's
+// context.
 const storeWithin = 5 * time.Second
 
 // Log is the audit log. A nil Log drops entries.
@@ -84,7 +85,7 @@ type Log struct {
 	log     *slog.Logger
 }
 
-// New makes a Log. The logger may be nil: then entries are only stored.
+// New returns a Log. If the logger is nil, entries are only stored.
 func New(entries store.Audits, now func() time.Time, log *slog.Logger) *Log {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -92,9 +93,9 @@ func New(entries store.Audits, now func() time.Time, log *slog.Logger) *Log {
 	return &Log{entries: entries, now: now, log: log}
 }
 
-// Audit stores an entry and writes it to the log. The act has happened, so that a
-// failure to store is logged and not returned; a client that goes away does not
-// keep its entry from being stored.
+// Audit stores an entry and writes it to the log. The event has already happened,
+// so a failure to store it is logged, not returned. The entry is stored even if
+// ctx is cancelled.
 func (l *Log) Audit(ctx context.Context, e Entry) {
 	if l == nil {
 		return
@@ -128,7 +129,7 @@ func (l *Log) Audit(ctx context.Context, e Entry) {
 	}
 }
 
-// cut returns a text of at most max bytes that every store can keep.
+// cut truncates a text to at most max bytes of valid text for every store.
 func cut(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

@@ -14,7 +14,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// entries keeps what is stored.
+// entries collects the stored entries.
 type entries struct {
 	store.Audits
 	stored []*store.Audit
@@ -32,7 +32,7 @@ var (
 	owner = job.Owner{ID: uuid.MustParse("41d7f28b-dfbe-44b8-b716-b91898bb0ce0"), Number: 7}
 )
 
-func TestAnEntryIsStoredAndLogged(t *testing.T) {
+func TestAudit_StoresAndLogsAnEntry(t *testing.T) {
 	t.Parallel()
 	var logged strings.Builder
 	e := &entries{}
@@ -51,7 +51,7 @@ func TestAnEntryIsStoredAndLogged(t *testing.T) {
 	}
 }
 
-func TestTextsAreBounded(t *testing.T) {
+func TestAudit_BoundsTexts(t *testing.T) {
 	t.Parallel()
 	e := &entries{}
 	long := strings.Repeat("é", 10_000)
@@ -65,7 +65,7 @@ func TestTextsAreBounded(t *testing.T) {
 	}
 }
 
-func TestAFailureIsLoggedAndNoLogRecordsNothing(t *testing.T) {
+func TestAudit_LogsAFailureAndNilDropsEntries(t *testing.T) {
 	t.Parallel()
 	var logged strings.Builder
 	e := &entries{err: errors.New("disk full")}

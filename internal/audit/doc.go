@@ -1,12 +1,12 @@
-// Package audit records what changed who may do what: sign-ins and failed ones,
-// keys, secrets, passwords, second factors and the acts of operators.
+// Package audit records changes of access: sign-ins and failed ones, keys,
+// secrets, passwords, second factors and operators' actions.
 //
-// [Log.Audit] stores an entry and writes it to the service's log, so that it
-// reaches a log collector that whoever breaks in can't clear. An entry belongs to
-// the account that it concerns; entries that concern no account belong to the
-// service as a whole and are the operators' to read.
+// [Log.Audit] stores an entry and writes it to the service's log, from where it
+// can reach a log collector that an intruder can't clear. An entry belongs to the
+// account that it concerns. Entries that concern no account belong to the service
+// as a whole; only operators can read them.
 //
-// What a stranger can repeat at will (a failed sign-in) names what repetitions
-// have in common: they are counted in one entry an hour, and bounded apart from
-// the rest, so that they displace nothing and fill no disk.
+// Events that anyone can repeat (failed sign-ins) set Same: they are counted in
+// one entry per hour and have a limit of their own, so that they displace no other
+// entries.
 package audit

@@ -10,8 +10,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// BenchmarkCopy copies completed jobs, each with two logs, and as many waiting
-// ones. Its result counts records, jobs and logs alike.
+// BenchmarkCopy copies completed jobs, each with two logs, and as many pending
+// ones. Its result is per record: jobs and logs count alike.
 func BenchmarkCopy(b *testing.B) {
 	const jobs = 10_000
 	for name, pair := range pairs {
@@ -31,7 +31,7 @@ func BenchmarkCopy(b *testing.B) {
 	}
 }
 
-// many stores completed jobs with two logs each, and waiting ones.
+// many stores completed jobs with two logs each, and pending ones.
 func (f *filler) many(n int) {
 	f.Helper()
 	owner := f.account("many@example.com")

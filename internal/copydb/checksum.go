@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// checksum is a SHA-256 over records. Each field goes in, whatever fields a
-// record has; nil differs from empty, and times count in microseconds, whatever
-// zone they are given in.
+// checksum is a SHA-256 over all fields of records. Nil differs from empty. Times
+// count in microseconds, independent of their zone.
 type checksum struct {
 	hash hash.Hash
 	text []byte
@@ -28,7 +27,7 @@ func (c *checksum) add(value any) {
 
 func (c *checksum) sum() (sum [32]byte) { return [32]byte(c.hash.Sum(nil)) }
 
-// What stands before a value that may be missing.
+// The prefixes of a value that may be missing.
 const (
 	missing = 0
 	present = 1
@@ -36,7 +35,7 @@ const (
 
 var timeType = reflect.TypeFor[time.Time]()
 
-// appendValue appends a value in a form from which it could be read back.
+// appendValue appends an unambiguous encoding of a value.
 func appendValue(b []byte, v reflect.Value) []byte {
 	if v.Type() == timeType {
 		return appendTime(b, v.Interface().(time.Time))

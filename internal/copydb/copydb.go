@@ -13,16 +13,16 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// Progress tells how far a copy has come.
+// Progress is the progress of a copy.
 type Progress struct {
 	Section  string // "jobs"
 	Checking bool   // the section is being compared; it has been copied
 	Records  int64  // of the section so far, without those of an earlier, interrupted copy
 }
 
-// Result is what a copy came to.
+// Result is the result of a copy.
 type Result struct {
-	Counts  []Count // in the order of sections, those of an earlier, interrupted copy included
+	Counts  []Count // in the order of sections, including an earlier, interrupted copy
 	Resumed bool    // an interrupted copy was gone on with
 }
 
@@ -32,12 +32,12 @@ type Count struct {
 	Records int64
 }
 
-// Copy copies everything from one store to another, which must be empty or hold
-// what an interrupted copy of the same records has left there, and compares
-// them. An Invalid fault when the target can't be used.
+// Copy copies all records from one store to another and compares the stores. The
+// target must be empty or contain an interrupted copy of the same source, which
+// Copy resumes; else Copy returns an Invalid fault.
 //
-// No attempt may be under way in the source, and no node run on either store.
-// Progress is told after every batch of records.
+// No attempt may be under way in the source, and no node may run on either store.
+// Copy reports progress after every batch of records.
 func Copy(ctx context.Context, from, to store.Copyable, progress func(Progress)) (*Result, error) {
 	source, err := nameOf(ctx, from)
 	if err != nil {
@@ -75,7 +75,7 @@ func Copy(ctx context.Context, from, to store.Copyable, progress func(Progress))
 	return &Result{Counts: counts, Resumed: mark != ""}, nil
 }
 
-// copyBlocks copies which targets are blocked: few, and not of any account.
+// copyBlocks copies the blocked targets, which are few and belong to no account.
 func copyBlocks(ctx context.Context, from, to store.Copyable) error {
 	blocked, err := from.TargetBlocks(ctx)
 	for i := 0; err == nil && i < len(blocked); i++ {
@@ -87,7 +87,8 @@ func copyBlocks(ctx context.Context, from, to store.Copyable) error {
 	return nil
 }
 
-// nameOf names a source by its accounts, whose ids no other store has.
+// nameOf returns a name for a source, derived from its accounts' IDs, which are
+// unique.
 func nameOf(ctx context.Context, from store.Copyable) (string, error) {
 	accounts, err := from.AccountList(ctx)
 	if err != nil {
@@ -104,7 +105,7 @@ func nameOf(ctx context.Context, from store.Copyable) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)[:16]), nil
 }
 
-// interrupted says how a copy that failed is gone on with.
+// interrupted returns an error that says how to resume a copy that failed.
 func interrupted(ctx context.Context, err error) error {
 	const again = "start the same command again to go on"
 	if ctx.Err() != nil {
@@ -157,7 +158,7 @@ func (w *writer) add(ctx context.Context, at place, r record) error {
 	return nil
 }
 
-// stored gives a job as a store keeps it. Its lane follows from its receiver.
+// stored returns a job with its lane, which is computed from its target.
 func stored(j *job.Job) store.StoredJob {
 	if j.State.Final() {
 		return store.StoredJob{Job: j}

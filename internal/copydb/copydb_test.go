@@ -15,7 +15,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-func TestEverythingIsCopied(t *testing.T) {
+func TestCopy_CopiesAllRecords(t *testing.T) {
 	t.Parallel()
 	betweenAll(t, func(t *testing.T, from, to store.Copyable) {
 		result := copyAll(t, from, to)
@@ -30,7 +30,7 @@ func TestEverythingIsCopied(t *testing.T) {
 	})
 }
 
-func TestExpiredSecretsStayBehind(t *testing.T) {
+func TestCopy_SkipsExpiredSecrets(t *testing.T) {
 	t.Parallel()
 	betweenAll(t, func(t *testing.T, from, to store.Copyable) {
 		copyAll(t, from, to)
@@ -44,7 +44,7 @@ func TestExpiredSecretsStayBehind(t *testing.T) {
 	})
 }
 
-func TestNewNumbersGoOnBehindTheCopiedOnes(t *testing.T) {
+func TestCopy_NewNumbersFollowTheCopiedOnes(t *testing.T) {
 	t.Parallel()
 	betweenAll(t, func(t *testing.T, from, to store.Copyable) {
 		copyAll(t, from, to)
@@ -80,8 +80,7 @@ func TestNewNumbersGoOnBehindTheCopiedOnes(t *testing.T) {
 	})
 }
 
-// TestACopiedStoreIsCopiedOn also shows that the copy of a copy is one.
-func TestACopiedStoreIsCopiedOn(t *testing.T) {
+func TestCopy_OfACopy(t *testing.T) {
 	t.Parallel()
 	betweenAll(t, func(t *testing.T, from, to store.Copyable) {
 		copyAll(t, from, to)
@@ -91,15 +90,15 @@ func TestACopiedStoreIsCopiedOn(t *testing.T) {
 	})
 }
 
-// cut is a target whose line is cut at a write: before it is carried out, or
-// before it is answered.
+// cut is a target whose connection fails at a write, before or after the write
+// has taken effect.
 type cut struct {
 	store.Copyable
 	left   int // writes until then
 	before bool
 }
 
-var errCut = errors.New("the line was cut")
+var errCut = errors.New("the connection failed")
 
 func (c *cut) CopyWrite(ctx context.Context, source, mark string, records *store.Records) error {
 	c.left--
@@ -113,8 +112,8 @@ func (c *cut) CopyWrite(ctx context.Context, source, mark string, records *store
 	return err
 }
 
-// TestAnInterruptedCopyGoesOn interrupts a copy at every write in turn.
-func TestAnInterruptedCopyGoesOn(t *testing.T) {
+// The test interrupts a copy at every write in turn.
+func TestCopy_ResumesAfterAnInterruption(t *testing.T) {
 	t.Parallel()
 	betweenAll(t, func(t *testing.T, from, to store.Copyable) {
 		for _, before := range []bool{false, true} {
@@ -140,8 +139,8 @@ func TestAnInterruptedCopyGoesOn(t *testing.T) {
 	})
 }
 
-// cutOff goes on with a copy and interrupts it after its first write, or before
-// the second one is carried out. It reports whether the copy came to that.
+// cutOff resumes a copy and interrupts it after its first write, or before the
+// second one takes effect. It reports whether the copy got that far.
 func cutOff(t *testing.T, from, to store.Copyable, counted *int, before bool) bool {
 	t.Helper()
 	c := &cut{Copyable: &counter{to, counted}, left: 1}
@@ -181,7 +180,7 @@ func (c *counter) CopyWrite(ctx context.Context, source, mark string, r *store.R
 	return c.Copyable.CopyWrite(ctx, source, mark, r)
 }
 
-func TestAStoppedCopySaysHowItGoesOn(t *testing.T) {
+func TestCopy_StoppedCopySaysHowToResume(t *testing.T) {
 	t.Parallel()
 	from, to := openSQLite(t), openSQLite(t)
 	newFiller(t, from).fill()
@@ -195,7 +194,7 @@ func TestAStoppedCopySaysHowItGoesOn(t *testing.T) {
 		t.Errorf("the stopped copy says: %v", err)
 	}
 	if result := copyAll(t, from, to); !result.Resumed {
-		t.Error("the copy began anew")
+		t.Error("the copy started from the beginning")
 	}
 	wantSame(t, from, to)
 }
@@ -212,7 +211,7 @@ func wantRefused(t *testing.T, from, to store.Copyable, sentence string) {
 	}
 }
 
-func TestATargetThatCantBeUsedIsRefused(t *testing.T) {
+func TestCopy_RefusesAnUnusableTarget(t *testing.T) {
 	t.Parallel()
 	for name, pair := range pairs {
 		t.Run(name, func(t *testing.T) {
@@ -238,7 +237,7 @@ func TestATargetThatCantBeUsedIsRefused(t *testing.T) {
 	}
 }
 
-func TestWritingWithoutACopyUnderWayIsRefused(t *testing.T) {
+func TestCopyWrite_RefusedWithoutACopyUnderWay(t *testing.T) {
 	t.Parallel()
 	betweenAll(t, func(t *testing.T, from, to store.Copyable) {
 		records := &store.Records{Accounts: []*store.Account{{Owner: job.Owner{ID: uuid.New(), Number: 1}, Email: "a@example.com"}}}
@@ -256,7 +255,7 @@ func TestWritingWithoutACopyUnderWayIsRefused(t *testing.T) {
 	})
 }
 
-func TestAnEmptySourceIsRefused(t *testing.T) {
+func TestCopy_RefusesAnEmptySource(t *testing.T) {
 	t.Parallel()
 	to := openSQLite(t)
 	if _, err := Copy(t.Context(), openSQLite(t), to, func(Progress) {}); err == nil || !strings.Contains(err.Error(), "nothing to copy") {
@@ -267,7 +266,7 @@ func TestAnEmptySourceIsRefused(t *testing.T) {
 	}
 }
 
-// weigher is a target that notes the largest batch.
+// weigher is a target that records the size of the largest batch.
 type weigher struct {
 	store.Copyable
 	writes, largest int
@@ -283,7 +282,7 @@ func (w *weigher) CopyWrite(ctx context.Context, source, mark string, r *store.R
 	return w.Copyable.CopyWrite(ctx, source, mark, r)
 }
 
-func TestLargeRecordsGoInSmallBatches(t *testing.T) {
+func TestCopy_BoundsTheBytesOfABatch(t *testing.T) {
 	t.Parallel()
 	from, to := openSQLite(t), openSQLite(t)
 	f := newFiller(t, from)

@@ -1,16 +1,17 @@
-// Package copydb copies everything from one store to another: accounts with
+// Package copydb copies all records from one store to another: accounts with
 // their secrets and keys, schedules with their state, jobs, logs, pending
-// deliveries and the audit log, each with its number, its times and its place in the queue.
+// deliveries and the audit log. Records keep their numbers, times and positions
+// in the queue.
 //
-// Records are read in a fixed order, section after section and account after
-// account, and written in batches. With each batch the target keeps a mark, the
-// place of its last record, so that a copy that was interrupted goes on behind
-// it. Nothing is written twice: what is there stays.
+// Copy reads records in a fixed order, section by section and account by account,
+// and writes them in batches. With each batch the target stores a mark, the place
+// of its last record, from which an interrupted copy resumes. Records that exist
+// in the target are left unchanged.
 //
-// In the end both stores are read from the beginning, and the number of records
-// and a checksum over them are compared for every section, and for the queue.
-// Only then the target counts as whole; until then no node starts on it.
+// At the end, Copy reads both stores again and compares the number of records and
+// a checksum for every section and for the queue. Only then it marks the target
+// as complete; nodes don't start on an incomplete copy.
 //
-// No node may run on either store meanwhile. That is the caller's business, and
-// the comparison's if it fails.
+// No node may run on either store meanwhile. The caller must ensure this; the
+// comparison usually detects a violation.
 package copydb

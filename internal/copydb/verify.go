@@ -13,15 +13,15 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// queue is the name of what is compared beside the sections: the runs in order
-// of due time.
+// queue is the name of the comparison besides the sections: the queue items in
+// order of due time.
 const queue = "runs"
 
-// secretMargin is how long a secret must still be valid to be compared: stores
-// show no expired ones, by clocks that may differ.
+// secretMargin is how long a secret must still be valid to be compared. Stores
+// don't return expired ones, and their clocks may differ.
 const secretMargin = time.Hour
 
-// compare reads both stores and gives the counts of what they hold, or an error
+// compare reads both stores and returns the counts of their records, or an error
 // that names the sections in which they differ.
 func compare(ctx context.Context, from, to store.Copyable, progress func(Progress)) ([]Count, error) {
 	secretsUntil := from.Now().Add(secretMargin)
@@ -54,14 +54,14 @@ func compare(ctx context.Context, from, to store.Copyable, progress func(Progres
 	return counts, nil
 }
 
-// total is what a store holds of a section.
+// total is the count and checksum of a section of a store.
 type total struct {
 	name    string
 	records int64
 	sum     [32]byte
 }
 
-// totals reads a whole store. Each section has a total, even an empty one.
+// totals reads a whole store. The result includes empty sections.
 func totals(ctx context.Context, s store.Copyable, secretsUntil time.Time, progress func(Progress)) ([]total, error) {
 	counts := make([]int64, len(sections)+1)
 	sums := make([]*checksum, len(sections)+1)
@@ -92,7 +92,7 @@ func totals(ctx context.Context, s store.Copyable, secretsUntil time.Time, progr
 	return all, err
 }
 
-// essence gives a record without what need not be the same in two stores.
+// essence returns a record without the parts that may differ between stores.
 func essence(value any, secretsUntil time.Time) any {
 	switch v := value.(type) {
 	case *store.Account:
@@ -114,8 +114,8 @@ func essence(value any, secretsUntil time.Time) any {
 	return value
 }
 
-// walkQueue visits all runs in the queue, without their lanes: those are
-// computed anew when they are copied.
+// walkQueue visits all queue items, without their lanes, which are recomputed by
+// the copy.
 func walkQueue(ctx context.Context, s store.Copyable, visit func(store.QueueKey) error) error {
 	after := store.QueueKey{}
 	for {

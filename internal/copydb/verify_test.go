@@ -11,7 +11,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// altering is a target that stores something else than it was given.
+// altering is a target that stores altered records.
 type altering struct {
 	store.Copyable
 	alter func(*store.Records)
@@ -33,7 +33,7 @@ func (a *altering) QueuePeek(ctx context.Context, after store.QueueKey, until ti
 	return refs, err
 }
 
-// first changes the first of some records in a copy of it.
+// first replaces the first of some records by a changed copy.
 func first[T any](records []*T, change func(*T)) {
 	if len(records) > 0 {
 		changed := *records[0]
@@ -54,7 +54,7 @@ func firstJob(r *store.Records, state job.State, change func(*store.StoredJob)) 
 	}
 }
 
-func TestDifferencesAreFound(t *testing.T) {
+func TestCopy_DetectsDifferences(t *testing.T) {
 	t.Parallel()
 	from := openSQLite(t)
 	newFiller(t, from).fill()
@@ -119,7 +119,7 @@ func wantDifference(t *testing.T, from, to store.Copyable, want string) {
 	}
 }
 
-// revive takes the revocation off a key.
+// revive removes the revocation of a key.
 func revive(keys []*store.Key) {
 	for i, k := range keys {
 		if !k.RevokedAt.IsZero() {
@@ -130,7 +130,7 @@ func revive(keys []*store.Key) {
 	}
 }
 
-// forget takes away a previous answer that was null.
+// forget removes a previous response that was null.
 func forget(schedules []*job.Schedule) {
 	for i, s := range schedules {
 		if string(s.Previous) == "null" {
@@ -141,8 +141,7 @@ func forget(schedules []*job.Schedule) {
 	}
 }
 
-// TestTheZoneOfATimeIsNoDifference holds the checksum to instants.
-func TestTheZoneOfATimeIsNoDifference(t *testing.T) {
+func TestChecksum_IgnoresTheZoneOfATime(t *testing.T) {
 	t.Parallel()
 	sum := func(at time.Time) [32]byte {
 		c := newChecksum()

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// maxPage is how many records are read, and written, at once, and maxBytes
-	// about how many bytes they have at most. Pages begin with firstPage records,
-	// before it is known how large they are.
+	// maxPage is the maximum number of records to read and write at once, maxBytes
+	// approximately their maximum size in bytes. The first page has firstPage
+	// records, because their size is not known yet.
 	maxPage   = 500
 	firstPage = 50
 	maxBytes  = 4 << 20
@@ -27,17 +27,17 @@ const (
 type section struct {
 	name   string
 	global bool // numbered across accounts
-	// page reads up to limit records of an account, or of all, behind a place.
+	// page reads up to limit records of an account, or of all, after a place.
 	page func(ctx context.Context, s store.Copyable, owner job.Owner, behind string, limit int) ([]record, error)
 }
 
-// record is one record: a pointer as store.Records has them.
+// record is one record: a pointer to a type of store.Records.
 type record struct {
 	value any
 	place string // within its section and account
 }
 
-// sections are copied in this order.
+// sections are the sections in the order in which they are copied.
 var sections = []section{
 	{name: "accounts", page: accountPage},
 	{name: "keys", page: keyPage},
@@ -48,14 +48,14 @@ var sections = []section{
 	{name: "audits", page: auditPage, global: true},
 }
 
-// place is where a record stands among all. The zero place is before all.
+// place is the position of a record among all. The zero place is before the first.
 type place struct {
 	section int
 	account int64
 	behind  string // a record's place within section and account; "" before the first
 }
 
-// String gives the mark that stands for a place.
+// String returns the mark for a place.
 func (p place) String() string {
 	return fmt.Sprintf("%s/%d/%s", sections[p.section].name, p.account, p.behind)
 }
@@ -71,12 +71,12 @@ func parsePlace(mark string) (p place, err error) {
 		p.behind = parts[2]
 	}
 	if len(parts) != 3 || p.section < 0 || err != nil {
-		return p, fmt.Errorf("how far the copy has come can't be read from %q; was it begun by another version of punctual? empty the target and copy again", mark)
+		return p, fmt.Errorf("the mark %q of the interrupted copy can't be read; was it begun by another version of punctual? empty the target and copy again", mark)
 	}
 	return p, nil
 }
 
-// walk visits all records behind a place in order.
+// walk visits all records after a place in order.
 func walk(ctx context.Context, s store.Copyable, from place, visit func(place, record) error) error {
 	accounts, err := s.AccountList(ctx)
 	if err != nil {
@@ -108,7 +108,7 @@ func walk(ctx context.Context, s store.Copyable, from place, visit func(place, r
 	return nil
 }
 
-// walker walks through a section.
+// walker visits the records of a section.
 type walker struct {
 	store   store.Copyable
 	section section
@@ -136,7 +136,7 @@ func (w *walker) walk(ctx context.Context, owner job.Owner, at place, visit func
 	}
 }
 
-// size tells about how many bytes a record has.
+// size returns approximately how many bytes a record has.
 func size(value any) int {
 	const fields = 200 // those of few bytes
 	switch v := value.(type) {
@@ -205,7 +205,7 @@ func deliveryPage(ctx context.Context, s store.Copyable, _ job.Owner, behind str
 	return records(page, func(d *store.PendingDelivery) string { return strconv.FormatInt(d.Number, 10) }), err
 }
 
-// auditPage reads entries of all accounts and of the service, which is none.
+// auditPage reads entries of all accounts and of the service (account 0).
 func auditPage(ctx context.Context, s store.Copyable, _ job.Owner, behind string, limit int) ([]record, error) {
 	account, id, _ := strings.Cut(behind, " ")
 	number, err := parseNumber(account)

@@ -29,7 +29,7 @@ func openSQLite(t testing.TB) store.Copyable {
 	return closed(t, s)
 }
 
-// openPostgres opens a database of its own on the test server.
+// openPostgres opens a new database on the test server.
 func openPostgres(t testing.TB) store.Copyable {
 	t.Helper()
 	url := pgtest.URLFrom(t, "migrated", func(url string) error {
@@ -56,7 +56,7 @@ func closed(t testing.TB, s store.Copyable) store.Copyable {
 	return s
 }
 
-// pairs are the kinds of stores to copy between.
+// pairs are the combinations of stores to copy between.
 var pairs = map[string]struct {
 	from, to func(testing.TB) store.Copyable
 }{
@@ -78,7 +78,7 @@ func betweenAll(t *testing.T, test func(t *testing.T, from, to store.Copyable)) 
 	}
 }
 
-// copyAll copies and wants it to succeed.
+// copyAll copies a store and fails the test on an error.
 func copyAll(t *testing.T, from, to store.Copyable) *Result {
 	t.Helper()
 	result, err := Copy(t.Context(), from, to, func(Progress) {})
@@ -88,7 +88,7 @@ func copyAll(t *testing.T, from, to store.Copyable) *Result {
 	return result
 }
 
-// filler puts records of every kind into a store.
+// filler stores records of every kind.
 type filler struct {
 	testing.TB
 	ctx  context.Context
@@ -181,8 +181,8 @@ func (f *filler) keys(owner job.Owner) {
 	f.ok(f.s.KeyUsed(f.ctx, map[uuid.UUID]time.Time{ids[2]: f.now.Add(time.Second)}))
 }
 
-// args has what stores like to trip over: an escaped NUL, code points beyond
-// the first plane, a number that no float holds, an order of keys of its own.
+// args has values that stores may get wrong: an escaped NUL, code points beyond
+// the first plane, a number that no float can represent, unsorted keys.
 const args = `{"url":"https://example.com/hook","body":{"z":"\u0000☃𝄞\"","a":12345678901234567890.10,"b":null},"method":"post","headers":{}}`
 
 func ptr[T any](v T) *T { return &v }
@@ -235,7 +235,7 @@ func refOf(j *job.Job) store.QueueKey {
 	return store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: 1}
 }
 
-// attempt makes an attempt of a job and ends it in a way, with logs of every event.
+// attempt runs an attempt of a job with a given outcome and logs of every event.
 func (f *filler) attempt(j *job.Job, end func(*job.Job), deliveries ...job.Delivery) {
 	f.Helper()
 	f.claim(j, deliveries...)
@@ -272,8 +272,8 @@ func (f *filler) log(j *job.Job, event string) job.Log {
 	return job.Log{ID: job.NewID(f.now), Owner: j.Owner, Job: j.Number, Event: event, InsertedAt: f.now, Payload: rawjson.Value(args)}
 }
 
-// schedules stores a live schedule with state, one whose last answer was null,
-// and a disabled one.
+// schedules stores an enabled schedule with state, one whose last response was
+// null, and a disabled one.
 func (f *filler) schedules(owner job.Owner) {
 	f.Helper()
 	live := f.schedule(owner, ptr("a schedule's key"))
@@ -312,8 +312,8 @@ func (f *filler) delivery(j *job.Job, channel job.Channel, event string) job.Del
 	}
 }
 
-// deliveries stores events of which the later ones wait, a callback, and a
-// callback that was tried once.
+// deliveries stores events, the later of which wait, a callback, and a callback
+// after one attempt.
 func (f *filler) deliveries(owner job.Owner) {
 	f.Helper()
 	j := f.insert(f.newJob(owner, f.now))
@@ -335,7 +335,7 @@ func (f *filler) deliveries(owner job.Owner) {
 	}
 }
 
-// gone removes the job with the highest number.
+// gone deletes the job with the highest number.
 func (f *filler) gone() {
 	f.Helper()
 	accounts, err := f.s.AccountList(f.ctx)
@@ -349,7 +349,7 @@ func (f *filler) gone() {
 	}
 }
 
-// dump shows everything a store holds, as its readers give it.
+// dump formats all records of a store.
 func dump(t testing.TB, s store.Copyable) string {
 	t.Helper()
 	var b strings.Builder
@@ -424,7 +424,7 @@ func dump(t testing.TB, s store.Copyable) string {
 	return b.String()
 }
 
-// wantSame wants two stores to hold the same.
+// wantSame verifies that two stores have the same records.
 func wantSame(t *testing.T, from, to store.Copyable) {
 	t.Helper()
 	want, got := strings.Split(dump(t, from), "\n"), strings.Split(dump(t, to), "\n")

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Of returns the network that an address is counted by: the address itself for
-// IPv4, its /64 for IPv6. The zero Prefix stands for an address that is not
-// valid.
+// Of returns the network by which an address is counted: the address itself for
+// IPv4, its /64 for IPv6. It returns the zero Prefix for an invalid address.
 func Of(addr netip.Addr) netip.Prefix {
 	addr = addr.Unmap().WithZone("")
 	bits := 32
@@ -25,15 +24,15 @@ func Of(addr netip.Addr) netip.Prefix {
 // List is a set of prefixes.
 type List []netip.Prefix
 
-// Loopback is every address of the machine's loopback interface.
+// Loopback contains all loopback addresses.
 var Loopback = List{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
-// maxList bounds a list: whoever asks whether it contains an address walks it.
+// maxList bounds the length of a list, which Contains scans.
 const maxList = 1000
 
-// ParseList reads prefixes (192.0.2.0/24) and addresses, separated by commas.
+// ParseList parses prefixes (192.0.2.0/24) and addresses, separated by commas.
 // Spaces around them are ignored, and an empty text is an empty list. The error
-// names the part that can't be read.
+// names the invalid part.
 func ParseList(text string) (List, error) {
 	var list List
 	if strings.TrimSpace(text) == "" {
@@ -63,8 +62,8 @@ func parse(text string) (netip.Prefix, error) {
 	return prefix.Masked(), nil
 }
 
-// Contains reports whether an address is in one of the list's networks. An IPv4
-// address that is written as an IPv6 one counts as what it stands for.
+// Contains reports whether an address is in one of the list's networks. It treats
+// IPv4-mapped IPv6 addresses as IPv4 addresses.
 func (l List) Contains(addr netip.Addr) bool {
 	addr = addr.Unmap().WithZone("")
 	for _, prefix := range l {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestOneClientIsOneNetwork(t *testing.T) {
+func TestOf_GroupsTheAddressesOfAClient(t *testing.T) {
 	for address, want := range map[string]string{
 		"192.0.2.7":                    "192.0.2.7/32",
 		"::ffff:192.0.2.7":             "192.0.2.7/32",
@@ -28,7 +28,7 @@ func TestOneClientIsOneNetwork(t *testing.T) {
 	}
 }
 
-func TestListsAreRead(t *testing.T) {
+func TestParseList(t *testing.T) {
 	for text, want := range map[string]List{
 		"":                         nil,
 		"  ":                       nil,
@@ -49,7 +49,7 @@ func TestListsAreRead(t *testing.T) {
 	}
 }
 
-func TestAListContainsWhatItsNetworksDo(t *testing.T) {
+func TestContains(t *testing.T) {
 	list, err := ParseList("10.0.0.0/8, 2001:db8::/32")
 	if err != nil {
 		t.Fatal(err)

@@ -10,10 +10,10 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// Config of a Book.
+// Config configures a Book.
 type Config struct {
 	Store store.Quotas
-	// Account reads an account; what it returns may be a second old.
+	// Account reads an account. The result may be a second old.
 	Account  func(ctx context.Context, number int64) (*store.Account, error)
 	Public   int64 // number of the account of the public key; 0 for none
 	Defaults Defaults
@@ -21,7 +21,7 @@ type Config struct {
 	Log      *slog.Logger
 }
 
-// Book knows the limits of accounts and samples how many bytes they hold.
+// Book resolves the limits of accounts and samples how many bytes they store.
 type Book struct {
 	Config
 	ctx    context.Context // of samples under way
@@ -34,19 +34,19 @@ type Book struct {
 }
 
 const (
-	// sampledEvery is how old a sample may be before it is taken again, by the
-	// next create of the account.
+	// sampledEvery is the age after which the account's next create renews a
+	// sample.
 	sampledEvery = 30 * time.Second
 	// sampleWait is how long a create waits for the first sample of its account.
 	sampleWait = time.Second
-	// sampleRows is how many records are added up at once, so that other readers
-	// get their turn.
+	// sampleRows is how many records one query adds up, so that other readers don't
+	// wait long.
 	sampleRows = 1000
-	// maxSamples bounds how many accounts are remembered.
+	// maxSamples bounds the number of samples.
 	maxSamples = 10_000
 )
 
-// sample is how many bytes an account holds, as far as is known.
+// sample is the number of bytes that an account stores, as last measured.
 type sample struct {
 	ready chan struct{} // closed when there is a first result
 	under bool          // one is being taken
@@ -56,20 +56,20 @@ type sample struct {
 	at    time.Time
 }
 
-// NewBook makes a Book. Its owner must Close it.
+// NewBook returns a Book. The caller must Close it.
 func NewBook(config Config) *Book {
 	b := &Book{Config: config, slot: make(chan struct{}, 1), samples: map[int64]*sample{}}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	return b
 }
 
-// Close ends the samples under way.
+// Close cancels the samples under way.
 func (b *Book) Close() {
 	b.cancel()
 	b.wg.Wait()
 }
 
-// Limits returns what an account may use.
+// Limits returns the limits of an account.
 func (b *Book) Limits(ctx context.Context, account int64) (Limits, error) {
 	a, err := b.Account(ctx, account)
 	if err != nil {
@@ -78,8 +78,9 @@ func (b *Book) Limits(ctx context.Context, account int64) (Limits, error) {
 	return b.Defaults.Of(a, account == b.Public), nil
 }
 
-// Admit returns the limits of an account that is to store more, and those that
-// are to be checked while storing; a Forbidden fault when it is suspended.
+// Admit returns the limits of an account that wants to store more, and the caps
+// that the store must check. It returns a Forbidden fault if the account is
+// suspended.
 func (b *Book) Admit(ctx context.Context, account int64) (Limits, store.Caps, error) {
 	a, err := b.Account(ctx, account)
 	if err != nil {
@@ -93,7 +94,7 @@ func (b *Book) Admit(ctx context.Context, account int64) (Limits, store.Caps, er
 	return l, store.Caps{Pending: l.Pending, Schedules: l.Schedules, Full: full}, nil
 }
 
-// Suspended returns the Forbidden fault for a suspended account; nil for any other.
+// Suspended returns a Forbidden fault for a suspended account, else nil.
 func Suspended(a *store.Account) error {
 	if a.SuspendedAt.IsZero() {
 		return nil
@@ -105,7 +106,7 @@ func Suspended(a *store.Account) error {
 	return fault.New(fault.Forbidden, "this account is suspended"+why+": none of its jobs run and nothing can be changed; ask the operator of this service to resume it")
 }
 
-// Added counts bytes that were stored for an account until the next sample.
+// Added adds bytes that were stored for an account to its current sample.
 func (b *Book) Added(account int64, bytes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -115,8 +116,9 @@ func (b *Book) Added(account int64, bytes int) {
 	}
 }
 
-// stored returns how many bytes an account holds, as sampled; more than most,
-// when it holds more. An account whose first sample takes long passes as empty.
+// stored returns how many bytes an account stores, as sampled. If it stores more
+// than most, the result may be any number above most. If the first sample takes
+// too long, the result is 0.
 func (b *Book) stored(ctx context.Context, account, most int64) int64 {
 	s := b.sample(account, most)
 	select {
@@ -135,18 +137,17 @@ func (b *Book) stored(ctx context.Context, account, most int64) int64 {
 	return s.bytes
 }
 
-// Usage is what an account uses of its limits.
+// Usage is an account's usage of its limits.
 type Usage struct {
 	store.Use
 	Stored    int64     // bytes of records, as sampled
-	SampledAt time.Time // zero while not known, as of accounts without a limit
+	SampledAt time.Time // zero if unknown, as for accounts without a limit
 }
 
-// Counted is up to how many of each an account's records are counted for its
-// Usage, or up to its limit when that is higher.
+// Counted bounds the counts in a Usage, unless the account's limit is higher.
 const Counted = 1000
 
-// Usage returns what an account uses of its limits.
+// Usage returns an account's usage of its limits.
 func (b *Book) Usage(ctx context.Context, account int64, l Limits) (u Usage, err error) {
 	if u.Use, err = b.Store.AccountUse(ctx, account, max(Counted, l.Pending, l.Schedules)); err != nil || l.Stored == 0 {
 		return u, err
@@ -160,8 +161,7 @@ func (b *Book) Usage(ctx context.Context, account int64, l Limits) (u Usage, err
 	return u, nil
 }
 
-// sample returns what is known of an account, and sees to it that it is known
-// better soon when it is old.
+// sample returns the sample of an account, and starts to renew it if it is old.
 func (b *Book) sample(account, most int64) *sample {
 	now := b.Now()
 	b.mu.Lock()
@@ -181,7 +181,8 @@ func (b *Book) sample(account, most int64) *sample {
 	return s
 }
 
-// forget makes room for other samples: those that are old go, else any one.
+// forget makes room for other samples: it deletes old ones, or else an arbitrary
+// one.
 func (b *Book) forget(now time.Time) {
 	for account, s := range b.samples {
 		if !s.under && now.Sub(s.at).Abs() >= sampledEvery {
@@ -225,7 +226,7 @@ func (b *Book) take(account, most int64, s *sample) {
 	}
 }
 
-// measure adds up what an account holds, until it is more than most.
+// measure adds up the bytes that an account stores and stops above most.
 func (b *Book) measure(account, most int64) (total int64, err error) {
 	for mark := (&store.ByteMark{}); mark != nil && total <= most; {
 		var bytes int64

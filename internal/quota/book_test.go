@@ -68,7 +68,7 @@ func full(t *testing.T, b *Book, account int64) bool {
 	return caps.Full
 }
 
-func TestStoredBytesAreSampledNowAndThen(t *testing.T) {
+func TestBook_RenewsSamples(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scale{bytes: 30, pages: 3, takes: time.Millisecond}
 		b := book(s, 100)
@@ -97,7 +97,7 @@ func TestStoredBytesAreSampledNowAndThen(t *testing.T) {
 	})
 }
 
-func TestASampleEndsWhereTheLimitIsPassed(t *testing.T) {
+func TestBook_SampleStopsAboveTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scale{bytes: 30, pages: 1000}
 		b := book(s, 100)
@@ -108,7 +108,7 @@ func TestASampleEndsWhereTheLimitIsPassed(t *testing.T) {
 	})
 }
 
-func TestASlowSampleDelaysACreateForASecond(t *testing.T) {
+func TestBook_SlowSampleDelaysACreateForASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := book(&scale{bytes: 200, pages: 1, takes: time.Minute}, 100)
 		began := time.Now()
@@ -131,7 +131,7 @@ func TestASlowSampleDelaysACreateForASecond(t *testing.T) {
 	})
 }
 
-func TestAFailedSamplePermits(t *testing.T) {
+func TestBook_FailedSamplePermits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scale{err: errors.New("broken on purpose")}
 		b := book(s, 100)
@@ -147,7 +147,7 @@ func TestAFailedSamplePermits(t *testing.T) {
 	})
 }
 
-func TestSamplesAreBounded(t *testing.T) {
+func TestBook_BoundsSamples(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := book(&scale{bytes: 1, pages: 1}, 100)
 		defer b.Close()
@@ -160,7 +160,7 @@ func TestSamplesAreBounded(t *testing.T) {
 	})
 }
 
-func TestASuspendedAccountIsNotAdmitted(t *testing.T) {
+func TestAdmit_RefusesASuspendedAccount(t *testing.T) {
 	b := book(&scale{}, 0)
 	defer b.Close()
 	_, _, err := b.Admit(t.Context(), 13)

@@ -1,11 +1,11 @@
-// Package quota is what an account, and a caller without one, may use: how many
-// calls a second, and how much it may hold.
+// Package quota implements limits of accounts and of anonymous callers: calls per
+// second and stored records.
 //
 // Meter measures rates by key in fixed memory, so that a caller with many
-// addresses can neither make it grow nor evict what is known of others. Book
-// resolves the limits of an account (its own, else the service's) and measures
-// how many bytes its records take up. What counts records exactly, inside the
-// transaction that stores them, is the store: see store.Caps.
+// addresses can neither make it grow nor evict other callers. Book resolves the
+// limits of an account (its own, else the service's) and measures how many bytes
+// its records use. The store itself counts records exactly, in the transaction
+// that stores them: see store.Caps.
 //
-// Rates hold on each node by itself; limits on what is held, over all nodes.
+// Rates apply per node, limits on stored records across all nodes.
 package quota

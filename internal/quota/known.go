@@ -2,17 +2,17 @@ package quota
 
 import "sync"
 
-// Known remembers a bounded number of keys, the latest ones for certain.
+// Known is a bounded set of keys, which always contains the latest ones.
 type Known[K comparable] struct {
 	mu            sync.Mutex
 	recent, older map[K]struct{}
 }
 
-// maxKnown is how many keys a generation has; of two, the older is forgotten
-// when the younger is full.
+// maxKnown is the size of a generation of keys. There are two; when the younger
+// is full, the older is dropped.
 const maxKnown = 20_000
 
-// Add remembers a key.
+// Add adds a key.
 func (k *Known[K]) Add(key K) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -25,7 +25,7 @@ func (k *Known[K]) Add(key K) {
 	k.recent[key] = struct{}{}
 }
 
-// Has reports whether a key is remembered.
+// Has reports whether the set contains a key.
 func (k *Known[K]) Has(key K) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -34,7 +34,7 @@ func (k *Known[K]) Has(key K) bool {
 	return recent || older
 }
 
-// Remove forgets a key.
+// Remove removes a key.
 func (k *Known[K]) Remove(key K) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -2,7 +2,7 @@ package quota
 
 import "testing"
 
-func TestKnownIsBoundedAndKeepsTheLatest(t *testing.T) {
+func TestKnown_IsBoundedAndKeepsTheLatest(t *testing.T) {
 	var k Known[int]
 	if k.Has(0) {
 		t.Error("something is known at first")

@@ -10,7 +10,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// Limits are what one account may use; 0 is unlimited.
+// Limits are the limits of one account; 0 is unlimited.
 type Limits struct {
 	Pending   int64 // unfinished one-off jobs
 	Schedules int64 // schedules, disabled ones included
@@ -18,20 +18,20 @@ type Limits struct {
 	Rate      Rate  // API calls a second
 }
 
-// The limits of the account of the public key where the service has none of its own.
+// The default limits of the public key's account.
 const (
 	PublicPending   = 1000
 	PublicSchedules = 20
 	PublicStored    = 100_000_000
 )
 
-// Defaults are the limits that the service is started with.
+// Defaults are the service's limits.
 type Defaults struct {
-	// Pending, Schedules and Stored hold for every account. Nil is unlimited,
-	// except for the account of the public key, which has limits of its own then.
+	// Pending, Schedules and Stored apply to every account. Nil is unlimited, except
+	// for the public key's account, which has default limits then.
 	Pending, Schedules, Stored *int64
-	// Rate holds for every account but that of the public key, PublicRate for
-	// that one, AnonymousRate for each network address without a key.
+	// Rate applies to every account except the public key's, PublicRate to that one,
+	// and AnonymousRate to each network address without a key.
 	Rate, PublicRate, AnonymousRate Rate
 }
 
@@ -58,7 +58,7 @@ func set(to, value *int64) {
 	}
 }
 
-// retryAfter is when another try makes sense after a limit was exceeded.
+// retryAfter is when clients should retry after exceeding a limit.
 const retryAfter = time.Minute
 
 // Exceeded returns the fault for a create that would exceed a limit.
@@ -83,7 +83,7 @@ var sizeUnits = []struct {
 	{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10},
 }
 
-// FormatSize writes a number of bytes in the largest unit that divides it.
+// FormatSize formats a number of bytes in the largest unit that divides it.
 func FormatSize(bytes int64) string {
 	for _, u := range sizeUnits {
 		if bytes >= u.bytes && bytes%u.bytes == 0 {
@@ -93,7 +93,7 @@ func FormatSize(bytes int64) string {
 	return strconv.FormatInt(bytes, 10) + " bytes"
 }
 
-// ParseSize reads a number of bytes: digits and, if any, a unit (KB, MB, GB, TB,
+// ParseSize parses a number of bytes: digits and an optional unit (KB, MB, GB, TB,
 // KiB, MiB, GiB, TiB).
 func ParseSize(text string) (bytes int64, ok bool) {
 	unit := int64(1)
@@ -110,7 +110,7 @@ func ParseSize(text string) (bytes int64, ok bool) {
 	return int64(n) * unit, true
 }
 
-// ParseCount reads a limit of records: a whole number from 0 to MaxCount.
+// ParseCount parses a limit of records: a whole number from 0 to MaxCount.
 func ParseCount(text string) (n int64, ok bool) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	return n, err == nil && n >= 0 && n <= MaxCount
@@ -119,7 +119,7 @@ func ParseCount(text string) (n int64, ok bool) {
 // MaxRate is the highest rate that can be set.
 const MaxRate = 1e9
 
-// ParseRate reads a number of calls a second, from 0 to MaxRate.
+// ParseRate parses a number of calls per second, from 0 to MaxRate.
 func ParseRate(text string) (r Rate, ok bool) {
 	n, err := strconv.ParseFloat(text, 64)
 	return Rate(n), err == nil && n >= 0 && n <= MaxRate // and not NaN
@@ -128,8 +128,8 @@ func ParseRate(text string) (r Rate, ok bool) {
 // MaxCount is the highest limit that can be set.
 const MaxCount = int64(1e15)
 
-// FormatOverrides writes the limits that an account has of its own in one line,
-// by the names of their settings; 0 is unlimited.
+// FormatOverrides formats an account's own limits in one line, by the names of
+// their settings; 0 is unlimited.
 func FormatOverrides(o store.Overrides) string {
 	var parts []string
 	add := func(name, value string) { parts = append(parts, name+" "+value) }

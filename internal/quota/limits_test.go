@@ -9,7 +9,7 @@ import (
 
 func ref[T any](v T) *T { return &v }
 
-func TestAnAccountsOwnLimitsComeFirst(t *testing.T) {
+func TestOf_PrefersTheAccountsOwnLimits(t *testing.T) {
 	service := Defaults{Pending: ref(int64(50)), Stored: ref(int64(0)), Rate: 5, PublicRate: 7}
 	own := store.Overrides{Pending: ref(int64(0)), Schedules: ref(int64(3)), Rate: ref(1.5)}
 	for _, c := range []struct {
@@ -32,7 +32,7 @@ func TestAnAccountsOwnLimitsComeFirst(t *testing.T) {
 	}
 }
 
-func TestWhatALimitSays(t *testing.T) {
+func TestExceeded_Messages(t *testing.T) {
 	l := Limits{Pending: 4, Schedules: 2, Stored: 100_000_000}
 	for q, want := range map[store.Quota]string{
 		store.QuotaPending:   "the account has reached its limit of 4 unfinished one-off jobs (max-pending); nothing was stored: wait until pending jobs have run, or cancel some, then try again",
@@ -46,7 +46,7 @@ func TestWhatALimitSays(t *testing.T) {
 	}
 }
 
-func TestSizes(t *testing.T) {
+func TestParseSize_AndFormatSize(t *testing.T) {
 	for text, want := range map[string]int64{
 		"0": 0, "1": 1, "999": 999, "1KB": 1000, "100MB": 100_000_000, "2GiB": 2 << 30, "1TiB": 1 << 40, "10TB": 1e13, "1000TB": 1e15,
 	} {
@@ -66,7 +66,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-func TestCountsAndRates(t *testing.T) {
+func TestParseCount_AndParseRate(t *testing.T) {
 	for text, ok := range map[string]bool{"0": true, "1": true, "1000000000000000": true, "1000000000000001": false, "-1": false, "1.5": false, "": false, "many": false} {
 		if _, got := ParseCount(text); got != ok {
 			t.Errorf("count %q: %t", text, got)
@@ -94,7 +94,7 @@ func FuzzParseSize(f *testing.F) {
 	})
 }
 
-func TestOverridesAreWrittenInOneLine(t *testing.T) {
+func TestFormatOverrides(t *testing.T) {
 	n, zero, size, rate := int64(1000), int64(0), int64(5_000_000), 2.5
 	for want, o := range map[string]store.Overrides{
 		"none of its own": {},

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Rate is a number of calls a second; 0 is unlimited. A second's worth may come
-// at once, and one call always may.
+// Rate is a number of calls per second; 0 is unlimited. Up to one second's worth
+// of calls, but at least one, may come at once.
 type Rate float64
 
 // burst returns how many calls may come at once.
 func (r Rate) burst() int64 { return max(1, int64(r)) }
 
-// slowest is the longest time between two calls that a rate is kept exactly to.
+// slowest is the longest interval between calls that is enforced exactly.
 const slowest = 24 * time.Hour
 
-// interval returns the time that one call takes up.
+// interval returns the time that one call uses up.
 func (r Rate) interval() time.Duration {
 	return time.Duration(min(float64(time.Second)/float64(r), float64(slowest)))
 }
@@ -31,15 +31,15 @@ func (r Rate) Policy() (calls, seconds int64) {
 	return 1, int64(math.Ceil(r.interval().Seconds()))
 }
 
-// Count is what a Meter says about a call.
+// Count is a Meter's result for a call.
 type Count struct {
 	Rate    Rate // 0: nothing is counted
 	Allowed bool
-	// Left is how many more calls may come at once.
+	// Left is how many more calls are allowed at once.
 	Left int64
-	// Reset is how long it takes until a full second's worth may come again.
+	// Reset is the time until a full second's worth of calls is allowed again.
 	Reset time.Duration
-	// Wait is how long the caller has to wait; 0 when the call is allowed.
+	// Wait is how long the caller must wait; 0 if the call is allowed.
 	Wait time.Duration
 }
 
@@ -50,10 +50,10 @@ const (
 )
 
 // Meter counts calls by key. Its memory is fixed: each key has a cell in each of
-// three rows, shared with few other keys, and a call is refused only when all
-// three are used up. So a key that shares all of its cells with busy ones may
-// be refused early, which takes an unlikely number of busy keys; none gets more
-// than its rate, and none can make the meter forget another.
+// three rows, shared with few other keys, and a call is refused only if all three
+// are used up. So a key that shares all of its cells with busy keys may be refused
+// early, which is unlikely. No key gets more than its rate, and none can evict
+// another.
 //
 // A cell holds the time at which its keys have their full burst again (the
 // theoretical arrival time of the generic cell rate algorithm), so that rates
@@ -66,15 +66,15 @@ type Meter[K comparable] struct {
 	base  time.Time
 }
 
-// NewMeter makes a Meter, of 1.5 MiB.
+// NewMeter returns a Meter, which uses 1.5 MiB.
 func NewMeter[K comparable](now time.Time) *Meter[K] {
 	return &Meter[K]{seed: maphash.MakeSeed(), base: now}
 }
 
-// Take counts the calls of a request: from how many it has been counted as
-// before (0 for a new request) to how many it counts as. A request that is
-// larger than the burst counts as the burst. A refused request counts nothing, also
-// not what it counted as before.
+// Take counts the calls of a request: from is how many it has been counted as
+// before (0 for a new request), to how many it counts as. A request larger than
+// the burst counts as the burst. A refused request counts as no call, and its
+// earlier count is undone.
 func (m *Meter[K]) Take(key K, rate Rate, before, calls int64, now time.Time) Count {
 	if rate <= 0 {
 		return Count{Allowed: true}
@@ -103,7 +103,7 @@ func (m *Meter[K]) Take(key K, rate Rate, before, calls int64, now time.Time) Co
 	return c
 }
 
-// Return takes back a call that Take has counted.
+// Return undoes the counting of a call by Take.
 func (m *Meter[K]) Return(key K, rate Rate, now time.Time) {
 	if rate <= 0 {
 		return
@@ -128,8 +128,8 @@ func settled(cells [meterRows]*int64, at, span int64) int64 {
 	return max(full, at)
 }
 
-// lower sets the cells of a key back from one time to another. Cells that others
-// have raised further stay.
+// lower sets the cells of a key back from one time to another. It keeps cells that
+// other keys have raised further.
 func lower(cells [meterRows]*int64, from, to int64) {
 	for _, cell := range cells {
 		if *cell == from {

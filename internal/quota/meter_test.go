@@ -23,7 +23,7 @@ func let(m *Meter[string], c *clock, key string, rate Rate, n int) (allowed int)
 	return allowed
 }
 
-func TestASecondsWorthMayComeAtOnce(t *testing.T) {
+func TestMeter_AllowsASecondsWorthAtOnce(t *testing.T) {
 	for rate, burst := range map[Rate]int{1: 1, 5: 5, 2.5: 2, 0.5: 1, 100: 100, 0.0001: 1, 1e-30: 1} {
 		c := newClock()
 		m := NewMeter[string](c.now)
@@ -33,7 +33,7 @@ func TestASecondsWorthMayComeAtOnce(t *testing.T) {
 	}
 }
 
-func TestTheRateIsKeptOverTime(t *testing.T) {
+func TestMeter_EnforcesTheRateOverTime(t *testing.T) {
 	for rate, want := range map[Rate]int{5: 5 + 50, 2.5: 2 + 25, 0.5: 1 + 5} {
 		c := newClock()
 		m := NewMeter[string](c.now)
@@ -48,7 +48,7 @@ func TestTheRateIsKeptOverTime(t *testing.T) {
 	}
 }
 
-func TestACountTellsWhatIsLeft(t *testing.T) {
+func TestTake_ReportsWhatIsLeft(t *testing.T) {
 	c := newClock()
 	m := NewMeter[string](c.now)
 	want := []string{
@@ -66,7 +66,7 @@ func TestACountTellsWhatIsLeft(t *testing.T) {
 	}
 }
 
-func TestACallCanBeReturned(t *testing.T) {
+func TestReturn_UndoesACall(t *testing.T) {
 	c := newClock()
 	m := NewMeter[string](c.now)
 	m.Return("a", 2, c.now) // nothing was taken
@@ -85,7 +85,7 @@ func TestACallCanBeReturned(t *testing.T) {
 	}
 }
 
-func TestZeroIsUnlimited(t *testing.T) {
+func TestMeter_ZeroIsUnlimited(t *testing.T) {
 	c := newClock()
 	m := NewMeter[string](c.now)
 	if got := let(m, c, "a", 0, 100_000); got != 100_000 {
@@ -93,7 +93,7 @@ func TestZeroIsUnlimited(t *testing.T) {
 	}
 }
 
-func TestARequestOfManyItemsCountsThem(t *testing.T) {
+func TestTake_CountsEachItemOfARequest(t *testing.T) {
 	c := newClock()
 	m := NewMeter[string](c.now)
 	take := func(before, calls int64) bool { return m.Take("a", 5, before, calls, c.now).Allowed }
@@ -121,7 +121,7 @@ func TestARequestOfManyItemsCountsThem(t *testing.T) {
 	}
 }
 
-func TestRatesMayChange(t *testing.T) {
+func TestMeter_RatesMayChange(t *testing.T) {
 	c := newClock()
 	m := NewMeter[string](c.now)
 	let(m, c, "a", 0.01, 5)
@@ -134,9 +134,9 @@ func TestRatesMayChange(t *testing.T) {
 	}
 }
 
-// TestManyKeysDontDisturbOthers: somebody with 10,000 busy addresses neither
-// spends what others have nor makes the meter forget who has spent it.
-func TestManyKeysDontDisturbOthers(t *testing.T) {
+// A caller with 10,000 busy addresses neither uses up others' rates nor evicts
+// their counts.
+func TestMeter_ManyKeysDontAffectOthers(t *testing.T) {
 	c := newClock()
 	m := NewMeter[string](c.now)
 	if got := let(m, c, "spent", 5, 10); got != 5 {
@@ -146,7 +146,7 @@ func TestManyKeysDontDisturbOthers(t *testing.T) {
 		let(m, c, fmt.Sprint("attacker ", i), 5, 6)
 	}
 	if got := let(m, c, "spent", 5, 10); got != 0 {
-		t.Errorf("%d more calls of one who had spent his rate", got)
+		t.Errorf("%d more calls of a key that had used up its rate", got)
 	}
 	short := 0
 	for i := range 1000 {
@@ -160,7 +160,7 @@ func TestManyKeysDontDisturbOthers(t *testing.T) {
 	}
 }
 
-func TestNoKeyGetsMoreThanItsRate(t *testing.T) {
+func TestMeter_NoKeyGetsMoreThanItsRate(t *testing.T) {
 	c := newClock()
 	m := NewMeter[string](c.now)
 	got := 0
@@ -176,7 +176,7 @@ func TestNoKeyGetsMoreThanItsRate(t *testing.T) {
 	}
 }
 
-func TestPolicies(t *testing.T) {
+func TestRate_Policy(t *testing.T) {
 	for rate, want := range map[Rate]string{100: "100 1", 2.5: "2 1", 1: "1 1", 0.5: "1 2", 0.3: "1 4", 1e-9: "1 86400"} {
 		calls, seconds := rate.Policy()
 		if got := fmt.Sprint(calls, seconds); got != want {

@@ -8,45 +8,45 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-// Copyable is a store whose records can be copied to another one as they are:
-// with their numbers and ids, their times and their places in the queue. No
-// node runs on either store meanwhile.
+// Copyable is a store whose records can be copied to another store unchanged:
+// with their numbers and IDs, their times and their positions in the queue. No
+// node may run on either store meanwhile.
 type Copyable interface {
 	Store
-	// CopyBegin prepares a store to take over what the one named source
-	// holds, and gives the mark to go on behind: "" at the beginning. An
-	// Invalid fault when the store holds anything but an unfinished copy of the
-	// same source.
+	// CopyBegin begins or resumes a copy from the store named source. It returns
+	// the mark to continue after: "" for a new copy. It returns an Invalid fault
+	// if the store contains anything except an unfinished copy of the same source.
 	CopyBegin(ctx context.Context, source string) (mark string, err error)
-	// CopyWrite stores records together with the mark, which must not be
-	// "", in one transaction. What is there stays. Runs of pending jobs and of
-	// deliveries are stored unclaimed with the attempts begun. An Invalid fault
-	// when no copy of the source has begun, or it is whole.
+	// CopyWrite stores records and the mark, which must not be "", in one
+	// transaction. Records that exist already are left unchanged. The queue items
+	// of pending jobs and of deliveries are stored unclaimed, with their attempts
+	// so far. It returns an Invalid fault if no copy of the source is under way.
 	CopyWrite(ctx context.Context, source, mark string, records *Records) error
-	// CopyEnd marks a copy as whole. What is stored from then on gets
-	// numbers above all copied ones, and jobs above lastJob, which is at least
-	// that of every copied job.
+	// CopyEnd marks a copy as complete. Records stored later get numbers above all
+	// copied ones, and jobs get numbers above lastJob, which must not be less than
+	// any copied job's number.
 	CopyEnd(ctx context.Context, source string, lastJob int64) error
-	// CopyUnfinished reports whether the store holds a copy that is not whole.
+	// CopyUnfinished reports whether the store contains an incomplete copy.
 	CopyUnfinished(ctx context.Context) (bool, error)
 
-	// QueueClaimed counts the runs that nodes have claimed, whether they live or not.
+	// QueueClaimed returns the number of claimed queue items, whether their nodes
+	// are alive or not.
 	QueueClaimed(ctx context.Context) (int64, error)
-	// JobLast gives the highest number that a job has ever had; 0 before the
-	// first. The job itself may be gone.
+	// JobLast returns the highest number that a job has ever had; 0 before the
+	// first. The job itself may have been deleted.
 	JobLast(ctx context.Context) (int64, error)
-	// LogPage reads an account's logs as stored, also those of times ahead, in
-	// order of their ids, behind a given one.
+	// LogPage returns up to limit of an account's logs after an ID, in order of
+	// their IDs, including those with a time in the future.
 	LogPage(ctx context.Context, owner job.Owner, after uuid.UUID, limit int) ([]*job.Log, error)
-	// DeliveryPage reads pending deliveries in order of their numbers, behind a
-	// given one.
+	// DeliveryPage returns up to limit pending deliveries after a number, in order
+	// of their numbers.
 	DeliveryPage(ctx context.Context, after int64, limit int) ([]*PendingDelivery, error)
-	// AuditPage reads entries of the audit log in order of their accounts' numbers
-	// and their IDs, behind a given one.
+	// AuditPage returns up to limit entries of the audit log after an account's
+	// number and an ID, in order of both.
 	AuditPage(ctx context.Context, account int64, after uuid.UUID, limit int) ([]*Audit, error)
 }
 
-// Records are records on their way from one store to another.
+// Records are records to be copied from one store to another.
 type Records struct {
 	Accounts   []*Account // with their secrets
 	Keys       []*Key
@@ -57,16 +57,16 @@ type Records struct {
 	Audits     []*Audit
 }
 
-// StoredJob is a job with what its run needs beside it.
+// StoredJob is a job with the lane of its queue item.
 type StoredJob struct {
 	*job.Job
-	Lane uint32 // see Ref; 0 for a final job
+	Lane uint32 // see QueueKey; 0 for a final job
 }
 
 // PendingDelivery is a delivery as stored.
 type PendingDelivery struct {
 	job.Delivery
-	// Waits: an earlier event of the job has not been tried, so there is no run
-	// yet. DueAt is the time of the event then.
+	// Waits is set while an earlier event of the job has not been attempted: the
+	// delivery has no queue item yet, and DueAt is the time of the event.
 	Waits bool
 }

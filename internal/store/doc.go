@@ -1,19 +1,19 @@
-// Package store says what punctual needs of a database; sqlite and others
-// implement it, storetest holds what every one of them must keep.
+// Package store defines the interface between punctual and its database.
+// Packages sqlite and postgres implement it; package storetest tests
+// implementations.
 //
-// The interface is split by who uses it and batch-first: whatever is hot takes
-// many items and commits them together. Stores keep records and the queue of
-// runs; they hold no business rules. Where a rule needs the state of things
-// inside the transaction, the caller hands in a decision (a pure function from
-// a Snapshot to Changes), which the store calls and whose answer it writes down.
-// So ownership, transitions and what comes next are written once, above all
-// stores.
+// The interface is split by its users. Methods on hot paths take many items and
+// commit them together. Stores keep records and the queue; they contain no
+// business rules. Where a rule depends on the state inside a transaction, the
+// caller passes a decision: a pure function from a Snapshot to Changes. The
+// store calls it and applies the changes. So ownership, state transitions and
+// follow-up jobs are implemented once for all stores.
 //
-// A run is one line of the queue: something to be fired at a time. There is at
-// most one for a job (its next or current attempt) and one for a delivery.
-// Claiming a run and finishing it are conditional on who claimed it and for
-// which attempt, so that a node that was thought dead can't overwrite anything.
+// A queue item is something to fire at a time. A job has at most one (its next
+// or current attempt), and so has a delivery. Claiming and finishing an item are
+// conditional on its node and attempt, so that a node whose lease has expired
+// can't overwrite anything.
 //
-// Errors are faults where a caller can mend something (NotFound, Unavailable)
-// and wrapped errors of the database otherwise.
+// Errors are faults where the caller can act on them (NotFound, Invalid,
+// Unavailable), else wrapped errors of the database.
 package store

@@ -9,27 +9,27 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-// Marks reads what tells that records have come or changed: columns of a few
-// bytes, whatever the size of the records.
+// Marks reads the few small columns by which clients notice new and changed
+// records. Their size does not depend on the size of the records.
 type Marks interface {
-	// JobMarks reads those of up to limit of the owner's jobs, the newest first.
+	// JobMarks returns the marks of up to limit of the owner's jobs, newest first.
 	JobMarks(ctx context.Context, owner job.Owner, limit int) ([]JobMark, error)
-	// JobMarksOf reads those of some of the owner's jobs, in no order; a job that
-	// there is not is left out.
+	// JobMarksOf returns the marks of the given jobs of the owner, in no particular
+	// order, without those that don't exist.
 	JobMarksOf(ctx context.Context, owner job.Owner, ids []JobID) ([]JobMark, error)
-	// JobMarksEnded reads those of up to limit of the owner's jobs that have
-	// become final since a time, the latest first. It looks at no more than
-	// EndedLook jobs of all owners.
+	// JobMarksEnded returns the marks of up to limit of the owner's jobs that have
+	// become final since a time, latest first. It reads at most EndedLook jobs of
+	// all owners, so it may miss some.
 	JobMarksEnded(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]JobMark, error)
-	// LogMarks reads those of up to limit of the owner's logs that are shown, the
-	// newest first.
+	// LogMarks returns the marks of up to limit of the owner's visible logs, newest
+	// first.
 	LogMarks(ctx context.Context, owner job.Owner, limit int) ([]LogMark, error)
-	// LogGetMany reads some of the owner's logs, in no order; a log that there is
-	// not is left out.
+	// LogGetMany returns the given logs of the owner, in no particular order,
+	// without those that don't exist.
 	LogGetMany(ctx context.Context, owner job.Owner, ids []uuid.UUID) ([]*job.Log, error)
 }
 
-// JobMark is what of a job changes, as clients see it.
+// JobMark holds the fields of a job that change, as clients see them.
 type JobMark struct {
 	Number                                      int64
 	ID                                          uuid.UUID
@@ -38,12 +38,12 @@ type JobMark struct {
 	Size                                        int // see JobSize
 }
 
-// LogMark names a log.
+// LogMark identifies a log.
 type LogMark struct {
 	ID   uuid.UUID
 	Job  int64
 	Size int // see LogSize
 }
 
-// EndedLook is how many jobs JobMarksEnded looks at.
+// EndedLook is how many jobs JobMarksEnded reads at most.
 const EndedLook = 2000

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Session is a person's being signed in. Its token is not kept, only its hash.
+// Session is a signed-in user's session. Only its token's hash is stored.
 type Session struct {
 	Hash      []byte // SHA-256 of the token
 	Account   int64
@@ -13,8 +13,9 @@ type Session struct {
 	SeenAt    time.Time
 	ExpiresAt time.Time
 	Address   string // the client's network address when the session began
-	Agent     string // what the client called itself then, shortened
-	// Pending: the password was right and the second factor has not been given.
+	Agent     string // the client's User-Agent then, shortened
+	// Pending is set after the password was correct, until the second factor is
+	// given.
 	Pending bool
 }
 
@@ -25,17 +26,19 @@ const MaxSessions = 100
 type TOTP struct {
 	Secret      []byte
 	CreatedAt   time.Time
-	ConfirmedAt time.Time // zero while no code has confirmed it: sign-in does not ask for one yet
-	LastStep    int64     // the latest time step of which a code was accepted
-	Recovery    [][]byte  // SHA-256 hashes of the recovery codes that are unused; nil for none
+	ConfirmedAt time.Time // zero until a code has confirmed it; sign-in asks for codes only then
+	LastStep    int64     // the latest time step whose code was accepted
+	Recovery    [][]byte  // SHA-256 hashes of the unused recovery codes; nil for none
 }
 
-// DecideTOTP decides about an account's second factor, nil for none, inside a
-// transaction: it returns what takes its place, nil to remove it. An error
-// leaves it as it is. It may be called again and must not block.
+// DecideTOTP replaces an account's second factor inside a transaction. Current
+// is nil if there is none; a nil result removes it, an error leaves it as it is.
+// DecideTOTP must not block, and may be called again if the transaction is
+// retried.
 type DecideTOTP func(current *TOTP) (*TOTP, error)
 
-// PasswordChange sets an account's password hash and ends what knew the old one.
+// PasswordChange sets an account's password hash, ends its sessions and may
+// revoke its keys.
 type PasswordChange struct {
 	Account    int64
 	Password   string    // the hash
@@ -43,29 +46,29 @@ type PasswordChange struct {
 	RevokeKeys time.Time // when the account's keys are revoked; zero leaves them alone
 }
 
-// Invite lets one person sign up. Its code is not kept, only its hash.
+// Invite lets one person sign up. Only its code's hash is stored.
 type Invite struct {
 	Hash      []byte // SHA-256 of the code
 	CreatedAt time.Time
 	ExpiresAt time.Time
 }
 
-// Registration is an account to be made under conditions that hold while it is
-// stored. An account that may only be the first becomes the operator's.
+// Registration is an account to create under conditions, which are checked in
+// the same transaction.
 type Registration struct {
 	Account *Account
 	// Uncounted is the email of an account that does not count as the first.
 	Uncounted string
-	// FirstOnly refuses when there is an account, a Forbidden fault; else the
-	// account becomes the operator's.
+	// FirstOnly returns a Forbidden fault if there is an account already; else
+	// the new account becomes an operator's.
 	FirstOnly bool
-	// Invite is the hash of an invite, which is used up with this; a NotFound
-	// fault when there is no such invite that is unused and not expired. Nil:
-	// none is asked for.
+	// Invite is the hash of an invite, which the registration uses up: a NotFound
+	// fault if there is no such invite that is unused and has not expired. Nil if
+	// no invite is required.
 	Invite []byte
 }
 
-// Size is how much an account has.
+// Size counts the records of an account.
 type Size struct {
 	Pending, Final, Schedules, Logs int64
 }
@@ -73,64 +76,68 @@ type Size struct {
 // Node is a process that runs jobs.
 type Node struct {
 	Number int64
-	// StartedAt and BeatAt, when it last said that it lives, are zero on a store
-	// for one process.
+	// StartedAt and HeartbeatAt, the time of its last heartbeat, are zero on a
+	// store for one process.
 	StartedAt, HeartbeatAt time.Time
 }
 
-// People keeps who may sign in, and who has.
+// People stores sign-ups, passwords, sessions and invites.
 type People interface {
-	// AccountRegister stores an account with its secrets, gives it its number
-	// and marks one that may only be the first as the operator's; an Invalid fault when the email is
-	// taken, which leaves the invite as it is.
+	// AccountRegister stores an account with its secrets and sets its number. It
+	// returns an Invalid fault if the email is taken, and the faults that
+	// Registration describes; the invite stays unused then.
 	AccountRegister(ctx context.Context, r *Registration) error
-	// AccountPassword changes a password in one transaction; a NotFound fault
-	// when there is no such account.
+	// AccountPassword changes a password in one transaction. It returns a NotFound
+	// fault if there is no such account.
 	AccountPassword(ctx context.Context, change PasswordChange) error
-	// AccountTOTP changes an account's second factor; a NotFound fault when there
-	// is no such account, and else the error of decide.
+	// AccountTOTP changes an account's second factor. It returns a NotFound fault
+	// if there is no such account, and otherwise the error of decide.
 	AccountTOTP(ctx context.Context, account int64, decide DecideTOTP) error
-	// AccountOperator says whether an account is an operator's.
+	// AccountOperator sets whether an account is an operator's. It returns a
+	// NotFound fault if there is no such account.
 	AccountOperator(ctx context.Context, account int64, operator bool) error
-	// AccountDelete ends an account: its sessions, keys and secrets are gone, its
-	// email is free and is replaced by one that nobody can have. Its records are
-	// removed by AccountPurge. A NotFound fault when there is no such account.
+	// AccountDelete deletes an account with its sessions, keys and secrets. Its
+	// email becomes free and is replaced by one that nobody can have. AccountPurge
+	// deletes its records. It returns a NotFound fault if there is no such account.
 	AccountDelete(ctx context.Context, account int64, at time.Time) error
-	// AccountPurge removes up to about limit records of a deleted account and
-	// tells how many; 0 when nothing is left of any. Accounts deleted before a
-	// time of which nothing is left are not looked at again.
+	// AccountPurge deletes about limit records of a deleted account and returns
+	// how many; 0 if no deleted account has any left. An account deleted before
+	// settled is marked as purged once it has no records, and is skipped from then
+	// on.
 	AccountPurge(ctx context.Context, settled time.Time, limit int) (int, error)
 
-	// AccountPage reads up to limit accounts that exist behind a number, in the
-	// order they were made, without their secrets.
+	// AccountPage returns up to limit accounts after a number, in order of
+	// creation, without their secrets and without deleted accounts.
 	AccountPage(ctx context.Context, after int64, limit int) ([]*Account, error)
-	// AccountSize counts what an account has, each up to a limit.
+	// AccountSize counts the records of an account, each kind up to limit.
 	AccountSize(ctx context.Context, account int64, limit int) (Size, error)
-	// NodeList reads the nodes that live.
+	// NodeList returns the nodes that are alive.
 	NodeList(ctx context.Context) ([]Node, error)
 
-	// SessionInsert stores a session, and deletes the account's sessions but the
-	// latest MaxSessions. Pending ones are counted apart: who knows the password
-	// only can't displace the others.
+	// SessionInsert stores a session, and deletes the account's sessions except
+	// the latest MaxSessions. Pending sessions have a limit of their own, so that
+	// someone who knows only the password can't displace the others.
 	SessionInsert(ctx context.Context, s *Session) error
-	// SessionList reads the sessions of an account that have not expired at a
-	// time and are not pending, the latest first.
+	// SessionList returns the sessions of an account that are not pending and have
+	// not expired at a time, latest first.
 	SessionList(ctx context.Context, account int64, at time.Time) ([]*Session, error)
-	// SessionEndOthers ends the sessions of an account but one, which may be nil.
+	// SessionEndOthers deletes the sessions of an account except keep, which may
+	// be nil.
 	SessionEndOthers(ctx context.Context, account int64, keep []byte) error
-	// SessionFind reads a session that has not expired at a time; a NotFound
-	// fault when there is none.
+	// SessionFind returns a session that has not expired at a time, or a NotFound
+	// fault.
 	SessionFind(ctx context.Context, hash []byte, at time.Time) (*Session, error)
-	// SessionSeen notes that a session was seen and until when it lasts now.
+	// SessionSeen records when a session was last used and sets when it expires.
 	SessionSeen(ctx context.Context, hash []byte, at, expires time.Time) error
-	// SessionDelete ends a session; no fault when there is none.
+	// SessionDelete deletes a session. A missing session is not an error.
 	SessionDelete(ctx context.Context, hash []byte) error
-	// SessionPrune deletes up to limit sessions, and as many invites, that
-	// expired before a time.
+	// SessionPrune deletes up to limit sessions and up to limit invites that
+	// expired before a time, and returns how many it deleted.
 	SessionPrune(ctx context.Context, before time.Time, limit int) (int, error)
 
+	// InviteInsert stores an invite.
 	InviteInsert(ctx context.Context, i *Invite) error
-	// InviteFind reads an invite that is unused and has not expired at a time; a
-	// NotFound fault when there is none.
+	// InviteFind returns an invite that is unused and has not expired at a time,
+	// or a NotFound fault.
 	InviteFind(ctx context.Context, hash []byte, at time.Time) (*Invite, error)
 }

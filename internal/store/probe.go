@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// probeEvery is how long the result of a probe counts, and probeWithin how long
-// one may take.
+// probeEvery is how long the result of a check is reused, and probeWithin the
+// timeout of one.
 const (
 	probeEvery  = time.Second
 	probeWithin = 5 * time.Second
 )
 
-// Probe shares the result of a check among all who ask, so that it is made at
-// most once a second. Its zero value is ready.
+// Probe shares the result of a check among concurrent callers and runs it at
+// most once a second. Its zero value is ready to use.
 type Probe struct {
 	mu      sync.Mutex
 	running chan struct{} // closed when the check under way has ended; nil when there is none
@@ -22,8 +22,8 @@ type Probe struct {
 	err     error
 }
 
-// Do returns what check has come to within the last second, or calls it; the
-// error of ctx when that ends first.
+// Do returns the result of check from within the last second, or calls check. It
+// returns the error of ctx if that ends first.
 func (p *Probe) Do(ctx context.Context, check func(context.Context) error) error {
 	for ctx.Err() == nil {
 		p.mu.Lock()
@@ -46,7 +46,8 @@ func (p *Probe) Do(ctx context.Context, check func(context.Context) error) error
 	return ctx.Err()
 }
 
-// run makes the check for all who wait, so that no single one's context ends it.
+// run calls check on behalf of all waiting callers, so the end of one caller's
+// context does not cancel it.
 func (p *Probe) run(ctx context.Context, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeWithin)
 	defer cancel()

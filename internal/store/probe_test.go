@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestProbesShareACheck(t *testing.T) {
+func TestProbe_SharesOneCheckAmongCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p Probe
 		broken := errors.New("broken")

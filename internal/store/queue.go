@@ -7,37 +7,37 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-// Kind says what a run fires.
+// Kind is what a queue item fires.
 type Kind int
 
-// The kinds of runs.
+// The kinds of queue items.
 const (
 	KindJob      Kind = 0
 	KindDelivery Kind = 1
 )
 
-// ItemID names a run for as long as it is in the queue.
+// ItemID identifies a queue item for as long as it is in the queue.
 type ItemID struct {
 	Kind   Kind
 	Number int64 // of the job or the delivery
 }
 
-// Ref is a line of the queue: all that is needed to choose what to claim.
+// QueueKey is the part of a queue item that is needed to choose what to claim.
 type QueueKey struct {
 	ItemID
 	Due     time.Time
 	Account int64  // the owner's number
-	Lane    uint32 // a hash of the receiver's origin
+	Lane    uint32 // a hash of the target's or receiver's origin
 }
 
-// Run is a run read for firing.
+// QueueItem is a queue item read for firing.
 type QueueItem struct {
 	QueueKey
-	Attempt  int           // attempts begun so far, the claimed one included
+	Attempt  int           // attempts so far, the claimed one included
 	Job      *job.Job      // for KindJob
 	Schedule *job.Schedule // for KindJob of a schedule that still exists
 	Delivery *job.Delivery // for KindDelivery
-	// Claim is set for runs that a node has claimed.
+	// Claim is set if a node has claimed the item.
 	Claim *ClaimInfo
 }
 
@@ -52,14 +52,14 @@ type Abandoned struct {
 type Claim struct {
 	QueueKey
 	Attempt int       // the number of the attempt it is claimed for
-	StartAt time.Time // from when on the attempt counts as begun
-	// Log is the request log, Deliveries the events of the begin; stored with
-	// the claim and not shown before StartAt.
+	StartAt time.Time // when the attempt counts as started
+	// Log is the request log, Deliveries the start events. They are stored with
+	// the claim and are visible from StartAt on.
 	Log        *job.Log
 	Deliveries []job.Delivery
 }
 
-// Size returns about how many bytes a claim stores.
+// Size returns approximately how many bytes a claim stores.
 func (c *Claim) Size() int {
 	size := 0
 	if c.Log != nil {
@@ -71,8 +71,9 @@ func (c *Claim) Size() int {
 	return size
 }
 
-// Finish ends a claimed run, provided that the node still holds it for that
-// attempt. Decide is for jobs; its Snapshot has only Now and Schedule set.
+// Finish ends a claimed queue item, provided that the node still holds it for
+// that attempt. Decide is for jobs; only Now and Schedule are set in its
+// Snapshot.
 type Finish struct {
 	QueueKey
 	Node     int64
@@ -80,41 +81,44 @@ type Finish struct {
 	Job      *job.Job // as it was read; for KindJob
 	Decide   Decide
 	Delivery *DeliveryEnd // for KindDelivery
-	// Size is about how many bytes the end stores; commits are bounded by it.
+	// Size is approximately how many bytes the end stores. It bounds how many are
+	// committed together.
 	Size int
 }
 
-// DeliveryEnd is what a try of a delivery comes to: done, or due again.
+// DeliveryEnd is the outcome of an attempt at a delivery.
 type DeliveryEnd struct {
-	Again   time.Time // zero: delivered or given up; the delivery goes
-	Attempt int       // tries to count so far; one that was interrupted does not count
-	Log     *job.Log  // when it was given up
+	Again   time.Time // when to retry; zero if delivered or given up, which deletes the delivery
+	Attempt int       // attempts so far; interrupted ones don't count
+	Log     *job.Log  // set if it was given up
 }
 
-// Queue is what the engine needs: it claims runs and finishes them.
+// Queue is the engine's part of the store: it claims queue items and finishes
+// them.
 type Queue interface {
 	Parking
 	Suspects
 	// Now is the store's clock, which decides what is due.
 	Now() time.Time
-	// QueuePeek reads up to limit unclaimed runs in order of due time, kind and
-	// number, behind a given one; the zero Ref stands before all. The first that
-	// is due after until is the last to be read; a zero until sets no bound.
+	// QueuePeek returns up to limit unclaimed items in order of due time, kind and
+	// number, after a given one; the zero QueueKey sorts before all. It stops after
+	// the first item that is due after until; a zero until sets no bound.
 	QueuePeek(ctx context.Context, after QueueKey, until time.Time, limit int) ([]QueueKey, error)
-	// QueueLoad reads the runs for firing. A run that is gone is nil. Results
-	// stand in the order given.
+	// QueueLoad returns the items for firing, in the order given. An item that is
+	// no longer in the queue is nil.
 	QueueLoad(ctx context.Context, refs []QueueKey) ([]*QueueItem, error)
-	// QueueClaim claims runs that are unclaimed and stand at the attempt before.
-	// Results tell which were; none for a node that was taken for gone.
+	// QueueClaim claims the items that are unclaimed and whose attempts so far are
+	// one less than the claim's. It reports for each whether it was claimed; none
+	// is for a node whose lease has expired.
 	QueueClaim(ctx context.Context, node int64, claims []Claim) ([]bool, error)
-	// QueueFinish ends runs. Results tell which were still held; nothing is
-	// stored for the others. An ErrUnstorable when the database refuses what one
-	// of them comes to, or a Decide panics: none is ended then.
+	// QueueFinish ends items. It reports for each whether the node still held it;
+	// nothing is stored for the others. It returns ErrUnstorable, and ends none, if
+	// the database refuses the changes of one of them or a Decide panics.
 	QueueFinish(ctx context.Context, runs []Finish) ([]bool, error)
-	// QueueRelease gives back claims whose attempts have not begun, as if they
-	// had never been made.
+	// QueueRelease undoes claims whose attempts have not started. It skips claims
+	// that the node no longer holds.
 	QueueRelease(ctx context.Context, node int64, claims []Claim) error
-	// QueueHeld tells which claims a node still holds.
+	// QueueHeld reports for each claim whether the node still holds it.
 	QueueHeld(ctx context.Context, node int64, claims []Claim) ([]bool, error)
 	// QueueAbandoned returns up to limit claims whose node is gone. It reads the
 	// queue only, so that no record can keep it from doing so. On a store for many
@@ -122,35 +126,36 @@ type Queue interface {
 	QueueAbandoned(ctx context.Context, limit int) ([]Abandoned, error)
 	// QueueCounts counts the runs of a kind that are due.
 	QueueCounts(ctx context.Context) (map[Kind]int64, error)
-	// NodeStart names this process; on a store for one process every claim
-	// found at that time is abandoned.
+	// NodeStart registers this process as a node and returns its number. On a
+	// store for one process it abandons all existing claims.
 	NodeStart(ctx context.Context) (node int64, err error)
-	// NodeHeartbeat says that a node lives, and tells of the others. It is called
-	// every HeartbeatInterval.
+	// NodeHeartbeat renews a node's lease and returns the nodes that are alive. It
+	// must be called every HeartbeatInterval.
 	NodeHeartbeat(ctx context.Context, node int64) (Heartbeat, error)
-	// NodeHoldsLease reports, without asking the database, whether a node's claims
-	// are certain to be its own: not when its last beat was too long ago.
+	// NodeHoldsLease reports, without a query, whether the node certainly holds its
+	// claims. It returns false when the last heartbeat was too long ago.
 	NodeHoldsLease(node int64) bool
-	// NodeStop ends a node; what it holds is abandoned from then on.
+	// NodeStop ends a node's lease and abandons its claims.
 	NodeStop(ctx context.Context, node int64) error
 }
 
-// HeartbeatInterval is how often a node says that it lives.
+// HeartbeatInterval is the interval between a node's heartbeats.
 const HeartbeatInterval = 2 * time.Second
 
-// Beat is what a node learns by saying that it lives.
+// Heartbeat is the result of a heartbeat.
 type Heartbeat struct {
-	// Gone: the node had been silent for too long, and its claims are others'
-	// now. It has to start anew.
+	// LeaseExpired is set if the node's lease had expired: other nodes reclaim its
+	// items, and it must register again.
 	LeaseExpired bool
-	// Nodes are the nodes that live, by number, the asking one among them.
+	// Nodes are the numbers of the nodes that are alive, the caller included, in
+	// ascending order.
 	Nodes []int64
-	// Deaf: notices of other nodes don't arrive for now, so that a claim must
-	// be looked up before it is fired, and the queue be read more often.
+	// NotificationsDown is set while notices of other nodes don't arrive. The
+	// engine must then verify claims before firing and scan the queue more often.
 	NotificationsDown bool
 }
 
-// Retention removes what is old, a batch at a time.
+// Retention deletes old records in batches.
 type Retention interface {
 	// JobPrune deletes up to limit jobs that became final before a time; fewer when
 	// they are large, and none only when there are none.

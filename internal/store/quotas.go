@@ -8,8 +8,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-// Overrides are the limits of one account in place of the service's; nil: the
-// service's limit holds. 0 is unlimited.
+// Overrides are an account's own limits. Nil means the service's limit, 0
+// unlimited.
 type Overrides struct {
 	Pending   *int64   // unfinished one-off jobs
 	Schedules *int64   // schedules, disabled ones included
@@ -21,7 +21,7 @@ type Overrides struct {
 type Caps struct {
 	Pending   int64 // unfinished one-off jobs of the account
 	Schedules int64 // schedules of the account, disabled ones included
-	Full      bool  // the account holds too many bytes: only duplicates are answered
+	Full      bool  // the account stores too many bytes: only duplicates are returned
 }
 
 // Quota names a limit of an account.
@@ -35,34 +35,33 @@ const (
 	QuotaStored    Quota = "stored"
 )
 
-// Use is how much of its limits an account uses.
+// Use is an account's usage of its limits.
 type Use struct {
 	Pending   int64 // unfinished one-off jobs
 	Schedules int64 // schedules, disabled ones included
 }
 
-// ByteMark is a place among the records of an account, for AccountBytes. The
-// zero mark is the beginning.
+// ByteMark is a position among the records of an account, for AccountBytes. The
+// zero mark is before the first.
 type ByteMark struct {
 	Part   int       // 0: jobs with their deliveries, 1: schedules, 2: logs
-	State  job.State // of the last job added up
-	Number int64     // of the last job added up
-	ID     uuid.UUID // of the last schedule or log added up
+	State  job.State // of the last job counted
+	Number int64     // of the last job counted
+	ID     uuid.UUID // of the last schedule or log counted
 }
 
 // ByteParts is how many parts the records of an account have.
 const ByteParts = 3
 
-// Quotas keeps the limits of accounts and measures what they hold. The
-// functions that change an account return a NotFound fault when there is no
-// such account.
+// Quotas stores the limits of accounts and measures their usage.
 type Quotas interface {
-	// AccountLimit sets the limits of one account, all of them.
+	// AccountLimit replaces all limits of an account. It returns a NotFound fault
+	// if there is no such account.
 	AccountLimit(ctx context.Context, account int64, limits Overrides) error
-	// AccountUse counts what an account holds, each up to limit.
+	// AccountUse returns an account's usage, each count up to limit.
 	AccountUse(ctx context.Context, account, limit int64) (Use, error)
-	// AccountBytes adds up the bytes of up to rows records of an account behind
-	// a mark. Next is the mark to continue behind; nil at the end. Concurrent
-	// changes may be counted or not.
+	// AccountBytes returns the sum of the bytes of up to rows records of an account
+	// after a mark. Next is the mark to continue after; nil at the end. Concurrent
+	// changes may or may not be counted.
 	AccountBytes(ctx context.Context, account int64, from ByteMark, rows int) (bytes int64, next *ByteMark, err error)
 }

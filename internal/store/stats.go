@@ -2,10 +2,10 @@ package store
 
 import "context"
 
-// Stat is what one process has counted of an account's runs in one minute.
+// Stat counts an account's attempts in one minute by one process.
 type Stat struct {
 	Account   int64
-	Minute    int64 // since 1970
+	Minute    int64 // minutes since 1970
 	Source    int64 // the process
 	Succeeded int64
 	Failed    int64
@@ -13,14 +13,15 @@ type Stat struct {
 	Duration  []byte
 }
 
-// Stats keeps statistics.
+// Stats stores statistics.
 type Stats interface {
-	// StatsWrite stores counts in place of those that the same process has
-	// stored of the same account and minute before.
+	// StatsWrite stores counts. They replace those that the same process has
+	// stored for the same account and minute.
 	StatsWrite(ctx context.Context, stats []Stat) error
-	// StatsRead reads an account's counts of the minutes from one to another,
-	// both included, in order.
+	// StatsRead returns an account's counts for the minutes from to to, both
+	// included, in order.
 	StatsRead(ctx context.Context, account, from, to int64) ([]Stat, error)
-	// StatsPrune deletes up to limit counts of minutes before one.
+	// StatsPrune deletes up to limit counts of minutes before a given one, and
+	// returns how many it deleted.
 	StatsPrune(ctx context.Context, before int64, limit int) (int, error)
 }

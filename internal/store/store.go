@@ -9,7 +9,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-// Store is everything a node needs of its database.
+// Store is the complete interface of a node to its database.
 type Store interface {
 	Jobs
 	Schedules
@@ -25,106 +25,115 @@ type Store interface {
 	Audits
 	Retention
 	Targets
-	// Subscribe names the function that hears of what was stored: hints, which
-	// may be lost, given after the commit. It must not block. There is one
-	// subscriber; it is named before runs are claimed.
+	// Subscribe sets the function that receives notices of stored items. Notices
+	// are hints, sent after the commit, and may be lost. The function must not
+	// block. There is one subscriber; it must be set before items are claimed.
 	Subscribe(func(Notice))
-	// Ping reports whether the store can be reached and written.
+	// Ping returns an error if the store can't be reached or written.
 	Ping(ctx context.Context) error
-	// Close waits for what is under way and closes the database.
+	// Close waits for operations under way and closes the database.
 	Close() error
 }
 
-// Notice tells an engine of what was stored.
+// Notice informs an engine about changes of the queue.
 type Notice struct {
-	// Runs were stored by this process.
+	// Items are the items that this process stored.
 	Items []QueueKey
-	// Elsewhere is when the earliest is due of the runs that other nodes have
-	// stored or given back; zero when the notice is not about that.
+	// EarliestElsewhere is the earliest due time of the items that other nodes
+	// stored or released; zero if there are none.
 	EarliestElsewhere time.Time
-	// Cancelled are the numbers of jobs whose runs this process had claimed and
+	// Cancelled are the numbers of jobs whose items this process had claimed and
 	// others have ended.
 	Cancelled []int64
 }
 
 // Jobs reads and changes the records of jobs.
 type Jobs interface {
-	// JobInsertMany stores new jobs, each with its run and, when it recurs,
-	// its schedule. A job whose idempotency key is held is not stored; the
-	// result carries the job that holds it. A job that would exceed the limits in
-	// its Caps is not stored either. Results stand in the order given. An
-	// ErrUnstorable when the database refuses one of them: none is stored then.
+	// JobInsertMany stores new jobs, each with its queue item and, if it recurs,
+	// its schedule. It returns a result for each, in the order given. It does not
+	// store a job whose idempotency key is taken or that would exceed its Caps; see
+	// Inserted. It returns ErrUnstorable, and stores none, if the database refuses
+	// one of them.
 	JobInsertMany(ctx context.Context, jobs []NewJob) ([]Inserted, error)
-	// JobGet reads one of the owner's jobs; a NotFound fault when there is none.
+	// JobGet returns one of the owner's jobs, or a NotFound fault.
 	JobGet(ctx context.Context, owner job.Owner, id JobID) (*job.Job, error)
-	// JobList reads some of the owner's jobs.
+	// JobList returns the owner's jobs that match a query, within its limit and
+	// byte budget.
 	JobList(ctx context.Context, owner job.Owner, q JobQuery) ([]*job.Job, error)
-	// JobChange decides about one of the owner's jobs in a transaction and
-	// gives the job as it is afterwards.
+	// JobChange calls decide for one of the owner's jobs in a transaction, applies
+	// the changes and returns the job afterwards, or a NotFound fault.
 	JobChange(ctx context.Context, owner job.Owner, id JobID, decide Decide) (*job.Job, error)
-	// JobCounts counts the stored jobs by state.
+	// JobCounts returns the number of jobs of all accounts by state.
 	JobCounts(ctx context.Context) (map[job.State]int64, error)
-	// JobGetMany reads some of the owner's jobs; results stand in the order
-	// given, nil for those that there are not. Callers see to it that they are not
-	// too large: see Marks.
+	// JobGetMany returns the given jobs of the owner in the order given, nil for
+	// those that don't exist. Its result is not bounded: callers check the sizes
+	// first, see Marks.
 	JobGetMany(ctx context.Context, owner job.Owner, ids []JobID) ([]*job.Job, error)
-	// JobTally counts the owner's jobs by state as clients see them, each state
-	// up to limit, which bounds what is read.
+	// JobTally returns the number of the owner's jobs by state as clients see it,
+	// each up to limit, which also bounds how many jobs are read.
 	JobTally(ctx context.Context, owner job.Owner, limit int) (map[job.State]int64, error)
-	// JobMessages reads up to limit of the messages of one of the owner's jobs
-	// that are still to be delivered, in order, without their bodies. DueAt is
-	// zero while a message waits for the one before it.
+	// JobMessages returns up to limit pending deliveries of one of the owner's
+	// jobs, in order, without their bodies. DueAt is zero while a delivery waits
+	// for the one before it.
 	JobMessages(ctx context.Context, owner job.Owner, number int64, limit int) ([]*job.Delivery, error)
-	// JobScan looks at the owner's newest jobs, in the states and behind the job
-	// that q says, and gives up to q.Limit of those that match. Match is called
-	// with Name and Args set only. It looks at no more than look jobs and at
-	// about ScanBytes of their args, and stops before what would go beyond the
-	// budget of q, but for the first one found. Next is the job to go on behind; zero when there are no
-	// more.
+	// JobScan searches the owner's jobs, newest first, in the states of q and after
+	// its job After. It returns up to q.Limit jobs for which match returns true;
+	// match gets only Name and Args. It reads at most look jobs and approximately
+	// ScanBytes of their args. It stops before a job that would exceed the byte
+	// budget of q, unless that is the first one found. Next is the job to continue
+	// after; zero at the end.
 	JobScan(ctx context.Context, owner job.Owner, q JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error)
 }
 
-// ScanBytes is about how much of jobs' args JobScan looks at.
+// ScanBytes is approximately how many bytes of args JobScan reads.
 const ScanBytes = 8 << 20
 
 // Schedules reads and changes the records of schedules.
 type Schedules interface {
+	// ScheduleGet returns one of the owner's schedules, or a NotFound fault.
 	ScheduleGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error)
+	// ScheduleList returns the owner's schedules that match a query, within its
+	// limit and byte budget.
 	ScheduleList(ctx context.Context, owner job.Owner, q ListQuery) ([]*job.Schedule, error)
-	// ScheduleChange decides about a schedule and its unfinished job, which is
-	// nil in the Snapshot when there is none, and gives the schedule as it is
-	// afterwards.
+	// ScheduleChange calls decide for a schedule and its unfinished job, which is
+	// nil in the Snapshot if there is none. It applies the changes and returns the
+	// schedule afterwards (nil if it was deleted), or a NotFound fault.
 	ScheduleChange(ctx context.Context, owner job.Owner, id uuid.UUID, decide Decide) (*job.Schedule, error)
 }
 
 // Logs reads the records of logs.
 type Logs interface {
+	// LogGet returns one of the owner's visible logs, or a NotFound fault. The logs
+	// of an attempt become visible when it starts.
 	LogGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Log, error)
+	// LogList returns the owner's visible logs that match a query, within its
+	// limit and byte budget.
 	LogList(ctx context.Context, owner job.Owner, q LogQuery) ([]*job.Log, error)
-	// LogWalk reads the logs of a schedule's runs, of the newest run first and of
-	// a run the newest first, or the other way round: up to q.Limit, and of no
-	// more than look runs. It goes on behind the place that After (the run) and
-	// AfterID name. Of q it heeds these, the event and the times.
+	// LogWalk returns up to q.Limit logs of a schedule's runs, ordered by run and
+	// then by time, newest first or, with q.Oldest, oldest first. It reads at most
+	// look runs and starts after the position given by q.After (the run) and
+	// q.AfterID. Of the other fields of q it uses Bytes, Event, Since and Until.
 	LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID, q LogQuery, look int) (*LogWalk, error)
 }
 
-// JobID names a job by its number or, when that is zero, by its UUID.
+// JobID identifies a job by its number or, if that is zero, by its UUID.
 type JobID struct {
 	Number int64
 	UUID   uuid.UUID
 }
 
-// NewJob is a job to be stored. The store gives the job its number.
+// NewJob is a job to store. The store sets the job's number.
 type NewJob struct {
 	Job      *job.Job
 	Schedule *job.Schedule // nil for a one-off
-	Lane     uint32        // see Ref
-	// Caps limit the account. They are checked in the transaction, over all
-	// nodes, and are the same for all new jobs of an account in one call.
+	Lane     uint32        // see QueueKey
+	// Caps are the account's limits. The transaction checks them, so they apply
+	// across all nodes. They must be the same for all new jobs of an account in one
+	// call.
 	Caps Caps
 }
 
-// Size returns about how many bytes a job and its schedule have as records.
+// Size returns approximately how many bytes a job and its schedule store.
 func (n *NewJob) Size() int {
 	size := len(n.Job.Args)
 	if n.Schedule != nil {
@@ -133,37 +142,37 @@ func (n *NewJob) Size() int {
 	return size
 }
 
-// Inserted is what became of a NewJob.
+// Inserted is the result of storing a NewJob.
 type Inserted struct {
 	Job      *job.Job
-	Conflict bool // the key was held: Job is the one that holds it
-	// Over is the limit that the job would exceed: nothing was stored, and Job is
-	// nil.
+	Conflict bool // the idempotency key is taken: Job is the existing job, nothing was stored
+	// Over is the limit that the job would exceed: Job is nil, nothing was stored.
 	Over Quota
 }
 
-// Snapshot is what a decision rests on: the records as they are in the transaction.
+// Snapshot is the input of a decision: the records as the transaction sees them.
 type Snapshot struct {
 	Now      time.Time  // by the store's clock
-	Job      *job.Job   // as stored: available or retryable also while claimed
-	Claim    *ClaimInfo // the claim on the job's run; nil when there is none
+	Job      *job.Job   // as stored: available or retryable even while claimed
+	Claim    *ClaimInfo // the claim on the job's queue item; nil if there is none
 	Schedule *job.Schedule
 }
 
-// Held tells who has claimed a run, and from when on the attempt counts as begun.
+// ClaimInfo describes the claim on a queue item: its node, and when the attempt
+// counts as started.
 type ClaimInfo struct {
 	Node    int64
 	Attempt int
 	StartAt time.Time
 }
 
-// Decide is a decision; it must not block, and may be called again when a
-// transaction has to be repeated. Nil changes nothing; the end of a run always
-// changes something.
+// Decide is a decision. It must not block, and may be called again if the
+// transaction is retried. Nil changes nothing; a decision that ends a queue item
+// must not return nil.
 type Decide func(*Snapshot) *Changes
 
-// Stop ends a walk at its last log when it has as many as were asked for, or as
-// fit on a page.
+// Stop cuts a walk's logs down to the limit and byte budget of q. If it cuts any
+// or the limit is reached, it sets Next to the last log.
 func (w *LogWalk) Stop(q ListQuery) {
 	var cut bool
 	w.Logs, cut = Fit(w.Logs, q.Limit, q.Budget(), LogSize)
@@ -172,13 +181,15 @@ func (w *LogWalk) Stop(q ListQuery) {
 	}
 }
 
-// Changes is what a decision does, all of it in one transaction.
+// Changes is the result of a decision. The store applies all of it in one
+// transaction.
 type Changes struct {
-	// Job has the job's new state and times. Its run follows from it: gone
-	// when final, else unclaimed and due at DueAt. Nil leaves both alone.
+	// Job has the job's new state and times. They determine its queue item: none
+	// if the job is final, else unclaimed and due at DueAt. Nil leaves the job and
+	// its item unchanged.
 	Job *job.Job
-	// Unbegun takes back what the claim had prepared for an attempt that will
-	// not be made: its request log and its untried deliveries.
+	// RollbackClaim deletes what the claim stored for an attempt that will not
+	// start: its request log and its unattempted deliveries.
 	RollbackClaim bool
 	Logs          []job.Log
 	Deliveries    []job.Delivery
@@ -186,11 +197,11 @@ type Changes struct {
 	Next *NewJob
 	// Schedule has the schedule's new values.
 	Schedule *job.Schedule
-	// UpdateDefinition tells that there are new values also for what seldom changes: Job's
-	// name, description, ScheduledAt and Args, Schedule's name, description,
-	// FirstDue and Args.
+	// UpdateDefinition also stores the fields that seldom change: the name,
+	// description, ScheduledAt and Args of Job, and the name, description, FirstDue
+	// and Args of Schedule.
 	UpdateDefinition bool
-	// DropSchedule deletes the schedule, which Schedule names.
+	// DropSchedule deletes the schedule given by Schedule.
 	DropSchedule bool
 }
 
@@ -200,7 +211,7 @@ type Order struct {
 	Desc  bool
 }
 
-// ListQuery selects part of a list. Nulls sort last and ties newest first.
+// ListQuery selects part of a list. Nulls sort last, ties newest first.
 type ListQuery struct {
 	Limit  int
 	Offset int
@@ -209,8 +220,8 @@ type ListQuery struct {
 	// number for jobs, an ID for schedules and logs. Zero for the first page.
 	After   int64
 	AfterID uuid.UUID
-	// Bytes is the page's budget in bytes; 0, or more than PageBytes, is
-	// PageBytes. The record that goes beyond it is the last one read; see Fit.
+	// Bytes is the page's budget in bytes; 0, or more than PageBytes, means
+	// PageBytes. The record that exceeds it is the last one read; see Fit.
 	Bytes int
 }
 
@@ -227,24 +238,24 @@ type LogQuery struct {
 	ListQuery
 	Job   *JobID // nil: any
 	Event string // "": any
-	// Since and Until bound InsertedAt: from Since on, before Until. Zero: any.
+	// Since (inclusive) and Until (exclusive) bound InsertedAt. Zero: any.
 	Since, Until time.Time
-	// Oldest turns the default order round, and After and AfterID with it.
+	// Oldest reverses the default order, and with it After and AfterID.
 	Oldest bool
 }
 
-// LogPlace is a place among the logs of a schedule's runs: behind the log ID of
-// the run, or behind all of its logs when ID is uuid.Nil.
+// LogPlace is a position among the logs of a schedule's runs: after the log ID
+// of the run, or after all of its logs if ID is uuid.Nil.
 type LogPlace struct {
 	Run int64 // the job's number
 	ID  uuid.UUID
 }
 
-// LogWalk is a part of the logs of a schedule's runs.
+// LogWalk is part of the logs of a schedule's runs.
 type LogWalk struct {
 	Logs []*job.Log
-	// Next is where to go on; nil when all runs have been looked at.
+	// Next is the position to continue after; nil if all runs have been read.
 	Next *LogPlace
-	// Reached is when the last run looked at was stored.
+	// Reached is when the last run read was stored; zero if all have been read.
 	Reached time.Time
 }

@@ -5,30 +5,31 @@ import (
 	"time"
 )
 
-// Parking moves runs out of the way that are not to be fired for now.
+// Parking postpones queue items that must not be fired for now.
 type Parking interface {
-	// QueueMove changes the due times of unclaimed runs, and of their jobs and
-	// deliveries, by a duration. Runs that are claimed or gone are left alone.
+	// QueueMove adds a duration to the due times of unclaimed items and of their
+	// jobs and deliveries. It skips items that are claimed or gone.
 	QueueMove(ctx context.Context, refs []QueueKey, by time.Duration) error
 }
 
-// Suspects remembers, for as long as a node prepares attempts, which runs it
-// prepares: a process that such a run ends leaves no other trace.
+// Suspects records which queue items a node is preparing, while it prepares
+// them. If preparing an item crashes the process, this is the only trace.
 type Suspects interface {
-	// SuspectNote notes that a node begins to prepare attempts of runs. It is
-	// committed before it returns.
+	// SuspectNote records that a node begins to prepare attempts of items. The
+	// record is committed before it returns.
 	SuspectNote(ctx context.Context, node int64, refs []QueueKey) error
-	// SuspectClear forgets runs: their attempts are prepared, or the runs are gone.
+	// SuspectClear deletes the records of items whose attempts are prepared, or
+	// which are gone.
 	SuspectClear(ctx context.Context, refs []QueueKey) error
-	// SuspectList counts a crash for each run that was noted by a node which is
-	// gone, and returns up to limit runs with a crash, those with the most first.
-	// Unclean tells that a process went away without a NodeStop, as far as can be
-	// told right after this node's start.
+	// SuspectList counts a crash for each item recorded by a node that is gone, and
+	// returns up to limit items with a crash, those with the most first. Unclean
+	// reports whether a process ended without NodeStop, as far as this is known
+	// right after this node's start.
 	SuspectList(ctx context.Context, node int64, limit int) (suspects []Suspect, unclean bool, err error)
 }
 
-// Suspect is a run that was being prepared when a node went away.
+// Suspect is a queue item that a node was preparing when it crashed.
 type Suspect struct {
 	QueueKey
-	Crashes int // how often; at least 1
+	Crashes int // at least 1
 }

@@ -13,24 +13,25 @@ type TargetBlock struct {
 }
 
 const (
-	// MaxTargetBlocks is how many targets can be blocked: each connection is
+	// MaxTargetBlocks is the maximum number of blocked targets. Each connection is
 	// checked against all of them.
 	MaxTargetBlocks = 1000
-	// MaxBlockReason is how long the reason of a block may be, in bytes.
+	// MaxBlockReason is the maximum length of a block's reason in bytes.
 	MaxBlockReason = 1000
 )
 
-// TooManyBlocks is the sentence of the fault for one block too many.
+// TooManyBlocks is the message of the fault for exceeding MaxTargetBlocks.
 const TooManyBlocks = "1000 targets are blocked already; unblock one, or block a CIDR prefix or domain that holds several"
 
-// Targets keeps what operators block for all accounts.
+// Targets stores the targets that operators have blocked for all accounts.
 type Targets interface {
-	// TargetBlock blocks a target. One that is blocked already gets the new
-	// reason and keeps its time, which b then has; an Invalid fault when
-	// MaxTargetBlocks others are.
+	// TargetBlock blocks a target. If it is blocked already, TargetBlock replaces
+	// the reason, keeps the time and sets it in b. It returns an Invalid fault if
+	// MaxTargetBlocks other targets are blocked.
 	TargetBlock(ctx context.Context, b *TargetBlock) error
-	// TargetUnblock ends a block; a NotFound fault when there is none.
+	// TargetUnblock removes a block, or returns a NotFound fault.
 	TargetUnblock(ctx context.Context, target string) error
-	// TargetBlocks reads all blocks in the order of their targets' bytes.
+	// TargetBlocks returns all blocks, at most MaxTargetBlocks, in the order of
+	// their targets' bytes.
 	TargetBlocks(ctx context.Context) ([]TargetBlock, error)
 }

@@ -7,20 +7,20 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 )
 
-// ErrUnstorable marks a write that failed for what it contained: a value that
-// the database refuses, or a decision that panicked. Nothing of the write was
-// stored, and the same write never will be. Every other failure of a write is an
-// outage, which passes.
-var ErrUnstorable = errors.New("the database does not take this record")
+// ErrUnstorable marks a write that failed because of its content: the database
+// refuses a value, or a decision panicked. Nothing of the write was stored, and a
+// retry would fail again. Every other failure of a write is a temporary outage.
+var ErrUnstorable = errors.New("the database does not accept this record")
 
-// Unstorable makes the Invalid fault of a write that failed for what it contained.
+// Unstorable returns the Invalid fault for a write that failed because of its
+// content.
 func Unstorable(cause error) error {
 	return &fault.Error{
-		Code: fault.Invalid, Message: "the store does not take this as it is; make it smaller or simpler",
+		Code: fault.Invalid, Message: "the store rejects this record; make it smaller or simpler",
 		Cause: fmt.Errorf("%w: %w", ErrUnstorable, cause),
 	}
 }
 
-// IsUnstorable reports whether an error is of a write that failed for what it
-// contained, so that others in the same write may succeed without it.
+// IsUnstorable reports whether a write failed because of its content, so that
+// the other items of the write may succeed without it.
 func IsUnstorable(err error) bool { return errors.Is(err, ErrUnstorable) }

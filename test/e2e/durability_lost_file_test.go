@@ -52,7 +52,7 @@ func TestDurabilityLostFile_ServiceDoesNotStartWithoutItsLog(t *testing.T) {
 	if err := s.Run(); err == nil {
 		t.Fatal("it started with what was left")
 	}
-	if want := "delete " + path + ".lock to go on without"; !strings.Contains(s.Stderr(), want) {
+	if want := "delete " + path + ".lock to continue without"; !strings.Contains(s.Stderr(), want) {
 		t.Errorf("it said:\n%s\nwant %q", s.Stderr(), want)
 	}
 	if err := os.Rename(path+"-wal.away", path+"-wal"); err != nil {

@@ -1,12 +1,12 @@
-// Package faulty wraps a store for tests of what stands above it: a database
-// that fails, dawdles, or does what it is asked and then loses the answer.
+// Package faulty wraps a store to inject faults in tests of its users: a database
+// that fails, is slow, or loses the response to a write.
 //
-// A Fault is set for a method by its name and can be changed while the store is
-// in use. Each call meets at most one: it waits first, for a time or for a gate
-// to open, as long as its caller does; then it fails, before or after the real
-// store has done its work. The latter is what a connection that breaks during a
-// commit looks like, and what makes callers that try again do things twice.
+// Set sets a Fault for a method by its name, also while the store is in use. A
+// call with a fault first waits, for a time, for a gate to open or until its
+// context ends. Then it fails, before or after calling the wrapped store. Failing
+// after the call is like a connection that breaks during a commit: a caller that
+// retries may do its work twice.
 //
-// Methods without a context (Now, NodeHoldsLease, Subscribe, Close) ask no database
-// and are never faulty.
+// Methods without a context (Now, NodeHoldsLease, Subscribe, Close) use no
+// database and are never faulty.
 package faulty

@@ -10,17 +10,17 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// Fault is what becomes of a call.
+// Fault describes how a call fails.
 type Fault struct {
-	// Delay is how long the call waits before anything else.
+	// Delay is how long the call waits first.
 	Delay time.Duration
 	// Gate makes the call wait until it is closed.
 	Gate <-chan struct{}
-	// Err is what the call fails with; nil for one that only waits.
+	// Err is the error that the call returns; nil if it only waits.
 	Err error
-	// Late lets the store do its work before the call fails.
+	// Late calls the wrapped store before the call fails.
 	Late bool
-	// Times is how many calls meet the fault; 0 for all.
+	// Times is how many calls have the fault; 0 for all.
 	Times int
 }
 
@@ -32,12 +32,12 @@ type Store struct {
 	calls  map[string]int
 }
 
-// New wraps a store. Until a fault is set, the wrapper does just what it does.
+// New wraps a store. The wrapper has no faults until Set is called.
 func New(s store.Store) *Store {
 	return &Store{Store: s, faults: map[string]*Fault{}, calls: map[string]int{}}
 }
 
-// Set gives a method a fault in place of the one it has.
+// Set sets the fault of a method. It panics if no such method can fail.
 func (s *Store) Set(method string, f Fault) {
 	if !methods[method] {
 		panic(fmt.Sprintf("faulty: a store has no method %s that can fail", method))
@@ -47,14 +47,14 @@ func (s *Store) Set(method string, f Fault) {
 	s.faults[method] = &f
 }
 
-// SetAll gives all methods a fault.
+// SetAll sets the fault of all methods.
 func (s *Store) SetAll(f Fault) {
 	for method := range methods {
 		s.Set(method, f)
 	}
 }
 
-// Clear ends the faults of methods, or all faults when none is named.
+// Clear removes the faults of the given methods, or all faults without arguments.
 func (s *Store) Clear(names ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,14 +66,14 @@ func (s *Store) Clear(names ...string) {
 	}
 }
 
-// Calls tells how often a method was called, whatever became of it.
+// Calls returns how often a method was called, including failed calls.
 func (s *Store) Calls(method string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.calls[method]
 }
 
-// meet counts a call and gives the fault it meets.
+// meet counts a call and returns its fault.
 func (s *Store) meet(method string) Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +91,7 @@ func (s *Store) meet(method string) Fault {
 	return met
 }
 
-// wait waits as the fault says, for as long as the caller does.
+// wait waits as the fault says, or until ctx ends.
 func (f *Fault) wait(ctx context.Context) error {
 	var after <-chan time.Time
 	if f.Delay > 0 {
@@ -110,7 +110,7 @@ func (f *Fault) wait(ctx context.Context) error {
 	return nil
 }
 
-// until waits for a channel, unless there is none.
+// until waits for a channel, unless it is nil.
 func until[T any](ctx context.Context, c <-chan T) error {
 	if c == nil {
 		return nil
@@ -123,7 +123,7 @@ func until[T any](ctx context.Context, c <-chan T) error {
 	}
 }
 
-// get calls a method that gives a value, under the fault it meets.
+// get calls a method that returns a value, with its fault.
 func get[T any](ctx context.Context, s *Store, method string, call func() (T, error)) (T, error) {
 	var none T
 	f := s.meet(method)
@@ -140,7 +140,7 @@ func get[T any](ctx context.Context, s *Store, method string, call func() (T, er
 	return v, err
 }
 
-// do calls a method that gives no value, under the fault it meets.
+// do calls a method that returns only an error, with its fault.
 func do(ctx context.Context, s *Store, method string, call func() error) error {
 	_, err := get(ctx, s, method, func() (struct{}, error) { return struct{}{}, call() })
 	return err

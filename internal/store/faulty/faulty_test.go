@@ -26,9 +26,9 @@ func (c *counting) Ping(context.Context) error {
 
 var errBroken = errors.New("broken on purpose")
 
-// TestEveryMethodCanFail: whatever takes a context asks the database, and is
-// wrapped. The store within is nil, so that a method that isn't would panic.
-func TestEveryMethodCanFail(t *testing.T) {
+// Every method with a context must be wrapped. The wrapped store is nil, so that
+// a method that is not wrapped panics.
+func TestStore_EveryMethodCanFail(t *testing.T) {
 	s := New(nil)
 	s.SetAll(Fault{Err: errBroken})
 	wrapper := reflect.TypeFor[store.Store]()
@@ -45,7 +45,7 @@ func TestEveryMethodCanFail(t *testing.T) {
 		}
 		out := reflect.ValueOf(s).MethodByName(method.Name).Call(in)
 		if err, _ := out[len(out)-1].Interface().(error); !errors.Is(err, errBroken) {
-			t.Errorf("%s gave %v", method.Name, err)
+			t.Errorf("%s returned %v", method.Name, err)
 		}
 		if s.Calls(method.Name) != 1 {
 			t.Errorf("%s was called %d times", method.Name, s.Calls(method.Name))
@@ -56,7 +56,7 @@ func TestEveryMethodCanFail(t *testing.T) {
 	}
 }
 
-func TestNothingIsWrongUntilAFaultIsSet(t *testing.T) {
+func TestStore_HasNoFaultsAtFirst(t *testing.T) {
 	inner := &counting{}
 	s := New(inner)
 	if err := s.Ping(t.Context()); err != nil || inner.pings != 1 {
@@ -72,7 +72,7 @@ func TestNothingIsWrongUntilAFaultIsSet(t *testing.T) {
 	}
 }
 
-func TestAFaultMayComeLate(t *testing.T) {
+func TestFault_Late(t *testing.T) {
 	inner := &counting{}
 	s := New(inner)
 	s.Set("Ping", Fault{Err: errBroken, Late: true})
@@ -81,17 +81,17 @@ func TestAFaultMayComeLate(t *testing.T) {
 	}
 }
 
-func TestAFaultMayPass(t *testing.T) {
+func TestFault_Times(t *testing.T) {
 	s := New(&counting{})
 	s.Set("Ping", Fault{Err: errBroken, Times: 2})
 	for i, want := range []bool{true, true, false, false} {
 		if err := s.Ping(t.Context()); (err != nil) != want {
-			t.Errorf("call %d gave %v", i, err)
+			t.Errorf("call %d returned %v", i, err)
 		}
 	}
 }
 
-func TestADelayLastsAsLongAsTheCaller(t *testing.T) {
+func TestFault_DelayEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(&counting{})
 		s.Set("Ping", Fault{Delay: time.Minute})
@@ -108,7 +108,7 @@ func TestADelayLastsAsLongAsTheCaller(t *testing.T) {
 	})
 }
 
-func TestAGateHoldsCallsUntilItOpens(t *testing.T) {
+func TestFault_GateBlocksCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := &counting{}
 		s := New(inner)
@@ -132,7 +132,7 @@ func TestAGateHoldsCallsUntilItOpens(t *testing.T) {
 	})
 }
 
-func TestAnUnknownMethodIsAMistake(t *testing.T) {
+func TestSet_PanicsForAnUnknownMethod(t *testing.T) {
 	defer func() {
 		if recover() == nil {
 			t.Error("a fault was set for a method that does not exist")

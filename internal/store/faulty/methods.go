@@ -10,7 +10,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// methods are those that can be made to fail.
+// methods are the methods that can fail.
 var methods = map[string]bool{
 	"AccountBytes":     true,
 	"AccountDelete":    true,

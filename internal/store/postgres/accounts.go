@@ -26,7 +26,7 @@ func (s *Store) AccountInsert(ctx context.Context, a *store.Account) error {
 	return taken(err, a)
 }
 
-// insertAccount stores an account and gives what stores its secrets.
+// insertAccount stores an account and returns the queries that store its secrets.
 func (t *tx) insertAccount(a *store.Account) (secrets []query, err error) {
 	err = t.run(query{
 		sql:  `INSERT INTO accounts (id, email, created_at, password, operator) VALUES ($1, $2, $3, $4, $5) RETURNING number`,
@@ -39,7 +39,7 @@ func (t *tx) insertAccount(a *store.Account) (secrets []query, err error) {
 	return secrets, err
 }
 
-// taken makes a fault of the error that says that an account's email is.
+// taken turns the error for an email that is taken into a fault.
 func taken(err error, a *store.Account) error {
 	if code(err) == "23505" {
 		return fault.New(fault.Invalid, fmt.Sprintf("there is an account %s already", a.Email))
@@ -47,7 +47,7 @@ func taken(err error, a *store.Account) error {
 	return err
 }
 
-// orNull gives a text; null for "".
+// orNull returns a text, or nil for "".
 func orNull(s string) *string {
 	if s == "" {
 		return nil
@@ -227,7 +227,7 @@ func (s *Store) KeyUsed(ctx context.Context, at map[uuid.UUID]time.Time) error {
 		keys, times = append(keys, key), append(times, when.UnixMicro())
 	}
 	return s.write(ctx, func(t *tx) error {
-		// Nodes may note the same keys: in one order, and the later time stays.
+		// Nodes may update the same keys: the order avoids deadlocks, the later time wins.
 		return t.commit(query{
 			sql: `WITH u AS (SELECT k.id, u.at FROM unnest($1::uuid[], $2::bigint[]) AS u (id, at) JOIN keys k ON k.id = u.id ORDER BY k.id FOR UPDATE OF k)
 				UPDATE keys k SET last_used_at = greatest(k.last_used_at, u.at) FROM u WHERE k.id = u.id`,

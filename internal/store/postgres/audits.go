@@ -11,8 +11,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// AuditInsert implements store.Audits. The account's count is locked by its
-// increment, so that numbers are unique.
+// AuditInsert implements store.Audits. Incrementing the account's counter locks
+// it, so numbers are unique.
 func (s *Store) AuditInsert(ctx context.Context, a *store.Audit) error {
 	class, bound := a.Class()
 	err := s.write(ctx, func(t *tx) error {

@@ -11,14 +11,14 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// change is a decision about one job, one schedule or both, from the locked
-// rows it rests on to what is written.
+// change is a decision about a job, a schedule or both, with the locked rows
+// that it depends on.
 type change struct {
 	moment *store.Snapshot
 	owner  job.Owner
-	run    *store.QueueKey // the job's run, locked; nil when there is none
+	run    *store.QueueKey // the job's queue item, locked; nil if there is none
 	held   *store.ClaimInfo
-	log    uuid.UUID // the request log that the claim has prepared
+	log    uuid.UUID // the request log that the claim stored
 }
 
 func (c *change) readSchedule(rows pgx.Rows) error {
@@ -31,8 +31,9 @@ func (c *change) readSchedule(rows pgx.Rows) error {
 	return nil
 }
 
-// lockRun locks the run of a job, given by a query of its due time and number.
-func (c *change) lockRun(of string, args []any) query {
+// lockItem locks the queue item of a job, given by a query of its due time and
+// number.
+func (c *change) lockItem(of string, args []any) query {
 	return query{
 		sql: `SELECT r.due, r.number, r.lane, r.attempt, r.node, r.begin_at, r.log FROM runs r
 			WHERE r.kind = 0 AND r.account = $1 AND (r.due, r.number) = (` + of + `) FOR UPDATE`,
@@ -44,7 +45,7 @@ func (c *change) lockRun(of string, args []any) query {
 	}
 }
 
-// lockJob reads a job as it is stored, after its run was locked.
+// lockJob reads a job as stored, after its queue item was locked.
 func (c *change) lockJob(where string, args []any) query {
 	return query{
 		sql: `SELECT ` + jobColumns + `, ` + noRun + ` FROM jobs j WHERE ` + where + ` FOR NO KEY UPDATE`, args: args,
@@ -66,17 +67,17 @@ func (c *change) lockJob(where string, args []any) query {
 	}
 }
 
-// moved reports whether the job has got another run since its run was looked
-// for.
+// moved reports whether the job's queue item was replaced before it could be
+// locked.
 func (c *change) moved() bool {
 	j := c.moment.Job
 	return j != nil && !j.State.Final() && (c.run == nil || !c.run.Due.Equal(j.DueAt))
 }
 
-// carryOut calls the decision, writes down what it changes, reads what came of
-// it and commits. The moment is that in which the rows are locked: to get them
-// a claim may have had to be waited for that begins by now.
-func (c *change) carryOut(t *tx, decide store.Decide, after query) error {
+// execute calls the decision, stores its changes, runs after and commits. The
+// Snapshot's time is taken after the rows are locked: the transaction may have
+// waited for a claim whose attempt has started meanwhile.
+func (c *change) execute(t *tx, decide store.Decide, after query) error {
 	c.moment.Now = t.store.Now()
 	changes := decide(c.moment)
 	if changes == nil {
@@ -84,7 +85,7 @@ func (c *change) carryOut(t *tx, decide store.Decide, after query) error {
 	}
 	w := &writes{}
 	if changes.RollbackClaim && c.moment.Claim != nil {
-		w.takeBack = append(w.takeBack, prepared{c.run.Account, c.run.Number, c.moment.Claim.Attempt, c.log, c.moment.Claim.StartAt})
+		w.rollbackClaims = append(w.rollbackClaims, prepared{c.run.Account, c.run.Number, c.moment.Claim.Attempt, c.log, c.moment.Claim.StartAt})
 	}
 	if changes.Job != nil && c.run != nil {
 		w.ended = append(w.ended, *c.run)
@@ -100,30 +101,30 @@ func (c *change) carryOut(t *tx, decide store.Decide, after query) error {
 	return t.commit(append(w.queries(t), after)...)
 }
 
-// writes is what decisions come to, gathered to be written set by set.
+// writes collects the changes of decisions, to store each kind with one statement.
 type writes struct {
-	takeBack   []prepared
-	ended      []store.QueueKey // runs of jobs that go
-	jobs       []*job.Job
-	runs       []queued
-	logs       []*job.Log
-	deliveries []*job.Delivery
-	ends       []deliveryEnd
-	schedules  []*job.Schedule
-	drops      []*job.Schedule
-	next       []store.NewJob
-	cancels    []cancel
-	anew       []query
+	rollbackClaims []prepared
+	ended          []store.QueueKey // queue items to delete
+	jobs           []*job.Job
+	runs           []queued
+	logs           []*job.Log
+	deliveries     []*job.Delivery
+	ends           []deliveryEnd
+	schedules      []*job.Schedule
+	drops          []*job.Schedule
+	next           []store.NewJob
+	cancels        []cancel
+	definitions    []query
 }
 
-// queued is a run to be stored.
+// queued is a queue item to store.
 type queued struct {
 	store.QueueKey
 	attempt int
 }
 
-// prepared is what a claim had stored for an attempt. An interrupted attempt
-// may have had the same number; its messages, which are from before, stay.
+// prepared identifies what a claim stored for an attempt. The deliveries of an
+// interrupted attempt with the same number are older; they stay.
 type prepared struct {
 	account, number int64
 	attempt         int
@@ -131,11 +132,11 @@ type prepared struct {
 	beginAt         time.Time
 }
 
-// cancel tells a node of a job that was ended.
+// cancel informs a node that a job it has claimed was ended.
 type cancel struct{ node, number int64 }
 
-// add takes in changes. The run of a changed job goes, and comes back when the
-// job is not final.
+// add adds changes. The queue item of a changed job is deleted, and inserted
+// again if the job is not final.
 func (w *writes) add(c *store.Changes, run store.QueueKey) {
 	if c.Job != nil {
 		w.jobs = append(w.jobs, c.Job)
@@ -157,18 +158,18 @@ func (w *writes) add(c *store.Changes, run store.QueueKey) {
 		w.schedules = append(w.schedules, c.Schedule)
 	}
 	if c.UpdateDefinition {
-		w.anew = append(w.anew, writeAnew(c)...)
+		w.definitions = append(w.definitions, updateDefinitions(c)...)
 	}
 	if c.Next != nil {
 		w.next = append(w.next, *c.Next)
 	}
 }
 
-// queries gives the statements in the order they have to be made.
+// queries returns the statements in the order in which they must run.
 func (w *writes) queries(t *tx) []query {
 	var all []query
 	for _, some := range [][]query{
-		takeBack(w.takeBack), deleteRuns(w.ended), updateJobs(w.jobs), w.anew, insertRuns(t, w.runs), insertLogs(w.logs),
+		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), updateJobs(w.jobs), w.definitions, insertItems(t, w.runs), insertLogs(w.logs),
 		endDeliveries(t, w.ends), insertDeliveries(t, w.deliveries),
 		updateSchedules(w.schedules), dropSchedules(w.drops), insertJobs(t, w.next), insertCancels(t, w.cancels),
 	} {
@@ -177,7 +178,7 @@ func (w *writes) queries(t *tx) []query {
 	return all
 }
 
-func takeBack(attempts []prepared) []query {
+func rollbackClaims(attempts []prepared) []query {
 	if len(attempts) == 0 {
 		return nil
 	}
@@ -197,7 +198,7 @@ func takeBack(attempts []prepared) []query {
 	}}
 }
 
-func deleteRuns(refs []store.QueueKey) []query {
+func deleteItems(refs []store.QueueKey) []query {
 	if len(refs) == 0 {
 		return nil
 	}
@@ -208,7 +209,7 @@ func deleteRuns(refs []store.QueueKey) []query {
 	}}
 }
 
-// refColumns takes references apart: due, kind, number, account.
+// refColumns splits keys into columns: due, kind, number, account.
 func refColumns(refs []store.QueueKey) []any {
 	return []any{
 		column(refs, func(r *store.QueueKey) int64 { return r.Due.UnixMicro() }), column(refs, func(r *store.QueueKey) int16 { return int16(r.Kind) }),
@@ -236,8 +237,8 @@ func updateJobs(jobs []*job.Job) []query {
 	}}
 }
 
-// writeAnew writes what seldom changes.
-func writeAnew(c *store.Changes) []query {
+// updateDefinitions stores the fields that seldom change.
+func updateDefinitions(c *store.Changes) []query {
 	var queries []query
 	if j := c.Job; j != nil {
 		queries = append(queries, query{
@@ -258,7 +259,7 @@ func writeAnew(c *store.Changes) []query {
 	return queries
 }
 
-func insertRuns(t *tx, runs []queued) []query {
+func insertItems(t *tx, runs []queued) []query {
 	if len(runs) == 0 {
 		return nil
 	}

@@ -11,14 +11,13 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// claimWithin is how long after its making a claim may take effect. A caller
-// that has given up by then can be sure that it does not any more.
+// claimWithin is how long after its creation a claim may take effect. A caller
+// that times out later can be sure that it won't take effect any more.
 const claimWithin = writeWithin - 500*time.Millisecond
 
-// QueueClaim implements store.Queue. Rows that others are just claiming are
-// skipped: waiting for them would bring nothing. A node that wakes up after it
-// was taken for gone gets none: they would be taken for attempts that it had
-// under way.
+// QueueClaim implements store.Queue. It skips rows that other nodes are claiming
+// at the moment. A node whose lease has expired claims nothing, because other
+// nodes would take the claims for its abandoned attempts.
 func (s *Store) QueueClaim(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
 	var got []bool
 	if len(claims) == 0 {
@@ -27,7 +26,7 @@ func (s *Store) QueueClaim(ctx context.Context, node int64, claims []store.Claim
 	deadline := s.Now().Add(claimWithin)
 	err := s.write(ctx, func(t *tx) error {
 		got = make([]bool, len(claims))
-		q := claimRuns(node, claims, deadline, got)
+		q := claimItems(node, claims, deadline, got)
 		if !anyDeliveries(claims) {
 			return t.commit(q)
 		}
@@ -59,8 +58,8 @@ func anyDeliveries(claims []store.Claim) bool {
 	return false
 }
 
-// claimRuns claims runs and stores their request logs.
-func claimRuns(node int64, claims []store.Claim, deadline time.Time, got []bool) query {
+// claimItems claims queue items and stores their request logs.
+func claimItems(node int64, claims []store.Claim, deadline time.Time, got []bool) query {
 	var none job.Log
 	log := func(c *store.Claim) *job.Log {
 		if c.Log == nil {
@@ -129,6 +128,6 @@ func (s *Store) QueueRelease(ctx context.Context, node int64, claims []store.Cla
 		if err != nil {
 			return err
 		}
-		return t.commit(takeBack(attempts)...)
+		return t.commit(rollbackClaims(attempts)...)
 	})
 }

@@ -5,34 +5,34 @@ import (
 	"time"
 )
 
-// drift is how many parts of an elapsed time the node's monotonic clock may
-// run ahead of the server's: 100 parts in a million, as bad crystals do.
-const drift = 10_000 // one in so many
+// drift bounds how much faster than the server's clock the node's monotonic
+// clock may run: 1 in drift, 100 parts per million, as with bad crystals.
+const drift = 10_000
 
-// clock tells the server's time from round trips to it. What it tells is a
-// lower bound: the server read its clock before its answer was here. So it is
-// never ahead of the server's clock, and behind it by no more than the quickest
-// of the last round trips took.
+// clock estimates the server's time from round trips. The estimate is a lower
+// bound, because the server reads its clock before its response arrives: it is
+// never ahead of the server's clock, and behind it by at most the shortest of the
+// last round trips.
 type clock struct {
-	base time.Time // the node's clock, for its monotonic reading only
+	base time.Time // only its monotonic reading is used
 
 	mu      sync.Mutex
-	samples []sample // the last few, the latest last
+	samples []sample // the last maxSamples, latest last
 	best    sample
-	last    int64 // told before: time does not go back
+	last    int64 // the last result; time must not go back
 }
 
-// sample is what one round trip told. Times on the node count microseconds
-// since base, offsets are the server's time less the node's.
+// sample is the result of one round trip. Times on the node are microseconds
+// since base; offsets are the server's time minus the node's.
 type sample struct {
-	at      int64 // when the answer was here
+	at      int64 // when the response arrived
 	atLeast int64 // the offset is at least this,
 	atMost  int64 // and at most this
 }
 
-// maxSamples is how many round trips are remembered, backwards how far the
-// time told may fall behind what was told before without following it: more
-// than that is a server whose clock was set.
+// maxSamples is how many round trips are kept. If a new estimate is earlier than
+// the last one by less than backwards, the clock stands still; by more, the
+// server's clock was set back, and the clock follows it.
 const (
 	maxSamples = 40
 	backwards  = 100_000
@@ -42,8 +42,8 @@ func newClock() *clock { return &clock{base: time.Now()} }
 
 func (c *clock) elapsed() int64 { return time.Since(c.base).Microseconds() }
 
-// learn takes in a round trip: the node's time at its begin and end (both of
-// elapsed) and the time that the server told in between.
+// learn adds a round trip: the node's time at its start and end (both from
+// elapsed) and the server's time in between.
 func (c *clock) learn(sent, received, server int64) {
 	s := sample{at: received, atLeast: server - received, atMost: server - sent}
 	c.mu.Lock()
@@ -63,11 +63,11 @@ func (c *clock) learn(sent, received, server int64) {
 	}
 }
 
-// offset gives what a sample says of the offset at a later time; two
-// microseconds make up for fractions that were cut.
+// offset returns a lower bound of the offset at a later time. The two
+// microseconds compensate for truncated fractions.
 func (s sample) offset(at int64) int64 { return s.atLeast - 2 - max(0, at-s.at)/drift }
 
-// now gives the server's time.
+// now returns the estimate of the server's time.
 func (c *clock) now() time.Time { return c.at(c.elapsed()) }
 
 func (c *clock) at(elapsed int64) time.Time {

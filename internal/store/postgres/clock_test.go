@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestTheClockIsNeverAheadOfTheServers(t *testing.T) {
+func TestClock_IsNeverAheadOfTheServer(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
 	for range 200 {
@@ -27,13 +27,13 @@ func TestTheClockIsNeverAheadOfTheServers(t *testing.T) {
 			if ahead := told - server(later); ahead > 0 {
 				t.Fatalf("%d µs ahead of the server (seed %d)", ahead, seed)
 			} else if ahead < -best-2_000-later*100/1e6 {
-				t.Fatalf("%d µs behind the server, the best answer took %d (seed %d)", -ahead, best, seed)
+				t.Fatalf("%d µs behind the server, the best response took %d (seed %d)", -ahead, best, seed)
 			}
 		}
 	}
 }
 
-func TestTheClockFollowsAServerThatWasSetBack(t *testing.T) {
+func TestClock_FollowsAServerThatWasSetBack(t *testing.T) {
 	c := newClock()
 	c.learn(0, 1_000, 5_000_000_000)
 	c.learn(250_000, 251_000, 4_000_000_000)
@@ -42,7 +42,7 @@ func TestTheClockFollowsAServerThatWasSetBack(t *testing.T) {
 	}
 }
 
-func TestTheClockDoesNotGoBackForAWorseAnswer(t *testing.T) {
+func TestClock_DoesNotGoBackForASlowerResponse(t *testing.T) {
 	c := newClock()
 	c.learn(0, 100, 1_000_000)
 	before := c.at(100_000)
@@ -52,7 +52,7 @@ func TestTheClockDoesNotGoBackForAWorseAnswer(t *testing.T) {
 	}
 }
 
-func TestClaimsAreReliedOnForALimitedTimeOnly(t *testing.T) {
+func TestNodeHoldsLease_ExpiresWithoutHeartbeats(t *testing.T) {
 	s := &Store{leases: map[int64]time.Duration{1: awake(), 2: awake() - holdsFor, 3: awake() - holdsFor + time.Second}}
 	for node, want := range map[int64]bool{1: true, 2: false, 3: true, 4: false} {
 		if got := s.NodeHoldsLease(node); got != want {
@@ -61,7 +61,7 @@ func TestClaimsAreReliedOnForALimitedTimeOnly(t *testing.T) {
 	}
 }
 
-func TestNoticesRoundTrip(t *testing.T) {
+func TestNotice_RoundTrips(t *testing.T) {
 	n := notice{from: "me", due: 12345, cancels: map[int64]bool{}}
 	for node := range int64(3000) {
 		n.cancels[node] = true
@@ -80,7 +80,7 @@ func TestNoticesRoundTrip(t *testing.T) {
 		}
 	}
 	if len(seen) != 3000 {
-		t.Errorf("%d of 3000 nodes were named", len(seen))
+		t.Errorf("%d of 3000 nodes arrived", len(seen))
 	}
 	for _, payload := range []string{"", "x", "a b c d", "a x c"} {
 		if _, ok := parseNotice(payload); ok {

@@ -15,7 +15,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// column makes a column of items, to be sent as an array.
+// column returns one value per item, to send as an array.
 func column[T, V any](items []T, value func(*T) V) []V {
 	values := make([]V, len(items))
 	for i := range items {
@@ -24,7 +24,7 @@ func column[T, V any](items []T, value func(*T) V) []V {
 	return values
 }
 
-// text makes a string one that PostgreSQL can keep.
+// text turns a string into one that PostgreSQL can store.
 func text(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	return strings.ReplaceAll(s, "\x00", "\uFFFD")
@@ -46,7 +46,7 @@ func jsonText(v rawjson.Value) *string {
 	return &s
 }
 
-// micros gives a time; null for the zero time.
+// micros returns a time in microseconds; nil for the zero time.
 func micros(t time.Time) *int64 {
 	if t.IsZero() {
 		return nil
@@ -55,10 +55,10 @@ func micros(t time.Time) *int64 {
 	return &m
 }
 
-// id gives a UUID; null for uuid.Nil.
+// id returns a UUID; null for uuid.Nil.
 func id(u uuid.UUID) pgtype.UUID { return pgtype.UUID{Bytes: u, Valid: u != uuid.Nil} }
 
-// Scanners: they read what the functions above have written.
+// Scanners for the values written by the functions above.
 
 type timeOf struct{ to *time.Time }
 
@@ -106,7 +106,7 @@ func (s keptParts) ScanText(v pgtype.Text) error {
 	return nil
 }
 
-// owners remembers which UUID an account's number stands for; that never changes.
+// owners caches the UUIDs of accounts by number, which never change.
 type owners struct {
 	mu  sync.RWMutex
 	ids map[int64]uuid.UUID
@@ -119,7 +119,7 @@ func (o *owners) get(number int64) (job.Owner, bool) {
 	return job.Owner{ID: found, Number: number}, ok
 }
 
-// learnOwners sees to it that owners are known.
+// learnOwners reads the owners that are not cached.
 func (s *Store) learnOwners(ctx context.Context, numbers []int64) error {
 	var missing []int64
 	for _, number := range numbers {

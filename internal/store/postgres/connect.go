@@ -14,24 +14,24 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// started is what times are counted from where nothing else offers itself.
+// started is the reference for monotonic times.
 var started = time.Now()
 
 const (
-	// connectTimeout is how long one host may take to accept a connection.
+	// connectTimeout is the timeout for connecting to one host.
 	connectTimeout = 2 * time.Second
-	// deadAfter is how long a connection may be silent while it should not.
+	// deadAfter is how long a connection may be silent while data is expected.
 	deadAfter = 5 * time.Second
-	// controlConns is how many connections serve what must not wait for calls:
-	// the watcher, heartbeats and notices.
+	// controlConns is the number of connections for the watcher, heartbeats and
+	// notices, which must not wait for other calls.
 	controlConns = 3
 )
 
-// configure reads a URL and adds what makes connections fail fast.
+// configure parses a URL and sets the timeouts that make connections fail fast.
 func configure(databaseURL string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(databaseURL)
 	if err != nil {
-		// Not the error itself, which may show the password.
+		// Don't wrap the error itself, which may contain the password.
 		return nil, fmt.Errorf("the database URL can't be read; give one as in postgres://USER:PASSWORD@HOST:5432/DATABASE%s", hint(err))
 	}
 	given := parameters(databaseURL)
@@ -47,7 +47,7 @@ func configure(databaseURL string) (*pgxpool.Config, error) {
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 2 * time.Second, Interval: time.Second, Count: 3},
 	}
 	conn.DialFunc = dialer.DialContext
-	// A standby is of no use, so a URL of several hosts leads to the primary.
+	// With several hosts in the URL, connect to the primary, not to a standby.
 	if conn.ValidateConnect == nil {
 		conn.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
@@ -56,7 +56,7 @@ func configure(databaseURL string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// hint gives the part of a parser's error that is safe to show.
+// hint returns the part of a parser's error that is safe to show.
 func hint(err error) string {
 	var parse *pgconn.ParseConfigError
 	if !errors.As(err, &parse) {
@@ -71,8 +71,8 @@ func hint(err error) string {
 	return ""
 }
 
-// parameters gives the query parameters of a URL; a URL of several hosts is
-// none that package url could read.
+// parameters returns the query parameters of a URL. Package url can't parse URLs
+// with several hosts.
 func parameters(databaseURL string) url.Values {
 	_, query, _ := strings.Cut(databaseURL, "?")
 	values, err := url.ParseQuery(query)
@@ -82,9 +82,9 @@ func parameters(databaseURL string) url.Values {
 	return values
 }
 
-// adapt finds out what the connection goes through. A pooler answers with a
-// process ID that is not the server's; behind one, statements can't be
-// prepared, since the next one may go to another server process.
+// adapt detects a pooler between the node and the server: it reports a process
+// ID that is not the server's. Behind a pooler, statements can't be prepared,
+// because the next one may go to another server process.
 func adapt(ctx context.Context, config *pgxpool.Config, databaseURL string) (pooled bool, err error) {
 	conn, err := connect(ctx, config.ConnConfig)
 	if err != nil {
@@ -95,7 +95,7 @@ func adapt(ctx context.Context, config *pgxpool.Config, databaseURL string) (poo
 	var process uint32
 	err = conn.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, pg_backend_pid()`, pgx.QueryExecModeExec).Scan(&version, &process)
 	if err != nil {
-		return false, fmt.Errorf("asking the database for its version: %w", err)
+		return false, fmt.Errorf("reading the version of the database: %w", err)
 	}
 	if version < 140000 {
 		return false, fmt.Errorf("the database is PostgreSQL %d; punctual needs 14 or newer", version/10000)
@@ -107,11 +107,11 @@ func adapt(ctx context.Context, config *pgxpool.Config, databaseURL string) (poo
 	return pooled, nil
 }
 
-// startWithin is how long a server that is starting is waited for.
+// startWithin is how long connect waits for a server that is starting.
 const startWithin = 15 * time.Second
 
-// connect makes a connection of its own; a server that is starting, or not yet
-// up, is tried again.
+// connect opens a connection outside the pools. It retries while the server is
+// starting or not yet up.
 func connect(ctx context.Context, config *pgx.ConnConfig) (*pgx.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
@@ -126,7 +126,7 @@ func connect(ctx context.Context, config *pgx.ConnConfig) (*pgx.Conn, error) {
 	}
 }
 
-// comesUp reports whether another try may find the server up.
+// comesUp reports whether the server may be up on a retry.
 func comesUp(err error) bool {
 	var answer *pgconn.PgError
 	if errors.As(err, &answer) {
@@ -136,7 +136,7 @@ func comesUp(err error) bool {
 	return !errors.As(err, &dns)
 }
 
-// rest waits and reports whether ctx is still on.
+// rest waits for d and reports whether ctx has not ended.
 func rest(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -10,7 +10,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// The statements that store copied records. What is there stays.
+// The statements that store copied records. They skip records that exist.
 
 func copyAccounts(accounts []*store.Account) []query {
 	if len(accounts) == 0 {
@@ -108,7 +108,7 @@ func copyJobs(jobs []store.StoredJob) []query {
 	var runs []queued
 	for _, j := range jobs {
 		if !j.State.Final() {
-			runs = append(runs, queued{runOf(j.Job, j.Lane), j.Attempt})
+			runs = append(runs, queued{itemOf(j.Job, j.Lane), j.Attempt})
 		}
 	}
 	return append([]query{{
@@ -128,11 +128,11 @@ func copyJobs(jobs []store.StoredJob) []query {
 			column(jobs, func(j *row) *string { return optional(j.Description) }), column(jobs, func(j *row) *string { return jsonText(j.Args) }),
 			column(jobs, func(j *row) int16 { return int16(j.Hops) }),
 		},
-	}}, copyRuns(runs)...)
+	}}, copyItems(runs)...)
 }
 
-// copyRuns stores runs without telling anyone: no node runs while copying.
-func copyRuns(runs []queued) []query {
+// copyItems stores queue items without a notice: no node runs during a copy.
+func copyItems(runs []queued) []query {
 	if len(runs) == 0 {
 		return nil
 	}
@@ -179,10 +179,11 @@ func copyDeliveries(deliveries []*store.PendingDelivery) []query {
 			column(deliveries, func(d *row) int64 { return (*d).DueAt.UnixMicro() }), column(deliveries, func(d *row) *string { return jsonText((*d).Body) }),
 			column(deliveries, func(d *row) *string { return orNull(job.FormatParts((*d).Parts)) }),
 		},
-	}}, copyRuns(runs)...)
+	}}, copyItems(runs)...)
 }
 
-// dueUnlessWaiting gives when a delivery is due; null while it waits for its turn.
+// dueUnlessWaiting returns when a delivery is due; nil while it waits for an
+// earlier event.
 func dueUnlessWaiting(d **store.PendingDelivery) *int64 {
 	if (*d).Waits {
 		return nil

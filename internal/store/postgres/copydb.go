@@ -82,7 +82,8 @@ func (s *Store) CopyEnd(ctx context.Context, source string, lastJob int64) error
 	})
 }
 
-// underWay changes how far a copy has come; an Invalid fault when there is none.
+// underWay updates the copy under way; it returns an Invalid fault if there is
+// none.
 func underWay(t *tx, sql string, args ...any) error {
 	found := false
 	err := t.run(query{sql: sql, args: args, row: func(pgx.Rows) error {

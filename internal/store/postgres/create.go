@@ -21,7 +21,7 @@ func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store
 		}
 		c.settle()
 		if len(c.open) > 0 && try == maxTries {
-			return nil, c.told(errors.New("keys change hands too fast"), try)
+			return nil, c.told(errors.New("the keys' holders keep changing"), try)
 		}
 	}
 	for i, first := range c.repeats {
@@ -30,7 +30,7 @@ func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store
 	return c.results, nil
 }
 
-// heldKey is an idempotency key of an account.
+// heldKey is an account's idempotency key.
 type heldKey struct {
 	account int64
 	key     string
@@ -38,19 +38,19 @@ type heldKey struct {
 
 func keyOf(j *job.Job) heldKey { return heldKey{j.Owner.Number, *j.Key} }
 
-// creation stores jobs whose keys may be held, by jobs that exist or by others
+// creation stores jobs whose keys may be taken by existing jobs or by other jobs
 // of the same call.
 type creation struct {
 	jobs    []store.NewJob
 	results []store.Inserted
 	firsts  map[heldKey]int // the first job of each key
-	repeats map[int]int     // jobs whose key an earlier one of the call has, which then holds it
+	repeats map[int]int     // from jobs to the earlier job of the call with the same key
 	open    []int           // jobs without a result
 
-	stored  map[int]bool         // of this try
-	holders map[heldKey]*job.Job // of this try
-	over    map[int]store.Quota  // of this try
-	rooms   []query              // of this try: they save the room that limits leave
+	stored  map[int]bool         // in this attempt
+	holders map[heldKey]*job.Job // in this attempt
+	over    map[int]store.Quota  // in this attempt
+	rooms   []query              // in this attempt: they store the remaining room
 }
 
 func (c *creation) sortOut() {
@@ -67,7 +67,7 @@ func (c *creation) sortOut() {
 	}
 }
 
-// store stores what is open and reads who holds the keys of the rest.
+// store stores the open jobs and reads the holders of the keys that are taken.
 func (c *creation) store(t *tx) error {
 	c.stored, c.holders, c.over, c.rooms = map[int]bool{}, map[heldKey]*job.Job{}, map[int]store.Quota{}, nil
 	open, err := c.admit(t)
@@ -96,20 +96,20 @@ func (c *creation) store(t *tx) error {
 	if err != nil {
 		return err
 	}
-	runs := column(stored, func(n *store.NewJob) queued { return queued{runOf(n.Job, n.Lane), 0} })
-	queries := append(insertRuns(t, runs), insertSchedules(stored)...)
+	runs := column(stored, func(n *store.NewJob) queued { return queued{itemOf(n.Job, n.Lane), 0} })
+	queries := append(insertItems(t, runs), insertSchedules(stored)...)
 	return t.commit(append(append(queries, c.readHolders(t, keys)), c.rooms...)...)
 }
 
-// readHolders finds the jobs that hold keys: the unfinished one, else the
-// latest of a schedule that exists.
+// readHolders reads the jobs that hold keys: the unfinished job, else the latest
+// job of an existing schedule.
 func (c *creation) readHolders(t *tx, keys []heldKey) query {
 	return query{
 		sql: `SELECT ` + jobColumns + `, ` + runColumns + ` FROM unnest($1::bigint[], $2::text[]) AS u (account, key)
 			CROSS JOIN LATERAL (SELECT coalesce(
 				(SELECT h.number FROM jobs h WHERE h.account = u.account AND h.key = u.key AND h.state <= 2 LIMIT 1),
 				(SELECT h.number FROM jobs h WHERE h.account = u.account AND h.key = u.key ORDER BY h.number DESC LIMIT 1)) AS number OFFSET 0) k
-			JOIN jobs j ON j.account = u.account AND j.number = k.number ` + joinRun + `
+			JOIN jobs j ON j.account = u.account AND j.number = k.number ` + joinItem + `
 			WHERE j.state <= 2 OR EXISTS (SELECT FROM schedules s WHERE s.account = j.account AND s.id = j.schedule_id)`,
 		args: []any{
 			column(keys, func(k *heldKey) int64 { return k.account }), column(keys, func(k *heldKey) string { return text(k.key) }),
@@ -124,8 +124,8 @@ func (c *creation) readHolders(t *tx, keys []heldKey) query {
 	}
 }
 
-// settle turns what a try has come to into results. A key that was held when
-// the job was to be stored, and by nobody right after, is tried again.
+// settle turns the outcome of an attempt into results. A job whose key was taken
+// at first and then found free stays open, for a retry.
 func (c *creation) settle() {
 	var open []int
 	for _, i := range c.open {
@@ -149,7 +149,7 @@ func (c *creation) settle() {
 	c.open = open
 }
 
-// conflict makes the result of a job whose key an earlier one of the call has.
+// conflict returns the result for a job whose key an earlier job of the call has.
 func conflict(first store.Inserted) store.Inserted {
 	if first.Over != store.QuotaNone {
 		return first
@@ -158,10 +158,11 @@ func conflict(first store.Inserted) store.Inserted {
 	return store.Inserted{Job: &shown, Conflict: true}
 }
 
-// told makes the error of a try; after the first, some jobs are stored already.
+// told returns the error of an attempt. After the first attempt, some jobs may
+// have been stored already.
 func (c *creation) told(err error, try int) error {
 	if try == 1 {
 		return err
 	}
-	return unknown(fmt.Errorf("storing jobs in try %d: %w", try, err))
+	return unknown(fmt.Errorf("storing jobs in attempt %d: %w", try, err))
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// insertDeliveries stores deliveries. An event waits until the one before it
-// has been tried; only then has it a run. The job's untried events are locked
-// first, so that the one before can't end unseen meanwhile.
+// insertDeliveries stores deliveries. An event waits, without a queue item,
+// until the one before it has been attempted. The job's unattempted events are
+// locked first, so that the previous event can't end unnoticed meanwhile.
 func insertDeliveries(t *tx, deliveries []*job.Delivery) []query {
 	if len(deliveries) == 0 {
 		return nil
@@ -18,7 +18,7 @@ func insertDeliveries(t *tx, deliveries []*job.Delivery) []query {
 	type jobKey struct{ account, number int64 }
 	var accounts, jobs []int64 // of webhooks
 	seen := map[jobKey]bool{}
-	later := make([]bool, len(deliveries)) // behind another event of the same job in this call
+	later := make([]bool, len(deliveries)) // follows another event of the same job in this call
 	for i, d := range deliveries {
 		if d.Channel != job.Webhook {
 			continue
@@ -76,22 +76,22 @@ func insertDeliveries(t *tx, deliveries []*job.Delivery) []query {
 	})
 }
 
-// deliveryEnd is what a try of a delivery came to, with what was stored of it.
+// deliveryEnd is the outcome of an attempt at a delivery, with the stored fields.
 type deliveryEnd struct {
 	store.QueueKey
 	store.DeliveryEnd
 	job     int64
 	channel job.Channel
-	tried   int // tries before this one
+	tried   int // attempts before this one
 }
 
-// goesOn reports whether the job's next event gets its turn.
+// goesOn reports whether the job's next event is released.
 func (e *deliveryEnd) goesOn() bool {
 	return e.channel == job.Webhook && e.tried == 0 && (e.Again.IsZero() || e.DeliveryEnd.Attempt > 0)
 }
 
-// endDeliveries writes down what tries came to; after a first try of an event
-// the job's next event gets its turn.
+// endDeliveries stores the outcomes of attempts. After the first attempt at an
+// event it releases the job's next event.
 func endDeliveries(t *tx, ends []deliveryEnd) []query {
 	if len(ends) == 0 {
 		return nil
@@ -128,12 +128,12 @@ func endDeliveries(t *tx, ends []deliveryEnd) []query {
 				column(again, func(q *queued) int { return q.attempt }), column(again, func(q *queued) int64 { return q.Due.UnixMicro() }),
 			},
 		})
-		queries = append(queries, insertRuns(t, again)...)
+		queries = append(queries, insertItems(t, again)...)
 	}
 	return append(queries, releaseNext(t, released)...)
 }
 
-// releaseNext gives the earliest events of jobs that wait for their turn runs.
+// releaseNext creates the queue items of the earliest waiting events of jobs.
 func releaseNext(t *tx, released []deliveryEnd) []query {
 	if len(released) == 0 {
 		return nil

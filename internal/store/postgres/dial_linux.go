@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// giveUp makes the kernel close a connection whose data stays unacknowledged
-// for as long as deadAfter.
+// giveUp makes the kernel close a connection whose data is unacknowledged for
+// deadAfter.
 func giveUp(network, _ string, c syscall.RawConn) error {
 	if network == "unix" {
 		return nil

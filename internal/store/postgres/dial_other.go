@@ -4,5 +4,5 @@ package postgres
 
 import "syscall"
 
-// giveUp leaves it to the keep-alives to find a dead connection.
+// giveUp does nothing: keep-alives detect dead connections.
 func giveUp(_, _ string, _ syscall.RawConn) error { return nil }

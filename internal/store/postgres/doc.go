@@ -1,38 +1,36 @@
-// Package postgres keeps everything in PostgreSQL, for any number of equal
-// nodes and no leader.
+// Package postgres implements store.Store in PostgreSQL, for any number of equal
+// nodes without a leader.
 //
-// SQL is written by hand and works on sets: a call takes its items apart into
+// The SQL is written by hand and works on sets: a call splits its items into
 // columns, sends them as arrays (unnest) and needs one or two round trips,
-// however many items there are. Where a decision has to be asked for, the rows
-// it rests on are read and locked in the first round trip; the second writes
-// what was decided and commits. Locks are taken in one order everywhere,
-// schedules, runs, jobs, deliveries, each by key, so that calls wait for each
-// other but do not deadlock; where they do, or an answer was lost before the
-// commit was sent, the transaction is made again. An answer lost after that
-// leaves the outcome open, and that is what the caller is told.
+// however many items there are. A call with decisions reads and locks their rows
+// in the first round trip; the second stores the changes and commits.
+// Transactions take locks in one order (schedules, queue items, jobs, deliveries,
+// each by key), to avoid deadlocks. A transaction is retried after a deadlock, or
+// if the connection fails before the commit was sent. If it fails after that, the
+// outcome is unknown, and the caller gets an error that says so.
 //
-// Claims skip rows that others are claiming and carry a deadline, so that one
-// held up on its way can't take effect later on. Finishes and releases are
-// fenced by node and attempt. A key is held by a unique index over unfinished
-// jobs: of simultaneous creates on any nodes exactly one gets through.
+// Claims skip rows that other nodes are claiming. They have a deadline, so that
+// a delayed claim can't take effect later. Finishes and releases are fenced by
+// node and attempt. A unique index over unfinished jobs ensures that of several
+// simultaneous creates with one key, on any nodes, only one succeeds.
 //
-// The server's clock decides. Now is a lower bound of it, kept from round trips
-// and the monotonic clock (clock.go), so nothing is early however wrong a
-// node's own clock is.
+// The server's clock is authoritative. Now returns a lower bound of it, estimated
+// from round trips and the monotonic clock (clock.go), so nothing starts early
+// even if a node's own clock is wrong.
 //
-// A node beats every few seconds (nodes.go). It relies on its claims for
-// holdsFor after a beat; others take them when it was silent for silentFor. What
-// has happened elsewhere is told by LISTEN and NOTIFY (listen.go); where that
-// does not get through, as behind a pooler in transaction mode, the node looks
-// for itself every pollPause. Nothing here uses the state of a session, save the
-// one connection that listens.
+// A node sends heartbeats (nodes.go). It relies on its lease for holdsFor after a
+// heartbeat; other nodes reclaim its items after silentFor without one. Nodes
+// notify each other with LISTEN and NOTIFY (listen.go). Where notifications don't
+// arrive, as behind a pooler in transaction mode, a node polls every pollPause.
+// Only the listening connection uses session state.
 //
-// A watcher (watch.go) asks the server for the time again and again. When there
-// is no answer, calls under way are cut off and new ones refused at once, until
-// there is one again.
+// A watcher (watch.go) polls the server's time. If the server does not respond,
+// the watcher cancels calls under way, and new calls fail at once until the server
+// responds again.
 //
-// Times are microseconds since 1970, as in SQLite; JSON is text, since jsonb
-// would change literals, key order and escapes.
+// Times are microseconds since 1970, as in SQLite. JSON is stored as text,
+// because jsonb would change literals, key order and escapes.
 //
-// No rules live here: see package store.
+// The package contains no business rules; see package store.
 package postgres

@@ -12,14 +12,14 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// unsentError says that a transaction's commit never reached the server.
+// unsentError marks the error of a transaction whose commit was not sent.
 type unsentError struct{ error }
 
 func (e unsentError) Unwrap() error { return e.error }
 
 func unsent(err error) error { return unsentError{err} }
 
-// code gives the SQLSTATE of what the server answered; "" when it did not.
+// code returns the SQLSTATE of the server's error; "" if it did not respond.
 func code(err error) string {
 	var answer *pgconn.PgError
 	if errors.As(err, &answer) {
@@ -28,10 +28,10 @@ func code(err error) string {
 	return ""
 }
 
-// passes reports whether a transaction failed in a way that repeating it
-// mends, and did certainly not take effect.
+// passes reports whether a failed transaction had no effect and may succeed if
+// retried.
 func passes(err error) bool {
-	if errors.Is(err, errAgain) {
+	if errors.Is(err, errRetry) {
 		return true
 	}
 	switch code(err) {
@@ -45,9 +45,9 @@ func passes(err error) bool {
 	}
 }
 
-// ends reports whether a SQLSTATE says that the server ended the connection or
-// takes no writes: what was not committed before is gone, and another
-// connection may lead to a server that does.
+// ends reports whether a SQLSTATE means that the server closed the connection or
+// accepts no writes. Uncommitted changes are lost then, and a new connection may
+// reach a server that accepts writes.
 func ends(state string) bool {
 	switch state {
 	case "25006", "25P03", // read only; idle in a transaction for too long
@@ -55,10 +55,10 @@ func ends(state string) bool {
 		"53300": // too many connections
 		return true
 	}
-	return strings.HasPrefix(state, "08") // connection exceptions; PgBouncer's among them
+	return strings.HasPrefix(state, "08") // connection exceptions, including PgBouncer's
 }
 
-// broken reports whether an error is of the connection, not of what was asked.
+// broken reports whether an error concerns the connection, not the statement.
 func broken(err error) bool {
 	if c := code(err); c != "" {
 		return ends(c)
@@ -66,7 +66,7 @@ func broken(err error) bool {
 	return errors.Is(err, errUnknown)
 }
 
-// wrap makes faults of errors that say the database can't be used right now.
+// wrap turns errors that mean the database can't be used now into faults.
 func (s *Store) wrap(ctx context.Context, err error) error {
 	var f *fault.Error
 	if err == nil || errors.As(err, &f) {
@@ -78,26 +78,26 @@ func (s *Store) wrap(ctx context.Context, err error) error {
 		return unknown(err)
 	case errors.Is(err, errPanicked), refuses(state):
 		return store.Unstorable(err)
-	case ctx.Err() != nil, errors.Is(err, errAgain), passes(err), ends(state):
+	case ctx.Err() != nil, errors.Is(err, errRetry), passes(err), ends(state):
 		return fault.Unreachable(errors.Join(ctx.Err(), err))
 	case strings.HasPrefix(state, "53"), strings.HasPrefix(state, "57"), strings.HasPrefix(state, "58"), strings.HasPrefix(state, "XX"):
-		return fault.Unreachable(err) // out of resources, intervention, system errors, damage
+		return fault.Unreachable(err) // out of resources, intervention, system error, corruption
 	case state == "" && pgconn.Timeout(err):
 		return fault.Unreachable(err)
 	}
 	return err
 }
 
-// errPanicked marks a transaction whose decisions panicked.
+// errPanicked marks the error of a transaction whose decision panicked.
 var errPanicked = errors.New("the transaction panicked")
 
-// refuses reports whether a SQLSTATE says that the server does not take a value:
-// data exceptions, violated constraints, and limits such as the size of a field.
+// refuses reports whether a SQLSTATE means that the server rejects a value: a
+// data exception, a violated constraint or a limit such as the size of a field.
 func refuses(state string) bool {
 	return strings.HasPrefix(state, "22") || strings.HasPrefix(state, "23") || strings.HasPrefix(state, "54")
 }
 
-// unknown is the fault for what may or may not have been done.
+// unknown returns the fault for a write that may or may not have taken effect.
 func unknown(err error) error {
 	return &fault.Error{
 		Code:       fault.Unavailable,

@@ -35,13 +35,13 @@ func (s *Store) QueueFinish(ctx context.Context, runs []store.Finish) ([]bool, e
 	return held, nil
 }
 
-// scheduleKey names a schedule of an account.
+// scheduleKey identifies a schedule of an account.
 type scheduleKey struct {
 	account int64
 	id      uuid.UUID
 }
 
-// finishing ends claimed runs, those that are still held.
+// finishing ends the claimed queue items that are still held.
 type finishing struct {
 	runs      []store.Finish
 	held      []bool
@@ -49,8 +49,8 @@ type finishing struct {
 	stored    map[store.ItemID]deliveryEnd
 }
 
-// reads locks the schedules, takes the runs out of the queue and reads the
-// deliveries.
+// reads returns the queries that lock the schedules, delete the queue items and
+// read the deliveries.
 func (f *finishing) reads() []query {
 	var queries []query
 	if keys := f.scheduleKeys(); len(keys) > 0 {
@@ -108,7 +108,7 @@ func (f *finishing) readDelivery(rows pgx.Rows) error {
 	return err
 }
 
-// take deletes the runs that are still held, in the order of their keys.
+// take deletes the queue items that are still held, in the order of their keys.
 func (f *finishing) take() query {
 	refs := column(f.runs, func(r *store.Finish) store.QueueKey { return r.QueueKey })
 	return query{
@@ -126,7 +126,8 @@ func (f *finishing) take() query {
 	}
 }
 
-// decide asks what becomes of each run, in order, now that the rows are locked.
+// decide calls the decision of each queue item, in order, after the rows are
+// locked.
 func (f *finishing) decide(t *tx) (*writes, error) {
 	w, now := &writes{}, t.store.Now()
 	for i := range f.runs {
@@ -161,7 +162,7 @@ func (f *finishing) decide(t *tx) (*writes, error) {
 	return w, nil
 }
 
-// latest keeps the last of several values of one schedule.
+// latest keeps the last value of each schedule.
 func latest(schedules []*job.Schedule) []*job.Schedule {
 	if len(schedules) < 2 {
 		return schedules

@@ -19,8 +19,9 @@ const jobColumns = `j.number, j.id, j.account, j.state, j.schedule_id, j.key, j.
 const (
 	runColumns = `coalesce(r.node, 0), coalesce(r.attempt, 0), r.begin_at`
 	noRun      = `0::bigint, 0, NULL::bigint`
-	// joinRun joins a pending job with its run, which tells whether it executes.
-	joinRun = ` LEFT JOIN runs r ON j.state <= 2 AND r.due = j.due_at AND r.kind = 0 AND r.number = j.number AND r.account = j.account `
+	// joinItem joins a pending job with its queue item, which shows whether the job
+	// is executing.
+	joinItem = ` LEFT JOIN runs r ON j.state <= 2 AND r.due = j.due_at AND r.kind = 0 AND r.number = j.number AND r.account = j.account `
 )
 
 // jobRow reads a row of jobColumns and runColumns.
@@ -41,7 +42,7 @@ func (r *jobRow) targets() []any {
 	}
 }
 
-// claim gives the claim on the job's run; nil when there is none.
+// claim returns the claim on the job's queue item; nil if there is none.
 func (r *jobRow) claim() *store.ClaimInfo {
 	r.job.Attempt = r.held.Attempt
 	if r.held.Node == 0 {
@@ -51,8 +52,8 @@ func (r *jobRow) claim() *store.ClaimInfo {
 	return &held
 }
 
-// jobsOf makes a query of an owner's jobs as clients see them: executing from
-// the begin of the attempt on.
+// jobsOf returns a query for an owner's jobs as clients see them: executing once
+// the attempt has started.
 func (s *Store) jobsOf(owner job.Owner, sql string, args []any, jobs *[]*job.Job) query {
 	now := s.Now()
 	return query{sql: sql, args: args, start: func() { *jobs = nil }, row: func(rows pgx.Rows) error {
@@ -78,7 +79,7 @@ func scanShown(rows pgx.Rows, now time.Time) (*job.Job, error) {
 	return r.job, nil
 }
 
-// jobIs gives the condition that names one of an owner's jobs ($1) by $2.
+// jobIs returns the condition that selects one of an owner's ($1) jobs by $2.
 func jobIs(which store.JobID) (where string, arg any) {
 	if which.Number != 0 {
 		return `j.account = $1 AND j.number = $2`, which.Number
@@ -90,7 +91,7 @@ func jobIs(which store.JobID) (where string, arg any) {
 func (s *Store) JobGet(ctx context.Context, owner job.Owner, which store.JobID) (*job.Job, error) {
 	where, arg := jobIs(which)
 	var jobs []*job.Job
-	q := s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM jobs j `+joinRun+` WHERE `+where, []any{owner.Number, arg}, &jobs)
+	q := s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM jobs j `+joinItem+` WHERE `+where, []any{owner.Number, arg}, &jobs)
 	if err := s.readAs(ctx, pages, q); err != nil {
 		return nil, err
 	}
@@ -110,7 +111,7 @@ func (s *Store) JobChange(ctx context.Context, owner job.Owner, which store.JobI
 		c := &change{moment: m, owner: owner}
 		err := t.run(
 			lockSchedules(`s.account = $1 AND s.id = (SELECT j.schedule_id FROM jobs j WHERE `+where+`)`, args, c.readSchedule),
-			c.lockRun(`SELECT j.due_at, j.number FROM jobs j WHERE `+where, args),
+			c.lockItem(`SELECT j.due_at, j.number FROM jobs j WHERE `+where, args),
 			c.lockJob(where, args),
 		)
 		switch {
@@ -119,9 +120,9 @@ func (s *Store) JobChange(ctx context.Context, owner job.Owner, which store.JobI
 		case m.Job == nil:
 			return fault.NoSuch("job")
 		case c.moved():
-			return errAgain
+			return errRetry
 		}
-		return c.carryOut(t, decide, s.jobAfter(t, owner, m.Job.Number, &result))
+		return c.execute(t, decide, s.jobAfter(t, owner, m.Job.Number, &result))
 	})
 	return result, err
 }
@@ -129,7 +130,7 @@ func (s *Store) JobChange(ctx context.Context, owner job.Owner, which store.JobI
 // jobAfter reads a job at the end of a transaction.
 func (s *Store) jobAfter(t *tx, owner job.Owner, number int64, result **job.Job) query {
 	var jobs []*job.Job
-	q := s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM jobs j `+joinRun+` WHERE j.account = $1 AND j.number = $2`, []any{owner.Number, number}, &jobs)
+	q := s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM jobs j `+joinItem+` WHERE j.account = $1 AND j.number = $2`, []any{owner.Number, number}, &jobs)
 	read := q.row
 	q.row = func(rows pgx.Rows) error {
 		err := read(rows)
@@ -185,9 +186,9 @@ func newJobColumns(jobs []store.NewJob) []any {
 	}
 }
 
-// insertJobs stores jobs with their schedules and runs: new ones without keys,
-// and the next ones of schedules, whose keys are free since the ones before
-// them are final.
+// insertJobs stores jobs with their schedules and queue items: new jobs without
+// keys, and next jobs of schedules, whose keys are free because the previous jobs
+// are final.
 func insertJobs(t *tx, jobs []store.NewJob) []query {
 	if len(jobs) == 0 {
 		return nil
@@ -205,15 +206,15 @@ func insertJobs(t *tx, jobs []store.NewJob) []query {
 			}
 			n := jobs[i-1]
 			n.Job.Number = number
-			t.refs = append(t.refs, runOf(n.Job, n.Lane))
+			t.refs = append(t.refs, itemOf(n.Job, n.Lane))
 			return nil
 		},
 	}}, insertSchedules(jobs)...)
 }
 
-// insertUnlessHeld stores jobs, without runs, whose keys are not held: by a
-// schedule, or by an unfinished job, of which an index permits one. It calls
-// stored for each that was.
+// insertUnlessHeld stores those jobs, without queue items, whose keys are neither
+// taken by a schedule nor by an unfinished job, of which a unique index permits
+// one. It calls stored for each stored job.
 func insertUnlessHeld(jobs []store.NewJob, stored func(i int)) query {
 	places := make(map[uuid.UUID]int, len(jobs))
 	for i, n := range jobs {
@@ -237,11 +238,11 @@ func insertUnlessHeld(jobs []store.NewJob, stored func(i int)) query {
 	}
 }
 
-func runOf(j *job.Job, lane uint32) store.QueueKey {
+func itemOf(j *job.Job, lane uint32) store.QueueKey {
 	return store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: lane}
 }
 
-// insertSchedules stores the schedules of jobs that were stored just before.
+// insertSchedules stores the schedules of jobs stored by the previous statement.
 func insertSchedules(jobs []store.NewJob) []query {
 	var recurring []store.NewJob
 	for _, n := range jobs {

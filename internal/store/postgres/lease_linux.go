@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// awake gives the time since some moment, also that which the machine was
-// suspended for: others' clocks went on meanwhile.
+// awake returns a monotonic time that includes time in which the machine was
+// suspended, because other nodes' clocks continue then.
 func awake() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {

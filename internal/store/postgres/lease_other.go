@@ -4,5 +4,5 @@ package postgres
 
 import "time"
 
-// awake gives the time since some moment.
+// awake returns a monotonic time.
 func awake() time.Duration { return time.Since(started) }

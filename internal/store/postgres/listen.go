@@ -13,22 +13,22 @@ import (
 )
 
 const (
-	// echoPause is how often a node tells itself something, and echoWithin how
-	// long that may take to arrive: it says whether notices get through.
+	// echoPause is the interval at which a node sends a notice to itself, and
+	// echoWithin how long it may take to arrive. It shows whether notices arrive.
 	echoPause  = 2 * time.Second
 	echoWithin = 3 * time.Second
-	// pollPause is how often a node looks for itself while they don't.
+	// pollPause is the polling interval while notices don't arrive.
 	pollPause = 100 * time.Millisecond
-	// listenAgain lies between two tries to listen, listenRarely where a pooler
-	// keeps notices from coming.
+	// listenAgain is the pause between attempts to listen, listenRarely the pause
+	// behind a pooler that blocks notices.
 	listenAgain  = 500 * time.Millisecond
 	listenRarely = time.Minute
 )
 
-// listen keeps a connection that hears what others tell, until ctx ends.
+// listen maintains a connection that receives notices, until ctx ends.
 func (s *Store) listen(ctx context.Context) {
 	for {
-		heard, _ := s.listenOnce(ctx) // why it ended does not matter: it begins again
+		heard, _ := s.listenOnce(ctx) // retried after any error
 		s.setHearing(false)
 		pause := listenAgain
 		if s.pooled && !heard {
@@ -40,8 +40,8 @@ func (s *Store) listen(ctx context.Context) {
 	}
 }
 
-// listenOnce listens until the connection fails or falls silent; it reports
-// whether anything was heard.
+// listenOnce listens until the connection fails or goes silent, and reports
+// whether it received any notice.
 func (s *Store) listenOnce(ctx context.Context) (heard bool, err error) {
 	opening, cancel := context.WithTimeout(ctx, 2*connectTimeout)
 	defer cancel()
@@ -49,7 +49,7 @@ func (s *Store) listenOnce(ctx context.Context) (heard bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = conn.Close(context.WithoutCancel(opening)) }() // a broken one can't be closed properly
+	defer func() { _ = conn.Close(context.WithoutCancel(opening)) }() // fails if the connection is broken
 	if _, err := conn.Exec(opening, `LISTEN `+channel, pgx.QueryExecModeSimpleProtocol); err != nil {
 		return false, err
 	}
@@ -76,53 +76,53 @@ func (s *Store) listenOnce(ctx context.Context) (heard bool, err error) {
 	}
 }
 
-// echo tells this process something every now and then.
+// echo sends a notice to this process.
 func (s *Store) echo(ctx context.Context) {
 	payload := notice{from: s.id, due: math.MaxInt64}.payloads()
 	for {
-		_ = s.brief(ctx, query{sql: `SELECT pg_notify('` + channel + `', p) FROM unnest($1::text[]) p`, args: []any{payload}})
+		_ = s.runControl(ctx, query{sql: `SELECT pg_notify('` + channel + `', p) FROM unnest($1::text[]) p`, args: []any{payload}})
 		if !rest(ctx, echoPause) {
 			return
 		}
 	}
 }
 
-// hear takes in what another process told.
+// hear handles a notice of another process.
 func (s *Store) hear(n notice) {
 	if n.due != math.MaxInt64 {
 		s.tell(store.Notice{EarliestElsewhere: time.UnixMicro(n.due).UTC()})
 	}
 	for node := range n.cancels {
 		if s.isOwn(node) {
-			s.checkMail()
+			s.wakeCancels()
 			return
 		}
 	}
 }
 
-// setHearing notes whether notices arrive. What was told before they did is
-// looked for once.
+// setHearing records whether notices arrive. When they start to arrive, it looks
+// once for earlier changes.
 func (s *Store) setHearing(hearing bool) {
 	s.mu.Lock()
 	news := hearing != s.hearing
 	s.hearing = hearing
 	s.mu.Unlock()
 	if news {
-		s.checkMail()
+		s.wakeCancels()
 	}
 }
 
-func (s *Store) checkMail() {
+func (s *Store) wakeCancels() {
 	select {
 	case s.mailbox <- struct{}{}:
 	default:
 	}
 }
 
-// readMail reads the cancels for this process's nodes: when it was told of
-// some, now and then in case that was lost, and all the time while nothing is
-// told, when it also has the queue read anew.
-func (s *Store) readMail(ctx context.Context) {
+// readCancels reads the cancels for this process's nodes: after a notice of some,
+// and periodically in case one was lost. While notices don't arrive, it polls and
+// also makes the engine scan the queue.
+func (s *Store) readCancels(ctx context.Context) {
 	var told []int64
 	for {
 		pause := store.HeartbeatInterval
@@ -140,7 +140,7 @@ func (s *Store) readMail(ctx context.Context) {
 		case <-timer.C:
 		}
 		timer.Stop()
-		// A failure is found out by the watcher; the next round comes soon.
+		// The watcher detects failures, and the next round follows soon.
 		if cancelled, err := s.takeCancels(ctx, told); err == nil {
 			if told = cancelled; len(told) > 0 {
 				s.tell(store.Notice{Cancelled: told})
@@ -153,7 +153,8 @@ func (s *Store) readMail(ctx context.Context) {
 }
 
 // takeCancels reads the cancels for this process's nodes and deletes those that
-// have been told: not before, since a commit may come through unanswered.
+// were passed to the engine. It does not delete the ones it reads, because the
+// response to the commit may be lost.
 func (s *Store) takeCancels(ctx context.Context, told []int64) ([]int64, error) {
 	s.mu.Lock()
 	nodes := slices.Collect(maps.Keys(s.leases))
@@ -175,6 +176,6 @@ func (s *Store) takeCancels(ctx context.Context, told []int64) ([]int64, error) 
 	if len(told) > 0 {
 		queries = append([]query{{sql: `DELETE FROM cancels WHERE node = ANY($1) AND number = ANY($2)`, args: []any{nodes, told}}}, queries...)
 	}
-	err := s.brief(ctx, queries...)
+	err := s.runControl(ctx, queries...)
 	return cancelled, err
 }

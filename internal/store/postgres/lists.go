@@ -13,8 +13,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// condition collects what a list is narrowed down by. A ? in a term stands for
-// the next argument.
+// condition collects the filters of a list. A ? in a term stands for the next
+// argument.
 type condition struct {
 	terms []string
 	args  []any
@@ -24,7 +24,7 @@ func (c *condition) add(term string, args ...any) {
 	c.terms = append(c.terms, c.numbered(term, args...))
 }
 
-// numbered takes in arguments and gives the text with their numbers.
+// numbered adds arguments and returns the text with their numbers.
 func (c *condition) numbered(text string, args ...any) string {
 	for _, arg := range args {
 		c.args = append(c.args, arg)
@@ -35,12 +35,12 @@ func (c *condition) numbered(text string, args ...any) string {
 
 func (c *condition) String() string { return strings.Join(c.terms, ` AND `) }
 
-// page gives the LIMIT clause.
+// page returns the LIMIT clause.
 func (c *condition) page(q store.ListQuery) string {
 	return c.numbered(` LIMIT ? OFFSET ?`, q.Limit, q.Offset)
 }
 
-// orderBy gives the ORDER BY clause for an expression: nulls last, then ties.
+// orderBy returns the ORDER BY clause for an expression: nulls last, then ties.
 func orderBy(expression string, desc bool, ties string) string {
 	direction := ` ASC`
 	if desc {
@@ -49,7 +49,7 @@ func orderBy(expression string, desc bool, ties string) string {
 	return ` ORDER BY ` + expression + direction + ` NULLS LAST, ` + ties
 }
 
-// byName sorts numbered things by their names.
+// byName returns an expression that sorts a column of numbers by their names.
 func byName(column string, names map[int]string) string {
 	numbers := make([]int, 0, len(names))
 	for number := range names {
@@ -63,14 +63,14 @@ func byName(column string, names map[int]string) string {
 	return b + ` END`
 }
 
-// executes is true of a job joined with its run whose attempt has begun; it
-// takes the time.
+// executes is the condition that a job, joined with its queue item, is executing.
+// Its argument is the current time.
 const executes = `coalesce(r.node > 0 AND r.begin_at <= ?, false)`
 
-// bounded makes the FROM clause of a page: the rows of a table that inner names
-// by their keys, in its order, up to the first that goes beyond a budget of
-// bytes. Sizes are known without reading what is large. What is sorted are keys,
-// never whole rows. The clause needs ORDER BY n.place behind it.
+// bounded returns the FROM clause of a page: the rows of a table whose keys inner
+// selects, in its order, up to and including the first that exceeds a budget of
+// bytes. It knows the sizes without reading large values, and sorts keys, never
+// whole rows. ORDER BY n.place must follow the clause.
 func (c *condition) bounded(owner job.Owner, inner, table, key, size string, budget int) string {
 	join := ` JOIN ` + table + ` t ON t.account = ? AND t.` + key + ` = n.` + key
 	return ` FROM (SELECT b.` + key + `, b.place FROM (SELECT n.` + key + `, n.place, sum(` + size + `) OVER (ORDER BY n.place) - (` + size + `) AS before
@@ -79,10 +79,10 @@ func (c *condition) bounded(owner job.Owner, inner, table, key, size string, bud
 		c.numbered(` JOIN `+table+` `+table[:1]+` ON `+table[:1]+`.account = ? AND `+table[:1]+`.`+key+` = n.`+key, owner.Number)
 }
 
-// boundedJobs makes the query of the jobs whose numbers inner selects, within a
-// budget of bytes.
+// boundedJobs returns the query for the jobs whose numbers inner selects, within
+// a budget of bytes.
 func (s *Store) boundedJobs(c *condition, owner job.Owner, inner string, budget int, jobs *[]*job.Job) query {
-	sql := `SELECT ` + jobColumns + `, ` + runColumns + c.bounded(owner, inner, `jobs`, `number`, `octet_length(t.args)`, budget) + joinRun + ` ORDER BY n.place`
+	sql := `SELECT ` + jobColumns + `, ` + runColumns + c.bounded(owner, inner, `jobs`, `number`, `octet_length(t.args)`, budget) + joinItem + ` ORDER BY n.place`
 	return s.jobsOf(owner, sql, c.args, jobs)
 }
 
@@ -100,17 +100,17 @@ func (s *Store) JobList(ctx context.Context, owner job.Owner, q store.JobQuery) 
 	return jobs, err
 }
 
-// shownStates are the states in the order of their names, storedStates those
-// that stand in the table.
+// shownStates are the states in the order of their names, storedStates those in
+// the table.
 var (
 	shownStates  = []job.State{job.Available, job.Cancelled, job.Completed, job.Discarded, job.Executing, job.Retryable}
 	storedStates = []job.State{job.Available, job.Cancelled, job.Completed, job.Discarded, job.Retryable}
 )
 
-// indexedNumbers makes the query of the numbers of the newest jobs or, when q has
-// an order by number or by state, of the first ones in that. It walks the index of
-// jobs by account and state, one branch a state, and merges the branches: as fast
-// on the last page as on the first.
+// indexedNumbers returns the query for the numbers of the newest jobs or, if q
+// orders by number or by state, of the first jobs in that order. It scans the
+// index of jobs by account and state, one branch per state, and merges the
+// branches: the last page is as fast as the first.
 func (s *Store) indexedNumbers(c *condition, owner job.Owner, q store.JobQuery) string {
 	byState := q.Order.Field == "state"
 	states := q.States
@@ -139,8 +139,8 @@ func (s *Store) indexedNumbers(c *condition, owner job.Owner, q store.JobQuery) 
 	return `SELECT number FROM (` + strings.Join(branches, ` UNION ALL `) + `) b` + order + c.page(q.ListQuery)
 }
 
-// inState selects the numbers of an owner's jobs in a state; of pending ones
-// those that execute can be left in.
+// inState selects the numbers of an owner's jobs in a state. With shown, it
+// excludes executing jobs from the pending ones.
 func (s *Store) inState(c *condition, owner job.Owner, state job.State, rank string, shown bool) string {
 	now := s.Now().UnixMicro()
 	if state == job.Executing {
@@ -163,7 +163,7 @@ var jobOrder = map[string]string{
 	}) + ` END) COLLATE "C"`,
 }
 
-// filteredNumbers lists everything else by sorting what the filters leave.
+// filteredNumbers handles all other lists: it sorts the jobs that match.
 func (s *Store) filteredNumbers(c *condition, owner job.Owner, q store.JobQuery) string {
 	now := s.Now().UnixMicro()
 	c.add(`j.account = ?`, owner.Number)
@@ -183,12 +183,12 @@ func (s *Store) filteredNumbers(c *condition, owner job.Owner, q store.JobQuery)
 	if q.Order.Field != "" {
 		expression := jobOrder[q.Order.Field]
 		if strings.Contains(expression, `?`) {
-			expression, join = c.numbered(expression, now), joinRun
+			expression, join = c.numbered(expression, now), joinItem
 		}
 		order = orderBy(expression, q.Order.Desc, `j.number DESC`)
 	}
 	if len(q.States) > 0 {
-		join = joinRun
+		join = joinItem
 	}
 	return `SELECT j.number FROM jobs j` + join + ` WHERE ` + c.String() + order + c.page(q.ListQuery)
 }
@@ -238,15 +238,15 @@ var logOrder = map[string]string{
 	"event": `(` + byName(`l.event`, map[int]string{1: events[1], 2: events[2], 3: events[3], 4: events[4], 5: events[5], 6: events[6]}) + `) COLLATE "C"`,
 }
 
-// LogList implements store.Logs. Logs of attempts that are yet to begin are
-// not shown.
+// LogList implements store.Logs. It excludes logs of attempts that have not
+// started.
 func (s *Store) LogList(ctx context.Context, owner job.Owner, q store.LogQuery) ([]*job.Log, error) {
 	c := &condition{}
 	c.add(`l.account = ?`, owner.Number)
 	c.add(`l.id < ?`, job.IDBound(s.Now().Add(1000)))
 	switch {
 	case q.Job == nil:
-	case q.Job.Number != 0: // the job itself may have been removed before its logs
+	case q.Job.Number != 0: // the job may have been deleted before its logs
 		c.add(`l.job = ?`, q.Job.Number)
 	default:
 		c.add(`l.job = (SELECT j.number FROM jobs j WHERE j.account = ? AND j.id = ?)`, owner.Number, q.Job.UUID)
@@ -268,20 +268,20 @@ func (s *Store) LogList(ctx context.Context, owner job.Owner, q store.LogQuery) 
 	return logs, err
 }
 
-// boundedLogs makes the query of the logs whose ids inner selects, within a
+// boundedLogs returns the query for the logs whose IDs inner selects, within a
 // budget of bytes.
 func boundedLogs(c *condition, owner job.Owner, inner string, budget int, logs *[]*job.Log) query {
 	from := c.bounded(owner, inner, `logs`, `id`, `octet_length(t.payload)`, budget)
 	return logsOf(owner, `SELECT `+logColumns+from+` ORDER BY n.place`, c.args, logs)
 }
 
-// addLogs narrows down by event and time.
+// addLogs filters by event and time.
 func (c *condition) addLogs(q store.LogQuery) {
 	if q.Event != "" {
 		number := eventNumber(q.Event)
 		c.add(`l.event = ?`, number)
 		if number >= rareEvent {
-			c.add(`l.event >= 3`) // so that the partial index serves
+			c.add(`l.event >= 3`) // so that the partial index can be used
 		}
 	}
 	if !q.Since.IsZero() {
@@ -292,8 +292,8 @@ func (c *condition) addLogs(q store.LogQuery) {
 	}
 }
 
-// LogWalk implements store.Logs. The logs are looked up run by run, however
-// many the planner thinks there are.
+// LogWalk implements store.Logs. The query is written so that it looks up the
+// logs run by run, whatever the planner estimates.
 func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID, q store.LogQuery, look int) (*store.LogWalk, error) {
 	direction, behind := ` DESC`, `<`
 	if q.Oldest {

@@ -10,8 +10,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-// events gives every event its number in the table; those from rareEvent on
-// have an index of their own.
+// events maps numbers in the table to events. Those from rareEvent on have an
+// index of their own.
 var events = []string{1: job.EventRequest, job.EventResponse, job.EventError, job.EventCallbackFailed, job.EventWebhookFailed, job.EventStateRejected}
 
 const rareEvent = 3
@@ -43,7 +43,7 @@ func insertLogs(logs []*job.Log) []query {
 
 const logColumns = `l.id, l.job, l.event, l.inserted_at, l.payload`
 
-// logsOf makes a query of an owner's logs.
+// logsOf returns a query for an owner's logs.
 func logsOf(owner job.Owner, sql string, args []any, logs *[]*job.Log) query {
 	return query{sql: sql, args: args, start: func() { *logs = nil }, row: func(rows pgx.Rows) error {
 		l := &job.Log{Owner: owner}

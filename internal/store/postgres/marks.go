@@ -11,11 +11,11 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// markColumns are what marksOf reads. The length of args in bytes is known
-// without reading them.
+// markColumns are the columns that marksOf reads. PostgreSQL knows the length of
+// args without reading them.
 const markColumns = `j.number, j.id, j.state, j.inserted_at, j.scheduled_at, j.due_at, j.attempted_at, octet_length(j.args)`
 
-// marksOf makes a query of the marks of jobs as clients see them.
+// marksOf returns a query for the marks of jobs as clients see them.
 func (s *Store) marksOf(sql string, args []any, marks *[]store.JobMark) query {
 	now := s.Now()
 	return query{sql: sql, args: args, start: func() { *marks = nil }, row: func(rows pgx.Rows) error {
@@ -36,7 +36,7 @@ func (s *Store) JobMarks(ctx context.Context, owner job.Owner, limit int) (marks
 	c := &condition{}
 	inner := s.indexedNumbers(c, owner, store.JobQuery{ListQuery: store.ListQuery{Limit: limit}})
 	sql := `SELECT ` + markColumns + `, ` + runColumns + ` FROM (` + inner + `) n` +
-		c.numbered(` JOIN jobs j ON j.account = ? AND j.number = n.number`, owner.Number) + joinRun + ` ORDER BY j.number DESC`
+		c.numbered(` JOIN jobs j ON j.account = ? AND j.number = n.number`, owner.Number) + joinItem + ` ORDER BY j.number DESC`
 	err = s.readAs(ctx, pages, s.marksOf(sql, c.args, &marks))
 	return marks, err
 }
@@ -48,7 +48,7 @@ func (s *Store) JobMarksOf(ctx context.Context, owner job.Owner, ids []store.Job
 	}
 	numbers, uuids := splitIDs(ids)
 	var byNumber, byUUID []store.JobMark
-	const of = `SELECT ` + markColumns + `, ` + runColumns + ` FROM jobs j ` + joinRun + ` WHERE j.account = $1 AND `
+	const of = `SELECT ` + markColumns + `, ` + runColumns + ` FROM jobs j ` + joinItem + ` WHERE j.account = $1 AND `
 	err := s.readAs(ctx, pages,
 		s.marksOf(of+`j.number = ANY($2)`, []any{owner.Number, numbers}, &byNumber),
 		s.marksOf(of+`j.id = ANY($2)`, []any{owner.Number, uuids}, &byUUID))

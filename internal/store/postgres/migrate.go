@@ -13,12 +13,12 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrationLock is held while tables are brought up to date ("punctual", in
-// ASCII). It ends with the transaction, so it works through a pooler too.
+// migrationLock is held during a migration ("punctual", in ASCII). It is released
+// with the transaction, so it works through a pooler too.
 const migrationLock = 0x70756e637475616c
 
-// migrate brings the tables up to date, all in one transaction. Nodes that
-// start at once wait for each other and find it done.
+// migrate applies the missing migrations in one transaction. Of nodes that start
+// at the same time, one migrates and the others wait.
 func migrate(ctx context.Context, config *pgx.ConnConfig) (err error) {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
@@ -36,11 +36,11 @@ func migrate(ctx context.Context, config *pgx.ConnConfig) (err error) {
 	}
 	tx, err := conn.Begin(ctx)
 	if err != nil {
-		return fmt.Errorf("beginning to bring the tables up to date: %w", err)
+		return fmt.Errorf("beginning the migration of the tables: %w", err)
 	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // nothing to do after a commit
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // does nothing after a commit
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(migrationLock)); err != nil {
-		return fmt.Errorf("waiting for another node that brings the tables up to date: %w", err)
+		return fmt.Errorf("waiting for another node that migrates the tables: %w", err)
 	}
 	version, err := schemaVersion(ctx, conn)
 	if err != nil {
@@ -55,7 +55,7 @@ func migrate(ctx context.Context, config *pgx.ConnConfig) (err error) {
 		}
 	}
 	if err := tx.Commit(ctx); err != nil {
-		return fmt.Errorf("bringing the tables up to date: %w", err)
+		return fmt.Errorf("migrating the tables: %w", err)
 	}
 	return nil
 }
@@ -64,10 +64,10 @@ func newer(version, known int) error {
 	return fmt.Errorf("the database was made by a newer punctual (tables of version %d, this one knows %d); use that version", version, known)
 }
 
-// schemaVersion gives how many migrations the tables have; 0 when there are none.
+// schemaVersion returns how many migrations were applied; 0 if there are no tables.
 func schemaVersion(ctx context.Context, conn *pgx.Conn) (version int, err error) {
 	var exists bool
-	// Not to_regclass, which may remember that there was none before the lock.
+	// Don't use to_regclass, which may have cached the result from before the lock.
 	err = conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE c.relname = 'schema_version' AND n.nspname = current_schema())`, pgx.QueryExecModeExec).Scan(&exists)
 	if err == nil && exists {
@@ -90,7 +90,7 @@ func migrateOne(ctx context.Context, conn *pgx.Conn, name string, version int) e
 	}
 	script += fmt.Sprintf(`;UPDATE schema_version SET version = %d;`, version)
 	if _, err := conn.PgConn().Exec(ctx, script).ReadAll(); err != nil {
-		return fmt.Errorf("bringing the tables up to date with %s: %w", name, err)
+		return fmt.Errorf("migrating the tables with %s: %w", name, err)
 	}
 	return nil
 }

@@ -11,24 +11,25 @@ import (
 )
 
 const (
-	// silentFor is after how long a silence a node is taken for gone, holdsFor
-	// how long after a beat it relies on its claims: less by what an attempt
-	// may take from the last look to its first byte.
+	// silentFor is the time without a heartbeat after which a node's lease expires.
+	// holdsFor is how long after a heartbeat the node relies on its lease: shorter
+	// by the time that an attempt may take from the last check to its first byte.
 	silentFor = 15 * time.Second
 	holdsFor  = 10 * time.Second
-	// listedFor is how long after its last beat others count on a node to take
-	// its share of the queue.
+	// listedFor is how long after its last heartbeat a node is listed as alive and
+	// counted when nodes divide the queue.
 	listedFor = 5 * time.Second
-	// judgeAfter is how long a node has to be in contact to judge others.
-	judgeAfter = 4 * time.Second
-	// beatWithin is how long a beat may take.
-	beatWithin = 2 * time.Second
+	// expireAfter is how long a node must have been connected before it expires
+	// others' leases.
+	expireAfter = 4 * time.Second
+	// heartbeatWithin is the timeout of a heartbeat.
+	heartbeatWithin = 2 * time.Second
 )
 
 // NodeStart implements store.Queue.
 func (s *Store) NodeStart(ctx context.Context) (node int64, err error) {
 	sent := awake()
-	err = s.brief(ctx, query{
+	err = s.runControl(ctx, query{
 		sql: `INSERT INTO nodes (started_at, beat_at) SELECT t, t FROM (SELECT ` + serverNow + ` AS t) now RETURNING number`,
 		row: func(rows pgx.Rows) error { return rows.Scan(&node) },
 	})
@@ -42,17 +43,17 @@ func (s *Store) NodeStart(ctx context.Context) (node int64, err error) {
 	if !s.listens {
 		s.listens = true
 		s.done.Go(func() { s.listen(s.background) })
-		s.done.Go(func() { s.readMail(s.background) })
+		s.done.Go(func() { s.readCancels(s.background) })
 	}
 	return node, nil
 }
 
-// NodeHeartbeat implements store.Queue. A beat need not survive a crash of the
-// server, so it waits for no disk.
+// NodeHeartbeat implements store.Queue. It commits asynchronously, because a
+// heartbeat need not survive a crash of the server.
 func (s *Store) NodeHeartbeat(ctx context.Context, node int64) (store.Heartbeat, error) {
 	beat := store.Heartbeat{LeaseExpired: true}
 	sent := awake()
-	err := s.brief(ctx,
+	err := s.runControl(ctx,
 		query{sql: `SELECT set_config('synchronous_commit', 'off', true)`},
 		query{
 			sql: `UPDATE nodes SET beat_at = ` + serverNow + ` WHERE number = $1 RETURNING number`, args: []any{node},
@@ -72,7 +73,7 @@ func (s *Store) NodeHeartbeat(ctx context.Context, node int64) (store.Heartbeat,
 			},
 		})
 	if err != nil {
-		return store.Heartbeat{}, fmt.Errorf("beating: %w", err)
+		return store.Heartbeat{}, fmt.Errorf("sending a heartbeat: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,27 +104,27 @@ func (s *Store) NodeStop(ctx context.Context, node int64) error {
 	return err
 }
 
-// LapseNode makes a node count as gone, as if it had been silent for too long.
+// LapseNode expires a node's lease, as if it had sent no heartbeat for too long.
 func (s *Store) LapseNode(ctx context.Context, node int64) error {
-	return s.brief(ctx,
+	return s.runControl(ctx,
 		query{sql: `DELETE FROM nodes WHERE number = $1`, args: []any{node}},
 		query{sql: `DELETE FROM cancels WHERE node = $1`, args: []any{node}})
 }
 
-// dropSilent makes nodes gone that have been silent for too long. A beat that
-// comes at the same time comes first or finds its row gone.
-func (s *Store) dropSilent(ctx context.Context) error {
-	err := s.brief(ctx,
+// expireLeases expires the leases of nodes without recent heartbeats by deleting
+// their rows. A simultaneous heartbeat either comes first or finds no row.
+func (s *Store) expireLeases(ctx context.Context) error {
+	err := s.runControl(ctx,
 		query{sql: `DELETE FROM nodes WHERE number IN (SELECT number FROM nodes WHERE beat_at < ` + serverNow + ` - $1 ORDER BY number FOR UPDATE SKIP LOCKED)`,
 			args: []any{silentFor.Microseconds()}},
 		query{sql: `DELETE FROM cancels c WHERE NOT EXISTS (SELECT FROM nodes n WHERE n.number = c.node)`})
 	if err != nil {
-		return fmt.Errorf("looking for silent nodes: %w", err)
+		return fmt.Errorf("expiring leases: %w", err)
 	}
 	return nil
 }
 
-// isOwn reports whether a node is one of this process.
+// isOwn reports whether a node belongs to this process.
 func (s *Store) isOwn(node int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,10 +132,10 @@ func (s *Store) isOwn(node int64) bool {
 	return own
 }
 
-// brief runs statements in a transaction on a connection that does not wait
-// for other calls.
-func (s *Store) brief(ctx context.Context, queries ...query) error {
-	ctx, cancel, err := s.contact.bound(ctx, beatWithin)
+// runControl runs statements in a transaction on a control connection, which does not
+// wait for other calls.
+func (s *Store) runControl(ctx context.Context, queries ...query) error {
+	ctx, cancel, err := s.contact.bound(ctx, heartbeatWithin)
 	if err != nil {
 		return err
 	}

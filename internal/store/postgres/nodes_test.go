@@ -27,7 +27,7 @@ type cluster struct {
 	heard  []*ears
 }
 
-// ears keep what a node is told.
+// ears records the notices that a node receives.
 type ears struct {
 	mu        sync.Mutex
 	cancelled []int64
@@ -75,7 +75,7 @@ func (c *cluster) ok(err error) {
 	}
 }
 
-// within waits until a condition holds.
+// within waits until a condition is true.
 func (c *cluster) within(limit time.Duration, what string, holds func() bool) time.Duration {
 	c.Helper()
 	start := time.Now()
@@ -136,7 +136,7 @@ func cancel(m *store.Snapshot) *store.Changes {
 	return &store.Changes{Job: &after, RollbackClaim: m.Claim != nil}
 }
 
-func TestOfManyCreatesOnManyNodesOneIsStored(t *testing.T) {
+func TestJobInsertMany_StoresOneOfManyWithTheSameKey(t *testing.T) {
 	c := nodes(t, migrated(t), 3)
 	for round := range 5 {
 		key := fmt.Sprintf("key %d", round)
@@ -167,12 +167,12 @@ func TestOfManyCreatesOnManyNodesOneIsStored(t *testing.T) {
 		different := 0
 		ids.Range(func(any, any) bool { different++; return true })
 		if stored.Load() != 1 || different != 1 {
-			t.Errorf("%d were stored, %d jobs were answered with; want one", stored.Load(), different)
+			t.Errorf("%d were stored, %d different jobs were returned; want one", stored.Load(), different)
 		}
 	}
 }
 
-func TestEveryRunIsClaimedByOneNode(t *testing.T) {
+func TestQueueClaim_EachItemIsClaimedByOneNode(t *testing.T) {
 	c := nodes(t, migrated(t), 3)
 	var claims []store.Claim
 	for range 200 {
@@ -186,7 +186,7 @@ func TestEveryRunIsClaimedByOneNode(t *testing.T) {
 				for from := part * 50; from < 200; from += 10 { // they overlap
 					got, err := s.QueueClaim(t.Context(), c.nodes[i], claims[from:from+10])
 					if err != nil {
-						t.Errorf("RunClaim: %v", err)
+						t.Errorf("QueueClaim: %v", err)
 						return
 					}
 					for k, ok := range got {
@@ -201,16 +201,16 @@ func TestEveryRunIsClaimedByOneNode(t *testing.T) {
 	wg.Wait()
 	for i := range counts {
 		if n := counts[i].Load(); n != 1 {
-			t.Errorf("run %d was claimed %d times", i, n)
+			t.Errorf("item %d was claimed %d times", i, n)
 		}
 	}
 }
 
-func TestTheRunsOfASilentNodeAreTakenOnce(t *testing.T) {
+func TestQueueAbandoned_ItemsOfASilentNodeEndOnce(t *testing.T) {
 	c := nodes(t, migrated(t), 3)
 	j := c.insert(c.stores[0], c.stores[0].Now())
 	if !c.claim(0, j, 1) {
-		t.Fatal("the run was not claimed")
+		t.Fatal("the item was not claimed")
 	}
 	conn, err := pgx.Connect(t.Context(), c.url)
 	c.ok(err)
@@ -233,10 +233,10 @@ func TestTheRunsOfASilentNodeAreTakenOnce(t *testing.T) {
 	beat, err := c.stores[0].NodeHeartbeat(t.Context(), c.nodes[0])
 	c.ok(err)
 	if !beat.LeaseExpired || c.stores[0].NodeHoldsLease(c.nodes[0]) {
-		t.Errorf("the silent node learned %+v and holds %v, want that it is gone", beat, c.stores[0].NodeHoldsLease(c.nodes[0]))
+		t.Errorf("the silent node got %+v and its lease is %v, want it expired", beat, c.stores[0].NodeHoldsLease(c.nodes[0]))
 	}
 	ended := 0
-	for i := range c.stores { // two take it over, and the one that was silent ends it late
+	for i := range c.stores { // two reclaim it, and the silent one ends it late
 		if c.ends(i, c.nodes[0], j, 1) {
 			ended++
 		}
@@ -245,29 +245,29 @@ func TestTheRunsOfASilentNodeAreTakenOnce(t *testing.T) {
 		t.Errorf("the attempt ended %d times", ended)
 	}
 	if beat, err := c.stores[1].NodeHeartbeat(t.Context(), c.nodes[1]); err != nil || len(beat.Nodes) != 2 {
-		t.Errorf("living are %v (%v), want two", beat.Nodes, err)
+		t.Errorf("alive are %v (%v), want two", beat.Nodes, err)
 	}
 }
 
-func TestANodeThatIsGoneClaimsNothing(t *testing.T) {
+func TestQueueClaim_ExpiredNodeClaimsNothing(t *testing.T) {
 	c := nodes(t, migrated(t), 2)
 	j := c.insert(c.stores[0], c.stores[0].Now())
 	c.ok(c.stores[1].LapseNode(t.Context(), c.nodes[0]))
 	if c.claim(0, j, 1) {
-		t.Error("a node that others have taken for gone has claimed a run")
+		t.Error("a node with an expired lease claimed an item")
 	}
 	if !c.claim(1, j, 1) {
-		t.Error("the run can't be claimed by another node")
+		t.Error("the item can't be claimed by another node")
 	}
 }
 
-func TestACancelReachesTheNodeThatHasClaimed(t *testing.T) {
+func TestJobChange_CancelReachesTheClaimingNode(t *testing.T) {
 	c := nodes(t, migrated(t), 2)
 	c.hearing()
 	for range 5 {
 		j := c.insert(c.stores[0], c.stores[0].Now())
 		if !c.claim(0, j, 1) {
-			t.Fatal("the run was not claimed")
+			t.Fatal("the item was not claimed")
 		}
 		_, err := c.stores[1].JobChange(t.Context(), c.owner, store.JobID{Number: j.Number}, cancel)
 		c.ok(err)
@@ -275,10 +275,9 @@ func TestACancelReachesTheNodeThatHasClaimed(t *testing.T) {
 	}
 }
 
-// TestADecisionIsOfTheMomentInWhichItsRowsAreLocked has a claim come through
-// while a cancel waits for its row: the attempt begins before the cancel is
-// decided, which must not take it for one to come.
-func TestADecisionIsOfTheMomentInWhichItsRowsAreLocked(t *testing.T) {
+// A claim commits while a cancel waits for its row. The attempt starts before the
+// cancel is decided, which must see it as started.
+func TestDecide_SeesTheTimeAtWhichItsRowsWereLocked(t *testing.T) {
 	c := nodes(t, migrated(t), 1)
 	s := c.stores[0]
 	schedule := &job.Schedule{ID: job.NewID(s.Now()), Owner: c.owner, InsertedAt: s.Now(), FirstDue: s.Now(), Args: rawjson.Value(`{}`)}
@@ -323,12 +322,12 @@ func TestADecisionIsOfTheMomentInWhichItsRowsAreLocked(t *testing.T) {
 		c.ok(err)
 		c.ok(<-done)
 		if moment.Claim == nil || !moment.Claim.StartAt.Equal(begin) || moment.Now.Before(begin) {
-			t.Errorf("of %s is decided at %s, with the claim %+v, which began at %s", name, moment.Now, moment.Claim, begin)
+			t.Errorf("%s is decided at %s, with the claim %+v, which started at %s", name, moment.Now, moment.Claim, begin)
 		}
 	}
 }
 
-// cancel takes the oldest cancel that was heard of; 0 when there is none.
+// cancel removes and returns the oldest cancel received; 0 if there is none.
 func (e *ears) cancel() int64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -340,7 +339,7 @@ func (e *ears) cancel() int64 {
 	return number
 }
 
-// hearing waits until all nodes hear each other.
+// hearing waits until all nodes receive each other's notices.
 func (c *cluster) hearing() {
 	c.Helper()
 	c.within(10*time.Second, "notices to arrive", func() bool {
@@ -355,7 +354,7 @@ func (c *cluster) hearing() {
 	})
 }
 
-func TestOthersHearOfRunsThatAreDueSoon(t *testing.T) {
+func TestSubscribe_NotifiesOtherNodesOfItemsDueSoon(t *testing.T) {
 	c := nodes(t, migrated(t), 2)
 	c.hearing()
 	before := c.heard[1].count()
@@ -364,10 +363,10 @@ func TestOthersHearOfRunsThatAreDueSoon(t *testing.T) {
 	c.insert(c.stores[0], c.stores[0].Now())
 	c.within(time.Second, "the other node to hear", func() bool { return c.heard[1].count() > before })
 	if c.heard[1].count() != before+1 {
-		t.Error("the other node heard of a run that is due in an hour")
+		t.Error("the other node was notified of an item that is due in an hour")
 	}
 	if c.heard[0].count() != own {
-		t.Error("a node heard of its own run as of another's")
+		t.Error("a node was notified of its own item as of another node's")
 	}
 }
 
@@ -377,20 +376,20 @@ func (e *ears) count() int {
 	return e.elsewhere
 }
 
-func TestAStoppedNodeLeavesNothing(t *testing.T) {
+func TestNodeStop_AbandonsItsClaims(t *testing.T) {
 	c := nodes(t, migrated(t), 2)
 	j := c.insert(c.stores[0], c.stores[0].Now())
 	if !c.claim(0, j, 1) {
-		t.Fatal("the run was not claimed")
+		t.Fatal("the item was not claimed")
 	}
 	c.ok(c.stores[0].NodeStop(t.Context(), c.nodes[0]))
 	found, err := c.stores[1].QueueAbandoned(t.Context(), 10)
 	if err != nil || len(found) != 1 {
-		t.Errorf("abandoned are %v (%v), want what the stopped node held", found, err)
+		t.Errorf("QueueAbandoned = %v (%v), want what the stopped node held", found, err)
 	}
 }
 
-func TestNodesStartAtOnceOnAnEmptyDatabase(t *testing.T) {
+func TestOpen_SimultaneouslyOnAnEmptyDatabase(t *testing.T) {
 	url := empty(t)
 	var wg sync.WaitGroup
 	for range 6 {
@@ -409,9 +408,9 @@ func TestNodesStartAtOnceOnAnEmptyDatabase(t *testing.T) {
 	wg.Wait()
 }
 
-// TestLimitsHoldOverAllNodes: whoever stores a job, of all that are created at
-// once just as many are stored as the account may have.
-func TestLimitsHoldOverAllNodes(t *testing.T) {
+// Of jobs created at once on several nodes, exactly as many are stored as the
+// account's limit allows.
+func TestJobInsertMany_EnforcesLimitsAcrossNodes(t *testing.T) {
 	c := nodes(t, migrated(t), 3)
 	const most = 25
 	for _, cancelled := range []int{0, 6, 1} {

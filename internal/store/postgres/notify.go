@@ -12,34 +12,35 @@ import (
 )
 
 const (
-	// channel is where nodes tell each other.
+	// channel is the notification channel of the nodes.
 	channel = "punctual"
-	// tellAhead is how soon a run must be due to be told of. Others read the
-	// queue once a second in any case.
+	// tellAhead is how soon an item must be due to notify other nodes of it. They
+	// scan the queue once a second in any case.
 	tellAhead = 1500 * time.Millisecond
-	// maxPayload is what one notification may carry, less than PostgreSQL's 8,000.
+	// maxPayload is the maximum size of a notification in bytes, less than
+	// PostgreSQL's limit of 8,000.
 	maxPayload = 7000
 )
 
-// teller tells other nodes what this process has stored, after the commit and
-// in a transaction of its own: one that notifies holds a lock over all others
-// that do until it is on disk, and this one has nothing to put there. Whatever
-// comes up meanwhile is told together.
-type teller struct {
+// notifier notifies other nodes of what this process has stored. It does so after
+// the commit, in a separate transaction: a transaction with NOTIFY blocks all
+// others with NOTIFY until it is on disk, and this one writes nothing to disk.
+// Changes that arrive meanwhile are combined into one notice.
+type notifier struct {
 	store *Store
 	wake  chan struct{}
 
 	mu      sync.Mutex
-	due     int64          // the earliest due time to tell of; MaxInt64 for none
+	due     int64          // the earliest due time to send; MaxInt64 for none
 	cancels map[int64]bool // nodes that have cancels to read
 }
 
-func newTeller(s *Store) *teller {
-	return &teller{store: s, wake: make(chan struct{}, 1), due: math.MaxInt64, cancels: map[int64]bool{}}
+func newNotifier(s *Store) *notifier {
+	return &notifier{store: s, wake: make(chan struct{}, 1), due: math.MaxInt64, cancels: map[int64]bool{}}
 }
 
-// stored notes runs that others may have to take.
-func (t *teller) stored(refs []store.QueueKey) {
+// stored adds items that other nodes may have to claim.
+func (t *notifier) stored(refs []store.QueueKey) {
 	if len(refs) == 0 || t.store.isAlone() {
 		return
 	}
@@ -58,8 +59,8 @@ func (t *teller) stored(refs []store.QueueKey) {
 	}
 }
 
-// cancelled notes nodes that have cancels to read.
-func (t *teller) cancelled(nodes []int64) {
+// cancelled adds nodes that have cancels to read.
+func (t *notifier) cancelled(nodes []int64) {
 	if len(nodes) == 0 {
 		return
 	}
@@ -71,14 +72,14 @@ func (t *teller) cancelled(nodes []int64) {
 	t.poke()
 }
 
-func (t *teller) poke() {
+func (t *notifier) poke() {
 	select {
 	case t.wake <- struct{}{}:
 	default:
 	}
 }
 
-func (t *teller) run(ctx context.Context) {
+func (t *notifier) run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -89,8 +90,8 @@ func (t *teller) run(ctx context.Context) {
 	}
 }
 
-// flush tells what there is to tell. It may be lost: nobody waits for it.
-func (t *teller) flush() {
+// flush sends the pending notice, which may be lost.
+func (t *notifier) flush() {
 	t.mu.Lock()
 	due, cancels := t.due, t.cancels
 	t.due, t.cancels = math.MaxInt64, map[int64]bool{}
@@ -98,21 +99,21 @@ func (t *teller) flush() {
 	if due == math.MaxInt64 && len(cancels) == 0 {
 		return
 	}
-	_ = t.store.brief(context.Background(), query{
+	_ = t.store.runControl(context.Background(), query{
 		sql: `SELECT pg_notify('` + channel + `', p) FROM unnest($1::text[]) p`, args: []any{notice{from: t.store.id, due: due, cancels: cancels}.payloads()},
 	})
 }
 
-// notice is what nodes tell each other: that runs were stored, the earliest
-// due at a time, and that nodes have cancels to read.
+// notice is a notification between nodes: items were stored, the earliest due at
+// a time, and nodes have cancels to read.
 type notice struct {
 	from    string
 	due     int64 // MaxInt64 for none
 	cancels map[int64]bool
 }
 
-// payloads gives a notice as text, "FROM DUE NODE,NODE…", in as many parts as
-// need be.
+// payloads returns a notice as text, "FROM DUE NODE,NODE…", in as many parts as
+// needed.
 func (n notice) payloads() []string {
 	var parts []string
 	head := n.from + " " + strconv.FormatInt(n.due, 10) + " "
@@ -127,7 +128,7 @@ func (n notice) payloads() []string {
 	return append(parts, part)
 }
 
-// parseNotice reads a notice; ok is false for what is not one.
+// parseNotice parses a notice; ok is false if payload is not one.
 func parseNotice(payload string) (n notice, ok bool) {
 	fields := strings.Split(payload, " ")
 	if len(fields) != 3 {

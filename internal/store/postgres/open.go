@@ -15,19 +15,19 @@ import (
 
 // Store is a PostgreSQL database.
 type Store struct {
-	id      string // tells this process's notices from others'
-	pools   [classes]*pgxpool.Pool
-	control *pgxpool.Pool
-	pooled  bool // connections go through a pooler
-	clock   *clock
-	contact *contact
-	probe   store.Probe
-	notify  atomic.Pointer[func(store.Notice)]
-	teller  *teller
-	owners  owners
+	id       string // distinguishes this process's notices from others'
+	pools    [classes]*pgxpool.Pool
+	control  *pgxpool.Pool
+	pooled   bool // connections go through a pooler
+	clock    *clock
+	contact  *contact
+	probe    store.Probe
+	notify   atomic.Pointer[func(store.Notice)]
+	notifier *notifier
+	owners   owners
 
 	mu      sync.Mutex
-	leases  map[int64]time.Duration // this process's nodes: when their last beat was sent
+	leases  map[int64]time.Duration // this process's nodes: when their last heartbeat was sent
 	alone   bool                    // there is no other node
 	hearing bool                    // notices of others arrive
 	listens bool                    // the loops that a node needs are running
@@ -40,8 +40,7 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open connects to the database that a URL names and brings its tables up to
-// date.
+// Open connects to the database at a URL and migrates its tables.
 func Open(ctx context.Context, databaseURL string) (*Store, error) {
 	config, err := configure(databaseURL)
 	if err != nil {
@@ -64,8 +63,8 @@ func Open(ctx context.Context, databaseURL string) (*Store, error) {
 		stop()
 		return nil, err
 	}
-	s.teller = newTeller(s)
-	// The best of several round trips gives the time.
+	s.notifier = newNotifier(s)
+	// Use the best of several round trips to estimate the time.
 	for range 5 {
 		if err := s.ask(ctx, connectTimeout); err != nil {
 			s.closePools()
@@ -73,12 +72,12 @@ func Open(ctx context.Context, databaseURL string) (*Store, error) {
 		}
 	}
 	s.done.Go(func() { s.watch(background) })
-	s.done.Go(func() { s.teller.run(background) })
+	s.done.Go(func() { s.notifier.run(background) })
 	return s, nil
 }
 
-// closePools ends all connections. Those in use are let go first, since
-// closing waits for them.
+// closePools closes all connections. It cancels calls under way first, because
+// closing waits for their connections.
 func (s *Store) closePools() {
 	s.stop()
 	s.contact.gone(errDown)
@@ -88,7 +87,7 @@ func (s *Store) closePools() {
 
 // Close implements store.Store.
 func (s *Store) Close() error {
-	s.teller.flush()
+	s.notifier.flush()
 	s.closePools()
 	return nil
 }

@@ -12,30 +12,30 @@ import (
 	"github.com/punctual-dev/punctual/test/pgtest"
 )
 
-// refused waits until calls are refused, and wants each to be answered soon.
+// refused waits until calls are refused, and verifies that each returns soon.
 func (c *cluster) refused(limit time.Duration) {
 	c.Helper()
 	c.within(limit, "calls to be refused", func() bool {
 		start := time.Now()
 		_, err := c.stores[0].JobInsertMany(c.Context(), []store.NewJob{{Job: c.job(c.stores[0], c.stores[0].Now().Add(time.Hour))}})
 		if took := time.Since(start); took > 4*time.Second {
-			c.Errorf("a create was answered after %v: %v", took, err)
+			c.Errorf("a create returned after %v: %v", took, err)
 		}
 		if err != nil && fault.CodeOf(err) != fault.Unavailable {
-			c.Errorf("a create ended with %v, want a fault that says to try again", err)
+			c.Errorf("a create returned %v, want a fault that asks to retry", err)
 		}
 		return err != nil
 	})
 	start := time.Now()
 	if _, err := c.stores[0].JobGet(c.Context(), c.owner, store.JobID{Number: 1}); fault.CodeOf(err) != fault.Unavailable {
-		c.Errorf("a read ended with %v, want a fault that says to try again", err)
+		c.Errorf("a read returned %v, want a fault that asks to retry", err)
 	}
 	if took := time.Since(start); took > time.Second {
 		c.Errorf("a read was refused after %v", took)
 	}
 }
 
-// recovers waits until calls are carried out again.
+// recovers waits until calls succeed again.
 func (c *cluster) recovers() {
 	c.Helper()
 	c.within(20*time.Second, "the store to recover", func() bool {
@@ -44,12 +44,12 @@ func (c *cluster) recovers() {
 	})
 }
 
-func TestAServerThatFallsSilentIsNoticed(t *testing.T) {
+func TestOutage_SilentServer(t *testing.T) {
 	server := pgtest.Start(t)
 	c := nodes(t, server.URL("postgres"), 1)
 	j := c.insert(c.stores[0], c.stores[0].Now())
 	if !c.claim(0, j, 1) {
-		t.Fatal("the run was not claimed")
+		t.Fatal("the item was not claimed")
 	}
 	server.Pause()
 	c.refused(5 * time.Second)
@@ -60,7 +60,7 @@ func TestAServerThatFallsSilentIsNoticed(t *testing.T) {
 	}
 }
 
-func TestAServerThatCrashesLosesNothing(t *testing.T) {
+func TestOutage_CrashedServerLosesNothing(t *testing.T) {
 	server := pgtest.Start(t)
 	c := nodes(t, server.URL("postgres"), 1)
 	j := c.insert(c.stores[0], c.stores[0].Now())
@@ -77,7 +77,7 @@ func TestAServerThatCrashesLosesNothing(t *testing.T) {
 	}
 }
 
-func TestAPromotedStandbyIsFound(t *testing.T) {
+func TestOutage_PromotedStandbyIsFound(t *testing.T) {
 	primary := pgtest.Start(t)
 	standby := primary.Standby(t)
 	url := fmt.Sprintf("postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres?target_session_attrs=read-write", standby.Port, primary.Port)
@@ -100,34 +100,34 @@ func TestAPromotedStandbyIsFound(t *testing.T) {
 	}
 }
 
-func TestThroughAPoolerOfTransactions(t *testing.T) {
+func TestPooler_InTransactionMode(t *testing.T) {
 	url := migrated(t)
 	c := nodes(t, pgtest.StartBouncer(t, url).Through(url), 2)
 	for i, s := range c.stores {
 		if beat, err := s.NodeHeartbeat(t.Context(), c.nodes[i]); err != nil || !beat.NotificationsDown {
-			t.Errorf("node %d learned %+v (%v), want that it hears nothing", i, beat, err)
+			t.Errorf("node %d got %+v (%v), want notifications down", i, beat, err)
 		}
 	}
 	for range 3 {
 		j := c.insert(c.stores[1], c.stores[1].Now())
 		if !c.claim(0, j, 1) {
-			t.Fatal("the run was not claimed")
+			t.Fatal("the item was not claimed")
 		}
 		_, err := c.stores[1].JobChange(t.Context(), c.owner, store.JobID{Number: j.Number}, cancel)
 		c.ok(err)
 		if took := c.within(time.Second, "the cancel to be found", func() bool { return c.heard[0].cancel() == j.Number }); took > 500*time.Millisecond {
-			t.Errorf("a cancel was found after %v", took)
+			t.Errorf("a cancel arrived after %v", took)
 		}
 		held, err := c.stores[0].QueueHeld(t.Context(), c.nodes[0], []store.Claim{claimOf(j, 1)})
 		if err != nil || held[0] {
-			t.Errorf("a run that was ended is held: %v (%v)", held, err)
+			t.Errorf("an ended item is held: %v (%v)", held, err)
 		}
 	}
 	before := c.heard[0].count()
-	c.within(time.Second, "the queue to be read anew", func() bool { return c.heard[0].count() > before+2 })
+	c.within(time.Second, "the queue to be scanned again", func() bool { return c.heard[0].count() > before+2 })
 }
 
-func TestWhatCanNotBeReachedIsExplained(t *testing.T) {
+func TestOpen_ExplainsUnreachableDatabases(t *testing.T) {
 	for url, want := range map[string]string{
 		"postgres://user:secret@127.0.0.1:1/x?connect_timeout=1": "can't be reached",
 		"postgres://user:secret@%zz/x":                           "can't be read",
@@ -142,7 +142,7 @@ func TestWhatCanNotBeReachedIsExplained(t *testing.T) {
 	}
 }
 
-func TestAServerThatTakesNoWritesIsNotReady(t *testing.T) {
+func TestPing_FailsForAReadOnlyServer(t *testing.T) {
 	server := pgtest.Start(t)
 	c := nodes(t, server.URL("postgres"), 1)
 	c.ok(c.stores[0].Ping(t.Context()))
@@ -150,7 +150,7 @@ func TestAServerThatTakesNoWritesIsNotReady(t *testing.T) {
 	c.within(10*time.Second, "the ping to fail", func() bool {
 		err := c.stores[0].Ping(t.Context())
 		if err != nil && fault.CodeOf(err) != fault.Unavailable {
-			t.Errorf("the ping ended with %v, want a fault that says to try again", err)
+			t.Errorf("the ping returned %v, want a fault that asks to retry", err)
 		}
 		return err != nil
 	})

@@ -10,7 +10,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// found gives a row function that notes that there is a row.
+// found returns a row function that sets is when there is a row.
 func found(is *bool) func(pgx.Rows) error {
 	return func(pgx.Rows) error {
 		*is = true
@@ -18,8 +18,8 @@ func found(is *bool) func(pgx.Rows) error {
 	}
 }
 
-// AccountRegister implements store.People. Others that make accounts wait, so
-// that only one can be the first.
+// AccountRegister implements store.People. It locks out other registrations, so
+// that only one account can be the first.
 func (s *Store) AccountRegister(ctx context.Context, r *store.Registration) error {
 	err := s.write(ctx, func(t *tx) error {
 		others, invited := false, false
@@ -55,7 +55,7 @@ func (s *Store) AccountRegister(ctx context.Context, r *store.Registration) erro
 	return taken(err, r.Account)
 }
 
-// account runs statements of which the first gives a row when there is such an account.
+// account runs statements, the first of which returns a row if the account exists.
 func (s *Store) account(ctx context.Context, queries ...query) error {
 	return s.write(ctx, func(t *tx) error {
 		there := false
@@ -85,12 +85,12 @@ func (s *Store) AccountPassword(ctx context.Context, change store.PasswordChange
 	return s.account(ctx, queries...)
 }
 
-// endOthers ends the sessions of an account but one.
+// endOthers deletes the sessions of an account except one.
 func endOthers(account int64, keep []byte) query {
 	return query{sql: `DELETE FROM sessions WHERE account = $1 AND hash <> $2`, args: []any{account, notNil(keep)}}
 }
 
-// notNil gives bytes that compare with others, also when there are none.
+// notNil returns b, or an empty slice for nil, which SQL would compare as null.
 func notNil(b []byte) []byte { return append([]byte{}, b...) }
 
 // AccountOperator implements store.People.
@@ -106,8 +106,8 @@ func (s *Store) AccountDelete(ctx context.Context, account int64, at time.Time) 
 	}}, lockOut(account)...)...)
 }
 
-// lockOut removes what lets anyone act for an account, or signs for it, and what
-// its limits leave.
+// lockOut deletes an account's sessions, keys, secrets and other credentials, and
+// its remaining room.
 func lockOut(account int64) []query {
 	var queries []query
 	for _, table := range []string{"sessions", "keys", "secrets", "totps", "account_room"} {
@@ -116,7 +116,8 @@ func lockOut(account int64) []query {
 	return queries
 }
 
-// AccountPurge implements store.People. What makes runs goes first.
+// AccountPurge implements store.People. It deletes what creates queue items
+// first.
 func (s *Store) AccountPurge(ctx context.Context, settled time.Time, limit int) (n int, err error) {
 	type ended struct {
 		account int64
@@ -152,8 +153,8 @@ func (s *Store) AccountPurge(ctx context.Context, settled time.Time, limit int) 
 	return n, err
 }
 
-// purges remove records of an account, each up to a number of them: schedules,
-// then jobs with their runs and messages, pending ones first, then the rest.
+// purges delete records of an account, each up to a limit: schedules, then jobs
+// with their queue items and deliveries, pending jobs first, then the rest.
 var purges = []string{
 	`DELETE FROM schedules d USING (SELECT account, id FROM schedules WHERE account = $1 LIMIT $2) o
 		WHERE d.account = o.account AND d.id = o.id RETURNING 1`,
@@ -217,7 +218,7 @@ func (s *Store) NodeList(ctx context.Context) ([]store.Node, error) {
 
 // SessionInsert implements store.People.
 func (s *Store) SessionInsert(ctx context.Context, session *store.Session) error {
-	// Not for an account that was deleted meanwhile.
+	// The account may have been deleted meanwhile.
 	return s.account(ctx,
 		query{sql: `SELECT 1 FROM accounts WHERE number = $1 AND deleted_at IS NULL FOR UPDATE`, args: []any{session.Account}},
 		query{

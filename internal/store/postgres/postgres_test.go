@@ -14,7 +14,7 @@ import (
 	"github.com/punctual-dev/punctual/test/pgtest"
 )
 
-// migrated gives a database with all tables for one test.
+// migrated returns the URL of a database with all tables for one test.
 func migrated(t testing.TB) string {
 	t.Helper()
 	return pgtest.URLFrom(t, "migrated", func(url string) error {
@@ -39,10 +39,10 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, _ func() time.Time) store.Store { return open(t, migrated(t)) })
 }
 
-// empty gives a database without tables for one test.
+// empty returns the URL of a database without tables for one test.
 func empty(t testing.TB) string { return pgtest.URL(t) }
 
-func TestANewerSchemaIsRefused(t *testing.T) {
+func TestOpen_RefusesANewerDatabase(t *testing.T) {
 	url := migrated(t)
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {

@@ -64,14 +64,14 @@ func (s *Store) QueueLoad(ctx context.Context, refs []store.QueueKey) ([]*store.
 	return runs, nil
 }
 
-// loading reads runs for firing.
+// loading reads queue items for firing.
 type loading struct {
 	store *Store
 	refs  []store.QueueKey
 	runs  []*store.QueueItem
 }
 
-// of gives the places and the references of one kind.
+// of returns the positions and the keys of one kind.
 func (l *loading) of(kind store.Kind) (places []int64, refs []store.QueueKey) {
 	for i, ref := range l.refs {
 		if ref.Kind == kind {
@@ -88,7 +88,7 @@ func (l *loading) jobs() (query, bool) {
 	return query{
 		sql: `SELECT u.i, s.id IS NOT NULL, ` + jobColumns + `, ` + runColumns + `,
 				s.key, s.name, s.description, coalesce(s.inserted_at, 0), s.disabled_at, coalesce(s.first_due, 0), coalesce(s.epoch, 0), coalesce(s.hops, 0), s.args, s.state, s.previous
-			FROM ` + refTable + ` JOIN jobs j ON j.account = u.account AND j.number = u.number AND j.due_at = u.due AND j.state <= 2 ` + joinRun + `
+			FROM ` + refTable + ` JOIN jobs j ON j.account = u.account AND j.number = u.number AND j.due_at = u.due AND j.state <= 2 ` + joinItem + `
 			LEFT JOIN schedules s ON s.account = j.account AND s.id = j.schedule_id`,
 		args: append(refColumns(refs), places),
 		row: func(rows pgx.Rows) error {
@@ -160,7 +160,7 @@ func (s *Store) QueueHeld(ctx context.Context, node int64, claims []store.Claim)
 	return held, nil
 }
 
-// marks reads places and sets them.
+// marks returns a row function that reads positions and sets them.
 func marks(set []bool) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
 		var i int64

@@ -18,7 +18,7 @@ func (s *Store) AccountLimit(ctx context.Context, account int64, l store.Overrid
 	})
 }
 
-// Counts of what an account holds, each up to a limit.
+// Queries that count an account's usage, each up to a limit.
 const (
 	countPending   = `(SELECT count(*) FROM (SELECT FROM jobs j WHERE j.account = $1 AND j.state <= 2 AND j.schedule_id IS NULL LIMIT $2) n)`
 	countSchedules = `(SELECT count(*) FROM (SELECT FROM schedules s WHERE s.account = $1 LIMIT $2) n)`
@@ -33,15 +33,15 @@ func (s *Store) AccountUse(ctx context.Context, account, limit int64) (use store
 	return use, err
 }
 
-// room is what an account may still create, as a row of account_room has it:
-// at most what is true.
+// room is a lower bound of what an account may still create, as stored in
+// account_room.
 type room struct {
 	caps               store.Caps // the limits it was counted for
 	pending, schedules int64
 	full               bool // nothing may be stored
 }
 
-// demand is what a call wants to create for an account with limits.
+// demand counts what a call wants to create for an account with limits.
 type demand struct {
 	caps               store.Caps
 	pending, schedules int64
@@ -51,11 +51,11 @@ type demand struct {
 type admission struct {
 	demands map[int64]*demand
 	rooms   map[int64]*room
-	tight   map[int64]bool // there may not be room for all that the account wants
+	tight   map[int64]bool // the stored room may not suffice for the demand
 }
 
 // admit locks the accounts with limits among the open jobs and returns the jobs
-// to store. The others get their results: held, or over a limit.
+// to store. It sets the results of the others: a conflict, or over a limit.
 func (c *creation) admit(t *tx) (open []int, err error) {
 	a := &admission{demands: map[int64]*demand{}, rooms: map[int64]*room{}, tight: map[int64]bool{}}
 	for _, i := range c.open {
@@ -74,7 +74,7 @@ func (c *creation) admit(t *tx) (open []int, err error) {
 		n := &c.jobs[i]
 		account := n.Job.Owner.Number
 		if a.tight[account] && n.Job.Key != nil && c.holders[keyOf(n.Job)] != nil {
-			continue // a duplicate is one at the limit too
+			continue // a duplicate is returned at the limit too
 		}
 		if over := a.take(n); over != store.QuotaNone {
 			c.over[i] = over
@@ -102,8 +102,7 @@ func (a *admission) demand(n *store.NewJob) {
 	}
 }
 
-// lock locks the rooms of the accounts, in order, so that nodes don't wait for
-// each other in a circle.
+// lock locks the rooms of the accounts in order, to avoid deadlocks.
 func (a *admission) lock(t *tx) error {
 	accounts := slices.Sorted(maps.Keys(a.demands))
 	read := query{
@@ -125,8 +124,8 @@ func (a *admission) lock(t *tx) error {
 	}, read)
 }
 
-// count counts anew for the accounts that want more than is certain to be there,
-// and reads who holds the keys that these accounts use.
+// count recounts the accounts whose stored room may not suffice, and reads the
+// holders of the keys that they use.
 func (a *admission) count(t *tx, c *creation) error {
 	var queries []query
 	for _, account := range slices.Sorted(maps.Keys(a.demands)) {
@@ -167,7 +166,8 @@ func (a *admission) count(t *tx, c *creation) error {
 	return t.run(queries...)
 }
 
-// take uses up room for a new job, or returns the limit that it would exceed.
+// take subtracts a new job from the room, or returns the limit that it would
+// exceed.
 func (a *admission) take(n *store.NewJob) store.Quota {
 	r := a.rooms[n.Job.Owner.Number]
 	switch {
@@ -188,7 +188,7 @@ func (a *admission) take(n *store.NewJob) store.Quota {
 	return store.QuotaNone
 }
 
-// save writes down the room that is left.
+// save returns the queries that store the remaining room.
 func (a *admission) save() []query {
 	accounts := slices.Sorted(maps.Keys(a.rooms))
 	get := func(value func(*room) int64) []int64 {
@@ -205,8 +205,8 @@ func (a *admission) save() []query {
 	}}
 }
 
-// byteParts are the queries that read the sizes of an account's records behind
-// a mark, part by part.
+// byteParts are the queries for the sizes of an account's records after a mark,
+// one per part.
 var byteParts = [store.ByteParts]string{
 	`SELECT octet_length(j.args)::bigint + coalesce(octet_length(j.name), 0) + coalesce(octet_length(j.description), 0) +
 			(SELECT coalesce(sum(octet_length(d.body)), 0)::bigint FROM deliveries d WHERE d.account = j.account AND d.job = j.number), j.state, j.number, NULL::uuid

@@ -11,23 +11,23 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// class says what a read is for. Those that clients can make many or slow have
-// connections of their own, so that they keep nothing else waiting.
+// class is the purpose of a read. Reads that clients can make numerous or slow
+// have their own connections, so that nothing else waits for them.
 type class int
 
 const (
-	engine class = iota // the queue, and everything that is written
+	engine class = iota // the queue, and all writes
 	access              // accounts, their secrets, keys and sessions
 	pages               // single records, and lists whose cost is bounded by their length
-	heavy               // lists that are sorted, or counted through
+	heavy               // lists that are sorted, or skip many records
 	classes
 )
 
-// connections is how many connections each class has; of engine, unless the URL
-// says otherwise (pool_max_conns).
+// connections is the number of connections of each class. For engine, the URL
+// can override it (pool_max_conns).
 var connections = [classes]int32{engine: 8, access: 2, pages: 4, heavy: 2}
 
-// classOf is the class of a list.
+// classOf returns the class of a list.
 func classOf(isHeavy bool) class {
 	if isHeavy {
 		return heavy
@@ -35,8 +35,8 @@ func classOf(isHeavy bool) class {
 	return pages
 }
 
-// settleRead is settle for reads of clients: the server ends them before they
-// have to be cut off with their connection.
+// settleRead is settle for clients' reads. The server cancels them before the
+// client's timeout, which would close the connection.
 const settleRead = `SELECT set_config('idle_in_transaction_session_timeout', '5s', true), set_config('statement_timeout', '9s', true),
 	set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
 	set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`
@@ -49,7 +49,7 @@ func (c class) settle() string {
 	return settleRead
 }
 
-// openPools makes a pool for each class, and one for what must not wait for any.
+// openPools opens a pool for each class and the control pool.
 func (s *Store) openPools(ctx context.Context, config *pgxpool.Config) (err error) {
 	control := config.Copy()
 	control.MinConns, control.MinIdleConns, control.MaxConns = 1, 0, controlConns
@@ -69,7 +69,7 @@ func (s *Store) openPools(ctx context.Context, config *pgxpool.Config) (err erro
 	return nil
 }
 
-// eachPool calls f with every pool that is open.
+// eachPool calls f for every open pool.
 func (s *Store) eachPool(f func(*pgxpool.Pool)) {
 	for _, pool := range s.pools {
 		if pool != nil {
@@ -79,8 +79,8 @@ func (s *Store) eachPool(f func(*pgxpool.Pool)) {
 	f(s.control)
 }
 
-// read runs statements that see one state of the database in one round trip.
-// They are a transaction of their own, so that the planner is kept to indexes.
+// read runs statements in one transaction and one round trip. The transaction
+// sets the planner's options, which make it use indexes.
 func (s *Store) read(ctx context.Context, queries ...query) error {
 	return s.readAs(ctx, engine, queries...)
 }
@@ -99,14 +99,14 @@ func (s *Store) readAs(ctx context.Context, c class, queries ...query) error {
 		if err == nil {
 			return nil
 		}
-		// Nothing is lost by reading again.
+		// Reads can always be retried.
 		if try == maxTries || !passes(err) && !broken(err) || !rest(ctx, time.Duration(try*try)*2*time.Millisecond) {
 			return s.wrapRead(asked, ctx, t, err)
 		}
 	}
 }
 
-// wrapRead is wrap for a read that has failed: one that took too long is told
+// wrapRead is wrap for a failed read. It distinguishes a read that took too long
 // from a server that can't be reached.
 func (s *Store) wrapRead(asked, ctx context.Context, t *tx, err error) error {
 	late := errors.Is(ctx.Err(), context.DeadlineExceeded) && asked.Err() == nil
@@ -119,5 +119,5 @@ func (s *Store) wrapRead(asked, ctx context.Context, t *tx, err error) error {
 	return s.wrap(ctx, err)
 }
 
-// queryCanceled is the SQLSTATE of a statement that has taken too long.
+// queryCanceled is the SQLSTATE of a statement that exceeded its timeout.
 const queryCanceled = "57014"

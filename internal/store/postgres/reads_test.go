@@ -26,7 +26,7 @@ func openFresh(t *testing.T) *Store {
 	return s
 }
 
-func TestListsKeepNothingElseWaiting(t *testing.T) {
+func TestRead_ListsDoNotBlockOtherClasses(t *testing.T) {
 	s := openFresh(t)
 	for _, c := range []class{pages, heavy} {
 		for range connections[c] {
@@ -50,11 +50,11 @@ func TestListsKeepNothingElseWaiting(t *testing.T) {
 	late, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()
 	if err := s.readAs(late, heavy, query{sql: `SELECT 1`}); fault.CodeOf(err) != fault.Unavailable {
-		t.Errorf("a list that finds no connection: %v", err)
+		t.Errorf("a list without a free connection: %v", err)
 	}
 }
 
-func TestAReadThatTakesTooLongIsTheClients(t *testing.T) {
+func TestRead_TimeoutDependsOnTheClass(t *testing.T) {
 	s := openFresh(t)
 	for c, want := range map[class]fault.Code{pages: fault.TooMany, heavy: fault.TooMany, engine: fault.Unavailable} {
 		err := s.readAs(t.Context(), c,

@@ -10,9 +10,9 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-// JobPrune implements store.Retention. The newest job of a schedule that still
-// exists stays: duplicates of its key are answered with it. What another node
-// is removing is left to it.
+// JobPrune implements store.Retention. It keeps the newest job of an existing
+// schedule, which is returned for duplicates of its key. It skips rows that
+// another node is deleting.
 func (s *Store) JobPrune(ctx context.Context, before time.Time, limit int) (n int, err error) {
 	return s.prune(ctx, `DELETE FROM jobs d USING (
 		SELECT j.account, j.number FROM jobs j
@@ -23,8 +23,8 @@ func (s *Store) JobPrune(ctx context.Context, before time.Time, limit int) (n in
 		WHERE d.account = o.account AND d.number = o.number RETURNING 1`, before.UnixMicro(), limit)
 }
 
-// LogPrune implements store.Retention. IDs tell when a log was written, so the
-// index by account and ID serves, account by account.
+// LogPrune implements store.Retention. IDs contain the time of a log, so it uses
+// the index by account and ID, account by account.
 func (s *Store) LogPrune(ctx context.Context, before time.Time, limit int) (n int, err error) {
 	return s.prune(ctx, `DELETE FROM logs d USING (
 		SELECT l.account, l.id FROM accounts a CROSS JOIN LATERAL (
@@ -45,7 +45,7 @@ func (s *Store) prune(ctx context.Context, sql string, args ...any) (n int, err 
 		}})
 	})
 	if err != nil {
-		return 0, fmt.Errorf("removing old records: %w", err)
+		return 0, fmt.Errorf("deleting old records: %w", err)
 	}
 	return n, nil
 }

@@ -21,7 +21,7 @@ func scheduleTargets(s *job.Schedule) []any {
 	}
 }
 
-// schedulesOf makes a query of an owner's schedules.
+// schedulesOf returns a query for an owner's schedules.
 func schedulesOf(owner job.Owner, sql string, args []any, take func(*job.Schedule)) query {
 	return query{sql: sql, args: args, row: func(rows pgx.Rows) error {
 		found := &job.Schedule{}
@@ -34,7 +34,7 @@ func schedulesOf(owner job.Owner, sql string, args []any, take func(*job.Schedul
 	}}
 }
 
-// lockSchedules makes a query that reads schedules and locks them.
+// lockSchedules returns a query that reads schedules and locks them.
 func lockSchedules(where string, args []any, row func(pgx.Rows) error) query {
 	return query{sql: `SELECT ` + scheduleColumns + ` FROM schedules s WHERE ` + where + ` ORDER BY s.account, s.id FOR NO KEY UPDATE`, args: args, row: row}
 }
@@ -61,7 +61,7 @@ func (s *Store) ScheduleChange(ctx context.Context, owner job.Owner, which uuid.
 		c := &change{moment: m, owner: owner}
 		err := t.run(
 			lockSchedules(`s.account = $1 AND s.id = $2`, args, c.readSchedule),
-			c.lockRun(`SELECT j.due_at, j.number FROM jobs j WHERE j.account = $1 AND j.number = `+newest, args),
+			c.lockItem(`SELECT j.due_at, j.number FROM jobs j WHERE j.account = $1 AND j.number = `+newest, args),
 			c.lockJob(`j.account = $1 AND j.number = `+newest, args),
 		)
 		switch {
@@ -72,16 +72,16 @@ func (s *Store) ScheduleChange(ctx context.Context, owner job.Owner, which uuid.
 		case m.Job != nil && m.Job.State.Final():
 			m.Job = nil
 		case c.moved():
-			return errAgain
+			return errRetry
 		}
 		result = nil
-		return c.carryOut(t, decide, schedulesOf(owner, `SELECT `+scheduleColumns+` FROM schedules s WHERE s.account = $1 AND s.id = $2`,
+		return c.execute(t, decide, schedulesOf(owner, `SELECT `+scheduleColumns+` FROM schedules s WHERE s.account = $1 AND s.id = $2`,
 			args, func(read *job.Schedule) { result = read }))
 	})
 	return result, err
 }
 
-// updateSchedules writes the new values of schedules.
+// updateSchedules returns the queries that store the new values of schedules.
 func updateSchedules(schedules []*job.Schedule) []query {
 	if len(schedules) == 0 {
 		return nil

@@ -18,7 +18,7 @@ func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.Job
 	}
 	numbers, uuids := splitIDs(ids)
 	var byNumber, byUUID []*job.Job
-	const of = `SELECT ` + jobColumns + `, ` + runColumns + ` FROM jobs j ` + joinRun + ` WHERE j.account = $1 AND `
+	const of = `SELECT ` + jobColumns + `, ` + runColumns + ` FROM jobs j ` + joinItem + ` WHERE j.account = $1 AND `
 	err := s.readAs(ctx, pages,
 		s.jobsOf(owner, of+`j.number = ANY($2)`, []any{owner.Number, numbers}, &byNumber),
 		s.jobsOf(owner, of+`j.id = ANY($2)`, []any{owner.Number, uuids}, &byUUID))
@@ -41,7 +41,7 @@ func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.Job
 	return jobs, nil
 }
 
-// splitIDs tells the ids that are numbers from the others.
+// splitIDs splits IDs into numbers and UUIDs.
 func splitIDs(ids []store.JobID) (numbers []int64, uuids []uuid.UUID) {
 	numbers, uuids = make([]int64, 0, len(ids)), make([]uuid.UUID, 0, len(ids))
 	for _, id := range ids {
@@ -55,7 +55,7 @@ func splitIDs(ids []store.JobID) (numbers []int64, uuids []uuid.UUID) {
 }
 
 // JobTally implements store.Jobs. Executing jobs are stored as available or
-// retryable: as many more of these are counted, and then taken away again.
+// retryable, so it counts that many more of these and subtracts them.
 func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[job.State]int64, error) {
 	counts := map[job.State]int64{}
 	var available, retryable int64
@@ -78,7 +78,7 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[j
 			row: func(rows pgx.Rows) error {
 				var n int64
 				err := rows.Scan(&n)
-				// What executed a moment ago may be final by now.
+				// A job that was executing may be final by now.
 				counts[state] = min(int64(limit), max(0, n-executing[state]))
 				return err
 			},
@@ -91,8 +91,8 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[j
 	return counts, nil
 }
 
-// JobScan implements store.Jobs. The sizes of args are known without reading
-// them, so that what would be too much does not come over the network.
+// JobScan implements store.Jobs. PostgreSQL knows the sizes of args without
+// reading them, so args beyond the limits are not sent over the network.
 func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
 	wanted := q.Limit
 	q.Limit, q.Offset = look, 0
@@ -116,7 +116,7 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, 
 			}
 			if match(j) {
 				if matched += store.JobSize(j); matched > q.Budget() && len(ids) > 0 {
-					next = last // it comes first on the next page
+					next = last // the job comes first on the next page
 					return nil
 				}
 				ids = append(ids, store.JobID{Number: j.Number})
@@ -134,7 +134,7 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, 
 	}
 	jobs, err := s.JobGetMany(ctx, owner, ids)
 	for _, j := range jobs {
-		if j != nil { // removed meanwhile
+		if j != nil { // nil if it was deleted meanwhile
 			found = append(found, j)
 		}
 	}

@@ -20,7 +20,7 @@ func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []u
 			SELECT j.number, j.state, j.scheduled_at, j.due_at, j.attempted_at, coalesce(j.completed_at, j.cancelled_at, j.discarded_at),
 				(SELECT l.inserted_at FROM logs l WHERE l.account = $1 AND l.job = j.number AND l.event = 1 AND l.inserted_at <= $4 ORDER BY l.id LIMIT 1),
 				coalesce(r.node, 0), r.begin_at
-			FROM jobs j ` + joinRun + ` WHERE j.account = $1 AND j.schedule_id = n.id ORDER BY j.number DESC LIMIT $3) g ORDER BY n.id, g.number DESC`,
+			FROM jobs j ` + joinItem + ` WHERE j.account = $1 AND j.schedule_id = n.id ORDER BY j.number DESC LIMIT $3) g ORDER BY n.id, g.number DESC`,
 		args: []any{owner.Number, schedules, limit, now.UnixMicro()}, start: func() { runs = map[uuid.UUID][]store.RunSummary{} },
 		row: func(rows pgx.Rows) error {
 			var schedule uuid.UUID

@@ -42,7 +42,7 @@ func (s *Store) QueueMove(ctx context.Context, refs []store.QueueKey, by time.Du
 	})
 }
 
-// ordered returns references in the order in which their rows are locked.
+// ordered returns keys in the order in which their rows are locked.
 func ordered(refs []store.QueueKey) []store.QueueKey {
 	return slices.SortedFunc(slices.Values(refs), func(a, b store.QueueKey) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Number, b.Number), cmp.Compare(a.Account, b.Account))
@@ -84,13 +84,13 @@ func (s *Store) SuspectClear(ctx context.Context, refs []store.QueueKey) error {
 	})
 }
 
-// silent is how long a node that may be gone has said nothing: too short to take
-// its claims, but long enough to be careful.
+// silent is the time without a heartbeat after which a node may have crashed. It
+// is too short to expire its lease, but long enough for caution.
 const silent = 3 * store.HeartbeatInterval
 
-// SuspectList implements store.Suspects. A node that fails again and again does
-// not live long enough to find the one before gone; that it has been silent will
-// do here.
+// SuspectList implements store.Suspects. A node in a crash loop does not run long
+// enough to see the lease of its predecessor expire, so a missing heartbeat is
+// enough here.
 func (s *Store) SuspectList(ctx context.Context, node int64, limit int) (suspects []store.Suspect, unclean bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		suspects, unclean = nil, false

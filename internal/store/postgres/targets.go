@@ -14,7 +14,7 @@ func (s *Store) TargetBlock(ctx context.Context, b *store.TargetBlock) error {
 	return s.write(ctx, func(t *tx) error {
 		var full bool
 		err := t.run(
-			query{sql: `LOCK TABLE blocked_targets IN EXCLUSIVE MODE`}, // so that the count stands until the commit
+			query{sql: `LOCK TABLE blocked_targets IN EXCLUSIVE MODE`}, // so that the count stays valid until the commit
 			query{
 				sql:  `SELECT count(*) >= $1 FROM blocked_targets WHERE target <> $2`,
 				args: []any{store.MaxTargetBlocks, text(b.Target)},

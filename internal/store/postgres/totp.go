@@ -34,8 +34,8 @@ func setTOTP(account int64, v *store.TOTP) query {
 	}
 }
 
-// AccountTOTP implements store.People. The account's row is locked, so that of
-// simultaneous uses of one code one is the first.
+// AccountTOTP implements store.People. It locks the account's row, so that only
+// one of several simultaneous uses of a code succeeds.
 func (s *Store) AccountTOTP(ctx context.Context, account int64, decide store.DecideTOTP) error {
 	return s.write(ctx, func(t *tx) error {
 		there := false

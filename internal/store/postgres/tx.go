@@ -17,17 +17,16 @@ import (
 )
 
 const (
-	// writeWithin is how long a change may take. A server that does not answer
-	// at all is noticed sooner: see watch.
+	// writeWithin is the timeout of a write. The watcher detects a server that does
+	// not respond at all sooner.
 	writeWithin = 5 * time.Second
-	// maxTries is how often a transaction is made again that failed in a way
-	// that passes.
+	// maxTries is the maximum number of attempts at a transaction.
 	maxTries = 8
 )
 
-// settle is the first statement of every transaction. A server keeps the locks
-// of a client that vanished for a few seconds only. And plans are made for the
-// tables as they are, by indexes: statistics of a queue are of another moment.
+// settle is the first statement of every transaction. Its timeouts make the
+// server release the locks of a client that vanished within seconds. Its planner
+// options prefer indexes, because statistics of a queue are always outdated.
 const settle = `SELECT set_config('idle_in_transaction_session_timeout', '5s', true), set_config('statement_timeout', '10s', true),
 	set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
 	set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`
@@ -36,8 +35,8 @@ const settle = `SELECT set_config('idle_in_transaction_session_timeout', '5s', t
 type query struct {
 	sql   string
 	args  []any
-	start func()               // called before rows are read, also when they are read again; may be nil
-	row   func(pgx.Rows) error // called for each row; nil when there are none to read
+	start func()               // called before rows are read, again on a retry; may be nil
+	row   func(pgx.Rows) error // called for each row; nil if there are none to read
 }
 
 // tx is a transaction under way.
@@ -45,13 +44,13 @@ type tx struct {
 	conn  *pgxpool.Conn
 	store *Store
 	ctx   context.Context
-	class class // whose connection it has
+	class class // the class of its connection
 	now   time.Time
 	begun bool
 	ended bool
 
-	refs    []store.QueueKey // runs stored, to tell of after the commit
-	foreign []store.QueueKey // runs given back, to tell others of
+	refs    []store.QueueKey // stored items, for notices after the commit
+	foreign []store.QueueKey // released items, for notices to other nodes
 	cancels []int64          // nodes that have cancels to read
 }
 
@@ -88,10 +87,10 @@ func (t *tx) send(queries []query, commit bool) error {
 	case err == nil, t.ended, pgconn.SafeToRetry(err):
 		return err
 	case commit && (state == "" || strings.HasPrefix(state, "08")):
-		t.ended = true // one way or the other
+		t.ended = true // committed or not
 		return fmt.Errorf("%w: %w", errUnknown, err)
 	case state == "":
-		return unsent(err) // without its commit a transaction comes to nothing
+		return unsent(err) // without its commit, the transaction has no effect
 	}
 	return err
 }
@@ -126,10 +125,11 @@ func (t *tx) receive(results pgx.BatchResults, skip int, queries []query) error 
 	return nil
 }
 
-// errUnknown marks a transaction whose commit was sent and not answered.
+// errUnknown marks the error of a transaction without a response to its commit.
 var errUnknown = errors.New("whether the transaction was committed is not known")
 
-// committed reads the answer to COMMIT: what is not answered may have happened.
+// committed reads the response to COMMIT. Without one, the commit may have
+// happened.
 func (t *tx) committed(results pgx.BatchResults) error {
 	tag, err := results.Exec()
 	switch {
@@ -154,14 +154,14 @@ func (t *tx) rollback() {
 	}
 }
 
-// errAgain asks for a transaction to be made again: something moved between
-// two of its statements.
-var errAgain = errors.New("a row has moved meanwhile")
+// errRetry asks for a retry of the transaction: a row changed between two of its
+// statements.
+var errRetry = errors.New("a row has changed meanwhile")
 
-// write runs f in a transaction until it has come through, and tells of what
-// it stored. It is carried out whatever becomes of ctx, so that its caller
-// knows the outcome. f may be called several times and must set its results,
-// not add to them; it ends with commit.
+// write runs f in a transaction, retries it if necessary and sends notices of the
+// stored items. Once begun, it is completed even if ctx ends, so that the caller
+// knows the outcome. It may call f several times, so f must set its results, not
+// add to them. f must end with commit.
 func (s *Store) write(ctx context.Context, f func(*tx) error) error {
 	if ctx.Err() != nil {
 		return fault.Unreachable(ctx.Err())
@@ -198,12 +198,12 @@ func (s *Store) attempt(t *tx, f func(*tx) error) (err error) {
 	return f(t)
 }
 
-// published tells of what a transaction has stored.
+// published sends notices of the items that a transaction has stored.
 func (s *Store) published(t *tx) {
 	if len(t.refs) > 0 {
 		s.tell(store.Notice{Items: t.refs})
 	}
-	s.teller.stored(t.refs)
-	s.teller.stored(t.foreign)
-	s.teller.cancelled(t.cancels)
+	s.notifier.stored(t.refs)
+	s.notifier.stored(t.foreign)
+	s.notifier.cancelled(t.cancels)
 }

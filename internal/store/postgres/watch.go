@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// watchPause lies between two looks at the server, answerWithin is how
-	// long an answer may take, and secondTry how long that of one more try.
+	// watchPause is the pause between two probes of the server, answerWithin the
+	// timeout of a probe, and secondTry the timeout of its retry.
 	watchPause   = 250 * time.Millisecond
 	answerWithin = time.Second
 	secondTry    = 500 * time.Millisecond
 )
 
 var (
-	errDown    = errors.New("the database does not answer")
+	errDown    = errors.New("the database does not respond")
 	errStandby = errors.New("the database has become a standby")
 )
 
-// contact is whether the server answers.
+// contact records whether the server responds.
 type contact struct {
 	mu    sync.Mutex
 	up    bool
@@ -50,7 +50,7 @@ func (c *contact) found() {
 	c.lost, c.lose = context.WithCancelCause(context.Background())
 }
 
-// gone cuts off every call under way; it reports whether that is news.
+// gone cancels all calls under way and reports whether the state has changed.
 func (c *contact) gone(cause error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,15 +63,15 @@ func (c *contact) gone(cause error) bool {
 	return true
 }
 
-// steady reports whether the server has answered for a while.
+// steady reports whether the server has responded for a while.
 func (c *contact) steady(while time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.up && time.Since(c.since) >= while
 }
 
-// bound gives a context that also ends after a time and when the server does
-// not answer any more; an Unavailable fault when it does not now.
+// bound returns a context that also ends after a time and when the server stops
+// responding. It returns an Unavailable fault if the server is down now.
 func (c *contact) bound(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,18 +86,18 @@ func (c *contact) bound(ctx context.Context, limit time.Duration) (context.Conte
 	return ctx, func() { stop(); cancel() }, nil
 }
 
-// watch looks at the server until ctx ends.
+// watch probes the server until ctx ends.
 func (s *Store) watch(ctx context.Context) {
 	for rest(ctx, watchPause) {
 		s.look(ctx)
 	}
 }
 
-// look asks the server for its time, twice if need be, and notes whether it answers.
+// look reads the server's time, with one retry, and records whether it responds.
 func (s *Store) look(ctx context.Context) {
 	err := s.ask(ctx, answerWithin)
 	if err != nil && ctx.Err() == nil {
-		s.control.Reset() // the other idle connections are as good
+		s.control.Reset() // the other idle connections are probably broken too
 		err = s.ask(ctx, secondTry)
 	}
 	switch {
@@ -109,8 +109,7 @@ func (s *Store) look(ctx context.Context) {
 	}
 }
 
-// ask asks the server for its time. A server that takes no writes counts as
-// one that does not answer.
+// ask reads the server's time. A server that accepts no writes counts as down.
 func (s *Store) ask(ctx context.Context, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -127,7 +126,7 @@ func (s *Store) ask(ctx context.Context, within time.Duration) error {
 	}
 	received := s.clock.elapsed()
 	if standby {
-		_ = conn.Conn().Close(ctx) // it leads to the wrong server
+		_ = conn.Conn().Close(ctx) // the connection leads to the wrong server
 		return errStandby
 	}
 	s.clock.learn(sent, received, now)

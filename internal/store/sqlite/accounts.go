@@ -38,7 +38,7 @@ func (t *tx) insertAccount(a *store.Account) error {
 	return nil
 }
 
-// orNull gives a text; null for "".
+// orNull returns a text, or nil for "".
 func orNull(text string) any {
 	if text == "" {
 		return nil
@@ -141,7 +141,7 @@ func (s *Store) SecretAdd(ctx context.Context, account int64, secret store.Secre
 		err := t.exec(`DELETE FROM secrets WHERE account = ?1 AND (expires_at <= ?2 OR (created_at, value) IN (
 			SELECT created_at, value FROM secrets WHERE account = ?1 ORDER BY created_at DESC, value LIMIT -1 OFFSET ?3))`, account, t.now, store.MaxSecrets)
 		if err != nil {
-			return fmt.Errorf("bounding the secrets of an account: %w", err)
+			return fmt.Errorf("deleting surplus secrets of an account: %w", err)
 		}
 		return nil
 	})
@@ -158,7 +158,7 @@ func (s *Store) KeyInsert(ctx context.Context, k *store.Key) error {
 		err = t.exec(`DELETE FROM keys WHERE id IN (SELECT id FROM keys WHERE account = ?1 AND (revoked_at IS NOT NULL OR expires_at <= ?2)
 			ORDER BY coalesce(revoked_at, expires_at) DESC LIMIT -1 OFFSET ?3)`, k.Account, t.now, store.MaxKeysEnded)
 		if err != nil {
-			return fmt.Errorf("bounding the ended keys of an account: %w", err)
+			return fmt.Errorf("deleting surplus ended keys of an account: %w", err)
 		}
 		return nil
 	})
@@ -233,7 +233,7 @@ func (s *Store) KeyUsed(ctx context.Context, at map[uuid.UUID]time.Time) error {
 	return s.write(ctx, func(t *tx) error {
 		for id, when := range at {
 			if err := t.exec(`UPDATE keys SET last_used_at = ? WHERE id = ?`, when, id); err != nil {
-				return fmt.Errorf("noting the use of a key: %w", err)
+				return fmt.Errorf("recording the use of a key: %w", err)
 			}
 		}
 		return nil

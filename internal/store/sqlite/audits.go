@@ -19,7 +19,7 @@ func (s *Store) AuditInsert(ctx context.Context, a *store.Audit) error {
 			err := t.exec(`UPDATE audits SET count = count + ?, last_at = max(last_at, ?), address = ?, detail = ? WHERE account = ? AND slot = ?`,
 				a.Count, a.LastAt, a.Address, a.Detail, a.Account, a.Slot)
 			if err != nil {
-				return fmt.Errorf("counting an entry of the audit log: %w", err)
+				return fmt.Errorf("updating an entry of the audit log: %w", err)
 			}
 			if t.changed() > 0 {
 				return nil
@@ -35,7 +35,7 @@ func (s *Store) AuditInsert(ctx context.Context, a *store.Audit) error {
 		err = t.exec(`DELETE FROM audits WHERE account = ?1 AND class = ?2 AND seq <= (SELECT max(seq) FROM audits WHERE account = ?1 AND class = ?2) - ?3`,
 			a.Account, class, bound)
 		if err != nil {
-			return fmt.Errorf("bounding the audit log: %w", err)
+			return fmt.Errorf("deleting surplus entries of the audit log: %w", err)
 		}
 		return nil
 	})
@@ -91,7 +91,7 @@ func (s *Store) AuditPrune(ctx context.Context, before time.Time, limit int) (n 
 	err = s.write(ctx, func(t *tx) error {
 		err := t.exec(`DELETE FROM audits WHERE (account, class, seq) IN (SELECT account, class, seq FROM audits WHERE last_at < ? ORDER BY last_at LIMIT ?)`, before, limit)
 		if err != nil {
-			return fmt.Errorf("removing old entries of the audit log: %w", err)
+			return fmt.Errorf("deleting old entries of the audit log: %w", err)
 		}
 		n = t.changed()
 		return nil

@@ -15,13 +15,14 @@ import (
 )
 
 const (
-	// backupPages is how many pages are copied between looks at the context:
+	// backupPages is how many pages are copied between checks of the context:
 	// 16 MiB of the usual 4 KiB pages.
 	backupPages = 4096
-	// numbersPerSecond bounds how many jobs one file can take; a restore skips as
-	// many numbers for each second since the backup was made.
+	// numbersPerSecond is an upper bound of the jobs that one file can store per
+	// second. A restore skips that many numbers for each second since the backup.
 	numbersPerSecond = 100_000
-	// numbersRound is what the first job number after a restore is rounded up to.
+	// numbersRound is the multiple to which the first job number after a restore is
+	// rounded up.
 	numbersRound = 1_000_000
 )
 
@@ -35,14 +36,14 @@ type BackupResult struct {
 type RestoreResult struct {
 	Bytes int64 // size of the file
 	At    time.Time
-	// LastJob is the highest job number in the backup, NextJob the number above
-	// which new jobs are numbered.
+	// LastJob is the highest job number in the backup. New jobs get numbers above
+	// NextJob.
 	LastJob, NextJob int64
 }
 
 // Backup copies the database at path, which may be in use, to a new file that
-// only its owner can read. The copy is one consistent state. It returns an error
-// when to exists or path is not a database of punctual.
+// only its owner can read. The copy is a consistent snapshot. Backup returns an
+// error if to exists or path is not a punctual database.
 func Backup(ctx context.Context, path, to string) (result BackupResult, err error) {
 	if _, err := os.Stat(path); err != nil {
 		return result, fmt.Errorf("the database %s can't be read: %w", path, err)
@@ -58,10 +59,10 @@ func Backup(ctx context.Context, path, to string) (result BackupResult, err erro
 	return result, err
 }
 
-// Restore makes the database at path from a backup. It returns an error when
-// there is a database at path already, or one of its files, and when the backup
-// is damaged. Job numbers that may have been given since the backup was made are
-// skipped, so that no number names two jobs.
+// Restore creates the database at path from a backup. It returns an error if a
+// database, or one of its files, exists at path or if the backup is damaged. It
+// skips the job numbers that may have been assigned since the backup, so that no
+// number is used twice.
 func Restore(ctx context.Context, backup, path string) (result RestoreResult, err error) {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if _, err := os.Lstat(path + suffix); !errors.Is(err, fs.ErrNotExist) {
@@ -82,7 +83,7 @@ func Restore(ctx context.Context, backup, path string) (result RestoreResult, er
 		if err := checkIntegrity(conn); err != nil {
 			return err
 		}
-		// What the lock file says of the database that was here is not true of this one.
+		// The mark in the lock file describes the previous database.
 		if err := os.Truncate(path+".lock", 0); err != nil {
 			return err
 		}
@@ -91,8 +92,8 @@ func Restore(ctx context.Context, backup, path string) (result RestoreResult, er
 	return result, err
 }
 
-// copyFile copies a database to a new file and finishes the copy before it gets
-// its name.
+// copyFile copies a database to a temporary file, calls finish on it and then
+// renames it.
 func copyFile(ctx context.Context, from, to string, finish func(*sqlite.Conn) error) (bytes int64, err error) {
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
 		return 0, fmt.Errorf("%s exists and is not overwritten; give another path", to)
@@ -100,9 +101,9 @@ func copyFile(ctx context.Context, from, to string, finish func(*sqlite.Conn) er
 	partial := to + ".partial"
 	file, err := os.OpenFile(partial, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return 0, fmt.Errorf("%s exists: another copy is being made, or one was cut off; remove it in that case", partial)
+		return 0, fmt.Errorf("%s exists: another copy is being made, or one was interrupted; remove it in that case", partial)
 	} else if err != nil {
-		return 0, fmt.Errorf("making %s; check the path and its permissions: %w", partial, err)
+		return 0, fmt.Errorf("creating %s; check the path and its permissions: %w", partial, err)
 	}
 	if err := file.Close(); err != nil {
 		return 0, err
@@ -141,14 +142,14 @@ func copyPages(ctx context.Context, from, to string, finish func(*sqlite.Conn) e
 		return fmt.Errorf("opening %s: %w", to, err)
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
-	// A transaction that stays open keeps the copy at one state of the source.
+	// The open transaction makes the copy a snapshot of the source.
 	end := sqlitex.Transaction(source)
 	err = stepPages(ctx, source, target)
 	end(&err)
 	if err != nil {
 		return fmt.Errorf("copying %s: %w", from, err)
 	}
-	// One file, without a write-ahead log of its own.
+	// The copy must be a single file, without a write-ahead log.
 	if err := sqlitex.ExecuteTransient(target, `PRAGMA journal_mode = DELETE`, nil); err != nil {
 		return fmt.Errorf("finishing %s: %w", to, err)
 	}
@@ -178,7 +179,8 @@ func stepPages(ctx context.Context, source, target *sqlite.Conn) (err error) {
 	return nil
 }
 
-// checkOurs refuses what is not a database of punctual, or of a newer one.
+// checkOurs returns an error if the database is not punctual's, or is of a newer
+// version.
 func checkOurs(conn *sqlite.Conn) error {
 	id, err := number(conn, `PRAGMA application_id`)
 	if sqlite.ErrCode(err).ToPrimary() == sqlite.ResultNotADB {
@@ -187,7 +189,7 @@ func checkOurs(conn *sqlite.Conn) error {
 		return err
 	}
 	if id != applicationID {
-		return errors.New("it is not a database of punctual")
+		return errors.New("it is not a punctual database")
 	}
 	schema, err := schema()
 	if err != nil {
@@ -215,8 +217,8 @@ func checkIntegrity(conn *sqlite.Conn) error {
 	return nil
 }
 
-// skipNumbers raises the sequence of job numbers beyond all that can have been
-// given between the backup and now.
+// skipNumbers raises the sequence of job numbers above all that can have been
+// assigned between the backup and now.
 func skipNumbers(conn *sqlite.Conn, now time.Time, result *RestoreResult) (err error) {
 	if result.At, err = madeAt(conn); err != nil {
 		return err
@@ -234,8 +236,8 @@ func skipNumbers(conn *sqlite.Conn, now time.Time, result *RestoreResult) (err e
 		&sqlitex.ExecOptions{Named: map[string]any{":next": result.NextJob}})
 }
 
-// madeAt returns when a backup was made. One that other means made does not say
-// so; it is not older than its newest job.
+// madeAt returns when a backup was made. A copy made by other means does not
+// record it; the time of its newest job is a lower bound.
 func madeAt(conn *sqlite.Conn) (time.Time, error) {
 	query := `SELECT coalesce(max(inserted_at), 0) FROM jobs WHERE number = (SELECT max(number) FROM jobs)`
 	marked, err := number(conn, `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'backup'`)
@@ -257,7 +259,7 @@ func number(conn *sqlite.Conn, query string) (n int64, err error) {
 	return n, err
 }
 
-// publish gives a finished file its name, durably.
+// publish renames a finished file durably.
 func publish(partial, to string) error {
 	if err := syncPath(partial); err != nil {
 		return err

@@ -43,7 +43,7 @@ func TestBackup_OfADatabaseInUseIsOneState(t *testing.T) {
 		t.Errorf("the backup is %v, %v; expected %d bytes with mode 0600", info, err, result.Bytes)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "backup.db?*")); len(left) > 0 {
-		t.Errorf("beside the backup stand %v", left)
+		t.Errorf("the backup left other files: %v", left)
 	}
 	copied := openAt(t, to, false)
 	defer closeStore(t, copied)
@@ -86,7 +86,7 @@ func TestBackup_RefusesWhatIsNotPunctuals(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		text:                            "is not a SQLite database",
-		other:                           "is not a database of punctual",
+		other:                           "is not a punctual database",
 		filepath.Join(dir, "absent.db"): "can't be read",
 	} {
 		to := filepath.Join(dir, "backup.db")
@@ -115,7 +115,7 @@ func TestRestore_GivesNoNumberTwice(t *testing.T) {
 		t.Errorf("the restore over a database returned %v", err)
 	}
 	restored := filepath.Join(dir, "restored.db")
-	// The service that was here was killed, and had stored more.
+	// As left by a service that was killed after storing more.
 	if err := os.WriteFile(restored+".lock", fmt.Appendf(nil, markRunning, 999), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestRestore_GivesNoNumberTwice(t *testing.T) {
 	}
 }
 
-// A copy made by other means does not say when: its newest job does.
+// A copy made by other means does not record when; Restore uses its newest job.
 func TestRestore_OfACopyWithoutATimeSkipsFromTheNewestJob(t *testing.T) {
 	now := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 	s := openAt(t, filepath.Join(t.TempDir(), "p.db"), true)
@@ -170,7 +170,7 @@ func TestRestore_RefusesADamagedBackupAndLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The tail holds pages of jobs and of their indexes.
+	// The second half contains pages of jobs and of their indexes.
 	for i := len(bytes) / 2; i < len(bytes)/2+3*4096; i++ {
 		bytes[i] ^= 0x5a
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// decide calls a decision and writes down what it changes.
+// decide calls a decision and applies its changes.
 func (t *tx) decide(m *store.Snapshot, decide store.Decide) error {
 	var run *store.QueueKey
 	if m.Job != nil {
@@ -20,31 +20,32 @@ func (t *tx) decide(m *store.Snapshot, decide store.Decide) error {
 		return nil
 	}
 	if c.RollbackClaim && m.Claim != nil {
-		if err := t.takeBack(*run, m.Claim); err != nil {
+		if err := t.rollbackClaim(*run, m.Claim); err != nil {
 			return err
 		}
 	}
 	if c.Job != nil {
-		if err := t.removeRun(run); err != nil {
+		if err := t.removeItem(run); err != nil {
 			return err
 		}
 	}
 	return t.apply(c, run)
 }
 
-// removeRun removes a job's run and notes its lane, for the run that may follow.
-func (t *tx) removeRun(run *store.QueueKey) error {
+// removeItem deletes a job's queue item and sets its lane in run, for the item
+// that may replace it.
+func (t *tx) removeItem(run *store.QueueKey) error {
 	err := t.query(`DELETE FROM runs WHERE due = ? AND kind = 0 AND number = ? RETURNING lane`, func(stmt *sqlite.Stmt) error {
 		run.Lane = uint32(stmt.ColumnInt64(0))
 		return nil
 	}, run.Due, run.Number)
 	if err != nil {
-		return fmt.Errorf("removing a run: %w", err)
+		return fmt.Errorf("deleting a queue item: %w", err)
 	}
 	return nil
 }
 
-// apply writes down changes. The run of a changed job has been removed.
+// apply stores changes. The queue item of a changed job must have been deleted.
 func (t *tx) apply(c *store.Changes, run *store.QueueKey) error {
 	if c.Job != nil {
 		if err := t.updateJob(c.Job, *run); err != nil {
@@ -52,7 +53,7 @@ func (t *tx) apply(c *store.Changes, run *store.QueueKey) error {
 		}
 	}
 	if c.UpdateDefinition {
-		if err := t.writeAnew(c); err != nil {
+		if err := t.updateDefinition(c); err != nil {
 			return err
 		}
 	}
@@ -81,7 +82,7 @@ func (t *tx) apply(c *store.Changes, run *store.QueueKey) error {
 	return nil
 }
 
-// updateJob writes the job's new state and times, and the run that follows from them.
+// updateJob stores the job's new state and times, and the resulting queue item.
 func (t *tx) updateJob(j *job.Job, run store.QueueKey) error {
 	err := t.exec(`UPDATE jobs SET state = ?, due_at = ?, attempted_at = ?, completed_at = ?, cancelled_at = ?, discarded_at = ? WHERE number = ?`,
 		j.State, j.DueAt, j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, j.Number)
@@ -89,55 +90,55 @@ func (t *tx) updateJob(j *job.Job, run store.QueueKey) error {
 		return fmt.Errorf("updating a job: %w", err)
 	}
 	if j.State.Final() {
-		t.count(j.Owner.Number, -oneOffs(j), 0) // final jobs are not changed: it was pending
+		t.count(j.Owner.Number, -oneOffs(j), 0) // final jobs don't change, so it was pending
 		return nil
 	}
 	run.Due = j.DueAt
-	return t.insertRun(run, j.Attempt)
+	return t.insertItem(run, j.Attempt)
 }
 
-// writeAnew writes what seldom changes.
-func (t *tx) writeAnew(c *store.Changes) error {
+// updateDefinition stores the fields that seldom change.
+func (t *tx) updateDefinition(c *store.Changes) error {
 	if j := c.Job; j != nil {
 		err := t.exec(`UPDATE jobs SET scheduled_at = ?, name = ?, description = ?, args = ? WHERE number = ?`,
 			instant(j.ScheduledAt), j.Name, j.Description, j.Args, j.Number)
 		if err != nil {
-			return fmt.Errorf("writing a job anew: %w", err)
+			return fmt.Errorf("updating the definition of a job: %w", err)
 		}
 	}
 	if s := c.Schedule; s != nil {
 		err := t.exec(`UPDATE schedules SET first_due = ?, name = ?, description = ?, args = ? WHERE id = ?`,
 			instant(s.FirstDue), s.Name, s.Description, s.Args, s.ID)
 		if err != nil {
-			return fmt.Errorf("writing a schedule anew: %w", err)
+			return fmt.Errorf("updating the definition of a schedule: %w", err)
 		}
 	}
 	return nil
 }
 
-// takeBack removes what a claim had prepared for an attempt that was not begun.
-// An interrupted attempt may have had the same number; its messages, which are
-// from before this claim, stay.
-func (t *tx) takeBack(run store.QueueKey, claim *store.ClaimInfo) error {
+// rollbackClaim deletes what a claim stored for an attempt that did not start. It
+// keeps the deliveries of an interrupted attempt with the same number, which are
+// older than this claim.
+func (t *tx) rollbackClaim(run store.QueueKey, claim *store.ClaimInfo) error {
 	err := t.exec(`DELETE FROM logs WHERE seq IN (SELECT l.seq FROM logs l, runs r
 		WHERE r.due = ? AND r.kind = 0 AND r.number = ? AND l.job = r.number AND l.id = r.log)`, run.Due, run.Number)
 	if err != nil {
-		return fmt.Errorf("taking back a request log: %w", err)
+		return fmt.Errorf("deleting the request log of a claim: %w", err)
 	}
 	const prepared = ` FROM deliveries WHERE job = ? AND job_attempt = ? AND attempt = 0 AND begin_at >= ?`
 	err = t.exec(`DELETE FROM runs WHERE (due, kind, number) IN (SELECT due, 1, number`+prepared+` AND due IS NOT NULL)`,
 		run.Number, claim.Attempt, claim.StartAt)
 	if err != nil {
-		return fmt.Errorf("taking back runs of deliveries: %w", err)
+		return fmt.Errorf("deleting the queue items of a claim's deliveries: %w", err)
 	}
 	if err := t.exec(`DELETE`+prepared, run.Number, claim.Attempt, claim.StartAt); err != nil {
-		return fmt.Errorf("taking back deliveries: %w", err)
+		return fmt.Errorf("deleting the deliveries of a claim: %w", err)
 	}
 	return nil
 }
 
-// insertDeliveries stores deliveries. An event waits until the one before it
-// has been tried; only then has it a run.
+// insertDeliveries stores deliveries. An event waits, without a queue item,
+// until the one before it has been attempted.
 func (t *tx) insertDeliveries(deliveries []job.Delivery) error {
 	for i := range deliveries {
 		d := &deliveries[i]
@@ -161,7 +162,7 @@ func (t *tx) insertDeliveries(deliveries []job.Delivery) error {
 		if due == nil {
 			continue
 		}
-		if err := t.insertRun(deliveryRef(d.Number, d.Owner.Number, d.URL, d.DueAt), 0); err != nil {
+		if err := t.insertItem(deliveryRef(d.Number, d.Owner.Number, d.URL, d.DueAt), 0); err != nil {
 			return err
 		}
 	}

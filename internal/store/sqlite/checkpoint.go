@@ -9,10 +9,10 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// checkpointBytes is how large the write-ahead log grows before its pages are
-// moved into the database: 16,000 pages, since the same pages are written
-// again and again. keptBytes is what is left of the file when it starts anew,
-// so that its size tells when it has grown again.
+// checkpointBytes is the size of the write-ahead log at which it is
+// checkpointed: 16,000 pages, because the same pages are written repeatedly.
+// keptBytes is the size to which SQLite truncates the file when it restarts the
+// log, so that the file's size shows when the log has grown again.
 const (
 	checkpointBytes = 16_000 * 4096
 	keptBytes       = checkpointBytes / 4
@@ -32,31 +32,32 @@ func (s *Store) checkpoint(ctx context.Context) {
 	}
 }
 
-// minCheckpoint is the least of a write-ahead log that is moved for want of space.
+// minCheckpoint is the smallest write-ahead log that is checkpointed because
+// space is short.
 const minCheckpoint = 1 << 20
 
-// checkpointLarge moves the write-ahead log into the database, when it has
-// grown large, from a connection of its own, while the writer goes on. What the
-// writer has added meanwhile it moves itself, a few pages; then the log starts
-// anew. A failed checkpoint loses nothing; the next one is soon to come.
+// checkpointLarge checkpoints the write-ahead log if it has grown large. It uses
+// a separate connection while the writer continues. The writer then checkpoints
+// the few pages that it added meanwhile, so that the log can restart. A failed
+// checkpoint loses nothing; the next one follows in a second.
 func (s *Store) checkpointLarge(ctx context.Context) {
 	info, err := os.Stat(s.path + "-wal")
 	if err != nil || info.Size() < s.checkpointAt() || s.watch.lost.Load() != nil {
 		return
 	}
 	if conn, err := sqlite.OpenConn(s.path, sqlite.OpenReadWrite, sqlite.OpenWAL); err == nil {
-		_ = moveLog(conn)
+		_ = checkpointLog(conn)
 		_ = conn.Close()
 	}
-	finish := moveLog
+	finish := checkpointLog
 	if s.watch.low.Load() || info.Size() > 8*checkpointBytes {
-		finish = cutLog
+		finish = truncateLog
 	}
 	_ = s.writer.submit(ctx, &write{outside: finish, done: make(chan error, 1)})
 }
 
-// checkpointAt returns from what size on the write-ahead log is moved: less than
-// usual where little space is free.
+// checkpointAt returns the size at which the write-ahead log is checkpointed. It
+// is smaller if little space is free.
 func (s *Store) checkpointAt() int64 {
 	free := s.watch.free.Load()
 	if free < 0 {
@@ -65,16 +66,16 @@ func (s *Store) checkpointAt() int64 {
 	return max(minCheckpoint, min(checkpointBytes, free/8))
 }
 
-func moveLog(conn *sqlite.Conn) error {
+func checkpointLog(conn *sqlite.Conn) error {
 	return sqlitex.ExecuteTransient(conn, `PRAGMA wal_checkpoint(PASSIVE)`, nil)
 }
 
-// readersWait is how long cutLog waits for those who read.
+// readersWait is how long truncateLog waits for readers.
 const readersWait = 250 * time.Millisecond
 
-// cutLog moves the write-ahead log and gives its space back, which those who
-// read from it hold up. They are waited for only briefly, since writers wait too.
-func cutLog(conn *sqlite.Conn) error {
+// truncateLog checkpoints and truncates the write-ahead log. It must wait until no
+// reader uses the log, but only briefly, because writers wait meanwhile.
+func truncateLog(conn *sqlite.Conn) error {
 	conn.SetBusyTimeout(readersWait)
 	defer conn.SetBusyTimeout(busyTimeout)
 	return sqlitex.ExecuteTransient(conn, `PRAGMA wal_checkpoint(TRUNCATE)`, nil)

@@ -45,7 +45,7 @@ func logSize(t *testing.T, s *Store) int64 {
 	return info.Size()
 }
 
-func TestCheckpointsKeepTheLogBounded(t *testing.T) {
+func TestCheckpoint_BoundsTheLog(t *testing.T) {
 	s := openTest(t)
 	owner := addOwner(t, s)
 	large := `{"body":"` + strings.Repeat("x", 1<<20) + `"}`
@@ -57,10 +57,10 @@ func TestCheckpointsKeepTheLogBounded(t *testing.T) {
 		for written := 0; written < checkpointBytes; written += len(large) {
 			insert(t, s, newJob(s, owner, large))
 		}
-		// The store's own checkpoint may be under way, which another one gives way to.
+		// The store's own checkpoint may be under way; a second one does nothing then.
 		for try := 0; try == 0 || try < 20 && logSize(t, s) > keptBytes; try++ {
 			s.checkpointLarge(t.Context())
-			insert(t, s, newJob(s, owner, `{}`)) // the first write after a checkpoint starts the log anew
+			insert(t, s, newJob(s, owner, `{}`)) // the first write after a checkpoint restarts the log
 		}
 		if size := logSize(t, s); size > keptBytes {
 			t.Errorf("round %d: the log holds %d bytes after a checkpoint, more than %d", round, size, int64(keptBytes))
@@ -68,13 +68,13 @@ func TestCheckpointsKeepTheLogBounded(t *testing.T) {
 	}
 }
 
-func TestASmallLogIsLeftAlone(t *testing.T) {
+func TestCheckpoint_LeavesASmallLogAlone(t *testing.T) {
 	s := openTest(t)
 	insert(t, s, newJob(s, addOwner(t, s), `{}`))
 	before := logSize(t, s)
 	s.checkpointLarge(t.Context())
 	insert(t, s, newJob(s, addOwner(t, s), `{}`))
 	if after := logSize(t, s); after <= before {
-		t.Errorf("the log went from %d to %d bytes: it was moved too early", before, after)
+		t.Errorf("the log went from %d to %d bytes: checkpointed too early", before, after)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store/storetest"
 )
 
-// fresh opens an empty store; the caller closes it.
+// fresh opens an empty store. The caller must close it.
 func fresh(tb testing.TB, clock func() time.Time) store.Store {
 	tb.Helper()
 	s, err := Open(tb.Context(), filepath.Join(tb.TempDir(), "punctual.db"), Options{Exclusive: true, Now: clock})

@@ -49,7 +49,7 @@ func (s *Store) CopyBegin(ctx context.Context, source string) (mark string, err 
 	return mark, err
 }
 
-// noCopy is the fault for writing to a copy that is not under way.
+// noCopy returns the fault for writing to a copy that is not under way.
 func noCopy() error {
 	return fault.New(fault.Invalid, "no copy of these records is under way there")
 }
@@ -58,7 +58,7 @@ func noCopy() error {
 func (s *Store) CopyWrite(ctx context.Context, source, mark string, records *store.Records) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.exec(`UPDATE transfers SET mark = ? WHERE source = ? AND mark IS NOT NULL`, mark, source); err != nil {
-			return fmt.Errorf("marking how far a copy is: %w", err)
+			return fmt.Errorf("storing the mark of a copy: %w", err)
 		}
 		if t.changed() == 0 {
 			return noCopy()
@@ -138,25 +138,25 @@ func (t *tx) copyJobs(r *store.Records) error {
 			continue
 		}
 		ref := store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: j.Lane}
-		if err := t.copyRun(ref, j.Attempt); err != nil {
+		if err := t.copyItem(ref, j.Attempt); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *tx) copyRun(ref store.QueueKey, attempt int) error {
+func (t *tx) copyItem(ref store.QueueKey, attempt int) error {
 	return t.exec(`INSERT INTO runs (due, kind, number, account, lane, attempt) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		ref.Due, ref.Kind, ref.Number, ref.Account, ref.Lane, attempt)
 }
 
-// seqsPerMicrosecond is how many places in the order of logs a microsecond has.
+// seqsPerMicrosecond is how many sequence numbers of logs a microsecond has.
 const seqsPerMicrosecond = 8
 
-// copyLogs stores logs in order of time, whatever order they come in: old logs
-// are looked for at the beginning.
+// copyLogs stores logs in order of time, in whatever order they arrive, because
+// LogPrune expects the oldest logs first.
 func (t *tx) copyLogs(r *store.Records) error {
-	var begin, seq int64 // the first place of a microsecond, and the next that may be free
+	var begin, seq int64 // the first sequence number of a microsecond, and the next that may be free
 	for _, l := range r.Logs {
 		there := false
 		err := t.query(`SELECT 1 FROM logs WHERE account = ? AND id = ?`, func(*sqlite.Stmt) error {
@@ -175,7 +175,7 @@ func (t *tx) copyLogs(r *store.Records) error {
 			if err != nil {
 				return err
 			}
-			there = t.changed() > 0 // else another log has the place
+			there = t.changed() > 0 // else another log has the number
 		}
 	}
 	return nil
@@ -196,19 +196,19 @@ func (t *tx) copyDeliveries(r *store.Records) error {
 		if d.Waits {
 			continue
 		}
-		if err := t.copyRun(deliveryRef(d.Number, d.Owner.Number, d.URL, d.DueAt), d.Attempt); err != nil {
+		if err := t.copyItem(deliveryRef(d.Number, d.Owner.Number, d.URL, d.DueAt), d.Attempt); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// CopyEnd implements store.Copyable. Copied numbers are behind the next one
-// anyway; only those of jobs that are gone have to be told.
+// CopyEnd implements store.Copyable. The sequences are above all copied numbers
+// already; CopyEnd only accounts for jobs that were deleted.
 func (s *Store) CopyEnd(ctx context.Context, source string, lastJob int64) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.exec(`UPDATE transfers SET mark = NULL WHERE source = ? AND mark IS NOT NULL`, source); err != nil {
-			return fmt.Errorf("marking a copy as whole: %w", err)
+			return fmt.Errorf("marking a copy as complete: %w", err)
 		}
 		if t.changed() == 0 {
 			return noCopy()
@@ -219,7 +219,7 @@ func (s *Store) CopyEnd(ctx context.Context, source string, lastJob int64) error
 			err = t.exec(`UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'jobs'`, lastJob)
 		}
 		if err != nil {
-			return fmt.Errorf("noting the last number of a job: %w", err)
+			return fmt.Errorf("storing the last job number: %w", err)
 		}
 		return nil
 	})

@@ -7,10 +7,10 @@ import (
 	"io/fs"
 )
 
-// diskSpace is not known on this system.
+// diskSpace returns an error: the space is not known on this system.
 func diskSpace(string) (free, size int64, err error) {
 	return 0, 0, errors.New("the free space is not known on this system")
 }
 
-// unwritable leaves it to SQLite to find out.
+// unwritable returns "": SQLite reports files that can't be written.
 func unwritable(string, fs.FileInfo) string { return "" }

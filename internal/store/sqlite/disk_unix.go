@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// diskSpace returns how many bytes of the filesystem of a directory this process
-// may still use, and how many it has.
+// diskSpace returns how many bytes this process may still use of the filesystem
+// of a directory, and the filesystem's size.
 func diskSpace(dir string) (free, size int64, err error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
@@ -23,8 +23,8 @@ func diskSpace(dir string) (free, size int64, err error) {
 	return int64(s.Bavail) * int64(s.Bsize), int64(s.Blocks) * int64(s.Bsize), nil
 }
 
-// unwritable says in a sentence that this user may not read and write a file; ""
-// when it may.
+// unwritable returns a sentence saying that this user may not read and write a
+// file, or "" if it may.
 func unwritable(path string, info fs.FileInfo) string {
 	err := unix.Access(path, unix.R_OK|unix.W_OK)
 	if err == nil {

@@ -1,21 +1,22 @@
-// Package sqlite keeps everything in one SQLite file: no set-up, one process.
+// Package sqlite implements store.Store in one SQLite file, for one process. It
+// needs no set-up.
 //
-// Writing goes through one goroutine (writer.go) that runs whatever has
-// arrived meanwhile in one transaction and answers after the commit, so that
-// many creates, claims and finishes share one fsync and a lone one waits for
-// nothing. The database is in WAL mode with synchronous=FULL: what was answered
-// is on disk. Reading goes through a pool of its own and never waits for the
-// writer. Checkpoints are made beside the writer, which only adds the last few
-// pages.
+// One goroutine (writer.go) does all writes. It runs the writes that arrived
+// during the last commit in one transaction and returns their results after the
+// commit. So many creates, claims and finishes share one fsync, and a single one
+// does not wait. The database is in WAL mode with synchronous=FULL: a write that
+// has returned is on disk. Reads use pools of their own (reads.go) and never wait
+// for the writer. Checkpoints run on a separate connection while the writer
+// continues (checkpoint.go).
 //
-// The files are looked at each second (watch.go): nothing is written to a
-// database that was deleted or replaced, and no job is created where space is
-// short. The lock file carries a mark (mark.go) by which a lost write-ahead log
-// is noticed at the next start.
+// The store checks its files every second (watch.go). It writes nothing to a
+// database that was deleted or replaced, and creates no jobs when space is short.
+// A mark in the lock file (mark.go) detects a lost write-ahead log at the next
+// start.
 //
-// Rows are clustered for the way they are used: runs by due time, jobs and logs
-// by creation; every index a client's reading needs begins with the account.
-// Times are microseconds since 1970, IDs are 16 bytes.
+// Rows are clustered by use: queue items by due time, jobs and logs by creation.
+// Every index for clients' reads begins with the account. Times are microseconds
+// since 1970, IDs are 16 bytes.
 //
-// No rules live here: see package store.
+// The package contains no business rules; see package store.
 package sqlite

@@ -9,7 +9,8 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// checkFiles refuses files, and a directory, that this user can't read and write.
+// checkFiles returns an error if this user can't read and write the database's
+// files or directory.
 func checkFiles(path string) error {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
@@ -18,7 +19,7 @@ func checkFiles(path string) error {
 	for _, file := range [...]string{dir, path, path + "-wal", path + "-shm", path + ".lock"} {
 		info, err := os.Stat(file)
 		if err != nil {
-			continue // to be made, or for SQLite to tell
+			continue // missing, or SQLite reports the error
 		}
 		if sentence := unwritable(file, info); sentence != "" {
 			return errors.New(sentence)
@@ -27,8 +28,8 @@ func checkFiles(path string) error {
 	return nil
 }
 
-// explain says what an error that came up while a database was opened means for
-// whoever started the service.
+// explain turns an error of opening a database into one that tells the operator
+// what to do.
 func explain(path string, err error) error {
 	switch sqlite.ErrCode(err).ToPrimary() {
 	case sqlite.ResultNotADB:

@@ -9,8 +9,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 )
 
-// together runs writes in one group, as the writer's loop does with what has
-// arrived meanwhile; the loop itself is idle.
+// together runs writes in one group, as the writer's loop does with writes that
+// arrive during a commit.
 func together(s *Store, runs ...func(*tx) error) []error {
 	group := make([]*write, len(runs))
 	for i, run := range runs {
@@ -38,7 +38,7 @@ func openTest(t *testing.T) *Store {
 	return s
 }
 
-func TestARefusalDoesNotConcernItsGroup(t *testing.T) {
+func TestWriter_RefusedWriteDoesNotAffectItsGroup(t *testing.T) {
 	s := openTest(t)
 	runs := 0
 	errs := together(s,
@@ -54,7 +54,7 @@ func TestARefusalDoesNotConcernItsGroup(t *testing.T) {
 	}
 }
 
-func TestABrokenWriteTakesNothingOfItsGroupAlong(t *testing.T) {
+func TestWriter_FailedWriteDoesNotAffectItsGroup(t *testing.T) {
 	s := openTest(t)
 	broken := errors.New("broken")
 	insert := func(value string) func(*tx) error {
@@ -77,7 +77,7 @@ func TestABrokenWriteTakesNothingOfItsGroupAlong(t *testing.T) {
 	}
 }
 
-func TestAGroupIsBoundedInBytes(t *testing.T) {
+func TestWriter_BoundsTheBytesOfAGroup(t *testing.T) {
 	w := newWriter(nil, nil)
 	for _, size := range []int{1 << 20, 1 << 20, 2 << 20, 0, 9 << 20, 1} {
 		w.queue <- &write{size: size}

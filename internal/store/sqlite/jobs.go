@@ -15,7 +15,7 @@ import (
 // JobInsertMany implements store.Jobs.
 func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store.Inserted, error) {
 	results := make([]store.Inserted, len(jobs))
-	if err := s.roomy(); err != nil {
+	if err := s.hasSpace(); err != nil {
 		return nil, err
 	}
 	size := 0
@@ -24,12 +24,12 @@ func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store
 	}
 	err := s.writeSized(ctx, size, func(t *tx) error {
 		for i, n := range jobs {
-			holder, err := t.holder(n.Job)
+			keyHolder, err := t.keyHolder(n.Job)
 			if err != nil {
 				return err
 			}
-			if holder != nil {
-				results[i] = store.Inserted{Job: holder, Conflict: true}
+			if keyHolder != nil {
+				results[i] = store.Inserted{Job: keyHolder, Conflict: true}
 				continue
 			}
 			over, err := t.over(n)
@@ -55,8 +55,8 @@ func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store
 	return results, err
 }
 
-// holder gives the job that holds the key of a new one; nil when the key is free.
-func (t *tx) holder(j *job.Job) (*job.Job, error) {
+// keyHolder returns the job that has the key of a new one; nil if the key is free.
+func (t *tx) keyHolder(j *job.Job) (*job.Job, error) {
 	if j.Key == nil {
 		return nil, nil
 	}
@@ -67,7 +67,7 @@ func (t *tx) holder(j *job.Job) (*job.Job, error) {
 	if latest.ScheduleID == uuid.Nil {
 		return nil, nil
 	}
-	// A schedule holds its key as long as it exists.
+	// A schedule keeps its key for as long as it exists.
 	s, err := t.schedule(latest.ScheduleID)
 	if err != nil || s == nil {
 		return nil, err
@@ -85,12 +85,12 @@ func (t *tx) insertJob(n store.NewJob) error {
 	}
 	j.Number = t.conn.LastInsertRowID()
 	t.count(j.Owner.Number, oneOffs(j), 0)
-	return t.insertRun(store.QueueKey{
+	return t.insertItem(store.QueueKey{
 		ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: n.Lane,
 	}, 0)
 }
 
-// oneOffs counts a job among the one-off jobs of its account.
+// oneOffs returns 1 for a one-off job, else 0.
 func oneOffs(j *job.Job) int64 {
 	if j.ScheduleID == uuid.Nil {
 		return 1
@@ -98,11 +98,11 @@ func oneOffs(j *job.Job) int64 {
 	return 0
 }
 
-func (t *tx) insertRun(ref store.QueueKey, attempt int) error {
+func (t *tx) insertItem(ref store.QueueKey, attempt int) error {
 	err := t.exec(`INSERT INTO runs (due, kind, number, account, lane, attempt) VALUES (?, ?, ?, ?, ?, ?)`,
 		ref.Due, ref.Kind, ref.Number, ref.Account, ref.Lane, attempt)
 	if err != nil {
-		return fmt.Errorf("inserting a run: %w", err)
+		return fmt.Errorf("inserting a queue item: %w", err)
 	}
 	t.refs = append(t.refs, ref)
 	return nil
@@ -111,7 +111,8 @@ func (t *tx) insertRun(ref store.QueueKey, attempt int) error {
 const jobColumns = `j.number, j.id, j.account, j.state, j.schedule_id, j.key, j.inserted_at, j.scheduled_at, j.due_at,
 	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.args`
 
-// fromJobs joins a pending job with its run, which tells whether it executes.
+// fromJobs joins a pending job with its queue item, which shows whether the job
+// is executing.
 const fromJobs = ` FROM jobs j LEFT JOIN runs r ON j.state <= 2 AND r.due = j.due_at AND r.kind = 0 AND r.number = j.number `
 
 func (t *tx) scanJob(stmt *sqlite.Stmt) (*job.Job, *store.ClaimInfo, error) {
@@ -133,7 +134,7 @@ func (t *tx) scanJob(stmt *sqlite.Stmt) (*job.Job, *store.ClaimInfo, error) {
 	return j, held, err
 }
 
-// shown gives the job as clients see it: executing from the begin of its attempt on.
+// shown returns the job as clients see it: executing once its attempt has started.
 func (t *tx) shown(j *job.Job, held *store.ClaimInfo) *job.Job {
 	if held != nil && !held.StartAt.After(t.now) {
 		j.State, j.AttemptedAt = job.Executing, held.StartAt
@@ -141,7 +142,7 @@ func (t *tx) shown(j *job.Job, held *store.ClaimInfo) *job.Job {
 	return j
 }
 
-// selectJobs reads what scanJob takes.
+// selectJobs selects the columns that scanJob reads.
 const selectJobs = `SELECT ` + jobColumns + `, r.node, r.attempt, r.begin_at` + fromJobs
 
 func (t *tx) jobsWhere(where string, args ...any) ([]*job.Job, error) {
@@ -162,7 +163,7 @@ func (t *tx) jobWhere(where string, args ...any) (*job.Job, error) {
 	return jobs[0], nil
 }
 
-// jobIs gives the condition that names one job.
+// jobIs returns the condition that selects one job.
 func jobIs(id store.JobID) (where string, arg any) {
 	if id.Number != 0 {
 		return `j.number = ?`, id.Number
@@ -185,7 +186,7 @@ func (s *Store) JobChange(ctx context.Context, owner job.Owner, id store.JobID, 
 	var result *job.Job
 	err := s.write(ctx, func(t *tx) error {
 		where, arg := jobIs(id)
-		m, err := t.moment(where, arg)
+		m, err := t.snapshot(where, arg)
 		if err != nil {
 			return err
 		}
@@ -207,8 +208,8 @@ func (s *Store) JobChange(ctx context.Context, owner job.Owner, id store.JobID, 
 	return result, err
 }
 
-// moment reads a job as it is stored, with the claim on its run.
-func (t *tx) moment(where string, args ...any) (*store.Snapshot, error) {
+// snapshot reads a job as stored, with the claim on its queue item.
+func (t *tx) snapshot(where string, args ...any) (*store.Snapshot, error) {
 	m := &store.Snapshot{Now: t.now}
 	err := t.query(selectJobs+`WHERE `+where, func(stmt *sqlite.Stmt) (err error) {
 		m.Job, m.Claim, err = t.scanJob(stmt)

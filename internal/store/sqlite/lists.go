@@ -12,7 +12,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// condition collects what a list is narrowed down by.
+// condition collects the filters of a list.
 type condition struct {
 	terms []string
 	args  []any
@@ -25,8 +25,8 @@ func (c *condition) add(term string, args ...any) {
 
 func (c *condition) String() string { return strings.Join(c.terms, ` AND `) }
 
-// eachRow reads rows one by one, by their numbers, until they are larger than a
-// budget together. Scan tells how large a row is.
+// eachRow reads rows one by one, by their numbers, until the sum of their sizes
+// exceeds a budget. Scan returns the size of a row.
 func eachRow(t *tx, query string, rows []int64, budget int, scan func(*sqlite.Stmt) (size int, err error)) error {
 	size := 0
 	for _, row := range rows {
@@ -42,7 +42,7 @@ func eachRow(t *tx, query string, rows []int64, budget int, scan func(*sqlite.St
 	return nil
 }
 
-// orderBy gives the ORDER BY clause for an expression: nulls last, then ties.
+// orderBy returns the ORDER BY clause for an expression: nulls last, then ties.
 func orderBy(expression string, desc bool, ties string) string {
 	direction := ` ASC`
 	if desc {
@@ -51,7 +51,7 @@ func orderBy(expression string, desc bool, ties string) string {
 	return ` ORDER BY ` + expression + direction + ` NULLS LAST, ` + ties
 }
 
-// byName sorts numbered things by their names.
+// byName returns an expression that sorts a column of numbers by their names.
 func byName(column string, names map[int]string) string {
 	b := `CASE ` + column
 	for _, number := range sortedKeys(names) {
@@ -69,11 +69,11 @@ func sortedKeys(names map[int]string) []int {
 	return keys
 }
 
-// executes is true of a job joined with its claimed run whose attempt has
-// begun; it takes the time.
+// executes is the condition that a job, joined with its claimed queue item, is
+// executing. Its argument is the current time.
 const executes = `coalesce(r.begin_at <= ?, 0)`
 
-// joinClaimed joins jobs with their claimed runs, which are few.
+// joinClaimed joins jobs with their claimed queue items, which are few.
 const joinClaimed = ` LEFT JOIN runs r INDEXED BY runs_claimed ON r.account = j.account AND r.number = j.number AND r.node > 0 AND r.kind = 0 AND j.state <= 2 `
 
 // JobList implements store.Jobs.
@@ -89,8 +89,8 @@ func (s *Store) JobList(ctx context.Context, owner job.Owner, q store.JobQuery) 
 	return jobs, err
 }
 
-// listNumbers gives the numbers of the jobs of a page, in order. What is sorted
-// are numbers, never whole records.
+// listNumbers returns the numbers of the jobs of a page, in order. It sorts
+// numbers, never whole records.
 func (t *tx) listNumbers(owner job.Owner, q store.JobQuery) ([]int64, error) {
 	all := q.Schedule == uuid.Nil && q.Key == nil
 	switch {
@@ -114,10 +114,10 @@ func (t *tx) numbers(query string, args ...any) (numbers []int64, err error) {
 
 var storedStates = []job.State{job.Available, job.Retryable, job.Completed, job.Cancelled, job.Discarded}
 
-// newestNumbers makes the query of the numbers of the newest jobs or, when they
-// are ordered by number, of the oldest. It walks the index of jobs by account and
-// state, one branch a state, and merges the branches: as fast on the last page as
-// on the first.
+// newestNumbers returns the query for the numbers of the newest jobs or, if q
+// orders by number, of the oldest. It scans the index of jobs by account and
+// state, one branch per state, and merges the branches: the last page is as fast
+// as the first.
 func (t *tx) newestNumbers(owner job.Owner, q store.JobQuery) (query string, args []any) {
 	states := q.States
 	if len(states) == 0 {
@@ -139,8 +139,8 @@ func (t *tx) newestNumbers(owner job.Owner, q store.JobQuery) (query string, arg
 	return strings.Join(branches, ` UNION ALL `) + order + ` LIMIT ? OFFSET ?`, append(args, q.Limit, q.Offset)
 }
 
-// inState selects an owner's jobs in a state; of pending ones those that execute
-// can be left in.
+// inState selects an owner's jobs in a state. With shown, it excludes executing
+// jobs from the pending ones.
 func (t *tx) inState(owner job.Owner, state job.State, shown bool) (from string, c *condition) {
 	c = &condition{}
 	if state == job.Executing {
@@ -158,8 +158,8 @@ func (t *tx) inState(owner job.Owner, state job.State, shown bool) (from string,
 // shownStates are the states in the order of their names.
 var shownStates = []job.State{job.Available, job.Cancelled, job.Completed, job.Discarded, job.Executing, job.Retryable}
 
-// numbersByState lists jobs by the names of their states without sorting them:
-// each state stands in an index.
+// numbersByState lists jobs by the names of their states without sorting, one
+// indexed state after the other.
 func (t *tx) numbersByState(owner job.Owner, q store.JobQuery) (numbers []int64, err error) {
 	states := slices.Clone(shownStates)
 	if q.Order.Desc {
@@ -203,9 +203,9 @@ var jobOrder = map[string]string{
 	}) + ` END`,
 }
 
-// filteredNumbers lists everything else by sorting what the filters leave. A
-// schedule or a key leaves few jobs, a state may leave millions: the unary plus
-// keeps the planner to the index by the former.
+// filteredNumbers handles all other lists: it sorts the jobs that match. A
+// schedule or a key matches few jobs, a state may match millions, so the unary
+// plus makes the planner use the index by schedule or key.
 func (t *tx) filteredNumbers(owner job.Owner, q store.JobQuery) ([]int64, error) {
 	c := &condition{}
 	account, state := `j.account`, `j.state`
@@ -294,19 +294,19 @@ var logOrder = map[string]string{
 	"event": byName(`l.event`, map[int]string{1: events[1], 2: events[2], 3: events[3], 4: events[4], 5: events[5], 6: events[6]}),
 }
 
-// LogList implements store.Logs. Logs of attempts that are yet to begin are
-// not shown.
+// LogList implements store.Logs. It excludes logs of attempts that have not
+// started.
 func (s *Store) LogList(ctx context.Context, owner job.Owner, q store.LogQuery) ([]*job.Log, error) {
 	var logs []*job.Log
 	err := s.readAs(ctx, classOf(q.Heavy()), func(t *tx) (err error) {
 		c := &condition{}
 		c.add(`l.account = ? AND l.id < ?`, owner.Number, job.IDBound(t.now.Add(1000)))
 		if q.Job != nil {
-			// The unary plus keeps the planner to the index by job.
+			// The unary plus makes the planner use the index by job.
 			where, arg := jobIs(*q.Job)
 			c.terms[0] = `+l.account = ? AND l.id < ?`
 			c.add(`l.job = (SELECT j.number FROM jobs j WHERE `+where+` AND j.account = ?)`, arg, owner.Number)
-			if q.Job.Number != 0 { // the job itself may have been removed before its logs
+			if q.Job.Number != 0 { // the job may have been deleted before its logs
 				c.terms[1] = `l.job = ?`
 				c.args = append(c.args[:2], q.Job.Number)
 			}
@@ -331,13 +331,13 @@ func (s *Store) LogList(ctx context.Context, owner job.Owner, q store.LogQuery) 
 	return logs, err
 }
 
-// addLogs narrows down by event and time.
+// addLogs filters by event and time.
 func (c *condition) addLogs(q store.LogQuery) {
 	if q.Event != "" {
 		number := eventNumber(q.Event)
 		c.add(`l.event = ?`, number)
 		if number >= rareEvent {
-			c.add(`l.event >= 3`) // so that the partial index serves
+			c.add(`l.event >= 3`) // so that the partial index can be used
 		}
 	}
 	if !q.Since.IsZero() {
@@ -348,8 +348,8 @@ func (c *condition) addLogs(q store.LogQuery) {
 	}
 }
 
-// LogWalk implements store.Logs. Runs and logs are both read in the order of
-// their indexes, so that nothing is sorted.
+// LogWalk implements store.Logs. It reads runs and logs in the order of their
+// indexes, so that nothing is sorted.
 func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID, q store.LogQuery, look int) (*store.LogWalk, error) {
 	direction, behind := ` DESC`, `<`
 	if q.Oldest {

@@ -12,8 +12,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// events gives every event its number in the table; those from rareEvent on
-// have an index of their own.
+// events maps numbers in the table to events. Those from rareEvent on have an
+// index of their own.
 var events = []string{1: job.EventRequest, job.EventResponse, job.EventError, job.EventCallbackFailed, job.EventWebhookFailed, job.EventStateRejected}
 
 const rareEvent = 3
@@ -58,7 +58,7 @@ func (t *tx) logsWhere(where string, args ...any) ([]*job.Log, error) {
 }
 
 // logsNumbered reads logs by their numbers in the table, in the order given, up
-// to the first that goes beyond a budget of bytes.
+// to and including the first that exceeds a budget of bytes.
 func (t *tx) logsNumbered(rows []int64, budget int) ([]*job.Log, error) {
 	var logs []*job.Log
 	err := eachRow(t, `SELECT `+logColumns+` FROM logs l WHERE l.seq = ?`, rows, budget, func(stmt *sqlite.Stmt) (int, error) {

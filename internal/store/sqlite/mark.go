@@ -11,16 +11,15 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// The lock file carries a mark: how many beats the database had when they were
-// last written, and "stopped" instead when the node has stopped in order. A
-// database that has fewer beats without having been stopped in order has lost
-// what its write-ahead log held: SQLite would start with what is left, silently.
+// The lock file contains a mark: the database's probe count (see Store.writeProbe), or
+// "stopped" after a clean shutdown. A database with a lower count than its mark
+// has lost its write-ahead log. SQLite would silently open what is left.
 const (
 	markRunning = "running %20d\n"
-	markStopped = "stopped                     \n" // as long
+	markStopped = "stopped                     \n" // the same length
 )
 
-// mark notes a number of beats.
+// mark writes a probe count to the lock file.
 func (s *Store) mark(beats int64) error { return s.writeMark(fmt.Sprintf(markRunning, beats)) }
 
 func (s *Store) writeMark(text string) error {
@@ -37,8 +36,8 @@ func (s *Store) writeMark(text string) error {
 	return nil
 }
 
-// checkMark refuses a database that has lost its write-ahead log, before
-// anything is written.
+// checkMark returns an error if a database has lost its write-ahead log. It must
+// be called before anything is written.
 func checkMark(path string) error {
 	text, err := os.ReadFile(path + ".lock")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -46,22 +45,22 @@ func checkMark(path string) error {
 	}
 	var beats int64
 	if n, err := fmt.Sscanf(strings.TrimSpace(string(text)), strings.TrimSpace(strings.ReplaceAll(markRunning, "20", "")), &beats); n != 1 || err != nil {
-		return nil // stopped in order, or never marked
+		return nil // shut down cleanly, or never marked
 	}
 	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
 		return nil
 	}
 	if _, err := os.Stat(path); err != nil {
-		return fmt.Errorf("the database %s is missing, though the service that used it was not stopped in order; put it back together with %[1]s-wal, or delete %[1]s.lock to begin with an empty database", path)
+		return fmt.Errorf("the database %s is missing, though the service that used it was not shut down cleanly; put it back together with %[1]s-wal, or delete %[1]s.lock to start with an empty database", path)
 	}
-	if found := beatsOf(path); found < beats {
-		return fmt.Errorf("the write-ahead log %s-wal is missing, and with it what was stored last; put it back, or delete %[1]s.lock to go on without what it held", path)
+	if found := probeCount(path); found < beats {
+		return fmt.Errorf("the write-ahead log %s-wal is missing, and with it the latest changes; put it back, or delete %[1]s.lock to continue without them", path)
 	}
 	return nil
 }
 
-// beatsOf reads how many beats a database has; 0 when it can't be told.
-func beatsOf(path string) (beats int64) {
+// probeCount returns the probe count of a database; 0 if it can't be read.
+func probeCount(path string) (beats int64) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
 	if err != nil {
 		return 0

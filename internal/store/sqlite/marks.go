@@ -11,8 +11,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// selectMarks reads what scanMark takes. The length of args in bytes is known
-// without reading them.
+// selectMarks selects the columns that scanMark reads. SQLite knows the length
+// of args without reading them.
 const selectMarks = `SELECT j.number, j.id, j.account, j.state, j.inserted_at, j.scheduled_at, j.due_at, j.attempted_at, octet_length(j.args),
 	coalesce(r.node, 0), r.begin_at` + fromJobs
 
@@ -28,7 +28,7 @@ func (t *tx) scanMark(stmt *sqlite.Stmt) (m store.JobMark, account int64) {
 	return m, account
 }
 
-// marks reads the marks of an owner's jobs, one by one, by their numbers.
+// marks returns the marks of the owner's jobs with the given numbers.
 func (t *tx) marks(owner job.Owner, numbers []int64) (marks []store.JobMark, err error) {
 	err = eachRow(t, selectMarks+`WHERE j.number = ?`, numbers, 0, func(stmt *sqlite.Stmt) (int, error) {
 		if m, account := t.scanMark(stmt); account == owner.Number {

@@ -26,20 +26,20 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// applicationID marks a file as punctual's ("punc").
+// applicationID identifies punctual's database files ("punc").
 const applicationID = 0x70756e63
 
 const busyTimeout = 10 * time.Second
 
-// Options say how a database is opened.
+// Options configure Open.
 type Options struct {
-	// Exclusive takes the file for one process that runs jobs; a second one is
-	// refused. Commands that only read and write records need not ask for it.
+	// Exclusive locks the file for one process that runs jobs; a second one gets an
+	// error. Commands that only read and write records don't need it.
 	Exclusive bool
 	// Now is the clock that decides what is due; nil for the system's.
 	Now func() time.Time
-	// Space returns how many bytes of a directory's filesystem are free, and how
-	// many it has; nil for the system's.
+	// Space returns the free bytes and the size of a directory's filesystem; nil
+	// asks the system.
 	Space func(dir string) (free, size int64, err error)
 }
 
@@ -50,11 +50,11 @@ type Store struct {
 	lock       *flock.Flock
 	writer     *writer
 	pools      pools
-	readWithin time.Duration // store.ReadWithin but in tests
+	readWithin time.Duration // store.ReadWithin, except in tests
 	notify     func(store.Notice)
 	accounts   owners
 	uses       uses
-	settled    atomic.Bool // no run is abandoned, nor can be
+	settled    atomic.Bool // no queue item is abandoned or will be
 	watch      watch
 	space      func(dir string) (free, size int64, err error)
 	marking    sync.Mutex // held while the mark is written
@@ -62,13 +62,13 @@ type Store struct {
 	life       context.Context // ends with the store
 	done       sync.WaitGroup
 	closing    sync.Once
-	closed     error // what closing came to
+	closed     error // the result of Close
 }
 
 var _ store.Store = (*Store)(nil)
 
-// Open opens the database file at path, makes it when it does not exist, and
-// brings its tables up to date.
+// Open opens the database file at path, creates it if it does not exist, and
+// migrates its tables.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	s := &Store{
 		now: opts.Now, path: path, readWithin: store.ReadWithin, notify: func(store.Notice) {}, accounts: owners{ids: map[int64]uuid.UUID{}},
@@ -82,7 +82,7 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	if err := s.open(ctx, opts); err != nil {
 		err = explain(path, err)
 		if s.lock != nil {
-			_ = s.lock.Unlock() // the process is about to give up anyway
+			_ = s.lock.Unlock() // the caller returns the other error
 		}
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (s *Store) open(ctx context.Context, opts Options) error {
 		return err
 	}
 	if err := createPrivate(s.path); err != nil {
-		return fmt.Errorf("making the database %s; check the path and its permissions: %w", s.path, err)
+		return fmt.Errorf("creating the database %s; check the path and its permissions: %w", s.path, err)
 	}
 	conn, err := sqlite.OpenConn(s.path, sqlite.OpenReadWrite, sqlite.OpenCreate)
 	if err != nil {
@@ -132,28 +132,29 @@ func (s *Store) open(ctx context.Context, opts Options) error {
 		return errors.Join(err, s.Close())
 	}
 	s.done.Go(func() { s.checkpoint(background) })
-	s.done.Go(func() { s.tend(background, opts.Exclusive) })
+	s.done.Go(func() { s.watchFiles(background, opts.Exclusive) })
 	return nil
 }
 
-// begin looks at what was opened, and for a node writes for the first time.
+// begin checks the opened files. For a node it also writes the first probe.
 func (s *Store) begin(ctx context.Context, exclusive bool) error {
-	s.look()
+	s.checkNow()
 	if !exclusive {
 		return nil
 	}
-	if err := s.beat(ctx); err != nil {
+	if err := s.writeProbe(ctx); err != nil {
 		return fmt.Errorf("writing to the database %s: %w", s.path, err)
 	}
 	if err := s.read(ctx, (*tx).ends); err != nil {
 		return fmt.Errorf("reading the database %s: %w", s.path, err)
 	}
-	s.look()
+	s.checkNow()
 	return nil
 }
 
-// createPrivate makes the file, when there is none, readable for its owner
-// only: signing secrets stand in it. SQLite gives its other files the same mode.
+// createPrivate creates the file if it does not exist, readable only by its
+// owner, because it contains signing secrets. SQLite gives its other files the
+// same mode.
 func createPrivate(path string) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -194,8 +195,8 @@ func prepareWriter(ctx context.Context, conn *sqlite.Conn) error {
 	return migrate(ctx, conn)
 }
 
-// enterWAL switches to the write-ahead log. SQLite does not wait for others who
-// do the same at that moment, so this does.
+// enterWAL switches to WAL mode. It retries while another connection does the
+// same, for which SQLite does not wait.
 func enterWAL(conn *sqlite.Conn) error {
 	for deadline := time.Now().Add(busyTimeout); ; time.Sleep(10 * time.Millisecond) {
 		err := sqlitex.ExecuteTransient(conn, `PRAGMA journal_mode = WAL`, nil)
@@ -249,7 +250,7 @@ func (s *Store) Subscribe(f func(store.Notice)) { s.notify = f }
 // Now implements store.Queue.
 func (s *Store) Now() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 
-// Close implements store.Store. Closing again does nothing more.
+// Close implements store.Store. Further calls return the first result.
 func (s *Store) Close() error {
 	s.closing.Do(func() { s.closed = s.close() })
 	return s.closed
@@ -269,7 +270,7 @@ func (s *Store) close() error {
 	return err
 }
 
-// wrap makes faults of errors that say the database can't be used right now.
+// wrap turns errors that mean the database can't be used now into faults.
 func (s *Store) wrap(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

@@ -35,21 +35,21 @@ func closeStore(t *testing.T, s *Store) {
 	}
 }
 
-func TestASecondExclusiveOpenIsRefused(t *testing.T) {
+func TestOpen_RefusesASecondExclusiveOpen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.db")
 	first := openAt(t, path, true)
 	_, err := Open(t.Context(), path, Options{Exclusive: true})
 	if err == nil || !strings.Contains(err.Error(), "is in use by another punctual; stop that one first") || !strings.Contains(err.Error(), path) {
-		t.Errorf("the second open gave %v", err)
+		t.Errorf("the second open returned %v", err)
 	}
 	if err := first.Ping(t.Context()); err != nil {
-		t.Errorf("after the refusal the first one is of no use: %v", err)
+		t.Errorf("after the refusal the first store fails: %v", err)
 	}
 	closeStore(t, first)
 	closeStore(t, openAt(t, path, true))
 }
 
-func TestACommandWorksBesideARunningService(t *testing.T) {
+func TestOpen_CommandWorksWhileTheServiceRuns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.db")
 	service := openAt(t, path, true)
 	defer closeStore(t, service)
@@ -62,7 +62,7 @@ func TestACommandWorksBesideARunningService(t *testing.T) {
 	}
 }
 
-func TestWritersOfTwoProcessesTakeTurns(t *testing.T) {
+func TestWrite_TwoProcessesTakeTurns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.db")
 	service, command := openAt(t, path, true), openAt(t, path, false)
 	defer closeStore(t, service)
@@ -80,11 +80,11 @@ func TestWritersOfTwoProcessesTakeTurns(t *testing.T) {
 	}
 	wg.Wait()
 	if refs, err := command.QueuePeek(t.Context(), store.QueueKey{}, time.Time{}, 1000); err != nil || len(refs) != 200 {
-		t.Errorf("%d runs, %v, want 200", len(refs), err)
+		t.Errorf("%d queue items, %v, want 200", len(refs), err)
 	}
 }
 
-func TestADatabaseOfANewerVersionIsRefused(t *testing.T) {
+func TestOpen_RefusesANewerDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.db")
 	closeStore(t, openAt(t, path, true))
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
@@ -96,11 +96,11 @@ func TestADatabaseOfANewerVersionIsRefused(t *testing.T) {
 	}
 	_, err = Open(t.Context(), path, Options{Exclusive: true})
 	if err == nil || !strings.Contains(err.Error(), "made by a newer punctual") || !strings.Contains(err.Error(), "use that version") {
-		t.Errorf("opening it gave %v", err)
+		t.Errorf("opening it returned %v", err)
 	}
 }
 
-func TestADatabaseOfAnotherProgramIsRefused(t *testing.T) {
+func TestOpen_RefusesAnotherProgramsDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "other.db")
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite, sqlite.OpenCreate)
 	if err != nil {
@@ -110,12 +110,12 @@ func TestADatabaseOfAnotherProgramIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s, err := Open(t.Context(), path, Options{Exclusive: true}); err == nil {
-		t.Error("another program's database was taken for ours")
+		t.Error("another program's database was accepted")
 		closeStore(t, s)
 	}
 }
 
-func TestWhatIsNoDatabaseIsRefused(t *testing.T) {
+func TestOpen_RefusesOtherFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes.txt")
 	if err := os.WriteFile(path, []byte(strings.Repeat("not a database\n", 100)), 0o600); err != nil {
 		t.Fatal(err)
@@ -130,7 +130,7 @@ func TestWhatIsNoDatabaseIsRefused(t *testing.T) {
 	}
 }
 
-func TestConcurrentFirstOpensMakeTheTablesOnce(t *testing.T) {
+func TestOpen_ConcurrentFirstOpensCreateTheTablesOnce(t *testing.T) {
 	for range 4 {
 		path := filepath.Join(t.TempDir(), "p.db")
 		stores := make([]*Store, 5)
@@ -157,7 +157,7 @@ func TestConcurrentFirstOpensMakeTheTablesOnce(t *testing.T) {
 	}
 }
 
-// crash copies the files of an open database, which is what a crash leaves.
+// crash copies the files of an open database, as a crash would leave them.
 func crash(t *testing.T, s *Store) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "crashed.db")
@@ -180,13 +180,13 @@ func crash(t *testing.T, s *Store) (path string) {
 	return path
 }
 
-func TestWhatWasAnsweredOutlivesACrash(t *testing.T) {
+func TestWrite_CommittedRecordsSurviveACrash(t *testing.T) {
 	s := openTest(t)
 	owner := addOwner(t, s)
 	for n := 1; n <= 6; n++ {
 		insert(t, s, newJob(s, owner, `{}`), newJob(s, owner, `{}`))
-		if n == 3 { // some of it in the database, some in the log
-			if err := s.writer.submit(t.Context(), &write{outside: moveLog, done: make(chan error, 1)}); err != nil {
+		if n == 3 { // some records in the database, some in the log
+			if err := s.writer.submit(t.Context(), &write{outside: checkpointLog, done: make(chan error, 1)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -200,9 +200,8 @@ func TestWhatWasAnsweredOutlivesACrash(t *testing.T) {
 	}
 }
 
-// TestATornLogLosesOnlyItsEnd: a crash may cut the log anywhere; what was
-// stored before the cut is whole, a batch at a time.
-func TestATornLogLosesOnlyItsEnd(t *testing.T) {
+// A crash may cut the log anywhere; all batches stored before the cut are intact.
+func TestOpen_ATornLogLosesOnlyItsEnd(t *testing.T) {
 	s := openTest(t)
 	owner := addOwner(t, s)
 	const batches, size = 10, 7
@@ -223,13 +222,13 @@ func TestATornLogLosesOnlyItsEnd(t *testing.T) {
 		jobs, err := revived.JobList(t.Context(), owner, store.JobQuery{ListQuery: store.ListQuery{Limit: 1000}})
 		refs, peekErr := revived.QueuePeek(t.Context(), store.QueueKey{}, time.Time{}, 1000)
 		if err != nil || peekErr != nil || len(jobs)%size != 0 || len(refs) != len(jobs) {
-			t.Errorf("cut at %d of %d: %d jobs, %d runs, %v, %v: a batch is torn", cut, whole, len(jobs), len(refs), err, peekErr)
+			t.Errorf("cut at %d of %d: %d jobs, %d queue items, %v, %v: a batch is incomplete", cut, whole, len(jobs), len(refs), err, peekErr)
 		}
 		closeStore(t, revived)
 	}
 }
 
-func TestClaimsOfACrashedProcessAreAbandoned(t *testing.T) {
+func TestNodeStart_AbandonsTheClaimsOfACrashedProcess(t *testing.T) {
 	s := openTest(t)
 	owner := addOwner(t, s)
 	n := newJob(s, owner, `{}`)
@@ -240,10 +239,10 @@ func TestClaimsOfACrashedProcessAreAbandoned(t *testing.T) {
 	}
 	refs, err := s.QueuePeek(t.Context(), store.QueueKey{}, time.Time{}, 1)
 	if err != nil || len(refs) != 1 {
-		t.Fatalf("RunPeek = %v, %v", refs, err)
+		t.Fatalf("QueuePeek = %v, %v", refs, err)
 	}
 	if got, err := s.QueueClaim(t.Context(), node, []store.Claim{{QueueKey: refs[0], Attempt: 1, StartAt: s.Now()}}); err != nil || !got[0] {
-		t.Fatalf("RunClaim = %v, %v", got, err)
+		t.Fatalf("QueueClaim = %v, %v", got, err)
 	}
 	revived := openAt(t, crash(t, s), true)
 	defer closeStore(t, revived)
@@ -256,16 +255,15 @@ func TestClaimsOfACrashedProcessAreAbandoned(t *testing.T) {
 	}
 }
 
-// TestACommandStartsNoNode: opening the file beside a service, and closing it,
-// leaves the service's claims alone.
-func TestACommandStartsNoNode(t *testing.T) {
+// Opening and closing the file while a service runs keeps the service's claims.
+func TestOpen_OfACommandKeepsTheServicesClaims(t *testing.T) {
 	s := openTest(t)
 	insert(t, s, newJob(s, addOwner(t, s), `{}`))
 	node, _ := s.NodeStart(t.Context())
 	refs, _ := s.QueuePeek(t.Context(), store.QueueKey{}, time.Time{}, 1)
 	claims := []store.Claim{{QueueKey: refs[0], Attempt: 1, StartAt: s.Now()}}
 	if got, err := s.QueueClaim(t.Context(), node, claims); err != nil || !got[0] {
-		t.Fatalf("RunClaim = %v, %v", got, err)
+		t.Fatalf("QueueClaim = %v, %v", got, err)
 	}
 	closeStore(t, openAt(t, s.path, false))
 	if held, err := s.QueueHeld(t.Context(), node, claims); err != nil || !held[0] {
@@ -273,7 +271,7 @@ func TestACommandStartsNoNode(t *testing.T) {
 	}
 }
 
-func TestWritesBeforeCloseAreKept(t *testing.T) {
+func TestClose_KeepsEarlierWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.db")
 	s := openAt(t, path, true)
 	owner := addOwner(t, s)
@@ -309,10 +307,10 @@ func TestWritesBeforeCloseAreKept(t *testing.T) {
 	defer closeStore(t, again)
 	for _, j := range stored {
 		if _, err := again.JobGet(t.Context(), owner, store.JobID{Number: j.Number}); err != nil {
-			t.Fatalf("job %d was answered and is gone: %v", j.Number, err)
+			t.Fatalf("job %d was reported as stored and is gone: %v", j.Number, err)
 		}
 	}
 	if refs, err := again.QueuePeek(t.Context(), store.QueueKey{}, time.Time{}, len(stored)+10); err != nil || len(refs) != len(stored) {
-		t.Errorf("%d runs for %d jobs answered, %v", len(refs), len(stored), err)
+		t.Errorf("%d queue items for %d stored jobs, %v", len(refs), len(stored), err)
 	}
 }

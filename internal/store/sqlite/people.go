@@ -58,14 +58,14 @@ func (s *Store) AccountPassword(ctx context.Context, change store.PasswordChange
 	})
 }
 
-// notNil gives bytes that compare with others, also when there are none.
+// notNil returns b, or an empty slice for nil, which SQL would compare as null.
 func notNil(b []byte) []byte { return append([]byte{}, b...) }
 
 // AccountOperator implements store.People.
 func (s *Store) AccountOperator(ctx context.Context, account int64, operator bool) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.exec(`UPDATE accounts SET operator = ? WHERE number = ? AND deleted_at IS NULL`, flag(operator), account); err != nil {
-			return fmt.Errorf("marking an operator: %w", err)
+			return fmt.Errorf("setting whether an account is an operator's: %w", err)
 		}
 		if t.changed() == 0 {
 			return fault.NoSuch("account")
@@ -88,7 +88,7 @@ func (s *Store) AccountDelete(ctx context.Context, account int64, at time.Time) 
 	})
 }
 
-// lockOut removes what lets anyone act for an account, or signs for it.
+// lockOut deletes an account's sessions, keys, secrets and other credentials.
 func (t *tx) lockOut(account int64) error {
 	for _, table := range []string{"sessions", "keys", "secrets", "totps"} {
 		if err := t.exec(`DELETE FROM `+table+` WHERE account = ?`, account); err != nil {
@@ -98,7 +98,8 @@ func (t *tx) lockOut(account int64) error {
 	return nil
 }
 
-// AccountPurge implements store.People. What makes runs goes first.
+// AccountPurge implements store.People. It deletes what creates queue items
+// first.
 func (s *Store) AccountPurge(ctx context.Context, settled time.Time, limit int) (n int, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		n = 0
@@ -145,7 +146,7 @@ func (t *tx) purge(account int64, limit int) (int, error) {
 		`DELETE FROM audits WHERE (account, class, seq) IN (SELECT account, class, seq FROM audits WHERE account = ? LIMIT ?)`,
 	} {
 		if err := t.exec(records, account, limit); err != nil {
-			return 0, fmt.Errorf("removing the records of a deleted account: %w", err)
+			return 0, fmt.Errorf("deleting the records of a deleted account: %w", err)
 		}
 		if n := t.changed(); n > 0 {
 			return n, nil
@@ -154,7 +155,8 @@ func (t *tx) purge(account int64, limit int) (int, error) {
 	return 0, nil
 }
 
-// purgeJobs removes jobs with their runs and messages, pending ones first.
+// purgeJobs deletes jobs with their queue items and deliveries, pending jobs
+// first.
 func (t *tx) purgeJobs(account int64, limit int) (int, error) {
 	type ref struct {
 		number int64
@@ -234,7 +236,7 @@ func (s *Store) AccountSize(ctx context.Context, account int64, limit int) (size
 	return size, err
 }
 
-// NodeList implements store.People: there is no other than this one.
+// NodeList implements store.People: this process is the only node.
 func (s *Store) NodeList(context.Context) ([]store.Node, error) {
 	return []store.Node{{Number: thisNode}}, nil
 }
@@ -242,7 +244,7 @@ func (s *Store) NodeList(context.Context) ([]store.Node, error) {
 // SessionInsert implements store.People.
 func (s *Store) SessionInsert(ctx context.Context, session *store.Session) error {
 	return s.write(ctx, func(t *tx) error {
-		// Not for an account that was deleted meanwhile.
+		// The account may have been deleted meanwhile.
 		err := t.exec(`INSERT INTO sessions (hash, account, created_at, seen_at, expires_at, address, agent, pending)
 			SELECT ?, number, ?, ?, ?, ?, ?, ? FROM accounts WHERE number = ? AND deleted_at IS NULL`,
 			session.Hash, session.CreatedAt, session.SeenAt, session.ExpiresAt, session.Address, session.Agent, flag(session.Pending), session.Account)
@@ -255,7 +257,7 @@ func (s *Store) SessionInsert(ctx context.Context, session *store.Session) error
 		err = t.exec(`DELETE FROM sessions WHERE hash IN (SELECT hash FROM sessions WHERE account = ? AND pending = ? ORDER BY created_at DESC LIMIT -1 OFFSET ?) AND hash <> ?`,
 			session.Account, flag(session.Pending), store.MaxSessions, session.Hash)
 		if err != nil {
-			return fmt.Errorf("bounding the sessions of an account: %w", err)
+			return fmt.Errorf("deleting surplus sessions of an account: %w", err)
 		}
 		return nil
 	})
@@ -325,7 +327,7 @@ func (s *Store) SessionPrune(ctx context.Context, before time.Time, limit int) (
 		for _, table := range []string{"sessions", "invites"} {
 			err := t.exec(`DELETE FROM `+table+` WHERE hash IN (SELECT hash FROM `+table+` WHERE expires_at < ? LIMIT ?)`, before, limit)
 			if err != nil {
-				return fmt.Errorf("removing expired %s: %w", table, err)
+				return fmt.Errorf("deleting expired %s: %w", table, err)
 			}
 			n += t.changed()
 		}

@@ -17,8 +17,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// statements gives the texts of what a connection has prepared: it keeps them
-// by their text.
+// statements returns the texts of the statements that a connection has prepared.
 func statements(conn *sqlite.Conn) []string {
 	var texts []string
 	for _, key := range reflect.ValueOf(conn).Elem().FieldByName("stmts").MapKeys() {
@@ -28,7 +27,7 @@ func statements(conn *sqlite.Conn) []string {
 	return texts
 }
 
-// prepared gives the statements that a store has run so far.
+// prepared returns the statements that a store has run so far.
 func prepared(t *testing.T, s *Store) []string {
 	t.Helper()
 	texts := statements(s.writer.conn)
@@ -45,8 +44,8 @@ func prepared(t *testing.T, s *Store) []string {
 	return texts
 }
 
-// plan gives how SQLite runs a statement, a line a step; nothing for those
-// that have no plan.
+// plan returns the steps of SQLite's query plan for a statement; none for
+// statements that have no plan.
 func plan(t *testing.T, s *Store, query string) []string {
 	t.Helper()
 	conn, err := s.pools[records].Take(t.Context())
@@ -72,8 +71,8 @@ func plan(t *testing.T, s *Store, query string) []string {
 	}
 }
 
-// tame are the steps that read no more than they must: small tables, the rows
-// of a subquery that is bounded itself, and the few claimed runs.
+// tame reports whether a step reads a bounded number of rows: a small table, a
+// subquery that is bounded itself, or the few claimed queue items.
 func tame(step string) bool {
 	for _, prefix := range []string{"SCAN accounts", "SCAN (subquery", "SCAN CONSTANT ROW"} {
 		if strings.HasPrefix(step, prefix) {
@@ -83,15 +82,15 @@ func tame(step string) bool {
 	return !strings.HasPrefix(step, "SCAN") && !strings.Contains(step, "TEMP B-TREE") && !strings.Contains(step, "AUTOMATIC")
 }
 
-// Steps that look worse than they are: the claimed runs are few, and the lists
-// of the states that are merged hold no more than a page each.
+// Acceptable steps: there are few claimed queue items, and each of the merged
+// lists by state contains at most one page.
 const (
 	claimed = "SCAN runs USING INDEX runs_claimed"
 	merge   = "USE TEMP B-TREE FOR ORDER BY"
 )
 
-// hot are the operations whose cost must not grow with what is stored. Allowed
-// names steps that look worse than they are.
+// hot are the operations whose cost must not grow with the number of records.
+// Allowed lists acceptable steps.
 var hot = []struct {
 	name    string
 	run     func(*scene) error
@@ -209,7 +208,7 @@ var hot = []struct {
 		_, err := c.s.ScheduleRuns(c.t.Context(), c.owner, []uuid.UUID{c.job.ScheduleID}, 10)
 		return err
 	}, uses: []string{"jobs_schedule", "logs_job"}},
-	// What is sorted are the owner's pending jobs, of which no more are read than may be.
+	// It sorts the owner's pending jobs, of which it reads a bounded number.
 	{name: "due", run: func(c *scene) error {
 		_, err := c.s.JobsDue(c.t.Context(), c.owner, c.s.Now().Add(time.Hour), 10, 1)
 		return err
@@ -221,7 +220,7 @@ var hot = []struct {
 	{name: "log", run: func(c *scene) error { _, err := c.s.LogGet(c.t.Context(), c.owner, uuid.New()); return notFound(err) }, uses: []string{"logs_list"}},
 }
 
-func TestHotStatementsUseTheirIndexes(t *testing.T) {
+func TestHotOperations_UseTheirIndexes(t *testing.T) {
 	built := build(t)
 	for _, c := range hot {
 		t.Run(c.name, func(t *testing.T) {
@@ -251,7 +250,7 @@ func TestHotStatementsUseTheirIndexes(t *testing.T) {
 	}
 }
 
-// scene is a store with one of everything, in which statements are run.
+// scene is a store with one record of each kind, in which statements are run.
 type scene struct {
 	t        *testing.T
 	s        *Store
@@ -262,7 +261,7 @@ type scene struct {
 	delivery store.QueueKey
 }
 
-// build makes the database of a scene, for each case to use a copy.
+// build creates the database of a scene. Each test case uses a copy.
 func build(t *testing.T) scene {
 	t.Helper()
 	s := openAt(t, filepath.Join(t.TempDir(), "p.db"), true)
@@ -278,13 +277,13 @@ func build(t *testing.T) scene {
 	}
 	refs, err := s.QueuePeek(t.Context(), store.QueueKey{}, time.Time{}, 10)
 	if err != nil || len(refs) != 2 {
-		t.Fatalf("RunPeek = %v, %v", refs, err)
+		t.Fatalf("QueuePeek = %v, %v", refs, err)
 	}
 	c.ref, c.delivery = refs[0], refs[1]
 	return c
 }
 
-// copied opens a copy, so that its connections have prepared nothing yet.
+// copied opens a copy, whose connections have prepared no statements yet.
 func (c scene) copied(t *testing.T) *scene {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "p.db")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestANewDatabaseIsReadableForItsOwnerOnly(t *testing.T) {
+func TestOpen_CreatesFilesOnlyTheOwnerCanRead(t *testing.T) {
 	s := openTest(t)
 	if err := s.Ping(t.Context()); err != nil {
 		t.Fatal(err)
@@ -27,7 +27,7 @@ func TestANewDatabaseIsReadableForItsOwnerOnly(t *testing.T) {
 	}
 }
 
-func TestADatabaseInMemoryIsRefused(t *testing.T) {
+func TestOpen_RefusesADatabaseInMemory(t *testing.T) {
 	s, err := Open(t.Context(), ":memory:", Options{Exclusive: true})
 	if err == nil {
 		t.Error(s.Close())

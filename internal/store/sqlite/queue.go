@@ -15,8 +15,8 @@ import (
 // thisNode is the only node of a SQLite database.
 const thisNode = 1
 
-// NodeStart implements store.Queue. The claims of the process before can only
-// be abandoned, so they are marked as nobody's.
+// NodeStart implements store.Queue. It marks all claims as abandoned: they are
+// left over from an earlier process.
 func (s *Store) NodeStart(ctx context.Context) (int64, error) {
 	err := s.write(ctx, func(t *tx) error {
 		if err := t.markNode(); err != nil {
@@ -28,8 +28,8 @@ func (s *Store) NodeStart(ctx context.Context) (int64, error) {
 	return thisNode, err
 }
 
-// NodeHeartbeat implements store.Queue. The file's lock sees to it that there is no
-// other node, so nobody needs to know that this one lives.
+// NodeHeartbeat implements store.Queue. It does nothing: the file lock ensures
+// that this is the only node.
 func (s *Store) NodeHeartbeat(context.Context, int64) (store.Heartbeat, error) {
 	return store.Heartbeat{Nodes: []int64{thisNode}}, nil
 }
@@ -55,7 +55,7 @@ func (s *Store) QueueHeld(ctx context.Context, node int64, claims []store.Claim)
 	return held, err
 }
 
-// goneNode marks the claims of a process that has ended.
+// goneNode is the node of claims whose process has ended.
 const goneNode = 2
 
 // QueuePeek implements store.Queue.
@@ -67,7 +67,7 @@ func (s *Store) QueuePeek(ctx context.Context, after store.QueueKey, until time.
 				ref := scanRef(&columns{stmt: stmt})
 				refs = append(refs, ref)
 				if !until.IsZero() && ref.Due.After(until) {
-					return errEnough
+					return errStop
 				}
 				return nil
 			}, after.Due.UnixMicro(), after.Kind, after.Number, limit)
@@ -86,7 +86,7 @@ func (s *Store) QueueLoad(ctx context.Context, refs []store.QueueKey) ([]*store.
 	runs := make([]*store.QueueItem, len(refs))
 	err := s.readAs(ctx, engine, func(t *tx) (err error) {
 		for i, ref := range refs {
-			if runs[i], err = t.loadRun(ref); err != nil {
+			if runs[i], err = t.loadItem(ref); err != nil {
 				return err
 			}
 		}
@@ -95,12 +95,13 @@ func (s *Store) QueueLoad(ctx context.Context, refs []store.QueueKey) ([]*store.
 	return runs, err
 }
 
-// loadRun reads a run with what it fires; nil when it is not in the queue.
-func (t *tx) loadRun(ref store.QueueKey) (*store.QueueItem, error) {
+// loadItem reads a queue item with its job or delivery; nil if it is not in the
+// queue.
+func (t *tx) loadItem(ref store.QueueKey) (*store.QueueItem, error) {
 	if ref.Kind == store.KindDelivery {
 		return t.loadDelivery(ref)
 	}
-	m, err := t.moment(`j.number = ?`, ref.Number)
+	m, err := t.snapshot(`j.number = ?`, ref.Number)
 	if err != nil || m.Job == nil || m.Job.State.Final() || !m.Job.DueAt.Equal(ref.Due) {
 		return nil, err
 	}
@@ -137,7 +138,7 @@ func (t *tx) claim(node int64, c *store.Claim) (bool, error) {
 	err := t.exec(`UPDATE runs SET node = ?, attempt = ?, begin_at = ?, log = ? WHERE due = ? AND kind = ? AND number = ? AND node = 0 AND attempt = ?`,
 		node, c.Attempt, c.StartAt, logID, c.Due, c.Kind, c.Number, c.Attempt-1)
 	if err != nil {
-		return false, fmt.Errorf("claiming a run: %w", err)
+		return false, fmt.Errorf("claiming a queue item: %w", err)
 	}
 	if t.changed() == 0 {
 		return false, nil
@@ -172,7 +173,7 @@ func (t *tx) finish(f *store.Finish) (bool, error) {
 	err := t.exec(`DELETE FROM runs WHERE due = ? AND kind = ? AND number = ? AND node = ? AND attempt = ?`,
 		f.Due, f.Kind, f.Number, f.Node, f.Attempt)
 	if err != nil {
-		return false, fmt.Errorf("finishing a run: %w", err)
+		return false, fmt.Errorf("finishing a queue item: %w", err)
 	}
 	if t.changed() == 0 {
 		return false, nil
@@ -198,15 +199,15 @@ func (s *Store) QueueRelease(ctx context.Context, node int64, claims []store.Cla
 	return s.write(ctx, func(t *tx) error {
 		for i := range claims {
 			if err := t.release(node, &claims[i]); err != nil {
-				return fmt.Errorf("giving back a run: %w", err)
+				return fmt.Errorf("releasing a queue item: %w", err)
 			}
 		}
 		return nil
 	})
 }
 
-// release gives back a claim, if it is still held: what another one has
-// prepared meanwhile is not this one's to take back.
+// release undoes a claim if the node still holds it, so that it can't delete
+// what a later claim has stored.
 func (t *tx) release(node int64, c *store.Claim) error {
 	var held *store.ClaimInfo
 	err := t.query(`SELECT begin_at FROM runs WHERE due = ? AND kind = ? AND number = ? AND node = ? AND attempt = ?`, func(stmt *sqlite.Stmt) error {
@@ -217,7 +218,7 @@ func (t *tx) release(node int64, c *store.Claim) error {
 		return err
 	}
 	if c.Kind == store.KindJob {
-		if err := t.takeBack(c.QueueKey, held); err != nil {
+		if err := t.rollbackClaim(c.QueueKey, held); err != nil {
 			return err
 		}
 	}
@@ -284,8 +285,8 @@ func (t *tx) loadDelivery(ref store.QueueKey) (*store.QueueItem, error) {
 	return run, err
 }
 
-// endDelivery writes down what a try came to; after a first try of an event
-// the job's next event gets its turn.
+// endDelivery stores the outcome of an attempt. After the first attempt at an
+// event it releases the job's next event.
 func (t *tx) endDelivery(f *store.Finish) error {
 	end := f.Delivery
 	if end.Log != nil {
@@ -314,7 +315,7 @@ func (t *tx) endDelivery(f *store.Finish) error {
 	if !end.Again.IsZero() {
 		ref := f.QueueKey
 		ref.Due = end.Again
-		if err := t.insertRun(ref, end.Attempt); err != nil {
+		if err := t.insertItem(ref, end.Attempt); err != nil {
 			return err
 		}
 	}
@@ -324,7 +325,7 @@ func (t *tx) endDelivery(f *store.Finish) error {
 	return nil
 }
 
-// releaseNext gives the earliest event of a job that waits for its turn a run.
+// releaseNext creates the queue item of a job's earliest waiting event.
 func (t *tx) releaseNext(jobNumber int64) error {
 	var next *store.QueueKey
 	err := t.query(`SELECT number, account, url, max(begin_at, ?) FROM deliveries
@@ -340,5 +341,5 @@ func (t *tx) releaseNext(jobNumber int64) error {
 	if err := t.exec(`UPDATE deliveries SET due = ? WHERE number = ?`, next.Due, next.Number); err != nil {
 		return fmt.Errorf("releasing a delivery: %w", err)
 	}
-	return t.insertRun(*next, 0)
+	return t.insertItem(*next, 0)
 }

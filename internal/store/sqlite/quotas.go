@@ -52,15 +52,14 @@ func (t *tx) over(n store.NewJob) (store.Quota, error) {
 	return store.QuotaNone, nil
 }
 
-// Counts of what an account holds, each up to a limit.
+// Queries that count an account's usage, each up to a limit.
 const (
 	countPending   = `(SELECT count(*) FROM (SELECT 1 FROM jobs WHERE account = ?1 AND state <= 2 AND schedule_id IS NULL LIMIT ?2))`
 	countSchedules = `(SELECT count(*) FROM (SELECT 1 FROM schedules WHERE account = ?1 LIMIT ?2))`
 )
 
-// use returns what an account holds, in this transaction. The first time it
-// counts; from then on the numbers are kept in memory: there is no other process
-// that stores or ends jobs.
+// use returns an account's usage in this transaction. It counts once and keeps
+// the result in memory, because no other process stores or ends jobs.
 func (t *tx) use(account int64) (store.Use, error) {
 	use, known := t.store.uses.get(account)
 	if !known {
@@ -69,7 +68,7 @@ func (t *tx) use(account int64) (store.Use, error) {
 			return nil
 		}, account, -1)
 		if err != nil {
-			return use, fmt.Errorf("counting what an account holds: %w", err)
+			return use, fmt.Errorf("counting the usage of an account: %w", err)
 		}
 		t.store.uses.set(account, less(use, t.used[account]))
 		return use, nil
@@ -77,7 +76,7 @@ func (t *tx) use(account int64) (store.Use, error) {
 	return plus(use, t.used[account]), nil
 }
 
-// count notes that an account has more pending one-off jobs or schedules, or less.
+// count adds to an account's usage; the numbers may be negative.
 func (t *tx) count(account, pending, schedules int64) {
 	if pending == 0 && schedules == 0 {
 		return
@@ -96,13 +95,13 @@ func less(a, b store.Use) store.Use {
 	return store.Use{Pending: a.Pending - b.Pending, Schedules: a.Schedules - b.Schedules}
 }
 
-// uses are what accounts hold, of those whose limits were checked.
+// uses caches the usage of accounts whose limits were checked.
 type uses struct {
 	mu       sync.Mutex
 	accounts map[int64]store.Use
 }
 
-// maxUses bounds how many accounts are remembered; beyond it all are counted anew.
+// maxUses bounds the number of cached accounts. Beyond it the cache is cleared.
 const maxUses = 100_000
 
 func (u *uses) get(account int64) (store.Use, bool) {
@@ -121,15 +120,15 @@ func (u *uses) set(account int64, use store.Use) {
 	u.accounts[account] = use
 }
 
-// forget lets an account be counted anew.
+// forget removes an account from the cache.
 func (u *uses) forget(account int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.accounts, account)
 }
 
-// settle takes over what a transaction has changed. After one that failed
-// everything is counted anew.
+// settle applies the changes of a transaction. If it failed, the cache is
+// cleared.
 func (u *uses) settle(changes map[int64]store.Use, failed error) {
 	if failed == nil && len(changes) == 0 {
 		return
@@ -161,8 +160,8 @@ func (s *Store) AccountUse(ctx context.Context, account, limit int64) (use store
 	return use, err
 }
 
-// byteParts are the queries that read the sizes of an account's records behind
-// a mark, part by part.
+// byteParts are the queries for the sizes of an account's records after a mark,
+// one per part.
 var byteParts = [store.ByteParts]string{
 	`SELECT octet_length(args) + coalesce(octet_length(name), 0) + coalesce(octet_length(description), 0) +
 			(SELECT coalesce(sum(octet_length(body)), 0) FROM deliveries d WHERE d.job = j.number), state, number, NULL

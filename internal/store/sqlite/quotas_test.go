@@ -8,9 +8,9 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// TestACountSurvivesWhatFails: what a failed transaction has counted is
-// forgotten, and what shares a transaction is counted once.
-func TestACountSurvivesWhatFails(t *testing.T) {
+// A failed transaction must not change the count, and writes that share a
+// transaction are counted once.
+func TestUses_StayCorrectAfterFailedTransactions(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "p.db"), true)
 	defer closeStore(t, s)
 	owner := addOwner(t, s)

@@ -11,29 +11,29 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 )
 
-// class says what a read is for. Each class has connections of its own, so that
-// none can keep those of another busy.
+// class is the purpose of a read. Each class has its own connections, so that
+// reads of one class don't wait for another.
 type class int
 
 const (
-	engine     class = iota // the queue, and what is fired
+	engine     class = iota // the queue, and the records to fire
 	access                  // accounts, their secrets, keys and sessions
 	records                 // single records, found by an index
 	pages                   // lists whose cost is bounded by their length
-	heavy                   // lists that are sorted, or counted through
-	background              // counts and copies of everything
+	heavy                   // lists that are sorted, or skip many records
+	background              // counts and copies of all records
 	classes
 )
 
-// connections is how many connections each class has. Heavy reads keep a core
-// busy each.
+// connections is the number of connections of each class. Each heavy read
+// occupies a core.
 var connections = [classes]int{engine: 3, access: 2, records: 3, pages: 3, heavy: 2, background: 1}
 
-// bounded reports whether the reads of a class are for clients, who may ask for
-// more than there is time for.
+// bounded reports whether reads of a class have a timeout, because clients can
+// make them slow.
 func (c class) bounded() bool { return c == records || c == pages || c == heavy }
 
-// classOf is the class of a list.
+// classOf returns the class of a list.
 func classOf(isHeavy bool) class {
 	if isHeavy {
 		return heavy
@@ -69,13 +69,13 @@ func (p *pools) close() error {
 	return errors.Join(errs...)
 }
 
-// errLate is why the context of a read ends that takes too long.
+// errLate is the cancellation cause of a read that exceeded its timeout.
 var errLate = errors.New("a read has taken too long")
 
-// read reads single records: it is readAs for the class of these.
+// read is readAs for single records.
 func (s *Store) read(ctx context.Context, f func(*tx) error) error { return s.readAs(ctx, records, f) }
 
-// readAs runs f on a connection of a class, which sees one state of the database.
+// readAs runs f in a read transaction on a connection of a class.
 func (s *Store) readAs(ctx context.Context, c class, f func(*tx) error) error {
 	asked := ctx
 	if c.bounded() {

@@ -24,9 +24,8 @@ func occupy(t *testing.T, s *Store, c class) {
 	}
 }
 
-// TestListsKeepNothingElseWaiting: the engine and those who sign in have
-// connections of their own.
-func TestListsKeepNothingElseWaiting(t *testing.T) {
+// The engine and sign-in have their own connections.
+func TestRead_ListsDoNotBlockOtherClasses(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "punctual.db"), Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +55,7 @@ func TestListsKeepNothingElseWaiting(t *testing.T) {
 	}
 }
 
-func TestAListThatFindsNoConnectionIsRefused(t *testing.T) {
+func TestRead_ListWithoutAConnectionIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := Open(t.Context(), filepath.Join(t.TempDir(), "punctual.db"), Options{})
 		if err != nil {
@@ -75,7 +74,7 @@ func TestAListThatFindsNoConnectionIsRefused(t *testing.T) {
 	})
 }
 
-func TestAReadEndsAfterAWhile(t *testing.T) {
+func TestRead_TimesOut(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "punctual.db"), Options{})
 	if err != nil {

@@ -26,7 +26,7 @@ func (t *tx) scanSchedule(stmt *sqlite.Stmt) (*job.Schedule, error) {
 	return s, err
 }
 
-// schedule reads a schedule; nil when there is none.
+// schedule returns a schedule; nil if there is none.
 func (t *tx) schedule(id uuid.UUID) (*job.Schedule, error) {
 	var s *job.Schedule
 	err := t.query(`SELECT `+scheduleColumns+` FROM schedules s WHERE s.id = ?`, func(stmt *sqlite.Stmt) (err error) {
@@ -77,7 +77,7 @@ func (s *Store) ScheduleChange(ctx context.Context, owner job.Owner, id uuid.UUI
 			return fault.NoSuch("schedule")
 		}
 		// A schedule's unfinished job is always its newest.
-		m, err := t.moment(`j.schedule_id = ? ORDER BY j.number DESC LIMIT 1`, id)
+		m, err := t.snapshot(`j.schedule_id = ? ORDER BY j.number DESC LIMIT 1`, id)
 		if err != nil {
 			return err
 		}

@@ -28,8 +28,8 @@ func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.Job
 	return jobs, err
 }
 
-// jobsNumbered reads jobs in the order of their numbers given, up to the first
-// that goes beyond a budget of bytes.
+// jobsNumbered reads the jobs with the given numbers, in that order, up to and
+// including the first that exceeds a budget of bytes.
 func (t *tx) jobsNumbered(numbers []int64, budget int) ([]*job.Job, error) {
 	var jobs []*job.Job
 	err := eachRow(t, selectJobs+`WHERE j.number = ?`, numbers, budget, func(stmt *sqlite.Stmt) (int, error) {
@@ -41,7 +41,7 @@ func (t *tx) jobsNumbered(numbers []int64, budget int) ([]*job.Job, error) {
 }
 
 // JobTally implements store.Jobs. Executing jobs are stored as available or
-// retryable: as many more of these are counted, and then taken away again.
+// retryable, so it counts that many more of these and subtracts them.
 func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[job.State]int64, error) {
 	counts := map[job.State]int64{}
 	err := s.readAs(ctx, pages, func(t *tx) error {
@@ -84,8 +84,8 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, 
 			j := &job.Job{Number: c.int64(), Name: c.optional(), Args: c.json()}
 			if match(j) {
 				if matched += store.JobSize(j); matched > q.Budget() && len(numbers) > 0 {
-					next = last // it comes first on the next page
-					return errEnough
+					next = last // the job comes first on the next page
+					return errStop
 				}
 				numbers = append(numbers, j.Number)
 			}
@@ -93,7 +93,7 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, 
 			looked, size = looked+1, size+len(j.Args)
 			if looked == look || len(numbers) == wanted || size >= store.ScanBytes || matched > q.Budget() {
 				next = j.Number
-				return errEnough
+				return errStop
 			}
 			return nil
 		}, args...)

@@ -46,7 +46,7 @@ func (s *Store) StatsPrune(ctx context.Context, before int64, limit int) (n int,
 	err = s.write(ctx, func(t *tx) error {
 		err := t.exec(`DELETE FROM stats WHERE (account, minute, source) IN (SELECT account, minute, source FROM stats WHERE minute < ? LIMIT ?)`, before, limit)
 		if err != nil {
-			return fmt.Errorf("removing old statistics: %w", err)
+			return fmt.Errorf("deleting old statistics: %w", err)
 		}
 		n = t.changed()
 		return nil

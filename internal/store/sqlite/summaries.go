@@ -63,8 +63,8 @@ func (s *Store) JobsDue(ctx context.Context, owner job.Owner, before time.Time, 
 	return due, err
 }
 
-// dueOfPending looks through an owner's pending jobs; when these are too many,
-// what is known already stays.
+// dueOfPending searches an owner's pending jobs. If there are too many, it sets
+// partly and returns known.
 func (t *tx) dueOfPending(owner job.Owner, before time.Time, look int, known []int64, partly *bool) ([]int64, error) {
 	pending, numbers := 0, []int64{}
 	const of = `SELECT * FROM (SELECT number, due_at FROM jobs INDEXED BY jobs_list WHERE account = ? AND state = ? LIMIT ?)`

@@ -14,15 +14,15 @@ import (
 func (s *Store) QueueMove(ctx context.Context, refs []store.QueueKey, by time.Duration) error {
 	return s.write(ctx, func(t *tx) error {
 		for i := range refs {
-			if err := t.moveRun(refs[i], by); err != nil {
-				return fmt.Errorf("moving a run: %w", err)
+			if err := t.moveItem(refs[i], by); err != nil {
+				return fmt.Errorf("postponing a queue item: %w", err)
 			}
 		}
 		return nil
 	})
 }
 
-func (t *tx) moveRun(ref store.QueueKey, by time.Duration) error {
+func (t *tx) moveItem(ref store.QueueKey, by time.Duration) error {
 	attempt := -1
 	err := t.query(`DELETE FROM runs WHERE due = ? AND kind = ? AND number = ? AND node = 0 RETURNING attempt`, func(stmt *sqlite.Stmt) error {
 		attempt = stmt.ColumnInt(0)
@@ -40,7 +40,7 @@ func (t *tx) moveRun(ref store.QueueKey, by time.Duration) error {
 	if err := t.exec(record, ref.Due, ref.Number, before); err != nil {
 		return err
 	}
-	return t.insertRun(ref, attempt)
+	return t.insertItem(ref, attempt)
 }
 
 // SuspectNote implements store.Suspects.
@@ -51,7 +51,7 @@ func (s *Store) SuspectNote(ctx context.Context, node int64, refs []store.QueueK
 				ON CONFLICT DO UPDATE SET node = excluded.node, due = excluded.due, crashes = crashes + (node NOT IN (0, excluded.node))`,
 				ref.Kind, ref.Number, ref.Due, ref.Account, ref.Lane, node)
 			if err != nil {
-				return fmt.Errorf("noting a run: %w", err)
+				return fmt.Errorf("storing a suspect: %w", err)
 			}
 		}
 		return nil
@@ -63,18 +63,19 @@ func (s *Store) SuspectClear(ctx context.Context, refs []store.QueueKey) error {
 	return s.write(ctx, func(t *tx) error {
 		for _, ref := range refs {
 			if err := t.exec(`DELETE FROM suspects WHERE kind = ? AND number = ?`, ref.Kind, ref.Number); err != nil {
-				return fmt.Errorf("clearing a run: %w", err)
+				return fmt.Errorf("deleting a suspect: %w", err)
 			}
 		}
 		return nil
 	})
 }
 
-// nodeMark is the kind of a row that stands while a node lives. A row of a node
-// before tells that it was not stopped.
+// nodeMark is the kind of a row that exists while a node runs. A row of an
+// earlier node means that it ended without NodeStop.
 const nodeMark = -1
 
-// markNode notes that this node lives. Notes of the one before are gone's.
+// markNode inserts this node's row and assigns the rows of the earlier node to
+// goneNode.
 func (t *tx) markNode() error {
 	if err := t.exec(`UPDATE suspects SET node = ? WHERE node > 0`, goneNode); err != nil {
 		return err
@@ -82,8 +83,8 @@ func (t *tx) markNode() error {
 	return t.exec(`INSERT INTO suspects (kind, number, due, account, lane, node, crashes) VALUES (?, 0, 0, 0, 0, ?, 0) ON CONFLICT DO NOTHING`, nodeMark, thisNode)
 }
 
-// NodeStop implements store.Queue. What is still claimed is found abandoned by
-// the next start.
+// NodeStop implements store.Queue. The next NodeStart abandons the remaining
+// claims.
 func (s *Store) NodeStop(ctx context.Context, _ int64) error {
 	return s.write(ctx, func(t *tx) error { return t.exec(`DELETE FROM suspects WHERE kind = ?`, nodeMark) })
 }
@@ -94,7 +95,7 @@ func (s *Store) SuspectList(ctx context.Context, _ int64, limit int) (suspects [
 		suspects, unclean = nil, false
 		err := t.exec(`UPDATE suspects SET node = ? WHERE kind = ? AND node <> ?`, thisNode, nodeMark, thisNode)
 		if err != nil {
-			return fmt.Errorf("reading how the node before ended: %w", err)
+			return fmt.Errorf("reading how the previous node ended: %w", err)
 		}
 		unclean = t.changed() > 0
 		if err := t.exec(`UPDATE suspects SET node = 0, crashes = crashes + 1 WHERE node = ?`, goneNode); err != nil {

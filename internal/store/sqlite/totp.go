@@ -13,7 +13,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// totp reads an account's second factor; nil when there is none.
+// totp returns an account's second factor; nil if there is none.
 func (t *tx) totp(account int64) (found *store.TOTP, err error) {
 	err = t.query(`SELECT secret, created_at, confirmed_at, last_step, recovery FROM totps WHERE account = ?`, func(stmt *sqlite.Stmt) error {
 		c := &columns{stmt: stmt}

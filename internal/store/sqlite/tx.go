@@ -20,17 +20,17 @@ type tx struct {
 	conn  *sqlite.Conn
 	store *Store
 	now   time.Time
-	refs  []store.QueueKey    // runs stored, to tell the subscriber of after the commit
-	used  map[int64]store.Use // what accounts hold more, or less, after it
+	refs  []store.QueueKey    // stored queue items, for the subscriber after the commit
+	used  map[int64]store.Use // changes of accounts' usage, applied after the commit
 }
 
-// exec runs a statement that gives no rows.
+// exec runs a statement that returns no rows.
 func (t *tx) exec(query string, args ...any) error {
 	return t.query(query, nil, args...)
 }
 
-// errEnough ends a query early: its caller needs no more rows.
-var errEnough = errors.New("no more rows are needed")
+// errStop ends a query early, without an error.
+var errStop = errors.New("no more rows are needed")
 
 // query runs a statement and calls row, which may be nil, for each row.
 func (t *tx) query(query string, row func(*sqlite.Stmt) error, args ...any) error {
@@ -44,7 +44,7 @@ func (t *tx) query(query string, row func(*sqlite.Stmt) error, args ...any) erro
 	for {
 		more, err := stmt.Step()
 		if err != nil {
-			_ = stmt.Reset() // gives the same error again
+			_ = stmt.Reset() // returns the same error
 			return fmt.Errorf("running %.60q: %w", query, err)
 		}
 		if !more {
@@ -55,7 +55,7 @@ func (t *tx) query(query string, row func(*sqlite.Stmt) error, args ...any) erro
 		}
 		switch err := row(stmt); {
 		case err == nil:
-		case err == errEnough:
+		case err == errStop:
 			return stmt.Reset()
 		default:
 			_ = stmt.Reset()
@@ -64,11 +64,10 @@ func (t *tx) query(query string, row func(*sqlite.Stmt) error, args ...any) erro
 	}
 }
 
-// changed tells how many rows the last statement wrote.
+// changed returns how many rows the last statement wrote.
 func (t *tx) changed() int { return t.conn.Changes() }
 
-// instant is a time that is always there, so that the first instant of year 1,
-// Go's zero time, is one as well.
+// instant is a time that is never null: the zero time is stored as a value.
 type instant time.Time
 
 func bind(stmt *sqlite.Stmt, i int, arg any) {
@@ -175,7 +174,7 @@ func (c *columns) optionalFloat64() *float64 {
 
 func (c *columns) json() rawjson.Value { return c.blob() }
 
-// blob gives the bytes of a blob or a text; nil for null.
+// blob returns the bytes of a blob or a text; nil for null.
 func (c *columns) blob() []byte {
 	i := c.step()
 	if c.stmt.ColumnIsNull(i) {
@@ -200,7 +199,7 @@ func (c *columns) time() time.Time {
 	return time.UnixMicro(c.stmt.ColumnInt64(i)).UTC()
 }
 
-// owners remembers which UUID an account's number stands for; that never changes.
+// owners caches the UUIDs of accounts by number, which never change.
 type owners struct {
 	mu  sync.RWMutex
 	ids map[int64]uuid.UUID
@@ -230,12 +229,12 @@ func (t *tx) owner(number int64) (job.Owner, error) {
 	return job.Owner{ID: id, Number: number}, nil
 }
 
-// one reads a value of one row; nil when there is none.
+// one reads a single value; nil if there is none.
 func one[T any](ctx context.Context, s *Store, get func(*tx) (*T, error)) (*T, error) {
 	return oneAs(ctx, s, records, get)
 }
 
-// oneAs is one on a connection of a class.
+// oneAs is like one, on a connection of a class.
 func oneAs[T any](ctx context.Context, s *Store, of class, get func(*tx) (*T, error)) (*T, error) {
 	var found *T
 	err := s.readAs(ctx, of, func(t *tx) (err error) {

@@ -11,6 +11,6 @@ import (
 func TestSQLiteHasTheWALResetFix(t *testing.T) {
 	const fixed = 3_051_003
 	if sqlite.VersionNumber < fixed {
-		t.Errorf("SQLite %s is bundled; 3.51.3 is the first without the WAL-reset fault", sqlite.Version)
+		t.Errorf("SQLite %s is bundled; 3.51.3 is the first without the WAL-reset bug", sqlite.Version)
 	}
 }

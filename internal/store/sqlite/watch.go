@@ -16,28 +16,28 @@ import (
 )
 
 const (
-	// lookEvery is how often the files and the free space are looked at.
-	lookEvery = time.Second
-	// lowWater is how much space has to be free for new jobs to be stored, in
-	// bytes, or a tenth of the filesystem where that is less. The rest is for
-	// what becomes of the jobs that are stored already.
-	lowWater = 64 << 20
+	// checkInterval is the interval between checks of the files and the free space.
+	checkInterval = time.Second
+	// minFree is how many bytes must be free to store new jobs, or a tenth of the
+	// filesystem if that is less. The rest is reserved for the outcomes of stored
+	// jobs.
+	minFree = 64 << 20
 )
 
-// watch is what is known of the database's files beside what SQLite says.
+// watch is the state of the database's files, checked independently of SQLite.
 type watch struct {
 	file, log os.FileInfo           // as they were opened
-	lost      atomic.Pointer[error] // why nothing may be written; nil: it may
+	lost      atomic.Pointer[error] // why nothing may be written; nil if writes are allowed
 	damage    atomic.Pointer[error] // the first sign of damage; nil: none
 	free      atomic.Int64          // bytes; -1: not known
 	low       atomic.Bool           // too little is free for new jobs
 	probe     store.Probe
-	beaten    atomic.Int64 // how many transactions there were at the last beat
+	probed    atomic.Int64 // number of transactions at the last probe write
 }
 
-// tend looks after the files until ctx ends.
-func (s *Store) tend(ctx context.Context, exclusive bool) {
-	ticker := time.NewTicker(lookEvery)
+// watchFiles checks the files every checkInterval until ctx ends.
+func (s *Store) watchFiles(ctx context.Context, exclusive bool) {
+	ticker := time.NewTicker(checkInterval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -45,15 +45,15 @@ func (s *Store) tend(ctx context.Context, exclusive bool) {
 			return
 		case <-ticker.C:
 		}
-		s.look()
-		if exclusive && s.writer.commits.Load() != s.watch.beaten.Load() {
-			_ = s.beat(ctx) // the next one is soon to come, and Ping tells
+		s.checkNow()
+		if exclusive && s.writer.commits.Load() != s.watch.probed.Load() {
+			_ = s.writeProbe(ctx) // retried in a second; Ping reports the error
 		}
 	}
 }
 
-// look compares the files with those that were opened, and measures the free space.
-func (s *Store) look() {
+// checkNow compares the files with those that were opened and measures the free space.
+func (s *Store) checkNow() {
 	s.watch.lost.Store(s.changed())
 	free, size, err := s.space(filepath.Dir(s.path))
 	if err != nil {
@@ -62,10 +62,11 @@ func (s *Store) look() {
 		return
 	}
 	s.watch.free.Store(free)
-	s.watch.low.Store(free < min(lowWater, size/10))
+	s.watch.low.Store(free < min(minFree, size/10))
 }
 
-// changed says which file is not the one that was opened; nil when both are.
+// changed returns an error naming the file that was deleted or replaced; nil if
+// both files are those that were opened.
 func (s *Store) changed() *error {
 	for path, known := range map[string]*os.FileInfo{s.path: &s.watch.file, s.path + "-wal": &s.watch.log} {
 		info, err := os.Stat(path)
@@ -85,7 +86,7 @@ func (s *Store) changed() *error {
 	return nil
 }
 
-// writable returns an Unavailable fault when what is written would be lost.
+// writable returns an Unavailable fault if writes would be lost.
 func (s *Store) writable() error {
 	cause := s.watch.lost.Load()
 	if cause == nil {
@@ -97,8 +98,8 @@ func (s *Store) writable() error {
 	}
 }
 
-// roomy returns an Unavailable fault when there is too little space for new jobs.
-func (s *Store) roomy() error {
+// hasSpace returns an Unavailable fault if there is too little space for new jobs.
+func (s *Store) hasSpace() error {
 	if !s.watch.low.Load() {
 		return nil
 	}
@@ -108,10 +109,11 @@ func (s *Store) roomy() error {
 	}
 }
 
-// Free returns how many bytes are free for the database; -1 when that is not known.
+// Free returns how many bytes are free for the database; -1 if unknown.
 func (s *Store) Free() int64 { return s.watch.free.Load() }
 
-// Ping implements store.Store: it writes, and reads both ends of each table.
+// Ping implements store.Store: it writes, and reads the first and last row of
+// each large table.
 func (s *Store) Ping(ctx context.Context) error {
 	if s.life.Err() != nil {
 		return fault.Unreachable(errors.New("the database is closed"))
@@ -120,7 +122,7 @@ func (s *Store) Ping(ctx context.Context) error {
 		return err
 	}
 	err := s.watch.probe.Do(ctx, func(ctx context.Context) error {
-		if err := s.beat(ctx); err != nil {
+		if err := s.writeProbe(ctx); err != nil {
 			return err
 		}
 		return s.read(ctx, (*tx).ends)
@@ -134,7 +136,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return err
 }
 
-// ends reads a row from both ends of each of the large tables.
+// ends reads the first and the last row of each large table.
 func (t *tx) ends() error {
 	for _, query := range [...]string{
 		`SELECT args FROM jobs ORDER BY number LIMIT 1`, `SELECT args FROM jobs ORDER BY number DESC LIMIT 1`,
@@ -149,9 +151,9 @@ func (t *tx) ends() error {
 	return nil
 }
 
-// beat writes one more beat into the database and, for a node, how many there
-// were beside it.
-func (s *Store) beat(ctx context.Context) error {
+// writeProbe increments the database's probe count and, for a node, writes it to the
+// lock file.
+func (s *Store) writeProbe(ctx context.Context) error {
 	var n int64
 	err := s.write(ctx, func(t *tx) error {
 		return t.query(`UPDATE probes SET beat = beat + 1 RETURNING beat`, func(stmt *sqlite.Stmt) error {
@@ -162,6 +164,6 @@ func (s *Store) beat(ctx context.Context) error {
 	if err != nil || s.lock == nil {
 		return err
 	}
-	s.watch.beaten.Store(s.writer.commits.Load())
+	s.watch.probed.Store(s.writer.commits.Load())
 	return s.mark(n)
 }

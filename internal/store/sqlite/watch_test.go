@@ -13,7 +13,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// wantRefused expects an Unavailable fault with a word in its message.
+// wantRefused verifies that err is an Unavailable fault with a word in its message.
 func wantRefused(t *testing.T, what string, err error, word string) {
 	t.Helper()
 	var f *fault.Error
@@ -22,7 +22,7 @@ func wantRefused(t *testing.T, what string, err error, word string) {
 	}
 }
 
-func TestAFileThatWasDeletedOrReplacedTakesNoWrites(t *testing.T) {
+func TestWrite_RefusedAfterTheFileWasDeletedOrReplaced(t *testing.T) {
 	for what, spoil := range map[string]func(path string) error{
 		"deleted":     os.Remove,
 		"log deleted": func(path string) error { return os.Remove(path + "-wal") },
@@ -33,7 +33,7 @@ func TestAFileThatWasDeletedOrReplacedTakesNoWrites(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			s := openAt(t, filepath.Join(t.TempDir(), "p.db"), true)
-			defer func() { _ = s.Close() }() // may well fail
+			defer func() { _ = s.Close() }() // may fail
 			owner := addOwner(t, s)
 			if err := s.Ping(t.Context()); err != nil {
 				t.Fatal(err)
@@ -41,7 +41,7 @@ func TestAFileThatWasDeletedOrReplacedTakesNoWrites(t *testing.T) {
 			if err := spoil(s.path); err != nil {
 				t.Fatal(err)
 			}
-			s.look()
+			s.checkNow()
 			_, err := s.JobInsertMany(t.Context(), []store.NewJob{newJob(s, owner, `{}`)})
 			wantRefused(t, "a create", err, "deleted or replaced")
 			wantRefused(t, "a ping", s.Ping(t.Context()), "deleted or replaced")
@@ -49,13 +49,13 @@ func TestAFileThatWasDeletedOrReplacedTakesNoWrites(t *testing.T) {
 	}
 }
 
-func TestADamagedDatabaseIsNotReady(t *testing.T) {
+func TestPing_FailsForADamagedDatabase(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "p.db"), true)
 	defer func() { _ = s.Close() }()
 	for range 50 {
 		insert(t, s, newJob(s, addOwner(t, s), `{"body":"`+strings.Repeat("x", 4000)+`"}`))
 	}
-	if err := s.writer.submit(t.Context(), &write{outside: moveLog, done: make(chan error, 1)}); err != nil {
+	if err := s.writer.submit(t.Context(), &write{outside: checkpointLog, done: make(chan error, 1)}); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(s.path)
@@ -70,11 +70,11 @@ func TestADamagedDatabaseIsNotReady(t *testing.T) {
 	}
 	s.watch.probe = store.Probe{}
 	if err := s.Ping(t.Context()); err == nil {
-		t.Error("the next ping went well")
+		t.Error("the next ping succeeded")
 	}
 }
 
-func TestLittleSpaceIsKeptForWhatBecomesOfJobs(t *testing.T) {
+func TestLowSpace_RefusesNewJobsOnly(t *testing.T) {
 	var free, size atomic.Int64
 	free.Store(10 << 30)
 	size.Store(20 << 30)
@@ -87,7 +87,7 @@ func TestLittleSpaceIsKeptForWhatBecomesOfJobs(t *testing.T) {
 	defer closeStore(t, s)
 	owner := addOwner(t, s)
 	create := func() error {
-		s.look()
+		s.checkNow()
 		_, err := s.JobInsertMany(t.Context(), []store.NewJob{newJob(s, owner, `{}`)})
 		return err
 	}
@@ -108,13 +108,13 @@ func TestLittleSpaceIsKeptForWhatBecomesOfJobs(t *testing.T) {
 			t.Errorf("%d of %d bytes free: %v", x.free, x.size, err)
 		}
 		if got := s.checkpointAt(); got != x.checkpoint {
-			t.Errorf("%d bytes free: the log is moved from %d bytes on, want %d", x.free, got, x.checkpoint)
+			t.Errorf("%d bytes free: the log is checkpointed at %d bytes, want %d", x.free, got, x.checkpoint)
 		}
 		addOwner(t, s) // everything else is stored
 	}
 }
 
-func TestTheLogIsCutWhereSpaceIsShort(t *testing.T) {
+func TestLowSpace_TruncatesTheLog(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "p.db"), Options{Exclusive: true, Space: func(string) (int64, int64, error) {
 		return 1 << 20, 20 << 30, nil
 	}})
@@ -131,7 +131,7 @@ func TestTheLogIsCutWhereSpaceIsShort(t *testing.T) {
 	}
 }
 
-// orphan makes a database whose service crashed, and stores something in it.
+// orphan creates a database with records whose service crashed.
 func orphan(t *testing.T) string {
 	t.Helper()
 	s := openAt(t, filepath.Join(t.TempDir(), "p.db"), true)
@@ -145,7 +145,7 @@ func orphan(t *testing.T) string {
 	return path
 }
 
-func TestALostLogIsNoticedAtTheStart(t *testing.T) {
+func TestOpen_DetectsALostLog(t *testing.T) {
 	for what, spoil := range map[string]func(path string) error{
 		"log missing": func(path string) error { return os.Remove(path + "-wal") },
 		"log empty":   func(path string) error { return os.Truncate(path+"-wal", 0) },
@@ -174,14 +174,14 @@ func TestALostLogIsNoticedAtTheStart(t *testing.T) {
 	}
 }
 
-func TestACommandAfterACrashLeavesNothingToNotice(t *testing.T) {
+func TestOpen_AfterACrashAndACommandSucceeds(t *testing.T) {
 	path := orphan(t)
-	closeStore(t, openAt(t, path, false)) // moves the log into the database, and removes it
+	closeStore(t, openAt(t, path, false)) // checkpoints the log and deletes it
 	closeStore(t, openAt(t, path, true))
 	closeStore(t, openAt(t, path, true))
 }
 
-func TestAStopInOrderLeavesNothingToNotice(t *testing.T) {
+func TestClose_MarksACleanShutdown(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.db")
 	closeStore(t, openAt(t, path, true))
 	_ = os.Remove(path + "-wal")
@@ -192,7 +192,7 @@ func TestAStopInOrderLeavesNothingToNotice(t *testing.T) {
 	}
 }
 
-func TestBeatsFollowWrites(t *testing.T) {
+func TestMark_FollowsWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.db")
 	s := openAt(t, path, true)
 	defer closeStore(t, s)
@@ -210,12 +210,12 @@ func TestBeatsFollowWrites(t *testing.T) {
 	addOwner(t, s)
 	for deadline := time.Now().Add(20 * time.Second); mark() == first; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("no beat followed a write")
+			t.Fatal("no probe write followed a write")
 		}
 	}
 }
 
-func TestWhatCannotBeUsedIsSaidInASentence(t *testing.T) {
+func TestOpen_ExplainsUnusableFiles(t *testing.T) {
 	damaged := filepath.Join(t.TempDir(), "p.db")
 	closeStore(t, openAt(t, damaged, true))
 	for what, spoil := range map[string]func(b []byte){
@@ -240,7 +240,7 @@ func TestWhatCannotBeUsedIsSaidInASentence(t *testing.T) {
 		}
 	}
 	if os.Getuid() == 0 {
-		return // may use every file
+		return // root may use every file
 	}
 	if err := os.Chmod(damaged, 0o400); err != nil {
 		t.Fatal(err)

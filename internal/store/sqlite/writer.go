@@ -15,35 +15,35 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// maxGroup is how many writes share a commit at most. A write may itself hold
+// maxGroup is how many writes share a commit at most. One write may contain
 // hundreds of rows.
 const maxGroup = 256
 
-// maxGroupBytes is about how many bytes the writes that share a commit store at
-// most: whoever waits for a small one waits for the others, too.
+// maxGroupBytes is approximately how many bytes the writes that share a commit
+// store at most, because each of them waits for all.
 const maxGroupBytes = 4 << 20
 
-// writer owns the one connection that writes. It runs the writes that have
-// arrived while the last commit was made in one transaction.
+// writer owns the only connection that writes. It runs the writes that arrived
+// during the last commit in one transaction.
 type writer struct {
 	store *Store
 	conn  *sqlite.Conn
 	queue chan *write
 
-	commits atomic.Int64 // how many transactions there were
+	commits atomic.Int64 // number of transactions so far
 
-	mu     sync.RWMutex // guards closing the queue against senders
+	mu     sync.RWMutex // keeps close from closing the queue during a send
 	closed bool
 }
 
-// write is a function to be run in a transaction. It may be run again when
-// another one of its group failed, so it must set its results, not add to them.
-// A fault says that it has written nothing, and does not concern its group.
+// write is a function to run in a transaction. It may run again if another write
+// of its group failed, so it must set its results, not add to them. If it returns
+// a fault, it must have written nothing; the rest of its group is not affected.
 type write struct {
 	run     func(*tx) error
-	size    int                      // about how many bytes it stores
+	size    int                      // approximately how many bytes it stores
 	outside func(*sqlite.Conn) error // run between transactions instead
-	refusal error                    // the fault that run gave
+	refusal error                    // the fault that run returned
 	done    chan error
 }
 
@@ -51,13 +51,13 @@ func newWriter(s *Store, conn *sqlite.Conn) *writer {
 	return &writer{store: s, conn: conn, queue: make(chan *write, maxGroup)}
 }
 
-// write runs f in a transaction and returns after the commit. Once accepted it
-// is carried out whatever becomes of ctx, so that its caller knows the outcome.
+// write runs f in a transaction and returns after the commit. Once accepted, it
+// is completed even if ctx ends, so that the caller knows the outcome.
 func (s *Store) write(ctx context.Context, f func(*tx) error) error {
 	return s.writeSized(ctx, 0, f)
 }
 
-// writeSized is write for a function that stores about size bytes.
+// writeSized is write for a function that stores approximately size bytes.
 func (s *Store) writeSized(ctx context.Context, size int, f func(*tx) error) error {
 	if err := s.writable(); err != nil {
 		return err
@@ -67,7 +67,7 @@ func (s *Store) writeSized(ctx context.Context, size int, f func(*tx) error) err
 
 func (w *writer) submit(ctx context.Context, one *write) error {
 	if err := ctx.Err(); err != nil {
-		return fault.Unreachable(err) // or else chance would decide
+		return fault.Unreachable(err) // the select below would choose at random
 	}
 	w.mu.RLock()
 	if w.closed {
@@ -101,8 +101,8 @@ func (w *writer) loop() {
 	}
 }
 
-// gather adds the writes that have arrived to a group. What would make it too
-// large is left over; nil when nothing is.
+// gather adds the writes that have arrived to a group. It returns the write that
+// would make the group too large, or nil, as left.
 func (w *writer) gather(group []*write) (all []*write, left *write) {
 	size := group[0].size
 	for len(group) < maxGroup && len(w.queue) > 0 {
@@ -169,10 +169,10 @@ func (w *writer) transact(group []*write) (refs []store.QueueKey, err error) {
 	return t.refs, nil
 }
 
-// errPanicked marks a write that panicked.
+// errPanicked marks the error of a write that panicked.
 var errPanicked = errors.New("the write panicked")
 
-// safely runs a write. A panic in it ends that write only.
+// safely runs a write and turns a panic into an error.
 func (one *write) safely(t *tx) (err error) {
 	defer func() {
 		if broken := recover(); broken != nil {

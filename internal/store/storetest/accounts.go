@@ -74,7 +74,7 @@ func accountsEmailsUnique(w *world) {
 	}
 }
 
-// accountsEmailFault: what the fault says is shown to a person.
+// accountsEmailFault: users see the fault's message.
 func accountsEmailFault(w *world) {
 	again := &store.Account{Owner: job.Owner{ID: uuid.New()}, Email: "owner@example.com", CreatedAt: w.now}
 	err := w.s.AccountInsert(w.ctx, again)
@@ -92,12 +92,12 @@ func accountsNone(w *world) {
 	w.wantCode("KeyFind", err, fault.NotFound)
 	w.wantCode("KeyRevoke", w.s.KeyRevoke(w.ctx, uuid.New(), w.now), fault.NotFound)
 	if keys, err := w.s.KeyList(w.ctx, w.owner.Number); err != nil || len(keys) != 0 {
-		w.Errorf("KeyList gave %d, %v", len(keys), err)
+		w.Errorf("KeyList returned %d, %v", len(keys), err)
 	}
 	w.ok("KeyUsed of an unknown key", w.s.KeyUsed(w.ctx, map[uuid.UUID]time.Time{uuid.New(): w.now}))
 }
 
-// secrets gives the values of an account's secrets, newest first.
+// secrets returns the values of an account's secrets, newest first.
 func (w *world) secrets() string {
 	w.Helper()
 	a, err := w.s.AccountOf(w.ctx, w.owner.Number)
@@ -141,7 +141,7 @@ func accountsKeysReadBack(w *world) {
 	b := w.key("ä \"b\"")
 	keys, err := w.s.KeyList(w.ctx, w.owner.Number)
 	if err != nil || len(keys) != 2 {
-		w.Fatalf("KeyList gave %d, %v", len(keys), err)
+		w.Fatalf("KeyList returned %d, %v", len(keys), err)
 	}
 	slices.SortFunc(keys, func(x, y *store.Key) int { return len(x.Name) - len(y.Name) })
 	w.same("a key", showKey(keys[0]), showKey(a))

@@ -19,7 +19,7 @@ var atomicityTests = group{
 	"NeighboursOfFailures": atomicityNeighbours,
 }
 
-// everything shows all records and runs of the owner.
+// everything shows all records and queue items of the owner.
 func (w *world) everything() string {
 	w.Helper()
 	return show(w.listJobs(w.owner, store.JobQuery{ListQuery: store.ListQuery{Limit: 1000}}), showJob) +
@@ -28,14 +28,14 @@ func (w *world) everything() string {
 		show(w.peek(), showRef)
 }
 
-// twin makes a new job that can't be stored, its ID being another's.
+// twin returns a new job that can't be stored, because its ID is taken.
 func (w *world) twin(j *job.Job) store.NewJob {
 	n := w.oneOff(j.Owner, w.ahead())
 	n.Job.ID = j.ID
 	return n
 }
 
-// wantNothing expects that a write failed and changed nothing.
+// wantNothing verifies that a write failed and changed nothing.
 func (w *world) wantNothing(what string, err error, before string) {
 	w.Helper()
 	if err == nil {
@@ -76,7 +76,7 @@ func atomicityJobChange(w *world) {
 	before := w.everything()
 	twin := w.twin(j)
 	_, err := w.s.JobChange(w.ctx, w.owner, store.JobID{Number: j.Number}, func(m *store.Snapshot) *store.Changes {
-		changes := w.cancelUnbegun(m)
+		changes := w.cancelUnstarted(m)
 		changes.Logs = []job.Log{w.log(j, job.EventError, w.past())}
 		changes.Next = &twin
 		return changes
@@ -105,8 +105,8 @@ func atomicityScheduleChange(w *world) {
 	}
 }
 
-// atomicityNeighbours: writes that fail, many at once, take nothing from those
-// that share a commit with them.
+// atomicityNeighbours: failing writes don't affect the writes that share a commit
+// with them.
 func atomicityNeighbours(w *world) {
 	first := w.insertOne(w.oneOff(w.owner, w.ahead()))
 	const workers, rounds = 8, 40
@@ -133,11 +133,11 @@ func atomicityNeighbours(w *world) {
 		}
 	}
 	if n := len(w.peek()); n != len(numbers)+1 {
-		w.Errorf("%d runs for %d jobs", n, len(numbers)+1)
+		w.Errorf("%d items for %d jobs", n, len(numbers)+1)
 	}
 }
 
-// neighbour makes one write that fails or one that does not.
+// neighbour does one write, which fails or not.
 func (w *world) neighbour(worker, round int, first *job.Job, stored *[]*job.Job) error {
 	switch (worker + round) % 4 {
 	case 0:

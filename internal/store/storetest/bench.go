@@ -13,12 +13,12 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// benchArgs are as long as those of a usual job.
+// benchArgs are as long as those of a typical job.
 const benchArgs = `{"url":"https://example.com/hook","method":"post","body":{"author":"alex","content":"Hello world!","n":12345},` +
 	`"headers":{"x-trace":"0123456789abcdef0123456789abcdef"},"schedule_in":[30,"seconds"]}`
 
-// Benchmark measures the hot operations of a store. Each reports what one job
-// or run costs, beside what one call costs.
+// Benchmark measures the hot operations of a store. Each benchmark reports the
+// cost of a call and the cost per job or queue item.
 func Benchmark(b *testing.B, open func(b *testing.B, clock func() time.Time) store.Store) {
 	for _, size := range []int{1, 16, 128, 1024} {
 		b.Run(fmt.Sprintf("Insert/%d", size), func(b *testing.B) {
@@ -51,7 +51,7 @@ func Benchmark(b *testing.B, open func(b *testing.B, clock func() time.Time) sto
 	}
 }
 
-// benchStored is how many jobs there are to be read.
+// benchStored is how many jobs are stored for reads.
 const benchStored = 20_000
 
 type bench struct {
@@ -103,7 +103,7 @@ func (c *bench) insert(size int) []store.NewJob {
 	return jobs
 }
 
-// fill stores the jobs that are to be read.
+// fill stores the jobs for reads.
 func (c *bench) fill() {
 	c.Helper()
 	for range benchStored / 1000 {
@@ -111,7 +111,7 @@ func (c *bench) fill() {
 	}
 }
 
-// perItem reports what one of the items of a call costs.
+// perItem reports the cost per item of a call.
 func (c *bench) perItem(size int) {
 	c.ReportMetric(float64(c.Elapsed().Nanoseconds())/float64(c.N*size), "ns/item")
 }
@@ -123,7 +123,7 @@ func (c *bench) insertMany(size int) {
 	c.perItem(size)
 }
 
-// limited makes jobs of an account with a limit.
+// limited returns jobs of an account with a limit.
 func (c *bench) limited(size int, most int64) []store.NewJob {
 	jobs := c.batch(size)
 	for i := range jobs {
@@ -140,7 +140,7 @@ func (c *bench) insertLimited(size int, most int64) {
 	c.perItem(size)
 }
 
-// insertAtLimit measures creates that are refused.
+// insertAtLimit measures creates that exceed a limit.
 func (c *bench) insertAtLimit(most int64) {
 	c.insert(int(most))
 	for c.Loop() {
@@ -212,7 +212,7 @@ func (c *bench) peek(limit int) {
 		refs, err := c.s.QueuePeek(c.ctx, store.QueueKey{}, time.Time{}, limit)
 		c.ok(err)
 		if len(refs) != limit {
-			c.Fatalf("%d runs, want %d", len(refs), limit)
+			c.Fatalf("%d items, want %d", len(refs), limit)
 		}
 	}
 	c.perItem(limit)

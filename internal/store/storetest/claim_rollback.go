@@ -7,18 +7,18 @@ import (
 )
 
 var claimRollbackTests = group{
-	"ByAJobChange":           takeBackByJobChange,
-	"ByAScheduleChange":      takeBackByScheduleChange,
-	"OnlyThisAttempt":        takeBackOnlyThisAttempt,
-	"NotOfAnInterruptedOne":  takeBackNotOfInterrupted,
-	"NothingWithoutAClaim":   takeBackWithoutClaim,
-	"ChainGoesOn":            takeBackChainGoesOn,
-	"ClaimedEventIsLost":     takeBackClaimedEvent,
-	"ByReleaseOnlyOwnEvents": takeBackByReleaseOnlyOwn,
+	"ByAJobChange":           rollbackByJobChange,
+	"ByAScheduleChange":      rollbackByScheduleChange,
+	"OnlyThisAttempt":        rollbackOnlyThisAttempt,
+	"NotOfAnInterruptedOne":  rollbackNotOfInterrupted,
+	"NothingWithoutAClaim":   rollbackWithoutClaim,
+	"ChainGoesOn":            rollbackChainGoesOn,
+	"ClaimedEventIsLost":     rollbackClaimedEvent,
+	"ByReleaseOnlyOwnEvents": rollbackByReleaseOnlyOwn,
 }
 
-// holdWithEvents claims the next attempt of a job as one that is yet to begin,
-// with its events.
+// holdWithEvents claims the next attempt of a job, to start later, with its
+// events.
 func (w *world) holdWithEvents(j *job.Job) store.Claim {
 	w.Helper()
 	c := w.claimOf(j, w.ahead())
@@ -27,18 +27,18 @@ func (w *world) holdWithEvents(j *job.Job) store.Claim {
 	return c
 }
 
-// wantTakenBack expects that nothing is left of a claim.
-func (w *world) wantTakenBack(c store.Claim) {
+// wantRolledBack verifies that nothing is left of a claim.
+func (w *world) wantRolledBack(c store.Claim) {
 	w.Helper()
 	_, err := w.s.LogGet(w.ctx, w.owner, c.Log.ID)
 	w.wantCode("the request log taken back", err, fault.NotFound)
 	if run := w.load(c.QueueKey); run != nil {
-		w.Errorf("the run taken back is %+v", run)
+		w.Errorf("the rolled back item is %+v", run)
 	}
 }
 
-// cancelUnbegun cancels a job whose claimed attempt is not to begin.
-func (w *world) cancelUnbegun(m *store.Snapshot) *store.Changes {
+// cancelUnstarted cancels a job whose claimed attempt has not started.
+func (w *world) cancelUnstarted(m *store.Snapshot) *store.Changes {
 	j := *m.Job
 	j.Cancel(m.Now)
 	return &store.Changes{
@@ -46,11 +46,11 @@ func (w *world) cancelUnbegun(m *store.Snapshot) *store.Changes {
 	}
 }
 
-func takeBackByJobChange(w *world) {
+func rollbackByJobChange(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	c := w.holdWithEvents(j)
-	w.change(j, w.cancelUnbegun)
-	w.wantTakenBack(c)
+	w.change(j, w.cancelUnstarted)
+	w.wantRolledBack(c)
 	if sent := w.deliverAll(); sent != "finished" {
 		w.Errorf("%q went out, want only the end", sent)
 	}
@@ -59,7 +59,7 @@ func takeBackByJobChange(w *world) {
 	}
 }
 
-func takeBackByScheduleChange(w *world) {
+func rollbackByScheduleChange(w *world) {
 	n := w.recurring(w.owner, w.past())
 	j := w.insertOne(n)
 	c := w.holdWithEvents(j)
@@ -68,17 +68,17 @@ func takeBackByScheduleChange(w *world) {
 			w.Errorf("the moment has %s, claim %+v", showJob(m.Job), m.Claim)
 			return nil
 		}
-		return w.cancelUnbegun(m)
+		return w.cancelUnstarted(m)
 	})
 	w.ok("ScheduleChange", err)
-	w.wantTakenBack(c)
+	w.wantRolledBack(c)
 	if sent := w.deliverAll(); sent != "finished" {
 		w.Errorf("%q went out, want only the end", sent)
 	}
 }
 
-// takeBackOnlyThisAttempt: what earlier attempts left stays.
-func takeBackOnlyThisAttempt(w *world) {
+// rollbackOnlyThisAttempt: the logs and deliveries of earlier attempts stay.
+func rollbackOnlyThisAttempt(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	c := w.claimOf(j, w.past())
 	c.Deliveries = []job.Delivery{w.webhook(j, 1, "started 1", w.past()), w.webhook(j, 1, "request 1", w.past())}
@@ -89,7 +89,7 @@ func takeBackOnlyThisAttempt(w *world) {
 	}))
 	j = w.get(j)
 	w.holdWithEvents(j)
-	w.change(j, w.cancelUnbegun)
+	w.change(j, w.cancelUnstarted)
 	if names := w.events(j); names != "http.request http.error" {
 		w.Errorf("the logs are %q, want the first attempt's", names)
 	}
@@ -98,9 +98,9 @@ func takeBackOnlyThisAttempt(w *world) {
 	}
 }
 
-// takeBackNotOfInterrupted: an attempt that was interrupted had begun, though
-// the one made in its place has the same number.
-func takeBackNotOfInterrupted(w *world) {
+// rollbackNotOfInterrupted: the records of an interrupted attempt stay, although
+// the retry has the same number.
+func rollbackNotOfInterrupted(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	c := w.claimOf(j, w.past())
 	c.Deliveries = []job.Delivery{w.webhook(j, 1, "started 1", w.past()), w.webhook(j, 1, "request 1", w.past())}
@@ -112,16 +112,16 @@ func takeBackNotOfInterrupted(w *world) {
 	}))
 	j = w.get(j)
 	w.holdWithEvents(j)
-	w.change(j, w.cancelUnbegun)
+	w.change(j, w.cancelUnstarted)
 	if names := w.events(j); names != "http.request http.error" {
 		w.Errorf("the logs are %q, want those of the interrupted attempt", names)
 	}
 	if sent := w.deliverAll(); sent != "started 1 request 1 error 1 finished" {
-		w.Errorf("%q went out, want what the interrupted attempt had to tell, and the end", sent)
+		w.Errorf("%q was delivered, want the events of the interrupted attempt, and the end", sent)
 	}
 }
 
-func takeBackByReleaseOnlyOwn(w *world) {
+func rollbackByReleaseOnlyOwn(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	c := w.claimOf(j, w.past())
 	c.Deliveries = []job.Delivery{w.webhook(j, 1, "started 1", w.past())}
@@ -134,14 +134,14 @@ func takeBackByReleaseOnlyOwn(w *world) {
 	held := w.holdWithEvents(j)
 	w.ok("QueueRelease", w.s.QueueRelease(w.ctx, w.node, []store.Claim{held}))
 	if sent := w.deliverAll(); sent != "started 1" {
-		w.Errorf("%q went out, want what the interrupted attempt had to tell", sent)
+		w.Errorf("%q was delivered, want the events of the interrupted attempt", sent)
 	}
 	if names := w.events(j); names != "http.request http.error" {
 		w.Errorf("the logs are %q, want those of the interrupted attempt", names)
 	}
 }
 
-func takeBackWithoutClaim(w *world) {
+func rollbackWithoutClaim(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	w.sendEvents(j, "a", "b")
 	w.change(j, func(m *store.Snapshot) *store.Changes {
@@ -154,9 +154,8 @@ func takeBackWithoutClaim(w *world) {
 	}
 }
 
-// takeBackChainGoesOn: whatever is taken back, what is added then is not stuck
-// behind it.
-func takeBackChainGoesOn(w *world) {
+// rollbackChainGoesOn: events added after a rollback don't wait for deleted ones.
+func rollbackChainGoesOn(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	for range 3 {
 		c := w.holdWithEvents(j)
@@ -169,14 +168,14 @@ func takeBackChainGoesOn(w *world) {
 	}
 }
 
-// takeBackClaimedEvent: a node may hold the first event of an attempt that is
-// not to begin; it can't end what is gone.
-func takeBackClaimedEvent(w *world) {
+// rollbackClaimedEvent: a node may have claimed the first event of an attempt
+// that is rolled back; finishing it has no effect.
+func rollbackClaimedEvent(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	w.holdWithEvents(j)
 	ref := w.peekKind(store.KindDelivery)[0]
 	w.claim(store.Claim{QueueKey: ref, Attempt: 1, StartAt: w.ahead()})
-	w.change(j, w.cancelUnbegun)
+	w.change(j, w.cancelUnstarted)
 	end := w.failed()
 	if held := w.tryFinish(store.Finish{QueueKey: ref, Node: w.node, Attempt: 1, Delivery: &end}); held[0] {
 		w.Error("an event taken back was finished")

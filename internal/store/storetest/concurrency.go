@@ -27,7 +27,7 @@ var concurrencyTests = group{
 	"OverlappingFinishBatches": concurrencyFinishBatches,
 }
 
-// rounds gives how often a race is run.
+// rounds returns how often a race is run.
 func rounds(n int) int {
 	if testing.Short() {
 		return n / 10
@@ -35,7 +35,7 @@ func rounds(n int) int {
 	return n
 }
 
-// random gives a source whose seed is printed when the test fails.
+// random returns a source whose seed is printed when the test fails.
 func (w *world) random() *rand.Rand {
 	seed := rand.Uint64()
 	w.Cleanup(func() {
@@ -46,7 +46,7 @@ func (w *world) random() *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// race runs functions at once, started together in random order.
+// race runs functions concurrently, started in random order.
 func race(r *rand.Rand, functions ...func()) {
 	r.Shuffle(len(functions), func(i, k int) { functions[i], functions[k] = functions[k], functions[i] })
 	start := make(chan struct{})
@@ -61,7 +61,7 @@ func race(r *rand.Rand, functions ...func()) {
 	wg.Wait()
 }
 
-// pending makes n jobs that are due at a time, all in one batch.
+// pending stores n jobs that are due at a time, in one batch.
 func (w *world) pending(n int, due time.Time) []*job.Job {
 	w.Helper()
 	jobs := make([]store.NewJob, n)
@@ -71,8 +71,8 @@ func (w *world) pending(n int, due time.Time) []*job.Job {
 	return w.insert(jobs...)
 }
 
-// concurrencyOneKey: however many create at once with one key, one is stored,
-// and all hear of the same.
+// concurrencyOneKey: of simultaneous creates with one key, one is stored, and all
+// return the same job.
 func concurrencyOneKey(w *world) {
 	const workers = 8
 	keys := rounds(500)
@@ -113,12 +113,12 @@ func concurrencyOneKey(w *world) {
 		}
 	}
 	if n := len(w.peek()); n != keys {
-		w.Errorf("%d runs for %d keys", n, keys)
+		w.Errorf("%d items for %d keys", n, keys)
 	}
 }
 
-// concurrencyClaims: whoever claims, and in whatever order, gets a run that
-// nobody else gets.
+// concurrencyClaims: each queue item is claimed exactly once, by whichever node
+// and in whatever order.
 func concurrencyClaims(w *world) {
 	const workers = 6
 	r := w.random()
@@ -139,7 +139,7 @@ func concurrencyClaims(w *world) {
 				}
 				claimed, err := w.s.QueueClaim(w.ctx, w.node, claims)
 				if err != nil {
-					w.Errorf("RunClaim: %v", err)
+					w.Errorf("QueueClaim: %v", err)
 					return
 				}
 				mu.Lock()
@@ -155,7 +155,7 @@ func concurrencyClaims(w *world) {
 	race(r, together...)
 	for k, times := range got {
 		if times != 1 {
-			w.Fatalf("run %d was claimed %d times", k, times)
+			w.Fatalf("item %d was claimed %d times", k, times)
 		}
 	}
 	logs := w.listLogs(w.owner, store.LogQuery{ListQuery: store.ListQuery{Limit: 10 * len(jobs)}})
@@ -164,8 +164,8 @@ func concurrencyClaims(w *world) {
 	}
 }
 
-// concurrencyCancelFinish: of a cancel and the end of an attempt exactly one
-// happens.
+// concurrencyCancelFinish: of a cancel and the finish of an attempt, exactly one
+// succeeds.
 func concurrencyCancelFinish(w *world) {
 	r := w.random()
 	for _, j := range w.pending(rounds(500), w.past()) {
@@ -175,7 +175,7 @@ func concurrencyCancelFinish(w *world) {
 			got, err := w.s.QueueFinish(w.ctx, []store.Finish{w.end(j, c, w.completes)})
 			held = err == nil && got[0]
 			if err != nil {
-				w.Errorf("RunFinish: %v", err)
+				w.Errorf("QueueFinish: %v", err)
 			}
 		}, func() {
 			got, err := w.s.JobChange(w.ctx, w.owner, store.JobID{Number: j.Number}, func(m *store.Snapshot) *store.Changes {
@@ -204,8 +204,8 @@ func concurrencyCancelFinish(w *world) {
 	}
 }
 
-// concurrencyCancelClaim: a claim that comes too late gets nothing, one that
-// comes in time is seen by the cancel.
+// concurrencyCancelClaim: a claim after the cancel gets nothing; the cancel sees
+// a claim before it.
 func concurrencyCancelClaim(w *world) {
 	r := w.random()
 	for _, j := range w.pending(rounds(300), w.past()) {
@@ -216,7 +216,7 @@ func concurrencyCancelClaim(w *world) {
 			got, err := w.s.QueueClaim(w.ctx, w.node, []store.Claim{c})
 			claimed = err == nil && got[0]
 			if err != nil {
-				w.Errorf("RunClaim: %v", err)
+				w.Errorf("QueueClaim: %v", err)
 			}
 		}, func() {
 			_, err := w.s.JobChange(w.ctx, w.owner, store.JobID{Number: j.Number}, func(m *store.Snapshot) *store.Changes {
@@ -239,8 +239,8 @@ func concurrencyCancelClaim(w *world) {
 	}
 }
 
-// concurrencyReleaseClaim: a run that is given back and claimed by others is
-// always with one of them.
+// concurrencyReleaseClaim: an item that is released and claimed repeatedly always
+// has exactly one holder.
 func concurrencyReleaseClaim(w *world) {
 	const workers = 4
 	r := w.random()
@@ -272,8 +272,7 @@ func concurrencyReleaseClaim(w *world) {
 	}
 }
 
-// disable and enable are the decisions about a schedule, cut down to what the
-// race is about.
+// disable and enable are simplified decisions about a schedule.
 func (w *world) disable(m *store.Snapshot) *store.Changes {
 	c := &store.Changes{}
 	if m.Job != nil && m.Claim == nil {
@@ -298,8 +297,8 @@ func (w *world) enable(m *store.Snapshot) *store.Changes {
 	return c
 }
 
-// concurrencyDisableFinish: a schedule that lives has exactly one unfinished
-// job, one that is disabled none, whatever came first.
+// concurrencyDisableFinish: in any order, an enabled schedule has exactly one
+// unfinished job and a disabled one has none.
 func concurrencyDisableFinish(w *world) {
 	r := w.random()
 	for round := range rounds(400) {
@@ -323,7 +322,7 @@ func concurrencyDisableFinish(w *world) {
 		}
 		together := []func(){change(w.disable), func() {
 			if held, err := w.s.QueueFinish(w.ctx, []store.Finish{end}); err != nil || !held[0] {
-				w.Errorf("RunFinish: %v, %v", held, err)
+				w.Errorf("QueueFinish: %v, %v", held, err)
 			}
 		}}
 		if round%2 == 0 {
@@ -348,8 +347,8 @@ func (w *world) checkSchedule(id uuid.UUID) {
 	}
 }
 
-// concurrencyEvents: events that are stored while the ones before them are
-// delivered go out in order, and none is left behind.
+// concurrencyEvents: events that are stored while earlier ones are delivered are
+// all delivered in order.
 func concurrencyEvents(w *world) {
 	const jobs = 4
 	each := rounds(100)

@@ -11,7 +11,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// concurrencyReaders: a reader sees all of a finish or nothing of it.
+// concurrencyReaders: a reader sees either all or nothing of a finish.
 func concurrencyReaders(w *world) {
 	n := w.recurring(w.owner, w.past())
 	w.insertOne(n)
@@ -51,8 +51,8 @@ func (w *world) seeOneUnfinished(id uuid.UUID) {
 	}
 }
 
-// concurrencyDeliveries: workers that find the same deliveries try each once,
-// and whatever becomes of the tries all events go out.
+// concurrencyDeliveries: concurrent workers attempt each delivery once, and all
+// events are delivered whatever the outcomes.
 func concurrencyDeliveries(w *world) {
 	const workers, events = 4, 5
 	r := w.random()
@@ -81,7 +81,7 @@ func concurrencyDeliveries(w *world) {
 	w.wantReleased("in the end", "")
 }
 
-// deliverSome claims what is due and delivers what it got.
+// deliverSome claims due deliveries and ends those it got.
 func (w *world) deliverSome() (int64, error) {
 	refs, err := w.s.QueuePeek(w.ctx, store.QueueKey{}, time.Time{}, 50)
 	if err != nil {
@@ -113,8 +113,8 @@ func (w *world) deliverSome() (int64, error) {
 	return n, err
 }
 
-// concurrencyFinishBatches: batches that overlap, in different orders, end each
-// run once and hold up nobody for ever.
+// concurrencyFinishBatches: overlapping batches in different orders end each item
+// once and don't deadlock.
 func concurrencyFinishBatches(w *world) {
 	const workers = 4
 	r := w.random()
@@ -142,7 +142,7 @@ func concurrencyFinishBatches(w *world) {
 				}
 				held, err := w.s.QueueFinish(w.ctx, batch)
 				if err != nil {
-					w.Errorf("RunFinish: %v", err)
+					w.Errorf("QueueFinish: %v", err)
 					return
 				}
 				for i, k := range part {
@@ -156,7 +156,7 @@ func concurrencyFinishBatches(w *world) {
 	race(r, together...)
 	for k := range ended {
 		if n := ended[k].Load(); n != 1 {
-			w.Fatalf("run %d was ended %d times", k, n)
+			w.Fatalf("item %d was ended %d times", k, n)
 		}
 	}
 	logs := w.listLogs(w.owner, store.LogQuery{ListQuery: store.ListQuery{Limit: 10 * len(jobs)}, Event: job.EventResponse})

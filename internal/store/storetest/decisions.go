@@ -20,7 +20,7 @@ var decisionTests = group{
 	"EverythingAtOnce":       decisionsEverything,
 	"LogsAndDeliveriesAlone": decisionsWithoutJob,
 	"PutOff":                 decisionsPutOff,
-	"WrittenAnew":            decisionsAnew,
+	"WrittenAnew":            decisionsUpdateDefinition,
 	"StatesAndTimesStay":     decisionsTimesStay,
 }
 
@@ -106,7 +106,7 @@ func decisionsCancelWaiting(w *world) {
 	}
 	w.same("the job read", showJob(w.get(j)), showJob(got))
 	if run := w.load(refOf(j)); run != nil || len(w.peek()) != 0 {
-		w.Errorf("its run is still there: %+v", run)
+		w.Errorf("its item is still there: %+v", run)
 	}
 	if w.tryClaim(w.claimOf(j, w.past()))[0] {
 		w.Error("a cancelled job was claimed")
@@ -181,12 +181,12 @@ func decisionsWithoutJob(w *world) {
 		w.Errorf("the logs are %q", names)
 	}
 	if n := len(w.peek()); n != 2 {
-		w.Errorf("%d runs, want the job's and the callback's", n)
+		w.Errorf("%d items, want the job's and the callback's", n)
 	}
 }
 
-// decisionsPutOff: a job that stays unfinished is due again when its record
-// says, in the same lane, and nobody's.
+// decisionsPutOff: the item of a job that stays unfinished is unclaimed, in the
+// same lane and due at the job's new due time.
 func decisionsPutOff(w *world) {
 	jobs := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()))
 	c := w.begin(jobs[1])
@@ -200,10 +200,10 @@ func decisionsPutOff(w *world) {
 			w.Errorf("the job is %s", showJob(got))
 		}
 		if ref := w.queued(j); ref == nil || showRef(*ref) != showRef(refOf(got)) {
-			w.Errorf("its run is %+v, want %s", ref, showRef(refOf(got)))
+			w.Errorf("its item is %+v, want %s", ref, showRef(refOf(got)))
 		}
 		if run := w.load(refOf(got)); run == nil || run.Claim != nil || run.Attempt != got.Attempt {
-			w.Errorf("its run is %+v, want it unclaimed after %d attempts", run, got.Attempt)
+			w.Errorf("its item is %+v, want it unclaimed after %d attempts", run, got.Attempt)
 		}
 	}
 	if held := w.tryFinish(w.end(jobs[1], c, w.completes)); held[0] {
@@ -211,16 +211,16 @@ func decisionsPutOff(w *world) {
 	}
 }
 
-// decisionsAnew: what seldom changes is written when a decision says so, and
-// only then.
-func decisionsAnew(w *world) {
+// decisionsUpdateDefinition: the fields that seldom change are stored only with
+// UpdateDefinition.
+func decisionsUpdateDefinition(w *world) {
 	n := w.recurring(w.owner, w.past())
 	j := w.insertOne(n)
 	name, description := awkward[0], "what for"
-	for _, anew := range []bool{false, true} {
+	for _, update := range []bool{false, true} {
 		want, wantSchedule := *w.get(j), *w.schedule(w.owner, n.Schedule.ID)
 		want.DueAt = w.ahead()
-		if anew {
+		if update {
 			want.Name, want.Description, want.Args, want.ScheduledAt = &name, &description, rawjson.Value(plain), w.past().Add(time.Second)
 			wantSchedule.Name, wantSchedule.Description, wantSchedule.Args, wantSchedule.FirstDue = &name, &description, rawjson.Value(plain), w.ahead()
 		}
@@ -229,14 +229,14 @@ func decisionsAnew(w *world) {
 			after.Name, after.Description, after.Args, after.ScheduledAt = &name, &description, rawjson.Value(plain), w.past().Add(time.Second)
 			after.DueAt = w.ahead()
 			s.Name, s.Description, s.Args, s.FirstDue = &name, &description, rawjson.Value(plain), w.ahead()
-			return &store.Changes{Job: &after, Schedule: &s, UpdateDefinition: anew}
+			return &store.Changes{Job: &after, Schedule: &s, UpdateDefinition: update}
 		})
 		w.same("the job given back", showJob(got), showJob(&want))
 		w.same("the job read", showJob(w.get(j)), showJob(&want))
 		w.same("the schedule", showSchedule(w.schedule(w.owner, n.Schedule.ID)), showSchedule(&wantSchedule))
 	}
 	if ref := w.queued(j); ref == nil || showRef(*ref) != showRef(refOf(w.get(j))) {
-		w.Errorf("its run is %+v", ref)
+		w.Errorf("its item is %+v", ref)
 	}
 }
 

@@ -36,7 +36,7 @@ func (w *world) send(j *job.Job, deliveries ...job.Delivery) {
 	w.change(j, func(*store.Snapshot) *store.Changes { return &store.Changes{Deliveries: deliveries} })
 }
 
-// sendEvents stores events of a job, each named.
+// sendEvents stores events of a job with the given names.
 func (w *world) sendEvents(j *job.Job, names ...string) {
 	w.Helper()
 	var deliveries []job.Delivery
@@ -46,7 +46,7 @@ func (w *world) sendEvents(j *job.Job, names ...string) {
 	w.send(j, deliveries...)
 }
 
-// nameOf tells which message a run delivers.
+// nameOf returns the name of the event that a queue item delivers.
 func (w *world) nameOf(ref store.QueueKey) string {
 	w.Helper()
 	run := w.load(ref)
@@ -59,7 +59,7 @@ func (w *world) nameOf(ref store.QueueKey) string {
 	return run.Delivery.Event
 }
 
-// released names the messages that are in the queue, in order.
+// released returns the names of the events in the queue, in order.
 func (w *world) released() string {
 	w.Helper()
 	var names []string
@@ -76,7 +76,7 @@ func (w *world) wantReleased(when, want string) {
 	}
 }
 
-// try claims a delivery and ends the try.
+// try claims a delivery and ends the attempt.
 func (w *world) try(ref store.QueueKey, end store.DeliveryEnd) {
 	w.Helper()
 	run := w.load(ref)
@@ -88,7 +88,7 @@ func (w *world) try(ref store.QueueKey, end store.DeliveryEnd) {
 	w.finish(store.Finish{QueueKey: ref, Node: w.node, Attempt: c.Attempt, Delivery: &end})
 }
 
-// tryNamed tries the message in the queue that has a name.
+// tryNamed attempts the event with a name.
 func (w *world) tryNamed(name string, end store.DeliveryEnd) {
 	w.Helper()
 	for _, ref := range w.peekKind(store.KindDelivery) {
@@ -100,8 +100,8 @@ func (w *world) tryNamed(name string, end store.DeliveryEnd) {
 	w.Fatalf("%q is not in the queue, only %q", name, w.released())
 }
 
-// deliverAll delivers whatever is in the queue until nothing is left, and
-// names the messages in the order they went out.
+// deliverAll delivers until the queue is empty, and returns the names of the
+// events in the order of delivery.
 func (w *world) deliverAll() string {
 	w.Helper()
 	var names []string
@@ -115,7 +115,7 @@ func (w *world) deliverAll() string {
 	}
 }
 
-// The ways a try ends.
+// The outcomes of an attempt.
 func (w *world) delivered() store.DeliveryEnd { return store.DeliveryEnd{Attempt: 1} }
 func (w *world) failed() store.DeliveryEnd    { return store.DeliveryEnd{Attempt: 1, Again: w.ahead()} }
 
@@ -144,8 +144,8 @@ func deliveriesNextAfterFirstTry(w *world) {
 	}
 }
 
-// deliveriesInterrupted: a try that was cut off does not count, so the next
-// event goes on waiting.
+// deliveriesInterrupted: an interrupted attempt does not count, so the next event
+// keeps waiting.
 func deliveriesInterrupted(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.ahead()))
 	w.sendEvents(j, "a", "b")
@@ -177,8 +177,8 @@ func deliveriesRedeliveryLater(w *world) {
 	w.wantReleased("in the end", "")
 }
 
-// deliveriesRedeliveryReleasesOnce: only the first try of an event lets the
-// next one go, or it would overtake the one that is in line.
+// deliveriesRedeliveryReleasesOnce: only the first attempt at an event releases
+// the next one; otherwise events could overtake each other.
 func deliveriesRedeliveryReleasesOnce(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.ahead()))
 	w.sendEvents(j, "a", "b", "c")
@@ -213,7 +213,8 @@ func deliveriesJobsIndependent(w *world) {
 	w.wantReleased("after one of the first", "b1 a2")
 }
 
-// deliveriesAcrossTransactions: events of claim, finish and change are one chain.
+// deliveriesAcrossTransactions: the events of claim, finish and change are
+// delivered in one order.
 func deliveriesAcrossTransactions(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	c := w.claimOf(j, w.past())
@@ -227,7 +228,7 @@ func deliveriesAcrossTransactions(w *world) {
 	w.wantReleased("after the finish", "started callback")
 	w.sendEvents(j, "more")
 	if sent := w.deliverAll(); strings.ReplaceAll(sent, " callback", "") != "started request response finished more" {
-		w.Errorf("the messages went out as %q", sent)
+		w.Errorf("the events were delivered as %q", sent)
 	}
 }
 
@@ -261,8 +262,8 @@ func deliveriesBehindRedelivery(w *world) {
 	w.wantReleased("in turn", "c a b")
 }
 
-// deliveriesNumbersNeverReused: a run's number names it also to those who have
-// not yet heard that it is gone.
+// deliveriesNumbersNeverReused: numbers are not reused, because nodes may still
+// use the key of a deleted delivery.
 func deliveriesNumbersNeverReused(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.ahead()))
 	seen := map[int64]bool{}
@@ -288,7 +289,7 @@ func deliveriesReadBack(w *world) {
 		ref := w.peekKind(store.KindDelivery)[0]
 		d.Number = ref.Number
 		if ref.Lane != job.Lane(d.URL) || ref.Account != w.owner.Number {
-			w.Errorf("the run of a delivery to %q is %s", d.URL, showRef(ref))
+			w.Errorf("the item of a delivery to %q is %s", d.URL, showRef(ref))
 		}
 		read := w.load(ref).Delivery
 		w.same("a delivery", showDelivery(read), showDelivery(&d))
@@ -299,8 +300,8 @@ func deliveriesReadBack(w *world) {
 	}
 }
 
-// deliveriesNotBeforeTheirTime: an event that waited is due when its own time
-// has come, were the one before it early.
+// deliveriesNotBeforeTheirTime: a released event is not due before its own time,
+// even if the previous one was early.
 func deliveriesNotBeforeTheirTime(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.ahead()))
 	w.send(j, w.webhook(j, 1, "a", w.past()), w.webhook(j, 1, "b", w.ahead()), w.webhook(j, 1, "c", w.past()))
@@ -314,7 +315,7 @@ func deliveriesNotBeforeTheirTime(w *world) {
 	}
 	run := w.load(w.peekKind(store.KindDelivery)[0])
 	if !run.Delivery.DueAt.Equal(run.Due) {
-		w.Errorf("a released event is due %s, its run %s", run.Delivery.DueAt, run.Due)
+		w.Errorf("a released event is due %s, its item %s", run.Delivery.DueAt, run.Due)
 	}
 }
 
@@ -330,7 +331,8 @@ func deliveriesOutliveJob(w *world) {
 	}
 }
 
-// deliveriesClaimedHead: an event whose try is under way still holds the chain.
+// deliveriesClaimedHead: later events wait while an attempt at the first is under
+// way.
 func deliveriesClaimedHead(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.ahead()))
 	w.sendEvents(j, "a")
@@ -343,8 +345,8 @@ func deliveriesClaimedHead(w *world) {
 	w.wantReleased("after the first", "b")
 }
 
-// deliveriesListed holds what a job's messages are told to its owner as: the
-// waiting ones too, those delivered no more, and none before its time.
+// deliveriesListed: JobMessages returns waiting events, too, but no delivered
+// ones and none of an attempt that has not started.
 func deliveriesListed(w *world) {
 	j, quiet := w.insertOne(w.oneOff(w.owner, w.ahead())), w.insertOne(w.oneOff(w.owner, w.ahead()))
 	w.sendEvents(j, "first", "second", "third")

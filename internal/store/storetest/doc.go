@@ -1,30 +1,27 @@
-// Package storetest is what every store must keep: a suite of tests and a set
-// of benchmarks, run unchanged against each implementation from its own tests.
+// Package storetest is a suite of tests and benchmarks for implementations of
+// package store. Each implementation runs it unchanged from its own tests.
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T, clock func() time.Time) store.Store { … })
 //	}
 //
-// Each test opens a fresh, empty store, and closes it. Whatever the store
-// stands on (a directory, a database server) is for open to clean up.
+// Each test opens an empty store and closes it. The open function must clean up
+// the store's directory or database.
 //
-// The suite never sets a clock: what is to be past or ahead is put hours away
-// from the store's own time, so that a store whose clock is the database's
-// passes as well as one whose clock is given. Nor does it sleep. What comes
-// later (a notice to the subscriber) is waited for on a channel, with a
-// deadline that only a broken store reaches.
+// The suite never sets a clock: past and future times are hours away from the
+// store's time, so that it works with the clock of a database, too. It does not
+// sleep: it waits for asynchronous results (notices to the subscriber) on a
+// channel, with a generous deadline.
 //
-// The suite holds stores to what package store says and to what the engine
-// rests on, no more: errors of the database are only asked to be errors, the
-// order inside one microsecond only to be the same on every page. Where a store
-// might come to harm only under load, many goroutines do the same at once, for
-// thousands of rounds; what they draw at random they draw from a seed that is
+// The suite tests what package store documents and what the engine relies on, no
+// more: the text of database errors does not matter, and the order within one
+// microsecond only has to be the same on every page. Concurrency tests run many
+// goroutines for thousands of rounds. Random choices come from a seed that is
 // printed when a test fails.
 //
-// What only one kind of store can show stays with that store: a node that falls
-// silent and the notices between nodes with those for many, the file and its
-// lock with SQLite.
+// Tests that apply to one kind of store stay in its package: silent nodes and
+// notices between nodes in postgres, the file and its lock in sqlite.
 //
-// The list tests compare every answer with a model that filters and sorts all
-// records in memory (model.go): it is slow, short and plainly right.
+// The list tests compare each result with a model that filters and sorts all
+// records in memory (model.go).
 package storetest

@@ -25,11 +25,11 @@ func fencingClaimTwice(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	w.begin(j)
 	if w.tryClaim(w.claimOf(j, w.past()))[0] {
-		w.Error("a claimed run was claimed")
+		w.Error("a claimed item was claimed")
 	}
 	again, err := w.s.QueueClaim(w.ctx, w.node+1, []store.Claim{w.claimOf(j, w.past())})
 	if err != nil || again[0] {
-		w.Errorf("a claimed run was claimed by another node: %v, %v", again, err)
+		w.Errorf("a claimed item was claimed by another node: %v, %v", again, err)
 	}
 }
 
@@ -40,7 +40,7 @@ func fencingClaimByAttempt(w *world) {
 	for _, attempt := range []int{0, 1, 3, 4} {
 		c := w.claimOf(j, w.past())
 		if c.Attempt = attempt; w.tryClaim(c)[0] {
-			w.Errorf("a run that stands at attempt 1 was claimed for attempt %d", attempt)
+			w.Errorf("a item that stands at attempt 1 was claimed for attempt %d", attempt)
 		}
 	}
 	w.begin(j)
@@ -50,7 +50,7 @@ func fencingClaimTwiceInABatch(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	got := w.tryClaim(w.claimOf(j, w.past()), w.claimOf(j, w.past()))
 	if got[0] == got[1] {
-		w.Errorf("a run claimed twice in a batch: %v, want one", got)
+		w.Errorf("a item claimed twice in a batch: %v, want one", got)
 	}
 	if names := w.events(j); names != "http.request" {
 		w.Errorf("the logs are %q, want one request", names)
@@ -64,7 +64,7 @@ func fencingLostClaim(w *world) {
 	lost := w.claimOf(j, w.past())
 	lost.Deliveries = []job.Delivery{w.webhook(j, 1, "job.started", w.past()), w.callback(j, 1, w.past())}
 	if w.tryClaim(lost)[0] {
-		w.Fatalf("a claimed run was claimed")
+		w.Fatalf("a claimed item was claimed")
 	}
 	w.same("the queue after a lost claim", show(w.peek(), showRef), before)
 	if names := w.events(j); names != "http.request" {
@@ -72,7 +72,7 @@ func fencingLostClaim(w *world) {
 	}
 }
 
-// wantLost finishes a run and expects it to be lost without a trace.
+// wantLost finishes a queue item and verifies that this has no effect.
 func (w *world) wantLost(what string, j *job.Job, f store.Finish) {
 	w.Helper()
 	before, logs, queue := showJob(w.get(j)), w.events(j), show(w.peek(), showRef)
@@ -134,7 +134,7 @@ func fencingLostFinish(w *world) {
 	w.wantLost("a cancelled job", j, f)
 }
 
-// fencingMixedBatch: one that is lost takes nothing from its neighbours.
+// fencingMixedBatch: a lost item does not affect the others of its batch.
 func fencingMixedBatch(w *world) {
 	jobs := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()), w.oneOff(w.other, w.past()))
 	var ends []store.Finish
@@ -164,8 +164,8 @@ func fencingFinishUnclaimed(w *world) {
 	}
 }
 
-// fencingZombie: a node that was thought dead can't overwrite what another one
-// has taken up, even though the attempt has the same number.
+// fencingZombie: a node whose lease expired can't overwrite an item that another
+// one has reclaimed, even though the attempt has the same number.
 func fencingZombie(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	zombie := w.begin(j)
@@ -174,38 +174,38 @@ func fencingZombie(w *world) {
 	if len(runs) != 1 {
 		w.Fatalf("RunAbandoned gave %d", len(runs))
 	}
-	w.takeUp(runs)
+	w.reclaim(runs)
 	w.wantLost("a zombie", j, w.end(j, zombie, w.completes))
 	taken := w.get(j)
 	if taken.Attempt != 0 || taken.State != job.Retryable {
-		w.Errorf("a job taken up is %s", showJob(taken))
+		w.Errorf("a job reclaimed is %s", showJob(taken))
 	}
 	got, err := w.s.QueueClaim(w.ctx, node, []store.Claim{w.claimOf(taken, w.past())})
 	if err != nil || !got[0] {
-		w.Fatalf("a run taken up could not be claimed: %v, %v", got, err)
+		w.Fatalf("a item reclaimed could not be claimed: %v, %v", got, err)
 	}
 	w.wantLost("a zombie after the next claim", j, w.end(j, zombie, w.completes))
 }
 
-// fencingGoneNode: what a gone node had claimed is nobody's to claim, and only
-// who names the node that it reads there may end it.
+// fencingGoneNode: the items of a gone node can't be claimed; only a finish with
+// that node's number ends them.
 func fencingGoneNode(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	w.begin(j)
 	node := w.replace()
 	if refs := w.peek(); len(refs) != 0 {
-		w.Errorf("an abandoned run is peeked: %s", show(refs, showRef))
+		w.Errorf("an abandoned item is peeked: %s", show(refs, showRef))
 	}
 	if got, err := w.s.QueueClaim(w.ctx, node, []store.Claim{w.claimOf(j, w.past())}); err != nil || got[0] {
-		w.Errorf("an abandoned run was claimed: %v, %v", got, err)
+		w.Errorf("an abandoned item was claimed: %v, %v", got, err)
 	}
 	f := w.end(j, store.Claim{QueueKey: refOf(j), Attempt: 1, StartAt: w.past()}, w.completes)
 	f.Node = 1 << 40
 	w.wantLost("by a node that has nothing to do with it", j, f)
 }
 
-// fencingLostRelease: giving back what is not held any more takes nothing away
-// from whoever holds it now.
+// fencingLostRelease: releasing an item that the node no longer holds does not
+// affect the current holder.
 func fencingLostRelease(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	held := w.claimOf(j, w.past())

@@ -20,13 +20,13 @@ var idempotencyTests = group{
 	"HeldByDisabledSchedule": keyHeldByDisabledSchedule,
 }
 
-// wantHeld inserts a job and expects it to be a duplicate of another.
+// wantHeld inserts a job and verifies that it is a duplicate of another.
 func (w *world) wantHeld(n store.NewJob, holder *job.Job) *job.Job {
 	w.Helper()
 	results, err := w.s.JobInsertMany(w.ctx, []store.NewJob{n})
 	w.ok("JobInsertMany", err)
 	if r := results[0]; !r.Conflict || r.Job == nil || r.Job.Number != holder.Number {
-		w.Fatalf("a duplicate gave %+v (%s), want job %d as its holder", r, showJob(r.Job), holder.Number)
+		w.Fatalf("a duplicate returned %+v (%s), want job %d as its holder", r, showJob(r.Job), holder.Number)
 	}
 	return results[0].Job
 }
@@ -79,7 +79,7 @@ func keyWithinABatch(w *world) {
 		}
 	}
 	if n := len(w.peek()); n != 5 {
-		w.Errorf("%d runs stored, want 5", n)
+		w.Errorf("%d items stored, want 5", n)
 	}
 }
 
@@ -94,7 +94,7 @@ func keyExact(w *world) {
 	}
 }
 
-// keyedSchedule stores a schedule with a key and gives it with its first job.
+// keyedSchedule stores a schedule with a key and returns it with its first job.
 func (w *world) keyedSchedule(key string) (*job.Schedule, *job.Job) {
 	w.Helper()
 	n := w.recurring(w.owner, w.past())
@@ -151,7 +151,7 @@ func keyFreeAfterSchedule(w *world) {
 	w.wantHeld(w.keyed(w.owner, "key"), second)
 }
 
-// drop deletes a schedule and leaves its job alone.
+// drop deletes a schedule and keeps its job.
 func (w *world) drop(s *job.Schedule) {
 	w.Helper()
 	_, err := w.s.ScheduleChange(w.ctx, s.Owner, s.ID, func(m *store.Snapshot) *store.Changes {
@@ -168,15 +168,14 @@ func keyConflictStoresNothing(w *world) {
 		w.Errorf("a duplicate stored %s", showSchedule(list[0]))
 	}
 	if refs := w.peek(); len(refs) != 1 {
-		w.Errorf("%d runs in the queue, want the first one's", len(refs))
+		w.Errorf("%d items in the queue, want the first one's", len(refs))
 	}
 	if jobs := w.listJobs(w.owner, store.JobQuery{ListQuery: store.ListQuery{Limit: 10}}); len(jobs) != 1 {
 		w.Errorf("%d jobs are listed, want the first", len(jobs))
 	}
 }
 
-// keyOnlyTheHolderOfMany: with many final jobs of one key it is the unfinished
-// one that holds it.
+// keyOnlyTheHolderOfMany: of many jobs with one key, the unfinished one holds it.
 func keyOnlyTheHolderOfMany(w *world) {
 	for range 5 {
 		w.settle(w.insertOne(w.keyed(w.owner, "key")), w.completes)

@@ -227,8 +227,8 @@ func showTOTP(v *store.TOTP) string {
 	return fmt.Sprintf("%s from %s, confirmed %s, step %d, recovery %x", v.Secret, moment(v.CreatedAt), moment(v.ConfirmedAt), v.LastStep, v.Recovery)
 }
 
-// identityTOTPRace: of simultaneous uses of one step and one recovery code, one
-// of each is the first.
+// identityTOTPRace: of simultaneous uses of a time step or a recovery code, one
+// succeeds.
 func identityTOTPRace(w *world) {
 	w.ok("AccountTOTP", w.s.AccountTOTP(w.ctx, w.owner.Number, func(*store.TOTP) (*store.TOTP, error) {
 		return &store.TOTP{Secret: []byte("s"), CreatedAt: w.now, ConfirmedAt: w.now, Recovery: [][]byte{recoveryHash("a"), recoveryHash("b")}}, nil

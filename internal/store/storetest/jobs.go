@@ -43,7 +43,7 @@ func jobsReadBack(w *world) {
 	w.same("the job read by UUID", showJob(byID), showJob(n.Job))
 	w.same("its schedule", showSchedule(w.schedule(w.owner, n.Schedule.ID)), showSchedule(n.Schedule))
 	if ref := w.queued(stored); ref == nil || showRef(*ref) != showRef(refOf(stored)) {
-		w.Errorf("its run is %+v, want %s", ref, showRef(refOf(stored)))
+		w.Errorf("its item is %+v, want %s", ref, showRef(refOf(stored)))
 	}
 }
 
@@ -61,7 +61,7 @@ func jobsAbsentIsNotEmpty(w *world) {
 	}
 }
 
-// awkward are texts that a store might fold, trim, escape or cut.
+// awkward are texts that a store might fold, trim, escape or truncate.
 var awkward = []string{
 	"plain", " ", " led and trailed ", "\t\n\r", "ÄÖÜ äöü ß", "e\u0301 and \u00e9", "日本語", "👩‍👩‍👧‍👦", "\u200b\ufeff",
 	"'; DROP TABLE jobs; --", `back\slash "quoted"`, "100% _like_", "\u007f\u0080\u2028", "\U0010ffff", "null", "{}", `\x41`, "$1 ?1 :a @b",
@@ -89,7 +89,7 @@ func jobsTextVerbatim(w *world) {
 	}
 }
 
-// instants are times that a store might cut or shift.
+// instants are times that a store might truncate or shift.
 var instants = []time.Time{
 	{}, // the first instant of year 1, a due time that clients may ask for
 	time.Date(1, 1, 1, 0, 0, 0, 1000, time.UTC),
@@ -121,7 +121,7 @@ func jobsTimesExact(w *world) {
 			w.Errorf("a first due time of %s came back as %s", at, s.FirstDue)
 		}
 		if ref := w.queued(stored); ref == nil || !ref.Due.Equal(n.Job.DueAt) {
-			w.Errorf("the run of a job due %s is %+v", n.Job.DueAt, ref)
+			w.Errorf("the item of a job due %s is %+v", n.Job.DueAt, ref)
 		}
 	}
 }
@@ -138,7 +138,7 @@ func jobsOfOthers(w *world) {
 	}
 }
 
-// largest is how many jobs one batch holds at most.
+// largest is the maximum number of jobs in a batch.
 const largest = 1024
 
 func jobsBatchInOrder(w *world) {
@@ -163,7 +163,7 @@ func jobsBatchInOrder(w *world) {
 		w.same("a job of the batch", showJob(w.get(stored[i])), showJob(jobs[i].Job))
 	}
 	if refs := w.peek(); len(refs) != largest {
-		w.Errorf("%d runs in the queue after a batch of %d", len(refs), largest)
+		w.Errorf("%d items in the queue after a batch of %d", len(refs), largest)
 	}
 }
 
@@ -171,7 +171,7 @@ func jobsEmptyBatch(w *world) {
 	for _, batch := range [][]store.NewJob{nil, {}} {
 		results, err := w.s.JobInsertMany(w.ctx, batch)
 		if err != nil || len(results) != 0 {
-			w.Errorf("an empty batch gave %v, %v", results, err)
+			w.Errorf("an empty batch returned %v, %v", results, err)
 		}
 	}
 }
@@ -245,7 +245,7 @@ func jobsLargeArgs(w *world) {
 	}
 }
 
-// jobsSamePointer: callers go on with the record they handed in.
+// jobsSamePointer: callers continue to use the record that they passed.
 func jobsSamePointer(w *world) {
 	n := w.oneOff(w.owner, w.ahead())
 	if stored := w.insertOne(n); stored.Number != n.Job.Number {
@@ -261,7 +261,7 @@ func jobsAttempts(w *world) {
 			w.Fatalf("%d attempts are counted after %d", j.Attempt, want)
 		}
 		if run := w.load(refOf(j)); run == nil || run.Attempt != want || run.Claim != nil {
-			w.Fatalf("the run after %d attempts is %+v", want, run)
+			w.Fatalf("the item after %d attempts is %+v", want, run)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func listsEmptyStore(w *world) {
 		w.Errorf("%d logs in an empty store", n)
 	}
 	if refs := w.peek(); len(refs) != 0 {
-		w.Errorf("%d runs in an empty store", len(refs))
+		w.Errorf("%d items in an empty store", len(refs))
 	}
 }
 
@@ -74,7 +74,8 @@ func listsOfOthers(w *world) {
 	}
 }
 
-// listsScheduleFilterIsTheOwners: knowing the ID of another's schedule is not enough.
+// listsScheduleFilterIsTheOwners: the ID of another owner's schedule selects
+// nothing.
 func listsScheduleFilterIsTheOwners(w *world) {
 	stored := w.insertOne(w.recurring(w.owner, w.past()))
 	if jobs := w.listJobs(w.other, store.JobQuery{ListQuery: top, Schedule: stored.ScheduleID}); len(jobs) != 0 {
@@ -88,7 +89,7 @@ func listsScheduleFilterIsTheOwners(w *world) {
 	}
 }
 
-// listsAsRead: a list shows each record as reading it alone does.
+// listsAsRead: a list returns the same records as single reads.
 func listsAsRead(w *world) {
 	w.populate(40)
 	for _, j := range w.listJobs(w.owner, store.JobQuery{ListQuery: top}) {
@@ -121,7 +122,8 @@ func listsWalkByCursor(w *world) {
 	}
 }
 
-// listsWalkWhileGrowing: what is created during a walk makes neither gap nor repeat.
+// listsWalkWhileGrowing: records created between pages cause neither gaps nor
+// repeats.
 func listsWalkWhileGrowing(w *world) {
 	var want []*job.Job
 	for range 20 {

@@ -24,11 +24,11 @@ var livenessTests = group{
 	"Restarted":                lifeRestarted,
 }
 
-// heard collects what a subscriber hears.
+// heard collects the notices of a subscriber.
 type heard chan []store.QueueKey
 
-// subscribe names a subscriber that checks, as soon as it hears, that the runs
-// are there to be read.
+// subscribe sets a subscriber that verifies that the items of a notice can be
+// read.
 func (w *world) subscribe() heard {
 	h := make(heard, 1000)
 	w.s.Subscribe(func(n store.Notice) {
@@ -39,7 +39,7 @@ func (w *world) subscribe() heard {
 	return h
 }
 
-// want waits until just these runs have been heard of.
+// want waits until exactly these items have been notified.
 func (h heard) want(w *world, what string, want ...store.QueueKey) {
 	w.Helper()
 	var got []store.QueueKey
@@ -49,7 +49,7 @@ func (h heard) want(w *world, what string, want ...store.QueueKey) {
 		w.ok("QueueLoad", err)
 		for i, run := range runs {
 			if run == nil {
-				w.Errorf("%s: %s was heard of before it can be read", what, showRef(refs[i]))
+				w.Errorf("%s: %s was notified before it can be read", what, showRef(refs[i]))
 			}
 		}
 		got = append(got, refs...)
@@ -88,7 +88,7 @@ func lifeSubscribe(w *world) {
 	h.want(w, "a retry", refOf(w.get(jobs[1])))
 }
 
-// redelivery finds the webhook that is to be delivered again.
+// redelivery returns the webhook that is to be retried.
 func (w *world) redelivery() store.QueueKey {
 	w.Helper()
 	for _, ref := range w.peekKind(store.KindDelivery) {
@@ -116,8 +116,7 @@ func lifeSubscribeNoFailure(w *world) {
 
 func lifePing(w *world) { w.ok("Ping", w.s.Ping(w.ctx)) }
 
-// lifeCancelledBefore: who has gone away before the call is refused, and the
-// store stays as it is.
+// lifeCancelledBefore: a call with a cancelled context fails and changes nothing.
 func lifeCancelledBefore(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	before := w.everything()
@@ -154,8 +153,8 @@ func lifeCancelledBefore(w *world) {
 	w.same("the store", w.everything(), before)
 }
 
-// lifeCancelledWhileWaiting: a caller that goes away while its write waits
-// learns either that nothing was stored or that all was.
+// lifeCancelledWhileWaiting: if the context is cancelled while a write waits, the
+// result says whether nothing or everything was stored.
 func lifeCancelledWhileWaiting(w *world) {
 	blocked := w.insertOne(w.oneOff(w.owner, w.past()))
 	for range rounds(200) {
@@ -182,7 +181,7 @@ func lifeCancelledWhileWaiting(w *world) {
 		wg.Wait()
 		_, missing := w.s.JobGet(w.ctx, w.owner, store.JobID{UUID: n.Job.ID})
 		if (err == nil) != (missing == nil) {
-			w.Fatalf("the insert gave %v, reading it %v", err, missing)
+			w.Fatalf("the insert returned %v, reading it %v", err, missing)
 		}
 		if err != nil {
 			w.wantCode("an insert whose caller left", err, fault.Unavailable)
@@ -190,8 +189,8 @@ func lifeCancelledWhileWaiting(w *world) {
 	}
 }
 
-// lifeClose: a write that is under way when the store is closed is either done
-// or refused, and nothing hangs.
+// lifeClose: a write under way while the store is closed either succeeds or
+// fails, and nothing hangs.
 func lifeClose(w *world) {
 	const writers = 8
 	other := &closing{Store: w.s}
@@ -222,7 +221,7 @@ func lifeClose(w *world) {
 	w.wantCode("a read after the end", err, fault.Unavailable)
 }
 
-// closing lets a store be closed by the test and by the suite.
+// closing allows both the test and the suite to close a store.
 type closing struct {
 	store.Store
 	closed atomic.Bool
@@ -235,7 +234,7 @@ func (c *closing) Close() error {
 	return c.Store.Close()
 }
 
-// lifeRestarted: a node that starts finds what was there before.
+// lifeRestarted: a starting node finds the existing records.
 func lifeRestarted(w *world) {
 	n := w.recurring(w.owner, w.past())
 	w.insert(n, w.keyed(w.owner, "key"))

@@ -21,8 +21,8 @@ var logTests = group{
 	"ShownAtOnce":          logsShownAtOnce,
 }
 
-// logsHidden: the request log of an attempt that is yet to begin is stored
-// with its claim, and nobody sees it before.
+// logsHidden: the request log of an attempt is stored with its claim and
+// invisible until the attempt starts.
 func logsHidden(w *world) {
 	jobs := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()))
 	held, begun := w.hold(jobs[0]), w.begin(jobs[1])
@@ -47,7 +47,7 @@ func logsHidden(w *world) {
 	}
 }
 
-// logsShownAtOnce: a log of this very moment is shown.
+// logsShownAtOnce: a log with the current time is visible.
 func logsShownAtOnce(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.ahead()))
 	for range 50 {

@@ -18,7 +18,7 @@ var markTests = group{
 	"LogsByTheirIDs":    marksLogsByID,
 }
 
-// marksOf are the marks that jobs are to have.
+// marksOf returns the expected marks of jobs.
 func marksOf(jobs []*job.Job) (marks []store.JobMark) {
 	for _, j := range jobs {
 		marks = append(marks, store.JobMark{

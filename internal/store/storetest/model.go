@@ -17,15 +17,15 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// model holds everything that was stored, in memory.
+// model keeps all stored records in memory.
 type model struct {
 	jobs      []*job.Job // as clients see them
 	schedules []*job.Schedule
 	logs      []*job.Log // those that are shown
 }
 
-// populate stores about n jobs of two owners in every state, with many equal
-// and many absent values, and gives what a client is to see of them.
+// populate stores about n jobs of two owners in every state, with many equal and
+// many absent values, and returns them as clients should see them.
 func (w *world) populate(n int) *model {
 	w.Helper()
 	seed := rand.Uint64()
@@ -42,7 +42,7 @@ func (w *world) populate(n int) *model {
 	return m
 }
 
-// tied draws one of a few times, so that many are equal.
+// tied returns one of a few times at random, so that many are equal.
 func (w *world) tied(r *rand.Rand) time.Time {
 	return w.past().Add(time.Duration(r.IntN(6)) * time.Microsecond)
 }
@@ -94,7 +94,7 @@ func (m *model) addSchedule(w *world, r *rand.Rand, n store.NewJob) {
 	m.schedules = append(m.schedules, n.Schedule)
 }
 
-// live takes a new job through some of its life and gives it as it is then.
+// live moves a new job to a random state and returns it.
 func (m *model) live(w *world, r *rand.Rand, j *job.Job) *job.Job {
 	w.Helper()
 	after := *j
@@ -155,7 +155,8 @@ var events = []string{
 	job.EventResponse, job.EventError, job.EventCallbackFailed, job.EventWebhookFailed, job.EventStateRejected, job.EventRequest,
 }
 
-// sorted gives a page of what was selected: by a field, nulls last, then by tie.
+// sorted returns a page of the selected records, sorted by a field, nulls last,
+// then by tie.
 func sorted[T any](selected []T, q store.ListQuery, by func(a, b T) (order int, aNull, bNull bool), tie func(a, b T) int) []T {
 	slices.SortFunc(selected, func(a, b T) int {
 		if by != nil {
@@ -258,7 +259,7 @@ func byTime(q store.LogQuery) func(a, b *job.Log) int {
 	}
 }
 
-// logWalk gives the logs of a schedule's runs in the order of LogWalk.
+// logWalk returns the logs of a schedule's runs in the order of LogWalk.
 func (m *model) logWalk(owner job.Owner, schedule uuid.UUID, q store.LogQuery) []*job.Log {
 	var selected []*job.Log
 	for _, l := range m.logs {
@@ -309,7 +310,7 @@ func numbers(jobs []*job.Job) string {
 	return b.String()
 }
 
-// drawPage draws which part of a list to ask for. A cursor goes with the
+// drawPage returns a random page of a list. Cursors are only used with the
 // default order and no offset.
 func drawPage(r *rapid.T, fields []string) (q store.ListQuery, cursor bool) {
 	q.Limit = rapid.IntRange(1, 100).Draw(r, "limit")
@@ -332,8 +333,8 @@ func fieldsOf[T any](orders map[string]T) []string {
 	return names
 }
 
-// check runs a property of lists. The records are others every time, so that a
-// file that says what was drawn would be of no use.
+// check runs a property of lists. It writes no failure file, because the records
+// differ each time.
 func (w *world) check(property func(*rapid.T)) {
 	w.Helper()
 	const noFile = "rapid.nofailfile"
@@ -413,7 +414,7 @@ func listsLogsEqualModel(w *world) {
 	})
 }
 
-// drawTimes draws between which times, of the few that there are, to look.
+// drawTimes returns a random range of times.
 func (w *world) drawTimes(r *rapid.T, q *store.LogQuery) {
 	for name, at := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
 		if rapid.IntRange(0, 3).Draw(r, name+" given") == 0 {

@@ -11,7 +11,7 @@ import (
 var nodeTests = group{
 	"AbandonedAreTakenUp": nodesAbandoned,
 	"NoneAbandoned":       nodesNoneAbandoned,
-	"Beat":                nodesBeat,
+	"Beat":                nodesHeartbeat,
 	"Held":                nodesHeld,
 	"HeldNoMore":          nodesHeldNoMore,
 	"StoppedWithoutRuns":  nodesStopped,
@@ -30,20 +30,20 @@ func nodesAbandoned(w *world) {
 	w.replace()
 	runs := w.abandoned()
 	if len(runs) != 3 {
-		w.Fatalf("%d runs abandoned, want 3", len(runs))
+		w.Fatalf("%d items abandoned, want 3", len(runs))
 	}
 	slices.SortFunc(runs, func(a, b *store.QueueItem) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Number, b.Number))
 	})
 	if a := runs[0]; showRef(a.QueueKey) != showRef(c.QueueKey) || a.Schedule == nil || a.Claim == nil || a.Attempt != 1 || a.Claim.Attempt != 1 || !a.Claim.StartAt.Equal(c.StartAt) {
-		w.Errorf("an abandoned run is %+v, claim %+v", a, a.Claim)
+		w.Errorf("an abandoned item is %+v, claim %+v", a, a.Claim)
 	}
 	if few, err := w.s.QueueAbandoned(w.ctx, 2); err != nil || len(few) != 2 {
-		w.Errorf("RunAbandoned with limit 2 gave %d, %v", len(few), err)
+		w.Errorf("QueueAbandoned with limit 2 returned %d, %v", len(few), err)
 	}
-	w.takeUp(runs)
+	w.reclaim(runs)
 	if left, err := w.s.QueueAbandoned(w.ctx, 10); err != nil || len(left) != 0 {
-		w.Errorf("%d runs are still abandoned (%v)", len(left), err)
+		w.Errorf("%d items are still abandoned (%v)", len(left), err)
 	}
 	if len(w.peek()) != 4 {
 		w.Errorf("the queue is %s, want three jobs and a delivery", show(w.peek(), showRef))
@@ -92,15 +92,15 @@ func (w *world) takeUp(runs []*store.QueueItem) {
 func nodesNoneAbandoned(w *world) {
 	w.begin(w.insertOne(w.oneOff(w.owner, w.past())))
 	if runs, err := w.s.QueueAbandoned(w.ctx, 10); err != nil || len(runs) != 0 {
-		w.Errorf("%d runs abandoned (%v) while their node is there", len(runs), err)
+		w.Errorf("%d items abandoned (%v) while their node is there", len(runs), err)
 	}
 }
 
-// nodesBeat: a node that has just started lives, and holds what it claims.
-func nodesBeat(w *world) {
+// nodesHeartbeat: a node that has just started is alive and holds its claims.
+func nodesHeartbeat(w *world) {
 	beat, err := w.s.NodeHeartbeat(w.ctx, w.node)
 	if err != nil || beat.LeaseExpired || !slices.Contains(beat.Nodes, w.node) {
-		w.Errorf("the first beat tells %+v, %v", beat, err)
+		w.Errorf("the first heartbeat returned %+v, %v", beat, err)
 	}
 	if !w.s.NodeHoldsLease(w.node) {
 		w.Error("a node that lives is not certain of its claims")
@@ -108,16 +108,16 @@ func nodesBeat(w *world) {
 	node := w.replace()
 	beat, err = w.s.NodeHeartbeat(w.ctx, node)
 	if err != nil || beat.LeaseExpired || !slices.Contains(beat.Nodes, node) || len(beat.Nodes) != 1 {
-		w.Errorf("after the first node has stopped the second one's beat tells %+v, %v", beat, err)
+		w.Errorf("after the first node has stopped the second one's heartbeat returned %+v, %v", beat, err)
 	}
 }
 
-// wantHolding asks which claims a node holds.
+// wantHolding verifies which claims a node holds.
 func (w *world) wantHolding(when string, node int64, claims []store.Claim, want ...bool) {
 	w.Helper()
 	held, err := w.s.QueueHeld(w.ctx, node, claims)
 	if err != nil || !slices.Equal(held, want) {
-		w.Errorf("%s RunHeld tells %v, %v, want %v", when, held, err, want)
+		w.Errorf("%s QueueHeld returned %v, %v, want %v", when, held, err, want)
 	}
 }
 
@@ -150,16 +150,16 @@ func nodesHeldNoMore(w *world) {
 	w.wantHolding("after the node's end", w.node, claims[:3], false, false, false)
 }
 
-// nodesStopped: a node that has handed everything back leaves nothing behind.
+// nodesStopped: a node that has released all items leaves nothing abandoned.
 func nodesStopped(w *world) {
 	j := w.pending(1, w.past())[0]
 	c := w.hold(j)
 	w.ok("QueueRelease", w.s.QueueRelease(w.ctx, w.node, []store.Claim{c}))
 	w.replace()
 	if runs, err := w.s.QueueAbandoned(w.ctx, 10); err != nil || len(runs) != 0 {
-		w.Errorf("%d runs abandoned, %v", len(runs), err)
+		w.Errorf("%d items abandoned, %v", len(runs), err)
 	}
 	if w.queued(j) == nil {
-		w.Error("the run given back is not in the queue")
+		w.Error("the released item is not in the queue")
 	}
 }

@@ -20,13 +20,13 @@ var pageTests = group{
 	"ScansEndAtTheirBudget":     pagesOfScans,
 }
 
-// large makes a value of about so many bytes.
+// large returns a value of about the given size in bytes.
 func large(size int) rawjson.Value {
 	return rawjson.Value(`{"url":"` + target + `","body":"` + strings.Repeat("x", size) + `"}`)
 }
 
-// fit is what a list with a budget is to have of a whole list: all up to the
-// first that goes beyond.
+// fit returns the expected page of a whole list with a budget: all records up to
+// and including the first that exceeds it.
 func fit[T any](all []T, budget int, size func(T) int) []T {
 	sum := 0
 	for i, r := range all {
@@ -80,8 +80,8 @@ func pagesOfSchedules(w *world) {
 	}
 }
 
-// tell stores logs of runs of a schedule, large ones among them.
-func (w *world) tell() (schedule uuid.UUID) {
+// storeLogs stores logs of runs of a schedule, including large ones.
+func (w *world) storeLogs() (schedule uuid.UUID) {
 	j := w.insertOne(w.recurring(w.owner, w.past()))
 	for i := range 9 {
 		l := w.log(j, events[i%len(events)], w.past().Add(time.Duration(i/2)*time.Microsecond))
@@ -92,7 +92,7 @@ func (w *world) tell() (schedule uuid.UUID) {
 }
 
 func pagesOfLogs(w *world) {
-	w.tell()
+	w.storeLogs()
 	for field := range logFields {
 		for _, order := range []store.Order{{}, {Field: field}, {Field: field, Desc: true}} {
 			for _, budget := range []int{1, 600, 3000, 100_000} {
@@ -106,9 +106,9 @@ func pagesOfLogs(w *world) {
 	}
 }
 
-// pagesOfWalks: what does not fit on a page of a walk comes with the next one.
+// pagesOfWalks: logs that don't fit on a page of a walk come with the next one.
 func pagesOfWalks(w *world) {
-	schedule := w.tell()
+	schedule := w.storeLogs()
 	all := w.listLogs(w.owner, store.LogQuery{ListQuery: top})
 	for _, budget := range []int{1, 600, 3000, 100_000} {
 		var walked []*job.Log
@@ -128,7 +128,7 @@ func pagesOfWalks(w *world) {
 	}
 }
 
-// pagesOfScans: so it is with searches.
+// pagesOfScans: the same applies to searches.
 func pagesOfScans(w *world) {
 	for i := range 9 {
 		n := w.oneOff(w.owner, w.ahead())

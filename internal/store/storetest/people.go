@@ -38,7 +38,7 @@ func (w *world) newcomer(email string) *store.Account {
 	}
 }
 
-// removeAccounts leaves a store as if nobody had signed up.
+// removeAccounts deletes all accounts.
 func (w *world) removeAccounts() {
 	w.Helper()
 	w.ok("AccountDelete", w.s.AccountDelete(w.ctx, w.owner.Number, w.now))
@@ -78,7 +78,7 @@ func peopleOnlyTheFirst(w *world) {
 	w.ok("AccountRegister", w.s.AccountRegister(w.ctx, late))
 }
 
-// together calls do n times at once and counts how often it worked.
+// together calls do n times concurrently and returns how often it succeeded.
 func together(n int, do func(i int) error) (worked int) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -313,7 +313,7 @@ func peopleDeleted(w *world) {
 	}
 }
 
-// purge removes what deleted accounts have left and tells how many records it was.
+// purge deletes the records of deleted accounts and returns how many there were.
 func (w *world) purge(settled time.Time, limit int) (total int) {
 	w.Helper()
 	for {
@@ -328,7 +328,8 @@ func (w *world) purge(settled time.Time, limit int) (total int) {
 	}
 }
 
-// clutter gives an account 12 jobs, a schedule, 3 messages, 4 logs and statistics.
+// clutter stores 12 jobs, a schedule, 3 deliveries, 4 logs and statistics for an
+// account.
 func (w *world) clutter(owner job.Owner) {
 	w.Helper()
 	for range 9 {
@@ -345,7 +346,7 @@ func (w *world) clutter(owner job.Owner) {
 	w.ok("StatsWrite", w.s.StatsWrite(w.ctx, []store.Stat{{Account: owner.Number, Minute: 1, Source: 1}, {Account: owner.Number, Minute: 2, Source: 1}}))
 }
 
-// remains tells how much an account has.
+// remains returns how many records an account has.
 func (w *world) remains(owner job.Owner) string {
 	w.Helper()
 	stats, err := w.s.StatsRead(w.ctx, owner.Number, 0, 10)
@@ -393,8 +394,8 @@ func peoplePurgedUnderWay(w *world) {
 	w.same("the account", w.remains(w.owner), "0 jobs, 0 schedules, 0 logs, 0 stats, 0 runs unclaimed")
 }
 
-// peoplePurgedLate: what comes while an account is being deleted goes as well,
-// until the account has settled.
+// peoplePurgedLate: records stored while an account is being deleted are purged,
+// too, until the account has settled.
 func peoplePurgedLate(w *world) {
 	w.ok("AccountDelete", w.s.AccountDelete(w.ctx, w.owner.Number, w.now))
 	w.purge(w.past(), 5)

@@ -27,7 +27,8 @@ var queueTests = group{
 	"ReleaseADelivery":   queueReleaseDelivery,
 }
 
-// shuffled stores jobs and callbacks due at few different times, in no order.
+// shuffled stores jobs and callbacks due at a few different times, in random
+// order.
 func (w *world) shuffled(n int) {
 	w.Helper()
 	seed := rand.Uint64()
@@ -53,7 +54,7 @@ func queuePeekInOrder(w *world) {
 	w.shuffled(50)
 	refs := w.peek() // by pages that split ties
 	if len(refs) != 100 {
-		w.Fatalf("%d runs, want 100", len(refs))
+		w.Fatalf("%d items, want 100", len(refs))
 	}
 	for i := 1; i < len(refs); i++ {
 		if inOrder(refs[i-1], refs[i]) >= 0 {
@@ -67,8 +68,8 @@ func queuePeekInOrder(w *world) {
 	}
 }
 
-// queuePeekUntil: the first run due later is told of too, so that a reader
-// knows when to come back.
+// queuePeekUntil: the first item due later is returned, too, so that the caller
+// knows when to scan again.
 func queuePeekUntil(w *world) {
 	w.shuffled(20)
 	all := w.peek()
@@ -103,13 +104,13 @@ func queuePeekSkipsClaimed(w *world) {
 	w.same("the unclaimed runs", show(w.peek(), showRef), show(want, showRef))
 }
 
-// queuePeekBehindGone: a place in the queue is a place also without its run.
+// queuePeekBehindGone: the key of a deleted item is a valid position.
 func queuePeekBehindGone(w *world) {
 	jobs := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()))
 	w.settle(jobs[1], w.completes)
 	refs, err := w.s.QueuePeek(w.ctx, refOf(jobs[1]), time.Time{}, 10)
 	if err != nil || len(refs) != 1 || refs[0].Number != jobs[2].Number {
-		w.Errorf("behind a run that is gone there are %s (%v), want job %d", show(refs, showRef), err, jobs[2].Number)
+		w.Errorf("behind a item that is gone there are %s (%v), want job %d", show(refs, showRef), err, jobs[2].Number)
 	}
 }
 
@@ -134,7 +135,7 @@ func queueLoadInOrder(w *world) {
 	runs, err := w.s.QueueLoad(w.ctx, refs)
 	w.ok("QueueLoad", err)
 	if len(runs) != len(refs) {
-		w.Fatalf("%d runs for %d", len(runs), len(refs))
+		w.Fatalf("%d items for %d", len(runs), len(refs))
 	}
 	for i, run := range runs {
 		w.checkLoaded(refs[i], run, i == 0, refs[i].Number == 1<<40)
@@ -146,47 +147,47 @@ func (w *world) checkLoaded(ref store.QueueKey, run *store.QueueItem, claimed, g
 	switch {
 	case gone || run == nil:
 		if run != nil || !gone {
-			w.Errorf("%s gave %+v", showRef(ref), run)
+			w.Errorf("%s returned %+v", showRef(ref), run)
 		}
 		return
 	case showRef(run.QueueKey) != showRef(ref) || claimed != (run.Claim != nil):
-		w.Errorf("%s gave %s, claim %+v", showRef(ref), showRef(run.QueueKey), run.Claim)
+		w.Errorf("%s returned %s, claim %+v", showRef(ref), showRef(run.QueueKey), run.Claim)
 	case ref.Kind == store.KindJob && (run.Job == nil || run.Delivery != nil || run.Job.Number != ref.Number || run.Job.Owner.Number != ref.Account):
-		w.Errorf("%s gave %s, %s", showRef(ref), showJob(run.Job), showDelivery(run.Delivery))
+		w.Errorf("%s returned %s, %s", showRef(ref), showJob(run.Job), showDelivery(run.Delivery))
 	case ref.Kind == store.KindDelivery && (run.Delivery == nil || run.Job != nil || run.Delivery.Number != ref.Number || run.Delivery.Owner.Number != ref.Account):
-		w.Errorf("%s gave %s, %s", showRef(ref), showJob(run.Job), showDelivery(run.Delivery))
+		w.Errorf("%s returned %s, %s", showRef(ref), showJob(run.Job), showDelivery(run.Delivery))
 	}
 	if claimed && (run.Claim.Node != w.node || run.Claim.Attempt != 1 || run.Attempt != 1) {
-		w.Errorf("a claimed run has claim %+v and attempt %d, want attempt 1 in both", run.Claim, run.Attempt)
+		w.Errorf("a claimed item has claim %+v and attempt %d, want attempt 1 in both", run.Claim, run.Attempt)
 	}
 }
 
-// queueLoadOldRef: a job that is due at another time by now is another run.
+// queueLoadOldRef: a rescheduled job has a different queue item.
 func queueLoadOldRef(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	old := refOf(j)
 	w.finish(w.end(j, w.begin(j), w.retries(w.ahead())))
 	if run := w.load(old); run != nil {
-		w.Errorf("the run before a retry was loaded: %+v", run)
+		w.Errorf("the item before a retry was loaded: %+v", run)
 	}
 	if w.tryClaim(store.Claim{QueueKey: old, Attempt: 1, StartAt: w.past()}, store.Claim{QueueKey: old, Attempt: 2, StartAt: w.past()})[0] {
-		w.Error("the run before a retry was claimed")
+		w.Error("the item before a retry was claimed")
 	}
 	w.settle(w.get(j), w.completes)
 	if run := w.load(refOf(j)); run != nil {
-		w.Errorf("the run of a final job was loaded: %+v", run)
+		w.Errorf("the item of a final job was loaded: %+v", run)
 	}
 }
 
 func queueEmptyBatches(w *world) {
 	if runs, err := w.s.QueueLoad(w.ctx, nil); err != nil || len(runs) != 0 {
-		w.Errorf("RunLoad of none: %v, %v", runs, err)
+		w.Errorf("QueueLoad of none: %v, %v", runs, err)
 	}
 	if got, err := w.s.QueueClaim(w.ctx, w.node, nil); err != nil || len(got) != 0 {
-		w.Errorf("RunClaim of none: %v, %v", got, err)
+		w.Errorf("QueueClaim of none: %v, %v", got, err)
 	}
 	if held, err := w.s.QueueFinish(w.ctx, nil); err != nil || len(held) != 0 {
-		w.Errorf("RunFinish of none: %v, %v", held, err)
+		w.Errorf("QueueFinish of none: %v, %v", held, err)
 	}
 	w.ok("RunRelease of none", w.s.QueueRelease(w.ctx, w.node, nil))
 	w.ok("KeyUsed of none", w.s.KeyUsed(w.ctx, nil))
@@ -214,7 +215,7 @@ func queueLargeBatches(w *world) {
 		w.Errorf("%v completed (%v), want %d", counts, err, largest)
 	}
 	if n := len(w.peek()); n != 2*largest {
-		w.Errorf("%d runs, want each job's first event and its callback", n)
+		w.Errorf("%d items, want each job's first event and its callback", n)
 	}
 }
 
@@ -245,7 +246,7 @@ func queueClock(w *world) {
 	}
 }
 
-// queueKinds: a job and a delivery of one number are two runs.
+// queueKinds: a job and a delivery with the same number are two items.
 func queueKinds(w *world) {
 	w.shuffled(5)
 	refs := w.peek()
@@ -275,7 +276,7 @@ func queueRelease(w *world) {
 		w.same("the queue", show(w.peek(), showRef), show([]store.QueueKey{refOf(j)}, showRef))
 		w.same("the job", showJob(w.get(j)), before)
 		if run := w.load(refOf(j)); run == nil || run.Claim != nil || run.Attempt != 0 {
-			w.Errorf("the run given back is %+v", run)
+			w.Errorf("the released item is %+v", run)
 		}
 		if _, err := w.s.LogGet(w.ctx, w.owner, c.Log.ID); err == nil {
 			w.Error("the log of an attempt that was not made is there")

@@ -31,21 +31,21 @@ var quotaTests = group{
 	"BytesOfAnotherAccount":     quotaBytesApart,
 }
 
-// capped is a one-off job of an account with a limit of pending jobs.
+// capped returns a one-off job of an account with a limit of pending jobs.
 func (w *world) capped(owner job.Owner, most int64) store.NewJob {
 	n := w.oneOff(owner, w.ahead())
 	n.Caps.Pending = most
 	return n
 }
 
-// cappedSchedule is a recurring job of an account with a limit of schedules.
+// cappedSchedule returns a recurring job of an account with a limit of schedules.
 func (w *world) cappedSchedule(most int64) store.NewJob {
 	n := w.recurring(w.owner, w.ahead())
 	n.Caps.Schedules = most
 	return n
 }
 
-// outcomes inserts jobs in one call and shows what became of each.
+// outcomes inserts jobs in one call and returns the result of each.
 func (w *world) outcomes(jobs ...store.NewJob) string {
 	w.Helper()
 	results, err := w.s.JobInsertMany(w.ctx, jobs)
@@ -120,7 +120,7 @@ func quotaPendingExact(w *world) {
 	}
 }
 
-// quotaPendingEnds: whatever ends a job makes room for exactly one.
+// quotaPendingEnds: each end of a job, however it ends, makes room for one.
 func quotaPendingEnds(w *world) {
 	ends := map[string]func(*job.Job){
 		"completed": func(j *job.Job) { w.settle(j, w.completes) },
@@ -158,7 +158,7 @@ func quotaScheduleRuns(w *world) {
 	w.same("another one-off", w.outcomes(w.capped(w.owner, 1)), "over pending")
 }
 
-// quotaCountedLate: jobs from before there was a limit count.
+// quotaCountedLate: jobs stored before the limit was set count.
 func quotaCountedLate(w *world) {
 	w.insert(w.oneOff(w.owner, w.ahead()), w.oneOff(w.owner, w.ahead()), w.recurring(w.owner, w.ahead()))
 	w.endedAt(w.oneOff(w.owner, w.past()), job.Completed, w.past())
@@ -195,8 +195,8 @@ func quotaDuplicates(w *world) {
 	w.same("when the key is free", w.outcomes(keyed("a"), keyed("a"), keyed("b")), "stored, held, over pending")
 }
 
-// quotaRepeats: when a job is over the limit, so is one of the same call that
-// has its key.
+// quotaRepeats: if a job exceeds the limit, so does another one of the same call
+// with its key.
 func quotaRepeats(w *world) {
 	n, m := w.keyed(w.owner, "a"), w.keyed(w.owner, "a")
 	n.Caps.Pending, m.Caps.Pending = 1, 1
@@ -216,7 +216,7 @@ func quotaSchedules(w *world) {
 	}
 }
 
-// quotaFull: an account that holds too many bytes still gets its duplicates.
+// quotaFull: duplicates are returned to an account that stores too many bytes.
 func quotaFull(w *world) {
 	full := func(n store.NewJob) store.NewJob {
 		n.Caps = store.Caps{Pending: 5, Full: true}
@@ -232,8 +232,8 @@ func quotaFull(w *world) {
 	w.wantUse(2, 0)
 }
 
-// quotaConcurrent: of any number of simultaneous creates exactly as many are
-// stored as there is room for, also while jobs end.
+// quotaConcurrent: simultaneous creates fill the limit exactly, also while jobs
+// end.
 func quotaConcurrent(w *world) {
 	const most = 10
 	stored := make([][]*job.Job, 8)
@@ -297,7 +297,7 @@ func quotaPurged(w *world) {
 	w.wantUse(0, 0)
 }
 
-// bytes adds up an account's records, a few at a time.
+// bytes returns the sum of the sizes of an account's records, read a few at a time.
 func (w *world) bytes(owner job.Owner, rows int) (total int64) {
 	w.Helper()
 	mark := &store.ByteMark{}

@@ -20,7 +20,7 @@ const (
 	payload = `{"body":null,"headers":{},"query":{},"url":"https://example.com/hook"}`
 )
 
-// oneOff makes a job that is not in the store yet.
+// oneOff returns a new job that is not stored yet.
 func (w *world) oneOff(owner job.Owner, due time.Time) store.NewJob {
 	now := w.s.Now()
 	return store.NewJob{Lane: job.Lane(target), Job: &job.Job{
@@ -29,14 +29,14 @@ func (w *world) oneOff(owner job.Owner, due time.Time) store.NewJob {
 	}}
 }
 
-// keyed makes a one-off job with an idempotency key.
+// keyed returns a new one-off job with an idempotency key.
 func (w *world) keyed(owner job.Owner, key string) store.NewJob {
 	n := w.oneOff(owner, w.ahead())
 	n.Job.Key = &key
 	return n
 }
 
-// recurring makes a schedule with its first job.
+// recurring returns a new schedule with its first job.
 func (w *world) recurring(owner job.Owner, due time.Time) store.NewJob {
 	n := w.oneOff(owner, due)
 	n.Job.Args = rawjson.Value(hourly)
@@ -47,19 +47,19 @@ func (w *world) recurring(owner job.Owner, due time.Time) store.NewJob {
 	return n
 }
 
-// nextOf makes a further job of a schedule.
+// nextOf returns a further job of a schedule.
 func (w *world) nextOf(s *job.Schedule, due time.Time) *store.NewJob {
 	n := w.oneOff(s.Owner, due)
 	n.Job.ScheduleID, n.Job.Key, n.Job.Args = s.ID, s.Key, s.Args
 	return &n
 }
 
-// log makes a log that is not in the store yet.
+// log returns a new log that is not stored yet.
 func (w *world) log(j *job.Job, event string, at time.Time) job.Log {
 	return job.Log{ID: job.NewID(at), Owner: j.Owner, Job: j.Number, Event: event, InsertedAt: at, Payload: rawjson.Value(payload)}
 }
 
-// webhook makes an event that is not in the store yet.
+// webhook returns a new event that is not stored yet.
 func (w *world) webhook(j *job.Job, attempt int, event string, at time.Time) job.Delivery {
 	return job.Delivery{
 		MessageID: "msg_" + uuid.NewString(), Owner: j.Owner, Job: j.Number, JobAttempt: attempt, Channel: job.Webhook,
@@ -67,20 +67,20 @@ func (w *world) webhook(j *job.Job, attempt int, event string, at time.Time) job
 	}
 }
 
-// callback makes a callback that is not in the store yet.
+// callback returns a new callback that is not stored yet.
 func (w *world) callback(j *job.Job, attempt int, at time.Time) job.Delivery {
 	d := w.webhook(j, attempt, "", at)
 	d.Channel, d.URL = job.Callback, "https://calls.example.com/"
 	return d
 }
 
-// insert stores jobs and gives them as stored, each of which must be new.
+// insert stores jobs, none of which may be a duplicate, and returns them.
 func (w *world) insert(jobs ...store.NewJob) []*job.Job {
 	w.Helper()
 	results, err := w.s.JobInsertMany(w.ctx, jobs)
 	w.ok("JobInsertMany", err)
 	if len(results) != len(jobs) {
-		w.Fatalf("JobInsertMany gave %d results for %d jobs", len(results), len(jobs))
+		w.Fatalf("JobInsertMany returned %d results for %d jobs", len(results), len(jobs))
 	}
 	stored := make([]*job.Job, len(results))
 	for i, r := range results {
@@ -98,7 +98,7 @@ func (w *world) insertOne(n store.NewJob) *job.Job {
 	return w.insert(n)[0]
 }
 
-// get reads a job as its owner sees it.
+// get returns a job as its owner sees it.
 func (w *world) get(j *job.Job) *job.Job {
 	w.Helper()
 	got, err := w.s.JobGet(w.ctx, j.Owner, store.JobID{Number: j.Number})
@@ -106,7 +106,7 @@ func (w *world) get(j *job.Job) *job.Job {
 	return got
 }
 
-// schedule reads a schedule as its owner sees it.
+// schedule returns a schedule as its owner sees it.
 func (w *world) schedule(owner job.Owner, id uuid.UUID) *job.Schedule {
 	w.Helper()
 	s, err := w.s.ScheduleGet(w.ctx, owner, id)
@@ -122,7 +122,7 @@ func (w *world) change(j *job.Job, decide store.Decide) *job.Job {
 	return got
 }
 
-// cancel makes the decision to cancel a job, without any rules.
+// cancel is a decision to cancel a job, without business rules.
 func cancel(m *store.Snapshot) *store.Changes {
 	if m.Job.State.Final() {
 		return nil
@@ -132,7 +132,7 @@ func cancel(m *store.Snapshot) *store.Changes {
 	return &store.Changes{Job: &j, RollbackClaim: m.Claim != nil && m.Claim.StartAt.After(m.Now)}
 }
 
-// logs reads all logs of a job that its owner sees, oldest first.
+// logs returns all visible logs of a job, oldest first.
 func (w *world) logs(j *job.Job) []*job.Log {
 	w.Helper()
 	logs, err := w.s.LogList(w.ctx, j.Owner, store.LogQuery{ListQuery: store.ListQuery{Limit: 1000}, Job: &store.JobID{Number: j.Number}})
@@ -141,7 +141,7 @@ func (w *world) logs(j *job.Job) []*job.Log {
 	return logs
 }
 
-// events gives the events of the logs of a job, oldest first.
+// events returns the events of a job's logs, oldest first.
 func (w *world) events(j *job.Job) string {
 	w.Helper()
 	var names []string
@@ -165,7 +165,7 @@ func jsonText(v rawjson.Value) string {
 	return string(v)
 }
 
-// moment shows a time exactly, whatever zone it stands in.
+// moment formats a time exactly, in UTC.
 func moment(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -173,8 +173,8 @@ func moment(t time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-// showJob shows all of a job that a store keeps. How many attempts have begun
-// is only of interest between the first and the last.
+// showJob formats all fields of a job that a store keeps. The number of attempts
+// only matters between the first and the last.
 func showJob(j *job.Job) string {
 	if j == nil {
 		return "no job"

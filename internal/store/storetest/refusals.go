@@ -16,7 +16,7 @@ var refusalTests = group{
 	"LogsWithPartsOutlivePrune": refusalsPinned,
 }
 
-// wantUnstorable expects the error of a write that can't be stored.
+// wantUnstorable verifies the error of a write that can't be stored.
 func (w *world) wantUnstorable(what string, err error) {
 	w.Helper()
 	if !errors.Is(err, store.ErrUnstorable) || fault.CodeOf(err) != fault.Invalid {
@@ -50,8 +50,8 @@ func refusalsPanic(w *world) {
 	w.finish(w.end(jobs[0], first, w.completes), w.end(jobs[1], second, w.completes))
 }
 
-// refusalsPinned: a log that a message refers to, or that an attempt under way
-// has written, stays until it is not needed any more.
+// refusalsPinned: a log that a delivery refers to, or that belongs to an attempt
+// under way, is not pruned.
 func refusalsPinned(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	c := w.begin(j) // has a request log

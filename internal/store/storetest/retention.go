@@ -18,8 +18,8 @@ var retentionTests = group{
 	"KeysOfPrunedJobsFree": retentionKeysFree,
 }
 
-// pruneJobs prunes by batches until nothing is left to prune and tells how
-// many jobs went.
+// pruneJobs prunes in batches until nothing is left and returns how many jobs
+// were deleted.
 func (w *world) pruneJobs(before time.Time, limit int) (total int) {
 	w.Helper()
 	for {
@@ -123,8 +123,7 @@ func retentionNewestOfSchedule(w *world) {
 	w.same("the jobs left", show(w.listJobs(w.owner, store.JobQuery{ListQuery: top}), showJob), "\n  "+showJob(next))
 }
 
-// retentionManyKept: those that are kept, though old, don't stand in the way of
-// those behind them.
+// retentionManyKept: old logs that are kept don't stop the pruning of later ones.
 func retentionManyKept(w *world) {
 	for range 10 {
 		w.endedAt(w.recurring(w.owner, w.past()), job.Cancelled, w.past())

@@ -8,10 +8,10 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// page is how many runs tests read at once: few, so that pages are turned.
+// page is how many items tests read at once: few, so that there are several pages.
 const page = 7
 
-// peek reads all unclaimed runs, page by page.
+// peek returns all unclaimed items, read page by page.
 func (w *world) peek() []store.QueueKey {
 	w.Helper()
 	var all []store.QueueKey
@@ -27,7 +27,7 @@ func (w *world) peek() []store.QueueKey {
 	}
 }
 
-// peekKind reads the unclaimed runs of a kind.
+// peekKind returns the unclaimed items of a kind.
 func (w *world) peekKind(kind store.Kind) []store.QueueKey {
 	w.Helper()
 	var refs []store.QueueKey
@@ -39,8 +39,7 @@ func (w *world) peekKind(kind store.Kind) []store.QueueKey {
 	return refs
 }
 
-// queued gives the run of a job as it stands in the queue unclaimed; nil when
-// it does not.
+// queued returns the unclaimed item of a job; nil if there is none.
 func (w *world) queued(j *job.Job) *store.QueueKey {
 	w.Helper()
 	for _, ref := range w.peekKind(store.KindJob) {
@@ -51,50 +50,50 @@ func (w *world) queued(j *job.Job) *store.QueueKey {
 	return nil
 }
 
-// refOf gives the run that follows from a pending job.
+// refOf returns the key that a pending job's item must have.
 func refOf(j *job.Job) store.QueueKey {
 	return store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: job.Lane(target)}
 }
 
-// load reads one run; nil when it is gone.
+// load reads one item; nil if it is gone.
 func (w *world) load(ref store.QueueKey) *store.QueueItem {
 	w.Helper()
 	runs, err := w.s.QueueLoad(w.ctx, []store.QueueKey{ref})
 	w.ok("QueueLoad", err)
 	if len(runs) != 1 {
-		w.Fatalf("RunLoad gave %d runs for one", len(runs))
+		w.Fatalf("QueueLoad returned %d items for one", len(runs))
 	}
 	return runs[0]
 }
 
-// claimOf makes the claim for the next attempt of a job, with its request log.
+// claimOf returns a claim for the next attempt of a job, with its request log.
 func (w *world) claimOf(j *job.Job, beginAt time.Time) store.Claim {
 	log := w.log(j, job.EventRequest, beginAt)
 	return store.Claim{QueueKey: refOf(j), Attempt: j.Attempt + 1, StartAt: beginAt, Log: &log}
 }
 
-// tryClaim claims runs and tells which it got.
+// tryClaim claims items and returns which were claimed.
 func (w *world) tryClaim(claims ...store.Claim) []bool {
 	w.Helper()
 	got, err := w.s.QueueClaim(w.ctx, w.node, claims)
 	w.ok("QueueClaim", err)
 	if len(got) != len(claims) {
-		w.Fatalf("RunClaim gave %d results for %d claims", len(got), len(claims))
+		w.Fatalf("QueueClaim returned %d results for %d claims", len(got), len(claims))
 	}
 	return got
 }
 
-// claim claims runs, all of which must be free.
+// claim claims items, all of which must be unclaimed.
 func (w *world) claim(claims ...store.Claim) {
 	w.Helper()
 	for i, got := range w.tryClaim(claims...) {
 		if !got {
-			w.Fatalf("RunClaim: claim %d (%s) was refused", i, showRef(claims[i].QueueKey))
+			w.Fatalf("QueueClaim: claim %d (%s) was refused", i, showRef(claims[i].QueueKey))
 		}
 	}
 }
 
-// begin claims the next attempt of a job as one that has begun.
+// begin claims the next attempt of a job, which has started.
 func (w *world) begin(j *job.Job) store.Claim {
 	w.Helper()
 	c := w.claimOf(j, w.past())
@@ -102,7 +101,7 @@ func (w *world) begin(j *job.Job) store.Claim {
 	return c
 }
 
-// hold claims the next attempt of a job as one that is yet to begin.
+// hold claims the next attempt of a job, which starts later.
 func (w *world) hold(j *job.Job) store.Claim {
 	w.Helper()
 	c := w.claimOf(j, w.ahead())
@@ -110,10 +109,10 @@ func (w *world) hold(j *job.Job) store.Claim {
 	return c
 }
 
-// ending changes what an attempt came to; the job it is given is executing.
+// ending sets the outcome of an attempt in its executing job.
 type ending func(j *job.Job, c *store.Changes)
 
-// end makes the finish of a claimed attempt.
+// end returns the finish of a claimed attempt.
 func (w *world) end(j *job.Job, c store.Claim, how ending) store.Finish {
 	read := *j
 	return store.Finish{QueueKey: c.QueueKey, Node: w.node, Attempt: c.Attempt, Job: &read, Decide: func(*store.Snapshot) *store.Changes {
@@ -132,7 +131,7 @@ func (w *world) completes(j *job.Job, c *store.Changes) {
 	c.Logs = append(c.Logs, w.log(j, job.EventResponse, w.now))
 }
 
-// retries has the attempt made again at a time.
+// retries schedules a retry at a time.
 func (w *world) retries(at time.Time) ending {
 	return func(j *job.Job, c *store.Changes) {
 		j.Retry(at)
@@ -146,35 +145,35 @@ func (w *world) discards(j *job.Job, c *store.Changes) {
 	c.Logs = append(c.Logs, w.log(j, job.EventError, w.now))
 }
 
-// tryFinish finishes runs and tells which were still held.
+// tryFinish finishes items and returns which were still held.
 func (w *world) tryFinish(runs ...store.Finish) []bool {
 	w.Helper()
 	held, err := w.s.QueueFinish(w.ctx, runs)
 	w.ok("QueueFinish", err)
 	if len(held) != len(runs) {
-		w.Fatalf("RunFinish gave %d results for %d runs", len(held), len(runs))
+		w.Fatalf("QueueFinish returned %d results for %d items", len(held), len(runs))
 	}
 	return held
 }
 
-// finish finishes runs, all of which must be held.
+// finish finishes items, all of which must be held.
 func (w *world) finish(runs ...store.Finish) {
 	w.Helper()
 	for i, held := range w.tryFinish(runs...) {
 		if !held {
-			w.Fatalf("RunFinish: run %d (%s) was not held", i, showRef(runs[i].QueueKey))
+			w.Fatalf("QueueFinish: item %d (%s) was not held", i, showRef(runs[i].QueueKey))
 		}
 	}
 }
 
-// settle takes a new job through one attempt to its end.
+// settle runs one attempt of a new job, which makes it final.
 func (w *world) settle(j *job.Job, how ending) *job.Job {
 	w.Helper()
 	w.finish(w.end(j, w.begin(j), how))
 	return w.get(j)
 }
 
-// replace ends the node, so that its claims are abandoned, and starts another.
+// replace stops the node, which abandons its claims, and starts another.
 func (w *world) replace() int64 {
 	w.Helper()
 	w.ok("NodeStop", w.s.NodeStop(w.ctx, w.node))
@@ -183,10 +182,10 @@ func (w *world) replace() int64 {
 	return node
 }
 
-// within is the deadline of what must come soon: far longer than it takes.
+// within is the deadline for asynchronous results: far longer than they take.
 const within = 30 * time.Second
 
-// receive waits for a value, which a working store sends soon.
+// receive waits for a value, up to the deadline.
 func receive[T any](w *world, what string, from <-chan T) T {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, within)

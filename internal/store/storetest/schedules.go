@@ -162,7 +162,7 @@ func schedulesDropped(w *world) {
 		w.Errorf("its logs are %q", names)
 	}
 	if refs := w.peek(); len(refs) != 0 {
-		w.Errorf("its run is still there: %s", show(refs, showRef))
+		w.Errorf("its item is still there: %s", show(refs, showRef))
 	}
 }
 
@@ -190,7 +190,7 @@ func schedulesNextJob(w *world) {
 	}
 	w.same("the next job", showJob(jobs[0]), showJob(next.Job))
 	if ref := w.queued(next.Job); ref == nil || showRef(*ref) != showRef(refOf(next.Job)) {
-		w.Errorf("the next job's run is %+v", ref)
+		w.Errorf("the next job's item is %+v", ref)
 	}
 }
 
@@ -199,21 +199,21 @@ func schedulesSeenByLoad(w *world) {
 	j := w.insertOne(n)
 	changed := w.changeSchedule(w.owner, n.Schedule.ID, func(s *job.Schedule) { s.State, s.Previous = rawjson.Value(`{"a":1}`), rawjson.Value(`7`) })
 	if run := w.load(refOf(j)); run == nil {
-		w.Error("the run is gone")
+		w.Error("the item is gone")
 	} else {
 		w.same("the schedule of the run", showSchedule(run.Schedule), showSchedule(changed))
 	}
 	w.drop(n.Schedule)
 	if run := w.load(refOf(j)); run == nil || run.Schedule != nil {
-		w.Errorf("after its schedule was dropped the run is %+v", run)
+		w.Errorf("after its schedule was dropped the item is %+v", run)
 	}
 	if run := w.load(refOf(w.insertOne(w.oneOff(w.owner, w.past())))); run == nil || run.Schedule != nil {
-		w.Errorf("the run of a one-off is %+v", run)
+		w.Errorf("the item of a one-off is %+v", run)
 	}
 }
 
-// schedulesSeenByFinish: a finish decides on the schedule as it is then, not as
-// it was when the run was read.
+// schedulesSeenByFinish: a finish decides on the current schedule, not as it was
+// when the item was loaded.
 func schedulesSeenByFinish(w *world) {
 	for _, dropped := range []bool{false, true} {
 		n := w.recurring(w.owner, w.past())

@@ -73,7 +73,7 @@ func searchTallyEqualsModel(w *world) {
 	}
 }
 
-// searchTallyBounded: jobs under way are no longer available, however many of
+// searchTallyBounded: executing jobs don't count as available, however many of
 // either there are.
 func searchTallyBounded(w *world) {
 	for range 6 {
@@ -89,7 +89,7 @@ func searchTallyBounded(w *world) {
 	}
 }
 
-// scan walks a search to its end.
+// scan repeats a search to its end.
 func (w *world) scan(q store.JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, pages int) {
 	w.Helper()
 	for {
@@ -150,7 +150,7 @@ func searchScanBounded(w *world) {
 	}
 }
 
-// searchScanLarge: large jobs are looked at a few at a time.
+// searchScanLarge: large jobs are read a few at a time.
 func searchScanLarge(w *world) {
 	large := rawjson.Value(`{"url":"` + target + `","body":"` + strings.Repeat("x", store.ScanBytes/2-100) + `"}`)
 	for range 5 {

@@ -14,14 +14,14 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// opener makes a fresh, empty store.
+// opener opens an empty store.
 type opener = func(t *testing.T, clock func() time.Time) store.Store
 
 // group holds the tests of one part of the interface.
 type group map[string]func(*world)
 
-// Run holds a store to everything the interface promises. Open makes a fresh,
-// empty store that uses the given clock where it can; the suite closes it.
+// Run tests that a store implements package store. Open must open an empty store
+// that uses the given clock, if it can; the suite closes it.
 func Run(t *testing.T, open func(t *testing.T, clock func() time.Time) store.Store) {
 	groups := map[string]group{
 		"Jobs": jobTests, "Idempotency": idempotencyTests, "Lists": listTests, "Schedules": scheduleTests,
@@ -40,7 +40,7 @@ func Run(t *testing.T, open func(t *testing.T, clock func() time.Time) store.Sto
 	}
 }
 
-// world is what a test has at hand: an empty store with two accounts and a node.
+// world is the fixture of a test: an empty store with two accounts and a node.
 type world struct {
 	*testing.T
 	ctx   context.Context
@@ -80,7 +80,7 @@ func (w *world) account(email string) job.Owner {
 	return a.Owner
 }
 
-// past and ahead lie far enough from now that no test sees them come.
+// past and ahead are too far from now for a test to reach them.
 func (w *world) past() time.Time  { return w.now.Add(-time.Hour) }
 func (w *world) ahead() time.Time { return w.now.Add(time.Hour) }
 
@@ -92,7 +92,7 @@ func (w *world) wantCode(what string, err error, code fault.Code) {
 	}
 }
 
-// ok fails the test at once when there is an error.
+// ok stops the test if there is an error.
 func (w *world) ok(what string, err error) {
 	w.Helper()
 	if err != nil {
@@ -100,7 +100,7 @@ func (w *world) ok(what string, err error) {
 	}
 }
 
-// same compares two records by what is shown of them.
+// same compares two records by their formatted fields.
 func (w *world) same(what, got, want string) {
 	w.Helper()
 	if got != want {

@@ -17,19 +17,19 @@ var summaryTests = group{
 	"DueSoonestFirst":      glanceDue,
 	"DueLooksAtSoMany":     glanceDuePartly,
 	"FailedEqualsModel":    glanceFailed,
-	"BeganIsTheFirstBegin": glanceBegan,
+	"BeganIsTheFirstBegin": summaryStartedAt,
 }
 
-func showGlance(g store.RunSummary) string {
+func showSummary(g store.RunSummary) string {
 	return fmt.Sprintf("%d %s scheduled %s due %s began %s attempted %s ended %s", g.Number, g.State,
 		moment(g.ScheduledAt), moment(g.DueAt), moment(g.StartedAt), moment(g.AttemptedAt), moment(g.EndedAt))
 }
 
-// glances gives what is to be seen of a schedule's runs.
-func (m *model) glances(owner job.Owner, schedule uuid.UUID, limit int) []store.RunSummary {
-	var glances []store.RunSummary
+// formatSummaries formats the summaries of a schedule's runs.
+func (m *model) formatSummaries(owner job.Owner, schedule uuid.UUID, limit int) []store.RunSummary {
+	var formatSummaries []store.RunSummary
 	for _, j := range slices.Backward(m.jobs) {
-		if j.ScheduleID != schedule || j.Owner != owner || len(glances) == limit {
+		if j.ScheduleID != schedule || j.Owner != owner || len(formatSummaries) == limit {
 			continue
 		}
 		g := store.RunSummary{Number: j.Number, State: j.State, ScheduledAt: j.ScheduledAt, DueAt: j.DueAt, AttemptedAt: j.AttemptedAt}
@@ -43,9 +43,9 @@ func (m *model) glances(owner job.Owner, schedule uuid.UUID, limit int) []store.
 				g.StartedAt = l.InsertedAt
 			}
 		}
-		glances = append(glances, g)
+		formatSummaries = append(formatSummaries, g)
 	}
-	return glances
+	return formatSummaries
 }
 
 func glanceRuns(w *world) {
@@ -58,7 +58,7 @@ func glanceRuns(w *world) {
 		got, err := w.s.ScheduleRuns(w.ctx, w.owner, ids, limit)
 		w.ok("ScheduleRuns", err)
 		for _, id := range ids {
-			w.same(fmt.Sprintf("the last %d runs", limit), show(got[id], showGlance), show(m.glances(w.owner, id, limit), showGlance))
+			w.same(fmt.Sprintf("the last %d runs", limit), show(got[id], showSummary), show(m.formatSummaries(w.owner, id, limit), showSummary))
 		}
 	}
 	if got, err := w.s.ScheduleRuns(w.ctx, w.owner, nil, 3); err != nil || len(got) != 0 {
@@ -66,8 +66,8 @@ func glanceRuns(w *world) {
 	}
 }
 
-// glanceBegan: a run that was tried again began when it was tried first.
-func glanceBegan(w *world) {
+// summaryStartedAt: StartedAt is the start of the first attempt, also after a retry.
+func summaryStartedAt(w *world) {
 	j := w.insertOne(w.recurring(w.owner, w.past()))
 	j = w.settle(j, w.retries(w.past()))
 	second := w.claimOf(j, w.now)
@@ -75,14 +75,14 @@ func glanceBegan(w *world) {
 	got, err := w.s.ScheduleRuns(w.ctx, w.owner, []uuid.UUID{j.ScheduleID}, 1)
 	w.ok("ScheduleRuns", err)
 	if g := got[j.ScheduleID]; len(g) != 1 || !g[0].StartedAt.Equal(w.past()) || !g[0].AttemptedAt.Equal(second.StartAt) || g[0].State != job.Executing {
-		w.Errorf("the run is %s", show(g, showGlance))
+		w.Errorf("the run is %s", show(g, showSummary))
 	}
 	ahead := w.insertOne(w.recurring(w.owner, w.past()))
 	w.claim(w.claimOf(ahead, w.ahead()))
 	got, err = w.s.ScheduleRuns(w.ctx, w.owner, []uuid.UUID{ahead.ScheduleID}, 1)
 	w.ok("ScheduleRuns", err)
 	if g := got[ahead.ScheduleID]; len(g) != 1 || !g[0].StartedAt.IsZero() || g[0].State != job.Available {
-		w.Errorf("a run that is claimed ahead is %s", show(g, showGlance))
+		w.Errorf("a run that is claimed ahead is %s", show(g, showSummary))
 	}
 }
 

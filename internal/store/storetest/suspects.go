@@ -39,7 +39,7 @@ func suspectsMoved(w *world) {
 		w.ok("QueueMove", w.s.QueueMove(w.ctx, []store.QueueKey{moved}, -aCentury))
 	}
 	if run := w.load(ref); run == nil || run.Lane != ref.Lane || run.Attempt != 0 || run.Job.State != job.Available {
-		w.Errorf("the run moved back is %+v", run)
+		w.Errorf("the item moved back is %+v", run)
 	}
 	w.finish(w.end(j, w.begin(w.get(j)), w.completes))
 	if run := w.load(message); run == nil || !run.Delivery.DueAt.Equal(w.past()) {
@@ -95,7 +95,7 @@ func suspectsCounted(w *world) {
 	if got := w.suspects(1); len(got) != 1 || got[0].Crashes != 2 || got[0].Number != refs[1].Number {
 		w.Errorf("after two crashes the first suspect is %+v", got)
 	}
-	// Noted again before anybody has looked.
+	// Noted again before SuspectList was called.
 	w.ok("SuspectNote", w.s.SuspectNote(w.ctx, w.node, refs[1:]))
 	w.node = w.replace()
 	w.ok("SuspectNote", w.s.SuspectNote(w.ctx, w.node, refs[1:]))

@@ -19,7 +19,7 @@ func (w *world) block(target, reason string) {
 	w.ok("TargetBlock", w.s.TargetBlock(w.ctx, &store.TargetBlock{Target: target, Reason: reason, BlockedAt: w.now}))
 }
 
-// wantTargets wants the list of blocks, one after the other: "target: reason".
+// wantTargets verifies the list of blocks, each as "target: reason".
 func (w *world) wantTargets(want ...string) {
 	w.Helper()
 	blocked, err := w.s.TargetBlocks(w.ctx)
@@ -46,7 +46,7 @@ func targetsBlocked(w *world) {
 	w.wantTargets("192.0.2.0/24: spam", "b.example: ")
 }
 
-// targetBlockedAgain wants the time of the first block and the reason of the last.
+// targetBlockedAgain: a block keeps its first time and gets the last reason.
 func targetBlockedAgain(w *world) {
 	w.block("a.example", "first")
 	again := &store.TargetBlock{Target: "a.example", Reason: "second", BlockedAt: w.ahead()}
