@@ -1,7 +1,7 @@
-// Package app puts a node together and takes it apart again: the one package
-// that knows all others.
+// Package app starts and stops a node. It is the one package that imports all others,
+// and contains no logic.
 //
-// A node starts from the store upwards and listens last, so that what is
-// served works; it stops from the edge downwards, so that nothing is accepted
-// that would not be carried out. There is no logic here.
+// A node starts the store first and listens last, so that it serves only what works.
+// It stops in the reverse order, so that it accepts nothing that it would not carry
+// out.
 package app

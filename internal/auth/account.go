@@ -11,14 +11,14 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// Account returns an account by its number, at most a second old; a NotFound
-// fault when there is none. The caller must not change it.
+// Account returns an account by its number, from a cache of at most one second,
+// or a NotFound fault. The caller must not modify it.
 func (a *Authenticator) Account(ctx context.Context, number int64) (*store.Account, error) {
 	return a.accounts.get(number, a.Now(), func() (*store.Account, error) { return a.Store.AccountOf(ctx, number) })
 }
 
-// Knows reports whether the key in an Authorization header was valid when it was
-// last looked up, however long ago. Such a key can't have been guessed.
+// Knows reports whether the key in an Authorization header was valid at its last
+// look-up, however long ago. Such a key is not a guess.
 func (a *Authenticator) Knows(header string) bool {
 	_, key, _ := strings.Cut(header, " ")
 	hash := hashKey(strings.TrimSpace(key))
@@ -28,8 +28,8 @@ func (a *Authenticator) Knows(header string) bool {
 // maxReason is how many characters the reason for a suspension may have.
 const maxReason = 200
 
-// CheckReason returns an Invalid fault when a text won't do as the reason for
-// which an account is suspended.
+// CheckReason returns an Invalid fault if a text is not valid as the reason for
+// suspending an account.
 func CheckReason(reason string) error {
 	odd := func(r rune) bool { return !unicode.IsPrint(r) }
 	if !utf8.ValidString(reason) || utf8.RuneCountInString(reason) > maxReason || strings.ContainsFunc(reason, odd) {

@@ -19,13 +19,13 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// remember is how long a look-up is relied on.
+// remember is how long a look-up is cached.
 const remember = time.Second
 
-// usedEvery is how exactly it is noted when a key was last used.
+// usedEvery is the precision of the time a key was last used.
 const usedEvery = 30 * time.Second
 
-// Config of an Authenticator.
+// Config configures an Authenticator.
 type Config struct {
 	Store     store.Accounts
 	Now       func() time.Time
@@ -34,7 +34,8 @@ type Config struct {
 	Audit     *audit.Log // nil records nothing
 }
 
-// Authenticator tells who calls, and what signs an account's requests.
+// Authenticator identifies callers by their keys, and provides accounts' signing
+// secrets.
 type Authenticator struct {
 	Config
 	public     *store.Account
@@ -48,11 +49,11 @@ type Authenticator struct {
 	used map[uuid.UUID]time.Time // not yet stored
 }
 
-// Caller is who makes a call.
+// Caller is the account and the key that a call was made with.
 type Caller struct {
 	job.Owner
-	Key    uuid.UUID // that the call was made with; uuid.Nil for the public key
-	Public bool      // the key is the one that everyone may know
+	Key    uuid.UUID // the key's ID; uuid.Nil for the public key
+	Public bool      // the key is the shared public key
 	Scope  store.Scope
 	Prefix string // the first characters of the key; "" for the public key
 
@@ -60,7 +61,7 @@ type Caller struct {
 	networks []netip.Prefix
 }
 
-// New makes an Authenticator.
+// New returns an Authenticator.
 func New(ctx context.Context, config Config) (*Authenticator, error) {
 	a := &Authenticator{Config: config, used: map[uuid.UUID]time.Time{}}
 	if config.PublicKey == "" {
@@ -74,12 +75,12 @@ func New(ctx context.Context, config Config) (*Authenticator, error) {
 	return a, nil
 }
 
-// Public gives the account of the shared public key; nil when there is no such key.
+// Public returns the account of the shared public key, or nil if there is none.
 func (a *Authenticator) Public() *store.Account { return a.public }
 
-// Authenticate gives the caller that an Authorization header stands for; an
-// Unauthorized fault when it stands for none, or for a key that has expired; a
-// Forbidden fault when the key can't be used from the client's address.
+// Authenticate returns the caller whose key an Authorization header contains. It
+// returns an Unauthorized fault if the key is missing, unknown or expired, and a
+// Forbidden fault if the key can't be used from the client's address.
 func (a *Authenticator) Authenticate(ctx context.Context, header string, from netip.Addr) (Caller, error) {
 	scheme, key, _ := strings.Cut(header, " ")
 	key = strings.TrimSpace(key)
@@ -112,7 +113,7 @@ func (a *Authenticator) lookUp(ctx context.Context, hash []byte) (Caller, error)
 	k, err := a.Store.KeyFind(ctx, hash)
 	if err != nil {
 		if fault.CodeOf(err) == fault.NotFound {
-			err = fault.New(fault.Unauthorized, "this key is not known or was revoked; check it, or make another")
+			err = fault.New(fault.Unauthorized, "this key is unknown or was revoked; check it, or create another")
 		}
 		return Caller{}, err
 	}
@@ -133,8 +134,8 @@ func (a *Authenticator) noteUse(key uuid.UUID) {
 	a.mu.Unlock()
 }
 
-// SigningSecrets gives the secrets that sign an account's requests, newest
-// first; a NotFound fault when the account was deleted.
+// SigningSecrets returns the secrets that sign an account's requests, newest
+// first, or a NotFound fault if the account was deleted.
 func (a *Authenticator) SigningSecrets(ctx context.Context, account int64) ([]execute.Secret, error) {
 	return a.secrets.get(account, a.Now(), func() ([]execute.Secret, error) {
 		found, err := a.Store.AccountOf(ctx, account)
@@ -156,14 +157,14 @@ func (a *Authenticator) SigningSecrets(ctx context.Context, account int64) ([]ex
 	})
 }
 
-// Forget looks everything up anew from now on, after keys or an account have ended.
+// Forget clears the caches. Call it after keys are revoked or an account is deleted.
 func (a *Authenticator) Forget() {
 	a.callers.clear()
 	a.accounts.clear()
 	a.secrets.clear()
 }
 
-// Run stores when keys were last used, every now and then, until ctx ends.
+// Run periodically stores when keys were last used, until ctx is done.
 func (a *Authenticator) Run(ctx context.Context) {
 	ticker := time.NewTicker(usedEvery)
 	defer ticker.Stop()
@@ -187,11 +188,11 @@ func (a *Authenticator) storeUses(ctx context.Context) {
 		return
 	}
 	if err := a.Store.KeyUsed(ctx, used); err != nil {
-		a.Log.Warn("noting when keys were last used failed", "error", err)
+		a.Log.Warn("storing when keys were last used failed", "error", err)
 	}
 }
 
-// cache remembers successful look-ups for a short time.
+// cache caches successful look-ups for a short time.
 type cache[K comparable, V any] struct {
 	mu      sync.Mutex
 	entries map[K]remembered[V]
@@ -202,7 +203,7 @@ type remembered[V any] struct {
 	at    time.Time
 }
 
-// maxRemembered bounds a cache; beyond it everything is forgotten.
+// maxRemembered is the largest size of a cache; a full cache is cleared.
 const maxRemembered = 100_000
 
 func (c *cache[K, V]) clear() {

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// codeWithin is how long a person may take to give the second factor after the
+	// codeWithin is how long a person may take to enter the code after the
 	// password.
 	codeWithin = 10 * time.Minute
-	// enrolWithin is how long a secret that is shown waits for its first code.
+	// enrolWithin is how long a new secret may wait for its first code.
 	enrolWithin = time.Hour
 )
 
-// HasTOTP reports whether signing in to an account takes a code.
+// HasTOTP reports whether signing in to an account requires a code.
 func HasTOTP(a *store.Account) bool { return a.TOTP != nil && !a.TOTP.ConfirmedAt.IsZero() }
 
-// Enrolling reports whether an account's second factor waits for its first code.
+// Enrolling reports whether an account's second factor awaits its first code.
 func Enrolling(a *store.Account, now time.Time) bool {
 	return a.TOTP != nil && a.TOTP.ConfirmedAt.IsZero() && now.Sub(a.TOTP.CreatedAt) < enrolWithin
 }
@@ -36,8 +36,8 @@ func notOn() error {
 	return fault.New(fault.Invalid, "the second factor is not switched on")
 }
 
-// attemptCode counts an attempt to give an account's code. Attempts are counted
-// apart from those to give a password, which whoever knows it resets.
+// attemptCode counts an attempt to enter an account's code. It is counted
+// separately from password attempts, because the right password resets those.
 func (p *People) attemptCode(email, address string) error {
 	now := p.Now()
 	if err := p.networks.allow(network(address), now); err != nil {
@@ -52,16 +52,15 @@ func (p *People) attemptCode(email, address string) error {
 	return p.codes.allow(email, now)
 }
 
-// rightCode notes that an account's code was given from an address.
+// rightCode records that an account's right code was entered from an address.
 func (p *People) rightCode(email, address string) {
 	p.codePairs.forget(pair(email, address))
 	p.codeHomes.add(pair(email, address))
 }
 
-// useCode accepts a code of an account's second factor or a recovery code, once;
-// it returns the number of recovery codes left when it was one of those, else -1.
-// A wrong code, or a second factor that is not switched on, is an Unauthorized
-// fault.
+// useCode consumes a code of an account's second factor, or a recovery code. For a
+// recovery code it returns how many are left, otherwise -1. It returns an
+// Unauthorized fault if the code is wrong or the second factor is not enabled.
 func (p *People) useCode(ctx context.Context, account int64, typed string) (left int, err error) {
 	code := bareCode(typed)
 	now := p.Now()
@@ -85,9 +84,9 @@ func (p *People) useCode(ctx context.Context, account int64, typed string) (left
 	return left, err
 }
 
-// GiveCode ends a sign-in that SignIn began: it returns a session's token in
-// exchange for the pending one and a code. An Unauthorized fault when the code is
-// wrong; a NotFound fault when the pending sign-in is too old; a TooMany fault
+// GiveCode completes a sign-in that SignIn started: it exchanges the pending token
+// and a code for a session's token. It returns an Unauthorized fault if the code is
+// wrong, a NotFound fault if the pending sign-in has expired, and a TooMany fault
 // after too many attempts.
 func (p *People) GiveCode(ctx context.Context, pending, code string, from Client) (token string, err error) {
 	s, err := p.Store.SessionFind(ctx, hashKey(pending), p.Now())
@@ -105,7 +104,7 @@ func (p *People) GiveCode(ctx context.Context, pending, code string, from Client
 		return "", err
 	}
 	left := -1
-	if HasTOTP(a) { // else an operator has reset it meanwhile
+	if HasTOTP(a) { // otherwise an operator just reset it
 		if left, err = p.useCode(ctx, a.Number, code); err != nil {
 			if fault.CodeOf(err) == fault.Unauthorized {
 				p.failed(ctx, a, a.Email, from.Address, audit.SignInFailed, "the password was right, the code was wrong")
@@ -124,7 +123,7 @@ func (p *People) GiveCode(ctx context.Context, pending, code string, from Client
 	return p.begin(ctx, a.Owner, from)
 }
 
-// confirmCode checks a code of an account's second factor before an act.
+// confirmCode checks a code of an account's second factor before a change.
 func (p *People) confirmCode(ctx context.Context, a *store.Account, code, address string) error {
 	if !HasTOTP(a) {
 		return notOn()
@@ -147,8 +146,8 @@ func (p *People) confirmCode(ctx context.Context, a *store.Account, code, addres
 	return nil
 }
 
-// StartTOTP prepares a second factor, provided that the password is right. Its
-// secret is then the account's; ConfirmTOTP switches it on.
+// StartTOTP stores the secret of a new second factor, if the password is right.
+// ConfirmTOTP enables it.
 func (p *People) StartTOTP(ctx context.Context, a *store.Account, password, address string) error {
 	if err := p.confirm(ctx, a, password, address, "#/password"); err != nil {
 		return err
@@ -161,8 +160,8 @@ func (p *People) StartTOTP(ctx context.Context, a *store.Account, password, addr
 	})
 }
 
-// ConfirmTOTP switches a second factor on with its first code, ends the account's
-// other sessions and returns the recovery codes, which can't be had again.
+// ConfirmTOTP enables a second factor with its first code, ends the account's other
+// sessions and returns the recovery codes, which can't be retrieved again.
 func (p *People) ConfirmTOTP(ctx context.Context, a *store.Account, here *store.Session, typed, address string) (codes []string, err error) {
 	if err := p.attemptCode(a.Email, address); err != nil {
 		return nil, err
@@ -190,14 +189,13 @@ func (p *People) ConfirmTOTP(ctx context.Context, a *store.Account, here *store.
 	p.rightCode(a.Email, address)
 	p.audit(ctx, a, address, audit.TOTPEnabled, "other sessions ended")
 	if err := p.Store.SessionEndOthers(ctx, a.Number, here.Hash); err != nil {
-		// The codes have to be shown all the same.
+		// Continue: the person must still see the codes.
 		p.Log.Error("ending the other sessions of an account failed", "account", a.ID, "error", err)
 	}
 	return codes, nil
 }
 
-// DisableTOTP switches a second factor off, provided that the password and a code
-// are right.
+// DisableTOTP disables a second factor, if the password and a code are right.
 func (p *People) DisableTOTP(ctx context.Context, a *store.Account, password, code, address string) error {
 	if err := p.confirm(ctx, a, password, address, "#/password"); err != nil {
 		return err
@@ -212,8 +210,8 @@ func (p *People) DisableTOTP(ctx context.Context, a *store.Account, password, co
 	return err
 }
 
-// ReplaceRecovery returns new recovery codes in place of the old ones, provided
-// that a code is right.
+// ReplaceRecovery replaces the recovery codes and returns the new ones, if a code
+// is right.
 func (p *People) ReplaceRecovery(ctx context.Context, a *store.Account, code, address string) (codes []string, err error) {
 	if err := p.confirmCode(ctx, a, code, address); err != nil {
 		return nil, err
@@ -234,8 +232,8 @@ func (p *People) ReplaceRecovery(ctx context.Context, a *store.Account, code, ad
 	return codes, nil
 }
 
-// ResetTOTP removes an account's second factor, for who may do so without a code;
-// an Invalid fault when there is none.
+// ResetTOTP removes an account's second factor without a code, for operators. It
+// returns an Invalid fault if there is none.
 func ResetTOTP(ctx context.Context, s store.People, a *store.Account) error {
 	return s.AccountTOTP(ctx, a.Number, func(current *store.TOTP) (*store.TOTP, error) {
 		if current == nil {

@@ -19,22 +19,23 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// KeyPrefix begins every API key.
+// KeyPrefix is the prefix of every API key.
 const KeyPrefix = "sk_"
 
-// shownPrefix is how many characters of a key are kept to recognise it by.
+// shownPrefix is how many characters of a key are stored so that people can
+// recognise it.
 const shownPrefix = len(KeyPrefix) + 6
 
-// SecretOverlap is how long an old signing secret goes on signing after a rotation.
+// SecretOverlap is how long an old signing secret still signs after a rotation.
 const SecretOverlap = 24 * time.Hour
 
-// PublicEmail is the email of the account of the shared public key. It can't
-// be registered, since it is no address.
+// PublicEmail is the email of the shared public key's account. Nobody can register
+// it because it is not a valid address.
 const PublicEmail = "public"
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// newToken makes a token of 43 characters behind a prefix: 256 bits.
+// newToken returns a prefix followed by 43 characters that encode 256 random bits.
 func newToken(prefix string) string {
 	b := make([]byte, 32)
 	_, _ = rand.Read(b)
@@ -58,7 +59,7 @@ func hashKey(key string) []byte {
 	return sum[:]
 }
 
-// CreateAccount makes an account with its first signing secret.
+// CreateAccount creates an account with its first signing secret.
 func CreateAccount(ctx context.Context, s store.Accounts, email string, now time.Time) (*store.Account, error) {
 	email = NormalEmail(email)
 	if !isEmail(email) {
@@ -67,7 +68,7 @@ func CreateAccount(ctx context.Context, s store.Accounts, email string, now time
 	return insertAccount(ctx, s, email, now)
 }
 
-// isEmail reports whether a normal email is an address.
+// isEmail reports whether a normalised email is a valid address.
 func isEmail(email string) bool {
 	if len(email) > maxEmail {
 		return false
@@ -81,11 +82,11 @@ func insertAccount(ctx context.Context, s store.Accounts, email string, now time
 	return a, s.AccountInsert(ctx, a)
 }
 
-// NormalEmail gives the form in which an email is kept and looked up.
+// NormalEmail returns the normalised form in which an email is stored.
 func NormalEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
-// PublicAccount gives the account of the shared public key, and makes it when
-// there is none yet.
+// PublicAccount returns the account of the shared public key, creating it if
+// necessary.
 func PublicAccount(ctx context.Context, s store.Accounts, now time.Time) (*store.Account, error) {
 	a, err := s.AccountGet(ctx, PublicEmail)
 	if fault.CodeOf(err) == fault.NotFound && err != nil {
@@ -94,19 +95,19 @@ func PublicAccount(ctx context.Context, s store.Accounts, now time.Time) (*store
 	return a, err
 }
 
-// RotateSecret makes a new signing secret; the others sign for SecretOverlap more.
+// RotateSecret creates a signing secret; the old ones still sign for SecretOverlap.
 func RotateSecret(ctx context.Context, s store.Accounts, a *store.Account, now time.Time) error {
 	return s.SecretAdd(ctx, a.Number, newSecret(now), now.Add(SecretOverlap))
 }
 
-// CreateKey makes a key that permits everything and gives it with its record; it
-// can't be had again.
+// CreateKey creates a key with full access and returns it with its record. The key
+// can't be retrieved again.
 func CreateKey(ctx context.Context, s store.Accounts, a *store.Account, name string, now time.Time) (string, *store.Key, error) {
 	return IssueKey(ctx, s, a.Number, KeySpec{Name: name}, now)
 }
 
-// IssueKey makes a key and returns it with its record; an Invalid fault when the
-// spec won't do.
+// IssueKey creates a key and returns it with its record, or an Invalid fault if the
+// spec is invalid.
 func IssueKey(ctx context.Context, s store.Accounts, account int64, spec KeySpec, now time.Time) (string, *store.Key, error) {
 	if err := fault.Refuse(spec.check(now)); err != nil {
 		return "", nil, err
@@ -119,5 +120,5 @@ func IssueKey(ctx context.Context, s store.Accounts, account int64, spec KeySpec
 	return key, k, s.KeyInsert(ctx, k)
 }
 
-// equal compares in time that does not depend on what is equal.
+// equal compares a and b in constant time.
 func equal(a, b []byte) bool { return subtle.ConstantTimeCompare(a, b) == 1 }

@@ -14,19 +14,19 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// MaxKeys is how many keys that work an account may have.
+// MaxKeys is how many usable keys an account may have.
 const MaxKeys = 100
 
 // maxKeyName is how many characters a key's name may have.
 const maxKeyName = 255
 
-// Works reports whether a key can be used at a time.
+// Works reports whether a key can be used at the time now.
 func Works(k *store.Key, now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
 }
 
-// AddKey makes a key for an account's owner and gives it with its record; an
-// Invalid fault when the spec won't do or there are too many keys.
+// AddKey creates a key for an account and returns it with its record, or an Invalid
+// fault if the spec is invalid or the account has too many keys.
 func (a *Authenticator) AddKey(ctx context.Context, owner job.Owner, spec KeySpec, by audit.Actor) (string, *store.Key, error) {
 	now := a.Now()
 	keys, err := a.Store.KeyList(ctx, owner.Number)
@@ -40,7 +40,7 @@ func (a *Authenticator) AddKey(ctx context.Context, owner job.Owner, spec KeySpe
 		}
 	}
 	if working >= MaxKeys {
-		return "", nil, fault.Refuse([]fault.Problem{{Pointer: "#", Detail: fmt.Sprintf("can't be accepted: the account has %d keys, as many as there may be; revoke one that is not used", MaxKeys)}})
+		return "", nil, fault.Refuse([]fault.Problem{{Pointer: "#", Detail: fmt.Sprintf("can't be accepted: the account has %d keys, which is the limit; revoke one that is not used", MaxKeys)}})
 	}
 	key, record, err := IssueKey(ctx, a.Store, owner.Number, spec, now)
 	if err == nil {
@@ -49,7 +49,7 @@ func (a *Authenticator) AddKey(ctx context.Context, owner job.Owner, spec KeySpe
 	return key, record, err
 }
 
-// DescribeKey returns a key's prefix, name and limits as a line for the audit log.
+// DescribeKey describes a key's prefix, name and restrictions for the audit log.
 func DescribeKey(k *store.Key) string {
 	text := k.Prefix
 	if k.Name != "" {
@@ -65,8 +65,8 @@ func DescribeKey(k *store.Key) string {
 	return text
 }
 
-// RevokeKey ends one of an account's keys; a NotFound fault when it has no such
-// key, an Invalid fault when it is the one in use.
+// RevokeKey revokes one of an account's keys. It returns a NotFound fault if there
+// is no such key, and an Invalid fault if it is the key that made the call.
 func (a *Authenticator) RevokeKey(ctx context.Context, owner job.Owner, id, inUse uuid.UUID, by audit.Actor) error {
 	keys, err := a.Store.KeyList(ctx, owner.Number)
 	if err != nil {
@@ -77,7 +77,7 @@ func (a *Authenticator) RevokeKey(ctx context.Context, owner job.Owner, id, inUs
 			continue
 		}
 		if id == inUse {
-			return fault.New(fault.Invalid, "this call was made with that very key; revoke it with another one")
+			return fault.New(fault.Invalid, "this call was made with that same key; revoke it with another one")
 		}
 		if err := a.Store.KeyRevoke(ctx, id, a.Now()); err != nil {
 			return err
@@ -91,8 +91,8 @@ func (a *Authenticator) RevokeKey(ctx context.Context, owner job.Owner, id, inUs
 	return fault.NoSuch("key")
 }
 
-// Rotate makes a new signing secret for an account and gives the account with
-// all that sign, newest first.
+// Rotate creates a signing secret for an account and returns the account with all
+// secrets that sign, newest first.
 func (a *Authenticator) Rotate(ctx context.Context, owner job.Owner, by audit.Actor) (*store.Account, error) {
 	found, err := a.Store.AccountOf(ctx, owner.Number)
 	if err != nil {

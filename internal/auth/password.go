@@ -33,8 +33,8 @@ type hasher struct{ *queue }
 
 func newHasher() *hasher { return &hasher{newQueue()} }
 
-// hash gives a password's hash in the PHC string format. It waits in the line of
-// a network.
+// hash returns a password's hash in the PHC string format. It waits in the queue
+// of a network.
 func (h *hasher) hash(ctx context.Context, network, password string) (encoded string, err error) {
 	err = h.do(ctx, network, func() {
 		salt := make([]byte, argonSalt)
@@ -49,11 +49,11 @@ func encode(salt, hash []byte) string {
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads, b.EncodeToString(salt), b.EncodeToString(hash))
 }
 
-// nobody is a hash that no password has; checking it costs as much as any.
+// nobody is a hash that no password has; checking it takes as long as any other.
 var nobody = encode(make([]byte, argonSalt), make([]byte, argonHash))
 
-// matches reports whether a hash is that of a password; never that of nobody.
-// It waits in the line of a network.
+// matches reports whether encoded is the hash of a password; false for nobody. It
+// waits in the queue of a network.
 func (h *hasher) matches(ctx context.Context, network, password, encoded string) (same bool, err error) {
 	known := encoded != ""
 	if !known {
@@ -78,7 +78,7 @@ func (h *hasher) matches(ctx context.Context, network, password, encoded string)
 	return same, err
 }
 
-// checkPassword tells what is wrong with a new password; nothing when it will do.
+// checkPassword returns the problems of a new password, none if it is acceptable.
 func checkPassword(email, password, pointer string) (problems []fault.Problem) {
 	n := utf8.RuneCountInString(password)
 	name, _, _ := strings.Cut(email, "@")

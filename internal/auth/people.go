@@ -11,7 +11,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// PeopleConfig of People.
+// PeopleConfig configures People.
 type PeopleConfig struct {
 	Store interface {
 		store.Accounts
@@ -19,36 +19,36 @@ type PeopleConfig struct {
 	}
 	Now    func() time.Time
 	Signup Signup
-	// Pace is what the time of an answer is rounded up to where it could tell
-	// whether an email is known; 0 for the usual.
+	// Pace is the unit to which response times are rounded up where they could
+	// reveal whether an email has an account; 0 means the default.
 	Pace time.Duration
-	// Forget is called when an account's keys and secrets have ended; may be nil.
+	// Forget is called after an account's keys and secrets are revoked; may be nil.
 	Forget func()
 	Log    *slog.Logger
 	Audit  *audit.Log // nil records nothing
 }
 
-// People signs people up, in and out.
+// People handles sign-up, sign-in, sessions and passwords.
 type People struct {
 	PeopleConfig
 	hashes      *hasher
 	setup       setup
 	hasAccounts atomic.Bool
-	// Attempts to sign in are counted by email and network, by email alone, so
-	// that many networks don't help, and by network, so that many emails don't.
+	// Sign-in attempts are counted by email and network; by email alone, against
+	// guesses from many networks; and by network, against guesses of many emails.
 	pairs, emails, networks *throttle
 	signups                 *throttle
-	// Attempts to give a code are counted by email and network, and by email.
+	// Code attempts are counted by email and network, and by email alone.
 	codePairs, codes *throttle
-	// codeHomes are the pairs that have given a right code, as homes are those
-	// that have signed in.
+	// codeHomes are the pairs of email and network that entered a right code, as
+	// homes are those that signed in.
 	codeHomes *familiar
-	// homes are the pairs that have signed in: the count by email alone, which
-	// strangers can use up, does not hold them off.
+	// homes are the pairs that signed in. The limit by email alone, which strangers
+	// can use up, does not apply to them.
 	homes *familiar
 }
 
-// NewPeople makes People.
+// NewPeople returns People.
 func NewPeople(config PeopleConfig) *People {
 	if config.Pace == 0 {
 		config.Pace = 500 * time.Millisecond
@@ -61,13 +61,14 @@ func NewPeople(config PeopleConfig) *People {
 	}
 }
 
-// wrong is the answer to whoever can't be signed in, for whatever reason.
+// errCredentials returns the error of every failed sign-in, whatever the reason.
 func errCredentials() error {
 	return fault.New(fault.Unauthorized, "the email or the password is wrong")
 }
 
-// SignIn begins a session, or asks for the second factor; an Unauthorized fault
-// when the email or the password is wrong, a TooMany fault after too many attempts.
+// SignIn starts a session, or asks for the second factor. It returns an Unauthorized
+// fault if the email or the password is wrong, and a TooMany fault after too many
+// attempts.
 func (p *People) SignIn(ctx context.Context, email, password string, from Client) (in SignedIn, err error) {
 	address := from.Address
 	email = NormalEmail(email)
@@ -79,7 +80,7 @@ func (p *People) SignIn(ctx context.Context, email, password string, from Client
 		return in, err
 	}
 	if err != nil {
-		a = &store.Account{} // what follows takes as long as for one that exists
+		a = &store.Account{} // so that the rest takes as long as for an existing account
 	}
 	if same, err := p.hashes.matches(ctx, network(address), password, a.Password); err != nil || !same {
 		if err == nil {
@@ -99,18 +100,18 @@ func (p *People) SignIn(ctx context.Context, email, password string, from Client
 	return in, err
 }
 
-// bySession is the actor who is signed in to an account.
+// bySession returns the audit actor for a signed-in person.
 func bySession(address string) audit.Actor {
 	return audit.Actor{Kind: audit.BySession, Address: address}
 }
 
-// audit records what the person of an account did.
+// audit records an action of an account's person.
 func (p *People) audit(ctx context.Context, a *store.Account, address, event, detail string) {
 	p.Audit.Audit(ctx, audit.Entry{Account: a.Owner, Actor: bySession(address), Event: event, Detail: detail})
 }
 
-// failed records that someone gave a wrong password or code. Of an email that
-// nobody has the service keeps the entry. It is kept only when it looks like one:
+// failed records a wrong password or code. If no account has the email, the entry
+// goes to the service's own log, and includes the email only if it looks like one:
 // people type passwords into the wrong field.
 func (p *People) failed(ctx context.Context, a *store.Account, email, address, event, detail string) {
 	if a.Number == 0 {
@@ -126,14 +127,14 @@ func (p *People) failed(ctx context.Context, a *store.Account, email, address, e
 
 func pair(email, address string) string { return email + " " + network(address) }
 
-// maxEmail is how long an email may be.
+// maxEmail is the greatest length of an email.
 const maxEmail = 254
 
-// attempt counts an attempt to give an email's password.
+// attempt counts an attempt to enter the password of an email's account.
 func (p *People) attempt(email, address string) error {
 	now := p.Now()
 	if len(email) > maxEmail {
-		email = email[:maxEmail] // nobody has it; what is remembered is bounded
+		email = email[:maxEmail] // no account has it; bound the memory it takes
 	}
 	if err := p.networks.allow(network(address), now); err != nil {
 		return err
@@ -164,8 +165,8 @@ func (p *People) confirm(ctx context.Context, a *store.Account, password, addres
 	return nil
 }
 
-// ChangePassword sets another password and ends the account's other sessions and,
-// if asked to, revokes all its keys.
+// ChangePassword sets a new password, ends the account's other sessions and, on
+// request, revokes all its keys.
 func (p *People) ChangePassword(ctx context.Context, a *store.Account, here *store.Session, old, password string, revokeKeys bool, address string) error {
 	if err := fault.Refuse(checkPassword(a.Email, password, "#/password")); err != nil {
 		return err
@@ -193,8 +194,8 @@ func (p *People) ChangePassword(ctx context.Context, a *store.Account, here *sto
 	return nil
 }
 
-// Delete ends an account, provided that the password is right. Nothing of it
-// works any more; its records are removed in the course of time.
+// Delete deletes an account, if the password is right. Its keys and sessions stop
+// working at once; its records are removed in the background.
 func (p *People) Delete(ctx context.Context, a *store.Account, password, address string) error {
 	if err := p.confirm(ctx, a, password, address, "#/password"); err != nil {
 		return err
@@ -205,8 +206,9 @@ func (p *People) Delete(ctx context.Context, a *store.Account, password, address
 	if p.Forget != nil {
 		p.Forget()
 	}
-	// The account's own entries go with it. Where anyone may sign up, anyone can
-	// repeat this: it must not displace what operators did.
+	// The account's own entries are removed with it, so record this for the
+	// service. With open sign-up anyone can repeat it, so it must not displace the
+	// entries of operators.
 	p.Audit.Audit(ctx, audit.Entry{
 		Actor: audit.Actor{Kind: audit.BySession, Name: a.Email, Address: address}, Event: audit.AccountDeleted,
 		Detail: a.Email + ", id " + a.ID.String(), Same: a.ID.String(),
@@ -214,8 +216,8 @@ func (p *People) Delete(ctx context.Context, a *store.Account, password, address
 	return nil
 }
 
-// SetPassword sets an account's password and ends all its sessions, for who may
-// do so without knowing the old one.
+// SetPassword sets an account's password without the old one, for operators, and
+// ends all its sessions.
 func SetPassword(ctx context.Context, s store.People, a *store.Account, password string) error {
 	if problems := checkPassword(a.Email, password, "#/password"); len(problems) > 0 {
 		return fault.New(fault.Invalid, "the password "+problems[0].Detail)

@@ -80,7 +80,7 @@ func (w *town) signIn(email, password, address string) (string, error) {
 	return in.Token, err
 }
 
-// citizen signs up as the first and gives the account and its session.
+// citizen signs up as the first and returns the account and its session.
 func (w *town) citizen(email string) (*store.Account, *store.Session, string) {
 	w.Helper()
 	token, err := w.signUp(email)
@@ -92,10 +92,10 @@ func (w *town) citizen(email string) (*store.Account, *store.Session, string) {
 	return a, s, token
 }
 
-func TestTheFirstSignsUpAndIsTheOperator(t *testing.T) {
+func TestSignUp_FirstPersonBecomesTheOperator(t *testing.T) {
 	w := newTown(t, SignupFirst)
 	if door, err := w.SignupPolicy(t.Context()); err != nil || door != (SignupPolicy{SignupOpen, true}) {
-		t.Errorf("the door is %+v, %v", door, err)
+		t.Errorf("the sign-up policy is %+v, %v", door, err)
 	}
 	a, s, token := w.citizen(" Ann@Example.com ")
 	if a.Email != "ann@example.com" || !a.Operator || len(a.Secrets) != 1 {
@@ -108,13 +108,13 @@ func TestTheFirstSignsUpAndIsTheOperator(t *testing.T) {
 		t.Errorf("the password is kept as %q", a.Password)
 	}
 	if door, err := w.SignupPolicy(t.Context()); err != nil || door != (SignupPolicy{SignupClosed, false}) {
-		t.Errorf("then the door is %+v, %v", door, err)
+		t.Errorf("then the sign-up policy is %+v, %v", door, err)
 	}
 	_, err := w.signUp("bob@example.com")
 	w.wantCode("a second", err, fault.Forbidden)
 }
 
-func TestTheAccountOfThePublicKeyIsNobody(t *testing.T) {
+func TestSignUp_PublicAccountDoesNotCountAsThePerson(t *testing.T) {
 	w := newTown(t, SignupFirst)
 	if _, err := PublicAccount(t.Context(), w.s, w.Now()); err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestTheAccountOfThePublicKeyIsNobody(t *testing.T) {
 	w.wantCode("signing in as the public", err, fault.Unauthorized)
 }
 
-func TestAnOpenDoorTellsNothingOfOthers(t *testing.T) {
+func TestSignUp_OpenDoesNotRevealOtherAccounts(t *testing.T) {
 	w := newTown(t, SignupOpen)
 	first, _, _ := w.citizen("ann@example.com")
 	if !first.Operator {
@@ -149,7 +149,7 @@ func TestAnOpenDoorTellsNothingOfOthers(t *testing.T) {
 	}
 }
 
-func TestInvitesLetOneIn(t *testing.T) {
+func TestSignUp_InviteWorksOnce(t *testing.T) {
 	w := newTown(t, SignupInvite)
 	w.citizen("operator@example.com")
 	code, invite, err := CreateInvite(t.Context(), w.s, w.Now())
@@ -171,13 +171,13 @@ func TestInvitesLetOneIn(t *testing.T) {
 	w.wantCode("an expired one", try("bob@example.com", late), fault.Invalid)
 }
 
-func TestNobodyEntersThroughAClosedDoor(t *testing.T) {
+func TestSignUp_ClosedRefusesEverybody(t *testing.T) {
 	w := newTown(t, SignupClosed)
 	_, err := w.signUp("ann@example.com")
 	w.wantCode("signing up", err, fault.Forbidden)
 }
 
-func TestWhatCantBeSignedUpWith(t *testing.T) {
+func TestSignUp_RefusesInvalidInput(t *testing.T) {
 	w := newTown(t, SignupOpen)
 	for name, c := range map[string]struct{ email, password, want string }{
 		"no address":     {"ann", password, "email must be an email address like alex@example.com"},
@@ -200,7 +200,7 @@ func TestWhatCantBeSignedUpWith(t *testing.T) {
 	}
 }
 
-func TestSigningInTellsNothingOfOthers(t *testing.T) {
+func TestSignIn_DoesNotRevealWhichAccountsExist(t *testing.T) {
 	w := newTown(t, SignupFirst)
 	w.citizen("ann@example.com")
 	if _, err := CreateAccount(t.Context(), w.s, "cli@example.com", w.Now()); err != nil {
@@ -290,7 +290,7 @@ func TestManyNetworksForOneEmailAreThrottled(t *testing.T) {
 	}
 }
 
-func TestStrangersDoNotLockOutWhoHasSignedIn(t *testing.T) {
+func TestSignIn_StrangersDoNotLockOutAKnownNetwork(t *testing.T) {
 	w := newTown(t, SignupFirst)
 	w.citizen("ann@example.com")
 	_, err := w.SignIn(t.Context(), "ann@example.com", password, Client{Address: home})
@@ -311,7 +311,7 @@ func TestStrangersDoNotLockOutWhoHasSignedIn(t *testing.T) {
 	w.wantCode("after five", err, fault.TooMany)
 }
 
-func TestWhoComesAfterTheLastIsNoOperator(t *testing.T) {
+func TestSignUp_AfterTheLastAccountIsDeletedIsNoOperator(t *testing.T) {
 	w := newTown(t, SignupOpen)
 	a, _, _ := w.citizen("ann@example.com")
 	w.wantCode("deleting", w.Delete(t.Context(), a, password, home), 0)
@@ -322,7 +322,7 @@ func TestWhoComesAfterTheLastIsNoOperator(t *testing.T) {
 	}
 }
 
-func TestWhatIsRememberedOfAttemptsIsBounded(t *testing.T) {
+func TestThrottle_MemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	th := newThrottle(1, time.Hour)
 	now := time.Now()
@@ -415,7 +415,7 @@ func TestADeletedAccountIsGoneAtOnce(t *testing.T) {
 	w.wantCode("the secrets", err, fault.NotFound)
 }
 
-func TestHashesThatCantBeRead(t *testing.T) {
+func TestMatches_RefusesInvalidHashes(t *testing.T) {
 	t.Parallel()
 	h := newHasher()
 	for _, bad := range []string{"x", "$argon2i$v=19$m=1,t=1,p=1$AA$AA", "$argon2id$v=18$m=8,t=1,p=1$AA$AA", "$argon2id$v=19$m=8,t=0,p=1$AA$AA", "$argon2id$v=19$m=8,t=1,p=1$AA$", "$argon2id$v=19$m=8,t=1$AA$AA"} {

@@ -10,40 +10,40 @@ import (
 )
 
 const (
-	// maxWaiting is how many callers may wait for a hash to be computed, and
-	// maxWaitingOfOne how many of one network.
+	// maxWaiting is how many callers may wait for a hash; maxWaitingOfOne is how
+	// many of one network may.
 	maxWaiting      = 256
 	maxWaitingOfOne = 8
 )
 
-// queue lets few computations run at once. Who waits does so in a line of their
-// network, and the lines take turns: a stranger who sends many sign-ins waits for
-// the own ones, not everybody for the stranger's.
+// queue limits how many computations run at once. Each network has its own line
+// of waiting callers, and the lines take turns, so that a client that sends many
+// sign-ins delays only its own network.
 type queue struct {
 	mu      sync.Mutex
-	free    int // computations that may begin
+	free    int // computations that may start
 	waiting int
-	lines   []*line // with somebody in them, in the order of their turns
+	lines   []*line // the non-empty lines, in the order of their turns
 }
 
-// line is who waits of one network.
+// line is the waiting callers of one network.
 type line struct {
 	network string
 	waiters []*waiter
 }
 
-// waiter is one caller that waits.
+// waiter is a waiting caller.
 type waiter struct {
-	called  chan struct{} // closed when it is its turn, or never will be
+	called  chan struct{} // closed when it is the waiter's turn, or when it is refused
 	refused bool          // set before called is closed
 }
 
-// newQueue makes a queue for computations that take a processor each: half of
-// the processors are left to what has to be on time.
+// newQueue returns a queue for computations that use a processor each. It leaves
+// half of the processors to jobs.
 func newQueue() *queue { return &queue{free: max(1, runtime.GOMAXPROCS(0)/2)} }
 
-// do runs a computation for a network when it is its turn; a TooMany fault when
-// too many wait.
+// do waits for the network's turn and runs a computation. It returns a TooMany
+// fault if too many callers wait.
 func (q *queue) do(ctx context.Context, network string, compute func()) error {
 	w, err := q.enter(network)
 	if err != nil {
@@ -70,8 +70,8 @@ func crowded() error {
 	return &fault.Error{Code: fault.TooMany, Message: "too many people are signing in at once; try again in a moment", RetryAfter: tryAgain}
 }
 
-// enter takes a computation that may begin, or a place in the network's line; w
-// is nil for the former.
+// enter takes a free slot and returns nil, or returns a waiter in the network's
+// line.
 func (q *queue) enter(network string) (w *waiter, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -104,7 +104,7 @@ func (q *queue) enter(network string) (w *waiter, err error) {
 	return w, nil
 }
 
-// line returns a network's line; nil when nobody of it waits. Called with mu held.
+// line returns a network's line, or nil if it has none. Called with mu held.
 func (q *queue) line(network string) *line {
 	i := slices.IndexFunc(q.lines, func(l *line) bool { return l.network == network })
 	if i < 0 {
@@ -113,7 +113,7 @@ func (q *queue) line(network string) *line {
 	return q.lines[i]
 }
 
-// turnAway refuses the last of a line that has more than one. Called with mu held.
+// turnAway refuses the last waiter of a line with more than one. Called with mu held.
 func (q *queue) turnAway(l *line) {
 	last := len(l.waiters) - 1
 	w := l.waiters[last]
@@ -123,7 +123,8 @@ func (q *queue) turnAway(l *line) {
 	close(w.called)
 }
 
-// leave ends a computation: the first of the line whose turn it is begins.
+// leave frees the slot of a finished computation and starts the first waiter of
+// the next line.
 func (q *queue) leave() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -142,7 +143,8 @@ func (q *queue) leave() {
 	close(w.called)
 }
 
-// give gives a place in a line up; false when it is the waiter's turn already.
+// give removes a waiter from its line. It returns false if it is already the
+// waiter's turn.
 func (q *queue) give(network string, w *waiter) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -123,7 +123,7 @@ func TestOneNetworkDoesNotFillTheQueue(t *testing.T) {
 	enter("too late", fault.TooMany)
 }
 
-func TestWhoeverLeavesTheQueueTakesNoTurn(t *testing.T) {
+func TestQueue_SkipsWaitersThatGaveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := busyQueue(t)
 		ctx, leave := context.WithCancel(t.Context())

@@ -14,11 +14,10 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// Scopes are the scopes of keys, each including those before it.
+// Scopes are the scopes of keys. Each includes those before it.
 var Scopes = []store.Scope{store.ScopeRead, store.ScopeJobs, store.ScopeAdmin}
 
-// Permit returns a Forbidden fault when the caller's key has not the scope that a
-// call needs.
+// Permit returns a Forbidden fault if the caller's key lacks the needed scope.
 func (c *Caller) Permit(needed store.Scope) error {
 	switch {
 	case slices.Index(Scopes, c.Scope) >= slices.Index(Scopes, needed):
@@ -30,13 +29,12 @@ func (c *Caller) Permit(needed store.Scope) error {
 		"use another key, or create one with that scope in the dashboard's settings or by punctual keys create EMAIL --scope %s", needed, c.Scope, needed))
 }
 
-// SharedKey is the fault for a call that the public key does not permit.
+// SharedKey returns the fault for a call that the public key does not permit.
 func SharedKey() error {
-	return fault.New(fault.Forbidden, "everybody shares the public key; make an account and use a key of its own")
+	return fault.New(fault.Forbidden, "everybody shares the public key; create an account and use one of its keys")
 }
 
-// usable returns a fault when the key has expired, or when it can't be used from
-// an address.
+// usable returns a fault if the key has expired or can't be used from an address.
 func (c *Caller) usable(now time.Time, from netip.Addr) error {
 	if !c.expires.IsZero() && !now.Before(c.expires) {
 		return fault.New(fault.Unauthorized, "this key expired at "+c.expires.UTC().Format(time.RFC3339)+"; create another one")
@@ -52,16 +50,16 @@ func (c *Caller) usable(now time.Time, from netip.Addr) error {
 	if from.IsValid() {
 		where = from.String()
 	}
-	return fault.New(fault.Forbidden, "this key can be used from certain networks only, and this call came from "+where+
+	return fault.New(fault.Forbidden, "this key can be used only from certain networks, and this call came from "+where+
 		"; call from one of them, or create a key that includes this address")
 }
 
-// KeySpec is what a new key is to be.
+// KeySpec describes a new key.
 type KeySpec struct {
 	Name      string      // at most 255 printable characters
 	Scope     store.Scope // "" for admin
 	ExpiresAt time.Time   // zero: never
-	CIDRs     []string    // networks and single addresses it can be used from; none: any
+	CIDRs     []string    // networks and addresses it can be used from; empty: any
 }
 
 // MaxCIDRs is how many networks a key may have.
@@ -73,8 +71,7 @@ const TooManyCIDRs = "must have at most 20 networks"
 // maxKeyLife is how far ahead a key may expire.
 const maxKeyLife = 100 * 366 * 24 * time.Hour
 
-// check returns what is wrong with a spec, and puts it into the form in which it
-// is stored.
+// check returns the problems of a spec, and normalises it as it is stored.
 func (k *KeySpec) check(now time.Time) (problems []fault.Problem) {
 	add := func(pointer, detail string) {
 		problems = append(problems, fault.Problem{Pointer: pointer, Detail: detail})
@@ -90,7 +87,7 @@ func (k *KeySpec) check(now time.Time) (problems []fault.Problem) {
 		add("#/scope", "must be read, jobs or admin")
 	}
 	if !k.ExpiresAt.IsZero() && (!k.ExpiresAt.After(now) || k.ExpiresAt.After(now.Add(maxKeyLife))) {
-		add("#/expires_at", "must be ahead, by at most 100 years")
+		add("#/expires_at", "must be in the future, by at most 100 years")
 	}
 	if len(k.CIDRs) > MaxCIDRs {
 		add("#/cidrs", TooManyCIDRs)
@@ -109,7 +106,7 @@ func (k *KeySpec) check(now time.Time) (problems []fault.Problem) {
 	return problems
 }
 
-// parseNetwork reads a network in CIDR notation, or a single address.
+// parseNetwork parses a network in CIDR notation, or a single address.
 func parseNetwork(text string) (netip.Prefix, error) {
 	if address, err := netip.ParseAddr(text); err == nil && address.Zone() == "" {
 		address = address.Unmap()

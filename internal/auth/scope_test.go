@@ -31,7 +31,7 @@ func TestEachScopeIncludesTheFormer(t *testing.T) {
 	}
 }
 
-func TestTheSpecOfAKey(t *testing.T) {
+func TestKeySpec_Check(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	many := make([]string, 21)

@@ -16,30 +16,31 @@ import (
 const (
 	// SessionLasts is how long a session lasts after it was last used.
 	SessionLasts = 14 * 24 * time.Hour
-	// SessionMax is how long a session lasts at most, however often it is used.
+	// SessionMax is the longest a session lasts, however often it is used.
 	SessionMax = 90 * 24 * time.Hour
 )
 
-// seenEvery is how exactly it is noted when a session was last used.
+// seenEvery is the precision of the time a session was last used.
 const seenEvery = 5 * time.Minute
 
 // maxAgent is how many bytes of a client's User-Agent are kept.
 const maxAgent = 300
 
-// Client is where a person signs in from.
+// Client is the client that a person signs in from.
 type Client struct {
-	Address string // of the network
-	Agent   string // what the browser calls itself
+	Address string // IP address
+	Agent   string // the User-Agent
 }
 
-// SignedIn is what a right password leads to.
+// SignedIn is the result of signing in with the right password.
 type SignedIn struct {
 	Token string // of a session or, when NeedsCode is set, for GiveCode
-	// NeedsCode: the account has a second factor, which has to be given next.
+	// NeedsCode reports that the account has a second factor, whose code is needed
+	// next.
 	NeedsCode bool
 }
 
-// begin stores a new session of an account and gives its token.
+// begin stores a new session of an account and returns its token.
 func (p *People) begin(ctx context.Context, owner job.Owner, from Client) (token string, err error) {
 	token, err = p.insertSession(ctx, owner.Number, from, SessionLasts, false)
 	if err == nil {
@@ -56,7 +57,7 @@ func (p *People) insertSession(ctx context.Context, account int64, from Client, 
 		Address: from.Address, Agent: shorten(from.Agent), Pending: pending,
 	})
 	if err != nil && fault.CodeOf(err) == fault.NotFound {
-		err = errCredentials() // the account was deleted meanwhile
+		err = errCredentials() // the account was just deleted
 	}
 	return token, err
 }
@@ -68,8 +69,8 @@ func shorten(agent string) string {
 	return strings.ToValidUTF8(agent, "")
 }
 
-// Session gives the account and the session that a token stands for; an
-// Unauthorized fault when it stands for none. It lets the session last on.
+// Session returns the account and the session of a token, and extends the session.
+// It returns an Unauthorized fault if the token has no session.
 func (p *People) Session(ctx context.Context, token string) (*store.Account, *store.Session, error) {
 	now := p.Now()
 	s, err := p.Store.SessionFind(ctx, hashKey(token), now)
@@ -95,7 +96,7 @@ func (p *People) seen(ctx context.Context, s *store.Session, now time.Time) {
 		s.ExpiresAt = end
 	}
 	if err := p.Store.SessionSeen(ctx, s.Hash, s.SeenAt, s.ExpiresAt); err != nil && ctx.Err() == nil {
-		p.Log.Warn("noting when a session was last used failed", "error", err)
+		p.Log.Warn("storing when a session was last used failed", "error", err)
 	}
 }
 
@@ -103,7 +104,7 @@ func (p *People) seen(ctx context.Context, s *store.Session, now time.Time) {
 func (p *People) SignOut(ctx context.Context, token, address string) error {
 	a, s, err := p.Session(ctx, token)
 	if err != nil && fault.CodeOf(err) == fault.Unauthorized {
-		return p.Store.SessionDelete(ctx, hashKey(token)) // as of one that waits for a code
+		return p.Store.SessionDelete(ctx, hashKey(token)) // a pending session has no audit entry
 	}
 	if err != nil {
 		return err
@@ -115,16 +116,16 @@ func (p *People) SignOut(ctx context.Context, token, address string) error {
 	return nil
 }
 
-// Sessions returns an account's sessions, the one used last first.
+// Sessions returns an account's sessions, most recently used first.
 func (p *People) Sessions(ctx context.Context, account int64) ([]*store.Session, error) {
 	return p.Store.SessionList(ctx, account, p.Now())
 }
 
-// SessionID returns what names a session without letting anyone in.
+// SessionID returns an ID of a session that gives no access to it.
 func SessionID(s *store.Session) string { return hex.EncodeToString(s.Hash) }
 
-// EndSession ends one of an account's sessions; a NotFound fault when it has no
-// such session.
+// EndSession ends one of an account's sessions, or returns a NotFound fault if
+// there is no such session.
 func (p *People) EndSession(ctx context.Context, a *store.Account, id, address string) error {
 	sessions, err := p.Sessions(ctx, a.Number)
 	if err != nil {
@@ -143,7 +144,7 @@ func (p *People) EndSession(ctx context.Context, a *store.Account, id, address s
 	return fault.NoSuch("session")
 }
 
-// EndOtherSessions ends all sessions of an account but the one at hand.
+// EndOtherSessions ends all sessions of an account except here.
 func (p *People) EndOtherSessions(ctx context.Context, a *store.Account, here *store.Session, address string) error {
 	if err := p.Store.SessionEndOthers(ctx, a.Number, here.Hash); err != nil {
 		return err
@@ -152,14 +153,14 @@ func (p *People) EndOtherSessions(ctx context.Context, a *store.Account, here *s
 	return nil
 }
 
-// Browsers and systems as they name themselves, the more special first: many
-// name others beside themselves.
+// Browsers and systems as they appear in a User-Agent, the most specific first,
+// because many also name others.
 var (
 	browsers = [][2]string{{"Edg", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"}, {"CriOS/", "Chrome"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}}
 	systems  = [][2]string{{"Android", "Android"}, {"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Windows", "Windows"}, {"Mac OS X", "macOS"}, {"CrOS", "ChromeOS"}, {"Linux", "Linux"}}
 )
 
-// Browser returns what a User-Agent is in a few words.
+// Browser describes a User-Agent in a few words.
 func Browser(agent string) string {
 	pick := func(known [][2]string) string {
 		for _, k := range known {

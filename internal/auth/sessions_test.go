@@ -61,7 +61,7 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 	w.wantCode("the session at hand", err, 0)
 }
 
-func TestBrowsersAreTold(t *testing.T) {
+func TestBrowser(t *testing.T) {
 	t.Parallel()
 	for agent, want := range map[string]string{
 		"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0":                                                                  "Firefox on Linux",
@@ -105,7 +105,7 @@ func TestAPasswordChangeRevokesKeysWhenAsked(t *testing.T) {
 	}
 }
 
-// trail gives what an audit log says, in the order of the letters: the clock
+// trail returns an audit log's entries, in the order of the letters: the clock
 // stands still between entries.
 func (w *town) trail(account int64) string {
 	w.Helper()
@@ -121,7 +121,7 @@ func (w *town) trail(account int64) string {
 	return strings.Join(lines, "\n")
 }
 
-func TestWhatPeopleDoIsRecorded(t *testing.T) {
+func TestPeople_ActionsAreAudited(t *testing.T) {
 	w := newTown(t, SignupFirst)
 	var logged strings.Builder
 	w.Audit = audit.New(w.s, w.s.Now, slog.New(slog.NewTextHandler(&logged, nil)))
@@ -168,7 +168,7 @@ signin.failed by nobody from 192.0.2.9 ×1: no account has this email`
 	}
 }
 
-func TestAFactorLeavesATrail(t *testing.T) {
+func TestTOTP_ActionsAreAudited(t *testing.T) {
 	w := newTown(t, SignupFirst)
 	w.Audit = audit.New(w.s, w.s.Now, nil)
 	a, _, codes := w.enrolled("ann@example.com")

@@ -11,21 +11,21 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// setupLasts is how long a setup code can be used. A node that needs one for
-// longer makes another.
+// setupLasts is how long a setup code is valid. A node that needs one for longer
+// creates another.
 const setupLasts = 7 * 24 * time.Hour
 
-// setup is the code that the first person to sign up must enter: whoever can read
-// what this node writes to its log. Its hash is stored as that of an invite is,
-// so that the code of each node works on every node.
+// setup is the code that the first person to sign up must enter. It proves that
+// they can read this node's log. Its hash is stored like that of an invite, so that
+// each node's code works on every node.
 type setup struct {
 	mu      sync.Mutex
 	code    string
 	expires time.Time
 }
 
-// SetupCode returns the code that the first person to sign up must enter, and
-// logs it when it is new; "" when there is an account, or nobody may sign up.
+// SetupCode returns the code that the first person to sign up must enter, and logs
+// it if it is new. It returns "" if there is an account or sign-up is closed.
 func (p *People) SetupCode(ctx context.Context) (string, error) {
 	door, err := p.SignupPolicy(ctx)
 	if err != nil || !door.First || door.Signup == SignupClosed {
@@ -36,7 +36,7 @@ func (p *People) SetupCode(ctx context.Context) (string, error) {
 	return p.setup.code, nil
 }
 
-// prepareSetup makes a setup code unless there is one that can be used.
+// prepareSetup creates a setup code unless there is a valid one.
 func (p *People) prepareSetup(ctx context.Context) error {
 	p.setup.mu.Lock()
 	defer p.setup.mu.Unlock()
@@ -49,14 +49,14 @@ func (p *People) prepareSetup(ctx context.Context) error {
 		return fmt.Errorf("storing a setup code: %w", err)
 	}
 	p.setup.code, p.setup.expires = code, expires
-	p.Log.Info("there is no account yet: who signs up with this setup code becomes the operator", "setup_code", code, "expires", expires.UTC().Format(time.RFC3339))
+	p.Log.Info("no account yet: sign up with this setup code to become the operator", "setup_code", code, "expires", expires.UTC().Format(time.RFC3339))
 	return nil
 }
 
-// setupLetters leaves out those that are taken for others.
+// setupLetters omits letters that are easily confused.
 const setupLetters = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// newSetupCode makes a code of 80 random bits that a person can type.
+// newSetupCode returns a code of 80 random bits that a person can type.
 func newSetupCode() string {
 	b := make([]byte, 16)
 	_, _ = rand.Read(b)
@@ -70,10 +70,10 @@ func newSetupCode() string {
 	return code.String()
 }
 
-// maxSetup is how much of what was entered is looked at.
+// maxSetup is how many bytes of the input are read.
 const maxSetup = 64
 
-// typed makes up for the ways in which people type a code.
+// typed normalises the ways in which people type a code.
 var typed = strings.NewReplacer("-", "", " ", "", "\t", "", "O", "0", "I", "1", "L", "1")
 
 // hashSetup returns what is stored of a setup code. No invite has the same hash:

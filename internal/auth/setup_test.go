@@ -83,7 +83,7 @@ func TestEachNodesSetupCodeWorksOnEveryNode(t *testing.T) {
 	}
 }
 
-func TestASetupCodeIsMadeAnew(t *testing.T) {
+func TestSetupCode_IsReplacedWhenExpired(t *testing.T) {
 	w := newTown(t, SignupFirst)
 	old := w.setupCode()
 	w.pass(setupLasts)
@@ -95,7 +95,7 @@ func TestASetupCodeIsMadeAnew(t *testing.T) {
 	w.wantCode("the new one", w.signUpWith("ann@example.com", code), 0)
 }
 
-func TestNoSetupCodeForAClosedDoor(t *testing.T) {
+func TestSetupCode_NoneWhenSignUpIsClosed(t *testing.T) {
 	w := newTown(t, SignupClosed)
 	if code := w.setupCode(); code != "" {
 		t.Errorf("it is %q", code)

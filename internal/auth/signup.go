@@ -19,21 +19,21 @@ type Signup string
 
 // Who may sign up.
 const (
-	SignupFirst  Signup = "" // whoever comes first; then nobody
+	SignupFirst  Signup = "" // only the first person
 	SignupOpen   Signup = "open"
 	SignupInvite Signup = "invite"
 	SignupClosed Signup = "closed"
 )
 
-// Door is what a stranger meets.
+// SignupPolicy describes who may sign up now.
 type SignupPolicy struct {
 	Signup Signup // SignupOpen, SignupInvite or SignupClosed
-	// First: there is no account yet, and who signs up with the setup code becomes
-	// the operator.
+	// First reports that there is no account yet; the person who signs up with
+	// the setup code becomes the operator.
 	First bool
 }
 
-// Door tells who may sign up right now.
+// SignupPolicy returns who may sign up now.
 func (p *People) SignupPolicy(ctx context.Context) (SignupPolicy, error) {
 	door := SignupPolicy{Signup: p.Signup, First: false}
 	some, err := p.anyone(ctx)
@@ -53,8 +53,9 @@ func (p *People) SignupPolicy(ctx context.Context) (SignupPolicy, error) {
 	return door, err
 }
 
-// anyone reports whether there is an account. Once there was, there is for this
-// process: deleting the last one does not open the door to whoever passes by.
+// anyone reports whether there is or was an account. It stays true for the life of
+// the process, so that deleting the last account does not let a stranger sign up
+// as the first.
 func (p *People) anyone(ctx context.Context) (bool, error) {
 	if p.hasAccounts.Load() {
 		return true, nil
@@ -72,18 +73,18 @@ func (p *People) anyone(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// SignUp is what a person who signs up says.
+// SignUp is the input of a sign-up.
 type SignUp struct {
 	Email, Password, Invite string
 	Setup                   string // the setup code, of the first
-	Address                 string // of the network, to count attempts by
+	Address                 string // IP address, whose network attempts are counted by
 	Agent                   string // what the browser calls itself
 }
 
-// SignUp makes an account. Where anyone may sign up, it gives no session, and
-// does not tell whether the email was taken: a stranger learns nothing about
-// others. The person signs in next. Whoever is the first, or has an invite, is
-// signed in.
+// SignUp creates an account. The first person, or a person with an invite, is
+// signed in and gets a session's token. With open sign-up there is no token, and
+// the result does not reveal whether the email already had an account; the person
+// signs in next.
 func (p *People) SignUp(ctx context.Context, s SignUp) (token string, err error) {
 	start := time.Now()
 	door, err := p.SignupPolicy(ctx)
@@ -91,7 +92,7 @@ func (p *People) SignUp(ctx context.Context, s SignUp) (token string, err error)
 		return "", err
 	}
 	if door.Signup == SignupClosed {
-		return "", fault.New(fault.Forbidden, "nobody can sign up here; ask who runs this service for an account")
+		return "", fault.New(fault.Forbidden, "sign-up is closed; ask the operator of this service for an account")
 	}
 	if err := p.signups.allow(network(s.Address), p.Now()); err != nil {
 		return "", err
@@ -117,7 +118,7 @@ func (p *People) SignUp(ctx context.Context, s SignUp) (token string, err error)
 			return p.begin(ctx, r.Account.Owner, Client{s.Address, s.Agent})
 		}
 	case fault.CodeOf(err) == fault.Forbidden:
-		return "", fault.New(fault.Forbidden, "somebody else has just signed up first, and nobody can any more")
+		return "", fault.New(fault.Forbidden, "somebody else just signed up first, and sign-up is now closed")
 	case fault.CodeOf(err) == fault.NotFound:
 		return "", fault.Refuse([]fault.Problem{door.badCode()})
 	case fault.CodeOf(err) != fault.Invalid:
@@ -125,7 +126,7 @@ func (p *People) SignUp(ctx context.Context, s SignUp) (token string, err error)
 	case !stranger:
 		return "", fault.Refuse([]fault.Problem{{Pointer: "#/email", Detail: "has an account already; sign in instead"}})
 	}
-	// How long it took must not tell either.
+	// The duration must not reveal it either.
 	return "", p.evenDuration(ctx, start)
 }
 
@@ -133,7 +134,7 @@ var badInvite = fault.Problem{Pointer: "#/invite", Detail: "is not known, or was
 
 var badSetup = fault.Problem{Pointer: "#/setup", Detail: "is not known, or too old; the service printed the code when it started, and its log has it too"}
 
-// badCode says what is wrong with the code that a sign-up needs.
+// badCode returns the problem of a wrong code of a sign-up.
 func (d SignupPolicy) badCode() fault.Problem {
 	if d.First {
 		return badSetup
@@ -165,7 +166,7 @@ func (p *People) checkSignUp(ctx context.Context, door SignupPolicy, r *store.Re
 	return fault.Refuse(problems)
 }
 
-// evenly waits until a whole number of paces has passed.
+// evenDuration waits until a whole number of paces has passed since start.
 func (p *People) evenDuration(ctx context.Context, start time.Time) error {
 	timer := time.NewTimer(p.Pace - time.Since(start)%p.Pace)
 	defer timer.Stop()
@@ -177,13 +178,14 @@ func (p *People) evenDuration(ctx context.Context, start time.Time) error {
 	}
 }
 
-// InvitePrefix begins every invite's code.
+// InvitePrefix is the prefix of every invite's code.
 const InvitePrefix = "inv_"
 
-// InviteLasts is how long an invite can be used.
+// InviteLasts is how long an invite is valid.
 const InviteLasts = 7 * 24 * time.Hour
 
-// CreateInvite makes an invite and gives its code, which can't be had again.
+// CreateInvite creates an invite and returns its code, which can't be retrieved
+// again.
 func CreateInvite(ctx context.Context, s store.People, now time.Time) (code string, invite *store.Invite, err error) {
 	code = newToken(InvitePrefix)
 	invite = &store.Invite{Hash: hashKey(code), CreatedAt: now, ExpiresAt: now.Add(InviteLasts)}

@@ -11,12 +11,12 @@ import (
 	networks "github.com/punctual-dev/punctual/internal/network"
 )
 
-// tryAgain is when another try makes sense after one that found no room.
+// tryAgain is the suggested wait after a full queue.
 const tryAgain = 5 * time.Second
 
-// throttle lets a few attempts of each key come at once and then one every so
-// often. What it remembers is bounded: of two generations of keys the older is
-// forgotten when the younger is full.
+// throttle allows a burst of attempts per key and then one per interval. Its memory
+// is bounded: it keeps two generations of keys and drops the older one when the
+// newer one is full.
 type throttle struct {
 	every time.Duration
 	burst int
@@ -25,14 +25,14 @@ type throttle struct {
 	recent, older map[string]*rate.Limiter
 }
 
-// maxThrottled is how many keys a generation has.
+// maxThrottled is how many keys a generation holds.
 const maxThrottled = 20_000
 
 func newThrottle(burst int, every time.Duration) *throttle {
 	return &throttle{every: every, burst: burst, recent: map[string]*rate.Limiter{}}
 }
 
-// allow counts an attempt; a TooMany fault when there were too many.
+// allow counts an attempt. It returns a TooMany fault if there were too many.
 func (t *throttle) allow(key string, now time.Time) error {
 	r := t.limiter(key).ReserveN(now, 1)
 	wait := r.DelayFrom(now)
@@ -60,7 +60,7 @@ func (t *throttle) limiter(key string) *rate.Limiter {
 	return l
 }
 
-// forget ends the count of a key.
+// forget resets the count of a key.
 func (t *throttle) forget(key string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -68,7 +68,7 @@ func (t *throttle) forget(key string) {
 	delete(t.older, key)
 }
 
-// familiar remembers keys that have proved right. It forgets as a throttle does.
+// familiar remembers trusted keys, within the same bounds as a throttle.
 type familiar struct {
 	mu            sync.Mutex
 	recent, older map[string]bool
@@ -91,8 +91,8 @@ func (f *familiar) has(key string) bool {
 	return f.recent[key] || f.older[key]
 }
 
-// network gives what attempts from an address are counted by: a household has
-// one IPv4 address, but very many of IPv6.
+// network returns the key by which attempts from an address are counted: the
+// address itself for IPv4, a prefix for IPv6, where a household has very many.
 func network(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {

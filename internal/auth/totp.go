@@ -14,17 +14,16 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// Parameters of RFC 6238. They are what every authenticator app takes when the
-// address that it scans names none.
+// Parameters of RFC 6238, as authenticator apps use them by default.
 const (
 	totpStep   = 30 * time.Second
 	totpDigits = 6
 	totpSecret = 20 // bytes, the size of a SHA-1 hash (RFC 4226, section 4)
-	// totpSkew is how many steps before and after the present one are accepted.
+	// totpSkew is how many steps before and after the current one are accepted.
 	totpSkew = 1
 )
 
-// Recovery codes: how many there are, and of how many bytes each.
+// Recovery codes: their number, and the bytes of each.
 const (
 	recoveryCodes = 10
 	recoveryBytes = 10
@@ -41,16 +40,15 @@ func newTOTPSecret() []byte {
 // totpCode returns the code of a time step (RFC 4226, section 5.3).
 func totpCode(secret []byte, step int64) string {
 	mac := hmac.New(sha1.New, secret)
-	_ = binary.Write(mac, binary.BigEndian, step) // a hash takes everything
+	_ = binary.Write(mac, binary.BigEndian, step) // a hash never fails
 	sum := mac.Sum(nil)
 	offset := sum[len(sum)-1] & 0xf
 	n := binary.BigEndian.Uint32(sum[offset:]) & 0x7fffffff
 	return fmt.Sprintf("%0*d", totpDigits, n%1_000_000)
 }
 
-// totpStepOf returns the time step whose code it is, provided that it is within
-// the skew of now and later than the last one accepted; false when there is none.
-// How long it takes does not depend on the code.
+// totpStepOf returns the time step of a code, if it is within the skew of now and
+// later than the last accepted step. It takes constant time.
 func totpStepOf(v *store.TOTP, code string, now time.Time) (step int64, ok bool) {
 	present := now.Unix() / int64(totpStep/time.Second)
 	for s := present - totpSkew; s <= present+totpSkew; s++ {
@@ -61,7 +59,7 @@ func totpStepOf(v *store.TOTP, code string, now time.Time) (step int64, ok bool)
 	return step, ok
 }
 
-// newRecoveryCodes returns new codes, as people write them down, with their hashes.
+// newRecoveryCodes returns new codes, formatted for people, and their hashes.
 func newRecoveryCodes() (codes []string, hashes [][]byte) {
 	for range recoveryCodes {
 		b := make([]byte, recoveryBytes)
@@ -73,7 +71,7 @@ func newRecoveryCodes() (codes []string, hashes [][]byte) {
 	return codes, hashes
 }
 
-// bareCode returns a code without what people put between its parts.
+// bareCode returns a code without separators.
 func bareCode(typed string) string {
 	return strings.ToLower(strings.Map(func(r rune) rune {
 		if r == ' ' || r == '-' || r == '\t' {
@@ -83,7 +81,7 @@ func bareCode(typed string) string {
 	}, typed))
 }
 
-// TOTPText returns a second factor's secret as people type it into an app.
+// TOTPText returns a second factor's secret formatted for typing into an app.
 func TOTPText(v *store.TOTP) string {
 	text := base32Text.EncodeToString(v.Secret)
 	var parts []string
@@ -93,7 +91,7 @@ func TOTPText(v *store.TOTP) string {
 	return strings.Join(append(parts, text), " ")
 }
 
-// TOTPAddress returns the otpauth address that an app scans.
+// TOTPAddress returns the otpauth URI for an app to scan.
 func TOTPAddress(v *store.TOTP, email string) string {
 	return "otpauth://totp/punctual:" + url.PathEscape(email) + "?secret=" + base32Text.EncodeToString(v.Secret) + "&issuer=punctual"
 }

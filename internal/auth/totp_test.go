@@ -83,7 +83,7 @@ func (w *town) again(a *store.Account) *store.Account {
 	return found
 }
 
-// code gives the code that an app shows now.
+// code returns the code that an app shows now.
 func (w *town) code(a *store.Account) string { return totpCode(a.TOTP.Secret, w.clock().Unix()/30) }
 
 func TestEnrolling(t *testing.T) {
@@ -134,7 +134,7 @@ func TestAnOldSecretIsNotConfirmed(t *testing.T) {
 	}
 }
 
-// pending gives the token of a sign-in that waits for its code.
+// pending returns the token of a sign-in that waits for its code.
 func (w *town) pending(a *store.Account) string {
 	w.Helper()
 	in, err := w.SignIn(w.Context(), a.Email, password, Client{Address: home})
@@ -151,7 +151,7 @@ func (w *town) giveCode(token, code string) (string, error) {
 	return w.GiveCode(w.Context(), token, code, Client{Address: home})
 }
 
-func TestSigningInTakesACodeThatWorksOnce(t *testing.T) {
+func TestSignIn_RequiresACodeThatWorksOnce(t *testing.T) {
 	w := newTown(t, SignupFirst)
 	a, _, codes := w.enrolled("ann@example.com")
 	token := w.pending(a)
@@ -252,7 +252,7 @@ func TestRecoveryCodesAreReplaced(t *testing.T) {
 	w.wantCode("a new one", err, 0)
 }
 
-func TestAResetLetsThePasswordDo(t *testing.T) {
+func TestResetTOTP_AllowsSigningInWithThePasswordAlone(t *testing.T) {
 	w := newTown(t, SignupFirst)
 	a, _, _ := w.enrolled("ann@example.com")
 	token := w.pending(a)

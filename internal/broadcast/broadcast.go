@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// kept is how long a channel is open after it was last looked at.
+	// kept is how long a channel stays open after it was last read.
 	kept = 15 * time.Minute
 	// maxChannels is how many channels are open at most; the one that was looked
 	// at the longest ago makes room.
@@ -30,7 +30,7 @@ type Message struct {
 	Job int64
 }
 
-// Board keeps messages.
+// Hub keeps messages of open channels.
 type Hub struct {
 	now func() time.Time
 
@@ -44,13 +44,13 @@ type channel struct {
 	watchers map[chan struct{}]bool
 }
 
-// New makes a Board.
+// New returns a Hub.
 func New(now func() time.Time) *Hub {
 	return &Hub{now: now, channels: map[string]*channel{}}
 }
 
-// Open keeps messages of a channel from now on, and gives those it has, newest
-// first.
+// Open opens a channel, so that its messages are kept, and returns those it already
+// has, newest first.
 func (b *Hub) Open(name string) []Message {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -71,7 +71,7 @@ func (b *Hub) open(name string) *channel {
 	return c
 }
 
-// makeRoom forgets what is over, and at least one channel.
+// makeRoom removes expired channels, and at least one channel.
 func (b *Hub) makeRoom(now time.Time) {
 	oldest := ""
 	for name, c := range b.channels {
@@ -86,7 +86,7 @@ func (b *Hub) makeRoom(now time.Time) {
 	}
 }
 
-// Put keeps a message for a channel that is open.
+// Put adds a message to a channel, if it is open.
 func (b *Hub) Put(name string, m Message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -107,8 +107,8 @@ func (b *Hub) Put(name string, m Message) {
 	}
 }
 
-// clip returns the beginning of a text. It is a copy: the text may be a part of a
-// large body, which would be kept with it.
+// clip returns a copy of the beginning of a text. Without copying, the large body
+// that the text may be part of would stay in memory.
 func clip(text string) string {
 	if len(text) <= maxText {
 		return strings.Clone(text)
@@ -120,8 +120,8 @@ func clip(text string) string {
 	return text + "…"
 }
 
-// Watch gives a channel of Go that has something when messages have arrived.
-// Call stop in the end.
+// Watch returns a Go channel that receives a value after messages arrive. The caller
+// must call stop when done.
 func (b *Hub) Watch(name string) (arrived <-chan struct{}, stop func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,10 +1,9 @@
-// Package broadcast hands messages that arrive at /api/broadcast to the pages that
-// wait for them: a first job that sends one to the page it was made from shows
-// at a glance that the service works, and how punctually.
+// Package broadcast passes messages sent to /api/broadcast to the pages that wait
+// for them. A first job that sends a message back to the page that created it shows
+// that the service works, and how punctually.
 //
-// A page opens a channel, whose name only it knows, and names it in the message.
-// Messages for channels that nobody has opened are not kept, so that anyone may
-// send what they like to the call, as its contract says, without filling the
-// memory. What is kept is little, for a quarter of an hour, and in memory only:
-// on several nodes a message has to arrive at the node that serves the page.
+// A page opens a channel, whose name only it knows, and names the channel in the
+// message. Messages for other channels are dropped, so that clients can't fill the
+// memory. Messages are kept for a quarter of an hour, few of them, and in memory
+// only: with several nodes a message must arrive at the node that serves the page.
 package broadcast

@@ -21,25 +21,25 @@ import (
 )
 
 type accountsCommand struct {
-	Create       accountsCreate `cmd:"" help:"Make an account."`
+	Create       accountsCreate `cmd:"" help:"Create an account."`
 	List         accountsList   `cmd:"" help:"List all accounts."`
 	Show         accountsShow   `cmd:"" help:"Show an account with its signing secrets and keys."`
-	RotateSecret accountsRotate `cmd:"" help:"Make a new signing secret. The old one signs too for 24 more hours."`
+	RotateSecret accountsRotate `cmd:"" help:"Create a signing secret. The old one still signs for 24 hours."`
 
-	SetPassword accountsPassword `cmd:"" help:"Set the password with which an account signs in to the dashboard."`
-	SetOperator accountsOperator `cmd:"" help:"Say whether an account is an operator's, who sees the sizes of all accounts in the dashboard."`
-	ResetTOTP   accountsTOTP     `cmd:"" name:"reset-totp" help:"Remove an account's second factor, for somebody who has lost it."`
-	Limit       accountsLimit    `cmd:"" help:"Set or show the limits of one account, in place of the service's."`
-	Suspend     accountsSuspend  `cmd:"" help:"Suspend an account: none of its jobs run, its keys are refused, its owner can change nothing."`
-	Resume      accountsResume   `cmd:"" help:"Resume a suspended account. Jobs that became due meanwhile run at once."`
-	Audit       accountsAudit    `cmd:"" help:"Show who did what that concerns access to an account, or to the service."`
-	Delete      accountsDelete   `cmd:"" help:"Delete an account with everything it has."`
+	SetPassword accountsPassword `cmd:"" help:"Set the password of an account for the dashboard."`
+	SetOperator accountsOperator `cmd:"" help:"Make an account an operator, or an ordinary one. Operators see the sizes of all accounts in the dashboard."`
+	ResetTOTP   accountsTOTP     `cmd:"" name:"reset-totp" help:"Remove the second factor of an account whose owner has lost it."`
+	Limit       accountsLimit    `cmd:"" help:"Set or show the limits of one account, which override those of the service."`
+	Suspend     accountsSuspend  `cmd:"" help:"Suspend an account: none of its jobs run, its keys are refused, and its owner can't change anything."`
+	Resume      accountsResume   `cmd:"" help:"Resume a suspended account. Jobs that became due in the meantime run at once."`
+	Audit       accountsAudit    `cmd:"" help:"Show the audit log of an account, or of the service."`
+	Delete      accountsDelete   `cmd:"" help:"Delete an account with all its records."`
 }
 
 type keysCommand struct {
-	Create keysCreate `cmd:"" help:"Make a key for an account. It is shown once."`
+	Create keysCreate `cmd:"" help:"Create a key for an account. It is shown once."`
 	List   keysList   `cmd:"" help:"List an account's keys."`
-	Revoke keysRevoke `cmd:"" help:"End a key; it stops working within a second."`
+	Revoke keysRevoke `cmd:"" help:"Revoke a key; it stops working within a second."`
 }
 
 // recordsFlags are the flags of commands that read or write records.
@@ -153,7 +153,7 @@ func (v accountView) print(out io.Writer) error {
 
 func printKeys(out io.Writer, email string, keys []keyView) error {
 	if len(keys) == 0 {
-		_, err := fmt.Fprintf(out, "%s has no keys; punctual keys create %s makes one\n", email, email)
+		_, err := fmt.Fprintf(out, "%s has no keys; create one with punctual keys create %s\n", email, email)
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -179,17 +179,17 @@ func orDash(text *string) string {
 type accountsCreate struct {
 	recordsFlags
 	Email    string `arg:"" help:"The account's email."`
-	Operator bool   `type:"switch" help:"Make it an operator's, who sees the sizes of all accounts in the dashboard."`
+	Operator bool   `type:"switch" help:"Make it an operator, who sees the sizes of all accounts in the dashboard."`
 }
 
-// Run makes an account.
+// Run creates an account.
 func (c *accountsCreate) Run(env *environment) error {
 	return c.withStore(env, func(ctx context.Context, s store.Store) error {
 		a, err := auth.CreateAccount(ctx, s, c.Email, s.Now())
 		if err != nil {
 			email := auth.NormalEmail(c.Email)
 			if _, missing := s.AccountGet(ctx, email); missing == nil && email != auth.PublicEmail {
-				return fmt.Errorf("there is an account %s already; punctual accounts show %s shows it", email, email)
+				return fmt.Errorf("the account %s already exists; punctual accounts show %s shows it", email, email)
 			}
 			return err
 		}
@@ -232,7 +232,7 @@ func (c *accountsList) Run(env *environment) error {
 			return printJSON(env.out, views)
 		}
 		if len(views) == 0 {
-			_, err := fmt.Fprintln(env.out, "there are no accounts; punctual accounts create EMAIL makes one")
+			_, err := fmt.Fprintln(env.out, "there are no accounts; create one with punctual accounts create EMAIL")
 			return err
 		}
 		w := tabwriter.NewWriter(env.out, 0, 0, 2, ' ', 0)
@@ -275,7 +275,7 @@ type accountsRotate struct {
 	Email string `arg:"" help:"The account's email."`
 }
 
-// Run makes a new signing secret.
+// Run creates a signing secret.
 func (c *accountsRotate) Run(env *environment) error {
 	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *store.Account) error {
 		if err := auth.RotateSecret(ctx, s, a, s.Now()); err != nil {
@@ -298,11 +298,11 @@ type keysCreate struct {
 	Email   string   `arg:"" help:"The account's email."`
 	Name    label    `placeholder:"NAME" help:"What the key is for."`
 	Scope   scope    `default:"admin" placeholder:"SCOPE" help:"What it permits: read (reading), jobs (also creating and changing jobs and schedules) or admin (also keys, signing secrets and the audit log)."`
-	Expires period   `placeholder:"PERIOD" help:"After what time it expires (12h, 90d); not given: never."`
-	CIDR    []string `name:"cidr" placeholder:"NETWORK" help:"A network it can be used from, as 192.0.2.0/24; several separated by commas, or the flag several times. Not given: from anywhere."`
+	Expires period   `placeholder:"PERIOD" help:"How long until it expires (12h, 90d). Default: never."`
+	CIDR    []string `name:"cidr" placeholder:"NETWORK" help:"A network it can be used from, such as 192.0.2.0/24. For several, separate them with commas or repeat the flag. Default: anywhere."`
 }
 
-// Run makes a key.
+// Run creates a key.
 func (c *keysCreate) Run(env *environment) error {
 	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *store.Account) error {
 		now := s.Now()
@@ -323,7 +323,7 @@ func (c *keysCreate) Run(env *environment) error {
 	})
 }
 
-// keyRefusal names the flag instead of the field that a refused key is about.
+// keyRefusal replaces the field in the error of a refused key with the flag.
 func keyRefusal(err error) error {
 	for _, p := range fault.ProblemsOf(err) {
 		if strings.HasPrefix(p.Pointer, "#/cidrs") {

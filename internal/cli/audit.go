@@ -14,8 +14,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// record writes what a command did to the audit log: that of an account, or of
-// the service when there is none. Only a failure is shown.
+// record adds an entry to the audit log of an account, or of the service if there is
+// no account. It reports only failures.
 func (env *environment) record(s store.Store, account job.Owner, event, detail string) {
 	failures := slog.New(slog.NewTextHandler(env.errOut, &slog.HandlerOptions{Level: slog.LevelError}))
 	audit.New(s, s.Now, failures).Audit(env.ctx, audit.Entry{Account: account, Actor: audit.Actor{Kind: audit.ByCommand}, Event: event, Detail: detail})
@@ -23,8 +23,8 @@ func (env *environment) record(s store.Store, account job.Owner, event, detail s
 
 type accountsAudit struct {
 	recordsFlags
-	Email string `arg:"" optional:"" help:"The account's email. Not given: what concerns no account, such as deleted ones and sign-ins with unknown emails."`
-	Limit int    `default:"100" placeholder:"N" help:"How many entries to show at most, the latest."`
+	Email string `arg:"" optional:"" help:"The account's email. Default: the log of the service, with deleted accounts and sign-ins with unknown emails."`
+	Limit int    `default:"100" placeholder:"N" help:"Maximum number of entries to show, latest first."`
 }
 
 type auditView struct {
@@ -68,7 +68,7 @@ func (c *accountsAudit) Run(env *environment) error {
 	return c.withStore(env, func(ctx context.Context, s store.Store) error { return show(ctx, s, &store.Account{}) })
 }
 
-// orNull gives a text; nil for "".
+// orNull returns a pointer to text, or nil for "".
 func orNull(text string) *string {
 	if text == "" {
 		return nil

@@ -37,7 +37,7 @@ type restoreCommand struct {
 	JSON   bool   `name:"json" type:"switch" help:"Print JSON."`
 }
 
-// Run makes a new database from a backup.
+// Run creates a database from a backup.
 func (c *restoreCommand) Run(env *environment) error {
 	result, err := app.Restore(env.ctx, c.Backup, c.DatabaseURL)
 	if err != nil {

@@ -11,25 +11,25 @@ import (
 // None of its flags is a setting: a variable that is meant for the service must
 // not make a bench fill that service's database.
 type benchCommand struct {
-	Workloads []string `placeholder:"NAME" help:"Which to run: ${workloads}. Default: all."`
+	Workloads []string `placeholder:"NAME" help:"The workloads to run: ${workloads}. Default: all."`
 	Quick     bool     `type:"switch" help:"Small sizes, for a first look. Takes about two minutes; all in full take about ten."`
 	N         int      `placeholder:"N" help:"Jobs of a herd; the numbers of jobs and hosts of other workloads follow from it. Default: 10000."`
-	Rate      float64  `placeholder:"N" help:"Jobs a second of steady workloads. Default: 200."`
+	Rate      float64  `placeholder:"N" help:"Jobs per second of steady workloads. Default: 200."`
 	Seconds   float64  `placeholder:"N" help:"How long steady workloads are. Default: 30."`
-	Backlog   int      `placeholder:"N" help:"Jobs that wait in the store of the workload backlog. Default: 1000000."`
-	Workers   int      `placeholder:"N" help:"Requests at once, of the service and of the bare client. Default: 500."`
+	Backlog   int      `placeholder:"N" help:"Jobs waiting in the store in the workload backlog. Default: 1000000."`
+	Workers   int      `placeholder:"N" help:"Concurrent requests of the service and of the bare client. Default: 500."`
 	HTTP2     bool     `name:"http2" type:"switch" help:"Let the target speak HTTP/2."`
-	Runs      int      `default:"1" placeholder:"N" help:"How often each workload is run; medians are shown."`
+	Runs      int      `default:"1" placeholder:"N" help:"How often to run each workload; medians are shown."`
 
-	JSON string `name:"json" placeholder:"FILE" help:"Write all figures, settings and what the machine is."`
-	SVG  string `name:"svg" placeholder:"FILE" help:"Draw the latencies."`
+	JSON string `name:"json" placeholder:"FILE" help:"Write all figures, the settings and a description of the machine."`
+	SVG  string `name:"svg" placeholder:"FILE" help:"Write a chart of the latencies."`
 
-	DatabaseURL string `name:"database-url" placeholder:"URL" help:"A database for the service, which is filled with jobs: give one that can be thrown away. Default: a temporary SQLite file."`
-	BaseURL     string `name:"base-url" placeholder:"URL" help:"Measure a service that runs already on this machine, with --api-key and --authority."`
+	DatabaseURL string `name:"database-url" placeholder:"URL" help:"The database for the service. It is filled with jobs, so use one that you can throw away. Default: a temporary SQLite file."`
+	BaseURL     string `name:"base-url" placeholder:"URL" help:"Measure a service that already runs on this machine; needs --api-key and --authority."`
 	APIKey      string `name:"api-key" placeholder:"KEY" help:"Key for that service."`
-	Authority   string `placeholder:"FILE" help:"The certificate that the bench's target is vouched for by, with its key; made when there is none. That service must be started with --allow-private-targets --target-ca-file FILE."`
+	Authority   string `placeholder:"FILE" help:"The CA certificate of the bench's target, with its key; created if missing. Start that service with --allow-private-targets --target-ca-file FILE."`
 
-	Bare string `hidden:"" placeholder:"KIND" help:"Be what the service is held against."`
+	Bare string `hidden:"" placeholder:"KIND" help:"Run the bare client that the service is compared with."`
 }
 
 // Run measures.
@@ -52,7 +52,7 @@ func (c *benchCommand) Run(env *environment) error {
 	})
 }
 
-// sizes gives the sizes asked for, the usual ones otherwise.
+// sizes returns the sizes requested by flags, with defaults for the rest.
 func (c *benchCommand) sizes() bench.Sizes {
 	s := bench.Full()
 	if c.Quick {

@@ -18,21 +18,21 @@ import (
 // commands is the command line's grammar.
 type commands struct {
 	Serve    serveCommand    `cmd:"" help:"Run the service."`
-	Demo     demoCommand     `cmd:"" help:"Show the service at work, on a temporary database with a target of its own. Takes about fifteen seconds."`
-	Bench    benchCommand    `cmd:"" help:"Measure the service on this machine, on a temporary database with a target of its own."`
-	Accounts accountsCommand `cmd:"" help:"Make, show and delete accounts; works beside a running service."`
-	Invites  invitesCommand  `cmd:"" help:"Make invites, with which people sign up where --signup is invite."`
-	Keys     keysCommand     `cmd:"" help:"Make, list and revoke API keys; works beside a running service."`
-	Targets  targetsCommand  `cmd:"" help:"Block targets for all accounts; works beside a running service, within two seconds."`
-	Jobs     jobsCommand     `cmd:"" help:"Make, list and cancel jobs through a running service, here or elsewhere."`
-	Migrate  migrateCommand  `cmd:"" help:"Make the database, or bring its tables up to date. serve does so too."`
+	Demo     demoCommand     `cmd:"" help:"Demonstrate the service with a temporary database and its own target. Takes about fifteen seconds."`
+	Bench    benchCommand    `cmd:"" help:"Benchmark the service on this machine with a temporary database and its own target."`
+	Accounts accountsCommand `cmd:"" help:"Create, show and delete accounts, also while the service runs."`
+	Invites  invitesCommand  `cmd:"" help:"Create invites, with which people sign up if --signup is invite."`
+	Keys     keysCommand     `cmd:"" help:"Create, list and revoke API keys, also while the service runs."`
+	Targets  targetsCommand  `cmd:"" help:"Block targets for all accounts. A running service applies it within two seconds."`
+	Jobs     jobsCommand     `cmd:"" help:"Create, list and cancel jobs through the API of a running service."`
+	Migrate  migrateCommand  `cmd:"" help:"Create the database, or bring its tables up to date. serve does so too."`
 	Backup   backupCommand   `cmd:"" help:"Copy a SQLite database to a file while the service runs."`
-	Restore  restoreCommand  `cmd:"" help:"Make a SQLite database from a backup. It overwrites nothing, and no job number is given twice."`
-	Copy     copyCommand     `cmd:"" help:"Copy everything to another, empty database: the way from SQLite to PostgreSQL and back."`
+	Restore  restoreCommand  `cmd:"" help:"Restore a backup to a new SQLite database. It overwrites nothing, and no job number is used twice."`
+	Copy     copyCommand     `cmd:"" help:"Copy everything to another, empty database, for example from SQLite to PostgreSQL."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 }
 
-// environment is what commands have to do with the outside.
+// environment is the context and the streams that commands use.
 type environment struct {
 	ctx    context.Context
 	in     io.Reader
@@ -40,16 +40,16 @@ type environment struct {
 	errOut io.Writer
 }
 
-// exit is the panic by which kong's help ends parsing.
+// exit is the panic value with which kong's help ends parsing.
 type exit int
 
 const description = `punctual fires HTTP requests on time: after a delay, at a time, every so often, by cron.
 
 A flag that names a variable, as in [$PUNCTUAL_LISTEN], can also be given as that environment variable; the flag wins.`
 
-// Run carries out a command line and gives the process' exit status: 0 when
-// all went well, 1 when the command failed, 2 when it was not understood. The
-// command stops in order when ctx ends.
+// Run runs a command line and returns the exit status of the process: 0 if it
+// succeeded, 1 if the command failed, 2 if the command line was invalid. The
+// command shuts down gracefully when ctx is done.
 func Run(ctx context.Context, args []string, out, errOut io.Writer) (status int) {
 	return run(ctx, args, os.Stdin, out, errOut)
 }
@@ -95,7 +95,7 @@ func newParser(grammar *commands, out, errOut io.Writer) (*kong.Kong, *settings)
 	return parser, variables
 }
 
-// sentence gives what of an error is for a person.
+// sentence returns the part of an error to show to a person.
 func sentence(err error) string {
 	var f *fault.Error
 	if errors.As(err, &f) {
@@ -104,8 +104,8 @@ func sentence(err error) string {
 	return err.Error()
 }
 
-// logger writes text for a person at a terminal, and JSON otherwise, unless it is
-// told which.
+// logger returns a logger. Without a format, it writes text to a terminal and JSON
+// elsewhere.
 func logger(errOut io.Writer, l level, format logFormat) *slog.Logger {
 	options := &slog.HandlerOptions{Level: slog.Level(l)}
 	if format == "text" || format == "" && isTerminal(errOut) {

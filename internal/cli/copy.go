@@ -12,7 +12,7 @@ import (
 )
 
 type copyCommand struct {
-	From string `required:"" placeholder:"URL" help:"The database to copy: sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE. No punctual may run on it."`
+	From string `required:"" placeholder:"URL" help:"The database to copy: sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE. No punctual may be running on it."`
 	To   string `required:"" placeholder:"URL" help:"An empty database to copy to, or one that holds an interrupted copy."`
 	JSON bool   `name:"json" type:"switch" help:"Print JSON."`
 }
@@ -20,7 +20,7 @@ type copyCommand struct {
 // copyView is what the command prints as JSON.
 type copyView struct {
 	Records map[string]int64 `json:"records"` // by kind
-	Resumed bool             `json:"resumed"` // an interrupted copy was gone on with
+	Resumed bool             `json:"resumed"` // an interrupted copy was resumed
 	Seconds float64          `json:"seconds"`
 }
 
@@ -31,7 +31,7 @@ func (c *copyCommand) Run(env *environment) error {
 	result, err := app.Copy(env.ctx, app.CopyConfig{From: c.From, To: c.To, Progress: shown.show})
 	shown.end()
 	if err != nil {
-		// All of it, which says how to go on; not only the fault within.
+		// The whole message, which says how to continue, not only the fault.
 		return errors.New(err.Error())
 	}
 	took := time.Since(start)
@@ -53,7 +53,7 @@ func printCopied(out io.Writer, result *copydb.Result, took time.Duration) error
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\nEverything is copied and compared, in %.1f s. Start the service on the copy now, and no longer on the source.\n", took.Seconds())
+	_, err := fmt.Fprintf(out, "\nEverything is copied and compared, in %.1f s. Start the service on the copy now; don't start it on the source again.\n", took.Seconds())
 	return err
 }
 
@@ -111,10 +111,10 @@ func (p *copyProgress) write() {
 		line = fmt.Sprintf("%d %s compared", p.last.Records, p.last.Section)
 	}
 	if p.live {
-		line = "\r\x1b[K" + line // in place of the line before
+		line = "\r\x1b[K" + line // overwrites the previous line
 	} else {
 		line += "\n"
 	}
 	p.dirty = p.live
-	_, _ = io.WriteString(p.out, line) // progress is of no use to whoever does not read it
+	_, _ = io.WriteString(p.out, line) // progress is best effort
 }

@@ -21,8 +21,8 @@ func (demoCommand) Run(env *environment) error {
 	})
 }
 
-// invocation gives the words that call this program again; go run puts it in a
-// place where nobody would look for it.
+// invocation returns the command that runs this program again. It differs from the
+// path for go run, which builds into a temporary directory.
 func invocation(program string) string {
 	if strings.Contains(program, "go-build") {
 		return "go run ./cmd/punctual"

@@ -1,8 +1,8 @@
-// Package cli is the command line: what punctual's commands and flags are, and
-// how their results and errors reach a person or a script.
+// Package cli implements the command line: punctual's commands and flags, and how
+// it prints results and errors for people and scripts.
 //
 // Results go to standard output (as JSON with --json), logs and errors to
 // standard error; every error is a sentence that says what to do. Most commands
-// work on a database, beside a service or as one, and what they do is app's and
-// auth's business; those of jobs are clients of the API, here or elsewhere.
+// work on a database through packages app and auth, and can run while the service
+// does. The jobs commands are clients of the API.
 package cli

@@ -9,12 +9,12 @@ import (
 	"github.com/punctual-dev/punctual/internal/network"
 )
 
-// edgeFlags are the flags of serve for what stands between it and its clients.
+// edgeFlags are the flags of serve for connections, proxies and addresses.
 type edgeFlags struct {
-	PublicURL      origin   `name:"public-url" setting:"" placeholder:"URL" help:"Where clients reach the service, as in https://punctual.example.com. Requests for other hosts are refused then."`
-	TrustedProxies networks `setting:"" default:"127.0.0.0/8,::1/128" placeholder:"LIST" help:"Networks of proxies whose X-Forwarded-For, -Proto and -Host are believed; none believes nobody."`
-	MaxConnections slots    `setting:"" default:"4096" placeholder:"N" help:"Clients' connections open at once on this node. A network may have a quarter of them, a trusted proxy and this machine three."`
-	MetricsListen  string   `setting:"" placeholder:"ADDR" help:"Address to serve metrics and health details on. Not given: with everything else."`
+	PublicURL      origin   `name:"public-url" setting:"" placeholder:"URL" help:"Where clients reach the service, as in https://punctual.example.com. Requests for other hosts are then refused."`
+	TrustedProxies networks `setting:"" default:"127.0.0.0/8,::1/128" placeholder:"LIST" help:"Networks of proxies whose X-Forwarded-For, -Proto and -Host are trusted; none trusts no proxy."`
+	MaxConnections slots    `setting:"" default:"4096" placeholder:"N" help:"Maximum of client connections open at once on this node. A network may have a quarter of them; a trusted proxy and this machine may have three quarters."`
+	MetricsListen  string   `setting:"" placeholder:"ADDR" help:"Address to serve metrics and health details on. Default: the same as everything else."`
 }
 
 // origin is where clients reach the service: a scheme and a host. The zero value

@@ -9,8 +9,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// explain words what kong found wrong with a command line as a sentence, and
-// says where to look further. used tells which flags came from which variable.
+// explain turns kong's error about a command line into a sentence with a hint.
+// used maps flags to the environment variables that set them.
 func explain(err error, used map[string]string) string {
 	command := &kong.Node{Name: "punctual"}
 	words := "punctual"
@@ -72,7 +72,7 @@ func sentenceFor(text, words string, command *kong.Node, used map[string]string)
 
 var flagValue = regexp.MustCompile(`=[A-Z]+`)
 
-// missingFlagsSentence names flags that have to be given, from kong's list.
+// missingFlagsSentence names the missing required flags of kong's list.
 func missingFlagsSentence(list string) string {
 	flags := flagValue.ReplaceAllString(list, "")
 	if i := strings.LastIndex(flags, ", "); i >= 0 {
@@ -81,11 +81,11 @@ func missingFlagsSentence(list string) string {
 	return flags + " is missing"
 }
 
-// suggestion makes a clause of kong's guess, which begins with a comma; "" when
-// it has none.
+// suggestion turns kong's guess, which begins with a comma, into a clause; "" if
+// there is none.
 func suggestion(guess string) string { return strings.Replace(guess, ", ", "; ", 1) }
 
-// names lists the commands below one.
+// names lists the subcommands of a command.
 func names(command *kong.Node) string {
 	var all []string
 	for _, child := range command.Children {

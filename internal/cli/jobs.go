@@ -19,13 +19,13 @@ import (
 )
 
 type jobsCommand struct {
-	Create jobsCreate `cmd:"" help:"Have a request made: at once, later, or again and again."`
-	List   jobsList   `cmd:"" help:"List jobs, the newest first."`
+	Create jobsCreate `cmd:"" help:"Create a job: now, later, or on a schedule."`
+	List   jobsList   `cmd:"" help:"List jobs, newest first."`
 	Show   jobsShow   `cmd:"" help:"Print the record of a job."`
-	Cancel jobsCancel `cmd:"" help:"Cancel jobs that have not come to an end."`
+	Cancel jobsCancel `cmd:"" help:"Cancel unfinished jobs."`
 }
 
-// jobView is what of a job's record is shown.
+// jobView is the part of a job's record that is shown.
 type jobView struct {
 	Number   int64   `json:"job_id"`
 	Schedule *string `json:"schedule_id"`
@@ -44,14 +44,14 @@ type jobView struct {
 type jobsCreate struct {
 	serviceFlags
 	Target         string   `arg:"" name:"url" help:"Where the request goes: an https address."`
-	When           string   `default:"now" placeholder:"WORDS" help:"When it is made, in plain words: in 10 seconds, tomorrow at 9:00, every weekday at 9:00 Europe/Berlin; or a cron expression."`
-	Zone           string   `default:"UTC" placeholder:"ZONE" help:"The time zone of times in --when that name none, such as Europe/Berlin."`
-	Method         string   `short:"X" placeholder:"METHOD" help:"The request's method: POST when there is a body, else GET."`
-	Header         []string `short:"H" sep:"none" placeholder:"'NAME: VALUE'" help:"A header of the request; may be given several times."`
+	When           string   `default:"now" placeholder:"WORDS" help:"When to make it, in plain words: in 10 seconds, tomorrow at 9:00, every weekday at 9:00 Europe/Berlin; or a cron expression."`
+	Zone           string   `default:"UTC" placeholder:"ZONE" help:"The time zone of times in --when without one, such as Europe/Berlin."`
+	Method         string   `short:"X" placeholder:"METHOD" help:"The request's method. Default: POST with a body, otherwise GET."`
+	Header         []string `short:"H" sep:"none" placeholder:"'NAME: VALUE'" help:"A header of the request; may be repeated."`
 	Data           string   `short:"d" placeholder:"BODY" help:"The body: JSON as it is, anything else as a JSON string; @FILE reads a file, @- standard input."`
-	Name           string   `placeholder:"NAME" help:"A name to find the job by."`
-	IdempotencyKey string   `placeholder:"KEY" help:"While an unfinished job holds this key, no other one is made with it."`
-	Retries        string   `placeholder:"N" help:"How often a failed attempt is made again."`
+	Name           string   `placeholder:"NAME" help:"A name for the job."`
+	IdempotencyKey string   `placeholder:"KEY" help:"While an unfinished job holds this key, no other job is created with it."`
+	Retries        string   `placeholder:"N" help:"How many times to retry a failed attempt."`
 	Timeout        string   `placeholder:"SECONDS" help:"How long one attempt may take."`
 }
 
@@ -67,11 +67,11 @@ func (c *jobsCreate) Run(env *environment) error {
 	}
 	var j jobView
 	if err := json.Unmarshal(record, &j); err != nil {
-		return fmt.Errorf("reading the service's answer: %w", err)
+		return fmt.Errorf("reading the service's response: %w", err)
 	}
 	text := fmt.Sprintf("job %d is due %s", j.Number, j.Job.Scheduled)
 	if j.Job.Conflict {
-		text = fmt.Sprintf("job %d holds this key already, and is %s; nothing was created", j.Number, j.Job.State)
+		text = fmt.Sprintf("job %d already holds this key and is %s; nothing was created", j.Number, j.Job.State)
 	} else if j.Schedule != nil {
 		text += ", the first run of schedule " + *j.Schedule
 	}
@@ -79,7 +79,7 @@ func (c *jobsCreate) Run(env *environment) error {
 	return err
 }
 
-// body gives the object that the API takes.
+// body returns the body of the create request.
 func (c *jobsCreate) body(env *environment) (rawjson.Value, error) {
 	var members []rawjson.Member
 	add := func(name string, v rawjson.Value) { members = append(members, rawjson.Member{Name: name, Value: v}) }
@@ -130,7 +130,7 @@ func (c *jobsCreate) body(env *environment) (rawjson.Value, error) {
 	return rawjson.Object(members), nil
 }
 
-// data gives the request's body; nil for none.
+// data returns the request's body, or nil if there is none.
 func (c *jobsCreate) data(env *environment) (rawjson.Value, error) {
 	text := []byte(c.Data)
 	file, named := strings.CutPrefix(c.Data, "@")
@@ -149,8 +149,8 @@ func (c *jobsCreate) data(env *environment) (rawjson.Value, error) {
 	return jsonOrText(string(text)), nil
 }
 
-// jsonOrText gives JSON as it is, and anything else as a string: what is wrong
-// with that the service says.
+// jsonOrText returns JSON unchanged and any other text as a JSON string. The service
+// reports what is wrong with it.
 func jsonOrText(text string) rawjson.Value {
 	if v, err := rawjson.Read([]byte(text)); err == nil {
 		return v
@@ -158,7 +158,7 @@ func jsonOrText(text string) rawjson.Value {
 	return rawjson.Quote(text)
 }
 
-// headers gives the request's headers; a name that comes again has a list.
+// headers returns the request's headers; a repeated name has a list of values.
 func (c *jobsCreate) headers() ([]rawjson.Member, error) {
 	var names []string
 	values := map[string][]rawjson.Value{}
@@ -185,7 +185,7 @@ func (c *jobsCreate) headers() ([]rawjson.Member, error) {
 
 type jobsList struct {
 	serviceFlags
-	State string `placeholder:"STATE" help:"Only those in a state: scheduled, executing, completed, cancelled, discarded."`
+	State string `placeholder:"STATE" help:"Only jobs in a state: scheduled, executing, completed, cancelled, discarded."`
 	Limit string `default:"20" placeholder:"N" help:"How many, from 1 to 100."`
 }
 
@@ -201,10 +201,10 @@ func (c *jobsList) Run(env *environment) error {
 	}
 	var jobs []jobView
 	if err := json.Unmarshal(records, &jobs); err != nil {
-		return fmt.Errorf("reading the service's answer: %w", err)
+		return fmt.Errorf("reading the service's response: %w", err)
 	}
 	if len(jobs) == 0 {
-		_, err := fmt.Fprintln(env.out, "there are no such jobs; punctual jobs create makes one")
+		_, err := fmt.Fprintln(env.out, "there are no such jobs; create one with punctual jobs create")
 		return err
 	}
 	w := tabwriter.NewWriter(env.out, 0, 0, 2, ' ', 0)
@@ -231,7 +231,7 @@ type jobsCancel struct {
 	IDs []string `arg:"" name:"id" help:"The jobs' numbers or ids."`
 }
 
-// Run cancels jobs, all that can be.
+// Run cancels as many of the jobs as possible.
 func (c *jobsCancel) Run(env *environment) error {
 	var failed error
 	for _, id := range c.IDs {
@@ -249,14 +249,14 @@ func (c *jobsCancel) Run(env *environment) error {
 	return failed
 }
 
-// print prints what the service gave as it is, laid out.
+// print prints the service's response, indented.
 func (c *serviceFlags) print(env *environment, record []byte, err error) error {
 	if err != nil {
 		return err
 	}
 	var b bytes.Buffer
 	if err := json.Indent(&b, record, "", "  "); err != nil {
-		return fmt.Errorf("reading the service's answer: %w", err)
+		return fmt.Errorf("reading the service's response: %w", err)
 	}
 	_, err = fmt.Fprintln(env.out, b.String())
 	return err

@@ -17,13 +17,13 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// limit is a limit that may be given or not.
+// limit is an optional limit.
 type limit struct {
 	value int64
 	given bool
 }
 
-// get returns the limit; nil when it was not given.
+// get returns the limit, or nil if it was not given.
 func (l limit) get() *int64 {
 	if !l.given {
 		return nil
@@ -42,9 +42,9 @@ func (l *limit) decode(ctx *kong.DecodeContext, parse func(string) (int64, bool)
 
 // What limits must be, for messages.
 const (
-	wantedCount = "a whole number, or 0 for any number"
-	wantedSize  = "a size like 100MB or 2GiB, or 0 for any"
-	wantedRate  = "a number of calls a second, or 0 for any number"
+	wantedCount = "a whole number, or 0 for no limit"
+	wantedSize  = "a size like 100MB or 2GiB, or 0 for no limit"
+	wantedRate  = "a number of calls per second, or 0 for no limit"
 )
 
 // count is a limit of records.
@@ -92,7 +92,7 @@ func (o *override[T]) decode(ctx *kong.DecodeContext, parse func(string) (T, boo
 	return decodeLimit(ctx, &o.value, parse, wanted+"; default removes the account's own limit")
 }
 
-// apply replaces a limit by the one given, if any.
+// apply replaces a limit if the flag was given.
 func (o *override[T]) apply(to **T) {
 	if o.given {
 		*to = o.value
@@ -126,10 +126,10 @@ func (o *rateOverride) Decode(ctx *kong.DecodeContext) error {
 type accountsLimit struct {
 	recordsFlags
 	Email        string        `arg:"" help:"The account's email; public is the account of the public key."`
-	MaxPending   countOverride `placeholder:"N" help:"Unfinished one-off jobs; 0 is any number, default the service's limit."`
-	MaxSchedules countOverride `placeholder:"N" help:"Schedules, disabled ones included; 0 is any number, default the service's limit."`
-	MaxStored    sizeOverride  `placeholder:"SIZE" help:"Space that its records may take up (100MB, 2GiB); 0 is any, default the service's limit."`
-	RateLimit    rateOverride  `placeholder:"N" help:"Calls a second; 0 is any number, default the service's limit."`
+	MaxPending   countOverride `placeholder:"N" help:"Unfinished one-off jobs; 0 means no limit, default the service's limit."`
+	MaxSchedules countOverride `placeholder:"N" help:"Schedules, including disabled ones; 0 means no limit, default the service's limit."`
+	MaxStored    sizeOverride  `placeholder:"SIZE" help:"Space that its records may use (100MB, 2GiB); 0 means no limit, default the service's limit."`
+	RateLimit    rateOverride  `placeholder:"N" help:"Calls per second; 0 means no limit, default the service's limit."`
 }
 
 type limitsView struct {
@@ -158,7 +158,7 @@ func (v *limitsView) print(out io.Writer) error {
 	return err
 }
 
-// limitText writes a limit of an account.
+// limitText formats a limit of an account.
 func limitText[T comparable](limit *T, write func(T) string) string {
 	var zero T
 	switch {
@@ -170,7 +170,7 @@ func limitText[T comparable](limit *T, write func(T) string) string {
 	return write(*limit)
 }
 
-// Run changes what is given of an account's limits, and shows them.
+// Run changes the given limits of an account and shows all its limits.
 func (c *accountsLimit) Run(env *environment) error {
 	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *store.Account) error {
 		c.MaxPending.apply(&a.Limits.Pending)
@@ -194,7 +194,7 @@ func (c *accountsLimit) Run(env *environment) error {
 type accountsSuspend struct {
 	recordsFlags
 	Email  string `arg:"" help:"The account's email; public is the account of the public key."`
-	Reason string `placeholder:"TEXT" help:"Why; the account's owner is shown it."`
+	Reason string `placeholder:"TEXT" help:"The reason, which the account's owner sees."`
 }
 
 // Run suspends an account.

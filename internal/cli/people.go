@@ -75,7 +75,7 @@ func readPassword(env *environment) (string, error) {
 type accountsOperator struct {
 	recordsFlags
 	Email string `arg:"" help:"The account's email."`
-	No    bool   `type:"switch" help:"It is one no more."`
+	No    bool   `type:"switch" help:"Make it an ordinary account again."`
 }
 
 // Run marks an account as an operator's.
@@ -128,7 +128,7 @@ func (c *accountsTOTP) Run(env *environment) error {
 type accountsDelete struct {
 	recordsFlags
 	Email string `arg:"" help:"The account's email."`
-	Yes   bool   `type:"switch" help:"Really delete it."`
+	Yes   bool   `type:"switch" help:"Confirm the deletion."`
 }
 
 // Run deletes an account.
@@ -155,7 +155,7 @@ func (c *accountsDelete) Run(env *environment) error {
 }
 
 type invitesCommand struct {
-	Create invitesCreate `cmd:"" help:"Make an invite for one person. It is shown once."`
+	Create invitesCreate `cmd:"" help:"Create an invite for one person. It is shown once."`
 }
 
 type invitesCreate struct{ recordsFlags }

@@ -21,22 +21,22 @@ import (
 type serveCommand struct {
 	databaseFlag
 	Listen              string `setting:"" default:"127.0.0.1:8080" placeholder:"ADDRESS" help:"Address to serve on; port 0 picks a free one."`
-	PublicAPIKey        apiKey `name:"public-api-key" setting:"" placeholder:"KEY" help:"A key that everyone may know, for trials. Its account exists only when this is set."`
-	AllowPrivateTargets bool   `setting:"" type:"switch" help:"Permit loopback, private, link-local and other special addresses as targets."`
+	PublicAPIKey        apiKey `name:"public-api-key" setting:"" placeholder:"KEY" help:"A public key for trials, which everyone may know. Its account exists only if this is set."`
+	AllowPrivateTargets bool   `setting:"" type:"switch" help:"Allow loopback, private, link-local and other special addresses as targets."`
 	targetFlags
-	TargetCAFile       string `name:"target-ca-file" setting:"" placeholder:"FILE" help:"PEM certificates trusted for targets, beside the system's."`
-	Concurrency        slots  `setting:"" default:"1000" placeholder:"N" help:"Jobs' requests under way at once on this node. Callbacks and webhooks have as many slots of their own."`
-	Retention          period `setting:"" default:"30d" placeholder:"PERIOD" help:"How long final jobs and logs are kept (90m, 12h, 30d, 2w); 0 is for ever."`
-	Signup             signup `setting:"" placeholder:"WHO" help:"Who may sign up in the dashboard: open (anyone), invite (who has an invite) or closed (nobody). Not given: the first, who becomes the operator."`
-	RateLimit          rate   `setting:"" default:"0" placeholder:"N" help:"Calls a second an account may make; 0 is any number."`
-	PublicRateLimit    rate   `setting:"" default:"10" placeholder:"N" help:"Calls a second that may be made with the public key; 0 is any number."`
-	AnonymousRateLimit rate   `setting:"" default:"20" placeholder:"N" help:"Calls a second that each network address may make without a valid key; 0 is any number."`
-	MaxPending         count  `setting:"" placeholder:"N" help:"Unfinished one-off jobs an account may have; 0 is any number. Not given: any number, and 1,000 for the public key's account."`
-	MaxSchedules       count  `setting:"" placeholder:"N" help:"Schedules an account may have, disabled ones included; 0 is any number. Not given: any number, and 20 for the public key's account."`
-	MaxStored          size   `setting:"" placeholder:"SIZE" help:"Space that an account's records may take up (100MB, 2GiB); 0 is any. Not given: any, and 100MB for the public key's account."`
+	TargetCAFile       string `name:"target-ca-file" setting:"" placeholder:"FILE" help:"PEM certificates to trust for targets, in addition to the system's."`
+	Concurrency        slots  `setting:"" default:"1000" placeholder:"N" help:"Maximum of job requests under way at once on this node. Callbacks and webhooks have the same number of slots of their own."`
+	Retention          period `setting:"" default:"30d" placeholder:"PERIOD" help:"How long final jobs and logs are kept (90m, 12h, 30d, 2w); 0 means for ever."`
+	Signup             signup `setting:"" placeholder:"WHO" help:"Who may sign up in the dashboard: open (anyone), invite (people with an invite) or closed (nobody). Default: only the first person, who becomes the operator."`
+	RateLimit          rate   `setting:"" default:"0" placeholder:"N" help:"Calls per second for each account; 0 means no limit."`
+	PublicRateLimit    rate   `setting:"" default:"10" placeholder:"N" help:"Calls per second with the public key; 0 means no limit."`
+	AnonymousRateLimit rate   `setting:"" default:"20" placeholder:"N" help:"Calls per second from each network address without a valid key; 0 means no limit."`
+	MaxPending         count  `setting:"" placeholder:"N" help:"Unfinished one-off jobs for each account; 0 means no limit. Default: no limit, but 1,000 for the public key's account."`
+	MaxSchedules       count  `setting:"" placeholder:"N" help:"Schedules for each account, including disabled ones; 0 means no limit. Default: no limit, but 20 for the public key's account."`
+	MaxStored          size   `setting:"" placeholder:"SIZE" help:"Space that each account's records may use (100MB, 2GiB); 0 means no limit. Default: no limit, but 100MB for the public key's account."`
 	edgeFlags
-	LogLevel  level     `setting:"" default:"info" placeholder:"LEVEL" help:"What is logged to standard error: debug, info, warn or error."`
-	LogFormat logFormat `setting:"" placeholder:"FORMAT" help:"How it is logged: json or text. Not given: text at a terminal, JSON elsewhere."`
+	LogLevel  level     `setting:"" default:"info" placeholder:"LEVEL" help:"Lowest level to log to standard error: debug, info, warn or error."`
+	LogFormat logFormat `setting:"" placeholder:"FORMAT" help:"Log format: json or text. Default: text at a terminal, JSON elsewhere."`
 }
 
 // gcPercent lets the heap grow to three times what lives on it: a few dozen

@@ -14,8 +14,8 @@ import (
 
 // serviceFlags are the flags of commands that call a running service.
 type serviceFlags struct {
-	URL  string `name:"service" setting:"" default:"http://127.0.0.1:8080" placeholder:"URL" help:"Where the service is."`
-	Key  apiKey `name:"key" setting:"" placeholder:"KEY" help:"An account's API key. Better given as the variable: others can see a command's flags."`
+	URL  string `name:"service" setting:"" default:"http://127.0.0.1:8080" placeholder:"URL" help:"The URL of the service."`
+	Key  apiKey `name:"key" setting:"" placeholder:"KEY" help:"An account's API key. Prefer the environment variable: other users can see a command's flags."`
 	JSON bool   `name:"json" type:"switch" help:"Print JSON."`
 }
 
@@ -51,7 +51,7 @@ func (c *serviceFlags) record(env *environment, method, path string, body []byte
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
-		return nil, fmt.Errorf("reading the service's answer: %w", err)
+		return nil, fmt.Errorf("reading the service's response: %w", err)
 	}
 	if response.StatusCode >= http.StatusMultipleChoices {
 		return nil, refusal(response.Status, text)

@@ -21,9 +21,9 @@ import (
 
 // targetFlags say which targets may be called.
 type targetFlags struct {
-	DenyTargets  addresses `setting:"" placeholder:"CIDR,…" help:"Addresses that are never called, whatever else is permitted."`
-	AllowTargets addresses `setting:"" placeholder:"CIDR,…" help:"Addresses that may be called although they are private or otherwise special."`
-	TargetPorts  ports     `setting:"" default:"${target_ports}" placeholder:"PORTS" help:"Ports that may be called. One that browsers block, such as 25, is permitted only by an entry of its own."`
+	DenyTargets  addresses `setting:"" placeholder:"CIDR,…" help:"Addresses that are never called, whatever else is allowed."`
+	AllowTargets addresses `setting:"" placeholder:"CIDR,…" help:"Addresses that may be called even if they are private or otherwise special."`
+	TargetPorts  ports     `setting:"" default:"${target_ports}" placeholder:"PORTS" help:"Ports that may be called. One that browsers block, such as 25, must be listed by itself."`
 }
 
 // addresses is a list of addresses and CIDR prefixes, separated by commas.
@@ -69,8 +69,8 @@ func (p *ports) Decode(ctx *kong.DecodeContext) error {
 func (p ports) String() string { return execute.Ports(p).String() }
 
 type targetsCommand struct {
-	Block   targetsBlock   `cmd:"" help:"Let no account call a target any more."`
-	Unblock targetsUnblock `cmd:"" help:"Let accounts call a target again."`
+	Block   targetsBlock   `cmd:"" help:"Block a target for all accounts."`
+	Unblock targetsUnblock `cmd:"" help:"Unblock a target."`
 	List    targetsList    `cmd:"" help:"List the blocked targets."`
 }
 
@@ -90,7 +90,7 @@ const targetHelp = "A host name, which stands for its subdomains too, an IP addr
 type targetsBlock struct {
 	recordsFlags
 	Target string `arg:"" help:"${target_help}"`
-	Reason string `placeholder:"TEXT" help:"Why; shown to operators only."`
+	Reason string `placeholder:"TEXT" help:"The reason, which only operators see."`
 }
 
 // Run blocks a target; one that is blocked already gets the new reason.
@@ -118,7 +118,7 @@ func (c *targetsBlock) Run(env *environment) error {
 
 type targetsUnblock struct {
 	recordsFlags
-	Target string `arg:"" help:"The target as targets list shows it."`
+	Target string `arg:"" help:"The target, as targets list shows it."`
 }
 
 // Run lets a target be called again.

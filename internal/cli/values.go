@@ -20,7 +20,7 @@ import (
 
 // databaseFlag is the flag that every command which needs the database takes.
 type databaseFlag struct {
-	DatabaseURL string `name:"database-url" setting:"" default:"sqlite:punctual.db" placeholder:"URL" help:"Where everything is kept: sqlite:PATH, or postgres://USER:PASSWORD@HOST/DATABASE for any number of nodes."`
+	DatabaseURL string `name:"database-url" setting:"" default:"sqlite:punctual.db" placeholder:"URL" help:"The database: sqlite:PATH, or postgres://USER:PASSWORD@HOST/DATABASE for any number of nodes."`
 }
 
 // popText takes the value of a flag as it was written.

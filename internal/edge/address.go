@@ -11,14 +11,13 @@ import (
 	"github.com/punctual-dev/punctual/internal/network"
 )
 
-// Policy says whose word about a request counts, and what the service's own
-// address is.
+// Policy is which proxies are trusted, and the service's own address.
 type Policy struct {
 	// Proxies are the peers whose X-Forwarded-For, X-Forwarded-Proto and
-	// X-Forwarded-Host are believed.
+	// X-Forwarded-Host are trusted.
 	Proxies network.List
-	// PublicURL is where clients reach the service: a scheme and a host. Nil when
-	// nobody has said so.
+	// PublicURL is where clients reach the service: a scheme and a host. It is nil
+	// if not configured.
 	PublicURL *url.URL
 }
 
@@ -27,8 +26,7 @@ var nearby = &Policy{Proxies: network.Loopback}
 
 type connKey struct{}
 
-// connOf returns the connection that a request came over; nil when that is none
-// of a Server.
+// connOf returns the connection of a request, or nil if it is not a Server's.
 func connOf(ctx context.Context) *conn {
 	c, _ := ctx.Value(connKey{}).(*conn)
 	return c
@@ -41,14 +39,14 @@ func policyOf(r *http.Request) *Policy {
 	return nearby
 }
 
-// maxHops bounds how many entries of X-Forwarded-For are looked at.
+// maxHops is how many entries of X-Forwarded-For are read.
 const maxHops = 32
 
-// ClientAddr returns the address that a request comes from: the peer's or, when
-// that is a trusted proxy, the nearest address in X-Forwarded-For that is not a
-// trusted proxy's. What a client writes into the header itself stands before
-// that and is not looked at. An IPv4 address is returned as such, without a
-// zone; the result is not valid when the peer has no address.
+// ClientAddr returns the client's address: the peer's or, if that is a trusted
+// proxy, the nearest address in X-Forwarded-For that is not a trusted proxy's. It
+// ignores what the client wrote into the header, which comes before that. It
+// unmaps IPv4 addresses and removes zones. The result is invalid if the peer has
+// no address.
 func ClientAddr(r *http.Request) netip.Addr {
 	addr := addrOf(r.RemoteAddr)
 	proxies := policyOf(r).Proxies
@@ -67,7 +65,7 @@ func ClientAddr(r *http.Request) netip.Addr {
 			}
 			next := addrOf(strings.TrimSpace(entry))
 			if !next.IsValid() || hops >= maxHops {
-				return addr // the last one that a trusted proxy has named
+				return addr // the last address that a trusted proxy named
 			}
 			if addr = next; !proxies.Contains(addr) {
 				return addr
@@ -77,18 +75,18 @@ func ClientAddr(r *http.Request) netip.Addr {
 	return addr
 }
 
-// addrOf reads an address that may have a port.
+// addrOf parses an address with or without a port.
 func addrOf(text string) netip.Addr {
 	addr, err := netip.ParseAddr(text)
 	if err != nil {
-		withPort, _ := netip.ParseAddrPort(text) // the zero value when it is none
+		withPort, _ := netip.ParseAddrPort(text) // the zero value if invalid
 		addr = withPort.Addr()
 	}
 	return addr.Unmap().WithZone("")
 }
 
-// forwarded returns what a trusted proxy says in a header; "" when nobody
-// trusted says anything. A proxy adds its own word behind that of others.
+// forwarded returns the last value of a header, which the trusted proxy added, or
+// "" if the peer is not a trusted proxy or the header is missing.
 func forwarded(r *http.Request, header string) string {
 	values := r.Header[header]
 	if len(values) == 0 || !policyOf(r).Proxies.Contains(addrOf(r.RemoteAddr)) {
@@ -98,8 +96,8 @@ func forwarded(r *http.Request, header string) string {
 	return strings.TrimSpace(value[strings.LastIndexByte(value, ',')+1:])
 }
 
-// IsHTTPS reports whether the client came over https, by the word of a trusted
-// proxy or, when it says nothing, because the public URL begins so.
+// IsHTTPS reports whether the client used https: according to a trusted proxy or,
+// without its header, to the scheme of the public URL.
 func IsHTTPS(r *http.Request) bool {
 	if r.TLS != nil {
 		return true
@@ -112,7 +110,7 @@ func IsHTTPS(r *http.Request) bool {
 }
 
 // Origin returns the service's address as clients know it, such as
-// https://punctual.example.com: the public URL, else what the request was sent to.
+// https://punctual.example.com: the public URL, or else the request's own host.
 func Origin(r *http.Request) string {
 	if public := policyOf(r).PublicURL; public != nil {
 		return public.Scheme + "://" + public.Host

@@ -21,7 +21,7 @@ func requestFrom(peer string, headers ...string) *http.Request {
 	return r
 }
 
-func TestWhereARequestComesFrom(t *testing.T) {
+func TestClientAddr(t *testing.T) {
 	const forwardedFor = "X-Forwarded-For"
 	for name, c := range map[string]struct {
 		r    *http.Request
@@ -66,7 +66,7 @@ func FuzzClientAddr(f *testing.F) {
 	})
 }
 
-func TestWhetherAClientCameOverHTTPS(t *testing.T) {
+func TestIsHTTPS(t *testing.T) {
 	direct := requestFrom("192.0.2.1:5")
 	direct.TLS = &tls.ConnectionState{}
 	for name, c := range map[string]struct {
@@ -121,7 +121,7 @@ func ask(t *testing.T, public, from, path string, headers ...string) (s seen) {
 	return s
 }
 
-func TestOtherHostsAreRefusedOnceThereIsAPublicURL(t *testing.T) {
+func TestGuard_RefusesOtherHostsThanThePublicURL(t *testing.T) {
 	const service = "https://punctual.example.com"
 	for _, c := range []struct {
 		public, path, host, forwarded string
@@ -155,7 +155,7 @@ func TestOtherHostsAreRefusedOnceThereIsAPublicURL(t *testing.T) {
 	}
 }
 
-func TestWhatIsKnownOfARequest(t *testing.T) {
+func TestServer_PassesRequestDetails(t *testing.T) {
 	const service, hsts = "https://punctual.example.com", "max-age=31536000"
 	for name, c := range map[string]struct {
 		got, want seen

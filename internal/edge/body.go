@@ -11,23 +11,22 @@ import (
 )
 
 const (
-	// bodyGrace is how long a body may take whatever its size, and bodyRate how
-	// many bytes of it must arrive each second after that, on average.
+	// bodyGrace is how long a body of any size may take; bodyRate is how many
+	// bytes per second must arrive on average after that.
 	bodyGrace = 10 * time.Second
 	bodyRate  = 8 << 10
-	// discardWithin is how long the rest of a body that nobody has read is waited
-	// for, so that the connection can be used again.
+	// discardWithin is how long the server waits for the unread rest of a body, so
+	// that the connection can be used again.
 	discardWithin = 2 * time.Second
-	// freeBytes of each body are not counted: the number of connections bounds
-	// them. So small calls get through while large ones are refused.
+	// freeBytes of each body are not counted; the limit of connections bounds
+	// them. So small calls succeed even while large ones are refused.
 	freeBytes = 8 << 10
 	// bodyStep is how much is read before it is counted.
 	bodyStep = 32 << 10
 )
 
-// body is a request's body as it arrives: fast enough, and counted in the budget
-// of bytes in flight until the request ends. Its errors are faults that can be
-// shown.
+// body is a request's body. It must arrive fast enough, and it counts in the
+// budget of bytes in flight until the request ends. Its errors are faults.
 type body struct {
 	io.ReadCloser
 	w      http.ResponseWriter
@@ -40,7 +39,7 @@ type body struct {
 	err    error // what every further Read returns
 }
 
-// receive lets bodies arrive within bounds.
+// receive enforces the limits on bodies.
 func receive(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := connOf(r.Context())
@@ -49,22 +48,22 @@ func receive(next http.Handler) http.Handler {
 			return
 		}
 		b := &body{ReadCloser: r.Body, w: w, conn: c, charge: charge{budget: c.gate.received}, start: time.Now()}
-		_ = b.charge.attach(c.gate.share(Network(r))) // nothing is held yet
+		_ = b.charge.attach(c.gate.share(Network(r))) // can't fail: the charge is still empty
 		b.expect(b.start.Add(bodyGrace))
 		defer b.end()
-		// A copy: by the body of its own request the server knows whether to let a
-		// client that still sends read the answer before it closes the connection.
+		// Copy the request: the server checks the body of its own request to decide
+		// whether a client that still sends may read the response before the
+		// connection closes.
 		counted := *r
 		counted.Body = b
 		next.ServeHTTP(w, &counted)
 	})
 }
 
-// Authenticated notes whose call it is: the request's body counts for the account
-// too, from now on, and unless everybody knows the credentials (public) the
-// connection is the last to be closed when others need the room. It returns a
-// TooMany fault when the account's share of the bytes in flight is used up. Call
-// it before reading the body.
+// Authenticated records a request's account. From now on its body counts for the
+// account too and, unless the credentials are public, its connection is among the
+// last to be closed to make room. It returns a TooMany fault if the account's share
+// of the bytes in flight is used up. Call it before reading the body.
 func Authenticated(r *http.Request, account int64, public bool) error {
 	if c := connOf(r.Context()); c != nil && !public {
 		c.gate.knows(c)
@@ -87,7 +86,7 @@ func (b *body) Read(p []byte) (int, error) {
 	b.bytes += int64(n)
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return n, b.fail(fault.New(fault.TooSlow, "the body arrived too slowly; send it again, over a connection that is faster"))
+		return n, b.fail(fault.New(fault.TooSlow, "the body arrived too slowly; send it again over a faster connection"))
 	case over > 0:
 		if full := b.charge.add(over); full != nil {
 			return n, b.fail(full)
@@ -96,12 +95,12 @@ func (b *body) Read(p []byte) (int, error) {
 	if err != nil {
 		b.err = err
 		if b.whole = err == io.EOF; b.whole {
-			b.expect(time.Time{}) // what comes next is not part of the body
+			b.expect(time.Time{}) // the body is complete
 			b.conn.gate.set(b.conn, busy)
 		}
 		return n, err
 	}
-	// A deadline is not moved for each few bytes.
+	// Don't update the deadline for every few bytes.
 	if until := b.start.Add(bodyGrace + time.Duration(b.bytes)*time.Second/bodyRate); until.Sub(b.until) > time.Second {
 		b.expect(until)
 	}
@@ -113,15 +112,16 @@ func (b *body) expect(until time.Time) {
 	_ = b.conn.SetReadDeadline(until) // fails only when the connection is closed
 }
 
-// fail ends the body early. The rest of it can't be told from the next request.
+// fail ends the body early and closes the connection after the response, since the
+// rest of the body can't be told from the next request.
 func (b *body) fail(err error) error {
 	b.err = err
 	b.w.Header().Set("Connection", "close")
 	return err
 }
 
-// end is called when the request was answered, or is about to be: the server
-// reads what is left of a small body.
+// end is called after or just before the response is complete. The server then
+// reads the rest of a small body.
 func (b *body) end() {
 	b.charge.release()
 	b.conn.gate.set(b.conn, busy)

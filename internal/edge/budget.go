@@ -8,8 +8,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 )
 
-// budget bounds how many bytes are held in memory at once, in all and for each
-// holder.
+// budget limits how many bytes are held in memory at once, in all and per holder.
 type budget struct {
 	most int64 // bytes in all
 
@@ -18,7 +17,7 @@ type budget struct {
 	holders map[holder]int64
 }
 
-// holder is who bytes are counted for: a network or an account, never both.
+// holder is what bytes are counted for: either a network or an account.
 type holder struct {
 	network netip.Prefix
 	account int64
@@ -33,8 +32,8 @@ func (b *budget) inUse() int64 {
 	return b.used
 }
 
-// charge is what one request holds of a budget, for all its holders. It is for
-// one goroutine at a time. The zero charge holds nothing.
+// charge is the bytes that one request holds of a budget, for all its holders. It is
+// not safe for concurrent use. The zero charge holds nothing.
 type charge struct {
 	budget  *budget
 	bytes   int64
@@ -47,8 +46,8 @@ type share struct {
 	most int64
 }
 
-// add holds n more bytes; a TooMany fault, and nothing more is held, when the
-// budget or the share of a holder does not have them.
+// add charges n more bytes. If they exceed the budget or a holder's share, it
+// charges nothing and returns a TooMany fault.
 func (c *charge) add(n int64) error {
 	b := c.budget
 	b.mu.Lock()
@@ -69,8 +68,8 @@ func (c *charge) add(n int64) error {
 	return nil
 }
 
-// attach counts what is held, and will be, for another holder too; a TooMany
-// fault, and it does not, when that holder's share does not have it.
+// attach also counts the bytes, current and future, for another holder. If they
+// exceed that holder's share, it changes nothing and returns a TooMany fault.
 func (c *charge) attach(s share) error {
 	b := c.budget
 	b.mu.Lock()
@@ -85,7 +84,7 @@ func (c *charge) attach(s share) error {
 	return nil
 }
 
-// release gives everything back.
+// release returns all bytes to the budget.
 func (c *charge) release() {
 	if c.bytes == 0 {
 		return
@@ -111,7 +110,7 @@ func (s share) exceeded() error {
 
 func tooMuch(what string) error {
 	return &fault.Error{
-		Code: fault.TooMany, Message: what + "; send less at a time, and try again after as many seconds as Retry-After says",
+		Code: fault.TooMany, Message: what + "; send less at a time, and try again after Retry-After seconds",
 		RetryAfter: time.Second,
 	}
 }

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// complainEvery is how often the log tells that calls are answered with 503:
-// while the store is away, every call is.
+// complainEvery is how often a response with 503 is logged. While the store is
+// unreachable, every response is one.
 const complainEvery = 5 * time.Second
 
 // Complaints logs calls that failed. Its zero value is ready.
 type Complaints struct {
 	mu     sync.Mutex
 	last   time.Time
-	unsaid int // calls answered with 503 since
+	unsaid int // 503 responses not logged since
 }
 
-// Log logs a call that failed. Of those answered with 503 it logs the first, and
-// then one every few seconds with how many were left out.
+// Log logs a call that failed. For status 503 it logs the first call, and then one
+// every few seconds with the number of calls that were not logged.
 func (c *Complaints) Log(log *slog.Logger, message string, status int, attributes ...any) {
 	attributes = append(attributes, "status", status)
 	if status == http.StatusServiceUnavailable {

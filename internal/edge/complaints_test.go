@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestCallsThatTheStoreCannotAnswerAreLoggedTogether(t *testing.T) {
+func TestComplaints_LogsUnavailableCallsTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {

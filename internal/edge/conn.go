@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// headerTimeout is how long a header may take from its first byte, and
-	// idleTimeout how long a connection may wait for one: clients keep connections
-	// in reserve, often for 90 seconds, and lose a call that they send while theirs
-	// is closed here.
+	// headerTimeout is how long a header may take from its first byte. idleTimeout
+	// is how long a connection may wait for a header: clients keep idle
+	// connections, often for 90 seconds, and lose a call that they send just as
+	// the server closes the connection.
 	headerTimeout = 10 * time.Second
 	idleTimeout   = 2 * time.Minute
 	// answerTimeout is how long a call may take from its header to the last byte of
@@ -26,8 +26,8 @@ const (
 	maxHeaderBytes = 64 << 10
 	maxHeaderLines = 1000
 	lineCost       = 128
-	// A client must take writePiece bytes of a response within writeStall. What it
-	// has not taken after writeSoon is counted in the budget of unread responses.
+	// A client must read writePiece bytes of a response within writeStall. Bytes
+	// unread after writeSoon count in the budget of unread responses.
 	writePiece = 64 << 10
 	writeStall = 10 * time.Second
 	writeSoon  = time.Second
@@ -35,23 +35,23 @@ const (
 	smallWrite = 4 << 10
 )
 
-// phase is what a connection is busy with.
+// phase is what a connection is doing.
 type phase int
 
 const (
-	silent    phase = iota // no whole header has arrived yet
+	silent    phase = iota // waits for a complete header
 	receiving              // waits for more of a body
 	sending                // its client does not take the response
 	busy                   // the service works for it
 )
 
-// conn is a client's connection. It counts what arrives before a handler runs,
-// and keeps clients from holding memory by not reading.
+// conn is a client's connection. It counts the bytes that arrive before a handler
+// runs, and limits the memory that clients hold by not reading.
 type conn struct {
 	net.Conn
 	gate *gate
 
-	// Of the gate, guarded by its mutex.
+	// Used by the gate, guarded by its mutex.
 	crowd    *crowd
 	phase    phase
 	own, all *list.Element // where it waits; nil while it is busy
@@ -62,13 +62,13 @@ type conn struct {
 	inTurn atomic.Bool // see turns
 
 	mu      sync.Mutex
-	fresh   bool // nothing has arrived yet
+	fresh   bool // no byte has arrived yet
 	header  header
 	writeBy time.Time // the deadline that the server or a handler has set
 }
 
-// errRefused ends a connection whose client was refused. It has the form that the
-// server answers nothing to.
+// errRefused ends a connection whose client was refused. net/http sends no response
+// for an error of this type.
 var errRefused = &net.OpError{Op: "read", Err: errors.New("the client was refused")}
 
 // header counts a header as it arrives.
@@ -80,10 +80,10 @@ type header struct {
 	charge       charge
 }
 
-// cost is what the header counts for in memory.
+// cost returns the bytes that the header is charged.
 func (h *header) cost() int64 { return int64(h.bytes) + int64(h.lines)*lineCost }
 
-// read counts what has arrived, up to the empty line that ends the header.
+// read counts the bytes and lines up to the empty line that ends the header.
 func (h *header) read(p []byte) {
 	for len(p) > 0 && !h.done {
 		end := bytes.IndexByte(p, '\n')
@@ -148,9 +148,8 @@ func (c *conn) arrived(p []byte) (inHeader bool, refused error) {
 	return true, nil
 }
 
-// SetReadDeadline implements net.Conn. A connection on which nothing was sent yet
-// waits as long as one that is used again; the server counts it as one that sends
-// its header.
+// SetReadDeadline implements net.Conn. It allows a new connection on which nothing
+// has arrived the idle timeout, where net/http would set the header timeout.
 func (c *conn) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -203,8 +202,8 @@ func (c *conn) writePiece(p []byte, left int, unread *charge) (int, error) {
 	return n + m, err
 }
 
-// writeWithin sets how long the next write may take, at most until the deadline
-// that others have set; it reports whether there is any time.
+// writeWithin sets how long the next write may take, at most until the deadline of
+// the server or the handler. It reports whether any time is left.
 func (c *conn) writeWithin(d time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -217,8 +216,8 @@ func (c *conn) writeWithin(d time.Duration) bool {
 	return until.After(now)
 }
 
-// CloseWrite lets a client that still sends read an answer before its connection
-// is closed.
+// CloseWrite lets a client that still sends read the response before its
+// connection is closed.
 func (c *conn) CloseWrite() error {
 	if inner, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return inner.CloseWrite()
@@ -226,7 +225,7 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// begun notes that a header has arrived whole and a handler runs.
+// begun records that a header is complete and a handler runs.
 func (c *conn) begun() {
 	c.endTurn()
 	c.mu.Lock()
@@ -235,7 +234,7 @@ func (c *conn) begun() {
 	c.gate.set(c, busy)
 }
 
-// ended notes that a request was answered: what comes next is a header.
+// ended records that a response is complete and a header comes next.
 func (c *conn) ended() {
 	c.gate.set(c, silent)
 	c.mu.Lock()
@@ -244,7 +243,7 @@ func (c *conn) ended() {
 	c.takeTurn()
 }
 
-// resetHeader gives back what the header holds. Called with mu held.
+// resetHeader releases the header's charge. Called with mu held.
 func (c *conn) resetHeader() {
 	c.header.charge.release()
 	c.header = header{charge: charge{budget: c.gate.received, holders: c.header.charge.holders}}

@@ -165,7 +165,7 @@ func TestAHeaderHasAtMostAThousandLines(t *testing.T) {
 	})
 }
 
-func TestAClientThatDoesNotReadIsLetGo(t *testing.T) {
+func TestServer_DropsAClientThatDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan time.Duration, 1)
 		h := newHall(t, 100, func(w http.ResponseWriter, _ *http.Request) {

@@ -1,15 +1,14 @@
-// Package edge has what the API and the dashboard do alike with a request over
-// HTTP: the id that it goes by, where it comes from, the jobs that led to it, how
-// many there may be a second, the methods that a path answers, whether its client
-// is still there, and logs as a file.
+// Package edge handles what the API and the dashboard have in common for an HTTP
+// request: its id, its client's address, the chain of jobs that led to it, rate
+// limits, the methods of a path, detecting that the client is gone, and log files.
 //
-// It is also where strangers connect. [Server] bounds what they can make the
-// service hold: connections (gate.go), the time and the bytes of headers and
-// responses (conn.go) and of bodies (body.go, budget.go), in all and for each
-// network. It checks which host a request is for (host.go) and knows which
-// address and scheme a client has behind proxies (address.go). Handlers see
-// none of this but the errors of a body, which are faults.
+// It also protects the service against untrusted clients. [Server] limits the
+// resources they can use, in all and per network: connections (gate.go), and the
+// time and bytes of headers and responses (conn.go) and of bodies (body.go,
+// budget.go). It checks which host a request is for (host.go) and determines the
+// client's address and scheme behind proxies (address.go). Handlers see only the
+// errors of a body, which are faults.
 //
-// What a call means, who may make it and how a fault is told differ between the
-// two and live with them.
+// Packages httpapi and dashboard decide what a call means, who may make it and how
+// a fault is shown.
 package edge

@@ -14,8 +14,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-// RequestID takes over the id that a proxy gave a request in X-Request-Id, of up
-// to 64 letters, digits, dots, dashes and underscores, or makes one.
+// RequestID returns the request's X-Request-Id if it consists of 1 to 64 letters,
+// digits, dots, dashes and underscores, or else a new id.
 func RequestID(r *http.Request) string {
 	given := r.Header.Get("X-Request-Id")
 	if given != "" && len(given) <= 64 && strings.Trim(given, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-") == "" {
@@ -24,8 +24,8 @@ func RequestID(r *http.Request) string {
 	return uuid.NewString()
 }
 
-// Allow gives the Allow header of a path that answers these methods (RFC 9110,
-// section 10.2.1). What answers GET answers HEAD.
+// Allow returns the Allow header of a path that supports these methods (RFC 9110,
+// section 10.2.1). A path that supports GET also supports HEAD.
 func Allow(methods iter.Seq[string]) string {
 	all := slices.Sorted(methods)
 	if slices.Contains(all, http.MethodGet) {
@@ -35,12 +35,13 @@ func Allow(methods iter.Seq[string]) string {
 	return strings.Join(all, ", ")
 }
 
-// StatusClientClosedRequest is what a call counts as whose client went away before there was an
-// answer. No client gets it; the number is the one that nginx uses.
+// StatusClientClosedRequest is the status recorded for a call whose client closed
+// the connection before the response. It is never sent; nginx uses the same number.
 const StatusClientClosedRequest = 499
 
-// Left reports whether an error says no more than that the client went away: it
-// ends what is under way for it, which then looks like a store out of reach.
+// ClientGone reports whether an error only means that the client closed the
+// connection. That cancels the request's context, and the resulting error looks as
+// if the store were unreachable.
 func ClientGone(r *http.Request, err error) bool {
 	var f *fault.Error
 	return r.Context().Err() != nil && (!errors.As(err, &f) || f.Code == fault.Unavailable)
@@ -49,12 +50,12 @@ func ClientGone(r *http.Request, err error) bool {
 // patience is how long a client may take to read a part of a file of logs.
 const patience = 30 * time.Second
 
-// WriteLogs answers with a file of logs, a line of JSON each, as walk hands them
-// over. The error is walk's, or that of a client that went away: whether something
-// has been written by then is for w to know.
+// WriteLogs responds with a file of the logs that walk passes to part, one line of
+// JSON each. It returns walk's error, or a write error if the client is gone; the
+// caller must track in w whether anything was written.
 func WriteLogs(w http.ResponseWriter, r *http.Request, walk func(part func([]*job.Log) error) error) error {
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Time{}) // it would end the call, as if the client had gone away
+	_ = control.SetReadDeadline(time.Time{}) // else the deadline would cancel the request's context
 	const piece = 64 << 10
 	b := make([]byte, 0, piece)
 	write := func() error {
@@ -90,5 +91,5 @@ func WriteLogs(w http.ResponseWriter, r *http.Request, walk func(part func([]*jo
 	return err
 }
 
-// errHead ends a walk of which only the header is asked for.
-var errHead = errors.New("only the header is asked for")
+// errHead ends the walk of a HEAD request.
+var errHead = errors.New("only the header is requested")

@@ -15,7 +15,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-func TestAnIDOfAProxyIsKeptWhenItIsPlain(t *testing.T) {
+func TestRequestID_KeepsAValidIDOfAProxy(t *testing.T) {
 	for given, kept := range map[string]bool{
 		"abc-123_X.y": true, strings.Repeat("a", 64): true, strings.Repeat("a", 65): false, "": false, "a b": false, "a\"b": false, "ä": false, "a<b": false,
 	} {
@@ -28,7 +28,7 @@ func TestAnIDOfAProxyIsKeptWhenItIsPlain(t *testing.T) {
 	}
 }
 
-func TestWhatAnswersGetAnswersHead(t *testing.T) {
+func TestAllow_GetImpliesHead(t *testing.T) {
 	if got := Allow(maps.Keys(map[string]bool{"POST": true, "GET": true, "DELETE": true})); got != "DELETE, GET, HEAD, POST" {
 		t.Errorf("allowed are %s", got)
 	}
@@ -37,7 +37,7 @@ func TestWhatAnswersGetAnswersHead(t *testing.T) {
 	}
 }
 
-func TestAClientThatLeftIsNoFaultOfTheStore(t *testing.T) {
+func TestClientGone_ReportsAClientThatClosedTheConnection(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	r := httptest.NewRequestWithContext(ctx, "GET", "/", nil)
 	unreachable := fmt.Errorf("reading a job: %w", fault.Unreachable(context.Canceled))

@@ -15,24 +15,23 @@ import (
 )
 
 const (
-	// receivedBytes are the bytes of requests held at once; a network may hold
-	// networkShare of them, and so may an account. A trusted proxy speaks for many
-	// networks.
+	// receivedBytes is how many bytes of requests are held at once. A network or
+	// an account may hold networkShare of them; a trusted proxy, which carries
+	// many networks, may hold more.
 	receivedBytes = 64 << 20
 	networkShare  = 16 << 20
 	accountShare  = 16 << 20
 	proxyShare    = 32 << 20
-	// unreadBytes are those of responses that clients are slow to read; the shares
-	// are the same.
+	// unreadBytes is how many bytes of responses are held for slow clients. The
+	// shares are the same.
 	unreadBytes = 64 << 20
-	// refuseWithin is how long telling a client that it is refused may take.
+	// refuseWithin is how long sending a refusal to a client may take.
 	refuseWithin = 10 * time.Millisecond
 	retrySoon    = "Retry-After: 1\r\n"
 )
 
-// gate admits connections: a number of them, and of those a share for each
-// network. Where there is no room, the one that has waited the longest for its
-// client makes some, so that whoever has something to ask comes in.
+// gate limits connections, in all and per network. If there is no room for a new
+// one, it closes the connection that has waited longest for its client.
 type gate struct {
 	policy           *Policy
 	max, most        int // connections in all, and of one network
@@ -63,7 +62,7 @@ type crowd struct {
 // read.
 type waiting [2 * busy]list.List
 
-// of returns the list of a connection that waits.
+// of returns the list of a waiting connection.
 func (w *waiting) of(c *conn) *list.List {
 	if c.known.Load() {
 		return &w[c.phase+busy]
@@ -71,7 +70,7 @@ func (w *waiting) of(c *conn) *list.List {
 	return &w[c.phase]
 }
 
-// first returns the connection that is missed the least, nil when all are busy.
+// first returns the connection to close first, or nil if all are busy.
 func (w *waiting) first() *conn {
 	for i := range w {
 		if e := w[i].Front(); e != nil {
@@ -96,9 +95,8 @@ func (g *gate) share(n netip.Prefix) share {
 	return share{holder{network: n}, networkShare}
 }
 
-// isProxy reports whether a network may use more than others do: trusted proxies
-// bring the connections of many, and whoever is on this machine could as well
-// stop the service.
+// isProxy reports whether a network has larger limits: trusted proxies, which carry
+// many clients, and this machine, whose users are trusted.
 func (g *gate) isProxy(n netip.Prefix) bool {
 	return g.policy.Proxies.Contains(n.Addr()) || network.Loopback.Contains(n.Addr())
 }
@@ -109,12 +107,13 @@ type gated struct {
 	gate *gate
 }
 
-// Accept implements net.Listener. Who is not admitted gets a 503.
+// Accept implements net.Listener. It responds with 503 to connections that are not
+// admitted.
 func (l *gated) Accept() (net.Conn, error) {
 	for {
 		inner, err := l.Listener.Accept()
 		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-			l.gate.makeRoom() // the server waits a moment, and tries again
+			l.gate.makeRoom() // the server then waits and retries
 		}
 		if err != nil {
 			return nil, err
@@ -128,7 +127,7 @@ func (l *gated) Accept() (net.Conn, error) {
 	}
 }
 
-// admit returns the connection to serve; nil when there is no room.
+// admit returns the connection to serve, or nil if there is no room.
 func (g *gate) admit(inner net.Conn) *conn {
 	n := network.Of(addrOf(inner.RemoteAddr().String()))
 	g.mu.Lock()
@@ -174,7 +173,7 @@ func (g *gate) makeRoom() {
 	g.drop(gone)
 }
 
-// drop closes a connection that was removed; its server ends it.
+// drop closes a removed connection; its server goroutine then ends.
 func (g *gate) drop(c *conn) {
 	if c != nil {
 		g.dropped.Add(1)
@@ -182,14 +181,14 @@ func (g *gate) drop(c *conn) {
 	}
 }
 
-// refuse tells a client that it is not served.
+// refuse sends a client a response that refuses its connection.
 func (g *gate) refuse(c net.Conn, status, header string) {
 	_ = c.SetWriteDeadline(time.Now().Add(refuseWithin))
 	_, _ = fmt.Fprintf(c, "HTTP/1.1 %s\r\n%sConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n\r\n%s", status, header, len(status), status)
 }
 
-// awaits notes that a connection waits for more of a body, if a handler still
-// reads one.
+// awaits records that a connection waits for more of a body, if a handler is still
+// reading it.
 func (g *gate) awaits(c *conn) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -198,7 +197,7 @@ func (g *gate) awaits(c *conn) {
 	}
 }
 
-// knows notes that a connection, which is busy, belongs to somebody known.
+// knows records that a busy connection belongs to a known client.
 func (g *gate) knows(c *conn) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -216,7 +215,7 @@ func (g *gate) turn(c *conn, from, to phase) {
 	}
 }
 
-// set notes what a connection is busy with.
+// set records a connection's phase.
 func (g *gate) set(c *conn, to phase) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -239,7 +238,7 @@ func (g *gate) move(c *conn, to phase) {
 	}
 }
 
-// leave forgets a connection that is being closed.
+// leave removes a connection that is being closed.
 func (g *gate) leave(c *conn) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -45,7 +45,7 @@ func TestConnectionsAreBoundedForEachNetworkAndInAll(t *testing.T) {
 	})
 }
 
-func TestWhoeverAsksComesInBesideTheSilent(t *testing.T) {
+func TestGate_ClosesSilentConnectionsForNewOnes(t *testing.T) {
 	for name, begin := range map[string]string{"silent": "", "slow header": "GET / ", "slow body": post(1000) + "x"} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestWhoeverAsksComesInBesideTheSilent(t *testing.T) {
 	}
 }
 
-func TestAHouseholdOfIPv6IsOneNetwork(t *testing.T) {
+func TestGate_CountsAnIPv6PrefixAsOneNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		handler, letGo := holding()
 		h := newHall(t, 8, handler)
@@ -137,7 +137,7 @@ func TestACallUnderWayIsNotDroppedForOthers(t *testing.T) {
 	})
 }
 
-func TestKnownClientsAreTheLastToGo(t *testing.T) {
+func TestGate_DropsKnownClientsLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall(t, 16, func(_ http.ResponseWriter, r *http.Request) { // 4 of a network
 			_ = Authenticated(r, 1, r.URL.Path != "/known")

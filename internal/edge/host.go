@@ -11,15 +11,14 @@ import (
 // strictTransport makes browsers use https only, for a year.
 const strictTransport = "max-age=31536000"
 
-// unchecked are paths that are asked for by the address of a machine, by load
-// balancers and the like. They say nothing about anybody.
+// unchecked are paths that load balancers and the like request by IP address. Their
+// responses contain nothing about accounts.
 var unchecked = map[string]bool{"/healthz": true, "/readyz": true, "/metrics": true}
 
-// guard refuses requests for another host than the public URL's, once there is
-// one: a page of another site whose name suddenly leads here (DNS rebinding)
-// would otherwise speak to the service as if it were its own. It answers to the
-// host that a trusted proxy was asked for, and over https it adds
-// Strict-Transport-Security.
+// guard refuses requests for a host other than the public URL's, if one is
+// configured, to prevent DNS rebinding: otherwise another site could point its name
+// here and its pages could use the service as their own origin. Behind a trusted
+// proxy it checks the forwarded host. Over https it adds Strict-Transport-Security.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := forwarded(r, "X-Forwarded-Host")
@@ -27,9 +26,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			asked = ""
 		}
 		if !unchecked[r.URL.Path] && !(s.knows(r.Host) && (asked == "" || s.knows(asked))) {
-			// What else comes over the connection was meant for the same host.
+			// Further requests on this connection would be for the same host.
 			w.Header().Set("Connection", "close")
-			s.config.Refuse(w, r, fault.New(fault.Misdirected, "this service is at "+s.gate.policy.PublicURL.String()+"; call it by that name"))
+			s.config.Refuse(w, r, fault.New(fault.Misdirected, "this service is at "+s.gate.policy.PublicURL.String()+"; use that address"))
 			return
 		}
 		if asked != "" && asked != r.Host {
@@ -43,8 +42,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// knows reports whether a host is the service's: the public URL's, whatever the
-// port, or this machine by a name that no DNS can lead elsewhere.
+// knows reports whether a host is the service's: the public URL's, with any port, or
+// a name of this machine that DNS does not resolve.
 func (s *Server) knows(host string) bool {
 	public := s.gate.policy.PublicURL
 	name := hostname(host)
@@ -57,8 +56,8 @@ func isLocal(name string) bool {
 	return strings.EqualFold(name, "localhost") || err == nil && addr.Unmap().IsLoopback()
 }
 
-// isHost reports whether a text is a host and perhaps a port, as far as its
-// letters go. It is written into pages and addresses.
+// isHost reports whether a text has only the characters of a host and port. It is
+// written into pages and URLs.
 func isHost(text string) bool {
 	return text != "" && len(text) <= 255 && strings.Trim(text, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._:[]") == ""
 }

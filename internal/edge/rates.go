@@ -13,11 +13,10 @@ import (
 	"github.com/punctual-dev/punctual/internal/quota"
 )
 
-// Rates counts requests by account and by network address, for the API and the
-// dashboard together. Its memory is fixed.
+// Rates limits requests by account and by network, for the API and the dashboard
+// together. It uses a fixed amount of memory.
 type Rates struct {
-	// Anonymous is the rate of each network address, for requests that don't come
-	// from an account.
+	// Anonymous is the rate of each network, for requests without an account.
 	Anonymous quota.Rate
 	Metrics   *metrics.Metrics
 
@@ -26,13 +25,13 @@ type Rates struct {
 	now       func() time.Time
 }
 
-// accountUse is what an account's requests are counted by.
+// accountUse is the key by which an account's requests are counted.
 type accountUse struct {
 	number int64
-	pages  bool // requests for pages, which don't use up the API's
+	pages  bool // requests for pages, counted separately from the API
 }
 
-// NewRates makes Rates.
+// NewRates returns Rates.
 func NewRates(anonymous quota.Rate, m *metrics.Metrics) *Rates {
 	return &Rates{
 		Anonymous: anonymous, Metrics: m,
@@ -40,18 +39,18 @@ func NewRates(anonymous quota.Rate, m *metrics.Metrics) *Rates {
 	}
 }
 
-// Account counts a request to the API by its account, as in quota.Meter.Take,
-// and says so in the response's header; a TooMany fault when it is one too many.
+// Account counts a request to the API by its account, as in quota.Meter.Take, and
+// sets the response's header. It returns a TooMany fault if the rate is exceeded.
 func (r *Rates) Account(header http.Header, number int64, rate quota.Rate, before, calls int64) error {
 	return r.answer(header, "account", r.accounts.Take(accountUse{number: number}, rate, before, calls, r.now()))
 }
 
-// minPageRate is how many pages a second an account gets at least: an open page
+// minPageRate is the lowest rate of pages for an account, because an open page
 // fetches several parts at once.
 const minPageRate = quota.Rate(10)
 
-// Pages counts a request for a page by the account that is signed in. Pages are
-// counted apart from the API, so that a busy program doesn't lock its owner out.
+// Pages counts a request for a page by the signed-in account. Pages are counted
+// separately from the API, so that a busy program doesn't lock its owner out.
 func (r *Rates) Pages(header http.Header, number int64, rate quota.Rate) error {
 	if rate > 0 {
 		rate = max(rate, minPageRate)
@@ -59,13 +58,12 @@ func (r *Rates) Pages(header http.Header, number int64, rate quota.Rate) error {
 	return r.answer(header, "account", r.accounts.Take(accountUse{number, true}, rate, 0, 1, r.now()))
 }
 
-// Address counts a request that doesn't come from an account by its network.
+// Address counts a request without an account by its network.
 func (r *Rates) Address(header http.Header, request *http.Request) error {
 	return r.answer(header, "address", r.addresses.Take(Network(request), r.Anonymous, 0, 1, r.now()))
 }
 
-// ReturnAddress takes back what Address has counted: the request turned out to
-// come from an account.
+// ReturnAddress undoes Address, for a request that turned out to have an account.
 func (r *Rates) ReturnAddress(header http.Header, request *http.Request) {
 	header.Del("RateLimit-Policy")
 	header.Del("RateLimit")
@@ -78,14 +76,14 @@ func Network(r *http.Request) netip.Prefix {
 	return network.Of(ClientAddr(r))
 }
 
-// messages say what to do about a rate that was exceeded.
+// messages are the error messages for exceeded rates.
 var messages = map[string]string{
-	"account": "too many calls a second for this account; wait as long as Retry-After says",
-	"address": "too many calls a second from this network without a valid key; wait as long as Retry-After says",
+	"account": "too many calls per second for this account; try again after Retry-After seconds",
+	"address": "too many calls per second from this network without a valid key; try again after Retry-After seconds",
 }
 
-// answer sets the header fields of draft-ietf-httpapi-ratelimit-headers, and
-// makes a fault of a request that is not allowed.
+// answer sets the header fields of draft-ietf-httpapi-ratelimit-headers, and returns
+// a TooMany fault for a request that is not allowed.
 func (r *Rates) answer(header http.Header, policy string, count quota.Count) error {
 	if count.Rate == 0 {
 		return nil

@@ -7,28 +7,28 @@ import (
 	"net/http"
 )
 
-// ServerConfig of a Server.
+// ServerConfig configures a Server.
 type ServerConfig struct {
 	Handler http.Handler
-	// Refuse answers a request that never reaches Handler.
+	// Refuse responds to a request that does not reach Handler.
 	Refuse func(http.ResponseWriter, *http.Request, error)
 	Policy *Policy
-	// MaxConnections is how many are open at once, at least 1. A network may have
-	// a quarter of them, a trusted proxy and this machine three.
+	// MaxConnections is the limit of open connections, at least 1. A network may
+	// have a quarter of them; a trusted proxy and this machine may have three
+	// quarters.
 	MaxConnections int
 	Log            *slog.Logger
 }
 
-// Server serves HTTP to strangers: the number of connections, the time that each
-// may take and the bytes that it makes the service hold are bounded, in all and
-// for each network.
+// Server serves HTTP to untrusted clients. It limits connections, the time that each
+// may take and the memory that it uses, in all and per network.
 type Server struct {
 	*http.Server
 	config ServerConfig
 	gate   *gate
 }
 
-// NewServer makes a Server.
+// NewServer returns a Server.
 func NewServer(config ServerConfig) *Server {
 	s := &Server{config: config, gate: newGate(config.Policy, config.MaxConnections)}
 	s.Server = &http.Server{
@@ -41,7 +41,7 @@ func NewServer(config ServerConfig) *Server {
 	return s
 }
 
-// changed follows what a connection is busy with.
+// changed updates a connection's phase.
 func changed(inner net.Conn, state http.ConnState) {
 	c, ok := inner.(*conn)
 	switch {
@@ -56,7 +56,7 @@ func changed(inner net.Conn, state http.ConnState) {
 // Serve serves the listener's connections until the server is shut down.
 func (s *Server) Serve(l net.Listener) error { return s.Server.Serve(&gated{l, s.gate}) }
 
-// Figures are counts for the metrics.
+// Figures are counts for metrics.
 type Figures struct {
 	Connections      int   // open
 	Refused, Dropped int64 // turned away; closed to make room for others

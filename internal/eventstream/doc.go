@@ -1,23 +1,22 @@
-// Package eventstream tells those who watch an account what happens in it, as it
-// happens: new jobs, changes of their states, and logs, as server-sent events.
+// Package eventstream streams an account's events as they happen: new jobs, changes
+// of their states, and logs, as server-sent events.
 //
-// Nothing waits for it. Whoever stores something says so (Wake, Changed), which
-// costs a look at a number while nobody watches. For each account that is
-// watched there is one watcher, however many streams there are: it reads the
-// marks of the newest logs and jobs of the account, a few bytes each, a moment
-// after it was woken, and once a second for what other nodes did, compares them
-// with what it has told already, and hands what is new to the streams. So an event
-// is what the store says, there is no order of commits to rely on, and what a round
-// reads is bounded: of a flood a part is shown, and an event says that some was
-// skipped. A watcher rests nine times as long as it reads, and polls the more
-// seldom the more accounts are watched.
+// It never blocks the code that stores records. That code calls Wake or Changed,
+// which costs one atomic read while nobody watches. Each watched account has one
+// watcher, however many streams are open. The watcher runs shortly after it was
+// woken, and about once a second to find changes by other nodes. It reads the marks
+// of the account's newest logs and jobs (a few bytes each), compares them with what
+// it has already sent, and passes new events to the streams. Events therefore
+// reflect the store and do not depend on the order of commits. The work of a round
+// is bounded: during a flood the watcher sends a part, and an event that says some
+// were skipped. A watcher rests nine times as long as it reads, and polls less often
+// the more accounts are watched.
 //
-// Small records are read once for all streams of an account. A large one is read
-// by each stream when it is written, within the bytes that all answers share.
+// Small records are read once for all streams of an account. Each stream reads a
+// large record when it writes it, within the memory budget that all responses share.
 //
-// A stream has a queue of bounded size. When it is full because its reader is
-// slow, the stream ends; a client that follows the rules of server-sent events
-// comes back with the id of the last log it has seen, and gets those after it
-// first. Streams end by themselves after a quarter of an hour as well, so that
-// credentials are looked at again.
+// A stream has a bounded queue. If the queue is full because the reader is slow, the
+// stream ends. A client of server-sent events then reconnects with the id of the last
+// log it received and first gets the logs after it. Every stream also ends after a
+// quarter of an hour, so that the client authenticates again.
 package eventstream

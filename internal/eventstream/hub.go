@@ -24,7 +24,7 @@ type Store interface {
 	LogList(ctx context.Context, owner job.Owner, q store.LogQuery) ([]*job.Log, error)
 }
 
-// Config of a Hub.
+// Config configures a Hub.
 type Config struct {
 	Store Store
 	Log   *slog.Logger
@@ -33,21 +33,21 @@ type Config struct {
 const (
 	// MaxStreams is how many streams an account may have at once on a node.
 	MaxStreams = 20
-	// MaxHints is how many streams of hints there may be, which cost little: the
-	// pages of one account may be open to everyone.
+	// MaxHints is how many hint streams an account may have. The limit is high because
+	// they cost little, and the pages of one account may be public.
 	MaxHints = 1000
 	// maxOfNetwork is how many streams a client's network may have, maxOfAll how
 	// many there may be, of each sort.
 	maxOfNetwork = 200
 	maxOfAll     = 2000
-	// maxHeld is how many bytes of events wait for all readers together. What is
-	// beyond is read again when it is written.
+	// maxHeld is how many bytes of events may wait for all readers together. Records
+	// beyond that are read again when they are written.
 	maxHeld = 32 << 20
-	// maxRounds is how many watchers read at a time.
+	// maxRounds is how many watchers may read at once.
 	maxRounds = 2
 )
 
-// Hub knows who watches what.
+// Hub manages the watchers and streams of all accounts.
 type Hub struct {
 	Config
 	watched atomic.Int64 // accounts that are watched
@@ -64,7 +64,7 @@ type Hub struct {
 	open     map[bool]int         // streams of hints, and others
 }
 
-// New makes a Hub. Its owner must Close it before the store.
+// New returns a Hub. The caller must Close it before the store.
 func New(config Config) *Hub {
 	h := &Hub{
 		Config: config, watchers: map[int64]*watcher{}, networks: map[netip.Prefix]int{}, open: map[bool]int{}, rounds: make(chan struct{}, maxRounds),
@@ -73,17 +73,16 @@ func New(config Config) *Hub {
 	return h
 }
 
-// Close ends all streams and waits until nothing is read any more.
+// Close ends all streams and waits until all reads have finished.
 func (h *Hub) Close() {
 	h.cancel()
 	h.running.Wait()
 }
 
-// Wake tells that this node has stored something of an account. It does not
-// block.
+// Wake reports that this node stored something of an account. It does not block.
 func (h *Hub) Wake(account int64) { h.tell(account, 0) }
 
-// Changed tells that this node has created or changed a job. It does not block.
+// Changed reports that this node created or changed a job. It does not block.
 func (h *Hub) Changed(j *job.Job) { h.tell(j.Owner.Number, j.Number) }
 
 func (h *Hub) tell(account, number int64) {
@@ -105,18 +104,18 @@ func (h *Hub) tell(account, number int64) {
 	}
 }
 
-// Open begins a stream of an account's events, from now on or, when last names
-// a log, from behind that one. A TooMany fault when there are MaxStreams, or too
-// many of the client's address or of all. The caller must Serve or Close the
-// stream.
+// Open opens a stream of an account's events, from now on or, if last names a log,
+// from after that log. It returns a TooMany fault if there are too many streams: of
+// the account, of the client's network, or in all. The caller must Serve or Close
+// the stream.
 func (h *Hub) Open(ctx context.Context, owner job.Owner, address netip.Addr, last uuid.UUID) (*Stream, error) {
 	return h.begin(ctx, &Stream{hub: h, owner: owner, network: network.Of(address), last: last, more: make(chan struct{}, 1)})
 }
 
-// OpenHints begins a stream that only tells that something has happened, as an
-// event "job" without a record, once a second at most: for pages that read what
-// they show for themselves. A TooMany fault when there are MaxHints, or too many
-// of the client's address or of all.
+// OpenHints opens a stream that only reports that something happened: an event "job"
+// without a record, at most once a second. It is for pages that reload their own
+// data. It returns a TooMany fault if there are too many such streams: of the
+// account, of the client's network, or in all.
 func (h *Hub) OpenHints(ctx context.Context, owner job.Owner, address netip.Addr) (*Stream, error) {
 	return h.begin(ctx, &Stream{hub: h, owner: owner, network: network.Of(address), hints: true, more: make(chan struct{}, 1)})
 }
@@ -145,10 +144,10 @@ func stopping() error {
 	return &fault.Error{Code: fault.Unavailable, Message: "the service is stopping; try again shortly", RetryAfter: time.Second}
 }
 
-// most is how many streams of hints, or others, an account may have.
+// most returns how many streams of a kind an account may have.
 var most = map[bool]int{true: MaxHints, false: MaxStreams}
 
-// refuse gives the fault for one stream too many; nil when there is room. Called
+// refuse returns the fault for one stream too many, or nil if there is room. Called
 // with mu held.
 func (h *Hub) refuse(s *Stream) error {
 	ofAccount := 0
@@ -162,14 +161,14 @@ func (h *Hub) refuse(s *Stream) error {
 	case h.networks[s.network] >= maxOfNetwork:
 		why = "too many event streams are open from this network address; close one, then try again"
 	case h.open[s.hints] >= maxOfAll:
-		why = "the service has as many event streams as it can; try again shortly"
+		why = "too many event streams are open; try again shortly"
 	default:
 		return nil
 	}
 	return &fault.Error{Code: fault.TooMany, Message: why, RetryAfter: 10 * time.Second}
 }
 
-// join lets the account's watcher tell a stream; the first one starts it.
+// join adds a stream to the account's watcher, starting the watcher if necessary.
 func (h *Hub) join(s *Stream) (*watcher, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -194,7 +193,7 @@ func (h *Hub) join(s *Stream) (*watcher, error) {
 	return w, nil
 }
 
-// leave takes a stream from its watcher; the last one stops it.
+// leave removes a stream from its watcher, and stops the watcher after the last one.
 func (h *Hub) leave(s *Stream) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -22,9 +22,9 @@ const (
 	beatEvery = 15 * time.Second
 	// writeWithin is how long a client may take to read what is written at once.
 	writeWithin = 15 * time.Second
-	// hintEvery lies between two hints at the least.
+	// hintEvery is the shortest time between two hints.
 	hintEvery = time.Second
-	// maxLife is how long a stream lasts.
+	// maxLife is the longest a stream lasts.
 	maxLife = 15 * time.Minute
 	// maxQueued is how many bytes wait for a reader, eventSize what an event
 	// counts beside its text.
@@ -45,7 +45,7 @@ type event struct {
 	text []byte
 }
 
-// hint stands for whatever has happened.
+// hint is the event that reports any change.
 var hint = event{text: []byte("event: job\ndata: {}\n\n")}
 
 var skipped = event{text: []byte("event: skipped\ndata: {}\n\n")}
@@ -125,8 +125,8 @@ func (s *Stream) wake() {
 	}
 }
 
-// Tell puts an event of the caller's own into the stream, without a record. It
-// does not block.
+// Tell adds a caller-defined event without a record to the stream. It does not
+// block.
 func (s *Stream) Tell(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,10 +149,10 @@ func (s *Stream) Close() {
 	s.behind = true // nothing more is kept for it
 }
 
-// Serve writes the stream as the answer to a request, until the client goes
-// away or falls behind, the stream has lasted long enough, or the hub is closed;
-// and until permit, which is asked every 15 seconds, gives an Unauthorized fault.
-// It closes the stream.
+// Serve writes the stream as the response to a request. It returns when the client
+// disconnects or falls behind, the stream has reached its longest duration, the hub
+// is closed, or permit, which it calls every 15 seconds, returns an Unauthorized
+// fault. It closes the stream.
 func (s *Stream) Serve(w http.ResponseWriter, r *http.Request, permit func(context.Context) error) {
 	defer s.Close()
 	out := &writer{w: w, control: http.NewResponseController(w)}
@@ -220,8 +220,8 @@ func (s *Stream) write(ctx context.Context, out *writer, events []event) {
 	out.write(b)
 }
 
-// writeLarge reads the record that an event names and writes it. One that is gone
-// by now is left out.
+// writeLarge reads the record that an event names and writes it. It omits a record
+// that was removed.
 func (s *Stream) writeLarge(ctx context.Context, out *writer, e event) {
 	ctx, release := admission.Hold(ctx)
 	defer release()
@@ -246,7 +246,7 @@ func (s *Stream) writeLarge(ctx context.Context, out *writer, e event) {
 	}
 }
 
-// replay writes the logs behind the last one seen, and tells which they are.
+// replay writes the logs after the last one seen, and returns which they are.
 func (s *Stream) replay(r *http.Request, out *writer) map[uuid.UUID]bool {
 	seen := map[uuid.UUID]bool{}
 	if s.last == uuid.Nil {
@@ -263,7 +263,7 @@ func (s *Stream) replay(r *http.Request, out *writer) map[uuid.UUID]bool {
 	return seen
 }
 
-// replayPage writes a page of logs and tells whether there may be more.
+// replayPage writes a page of logs and reports whether there may be more.
 func (s *Stream) replayPage(ctx context.Context, out *writer, q *store.LogQuery, seen map[uuid.UUID]bool) (more bool) {
 	ctx, release := admission.Hold(ctx)
 	defer release()
@@ -284,7 +284,7 @@ func (s *Stream) replayPage(ctx context.Context, out *writer, q *store.LogQuery,
 	return len(logs) == replayPage || size > q.Bytes
 }
 
-// writer writes pieces, each of which must be read within a time.
+// writer writes pieces, each with a deadline.
 type writer struct {
 	w       http.ResponseWriter
 	control *http.ResponseController

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// pollEvery is how often a watcher looks without being woken.
+	// pollEvery is how often a watcher reads without being woken.
 	pollEvery = time.Second
-	// pause lies between two rounds at the least.
+	// pause is the shortest time between two rounds.
 	pause = 200 * time.Millisecond
 	// roundLogs and roundJobs are how many of the newest logs and jobs a round
 	// reads, maxEnded how many jobs that have lately become final.
@@ -29,17 +29,17 @@ const (
 	overlap = 3 * time.Second
 	// maxChanged is how many changed jobs wait for a round.
 	maxChanged = 200
-	// maxPause is how long a watcher rests at the most.
+	// maxPause is the longest time that a watcher rests.
 	maxPause = 5 * time.Second
 	// maxSmall is how large a record is that is read for all streams at once,
 	// maxLoaded how much is read so in a round.
 	maxSmall  = 32 << 10
 	maxLoaded = 512 << 10
-	// remembered is how many logs and jobs a watcher knows it has told of.
+	// remembered is how many sent logs and jobs a watcher remembers.
 	remembered = 4096
 )
 
-// watcher finds out what happens in an account.
+// watcher finds changes in an account.
 type watcher struct {
 	hub    *Hub
 	owner  job.Owner
@@ -54,14 +54,14 @@ type watcher struct {
 	open    map[bool]int // how many of them are of hints, and how many are not
 	changed []store.JobID
 
-	// The goroutine's own.
+	// Used only by the goroutine.
 	began  time.Time // by the store's clock
 	polled time.Time // when it has looked for jobs that became final
 	logs   *recent[uuid.UUID, struct{}]
 	jobs   *recent[int64, mark]
 }
 
-// mark is what of a job has to change to be told.
+// mark is the part of a job whose change causes an event.
 type mark struct {
 	state                     job.State
 	attempted, due, scheduled int64
@@ -80,7 +80,7 @@ func newWatcher(h *Hub, owner job.Owner) *watcher {
 	return w
 }
 
-// run looks again and again until there are no more streams.
+// run makes rounds until there are no more streams.
 func (w *watcher) run() {
 	defer w.stop()
 	w.failed = w.begin()
@@ -110,7 +110,7 @@ func (w *watcher) run() {
 // are, the more seldom.
 func (h *Hub) pollEvery() time.Duration { return pollEvery * time.Duration(1+h.watched.Load()/50) }
 
-// turn makes a round when it is the watcher's turn, and tells how long it took.
+// turn makes a round when it is the watcher's turn, and returns how long it took.
 func (w *watcher) turn(polled bool) time.Duration {
 	select {
 	case w.hub.rounds <- struct{}{}:
@@ -138,7 +138,7 @@ func (w *watcher) rest(took time.Duration) bool {
 	}
 }
 
-// begin notes what there is, which is not told.
+// begin records what already exists, so that it causes no events.
 func (w *watcher) begin() error {
 	w.began = w.hub.Store.Now()
 	w.polled = w.began
@@ -160,7 +160,7 @@ func (w *watcher) newest() (logs []store.LogMark, jobs []store.JobMark, err erro
 	return logs, jobs, err
 }
 
-// round tells what has happened since the last one.
+// round sends what has happened since the previous round.
 func (w *watcher) round(polled bool) error {
 	w.hub.mu.Lock()
 	changed := w.changed
@@ -218,8 +218,8 @@ func (w *watcher) created(jobs []store.JobMark, found map[int64]store.JobMark) (
 	return n
 }
 
-// look finds the jobs that logs tell of, those that are known to have changed
-// and, when it is time, those that have become final.
+// look finds the jobs that new logs refer to, those known to have changed and, when
+// a poll is due, those that became final.
 func (w *watcher) look(logs []store.LogMark, changed []store.JobID, polled bool, found map[int64]store.JobMark) error {
 	ids := changed
 	for _, l := range logs {
@@ -253,8 +253,8 @@ func (w *watcher) look(logs []store.LogMark, changed []store.JobID, polled bool,
 	return nil
 }
 
-// load makes the events of jobs and logs, the jobs first. Small records are read,
-// up to maxLoaded bytes of them; each of the others is read when it is written.
+// load returns the events of jobs and logs, jobs first. It reads small records, up to
+// maxLoaded bytes; the others are read when they are written.
 func (w *watcher) load(found map[int64]store.JobMark, fresh []store.LogMark) ([]event, error) {
 	var jobs []store.JobID
 	var logs []uuid.UUID
@@ -292,7 +292,7 @@ func (e event) key() [24]byte {
 	return k
 }
 
-// texts reads records and gives the texts of their events.
+// texts reads records and returns the texts of their events.
 func (w *watcher) texts(jobs []store.JobID, logs []uuid.UUID) (map[[24]byte][]byte, error) {
 	texts := map[[24]byte][]byte{}
 	if len(jobs) > 0 {
@@ -320,7 +320,7 @@ func (w *watcher) texts(jobs []store.JobID, logs []uuid.UUID) (map[[24]byte][]by
 	return texts, nil
 }
 
-// spread hands events to every stream.
+// spread passes events to every stream.
 func (w *watcher) spread(events []event) {
 	w.hub.mu.Lock()
 	streams := slices.Collect(maps.Keys(w.streams))
@@ -330,7 +330,7 @@ func (w *watcher) spread(events []event) {
 	}
 }
 
-// recent remembers a number of things, the latest.
+// recent remembers the latest of a number of things.
 type recent[K comparable, V any] struct {
 	values map[K]V
 	order  []K

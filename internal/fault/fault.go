@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Code says what kind of thing went wrong.
+// Code is the kind of an error.
 type Code int
 
 const (
@@ -25,8 +25,7 @@ const (
 	Misdirected                  // the request is for another host
 )
 
-// Problem is one thing wrong with a request. Exactly one of Pointer and
-// Parameter is set.
+// Problem is one problem of a request. Exactly one of Pointer and Parameter is set.
 type Problem struct {
 	// Detail completes the sentence "FIELD …", as in "must use https".
 	Detail string
@@ -44,9 +43,9 @@ type Error struct {
 	// Problems lists everything found wrong, for Invalid, and what is not there,
 	// for NotFound; the first MaxProblems.
 	Problems []Problem
-	// More is how many problems were found beyond those listed.
+	// More is how many further problems were found.
 	More int
-	// RetryAfter tells when another try makes sense, for TooMany and Unavailable.
+	// RetryAfter is how long to wait before trying again, for TooMany and Unavailable.
 	RetryAfter time.Duration
 	// Cause is for the log, never for the caller.
 	Cause error
@@ -61,17 +60,17 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Cause }
 
-// New makes a fault with a message that is safe to show.
+// New returns a fault with a message that is safe to show.
 func New(code Code, message string) *Error { return &Error{Code: code, Message: message} }
 
-// NoSuch is the fault for a record that does not exist for this caller; what
-// names the kind of record: "job".
+// NoSuch returns the fault for a record that does not exist for this caller. What is
+// the kind of record, such as "job".
 func NoSuch(what string) *Error {
 	return New(NotFound, "there is no such "+what+"; check its id and the key you use")
 }
 
-// Unreachable is the fault for a store that can't be reached or does not
-// answer; the caller may try again.
+// Unreachable returns the fault for a store that can't be reached or does not
+// respond; the caller may try again.
 func Unreachable(cause error) *Error {
 	return &Error{
 		Code: Unavailable, Message: "the store can't be reached right now; nothing was changed, try again shortly",
@@ -79,8 +78,8 @@ func Unreachable(cause error) *Error {
 	}
 }
 
-// Busy is the fault for a store that has too much to read to begin with one
-// more thing; the caller may try again.
+// Busy returns the fault for a store that has too many reads under way to start
+// another; the caller may try again.
 func Busy(cause error) *Error {
 	return &Error{
 		Code: Unavailable, Message: "the store is busy with other calls; nothing was changed, try again shortly",
@@ -88,7 +87,7 @@ func Busy(cause error) *Error {
 	}
 }
 
-// SlowRead is the fault for a read that has taken as long as a read may take.
+// SlowRead returns the fault for a read that exceeded its time limit.
 func SlowRead(cause error) *Error {
 	return &Error{
 		Code: TooMany, RetryAfter: 10 * time.Second, Cause: cause,

@@ -11,8 +11,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// own wraps handlers of what belongs to an account itself: the public key, which
-// everyone may know, opens none of it.
+// own wraps handlers of account settings and refuses the public key, which
+// everyone may know.
 func own(handle handler) handler {
 	return func(s *Server, c *call) error {
 		if c.caller.Public {
@@ -30,7 +30,7 @@ func (s *Server) listKeys(c *call) error {
 	return writeList(c, keys, func(b []byte, k *store.Key) []byte { return append(appendKey(b, k), '}') })
 }
 
-// appendKey adds a key's record without its closing brace.
+// appendKey appends a key's record without its closing brace.
 func appendKey(b []byte, k *store.Key) []byte {
 	b = append(b, `{"id":"`...)
 	b = append(b, k.ID.String()...)
@@ -52,7 +52,7 @@ func appendKey(b []byte, k *store.Key) []byte {
 	return appendInstant(append(b, `,"revoked_at":`...), k.RevokedAt)
 }
 
-// appendInstant adds a time; null for the zero time.
+// appendInstant appends a time, or null for the zero time.
 func appendInstant(b []byte, t time.Time) []byte {
 	if t.IsZero() {
 		return append(b, `null`...)

@@ -40,7 +40,7 @@ func (s *Server) getAccount(c *call) error {
 	})
 }
 
-// appendLimits adds the limits of an account; null for what is unlimited.
+// appendLimits appends the limits of an account; null means unlimited.
 func appendLimits(b []byte, l quota.Limits) []byte {
 	b = append(b, `{"calls_per_second":`...)
 	if l.Rate > 0 {
@@ -64,7 +64,7 @@ func appendLimit(b []byte, limit int64) []byte {
 	return strconv.AppendInt(b, limit, 10)
 }
 
-// appendUsage adds what an account uses of its limits; null for what is not known.
+// appendUsage appends what an account uses of its limits; null means unknown.
 func appendUsage(b []byte, u quota.Usage) []byte {
 	b = append(b, `{"pending_jobs":`...)
 	b = strconv.AppendInt(b, u.Pending, 10)

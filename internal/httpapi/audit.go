@@ -8,14 +8,14 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// listAudit lists the account's audit log, the latest entries first.
+// listAudit lists the account's audit log, newest entries first.
 func (s *Server) listAudit(c *call) error {
 	const list = "audit"
 	q := &query{values: c.r.URL.Query()}
 	event := q.event()
 	for form, name := range map[string]string{"offset": "offset", "order_by": "order_by", "order_by[]": "order_by", "order_by[0]": "order_by"} {
 		if q.values.Has(form) {
-			q.refuse(name, "is not for the audit log, which lists the latest first; follow the Link header")
+			q.refuse(name, "is not supported by the audit log, which lists the newest entries first; follow the Link header")
 			q.values.Del(form)
 		}
 	}
@@ -44,7 +44,7 @@ func appendAudit(b []byte, a *store.Audit) []byte {
 	return append(appendInstant(append(b, `,"last_at":`...), a.LastAt), '}')
 }
 
-// appendTextOrNull adds a string; null for "".
+// appendTextOrNull appends a string, or null for "".
 func appendTextOrNull(b []byte, text string) []byte {
 	if text == "" {
 		return append(b, `null`...)

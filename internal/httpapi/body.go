@@ -13,10 +13,11 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// maxBody is how large a request's body may be.
+// maxBody is the largest request body accepted, in bytes.
 const maxBody = 1 << 20
 
-// trustedLength is how much of a declared length is allocated before it arrives.
+// trustedLength is how much memory a declared length allocates before the body
+// arrives.
 const trustedLength = 4 << 10
 
 // largeBody is how large a body is that may take long to parse: tens of
@@ -53,8 +54,8 @@ func (c *call) readBody() (rawjson.Value, error) {
 	return value, unreadable("the body is not readable JSON", err)
 }
 
-// unreadable makes a fault of what keeps a body from being read. One that nests
-// too deep is readable, but not acceptable.
+// unreadable converts an error of reading a body to a fault: Invalid if the body
+// nests too deep, otherwise Unreadable.
 func unreadable(what string, err error) error {
 	if err == nil {
 		return nil
@@ -65,7 +66,7 @@ func unreadable(what string, err error) error {
 		if deep.Named {
 			pointer = job.Pointer(deep.Field)
 		}
-		detail := fmt.Sprintf("nests too deep; JSON may nest at most %d deep, the body's own braces included", rawjson.MaxDepth)
+		detail := fmt.Sprintf("nests too deep; JSON may nest at most %d levels deep, including the body's own braces", rawjson.MaxDepth)
 		return fault.Refuse([]fault.Problem{{Pointer: pointer, Detail: detail}})
 	}
 	if fault.CodeOf(err) == fault.Invalid {
@@ -91,7 +92,7 @@ func (c *call) bodyType() (isForm bool, err error) {
 	case job.IsJSON(mediaType):
 		return false, nil
 	}
-	return false, fault.New(fault.UnsupportedMedia, "send the body as application/json or application/x-www-form-urlencoded and say so in Content-Type")
+	return false, fault.New(fault.UnsupportedMedia, "send the body as application/json or application/x-www-form-urlencoded, with that Content-Type")
 }
 
 func (c *call) readAll() ([]byte, error) {
@@ -101,7 +102,7 @@ func (c *call) readAll() ([]byte, error) {
 		return nil, tooLarge
 	}
 	body := http.MaxBytesReader(c.ResponseWriter, c.r.Body, maxBody)
-	// The buffer grows with what arrives: a length is quickly declared.
+	// The buffer grows as the body arrives, since a client can declare any length.
 	var b bytes.Buffer
 	b.Grow(bytes.MinRead + int(min(max(c.r.ContentLength, 0), trustedLength)))
 	_, err := b.ReadFrom(body)
@@ -115,5 +116,5 @@ func (c *call) readAll() ([]byte, error) {
 	case errors.As(err, &f):
 		return nil, f
 	}
-	return nil, fault.New(fault.Unreadable, "the body could not be read whole; send it again")
+	return nil, fault.New(fault.Unreadable, "the body could not be read completely; send it again")
 }

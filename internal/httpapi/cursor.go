@@ -15,8 +15,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// position is where in a list's default order a page ended: at a number for
-// jobs, at a run and an ID for logs of a schedule, at an ID otherwise.
+// position is where in a list's default order a page ended: a number for jobs, a
+// run's number and an ID for logs of a schedule, an ID otherwise.
 type position struct {
 	number int64
 	id     uuid.UUID
@@ -24,9 +24,9 @@ type position struct {
 
 const sealSize = 12
 
-// sealCursor makes the opaque form of a position. The seal ties it to the list
-// and the account. It keeps mistakes out rather than attackers: whoever forged
-// one would see their own records, from another place on.
+// sealCursor encodes a position as an opaque cursor. The seal ties it to the list
+// and the account. It catches mistakes rather than attacks: a forged cursor only
+// selects another part of the client's own records.
 func sealCursor(p position, list string, owner job.Owner) string {
 	var b []byte
 	if p.number != 0 {
@@ -45,7 +45,7 @@ func seal(b []byte, list string, owner job.Owner) []byte {
 	return mac.Sum(nil)[:sealSize]
 }
 
-// openCursor reads what sealCursor made for the same list and owner.
+// openCursor decodes a cursor that sealCursor made for the same list and owner.
 func openCursor(text, list string, owner job.Owner) (p position, valid bool) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || len(b) < sealSize {
@@ -67,8 +67,8 @@ func openCursor(text, list string, owner job.Owner) (p position, valid bool) {
 	return p, valid && len(b) == 0
 }
 
-// page cuts off what was read to know whether there are more, and what does not
-// fit on a page, and then says where the next page is (RFC 8288).
+// page removes the extra record that shows whether there are more, and those that
+// do not fit on a page, and then links to the next page (RFC 8288).
 func page[T any](c *call, list string, q store.ListQuery, records []*T, size func(*T) int, at func(*T) position) []*T {
 	limit := q.Limit - 1
 	records, more := store.Fit(records, limit, q.Budget(), size)
@@ -86,7 +86,7 @@ func page[T any](c *call, list string, q store.ListQuery, records []*T, size fun
 	return records
 }
 
-// linkNext says that the next page lies behind a position.
+// linkNext links to the page after a position.
 func linkNext(c *call, list string, limit int, at position) {
 	values := c.r.URL.Query()
 	values.Set("limit", strconv.Itoa(limit))

@@ -9,8 +9,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-// followEvents streams what happens in the account. A Last-Event-ID that is none
-// of ours is left alone, as if there were none.
+// followEvents streams the account's events. It ignores a Last-Event-ID that is
+// not a valid ID.
 func (s *Server) followEvents(c *call) error {
 	last, ok := job.ParseID(c.r.Header.Get("Last-Event-ID"))
 	if !ok {

@@ -58,21 +58,21 @@ func (s *Server) preview(c *call) error {
 func (c *call) readJob() (rawjson.Value, error) {
 	body, err := c.readBody()
 	if err == nil && isJSONInForm(body) {
-		err = fault.Refuse([]fault.Problem{{Pointer: "#", Detail: "looks like JSON that is sent as a form; send it with Content-Type: application/json"}})
+		err = fault.Refuse([]fault.Problem{{Pointer: "#", Detail: "looks like JSON sent as a form; send it with Content-Type: application/json"}})
 	}
 	return body, err
 }
 
-// isJSONInForm reports whether a body came of a form whose first name begins
-// like JSON: what curl -d sends when nobody says otherwise.
+// isJSONInForm reports whether a body came from a form whose first name begins
+// like JSON, as curl -d sends it without a Content-Type.
 func isJSONInForm(body rawjson.Value) bool {
 	return bytes.HasPrefix(body, []byte(`{"{`)) || bytes.HasPrefix(body, []byte(`{"[`))
 }
 
 var unquoted = strings.NewReplacer(`\"`, `"`, `\\`, `\`)
 
-// headerKey gives the value of Idempotency-Key, plain or as a quoted string
-// (RFC 8941, section 3.3.3); nil when there is no such header.
+// headerKey returns the value of Idempotency-Key, plain or as a quoted string
+// (RFC 8941, section 3.3.3), or nil if there is no such header.
 func headerKey(header http.Header) *string {
 	values := header.Values("Idempotency-Key")
 	if len(values) == 0 {
@@ -106,7 +106,7 @@ func (s *Server) listJobs(c *call) error {
 }
 
 func (s *Server) searchJobs(c *call, q store.JobQuery, text string) error {
-	q.Limit-- // the next page is known without reading one more
+	q.Limit-- // the store reports the next page, so no extra record is needed
 	jobs, next, err := s.Manager.Search(c.r.Context(), c.owner, q, text)
 	if err != nil {
 		return err

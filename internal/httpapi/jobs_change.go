@@ -12,7 +12,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// withJob answers with the record of the job that do gives.
+// withJob responds with the record of the job that do returns.
 func (c *call) withJob(status int, do func(context.Context, job.Owner, store.JobID) (*job.Job, error)) error {
 	id, ok := service.ParseJobID(c.r.PathValue("job_id"))
 	if !ok {
@@ -35,7 +35,7 @@ func (s *Server) rerunJob(c *call) error  { return c.withJob(http.StatusCreated,
 
 func (s *Server) rescheduleJob(c *call) error {
 	return c.withJob(http.StatusOK, func(ctx context.Context, owner job.Owner, id store.JobID) (*job.Job, error) {
-		// An unknown id is told before what is wrong with the body.
+		// An unknown id is reported before problems of the body.
 		if _, err := s.Store.JobGet(ctx, owner, id); err != nil {
 			return nil, err
 		}
@@ -79,7 +79,7 @@ func readJobIDs(body rawjson.Value) ([]store.JobID, error) {
 	}
 	for _, m := range rawjson.Members(body) {
 		if m.Name != "job_ids" {
-			refuse(job.Pointer(m.Name), "is not a known field; the known one is job_ids")
+			refuse(job.Pointer(m.Name), "is not a known field; the only one is job_ids")
 			continue
 		}
 		found = true
@@ -102,8 +102,7 @@ func readJobIDs(body rawjson.Value) ([]store.JobID, error) {
 	return ids, problems.Err()
 }
 
-// readID reads an id, whether it is written as a number or as a string, as in
-// forms.
+// readID reads an id that is a number or, as in forms, a string.
 func readID(v rawjson.Value) (store.JobID, bool) {
 	if v.Kind() == '0' {
 		return service.ParseJobID(string(v))

@@ -11,7 +11,7 @@ import (
 )
 
 // readKeySpec reads a body that is an object with the fields of a new key, all of
-// them optional. What their values may be is for auth to say.
+// them optional. Package auth validates their values.
 func (c *call) readKeySpec() (spec auth.KeySpec, err error) {
 	body, err := c.readBody()
 	if err != nil {

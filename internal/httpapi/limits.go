@@ -8,20 +8,21 @@ import (
 	"github.com/punctual-dev/punctual/internal/quota"
 )
 
-// uncounted are the paths that are under no rate, so that whoever watches the
-// service sees it also while it is attacked.
+// uncounted are the paths without a rate limit, so that monitoring works even
+// during an attack.
 var uncounted = map[string]bool{"/healthz": true, "/readyz": true, "/metrics": true}
 
-// admit finds out who makes a call and counts it: by account, or by network when
-// it comes without a valid key. A TooMany fault when it is one too many, a
-// Forbidden fault when the account is suspended, or when the key can't be used
-// from the client's address or has not the scope that the call needs.
+// admit authenticates a call and counts it against a rate: the account's, or the
+// network's if the call has no valid key. It returns a TooMany fault if the call
+// exceeds the rate, and a Forbidden fault if the account is suspended, the key
+// can't be used from the client's address, or the key lacks the scope that the
+// call needs.
 func (s *Server) admit(route route, method string, c *call) error {
 	header := c.r.Header.Get("Authorization")
 	if uncounted[route.path] {
 		return nil
 	}
-	// A key that may be a guess is counted before it is looked up: the look-up
+	// Count a key that may be a guess before looking it up, because the look-up
 	// costs more than the guess.
 	guess := route.access == open || header == "" || !s.Auth.Knows(header)
 	if guess {
@@ -31,7 +32,7 @@ func (s *Server) admit(route route, method string, c *call) error {
 	}
 	caller, err := s.Auth.Authenticate(c.r.Context(), header, edge.ClientAddr(c.r))
 	if code := fault.CodeOf(err); !guess && err != nil && (code == fault.Unauthorized || code == fault.Forbidden) {
-		// It was revoked, has expired or can't be used from there.
+		// The key was revoked, has expired or can't be used from this address.
 		if over := s.Rates.Address(c.Header(), c.r); over != nil {
 			return over
 		}
@@ -65,10 +66,10 @@ func (s *Server) suspended(ctx context.Context, account int64) error {
 	return quota.Suspended(a)
 }
 
-// charge counts a call against the rate of its account: from how many calls it
-// has been counted as before to how many it counts as. A call for many items
-// counts as one for each, and as a second's worth at most; every call has been
-// counted as one before its handler runs.
+// charge raises what a call counts against the rate of its account, from before
+// calls to calls. A call for many items counts once per item, but at most as many
+// as the rate allows in one second. Every call counts as one before its handler
+// runs.
 func (s *Server) charge(c *call, before, calls int) error {
 	limits, err := s.Quotas.Limits(c.r.Context(), c.owner.Number)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 var logOrders = []string{"inserted_at", "event", "job_id", "id"}
 
-// logs reads what a list of logs is narrowed down by.
+// logs reads the filters of a list of logs.
 func (q *query) logs() (store.LogQuery, uuid.UUID) {
 	l := store.LogQuery{Job: q.job(), Event: q.event(), Since: q.time("since"), Until: q.time("until")}
 	if !l.Since.IsZero() && !l.Until.IsZero() && !l.Since.Before(l.Until) {

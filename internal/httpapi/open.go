@@ -23,8 +23,8 @@ func (s *Server) echo(c *call) error {
 	return c.writeJSON(http.StatusOK, body)
 }
 
-// broadcast gives a message back as it came: a target for first tries. A page
-// that waits for it on its channel shows it.
+// broadcast responds with the message it received, as a target for first tries. A
+// page that waits for the message on its channel shows it.
 func (s *Server) broadcast(c *call) error {
 	body, err := c.readBody()
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Server) broadcast(c *call) error {
 	return c.writeJSON(http.StatusOK, body)
 }
 
-// pin puts a message on the board.
+// pin publishes a message on its channel.
 func (s *Server) pin(c *call, body rawjson.Value) {
 	var m broadcast.Message
 	channel := ""
@@ -69,7 +69,7 @@ func (s *Server) pin(c *call, body rawjson.Value) {
 	if channel == "" {
 		return
 	}
-	// What a job's request tells of itself; anyone may say the same.
+	// A job's request carries these headers; any other client may send them too.
 	m.Due, _ = time.Parse(time.RFC3339Nano, c.r.Header.Get("X-Punctual-Scheduled-At"))
 	m.Job, _ = strconv.ParseInt(c.r.Header.Get("X-Punctual-Job-Id"), 10, 64)
 	s.Board.Put(channel, m)

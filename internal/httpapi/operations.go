@@ -8,10 +8,11 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 )
 
-// operations are the paths that Operations answers.
+// operations are the paths that Operations serves.
 var operations = map[string]bool{"/healthz": true, "/readyz": true, "/metrics": true}
 
-// here returns what is served of a route beside the API, and whether it is.
+// here returns the route as served together with the API, and whether it is
+// served there at all.
 func (s *Server) here(r route) (route, bool) {
 	switch {
 	case !s.OperationsElsewhere:
@@ -23,7 +24,7 @@ func (s *Server) here(r route) (route, bool) {
 	return r, true
 }
 
-// bare wraps a handler whose errors must not say why.
+// bare wraps a handler so that its errors do not disclose the reason.
 func bare(handle handler) handler {
 	return func(s *Server, c *call) error {
 		if err := handle(s, c); err != nil {
@@ -33,8 +34,8 @@ func bare(handle handler) handler {
 	}
 }
 
-// Operations answers the calls of who runs the service: metrics and health, with
-// the reasons.
+// Operations returns a handler for the operators of the service: metrics, and
+// health with the reasons.
 func (s *Server) Operations() http.Handler {
 	mux := http.NewServeMux()
 	for _, r := range routes {
@@ -46,7 +47,7 @@ func (s *Server) Operations() http.Handler {
 	return mux
 }
 
-// Refuse answers a request that is not for any route with an error.
+// Refuse responds with an error to a request that is not for any route.
 func (s *Server) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	c := &call{ResponseWriter: w, r: r}
 	id := edge.RequestID(r)

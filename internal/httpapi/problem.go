@@ -13,8 +13,8 @@ import (
 
 const internalMessage = "something went wrong on our side; it has been logged under the id in X-Request-Id"
 
-// answers maps each code of a fault to its status and title (RFC 9110's phrases).
-var answers = map[fault.Code]struct {
+// responses maps each fault code to its status and title (RFC 9110's phrases).
+var responses = map[fault.Code]struct {
 	status int
 	title  string
 }{
@@ -33,20 +33,20 @@ var answers = map[fault.Code]struct {
 	fault.Misdirected:      {http.StatusMisdirectedRequest, "Misdirected Request"},
 }
 
-// problem answers with an error (RFC 9457).
+// problem responds with an error (RFC 9457).
 func (s *Server) problem(c *call, id string, err error) {
 	var f *fault.Error
-	left := edge.ClientGone(c.r, err)
+	gone := edge.ClientGone(c.r, err)
 	switch {
-	case left:
-		f = fault.Unreachable(err) // in case only its sending has ended
+	case gone:
+		f = fault.Unreachable(err) // the client may still read the response
 		defer func() { c.status = edge.StatusClientClosedRequest }()
 	case !errors.As(err, &f):
 		f = &fault.Error{Code: fault.Internal, Message: internalMessage, Cause: err}
 	}
-	answer := answers[f.Code]
-	if answer.status >= 500 && !left {
-		s.complaints.Log(s.Log, "a call could not be answered", answer.status, "request", id, "error", err)
+	response := responses[f.Code]
+	if response.status >= 500 && !gone {
+		s.complaints.Log(s.Log, "request failed", response.status, "request", id, "error", err)
 	}
 	header := c.Header()
 	switch f.Code {
@@ -56,8 +56,8 @@ func (s *Server) problem(c *call, id string, err error) {
 		header.Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(f.RetryAfter.Seconds())))))
 	}
 	header.Set("Content-Type", "application/problem+json")
-	c.WriteHeader(answer.status)
-	_, _ = c.Write(appendProblem(nil, answer.title, answer.status, f))
+	c.WriteHeader(response.status)
+	_, _ = c.Write(appendProblem(nil, response.title, response.status, f))
 }
 
 func appendProblem(b []byte, title string, status int, f *fault.Error) []byte {

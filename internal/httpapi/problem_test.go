@@ -12,9 +12,9 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 )
 
-// TestAClientThatLeftAlarmsNobody wants its call answered all the same: it may
-// only have ended its sending.
-func TestAClientThatLeftAlarmsNobody(t *testing.T) {
+// TestProblem_LogsNoErrorForAClientThatIsGone also verifies that such a client
+// gets a response: it may have closed only its sending side.
+func TestProblem_LogsNoErrorForAClientThatIsGone(t *testing.T) {
 	var log bytes.Buffer
 	s := &Server{Config: Config{Log: slog.New(slog.NewTextHandler(&log, nil))}}
 	ctx, leave := context.WithCancel(t.Context())
@@ -24,7 +24,7 @@ func TestAClientThatLeftAlarmsNobody(t *testing.T) {
 		s.problem(c, "id", fault.Unreachable(context.Canceled))
 		return c, w
 	}
-	if c, w := answer(); c.status != 503 || w.Code != 503 || !strings.Contains(log.String(), "could not be answered") {
+	if c, w := answer(); c.status != 503 || w.Code != 503 || !strings.Contains(log.String(), "request failed") {
 		t.Errorf("to a client that waits: %d, counted as %d, logged as %s", w.Code, c.status, &log)
 	}
 	leave()

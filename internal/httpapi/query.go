@@ -20,11 +20,11 @@ import (
 const (
 	defaultLimit = 10
 	maxLimit     = 100
-	// maxOffset keeps offsets within what every store counts exactly.
+	// maxOffset keeps offsets within the integers that every store counts exactly.
 	maxOffset = 1 << 53
 )
 
-// query reads a list's parameters and collects what is wrong with them.
+// query reads a list's parameters and collects their problems.
 type query struct {
 	values   url.Values
 	problems []fault.Problem
@@ -34,7 +34,7 @@ func (q *query) refuse(parameter, detail string) {
 	q.problems = append(q.problems, fault.Problem{Parameter: parameter, Detail: detail})
 }
 
-// one gives a parameter's value, and whether it was given (once).
+// one returns a parameter's value, and whether it was given exactly once.
 func (q *query) one(name string) (string, bool) {
 	values, ok := q.values[name]
 	if len(values) > 1 {
@@ -65,8 +65,8 @@ func (q *query) whole(name string, least, most, fallback int) int {
 	return n
 }
 
-// list reads limit, offset, order_by and cursor. One more record than asked for
-// is read, to know whether there are more.
+// list reads limit, offset, order_by and cursor. The limit it returns is one
+// higher than requested, so that the extra record shows whether there are more.
 func (q *query) list(name string, owner job.Owner, orders []string) store.ListQuery {
 	l := store.ListQuery{Limit: q.whole("limit", 1, maxLimit, defaultLimit) + 1, Offset: q.whole("offset", 0, maxOffset, 0)}
 	order, why := readOrder(q.values, orders)
@@ -81,18 +81,18 @@ func (q *query) list(name string, owner job.Owner, orders []string) store.ListQu
 	position, valid := openCursor(text, name, owner)
 	switch {
 	case !valid:
-		q.refuse("cursor", "is not one that this list gave you; start again without it")
+		q.refuse("cursor", "is not a cursor of this list; start again without it")
 	case q.values.Has("offset"):
 		q.refuse("cursor", "excludes offset; leave offset out")
 	case order.Field != "":
-		q.refuse("cursor", "goes with the default order only; leave order_by out")
+		q.refuse("cursor", "works only with the default order; leave order_by out")
 	default:
 		l.After, l.AfterID = position.number, position.id
 	}
 	return l
 }
 
-// readOrder reads order_by in any of its forms; why says what is wrong with it.
+// readOrder reads order_by in any of its forms; why describes the problem, if any.
 func readOrder(values url.Values, allowed []string) (order store.Order, why string) {
 	parts, why := orderParts(values)
 	if why != "" || parts == nil {
@@ -188,8 +188,8 @@ func (q *query) isText(name, text string) bool {
 	return true
 }
 
-// search reads q, which goes with the default order and few of the filters; ""
-// when there is nothing to search for, as from a field of a form left empty.
+// search reads q, which works only with the default order and a few of the
+// filters. It returns "" if q is absent or blank, as from an empty form field.
 func (q *query) search() string {
 	text, _ := q.one("q")
 	if text = strings.TrimSpace(text); text == "" || !q.isText("q", text) {
@@ -199,7 +199,7 @@ func (q *query) search() string {
 	return text
 }
 
-// alone refuses a parameter that is given together with others.
+// alone refuses a parameter that is given together with any of others.
 func (q *query) alone(name string, others ...string) {
 	for _, other := range others {
 		if q.values.Has(other) || q.values.Has(other+"[]") || q.values.Has(other+"[0]") {

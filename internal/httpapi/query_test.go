@@ -60,7 +60,7 @@ func FuzzReadOrder(f *testing.F) {
 		}
 		order, why := readOrder(v, jobOrders)
 		if why != "" && order != (store.Order{}) {
-			t.Fatalf("%q is refused (%s), yet gives %+v", query, why, order)
+			t.Fatalf("%q is refused (%s), yet returns %+v", query, why, order)
 		}
 		if order.Field != "" && !strings.Contains(strings.Join(jobOrders, " "), order.Field) {
 			t.Fatalf("%q orders by %q", query, order.Field)
@@ -70,7 +70,7 @@ func FuzzReadOrder(f *testing.F) {
 
 var someone = job.Owner{ID: uuid.MustParse("0198d5d2-6b1c-7c4e-9a53-0c1d2e3f4a5b"), Number: 1}
 
-func TestCursorsOpenOnlyWhereTheyBelong(t *testing.T) {
+func TestOpenCursor_AcceptsOnlyItsOwnListAndAccount(t *testing.T) {
 	other := job.Owner{ID: uuid.New(), Number: 2}
 	for _, p := range []position{{number: 1}, {number: 1 << 60}, {id: uuid.New()}} {
 		text := sealCursor(p, "jobs", someone)
@@ -121,16 +121,16 @@ func TestHeaderKey(t *testing.T) {
 	}
 }
 
-func TestReadJobID(t *testing.T) {
+func TestParseJobID(t *testing.T) {
 	for text, ok := range map[string]bool{"1": true, "9223372036854775807": true, someone.ID.String(): true, "0": false, "-1": false, "01": false, "+1": false,
 		"9223372036854775808": false, "": false, "1.0": false, strings.ToUpper(someone.ID.String()): true, "00000000-0000-0000-0000-000000000000": false, "{" + someone.ID.String() + "}": false} {
 		if _, got := service.ParseJobID(text); got != ok {
-			t.Errorf("manage.ParseJobID(%q) = %v, want %v", text, got, ok)
+			t.Errorf("service.ParseJobID(%q) = %v, want %v", text, got, ok)
 		}
 	}
 }
 
-func TestWholeNumbers(t *testing.T) {
+func TestLimit_AcceptsWholeNumbersInRange(t *testing.T) {
 	for text, ok := range map[string]bool{"1": true, "100": true, "007": true, "0": false, "101": false, "": false, "-1": false, "+1": false, "1.5": false, "1e1": false, "0x1": false, " 1": false, "99999999999999999999": false} {
 		q := &query{values: url.Values{"limit": {text}}}
 		q.whole("limit", 1, 100, 10)

@@ -36,7 +36,7 @@ func (c *call) scheduleID() (uuid.UUID, error) {
 	return id, nil
 }
 
-// withSchedule answers with what is shown of the schedule that do gives.
+// withSchedule responds with what show appends for the schedule that do returns.
 func (c *call) withSchedule(do func(context.Context, job.Owner, uuid.UUID) (*job.Schedule, error), show func([]byte, *job.Schedule) []byte) error {
 	id, err := c.scheduleID()
 	if err != nil {
@@ -73,8 +73,8 @@ func (s *Server) putState(c *call) error {
 	return c.withSchedule(s.withBody(c, s.Manager.SetState), job.AppendScheduleState)
 }
 
-// withBody reads the call's body for a change of a schedule. An unknown schedule
-// is told before what is wrong with the body.
+// withBody reads the call's body for a change of a schedule. It reports an
+// unknown schedule before problems of the body.
 func (s *Server) withBody(c *call, do func(context.Context, job.Owner, uuid.UUID, rawjson.Value) (*job.Schedule, error)) func(context.Context, job.Owner, uuid.UUID) (*job.Schedule, error) {
 	return func(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
 		if _, err := s.Store.ScheduleGet(ctx, owner, id); err != nil {
@@ -88,8 +88,8 @@ func (s *Server) withBody(c *call, do func(context.Context, job.Owner, uuid.UUID
 	}
 }
 
-// dropping answers with nothing once do has taken away what belongs to a schedule.
-func (c *call) dropping(do func(context.Context, job.Owner, uuid.UUID) error) error {
+// withoutContent calls do for a schedule and responds with 204.
+func (c *call) withoutContent(do func(context.Context, job.Owner, uuid.UUID) error) error {
 	id, err := c.scheduleID()
 	if err != nil {
 		return err
@@ -101,10 +101,10 @@ func (c *call) dropping(do func(context.Context, job.Owner, uuid.UUID) error) er
 	return nil
 }
 
-func (s *Server) deleteSchedule(c *call) error { return c.dropping(s.Manager.Delete) }
+func (s *Server) deleteSchedule(c *call) error { return c.withoutContent(s.Manager.Delete) }
 
 func (s *Server) deleteState(c *call) error {
-	return c.dropping(func(ctx context.Context, owner job.Owner, id uuid.UUID) error {
+	return c.withoutContent(func(ctx context.Context, owner job.Owner, id uuid.UUID) error {
 		_, err := s.Manager.ClearState(ctx, owner, id)
 		return err
 	})

@@ -9,17 +9,17 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// access says what a route asks of a caller.
+// access is what a route requires of a caller.
 type access int
 
 const (
 	open       access = iota // no credentials
 	forReading               // a key with the scope read, whatever the method
-	forJobs                  // a key with the scope read for GET, and jobs for what changes something
+	forJobs                  // a key with the scope read for GET, and jobs for other methods
 	forAdmins                // a key with the scope admin
 )
 
-// scope returns the scope that a method of a route needs.
+// scope returns the scope that a method of a route requires.
 func (a access) scope(method string) store.Scope {
 	switch {
 	case a == forAdmins:
@@ -30,8 +30,7 @@ func (a access) scope(method string) store.Scope {
 	return store.ScopeRead
 }
 
-// permit returns a Forbidden fault when the key of a call has not the scope that
-// the call needs.
+// permit returns a Forbidden fault if the key of a call lacks the needed scope.
 func (c *call) permit(needed store.Scope) error {
 	err := c.caller.Permit(needed)
 	if err != nil && fault.CodeOf(err) == fault.Forbidden && !c.caller.Public {

@@ -23,7 +23,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// Config of a Server.
+// Config configures a Server.
 type Config struct {
 	Manager *service.Service
 	Store   store.Store
@@ -37,15 +37,15 @@ type Config struct {
 	Running func() bool
 	Quotas  *quota.Book
 	Rates   *edge.Rates
-	// Retention is how long final jobs and logs are kept; 0 for ever.
+	// Retention is how long final jobs and logs are kept; 0 means for ever.
 	Retention time.Duration
 	Version   string
-	// OperationsElsewhere: metrics, and the reason why the service is not ready,
-	// are served by Operations only.
+	// OperationsElsewhere restricts metrics, and the reason why the service is not
+	// ready, to the handler that Operations returns.
 	OperationsElsewhere bool
 }
 
-// Server answers the API's calls.
+// Server serves the API.
 type Server struct {
 	Config
 	mux     *http.ServeMux
@@ -54,17 +54,17 @@ type Server struct {
 	complaints edge.Complaints
 }
 
-// handler answers a call or gives the error to answer with.
+// handler responds to a call or returns the error to respond with.
 type handler func(*Server, *call) error
 
-// route is one path of the API with its methods.
+// route is a path of the API with its methods.
 type route struct {
 	path    string
 	access  access
 	methods map[string]handler
 }
 
-// routes is every path that is answered.
+// routes lists every path that is served.
 var routes = []route{
 	{"/api/jobs", forJobs, map[string]handler{"GET": (*Server).listJobs, "POST": (*Server).createJob}},
 	{"/api/jobs/counts", forJobs, map[string]handler{"GET": (*Server).countJobs}},
@@ -102,7 +102,7 @@ var routes = []route{
 	{"/docs", open, map[string]handler{"GET": (*Server).docs}},
 }
 
-// New makes a Server.
+// New returns a Server.
 func New(config Config) *Server {
 	s := &Server{Config: config, mux: http.NewServeMux(), parsing: newParsing()}
 	for _, r := range routes {
@@ -120,34 +120,34 @@ func (s *Server) Answers(r *http.Request) bool {
 	return pattern != "/"
 }
 
-// call is one request being answered.
+// call is a request being served.
 type call struct {
 	http.ResponseWriter
-	r      *http.Request
-	owner  job.Owner
-	caller auth.Caller
-	status int
-	begun  bool // something has been written
+	r       *http.Request
+	owner   job.Owner
+	caller  auth.Caller
+	status  int
+	started bool // something has been written
 
 	parsing chan struct{} // the server's
 }
 
 func (c *call) WriteHeader(status int) {
-	c.status, c.begun = status, true
+	c.status, c.started = status, true
 	c.ResponseWriter.WriteHeader(status)
 }
 
 func (c *call) Write(b []byte) (int, error) {
-	c.begun = true
+	c.started = true
 	return c.ResponseWriter.Write(b)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap supports http.ResponseController.
 func (c *call) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// The mux would redirect paths that are not clean; no such path exists here.
+	// The mux would redirect paths that are not clean; here they don't exist.
 	if p := r.URL.Path; p != "/" && path.Clean(p) != p {
 		s.serve(route{path: "/"}).ServeHTTP(w, r)
 		return
@@ -169,7 +169,7 @@ func (s *Server) serve(route route) http.Handler {
 		header.Set("Cache-Control", "no-store")
 		defer func() {
 			if broken := recover(); broken != nil {
-				s.Log.Error("answering a call failed", "request", id, "route", route.path, "panic", broken, "stack", string(debug.Stack()))
+				s.Log.Error("panic in a handler", "request", id, "route", route.path, "panic", broken, "stack", string(debug.Stack()))
 				s.problem(c, id, fault.New(fault.Internal, internalMessage))
 			}
 			s.Metrics.Requested(route.path, strconv.Itoa(c.status))
@@ -178,10 +178,10 @@ func (s *Server) serve(route route) http.Handler {
 				panic(http.ErrAbortHandler)
 			}
 		}()
-		switch err := s.answer(route, c); {
-		case err != nil && c.begun:
-			// Only a connection that is cut tells that something is missing.
-			s.Log.Debug("an answer was cut off", "request", id, "route", route.path, "error", err)
+		switch err := s.dispatch(route, c); {
+		case err != nil && c.started:
+			// Only a closed connection shows the client that the response is incomplete.
+			s.Log.Debug("response cut off", "request", id, "route", route.path, "error", err)
 			cut = true
 		case err != nil:
 			s.problem(c, id, err)
@@ -189,7 +189,9 @@ func (s *Server) serve(route route) http.Handler {
 	})
 }
 
-func (s *Server) answer(route route, c *call) error {
+// dispatch checks the method, the credentials and the rate of a call, then calls
+// its handler.
+func (s *Server) dispatch(route route, c *call) error {
 	if len(route.methods) == 0 {
 		if err := s.Rates.Address(c.Header(), c.r); err != nil {
 			return err
@@ -206,7 +208,7 @@ func (s *Server) answer(route route, c *call) error {
 			return err
 		}
 		c.Header().Set("Allow", edge.Allow(maps.Keys(route.methods)))
-		return fault.New(fault.MethodNotAllowed, "this path does not answer "+c.r.Method+"; it answers "+edge.Allow(maps.Keys(route.methods)))
+		return fault.New(fault.MethodNotAllowed, "this path does not support "+c.r.Method+"; it supports "+edge.Allow(maps.Keys(route.methods)))
 	}
 	if err := s.admit(route, method, c); err != nil {
 		return err
@@ -214,15 +216,15 @@ func (s *Server) answer(route route, c *call) error {
 	return handle(s, c)
 }
 
-// writeJSON answers with a JSON text.
+// writeJSON responds with a JSON text.
 func (c *call) writeJSON(status int, body []byte) error {
 	c.Header().Set("Content-Type", "application/json")
 	c.WriteHeader(status)
-	_, _ = c.Write(body) // a client that went away needs no answer
+	_, _ = c.Write(body) // fails only if the client is gone
 	return nil
 }
 
-// writeRecord answers with {"data": record}.
+// writeRecord responds with {"data": record}.
 func (c *call) writeRecord(status int, add func([]byte) []byte) error {
 	b := append(make([]byte, 0, 1024), `{"data":`...)
 	return c.writeJSON(status, append(add(b), '}'))
@@ -231,7 +233,7 @@ func (c *call) writeRecord(status int, add func([]byte) []byte) error {
 // piece is how many bytes of a list are written at once.
 const piece = 64 << 10
 
-// writeList answers with {"data": [record, …]}, a piece at a time.
+// writeList responds with {"data": [record, …]}, written in pieces.
 func writeList[T any](c *call, records []*T, add func([]byte, *T) []byte) error {
 	c.Header().Set("Content-Type", "application/json")
 	c.WriteHeader(http.StatusOK)
@@ -242,7 +244,7 @@ func writeList[T any](c *call, records []*T, add func([]byte, *T) []byte) error 
 		}
 		if b = add(b, r); len(b) >= piece {
 			if _, err := c.Write(b); err != nil {
-				return nil // a client that went away needs no answer
+				return nil // the client is gone
 			}
 			b = b[:0]
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/stats"
 )
 
-// defaultMinutes is how far statistics reach back when nothing is said.
+// defaultMinutes is how far statistics reach back by default.
 const defaultMinutes = 60
 
 func (s *Server) getStats(c *call) error {
@@ -57,7 +57,7 @@ func appendTimes(b []byte, p50, p99 float64) []byte {
 	return append(appendMillis(append(b, `,"p99":`...), p99), '}')
 }
 
-// appendMillis adds milliseconds to a hundredth; null for not a number.
+// appendMillis appends milliseconds rounded to two decimals; null for NaN.
 func appendMillis(b []byte, ms float64) []byte {
 	if math.IsNaN(ms) {
 		return append(b, `null`...)

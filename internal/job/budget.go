@@ -2,13 +2,13 @@ package job
 
 import "strconv"
 
-// The budget of an outgoing request: how large its parts may be, in bytes.
+// The budget of an outgoing request: the largest size of its parts, in bytes.
 const (
 	MaxRequestURL     = 16 << 10 // the URL with its whole query
 	MaxRequestHeaders = 64 << 10 // the job's own fields as sent: name, value and four bytes each
 	MaxRequestBody    = 2 << 20
-	// MaxRequestQuery bounds a query that is an object, as JSON. Nulls and empty
-	// objects take room there that they don't take in the URL.
+	// MaxRequestQuery is the largest size of an object query, as JSON. It exceeds
+	// MaxRequestURL because nulls and empty objects take space only in the JSON.
 	MaxRequestQuery = 64 << 10
 )
 
@@ -17,7 +17,7 @@ const MaxQueryDepth = 64
 
 // OversizeError is returned by Render for a request that would exceed the budget.
 type OversizeError struct {
-	Field string // what makes the request too large: "query", "headers" or "body"
+	Field string // the part that is too large: "query", "headers" or "body"
 	what  string // with an article, as in "the body"
 	limit int
 }
@@ -30,15 +30,15 @@ func tooLarge(field, what string, limit int) error {
 	return &OversizeError{Field: field, what: what, limit: limit}
 }
 
-// bounded is a text that never takes more than most bytes of memory, however
-// much is added. Once something did not fit, it takes nothing any more.
+// bounded is a text of at most most bytes. Once an addition does not fit, it
+// accepts no more.
 type bounded struct {
 	b    []byte
 	most int
 	over bool
 }
 
-// add appends text, whole or not at all.
+// add appends all of text or none of it.
 func add[T ~string | ~[]byte](o *bounded, text T) {
 	if o.over || len(text) > o.room() {
 		o.over = true
@@ -52,10 +52,10 @@ func add[T ~string | ~[]byte](o *bounded, text T) {
 	o.b = append(o.b, text...)
 }
 
-// room returns how many bytes more fit.
+// room returns how many more bytes fit.
 func (o *bounded) room() int { return o.most - len(o.b) }
 
-// result returns the text; nil when something did not fit.
+// result returns the text, or nil if an addition did not fit.
 func (o *bounded) result() []byte {
 	if o.over {
 		return nil

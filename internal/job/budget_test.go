@@ -18,7 +18,7 @@ func list(n int, element string) string {
 	return "[" + strings.TrimSuffix(strings.Repeat(element+",", n), ",") + "]"
 }
 
-// TestRenderStopsAtTheBudget has requests that would be gigabytes.
+// TestRenderStopsAtTheBudget renders requests that would be gigabytes.
 func TestRenderStopsAtTheBudget(t *testing.T) {
 	key := strings.Repeat("k", 100_000)
 	large := NewDynamic(7, &Schedule{State: rawjson.Value(`{"a":"` + strings.Repeat("s", 60_000) + `"}`), Previous: rawjson.Value(`{"p":` + list(100_000, "{}") + `}`)})
@@ -168,7 +168,7 @@ func FuzzRender(f *testing.F) {
 	})
 }
 
-func TestWhatCannotFitIsRefusedOnCreate(t *testing.T) {
+func TestRead_RefusesARequestThatCannotFitTheBudget(t *testing.T) {
 	deepQuery := func(n int) string {
 		return `{"url":"https://x.example","query":` + strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) + "}"
 	}
@@ -197,7 +197,7 @@ func TestWhatCannotFitIsRefusedOnCreate(t *testing.T) {
 	}
 }
 
-func TestAListOfProblemsIsBounded(t *testing.T) {
+func TestRead_BoundsTheListOfProblems(t *testing.T) {
 	var members strings.Builder
 	for i := range 20_000 {
 		fmt.Fprintf(&members, `"schedule_%d%s":1,`, i, strings.Repeat("x", i%30))
@@ -224,7 +224,7 @@ func TestAListOfProblemsIsBounded(t *testing.T) {
 		if name == "unknown fields" && (len(f.Problems) != 100 || f.More != 19_900) {
 			t.Errorf("%s: %d problems and %d more", name, len(f.Problems), f.More)
 		}
-		if name == "long unknown fields" && (f.Problems[0].Pointer != "#" || !strings.HasPrefix(f.Problems[0].Detail, `has a field that is not known, whose name begins with "éé`)) {
+		if name == "long unknown fields" && (f.Problems[0].Pointer != "#" || !strings.HasPrefix(f.Problems[0].Detail, `has an unknown field, whose name begins with "éé`)) {
 			t.Errorf("%s: %+v", name, f.Problems[0])
 		}
 	}
@@ -249,7 +249,7 @@ func TestMergeStateRefusesWhatIsTooLarge(t *testing.T) {
 	}
 }
 
-func TestAZeroDynamicReplacesNothing(t *testing.T) {
+func TestResolve_ZeroDynamicReplacesNothing(t *testing.T) {
 	v := rawjson.Value(`["$job","$$state"]`)
 	if got, ok := (Dynamic{}).Resolve(v, 100); string(got) != string(v) || !ok {
 		t.Errorf("%s became %s", v, got)

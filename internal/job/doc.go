@@ -1,13 +1,13 @@
-// Package job holds what punctual is about: jobs, schedules, logs and
-// deliveries, the states a job goes through, the request a client makes, and
-// the fields of it that are filled in when it fires.
+// Package job defines jobs, schedules, logs and deliveries, the states of a
+// job, how a create request is read, and the dynamic fields that are resolved
+// when a job fires.
 //
-// Everything here is pure: no clock, no network, no store. A job's life is a
-// handful of transitions (see states.go), each a method that checks where it
-// starts from, so that a forbidden change can't be written down. Reading a
-// create request (read*.go) finds every fault of it at once; what it accepts
-// is kept verbatim as args and read again, without checks, when the job fires.
+// Everything here is pure: no clock, no network, no store. A job changes state
+// by a few transitions (see states.go). Each is a method that checks the current
+// state, so that a forbidden transition is impossible. Reading a create request
+// (read*.go) finds all its problems at once. What it accepts is kept verbatim
+// as args and read again, without checks, when the job fires.
 //
-// What comes next in a schedule is the schedule package's business; when a
-// failed attempt is made again is the retry package's; storing is the store's.
+// Package schedule computes due times, package retry decides when a failed
+// attempt is retried, and package store keeps the records.
 package job

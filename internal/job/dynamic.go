@@ -13,14 +13,15 @@ var (
 	null        = rawjson.Value(`null`)
 )
 
-// Dynamic holds what the dynamic fields stand for in one run.
+// Dynamic holds the values of the dynamic fields for one job.
 type Dynamic struct {
 	Job      rawjson.Value // $job
 	State    rawjson.Value // $state
 	Previous rawjson.Value // $previous
 }
 
-// NewDynamic makes the dynamic fields of a job; schedule is nil for a one-off.
+// NewDynamic returns the dynamic fields of a job; the schedule is nil for a
+// one-off job.
 func NewDynamic(number int64, s *Schedule) Dynamic {
 	d := Dynamic{Job: rawjson.Value(`{"id":` + strconv.FormatInt(number, 10) + `}`), State: emptyObject, Previous: emptyObject}
 	if s == nil {
@@ -35,10 +36,10 @@ func NewDynamic(number int64, s *Schedule) Dynamic {
 	return d
 }
 
-// Resolve returns v with each string that as a whole is a dynamic field
-// replaced by its value, at any depth: null where nothing is there, and an
-// escaped one without one of its $. Member names are left alone. It stops when
-// the result would have more than most bytes; it is nil and ok false then.
+// Resolve returns v with each string that consists of a dynamic field replaced by
+// its value, at any depth. A field without a value becomes null; an escaped field
+// loses one $. Member names stay as they are. If the result would exceed most
+// bytes, Resolve stops and returns nil and false.
 //
 // The zero Dynamic replaces nothing.
 func (d Dynamic) Resolve(v rawjson.Value, most int) (resolved rawjson.Value, ok bool) {
@@ -68,7 +69,7 @@ func (d Dynamic) Resolve(v rawjson.Value, most int) (resolved rawjson.Value, ok 
 	return out.result(), !out.over
 }
 
-// upTo returns v if it has at most that many bytes.
+// upTo returns v and true if v has at most most bytes.
 func upTo(most int, v rawjson.Value) (rawjson.Value, bool) {
 	if len(v) > most {
 		return nil, false
@@ -76,7 +77,7 @@ func upTo(most int, v rawjson.Value) (rawjson.Value, bool) {
 	return v, true
 }
 
-// resolveText returns what a string is replaced by; nil when it stays.
+// resolveText returns the replacement of a string, or nil if it stays.
 func resolveText(v rawjson.Value, values map[string]*rawjson.Index) rawjson.Value {
 	text := rawjson.Text(v)
 	if strings.HasPrefix(text, "$$") && isDynamic(strings.TrimLeft(text, "$")) {
@@ -93,8 +94,8 @@ func resolveText(v rawjson.Value, values map[string]*rawjson.Index) rawjson.Valu
 	return null
 }
 
-// isDynamic reports whether the text behind the $ is a dotted path into one of
-// the three fields, without empty steps.
+// isDynamic reports whether the text after the $ is a dotted path into one of the
+// three fields, without empty steps.
 func isDynamic(name string) bool {
 	root, rest, dotted := strings.Cut(name, ".")
 	if root != "job" && root != "state" && root != "previous" {
@@ -103,8 +104,9 @@ func isDynamic(name string) bool {
 	return !dotted || !strings.Contains("."+rest+".", "..")
 }
 
-// AddTo returns the body with the three fields as its last members; a body that
-// is no object comes back as it is. It is false when that has more than most bytes.
+// AddTo returns the body with the three fields added as its last members. It
+// returns a body that is not an object unchanged. It returns false if the result
+// would exceed most bytes.
 func (d Dynamic) AddTo(body rawjson.Value, most int) (rawjson.Value, bool) {
 	if body.Kind() != '{' {
 		return upTo(most, body)
@@ -127,7 +129,7 @@ func (d Dynamic) AddTo(body rawjson.Value, most int) (rawjson.Value, bool) {
 	return out.result(), !out.over
 }
 
-// addMember adds a member to the object that out is going to be.
+// addMember appends a member to the object being written to out.
 func addMember(out *bounded, name, value rawjson.Value) {
 	if len(out.b) > 1 {
 		add(out, ",")
@@ -138,8 +140,8 @@ func addMember(out *bounded, name, value rawjson.Value) {
 }
 
 // MergeState returns the schedule's state with the members of set merged in. Ok
-// is false when that has more than MaxState bytes; size is how many it has, or
-// those of set when they are too many alone.
+// is false if the result exceeds MaxState bytes. Size is the size of the result,
+// or the size of set if set alone exceeds the limit.
 func MergeState(state, set rawjson.Value) (merged rawjson.Value, size int, ok bool) {
 	if len(set) > MaxState {
 		return nil, len(set), false

@@ -65,7 +65,7 @@ func TestRender(t *testing.T) {
 	}
 }
 
-func TestPayloadIsWhatGoesOut(t *testing.T) {
+func TestAppendPayload_ShowsTheRequestAsSent(t *testing.T) {
 	spec := ReadSpec(rawjson.Value(`{"method":"post","url":"https://x?u=1","query":{"a":"$job.id"},"headers":{"X":[1,"b"]},"metadata":false,"body":{"n":"$state.sent"}}`))
 	o, _ := Render(&spec, testDynamic())
 	want := `{"body":{"n":1.10},"headers":{"X":[1,"b"]},"query":{"a":7},"url":"https://x?u=1"}`
@@ -77,7 +77,7 @@ func TestPayloadIsWhatGoesOut(t *testing.T) {
 	}
 }
 
-func TestBodyOfAnAnswerAsJSON(t *testing.T) {
+func TestJSONBody(t *testing.T) {
 	for _, x := range []struct{ contentType, body, want string }{
 		{"application/json", ` {"a" : 1.10} `, `{"a":1.10}`}, {"application/problem+json; charset=x", `[1]`, `[1]`}, {"application/json", ``, `""`},
 		{"application/json", `{"a":1,"a":2}`, `"{\"a\":1,\"a\":2}"`}, {"text/plain", `5`, `"5"`}, {"", "\xff\x00", `"/wA="`},

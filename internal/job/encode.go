@@ -15,14 +15,14 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// The three forms a time takes in records, all in UTC.
+// The three formats of times in records, all in UTC.
 const (
 	layoutMicros  = "2006-01-02T15:04:05.000000Z"
 	layoutSeconds = "2006-01-02T15:04:05Z"
 	layoutNoZone  = "2006-01-02T15:04:05"
 )
 
-// FormatTime gives t as records show moments: UTC, six digits, Z.
+// FormatTime formats t as records show times: in UTC, with six decimals and Z.
 func FormatTime(t time.Time) string { return t.UTC().Format(layoutMicros) }
 
 func appendTime(b []byte, t time.Time, layout string) []byte {
@@ -50,8 +50,8 @@ func appendOptional(b []byte, s *string) []byte {
 	return rawjson.AppendText(b, *s)
 }
 
-// AppendJob appends the job's record. Conflict is set in the answer to a
-// duplicate create only.
+// AppendJob appends the job's record. Conflict is true only in the response to a
+// duplicate create.
 func AppendJob(b []byte, j *Job, conflict bool) []byte {
 	b = append(b, `{"id":`...)
 	b = appendID(b, j.ID)
@@ -113,8 +113,8 @@ func AppendSchedule(b []byte, s *Schedule) []byte {
 	return append(b, '}')
 }
 
-// AppendScheduleState appends what a schedule's runs share: its $state and its
-// $previous.
+// AppendScheduleState appends the $state and $previous that a schedule's runs
+// share.
 func AppendScheduleState(b []byte, s *Schedule) []byte {
 	state, previous := s.State, s.Previous
 	if state == nil {
@@ -166,9 +166,9 @@ func AppendLog(b []byte, l *Log) []byte {
 	return append(b, '}')
 }
 
-// AppendResponse appends the members (without braces) that describe an answer:
-// status, headers, body, duration_ms, truncated and, for a body that is no
-// text, encoding.
+// AppendResponse appends the members (without braces) that describe a response:
+// status, headers, body, duration_ms, truncated and, for a body that is not text,
+// encoding.
 func AppendResponse(b []byte, r *Response, took time.Duration) []byte {
 	b = append(b, `"status":`...)
 	b = strconv.AppendInt(b, int64(r.Status), 10)
@@ -216,15 +216,15 @@ func appendHeaders(b []byte, h http.Header) []byte {
 	return append(b, '}')
 }
 
-// maxEscaped is how long a response's body may become as a JSON string, in
-// bytes. Longer ones are kept as base64, which never is longer for what is kept
-// of a body. Text does not get there: of what is kept (MaxResponseBody) half of
-// all characters would have to be escaped, or a tenth of them control characters.
+// maxEscaped is the largest size of a response's body as a JSON string, in bytes.
+// A longer body is kept as base64, which never exceeds this size. Ordinary text
+// stays below it: in a body of MaxResponseBody bytes, half of all characters
+// would have to be escaped, or a tenth of them be control characters.
 const maxEscaped = MaxResponseBody * 3 / 2
 
-// appendBody appends a response's body as JSON: the value itself when the
-// response says it is JSON and it parses, else a string, else base64. A string
-// that escaping makes too long is kept as base64, too.
+// appendBody appends a response's body: the JSON value if the response declares
+// JSON and it parses, else a string, else base64. It also uses base64 for a string
+// that escaping would make too long.
 func appendBody(b []byte, r *Response) (_ []byte, binary bool) {
 	if v := JSONBody(r); v != nil {
 		return append(grow(b, len(v)), v...), false
@@ -239,8 +239,8 @@ func appendBody(b []byte, r *Response) (_ []byte, binary bool) {
 	return append(b, '"'), true
 }
 
-// grow makes room for n more bytes and what commonly follows them, in one step:
-// a large body must not be copied again for the few that come behind it.
+// grow makes room for n more bytes and what commonly follows them, so that a large
+// body is not copied again for the few bytes after it.
 func grow(b []byte, n int) []byte {
 	const behind = 256
 	if cap(b)-len(b) >= n+behind {
@@ -249,7 +249,7 @@ func grow(b []byte, n int) []byte {
 	return append(make([]byte, 0, len(b)+n+behind), b...)
 }
 
-// escapedLen returns how many bytes a text becomes as a JSON string, without quotes.
+// escapedLen returns the size of a text as a JSON string, without quotes.
 func escapedLen(text []byte) int {
 	size := len(text)
 	for _, c := range text {
@@ -263,7 +263,7 @@ func escapedLen(text []byte) int {
 	return size
 }
 
-// wholeRunes leaves out a last code point that the cut went through.
+// wholeRunes returns the body without a last code point that truncation cut.
 func wholeRunes(r *Response) []byte {
 	if !r.Truncated {
 		return r.Body
@@ -280,8 +280,9 @@ func wholeRunes(r *Response) []byte {
 	return r.Body
 }
 
-// JSONBody gives the body of an answer that says it is JSON and is; else nil.
-// The body is read the first time; it is not safe for concurrent use.
+// JSONBody returns the body of a response that declares JSON and is valid JSON,
+// otherwise nil. It parses the body on the first call and is not safe for
+// concurrent use.
 func JSONBody(r *Response) rawjson.Value {
 	if r == nil {
 		return nil

@@ -14,11 +14,11 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// maxFormParts is how many lists, members and elements a form may have. Each
-// takes much more memory than the two bytes that ask for one.
+// maxFormParts is how many lists, members and elements a form may have in all.
+// Two bytes of a form can create one, which takes much more memory.
 const maxFormParts = 50_000
 
-// formNode is a part of a form on its way to JSON: a text, a list or members.
+// formNode is a parsed part of a form: a text, a list or members.
 type formNode struct {
 	text    string
 	list    []*formNode
@@ -26,11 +26,11 @@ type formNode struct {
 	members map[string]*formNode
 }
 
-// ReadForm reads application/x-www-form-urlencoded with bracket notation as
-// the JSON it stands for: a[b]=c is a member of an object, a[]=c (or a[0]=c,
-// a[1]=d) an element of a list, in the order given. Values are strings, but
-// for the fields of a create request that are numbers or booleans. The error is
-// a fault or a *rawjson.DepthError when the form can be read but is too much.
+// ReadForm converts application/x-www-form-urlencoded with bracket notation to
+// JSON: a[b]=c is a member of an object, a[]=c (or a[0]=c, a[1]=d) an element of
+// a list, in the order given. Values are strings, except for the fields of a
+// create request that are numbers or booleans. For a form that is well-formed but
+// exceeds a limit, the error is a fault or a *rawjson.DepthError.
 func ReadForm(text string) (rawjson.Value, error) {
 	root := &formNode{members: map[string]*formNode{}}
 	parts := 0
@@ -64,8 +64,7 @@ func ReadForm(text string) (rawjson.Value, error) {
 	return root.appendValue(nil, ""), nil
 }
 
-// formSteps takes a[b][] apart into a, b and "", the last standing for a list's
-// next element.
+// formSteps splits a[b][] into a, b and "", where "" means a list's next element.
 func formSteps(name string) ([]string, error) {
 	first, rest, nested := strings.Cut(name, "[")
 	if first == "" {
@@ -120,7 +119,7 @@ func (n *formNode) put(steps []string, value string) error {
 	return child.put(rest, value)
 }
 
-// appendValue appends the JSON of a node; field is the top-level field it stands in.
+// appendValue appends the JSON of a node; field is the top-level field it belongs to.
 func (n *formNode) appendValue(b []byte, field string) rawjson.Value {
 	switch {
 	case n.list != nil || n.isIndexed():
@@ -148,7 +147,7 @@ func (n *formNode) appendValue(b []byte, field string) rawjson.Value {
 	}
 }
 
-// closed ends a list or object, putting its end in place of the last comma.
+// closed ends a list or object by replacing the last comma with end.
 func closed(b []byte, end byte) []byte {
 	if b[len(b)-1] == ',' {
 		b = b[:len(b)-1]

@@ -29,7 +29,7 @@ func TestReadForm(t *testing.T) {
 	}
 }
 
-func TestAFormThatIsTooMuchIsReadable(t *testing.T) {
+func TestReadForm_RefusesAFormThatExceedsALimitAsInvalid(t *testing.T) {
 	deep := func(n int) string { return "a" + strings.Repeat("[b]", n-1) + "=1" }
 	if v, err := ReadForm(deep(128)); err != nil || rawjson.Depth(v) != 128 {
 		t.Errorf("128 deep: %d, %v", rawjson.Depth(v), err)

@@ -8,9 +8,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// NewID makes a UUIDv7 (RFC 9562, section 6.2, method 3: the fraction of the
-// millisecond in rand_a) for something that happens at t. Sorting such IDs
-// sorts by time to the microsecond.
+// NewID returns a UUIDv7 for the time t, with the fraction of the millisecond in
+// rand_a (RFC 9562, section 6.2, method 3). Such IDs sort by time, to the
+// microsecond.
 func NewID(t time.Time) uuid.UUID {
 	id := IDBound(t)
 	_, _ = rand.Read(id[8:])
@@ -18,7 +18,7 @@ func NewID(t time.Time) uuid.UUID {
 	return id
 }
 
-// IDBound gives the ID that sorts before every ID made for t or later.
+// IDBound returns an ID that sorts before every ID made for t or later.
 func IDBound(t time.Time) uuid.UUID {
 	micros := max(0, t.UnixMicro()) // an ID has no room for times before 1970
 	// rand_a has 4096 steps a millisecond: a microsecond is a little more than
@@ -30,7 +30,7 @@ func IDBound(t time.Time) uuid.UUID {
 	return id
 }
 
-// ParseID reads a UUID in its canonical form only.
+// ParseID parses a UUID; it accepts only the canonical form.
 func ParseID(s string) (uuid.UUID, bool) {
 	if len(s) != 36 {
 		return uuid.Nil, false

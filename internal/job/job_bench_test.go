@@ -23,7 +23,7 @@ const (
 
 var creates = []struct{ name, text string }{{"usual", usualCreate}, {"full", fullCreate}}
 
-// BenchmarkRead decodes and checks a create, as each call of the API does.
+// BenchmarkRead decodes and checks a create request, as each call of the API does.
 func BenchmarkRead(b *testing.B) {
 	for _, c := range creates {
 		b.Run(c.name, func(b *testing.B) {
@@ -68,7 +68,7 @@ func BenchmarkReadSpec(b *testing.B) {
 	}
 }
 
-// BenchmarkRender makes the request of an attempt.
+// BenchmarkRender renders the request of an attempt.
 func BenchmarkRender(b *testing.B) {
 	for _, c := range creates {
 		b.Run(c.name, func(b *testing.B) {
@@ -85,7 +85,7 @@ func BenchmarkRender(b *testing.B) {
 	}
 }
 
-// BenchmarkAppendJob writes a record, as each answer and each message does.
+// BenchmarkAppendJob writes a record, as each response and each delivery does.
 func BenchmarkAppendJob(b *testing.B) {
 	for _, c := range creates {
 		b.Run(c.name, func(b *testing.B) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Lane hashes the origin of a URL: runs of one lane go to one receiver, so
-// that a slow one can be told from the others.
+// Lane returns a hash of a URL's origin. Queue items of one lane go to one
+// receiver, so that the engine can tell a slow receiver from the others.
 func Lane(target string) uint32 {
 	u, err := url.Parse(target)
 	if err != nil {

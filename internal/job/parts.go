@@ -13,20 +13,20 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// Part is a piece of a log's payload that belongs into a message. The message
-// refers to it, so that a large request or response is stored once.
+// Part is a piece of a log's payload that belongs in a delivery's body. The
+// delivery refers to it, so that a large request or response is stored once.
 type Part struct {
-	// At is where in the message's stored text the piece goes, in bytes. The
-	// parts of a message stand in order of At.
+	// At is the byte offset in the delivery's stored text where the piece is
+	// inserted. The parts of a delivery are sorted by At.
 	At int
-	// Log is the log that has the piece, in bytes From (inclusive) to To
-	// (exclusive) of its payload.
+	// Log is the log with the piece: bytes From (inclusive) to To (exclusive) of
+	// its payload.
 	Log      uuid.UUID
 	From, To int
 }
 
-// Size returns how many bytes the message's whole body has, including the parts
-// that are stored with logs.
+// Size returns the size of the delivery's complete body in bytes, including the
+// parts that are stored with logs.
 func (d *Delivery) Size() int {
 	size := len(d.Body)
 	for _, p := range d.Parts {
@@ -35,8 +35,8 @@ func (d *Delivery) Size() int {
 	return size
 }
 
-// Whole returns the body with its parts, which it reads from the logs' payloads.
-// It fails when a log is missing or shorter than the message says.
+// Whole returns the complete body, with the parts inserted from the logs'
+// payloads. It fails if a log is missing or shorter than a part requires.
 func (d *Delivery) Whole(payloads map[uuid.UUID]rawjson.Value) (rawjson.Value, error) {
 	if len(d.Parts) == 0 {
 		return d.Body, nil
@@ -45,7 +45,7 @@ func (d *Delivery) Whole(payloads map[uuid.UUID]rawjson.Value) (rawjson.Value, e
 	for _, p := range d.Parts {
 		payload := payloads[p.Log]
 		if p.At < copied || p.At > len(d.Body) || p.From < 0 || p.From > p.To || p.To > len(payload) {
-			return nil, fmt.Errorf("message %s refers to bytes %d to %d of log %s, which has %d", d.MessageID, p.From, p.To, p.Log, len(payload))
+			return nil, fmt.Errorf("delivery %s refers to bytes %d to %d of log %s, which has %d", d.MessageID, p.From, p.To, p.Log, len(payload))
 		}
 		whole.Write(d.Body[copied:p.At])
 		whole.Write(payload[p.From:p.To])
@@ -55,8 +55,8 @@ func (d *Delivery) Whole(payloads map[uuid.UUID]rawjson.Value) (rawjson.Value, e
 	return whole.Bytes(), nil
 }
 
-// FormatParts returns parts as stores keep them: "AT FROM TO LOG" each, joined
-// by commas, the log's id as 32 hexadecimal digits in lower case.
+// FormatParts formats parts as stores keep them: "AT FROM TO LOG" for each part,
+// joined by commas, with the log's id as 32 lower-case hexadecimal digits.
 func FormatParts(parts []Part) string {
 	var b []byte
 	for i, p := range parts {
@@ -72,8 +72,8 @@ func FormatParts(parts []Part) string {
 	return string(b)
 }
 
-// KeptParts reads what FormatParts has written. Of a text that is damaged it
-// makes a part that no log has, so that the message fails, and nothing beside it.
+// KeptParts parses what FormatParts wrote. For a damaged text it returns a part
+// that refers to no log, so that only this delivery fails.
 func KeptParts(text string) []Part {
 	parts, err := ParseParts(text)
 	if err != nil {
@@ -82,7 +82,7 @@ func KeptParts(text string) []Part {
 	return parts
 }
 
-// ParseParts reads what FormatParts has written.
+// ParseParts parses what FormatParts wrote.
 func ParseParts(text string) ([]Part, error) {
 	if text == "" {
 		return nil, nil
@@ -92,7 +92,7 @@ func ParseParts(text string) ([]Part, error) {
 		var p Part
 		fields := strings.Split(one, " ")
 		if len(fields) != 4 {
-			return nil, fmt.Errorf("a part of a message has %d fields, not 4", len(fields))
+			return nil, fmt.Errorf("a part of a delivery has %d fields, not 4", len(fields))
 		}
 		var errs [3]error
 		p.At, errs[0] = strconv.Atoi(fields[0])
@@ -100,10 +100,10 @@ func ParseParts(text string) ([]Part, error) {
 		p.To, errs[2] = strconv.Atoi(fields[2])
 		id, err := hex.DecodeString(fields[3])
 		if err = errors.Join(append(errs[:], err)...); err != nil {
-			return nil, fmt.Errorf("reading a part of a message: %w", err)
+			return nil, fmt.Errorf("reading a part of a delivery: %w", err)
 		}
 		if p.Log, err = uuid.FromBytes(id); err != nil {
-			return nil, fmt.Errorf("reading a part of a message: %w", err)
+			return nil, fmt.Errorf("reading a part of a delivery: %w", err)
 		}
 		parts = append(parts, p)
 	}

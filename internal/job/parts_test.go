@@ -12,7 +12,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-func TestAMessageIsMadeWholeFromItsLogs(t *testing.T) {
+func TestWhole_InsertsThePartsFromLogs(t *testing.T) {
 	a, b := uuid.MustParse("00112233-4455-6677-8899-aabbccddeeff"), uuid.New()
 	d := &Delivery{Body: rawjson.Value(`{"x":{},"y":{}}`), Parts: []Part{{At: 6, Log: a, From: 1, To: 6}, {At: 13, Log: b, From: 0, To: 5}}}
 	payloads := map[uuid.UUID]rawjson.Value{a: rawjson.Value(`{"p":1}`), b: rawjson.Value(`"q":2,`)}
@@ -32,7 +32,7 @@ func TestAMessageIsMadeWholeFromItsLogs(t *testing.T) {
 	}
 }
 
-func TestPartsAreReadAsWritten(t *testing.T) {
+func TestParseParts_ReadsWhatFormatPartsWrote(t *testing.T) {
 	for _, parts := range [][]Part{nil, {{At: 1, Log: uuid.New(), From: 2, To: 3}}, {{Log: uuid.New()}, {At: 1 << 20, Log: uuid.New(), From: 1, To: 2 << 20}}} {
 		got, err := ParseParts(FormatParts(parts))
 		if err != nil || !reflect.DeepEqual(got, parts) {
@@ -41,7 +41,7 @@ func TestPartsAreReadAsWritten(t *testing.T) {
 	}
 }
 
-func TestADamagedPartMakesTheMessageFail(t *testing.T) {
+func TestKeptParts_DamagedTextFailsTheDelivery(t *testing.T) {
 	d := &Delivery{Body: rawjson.Value(`{}`), Parts: KeptParts("1 2 3")}
 	if whole, err := d.Whole(map[uuid.UUID]rawjson.Value{uuid.Nil: rawjson.Value(`{}`)}); err == nil {
 		t.Errorf("it was made whole: %s", whole)
@@ -67,7 +67,7 @@ func FuzzParseParts(f *testing.F) {
 	})
 }
 
-func TestOnlyWhatEscapingBlowsUpIsKeptAsBase64(t *testing.T) {
+func TestAppendResponse_UsesBase64OnlyForBodiesThatEscapingMakesTooLarge(t *testing.T) {
 	for _, x := range []struct {
 		name, body string
 		binary     bool

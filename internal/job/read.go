@@ -12,27 +12,27 @@ import (
 	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
-// Draft is a create request that was found acceptable.
+// Draft is a valid create request.
 type Draft struct {
 	Key, Name, Description *string
 	URL                    string
 	Args                   rawjson.Value
-	ScheduledAt            time.Time // the first due time asked for
-	DueAt                  time.Time // when it fires: not before now
+	ScheduledAt            time.Time // the first due time requested
+	DueAt                  time.Time // when it fires; not before now
 	Frequency              schedule.Frequency
 }
 
-// ReadOptions are the circumstances under which a request is read.
+// ReadOptions are options for Read.
 type ReadOptions struct {
 	Now time.Time
-	// HeaderKey is the value of the header Idempotency-Key; nil when there is none.
+	// HeaderKey is the value of the header Idempotency-Key; nil if there is none.
 	HeaderKey *string
-	// CheckHost reports why a host, which may carry a port, may not be a target;
-	// "" when it may. Nil permits every host.
+	// CheckHost returns why a host, with or without a port, may not be a target,
+	// or "" if it may. Nil permits every host.
 	CheckHost func(host string) string
 }
 
-// reader collects what a request says and everything wrong with it.
+// reader reads a request's fields and collects all its problems.
 type reader struct {
 	opts     ReadOptions
 	fields   map[string]rawjson.Value // present and not null
@@ -40,7 +40,7 @@ type reader struct {
 	draft    Draft
 }
 
-// Read reads a create request. The error is a fault that lists every problem.
+// Read reads a create request. Its error is a fault that lists every problem.
 func Read(body rawjson.Value, opts ReadOptions) (*Draft, error) {
 	r, err := newReader(body, "must be a JSON object with the fields of a job", opts)
 	if err != nil {
@@ -60,7 +60,8 @@ func Read(body rawjson.Value, opts ReadOptions) (*Draft, error) {
 	return &r.draft, nil
 }
 
-// newReader makes a reader of an object; else says what the body must be.
+// newReader returns a reader of an object. If the body is not an object, the
+// error says what it must be.
 func newReader(body rawjson.Value, must string, opts ReadOptions) (*reader, error) {
 	opts.Now = opts.Now.UTC().Truncate(time.Microsecond)
 	r := &reader{opts: opts, fields: make(map[string]rawjson.Value, 12)}
@@ -72,7 +73,7 @@ func newReader(body rawjson.Value, must string, opts ReadOptions) (*reader, erro
 
 func (r *reader) refuse(pointer, format string, args ...any) {
 	if r.problems.Full() {
-		r.problems.Add(fault.Problem{}) // it is counted only
+		r.problems.Add(fault.Problem{}) // only counted
 		return
 	}
 	r.problems.Add(fault.Problem{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
@@ -178,8 +179,8 @@ func (r *reader) readOptions() {
 	}
 }
 
-// args gives what is kept of the request: the members as sent, without those
-// that live on the record, then what is filled in.
+// args returns what is kept of the request: the members as sent, except those
+// that are columns of the record, followed by the defaults.
 func (r *reader) args(members []rawjson.Member) rawjson.Value {
 	kept := make([]rawjson.Member, 0, len(members)+2)
 	for _, m := range members {

@@ -7,16 +7,16 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// Timing is another due time for a job.
+// Timing is a new due time for a job.
 type Timing struct {
-	At    time.Time // as asked for; may be past
+	At    time.Time // as requested; may be in the past
 	field rawjson.Member
 }
 
 var timingFields = []string{"schedule_in", "scheduled_at"}
 
-// ReadTiming reads a request for another due time: schedule_in or scheduled_at.
-// The error is a fault that lists every problem.
+// ReadTiming reads a request for a new due time: schedule_in or scheduled_at. Its
+// error is a fault that lists every problem.
 func ReadTiming(body rawjson.Value, now time.Time) (*Timing, error) {
 	r, err := newReader(body, "must be a JSON object with schedule_in or scheduled_at", ReadOptions{Now: now})
 	if err != nil {
@@ -39,16 +39,16 @@ func ReadTiming(body rawjson.Value, now time.Time) (*Timing, error) {
 	return t, nil
 }
 
-// Field names the member that the due time was given in.
+// Field returns the name of the member with the due time.
 func (t *Timing) Field() string { return t.field.Name }
 
-// In gives args with this due time in place of the one they had.
+// In returns args with this due time instead of the previous one.
 func (t *Timing) In(args rawjson.Value) rawjson.Value {
 	return replaced(args, timingFields, t.field)
 }
 
-// replaced gives args with members in place of those that have one of the names;
-// at the end when there are none.
+// replaced returns args with the members named names replaced by by, which is
+// appended if there are none.
 func replaced(args rawjson.Value, names []string, by ...rawjson.Member) rawjson.Value {
 	var members []rawjson.Member
 	done := false
@@ -65,8 +65,8 @@ func replaced(args rawjson.Value, names []string, by ...rawjson.Member) rawjson.
 	return rawjson.Object(members)
 }
 
-// Again gives the body of a create request that makes the same request as a job
-// once, at once.
+// Again returns the body of a create request for a new job that makes the same
+// request as j, once and at once.
 func Again(j *Job) rawjson.Value {
 	members := rawjson.Members(replaced(j.Args, []string{"schedule_in", "scheduled_at", "repeat_every", "cron", "timezone"}))
 	for name, text := range map[string]*string{"name": j.Name, "description": j.Description} {

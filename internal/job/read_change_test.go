@@ -13,7 +13,7 @@ import (
 
 var changedAt = time.Date(2026, 3, 4, 5, 6, 7, 8000, time.UTC)
 
-// pointers gives where the problems of a fault lie.
+// pointers returns the pointers of a fault's problems.
 func pointers(err error) []string {
 	var f *fault.Error
 	if !errors.As(err, &f) {
@@ -55,7 +55,7 @@ func TestReadTiming(t *testing.T) {
 	}
 }
 
-func TestTimingTakesThePlaceOfTheOldOne(t *testing.T) {
+func TestTimingIn_ReplacesTheOldTiming(t *testing.T) {
 	timing, err := job.ReadTiming(rawjson.Value(`{"scheduled_at":1893456000}`), changedAt)
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestTimingTakesThePlaceOfTheOldOne(t *testing.T) {
 	}
 }
 
-func TestAgainIsTheSameRequestOnceAndAtOnce(t *testing.T) {
+func TestAgain_IsTheSameRequestOnceAndAtOnce(t *testing.T) {
 	name := "n\"1"
 	j := &job.Job{Name: &name, Key: &name, Args: rawjson.Value(`{"schedule_in":5,"url":"https://x","body":{"cron":1,"n":1.10},"cron":"* * * * *","timezone":"Europe/Berlin","method":"put","headers":{}}`)}
 	want := `{"url":"https://x","body":{"cron":1,"n":1.10},"method":"put","headers":{},"name":"n\"1"}`

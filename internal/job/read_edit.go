@@ -9,14 +9,14 @@ import (
 	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
-// Edit is what is to change of a schedule.
+// Edit is a change of a schedule.
 type Edit struct {
-	// Frequency is the new one; nil when it stays.
+	// Frequency is the new frequency; nil if it stays.
 	Frequency schedule.Frequency
 
 	timing            []rawjson.Member
 	name, description *string
-	given             map[string]bool // what is to change, by field
+	given             map[string]bool // the fields to change
 }
 
 var (
@@ -24,11 +24,10 @@ var (
 	editFields      = append([]string{"name", "description"}, frequencyFields...)
 )
 
-// ReadEdit reads what is to change of a schedule. A name or description that is
-// null is taken away; null for another field means it is absent. The error is a
-// fault that lists every problem.
+// ReadEdit reads a change of a schedule. Null removes a name or description; for
+// other fields null means absent. Its error is a fault that lists every problem.
 func ReadEdit(body rawjson.Value, now time.Time) (*Edit, error) {
-	r, err := newReader(body, "must be a JSON object with what is to change", ReadOptions{Now: now})
+	r, err := newReader(body, "must be a JSON object with the fields to change", ReadOptions{Now: now})
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +50,7 @@ func ReadEdit(body rawjson.Value, now time.Time) (*Edit, error) {
 	return e, r.problems.Err()
 }
 
-// Apply makes the changes in a schedule's own fields. Where its grid begins is
-// left to the caller.
+// Apply changes a schedule's own fields. The caller sets where its grid begins.
 func (e *Edit) Apply(s *Schedule) {
 	if e.given["name"] {
 		s.Name = e.name
@@ -65,7 +63,7 @@ func (e *Edit) Apply(s *Schedule) {
 	}
 }
 
-// ReadState reads a schedule's $state. The error is a fault.
+// ReadState reads a schedule's $state. Its error is a fault.
 func ReadState(body rawjson.Value) (rawjson.Value, error) {
 	var problems []fault.Problem
 	switch {

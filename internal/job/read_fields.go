@@ -13,7 +13,7 @@ var knownFields = []string{
 	"idempotency_key", "callback_url", "webhook_url", "name", "description", "retries", "timeout", "metadata",
 }
 
-// take notes the fields that are known and refuses others.
+// take stores the known fields and refuses all others.
 func (r *reader) take(members []rawjson.Member, known []string) {
 	for _, m := range members {
 		if !slices.Contains(known, m.Name) {
@@ -33,15 +33,14 @@ func (r *reader) refuseUnknown(name string, known []string) {
 	if near, ok := nearestField(name, known); ok {
 		r.refuse(pointer, "is not a known field; did you mean %s?", near)
 	} else if pointer == "#" {
-		r.refuse(pointer, "has a field that is not known, whose name begins with %.40q; the known ones are %s", name, all)
+		r.refuse(pointer, "has an unknown field, whose name begins with %.40q; the known ones are %s", name, all)
 	} else {
 		r.refuse(pointer, "is not a known field; the known ones are %s", all)
 	}
 }
 
-// nearestField gives the known field with the fewest edits to name, of several
-// the one that begins most like it, and whether it is near enough to be worth
-// mentioning.
+// nearestField returns the known field with the smallest edit distance to name,
+// preferring the longest common prefix, and whether it is close enough to suggest.
 func nearestField(name string, known []string) (string, bool) {
 	if len(name) > 64 {
 		return "", false
@@ -69,12 +68,12 @@ var (
 	pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1") // RFC 6901, section 3
 )
 
-// plain takes away what people spell differently without meaning anything by it.
+// plain removes differences in spelling that carry no meaning.
 func plain(name string) string {
 	return separators.Replace(strings.ToLower(name))
 }
 
-// editDistance is Levenshtein's, over bytes.
+// editDistance returns the Levenshtein distance in bytes.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -94,9 +93,9 @@ func editDistance(a, b string) int {
 	return row[len(b)]
 }
 
-// Pointer makes a JSON pointer to steps as a URI fragment (RFC 6901, section 6).
-// One that would be longer than fault.MaxDetail ends before the step that makes
-// it so, and names what holds that.
+// Pointer returns a JSON pointer to steps as a URI fragment (RFC 6901, section 6).
+// If a step would make it longer than fault.MaxDetail, the pointer ends before
+// that step and so points to the value that contains it.
 func Pointer(steps ...string) string {
 	b := bounded{most: fault.MaxDetail}
 	add(&b, "#")
@@ -123,7 +122,7 @@ func Pointer(steps ...string) string {
 
 const hexDigits = "0123456789ABCDEF"
 
-// isFragment reports whether RFC 3986 allows the byte in a fragment as it is.
+// isFragment reports whether RFC 3986 allows the byte unescaped in a fragment.
 func isFragment(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~!$&'()*+,;=:@/?", c) >= 0
 }

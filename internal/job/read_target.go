@@ -14,7 +14,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// MaxURL is how long a URL may be, in bytes.
+// MaxURL is the greatest length of a URL, in bytes.
 const MaxURL = 8 << 10
 
 func (r *reader) checkURL(name string, v rawjson.Value) {
@@ -32,15 +32,14 @@ func (r *reader) checkURL(name string, v rawjson.Value) {
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		return // whyNotURL has parsed it
+		return // can't happen: whyNotURL parsed it
 	}
 	if why := r.opts.CheckHost(u.Host); why != "" {
 		r.refuse(Pointer(name), "%s", why)
 	}
 }
 
-// whyNotURL says what keeps text from being an address that can be called; ""
-// when nothing does.
+// whyNotURL returns why text is not a URL that can be called, or "" if it is.
 func whyNotURL(text string) string {
 	if len(text) > MaxURL {
 		return "must be at most " + strconv.Itoa(MaxURL) + " bytes long"
@@ -70,8 +69,8 @@ func validPort(u *url.URL) bool {
 	return err == nil && port > 0 && port <= 65535
 }
 
-// maxHost is how long a host's name may be in ASCII, which has at least as many
-// characters as the name in Unicode. Writing long names in ASCII takes long.
+// maxHost is the greatest length of a host name in ASCII, which is at least as
+// long as in Unicode. The limit exists because converting long names is slow.
 const maxHost = 253
 
 func validHost(host string, bracketed bool) bool {
@@ -84,7 +83,7 @@ func validHost(host string, bracketed bool) bool {
 	}
 	ascii, err := idna.Lookup.ToASCII(host)
 	if err != nil {
-		ascii = host // underscores are refused there, yet are in use
+		ascii = host // ToASCII refuses underscores, but they are in use
 	}
 	if ascii == "" || len(ascii) > maxHost || strings.Trim(ascii, ".") == "" || strings.Contains(ascii, "..") {
 		return false
@@ -137,8 +136,7 @@ func belongsToConnection(name string) bool {
 	return strings.HasPrefix(name, "proxy-")
 }
 
-// whyNotHeaderValue says what keeps v from being a header's value; "" when
-// nothing does.
+// whyNotHeaderValue returns why v is not a valid header value, or "" if it is.
 func whyNotHeaderValue(v rawjson.Value) string {
 	switch v.Kind() {
 	case '"':
@@ -162,11 +160,11 @@ func (r *reader) checkQuery(v rawjson.Value) {
 		}
 		r.checkQueryObject([]string{"query"}, rawjson.Walk(v))
 	default:
-		r.refuse("#/query", "must be an object or a ready string")
+		r.refuse("#/query", "must be an object or an encoded string")
 	}
 }
 
-// checkQueryObject checks the object that c stands at; path leads there.
+// checkQueryObject checks the object at c, whose path is path.
 func (r *reader) checkQueryObject(path []string, c *rawjson.Cursor) {
 	for c.Enter(); c.More(); {
 		at := append(path, rawjson.Text(c.Name()))
@@ -190,16 +188,16 @@ func (r *reader) checkQueryArray(path []string, c *rawjson.Cursor) {
 	}
 }
 
-// checkSize refuses a request that would be too large to be sent, whatever its
-// dynamic fields stand for.
+// checkSize refuses a request that would be too large to send, whatever the
+// values of its dynamic fields.
 func (r *reader) checkSize() {
 	spec := specOf(r.fields)
 	if len(spec.URL) > MaxURL {
-		spec.URL = "" // refused already
+		spec.URL = "" // already refused
 	}
 	_, err := Render(&spec, Dynamic{Job: null, State: null, Previous: null})
 	var oversize *OversizeError
 	if errors.As(err, &oversize) {
-		r.refuse("#/"+oversize.Field, "is too large to be sent: %s", err)
+		r.refuse("#/"+oversize.Field, "is too large to send: %s", err)
 	}
 }

@@ -115,7 +115,7 @@ func TestReadKeepsArgsVerbatim(t *testing.T) {
 	}
 }
 
-func TestReadIdempotencyKeyOfHeader(t *testing.T) {
+func TestRead_UsesTheIdempotencyKeyOfTheHeader(t *testing.T) {
 	key := func(s string) *string { return &s }
 	for _, x := range []struct {
 		field  string
@@ -133,7 +133,7 @@ func TestReadIdempotencyKeyOfHeader(t *testing.T) {
 	}
 }
 
-func TestReadAsksWhetherAHostMayBeCalled(t *testing.T) {
+func TestRead_ChecksTheHost(t *testing.T) {
 	var asked []string
 	check := func(host string) string { asked = append(asked, host); return "must not be " + host }
 	_, err := Read(rawjson.Value(`{"url":"https://[::1]:8/","callback_url":"https://A.example/","webhook_url":"https://b"}`), ReadOptions{Now: noon, CheckHost: check})

@@ -8,7 +8,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
-// MaxAhead is how far in the future a job or a recurrence may lie.
+// MaxAhead is how far in the future a due time may be, and how long an interval
+// may be.
 const MaxAhead = 3652 * 24 * time.Hour
 
 const tooFar = "must be at most 3,652 days ahead"
@@ -29,7 +30,7 @@ func (r *reader) readTiming() {
 	}
 }
 
-// readStart gives the time asked for, and whether one was.
+// readStart returns the requested time, and whether the request has one.
 func (r *reader) readStart() (start time.Time, given bool) {
 	in, hasIn := r.fields["schedule_in"]
 	at, hasAt := r.fields["scheduled_at"]
@@ -69,17 +70,17 @@ func (r *reader) readInstant(v rawjson.Value) (time.Time, bool) {
 	case t.After(r.opts.Now.Add(MaxAhead)):
 		r.refuse("#/scheduled_at", tooFar)
 	case !t.After(time.Time{}):
-		r.refuse("#/scheduled_at", "must lie after the beginning of the year 1")
+		r.refuse("#/scheduled_at", "must be after the beginning of the year 1")
 	default:
 		return t, true
 	}
 	return t, false
 }
 
-// ReadInstant reads a time of a query: what scheduled_at takes, a number in its
-// digits too. The sign of an offset may have become a space on the way, as plus
-// does in queries. The text of an error completes the sentence that begins with
-// the parameter's name.
+// ReadInstant parses a time in a query parameter: what scheduled_at accepts, with
+// numbers as digits. It accepts a space for the sign of an offset, because a plus
+// in a query decodes to a space. The text of its error completes a sentence that
+// begins with the parameter's name.
 func ReadInstant(text string) (time.Time, error) {
 	if at := strings.LastIndexByte(text, ' '); at > len("2006-01-02") {
 		text = text[:at] + "+" + text[at+1:]
@@ -171,7 +172,7 @@ func (r *reader) readZone(hasCron bool) (*time.Location, bool) {
 		return time.UTC, true
 	}
 	if !hasCron {
-		r.refuse("#/timezone", "goes with cron only; give cron too, or leave it out")
+		r.refuse("#/timezone", "works only with cron; give cron too, or leave it out")
 	}
 	zone, err := schedule.LoadZone(rawjson.Text(v))
 	if err != nil || v.Kind() != '"' {
@@ -181,7 +182,7 @@ func (r *reader) readZone(hasCron bool) (*time.Location, bool) {
 	return zone, true
 }
 
-// Frequency gives how often a spec recurs; nil for a one-off.
+// Frequency returns how often a spec recurs, or nil for a one-off.
 func (s *Spec) Frequency() (schedule.Frequency, error) {
 	if s.Cron != "" {
 		zone := time.UTC

@@ -8,16 +8,16 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// Owner names the account a record belongs to: by the UUID clients see as
-// user_id, and by the small number stores key their tables with.
+// Owner identifies the account that a record belongs to: by the UUID that clients
+// see as user_id, and by the small number that stores use as a key.
 type Owner struct {
 	ID     uuid.UUID
 	Number int64
 }
 
-// Job is one request to be made at one time: a one-off, or one run of a schedule.
+// Job is one HTTP request with a due time: a one-off, or a run of a schedule.
 type Job struct {
-	Number int64 // the integer id (job_id); given by the store
+	Number int64 // the integer id (job_id); assigned by the store
 	ID     uuid.UUID
 	Owner  Owner
 	// ScheduleID is uuid.Nil for a one-off job.
@@ -27,24 +27,25 @@ type Job struct {
 	Description *string
 
 	InsertedAt  time.Time
-	ScheduledAt time.Time // the due time asked for; may lie before InsertedAt
+	ScheduledAt time.Time // the due time requested; may be before InsertedAt
 	State       State
 	// DueAt is when the next attempt fires: never before InsertedAt, and the
 	// time of the retry while the job is retryable.
 	DueAt       time.Time
-	Attempt     int // attempts begun so far
+	Attempt     int // attempts started so far
 	AttemptedAt time.Time
 	CompletedAt time.Time
 	CancelledAt time.Time
 	DiscardedAt time.Time
 
-	// Hops is how many jobs made one another up to this one: what the
-	// call that created it had in HopsField. 0 unless a job created it.
+	// Hops is the length of the chain of jobs that created one another up to
+	// this one, from the HopsField of the call that created it. It is 0 unless a
+	// job created this one.
 	Hops int
 	Args rawjson.Value
 }
 
-// Schedule makes jobs recur.
+// Schedule creates recurring jobs, one at a time.
 type Schedule struct {
 	ID          uuid.UUID
 	Owner       Owner
@@ -55,21 +56,22 @@ type Schedule struct {
 	DisabledAt  time.Time // zero while enabled
 	// FirstDue is the due time of the first run; the grid of an interval starts there.
 	FirstDue time.Time
-	// Epoch counts how often the schedule was disabled, so that a run that was
-	// under way meanwhile is told from one that was not.
+	// Epoch counts how often the schedule was disabled. It shows whether the
+	// schedule was disabled while a run was under way.
 	Epoch int64
-	Hops  int // as of its jobs
+	Hops  int // the Hops of its jobs
 	Args  rawjson.Value
-	// State is the $state object; nil when there is none.
+	// State is the $state object; nil if there is none.
 	State rawjson.Value
-	// Previous is the JSON answer of the last successful run; nil when there is none.
+	// Previous is the JSON response of the last successful run; nil if there is none.
 	Previous rawjson.Value
 }
 
-// Live reports whether the schedule is to have a next run.
+// Live reports whether the schedule exists and is enabled, so that it creates a
+// next run.
 func (s *Schedule) Live() bool { return s != nil && s.DisabledAt.IsZero() }
 
-// Log is one event in the life of a job.
+// Log is one event of a job.
 type Log struct {
 	ID         uuid.UUID
 	Owner      Owner
@@ -89,7 +91,7 @@ const (
 	EventStateRejected  = "worker.state.rejected"
 )
 
-// Channel says which of a job's two addresses a delivery goes to.
+// Channel is which of a job's two receivers a delivery goes to.
 type Channel int
 
 // The channels of deliveries.
@@ -98,24 +100,25 @@ const (
 	Webhook  Channel = 2
 )
 
-// Delivery is a message to a job's callback or webhook address, kept until it
-// has been delivered or given up.
+// Delivery is a message to a job's callback or webhook URL. It is kept until it
+// is delivered or given up.
 type Delivery struct {
-	Number    int64 // given by the store; grows within a job
+	Number    int64 // assigned by the store; increases within a job
 	MessageID string
 	Owner     Owner
 	Job       int64 // the job's number
-	// JobAttempt is the job's attempt that the message tells of.
+	// JobAttempt is the number of the job's attempt that the delivery reports.
 	JobAttempt int
 	Channel    Channel
 	URL        string
 	Event      string // the webhook event's name; empty for a callback
-	Attempt    int    // tries made so far
+	Attempt    int    // attempts of this delivery so far
 	DueAt      time.Time
-	// Body is the message's text. Where Parts is not empty, pieces of logs are
-	// still to be put in: see Whole.
+	// Body is the text to deliver. If Parts is not empty, it still lacks pieces of
+	// logs: see Whole.
 	Body  rawjson.Value
 	Parts []Part
-	// Hops is that of its job, 0 when that is gone; set when it is read for firing.
+	// Hops is the Hops of its job, or 0 if the job was removed. It is set when the
+	// delivery is read for firing.
 	Hops int
 }

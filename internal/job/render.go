@@ -9,13 +9,13 @@ import (
 // HeaderField is one header line of an outgoing request.
 type HeaderField struct{ Name, Value string }
 
-// Outgoing is a job's request as it goes out, dynamic fields resolved.
+// Outgoing is a job's request as it is sent, with dynamic fields resolved.
 type Outgoing struct {
 	Method string // upper case
 	URL    string // with the whole query
 	Header []HeaderField
 	Body   []byte // nil when there is none
-	// ContentType is the one to send when Header has none; "" for none.
+	// ContentType is sent if Header has none; "" sends none.
 	ContentType string
 
 	target, query, headers, body rawjson.Value // as logs show them
@@ -23,8 +23,8 @@ type Outgoing struct {
 
 const formType = "application/x-www-form-urlencoded"
 
-// Unrendered returns the outgoing request of a spec before any of its parts is
-// made: a log or message of it tells the method and the URL only.
+// Unrendered returns the outgoing request of a spec with only its method and URL,
+// for logs and deliveries about a request that was not rendered.
 func Unrendered(s *Spec) *Outgoing {
 	return &Outgoing{
 		Method: strings.ToUpper(s.Method), URL: s.URL,
@@ -32,10 +32,10 @@ func Unrendered(s *Spec) *Outgoing {
 	}
 }
 
-// Render makes the outgoing request of a spec. No part of it ever takes more
-// than the budget, whatever the spec asks for and the dynamic fields hold, and
-// the work is linear in both. A part that would be larger is left out, and the
-// error is an *OversizeError about the first: such a request is not to be sent.
+// Render returns the outgoing request of a spec. No part of it ever uses more
+// memory than the budget, whatever the spec and the dynamic fields contain, and
+// the work is linear in their size. Render omits a part that would be larger and
+// returns an *OversizeError for the first such part; do not send that request.
 func Render(s *Spec, d Dynamic) (*Outgoing, error) {
 	o := Unrendered(s)
 	return o, firstError(o.renderURL(s, d), o.renderHeaders(s), o.renderBody(s, d))
@@ -75,7 +75,7 @@ func (o *Outgoing) renderURL(s *Spec, d Dynamic) error {
 	return nil
 }
 
-// appendQuery adds a URL with a query behind the one it has.
+// appendQuery appends the URL target with query added to the query it has.
 func appendQuery(out *bounded, target string, query []byte) {
 	target, fragment, hasFragment := strings.Cut(target, "#")
 	add(out, target)
@@ -94,13 +94,13 @@ func appendQuery(out *bounded, target string, query []byte) {
 	}
 }
 
-// renderHeaders makes the header's fields; arrays repeat the name.
+// renderHeaders renders the header fields; an array repeats the name.
 func (o *Outgoing) renderHeaders(s *Spec) error {
 	if s.Headers == nil {
 		return nil
 	}
-	// As JSON they are at most twice as large as when they are sent, but for
-	// empty arrays.
+	// As JSON, headers are at most twice as large as when sent, except for empty
+	// arrays.
 	if len(s.Headers) > 2*MaxRequestHeaders {
 		return tooLarge("headers", "the headers", MaxRequestHeaders)
 	}

@@ -7,11 +7,11 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// Matcher makes a function that tells whether a job's url or name contains a
-// text, whatever the case. It reads Name and Args only.
+// Matcher returns a function that reports whether a job's url or name contains a
+// text, ignoring case. The function reads only Name and Args.
 func Matcher(text string) func(*Job) bool {
 	wanted := strings.ToLower(text)
-	// As it stands in args, within a string: most jobs are told from this alone.
+	// As it appears in args, within a string: this alone excludes most jobs.
 	quoted := rawjson.Quote(wanted)
 	inner := []byte(quoted[1 : len(quoted)-1])
 	return func(j *Job) bool {

@@ -7,7 +7,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-func TestMatcherLooksAtUrlAndNameAlone(t *testing.T) {
+func TestMatcher_SearchesOnlyURLAndName(t *testing.T) {
 	name := "Morning Résumé \"x\""
 	j := &job.Job{Name: &name, Args: rawjson.Value(`{"body":{"url":"https://body.example/"},"url":"https://API.example.com/Pay?a=\"1\"","method":"post"}`)}
 	for text, want := range map[string]bool{

@@ -17,11 +17,11 @@ const (
 	MaxState       = 64 << 10 // bytes of a schedule's $state
 )
 
-// Spec is what args ask for, read for use.
+// Spec is a job's args, parsed.
 type Spec struct {
 	Method      string // lower case
 	URL         string
-	Query       rawjson.Value // nil when absent, as with all values here
+	Query       rawjson.Value // nil if absent, as are all values here
 	Headers     rawjson.Value
 	Body        rawjson.Value
 	CallbackURL string
@@ -36,7 +36,7 @@ type Spec struct {
 
 var defaultSpec = Spec{Method: "get", Retries: DefaultRetries, Timeout: DefaultTimeout, Metadata: true}
 
-// ReadSpec reads args that were accepted once; it checks nothing.
+// ReadSpec parses args that were validated on create; it checks nothing.
 func ReadSpec(args rawjson.Value) Spec {
 	s := defaultSpec
 	for _, m := range rawjson.Members(args) {
@@ -45,7 +45,7 @@ func ReadSpec(args rawjson.Value) Spec {
 	return s
 }
 
-// specOf reads fields that were accepted.
+// specOf reads validated fields.
 func specOf(fields map[string]rawjson.Value) Spec {
 	s := defaultSpec
 	for name, value := range fields {

@@ -4,11 +4,11 @@ import (
 	"time"
 )
 
-// State is where a job stands.
+// State is the state of a job.
 type State int
 
-// The states of a job. Executing is never stored: a job executes while a node
-// has claimed its run and the time of the attempt has come.
+// The states of a job. Executing is never stored: a job is executing while a node
+// has a claim on it and the start time of the attempt has passed.
 const (
 	Available State = iota + 1
 	Retryable
@@ -25,11 +25,11 @@ var stateNames = map[State]string{
 
 func (s State) String() string { return stateNames[s] }
 
-// Final reports whether nothing more will happen to the job.
+// Final reports whether the job is completed, cancelled or discarded.
 func (s State) Final() bool { return s >= Completed }
 
-// StatesNamed gives the states a state filter stands for; nil for an unknown
-// name. "scheduled" is every pending state.
+// StatesNamed returns the states that a state filter selects, or nil for an
+// unknown name. "scheduled" selects every pending state.
 func StatesNamed(name string) []State {
 	if name == "scheduled" {
 		return []State{Available, Retryable}
@@ -61,7 +61,7 @@ func (j *Job) Complete(at time.Time) bool {
 	return true
 }
 
-// Retry puts off the next attempt: executing -> retryable.
+// Retry schedules another attempt: executing -> retryable.
 func (j *Job) Retry(at time.Time) bool {
 	if j.State != Executing {
 		return false
@@ -79,7 +79,7 @@ func (j *Job) Discard(at time.Time) bool {
 	return true
 }
 
-// Cancel ends the job by its owner's will: anything unfinished -> cancelled.
+// Cancel ends the job at its owner's request: any state but a final one -> cancelled.
 func (j *Job) Cancel(at time.Time) bool {
 	if j.State.Final() {
 		return false

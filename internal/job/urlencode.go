@@ -6,23 +6,23 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// encodeForm encodes an object as a form or query: in the order given, arrays
-// repeating the name, nested objects in brackets, null left out. It walks the
-// object once, and stops as soon as the text does not fit.
+// encodeForm encodes an object as a form or query, in the order given. An array
+// repeats the name, a nested object uses brackets, and null is omitted. It walks
+// the object once and stops as soon as the text does not fit.
 func encodeForm(object rawjson.Value, most int) (text []byte, ok bool) {
 	w := formWriter{out: bounded{most: most}, c: rawjson.Walk(object)}
 	w.members(0)
 	return w.out.result(), !w.out.over
 }
 
-// formWriter writes a form while its cursor walks over the object.
+// formWriter writes a form while its cursor walks the object.
 type formWriter struct {
 	out  bounded
 	c    *rawjson.Cursor
-	name []byte // of the value that the cursor stands at, encoded
+	name []byte // encoded name of the value at the cursor
 }
 
-// members writes the object that the cursor stands at.
+// members writes the object at the cursor.
 func (w *formWriter) members(depth int) {
 	outer := len(w.name)
 	for w.c.Enter(); !w.out.over && w.c.More(); w.name = w.name[:outer] {
@@ -31,13 +31,13 @@ func (w *formWriter) members(depth int) {
 	}
 }
 
-// push adds a step to the name. A name that is too long to be written is not
-// made longer.
+// push appends a step to the name, unless the name is already too long to be
+// written.
 func (w *formWriter) push(step string, brackets bool) {
 	if len(w.name) > w.out.most {
 		return
 	}
-	// Its encoded form is not shorter.
+	// The encoded form is at least as long.
 	if len(step) > w.out.most {
 		step = step[:w.out.most+1]
 	}
@@ -56,14 +56,14 @@ func (w *formWriter) value(depth int) {
 		w.members(depth)
 	case '[':
 		for w.c.Enter(); !w.out.over && w.c.More(); {
-			w.scalar() // also of structures, for which forms have no spelling
+			w.scalar() // also structures, which forms can't express
 		}
 	default:
 		w.scalar()
 	}
 }
 
-// scalar writes the value that the cursor stands at as a pair; null is left out.
+// scalar writes the value at the cursor as a pair; it omits null.
 func (w *formWriter) scalar() {
 	isNull := w.c.Kind() == 'n'
 	v := w.c.Value()
@@ -77,13 +77,13 @@ func (w *formWriter) scalar() {
 	add(&w.out, "=")
 	text := scalarText(v)
 	if len(text) > w.out.room() {
-		w.out.over = true // its encoded form, which is not shorter, is not made
+		w.out.over = true // the encoded form would be at least as long
 		return
 	}
 	add(&w.out, url.QueryEscape(text))
 }
 
-// scalarText gives a string's text, and any other value as it is written.
+// scalarText returns a string's text, or any other value as written.
 func scalarText(v rawjson.Value) string {
 	if v.Kind() == '"' {
 		return rawjson.Text(v)

@@ -13,18 +13,18 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// MaxCancel is how many jobs CancelMany takes.
+// MaxCancel is the largest number of ids CancelMany accepts.
 const MaxCancel = 100
 
-// cancelsAtOnce is how many jobs of one call are cancelled side by side, so that
-// they share commits.
+// cancelsAtOnce is how many jobs one call cancels concurrently, so that they
+// share commits.
 const cancelsAtOnce = 16
 
-// CancelMany cancels jobs and gives them as they are afterwards, in the order
-// given; one that retention removes meanwhile is left out. When there are ids
-// without a job, or the jobs are larger than a page together, none is cancelled,
-// and the fault names what is wrong. Each job is cancelled by itself: when the
-// store fails midway some are, and the call can be made again.
+// CancelMany cancels jobs and returns their state afterwards, in the order of
+// ids. It omits jobs that retention removes meanwhile. If an id has no job, or
+// the jobs together exceed a page, it cancels none and the fault names the
+// cause. Each job is cancelled in its own transaction: if the store fails
+// midway, some are cancelled, and the caller can repeat the call.
 func (m *Service) CancelMany(ctx context.Context, owner job.Owner, ids []store.JobID) ([]*job.Job, error) {
 	numbers, err := m.cancellable(ctx, owner, ids)
 	if err != nil {
@@ -39,7 +39,7 @@ func (m *Service) CancelMany(ctx context.Context, owner job.Owner, ids []store.J
 		group.Go(func() {
 			defer func() { <-slots }()
 			_, err := m.Cancel(ctx, owner, store.JobID{Number: number})
-			if err != nil && fault.CodeOf(err) != fault.NotFound { // final, and removed by retention just now
+			if err != nil && fault.CodeOf(err) != fault.NotFound { // retention just removed it, so it was final
 				mu.Lock()
 				defer mu.Unlock()
 				failed = errors.Join(failed, err)
@@ -56,12 +56,12 @@ func (m *Service) CancelMany(ctx context.Context, owner job.Owner, ids []store.J
 	if failed != nil {
 		return nil, failed
 	}
-	// Read with all others' answers in mind, rather than kept from the cancels.
+	// Read all jobs again: the records that Cancel returned may be out of date.
 	jobs, err := m.Store.JobGetMany(ctx, owner, ids)
 	return slices.DeleteFunc(jobs, func(j *job.Job) bool { return j == nil }), err
 }
 
-// cancellable gives the numbers of the jobs that ids name, each once.
+// cancellable returns the numbers of the jobs that ids name, without duplicates.
 func (m *Service) cancellable(ctx context.Context, owner job.Owner, ids []store.JobID) ([]int64, error) {
 	marks, err := m.Store.JobMarksOf(ctx, owner, ids)
 	if err != nil {
@@ -77,7 +77,7 @@ func (m *Service) cancellable(ctx context.Context, owner job.Owner, ids []store.
 	for i, id := range ids {
 		mark, found := known[id]
 		if !found {
-			missing = append(missing, fault.Problem{Pointer: "#/job_ids/" + strconv.Itoa(i), Detail: "is no job of this account"})
+			missing = append(missing, fault.Problem{Pointer: "#/job_ids/" + strconv.Itoa(i), Detail: "is not a job of this account"})
 			continue
 		}
 		size += mark.Size

@@ -9,17 +9,17 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// standing is an engine in which every run stands alike.
-type standing struct {
+// uniformEngine is an engine that reports the same claim state for every job.
+type uniformEngine struct {
 	Engine
 	is dispatch.ClaimState
 }
 
-func (s standing) Revoke(int64, time.Time) dispatch.ClaimState { return s.is }
+func (s uniformEngine) Revoke(int64, time.Time) dispatch.ClaimState { return s.is }
 
-// TestAClaimOfAnotherNodeCountsAsBegunBeforeItCanHearOfAChange wants nothing to
-// be called off that may yet be made.
-func TestAClaimOfAnotherNodeCountsAsBegunBeforeItCanHearOfAChange(t *testing.T) {
+// TestHasStarted_CountsAnotherNodesClaimAsStartedWhenTooLateToTellIt verifies
+// that a change never cancels an attempt that another node may still make.
+func TestHasStarted_CountsAnotherNodesClaimAsStartedWhenTooLateToTellIt(t *testing.T) {
 	now := time.Date(2031, 5, 6, 7, 8, 0, 0, time.UTC)
 	for _, x := range []struct {
 		is    dispatch.ClaimState
@@ -33,9 +33,9 @@ func TestAClaimOfAnotherNodeCountsAsBegunBeforeItCanHearOfAChange(t *testing.T) 
 		{dispatch.NotStarted, time.Microsecond, false},
 		{dispatch.Started, -time.Microsecond, true},
 	} {
-		c := &coordination{engine: standing{is: x.is}}
+		c := &coordination{engine: uniformEngine{is: x.is}}
 		if got := c.hasStarted(&job.Job{Number: 1}, &store.ClaimInfo{Node: 2, StartAt: now.Add(x.after)}, now); got != x.want {
-			t.Errorf("standing %v, %s from now: begun is %t", x.is, x.after, got)
+			t.Errorf("state %v, %s from now: started is %t", x.is, x.after, got)
 		}
 	}
 }

@@ -1,10 +1,12 @@
-// Package service is what a client may do: create, search, count, move, run,
-// repeat and cancel jobs, and enable, disable and delete schedules.
+// Package service implements what a client may do: create, search, count,
+// reschedule, run, rerun and cancel jobs, and enable, disable and delete
+// schedules.
 //
-// It turns a request that was read into records, sees to it that a caller
-// touches its own records only (every call of the store names the owner), and
-// coordinates a change with the engine: a claimed run is kept from being fired
-// while a cancel is decided, and a request under way is aborted after it.
+// It turns validated requests into records and restricts each caller to its own
+// records: every call to the store names the owner. It also coordinates changes
+// with the engine: it keeps a claimed job from being fired while a cancel is
+// decided, and aborts a request under way afterwards.
 //
-// How requests arrive is httpapi's business, what a change stores is record's.
+// Package httpapi reads the requests; package lifecycle decides what a change
+// stores.
 package service

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// MaxExports is how many exports of an account go on at once on a node,
-	// maxAllExports how many of all accounts.
+	// MaxExports is how many exports one account may run at once on a node;
+	// maxAllExports is the limit for all accounts together.
 	MaxExports    = 2
 	maxAllExports = 16
 )
@@ -21,7 +21,7 @@ type exports struct {
 	accounts map[int64]int
 }
 
-// begin counts an export until end is called.
+// begin counts an export as under way until the caller calls end.
 func (e *exports) begin(account int64) (end func(), err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -29,12 +29,12 @@ func (e *exports) begin(account int64) (end func(), err error) {
 	case e.accounts[account] >= MaxExports:
 		return nil, &fault.Error{
 			Code: fault.TooMany, RetryAfter: 10 * time.Second,
-			Message: "this account makes two exports already; wait until one has ended, then try again",
+			Message: "this account has two exports under way; wait until one has ended, then try again",
 		}
 	case e.all >= maxAllExports:
 		return nil, &fault.Error{
 			Code: fault.TooMany, RetryAfter: 10 * time.Second,
-			Message: "the service makes as many exports as it can; try again shortly",
+			Message: "too many exports are under way; try again shortly",
 		}
 	}
 	if e.accounts == nil {

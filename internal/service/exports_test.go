@@ -6,7 +6,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 )
 
-func TestExportsAreCounted(t *testing.T) {
+func TestExports_BeginEnforcesLimitsPerAccountAndInAll(t *testing.T) {
 	var e exports
 	var ends []func()
 	begin := func(account int64, want bool) {
@@ -30,11 +30,11 @@ func TestExportsAreCounted(t *testing.T) {
 	ends[0]()
 	ends = ends[1:]
 	begin(100, true)
-	begin(1, false) // no room in all
+	begin(1, false) // the limit of all accounts
 	for _, end := range ends {
 		end()
 	}
 	if e.all != 0 || len(e.accounts) != 0 {
-		t.Errorf("left are %d, %v", e.all, e.accounts)
+		t.Errorf("still counted: %d, %v", e.all, e.accounts)
 	}
 }

@@ -13,21 +13,21 @@ import (
 )
 
 const (
-	// walkLook is how many runs of a schedule a page of logs looks at.
+	// walkLook is how many runs of a schedule a page of logs scans.
 	walkLook = 2000
-	// logsTrail is longer than any log comes after its job was final: messages
-	// are given up within a day.
+	// logsTrail exceeds the longest time between the end of a job and its last
+	// log: deliveries are given up within a day.
 	logsTrail = 7 * 24 * time.Hour
 )
 
-// LogPage is a part of an account's logs.
+// LogPage is a page of an account's logs.
 type LogPage struct {
 	Logs []*job.Log
-	// Next is where to go on, to be given to After; nil at the end.
+	// Next is where the next page starts, for After; nil at the end.
 	Next *store.LogPlace
 }
 
-// After gives the query for the page behind a place.
+// After returns the query for the page after a place.
 func After(q store.LogQuery, place store.LogPlace) store.LogQuery {
 	q.After, q.AfterID = place.Run, place.ID
 	return q
@@ -36,10 +36,11 @@ func After(q store.LogQuery, place store.LogPlace) store.LogQuery {
 // Logs reads a page of logs, up to q.Limit of them, in the default order: the
 // newest first or, with q.Oldest, the oldest.
 //
-// With a schedule (uuid.Nil: any) they come run by run, the newest run first, so
-// that a message given up late stands with its run. Then a page looks at the
-// logs of 2,000 runs at most: one that is empty may have a next one. Either way
-// a page is found by index, unless q asks for an event that is rare among many.
+// With a schedule (uuid.Nil means any), logs are ordered by run, newest run
+// first, so that a delivery that was given up late appears with its run. Such a
+// page scans the logs of at most 2,000 runs, so an empty page may have a next
+// one. Pages are found by index, unless q asks for an event that is rare among
+// many.
 func (m *Service) Logs(ctx context.Context, owner job.Owner, schedule uuid.UUID, q store.LogQuery) (*LogPage, error) {
 	if schedule != uuid.Nil && q.Job != nil {
 		j, err := m.Store.JobGet(ctx, owner, *q.Job)
@@ -77,7 +78,7 @@ func (m *Service) walkLogs(ctx context.Context, owner job.Owner, schedule uuid.U
 	if walk.Next == nil || walk.Next.ID != uuid.Nil {
 		return page, nil // the end, or a full page
 	}
-	// A run is stored when the one before it is final.
+	// The next run is stored once the previous one is final.
 	older := !q.Oldest && walk.Reached.Before(q.Since.Add(-logsTrail))
 	newer := q.Oldest && !q.Until.IsZero() && !walk.Reached.Before(q.Until)
 	if older || newer {
@@ -87,15 +88,16 @@ func (m *Service) walkLogs(ctx context.Context, owner job.Owner, schedule uuid.U
 }
 
 const (
-	// exportPage is how many logs an export reads at a time, exportBytes about
-	// how many bytes of them.
+	// exportPage is how many logs an export reads at a time; exportBytes is
+	// about how many bytes of logs it reads at a time.
 	exportPage  = 500
 	exportBytes = 1 << 20
 )
 
-// Export gives logs to write a page at a time, oldest first: those that there
-// are when it begins, as Logs selects them. An error of write ends it. A TooMany
-// fault when the account, or all together, make too many exports.
+// Export passes logs to write, one page at a time, oldest first: the logs that
+// Logs would select and that exist when Export begins. It stops if write returns
+// an error. It returns a TooMany fault if the account, or all accounts together,
+// have too many exports under way.
 func (m *Service) Export(ctx context.Context, owner job.Owner, schedule uuid.UUID, q store.LogQuery, write func([]*job.Log) error) error {
 	end, err := m.exports.begin(owner.Number)
 	if err != nil {

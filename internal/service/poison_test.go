@@ -16,7 +16,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// picky is a store that refuses jobs called poison.
+// picky is a store that refuses jobs named poison.
 type picky struct {
 	store.Store
 	calls int
@@ -25,7 +25,7 @@ type picky struct {
 func (p *picky) Now() time.Time { return time.Now() }
 
 func (p *picky) JobInsertMany(_ context.Context, jobs []store.NewJob) ([]store.Inserted, error) {
-	time.Sleep(time.Millisecond) // so that others come meanwhile
+	time.Sleep(time.Millisecond) // so that other creates queue meanwhile
 	p.calls++
 	results := make([]store.Inserted, len(jobs))
 	for i, n := range jobs {
@@ -37,7 +37,7 @@ func (p *picky) JobInsertMany(_ context.Context, jobs []store.NewJob) ([]store.I
 	return results, nil
 }
 
-func TestACreateThatTheStoreRefusesFailsAlone(t *testing.T) {
+func TestCreate_FailsOnlyTheJobTheStoreRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &picky{}
 		m := New(Config{Store: s, Metrics: metrics.New("test")})

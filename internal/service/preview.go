@@ -8,19 +8,19 @@ import (
 	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
-// Preview is what creating a job would come to.
+// Preview is the result of previewing a create request.
 type Preview struct {
 	// Words say when it runs: "every weekday at 09:00, Europe/Berlin".
 	Words string
-	// Next are the next due times, at most previewed: of a one-off one.
+	// Next holds the next due times, at most previewed; one for a one-off job.
 	Next []time.Time
 }
 
-// previewed is how many due times a preview tells.
+// previewed is how many due times a preview lists.
 const previewed = 5
 
-// Preview tells when a job would run, from the body of a create request. It
-// refuses what Create refuses, and asks the store for nothing but the time.
+// Preview reports when a job would run, from the body of a create request. It
+// refuses what Create refuses, and asks the store only for the time.
 func (m *Service) Preview(body rawjson.Value, headerKey *string) (*Preview, error) {
 	now := m.Store.Now()
 	draft, err := job.Read(body, job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: m.CheckHost})

@@ -10,9 +10,9 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// Edit changes a schedule's name, description or frequency, from a body with
-// what is to change, and gives it as it is afterwards. Its pending job moves to
-// the new grid.
+// Edit changes a schedule's name, description or frequency to what the body
+// contains, and returns the changed schedule. Its pending job is rescheduled
+// onto the new grid.
 func (m *Service) Edit(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value) (*job.Schedule, error) {
 	edit, err := job.ReadEdit(body, m.Store.Now())
 	if err != nil {
@@ -21,8 +21,8 @@ func (m *Service) Edit(ctx context.Context, owner job.Owner, id uuid.UUID, body 
 	return m.changeSchedule(ctx, owner, id, lifecycle.Edit(edit))
 }
 
-// SetState gives a schedule another $state, an object of at most job.MaxState
-// bytes. A run under way that sets members of it adds them to the new one.
+// SetState replaces a schedule's $state with an object of at most job.MaxState
+// bytes. A run under way that sets members of $state adds them to the new one.
 func (m *Service) SetState(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value) (*job.Schedule, error) {
 	state, err := job.ReadState(body)
 	if err != nil {
@@ -31,7 +31,7 @@ func (m *Service) SetState(ctx context.Context, owner job.Owner, id uuid.UUID, b
 	return m.changeSchedule(ctx, owner, id, lifecycle.SetState(state))
 }
 
-// ClearState takes a schedule's $state away; its runs see an empty one.
+// ClearState removes a schedule's $state; its runs then see an empty one.
 func (m *Service) ClearState(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
 	return m.changeSchedule(ctx, owner, id, lifecycle.SetState(nil))
 }

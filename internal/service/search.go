@@ -13,27 +13,27 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// CountLimit is up to which number Counts counts each state.
+// CountLimit is the highest number Counts returns for a state.
 const CountLimit = 10_000
 
-// searchLook is how many jobs a page of a search looks at.
+// searchLook is how many jobs a page of a search scans.
 const searchLook = 3000
 
-// Counts counts an owner's jobs by state, each up to CountLimit. It reads an
-// index only, and no more of it than that.
+// Counts counts an owner's jobs by state, each up to CountLimit. It reads only
+// an index, and at most that many entries per state.
 func (m *Service) Counts(ctx context.Context, owner job.Owner) (map[job.State]int64, error) {
 	return m.Store.JobTally(ctx, owner, CountLimit)
 }
 
-// Search finds jobs by a text that a person has typed: the job whose integer id
-// or UUID it is, else those whose idempotency key it is, else those whose url or
-// name contains it, whatever the case. Of q it heeds the states, Limit and
-// After; the order is the default one.
+// Search finds jobs by a text that a person typed: the job with that integer id
+// or UUID, else the jobs with that idempotency key, else the jobs whose url or
+// name contains it, ignoring case. It uses only the states, Limit and After of q,
+// and returns jobs in the default order.
 //
-// A page is found by index, or among the newest 3,000 jobs behind After (fewer
-// when they are large), so that it takes milliseconds however many there are.
-// Next is where to go on behind, zero at the end; a page that is empty may have
-// a next one.
+// It finds a page by index, or scans the newest 3,000 jobs after After (fewer if
+// they are large), so a page takes milliseconds however many jobs there are.
+// Next is where the next page starts, zero at the end; an empty page may have a
+// next one.
 func (m *Service) Search(ctx context.Context, owner job.Owner, q store.JobQuery, text string) (found []*job.Job, next int64, err error) {
 	text = strings.TrimSpace(text)
 	if q.After == 0 {
@@ -66,7 +66,7 @@ func (m *Service) Search(ctx context.Context, owner job.Owner, q store.JobQuery,
 	return m.Store.JobScan(ctx, owner, q, searchLook, job.Matcher(text))
 }
 
-// named gives the job whose id a text is; nil when it is none.
+// named returns the job whose id is text, or nil if there is none.
 func (m *Service) named(ctx context.Context, owner job.Owner, text string) (*job.Job, error) {
 	id, ok := ParseJobID(text)
 	if !ok {
@@ -79,7 +79,7 @@ func (m *Service) named(ctx context.Context, owner job.Owner, text string) (*job
 	return j, err
 }
 
-// ParseJobID reads a job's integer id or its UUID.
+// ParseJobID parses a job's integer id or UUID.
 func ParseJobID(text string) (store.JobID, bool) {
 	if id, ok := job.ParseID(text); ok && id != uuid.Nil {
 		return store.JobID{UUID: id}, true

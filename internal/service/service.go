@@ -18,47 +18,47 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// Engine is what this process does with jobs' runs.
+// Engine controls the jobs that this process has claimed.
 type Engine interface {
 	Revoke(job int64, beginAt time.Time) dispatch.ClaimState
 	Restore(job int64)
 	Abort(job int64)
 }
 
-// Config of a Manager.
+// Config configures a Service.
 type Config struct {
 	Store   store.Store
 	Engine  Engine
 	Metrics *metrics.Metrics
-	// CheckHost reports why a host, which may carry a port, may not be a target;
-	// nil permits all.
+	// CheckHost returns why a host, with or without a port, may not be a target;
+	// nil permits every host.
 	CheckHost func(host string) string
-	// Followers hear of what was changed; nil when there are none.
+	// Listener is notified of changes; it may be nil.
 	Listener Listener
-	// Quotas limits what accounts may store; nil permits all.
+	// Quotas limits what accounts may store; nil means no limits.
 	Quotas *quota.Book
 }
 
-// Followers are told of changes, and must not block.
+// A Listener is notified of changes. Its methods must not block.
 type Listener interface {
-	// Changed tells of a job that was created or changed, Wake that something
-	// else of an account was.
+	// Changed reports that a job was created or changed; Wake reports that
+	// something else in an account changed.
 	Changed(j *job.Job)
 	Wake(account int64)
 }
 
-// Manager carries out what clients ask for.
+// Service carries out clients' requests.
 type Service struct {
 	Config
 	creates *batch.Batcher[store.NewJob, store.Inserted]
-	// capped are creates by accounts with limits. They are stored apart, since
-	// they may have to be counted, or to wait for other nodes.
+	// capped batches the creates of accounts with limits. They are stored
+	// separately because they may need a count, or have to wait for other nodes.
 	capped  *batch.Batcher[store.NewJob, store.Inserted]
 	exports exports
 }
 
-// How many creates share a commit and wait for one, in all and of one account,
-// and how many bytes.
+// Limits of creates, in number and in bytes: how many share a commit, how many
+// may wait for one, and how many of one account may wait.
 const (
 	createBatch        = 1024
 	createBytes        = 2 << 20
@@ -68,7 +68,7 @@ const (
 	createShareBytes   = createWaitingBytes / 4
 )
 
-// New makes a Manager. Its owner must Close it after the last request.
+// New returns a Service. The caller must Close it after the last request.
 func New(config Config) *Service {
 	m := &Service{Config: config}
 	creates := batch.Config[store.NewJob, store.Inserted]{
@@ -88,14 +88,14 @@ func (m *Service) Close() {
 	m.capped.Close()
 }
 
-// Waiting tells how many creates wait for a commit.
+// Waiting returns how many creates wait for a commit.
 func (m *Service) Waiting() int { return m.creates.Len() + m.capped.Len() }
 
 // WaitingBytes returns how many bytes of creates wait for a commit.
 func (m *Service) WaitingBytes() int { return m.creates.Bytes() + m.capped.Bytes() }
 
-// Create stores a job from a request's body. Conflict tells that its key was
-// held; the job is then the one that holds it.
+// Create stores a job from a request's body. If another job holds its
+// idempotency key, Create returns that job and conflict is true.
 func (m *Service) Create(ctx context.Context, owner job.Owner, body []byte, headerKey *string) (j *job.Job, conflict bool, err error) {
 	if job.Hops(ctx) >= job.MaxHops {
 		return nil, false, fault.New(fault.Invalid, job.HopsField+" must be less than "+strconv.Itoa(job.MaxHops)+
@@ -137,8 +137,8 @@ func newJob(owner job.Owner, draft *job.Draft, now time.Time, hops int) store.Ne
 	return n
 }
 
-// Cancel cancels a job and gives it as it is afterwards. A final job stays as
-// it is.
+// Cancel cancels a job and returns its state afterwards. It leaves a final job
+// unchanged.
 func (m *Service) Cancel(ctx context.Context, owner job.Owner, id store.JobID) (*job.Job, error) {
 	c := m.coordinate()
 	cancelled := false
@@ -157,12 +157,12 @@ func (m *Service) Cancel(ctx context.Context, owner job.Owner, id store.JobID) (
 	return j, err
 }
 
-// Disable stops a schedule.
+// Disable stops a schedule from creating runs.
 func (m *Service) Disable(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
 	return m.stop(ctx, owner, id, lifecycle.Disable)
 }
 
-// Delete removes a schedule.
+// Delete deletes a schedule.
 func (m *Service) Delete(ctx context.Context, owner job.Owner, id uuid.UUID) error {
 	_, err := m.stop(ctx, owner, id, lifecycle.Delete)
 	return err
@@ -186,12 +186,12 @@ func (m *Service) stop(ctx context.Context, owner job.Owner, id uuid.UUID, how f
 	return s, err
 }
 
-// Enable lets a schedule go on.
+// Enable lets a disabled schedule create runs again.
 func (m *Service) Enable(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
 	return m.changeSchedule(ctx, owner, id, lifecycle.Enable)
 }
 
-// changeJob changes a job in the store and tells of it.
+// changeJob changes a job in the store and notifies the listener.
 func (m *Service) changeJob(ctx context.Context, owner job.Owner, id store.JobID, decide store.Decide) (*job.Job, error) {
 	j, err := m.Store.JobChange(ctx, owner, id, decide)
 	if err == nil && m.Listener != nil {
@@ -200,7 +200,7 @@ func (m *Service) changeJob(ctx context.Context, owner job.Owner, id store.JobID
 	return j, err
 }
 
-// changeSchedule changes a schedule in the store and tells of it.
+// changeSchedule changes a schedule in the store and notifies the listener.
 func (m *Service) changeSchedule(ctx context.Context, owner job.Owner, id uuid.UUID, decide store.Decide) (*job.Schedule, error) {
 	s, err := m.Store.ScheduleChange(ctx, owner, id, decide)
 	if err == nil && m.Listener != nil {
@@ -209,9 +209,9 @@ func (m *Service) changeSchedule(ctx context.Context, owner job.Owner, id uuid.U
 	return s, err
 }
 
-// coordination keeps the engine and a change of a job in step: the run is
-// revoked while the change is decided, then aborted when the change is stored
-// and restored when it is not.
+// coordination synchronises the engine with a change of a job: it revokes the
+// job's claim while the change is decided, then aborts the job if the change is
+// stored and restores the claim if it is not.
 type coordination struct {
 	engine  Engine
 	revoked int64
@@ -220,22 +220,22 @@ type coordination struct {
 
 func (m *Service) coordinate() *coordination { return &coordination{engine: m.Engine} }
 
-// reach is how long a change may take to get to the node whose attempt it ends.
+// reach is how long a change may take to reach the node whose attempt it ends.
 const reach = 25 * time.Millisecond
 
-// begun implements record.Begun: this process knows for certain; of another's
-// claim its time tells. One whose time comes before the other can have heard of
-// the change counts as begun: it may well be made.
+// hasStarted implements lifecycle.HasStarted. This process knows the state of
+// its own claims. Another node's claim counts as started if it starts before
+// that node can have heard of the change, because the attempt may be made.
 func (c *coordination) hasStarted(j *job.Job, claim *store.ClaimInfo, now time.Time) bool {
-	standing := c.engine.Revoke(j.Number, claim.StartAt)
-	if standing == dispatch.NotOwned {
+	state := c.engine.Revoke(j.Number, claim.StartAt)
+	if state == dispatch.NotOwned {
 		return !claim.StartAt.After(now.Add(reach))
 	}
 	c.revoked = j.Number
-	return standing == dispatch.Started
+	return state == dispatch.Started
 }
 
-// restart takes back what a decision that is made once more had begun.
+// restart restores what an earlier try of the same decision revoked.
 func (c *coordination) restart() {
 	if c.revoked != 0 {
 		c.engine.Restore(c.revoked)

@@ -10,8 +10,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// RunNow makes a pending job due at once and gives it as it is afterwards. One
-// that executes already stays as it is; one that is final is refused.
+// RunNow makes a pending job due at once and returns its state afterwards. It
+// leaves an executing job unchanged and refuses a final one.
 func (m *Service) RunNow(ctx context.Context, owner job.Owner, id store.JobID) (*job.Job, error) {
 	final := false
 	j, err := m.changeJob(ctx, owner, id, func(moment *store.Snapshot) *store.Changes {
@@ -19,13 +19,13 @@ func (m *Service) RunNow(ctx context.Context, owner job.Owner, id store.JobID) (
 		return lifecycle.RunNow(moment)
 	})
 	if err == nil && final {
-		return nil, fault.New(fault.Invalid, "the job is "+j.State.String()+" already; rerun makes its request again, as a new job")
+		return nil, fault.New(fault.Invalid, "the job is already "+j.State.String()+"; rerun creates a new job with the same request")
 	}
 	return j, err
 }
 
-// Rerun stores a new job that makes the same request as another one, once and
-// at once, and gives the new one.
+// Rerun creates a job that makes the same request as another job, once and at
+// once, and returns the new job.
 func (m *Service) Rerun(ctx context.Context, owner job.Owner, id store.JobID) (*job.Job, error) {
 	j, err := m.Store.JobGet(ctx, owner, id)
 	if err != nil {
@@ -35,27 +35,27 @@ func (m *Service) Rerun(ctx context.Context, owner job.Owner, id store.JobID) (*
 	return again, err
 }
 
-// Reschedule gives a job that waits for its first attempt another due time, from a
-// body with schedule_in or scheduled_at, and gives it as it is afterwards. A run
-// of a schedule is moved alone: the runs after it keep to the grid.
+// Reschedule changes the due time of a job that waits for its first attempt to
+// the schedule_in or scheduled_at of the body, and returns the changed job. For a
+// run of a schedule it changes only this run: later runs stay on the grid.
 func (m *Service) Reschedule(ctx context.Context, owner job.Owner, id store.JobID, body rawjson.Value) (*job.Job, error) {
 	timing, err := job.ReadTiming(body, m.Store.Now())
 	if err != nil {
 		return nil, err
 	}
 	var seen *store.Snapshot
-	moved := false
+	changed := false
 	j, err := m.changeJob(ctx, owner, id, func(moment *store.Snapshot) *store.Changes {
 		changes := lifecycle.Reschedule(timing)(moment)
-		seen, moved = moment, changes != nil
+		seen, changed = moment, changes != nil
 		return changes
 	})
-	if err != nil || moved {
+	if err != nil || changed {
 		return j, err
 	}
-	why := "comes too late: the job is " + j.State.String()
+	why := "is too late: the job is " + j.State.String()
 	if seen.Claim != nil {
-		why = "comes too late: the job's attempt is about to begin or under way"
+		why = "is too late: the job's attempt is about to start or under way"
 	}
 	return nil, fault.Refuse([]fault.Problem{{Pointer: "#/" + timing.Field(), Detail: why}})
 }

@@ -225,7 +225,7 @@ func TestAPIRoute_OtherHostsThanThePublicURLAreRefused(t *testing.T) {
 	}
 	for _, path := range []string{"/", "/sign-up", "/api/ping", "/api/jobs", "/nowhere"} {
 		response := ask(path, "evil.example")
-		if response.StatusCode != 421 || response.Header.Get("Content-Type") != "application/problem+json" || !strings.Contains(text(response), "this service is at https://punctual.example.com; call it by that name") {
+		if response.StatusCode != 421 || response.Header.Get("Content-Type") != "application/problem+json" || !strings.Contains(text(response), "this service is at https://punctual.example.com; use that address") {
 			t.Errorf("%s is answered with %d", path, response.StatusCode)
 		}
 	}

@@ -50,7 +50,7 @@ func TestCommandJobs_ListShowAndCancelJobs(t *testing.T) {
 	wantSame(t, "body", record.Get("args.body"), `"plain text"`)
 	wantSame(t, "retries", record.Get("args.retries"), "0")
 	wantSame(t, "timeout", record.Get("args.timeout"), "2.5")
-	wantSaid(t, jobs(t, a, "create", "https://example.com/hook", "--idempotency-key", "k"), 0, "holds this key already")
+	wantSaid(t, jobs(t, a, "create", "https://example.com/hook", "--idempotency-key", "k"), 0, "already holds this key")
 	id := record.Get("job_id").Raw()
 	wantSaid(t, jobs(t, a, "list", "--state", "scheduled"), 0, "POST https://example.com/hook")
 	wantSaid(t, jobs(t, a, "show", id), 0, `"job_id": `+id)

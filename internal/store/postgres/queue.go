@@ -179,12 +179,12 @@ func claimColumns(claims []store.Claim) []any {
 	return append(refColumns(refs), column(claims, func(c *store.Claim) int { return c.Attempt }))
 }
 
-// QueueAbandoned implements store.Queue. Others are judged only by a node that
-// has been in contact for a while: after the server was away, they get the time
-// to say that they live.
+// QueueAbandoned implements store.Queue. A node expires others' leases only after
+// it has been connected for a while, so that after an outage of the server all
+// nodes have time to send a heartbeat.
 func (s *Store) QueueAbandoned(ctx context.Context, limit int) ([]store.Abandoned, error) {
-	if s.contact.steady(judgeAfter) {
-		if err := s.dropSilent(ctx); err != nil {
+	if s.contact.steady(expireAfter) {
+		if err := s.expireLeases(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -96,7 +96,7 @@ func (s *Store) oldLogs(ctx context.Context, before time.Time, limit int) (old [
 				newer++
 			}
 			if len(old) == limit || newer == limit || size >= removedBytes {
-				return errEnough
+				return errStop
 			}
 			return nil
 		}, before)

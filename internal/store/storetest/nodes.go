@@ -69,8 +69,8 @@ func (w *world) abandoned() []*store.QueueItem {
 	return runs
 }
 
-// takeUp puts abandoned runs back into the queue, as interrupted.
-func (w *world) takeUp(runs []*store.QueueItem) {
+// reclaim puts abandoned items back into the queue, as interrupted.
+func (w *world) reclaim(runs []*store.QueueItem) {
 	w.Helper()
 	var ends []store.Finish
 	for _, run := range runs {
