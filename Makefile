@@ -5,7 +5,7 @@ BASE ?= HEAD~1
 COUNT ?= 6
 FUZZTIME ?= 5m
 
-.PHONY: help build test test-quick chaos lint format generate screenshots bench bench-go bench-compare fuzz demo
+.PHONY: help build test test-quick hostile chaos lint format generate screenshots bench bench-go bench-compare fuzz demo
 
 help: ## list what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -18,6 +18,9 @@ test: ## run every test with the race detector; sets up what it needs
 
 test-quick: ## run the tests that need no server and no browser: about a minute
 	./scripts/test-quick
+
+hostile: ## attack the service beside a victim; needs a quiet machine
+	PUNCTUAL_HOSTILE_STRICT=1 $(GO) test ./test/hostile -count=1 -v -timeout 20m
 
 chaos: ## storm three nodes with 300 jobs/s for two minutes
 	PUNCTUAL_NODES_FULL=1 $(GO) test ./test/nodes -run TestChaos -count=1 -v -timeout 10m

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 
+	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/quota"
@@ -22,26 +23,12 @@ func (s *Server) admit(route route, method string, c *call) error {
 	if uncounted[route.path] {
 		return nil
 	}
-	// Count a key that may be a guess before looking it up, because the look-up
-	// costs more than the guess.
-	guess := route.access == open || header == "" || !s.Auth.Knows(header)
-	if guess {
-		if err := s.Rates.Address(c.Header(), c.r); err != nil || route.access == open {
-			return err
-		}
+	if route.access == open {
+		return s.Rates.Address(c.Header(), c.r)
 	}
-	caller, err := s.Auth.Authenticate(c.r.Context(), header, edge.ClientAddr(c.r))
-	if code := fault.CodeOf(err); !guess && err != nil && (code == fault.Unauthorized || code == fault.Forbidden) {
-		// The key was revoked, has expired or can't be used from this address.
-		if over := s.Rates.Address(c.Header(), c.r); over != nil {
-			return over
-		}
-	}
+	caller, err := s.authenticate(header, c)
 	if err != nil {
 		return err
-	}
-	if guess {
-		s.Rates.ReturnAddress(c.Header(), c.r)
 	}
 	c.owner, c.caller = caller.Owner, caller
 	if err := s.charge(c, 0, 1); err != nil {
@@ -55,6 +42,38 @@ func (s *Server) admit(route route, method string, c *call) error {
 		return err
 	}
 	return c.permit(route.access.scope(method))
+}
+
+// authenticate returns who makes a call, and counts calls without a valid key
+// against the rate of their network. A key that may be a guess is counted before
+// it is looked up, because the look-up costs more than the guess.
+func (s *Server) authenticate(header string, c *call) (auth.Caller, error) {
+	from := edge.ClientAddr(c.r)
+	if header != "" && !s.Auth.Knows(header) {
+		leave, err := s.guesses.enter(c.r.Context(), header)
+		if err != nil {
+			return auth.Caller{}, err
+		}
+		defer leave()
+	}
+	known := header != "" && s.Auth.Knows(header)
+	if !known {
+		if err := s.Rates.Address(c.Header(), c.r); err != nil {
+			return auth.Caller{}, err
+		}
+	}
+	caller, err := s.Auth.Authenticate(c.r.Context(), header, from)
+	code := fault.CodeOf(err)
+	switch {
+	case err == nil && !known:
+		s.Rates.ReturnAddress(c.Header(), c.r)
+	case err != nil && known && (code == fault.Unauthorized || code == fault.Forbidden):
+		// The key was revoked, has expired or can't be used from this address.
+		if over := s.Rates.Address(c.Header(), c.r); over != nil {
+			return auth.Caller{}, over
+		}
+	}
+	return caller, err
 }
 
 // suspended returns a Forbidden fault when an account is suspended.

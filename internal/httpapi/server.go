@@ -50,6 +50,7 @@ type Server struct {
 	Config
 	mux     *http.ServeMux
 	parsing chan struct{} // has one for each large body that is being parsed
+	guesses guesses
 
 	complaints edge.Complaints
 }

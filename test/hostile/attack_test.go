@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -19,8 +20,10 @@ const (
 	after  = 300 * time.Millisecond
 	// overrun is how long an attack may take to end when its window has.
 	overrun = 30 * time.Second
-	// maxLateness is the victim's 99th percentile that an attack must not exceed.
-	maxLateness = 250 * time.Millisecond
+	// strictLateness is the victim's 99th percentile that an attack must not
+	// exceed on a quiet machine; busyLateness is the limit on one that may be busy.
+	strictLateness = 250 * time.Millisecond
+	busyLateness   = time.Second
 	// tries is how often an attack that seems to succeed is made.
 	tries = 3
 )
@@ -131,7 +134,7 @@ func (a *arena) strike(t *testing.T, attack attack, seed uint64, number int) (ha
 	case r.jobs == 0:
 		return []string{"no job of the victim was due"}
 	}
-	if r.p99 > maxLateness {
+	if r.p99 > maxLateness() {
 		harm = append(harm, fmt.Sprintf("the victim's p99 was %s; refusals: %v", r.p99, r.refusals[:min(3, len(r.refusals))]))
 	}
 	if peak > memoryLimit {
@@ -142,6 +145,15 @@ func (a *arena) strike(t *testing.T, attack attack, seed uint64, number int) (ha
 		harm = append(harm, fmt.Sprintf("%d bad responses, such as %s", len(bad), bad[0]))
 	}
 	return harm
+}
+
+// maxLateness is strict when PUNCTUAL_HOSTILE_STRICT is set, as `make hostile`
+// does. Elsewhere other programs may take the processor from the victim too.
+func maxLateness() time.Duration {
+	if os.Getenv("PUNCTUAL_HOSTILE_STRICT") != "" {
+		return strictLateness
+	}
+	return busyLateness
 }
 
 // own returns the key of an account that exists for this strike only.
