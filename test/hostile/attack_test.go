@@ -66,7 +66,7 @@ var kinds = []struct {
 }
 
 // wantAttacks is how many attacks there are at the least.
-const wantAttacks = 150
+const wantAttacks = 270
 
 func TestHostile(t *testing.T) {
 	a := newArena(t)
