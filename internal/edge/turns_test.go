@@ -67,7 +67,10 @@ func TestNobodyWaitsForAClientThatHasItsTurn(t *testing.T) {
 			t.Errorf("it took %s", took)
 		}
 		time.Sleep(time.Minute)
-		if free, want := h.gate.turns.free, newTurns().free; free != want {
+		turns := h.gate.turns
+		turns.mu.Lock()
+		defer turns.mu.Unlock()
+		if free, want := turns.free, newTurns().free; free != want {
 			t.Errorf("%d turns are free, want %d", free, want)
 		}
 	})
