@@ -213,6 +213,7 @@ func TestAPIRoute_RecordsOfAnotherAccountAre404(t *testing.T) {
 func TestAPIRoute_OtherHostsThanThePublicURLAreRefused(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Flag("public-url", "https://punctual.example.com"))
+	harness.Eventually(t, soon, "the service to be ready", func() bool { return s.Client(t, "").Get("/readyz").Status == 200 })
 	ask := func(path, host string, headers ...string) *http.Response {
 		t.Helper()
 		c := connect(t, s)

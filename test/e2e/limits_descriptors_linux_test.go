@@ -29,7 +29,10 @@ func TestLimitDescriptors_ShortageFailsNoAttempt(t *testing.T) {
 	s := harness.Start(t)
 	c := s.Public(t)
 	target := harness.NewTarget(t).Route(t)
-	c.Get("/api/jobs").Want(200) // over a connection that stays open
+	// Over connections that stay open, to the service and to its database.
+	for _, list := range []string{"/api/jobs", "/api/logs?order_by=inserted_at,asc"} {
+		c.Get(list).Want(200)
+	}
 	release := limitFiles(t, s)
 	job := create(c, `{"retries":0,"url":"`+target.URL+`","callback_url":"`+target.URL+`"}`)
 	var logs []harness.JSON
