@@ -222,7 +222,7 @@ const takeOverEvery = time.Second
 
 // takeOver ends the attempts of other nodes that went away, until ctx ends.
 func (n *Node) takeOver(ctx context.Context) {
-	n.every(ctx, takeOverEvery, "looking for nodes that went away failed; trying again", n.recover)
+	n.every(ctx, takeOverEvery, "finding expired nodes failed; retrying", n.recover)
 }
 
 // every does something again and again until ctx ends. Of failures in a row the

@@ -110,7 +110,7 @@ func (d *Dispatcher) release(node int64, claims []store.Claim) {
 		if err == nil || d.node() != node || !d.Running() {
 			return
 		}
-		d.logLimited("giving back claims failed; trying again", err)
+		d.logLimited("releasing claims failed; retrying", err)
 		time.Sleep(claimPause)
 	}
 }

@@ -120,7 +120,7 @@ func (w *watcher) turn(polled bool) time.Duration {
 	defer func() { <-w.hub.rounds }()
 	begun := time.Now()
 	if err := w.round(polled); err != nil && w.ctx.Err() == nil {
-		w.hub.Log.Debug("looking for events failed; trying again", "error", err)
+		w.hub.Log.Debug("reading events failed; retrying", "error", err)
 	}
 	return time.Since(begun)
 }

@@ -76,7 +76,7 @@ func (s *Store) wrap(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, errUnknown):
 		return unknown(err)
-	case errors.Is(err, errPanicked), refuses(state):
+	case errors.As(err, new(*fault.PanicError)), refuses(state):
 		return store.Unstorable(err)
 	case ctx.Err() != nil, errors.Is(err, errRetry), passes(err), ends(state):
 		return fault.Unreachable(errors.Join(ctx.Err(), err))
@@ -87,9 +87,6 @@ func (s *Store) wrap(ctx context.Context, err error) error {
 	}
 	return err
 }
-
-// errPanicked marks the error of a transaction whose decision panicked.
-var errPanicked = errors.New("the transaction panicked")
 
 // refuses reports whether a SQLSTATE means that the server rejects a value: a
 // data exception, a violated constraint or a limit such as the size of a field.

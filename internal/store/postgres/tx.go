@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -184,18 +183,15 @@ func (s *Store) write(ctx context.Context, f func(*tx) error) error {
 	}
 }
 
-func (s *Store) attempt(t *tx, f func(*tx) error) (err error) {
-	defer func() { // after the rollback
-		if broken := recover(); broken != nil {
-			err = fmt.Errorf("%w: %v\n%s", errPanicked, broken, debug.Stack())
+func (s *Store) attempt(t *tx, f func(*tx) error) error {
+	return fault.Guard(func() (err error) {
+		if t.conn, err = s.pools[t.class].Acquire(t.ctx); err != nil {
+			return unsent(err)
 		}
-	}()
-	if t.conn, err = s.pools[t.class].Acquire(t.ctx); err != nil {
-		return unsent(err)
-	}
-	defer t.conn.Release()
-	defer t.rollback()
-	return f(t)
+		defer t.conn.Release()
+		defer t.rollback()
+		return f(t)
+	})
 }
 
 // published sends notices of the items that a transaction has stored.

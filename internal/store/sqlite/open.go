@@ -289,7 +289,7 @@ func (s *Store) wrap(ctx context.Context, err error) error {
 	case sqlite.ResultTooBig, sqlite.ResultConstraint, sqlite.ResultMismatch, sqlite.ResultRange:
 		return store.Unstorable(err)
 	}
-	if errors.Is(err, errPanicked) {
+	if errors.As(err, new(*fault.PanicError)) {
 		return store.Unstorable(err)
 	}
 	return err

@@ -3,8 +3,6 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -160,24 +158,11 @@ func (w *writer) transact(group []*write) (refs []store.QueueKey, err error) {
 	defer end(&err)
 	for _, one := range group {
 		one.refusal = nil
-		if err := one.safely(t); errors.As(err, new(*fault.Error)) {
+		if err := fault.Guard(func() error { return one.run(t) }); errors.As(err, new(*fault.Error)) {
 			one.refusal = err
 		} else if err != nil {
 			return nil, err
 		}
 	}
 	return t.refs, nil
-}
-
-// errPanicked marks the error of a write that panicked.
-var errPanicked = errors.New("the write panicked")
-
-// safely runs a write and turns a panic into an error.
-func (one *write) safely(t *tx) (err error) {
-	defer func() {
-		if broken := recover(); broken != nil {
-			err = fmt.Errorf("%w: %v\n%s", errPanicked, broken, debug.Stack())
-		}
-	}()
-	return one.run(t)
 }
