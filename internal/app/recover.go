@@ -9,12 +9,11 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// recoverLimit is how many attempts of nodes that went away are ended before
-// the next are looked for.
+// recoverLimit is how many claims of expired nodes one read of the queue returns.
 const recoverLimit = 64
 
-// recover ends the attempts that were under way when a node went away, so that
-// they are made again. A claim that can't be ended stays; the others go on.
+// recover ends the attempts that were under way when a node stopped, so that
+// they are retried. A claim that can't be ended stays and does not block others.
 func (n *Node) recover(ctx context.Context) error {
 	stuck := 0
 	for {
@@ -22,10 +21,10 @@ func (n *Node) recover(ctx context.Context) error {
 		if err != nil || len(found) <= stuck {
 			return err
 		}
-		n.config.Log.Info("taking up attempts that were under way when a node went away", "attempts", len(found))
+		n.config.Log.Info("reclaiming interrupted attempts", "attempts", len(found))
 		more := len(found) == recoverLimit+stuck
 		if stuck, err = n.interrupt(ctx, found); err != nil {
-			return fmt.Errorf("taking up interrupted attempts: %w", err)
+			return fmt.Errorf("reclaiming interrupted attempts: %w", err)
 		}
 		if !more {
 			return nil

@@ -17,10 +17,10 @@ const (
 	smallBytes     = 1 << 20
 )
 
-// Interrupt ends attempts that a node had begun and did not end, so that they
-// are made again at once. A batch that can't be read or ended for a reason of its
-// content is divided until the culprit stands alone; culprit then ends that one
-// and may return an error, which ends the rest.
+// Interrupt ends attempts that a node started and did not finish, so that they
+// are retried at once. A batch that fails because of its content is halved until
+// the faulty item stands alone; then culprit ends that item. An error of culprit
+// ends Interrupt.
 func Interrupt(ctx context.Context, queue store.Queue, claims []store.Abandoned, culprit func(store.Abandoned, error) error) error {
 	for n := firstAbandoned; len(claims) > 0; {
 		part := claims[:min(n, len(claims))]

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// turns has the connections of strangers read requests one after the other, as many at once as
-// there are processors. A client that sends requests without waiting for
+// turns limits how many connections of strangers read requests at the same time:
+// as many as there are processors. A client that sends requests without waiting for
 // responses keeps the goroutine of its connection running; thousands of those
 // would each use up their time slice of 10 ms before the service's own goroutines
 // are scheduled. So a connection that has read something, or has been answered,

@@ -40,7 +40,7 @@ func fencingClaimByAttempt(w *world) {
 	for _, attempt := range []int{0, 1, 3, 4} {
 		c := w.claimOf(j, w.past())
 		if c.Attempt = attempt; w.tryClaim(c)[0] {
-			w.Errorf("a item that stands at attempt 1 was claimed for attempt %d", attempt)
+			w.Errorf("an item that stands at attempt 1 was claimed for attempt %d", attempt)
 		}
 	}
 	w.begin(j)
@@ -50,7 +50,7 @@ func fencingClaimTwiceInABatch(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	got := w.tryClaim(w.claimOf(j, w.past()), w.claimOf(j, w.past()))
 	if got[0] == got[1] {
-		w.Errorf("a item claimed twice in a batch: %v, want one", got)
+		w.Errorf("an item claimed twice in a batch: %v, want one", got)
 	}
 	if names := w.events(j); names != "http.request" {
 		w.Errorf("the logs are %q, want one request", names)
@@ -182,7 +182,7 @@ func fencingZombie(w *world) {
 	}
 	got, err := w.s.QueueClaim(w.ctx, node, []store.Claim{w.claimOf(taken, w.past())})
 	if err != nil || !got[0] {
-		w.Fatalf("a item reclaimed could not be claimed: %v, %v", got, err)
+		w.Fatalf("an item reclaimed could not be claimed: %v, %v", got, err)
 	}
 	w.wantLost("a zombie after the next claim", j, w.end(j, zombie, w.completes))
 }

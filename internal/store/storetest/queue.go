@@ -110,7 +110,7 @@ func queuePeekBehindGone(w *world) {
 	w.settle(jobs[1], w.completes)
 	refs, err := w.s.QueuePeek(w.ctx, refOf(jobs[1]), time.Time{}, 10)
 	if err != nil || len(refs) != 1 || refs[0].Number != jobs[2].Number {
-		w.Errorf("behind a item that is gone there are %s (%v), want job %d", show(refs, showRef), err, jobs[2].Number)
+		w.Errorf("behind an item that is gone there are %s (%v), want job %d", show(refs, showRef), err, jobs[2].Number)
 	}
 }
 
