@@ -49,14 +49,15 @@ func (s *Server) admit(route route, method string, c *call) error {
 // it is looked up, because the look-up costs more than the guess.
 func (s *Server) authenticate(header string, c *call) (auth.Caller, error) {
 	from := edge.ClientAddr(c.r)
-	if header != "" && !s.Auth.Knows(header) {
+	known := header != "" && s.Auth.Knows(header)
+	if header != "" && !known {
 		leave, err := s.guesses.enter(c.r.Context(), header)
 		if err != nil {
 			return auth.Caller{}, err
 		}
 		defer leave()
+		known = s.Auth.Knows(header) // another call may have looked it up meanwhile
 	}
-	known := header != "" && s.Auth.Knows(header)
 	if !known {
 		if err := s.Rates.Address(c.Header(), c.r); err != nil {
 			return auth.Caller{}, err
