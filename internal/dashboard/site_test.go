@@ -75,7 +75,7 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 	w.people = auth.NewPeople(people)
 	config.People, w.manager = w.people, config.Manager
 	api := httpapi.New(httpapi.Config{
-		Manager: config.Manager, Store: s, Auth: w.auth, Metrics: measures, Board: config.Board, Log: log,
+		Service: config.Manager, Auth: w.auth, Audit: recorded, Metrics: measures, Board: config.Board, Log: log,
 		Stats: config.Stats, Running: func() bool { return true }, Quotas: config.Quotas, Rates: config.Rates,
 	})
 	server := httptest.NewUnstartedServer(New(config).Wrap(api))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
@@ -43,18 +44,18 @@ type Copyable interface {
 	DeliveryPage(ctx context.Context, after int64, limit int) ([]*PendingDelivery, error)
 	// AuditPage returns up to limit entries of the audit log after an account's
 	// number and an ID, in order of both.
-	AuditPage(ctx context.Context, account int64, after uuid.UUID, limit int) ([]*Audit, error)
+	AuditPage(ctx context.Context, account int64, after uuid.UUID, limit int) ([]*identity.AuditEntry, error)
 }
 
 // Records are records to be copied from one store to another.
 type Records struct {
-	Accounts   []*Account // with their secrets
-	Keys       []*Key
+	Accounts   []*identity.Account // with their secrets
+	Keys       []*identity.Key
 	Schedules  []*job.Schedule
 	Jobs       []StoredJob
 	Logs       []*job.Log
 	Deliveries []*PendingDelivery
-	Audits     []*Audit
+	Audits     []*identity.AuditEntry
 }
 
 // StoredJob is a job with the lane of its queue item.

@@ -1,0 +1,37 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/identity"
+	"github.com/punctual-dev/punctual/internal/operator"
+)
+
+// The methods below are for operators: they are not restricted to an account, and
+// their callers must check who asks.
+
+// Accounts returns up to limit accounts after a number, in order of creation,
+// without their secrets and without deleted accounts.
+func (s *Service) Accounts(ctx context.Context, after int64, limit int) ([]*identity.Account, error) {
+	return s.Store.AccountPage(ctx, after, limit)
+}
+
+// RecordCounts counts the records of an account, each kind up to limit.
+func (s *Service) RecordCounts(ctx context.Context, account int64, limit int) (identity.RecordCounts, error) {
+	return s.Store.AccountSize(ctx, account, limit)
+}
+
+// Suspend suspends an account at a time, for a reason that its owner can see; the
+// zero time resumes it. It returns a NotFound fault if there is no such account.
+func (s *Service) Suspend(ctx context.Context, account int64, at time.Time, reason string) error {
+	return s.Store.AccountSuspend(ctx, account, at, reason)
+}
+
+// Nodes returns the nodes that are alive.
+func (s *Service) Nodes(ctx context.Context) ([]operator.Node, error) { return s.Store.NodeList(ctx) }
+
+// BlockedTargets returns the targets that no account may call, ordered by target.
+func (s *Service) BlockedTargets(ctx context.Context) ([]operator.TargetBlock, error) {
+	return s.Store.TargetBlocks(ctx)
+}
