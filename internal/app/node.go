@@ -166,7 +166,7 @@ func (n *Node) start(ctx context.Context) error {
 	})
 	rates := edge.NewRates(c.Limits.AnonymousRate, n.metrics)
 	n.service = service.New(service.Config{
-		Store: n.clients, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, Listener: n.hub, Quotas: n.quotas,
+		Store: n.clients, Operations: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, Listener: n.hub, Quotas: n.quotas,
 	})
 	notices := broadcast.New(n.store.Now)
 	api := httpapi.New(httpapi.Config{
@@ -176,7 +176,7 @@ func (n *Node) start(ctx context.Context) error {
 	})
 	n.people = auth.NewPeople(auth.PeopleConfig{Store: n.store, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log, Audit: n.audit})
 	pages := dashboard.New(dashboard.Config{
-		Manager: n.service, Store: n.clients, People: n.people, Auth: n.auth, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
+		Manager: n.service, Store: pageStore{n.clients, unbounded{complete{n.store}}}, People: n.people, Auth: n.auth, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
 		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), Log: c.Log, Version: c.Version, Audit: n.audit,
 		Observe: n.metrics.Requested,
 	})
