@@ -122,7 +122,7 @@ func (s *Server) check(f *jobForm) *preview {
 	if f.body == nil {
 		return nil
 	}
-	_, err := job.Read(f.body, job.ReadOptions{Now: now, CheckHost: s.Manager.CheckHost})
+	_, err := job.Read(f.body, s.Manager.ReadOptions(now, nil))
 	if err != nil {
 		f.blame(err)
 	}

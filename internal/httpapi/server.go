@@ -197,7 +197,11 @@ func (s *Server) dispatch(route route, c *call) error {
 		if err := s.Rates.Address(c.Header(), c.r); err != nil {
 			return err
 		}
-		return fault.New(fault.NotFound, "there is nothing at this path; GET /docs lists every call")
+		message := "there is nothing at this path; GET /docs lists every call"
+		if meant := s.similar(c.r.URL.Path); meant != "" {
+			message = "there is nothing at this path; did you mean " + meant + "? GET /docs lists every call"
+		}
+		return &fault.Error{Code: fault.NotFound, Reason: "unknown_path", Message: message}
 	}
 	method := c.r.Method
 	if method == http.MethodHead {

@@ -44,6 +44,9 @@ func nearestField(name string, known []string) (string, bool) {
 	if len(name) > 64 {
 		return "", false
 	}
+	if field, ok := synonyms[plain(name)]; ok && slices.Contains(known, field) {
+		return field, true
+	}
 	best, least, alike := "", 0, 0
 	for _, field := range known {
 		n, same := editDistance(plain(name), plain(field)), commonPrefix(plain(name), plain(field))

@@ -23,7 +23,7 @@ const previewed = 5
 // refuses what Create refuses, and asks the store only for the time.
 func (s *Service) Preview(body rawjson.Value, headerKey *string) (*Preview, error) {
 	now := s.Store.Now()
-	draft, err := job.Read(body, job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: s.CheckHost})
+	draft, err := job.Read(body, s.ReadOptions(now, headerKey))
 	if err != nil {
 		return nil, err
 	}
