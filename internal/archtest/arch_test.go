@@ -25,7 +25,7 @@ var mayImport = map[string][]string{
 	"internal/admission":        {"internal/fault", "internal/identity", "internal/job", "internal/store"},
 	"internal/app":              {"*"},
 	"internal/archtest":         {},
-	"internal/attempt":          {"internal/batch", "internal/dispatch", "internal/execute", "internal/fault", "internal/job", "internal/metrics", "internal/rawjson", "internal/lifecycle", "internal/store"},
+	"internal/attempt":          {"internal/batch", "internal/dispatch", "internal/execute", "internal/fault", "internal/identity", "internal/job", "internal/metrics", "internal/rawjson", "internal/lifecycle", "internal/store"},
 	"internal/audit":            {"internal/identity", "internal/job", "internal/store"},
 	"internal/auth":             {"internal/audit", "internal/execute", "internal/fault", "internal/identity", "internal/job", "internal/network", "internal/quota", "internal/store"},
 	"internal/batch":            {"internal/fault"},
