@@ -22,9 +22,9 @@ const previewed = 5
 // Preview reports when a job would run, from the body of a create request. It
 // refuses what Create refuses, and asks the store only for the time. If the times
 // of a request that it refuses are right, it returns both a preview and the error.
-func (m *Service) Preview(body rawjson.Value, headerKey *string) (*Preview, error) {
-	now := m.Store.Now()
-	draft, err := job.ReadPartly(body, job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: m.CheckHost})
+func (s *Service) Preview(body rawjson.Value, headerKey *string) (*Preview, error) {
+	now := s.Store.Now()
+	draft, err := job.ReadPartly(body, job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: s.CheckHost})
 	if draft == nil {
 		return nil, err
 	}
