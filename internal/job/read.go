@@ -174,6 +174,15 @@ func (r *reader) readOptions() {
 			r.refuse("#/timeout", "must be a number of seconds from %.0f to %.0f", MinTimeout.Seconds(), MaxTimeout.Seconds())
 		}
 	}
+	if v, ok := r.fields["success"]; ok {
+		r.readSuccess(v)
+	}
+	if v, ok := r.fields["no_retry"]; ok {
+		r.readNoRetry(v)
+	}
+	if v, ok := r.fields["backoff"]; ok {
+		r.readBackoff(v)
+	}
 	if v, ok := r.fields["metadata"]; ok && v.Kind() != 't' && v.Kind() != 'f' {
 		r.refuse("#/metadata", "must be true or false")
 	}

@@ -40,7 +40,7 @@ func (r *reader) readStart() (start time.Time, given bool) {
 	}
 	start = r.opts.Now
 	if hasIn {
-		if delay, ok := r.readSpan("schedule_in", in, 0); ok {
+		if delay, ok := r.readSpan(in, 0, "schedule_in"); ok {
 			start = start.Add(delay)
 		}
 	}
@@ -91,9 +91,9 @@ func ReadInstant(text string) (time.Time, error) {
 	return schedule.ParseInstant(text)
 }
 
-// readSpan reads seconds or [amount, unit].
-func (r *reader) readSpan(name string, v rawjson.Value, least time.Duration) (time.Duration, bool) {
-	amount, at, unit := v, Pointer(name), int64(1)
+// readSpan reads seconds or [amount, unit]. Path leads to the value.
+func (r *reader) readSpan(v rawjson.Value, least time.Duration, path ...string) (time.Duration, bool) {
+	amount, at, unit := v, Pointer(path...), int64(1)
 	if v.Kind() == '[' {
 		pair := rawjson.Elements(v)
 		if len(pair) != 2 {
@@ -102,9 +102,9 @@ func (r *reader) readSpan(name string, v rawjson.Value, least time.Duration) (ti
 		}
 		var known bool
 		if unit, known = schedule.UnitSeconds(rawjson.Text(pair[1])); !known {
-			r.refuse(Pointer(name, "1"), "must be a unit: second, minute, hour, day or week, singular or plural")
+			r.refuse(Pointer(append(path, "1")...), "must be a unit: second, minute, hour, day or week, singular or plural")
 		}
-		amount, at = pair[0], Pointer(name, "0")
+		amount, at = pair[0], Pointer(append(path, "0")...)
 		if amount.Kind() != '0' {
 			r.refuse(at, "must be a number")
 			return 0, false
@@ -146,7 +146,7 @@ func (r *reader) readFrequency() {
 		r.refuse("#/cron", "excludes repeat_every; give only one of them")
 	}
 	if hasEvery {
-		if interval, ok := r.readSpan("repeat_every", every, time.Second); ok {
+		if interval, ok := r.readSpan(every, time.Second, "repeat_every"); ok {
 			r.draft.Frequency = schedule.Interval{Every: interval}
 		}
 	}
@@ -197,11 +197,17 @@ func (s *Spec) Frequency() (schedule.Frequency, error) {
 	if s.RepeatEvery == nil {
 		return nil, nil
 	}
-	amount, unit := s.RepeatEvery, int64(1)
-	if pair := rawjson.Elements(s.RepeatEvery); len(pair) == 2 {
+	every, err := spanOf(s.RepeatEvery)
+	return schedule.Interval{Every: every}, err
+}
+
+// spanOf parses validated seconds or [amount, unit].
+func spanOf(v rawjson.Value) (time.Duration, error) {
+	amount, unit := v, int64(1)
+	if pair := rawjson.Elements(v); len(pair) == 2 {
 		amount = pair[0]
 		unit, _ = schedule.UnitSeconds(rawjson.Text(pair[1]))
 	}
 	micros, err := schedule.ParseAmount(string(amount), unit)
-	return schedule.Interval{Every: time.Duration(micros) * time.Microsecond}, err
+	return time.Duration(micros) * time.Microsecond, err
 }

@@ -28,13 +28,19 @@ type Spec struct {
 	WebhookURL  string
 	Retries     int // attempts after the first
 	Timeout     time.Duration
+	// Success is which responses are a success, NoRetry which failures are not
+	// retried, and Backoff the waits before retries: the last one repeats, and
+	// none means the default schedule of package retry.
+	Success     Statuses
+	NoRetry     Failures
+	Backoff     []time.Duration
 	Metadata    bool
 	RepeatEvery rawjson.Value
 	Cron        string
 	Timezone    string
 }
 
-var defaultSpec = Spec{Method: "get", Retries: DefaultRetries, Timeout: DefaultTimeout, Metadata: true}
+var defaultSpec = Spec{Method: "get", Retries: DefaultRetries, Timeout: DefaultTimeout, Success: DefaultSuccess, Metadata: true}
 
 // ReadSpec parses args that were validated on create; it checks nothing.
 func ReadSpec(args rawjson.Value) Spec {
@@ -75,6 +81,12 @@ func (s *Spec) set(m rawjson.Member) {
 	case "timeout":
 		seconds, _ := strconv.ParseFloat(string(m.Value), 64)
 		s.Timeout = time.Duration(seconds * float64(time.Second))
+	case "success":
+		s.Success = statusesOf(m.Value)
+	case "no_retry":
+		s.NoRetry = failuresOf(m.Value)
+	case "backoff":
+		s.Backoff = waitsOf(m.Value)
 	case "metadata":
 		s.Metadata = string(m.Value) == "true"
 	case "repeat_every":
