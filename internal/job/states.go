@@ -67,14 +67,22 @@ func permits(from, to State) bool {
 	}
 }
 
-// enter changes the job's state, or returns a [TransitionError] and changes
-// nothing.
-func (j *Job) enter(to State) error {
+// Permits returns nil if the job may change to a state, else a
+// [TransitionError].
+func (j *Job) Permits(to State) error {
 	if !permits(j.State, to) {
 		return &TransitionError{j.Number, j.State, to}
 	}
-	j.State = to
 	return nil
+}
+
+// enter changes the job's state, or returns an error and changes nothing.
+func (j *Job) enter(to State) error {
+	err := j.Permits(to)
+	if err == nil {
+		j.State = to
+	}
+	return err
 }
 
 // Begin marks the start of an attempt: available or retryable -> executing.

@@ -68,7 +68,10 @@ func (a *Attempt) Claim() store.Claim {
 		a.args = share(a.Item.Job.Args, a.Spec.Body, payload, log.ID)
 	}
 	claim := store.Claim{QueueKey: a.Item.QueueKey, Attempt: a.Number, StartAt: a.StartAt, Log: &log}
-	if j, err := a.startedAt(a.StartAt); a.Spec.WebhookURL != "" && err == nil {
+	if a.Spec.WebhookURL == "" {
+		return claim
+	}
+	if j, err := a.startedAt(a.StartAt); err == nil {
 		claim.Deliveries = []job.Delivery{
 			webhook(j, &a.Spec, eventStarted, a.StartAt, &messageData{number: a.Number, args: a.args}),
 			webhook(j, &a.Spec, eventRequest, a.StartAt, &messageData{number: a.Number, method: a.method(), request: a.request, args: a.args}),
@@ -175,7 +178,6 @@ type ending struct {
 	*Attempt
 	moment  *store.Snapshot
 	job     *job.Job
-	started job.Job // the job as it was during the attempt
 	at      time.Time
 	random  float64
 	about   messageData
@@ -185,7 +187,7 @@ type ending struct {
 
 func (a *Attempt) ending(m *store.Snapshot, about messageData, span Span) (*ending, error) {
 	j, err := a.startedAt(span.Began)
-	return &ending{Attempt: a, moment: m, job: j, started: *j, at: span.Ended, about: about}, err
+	return &ending{Attempt: a, moment: m, job: j, at: span.Ended, about: about}, err
 }
 
 // finished returns the changes, unless a transition was impossible.
@@ -317,7 +319,9 @@ func (e *ending) addFinishedEvents() {
 		e.changes.Deliveries = append(e.changes.Deliveries, webhook(j, &e.Spec, event, e.at, &about))
 	}
 	if e.about.outcome.Response != nil {
-		add(&e.started, eventResponse, e.about)
+		if started, err := e.startedAt(e.job.AttemptedAt); err == nil {
+			add(started, eventResponse, e.about)
+		}
 	}
 	if e.about.verdict != Succeeded {
 		failed := e.about

@@ -11,7 +11,7 @@ import (
 // request is too large, or rendering panics, the attempt is refused; nothing
 // else is affected.
 func (a *Attempt) prepare(render func(*job.Spec, job.Dynamic) (*job.Outgoing, error)) {
-	if _, err := a.startedAt(a.StartAt); err != nil {
+	if err := a.Item.Job.Permits(job.Executing); err != nil {
 		a.defect(err)
 		return
 	}
