@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"internal/dashboard/assets": {},
 	"internal/dashboard/ui":     {"internal/dashboard/assets", "internal/job", "internal/rawjson", "internal/store"},
 	"internal/demo":             {"internal/app", "internal/auth", "internal/rawjson"},
-	"internal/dispatch":         {"internal/execute", "internal/fault", "internal/store"},
+	"internal/dispatch":         {"internal/execute", "internal/fault", "internal/schedule", "internal/store"},
 	"internal/edge":             {"internal/fault", "internal/job", "internal/metrics", "internal/network", "internal/quota"},
 	"internal/execute":          {"internal/job"},
 	"internal/fault":            {},
