@@ -133,7 +133,7 @@ func (a *Attempt) about(o *job.Outcome, v Verdict) messageData {
 
 // size returns about how many bytes the finish stores.
 func (a *Attempt) size(about *messageData) int {
-	const fields = 500 // of a job's row, its run and its log
+	const fields = 500 // of a job's row, its queue item and its log
 	text, args := len(about.response.text), len(a.Item.Job.Args)
 	message := fields + args - len(about.args.text) + min(text, minPart)
 	if about.request.log == uuid.Nil {
@@ -176,18 +176,18 @@ func (a *Attempt) end(m *store.Snapshot, about messageData, carry *carryOver, sp
 // ending builds the changes that finish an attempt.
 type ending struct {
 	*Attempt
-	moment  *store.Snapshot
-	job     *job.Job
-	at      time.Time
-	random  float64
-	about   messageData
-	carry   *carryOver
-	changes store.Changes
+	snapshot *store.Snapshot
+	job      *job.Job
+	at       time.Time
+	random   float64
+	about    messageData
+	carry    *carryOver
+	changes  store.Changes
 }
 
 func (a *Attempt) ending(m *store.Snapshot, about messageData, span Span) (*ending, error) {
 	j, err := a.startedAt(span.Began)
-	return &ending{Attempt: a, moment: m, job: j, at: span.Ended, about: about}, err
+	return &ending{Attempt: a, snapshot: m, job: j, at: span.Ended, about: about}, err
 }
 
 // finished returns the changes, unless a transition was impossible.
@@ -254,7 +254,7 @@ func (e *ending) retryAt() (time.Time, bool) {
 		return at, true
 	}
 	// A run under way of a disabled schedule finishes without retries.
-	if !e.moment.Schedule.Live() {
+	if !e.snapshot.Schedule.Live() {
 		return time.Time{}, false
 	}
 	next, _ := e.nextDue()
@@ -265,7 +265,7 @@ func (e *ending) retryAt() (time.Time, bool) {
 // the schedule in the transaction, which may have changed since this run was
 // created.
 func (e *ending) nextDue() (time.Time, *job.Spec) {
-	return nextDueAfter(e.moment.Schedule, e.job.ScheduledAt, e.job.AttemptedAt, e.at)
+	return nextDueAfter(e.snapshot.Schedule, e.job.ScheduledAt, e.job.AttemptedAt, e.at)
 }
 
 func nextDueAfter(s *job.Schedule, due, began, now time.Time) (time.Time, *job.Spec) {
@@ -284,11 +284,11 @@ func nextDueAfter(s *job.Schedule, due, began, now time.Time) (time.Time, *job.S
 
 // scheduleNext creates the schedule's next run, if there is to be one.
 func (e *ending) scheduleNext() {
-	if !e.moment.Schedule.Live() {
+	if !e.snapshot.Schedule.Live() {
 		return
 	}
 	if due, spec := e.nextDue(); spec != nil {
-		e.changes.Next = nextJob(e.moment.Schedule, spec, due, e.at)
+		e.changes.Next = nextJob(e.snapshot.Schedule, spec, due, e.at)
 	}
 }
 
