@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -46,7 +47,8 @@ func Begin(item *store.QueueItem, now time.Time) *Attempt {
 func Resume(item *store.QueueItem) *Attempt {
 	a := &Attempt{Item: item, Number: item.Attempt, StartAt: item.Claim.StartAt}
 	a.prepare(func(s *job.Spec, d job.Dynamic) (*job.Outgoing, error) {
-		if s.WebhookURL == "" {
+		final := slices.Contains(s.NoRetry.Kinds, job.KindInterrupted) // a callback may follow
+		if s.WebhookURL == "" && (s.CallbackURL == "" || !final) {
 			return job.Unrendered(s), nil
 		}
 		return job.Render(s, d)
