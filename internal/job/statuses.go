@@ -15,8 +15,9 @@ const (
 	MaxStatuses = 100
 	// MaxBackoff is how many waits backoff has at most.
 	MaxBackoff = 20
-	MinWait    = time.Second
-	MaxWait    = 24 * time.Hour
+	// MinWait and MaxWait bound each of these waits.
+	MinWait = time.Second
+	MaxWait = 24 * time.Hour
 )
 
 // Statuses is a set of HTTP statuses.
@@ -108,7 +109,7 @@ const oneStatus = "must be a status from 100 to 599, or a class as in \"4xx\""
 func readSuccess(r *reader, f *Field, v rawjson.Value) {
 	for i, element := range r.list(f, v, 1, MaxStatuses, "statuses and classes, as in [200, \"3xx\", 404]") {
 		if _, ok := statusOf(element); !ok {
-			r.refuse(Pointer(f.Name, strconv.Itoa(i)), oneStatus)
+			r.refuse(Pointer(f.Name, strconv.Itoa(i)), "%s", oneStatus)
 		}
 	}
 }
