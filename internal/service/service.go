@@ -107,7 +107,7 @@ func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 			": jobs that create jobs end there; create the job from outside, or use a schedule")
 	}
 	now := s.Store.Now()
-	draft, err := job.Read(body, s.ReadOptions(now, headerKey))
+	draft, err := job.Read(body, s.readOptions(now, headerKey))
 	if err != nil {
 		return nil, false, err
 	}
@@ -127,9 +127,9 @@ func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 	return inserted.Job, inserted.Conflict, nil
 }
 
-// ReadOptions returns the options for reading a request at a time by the store's
+// readOptions returns the options for reading a request at a time by the store's
 // clock. headerKey is the header Idempotency-Key; nil if there is none.
-func (s *Service) ReadOptions(now time.Time, headerKey *string) job.ReadOptions {
+func (s *Service) readOptions(now time.Time, headerKey *string) job.ReadOptions {
 	return job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: s.CheckHost, AllowHTTP: s.AllowHTTP}
 }
 
