@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/boombuler/barcode/qr"
-
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -148,42 +146,6 @@ func TestTheSecondFactorsPages(t *testing.T) {
 	b.want(w.browser().get("/settings/second-factor"), 303, "/sign-in?to=%2Fsettings%2Fsecond-factor")
 	b.want(w.browser().get("/sign-in/code"), 303, "/sign-in")
 	b.want(w.browser().post("/sign-in/code", "code", "123456"), 200, "Please sign in again")
-}
-
-func TestAQRCodeIsDrawnAsItsModulesAre(t *testing.T) {
-	t.Parallel()
-	text := auth.TOTPAddress(&store.TOTP{Secret: []byte("12345678901234567890")}, strings.Repeat("a", 242)+"@example.com")
-	drawn, err := newQRCode(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	code, err := qr.Encode(text, qr.M, qr.Auto)
-	if err != nil {
-		t.Fatal(err)
-	}
-	side := code.Bounds().Dx()
-	if drawn.side != side+8 {
-		t.Errorf("the side is %d, want %d and the quiet zone", drawn.side, side)
-	}
-	grid := map[[2]int]bool{}
-	for _, run := range regexp.MustCompile(`M(\d+) (\d+)h(\d+)v1h-(\d+)z`).FindAllStringSubmatch(drawn.path, -1) {
-		var x, y, n, back int
-		_, _ = fmt.Sscan(strings.Join(run[1:], " "), &x, &y, &n, &back)
-		if n != back {
-			t.Errorf("a run is %s", run[0])
-		}
-		for i := range n {
-			grid[[2]int{x + i, y}] = true
-		}
-	}
-	for y := range side {
-		for x := range side {
-			r, _, _, _ := code.At(x, y).RGBA()
-			if grid[[2]int{x + 4, y + 4}] != (r == 0) {
-				t.Fatalf("the module at %d, %d is drawn wrongly", x, y)
-			}
-		}
-	}
 }
 
 func TestTheAuditLogsPages(t *testing.T) {

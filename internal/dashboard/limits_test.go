@@ -32,7 +32,7 @@ func (b *browser) until(refused int, ask func() *answer) (let int) {
 			if a.Header.Get("Retry-After") == "" {
 				b.Error("a refusal does not say when to try again")
 			}
-			b.want(a, refused, "Too many requests came at once. Wait a few seconds, then load this page again.")
+			b.want(a, refused, "You sent too many requests. Wait a few seconds, then load this page again.")
 			return let
 		}
 		let++
@@ -172,7 +172,7 @@ func TestFormsOfStrangersAreSmall(t *testing.T) {
 	stranger := w.browser()
 	for _, path := range []string{"/sign-in", "/sign-up"} {
 		large := stranger.post(path, "email", strings.Repeat("e", 17<<10)+"@example.com", "password", secretWords)
-		stranger.want(large, 413, "it is over 16 KiB")
+		stranger.want(large, 413, "larger than 16 KiB")
 	}
 	stranger.want(stranger.post("/sign-in", "email", strings.Repeat("e", 1000)+"@example.com", "password", secretWords), 401, "The email or the password is wrong.")
 	if a := b.post("/jobs/preview", "body", strings.Repeat("b", 17<<10)); a.StatusCode == 413 {

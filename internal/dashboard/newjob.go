@@ -13,7 +13,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // jobForm is the form for a new job: what was typed, and what it comes to.
@@ -112,7 +111,7 @@ func (s *Server) createJob(c *call) error {
 // check turns the form into a request, looks for everything wrong with it, and
 // gives what it comes to; nil when that can't be told.
 func (s *Server) check(f *jobForm) *preview {
-	now := s.Store.Now()
+	now := s.Manager.Now()
 	f.problems = map[string]string{}
 	if f.asJSON {
 		f.assembleJSON()
@@ -306,7 +305,7 @@ func (s *Server) fillFrom(c *call, f *jobForm, from string) error {
 	if err != nil {
 		return noJob
 	}
-	j, err := s.Store.JobGet(c.r.Context(), c.owner(), store.JobID{Number: number})
+	j, err := s.Manager.Job(c.r.Context(), c.owner(), job.Ref{Number: number})
 	if err != nil {
 		return err
 	}

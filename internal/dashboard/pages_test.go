@@ -11,9 +11,9 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// public gives the site the account of a public key.
-func public(config *Config, _ *auth.PeopleConfig) {
-	account, err := auth.PublicAccount(context.Background(), config.Store, config.Store.Now())
+// public adds the account of a public key.
+func public(config *Config, people *auth.PeopleConfig) {
+	account, err := auth.PublicAccount(context.Background(), people.Store, people.Now())
 	if err != nil {
 		panic(err)
 	}
@@ -59,7 +59,7 @@ func TestOnlyBrowsersGetPagesOfErrors(t *testing.T) {
 	b.want(b.get("/public/settings"), http.StatusNotFound, "There is no page")
 	b.want(b.get("/api/nothing"), http.StatusNotFound, `"status":404`)
 	b.want(b.get("/public/jobs?q="+strings.Repeat("x", 301)), http.StatusUnprocessableEntity, "at most 300 bytes")
-	refused := b.want(b.do(http.MethodDelete, "/public/jobs", nil), http.StatusMethodNotAllowed, "does not take DELETE")
+	refused := b.want(b.do(http.MethodDelete, "/public/jobs", nil), http.StatusMethodNotAllowed, "does not accept DELETE")
 	if got := refused.Header.Get("Allow"); got != "GET, HEAD, POST" {
 		t.Errorf("allowed: %q", got)
 	}
@@ -104,10 +104,10 @@ func TestJobsAreMadeAndRefusedWithoutScripts(t *testing.T) {
 	}
 	b.want(b.post("/public/jobs", "method", "get", "url", "https://example.com", "when", "every hour", "idempotency_key", "k", "metadata", "true"), http.StatusSeeOther, "/public/jobs/1?done=created")
 	b.want(b.post("/public/jobs", "method", "get", "url", "https://example.com", "idempotency_key", "k", "metadata", "true"), http.StatusSeeOther, "/public/jobs/1?done=held")
-	b.want(b.get("/public/jobs/1?done=held"), http.StatusOK, "Nothing was created; this is it")
+	b.want(b.get("/public/jobs/1?done=held"), http.StatusOK, "No other job was created")
 	b.want(b.get("/public/jobs/1?done=<script>alert(1)</script>"), http.StatusOK, "example.com")
 	b.want(b.post("/public/jobs/1/when", "when", "every day"), http.StatusUnprocessableEntity, "is a recurrence")
-	b.want(b.post("/public/jobs/1/when", "when", "in 2 hours"), http.StatusSeeOther, "/public/jobs/1?done=moved")
+	b.want(b.post("/public/jobs/1/when", "when", "in 2 hours"), http.StatusSeeOther, "/public/jobs/1?done=rescheduled")
 	b.want(b.post("/public/jobs/cancel"), http.StatusSeeOther, "/public/jobs?done=none")
 	b.want(b.post("/public/jobs/cancel", "job", "77"), http.StatusNotFound, "none was cancelled")
 }

@@ -113,7 +113,7 @@ func TestSchedulesAreListedChangedAndStopped(t *testing.T) {
 	}
 	for when, why := range map[string]string{
 		"whenever": "How often is not understood", "in 5 minutes": "How often must recur", "every 0 seconds": "How often ", "": "How often must recur",
-		"every hour starting tomorrow at 9:00": "How often can&#39;t say when to start",
+		"every hour starting tomorrow at 9:00": "How often can&#39;t name a start",
 	} {
 		b.want(b.post(at+"/edit", "when", when, "zone", "UTC", "name", "Other"), 422, why)
 	}
@@ -148,7 +148,7 @@ func TestAStateIsSavedUnlessItChangedMeanwhile(t *testing.T) {
 	opened := was()
 	b.want(b.post(at+"/state", "was", opened, "state", `{"a": 1.10}`), 303, at+"?done=state")
 	b.want(b.get(at), 200, "&#34;a&#34;: 1.10")
-	b.want(b.post(at+"/state", "was", opened, "state", `{"a":2}`), 422, "was changed by a run meanwhile")
+	b.want(b.post(at+"/state", "was", opened, "state", `{"a":2}`), 422, "has been changed by a run")
 	for _, bad := range []string{``, `{"a":`, `[]`, `{"a":1,"a":2}`, `{"a":"` + strings.Repeat("x", 64<<10) + `"}`} {
 		if a := b.post(at+"/state", "was", was(), "state", bad); a.StatusCode != 422 || state() != `{"a":1.10}` {
 			t.Errorf("%.20s: status %d, the state is %.40s", bad, a.StatusCode, state())
@@ -210,7 +210,7 @@ func TestLogsAreNarrowedDownAndExported(t *testing.T) {
 		}
 	}
 	for query, why := range map[string]string{
-		"?event=nonsense": "Event is not one", "?job=x": "Job must be", "?schedule=x": "Schedule must be", "?since=yesterdayish": "From, in UTC",
+		"?event=nonsense": "Event must be one", "?job=x": "Job must be", "?schedule=x": "Schedule must be", "?since=yesterdayish": "From, in UTC",
 		"?since=2026-03-02&until=2026-03-01": "must be later",
 	} {
 		b.want(b.get("/logs"+query), 422, why)

@@ -42,7 +42,7 @@ func TestKeysInTheSettings(t *testing.T) {
 		w.pass(time.Millisecond)
 		b.want(b.post("/settings/keys", "name", fmt.Sprintf("key %d %s", i, strings.Repeat("x", 200))), 303, "/settings?done=key")
 	}
-	b.want(b.post("/settings/keys", "name", "one too many"), 422, "as many keys as there may be")
+	b.want(b.post("/settings/keys", "name", "one too many"), 422, "maximum number of keys")
 	b.want(b.get("/settings?from=20"), 200, "Older")
 	b.want(b.get("/settings?from=x"), 200, "key 98")
 	b.want(b.get("/settings?from=9999"), 200, "Back to the newest")
@@ -63,7 +63,7 @@ func TestTheSigningSecretInTheSettings(t *testing.T) {
 	before := regexp.MustCompile(`whsec_[A-Za-z0-9+/=]+`).FindString(b.get("/settings").body)
 	w.pass(time.Second)
 	b.want(b.post("/settings/signing-secret"), 303, "/settings?done=rotated")
-	page := b.want(b.get("/settings?done=rotated"), 200, "signs too for 24 hours")
+	page := b.want(b.get("/settings?done=rotated"), 200, "also signs for 24 hours")
 	if first := regexp.MustCompile(`whsec_[A-Za-z0-9+/=]+`).FindString(page.body); first == before || !strings.Contains(page.body, before) {
 		t.Error("the old secret does not stand behind a new one")
 	}

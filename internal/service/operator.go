@@ -4,17 +4,25 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/punctual-dev/punctual/internal/identity"
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/operator"
 )
 
 // The methods below are for operators: they are not restricted to an account, and
 // their callers must check who asks.
 
-// Accounts returns up to limit accounts after a number, in order of creation,
-// without their secrets and without deleted accounts.
-func (s *Service) Accounts(ctx context.Context, after int64, limit int) ([]*identity.Account, error) {
-	return s.Store.AccountPage(ctx, after, limit)
+// Accounts reads a page of all accounts in order of creation, without their
+// secrets and without deleted accounts. The order and offset of q are ignored.
+func (s *Service) Accounts(ctx context.Context, q job.ListQuery) (job.Page[*identity.Account], error) {
+	q.Order, q.Offset = job.Order{}, 0
+	size := func(*identity.Account) int { return 0 }
+	position := func(a *identity.Account) (int64, uuid.UUID) { return a.Number, uuid.Nil }
+	return job.ReadPage(q, size, position, func(list job.ListQuery) ([]*identity.Account, error) {
+		return s.Store.AccountPage(ctx, list.After, list.Limit)
+	})
 }
 
 // RecordCounts counts the records of an account, each kind up to limit.
