@@ -166,7 +166,7 @@ func (n *Node) start(ctx context.Context) error {
 	})
 	rates := edge.NewRates(c.Limits.AnonymousRate, n.metrics)
 	n.service = service.New(service.Config{
-		Store: n.clients, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, Listener: n.hub, Quotas: n.quotas,
+		Store: n.clients, Operations: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, Listener: n.hub, Quotas: n.quotas,
 	})
 	notices := broadcast.New(n.store.Now)
 	api := httpapi.New(httpapi.Config{

@@ -67,7 +67,7 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 	book := quota.NewBook(quota.Config{Store: s, Account: w.auth.Account, Now: s.Now, Log: log})
 	t.Cleanup(book.Close)
 	config := Config{
-		Manager: service.New(service.Config{Store: s, Engine: idle{}, Metrics: measures, Listener: events, Quotas: book}), Auth: w.auth,
+		Manager: service.New(service.Config{Store: s, Operations: s, Engine: idle{}, Metrics: measures, Listener: events, Quotas: book}), Auth: w.auth,
 		Quotas: book, Rates: edge.NewRates(0, measures),
 		Board: broadcast.New(s.Now), Events: events, Log: log, Audit: recorded,
 		Stats: stats.New(stats.Config{Store: s, Now: s.Now, Log: log}), Version: "test", Retention: 30 * 24 * time.Hour,

@@ -12,9 +12,6 @@ import (
 // Now returns the store's time, which decides what is due.
 func (s *Service) Now() time.Time { return s.Store.Now() }
 
-// Ready returns an error if the store can't be reached or written.
-func (s *Service) Ready(ctx context.Context) error { return s.Store.Ping(ctx) }
-
 // Job returns one of the owner's jobs, or a NotFound fault.
 func (s *Service) Job(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
 	return s.Store.JobGet(ctx, owner, id)

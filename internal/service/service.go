@@ -27,9 +27,12 @@ type Engine interface {
 
 // Config configures a Service.
 type Config struct {
-	Store   store.Store
-	Engine  Engine
-	Metrics *metrics.Metrics
+	// Store keeps the records. Its reads should be bounded; see package admission.
+	Store Store
+	// Operations may be nil if no operator is served.
+	Operations Operations
+	Engine     Engine
+	Metrics    *metrics.Metrics
 	// CheckHost returns why a host, with or without a port, may not be a target;
 	// nil permits every host.
 	CheckHost func(host string) string

@@ -9,11 +9,16 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-// Copyable is a store whose records can be copied to another store unchanged:
-// with their numbers and IDs, their times and their positions in the queue. No
-// node may run on either store meanwhile.
+// Copyable is a Store whose records can be copied.
 type Copyable interface {
 	Store
+	Copies
+}
+
+// Copies copies records to another store unchanged: with their numbers and IDs,
+// their times and their positions in the queue. No node may run on either store
+// meanwhile.
+type Copies interface {
 	// CopyBegin begins or resumes a copy from the store named source. It returns
 	// the mark to continue after: "" for a new copy. It returns an Invalid fault
 	// if the store contains anything except an unfinished copy of the same source.

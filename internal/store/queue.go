@@ -93,6 +93,14 @@ type DeliveryEnd struct {
 	Log     *job.Log  // set if it was given up
 }
 
+// ReleasesNext reports whether the next event of the job may be attempted after
+// this end: after the first attempt at an event of a webhook, whatever its
+// outcome. Before is how many attempts were counted before this one. An
+// interrupted attempt is not counted, and releases nothing.
+func (e *DeliveryEnd) ReleasesNext(channel job.Channel, before int) bool {
+	return channel == job.Webhook && before == 0 && (e.Again.IsZero() || e.Attempt > 0)
+}
+
 // Queue is the engine's part of the store: it claims queue items and finishes
 // them.
 type Queue interface {
@@ -124,8 +132,10 @@ type Queue interface {
 	// queue only, so that no record can keep it from doing so. On a store for many
 	// nodes, those that have been silent for too long are gone from then on.
 	QueueAbandoned(ctx context.Context, limit int) ([]Abandoned, error)
-	// QueueCounts counts the runs of a kind that are due.
-	QueueCounts(ctx context.Context) (map[Kind]int64, error)
+}
+
+// Nodes registers the processes that run jobs, and keeps their leases.
+type Nodes interface {
 	// NodeStart registers this process as a node and returns its number. On a
 	// store for one process it abandons all existing claims.
 	NodeStart(ctx context.Context) (node int64, err error)
@@ -163,4 +173,12 @@ type Retention interface {
 	// LogPrune deletes up to limit logs from before a time, counted alike. Those stay that a
 	// message refers to, or that belong to an attempt under way.
 	LogPrune(ctx context.Context, before time.Time, limit int) (int, error)
+}
+
+// Counts counts the records of all accounts, for the metrics.
+type Counts interface {
+	// JobCounts returns the number of jobs of all accounts by state.
+	JobCounts(ctx context.Context) (map[job.State]int64, error)
+	// QueueCounts returns the number of due queue items by kind.
+	QueueCounts(ctx context.Context) (map[Kind]int64, error)
 }

@@ -16,6 +16,7 @@ type Store interface {
 	Logs
 	Marks
 	Queue
+	Nodes
 	Accounts
 	Quotas
 	Blocking
@@ -24,6 +25,7 @@ type Store interface {
 	Summaries
 	Audits
 	Retention
+	Counts
 	Targets
 	// Subscribe sets the function that receives notices of stored items. Notices
 	// are hints, sent after the commit, and may be lost. The function must not
@@ -63,8 +65,6 @@ type Jobs interface {
 	// JobChange calls decide for one of the owner's jobs in a transaction, applies
 	// the changes and returns the job afterwards, or a NotFound fault.
 	JobChange(ctx context.Context, owner job.Owner, id job.Ref, decide Decide) (*job.Job, error)
-	// JobCounts returns the number of jobs of all accounts by state.
-	JobCounts(ctx context.Context) (map[job.State]int64, error)
 	// JobGetMany returns the given jobs of the owner in the order given, nil for
 	// those that don't exist. Its result is not bounded: callers check the sizes
 	// first, see Marks.
