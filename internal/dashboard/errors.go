@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
@@ -59,10 +58,3 @@ func (c *call) fail(err error) {
 		http.Error(c, f.Message, failure.status)
 	}
 }
-
-// problemAt returns the problem at a JSON pointer, or below it; "" if there is
-// none.
-func problemAt(err error, pointer string) string { return view.ProblemAt(err, pointer) }
-
-// capital returns the text of a fault as a sentence of its own.
-func capital(text string) string { return ui.Sentence(text) }

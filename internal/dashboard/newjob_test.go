@@ -6,17 +6,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
 // form makes a form of what was typed, beside what stands there from the start.
 func form(typed ...string) *jobForm {
-	f := &jobForm{values: emptyForm(), problems: map[string]string{}}
+	f := &jobForm{NewJob: view.NewJob{Values: emptyForm()}}
 	for i := 0; i+1 < len(typed); i += 2 {
-		f.values.Set(typed[i], typed[i+1])
+		f.Values.Set(typed[i], typed[i+1])
 	}
-	f.assemble(noon)
+	f.read(noon)
 	return f
 }
 
@@ -35,8 +36,8 @@ func TestTheFormMakesTheRequest(t *testing.T) {
 	} {
 		want = strings.NewReplacer(`["30"`, `[30`, `["2","hours"]`, `[2,"hours"]`).Replace(want)
 		f := form(typed...)
-		if string(f.body) != want || len(f.problems) > 0 {
-			t.Errorf("%q:\n got %s %v\nwant %s", typed, f.body, f.problems, want)
+		if string(f.body) != want || len(f.Problems) > 0 {
+			t.Errorf("%q:\n got %s %v\nwant %s", typed, f.body, f.Problems, want)
 		}
 	}
 }
@@ -49,8 +50,8 @@ func TestMistakesAreNamedByField(t *testing.T) {
 		if !found {
 			of = field
 		}
-		if f := form(typed...); f.problems[of] == "" || len(f.problems) != 1 {
-			t.Errorf("%q: %v", typed, f.problems)
+		if f := form(typed...); f.Problems[of] == "" || len(f.Problems) != 1 {
+			t.Errorf("%q: %v", typed, f.Problems)
 		}
 	}
 }
@@ -63,29 +64,29 @@ func TestWhatTheAPIFindsGoesToItsField(t *testing.T) {
 		"url": "must use https", "headers": "at Host belongs to", "retries": "whole number", "timeout": "from 1 to 900", "callback_url": "absolute https URL",
 		"when": "is understood, but schedule_in at 0 must be at most", "name": "at most 255",
 	} {
-		if !strings.Contains(f.problems[name], want) {
-			t.Errorf("%s: %q does not say %q", name, f.problems[name], want)
+		if !strings.Contains(f.Problems[name], want) {
+			t.Errorf("%s: %q does not say %q", name, f.Problems[name], want)
 		}
-		delete(f.problems, name)
+		delete(f.Problems, name)
 	}
-	if len(f.problems) > 0 {
-		t.Errorf("also blamed: %v", f.problems)
+	if len(f.Problems) > 0 {
+		t.Errorf("also blamed: %v", f.Problems)
 	}
 }
 
 func TestRequestsWrittenAsJSON(t *testing.T) {
-	f := &jobForm{asJSON: true, values: url.Values{"json": {`{"urll":1}`}}, problems: map[string]string{}}
-	f.assembleJSON()
+	f := &jobForm{NewJob: view.NewJob{AsJSON: true, Values: url.Values{"json": {`{"urll":1}`}}, Problems: map[string]string{}}}
+	f.readJSON()
 	_, err := job.Read(f.body, job.ReadOptions{Now: noon})
 	f.blame(err)
 	if got := strings.Join(f.sentences(), "\n"); got != "urll is not a known field; did you mean url?\nurl is required" {
 		t.Errorf("got %s", got)
 	}
-	f.values.Set("json", "{")
+	f.Values.Set("json", "{")
 	f.body, f.others = nil, nil
-	f.assembleJSON()
-	if f.body != nil || !strings.Contains(f.problems["json"], "not readable") {
-		t.Errorf("a broken text gives %s, %v", f.body, f.problems)
+	f.readJSON()
+	if f.body != nil || !strings.Contains(f.Problems["json"], "not valid JSON") {
+		t.Errorf("a broken text gives %s, %v", f.body, f.Problems)
 	}
 }
 
@@ -95,14 +96,14 @@ func TestHeaderLinesAreBounded(t *testing.T) {
 		lines(1000): true, lines(1001): false,
 		"X: " + strings.Repeat("v", 64<<10-3): true, "X: " + strings.Repeat("v", 64<<10-2): false,
 	} {
-		if f := form("headers", text); (f.problems["headers"] == "") != fits || fits && f.body == nil {
-			t.Errorf("%d bytes in %d lines: %v", len(text), 1+strings.Count(text, "\n"), f.problems)
+		if f := form("headers", text); (f.Problems["headers"] == "") != fits || fits && f.body == nil {
+			t.Errorf("%d bytes in %d lines: %v", len(text), 1+strings.Count(text, "\n"), f.Problems)
 		}
 	}
 }
 
 func TestManyProblemsOfARequestWrittenAsJSON(t *testing.T) {
-	f := &jobForm{asJSON: true, problems: map[string]string{}}
+	f := &jobForm{NewJob: view.NewJob{AsJSON: true, Problems: map[string]string{}}}
 	_, err := job.Read(rawjson.Value(`{"url":"https://x.example","query":{"a":[`+strings.Repeat("{},", 149)+`{}]}}`), job.ReadOptions{Now: noon})
 	f.blame(err)
 	if len(f.others) != 101 || f.others[100] != "and 50 more problems" {
@@ -118,10 +119,10 @@ func BenchmarkHeaderLines(b *testing.B) {
 			text.WriteString("X-" + strconv.Itoa(i) + ": 1\n")
 		}
 		b.Run(name, func(b *testing.B) {
-			f := &jobForm{values: url.Values{"headers": {text.String()[:text.Len()-1]}}, problems: map[string]string{}}
+			f := &jobForm{NewJob: view.NewJob{Values: url.Values{"headers": {text.String()[:text.Len()-1]}}, Problems: map[string]string{}}}
 			for b.Loop() {
 				if len(f.headers()) != n {
-					b.Fatal(f.problems)
+					b.Fatal(f.Problems)
 				}
 			}
 		})

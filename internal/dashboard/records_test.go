@@ -117,7 +117,7 @@ func TestSchedulesAreListedChangedAndStopped(t *testing.T) {
 	} {
 		b.want(b.post(at+"/edit", "when", when, "zone", "UTC", "name", "Other"), 422, why)
 	}
-	b.want(b.post(at+"/edit", "when", "every day at 9", "zone", "Mars/Olympus", "name", ""), 422, "which is not known")
+	b.want(b.post(at+"/edit", "when", "every day at 9", "zone", "Mars/Olympus", "name", ""), 422, "the unknown time zone")
 	b.want(b.post(at+"/edit", "when", "every 90 minutes", "zone", "UTC", "name", strings.Repeat("x", 256)), 422, "Name must")
 	if again := w.schedule(ann, j.ScheduleID); again.Name != nil || string(again.Args) != string(s.Args) {
 		t.Errorf("what was refused changed it: %v, %s", again.Name, again.Args)

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -115,7 +114,10 @@ func (s *Server) editSchedule(c *call) error {
 	}
 	before := d.Form
 	d.Form, d.Problems, d.Refused = c.r.PostForm, map[string]string{}, true
-	members := []rawjson.Member{{Name: "name", Value: textOrNull(d.Form.Get("name"))}, {Name: "description", Value: textOrNull(d.Form.Get("description"))}}
+	var members []rawjson.Member
+	for _, name := range view.EditedTexts {
+		members = append(members, rawjson.Member{Name: name, Value: valueOrNull(job.FieldNamed(name), d.Form.Get(name))})
+	}
 	if d.Form.Get("when") != before.Get("when") || d.Form.Get("zone") != before.Get("zone") {
 		timing, problem := readWhen(d.Form.Get("when"), d.Form.Get("zone"), s.Manager.Now())
 		switch {
@@ -136,21 +138,20 @@ func (s *Server) editSchedule(c *call) error {
 		if fault.CodeOf(err) != fault.Invalid {
 			return err
 		}
-		for _, name := range []string{"name", "description"} {
-			d.Problems[name] = problemAt(err, "#/"+name)
+		for _, name := range view.EditedTexts {
+			d.Problems[name] = view.ProblemAt(err, job.Pointer(name))
 		}
 		d.Problems["when"] = timingProblem(err)
 	}
 	return c.render(http.StatusUnprocessableEntity, view.SchedulePage(d))
 }
 
-// textOrNull returns the text of an optional field; null if it is empty.
-func textOrNull(text string) rawjson.Value {
-	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
-	if text == "" {
-		return rawjson.Value(`null`)
+// valueOrNull returns the value of an input, or null if it is empty.
+func valueOrNull(field *job.Field, text string) rawjson.Value {
+	if v := field.Value(text); v != nil {
+		return v
 	}
-	return rawjson.Quote(text)
+	return rawjson.Value(`null`)
 }
 
 // stateText returns a schedule's $state for the editor.
@@ -211,7 +212,7 @@ func (s *Server) saveState(c *call) error {
 		if fault.CodeOf(err) != fault.Invalid {
 			return err
 		}
-		d.StateProblem = problemAt(err, "#")
+		d.StateProblem = view.ProblemAt(err, "#")
 	}
 	return c.render(http.StatusUnprocessableEntity, view.SchedulePage(d))
 }

@@ -34,6 +34,15 @@ type Schedule struct {
 	StateOpen            bool   // the editor is open
 }
 
+// EditedTexts are the fields of a schedule that the form can change, besides its
+// frequency.
+var EditedTexts = []string{"name", "description"}
+
+// input returns the input of a field in EditedTexts.
+func (d *Schedule) input(name string) ui.Input {
+	return fieldInput(job.FieldNamed(name), d.Form.Get(name), d.Problems[name])
+}
+
 // part returns the address of a live part.
 func (d *Schedule) part(name string) string { return d.Part + name }
 
