@@ -59,7 +59,7 @@ func (c *call) setViewer(v *viewer) {
 		path = "/"
 	}
 	c.r = c.r.WithContext(ui.With(c.r.Context(), &ui.View{
-		Viewer: shown, Now: c.server.Manager.Now(), Path: path, HasPublic: c.server.Public != nil, Origin: edge.Origin(c.r), Version: c.server.Version,
+		Viewer: shown, Now: c.server.Service.Now(), Path: path, HasPublic: c.server.Public != nil, Origin: edge.Origin(c.r), Version: c.server.Version,
 	}))
 }
 

@@ -24,7 +24,7 @@ func (s *Server) showFactor(c *call, status int, codes []string, r view.Refusal)
 		return err
 	}
 	d := &view.Factor{
-		Email: account.Email, On: auth.HasTOTP(account), Enrolling: auth.Enrolling(account, s.Manager.Now()), NewRecovery: codes, Notice: c.notice(), Refusal: r,
+		Email: account.Email, On: auth.HasTOTP(account), Enrolling: auth.Enrolling(account, s.Service.Now()), NewRecovery: codes, Notice: c.notice(), Refusal: r,
 	}
 	if d.On {
 		d.ConfirmedAt, d.RecoveryLeft = account.TOTP.ConfirmedAt, len(account.TOTP.Recovery)

@@ -52,8 +52,8 @@ func (s *Server) overview(c *call) error {
 		return err
 	}
 	o.Figures, o.Plots = figures(&series.Total), plots(series, period)
-	now := s.Manager.Now()
-	due, err := s.Manager.JobsDue(ctx, c.owner(), now.Add(dueWithin), listed, dueScanned)
+	now := s.Service.Now()
+	due, err := s.Service.JobsDue(ctx, c.owner(), now.Add(dueWithin), listed, dueScanned)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (s *Server) overview(c *call) error {
 	if err := s.readFailed(c, o, now.Add(-failedWithin)); err != nil {
 		return err
 	}
-	counts, err := s.Manager.Counts(ctx, c.owner())
+	counts, err := s.Service.Counts(ctx, c.owner())
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (s *Server) overview(c *call) error {
 }
 
 func (s *Server) readFailed(c *call, o *view.Overview, since time.Time) error {
-	jobs, err := s.Manager.JobsFailed(c.r.Context(), c.owner(), since, listed)
+	jobs, err := s.Service.JobsFailed(c.r.Context(), c.owner(), since, listed)
 	if err != nil {
 		return err
 	}

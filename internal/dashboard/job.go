@@ -41,8 +41,8 @@ func (s *Server) readJob(c *call) (*view.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &view.Job{Now: s.Manager.Now(), Notice: c.notice()}
-	if d.Job, err = s.Manager.Job(ctx, c.owner(), id); err != nil {
+	d := &view.Job{Now: s.Service.Now(), Notice: c.notice()}
+	if d.Job, err = s.Service.Job(ctx, c.owner(), id); err != nil {
 		return nil, err
 	}
 	d.Self = c.href("/jobs/%d?part=job", d.Job.Number)
@@ -51,11 +51,11 @@ func (s *Server) readJob(c *call) (*view.Job, error) {
 		return nil, err
 	}
 	slices.Reverse(d.Logs)
-	if d.Deliveries, err = s.Manager.Deliveries(ctx, c.owner(), d.Job.Number, deliveriesShown); err != nil {
+	if d.Deliveries, err = s.Service.Deliveries(ctx, c.owner(), d.Job.Number, deliveriesShown); err != nil {
 		return nil, err
 	}
 	if d.Job.ScheduleID != uuid.Nil {
-		d.Schedule, err = s.Manager.Schedule(ctx, c.owner(), d.Job.ScheduleID)
+		d.Schedule, err = s.Service.Schedule(ctx, c.owner(), d.Job.ScheduleID)
 		if err != nil && fault.CodeOf(err) != fault.NotFound {
 			return nil, err
 		}
@@ -68,7 +68,7 @@ func (s *Server) readJob(c *call) (*view.Job, error) {
 // jobLogs returns up to limit logs of a job, newest first.
 func (s *Server) jobLogs(c *call, number int64, limit int) ([]*job.Log, error) {
 	query := job.LogQuery{Job: &job.Ref{Number: number}, ListQuery: job.ListQuery{Limit: limit}}
-	page, err := s.Manager.Logs(c.r.Context(), c.owner(), uuid.Nil, query)
+	page, err := s.Service.Logs(c.r.Context(), c.owner(), uuid.Nil, query)
 	return page.Items, err
 }
 

@@ -15,11 +15,11 @@ func (s *Server) cancelJob(c *call) error {
 	if err != nil {
 		return err
 	}
-	before, err := s.Manager.Job(c.r.Context(), c.owner(), id)
+	before, err := s.Service.Job(c.r.Context(), c.owner(), id)
 	if err != nil {
 		return err
 	}
-	j, err := s.Manager.Cancel(c.r.Context(), c.owner(), id)
+	j, err := s.Service.Cancel(c.r.Context(), c.owner(), id)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (s *Server) cancelJobs(c *call) error {
 			return noJob
 		}
 	}
-	if _, err := s.Manager.CancelMany(c.r.Context(), c.owner(), ids); err != nil {
+	if _, err := s.Service.CancelMany(c.r.Context(), c.owner(), ids); err != nil {
 		return err
 	}
 	return c.redirect("/jobs?done=selected")
@@ -61,7 +61,7 @@ func (s *Server) runJob(c *call) error {
 	if err != nil {
 		return err
 	}
-	j, err := s.Manager.RunNow(c.r.Context(), c.owner(), id)
+	j, err := s.Service.RunNow(c.r.Context(), c.owner(), id)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (s *Server) rerunJob(c *call) error {
 	if err != nil {
 		return err
 	}
-	j, err := s.Manager.Rerun(c.r.Context(), c.owner(), id)
+	j, err := s.Service.Rerun(c.r.Context(), c.owner(), id)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (s *Server) rescheduleJob(c *call) error {
 		return err
 	}
 	text := c.r.PostFormValue("when")
-	timing, problem := readWhen(text, c.r.PostFormValue("zone"), s.Manager.Now())
+	timing, problem := readWhen(text, c.r.PostFormValue("zone"), s.Service.Now())
 	switch {
 	case problem != "":
 	case timing.Every != nil || timing.Cron != "":
@@ -98,7 +98,7 @@ func (s *Server) rescheduleJob(c *call) error {
 		if len(members) == 0 {
 			members = []rawjson.Member{{Name: "schedule_in", Value: rawjson.Value(`0`)}}
 		}
-		j, err := s.Manager.Reschedule(c.r.Context(), c.owner(), id, rawjson.Object(members))
+		j, err := s.Service.Reschedule(c.r.Context(), c.owner(), id, rawjson.Object(members))
 		if err == nil {
 			return c.redirect("/jobs/%d?done=rescheduled", j.Number)
 		}

@@ -74,13 +74,13 @@ func (s *Server) jobs(c *call) error {
 // findJobs reads a page of the list, or of the jobs that a search finds.
 func (s *Server) findJobs(c *call, query job.Query, search string) (job.Page[*job.Job], error) {
 	if search != "" {
-		return s.Manager.Search(c.r.Context(), c.owner(), query, search)
+		return s.Service.Search(c.r.Context(), c.owner(), query, search)
 	}
-	return s.Manager.Jobs(c.r.Context(), c.owner(), query)
+	return s.Service.Jobs(c.r.Context(), c.owner(), query)
 }
 
 func (s *Server) jobTabs(ctx context.Context, c *call, current string) ([]ui.Tab, error) {
-	counts, err := s.Manager.Counts(ctx, c.owner())
+	counts, err := s.Service.Counts(ctx, c.owner())
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (s *Server) jobLog(c *call) error {
 	if !ok || id == uuid.Nil {
 		return noLog
 	}
-	log, err := s.Manager.Log(c.r.Context(), c.owner(), id)
+	log, err := s.Service.Log(c.r.Context(), c.owner(), id)
 	if err != nil {
 		return err
 	}

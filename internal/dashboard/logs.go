@@ -56,7 +56,7 @@ func (c *call) logFilter() *logFilter {
 			f.Problems["schedule"] = "must be a schedule's id"
 		}
 	}
-	f.times(c.server.Manager.Now())
+	f.times(c.server.Service.Now())
 	return f
 }
 
@@ -100,7 +100,7 @@ func (s *Server) logs(c *call) error {
 	if list.Live {
 		list.Follow = c.here("follow", "off")
 	}
-	page, err := s.Manager.Logs(ctx, c.owner(), f.of, query)
+	page, err := s.Service.Logs(ctx, c.owner(), f.of, query)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (s *Server) logs(c *call) error {
 		list.Lines = append(list.Lines, view.LineOf(l))
 	}
 	if f.of != uuid.Nil {
-		list.Schedule, err = s.Manager.Schedule(ctx, c.owner(), f.of)
+		list.Schedule, err = s.Service.Schedule(ctx, c.owner(), f.of)
 		if err != nil && fault.CodeOf(err) != fault.NotFound {
 			return err
 		}
@@ -145,7 +145,7 @@ func (s *Server) exportLogs(c *call) error {
 	}
 	started := false
 	err := edge.WriteLogs(c, c.r, func(part func([]*job.Log) error) error {
-		return s.Manager.Export(c.r.Context(), c.owner(), f.of, f.query, func(logs []*job.Log) error {
+		return s.Service.Export(c.r.Context(), c.owner(), f.of, f.query, func(logs []*job.Log) error {
 			started = true
 			return part(logs)
 		})
@@ -163,7 +163,7 @@ func (s *Server) log(c *call) error {
 	if !ok || id == uuid.Nil {
 		return noLog
 	}
-	found, err := s.Manager.Log(c.r.Context(), c.owner(), id)
+	found, err := s.Service.Log(c.r.Context(), c.owner(), id)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func (s *Server) newJob(c *call) error {
 	if f.AsJSON && f.value("json") == "" {
 		f.Values.Set("json", exampleJSON)
 	}
-	f.read(s.Manager.Now())
+	f.read(s.Service.Now())
 	s.check(f)
 	return c.render(http.StatusOK, view.NewJobPage(f.page()))
 }
@@ -46,7 +46,7 @@ const exampleJSON = `{
 // readJobForm reads the form that was sent.
 func (s *Server) readJobForm(c *call) *jobForm {
 	f := newJobForm(c, c.r.PostForm, c.r.PostForm.Get("as") == "json")
-	f.read(s.Manager.Now())
+	f.read(s.Service.Now())
 	return f
 }
 
@@ -69,7 +69,7 @@ func (s *Server) createJob(c *call) error {
 	case "json":
 		asJSON := newJobForm(c, url.Values{"json": {ui.Pretty(f.body)}}, true)
 		asJSON.Checked = true
-		asJSON.read(s.Manager.Now())
+		asJSON.read(s.Service.Now())
 		s.check(asJSON)
 		return c.render(http.StatusOK, view.NewJobPage(asJSON.page()))
 	}
@@ -77,7 +77,7 @@ func (s *Server) createJob(c *call) error {
 		s.check(f)
 		return c.render(http.StatusUnprocessableEntity, view.NewJobPage(f.page()))
 	}
-	j, conflict, err := s.Manager.Create(c.r.Context(), c.owner(), f.body, nil)
+	j, conflict, err := s.Service.Create(c.r.Context(), c.owner(), f.body, nil)
 	switch {
 	case err != nil && fault.CodeOf(err) == fault.Invalid:
 		s.check(f)
@@ -104,7 +104,7 @@ func (s *Server) check(f *jobForm) {
 	if f.body == nil {
 		return
 	}
-	found, err := s.Manager.Preview(f.body, nil)
+	found, err := s.Service.Preview(f.body, nil)
 	if err != nil {
 		f.blame(err)
 	}
@@ -119,7 +119,7 @@ func (s *Server) fillFrom(c *call, f *jobForm, from string) error {
 	if err != nil {
 		return noJob
 	}
-	j, err := s.Manager.Job(c.r.Context(), c.owner(), job.Ref{Number: number})
+	j, err := s.Service.Job(c.r.Context(), c.owner(), job.Ref{Number: number})
 	if err != nil {
 		return err
 	}

@@ -45,15 +45,15 @@ func (s *Server) readOperator(c *call) (*view.Operator, error) {
 	if err := s.readAccounts(c, d); err != nil {
 		return nil, err
 	}
-	nodes, err := s.Manager.Nodes(ctx)
+	nodes, err := s.Service.Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, n := range nodes {
-		silent := !n.HeartbeatAt.IsZero() && s.Manager.Now().Sub(n.HeartbeatAt) > nodeSilent
+		silent := !n.HeartbeatAt.IsZero() && s.Service.Now().Sub(n.HeartbeatAt) > nodeSilent
 		d.Nodes = append(d.Nodes, view.Node{Number: n.Number, StartedAt: n.StartedAt, HeartbeatAt: n.HeartbeatAt, Silent: silent})
 	}
-	blocked, err := s.Manager.BlockedTargets(ctx)
+	blocked, err := s.Service.BlockedTargets(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (s *Server) readOperator(c *call) (*view.Operator, error) {
 	}
 	d.MoreBlocked = len(blocked) - len(d.BlockedTargets)
 	start := time.Now()
-	d.StoreDown = s.Manager.Ready(ctx) != nil
+	d.StoreDown = s.Service.Ready(ctx) != nil
 	d.StoreLatency = time.Since(start)
 	return d, nil
 }
@@ -70,7 +70,7 @@ func (s *Server) readOperator(c *call) (*view.Operator, error) {
 // readAccounts reads a page of the list of accounts.
 func (s *Server) readAccounts(c *call, d *view.Operator) error {
 	after, _ := strconv.ParseInt(c.param("after"), 10, 64) // anything else is the first page
-	page, err := s.Manager.Accounts(c.r.Context(), job.ListQuery{Limit: accountsShown, After: after})
+	page, err := s.Service.Accounts(c.r.Context(), job.ListQuery{Limit: accountsShown, After: after})
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (s *Server) readAccounts(c *call, d *view.Operator) error {
 		d.First = c.here("after", "")
 	}
 	for _, a := range page.Items {
-		n, err := s.Manager.RecordCounts(c.r.Context(), a.Number, countLimit)
+		n, err := s.Service.RecordCounts(c.r.Context(), a.Number, countLimit)
 		if err != nil {
 			return err
 		}

@@ -133,7 +133,7 @@ func (s *Server) suspendAccount(c *call) error {
 	if err := auth.CheckReason(reason); err != nil {
 		return s.showAccount(c, nil, err)
 	}
-	return s.suspend(c, a, s.Manager.Now(), reason, audit.AccountSuspended, "suspended")
+	return s.suspend(c, a, s.Service.Now(), reason, audit.AccountSuspended, "suspended")
 }
 
 func (s *Server) resumeAccount(c *call) error {
@@ -145,7 +145,7 @@ func (s *Server) resumeAccount(c *call) error {
 }
 
 func (s *Server) suspend(c *call, a *identity.Account, at time.Time, reason, event, done string) error {
-	if err := s.Manager.Suspend(c.r.Context(), a.Number, at, reason); err != nil {
+	if err := s.Service.Suspend(c.r.Context(), a.Number, at, reason); err != nil {
 		return err
 	}
 	s.Auth.Forget()

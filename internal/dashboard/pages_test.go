@@ -125,7 +125,7 @@ func TestPagesStaySmall(t *testing.T) {
 	for range 30 {
 		body := `{"method":"post","url":` + string(rawjson.Quote(long)) + `,"name":"` + strings.Repeat("&", 255) + `","description":"` + strings.Repeat("<", 2000) +
 			`","idempotency_key":null,"body":` + hostile + `,"headers":{"X-Large":` + string(rawjson.Quote(strings.Repeat("<", 20_000))) + `},"callback_url":` + string(rawjson.Quote(long)) + `,"schedule_in":3600}`
-		if _, _, err := b.manager.Create(t.Context(), account.Owner, []byte(body), nil); err != nil {
+		if _, _, err := b.service.Create(t.Context(), account.Owner, []byte(body), nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -44,7 +44,7 @@ func (w *site) stranger() job.Owner {
 
 func (w *site) create(owner job.Owner, body string) *job.Job {
 	w.Helper()
-	j, _, err := w.manager.Create(w.Context(), owner, []byte(body), nil)
+	j, _, err := w.service.Create(w.Context(), owner, []byte(body), nil)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -43,11 +43,11 @@ func (s *Server) readSchedule(c *call) (*view.Schedule, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.Manager.Schedule(ctx, c.owner(), id)
+	found, err := s.Service.Schedule(ctx, c.owner(), id)
 	if err != nil {
 		return nil, err
 	}
-	runs, err := s.Manager.Runs(ctx, c.owner(), []uuid.UUID{id}, view.PlottedRuns+1)
+	runs, err := s.Service.Runs(ctx, c.owner(), []uuid.UUID{id}, view.PlottedRuns+1)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (s *Server) listRuns(c *call, d *view.Schedule) error {
 	} else {
 		d.Newest = c.here("before", "")
 		query := job.Query{Schedule: d.ID, ListQuery: job.ListQuery{Limit: runsShown, After: before}}
-		page, err := s.Manager.Jobs(c.r.Context(), c.owner(), query)
+		page, err := s.Service.Jobs(c.r.Context(), c.owner(), query)
 		if err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func (s *Server) editSchedule(c *call) error {
 		members = append(members, rawjson.Member{Name: name, Value: valueOrNull(job.FieldNamed(name), d.Form.Get(name))})
 	}
 	if d.Form.Get("when") != before.Get("when") || d.Form.Get("zone") != before.Get("zone") {
-		timing, problem := readWhen(d.Form.Get("when"), d.Form.Get("zone"), s.Manager.Now())
+		timing, problem := readWhen(d.Form.Get("when"), d.Form.Get("zone"), s.Service.Now())
 		switch {
 		case problem != "":
 			d.Problems["when"] = problem
@@ -131,7 +131,7 @@ func (s *Server) editSchedule(c *call) error {
 		members = append(members, timing.Members()...)
 	}
 	if len(d.Problems) == 0 {
-		_, err = s.Manager.Edit(c.r.Context(), c.owner(), d.ID, rawjson.Object(members))
+		_, err = s.Service.Edit(c.r.Context(), c.owner(), d.ID, rawjson.Object(members))
 		if err == nil {
 			return c.redirect("/schedules/%s?done=edited", d.ID)
 		}
@@ -179,7 +179,7 @@ func (s *Server) rawState(c *call) error {
 	if err != nil {
 		return err
 	}
-	found, err := s.Manager.Schedule(c.r.Context(), c.owner(), id)
+	found, err := s.Service.Schedule(c.r.Context(), c.owner(), id)
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (s *Server) saveState(c *call) error {
 	case c.r.PostForm.Get("was") != d.StateMark:
 		d.StateProblem = "has been changed by a run since you opened this page; the current one is shown above. Save again to replace it."
 	default:
-		_, err = s.Manager.SetState(c.r.Context(), c.owner(), d.ID, body)
+		_, err = s.Service.SetState(c.r.Context(), c.owner(), d.ID, body)
 		if err == nil {
 			return c.redirect("/schedules/%s?done=state", d.ID)
 		}
@@ -222,7 +222,7 @@ func (s *Server) clearState(c *call) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.Manager.ClearState(c.r.Context(), c.owner(), id); err != nil {
+	if _, err := s.Service.ClearState(c.r.Context(), c.owner(), id); err != nil {
 		return err
 	}
 	return c.redirect("/schedules/%s?done=cleared", id)

@@ -30,7 +30,7 @@ func (s *Server) schedules(c *call) error {
 	ctx := c.r.Context()
 	query := job.ListQuery{Limit: schedulesShown}
 	query.AfterID, _ = job.ParseID(c.param("after")) // anything else is the first page
-	page, err := s.Manager.Schedules(ctx, c.owner(), query)
+	page, err := s.Service.Schedules(ctx, c.owner(), query)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (s *Server) schedules(c *call) error {
 	for i, one := range page.Items {
 		ids[i] = one.ID
 	}
-	runs, err := s.Manager.Runs(ctx, c.owner(), ids, view.StripShown+1)
+	runs, err := s.Service.Runs(ctx, c.owner(), ids, view.StripShown+1)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (s *Server) enableSchedule(c *call) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.Manager.Enable(c.r.Context(), c.owner(), id); err != nil {
+	if _, err := s.Service.Enable(c.r.Context(), c.owner(), id); err != nil {
 		return err
 	}
 	return c.backTo(id, "enabled")
@@ -91,7 +91,7 @@ func (s *Server) disableSchedule(c *call) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.Manager.Disable(c.r.Context(), c.owner(), id); err != nil {
+	if _, err := s.Service.Disable(c.r.Context(), c.owner(), id); err != nil {
 		return err
 	}
 	return c.backTo(id, "disabled")
@@ -102,7 +102,7 @@ func (s *Server) deleteSchedule(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Manager.Delete(c.r.Context(), c.owner(), id); err != nil {
+	if err := s.Service.Delete(c.r.Context(), c.owner(), id); err != nil {
 		return err
 	}
 	return c.redirect("/schedules?done=deleted")

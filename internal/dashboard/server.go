@@ -27,7 +27,7 @@ import (
 
 // Config of a Server.
 type Config struct {
-	Manager *service.Service
+	Service *service.Service
 	People  *auth.People
 	Auth    *auth.Authenticator
 	Board   *broadcast.Hub

@@ -69,7 +69,7 @@ func (s *Server) readViewer(c *call, public bool) (*viewer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Manager.Now().Sub(session.SeenAt) < time.Second {
+	if s.Service.Now().Sub(session.SeenAt) < time.Second {
 		// The session was just extended, so extend the cookie too.
 		c.setCookie(sessionCookie, token, session.ExpiresAt.Sub(session.SeenAt))
 	}

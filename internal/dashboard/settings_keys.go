@@ -37,7 +37,7 @@ func (s *Server) readKeys(c *call, d *view.Settings) error {
 		return err
 	}
 	all := len(keys)
-	keys = slices.DeleteFunc(keys, func(k *identity.Key) bool { return !auth.Works(k, s.Manager.Now()) })
+	keys = slices.DeleteFunc(keys, func(k *identity.Key) bool { return !auth.Works(k, s.Service.Now()) })
 	slices.Reverse(keys)
 	d.WorkingKeys, d.RevokedKeys, d.CanAddKey = len(keys), all-len(keys), len(keys) < auth.MaxKeys
 	from, _ := strconv.Atoi(c.param("from")) // anything else is the first page
@@ -66,7 +66,7 @@ func (c *call) keySpec() auth.KeySpec {
 		spec.Scope = identity.ScopeJobs
 	}
 	if days, err := strconv.Atoi(form.Get("expires")); err == nil {
-		spec.ExpiresAt = c.server.Manager.Now().Add(time.Duration(min(max(days, 0), maxExpiryDays)) * 24 * time.Hour)
+		spec.ExpiresAt = c.server.Service.Now().Add(time.Duration(min(max(days, 0), maxExpiryDays)) * 24 * time.Hour)
 	}
 	spec.CIDRs = strings.FieldsFunc(form.Get("cidrs"), func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\r' || r == '\t' })
 	return spec

@@ -111,7 +111,7 @@ func TestTheOperatorSeesSizesAndNoPayloads(t *testing.T) {
 	b := w.citizen()
 	a := w.account("other@example.com")
 	for range 3 {
-		if _, _, err := w.manager.Create(t.Context(), a.Owner,
+		if _, _, err := w.service.Create(t.Context(), a.Owner,
 			[]byte(`{"url":"https://example.com/secret-path","body":"secret-body","name":"secret-name","schedule_in":60}`), nil); err != nil {
 			t.Fatal(err)
 		}

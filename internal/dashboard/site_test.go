@@ -35,7 +35,7 @@ type site struct {
 	auth *auth.Authenticator
 	url  string
 
-	manager *service.Service
+	service *service.Service
 	tls     *http.Client // trusts the site
 	mu      sync.Mutex
 	now     time.Time
@@ -67,7 +67,7 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 	book := quota.NewBook(quota.Config{Store: s, Account: w.auth.Account, Now: s.Now, Log: log})
 	t.Cleanup(book.Close)
 	config := Config{
-		Manager: service.New(service.Config{Store: s, Operations: s, Engine: idle{}, Metrics: measures, Listener: events, Quotas: book}), Auth: w.auth,
+		Service: service.New(service.Config{Store: s, Operations: s, Engine: idle{}, Metrics: measures, Listener: events, Quotas: book}), Auth: w.auth,
 		Quotas: book, Rates: edge.NewRates(0, measures),
 		Board: broadcast.New(s.Now), Events: events, Log: log, Audit: recorded,
 		Stats: stats.New(stats.Config{Store: s, Now: s.Now, Log: log}), Version: "test", Retention: 30 * 24 * time.Hour,
@@ -76,9 +76,9 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 		o(&config, &people)
 	}
 	w.people = auth.NewPeople(people)
-	config.People, w.manager = w.people, config.Manager
+	config.People, w.service = w.people, config.Service
 	api := httpapi.New(httpapi.Config{
-		Service: config.Manager, Auth: w.auth, Audit: recorded, Metrics: measures, Board: config.Board, Log: log,
+		Service: config.Service, Auth: w.auth, Audit: recorded, Metrics: measures, Board: config.Board, Log: log,
 		Stats: config.Stats, Running: func() bool { return true }, Quotas: config.Quotas, Rates: config.Rates,
 	})
 	server := httptest.NewUnstartedServer(New(config).Wrap(api))
@@ -91,7 +91,7 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 	t.Cleanup(func() {
 		events.Close()
 		server.Close()
-		config.Manager.Close()
+		config.Service.Close()
 	})
 	return w
 }

@@ -46,7 +46,7 @@ func (s *Server) reachOf(c *call) view.Reach {
 	switch {
 	case err != nil, here.Scheme != "https":
 		return view.OverPlainHTTP
-	case s.Manager.CheckHost != nil && s.Manager.CheckHost(here.Host) != "":
+	case s.Service.CheckHost != nil && s.Service.CheckHost(here.Host) != "":
 		return view.OnPrivateHost
 	}
 	return view.Reachable
@@ -68,7 +68,7 @@ func (s *Server) readWelcome(c *call) (*view.Welcome, error) {
 	for _, m := range s.Board.Open(channel) {
 		d.Messages = append(d.Messages, view.Message{Text: messageText(&m), At: m.At, Due: m.Due})
 	}
-	page, err := s.Manager.Jobs(c.r.Context(), c.owner(), job.Query{ListQuery: job.ListQuery{Limit: jobsWatched}})
+	page, err := s.Service.Jobs(c.r.Context(), c.owner(), job.Query{ListQuery: job.ListQuery{Limit: jobsWatched}})
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (s *Server) welcomeKey(c *call) error {
 // welcomeSend creates the first job.
 func (s *Server) welcomeSend(c *call) error {
 	body := firstJob(s.reachOf(c), edge.Origin(c.r), channelOf(c.account()))
-	_, _, err := s.Manager.Create(c.r.Context(), c.owner(), body, nil)
+	_, _, err := s.Service.Create(c.r.Context(), c.owner(), body, nil)
 	if err == nil {
 		return c.redirect("/welcome?done=sent")
 	}

@@ -125,7 +125,7 @@ func TestThePageSaysPlainlyWhatAppliesHere(t *testing.T) {
 
 func TestAPrivateAddressIsSaidToBeOne(t *testing.T) {
 	w := newSite(t, true, func(c *Config, _ *auth.PeopleConfig) {
-		c.Manager.CheckHost = func(host string) string {
+		c.Service.CheckHost = func(host string) string {
 			if strings.HasPrefix(host, "127.0.0.1:") {
 				return "must not be a loopback address"
 			}
