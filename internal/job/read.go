@@ -63,9 +63,9 @@ func ReadPartly(body rawjson.Value, opts ReadOptions) (*Draft, error) {
 	r.requireURL()
 	r.readFields()
 	r.readHeaderKey()
+	r.setDue()
 	r.checkTogether()
 	r.checkRecurrence()
-	r.setDue()
 	r.checkSize()
 	if err := r.problems.Err(); err != nil {
 		if r.timing.wrong {
