@@ -27,7 +27,7 @@ func (w *site) key(email string) *store.Key {
 	return keys[len(keys)-1]
 }
 
-func TestKeysOfTheDashboardAreForJobsUnlessChosen(t *testing.T) {
+func TestKeys_HaveTheScopeJobsByDefault(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	if k := w.key("ann@example.com"); k.Scope != store.ScopeJobs {
@@ -70,7 +70,7 @@ func TestKeysOfTheDashboardAreForJobsUnlessChosen(t *testing.T) {
 	}
 }
 
-func TestSessionsInTheSettings(t *testing.T) {
+func TestSettings_Sessions(t *testing.T) {
 	w := newSite(t, false)
 	b, other := w.citizen(), w.browser()
 	other.header.Set("User-Agent", "Mozilla/5.0 (Windows NT 10.0) Chrome/140.0 <b>Safari/537")
@@ -92,7 +92,7 @@ func TestSessionsInTheSettings(t *testing.T) {
 	b.want(b.get("/settings"), 303, "/sign-in?to=%2Fsettings")
 }
 
-func TestASessionsCookieEndsWithIt(t *testing.T) {
+func TestSession_CookieExpiresWithIt(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	for range 6 {
@@ -108,7 +108,7 @@ func TestASessionsCookieEndsWithIt(t *testing.T) {
 	b.want(b.get("/settings"), 303, "/sign-in?to=%2Fsettings")
 }
 
-func TestAPasswordChangeOffersToRevokeKeys(t *testing.T) {
+func TestSettings_PasswordChangeRevokesKeysOnRequest(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	key := keyPattern.FindString(b.get("/welcome").body)
@@ -124,7 +124,7 @@ func TestAPasswordChangeOffersToRevokeKeys(t *testing.T) {
 	b.want(b.get("/settings?done=passwordkeys"), 200, "all keys are revoked")
 }
 
-func TestTheSecondFactorsPages(t *testing.T) {
+func TestSecondFactor_Pages(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	b.want(b.get("/settings/second-factor"), 200, "Switched off")
@@ -148,7 +148,7 @@ func TestTheSecondFactorsPages(t *testing.T) {
 	b.want(w.browser().post("/sign-in/code", "code", "123456"), 200, "Please sign in again")
 }
 
-func TestTheAuditLogsPages(t *testing.T) {
+func TestAuditLog_Pages(t *testing.T) {
 	w := newSite(t, false, signup(auth.SignupInvite))
 	b := w.citizen()
 	b.want(b.get("/settings/audit"), 200, "Account created")

@@ -11,7 +11,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// form makes a form of what was typed, beside what stands there from the start.
+// form returns a form with the given texts beside the initial ones.
 func form(typed ...string) *jobForm {
 	f := &jobForm{NewJob: view.NewJob{Values: emptyForm()}}
 	for i := 0; i+1 < len(typed); i += 2 {
@@ -21,7 +21,7 @@ func form(typed ...string) *jobForm {
 	return f
 }
 
-func TestTheFormMakesTheRequest(t *testing.T) {
+func TestJobForm_BuildsTheRequest(t *testing.T) {
 	for want, typed := range map[string][]string{
 		`{"method":"post","url":"https://x"}`:                                                                                          {"url", " https://x "},
 		`{"method":"get","url":"https://x","schedule_in":["30","minutes"]}`:                                                            {"method", "get", "url", "https://x", "when", "in 30 minutes"},
@@ -42,7 +42,7 @@ func TestTheFormMakesTheRequest(t *testing.T) {
 	}
 }
 
-func TestMistakesAreNamedByField(t *testing.T) {
+func TestJobForm_NamesTheFieldOfAMistake(t *testing.T) {
 	for field, typed := range map[string][]string{
 		"body": {"body", `{"a"`}, "query": {"query", `{"a"`}, "headers": {"headers", "no colon"}, "when": {"when", "whenever"}, "zone of when": {"when", "at 9", "zone", "Mars/Olympus"},
 	} {
@@ -56,7 +56,7 @@ func TestMistakesAreNamedByField(t *testing.T) {
 	}
 }
 
-func TestWhatTheAPIFindsGoesToItsField(t *testing.T) {
+func TestJobForm_AssignsProblemsToFields(t *testing.T) {
 	f := form("url", "http://x", "headers", "Host: x", "retries", "many", "timeout", "0", "callback_url", "c", "when", "in 4000 days", "name", strings.Repeat("n", 256))
 	_, err := job.Read(f.body, job.ReadOptions{Now: noon})
 	f.blame(err)
@@ -70,11 +70,11 @@ func TestWhatTheAPIFindsGoesToItsField(t *testing.T) {
 		delete(f.Problems, name)
 	}
 	if len(f.Problems) > 0 {
-		t.Errorf("also blamed: %v", f.Problems)
+		t.Errorf("other fields have problems: %v", f.Problems)
 	}
 }
 
-func TestRequestsWrittenAsJSON(t *testing.T) {
+func TestJobForm_AsJSON(t *testing.T) {
 	f := &jobForm{NewJob: view.NewJob{AsJSON: true, Values: url.Values{"json": {`{"urll":1}`}}, Problems: map[string]string{}}}
 	f.readJSON()
 	_, err := job.Read(f.body, job.ReadOptions{Now: noon})
@@ -86,11 +86,11 @@ func TestRequestsWrittenAsJSON(t *testing.T) {
 	f.body, f.others = nil, nil
 	f.readJSON()
 	if f.body != nil || !strings.Contains(f.Problems["json"], "not valid JSON") {
-		t.Errorf("a broken text gives %s, %v", f.body, f.Problems)
+		t.Errorf("a malformed text yields %s, %v", f.body, f.Problems)
 	}
 }
 
-func TestHeaderLinesAreBounded(t *testing.T) {
+func TestJobForm_BoundsHeaderLines(t *testing.T) {
 	lines := func(n int) string { return strings.TrimSuffix(strings.Repeat("X-A: 1\n", n), "\n") }
 	for text, fits := range map[string]bool{
 		lines(1000): true, lines(1001): false,
@@ -102,7 +102,7 @@ func TestHeaderLinesAreBounded(t *testing.T) {
 	}
 }
 
-func TestManyProblemsOfARequestWrittenAsJSON(t *testing.T) {
+func TestJobForm_AsJSONWithManyProblems(t *testing.T) {
 	f := &jobForm{NewJob: view.NewJob{AsJSON: true, Problems: map[string]string{}}}
 	_, err := job.Read(rawjson.Value(`{"url":"https://x.example","query":{"a":[`+strings.Repeat("{},", 149)+`{}]}}`), job.ReadOptions{Now: noon})
 	f.blame(err)
@@ -129,7 +129,7 @@ func BenchmarkHeaderLines(b *testing.B) {
 	}
 }
 
-func TestHeadersReadBack(t *testing.T) {
+func TestHeaderLines_ReadBack(t *testing.T) {
 	given := rawjson.Value(`{"X-A":["1","2"],"X-N":3,"Authorization":"Bearer x:y"}`)
 	if got, want := headerLines(given), "X-A: 1\nX-A: 2\nX-N: 3\nAuthorization: Bearer x:y"; got != want {
 		t.Errorf("got %q, want %q", got, want)

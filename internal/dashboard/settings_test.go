@@ -11,7 +11,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-func TestKeysInTheSettings(t *testing.T) {
+func TestSettings_Keys(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	b.get("/welcome")
@@ -57,7 +57,7 @@ func (w *site) account(email string) *store.Account {
 	return a
 }
 
-func TestTheSigningSecretInTheSettings(t *testing.T) {
+func TestSettings_SigningSecret(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	before := regexp.MustCompile(`whsec_[A-Za-z0-9+/=]+`).FindString(b.get("/settings").body)
@@ -73,7 +73,7 @@ func TestTheSigningSecretInTheSettings(t *testing.T) {
 	}
 }
 
-func TestThePasswordInTheSettings(t *testing.T) {
+func TestSettings_Password(t *testing.T) {
 	w := newSite(t, false)
 	b, other := w.citizen(), w.browser()
 	other.want(other.signIn("ann@example.com", secretWords), 303, "/")
@@ -87,7 +87,7 @@ func TestThePasswordInTheSettings(t *testing.T) {
 	other.want(other.signIn("ann@example.com", "new "+secretWords), 303, "/")
 }
 
-func TestADeletedAccountIsGone(t *testing.T) {
+func TestSettings_DeleteAccount(t *testing.T) {
 	w := newSite(t, false)
 	b, other := w.citizen(), w.browser()
 	key := keyPattern.FindString(b.get("/welcome").body)
@@ -106,7 +106,7 @@ func TestADeletedAccountIsGone(t *testing.T) {
 	b.want(b.signUp("eve@example.com"), 403, "Nobody can sign up here") // the door stays closed
 }
 
-func TestTheOperatorSeesSizesAndNoPayloads(t *testing.T) {
+func TestOperator_SeesSizesButNoPayloads(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	a := w.account("other@example.com")
@@ -131,7 +131,7 @@ func TestTheOperatorSeesSizesAndNoPayloads(t *testing.T) {
 		t.Error("the operator sees what jobs contain")
 	}
 	if !regexp.MustCompile(`data-label="Pending jobs">3<`).MatchString(page.body) {
-		t.Errorf("the sizes are not told: %s", page.body)
+		t.Errorf("the page does not show the sizes: %s", page.body)
 	}
 	for i := range 12 {
 		w.account(fmt.Sprintf("user%d@example.com", i))
