@@ -30,8 +30,8 @@ type LogFilter struct {
 	Problems map[string]string // by field; each completes "LABEL …"
 }
 
-// IsSet reports whether the filter restricts the list.
-func (f *LogFilter) IsSet() bool {
+// isSet reports whether the filter restricts the list.
+func (f *LogFilter) isSet() bool {
 	return f.Event+f.Job+f.Schedule+f.Last+f.Since+f.Until != ""
 }
 

@@ -105,7 +105,7 @@ func SettingsPage(d *Settings) templ.Component {
 	})
 }
 
-// suspension tells the owner that the account is suspended.
+// suspension explains to the owner that the account is suspended.
 func suspension(sentence string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
