@@ -155,8 +155,8 @@ func (s *Store) JobList(ctx context.Context, owner job.Owner, q store.JobQuery) 
 }
 
 // ScheduleList implements store.Store.
-func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q store.ListQuery) ([]*job.Schedule, error) {
-	return list(ctx, s, owner, q.Heavy(), &q, store.ScheduleSize, func() ([]*job.Schedule, error) { return s.Store.ScheduleList(ctx, owner, q) })
+func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q store.ScheduleQuery) ([]*job.Schedule, error) {
+	return list(ctx, s, owner, q.Heavy(), &q.ListQuery, store.ScheduleSize, func() ([]*job.Schedule, error) { return s.Store.ScheduleList(ctx, owner, q) })
 }
 
 // LogList implements store.Store.
@@ -173,7 +173,7 @@ func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID
 }
 
 // JobScan implements store.Store. It counts as heavy because it reads megabytes of
-// args.
+// args, or many index entries.
 func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
 	found, err = fewOf(ctx, s, owner, true, jobsSize, func() (jobs []*job.Job, err error) {
 		jobs, next, err = s.Store.JobScan(ctx, owner, q, look, match)
@@ -217,8 +217,13 @@ func (s *Store) AuditList(ctx context.Context, account int64, event string, afte
 }
 
 // JobTally implements store.Store.
-func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[job.State]int64, error) {
-	return few(ctx, s, owner, nothing, func() (map[job.State]int64, error) { return s.Store.JobTally(ctx, owner, limit) })
+func (s *Store) JobTally(ctx context.Context, owner job.Owner, q store.JobQuery, limit int) (counts map[job.State]int64, cut bool, err error) {
+	heavy := q.Path() == store.ByFilter
+	counts, err = fewOf(ctx, s, owner, heavy, nothing, func() (counts map[job.State]int64, err error) {
+		counts, cut, err = s.Store.JobTally(ctx, owner, q, limit)
+		return counts, err
+	})
+	return counts, cut, err
 }
 
 // JobMessages implements store.Store.

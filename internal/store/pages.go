@@ -31,10 +31,12 @@ func (q ListQuery) Budget() int {
 func (q ListQuery) Heavy() bool { return q.Order.Field != "" || q.Offset > heavyOffset }
 
 // Heavy reports whether the cost of a list grows with the number of its owner's
-// records. There is no index by state among the jobs of a schedule or a key.
-func (q JobQuery) Heavy() bool {
-	return q.ListQuery.Heavy() || len(q.States) > 0 && (q.Schedule != [16]byte{} || q.Key != nil)
-}
+// records. There is an index for each filter, but none for several.
+func (q JobQuery) Heavy() bool { return q.ListQuery.Heavy() || q.Combined() }
+
+// Heavy reports whether the cost of a list grows with the number of its owner's
+// records.
+func (q ScheduleQuery) Heavy() bool { return q.ListQuery.Heavy() || len(q.Tags) > 1 }
 
 // Heavy reports whether the cost of a list grows with the number of its owner's
 // records. The common events have no index.

@@ -184,11 +184,36 @@ var hot = []struct {
 		return err
 	}, uses: []string{"jobs_id"}},
 	{name: "ended", run: func(c *scene) error { _, err := c.s.JobMarksEnded(c.t.Context(), c.owner, c.s.Now(), 10); return err }, uses: []string{"jobs_final"}},
-	{name: "tally", run: func(c *scene) error { _, err := c.s.JobTally(c.t.Context(), c.owner, 10); return err }, uses: []string{"jobs_list", "runs_claimed"}},
+	{name: "tally", run: func(c *scene) error { _, _, err := c.s.JobTally(c.t.Context(), c.owner, store.JobQuery{}, 10); return err }, uses: []string{"jobs_list", "runs_claimed"}},
+	{name: "tally of a tag", run: func(c *scene) error {
+		_, _, err := c.s.JobTally(c.t.Context(), c.owner, store.JobQuery{Tags: []string{"a"}}, 10)
+		return err
+	}, uses: []string{"jobs_list", "job_tags USING PRIMARY KEY"}},
+	{name: "list of a tag", run: listJobs(store.JobQuery{Tags: []string{"a"}}), uses: []string{"g USING PRIMARY KEY"}},
+	{name: "list of a tag after", run: listJobs(store.JobQuery{Tags: []string{"a"}, ListQuery: store.ListQuery{After: 100}}), uses: []string{"g USING PRIMARY KEY (account=? AND tag=? AND number<?)"}},
+	{name: "list of a host", run: listJobs(store.JobQuery{Host: "a"}), uses: []string{"jobs_host"}},
+	{name: "list of a name", run: listJobs(store.JobQuery{Name: new(string)}), uses: []string{"jobs_name"}},
+	{name: "walk by everything", run: func(c *scene) error {
+		q := store.JobQuery{
+			ListQuery: store.ListQuery{Limit: 10}, States: []job.State{job.Available, job.Executing, job.Completed}, Schedule: uuid.New(), Key: new(string),
+			Tags: []string{"a", "b"}, Host: "a", Name: new(string), Since: time.Unix(1, 0), Until: time.Unix(2, 0),
+		}
+		_, _, err := c.s.JobScan(c.t.Context(), c.owner, q, 100, nil)
+		return err
+	}, uses: []string{"jobs_id"}},
+	{name: "walk by state and tag", run: func(c *scene) error {
+		q := store.JobQuery{ListQuery: store.ListQuery{Limit: 10}, States: []job.State{job.Available}, Tags: []string{"a"}}
+		_, _, err := c.s.JobScan(c.t.Context(), c.owner, q, 100, nil)
+		return err
+	}, uses: []string{"job_tags USING PRIMARY KEY"}},
+	{name: "schedules of a tag", run: func(c *scene) error {
+		_, err := c.s.ScheduleList(c.t.Context(), c.owner, store.ScheduleQuery{ListQuery: store.ListQuery{Limit: 10}, Tags: []string{"a"}})
+		return err
+	}, uses: []string{"g USING PRIMARY KEY (account=? AND tag=?)"}},
 	{name: "scan", run: scanJobs(store.JobQuery{}), uses: []string{"jobs_list"}, allowed: []string{merge}},
 	{name: "scan after by state", run: scanJobs(store.JobQuery{ListQuery: store.ListQuery{After: 100}, States: []job.State{job.Completed}}), uses: []string{"jobs_list"}},
 	{name: "schedules", run: func(c *scene) error {
-		_, err := c.s.ScheduleList(c.t.Context(), c.owner, store.ListQuery{Limit: 10})
+		_, err := c.s.ScheduleList(c.t.Context(), c.owner, store.ScheduleQuery{ListQuery: store.ListQuery{Limit: 10}})
 		return err
 	}, uses: []string{"schedules_list"}},
 	{name: "logs", run: listLogs(store.LogQuery{}), uses: []string{"logs_list"}},
