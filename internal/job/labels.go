@@ -2,6 +2,7 @@ package job
 
 import (
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -36,6 +37,32 @@ func HostOf(target string) string {
 		return ""
 	}
 	return strings.ToLower(u.Hostname())
+}
+
+// TagRule says what a tag is.
+const TagRule = "must be 1 to 64 characters: a letter a to z or a digit, then these and : . _ -"
+
+func readTags(r *reader, f *Field, v rawjson.Value) {
+	if v.Kind() != '[' {
+		r.refuse(Pointer(f.Name), "must be a list of strings")
+		return
+	}
+	tags := rawjson.Elements(v)
+	if len(tags) > MaxTags {
+		r.refuse(Pointer(f.Name), "must have at most %d tags, it has %d", MaxTags, len(tags))
+		return
+	}
+	seen := map[string]bool{}
+	for i, tag := range tags {
+		text := rawjson.Text(tag)
+		switch {
+		case tag.Kind() != '"' || !IsTag(text):
+			r.refuse(Pointer(f.Name, strconv.Itoa(i)), TagRule)
+		case seen[text]:
+			r.refuse(Pointer(f.Name, strconv.Itoa(i)), "is a repetition of another tag; leave it out")
+		}
+		seen[text] = true
+	}
 }
 
 // IsTag reports whether a text can be a tag: a letter a to z or a digit, then up

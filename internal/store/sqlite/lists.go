@@ -100,7 +100,11 @@ func (t *tx) listNumbers(owner job.Owner, q store.JobQuery) ([]int64, error) {
 	case store.ByState:
 		return t.numbersByState(owner, q)
 	default:
-		return t.filteredNumbers(owner, q)
+		query, args := t.filteredNumbers(owner, q)
+		if q.Combined() {
+			return t.numbersOnce(query, args...) // there are too many combinations to keep their statements
+		}
+		return t.numbers(query, args...)
 	}
 }
 
@@ -217,9 +221,10 @@ var jobOrder = map[string]string{
 	}) + ` END`,
 }
 
-// filteredNumbers handles all other lists: it reads the jobs that the first filter
-// selects from its index, and sorts them if they must be in another order.
-func (t *tx) filteredNumbers(owner job.Owner, q store.JobQuery) ([]int64, error) {
+// filteredNumbers returns the query for all other lists: it reads the jobs that
+// the first filter selects from its index, and sorts them if they must be in
+// another order.
+func (t *tx) filteredNumbers(owner job.Owner, q store.JobQuery) (query string, args []any) {
 	c := &condition{}
 	from, number := filterOf(c, owner, q)
 	if len(q.States) > 0 {
@@ -238,11 +243,7 @@ func (t *tx) filteredNumbers(owner job.Owner, q store.JobQuery) ([]int64, error)
 	if strings.Contains(c.String()+order, executes) {
 		from += joinClaimed
 	}
-	read := t.numbers
-	if q.Combined() {
-		read = t.numbersOnce // there are too many combinations to keep their statements
-	}
-	return read(`SELECT `+number+` FROM `+from+` WHERE `+c.String()+order+` LIMIT ? OFFSET ?`, append(c.args, q.Limit, q.Offset)...)
+	return `SELECT ` + number + ` FROM ` + from + ` WHERE ` + c.String() + order + ` LIMIT ? OFFSET ?`, append(c.args, q.Limit, q.Offset)
 }
 
 // filterOf adds the filters of q, except the states, to c. It returns the FROM

@@ -175,16 +175,15 @@ var hot = []struct {
 	{name: "list completed", run: listJobs(store.JobQuery{States: []job.State{job.Completed}}), uses: []string{"jobs_list"}},
 	{name: "list of a schedule", run: listJobs(store.JobQuery{Schedule: uuid.New()}), uses: []string{"jobs_schedule"}},
 	{name: "list of a key", run: listJobs(store.JobQuery{Key: new(string)}), uses: []string{"jobs_key"}},
-	{name: "list of a schedule by state", run: listJobs(store.JobQuery{Schedule: uuid.New(), States: []job.State{job.Completed}}), uses: []string{"jobs_schedule"}},
-	{name: "list of a schedule by states", run: listJobs(store.JobQuery{Schedule: uuid.New(), States: []job.State{job.Available, job.Executing, job.Completed}}), uses: []string{"jobs_schedule"}},
-	{name: "list of a key by states", run: listJobs(store.JobQuery{Key: new(string), States: []job.State{job.Available, job.Executing, job.Completed}}), uses: []string{"jobs_key"}},
-	{name: "list of a key and a schedule", run: listJobs(store.JobQuery{Key: new(string), Schedule: uuid.New()}), uses: []string{"jobs_schedule"}},
 	{name: "many", run: func(c *scene) error {
 		_, err := c.s.JobGetMany(c.t.Context(), c.owner, []store.JobID{{Number: 1}, {UUID: uuid.New()}})
 		return err
 	}, uses: []string{"jobs_id"}},
 	{name: "ended", run: func(c *scene) error { _, err := c.s.JobMarksEnded(c.t.Context(), c.owner, c.s.Now(), 10); return err }, uses: []string{"jobs_final"}},
-	{name: "tally", run: func(c *scene) error { _, _, err := c.s.JobTally(c.t.Context(), c.owner, store.JobQuery{}, 10); return err }, uses: []string{"jobs_list", "runs_claimed"}},
+	{name: "tally", run: func(c *scene) error {
+		_, _, err := c.s.JobTally(c.t.Context(), c.owner, store.JobQuery{}, 10)
+		return err
+	}, uses: []string{"jobs_list", "runs_claimed"}},
 	{name: "tally of a tag", run: func(c *scene) error {
 		_, _, err := c.s.JobTally(c.t.Context(), c.owner, store.JobQuery{Tags: []string{"a"}}, 10)
 		return err
@@ -270,6 +269,42 @@ func TestHotOperations_UseTheirIndexes(t *testing.T) {
 				if !strings.Contains(strings.Join(steps, "\n"), index) {
 					t.Errorf("%s is not used:\n%s", index, strings.Join(steps, "\n"))
 				}
+			}
+		})
+	}
+}
+
+// TestCombinedLists_UseTheIndexOfAFilter verifies the plans of statements that are
+// not kept.
+func TestCombinedLists_UseTheIndexOfAFilter(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "p.db"), true)
+	defer closeStore(t, s)
+	for name, c := range map[string]struct {
+		query store.JobQuery
+		index string
+	}{
+		"list of a schedule by state":  {store.JobQuery{Schedule: uuid.New(), States: []job.State{job.Completed}}, "jobs_schedule"},
+		"list of a schedule by states": {store.JobQuery{Schedule: uuid.New(), States: []job.State{job.Available, job.Executing, job.Completed}}, "jobs_schedule"},
+		"list of a key by states":      {store.JobQuery{Key: new(string), States: []job.State{job.Available, job.Executing, job.Completed}}, "jobs_key"},
+		"list of a key and a schedule": {store.JobQuery{Key: new(string), Schedule: uuid.New()}, "jobs_schedule"},
+		"list of two tags":             {store.JobQuery{Tags: []string{"a", "b"}}, "g USING PRIMARY KEY"},
+		"list of a tag and a host":     {store.JobQuery{Tags: []string{"a"}, Host: "a"}, "g USING PRIMARY KEY"},
+		"list of a name and a host":    {store.JobQuery{Name: new(string), Host: "a"}, "jobs_name"},
+		"list of a host by state":      {store.JobQuery{Host: "a", States: []job.State{job.Completed}}, "jobs_host"},
+		"list of a tag and times":      {store.JobQuery{Tags: []string{"a"}, Since: time.Unix(1, 0), Until: time.Unix(2, 0)}, "g USING PRIMARY KEY"},
+		"list of a schedule and tag":   {store.JobQuery{Tags: []string{"a"}, Schedule: uuid.New()}, "jobs_schedule"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.query.Limit = 10
+			query, _ := (&tx{store: s, now: s.Now()}).filteredNumbers(job.Owner{Number: 1}, c.query)
+			steps := plan(t, s, query)
+			for _, step := range steps {
+				if !tame(step) && step != claimed {
+					t.Errorf("%q in:\n%s", step, query)
+				}
+			}
+			if !strings.Contains(strings.Join(steps, "\n"), c.index) {
+				t.Errorf("%s is not used:\n%s", c.index, strings.Join(steps, "\n"))
 			}
 		})
 	}
