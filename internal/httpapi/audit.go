@@ -4,34 +4,33 @@ import (
 	"strconv"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // listAudit lists the account's audit log, newest entries first.
 func (s *Server) listAudit(c *call) error {
 	const list = "audit"
-	q := &query{values: c.r.URL.Query()}
+	q := c.query()
 	event := q.event()
 	for form, name := range map[string]string{"offset": "offset", "order_by": "order_by", "order_by[]": "order_by", "order_by[0]": "order_by"} {
-		if q.values.Has(form) {
-			q.refuse(name, "is not supported by the audit log, which lists the newest entries first; follow the Link header")
-			q.values.Del(form)
+		if q.Values.Has(form) {
+			q.Refuse(name, "is not supported by the audit log, which lists the newest entries first; follow the Link header")
+			q.Values.Del(form)
 		}
 	}
 	selection := q.list(list, c.owner, nil)
-	if err := fault.Refuse(q.problems); err != nil {
+	if err := fault.Refuse(q.Problems); err != nil {
 		return err
 	}
-	entries, err := s.Store.AuditList(c.r.Context(), c.owner.Number, event, selection.AfterID, selection.Limit)
+	page, err := s.Audit.List(c.r.Context(), c.owner.Number, event, selection)
 	if err != nil {
 		return err
 	}
-	entries = page(c, list, selection, entries, store.AuditSize, func(a *store.Audit) position { return position{id: a.ID} })
-	return writeList(c, entries, appendAudit)
+	return writePage(c, list, page, appendAudit)
 }
 
-func appendAudit(b []byte, a *store.Audit) []byte {
+func appendAudit(b []byte, a *identity.AuditEntry) []byte {
 	b = append(b, `{"id":"`...)
 	b = append(b, a.ID.String()...)
 	b = appendInstant(append(b, `","inserted_at":`...), a.InsertedAt)

@@ -9,8 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/service"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 func values(t *testing.T, query string) url.Values {
@@ -23,7 +21,7 @@ func values(t *testing.T, query string) url.Values {
 }
 
 func TestReadOrder(t *testing.T) {
-	for query, want := range map[string]store.Order{
+	for query, want := range map[string]job.Order{
 		"":                                {},
 		"order_by=id":                     {Field: "id"},
 		"order_by=id,asc":                 {Field: "id"},
@@ -59,7 +57,7 @@ func FuzzReadOrder(f *testing.F) {
 			return
 		}
 		order, why := readOrder(v, jobOrders)
-		if why != "" && order != (store.Order{}) {
+		if why != "" && order != (job.Order{}) {
 			t.Fatalf("%q is refused (%s), yet returns %+v", query, why, order)
 		}
 		if order.Field != "" && !strings.Contains(strings.Join(jobOrders, " "), order.Field) {
@@ -124,17 +122,17 @@ func TestHeaderKey(t *testing.T) {
 func TestParseJobID(t *testing.T) {
 	for text, ok := range map[string]bool{"1": true, "9223372036854775807": true, someone.ID.String(): true, "0": false, "-1": false, "01": false, "+1": false,
 		"9223372036854775808": false, "": false, "1.0": false, strings.ToUpper(someone.ID.String()): true, "00000000-0000-0000-0000-000000000000": false, "{" + someone.ID.String() + "}": false} {
-		if _, got := service.ParseJobID(text); got != ok {
-			t.Errorf("service.ParseJobID(%q) = %v, want %v", text, got, ok)
+		if _, got := job.ParseRef(text); got != ok {
+			t.Errorf("job.ParseRef(%q) = %v, want %v", text, got, ok)
 		}
 	}
 }
 
 func TestLimit_AcceptsWholeNumbersInRange(t *testing.T) {
 	for text, ok := range map[string]bool{"1": true, "100": true, "007": true, "0": false, "101": false, "": false, "-1": false, "+1": false, "1.5": false, "1e1": false, "0x1": false, " 1": false, "99999999999999999999": false} {
-		q := &query{values: url.Values{"limit": {text}}}
+		q := &query{job.Parameters{Values: url.Values{"limit": {text}}}}
 		q.whole("limit", 1, 100, 10)
-		if got := len(q.problems) == 0; got != ok {
+		if got := len(q.Problems) == 0; got != ok {
 			t.Errorf("limit=%s: accepted %v, want %v", text, got, ok)
 		}
 	}

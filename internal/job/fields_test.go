@@ -37,7 +37,7 @@ func TestFields_AreConsistent(t *testing.T) {
 func TestFields_OfEachPlace(t *testing.T) {
 	all := []string{
 		"method", "url", "query", "headers", "body", "schedule_in", "scheduled_at", "repeat_every", "timezone", "cron", "name", "description",
-		"idempotency_key", "retries", "timeout", "metadata", "callback_url", "webhook_url",
+		"tags", "idempotency_key", "retries", "timeout", "metadata", "callback_url", "webhook_url",
 	}
 	without := func(names ...string) []string {
 		return slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(names, name) })

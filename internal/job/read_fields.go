@@ -38,6 +38,10 @@ func (r *reader) refuseUnknown(name string, known []string) {
 	}
 }
 
+// Nearest returns the name with the smallest edit distance to a misspelt one, and
+// whether it is close enough to suggest.
+func Nearest(name string, known []string) (string, bool) { return nearestField(name, known) }
+
 // nearestField returns the known field with the smallest edit distance to name,
 // preferring the longest common prefix, and whether it is close enough to suggest.
 func nearestField(name string, known []string) (string, bool) {

@@ -92,7 +92,7 @@ func (s *Store) JobList(ctx context.Context, owner job.Owner, q store.JobQuery) 
 	c := &condition{}
 	var inner string
 	switch q.Path() {
-	case store.ByNumber, store.ByState:
+	case job.ByNumber, job.ByState:
 		inner = s.indexedNumbers(c, owner, q)
 	default:
 		inner = s.filteredNumbers(c, owner, q)

@@ -60,7 +60,7 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, q store.JobQuery,
 	if err := q.Unordered(); err != nil {
 		return nil, false, err
 	}
-	if q.Path() == store.ByFilter || len(q.States) > 0 {
+	if q.Path() == job.ByFilter || len(q.States) > 0 {
 		return s.tallyFiltered(ctx, owner, q, limit)
 	}
 	counts = map[job.State]int64{}
@@ -111,7 +111,7 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, 
 	c := &condition{}
 	var candidates walked
 	var inner string
-	if q.Path() == store.ByFilter {
+	if q.Path() == job.ByFilter {
 		if err := s.readAs(ctx, heavy, s.walk(owner, q, look, &candidates)); err != nil {
 			return nil, 0, err
 		}

@@ -122,18 +122,19 @@ func (s *Store) walk(owner job.Owner, q store.JobQuery, look int, found *walked)
 // possible, lowest is below the first. IDs contain the time, so the index by ID
 // finds them.
 func numbersWithin(c *condition, owner job.Owner, q store.JobQuery) string {
-	highest := c.numbered(`?::bigint`, int64(math.MaxInt64-1))
+	last := int64(math.MaxInt64 - 1)
 	if q.After != 0 {
-		highest = c.numbered(`?::bigint`, q.After-1)
+		last = q.After - 1
 	}
+	highest := c.numbered(`?::bigint`, last)
 	lowest := `0::bigint`
 	if !q.Until.IsZero() {
 		highest = c.numbered(`least(`+highest+`, (SELECT j.number FROM jobs j WHERE j.account = ? AND j.id >= ? ORDER BY j.id LIMIT 1))`,
-			owner.Number, job.IDBound(q.Until.Add(store.InsertWithin)))
+			owner.Number, job.IDBound(q.Until.Add(job.InsertWithin)))
 	}
 	if !q.Since.IsZero() {
 		lowest = c.numbered(`coalesce((SELECT j.number FROM jobs j WHERE j.account = ? AND j.id < ? ORDER BY j.id DESC LIMIT 1), 0)`,
-			owner.Number, job.IDBound(q.Since.Add(-store.InsertWithin)))
+			owner.Number, job.IDBound(q.Since.Add(-job.InsertWithin)))
 	}
 	return `SELECT ` + highest + ` AS highest, ` + lowest + ` AS lowest`
 }

@@ -94,10 +94,10 @@ func (s *Store) JobList(ctx context.Context, owner job.Owner, q store.JobQuery) 
 // numbers, never whole records.
 func (t *tx) listNumbers(owner job.Owner, q store.JobQuery) ([]int64, error) {
 	switch q.Path() {
-	case store.ByNumber:
+	case job.ByNumber:
 		query, args := t.newestNumbers(owner, q)
 		return t.numbers(query, args...)
-	case store.ByState:
+	case job.ByState:
 		return t.numbersByState(owner, q)
 	default:
 		query, args := t.filteredNumbers(owner, q)

@@ -46,7 +46,7 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, q store.JobQuery,
 	if err := q.Unordered(); err != nil {
 		return nil, false, err
 	}
-	if q.Path() == store.ByFilter || len(q.States) > 0 {
+	if q.Path() == job.ByFilter || len(q.States) > 0 {
 		return s.tallyFiltered(ctx, owner, q, limit)
 	}
 	counts = map[job.State]int64{}
@@ -130,7 +130,7 @@ func (t *tx) matching(owner job.Owner, q store.JobQuery, look int, match func(*j
 	q.Limit = look
 	var candidates []int64
 	var after int64 // where the candidates end
-	if q.Path() == store.ByFilter {
+	if q.Path() == job.ByFilter {
 		candidates, after, err = t.walk(owner, q, look)
 	} else {
 		query, args := t.newestNumbers(owner, q)

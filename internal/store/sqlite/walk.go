@@ -163,10 +163,10 @@ func (t *tx) numbersWithin(q store.JobQuery) (highest, lowest int64, err error) 
 		}
 	}
 	if !q.Since.IsZero() {
-		err = t.query(`SELECT number FROM jobs INDEXED BY jobs_id WHERE id < ? ORDER BY id DESC LIMIT 1`, read(&lowest), job.IDBound(q.Since.Add(-store.InsertWithin)))
+		err = t.query(`SELECT number FROM jobs INDEXED BY jobs_id WHERE id < ? ORDER BY id DESC LIMIT 1`, read(&lowest), job.IDBound(q.Since.Add(-job.InsertWithin)))
 	}
 	if !q.Until.IsZero() && err == nil {
-		err = t.query(`SELECT number FROM jobs INDEXED BY jobs_id WHERE id >= ? ORDER BY id LIMIT 1`, read(&highest), job.IDBound(q.Until.Add(store.InsertWithin)))
+		err = t.query(`SELECT number FROM jobs INDEXED BY jobs_id WHERE id >= ? ORDER BY id LIMIT 1`, read(&highest), job.IDBound(q.Until.Add(job.InsertWithin)))
 	}
 	return highest, lowest, err
 }

@@ -204,7 +204,7 @@ func filtersTimesReachFar(w *world) {
 	var all []*job.Job
 	for i := range 8 {
 		n := w.oneOff(w.owner, w.ahead())
-		n.Job.InsertedAt = w.now.Add(time.Duration(i-8) * store.InsertWithin)
+		n.Job.InsertedAt = w.now.Add(time.Duration(i-8) * job.InsertWithin)
 		n.Job.ID = job.NewID(n.Job.InsertedAt)
 		all = append(all, w.insertOne(n))
 	}
@@ -228,10 +228,10 @@ func filtersTimesReachFar(w *world) {
 
 func filtersScansRefuseOrders(w *world) {
 	for _, q := range []store.JobQuery{{ListQuery: store.ListQuery{Limit: 5, Offset: 1}}, {ListQuery: store.ListQuery{Limit: 5, Order: store.Order{Field: "id"}}}} {
-		if _, _, err := w.s.JobScan(w.ctx, w.owner, q, 10, nil); !errors.Is(err, store.ErrUnsupported) {
+		if _, _, err := w.s.JobScan(w.ctx, w.owner, q, 10, nil); !errors.Is(err, job.ErrUnsupported) {
 			w.Errorf("JobScan(%+v): %v", q, err)
 		}
-		if _, _, err := w.s.JobTally(w.ctx, w.owner, q, 10); !errors.Is(err, store.ErrUnsupported) {
+		if _, _, err := w.s.JobTally(w.ctx, w.owner, q, 10); !errors.Is(err, job.ErrUnsupported) {
 			w.Errorf("JobTally(%+v): %v", q, err)
 		}
 	}

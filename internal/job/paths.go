@@ -1,4 +1,4 @@
-package store
+package job
 
 import (
 	"errors"
@@ -23,7 +23,7 @@ const (
 
 // Path returns how to read a list. A field that it does not name, also one that
 // is added later, makes it ByFilter.
-func (q JobQuery) Path() Path {
+func (q Query) Path() Path {
 	rest := q
 	rest.ListQuery, rest.States = ListQuery{}, nil
 	switch {
@@ -40,7 +40,7 @@ func (q JobQuery) Path() Path {
 // Combined reports whether q has several filters that must be intersected, as no
 // index serves all of them. Pages of such a list in the default order are read
 // with JobScan, whose cost is bounded.
-func (q JobQuery) Combined() bool {
+func (q Query) Combined() bool {
 	filters := len(q.Tags)
 	for _, given := range []bool{q.Schedule != uuid.Nil, q.Key != nil, q.Host != "", q.Name != nil} {
 		if given {
@@ -54,7 +54,7 @@ func (q JobQuery) Combined() bool {
 }
 
 // Timed reports whether q is filtered by time.
-func (q JobQuery) Timed() bool { return !q.Since.IsZero() || !q.Until.IsZero() }
+func (q Query) Timed() bool { return !q.Since.IsZero() || !q.Until.IsZero() }
 
 // ErrUnsupported is returned by scans and counts for an order or an offset, which
 // they don't support.
@@ -73,6 +73,3 @@ func (q ListQuery) Unordered() error {
 // higher number. A job gets its time when it is read, and its number when it is
 // stored.
 const InsertWithin = time.Minute
-
-// WalkLook is how many positions a page of a combined list reads at most.
-const WalkLook = 10_000
