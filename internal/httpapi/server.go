@@ -28,7 +28,7 @@ import (
 type Config struct {
 	Service *service.Service
 	Auth    *auth.Authenticator
-	Audit   *audit.Log
+	Audit   *audit.Log // must not be nil
 	Metrics *metrics.Metrics
 	Stats   *stats.Collector
 	Board   *broadcast.Hub
