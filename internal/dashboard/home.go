@@ -61,7 +61,7 @@ func (s *Server) overview(c *call) error {
 	if err := s.readFailed(c, o, now.Add(-failedWithin)); err != nil {
 		return err
 	}
-	counts, err := s.Service.Counts(ctx, c.owner())
+	counts, _, err := s.Service.Counts(ctx, c.owner(), job.Query{})
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func (s *Server) findJobs(c *call, query job.Query, search string) (job.Page[*jo
 }
 
 func (s *Server) jobTabs(ctx context.Context, c *call, current string) ([]ui.Tab, error) {
-	counts, err := s.Service.Counts(ctx, c.owner())
+	counts, _, err := s.Service.Counts(ctx, c.owner(), job.Query{})
 	if err != nil {
 		return nil, err
 	}

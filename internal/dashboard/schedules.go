@@ -28,7 +28,7 @@ const schedulesShown = 20
 
 func (s *Server) schedules(c *call) error {
 	ctx := c.r.Context()
-	query := job.ListQuery{Limit: schedulesShown}
+	query := job.ScheduleQuery{ListQuery: job.ListQuery{Limit: schedulesShown}}
 	query.AfterID, _ = job.ParseID(c.param("after")) // anything else is the first page
 	page, err := s.Service.Schedules(ctx, c.owner(), query)
 	if err != nil {
