@@ -18,11 +18,11 @@ func TestNearestField_KnowsTheNamesOfOtherSchedulers(t *testing.T) {
 	for name, want := range map[string]string{
 		"delay": "schedule_in", "runAt": "scheduled_at", "max-retries": "retries", "payload": "body", "deduplicationId": "idempotency_key", "retris": "retries",
 	} {
-		if got, ok := nearestField(name, createFields); !ok || got != want {
+		if got, ok := Nearest(name, createFields); !ok || got != want {
 			t.Errorf("%s: got %s, %v, want %s", name, got, ok, want)
 		}
 	}
-	if got, ok := nearestField("delay", []string{"name"}); ok {
+	if got, ok := Nearest("delay", []string{"name"}); ok {
 		t.Errorf("suggested %s, which can't be given", got)
 	}
 }
