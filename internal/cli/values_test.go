@@ -102,7 +102,7 @@ func TestServeHasTheDefaultsOfTheContract(t *testing.T) {
 func TestEverySettingIsAVariableAndTheFlagWins(t *testing.T) {
 	for name, value := range map[string]string{
 		"PUNCTUAL_DATABASE_URL": "sqlite:other.db", "PUNCTUAL_LISTEN": ":1", "PUNCTUAL_PUBLIC_API_KEY": "sk_public",
-		"PUNCTUAL_ALLOW_PRIVATE_TARGETS": "1", "PUNCTUAL_TARGET_CA_FILE": "ca.pem", "PUNCTUAL_CONCURRENCY": "7",
+		"PUNCTUAL_ALLOW_HTTP_TARGETS": "1", "PUNCTUAL_ALLOW_PRIVATE_TARGETS": "1", "PUNCTUAL_TARGET_CA_FILE": "ca.pem", "PUNCTUAL_CONCURRENCY": "7",
 		"PUNCTUAL_DENY_TARGETS": "8.8.8.8,1.0.0.0/8", "PUNCTUAL_ALLOW_TARGETS": "10.0.0.0/8", "PUNCTUAL_TARGET_PORTS": "443,25",
 		"PUNCTUAL_RETENTION": "0", "PUNCTUAL_SIGNUP": "invite", "PUNCTUAL_RATE_LIMIT": "1.5", "PUNCTUAL_LOG_LEVEL": "WARN",
 		"PUNCTUAL_LOG_FORMAT":        "json",
@@ -123,7 +123,7 @@ func TestEverySettingIsAVariableAndTheFlagWins(t *testing.T) {
 	if problem != "" || !reflect.DeepEqual(got.Serve, want) {
 		t.Errorf("from the environment: %+v %s\nwant %+v", got.Serve, problem, want)
 	}
-	got, problem = parse(t, "serve", "--database-url=sqlite:a.db", "--listen=:2", "--public-api-key=sk_flag", "--allow-private-targets=false",
+	got, problem = parse(t, "serve", "--database-url=sqlite:a.db", "--listen=:2", "--public-api-key=sk_flag", "--allow-http-targets=false", "--allow-private-targets=false",
 		"--deny-targets=", "--allow-targets=", "--target-ports=8443", "--target-ca-file=b.pem", "--concurrency=8", "--retention=1h", "--signup=closed", "--rate-limit=0", "--log-level=info", "--log-format=text",
 		"--public-rate-limit=1", "--anonymous-rate-limit=2", "--max-pending=0", "--max-schedules=3", "--max-stored=4MiB",
 		"--public-url=http://b.example:8080", "--trusted-proxies=10.0.0.0/8", "--max-connections=8", "--metrics-listen=:4")

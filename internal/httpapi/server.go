@@ -105,8 +105,7 @@ var routes = []route{
 }
 
 // parameters lists the query parameters that each call takes; none unless it is
-// listed here. Others are refused, except by open calls: what monitors and jobs
-// send to them is not theirs.
+// listed here. See refuseMisspelt for others.
 var parameters = map[string][]string{
 	"GET /api/jobs":          slices.Concat([]string{"q"}, job.FilterParameters, pageParameters),
 	"GET /api/jobs/counts":   job.FilterParameters,
@@ -237,7 +236,7 @@ func (s *Server) dispatch(route route, c *call) error {
 	if err := s.admit(route, method, c); err != nil {
 		return err
 	}
-	if err := refuseUnknown(route, method, c.r.URL.Query()); err != nil {
+	if err := refuseMisspelt(route, method, c.r.URL.Query()); err != nil {
 		return err
 	}
 	return handle(s, c)
