@@ -24,6 +24,7 @@ type commands struct {
 	Invites  invitesCommand  `cmd:"" help:"Create invites, with which people sign up if --signup is invite."`
 	Keys     keysCommand     `cmd:"" help:"Create, list and revoke API keys, also while the service runs."`
 	Targets  targetsCommand  `cmd:"" help:"Block targets for all accounts. A running service applies it within two seconds."`
+	Secrets  secretsCommand  `cmd:"" help:"Create and rotate the keys that secrets are encrypted with."`
 	Jobs     jobsCommand     `cmd:"" help:"Create, list and cancel jobs through the API of a running service."`
 	Migrate  migrateCommand  `cmd:"" help:"Create the database, or bring its tables up to date. serve does so too."`
 	Backup   backupCommand   `cmd:"" help:"Copy a SQLite database to a file while the service runs."`

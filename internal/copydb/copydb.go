@@ -144,6 +144,8 @@ func (w *writer) add(ctx context.Context, at place, r record) error {
 		w.records.Accounts = append(w.records.Accounts, v)
 	case *store.Key:
 		w.records.Keys = append(w.records.Keys, v)
+	case *store.HeaderSecret:
+		w.records.HeaderSecrets = append(w.records.HeaderSecrets, v)
 	case *job.Schedule:
 		w.records.Schedules = append(w.records.Schedules, v)
 	case *job.Job:

@@ -1,8 +1,10 @@
 package dashboard
 
 import (
+	"context"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/schedule"
 	"github.com/punctual-dev/punctual/internal/service"
@@ -33,7 +35,8 @@ func (s *Server) preview(f *jobForm) *preview {
 			name = rawjson.Text(m.Value)
 		}
 	}
-	found, err := s.Manager.Preview(rawjson.Object(members), nil)
+	// There are no headers, so nothing of an account is looked up.
+	found, err := s.Manager.Preview(context.Background(), job.Owner{}, rawjson.Object(members), nil)
 	if err != nil {
 		return nil
 	}

@@ -23,6 +23,7 @@ const (
 	Unavailable                  // the store or the queue can't take it now
 	TooSlow                      // the request body arrived too slowly
 	Misdirected                  // the request is for another host
+	Conflict                     // in conflict with another record
 )
 
 // Problem is one problem of a request. Exactly one of Pointer and Parameter is set.

@@ -37,7 +37,7 @@ func (s *Server) preview(c *call) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.Manager.Preview(body, headerKey(c.r.Header))
+	p, err := s.Manager.Preview(c.r.Context(), c.owner, body, headerKey(c.r.Header))
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,7 @@ var responses = map[fault.Code]struct {
 	fault.TooMany:          {http.StatusTooManyRequests, "Too Many Requests"},
 	fault.Unavailable:      {http.StatusServiceUnavailable, "Service Unavailable"},
 	fault.TooSlow:          {http.StatusRequestTimeout, "Request Timeout"},
+	fault.Conflict:         {http.StatusConflict, "Conflict"},
 	fault.Misdirected:      {http.StatusMisdirectedRequest, "Misdirected Request"},
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/quota"
+	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -28,6 +29,7 @@ type Config struct {
 	Manager *service.Service
 	Store   store.Store
 	Auth    *auth.Authenticator
+	Secrets *secret.Vault
 	Metrics *metrics.Metrics
 	Stats   *stats.Collector
 	Board   *broadcast.Hub
@@ -91,6 +93,9 @@ var routes = []route{
 	{"/api/account/signing-secrets", forAdmins, map[string]handler{"GET": own((*Server).listSecrets)}},
 	{"/api/account/signing-secrets/rotate", forAdmins, map[string]handler{"POST": own((*Server).rotateSecret)}},
 	{"/api/account/audit", forAdmins, map[string]handler{"GET": own((*Server).listAudit)}},
+	{"/api/secrets", forAdmins, map[string]handler{"GET": own((*Server).listHeaderSecrets)}},
+	{"/api/secrets/{name}", forAdmins, map[string]handler{
+		"GET": own((*Server).getHeaderSecret), "PUT": own((*Server).putHeaderSecret), "DELETE": own((*Server).deleteHeaderSecret)}},
 	{"/api/stats", forJobs, map[string]handler{"GET": (*Server).getStats}},
 	{"/api/preview", forReading, map[string]handler{"POST": (*Server).preview}},
 	{"/api/broadcast", open, map[string]handler{"POST": (*Server).broadcast}},

@@ -30,6 +30,9 @@ type ReadOptions struct {
 	// CheckHost returns why a host, with or without a port, may not be a target,
 	// or "" if it may. Nil permits every host.
 	CheckHost func(host string) string
+	// CheckSecret returns why the secret with a name may not be sent to a host, or
+	// "" if it may. The host is "" if the URL is invalid. Nil permits every secret.
+	CheckSecret func(name, host string) string
 }
 
 // reader reads a request's fields and collects all its problems.
@@ -98,6 +101,7 @@ func (r *reader) readRequest() {
 	}
 	if v, ok := r.fields["headers"]; ok {
 		r.checkHeaders(v)
+		r.checkSecrets(v)
 	}
 	if v, ok := r.fields["query"]; ok {
 		r.checkQuery(v)

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
@@ -20,10 +21,11 @@ type Preview struct {
 const previewed = 5
 
 // Preview reports when a job would run, from the body of a create request. It
-// refuses what Create refuses, and asks the store only for the time.
-func (m *Service) Preview(body rawjson.Value, headerKey *string) (*Preview, error) {
+// refuses what Create refuses, and asks the store only for the time and the secrets
+// that headers name.
+func (m *Service) Preview(ctx context.Context, owner job.Owner, body rawjson.Value, headerKey *string) (*Preview, error) {
 	now := m.Store.Now()
-	draft, err := job.Read(body, job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: m.CheckHost})
+	draft, err := m.read(ctx, owner, body, now, headerKey)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/quota"
+	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -35,6 +36,9 @@ type Config struct {
 	CheckHost func(host string) string
 	// Listener is notified of changes; it may be nil.
 	Listener Listener
+	// Secrets knows the secrets that headers may name; nil means that there are
+	// none.
+	Secrets *secret.Vault
 	// Quotas limits what accounts may store; nil means no limits.
 	Quotas *quota.Book
 }
@@ -102,7 +106,7 @@ func (m *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 			": jobs that create jobs end there; create the job from outside, or use a schedule")
 	}
 	now := m.Store.Now()
-	draft, err := job.Read(body, job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: m.CheckHost})
+	draft, err := m.read(ctx, owner, body, now, headerKey)
 	if err != nil {
 		return nil, false, err
 	}
@@ -120,6 +124,19 @@ func (m *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 		m.Listener.Changed(inserted.Job)
 	}
 	return inserted.Job, inserted.Conflict, nil
+}
+
+// read reads the body of a create request of an account.
+func (m *Service) read(ctx context.Context, owner job.Owner, body []byte, now time.Time, headerKey *string) (*job.Draft, error) {
+	var secrets *secret.Checker
+	if m.Secrets != nil {
+		secrets = m.Secrets.Checker(ctx, owner)
+	}
+	draft, err := job.Read(body, job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: m.CheckHost, CheckSecret: secrets.Check})
+	if failed := secrets.Err(); failed != nil {
+		return nil, failed
+	}
+	return draft, err
 }
 
 func newJob(owner job.Owner, draft *job.Draft, now time.Time, hops int) store.NewJob {

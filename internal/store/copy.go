@@ -48,13 +48,14 @@ type Copyable interface {
 
 // Records are records to be copied from one store to another.
 type Records struct {
-	Accounts   []*Account // with their secrets
-	Keys       []*Key
-	Schedules  []*job.Schedule
-	Jobs       []StoredJob
-	Logs       []*job.Log
-	Deliveries []*PendingDelivery
-	Audits     []*Audit
+	Accounts      []*Account // with their secrets
+	Keys          []*Key
+	HeaderSecrets []*HeaderSecret
+	Schedules     []*job.Schedule
+	Jobs          []StoredJob
+	Logs          []*job.Log
+	Deliveries    []*PendingDelivery
+	Audits        []*Audit
 }
 
 // StoredJob is a job with the lane of its queue item.
