@@ -178,10 +178,10 @@ func TestVault_RefusesSpecs(t *testing.T) {
 		`{"value":"` + long + `","hosts":["a.example"]}`: "#/value", `{"value":"a\nb","hosts":["a.example"]}`: "#/value",
 		`{"value":"é","hosts":["a.example"]}`: "#/value", `{"value":" a","hosts":["a.example"]}`: "#/value",
 		`{"value":"v","hosts":"a.example"}`: "#/hosts", `{"value":"v","hosts":[]}`: "#/hosts",
-		`{"value":"v","hosts":[5,"a.example:443","https://a.example","*.example","a,b"]}`: "#/hosts/0 #/hosts/1 #/hosts/2 #/hosts/3 #/hosts/4",
-		`{"value":"v","hosts":["a.example"],"host":"x"}`:                                  "#/host",
-		`{"value":"v","oauth2":{},"hosts":["a.example"]}`:                                 "#/oauth2/token_url #/oauth2/client_id #/oauth2/client_secret #/value #/oauth2",
-		`{"oauth2":5,"hosts":["a.example"]}`:                                              "#/oauth2",
+		`{"value":"v","hosts":[5,"a.example:443","https://a.example","*.example","a,b"]}`:                                         "#/hosts/0 #/hosts/1 #/hosts/2 #/hosts/3 #/hosts/4",
+		`{"value":"v","hosts":["a.example"],"host":"x"}`:                                                                          "#/host",
+		`{"value":"v","oauth2":{},"hosts":["a.example"]}`:                                                                         "#/oauth2/token_url #/oauth2/client_id #/oauth2/client_secret #/value #/oauth2",
+		`{"oauth2":5,"hosts":["a.example"]}`:                                                                                      "#/oauth2",
 		`{"oauth2":{"token_url":"http://a.example","client_id":5,"client_secret":"` + long + `","scpe":1},"hosts":["a.example"]}`: "#/oauth2/token_url #/oauth2/client_id #/oauth2/client_secret #/oauth2/scpe",
 	} {
 		_, _, err := w.vault.Put(t.Context(), owner, "a", rawjson.Value(body), audit.Actor{})

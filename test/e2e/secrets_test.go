@@ -51,8 +51,8 @@ func putSecret(c *harness.Client, name, value string) *harness.Answer {
 	return c.Do(http.MethodPut, "/api/secrets/"+name, fmt.Sprintf(`{"value":%q,"hosts":["127.0.0.1"]}`, value))
 }
 
-// keyed is a job with a header.
-func keyed(url, header, members string) string {
+// sending is a job with a header.
+func sending(url, header, members string) string {
 	return with(`{"retries":0,"url":"`+url+`","headers":{"X-Key":"`+header+`"}}`, members)
 }
 
@@ -74,7 +74,7 @@ func TestSecrets_AreNeverShown(t *testing.T) {
 	receiver := harness.SharedTarget(t).Route(t)
 	texts := map[string]string{"PUT": string(putSecret(a.Client, "leak", value).Want(201).Body)}
 	texts["PUT again"] = string(putSecret(a.Client, "leak", value).Want(200).Body)
-	job := create(a.Client, keyed(target.URL, "Bearer {{secret.leak}} {{{{x}}", `"metadata":false,"body":{"no":"{{secret.leak}}"},"method":"post","callback_url":"`+receiver.URL+`","webhook_url":"`+receiver.URL+`"`))
+	job := create(a.Client, sending(target.URL, "Bearer {{secret.leak}} {{{{x}}", `"metadata":false,"body":{"no":"{{secret.leak}}"},"method":"post","callback_url":"`+receiver.URL+`","webhook_url":"`+receiver.URL+`"`))
 	job = awaitState(t, a.Client, job, "completed")
 	if got := target.Hits()[0]; got.Header.Get("X-Key") != "Bearer "+value+" {{x}}" || string(got.Body) != `{"no":"{{secret.leak}}"}` {
 		t.Errorf("sent %q with %s", got.Header.Get("X-Key"), got.Body)
@@ -125,16 +125,16 @@ func TestSecrets_AreRefusedWhereTheyCantBeSent(t *testing.T) {
 	target := harness.SharedTarget(t).Route(t)
 	putSecret(a.Client, "k", "value-of-k").Want(201)
 	for _, c := range []*harness.Client{a.Client, b.Client} {
-		c.Post("/api/jobs", keyed(target.URL, "{{secret.none}}", "")).WantProblem(422).WantPointers("#/headers/X-Key")
+		c.Post("/api/jobs", sending(target.URL, "{{secret.none}}", "")).WantProblem(422).WantPointers("#/headers/X-Key")
 	}
-	b.Post("/api/jobs", keyed(target.URL, "{{secret.k}}", "")).WantProblem(422).WantPointers("#/headers/X-Key")
-	a.Post("/api/jobs", keyed("https://example.com/", "{{secret.k}}", "")).WantProblem(422).WantPointers("#/headers/X-Key")
-	a.Post("/api/jobs", keyed("ftp://example.com/", "{{secret.none}}", `"nmae":1`)).WantProblem(422).WantPointers("#/nmae", "#/url", "#/headers/X-Key")
-	a.Post("/api/jobs", keyed(target.URL, "{{ secret.k }}", "")).WantProblem(422).WantPointers("#/headers/X-Key")
-	a.Post("/api/jobs", keyed(target.URL, strings.Repeat("{{secret.k}}", 33), "")).WantProblem(422).WantPointers("#/headers")
+	b.Post("/api/jobs", sending(target.URL, "{{secret.k}}", "")).WantProblem(422).WantPointers("#/headers/X-Key")
+	a.Post("/api/jobs", sending("https://example.com/", "{{secret.k}}", "")).WantProblem(422).WantPointers("#/headers/X-Key")
+	a.Post("/api/jobs", sending("ftp://example.com/", "{{secret.none}}", `"nmae":1`)).WantProblem(422).WantPointers("#/nmae", "#/url", "#/headers/X-Key")
+	a.Post("/api/jobs", sending(target.URL, "{{ secret.k }}", "")).WantProblem(422).WantPointers("#/headers/X-Key")
+	a.Post("/api/jobs", sending(target.URL, strings.Repeat("{{secret.k}}", 33), "")).WantProblem(422).WantPointers("#/headers")
 	a.Post("/api/jobs", `{"url":"`+target.URL+`","headers":{"a/b":["x","{{secret.none}}"]}}`).WantProblem(422)
 	a.Post("/api/jobs", `{"url":"`+target.URL+`","headers":{"a":["x","\u007b\u007bsecret.none}}"]}}`).WantProblem(422).WantPointers("#/headers/a/1")
-	a.Post("/api/preview", keyed(target.URL, "{{secret.none}}", "")).WantProblem(422)
+	a.Post("/api/preview", sending(target.URL, "{{secret.none}}", "")).WantProblem(422)
 	for method, path := range map[string]string{"GET": "/api/secrets", "PUT": "/api/secrets/k", "DELETE": "/api/secrets/k"} {
 		s.Client(t, "sk_public").Do(method, path, nil).WantProblem(403)
 	}
@@ -152,10 +152,10 @@ func TestSecrets_NeedAKeyFile(t *testing.T) {
 	if !strings.Contains(string(answer.Body), "--secrets-key-file") {
 		t.Errorf("the answer is %s", answer.Body)
 	}
-	a.Post("/api/jobs", keyed("https://example.com/", "{{secret.k}}", "")).WantProblem(422).WantPointers("#/headers/X-Key")
+	a.Post("/api/jobs", sending("https://example.com/", "{{secret.k}}", "")).WantProblem(422).WantPointers("#/headers/X-Key")
 	wantSame(t, "the secrets", a.Get("/api/secrets").Want(200).Data(), "[]")
 	target := harness.SharedTarget(t).Route(t)
-	finished(t, a.Client, keyed(target.URL, "{{{{secret.k}} {{x}}", ""), "completed")
+	finished(t, a.Client, sending(target.URL, "{{{{secret.k}} {{x}}", ""), "completed")
 	if got := target.Hits()[0].Header.Get("X-Key"); got != "{{secret.k}} {{x}}" {
 		t.Errorf("sent %q", got)
 	}
@@ -166,7 +166,7 @@ func TestSecrets_ARotationReachesPendingJobs(t *testing.T) {
 	_, a := sealedService(t)
 	target := harness.SharedTarget(t).Route(t)
 	putSecret(a.Client, "r", "old-value").Want(201)
-	job := create(a.Client, keyed(target.URL, "{{secret.r}}", `"schedule_in":3600`))
+	job := create(a.Client, sending(target.URL, "{{secret.r}}", `"schedule_in":3600`))
 	putSecret(a.Client, "r", "new-value").Want(200)
 	a.Post(jobPath(job)+"/run", nil).Want(200)
 	awaitState(t, a.Client, job, "completed")
@@ -174,7 +174,7 @@ func TestSecrets_ARotationReachesPendingJobs(t *testing.T) {
 		t.Errorf("sent %q", got)
 	}
 	// Its hosts can change, too: then nothing is sent.
-	job = create(a.Client, keyed(target.URL, "{{secret.r}}", `"schedule_in":3600`))
+	job = create(a.Client, sending(target.URL, "{{secret.r}}", `"schedule_in":3600`))
 	a.Do("PUT", "/api/secrets/r", `{"value":"newer-value","hosts":["example.com"]}`).Want(200)
 	a.Post(jobPath(job)+"/run", nil).Want(200)
 	job = awaitState(t, a.Client, job, "discarded")
@@ -209,7 +209,7 @@ func TestSecrets_AreDroppedAtOtherHosts(t *testing.T) {
 		w.Header().Set("Location", "https://"+r.Header.Get("X-Key")+".invalid/")
 		w.WriteHeader(302)
 	}))
-	_, payload := finished(t, a.Client, keyed(leak.URL, "{{secret.h}}", ""), "discarded")
+	_, payload := finished(t, a.Client, sending(leak.URL, "{{secret.h}}", ""), "discarded")
 	if text := payload.Raw(); strings.Contains(strings.ToLower(text), "value-of-h") || !strings.Contains(text, "***.invalid") {
 		t.Errorf("the failure is %s", text)
 	}
@@ -220,8 +220,8 @@ func TestSecrets_InUseStay(t *testing.T) {
 	_, a := sealedService(t)
 	target := harness.SharedTarget(t).Route(t)
 	putSecret(a.Client, "d", "value-of-d").Want(201)
-	one := create(a.Client, keyed(target.URL, "{{secret.d}}", `"schedule_in":3600`))
-	two := create(a.Client, keyed(target.URL, "{{secret.d}}", `"repeat_every":3600,"schedule_in":3600`))
+	one := create(a.Client, sending(target.URL, "{{secret.d}}", `"schedule_in":3600`))
+	two := create(a.Client, sending(target.URL, "{{secret.d}}", `"repeat_every":3600,"schedule_in":3600`))
 	answer := a.Do("DELETE", "/api/secrets/d", nil).WantProblem(409)
 	if !strings.Contains(string(answer.Body), "2 unfinished jobs use the secret d") {
 		t.Errorf("the answer is %s", answer.Body)
@@ -234,7 +234,7 @@ func TestSecrets_InUseStay(t *testing.T) {
 	a.Do("DELETE", "/api/schedules/"+two.Get("schedule_id").Str(), nil).Want(204)
 	a.Do("DELETE", "/api/secrets/d", nil).Want(204)
 	a.Do("DELETE", "/api/secrets/d", nil).WantProblem(404)
-	a.Post("/api/jobs", keyed(target.URL, "{{secret.d}}", "")).WantProblem(422)
+	a.Post("/api/jobs", sending(target.URL, "{{secret.d}}", "")).WantProblem(422)
 }
 
 func TestSecrets_KeysRotateBesideARunningService(t *testing.T) {
@@ -255,7 +255,7 @@ func TestSecrets_KeysRotateBesideARunningService(t *testing.T) {
 	}
 	send := func(when, value string) {
 		t.Helper()
-		finished(t, a.Client, keyed(target.URL, "{{secret.k}}", ""), "completed")
+		finished(t, a.Client, sending(target.URL, "{{secret.k}}", ""), "completed")
 		hits := target.Hits()
 		hit := hits[len(hits)-1]
 		if got := hit.Header.Get("X-Key"); got != value {
@@ -266,6 +266,7 @@ func TestSecrets_KeysRotateBesideARunningService(t *testing.T) {
 	send("with both keys", "value-of-k")
 	writeKeyFile(t, path, second)
 	putSecret(a.Client, "k", "new-value-of-k").Want(200)
+	s.Stop()
 	s.Restart(t)
 	send("with the new key only", "new-value-of-k")
 	secrets := a.Get("/api/account/signing-secrets").Want(200).Data()
@@ -277,12 +278,13 @@ func TestSecrets_KeysRotateBesideARunningService(t *testing.T) {
 	wantSame(t, "what the command shows", shown.Get("signing_secrets"), `["`+a.Secret+`"]`)
 	// With another key the service starts, says so and sends nothing.
 	writeKeyFile(t, path, first)
+	s.Stop()
 	s.Restart(t)
 	if !strings.Contains(s.Stderr(), "secrets can't be decrypted") {
 		t.Errorf("the log is %s", s.Stderr())
 	}
 	sent := len(target.Hits())
-	_, payload := finished(t, a.Client, keyed(target.URL, "{{secret.k}}", ""), "discarded")
+	_, payload := finished(t, a.Client, sending(target.URL, "{{secret.k}}", ""), "discarded")
 	wantSame(t, "the kind", payload.Get("kind"), `"secret"`)
 	wantSame(t, "the signing secret", a.Get("/api/account/signing-secrets").Want(200).Data().Get("0.secret"), "null")
 	if len(target.Hits()) != sent {
@@ -336,7 +338,7 @@ func TestSecrets_TokensAreFetchedThroughTheGuard(t *testing.T) {
 		_, _ = w.Write([]byte(r.Header.Get("X-Key")))
 	}))
 	for range 3 {
-		_, payload := finished(t, a.Client, keyed(target.URL, "{{secret.o}}", ""), "completed")
+		_, payload := finished(t, a.Client, sending(target.URL, "{{secret.o}}", ""), "completed")
 		wantSame(t, "the response", payload.Get("body"), `"***"`)
 	}
 	if got := len(login.Hits()); got != 2 {
@@ -345,7 +347,7 @@ func TestSecrets_TokensAreFetchedThroughTheGuard(t *testing.T) {
 	login.Respond(harness.Redirect(307, target.URL))
 	a.Do("PUT", "/api/secrets/o", `{"hosts":["127.0.0.1"],"oauth2":{"token_url":"`+login.URL+`","client_id":"c","client_secret":"hush-hush-hush"}}`).Want(200)
 	sent := len(target.Hits())
-	_, payload := finished(t, a.Client, keyed(target.URL, "{{secret.o}}", ""), "discarded")
+	_, payload := finished(t, a.Client, sending(target.URL, "{{secret.o}}", ""), "discarded")
 	wantSame(t, "the kind", payload.Get("kind"), `"secret"`)
 	if len(target.Hits()) != sent {
 		t.Error("the redirect of the token URL was followed, or a request sent")
