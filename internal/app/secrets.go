@@ -19,7 +19,7 @@ func (n *Node) openSecrets(ctx context.Context) error {
 			return err
 		}
 	}
-	n.sealed = secret.NewStore(n.store, n.keys)
+	n.sealed = &sealedStore{n.store, n.keys}
 	report, err := secret.Reencrypt(ctx, n.store, n.keys, false)
 	if err != nil {
 		return fmt.Errorf("encrypting the signing secrets: %w", err)
@@ -51,7 +51,7 @@ func OpenSealed(ctx context.Context, url, keyFile string) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return secret.NewStore(s, keys), nil
+	return &sealedStore{s, keys}, nil
 }
 
 // RotateKey encrypts all secrets of a database with the first key of a file. It

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -28,7 +29,7 @@ type section struct {
 	name   string
 	global bool // numbered across accounts
 	// page reads up to limit records of an account, or of all, after a place.
-	page func(ctx context.Context, s store.Copyable, owner job.Owner, behind string, limit int) ([]record, error)
+	page func(ctx context.Context, s Store, owner job.Owner, behind string, limit int) ([]record, error)
 }
 
 // record is one record: a pointer to a type of store.Records.
@@ -78,7 +79,7 @@ func parsePlace(mark string) (p place, err error) {
 }
 
 // walk visits all records after a place in order.
-func walk(ctx context.Context, s store.Copyable, from place, visit func(place, record) error) error {
+func walk(ctx context.Context, s Store, from place, visit func(place, record) error) error {
 	accounts, err := s.AccountList(ctx)
 	if err != nil {
 		return fmt.Errorf("reading accounts: %w", err)
@@ -111,7 +112,7 @@ func walk(ctx context.Context, s store.Copyable, from place, visit func(place, r
 
 // walker visits the records of a section.
 type walker struct {
-	store   store.Copyable
+	store   Store
 	section section
 	limit   int
 }
@@ -149,7 +150,7 @@ func size(value any) int {
 		return fields + len(v.Payload)
 	case *store.PendingDelivery:
 		return fields + len(v.Body)
-	case *store.HeaderSecret:
+	case *identity.HeaderSecret:
 		return fields + len(v.Value)
 	case *store.Audit:
 		return fields + len(v.ActorName) + len(v.Detail) + len(v.Slot)
@@ -157,7 +158,7 @@ func size(value any) int {
 	return fields
 }
 
-func accountPage(ctx context.Context, s store.Copyable, owner job.Owner, behind string, _ int) ([]record, error) {
+func accountPage(ctx context.Context, s Store, owner job.Owner, behind string, _ int) ([]record, error) {
 	if behind != "" {
 		return nil, nil
 	}
@@ -165,7 +166,7 @@ func accountPage(ctx context.Context, s store.Copyable, owner job.Owner, behind 
 	return []record{{a, owner.ID.String()}}, err
 }
 
-func keyPage(ctx context.Context, s store.Copyable, owner job.Owner, behind string, limit int) ([]record, error) {
+func keyPage(ctx context.Context, s Store, owner job.Owner, behind string, limit int) ([]record, error) {
 	keys, err := s.KeyList(ctx, owner.Number)
 	known := slices.IndexFunc(keys, func(k *store.Key) bool { return k.ID.String() == behind })
 	keys = keys[known+1:]
@@ -173,17 +174,17 @@ func keyPage(ctx context.Context, s store.Copyable, owner job.Owner, behind stri
 }
 
 // secretPage reads header secrets, whose values stay encrypted.
-func secretPage(ctx context.Context, s store.Copyable, owner job.Owner, behind string, limit int) ([]record, error) {
+func secretPage(ctx context.Context, s Store, owner job.Owner, behind string, limit int) ([]record, error) {
 	secrets, err := s.SecretList(ctx, owner.Number)
-	known := slices.IndexFunc(secrets, func(h *store.HeaderSecret) bool { return h.Name > behind })
+	known := slices.IndexFunc(secrets, func(h *identity.HeaderSecret) bool { return h.Name > behind })
 	if known < 0 {
 		return nil, err
 	}
 	secrets = secrets[known:]
-	return records(secrets[:min(limit, len(secrets))], func(h *store.HeaderSecret) string { return h.Name }), err
+	return records(secrets[:min(limit, len(secrets))], func(h *identity.HeaderSecret) string { return h.Name }), err
 }
 
-func schedulePage(ctx context.Context, s store.Copyable, owner job.Owner, behind string, limit int) ([]record, error) {
+func schedulePage(ctx context.Context, s Store, owner job.Owner, behind string, limit int) ([]record, error) {
 	after, err := parseID(behind)
 	if err != nil {
 		return nil, err
@@ -192,7 +193,7 @@ func schedulePage(ctx context.Context, s store.Copyable, owner job.Owner, behind
 	return records(page, func(s *job.Schedule) string { return s.ID.String() }), err
 }
 
-func jobPage(ctx context.Context, s store.Copyable, owner job.Owner, behind string, limit int) ([]record, error) {
+func jobPage(ctx context.Context, s Store, owner job.Owner, behind string, limit int) ([]record, error) {
 	after, err := parseNumber(behind)
 	if err != nil {
 		return nil, err
@@ -201,7 +202,7 @@ func jobPage(ctx context.Context, s store.Copyable, owner job.Owner, behind stri
 	return records(page, func(j *job.Job) string { return strconv.FormatInt(j.Number, 10) }), err
 }
 
-func logPage(ctx context.Context, s store.Copyable, owner job.Owner, behind string, limit int) ([]record, error) {
+func logPage(ctx context.Context, s Store, owner job.Owner, behind string, limit int) ([]record, error) {
 	after, err := parseID(behind)
 	if err != nil {
 		return nil, err
@@ -210,7 +211,7 @@ func logPage(ctx context.Context, s store.Copyable, owner job.Owner, behind stri
 	return records(page, func(l *job.Log) string { return l.ID.String() }), err
 }
 
-func deliveryPage(ctx context.Context, s store.Copyable, _ job.Owner, behind string, limit int) ([]record, error) {
+func deliveryPage(ctx context.Context, s Store, _ job.Owner, behind string, limit int) ([]record, error) {
 	after, err := parseNumber(behind)
 	if err != nil {
 		return nil, err
@@ -220,7 +221,7 @@ func deliveryPage(ctx context.Context, s store.Copyable, _ job.Owner, behind str
 }
 
 // auditPage reads entries of all accounts and of the service (account 0).
-func auditPage(ctx context.Context, s store.Copyable, _ job.Owner, behind string, limit int) ([]record, error) {
+func auditPage(ctx context.Context, s Store, _ job.Owner, behind string, limit int) ([]record, error) {
 	account, id, _ := strings.Cut(behind, " ")
 	number, err := parseNumber(account)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -167,7 +168,7 @@ func (f *filler) audits(account int64) {
 func (f *filler) secrets(owner job.Owner) {
 	f.Helper()
 	for _, name := range []string{"one", "two"} {
-		_, err := f.s.SecretPut(f.ctx, &store.HeaderSecret{
+		_, err := f.s.SecretPut(f.ctx, &identity.HeaderSecret{
 			Account: owner.Number, Name: name, Hosts: []string{"a.example", "::1"}, Value: "enc1:" + name, CreatedAt: f.now, UpdatedAt: f.now.Add(time.Second),
 		})
 		f.ok(err)

@@ -3,8 +3,8 @@ package httpapi
 import (
 	"net/http"
 
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 func (s *Server) listHeaderSecrets(c *call) error {
@@ -48,7 +48,7 @@ func (s *Server) deleteHeaderSecret(c *call) error {
 }
 
 // appendHeaderSecret appends a secret without its value.
-func appendHeaderSecret(b []byte, h *store.HeaderSecret) []byte {
+func appendHeaderSecret(b []byte, h *identity.HeaderSecret) []byte {
 	b = rawjson.AppendText(append(b, `{"name":`...), h.Name)
 	b = append(b, `,"hosts":[`...)
 	for i, host := range h.Hosts {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/admission"
+	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/broadcast"
 	"github.com/punctual-dev/punctual/internal/edge"
@@ -21,15 +22,14 @@ import (
 	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/stats"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // Config configures a Server.
 type Config struct {
-	Manager *service.Service
-	Store   store.Store
+	Service *service.Service
 	Auth    *auth.Authenticator
 	Secrets *secret.Vault
+	Audit   *audit.Log
 	Metrics *metrics.Metrics
 	Stats   *stats.Collector
 	Board   *broadcast.Hub

@@ -19,13 +19,13 @@ import (
 const MaxSecretUses = 32
 
 // checkSecrets checks the placeholders in headers.
-func (r *reader) checkSecrets(headers rawjson.Value) {
+func checkSecrets(r *reader, _ *Field, headers rawjson.Value) {
 	if headers.Kind() != '{' {
 		return
 	}
 	host, uses := "", 0
-	if whyNotURL(r.draft.URL) == "" {
-		host = Host(r.draft.URL)
+	if target := rawjson.Text(r.fields["url"]); whyNotURL(target) == "" {
+		host = Host(target)
 	}
 	eachHeaderText(headers, func(text string, path ...string) bool {
 		parts, wellFormed := placeholder.Parse(text)

@@ -5,7 +5,6 @@
 // A Keyring encrypts with AES-256-GCM, with the record that a value belongs to
 // as additional data. A Vault creates, lists and deletes secrets, and sends a
 // job's request with its placeholders replaced; it also exchanges OAuth2 client
-// credentials for tokens. Store encrypts the signing secrets of accounts on
-// their way into another store, and Reencrypt brings all stored values to the
-// Keyring's first key.
+// credentials for tokens. Reencrypt brings all stored values, signing secrets
+// of accounts included, to the Keyring's first key.
 package secret

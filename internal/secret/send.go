@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/execute"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/placeholder"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // Needed reports whether header fields have placeholders.
@@ -187,7 +187,7 @@ func (s *sending) read(ctx context.Context, names []string, host string) (map[st
 			Kind: job.KindInterrupted, Message: "the secrets could not be read; the attempt will be retried", Wait: unreadWait,
 		}
 	}
-	byName := map[string]*store.HeaderSecret{}
+	byName := map[string]*identity.HeaderSecret{}
 	for _, h := range found {
 		byName[h.Name] = h
 	}
@@ -209,7 +209,7 @@ func (s *sending) read(ctx context.Context, names []string, host string) (map[st
 }
 
 // value decrypts a secret, and exchanges credentials for a token.
-func (s *sending) value(ctx context.Context, h *store.HeaderSecret) (string, *job.Failure) {
+func (s *sending) value(ctx context.Context, h *identity.HeaderSecret) (string, *job.Failure) {
 	c, err := s.vault.open(s.owner, h)
 	if err != nil {
 		return "", failed("the secret " + h.Name + " can't be decrypted: " + err.Error())

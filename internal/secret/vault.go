@@ -13,16 +13,16 @@ import (
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // Records is what a Vault needs of a store.
 type Records interface {
-	SecretPut(ctx context.Context, s *store.HeaderSecret) (created bool, err error)
-	SecretsNamed(ctx context.Context, account int64, names []string) ([]*store.HeaderSecret, error)
-	SecretList(ctx context.Context, account int64) ([]*store.HeaderSecret, error)
+	SecretPut(ctx context.Context, s *identity.HeaderSecret) (created bool, err error)
+	SecretsNamed(ctx context.Context, account int64, names []string) ([]*identity.HeaderSecret, error)
+	SecretList(ctx context.Context, account int64) ([]*identity.HeaderSecret, error)
 	SecretDelete(ctx context.Context, account int64, name string, limit int) (uses int, err error)
 }
 
@@ -67,7 +67,7 @@ func needsKey() error {
 }
 
 // Put stores a secret from the body of a request and reports whether it is new.
-func (v *Vault) Put(ctx context.Context, owner job.Owner, name string, body rawjson.Value, by audit.Actor) (*store.HeaderSecret, bool, error) {
+func (v *Vault) Put(ctx context.Context, owner job.Owner, name string, body rawjson.Value, by audit.Actor) (*identity.HeaderSecret, bool, error) {
 	if v.Keys == nil {
 		return nil, false, needsKey()
 	}
@@ -84,7 +84,7 @@ func (v *Vault) Put(ctx context.Context, owner job.Owner, name string, body rawj
 		return nil, false, fmt.Errorf("encrypting a secret: %w", err)
 	}
 	now := v.Now().Truncate(time.Microsecond)
-	s := &store.HeaderSecret{Account: owner.Number, Name: name, Hosts: spec.hosts, Value: sealed, CreatedAt: now, UpdatedAt: now}
+	s := &identity.HeaderSecret{Account: owner.Number, Name: name, Hosts: spec.hosts, Value: sealed, CreatedAt: now, UpdatedAt: now}
 	created, err := v.Records.SecretPut(ctx, s)
 	if err != nil {
 		return nil, false, err
@@ -98,7 +98,7 @@ func (v *Vault) Put(ctx context.Context, owner job.Owner, name string, body rawj
 }
 
 // Get returns a secret, whose value stays encrypted, or a NotFound fault.
-func (v *Vault) Get(ctx context.Context, owner job.Owner, name string) (*store.HeaderSecret, error) {
+func (v *Vault) Get(ctx context.Context, owner job.Owner, name string) (*identity.HeaderSecret, error) {
 	found, err := v.Records.SecretsNamed(ctx, owner.Number, []string{name})
 	if err == nil && len(found) == 0 {
 		return nil, fault.NoSuch("secret")
@@ -111,7 +111,7 @@ func (v *Vault) Get(ctx context.Context, owner job.Owner, name string) (*store.H
 
 // List returns the secrets of an account, whose values stay encrypted, ordered
 // by name.
-func (v *Vault) List(ctx context.Context, owner job.Owner) ([]*store.HeaderSecret, error) {
+func (v *Vault) List(ctx context.Context, owner job.Owner) ([]*identity.HeaderSecret, error) {
 	return v.Records.SecretList(ctx, owner.Number)
 }
 
@@ -147,13 +147,13 @@ type Checker struct {
 	owner job.Owner
 
 	mu    sync.Mutex
-	known map[string]*store.HeaderSecret // nil for one that does not exist
+	known map[string]*identity.HeaderSecret // nil for one that does not exist
 	err   error
 }
 
 // Checker returns a Checker for one call of a client.
 func (v *Vault) Checker(ctx context.Context, owner job.Owner) *Checker {
-	return &Checker{ctx: ctx, vault: v, owner: owner, known: map[string]*store.HeaderSecret{}}
+	return &Checker{ctx: ctx, vault: v, owner: owner, known: map[string]*identity.HeaderSecret{}}
 }
 
 // Check implements job.ReadOptions.CheckSecret. A nil Checker, of a service
@@ -194,7 +194,7 @@ func (c *Checker) Err() error {
 }
 
 // open decrypts a secret.
-func (v *Vault) open(owner job.Owner, s *store.HeaderSecret) (*content, error) {
+func (v *Vault) open(owner job.Owner, s *identity.HeaderSecret) (*content, error) {
 	text, err := v.Keys.Open(headerRecord(owner.ID, s.Name, s.Hosts), s.Value)
 	if err != nil {
 		return nil, err

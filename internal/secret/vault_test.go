@@ -18,20 +18,20 @@ import (
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // shelf is a store of secrets in memory.
 type shelf struct {
 	mu      sync.Mutex
-	secrets map[string]*store.HeaderSecret
+	secrets map[string]*identity.HeaderSecret
 	uses    int
 	err     error
 }
 
-func (s *shelf) SecretPut(_ context.Context, h *store.HeaderSecret) (bool, error) {
+func (s *shelf) SecretPut(_ context.Context, h *identity.HeaderSecret) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, known := s.secrets[h.Name]
@@ -39,7 +39,7 @@ func (s *shelf) SecretPut(_ context.Context, h *store.HeaderSecret) (bool, error
 	return !known, s.err
 }
 
-func (s *shelf) SecretsNamed(_ context.Context, _ int64, names []string) (found []*store.HeaderSecret, err error) {
+func (s *shelf) SecretsNamed(_ context.Context, _ int64, names []string) (found []*identity.HeaderSecret, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, name := range names {
@@ -50,7 +50,9 @@ func (s *shelf) SecretsNamed(_ context.Context, _ int64, names []string) (found 
 	return found, s.err
 }
 
-func (s *shelf) SecretList(context.Context, int64) ([]*store.HeaderSecret, error) { return nil, s.err }
+func (s *shelf) SecretList(context.Context, int64) ([]*identity.HeaderSecret, error) {
+	return nil, s.err
+}
 
 func (s *shelf) SecretDelete(context.Context, int64, string, int) (int, error) { return s.uses, s.err }
 
@@ -94,7 +96,7 @@ type world struct {
 }
 
 func newWorld(t *testing.T, respond func(context.Context, execute.Request) job.Outcome) *world {
-	w := &world{T: t, shelf: &shelf{secrets: map[string]*store.HeaderSecret{}}, net: &network{respond: respond}}
+	w := &world{T: t, shelf: &shelf{secrets: map[string]*identity.HeaderSecret{}}, net: &network{respond: respond}}
 	w.vault = New(Config{Records: w.shelf, Keys: keyring(t, NewKey()), Client: w.net, Now: time.Now})
 	return w
 }

@@ -23,9 +23,9 @@ const previewed = 5
 // Preview reports when a job would run, from the body of a create request. It
 // refuses what Create refuses, and asks the store only for the time and the secrets
 // that headers name.
-func (m *Service) Preview(ctx context.Context, owner job.Owner, body rawjson.Value, headerKey *string) (*Preview, error) {
-	now := m.Store.Now()
-	draft, err := m.read(ctx, owner, body, now, headerKey)
+func (s *Service) Preview(ctx context.Context, owner job.Owner, body rawjson.Value, headerKey *string) (*Preview, error) {
+	now := s.Store.Now()
+	draft, err := s.read(ctx, owner, body, now, headerKey)
 	if err != nil {
 		return nil, err
 	}

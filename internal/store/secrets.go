@@ -4,25 +4,12 @@ import (
 	"context"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-// HeaderSecret is a secret that header values of an account's jobs refer to.
-type HeaderSecret struct {
-	Account   int64
-	Name      string
-	Hosts     []string // the hosts that may receive it
-	Value     string   // encrypted, as package secret writes it
-	CreatedAt time.Time
-	UpdatedAt time.Time
-}
-
-const (
-	// MaxHeaderSecrets is the maximum number of header secrets of an account.
-	MaxHeaderSecrets = 100
-	// TooManySecrets is the message for exceeding it.
-	TooManySecrets = "the account has 100 secrets, which is the limit; delete one that is not used"
-)
+// TooManySecrets is the message for exceeding identity.MaxHeaderSecrets.
+const TooManySecrets = "the account has 100 secrets, which is the limit; delete one that is not used"
 
 // Encrypted is a stored value that is encrypted, or should be: a header secret,
 // which has a name, or a signing secret, which has none.
@@ -46,14 +33,14 @@ type HeaderSecrets interface {
 	// SecretPut stores a header secret or replaces the one with its name, whose
 	// CreatedAt it keeps and returns in s. It reports whether the secret is new,
 	// and returns an Invalid fault if the account would have more than
-	// MaxHeaderSecrets.
-	SecretPut(ctx context.Context, s *HeaderSecret) (created bool, err error)
+	// identity.MaxHeaderSecrets.
+	SecretPut(ctx context.Context, s *identity.HeaderSecret) (created bool, err error)
 	// SecretsNamed returns the header secrets of an account with the given names,
 	// in no order, without those that don't exist.
-	SecretsNamed(ctx context.Context, account int64, names []string) ([]*HeaderSecret, error)
+	SecretsNamed(ctx context.Context, account int64, names []string) ([]*identity.HeaderSecret, error)
 	// SecretList returns the header secrets of an account, ordered by the bytes of
 	// their names.
-	SecretList(ctx context.Context, account int64) ([]*HeaderSecret, error)
+	SecretList(ctx context.Context, account int64) ([]*identity.HeaderSecret, error)
 	// SecretDelete deletes a header secret unless unfinished jobs use it. It
 	// returns how many do, up to limit, or a NotFound fault if there is no such
 	// secret.

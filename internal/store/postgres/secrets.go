@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -18,12 +19,12 @@ func lockAccount(account int64) query {
 }
 
 // SecretPut implements store.HeaderSecrets.
-func (s *Store) SecretPut(ctx context.Context, h *store.HeaderSecret) (created bool, err error) {
+func (s *Store) SecretPut(ctx context.Context, h *identity.HeaderSecret) (created bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		var full, known bool
 		err := t.run(lockAccount(h.Account), query{
 			sql:  `SELECT count(*) >= $1, coalesce(bool_or(name = $2), false) FROM header_secrets WHERE account = $3`,
-			args: []any{store.MaxHeaderSecrets, h.Name, h.Account},
+			args: []any{identity.MaxHeaderSecrets, h.Name, h.Account},
 			row:  func(rows pgx.Rows) error { return rows.Scan(&full, &known) },
 		})
 		if err != nil {
@@ -44,21 +45,21 @@ func (s *Store) SecretPut(ctx context.Context, h *store.HeaderSecret) (created b
 }
 
 // SecretsNamed implements store.HeaderSecrets.
-func (s *Store) SecretsNamed(ctx context.Context, account int64, names []string) ([]*store.HeaderSecret, error) {
+func (s *Store) SecretsNamed(ctx context.Context, account int64, names []string) ([]*identity.HeaderSecret, error) {
 	return s.headerSecrets(ctx, `account = $1 AND name = ANY($2)`, account, names)
 }
 
 // SecretList implements store.HeaderSecrets.
-func (s *Store) SecretList(ctx context.Context, account int64) ([]*store.HeaderSecret, error) {
-	return s.headerSecrets(ctx, `account = $1 ORDER BY name LIMIT $2`, account, store.MaxHeaderSecrets)
+func (s *Store) SecretList(ctx context.Context, account int64) ([]*identity.HeaderSecret, error) {
+	return s.headerSecrets(ctx, `account = $1 ORDER BY name LIMIT $2`, account, identity.MaxHeaderSecrets)
 }
 
-func (s *Store) headerSecrets(ctx context.Context, where string, args ...any) (found []*store.HeaderSecret, err error) {
+func (s *Store) headerSecrets(ctx context.Context, where string, args ...any) (found []*identity.HeaderSecret, err error) {
 	err = s.readAs(ctx, access, query{
 		sql: `SELECT account, name, hosts, value, created_at, updated_at FROM header_secrets WHERE ` + where, args: args,
 		start: func() { found = nil },
 		row: func(rows pgx.Rows) error {
-			h, hosts := &store.HeaderSecret{}, ""
+			h, hosts := &identity.HeaderSecret{}, ""
 			err := rows.Scan(&h.Account, &h.Name, &hosts, &h.Value, timeOf{&h.CreatedAt}, timeOf{&h.UpdatedAt})
 			h.Hosts = strings.Split(hosts, ",")
 			found = append(found, h)
@@ -148,11 +149,11 @@ func removeSecretUses(jobs []*job.Job, which func(*job.Job) bool) []query {
 // endedWithSecrets reports whether a changed job may have uses to delete.
 func endedWithSecrets(j *job.Job) bool { return j.State.Final() && job.MayUseSecrets(j.Args) }
 
-func copyHeaderSecrets(secrets []*store.HeaderSecret) []query {
+func copyHeaderSecrets(secrets []*identity.HeaderSecret) []query {
 	if len(secrets) == 0 {
 		return nil
 	}
-	type row = *store.HeaderSecret
+	type row = *identity.HeaderSecret
 	return []query{{
 		sql: `INSERT INTO header_secrets (account, name, hosts, value, created_at, updated_at)
 			SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[]) ON CONFLICT DO NOTHING`,

@@ -8,18 +8,19 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // SecretPut implements store.HeaderSecrets.
-func (s *Store) SecretPut(ctx context.Context, h *store.HeaderSecret) (created bool, err error) {
+func (s *Store) SecretPut(ctx context.Context, h *identity.HeaderSecret) (created bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		full, known := false, false
 		err := t.query(`SELECT count(*) >= ?, coalesce(max(name = ?), 0) FROM header_secrets WHERE account = ?`, func(stmt *sqlite.Stmt) error {
 			full, known = stmt.ColumnBool(0), stmt.ColumnBool(1)
 			return nil
-		}, store.MaxHeaderSecrets, h.Name, h.Account)
+		}, identity.MaxHeaderSecrets, h.Name, h.Account)
 		if err != nil {
 			return fmt.Errorf("counting the secrets of an account: %w", err)
 		}
@@ -42,7 +43,7 @@ func (s *Store) SecretPut(ctx context.Context, h *store.HeaderSecret) (created b
 }
 
 // SecretsNamed implements store.HeaderSecrets.
-func (s *Store) SecretsNamed(ctx context.Context, account int64, names []string) (found []*store.HeaderSecret, err error) {
+func (s *Store) SecretsNamed(ctx context.Context, account int64, names []string) (found []*identity.HeaderSecret, err error) {
 	err = s.readAs(ctx, access, func(t *tx) error {
 		found = nil
 		for _, name := range names {
@@ -58,18 +59,18 @@ func (s *Store) SecretsNamed(ctx context.Context, account int64, names []string)
 }
 
 // SecretList implements store.HeaderSecrets.
-func (s *Store) SecretList(ctx context.Context, account int64) (found []*store.HeaderSecret, err error) {
+func (s *Store) SecretList(ctx context.Context, account int64) (found []*identity.HeaderSecret, err error) {
 	err = s.readAs(ctx, access, func(t *tx) (err error) {
-		found, err = t.headerSecrets(`account = ? ORDER BY name LIMIT ?`, account, store.MaxHeaderSecrets)
+		found, err = t.headerSecrets(`account = ? ORDER BY name LIMIT ?`, account, identity.MaxHeaderSecrets)
 		return err
 	})
 	return found, err
 }
 
-func (t *tx) headerSecrets(where string, args ...any) (found []*store.HeaderSecret, err error) {
+func (t *tx) headerSecrets(where string, args ...any) (found []*identity.HeaderSecret, err error) {
 	err = t.query(`SELECT account, name, hosts, value, created_at, updated_at FROM header_secrets WHERE `+where, func(stmt *sqlite.Stmt) error {
 		c := &columns{stmt: stmt}
-		found = append(found, &store.HeaderSecret{
+		found = append(found, &identity.HeaderSecret{
 			Account: c.int64(), Name: c.text(), Hosts: strings.Split(c.text(), ","), Value: c.text(), CreatedAt: c.time(), UpdatedAt: c.time(),
 		})
 		return nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -21,15 +22,15 @@ var headerSecretTests = group{
 	"AreReencrypted":     secretsReencrypted,
 }
 
-func (w *world) putSecret(owner job.Owner, name, value string, hosts ...string) *store.HeaderSecret {
+func (w *world) putSecret(owner job.Owner, name, value string, hosts ...string) *identity.HeaderSecret {
 	w.Helper()
-	s := &store.HeaderSecret{Account: owner.Number, Name: name, Hosts: hosts, Value: value, CreatedAt: w.now, UpdatedAt: w.now}
+	s := &identity.HeaderSecret{Account: owner.Number, Name: name, Hosts: hosts, Value: value, CreatedAt: w.now, UpdatedAt: w.now}
 	_, err := w.s.SecretPut(w.ctx, s)
 	w.ok("SecretPut", err)
 	return s
 }
 
-func showSecrets(secrets []*store.HeaderSecret, err error) string {
+func showSecrets(secrets []*identity.HeaderSecret, err error) string {
 	if err != nil {
 		return err.Error()
 	}
@@ -68,26 +69,26 @@ func secretsReadBack(w *world) {
 	a := w.putSecret(w.owner, "a", "v1", "a.example", "::1")
 	b := w.putSecret(w.owner, "B", "v2", "b.example")
 	other := w.putSecret(w.other, "a", "v3", "c.example")
-	w.same("the secrets", showSecrets(w.s.SecretList(w.ctx, w.owner.Number)), showSecrets([]*store.HeaderSecret{b, a}, nil))
-	w.same("one by name", showSecrets(w.s.SecretsNamed(w.ctx, w.owner.Number, []string{"none", "a"})), showSecrets([]*store.HeaderSecret{a}, nil))
-	later := &store.HeaderSecret{Account: w.owner.Number, Name: "a", Hosts: []string{"d.example"}, Value: "v4", CreatedAt: w.ahead(), UpdatedAt: w.now}
+	w.same("the secrets", showSecrets(w.s.SecretList(w.ctx, w.owner.Number)), showSecrets([]*identity.HeaderSecret{b, a}, nil))
+	w.same("one by name", showSecrets(w.s.SecretsNamed(w.ctx, w.owner.Number, []string{"none", "a"})), showSecrets([]*identity.HeaderSecret{a}, nil))
+	later := &identity.HeaderSecret{Account: w.owner.Number, Name: "a", Hosts: []string{"d.example"}, Value: "v4", CreatedAt: w.ahead(), UpdatedAt: w.now}
 	created, err := w.s.SecretPut(w.ctx, later)
 	w.ok("SecretPut", err)
 	if created || !later.CreatedAt.Equal(a.CreatedAt) || !later.UpdatedAt.After(a.UpdatedAt) {
-		w.Errorf("replaced: new %v, %s", created, showSecrets([]*store.HeaderSecret{later}, nil))
+		w.Errorf("replaced: new %v, %s", created, showSecrets([]*identity.HeaderSecret{later}, nil))
 	}
-	w.same("after it was replaced", showSecrets(w.s.SecretList(w.ctx, w.owner.Number)), showSecrets([]*store.HeaderSecret{b, later}, nil))
+	w.same("after it was replaced", showSecrets(w.s.SecretList(w.ctx, w.owner.Number)), showSecrets([]*identity.HeaderSecret{b, later}, nil))
 	w.wantUses("unused", w.owner, "a", 0)
 	_, err = w.s.SecretDelete(w.ctx, w.owner.Number, "a", 3)
 	w.wantCode("deleted again", err, fault.NotFound)
-	w.same("another's", showSecrets(w.s.SecretList(w.ctx, w.other.Number)), showSecrets([]*store.HeaderSecret{other}, nil))
+	w.same("another's", showSecrets(w.s.SecretList(w.ctx, w.other.Number)), showSecrets([]*identity.HeaderSecret{other}, nil))
 }
 
 func secretsBounded(w *world) {
-	for i := range store.MaxHeaderSecrets {
+	for i := range identity.MaxHeaderSecrets {
 		w.putSecret(w.owner, fmt.Sprintf("s%d", i), "v", "a.example")
 	}
-	_, err := w.s.SecretPut(w.ctx, &store.HeaderSecret{Account: w.owner.Number, Name: "more", Hosts: []string{"a.example"}, CreatedAt: w.now, UpdatedAt: w.now})
+	_, err := w.s.SecretPut(w.ctx, &identity.HeaderSecret{Account: w.owner.Number, Name: "more", Hosts: []string{"a.example"}, CreatedAt: w.now, UpdatedAt: w.now})
 	w.wantCode("one more", err, fault.Invalid)
 	w.putSecret(w.owner, "s5", "v2", "a.example")
 	w.putSecret(w.other, "more", "v", "a.example")
@@ -152,7 +153,7 @@ func secretsDeleted(w *world) {
 	w.insertOne(w.using(w.owner, "a"))
 	w.ok("AccountDelete", w.s.AccountDelete(w.ctx, w.owner.Number, w.now))
 	w.same("the secrets", showSecrets(w.s.SecretList(w.ctx, w.owner.Number)), "")
-	w.same("another's", showSecrets(w.s.SecretList(w.ctx, w.other.Number)), showSecrets([]*store.HeaderSecret{kept}, nil))
+	w.same("another's", showSecrets(w.s.SecretList(w.ctx, w.other.Number)), showSecrets([]*identity.HeaderSecret{kept}, nil))
 	w.purge(w.now, 100)
 }
 
@@ -160,7 +161,7 @@ func secretsReencrypted(w *world) {
 	w.putSecret(w.owner, "a", "v1", "a.example", "b.example")
 	w.putSecret(w.owner, "b", "v2", "a.example")
 	w.putSecret(w.other, "a", "v3", "a.example")
-	w.ok("SecretAdd", w.s.SecretAdd(w.ctx, w.owner.Number, store.Secret{Value: "whsec_b", CreatedAt: w.now.Add(time.Second)}, w.past().Add(2*time.Hour)))
+	w.ok("SecretAdd", w.s.SecretAdd(w.ctx, w.owner.Number, identity.Secret{Value: "whsec_b", CreatedAt: w.now.Add(time.Second)}, w.past().Add(2*time.Hour)))
 	all := func(read func(after store.Encrypted) ([]store.Encrypted, error)) (found []store.Encrypted) {
 		w.Helper()
 		for after := (store.Encrypted{}); ; after = found[len(found)-1] {
