@@ -134,6 +134,7 @@ type call struct {
 	caller  auth.Caller
 	status  int
 	started bool // something has been written
+	mask    bool // credentials in headers are not shown
 
 	parsing chan struct{} // the server's
 }
@@ -217,6 +218,9 @@ func (s *Server) dispatch(route route, c *call) error {
 		return fault.New(fault.MethodNotAllowed, "this path does not support "+c.r.Method+"; it supports "+edge.Allow(maps.Keys(route.methods)))
 	}
 	if err := s.admit(route, method, c); err != nil {
+		return err
+	}
+	if err := c.readMask(route, method); err != nil {
 		return err
 	}
 	return handle(s, c)

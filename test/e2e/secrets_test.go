@@ -353,3 +353,30 @@ func TestSecrets_TokensAreFetchedThroughTheGuard(t *testing.T) {
 		t.Error("the redirect of the token URL was followed, or a request sent")
 	}
 }
+
+func TestMask_HidesCredentialsInHeaders(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	const value = "Bearer not-for-everyone"
+	target := harness.SharedTarget(t).Route(t).Respond(harness.Reply(200, "text/plain", "", "Set-Cookie", "a="+value))
+	job, _ := finished(t, a.Client, `{"url":"`+target.URL+`","schedule_in":0,"repeat_every":3600,"headers":{"Authorization":"`+value+`","x-plain":"shown"}}`, "completed")
+	number, schedule := job.Get("job_id").Raw(), "/api/schedules/"+job.Get("schedule_id").Str()
+	log := "/api/logs/" + logsOf(a.Client, job)[0].Get("id").Str()
+	for _, path := range []string{"/api/jobs", jobPath(job), "/api/schedules", schedule, "/api/logs?job_id=" + number, log, "/api/logs/export?job_id=" + number} {
+		separator := "?"
+		if strings.Contains(path, "?") {
+			separator = "&"
+		}
+		if text := string(a.Get(path).Want(200).Body); !strings.Contains(text, value) {
+			t.Errorf("%s hides the value unasked: %s", path, text)
+		}
+		if text := string(a.Get(path + separator + "mask=false").Want(200).Body); !strings.Contains(text, value) {
+			t.Errorf("%s hides the value with mask=false: %s", path, text)
+		}
+		text := string(a.Get(path + separator + "mask=true").Want(200).Body)
+		if strings.Contains(text, value) || !strings.Contains(text, `"***"`) || !strings.Contains(text, "shown") {
+			t.Errorf("%s with mask=true: %s", path, text)
+		}
+		a.Get(path + separator + "mask=yes").WantProblem(422).WantParameters("mask")
+	}
+}
