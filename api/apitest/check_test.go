@@ -75,6 +75,8 @@ func TestCheckAcceptsWhatTheContractSays(t *testing.T) {
 		"echoed scalar":  {"POST /api/echo", `12345678901234567890`, 200, "", `12345678901234567890`},
 		"success log":    {"GET /api/logs/" + uuid, "", 200, "", logAnswer("worker.http.response", `{"status":204,"headers":{},"body":"","duration_ms":1.5,"truncated":false}`)},
 		"failure log":    {"GET /api/logs/" + uuid, "", 200, "", logAnswer("worker.http.response", `{"status":500,"headers":{},"body":"AA==","encoding":"base64","duration_ms":1,"truncated":true,"attempt":1,"retry_at":null}`)},
+		"404 succeeds":   {"GET /api/logs/" + uuid, "", 200, "", logAnswer("worker.http.response", `{"status":404,"headers":{},"body":"","duration_ms":1,"truncated":false}`)},
+		"201 fails":      {"GET /api/logs/" + uuid, "", 200, "", logAnswer("worker.http.response", `{"status":201,"headers":{},"body":"","duration_ms":1,"truncated":false,"attempt":1,"retry_at":null}`)},
 		"cancelled log":  {"GET /api/logs/" + uuid, "", 200, "", logAnswer("worker.http.error", `{"kind":"cancelled","message":"the job was cancelled","duration_ms":1,"attempt":1,"retry_at":null}`)},
 	} {
 		if err := x.check(v); err != nil {
@@ -149,8 +151,8 @@ func TestCheckFindsDrift(t *testing.T) {
 		"accepted: broken JSON":         asked(`{`),
 		"log of an unknown event":       logged("worker.unknown", `{}`),
 		"request log without query":     logged("worker.http.request", `{"body":null,"headers":{},"url":"https://example.com"}`),
-		"success log with retry_at":     logged("worker.http.response", `{"status":200,"headers":{},"body":"","duration_ms":1,"truncated":false,"attempt":1,"retry_at":null}`),
-		"failure log without retry_at":  logged("worker.http.response", `{"status":500,"headers":{},"body":"","duration_ms":1,"truncated":false}`),
+		"success log with retry_at":     logged("worker.http.response", `{"status":200,"headers":{},"body":"","duration_ms":1,"truncated":false,"retry_at":null}`),
+		"failure log without retry_at":  logged("worker.http.response", `{"status":500,"headers":{},"body":"","duration_ms":1,"truncated":false,"attempt":1}`),
 		"error log without an attempt":  logged("worker.http.error", `{"kind":"dns","message":"x","duration_ms":1,"attempt":null,"retry_at":null}`),
 		"error log with a status":       logged("worker.http.error", `{"kind":"status","message":"x","duration_ms":1,"attempt":1,"retry_at":null}`),
 		"payload of another event":      logged("worker.state.rejected", `{"kind":"dns","message":"x","duration_ms":1,"attempt":1,"retry_at":null}`),
@@ -194,7 +196,7 @@ func TestOperations(t *testing.T) {
 	if len(ops) < 20 {
 		t.Errorf("%d operations, want 20 or more", len(ops))
 	}
-	if op := ops["getJob"]; op.Method != "GET" || op.Path != "/api/jobs/{job_id}" || op.Open || len(op.Parameters) != 1 || len(op.Parameters[0].Examples) != 2 {
+	if op := ops["getJob"]; op.Method != "GET" || op.Path != "/api/jobs/{job_id}" || op.Open || len(op.Parameters) != 2 || len(op.Parameters[0].Examples) != 2 {
 		t.Errorf("getJob is %+v", op)
 	}
 	if !ops["ping"].Open || !ops["getHealth"].Open || ops["deleteSchedule"].Open {

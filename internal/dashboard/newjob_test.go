@@ -12,11 +12,11 @@ import (
 
 // form makes a form of what was typed, beside what stands there from the start.
 func form(typed ...string) *jobForm {
-	f := &jobForm{values: emptyForm(), problems: map[string]string{}}
+	f := &jobForm{values: emptyForm()}
 	for i := 0; i+1 < len(typed); i += 2 {
 		f.values.Set(typed[i], typed[i+1])
 	}
-	f.assemble(noon)
+	f.read(noon)
 	return f
 }
 
@@ -75,7 +75,7 @@ func TestWhatTheAPIFindsGoesToItsField(t *testing.T) {
 
 func TestRequestsWrittenAsJSON(t *testing.T) {
 	f := &jobForm{asJSON: true, values: url.Values{"json": {`{"urll":1}`}}, problems: map[string]string{}}
-	f.assembleJSON()
+	f.readJSON()
 	_, err := job.Read(f.body, job.ReadOptions{Now: noon})
 	f.blame(err)
 	if got := strings.Join(f.sentences(), "\n"); got != "urll is not a known field; did you mean url?\nurl is required" {
@@ -83,7 +83,7 @@ func TestRequestsWrittenAsJSON(t *testing.T) {
 	}
 	f.values.Set("json", "{")
 	f.body, f.others = nil, nil
-	f.assembleJSON()
+	f.readJSON()
 	if f.body != nil || !strings.Contains(f.problems["json"], "not readable") {
 		t.Errorf("a broken text gives %s, %v", f.body, f.problems)
 	}

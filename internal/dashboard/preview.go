@@ -1,48 +1,29 @@
 package dashboard
 
 import (
-	"context"
 	"time"
 
-	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/schedule"
 	"github.com/punctual-dev/punctual/internal/service"
 )
 
-// preview is when a request would be made, and the zone to tell it in.
+// preview is when a request would be made, and the zone in which it is shown.
 type preview struct {
 	*service.Preview
 	zone *time.Location
 }
 
-// timingNames are the members of a request that say when.
-var timingNames = map[string]bool{"schedule_in": true, "scheduled_at": true, "repeat_every": true, "cron": true, "timezone": true}
-
-// preview tells when a request would be made, whatever else is wrong with it;
-// nil when its timing is.
-func (s *Server) preview(f *jobForm) *preview {
-	if f.problems["when"] != "" || f.body.Kind() != '{' {
-		return nil
-	}
-	members := []rawjson.Member{{Name: "url", Value: rawjson.Value(`"https://example.com"`)}}
+// zone returns the time zone of the request, or of the form if the request has
+// none; UTC if it is unknown.
+func (f *jobForm) zone() *time.Location {
 	name := f.value("zone")
-	for _, m := range rawjson.Members(f.body) {
-		if timingNames[m.Name] {
-			members = append(members, m)
-		}
-		if m.Name == "timezone" {
-			name = rawjson.Text(m.Value)
-		}
-	}
-	// There are no headers, so nothing of an account is looked up.
-	found, err := s.Manager.Preview(context.Background(), job.Owner{}, rawjson.Object(members), nil)
-	if err != nil {
-		return nil
+	if v := rawjson.Get(f.body, "timezone"); v != nil {
+		name = rawjson.Text(v)
 	}
 	zone, err := schedule.LoadZone(name)
 	if err != nil {
-		zone = time.UTC
+		return time.UTC
 	}
-	return &preview{found, zone}
+	return zone
 }

@@ -216,7 +216,10 @@ func (s *Server) editSchedule(c *call) error {
 	}
 	before := d.form
 	d.form, d.problems, d.editing = c.r.PostForm, map[string]string{}, true
-	members := []rawjson.Member{{Name: "name", Value: textOrNull(d.form.Get("name"))}, {Name: "description", Value: textOrNull(d.form.Get("description"))}}
+	var members []rawjson.Member
+	for _, name := range editedTexts {
+		members = append(members, rawjson.Member{Name: name, Value: valueOrNull(job.FieldNamed(name), d.form.Get(name))})
+	}
 	if d.form.Get("when") != before.Get("when") || d.form.Get("zone") != before.Get("zone") {
 		timing, why := readWhen(d.form.Get("when"), d.form.Get("zone"), d.now)
 		switch {
@@ -237,7 +240,7 @@ func (s *Server) editSchedule(c *call) error {
 		if fault.CodeOf(err) != fault.Invalid {
 			return err
 		}
-		for _, name := range []string{"name", "description"} {
+		for _, name := range editedTexts {
 			d.problems[name] = problemAt(err, "#/"+name)
 		}
 		d.problems["when"] = timingProblem(err)
@@ -245,13 +248,20 @@ func (s *Server) editSchedule(c *call) error {
 	return c.render(http.StatusUnprocessableEntity, schedulePage(d))
 }
 
-// textOrNull gives what was typed into a field of which empty means none.
-func textOrNull(text string) rawjson.Value {
-	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
-	if text == "" {
-		return rawjson.Value(`null`)
+// editedTexts are the fields that have inputs of their own in the form.
+var editedTexts = []string{"name", "description"}
+
+// input returns the input of a field.
+func (d *scheduleDetail) input(name string) ui.Input {
+	return fieldInput(job.FieldNamed(name), d.form.Get(name), d.problems[name])
+}
+
+// valueOrNull returns the value of an input, or null if it is empty.
+func valueOrNull(field *job.Field, text string) rawjson.Value {
+	if v := field.Value(text); v != nil {
+		return v
 	}
-	return rawjson.Quote(text)
+	return rawjson.Value(`null`)
 }
 
 // stateText writes a schedule's $state for its editor.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/naturaltime"
 	"github.com/punctual-dev/punctual/internal/schedule"
 )
@@ -24,14 +25,14 @@ func readWhen(text, zone string, now time.Time) (naturaltime.Timing, string) {
 	return timing, ""
 }
 
-// timingPointers are the fields of the API that the field "When" stands for.
-var timingPointers = []string{"#/schedule_in", "#/scheduled_at", "#/repeat_every", "#/cron", "#/timezone"}
-
-// timingProblem gives what was found wrong with the time asked for.
+// timingProblem returns what is wrong with the time of a request, or "".
 func timingProblem(err error) string {
-	for _, pointer := range timingPointers {
-		if problem := problemAt(err, pointer); problem != "" {
-			return strings.TrimPrefix(pointer, "#/") + " " + problem
+	for _, field := range job.Fields() {
+		if !job.IsTiming(field.Name) {
+			continue
+		}
+		if problem := problemAt(err, job.Pointer(field.Name)); problem != "" {
+			return field.Name + " " + problem
 		}
 	}
 	return ""

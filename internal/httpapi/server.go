@@ -29,7 +29,7 @@ type Config struct {
 	Service *service.Service
 	Auth    *auth.Authenticator
 	Secrets *secret.Vault
-	Audit   *audit.Log
+	Audit   *audit.Log // must not be nil
 	Metrics *metrics.Metrics
 	Stats   *stats.Collector
 	Board   *broadcast.Hub

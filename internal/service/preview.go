@@ -22,11 +22,12 @@ const previewed = 5
 
 // Preview reports when a job would run, from the body of a create request. It
 // refuses what Create refuses, and asks the store only for the time and the secrets
-// that headers name.
+// that headers name. If the times of a request that it refuses are right, it returns
+// both a preview and the error.
 func (s *Service) Preview(ctx context.Context, owner job.Owner, body rawjson.Value, headerKey *string) (*Preview, error) {
 	now := s.Store.Now()
-	draft, err := s.read(ctx, owner, body, now, headerKey)
-	if err != nil {
+	draft, err := s.read(ctx, owner, body, now, headerKey, job.ReadPartly)
+	if draft == nil {
 		return nil, err
 	}
 	p := &Preview{Next: []time.Time{draft.DueAt}}
@@ -35,7 +36,7 @@ func (s *Service) Preview(ctx context.Context, owner job.Owner, body rawjson.Val
 		if draft.DueAt.After(now) {
 			p.Words = "once, on " + draft.DueAt.UTC().Format("2 January 2006 at 15:04:05") + ", UTC"
 		}
-		return p, nil
+		return p, err
 	}
 	p.Words = schedule.Describe(draft.Frequency)
 	for len(p.Next) < previewed {
@@ -45,5 +46,5 @@ func (s *Service) Preview(ctx context.Context, owner job.Owner, body rawjson.Val
 		}
 		p.Next = append(p.Next, next)
 	}
-	return p, nil
+	return p, err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/quota"
+	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -109,7 +110,7 @@ func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 			": jobs that create jobs end there; create the job from outside, or use a schedule")
 	}
 	now := s.Store.Now()
-	draft, err := s.read(ctx, owner, body, now, headerKey)
+	draft, err := s.read(ctx, owner, body, now, headerKey, job.Read)
 	if err != nil {
 		return nil, false, err
 	}
@@ -129,13 +130,15 @@ func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 	return inserted.Job, inserted.Conflict, nil
 }
 
-// read reads the body of a create request of an account.
-func (s *Service) read(ctx context.Context, owner job.Owner, body []byte, now time.Time, headerKey *string) (*job.Draft, error) {
+// read reads the body of a create request of an account with job.Read or
+// job.ReadPartly.
+func (s *Service) read(ctx context.Context, owner job.Owner, body rawjson.Value, now time.Time, headerKey *string,
+	as func(rawjson.Value, job.ReadOptions) (*job.Draft, error)) (*job.Draft, error) {
 	var secrets *secret.Checker
 	if s.Secrets != nil {
 		secrets = s.Secrets.Checker(ctx, owner)
 	}
-	draft, err := job.Read(body, job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: s.CheckHost, CheckSecret: secrets.Check})
+	draft, err := as(body, job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: s.CheckHost, CheckSecret: secrets.Check})
 	if failed := secrets.Err(); failed != nil {
 		return nil, failed
 	}
