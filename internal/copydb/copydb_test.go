@@ -176,7 +176,7 @@ type counter struct {
 }
 
 func (c *counter) CopyWrite(ctx context.Context, source, mark string, r *store.Records) error {
-	*c.n += len(r.Accounts) + len(r.Keys) + len(r.Schedules) + len(r.Jobs) + len(r.Logs) + len(r.Deliveries) + len(r.Audits)
+	*c.n += len(r.Accounts) + len(r.Keys) + len(r.HeaderSecrets) + len(r.Schedules) + len(r.Jobs) + len(r.Logs) + len(r.Deliveries) + len(r.Audits)
 	return c.Copyable.CopyWrite(ctx, source, mark, r)
 }
 
