@@ -119,7 +119,7 @@ func TestCheckFindsDrift(t *testing.T) {
 		"unknown method, no Allow":  {"PUT /api/jobs", "", 405, "", `{"type":"about:blank","title":"Method Not Allowed","status":405,"detail":"x"}`},
 		"no such path under an id":  {"GET /api/jobs/", "", 200, "", jobAnswer},
 		"422 without errors":        {"POST /api/jobs", "", 422, "", `{"type":"about:blank","title":"Unprocessable Content","status":422,"detail":"x"}`},
-		"422 of a query in a body":  {"POST /api/jobs", "", 422, "", strings.Replace(refusal, `"pointer":"#/url"`, `"parameter":"url"`, 1)},
+		"422 with two places":       {"POST /api/jobs", "", 422, "", strings.Replace(refusal, `"pointer":"#/url"`, `"pointer":"#/url","parameter":"url"`, 1)},
 		"pointer that is none":      {"POST /api/jobs", "", 422, "", strings.Replace(refusal, "#/url", "url", 1)},
 
 		"a key too many":                with(`"job_id"`, `"extra":1,"job_id"`),

@@ -410,7 +410,7 @@ func dump(t testing.TB, s store.Copyable) string {
 		for _, h := range secrets {
 			show("header secret", h.Account, h.Name, h.Hosts, h.Value, h.CreatedAt, h.UpdatedAt)
 		}
-		schedules, err := s.ScheduleList(t.Context(), a.Owner, all)
+		schedules, err := s.ScheduleList(t.Context(), a.Owner, store.ScheduleQuery{ListQuery: all})
 		ok(err)
 		for _, s := range schedules {
 			show("schedule", s.ID, s.Owner, s.Key, s.Name, s.Description, s.InsertedAt, s.DisabledAt, s.FirstDue, s.Epoch, s.Args, s.State, s.Previous)

@@ -1,27 +1,30 @@
 package httpapi
 
 import (
-	"net/http"
+	"slices"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
+// maskParameter is the parameter that hides credentials.
+const maskParameter = "mask"
+
 // readMask reads the parameter mask of calls that show records. With mask=true,
 // the values of headers that are credentials are shown as "***".
 func (c *call) readMask(route route, method string) error {
-	if route.access != forJobs || method != http.MethodGet {
+	if !slices.Contains(parameters[method+" "+route.path], maskParameter) {
 		return nil
 	}
-	q := &query{values: c.r.URL.Query()}
-	switch text, given := q.one("mask"); {
+	q := c.query()
+	switch text, given := q.One(maskParameter); {
 	case !given, text == "false":
 	case text == "true":
 		c.mask = true
 	default:
-		q.refuse("mask", "must be true or false")
+		q.Refuse(maskParameter, "must be true or false")
 	}
-	return fault.Refuse(q.problems)
+	return fault.Refuse(q.Problems)
 }
 
 func (c *call) appendJob(b []byte, j *job.Job) []byte {

@@ -1,17 +1,26 @@
 package httpapi
 
 import (
+	"math"
 	"net/http"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
 func (s *Server) listHeaderSecrets(c *call) error {
+	q := c.query()
+	limit, offset := q.whole("limit", 1, 100, 100), q.whole("offset", 0, math.MaxInt32, 0)
+	if err := fault.Refuse(q.Problems); err != nil {
+		return err
+	}
 	secrets, err := s.Secrets.List(c.r.Context(), c.owner)
 	if err != nil {
 		return err
 	}
+	secrets = secrets[min(offset, len(secrets)):]
+	secrets = secrets[:min(limit, len(secrets))]
 	return writeList(c, secrets, appendHeaderSecret)
 }
 

@@ -103,6 +103,11 @@ var fields = []Field{
 		Form: Form{Section: MoreSection, Label: "Description"},
 	},
 	{
+		Name: "tags", In: Anywhere, Kind: ListValue, Of: TextValue, read: readTags,
+		Form: Form{Section: MoreSection, Label: "Tags", Hint: "Up to 10, separated by commas; lists can be filtered by them.", Placeholder: "billing, tenant:42"},
+		Flag: Flag{Placeholder: "TAG,…", Help: "Up to 10 tags, by which lists can be filtered."},
+	},
+	{
 		Name: keyField, In: ForCreate, Kind: TextValue, Column: true, read: readKey,
 		Form: Form{Section: MoreSection, Label: "Idempotency key", Hint: "While a job holds this key, another one with it is not created.", Mono: true},
 		Flag: Flag{Placeholder: "KEY", Help: "While an unfinished job holds this key, no other job is created with it."},
