@@ -196,7 +196,7 @@ func TestOperations(t *testing.T) {
 	if len(ops) < 20 {
 		t.Errorf("%d operations, want 20 or more", len(ops))
 	}
-	if op := ops["getJob"]; op.Method != "GET" || op.Path != "/api/jobs/{job_id}" || op.Open || len(op.Parameters) != 1 || len(op.Parameters[0].Examples) != 2 {
+	if op := ops["getJob"]; op.Method != "GET" || op.Path != "/api/jobs/{job_id}" || op.Open || len(op.Parameters) != 2 || len(op.Parameters[0].Examples) != 2 {
 		t.Errorf("getJob is %+v", op)
 	}
 	if !ops["ping"].Open || !ops["getHealth"].Open || ops["deleteSchedule"].Open {
