@@ -71,8 +71,8 @@ func bodyText(body []byte) string {
 	return string(body)
 }
 
-// scheduleTitle returns the name of a schedule, or the beginning of its id.
-func scheduleTitle(s *job.Schedule) string {
+// ScheduleTitle returns the name of a schedule, or the beginning of its id.
+func ScheduleTitle(s *job.Schedule) string {
 	if s.Name != nil && *s.Name != "" {
 		return ui.Shorten(*s.Name, 60)
 	}

@@ -12,12 +12,15 @@ type Jobs struct {
 	Jobs   []*job.Job
 	Search string
 	State  string // the tab; "" for all
-	Tabs   []ui.Tab
+	Filters
+	Tabs []ui.Tab
 	// Self is the address of the list alone.
 	Self        string
 	Live        bool // the first page, which shows new jobs as they come
 	First, Next string
 	Notice      string
+	// Cancel is the address that the form for the selected jobs posts to.
+	Cancel string
 }
 
 // jobTitle returns the name of a job, or its number.

@@ -301,7 +301,7 @@ func logsFilters(list *Logs) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var12 string
-			templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(scheduleTitle(list.Schedule))
+			templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(ScheduleTitle(list.Schedule))
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `view/logs.templ`, Line: 58, Col: 95}
 			}
