@@ -141,6 +141,6 @@ func (s *Server) jobLog(c *call) error {
 		return err
 	}
 	c.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = c.Write([]byte(ui.Pretty(log.Payload))) // the browser may have disconnected
+	_, _ = c.Write([]byte(ui.Pretty(c.show(log.Payload, &view.Hidden{})))) // the browser may have disconnected
 	return nil
 }

@@ -21,7 +21,11 @@ type jobForm struct {
 	body   rawjson.Value // the request, without what could not be read; nil if nothing could
 	others []string      // problems of what has no input, as sentences
 	origin string
+	copied rawjson.Value // the args of the job that the form is a copy of; nil for none
 }
+
+// complete returns the request with the credentials of the job it is a copy of.
+func (f *jobForm) complete() rawjson.Value { return job.KeepCredentials(f.body, f.copied) }
 
 // value returns the text of an input.
 func (f *jobForm) value(name string) string { return f.Values.Get(name) }

@@ -52,7 +52,9 @@ func (s *Server) readSchedule(c *call) (*view.Schedule, error) {
 		return nil, err
 	}
 	row := view.ScheduleRow{Schedule: found, Spec: job.ReadSpec(found.Args), Runs: runs[id]}
-	d := &view.Schedule{ScheduleRow: row, Notice: c.notice(), Form: url.Values{}, StateMark: stateMark(found)}
+	hidden := c.newHidden(c.href("/schedules/%s", id))
+	found.Args = c.show(found.Args, &hidden)
+	d := &view.Schedule{Hidden: hidden, ScheduleRow: row, Notice: c.notice(), Form: url.Values{}, StateMark: stateMark(found)}
 	d.Part = c.href("/schedules/%s?part=", id)
 	d.Form.Set("when", view.Frequency(&d.Spec))
 	d.Form.Set("zone", view.Zone(&d.Spec))

@@ -16,6 +16,7 @@ type Job struct {
 	Spec       job.Spec
 	Schedule   *job.Schedule // nil for a one-off job, and if the schedule is deleted
 	Logs       []*job.Log    // oldest first
+	Hidden     Hidden
 	Deliveries []*job.Delivery
 	Attempts   []Attempt
 	// Body and Curl are the request as it was sent last, or as it would be sent

@@ -22,6 +22,7 @@ type Schedule struct {
 	Newest string           // the address of the list's first page; "" if this is it
 	Older  string
 	Notice string
+	Hidden Hidden
 	// Part is the address of a live part without its name.
 	Part     string
 	Form     url.Values        // the fields as entered, else as they are
