@@ -190,7 +190,7 @@ func (n *Node) start(ctx context.Context) error {
 	})
 	n.people = auth.NewPeople(auth.PeopleConfig{Store: n.sealed, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log, Audit: n.audit})
 	pages := dashboard.New(dashboard.Config{
-		Service: n.service, People: n.people, Auth: n.auth, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
+		Service: n.service, People: n.people, Auth: n.auth, Secrets: n.vault, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
 		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), Log: c.Log, Version: c.Version, Audit: n.audit,
 		Observe: n.metrics.Requested,
 	})

@@ -4,7 +4,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/google/uuid"
 
@@ -44,7 +43,7 @@ func tidy(given url.Values) (values url.Values, changed bool) {
 func splitTags(texts []string) []string {
 	var tags []string
 	for _, text := range texts {
-		tags = append(tags, strings.FieldsFunc(text, func(c rune) bool { return c == ',' || unicode.IsSpace(c) })...)
+		tags = append(tags, words(text)...)
 	}
 	return tags
 }

@@ -28,6 +28,7 @@ func allRoutes() []route {
 		homeRoutes,
 		signInRoutes,
 		settingsRoutes,
+		secretRoutes,
 		sessionRoutes,
 		factorRoutes,
 		auditRoutes,

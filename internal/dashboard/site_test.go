@@ -22,6 +22,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/httpapi"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/quota"
+	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -66,8 +67,11 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 	events := eventstream.New(eventstream.Config{Store: s, Log: log})
 	book := quota.NewBook(quota.Config{Store: s, Account: w.auth.Account, Now: s.Now, Log: log})
 	t.Cleanup(book.Close)
+	vault := secret.New(secret.Config{Records: s, Now: s.Now, Audit: recorded})
+	t.Cleanup(vault.Close)
 	config := Config{
-		Service: service.New(service.Config{Store: s, Operations: s, Engine: idle{}, Metrics: measures, Listener: events, Quotas: book}), Auth: w.auth,
+		Secrets: vault,
+		Service: service.New(service.Config{Store: s, Operations: s, Engine: idle{}, Metrics: measures, Listener: events, Quotas: book, Secrets: vault}), Auth: w.auth,
 		Quotas: book, Rates: edge.NewRates(0, measures),
 		Board: broadcast.New(s.Now), Events: events, Log: log, Audit: recorded,
 		Stats: stats.New(stats.Config{Store: s, Now: s.Now, Log: log}), Version: "test", Retention: 30 * 24 * time.Hour,
