@@ -24,6 +24,8 @@ var notices = map[string]string{
 	"enabled":       "The schedule is enabled.",
 	"disabled":      "The schedule is disabled; it creates no runs until you enable it.",
 	"deleted":       "The schedule has been deleted. Its past runs and their logs stay.",
+	"jobedited":     "The job has been changed.",
+	"changed":       "This is the new job, with your changes.",
 	"edited":        "The schedule has been changed.",
 	"state":         "The state has been saved; the next run uses it.",
 	"cleared":       "The state has been cleared.",

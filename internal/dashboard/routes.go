@@ -37,6 +37,7 @@ func allRoutes() []route {
 		welcomeRoutes,
 		jobRoutes,
 		scheduleRoutes,
+		editRoutes,
 		logRoutes,
 		liveRoutes,
 	)

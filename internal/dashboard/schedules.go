@@ -14,7 +14,7 @@ import (
 var scheduleRoutes = []route{
 	{"/schedules", forMembers, map[string]handler{"GET": (*Server).schedules}},
 	{"/schedules/{schedule_id}", forMembers, map[string]handler{"GET": (*Server).schedule}},
-	{"/schedules/{schedule_id}/edit", forMembers, map[string]handler{"POST": (*Server).editSchedule}},
+	{"/schedules/{schedule_id}/run", forMembers, map[string]handler{"POST": (*Server).runSchedule}},
 	{"/schedules/{schedule_id}/state", forMembers, map[string]handler{"GET": (*Server).rawState, "POST": (*Server).saveState}},
 	{"/schedules/{schedule_id}/clear", forMembers, map[string]handler{"POST": (*Server).clearState}},
 	{"/schedules/{schedule_id}/enable", forMembers, map[string]handler{"POST": (*Server).enableSchedule}},

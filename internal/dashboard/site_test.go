@@ -187,15 +187,19 @@ func (b *browser) post(path string, fields ...string) *result {
 func (b *browser) want(a *result, status int, text string) *result {
 	b.Helper()
 	at := a.Request.Method + " " + a.Request.URL.Path
+	shown := a.body
+	if _, main, ok := strings.Cut(a.body, "<main"); ok {
+		shown = main
+	}
 	switch {
 	case a.StatusCode != status:
-		b.Errorf("%s: status %d, want %d: %.300s", at, a.StatusCode, status, a.body)
+		b.Errorf("%s: status %d, want %d: %.600s", at, a.StatusCode, status, shown)
 	case status == http.StatusSeeOther:
 		if got := a.Header.Get("Location"); got != text {
 			b.Errorf("%s redirects to %q, want %q", at, got, text)
 		}
 	case !strings.Contains(a.body, text):
-		b.Errorf("%s does not contain %q: %.2000s", at, text, a.body)
+		b.Errorf("%s does not contain %q: %.2000s", at, text, shown)
 	}
 	return a
 }

@@ -23,8 +23,8 @@ type Jobs struct {
 	Cancel string
 }
 
-// jobTitle returns the name of a job, or its number.
-func jobTitle(j *job.Job) string {
+// JobTitle returns the name of a job, or its number.
+func JobTitle(j *job.Job) string {
 	if j.Name != nil && *j.Name != "" {
 		return *j.Name
 	}
