@@ -147,19 +147,43 @@ func (s *Service) create(ctx context.Context, n store.NewJob) (j *job.Job, confl
 	return inserted.Job, inserted.Conflict, nil
 }
 
+// reading reads requests of an account.
+type reading struct {
+	service *Service
+	secrets *secret.Checker
+}
+
+func (s *Service) reading(ctx context.Context, owner job.Owner) reading {
+	r := reading{service: s}
+	if s.Secrets != nil {
+		r.secrets = s.Secrets.Checker(ctx, owner)
+	}
+	return r
+}
+
+// options returns the options for reading a request at a time by the store's
+// clock. headerKey is the header Idempotency-Key; nil if there is none.
+func (r reading) options(now time.Time, headerKey *string) job.ReadOptions {
+	return job.ReadOptions{
+		Now: now, HeaderKey: headerKey, CheckHost: r.service.CheckHost, AllowHTTP: r.service.AllowHTTP, CheckSecret: r.secrets.Check,
+	}
+}
+
+// result returns err, unless secrets could not be read: then that error.
+func (r reading) result(err error) error {
+	if failed := r.secrets.Err(); failed != nil {
+		return failed
+	}
+	return err
+}
+
 // read reads the body of a create request of an account with job.Read or
 // job.ReadPartly.
 func (s *Service) read(ctx context.Context, owner job.Owner, body rawjson.Value, now time.Time, headerKey *string,
 	as func(rawjson.Value, job.ReadOptions) (*job.Draft, error)) (*job.Draft, error) {
-	var secrets *secret.Checker
-	if s.Secrets != nil {
-		secrets = s.Secrets.Checker(ctx, owner)
-	}
-	draft, err := as(body, job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: s.CheckHost, AllowHTTP: s.AllowHTTP, CheckSecret: secrets.Check})
-	if failed := secrets.Err(); failed != nil {
-		return nil, failed
-	}
-	return draft, err
+	r := s.reading(ctx, owner)
+	draft, err := as(body, r.options(now, headerKey))
+	return draft, r.result(err)
 }
 
 func newJob(owner job.Owner, draft *job.Draft, now time.Time, hops int) store.NewJob {
