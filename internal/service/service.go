@@ -323,9 +323,3 @@ func (c *coordination) end(stored bool) {
 		}
 	}
 }
-
-// readOptions returns the options for reading a request at a time by the store's
-// clock. headerKey is the header Idempotency-Key; nil if there is none.
-func (s *Service) readOptions(now time.Time, headerKey *string) job.ReadOptions {
-	return job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: s.CheckHost, AllowHTTP: s.AllowHTTP, CheckSecret: (*secret.Checker)(nil).Check}
-}
