@@ -31,6 +31,7 @@ type Records interface {
 	store.Marks
 	store.Summaries
 	store.Audits
+	store.Operations
 	Now() time.Time
 }
 

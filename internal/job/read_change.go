@@ -30,13 +30,23 @@ func ReadTiming(body rawjson.Value, now time.Time) (*Timing, error) {
 	if err := r.problems.Err(); err != nil {
 		return nil, err
 	}
+	return r.readTiming(), nil
+}
+
+// readTiming returns the due time that was read.
+func (r *reader) readTiming() *Timing {
 	t := &Timing{At: r.timing.start}
 	for _, name := range timingFields {
 		if v, ok := r.fields[name]; ok {
 			t.field = rawjson.Member{Name: name, Value: v}
 		}
 	}
-	return t, nil
+	return t
+}
+
+// TimingAt returns a due time as a request with scheduled_at gives it.
+func TimingAt(at time.Time) *Timing {
+	return &Timing{At: at, field: rawjson.Member{Name: "scheduled_at", Value: rawjson.Quote(FormatTime(at))}}
 }
 
 // Field returns the name of the member with the due time.

@@ -37,33 +37,41 @@ func (c *change) lockItem(of string, args []any) query {
 	return query{
 		sql: `SELECT r.due, r.number, r.lane, r.attempt, r.node, r.begin_at, r.log FROM runs r
 			WHERE r.kind = 0 AND r.account = $1 AND (r.due, r.number) = (` + of + `) FOR UPDATE`,
-		args: args,
-		row: func(rows pgx.Rows) error {
-			c.run, c.held = &store.QueueKey{Account: c.owner.Number}, &store.ClaimInfo{}
-			return rows.Scan(timeOf{&c.run.Due}, &c.run.Number, &c.run.Lane, &c.held.Attempt, &c.held.Node, timeOf{&c.held.StartAt}, idOf{&c.log})
-		},
+		args: args, row: c.readItem,
 	}
+}
+
+func (c *change) readItem(rows pgx.Rows) error {
+	c.run, c.held = &store.QueueKey{Account: c.owner.Number}, &store.ClaimInfo{}
+	return rows.Scan(timeOf{&c.run.Due}, &c.run.Number, &c.run.Lane, &c.held.Attempt, &c.held.Node, timeOf{&c.held.StartAt}, idOf{&c.log})
 }
 
 // lockJob reads a job as stored, after its queue item was locked.
 func (c *change) lockJob(where string, args []any) query {
 	return query{
 		sql: `SELECT ` + jobColumns + `, ` + noRun + ` FROM jobs j WHERE ` + where + ` FOR NO KEY UPDATE`, args: args,
-		row: func(rows pgx.Rows) error {
-			var r jobRow
-			if err := rows.Scan(r.targets()...); err != nil {
-				return err
-			}
-			r.job.Owner = c.owner
-			c.moment.Job = r.job
-			if c.run != nil {
-				r.job.Attempt = c.held.Attempt
-			}
-			if c.run != nil && c.held.Node != 0 {
-				c.moment.Claim = c.held
-			}
-			return nil
-		},
+		row: c.readJob,
+	}
+}
+
+func (c *change) readJob(rows pgx.Rows) error {
+	var r jobRow
+	if err := rows.Scan(r.targets()...); err != nil {
+		return err
+	}
+	r.job.Owner = c.owner
+	c.setJob(r.job)
+	return nil
+}
+
+// setJob sets the job, with what its queue item says.
+func (c *change) setJob(j *job.Job) {
+	c.moment.Job = j
+	if c.run != nil {
+		j.Attempt = c.held.Attempt
+	}
+	if c.run != nil && c.held.Node != 0 {
+		c.moment.Claim = c.held
 	}
 }
 
@@ -84,6 +92,13 @@ func (c *change) execute(t *tx, decide store.Decide, after query) error {
 		return t.commit(after)
 	}
 	w := &writes{}
+	w.addChange(t, c, changes)
+	return t.commit(append(w.queries(t), after)...)
+}
+
+// addChange adds the changes of a decision, and what they do to the job's claim and
+// queue item.
+func (w *writes) addChange(t *tx, c *change, changes *store.Changes) {
 	if changes.RollbackClaim && c.moment.Claim != nil {
 		w.rollbackClaims = append(w.rollbackClaims, prepared{c.run.Account, c.run.Number, c.moment.Claim.Attempt, c.log, c.moment.Claim.StartAt})
 	}
@@ -98,7 +113,6 @@ func (c *change) execute(t *tx, decide store.Decide, after query) error {
 		run = *c.run
 	}
 	w.add(changes, run)
-	return t.commit(append(w.queries(t), after)...)
 }
 
 // writes collects the changes of decisions, to store each kind with one statement.
