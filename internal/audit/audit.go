@@ -32,6 +32,9 @@ const (
 	AccountDeleted   = "account.deleted"
 	OperatorChanged  = "account.operator"
 	InviteCreated    = "invite.created"
+	// Operations on many jobs.
+	OperationStarted = "operation.started"
+	OperationStopped = "operation.stopped"
 	// Operators' actions on accounts and targets.
 	AccountLimited   = "account.limited"
 	AccountSuspended = "account.suspended"
@@ -54,6 +57,11 @@ type Actor struct {
 	Kind    string
 	Name    string // "" if the kind is sufficient
 	Address string // the network address; "" for the command line
+}
+
+// OperationDetail returns the detail of an entry about an operation on many jobs.
+func OperationDetail(o *job.Operation) string {
+	return string(o.Action) + " " + string(o.Filter) + ", operation " + o.ID.String()
 }
 
 // Entry is an event to record.

@@ -42,6 +42,9 @@ type Config struct {
 	Listener Listener
 	// Quotas limits what accounts may store; nil means no limits.
 	Quotas *quota.Book
+	// Operated is called when an operation on many jobs was stored; it may be nil. It
+	// must not block.
+	Operated func()
 }
 
 // A Listener is notified of changes. Its methods must not block.
