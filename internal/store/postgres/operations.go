@@ -288,9 +288,7 @@ func (s *Store) OperationPrune(ctx context.Context, before time.Time, limit int)
 				return t.commit()
 			}
 			n++
-			return t.commit(query{
-				sql: `UPDATE operations SET state = 2 WHERE account = $1 AND id = $2 AND state = 3`, args: []any{rest.Owner.Number, rest.ID},
-			})
+			return t.commit(query{sql: `UPDATE operations SET state = 2 WHERE id = $1 AND state = 3`, args: []any{rest.ID}})
 		})
 		if err != nil {
 			return 0, fmt.Errorf("deleting the jobs of stopped operations: %w", err)
