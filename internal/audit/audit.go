@@ -14,27 +14,29 @@ import (
 
 // The events of entries.
 const (
-	SignedIn         = "signin.succeeded"
-	SignInFailed     = "signin.failed"
-	SignedOut        = "signout"
-	SessionEnded     = "session.ended"
-	KeyCreated       = "key.created"
-	KeyRevoked       = "key.revoked"
-	SecretRotated    = "secret.rotated"
-	PasswordChanged  = "password.changed"
-	PasswordFailed   = "password.failed" // a wrong password or code where one confirms an act
-	TOTPEnabled      = "totp.enabled"
-	TOTPDisabled     = "totp.disabled"
-	TOTPReset        = "totp.reset"
-	RecoveryUsed     = "totp.recovery_used"
-	RecoveryReplaced = "totp.recovery_replaced"
-	AccountCreated   = "account.created"
-	AccountDeleted   = "account.deleted"
-	OperatorChanged  = "account.operator"
-	InviteCreated    = "invite.created"
-	// Operations on many jobs.
-	OperationStarted = "operation.started"
-	OperationStopped = "operation.stopped"
+	SignedIn      = "signin.succeeded"
+	SignInFailed  = "signin.failed"
+	SignedOut     = "signout"
+	SessionEnded  = "session.ended"
+	KeyCreated    = "key.created"
+	KeyRevoked    = "key.revoked"
+	SecretRotated = "secret.rotated"
+	// Secrets for header values.
+	HeaderSecretCreated = "header_secret.created"
+	HeaderSecretChanged = "header_secret.changed"
+	HeaderSecretDeleted = "header_secret.deleted"
+	SecretsReencrypted  = "secrets.reencrypted"
+	PasswordChanged     = "password.changed"
+	PasswordFailed      = "password.failed" // a wrong password or code where one confirms an act
+	TOTPEnabled         = "totp.enabled"
+	TOTPDisabled        = "totp.disabled"
+	TOTPReset           = "totp.reset"
+	RecoveryUsed        = "totp.recovery_used"
+	RecoveryReplaced    = "totp.recovery_replaced"
+	AccountCreated      = "account.created"
+	AccountDeleted      = "account.deleted"
+	OperatorChanged     = "account.operator"
+	InviteCreated       = "invite.created"
 	// Operators' actions on accounts and targets.
 	AccountLimited   = "account.limited"
 	AccountSuspended = "account.suspended"
@@ -57,11 +59,6 @@ type Actor struct {
 	Kind    string
 	Name    string // "" if the kind is sufficient
 	Address string // the network address; "" for the command line
-}
-
-// OperationDetail returns the detail of an entry about an operation on many jobs.
-func OperationDetail(o *job.Operation) string {
-	return string(o.Action) + " " + string(o.Filter) + ", operation " + o.ID.String()
 }
 
 // Entry is an event to record.
