@@ -18,7 +18,7 @@ func (s *Server) startOperation(c *call) error {
 	if err != nil {
 		return err
 	}
-	request, err := s.Service.ReadOperation(body)
+	request, err := s.Service.ReadOperation(c.r.Context(), c.owner, body)
 	if err != nil {
 		return err
 	}

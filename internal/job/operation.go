@@ -64,6 +64,7 @@ type Operation struct {
 	InsertedAt  time.Time
 	FinishedAt  time.Time // when it was finished or stopped; zero while it runs
 	Hops        int       // of the jobs that it creates
+	By          Actor     // who started it
 
 	// ScanAfter is the job after which the search for jobs continues, newest first;
 	// 0 when all have been found.
@@ -150,13 +151,6 @@ func AppendOperation(b []byte, o *Operation) []byte {
 		return append(b, `null}`...)
 	}
 	return append(rawjson.AppendText(b, FormatTime(o.FinishedAt)), '}')
-}
-
-func appendValue(b []byte, v rawjson.Value) []byte {
-	if v == nil {
-		return append(b, `null`...)
-	}
-	return append(b, v...)
 }
 
 // FailurePrefix is how many characters of a log's payload FailureKind needs.

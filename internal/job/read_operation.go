@@ -32,12 +32,22 @@ type OperationRequest struct {
 
 // OperationChange is what the set of an operation asks for.
 type OperationChange struct {
-	// Fields are the fields of a rerun that differ from the job's.
+	// Fields are the fields that differ from the job's, as a merge patch.
 	Fields []rawjson.Member
-	// Timing is the new due time of a reschedule; nil if only Spread is given.
-	Timing *Timing
+	// Start is the new due time; zero if none is given.
+	Start time.Time
 	// Spread is the time over which due times are distributed evenly.
 	Spread time.Duration
+}
+
+// Patch returns the merge patch for a job. If at is not zero, the job is due then,
+// whatever the fields say.
+func (c *OperationChange) Patch(at time.Time) rawjson.Value {
+	if at.IsZero() {
+		return rawjson.Object(c.Fields)
+	}
+	fields := slices.DeleteFunc(slices.Clone(c.Fields), func(m rawjson.Member) bool { return slices.Contains(firstTimes, m.Name) })
+	return rawjson.Object(append(fields, rawjson.Member{Name: "scheduled_at", Value: rawjson.Quote(FormatTime(at))}))
 }
 
 // operationErrorKinds are the kinds of failure that a filter can select.
@@ -220,7 +230,7 @@ func ReadOperationChange(action Action, set rawjson.Value, opts ReadOptions) (Op
 		set = emptyObject
 	}
 	known := map[Action][]string{
-		RerunJobs: slices.Concat(namesIn(EditJob), []string{spreadField}), RescheduleJobs: slices.Concat(timingFields, []string{spreadField}),
+		RerunJobs: slices.Concat(namesIn(EditJob), []string{spreadField}), RescheduleJobs: slices.Concat(firstTimes, []string{spreadField}),
 	}[action]
 	r, err := newReader(set, "must be an object", opts)
 	if err != nil {
@@ -256,7 +266,7 @@ func ReadOperationChange(action Action, set rawjson.Value, opts ReadOptions) (Op
 		}
 	}
 	if r.timing.given {
-		c.Timing = r.readTiming()
+		c.Start = r.timing.start
 	}
 	return c, r.problems.Err()
 }

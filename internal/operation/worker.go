@@ -19,7 +19,7 @@ type Steps interface {
 	Now() time.Time
 	ClaimOperations(ctx context.Context, lease store.OperationLease, limit int) ([]*job.Operation, error)
 	ReleaseOperations(ctx context.Context, holder uuid.UUID) error
-	ResumeOperation(o *job.Operation) (*service.OperationWork, error)
+	ResumeOperation(ctx context.Context, o *job.Operation) (*service.OperationWork, error)
 	StepOperation(ctx context.Context, w *service.OperationWork, lease store.OperationLease, most int) (n int, refused, err error)
 	StopOperation(ctx context.Context, owner job.Owner, id uuid.UUID) (o *job.Operation, stopped bool, err error)
 }
@@ -146,7 +146,7 @@ func (w *Worker) turn(ctx context.Context, until time.Time) {
 
 // resume prepares an operation. It stops one that can't be read.
 func (w *Worker) resume(ctx context.Context, o *job.Operation) *service.OperationWork {
-	work, err := w.Steps.ResumeOperation(o)
+	work, err := w.Steps.ResumeOperation(ctx, o)
 	if err == nil {
 		return work
 	}

@@ -24,14 +24,17 @@ type OperationWork struct {
 	change    job.OperationChange
 }
 
-// ResumeOperation prepares a claimed operation. An error means that its filter or
-// set can't be read by this version.
-func (s *Service) ResumeOperation(o *job.Operation) (*OperationWork, error) {
+// ResumeOperation prepares a claimed operation. If its filter or set can't be read,
+// as when an older version has stored it, the error is an Invalid fault.
+func (s *Service) ResumeOperation(ctx context.Context, o *job.Operation) (*OperationWork, error) {
 	selection, err := job.ReadSelection(o.Filter)
 	if err != nil {
 		return nil, err
 	}
-	change, err := job.ReadOperationChange(o.Action, o.Set, job.ReadOptions{Now: o.InsertedAt, CheckHost: s.CheckHost})
+	r := s.reading(ctx, o.Owner)
+	options := r.options(o.InsertedAt, nil)
+	options.CheckSecret = nil // each job is checked
+	change, err := job.ReadOperationChange(o.Action, o.Set, options)
 	return &OperationWork{Operation: o, selection: selection, change: change}, err
 }
 
@@ -132,14 +135,12 @@ func (s *Service) skipFailed(ctx context.Context, w *OperationWork, lease store.
 
 // apply changes jobs in one transaction, in step with the engine.
 func (s *Service) apply(ctx context.Context, w *OperationWork, lease store.OperationLease, numbers []int64) error {
-	b := &operationBatch{service: s, work: w, jobs: make([]operationJob, len(numbers))}
+	b := &operationBatch{service: s, work: w, reading: s.reading(ctx, w.Operation.Owner), jobs: make([]operationJob, len(numbers))}
 	for i := range b.jobs {
 		b.jobs[i].engine = s.coordinate()
 	}
-	if w.Operation.Action == job.RerunJobs {
-		if err := b.prepareReruns(ctx, numbers); err != nil {
-			return err
-		}
+	if err := b.prepare(ctx, numbers); err != nil {
+		return err
 	}
 	err := w.saved(s.Store.OperationApply(ctx, store.OperationStep{
 		Operation: w.Operation, Lease: lease, Numbers: numbers, Begin: b.begin, Decide: b.decide,
@@ -152,15 +153,19 @@ func (s *Service) apply(ctx context.Context, w *OperationWork, lease store.Opera
 type operationBatch struct {
 	service *Service
 	work    *OperationWork
+	reading reading
 	jobs    []operationJob
 }
 
 // operationJob is a job of a step.
 type operationJob struct {
-	engine    *coordination
-	cancelled bool
-	// rerun is the new job of a rerun, which has a number once it is stored; invalid
-	// reports that there can't be one.
+	engine *coordination
+	// changed reports that the job's claim ends with the change, cancelled that the
+	// job is cancelled.
+	changed, cancelled bool
+	// edit is the change of a reschedule; rerun is the new job of a rerun, which has a
+	// number once it is stored; invalid reports that there can't be either.
+	edit    *job.Edit
 	rerun   *store.NewJob
 	invalid bool
 }
@@ -170,7 +175,7 @@ func (b *operationBatch) begin() {
 	for i := range b.jobs {
 		j := &b.jobs[i]
 		j.engine.restart()
-		j.cancelled = false
+		j.changed, j.cancelled = false, false
 		if j.rerun != nil {
 			j.rerun.Job.Number = 0
 		}
@@ -196,7 +201,7 @@ func (b *operationBatch) cancel(j *operationJob, m *store.Snapshot) (*store.Chan
 	if changes == nil {
 		return nil, job.SkipFinal
 	}
-	j.cancelled, j.engine.number = true, m.Job.Number
+	j.changed, j.cancelled, j.engine.number = true, true, m.Job.Number
 	return changes, ""
 }
 
@@ -213,32 +218,38 @@ func runNow(m *store.Snapshot) (*store.Changes, job.Skip) {
 }
 
 func (b *operationBatch) reschedule(i int, m *store.Snapshot) (*store.Changes, job.Skip) {
-	changes := lifecycle.Reschedule(b.work.timing(i))(m)
-	switch {
-	case changes != nil:
-		return changes, ""
-	case m.Job.State.Final():
+	j := &b.jobs[i]
+	if m.Job.State.Final() {
 		return nil, job.SkipFinal
-	case m.Claim != nil:
-		return nil, job.SkipStarted
-	default:
+	}
+	if m.Job.State == job.Retryable {
 		return nil, job.SkipRetrying
 	}
+	if j.edit == nil || j.edit.Base != m.Job.Revision {
+		b.edit(i, m.Job)
+	}
+	if j.invalid {
+		return nil, job.SkipInvalid
+	}
+	changes := lifecycle.EditJob(j.edit, b.work.Operation.By, j.engine.hasStarted)(m)
+	if changes == nil && len(j.edit.Changes) > 0 {
+		return nil, job.SkipStarted
+	}
+	if j.changed = changes != nil; j.changed {
+		j.engine.number = m.Job.Number
+	}
+	return changes, ""
 }
 
-// timing returns the due time of the job at index i of the step; nil if none is
-// asked for. With spread, due times are distributed evenly in the order of the
-// jobs' numbers.
-func (w *OperationWork) timing(i int) *job.Timing {
+// due returns the due time of the job at index i of the step, in the order of the
+// jobs' numbers, if due times are spread; zero if they are not.
+func (w *OperationWork) due(i int) time.Time {
 	if w.change.Spread == 0 {
-		return w.change.Timing
+		return time.Time{}
 	}
-	begin := w.Operation.InsertedAt
-	if w.change.Timing != nil {
-		begin = schedule.Later(begin, w.change.Timing.At)
-	}
+	begin := schedule.Later(w.Operation.InsertedAt, w.change.Start)
 	part := float64(w.Operation.Seen()+int64(i)) / float64(max(1, w.Operation.Matched))
-	return job.TimingAt(begin.Add(time.Duration(float64(w.change.Spread) * part)).Truncate(time.Microsecond))
+	return begin.Add(time.Duration(float64(w.change.Spread) * part)).Truncate(time.Microsecond)
 }
 
 // end tells the engine, the metrics and the listener what was stored.
@@ -246,7 +257,7 @@ func (b *operationBatch) end(stored bool) {
 	s := b.service
 	for i := range b.jobs {
 		j := &b.jobs[i]
-		j.engine.end(stored && j.cancelled)
+		j.engine.end(stored && j.changed)
 		if !stored {
 			continue
 		}

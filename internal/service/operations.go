@@ -2,12 +2,10 @@ package service
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -24,8 +22,10 @@ const (
 
 // ReadOperation reads a request for an operation. Its error is a fault that lists
 // every problem.
-func (s *Service) ReadOperation(body rawjson.Value) (*job.OperationRequest, error) {
-	return job.ReadOperation(body, job.ReadOptions{Now: s.Store.Now(), CheckHost: s.CheckHost})
+func (s *Service) ReadOperation(ctx context.Context, owner job.Owner, body rawjson.Value) (*job.OperationRequest, error) {
+	r := s.reading(ctx, owner)
+	request, err := job.ReadOperation(body, r.options(s.Store.Now(), nil))
+	return request, r.result(err)
 }
 
 // CountMatches returns how many of the owner's jobs an operation would find now. It
@@ -48,12 +48,15 @@ func (s *Service) CountMatches(ctx context.Context, owner job.Owner, r *job.Oper
 // counts what a first page of the search has found.
 func (s *Service) StartOperation(ctx context.Context, owner job.Owner, r *job.OperationRequest) (*job.Operation, error) {
 	if r.Action == job.RerunJobs {
-		if err := s.mayCreate(ctx, owner); err != nil {
+		if err := checkHops(ctx); err != nil {
+			return nil, err
+		}
+		if _, _, err := s.admitSchedules(ctx, owner); err != nil { // a suspended account
 			return nil, err
 		}
 	}
 	now := s.Store.Now()
-	o := &job.Operation{ID: job.NewID(now), Owner: owner, Action: r.Action, Filter: r.Filter, Set: r.Set, InsertedAt: now, Hops: job.Hops(ctx)}
+	o := &job.Operation{ID: job.NewID(now), Owner: owner, Action: r.Action, Filter: r.Filter, Set: r.Set, InsertedAt: now, Hops: job.Hops(ctx), By: job.ActorOf(ctx)}
 	after, err := s.newestJob(ctx, owner)
 	if err != nil {
 		return nil, err
@@ -72,26 +75,6 @@ func (s *Service) StartOperation(ctx context.Context, owner job.Owner, r *job.Op
 		s.Operated()
 	}
 	return o, nil
-}
-
-// mayCreate returns a fault if a call may not create jobs.
-func (s *Service) mayCreate(ctx context.Context, owner job.Owner) error {
-	if job.Hops(ctx) >= job.MaxHops {
-		return fault.New(fault.Invalid, job.HopsField+" must be less than "+strconv.Itoa(job.MaxHops)+
-			": jobs that create jobs end there; start the operation from outside")
-	}
-	_, err := s.caps(ctx, owner)
-	return err
-}
-
-// caps returns the limits for jobs that an account creates, or a Forbidden fault if
-// it may create none.
-func (s *Service) caps(ctx context.Context, owner job.Owner) (store.Caps, error) {
-	if s.Quotas == nil {
-		return store.Caps{}, nil
-	}
-	_, caps, err := s.Quotas.Admit(ctx, owner.Number)
-	return caps, err
 }
 
 // newestJob returns the number after the newest of the owner's jobs, which bounds

@@ -15,7 +15,7 @@ func (s *Store) OperationApply(ctx context.Context, step store.OperationStep) (*
 	err := s.write(ctx, func(t *tx) error {
 		step.Begin()
 		saved = nil
-		a := &application{step: step, owner: step.Operation.Owner, changes: map[int64]*change{}, schedules: map[scheduleKey]*job.Schedule{}}
+		a := &application{step: step, owner: step.Operation.Owner, changes: map[int64]*change{}, schedules: map[scheduleKey]*job.Schedule{}, rerun: map[int64]bool{}}
 		if err := t.run(append([]query{holds(step.Operation, step.Lease, &a.operation)}, a.locks()...)...); err != nil {
 			return err
 		}
@@ -44,11 +44,13 @@ type application struct {
 	changes   map[int64]*change
 	schedules map[scheduleKey]*job.Schedule
 	writes    writes
-	rooms     []query // store the remaining room of the account
+	rerun     map[int64]bool // jobs that have a rerun
+	rooms     []query        // store the remaining room of the account
 }
 
 // locks returns the queries that lock the schedules of the jobs, their queue items
-// and the jobs, each kind in the order in which QueueFinish locks it.
+// and the jobs, each kind in the order in which QueueFinish locks it, and read which
+// of the jobs have a rerun.
 func (a *application) locks() []query {
 	args := []any{a.owner.Number, a.step.Numbers}
 	return []query{
@@ -62,6 +64,15 @@ func (a *application) locks() []query {
 		{
 			sql:  `SELECT ` + jobColumns + `, ` + noRun + ` FROM jobs j WHERE j.account = $1 AND j.number = ANY($2) ORDER BY j.number FOR NO KEY UPDATE`,
 			args: args, row: a.readJob,
+		},
+		{
+			sql: `SELECT DISTINCT j.rerun_of FROM jobs j WHERE j.account = $1 AND j.rerun_of = ANY($2)`, args: args,
+			row: func(rows pgx.Rows) error {
+				var number int64
+				err := rows.Scan(&number)
+				a.rerun[number] = true
+				return err
+			},
 		},
 	}
 }
@@ -130,7 +141,10 @@ func (a *application) decide(t *tx) error {
 			}
 			d.change.moment.Now = now
 			d.changes, d.reason = a.step.Decide(i, d.change.moment)
-			if d.reason == "" && d.changes != nil && d.changes.Job == nil && d.changes.Next != nil {
+			creates := d.reason == "" && d.changes != nil && d.changes.Job == nil && d.changes.Next != nil
+			if creates && a.rerun[d.changes.Next.Job.RerunOf] {
+				d.reason = job.SkipHasRerun
+			} else if creates {
 				d.created = len(created.jobs)
 				created.jobs, created.open = append(created.jobs, *d.changes.Next), append(created.open, d.created)
 			}
@@ -154,7 +168,7 @@ func (a *application) decide(t *tx) error {
 		}
 		a.operation.Done++
 		if d.changes != nil {
-			a.writes.addChange(t, d.change, d.changes)
+			d.change.collect(t, &a.writes, d.changes)
 		}
 	}
 	return nil

@@ -22,21 +22,21 @@ const (
 	operationStopping
 )
 
-const operationColumns = `account, id, state, action, matched, done, inserted_at, finished_at, hops, scan_after, position, skipped, filter, changes`
+const operationColumns = `account, id, state, action, matched, done, inserted_at, finished_at, hops, scan_after, position, actor, skipped, filter, changes`
 
 // readOperation reads a row of operationColumns. The owner's UUID is not set.
 func readOperation(rows pgx.Rows) (*job.Operation, error) {
 	o := &job.Operation{}
 	var state int
 	var action string
-	var skipped rawjson.Value
+	var actor, skipped rawjson.Value
 	err := rows.Scan(&o.Owner.Number, idOf{&o.ID}, &state, &action, &o.Matched, &o.Done, timeOf{&o.InsertedAt}, timeOf{&o.FinishedAt}, &o.Hops,
-		&o.ScanAfter, &o.Position, jsonOf{&skipped}, jsonOf{&o.Filter}, jsonOf{&o.Set})
+		&o.ScanAfter, &o.Position, jsonOf{&actor}, jsonOf{&skipped}, jsonOf{&o.Filter}, jsonOf{&o.Set})
 	if err != nil {
 		return nil, err
 	}
 	o.State = [...]job.OperationState{job.OperationRunning, job.OperationFinished, job.OperationStopped, job.OperationStopped}[state]
-	o.Action, o.Skipped = job.Action(action), job.ReadSkipped(skipped)
+	o.Action, o.By, o.Skipped = job.Action(action), job.ReadActor(actor), job.ReadSkipped(skipped)
 	return o, nil
 }
 
@@ -56,10 +56,10 @@ func (s *Store) OperationInsert(ctx context.Context, o *job.Operation, found []i
 		inserted := false
 		var running *job.Operation
 		err := t.run(query{
-			sql: `INSERT INTO operations (` + operationColumns + `) VALUES ($1, $2, 0, $3, $4, $5, $6, NULL, $7, $8, $9, $10, $11, $12)
+			sql: `INSERT INTO operations (` + operationColumns + `) VALUES ($1, $2, 0, $3, $4, $5, $6, NULL, $7, $8, $9, $10, $11, $12, $13)
 				ON CONFLICT (account) WHERE state = 0 DO NOTHING RETURNING 1`,
 			args: []any{o.Owner.Number, o.ID, string(o.Action), o.Matched, o.Done, o.InsertedAt.UnixMicro(), int16(o.Hops), o.ScanAfter, o.Position,
-				string(job.AppendSkipped(nil, o.Skipped)), jsonText(o.Filter), jsonText(o.Set)},
+				jsonText(job.AppendActor(nil, o.By)), string(job.AppendSkipped(nil, o.Skipped)), jsonText(o.Filter), jsonText(o.Set)},
 			row: func(pgx.Rows) error { inserted = true; return nil },
 		}, oneOperation(o.Owner, &running, `SELECT `+operationColumns+` FROM operations WHERE account = $1 AND state = 0 AND id <> $2`, o.Owner.Number, o.ID))
 		switch {
@@ -186,7 +186,7 @@ func (s *Store) OperationClaim(ctx context.Context, lease store.OperationLease, 
 					WHERE o.state = 0 AND (o.holder IS NULL OR o.holder = $1 OR o.held_until <= $3) AND a.deleted_at IS NULL AND a.suspended_at IS NULL
 					ORDER BY o.held_until, o.id LIMIT $4 FOR UPDATE OF o SKIP LOCKED)
 				UPDATE operations o SET holder = $1, held_until = $2 FROM open WHERE o.account = open.account AND o.id = open.id
-				RETURNING o.account, o.id, o.state, o.action, o.matched, o.done, o.inserted_at, o.finished_at, o.hops, o.scan_after, o.position, o.skipped, o.filter, o.changes`,
+				RETURNING o.account, o.id, o.state, o.action, o.matched, o.done, o.inserted_at, o.finished_at, o.hops, o.scan_after, o.position, o.actor, o.skipped, o.filter, o.changes`,
 			args: []any{lease.Holder, lease.Until.UnixMicro(), t.now.UnixMicro(), limit}, start: func() { claimed = nil },
 			row: func(rows pgx.Rows) error {
 				o, err := readOperation(rows)

@@ -21,7 +21,7 @@ const (
 	operationStopping
 )
 
-const operationColumns = `id, account, state, action, matched, done, inserted_at, finished_at, hops, scan_after, position, skipped, filter, changes`
+const operationColumns = `id, account, state, action, matched, done, inserted_at, finished_at, hops, scan_after, position, actor, skipped, filter, changes`
 
 func (t *tx) scanOperation(stmt *sqlite.Stmt) (*job.Operation, error) {
 	c := &columns{stmt: stmt}
@@ -29,7 +29,7 @@ func (t *tx) scanOperation(stmt *sqlite.Stmt) (*job.Operation, error) {
 	account := c.int64()
 	o.State = [...]job.OperationState{job.OperationRunning, job.OperationFinished, job.OperationStopped, job.OperationStopped}[c.int()]
 	o.Action, o.Matched, o.Done, o.InsertedAt, o.FinishedAt = job.Action(c.text()), c.int64(), c.int64(), c.time(), c.time()
-	o.Hops, o.ScanAfter, o.Position = c.int(), c.int64(), c.int64()
+	o.Hops, o.ScanAfter, o.Position, o.By = c.int(), c.int64(), c.int64(), job.ReadActor(c.json())
 	o.Skipped, o.Filter, o.Set = job.ReadSkipped(c.json()), c.json(), c.json()
 	var err error
 	o.Owner, err = t.owner(account)
@@ -72,9 +72,9 @@ func (s *Store) OperationInsert(ctx context.Context, o *job.Operation, found []i
 		if len(found) == 0 && o.ScanAfter == 0 {
 			o.State, o.FinishedAt, state = job.OperationFinished, t.now, operationFinished
 		}
-		err = t.exec(`INSERT INTO operations (`+operationColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		err = t.exec(`INSERT INTO operations (`+operationColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			o.ID, o.Owner.Number, state, string(o.Action), o.Matched, o.Done, o.InsertedAt, o.FinishedAt, o.Hops, o.ScanAfter, o.Position,
-			string(job.AppendSkipped(nil, o.Skipped)), o.Filter, o.Set)
+			string(job.AppendActor(nil, o.By)), string(job.AppendSkipped(nil, o.Skipped)), o.Filter, o.Set)
 		if err != nil {
 			return fmt.Errorf("inserting an operation: %w", err)
 		}
@@ -302,7 +302,7 @@ func (s *Store) OperationApply(ctx context.Context, step store.OperationStep) (o
 			if number <= o.Position {
 				continue
 			}
-			reason, err := t.applyTo(o.Owner, number, func(m *store.Snapshot) (*store.Changes, job.Skip) { return step.Decide(i, m) })
+			reason, err := t.applyOne(o.Owner, number, func(m *store.Snapshot) (*store.Changes, job.Skip) { return step.Decide(i, m) })
 			if err != nil {
 				return err
 			}
@@ -324,9 +324,9 @@ func (s *Store) OperationApply(ctx context.Context, step store.OperationStep) (o
 	return o, err
 }
 
-// applyTo changes one job of an operation. Its errors are not faults, because they
+// applyOne changes one job of an operation. Its errors are not faults, because they
 // undo the step.
-func (t *tx) applyTo(owner job.Owner, number int64, decide func(*store.Snapshot) (*store.Changes, job.Skip)) (reason job.Skip, err error) {
+func (t *tx) applyOne(owner job.Owner, number int64, decide func(*store.Snapshot) (*store.Changes, job.Skip)) (job.Skip, error) {
 	m, err := t.snapshot(`j.number = ?`, number)
 	switch {
 	case err != nil:
@@ -338,20 +338,34 @@ func (t *tx) applyTo(owner job.Owner, number int64, decide func(*store.Snapshot)
 			return "", err
 		}
 	}
-	err = t.decide(m, func(m *store.Snapshot) *store.Changes {
-		var changes *store.Changes
-		if changes, reason = decide(m); reason != "" || changes == nil {
+	changes, reason := decide(m)
+	if reason != "" || changes == nil {
+		return reason, nil
+	}
+	if next := changes.Next; changes.Job == nil && next != nil {
+		reason, err := t.mayCreate(*next)
+		if reason != "" || err != nil {
+			return reason, err
+		}
+	}
+	return "", t.applyTo(m, changes)
+}
+
+// mayCreate returns why an operation may not create a job; "" if it may.
+func (t *tx) mayCreate(n store.NewJob) (reason job.Skip, err error) {
+	if of := n.Job.RerunOf; of != 0 {
+		err = t.query(`SELECT 1 FROM jobs WHERE rerun_of = ? AND account = ? LIMIT 1`, func(*sqlite.Stmt) error {
+			reason = job.SkipHasRerun
 			return nil
+		}, of, n.Job.Owner.Number)
+		if reason != "" || err != nil {
+			return reason, err
 		}
-		if changes.Job == nil && changes.Next != nil {
-			var over store.Quota
-			if over, err = t.over(*changes.Next); over != store.QuotaNone {
-				reason = job.SkipOverLimit
-				return nil
-			}
-		}
-		return changes
-	})
+	}
+	over, err := t.over(n)
+	if over != store.QuotaNone {
+		reason = job.SkipOverLimit
+	}
 	return reason, err
 }
 

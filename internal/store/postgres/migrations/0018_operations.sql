@@ -16,6 +16,7 @@ CREATE TABLE operations (
     position    bigint   NOT NULL,
     holder      uuid,
     held_until  bigint   NOT NULL DEFAULT 0,
+    actor       text     NOT NULL,
     skipped     text     NOT NULL,
     filter      text     NOT NULL,
     changes     text,

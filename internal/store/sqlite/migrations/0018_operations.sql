@@ -16,6 +16,7 @@ CREATE TABLE operations (
     position    INTEGER NOT NULL,
     holder      BLOB,
     held_until  INTEGER NOT NULL DEFAULT 0,
+    actor       TEXT NOT NULL,
     skipped     TEXT NOT NULL,
     filter      TEXT NOT NULL,
     changes     TEXT
