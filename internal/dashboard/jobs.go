@@ -73,6 +73,7 @@ func (s *Server) jobs(c *call) error {
 	list.Jobs = page.Items
 	list.Self, list.Live = c.here("part", "list"), query.After == 0
 	list.Cancel = c.href("/jobs/cancel") + strings.TrimPrefix(c.here(), c.r.URL.Path)
+	list.Operate = c.operateAddress(values)
 	if query.After > 0 {
 		list.First = c.here("after", "")
 	}

@@ -96,6 +96,21 @@ func (c *call) clearFilters() string {
 	})
 }
 
+// operateAddress returns the address of the form for an operation on the jobs that a
+// list shows; "" without filters and if an operation has no such filter.
+func (c *call) operateAddress(values url.Values) string {
+	filters := url.Values{}
+	for _, name := range view.OperationFilters {
+		if len(values[name]) > 0 {
+			filters[name] = values[name]
+		}
+	}
+	if c.viewer.public || len(filters) == 0 || values.Has("q") || values.Has("idempotency_key") {
+		return ""
+	}
+	return "/operations/new?" + filters.Encode()
+}
+
 // filterSchedule returns the schedule that a filter names, for its title; nil if
 // there is none.
 func (s *Server) filterSchedule(c *call, id uuid.UUID) (*job.Schedule, error) {

@@ -33,6 +33,7 @@ var notices = map[string]string{
 	"secretcreated": "The secret has been stored.",
 	"secretchanged": "The secret has the new value; the next attempts use it.",
 	"secretdeleted": "The secret has been deleted.",
+	"stopped":       "The operation has been stopped.",
 	"limited":       "The limits have been saved; they apply within two seconds.",
 	"suspended":     "The account is suspended; its jobs stop within two seconds.",
 	"resumed":       "The account is resumed; its jobs run again.",

@@ -36,6 +36,7 @@ func allRoutes() []route {
 		operatorAccountRoutes,
 		welcomeRoutes,
 		jobRoutes,
+		operationRoutes,
 		scheduleRoutes,
 		editRoutes,
 		logRoutes,

@@ -39,16 +39,6 @@ type Difference struct {
 	Hidden    url.Values // the inputs of the form
 }
 
-// hiddenNames returns the names of the hidden inputs in order.
-func (d *Difference) hiddenNames() []string {
-	var names []string
-	for name := range d.Hidden {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // Change is a field that an edit changes. The texts are "" for no value.
 type Change struct {
 	Label    string

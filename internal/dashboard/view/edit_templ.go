@@ -388,7 +388,7 @@ func DifferencePage(d *Difference) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			for _, name := range d.hiddenNames() {
+			for _, name := range hiddenNames(d.Hidden) {
 				for _, text := range d.Hidden[name] {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<input type=\"hidden\" name=\"")
 					if templ_7745c5c3_Err != nil {

@@ -21,6 +21,9 @@ type Jobs struct {
 	Notice      string
 	// Cancel is the address that the form for the selected jobs posts to.
 	Cancel string
+	// Operate is the address of the form for an operation on all jobs that match;
+	// "" if there is none.
+	Operate string
 }
 
 // JobTitle returns the name of a job, or its number.
