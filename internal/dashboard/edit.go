@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"net/http"
-	"net/url"
 	"strconv"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
@@ -70,7 +69,7 @@ func (s *Server) showDifference(c *call, status int, f *editForm, patch rawjson.
 	if err != nil {
 		return f.refuse(c, err)
 	}
-	d := &view.Difference{Edit: f.page(), Changes: view.ChangesOf(changes), Hidden: hiddenInputs(c.r.PostForm)}
+	d := &view.Difference{Edit: f.page(), Changes: view.ChangesOf(changes), Hidden: f.Values}
 	if f.target.revisions != nil && shown != f.target.revision {
 		all, err := f.target.revisions()
 		if err != nil {
@@ -83,17 +82,6 @@ func (s *Server) showDifference(c *call, status int, f *editForm, patch rawjson.
 		}
 	}
 	return c.render(status, view.DifferencePage(d))
-}
-
-// hiddenInputs returns the inputs of a form that another form repeats.
-func hiddenInputs(form url.Values) url.Values {
-	kept := url.Values{}
-	for name, texts := range form {
-		if name != "go" && name != "revision" {
-			kept[name] = texts
-		}
-	}
-	return kept
 }
 
 // refuse shows the form again with its problems.

@@ -1,7 +1,10 @@
 package dashboard
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,8 +20,8 @@ type editForm struct {
 	before url.Values // the texts for the record as it is
 }
 
-// newEditForm returns the form for a record: with the given texts or, if there are
-// none, with those of the record. Credentials in headers are masked.
+// newEditForm returns the form for a record: with the texts that were entered and,
+// where nothing was, those of the record as it is. Credentials in headers are masked.
 func newEditForm(c *call, e *editable, given url.Values) *editForm {
 	filled := newJobForm(c, emptyForm(), false)
 	for _, m := range rawjson.Members(job.MaskCredentials(e.request)) {
@@ -30,16 +33,60 @@ func newEditForm(c *call, e *editable, given url.Values) *editForm {
 	filled.Values.Set("zone", e.zone)
 	f := &editForm{jobForm: *filled, target: e, before: filled.Values}
 	if given != nil {
-		f.jobForm = *newJobForm(c, given, false)
+		f.jobForm = *newJobForm(c, entered(given, f.before), false)
 		f.Checked = true
 	}
 	f.Places = e.places
 	return f
 }
 
+// markParameter is the input with the marks of the texts that the form began with.
+const markParameter = "was"
+
+// entered returns the texts of a form that was sent. An input that still has the
+// text that the form began with gets that of the record as it is, so that saving the
+// form does not undo what others have changed meanwhile.
+func entered(given, before url.Values) url.Values {
+	began := map[string]string{}
+	for _, mark := range strings.Fields(given.Get(markParameter)) {
+		name, sum, _ := strings.Cut(mark, "=")
+		began[name] = sum
+	}
+	values := url.Values{}
+	for name, texts := range given {
+		if name != markParameter && name != "go" && name != "revision" {
+			values[name] = texts
+		}
+	}
+	for name, sum := range began {
+		if mark(values.Get(name)) == sum {
+			values.Set(name, before.Get(name))
+		}
+	}
+	return values
+}
+
+// marks returns the marks of a form's texts for markParameter.
+func marks(texts url.Values) string {
+	var all []string
+	for name := range texts {
+		all = append(all, name+"="+mark(texts.Get(name)))
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+// mark identifies a text.
+func mark(text string) string {
+	sum := sha256.Sum256([]byte(plain(text)))
+	return hex.EncodeToString(sum[:8])
+}
+
+// plain returns a text as browsers may send it, in one form.
+func plain(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) }
+
 // same reports whether an input has the text for the record as it is.
 func (f *editForm) same(name string) bool {
-	plain := func(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) }
 	return plain(f.value(name)) == plain(f.before.Get(name))
 }
 
@@ -110,5 +157,5 @@ func (f *editForm) times(now time.Time) []rawjson.Member {
 // page returns the view model of the form.
 func (f *editForm) page() *view.Edit {
 	f.Sentences = f.sentences()
-	return &view.Edit{NewJob: &f.NewJob, Editing: f.target.Editing, Revision: f.target.revision}
+	return &view.Edit{NewJob: &f.NewJob, Editing: f.target.Editing, Revision: f.target.revision, Was: marks(f.before)}
 }

@@ -141,8 +141,8 @@ func TestEdit_ShowsWhatHasChangedMeanwhile(t *testing.T) {
 		t.Errorf("it was saved as %s", *s.Name)
 	}
 	b.want(b.saves(stale, at+"/edit"), 303, at+"?done=edited")
-	if s := w.schedule(ann, id); *s.Name != "Mine" || s.Revision != 3 {
-		t.Errorf("it is %s in revision %d", *s.Name, s.Revision)
+	if s := w.schedule(ann, id); *s.Name != "Mine" || s.Revision != 3 || !strings.Contains(string(s.Args), `"timeout":33`) {
+		t.Errorf("it is %s in revision %d: %s", *s.Name, s.Revision, s.Args)
 	}
 	back := mine.inputs(at + "/edit")
 	back.Set("go", "form")

@@ -52,7 +52,7 @@ func TestSchedules_FilterByTags(t *testing.T) {
 	}
 	b.want(b.get("/schedules?tag=us"), 200, "No schedule matches")
 	b.want(b.get("/schedules?tag=eu+billing"), 303, "/schedules?tag=eu&tag=billing")
-	b.want(b.get("/schedules?tag=NO"), 422, "Tags must be")
+	b.want(b.get("/schedules?tag=NO"), 422, "A tag must be")
 	b.want(b.get("/schedules/"+one.ScheduleID.String()), 200, `href="/schedules?tag=billing"`)
 	b.want(b.get("/jobs/1"), 200, `href="/jobs?tag=billing"`)
 }

@@ -81,7 +81,7 @@ func (s *Server) startOperation(c *call) error {
 	if err != nil {
 		return c.refuseOperation(d, err)
 	}
-	n := &view.CountedOperation{NewOperation: d, Matched: ui.Count(matched), Any: matched > 0 || partial, Hidden: hiddenInputs(c.r.PostForm), Filter: request.Filter, Set: request.Set}
+	n := &view.CountedOperation{NewOperation: d, Matched: ui.Count(matched), Any: matched > 0 || partial, Hidden: d.Values, Filter: request.Filter, Set: request.Set}
 	if partial {
 		n.Matched = "at least " + n.Matched
 	}

@@ -16,7 +16,8 @@ import (
 type Edit struct {
 	*NewJob
 	Editing
-	Revision int64 // of the record as the form shows it
+	Revision int64  // of the record as the form shows it
+	Was      string // identifies the texts that the form began with
 }
 
 // Editing is what the pages that change a record say.

@@ -182,11 +182,14 @@ func polled(on bool, self string) templ.Attributes {
 	return templ.Attributes{"hx-get": self, "hx-trigger": "every 2s", "hx-swap": "outerHTML"}
 }
 
-// hiddenNames returns the names of hidden inputs in order.
+// hiddenNames returns the names of hidden inputs in order, without the button that
+// was pressed.
 func hiddenNames(values url.Values) []string {
 	var names []string
 	for name := range values {
-		names = append(names, name)
+		if name != "go" {
+			names = append(names, name)
+		}
 	}
 	slices.Sort(names)
 	return names
