@@ -10,13 +10,10 @@ import (
 	"github.com/punctual-dev/punctual/internal/service"
 )
 
-// maxDocument is the largest document, in bytes.
-const maxDocument = 8 << 20
-
 // apply makes the schedules of an owner what a document says. Each schedule counts
 // as a call for the account's rate.
 func (s *Server) apply(c *call) error {
-	body, err := c.readBodyUpTo(maxDocument)
+	body, err := c.readBody()
 	if err != nil {
 		return err
 	}

@@ -68,6 +68,9 @@ type Schedule struct {
 	// Revision counts the definitions of the schedule: 1 until it is edited. The
 	// store sets it for a new schedule.
 	Revision int64
+	// Document is the owner of the document that the schedule comes from; "" if it
+	// was created otherwise. See Document.
+	Document string
 	Args     rawjson.Value
 	// State is the $state object; nil if there is none.
 	State rawjson.Value

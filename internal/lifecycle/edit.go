@@ -44,6 +44,9 @@ func EditSchedule(e *job.Edit, by job.Actor, hasStarted HasStarted) store.Decide
 		if e.Moves {
 			s.FirstDue = e.ScheduledAt
 		}
+		if e.Document != "" {
+			s.Document = e.Document
+		}
 		s.Revision++
 		c := &store.Changes{
 			Schedule: &s, UpdateDefinition: true,

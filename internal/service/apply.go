@@ -30,24 +30,14 @@ type Applied struct {
 // change them at the same time.
 const applyTries = 5
 
-var (
-	errDocumentChanged = errors.New("the owner's schedules have changed")
-	errDryRun          = errors.New("a dry run changes nothing")
-)
+var errDocumentChanged = errors.New("the owner's schedules have changed")
 
 // ReadDocument reads the document of an apply call. Its error is a fault that
 // lists every problem.
 func (s *Service) ReadDocument(ctx context.Context, owner job.Owner, body rawjson.Value) (*job.Document, error) {
-	options, failed := s.readOptions(ctx, owner, s.Store.Now())
-	d, err := job.ReadDocument(body, func(key *string) job.ReadOptions {
-		o := options
-		o.HeaderKey = key
-		return o
-	})
-	if failed := failed(); failed != nil {
-		return nil, failed
-	}
-	return d, err
+	r, now := s.reading(ctx, owner), s.Store.Now()
+	d, err := job.ReadDocument(body, func(key *string) job.ReadOptions { return r.options(now, key) })
+	return d, r.result(err)
 }
 
 // Apply makes an owner's schedules what a document says, in one transaction: all
@@ -115,17 +105,18 @@ func (s *Service) apply(ctx context.Context, owner job.Owner, a *applying) (*App
 	for _, key := range a.removed {
 		puts = append(puts, Put{Key: key})
 	}
-	results, err := s.putAll(ctx, owner, puts, a)
-	if a.document.DryRun && errors.Is(err, errDryRun) {
-		return &Applied{Results: a.results(puts, results), Tag: job.DocumentTag(a.entries)}, nil
-	}
+	results, err := s.putAll(ctx, owner, puts, putOptions{check: a.check, document: a.document.Owner, dryRun: a.document.DryRun})
 	if err != nil {
 		return nil, err
 	}
-	return &Applied{Results: a.results(puts, results), Tag: job.DocumentTag(a.after(puts, results))}, nil
+	applied := &Applied{Results: a.results(puts, results), Tag: job.DocumentTag(a.entries)}
+	if !a.document.DryRun {
+		applied.Tag = job.DocumentTag(a.after(puts, results))
+	}
+	return applied, nil
 }
 
-// check implements putCheck.
+// check returns an error if the document can't be applied to what holds its keys.
 func (a *applying) check(h *store.Holders) error {
 	if !slices.Equal(h.Entries, a.entries) {
 		return errDocumentChanged

@@ -16,8 +16,8 @@ func client(t *testing.T, a *harness.Account, args ...string) harness.Result {
 	return harness.Command(t, []string{"PUNCTUAL_SERVICE=" + a.Service.URL(), "PUNCTUAL_KEY=" + a.Key}, args...)
 }
 
-// daily returns a schedule of a document.
-func daily(key, more string) string {
+// dailyItem returns a schedule of a document.
+func dailyItem(key, more string) string {
 	return `{"key":` + quote(key) + `,"url":"https://example.com/hook","repeat_every":[1,"day"],"schedule_in":[2,"days"]` + more + `}`
 }
 
@@ -28,7 +28,7 @@ func document(more string, schedules ...string) string {
 // outcome returns "key result" for each schedule of a response to apply.
 func outcome(answer *harness.Answer) string {
 	var parts []string
-	for _, item := range answer.Want(200).Data().Elements() {
+	for _, item := range answer.Want(200).Data().Items() {
 		parts = append(parts, item.Get("key").Str()+" "+item.Get("result").Str())
 	}
 	return strings.Join(parts, ", ")
@@ -44,7 +44,7 @@ func wantOutcome(t *testing.T, answer *harness.Answer, want string) {
 func TestApply_MakesSchedulesMatchTheDocument(t *testing.T) {
 	t.Parallel()
 	a := account(t)
-	first := document("", daily("b", `,"name":"one","retries":1`), daily("a", ""))
+	first := document("", dailyItem("b", `,"name":"one","retries":1`), dailyItem("a", ""))
 	wantOutcome(t, a.Post("/api/apply", first), "b created, a created")
 	before := a.Get("/api/schedules/key:b").Data().Raw()
 	again := a.Post("/api/apply", first)
@@ -52,14 +52,14 @@ func TestApply_MakesSchedulesMatchTheDocument(t *testing.T) {
 	if after := a.Get("/api/schedules/key:b").Data().Raw(); after != before {
 		t.Errorf("an unchanged schedule was written: %s, before %s", after, before)
 	}
-	changed := a.Post("/api/apply", document("", daily("b", `,"name":"two"`)))
+	changed := a.Post("/api/apply", document("", dailyItem("b", `,"name":"two"`)))
 	wantOutcome(t, changed, "b changed")
 	wantSame(t, "the difference", changed.Data().Get("0.diff"), `[{"path":"/retries","from":1,"to":null},{"path":"/name","from":"one","to":"two"}]`)
-	wantOutcome(t, a.Post("/api/apply", document(`,"prune":true,"dry_run":true`, daily("c", ""))), "c created, a removed, b removed")
+	wantOutcome(t, a.Post("/api/apply", document(`,"prune":true,"dry_run":true`, dailyItem("c", ""))), "c created, a removed, b removed")
 	a.Get("/api/schedules/key:c").WantProblem(404)
-	wantOutcome(t, a.Post("/api/apply", document(`,"prune":true`, daily("c", ""))), "c created, a removed, b removed")
+	wantOutcome(t, a.Post("/api/apply", document(`,"prune":true`, dailyItem("c", ""))), "c created, a removed, b removed")
 	a.Get("/api/schedules/key:a").WantProblem(404)
-	if n := len(a.Get("/api/jobs?state=scheduled").Data().Elements()); n != 1 {
+	if n := len(a.Get("/api/jobs?state=scheduled").Data().Items()); n != 1 {
 		t.Errorf("%d jobs are pending, want the run of c", n)
 	}
 }
@@ -67,36 +67,36 @@ func TestApply_MakesSchedulesMatchTheDocument(t *testing.T) {
 func TestApply_ChangesNothingUnlessAllIsRight(t *testing.T) {
 	t.Parallel()
 	a := account(t)
-	a.Post("/api/apply", document("", daily("ok", ""), `{"url":"https://example.com/","cron":"@daily"}`, `{"key":"x","url":"ftp://x","cron":"* *","nme":1}`, `7`)).
+	a.Post("/api/apply", document("", dailyItem("ok", ""), `{"url":"https://example.com/","cron":"@daily"}`, `{"key":"x","url":"ftp://x","cron":"* *","nme":1}`, `7`)).
 		WantPointers("#/schedules/1/key", "#/schedules/2/url", "#/schedules/2/cron", "#/schedules/2/nme", "#/schedules/3")
-	a.Post("/api/apply", document("", daily("a", ""), daily("b", ""), daily("a", ""))).WantPointers("#/schedules/0/key", "#/schedules/2/key")
+	a.Post("/api/apply", document("", dailyItem("a", ""), dailyItem("b", ""), dailyItem("a", ""))).WantPointers("#/schedules/0/key", "#/schedules/2/key")
 	a.Post("/api/apply", document("", `{"key":"once","url":"https://example.com/"}`)).WantPointers("#/schedules/0")
 	a.Post("/api/apply", document(`,"prune":true`)).WantPointers("#/schedules")
 	a.Post("/api/apply", `{"schedules":{},"prune":1}`).WantPointers("#/owner", "#/schedules", "#/prune")
 	many := make([]string, 1001)
 	for i := range many {
-		many[i] = daily(fmt.Sprint(i), "")
+		many[i] = dailyItem(fmt.Sprint(i), "")
 	}
 	a.Post("/api/apply", document("", many...)).WantPointers("#/schedules")
 	create(a.Client, with(waiting, `"idempotency_key":"held"`))
-	a.Post("/api/apply", document("", daily("new", ""), daily("held", ""))).WantProblem(409)
-	a.Post("/api/apply", `{"owner":"other","schedules":[`+daily("theirs", "")+`]}`).Want(200)
-	a.Post("/api/apply", document("", daily("new", ""), daily("theirs", ""))).WantProblem(409)
-	if n := len(a.Get("/api/schedules").Data().Elements()); n != 1 {
+	a.Post("/api/apply", document("", dailyItem("new", ""), dailyItem("held", ""))).WantProblem(409)
+	a.Post("/api/apply", `{"owner":"other","schedules":[`+dailyItem("theirs", "")+`]}`).Want(200)
+	a.Post("/api/apply", document("", dailyItem("new", ""), dailyItem("theirs", ""))).WantProblem(409)
+	if n := len(a.Get("/api/schedules").Data().Items()); n != 1 {
 		t.Errorf("there are %d schedules, want 1", n)
 	}
-	a.Service.Public(t).Post("/api/apply", document("", daily("a", ""))).WantProblem(403)
+	a.Service.Public(t).Post("/api/apply", document("", dailyItem("a", ""))).WantProblem(403)
 }
 
 func TestApply_IfMatchOfAnOlderPlanIsRefused(t *testing.T) {
 	t.Parallel()
 	a := account(t)
-	tag := a.Post("/api/apply", document("", daily("a", ""))).Want(200).Header.Get("ETag")
-	if plan := a.Post("/api/apply", document(`,"dry_run":true`, daily("a", `,"name":"n"`))).Want(200).Header.Get("ETag"); plan != tag {
+	tag := a.Post("/api/apply", document("", dailyItem("a", ""))).Want(200).Header.Get("ETag")
+	if plan := a.Post("/api/apply", document(`,"dry_run":true`, dailyItem("a", `,"name":"n"`))).Want(200).Header.Get("ETag"); plan != tag {
 		t.Errorf("a dry run has the tag %s, want %s", plan, tag)
 	}
-	a.Patch("/api/schedules/key:a", `{"name":"by hand"}`).Want(200)
-	a.With("If-Match", tag).Post("/api/apply", document("", daily("a", ""))).WantProblem(412)
+	a.Do("PATCH", "/api/schedules/key:a", `{"name":"by hand"}`).Want(200)
+	a.Post("/api/apply", document("", dailyItem("a", "")), harness.Header("If-Match", tag)).WantProblem(412)
 	wantSame(t, "the name", a.Get("/api/schedules/key:a").Data().Get("name"), `"by hand"`)
 }
 
@@ -104,17 +104,17 @@ func TestApply_TakesOverASchedulesWithoutOwner(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	create(a.Client, `{"idempotency_key":"k","url":"https://example.com/hook","repeat_every":[1,"day"],"schedule_in":[2,"days"]}`)
-	changed := a.Post("/api/apply", document("", daily("k", "")))
+	changed := a.Post("/api/apply", document("", dailyItem("k", "")))
 	wantOutcome(t, changed, "k changed")
 	wantSame(t, "the difference", changed.Data().Get("0.diff"), `[{"path":"/owner","from":null,"to":"repo"}]`)
-	wantOutcome(t, a.Post("/api/apply", document("", daily("k", ""))), "k unchanged")
+	wantOutcome(t, a.Post("/api/apply", document("", dailyItem("k", ""))), "k unchanged")
 	wantOutcome(t, a.Post("/api/apply", document(`,"prune":true,"all":true`)), "k removed")
 }
 
 func TestExport_CanBeAppliedAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	a := account(t)
-	a.Post("/api/apply", document("", daily("ü", `,"name":"é","body":{"z":1.10,"a":[null]}`), daily("a", `,"description":"d"`), daily("Z", ""))).Want(200)
+	a.Post("/api/apply", document("", dailyItem("ü", `,"name":"é","body":{"z":1.10,"a":[null]}`), dailyItem("a", `,"description":"d"`), dailyItem("Z", ""))).Want(200)
 	exported := string(a.Get("/api/export?owner=repo").Want(200).Body)
 	for _, format := range []string{"json", "yaml"} {
 		got := client(t, a, "export", "--owner", "repo", "--format", format)
@@ -190,7 +190,7 @@ func TestCommandImport_ConvertsARealCrontab(t *testing.T) {
 	}
 	wantSaid(t, client(t, a, "import", "crontab", file), 1, "14 unchanged")
 	byURL := map[string]harness.JSON{}
-	for _, s := range a.Get("/api/schedules?limit=100").Data().Elements() {
+	for _, s := range a.Get("/api/schedules?limit=100").Data().Items() {
 		byURL[s.Get("args.url").Str()] = s
 	}
 	if len(byURL) != 14 {
@@ -204,5 +204,9 @@ func TestCommandImport_ConvertsARealCrontab(t *testing.T) {
 func TestExamples_SchedulesOfTheRepositoryCanBeApplied(t *testing.T) {
 	t.Parallel()
 	a := account(t)
-	wantSaid(t, client(t, a, "apply", "-f", root(t, "examples/github-actions/schedules"), "--prune", "--yes"), 0, "2 created")
+	directory, err := filepath.Abs("../../examples/github-actions/schedules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantSaid(t, client(t, a, "apply", "-f", directory, "--prune", "--yes"), 0, "2 created")
 }

@@ -86,10 +86,10 @@ func copySchedules(schedules []*job.Schedule) []query {
 	type row = *job.Schedule
 	_, tags := labels(schedules, func(s *row) rawjson.Value { return (*s).Args })
 	return []query{{
-		sql: `INSERT INTO schedules (account, id, key, name, description, inserted_at, disabled_at, first_due, epoch, args, state, previous, hops, revision, tags)
-			SELECT account, id, key, name, description, inserted_at, disabled_at, first_due, epoch, args, state, previous, hops, revision, string_to_array(tags, ' ') FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
-				$10::text[], $11::text[], $12::text[], $13::smallint[], $14::text[], $15::bigint[])
-				AS u (account, id, key, name, description, inserted_at, disabled_at, first_due, epoch, args, state, previous, hops, tags, revision)
+		sql: `INSERT INTO schedules (account, id, key, name, description, inserted_at, disabled_at, first_due, epoch, args, state, previous, hops, revision, document, tags)
+			SELECT account, id, key, name, description, inserted_at, disabled_at, first_due, epoch, args, state, previous, hops, revision, document, string_to_array(tags, ' ') FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
+				$10::text[], $11::text[], $12::text[], $13::smallint[], $14::text[], $15::bigint[], $16::text[])
+				AS u (account, id, key, name, description, inserted_at, disabled_at, first_due, epoch, args, state, previous, hops, tags, revision, document)
 			ON CONFLICT (account, id) DO NOTHING`,
 		args: []any{
 			column(schedules, func(s *row) int64 { return (*s).Owner.Number }), column(schedules, func(s *row) uuid.UUID { return (*s).ID }),
@@ -99,7 +99,7 @@ func copySchedules(schedules []*job.Schedule) []query {
 			column(schedules, func(s *row) int64 { return (*s).FirstDue.UnixMicro() }), column(schedules, func(s *row) int64 { return (*s).Epoch }),
 			column(schedules, func(s *row) *string { return jsonText((*s).Args) }), column(schedules, func(s *row) *string { return jsonText((*s).State) }),
 			column(schedules, func(s *row) *string { return jsonText((*s).Previous) }), column(schedules, func(s *row) int16 { return int16((*s).Hops) }),
-			tags, column(schedules, func(s *row) int64 { return (*s).Revision }),
+			tags, column(schedules, func(s *row) int64 { return (*s).Revision }), column(schedules, func(s *row) string { return text((*s).Document) }),
 		},
 	}}
 }

@@ -273,10 +273,10 @@ func insertSchedules(jobs []store.NewJob) []query {
 	type row = store.NewJob
 	_, tags := labels(recurring, func(n *row) rawjson.Value { return n.Schedule.Args })
 	return []query{{
-		sql: `INSERT INTO schedules (account, id, key, name, description, inserted_at, first_due, epoch, args, hops, tags)
-			SELECT u.account, u.id, u.key, u.name, u.description, u.inserted_at, u.first_due, u.epoch, u.args, u.hops, string_to_array(u.tags, ' ')
-			FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::uuid[], $11::smallint[], $12::text[])
-				AS u (account, id, key, name, description, inserted_at, first_due, epoch, args, job, hops, tags)
+		sql: `INSERT INTO schedules (account, id, key, name, description, inserted_at, first_due, epoch, args, hops, document, tags)
+			SELECT u.account, u.id, u.key, u.name, u.description, u.inserted_at, u.first_due, u.epoch, u.args, u.hops, u.document, string_to_array(u.tags, ' ')
+			FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::uuid[], $11::smallint[], $12::text[], $13::text[])
+				AS u (account, id, key, name, description, inserted_at, first_due, epoch, args, job, hops, tags, document)
 			WHERE EXISTS (SELECT FROM jobs j WHERE j.account = u.account AND j.id = u.job)`,
 		args: []any{
 			column(recurring, func(n *row) int64 { return n.Schedule.Owner.Number }), column(recurring, func(n *row) uuid.UUID { return n.Schedule.ID }),
@@ -285,7 +285,7 @@ func insertSchedules(jobs []store.NewJob) []query {
 			column(recurring, func(n *row) int64 { return n.Schedule.InsertedAt.UnixMicro() }), column(recurring, func(n *row) int64 { return n.Schedule.FirstDue.UnixMicro() }),
 			column(recurring, func(n *row) int64 { return n.Schedule.Epoch }), column(recurring, func(n *row) *string { return jsonText(n.Schedule.Args) }),
 			column(recurring, func(n *row) uuid.UUID { return n.Job.ID }), column(recurring, func(n *row) int16 { return int16(n.Schedule.Hops) }),
-			tags,
+			tags, column(recurring, func(n *row) string { return text(n.Schedule.Document) }),
 		},
 	}}
 }

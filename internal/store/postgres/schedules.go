@@ -12,12 +12,12 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-const scheduleColumns = `s.id, s.account, s.key, s.name, s.description, s.inserted_at, s.disabled_at, s.first_due, s.epoch, s.hops, s.revision, s.args, s.state, s.previous`
+const scheduleColumns = `s.id, s.account, s.key, s.name, s.description, s.inserted_at, s.disabled_at, s.first_due, s.epoch, s.hops, s.revision, s.document, s.args, s.state, s.previous`
 
 func scheduleTargets(s *job.Schedule) []any {
 	return []any{
 		idOf{&s.ID}, &s.Owner.Number, &s.Key, &s.Name, &s.Description, timeOf{&s.InsertedAt}, timeOf{&s.DisabledAt},
-		timeOf{&s.FirstDue}, &s.Epoch, &s.Hops, &s.Revision, jsonOf{&s.Args}, jsonOf{&s.State}, jsonOf{&s.Previous},
+		timeOf{&s.FirstDue}, &s.Epoch, &s.Hops, &s.Revision, &s.Document, jsonOf{&s.Args}, jsonOf{&s.State}, jsonOf{&s.Previous},
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-const scheduleColumns = `s.id, s.account, s.key, s.name, s.description, s.inserted_at, s.disabled_at, s.first_due, s.epoch, s.hops, s.revision, s.args, s.state, s.previous`
+const scheduleColumns = `s.id, s.account, s.key, s.name, s.description, s.inserted_at, s.disabled_at, s.first_due, s.epoch, s.hops, s.revision, s.document, s.args, s.state, s.previous`
 
 func (t *tx) scanSchedule(stmt *sqlite.Stmt) (*job.Schedule, error) {
 	c := &columns{stmt: stmt}
@@ -20,6 +20,7 @@ func (t *tx) scanSchedule(stmt *sqlite.Stmt) (*job.Schedule, error) {
 	account := c.int64()
 	s.Key, s.Name, s.Description = c.optional(), c.optional(), c.optional()
 	s.InsertedAt, s.DisabledAt, s.FirstDue, s.Epoch, s.Hops, s.Revision = c.time(), c.time(), c.time(), c.int64(), c.int(), c.int64()
+	s.Document = c.text()
 	s.Args, s.State, s.Previous = c.json(), c.json(), c.json()
 	var err error
 	s.Owner, err = t.owner(account)
@@ -38,9 +39,9 @@ func (t *tx) schedule(id uuid.UUID) (*job.Schedule, error) {
 
 func (t *tx) insertSchedule(s *job.Schedule) error {
 	_, tags := labels(s.Args)
-	err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, first_due, epoch, hops, args, tags)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Args, tags)
+	err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, first_due, epoch, hops, document, args, tags)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Document, s.Args, tags)
 	if err != nil {
 		return fmt.Errorf("inserting a schedule: %w", err)
 	}
