@@ -2,10 +2,12 @@ package attempt
 
 import (
 	"context"
+	"math/rand/v2"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/lifecycle"
+	"github.com/punctual-dev/punctual/internal/schedule"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -115,5 +117,7 @@ func interrupted(item *store.QueueItem, queue store.Queue) store.Finish {
 	if item.Kind == store.KindDelivery {
 		return lifecycle.EndDelivery(item, item.Claim.Attempt, item.Claim.Node, outcome, now)
 	}
-	return lifecycle.Resume(item).Finish(item.Claim.Node, outcome, item.Claim.StartAt, later(now, item.Claim.StartAt))
+	return lifecycle.Resume(item).Finish(item.Claim.Node, outcome, lifecycle.Span{
+		Began: item.Claim.StartAt, Ended: schedule.Later(now, item.Claim.StartAt), Random: rand.Float64(),
+	})
 }

@@ -97,8 +97,8 @@ type attempt struct {
 	retryAt  time.Time
 }
 
-// succeeded reports whether the target answered with a 2xx.
-func (a *attempt) succeeded() bool { return a.answered && a.status >= 200 && a.status < 300 }
+// succeeded reports whether the attempt succeeded, as was decided when it ended.
+func (a *attempt) succeeded() bool { return a.outcome != nil && a.outcome.Succeeded() }
 
 // interrupted reports whether the service stopped meanwhile; such an attempt
 // does not count.

@@ -225,7 +225,7 @@ func lineOf(l *job.Log) logLine {
 		line.tone, line.icon, line.badge, line.text = "calm", "send", "request", rawjson.Text(value("url"))
 	case job.EventResponse:
 		status, _ := strconv.Atoi(string(value("status")))
-		if status >= 200 && status < 300 {
+		if l.Succeeded() {
 			line.tone, line.icon = "good", "check"
 		}
 		line.badge, line.text = strconv.Itoa(status), "after "+took()

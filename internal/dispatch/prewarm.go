@@ -47,7 +47,7 @@ func (d *Dispatcher) prewarm(ctx context.Context) {
 			continue // the node is busy with what is due
 		}
 		now := d.Queue.Now()
-		if d.isCareful(now) {
+		if d.suspects.isCareful(now) {
 			continue // reading here would leave no note for a crash
 		}
 		if cursor.Due.Before(now) || cursor.Due.Sub(now) > warmAhead {
@@ -64,9 +64,7 @@ func (d *Dispatcher) prewarm(ctx context.Context) {
 
 // readAhead reads the keys that are due until then, starting after a key.
 func (d *Dispatcher) readAhead(ctx context.Context, from store.QueueKey, until time.Time) (map[laneID]*coming, store.QueueKey, error) {
-	d.mu.Lock()
-	nodes, self := d.lease.nodes, d.lease.node
-	d.mu.Unlock()
+	lease := d.items.nodes()
 	lanes, ofAccount := map[laneID]*coming{}, map[int64]int{}
 	for range warmPages {
 		refs, err := d.Queue.QueuePeek(ctx, from, until, warmPage)
@@ -78,7 +76,7 @@ func (d *Dispatcher) readAhead(ctx context.Context, from store.QueueKey, until t
 				return lanes, from, nil
 			}
 			from = ref
-			if d.share(ref, nodes, self) != 0 {
+			if d.share(ref, lease) != 0 {
 				continue
 			}
 			if lanes[laneOf(ref)] == nil {

@@ -29,13 +29,19 @@ type Spec struct {
 	WebhookURL  string
 	Retries     int // attempts after the first
 	Timeout     time.Duration
+	// Success is which responses are a success, NoRetry which failures are not
+	// retried, and Backoff the waits before retries: the last one repeats, and
+	// none means the default schedule of package retry.
+	Success     Statuses
+	NoRetry     Failures
+	Backoff     []time.Duration
 	Metadata    bool
 	RepeatEvery rawjson.Value
 	Cron        string
 	Timezone    string
 }
 
-var defaultSpec = Spec{Method: "get", Retries: DefaultRetries, Timeout: DefaultTimeout, Metadata: true}
+var defaultSpec = Spec{Method: "get", Retries: DefaultRetries, Timeout: DefaultTimeout, Success: DefaultSuccess, Metadata: true}
 
 // fields is the table of the fields of a create request. Requests are read, and
 // forms show inputs, in this order.
@@ -118,6 +124,21 @@ var fields = []Field{
 		},
 		Form: Form{Section: MoreSection, Label: "Time allowed", Hint: "Seconds for one attempt, 1 to 900.", Placeholder: "30"},
 		Flag: Flag{Placeholder: "SECONDS", Help: "How long one attempt may take."},
+	},
+	{
+		Name: "success", In: Anywhere, Kind: ListValue, Of: AnyValue, read: readSuccess,
+		set:  func(s *Spec, v rawjson.Value) { s.Success = statusesOf(v) },
+		Form: Form{Section: MoreSection, Label: "Success", Hint: "Statuses and classes of them.", Placeholder: "2xx, 404"},
+	},
+	{
+		Name: "no_retry", In: Anywhere, Kind: ListValue, Of: AnyValue, read: readNoRetry,
+		set:  func(s *Spec, v rawjson.Value) { s.NoRetry = failuresOf(v) },
+		Form: Form{Section: MoreSection, Label: "Don't retry", Hint: "Statuses, classes and kinds of errors.", Placeholder: "4xx, tls"},
+	},
+	{
+		Name: "backoff", In: Anywhere, Kind: ListValue, Of: DurationValue, read: readBackoff,
+		set:  func(s *Spec, v rawjson.Value) { s.Backoff = waitsOf(v) },
+		Form: Form{Section: MoreSection, Label: "Waits before retries", Hint: "The last one repeats.", Placeholder: "10, 1 minute, 5 minutes"},
 	},
 	{
 		Name: "metadata", In: Anywhere, Kind: BooleanValue, read: readBoolean,

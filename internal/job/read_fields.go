@@ -38,17 +38,18 @@ func (r *reader) refuseUnknown(name string, known []string) {
 	}
 }
 
-// nearestField returns the known field with the smallest edit distance to name,
-// preferring the longest common prefix, and whether it is close enough to suggest.
+// nearestField returns the known field that name most likely stands for: a small
+// edit distance and a long common prefix count. It reports whether the field is
+// close enough to suggest.
 func nearestField(name string, known []string) (string, bool) {
 	if len(name) > 64 {
 		return "", false
 	}
-	best, least, alike := "", 0, 0
+	best, least, score := "", 0, 0
 	for _, field := range known {
 		n, same := editDistance(plain(name), plain(field)), commonPrefix(plain(name), plain(field))
-		if best == "" || n < least || n == least && same > alike {
-			best, least, alike = field, n, same
+		if s := 2*n - same; best == "" || s < score {
+			best, least, score = field, n, s
 		}
 	}
 	return best, least <= max(1, len(best)/2)

@@ -22,9 +22,9 @@ type carryOver struct {
 
 // carryOver reads the response of a schedule's run. It returns nil if there is
 // nothing to carry over.
-func (a *Attempt) carryOver(o *job.Outcome) *carryOver {
+func (a *Attempt) carryOver(o *job.Outcome, v Verdict) *carryOver {
 	body := job.JSONBody(o.Response) // the log's too
-	if a.Item.Schedule == nil || !o.Succeeded() {
+	if a.Item.Schedule == nil || v != Succeeded {
 		return nil
 	}
 	c := &carryOver{previous: body}

@@ -116,6 +116,14 @@ func Resume(f Frequency, first, now time.Time) time.Time {
 // cut removes digits finer than a microsecond, toward the past.
 func cut(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro()).UTC() }
 
+// Later returns the later of two times.
+func Later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
 // justBefore turns "after" into "at or after".
 func justBefore(t time.Time) time.Time { return t.Add(-1) }
 
