@@ -23,19 +23,27 @@ const (
 	smallRecord = 64 << 10
 )
 
-// Store is a store.Store for clients. It passes all calls that don't read records
-// to the wrapped store.
+// Records is what clients read, and what belongs to it in the store.
+type Records interface {
+	store.Jobs
+	store.Schedules
+	store.Logs
+	store.Marks
+	store.Summaries
+	store.Audits
+	Now() time.Time
+}
+
+// Store bounds the reads of the wrapped store. It passes on all other calls.
 type Store struct {
-	store.Store
+	Records
 	heavy, pages *slots
 	bytes        *budget
 }
 
-var _ store.Store = (*Store)(nil)
-
 // New returns a Store that wraps another one.
-func New(s store.Store) *Store {
-	return &Store{Store: s, heavy: newSlots(heavySlots), pages: newSlots(pageSlots), bytes: newBudget(totalBytes)}
+func New(records Records) *Store {
+	return &Store{Records: records, heavy: newSlots(heavySlots), pages: newSlots(pageSlots), bytes: newBudget(totalBytes)}
 }
 
 // Held returns how many bytes of records are held for responses under way.
@@ -149,98 +157,98 @@ func jobSize(j *job.Job) int {
 	return store.JobSize(j)
 }
 
-// JobList implements store.Store.
+// JobList implements Records.
 func (s *Store) JobList(ctx context.Context, owner job.Owner, q store.JobQuery) ([]*job.Job, error) {
-	return list(ctx, s, owner, q.Heavy(), &q.ListQuery, store.JobSize, func() ([]*job.Job, error) { return s.Store.JobList(ctx, owner, q) })
+	return list(ctx, s, owner, q.Heavy(), &q.ListQuery, store.JobSize, func() ([]*job.Job, error) { return s.Records.JobList(ctx, owner, q) })
 }
 
-// ScheduleList implements store.Store.
+// ScheduleList implements Records.
 func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q store.ListQuery) ([]*job.Schedule, error) {
-	return list(ctx, s, owner, q.Heavy(), &q, store.ScheduleSize, func() ([]*job.Schedule, error) { return s.Store.ScheduleList(ctx, owner, q) })
+	return list(ctx, s, owner, q.Heavy(), &q, store.ScheduleSize, func() ([]*job.Schedule, error) { return s.Records.ScheduleList(ctx, owner, q) })
 }
 
-// LogList implements store.Store.
+// LogList implements Records.
 func (s *Store) LogList(ctx context.Context, owner job.Owner, q store.LogQuery) ([]*job.Log, error) {
-	return list(ctx, s, owner, q.Heavy(), &q.ListQuery, store.LogSize, func() ([]*job.Log, error) { return s.Store.LogList(ctx, owner, q) })
+	return list(ctx, s, owner, q.Heavy(), &q.ListQuery, store.LogSize, func() ([]*job.Log, error) { return s.Records.LogList(ctx, owner, q) })
 }
 
-// LogWalk implements store.Store. The result of a walk that was cut says where to
+// LogWalk implements Records. The result of a walk that was cut says where to
 // continue.
 func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID, q store.LogQuery, look int) (*store.LogWalk, error) {
 	return few(ctx, s, owner, func(w *store.LogWalk) int { return store.TotalSize(w.Logs, store.LogSize) }, func() (*store.LogWalk, error) {
-		return s.Store.LogWalk(ctx, owner, schedule, q, look)
+		return s.Records.LogWalk(ctx, owner, schedule, q, look)
 	})
 }
 
-// JobScan implements store.Store. It counts as heavy because it reads megabytes of
+// JobScan implements Records. It counts as heavy because it reads megabytes of
 // args.
 func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
 	found, err = fewOf(ctx, s, owner, true, jobsSize, func() (jobs []*job.Job, err error) {
-		jobs, next, err = s.Store.JobScan(ctx, owner, q, look, match)
+		jobs, next, err = s.Records.JobScan(ctx, owner, q, look, match)
 		return jobs, err
 	})
 	return found, next, err
 }
 
-// JobGet implements store.Store.
+// JobGet implements Records.
 func (s *Store) JobGet(ctx context.Context, owner job.Owner, id store.JobID) (*job.Job, error) {
-	return one(ctx, s, owner, store.JobSize, func() (*job.Job, error) { return s.Store.JobGet(ctx, owner, id) })
+	return one(ctx, s, owner, store.JobSize, func() (*job.Job, error) { return s.Records.JobGet(ctx, owner, id) })
 }
 
-// ScheduleGet implements store.Store.
+// ScheduleGet implements Records.
 func (s *Store) ScheduleGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
-	return one(ctx, s, owner, store.ScheduleSize, func() (*job.Schedule, error) { return s.Store.ScheduleGet(ctx, owner, id) })
+	return one(ctx, s, owner, store.ScheduleSize, func() (*job.Schedule, error) { return s.Records.ScheduleGet(ctx, owner, id) })
 }
 
-// LogGet implements store.Store.
+// LogGet implements Records.
 func (s *Store) LogGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Log, error) {
-	return one(ctx, s, owner, store.LogSize, func() (*job.Log, error) { return s.Store.LogGet(ctx, owner, id) })
+	return one(ctx, s, owner, store.LogSize, func() (*job.Log, error) { return s.Records.LogGet(ctx, owner, id) })
 }
 
-// JobGetMany implements store.Store.
+// JobGetMany implements Records.
 func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.JobID) ([]*job.Job, error) {
-	return few(ctx, s, owner, jobsSize, func() ([]*job.Job, error) { return s.Store.JobGetMany(ctx, owner, ids) })
+	return few(ctx, s, owner, jobsSize, func() ([]*job.Job, error) { return s.Records.JobGetMany(ctx, owner, ids) })
 }
 
-// LogGetMany implements store.Store.
+// LogGetMany implements Records.
 func (s *Store) LogGetMany(ctx context.Context, owner job.Owner, ids []uuid.UUID) ([]*job.Log, error) {
 	size := func(logs []*job.Log) int { return store.TotalSize(logs, store.LogSize) }
-	return few(ctx, s, owner, size, func() ([]*job.Log, error) { return s.Store.LogGetMany(ctx, owner, ids) })
+	return few(ctx, s, owner, size, func() ([]*job.Log, error) { return s.Records.LogGetMany(ctx, owner, ids) })
 }
 
-// AuditList implements store.Store.
+// AuditList implements Records.
 func (s *Store) AuditList(ctx context.Context, account int64, event string, after uuid.UUID, limit int) ([]*store.Audit, error) {
 	size := func(entries []*store.Audit) int { return store.TotalSize(entries, store.AuditSize) }
 	return few(ctx, s, job.Owner{Number: account}, size, func() ([]*store.Audit, error) {
-		return s.Store.AuditList(ctx, account, event, after, limit)
+		return s.Records.AuditList(ctx, account, event, after, limit)
 	})
 }
 
-// JobTally implements store.Store.
+// JobTally implements Records.
 func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[job.State]int64, error) {
-	return few(ctx, s, owner, nothing, func() (map[job.State]int64, error) { return s.Store.JobTally(ctx, owner, limit) })
+	return few(ctx, s, owner, nothing, func() (map[job.State]int64, error) { return s.Records.JobTally(ctx, owner, limit) })
 }
 
-// JobMessages implements store.Store.
+// JobMessages implements Records.
 func (s *Store) JobMessages(ctx context.Context, owner job.Owner, number int64, limit int) ([]*job.Delivery, error) {
-	return few(ctx, s, owner, nothing, func() ([]*job.Delivery, error) { return s.Store.JobMessages(ctx, owner, number, limit) })
+	return few(ctx, s, owner, nothing, func() ([]*job.Delivery, error) { return s.Records.JobMessages(ctx, owner, number, limit) })
 }
 
-// ScheduleRuns implements store.Store.
+// ScheduleRuns implements Records.
 func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []uuid.UUID, limit int) (map[uuid.UUID][]store.RunSummary, error) {
 	return few(ctx, s, owner, nothing, func() (map[uuid.UUID][]store.RunSummary, error) {
-		return s.Store.ScheduleRuns(ctx, owner, schedules, limit)
+		return s.Records.ScheduleRuns(ctx, owner, schedules, limit)
 	})
 }
 
-// JobsDue implements store.Store.
+// JobsDue implements Records.
 func (s *Store) JobsDue(ctx context.Context, owner job.Owner, before time.Time, limit, look int) (*store.Due, error) {
 	return few(ctx, s, owner, func(d *store.Due) int { return jobsSize(d.Jobs) }, func() (*store.Due, error) {
-		return s.Store.JobsDue(ctx, owner, before, limit, look)
+		return s.Records.JobsDue(ctx, owner, before, limit, look)
 	})
 }
 
-// JobsFailed implements store.Store.
+// JobsFailed implements Records.
 func (s *Store) JobsFailed(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]*job.Job, error) {
-	return few(ctx, s, owner, jobsSize, func() ([]*job.Job, error) { return s.Store.JobsFailed(ctx, owner, since, limit) })
+	return few(ctx, s, owner, jobsSize, func() ([]*job.Job, error) { return s.Records.JobsFailed(ctx, owner, since, limit) })
 }

@@ -94,7 +94,7 @@ type Node struct {
 	runner     *attempt.Runner
 	dispatcher *dispatch.Dispatcher
 	quotas     *quota.Book
-	manager    *service.Service
+	service    *service.Service
 	people     *auth.People
 	server     *edge.Server
 	listener   net.Listener
@@ -135,11 +135,11 @@ func (n *Node) start(ctx context.Context) error {
 	if err := whole(ctx, n.store); err != nil {
 		return errors.Join(err, n.store.NodeStop(ctx, node))
 	}
-	n.audit = audit.New(n.store, n.store.Now, c.Log)
+	n.clients = admission.New(n.store)
+	n.audit = audit.New(n.clients, n.store.Now, c.Log)
 	if n.auth, err = auth.New(ctx, auth.Config{Store: n.store, Now: n.store.Now, PublicKey: c.PublicAPIKey, Log: c.Log, Audit: n.audit}); err != nil {
 		return err
 	}
-	n.clients = admission.New(n.store)
 	n.stats = stats.New(stats.Config{Store: n.store, Now: n.store.Now, Log: c.Log, Enter: n.clients.Enter})
 	if err := n.newClient(ctx, roots); err != nil {
 		return err
@@ -165,18 +165,18 @@ func (n *Node) start(ctx context.Context) error {
 		Store: n.store, Account: n.auth.Account, Public: n.publicAccount(), Defaults: c.Limits, Now: n.store.Now, Log: c.Log,
 	})
 	rates := edge.NewRates(c.Limits.AnonymousRate, n.metrics)
-	n.manager = service.New(service.Config{
-		Store: n.clients, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, Listener: n.hub, Quotas: n.quotas,
+	n.service = service.New(service.Config{
+		Store: n.clients, Operations: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, Listener: n.hub, Quotas: n.quotas,
 	})
 	notices := broadcast.New(n.store.Now)
 	api := httpapi.New(httpapi.Config{
-		Manager: n.manager, Store: n.clients, Auth: n.auth, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Log: c.Log,
+		Service: n.service, Auth: n.auth, Audit: n.audit, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Log: c.Log,
 		Running: n.dispatcher.Running, Quotas: n.quotas, Rates: rates, Retention: c.Retention, Version: c.Version,
 		OperationsElsewhere: n.operations != nil,
 	})
 	n.people = auth.NewPeople(auth.PeopleConfig{Store: n.store, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log, Audit: n.audit})
 	pages := dashboard.New(dashboard.Config{
-		Manager: n.manager, Store: n.clients, People: n.people, Auth: n.auth, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
+		Manager: n.service, Store: pageStore{n.clients, unbounded{complete{n.store}}}, People: n.people, Auth: n.auth, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
 		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), Log: c.Log, Version: c.Version, Audit: n.audit,
 		Observe: n.metrics.Requested,
 	})
@@ -253,7 +253,7 @@ func (n *Node) observe() {
 		gauge("punctual_runs_waiting", "Runs in memory that wait to be claimed, by kind.", name, func() float64 { return float64(n.dispatcher.Waiting(kind)) })
 		gauge("punctual_runs_in_use", "Runs claimed or under way on this node, by kind.", name, func() float64 { return float64(n.dispatcher.InUse(kind)) })
 	}
-	for operation, bytes := range map[string]func() int{"create": n.manager.WaitingBytes, "finish": n.runner.WaitingBytes} {
+	for operation, bytes := range map[string]func() int{"create": n.service.WaitingBytes, "finish": n.runner.WaitingBytes} {
 		n.metrics.Gauge("punctual_waiting_bytes", "Bytes that wait for a commit, by operation.", map[string]string{"operation": operation},
 			func() float64 { return float64(bytes()) })
 	}
@@ -262,7 +262,7 @@ func (n *Node) observe() {
 	}
 	n.metrics.Gauge("punctual_answer_bytes", "Bytes of records held for answers to clients.", nil, func() float64 { return float64(n.clients.Held()) })
 	n.observeEdge()
-	n.metrics.Gauge("punctual_creates_waiting", "Creates that wait for a commit.", nil, func() float64 { return float64(n.manager.Waiting()) })
+	n.metrics.Gauge("punctual_creates_waiting", "Creates that wait for a commit.", nil, func() float64 { return float64(n.service.Waiting()) })
 }
 
 // serve runs the node's parts until ctx ends, then stops them: first the edge,
@@ -317,8 +317,8 @@ func (n *Node) lastStats() {
 // close takes apart what start has put together.
 func (n *Node) close() error {
 	var err error
-	if n.manager != nil {
-		n.manager.Close()
+	if n.service != nil {
+		n.service.Close()
 	}
 	if n.quotas != nil {
 		n.quotas.Close()

@@ -23,7 +23,7 @@ const (
 // are retried at once. A batch that fails because of its content is halved until
 // the faulty item stands alone; then culprit ends that item. An error of culprit
 // ends Interrupt.
-func Interrupt(ctx context.Context, queue store.Queue, claims []store.Abandoned, culprit func(store.Abandoned, error) error) error {
+func Interrupt(ctx context.Context, queue Queue, claims []store.Abandoned, culprit func(store.Abandoned, error) error) error {
 	for n := firstAbandoned; len(claims) > 0; {
 		part := claims[:min(n, len(claims))]
 		claims = claims[len(part):]
@@ -40,7 +40,7 @@ func Interrupt(ctx context.Context, queue store.Queue, claims []store.Abandoned,
 
 // interrupt is Interrupt for runs that are read at once. It returns about how
 // many bytes they held.
-func interrupt(ctx context.Context, queue store.Queue, claims []store.Abandoned, culprit func(store.Abandoned, error) error) (bytes int, err error) {
+func interrupt(ctx context.Context, queue Queue, claims []store.Abandoned, culprit func(store.Abandoned, error) error) (bytes int, err error) {
 	err = fault.Guard(func() error {
 		refs := make([]store.QueueKey, len(claims))
 		for i := range claims {
@@ -89,7 +89,7 @@ func held(run *store.QueueItem) int {
 }
 
 // Drop takes an abandoned run out of the queue and leaves its record as it is.
-func Drop(ctx context.Context, queue store.Queue, c store.Abandoned) error {
+func Drop(ctx context.Context, queue Queue, c store.Abandoned) error {
 	_, err := queue.QueueFinish(ctx, []store.Finish{gone(c)})
 	return err
 }
@@ -106,7 +106,7 @@ func gone(c store.Abandoned) store.Finish {
 	return f
 }
 
-func interrupted(item *store.QueueItem, queue store.Queue) store.Finish {
+func interrupted(item *store.QueueItem, queue Queue) store.Finish {
 	now := queue.Now()
 	outcome := job.Outcome{
 		Failure: &job.Failure{

@@ -37,7 +37,7 @@ type Logs interface {
 
 // Config configures a Runner.
 type Config struct {
-	Queue   store.Queue
+	Queue   Queue
 	Jobs    Jobs
 	Client  *execute.Client
 	Secrets Secrets

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -101,7 +102,7 @@ func (l *Log) Audit(ctx context.Context, e Entry) {
 		return
 	}
 	now := l.now()
-	a := &store.Audit{
+	a := &identity.AuditEntry{
 		ID: job.NewID(now), Account: e.Account.Number, InsertedAt: now, LastAt: now, Count: 1,
 		Event: cut(e.Event, maxShort), ActorKind: cut(e.Actor.Kind, maxShort), ActorName: cut(e.Actor.Name, maxName),
 		Address: cut(e.Actor.Address, maxShort), Detail: cut(e.Detail, maxDetail),
@@ -127,6 +128,15 @@ func (l *Log) Audit(ctx context.Context, e Entry) {
 	if err := l.entries.AuditInsert(ctx, a); err != nil {
 		l.log.Error("storing an entry of the audit log failed", "event", a.Event, "error", err)
 	}
+}
+
+// List reads a page of the entries of an account, latest first. Event "" selects
+// all. The order and offset of q are ignored.
+func (l *Log) List(ctx context.Context, account int64, event string, q job.ListQuery) (job.Page[*identity.AuditEntry], error) {
+	q.Order, q.Offset = job.Order{}, 0
+	return job.ReadPage(q, identity.AuditSize, (*identity.AuditEntry).Position, func(list job.ListQuery) ([]*identity.AuditEntry, error) {
+		return l.entries.AuditList(ctx, account, event, list.AfterID, list.Limit)
+	})
 }
 
 // cut truncates a text to at most max bytes of valid text for every store.

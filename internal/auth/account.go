@@ -8,13 +8,25 @@ import (
 	"unicode/utf8"
 
 	"github.com/punctual-dev/punctual/internal/fault"
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/identity"
 )
 
 // Account returns an account by its number, from a cache of at most one second,
 // or a NotFound fault. The caller must not modify it.
-func (a *Authenticator) Account(ctx context.Context, number int64) (*store.Account, error) {
-	return a.accounts.get(number, a.Now(), func() (*store.Account, error) { return a.Store.AccountOf(ctx, number) })
+func (a *Authenticator) Account(ctx context.Context, number int64) (*identity.Account, error) {
+	return a.accounts.get(number, a.Now(), func() (*identity.Account, error) { return a.Store.AccountOf(ctx, number) })
+}
+
+// CurrentAccount returns an account by its number, as it is stored, or a NotFound
+// fault.
+func (a *Authenticator) CurrentAccount(ctx context.Context, number int64) (*identity.Account, error) {
+	return a.Store.AccountOf(ctx, number)
+}
+
+// Keys returns an account's keys, revoked and expired ones included, in order of
+// creation.
+func (a *Authenticator) Keys(ctx context.Context, account int64) ([]*identity.Key, error) {
+	return a.Store.KeyList(ctx, account)
 }
 
 // Knows reports whether the key in an Authorization header was valid at its last

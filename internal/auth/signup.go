@@ -184,6 +184,11 @@ const InvitePrefix = "inv_"
 // InviteLasts is how long an invite is valid.
 const InviteLasts = 7 * 24 * time.Hour
 
+// Invite creates an invite, as CreateInvite does.
+func (p *People) Invite(ctx context.Context) (code string, invite *store.Invite, err error) {
+	return CreateInvite(ctx, p.Store, p.Now())
+}
+
 // CreateInvite creates an invite and returns its code, which can't be retrieved
 // again.
 func CreateInvite(ctx context.Context, s store.People, now time.Time) (code string, invite *store.Invite, err error) {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 const (
@@ -61,7 +60,7 @@ func backlog(ctx context.Context, t *trial) error {
 // most jobs.
 func (t *trial) startFilled(ctx context.Context) error {
 	var key string
-	err := t.start(ctx, t.Sizes.Workers, func(ctx context.Context, s store.Store) (err error) {
+	err := t.start(ctx, t.Sizes.Workers, func(ctx context.Context, s records) (err error) {
 		key, err = t.fillBacklog(ctx, s)
 		return err
 	})
@@ -74,7 +73,7 @@ func (t *trial) startFilled(ctx context.Context) error {
 
 // fillBacklog stores jobs of many accounts, due between an hour and a month
 // from now, and gives a key of the account with the most.
-func (t *trial) fillBacklog(ctx context.Context, s store.Store) (key string, err error) {
+func (t *trial) fillBacklog(ctx context.Context, s records) (key string, err error) {
 	owners, key, err := t.fillAccounts(ctx, s)
 	if err != nil {
 		return "", err
@@ -97,7 +96,7 @@ func (t *trial) fillBacklog(ctx context.Context, s store.Store) (key string, err
 	return key, insert(ctx, s, jobs, n, owner, t.step("putting jobs into the store", n))
 }
 
-func (t *trial) fillAccounts(ctx context.Context, s store.Store) (owners []job.Owner, key string, err error) {
+func (t *trial) fillAccounts(ctx context.Context, s records) (owners []job.Owner, key string, err error) {
 	owners = make([]job.Owner, t.Sizes.accounts())
 	failed := make([]error, len(owners))
 	done := t.step("making accounts", len(owners))

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 const (
@@ -20,7 +19,7 @@ const (
 // crowd measures what one account notices of another one's many jobs.
 func crowd(ctx context.Context, t *trial) error {
 	var many *round
-	err := t.start(ctx, t.Sizes.Workers, func(ctx context.Context, s store.Store) (err error) {
+	err := t.start(ctx, t.Sizes.Workers, func(ctx context.Context, s records) (err error) {
 		many, err = t.fillCrowd(ctx, s)
 		return err
 	})
@@ -56,7 +55,7 @@ func later(a, b time.Time) time.Time {
 }
 
 // fillCrowd stores the many jobs, due shortly after the service will be ready.
-func (t *trial) fillCrowd(ctx context.Context, s store.Store) (*round, error) {
+func (t *trial) fillCrowd(ctx context.Context, s records) (*round, error) {
 	account, _, err := t.newAccount(ctx, s, "many")
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ const (
 
 // insert puts planned jobs into a store as the service itself would; owner says
 // whose each is.
-func insert(ctx context.Context, s store.Store, jobs func(i int) planned, n int, owner func(i int) job.Owner, done *atomic.Int64) error {
+func insert(ctx context.Context, s records, jobs func(i int) planned, n int, owner func(i int) job.Owner, done *atomic.Int64) error {
 	var next atomic.Int64
 	var wait sync.WaitGroup
 	failed := make([]error, fillers)
@@ -41,7 +41,7 @@ func insert(ctx context.Context, s store.Store, jobs func(i int) planned, n int,
 	return errors.Join(append(failed, ctx.Err())...)
 }
 
-func insertBatch(ctx context.Context, s store.Store, jobs func(i int) planned, from, to int, owner func(i int) job.Owner) error {
+func insertBatch(ctx context.Context, s records, jobs func(i int) planned, from, to int, owner func(i int) job.Owner) error {
 	batch := make([]store.NewJob, 0, to-from)
 	now := s.Now()
 	for i := from; i < to; i++ {
@@ -63,7 +63,7 @@ func insertBatch(ctx context.Context, s store.Store, jobs func(i int) planned, f
 
 // fillPace sees how many jobs a second go into a store, with a few of n that
 // are due in an hour.
-func (t *trial) fillPace(ctx context.Context, s store.Store, owner job.Owner, n int) (float64, error) {
+func (t *trial) fillPace(ctx context.Context, s records, owner job.Owner, n int) (float64, error) {
 	jobs := t.later(min(n, 4*fillBatch))
 	began := time.Now()
 	err := insert(ctx, s, func(i int) planned { return jobs[i] }, len(jobs), func(int) job.Owner { return owner }, new(atomic.Int64))

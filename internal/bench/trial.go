@@ -25,8 +25,15 @@ type trial struct {
 	closers  []func()
 }
 
+// records is what the bench writes to a store itself.
+type records interface {
+	store.Accounts
+	Now() time.Time
+	JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store.Inserted, error)
+}
+
 // fill puts accounts and jobs into a store before the service starts.
-type fill func(ctx context.Context, s store.Store) error
+type fill func(ctx context.Context, s records) error
 
 // start starts the service, on a new database with an account. fills come
 // before that. workers is how many requests it makes at once; 0 leaves that to
@@ -40,7 +47,7 @@ func (t *trial) start(ctx context.Context, workers int, fills ...fill) error {
 	t.step("preparing the store", 0)
 	t.database = t.newDatabase()
 	var key string
-	account := func(ctx context.Context, s store.Store) (err error) {
+	account := func(ctx context.Context, s records) (err error) {
 		_, key, err = t.newAccount(ctx, s, "main")
 		return err
 	}
@@ -70,7 +77,7 @@ func (t *trial) fill(ctx context.Context, fills ...fill) (err error) {
 }
 
 // newAccount makes an account with a key.
-func (t *trial) newAccount(ctx context.Context, s store.Store, name string) (*store.Account, string, error) {
+func (t *trial) newAccount(ctx context.Context, s records, name string) (*store.Account, string, error) {
 	email := fmt.Sprintf("%s-%s-%d@bench.example", name, t.workload, time.Now().UnixNano())
 	a, err := auth.CreateAccount(ctx, s, email, s.Now())
 	if err != nil {

@@ -38,7 +38,7 @@ type Count struct {
 //
 // No attempt may be under way in the source, and no node may run on either store.
 // Copy reports progress after every batch of records.
-func Copy(ctx context.Context, from, to store.Copyable, progress func(Progress)) (*Result, error) {
+func Copy(ctx context.Context, from, to Store, progress func(Progress)) (*Result, error) {
 	source, err := nameOf(ctx, from)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func Copy(ctx context.Context, from, to store.Copyable, progress func(Progress))
 }
 
 // copyBlocks copies the blocked targets, which are few and belong to no account.
-func copyBlocks(ctx context.Context, from, to store.Copyable) error {
+func copyBlocks(ctx context.Context, from, to Store) error {
 	blocked, err := from.TargetBlocks(ctx)
 	for i := 0; err == nil && i < len(blocked); i++ {
 		err = to.TargetBlock(ctx, &blocked[i])
@@ -89,7 +89,7 @@ func copyBlocks(ctx context.Context, from, to store.Copyable) error {
 
 // nameOf returns a name for a source, derived from its accounts' IDs, which are
 // unique.
-func nameOf(ctx context.Context, from store.Copyable) (string, error) {
+func nameOf(ctx context.Context, from Store) (string, error) {
 	accounts, err := from.AccountList(ctx)
 	if err != nil {
 		return "", fmt.Errorf("reading accounts: %w", err)
@@ -116,7 +116,7 @@ func interrupted(ctx context.Context, err error) error {
 
 // writer collects records and writes them in batches.
 type writer struct {
-	to       store.Copyable
+	to       Store
 	source   string
 	progress func(Progress)
 

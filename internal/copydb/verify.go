@@ -23,7 +23,7 @@ const secretMargin = time.Hour
 
 // compare reads both stores and returns the counts of their records, or an error
 // that names the sections in which they differ.
-func compare(ctx context.Context, from, to store.Copyable, progress func(Progress)) ([]Count, error) {
+func compare(ctx context.Context, from, to Store, progress func(Progress)) ([]Count, error) {
 	secretsUntil := from.Now().Add(secretMargin)
 	var source, target []total
 	var sourceErr, targetErr error
@@ -62,7 +62,7 @@ type total struct {
 }
 
 // totals reads a whole store. The result includes empty sections.
-func totals(ctx context.Context, s store.Copyable, secretsUntil time.Time, progress func(Progress)) ([]total, error) {
+func totals(ctx context.Context, s Store, secretsUntil time.Time, progress func(Progress)) ([]total, error) {
 	counts := make([]int64, len(sections)+1)
 	sums := make([]*checksum, len(sections)+1)
 	for i := range sums {
@@ -116,7 +116,7 @@ func essence(value any, secretsUntil time.Time) any {
 
 // walkQueue visits all queue items, without their lanes, which are recomputed by
 // the copy.
-func walkQueue(ctx context.Context, s store.Copyable, visit func(store.QueueKey) error) error {
+func walkQueue(ctx context.Context, s Store, visit func(store.QueueKey) error) error {
 	after := store.QueueKey{}
 	for {
 		page, err := s.QueuePeek(ctx, after, time.Time{}, maxPage)

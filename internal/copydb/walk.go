@@ -28,7 +28,7 @@ type section struct {
 	name   string
 	global bool // numbered across accounts
 	// page reads up to limit records of an account, or of all, after a place.
-	page func(ctx context.Context, s store.Copyable, owner job.Owner, behind string, limit int) ([]record, error)
+	page func(ctx context.Context, s Store, owner job.Owner, behind string, limit int) ([]record, error)
 }
 
 // record is one record: a pointer to a type of store.Records.
@@ -77,7 +77,7 @@ func parsePlace(mark string) (p place, err error) {
 }
 
 // walk visits all records after a place in order.
-func walk(ctx context.Context, s store.Copyable, from place, visit func(place, record) error) error {
+func walk(ctx context.Context, s Store, from place, visit func(place, record) error) error {
 	accounts, err := s.AccountList(ctx)
 	if err != nil {
 		return fmt.Errorf("reading accounts: %w", err)
@@ -110,7 +110,7 @@ func walk(ctx context.Context, s store.Copyable, from place, visit func(place, r
 
 // walker visits the records of a section.
 type walker struct {
-	store   store.Copyable
+	store   Store
 	section section
 	limit   int
 }
@@ -154,7 +154,7 @@ func size(value any) int {
 	return fields
 }
 
-func accountPage(ctx context.Context, s store.Copyable, owner job.Owner, behind string, _ int) ([]record, error) {
+func accountPage(ctx context.Context, s Store, owner job.Owner, behind string, _ int) ([]record, error) {
 	if behind != "" {
 		return nil, nil
 	}
@@ -162,14 +162,14 @@ func accountPage(ctx context.Context, s store.Copyable, owner job.Owner, behind 
 	return []record{{a, owner.ID.String()}}, err
 }
 
-func keyPage(ctx context.Context, s store.Copyable, owner job.Owner, behind string, limit int) ([]record, error) {
+func keyPage(ctx context.Context, s Store, owner job.Owner, behind string, limit int) ([]record, error) {
 	keys, err := s.KeyList(ctx, owner.Number)
 	known := slices.IndexFunc(keys, func(k *store.Key) bool { return k.ID.String() == behind })
 	keys = keys[known+1:]
 	return records(keys[:min(limit, len(keys))], func(k *store.Key) string { return k.ID.String() }), err
 }
 
-func schedulePage(ctx context.Context, s store.Copyable, owner job.Owner, behind string, limit int) ([]record, error) {
+func schedulePage(ctx context.Context, s Store, owner job.Owner, behind string, limit int) ([]record, error) {
 	after, err := parseID(behind)
 	if err != nil {
 		return nil, err
@@ -178,7 +178,7 @@ func schedulePage(ctx context.Context, s store.Copyable, owner job.Owner, behind
 	return records(page, func(s *job.Schedule) string { return s.ID.String() }), err
 }
 
-func jobPage(ctx context.Context, s store.Copyable, owner job.Owner, behind string, limit int) ([]record, error) {
+func jobPage(ctx context.Context, s Store, owner job.Owner, behind string, limit int) ([]record, error) {
 	after, err := parseNumber(behind)
 	if err != nil {
 		return nil, err
@@ -187,7 +187,7 @@ func jobPage(ctx context.Context, s store.Copyable, owner job.Owner, behind stri
 	return records(page, func(j *job.Job) string { return strconv.FormatInt(j.Number, 10) }), err
 }
 
-func logPage(ctx context.Context, s store.Copyable, owner job.Owner, behind string, limit int) ([]record, error) {
+func logPage(ctx context.Context, s Store, owner job.Owner, behind string, limit int) ([]record, error) {
 	after, err := parseID(behind)
 	if err != nil {
 		return nil, err
@@ -196,7 +196,7 @@ func logPage(ctx context.Context, s store.Copyable, owner job.Owner, behind stri
 	return records(page, func(l *job.Log) string { return l.ID.String() }), err
 }
 
-func deliveryPage(ctx context.Context, s store.Copyable, _ job.Owner, behind string, limit int) ([]record, error) {
+func deliveryPage(ctx context.Context, s Store, _ job.Owner, behind string, limit int) ([]record, error) {
 	after, err := parseNumber(behind)
 	if err != nil {
 		return nil, err
@@ -206,7 +206,7 @@ func deliveryPage(ctx context.Context, s store.Copyable, _ job.Owner, behind str
 }
 
 // auditPage reads entries of all accounts and of the service (account 0).
-func auditPage(ctx context.Context, s store.Copyable, _ job.Owner, behind string, limit int) ([]record, error) {
+func auditPage(ctx context.Context, s Store, _ job.Owner, behind string, limit int) ([]record, error) {
 	account, id, _ := strings.Cut(behind, " ")
 	number, err := parseNumber(account)
 	if err != nil {

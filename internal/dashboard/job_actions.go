@@ -4,8 +4,8 @@ import (
 	"net/http"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -45,7 +45,7 @@ func (s *Server) cancelJobs(c *call) error {
 	ids := make([]store.JobID, len(picked))
 	for i, text := range picked {
 		var ok bool
-		if ids[i], ok = service.ParseJobID(text); !ok {
+		if ids[i], ok = job.ParseRef(text); !ok {
 			return noJob
 		}
 	}

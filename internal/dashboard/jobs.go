@@ -85,15 +85,14 @@ func (s *Server) jobs(c *call) error {
 
 // findJobs reads a page of the list, or of what a search finds.
 func (s *Server) findJobs(c *call, list *jobList, query store.JobQuery) (next int64, err error) {
+	var page job.Page[*job.Job]
 	if list.search != "" {
-		list.jobs, next, err = s.Manager.Search(c.r.Context(), c.owner(), query, list.search)
-		return next, err
+		page, err = s.Manager.Search(c.r.Context(), c.owner(), query, list.search)
+	} else {
+		page, err = s.Manager.Jobs(c.r.Context(), c.owner(), query)
 	}
-	query.Limit++
-	found, err := s.Store.JobList(c.r.Context(), c.owner(), query)
-	var more bool
-	if list.jobs, more = store.Fit(found, jobsShown, query.Budget(), store.JobSize); more {
-		next = list.jobs[len(list.jobs)-1].Number
+	if list.jobs = page.Items; page.Next != nil {
+		next = page.Next.After
 	}
 	return next, err
 }
@@ -120,7 +119,7 @@ func (s *Server) jobTabs(ctx context.Context, c *call, current string) ([]ui.Tab
 
 // jobID reads the job an address names.
 func (c *call) jobID() (store.JobID, error) {
-	id, ok := service.ParseJobID(c.r.PathValue("job_id"))
+	id, ok := job.ParseRef(c.r.PathValue("job_id"))
 	if !ok {
 		return id, noJob
 	}

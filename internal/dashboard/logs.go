@@ -15,7 +15,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -65,7 +64,7 @@ func (c *call) logFilter() *logFilter {
 		f.problems["event"] = "is not one of those below"
 	}
 	if f.job != "" {
-		id, ok := service.ParseJobID(f.job)
+		id, ok := job.ParseRef(f.job)
 		if f.query.Job = &id; !ok {
 			f.problems["job"] = "must be a job's number or record id"
 		}
@@ -124,7 +123,7 @@ func (s *Server) logs(c *call) error {
 	query.Limit = logsListed
 	place := readPlace(c.param("after"))
 	if place != (store.LogPlace{}) {
-		query = service.After(query, place)
+		query.After, query.AfterID = place.Run, place.ID
 		list.first = c.here("after", "")
 	}
 	list.canFollow = list.first == "" && list.until == ""
@@ -138,9 +137,9 @@ func (s *Server) logs(c *call) error {
 		return err
 	}
 	if page.Next != nil {
-		list.next = c.here("after", writePlace(page.Next))
+		list.next = c.here("after", writePlace(page.Next.After, page.Next.AfterID))
 	}
-	for _, l := range page.Logs {
+	for _, l := range page.Items {
 		list.lines = append(list.lines, lineOf(l))
 	}
 	if list.of != uuid.Nil {
@@ -156,7 +155,7 @@ func (s *Server) logs(c *call) error {
 }
 
 // writePlace writes where a page of logs ends, readPlace reads it.
-func writePlace(p *store.LogPlace) string { return fmt.Sprintf("%d.%s", p.Run, p.ID) }
+func writePlace(run int64, id uuid.UUID) string { return fmt.Sprintf("%d.%s", run, id) }
 
 // readPlace gives the beginning for what was not written by writePlace.
 func readPlace(text string) store.LogPlace {

@@ -64,7 +64,7 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 	book := quota.NewBook(quota.Config{Store: s, Account: w.auth.Account, Now: s.Now, Log: log})
 	t.Cleanup(book.Close)
 	config := Config{
-		Manager: service.New(service.Config{Store: s, Engine: idle{}, Metrics: measures, Listener: events, Quotas: book}), Store: s, Auth: w.auth,
+		Manager: service.New(service.Config{Store: s, Operations: s, Engine: idle{}, Metrics: measures, Listener: events, Quotas: book}), Store: s, Auth: w.auth,
 		Quotas: book, Rates: edge.NewRates(0, measures),
 		Board: broadcast.New(s.Now), Events: events, Log: log, Audit: recorded,
 		Stats: stats.New(stats.Config{Store: s, Now: s.Now, Log: log}), Version: "test", Retention: 30 * 24 * time.Hour,
@@ -75,7 +75,7 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 	w.people = auth.NewPeople(people)
 	config.People, w.manager = w.people, config.Manager
 	api := httpapi.New(httpapi.Config{
-		Manager: config.Manager, Store: s, Auth: w.auth, Metrics: measures, Board: config.Board, Log: log,
+		Service: config.Manager, Auth: w.auth, Audit: recorded, Metrics: measures, Board: config.Board, Log: log,
 		Stats: config.Stats, Running: func() bool { return true }, Quotas: config.Quotas, Rates: config.Rates,
 	})
 	server := httptest.NewUnstartedServer(New(config).Wrap(api))

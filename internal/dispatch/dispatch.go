@@ -28,7 +28,7 @@ type Attempt interface {
 
 // Config configures a Dispatcher.
 type Config struct {
-	Queue store.Queue
+	Queue Queue
 	Node  int64 // this process's node, as returned by NodeStart; a re-registration replaces it
 	// Concurrency is how many jobs' requests are under way at once. Callbacks
 	// and webhooks have as many slots of their own, and at least minDeliveries,

@@ -16,7 +16,7 @@ import (
 
 // fakeQueue is a queue in memory with a clock that can be stepped.
 type fakeQueue struct {
-	store.Queue // panics on what the dispatcher does not call
+	Queue // panics on what the dispatcher does not call
 
 	mu                sync.Mutex
 	items             map[store.ItemID]*store.QueueItem

@@ -6,9 +6,9 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // own wraps handlers of account settings and refuses the public key, which
@@ -23,15 +23,15 @@ func own(handle handler) handler {
 }
 
 func (s *Server) listKeys(c *call) error {
-	keys, err := s.Store.KeyList(c.r.Context(), c.owner.Number)
+	keys, err := s.Auth.Keys(c.r.Context(), c.owner.Number)
 	if err != nil {
 		return err
 	}
-	return writeList(c, keys, func(b []byte, k *store.Key) []byte { return append(appendKey(b, k), '}') })
+	return writeList(c, keys, func(b []byte, k *identity.Key) []byte { return append(appendKey(b, k), '}') })
 }
 
 // appendKey appends a key's record without its closing brace.
-func appendKey(b []byte, k *store.Key) []byte {
+func appendKey(b []byte, k *identity.Key) []byte {
 	b = append(b, `{"id":"`...)
 	b = append(b, k.ID.String()...)
 	b = append(b, `","name":`...)
@@ -89,7 +89,7 @@ func (s *Server) revokeKey(c *call) error {
 }
 
 func (s *Server) listSecrets(c *call) error {
-	a, err := s.Store.AccountOf(c.r.Context(), c.owner.Number)
+	a, err := s.Auth.CurrentAccount(c.r.Context(), c.owner.Number)
 	if err != nil {
 		return err
 	}
@@ -104,12 +104,12 @@ func (s *Server) rotateSecret(c *call) error {
 	return c.writeSecrets(a)
 }
 
-func (c *call) writeSecrets(a *store.Account) error {
-	secrets := make([]*store.Secret, len(a.Secrets))
+func (c *call) writeSecrets(a *identity.Account) error {
+	secrets := make([]*identity.Secret, len(a.Secrets))
 	for i := range a.Secrets {
 		secrets[i] = &a.Secrets[i]
 	}
-	return writeList(c, secrets, func(b []byte, s *store.Secret) []byte {
+	return writeList(c, secrets, func(b []byte, s *identity.Secret) []byte {
 		b = append(b, `{"secret":`...)
 		b = rawjson.AppendText(b, s.Value)
 		b = appendInstant(append(b, `,"created_at":`...), s.CreatedAt)

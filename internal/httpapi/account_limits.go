@@ -11,7 +11,7 @@ import (
 )
 
 func (s *Server) getAccount(c *call) error {
-	a, err := s.Store.AccountOf(c.r.Context(), c.owner.Number)
+	a, err := s.Auth.CurrentAccount(c.r.Context(), c.owner.Number)
 	if err != nil {
 		return err
 	}

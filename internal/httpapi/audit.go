@@ -4,8 +4,8 @@ import (
 	"strconv"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // listAudit lists the account's audit log, newest entries first.
@@ -23,15 +23,14 @@ func (s *Server) listAudit(c *call) error {
 	if err := fault.Refuse(q.problems); err != nil {
 		return err
 	}
-	entries, err := s.Store.AuditList(c.r.Context(), c.owner.Number, event, selection.AfterID, selection.Limit)
+	page, err := s.Audit.List(c.r.Context(), c.owner.Number, event, selection)
 	if err != nil {
 		return err
 	}
-	entries = page(c, list, selection, entries, store.AuditSize, func(a *store.Audit) position { return position{id: a.ID} })
-	return writeList(c, entries, appendAudit)
+	return writePage(c, list, page, appendAudit)
 }
 
-func appendAudit(b []byte, a *store.Audit) []byte {
+func appendAudit(b []byte, a *identity.AuditEntry) []byte {
 	b = append(b, `{"id":"`...)
 	b = append(b, a.ID.String()...)
 	b = appendInstant(append(b, `","inserted_at":`...), a.InsertedAt)

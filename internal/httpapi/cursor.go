@@ -12,7 +12,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // position is where in a list's default order a page ended: a number for jobs, a
@@ -67,32 +66,26 @@ func openCursor(text, list string, owner job.Owner) (p position, valid bool) {
 	return p, valid && len(b) == 0
 }
 
-// page removes the extra record that shows whether there are more, and those that
-// do not fit on a page, and then links to the next page (RFC 8288).
-func page[T any](c *call, list string, q store.ListQuery, records []*T, size func(*T) int, at func(*T) position) []*T {
-	limit := q.Limit - 1
-	records, more := store.Fit(records, limit, q.Budget(), size)
-	if !more {
-		return records
-	}
-	if q.Order.Field == "" {
-		linkNext(c, list, limit, at(records[len(records)-1]))
-		return records
+// linkNext links to the page that next selects (RFC 8288), if there is one.
+func (c *call) linkNext(list string, next *job.ListQuery) {
+	if next == nil {
+		return
 	}
 	values := c.r.URL.Query()
-	values.Set("limit", strconv.Itoa(limit))
-	values.Set("offset", strconv.Itoa(q.Offset+len(records)))
+	values.Set("limit", strconv.Itoa(next.Limit))
+	if next.Order.Field == "" {
+		values.Del("offset")
+		values.Set("cursor", sealCursor(position{number: next.After, id: next.AfterID}, list, c.owner))
+	} else {
+		values.Set("offset", strconv.Itoa(next.Offset))
+	}
 	c.link(values)
-	return records
 }
 
-// linkNext links to the page after a position.
-func linkNext(c *call, list string, limit int, at position) {
-	values := c.r.URL.Query()
-	values.Set("limit", strconv.Itoa(limit))
-	values.Del("offset")
-	values.Set("cursor", sealCursor(at, list, c.owner))
-	c.link(values)
+// writePage responds with a page of a list and links to the next one.
+func writePage[T any](c *call, list string, page job.Page[*T], add func([]byte, *T) []byte) error {
+	c.linkNext(list, page.Next)
+	return writeList(c, page.Items, add)
 }
 
 func (c *call) link(values url.Values) {

@@ -10,7 +10,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/service"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 var jobOrders = []string{"inserted_at", "scheduled_at", "attempted_at", "completed_at", "cancelled_at", "discarded_at", "state", "job_id", "id"}
@@ -20,7 +19,7 @@ func (s *Server) createJob(c *call) error {
 	if err != nil {
 		return err
 	}
-	j, conflict, err := s.Manager.Create(c.r.Context(), c.owner, body, headerKey(c.r.Header))
+	j, conflict, err := s.Service.Create(c.r.Context(), c.owner, body, headerKey(c.r.Header))
 	if err != nil {
 		return err
 	}
@@ -37,7 +36,7 @@ func (s *Server) preview(c *call) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.Manager.Preview(body, headerKey(c.r.Header))
+	p, err := s.Service.Preview(body, headerKey(c.r.Header))
 	if err != nil {
 		return err
 	}
@@ -87,7 +86,7 @@ func headerKey(header http.Header) *string {
 
 func (s *Server) listJobs(c *call) error {
 	q := &query{values: c.r.URL.Query()}
-	selection := store.JobQuery{
+	selection := job.Query{
 		ListQuery: q.list("jobs", c.owner, jobOrders), States: q.states(), Schedule: q.uuid("schedule_id"), Key: q.key(),
 	}
 	text := q.search()
@@ -97,28 +96,26 @@ func (s *Server) listJobs(c *call) error {
 	if text != "" {
 		return s.searchJobs(c, selection, text)
 	}
-	jobs, err := s.Store.JobList(c.r.Context(), c.owner, selection)
+	page, err := s.Service.Jobs(c.r.Context(), c.owner, selection)
 	if err != nil {
 		return err
 	}
-	jobs = page(c, "jobs", selection.ListQuery, jobs, store.JobSize, func(j *job.Job) position { return position{number: j.Number} })
-	return writeList(c, jobs, func(b []byte, j *job.Job) []byte { return job.AppendJob(b, j, false) })
+	return writePage(c, "jobs", page, appendJob)
 }
 
-func (s *Server) searchJobs(c *call, q store.JobQuery, text string) error {
-	q.Limit-- // the store reports the next page, so no extra record is needed
-	jobs, next, err := s.Manager.Search(c.r.Context(), c.owner, q, text)
+// appendJob appends the record of a job in a list.
+func appendJob(b []byte, j *job.Job) []byte { return job.AppendJob(b, j, false) }
+
+func (s *Server) searchJobs(c *call, q job.Query, text string) error {
+	page, err := s.Service.Search(c.r.Context(), c.owner, q, text)
 	if err != nil {
 		return err
 	}
-	if next != 0 {
-		linkNext(c, "jobs", q.Limit, position{number: next})
-	}
-	return writeList(c, jobs, func(b []byte, j *job.Job) []byte { return job.AppendJob(b, j, false) })
+	return writePage(c, "jobs", page, appendJob)
 }
 
 func (s *Server) countJobs(c *call) error {
-	counts, err := s.Manager.Counts(c.r.Context(), c.owner)
+	counts, err := s.Service.Counts(c.r.Context(), c.owner)
 	if err != nil {
 		return err
 	}

@@ -9,12 +9,11 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/service"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // withJob responds with the record of the job that do returns.
-func (c *call) withJob(status int, do func(context.Context, job.Owner, store.JobID) (*job.Job, error)) error {
-	id, ok := service.ParseJobID(c.r.PathValue("job_id"))
+func (c *call) withJob(status int, do func(context.Context, job.Owner, job.Ref) (*job.Job, error)) error {
+	id, ok := job.ParseRef(c.r.PathValue("job_id"))
 	if !ok {
 		return fault.NoSuch("job")
 	}
@@ -28,22 +27,22 @@ func (c *call) withJob(status int, do func(context.Context, job.Owner, store.Job
 	return c.writeRecord(status, func(b []byte) []byte { return job.AppendJob(b, j, false) })
 }
 
-func (s *Server) getJob(c *call) error    { return c.withJob(http.StatusOK, s.Store.JobGet) }
-func (s *Server) cancelJob(c *call) error { return c.withJob(http.StatusOK, s.Manager.Cancel) }
-func (s *Server) runJob(c *call) error    { return c.withJob(http.StatusOK, s.Manager.RunNow) }
-func (s *Server) rerunJob(c *call) error  { return c.withJob(http.StatusCreated, s.Manager.Rerun) }
+func (s *Server) getJob(c *call) error    { return c.withJob(http.StatusOK, s.Service.Job) }
+func (s *Server) cancelJob(c *call) error { return c.withJob(http.StatusOK, s.Service.Cancel) }
+func (s *Server) runJob(c *call) error    { return c.withJob(http.StatusOK, s.Service.RunNow) }
+func (s *Server) rerunJob(c *call) error  { return c.withJob(http.StatusCreated, s.Service.Rerun) }
 
 func (s *Server) rescheduleJob(c *call) error {
-	return c.withJob(http.StatusOK, func(ctx context.Context, owner job.Owner, id store.JobID) (*job.Job, error) {
+	return c.withJob(http.StatusOK, func(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
 		// An unknown id is reported before problems of the body.
-		if _, err := s.Store.JobGet(ctx, owner, id); err != nil {
+		if _, err := s.Service.Job(ctx, owner, id); err != nil {
 			return nil, err
 		}
 		body, err := c.readBody()
 		if err != nil {
 			return nil, err
 		}
-		return s.Manager.Reschedule(ctx, owner, id, body)
+		return s.Service.Reschedule(ctx, owner, id, body)
 	})
 }
 
@@ -59,20 +58,20 @@ func (s *Server) cancelJobs(c *call) error {
 	if err := s.charge(c, 1, len(ids)); err != nil {
 		return err
 	}
-	jobs, err := s.Manager.CancelMany(c.r.Context(), c.owner, ids)
+	jobs, err := s.Service.CancelMany(c.r.Context(), c.owner, ids)
 	if err != nil {
 		return err
 	}
-	return writeList(c, jobs, func(b []byte, j *job.Job) []byte { return job.AppendJob(b, j, false) })
+	return writeList(c, jobs, appendJob)
 }
 
 // readJobIDs reads {"job_ids": [...]}.
-func readJobIDs(body rawjson.Value) ([]store.JobID, error) {
+func readJobIDs(body rawjson.Value) ([]job.Ref, error) {
 	var problems fault.Problems
 	refuse := func(pointer, detail string) {
 		problems.Add(fault.Problem{Pointer: pointer, Detail: detail})
 	}
-	var ids []store.JobID
+	var ids []job.Ref
 	found := false
 	if body.Kind() != '{' {
 		refuse("#", "must be a JSON object with job_ids")
@@ -103,9 +102,9 @@ func readJobIDs(body rawjson.Value) ([]store.JobID, error) {
 }
 
 // readID reads an id that is a number or, as in forms, a string.
-func readID(v rawjson.Value) (store.JobID, bool) {
+func readID(v rawjson.Value) (job.Ref, bool) {
 	if v.Kind() == '0' {
-		return service.ParseJobID(string(v))
+		return job.ParseRef(string(v))
 	}
-	return service.ParseJobID(rawjson.Text(v))
+	return job.ParseRef(rawjson.Text(v))
 }

@@ -5,9 +5,9 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // readKeySpec reads a body that is an object with the fields of a new key, all of
@@ -37,7 +37,7 @@ func (c *call) readKeySpec() (spec auth.KeySpec, err error) {
 		case m.Name == "name":
 			spec.Name = rawjson.Text(m.Value)
 		case m.Name == "scope":
-			if spec.Scope = store.Scope(rawjson.Text(m.Value)); spec.Scope == "" {
+			if spec.Scope = identity.Scope(rawjson.Text(m.Value)); spec.Scope == "" {
 				refuse(at, "must be read, jobs or admin")
 			}
 		default:

@@ -81,7 +81,7 @@ func (s *Server) readyz(c *call) error {
 	if !s.Running() {
 		return &fault.Error{Code: fault.Unavailable, Message: "no jobs are being fired right now"}
 	}
-	if err := s.Store.Ping(c.r.Context()); err != nil {
+	if err := s.Service.Ready(c.r.Context()); err != nil {
 		return fault.Unreachable(err)
 	}
 	return c.writeJSON(http.StatusOK, []byte(`{"status":"ok"}`))

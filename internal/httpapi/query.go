@@ -13,8 +13,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/service"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 const (
@@ -65,10 +63,9 @@ func (q *query) whole(name string, least, most, fallback int) int {
 	return n
 }
 
-// list reads limit, offset, order_by and cursor. The limit it returns is one
-// higher than requested, so that the extra record shows whether there are more.
-func (q *query) list(name string, owner job.Owner, orders []string) store.ListQuery {
-	l := store.ListQuery{Limit: q.whole("limit", 1, maxLimit, defaultLimit) + 1, Offset: q.whole("offset", 0, maxOffset, 0)}
+// list reads limit, offset, order_by and cursor.
+func (q *query) list(name string, owner job.Owner, orders []string) job.ListQuery {
+	l := job.ListQuery{Limit: q.whole("limit", 1, maxLimit, defaultLimit), Offset: q.whole("offset", 0, maxOffset, 0)}
 	order, why := readOrder(q.values, orders)
 	if why != "" {
 		q.refuse("order_by", why)
@@ -93,7 +90,7 @@ func (q *query) list(name string, owner job.Owner, orders []string) store.ListQu
 }
 
 // readOrder reads order_by in any of its forms; why describes the problem, if any.
-func readOrder(values url.Values, allowed []string) (order store.Order, why string) {
+func readOrder(values url.Values, allowed []string) (order job.Order, why string) {
 	parts, why := orderParts(values)
 	if why != "" || parts == nil {
 		return order, why
@@ -107,7 +104,7 @@ func readOrder(values url.Values, allowed []string) (order store.Order, why stri
 	order.Field = parts[0]
 	if len(parts) == 2 {
 		if parts[1] != "asc" && parts[1] != "desc" {
-			return store.Order{}, "must have the direction asc or desc"
+			return job.Order{}, "must have the direction asc or desc"
 		}
 		order.Desc = parts[1] == "desc"
 	}
@@ -221,12 +218,12 @@ func (q *query) time(name string) time.Time {
 	return t
 }
 
-func (q *query) job() *store.JobID {
+func (q *query) job() *job.Ref {
 	text, ok := q.one("job_id")
 	if !ok {
 		return nil
 	}
-	id, valid := service.ParseJobID(text)
+	id, valid := job.ParseRef(text)
 	if !valid {
 		q.refuse("job_id", "must be a job's integer id or UUID")
 		return nil

@@ -9,8 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/service"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 func values(t *testing.T, query string) url.Values {
@@ -23,7 +21,7 @@ func values(t *testing.T, query string) url.Values {
 }
 
 func TestReadOrder(t *testing.T) {
-	for query, want := range map[string]store.Order{
+	for query, want := range map[string]job.Order{
 		"":                                {},
 		"order_by=id":                     {Field: "id"},
 		"order_by=id,asc":                 {Field: "id"},
@@ -59,7 +57,7 @@ func FuzzReadOrder(f *testing.F) {
 			return
 		}
 		order, why := readOrder(v, jobOrders)
-		if why != "" && order != (store.Order{}) {
+		if why != "" && order != (job.Order{}) {
 			t.Fatalf("%q is refused (%s), yet returns %+v", query, why, order)
 		}
 		if order.Field != "" && !strings.Contains(strings.Join(jobOrders, " "), order.Field) {
@@ -124,8 +122,8 @@ func TestHeaderKey(t *testing.T) {
 func TestParseJobID(t *testing.T) {
 	for text, ok := range map[string]bool{"1": true, "9223372036854775807": true, someone.ID.String(): true, "0": false, "-1": false, "01": false, "+1": false,
 		"9223372036854775808": false, "": false, "1.0": false, strings.ToUpper(someone.ID.String()): true, "00000000-0000-0000-0000-000000000000": false, "{" + someone.ID.String() + "}": false} {
-		if _, got := service.ParseJobID(text); got != ok {
-			t.Errorf("service.ParseJobID(%q) = %v, want %v", text, got, ok)
+		if _, got := job.ParseRef(text); got != ok {
+			t.Errorf("job.ParseRef(%q) = %v, want %v", text, got, ok)
 		}
 	}
 }

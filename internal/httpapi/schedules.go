@@ -9,7 +9,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 var scheduleOrders = []string{"inserted_at", "disabled_at", "name", "id"}
@@ -20,12 +19,11 @@ func (s *Server) listSchedules(c *call) error {
 	if err := fault.Refuse(q.problems); err != nil {
 		return err
 	}
-	schedules, err := s.Store.ScheduleList(c.r.Context(), c.owner, selection)
+	page, err := s.Service.Schedules(c.r.Context(), c.owner, selection)
 	if err != nil {
 		return err
 	}
-	schedules = page(c, "schedules", selection, schedules, store.ScheduleSize, func(s *job.Schedule) position { return position{id: s.ID} })
-	return writeList(c, schedules, job.AppendSchedule)
+	return writePage(c, "schedules", page, job.AppendSchedule)
 }
 
 func (c *call) scheduleID() (uuid.UUID, error) {
@@ -50,34 +48,34 @@ func (c *call) withSchedule(do func(context.Context, job.Owner, uuid.UUID) (*job
 }
 
 func (s *Server) getSchedule(c *call) error {
-	return c.withSchedule(s.Store.ScheduleGet, job.AppendSchedule)
+	return c.withSchedule(s.Service.Schedule, job.AppendSchedule)
 }
 
 func (s *Server) disableSchedule(c *call) error {
-	return c.withSchedule(s.Manager.Disable, job.AppendSchedule)
+	return c.withSchedule(s.Service.Disable, job.AppendSchedule)
 }
 
 func (s *Server) enableSchedule(c *call) error {
-	return c.withSchedule(s.Manager.Enable, job.AppendSchedule)
+	return c.withSchedule(s.Service.Enable, job.AppendSchedule)
 }
 
 func (s *Server) editSchedule(c *call) error {
-	return c.withSchedule(s.withBody(c, s.Manager.Edit), job.AppendSchedule)
+	return c.withSchedule(s.withBody(c, s.Service.Edit), job.AppendSchedule)
 }
 
 func (s *Server) getState(c *call) error {
-	return c.withSchedule(s.Store.ScheduleGet, job.AppendScheduleState)
+	return c.withSchedule(s.Service.Schedule, job.AppendScheduleState)
 }
 
 func (s *Server) putState(c *call) error {
-	return c.withSchedule(s.withBody(c, s.Manager.SetState), job.AppendScheduleState)
+	return c.withSchedule(s.withBody(c, s.Service.SetState), job.AppendScheduleState)
 }
 
 // withBody reads the call's body for a change of a schedule. It reports an
 // unknown schedule before problems of the body.
 func (s *Server) withBody(c *call, do func(context.Context, job.Owner, uuid.UUID, rawjson.Value) (*job.Schedule, error)) func(context.Context, job.Owner, uuid.UUID) (*job.Schedule, error) {
 	return func(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
-		if _, err := s.Store.ScheduleGet(ctx, owner, id); err != nil {
+		if _, err := s.Service.Schedule(ctx, owner, id); err != nil {
 			return nil, err
 		}
 		body, err := c.readBody()
@@ -101,11 +99,11 @@ func (c *call) withoutContent(do func(context.Context, job.Owner, uuid.UUID) err
 	return nil
 }
 
-func (s *Server) deleteSchedule(c *call) error { return c.withoutContent(s.Manager.Delete) }
+func (s *Server) deleteSchedule(c *call) error { return c.withoutContent(s.Service.Delete) }
 
 func (s *Server) deleteState(c *call) error {
 	return c.withoutContent(func(ctx context.Context, owner job.Owner, id uuid.UUID) error {
-		_, err := s.Manager.ClearState(ctx, owner, id)
+		_, err := s.Service.ClearState(ctx, owner, id)
 		return err
 	})
 }

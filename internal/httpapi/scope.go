@@ -6,7 +6,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/identity"
 )
 
 // access is what a route requires of a caller.
@@ -20,18 +20,18 @@ const (
 )
 
 // scope returns the scope that a method of a route requires.
-func (a access) scope(method string) store.Scope {
+func (a access) scope(method string) identity.Scope {
 	switch {
 	case a == forAdmins:
-		return store.ScopeAdmin
+		return identity.ScopeAdmin
 	case a == forJobs && method != http.MethodGet:
-		return store.ScopeJobs
+		return identity.ScopeJobs
 	}
-	return store.ScopeRead
+	return identity.ScopeRead
 }
 
 // permit returns a Forbidden fault if the key of a call lacks the needed scope.
-func (c *call) permit(needed store.Scope) error {
+func (c *call) permit(needed identity.Scope) error {
 	err := c.caller.Permit(needed)
 	if err != nil && fault.CodeOf(err) == fault.Forbidden && !c.caller.Public {
 		// RFC 6750, section 3.1.

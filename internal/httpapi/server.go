@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/admission"
+	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/broadcast"
 	"github.com/punctual-dev/punctual/internal/edge"
@@ -20,14 +21,13 @@ import (
 	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/stats"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // Config configures a Server.
 type Config struct {
-	Manager *service.Service
-	Store   store.Store
+	Service *service.Service
 	Auth    *auth.Authenticator
+	Audit   *audit.Log
 	Metrics *metrics.Metrics
 	Stats   *stats.Collector
 	Board   *broadcast.Hub

@@ -13,7 +13,7 @@ import (
 
 // Config configures a Worker.
 type Config struct {
-	Store     store.Store
+	Store     Store
 	Metrics   *metrics.Metrics
 	Log       *slog.Logger
 	Retention time.Duration // 0: keep everything for ever

@@ -78,6 +78,12 @@ func (b *Book) Limits(ctx context.Context, account int64) (Limits, error) {
 	return b.Defaults.Of(a, account == b.Public), nil
 }
 
+// SetLimits replaces the limits of an account. It returns a NotFound fault if
+// there is no such account. They apply once Account returns them.
+func (b *Book) SetLimits(ctx context.Context, account int64, limits store.Overrides) error {
+	return b.Store.AccountLimit(ctx, account, limits)
+}
+
 // Admit returns the limits of an account that wants to store more, and the caps
 // that the store must check. It returns a Forbidden fault if the account is
 // suspended.

@@ -25,8 +25,8 @@ const cancelsAtOnce = 16
 // the jobs together exceed a page, it cancels none and the fault names the
 // cause. Each job is cancelled in its own transaction: if the store fails
 // midway, some are cancelled, and the caller can repeat the call.
-func (m *Service) CancelMany(ctx context.Context, owner job.Owner, ids []store.JobID) ([]*job.Job, error) {
-	numbers, err := m.cancellable(ctx, owner, ids)
+func (s *Service) CancelMany(ctx context.Context, owner job.Owner, ids []job.Ref) ([]*job.Job, error) {
+	numbers, err := s.cancellable(ctx, owner, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (m *Service) CancelMany(ctx context.Context, owner job.Owner, ids []store.J
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			_, err := m.Cancel(ctx, owner, store.JobID{Number: number})
+			_, err := s.Cancel(ctx, owner, job.Ref{Number: number})
 			if err != nil && fault.CodeOf(err) != fault.NotFound { // retention just removed it, so it was final
 				mu.Lock()
 				defer mu.Unlock()
@@ -57,19 +57,19 @@ func (m *Service) CancelMany(ctx context.Context, owner job.Owner, ids []store.J
 		return nil, failed
 	}
 	// Read all jobs again: the records that Cancel returned may be out of date.
-	jobs, err := m.Store.JobGetMany(ctx, owner, ids)
+	jobs, err := s.Store.JobGetMany(ctx, owner, ids)
 	return slices.DeleteFunc(jobs, func(j *job.Job) bool { return j == nil }), err
 }
 
 // cancellable returns the numbers of the jobs that ids name, without duplicates.
-func (m *Service) cancellable(ctx context.Context, owner job.Owner, ids []store.JobID) ([]int64, error) {
-	marks, err := m.Store.JobMarksOf(ctx, owner, ids)
+func (s *Service) cancellable(ctx context.Context, owner job.Owner, ids []job.Ref) ([]int64, error) {
+	marks, err := s.Store.JobMarksOf(ctx, owner, ids)
 	if err != nil {
 		return nil, err
 	}
-	known := map[store.JobID]store.JobMark{}
+	known := map[job.Ref]store.JobMark{}
 	for _, mark := range marks {
-		known[store.JobID{Number: mark.Number}], known[store.JobID{UUID: mark.ID}] = mark, mark
+		known[job.Ref{Number: mark.Number}], known[job.Ref{UUID: mark.ID}] = mark, mark
 	}
 	var missing []fault.Problem
 	var numbers []int64
@@ -88,7 +88,7 @@ func (m *Service) cancellable(ctx context.Context, owner job.Owner, ids []store.
 	if len(missing) > 0 {
 		return nil, &fault.Error{Code: fault.NotFound, Message: "there are no jobs with some of these ids; none was cancelled", Problems: missing}
 	}
-	if size > store.PageBytes {
+	if size > job.PageBytes {
 		return nil, fault.Refuse([]fault.Problem{{Pointer: "#/job_ids", Detail: "names jobs of more than 8 MiB together; none was cancelled, name fewer"}})
 	}
 	return numbers, nil

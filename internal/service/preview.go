@@ -21,9 +21,9 @@ const previewed = 5
 
 // Preview reports when a job would run, from the body of a create request. It
 // refuses what Create refuses, and asks the store only for the time.
-func (m *Service) Preview(body rawjson.Value, headerKey *string) (*Preview, error) {
-	now := m.Store.Now()
-	draft, err := job.Read(body, job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: m.CheckHost})
+func (s *Service) Preview(body rawjson.Value, headerKey *string) (*Preview, error) {
+	now := s.Store.Now()
+	draft, err := job.Read(body, job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: s.CheckHost})
 	if err != nil {
 		return nil, err
 	}

@@ -3,14 +3,10 @@ package service
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // CountLimit is the highest number Counts returns for a state.
@@ -21,8 +17,8 @@ const searchLook = 3000
 
 // Counts counts an owner's jobs by state, each up to CountLimit. It reads only
 // an index, and at most that many entries per state.
-func (m *Service) Counts(ctx context.Context, owner job.Owner) (map[job.State]int64, error) {
-	return m.Store.JobTally(ctx, owner, CountLimit)
+func (s *Service) Counts(ctx context.Context, owner job.Owner) (map[job.State]int64, error) {
+	return s.Store.JobTally(ctx, owner, CountLimit)
 }
 
 // Search finds jobs by a text that a person typed: the job with that integer id
@@ -32,61 +28,53 @@ func (m *Service) Counts(ctx context.Context, owner job.Owner) (map[job.State]in
 //
 // It finds a page by index, or scans the newest 3,000 jobs after After (fewer if
 // they are large), so a page takes milliseconds however many jobs there are.
-// Next is where the next page starts, zero at the end; an empty page may have a
-// next one.
-func (m *Service) Search(ctx context.Context, owner job.Owner, q store.JobQuery, text string) (found []*job.Job, next int64, err error) {
+// An empty page may have a next one.
+func (s *Service) Search(ctx context.Context, owner job.Owner, q job.Query, text string) (job.Page[*job.Job], error) {
 	text = strings.TrimSpace(text)
 	if q.After == 0 {
-		j, err := m.named(ctx, owner, text)
+		j, err := s.named(ctx, owner, text)
 		if err != nil {
-			return nil, 0, err
+			return job.Page[*job.Job]{}, err
 		}
 		if j != nil {
-			if len(q.States) > 0 && !slices.Contains(q.States, j.State) {
-				return nil, 0, nil
-			}
-			return []*job.Job{j}, 0, nil
+			return job.Page[*job.Job]{Items: inStates([]*job.Job{j}, q.States)}, nil
 		}
 	}
-	limit := q.Limit
-	byKey := store.JobQuery{ListQuery: store.ListQuery{Limit: limit + 1, After: q.After}, Key: &text}
-	if found, err = m.Store.JobList(ctx, owner, byKey); err != nil {
-		return nil, 0, err
+	page, err := s.Jobs(ctx, owner, job.Query{ListQuery: job.ListQuery{Limit: q.Limit, After: q.After}, Key: &text})
+	if err != nil || len(page.Items) > 0 {
+		page.Items = inStates(page.Items, q.States)
+		return page, err
 	}
-	if len(found) > 0 {
-		found, more := store.Fit(found, limit, byKey.Budget(), store.JobSize)
-		if more {
-			next = found[len(found)-1].Number
-		}
-		if len(q.States) > 0 {
-			found = slices.DeleteFunc(found, func(j *job.Job) bool { return !slices.Contains(q.States, j.State) })
-		}
-		return found, next, nil
+	found, next, err := s.Store.JobScan(ctx, owner, q, searchLook, job.Matcher(text))
+	if err != nil {
+		return job.Page[*job.Job]{}, err
 	}
-	return m.Store.JobScan(ctx, owner, q, searchLook, job.Matcher(text))
+	page = job.Page[*job.Job]{Items: found}
+	if next != 0 {
+		following := q.ListQuery
+		following.After = next
+		page.Next = &following
+	}
+	return page, nil
+}
+
+// inStates removes the jobs that are in none of the states; no states select all.
+func inStates(jobs []*job.Job, states []job.State) []*job.Job {
+	if len(states) == 0 {
+		return jobs
+	}
+	return slices.DeleteFunc(jobs, func(j *job.Job) bool { return !slices.Contains(states, j.State) })
 }
 
 // named returns the job whose id is text, or nil if there is none.
-func (m *Service) named(ctx context.Context, owner job.Owner, text string) (*job.Job, error) {
-	id, ok := ParseJobID(text)
+func (s *Service) named(ctx context.Context, owner job.Owner, text string) (*job.Job, error) {
+	id, ok := job.ParseRef(text)
 	if !ok {
 		return nil, nil
 	}
-	j, err := m.Store.JobGet(ctx, owner, id)
+	j, err := s.Store.JobGet(ctx, owner, id)
 	if fault.CodeOf(err) == fault.NotFound {
 		return nil, nil
 	}
 	return j, err
-}
-
-// ParseJobID parses a job's integer id or UUID.
-func ParseJobID(text string) (store.JobID, bool) {
-	if id, ok := job.ParseID(text); ok && id != uuid.Nil {
-		return store.JobID{UUID: id}, true
-	}
-	number, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || number <= 0 || strconv.FormatInt(number, 10) != text {
-		return store.JobID{}, false
-	}
-	return store.JobID{Number: number}, true
 }

@@ -27,9 +27,12 @@ type Engine interface {
 
 // Config configures a Service.
 type Config struct {
-	Store   store.Store
-	Engine  Engine
-	Metrics *metrics.Metrics
+	// Store keeps the records. Its reads should be bounded; see package admission.
+	Store Store
+	// Operations may be nil if no operator is served.
+	Operations Operations
+	Engine     Engine
+	Metrics    *metrics.Metrics
 	// CheckHost returns why a host, with or without a port, may not be a target;
 	// nil permits every host.
 	CheckHost func(host string) string
@@ -70,7 +73,7 @@ const (
 
 // New returns a Service. The caller must Close it after the last request.
 func New(config Config) *Service {
-	m := &Service{Config: config}
+	s := &Service{Config: config}
 	creates := batch.Config[store.NewJob, store.Inserted]{
 		Max: createBatch, Waiting: createWaiting, Do: config.Store.JobInsertMany, Observe: config.Metrics.BatchSize("create"),
 		MaxBytes: createBytes, WaitingBytes: createWaitingBytes, Share: createShare, ShareBytes: createShareBytes,
@@ -78,35 +81,35 @@ func New(config Config) *Service {
 		Account: func(n store.NewJob) int64 { return n.Job.Owner.Number },
 		Divides: store.IsUnstorable,
 	}
-	m.creates, m.capped = batch.New(creates), batch.New(creates)
-	return m
+	s.creates, s.capped = batch.New(creates), batch.New(creates)
+	return s
 }
 
 // Close waits until every accepted create is stored.
-func (m *Service) Close() {
-	m.creates.Close()
-	m.capped.Close()
+func (s *Service) Close() {
+	s.creates.Close()
+	s.capped.Close()
 }
 
 // Waiting returns how many creates wait for a commit.
-func (m *Service) Waiting() int { return m.creates.Len() + m.capped.Len() }
+func (s *Service) Waiting() int { return s.creates.Len() + s.capped.Len() }
 
 // WaitingBytes returns how many bytes of creates wait for a commit.
-func (m *Service) WaitingBytes() int { return m.creates.Bytes() + m.capped.Bytes() }
+func (s *Service) WaitingBytes() int { return s.creates.Bytes() + s.capped.Bytes() }
 
 // Create stores a job from a request's body. If another job holds its
 // idempotency key, Create returns that job and conflict is true.
-func (m *Service) Create(ctx context.Context, owner job.Owner, body []byte, headerKey *string) (j *job.Job, conflict bool, err error) {
+func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, headerKey *string) (j *job.Job, conflict bool, err error) {
 	if job.Hops(ctx) >= job.MaxHops {
 		return nil, false, fault.New(fault.Invalid, job.HopsField+" must be less than "+strconv.Itoa(job.MaxHops)+
 			": jobs that create jobs end there; create the job from outside, or use a schedule")
 	}
-	now := m.Store.Now()
-	draft, err := job.Read(body, job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: m.CheckHost})
+	now := s.Store.Now()
+	draft, err := job.Read(body, job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: s.CheckHost})
 	if err != nil {
 		return nil, false, err
 	}
-	inserted, err := m.insert(ctx, newJob(owner, draft, now, job.Hops(ctx)))
+	inserted, err := s.insert(ctx, newJob(owner, draft, now, job.Hops(ctx)))
 	switch {
 	case errors.Is(err, batch.ErrFull):
 		return nil, false, &fault.Error{Code: fault.Unavailable, Message: "too many jobs are being created at once; nothing was stored, try again shortly", RetryAfter: time.Second}
@@ -115,9 +118,9 @@ func (m *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 	case err != nil:
 		return nil, false, err
 	}
-	m.Metrics.Created(inserted.Conflict)
-	if m.Listener != nil && !inserted.Conflict {
-		m.Listener.Changed(inserted.Job)
+	s.Metrics.Created(inserted.Conflict)
+	if s.Listener != nil && !inserted.Conflict {
+		s.Listener.Changed(inserted.Job)
 	}
 	return inserted.Job, inserted.Conflict, nil
 }
@@ -139,10 +142,10 @@ func newJob(owner job.Owner, draft *job.Draft, now time.Time, hops int) store.Ne
 
 // Cancel cancels a job and returns its state afterwards. It leaves a final job
 // unchanged.
-func (m *Service) Cancel(ctx context.Context, owner job.Owner, id store.JobID) (*job.Job, error) {
-	c := m.coordinate()
+func (s *Service) Cancel(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
+	c := s.coordinate()
 	cancelled := false
-	j, err := m.changeJob(ctx, owner, id, func(moment *store.Snapshot) *store.Changes {
+	j, err := s.changeJob(ctx, owner, id, func(moment *store.Snapshot) *store.Changes {
 		c.restart()
 		changes := lifecycle.Cancel(c.hasStarted)(moment)
 		if cancelled = changes != nil; cancelled {
@@ -152,26 +155,26 @@ func (m *Service) Cancel(ctx context.Context, owner job.Owner, id store.JobID) (
 	})
 	c.end(err == nil && cancelled)
 	if err == nil && cancelled {
-		m.Metrics.Finished(job.Cancelled.String())
+		s.Metrics.Finished(job.Cancelled.String())
 	}
 	return j, err
 }
 
 // Disable stops a schedule from creating runs.
-func (m *Service) Disable(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
-	return m.stop(ctx, owner, id, lifecycle.Disable)
+func (s *Service) Disable(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
+	return s.stop(ctx, owner, id, lifecycle.Disable)
 }
 
 // Delete deletes a schedule.
-func (m *Service) Delete(ctx context.Context, owner job.Owner, id uuid.UUID) error {
-	_, err := m.stop(ctx, owner, id, lifecycle.Delete)
+func (s *Service) Delete(ctx context.Context, owner job.Owner, id uuid.UUID) error {
+	_, err := s.stop(ctx, owner, id, lifecycle.Delete)
 	return err
 }
 
-func (m *Service) stop(ctx context.Context, owner job.Owner, id uuid.UUID, how func(lifecycle.HasStarted) store.Decide) (*job.Schedule, error) {
-	c := m.coordinate()
+func (s *Service) stop(ctx context.Context, owner job.Owner, id uuid.UUID, how func(lifecycle.HasStarted) store.Decide) (*job.Schedule, error) {
+	c := s.coordinate()
 	cancelled := false
-	s, err := m.changeSchedule(ctx, owner, id, func(moment *store.Snapshot) *store.Changes {
+	changed, err := s.changeSchedule(ctx, owner, id, func(moment *store.Snapshot) *store.Changes {
 		c.restart()
 		changes := how(c.hasStarted)(moment)
 		if cancelled = changes != nil && changes.Job != nil; cancelled {
@@ -181,32 +184,32 @@ func (m *Service) stop(ctx context.Context, owner job.Owner, id uuid.UUID, how f
 	})
 	c.end(err == nil && cancelled)
 	if err == nil && cancelled {
-		m.Metrics.Finished(job.Cancelled.String())
+		s.Metrics.Finished(job.Cancelled.String())
 	}
-	return s, err
+	return changed, err
 }
 
 // Enable lets a disabled schedule create runs again.
-func (m *Service) Enable(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
-	return m.changeSchedule(ctx, owner, id, lifecycle.Enable)
+func (s *Service) Enable(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
+	return s.changeSchedule(ctx, owner, id, lifecycle.Enable)
 }
 
 // changeJob changes a job in the store and notifies the listener.
-func (m *Service) changeJob(ctx context.Context, owner job.Owner, id store.JobID, decide store.Decide) (*job.Job, error) {
-	j, err := m.Store.JobChange(ctx, owner, id, decide)
-	if err == nil && m.Listener != nil {
-		m.Listener.Changed(j)
+func (s *Service) changeJob(ctx context.Context, owner job.Owner, id job.Ref, decide store.Decide) (*job.Job, error) {
+	j, err := s.Store.JobChange(ctx, owner, id, decide)
+	if err == nil && s.Listener != nil {
+		s.Listener.Changed(j)
 	}
 	return j, err
 }
 
 // changeSchedule changes a schedule in the store and notifies the listener.
-func (m *Service) changeSchedule(ctx context.Context, owner job.Owner, id uuid.UUID, decide store.Decide) (*job.Schedule, error) {
-	s, err := m.Store.ScheduleChange(ctx, owner, id, decide)
-	if err == nil && m.Listener != nil {
-		m.Listener.Wake(owner.Number)
+func (s *Service) changeSchedule(ctx context.Context, owner job.Owner, id uuid.UUID, decide store.Decide) (*job.Schedule, error) {
+	changed, err := s.Store.ScheduleChange(ctx, owner, id, decide)
+	if err == nil && s.Listener != nil {
+		s.Listener.Wake(owner.Number)
 	}
-	return s, err
+	return changed, err
 }
 
 // coordination synchronises the engine with a change of a job: it revokes the
@@ -218,7 +221,7 @@ type coordination struct {
 	number  int64 // the job that was cancelled
 }
 
-func (m *Service) coordinate() *coordination { return &coordination{engine: m.Engine} }
+func (s *Service) coordinate() *coordination { return &coordination{engine: s.Engine} }
 
 // reach is how long a change may take to reach the node whose attempt it ends.
 const reach = 25 * time.Millisecond

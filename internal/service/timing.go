@@ -12,9 +12,9 @@ import (
 
 // RunNow makes a pending job due at once and returns its state afterwards. It
 // leaves an executing job unchanged and refuses a final one.
-func (m *Service) RunNow(ctx context.Context, owner job.Owner, id store.JobID) (*job.Job, error) {
+func (s *Service) RunNow(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
 	final := false
-	j, err := m.changeJob(ctx, owner, id, func(moment *store.Snapshot) *store.Changes {
+	j, err := s.changeJob(ctx, owner, id, func(moment *store.Snapshot) *store.Changes {
 		final = moment.Job.State.Final()
 		return lifecycle.RunNow(moment)
 	})
@@ -26,26 +26,26 @@ func (m *Service) RunNow(ctx context.Context, owner job.Owner, id store.JobID) (
 
 // Rerun creates a job that makes the same request as another job, once and at
 // once, and returns the new job.
-func (m *Service) Rerun(ctx context.Context, owner job.Owner, id store.JobID) (*job.Job, error) {
-	j, err := m.Store.JobGet(ctx, owner, id)
+func (s *Service) Rerun(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
+	j, err := s.Store.JobGet(ctx, owner, id)
 	if err != nil {
 		return nil, err
 	}
-	again, _, err := m.Create(ctx, owner, job.Again(j), nil)
+	again, _, err := s.Create(ctx, owner, job.Again(j), nil)
 	return again, err
 }
 
 // Reschedule changes the due time of a job that waits for its first attempt to
 // the schedule_in or scheduled_at of the body, and returns the changed job. For a
 // run of a schedule it changes only this run: later runs stay on the grid.
-func (m *Service) Reschedule(ctx context.Context, owner job.Owner, id store.JobID, body rawjson.Value) (*job.Job, error) {
-	timing, err := job.ReadTiming(body, m.Store.Now())
+func (s *Service) Reschedule(ctx context.Context, owner job.Owner, id job.Ref, body rawjson.Value) (*job.Job, error) {
+	timing, err := job.ReadTiming(body, s.Store.Now())
 	if err != nil {
 		return nil, err
 	}
 	var seen *store.Snapshot
 	changed := false
-	j, err := m.changeJob(ctx, owner, id, func(moment *store.Snapshot) *store.Changes {
+	j, err := s.changeJob(ctx, owner, id, func(moment *store.Snapshot) *store.Changes {
 		changes := lifecycle.Reschedule(timing)(moment)
 		seen, changed = moment, changes != nil
 		return changes

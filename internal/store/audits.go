@@ -5,56 +5,19 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/identity"
 )
-
-// Audit is an entry of the audit log: a change of who may do what, or an attempt
-// at one.
-type Audit struct {
-	ID         uuid.UUID // time-ordered
-	Account    int64     // the number of the account; 0 for the service as a whole
-	InsertedAt time.Time
-	LastAt     time.Time // of the latest repetition
-	Event      string
-	ActorKind  string // see package audit
-	ActorName  string
-	Address    string // the client's network address; "" when there is none
-	Detail     string
-	Count      int64 // how often it happened, 1 or more
-	// Slot identifies repetitions; "" for entries that are never merged. An entry
-	// with the slot of an earlier one increments that one's Count and replaces its
-	// Detail and Address. Entries with a slot have a limit of their own, so that
-	// they can't displace the others.
-	Slot string
-	// Seq numbers the entries of an account, those with a slot and those without
-	// separately. The store assigns it; copies keep it.
-	Seq int64
-}
-
-const (
-	// MaxAudits is how many entries without a slot are kept for an account.
-	MaxAudits = 10_000
-	// MaxAuditSlots is how many entries with a slot are kept for an account.
-	MaxAuditSlots = 1000
-)
-
-// Class returns 1 for an entry with a slot and 0 for one without, and how many
-// entries of that class are kept for an account.
-func (a *Audit) Class() (class, bound int) {
-	if a.Slot != "" {
-		return 1, MaxAuditSlots
-	}
-	return 0, MaxAudits
-}
 
 // Audits stores the audit log.
 type Audits interface {
 	// AuditInsert stores an entry, or merges it into the one with its slot, and
 	// deletes the oldest entries beyond MaxAudits and MaxAuditSlots. It does
 	// nothing if the account is gone.
-	AuditInsert(ctx context.Context, a *Audit) error
+	AuditInsert(ctx context.Context, a *identity.AuditEntry) error
 	// AuditList returns up to limit entries of an account that follow the entry
 	// after, latest first; uuid.Nil starts with the latest. Event "" selects all.
-	AuditList(ctx context.Context, account int64, event string, after uuid.UUID, limit int) ([]*Audit, error)
+	AuditList(ctx context.Context, account int64, event string, after uuid.UUID, limit int) ([]*identity.AuditEntry, error)
 	// AuditPrune deletes up to limit entries last repeated before a time, and
 	// returns how many it deleted.
 	AuditPrune(ctx context.Context, before time.Time, limit int) (int, error)

@@ -5,14 +5,20 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-// Copyable is a store whose records can be copied to another store unchanged:
-// with their numbers and IDs, their times and their positions in the queue. No
-// node may run on either store meanwhile.
+// Copyable is a Store whose records can be copied.
 type Copyable interface {
 	Store
+	Copies
+}
+
+// Copies copies records to another store unchanged: with their numbers and IDs,
+// their times and their positions in the queue. No node may run on either store
+// meanwhile.
+type Copies interface {
 	// CopyBegin begins or resumes a copy from the store named source. It returns
 	// the mark to continue after: "" for a new copy. It returns an Invalid fault
 	// if the store contains anything except an unfinished copy of the same source.
@@ -43,18 +49,18 @@ type Copyable interface {
 	DeliveryPage(ctx context.Context, after int64, limit int) ([]*PendingDelivery, error)
 	// AuditPage returns up to limit entries of the audit log after an account's
 	// number and an ID, in order of both.
-	AuditPage(ctx context.Context, account int64, after uuid.UUID, limit int) ([]*Audit, error)
+	AuditPage(ctx context.Context, account int64, after uuid.UUID, limit int) ([]*identity.AuditEntry, error)
 }
 
 // Records are records to be copied from one store to another.
 type Records struct {
-	Accounts   []*Account // with their secrets
-	Keys       []*Key
+	Accounts   []*identity.Account // with their secrets
+	Keys       []*identity.Key
 	Schedules  []*job.Schedule
 	Jobs       []StoredJob
 	Logs       []*job.Log
 	Deliveries []*PendingDelivery
-	Audits     []*Audit
+	Audits     []*identity.AuditEntry
 }
 
 // StoredJob is a job with the lane of its queue item.

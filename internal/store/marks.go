@@ -16,7 +16,7 @@ type Marks interface {
 	JobMarks(ctx context.Context, owner job.Owner, limit int) ([]JobMark, error)
 	// JobMarksOf returns the marks of the given jobs of the owner, in no particular
 	// order, without those that don't exist.
-	JobMarksOf(ctx context.Context, owner job.Owner, ids []JobID) ([]JobMark, error)
+	JobMarksOf(ctx context.Context, owner job.Owner, ids []job.Ref) ([]JobMark, error)
 	// JobMarksEnded returns the marks of up to limit of the owner's jobs that have
 	// become final since a time, latest first. It reads at most EndedLook jobs of
 	// all owners, so it may miss some.

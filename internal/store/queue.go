@@ -124,8 +124,10 @@ type Queue interface {
 	// queue only, so that no record can keep it from doing so. On a store for many
 	// nodes, those that have been silent for too long are gone from then on.
 	QueueAbandoned(ctx context.Context, limit int) ([]Abandoned, error)
-	// QueueCounts counts the runs of a kind that are due.
-	QueueCounts(ctx context.Context) (map[Kind]int64, error)
+}
+
+// Nodes registers the processes that run jobs, and keeps their leases.
+type Nodes interface {
 	// NodeStart registers this process as a node and returns its number. On a
 	// store for one process it abandons all existing claims.
 	NodeStart(ctx context.Context) (node int64, err error)
@@ -163,4 +165,12 @@ type Retention interface {
 	// LogPrune deletes up to limit logs from before a time, counted alike. Those stay that a
 	// message refers to, or that belong to an attempt under way.
 	LogPrune(ctx context.Context, before time.Time, limit int) (int, error)
+}
+
+// Counts counts the records of all accounts, for the metrics.
+type Counts interface {
+	// JobCounts returns the number of jobs of all accounts by state.
+	JobCounts(ctx context.Context) (map[job.State]int64, error)
+	// QueueCounts returns the number of due queue items by kind.
+	QueueCounts(ctx context.Context) (map[Kind]int64, error)
 }

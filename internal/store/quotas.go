@@ -5,17 +5,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 )
-
-// Overrides are an account's own limits. Nil means the service's limit, 0
-// unlimited.
-type Overrides struct {
-	Pending   *int64   // unfinished one-off jobs
-	Schedules *int64   // schedules, disabled ones included
-	Stored    *int64   // bytes of records
-	Rate      *float64 // API calls a second
-}
 
 // Caps limit what a create may add to; 0 is unlimited.
 type Caps struct {
@@ -57,7 +49,7 @@ const ByteParts = 3
 type Quotas interface {
 	// AccountLimit replaces all limits of an account. It returns a NotFound fault
 	// if there is no such account.
-	AccountLimit(ctx context.Context, account int64, limits Overrides) error
+	AccountLimit(ctx context.Context, account int64, limits identity.Overrides) error
 	// AccountUse returns an account's usage, each count up to limit.
 	AccountUse(ctx context.Context, account, limit int64) (Use, error)
 	// AccountBytes returns the sum of the bytes of up to rows records of an account

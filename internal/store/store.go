@@ -16,6 +16,7 @@ type Store interface {
 	Logs
 	Marks
 	Queue
+	Nodes
 	Accounts
 	Quotas
 	Blocking
@@ -24,6 +25,7 @@ type Store interface {
 	Summaries
 	Audits
 	Retention
+	Counts
 	Targets
 	// Subscribe sets the function that receives notices of stored items. Notices
 	// are hints, sent after the commit, and may be lost. The function must not
@@ -56,19 +58,17 @@ type Jobs interface {
 	// one of them.
 	JobInsertMany(ctx context.Context, jobs []NewJob) ([]Inserted, error)
 	// JobGet returns one of the owner's jobs, or a NotFound fault.
-	JobGet(ctx context.Context, owner job.Owner, id JobID) (*job.Job, error)
+	JobGet(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error)
 	// JobList returns the owner's jobs that match a query, within its limit and
 	// byte budget.
-	JobList(ctx context.Context, owner job.Owner, q JobQuery) ([]*job.Job, error)
+	JobList(ctx context.Context, owner job.Owner, q job.Query) ([]*job.Job, error)
 	// JobChange calls decide for one of the owner's jobs in a transaction, applies
 	// the changes and returns the job afterwards, or a NotFound fault.
-	JobChange(ctx context.Context, owner job.Owner, id JobID, decide Decide) (*job.Job, error)
-	// JobCounts returns the number of jobs of all accounts by state.
-	JobCounts(ctx context.Context) (map[job.State]int64, error)
+	JobChange(ctx context.Context, owner job.Owner, id job.Ref, decide Decide) (*job.Job, error)
 	// JobGetMany returns the given jobs of the owner in the order given, nil for
 	// those that don't exist. Its result is not bounded: callers check the sizes
 	// first, see Marks.
-	JobGetMany(ctx context.Context, owner job.Owner, ids []JobID) ([]*job.Job, error)
+	JobGetMany(ctx context.Context, owner job.Owner, ids []job.Ref) ([]*job.Job, error)
 	// JobTally returns the number of the owner's jobs by state as clients see it,
 	// each up to limit, which also bounds how many jobs are read.
 	JobTally(ctx context.Context, owner job.Owner, limit int) (map[job.State]int64, error)
@@ -82,7 +82,7 @@ type Jobs interface {
 	// ScanBytes of their args. It stops before a job that would exceed the byte
 	// budget of q, unless that is the first one found. Next is the job to continue
 	// after; zero at the end.
-	JobScan(ctx context.Context, owner job.Owner, q JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error)
+	JobScan(ctx context.Context, owner job.Owner, q job.Query, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error)
 }
 
 // ScanBytes is approximately how many bytes of args JobScan reads.
@@ -94,7 +94,7 @@ type Schedules interface {
 	ScheduleGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error)
 	// ScheduleList returns the owner's schedules that match a query, within its
 	// limit and byte budget.
-	ScheduleList(ctx context.Context, owner job.Owner, q ListQuery) ([]*job.Schedule, error)
+	ScheduleList(ctx context.Context, owner job.Owner, q job.ListQuery) ([]*job.Schedule, error)
 	// ScheduleChange calls decide for a schedule and its unfinished job, which is
 	// nil in the Snapshot if there is none. It applies the changes and returns the
 	// schedule afterwards (nil if it was deleted), or a NotFound fault.
@@ -108,18 +108,12 @@ type Logs interface {
 	LogGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Log, error)
 	// LogList returns the owner's visible logs that match a query, within its
 	// limit and byte budget.
-	LogList(ctx context.Context, owner job.Owner, q LogQuery) ([]*job.Log, error)
+	LogList(ctx context.Context, owner job.Owner, q job.LogQuery) ([]*job.Log, error)
 	// LogWalk returns up to q.Limit logs of a schedule's runs, ordered by run and
 	// then by time, newest first or, with q.Oldest, oldest first. It reads at most
 	// look runs and starts after the position given by q.After (the run) and
 	// q.AfterID. Of the other fields of q it uses Bytes, Event, Since and Until.
-	LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID, q LogQuery, look int) (*LogWalk, error)
-}
-
-// JobID identifies a job by its number or, if that is zero, by its UUID.
-type JobID struct {
-	Number int64
-	UUID   uuid.UUID
+	LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID, q job.LogQuery, look int) (*job.LogWalk, error)
 }
 
 // NewJob is a job to store. The store sets the job's number.
@@ -127,6 +121,8 @@ type NewJob struct {
 	Job      *job.Job
 	Schedule *job.Schedule // nil for a one-off
 	Lane     uint32        // see QueueKey
+	// Logs are logs of the job. The store sets their job number.
+	Logs []job.Log
 	// Caps are the account's limits. The transaction checks them, so they apply
 	// across all nodes. They must be the same for all new jobs of an account in one
 	// call.
@@ -171,16 +167,6 @@ type ClaimInfo struct {
 // must not return nil.
 type Decide func(*Snapshot) *Changes
 
-// Stop cuts a walk's logs down to the limit and byte budget of q. If it cuts any
-// or the limit is reached, it sets Next to the last log.
-func (w *LogWalk) Stop(q ListQuery) {
-	var cut bool
-	w.Logs, cut = Fit(w.Logs, q.Limit, q.Budget(), LogSize)
-	if n := len(w.Logs); n > 0 && (cut || n == q.Limit) {
-		w.Next = &LogPlace{Run: w.Logs[n-1].Job, ID: w.Logs[n-1].ID}
-	}
-}
-
 // Changes is the result of a decision. The store applies all of it in one
 // transaction.
 type Changes struct {
@@ -203,59 +189,4 @@ type Changes struct {
 	UpdateDefinition bool
 	// DropSchedule deletes the schedule given by Schedule.
 	DropSchedule bool
-}
-
-// Order is a field to sort by.
-type Order struct {
-	Field string // "" for the default: most recently created first
-	Desc  bool
-}
-
-// ListQuery selects part of a list. Nulls sort last, ties newest first.
-type ListQuery struct {
-	Limit  int
-	Offset int
-	Order  Order
-	// After is the last record of the page before, in the default order: a
-	// number for jobs, an ID for schedules and logs. Zero for the first page.
-	After   int64
-	AfterID uuid.UUID
-	// Bytes is the page's budget in bytes; 0, or more than PageBytes, means
-	// PageBytes. The record that exceeds it is the last one read; see Fit.
-	Bytes int
-}
-
-// JobQuery selects jobs.
-type JobQuery struct {
-	ListQuery
-	States   []job.State // none: any
-	Schedule uuid.UUID   // uuid.Nil: any
-	Key      *string
-}
-
-// LogQuery selects logs.
-type LogQuery struct {
-	ListQuery
-	Job   *JobID // nil: any
-	Event string // "": any
-	// Since (inclusive) and Until (exclusive) bound InsertedAt. Zero: any.
-	Since, Until time.Time
-	// Oldest reverses the default order, and with it After and AfterID.
-	Oldest bool
-}
-
-// LogPlace is a position among the logs of a schedule's runs: after the log ID
-// of the run, or after all of its logs if ID is uuid.Nil.
-type LogPlace struct {
-	Run int64 // the job's number
-	ID  uuid.UUID
-}
-
-// LogWalk is part of the logs of a schedule's runs.
-type LogWalk struct {
-	Logs []*job.Log
-	// Next is the position to continue after; nil if all runs have been read.
-	Next *LogPlace
-	// Reached is when the last run read was stored; zero if all have been read.
-	Reached time.Time
 }

@@ -14,34 +14,13 @@ import (
 type Summaries interface {
 	// ScheduleRuns returns up to limit runs of each of the given schedules of the
 	// owner, newest first.
-	ScheduleRuns(ctx context.Context, owner job.Owner, schedules []uuid.UUID, limit int) (map[uuid.UUID][]RunSummary, error)
+	ScheduleRuns(ctx context.Context, owner job.Owner, schedules []uuid.UUID, limit int) (map[uuid.UUID][]job.RunSummary, error)
 	// JobsDue returns the owner's pending jobs that are due from now on and before
 	// a time, at most limit of them. It reads at most look queue items of all
 	// owners and, if these don't cover the whole time, at most look of the owner's
 	// pending jobs.
-	JobsDue(ctx context.Context, owner job.Owner, before time.Time, limit, look int) (*Due, error)
+	JobsDue(ctx context.Context, owner job.Owner, before time.Time, limit, look int) (*job.DueJobs, error)
 	// JobsFailed returns up to limit of the owner's jobs that were discarded at or
 	// after a time, latest first.
 	JobsFailed(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]*job.Job, error)
-}
-
-// RunSummary holds the fields of a job that a point of a plot needs.
-type RunSummary struct {
-	Number      int64
-	State       job.State
-	ScheduledAt time.Time
-	DueAt       time.Time
-	// StartedAt is when the first attempt started; zero if there was none, or if
-	// its log was deleted.
-	StartedAt   time.Time
-	AttemptedAt time.Time
-	EndedAt     time.Time // zero while pending
-}
-
-// Due is the result of JobsDue.
-type Due struct {
-	Jobs  []*job.Job // the earliest, in order of due time
-	Count int        // of all that were found
-	// Partly is set if not all jobs could be read: there may be more.
-	Partly bool
 }

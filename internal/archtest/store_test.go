@@ -1,0 +1,88 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const storePath = module + "/internal/store"
+
+// wholeStores are the interfaces to everything that a database can do.
+var wholeStores = []string{"Store", "Copyable"}
+
+// mayNameStore lists the packages that open a store or implement one. All others
+// declare the interface that they need.
+var mayNameStore = []string{"internal/app", "internal/cli", "internal/dashboard", "internal/store", "internal/store/postgres", "internal/store/sqlite"}
+
+func TestStore_WholeInterfaceIsNamedOnlyWhereStoresAreOpened(t *testing.T) {
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, module+"/")
+		if within(name, testSupport) || slices.Contains(mayNameStore, name) {
+			continue
+		}
+		for _, file := range p.GoFiles {
+			files := token.NewFileSet()
+			parsed, err := parser.ParseFile(files, filepath.Join(p.Dir, file), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, at := range namesStore(parsed) {
+				t.Errorf("%s names an interface to the whole store; declare one with the methods that package %s calls", files.Position(at), p.Name)
+			}
+		}
+	}
+}
+
+// namesStore returns where a file names one of wholeStores.
+func namesStore(file *ast.File) (at []token.Pos) {
+	for _, imported := range file.Imports {
+		if strings.Trim(imported.Path.Value, `"`) != storePath {
+			continue
+		}
+		local := "store"
+		if imported.Name != nil {
+			local = imported.Name.Name
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			selector, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			x, ok := selector.X.(*ast.Ident)
+			if ok && x.Name == local && slices.Contains(wholeStores, selector.Sel.Name) {
+				at = append(at, selector.Pos())
+			}
+			return true
+		})
+	}
+	return at
+}
+
+func TestNamesStore_FindsEveryForm(t *testing.T) {
+	for _, x := range []struct {
+		source string
+		want   int
+	}{
+		{`import "` + storePath + `"; type config struct { s store.Store }`, 1},
+		{`import "` + storePath + `"; type wrapper struct { store.Store }`, 1},
+		{`import "` + storePath + `"; type wide interface { store.Jobs; store.Store }`, 1},
+		{`import "` + storePath + `"; func copy(from, to store.Copyable) store.Store { return from }`, 2},
+		{`import db "` + storePath + `"; var s db.Store`, 1},
+		{`import "` + storePath + `"; var s store.Jobs`, 0},
+		{`import "` + storePath + `/sqlite"; var s *sqlite.Store`, 0},
+		{`import "example.com/store"; var s store.Store`, 0},
+	} {
+		file, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x; "+x.source, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(namesStore(file)); got != x.want {
+			t.Errorf("%s: found %d names, want %d", x.source, got, x.want)
+		}
+	}
+}

@@ -1,0 +1,23 @@
+package copydb
+
+import (
+	"context"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/identity"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// Store is what a copy needs of both stores.
+type Store interface {
+	store.Copies
+	store.Targets
+	Now() time.Time
+	AccountList(ctx context.Context) ([]*identity.Account, error)
+	AccountOf(ctx context.Context, number int64) (*identity.Account, error)
+	KeyList(ctx context.Context, account int64) ([]*identity.Key, error)
+	ScheduleList(ctx context.Context, owner job.Owner, q job.ListQuery) ([]*job.Schedule, error)
+	JobList(ctx context.Context, owner job.Owner, q job.Query) ([]*job.Job, error)
+	QueuePeek(ctx context.Context, after store.QueueKey, until time.Time, limit int) ([]store.QueueKey, error)
+}

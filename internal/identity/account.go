@@ -1,0 +1,48 @@
+package identity
+
+import (
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/job"
+)
+
+// Account owns records.
+type Account struct {
+	job.Owner
+	Email     string
+	CreatedAt time.Time
+	Secrets   []Secret // newest first, without expired ones
+	Password  string   // the password's hash, as auth writes it; "" when nobody can sign in
+	Operator  bool
+	DeletedAt time.Time // a deleted account's row remains, so that its number and ID are not reused
+	TOTP      *TOTP     // the second factor; nil when there is none
+	Limits    Overrides // its own limits
+	// SuspendedAt is when the account was suspended, SuspendedFor the reason its
+	// owner can see. They are zero and "" while it is not suspended.
+	SuspendedAt  time.Time
+	SuspendedFor string
+}
+
+// Secret is a signing secret of an account.
+type Secret struct {
+	Value     string // "whsec_…"
+	CreatedAt time.Time
+	ExpiresAt time.Time // zero: until it is rotated
+}
+
+// MaxSecrets is the maximum number of signing secrets of an account.
+const MaxSecrets = 10
+
+// Overrides are an account's own limits. Nil means the service's limit, 0
+// unlimited.
+type Overrides struct {
+	Pending   *int64   // unfinished one-off jobs
+	Schedules *int64   // schedules, disabled ones included
+	Stored    *int64   // bytes of records
+	Rate      *float64 // API calls a second
+}
+
+// RecordCounts counts the records of an account.
+type RecordCounts struct {
+	Pending, Final, Schedules, Logs int64
+}

@@ -1,0 +1,8 @@
+// Package identity defines accounts and what belongs to them besides jobs: API
+// keys and their scopes, signing secrets, sessions, second factors, invites,
+// limits of their own, and the entries of the audit log.
+//
+// It has records only. Package auth contains the rules for keys, passwords and
+// sessions, package quota those for limits, and package audit writes the audit
+// log. Package store keeps the records.
+package identity

@@ -1,0 +1,19 @@
+package maintenance
+
+import (
+	"context"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// Store is what a Worker needs of the store.
+type Store interface {
+	store.Retention
+	store.Counts
+	Now() time.Time
+	AccountPurge(ctx context.Context, settled time.Time, limit int) (int, error)
+	SessionPrune(ctx context.Context, before time.Time, limit int) (int, error)
+	StatsPrune(ctx context.Context, before int64, limit int) (int, error)
+	AuditPrune(ctx context.Context, before time.Time, limit int) (int, error)
+}

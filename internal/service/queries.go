@@ -1,0 +1,69 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/job"
+)
+
+// Now returns the store's time, which decides what is due.
+func (s *Service) Now() time.Time { return s.Store.Now() }
+
+// Job returns one of the owner's jobs, or a NotFound fault.
+func (s *Service) Job(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
+	return s.Store.JobGet(ctx, owner, id)
+}
+
+// Jobs reads a page of the owner's jobs.
+func (s *Service) Jobs(ctx context.Context, owner job.Owner, q job.Query) (job.Page[*job.Job], error) {
+	return job.ReadPage(q.ListQuery, job.Size, (*job.Job).Position, func(list job.ListQuery) ([]*job.Job, error) {
+		q.ListQuery = list
+		return s.Store.JobList(ctx, owner, q)
+	})
+}
+
+// JobsDue returns up to limit of the owner's pending jobs that are due from now on
+// and before a time, and counts them. It reads at most look queue items of all
+// owners and at most look of the owner's pending jobs.
+func (s *Service) JobsDue(ctx context.Context, owner job.Owner, before time.Time, limit, look int) (*job.DueJobs, error) {
+	return s.Store.JobsDue(ctx, owner, before, limit, look)
+}
+
+// JobsFailed returns up to limit of the owner's jobs that were discarded at or
+// after a time, latest first.
+func (s *Service) JobsFailed(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]*job.Job, error) {
+	return s.Store.JobsFailed(ctx, owner, since, limit)
+}
+
+// Deliveries returns up to limit pending deliveries of one of the owner's jobs, in
+// order, without their bodies. DueAt is zero while a delivery waits for the one
+// before it.
+func (s *Service) Deliveries(ctx context.Context, owner job.Owner, number int64, limit int) ([]*job.Delivery, error) {
+	return s.Store.JobMessages(ctx, owner, number, limit)
+}
+
+// Schedule returns one of the owner's schedules, or a NotFound fault.
+func (s *Service) Schedule(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
+	return s.Store.ScheduleGet(ctx, owner, id)
+}
+
+// Schedules reads a page of the owner's schedules.
+func (s *Service) Schedules(ctx context.Context, owner job.Owner, q job.ListQuery) (job.Page[*job.Schedule], error) {
+	return job.ReadPage(q, job.ScheduleSize, (*job.Schedule).Position, func(list job.ListQuery) ([]*job.Schedule, error) {
+		return s.Store.ScheduleList(ctx, owner, list)
+	})
+}
+
+// Runs returns up to limit runs of each of the given schedules of the owner,
+// newest first.
+func (s *Service) Runs(ctx context.Context, owner job.Owner, schedules []uuid.UUID, limit int) (map[uuid.UUID][]job.RunSummary, error) {
+	return s.Store.ScheduleRuns(ctx, owner, schedules, limit)
+}
+
+// Log returns one of the owner's visible logs, or a NotFound fault.
+func (s *Service) Log(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Log, error) {
+	return s.Store.LogGet(ctx, owner, id)
+}
