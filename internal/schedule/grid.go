@@ -89,6 +89,24 @@ func (g *Grid) Count(after, upTo time.Time) int64 {
 	return n
 }
 
+// Latest returns the latest n due times d with after < d <= upTo, or all of them if
+// there are fewer. n is at least 1.
+func (g *Grid) Latest(n int64, after, upTo time.Time) Points {
+	if g.Count(after, upTo) > n {
+		// The n latest are after low, but not all of them are after high.
+		low, high := after.UnixMicro(), upTo.UnixMicro()
+		for low+1 < high {
+			if middle := low + (high-low)/2; g.Count(time.UnixMicro(middle), upTo) >= n {
+				low = middle
+			} else {
+				high = middle
+			}
+		}
+		after = time.UnixMicro(low)
+	}
+	return g.Points(after, upTo)
+}
+
 func (g *Grid) count(_, after, upTo time.Time) int64 { return g.Count(after, upTo) }
 
 // Points is a number of consecutive points of a grid. From and To are the first
