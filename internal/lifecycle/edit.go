@@ -26,7 +26,7 @@ func Edit(e *job.Edit) store.Decide {
 		s.Ended = ""
 		c := &store.Changes{Schedule: &s, UpdateDefinition: true}
 		if e.Frequency != nil {
-			c.Logs = settle(m, &s, m.Now)
+			c.Logs = settle(m, &s)
 		}
 		if m.Job == nil || m.Claim != nil || !s.Live() {
 			return c

@@ -222,11 +222,12 @@ func nextJob(s *job.Schedule, spec *job.Spec, due, now time.Time) *store.NewJob 
 	}}
 }
 
-// settle returns the logs of the points that a schedule's unfinished run has not
-// accounted for until now, when the schedule is disabled, enabled or gets another
-// grid. It sets Since in changed, so that no later decision counts them again.
-func settle(m *store.Snapshot, changed *job.Schedule, until time.Time) []job.Log {
-	changed.Since = m.Now
+// settle returns the logs of the points before now that a schedule's unfinished run
+// has not accounted for, when the schedule is disabled or gets another grid. It sets
+// Since in changed, so that no later decision counts them again.
+func settle(m *store.Snapshot, changed *job.Schedule) []job.Log {
+	until := m.Now.Add(-time.Microsecond)
+	changed.Since = until
 	p := planOf(m.Schedule)
 	if p == nil || m.Job == nil {
 		return nil

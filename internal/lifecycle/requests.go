@@ -73,7 +73,7 @@ func Disable(hasStarted HasStarted) store.Decide {
 		}
 		c := stop(m, hasStarted)
 		disable(m, c)
-		c.Logs = append(c.Logs, settle(m, c.Schedule, m.Now)...)
+		c.Logs = append(c.Logs, settle(m, c.Schedule)...)
 		return c
 	}
 }
@@ -109,7 +109,7 @@ func Enable(m *store.Snapshot) (*store.Changes, error) {
 		return nil, nil
 	}
 	s := *m.Schedule
-	s.DisabledAt, s.Since = time.Time{}, m.Now
+	s.DisabledAt, s.Since = time.Time{}, m.Now.Add(-time.Microsecond)
 	runs := s.Runs
 	if m.Job != nil {
 		runs = m.Job.Runs + 1
