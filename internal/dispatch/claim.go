@@ -75,8 +75,8 @@ func (d *Dispatcher) claimBatch(kind store.Kind, batch []*entry) {
 	})
 }
 
-// handOver lets runs that were claimed be fired. It is called for each write of a
-// batch, so that none waits for the larger runs of others in the same batch.
+// handOver lets claimed items be fired. It is called for each write of a batch,
+// so that none waits for the larger items of others in the same batch.
 func (d *Dispatcher) handOver(node int64, claimed []*entry) {
 	if stale := d.items.claimed(node, claimed); len(stale) > 0 {
 		d.tasks.Go(func() { d.release(node, stale) })
@@ -96,7 +96,7 @@ type claiming struct {
 	outage error    // the store can't be reached
 }
 
-// all claims a batch, the smallest runs first: what is read and stored together
+// all claims a batch, the smallest items first: what is read and stored together
 // is as large as the largest of it.
 func (c *claiming) all(batch []*entry) {
 	slices.SortStableFunc(batch, func(a, b *entry) int { return cmp.Compare(a.bytes, b.bytes) })

@@ -98,7 +98,8 @@ func (d *Dispatcher) begin(attempts context.Context, e *entry) {
 	}) {
 	case nowFired:
 		p.fired++
-		d.tasks.Go(func() { d.run(ctx, e) })
+		started := ctx // a variable of its own, so that ctx needs no allocation
+		d.tasks.Go(func() { d.run(started, e) })
 	case mustWait:
 		d.ready[e.ref.Kind] = append(d.ready[e.ref.Kind], e)
 	case mustConfirm:

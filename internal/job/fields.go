@@ -30,12 +30,9 @@ type Spec struct {
 	WebhookURL  string
 	Retries     int // attempts after the first
 	Timeout     time.Duration
-	// Success is which responses are a success, NoRetry which failures are not
-	// retried, and Backoff the waits before retries: the last one repeats, and
-	// none means the default schedule of package retry.
-	Success     Statuses
-	NoRetry     Failures
-	Backoff     []time.Duration
+	Success     Statuses        // which responses are a success
+	NoRetry     Failures        // which failures are not retried
+	Backoff     []time.Duration // waits before retries, of which the last repeats; nil for the default ones
 	Metadata    bool
 	RepeatEvery rawjson.Value
 	Cron        string
@@ -116,6 +113,11 @@ var fields = []Field{
 		Form: Form{Section: MoreSection, Label: "Description"},
 	},
 	{
+		Name: "tags", In: Anywhere, Kind: ListValue, Of: TextValue, read: readTags,
+		Form: Form{Section: MoreSection, Label: "Tags", Hint: "Up to 10, separated by commas; lists can be filtered by them.", Placeholder: "billing, tenant:42"},
+		Flag: Flag{Placeholder: "TAG,…", Help: "Up to 10 tags, by which lists can be filtered."},
+	},
+	{
 		Name: keyField, In: ForCreate, Kind: TextValue, Column: true, read: readKey,
 		Form: Form{Section: MoreSection, Label: "Idempotency key", Hint: "While a job holds this key, another one with it is not created.", Mono: true},
 		Flag: Flag{Placeholder: "KEY", Help: "While an unfinished job holds this key, no other job is created with it."},
@@ -136,19 +138,19 @@ var fields = []Field{
 		Flag: Flag{Placeholder: "SECONDS", Help: "How long one attempt may take."},
 	},
 	{
-		Name: "success", In: Anywhere, Kind: ListValue, Of: AnyValue, read: readSuccess,
+		Name: "success", In: Anywhere, Kind: ListValue, Of: WholeValue, read: readSuccess,
 		set:  func(s *Spec, v rawjson.Value) { s.Success = statusesOf(v) },
-		Form: Form{Section: MoreSection, Label: "Success", Hint: "Statuses and classes of them.", Placeholder: "2xx, 404"},
+		Form: Form{Section: MoreSection, Label: "Success", Hint: "Statuses and classes that count as success.", Placeholder: "2xx, 404"},
 	},
 	{
-		Name: "no_retry", In: Anywhere, Kind: ListValue, Of: AnyValue, read: readNoRetry,
+		Name: "no_retry", In: Anywhere, Kind: ListValue, Of: WholeValue, read: readNoRetry,
 		set:  func(s *Spec, v rawjson.Value) { s.NoRetry = failuresOf(v) },
-		Form: Form{Section: MoreSection, Label: "Don't retry", Hint: "Statuses, classes and kinds of errors.", Placeholder: "4xx, tls"},
+		Form: Form{Section: MoreSection, Label: "Don't retry", Hint: "Statuses, classes and error kinds after which there is no retry.", Placeholder: "4xx, 501, tls"},
 	},
 	{
 		Name: "backoff", In: Anywhere, Kind: ListValue, Of: DurationValue, read: readBackoff,
 		set:  func(s *Spec, v rawjson.Value) { s.Backoff = waitsOf(v) },
-		Form: Form{Section: MoreSection, Label: "Waits before retries", Hint: "The last one repeats.", Placeholder: "10, 1 minute, 5 minutes"},
+		Form: Form{Section: MoreSection, Label: "Waits before retries", Hint: "1 to 20; the last one repeats.", Placeholder: "10, 1 minute, 6 hours"},
 	},
 	{
 		Name: "metadata", In: Anywhere, Kind: BooleanValue, read: readBoolean,
@@ -177,7 +179,7 @@ var fields = []Field{
 	{
 		Name: "catch_up", In: OnlySchedule, Kind: TextValue, read: readCatchUp,
 		set:  func(s *Spec, v rawjson.Value) { s.CatchUp = CatchUp(rawjson.Text(v)) },
-		Form: Form{Section: ScheduleSection, Label: "Missed runs", Hint: "One late run for all that were missed, none, or each of them.", Choices: catchUps, Default: string(CatchUpOne)},
+		Form: Form{Section: ScheduleSection, Label: "Missed runs", Hint: "One late run for all that were missed, none, or each of them.", Choices: catchUps},
 		Flag: Flag{Placeholder: "HOW", Help: "What to do about missed runs: one, none or all."},
 	},
 	{

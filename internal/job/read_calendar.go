@@ -73,19 +73,16 @@ func checkJitter(r *reader, f *Field, _ rawjson.Value) {
 }
 
 func readExcept(r *reader, f *Field, v rawjson.Value) {
-	elements, ok := r.readList(f.Name, v, 0, MaxExcept, "dates and ranges, as in [\"2026-12-25\", \"2026-12-24/2027-01-02\"]")
-	if !ok {
-		return
-	}
+	elements := r.list(f, v, 0, MaxExcept, "dates and ranges, as in [\"2026-12-25\", \"2026-12-24/2027-01-02\"]")
 	ranges := make([]schedule.DateRange, 0, len(elements))
 	for i, element := range elements {
 		if element.Kind() != '"' {
-			r.refuse(elementPointer(f.Name, i), "must be a string, as in \"2026-12-25\" or \"2026-12-24/2027-01-02\"")
+			r.refuse(Pointer(f.Name, strconv.Itoa(i)), "must be a string, as in \"2026-12-25\" or \"2026-12-24/2027-01-02\"")
 			continue
 		}
 		dates, err := schedule.ParseDateRange(rawjson.Text(element))
 		if err != nil {
-			r.refuse(elementPointer(f.Name, i), "%s", err)
+			r.refuse(Pointer(f.Name, strconv.Itoa(i)), "%s", err)
 		}
 		ranges = append(ranges, dates)
 	}
@@ -142,9 +139,10 @@ func (r *reader) setGrid() {
 }
 
 func (r *reader) refuseEmptyGrid(grid *schedule.Grid, start time.Time) {
-	if r.problems.Len() > 0 {
-		return // the grid may be wrong
+	if r.timing.wrong {
+		return // the grid is not what was asked for
 	}
+	r.timing.wrong = true
 	const none = "leaves no time at which the schedule runs"
 	without := *grid
 	without.Except = schedule.Dates{}

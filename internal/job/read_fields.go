@@ -29,7 +29,7 @@ func (r *reader) refuseUnknown(name string, known []string) {
 	pointer, all := Pointer(name), strings.Join(known, ", ")
 	if byName[name] != nil {
 		r.refuse(pointer, "can't be given here; the fields that can are %s", all)
-	} else if near, ok := nearestField(name, known); ok {
+	} else if near, ok := Nearest(name, known); ok {
 		r.refuse(pointer, "is not a known field; did you mean %s?", near)
 	} else if pointer == "#" {
 		r.refuse(pointer, "has an unknown field, whose name begins with %.40q; the known ones are %s", name, all)
@@ -38,10 +38,10 @@ func (r *reader) refuseUnknown(name string, known []string) {
 	}
 }
 
-// nearestField returns the known field that name most likely stands for: a small
-// edit distance and a long common prefix count. It reports whether the field is
-// close enough to suggest.
-func nearestField(name string, known []string) (string, bool) {
+// Nearest returns the known name that a misspelt one most likely stands for: a
+// small edit distance and a long common prefix count. It reports whether the name
+// is close enough to suggest.
+func Nearest(name string, known []string) (string, bool) {
 	if len(name) > 64 {
 		return "", false
 	}

@@ -29,10 +29,22 @@ func (s State) String() string { return stateNames[s] }
 // Final reports whether the job is completed, cancelled or discarded.
 func (s State) Final() bool { return s >= Completed }
 
+// pendingFilter is the name by which a filter selects every pending state.
+const pendingFilter = "scheduled"
+
+// StateFilters returns the names that StatesNamed knows.
+func StateFilters() []string {
+	names := []string{pendingFilter}
+	for state := Available; state <= Discarded; state++ {
+		names = append(names, state.String())
+	}
+	return names
+}
+
 // StatesNamed returns the states that a state filter selects, or nil for an
 // unknown name. "scheduled" selects every pending state.
 func StatesNamed(name string) []State {
-	if name == "scheduled" {
+	if name == pendingFilter {
 		return []State{Available, Retryable}
 	}
 	for state, n := range stateNames {

@@ -15,8 +15,9 @@ const (
 	MaxStatuses = 100
 	// MaxBackoff is how many waits backoff has at most.
 	MaxBackoff = 20
-	MinWait    = time.Second
-	MaxWait    = 24 * time.Hour
+	// MinWait and MaxWait bound each of these waits.
+	MinWait = time.Second
+	MaxWait = 24 * time.Hour
 )
 
 // Statuses is a set of HTTP statuses.
@@ -106,55 +107,46 @@ func waitsOf(v rawjson.Value) []time.Duration {
 const oneStatus = "must be a status from 100 to 599, or a class as in \"4xx\""
 
 func readSuccess(r *reader, f *Field, v rawjson.Value) {
-	elements, ok := r.readList(f.Name, v, 1, MaxStatuses, "statuses and classes, as in [200, \"3xx\", 404]")
-	if !ok {
-		return
-	}
-	for i, element := range elements {
+	for i, element := range r.list(f, v, 1, MaxStatuses, "statuses and classes, as in [200, \"3xx\", 404]") {
 		if _, ok := statusOf(element); !ok {
-			r.refuse(elementPointer(f.Name, i), oneStatus)
+			r.refuse(Pointer(f.Name, strconv.Itoa(i)), "%s", oneStatus)
 		}
 	}
 }
 
 func readNoRetry(r *reader, f *Field, v rawjson.Value) {
-	elements, ok := r.readList(f.Name, v, 0, MaxStatuses, "statuses, classes and error kinds, as in [\"4xx\", 501, \"tls\"]")
-	if !ok {
-		return
-	}
-	for i, element := range elements {
+	for i, element := range r.list(f, v, 0, MaxStatuses, "statuses, classes and error kinds, as in [\"4xx\", 501, \"tls\"]") {
 		_, status := statusOf(element)
 		if !status && (element.Kind() != '"' || !slices.Contains(attemptKinds, Kind(rawjson.Text(element)))) {
-			r.refuse(elementPointer(f.Name, i), "%s, or an error kind: %s", oneStatus, kindNames)
+			r.refuse(Pointer(f.Name, strconv.Itoa(i)), "%s, or an error kind: %s", oneStatus, kindNames)
 		}
 	}
 }
 
 func readBackoff(r *reader, f *Field, v rawjson.Value) {
-	elements, ok := r.readList(f.Name, v, 1, MaxBackoff, "waits, as in [10, [1, \"minute\"], 300]")
-	if !ok {
-		return
-	}
-	for i, element := range elements {
-		ReadDuration(element, elementPointer(f.Name, i), MinWait, MaxWait, func(pointer, detail string) { r.refuse(pointer, "%s", detail) })
+	for i, element := range r.list(f, v, 1, MaxBackoff, "waits, as in [10, [1, \"minute\"], 300]") {
+		pointer := Pointer(f.Name, strconv.Itoa(i))
+		wait, ok := ReadDuration(element, pointer, 0, MaxAhead, func(pointer, detail string) { r.refuse(pointer, "%s", detail) })
+		if ok && (wait < MinWait || wait > MaxWait) {
+			r.refuse(pointer, "must be from %s to %s", durationText(MinWait), durationText(MaxWait))
+		}
 	}
 }
 
-// readList reads a list of least to most elements, which is to contain what.
-func (r *reader) readList(name string, v rawjson.Value, least, most int, what string) ([]rawjson.Value, bool) {
+// list reads a list of least to most elements, which is to contain what. It
+// returns nil if the value is not one.
+func (r *reader) list(f *Field, v rawjson.Value, least, most int, what string) []rawjson.Value {
 	if v.Kind() != '[' {
-		r.refuse(Pointer(name), "must be a list of %s", what)
-		return nil, false
+		r.refuse(Pointer(f.Name), "must be a list of %s", what)
+		return nil
 	}
 	elements := rawjson.Elements(v)
 	if n := len(elements); n < least || n > most {
-		r.refuse(Pointer(name), "must have %d to %d elements, it has %d", least, most, n)
-		return nil, false
+		r.refuse(Pointer(f.Name), "must have %d to %d elements, it has %d", least, most, n)
+		return nil
 	}
-	return elements, true
+	return elements
 }
-
-func elementPointer(name string, i int) string { return Pointer(name, strconv.Itoa(i)) }
 
 // kindNames lists what no_retry accepts beside statuses.
 var kindNames = func() string {

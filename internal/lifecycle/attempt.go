@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -57,7 +58,8 @@ func Begin(item *store.QueueItem, now time.Time) *Attempt {
 func Resume(item *store.QueueItem) *Attempt {
 	a := &Attempt{Item: item, Number: item.Attempt, StartAt: item.Claim.StartAt}
 	a.prepare(func(s *job.Spec, d job.Dynamic) (*job.Outgoing, error) {
-		if s.WebhookURL == "" {
+		final := slices.Contains(s.NoRetry.Kinds, job.KindInterrupted) // a callback may follow
+		if s.WebhookURL == "" && (s.CallbackURL == "" || !final) {
 			return job.Unrendered(s), nil
 		}
 		return job.Render(s, d)
@@ -148,7 +150,7 @@ func (a *Attempt) about(o *job.Outcome, v Verdict) messageData {
 
 // size returns about how many bytes the finish stores.
 func (a *Attempt) size(about *messageData) int {
-	const fields = 500 // of a job's row, its run and its log
+	const fields = 500 // of a job's row, its queue item and its log
 	text, args := len(about.response.text), len(a.Item.Job.Args)
 	message := fields + args - len(about.args.text) + min(text, minPart)
 	if about.request.log == uuid.Nil {
@@ -191,19 +193,19 @@ func (a *Attempt) end(m *store.Snapshot, about messageData, carry *carryOver, sp
 // ending builds the changes that finish an attempt.
 type ending struct {
 	*Attempt
-	moment  *store.Snapshot
-	job     *job.Job
-	at      time.Time
-	random  float64
-	about   messageData
-	carry   *carryOver
-	expired bool
-	changes store.Changes
+	snapshot *store.Snapshot
+	job      *job.Job
+	at       time.Time
+	random   float64
+	about    messageData
+	carry    *carryOver
+	expired  bool
+	changes  store.Changes
 }
 
 func (a *Attempt) ending(m *store.Snapshot, about messageData, span Span) (*ending, error) {
 	j, err := a.startedAt(span.Began)
-	return &ending{Attempt: a, moment: m, job: j, at: span.Ended, about: about}, err
+	return &ending{Attempt: a, snapshot: m, job: j, at: span.Ended, about: about}, err
 }
 
 // finished returns the changes, unless a transition was impossible.
@@ -273,10 +275,10 @@ func (e *ending) retryAt() (time.Time, bool) {
 		return at, true
 	}
 	// A run under way of a disabled schedule finishes without retries.
-	if !e.moment.Schedule.Live() {
+	if !e.snapshot.Schedule.Live() {
 		return time.Time{}, false
 	}
-	p := planOf(e.moment.Schedule)
+	p := planOf(e.snapshot.Schedule)
 	if p == nil {
 		return at, true
 	}
@@ -295,7 +297,7 @@ func (e *ending) past() pastRun {
 }
 
 // scheduleNext creates the schedule's next run or ends the schedule.
-func (e *ending) scheduleNext() { follow(&e.changes, e.moment.Schedule, e.past()) }
+func (e *ending) scheduleNext() { follow(&e.changes, e.snapshot.Schedule, e.past()) }
 
 // finishJob adds what every outcome stores: the job's new state, the log and
 // the deliveries.

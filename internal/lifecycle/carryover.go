@@ -43,7 +43,7 @@ func (c *carryOver) merge(state rawjson.Value) {
 // keepCarryOver stores the merged $set as the schedule's state and the response
 // as $previous.
 func (e *ending) keepCarryOver() {
-	current, c := e.moment.Schedule, e.carry
+	current, c := e.snapshot.Schedule, e.carry
 	if current == nil || c == nil {
 		return
 	}

@@ -18,6 +18,9 @@ type HasStarted func(j *job.Job, claim *store.ClaimInfo, now time.Time) bool
 // executing one is abandoned. A schedule goes on with its next run.
 func Cancel(hasStarted HasStarted) store.Decide {
 	return func(m *store.Snapshot) *store.Changes {
+		if m.Job.Permits(job.Cancelled) != nil {
+			return nil // it is final, and stays as it is
+		}
 		spec := job.ReadSpec(m.Job.Args)
 		underWay := m.Claim != nil && hasStarted(m.Job, m.Claim, m.Now)
 		if underWay {
@@ -29,7 +32,7 @@ func Cancel(hasStarted HasStarted) store.Decide {
 		}
 		c, began, err := cancel(m, &spec, underWay)
 		if err != nil {
-			return nil // it is final, and stays as it is
+			return nil
 		}
 		follow(c, m.Schedule, pastRun{Job: c.Job, now: m.Now, started: began})
 		return c

@@ -77,13 +77,17 @@ func (t *tx) keyHolder(j *job.Job) (*job.Job, error) {
 
 func (t *tx) insertJob(n store.NewJob) error {
 	j := n.Job
-	err := t.exec(`INSERT INTO jobs (id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, runs, skipped, args)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt, j.Name, j.Description, j.Hops, j.Runs, j.Skipped, j.Args)
+	host, tags := labels(j.Args)
+	err := t.exec(`INSERT INTO jobs (id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, tags, runs, skipped)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt, j.Name, j.Description, j.Hops, j.Args, host, tags, j.Runs, j.Skipped)
 	if err != nil {
 		return fmt.Errorf("inserting a job: %w", err)
 	}
 	j.Number = t.conn.LastInsertRowID()
+	if err := t.tag(jobTags, j.Owner.Number, j.Number, tags); err != nil {
+		return err
+	}
 	t.count(j.Owner.Number, oneOffs(j), 0)
 	for i := range n.Logs {
 		n.Logs[i].Job = j.Number
