@@ -83,6 +83,7 @@ func TestPlan_After(t *testing.T) {
 		{name: "the last but one", members: `,"ends_at":"2026-03-01T12:10:00Z"`, due: "12:00", started: "12:00", now: "12:05", want: "12:10"},
 		{name: "a late one is the last", members: `,"ends_at":"2026-03-01T12:30:00Z"`, due: "12:00", started: "12:00", now: "12:45", want: "12:30 after 2 overlap 12:10-12:20"},
 		{name: "ended meanwhile", members: `,"ends_at":"2026-03-01T12:30:00Z"`, due: "12:00", started: "12:31", now: "12:45", want: "ends: ends_at"},
+		{name: "cancelled late, ended meanwhile", members: `,"ends_at":"2026-03-01T12:30:00Z"`, due: "12:00", now: "12:45", want: "ends: ends_at after 3 down 12:10-12:30"},
 		{name: "excluded dates", members: `,"except":["2026-03-01/2026-03-02"]`, due: "12:00", started: "12:00", now: "12:45", want: "00:00"},
 		{name: "the last of all runs", members: `,"max_runs":8`, due: "12:00", started: "12:00", now: "12:45", want: "ends: max_runs"},
 		{name: "not the last of all runs", members: `,"max_runs":9`, due: "12:00", started: "12:00", now: "12:05", want: "12:10"},
