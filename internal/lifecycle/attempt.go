@@ -71,7 +71,9 @@ func Resume(item *store.QueueItem) *Attempt {
 // and no deliveries if it has expired.
 func (a *Attempt) Claim() store.Claim {
 	if a.Expired != nil {
-		return store.Claim{QueueKey: a.Item.QueueKey, Attempt: a.Number, StartAt: a.StartAt}
+		claim := store.Claim{QueueKey: a.Item.QueueKey, Attempt: a.Number, StartAt: a.StartAt}
+		claim.Revision = a.Item.Job.Revision
+		return claim
 	}
 	payload := a.Outgoing.AppendPayload(nil)
 	log := newLog(a.Item.Job.Owner, a.Item.Job.Number, job.EventRequest, a.StartAt, payload)
