@@ -66,6 +66,7 @@ func ReadJobEdit(j *Job, body rawjson.Value, opts ReadOptions) (*Edit, error) {
 // or first time begins a new grid; a new frequency without a first time begins it
 // at the old first time if that is ahead, else at opts.Now.
 func ReadScheduleEdit(s *Schedule, body rawjson.Value, opts ReadOptions) (*Edit, error) {
+	opts.Schedule = s.ID
 	p := &patch{
 		args: s.Args, name: s.Name, description: s.Description, key: s.Key,
 		places: EditSchedule, firstDue: s.FirstDue, opts: opts, given: map[string]bool{},
