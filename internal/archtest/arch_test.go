@@ -55,7 +55,7 @@ var mayImport = map[string][]string{
 	"internal/retry":            {},
 	"internal/schedule":         {},
 	"internal/stats":            {"internal/store"},
-	"internal/store":            {"internal/fault", "internal/identity", "internal/job", "internal/operator"},
+	"internal/store":            {"internal/fault", "internal/identity", "internal/job", "internal/operator", "internal/rawjson"},
 	"internal/store/postgres":   {"internal/fault", "internal/identity", "internal/job", "internal/operator", "internal/rawjson", "internal/store"},
 	"internal/store/sqlite":     {"internal/fault", "internal/identity", "internal/job", "internal/operator", "internal/rawjson", "internal/store"},
 	"internal/copydb":           {"internal/identity", "internal/job", "internal/store"},
