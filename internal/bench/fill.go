@@ -50,7 +50,7 @@ func insertBatch(ctx context.Context, s records, jobs func(i int) planned, from,
 		if err != nil {
 			return fmt.Errorf("preparing a job: %w", err)
 		}
-		batch = append(batch, store.NewJob{Lane: job.Lane(draft.URL), Job: &job.Job{
+		batch = append(batch, store.NewJob{Lane: job.Lane(draft.Spec.URL), Job: &job.Job{
 			ID: job.NewID(now), Owner: owner(i), InsertedAt: now, State: job.Available,
 			ScheduledAt: draft.ScheduledAt, DueAt: draft.DueAt, Args: draft.Args,
 		}})

@@ -75,7 +75,7 @@ func (s *Server) overview(c *call) error {
 	if err := s.readFailed(c, o, now.Add(-failedWithin)); err != nil {
 		return err
 	}
-	if o.counts, err = s.Manager.Counts(ctx, c.owner()); err != nil {
+	if o.counts, _, err = s.Manager.Counts(ctx, c.owner(), job.Query{}); err != nil {
 		return err
 	}
 	o.newcomer = o.series.Total.Runs() == 0

@@ -98,7 +98,7 @@ func (s *Server) findJobs(c *call, list *jobList, query store.JobQuery) (next in
 }
 
 func (s *Server) jobTabs(ctx context.Context, c *call, current string) ([]ui.Tab, error) {
-	counts, err := s.Manager.Counts(ctx, c.owner())
+	counts, _, err := s.Manager.Counts(ctx, c.owner(), job.Query{})
 	if err != nil {
 		return nil, err
 	}

@@ -108,7 +108,7 @@ func (s *Server) schedules(c *call) error {
 	ctx := c.r.Context()
 	query := store.ListQuery{Limit: schedulesShown + 1}
 	query.AfterID, _ = job.ParseID(c.param("after")) // nonsense is the first page
-	found, err := s.Store.ScheduleList(ctx, c.owner(), query)
+	found, err := s.Store.ScheduleList(ctx, c.owner(), store.ScheduleQuery{ListQuery: query})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"path"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"time"
 
@@ -102,6 +103,24 @@ var routes = []route{
 	{"/openapi.json", open, map[string]handler{"GET": (*Server).openAPI}},
 	{"/docs", open, map[string]handler{"GET": (*Server).docs}},
 }
+
+// parameters lists the query parameters that each call takes; none unless it is
+// listed here. Others are refused, except by open calls: what monitors and jobs
+// send to them is not theirs.
+var parameters = map[string][]string{
+	"GET /api/jobs":          slices.Concat([]string{"q"}, job.FilterParameters, pageParameters),
+	"GET /api/jobs/counts":   job.FilterParameters,
+	"GET /api/schedules":     slices.Concat([]string{"tag"}, pageParameters),
+	"GET /api/logs":          slices.Concat(logParameters, pageParameters),
+	"GET /api/logs/export":   logParameters,
+	"GET /api/account/audit": slices.Concat([]string{"event"}, pageParameters),
+	"GET /api/stats":         {"minutes"},
+}
+
+var (
+	pageParameters = []string{"limit", "offset", "order_by", "cursor"}
+	logParameters  = []string{"job_id", "schedule_id", "event", "since", "until"}
+)
 
 // New returns a Server.
 func New(config Config) *Server {
@@ -212,6 +231,9 @@ func (s *Server) dispatch(route route, c *call) error {
 		return fault.New(fault.MethodNotAllowed, "this path does not support "+c.r.Method+"; it supports "+edge.Allow(maps.Keys(route.methods)))
 	}
 	if err := s.admit(route, method, c); err != nil {
+		return err
+	}
+	if err := refuseUnknown(route, method, c.r.URL.Query()); err != nil {
 		return err
 	}
 	return handle(s, c)

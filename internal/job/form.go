@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -28,8 +27,8 @@ type formNode struct {
 
 // ReadForm converts application/x-www-form-urlencoded with bracket notation to
 // JSON: a[b]=c is a member of an object, a[]=c (or a[0]=c, a[1]=d) an element of
-// a list, in the order given. Values are strings, except for the fields of a
-// create request that are numbers or booleans. For a form that is well-formed but
+// a list, in the order given. Values are strings, except in the fields of a create
+// request that have numbers or booleans. For a form that is well-formed but
 // exceeds a limit, the error is a fault or a *rawjson.DepthError.
 func ReadForm(text string) (rawjson.Value, error) {
 	root := &formNode{members: map[string]*formNode{}}
@@ -165,17 +164,15 @@ func (n *formNode) isIndexed() bool {
 	return len(n.names) > 0
 }
 
-var numberFields = []string{"schedule_in", "scheduled_at", "repeat_every", "retries", "timeout"}
-
 var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
 
 func formScalar(field, text string) rawjson.Value {
+	f := byName[field]
 	switch {
-	case slices.Contains(numberFields, field) && jsonNumber.MatchString(text):
+	case f == nil:
+	case f.numeric() && jsonNumber.MatchString(text),
+		f.Kind == BooleanValue && (text == "true" || text == "false"):
 		return rawjson.Value(text)
-	case field == "metadata" && (text == "true" || text == "false"):
-		return rawjson.Value(text)
-	default:
-		return rawjson.Quote(text)
 	}
+	return rawjson.Quote(text)
 }

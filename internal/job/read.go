@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,8 +16,8 @@ import (
 // Draft is a valid create request.
 type Draft struct {
 	Key, Name, Description *string
-	URL                    string
 	Args                   rawjson.Value
+	Spec                   Spec      // Args, parsed
 	ScheduledAt            time.Time // the first due time requested
 	DueAt                  time.Time // when it fires; not before now
 	Frequency              schedule.Frequency
@@ -35,7 +36,8 @@ type ReadOptions struct {
 // reader reads a request's fields and collects all its problems.
 type reader struct {
 	opts     ReadOptions
-	fields   map[string]rawjson.Value // present and not null
+	fields   map[string]rawjson.Value // given and not null
+	timing   timing
 	problems fault.Problems
 	draft    Draft
 }
@@ -47,11 +49,13 @@ func Read(body rawjson.Value, opts ReadOptions) (*Draft, error) {
 		return nil, err
 	}
 	members := rawjson.Members(body)
-	r.take(members, knownFields)
-	r.readRequest()
-	r.readRecord()
-	r.readOptions()
-	r.readTiming()
+	r.take(members, createFields)
+	r.requireURL()
+	r.readFields()
+	r.readHeaderKey()
+	r.checkTogether()
+	r.checkRecurrence()
+	r.setDue()
 	r.checkSize()
 	if err := r.problems.Err(); err != nil {
 		return nil, err
@@ -64,11 +68,60 @@ func Read(body rawjson.Value, opts ReadOptions) (*Draft, error) {
 // error says what it must be.
 func newReader(body rawjson.Value, must string, opts ReadOptions) (*reader, error) {
 	opts.Now = opts.Now.UTC().Truncate(time.Microsecond)
-	r := &reader{opts: opts, fields: make(map[string]rawjson.Value, 12)}
+	r := &reader{opts: opts, fields: make(map[string]rawjson.Value, 12), timing: timing{start: opts.Now, zone: time.UTC}}
 	if body.Kind() != '{' {
 		r.refuse("#", "%s", must)
 	}
 	return r, r.problems.Err()
+}
+
+// readFields checks the values of all fields that are given.
+func (r *reader) readFields() {
+	for _, f := range table {
+		if v, ok := r.fields[f.Name]; ok && f.read != nil {
+			f.read(r, f, v)
+		}
+	}
+}
+
+// has reports whether a field is given, in the body or in a header.
+func (r *reader) has(name string) bool {
+	_, ok := r.fields[name]
+	return ok || name == keyField && r.opts.HeaderKey != nil
+}
+
+// checkTogether verifies the rules that involve several fields.
+func (r *reader) checkTogether() {
+	for _, f := range table {
+		v, ok := r.fields[f.Name]
+		if !ok {
+			continue
+		}
+		if f.Excludes != "" && r.has(f.Excludes) {
+			r.refuse(Pointer(f.Name), "excludes %s; give only one of them", f.Excludes)
+		}
+		if f.Needs != "" && !r.has(f.Needs) {
+			r.refuse(Pointer(f.Name), "works only with %s; give %s too, or leave it out", f.Needs, f.Needs)
+		}
+		if f.check != nil {
+			f.check(r, f, v)
+		}
+	}
+}
+
+// checkRecurrence refuses options of schedules on a one-off job, and the reverse.
+func (r *reader) checkRecurrence() {
+	recurring := r.has("repeat_every") || r.has("cron")
+	for _, f := range table {
+		if !r.has(f.Name) || f.Needs != "" && !r.has(f.Needs) {
+			continue // what it needs is missing, which is a problem already
+		}
+		if !recurring && f.In&ForJob == 0 {
+			r.refuse(Pointer(f.Name), "works only on a schedule; give repeat_every or cron too, or leave it out")
+		} else if recurring && f.In&ForSchedule == 0 {
+			r.refuse(Pointer(f.Name), "works only on a one-off job; leave it out, or leave out repeat_every and cron")
+		}
+	}
 }
 
 func (r *reader) refuse(pointer, format string, args ...any) {
@@ -81,70 +134,50 @@ func (r *reader) refuse(pointer, format string, args ...any) {
 
 var methods = []string{"get", "post", "put", "patch", "delete"}
 
-func (r *reader) readRequest() {
-	if v, ok := r.fields["method"]; ok && !knownMethod(v) {
-		r.refuse("#/method", "must be one of %s", strings.Join(methods, ", "))
-	}
-	if v, ok := r.fields["url"]; ok {
-		r.checkURL("url", v)
-		r.draft.URL = rawjson.Text(v)
-	} else {
+func (r *reader) requireURL() {
+	if !r.has("url") {
 		r.refuse("#/url", "is required")
 	}
-	for _, name := range []string{"callback_url", "webhook_url"} {
-		if v, ok := r.fields[name]; ok {
-			r.checkURL(name, v)
-		}
-	}
-	if v, ok := r.fields["headers"]; ok {
-		r.checkHeaders(v)
-	}
-	if v, ok := r.fields["query"]; ok {
-		r.checkQuery(v)
+}
+
+func readMethod(r *reader, f *Field, v rawjson.Value) {
+	if !slices.Contains(methods, strings.ToLower(rawjson.Text(v))) {
+		r.refuse(Pointer(f.Name), "must be one of %s", strings.Join(methods, ", "))
 	}
 }
 
-func knownMethod(v rawjson.Value) bool {
-	text := strings.ToLower(rawjson.Text(v))
-	for _, m := range methods {
-		if m == text {
-			return true
-		}
-	}
-	return false
+func readKey(r *reader, f *Field, v rawjson.Value) {
+	text(1, 255, func(d *Draft, key string) { d.Key = &key })(r, f, v)
 }
 
-func (r *reader) readRecord() {
-	r.draft.Name, r.draft.Description = r.readTitles()
-	r.draft.Key = r.text("idempotency_key", 1, 255)
+// readHeaderKey reads the idempotency key of the header.
+func (r *reader) readHeaderKey() {
+	const name = keyField
 	if r.opts.HeaderKey == nil {
 		return
 	}
-	if _, given := r.fields["idempotency_key"]; !given {
-		r.draft.Key = r.checkText("idempotency_key", *r.opts.HeaderKey, 1, 255)
+	if _, given := r.fields[name]; !given {
+		if r.checkText(name, *r.opts.HeaderKey, 1, 255) {
+			r.draft.Key = r.opts.HeaderKey
+		}
 	} else if r.draft.Key != nil && *r.draft.Key != *r.opts.HeaderKey {
-		r.refuse("#/idempotency_key", "differs from the header Idempotency-Key; give one of them, or the same in both")
+		r.refuse(Pointer(name), "differs from the header Idempotency-Key; give one of them, or the same in both")
 	}
 }
 
-func (r *reader) readTitles() (name, description *string) {
-	return r.text("name", 0, 255), r.text("description", 0, 2000)
+// text returns a reader of a string of least to most characters, which keep puts
+// into the draft if that is not where the field's set puts it. keep may be nil.
+func text(least, most int, keep func(d *Draft, text string)) func(r *reader, f *Field, v rawjson.Value) {
+	return func(r *reader, f *Field, v rawjson.Value) {
+		if v.Kind() != '"' {
+			r.refuse(Pointer(f.Name), "must be a string")
+		} else if text := rawjson.Text(v); r.checkText(f.Name, text, least, most) && keep != nil {
+			keep(&r.draft, text)
+		}
+	}
 }
 
-// text reads an optional string of least to most characters.
-func (r *reader) text(name string, least, most int) *string {
-	v, ok := r.fields[name]
-	if !ok {
-		return nil
-	}
-	if v.Kind() != '"' {
-		r.refuse(Pointer(name), "must be a string")
-		return nil
-	}
-	return r.checkText(name, rawjson.Text(v), least, most)
-}
-
-func (r *reader) checkText(name, text string, least, most int) *string {
+func (r *reader) checkText(name, text string, least, most int) bool {
 	length := utf8.RuneCountInString(text)
 	switch {
 	case !utf8.ValidString(text):
@@ -156,26 +189,28 @@ func (r *reader) checkText(name, text string, least, most int) *string {
 	case strings.ContainsRune(text, 0):
 		r.refuse(Pointer(name), "must not contain the character U+0000")
 	default:
-		return &text
+		return true
 	}
-	return nil
+	return false
 }
 
-func (r *reader) readOptions() {
-	if v, ok := r.fields["retries"]; ok {
-		n, err := strconv.Atoi(string(v))
-		if err != nil || n < 0 || n > MaxRetries || v.Kind() != '0' {
-			r.refuse("#/retries", "must be a whole number from 0 to %d", MaxRetries)
-		}
+func readRetries(r *reader, f *Field, v rawjson.Value) {
+	n, err := strconv.Atoi(string(v))
+	if err != nil || n < 0 || n > MaxRetries || v.Kind() != '0' {
+		r.refuse(Pointer(f.Name), "must be a whole number from 0 to %d", MaxRetries)
 	}
-	if v, ok := r.fields["timeout"]; ok {
-		seconds, err := strconv.ParseFloat(string(v), 64)
-		if v.Kind() != '0' || err != nil || seconds < MinTimeout.Seconds() || seconds > MaxTimeout.Seconds() {
-			r.refuse("#/timeout", "must be a number of seconds from %.0f to %.0f", MinTimeout.Seconds(), MaxTimeout.Seconds())
-		}
+}
+
+func readTimeout(r *reader, f *Field, v rawjson.Value) {
+	seconds, err := strconv.ParseFloat(string(v), 64)
+	if v.Kind() != '0' || err != nil || seconds < MinTimeout.Seconds() || seconds > MaxTimeout.Seconds() {
+		r.refuse(Pointer(f.Name), "must be a number of seconds from %.0f to %.0f", MinTimeout.Seconds(), MaxTimeout.Seconds())
 	}
-	if v, ok := r.fields["metadata"]; ok && v.Kind() != 't' && v.Kind() != 'f' {
-		r.refuse("#/metadata", "must be true or false")
+}
+
+func readBoolean(r *reader, f *Field, v rawjson.Value) {
+	if v.Kind() != 't' && v.Kind() != 'f' {
+		r.refuse(Pointer(f.Name), "must be true or false")
 	}
 }
 
@@ -185,7 +220,7 @@ func (r *reader) args(members []rawjson.Member) rawjson.Value {
 	kept := make([]rawjson.Member, 0, len(members)+2)
 	for _, m := range members {
 		switch {
-		case rawjson.IsNull(m.Value), m.Name == "idempotency_key", m.Name == "name", m.Name == "description":
+		case rawjson.IsNull(m.Value), byName[m.Name].Column:
 		case m.Name == "method":
 			kept = append(kept, rawjson.Member{Name: m.Name, Value: rawjson.Quote(strings.ToLower(rawjson.Text(m.Value)))})
 		default:

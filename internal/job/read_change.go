@@ -1,7 +1,6 @@
 package job
 
 import (
-	"slices"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -23,14 +22,15 @@ func ReadTiming(body rawjson.Value, now time.Time) (*Timing, error) {
 		return nil, err
 	}
 	r.take(rawjson.Members(body), timingFields)
-	at, given := r.readStart()
-	if !given && r.problems.Len() == 0 {
+	r.readFields()
+	r.checkTogether()
+	if !r.timing.given && r.problems.Len() == 0 {
 		r.refuse("#", "must have schedule_in or scheduled_at")
 	}
 	if err := r.problems.Err(); err != nil {
 		return nil, err
 	}
-	t := &Timing{At: at}
+	t := &Timing{At: r.timing.start}
 	for _, name := range timingFields {
 		if v, ok := r.fields[name]; ok {
 			t.field = rawjson.Member{Name: name, Value: v}
@@ -44,35 +44,25 @@ func (t *Timing) Field() string { return t.field.Name }
 
 // In returns args with this due time instead of the previous one.
 func (t *Timing) In(args rawjson.Value) rawjson.Value {
-	return replaced(args, timingFields, t.field)
-}
-
-// replaced returns args with the members named names replaced by by, which is
-// appended if there are none.
-func replaced(args rawjson.Value, names []string, by ...rawjson.Member) rawjson.Value {
-	var members []rawjson.Member
-	done := false
-	for _, m := range rawjson.Members(args) {
-		if !slices.Contains(names, m.Name) {
-			members = append(members, m)
-		} else if !done {
-			members, done = append(members, by...), true
-		}
-	}
-	if !done {
-		members = append(members, by...)
-	}
-	return rawjson.Object(members)
+	return Merge(args, []rawjson.Member{t.field})
 }
 
 // Again returns the body of a create request for a new job that makes the same
 // request as j, once and at once.
 func Again(j *Job) rawjson.Value {
-	members := rawjson.Members(replaced(j.Args, []string{"schedule_in", "scheduled_at", "repeat_every", "cron", "timezone"}))
-	for name, text := range map[string]*string{"name": j.Name, "description": j.Description} {
+	var without []rawjson.Member
+	for _, f := range table {
+		if f.In&EditJob == 0 || f.Needs == keyField || IsTiming(f.Name) {
+			without = append(without, rawjson.Member{Name: f.Name, Value: null})
+		}
+	}
+	members := rawjson.Members(Merge(j.Args, without))
+	add := func(name string, text *string) {
 		if text != nil {
 			members = append(members, rawjson.Member{Name: name, Value: rawjson.Quote(*text)})
 		}
 	}
+	add("name", j.Name)
+	add("description", j.Description)
 	return rawjson.Object(members)
 }

@@ -41,9 +41,9 @@ func ReadEdit(body rawjson.Value, now time.Time) (*Edit, error) {
 			e.timing = append(e.timing, m)
 		}
 	}
-	e.name, e.description = r.readTitles()
-	r.readFrequency()
-	e.Frequency = r.draft.Frequency
+	r.readFields()
+	r.checkTogether()
+	e.name, e.description, e.Frequency = r.draft.Name, r.draft.Description, r.draft.Frequency
 	if r.problems.Len() == 0 && e.Frequency == nil && !e.given["name"] && !e.given["description"] {
 		r.refuse("#", "must have at least one of name, description, repeat_every and cron")
 	}
@@ -59,7 +59,13 @@ func (e *Edit) Apply(s *Schedule) {
 		s.Description = e.description
 	}
 	if e.Frequency != nil {
-		s.Args = replaced(s.Args, frequencyFields, e.timing...)
+		changes := e.timing
+		for _, name := range frequencyFields {
+			if !e.given[name] {
+				changes = append(changes, rawjson.Member{Name: name, Value: null})
+			}
+		}
+		s.Args = Merge(s.Args, changes)
 	}
 }
 

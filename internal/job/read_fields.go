@@ -8,10 +8,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-var knownFields = []string{
-	"method", "url", "query", "body", "headers", "schedule_in", "scheduled_at", "repeat_every", "cron", "timezone",
-	"idempotency_key", "callback_url", "webhook_url", "name", "description", "retries", "timeout", "metadata",
-}
+var createFields = namesIn(ForCreate)
 
 // take stores the known fields and refuses all others.
 func (r *reader) take(members []rawjson.Member, known []string) {
@@ -30,7 +27,9 @@ func (r *reader) refuseUnknown(name string, known []string) {
 		return
 	}
 	pointer, all := Pointer(name), strings.Join(known, ", ")
-	if near, ok := nearestField(name, known); ok {
+	if byName[name] != nil {
+		r.refuse(pointer, "can't be given here; the fields that can are %s", all)
+	} else if near, ok := nearestField(name, known); ok {
 		r.refuse(pointer, "is not a known field; did you mean %s?", near)
 	} else if pointer == "#" {
 		r.refuse(pointer, "has an unknown field, whose name begins with %.40q; the known ones are %s", name, all)
@@ -38,6 +37,10 @@ func (r *reader) refuseUnknown(name string, known []string) {
 		r.refuse(pointer, "is not a known field; the known ones are %s", all)
 	}
 }
+
+// Nearest returns the name with the smallest edit distance to a misspelt one, and
+// whether it is close enough to suggest.
+func Nearest(name string, known []string) (string, bool) { return nearestField(name, known) }
 
 // nearestField returns the known field with the smallest edit distance to name,
 // preferring the longest common prefix, and whether it is close enough to suggest.

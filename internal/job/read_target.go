@@ -17,14 +17,14 @@ import (
 // MaxURL is the greatest length of a URL, in bytes.
 const MaxURL = 8 << 10
 
-func (r *reader) checkURL(name string, v rawjson.Value) {
+func readURL(r *reader, f *Field, v rawjson.Value) {
 	if v.Kind() != '"' {
-		r.refuse(Pointer(name), "must be a string")
+		r.refuse(Pointer(f.Name), "must be a string")
 		return
 	}
 	text := rawjson.Text(v)
 	if why := whyNotURL(text); why != "" {
-		r.refuse(Pointer(name), "%s", why)
+		r.refuse(Pointer(f.Name), "%s", why)
 		return
 	}
 	if r.opts.CheckHost == nil {
@@ -35,7 +35,7 @@ func (r *reader) checkURL(name string, v rawjson.Value) {
 		return // can't happen: whyNotURL parsed it
 	}
 	if why := r.opts.CheckHost(u.Host); why != "" {
-		r.refuse(Pointer(name), "%s", why)
+		r.refuse(Pointer(f.Name), "%s", why)
 	}
 }
 
@@ -98,7 +98,7 @@ func validHost(host string, bracketed bool) bool {
 
 var connectionHeaders = []string{"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "keep-alive"}
 
-func (r *reader) checkHeaders(v rawjson.Value) {
+func readHeaders(r *reader, _ *Field, v rawjson.Value) {
 	if v.Kind() != '{' {
 		r.refuse("#/headers", "must be an object of names and values")
 		return
@@ -150,7 +150,7 @@ func whyNotHeaderValue(v rawjson.Value) string {
 	return ""
 }
 
-func (r *reader) checkQuery(v rawjson.Value) {
+func readQuery(r *reader, _ *Field, v rawjson.Value) {
 	switch v.Kind() {
 	case '"':
 	case '{':
@@ -189,9 +189,10 @@ func (r *reader) checkQueryArray(path []string, c *rawjson.Cursor) {
 }
 
 // checkSize refuses a request that would be too large to send, whatever the
-// values of its dynamic fields.
+// values of its dynamic fields. It sets the draft's spec.
 func (r *reader) checkSize() {
-	spec := specOf(r.fields)
+	r.draft.Spec = specOf(r.fields)
+	spec := r.draft.Spec
 	if len(spec.URL) > MaxURL {
 		spec.URL = "" // already refused
 	}

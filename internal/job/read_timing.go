@@ -12,47 +12,44 @@ import (
 // may be.
 const MaxAhead = 3652 * 24 * time.Hour
 
-const tooFar = "must be at most 3,652 days ahead"
+// timing is what a reader has read of when a job runs.
+type timing struct {
+	start time.Time // now, unless the request has a time
+	given bool      // the request has a time
+	zone  *time.Location
+}
 
-func (r *reader) readTiming() {
-	start, given := r.readStart()
-	r.readFrequency()
-	r.draft.ScheduledAt = start
+// setDue sets the due times of the draft from the timing that was read.
+func (r *reader) setDue() {
+	start := r.timing.start
 	if cron, ok := r.draft.Frequency.(*schedule.Cron); ok {
-		if !given || start.Before(r.opts.Now) {
+		if !r.timing.given || start.Before(r.opts.Now) {
 			start = r.opts.Now
 		}
-		r.draft.ScheduledAt = cron.First(start)
+		start = cron.First(start)
 	}
-	r.draft.DueAt = r.draft.ScheduledAt
-	if r.draft.DueAt.Before(r.opts.Now) {
+	r.draft.ScheduledAt, r.draft.DueAt = start, start
+	if start.Before(r.opts.Now) {
 		r.draft.DueAt = r.opts.Now
 	}
 }
 
-// readStart returns the requested time, and whether the request has one.
-func (r *reader) readStart() (start time.Time, given bool) {
-	in, hasIn := r.fields["schedule_in"]
-	at, hasAt := r.fields["scheduled_at"]
-	if hasIn && hasAt {
-		r.refuse("#/schedule_in", "excludes scheduled_at; give only one of them")
-		r.refuse("#/scheduled_at", "excludes schedule_in; give only one of them")
+func readScheduleIn(r *reader, f *Field, v rawjson.Value) {
+	r.timing.given = true
+	if delay, ok := r.duration(f, v, 0, MaxAhead); ok {
+		r.timing.start = r.opts.Now.Add(delay)
 	}
-	start = r.opts.Now
-	if hasIn {
-		if delay, ok := r.readSpan("schedule_in", in, 0); ok {
-			start = start.Add(delay)
-		}
-	}
-	if hasAt {
-		if t, ok := r.readInstant(at); ok {
-			start = t
-		}
-	}
-	return start, hasIn || hasAt
 }
 
-func (r *reader) readInstant(v rawjson.Value) (time.Time, bool) {
+func readScheduledAt(r *reader, f *Field, v rawjson.Value) {
+	r.timing.given = true
+	if at, ok := r.instant(f, v); ok {
+		r.timing.start = at
+	}
+}
+
+// instant reads a time, which is at most MaxAhead from now.
+func (r *reader) instant(f *Field, v rawjson.Value) (time.Time, bool) {
 	var t time.Time
 	var err error
 	switch v.Kind() {
@@ -61,16 +58,16 @@ func (r *reader) readInstant(v rawjson.Value) (time.Time, bool) {
 	case '0':
 		t, err = schedule.ParseUnix(string(v))
 	default:
-		r.refuse("#/scheduled_at", "must be a datetime string or a unix timestamp")
+		r.refuse(Pointer(f.Name), "must be a datetime string or a unix timestamp")
 		return t, false
 	}
 	switch {
 	case err != nil:
-		r.refuse("#/scheduled_at", "%s", err)
+		r.refuse(Pointer(f.Name), "%s", err)
 	case t.After(r.opts.Now.Add(MaxAhead)):
-		r.refuse("#/scheduled_at", tooFar)
+		r.refuse(Pointer(f.Name), "must be at most %s ahead", durationText(MaxAhead))
 	case !t.After(time.Time{}):
-		r.refuse("#/scheduled_at", "must be after the beginning of the year 1")
+		r.refuse(Pointer(f.Name), "must be after the beginning of the year 1")
 	default:
 		return t, true
 	}
@@ -91,117 +88,31 @@ func ReadInstant(text string) (time.Time, error) {
 	return schedule.ParseInstant(text)
 }
 
-// readSpan reads seconds or [amount, unit].
-func (r *reader) readSpan(name string, v rawjson.Value, least time.Duration) (time.Duration, bool) {
-	amount, at, unit := v, Pointer(name), int64(1)
-	if v.Kind() == '[' {
-		pair := rawjson.Elements(v)
-		if len(pair) != 2 {
-			r.refuse(at, "must be a number of seconds or [amount, unit]")
-			return 0, false
-		}
-		var known bool
-		if unit, known = schedule.UnitSeconds(rawjson.Text(pair[1])); !known {
-			r.refuse(Pointer(name, "1"), "must be a unit: second, minute, hour, day or week, singular or plural")
-		}
-		amount, at = pair[0], Pointer(name, "0")
-		if amount.Kind() != '0' {
-			r.refuse(at, "must be a number")
-			return 0, false
-		}
-		if !known {
-			if amount[0] == '-' {
-				r.refuse(at, "must not be negative")
-			}
-			return 0, false
-		}
-	}
-	if amount.Kind() != '0' {
-		r.refuse(at, "must be a number of seconds or [amount, unit]")
-		return 0, false
-	}
-	return r.readAmount(at, string(amount), unit, least)
-}
-
-func (r *reader) readAmount(at, literal string, unit int64, least time.Duration) (time.Duration, bool) {
-	micros, err := schedule.ParseAmount(literal, unit)
-	switch {
-	case err != nil && literal[0] != '-', micros > MaxAhead.Microseconds():
-		r.refuse(at, tooFar)
-	case err != nil || micros < 0 || literal[0] == '-' && micros != 0:
-		r.refuse(at, "must not be negative")
-	case micros < least.Microseconds():
-		r.refuse(at, "must be at least one second")
-	default:
-		return time.Duration(micros) * time.Microsecond, true
-	}
-	return 0, false
-}
-
-func (r *reader) readFrequency() {
-	every, hasEvery := r.fields["repeat_every"]
-	cron, hasCron := r.fields["cron"]
-	if hasEvery && hasCron {
-		r.refuse("#/repeat_every", "excludes cron; give only one of them")
-		r.refuse("#/cron", "excludes repeat_every; give only one of them")
-	}
-	if hasEvery {
-		if interval, ok := r.readSpan("repeat_every", every, time.Second); ok {
-			r.draft.Frequency = schedule.Interval{Every: interval}
-		}
-	}
-	zone, ok := r.readZone(hasCron)
-	if !hasCron {
-		return
-	}
-	if cron.Kind() != '"' {
-		r.refuse("#/cron", "must be a string of five fields, as in 0 9 * * 1-5")
-		return
-	}
-	parsed, err := schedule.ParseCron(rawjson.Text(cron), zone)
-	if err != nil {
-		r.refuse("#/cron", "%s", err)
-	} else if ok {
-		r.draft.Frequency = parsed
+func readRepeatEvery(r *reader, f *Field, v rawjson.Value) {
+	if interval, ok := r.duration(f, v, time.Second, MaxAhead); ok {
+		r.draft.Frequency = schedule.Interval{Every: interval}
 	}
 }
 
-func (r *reader) readZone(hasCron bool) (*time.Location, bool) {
-	v, ok := r.fields["timezone"]
-	if !ok {
-		return time.UTC, true
-	}
-	if !hasCron {
-		r.refuse("#/timezone", "works only with cron; give cron too, or leave it out")
-	}
+func readTimezone(r *reader, f *Field, v rawjson.Value) {
 	zone, err := schedule.LoadZone(rawjson.Text(v))
 	if err != nil || v.Kind() != '"' {
-		r.refuse("#/timezone", "must be an IANA time zone, as in Europe/Berlin")
-		return time.UTC, false
+		r.refuse(Pointer(f.Name), "must be an IANA time zone, as in Europe/Berlin")
+		return
 	}
-	return zone, true
+	r.timing.zone = zone
 }
 
-// Frequency returns how often a spec recurs, or nil for a one-off.
-func (s *Spec) Frequency() (schedule.Frequency, error) {
-	if s.Cron != "" {
-		zone := time.UTC
-		if s.Timezone != "" {
-			var err error
-			if zone, err = schedule.LoadZone(s.Timezone); err != nil {
-				return nil, err
-			}
-		}
-		return schedule.ParseCron(s.Cron, zone)
+// readCron reads an expression in the zone that was read before it.
+func readCron(r *reader, f *Field, v rawjson.Value) {
+	if v.Kind() != '"' {
+		r.refuse(Pointer(f.Name), "must be a string of five fields, as in 0 9 * * 1-5")
+		return
 	}
-	if s.RepeatEvery == nil {
-		return nil, nil
+	cron, err := schedule.ParseCron(rawjson.Text(v), r.timing.zone)
+	if err != nil {
+		r.refuse(Pointer(f.Name), "%s", err)
+		return
 	}
-	amount, unit := s.RepeatEvery, int64(1)
-	if pair := rawjson.Elements(s.RepeatEvery); len(pair) == 2 {
-		amount = pair[0]
-		unit, _ = schedule.UnitSeconds(rawjson.Text(pair[1]))
-	}
-	micros, err := schedule.ParseAmount(string(amount), unit)
-	return schedule.Interval{Every: time.Duration(micros) * time.Microsecond}, err
+	r.draft.Frequency = cron
 }

@@ -1,46 +1,17 @@
 package job
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/schedule"
 )
-
-// Defaults and limits of a job's options.
-const (
-	DefaultRetries = 3
-	MaxRetries     = 20
-	DefaultTimeout = 30 * time.Second
-	MinTimeout     = time.Second
-	MaxTimeout     = 900 * time.Second
-	MaxState       = 64 << 10 // bytes of a schedule's $state
-)
-
-// Spec is a job's args, parsed.
-type Spec struct {
-	Method      string // lower case
-	URL         string
-	Query       rawjson.Value // nil if absent, as are all values here
-	Headers     rawjson.Value
-	Body        rawjson.Value
-	CallbackURL string
-	WebhookURL  string
-	Retries     int // attempts after the first
-	Timeout     time.Duration
-	Metadata    bool
-	RepeatEvery rawjson.Value
-	Cron        string
-	Timezone    string
-}
-
-var defaultSpec = Spec{Method: "get", Retries: DefaultRetries, Timeout: DefaultTimeout, Metadata: true}
 
 // ReadSpec parses args that were validated on create; it checks nothing.
 func ReadSpec(args rawjson.Value) Spec {
 	s := defaultSpec
 	for _, m := range rawjson.Members(args) {
-		s.set(m)
+		s.set(m.Name, m.Value)
 	}
 	return s
 }
@@ -49,39 +20,31 @@ func ReadSpec(args rawjson.Value) Spec {
 func specOf(fields map[string]rawjson.Value) Spec {
 	s := defaultSpec
 	for name, value := range fields {
-		s.set(rawjson.Member{Name: name, Value: value})
+		s.set(name, value)
 	}
 	return s
 }
 
-func (s *Spec) set(m rawjson.Member) {
-	switch m.Name {
-	case "method":
-		s.Method = rawjson.Text(m.Value)
-	case "url":
-		s.URL = rawjson.Text(m.Value)
-	case "query":
-		s.Query = m.Value
-	case "headers":
-		s.Headers = m.Value
-	case "body":
-		s.Body = m.Value
-	case "callback_url":
-		s.CallbackURL = rawjson.Text(m.Value)
-	case "webhook_url":
-		s.WebhookURL = rawjson.Text(m.Value)
-	case "retries":
-		s.Retries, _ = strconv.Atoi(string(m.Value))
-	case "timeout":
-		seconds, _ := strconv.ParseFloat(string(m.Value), 64)
-		s.Timeout = time.Duration(seconds * float64(time.Second))
-	case "metadata":
-		s.Metadata = string(m.Value) == "true"
-	case "repeat_every":
-		s.RepeatEvery = m.Value
-	case "cron":
-		s.Cron = rawjson.Text(m.Value)
-	case "timezone":
-		s.Timezone = rawjson.Text(m.Value)
+func (s *Spec) set(name string, v rawjson.Value) {
+	if f := byName[name]; f != nil && f.set != nil {
+		f.set(s, v)
 	}
+}
+
+// Frequency returns how often a spec recurs, or nil for a one-off.
+func (s *Spec) Frequency() (schedule.Frequency, error) {
+	if s.Cron != "" {
+		zone := time.UTC
+		if s.Timezone != "" {
+			var err error
+			if zone, err = schedule.LoadZone(s.Timezone); err != nil {
+				return nil, err
+			}
+		}
+		return schedule.ParseCron(s.Cron, zone)
+	}
+	if s.RepeatEvery == nil {
+		return nil, nil
+	}
+	return schedule.Interval{Every: DurationOf(s.RepeatEvery)}, nil
 }

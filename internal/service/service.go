@@ -126,7 +126,7 @@ func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 }
 
 func newJob(owner job.Owner, draft *job.Draft, now time.Time, hops int) store.NewJob {
-	n := store.NewJob{Lane: job.Lane(draft.URL), Job: &job.Job{
+	n := store.NewJob{Lane: job.Lane(draft.Spec.URL), Job: &job.Job{
 		ID: job.NewID(now), Owner: owner, Key: draft.Key, Name: draft.Name, Description: draft.Description,
 		InsertedAt: now, ScheduledAt: draft.ScheduledAt, State: job.Available, DueAt: draft.DueAt, Hops: hops, Args: draft.Args,
 	}}

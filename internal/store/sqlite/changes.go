@@ -103,15 +103,17 @@ func (t *tx) updateJob(j *job.Job, run store.QueueKey) error {
 // updateDefinition stores the fields that seldom change.
 func (t *tx) updateDefinition(c *store.Changes) error {
 	if j := c.Job; j != nil {
-		err := t.exec(`UPDATE jobs SET scheduled_at = ?, name = ?, description = ?, args = ? WHERE number = ?`,
-			instant(j.ScheduledAt), j.Name, j.Description, j.Args, j.Number)
+		host, tags := labels(j.Args)
+		err := t.exec(`UPDATE jobs SET scheduled_at = ?, name = ?, description = ?, args = ?, host = ?, tags = ? WHERE number = ?`,
+			instant(j.ScheduledAt), j.Name, j.Description, j.Args, host, tags, j.Number)
 		if err != nil {
 			return fmt.Errorf("updating the definition of a job: %w", err)
 		}
 	}
 	if s := c.Schedule; s != nil {
-		err := t.exec(`UPDATE schedules SET first_due = ?, name = ?, description = ?, args = ? WHERE id = ?`,
-			instant(s.FirstDue), s.Name, s.Description, s.Args, s.ID)
+		_, tags := labels(s.Args)
+		err := t.exec(`UPDATE schedules SET first_due = ?, name = ?, description = ?, args = ?, tags = ? WHERE id = ?`,
+			instant(s.FirstDue), s.Name, s.Description, s.Args, tags, s.ID)
 		if err != nil {
 			return fmt.Errorf("updating the definition of a schedule: %w", err)
 		}

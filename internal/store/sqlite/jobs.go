@@ -9,6 +9,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -77,9 +78,10 @@ func (t *tx) keyHolder(j *job.Job) (*job.Job, error) {
 
 func (t *tx) insertJob(n store.NewJob) error {
 	j := n.Job
-	err := t.exec(`INSERT INTO jobs (id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt, j.Name, j.Description, j.Hops, j.Args)
+	host, tags := labels(j.Args)
+	err := t.exec(`INSERT INTO jobs (id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, tags)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt, j.Name, j.Description, j.Hops, j.Args, host, tags)
 	if err != nil {
 		return fmt.Errorf("inserting a job: %w", err)
 	}
@@ -88,6 +90,19 @@ func (t *tx) insertJob(n store.NewJob) error {
 	return t.insertItem(store.QueueKey{
 		ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: n.Lane,
 	}, 0)
+}
+
+// labels returns the columns host and tags of a record.
+func labels(args rawjson.Value) (host any, tags rawjson.Value) {
+	l := job.LabelsOf(args)
+	if len(l.Tags) > 0 {
+		elements := make([]rawjson.Value, len(l.Tags))
+		for i, tag := range l.Tags {
+			elements[i] = rawjson.Quote(tag)
+		}
+		tags = rawjson.Array(elements)
+	}
+	return orNull(l.Host), tags
 }
 
 // oneOffs returns 1 for a one-off job, else 0.

@@ -1,0 +1,142 @@
+package job
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+// Defaults and limits of a job's options.
+const (
+	DefaultRetries = 3
+	MaxRetries     = 20
+	DefaultTimeout = 30 * time.Second
+	MinTimeout     = time.Second
+	MaxTimeout     = 900 * time.Second
+	MaxState       = 64 << 10 // bytes of a schedule's $state
+)
+
+// Spec is a job's args, parsed.
+type Spec struct {
+	Method      string // lower case
+	URL         string
+	Query       rawjson.Value // nil if absent, as are all values here
+	Headers     rawjson.Value
+	Body        rawjson.Value
+	CallbackURL string
+	WebhookURL  string
+	Retries     int // attempts after the first
+	Timeout     time.Duration
+	Metadata    bool
+	RepeatEvery rawjson.Value
+	Cron        string
+	Timezone    string
+}
+
+var defaultSpec = Spec{Method: "get", Retries: DefaultRetries, Timeout: DefaultTimeout, Metadata: true}
+
+// fields is the table of the fields of a create request. Requests are read, and
+// forms show inputs, in this order.
+var fields = []Field{
+	{
+		Name: "method", In: Anywhere, Kind: TextValue, read: readMethod,
+		set:  func(s *Spec, v rawjson.Value) { s.Method = strings.ToLower(rawjson.Text(v)) },
+		Form: Form{Section: RequestSection, Label: "Method", Choices: methods, Default: "post"},
+	},
+	{
+		Name: "url", In: Anywhere, Kind: TextValue, read: readURL,
+		set:  func(s *Spec, v rawjson.Value) { s.URL = rawjson.Text(v) },
+		Form: Form{Section: RequestSection, Label: "URL", Placeholder: "https://example.com/hook", Mono: true},
+	},
+	{
+		Name: "query", In: Anywhere, Kind: ObjectValue, Types: []string{"object", "string"}, read: readQuery,
+		set:  func(s *Spec, v rawjson.Value) { s.Query = v },
+		Form: Form{Section: RequestSection, Label: "Query", Hint: "Added to the url; ready made, or a JSON object.", Placeholder: "page=2&tag=new", Mono: true},
+	},
+	{
+		Name: "headers", In: Anywhere, Kind: ObjectValue, read: readHeaders,
+		set:  func(s *Spec, v rawjson.Value) { s.Headers = v },
+		Form: Form{Section: RequestSection, Label: "Headers", Hint: "Name: value, one a line.", Placeholder: "Authorization: Bearer …", Mono: true},
+	},
+	{
+		Name: "body", In: Anywhere, Kind: AnyValue,
+		set:  func(s *Spec, v rawjson.Value) { s.Body = v },
+		Form: Form{Section: RequestSection, Label: "Body", Placeholder: `{"hello": "world"}`, Mono: true},
+	},
+	{
+		Name: "schedule_in", In: Anywhere | EditRun, Kind: DurationValue, Excludes: "scheduled_at", read: readScheduleIn,
+		Form: Form{Section: TimingSection},
+	},
+	{
+		Name: "scheduled_at", In: Anywhere | EditRun, Kind: InstantValue, Excludes: "schedule_in", read: readScheduledAt,
+		Form: Form{Section: TimingSection},
+	},
+	{
+		Name: "repeat_every", In: OnlySchedule, Kind: DurationValue, Excludes: "cron", read: readRepeatEvery,
+		set:  func(s *Spec, v rawjson.Value) { s.RepeatEvery = v },
+		Form: Form{Section: TimingSection},
+	},
+	{
+		Name: "timezone", In: OnlySchedule, Kind: TextValue, Needs: "cron", read: readTimezone,
+		set:  func(s *Spec, v rawjson.Value) { s.Timezone = rawjson.Text(v) },
+		Form: Form{Section: TimingSection},
+	},
+	{
+		Name: "cron", In: OnlySchedule, Kind: TextValue, Excludes: "repeat_every", read: readCron,
+		set:  func(s *Spec, v rawjson.Value) { s.Cron = rawjson.Text(v) },
+		Form: Form{Section: TimingSection},
+	},
+	{
+		Name: "name", In: Anywhere | EditRun, Kind: TextValue, Column: true,
+		read: text(0, 255, func(d *Draft, name string) { d.Name = &name }),
+		Form: Form{Section: MoreSection, Label: "Name", Placeholder: "Nightly report"},
+		Flag: Flag{Placeholder: "NAME", Help: "A name for the job."},
+	},
+	{
+		Name: "description", In: Anywhere | EditRun, Kind: LinesValue, Column: true,
+		read: text(0, 2000, func(d *Draft, description string) { d.Description = &description }),
+		Form: Form{Section: MoreSection, Label: "Description"},
+	},
+	{
+		Name: "tags", In: Anywhere, Kind: ListValue, Of: TextValue, read: readTags,
+		Form: Form{Section: MoreSection, Label: "Tags", Hint: "Up to 10, separated by commas; lists can be filtered by them.", Placeholder: "billing, tenant:42"},
+		Flag: Flag{Placeholder: "TAG,…", Help: "Up to 10 tags, by which lists can be filtered."},
+	},
+	{
+		Name: keyField, In: ForCreate, Kind: TextValue, Column: true, read: readKey,
+		Form: Form{Section: MoreSection, Label: "Idempotency key", Hint: "While a job holds this key, another one with it is not created.", Mono: true},
+		Flag: Flag{Placeholder: "KEY", Help: "While an unfinished job holds this key, no other job is created with it."},
+	},
+	{
+		Name: "retries", In: Anywhere, Kind: WholeValue, read: readRetries,
+		set:  func(s *Spec, v rawjson.Value) { s.Retries, _ = strconv.Atoi(string(v)) },
+		Form: Form{Section: MoreSection, Label: "Retries", Hint: "How often a failed attempt is made again, 0 to 20.", Placeholder: "3"},
+		Flag: Flag{Placeholder: "N", Help: "How many times to retry a failed attempt."},
+	},
+	{
+		Name: "timeout", In: Anywhere, Kind: NumberValue, read: readTimeout,
+		set: func(s *Spec, v rawjson.Value) {
+			seconds, _ := strconv.ParseFloat(string(v), 64)
+			s.Timeout = time.Duration(seconds * float64(time.Second))
+		},
+		Form: Form{Section: MoreSection, Label: "Time allowed", Hint: "Seconds for one attempt, 1 to 900.", Placeholder: "30"},
+		Flag: Flag{Placeholder: "SECONDS", Help: "How long one attempt may take."},
+	},
+	{
+		Name: "metadata", In: Anywhere, Kind: BooleanValue, read: readBoolean,
+		set:  func(s *Spec, v rawjson.Value) { s.Metadata = string(v) == "true" },
+		Form: Form{Section: MoreSection, Label: "Add $job, $state and $previous to the body", Hint: "Only to a body that is a JSON object.", Default: "true"},
+	},
+	{
+		Name: "callback_url", In: Anywhere, Kind: TextValue, read: readURL,
+		set:  func(s *Spec, v rawjson.Value) { s.CallbackURL = rawjson.Text(v) },
+		Form: Form{Section: MoreSection, Label: "Callback URL", Hint: "Gets the result, once.", Mono: true},
+	},
+	{
+		Name: "webhook_url", In: Anywhere, Kind: TextValue, read: readURL,
+		set:  func(s *Spec, v rawjson.Value) { s.WebhookURL = rawjson.Text(v) },
+		Form: Form{Section: MoreSection, Label: "Webhook URL", Hint: "Gets every event, as it happens.", Mono: true},
+	},
+}
