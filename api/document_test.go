@@ -10,7 +10,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/punctual-dev/punctual/api"
-	"github.com/punctual-dev/punctual/api/internal/yamljson"
+	"github.com/punctual-dev/punctual/internal/yamljson"
 )
 
 func load(t *testing.T) *openapi3.T {

@@ -32,6 +32,8 @@ var mayImport = map[string][]string{
 	"internal/bench":            {"internal/app", "internal/auth", "internal/identity", "internal/job", "internal/store"},
 	"internal/broadcast":        {},
 	"internal/cli":              {"*"},
+	"internal/crontab":          {"internal/rawjson"},
+	"internal/yamljson":         {},
 	"internal/dashboard":        {"internal/admission", "internal/audit", "internal/auth", "internal/broadcast", "internal/dashboard/assets", "internal/dashboard/ui", "internal/edge", "internal/eventstream", "internal/fault", "internal/identity", "internal/job", "internal/naturaltime", "internal/operator", "internal/quota", "internal/rawjson", "internal/retry", "internal/schedule", "internal/service", "internal/stats", "internal/store"},
 	"internal/dashboard/assets": {},
 	"internal/dashboard/ui":     {"internal/dashboard/assets", "internal/identity", "internal/job", "internal/rawjson", "internal/store"},
@@ -63,7 +65,7 @@ var mayImport = map[string][]string{
 }
 
 // testSupport names packages that only tests may import.
-var testSupport = []string{"api/apitest", "internal/store/storetest", "internal/store/faulty", "test/", "api/internal/generate", "api/internal/yamljson"}
+var testSupport = []string{"api/apitest", "internal/store/storetest", "internal/store/faulty", "test/", "api/internal/generate"}
 
 type goPackage struct {
 	ImportPath, Dir, Name string

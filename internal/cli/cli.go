@@ -25,6 +25,9 @@ type commands struct {
 	Keys     keysCommand     `cmd:"" help:"Create, list and revoke API keys, also while the service runs."`
 	Targets  targetsCommand  `cmd:"" help:"Block targets for all accounts. A running service applies it within two seconds."`
 	Jobs     jobsCommand     `cmd:"" help:"Create, list and cancel jobs through the API of a running service."`
+	Apply    applyCommand    `cmd:"" help:"Create, change and remove schedules so that they match files."`
+	Export   exportCommand   `cmd:"" help:"Print an account's schedules as a document that apply reads."`
+	Import   importCommand   `cmd:"" help:"Create schedules from other schedulers' files."`
 	Migrate  migrateCommand  `cmd:"" help:"Create the database, or bring its tables up to date. serve does so too."`
 	Backup   backupCommand   `cmd:"" help:"Copy a SQLite database to a file while the service runs."`
 	Restore  restoreCommand  `cmd:"" help:"Restore a backup to a new SQLite database. It overwrites nothing, and no job number is used twice."`

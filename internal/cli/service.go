@@ -20,14 +20,63 @@ type serviceFlags struct {
 }
 
 const (
-	// callWithin is how long a call may take.
-	callWithin = 30 * time.Second
-	// maxAnswer bounds what is read: a page of the largest records.
-	maxAnswer = 256 << 20
+	// callTimeout is how long a call may take.
+	callTimeout = 30 * time.Second
+	// maxResponse bounds what is read: a page of the largest records.
+	maxResponse = 256 << 20
 )
 
-// record calls the API and gives the data of its answer, as it was written.
+// response is a successful response of the API.
+type response struct {
+	header http.Header
+	text   []byte
+}
+
+// refusal is a problem (RFC 9457) that the service returned.
+type refusal struct {
+	status   int
+	detail   string
+	problems []problem
+}
+
+type problem struct{ Detail, Pointer, Parameter string }
+
+// Error returns the detail and, if there are several, each problem on a line.
+func (r *refusal) Error() string {
+	text := r.detail
+	if len(r.problems) > 1 {
+		for _, p := range r.problems {
+			text += "\n  " + strings.TrimPrefix(p.Pointer, "#/") + p.Parameter + " " + p.Detail
+		}
+	}
+	return text
+}
+
+// record calls the API and returns the data of its response, unchanged.
 func (c *serviceFlags) record(env *environment, method, path string, body []byte) ([]byte, error) {
+	got, err := c.call(env, method, path, body, nil)
+	if err != nil {
+		return nil, err
+	}
+	return c.data(got)
+}
+
+// data returns the data of a response, unchanged.
+func (c *serviceFlags) data(got *response) ([]byte, error) {
+	var envelope struct{ Data json.RawMessage }
+	if err := json.Unmarshal(got.text, &envelope); err != nil || envelope.Data == nil {
+		return nil, c.notPunctual()
+	}
+	return envelope.Data, nil
+}
+
+func (c *serviceFlags) notPunctual() error {
+	return fmt.Errorf("what responds at %s is not punctual", c.URL)
+}
+
+// call sends a request with JSON to the API. Its error is a *refusal if the
+// service refused the request.
+func (c *serviceFlags) call(env *environment, method, path string, body []byte, header http.Header) (*response, error) {
 	base, err := url.Parse(c.URL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, fmt.Errorf("--service must be an address like https://punctual.example.com, not %q", c.URL)
@@ -39,44 +88,37 @@ func (c *serviceFlags) record(env *environment, method, path string, body []byte
 	if err != nil {
 		return nil, err
 	}
+	if header != nil {
+		request.Header = header
+	}
 	request.Header.Set("Authorization", "Bearer "+string(c.Key))
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	client := &http.Client{Timeout: callWithin}
-	response, err := client.Do(request)
+	client := &http.Client{Timeout: callTimeout}
+	got, err := client.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("the service can't be reached; --service or PUNCTUAL_SERVICE says where it is: %w", err)
 	}
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	defer func() { _ = got.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(got.Body, maxResponse))
 	if err != nil {
 		return nil, fmt.Errorf("reading the service's response: %w", err)
 	}
-	if response.StatusCode >= http.StatusMultipleChoices {
-		return nil, refusal(response.Status, text)
+	if got.StatusCode >= http.StatusMultipleChoices {
+		return nil, refused(got, text)
 	}
-	var answer struct{ Data json.RawMessage }
-	if err := json.Unmarshal(text, &answer); err != nil || answer.Data == nil {
-		return nil, fmt.Errorf("what answers at %s is not punctual", c.URL)
-	}
-	return answer.Data, nil
+	return &response{got.Header, text}, nil
 }
 
-// refusal makes an error of a problem (RFC 9457), with each of its faults.
-func refusal(status string, text []byte) error {
-	var problem struct {
+// refused returns the error of a response that is not a success.
+func refused(got *http.Response, text []byte) error {
+	var p struct {
 		Detail string
-		Errors []struct{ Detail, Pointer, Parameter string }
+		Errors []problem
 	}
-	if err := json.Unmarshal(text, &problem); err != nil || problem.Detail == "" {
-		return fmt.Errorf("the service answered %s", status)
+	if err := json.Unmarshal(text, &p); err != nil || p.Detail == "" {
+		return fmt.Errorf("the service responded %s", got.Status)
 	}
-	said := problem.Detail
-	if len(problem.Errors) > 1 {
-		for _, e := range problem.Errors {
-			said += "\n  " + strings.TrimPrefix(e.Pointer, "#/") + e.Parameter + " " + e.Detail
-		}
-	}
-	return errors.New(said)
+	return &refusal{got.StatusCode, p.Detail, p.Errors}
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/punctual-dev/punctual/api/internal/yamljson"
+	"github.com/punctual-dev/punctual/internal/yamljson"
 )
 
 func main() {

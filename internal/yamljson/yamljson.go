@@ -3,33 +3,69 @@ package yamljson
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// Convert gives the document as indented JSON with a newline at its end.
+// maxExpanded bounds the JSON of a document in bytes. Aliases can make it
+// exponentially larger than the document.
+const maxExpanded = 64 << 20
+
+// Convert returns the document as indented JSON with a newline at its end. It
+// returns an error, which names the line, for what JSON can't express.
 func Convert(doc []byte) ([]byte, error) {
-	var root yaml.Node
-	if err := yaml.Unmarshal(doc, &root); err != nil {
+	all, err := Documents(doc)
+	if err != nil {
 		return nil, err
 	}
-	if root.Kind != yaml.DocumentNode || len(root.Content) != 1 {
-		return nil, fmt.Errorf("expected one YAML document")
-	}
-	var compact bytes.Buffer
-	if err := write(&compact, root.Content[0]); err != nil {
-		return nil, err
+	if len(all) != 1 {
+		return nil, errors.New("expected one YAML document")
 	}
 	var out bytes.Buffer
-	if err := json.Indent(&out, compact.Bytes(), "", "  "); err != nil {
+	if err := json.Indent(&out, all[0], "", "  "); err != nil {
 		return nil, err
 	}
 	out.WriteByte('\n')
 	return out.Bytes(), nil
 }
 
+// Documents returns each document of a YAML stream as compact JSON. Its errors
+// are those of Convert.
+func Documents(stream []byte) ([][]byte, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(stream))
+	var all [][]byte
+	for size := 0; ; {
+		var root yaml.Node
+		err := decoder.Decode(&root)
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if root.Kind != yaml.DocumentNode || len(root.Content) != 1 {
+			return nil, errors.New("expected a YAML document")
+		}
+		var compact bytes.Buffer
+		if err := write(&compact, root.Content[0]); err != nil {
+			return nil, err
+		}
+		if size += compact.Len(); size > maxExpanded {
+			return nil, errTooLarge
+		}
+		all = append(all, compact.Bytes())
+	}
+}
+
+var errTooLarge = fmt.Errorf("the document has more than %d MiB when its aliases are expanded", maxExpanded>>20)
+
 func write(out *bytes.Buffer, n *yaml.Node) error {
+	if out.Len() > maxExpanded {
+		return errTooLarge
+	}
 	switch n.Kind {
 	case yaml.AliasNode:
 		return write(out, n.Alias)
@@ -63,7 +99,7 @@ func writeObject(out *bytes.Buffer, n *yaml.Node) error {
 			return fmt.Errorf("line %d: a key must be a plain string", key.Line)
 		}
 		if seen[key.Value] {
-			return fmt.Errorf("line %d: key %q stands here twice", key.Line, key.Value)
+			return fmt.Errorf("line %d: key %q is given twice", key.Line, key.Value)
 		}
 		seen[key.Value] = true
 		if i > 0 {
@@ -83,14 +119,14 @@ func writeObject(out *bytes.Buffer, n *yaml.Node) error {
 
 func writeScalar(out *bytes.Buffer, n *yaml.Node) error {
 	switch tag := n.ShortTag(); tag {
-	case "!!str":
+	case "!!str", "!!timestamp":
 		return writeString(out, n.Value)
 	case "!!null":
 		out.WriteString("null")
 		return nil
 	case "!!bool", "!!int", "!!float":
 		if !json.Valid([]byte(n.Value)) {
-			return fmt.Errorf("line %d: %q is not written as JSON writes it", n.Line, n.Value)
+			return fmt.Errorf("line %d: %q is not a JSON number or boolean; quote it", n.Line, n.Value)
 		}
 		out.WriteString(n.Value)
 		return nil

@@ -1,0 +1,141 @@
+package crontab
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+// Options describe the crontab.
+type Options struct {
+	// Zone is the name of the time zone of the lines before the first CRON_TZ;
+	// "" stands for UTC.
+	Zone string
+	// System means that each line names a user between the time and the command,
+	// as in /etc/crontab.
+	System bool
+}
+
+// Entry is one line that runs a command.
+type Entry struct {
+	Line int    // from 1
+	Text string // the line, without spaces around it
+	// Schedule has the fields of a schedule, the first of which is its key. Nil
+	// if the line can't be converted.
+	Schedule rawjson.Value
+	// Err says why the line can't be converted.
+	Err error
+}
+
+// Limits of a crontab.
+const (
+	MaxBytes   = 1 << 20
+	MaxEntries = 1000
+)
+
+// Parse returns the entries of a crontab in their order. Its error is that the
+// crontab exceeds MaxBytes or MaxEntries.
+func Parse(text []byte, o Options) ([]Entry, error) {
+	if len(text) > MaxBytes {
+		return nil, fmt.Errorf("the crontab has more than %d bytes; split it", MaxBytes)
+	}
+	p := parser{zone: o.Zone, system: o.System, variables: map[string]string{}, keys: map[string]int{}}
+	var entries []Entry
+	for i, line := range strings.Split(string(text), "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if m := assignment.FindStringSubmatch(line); m != nil {
+			p.assign(m[1], m[2])
+			continue
+		}
+		if len(entries) == MaxEntries {
+			return nil, fmt.Errorf("the crontab has more than %d commands; split it", MaxEntries)
+		}
+		e := Entry{Line: i + 1, Text: line}
+		e.Schedule, e.Err = p.schedule(line)
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+// assignment matches a line that sets a variable.
+var assignment = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)$`)
+
+type parser struct {
+	zone      string
+	system    bool
+	variables map[string]string
+	keys      map[string]int // how often each key was used
+}
+
+// assign sets a variable. Its value may be in quotes.
+func (p *parser) assign(name, value string) {
+	if n := len(value); n > 1 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
+		value = value[1 : n-1]
+	}
+	if name == "CRON_TZ" || name == "TZ" {
+		p.zone = value
+		return
+	}
+	p.variables[name] = value
+}
+
+// schedule converts a line.
+func (p *parser) schedule(line string) (rawjson.Value, error) {
+	cron, command, err := p.split(line)
+	if err != nil {
+		return nil, err
+	}
+	words, err := p.words(command)
+	if err != nil {
+		return nil, err
+	}
+	r, err := read(words)
+	if err != nil {
+		return nil, err
+	}
+	members := []rawjson.Member{{Name: "key", Value: rawjson.Quote(p.key(r))}, {Name: "cron", Value: rawjson.Quote(cron)}}
+	if p.zone != "" && p.zone != "UTC" {
+		members = append(members, rawjson.Member{Name: "timezone", Value: rawjson.Quote(p.zone)})
+	}
+	return rawjson.Object(append(members, r.members()...)), nil
+}
+
+// split returns the cron expression and the command of a line.
+func (p *parser) split(line string) (cron, command string, err error) {
+	fields := 5
+	if line[0] == '@' {
+		fields = 1
+	}
+	rest := line
+	var times []string
+	for range fields {
+		word, after, _ := cutSpace(rest)
+		times, rest = append(times, word), after
+	}
+	if p.system {
+		_, rest, _ = cutSpace(rest)
+	}
+	cron = strings.Join(times, " ")
+	switch {
+	case rest == "":
+		return "", "", errors.New("is neither a variable nor a time with a command")
+	case cron == "@reboot":
+		return "", "", errors.New("runs at reboot; a schedule needs a time")
+	}
+	return cron, rest, nil
+}
+
+// cutSpace returns the first word and what follows the white space after it.
+func cutSpace(s string) (word, rest string, found bool) {
+	i := strings.IndexAny(s, " \t")
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], strings.TrimLeft(s[i:], " \t"), true
+}

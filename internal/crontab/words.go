@@ -1,0 +1,92 @@
+package crontab
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// words returns the words of the command, as a shell passes them to a program.
+func (p *parser) words(command string) ([]string, error) {
+	command, err := unescape(command)
+	if err != nil {
+		return nil, err
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(command), "")
+	if err != nil {
+		return nil, fmt.Errorf("can't be read as a shell command: %s", strings.TrimSpace(err.Error()))
+	}
+	if len(file.Stmts) != 1 {
+		return nil, errSeveral
+	}
+	call, err := simple(file.Stmts[0])
+	if err != nil {
+		return nil, err
+	}
+	words, err := expand.Fields(&expand.Config{Env: expand.FuncEnviron(p.variable), NoUnset: true}, call.Args...)
+	var unset expand.UnsetParameterError
+	var substituted expand.UnexpectedCommandError
+	switch {
+	case errors.As(err, &unset):
+		return nil, fmt.Errorf("uses the variable %s, which the crontab doesn't set", unset.Node.Param.Value)
+	case errors.As(err, &substituted):
+		return nil, errors.New("uses the output of another command, which only a shell can run")
+	case err != nil:
+		return nil, fmt.Errorf("can't be evaluated: %w", err)
+	case len(words) == 0:
+		return nil, errors.New("has no command")
+	}
+	return words, nil
+}
+
+var errSeveral = errors.New("runs more than one command; a schedule sends one request")
+
+// variable returns the value of a variable that the crontab sets, or "".
+func (p *parser) variable(name string) string { return p.variables[name] }
+
+// unescape replaces \% by %. An unescaped % ends the command; what follows is
+// its standard input.
+func unescape(command string) (string, error) {
+	var b strings.Builder
+	for i := 0; i < len(command); i++ {
+		switch {
+		case command[i] == '\\' && i+1 < len(command) && command[i+1] == '%':
+			b.WriteByte('%')
+			i++
+		case command[i] == '%':
+			return "", errors.New("passes standard input after a %; give the body with -d, and write % as \\%")
+		default:
+			b.WriteByte(command[i])
+		}
+	}
+	return b.String(), nil
+}
+
+// simple returns the one command of a statement. It ignores where output goes
+// and a final "|| true".
+func simple(s *syntax.Stmt) (*syntax.CallExpr, error) {
+	for _, r := range s.Redirs {
+		switch r.Op {
+		case syntax.RdrOut, syntax.AppOut, syntax.DplOut, syntax.RdrAll, syntax.AppAll, syntax.RdrClob:
+		default:
+			return nil, errors.New("reads its standard input; give the body with -d")
+		}
+	}
+	switch c := s.Cmd.(type) {
+	case *syntax.CallExpr:
+		if len(c.Assigns) > 0 {
+			return nil, errors.New("sets a variable for the command; set it on a line of its own")
+		}
+		return c, nil
+	case *syntax.BinaryCmd:
+		if right, ok := c.Y.Cmd.(*syntax.CallExpr); ok && c.Op == syntax.OrStmt && len(right.Args) == 1 && len(right.Assigns) == 0 {
+			if name := right.Args[0].Lit(); name == "true" || name == ":" {
+				return simple(c.X)
+			}
+		}
+	}
+	return nil, errSeveral
+}

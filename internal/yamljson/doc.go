@@ -1,0 +1,7 @@
+// Package yamljson converts between YAML and JSON without changing the content:
+// keys keep their order and numbers their digits. Aliases are expanded, within
+// a limit.
+//
+// The generator of the API document and the commands that read schedules from
+// files use it. The service itself reads no YAML.
+package yamljson
