@@ -78,6 +78,9 @@ func (a *deliveryAttempt) send(ctx context.Context) job.Outcome {
 		pause(ctx, time.Second)
 		return notSent("the delivery's body could not be read; the delivery will be retried")
 	}
+	if d.Channel == job.AlertMail {
+		return r.mail(ctx, d, body, a.item.Due)
+	}
 	return r.do(ctx, kindDelivery, d.Owner.Number, a.item.Due, execute.Request{
 		Method: "POST", URL: d.URL, Body: body, MessageID: d.MessageID, Timeout: deliveryTimeout, Hops: d.Hops + 1,
 		Own: []execute.Field{{Name: "Content-Type", Value: "application/json"}},

@@ -39,6 +39,20 @@ func readURL(r *reader, f *Field, v rawjson.Value) {
 	}
 }
 
+// WhyNotTarget returns why text is not a URL that requests may be sent to, or "" if
+// it is one. CheckHost may be nil; see ReadOptions.
+func WhyNotTarget(text string, checkHost func(host string) string) string {
+	why := whyNotURL(text)
+	if why != "" || checkHost == nil {
+		return why
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return "" // can't happen: whyNotURL parsed it
+	}
+	return checkHost(u.Host)
+}
+
 // whyNotURL returns why text is not a URL that can be called, or "" if it is.
 func whyNotURL(text string) string {
 	if len(text) > MaxURL {

@@ -114,6 +114,10 @@ type AlertChanges struct {
 // again if the transaction is retried. Nil changes nothing but deletes the events.
 type AlertDecide func(*AlertSnapshot) *AlertChanges
 
+// LateRange is the least and the greatest LateBy of an account's alerts that have
+// one; zero if none has.
+type LateRange struct{ Min, Max time.Duration }
+
 // Alerts stores alerts and what they track.
 type Alerts interface {
 	// AlertPut creates an alert or replaces its definition; an equal one changes
@@ -127,10 +131,9 @@ type Alerts interface {
 	// AlertDelete deletes an alert with what it has tracked, or returns a NotFound
 	// fault.
 	AlertDelete(ctx context.Context, owner job.Owner, name string) error
-	// AlertAccounts returns the accounts that have alerts, each with the least
-	// LateBy of them (0 if there is none), and the revision of this answer. If
-	// nothing has changed since the revision known, accounts is nil.
-	AlertAccounts(ctx context.Context, known int64) (revision int64, accounts map[int64]time.Duration, err error)
+	// AlertAccounts returns the accounts that have alerts, and the revision of this
+	// answer. If nothing has changed since the revision known, accounts is nil.
+	AlertAccounts(ctx context.Context, known int64) (revision int64, accounts map[int64]LateRange, err error)
 	// AlertsPending returns up to limit accounts that have events or states to
 	// track now, and when the next one will have; zero for never.
 	AlertsPending(ctx context.Context, limit int) (accounts []int64, next time.Time, err error)

@@ -29,8 +29,8 @@ func (s *Store) AlertDelete(ctx context.Context, owner job.Owner, name string) e
 }
 
 // AlertAccounts implements store.Store.
-func (s *Store) AlertAccounts(ctx context.Context, known int64) (revision int64, accounts map[int64]time.Duration, err error) {
-	accounts, err = get(ctx, s, "AlertAccounts", func() (found map[int64]time.Duration, err error) {
+func (s *Store) AlertAccounts(ctx context.Context, known int64) (revision int64, accounts map[int64]store.LateRange, err error) {
+	accounts, err = get(ctx, s, "AlertAccounts", func() (found map[int64]store.LateRange, err error) {
 		revision, found, err = s.Store.AlertAccounts(ctx, known)
 		return found, err
 	})

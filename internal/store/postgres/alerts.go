@@ -56,14 +56,14 @@ func (s *Store) AlertList(ctx context.Context, owner job.Owner) ([]*store.Alert,
 // it until the commit.
 func lockAlerts(account int64) query {
 	return query{
-		sql: `INSERT INTO alert_accounts (account, late_by) VALUES ($1, 0) ON CONFLICT (account) DO UPDATE SET account = excluded.account`, args: []any{account},
+		sql: `INSERT INTO alert_accounts (account, late_min, late_max) VALUES ($1, 0, 0) ON CONFLICT (account) DO UPDATE SET account = excluded.account`, args: []any{account},
 	}
 }
 
 // alertsChanged updates what is known about an account's alerts.
 func alertsChanged(account int64) []query {
 	return []query{
-		{sql: `UPDATE alert_accounts SET late_by = coalesce((SELECT min(late_by) FROM alerts WHERE account = $1 AND late_by > 0), 0) WHERE account = $1`, args: []any{account}},
+		{sql: `UPDATE alert_accounts SET (late_min, late_max) = (SELECT coalesce(min(late_by), 0), coalesce(max(late_by), 0) FROM alerts WHERE account = $1 AND late_by > 0) WHERE account = $1`, args: []any{account}},
 		{sql: `DELETE FROM alert_accounts a WHERE a.account = $1 AND NOT EXISTS (SELECT FROM alerts WHERE account = $1)`, args: []any{account}},
 		{sql: `UPDATE alert_revision SET revision = revision + 1`},
 	}
@@ -139,7 +139,7 @@ func (s *Store) AlertDelete(ctx context.Context, owner job.Owner, name string) e
 }
 
 // AlertAccounts implements store.Alerts.
-func (s *Store) AlertAccounts(ctx context.Context, known int64) (revision int64, accounts map[int64]time.Duration, err error) {
+func (s *Store) AlertAccounts(ctx context.Context, known int64) (revision int64, accounts map[int64]store.LateRange, err error) {
 	err = s.readAs(ctx, engine, query{
 		sql: `SELECT revision FROM alert_revision`,
 		row: func(rows pgx.Rows) error { return rows.Scan(&revision) },
@@ -149,12 +149,12 @@ func (s *Store) AlertAccounts(ctx context.Context, known int64) (revision int64,
 	}
 	// A change after the revision was read is read now and once more later.
 	err = s.readAs(ctx, engine, query{
-		sql:   `SELECT account, late_by FROM alert_accounts`,
-		start: func() { accounts = map[int64]time.Duration{} },
+		sql:   `SELECT account, late_min, late_max FROM alert_accounts`,
+		start: func() { accounts = map[int64]store.LateRange{} },
 		row: func(rows pgx.Rows) error {
 			var account int64
-			var late time.Duration
-			err := rows.Scan(&account, durationOf{&late})
+			var late store.LateRange
+			err := rows.Scan(&account, durationOf{&late.Min}, durationOf{&late.Max})
 			accounts[account] = late
 			return err
 		},

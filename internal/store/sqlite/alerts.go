@@ -137,8 +137,8 @@ func (s *Store) AlertDelete(ctx context.Context, owner job.Owner, name string) e
 // alertsChanged updates what is known about an account's alerts.
 func (t *tx) alertsChanged(account int64) error {
 	for _, statement := range []string{
-		`INSERT INTO alert_accounts (account, late_by) VALUES (?, 0) ON CONFLICT (account) DO NOTHING`,
-		`UPDATE alert_accounts SET late_by = coalesce((SELECT min(late_by) FROM alerts WHERE account = ?1 AND late_by > 0), 0) WHERE account = ?1`,
+		`INSERT INTO alert_accounts (account, late_min, late_max) VALUES (?, 0, 0) ON CONFLICT (account) DO NOTHING`,
+		`UPDATE alert_accounts SET (late_min, late_max) = (SELECT coalesce(min(late_by), 0), coalesce(max(late_by), 0) FROM alerts WHERE account = ?1 AND late_by > 0) WHERE account = ?1`,
 		`DELETE FROM alert_accounts WHERE account = ?1 AND NOT EXISTS (SELECT 1 FROM alerts WHERE account = ?1)`,
 	} {
 		if err := t.exec(statement, account); err != nil {
@@ -149,7 +149,7 @@ func (t *tx) alertsChanged(account int64) error {
 }
 
 // AlertAccounts implements store.Alerts.
-func (s *Store) AlertAccounts(ctx context.Context, known int64) (revision int64, accounts map[int64]time.Duration, err error) {
+func (s *Store) AlertAccounts(ctx context.Context, known int64) (revision int64, accounts map[int64]store.LateRange, err error) {
 	err = s.readAs(ctx, engine, func(t *tx) error {
 		accounts = nil
 		err := t.query(`SELECT revision FROM alert_revision`, func(stmt *sqlite.Stmt) error {
@@ -159,10 +159,10 @@ func (s *Store) AlertAccounts(ctx context.Context, known int64) (revision int64,
 		if err != nil || revision == known {
 			return err
 		}
-		accounts = map[int64]time.Duration{}
-		return t.query(`SELECT account, late_by FROM alert_accounts`, func(stmt *sqlite.Stmt) error {
+		accounts = map[int64]store.LateRange{}
+		return t.query(`SELECT account, late_min, late_max FROM alert_accounts`, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
-			accounts[c.int64()] = c.duration()
+			accounts[c.int64()] = store.LateRange{Min: c.duration(), Max: c.duration()}
 			return nil
 		})
 	})

@@ -1,11 +1,12 @@
--- Accounts that have alerts. late_by is the least of their alerts, in
--- microseconds; wake_at is when the tracker must look at the account again; data
+-- Accounts that have alerts. late_min and late_max bound the late_by of their
+-- alerts, in microseconds (0: none has one); wake_at is when the tracker must look at the account again; data
 -- belongs to the tracker. The row is locked while the account is tracked.
 CREATE TABLE alert_accounts (
-    account bigint PRIMARY KEY,
-    late_by bigint NOT NULL,
-    wake_at bigint,
-    data    text
+    account  bigint PRIMARY KEY,
+    late_min bigint NOT NULL,
+    late_max bigint NOT NULL,
+    wake_at  bigint,
+    data     text
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 CREATE INDEX alert_accounts_wake ON alert_accounts (wake_at) WHERE wake_at IS NOT NULL;

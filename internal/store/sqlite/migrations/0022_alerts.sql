@@ -1,11 +1,12 @@
--- Accounts that have alerts. late_by is the least of their alerts, in
--- microseconds; wake_at is when the tracker must look at the account again; data
+-- Accounts that have alerts. late_min and late_max bound the late_by of their
+-- alerts, in microseconds (0: none has one); wake_at is when the tracker must look at the account again; data
 -- belongs to the tracker. revision has changed if a row or an alert has.
 CREATE TABLE alert_accounts (
-    account INTEGER PRIMARY KEY,
-    late_by INTEGER NOT NULL,
-    wake_at INTEGER,
-    data    TEXT
+    account  INTEGER PRIMARY KEY,
+    late_min INTEGER NOT NULL,
+    late_max INTEGER NOT NULL,
+    wake_at  INTEGER,
+    data     TEXT
 ) STRICT;
 
 CREATE INDEX alert_accounts_wake ON alert_accounts (wake_at) WHERE wake_at IS NOT NULL;
