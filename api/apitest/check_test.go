@@ -75,6 +75,8 @@ func TestCheckAcceptsWhatTheContractSays(t *testing.T) {
 		"echoed scalar":  {"POST /api/echo", `12345678901234567890`, 200, "", `12345678901234567890`},
 		"success log":    {"GET /api/logs/" + uuid, "", 200, "", logAnswer("worker.http.response", `{"status":204,"headers":{},"body":"","duration_ms":1.5,"truncated":false}`)},
 		"failure log":    {"GET /api/logs/" + uuid, "", 200, "", logAnswer("worker.http.response", `{"status":500,"headers":{},"body":"AA==","encoding":"base64","duration_ms":1,"truncated":true,"attempt":1,"retry_at":null}`)},
+		"404 succeeds":   {"GET /api/logs/" + uuid, "", 200, "", logAnswer("worker.http.response", `{"status":404,"headers":{},"body":"","duration_ms":1,"truncated":false}`)},
+		"201 fails":      {"GET /api/logs/" + uuid, "", 200, "", logAnswer("worker.http.response", `{"status":201,"headers":{},"body":"","duration_ms":1,"truncated":false,"attempt":1,"retry_at":null}`)},
 		"cancelled log":  {"GET /api/logs/" + uuid, "", 200, "", logAnswer("worker.http.error", `{"kind":"cancelled","message":"the job was cancelled","duration_ms":1,"attempt":1,"retry_at":null}`)},
 	} {
 		if err := x.check(v); err != nil {
@@ -117,7 +119,7 @@ func TestCheckFindsDrift(t *testing.T) {
 		"unknown method, no Allow":  {"PUT /api/jobs", "", 405, "", `{"type":"about:blank","title":"Method Not Allowed","status":405,"detail":"x"}`},
 		"no such path under an id":  {"GET /api/jobs/", "", 200, "", jobAnswer},
 		"422 without errors":        {"POST /api/jobs", "", 422, "", `{"type":"about:blank","title":"Unprocessable Content","status":422,"detail":"x"}`},
-		"422 of a query in a body":  {"POST /api/jobs", "", 422, "", strings.Replace(refusal, `"pointer":"#/url"`, `"parameter":"url"`, 1)},
+		"422 with two places":       {"POST /api/jobs", "", 422, "", strings.Replace(refusal, `"pointer":"#/url"`, `"pointer":"#/url","parameter":"url"`, 1)},
 		"pointer that is none":      {"POST /api/jobs", "", 422, "", strings.Replace(refusal, "#/url", "url", 1)},
 
 		"a key too many":                with(`"job_id"`, `"extra":1,"job_id"`),
@@ -149,8 +151,8 @@ func TestCheckFindsDrift(t *testing.T) {
 		"accepted: broken JSON":         asked(`{`),
 		"log of an unknown event":       logged("worker.unknown", `{}`),
 		"request log without query":     logged("worker.http.request", `{"body":null,"headers":{},"url":"https://example.com"}`),
-		"success log with retry_at":     logged("worker.http.response", `{"status":200,"headers":{},"body":"","duration_ms":1,"truncated":false,"attempt":1,"retry_at":null}`),
-		"failure log without retry_at":  logged("worker.http.response", `{"status":500,"headers":{},"body":"","duration_ms":1,"truncated":false}`),
+		"success log with retry_at":     logged("worker.http.response", `{"status":200,"headers":{},"body":"","duration_ms":1,"truncated":false,"retry_at":null}`),
+		"failure log without retry_at":  logged("worker.http.response", `{"status":500,"headers":{},"body":"","duration_ms":1,"truncated":false,"attempt":1}`),
 		"error log without an attempt":  logged("worker.http.error", `{"kind":"dns","message":"x","duration_ms":1,"attempt":null,"retry_at":null}`),
 		"error log with a status":       logged("worker.http.error", `{"kind":"status","message":"x","duration_ms":1,"attempt":1,"retry_at":null}`),
 		"payload of another event":      logged("worker.state.rejected", `{"kind":"dns","message":"x","duration_ms":1,"attempt":1,"retry_at":null}`),

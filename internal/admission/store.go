@@ -41,6 +41,8 @@ type Store struct {
 	bytes        *budget
 }
 
+var _ Records = (*Store)(nil)
+
 // New returns a Store that wraps another one.
 func New(records Records) *Store {
 	return &Store{Records: records, heavy: newSlots(heavySlots), pages: newSlots(pageSlots), bytes: newBudget(totalBytes)}

@@ -194,7 +194,7 @@ func (n *Node) start(ctx context.Context) error {
 	})
 	n.people = auth.NewPeople(auth.PeopleConfig{Store: n.store, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log, Audit: n.audit})
 	pages := dashboard.New(dashboard.Config{
-		Manager: n.service, Store: pageStore{n.clients, unbounded{complete{n.store}}}, People: n.people, Auth: n.auth, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
+		Service: n.service, People: n.people, Auth: n.auth, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
 		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), Log: c.Log, Version: c.Version, Audit: n.audit,
 		Observe: n.metrics.Requested,
 	})

@@ -1,6 +1,6 @@
-// Package archtest holds the structure of the tree: its test fails when a
-// package imports what its room may not know of, or has no essay in doc.go.
+// Package archtest tests the structure of the tree. Its tests fail when a package
+// imports what the table does not allow, names the interface to the whole store
+// without need, has no description in doc.go, or has a file of too many lines.
 //
-// The table in the test is the map of the house; a change of it is a decision
-// and wants a record in docs/adr.
+// A change of the table is a decision, which belongs into a record in docs/adr.
 package archtest

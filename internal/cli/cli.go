@@ -7,12 +7,14 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/alecthomas/kong"
 	"github.com/mattn/go-isatty"
 
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
 )
 
 // commands is the command line's grammar.
@@ -83,6 +85,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 
 func newParser(grammar *commands, out, errOut io.Writer) (*kong.Kong, *settings) {
 	variables := &settings{used: map[string]string{}}
+	grammar.Jobs.Create.Options = newFieldFlags()
 	parser := kong.Must(grammar,
 		kong.Name("punctual"),
 		kong.Description(description),
@@ -92,7 +95,7 @@ func newParser(grammar *commands, out, errOut io.Writer) (*kong.Kong, *settings)
 		kong.ValueFormatter(describe),
 		kong.Resolvers(variables),
 		kong.NamedMapper("switch", switchMapper{}),
-		kong.Vars{"workloads": workloadNames(), "target_ports": execute.DefaultPorts, "target_help": targetHelp},
+		kong.Vars{"workloads": workloadNames(), "target_ports": execute.DefaultPorts, "target_help": targetHelp, "states": strings.Join(job.StateFilters(), ", ")},
 	)
 	parser.Model.HelpFlag.Help = "Show this help."
 	return parser, variables

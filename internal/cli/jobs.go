@@ -13,6 +13,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/punctual-dev/punctual/internal/naturaltime"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/schedule"
@@ -43,16 +45,13 @@ type jobView struct {
 
 type jobsCreate struct {
 	serviceFlags
-	Target         string   `arg:"" name:"url" help:"Where the request goes: an https address."`
-	When           string   `default:"now" placeholder:"WORDS" help:"When to make it, in plain words: in 10 seconds, tomorrow at 9:00, every weekday at 9:00 Europe/Berlin; or a cron expression."`
-	Zone           string   `default:"UTC" placeholder:"ZONE" help:"The time zone of times in --when without one, such as Europe/Berlin."`
-	Method         string   `short:"X" placeholder:"METHOD" help:"The request's method. Default: POST with a body, otherwise GET."`
-	Header         []string `short:"H" sep:"none" placeholder:"'NAME: VALUE'" help:"A header of the request; may be repeated."`
-	Data           string   `short:"d" placeholder:"BODY" help:"The body: JSON as it is, anything else as a JSON string; @FILE reads a file, @- standard input."`
-	Name           string   `placeholder:"NAME" help:"A name for the job."`
-	IdempotencyKey string   `placeholder:"KEY" help:"While an unfinished job holds this key, no other job is created with it."`
-	Retries        string   `placeholder:"N" help:"How many times to retry a failed attempt."`
-	Timeout        string   `placeholder:"SECONDS" help:"How long one attempt may take."`
+	Target  string       `arg:"" name:"url" help:"Where the request goes: an https address."`
+	When    string       `default:"now" placeholder:"WORDS" help:"When to make it, in plain words: in 10 seconds, tomorrow at 9:00, every weekday at 9:00 Europe/Berlin; or a cron expression."`
+	Zone    string       `default:"UTC" placeholder:"ZONE" help:"The time zone of times in --when without one, such as Europe/Berlin."`
+	Method  string       `short:"X" placeholder:"METHOD" help:"The request's method. Default: POST with a body, otherwise GET."`
+	Header  []string     `short:"H" sep:"none" placeholder:"'NAME: VALUE'" help:"A header of the request; may be repeated."`
+	Data    string       `short:"d" placeholder:"BODY" help:"The body: JSON as it is, anything else as a JSON string; @FILE reads a file, @- standard input."`
+	Options kong.Plugins `embed:""` // the flags of newFieldFlags
 }
 
 // Run creates a job.
@@ -115,18 +114,7 @@ func (c *jobsCreate) body(env *environment) (rawjson.Value, error) {
 		return nil, fmt.Errorf("--when %w", err)
 	}
 	members = append(members, timing.Members()...)
-	if c.Name != "" {
-		add("name", rawjson.Quote(c.Name))
-	}
-	if c.IdempotencyKey != "" {
-		add("idempotency_key", rawjson.Quote(c.IdempotencyKey))
-	}
-	if c.Retries != "" {
-		add("retries", jsonOrText(c.Retries))
-	}
-	if c.Timeout != "" {
-		add("timeout", jsonOrText(c.Timeout))
-	}
+	members = append(members, fieldMembers(c.Options)...)
 	return rawjson.Object(members), nil
 }
 
@@ -185,17 +173,32 @@ func (c *jobsCreate) headers() ([]rawjson.Member, error) {
 
 type jobsList struct {
 	serviceFlags
-	State string `placeholder:"STATE" help:"Only jobs in a state: scheduled, executing, completed, cancelled, discarded."`
-	Limit string `default:"20" placeholder:"N" help:"How many, from 1 to 100."`
+	State string   `placeholder:"STATE" help:"Only jobs in a state: ${states}."`
+	Tag   []string `sep:"none" placeholder:"TAG" help:"Only jobs with this tag; may be repeated, then only jobs with all of them."`
+	Host  string   `placeholder:"HOST" help:"Only jobs whose url has this host name."`
+	Name  string   `placeholder:"NAME" help:"Only jobs with exactly this name."`
+	Since string   `placeholder:"TIME" help:"Only jobs created from this time on, such as 2026-01-31T09:00:00Z."`
+	Until string   `placeholder:"TIME" help:"Only jobs created before this time."`
+	Limit string   `default:"20" placeholder:"N" help:"How many, from 1 to 100."`
+}
+
+// query returns the parameters of the list.
+func (c *jobsList) query() url.Values {
+	query := url.Values{"limit": {c.Limit}}
+	for name, value := range map[string]string{"state": c.State, "host": c.Host, "name": c.Name, "since": c.Since, "until": c.Until} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if len(c.Tag) > 0 {
+		query["tag"] = c.Tag
+	}
+	return query
 }
 
 // Run lists jobs.
 func (c *jobsList) Run(env *environment) error {
-	query := url.Values{"limit": {c.Limit}, "order_by": {"inserted_at,desc"}}
-	if c.State != "" {
-		query.Set("state", c.State)
-	}
-	records, err := c.record(env, http.MethodGet, "/api/jobs?"+query.Encode(), nil)
+	records, err := c.record(env, http.MethodGet, "/api/jobs?"+c.query().Encode(), nil)
 	if err != nil || c.JSON {
 		return c.print(env, records, err)
 	}

@@ -19,7 +19,7 @@ func refuseUnknown(route route, method string, values url.Values) error {
 	known := parameters[method+" "+route.path]
 	var problems fault.Problems
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if !slices.Contains(known, plainName(name)) {
+		if name != "" && !slices.Contains(known, plainName(name)) {
 			problems.Add(fault.Problem{Parameter: name, Detail: whyUnknown(name, known)})
 		}
 	}

@@ -29,7 +29,7 @@ type Config struct {
 	Service *service.Service
 	Alerts  *service.Alerts
 	Auth    *auth.Authenticator
-	Audit   *audit.Log
+	Audit   *audit.Log // must not be nil
 	Metrics *metrics.Metrics
 	Stats   *stats.Collector
 	Board   *broadcast.Hub

@@ -6,7 +6,8 @@
 // by a few transitions (see states.go). Each is a method that checks the current
 // state, so that a forbidden transition is impossible. Reading a create request
 // (read*.go) finds all its problems at once. What it accepts is kept verbatim
-// as args and read again, without checks, when the job fires.
+// as args and read again, without checks, when the job fires. The fields of a
+// request are described by the table in fields.go; see Field.
 //
 // Package schedule computes due times, package retry decides when a failed
 // attempt is retried, and package store keeps the records.

@@ -32,8 +32,8 @@ type Field struct {
 	// read checks a value that is given and not null; nil if there is nothing to
 	// check. Fields are read in the order of the table.
 	read func(r *reader, f *Field, v rawjson.Value)
-	// check verifies a rule that involves other fields, after all were read. It is
-	// called if the field is given.
+	// check verifies a rule that involves other fields, after all were read and the
+	// draft has its times. It is called if the field is given.
 	check func(r *reader, f *Field, v rawjson.Value)
 	// set stores a value that was validated.
 	set func(s *Spec, v rawjson.Value)

@@ -35,21 +35,22 @@ func TestFields_AreConsistent(t *testing.T) {
 }
 
 func TestFields_OfEachPlace(t *testing.T) {
-	all := []string{
-		"method", "url", "query", "headers", "body", "schedule_in", "scheduled_at", "repeat_every", "timezone", "cron", "name", "description",
-		"tags", "idempotency_key", "retries", "timeout", "metadata", "callback_url", "webhook_url",
-	}
-	without := func(names ...string) []string {
-		return slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(names, name) })
-	}
-	for places, want := range map[Places][]string{
-		ForCreate: all, ForSchedule: all, ForJob: without("repeat_every", "timezone", "cron"),
-		EditJob: without("repeat_every", "timezone", "cron", "idempotency_key"), EditSchedule: without("idempotency_key"),
-		EditRun: {"schedule_in", "scheduled_at", "name", "description"},
+	onlySchedule := []string{"repeat_every", "timezone", "cron"}
+	for places, missing := range map[Places][]string{
+		ForCreate:    nil,
+		ForJob:       onlySchedule,
+		ForSchedule:  nil,
+		EditJob:      append(slices.Clone(onlySchedule), "idempotency_key"),
+		EditSchedule: {"idempotency_key"},
 	} {
-		if got := namesIn(places); !slices.Equal(got, want) {
-			t.Errorf("places %b: %q, want %q", places, got, want)
+		for _, f := range Fields() {
+			if got, want := f.In&places != 0, !slices.Contains(missing, f.Name); got != want {
+				t.Errorf("%s in places %b: %v, want %v", f.Name, places, got, want)
+			}
 		}
+	}
+	if got, want := namesIn(EditRun), []string{"schedule_in", "scheduled_at", "name", "description"}; !slices.Equal(got, want) {
+		t.Errorf("a run can be changed in %q, want %q", got, want)
 	}
 }
 
@@ -64,10 +65,10 @@ func withFields(t *testing.T, added ...Field) {
 
 func TestRead_RefusesFieldsWhereTheyDoNotWork(t *testing.T) {
 	withFields(t,
-		Field{Name: "max_runs", In: OnlySchedule, Kind: WholeValue},
-		Field{Name: "debounce", In: ForJob | EditJob, Kind: BooleanValue},
-		Field{Name: "throttle", In: ForCreate, Kind: DurationValue, Needs: "idempotency_key"},
-		Field{Name: "lonely", In: Anywhere, check: func(r *reader, f *Field, _ rawjson.Value) {
+		Field{Name: "for_schedules", In: OnlySchedule, Kind: WholeValue},
+		Field{Name: "for_jobs", In: ForJob | EditJob, Kind: BooleanValue},
+		Field{Name: "with_key", In: ForCreate, Kind: DurationValue, Needs: "idempotency_key"},
+		Field{Name: "without_body", In: Anywhere, check: func(r *reader, f *Field, _ rawjson.Value) {
 			if r.has("body") {
 				r.refuse(Pointer(f.Name), "does not work with a body")
 			}
@@ -75,28 +76,28 @@ func TestRead_RefusesFieldsWhereTheyDoNotWork(t *testing.T) {
 	)
 	key := "k"
 	for body, want := range map[string][]string{
-		`{"url":"https://x","max_runs":1}`:                                                {"#/max_runs"},
-		`{"url":"https://x","max_runs":1,"cron":"@daily"}`:                                nil,
-		`{"url":"https://x","max_runs":null}`:                                             nil,
-		`{"url":"https://x","debounce":true}`:                                             nil,
-		`{"url":"https://x","debounce":true,"repeat_every":5}`:                            {"#/debounce"},
-		`{"url":"https://x","throttle":5}`:                                                {"#/throttle"},
-		`{"url":"https://x","throttle":5,"idempotency_key":"k"}`:                          nil,
-		`{"url":"https://x","throttle":5,"idempotency_key":null}`:                         {"#/throttle"},
-		`{"url":"https://x","lonely":1}`:                                                  nil,
-		`{"url":"https://x","lonely":1,"body":1,"max_runs":1,"throttle":1,"debounce":1}`:  {"#/throttle", "#/lonely", "#/max_runs"},
-		`{"url":"https://x","timezone":"Europe/Berlin"}`:                                  {"#/timezone"},
-		`{"url":"https://x","timezone":"Europe/Berlin","repeat_every":5,"cron":"@daily"}`: {"#/repeat_every", "#/cron"},
+		`{"url":"https://x","for_schedules":1}`:                                                     {"#/for_schedules"},
+		`{"url":"https://x","for_schedules":1,"cron":"@daily"}`:                                     nil,
+		`{"url":"https://x","for_schedules":null}`:                                                  nil,
+		`{"url":"https://x","for_jobs":true}`:                                                       nil,
+		`{"url":"https://x","for_jobs":true,"repeat_every":5}`:                                      {"#/for_jobs"},
+		`{"url":"https://x","with_key":5}`:                                                          {"#/with_key"},
+		`{"url":"https://x","with_key":5,"idempotency_key":"k"}`:                                    nil,
+		`{"url":"https://x","with_key":5,"idempotency_key":null}`:                                   {"#/with_key"},
+		`{"url":"https://x","without_body":1}`:                                                      nil,
+		`{"url":"https://x","without_body":1,"body":1,"for_schedules":1,"with_key":1,"for_jobs":1}`: {"#/with_key", "#/without_body", "#/for_schedules"},
+		`{"url":"https://x","timezone":"Europe/Berlin"}`:                                            {"#/timezone"},
+		`{"url":"https://x","timezone":"Europe/Berlin","repeat_every":5,"cron":"@daily"}`:           {"#/repeat_every", "#/cron"},
 	} {
 		if _, got := read(t, body); !slices.Equal(got, want) {
 			t.Errorf("%s: problems at %q, want %q", body, got, want)
 		}
 	}
-	if _, err := Read(rawjson.Value(`{"url":"https://x","throttle":5}`), ReadOptions{Now: noon, HeaderKey: &key}); err != nil {
+	if _, err := Read(rawjson.Value(`{"url":"https://x","with_key":5}`), ReadOptions{Now: noon, HeaderKey: &key}); err != nil {
 		t.Errorf("with the key in a header: %v", err)
 	}
-	again := Again(&Job{Args: rawjson.Value(`{"url":"https://x","throttle":5,"max_runs":3,"lonely":1,"cron":"@daily"}`)})
-	if string(again) != `{"url":"https://x","lonely":1}` {
+	again := Again(&Job{Args: rawjson.Value(`{"url":"https://x","with_key":5,"for_schedules":3,"without_body":1,"cron":"@daily"}`)})
+	if string(again) != `{"url":"https://x","without_body":1}` {
 		t.Errorf("again is %s", again)
 	}
 }
@@ -220,4 +221,25 @@ func FuzzFieldValue(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestReadPartly_ReturnsTheTimesOfARefusedRequest(t *testing.T) {
+	for body, want := range map[string]string{ // the due time; "" for none
+		`{"url":"http://x","schedule_in":5,"nme":1}`:                 "2026-03-04T12:00:05.123456Z",
+		`{"cron":"0 13 * * *"}`:                                      "2026-03-04T13:00:00.000000Z",
+		`{"url":"https://x","schedule_in":-1}`:                       "",
+		`{"url":"https://x","schedule_in":1,"scheduled_at":0}`:       "",
+		`{"url":"https://x","timezone":"Europe/Berlin"}`:             "",
+		`{"url":"https://x","cron":"@daily","timezone":"Mars/Moon"}`: "",
+		`[]`: "",
+	} {
+		draft, err := ReadPartly(rawjson.Value(body), ReadOptions{Now: noon})
+		got := ""
+		if draft != nil {
+			got = FormatTime(draft.DueAt)
+		}
+		if err == nil || got != want {
+			t.Errorf("%s: due %q, %v, want %q and an error", body, got, err, want)
+		}
+	}
 }

@@ -22,9 +22,22 @@ type Labels struct {
 
 // LabelsOf reads the labels from validated args. Stores index them.
 func LabelsOf(args rawjson.Value) Labels {
-	l := Labels{Host: HostOf(rawjson.Text(rawjson.Get(args, "url")))}
-	for _, tag := range rawjson.Elements(rawjson.Get(args, "tags")) {
-		l.Tags = append(l.Tags, rawjson.Text(tag))
+	var l Labels
+	if args.Kind() != '{' {
+		return l
+	}
+	c := rawjson.Walk(args)
+	for c.Enter(); c.More(); {
+		name := rawjson.Text(c.Name())
+		value := c.Value()
+		switch name {
+		case "url":
+			l.Host = HostOf(rawjson.Text(value))
+		case "tags":
+			for _, tag := range rawjson.Elements(value) {
+				l.Tags = append(l.Tags, rawjson.Text(tag))
+			}
+		}
 	}
 	return l
 }

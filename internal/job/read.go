@@ -44,6 +44,16 @@ type reader struct {
 
 // Read reads a create request. Its error is a fault that lists every problem.
 func Read(body rawjson.Value, opts ReadOptions) (*Draft, error) {
+	draft, err := ReadPartly(body, opts)
+	if err != nil {
+		return nil, err
+	}
+	return draft, nil
+}
+
+// ReadPartly is like Read, but if the times of a request that is refused are right,
+// it returns a draft with ScheduledAt, DueAt and Frequency beside the error.
+func ReadPartly(body rawjson.Value, opts ReadOptions) (*Draft, error) {
 	r, err := newReader(body, "must be a JSON object with the fields of a job", opts)
 	if err != nil {
 		return nil, err
@@ -53,12 +63,15 @@ func Read(body rawjson.Value, opts ReadOptions) (*Draft, error) {
 	r.requireURL()
 	r.readFields()
 	r.readHeaderKey()
+	r.setDue()
 	r.checkTogether()
 	r.checkRecurrence()
-	r.setDue()
 	r.checkSize()
 	if err := r.problems.Err(); err != nil {
-		return nil, err
+		if r.timing.wrong {
+			return nil, err
+		}
+		return &r.draft, err
 	}
 	r.draft.Args = r.args(members)
 	return &r.draft, nil
@@ -79,7 +92,7 @@ func newReader(body rawjson.Value, must string, opts ReadOptions) (*reader, erro
 func (r *reader) readFields() {
 	for _, f := range table {
 		if v, ok := r.fields[f.Name]; ok && f.read != nil {
-			f.read(r, f, v)
+			r.noting(f, func() { f.read(r, f, v) })
 		}
 	}
 }
@@ -93,19 +106,31 @@ func (r *reader) has(name string) bool {
 // checkTogether verifies the rules that involve several fields.
 func (r *reader) checkTogether() {
 	for _, f := range table {
-		v, ok := r.fields[f.Name]
-		if !ok {
-			continue
+		if v, ok := r.fields[f.Name]; ok {
+			r.noting(f, func() { r.checkBeside(f, v) })
 		}
-		if f.Excludes != "" && r.has(f.Excludes) {
-			r.refuse(Pointer(f.Name), "excludes %s; give only one of them", f.Excludes)
-		}
-		if f.Needs != "" && !r.has(f.Needs) {
-			r.refuse(Pointer(f.Name), "works only with %s; give %s too, or leave it out", f.Needs, f.Needs)
-		}
-		if f.check != nil {
-			f.check(r, f, v)
-		}
+	}
+}
+
+// noting calls check, and notes whether it found the times wrong.
+func (r *reader) noting(f *Field, check func()) {
+	before := r.problems.Len()
+	check()
+	if IsTiming(f.Name) && r.problems.Len() > before {
+		r.timing.wrong = true
+	}
+}
+
+// checkBeside verifies the rules of a field that involve others.
+func (r *reader) checkBeside(f *Field, v rawjson.Value) {
+	if f.Excludes != "" && r.has(f.Excludes) {
+		r.refuse(Pointer(f.Name), "excludes %s; give only one of them", f.Excludes)
+	}
+	if f.Needs != "" && !r.has(f.Needs) {
+		r.refuse(Pointer(f.Name), "works only with %s; give %s too, or leave it out", f.Needs, f.Needs)
+	}
+	if f.check != nil {
+		f.check(r, f, v)
 	}
 }
 

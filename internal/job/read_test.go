@@ -145,12 +145,12 @@ func TestRead_ChecksTheHost(t *testing.T) {
 
 func TestNearestField(t *testing.T) {
 	for name, want := range map[string]string{"schedule_at": "scheduled_at", "URL": "url", "uri": "url", "callbackUrl": "callback_url", "header": "headers", "time_zone": "timezone", "retry": "retries"} {
-		if got, ok := nearestField(name, createFields); got != want || !ok {
-			t.Errorf("nearestField(%q) = %q, %v, want %q", name, got, ok, want)
+		if got, ok := Nearest(name, createFields); got != want || !ok {
+			t.Errorf("Nearest(%q) = %q, %v, want %q", name, got, ok, want)
 		}
 	}
-	if got, ok := nearestField("zzzzqqqq", createFields); ok {
-		t.Errorf("nearestField(zzzzqqqq) = %q, want none", got)
+	if got, ok := Nearest("zzzzqqqq", createFields); ok {
+		t.Errorf("Nearest(zzzzqqqq) = %q, want none", got)
 	}
 }
 

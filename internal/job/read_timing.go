@@ -17,6 +17,7 @@ type timing struct {
 	start time.Time // now, unless the request has a time
 	given bool      // the request has a time
 	zone  *time.Location
+	wrong bool // a field that says when has a problem
 }
 
 // setDue sets the due times of the draft from the timing that was read.

@@ -1,6 +1,8 @@
-// Package service implements what a client may do: create, search, count,
-// reschedule, run, rerun and cancel jobs, and enable, disable and delete
-// schedules.
+// Package service is the entrance for the API and the dashboard. It implements
+// what a client may do: create, reschedule, run, rerun and cancel jobs, and edit,
+// enable, disable and delete schedules; and what it may read: jobs, schedules and
+// logs, one by one and in pages, searches, counts and exports. Accounts, keys and
+// limits are in packages auth and quota.
 //
 // It turns validated requests into records and restricts each caller to its own
 // records: every call to the store names the owner. It also coordinates changes

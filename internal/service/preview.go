@@ -20,11 +20,12 @@ type Preview struct {
 const previewed = 5
 
 // Preview reports when a job would run, from the body of a create request. It
-// refuses what Create refuses, and asks the store only for the time.
+// refuses what Create refuses, and asks the store only for the time. If the times
+// of a request that it refuses are right, it returns both a preview and the error.
 func (s *Service) Preview(body rawjson.Value, headerKey *string) (*Preview, error) {
 	now := s.Store.Now()
-	draft, err := job.Read(body, job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: s.CheckHost})
-	if err != nil {
+	draft, err := job.ReadPartly(body, job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: s.CheckHost})
+	if draft == nil {
 		return nil, err
 	}
 	p := &Preview{Next: []time.Time{draft.DueAt}}
@@ -33,7 +34,7 @@ func (s *Service) Preview(body rawjson.Value, headerKey *string) (*Preview, erro
 		if draft.DueAt.After(now) {
 			p.Words = "once, on " + draft.DueAt.UTC().Format("2 January 2006 at 15:04:05") + ", UTC"
 		}
-		return p, nil
+		return p, err
 	}
 	p.Words = schedule.Describe(draft.Frequency)
 	for len(p.Next) < previewed {
@@ -43,5 +44,5 @@ func (s *Service) Preview(body rawjson.Value, headerKey *string) (*Preview, erro
 		}
 		p.Next = append(p.Next, next)
 	}
-	return p, nil
+	return p, err
 }

@@ -93,6 +93,14 @@ type DeliveryEnd struct {
 	Log     *job.Log  // set if it was given up
 }
 
+// ReleasesNext reports whether the next event of the job may be attempted after
+// this end: after the first attempt at an event of a webhook, whatever its
+// outcome. Before is how many attempts were counted before this one. An
+// interrupted attempt is not counted, and releases nothing.
+func (e *DeliveryEnd) ReleasesNext(channel job.Channel, before int) bool {
+	return channel == job.Webhook && before == 0 && (e.Again.IsZero() || e.Attempt > 0)
+}
+
 // Queue is the engine's part of the store: it claims queue items and finishes
 // them.
 type Queue interface {

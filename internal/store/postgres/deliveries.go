@@ -85,11 +85,6 @@ type deliveryEnd struct {
 	tried   int // attempts before this one
 }
 
-// goesOn reports whether the job's next event is released.
-func (e *deliveryEnd) goesOn() bool {
-	return e.channel == job.Webhook && e.tried == 0 && (e.Again.IsZero() || e.DeliveryEnd.Attempt > 0)
-}
-
 // endDeliveries stores the outcomes of attempts. After the first attempt at an
 // event it releases the job's next event.
 func endDeliveries(t *tx, ends []deliveryEnd) []query {
@@ -106,7 +101,7 @@ func endDeliveries(t *tx, ends []deliveryEnd) []query {
 			ref.Due = e.Again
 			again = append(again, queued{ref, e.DeliveryEnd.Attempt})
 		}
-		if e.goesOn() {
+		if e.ReleasesNext(e.channel, e.tried) {
 			released = append(released, e)
 		}
 	}

@@ -118,6 +118,9 @@ func (t *tx) copySchedules(r *store.Records) error {
 		err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, disabled_at, first_due, epoch, hops, args, state, previous, tags)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
 			s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, s.DisabledAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Args, s.State, s.Previous, tags)
+		if err == nil {
+			err = t.tag(scheduleTags, s.Owner.Number, s.ID, tags)
+		}
 		if err != nil {
 			return err
 		}
@@ -133,6 +136,9 @@ func (t *tx) copyJobs(r *store.Records) error {
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
 			j.Number, j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt,
 			j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, j.Name, j.Description, j.Hops, j.Args, host, tags)
+		if err == nil {
+			err = t.tag(jobTags, j.Owner.Number, j.Number, tags)
+		}
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -86,23 +85,13 @@ func (t *tx) insertJob(n store.NewJob) error {
 		return fmt.Errorf("inserting a job: %w", err)
 	}
 	j.Number = t.conn.LastInsertRowID()
+	if err := t.tag(jobTags, j.Owner.Number, j.Number, tags); err != nil {
+		return err
+	}
 	t.count(j.Owner.Number, oneOffs(j), 0)
 	return t.insertItem(store.QueueKey{
 		ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: n.Lane,
 	}, 0)
-}
-
-// labels returns the columns host and tags of a record.
-func labels(args rawjson.Value) (host any, tags rawjson.Value) {
-	l := job.LabelsOf(args)
-	if len(l.Tags) > 0 {
-		elements := make([]rawjson.Value, len(l.Tags))
-		for i, tag := range l.Tags {
-			elements[i] = rawjson.Quote(tag)
-		}
-		tags = rawjson.Array(elements)
-	}
-	return orNull(l.Host), tags
 }
 
 // oneOffs returns 1 for a one-off job, else 0.

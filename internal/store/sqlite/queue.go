@@ -319,7 +319,7 @@ func (t *tx) endDelivery(f *store.Finish) error {
 			return err
 		}
 	}
-	if channel == job.Webhook && tried == 0 && (end.Again.IsZero() || end.Attempt > 0) {
+	if end.ReleasesNext(channel, tried) {
 		return t.releaseNext(jobNumber)
 	}
 	return nil

@@ -44,6 +44,9 @@ func (t *tx) insertSchedule(s *job.Schedule) error {
 	if err != nil {
 		return fmt.Errorf("inserting a schedule: %w", err)
 	}
+	if err := t.tag(scheduleTags, s.Owner.Number, s.ID, tags); err != nil {
+		return err
+	}
 	t.count(s.Owner.Number, 0, 1)
 	return nil
 }

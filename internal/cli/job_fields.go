@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+// newFieldFlags returns the flags of jobs create that the table of a job's fields
+// describes: a struct with a member for each.
+func newFieldFlags() kong.Plugins {
+	var members []reflect.StructField
+	for _, f := range job.Fields() {
+		if f.Flag.Help == "" {
+			continue
+		}
+		of := reflect.TypeFor[string]()
+		if f.Kind == job.BooleanValue {
+			of = reflect.TypeFor[*bool]()
+		}
+		tag := fmt.Sprintf(`name:%q placeholder:%q help:%q`, strings.ReplaceAll(f.Name, "_", "-"), f.Flag.Placeholder, f.Flag.Help)
+		members = append(members, reflect.StructField{Name: "F_" + f.Name, Type: of, Tag: reflect.StructTag(tag)})
+	}
+	return kong.Plugins{reflect.New(reflect.StructOf(members)).Interface()}
+}
+
+// fieldMembers returns the members of a create request for the flags that are set.
+func fieldMembers(flags kong.Plugins) []rawjson.Member {
+	var members []rawjson.Member
+	for _, group := range flags {
+		values := reflect.ValueOf(group).Elem()
+		for i := range values.NumField() {
+			f := job.FieldNamed(strings.TrimPrefix(values.Type().Field(i).Name, "F_"))
+			if v := fieldValue(f, values.Field(i).Interface()); v != nil {
+				members = append(members, rawjson.Member{Name: f.Name, Value: v})
+			}
+		}
+	}
+	return members
+}
+
+// fieldValue returns the value of a flag, or nil if it is not set.
+func fieldValue(f *job.Field, flag any) rawjson.Value {
+	switch flag := flag.(type) {
+	case string:
+		return f.Value(flag)
+	case *bool:
+		if flag != nil {
+			return f.Value(fmt.Sprint(*flag))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,26 @@
+package cli
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+)
+
+func TestJobsCreate_SendsTheFieldsOfItsFlags(t *testing.T) {
+	for want, args := range map[string]string{
+		`{"method":"GET","url":"https://x"}`: ``,
+		`{"method":"GET","url":"https://x","name":"5","idempotency_key":"k","retries":0,"timeout":1.5}`: `--timeout 1.5 --retries 0 --idempotency-key k --name 5`,
+		`{"method":"POST","url":"https://x","body":{"a":1},"retries":"many"}`:                           `--retries many -d {"a":1}`,
+	} {
+		var grammar commands
+		parser, _ := newParser(&grammar, io.Discard, io.Discard)
+		if _, err := parser.Parse(append([]string{"jobs", "create", "https://x"}, strings.Fields(args)...)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := grammar.Jobs.Create.body(&environment{ctx: t.Context(), in: &bytes.Buffer{}})
+		if err != nil || string(got) != want {
+			t.Errorf("%s: %s, %v, want %s", args, got, err, want)
+		}
+	}
+}
