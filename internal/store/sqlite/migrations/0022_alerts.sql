@@ -12,7 +12,7 @@ CREATE TABLE alert_accounts (
 CREATE INDEX alert_accounts_wake ON alert_accounts (wake_at) WHERE wake_at IS NOT NULL;
 
 CREATE TABLE alert_revision (
-    only     INTEGER PRIMARY KEY,
+    number   INTEGER PRIMARY KEY,
     revision INTEGER NOT NULL
 ) STRICT;
 
