@@ -80,7 +80,7 @@ func alertRecord(a *store.Alert) *Alert {
 // Put creates an alert or replaces its definition.
 func (s *Alerts) Put(ctx context.Context, owner job.Owner, name string, body rawjson.Value) (record *Alert, created bool, err error) {
 	if !alert.IsName(name) {
-		return nil, false, fault.New(fault.Invalid, "the name of an alert must be 1 to 64 characters: a letter or a digit, then these and : . _ -")
+		return nil, false, fault.Refuse([]fault.Problem{{Parameter: "name", Detail: "must be 1 to 64 characters: a letter or a digit, then these and : . _ -"}})
 	}
 	draft, err := alert.Read(body, s.Checks)
 	if err != nil {
@@ -100,6 +100,9 @@ func (s *Alerts) Put(ctx context.Context, owner job.Owner, name string, body raw
 		a.LateBy = draft.LateBy
 	}
 	if created, err = s.Store.AlertPut(ctx, a); err != nil {
+		if fault.CodeOf(err) == fault.Invalid {
+			err = fault.Refuse([]fault.Problem{{Pointer: "#", Detail: "can't be stored: " + store.TooManyAlerts}})
+		}
 		return nil, false, err
 	}
 	return alertRecord(a), created, s.Watcher.Refresh(ctx)
