@@ -65,7 +65,7 @@ func IsName(text string) bool {
 
 // Parse reads a definition that Read has accepted.
 func Parse(definition rawjson.Value) *Definition {
-	d, err := Read(definition, Checks{Mail: true})
+	d, err := Read(definition, Checks{Mail: true, Targets: job.ReadOptions{AllowHTTP: true}})
 	if err != nil {
 		return &Definition{After: 1, LateBy: defaultLate} // can't happen: it reports nothing
 	}

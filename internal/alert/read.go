@@ -29,8 +29,8 @@ const (
 
 // Checks are the checks of Read that depend on the service.
 type Checks struct {
-	// CheckHost returns why a host may not be called; see job.ReadOptions.
-	CheckHost func(host string) string
+	// Targets has CheckHost and AllowHTTP, for the URLs of receivers.
+	Targets job.ReadOptions
 	// Mail is whether the service can send e-mails.
 	Mail bool
 }
@@ -240,9 +240,9 @@ func (r *reader) readTarget(at, name string, v rawjson.Value) (receiver Receiver
 	text, why := rawjson.Text(v), ""
 	switch name {
 	case "webhook":
-		receiver, why = Receiver{job.AlertWebhook, text}, job.WhyNotTarget(text, r.checks.CheckHost)
+		receiver, why = Receiver{job.AlertWebhook, text}, job.WhyNotTarget(text, r.checks.Targets)
 	case "slack":
-		receiver, why = Receiver{job.AlertSlack, text}, job.WhyNotTarget(text, r.checks.CheckHost)
+		receiver, why = Receiver{job.AlertSlack, text}, job.WhyNotTarget(text, r.checks.Targets)
 	default:
 		receiver, why = Receiver{job.AlertMail, "mailto:" + text}, whyNotAddress(text)
 		if why == "" && !r.checks.Mail {

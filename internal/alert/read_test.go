@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -23,12 +24,12 @@ func TestRead_ListsEveryProblem(t *testing.T) {
 		{`{"on":["late"],"to":[{"webhook":"https://x/","slack":"https://x/"},{"slack":"https://x/"},{"slack":"https://x/"}]}`, "#/to/0 #/to/2"},
 		{`{"on":["late"],"to":[{"webhook":"https://blocked/"}]}`, "#/to/0/webhook"},
 	} {
-		_, err := Read(rawjson.Value(c.definition), Checks{Mail: true, CheckHost: func(host string) string {
+		_, err := Read(rawjson.Value(c.definition), Checks{Mail: true, Targets: job.ReadOptions{CheckHost: func(host string) string {
 			if host == "blocked" {
 				return "must not be blocked"
 			}
 			return ""
-		}})
+		}}})
 		var got []string
 		for _, p := range fault.ProblemsOf(err) {
 			got = append(got, p.Pointer)

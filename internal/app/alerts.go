@@ -53,6 +53,7 @@ func newMail(c Config, roots *x509.CertPool) (attempt.Mailer, error) {
 // newAlerts makes what serves clients' calls about alerts.
 func (n *Node) newAlerts(mail bool) *service.Alerts {
 	return service.NewAlerts(service.AlertsConfig{
-		Store: n.store, Watcher: n.watcher, Sender: n.runner, Checks: alert.Checks{CheckHost: n.targets.CheckHost, Mail: mail},
+		Store: n.store, Watcher: n.watcher, Sender: n.runner,
+		Checks: alert.Checks{Targets: job.ReadOptions{CheckHost: n.targets.CheckHost, AllowHTTP: n.targets.AllowHTTP}, Mail: mail},
 	})
 }

@@ -32,6 +32,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/network"
 	"github.com/punctual-dev/punctual/internal/notify/smtp"
 	"github.com/punctual-dev/punctual/internal/quota"
+	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -43,16 +44,19 @@ type Config struct {
 	DatabaseURL         string
 	PublicAPIKey        string
 	AllowPrivateTargets bool
-	DenyTargets         []netip.Prefix // never called
-	AllowTargets        []netip.Prefix // called although special, unless denied
-	TargetPorts         execute.Ports  // the zero value: execute.DefaultPorts
-	TargetCAFile        string
-	Concurrency         int
-	Retention           time.Duration // 0: for ever
-	Limits              quota.Defaults
-	Signup              auth.Signup // who may sign up in the dashboard
-	Version             string
-	Log                 *slog.Logger
+	// AllowHTTPTargets permits targets and receivers with URLs of http.
+	AllowHTTPTargets bool
+	DenyTargets      []netip.Prefix // never called
+	AllowTargets     []netip.Prefix // called although special, unless denied
+	TargetPorts      execute.Ports  // the zero value: execute.DefaultPorts
+	TargetCAFile     string
+	SecretsKeyFile   string // "" for none: then there are no header secrets
+	Concurrency      int
+	Retention        time.Duration // 0: for ever
+	Limits           quota.Defaults
+	Signup           auth.Signup // who may sign up in the dashboard
+	Version          string
+	Log              *slog.Logger
 	// Listening is called with the node's address once requests are served.
 	Listening func(address string)
 
@@ -94,6 +98,9 @@ type Node struct {
 	metrics    *metrics.Metrics
 	auth       *auth.Authenticator
 	audit      *audit.Log
+	keys       *secret.Keyring // nil without a key file
+	sealed     store.Store     // the store, with signing secrets decrypted
+	vault      *secret.Vault
 	stats      *stats.Collector
 	targets    *execute.Targets
 	blocked    []store.TargetBlock // as the client knows them
@@ -145,9 +152,12 @@ func (n *Node) start(ctx context.Context) error {
 	if err := whole(ctx, n.store); err != nil {
 		return errors.Join(err, n.store.NodeStop(ctx, node))
 	}
-	n.clients = admission.New(n.store)
+	if err := n.openSecrets(ctx); err != nil {
+		return err
+	}
+	n.clients = admission.New(n.sealed)
 	n.audit = audit.New(n.clients, n.store.Now, c.Log)
-	if n.auth, err = auth.New(ctx, auth.Config{Store: n.store, Now: n.store.Now, PublicKey: c.PublicAPIKey, Log: c.Log, Audit: n.audit}); err != nil {
+	if n.auth, err = auth.New(ctx, auth.Config{Store: n.sealed, Now: n.store.Now, PublicKey: c.PublicAPIKey, Log: c.Log, Audit: n.audit}); err != nil {
 		return err
 	}
 	n.stats = stats.New(stats.Config{Store: n.store, Now: n.store.Now, Log: c.Log, Enter: n.clients.Enter})
@@ -158,9 +168,12 @@ func (n *Node) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	n.vault = secret.New(secret.Config{
+		Records: n.store, Keys: n.keys, Client: n.client, Now: n.store.Now, CheckHost: n.targets.CheckHost, Audit: n.audit,
+	})
 	n.hub = eventstream.New(eventstream.Config{Store: n.clients, Log: c.Log})
 	n.runner = attempt.New(attempt.Config{
-		Queue: n.store, Jobs: n.store, Client: n.client, Secrets: n.auth, Logs: n.store, Metrics: n.metrics, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
+		Queue: n.store, Jobs: n.store, Client: n.client, Secrets: n.auth, Vault: n.vault, Logs: n.store, Metrics: n.metrics, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
 		Mail: mail,
 	})
 	n.dispatcher = dispatch.New(dispatch.Config{
@@ -184,15 +197,16 @@ func (n *Node) start(ctx context.Context) error {
 	})
 	rates := edge.NewRates(c.Limits.AnonymousRate, n.metrics)
 	n.service = service.New(service.Config{
-		Store: n.clients, Operations: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, Listener: n.hub, Quotas: n.quotas,
+		Store: n.clients, Operations: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, AllowHTTP: n.targets.AllowHTTP, Listener: n.hub, Quotas: n.quotas,
+		Secrets: n.vault,
 	})
 	notices := broadcast.New(n.store.Now)
 	api := httpapi.New(httpapi.Config{
-		Service: n.service, Alerts: n.newAlerts(mail != nil), Auth: n.auth, Audit: n.audit, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Log: c.Log,
+		Service: n.service, Alerts: n.newAlerts(mail != nil), Auth: n.auth, Secrets: n.vault, Audit: n.audit, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Log: c.Log,
 		Running: n.dispatcher.Running, Quotas: n.quotas, Rates: rates, Retention: c.Retention, Version: c.Version,
 		OperationsElsewhere: n.operations != nil,
 	})
-	n.people = auth.NewPeople(auth.PeopleConfig{Store: n.store, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log, Audit: n.audit})
+	n.people = auth.NewPeople(auth.PeopleConfig{Store: n.sealed, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log, Audit: n.audit})
 	pages := dashboard.New(dashboard.Config{
 		Service: n.service, People: n.people, Auth: n.auth, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
 		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), Log: c.Log, Version: c.Version, Audit: n.audit,
@@ -345,6 +359,9 @@ func (n *Node) close() error {
 	if n.runner != nil {
 		n.runner.Close()
 		n.lastStats()
+	}
+	if n.vault != nil {
+		n.vault.Close()
 	}
 	if n.client != nil {
 		n.client.Close()

@@ -88,7 +88,7 @@ func (r *Runner) deliver(ctx context.Context, d *job.Delivery, body rawjson.Valu
 	if d.Channel == job.AlertMail {
 		return r.mail(ctx, d, body, due)
 	}
-	return r.do(ctx, kindDelivery, d.Owner.Number, due, execute.Request{
+	return r.do(ctx, kindDelivery, d.Owner, due, execute.Request{
 		Method: "POST", URL: d.URL, Body: body, MessageID: d.MessageID, Timeout: timeout, Hops: d.Hops + 1,
 		Own: []execute.Field{{Name: "Content-Type", Value: "application/json"}},
 	}, lifecycle.Delivered)

@@ -74,7 +74,7 @@ func TestReadURL(t *testing.T) {
 		"https://[::1": false, "https://[fe80::zz]/": false, "https://exa<mple/": false, "https://" + strings.Repeat("a", 254): false,
 		"https://x/" + strings.Repeat("a", MaxURL-10): true, "https://x/" + strings.Repeat("a", MaxURL-9): false, "https://x/\n": false,
 	} {
-		if why := whyNotURL(url); (why == "") != ok {
+		if why := new(ReadOptions).whyNotURL(url); (why == "") != ok {
 			t.Errorf("whyNotURL(%.60q) = %q, want accepted: %v", url, why, ok)
 		}
 	}

@@ -136,7 +136,7 @@ func copyJobs(jobs []store.StoredJob) []query {
 			column(jobs, func(j *row) *string { return optional(j.Description) }), column(jobs, func(j *row) *string { return jsonText(j.Args) }),
 			column(jobs, func(j *row) int16 { return int16(j.Hops) }), hosts, tags,
 		},
-	}}, copyItems(runs)...)
+	}}, append(copyItems(runs), insertSecretUses(jobs, func(j *row) *job.Job { return j.Job })...)...)
 }
 
 // copyItems stores queue items without a notice: no node runs during a copy.
