@@ -20,7 +20,7 @@ const (
 	// MaxAfter is the greatest value of after.
 	MaxAfter = 1000
 	// MaxDefinition is the maximum size of a definition in bytes.
-	MaxDefinition = 32 << 10
+	MaxDefinition = 16 << 10
 	// defaultLate is late_by when it isn't given.
 	defaultLate = time.Minute
 	// maxAddress is the maximum length of an e-mail address in bytes (RFC 5321).
@@ -94,7 +94,7 @@ func Read(body rawjson.Value, checks Checks) (*Draft, error) {
 	}
 	r.draft.JSON = normal(given)
 	if len(r.draft.JSON) > MaxDefinition {
-		r.refuse("#", "must be at most 32 KiB")
+		r.refuse("#", "must be at most 16 KiB as JSON")
 	}
 	if err := r.problems.Err(); err != nil {
 		return nil, err

@@ -361,6 +361,22 @@ func (s *Store) AlertStatePrune(ctx context.Context, limit int) (int, error) {
 		WHERE d.account = o.account AND d.schedule = o.schedule AND d.alert = o.alert AND d.kind = o.kind RETURNING 1`, limit, uuid.Nil)
 }
 
+func copyAlerts(alerts []*store.Alert) []query {
+	var queries []query
+	for _, a := range alerts {
+		queries = append(queries, lockAlerts(a.Owner.Number), query{
+			sql: `INSERT INTO alerts (account, name, definition, match, inserted_at, updated_at, late_by, wake_at, data)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
+			args: []any{
+				a.Owner.Number, text(a.Name), jsonText(a.Definition), jsonText(a.Match), a.InsertedAt.UnixMicro(), a.UpdatedAt.UnixMicro(),
+				a.LateBy.Microseconds(), micros(a.WakeAt), jsonText(a.Data),
+			},
+		})
+		queries = append(queries, alertsChanged(a.Owner.Number)...)
+	}
+	return queries
+}
+
 type durationOf struct{ to *time.Duration }
 
 // ScanInt64 implements pgtype.Int64Scanner. The value is in microseconds.

@@ -353,3 +353,18 @@ func (s *Store) AlertStatePrune(ctx context.Context, limit int) (n int, err erro
 	})
 	return n, err
 }
+
+func (t *tx) copyAlerts(r *store.Records) error {
+	for _, a := range r.Alerts {
+		err := t.exec(`INSERT INTO alerts (account, name, definition, match, inserted_at, updated_at, late_by, wake_at, data)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			a.Owner.Number, a.Name, a.Definition, a.Match, a.InsertedAt, a.UpdatedAt, a.LateBy.Microseconds(), a.WakeAt, a.Data)
+		if err != nil {
+			return err
+		}
+		if err := t.alertsChanged(a.Owner.Number); err != nil {
+			return err
+		}
+	}
+	return nil
+}
