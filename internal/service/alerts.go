@@ -101,7 +101,7 @@ func (s *Alerts) Put(ctx context.Context, owner job.Owner, name string, body raw
 	}
 	if created, err = s.Store.AlertPut(ctx, a); err != nil {
 		if fault.CodeOf(err) == fault.Invalid {
-			err = fault.Refuse([]fault.Problem{{Pointer: "#", Detail: "can't be stored: " + store.TooManyAlerts}})
+			err = fault.Refuse([]fault.Problem{{Pointer: "#", Detail: "can't be stored: " + err.Error()}})
 		}
 		return nil, false, err
 	}

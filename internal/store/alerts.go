@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
@@ -13,13 +14,31 @@ import (
 const (
 	// MaxAlerts is the maximum number of alerts of an account.
 	MaxAlerts = 100
+	// MaxAlertBytes is the maximum size of an account's definitions together, in
+	// bytes. They are all read whenever the account is tracked.
+	MaxAlertBytes = 128 << 10
 	// MaxTracked is how many outcomes, due states and late runs one AlertTrack
 	// reads of each.
 	MaxTracked = 100
 )
 
-// TooManyAlerts is the message of the fault for exceeding MaxAlerts.
-const TooManyAlerts = "the account has 100 alerts already; delete one, or let one match more"
+// The messages of the faults for exceeding MaxAlerts and MaxAlertBytes.
+const (
+	TooManyAlerts  = "the account has 100 alerts already; delete one, or let one match more"
+	TooLargeAlerts = "the alerts of the account would have more than 128 KiB together; delete one, or use shorter URLs"
+)
+
+// RefuseAlert returns an Invalid fault if an alert with a definition of that size
+// can't be stored beside others of the account, or nil.
+func RefuseAlert(others, bytes, size int) error {
+	switch {
+	case others >= MaxAlerts:
+		return fault.New(fault.Invalid, TooManyAlerts)
+	case bytes+size > MaxAlertBytes:
+		return fault.New(fault.Invalid, TooLargeAlerts)
+	}
+	return nil
+}
 
 // Alert is an alert as stored: what package alert has read, and what it keeps
 // while it tracks.
@@ -122,7 +141,7 @@ type LateRange struct{ Min, Max time.Duration }
 type Alerts interface {
 	// AlertPut creates an alert or replaces its definition; an equal one changes
 	// nothing. It sets InsertedAt and UpdatedAt. It returns an Invalid fault if
-	// the account has MaxAlerts others.
+	// it would exceed MaxAlerts or MaxAlertBytes.
 	AlertPut(ctx context.Context, a *Alert) (created bool, err error)
 	// AlertGet returns one of the owner's alerts, or a NotFound fault.
 	AlertGet(ctx context.Context, owner job.Owner, name string) (*Alert, error)

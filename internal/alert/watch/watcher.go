@@ -44,9 +44,10 @@ const (
 	pruneMax   = 1000
 	// maxAccounts is how many accounts one pass tracks.
 	maxAccounts = 100
-	// maxTurns is how many transactions of one account follow one another while
-	// others wait.
-	maxTurns = 5
+	// restFactor is how much longer than it took to track an account the account
+	// waits for its next turn. What has happened meanwhile is tracked together, so
+	// that busy accounts leave the store to others.
+	restFactor = 4
 )
 
 // Watcher tracks the alerts of all accounts.
@@ -57,6 +58,7 @@ type Watcher struct {
 	wake     chan struct{}
 	mu       sync.Mutex
 	recorded map[int64]bool // accounts with new outcomes
+	resting  map[int64]bool // accounts that wait for their next turn
 	scan     lateScan
 	pruned   time.Time
 	failing  bool // the last pass failed
@@ -71,7 +73,7 @@ type known struct {
 
 // New returns a Watcher that knows of no alerts until Refresh or Run.
 func New(config Config) *Watcher {
-	w := &Watcher{Config: config, wake: make(chan struct{}, 1), recorded: map[int64]bool{}}
+	w := &Watcher{Config: config, wake: make(chan struct{}, 1), recorded: map[int64]bool{}, resting: map[int64]bool{}}
 	w.known.Store(&known{})
 	return w
 }
@@ -102,7 +104,14 @@ func (w *Watcher) Refresh(ctx context.Context) error {
 func (w *Watcher) Recorded(account int64) {
 	w.mu.Lock()
 	w.recorded[account] = true
+	rests := w.resting[account]
 	w.mu.Unlock()
+	if !rests {
+		w.poke()
+	}
+}
+
+func (w *Watcher) poke() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
@@ -136,10 +145,7 @@ func (w *Watcher) Run(ctx context.Context) {
 // pass tracks the accounts that have something to track. It returns when to poll
 // again.
 func (w *Watcher) pass(ctx context.Context, poll bool) (next time.Duration, err error) {
-	w.mu.Lock()
-	accounts := w.recorded
-	w.recorded = map[int64]bool{}
-	w.mu.Unlock()
+	accounts := map[int64]bool{}
 	next = pollEvery
 	if poll {
 		if err := w.Refresh(ctx); err != nil {
@@ -151,6 +157,7 @@ func (w *Watcher) pass(ctx context.Context, poll bool) (next time.Duration, err 
 			}
 		}
 	}
+	w.takeRecorded(accounts)
 	for account := range accounts {
 		if err := w.track(ctx, account); err != nil {
 			return next, err // the next poll finds the others
@@ -181,15 +188,45 @@ func (w *Watcher) pending(ctx context.Context, accounts map[int64]bool) (time.Du
 	return max(10*time.Millisecond, min(pollEvery, at.Sub(w.Store.Now()))), nil
 }
 
-// track tracks an account's outcomes and reminders.
-func (w *Watcher) track(ctx context.Context, account int64) error {
-	for range maxTurns {
-		more, err := w.decide(ctx, account, nil)
-		if err != nil || !more {
-			return err
+// takeRecorded moves the recorded accounts to accounts, and leaves out those that
+// rest.
+func (w *Watcher) takeRecorded(accounts map[int64]bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for account := range w.recorded {
+		accounts[account] = true
+	}
+	clear(w.recorded)
+	for account := range w.resting {
+		if accounts[account] {
+			delete(accounts, account)
+			w.recorded[account] = true
 		}
 	}
-	w.Recorded(account)
+}
+
+// track tracks an account's outcomes and reminders, and lets the account rest.
+func (w *Watcher) track(ctx context.Context, account int64) error {
+	began := time.Now()
+	more, err := w.decide(ctx, account, nil)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	w.resting[account] = true
+	if more {
+		w.recorded[account] = true
+	}
+	w.mu.Unlock()
+	time.AfterFunc(restFactor*time.Since(began), func() {
+		w.mu.Lock()
+		delete(w.resting, account)
+		waits := w.recorded[account]
+		w.mu.Unlock()
+		if waits {
+			w.poke()
+		}
+	})
 	return nil
 }
 

@@ -73,35 +73,35 @@ func alertsChanged(account int64) []query {
 func (s *Store) AlertPut(ctx context.Context, a *store.Alert) (created bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		var found []*store.Alert
-		var others int
+		var others, size int
 		err := t.run(lockAlerts(a.Owner.Number), readAlert(a.Owner, a.Name, &found), query{
-			sql: `SELECT count(*) FROM alerts WHERE account = $1`, args: []any{a.Owner.Number},
-			row: func(rows pgx.Rows) error { return rows.Scan(&others) },
+			sql:  `SELECT count(*), coalesce(sum(octet_length(definition)), 0) FROM alerts WHERE account = $1 AND name <> $2`,
+			args: []any{a.Owner.Number, text(a.Name)},
+			row:  func(rows pgx.Rows) error { return rows.Scan(&others, &size) },
 		})
 		if err != nil {
 			return err
 		}
 		created = len(found) == 0
 		a.InsertedAt, a.UpdatedAt = t.now, t.now
+		if !created && bytes.Equal(found[0].Definition, a.Definition) {
+			a.InsertedAt, a.UpdatedAt = found[0].InsertedAt, found[0].UpdatedAt
+			return t.commit()
+		}
+		if err := store.RefuseAlert(others, size, len(a.Definition)); err != nil {
+			return err
+		}
 		args := []any{a.Owner.Number, a.Name, jsonText(a.Definition), jsonText(a.Match), t.now.UnixMicro(), a.LateBy.Microseconds()}
 		if created {
-			if others >= store.MaxAlerts {
-				return fault.New(fault.Invalid, store.TooManyAlerts)
-			}
 			return t.commit(append([]query{{
 				sql: `INSERT INTO alerts (account, name, definition, match, inserted_at, updated_at, late_by) VALUES ($1, $2, $3, $4, $5, $5, $6)`, args: args,
 			}}, alertsChanged(a.Owner.Number)...)...)
 		}
-		old := found[0]
-		a.InsertedAt = old.InsertedAt
-		if bytes.Equal(old.Definition, a.Definition) {
-			a.UpdatedAt = old.UpdatedAt
-			return t.commit()
-		}
+		a.InsertedAt = found[0].InsertedAt
 		queries := []query{{
 			sql: `UPDATE alerts SET definition = $3, match = $4, updated_at = $5, late_by = $6 WHERE account = $1 AND name = $2`, args: args,
 		}}
-		if !bytes.Equal(old.Match, a.Match) {
+		if !bytes.Equal(found[0].Match, a.Match) {
 			queries = append(queries, dropAlertStates(a.Owner.Number, a.Name))
 		}
 		return t.commit(append(queries, alertsChanged(a.Owner.Number)...)...)

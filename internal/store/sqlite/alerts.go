@@ -77,24 +77,16 @@ func (s *Store) AlertPut(ctx context.Context, a *store.Alert) (created bool, err
 		}
 		created = old == nil
 		a.InsertedAt, a.UpdatedAt = t.now, t.now
+		if old != nil && bytes.Equal(old.Definition, a.Definition) {
+			a.InsertedAt, a.UpdatedAt = old.InsertedAt, old.UpdatedAt
+			return nil
+		}
+		if err := t.fitAlert(a); err != nil {
+			return err
+		}
 		if old != nil {
 			a.InsertedAt = old.InsertedAt
-			if bytes.Equal(old.Definition, a.Definition) {
-				a.UpdatedAt = old.UpdatedAt
-				return nil
-			}
 			return t.replaceAlert(a, !bytes.Equal(old.Match, a.Match))
-		}
-		full := false
-		err = t.query(`SELECT count(*) >= ? FROM alerts WHERE account = ?`, func(stmt *sqlite.Stmt) error {
-			full = stmt.ColumnBool(0)
-			return nil
-		}, store.MaxAlerts, a.Owner.Number)
-		if err != nil {
-			return fmt.Errorf("counting alerts: %w", err)
-		}
-		if full {
-			return fault.New(fault.Invalid, store.TooManyAlerts)
 		}
 		err = t.exec(`INSERT INTO alerts (account, name, definition, match, inserted_at, updated_at, late_by) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 			a.Owner.Number, a.Name, a.Definition, a.Match, a.InsertedAt, a.UpdatedAt, a.LateBy.Microseconds())
@@ -104,6 +96,19 @@ func (s *Store) AlertPut(ctx context.Context, a *store.Alert) (created bool, err
 		return t.alertsChanged(a.Owner.Number)
 	})
 	return created, err
+}
+
+// fitAlert refuses an alert that exceeds what the account may store.
+func (t *tx) fitAlert(a *store.Alert) error {
+	var others, size int
+	err := t.query(`SELECT count(*), coalesce(sum(octet_length(definition)), 0) FROM alerts WHERE account = ? AND name <> ?`, func(stmt *sqlite.Stmt) error {
+		others, size = stmt.ColumnInt(0), stmt.ColumnInt(1)
+		return nil
+	}, a.Owner.Number, a.Name)
+	if err != nil {
+		return fmt.Errorf("counting alerts: %w", err)
+	}
+	return store.RefuseAlert(others, size, len(a.Definition))
 }
 
 func (t *tx) replaceAlert(a *store.Alert, anew bool) error {

@@ -90,6 +90,15 @@ func alertsFull(w *world) {
 	w.wantCode("one more", err, fault.Invalid)
 	w.putAlert(w.owner, "a7", `{"a":1}`, 0)
 	w.putAlert(w.other, "more", `{}`, 0)
+	large := rawjson.Quote(strings.Repeat("x", store.MaxAlertBytes-3))
+	for _, name := range []string{"large", "more"} {
+		_, err = w.s.AlertPut(w.ctx, &store.Alert{Owner: w.other, Name: name, Definition: large, Match: rawjson.Value(`{}`)})
+		if name == "large" {
+			w.wantCode("more bytes", err, fault.Invalid)
+		} else {
+			w.ok("AlertPut of what replaces the only one", err)
+		}
+	}
 }
 
 func alertAccounts(w *world) {
