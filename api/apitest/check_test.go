@@ -29,7 +29,7 @@ func logAnswer(event, payload string) string {
 	return `{"data":{"event":"` + event + `","id":"` + uuid + `","inserted_at":"2023-09-01T18:25:49.705161Z","job_id":1,"payload":` + payload + `,"user_id":"` + uuid + `"}}`
 }
 
-// exchange is one request and its answer; the zero content type is JSON.
+// exchange is one request and its response; the zero content type is JSON.
 type exchange struct {
 	call    string
 	request string

@@ -230,7 +230,7 @@ func (n *Node) publicAccount() int64 {
 	return 0
 }
 
-// trusted gives the system's certificates and those of a file.
+// trusted returns the system's certificates and those of a file.
 func trusted(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil
