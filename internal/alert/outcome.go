@@ -2,6 +2,7 @@ package alert
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,9 +11,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
 )
-
-// EventSkipped is the log event of points that a schedule has passed over.
-const EventSkipped = "worker.schedule.skipped"
 
 // OutcomesOf returns what changes mean to alerts: the end of a job, and points
 // that a schedule has passed over.
@@ -27,18 +25,17 @@ func OutcomesOf(c *store.Changes) []store.AlertOutcome {
 	case job.Discarded:
 		outcomes = append(outcomes, outcome(c.Job, store.AlertFailed, lastLog(c.Logs)))
 	}
-	return append(outcomes, SkippedOf(c.Job, c.Logs)...)
+	if skipped(c.Logs) || c.Next != nil && skipped(c.Next.Logs) {
+		// The next job has no number yet; this one is why points were passed over.
+		outcomes = append(outcomes, outcome(c.Job, store.AlertSkipped, nil))
+	}
+	return outcomes
 }
 
-// SkippedOf returns an outcome if one of the logs says that the job's schedule has
-// passed over points.
-func SkippedOf(j *job.Job, logs []job.Log) []store.AlertOutcome {
-	for i := range logs {
-		if logs[i].Event == EventSkipped {
-			return []store.AlertOutcome{outcome(j, store.AlertSkipped, nil)}
-		}
-	}
-	return nil
+// skipped reports whether one of the logs says that a schedule has passed over
+// points.
+func skipped(logs []job.Log) bool {
+	return slices.ContainsFunc(logs, func(l job.Log) bool { return l.Event == job.EventSkipped })
 }
 
 // lastLog returns the log of an attempt's outcome, or nil.
@@ -53,11 +50,13 @@ func lastLog(logs []job.Log) *job.Log {
 
 func outcome(j *job.Job, kind store.AlertOutcomeKind, log *job.Log) store.AlertOutcome {
 	o := store.AlertOutcome{Owner: j.Owner, Job: j.Number, Schedule: j.ScheduleID, Kind: kind, Tags: strings.Join(job.LabelsOf(j.Args).Tags, " ")}
-	switch kind {
-	case store.AlertSucceeded:
+	switch j.State {
+	case job.Completed:
 		o.At = j.CompletedAt
-	case store.AlertFailed:
+	case job.Discarded:
 		o.At = j.DiscardedAt
+	case job.Cancelled:
+		o.At = j.CancelledAt
 	default:
 		o.At = j.DueAt
 	}

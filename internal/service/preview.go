@@ -38,9 +38,9 @@ func (s *Service) Preview(ctx context.Context, owner job.Owner, body rawjson.Val
 		}
 		return p, err
 	}
-	p.Words = schedule.Describe(draft.Frequency)
-	for len(p.Next) < previewed {
-		next := draft.Frequency.Next(draft.ScheduledAt, p.Next[len(p.Next)-1])
+	p.Words = schedule.Describe(draft.Grid)
+	for len(p.Next) < draft.RunsUpTo(previewed) {
+		next := draft.Grid.Next(time.Time{}, p.Next[len(p.Next)-1])
 		if next.IsZero() {
 			break
 		}
