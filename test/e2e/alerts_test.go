@@ -176,6 +176,23 @@ func TestAlert_LateWhileARunHasNotStarted(t *testing.T) {
 	target.Await(t, 3, soon)
 }
 
+func TestAlert_SkippedWhenARunCoversDueTimes(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	target, receiver := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)
+	putAlert(a.Client, `{"on":["skipped"],"to":[{"webhook":"`+receiver.URL+`"}]}`)
+	release := target.Hold(harness.Status(200))
+	j := create(a.Client, `{"url":"`+target.URL+`","repeat_every":1}`)
+	target.Await(t, 1, soon)
+	time.Sleep(2500 * time.Millisecond) // the service can't be given the time
+	release()
+	hit := receiver.Await(t, 1, soon)[0]
+	if got, want := hit.JSON().Get("data.schedule").Str(), j.Get("schedule_id").Str(); messages([]harness.Hit{hit}) != "skipped" || got != want {
+		t.Errorf("got %s, want skipped of %s", hit.Body, want)
+	}
+	a.Do("DELETE", "/api/schedules/"+j.Get("schedule_id").Str(), nil).Want(204)
+}
+
 // TestAlert_EachChangeIsSentOnceThroughKills kills the service around the moment
 // at which an outcome is stored.
 func TestAlert_EachChangeIsSentOnceThroughKills(t *testing.T) {
