@@ -149,7 +149,7 @@ func (n *Node) start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("registering this node: %w", err)
 	}
-	if err := whole(ctx, n.store); err != nil {
+	if err := whole(ctx, n.database); err != nil {
 		return errors.Join(err, n.store.NodeStop(ctx, node))
 	}
 	if err := n.openSecrets(ctx); err != nil {
