@@ -73,7 +73,7 @@ func (s *Service) StepOperation(ctx context.Context, w *OperationWork, lease sto
 		return 0, nil, w.saved(s.Store.OperationMatch(ctx, o, lease, nil, 0)) // finishes it
 	}
 	for {
-		err := s.apply(ctx, w, lease, numbers)
+		err := s.applyStep(ctx, w, lease, numbers)
 		switch {
 		case err == nil:
 			return len(numbers), nil, nil
@@ -133,8 +133,8 @@ func (s *Service) skipFailed(ctx context.Context, w *OperationWork, lease store.
 	}))
 }
 
-// apply changes jobs in one transaction, in step with the engine.
-func (s *Service) apply(ctx context.Context, w *OperationWork, lease store.OperationLease, numbers []int64) error {
+// applyStep changes jobs in one transaction, in step with the engine.
+func (s *Service) applyStep(ctx context.Context, w *OperationWork, lease store.OperationLease, numbers []int64) error {
 	b := &operationBatch{service: s, work: w, reading: s.reading(ctx, w.Operation.Owner), jobs: make([]operationJob, len(numbers))}
 	for i := range b.jobs {
 		b.jobs[i].engine = s.coordinate()
