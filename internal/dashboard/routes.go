@@ -29,6 +29,7 @@ func allRoutes() []route {
 		signInRoutes,
 		settingsRoutes,
 		secretRoutes,
+		alertRoutes,
 		sessionRoutes,
 		factorRoutes,
 		auditRoutes,

@@ -32,6 +32,7 @@ type Config struct {
 	People  *auth.People
 	Auth    *auth.Authenticator
 	Secrets *secret.Vault
+	Alerts  *service.Alerts
 	Board   *broadcast.Hub
 	Events  *eventstream.Hub
 	Stats   *stats.Collector

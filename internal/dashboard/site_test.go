@@ -36,11 +36,12 @@ type site struct {
 	auth *auth.Authenticator
 	url  string
 
-	service *service.Service
-	tls     *http.Client // trusts the site
-	mu      sync.Mutex
-	now     time.Time
-	people  *auth.People
+	service  *service.Service
+	tls      *http.Client // trusts the site
+	mu       sync.Mutex
+	now      time.Time
+	people   *auth.People
+	receiver receiver
 }
 
 // noon is a time at which forms are checked.
@@ -71,6 +72,7 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 	t.Cleanup(vault.Close)
 	config := Config{
 		Secrets: vault,
+		Alerts:  service.NewAlerts(service.AlertsConfig{Store: s, Watcher: noWatcher{}, Sender: &w.receiver}),
 		Service: service.New(service.Config{Store: s, Operations: s, Engine: idle{}, Metrics: measures, Listener: events, Quotas: book, Secrets: vault}), Auth: w.auth,
 		Quotas: book, Rates: edge.NewRates(0, measures),
 		Board: broadcast.New(s.Now), Events: events, Log: log, Audit: recorded,
