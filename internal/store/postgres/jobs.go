@@ -223,7 +223,7 @@ func insertJobs(t *tx, jobs []store.NewJob) []query {
 			t.refs = append(t.refs, itemOf(n.Job, n.Lane))
 			return nil
 		},
-	}}, insertSchedules(jobs)...)
+	}}, append(insertSchedules(jobs), insertSecretUses(jobs, jobOfNew)...)...)
 }
 
 // insertUnlessHeld stores those jobs, without queue items, whose keys are neither

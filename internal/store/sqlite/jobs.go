@@ -94,6 +94,9 @@ func (t *tx) insertJob(n store.NewJob) error {
 		return err
 	}
 	t.count(j.Owner.Number, oneOffs(j), 0)
+	if err := t.addSecretUses(j); err != nil {
+		return err
+	}
 	return t.insertItem(store.QueueKey{
 		ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: n.Lane, Revision: j.Revision,
 	}, 0)
