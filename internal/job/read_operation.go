@@ -100,15 +100,6 @@ func selectsAll(filter rawjson.Value) bool {
 	return true
 }
 
-// flag reads a member that is true or false; false if it is not given.
-func (r *reader) flag(name string) bool {
-	v, given := r.fields[name]
-	if given && v.Kind() != 't' && v.Kind() != 'f' {
-		r.refuse(Pointer(name), "must be true or false")
-	}
-	return v.Kind() == 't'
-}
-
 // include adds the problems of a part of the request, whose pointers begin at
 // that part.
 func (r *reader) include(at string, err error) {

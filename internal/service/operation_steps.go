@@ -73,7 +73,7 @@ func (s *Service) StepOperation(ctx context.Context, w *OperationWork, lease sto
 		return 0, nil, w.saved(s.Store.OperationMatch(ctx, o, lease, nil, 0)) // finishes it
 	}
 	for {
-		refused, err := s.apply(ctx, w, lease, numbers)
+		refused, err := s.applyStep(ctx, w, lease, numbers)
 		switch {
 		case err == nil:
 			return len(numbers), refused, nil
@@ -133,9 +133,9 @@ func (s *Service) skipFailed(ctx context.Context, w *OperationWork, lease store.
 	}))
 }
 
-// apply changes jobs in one transaction, in step with the engine. refused says why
+// applyStep changes jobs in one transaction, in step with the engine. refused says why
 // some were skipped as failed.
-func (s *Service) apply(ctx context.Context, w *OperationWork, lease store.OperationLease, numbers []int64) (refused, err error) {
+func (s *Service) applyStep(ctx context.Context, w *OperationWork, lease store.OperationLease, numbers []int64) (refused, err error) {
 	b := &operationBatch{service: s, work: w, reading: s.reading(ctx, w.Operation.Owner), jobs: make([]operationJob, len(numbers))}
 	for i := range b.jobs {
 		b.jobs[i].engine = s.coordinate()
