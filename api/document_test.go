@@ -85,7 +85,7 @@ func TestOperationsAreNamedOnceAndDescribed(t *testing.T) {
 		ids[op.OperationID] = where
 	})
 	for _, id := range []string{
-		"createJob", "listJobs", "countJobs", "followEvents", "exportLogs", "previewJob", "editSchedule", "getState", "putState", "deleteState", "cancelJobs", "retimeJob", "runJob", "rerunJob", "getJob", "cancelJob", "listSchedules", "getSchedule", "disableSchedule", "enableSchedule",
+		"createJob", "listJobs", "countJobs", "followEvents", "exportLogs", "previewJob", "editSchedule", "getState", "putState", "deleteState", "cancelJobs", "editJob", "getJobDetails", "listJobRevisions", "putSchedule", "runSchedule", "getScheduleDetails", "listScheduleRevisions", "runJob", "rerunJob", "getJob", "cancelJob", "listSchedules", "getSchedule", "disableSchedule", "enableSchedule",
 		"deleteSchedule", "listLogs", "getLog", "broadcast", "ping", "echo", "getHealth", "getReadiness", "getMetrics",
 		"getOpenAPI", "getReference", "receiveCallback", "onJobStarted", "onJobRequest", "onJobResponse", "onJobError", "onJobFinished",
 	} {
