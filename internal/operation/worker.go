@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/service"
@@ -162,11 +163,17 @@ func (w *Worker) resume(ctx context.Context, o *job.Operation) *service.Operatio
 func (w *Worker) step(ctx context.Context, work *service.OperationWork) (goesOn bool) {
 	o := work.Operation
 	began := time.Now()
-	n, refused, err := w.Steps.StepOperation(ctx, work, w.lease(), w.size)
+	var n int
+	var refused error
+	err := fault.Guard(func() (err error) {
+		n, refused, err = w.Steps.StepOperation(ctx, work, w.lease(), w.size)
+		return err
+	})
 	took := time.Since(began)
+	changed := work.Operation.Done - o.Done
 	if n > 0 {
 		w.adapt(took)
-		w.Metrics.OperationJobs(string(o.Action), work.Operation.Done-o.Done, work.Operation.Seen()-o.Seen()-work.Operation.Done+o.Done)
+		w.Metrics.OperationJobs(string(o.Action), changed, work.Operation.Seen()-o.Seen()-changed)
 	}
 	if refused != nil {
 		w.Log.Error("a job can't be changed; the operation skips it", "operation", o.ID, "error", refused)
@@ -183,7 +190,7 @@ func (w *Worker) step(ctx context.Context, work *service.OperationWork) (goesOn 
 		w.Log.Info("operation finished", "operation", o.ID, "action", string(o.Action), "done", work.Operation.Done, "matched", work.Operation.Matched)
 		return false
 	}
-	w.pause(ctx, pauseAfter(took, n, o.Action))
+	w.pause(ctx, pauseAfter(took, changed, o.Action))
 	return true
 }
 
@@ -197,11 +204,11 @@ func (w *Worker) adapt(took time.Duration) {
 	}
 }
 
-// pauseAfter returns how long to pause after a step.
-func pauseAfter(took time.Duration, n int, action job.Action) time.Duration {
+// pauseAfter returns how long to pause after a step that has changed jobs.
+func pauseAfter(took time.Duration, changed int64, action job.Action) time.Duration {
 	pause := max(minPause, took)
 	if action == job.RunJobs || action == job.RerunJobs {
-		pause = max(pause, time.Duration(n)*time.Second/startsPerSecond-took)
+		pause = max(pause, time.Duration(changed)*time.Second/startsPerSecond-took)
 	}
 	return pause
 }

@@ -2,7 +2,10 @@ package service
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/schedule"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -28,12 +31,21 @@ func (b *operationBatch) prepare(ctx context.Context, numbers []int64) error {
 		return err
 	}
 	for i, j := range jobs {
-		switch {
-		case j == nil:
-		case o.Action == job.RescheduleJobs && j.State == job.Available:
-			b.edit(i, j)
-		case o.Action == job.RerunJobs && j.State.Final():
-			b.again(i, j, caps)
+		if j == nil {
+			continue
+		}
+		err := fault.Guard(func() error {
+			switch {
+			case o.Action == job.RescheduleJobs && j.State == job.Available:
+				b.edit(i, j)
+			case o.Action == job.RerunJobs && j.State.Final():
+				b.again(i, j, caps)
+			}
+			return nil
+		})
+		if err != nil {
+			b.jobs[i].broken = true
+			b.refused = errors.Join(b.refused, fmt.Errorf("preparing the change of job %d: %w", j.Number, err))
 		}
 	}
 	return b.reading.result(nil)

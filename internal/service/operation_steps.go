@@ -51,8 +51,8 @@ func (s *Service) ReleaseOperations(ctx context.Context, holder uuid.UUID) error
 
 // StepOperation carries out a small part of an operation in one transaction: it
 // finds a page of jobs or, when all are found, changes up to most of them. It
-// returns how many jobs were changed or skipped. refused is the error of a job that
-// was skipped because the store can't change it. The error is store.ErrNotHeld if
+// returns how many jobs were changed or skipped. refused says why jobs were skipped
+// that can't be changed because of a defect or because the store refuses it. The error is store.ErrNotHeld if
 // the operation was stopped or taken over.
 func (s *Service) StepOperation(ctx context.Context, w *OperationWork, lease store.OperationLease, most int) (n int, refused, err error) {
 	ctx, release := admission.Hold(ctx)
@@ -73,10 +73,10 @@ func (s *Service) StepOperation(ctx context.Context, w *OperationWork, lease sto
 		return 0, nil, w.saved(s.Store.OperationMatch(ctx, o, lease, nil, 0)) // finishes it
 	}
 	for {
-		err := s.applyStep(ctx, w, lease, numbers)
+		refused, err := s.applyStep(ctx, w, lease, numbers)
 		switch {
 		case err == nil:
-			return len(numbers), nil, nil
+			return len(numbers), refused, nil
 		case !store.IsUnstorable(err):
 			return 0, nil, err
 		case len(numbers) == 1:
@@ -133,20 +133,21 @@ func (s *Service) skipFailed(ctx context.Context, w *OperationWork, lease store.
 	}))
 }
 
-// applyStep changes jobs in one transaction, in step with the engine.
-func (s *Service) applyStep(ctx context.Context, w *OperationWork, lease store.OperationLease, numbers []int64) error {
+// applyStep changes jobs in one transaction, in step with the engine. refused says why
+// some were skipped as failed.
+func (s *Service) applyStep(ctx context.Context, w *OperationWork, lease store.OperationLease, numbers []int64) (refused, err error) {
 	b := &operationBatch{service: s, work: w, reading: s.reading(ctx, w.Operation.Owner), jobs: make([]operationJob, len(numbers))}
 	for i := range b.jobs {
 		b.jobs[i].engine = s.coordinate()
 	}
 	if err := b.prepare(ctx, numbers); err != nil {
-		return err
+		return nil, err
 	}
-	err := w.saved(s.Store.OperationApply(ctx, store.OperationStep{
+	err = w.saved(s.Store.OperationApply(ctx, store.OperationStep{
 		Operation: w.Operation, Lease: lease, Numbers: numbers, Begin: b.begin, Decide: b.decide,
 	}))
 	b.end(err == nil)
-	return err
+	return b.refused, err
 }
 
 // operationBatch decides about the jobs of one step.
@@ -155,6 +156,7 @@ type operationBatch struct {
 	work    *OperationWork
 	reading reading
 	jobs    []operationJob
+	refused error // why some jobs are broken
 }
 
 // operationJob is a job of a step.
@@ -168,6 +170,8 @@ type operationJob struct {
 	edit    *job.Edit
 	rerun   *store.NewJob
 	invalid bool
+	// broken reports that preparing the change panicked.
+	broken bool
 }
 
 // begin forgets what an earlier try of the transaction decided.
@@ -184,6 +188,9 @@ func (b *operationBatch) begin() {
 
 // decide implements store.OperationStep.
 func (b *operationBatch) decide(i int, m *store.Snapshot) (*store.Changes, job.Skip) {
+	if b.jobs[i].broken {
+		return nil, job.SkipFailed
+	}
 	switch b.work.Operation.Action {
 	case job.CancelJobs:
 		return b.cancel(&b.jobs[i], m)

@@ -47,12 +47,12 @@ func TestOperations_KilledInTheMiddleAreExact(t *testing.T) {
 	a := s.Account(t)
 	createMany(t, a.Client, manyJobs, "x")
 	o := interrupted(t, r, s, a.Client, `{"action":"cancel","filter":{"tags":["x"]}}`)
-	wantCounts(t, o, manyJobs, manyJobs, `{}`)
+	wantOperated(t, o, manyJobs, manyJobs, `{}`)
 	wantSame(t, "the counts", a.Get("/api/jobs/counts?tag=x").Want(200).Data(),
 		`{"available":0,"executing":0,"retryable":0,"completed":0,"cancelled":5000,"discarded":0}`)
 
 	o = interrupted(t, r, s, a.Client, `{"action":"rerun","filter":{"state":"cancelled"},"set":{"scheduled_at":"`+far+`"}}`)
-	wantCounts(t, o, manyJobs, manyJobs, `{}`)
+	wantOperated(t, o, manyJobs, manyJobs, `{}`)
 	wantSame(t, "the counts", a.Get("/api/jobs/counts?tag=x").Want(200).Data(),
 		`{"available":5000,"executing":0,"retryable":0,"completed":0,"cancelled":5000,"discarded":0}`)
 	reruns := map[string]int{}
@@ -69,7 +69,7 @@ func TestOperations_KilledInTheMiddleAreExact(t *testing.T) {
 		}
 	}
 	o = operate(t, a.Client, `{"action":"rerun","filter":{"state":"cancelled"}}`)
-	wantCounts(t, o, manyJobs, 0, `{"has_rerun":5000}`)
+	wantOperated(t, o, manyJobs, 0, `{"has_rerun":5000}`)
 }
 
 // interrupted carries out an operation, and kills the service three times at random
@@ -102,7 +102,7 @@ func TestOperations_OneAtATimeUntilStopped(t *testing.T) {
 	createMany(t, a.Client, n, "x")
 	// Reruns are slow enough to be stopped.
 	o := operate(t, a.Client, `{"action":"cancel","filter":{"tags":["x"]}}`)
-	wantCounts(t, o, n, n, `{}`)
+	wantOperated(t, o, n, n, `{}`)
 	const rerun = `{"action":"rerun","filter":{"tags":["x"]},"set":{"scheduled_at":"` + far + `"}}`
 	o = a.Post("/api/operations", rerun).Want(202).Data()
 	id := o.Get("id").Str()
@@ -129,7 +129,7 @@ func TestOperations_OneAtATimeUntilStopped(t *testing.T) {
 		t.Errorf("the audit log has %s", events)
 	}
 	o = operate(t, a.Client, rerun)
-	wantCounts(t, o, n+int(done), n-int(done), fmt.Sprintf(`{"has_rerun":%d,"unfinished":%d}`, done, done))
+	wantOperated(t, o, n+int(done), n-int(done), fmt.Sprintf(`{"has_rerun":%d,"unfinished":%d}`, done, done))
 	if metrics := string(a.Get("/metrics").Want(200).Body); !strings.Contains(metrics, fmt.Sprintf(`punctual_operation_jobs_total{action="rerun",result="changed"} %d`, n)) {
 		t.Error("the metrics don't count the reruns")
 	}

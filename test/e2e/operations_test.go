@@ -33,8 +33,8 @@ func operate(t *testing.T, c *harness.Client, body string) harness.JSON {
 	return o
 }
 
-// wantCounts verifies the counts of an operation.
-func wantCounts(t *testing.T, o harness.JSON, matched, done int, skipped string) {
+// wantOperated verifies the counts of an operation.
+func wantOperated(t *testing.T, o harness.JSON, matched, done int, skipped string) {
 	t.Helper()
 	got := fmt.Sprint(o.Get("matched").Raw(), " ", o.Get("done").Raw(), " ", o.Get("skipped").Raw())
 	if want := fmt.Sprint(matched, " ", done, " ", skipped); got != want {
@@ -57,7 +57,7 @@ func TestOperations_CancelTheJobsOfTheFilterAndNoOthers(t *testing.T) {
 	}
 	wantMatch(t, "inserted_at", started.Get("inserted_at"), microsPattern)
 	o := awaitOperation(t, a.Client, started)
-	wantCounts(t, o, 2, 2, `{}`)
+	wantOperated(t, o, 2, 2, `{}`)
 	wantMatch(t, "finished_at", o.Get("finished_at"), microsPattern)
 	wantSame(t, "set", o.Get("set"), "null")
 	for _, j := range tagged {
@@ -75,7 +75,7 @@ func TestOperations_CancelTheJobsOfTheFilterAndNoOthers(t *testing.T) {
 		t.Errorf("the audit log has %s", events)
 	}
 	again := operate(t, a.Client, `{"action":"cancel","filter":{"tags":["x"]}}`)
-	wantCounts(t, again, 2, 0, `{"final":2}`)
+	wantOperated(t, again, 2, 0, `{"final":2}`)
 }
 
 func TestOperations_RunReachesRetriesAndStartsAtOnce(t *testing.T) {
@@ -86,9 +86,9 @@ func TestOperations_RunReachesRetriesAndStartsAtOnce(t *testing.T) {
 		create(a.Client, fmt.Sprintf(`{"url":"%s","method":"post","body":%d,"scheduled_at":"%s","tags":["x"]}`, target.URL, i, far))
 	}
 	o := operate(t, a.Client, `{"action":"run","filter":{"state":"scheduled"},"set":{}}`)
-	wantCounts(t, o, 3, 3, `{}`)
+	wantOperated(t, o, 3, 3, `{}`)
 	target.Await(t, 3, soon)
-	wantCounts(t, operate(t, a.Client, `{"action":"run","filter":{"tags":["x"],"since":"2020-01-01"}}`), 3, 0, `{"final":3}`)
+	wantOperated(t, operate(t, a.Client, `{"action":"run","filter":{"tags":["x"],"since":"2020-01-01"}}`), 3, 0, `{"final":3}`)
 }
 
 func TestOperations_RescheduleToATimeOrSpread(t *testing.T) {
@@ -102,7 +102,7 @@ func TestOperations_RescheduleToATimeOrSpread(t *testing.T) {
 	a.Post(jobPath(jobs[3])+"/cancel", nil).Want(200)
 	all := `"filter":{"host":"example.com","until":"` + a.Get(jobPath(create(a.Client, waiting))).Want(200).Data().Get("job.inserted_at").Str() + `"}`
 	o := operate(t, a.Client, `{"action":"reschedule",`+all+`,"set":{"scheduled_at":"2032-01-01T00:00:00Z"}}`)
-	wantCounts(t, o, 5, 4, `{"final":1}`)
+	wantOperated(t, o, 5, 4, `{"final":1}`)
 	moved := a.Get(jobPath(jobs[0])).Want(200)
 	wantSame(t, "scheduled_at", moved.Data().Get("job.scheduled_at"), `"2032-01-01T00:00:00.000000Z"`)
 	wantSame(t, "args.scheduled_at", moved.Data().Get("args.scheduled_at"), `"2032-01-01T00:00:00Z"`)
@@ -110,7 +110,7 @@ func TestOperations_RescheduleToATimeOrSpread(t *testing.T) {
 		t.Errorf("ETag is %s", got)
 	}
 	o = operate(t, a.Client, `{"action":"reschedule",`+all+`,"set":{"scheduled_at":"2032-01-01T00:00:00Z","spread":[50,"minutes"]}}`)
-	wantCounts(t, o, 5, 4, `{"final":1}`)
+	wantOperated(t, o, 5, 4, `{"final":1}`)
 	for i, want := range []string{"00:00:00", "00:10:00", "00:20:00"} {
 		wantSame(t, "scheduled_at", a.Get(jobPath(jobs[i])).Want(200).Data().Get("job.scheduled_at"), `"2032-01-01T`+want+`.000000Z"`)
 	}
@@ -130,7 +130,7 @@ func TestOperations_RerunOnceWithChanges(t *testing.T) {
 	target.Respond(harness.Status(200))
 	create(a.Client, waiting)
 	o := operate(t, a.Client, `{"action":"rerun","filter":{},"all":true,"set":{"method":"put","body":{"v":2},"scheduled_at":"`+far+`"}}`)
-	wantCounts(t, o, 2, 1, `{"unfinished":1}`)
+	wantOperated(t, o, 2, 1, `{"unfinished":1}`)
 	named := a.Get("/api/jobs?name=n").Want(200).Data()
 	wantSame(t, "the oldest job of the name", named.Get("1.id"), failed.Get("id").Raw())
 	again := named.Get("0")
@@ -138,7 +138,7 @@ func TestOperations_RerunOnceWithChanges(t *testing.T) {
 	wantSame(t, "the rerun's name", again.Get("name"), `"n"`)
 	wantSame(t, "the rerun's due time", again.Get("job.scheduled_at"), `"`+strings.TrimSuffix(far, "Z")+`.000000Z"`)
 	o = operate(t, a.Client, `{"action":"rerun","filter":{"state":"discarded"},"set":{"headers":null}}`)
-	wantCounts(t, o, 1, 0, `{"has_rerun":1}`)
+	wantOperated(t, o, 1, 0, `{"has_rerun":1}`)
 	a.Post("/api/operations", `{"action":"rerun","filter":{"error_kind":"status"},"dry_run":true}`).Want(200)
 	wantSame(t, "a dry run", a.Post("/api/operations", `{"action":"rerun","filter":{"error_kind":"status"},"dry_run":true}`).Want(200).JSON,
 		`{"data":{"action":"rerun","filter":{"error_kind":"status"},"set":null,"matched":1}}`)
