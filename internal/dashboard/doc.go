@@ -4,8 +4,9 @@
 // The package translates between browsers and the packages below, and has no rules
 // of its own. A handler reads and changes records through package service, for the
 // viewer's account only, secrets through package secret, and accounts through auth,
-// audit and quota. It never uses the store. It fills a view model of package view, whose components render the
-// page with the parts in package ui. Package assets has the style and the scripts.
+// audit and quota. It never uses the store. It fills a view model of package view,
+// whose components render the page with the parts in package ui. Package assets has
+// the style and the scripts.
 //
 // # How a request is handled
 //

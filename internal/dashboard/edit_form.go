@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -69,10 +68,13 @@ func entered(given, before url.Values) url.Values {
 // marks returns the marks of a form's texts for markParameter.
 func marks(texts url.Values) string {
 	var all []string
-	for name := range texts {
-		all = append(all, name+"="+mark(texts.Get(name)))
+	add := func(name string) { all = append(all, name+"="+mark(texts.Get(name))) }
+	for _, field := range job.Fields() {
+		add(field.Name)
 	}
-	slices.Sort(all)
+	for _, name := range []string{"body_kind", "when", "zone"} {
+		add(name)
+	}
 	return strings.Join(all, " ")
 }
 

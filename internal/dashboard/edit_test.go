@@ -132,7 +132,7 @@ func TestEdit_ShowsWhatHasChangedMeanwhile(t *testing.T) {
 	id := w.create(ann, everything+`,"repeat_every":3600}`).ScheduleID
 	at := "/schedules/" + id.String()
 	mine := b.edits(at+"/edit", "name", "Mine")
-	b.want(b.saves(b.edits(at+"/edit", "timeout", "33"), at+"/edit"), 303, at+"?done=edited")
+	b.want(b.saves(b.edits(at+"/edit", "timeout", "33", "ends_at", "2030-01-01T00:00:00Z"), at+"/edit"), 303, at+"?done=edited")
 
 	stale := b.want(b.saves(mine, at+"/edit"), 412, "Changed meanwhile")
 	b.want(stale, 412, "It has been changed since")
@@ -141,7 +141,7 @@ func TestEdit_ShowsWhatHasChangedMeanwhile(t *testing.T) {
 		t.Errorf("it was saved as %s", *s.Name)
 	}
 	b.want(b.saves(stale, at+"/edit"), 303, at+"?done=edited")
-	if s := w.schedule(ann, id); *s.Name != "Mine" || s.Revision != 3 || !strings.Contains(string(s.Args), `"timeout":33`) {
+	if s := w.schedule(ann, id); *s.Name != "Mine" || s.Revision != 3 || !strings.Contains(string(s.Args), `"timeout":33`) || !strings.Contains(string(s.Args), "ends_at") {
 		t.Errorf("it is %s in revision %d: %s", *s.Name, s.Revision, s.Args)
 	}
 	back := mine.inputs(at + "/edit")
