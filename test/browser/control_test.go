@@ -49,6 +49,7 @@ func TestControl_InEveryLook(t *testing.T) {
 	first.Close()
 	schedule := w.client.Get("/api/schedules").Want(200).Data().Items()[0].Get("id").Str()
 	w.client.Do("PUT", "/api/secrets/github", `{"value":"hunter2hunter2","hosts":["api.github.com"]}`).Want(201)
+	w.client.Do("PUT", "/api/alerts/billing", `{"on":["failed"],"to":[{"webhook":"https://example.com/alerts"}]}`).Want(201)
 	w.client.Do("PATCH", "/api/jobs/1", `{"headers":{"authorization":"Bearer swordfish"},"timeout":20}`).Want(200)
 	for _, look := range Looks {
 		t.Run(look.Name, func(t *testing.T) {
@@ -64,6 +65,7 @@ func TestControl_InEveryLook(t *testing.T) {
 			p.Go("/jobs/1/history").See("Revision 2", "A credential differs", "Time allowed").NotSee("swordfish").Check()
 			p.Go("/schedules/"+schedule+"/edit").See("How often", "Time zone", "Nightly report").Check()
 			p.Go("/secrets").See("github", "api.github.com", "Store a secret").Check()
+			p.Go("/alerts?name=billing").See("Save an alert", "all jobs", "example.com").Check()
 			p.Go("/operations").See("Operations").Check()
 			p.Go("/operations/new?tag=import").See("Count the jobs first").Check()
 		})
@@ -128,4 +130,14 @@ func TestControl_Secrets(t *testing.T) {
 	p.Click(`input[value="oauth2"]`).See("Token URL").NotSee("It can't be shown again")
 	p.ClickOn("New value").At("/secrets?name=github").Fill("#f-value", "other").Press(kb.Enter).See("The secret has the new value")
 	p.ClickOn("Delete").See("refused while").Check().ClickOn("Yes, delete it").See("The secret has been deleted", "No secrets yet")
+}
+
+func TestControl_Alerts(t *testing.T) {
+	t.Parallel()
+	w, p := withControl(t)
+	p.Go("/settings").ClickOn("Alerts").At("/alerts").See("No alerts yet")
+	p.Fill("#f-name", "billing").Fill("#f-tags", "billing").Fill("#f-webhook", w.target.URL).ClickOn("Save the alert").See("The alert has been created", "failed, recovered", "tagged billing").Check()
+	p.ClickOn("Test").See("Test of billing", "200").Check()
+	p.Expect(422).Fill("#f-name", "other").Fill("#f-webhook", "nothing").ClickOn("Save the alert").See("Correct the marked fields", "Webhooks").Check()
+	p.ClickOn("Delete").ClickOn("Yes, delete it").See("The alert has been deleted", "No alerts yet")
 }
