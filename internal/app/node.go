@@ -40,16 +40,18 @@ type Config struct {
 	DatabaseURL         string
 	PublicAPIKey        string
 	AllowPrivateTargets bool
-	DenyTargets         []netip.Prefix // never called
-	AllowTargets        []netip.Prefix // called although special, unless denied
-	TargetPorts         execute.Ports  // the zero value: execute.DefaultPorts
-	TargetCAFile        string
-	Concurrency         int
-	Retention           time.Duration // 0: for ever
-	Limits              quota.Defaults
-	Signup              auth.Signup // who may sign up in the dashboard
-	Version             string
-	Log                 *slog.Logger
+	// AllowHTTPTargets permits targets and receivers with URLs of http.
+	AllowHTTPTargets bool
+	DenyTargets      []netip.Prefix // never called
+	AllowTargets     []netip.Prefix // called although special, unless denied
+	TargetPorts      execute.Ports  // the zero value: execute.DefaultPorts
+	TargetCAFile     string
+	Concurrency      int
+	Retention        time.Duration // 0: for ever
+	Limits           quota.Defaults
+	Signup           auth.Signup // who may sign up in the dashboard
+	Version          string
+	Log              *slog.Logger
 	// Listening is called with the node's address once requests are served.
 	Listening func(address string)
 
@@ -166,7 +168,7 @@ func (n *Node) start(ctx context.Context) error {
 	})
 	rates := edge.NewRates(c.Limits.AnonymousRate, n.metrics)
 	n.service = service.New(service.Config{
-		Store: n.clients, Operations: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, Listener: n.hub, Quotas: n.quotas,
+		Store: n.clients, Operations: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, AllowHTTP: n.targets.AllowHTTP, Listener: n.hub, Quotas: n.quotas,
 	})
 	notices := broadcast.New(n.store.Now)
 	api := httpapi.New(httpapi.Config{
@@ -176,7 +178,7 @@ func (n *Node) start(ctx context.Context) error {
 	})
 	n.people = auth.NewPeople(auth.PeopleConfig{Store: n.store, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log, Audit: n.audit})
 	pages := dashboard.New(dashboard.Config{
-		Manager: n.service, Store: pageStore{n.clients, unbounded{complete{n.store}}}, People: n.people, Auth: n.auth, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
+		Service: n.service, People: n.people, Auth: n.auth, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
 		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), Log: c.Log, Version: c.Version, Audit: n.audit,
 		Observe: n.metrics.Requested,
 	})

@@ -54,6 +54,9 @@ func (r *Runner) decided(item *store.QueueItem, decide store.Decide) store.Decid
 			r.panicked("job", item.Number, err)
 			c = lifecycle.SetAside("the service failed while it recorded the outcome of the attempt; the job was set aside", true)(
 				&store.Snapshot{Now: m.Now, Job: item.Job, Schedule: m.Schedule})
+			if c == nil {
+				c = &store.Changes{} // the job is final; only its queue item goes
+			}
 		}
 		return c
 	}

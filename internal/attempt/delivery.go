@@ -8,11 +8,13 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/dispatch"
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/schedule"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -36,7 +38,7 @@ func (a *deliveryAttempt) Fire(ctx context.Context, node int64, began time.Time,
 	r, d := a.runner, a.item.Delivery
 	number := a.item.Attempt + 1
 	outcome := r.guarded(kindDelivery, d.Number, func() job.Outcome { return a.send(ctx) })
-	ended := later(r.Queue.Now(), began.Add(time.Microsecond))
+	ended := schedule.Later(r.Queue.Now(), began.Add(time.Microsecond))
 	bytes := int64(0)
 	if outcome.Response != nil {
 		bytes = int64(2 * len(outcome.Response.Body)) // for the log, if the delivery is given up
@@ -75,13 +77,13 @@ func (a *deliveryAttempt) send(ctx context.Context) job.Outcome {
 		return withdrawn(ctx)
 	case err != nil:
 		r.logLimited("reading a delivery's body failed; deliveries will be retried", err)
-		pause(ctx, time.Second)
+		dispatch.Sleep(ctx, time.Second)
 		return notSent("the delivery's body could not be read; the delivery will be retried")
 	}
 	return r.do(ctx, kindDelivery, d.Owner.Number, a.item.Due, execute.Request{
 		Method: "POST", URL: d.URL, Body: body, MessageID: d.MessageID, Timeout: deliveryTimeout, Hops: d.Hops + 1,
 		Own: []execute.Field{{Name: "Content-Type", Value: "application/json"}},
-	})
+	}, lifecycle.Delivered)
 }
 
 // withdrawn returns the outcome of an attempt whose context ended before the
@@ -95,7 +97,7 @@ func withdrawn(ctx context.Context) job.Outcome {
 
 // notSent returns an outcome that is retried and does not count as an attempt.
 func notSent(message string) job.Outcome {
-	return job.Outcome{Failure: &job.Failure{Kind: job.KindInterrupted, Message: message}}
+	return job.Outcome{Failure: &job.Failure{Kind: job.KindInterrupted, Message: message, Unsent: true}}
 }
 
 // whole returns a delivery's body with its parts, read from their logs.

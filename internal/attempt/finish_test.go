@@ -102,8 +102,8 @@ func runner(t *testing.T, queue store.Queue) (*Runner, *bytes.Buffer) {
 func (r *Runner) end(ctx context.Context, number int64, text string) (held, freed bool) {
 	a := &jobAttempt{runner: r, Attempt: lifecycle.Begin(queueItem(number), time.Now())}
 	began := time.Now()
-	f := a.Finish(1, job.Outcome{Response: &job.Response{Status: 200, Body: []byte(text)}}, began, began)
-	held = r.finish(ctx, &f, nil, func() []store.Finish { return a.Unstored(1, began, began) }, func() { freed = true })
+	f := a.Finish(1, job.Outcome{Response: &job.Response{Status: 200, Body: []byte(text)}}, lifecycle.Span{Began: began, Ended: began})
+	held = r.finish(ctx, &f, nil, func() []store.Finish { return a.Unstored(1, lifecycle.Span{Began: began, Ended: began}) }, func() { freed = true })
 	return held, freed
 }
 

@@ -2,15 +2,17 @@ package attempt
 
 import (
 	"context"
+	"math/rand/v2"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/lifecycle"
+	"github.com/punctual-dev/punctual/internal/schedule"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// How many abandoned runs are read at once, at first and at most: each may hold
-// some MiB. Twice as many follow on those that held less than smallBytes.
+// How many abandoned items are read at once, at first and at most: each may hold
+// some MiB. The number doubles after a batch that held less than smallBytes.
 const (
 	firstAbandoned = 8
 	maxAbandoned   = 64
@@ -36,7 +38,7 @@ func Interrupt(ctx context.Context, queue Queue, claims []store.Abandoned, culpr
 	return nil
 }
 
-// interrupt is Interrupt for runs that are read at once. It returns about how
+// interrupt is Interrupt for items that are read at once. It returns about how
 // many bytes they held.
 func interrupt(ctx context.Context, queue Queue, claims []store.Abandoned, culprit func(store.Abandoned, error) error) (bytes int, err error) {
 	err = fault.Guard(func() error {
@@ -44,18 +46,18 @@ func interrupt(ctx context.Context, queue Queue, claims []store.Abandoned, culpr
 		for i := range claims {
 			refs[i] = claims[i].QueueKey
 		}
-		runs, err := queue.QueueLoad(ctx, refs)
+		items, err := queue.QueueLoad(ctx, refs)
 		if err != nil {
 			return err
 		}
 		finishes := make([]store.Finish, len(claims))
-		for i, run := range runs {
-			if run == nil || run.Claim == nil {
-				finishes[i] = gone(claims[i]) // its record knows of no such run
+		for i, item := range items {
+			if item == nil || item.Claim == nil {
+				finishes[i] = gone(claims[i]) // its record has no such attempt
 				continue
 			}
-			bytes += held(run)
-			finishes[i] = interrupted(run, queue)
+			bytes += held(item)
+			finishes[i] = interrupted(item, queue)
 		}
 		_, err = queue.QueueFinish(ctx, finishes)
 		return err
@@ -74,25 +76,26 @@ func interrupt(ctx context.Context, queue Queue, claims []store.Abandoned, culpr
 	return bytes, err
 }
 
-// held is about how many bytes a run holds that was read.
-func held(run *store.QueueItem) int {
-	if run.Delivery != nil {
-		return len(run.Delivery.Body)
+// held returns about how many bytes an item that was read holds.
+func held(item *store.QueueItem) int {
+	if item.Delivery != nil {
+		return len(item.Delivery.Body)
 	}
-	n := len(run.Job.Args)
-	if s := run.Schedule; s != nil {
+	n := len(item.Job.Args)
+	if s := item.Schedule; s != nil {
 		n += len(s.Args) + len(s.State) + len(s.Previous)
 	}
 	return n
 }
 
-// Drop takes an abandoned run out of the queue and leaves its record as it is.
+// Drop removes an abandoned item from the queue and leaves its record as it is.
 func Drop(ctx context.Context, queue Queue, c store.Abandoned) error {
 	_, err := queue.QueueFinish(ctx, []store.Finish{gone(c)})
 	return err
 }
 
-// gone is an end that takes a run out of the queue without a word.
+// gone returns a finish that removes an item from the queue and stores nothing
+// else.
 func gone(c store.Abandoned) store.Finish {
 	f := store.Finish{QueueKey: c.QueueKey, Node: c.Node, Attempt: c.Attempt}
 	if c.Kind == store.KindDelivery {
@@ -115,5 +118,7 @@ func interrupted(item *store.QueueItem, queue Queue) store.Finish {
 	if item.Kind == store.KindDelivery {
 		return lifecycle.EndDelivery(item, item.Claim.Attempt, item.Claim.Node, outcome, now)
 	}
-	return lifecycle.Resume(item).Finish(item.Claim.Node, outcome, item.Claim.StartAt, later(now, item.Claim.StartAt))
+	return lifecycle.Resume(item).Finish(item.Claim.Node, outcome, lifecycle.Span{
+		Began: item.Claim.StartAt, Ended: schedule.Later(now, item.Claim.StartAt), Random: rand.Float64(),
+	})
 }

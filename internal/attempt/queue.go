@@ -11,5 +11,5 @@ import (
 type Queue interface {
 	Now() time.Time
 	QueueLoad(ctx context.Context, refs []store.QueueKey) ([]*store.QueueItem, error)
-	QueueFinish(ctx context.Context, runs []store.Finish) ([]bool, error)
+	QueueFinish(ctx context.Context, finishes []store.Finish) ([]bool, error)
 }

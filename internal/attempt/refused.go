@@ -9,16 +9,16 @@ func (a *jobAttempt) refuse() job.Outcome {
 	lateness := r.Queue.Now().Sub(a.Item.Due)
 	outcome := job.Outcome{Failure: a.Refused}
 	r.Metrics.Begun(kindJob, lateness)
-	r.Metrics.Attempted(kindJob, outcomeName(&outcome), 0)
+	r.Metrics.Attempted(kindJob, outcomeName(&outcome, false), 0)
 	if r.Stats != nil {
 		r.Stats.Observe(a.Item.Job.Owner.Number, false, lateness, 0)
 	}
 	return outcome
 }
 
-// reportDefect logs the panic that preparing the request ended in, if any.
+// reportDefect logs the defect that kept the request from being prepared, if any.
 func (a *jobAttempt) reportDefect() {
-	if a.Defect != "" {
-		a.runner.Log.Error("preparing a request panicked; the attempt fails", "job", a.Item.Job.Number, "attempt", a.Number, "panic", a.Defect)
+	if a.Defect != nil {
+		a.runner.Log.Error("preparing a request failed because of a defect; the attempt fails", "job", a.Item.Job.Number, "attempt", a.Number, "error", a.Defect)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/schedule"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -94,7 +96,7 @@ func (r *Runner) WaitingBytes() int { return r.finishes.Bytes() }
 // Prepare prepares an attempt of an item that was loaded to be claimed.
 func (r *Runner) Prepare(item *store.QueueItem, now time.Time) dispatch.Attempt {
 	if item.Kind == store.KindDelivery {
-		return &deliveryAttempt{runner: r, item: item, begin: later(item.Due, now)}
+		return &deliveryAttempt{runner: r, item: item, begin: schedule.Later(item.Due, now)}
 	}
 	a := &jobAttempt{runner: r, Attempt: lifecycle.Begin(item, now)}
 	a.reportDefect()
@@ -114,20 +116,15 @@ func (r *Runner) Prewarm(item *store.QueueItem, n int) {
 	r.Client.Prewarm(url, n)
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
 func (r *Runner) stored(account int64) {
 	if r.Stored != nil {
 		r.Stored(account)
 	}
 }
 
-func (r *Runner) do(ctx context.Context, kind string, account int64, due time.Time, request execute.Request) job.Outcome {
+// do sends a request. succeeded decides what statistics and metrics count as a
+// success.
+func (r *Runner) do(ctx context.Context, kind string, account int64, due time.Time, request execute.Request, succeeded func(*job.Outcome) bool) job.Outcome {
 	lateness := r.Queue.Now().Sub(due)
 	r.Metrics.Begun(kind, lateness)
 	secrets, err := r.Secrets.SigningSecrets(ctx, account)
@@ -138,7 +135,7 @@ func (r *Runner) do(ctx context.Context, kind string, account int64, due time.Ti
 		// A careful receiver would refuse an unsigned request. The attempt is
 		// retried when the store is back.
 		r.logLimited("reading signing secrets failed; attempts will be retried", err)
-		pause(ctx, time.Second)
+		dispatch.Sleep(ctx, time.Second)
 		return notSent("the signing secrets could not be read; the attempt will be retried")
 	}
 	request.Secrets = secrets
@@ -146,9 +143,10 @@ func (r *Runner) do(ctx context.Context, kind string, account int64, due time.Ti
 	if f := outcome.Failure; f != nil && f.Local {
 		r.logLimited("this machine has run out of resources for connections; attempts will be retried", errors.New(f.Message))
 	}
-	r.Metrics.Attempted(kind, outcomeName(&outcome), outcome.Duration)
+	success := succeeded(&outcome)
+	r.Metrics.Attempted(kind, outcomeName(&outcome, success), outcome.Duration)
 	if r.Stats != nil && kind == kindJob && counts(&outcome) {
-		r.Stats.Observe(account, outcome.Succeeded(), lateness, outcome.Duration)
+		r.Stats.Observe(account, success, lateness, outcome.Duration)
 	}
 	return outcome
 }
@@ -165,19 +163,9 @@ func counts(o *job.Outcome) bool {
 	return o.Failure == nil || o.Failure.Kind != job.KindCancelled && o.Failure.Kind != job.KindInterrupted
 }
 
-// pause waits for the given time or until ctx ends.
-func pause(ctx context.Context, wait time.Duration) {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
-func outcomeName(o *job.Outcome) string {
+func outcomeName(o *job.Outcome, success bool) string {
 	switch {
-	case o.Succeeded():
+	case success:
 		return "success"
 	case o.Failure != nil:
 		return string(o.Failure.Kind)
@@ -201,7 +189,7 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, requ
 		if a.Refused != nil {
 			return a.refuse()
 		}
-		return r.do(ctx, kindJob, j.Owner.Number, a.Item.Due, a.request())
+		return r.do(ctx, kindJob, j.Owner.Number, a.Item.Due, a.request(), a.succeeded)
 	})
 	bytes := a.recordBytes(&outcome)
 	if f := outcome.Failure; f != nil && f.Kind == job.KindCancelled {
@@ -210,21 +198,25 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, requ
 	}
 	var f *store.Finish
 	err := fault.Guard(func() error {
-		end := a.Finish(node, outcome, began, a.ended(began))
+		end := a.Finish(node, outcome, a.span(began))
 		end.Decide = r.decided(a.Item, end.Decide)
 		f = &end
 		return nil
 	})
-	aside := func() []store.Finish { return a.Unstored(node, began, a.ended(began)) }
+	aside := func() []store.Finish { return a.Unstored(node, a.span(began)) }
 	if r.finish(ctx, f, err, aside, func() { requestDone(bytes) }) && a.Result.Final() {
 		r.Metrics.Finished(a.Result.String())
 	}
 }
 
-// ended returns the end time of an attempt that ends now: always after it
-// began.
-func (a *jobAttempt) ended(began time.Time) time.Time {
-	return later(a.runner.Queue.Now(), began.Add(time.Microsecond))
+// span returns the time of an attempt that ends now: always after it began.
+func (a *jobAttempt) span(began time.Time) lifecycle.Span {
+	ended := schedule.Later(a.runner.Queue.Now(), began.Add(time.Microsecond))
+	return lifecycle.Span{Began: began, Ended: ended, Random: rand.Float64()}
+}
+
+func (a *jobAttempt) succeeded(o *job.Outcome) bool {
+	return lifecycle.Judge(&a.Spec, o) == lifecycle.Succeeded
 }
 
 // Size implements dispatch.Attempt.

@@ -22,6 +22,7 @@ type serveCommand struct {
 	databaseFlag
 	Listen              string `setting:"" default:"127.0.0.1:8080" placeholder:"ADDRESS" help:"Address to serve on; port 0 picks a free one."`
 	PublicAPIKey        apiKey `name:"public-api-key" setting:"" placeholder:"KEY" help:"A public key for trials, which everyone may know. Its account exists only if this is set."`
+	AllowHTTPTargets    bool   `setting:"" type:"switch" help:"Allow targets and receivers with http URLs, without encryption. The default of --target-ports then includes 80."`
 	AllowPrivateTargets bool   `setting:"" type:"switch" help:"Allow loopback, private, link-local and other special addresses as targets."`
 	targetFlags
 	TargetCAFile       string `name:"target-ca-file" setting:"" placeholder:"FILE" help:"PEM certificates to trust for targets, in addition to the system's."`
@@ -70,7 +71,7 @@ func (c *serveCommand) Run(env *environment) error {
 	limitMemory(log)
 	here := c.PublicURL.String()
 	return app.Run(env.ctx, app.Config{
-		Listen: c.Listen, DatabaseURL: c.DatabaseURL, PublicAPIKey: string(c.PublicAPIKey), AllowPrivateTargets: c.AllowPrivateTargets,
+		Listen: c.Listen, DatabaseURL: c.DatabaseURL, PublicAPIKey: string(c.PublicAPIKey), AllowPrivateTargets: c.AllowPrivateTargets, AllowHTTPTargets: c.AllowHTTPTargets,
 		DenyTargets: c.DenyTargets, AllowTargets: c.AllowTargets, TargetPorts: execute.Ports(c.TargetPorts),
 		TargetCAFile: c.TargetCAFile, Concurrency: int(c.Concurrency), Retention: time.Duration(c.Retention), Limits: c.limits(),
 		Signup:  auth.Signup(c.Signup),

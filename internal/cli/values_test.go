@@ -118,7 +118,7 @@ func TestEverySettingIsAVariableAndTheFlagWins(t *testing.T) {
 		AllowTargets: addresses{netip.MustParsePrefix("10.0.0.0/8")}, TargetPorts: wantPorts(t, "443,25"),
 	}
 	edge := edgeFlags{origin{&url.URL{Scheme: "https", Host: "a.example"}}, nil, 9, ":3"}
-	want := serveCommand{databaseFlag{"sqlite:other.db"}, ":1", "sk_public", true, targets, "ca.pem", 7, 0, "invite",
+	want := serveCommand{databaseFlag{"sqlite:other.db"}, ":1", "sk_public", true, true, targets, "ca.pem", 7, 0, "invite",
 		1.5, 2.5, 3.5, count{limit{4, true}}, count{limit{5, true}}, size{limit{6000, true}}, edge, 4, "json"}
 	if problem != "" || !reflect.DeepEqual(got.Serve, want) {
 		t.Errorf("from the environment: %+v %s\nwant %+v", got.Serve, problem, want)
@@ -128,7 +128,7 @@ func TestEverySettingIsAVariableAndTheFlagWins(t *testing.T) {
 		"--public-rate-limit=1", "--anonymous-rate-limit=2", "--max-pending=0", "--max-schedules=3", "--max-stored=4MiB",
 		"--public-url=http://b.example:8080", "--trusted-proxies=10.0.0.0/8", "--max-connections=8", "--metrics-listen=:4")
 	edge = edgeFlags{origin{&url.URL{Scheme: "http", Host: "b.example:8080"}}, networks{netip.MustParsePrefix("10.0.0.0/8")}, 8, ":4"}
-	want = serveCommand{databaseFlag{"sqlite:a.db"}, ":2", "sk_flag", false, targetFlags{TargetPorts: wantPorts(t, "8443")}, "b.pem", 8, period(time.Hour), "closed",
+	want = serveCommand{databaseFlag{"sqlite:a.db"}, ":2", "sk_flag", false, false, targetFlags{TargetPorts: wantPorts(t, "8443")}, "b.pem", 8, period(time.Hour), "closed",
 		0, 1, 2, count{limit{0, true}}, count{limit{3, true}}, size{limit{4 << 20, true}}, edge, 0, "text"}
 	if problem != "" || !reflect.DeepEqual(got.Serve, want) {
 		t.Errorf("with flags: %+v %s\nwant %+v", got.Serve, problem, want)

@@ -174,7 +174,7 @@ func schedulePage(ctx context.Context, s Store, owner job.Owner, behind string, 
 	if err != nil {
 		return nil, err
 	}
-	page, err := s.ScheduleList(ctx, owner, store.ListQuery{Limit: limit, AfterID: after})
+	page, err := s.ScheduleList(ctx, owner, store.ScheduleQuery{ListQuery: store.ListQuery{Limit: limit, AfterID: after}})
 	return records(page, func(s *job.Schedule) string { return s.ID.String() }), err
 }
 

@@ -392,7 +392,7 @@ func dump(t testing.TB, s store.Copyable) string {
 		for _, k := range keys {
 			show("key", k.ID, k.Account, k.Name, k.Prefix, string(k.Hash), k.CreatedAt, k.LastUsedAt, k.RevokedAt)
 		}
-		schedules, err := s.ScheduleList(t.Context(), a.Owner, all)
+		schedules, err := s.ScheduleList(t.Context(), a.Owner, store.ScheduleQuery{ListQuery: all})
 		ok(err)
 		for _, s := range schedules {
 			show("schedule", s.ID, s.Owner, s.Key, s.Name, s.Description, s.InsertedAt, s.DisabledAt, s.FirstDue, s.Epoch, s.Args, s.State, s.Previous)

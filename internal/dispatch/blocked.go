@@ -2,11 +2,9 @@ package dispatch
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 
-	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -69,72 +67,21 @@ func (d *Dispatcher) readBlocked(ctx context.Context) {
 	}
 }
 
-// SetBlocked sets the accounts for which nothing may be sent. It interrupts
-// their attempts under way and releases their claims, and nothing is claimed
-// for them while they are in the set. Their items stay pending.
-func (d *Dispatcher) SetBlocked(numbers []int64) {
-	blocked := make(map[int64]bool, len(numbers))
-	for _, number := range numbers {
-		blocked[number] = true
-	}
-	d.mu.Lock()
-	if maps.Equal(blocked, d.blocked) {
-		d.mu.Unlock()
-		return
-	}
-	for number := range d.blocked {
-		if !blocked[number] {
-			d.unparkTill = time.Now().Add(unparkFor)
-		}
-	}
-	d.blocked, d.blockedNew = blocked, true
-	node := d.lease.node
-	var stale []store.Claim
-	for _, e := range d.known {
-		if !blocked[e.ref.Account] {
-			continue
-		}
-		switch {
-		case e.phase == phaseFired:
-			e.abort(execute.ErrInterrupted)
-		case e.phase == phaseHeld && !e.gone:
-			e.gone = true
-			if e.node == node {
-				stale = append(stale, e.claim)
-			}
-		}
-	}
-	d.mu.Unlock()
-	d.poke()
-	d.wantPark()
-	if len(stale) > 0 {
-		d.release(node, stale)
-	}
-}
-
-// isBlocked reports whether an item's account is blocked. Called with mu held.
-func (d *Dispatcher) isBlocked(ref store.QueueKey) bool { return d.blocked[ref.Account] }
-
 // dropBlocked forgets waiting items of accounts that have become blocked.
 func (d *Dispatcher) dropBlocked() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.blockedNew {
+	blocked := d.items.takeBlocked()
+	if blocked == nil {
 		return
 	}
-	d.blockedNew = false
-	for number := range d.blocked {
+	for number := range blocked {
 		for _, p := range d.pools {
-			for _, e := range p.lanes.drop(number) {
-				e.rescheduled = nil
-				d.forget(e)
-			}
+			d.items.forget(p.lanes.drop(number)...) // also if they were rescheduled
 			p.publish()
 		}
 	}
 	d.quarantine = slices.DeleteFunc(d.quarantine, func(e *entry) bool {
-		if d.isBlocked(e.ref) {
-			d.forget(e)
+		if blocked[e.ref.Account] {
+			d.items.forget(e)
 			return true
 		}
 		return false
@@ -182,25 +129,13 @@ func (d *Dispatcher) parkBlocked(ctx context.Context) {
 			last = time.Time{}
 			d.wantPark()
 		}
-		sleepUntil(ctx, min(parkRest+parkFactor*time.Since(began), maxParkRest))
+		Sleep(ctx, min(parkRest+parkFactor*time.Since(began), maxParkRest))
 	}
 }
 
 // unparking reports whether accounts were unblocked within the last unparkFor.
 func (d *Dispatcher) unparking() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return time.Now().Before(d.unparkTill)
-}
-
-// sleepUntil sleeps for wait or until ctx ends.
-func sleepUntil(ctx context.Context, wait time.Duration) {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	return time.Now().UnixNano() < d.unparkTill.Load()
 }
 
 // moveAll moves the due times of items due between from and until whose
@@ -214,23 +149,22 @@ func (d *Dispatcher) moveAll(ctx context.Context, from, until time.Time, by time
 		}
 		end := len(refs) < peekLimit
 		var move []store.QueueKey
-		d.mu.Lock()
+		accounts := d.items.blockedAccounts()
 		for _, ref := range refs {
 			if ref.Due.After(until) {
 				end = true
 				break
 			}
 			cursor = ref
-			if d.isBlocked(ref) == blocked {
+			if accounts[ref.Account] == blocked {
 				move = append(move, ref)
 			}
 		}
-		d.mu.Unlock()
 		for part := range slices.Chunk(move, parkBatch) {
 			if err := d.Queue.QueueMove(ctx, part, by); err != nil {
 				return err
 			}
-			sleepUntil(ctx, parkPause)
+			Sleep(ctx, parkPause)
 		}
 		if end {
 			return nil

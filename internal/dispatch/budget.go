@@ -12,13 +12,13 @@ const (
 	// unknownBytes is the estimate for an item before it is loaded, if its
 	// account has fired none lately.
 	unknownBytes = 128 << 10
-	// batchBytes is what the runs of one claim hold at most, but for those that
-	// were read last: what comes due meanwhile waits for the claim. writeBytes is
+	// batchBytes is what the items of one claim hold at most, apart from those
+	// read last: what comes due meanwhile waits for the claim. writeBytes is
 	// what is stored at once.
 	batchBytes = 4 << 20
 	writeBytes = 2 << 20
-	// loadLimit is how many runs are read at once, and loadBytes what they are
-	// taken to hold at most.
+	// loadLimit is how many items are read at once, and loadBytes the most that
+	// they are estimated to hold.
 	loadLimit = 64
 	loadBytes = 1 << 20
 )

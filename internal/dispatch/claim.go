@@ -29,11 +29,7 @@ func (d *Dispatcher) claim() {
 }
 
 func (d *Dispatcher) startClaim(kind store.Kind, batch []*entry) {
-	d.mu.Lock()
-	for _, e := range batch {
-		e.phase = phaseClaiming
-	}
-	d.mu.Unlock()
+	d.items.claiming(batch)
 	d.pools[kind].claiming++
 	d.tasks.Go(func() { d.claimBatch(kind, batch) })
 }
@@ -60,50 +56,33 @@ const claimPause = 100 * time.Millisecond
 // not be claimed is dropped: either it has left the queue, or a later read
 // finds it again.
 func (d *Dispatcher) claimBatch(kind store.Kind, batch []*entry) {
-	node := d.node()
+	node := d.Self()
 	c := &claiming{Dispatcher: d, node: node}
 	c.all(batch)
 	if c.outage != nil {
 		d.logLimited("claiming queue items failed; retrying", c.outage)
 		time.Sleep(claimPause)
 	}
-	d.mu.Lock()
-	c.lost = append(c.lost, c.again...)
-	for _, e := range c.lost {
-		d.forget(e)
-	}
-	d.dropped = append(d.dropped, c.lost...)
+	lost := append(c.lost, c.again...)
+	hints := d.items.forget(lost...) // before the loop learns of them again
 	for _, e := range c.again {
-		d.hints = append(d.hints, e.ref)
+		hints = append(hints, e.ref)
 	}
-	d.claimsDone[kind]++
-	d.mu.Unlock()
-	d.poke()
+	d.inbox.post(func(n *news) {
+		n.dropped = append(n.dropped, lost...)
+		n.hints = append(n.hints, hints...)
+		n.claimsDone[kind]++
+	})
 }
 
-// handOver lets runs that were claimed be fired. It is called for each write of a
-// batch, so that none waits for the larger runs of others in the same batch.
+// handOver lets claimed items be fired. It is called for each write of a batch,
+// so that none waits for the larger items of others in the same batch.
 func (d *Dispatcher) handOver(node int64, claimed []*entry) {
-	d.mu.Lock()
-	var stale []store.Claim
-	for _, e := range claimed {
-		e.phase, e.node = phaseHeld, node
-		d.registerStartMessages(e)
-		if e.gone || e.revoked {
-			d.requireConfirmation(e)
-		}
-		if node != d.lease.node || d.isBlocked(e.ref) { // re-registered, or blocked, in the meantime
-			e.gone = true
-			stale = append(stale, e.claim)
-		}
-		delete(d.failing, e.ref.ItemID)
-	}
-	if len(stale) > 0 {
+	if stale := d.items.claimed(node, claimed); len(stale) > 0 {
 		d.tasks.Go(func() { d.release(node, stale) })
 	}
-	d.claimed = append(d.claimed, claimed...)
-	d.mu.Unlock()
-	d.poke()
+	d.suspects.recovered(claimed)
+	d.inbox.post(func(n *news) { n.claimed = append(n.claimed, claimed...) })
 }
 
 // claiming is one batch on its way through load, prepare and claim. A part that
@@ -117,7 +96,7 @@ type claiming struct {
 	outage error    // the store can't be reached
 }
 
-// all claims a batch, the smallest runs first: what is read and stored together
+// all claims a batch, the smallest items first: what is read and stored together
 // is as large as the largest of it.
 func (c *claiming) all(batch []*entry) {
 	slices.SortStableFunc(batch, func(a, b *entry) int { return cmp.Compare(a.bytes, b.bytes) })

@@ -78,31 +78,16 @@ var deliveryRate = rate{every: time.Millisecond, burst: 10_000}
 // Dispatcher fires queue items when they are due.
 type Dispatcher struct {
 	Config
-	pools        [2]*pool // by store.Kind
-	wake         chan struct{}
+	pools [2]*pool // by store.Kind
+
+	// Shared by the loop and other goroutines; each has a mutex of its own.
+	items        *registry
+	inbox        inbox
+	suspects     suspects
+	logged       logTimes
+	unparkTill   atomic.Int64  // by this process's clock, in nanoseconds since 1970
 	heartbeatNow chan struct{} // the lease may have expired; send a heartbeat now
 	parkNow      chan struct{} // an item of a blocked account was found
-
-	mu             sync.Mutex
-	lease          lease
-	dueElsewhere   time.Time // the earliest due time of what other nodes stored
-	confirmedBatch []*entry  // claims that were confirmed
-	lastLogged     map[string]time.Time
-	known          map[store.ItemID]*entry // waiting, claimed or under way
-	startMessages  map[int64]*entry        // by delivery number: the attempt whose start it reports
-	hints          []store.QueueKey        // stored since the last step
-	peeked         *peekResult
-	claimed        []*entry // claims that were committed
-	ended          []*entry // attempts whose request is over
-	dropped        []*entry // claims that will not be fired
-	claimsDone     [2]int   // claims that have ended, by kind
-	finished       []*entry // attempts whose outcome is stored
-	blocked        map[int64]bool
-	blockedNew     bool                 // changed since the last step
-	unparkTill     time.Time            // by this process's clock
-	suspects       map[store.ItemID]int // crashes during whose preparation
-	careful        time.Time            // until then, notes record what is being prepared
-	failing        map[store.ItemID]failing
 
 	// Owned by the loop.
 	scan       scanState
@@ -124,9 +109,8 @@ type Dispatcher struct {
 // New returns a Dispatcher. Pass the store's notices to Notice.
 func New(config Config) *Dispatcher {
 	d := &Dispatcher{
-		Config: config, wake: make(chan struct{}, 1), heartbeatNow: make(chan struct{}, 1), known: map[store.ItemID]*entry{}, startMessages: map[int64]*entry{},
-		lease: lease{node: config.Node}, maxWaiting: maxWaiting, lastLogged: map[string]time.Time{},
-		parkNow: make(chan struct{}, 1), failing: map[store.ItemID]failing{},
+		Config: config, items: newRegistry(config.Node), inbox: inbox{wake: make(chan struct{}, 1)}, maxWaiting: maxWaiting,
+		heartbeatNow: make(chan struct{}, 1), parkNow: make(chan struct{}, 1),
 	}
 	d.pools[store.KindJob] = &pool{lanes: newLanes(), total: config.Concurrency}
 	d.pools[store.KindDelivery] = &pool{lanes: newLanes(), total: max(config.Concurrency, minDeliveries)}
@@ -140,43 +124,34 @@ func New(config Config) *Dispatcher {
 	return d
 }
 
-// Notice takes in what was stored or cancelled. It does not block.
-func (d *Dispatcher) Notice(n store.Notice) {
-	d.mu.Lock()
-	d.hints = append(d.hints, n.Items...)
-	if !n.EarliestElsewhere.IsZero() && (d.dueElsewhere.IsZero() || n.EarliestElsewhere.Before(d.dueElsewhere)) {
-		d.dueElsewhere = n.EarliestElsewhere
-	}
-	d.mu.Unlock()
-	for _, number := range n.Cancelled {
-		d.cancelled(number)
-	}
-	d.poke()
-}
-
 // logEvery is the least time between two log lines about one kind of failure.
 const logEvery = 5 * time.Second
 
-// logLimited logs a failure, at most once per logEvery for each message.
-func (d *Dispatcher) logLimited(what string, err error) {
-	now := time.Now()
-	d.mu.Lock()
-	last, found := d.lastLogged[what]
-	recent := found && now.Sub(last) < logEvery
-	if !recent {
-		d.lastLogged[what] = now
-	}
-	d.mu.Unlock()
-	if !recent {
-		d.Log.Error(what, "error", err)
-	}
+// logTimes is when each message was logged last.
+type logTimes struct {
+	mu   sync.Mutex
+	last map[string]time.Time
 }
 
-// poke wakes the loop.
-func (d *Dispatcher) poke() {
-	select {
-	case d.wake <- struct{}{}:
-	default:
+// allow reports whether a message may be logged now.
+func (l *logTimes) allow(message string) bool {
+	now := time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if last, found := l.last[message]; found && now.Sub(last) < logEvery {
+		return false
+	}
+	if l.last == nil {
+		l.last = map[string]time.Time{}
+	}
+	l.last[message] = now
+	return true
+}
+
+// logLimited logs a failure, at most once per logEvery for each message.
+func (d *Dispatcher) logLimited(what string, err error) {
+	if d.logged.allow(what) {
+		d.Log.Error(what, "error", err)
 	}
 }
 
@@ -214,7 +189,7 @@ func (d *Dispatcher) Run(ctx context.Context, grace time.Duration) error {
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-		case <-d.wake:
+		case <-d.inbox.wake:
 		case <-timer.C:
 		}
 		if ctx.Err() == nil {
@@ -225,7 +200,7 @@ func (d *Dispatcher) Run(ctx context.Context, grace time.Duration) error {
 	err := d.drain(attempts, grace, interrupt)
 	stopHeartbeat()
 	background.Wait()
-	if stopped := d.Queue.NodeStop(context.WithoutCancel(ctx), d.node()); stopped != nil {
+	if stopped := d.Queue.NodeStop(context.WithoutCancel(ctx), d.Self()); stopped != nil {
 		err = errors.Join(err, fmt.Errorf("ending the node's lease: %w", stopped))
 	}
 	return err
@@ -295,18 +270,7 @@ func (d *Dispatcher) drain(attempts context.Context, grace time.Duration, interr
 
 // releaseHeld releases claims whose attempts have not started.
 func (d *Dispatcher) releaseHeld(ctx context.Context) error {
-	d.mu.Lock()
-	var claims []store.Claim
-	node := d.lease.node
-	for _, e := range d.known {
-		if e.phase == phaseHeld {
-			if e.node == node && !e.gone {
-				claims = append(claims, e.claim)
-			}
-			d.forget(e)
-		}
-	}
-	d.mu.Unlock()
+	node, claims := d.items.drain()
 	if len(claims) == 0 {
 		return nil
 	}

@@ -295,16 +295,16 @@ func TestRevoke_ReportsStartedOnceTheStartTimeHasPassed(t *testing.T) {
 		now := d.Queue.Now()
 		late := &entry{ref: ref(1, 1, 1, now), start: now, phase: phaseHeld}
 		ahead := &entry{ref: ref(2, 1, 1, now), start: now.Add(time.Second), phase: phaseHeld}
-		d.known[late.ref.ItemID], d.known[ahead.ref.ItemID] = late, ahead
-		if got := d.Revoke(1, late.start); got != Started || !late.revoked {
-			t.Errorf("start time in the past: %d, revoked %v", got, late.revoked)
+		d.items.known[late.ref.ItemID], d.items.known[ahead.ref.ItemID] = late, ahead
+		if got := d.Revoke(1, late.start); got != Started || late.revocation != revoked {
+			t.Errorf("start time in the past: %d, revocation %d", got, late.revocation)
 		}
-		if got := d.Revoke(2, ahead.start); got != NotStarted || !ahead.revoked {
-			t.Errorf("start time ahead: %d, revoked %v", got, ahead.revoked)
+		if got := d.Revoke(2, ahead.start); got != NotStarted || ahead.revocation != withheld {
+			t.Errorf("start time ahead: %d, revocation %d", got, ahead.revocation)
 		}
 		d.Abort(1)
 		d.Restore(2)
-		if !late.gone || ahead.gone || ahead.revoked {
+		if !late.gone || ahead.gone || ahead.revocation != notRevoked || ahead.confirmation != claimDoubted {
 			t.Errorf("late %+v, ahead %+v", late, ahead)
 		}
 	})
@@ -320,27 +320,27 @@ func TestRevoke_WithholdsStartMessagesWheneverTheyAreAdmitted(t *testing.T) {
 			return store.QueueKey{ItemID: store.ItemID{Kind: store.KindDelivery, Number: number}, Due: begin}
 		}
 		e := &entry{ref: ref(1, 1, 1, begin), start: begin, phase: phaseClaiming}
-		d.known[e.ref.ItemID] = e
+		d.items.known[e.ref.ItemID] = e
 		d.admit(message(10))
 		if got := d.Revoke(1, begin); got != NotStarted {
 			t.Fatalf("Revoke = %d, want NotStarted", got)
 		}
-		e.phase, e.claim.Deliveries = phaseHeld, []job.Delivery{{Number: 10}, {Number: 11}}
-		d.registerStartMessages(e)
+		e.claim.Deliveries = []job.Delivery{{Number: 10}, {Number: 11}}
+		d.items.claimed(1, []*entry{e})
 		d.admit(message(11))
-		revoked := func() [2]bool {
-			return [2]bool{d.known[message(10).ItemID].revoked, d.known[message(11).ItemID].revoked}
+		revocations := func() [2]revocation {
+			return [2]revocation{d.items.known[message(10).ItemID].revocation, d.items.known[message(11).ItemID].revocation}
 		}
-		if got := revoked(); got != [2]bool{true, true} {
+		if got := revocations(); got != [2]revocation{revoked, revoked} {
 			t.Errorf("withheld while revoked: %v", got)
 		}
 		d.Restore(1)
-		if got := revoked(); got != [2]bool{} {
+		if got := revocations(); got != [2]revocation{} {
 			t.Errorf("withheld after Restore: %v", got)
 		}
 		d.forget(e)
-		if len(d.startMessages) != 0 {
-			t.Errorf("still remembered: %v", d.startMessages)
+		if len(d.items.startMessages) != 0 {
+			t.Errorf("still remembered: %v", d.items.startMessages)
 		}
 	})
 }

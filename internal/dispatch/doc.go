@@ -1,27 +1,36 @@
 // Package dispatch decides when each queue item is fired.
 //
 // A queue item is an attempt of a job or of a delivery that is due at some
-// time. In this process it goes through these states (see phase):
+// time. In this process it goes through these phases (see phase):
 //
-//	         a slot is free        committed         due, slot is free
-//	admit -> waiting ---------> claiming ------> held ----------------> fired
-//	            |                  |             | ^ |                    |
-//	     park   |             lost |      revoke | | | release            | abort,
-//	            v                  |             v | | or abort           | or the
-//	     in the store,             |      revoked -+ |                    | outcome
-//	     due in 100 years          |       |restore  |                    | is stored
-//	                               |       |abort    |                    |
-//	                               v       v         v                    v
-//	                               +-------+---------+--------------> forgotten
+//	         a slot is free          committed        due, ready
+//	admit -> waiting -----> claiming ---------> held ----------> fired
+//	            |               |                |                 |
+//	    account |          lost |           gone |                 | the outcome
+//	    blocked |               |                |                 | is stored
+//	            v               v                v                 v
+//	            +---------------+----------------+------------> forgotten
 //
-// The calls that change a state from outside the loop:
+// A held item that is due is ready if (see registry.begin):
+//
+//   - it is not gone: its job has left the queue (Abort, or a cancel at another
+//     node), the node's lease has expired, the account was blocked, or the store
+//     has not confirmed the claim;
+//   - it is not revoked (see revocation):
+//     notRevoked <-> revoked, withheld;
+//   - the node holds its lease and there is a slot;
+//   - the claim is not in doubt (see confirmation):
+//     claimAssumed -> claimDoubted <-> claimConfirmed.
+//
+// The calls that change an item from outside the loop:
 //
 //   - Revoke keeps a held item from being fired while a change of its job is
-//     stored; an item whose claim is under way can be revoked, too. Restore
-//     makes it fireable again. The claim is then confirmed by the store first,
-//     because the change may have been committed.
+//     stored; an item whose claim is under way can be revoked, too. Its start
+//     messages are withheld with it. Restore makes it fireable again. The claim
+//     is then confirmed by the store first, because the change may have been
+//     committed.
 //   - Abort ends what this process does with a job that has left the queue: a
-//     revoked item is forgotten, a request under way is cancelled.
+//     revoked item is gone, a request under way is cancelled.
 //   - Release returns a claim to the store, for another node or a later time:
 //     at shutdown, when the lease has expired, and when the account is blocked.
 //   - Park moves the due times of a blocked account's items far ahead, so that
@@ -29,10 +38,14 @@
 //
 // # Goroutines
 //
-// The loop (Run, step) owns the lanes, the slots, the budget, the scan state
-// and the heap of held items, and makes all decisions. It never waits for the
-// store or a receiver. Other goroutines hand over their results under
-// Dispatcher.mu and wake the loop:
+// The package has two parts. The loop (Run, step) decides when each item is
+// claimed and fired: it owns the lanes, the slots, the budget, the scan state
+// and the heap of held items. It never waits for the store or a receiver. The
+// registry (registry.go) has the items that this process knows of, and decides
+// under its one mutex whether an item may be fired. Notice, Revoke, Restore,
+// Abort and SetBlocked (control.go) use it from any goroutine.
+//
+// Other goroutines hand over their results in the inbox, which wakes the loop:
 //
 //   - one reads the queue (startPeek), up to two per kind claim (claimBatch),
 //     one confirms claims (confirmBatch), one per attempt fires it (run);
@@ -42,8 +55,7 @@
 //   - two read the blocked accounts and park their items (blocked.go);
 //   - one reviews the suspects of crashes (suspects.go).
 //
-// Dispatcher.mu guards the phase and the flags of entries. Notice, Revoke,
-// Restore, Abort and SetBlocked may be called from any goroutine.
+// No goroutine holds two mutexes of this package at once.
 //
 // # From the store to the lanes
 //

@@ -4,17 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/store"
 )
-
-// lease is what is known of this process's node and the others. Dispatcher.mu
-// guards it.
-type lease struct {
-	node              int64
-	nodes             []int64 // live nodes, by number
-	notificationsDown bool    // notices of other nodes don't arrive
-}
 
 const (
 	// heartbeatRetry is the pause after a failed heartbeat.
@@ -26,16 +17,6 @@ const (
 	headStartStep  = 25 * time.Millisecond
 	maxSteps       = 4
 )
-
-// Self returns the number of this process's node. It changes when the lease
-// expires and the process registers again.
-func (d *Dispatcher) Self() int64 { return d.node() }
-
-func (d *Dispatcher) node() int64 {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.lease.node
-}
 
 // heartbeat renews the node's lease until ctx ends.
 func (d *Dispatcher) heartbeat(ctx context.Context) {
@@ -58,20 +39,16 @@ func (d *Dispatcher) heartbeat(ctx context.Context) {
 }
 
 func (d *Dispatcher) heartbeatOnce(ctx context.Context) error {
-	b, err := d.Queue.NodeHeartbeat(ctx, d.node())
+	b, err := d.Queue.NodeHeartbeat(ctx, d.Self())
 	if err != nil {
-		d.mu.Lock()
-		d.lease.notificationsDown = true // as far as is known, and for a while after the store is back
-		d.mu.Unlock()
+		d.items.noHeartbeat()
 		return err
 	}
 	if b.LeaseExpired {
 		return d.reregister(ctx)
 	}
-	d.mu.Lock()
-	d.lease.nodes, d.lease.notificationsDown = b.Nodes, b.NotificationsDown
-	d.mu.Unlock()
-	d.poke()
+	d.items.heartbeat(b.Nodes, b.NotificationsDown)
+	d.inbox.poke()
 	return nil
 }
 
@@ -83,19 +60,9 @@ func (d *Dispatcher) reregister(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.mu.Lock()
-	old := d.lease.node
-	d.lease.node = node
-	var stale []store.Claim
-	for _, e := range d.known {
-		if e.phase == phaseHeld && e.node == old && !e.gone {
-			e.gone = true
-			stale = append(stale, e.claim)
-		}
-	}
-	d.mu.Unlock()
+	old, stale := d.items.reregister(node)
 	d.Log.Warn("node lease expired; re-registered; other nodes will reclaim its queue items", "was", old, "node", node, "claims", len(stale))
-	d.poke()
+	d.inbox.poke()
 	if len(stale) > 0 {
 		d.release(old, stale)
 	}
@@ -107,7 +74,7 @@ func (d *Dispatcher) reregister(ctx context.Context) error {
 func (d *Dispatcher) release(node int64, claims []store.Claim) {
 	for {
 		err := d.Queue.QueueRelease(context.Background(), node, claims)
-		if err == nil || d.node() != node || !d.Running() {
+		if err == nil || d.Self() != node || !d.Running() {
 			return
 		}
 		d.logLimited("releasing claims failed; retrying", err)
@@ -118,11 +85,11 @@ func (d *Dispatcher) release(node int64, claims []store.Claim) {
 // share returns how long this node leaves an item to others: 0 if the item is
 // assigned to this node. Items are assigned by a hash of their number, so that
 // nodes don't compete for the same ones.
-func (d *Dispatcher) share(ref store.QueueKey, nodes []int64, self int64) time.Duration {
-	n := len(nodes)
+func (d *Dispatcher) share(ref store.QueueKey, l lease) time.Duration {
+	n := len(l.nodes)
 	own := -1
-	for i, node := range nodes {
-		if node == self {
+	for i, node := range l.nodes {
+		if node == l.node {
 			own = i
 		}
 	}
@@ -139,10 +106,9 @@ func (d *Dispatcher) share(ref store.QueueKey, nodes []int64, self int64) time.D
 
 // headStart is how long this node leaves other nodes what they have stored.
 func (d *Dispatcher) headStart() time.Duration {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for i, node := range d.lease.nodes {
-		if node == d.lease.node {
+	lease := d.items.nodes()
+	for i, node := range lease.nodes {
+		if node == lease.node {
 			return claimHeadStart + time.Duration(min(i, maxSteps))*headStartStep
 		}
 	}
@@ -170,20 +136,5 @@ func (d *Dispatcher) noteDueElsewhere(elsewhere, now time.Time) {
 func (d *Dispatcher) rescanAt(at time.Time) {
 	if d.scan.rescan.IsZero() || at.Before(d.scan.rescan) {
 		d.scan.rescan = at
-	}
-}
-
-// cancelled ends what this process does with a job that another node cancelled.
-func (d *Dispatcher) cancelled(number int64) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	e := d.known[store.ItemID{Kind: store.KindJob, Number: number}]
-	switch {
-	case e == nil || e.phase == phaseWaiting:
-	case e.phase == phaseFired:
-		e.abort(execute.ErrCancelled)
-	default:
-		d.requireConfirmation(e) // its start messages may have been deleted
-		e.gone = true
 	}
 }

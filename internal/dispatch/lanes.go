@@ -104,7 +104,7 @@ type account struct {
 	bucket  bucket
 	flow    flow
 	bytes   int64 // of the budget, held by what is claimed or under way
-	heavy   int64 // what a run is taken to hold, by those read last; 0: not known
+	heavy   int64 // estimate of what an item holds, from those read last; 0: unknown
 }
 
 type lane struct {

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"container/heap"
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/fault"
@@ -10,18 +11,12 @@ import (
 
 // collect takes in the results of the goroutines beside the loop.
 func (d *Dispatcher) collect(now time.Time) {
-	d.mu.Lock()
-	hints, peeked, claimed, ended, dropped := d.hints, d.peeked, d.claimed, d.ended, d.dropped
-	d.hints, d.peeked, d.claimed, d.ended, d.dropped = nil, nil, nil, nil, nil
-	confirmed, elsewhere, finished := d.confirmedBatch, d.dueElsewhere, d.finished
-	d.confirmedBatch, d.dueElsewhere, d.finished = nil, time.Time{}, nil
-	for kind, done := range d.claimsDone {
+	n := d.inbox.take()
+	for kind, done := range n.claimsDone {
 		d.pools[kind].claiming -= done
 		d.alone = d.alone && done == 0 // a suspect's claim is the only one under way
 	}
-	d.claimsDone = [2]int{}
-	d.mu.Unlock()
-	for _, e := range ended {
+	for _, e := range n.ended {
 		p := d.pools[e.ref.Kind]
 		p.fired--
 		p.lanes.land(e.ref)
@@ -30,13 +25,13 @@ func (d *Dispatcher) collect(now time.Time) {
 		p.lanes.charge(e, e.size+max(e.response, 0))
 		p.lanes.spend(e, heavyBytes(e.size+max(e.response, 0)))
 	}
-	for _, e := range finished {
+	for _, e := range n.finished {
 		d.pools[e.ref.Kind].lanes.charge(e, 0)
 	}
-	for _, e := range dropped {
+	for _, e := range n.dropped {
 		d.drop(e)
 	}
-	for _, e := range claimed {
+	for _, e := range n.claimed {
 		p := d.pools[e.ref.Kind]
 		p.lanes.learn(e.ref, e.size)
 		p.lanes.charge(e, e.size+responseBytes)
@@ -44,22 +39,20 @@ func (d *Dispatcher) collect(now time.Time) {
 		d.hold(e)
 	}
 	d.dropBlocked()
-	if len(confirmed) > 0 {
-		d.confirming = false
-		for _, e := range confirmed {
-			d.ready[e.ref.Kind] = append(d.ready[e.ref.Kind], e)
-		}
+	d.confirming = d.confirming && !n.confirmations
+	for _, e := range n.confirmed {
+		d.ready[e.ref.Kind] = append(d.ready[e.ref.Kind], e)
 	}
-	for _, ref := range hints {
+	for _, ref := range n.hints {
 		d.admitHint(ref, now)
 	}
 	d.admitHinted(now)
-	if !elsewhere.IsZero() {
-		d.noteDueElsewhere(elsewhere, now)
+	if !n.dueElsewhere.IsZero() {
+		d.noteDueElsewhere(n.dueElsewhere, now)
 	}
-	if peeked != nil {
+	if n.peeked != nil {
 		d.scan.running = false
-		d.admitPeeked(peeked, now)
+		d.admitPeeked(n.peeked, now)
 	}
 }
 
@@ -96,40 +89,38 @@ func (d *Dispatcher) fire(attempts context.Context, now time.Time) {
 // begin starts an attempt, or keeps it waiting if it can't start now.
 func (d *Dispatcher) begin(attempts context.Context, e *entry) {
 	p := d.pools[e.ref.Kind]
-	d.mu.Lock()
-	if e.gone {
-		d.forget(e)
-		d.mu.Unlock()
-		d.drop(e)
-		return
-	}
-	if e.revoked || p.fired >= p.total || !d.holdsLease(e) {
-		e.confirmed = false
-		d.mu.Unlock()
+	var ctx context.Context
+	switch d.items.begin(e, p.fired < p.total && d.holdsLease(e), func() (abort context.CancelCauseFunc) {
+		if p.lanes.fire(e.ref, p.total) {
+			ctx, abort = context.WithCancelCause(attempts)
+		}
+		return abort
+	}) {
+	case nowFired:
+		p.fired++
+		started := ctx // a variable of its own, so that ctx needs no allocation
+		d.tasks.Go(func() { d.run(started, e) })
+	case mustWait:
 		d.ready[e.ref.Kind] = append(d.ready[e.ref.Kind], e)
-		return
-	}
-	if d.mustConfirm(e) {
-		d.mu.Unlock()
+	case mustConfirm:
 		d.unconfirmed = append(d.unconfirmed, e)
-		return
+	case neverFire:
+		d.forget(e)
+		d.drop(e)
 	}
-	if !p.lanes.fire(e.ref, p.total) {
-		e.confirmed = false
-		d.mu.Unlock()
-		d.ready[e.ref.Kind] = append(d.ready[e.ref.Kind], e)
-		return
+}
+
+// forget removes an item and lets the loop learn of its new due time, if it has
+// one.
+func (d *Dispatcher) forget(e *entry) {
+	if again := d.items.forget(e); len(again) > 0 {
+		d.inbox.post(func(n *news) { n.hints = append(n.hints, again...) })
 	}
-	ctx, abort := context.WithCancelCause(attempts)
-	e.phase, e.abort = phaseFired, abort
-	d.mu.Unlock()
-	p.fired++
-	d.tasks.Go(func() { d.run(ctx, e) })
 }
 
 // holdsLease reports whether this node certainly still holds a claim. If the
 // last heartbeat is too old, because the process was suspended or the store
-// away, it requests another one. Called with mu held.
+// away, it requests another one.
 func (d *Dispatcher) holdsLease(e *entry) bool {
 	if d.Queue.NodeHoldsLease(e.node) {
 		return true
@@ -147,15 +138,13 @@ func (d *Dispatcher) run(ctx context.Context, e *entry) {
 	if now := d.Queue.Now(); now.Sub(began) > slotWait {
 		began = now // it waited for a slot
 	}
-	ended := false
+	var ended atomic.Bool
 	requestDone := func(bytes int64) {
-		d.mu.Lock()
-		if !ended {
-			ended, e.response = true, bytes
-			d.ended = append(d.ended, e)
+		if ended.Swap(true) {
+			return
 		}
-		d.mu.Unlock()
-		d.poke()
+		e.response = bytes
+		d.inbox.post(func(n *news) { n.ended = append(n.ended, e) })
 	}
 	if err := fault.Guard(func() error { e.attempt.Fire(ctx, e.node, began, requestDone); return nil }); err != nil {
 		d.Log.Error("attempt panicked; other attempts are not affected", kindOf(e.ref), e.ref.Number, "error", err)
@@ -165,14 +154,24 @@ func (d *Dispatcher) run(ctx context.Context, e *entry) {
 	}
 	requestDone(0)
 	e.abort(nil)
-	d.mu.Lock()
-	d.finished = append(d.finished, e)
-	d.forget(e)
-	d.mu.Unlock()
-	d.poke()
+	again := d.items.forget(e)
+	d.inbox.post(func(n *news) {
+		n.finished = append(n.finished, e)
+		n.hints = append(n.hints, again...)
+	})
 }
 
 // slotWait is the delay from which on an attempt's start is recorded as later
 // than its claim announced. Below it the announced time stays, which logs and
 // webhooks already show.
 const slotWait = time.Second
+
+// Sleep waits for the given time or until ctx ends.
+func Sleep(ctx context.Context, wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

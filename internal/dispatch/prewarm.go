@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// warmAhead is how long before items are due connections to their receivers
-	// are opened; warmPause is how often the queue is read for it.
-	warmAhead = time.Second
-	warmPause = 250 * time.Millisecond
-	// warmPage is how many keys one read returns at most, warmPages how many
+	// prewarmAhead is how long before items are due connections to their receivers
+	// are opened; prewarmPause is how often the queue is read for it.
+	prewarmAhead = time.Second
+	prewarmPause = 250 * time.Millisecond
+	// prewarmPage is how many keys one read returns at most, prewarmPages how many
 	// reads follow each other.
-	warmPage, warmPages = 1024, 16
-	// warmLanesEach is how many receivers of one account are prewarmed per
+	prewarmPage, prewarmPages = 1024, 16
+	// prewarmLanesEach is how many receivers of one account are prewarmed per
 	// read.
-	warmLanesEach = 1024
+	prewarmLanesEach = 1024
 	// atOnce is the interval within which items count as concurrent.
 	atOnce = 10 * time.Millisecond
 )
@@ -34,7 +34,7 @@ type coming struct {
 // prewarm calls Prewarm for what is due soon, until ctx ends. What it misses is
 // fired all the same; its connections are opened then.
 func (d *Dispatcher) prewarm(ctx context.Context) {
-	ticker := time.NewTicker(warmPause)
+	ticker := time.NewTicker(prewarmPause)
 	defer ticker.Stop()
 	var cursor store.QueueKey
 	for {
@@ -47,13 +47,13 @@ func (d *Dispatcher) prewarm(ctx context.Context) {
 			continue // the node is busy with what is due
 		}
 		now := d.Queue.Now()
-		if d.isCareful(now) {
+		if d.suspects.isCareful(now) {
 			continue // reading here would leave no note for a crash
 		}
-		if cursor.Due.Before(now) || cursor.Due.Sub(now) > warmAhead {
+		if cursor.Due.Before(now) || cursor.Due.Sub(now) > prewarmAhead {
 			cursor = store.QueueKey{Due: now}
 		}
-		lanes, next, err := d.readAhead(ctx, cursor, now.Add(warmAhead))
+		lanes, next, err := d.readAhead(ctx, cursor, now.Add(prewarmAhead))
 		if err != nil {
 			continue // the loop logs the same failure
 		}
@@ -64,12 +64,10 @@ func (d *Dispatcher) prewarm(ctx context.Context) {
 
 // readAhead reads the keys that are due until then, starting after a key.
 func (d *Dispatcher) readAhead(ctx context.Context, from store.QueueKey, until time.Time) (map[laneID]*coming, store.QueueKey, error) {
-	d.mu.Lock()
-	nodes, self := d.lease.nodes, d.lease.node
-	d.mu.Unlock()
+	lease := d.items.nodes()
 	lanes, ofAccount := map[laneID]*coming{}, map[int64]int{}
-	for range warmPages {
-		refs, err := d.Queue.QueuePeek(ctx, from, until, warmPage)
+	for range prewarmPages {
+		refs, err := d.Queue.QueuePeek(ctx, from, until, prewarmPage)
 		if err != nil {
 			return nil, from, err
 		}
@@ -78,18 +76,18 @@ func (d *Dispatcher) readAhead(ctx context.Context, from store.QueueKey, until t
 				return lanes, from, nil
 			}
 			from = ref
-			if d.share(ref, nodes, self) != 0 {
+			if d.share(ref, lease) != 0 {
 				continue
 			}
 			if lanes[laneOf(ref)] == nil {
-				if ofAccount[ref.Account] == warmLanesEach {
+				if ofAccount[ref.Account] == prewarmLanesEach {
 					continue
 				}
 				ofAccount[ref.Account]++
 			}
 			count(lanes, ref)
 		}
-		if len(refs) < warmPage {
+		if len(refs) < prewarmPage {
 			break
 		}
 	}

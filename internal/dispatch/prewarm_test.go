@@ -36,7 +36,7 @@ func TestPrewarm_ReportsEachReceiverOnceAhead(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		for lane, want := range map[uint32]int{1: 40, 3: 1} {
-			if got := heard[lane]; len(got) != 1 || got[0].n != want || got[0].ahead < warmAhead-warmPause || got[0].ahead > warmAhead {
+			if got := heard[lane]; len(got) != 1 || got[0].n != want || got[0].ahead < prewarmAhead-prewarmPause || got[0].ahead > prewarmAhead {
 				t.Errorf("receiver %d was prewarmed %+v, want once, for %d at once, about a second ahead", lane, got, want)
 			}
 		}

@@ -96,16 +96,14 @@ func (d *Dispatcher) admitPeeked(p *peekResult, now time.Time) {
 		}
 		return
 	}
-	d.mu.Lock()
-	nodes, self := d.lease.nodes, d.lease.node
-	d.mu.Unlock()
+	lease := d.items.nodes()
 	for _, ref := range p.refs {
 		if ref.Due.After(p.until) {
 			d.scan.next = earlier(d.scan.next, ref.Due.Add(-lead))
 			d.readToEnd(p, now)
 			return
 		}
-		switch others := ref.Due.Add(d.share(ref, nodes, self)); {
+		switch others := ref.Due.Add(d.share(ref, lease)); {
 		case others.Equal(ref.Due), !others.After(now) && d.idle(ref.Kind):
 			d.admit(ref)
 		case others.After(now):
@@ -156,39 +154,29 @@ func before(ref store.QueueKey) store.QueueKey {
 // lane or account has its full share of the memory, the item stays in the store
 // as part of their backlog.
 func (d *Dispatcher) admit(ref store.QueueKey) {
-	p := d.pools[ref.Kind]
-	e := &entry{ref: ref}
-	d.mu.Lock()
-	if old, known := d.known[ref.ItemID]; known {
-		if !old.ref.Due.Equal(ref.Due) {
-			old.rescheduled = &ref
-		}
-		d.mu.Unlock()
+	switch d.items.find(ref) {
+	case present:
 		return
-	}
-	switch {
-	case d.isBlocked(ref):
-		d.mu.Unlock()
+	case barred:
 		d.wantPark()
 		return
-	case d.heldBack(ref, p.lanes.now):
-		d.mu.Unlock()
+	}
+	p := d.pools[ref.Kind]
+	e := &entry{ref: ref}
+	switch d.suspects.suspicion(ref.ItemID, p.lanes.now) {
+	case failedNow:
 		d.rescanAt(p.lanes.now.Add(failsPause))
 		return
-	case d.suspects[ref.ItemID] > 0:
-		d.known[ref.ItemID] = e
+	case suspected:
+		d.items.add(e)
 		d.quarantine = append(d.quarantine, e)
-		d.mu.Unlock()
 		return
 	}
 	if full, ok := p.lanes.room(ref, d.maxWaiting-d.waiting()); !ok {
-		d.mu.Unlock()
 		p.lanes.keepBacklog(full, before(ref))
 		return
 	}
-	e.revoked = d.withholds(ref)
-	d.known[ref.ItemID] = e
-	d.mu.Unlock()
+	d.items.add(e)
 	p.lanes.add(e)
 	p.publish()
 }
@@ -253,10 +241,7 @@ func (d *Dispatcher) startPeek(of peekOf, now time.Time) {
 	until := now.Add(horizon)
 	d.tasks.Go(func() {
 		refs, err := d.Queue.QueuePeek(context.Background(), of.from, until, peekLimit)
-		d.mu.Lock()
-		d.peeked = &peekResult{of, refs, until, err}
-		d.mu.Unlock()
-		d.poke()
+		d.inbox.post(func(n *news) { n.peeked = &peekResult{of, refs, until, err} })
 	})
 }
 

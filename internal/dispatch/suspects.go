@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/schedule"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -27,6 +29,95 @@ const (
 	clearTries = 5
 )
 
+// suspects is what is known of items that crash the process or fail when they
+// are prepared or claimed.
+type suspects struct {
+	mu      sync.Mutex
+	crashes map[store.ItemID]int // during whose preparation nodes crashed
+	careful time.Time            // until then, notes record what is being prepared
+	failing map[store.ItemID]failing
+}
+
+// suspicion is why an item is not claimed together with others.
+type suspicion int
+
+const (
+	unsuspected suspicion = iota
+	suspected             // it was being prepared when a node crashed
+	failedNow             // it failed just now and must not be retried yet
+)
+
+func (s *suspects) suspicion(id store.ItemID, now time.Time) suspicion {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch f, fails := s.failing[id]; {
+	case fails && now.Before(f.again):
+		return failedNow
+	case s.crashes[id] > 0:
+		return suspected
+	default:
+		return unsuspected
+	}
+}
+
+// replace takes in the suspects that were read, and whether a node has ended
+// without a clean stop.
+func (s *suspects) replace(crashes map[store.ItemID]int, unclean bool, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.crashes = crashes
+	if unclean {
+		s.careful = schedule.Later(s.careful, now.Add(carefulFor))
+	}
+	if len(crashes) > 0 {
+		s.careful = schedule.Later(s.careful, now.Add(carefulLonger))
+	}
+}
+
+// cleared takes in that items were prepared without a crash.
+func (s *suspects) cleared(noted []store.QueueKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, ref := range noted {
+		delete(s.crashes, ref.ItemID)
+	}
+}
+
+// recovered takes in that items were claimed.
+func (s *suspects) recovered(claimed []*entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range claimed {
+		delete(s.failing, e.ref.ItemID)
+	}
+}
+
+// crashesOf returns how many nodes crashed while they prepared an item.
+func (s *suspects) crashesOf(id store.ItemID) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.crashes[id]
+}
+
+// isCareful reports whether items being prepared must be noted.
+func (s *suspects) isCareful(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return now.Before(s.careful)
+}
+
+// failed counts a failure of an item and returns how many there were.
+func (s *suspects) failed(id store.ItemID, now time.Time) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failing == nil || len(s.failing) >= maxFailing {
+		s.failing = map[store.ItemID]failing{}
+	}
+	f := failing{s.failing[id].times + 1, now.Add(failsPause)}
+	s.failing[id] = f
+	return f.times
+}
+
 // Suspect reads which items were being prepared when a node crashed. They are
 // prepared alone from then on; those with crashesLimit crashes are set aside.
 // Call it before Run.
@@ -36,14 +127,11 @@ func (d *Dispatcher) Suspect(ctx context.Context) error {
 }
 
 func (d *Dispatcher) readSuspects(ctx context.Context) ([]store.Suspect, error) {
-	suspects, unclean, err := d.Queue.SuspectList(ctx, d.node(), suspectsLimit)
+	suspects, unclean, err := d.Queue.SuspectList(ctx, d.Self(), suspectsLimit)
 	if err != nil {
 		return nil, err
 	}
 	now := d.Queue.Now()
-	d.mu.Lock()
-	before := d.suspects
-	d.mu.Unlock()
 	known := map[store.ItemID]int{}
 	var ended []store.QueueKey
 	for _, s := range suspects {
@@ -54,20 +142,12 @@ func (d *Dispatcher) readSuspects(ctx context.Context) ([]store.Suspect, error) 
 			ended = append(ended, s.QueueKey)
 			continue
 		}
-		if before[s.ItemID] != s.Crashes {
+		if d.suspects.crashesOf(s.ItemID) != s.Crashes {
 			d.Log.Warn("a node crashed while it prepared this queue item; preparing it alone", kindOf(s.QueueKey), s.Number, "crashes", s.Crashes)
 		}
 		known[s.ItemID] = s.Crashes
 	}
-	d.mu.Lock()
-	d.suspects = known
-	if unclean {
-		d.careful = later(d.careful, now.Add(carefulFor))
-	}
-	if len(known) > 0 {
-		d.careful = later(d.careful, now.Add(carefulLonger))
-	}
-	d.mu.Unlock()
+	d.suspects.replace(known, unclean, now)
 	if len(ended) == 0 {
 		return suspects, nil
 	}
@@ -76,9 +156,7 @@ func (d *Dispatcher) readSuspects(ctx context.Context) ([]store.Suspect, error) 
 
 // Suspected reports whether an item was being prepared when a node crashed.
 func (d *Dispatcher) Suspected(id store.ItemID) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.suspects[id] > 0
+	return d.suspects.crashesOf(id) > 0
 }
 
 // tidySuspects clears the notes of suspects that are neither known here nor in
@@ -86,10 +164,7 @@ func (d *Dispatcher) Suspected(id store.ItemID) bool {
 func (d *Dispatcher) tidySuspects(ctx context.Context, suspects []store.Suspect) error {
 	var gone []store.QueueKey
 	for _, s := range suspects {
-		d.mu.Lock()
-		_, known := d.known[s.ItemID]
-		d.mu.Unlock()
-		if known {
+		if d.items.knows(s.ItemID) {
 			continue
 		}
 		refs, err := d.Queue.QueuePeek(ctx, before(s.QueueKey), s.Due, 1)
@@ -104,13 +179,6 @@ func (d *Dispatcher) tidySuspects(ctx context.Context, suspects []store.Suspect)
 		return nil
 	}
 	return d.Queue.SuspectClear(ctx, gone)
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 func kindOf(ref store.QueueKey) string {
@@ -132,17 +200,10 @@ func (d *Dispatcher) reviewSuspects(ctx context.Context) {
 	}
 }
 
-// isCareful reports whether items being prepared must be noted.
-func (d *Dispatcher) isCareful(now time.Time) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return now.Before(d.careful)
-}
-
 // note records that a batch is about to be prepared, if a crash or a suspect
 // requires it. It returns the keys it recorded.
 func (d *Dispatcher) note(node int64, batch []*entry) (noted []store.QueueKey, err error) {
-	if !d.isCareful(d.Queue.Now()) && !d.Suspected(batch[0].ref.ItemID) {
+	if !d.suspects.isCareful(d.Queue.Now()) && !d.Suspected(batch[0].ref.ItemID) {
 		return nil, nil
 	}
 	for _, e := range batch {
@@ -156,11 +217,7 @@ func (d *Dispatcher) clear(noted []store.QueueKey) {
 	if len(noted) == 0 {
 		return
 	}
-	d.mu.Lock()
-	for _, ref := range noted {
-		delete(d.suspects, ref.ItemID)
-	}
-	d.mu.Unlock()
+	d.suspects.cleared(noted)
 	d.tasks.Go(func() {
 		for range clearTries {
 			err := d.Queue.SuspectClear(context.Background(), noted)
@@ -191,23 +248,14 @@ const (
 // failed records that an item could not be prepared or claimed even alone. It
 // is retried after failsPause, and set aside after failsLimit failures.
 func (d *Dispatcher) failed(e *entry, err error) {
-	now := d.Queue.Now()
-	d.mu.Lock()
-	if len(d.failing) >= maxFailing {
-		clear(d.failing)
-	}
-	f := d.failing[e.ref.ItemID]
-	f.times++
-	f.again = now.Add(failsPause)
-	d.failing[e.ref.ItemID] = f
-	d.mu.Unlock()
-	d.Log.Error("claiming a queue item failed; the rest of its batch is not affected", kindOf(e.ref), e.ref.Number, "times", f.times, "error", err)
-	if f.times < failsLimit {
+	times := d.suspects.failed(e.ref.ItemID, d.Queue.Now())
+	d.Log.Error("claiming a queue item failed; the rest of its batch is not affected", kindOf(e.ref), e.ref.Number, "times", times, "error", err)
+	if times < failsLimit {
 		return
 	}
 	ctx := context.Background()
 	// If the store accepts no writes at all, the item is not at fault.
-	if d.Queue.SuspectNote(ctx, d.node(), []store.QueueKey{e.ref}) != nil || d.Queue.SuspectClear(ctx, []store.QueueKey{e.ref}) != nil {
+	if d.Queue.SuspectNote(ctx, d.Self(), []store.QueueKey{e.ref}) != nil || d.Queue.SuspectClear(ctx, []store.QueueKey{e.ref}) != nil {
 		return
 	}
 	err = d.setAside(ctx, e.ref, "the request could not be prepared or stored, so the job was set aside; make it smaller or simpler and create it again", false)
@@ -238,13 +286,6 @@ func (d *Dispatcher) setAside(ctx context.Context, ref store.QueueKey, reason st
 		d.ObserveAside()
 	}
 	return nil
-}
-
-// heldBack reports whether an item failed just now and must not be retried yet.
-// Called with mu held.
-func (d *Dispatcher) heldBack(ref store.QueueKey, now time.Time) bool {
-	f, fails := d.failing[ref.ItemID]
-	return fails && now.Before(f.again)
 }
 
 // claimAlone starts the claim of a suspect if no other claim is under way, and

@@ -265,14 +265,14 @@ func TestBudget_BoundsMemoryAndDelaysNoSmallItems(t *testing.T) {
 		}
 		for range 2400 { // an account of large runs has a rate, too
 			sleep(t.Context(), 50*time.Millisecond)
-			b.Dispatcher.mu.Lock()
+			b.items.mu.Lock()
 			bytes := int64(0)
-			for _, e := range b.known {
+			for _, e := range b.items.known {
 				if e.phase >= phaseHeld {
 					bytes += e.size
 				}
 			}
-			b.Dispatcher.mu.Unlock()
+			b.items.mu.Unlock()
 			most = max(most, bytes)
 		}
 		fired := b.firings()

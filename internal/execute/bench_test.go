@@ -30,7 +30,7 @@ func BenchmarkDo(b *testing.B) {
 			b.SetParallelism(32)
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
-					if out := c.Do(b.Context(), r); !out.Succeeded() {
+					if out := c.Do(b.Context(), r); out.Failure != nil || out.Response.Status != 200 {
 						b.Errorf("%+v", out.Failure)
 						return
 					}

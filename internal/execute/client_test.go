@@ -200,7 +200,7 @@ func TestDo_KeepsConnections(t *testing.T) {
 			}
 		}})
 		for _, path := range []string{"/", "/large", "/from", "/", "/from"} {
-			if out := c.Do(ctx, get(base+path)); !out.Succeeded() {
+			if out := c.Do(ctx, get(base+path)); out.Failure != nil {
 				t.Fatalf("%s: %+v", path, out.Failure)
 			}
 		}

@@ -45,7 +45,7 @@ func TestPrewarm_RequestsUseTheConnections(t *testing.T) {
 	var done sync.WaitGroup
 	for range 5 {
 		done.Go(func() {
-			if out := c.Do(t.Context(), Request{Method: "POST", URL: url, Body: []byte("1")}); !out.Succeeded() {
+			if out := c.Do(t.Context(), Request{Method: "POST", URL: url, Body: []byte("1")}); out.Failure != nil || out.Response.Status != 200 {
 				t.Errorf("the request failed: %+v", out.Failure)
 			}
 		})
@@ -67,7 +67,7 @@ func TestPrewarm_OpensOneConnectionOverHTTP2(t *testing.T) {
 	var done sync.WaitGroup
 	for range 20 {
 		done.Go(func() {
-			if out := c.Do(t.Context(), Request{Method: "GET", URL: url}); !out.Succeeded() {
+			if out := c.Do(t.Context(), Request{Method: "GET", URL: url}); out.Failure != nil || out.Response.Status != 200 {
 				t.Errorf("the request failed: %+v", out.Failure)
 			}
 		})
@@ -87,7 +87,7 @@ func TestPrewarm_AClosedConnectionIsReplaced(t *testing.T) {
 			c.Prewarm(srv.URL, 1)
 			awaitWarm(t, c, 1)
 			srv.CloseClientConnections()
-			if out := c.Do(t.Context(), Request{Method: "POST", URL: srv.URL, Body: []byte("1")}); !out.Succeeded() {
+			if out := c.Do(t.Context(), Request{Method: "POST", URL: srv.URL, Body: []byte("1")}); out.Failure != nil || out.Response.Status != 200 {
 				t.Errorf("the request failed: %+v", out.Failure)
 			}
 			awaitWarm(t, c, 0)

@@ -14,9 +14,9 @@ import (
 var scheduleOrders = []string{"inserted_at", "disabled_at", "name", "id"}
 
 func (s *Server) listSchedules(c *call) error {
-	q := &query{values: c.r.URL.Query()}
-	selection := q.list("schedules", c.owner, scheduleOrders)
-	if err := fault.Refuse(q.problems); err != nil {
+	q := c.query()
+	selection := job.ScheduleQuery{ListQuery: q.list("schedules", c.owner, scheduleOrders), Tags: q.Tags()}
+	if err := fault.Refuse(q.Problems); err != nil {
 		return err
 	}
 	page, err := s.Service.Schedules(c.r.Context(), c.owner, selection)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"path"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"time"
 
@@ -103,6 +104,24 @@ var routes = []route{
 	{"/docs", open, map[string]handler{"GET": (*Server).docs}},
 }
 
+// parameters lists the query parameters that each call takes; none unless it is
+// listed here. Others are refused, except by open calls: what monitors and jobs
+// send to them is not theirs.
+var parameters = map[string][]string{
+	"GET /api/jobs":          slices.Concat([]string{"q"}, job.FilterParameters, pageParameters),
+	"GET /api/jobs/counts":   job.FilterParameters,
+	"GET /api/schedules":     slices.Concat([]string{"tag"}, pageParameters),
+	"GET /api/logs":          slices.Concat(logParameters, pageParameters),
+	"GET /api/logs/export":   logParameters,
+	"GET /api/account/audit": slices.Concat([]string{"event"}, pageParameters),
+	"GET /api/stats":         {"minutes"},
+}
+
+var (
+	pageParameters = []string{"limit", "offset", "order_by", "cursor"}
+	logParameters  = []string{"job_id", "schedule_id", "event", "since", "until"}
+)
+
 // New returns a Server.
 func New(config Config) *Server {
 	s := &Server{Config: config, mux: http.NewServeMux(), parsing: newParsing()}
@@ -197,7 +216,11 @@ func (s *Server) dispatch(route route, c *call) error {
 		if err := s.Rates.Address(c.Header(), c.r); err != nil {
 			return err
 		}
-		return fault.New(fault.NotFound, "there is nothing at this path; GET /docs lists every call")
+		message := "there is nothing at this path; GET /docs lists every call"
+		if meant := s.similar(c.r.URL.Path); meant != "" {
+			message = "there is nothing at this path; did you mean " + meant + "? GET /docs lists every call"
+		}
+		return &fault.Error{Code: fault.NotFound, Reason: "unknown_path", Message: message}
 	}
 	method := c.r.Method
 	if method == http.MethodHead {
@@ -212,6 +235,9 @@ func (s *Server) dispatch(route route, c *call) error {
 		return fault.New(fault.MethodNotAllowed, "this path does not support "+c.r.Method+"; it supports "+edge.Allow(maps.Keys(route.methods)))
 	}
 	if err := s.admit(route, method, c); err != nil {
+		return err
+	}
+	if err := refuseUnknown(route, method, c.r.URL.Query()); err != nil {
 		return err
 	}
 	return handle(s, c)

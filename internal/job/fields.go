@@ -29,6 +29,9 @@ type Spec struct {
 	WebhookURL  string
 	Retries     int // attempts after the first
 	Timeout     time.Duration
+	Success     Statuses        // which responses are a success
+	NoRetry     Failures        // which failures are not retried
+	Backoff     []time.Duration // waits before retries, of which the last repeats; nil for the default ones
 	Metadata    bool
 	RepeatEvery rawjson.Value
 	Cron        string
@@ -38,7 +41,7 @@ type Spec struct {
 	Throttle    time.Duration
 }
 
-var defaultSpec = Spec{Method: "get", Retries: DefaultRetries, Timeout: DefaultTimeout, Metadata: true}
+var defaultSpec = Spec{Method: "get", Retries: DefaultRetries, Timeout: DefaultTimeout, Success: DefaultSuccess, Metadata: true}
 
 // fields is the table of the fields of a create request. Requests are read, and
 // forms show inputs, in this order.
@@ -103,6 +106,11 @@ var fields = []Field{
 		Form: Form{Section: MoreSection, Label: "Description"},
 	},
 	{
+		Name: "tags", In: Anywhere, Kind: ListValue, Of: TextValue, read: readTags,
+		Form: Form{Section: MoreSection, Label: "Tags", Hint: "Up to 10, separated by commas; lists can be filtered by them.", Placeholder: "billing, tenant:42"},
+		Flag: Flag{Placeholder: "TAG,…", Help: "Up to 10 tags, by which lists can be filtered."},
+	},
+	{
 		Name: keyField, In: ForCreate, Kind: TextValue, Column: true, read: readKey,
 		Form: Form{Section: MoreSection, Label: "Idempotency key", Hint: "While a job holds this key, another one with it is not created.", Mono: true},
 		Flag: Flag{Placeholder: "KEY", Help: "While an unfinished job holds this key, no other job is created with it."},
@@ -139,6 +147,21 @@ var fields = []Field{
 		},
 		Form: Form{Section: MoreSection, Label: "Time allowed", Hint: "Seconds for one attempt, 1 to 900.", Placeholder: "30"},
 		Flag: Flag{Placeholder: "SECONDS", Help: "How long one attempt may take."},
+	},
+	{
+		Name: "success", In: Anywhere, Kind: ListValue, Of: WholeValue, read: readSuccess,
+		set:  func(s *Spec, v rawjson.Value) { s.Success = statusesOf(v) },
+		Form: Form{Section: MoreSection, Label: "Success", Hint: "Statuses and classes that count as success.", Placeholder: "2xx, 404"},
+	},
+	{
+		Name: "no_retry", In: Anywhere, Kind: ListValue, Of: WholeValue, read: readNoRetry,
+		set:  func(s *Spec, v rawjson.Value) { s.NoRetry = failuresOf(v) },
+		Form: Form{Section: MoreSection, Label: "Don't retry", Hint: "Statuses, classes and error kinds after which there is no retry.", Placeholder: "4xx, 501, tls"},
+	},
+	{
+		Name: "backoff", In: Anywhere, Kind: ListValue, Of: DurationValue, read: readBackoff,
+		set:  func(s *Spec, v rawjson.Value) { s.Backoff = waitsOf(v) },
+		Form: Form{Section: MoreSection, Label: "Waits before retries", Hint: "1 to 20; the last one repeats.", Placeholder: "10, 1 minute, 6 hours"},
 	},
 	{
 		Name: "metadata", In: Anywhere, Kind: BooleanValue, read: readBoolean,

@@ -26,8 +26,15 @@ const (
 	KindUnstored    Kind = "unstored"    // the outcome of the attempt could not be stored
 	KindInternal    Kind = "internal"    // a defect of the service ended the attempt
 	KindPoisoned    Kind = "poisoned"    // the attempt can't be made; the job was discarded
-	KindStatus      Kind = "status"      // a response other than 2xx; in callbacks and webhooks only
+	KindStatus      Kind = "status"      // a response that is no success; in callbacks and webhooks only
 )
+
+// attemptKinds are the kinds that no_retry accepts: those that an attempt of a
+// job can end in.
+var attemptKinds = []Kind{
+	KindDNS, KindConnect, KindTLS, KindTimeout, KindClosed, KindProtocol, KindRedirect, KindBlocked,
+	KindTooLarge, KindCancelled, KindInterrupted, KindInternal, KindStatus,
+}
 
 // Permanent reports whether a retry would fail in the same way, so that the
 // attempt is not retried.
@@ -42,6 +49,8 @@ type Failure struct {
 	// Local reports that this machine had run out of descriptors, ports or
 	// memory; the kind is KindInterrupted.
 	Local bool
+	// Unsent reports that nothing was sent; the kind is KindInterrupted.
+	Unsent bool
 	// Wait is how long to wait before an interrupted attempt is retried.
 	Wait time.Duration
 }
@@ -65,9 +74,4 @@ type Outcome struct {
 	Response *Response // nil if there was no complete response
 	Failure  *Failure  // nil if there was a response, whatever its status
 	Duration time.Duration
-}
-
-// Succeeded reports whether the target responded with a 2xx status.
-func (o Outcome) Succeeded() bool {
-	return o.Response != nil && o.Response.Status >= 200 && o.Response.Status < 300
 }

@@ -32,6 +32,8 @@ type ReadOptions struct {
 	// CheckHost returns why a host, with or without a port, may not be a target,
 	// or "" if it may. Nil permits every host.
 	CheckHost func(host string) string
+	// AllowHTTP permits URLs of http.
+	AllowHTTP bool
 }
 
 // reader reads a request's fields and collects all its problems.

@@ -29,7 +29,7 @@ func (r *reader) refuseUnknown(name string, known []string) {
 	pointer, all := Pointer(name), strings.Join(known, ", ")
 	if byName[name] != nil {
 		r.refuse(pointer, "can't be given here; the fields that can are %s", all)
-	} else if near, ok := nearestField(name, known); ok {
+	} else if near, ok := Nearest(name, known); ok {
 		r.refuse(pointer, "is not a known field; did you mean %s?", near)
 	} else if pointer == "#" {
 		r.refuse(pointer, "has an unknown field, whose name begins with %.40q; the known ones are %s", name, all)
@@ -38,17 +38,21 @@ func (r *reader) refuseUnknown(name string, known []string) {
 	}
 }
 
-// nearestField returns the known field with the smallest edit distance to name,
-// preferring the longest common prefix, and whether it is close enough to suggest.
-func nearestField(name string, known []string) (string, bool) {
+// Nearest returns the known name that a misspelt one most likely stands for: a
+// small edit distance and a long common prefix count. It reports whether the name
+// is close enough to suggest.
+func Nearest(name string, known []string) (string, bool) {
 	if len(name) > 64 {
 		return "", false
 	}
-	best, least, alike := "", 0, 0
+	if field, ok := synonyms[plain(name)]; ok && slices.Contains(known, field) {
+		return field, true
+	}
+	best, least, score := "", 0, 0
 	for _, field := range known {
 		n, same := editDistance(plain(name), plain(field)), commonPrefix(plain(name), plain(field))
-		if best == "" || n < least || n == least && same > alike {
-			best, least, alike = field, n, same
+		if s := 2*n - same; best == "" || s < score {
+			best, least, score = field, n, s
 		}
 	}
 	return best, least <= max(1, len(best)/2)

@@ -92,6 +92,16 @@ type Log struct {
 	Payload    rawjson.Value
 }
 
+// Succeeded reports whether the log is of a response with which its attempt
+// succeeded. It reads what was decided when the attempt ended: the log of a
+// failed attempt says when the attempt is retried, that of a success does not.
+func (l *Log) Succeeded() bool {
+	return l.Event == EventResponse && rawjson.Get(l.Payload, logRetryAt) == nil
+}
+
+// logRetryAt is the member of a failed attempt's log with the time of the retry.
+const logRetryAt = "retry_at"
+
 // The events of logs.
 const (
 	EventRequest        = "worker.http.request"

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"fmt"
 	"time"
 )
 
@@ -54,48 +55,92 @@ func StatesNamed(name string) []State {
 	return nil
 }
 
-// Begin marks the start of an attempt: available or retryable -> executing.
-func (j *Job) Begin(at time.Time) bool {
-	if j.State != Available && j.State != Retryable {
+// TransitionError reports a change of state that a job's state does not permit.
+type TransitionError struct {
+	Job      int64 // the job's number
+	From, To State
+}
+
+func (e *TransitionError) Error() string {
+	return fmt.Sprintf("job %d is %s and can't become %s", e.Job, e.From, e.To)
+}
+
+// permits reports whether a job in one state may change to another.
+func permits(from, to State) bool {
+	switch to {
+	case Executing:
+		return from == Available || from == Retryable
+	case Completed, Retryable, Discarded:
+		return from == Executing
+	case Cancelled:
+		return !from.Final()
+	default:
 		return false
 	}
-	j.State, j.AttemptedAt = Executing, at
-	j.Attempt++
-	return true
+}
+
+// Permits returns nil if the job may change to a state, else a
+// [TransitionError].
+func (j *Job) Permits(to State) error {
+	if !permits(j.State, to) {
+		return &TransitionError{j.Number, j.State, to}
+	}
+	return nil
+}
+
+// enter changes the job's state, or returns an error and changes nothing.
+func (j *Job) enter(to State) error {
+	err := j.Permits(to)
+	if err == nil {
+		j.State = to
+	}
+	return err
+}
+
+// Begin marks the start of an attempt: available or retryable -> executing.
+// Like the other transitions, it returns a [TransitionError] and changes nothing
+// if the job's state does not permit it.
+func (j *Job) Begin(at time.Time) error {
+	err := j.enter(Executing)
+	if err == nil {
+		j.AttemptedAt = at
+		j.Attempt++
+	}
+	return err
 }
 
 // Complete ends the job with success: executing -> completed.
-func (j *Job) Complete(at time.Time) bool {
-	if j.State != Executing {
-		return false
+func (j *Job) Complete(at time.Time) error {
+	err := j.enter(Completed)
+	if err == nil {
+		j.CompletedAt = at
 	}
-	j.State, j.CompletedAt = Completed, at
-	return true
+	return err
 }
 
 // Retry schedules another attempt: executing -> retryable.
-func (j *Job) Retry(at time.Time) bool {
-	if j.State != Executing {
-		return false
+func (j *Job) Retry(at time.Time) error {
+	err := j.enter(Retryable)
+	if err == nil {
+		j.DueAt = at
 	}
-	j.State, j.DueAt = Retryable, at
-	return true
+	return err
 }
 
 // Discard ends the job without success: executing -> discarded.
-func (j *Job) Discard(at time.Time) bool {
-	if j.State != Executing {
-		return false
+func (j *Job) Discard(at time.Time) error {
+	err := j.enter(Discarded)
+	if err == nil {
+		j.DiscardedAt = at
 	}
-	j.State, j.DiscardedAt = Discarded, at
-	return true
+	return err
 }
 
 // Cancel ends the job at its owner's request: any state but a final one -> cancelled.
-func (j *Job) Cancel(at time.Time) bool {
-	if j.State.Final() {
-		return false
+func (j *Job) Cancel(at time.Time) error {
+	err := j.enter(Cancelled)
+	if err == nil {
+		j.CancelledAt = at
 	}
-	j.State, j.CancelledAt = Cancelled, at
-	return true
+	return err
 }

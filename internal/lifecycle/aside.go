@@ -16,15 +16,16 @@ import (
 // schedule is disabled and no deliveries are prepared.
 func SetAside(reason string, stop bool) store.Decide {
 	return func(m *store.Snapshot) *store.Changes {
-		if m.Job == nil || m.Job.State.Final() {
+		if m.Job == nil {
 			return nil
 		}
 		j := *m.Job
 		if m.Claim != nil {
 			j.Attempt-- // the claim has counted it already
 		}
-		j.Begin(m.Now)
-		j.Discard(m.Now)
+		if j.Begin(m.Now) != nil || j.Discard(m.Now) != nil {
+			return nil // final in the meantime
+		}
 		about := messageData{number: j.Attempt, outcome: &job.Outcome{
 			Failure: &job.Failure{Kind: job.KindPoisoned, Message: reason},
 		}}

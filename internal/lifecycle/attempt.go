@@ -1,14 +1,13 @@
 package lifecycle
 
 import (
-	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/retry"
 	"github.com/punctual-dev/punctual/internal/schedule"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -22,8 +21,9 @@ type Attempt struct {
 	Outgoing *job.Outgoing
 	// Refused says why the request must not be sent; nil when it may be.
 	Refused *job.Failure
-	// Defect is the panic that preparing the request ended in, with its stack.
-	Defect string
+	// Defect is the panic, or the impossible state of the job, that kept the
+	// request from being prepared.
+	Defect error
 	// Result is the job's state after the attempt; set by the Decide of Finish.
 	Result job.State
 
@@ -36,7 +36,7 @@ type Attempt struct {
 // Begin prepares the next attempt of an item. It always returns an attempt: if
 // the request can't be prepared, Refused says why.
 func Begin(item *store.QueueItem, now time.Time) *Attempt {
-	a := &Attempt{Item: item, Number: item.Attempt + 1, StartAt: later(item.Due, now)}
+	a := &Attempt{Item: item, Number: item.Attempt + 1, StartAt: schedule.Later(item.Due, now)}
 	a.prepare(job.Render)
 	return a
 }
@@ -47,19 +47,13 @@ func Begin(item *store.QueueItem, now time.Time) *Attempt {
 func Resume(item *store.QueueItem) *Attempt {
 	a := &Attempt{Item: item, Number: item.Attempt, StartAt: item.Claim.StartAt}
 	a.prepare(func(s *job.Spec, d job.Dynamic) (*job.Outgoing, error) {
-		if s.WebhookURL == "" {
+		final := slices.Contains(s.NoRetry.Kinds, job.KindInterrupted) // a callback may follow
+		if s.WebhookURL == "" && (s.CallbackURL == "" || !final) {
 			return job.Unrendered(s), nil
 		}
 		return job.Render(s, d)
 	})
 	return a
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // Claim returns what is stored when a node claims the item for this attempt.
@@ -76,8 +70,10 @@ func (a *Attempt) Claim() store.Claim {
 		a.args = share(a.Item.Job.Args, a.Spec.Body, payload, log.ID)
 	}
 	claim := store.Claim{QueueKey: a.Item.QueueKey, Attempt: a.Number, StartAt: a.StartAt, Log: &log}
-	if a.Spec.WebhookURL != "" {
-		j := a.startedAt(a.StartAt)
+	if a.Spec.WebhookURL == "" {
+		return claim
+	}
+	if j, err := a.startedAt(a.StartAt); err == nil {
 		claim.Deliveries = []job.Delivery{
 			webhook(j, &a.Spec, eventStarted, a.StartAt, &messageData{number: a.Number, args: a.args}),
 			webhook(j, &a.Spec, eventRequest, a.StartAt, &messageData{number: a.Number, method: a.method(), request: a.request, args: a.args}),
@@ -92,19 +88,27 @@ func members(object []byte) []byte { return object[1 : len(object)-1] }
 // method returns the request's method as deliveries show it.
 func (a *Attempt) method() string { return strings.ToLower(a.Outgoing.Method) }
 
-// startedAt returns the job as it is while the attempt is under way.
-func (a *Attempt) startedAt(at time.Time) *job.Job {
+// startedAt returns the job as it is while the attempt is under way. Its error
+// is a [job.TransitionError].
+func (a *Attempt) startedAt(at time.Time) (*job.Job, error) {
 	j := *a.Item.Job
 	j.Attempt = a.Number - 1
-	j.Begin(at)
-	return &j
+	return &j, j.Begin(at)
 }
 
-// Finish returns what to store for an outcome of the attempt. The attempt began
-// when its request was sent and ended when the response was read.
-func (a *Attempt) Finish(node int64, o job.Outcome, began, ended time.Time) store.Finish {
-	carry := a.carryOver(&o)
-	about := a.about(&o)
+// Span is the time that an attempt took.
+type Span struct {
+	Began time.Time // when its request was sent
+	Ended time.Time // when its response was read
+	// Random in [0, 1) lengthens the wait before a retry.
+	Random float64
+}
+
+// Finish returns what to store for an outcome of the attempt.
+func (a *Attempt) Finish(node int64, o job.Outcome, span Span) store.Finish {
+	verdict := Judge(&a.Spec, &o)
+	carry := a.carryOver(&o, verdict)
+	about := a.about(&o, verdict)
 	if o.Response != nil {
 		// Encode it here rather than in the transaction, which others wait for.
 		about.response.text = job.AppendResponse(make([]byte, 0, 256), o.Response, o.Duration)
@@ -116,13 +120,13 @@ func (a *Attempt) Finish(node int64, o job.Outcome, began, ended time.Time) stor
 	}
 	return store.Finish{
 		QueueKey: a.Item.QueueKey, Node: node, Attempt: a.Number, Job: a.Item.Job, Size: a.size(&about),
-		Decide: func(m *store.Snapshot) *store.Changes { return a.end(m, about, carry, began, ended) },
+		Decide: func(m *store.Snapshot) *store.Changes { return a.end(m, about, carry, span) },
 	}
 }
 
 // about returns what deliveries report about the attempt.
-func (a *Attempt) about(o *job.Outcome) messageData {
-	about := messageData{number: a.Number, method: a.method(), request: a.request, args: a.args, outcome: o}
+func (a *Attempt) about(o *job.Outcome, v Verdict) messageData {
+	about := messageData{number: a.Number, method: a.method(), request: a.request, args: a.args, outcome: o, verdict: v}
 	if about.request.text == nil && (a.Spec.WebhookURL != "" || a.Spec.CallbackURL != "") {
 		about.request.text = members(a.Outgoing.AppendPayload(nil))
 	}
@@ -131,7 +135,7 @@ func (a *Attempt) about(o *job.Outcome) messageData {
 
 // size returns about how many bytes the finish stores.
 func (a *Attempt) size(about *messageData) int {
-	const fields = 500 // of a job's row, its run and its log
+	const fields = 500 // of a job's row, its queue item and its log
 	text, args := len(about.response.text), len(a.Item.Job.Args)
 	message := fields + args - len(about.args.text) + min(text, minPart)
 	if about.request.log == uuid.Nil {
@@ -152,76 +156,107 @@ func (a *Attempt) size(about *messageData) int {
 	return size
 }
 
-func (a *Attempt) end(m *store.Snapshot, about messageData, carry *carryOver, began, ended time.Time) *store.Changes {
-	o := about.outcome
-	e := &ending{Attempt: a, moment: m, job: a.startedAt(began), at: ended, carry: carry, about: about}
-	switch {
-	case o.Failure != nil && o.Failure.Kind == job.KindInterrupted:
-		e.interrupt()
-	case o.Succeeded():
-		e.succeed()
-	default:
-		e.fail()
+// end decides what the attempt's outcome stores. If the job's state permits no
+// attempt, only its queue item is removed: Begin has reported the defect.
+func (a *Attempt) end(m *store.Snapshot, about messageData, carry *carryOver, span Span) *store.Changes {
+	e, err := a.ending(m, about, span)
+	if err != nil {
+		return &store.Changes{}
 	}
-	a.Result = e.job.State
-	return &e.changes
+	e.carry, e.random = carry, span.Random
+	switch about.verdict {
+	case Interrupted:
+		err = e.interrupt()
+	case Succeeded:
+		err = e.succeed()
+	default:
+		err = e.fail()
+	}
+	return e.finished(err)
 }
 
 // ending builds the changes that finish an attempt.
 type ending struct {
 	*Attempt
-	moment  *store.Snapshot
-	job     *job.Job
-	at      time.Time
-	about   messageData
-	carry   *carryOver
-	changes store.Changes
+	snapshot *store.Snapshot
+	job      *job.Job
+	at       time.Time
+	random   float64
+	about    messageData
+	carry    *carryOver
+	changes  store.Changes
+}
+
+func (a *Attempt) ending(m *store.Snapshot, about messageData, span Span) (*ending, error) {
+	j, err := a.startedAt(span.Began)
+	return &ending{Attempt: a, snapshot: m, job: j, at: span.Ended, about: about}, err
+}
+
+// finished returns the changes, unless a transition was impossible.
+func (e *ending) finished(err error) *store.Changes {
+	if err != nil {
+		return &store.Changes{}
+	}
+	e.Result = e.job.State
+	return &e.changes
 }
 
 // interrupt makes the job due again, at once unless the failure asks for a
 // wait. The attempt does not count.
-func (e *ending) interrupt() {
+func (e *ending) interrupt() error {
 	e.about.retryAt = e.at.Add(e.about.outcome.Failure.Wait)
-	e.job.Retry(e.about.retryAt)
+	if err := e.job.Retry(e.about.retryAt); err != nil {
+		return err
+	}
 	e.job.Attempt--
 	e.finishJob()
+	return nil
 }
 
-func (e *ending) succeed() {
-	e.job.Complete(e.at)
+func (e *ending) succeed() error {
+	if err := e.job.Complete(e.at); err != nil {
+		return err
+	}
 	e.keepCarryOver()
 	e.scheduleNext()
 	e.finishJob()
+	return nil
 }
 
-func (e *ending) fail() {
+func (e *ending) fail() error {
 	retryAt, again := e.retryAt()
-	if again {
-		e.job.Retry(retryAt)
-		e.about.retryAt = retryAt
-	} else {
-		e.job.Discard(e.at)
-		e.scheduleNext()
+	if !again {
+		return e.discard()
 	}
+	if err := e.job.Retry(retryAt); err != nil {
+		return err
+	}
+	e.about.retryAt = retryAt
 	e.finishJob()
+	return nil
+}
+
+func (e *ending) discard() error {
+	if err := e.job.Discard(e.at); err != nil {
+		return err
+	}
+	e.scheduleNext()
+	e.finishJob()
+	return nil
 }
 
 // retryAt returns when the attempt is retried, and whether it is.
 func (e *ending) retryAt() (time.Time, bool) {
-	o := e.about.outcome
-	if e.Number > e.Spec.Retries || o.Failure != nil && o.Failure.Kind.Permanent() {
+	wait, again := retryWait(&e.Spec, e.Number, e.about.outcome, e.at, e.random)
+	if !again {
 		return time.Time{}, false
 	}
-	var asked time.Duration
-	if o.Response != nil && (o.Response.Status == 429 || o.Response.Status == 503) {
-		asked = retry.RetryAfter(o.Response.Header.Get("Retry-After"), e.at)
-	}
-	at := e.at.Add(retry.After(e.Number, asked, rand.Float64())).Truncate(time.Microsecond)
+	at := e.at.Add(wait).Truncate(time.Microsecond)
 	if e.job.ScheduleID == uuid.Nil {
 		return at, true
 	}
 	// A run under way of a disabled schedule finishes without retries.
-	if !e.moment.Schedule.Live() {
+	if !e.snapshot.Schedule.Live() {
 		return time.Time{}, false
 	}
 	next, _ := e.nextDue()
@@ -232,7 +267,7 @@ func (e *ending) retryAt() (time.Time, bool) {
 // the schedule in the transaction, which may have changed since this run was
 // created.
 func (e *ending) nextDue() (time.Time, *job.Spec) {
-	return nextDueAfter(e.moment.Schedule, e.job.ScheduledAt, e.job.AttemptedAt, e.at)
+	return nextDueAfter(e.snapshot.Schedule, e.job.ScheduledAt, e.job.AttemptedAt, e.at)
 }
 
 func nextDueAfter(s *job.Schedule, due, began, now time.Time) (time.Time, *job.Spec) {
@@ -246,23 +281,23 @@ func nextDueAfter(s *job.Schedule, due, began, now time.Time) (time.Time, *job.S
 	if next.IsZero() {
 		return next, nil
 	}
-	return later(next, s.FirstDue), &spec
+	return schedule.Later(next, s.FirstDue), &spec
 }
 
 // scheduleNext creates the schedule's next run, if there is to be one.
 func (e *ending) scheduleNext() {
-	if !e.moment.Schedule.Live() {
+	if !e.snapshot.Schedule.Live() {
 		return
 	}
 	if due, spec := e.nextDue(); spec != nil {
-		e.changes.Next = nextJob(e.moment.Schedule, spec, due, e.at)
+		e.changes.Next = nextJob(e.snapshot.Schedule, spec, due, e.at)
 	}
 }
 
 func nextJob(s *job.Schedule, spec *job.Spec, due, now time.Time) *store.NewJob {
 	return &store.NewJob{Lane: job.Lane(spec.URL), Job: &job.Job{
 		ID: job.NewID(now), Owner: s.Owner, ScheduleID: s.ID, Key: s.Key, Name: s.Name, Description: s.Description,
-		InsertedAt: now, ScheduledAt: due, State: job.Available, DueAt: later(due, now), Hops: s.Hops, Args: s.Args,
+		InsertedAt: now, ScheduledAt: due, State: job.Available, DueAt: schedule.Later(due, now), Hops: s.Hops, Args: s.Args,
 	}}
 }
 
@@ -286,9 +321,11 @@ func (e *ending) addFinishedEvents() {
 		e.changes.Deliveries = append(e.changes.Deliveries, webhook(j, &e.Spec, event, e.at, &about))
 	}
 	if e.about.outcome.Response != nil {
-		add(e.startedAt(e.job.AttemptedAt), eventResponse, e.about)
+		if started, err := e.startedAt(e.job.AttemptedAt); err == nil {
+			add(started, eventResponse, e.about)
+		}
 	}
-	if !e.about.outcome.Succeeded() {
+	if e.about.verdict != Succeeded {
 		failed := e.about
 		failed.hasRetry = true
 		add(e.job, eventError, failed)

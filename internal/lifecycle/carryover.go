@@ -22,9 +22,9 @@ type carryOver struct {
 
 // carryOver reads the response of a schedule's run. It returns nil if there is
 // nothing to carry over.
-func (a *Attempt) carryOver(o *job.Outcome) *carryOver {
+func (a *Attempt) carryOver(o *job.Outcome, v Verdict) *carryOver {
 	body := job.JSONBody(o.Response) // the log's too
-	if a.Item.Schedule == nil || !o.Succeeded() {
+	if a.Item.Schedule == nil || v != Succeeded {
 		return nil
 	}
 	c := &carryOver{previous: body}
@@ -43,7 +43,7 @@ func (c *carryOver) merge(state rawjson.Value) {
 // keepCarryOver stores the merged $set as the schedule's state and the response
 // as $previous.
 func (e *ending) keepCarryOver() {
-	current, c := e.moment.Schedule, e.carry
+	current, c := e.snapshot.Schedule, e.carry
 	if current == nil || c == nil {
 		return
 	}

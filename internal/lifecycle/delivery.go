@@ -17,7 +17,7 @@ func EndDelivery(item *store.QueueItem, number int, node int64, o job.Outcome, e
 	switch {
 	case o.Failure != nil && o.Failure.Kind == job.KindInterrupted:
 		end.Attempt, end.Again = number-1, ended.Add(o.Failure.Wait)
-	case !o.Succeeded():
+	case !Delivered(&o):
 		if wait, again := retry.DeliveryBackoff(number); again {
 			end.Again = ended.Add(wait)
 		} else {

@@ -7,6 +7,13 @@
 // webhook deliveries, the schedule's state and its next run. One transaction
 // writes them all, so a crash never leaves half of them.
 //
+// [Judge] decides whether an attempt has succeeded; nothing else does.
+//
+// The functions are pure apart from the fresh ids of what they create: times and
+// random numbers are arguments, so a decision that is made again, because its
+// transaction was retried, is the same. A job whose state does not permit a
+// transition stays as it is (see [job.TransitionError]).
+//
 // Packages attempt and execute send the requests; package dispatch decides
 // when.
 package lifecycle

@@ -42,9 +42,9 @@ func Edit(e *job.Edit) store.Decide {
 // It never delays a retry.
 func reschedule(j *job.Job, due, now time.Time) {
 	if j.State == job.Available {
-		j.ScheduledAt, j.DueAt = due, later(due, now)
+		j.ScheduledAt, j.DueAt = due, schedule.Later(due, now)
 	} else if due.Before(j.DueAt) {
-		j.DueAt = later(due, now)
+		j.DueAt = schedule.Later(due, now)
 	}
 }
 

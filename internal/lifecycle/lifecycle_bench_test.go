@@ -51,7 +51,7 @@ func BenchmarkFinish(b *testing.B) {
 				moment := &store.Snapshot{Now: ended, Job: item.Job, Schedule: item.Schedule}
 				b.ReportAllocs()
 				for b.Loop() {
-					a.Finish(1, o, due, ended).Decide(moment)
+					a.Finish(1, o, Span{Began: due, Ended: ended}).Decide(moment)
 				}
 			})
 		}

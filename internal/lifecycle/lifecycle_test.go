@@ -47,7 +47,7 @@ func failed(kind job.Kind) job.Outcome {
 func end(item *store.QueueItem, o job.Outcome, now *job.Schedule) *store.Changes {
 	a := Begin(item, due.Add(-50*time.Millisecond))
 	ended := due.Add(time.Second)
-	return a.Finish(1, o, due, ended).Decide(&store.Snapshot{Now: ended, Job: item.Job, Schedule: now})
+	return a.Finish(1, o, Span{Began: due, Ended: ended}).Decide(&store.Snapshot{Now: ended, Job: item.Job, Schedule: now})
 }
 
 func events(deliveries []job.Delivery) string {

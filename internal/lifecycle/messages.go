@@ -26,6 +26,7 @@ type messageData struct {
 	request  passage      // the members of the request's log
 	args     shared       // what the job's args have in common with that log
 	outcome  *job.Outcome // nil while there is none
+	verdict  Verdict      // on the outcome
 	response passage      // the members that describe the outcome's response
 	retryAt  time.Time    // zero if there is no retry
 	hasRetry bool         // whether the message has retry_at
@@ -34,12 +35,12 @@ type messageData struct {
 // failure returns why the attempt failed, or nil if it succeeded.
 func (a *messageData) failure() *job.Failure {
 	switch {
-	case a.outcome == nil || a.outcome.Succeeded():
+	case a.outcome == nil || a.verdict == Succeeded:
 		return nil
 	case a.outcome.Failure != nil:
 		return a.outcome.Failure
 	default:
-		return &job.Failure{Kind: job.KindStatus, Message: "the target responded with " + strconv.Itoa(a.outcome.Response.Status) + ", not 2xx"}
+		return &job.Failure{Kind: job.KindStatus, Message: "the target responded with " + strconv.Itoa(a.outcome.Response.Status) + ", which is no success"}
 	}
 }
 
@@ -175,7 +176,7 @@ func outcomeLog(j *job.Job, at time.Time, a *messageData) job.Log {
 		b = append(b, `,"duration_ms":`...)
 		b = job.AppendMillis(b, o.Duration)
 	}
-	if !o.Succeeded() {
+	if a.verdict != Succeeded {
 		b = append(b, `,"attempt":`...)
 		b = strconv.AppendInt(b, int64(a.number), 10)
 		b = appendRetry(append(b, `,"retry_at":`...), a.retryAt)

@@ -29,7 +29,7 @@ func TestDeliveries_StoreLargeTextsOnce(t *testing.T) {
 			}
 			deliveries, logs = c.Deliveries, []job.Log{*c.Log}
 		}
-		c := a.Finish(1, respond(500, `{"n":"`+large+`"}`), due, ended).Decide(&store.Snapshot{Now: ended, Job: item.Job})
+		c := a.Finish(1, respond(500, `{"n":"`+large+`"}`), Span{Began: due, Ended: ended}).Decide(&store.Snapshot{Now: ended, Job: item.Job})
 		return append(deliveries, c.Deliveries...), append(logs, c.Logs...)
 	}
 	referring, logs := messages(true)
@@ -76,7 +76,7 @@ func TestUnstored_DiscardsTheJobOrRemovesTheItem(t *testing.T) {
 	ended := due.Add(time.Second)
 	moment := &store.Snapshot{Now: ended, Job: item.Job, Schedule: item.Schedule}
 	a := Begin(item, due)
-	ends := a.Unstored(1, due, ended)
+	ends := a.Unstored(1, Span{Began: due, Ended: ended})
 	told := ends[0].Decide(moment)
 	if told.Job.State != job.Discarded || told.Next == nil || logEvents(told.Logs) != job.EventError || events(told.Deliveries) != "error finished callback" {
 		t.Errorf("first: %s, next %v, %s, %s", told.Job.State, told.Next, logEvents(told.Logs), events(told.Deliveries))

@@ -22,15 +22,15 @@ func oversize() *store.QueueItem {
 func TestPrepare_RefusesATooLargeRequestPermanently(t *testing.T) {
 	item := oversize()
 	a := Begin(item, due)
-	if a.Refused == nil || a.Refused.Kind != job.KindTooLarge || !strings.Contains(a.Refused.Message, "the body would be larger than 2097152 bytes") || a.Defect != "" {
-		t.Fatalf("refused with %+v, defect %q", a.Refused, a.Defect)
+	if a.Refused == nil || a.Refused.Kind != job.KindTooLarge || !strings.Contains(a.Refused.Message, "the body would be larger than 2097152 bytes") || a.Defect != nil {
+		t.Fatalf("refused with %+v, defect %v", a.Refused, a.Defect)
 	}
 	c := a.Claim()
 	if got, want := string(c.Log.Payload), `{"body":null,"headers":{"a":"b"},"query":{},"url":"https://x"}`; got != want || events(c.Deliveries) != "started request" {
 		t.Errorf("the claim logs %s and delivers %s, want %s", got, events(c.Deliveries), want)
 	}
 	moment := &store.Snapshot{Now: due, Job: item.Job, Schedule: item.Schedule}
-	changes := a.Finish(1, job.Outcome{Failure: a.Refused}, due, due.Add(time.Millisecond)).Decide(moment)
+	changes := a.Finish(1, job.Outcome{Failure: a.Refused}, Span{Began: due, Ended: due.Add(time.Millisecond)}).Decide(moment)
 	if changes.Job.State != job.Discarded || a.Result != job.Discarded || changes.Next == nil || events(changes.Deliveries) != "error finished callback" {
 		t.Errorf("the job is %s, the next %v, messages %s", changes.Job.State, changes.Next, events(changes.Deliveries))
 	}
@@ -47,13 +47,13 @@ func TestPrepare_APanicRefusesTheAttempt(t *testing.T) {
 	item := oneOff(`{"url":"https://x/y","callback_url":"https://c"}`)
 	a := &Attempt{Item: item, Number: 1, StartAt: due}
 	a.prepare(func(*job.Spec, job.Dynamic) (*job.Outgoing, error) { panic("a defect") })
-	if a.Refused == nil || a.Refused.Kind != job.KindInternal || !strings.HasPrefix(a.Defect, "a defect\ngoroutine") {
-		t.Fatalf("refused with %+v, defect %.40q", a.Refused, a.Defect)
+	if a.Refused == nil || a.Refused.Kind != job.KindInternal || a.Defect == nil || !strings.HasPrefix(a.Defect.Error(), "panic: a defect\ngoroutine") {
+		t.Fatalf("refused with %+v, defect %.40v", a.Refused, a.Defect)
 	}
 	if got, want := string(a.Claim().Log.Payload), `{"body":null,"headers":{},"query":{},"url":"https://x/y"}`; got != want {
 		t.Errorf("the log is %s, want %s", got, want)
 	}
-	changes := a.Finish(1, job.Outcome{Failure: a.Refused}, due, due.Add(1)).Decide(&store.Snapshot{Now: due, Job: item.Job})
+	changes := a.Finish(1, job.Outcome{Failure: a.Refused}, Span{Began: due, Ended: due.Add(1)}).Decide(&store.Snapshot{Now: due, Job: item.Job})
 	if changes.Job.State != job.Discarded || events(changes.Deliveries) != "callback" {
 		t.Errorf("the job is %s, messages %s", changes.Job.State, events(changes.Deliveries))
 	}
@@ -97,7 +97,7 @@ func BenchmarkDecide(b *testing.B) {
 			}
 			o := respond(200, `{"$set":{`+members.String()[1:]+`}}`)
 			a := Begin(item, due)
-			f := a.Finish(1, o, due, due.Add(1))
+			f := a.Finish(1, o, Span{Began: due, Ended: due.Add(1)})
 			moment := &store.Snapshot{Now: due, Job: item.Job, Schedule: item.Schedule}
 			b.ResetTimer()
 			for b.Loop() {

@@ -17,8 +17,8 @@ type HasStarted func(j *job.Job, claim *store.ClaimInfo, now time.Time) bool
 // executing one is abandoned. A schedule goes on with its next run.
 func Cancel(hasStarted HasStarted) store.Decide {
 	return func(m *store.Snapshot) *store.Changes {
-		if m.Job.State.Final() {
-			return nil
+		if m.Job.Permits(job.Cancelled) != nil {
+			return nil // it is final, and stays as it is
 		}
 		spec := job.ReadSpec(m.Job.Args)
 		underWay := m.Claim != nil && hasStarted(m.Job, m.Claim, m.Now)
@@ -26,10 +26,13 @@ func Cancel(hasStarted HasStarted) store.Decide {
 			// The attempt may have started after the snapshot was taken. Its
 			// end must still be after its start.
 			seen := *m
-			seen.Now = later(m.Now, m.Claim.StartAt.Add(time.Microsecond))
+			seen.Now = schedule.Later(m.Now, m.Claim.StartAt.Add(time.Microsecond))
 			m = &seen
 		}
-		c, began := cancel(m, &spec, underWay)
+		c, began, err := cancel(m, &spec, underWay)
+		if err != nil {
+			return nil
+		}
 		if m.Schedule.Live() {
 			if due, next := nextDueAfter(m.Schedule, m.Job.ScheduledAt, began, m.Now); next != nil {
 				c.Next = nextJob(m.Schedule, next, due, m.Now)
@@ -40,8 +43,9 @@ func Cancel(hasStarted HasStarted) store.Decide {
 }
 
 // cancel returns the changes that cancel m.Job, and when its attempt began; the
-// time is zero if none is under way.
-func cancel(m *store.Snapshot, spec *job.Spec, underWay bool) (*store.Changes, time.Time) {
+// time is zero if none is under way. The error is a [job.TransitionError]: the
+// job is final.
+func cancel(m *store.Snapshot, spec *job.Spec, underWay bool) (*store.Changes, time.Time, error) {
 	j := *m.Job
 	c := &store.Changes{Job: &j, RollbackClaim: m.Claim != nil && !underWay}
 	about := messageData{number: j.Attempt}
@@ -57,11 +61,13 @@ func cancel(m *store.Snapshot, spec *job.Spec, underWay bool) (*store.Changes, t
 	} else if c.RollbackClaim {
 		about.number-- // the claimed attempt does not start
 	}
-	j.Cancel(m.Now)
+	if err := j.Cancel(m.Now); err != nil {
+		return nil, began, err
+	}
 	if spec.WebhookURL != "" {
 		c.Deliveries = []job.Delivery{webhook(&j, spec, eventFinished, m.Now, &about)}
 	}
-	return c, began
+	return c, began, nil
 }
 
 // Disable stops a schedule: its pending job is cancelled, a run under way
@@ -72,10 +78,7 @@ func Disable(hasStarted HasStarted) store.Decide {
 			return nil
 		}
 		c := stop(m, hasStarted)
-		s := *m.Schedule
-		s.DisabledAt, s.Previous = m.Now, nil
-		s.Epoch++
-		c.Schedule = &s
+		disable(m, c)
 		return c
 	}
 }
@@ -96,7 +99,10 @@ func stop(m *store.Snapshot, hasStarted HasStarted) *store.Changes {
 		return &store.Changes{}
 	}
 	spec := job.ReadSpec(m.Job.Args)
-	c, _ := cancel(m, &spec, false)
+	c, _, err := cancel(m, &spec, false)
+	if err != nil {
+		return &store.Changes{} // there is nothing to cancel
+	}
 	return c
 }
 

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/schedule"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -30,7 +31,7 @@ func Reschedule(t *job.Timing) store.Decide {
 			return nil
 		}
 		j := *m.Job
-		j.ScheduledAt, j.DueAt, j.Args = t.At, later(t.At, m.Now), t.In(j.Args)
+		j.ScheduledAt, j.DueAt, j.Args = t.At, schedule.Later(t.At, m.Now), t.In(j.Args)
 		return &store.Changes{Job: &j, UpdateDefinition: true}
 	}
 }

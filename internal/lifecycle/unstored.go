@@ -1,10 +1,6 @@
 package lifecycle
 
 import (
-	"time"
-
-	"github.com/google/uuid"
-
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -20,16 +16,15 @@ func unstoredOutcome() *job.Outcome {
 // the most complete to the simplest. The first discards the job and reports a
 // failure in its log and deliveries; the function [Unstored] describes the
 // others.
-func (a *Attempt) Unstored(node int64, began, ended time.Time) []store.Finish {
+func (a *Attempt) Unstored(node int64, span Span) []store.Finish {
 	reported := a.simple(node, func(m *store.Snapshot) *store.Changes {
-		e := &ending{Attempt: a, moment: m, job: a.startedAt(began), at: ended, about: a.about(unstoredOutcome())}
-		e.job.Discard(e.at)
-		e.scheduleNext()
-		e.finishJob()
-		a.Result = e.job.State
-		return &e.changes
+		e, err := a.ending(m, a.about(unstoredOutcome(), Failed), span)
+		if err == nil {
+			err = e.discard()
+		}
+		return e.finished(err)
 	})
-	return append([]store.Finish{reported}, Unstored(a.Item, a.Number, node, began, ended)...)
+	return append([]store.Finish{reported}, Unstored(a.Item, a.Number, node, span)...)
 }
 
 func (a *Attempt) simple(node int64, decide store.Decide) store.Finish {
@@ -40,19 +35,19 @@ func (a *Attempt) simple(node int64, decide store.Decide) store.Finish {
 // the most complete to the simplest: the first discards the job with a log and
 // disables its schedule, because the next run may need what can't be stored;
 // the second only removes the item from the queue.
-func Unstored(item *store.QueueItem, number int, node int64, began, ended time.Time) []store.Finish {
+func Unstored(item *store.QueueItem, number int, node int64, span Span) []store.Finish {
 	a := &Attempt{Item: item, Number: number}
 	discarded := a.simple(node, func(m *store.Snapshot) *store.Changes {
-		j := a.startedAt(began)
-		j.Discard(ended)
-		about := messageData{number: number, outcome: unstoredOutcome()}
-		c := &store.Changes{Job: j, Logs: []job.Log{outcomeLog(j, ended, &about)}}
-		if j.ScheduleID != uuid.Nil && m.Schedule.Live() {
-			s := *m.Schedule
-			s.DisabledAt, s.Previous = m.Now, nil
-			s.Epoch++
-			c.Schedule = &s
+		j, err := a.startedAt(span.Began)
+		if err == nil {
+			err = j.Discard(span.Ended)
 		}
+		if err != nil {
+			return &store.Changes{}
+		}
+		about := messageData{number: number, outcome: unstoredOutcome()}
+		c := &store.Changes{Job: j, Logs: []job.Log{outcomeLog(j, span.Ended, &about)}}
+		disable(m, c)
 		return c
 	})
 	gone := a.simple(node, func(*store.Snapshot) *store.Changes { return &store.Changes{} })

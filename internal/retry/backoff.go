@@ -44,9 +44,14 @@ func DeliveryBackoff(attempt int) (time.Duration, bool) {
 
 // After returns how long a job waits after its failed attempt number attempt,
 // counted from 1: the longer of its back-off and what the target asked for (0:
-// nothing; at most [LongestRetryAfter]), lengthened by random in [0, 1).
-func After(attempt int, retryAfter time.Duration, random float64) time.Duration {
-	return Lengthen(max(JobBackoff(attempt), min(retryAfter, LongestRetryAfter)), random)
+// nothing; at most [LongestRetryAfter]), lengthened by random in [0, 1). The
+// job's own waits, of which the last repeats, replace [JobBackoff].
+func After(waits []time.Duration, attempt int, retryAfter time.Duration, random float64) time.Duration {
+	wait := JobBackoff(attempt)
+	if len(waits) > 0 {
+		wait = waits[min(max(attempt, 1), len(waits))-1]
+	}
+	return Lengthen(max(wait, min(retryAfter, LongestRetryAfter)), random)
 }
 
 // Lengthen returns d lengthened by 0 to 10 %, in proportion to random in [0,

@@ -62,23 +62,27 @@ func TestLengthen(t *testing.T) {
 }
 
 func TestAfter(t *testing.T) {
+	own := []time.Duration{time.Second, 2 * time.Minute}
 	for _, c := range []struct {
+		waits      []time.Duration
 		attempt    int
 		retryAfter time.Duration
 		random     float64
 		want       time.Duration
 	}{
-		{1, 0, 0, 10 * time.Second},
-		{1, 0, 0.5, 10*time.Second + 500*time.Millisecond},
-		{1, 9 * time.Second, 0, 10 * time.Second},
-		{1, 11 * time.Second, 0, 11 * time.Second},
-		{2, 30 * time.Second, 0, time.Minute},
-		{1, -time.Hour, 0, 10 * time.Second},
-		{9, 100 * time.Hour, 0, 24 * time.Hour},
-		{9, 100 * time.Hour, 0.5, 25*time.Hour + 12*time.Minute},
+		{nil, 1, 0, 0, 10 * time.Second},
+		{nil, 1, 0, 0.5, 10*time.Second + 500*time.Millisecond},
+		{nil, 1, 9 * time.Second, 0, 10 * time.Second},
+		{nil, 1, 11 * time.Second, 0, 11 * time.Second},
+		{nil, 2, 30 * time.Second, 0, time.Minute},
+		{nil, 1, -time.Hour, 0, 10 * time.Second},
+		{nil, 9, 100 * time.Hour, 0, 24 * time.Hour},
+		{nil, 9, 100 * time.Hour, 0.5, 25*time.Hour + 12*time.Minute},
+		{own, 1, 0, 0, time.Second}, {own, 2, 0, 0.5, 126 * time.Second}, {own, 3, 0, 0, 2 * time.Minute}, {own, math.MaxInt, 0, 0, 2 * time.Minute},
+		{own, math.MinInt, 0, 0, time.Second}, {own, 1, 3 * time.Second, 0, 3 * time.Second},
 	} {
-		if got := After(c.attempt, c.retryAfter, c.random); got != c.want {
-			t.Errorf("After(%d, %v, %v) = %v, want %v", c.attempt, c.retryAfter, c.random, got, c.want)
+		if got := After(c.waits, c.attempt, c.retryAfter, c.random); got != c.want {
+			t.Errorf("After(%v, %d, %v, %v) = %v, want %v", c.waits, c.attempt, c.retryAfter, c.random, got, c.want)
 		}
 	}
 }

@@ -108,6 +108,14 @@ func Resume(f Frequency, first, now time.Time) time.Time {
 // cut takes away what is finer than a microsecond, toward the past.
 func cut(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro()).UTC() }
 
+// Later returns the later of two times.
+func Later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
 // justBefore turns "strictly after" into "at or after".
 func justBefore(t time.Time) time.Time { return t.Add(-1) }
 

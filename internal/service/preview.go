@@ -24,7 +24,7 @@ const previewed = 5
 // of a request that it refuses are right, it returns both a preview and the error.
 func (s *Service) Preview(body rawjson.Value, headerKey *string) (*Preview, error) {
 	now := s.Store.Now()
-	draft, err := job.ReadPartly(body, job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: s.CheckHost})
+	draft, err := job.ReadPartly(body, s.readOptions(now, headerKey))
 	if draft == nil {
 		return nil, err
 	}

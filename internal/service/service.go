@@ -36,6 +36,8 @@ type Config struct {
 	// CheckHost returns why a host, with or without a port, may not be a target;
 	// nil permits every host.
 	CheckHost func(host string) string
+	// AllowHTTP permits targets and receivers with URLs of http.
+	AllowHTTP bool
 	// Listener is notified of changes; it may be nil.
 	Listener Listener
 	// Quotas limits what accounts may store; nil means no limits.
@@ -105,7 +107,7 @@ func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 			": jobs that create jobs end there; create the job from outside, or use a schedule")
 	}
 	now := s.Store.Now()
-	draft, err := job.Read(body, job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: s.CheckHost})
+	draft, err := job.Read(body, s.readOptions(now, headerKey))
 	if err != nil {
 		return nil, false, err
 	}
@@ -123,6 +125,12 @@ func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 		s.Listener.Changed(inserted.Job)
 	}
 	return inserted.Job, inserted.Conflict, nil
+}
+
+// readOptions returns the options for reading a request at a time by the store's
+// clock. headerKey is the header Idempotency-Key; nil if there is none.
+func (s *Service) readOptions(now time.Time, headerKey *string) job.ReadOptions {
+	return job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: s.CheckHost, AllowHTTP: s.AllowHTTP}
 }
 
 func newJob(owner job.Owner, draft *job.Draft, now time.Time, hops int) store.NewJob {

@@ -97,6 +97,27 @@ func TestDurabilityCrash_IsLoggedAndTheJobContinues(t *testing.T) {
 	wantSame(t, "kind", hits[2].JSON().Get("data.error.kind"), `"interrupted"`)
 }
 
+func TestDurabilityCrash_JobThatMustNotBeSentAgainIsDiscarded(t *testing.T) {
+	t.Parallel()
+	s, c := crashed(t)
+	target := harness.SharedTarget(t).Route(t).RespondOnce(harness.Hang())
+	receiver := harness.SharedTarget(t).Route(t)
+	job := create(c, `{"method":"post","url":"`+target.URL+`","body":[1],"no_retry":["interrupted"],"callback_url":"`+receiver.URL+`"}`)
+	target.Await(t, 1, soon)
+	s.Kill()
+	s.Restart(t)
+	callback := receiver.Await(t, 1, afterCrash(s))[0].JSON()
+	wantSame(t, "error.kind", callback.Get("error.kind"), `"interrupted"`)
+	wantSame(t, "request.body", callback.Get("request.body"), `[1]`)
+	awaitState(t, c, job, "discarded")
+	logs := logsOf(c, job)
+	wantEvents(t, logs, "http.request", "http.error")
+	wantSame(t, "retry_at", logs[1].Get("payload.retry_at"), "null")
+	if n := len(target.Hits()); n != 1 {
+		t.Errorf("the request was sent %d times", n)
+	}
+}
+
 func TestDurabilityCrash_LosesNothingAndStartsNothingEarly(t *testing.T) {
 	t.Parallel()
 	s, c := crashed(t)

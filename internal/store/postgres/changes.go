@@ -241,18 +241,20 @@ func updateJobs(jobs []*job.Job) []query {
 func updateDefinitions(c *store.Changes) []query {
 	var queries []query
 	if j := c.Job; j != nil {
+		l := job.LabelsOf(j.Args)
 		queries = append(queries, query{
-			sql: `UPDATE jobs SET scheduled_at = $3, name = $4, description = $5, args = $6 WHERE account = $1 AND number = $2`,
+			sql: `UPDATE jobs SET scheduled_at = $3, name = $4, description = $5, args = $6, host = $7, tags = $8 WHERE account = $1 AND number = $2`,
 			args: []any{
 				j.Owner.Number, j.Number, j.ScheduledAt.UnixMicro(), optional(j.Name), optional(j.Description), jsonText(j.Args),
+				orNull(text(l.Host)), l.Tags,
 			},
 		})
 	}
 	if s := c.Schedule; s != nil {
 		queries = append(queries, query{
-			sql: `UPDATE schedules SET first_due = $3, name = $4, description = $5, args = $6 WHERE account = $1 AND id = $2`,
+			sql: `UPDATE schedules SET first_due = $3, name = $4, description = $5, args = $6, tags = $7 WHERE account = $1 AND id = $2`,
 			args: []any{
-				s.Owner.Number, s.ID, s.FirstDue.UnixMicro(), optional(s.Name), optional(s.Description), jsonText(s.Args),
+				s.Owner.Number, s.ID, s.FirstDue.UnixMicro(), optional(s.Name), optional(s.Description), jsonText(s.Args), job.LabelsOf(s.Args).Tags,
 			},
 		})
 	}

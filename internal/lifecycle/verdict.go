@@ -1,0 +1,53 @@
+package lifecycle
+
+import (
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/retry"
+)
+
+// Verdict is what an outcome means for its job.
+type Verdict int
+
+// The verdicts on outcomes.
+const (
+	Failed      Verdict = iota // the attempt counts and may be retried
+	Succeeded                  // the job is completed
+	Interrupted                // the attempt does not count and is made again
+)
+
+// Judge returns what an outcome of a job's attempt means. It is the only rule
+// for the success of jobs: logs, messages, statistics and metrics follow it.
+func Judge(spec *job.Spec, o *job.Outcome) Verdict {
+	switch f := o.Failure; {
+	case f == nil && o.Response != nil && spec.Success.Contains(o.Response.Status):
+		return Succeeded
+	case f == nil || f.Kind != job.KindInterrupted:
+		return Failed
+	case f.Local || f.Unsent || !spec.NoRetry.Contains(o):
+		return Interrupted
+	default:
+		return Failed // the job must not be sent twice
+	}
+}
+
+// Delivered reports whether the receiver of a callback or webhook has accepted
+// it. A job's own rule does not apply to its messages.
+func Delivered(o *job.Outcome) bool {
+	return o.Failure == nil && o.Response != nil && job.DefaultSuccess.Contains(o.Response.Status)
+}
+
+// retryWait returns how long to wait before a failed attempt is retried, and
+// false if the job's options exclude a retry. random in [0, 1) lengthens the
+// wait.
+func retryWait(spec *job.Spec, number int, o *job.Outcome, at time.Time, random float64) (time.Duration, bool) {
+	if number > spec.Retries || o.Failure != nil && o.Failure.Kind.Permanent() || spec.NoRetry.Contains(o) {
+		return 0, false
+	}
+	var asked time.Duration
+	if o.Response != nil && (o.Response.Status == 429 || o.Response.Status == 503) {
+		asked = retry.RetryAfter(o.Response.Header.Get("Retry-After"), at)
+	}
+	return retry.After(spec.Backoff, number, asked, random), true
+}
