@@ -69,6 +69,7 @@ type route struct {
 // routes lists every path that is served.
 var routes = []route{
 	{"/api/jobs", forJobs, map[string]handler{"GET": (*Server).listJobs, "POST": (*Server).createJob}},
+	{"/api/jobs/batch", forJobs, map[string]handler{"POST": (*Server).createJobs}},
 	{"/api/jobs/counts", forJobs, map[string]handler{"GET": (*Server).countJobs}},
 	{"/api/jobs/{job_id}", forJobs, map[string]handler{"GET": (*Server).getJob}},
 	{"/api/jobs/{job_id}/reschedule", forJobs, map[string]handler{"POST": (*Server).rescheduleJob}},
@@ -108,6 +109,7 @@ var routes = []route{
 // listed here. Others are refused, except by open calls: what monitors and jobs
 // send to them is not theirs.
 var parameters = map[string][]string{
+	"POST /api/jobs/batch":   {"atomic"},
 	"GET /api/jobs":          slices.Concat([]string{"q"}, job.FilterParameters, pageParameters),
 	"GET /api/jobs/counts":   job.FilterParameters,
 	"GET /api/schedules":     slices.Concat([]string{"tag"}, pageParameters),
@@ -260,16 +262,21 @@ func (c *call) writeRecord(status int, add func([]byte) []byte) error {
 // piece is how many bytes of a list are written at once.
 const piece = 64 << 10
 
-// writeList responds with {"data": [record, …]}, written in pieces.
+// writeList responds with {"data": [record, …]}.
 func writeList[T any](c *call, records []*T, add func([]byte, *T) []byte) error {
+	return writeItems(c, http.StatusOK, records, func(b []byte, r **T) []byte { return add(b, *r) })
+}
+
+// writeItems responds with {"data": [item, …]}, written in pieces.
+func writeItems[T any](c *call, status int, items []T, add func([]byte, *T) []byte) error {
 	c.Header().Set("Content-Type", "application/json")
-	c.WriteHeader(http.StatusOK)
-	b := append(make([]byte, 0, min(piece, 1024*(len(records)+1))), `{"data":[`...)
-	for i, r := range records {
+	c.WriteHeader(status)
+	b := append(make([]byte, 0, min(piece, 1024*(len(items)+1))), `{"data":[`...)
+	for i := range items {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if b = add(b, r); len(b) >= piece {
+		if b = add(b, &items[i]); len(b) >= piece {
 			if _, err := c.Write(b); err != nil {
 				return nil // the client is gone
 			}

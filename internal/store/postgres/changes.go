@@ -71,7 +71,7 @@ func (c *change) lockJob(where string, args []any) query {
 // locked.
 func (c *change) moved() bool {
 	j := c.moment.Job
-	return j != nil && !j.State.Final() && (c.run == nil || !c.run.Due.Equal(j.DueAt))
+	return j != nil && !j.State.Final() && j.Follows == 0 && (c.run == nil || !c.run.Due.Equal(j.DueAt))
 }
 
 // execute calls the decision, stores its changes, runs after and commits. The
@@ -115,6 +115,7 @@ type writes struct {
 	next           []store.NewJob
 	cancels        []cancel
 	definitions    []query
+	left           []*job.Job // jobs that have left the queue for good
 }
 
 // queued is a queue item to store.
@@ -140,7 +141,10 @@ type cancel struct{ node, number int64 }
 func (w *writes) add(c *store.Changes, run store.QueueKey) {
 	if c.Job != nil {
 		w.jobs = append(w.jobs, c.Job)
-		if !c.Job.State.Final() {
+		switch {
+		case c.Job.State.Final():
+			w.leave(c.Job)
+		case c.Job.Follows == 0:
 			run.Due = c.Job.DueAt
 			w.runs = append(w.runs, queued{run, c.Job.Attempt})
 		}
@@ -169,7 +173,7 @@ func (w *writes) add(c *store.Changes, run store.QueueKey) {
 func (w *writes) queries(t *tx) []query {
 	var all []query
 	for _, some := range [][]query{
-		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), updateJobs(w.jobs), w.definitions, insertItems(t, w.runs), insertLogs(w.logs),
+		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), updateJobs(w.jobs), w.definitions, releaseFollowers(t, w.left), insertItems(t, w.runs), insertLogs(w.logs),
 		endDeliveries(t, w.ends), insertDeliveries(t, w.deliveries),
 		updateSchedules(w.schedules), dropSchedules(w.drops), insertJobs(t, w.next), insertCancels(t, w.cancels),
 	} {

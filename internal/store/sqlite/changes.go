@@ -91,6 +91,9 @@ func (t *tx) updateJob(j *job.Job, run store.QueueKey) error {
 	}
 	if j.State.Final() {
 		t.count(j.Owner.Number, -oneOffs(j), 0) // final jobs don't change, so it was pending
+		return t.releaseFollower(j)
+	}
+	if j.Follows != 0 {
 		return nil
 	}
 	run.Due = j.DueAt

@@ -1,0 +1,89 @@
+package lifecycle
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/schedule"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// RememberFor is how long a job holds its key for calls that send the key in the
+// header Idempotency-Key, from its creation on.
+const RememberFor = 24 * time.Hour
+
+// startsSoon is how long before its due time a job counts as started: a node may
+// claim it from then on.
+const startsSoon = 100 * time.Millisecond
+
+// HoldKey sets how long a new one-off job holds its key beyond its end.
+func HoldKey(j *job.Job, spec *job.Spec, inHeader bool) {
+	if j.Key == nil || j.ScheduleID != uuid.Nil {
+		return
+	}
+	if spec.Throttle > 0 {
+		j.HeldUntil = j.InsertedAt.Add(spec.Throttle)
+		j.RememberedUntil = j.HeldUntil
+	}
+	if inHeader {
+		j.RememberedUntil = schedule.Later(j.RememberedUntil, j.InsertedAt.Add(RememberFor))
+	}
+}
+
+// Resolve returns the decision of a create with on_conflict replace or debounce;
+// nil for any other.
+//
+// The new request goes to the job that holds the key if it waits for its first
+// attempt, and else to the job that follows it, which is created if there is none.
+// A job that is claimed or about to be counts as started: the claim has prepared
+// its request. A run of a schedule is never changed.
+func Resolve(spec *job.Spec) store.Resolve {
+	if !spec.Replaces() {
+		return nil
+	}
+	wait := time.Duration(-1)
+	if spec.OnConflict == job.OnConflictDebounce {
+		wait = spec.MaxWait
+	}
+	return func(h *store.KeyHolders, created *job.Job) *job.Job {
+		switch {
+		case h.Job.ScheduleID != uuid.Nil:
+			return nil
+		case h.Follower != nil:
+			return redefine(h.Follower, created, wait, h.Now)
+		case h.Job.State == job.Available && h.Claim == nil && h.Job.DueAt.After(h.Now.Add(startsSoon)):
+			return redefine(h.Job, created, wait, h.Now)
+		}
+		j := *created
+		j.Follows = h.Job.Number
+		return &j
+	}
+}
+
+// Debounce bounds the due time of a new job by its max_wait.
+func Debounce(j *job.Job, spec *job.Spec) {
+	if spec.OnConflict == job.OnConflictDebounce {
+		bound(j, j.InsertedAt.Add(spec.MaxWait), j.InsertedAt)
+	}
+}
+
+// redefine returns a pending job with the request and the time of a new one. With a
+// wait that is not negative, its due time is at most that long after its creation.
+func redefine(pending, created *job.Job, wait time.Duration, now time.Time) *job.Job {
+	j := *pending
+	j.Name, j.Description, j.Args, j.Hops = created.Name, created.Description, created.Args, max(j.Hops, created.Hops)
+	j.ScheduledAt, j.DueAt = created.ScheduledAt, created.DueAt
+	if wait >= 0 {
+		bound(&j, j.InsertedAt.Add(wait), now)
+	}
+	return &j
+}
+
+// bound moves a job's due time back to latest, but not before now.
+func bound(j *job.Job, latest, now time.Time) {
+	if j.ScheduledAt.After(latest) {
+		j.ScheduledAt, j.DueAt = latest, schedule.Later(latest, now)
+	}
+}
