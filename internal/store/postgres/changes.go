@@ -116,6 +116,7 @@ type writes struct {
 	cancels        []cancel
 	definitions    []query
 	left           []*job.Job // jobs that have left the queue for good
+	unended        []*job.Job // those of left that are not final
 }
 
 // queued is a queue item to store.
@@ -173,7 +174,7 @@ func (w *writes) add(c *store.Changes, run store.QueueKey) {
 func (w *writes) queries(t *tx) []query {
 	var all []query
 	for _, some := range [][]query{
-		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), updateJobs(w.jobs), w.definitions, releaseFollowers(t, w.left), insertItems(t, w.runs), insertLogs(w.logs),
+		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), updateJobs(w.jobs), w.definitions, freeKeys(w.unended), releaseFollowers(t, w.left), insertItems(t, w.runs), insertLogs(w.logs),
 		endDeliveries(t, w.ends), insertDeliveries(t, w.deliveries),
 		updateSchedules(w.schedules), dropSchedules(w.drops), insertJobs(t, w.next), insertCancels(t, w.cancels),
 	} {

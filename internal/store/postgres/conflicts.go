@@ -281,9 +281,28 @@ func updateRest(j *job.Job, lane uint32) query {
 // leave notes that a job has left the queue for good, so that the job that waits
 // for it may start.
 func (w *writes) leave(j *job.Job) {
-	if j.Key != nil && j.ScheduleID == uuid.Nil {
-		w.left = append(w.left, j)
+	if j.Key == nil || j.ScheduleID != uuid.Nil {
+		return
 	}
+	if w.left = append(w.left, j); !j.State.Final() {
+		w.unended = append(w.unended, j)
+	}
+}
+
+// freeKeys takes the keys of jobs that have left the queue without an end, if other
+// jobs wait for them.
+func freeKeys(unended []*job.Job) []query {
+	if len(unended) == 0 {
+		return nil
+	}
+	return []query{{
+		sql: `UPDATE jobs j SET key = NULL FROM unnest($1::bigint[], $2::bigint[]) AS u (account, number)
+			WHERE j.account = u.account AND j.number = u.number
+			AND EXISTS (SELECT FROM jobs f WHERE f.account = j.account AND f.follows = j.number AND f.state <= 2)`,
+		args: []any{
+			column(unended, func(j **job.Job) int64 { return (*j).Owner.Number }), column(unended, func(j **job.Job) int64 { return (*j).Number }),
+		},
+	}}
 }
 
 // releaseFollowers stores the queue items of the jobs that wait for jobs which

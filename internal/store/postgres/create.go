@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -112,7 +113,7 @@ func (c *creation) store(t *tx) error {
 			keys, lookups = append(keys, keyOf(jobs[k].Job)), append(lookups, keyLookup(&jobs[k]))
 		}
 	}
-	if len(keys) == 0 {
+	if len(keys) == 0 && !slices.ContainsFunc(c.jobs, func(n store.NewJob) bool { return n.Resolve != nil }) {
 		for _, i := range open {
 			c.stored[i] = true
 		}

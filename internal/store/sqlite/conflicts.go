@@ -169,6 +169,11 @@ func (t *tx) releaseFollower(ended *job.Job) error {
 	if err != nil || next == nil {
 		return err
 	}
+	if !ended.State.Final() { // it has left the queue without an end
+		if err := t.exec(`UPDATE jobs SET key = NULL WHERE number = ?`, ended.Number); err != nil {
+			return fmt.Errorf("freeing the key of a job: %w", err)
+		}
+	}
 	if err := t.exec(`UPDATE jobs SET follows = NULL, lane = NULL, due_at = ? WHERE number = ?`, next.Due, next.Number); err != nil {
 		return fmt.Errorf("releasing a job that waits for another: %w", err)
 	}
