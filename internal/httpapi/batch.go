@@ -3,6 +3,7 @@ package httpapi
 import (
 	"errors"
 	"net/http"
+	"runtime"
 	"strconv"
 
 	"github.com/punctual-dev/punctual/internal/fault"
@@ -84,6 +85,9 @@ func (s *Server) readBatch(c *call, atomic bool) (*service.Batch, error) {
 	}
 	items := make([]service.BatchItem, len(parts))
 	for i, part := range parts {
+		if i%16 == 15 {
+			runtime.Gosched() // for attempts that are due
+		}
 		value, err := rawjson.Read(part.text)
 		if err = unreadable(part.name+" is not readable JSON", err); err != nil && fault.CodeOf(err) != fault.Invalid {
 			return nil, err

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"runtime"
 	"strconv"
 
 	"github.com/punctual-dev/punctual/internal/batch"
@@ -23,6 +24,10 @@ const (
 	batchesWaitingBytes = 64 << 20
 	batchesShareBytes   = batchesWaitingBytes / 4
 )
+
+// yieldEvery is after how many items a batch lets other goroutines run. An attempt
+// that is due would wait up to 10 ms for the processor otherwise.
+const yieldEvery = 8
 
 func (s *Service) newBatches() *batch.Batcher[*Batch, []store.Inserted] {
 	return batch.New(batch.Config[*Batch, []store.Inserted]{
@@ -76,6 +81,9 @@ func (s *Service) ReadBatch(ctx context.Context, owner job.Owner, items []BatchI
 	options := s.readOptions(now, nil)
 	var problems fault.Problems
 	for i := range items {
+		if i%yieldEvery == yieldEvery-1 {
+			runtime.Gosched()
+		}
 		draft, err := items[i].read(options)
 		if err != nil {
 			problems.AddElement(i, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"runtime"
 
 	"github.com/google/uuid"
 	"zombiezen.com/go/sqlite"
@@ -45,8 +46,15 @@ func sizeOf(jobs []store.NewJob) (size int) {
 	return size
 }
 
+// yieldEvery is after how many jobs a long transaction lets other goroutines run. A
+// timer would wait up to 10 ms for the processor otherwise.
+const yieldEvery = 8
+
 func (t *tx) insertAll(jobs []store.NewJob, results []store.Inserted) (err error) {
 	for i := range jobs {
+		if i%yieldEvery == yieldEvery-1 {
+			runtime.Gosched()
+		}
 		if results[i], err = t.create(jobs[i]); err != nil {
 			return err
 		}
