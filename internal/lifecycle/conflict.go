@@ -14,10 +14,6 @@ import (
 // header Idempotency-Key, from its creation on.
 const RememberFor = 24 * time.Hour
 
-// startsSoon is how long before its due time a job counts as started: a node may
-// claim it from then on.
-const startsSoon = 100 * time.Millisecond
-
 // HoldKey sets how long a new one-off job holds its key beyond its end.
 func HoldKey(j *job.Job, spec *job.Spec, inHeader bool) {
 	if j.Key == nil || j.ScheduleID != uuid.Nil {
@@ -52,12 +48,12 @@ func Resolve(spec *job.Spec) store.Resolve {
 		case h.Job.ScheduleID != uuid.Nil:
 			return nil
 		case h.Follower != nil:
-			return redefine(h.Follower, created, wait, h.Now)
-		case h.Job.State == job.Available && h.Claim == nil && h.Job.DueAt.After(h.Now.Add(startsSoon)):
-			return redefine(h.Job, created, wait, h.Now)
+			return replaced(h.Follower, created, wait, h.Now)
+		case h.Job.State == job.Available && h.Claim == nil && h.Job.DueAt.After(h.Now.Add(Soon)):
+			return replaced(h.Job, created, wait, h.Now)
 		}
 		j := *created
-		j.Follows = h.Job.Number
+		j.Follows, j.Revision = h.Job.Number, 1
 		return &j
 	}
 }
@@ -69,12 +65,13 @@ func Debounce(j *job.Job, spec *job.Spec) {
 	}
 }
 
-// redefine returns a pending job with the request and the time of a new one. With a
+// replaced returns a pending job with the request and the time of a new one. With a
 // wait that is not negative, its due time is at most that long after its creation.
-func redefine(pending, created *job.Job, wait time.Duration, now time.Time) *job.Job {
+func replaced(pending, created *job.Job, wait time.Duration, now time.Time) *job.Job {
 	j := *pending
 	j.Name, j.Description, j.Args, j.Hops = created.Name, created.Description, created.Args, max(j.Hops, created.Hops)
 	j.ScheduledAt, j.DueAt = created.ScheduledAt, created.DueAt
+	j.Revision++
 	if wait >= 0 {
 		bound(&j, j.InsertedAt.Add(wait), now)
 	}

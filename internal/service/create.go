@@ -27,7 +27,11 @@ func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 	if err != nil {
 		return nil, false, err
 	}
-	n := newJob(owner, draft, now, job.Hops(ctx))
+	return s.create(ctx, newJob(owner, draft, now, job.Hops(ctx)))
+}
+
+// create stores a new job; see Create.
+func (s *Service) create(ctx context.Context, n request) (j *job.Job, conflict bool, err error) {
 	inserted, err := s.insert(ctx, n.NewJob)
 	if err == nil {
 		err = n.refused(&inserted)

@@ -182,8 +182,8 @@ func (s *Service) changeSchedule(ctx context.Context, owner job.Owner, id uuid.U
 // stored and restores the claim if it is not.
 type coordination struct {
 	engine  Engine
-	revoked int64
-	number  int64 // the job that was cancelled
+	revoked []int64
+	number  int64 // the job that was cancelled; 0 if none
 }
 
 func (s *Service) coordinate() *coordination { return &coordination{engine: s.Engine} }
@@ -199,23 +199,31 @@ func (c *coordination) hasStarted(j *job.Job, claim *store.ClaimInfo, now time.T
 	if state == dispatch.NotOwned {
 		return !claim.StartAt.After(now.Add(reach))
 	}
-	c.revoked = j.Number
+	c.revoked = append(c.revoked, j.Number)
 	return state == dispatch.Started
 }
 
 // restart restores what an earlier try of the same decision revoked.
 func (c *coordination) restart() {
-	if c.revoked != 0 {
-		c.engine.Restore(c.revoked)
-		c.revoked = 0
+	for _, number := range c.revoked {
+		c.engine.Restore(number)
 	}
+	c.revoked = nil
 }
 
+// end aborts the job that was cancelled and those whose claims were revoked if the
+// changes were stored; else it restores the claims.
 func (c *coordination) end(stored bool) {
-	switch {
-	case stored:
+	if !stored {
+		c.restart()
+		return
+	}
+	if c.number != 0 {
 		c.engine.Abort(c.number)
-	case c.revoked != 0:
-		c.engine.Restore(c.revoked)
+	}
+	for _, number := range c.revoked {
+		if number != c.number {
+			c.engine.Abort(number)
+		}
 	}
 }

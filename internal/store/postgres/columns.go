@@ -55,8 +55,8 @@ func micros(t time.Time) *int64 {
 	return &m
 }
 
-// unlessZero returns a number; nil for 0.
-func unlessZero(n int64) *int64 {
+// numberOrNull returns a number; nil for 0.
+func numberOrNull(n int64) *int64 {
 	if n == 0 {
 		return nil
 	}

@@ -230,7 +230,7 @@ func (r *resolving) queued(n *store.NewJob) queued {
 // queries returns the statements that store what was decided.
 func (r *resolving) queries(t *tx) []query {
 	w := &writes{}
-	var rest []query
+	var rest, after []query
 	var added []store.NewJob
 	var numbered [][]*job.Job // the results for each of added
 	for _, key := range r.keys {
@@ -250,6 +250,11 @@ func (r *resolving) queries(t *tx) []query {
 			rest = append(rest, updateRest(s.Follower, s.followerLane))
 		}
 		if s.added {
+			if s.Follower.Revision > 1 { // changed in the same call
+				after = append(after, query{
+					sql: `UPDATE jobs SET revision = $3 WHERE account = $1 AND id = $2`, args: []any{s.Follower.Owner.Number, s.Follower.ID, s.Follower.Revision},
+				})
+			}
 			added, numbered = append(added, store.NewJob{Job: s.Follower, Lane: s.followerLane}), append(numbered, s.followers)
 		}
 	}
@@ -267,7 +272,7 @@ func (r *resolving) queries(t *tx) []query {
 			}
 		}
 	}
-	return append(append(w.queries(t), rest...), inserts...)
+	return append(append(append(w.queries(t), rest...), inserts...), after...)
 }
 
 // updateRest stores what a replaced job takes over beside its definition.
@@ -312,11 +317,11 @@ func releaseFollowers(t *tx, ended []*job.Job) []query {
 		return nil
 	}
 	return []query{{
-		sql: `WITH w AS (SELECT j.account, j.number, j.lane, greatest(j.due_at, $3) AS due FROM unnest($1::bigint[], $2::bigint[]) AS u (account, number)
+		sql: `WITH w AS (SELECT j.account, j.number, j.lane, j.revision, greatest(j.due_at, $3) AS due FROM unnest($1::bigint[], $2::bigint[]) AS u (account, number)
 				JOIN jobs j ON j.account = u.account AND j.follows = u.number WHERE j.state <= 2 FOR NO KEY UPDATE OF j),
 			released AS (UPDATE jobs j SET follows = NULL, lane = NULL, due_at = w.due FROM w WHERE j.account = w.account AND j.number = w.number),
-			queued AS (INSERT INTO runs (due, kind, number, account, lane, attempt) SELECT due, 0, number, account, lane, 0 FROM w)
-			SELECT due, number, account, lane FROM w`,
+			queued AS (INSERT INTO runs (due, kind, number, account, lane, attempt, revision) SELECT due, 0, number, account, lane, 0, revision FROM w)
+			SELECT due, number, account, lane, revision FROM w`,
 		args: []any{
 			column(ended, func(j **job.Job) int64 { return (*j).Owner.Number }), column(ended, func(j **job.Job) int64 { return (*j).Number }),
 			t.store.Now().UnixMicro(),
@@ -324,7 +329,7 @@ func releaseFollowers(t *tx, ended []*job.Job) []query {
 		row: func(rows pgx.Rows) error {
 			var item store.QueueKey
 			var lane int64
-			err := rows.Scan(timeOf{&item.Due}, &item.Number, &item.Account, &lane)
+			err := rows.Scan(timeOf{&item.Due}, &item.Number, &item.Account, &lane, &item.Revision)
 			item.Lane = uint32(lane)
 			t.refs = append(t.refs, item)
 			return err

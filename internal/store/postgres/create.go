@@ -120,7 +120,7 @@ func (c *creation) store(t *tx) error {
 		return finish(append(insertJobs(t, jobs), c.save()...)...)
 	}
 	var stored []store.NewJob
-	err = t.run(insertUnlessHeld(jobs, t.now, func(k int) {
+	err = t.run(insertUnlessHeld(jobs, keyLookup, t.now, func(k int) {
 		c.stored[open[k]] = true
 		stored = append(stored, jobs[k])
 	}))

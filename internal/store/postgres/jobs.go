@@ -16,7 +16,7 @@ import (
 )
 
 const jobColumns = `j.number, j.id, j.account, j.state, j.schedule_id, j.key, j.inserted_at, j.scheduled_at, j.due_at,
-	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.args,
+	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.revision, coalesce(j.rerun_of, 0), j.args,
 	coalesce(j.follows, 0), j.held_until, j.remembered_until`
 
 const (
@@ -40,7 +40,7 @@ func (r *jobRow) targets() []any {
 		&j.Number, idOf{&j.ID}, &j.Owner.Number, &j.State, idOf{&j.ScheduleID}, &j.Key,
 		timeOf{&j.InsertedAt}, timeOf{&j.ScheduledAt}, timeOf{&j.DueAt},
 		timeOf{&j.AttemptedAt}, timeOf{&j.CompletedAt}, timeOf{&j.CancelledAt}, timeOf{&j.DiscardedAt},
-		&j.Name, &j.Description, &j.Hops, jsonOf{&j.Args},
+		&j.Name, &j.Description, &j.Hops, &j.Revision, &j.RerunOf, jsonOf{&j.Args},
 		&j.Follows, timeOf{&j.HeldUntil}, timeOf{&j.RememberedUntil},
 		&r.held.Node, &r.held.Attempt, timeOf{&r.held.StartAt},
 	}
@@ -171,12 +171,12 @@ func (s *Store) JobCounts(ctx context.Context) (map[job.State]int64, error) {
 // newJobs is a table of new jobs, numbered in their order.
 const newJobs = `SELECT nextval('job_numbers') AS number, u.* FROM (
 	SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::uuid[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::smallint[], $12::text[], $13::text[], $14::text[],
-		$15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[])
+		$15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[])
 	WITH ORDINALITY AS u (account, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, tags,
-		follows, lane, held_until, remembered_until, i) ORDER BY i) u`
+		rerun_of, follows, lane, held_until, remembered_until, i) ORDER BY i) u`
 
 const (
-	newColumns = `account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, follows, held_until, remembered_until`
+	newColumns = `account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, rerun_of, follows, held_until, remembered_until`
 	insertJob  = `INSERT INTO jobs (` + newColumns + `, tags, lane)
 		SELECT ` + newColumns + `, string_to_array(tags, ' '), CASE WHEN follows IS NOT NULL THEN lane END FROM n`
 )
@@ -201,8 +201,8 @@ func newJobColumns(jobs []store.NewJob) []any {
 		column(jobs, func(n *row) int64 { return n.Job.ScheduledAt.UnixMicro() }), column(jobs, func(n *row) int64 { return n.Job.DueAt.UnixMicro() }),
 		column(jobs, func(n *row) *string { return optional(n.Job.Name) }), column(jobs, func(n *row) *string { return optional(n.Job.Description) }),
 		column(jobs, func(n *row) int16 { return int16(n.Job.Hops) }), column(jobs, func(n *row) *string { return jsonText(n.Job.Args) }),
-		hosts, tags,
-		column(jobs, func(n *row) *int64 { return unlessZero(n.Job.Follows) }), column(jobs, func(n *row) int64 { return int64(n.Lane) }),
+		hosts, tags, column(jobs, func(n *row) *int64 { return numberOrNull(n.Job.RerunOf) }),
+		column(jobs, func(n *row) *int64 { return numberOrNull(n.Job.Follows) }), column(jobs, func(n *row) int64 { return int64(n.Lane) }),
 		column(jobs, func(n *row) *int64 { return micros(n.Job.HeldUntil) }), column(jobs, func(n *row) *int64 { return micros(n.Job.RememberedUntil) }),
 	}
 }
@@ -225,7 +225,7 @@ func insertJobs(t *tx, jobs []store.NewJob) []query {
 				return err
 			}
 			n := jobs[i-1]
-			n.Job.Number = number
+			n.Job.Number, n.Job.Revision = number, max(n.Job.Revision, 1)
 			if n.Job.Follows == 0 {
 				t.refs = append(t.refs, itemOf(n.Job, n.Lane))
 			}
@@ -255,7 +255,7 @@ func keyLookup(n *store.NewJob) int16 {
 // insertUnlessHeld stores those jobs, without queue items, whose keys are neither
 // taken by a schedule, nor by a final job that holds its key, nor by an unfinished
 // job, of which a unique index permits one. It calls stored for each stored job.
-func insertUnlessHeld(jobs []store.NewJob, now time.Time, stored func(i int)) query {
+func insertUnlessHeld(jobs []store.NewJob, lookup func(*store.NewJob) int16, now time.Time, stored func(i int)) query {
 	places := make(map[uuid.UUID]int, len(jobs))
 	for i, n := range jobs {
 		places[n.Job.ID] = i
@@ -263,17 +263,17 @@ func insertUnlessHeld(jobs []store.NewJob, now time.Time, stored func(i int)) qu
 	return query{
 		sql: `WITH n AS (` + newJobs + `) ` + insertJob + `
 			WHERE key IS NULL OR NOT EXISTS (SELECT FROM schedules s WHERE s.account = n.account AND s.key = n.key)
-				AND (($19::smallint[])[i] = 0 OR NOT EXISTS (SELECT FROM jobs h WHERE h.account = n.account AND h.key = n.key
-					AND h.remembered_until > $20 AND (($19::smallint[])[i] = 2 OR h.held_until > $20)))
+				AND (($20::smallint[])[i] = 0 OR NOT EXISTS (SELECT FROM jobs h WHERE h.account = n.account AND h.key = n.key
+					AND h.remembered_until > $21 AND (($20::smallint[])[i] = 2 OR h.held_until > $21)))
 			ORDER BY account, key, i
 			ON CONFLICT (account, key, (follows IS NOT NULL)) WHERE key IS NOT NULL AND state <= 2 DO NOTHING
 			RETURNING id, number`,
-		args: append(newJobColumns(jobs), column(jobs, keyLookup), now.UnixMicro()),
+		args: append(newJobColumns(jobs), column(jobs, lookup), now.UnixMicro()),
 		row: func(rows pgx.Rows) error {
 			var which uuid.UUID
 			var number int64
 			err := rows.Scan(idOf{&which}, &number)
-			jobs[places[which]].Job.Number = number
+			jobs[places[which]].Job.Number, jobs[places[which]].Job.Revision = number, 1
 			stored(places[which])
 			return err
 		},
@@ -281,7 +281,7 @@ func insertUnlessHeld(jobs []store.NewJob, now time.Time, stored func(i int)) qu
 }
 
 func itemOf(j *job.Job, lane uint32) store.QueueKey {
-	return store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: lane}
+	return store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: lane, Revision: j.Revision}
 }
 
 // insertSchedules stores the schedules of jobs stored by the previous statement.
@@ -294,6 +294,9 @@ func insertSchedules(jobs []store.NewJob) []query {
 	}
 	if len(recurring) == 0 {
 		return nil
+	}
+	for _, n := range recurring {
+		n.Schedule.Revision = 1
 	}
 	type row = store.NewJob
 	_, tags := labels(recurring, func(n *row) rawjson.Value { return n.Schedule.Args })

@@ -102,6 +102,16 @@ func resolve(n *store.NewJob, held *store.KeyHolders) *job.Job {
 // keyHolders returns who has the key of a new job; nil if the key is free.
 func (t *tx) keyHolders(n *store.NewJob) (*store.KeyHolders, error) {
 	account, key := n.Job.Owner.Number, *n.Job.Key
+	h, err := t.pendingHolders(account, key)
+	if err != nil || h != nil || n.Resolve != nil {
+		return h, err
+	}
+	return t.finalHolder(account, key, n.KeyInHeader)
+}
+
+// pendingHolders returns the unfinished job with a key and its follower, or the
+// latest job of the schedule with the key; nil if there is none.
+func (t *tx) pendingHolders(account int64, key string) (*store.KeyHolders, error) {
 	m, err := t.snapshot(`j.account = ? AND j.key = ? ORDER BY j.number DESC LIMIT 1`, account, key)
 	if err != nil || m.Job == nil {
 		return nil, err
@@ -111,13 +121,12 @@ func (t *tx) keyHolders(n *store.NewJob) (*store.KeyHolders, error) {
 		if !m.Job.State.Final() {
 			h.Follower = m.Job
 		}
-		if m, err = t.snapshot(`j.number = ?`, m.Job.Follows); err != nil {
+		if m, err = t.snapshot(`j.number = ?`, m.Job.Follows); err != nil || m.Job == nil {
 			return nil, err
 		}
 	}
 	h.Job, h.Claim = m.Job, m.Claim
 	switch {
-	case m.Job == nil:
 	case !m.Job.State.Final():
 		return h, nil
 	case m.Job.ScheduleID != uuid.Nil:
@@ -127,18 +136,37 @@ func (t *tx) keyHolders(n *store.NewJob) (*store.KeyHolders, error) {
 			return h, err
 		}
 	}
-	if n.Resolve != nil {
-		return nil, nil
+	return nil, nil
+}
+
+// finalHolder returns the final job that holds a key, for all calls or also for
+// those with the key in a header; nil if there is none.
+func (t *tx) finalHolder(account int64, key string, inHeader bool) (*store.KeyHolders, error) {
+	where := `j.account = ?1 AND j.key = ?2 AND j.remembered_until > ?3`
+	if !inHeader {
+		where += ` AND j.held_until > ?3`
 	}
-	until := `j.held_until > ?3`
-	if n.KeyInHeader {
-		until = `j.remembered_until > ?3`
-	}
-	m, err = t.snapshot(`j.account = ?1 AND j.key = ?2 AND j.remembered_until > ?3 AND `+until+` ORDER BY j.number DESC LIMIT 1`, account, key, t.now)
+	m, err := t.snapshot(where+` ORDER BY j.number DESC LIMIT 1`, account, key, t.now)
 	if err != nil || m.Job == nil {
 		return nil, err
 	}
 	return &store.KeyHolders{Now: t.now, Job: m.Job}, nil
+}
+
+// named returns the job that a key names: the follower while one waits, else the
+// holder; nil if the key is free.
+func (t *tx) named(account int64, key string) (*job.Job, error) {
+	h, err := t.pendingHolders(account, key)
+	if err == nil && h == nil {
+		h, err = t.finalHolder(account, key, false)
+	}
+	switch {
+	case err != nil || h == nil:
+		return nil, err
+	case h.Follower != nil:
+		return h.Follower, nil
+	}
+	return t.shown(h.Job, h.Claim), nil
 }
 
 // replace stores the new definition of a pending job that no node has claimed.
@@ -169,9 +197,9 @@ func (t *tx) releaseFollower(ended *job.Job) error {
 		return nil
 	}
 	var next *store.QueueKey
-	err := t.query(`SELECT number, max(due_at, ?), account, lane FROM jobs WHERE follows = ? AND state <= 2`, func(stmt *sqlite.Stmt) error {
+	err := t.query(`SELECT number, max(due_at, ?), account, lane, revision FROM jobs WHERE follows = ? AND state <= 2`, func(stmt *sqlite.Stmt) error {
 		c := &columns{stmt: stmt}
-		next = &store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: c.int64()}, Due: c.time(), Account: c.int64(), Lane: uint32(c.int64())}
+		next = &store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: c.int64()}, Due: c.time(), Account: c.int64(), Lane: uint32(c.int64()), Revision: c.int64()}
 		return nil
 	}, t.now, ended.Number)
 	if err != nil || next == nil {
@@ -186,14 +214,6 @@ func (t *tx) releaseFollower(ended *job.Job) error {
 		return fmt.Errorf("releasing a job that waits for another: %w", err)
 	}
 	return t.insertItem(*next, 0)
-}
-
-// orZero returns null for 0.
-func orZero(n int64) any {
-	if n == 0 {
-		return nil
-	}
-	return n
 }
 
 // laneOf returns the column lane of a job: its lane if it follows another.
