@@ -40,7 +40,7 @@ func newAPI(url, key string, clients int) *api {
 
 func (a *api) close() { a.client.CloseIdleConnections() }
 
-// call makes a call; an answer other than a success is an error.
+// call makes a call; a response other than a success is an error.
 func (a *api) call(ctx context.Context, method, path string, body []byte) (http.Header, []byte, error) {
 	return a.send(ctx, method, path, "application/json", body)
 }
@@ -104,7 +104,7 @@ func (a *api) createBatch(ctx context.Context, lines []byte) error {
 	return nil
 }
 
-// mark tells how much is kept in mind, for forget to go back to.
+// mark returns how much is kept in mind, for forget to go back to.
 func (a *api) mark() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()

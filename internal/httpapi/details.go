@@ -19,11 +19,11 @@ func (s *Server) jobDetails(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.writeRecord(http.StatusOK, func(b []byte) []byte { return appendJobDetails(b, d) })
+	return c.writeRecord(http.StatusOK, func(b []byte) []byte { return c.appendJobDetails(b, d) })
 }
 
-func appendJobDetails(b []byte, d *service.JobDetails) []byte {
-	b = job.AppendJob(append(b, `{"job":`...), d.Job, false)
+func (c *call) appendJobDetails(b []byte, d *service.JobDetails) []byte {
+	b = c.appendJob(append(b, `{"job":`...), d.Job)
 	b = strconv.AppendInt(append(b, `,"revision":`...), d.Job.Revision, 10)
 	b = appendEach(append(b, `,"attempts":`...), d.Attempts, appendAttempt)
 	b = appendInstant(append(b, `,"next_attempt_at":`...), d.NextAttemptAt)
@@ -81,11 +81,11 @@ func (s *Server) scheduleDetails(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.writeRecord(http.StatusOK, func(b []byte) []byte { return appendScheduleDetails(b, d) })
+	return c.writeRecord(http.StatusOK, func(b []byte) []byte { return c.appendScheduleDetails(b, d) })
 }
 
-func appendScheduleDetails(b []byte, d *service.ScheduleDetails) []byte {
-	b = job.AppendSchedule(append(b, `{"schedule":`...), d.Schedule)
+func (c *call) appendScheduleDetails(b []byte, d *service.ScheduleDetails) []byte {
+	b = c.appendSchedule(append(b, `{"schedule":`...), d.Schedule)
 	b = strconv.AppendInt(append(b, `,"revision":`...), d.Schedule.Revision, 10)
 	var first time.Time
 	if len(d.Next) > 0 {
@@ -97,7 +97,7 @@ func appendScheduleDetails(b []byte, d *service.ScheduleDetails) []byte {
 	if d.LastRun == nil {
 		b = append(b, `null`...)
 	} else {
-		b = job.AppendJob(b, d.LastRun, false)
+		b = c.appendJob(b, d.LastRun)
 	}
 	b = strconv.AppendInt(append(b, `,"failures_in_a_row":`...), int64(d.FailuresInRow), 10)
 	b = append(b, `,"runs_left":`...)

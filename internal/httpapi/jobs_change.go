@@ -50,7 +50,7 @@ func (c *call) writeJob(status int, j *job.Job) error {
 	if status == http.StatusCreated {
 		c.Header().Set("Location", "/api/jobs/"+strconv.FormatInt(j.Number, 10))
 	}
-	return c.writeRecord(status, func(b []byte) []byte { return job.AppendJob(b, j, false) })
+	return c.writeRecord(status, func(b []byte) []byte { return c.appendJob(b, j) })
 }
 
 func (s *Server) getJob(c *call) error    { return s.withJob(c, http.StatusOK, s.Service.Job) }
@@ -100,7 +100,7 @@ func (s *Server) cancelJobs(c *call) error {
 	if err != nil {
 		return err
 	}
-	return writeList(c, jobs, appendJob)
+	return writeList(c, jobs, c.appendJob)
 }
 
 // readJobIDs reads {"job_ids": [...]}.

@@ -10,17 +10,35 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-// refuseUnknown returns a fault that lists the query parameters that a call does
-// not take, with the nearest that it takes; nil if there are none.
-func refuseUnknown(route route, method string, values url.Values) error {
-	if route.access == open || len(values) == 0 {
+// elsewhere has the parameters of all calls.
+var elsewhere = func() map[string]bool {
+	all := map[string]bool{}
+	for _, names := range parameters {
+		for _, name := range names {
+			all[name] = true
+		}
+	}
+	return all
+}()
+
+// refuseMisspelt returns a fault that lists the query parameters that belong to
+// other calls or are probably misspelt; nil if there are none. A misspelt filter
+// that is ignored would list everything. Other parameters that a call doesn't take
+// are ignored: clients and proxies add their own.
+func refuseMisspelt(route route, method string, values url.Values) error {
+	known := parameters[method+" "+route.path]
+	if len(known) == 0 || len(values) == 0 {
 		return nil
 	}
-	known := parameters[method+" "+route.path]
 	var problems fault.Problems
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if name != "" && !slices.Contains(known, plainName(name)) {
-			problems.Add(fault.Problem{Parameter: name, Detail: whyUnknown(name, known)})
+		if slices.Contains(known, plainName(name)) {
+			continue
+		}
+		if meant, ok := job.Misspelt(bracketless(name), known); ok {
+			problems.Add(fault.Problem{Parameter: name, Detail: "is not a known parameter; did you mean " + meant + "?"})
+		} else if elsewhere[plainName(name)] {
+			problems.Add(fault.Problem{Parameter: name, Detail: "is not a parameter of this call, which takes " + strings.Join(known, ", ")})
 		}
 	}
 	return problems.Err()
@@ -37,12 +55,8 @@ func plainName(name string) string {
 	return name
 }
 
-func whyUnknown(name string, known []string) string {
-	if len(known) == 0 {
-		return "is not a known parameter; this call takes none"
-	}
-	if near, ok := job.Nearest(name, known); ok {
-		return "is not a known parameter; did you mean " + near + "?"
-	}
-	return "is not a known parameter; the known ones are " + strings.Join(known, ", ")
+// bracketless returns a name without what follows its first bracket.
+func bracketless(name string) string {
+	bare, _, _ := strings.Cut(name, "[")
+	return bare
 }

@@ -24,7 +24,7 @@ func (s *Server) listSchedules(c *call) error {
 	if err != nil {
 		return err
 	}
-	return writePage(c, "schedules", page, job.AppendSchedule)
+	return writePage(c, "schedules", page, c.appendSchedule)
 }
 
 // scheduleID returns the schedule that a path names, by its id or by its key.
@@ -66,7 +66,7 @@ func (c *call) writeSchedule(status int, found *job.Schedule) error {
 	if status == http.StatusCreated {
 		c.Header().Set("Location", "/api/schedules/"+found.ID.String())
 	}
-	return c.writeRecord(status, func(b []byte) []byte { return job.AppendSchedule(b, found) })
+	return c.writeRecord(status, func(b []byte) []byte { return c.appendSchedule(b, found) })
 }
 
 func (s *Server) getSchedule(c *call) error     { return s.withSchedule(c, s.Service.Schedule) }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// synonyms are names of fields in other schedulers and clients, as plain writes
-// them, with the fields that they stand for.
+// synonyms are names of fields and query parameters in other schedulers and
+// clients, as plain writes them, with the names that they stand for.
 var synonyms = map[string]string{
 	"delay": "schedule_in", "after": "schedule_in", "wait": "schedule_in", "in": "schedule_in", "runin": "schedule_in", "startin": "schedule_in",
 	"at": "scheduled_at", "when": "scheduled_at", "runat": "scheduled_at", "dueat": "scheduled_at", "due": "scheduled_at", "date": "scheduled_at",
@@ -20,7 +20,9 @@ var synonyms = map[string]string{
 	"callback": "callback_url", "webhook": "webhook_url", "failurecallback": "callback_url",
 	"key": "idempotency_key", "deduplicationid": "idempotency_key", "dedupekey": "idempotency_key", "uniquekey": "idempotency_key", "unique": "idempotency_key",
 	"maxretries": "retries", "maxattempts": "retries", "attempts": "retries", "retry": "retries", "retrycount": "retries",
-	"maxtime": "timeout", "deadline": "timeout", "title": "name", "label": "name", "labels": "tags", "tag": "tags", "comment": "description", "notes": "description",
+	"maxtime": "timeout", "deadline": "timeout", "title": "name", "label": "name", "labels": "tags", "comment": "description", "notes": "description",
+	"status": "state", "states": "state", "sort": "order_by", "sortby": "order_by", "order": "order_by", "orderby": "order_by", "from": "since", "to": "until",
+	"pagesize": "limit", "perpage": "limit", "skip": "offset", "job": "job_id", "hostname": "host",
 }
 
 // otherDuration matches durations as programs write them: "30", "30s", "1.5 h",

@@ -34,6 +34,9 @@ type ReadOptions struct {
 	CheckHost func(host string) string
 	// AllowHTTP permits URLs of http.
 	AllowHTTP bool
+	// CheckSecret returns why the secret with a name may not be sent to a host, or
+	// "" if it may. The host is "" if the URL is invalid. Nil permits every secret.
+	CheckSecret func(name, host string) string
 }
 
 // reader reads a request's fields and collects all its problems.

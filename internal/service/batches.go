@@ -70,15 +70,15 @@ type BatchResult struct {
 
 // ReadBatch checks the items of a batch, of which there must be at least one. If
 // the batch is atomic and an item is wrong, its error lists the problems of all
-// items, with pointers that begin with the item's index. It uses the processor and
-// nothing else.
+// items, with pointers that begin with the item's index.
 func (s *Service) ReadBatch(ctx context.Context, owner job.Owner, items []BatchItem, atomic bool) (*Batch, error) {
 	if err := checkHops(ctx); err != nil {
 		return nil, err
 	}
 	b := &Batch{results: make([]BatchResult, len(items)), atomic: atomic}
 	now, hops := s.Store.Now(), job.Hops(ctx)
-	options := s.readOptions(now, nil)
+	reading := s.reading(ctx, owner)
+	options := reading.options(now, nil)
 	var problems fault.Problems
 	for i := range items {
 		if i%yieldEvery == yieldEvery-1 {
@@ -94,10 +94,11 @@ func (s *Service) ReadBatch(ctx context.Context, owner job.Owner, items []BatchI
 		b.requests, b.places, b.jobs = append(b.requests, n), append(b.places, i), append(b.jobs, n.NewJob)
 		b.size += n.Size()
 	}
-	if atomic {
-		return b, problems.Err()
+	err := reading.result(nil)
+	if err == nil && atomic {
+		err = problems.Err()
 	}
-	return b, nil
+	return b, err
 }
 
 func (item *BatchItem) read(options job.ReadOptions) (*job.Draft, error) {

@@ -23,7 +23,7 @@ func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 		return nil, false, err
 	}
 	now := s.Store.Now()
-	draft, err := job.Read(body, s.readOptions(now, headerKey))
+	draft, err := s.read(ctx, owner, body, now, headerKey, job.Read)
 	if err != nil {
 		return nil, false, err
 	}

@@ -81,7 +81,9 @@ func (s *Service) EditJob(ctx context.Context, owner job.Owner, id job.Ref, body
 			if j.State != job.Available {
 				return nil, tooLate(j, j.State.String())
 			}
-			return job.ReadJobEdit(j, body, s.readOptions(now, nil))
+			r := s.reading(ctx, owner)
+			edit, err := job.ReadJobEdit(j, body, r.options(now, nil))
+			return edit, r.result(err)
 		},
 	}
 	for try := 1; ; try++ {
@@ -153,7 +155,9 @@ func tooLate(j *job.Job, why string) error {
 func (s *Service) EditSchedule(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value, match Match) (*job.Schedule, error) {
 	now := s.Store.Now()
 	return s.edit(ctx, owner, id, match, func(found *job.Schedule) (*job.Edit, error) {
-		return job.ReadScheduleEdit(found, body, s.readOptions(now, nil))
+		r := s.reading(ctx, owner)
+		edit, err := job.ReadScheduleEdit(found, body, r.options(now, nil))
+		return edit, r.result(err)
 	})
 }
 
@@ -162,8 +166,9 @@ func (s *Service) EditSchedule(ctx context.Context, owner job.Owner, id uuid.UUI
 func (s *Service) ReplaceSchedule(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value, match Match) (*job.Schedule, error) {
 	now := s.Store.Now()
 	return s.edit(ctx, owner, id, match, func(found *job.Schedule) (*job.Edit, error) {
-		draft, err := job.ReadSchedule(body, s.readOptions(now, found.Key))
-		if err != nil {
+		r := s.reading(ctx, owner)
+		draft, err := job.ReadSchedule(body, r.options(now, found.Key))
+		if err := r.result(err); err != nil {
 			return nil, err
 		}
 		return job.Replace(found, draft), nil

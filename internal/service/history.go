@@ -36,7 +36,9 @@ func (s *Service) PreviewJobEdit(ctx context.Context, owner job.Owner, id job.Re
 	if j.State != job.Available {
 		return nil, tooLate(j, j.State.String())
 	}
-	return job.ReadJobEdit(j, body, s.readOptions(s.Store.Now(), nil))
+	r := s.reading(ctx, owner)
+	e, err := job.ReadJobEdit(j, body, r.options(s.Store.Now(), nil))
+	return e, r.result(err)
 }
 
 // PreviewScheduleEdit returns what EditSchedule would change now. It stores
@@ -46,5 +48,7 @@ func (s *Service) PreviewScheduleEdit(ctx context.Context, owner job.Owner, id u
 	if err != nil {
 		return nil, err
 	}
-	return job.ReadScheduleEdit(found, body, s.readOptions(s.Store.Now(), nil))
+	r := s.reading(ctx, owner)
+	e, err := job.ReadScheduleEdit(found, body, r.options(s.Store.Now(), nil))
+	return e, r.result(err)
 }

@@ -39,8 +39,9 @@ func (s *Service) PutSchedule(ctx context.Context, owner job.Owner, key string, 
 			return nil, err
 		}
 	}
-	draft, err := job.ReadSchedule(body, s.readOptions(s.Store.Now(), &key))
-	if err != nil {
+	r := s.reading(ctx, owner)
+	draft, err := job.ReadSchedule(body, r.options(s.Store.Now(), &key))
+	if err := r.result(err); err != nil {
 		return nil, err
 	}
 	results, err := s.putAll(ctx, owner, []Put{{key, draft}}, func(holders []store.KeyHolder) error {

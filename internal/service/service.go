@@ -12,6 +12,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/quota"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -37,6 +39,9 @@ type Config struct {
 	AllowHTTP bool
 	// Listener is notified of changes; it may be nil.
 	Listener Listener
+	// Secrets knows the secrets that headers may name; nil means that there are
+	// none.
+	Secrets *secret.Vault
 	// Quotas limits what accounts may store; nil means no limits.
 	Quotas *quota.Book
 }
@@ -99,10 +104,43 @@ func (s *Service) Waiting() int { return s.creates.Len() + s.capped.Len() + s.ba
 // WaitingBytes returns how many bytes of creates wait for a commit.
 func (s *Service) WaitingBytes() int { return s.creates.Bytes() + s.capped.Bytes() + s.batches.Bytes() }
 
-// readOptions returns the options for reading a request at a time by the store's
+// reading reads requests of an account.
+type reading struct {
+	service *Service
+	secrets *secret.Checker
+}
+
+func (s *Service) reading(ctx context.Context, owner job.Owner) reading {
+	r := reading{service: s}
+	if s.Secrets != nil {
+		r.secrets = s.Secrets.Checker(ctx, owner)
+	}
+	return r
+}
+
+// options returns the options for reading a request at a time by the store's
 // clock. headerKey is the header Idempotency-Key; nil if there is none.
-func (s *Service) readOptions(now time.Time, headerKey *string) job.ReadOptions {
-	return job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: s.CheckHost, AllowHTTP: s.AllowHTTP}
+func (r reading) options(now time.Time, headerKey *string) job.ReadOptions {
+	return job.ReadOptions{
+		Now: now, HeaderKey: headerKey, CheckHost: r.service.CheckHost, AllowHTTP: r.service.AllowHTTP, CheckSecret: r.secrets.Check,
+	}
+}
+
+// result returns err, unless secrets could not be read: then that error.
+func (r reading) result(err error) error {
+	if failed := r.secrets.Err(); failed != nil {
+		return failed
+	}
+	return err
+}
+
+// read reads the body of a create request of an account with job.Read or
+// job.ReadPartly.
+func (s *Service) read(ctx context.Context, owner job.Owner, body rawjson.Value, now time.Time, headerKey *string,
+	as func(rawjson.Value, job.ReadOptions) (*job.Draft, error)) (*job.Draft, error) {
+	r := s.reading(ctx, owner)
+	draft, err := as(body, r.options(now, headerKey))
+	return draft, r.result(err)
 }
 
 // Cancel cancels a job and returns its state afterwards. It leaves a final job

@@ -38,8 +38,9 @@ func (s *Service) Rerun(ctx context.Context, owner job.Owner, id job.Ref, body r
 		return nil, err
 	}
 	now := s.Store.Now()
-	draft, err := job.ReadRerun(j, body, s.readOptions(now, nil))
-	if err != nil {
+	r := s.reading(ctx, owner)
+	draft, err := job.ReadRerun(j, body, r.options(now, nil))
+	if err := r.result(err); err != nil {
 		return nil, err
 	}
 	n := newJob(owner, draft, now, job.Hops(ctx))

@@ -24,7 +24,7 @@ func TestBatch_StoresAllInTheOrderSent(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	answer := a.Post(batchPath, array(with(waiting, `"name":"a"`), with(waiting, `"name":"b","repeat_every":3600`), with(waiting, `"name":"c"`))).Want(201)
-	if got := strings.Join(answer.Data().Pluck("name"), " "); got != "a b c" {
+	if got := strings.Join(answer.Data().Pluck("name"), " "); got != `"a" "b" "c"` {
 		t.Errorf("the records are of %s", got)
 	}
 	for _, record := range answer.Data().Items() {

@@ -143,7 +143,7 @@ func copyJobs(jobs []store.StoredJob) []query {
 			column(jobs, func(j *row) *int64 { return micros(j.HeldUntil) }), column(jobs, func(j *row) *int64 { return micros(j.RememberedUntil) }),
 			column(jobs, func(j *row) int64 { return j.Revision }), column(jobs, func(j *row) *int64 { return numberOrNull(j.RerunOf) }),
 		},
-	}}, copyItems(runs)...)
+	}}, append(copyItems(runs), insertSecretUses(jobs, func(j *row) *job.Job { return j.Job })...)...)
 }
 
 // copyItems stores queue items without a notice: no node runs during a copy.

@@ -133,6 +133,7 @@ func (c *creation) store(t *tx) error {
 	}
 	runs := column(stored, func(n *store.NewJob) queued { return resolving.queued(n) })
 	queries := append(insertItems(t, runs), insertSchedules(stored)...)
+	queries = append(queries, insertSecretUses(stored, jobOfNew)...)
 	queries = append(append(queries, resolving.queries(t)...), c.readHolders(t, keys, lookups))
 	return finish(append(queries, c.save()...)...)
 }

@@ -231,7 +231,7 @@ func insertJobs(t *tx, jobs []store.NewJob) []query {
 			}
 			return nil
 		},
-	}}, insertSchedules(jobs)...)
+	}}, append(insertSchedules(jobs), insertSecretUses(jobs, jobOfNew)...)...)
 }
 
 // The ways to look for the holder of a key among final jobs; see keyLookup.

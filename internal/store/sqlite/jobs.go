@@ -38,6 +38,9 @@ func (t *tx) insertJob(n store.NewJob) error {
 		return err
 	}
 	t.count(j.Owner.Number, oneOffs(j), 0)
+	if err := t.addSecretUses(j); err != nil {
+		return err
+	}
 	if j.Follows != 0 {
 		return nil
 	}
