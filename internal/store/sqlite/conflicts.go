@@ -146,7 +146,7 @@ func (t *tx) finalHolder(account int64, key string, inHeader bool) (*store.KeyHo
 	if !inHeader {
 		where += ` AND j.held_until > ?3`
 	}
-	m, err := t.snapshot(where+` ORDER BY j.number DESC LIMIT 1`, account, key, t.now)
+	m, err := t.snapshot(where+` ORDER BY j.remembered_until DESC LIMIT 1`, account, key, t.now)
 	if err != nil || m.Job == nil {
 		return nil, err
 	}
