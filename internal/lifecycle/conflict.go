@@ -28,14 +28,14 @@ func HoldKey(j *job.Job, spec *job.Spec, inHeader bool) {
 	}
 }
 
-// Resolve returns the decision of a create with on_conflict replace or debounce;
-// nil for any other.
+// Resolve returns the decision of a create with on_conflict replace or debounce,
+// which by has sent; nil for any other.
 //
 // The new request goes to the job that holds the key if it waits for its first
 // attempt, and else to the job that follows it, which is created if there is none.
 // A job that is claimed or about to be counts as started: the claim has prepared
 // its request. A run of a schedule is never changed.
-func Resolve(spec *job.Spec) store.Resolve {
+func Resolve(spec *job.Spec, by job.Actor) store.Resolve {
 	if !spec.Replaces() {
 		return nil
 	}
@@ -43,18 +43,24 @@ func Resolve(spec *job.Spec) store.Resolve {
 	if spec.OnConflict == job.OnConflictDebounce {
 		wait = spec.MaxWait
 	}
-	return func(h *store.KeyHolders, created *job.Job) *job.Job {
+	replace := func(pending, created *job.Job, now time.Time) *store.Changes {
+		j := replaced(pending, created, wait, now)
+		return &store.Changes{Job: j, Revisions: []job.Revision{
+			job.NewRevision(j.ID, j.Owner, j.Revision, now, by, job.Differences(pending, j)),
+		}}
+	}
+	return func(h *store.KeyHolders, created *job.Job) *store.Changes {
 		switch {
 		case h.Job.ScheduleID != uuid.Nil:
 			return nil
 		case h.Follower != nil:
-			return replaced(h.Follower, created, wait, h.Now)
+			return replace(h.Follower, created, h.Now)
 		case h.Job.State == job.Available && h.Claim == nil && h.Job.DueAt.After(h.Now.Add(Soon)):
-			return replaced(h.Job, created, wait, h.Now)
+			return replace(h.Job, created, h.Now)
 		}
 		j := *created
 		j.Follows, j.Revision = h.Job.Number, 1
-		return &j
+		return &store.Changes{Job: &j}
 	}
 }
 

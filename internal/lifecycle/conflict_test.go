@@ -45,7 +45,13 @@ func TestResolve_ChangesTheHolderOrItsFollower(t *testing.T) {
 		c.holders.Now = conflictNow
 		created := heldJob(0)
 		created.Args, created.Hops = []byte(`{"body":2}`), 4
-		got := Resolve(&job.Spec{OnConflict: job.OnConflictReplace})(&c.holders, created)
+		var got *job.Job
+		if changes := Resolve(&job.Spec{OnConflict: job.OnConflictReplace}, job.Actor{})(&c.holders, created); changes != nil {
+			got = changes.Job
+			if len(changes.Revisions) != int(min(c.want, 1)) {
+				t.Errorf("%s: %d revisions", name, len(changes.Revisions))
+			}
+		}
 		switch {
 		case c.want < 0:
 			if got != nil {
@@ -57,7 +63,7 @@ func TestResolve_ChangesTheHolderOrItsFollower(t *testing.T) {
 			t.Errorf("%s: follows %d, revision %d", name, got.Follows, got.Revision)
 		}
 	}
-	if Resolve(&job.Spec{OnConflict: job.OnConflictRefuse}) != nil || Resolve(&job.Spec{}) != nil {
+	if Resolve(&job.Spec{OnConflict: job.OnConflictRefuse}, job.Actor{}) != nil || Resolve(&job.Spec{}, job.Actor{}) != nil {
 		t.Error("return and refuse have a decision")
 	}
 }
@@ -70,7 +76,7 @@ func TestResolve_DebounceIsBoundedFromTheFirstCall(t *testing.T) {
 	} {
 		created := heldJob(0)
 		created.InsertedAt = conflictNow
-		got := Resolve(&job.Spec{OnConflict: job.OnConflictDebounce, MaxWait: wait})(&store.KeyHolders{Now: conflictNow, Job: heldJob(1)}, created)
+		got := Resolve(&job.Spec{OnConflict: job.OnConflictDebounce, MaxWait: wait}, job.Actor{})(&store.KeyHolders{Now: conflictNow, Job: heldJob(1)}, created).Job
 		if got == nil || !got.DueAt.Equal(want) {
 			t.Errorf("max_wait %s: due at %v, want %s", wait, got.DueAt, want)
 		}

@@ -27,7 +27,7 @@ func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 	if err != nil {
 		return nil, false, err
 	}
-	return s.create(ctx, newJob(owner, draft, now, job.Hops(ctx)))
+	return s.create(ctx, newJob(owner, draft, now, job.Hops(ctx), job.ActorOf(ctx)))
 }
 
 // create stores a new job; see Create.
@@ -79,9 +79,9 @@ type request struct {
 	replaces bool // the job that holds the key is changed
 }
 
-func newJob(owner job.Owner, draft *job.Draft, now time.Time, hops int) request {
+func newJob(owner job.Owner, draft *job.Draft, now time.Time, hops int, by job.Actor) request {
 	n := store.NewJob{
-		Lane: job.Lane(draft.Spec.URL), KeyInHeader: draft.KeyInHeader && draft.Frequency == nil, Resolve: lifecycle.Resolve(&draft.Spec),
+		Lane: job.Lane(draft.Spec.URL), KeyInHeader: draft.KeyInHeader && draft.Frequency == nil, Resolve: lifecycle.Resolve(&draft.Spec, by),
 		Job: &job.Job{
 			ID: job.NewID(now), Owner: owner, Key: draft.Key, Name: draft.Name, Description: draft.Description,
 			InsertedAt: now, ScheduledAt: draft.ScheduledAt, State: job.Available, DueAt: draft.DueAt, Hops: hops, Args: draft.Args,

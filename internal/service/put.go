@@ -175,7 +175,7 @@ func (p *putting) decide(holders []store.KeyHolder) ([]*store.Changes, error) {
 func (p *putting) one(i int, h *store.KeyHolder) *store.Changes {
 	draft := p.puts[i].Draft
 	if h.Schedule == nil {
-		n := newJob(p.owner, draft, h.Now, p.hops).NewJob
+		n := newJob(p.owner, draft, h.Now, p.hops, p.by).NewJob
 		n.Caps = p.caps
 		p.results[i], p.created[i] = PutResult{Schedule: n.Schedule, Created: true, Changes: job.Created(draft)}, n.Job
 		return &store.Changes{Next: &n}

@@ -19,7 +19,8 @@ type KeyHolders struct {
 }
 
 // Resolve decides what a new job whose key is held becomes. It returns the job to
-// store: a changed copy of Job or of Follower with the same ID and Follows, or a
-// copy of the new job that follows Job. Nil stores nothing. It must not block, and
-// may be called again if the transaction is retried.
-type Resolve func(h *KeyHolders, created *job.Job) *job.Job
+// store, and what to add to its history: a changed copy of Job or of Follower with
+// the same ID and Follows, or a copy of the new job that follows Job. Nil stores
+// nothing. Only Job and Revisions may be set. It must not block, and may be called
+// again if the transaction is retried.
+type Resolve func(h *KeyHolders, created *job.Job) *Changes

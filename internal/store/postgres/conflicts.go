@@ -19,6 +19,8 @@ type resolving struct {
 	items  map[int64]*store.QueueKey // locked queue items, by job
 	claims map[int64]*store.ClaimInfo
 	open   map[int]bool // new jobs for which there is room
+	// revisions are added to the histories of the jobs that are changed.
+	revisions []*job.Revision
 }
 
 // keyState is who has a key.
@@ -187,7 +189,12 @@ func (r *resolving) decide(i int) error {
 	var result *job.Job
 	if n.Resolve != nil {
 		h := s.KeyHolders
-		result = n.Resolve(&h, n.Job)
+		if c := n.Resolve(&h, n.Job); c != nil {
+			result = c.Job
+			for k := range c.Revisions {
+				r.revisions = append(r.revisions, &c.Revisions[k])
+			}
+		}
 	}
 	switch {
 	case result == nil:
@@ -229,7 +236,7 @@ func (r *resolving) queued(n *store.NewJob) queued {
 
 // queries returns the statements that store what was decided.
 func (r *resolving) queries(t *tx) []query {
-	w := &writes{}
+	w := &writes{revisions: r.revisions}
 	var rest, after []query
 	var added []store.NewJob
 	var numbered [][]*job.Job // the results for each of added

@@ -70,14 +70,14 @@ func (t *tx) create(n store.NewJob) (store.Inserted, error) {
 			return store.Inserted{}, err
 		}
 		if held != nil {
-			resolved := resolve(&n, held)
+			c := resolve(&n, held)
 			switch {
-			case resolved == nil:
+			case c == nil:
 				return store.Inserted{Job: t.shown(held.Job, held.Claim), Conflict: true}, nil
-			case resolved.ID != n.Job.ID:
-				return store.Inserted{Job: resolved, Conflict: true, Changed: true}, t.replace(resolved, n.Lane)
+			case c.Job.ID != n.Job.ID:
+				return store.Inserted{Job: c.Job, Conflict: true, Changed: true}, t.replace(c, n.Lane)
 			}
-			n.Job = resolved
+			n.Job = c.Job
 		}
 	}
 	over, err := t.over(n)
@@ -92,7 +92,7 @@ func (t *tx) create(n store.NewJob) (store.Inserted, error) {
 	return store.Inserted{Job: n.Job}, t.insertJob(n)
 }
 
-func resolve(n *store.NewJob, held *store.KeyHolders) *job.Job {
+func resolve(n *store.NewJob, held *store.KeyHolders) *store.Changes {
 	if n.Resolve == nil {
 		return nil
 	}
@@ -170,7 +170,8 @@ func (t *tx) named(account int64, key string) (*job.Job, error) {
 }
 
 // replace stores the new definition of a pending job that no node has claimed.
-func (t *tx) replace(j *job.Job, lane uint32) error {
+func (t *tx) replace(c *store.Changes, lane uint32) error {
+	j := c.Job
 	run := store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Account: j.Owner.Number}
 	if err := t.exec(`UPDATE jobs SET hops = ?, lane = ? WHERE number = ?`, j.Hops, laneOf(j, lane), j.Number); err != nil {
 		return fmt.Errorf("replacing a job: %w", err)
@@ -188,7 +189,7 @@ func (t *tx) replace(j *job.Job, lane uint32) error {
 		}
 	}
 	run.Lane = lane
-	return t.apply(&store.Changes{Job: j, UpdateDefinition: true}, &run)
+	return t.apply(&store.Changes{Job: j, UpdateDefinition: true, Revisions: c.Revisions}, &run)
 }
 
 // releaseFollower lets the job start that waits for a job to end.

@@ -36,7 +36,7 @@ var replacing = &job.Spec{OnConflict: job.OnConflictReplace}
 // replacement returns a new job that replaces the holder of its key.
 func (w *world) replacement(key string, content int) store.NewJob {
 	n := w.keyed(w.owner, key)
-	n.Resolve = lifecycle.Resolve(replacing)
+	n.Resolve = lifecycle.Resolve(replacing, job.Actor{Kind: "key", Name: "sk_test"})
 	n.Lane = uint32(content)
 	n.Job.Args = rawjson.Value(fmt.Sprintf(`{"url":"https://example.com/hook","body":%d,"method":"get","headers":{}}`, content))
 	return n
