@@ -89,8 +89,8 @@ func newJob(owner job.Owner, draft *job.Draft, now time.Time, hops int, by job.A
 	}
 	if draft.Frequency != nil {
 		n.Schedule = &job.Schedule{
-			ID: job.NewID(now), Owner: owner, Key: draft.Key, Name: draft.Name, Description: draft.Description,
-			InsertedAt: now, FirstDue: draft.ScheduledAt, Hops: hops, Args: draft.Args,
+			ID: draft.ScheduleID, Owner: owner, Key: draft.Key, Name: draft.Name, Description: draft.Description,
+			InsertedAt: now, FirstDue: draft.Grid.Begin, Hops: hops, Args: draft.Args,
 		}
 		n.Job.ScheduleID = n.Schedule.ID
 	}

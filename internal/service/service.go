@@ -194,7 +194,15 @@ func (s *Service) stop(ctx context.Context, owner job.Owner, id uuid.UUID, how f
 
 // Enable lets a disabled schedule create runs again.
 func (s *Service) Enable(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
-	return s.changeSchedule(ctx, owner, id, lifecycle.Enable)
+	var refused error
+	enabled, err := s.changeSchedule(ctx, owner, id, func(moment *store.Snapshot) (c *store.Changes) {
+		c, refused = lifecycle.Enable(moment)
+		return c
+	})
+	if err == nil {
+		err = refused
+	}
+	return enabled, err
 }
 
 // changeJob changes a job in the store and notifies the listener.
