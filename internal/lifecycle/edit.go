@@ -114,7 +114,7 @@ func startsSoon(m *store.Snapshot, hasStarted HasStarted) bool {
 	if m.Claim != nil {
 		return !m.Claim.StartAt.After(m.Now.Add(Soon)) || hasStarted(m.Job, m.Claim, m.Now)
 	}
-	return !m.Job.DueAt.After(m.Now.Add(Soon))
+	return m.Job.Follows == 0 && !m.Job.DueAt.After(m.Now.Add(Soon))
 }
 
 // reschedule sets a pending job's due time to that of its schedule's next run.

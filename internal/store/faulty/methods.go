@@ -53,6 +53,7 @@ var methods = map[string]bool{
 	"JobCounts":        true,
 	"JobGet":           true,
 	"JobGetMany":       true,
+	"JobInsertBatch":   true,
 	"JobInsertMany":    true,
 	"JobList":          true,
 	"JobMarks":         true,
@@ -116,6 +117,11 @@ var methods = map[string]bool{
 // Ping implements store.Store.
 func (s *Store) Ping(ctx context.Context) error {
 	return do(ctx, s, "Ping", func() error { return s.Store.Ping(ctx) })
+}
+
+// JobInsertBatch implements store.Store.
+func (s *Store) JobInsertBatch(ctx context.Context, jobs []store.NewJob, accept func([]store.Inserted) error) ([]store.Inserted, error) {
+	return get(ctx, s, "JobInsertBatch", func() ([]store.Inserted, error) { return s.Store.JobInsertBatch(ctx, jobs, accept) })
 }
 
 // JobInsertMany implements store.Store.

@@ -58,6 +58,7 @@ type admission struct {
 // to store. It sets the results of the others: a conflict, or over a limit.
 func (c *creation) admit(t *tx) (open []int, err error) {
 	a := &admission{demands: map[int64]*demand{}, rooms: map[int64]*room{}, tight: map[int64]bool{}}
+	c.admission = a
 	for _, i := range c.open {
 		a.demand(&c.jobs[i])
 	}
@@ -82,7 +83,6 @@ func (c *creation) admit(t *tx) (open []int, err error) {
 		}
 		open = append(open, i)
 	}
-	c.rooms = a.save()
 	return open, nil
 }
 
@@ -152,13 +152,14 @@ func (a *admission) count(t *tx, c *creation) error {
 		return nil
 	}
 	var keys []heldKey
+	var lookups []int16
 	for _, i := range c.open {
-		if j := c.jobs[i].Job; j.Key != nil && a.tight[j.Owner.Number] {
-			keys = append(keys, keyOf(j))
+		if n := &c.jobs[i]; n.Job.Key != nil && a.tight[n.Job.Owner.Number] {
+			keys, lookups = append(keys, keyOf(n.Job)), append(lookups, keyLookup(n))
 		}
 	}
 	if len(keys) > 0 {
-		queries = append(queries, c.readHolders(t, keys))
+		queries = append(queries, c.readHolders(t, keys, lookups))
 	}
 	if len(queries) == 0 {
 		return nil
@@ -190,6 +191,9 @@ func (a *admission) take(n *store.NewJob) store.Quota {
 
 // save returns the queries that store the remaining room.
 func (a *admission) save() []query {
+	if len(a.rooms) == 0 {
+		return nil
+	}
 	accounts := slices.Sorted(maps.Keys(a.rooms))
 	get := func(value func(*room) int64) []int64 {
 		return column(accounts, func(account *int64) int64 { return value(a.rooms[*account]) })
