@@ -51,6 +51,8 @@ type Config struct {
 	Logs    Logs
 	Metrics *metrics.Metrics
 	Stats   Stats // may be nil
+	// Mail sends the e-mails of alerts; nil if the service can't send any.
+	Mail Mailer
 	// Stored is called with the account for which something was stored. It must
 	// not block. May be nil.
 	Stored func(account int64)
@@ -115,6 +117,9 @@ func (r *Runner) Prepare(item *store.QueueItem, now time.Time) dispatch.Attempt 
 func (r *Runner) Prewarm(item *store.QueueItem, n int) {
 	url := ""
 	if item.Kind == store.KindDelivery {
+		if item.Delivery.Channel == job.AlertMail {
+			return
+		}
 		url = item.Delivery.URL
 	} else {
 		spec := job.ReadSpec(item.Job.Args)
@@ -208,6 +213,10 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, requ
 	r, j := a.runner, a.Item.Job
 	r.stored(j.Owner.Number)
 	defer r.stored(j.Owner.Number)
+	if a.StartsAt(began); a.Expired != nil {
+		r.expire(ctx, a, node, began, requestDone)
+		return
+	}
 	outcome := r.guarded(kindJob, j.Number, func() job.Outcome {
 		if a.Refused != nil {
 			return a.refuse()
@@ -270,6 +279,9 @@ func (a *jobAttempt) request() execute.Request {
 			{Name: "X-Punctual-Attempt", Value: strconv.Itoa(a.Number)},
 			{Name: "X-Punctual-Scheduled-At", Value: job.FormatTime(j.ScheduledAt)},
 		},
+	}
+	if j.ScheduleID != uuid.Nil {
+		request.Own = append(request.Own, execute.Field{Name: "X-Punctual-Points", Value: strconv.FormatInt(a.Points, 10)})
 	}
 	if out.ContentType != "" {
 		request.Own = append(request.Own, execute.Field{Name: "Content-Type", Value: out.ContentType})

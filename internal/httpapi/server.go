@@ -28,6 +28,7 @@ import (
 // Config configures a Server.
 type Config struct {
 	Service *service.Service
+	Alerts  *service.Alerts
 	Auth    *auth.Authenticator
 	Secrets *secret.Vault
 	Audit   *audit.Log // must not be nil
@@ -87,10 +88,15 @@ var routes = []route{
 	{"/api/schedules/{schedule_id}/state", forJobs, map[string]handler{"GET": (*Server).getState, "PUT": (*Server).putState, "DELETE": (*Server).deleteState}},
 	{"/api/schedules/{schedule_id}/disable", forJobs, map[string]handler{"POST": (*Server).disableSchedule}},
 	{"/api/schedules/{schedule_id}/enable", forJobs, map[string]handler{"POST": (*Server).enableSchedule}},
+	{"/api/apply", forJobs, map[string]handler{"POST": own((*Server).apply)}},
+	{"/api/export", forJobs, map[string]handler{"GET": (*Server).exportSchedules}},
 	{"/api/events", forJobs, map[string]handler{"GET": (*Server).followEvents}},
 	{"/api/logs", forJobs, map[string]handler{"GET": (*Server).listLogs}},
 	{"/api/logs/export", forJobs, map[string]handler{"GET": (*Server).exportLogs}},
 	{"/api/logs/{log_id}", forJobs, map[string]handler{"GET": (*Server).getLog}},
+	{"/api/alerts", forJobs, map[string]handler{"GET": own((*Server).listAlerts)}},
+	{"/api/alerts/{name}", forJobs, map[string]handler{"GET": own((*Server).getAlert), "PUT": own((*Server).putAlert), "DELETE": own((*Server).deleteAlert)}},
+	{"/api/alerts/{name}/test", forJobs, map[string]handler{"POST": own((*Server).testAlert)}},
 	{"/api/account", forAdmins, map[string]handler{"GET": own((*Server).getAccount)}},
 	{"/api/account/keys", forAdmins, map[string]handler{"GET": own((*Server).listKeys), "POST": own((*Server).createKey)}},
 	{"/api/account/keys/{key_id}", forAdmins, map[string]handler{"DELETE": own((*Server).revokeKey)}},
@@ -115,6 +121,8 @@ var routes = []route{
 // parameters lists the query parameters that each call takes; none unless it is
 // listed here. See refuseMisspelt for others.
 var parameters = map[string][]string{
+	"GET /api/export":        {"owner", maskParameter},
+	"GET /api/alerts":        {"limit", "offset"},
 	"GET /api/jobs":          slices.Concat([]string{"q", maskParameter}, job.FilterParameters, pageParameters),
 	"GET /api/jobs/counts":   job.FilterParameters,
 	"GET /api/schedules":     slices.Concat([]string{"tag", maskParameter}, pageParameters),

@@ -119,6 +119,7 @@ type writes struct {
 	runs           []queued
 	logs           []*job.Log
 	deliveries     []*job.Delivery
+	outcomes       []*store.AlertOutcome
 	ends           []deliveryEnd
 	schedules      []*job.Schedule
 	drops          []*job.Schedule
@@ -168,6 +169,9 @@ func (w *writes) add(c *store.Changes, run store.QueueKey) {
 	for i := range c.Deliveries {
 		w.deliveries = append(w.deliveries, &c.Deliveries[i])
 	}
+	for i := range c.Outcomes {
+		w.outcomes = append(w.outcomes, &c.Outcomes[i])
+	}
 	switch {
 	case c.DropSchedule:
 		w.drops = append(w.drops, c.Schedule)
@@ -187,7 +191,7 @@ func (w *writes) queries(t *tx) []query {
 	var all []query
 	for _, some := range [][]query{
 		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), updateJobs(w.jobs), removeSecretUses(w.jobs, endedWithSecrets), w.definitions, insertRevisions(w.revisions), insertItems(t, w.runs), insertLogs(w.logs),
-		endDeliveries(t, w.ends), insertDeliveries(t, w.deliveries),
+		endDeliveries(t, w.ends), insertDeliveries(t, w.deliveries), insertOutcomes(w.outcomes),
 		updateSchedules(w.schedules), dropSchedules(w.drops), insertJobs(t, w.next), insertCancels(t, w.cancels),
 	} {
 		all = append(all, some...)
@@ -272,9 +276,9 @@ func updateDefinitions(c *store.Changes) []query {
 	}
 	if s := c.Schedule; s != nil {
 		queries = append(queries, query{
-			sql: `UPDATE schedules SET first_due = $3, name = $4, description = $5, args = $6, tags = $7, revision = $8 WHERE account = $1 AND id = $2`,
+			sql: `UPDATE schedules SET first_due = $3, name = $4, description = $5, args = $6, tags = $7, revision = $8, document = $9 WHERE account = $1 AND id = $2`,
 			args: []any{
-				s.Owner.Number, s.ID, s.FirstDue.UnixMicro(), optional(s.Name), optional(s.Description), jsonText(s.Args), job.LabelsOf(s.Args).Tags, s.Revision,
+				s.Owner.Number, s.ID, s.FirstDue.UnixMicro(), optional(s.Name), optional(s.Description), jsonText(s.Args), job.LabelsOf(s.Args).Tags, s.Revision, text(s.Document),
 			},
 		})
 	}
