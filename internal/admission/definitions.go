@@ -51,3 +51,16 @@ func scheduleSize(found *job.Schedule) int {
 	}
 	return store.ScheduleSize(found)
 }
+
+// DocumentEntries implements Records.
+func (s *Store) DocumentEntries(ctx context.Context, owner job.Owner, document string) ([]job.DocumentEntry, error) {
+	return few(ctx, s, owner, nothing, func() ([]job.DocumentEntry, error) { return s.Records.DocumentEntries(ctx, owner, document) })
+}
+
+// ScheduleKeyed implements Records.
+func (s *Store) ScheduleKeyed(ctx context.Context, owner job.Owner, document *string, after string, limit int) ([]*job.Schedule, error) {
+	size := func(all []*job.Schedule) int { return store.TotalSize(all, store.ScheduleSize) }
+	return few(ctx, s, owner, size, func() ([]*job.Schedule, error) {
+		return s.Records.ScheduleKeyed(ctx, owner, document, after, limit)
+	})
+}

@@ -25,7 +25,7 @@ func (s *Store) ScheduleHolding(ctx context.Context, owner job.Owner, key string
 }
 
 // SchedulePut implements store.Store.
-func (s *Store) SchedulePut(ctx context.Context, owner job.Owner, keys []string, decide func([]store.KeyHolder) ([]*store.Changes, error)) (store.Quota, error) {
+func (s *Store) SchedulePut(ctx context.Context, owner job.Owner, keys store.PutKeys, decide func(*store.Holders) ([]*store.Changes, error)) (store.Quota, error) {
 	return get(ctx, s, "SchedulePut", func() (store.Quota, error) { return s.Store.SchedulePut(ctx, owner, keys, decide) })
 }
 

@@ -27,6 +27,9 @@ var definitionTests = group{
 	"PutWithinLimits":       definitionsPutLimits,
 	"PutOfOneKeyAtOnce":     definitionsPutAtOnce,
 	"PutBesideCreates":      definitionsPutBesideCreates,
+	"DocumentEntries":       definitionsDocument,
+	"DocumentAtOnce":        definitionsDocumentAtOnce,
+	"Keyed":                 definitionsKeyed,
 	"RunsEnded":             definitionsRunsEnded,
 	"Trail":                 definitionsTrail,
 }
@@ -182,10 +185,10 @@ func (w *world) newWithKey(key string) store.NewJob {
 
 // put creates schedules for free keys and renames others.
 func (w *world) put(created *int, name string, keys ...string) (store.Quota, error) {
-	return w.s.SchedulePut(w.ctx, w.owner, keys, func(holders []store.KeyHolder) ([]*store.Changes, error) {
+	return w.s.SchedulePut(w.ctx, w.owner, store.PutKeys{Keys: keys}, func(held *store.Holders) ([]*store.Changes, error) {
 		*created = 0
 		changes := make([]*store.Changes, len(keys))
-		for i, h := range holders {
+		for i, h := range held.Keys {
 			switch {
 			case h.OneOff != nil:
 				return nil, fault.New(fault.Conflict, keys[i])
@@ -254,7 +257,7 @@ func definitionsPutRefused(w *world) {
 	_, err := w.put(&created, "n", "free", "held")
 	w.wantCode("SchedulePut of a held key", err, fault.Conflict)
 	failed := errors.New("failed")
-	_, err = w.s.SchedulePut(w.ctx, w.owner, []string{"free"}, func([]store.KeyHolder) ([]*store.Changes, error) { return nil, failed })
+	_, err = w.s.SchedulePut(w.ctx, w.owner, store.PutKeys{Keys: []string{"free"}}, func(*store.Holders) ([]*store.Changes, error) { return nil, failed })
 	if err == nil {
 		w.Error("the error of a decision was lost")
 	}
@@ -267,9 +270,9 @@ func definitionsPutRefused(w *world) {
 
 func definitionsPutLimits(w *world) {
 	put := func(caps store.Caps, keys ...string) store.Quota {
-		over, err := w.s.SchedulePut(w.ctx, w.owner, keys, func(holders []store.KeyHolder) ([]*store.Changes, error) {
+		over, err := w.s.SchedulePut(w.ctx, w.owner, store.PutKeys{Keys: keys}, func(held *store.Holders) ([]*store.Changes, error) {
 			changes := make([]*store.Changes, len(keys))
-			for i, h := range holders {
+			for i, h := range held.Keys {
 				if h.Schedule == nil {
 					n := w.newWithKey(keys[i])
 					n.Caps = caps
