@@ -15,7 +15,7 @@ import (
 const Soon = 100 * time.Millisecond
 
 // EditJob changes a job that waits for its first attempt. It returns nil if the
-// edit changes nothing or CanEdit would have refused it.
+// edit changes nothing or comes too late.
 func EditJob(e *job.Edit, by job.Actor, hasStarted HasStarted) store.Decide {
 	return func(m *store.Snapshot) *store.Changes {
 		if len(e.Changes) == 0 || m.Job.State != job.Available || startsSoon(m, hasStarted) {
