@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -41,12 +42,20 @@ func (a *api) close() { a.client.CloseIdleConnections() }
 
 // call makes a call; a response other than a success is an error.
 func (a *api) call(ctx context.Context, method, path string, body []byte) (http.Header, []byte, error) {
+	return a.send(ctx, method, path, "application/json", body)
+}
+
+// send is call with a body of another media type.
+func (a *api) send(ctx context.Context, method, path, mediaType string, body []byte) (http.Header, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, a.url+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, nil, err
 	}
 	request.Header["Authorization"] = []string{"Bearer " + a.key}
-	request.Header["Content-Type"] = []string{"application/json"}
+	request.Header["Content-Type"] = []string{mediaType}
+	if mediaType != "application/json" {
+		request.Header["Prefer"] = []string{"return=minimal"}
+	}
 	answer, err := a.client.Do(request)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the service gave no answer: %w", err)
@@ -71,6 +80,28 @@ func (a *api) create(ctx context.Context, body []byte) error {
 		a.mu.Unlock()
 	}
 	return err
+}
+
+// createBatch creates jobs from lines that each have the body of a create.
+func (a *api) createBatch(ctx context.Context, lines []byte) error {
+	_, text, err := a.send(ctx, http.MethodPost, "/api/jobs/batch", "application/x-ndjson", lines)
+	if err != nil || !a.keep {
+		return err
+	}
+	var created struct {
+		Data []struct {
+			Job int64 `json:"job_id"`
+		}
+	}
+	if err := json.Unmarshal(text, &created); err != nil {
+		return fmt.Errorf("the service's answer to a batch can't be read: %w", err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, j := range created.Data {
+		a.pending = append(a.pending, "/api/jobs/"+strconv.FormatInt(j.Job, 10))
+	}
+	return nil
 }
 
 // mark returns how much is kept in mind, for forget to go back to.

@@ -47,7 +47,8 @@ type jobView struct {
 
 type jobsCreate struct {
 	serviceFlags
-	Target  string       `arg:"" name:"url" help:"Where the request goes: an https address."`
+	Target  string       `arg:"" optional:"" name:"url" help:"Where the request goes: an https address. Not with --batch."`
+	Batch   string       `placeholder:"FILE" help:"Create the jobs of a file in one transaction, all or none: a JSON array, or a job in each line; - reads standard input."`
 	When    string       `default:"now" placeholder:"WORDS" help:"When to make it, in plain words: in 10 seconds, tomorrow at 9:00, every weekday at 9:00 Europe/Berlin; or a cron expression."`
 	Zone    string       `default:"UTC" placeholder:"ZONE" help:"The time zone of times in --when without one, such as Europe/Berlin."`
 	Method  string       `short:"X" placeholder:"METHOD" help:"The request's method. Default: POST with a body, otherwise GET."`
@@ -56,8 +57,16 @@ type jobsCreate struct {
 	Options kong.Plugins `embed:""` // the flags of newFieldFlags
 }
 
-// Run creates a job.
+// Run creates a job, or those of a file.
 func (c *jobsCreate) Run(env *environment) error {
+	switch {
+	case c.Batch != "" && c.Target != "":
+		return errors.New("--batch FILE has the urls of its jobs; leave out the url")
+	case c.Batch != "":
+		return c.createBatch(env)
+	case c.Target == "":
+		return errors.New("give the url that the request goes to, or --batch FILE")
+	}
 	body, err := c.body(env)
 	if err != nil {
 		return err

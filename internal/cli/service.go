@@ -92,7 +92,7 @@ func (c *serviceFlags) call(env *environment, method, path string, body []byte, 
 		request.Header = header
 	}
 	request.Header.Set("Authorization", "Bearer "+string(c.Key))
-	if body != nil {
+	if body != nil && request.Header.Get("Content-Type") == "" {
 		request.Header.Set("Content-Type", "application/json")
 	}
 	client := &http.Client{Timeout: callTimeout}

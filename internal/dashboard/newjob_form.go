@@ -63,7 +63,10 @@ func (f *jobForm) read(now time.Time) {
 // readField returns the value of an input, or nil if the request does not need it.
 func (f *jobForm) readField(field *job.Field) rawjson.Value {
 	if field.Kind != job.BooleanValue {
-		return field.Value(f.value(field.Name))
+		if text := f.value(field.Name); text != field.Form.Default {
+			return field.Value(text)
+		}
+		return nil
 	}
 	on, initially := f.value(field.Name) == "true", field.Form.Default == "true"
 	switch {

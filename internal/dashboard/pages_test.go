@@ -104,7 +104,7 @@ func TestJobs_CreateWithoutScripts(t *testing.T) {
 	if n := b.jobs(t); n != 0 {
 		t.Errorf("%d jobs were created", n)
 	}
-	b.want(b.post("/public/jobs", "method", "get", "url", "https://example.com", "when", "every hour starting tomorrow at 9:00", "idempotency_key", "k", "metadata", "true"), http.StatusSeeOther, "/public/jobs/1?done=created")
+	b.want(b.post("/public/jobs", "method", "get", "url", "https://example.com", "when", "every day at 13:00", "idempotency_key", "k", "metadata", "true"), http.StatusSeeOther, "/public/jobs/1?done=created")
 	b.want(b.post("/public/jobs", "method", "get", "url", "https://example.com", "idempotency_key", "k", "metadata", "true"), http.StatusSeeOther, "/public/jobs/1?done=held")
 	b.want(b.get("/public/jobs/1?done=held"), http.StatusOK, "No other job was created")
 	b.want(b.get("/public/jobs/1?done=<script>alert(1)</script>"), http.StatusOK, "example.com")

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -31,6 +32,27 @@ func (p *Problems) Add(problem Problem) {
 	}
 	problem.Detail, problem.Parameter = shorten(problem.Detail), shorten(problem.Parameter)
 	p.list = append(p.list, problem)
+}
+
+// AddElement notes what the fault err says of an element of a list, with pointers
+// that begin with the element's index.
+func (p *Problems) AddElement(index int, err error) {
+	at := "#/" + strconv.Itoa(index)
+	problems := ProblemsOf(err)
+	if len(problems) == 0 {
+		var f *Error
+		detail := "can't be read"
+		if errors.As(err, &f) {
+			detail = f.Message
+		}
+		p.Add(Problem{Pointer: at, Detail: detail})
+		return
+	}
+	for _, problem := range problems {
+		problem.Pointer = at + strings.TrimPrefix(problem.Pointer, "#")
+		p.Add(problem)
+	}
+	p.more += MoreOf(err)
 }
 
 // Full reports whether no further problem is listed, so that nobody need

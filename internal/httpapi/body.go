@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"runtime"
+	"strconv"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -34,24 +35,35 @@ func (c *call) readBody() (rawjson.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := c.readAll()
+	text, err := c.readAll(maxBody)
 	if err != nil {
 		return nil, err
 	}
-	if len(text) > largeBody {
-		select {
-		case c.parsing <- struct{}{}:
-			defer func() { <-c.parsing }()
-		case <-c.r.Context().Done():
-			return nil, fault.Unreachable(c.r.Context().Err())
-		}
+	leave, err := c.enterParsing(len(text))
+	if err != nil {
+		return nil, err
 	}
+	defer leave()
 	if isForm {
 		value, err := job.ReadForm(string(text))
 		return value, unreadable("the form can't be read", err)
 	}
 	value, err := rawjson.Read(text)
 	return value, unreadable("the body is not readable JSON", err)
+}
+
+// enterParsing waits until a body of some bytes may be parsed. The caller must call
+// leave afterwards.
+func (c *call) enterParsing(bytes int) (leave func(), err error) {
+	if bytes <= largeBody {
+		return func() {}, nil
+	}
+	select {
+	case c.parsing <- struct{}{}:
+		return func() { <-c.parsing }, nil
+	case <-c.r.Context().Done():
+		return nil, fault.Unreachable(c.r.Context().Err())
+	}
 }
 
 // unreadable converts an error of reading a body to a fault: Invalid if the body
@@ -76,17 +88,10 @@ func unreadable(what string, err error) error {
 }
 
 func (c *call) bodyType() (isForm bool, err error) {
-	given := c.r.Header.Get("Content-Type")
-	if given == "" {
+	mediaType := c.mediaType()
+	switch {
+	case mediaType == "":
 		return false, nil
-	}
-	mediaType, _, err := mime.ParseMediaType(given)
-	switch {
-	case errors.Is(err, mime.ErrInvalidMediaParameter), err == nil:
-	default:
-		mediaType = ""
-	}
-	switch {
 	case mediaType == "application/x-www-form-urlencoded":
 		return true, nil
 	case job.IsJSON(mediaType):
@@ -95,13 +100,27 @@ func (c *call) bodyType() (isForm bool, err error) {
 	return false, fault.New(fault.UnsupportedMedia, "send the body as application/json or application/x-www-form-urlencoded, with that Content-Type")
 }
 
-func (c *call) readAll() ([]byte, error) {
-	tooLarge := fault.New(fault.TooLarge, "the body must be at most 1 MiB")
-	if c.r.ContentLength > maxBody {
+// mediaType returns the media type of the body: "" if none is given.
+func (c *call) mediaType() string {
+	given := c.r.Header.Get("Content-Type")
+	if given == "" {
+		return ""
+	}
+	mediaType, _, err := mime.ParseMediaType(given)
+	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
+		return given // of none of the types that are read
+	}
+	return mediaType
+}
+
+// readAll reads a body of up to most bytes, a whole number of MiB.
+func (c *call) readAll(most int64) ([]byte, error) {
+	tooLarge := fault.New(fault.TooLarge, "the body must be at most "+strconv.FormatInt(most>>20, 10)+" MiB")
+	if c.r.ContentLength > most {
 		c.Header().Set("Connection", "close")
 		return nil, tooLarge
 	}
-	body := http.MaxBytesReader(c.ResponseWriter, c.r.Body, maxBody)
+	body := http.MaxBytesReader(c.ResponseWriter, c.r.Body, most)
 	// The buffer grows as the body arrives, since a client can declare any length.
 	var b bytes.Buffer
 	b.Grow(bytes.MinRead + int(min(max(c.r.ContentLength, 0), trustedLength)))

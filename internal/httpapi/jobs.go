@@ -29,7 +29,8 @@ func (s *Server) createJob(c *call) error {
 		status = http.StatusCreated
 		c.Header().Set("Location", "/api/jobs/"+strconv.FormatInt(j.Number, 10))
 	}
-	return c.writeRecord(status, func(b []byte) []byte { return job.AppendJob(b, j, conflict) })
+	add := c.preferredJob()
+	return c.writeRecord(status, func(b []byte) []byte { return add(b, j, conflict) })
 }
 
 func (s *Server) preview(c *call) error {

@@ -72,6 +72,7 @@ type route struct {
 // routes lists every path that is served.
 var routes = []route{
 	{"/api/jobs", forJobs, map[string]handler{"GET": (*Server).listJobs, "POST": (*Server).createJob}},
+	{"/api/jobs/batch", forJobs, map[string]handler{"POST": (*Server).createJobs}},
 	{"/api/jobs/counts", forJobs, map[string]handler{"GET": (*Server).countJobs}},
 	{"/api/jobs/{job_id}", forJobs, map[string]handler{"GET": (*Server).getJob, "PATCH": (*Server).patchJob}},
 	{"/api/jobs/{job_id}/details", forJobs, map[string]handler{"GET": (*Server).jobDetails}},
@@ -123,6 +124,7 @@ var routes = []route{
 // parameters lists the query parameters that each call takes; none unless it is
 // listed here. See refuseMisspelt for others.
 var parameters = map[string][]string{
+	"POST /api/jobs/batch":   {"atomic"},
 	"GET /api/export":        {"owner", maskParameter},
 	"GET /api/alerts":        {"limit", "offset"},
 	"GET /api/jobs":          slices.Concat([]string{"q", maskParameter}, job.FilterParameters, pageParameters),
@@ -288,16 +290,21 @@ func (c *call) writeRecord(status int, add func([]byte) []byte) error {
 // piece is how many bytes of a list are written at once.
 const piece = 64 << 10
 
-// writeList responds with {"data": [record, …]}, written in pieces.
+// writeList responds with {"data": [record, …]}.
 func writeList[T any](c *call, records []*T, add func([]byte, *T) []byte) error {
+	return writeItems(c, http.StatusOK, records, func(b []byte, r **T) []byte { return add(b, *r) })
+}
+
+// writeItems responds with {"data": [item, …]}, written in pieces.
+func writeItems[T any](c *call, status int, items []T, add func([]byte, *T) []byte) error {
 	c.Header().Set("Content-Type", "application/json")
-	c.WriteHeader(http.StatusOK)
-	b := append(make([]byte, 0, min(piece, 1024*(len(records)+1))), `{"data":[`...)
-	for i, r := range records {
+	c.WriteHeader(status)
+	b := append(make([]byte, 0, min(piece, 1024*(len(items)+1))), `{"data":[`...)
+	for i := range items {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if b = add(b, r); len(b) >= piece {
+		if b = add(b, &items[i]); len(b) >= piece {
 			if _, err := c.Write(b); err != nil {
 				return nil // the client is gone
 			}

@@ -37,6 +37,9 @@ type Spec struct {
 	RepeatEvery rawjson.Value
 	Cron        string
 	Timezone    string
+	OnConflict  string // "" if absent
+	MaxWait     time.Duration
+	Throttle    time.Duration
 	// ExpiresIn is how long after the due time an attempt may start; nil for any
 	// time.
 	ExpiresIn *time.Duration
@@ -121,6 +124,24 @@ var fields = []Field{
 		Name: keyField, In: ForCreate, Kind: TextValue, Column: true, read: readKey,
 		Form: Form{Section: MoreSection, Label: "Idempotency key", Hint: "While a job holds this key, another one with it is not created.", Mono: true},
 		Flag: Flag{Placeholder: "KEY", Help: "While an unfinished job holds this key, no other job is created with it."},
+	},
+	{
+		Name: conflictField, In: ForCreate, Kind: TextValue, Needs: keyField, read: readOnConflict, check: checkOnConflict,
+		set:  func(s *Spec, v rawjson.Value) { s.OnConflict = rawjson.Text(v) },
+		Form: Form{Section: MoreSection, Label: "If the key is held", Hint: "What happens when another job holds the key.", Choices: conflictChoices, Default: OnConflictReturn},
+		Flag: Flag{Placeholder: "ACTION", Help: "What to do if another job holds the key: return it, refuse, replace it or debounce."},
+	},
+	{
+		Name: "max_wait", In: ForJob, Kind: DurationValue, Needs: keyField, read: readWait, check: checkMaxWait,
+		set:  func(s *Spec, v rawjson.Value) { s.MaxWait = DurationOf(v) },
+		Form: Form{Section: MoreSection, Label: "Longest wait", Hint: "How far debounce may put the job off, from the first call.", Placeholder: "10 minutes"},
+		Flag: Flag{Placeholder: "DURATION", Help: "How far debounce may put the job off, from the first call."},
+	},
+	{
+		Name: "throttle", In: ForJob, Kind: DurationValue, Needs: keyField, read: readWait, check: checkThrottle,
+		set:  func(s *Spec, v rawjson.Value) { s.Throttle = DurationOf(v) },
+		Form: Form{Section: MoreSection, Label: "Hold the key for", Hint: "From creation on, even if the job has ended.", Placeholder: "1 hour"},
+		Flag: Flag{Placeholder: "DURATION", Help: "How long the job holds its key after creation, even if it has ended."},
 	},
 	{
 		Name: "retries", In: Anywhere, Kind: WholeValue, read: readRetries,

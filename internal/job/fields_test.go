@@ -36,12 +36,13 @@ func TestFields_AreConsistent(t *testing.T) {
 
 func TestFields_OfEachPlace(t *testing.T) {
 	onlySchedule := []string{"repeat_every", "timezone", "cron", "catch_up", "ends_at", "max_runs", "jitter", "except"}
+	onCreate := []string{"idempotency_key", "on_conflict", "max_wait", "throttle"}
 	for places, missing := range map[Places][]string{
 		ForCreate:    nil,
 		ForJob:       onlySchedule,
-		ForSchedule:  nil,
-		EditJob:      append(slices.Clone(onlySchedule), "idempotency_key"),
-		EditSchedule: {"idempotency_key"},
+		ForSchedule:  {"max_wait", "throttle"},
+		EditJob:      slices.Concat(onlySchedule, onCreate),
+		EditSchedule: onCreate,
 	} {
 		for _, f := range Fields() {
 			if got, want := f.In&places != 0, !slices.Contains(missing, f.Name); got != want {

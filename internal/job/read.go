@@ -18,6 +18,7 @@ import (
 // Draft is a valid create request.
 type Draft struct {
 	Key, Name, Description *string
+	KeyInHeader            bool // the key was sent in the header Idempotency-Key
 	Args                   rawjson.Value
 	Spec                   Spec      // Args, parsed
 	ScheduledAt            time.Time // the first due time requested
@@ -201,6 +202,7 @@ func (r *reader) readHeaderKey() {
 	if r.opts.HeaderKey == nil {
 		return
 	}
+	r.draft.KeyInHeader = true
 	if _, given := r.fields[name]; !given {
 		if r.checkText(name, *r.opts.HeaderKey, 1, 255) {
 			r.draft.Key = r.opts.HeaderKey

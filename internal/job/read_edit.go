@@ -267,7 +267,19 @@ func (p *patch) relevant(err error) error {
 
 // difference returns the fields in which a record differs from a draft.
 func (p *patch) difference(d *Draft) []FieldChange {
-	before, after := p.whole(p.args, nil), (&patch{name: d.Name, description: d.Description}).whole(d.Args, nil)
+	return differences(p.whole(p.args, nil), (&patch{name: d.Name, description: d.Description}).whole(d.Args, nil))
+}
+
+// Differences returns the fields in which one job's definition differs from
+// another's.
+func Differences(before, after *Job) []FieldChange {
+	fields := func(j *Job) []rawjson.Member {
+		return (&patch{name: j.Name, description: j.Description}).whole(j.Args, nil)
+	}
+	return differences(fields(before), fields(after))
+}
+
+func differences(before, after []rawjson.Member) []FieldChange {
 	var changes []FieldChange
 	for _, old := range before {
 		if now := valueIn(after, old.Name); !rawjson.Equal(old.Value, now) {

@@ -38,6 +38,17 @@ type Job struct {
 	CancelledAt time.Time
 	DiscardedAt time.Time
 
+	// Follows is the number of the job with the same key that must end before this
+	// one may start; 0 if there is none. A job that follows another is pending and
+	// has no queue item. It stays set if the job is cancelled meanwhile.
+	Follows int64
+	// HeldUntil is how long the job holds its key even if it is final. It is zero
+	// without a throttle.
+	HeldUntil time.Time
+	// RememberedUntil is how long the job holds its key for calls that send it in
+	// the header Idempotency-Key. It is zero, or not before HeldUntil.
+	RememberedUntil time.Time
+
 	// Hops is the length of the chain of jobs that created one another up to
 	// this one, from the HopsField of the call that created it. It is 0 unless a
 	// job created this one.

@@ -42,6 +42,9 @@ type Revision struct {
 	Changes rawjson.Value // see AppendChanges; long values are shortened
 }
 
+// RevisionSize returns the size of a revision.
+func RevisionSize(r *Revision) int { return len(r.By) + len(r.Changes) }
+
 // NewRevision returns the revision of a record that an edit makes.
 func NewRevision(record uuid.UUID, owner Owner, number int64, at time.Time, by Actor, changes []FieldChange) Revision {
 	return Revision{Record: record, Owner: owner, Number: number, At: at, By: AppendActor(nil, by), Changes: shortened(changes)}

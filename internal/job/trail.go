@@ -16,6 +16,17 @@ type Trail struct {
 	Reruns  []int64      // the numbers of the jobs that repeat it, newest first
 }
 
+// TrailSize returns the size of a trail.
+func TrailSize(t *Trail) (n int) {
+	if t == nil {
+		return 0
+	}
+	for i := range t.Logs {
+		n += len(t.Logs[i].Head) + len(t.Logs[i].Tail)
+	}
+	return n
+}
+
 // AttemptLog is a log of an attempt, without the middle of its payload, where the
 // headers and bodies are.
 type AttemptLog struct {

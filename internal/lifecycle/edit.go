@@ -15,7 +15,7 @@ import (
 const Soon = 100 * time.Millisecond
 
 // EditJob changes a job that waits for its first attempt. It returns nil if the
-// edit changes nothing or CanEdit would have refused it.
+// edit changes nothing or comes too late.
 func EditJob(e *job.Edit, by job.Actor, hasStarted HasStarted) store.Decide {
 	return func(m *store.Snapshot) *store.Changes {
 		if len(e.Changes) == 0 || m.Job.State != job.Available || startsSoon(m, hasStarted) {
@@ -114,7 +114,7 @@ func startsSoon(m *store.Snapshot, hasStarted HasStarted) bool {
 	if m.Claim != nil {
 		return !m.Claim.StartAt.After(m.Now.Add(Soon)) || hasStarted(m.Job, m.Claim, m.Now)
 	}
-	return !m.Job.DueAt.After(m.Now.Add(Soon))
+	return m.Job.Follows == 0 && !m.Job.DueAt.After(m.Now.Add(Soon))
 }
 
 // reschedule sets a pending job's due time to that of its schedule's next run.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,6 +27,7 @@ type fakeSteps struct {
 	fail       map[uuid.UUID]int
 	unreadable map[uuid.UUID]bool
 
+	mu       sync.Mutex // guards the operations
 	sizes    []int
 	done     []uuid.UUID // of each step
 	claims   int
@@ -42,6 +44,8 @@ func (f *fakeSteps) add(matched int64, action job.Action) *job.Operation {
 }
 
 func (f *fakeSteps) ClaimOperations(_ context.Context, _ store.OperationLease, limit int) (claimed []*job.Operation, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.claims++
 	for _, o := range f.operations {
 		if o.State == job.OperationRunning && len(claimed) < limit {
@@ -72,6 +76,8 @@ func (f *fakeSteps) StepOperation(_ context.Context, w *service.OperationWork, _
 	}
 	n := min(int64(most), stored.Matched-stored.Done)
 	time.Sleep(time.Duration(n) * f.perJob)
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if stored.Done += n; stored.Done == stored.Matched {
 		stored.State = job.OperationFinished
 	}
@@ -82,6 +88,8 @@ func (f *fakeSteps) StepOperation(_ context.Context, w *service.OperationWork, _
 }
 
 func (f *fakeSteps) StopOperation(_ context.Context, _ job.Owner, id uuid.UUID) (*job.Operation, bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for _, o := range f.operations {
 		if o.ID == id {
 			o.State = job.OperationStopped
@@ -89,6 +97,13 @@ func (f *fakeSteps) StopOperation(_ context.Context, _ job.Owner, id uuid.UUID) 
 	}
 	f.stopped = append(f.stopped, id)
 	return nil, true, nil
+}
+
+// running reports whether there is a running operation.
+func (f *fakeSteps) running() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.ContainsFunc(f.operations, func(o *job.Operation) bool { return o.State == job.OperationRunning })
 }
 
 // work runs a worker until no operation is running, and returns how long it took.
@@ -100,7 +115,7 @@ func work(t *testing.T, f *fakeSteps) (took time.Duration) {
 		ended := make(chan struct{})
 		began := time.Now()
 		go func() { defer close(ended); w.Run(ctx) }()
-		for slices.ContainsFunc(f.operations, func(o *job.Operation) bool { return o.State == job.OperationRunning }) {
+		for f.running() {
 			time.Sleep(10 * time.Millisecond)
 			if time.Since(began) > time.Hour {
 				t.Error("the operations don't end")

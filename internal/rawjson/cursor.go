@@ -78,6 +78,17 @@ func (c *Cursor) Value() Value {
 	return c.v[begin:c.at:c.at]
 }
 
+// First returns the text of the value at the beginning of text, which need not be
+// valid JSON: it ends where a valid value would end. It is empty if text begins with
+// white space, a comma or a closing bracket.
+func First(text []byte) []byte {
+	c := &Cursor{v: text}
+	if len(text) == 0 || endsScalar(text[0]) {
+		return nil
+	}
+	return c.Value()
+}
+
 func (c *Cursor) skipSpace() { c.at = spaceEnd(c.v, c.at) }
 
 func spaceEnd(v Value, at int) int {

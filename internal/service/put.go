@@ -207,7 +207,7 @@ func (p *putting) one(i int, h *store.KeyHolder) *store.Changes {
 		}
 		return changes
 	case h.Schedule == nil:
-		n := newJob(p.owner, draft, h.Now, p.hops)
+		n := newJob(p.owner, draft, h.Now, p.hops, p.by).NewJob
 		n.Caps, n.Schedule.Document = p.caps, p.document
 		p.results[i], p.created[i] = PutResult{Schedule: n.Schedule, Created: true, Changes: job.Created(draft)}, n.Job
 		return &store.Changes{Next: &n}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -14,11 +15,8 @@ func (s *Service) insert(ctx context.Context, n store.NewJob) (store.Inserted, e
 		return s.creates.Do(ctx, n)
 	}
 	account := n.Job.Owner.Number
-	limits, caps, err := s.Quotas.Admit(ctx, account)
+	limits, caps, err := s.admit(ctx, account)
 	if err != nil {
-		if fault.CodeOf(err) == fault.Forbidden {
-			s.Metrics.Refused("suspended")
-		}
 		return store.Inserted{}, err
 	}
 	creates := s.creates
@@ -35,6 +33,16 @@ func (s *Service) insert(ctx context.Context, n store.NewJob) (store.Inserted, e
 		s.Quotas.Added(account, len(n.Job.Args))
 	}
 	return inserted, err
+}
+
+// admit returns the limits of an account, and what a create may add. It returns a
+// Forbidden fault if the account is suspended.
+func (s *Service) admit(ctx context.Context, account int64) (quota.Limits, store.Caps, error) {
+	limits, caps, err := s.Quotas.Admit(ctx, account)
+	if fault.CodeOf(err) == fault.Forbidden {
+		s.Metrics.Refused("suspended")
+	}
+	return limits, caps, err
 }
 
 // admitSchedules returns the limits that new schedules of an account must keep, and

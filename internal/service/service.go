@@ -2,15 +2,12 @@ package service
 
 import (
 	"context"
-	"errors"
-	"strconv"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/batch"
 	"github.com/punctual-dev/punctual/internal/dispatch"
-	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/metrics"
@@ -67,6 +64,7 @@ type Service struct {
 	// capped batches the creates of accounts with limits. They are stored
 	// separately because they may need a count, or have to wait for other nodes.
 	capped  *batch.Batcher[store.NewJob, store.Inserted]
+	batches *batch.Batcher[*Batch, []store.Inserted]
 	exports exports
 }
 
@@ -92,6 +90,7 @@ func New(config Config) *Service {
 		Divides: store.IsUnstorable,
 	}
 	s.creates, s.capped = batch.New(creates), batch.New(creates)
+	s.batches = s.newBatches()
 	return s
 }
 
@@ -99,56 +98,14 @@ func New(config Config) *Service {
 func (s *Service) Close() {
 	s.creates.Close()
 	s.capped.Close()
+	s.batches.Close()
 }
 
 // Waiting returns how many creates wait for a commit.
-func (s *Service) Waiting() int { return s.creates.Len() + s.capped.Len() }
+func (s *Service) Waiting() int { return s.creates.Len() + s.capped.Len() + s.batches.Len() }
 
 // WaitingBytes returns how many bytes of creates wait for a commit.
-func (s *Service) WaitingBytes() int { return s.creates.Bytes() + s.capped.Bytes() }
-
-// Create stores a job from a request's body. If another job holds its
-// idempotency key, Create returns that job and conflict is true.
-func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, headerKey *string) (j *job.Job, conflict bool, err error) {
-	if err := checkHops(ctx); err != nil {
-		return nil, false, err
-	}
-	now := s.Store.Now()
-	draft, err := s.read(ctx, owner, body, now, headerKey, job.Read)
-	if err != nil {
-		return nil, false, err
-	}
-	return s.create(ctx, newJob(owner, draft, now, job.Hops(ctx)))
-}
-
-// checkHops returns a fault for a call at the end of a chain of jobs that create
-// jobs.
-func checkHops(ctx context.Context) error {
-	if job.Hops(ctx) < job.MaxHops {
-		return nil
-	}
-	return fault.New(fault.Invalid, job.HopsField+" must be less than "+strconv.Itoa(job.MaxHops)+
-		": jobs that create jobs end there; create the job from outside, or use a schedule")
-}
-
-// create stores a new job. If another job holds its key, create returns that one
-// and conflict is true.
-func (s *Service) create(ctx context.Context, n store.NewJob) (j *job.Job, conflict bool, err error) {
-	inserted, err := s.insert(ctx, n)
-	switch {
-	case errors.Is(err, batch.ErrFull):
-		return nil, false, &fault.Error{Code: fault.Unavailable, Message: "too many jobs are being created at once; nothing was stored, try again shortly", RetryAfter: time.Second}
-	case errors.Is(err, batch.ErrClosed):
-		return nil, false, &fault.Error{Code: fault.Unavailable, Message: "the service is stopping; nothing was stored, try again shortly", RetryAfter: time.Second}
-	case err != nil:
-		return nil, false, err
-	}
-	s.Metrics.Created(inserted.Conflict)
-	if s.Listener != nil && !inserted.Conflict {
-		s.Listener.Changed(inserted.Job)
-	}
-	return inserted.Job, inserted.Conflict, nil
-}
+func (s *Service) WaitingBytes() int { return s.creates.Bytes() + s.capped.Bytes() + s.batches.Bytes() }
 
 // reading reads requests of an account.
 type reading struct {
@@ -187,21 +144,6 @@ func (s *Service) read(ctx context.Context, owner job.Owner, body rawjson.Value,
 	r := s.reading(ctx, owner)
 	draft, err := as(body, r.options(now, headerKey))
 	return draft, r.result(err)
-}
-
-func newJob(owner job.Owner, draft *job.Draft, now time.Time, hops int) store.NewJob {
-	n := store.NewJob{Lane: job.Lane(draft.Spec.URL), Job: &job.Job{
-		ID: job.NewID(now), Owner: owner, Key: draft.Key, Name: draft.Name, Description: draft.Description,
-		InsertedAt: now, ScheduledAt: draft.ScheduledAt, State: job.Available, DueAt: draft.DueAt, Hops: hops, Args: draft.Args,
-	}}
-	if draft.Frequency != nil {
-		n.Schedule = &job.Schedule{
-			ID: draft.ScheduleID, Owner: owner, Key: draft.Key, Name: draft.Name, Description: draft.Description,
-			InsertedAt: now, FirstDue: draft.Grid.Begin, Hops: hops, Args: draft.Args,
-		}
-		n.Job.ScheduleID = n.Schedule.ID
-	}
-	return n
 }
 
 // Cancel cancels a job and returns its state afterwards. It leaves a final job

@@ -68,6 +68,11 @@ type Jobs interface {
 	// Inserted. It returns ErrUnstorable, and stores none, if the database refuses
 	// one of them.
 	JobInsertMany(ctx context.Context, jobs []NewJob) ([]Inserted, error)
+	// JobInsertBatch is JobInsertMany for the jobs of one call: it stores them in the
+	// order given and in one transaction. It calls accept with the results before
+	// the commit. If accept returns an error, JobInsertBatch stores none and returns
+	// that error. accept must not block, and may be called again.
+	JobInsertBatch(ctx context.Context, jobs []NewJob, accept func([]Inserted) error) ([]Inserted, error)
 	// JobGet returns one of the owner's jobs, or a NotFound fault.
 	JobGet(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error)
 	// JobList returns the owner's jobs that match a query, within its limit and
@@ -195,6 +200,12 @@ type NewJob struct {
 	Job      *job.Job
 	Schedule *job.Schedule // nil for a one-off
 	Lane     uint32        // see QueueKey
+	// KeyInHeader: the key is also taken while a final job has it RememberedUntil.
+	KeyInHeader bool
+	// Resolve decides what happens if a pending job or a schedule holds the key.
+	// Nil means that the new job is not stored; a final job may hold the key then
+	// too: see job.Job.HeldUntil.
+	Resolve Resolve
 	// Logs are logs of the job. The store sets their job number.
 	Logs []job.Log
 	// Caps are the account's limits. The transaction checks them, so they apply
@@ -215,7 +226,8 @@ func (n *NewJob) Size() int {
 // Inserted is the result of storing a NewJob.
 type Inserted struct {
 	Job      *job.Job
-	Conflict bool // the idempotency key is taken: Job is the existing job, nothing was stored
+	Conflict bool // the idempotency key is taken: Job is the existing job
+	Changed  bool // Resolve has changed the existing job; else nothing was stored
 	// Over is the limit that the job would exceed: Job is nil, nothing was stored.
 	Over Quota
 }

@@ -3,6 +3,8 @@ package e2e
 import (
 	"encoding/json"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -91,4 +93,20 @@ func TestCommandJobs_ExplainMistakes(t *testing.T) {
 		}
 	}
 	wantSame(t, "jobs", harness.JSON(a.Get("/api/jobs").Data().Raw()), "[]")
+}
+
+func TestCommandJobs_CreateSendsABatch(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	file := filepath.Join(t.TempDir(), "jobs.ndjson")
+	if err := os.WriteFile(file, []byte(keyed("a")+"\n\n"+keyed("b")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantSaid(t, jobs(t, a, "create", "--batch", file), 0, "2 jobs created\n")
+	if err := os.WriteFile(file, []byte("["+keyed("b")+","+keyed("c")+"]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantSaid(t, jobs(t, a, "create", "--batch", file), 0, "1 jobs created; the keys of 1 are held by existing jobs\n")
+	wantSaid(t, jobs(t, a, "create", "--batch", file, "https://example.com"), 1, "leave out the url")
+	wantSaid(t, jobs(t, a, "create"), 1, "give the url")
 }

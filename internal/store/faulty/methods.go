@@ -50,6 +50,8 @@ var methods = map[string]bool{
 	"JobErrorKinds":     true,
 	"JobGet":            true,
 	"JobGetMany":        true,
+	"JobHolding":        true,
+	"JobInsertBatch":    true,
 	"JobInsertMany":     true,
 	"JobList":           true,
 	"JobMarks":          true,
@@ -60,6 +62,7 @@ var methods = map[string]bool{
 	"JobPrune":          true,
 	"JobScan":           true,
 	"JobTally":          true,
+	"JobTrail":          true,
 	"JobsDue":           true,
 	"JobsFailed":        true,
 	"KeyFind":           true,
@@ -99,9 +102,14 @@ var methods = map[string]bool{
 	"QueueMove":         true,
 	"QueuePeek":         true,
 	"QueueRelease":      true,
+	"Revisions":         true,
+	"RunUnfinished":     true,
+	"RunsEnded":         true,
 	"ScheduleChange":    true,
 	"ScheduleGet":       true,
+	"ScheduleHolding":   true,
 	"ScheduleList":      true,
+	"SchedulePut":       true,
 	"ScheduleRuns":      true,
 	"SecretAdd":         true,
 	"SecretDelete":      true,
@@ -129,6 +137,11 @@ var methods = map[string]bool{
 // Ping implements store.Store.
 func (s *Store) Ping(ctx context.Context) error {
 	return do(ctx, s, "Ping", func() error { return s.Store.Ping(ctx) })
+}
+
+// JobInsertBatch implements store.Store.
+func (s *Store) JobInsertBatch(ctx context.Context, jobs []store.NewJob, accept func([]store.Inserted) error) ([]store.Inserted, error) {
+	return get(ctx, s, "JobInsertBatch", func() ([]store.Inserted, error) { return s.Store.JobInsertBatch(ctx, jobs, accept) })
 }
 
 // JobInsertMany implements store.Store.

@@ -79,7 +79,7 @@ func (c *change) setJob(j *job.Job) {
 // locked.
 func (c *change) moved() bool {
 	j := c.moment.Job
-	return j != nil && !j.State.Final() && (c.run == nil || !c.run.Due.Equal(j.DueAt))
+	return j != nil && !j.State.Final() && j.Follows == 0 && (c.run == nil || !c.run.Due.Equal(j.DueAt))
 }
 
 // execute calls the decision, stores its changes, runs after and commits. The
@@ -129,6 +129,8 @@ type writes struct {
 	next           []store.NewJob
 	cancels        []cancel
 	definitions    []query
+	left           []*job.Job // jobs that have left the queue for good
+	unended        []*job.Job // those of left that are not final
 	revisions      []*job.Revision
 }
 
@@ -155,7 +157,14 @@ type cancel struct{ node, number, revision int64 }
 func (w *writes) add(c *store.Changes, run store.QueueKey) {
 	if c.Job != nil {
 		w.jobs = append(w.jobs, c.Job)
-		if !c.Job.State.Final() {
+		switch {
+		case c.Job.State.Final():
+			w.leave(c.Job)
+		case c.Job.Follows != 0:
+			if c.Lane != nil {
+				w.definitions = append(w.definitions, updateRest(c.Job, *c.Lane))
+			}
+		default:
 			run.Due, run.Revision = c.Job.DueAt, c.Job.Revision
 			if c.Lane != nil {
 				run.Lane = *c.Lane
@@ -193,7 +202,8 @@ func (w *writes) add(c *store.Changes, run store.QueueKey) {
 func (w *writes) queries(t *tx) []query {
 	var all []query
 	for _, some := range [][]query{
-		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), updateJobs(w.jobs), removeSecretUses(w.jobs, endedWithSecrets), w.definitions, insertRevisions(w.revisions), insertItems(t, w.runs), insertLogs(w.logs),
+		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), updateJobs(w.jobs), removeSecretUses(w.jobs, endedWithSecrets), w.definitions, insertRevisions(w.revisions),
+		freeKeys(w.unended), releaseFollowers(t, w.left), insertItems(t, w.runs), insertLogs(w.logs),
 		endDeliveries(t, w.ends), insertDeliveries(t, w.deliveries), insertOutcomes(w.outcomes),
 		updateSchedules(w.schedules), dropSchedules(w.drops), insertJobs(t, w.next), insertCancels(t, w.cancels),
 	} {

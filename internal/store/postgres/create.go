@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -13,8 +14,7 @@ import (
 
 // JobInsertMany implements store.Jobs.
 func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store.Inserted, error) {
-	c := &creation{jobs: jobs, results: make([]store.Inserted, len(jobs)), firsts: map[heldKey]int{}}
-	c.sortOut()
+	c := newCreation(jobs)
 	for try := 1; len(c.open) > 0; try++ {
 		if err := s.write(ctx, c.store); err != nil {
 			return nil, c.told(err, try)
@@ -24,10 +24,31 @@ func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store
 			return nil, c.told(errors.New("the keys' holders keep changing"), try)
 		}
 	}
-	for i, first := range c.repeats {
-		c.results[i] = conflict(c.results[first])
+	return c.all(), nil
+}
+
+// JobInsertBatch implements store.Jobs.
+func (s *Store) JobInsertBatch(ctx context.Context, jobs []store.NewJob, accept func([]store.Inserted) error) ([]store.Inserted, error) {
+	var results []store.Inserted
+	err := s.write(ctx, func(t *tx) error {
+		c := newCreation(jobs)
+		c.whole = true
+		if err := c.store(t); err != nil {
+			return err
+		}
+		if c.settle(); len(c.open) > 0 {
+			return errRetry // the keys' holders have changed meanwhile
+		}
+		results = c.all()
+		if err := accept(results); err != nil {
+			return err
+		}
+		return t.commit()
+	})
+	if err != nil {
+		return nil, err
 	}
-	return c.results, nil
+	return results, nil
 }
 
 // heldKey is an account's idempotency key.
@@ -46,16 +67,18 @@ type creation struct {
 	firsts  map[heldKey]int // the first job of each key
 	repeats map[int]int     // from jobs to the earlier job of the call with the same key
 	open    []int           // jobs without a result
+	whole   bool            // the caller commits
 
-	stored  map[int]bool         // in this attempt
-	holders map[heldKey]*job.Job // in this attempt
-	over    map[int]store.Quota  // in this attempt
-	rooms   []query              // in this attempt: they store the remaining room
+	stored     map[int]bool           // in this attempt
+	holders    map[heldKey]*job.Job   // in this attempt
+	resolved   map[int]store.Inserted // in this attempt
+	over       map[int]store.Quota    // in this attempt
+	*admission                        // of this attempt
 }
 
-func (c *creation) sortOut() {
-	c.repeats = map[int]int{}
-	for i, n := range c.jobs {
+func newCreation(jobs []store.NewJob) *creation {
+	c := &creation{jobs: jobs, results: make([]store.Inserted, len(jobs)), firsts: map[heldKey]int{}, repeats: map[int]int{}}
+	for i, n := range jobs {
 		if n.Job.Key != nil {
 			if first, known := c.firsts[keyOf(n.Job)]; known {
 				c.repeats[i] = first
@@ -65,55 +88,82 @@ func (c *creation) sortOut() {
 		}
 		c.open = append(c.open, i)
 	}
+	return c
 }
 
-// store stores the open jobs and reads the holders of the keys that are taken.
+// store stores the open jobs, reads the holders of the keys that are taken and
+// commits, unless the caller does.
 func (c *creation) store(t *tx) error {
-	c.stored, c.holders, c.over, c.rooms = map[int]bool{}, map[heldKey]*job.Job{}, map[int]store.Quota{}, nil
+	c.stored, c.holders, c.over = map[int]bool{}, map[heldKey]*job.Job{}, map[int]store.Quota{}
+	c.resolved = map[int]store.Inserted{}
+	finish := t.commit
+	if c.whole {
+		finish = t.run
+	}
 	open, err := c.admit(t)
 	if err != nil {
 		return err
 	}
 	jobs := make([]store.NewJob, len(open))
 	var keys []heldKey
+	var lookups []int16
 	for k, i := range open {
 		jobs[k] = c.jobs[i]
 		if jobs[k].Job.Key != nil {
-			keys = append(keys, keyOf(jobs[k].Job))
+			keys, lookups = append(keys, keyOf(jobs[k].Job)), append(lookups, keyLookup(&jobs[k]))
 		}
 	}
-	if len(keys) == 0 {
+	if len(keys) == 0 && !slices.ContainsFunc(c.jobs, func(n store.NewJob) bool { return n.Resolve != nil }) {
 		for _, i := range open {
 			c.stored[i] = true
 		}
-		return t.commit(append(insertJobs(t, jobs), c.rooms...)...)
+		return finish(append(insertJobs(t, jobs), c.save()...)...)
 	}
 	var stored []store.NewJob
-	err = t.run(insertUnlessHeld(jobs, func(k int) {
+	err = t.run(insertUnlessHeld(jobs, keyLookup, t.now, func(k int) {
 		c.stored[open[k]] = true
 		stored = append(stored, jobs[k])
 	}))
 	if err != nil {
 		return err
 	}
-	runs := column(stored, func(n *store.NewJob) queued { return queued{itemOf(n.Job, n.Lane), 0} })
+	resolving, err := c.resolve(t, open)
+	if err != nil {
+		return err
+	}
+	runs := column(stored, func(n *store.NewJob) queued { return resolving.queued(n) })
 	queries := append(insertItems(t, runs), insertSchedules(stored)...)
 	queries = append(queries, insertSecretUses(stored, jobOfNew)...)
-	return t.commit(append(append(queries, c.readHolders(t, keys)), c.rooms...)...)
+	queries = append(append(queries, resolving.queries(t)...), c.readHolders(t, keys, lookups))
+	return finish(append(queries, c.save()...)...)
+}
+
+// all returns the results of all jobs.
+func (c *creation) all() []store.Inserted {
+	for i, first := range c.repeats {
+		if r, resolved := c.resolved[i]; resolved {
+			c.results[i] = r
+		} else {
+			c.results[i] = conflict(c.results[first])
+		}
+	}
+	return c.results
 }
 
 // readHolders reads the jobs that hold keys: the unfinished job, else the latest
-// job of an existing schedule.
-func (c *creation) readHolders(t *tx, keys []heldKey) query {
+// job of an existing schedule, else a final job that still holds its key.
+func (c *creation) readHolders(t *tx, keys []heldKey, lookups []int16) query {
 	return query{
-		sql: `SELECT ` + jobColumns + `, ` + runColumns + ` FROM unnest($1::bigint[], $2::text[]) AS u (account, key)
+		sql: `SELECT ` + jobColumns + `, ` + runColumns + ` FROM unnest($1::bigint[], $2::text[], $3::smallint[]) AS u (account, key, lookup)
 			CROSS JOIN LATERAL (SELECT coalesce(
-				(SELECT h.number FROM jobs h WHERE h.account = u.account AND h.key = u.key AND h.state <= 2 LIMIT 1),
-				(SELECT h.number FROM jobs h WHERE h.account = u.account AND h.key = u.key ORDER BY h.number DESC LIMIT 1)) AS number OFFSET 0) k
-			JOIN jobs j ON j.account = u.account AND j.number = k.number ` + joinItem + `
-			WHERE j.state <= 2 OR EXISTS (SELECT FROM schedules s WHERE s.account = j.account AND s.id = j.schedule_id)`,
+				(SELECT h.number FROM jobs h WHERE h.account = u.account AND h.key = u.key AND h.state <= 2 AND h.follows IS NULL LIMIT 1),
+				(SELECT l.number FROM (SELECT h.account, h.number, h.schedule_id FROM jobs h WHERE h.account = u.account AND h.key = u.key ORDER BY h.number DESC LIMIT 1) l
+					WHERE EXISTS (SELECT FROM schedules s WHERE s.account = l.account AND s.id = l.schedule_id)),
+				(SELECT h.number FROM jobs h WHERE u.lookup > 0 AND h.account = u.account AND h.key = u.key
+					AND h.remembered_until > $4 AND (u.lookup = 2 OR h.held_until > $4) ORDER BY h.number DESC LIMIT 1)) AS number OFFSET 0) k
+			JOIN jobs j ON j.account = u.account AND j.number = k.number ` + joinItem,
 		args: []any{
-			column(keys, func(k *heldKey) int64 { return k.account }), column(keys, func(k *heldKey) string { return text(k.key) }),
+			column(keys, func(k *heldKey) int64 { return k.account }), column(keys, func(k *heldKey) string { return text(k.key) }), lookups, t.now.UnixMicro(),
 		},
 		row: func(rows pgx.Rows) error {
 			holder, err := scanShown(rows, t.now)
@@ -137,6 +187,10 @@ func (c *creation) settle() {
 		}
 		if over := c.over[i]; over != store.QuotaNone {
 			c.results[i] = store.Inserted{Over: over}
+			continue
+		}
+		if r, resolved := c.resolved[i]; resolved {
+			c.results[i] = r
 			continue
 		}
 		holder := c.holders[keyOf(j)]

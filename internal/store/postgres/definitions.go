@@ -10,18 +10,16 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-// jobHolding selects the number of the job of account $1 that holds key $2, unless
-// it is final and its schedule does not exist.
-const jobHolding = `(SELECT coalesce(
-	(SELECT h.number FROM jobs h WHERE h.account = $1 AND h.key = $2 AND h.state <= 2 LIMIT 1),
-	(SELECT h.number FROM jobs h WHERE h.account = $1 AND h.key = $2 ORDER BY h.number DESC LIMIT 1)))`
-
 // JobHolding implements store.Jobs.
 func (s *Store) JobHolding(ctx context.Context, owner job.Owner, key string) (*job.Job, error) {
 	var jobs []*job.Job
 	err := s.readAs(ctx, pages, s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM jobs j `+joinItem+`
-		WHERE j.account = $1 AND j.number = `+jobHolding+`
-		AND (j.state <= 2 OR EXISTS (SELECT FROM schedules s WHERE s.account = j.account AND s.id = j.schedule_id))`, []any{owner.Number, text(key)}, &jobs))
+		WHERE j.account = $1 AND j.number = (SELECT coalesce(
+			(SELECT max(h.number) FROM jobs h WHERE h.account = $1 AND h.key = $2 AND h.state <= 2),
+			(SELECT l.number FROM (SELECT h.number, h.schedule_id FROM jobs h WHERE h.account = $1 AND h.key = $2 ORDER BY h.number DESC LIMIT 1) l
+				WHERE EXISTS (SELECT FROM schedules s WHERE s.account = $1 AND s.id = l.schedule_id)),
+			(SELECT max(h.number) FROM jobs h WHERE h.account = $1 AND h.key = $2 AND h.remembered_until > $3 AND h.held_until > $3)))`,
+		[]any{owner.Number, text(key), s.Now().UnixMicro()}, &jobs))
 	if err != nil {
 		return nil, err
 	}

@@ -150,6 +150,9 @@ func (f *finishing) decide(t *tx) (*writes, error) {
 		if changes == nil {
 			return nil, fmt.Errorf("finishing job %d: no decision was made", r.Number)
 		}
+		if changes.Job == nil { // it only leaves the queue
+			w.leave(r.Job)
+		}
 		w.add(changes, r.QueueKey)
 		if changes.Schedule != nil {
 			f.schedules[key] = changes.Schedule

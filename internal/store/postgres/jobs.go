@@ -16,7 +16,8 @@ import (
 )
 
 const jobColumns = `j.number, j.id, j.account, j.state, j.schedule_id, j.key, j.inserted_at, j.scheduled_at, j.due_at,
-	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.revision, coalesce(j.rerun_of, 0), j.runs, j.skipped, j.args`
+	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.revision, coalesce(j.rerun_of, 0), j.runs, j.skipped, j.args,
+	coalesce(j.follows, 0), j.held_until, j.remembered_until`
 
 const (
 	runColumns = `coalesce(r.node, 0), coalesce(r.attempt, 0), r.begin_at`
@@ -40,6 +41,7 @@ func (r *jobRow) targets() []any {
 		timeOf{&j.InsertedAt}, timeOf{&j.ScheduledAt}, timeOf{&j.DueAt},
 		timeOf{&j.AttemptedAt}, timeOf{&j.CompletedAt}, timeOf{&j.CancelledAt}, timeOf{&j.DiscardedAt},
 		&j.Name, &j.Description, &j.Hops, &j.Revision, &j.RerunOf, &j.Runs, &j.Skipped, jsonOf{&j.Args},
+		&j.Follows, timeOf{&j.HeldUntil}, timeOf{&j.RememberedUntil},
 		&r.held.Node, &r.held.Attempt, timeOf{&r.held.StartAt},
 	}
 }
@@ -168,12 +170,15 @@ func (s *Store) JobCounts(ctx context.Context) (map[job.State]int64, error) {
 
 // newJobs is a table of new jobs, numbered in their order.
 const newJobs = `SELECT nextval('job_numbers') AS number, u.* FROM (
-	SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::uuid[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::smallint[], $12::text[], $13::text[], $14::text[], $15::bigint[], $16::bigint[], $17::bigint[])
-	WITH ORDINALITY AS u (account, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, tags, rerun_of, runs, skipped, i) ORDER BY i) u`
+	SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::uuid[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::smallint[], $12::text[], $13::text[], $14::text[],
+		$15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[], $20::bigint[], $21::bigint[])
+	WITH ORDINALITY AS u (account, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, tags,
+		rerun_of, follows, lane, held_until, remembered_until, runs, skipped, i) ORDER BY i) u`
 
 const (
-	newColumns = `account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, rerun_of, runs, skipped`
-	insertJob  = `INSERT INTO jobs (` + newColumns + `, tags) SELECT ` + newColumns + `, string_to_array(tags, ' ') FROM n`
+	newColumns = `account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, rerun_of, follows, held_until, remembered_until, runs, skipped`
+	insertJob  = `INSERT INTO jobs (` + newColumns + `, tags, lane)
+		SELECT ` + newColumns + `, string_to_array(tags, ' '), CASE WHEN follows IS NOT NULL THEN lane END FROM n`
 )
 
 // labels returns the columns host and tags of records. Tags are separated by
@@ -197,31 +202,34 @@ func newJobColumns(jobs []store.NewJob) []any {
 		column(jobs, func(n *row) *string { return optional(n.Job.Name) }), column(jobs, func(n *row) *string { return optional(n.Job.Description) }),
 		column(jobs, func(n *row) int16 { return int16(n.Job.Hops) }), column(jobs, func(n *row) *string { return jsonText(n.Job.Args) }),
 		hosts, tags, column(jobs, func(n *row) *int64 { return numberOrNull(n.Job.RerunOf) }),
+		column(jobs, func(n *row) *int64 { return numberOrNull(n.Job.Follows) }), column(jobs, func(n *row) int64 { return int64(n.Lane) }),
+		column(jobs, func(n *row) *int64 { return micros(n.Job.HeldUntil) }), column(jobs, func(n *row) *int64 { return micros(n.Job.RememberedUntil) }),
 		column(jobs, func(n *row) int64 { return n.Job.Runs }), column(jobs, func(n *row) int64 { return n.Job.Skipped }),
 	}
 }
 
 // insertJobs stores jobs with their schedules and queue items: new jobs without
-// keys, and next jobs of schedules, whose keys are free because the previous jobs
-// are final.
+// keys, next jobs of schedules, whose keys are free because the previous jobs are
+// final, and jobs that follow others, which get no queue items.
 func insertJobs(t *tx, jobs []store.NewJob) []query {
 	if len(jobs) == 0 {
 		return nil
 	}
-	lanes := column(jobs, func(n *store.NewJob) int64 { return int64(n.Lane) })
 	return append([]query{{
 		sql: `WITH n AS (` + newJobs + `), stored AS (` + insertJob + `),
-			queued AS (INSERT INTO runs (due, kind, number, account, lane, attempt) SELECT due_at, 0, number, account, ($18::bigint[])[i], 0 FROM n)
+			queued AS (INSERT INTO runs (due, kind, number, account, lane, attempt) SELECT due_at, 0, number, account, lane, 0 FROM n WHERE follows IS NULL)
 			SELECT i, number FROM n`,
-		args: append(newJobColumns(jobs), lanes),
+		args: newJobColumns(jobs),
 		row: func(rows pgx.Rows) error {
 			var i, number int64
 			if err := rows.Scan(&i, &number); err != nil {
 				return err
 			}
 			n := jobs[i-1]
-			n.Job.Number, n.Job.Revision = number, 1
-			t.refs = append(t.refs, itemOf(n.Job, n.Lane))
+			n.Job.Number, n.Job.Revision = number, max(n.Job.Revision, 1)
+			if n.Job.Follows == 0 {
+				t.refs = append(t.refs, itemOf(n.Job, n.Lane))
+			}
 			return nil
 		},
 	}}, append(append(insertSchedules(jobs), insertSecretUses(jobs, jobOfNew)...), insertFirstLogs(jobs)...)...)
@@ -255,10 +263,28 @@ func insertFirstLogs(jobs []store.NewJob) []query {
 	}}
 }
 
+// The ways to look for the holder of a key among final jobs; see keyLookup.
+const (
+	pendingOnly   = 0
+	heldJobs      = 1 // jobs that hold their key for all calls
+	rememberedToo = 2 // also those that hold it for calls with the key in a header
+)
+
+// keyLookup returns in which final jobs the key of a new job is looked for.
+func keyLookup(n *store.NewJob) int16 {
+	switch {
+	case n.Resolve != nil:
+		return pendingOnly
+	case n.KeyInHeader:
+		return rememberedToo
+	}
+	return heldJobs
+}
+
 // insertUnlessHeld stores those jobs, without queue items, whose keys are neither
-// taken by a schedule nor by an unfinished job, of which a unique index permits
-// one. It calls stored for each stored job.
-func insertUnlessHeld(jobs []store.NewJob, stored func(i int)) query {
+// taken by a schedule, nor by a final job that holds its key, nor by an unfinished
+// job, of which a unique index permits one. It calls stored for each stored job.
+func insertUnlessHeld(jobs []store.NewJob, lookup func(*store.NewJob) int16, now time.Time, stored func(i int)) query {
 	places := make(map[uuid.UUID]int, len(jobs))
 	for i, n := range jobs {
 		places[n.Job.ID] = i
@@ -266,10 +292,12 @@ func insertUnlessHeld(jobs []store.NewJob, stored func(i int)) query {
 	return query{
 		sql: `WITH n AS (` + newJobs + `) ` + insertJob + `
 			WHERE key IS NULL OR NOT EXISTS (SELECT FROM schedules s WHERE s.account = n.account AND s.key = n.key)
+				AND (($22::smallint[])[i] = 0 OR NOT EXISTS (SELECT FROM jobs h WHERE h.account = n.account AND h.key = n.key
+					AND h.remembered_until > $23 AND (($22::smallint[])[i] = 2 OR h.held_until > $23)))
 			ORDER BY account, key, i
-			ON CONFLICT (account, key) WHERE key IS NOT NULL AND state <= 2 DO NOTHING
+			ON CONFLICT (account, key, (follows IS NOT NULL)) WHERE key IS NOT NULL AND state <= 2 DO NOTHING
 			RETURNING id, number`,
-		args: newJobColumns(jobs),
+		args: append(newJobColumns(jobs), column(jobs, lookup), now.UnixMicro()),
 		row: func(rows pgx.Rows) error {
 			var which uuid.UUID
 			var number int64

@@ -107,7 +107,7 @@ func (c *cluster) insert(s *postgres.Store, due time.Time) *job.Job {
 }
 
 func claimOf(j *job.Job, attempt int) store.Claim {
-	return store.Claim{QueueKey: store.QueueKey{ItemID: store.ItemID{Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number}, Attempt: attempt, StartAt: j.DueAt}
+	return store.Claim{QueueKey: store.QueueKey{ItemID: store.ItemID{Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Revision: j.Revision}, Attempt: attempt, StartAt: j.DueAt}
 }
 
 func (c *cluster) claim(i int, j *job.Job, attempt int) bool {

@@ -155,7 +155,7 @@ func (a *application) decide(t *tx) error {
 		if _, err := created.admit(t); err != nil {
 			return err
 		}
-		a.rooms = created.rooms
+		a.rooms = created.save()
 	}
 	for _, d := range decisions {
 		a.operation.Position = d.number

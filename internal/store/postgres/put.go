@@ -153,8 +153,8 @@ func (p *putting) store(t *tx, all []*change, changes []*store.Changes) (store.Q
 	if len(created) == 0 {
 		return store.QuotaNone, t.commit(w.queries(t)...)
 	}
-	room := &creation{jobs: created, firsts: map[heldKey]int{}, holders: map[heldKey]*job.Job{}, over: map[int]store.Quota{}}
-	room.sortOut()
+	room := newCreation(created)
+	room.holders, room.over = map[heldKey]*job.Job{}, map[int]store.Quota{}
 	if _, err := room.admit(t); err != nil {
 		return store.QuotaNone, err
 	}
@@ -162,7 +162,8 @@ func (p *putting) store(t *tx, all []*change, changes []*store.Changes) (store.Q
 		return over, nil // nothing was stored; the transaction is rolled back
 	}
 	stored := 0
-	if err := t.run(insertUnlessHeld(created, func(int) { stored++ })); err != nil {
+	pending := func(*store.NewJob) int16 { return pendingOnly } // a final one-off job does not keep its key from schedules
+	if err := t.run(insertUnlessHeld(created, pending, t.now, func(int) { stored++ })); err != nil {
 		return store.QuotaNone, err
 	}
 	if stored < len(created) {
@@ -170,5 +171,5 @@ func (p *putting) store(t *tx, all []*change, changes []*store.Changes) (store.Q
 	}
 	runs := column(created, func(n *store.NewJob) queued { return queued{itemOf(n.Job, n.Lane), 0} })
 	queries := append(append(w.queries(t), insertItems(t, runs)...), insertSchedules(created)...)
-	return store.QuotaNone, t.commit(append(queries, room.rooms...)...)
+	return store.QuotaNone, t.commit(append(queries, room.save()...)...)
 }

@@ -58,6 +58,7 @@ type admission struct {
 // to store. It sets the results of the others: a conflict, or over a limit.
 func (c *creation) admit(t *tx) (open []int, err error) {
 	a := &admission{demands: map[int64]*demand{}, rooms: map[int64]*room{}, tight: map[int64]bool{}}
+	c.admission = a
 	for _, i := range c.open {
 		a.demand(&c.jobs[i])
 	}
@@ -82,7 +83,6 @@ func (c *creation) admit(t *tx) (open []int, err error) {
 		}
 		open = append(open, i)
 	}
-	c.rooms = a.save()
 	return open, nil
 }
 
@@ -152,13 +152,14 @@ func (a *admission) count(t *tx, c *creation) error {
 		return nil
 	}
 	var keys []heldKey
+	var lookups []int16
 	for _, i := range c.open {
-		if j := c.jobs[i].Job; j.Key != nil && a.tight[j.Owner.Number] {
-			keys = append(keys, keyOf(j))
+		if n := &c.jobs[i]; n.Job.Key != nil && a.tight[n.Job.Owner.Number] {
+			keys, lookups = append(keys, keyOf(n.Job)), append(lookups, keyLookup(n))
 		}
 	}
 	if len(keys) > 0 {
-		queries = append(queries, c.readHolders(t, keys))
+		queries = append(queries, c.readHolders(t, keys, lookups))
 	}
 	if len(queries) == 0 {
 		return nil
@@ -190,6 +191,9 @@ func (a *admission) take(n *store.NewJob) store.Quota {
 
 // save returns the queries that store the remaining room.
 func (a *admission) save() []query {
+	if len(a.rooms) == 0 {
+		return nil
+	}
 	accounts := slices.Sorted(maps.Keys(a.rooms))
 	get := func(value func(*room) int64) []int64 {
 		return column(accounts, func(account *int64) int64 { return value(a.rooms[*account]) })
@@ -209,9 +213,11 @@ func (a *admission) save() []query {
 // one per part.
 var byteParts = [store.ByteParts]string{
 	`SELECT octet_length(j.args)::bigint + coalesce(octet_length(j.name), 0) + coalesce(octet_length(j.description), 0) +
-			(SELECT coalesce(sum(octet_length(d.body)), 0)::bigint FROM deliveries d WHERE d.account = j.account AND d.job = j.number), j.state, j.number, NULL::uuid
+			(SELECT coalesce(sum(octet_length(d.body)), 0)::bigint FROM deliveries d WHERE d.account = j.account AND d.job = j.number) +
+			CASE WHEN j.revision > 1 THEN (SELECT coalesce(sum(octet_length(r.changes)), 0)::bigint FROM revisions r WHERE r.account = j.account AND r.record = j.id) ELSE 0 END, j.state, j.number, NULL::uuid
 		FROM jobs j WHERE j.account = $1 AND (j.state, j.number) > ($2, $3) AND $4::uuid IS NOT NULL ORDER BY j.state, j.number LIMIT $5`,
-	`SELECT octet_length(s.args)::bigint + coalesce(octet_length(s.state), 0) + coalesce(octet_length(s.previous), 0), 0::smallint, 0::bigint, s.id
+	`SELECT octet_length(s.args)::bigint + coalesce(octet_length(s.state), 0) + coalesce(octet_length(s.previous), 0) +
+			CASE WHEN s.revision > 1 THEN (SELECT coalesce(sum(octet_length(r.changes)), 0)::bigint FROM revisions r WHERE r.account = s.account AND r.record = s.id) ELSE 0 END, 0::smallint, 0::bigint, s.id
 		FROM schedules s WHERE s.account = $1 AND s.id > $4 AND $2::smallint + $3::bigint IS NOT NULL ORDER BY s.id LIMIT $5`,
 	`SELECT octet_length(l.payload)::bigint, 0::smallint, 0::bigint, l.id
 		FROM logs l WHERE l.account = $1 AND l.id > $4 AND $2::smallint + $3::bigint IS NOT NULL ORDER BY l.id LIMIT $5`,

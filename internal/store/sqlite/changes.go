@@ -110,7 +110,15 @@ func (t *tx) updateJob(j *job.Job, run store.QueueKey) error {
 	if j.State.Final() {
 		t.count(j.Owner.Number, -oneOffs(j), 0) // final jobs don't change, so it was pending
 		if job.MayUseSecrets(j.Args) {
-			return t.removeSecretUses(j)
+			if err := t.removeSecretUses(j); err != nil {
+				return err
+			}
+		}
+		return t.releaseFollower(j)
+	}
+	if j.Follows != 0 {
+		if err := t.exec(`UPDATE jobs SET lane = ? WHERE number = ? AND ? > 0`, run.Lane, j.Number, run.Lane); err != nil {
+			return fmt.Errorf("updating the lane of a job: %w", err)
 		}
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 
 // JobHolding implements store.Jobs.
 func (s *Store) JobHolding(ctx context.Context, owner job.Owner, key string) (*job.Job, error) {
-	found, err := one(ctx, s, func(t *tx) (*job.Job, error) { return t.holding(owner.Number, key) })
+	found, err := one(ctx, s, func(t *tx) (*job.Job, error) { return t.named(owner.Number, key) })
 	if err == nil && found == nil {
 		return nil, fault.NoSuch("job")
 	}
@@ -91,7 +91,10 @@ func (t *tx) keyHolding(account int64, key string) (*store.KeyHolder, error) {
 		return &store.KeyHolder{Snapshot: *m}, nil
 	}
 	holder := &store.KeyHolder{Snapshot: store.Snapshot{Now: t.now}}
-	holder.OneOff, err = t.holding(account, key)
+	h, err := t.pendingHolders(account, key)
+	if h != nil {
+		holder.OneOff = t.shown(h.Job, h.Claim)
+	}
 	return holder, err
 }
 

@@ -18,74 +18,18 @@ func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store
 	if err := s.hasSpace(); err != nil {
 		return nil, err
 	}
-	size := 0
-	for i := range jobs {
-		size += jobs[i].Size()
-	}
-	err := s.writeSized(ctx, size, func(t *tx) error {
-		for i, n := range jobs {
-			keyHolder, err := t.keyHolder(n.Job)
-			if err != nil {
-				return err
-			}
-			if keyHolder != nil {
-				results[i] = store.Inserted{Job: keyHolder, Conflict: true}
-				continue
-			}
-			over, err := t.over(n)
-			if err != nil {
-				return err
-			}
-			if over != store.QuotaNone {
-				results[i] = store.Inserted{Over: over}
-				continue
-			}
-			if n.Schedule != nil {
-				if err := t.insertSchedule(n.Schedule); err != nil {
-					return err
-				}
-			}
-			if err := t.insertJob(n); err != nil {
-				return err
-			}
-			results[i] = store.Inserted{Job: n.Job}
-		}
-		return nil
-	})
+	err := s.writeSized(ctx, sizeOf(jobs), func(t *tx) error { return t.insertAll(jobs, results) })
 	return results, err
-}
-
-// keyHolder returns the job that has the key of a new one; nil if the key is free.
-func (t *tx) keyHolder(j *job.Job) (*job.Job, error) {
-	if j.Key == nil {
-		return nil, nil
-	}
-	return t.holding(j.Owner.Number, *j.Key)
-}
-
-// holding returns the job that has a key; nil if the key is free.
-func (t *tx) holding(account int64, key string) (*job.Job, error) {
-	latest, err := t.jobWhere(`j.account = ? AND j.key = ? ORDER BY j.number DESC LIMIT 1`, account, key)
-	if err != nil || latest == nil || !latest.State.Final() {
-		return latest, err
-	}
-	if latest.ScheduleID == uuid.Nil {
-		return nil, nil
-	}
-	// A schedule keeps its key for as long as it exists.
-	s, err := t.schedule(latest.ScheduleID)
-	if err != nil || s == nil {
-		return nil, err
-	}
-	return latest, nil
 }
 
 func (t *tx) insertJob(n store.NewJob) error {
 	j := n.Job
 	host, tags := labels(j.Args)
-	err := t.exec(`INSERT INTO jobs (id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, rerun_of, args, host, tags, runs, skipped)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt, j.Name, j.Description, j.Hops, numberOrNull(j.RerunOf), j.Args, host, tags, j.Runs, j.Skipped)
+	err := t.exec(`INSERT INTO jobs (id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, rerun_of, args, host, tags, runs, skipped,
+			follows, lane, held_until, remembered_until)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt, j.Name, j.Description, j.Hops, numberOrNull(j.RerunOf), j.Args, host, tags, j.Runs, j.Skipped,
+		numberOrNull(j.Follows), laneOf(j, n.Lane), j.HeldUntil, j.RememberedUntil)
 	if err != nil {
 		return fmt.Errorf("inserting a job: %w", err)
 	}
@@ -102,6 +46,9 @@ func (t *tx) insertJob(n store.NewJob) error {
 	}
 	if err := t.addSecretUses(j); err != nil {
 		return err
+	}
+	if j.Follows != 0 {
+		return nil
 	}
 	return t.insertItem(store.QueueKey{
 		ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: n.Lane, Revision: j.Revision,
@@ -127,7 +74,8 @@ func (t *tx) insertItem(ref store.QueueKey, attempt int) error {
 }
 
 const jobColumns = `j.number, j.id, j.account, j.state, j.schedule_id, j.key, j.inserted_at, j.scheduled_at, j.due_at,
-	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.revision, coalesce(j.rerun_of, 0), j.runs, j.skipped, j.args`
+	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.revision, coalesce(j.rerun_of, 0), j.runs, j.skipped, j.args,
+	j.follows, j.held_until, j.remembered_until`
 
 // fromJobs joins a pending job with its queue item, which shows whether the job
 // is executing.
@@ -141,6 +89,7 @@ func (t *tx) scanJob(stmt *sqlite.Stmt) (*job.Job, *store.ClaimInfo, error) {
 	j.InsertedAt, j.ScheduledAt, j.DueAt = c.time(), c.time(), c.time()
 	j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt = c.time(), c.time(), c.time(), c.time()
 	j.Name, j.Description, j.Hops, j.Revision, j.RerunOf, j.Runs, j.Skipped, j.Args = c.optional(), c.optional(), c.int(), c.int64(), c.int64(), c.int64(), c.int64(), c.json()
+	j.Follows, j.HeldUntil, j.RememberedUntil = c.int64(), c.time(), c.time()
 	var held *store.ClaimInfo
 	node, attempt, beginAt := c.int64(), c.int(), c.time()
 	j.Attempt = attempt

@@ -196,6 +196,11 @@ func (t *tx) finish(f *store.Finish) (bool, error) {
 	if changes == nil {
 		return false, fmt.Errorf("finishing job %d: no decision was made", f.Number)
 	}
+	if changes.Job == nil { // it only leaves the queue
+		if err := t.releaseFollower(f.Job); err != nil {
+			return false, err
+		}
+	}
 	return true, t.apply(changes, &f.QueueKey)
 }
 

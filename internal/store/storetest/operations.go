@@ -303,10 +303,10 @@ func operationsFenced(w *world) {
 		w.Errorf("jobs found by the former holder: %v", err)
 	}
 	w.wantStored(o)
-	after, err := w.applyStep(o, lease, w.next(o, 2), w.touch)
+	_, err = w.applyStep(o, lease, w.next(o, 2), w.touch)
 	w.ok("a step of the holder", err)
 	// A step that was carried out already changes no job again.
-	after, err = w.applyStep(o, lease, w.next(o, 3), w.touch)
+	after, err := w.applyStep(o, lease, w.next(o, 3), w.touch)
 	w.ok("a step with an old position", err)
 	w.same("changes of the jobs", fmt.Sprint(w.touched(jobs), after.Done), "[1 1 1] 3")
 }

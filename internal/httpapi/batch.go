@@ -1,0 +1,115 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+	"runtime"
+	"strconv"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/service"
+)
+
+// maxBatchBody is the largest body of a batch, in bytes.
+const maxBatchBody = 8 << 20
+
+// ndjson is the media type of a batch with an item in each line.
+const ndjson = "application/x-ndjson"
+
+func (s *Server) createJobs(c *call) error {
+	atomic, err := c.atomic()
+	if err != nil {
+		return err
+	}
+	b, err := s.readBatch(c, atomic)
+	if err != nil {
+		return err
+	}
+	results, err := s.Service.CreateBatch(c.r.Context(), b)
+	if err != nil {
+		return err
+	}
+	add := c.preferredJob()
+	if !atomic {
+		return writeItems(c, http.StatusOK, results, func(b []byte, r *service.BatchResult) []byte { return appendOutcome(b, r, add) })
+	}
+	status := http.StatusOK
+	for i := range results {
+		if !results[i].Conflict {
+			status = http.StatusCreated
+		}
+	}
+	return writeItems(c, status, results, func(b []byte, r *service.BatchResult) []byte { return add(b, r.Job, r.Conflict) })
+}
+
+// atomic reads the parameter of this name.
+func (c *call) atomic() (bool, error) {
+	q := c.query()
+	text, given := q.One("atomic")
+	if given && text != "true" && text != "false" {
+		q.Refuse("atomic", "must be true or false")
+	}
+	if c.r.Header.Get("Idempotency-Key") != "" {
+		return false, fault.Refuse([]fault.Problem{{Pointer: "#", Detail: "can't have its keys in the header Idempotency-Key; give each item its idempotency_key"}})
+	}
+	return !given || text == "true", fault.Refuse(q.Problems)
+}
+
+// readBatch reads and checks a batch. It counts the items against the rate of the
+// account before it parses them.
+func (s *Server) readBatch(c *call, atomic bool) (*service.Batch, error) {
+	split := splitArray
+	switch mediaType := c.mediaType(); {
+	case mediaType == ndjson:
+		split = splitLines
+	case mediaType != "" && !job.IsJSON(mediaType):
+		return nil, fault.New(fault.UnsupportedMedia, "send the batch as application/json, an array, or as "+ndjson+", with that Content-Type")
+	}
+	text, err := c.readAll(maxBatchBody)
+	if err != nil {
+		return nil, err
+	}
+	leave, err := c.enterParsing(len(text))
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	parts, err := split(text, service.MaxBatch)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.charge(c, 1, len(parts)); err != nil {
+		return nil, err
+	}
+	items := make([]service.BatchItem, len(parts))
+	for i, part := range parts {
+		if i%16 == 15 {
+			runtime.Gosched() // for attempts that are due
+		}
+		value, err := rawjson.Read(part.text)
+		if err = unreadable(part.name+" is not readable JSON", err); err != nil && fault.CodeOf(err) != fault.Invalid {
+			return nil, err
+		}
+		items[i] = service.BatchItem{Body: value, Err: err}
+	}
+	return s.Service.ReadBatch(c.r.Context(), c.owner, items, atomic)
+}
+
+// appendOutcome appends the status of an item, and its job or what is wrong with it.
+func appendOutcome(b []byte, r *service.BatchResult, add func([]byte, *job.Job, bool) []byte) []byte {
+	b = append(b, `{"status":`...)
+	switch {
+	case r.Err != nil:
+		f := &fault.Error{Code: fault.Internal, Message: internalMessage}
+		errors.As(r.Err, &f)
+		b = strconv.AppendInt(b, int64(responses[f.Code].status), 10)
+		b = appendProblem(append(b, `,"problem":`...), f)
+	case r.Conflict:
+		b = add(append(b, `200,"job":`...), r.Job, true)
+	default:
+		b = add(append(b, `201,"job":`...), r.Job, false)
+	}
+	return append(b, '}')
+}

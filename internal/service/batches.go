@@ -1,0 +1,186 @@
+package service
+
+import (
+	"context"
+	"runtime"
+	"strconv"
+
+	"github.com/punctual-dev/punctual/internal/batch"
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/quota"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// MaxBatch is the largest number of items of a batch.
+const MaxBatch = 1000
+
+// Limits of batches that wait for the store, in number and in bytes of args. One
+// batch is stored at a time, so that other writes wait for one at most.
+const (
+	batchesWaiting      = 64
+	batchesShare        = 16
+	batchesWaitingBytes = 64 << 20
+	batchesShareBytes   = batchesWaitingBytes / 4
+)
+
+// yieldEvery is after how many items a batch lets other goroutines run. An attempt
+// that is due would wait up to 10 ms for the processor otherwise.
+const yieldEvery = 8
+
+func (s *Service) newBatches() *batch.Batcher[*Batch, []store.Inserted] {
+	return batch.New(batch.Config[*Batch, []store.Inserted]{
+		Max: 1, Waiting: batchesWaiting, Share: batchesShare, WaitingBytes: batchesWaitingBytes, ShareBytes: batchesShareBytes,
+		Do: func(ctx context.Context, batches []*Batch) ([][]store.Inserted, error) {
+			b := batches[0]
+			results, err := s.Store.JobInsertBatch(ctx, b.jobs, b.accept)
+			return [][]store.Inserted{results}, err
+		},
+		Size:    func(b *Batch) int { return b.size },
+		Account: func(b *Batch) int64 { return b.jobs[0].Job.Owner.Number },
+	})
+}
+
+// BatchItem is an item of a batch as it was read: the body of a create request, or
+// the fault because of which it can't be one.
+type BatchItem struct {
+	Body rawjson.Value
+	Err  error
+}
+
+// Batch is a batch that was checked.
+type Batch struct {
+	results  []BatchResult
+	requests []request // of the items that are right
+	places   []int     // of the requests among the items
+	jobs     []store.NewJob
+	size     int // bytes
+	atomic   bool
+	limits   quota.Limits
+}
+
+// BatchResult is the result of an item.
+type BatchResult struct {
+	Job      *job.Job
+	Conflict bool // Job is an existing job that holds the key
+	// Err is the fault because of which the item was not stored; Job is nil then.
+	Err error
+}
+
+// ReadBatch checks the items of a batch, of which there must be at least one. If
+// the batch is atomic and an item is wrong, its error lists the problems of all
+// items, with pointers that begin with the item's index.
+func (s *Service) ReadBatch(ctx context.Context, owner job.Owner, items []BatchItem, atomic bool) (*Batch, error) {
+	if err := checkHops(ctx); err != nil {
+		return nil, err
+	}
+	b := &Batch{results: make([]BatchResult, len(items)), atomic: atomic}
+	now, hops, by := s.Store.Now(), job.Hops(ctx), job.ActorOf(ctx)
+	reading := s.reading(ctx, owner)
+	options := reading.options(now, nil)
+	var problems fault.Problems
+	for i := range items {
+		if i%yieldEvery == yieldEvery-1 {
+			runtime.Gosched()
+		}
+		draft, err := items[i].read(options)
+		if err != nil {
+			problems.AddElement(i, err)
+			b.results[i].Err = err
+			continue
+		}
+		n := newJob(owner, draft, now, hops, by)
+		b.requests, b.places, b.jobs = append(b.requests, n), append(b.places, i), append(b.jobs, n.NewJob)
+		b.size += n.Size()
+	}
+	err := reading.result(nil)
+	if err == nil && atomic {
+		err = problems.Err()
+	}
+	return b, err
+}
+
+func (item *BatchItem) read(options job.ReadOptions) (*job.Draft, error) {
+	if item.Err != nil {
+		return nil, item.Err
+	}
+	return job.Read(item.Body, options)
+}
+
+// CreateBatch stores the jobs of a batch in one transaction and returns the result
+// of each item. If an item of an atomic batch can't be stored, it stores none and
+// returns a fault.
+func (s *Service) CreateBatch(ctx context.Context, b *Batch) ([]BatchResult, error) {
+	if len(b.jobs) == 0 {
+		return b.results, nil
+	}
+	account := b.jobs[0].Job.Owner.Number
+	if s.Quotas != nil {
+		limits, caps, err := s.admit(ctx, account)
+		if err != nil {
+			return nil, err
+		}
+		b.limits = limits
+		for i := range b.jobs {
+			b.jobs[i].Caps = caps
+		}
+	}
+	stored, err := s.batches.Do(ctx, b)
+	if err != nil {
+		return nil, refusedCreate(err)
+	}
+	bytes := 0
+	for k := range stored {
+		result := &b.results[b.places[k]]
+		if result.Err = b.refused(k, &stored[k]); result.Err != nil {
+			continue
+		}
+		result.Job, result.Conflict = stored[k].Job, stored[k].Conflict
+		if !result.Conflict {
+			bytes += len(result.Job.Args)
+		}
+		s.created(&stored[k])
+	}
+	if s.Quotas != nil {
+		s.Quotas.Added(account, bytes)
+	}
+	return b.results, nil
+}
+
+// refused returns the fault for a request that was not stored; nil if it was.
+func (b *Batch) refused(k int, inserted *store.Inserted) error {
+	if inserted.Over != store.QuotaNone {
+		return b.limits.Exceeded(inserted.Over)
+	}
+	return b.requests[k].refused(inserted)
+}
+
+// accept returns the fault because of which an atomic batch is not stored. It is
+// called in the transaction.
+func (b *Batch) accept(stored []store.Inserted) error {
+	if !b.atomic {
+		return nil
+	}
+	var held []fault.Problem
+	var first string
+	for k := range stored {
+		err := b.refused(k, &stored[k])
+		switch {
+		case err == nil:
+		case fault.CodeOf(err) != fault.Conflict:
+			return err
+		case len(held) < fault.MaxProblems:
+			if first == "" {
+				first = err.Error()
+			}
+			held = append(held, fault.Problem{
+				Pointer: "#/" + strconv.Itoa(b.places[k]) + "/idempotency_key", Detail: "is held by job " + strconv.FormatInt(stored[k].Job.Number, 10),
+			})
+		}
+	}
+	if held == nil {
+		return nil
+	}
+	return &fault.Error{Code: fault.Conflict, Message: first, Problems: held}
+}

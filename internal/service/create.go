@@ -1,0 +1,118 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/batch"
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/lifecycle"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// Create stores a job from a request's body. If another job holds its
+// idempotency key, on_conflict says what happens: if that job is returned, changed
+// or not, conflict is true.
+func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, headerKey *string) (j *job.Job, conflict bool, err error) {
+	if err := checkHops(ctx); err != nil {
+		return nil, false, err
+	}
+	now := s.Store.Now()
+	draft, err := s.read(ctx, owner, body, now, headerKey, job.Read)
+	if err != nil {
+		return nil, false, err
+	}
+	return s.create(ctx, newJob(owner, draft, now, job.Hops(ctx), job.ActorOf(ctx)))
+}
+
+// create stores a new job; see Create.
+func (s *Service) create(ctx context.Context, n request) (j *job.Job, conflict bool, err error) {
+	inserted, err := s.insert(ctx, n.NewJob)
+	if err == nil {
+		err = n.refused(&inserted)
+	}
+	if err != nil {
+		return nil, false, refusedCreate(err)
+	}
+	s.created(&inserted)
+	return inserted.Job, inserted.Conflict, nil
+}
+
+// checkHops ends chains of jobs that create jobs.
+func checkHops(ctx context.Context) error {
+	if job.Hops(ctx) < job.MaxHops {
+		return nil
+	}
+	return fault.New(fault.Invalid, job.HopsField+" must be less than "+strconv.Itoa(job.MaxHops)+
+		": jobs that create jobs end there; create the job from outside, or use a schedule")
+}
+
+// refusedCreate returns the fault for a create that the batcher has refused, or the
+// error itself.
+func refusedCreate(err error) error {
+	switch {
+	case errors.Is(err, batch.ErrFull):
+		return &fault.Error{Code: fault.Unavailable, Message: "too many jobs are being created at once; nothing was stored, try again shortly", RetryAfter: time.Second}
+	case errors.Is(err, batch.ErrClosed):
+		return &fault.Error{Code: fault.Unavailable, Message: "the service is stopping; nothing was stored, try again shortly", RetryAfter: time.Second}
+	}
+	return err
+}
+
+// created counts a create and notifies the listener.
+func (s *Service) created(inserted *store.Inserted) {
+	s.Metrics.Created(inserted.Conflict)
+	if s.Listener != nil && (!inserted.Conflict || inserted.Changed) {
+		s.Listener.Changed(inserted.Job)
+	}
+}
+
+// request is a job to create.
+type request struct {
+	store.NewJob
+	refuses  bool // a held key is an error
+	replaces bool // the job that holds the key is changed
+}
+
+func newJob(owner job.Owner, draft *job.Draft, now time.Time, hops int, by job.Actor) request {
+	n := store.NewJob{
+		Lane: job.Lane(draft.Spec.URL), KeyInHeader: draft.KeyInHeader && draft.Frequency == nil, Resolve: lifecycle.Resolve(&draft.Spec, by),
+		Job: &job.Job{
+			ID: job.NewID(now), Owner: owner, Key: draft.Key, Name: draft.Name, Description: draft.Description,
+			InsertedAt: now, ScheduledAt: draft.ScheduledAt, State: job.Available, DueAt: draft.DueAt, Hops: hops, Args: draft.Args,
+		},
+	}
+	if draft.Frequency != nil {
+		n.Schedule = &job.Schedule{
+			ID: draft.ScheduleID, Owner: owner, Key: draft.Key, Name: draft.Name, Description: draft.Description,
+			InsertedAt: now, FirstDue: draft.Grid.Begin, Hops: hops, Args: draft.Args,
+		}
+		n.Job.ScheduleID = n.Schedule.ID
+	}
+	lifecycle.HoldKey(n.Job, &draft.Spec, draft.KeyInHeader)
+	lifecycle.Debounce(n.Job, &draft.Spec)
+	return request{NewJob: n, refuses: draft.Spec.OnConflict == job.OnConflictRefuse, replaces: draft.Spec.Replaces()}
+}
+
+// refused returns the Conflict fault for a request that was not stored because its
+// key is held; nil if it was stored, or if the holder is returned.
+func (r *request) refused(inserted *store.Inserted) error {
+	if !inserted.Conflict || inserted.Changed || inserted.Job == nil {
+		return nil
+	}
+	holder := inserted.Job
+	number := strconv.FormatInt(holder.Number, 10)
+	switch {
+	case r.refuses:
+		return fault.New(fault.Conflict, "job "+number+" holds the idempotency key; nothing was stored: wait until the key is free, cancel that job, or use another key")
+	case r.replaces && holder.ScheduleID != uuid.Nil:
+		return fault.New(fault.Conflict, "schedule "+holder.ScheduleID.String()+" holds the idempotency key, and its job "+number+
+			" can't be replaced; nothing was stored: use PUT /api/schedules/key:KEY to change the schedule, or another key")
+	}
+	return nil
+}

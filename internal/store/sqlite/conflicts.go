@@ -1,0 +1,226 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"runtime"
+
+	"github.com/google/uuid"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// JobInsertBatch implements store.Jobs.
+func (s *Store) JobInsertBatch(ctx context.Context, jobs []store.NewJob, accept func([]store.Inserted) error) ([]store.Inserted, error) {
+	results := make([]store.Inserted, len(jobs))
+	if err := s.hasSpace(); err != nil {
+		return nil, err
+	}
+	err := s.writeSized(ctx, sizeOf(jobs), func(t *tx) (err error) {
+		refs, used := len(t.refs), maps.Clone(t.used)
+		release := sqlitex.Save(t.conn)
+		defer func() {
+			if release(&err); err != nil {
+				t.refs, t.used = t.refs[:refs], used
+			}
+		}()
+		if err := t.insertAll(jobs, results); err != nil {
+			return err
+		}
+		return accept(results)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return results, nil
+}
+
+func sizeOf(jobs []store.NewJob) (size int) {
+	for i := range jobs {
+		size += jobs[i].Size()
+	}
+	return size
+}
+
+// yieldEvery is after how many jobs a long transaction lets other goroutines run. A
+// timer would wait up to 10 ms for the processor otherwise.
+const yieldEvery = 8
+
+func (t *tx) insertAll(jobs []store.NewJob, results []store.Inserted) (err error) {
+	for i := range jobs {
+		if i%yieldEvery == yieldEvery-1 {
+			runtime.Gosched()
+		}
+		if results[i], err = t.create(jobs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// create stores a new job, unless its key is taken or it exceeds a limit.
+func (t *tx) create(n store.NewJob) (store.Inserted, error) {
+	if n.Job.Key != nil {
+		held, err := t.keyHolders(&n)
+		if err != nil {
+			return store.Inserted{}, err
+		}
+		if held != nil {
+			c := resolve(&n, held)
+			switch {
+			case c == nil:
+				return store.Inserted{Job: t.shown(held.Job, held.Claim), Conflict: true}, nil
+			case c.Job.ID != n.Job.ID:
+				return store.Inserted{Job: c.Job, Conflict: true, Changed: true}, t.replace(c, n.Lane)
+			}
+			n.Job = c.Job
+		}
+	}
+	over, err := t.over(n)
+	if err != nil || over != store.QuotaNone {
+		return store.Inserted{Over: over}, err
+	}
+	if n.Schedule != nil {
+		if err := t.insertSchedule(n.Schedule); err != nil {
+			return store.Inserted{}, err
+		}
+	}
+	return store.Inserted{Job: n.Job}, t.insertJob(n)
+}
+
+func resolve(n *store.NewJob, held *store.KeyHolders) *store.Changes {
+	if n.Resolve == nil {
+		return nil
+	}
+	return n.Resolve(held, n.Job)
+}
+
+// keyHolders returns who has the key of a new job; nil if the key is free.
+func (t *tx) keyHolders(n *store.NewJob) (*store.KeyHolders, error) {
+	account, key := n.Job.Owner.Number, *n.Job.Key
+	h, err := t.pendingHolders(account, key)
+	if err != nil || h != nil || n.Resolve != nil {
+		return h, err
+	}
+	return t.finalHolder(account, key, n.KeyInHeader)
+}
+
+// pendingHolders returns the unfinished job with a key and its follower, or the
+// latest job of the schedule with the key; nil if there is none.
+func (t *tx) pendingHolders(account int64, key string) (*store.KeyHolders, error) {
+	m, err := t.snapshot(`j.account = ? AND j.key = ? ORDER BY j.number DESC LIMIT 1`, account, key)
+	if err != nil || m.Job == nil {
+		return nil, err
+	}
+	h := &store.KeyHolders{Now: t.now}
+	if m.Job.Follows != 0 {
+		if !m.Job.State.Final() {
+			h.Follower = m.Job
+		}
+		if m, err = t.snapshot(`j.number = ?`, m.Job.Follows); err != nil || m.Job == nil {
+			return nil, err
+		}
+	}
+	h.Job, h.Claim = m.Job, m.Claim
+	switch {
+	case !m.Job.State.Final():
+		return h, nil
+	case m.Job.ScheduleID != uuid.Nil:
+		// A schedule keeps its key for as long as it exists.
+		s, err := t.schedule(m.Job.ScheduleID)
+		if err != nil || s != nil {
+			return h, err
+		}
+	}
+	return nil, nil
+}
+
+// finalHolder returns the final job that holds a key, for all calls or also for
+// those with the key in a header; nil if there is none.
+func (t *tx) finalHolder(account int64, key string, inHeader bool) (*store.KeyHolders, error) {
+	where := `j.account = ?1 AND j.key = ?2 AND j.remembered_until > ?3`
+	if !inHeader {
+		where += ` AND j.held_until > ?3`
+	}
+	m, err := t.snapshot(where+` ORDER BY j.remembered_until DESC LIMIT 1`, account, key, t.now)
+	if err != nil || m.Job == nil {
+		return nil, err
+	}
+	return &store.KeyHolders{Now: t.now, Job: m.Job}, nil
+}
+
+// named returns the job that a key names: the follower while one waits, else the
+// holder; nil if the key is free.
+func (t *tx) named(account int64, key string) (*job.Job, error) {
+	h, err := t.pendingHolders(account, key)
+	if err == nil && h == nil {
+		h, err = t.finalHolder(account, key, false)
+	}
+	switch {
+	case err != nil || h == nil:
+		return nil, err
+	case h.Follower != nil:
+		return h.Follower, nil
+	}
+	return t.shown(h.Job, h.Claim), nil
+}
+
+// replace stores the new definition of a pending job that no node has claimed.
+func (t *tx) replace(c *store.Changes, lane uint32) error {
+	j := c.Job
+	run := store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Account: j.Owner.Number}
+	if err := t.exec(`UPDATE jobs SET hops = ?, lane = ? WHERE number = ?`, j.Hops, laneOf(j, lane), j.Number); err != nil {
+		return fmt.Errorf("replacing a job: %w", err)
+	}
+	if j.Follows == 0 {
+		err := t.query(`SELECT due_at FROM jobs WHERE number = ?`, func(stmt *sqlite.Stmt) error {
+			run.Due = (&columns{stmt: stmt}).time()
+			return nil
+		}, j.Number)
+		if err != nil {
+			return err
+		}
+		if err := t.removeItem(&run); err != nil {
+			return err
+		}
+	}
+	run.Lane = lane
+	return t.apply(&store.Changes{Job: j, UpdateDefinition: true, Revisions: c.Revisions}, &run)
+}
+
+// releaseFollower lets the job start that waits for a job to end.
+func (t *tx) releaseFollower(ended *job.Job) error {
+	if ended.Key == nil || ended.ScheduleID != uuid.Nil {
+		return nil
+	}
+	var next *store.QueueKey
+	err := t.query(`SELECT number, max(due_at, ?), account, lane, revision FROM jobs WHERE follows = ? AND state <= 2`, func(stmt *sqlite.Stmt) error {
+		c := &columns{stmt: stmt}
+		next = &store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: c.int64()}, Due: c.time(), Account: c.int64(), Lane: uint32(c.int64()), Revision: c.int64()}
+		return nil
+	}, t.now, ended.Number)
+	if err != nil || next == nil {
+		return err
+	}
+	if !ended.State.Final() { // it has left the queue without an end
+		if err := t.exec(`UPDATE jobs SET key = NULL WHERE number = ?`, ended.Number); err != nil {
+			return fmt.Errorf("freeing the key of a job: %w", err)
+		}
+	}
+	if err := t.exec(`UPDATE jobs SET follows = NULL, lane = NULL, due_at = ? WHERE number = ?`, next.Due, next.Number); err != nil {
+		return fmt.Errorf("releasing a job that waits for another: %w", err)
+	}
+	return t.insertItem(*next, 0)
+}
+
+// laneOf returns the column lane of a job: its lane if it follows another.
+func laneOf(j *job.Job, lane uint32) any {
+	if j.Follows == 0 {
+		return nil
+	}
+	return lane
+}
