@@ -47,6 +47,9 @@ type Config struct {
 	// Stored is called with the account for which something was stored. It must
 	// not block. May be nil.
 	Stored func(account int64)
+	// LimitStarted is called when the request of an attempt leaves that limits
+	// have granted until a time. It must not block. May be nil.
+	LimitStarted func(account int64, keys []string, until, at time.Time)
 	Log    *slog.Logger
 }
 
@@ -189,7 +192,9 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, requ
 		if a.Refused != nil {
 			return a.refuse()
 		}
-		return r.do(ctx, kindJob, j.Owner.Number, a.Item.Due, a.request(), a.succeeded)
+		request, left := a.limited(a.request())
+		defer left()
+		return r.do(ctx, kindJob, j.Owner.Number, a.Item.Due, request, a.succeeded)
 	})
 	bytes := a.recordBytes(&outcome)
 	if f := outcome.Failure; f != nil && f.Kind == job.KindCancelled {

@@ -21,6 +21,7 @@ func (d *Dispatcher) Notice(n store.Notice) {
 	for _, number := range n.Cancelled {
 		d.items.cancelled(number)
 	}
+	d.limits.planMany(n.Limits, d.Queue.Now(), 0)
 	d.inbox.post(func(news *news) {
 		news.hints = append(news.hints, n.Items...)
 		if e := n.EarliestElsewhere; !e.IsZero() && (news.dueElsewhere.IsZero() || e.Before(news.dueElsewhere)) {

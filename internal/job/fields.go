@@ -36,6 +36,7 @@ type Spec struct {
 	RepeatEvery rawjson.Value
 	Cron        string
 	Timezone    string
+	Limits      []string // keys of limits for receivers
 }
 
 var defaultSpec = Spec{Method: "get", Retries: DefaultRetries, Timeout: DefaultTimeout, Success: DefaultSuccess, Metadata: true}
@@ -136,6 +137,11 @@ var fields = []Field{
 		Name: "backoff", In: Anywhere, Kind: ListValue, Of: DurationValue, read: readBackoff,
 		set:  func(s *Spec, v rawjson.Value) { s.Backoff = waitsOf(v) },
 		Form: Form{Section: MoreSection, Label: "Waits before retries", Hint: "1 to 20; the last one repeats.", Placeholder: "10, 1 minute, 6 hours"},
+	},
+	{
+		Name: limitsField, In: Anywhere, Kind: ListValue, Of: TextValue, read: readLimits,
+		set:  func(s *Spec, v rawjson.Value) { s.Limits = limitsOf(v) },
+		Form: Form{Section: MoreSection, Label: "Limits", Hint: "Keys of up to 3 limits for receivers.", Placeholder: "stripe, tenant-42"},
 	},
 	{
 		Name: "metadata", In: Anywhere, Kind: BooleanValue, read: readBoolean,

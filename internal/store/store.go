@@ -27,6 +27,7 @@ type Store interface {
 	Retention
 	Counts
 	Targets
+	Limits
 	// Subscribe sets the function that receives notices of stored items. Notices
 	// are hints, sent after the commit, and may be lost. The function must not
 	// block. There is one subscriber; it must be set before items are claimed.
@@ -47,6 +48,8 @@ type Notice struct {
 	// Cancelled are the numbers of jobs whose items this process had claimed and
 	// others have ended.
 	Cancelled []int64
+	// Limits are the lines to be planned because of what this process stored.
+	Limits []LimitWake
 }
 
 // Jobs reads and changes the records of jobs.

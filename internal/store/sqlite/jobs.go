@@ -77,6 +77,7 @@ func (t *tx) keyHolder(j *job.Job) (*job.Job, error) {
 
 func (t *tx) insertJob(n store.NewJob) error {
 	j := n.Job
+	keys := store.Hold(j)
 	err := t.exec(`INSERT INTO jobs (id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt, j.Name, j.Description, j.Hops, j.Args)
@@ -85,6 +86,9 @@ func (t *tx) insertJob(n store.NewJob) error {
 	}
 	j.Number = t.conn.LastInsertRowID()
 	t.count(j.Owner.Number, oneOffs(j), 0)
+	if err := t.joinLines(j, keys); err != nil {
+		return err
+	}
 	return t.insertItem(store.QueueKey{
 		ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: n.Lane,
 	}, 0)

@@ -142,6 +142,8 @@ func (t *tx) purge(account int64, limit int) (int, error) {
 	}
 	for _, records := range []string{
 		`DELETE FROM logs WHERE seq IN (` + within(`SELECT seq AS key, octet_length(payload) AS size FROM logs WHERE account = ? LIMIT ?`) + `)`,
+		`DELETE FROM limit_items WHERE (account, number, key) IN (SELECT account, number, key FROM limit_items WHERE account = ? LIMIT ?)`,
+		`DELETE FROM limits WHERE (account, key) IN (SELECT account, key FROM limits WHERE account = ? LIMIT ?)`,
 		`DELETE FROM stats WHERE (account, minute, source) IN (SELECT account, minute, source FROM stats WHERE account = ? LIMIT ?)`,
 		`DELETE FROM audits WHERE (account, class, seq) IN (SELECT account, class, seq FROM audits WHERE account = ? LIMIT ?)`,
 	} {
