@@ -21,15 +21,15 @@ const (
 	schedule  = `{"data":{"id":"41d7f28b-dfbe-44b8-b716-b91898bb0ce0","name":null,"description":null,"inserted_at":"2023-09-01T18:25:49","disabled_at":null,` +
 		`"user_id":"bd2aa099-6eb7-4dbb-9178-32141def1355","frequency":{"repeat_every":[2,"hours"]},"args":{"url":"https://example.com","repeat_every":[2,"hours"],"method":"get","headers":{}}}}`
 	uuid     = "41d7f28b-dfbe-44b8-b716-b91898bb0ce0"
-	notFound = `{"type":"about:blank","title":"Not Found","status":404,"detail":"there is no such job"}`
-	refusal  = `{"type":"about:blank","title":"Unprocessable Content","status":422,"detail":"url must use https","errors":[{"detail":"must use https","pointer":"#/url"}]}`
+	notFound = `{"type":"about:blank","code":"x","title":"Not Found","status":404,"detail":"there is no such job"}`
+	refusal  = `{"type":"about:blank","code":"x","title":"Unprocessable Content","status":422,"detail":"url must use https","errors":[{"detail":"must use https","pointer":"#/url"}]}`
 )
 
 func logAnswer(event, payload string) string {
 	return `{"data":{"event":"` + event + `","id":"` + uuid + `","inserted_at":"2023-09-01T18:25:49.705161Z","job_id":1,"payload":` + payload + `,"user_id":"` + uuid + `"}}`
 }
 
-// exchange is one request and its answer; the zero content type is JSON.
+// exchange is one request and its response; the zero content type is JSON.
 type exchange struct {
 	call    string
 	request string
@@ -68,9 +68,9 @@ func TestCheckAcceptsWhatTheContractSays(t *testing.T) {
 		"head":           {"HEAD /api/jobs/1", "", 200, "Content-Type: application/json", ""},
 		"deleted":        {"DELETE /api/schedules/" + uuid, "", 204, "", ""},
 		"enabled":        {"POST /api/schedules/" + uuid + "/enable", "", 200, "", schedule},
-		"no key":         {"GET /api/jobs", "", 401, "WWW-Authenticate: Bearer", `{"type":"about:blank","title":"Unauthorized","status":401,"detail":"send a key"}`},
+		"no key":         {"GET /api/jobs", "", 401, "WWW-Authenticate: Bearer", `{"type":"about:blank","code":"x","title":"Unauthorized","status":401,"detail":"send a key"}`},
 		"unknown route":  {"GET /api/nope", "", 404, "", notFound},
-		"unknown method": {"PUT /api/jobs", "", 405, "Allow: GET, HEAD, POST", `{"type":"about:blank","title":"Method Not Allowed","status":405,"detail":"use GET or POST"}`},
+		"unknown method": {"PUT /api/jobs", "", 405, "Allow: GET, HEAD, POST", `{"type":"about:blank","code":"x","title":"Method Not Allowed","status":405,"detail":"use GET or POST"}`},
 		"metrics":        {"GET /metrics", "", 200, "Content-Type: text/plain; version=0.0.4; charset=utf-8", "go_goroutines 1\n"},
 		"echoed scalar":  {"POST /api/echo", `12345678901234567890`, 200, "", `12345678901234567890`},
 		"success log":    {"GET /api/logs/" + uuid, "", 200, "", logAnswer("worker.http.response", `{"status":204,"headers":{},"body":"","duration_ms":1.5,"truncated":false}`)},
@@ -104,8 +104,8 @@ func TestCheckFindsDrift(t *testing.T) {
 		"server error":              {"GET /api/jobs", "", 500, "", notFound},
 		"missing Location":          {"POST /api/jobs", "", 201, "", jobAnswer},
 		"odd Location":              {"POST /api/jobs", "", 201, "Location: /jobs/1", jobAnswer},
-		"missing challenge":         {"GET /api/jobs", "", 401, "", `{"type":"about:blank","title":"Unauthorized","status":401,"detail":"send a key"}`},
-		"Retry-After in words":      {"GET /api/jobs", "", 503, "Retry-After: soon", `{"type":"about:blank","title":"Service Unavailable","status":503,"detail":"x"}`},
+		"missing challenge":         {"GET /api/jobs", "", 401, "", `{"type":"about:blank","code":"x","title":"Unauthorized","status":401,"detail":"send a key"}`},
+		"Retry-After in words":      {"GET /api/jobs", "", 503, "Retry-After: soon", `{"type":"about:blank","code":"x","title":"Service Unavailable","status":503,"detail":"x"}`},
 		"wrong content type":        {"GET /api/jobs", "", 200, "Content-Type: text/plain", `{"data":[]}`},
 		"wrong charset":             {"GET /api/jobs", "", 200, "Content-Type: application/json; charset=latin1", `{"data":[]}`},
 		"plain text for a problem":  {"GET /api/jobs/1", "", 404, "Content-Type: text/plain", "404 page not found"},
@@ -116,10 +116,10 @@ func TestCheckFindsDrift(t *testing.T) {
 		"enabled but disabled":      {"POST /api/schedules/" + uuid + "/disable", "", 200, "", schedule},
 		"unknown route answers":     {"GET /api/nope", "", 200, "", `{}`},
 		"unknown route, no problem": {"GET /api/nope", "", 404, "Content-Type: text/plain", "404 page not found"},
-		"unknown method, no Allow":  {"PUT /api/jobs", "", 405, "", `{"type":"about:blank","title":"Method Not Allowed","status":405,"detail":"x"}`},
+		"unknown method, no Allow":  {"PUT /api/jobs", "", 405, "", `{"type":"about:blank","code":"x","title":"Method Not Allowed","status":405,"detail":"x"}`},
 		"no such path under an id":  {"GET /api/jobs/", "", 200, "", jobAnswer},
-		"422 without errors":        {"POST /api/jobs", "", 422, "", `{"type":"about:blank","title":"Unprocessable Content","status":422,"detail":"x"}`},
-		"422 of a query in a body":  {"POST /api/jobs", "", 422, "", strings.Replace(refusal, `"pointer":"#/url"`, `"parameter":"url"`, 1)},
+		"422 without errors":        {"POST /api/jobs", "", 422, "", `{"type":"about:blank","code":"x","title":"Unprocessable Content","status":422,"detail":"x"}`},
+		"422 with two places":       {"POST /api/jobs", "", 422, "", strings.Replace(refusal, `"pointer":"#/url"`, `"pointer":"#/url","parameter":"url"`, 1)},
 		"pointer that is none":      {"POST /api/jobs", "", 422, "", strings.Replace(refusal, "#/url", "url", 1)},
 
 		"a key too many":                with(`"job_id"`, `"extra":1,"job_id"`),
@@ -138,7 +138,7 @@ func TestCheckFindsDrift(t *testing.T) {
 		"an upper-case method":          with(`"method":"post"`, `"method":"POST"`),
 		"accepted: unknown field":       asked(`{"url":"https://example.com","schedule_at":1}`),
 		"accepted: no url":              asked(`{}`),
-		"accepted: http":                asked(`{"url":"http://example.com"}`),
+		"accepted: ftp":                 asked(`{"url":"ftp://example.com"}`),
 		"accepted: both times":          asked(`{"url":"https://example.com","schedule_in":1,"scheduled_at":1}`),
 		"accepted: cron and repeat":     asked(`{"url":"https://example.com","cron":"@daily","repeat_every":[1,"day"]}`),
 		"accepted: zone without cron":   asked(`{"url":"https://example.com","timezone":"Europe/Berlin"}`),
@@ -196,7 +196,7 @@ func TestOperations(t *testing.T) {
 	if len(ops) < 20 {
 		t.Errorf("%d operations, want 20 or more", len(ops))
 	}
-	if op := ops["getJob"]; op.Method != "GET" || op.Path != "/api/jobs/{job_id}" || op.Open || len(op.Parameters) != 1 || len(op.Parameters[0].Examples) != 2 {
+	if op := ops["getJob"]; op.Method != "GET" || op.Path != "/api/jobs/{job_id}" || op.Open || len(op.Parameters) != 2 || len(op.Parameters[0].Examples) != 2 {
 		t.Errorf("getJob is %+v", op)
 	}
 	if !ops["ping"].Open || !ops["getHealth"].Open || ops["deleteSchedule"].Open {

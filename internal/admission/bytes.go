@@ -80,7 +80,7 @@ func (b *budget) refusal(account int64) error {
 		return fault.Busy(nil)
 	}
 	return &fault.Error{
-		Code: fault.TooMany, RetryAfter: time.Second,
+		Code: fault.TooMany, Reason: fault.Overlapping, RetryAfter: time.Second,
 		Message: "this account's answers under way are too large for one more; read them, ask for less with limit, then try again",
 	}
 }

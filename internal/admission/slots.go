@@ -61,7 +61,7 @@ func (s *slots) enter(ctx context.Context, account int64) (leave func(), err err
 
 func tooMany() error {
 	return &fault.Error{
-		Code: fault.TooMany, RetryAfter: time.Second,
+		Code: fault.TooMany, Reason: fault.Overlapping, RetryAfter: time.Second,
 		Message: "this account reads too many lists at once; wait for the answers to those under way, then try again",
 	}
 }

@@ -30,6 +30,7 @@ type Records interface {
 	store.Logs
 	store.Marks
 	store.Summaries
+	store.Limits
 	store.Audits
 	Now() time.Time
 }
@@ -165,8 +166,8 @@ func (s *Store) JobList(ctx context.Context, owner job.Owner, q store.JobQuery) 
 }
 
 // ScheduleList implements Records.
-func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q store.ListQuery) ([]*job.Schedule, error) {
-	return list(ctx, s, owner, q.Heavy(), &q, store.ScheduleSize, func() ([]*job.Schedule, error) { return s.Records.ScheduleList(ctx, owner, q) })
+func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q store.ScheduleQuery) ([]*job.Schedule, error) {
+	return list(ctx, s, owner, q.Heavy(), &q.ListQuery, store.ScheduleSize, func() ([]*job.Schedule, error) { return s.Records.ScheduleList(ctx, owner, q) })
 }
 
 // LogList implements Records.
@@ -183,7 +184,7 @@ func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID
 }
 
 // JobScan implements Records. It counts as heavy because it reads megabytes of
-// args.
+// args, or many index entries.
 func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
 	found, err = fewOf(ctx, s, owner, true, jobsSize, func() (jobs []*job.Job, err error) {
 		jobs, next, err = s.Records.JobScan(ctx, owner, q, look, match)
@@ -227,8 +228,13 @@ func (s *Store) AuditList(ctx context.Context, account int64, event string, afte
 }
 
 // JobTally implements Records.
-func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[job.State]int64, error) {
-	return few(ctx, s, owner, nothing, func() (map[job.State]int64, error) { return s.Records.JobTally(ctx, owner, limit) })
+func (s *Store) JobTally(ctx context.Context, owner job.Owner, q store.JobQuery, limit int) (counts map[job.State]int64, cut bool, err error) {
+	heavy := q.Path() == job.ByFilter
+	counts, err = fewOf(ctx, s, owner, heavy, nothing, func() (counts map[job.State]int64, err error) {
+		counts, cut, err = s.Records.JobTally(ctx, owner, q, limit)
+		return counts, err
+	})
+	return counts, cut, err
 }
 
 // JobMessages implements Records.

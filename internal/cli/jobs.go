@@ -173,17 +173,32 @@ func (c *jobsCreate) headers() ([]rawjson.Member, error) {
 
 type jobsList struct {
 	serviceFlags
-	State string `placeholder:"STATE" help:"Only jobs in a state: ${states}."`
-	Limit string `default:"20" placeholder:"N" help:"How many, from 1 to 100."`
+	State string   `placeholder:"STATE" help:"Only jobs in a state: ${states}."`
+	Tag   []string `sep:"none" placeholder:"TAG" help:"Only jobs with this tag; may be repeated, then only jobs with all of them."`
+	Host  string   `placeholder:"HOST" help:"Only jobs whose url has this host name."`
+	Name  string   `placeholder:"NAME" help:"Only jobs with exactly this name."`
+	Since string   `placeholder:"TIME" help:"Only jobs created from this time on, such as 2026-01-31T09:00:00Z."`
+	Until string   `placeholder:"TIME" help:"Only jobs created before this time."`
+	Limit string   `default:"20" placeholder:"N" help:"How many, from 1 to 100."`
+}
+
+// query returns the parameters of the list.
+func (c *jobsList) query() url.Values {
+	query := url.Values{"limit": {c.Limit}}
+	for name, value := range map[string]string{"state": c.State, "host": c.Host, "name": c.Name, "since": c.Since, "until": c.Until} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if len(c.Tag) > 0 {
+		query["tag"] = c.Tag
+	}
+	return query
 }
 
 // Run lists jobs.
 func (c *jobsList) Run(env *environment) error {
-	query := url.Values{"limit": {c.Limit}}
-	if c.State != "" {
-		query.Set("state", c.State)
-	}
-	records, err := c.record(env, http.MethodGet, "/api/jobs?"+query.Encode(), nil)
+	records, err := c.record(env, http.MethodGet, "/api/jobs?"+c.query().Encode(), nil)
 	if err != nil || c.JSON {
 		return c.print(env, records, err)
 	}

@@ -7,8 +7,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/audit"
+	"github.com/punctual-dev/punctual/internal/dashboard/view"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 var auditRoutes = []route{
@@ -19,49 +20,40 @@ var auditRoutes = []route{
 // auditsShown is how many entries a page of the audit log has.
 const auditsShown = 50
 
-// auditLog is what a page of the audit log shows.
-type auditLog struct {
-	area, title, about string
-	back, backTo       string // where the page leads back to
-	entries            []*store.Audit
-	first, next        string
-}
-
 func (s *Server) accountAudit(c *call) error {
-	return s.showAudit(c, c.owner().Number, &auditLog{
-		area: "settings", title: "Audit log", about: "Sign-ins, and what changed who may do what in your account.", back: "/settings", backTo: "To the settings",
+	return s.showAudit(c, c.owner().Number, &view.AuditLog{
+		Area: "settings", Title: "Audit log", About: "Sign-ins, and changes of keys, secrets and passwords.", Back: "/settings", BackTo: "Back to settings",
 	})
 }
 
-// serviceAudit shows the entries that concern no account.
+// serviceAudit shows the entries that belong to no account.
 func (s *Server) serviceAudit(c *call) error {
-	return s.showAudit(c, 0, &auditLog{
-		area: "operator", title: "Audit log of the service", about: "Acts of operators, deleted accounts, and sign-ins with emails that nobody has.",
-		back: "/operator", backTo: "To the operator's page",
+	return s.showAudit(c, 0, &view.AuditLog{
+		Area: "operator", Title: "Audit log of the service", About: "Actions of operators, deleted accounts, and failed sign-ins with unknown emails.",
+		Back: "/operator", BackTo: "Back to the operator's page",
 	})
 }
 
-func (s *Server) showAudit(c *call, account int64, d *auditLog) error {
-	after, ok := job.ParseID(c.param("after"))
-	if !ok {
-		after = uuid.Nil // anything else is the beginning
-	}
-	entries, err := s.Store.AuditList(c.r.Context(), account, "", after, auditsShown+1)
+func (s *Server) showAudit(c *call, account int64, d *view.AuditLog) error {
+	query := job.ListQuery{Limit: auditsShown}
+	query.AfterID, _ = job.ParseID(c.param("after")) // anything else is the first page
+	page, err := s.Audit.List(c.r.Context(), account, "", query)
 	if err != nil {
 		return err
 	}
-	if len(entries) > auditsShown {
-		entries = entries[:auditsShown]
-		d.next = c.here("after", entries[auditsShown-1].ID.String())
+	if page.Next != nil {
+		d.Next = c.here("after", page.Next.AfterID.String())
 	}
-	if after != uuid.Nil {
-		d.first = c.here("after", "")
+	if query.AfterID != uuid.Nil {
+		d.First = c.here("after", "")
 	}
-	d.entries = entries
-	return c.render(http.StatusOK, auditPage(d))
+	for _, e := range page.Items {
+		d.Entries = append(d.Entries, view.AuditEntry{Event: auditEvent(e), Detail: e.Detail, Actor: auditActor(e), Address: e.Address, At: e.LastAt})
+	}
+	return c.render(http.StatusOK, view.AuditLogPage(d))
 }
 
-var auditWords = map[string]string{
+var auditEvents = map[string]string{
 	audit.SignedIn: "Signed in", audit.SignInFailed: "Sign-in failed", audit.SignedOut: "Signed out", audit.SessionEnded: "Session ended",
 	audit.KeyCreated: "Key created", audit.KeyRevoked: "Key revoked", audit.SecretRotated: "Signing secret rotated",
 	audit.PasswordChanged: "Password changed", audit.PasswordFailed: "Wrong password or code",
@@ -72,9 +64,9 @@ var auditWords = map[string]string{
 	audit.AccountResumed: "Account resumed", audit.TargetBlocked: "Target blocked", audit.TargetUnblocked: "Target unblocked",
 }
 
-// auditWord says what happened.
-func auditWord(a *store.Audit) string {
-	word := auditWords[a.Event]
+// auditEvent describes what happened.
+func auditEvent(a *identity.AuditEntry) string {
+	word := auditEvents[a.Event]
 	if word == "" {
 		word = a.Event
 	}
@@ -84,8 +76,8 @@ func auditWord(a *store.Audit) string {
 	return word
 }
 
-// auditActor says who did it.
-func auditActor(a *store.Audit) string {
+// auditActor describes who did it.
+func auditActor(a *identity.AuditEntry) string {
 	who := map[string]string{
 		audit.ByKey: "API key", audit.BySession: "Dashboard", audit.ByCommand: "Command line", audit.ByOperator: "Operator", audit.ByNobody: "Not signed in",
 	}[a.ActorKind]
@@ -98,19 +90,19 @@ func auditActor(a *store.Audit) string {
 	return who
 }
 
-// actor is the viewer as the audit log names them.
+// actor returns the viewer as an actor of the account's audit log.
 func (c *call) actor() audit.Actor {
 	return audit.Actor{Kind: audit.BySession, Address: c.address()}
 }
 
-// operatorActor is the viewer, an operator, as the audit log of the service names them.
+// operatorActor returns the viewer as an actor of the service's audit log.
 func (c *call) operatorActor() audit.Actor {
-	return audit.Actor{Kind: audit.ByOperator, Name: c.viewer().Account.Email, Address: c.address()}
+	return audit.Actor{Kind: audit.ByOperator, Name: c.account().Email, Address: c.address()}
 }
 
-// auditOperator records what an operator did to an account: for its owner without
-// saying which operator, for the service with their name and address.
-func (s *Server) auditOperator(c *call, a *store.Account, event, detail string) {
+// auditOperator records what an operator did to an account: in the account's log
+// without the operator's name, in the service's log with name and address.
+func (s *Server) auditOperator(c *call, a *identity.Account, event, detail string) {
 	ctx := c.r.Context()
 	s.Audit.Audit(ctx, audit.Entry{Account: a.Owner, Actor: audit.Actor{Kind: audit.ByOperator}, Event: event, Detail: detail})
 	about := a.Email

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -13,22 +12,30 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/edge"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// call is one request for a page being answered.
+// viewer is the account that requests a page.
+type viewer struct {
+	account  *identity.Account
+	public   bool // the account of the public key, which anybody may view
+	operator bool
+}
+
+// call is a request for a page.
 type call struct {
 	http.ResponseWriter
 	r      *http.Request
 	server *Server
-	id     string // the request's
+	id     string // of the request
 	status int
-	// session is that of the account signed in; nil for none.
-	session *store.Session
+	viewer *viewer // nil if nobody is signed in
+	// session is the viewer's session; nil without one.
+	session *identity.Session
 }
 
-// WriteHeader notes the status for the metrics.
+// WriteHeader records the status for the metrics.
 func (c *call) WriteHeader(status int) {
 	c.status = status
 	c.ResponseWriter.WriteHeader(status)
@@ -37,35 +44,41 @@ func (c *call) WriteHeader(status int) {
 // Unwrap lets http.ResponseController reach the connection.
 func (c *call) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
-// look notes who looks, for the handler and for all that is drawn.
-func (c *call) look(viewer *Viewer) {
+// setViewer sets the viewer, for the handler and for all components.
+func (c *call) setViewer(v *viewer) {
+	c.viewer = v
 	path := c.r.URL.Path
-	if viewer != nil && viewer.Public {
+	var shown *ui.Viewer
+	if v != nil {
+		shown = &ui.Viewer{Email: v.account.Email, Public: v.public, Operator: v.operator}
+	}
+	if v != nil && v.public {
 		path = strings.TrimPrefix(path, ui.PublicPrefix)
 	}
 	if path == "" {
 		path = "/"
 	}
 	c.r = c.r.WithContext(ui.With(c.r.Context(), &ui.View{
-		Viewer: viewer, Now: c.server.Store.Now(), Path: path, HasPublic: c.server.Public != nil, Origin: edge.Origin(c.r), Version: c.server.Version,
+		Viewer: shown, Now: c.server.Service.Now(), Path: path, HasPublic: c.server.Public != nil, Origin: edge.Origin(c.r), Version: c.server.Version,
 	}))
 }
 
-// viewer gives who looks; nil while nobody is signed in.
-func (c *call) viewer() *Viewer { return ui.From(c.r.Context()).Viewer }
+// account returns the viewer's account. It panics if nobody is signed in, so only
+// pages that need a viewer may call it.
+func (c *call) account() *identity.Account { return c.viewer.account }
 
-// owner gives whose records the page shows. Only pages for members may ask.
-func (c *call) owner() job.Owner { return c.viewer().Account.Owner }
+// owner returns the owner of the records that the page shows.
+func (c *call) owner() job.Owner { return c.account().Owner }
 
-// href gives the address of one of the account's pages; see ui.Href.
+// href returns the address of one of the account's pages; see ui.Href.
 func (c *call) href(format string, args ...any) string {
 	return ui.Href(c.r.Context(), format, args...)
 }
 
-// param gives a parameter of the address, "" when there is none.
+// param returns a query parameter; "" if it is missing.
 func (c *call) param(name string) string { return c.r.URL.Query().Get(name) }
 
-// here gives the address of this page with other parameters; "" takes one away.
+// here returns the address of this page with other parameters; "" removes one.
 func (c *call) here(changes ...string) string {
 	values := c.r.URL.Query()
 	values.Del("part")
@@ -79,32 +92,27 @@ func (c *call) here(changes ...string) string {
 	return (&url.URL{Path: c.r.URL.Path, RawQuery: values.Encode()}).String()
 }
 
-// part names the fragment that is asked for; "" for the whole page.
+// part returns the name of the requested part; "" for the whole page.
 func (c *call) part() string { return c.param("part") }
 
-// render answers with a page or a part of one.
+// render responds with a page or a part of one.
 func (c *call) render(status int, page templ.Component) error {
 	var b bytes.Buffer
 	b.Grow(32 << 10)
 	if err := page.Render(c.r.Context(), &b); err != nil {
-		return fmt.Errorf("drawing a page: %w", err)
+		return fmt.Errorf("rendering a page: %w", err)
 	}
 	c.Header().Set("Content-Type", "text/html; charset=utf-8")
 	c.Header().Set("Content-Length", strconv.Itoa(b.Len()))
 	c.WriteHeader(status)
 	if c.r.Method != http.MethodHead {
-		_, _ = c.Write(b.Bytes()) // a browser that went away needs no page
+		_, _ = c.Write(b.Bytes()) // the browser may have disconnected
 	}
 	return nil
 }
 
-// redirect leads on to another page of the account, as after a form was taken.
+// redirect redirects to another page of the account, as after a form was accepted.
 func (c *call) redirect(format string, args ...any) error {
 	http.Redirect(c, c.r, c.href(format, args...), http.StatusSeeOther)
 	return nil
-}
-
-// hrefIn is ui.Href for a context.
-func hrefIn(ctx context.Context) func(format string, args ...any) string {
-	return func(format string, args ...any) string { return ui.Href(ctx, format, args...) }
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// quoteShell writes a word so that a shell reads it as it is.
+// quoteShell quotes a word for a shell.
 func quoteShell(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// requestCurl gives the command that makes a job's request by hand.
+// requestCurl returns the curl command that sends a job's request.
 func requestCurl(o *job.Outgoing) string {
 	words := []string{"curl"}
 	if o.Method != "GET" {
@@ -32,10 +32,10 @@ func requestCurl(o *job.Outgoing) string {
 	return strings.Join(words, " \\\n  ")
 }
 
-// maxLaidOut is up to which size a body is spread over lines.
+// maxLaidOut is the maximum size of a body that is indented.
 const maxLaidOut = 4 << 10
 
-// createCurl gives the call of the API that creates a job.
+// createCurl returns the curl command that creates a job through the API.
 func createCurl(origin string, body rawjson.Value) string {
 	text := string(body)
 	if len(text) <= maxLaidOut {

@@ -1,58 +1,59 @@
-// Package dashboard is what people see of punctual in a browser: pages for
-// signing in, jobs, schedules, logs and settings, served by the same process as
-// the API.
+// Package dashboard serves the pages of punctual: signing in, jobs, schedules, logs
+// and settings. The process that serves the API serves them too.
 //
-// It has no rules of its own. A page reads from the store (always by the
-// viewer's owner, always through a bounded, indexed query), changes things
-// through manage, and writes HTML. Pages are templ components on top of package
-// ui, which has the frame, the parts and the style; assets has what they load.
+// The package translates between browsers and the packages below, and has no rules
+// of its own. A handler reads and changes records through package service, for the
+// viewer's account only, and accounts through auth, audit and quota. It never uses
+// the store. It fills a view model of package view, whose components render the
+// page with the parts in package ui. Package assets has the style and the scripts.
 //
-// # How a request is answered
+// # How a request is handled
 //
-// [Server.Wrap] puts the dashboard in front of the API: paths of its own are
-// answered here, all others go on, but a browser that asks for a page nobody
-// knows gets one that says so. In front of the pages stand, in this order:
-// security headers (security.go), protection against requests that other sites
-// forge (http.CrossOriginProtection), and the answer to who looks, which is the
-// session's account or, under /public, the account of the public key
-// (session.go). A page never looks at cookies: it asks its call for the viewer.
+// [Server.Wrap] serves the dashboard's paths and passes all others on to the API. A
+// browser that requests an unknown page gets an error page. Before the handler come:
 //
-// A handler is a method `func (s *Server) jobs(c *call) error`. What it returns
-// becomes an error page: faults say their sentence, everything else is logged
-// and told as an internal error. It ends with one of
+//   - security headers (security.go)
+//   - protection against requests that other sites forge
+//     (http.CrossOriginProtection)
+//   - the viewer: the account of the session or, under /public, the account of the
+//     public key (session.go). Handlers read c.viewer and never a cookie.
+//   - limits (limits.go)
 //
-//	return c.render(http.StatusOK, jobsPage(data))     // a whole page
-//	return c.redirect("/jobs/%d?done=cancelled", n)    // after a form was taken: 303
+// A handler is a method `func (s *Server) jobs(c *call) error`. An error that it
+// returns becomes an error page: a fault shows its message, and any other error is
+// logged and shown as an internal error. A handler ends with one of
 //
-// Pages are rendered into memory first, so that an error is never half a page.
+//	return c.render(http.StatusOK, view.JobsPage(list)) // a page or a part of one
+//	return c.redirect("/jobs/%d?done=cancelled", n)     // a form was accepted: 303
+//
+// Pages are rendered into memory first, so a browser never gets half a page.
 //
 // # How to add a page
 //
-//  1. Its path, who may see it and its methods go to the table of its area:
-//     `var scheduleRoutes = []route{…}` in schedules.go, named in routes.go. For
-//     member pages the same handler serves /x and /public/x; link with
-//     ui.Href(ctx, "/jobs/%d", n) (in a handler: c.href) and it comes out right.
-//  2. The handler goes beside it, the components into schedules.templ. Read
-//     what is shown in the handler; components only draw.
-//  3. Draw inside @ui.Frame(ui.Page{Title, Area, Notice: c.notice()}) with
-//     @ui.Title on top; without navigation, inside @ui.Plain. Use ui's parts
-//     before writing classes; a new class goes into its part of app.css.
-//  4. Forms are plain: method="post", an answer by redirect with ?done=WORD (its
-//     sentence in notices.go) or, when refused, the same page with status 422
-//     and each problem at its field (ui.Input.Error from problemAt). Whatever
-//     destroys something is a ui.Confirm.
-//  5. Live parts are fragments: an element with an id, data-live={ c's
-//     href("/events") }, hx-get of its own address with ?part=NAME,
-//     hx-trigger="refresh" and hx-swap="outerHTML"; the handler answers
-//     c.render with the component alone when c.part() says so. app.js does the
-//     rest. Errors that come by htmx are answered with 200 or 422 and HTML.
-//  6. `go generate ./internal/dashboard`, and a walk in test/browser.
+//  1. Add its path, who may see it and its methods to the routes of its area, such
+//     as scheduleRoutes in schedules.go. A new area is also added to allRoutes. For
+//     member pages, one handler serves /x and /public/x; ui.Href(ctx, "/jobs/%d", n)
+//     (in a handler: c.href) returns the link for both.
+//  2. Add a view model to package view: a struct in schedules.go with everything
+//     that the page shows. If service lacks a query, add it there; a list returns a
+//     job.Page.
+//  3. Add the components to view/schedules.templ, and helper functions to the Go
+//     file beside it. Render inside @ui.Frame(ui.Page{Title, Area, Notice}) with
+//     @ui.Title at the top; pages without navigation use @ui.Plain. Use the parts of
+//     package ui before writing classes. Add a new class to its section of app.css.
+//  4. Write the handler: read the request, fill the view model, render.
+//  5. Use plain forms: method="post", then a redirect with ?done=WORD, whose
+//     sentence is in notices.go. A form that was refused is shown again with status
+//     422 and each problem at its field (ui.Input.Error, from view.ProblemAt).
+//     Whatever destroys something asks for confirmation with ui.Confirm.
+//  6. Make parts live with the attributes of live (view/live.go): an element with an
+//     id that is fetched again from ?part=NAME after an event; the handler renders
+//     that component alone if c.part() returns NAME. app.js does the rest.
+//  7. Run `go generate ./internal/dashboard`, and visit the page in test/browser.
 //
-// # What holds it
-//
-// Tests here cover what is pure and each handler's edge; test/browser walks the
-// pages in Chromium, wide and narrow, light and dark, and fails on messages in
-// the console, refused resources and what axe-core finds.
+// Tests here verify handlers; those in view verify what pages say. test/browser
+// visits the pages in Chromium, wide and narrow, light and dark. It fails on messages
+// in the console, blocked resources and what axe-core finds.
 package dashboard
 
 //go:generate go tool templ generate -lazy=false -log-level=warn

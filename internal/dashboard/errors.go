@@ -7,18 +7,19 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
 )
 
 const internalMessage = "Something went wrong on our side. It has been logged under the id below."
 
-// failures maps each code of a fault to its status and the heading of its page.
+// failures maps the code of a fault to the status and the heading of its page.
 var failures = map[fault.Code]struct {
 	status int
 	title  string
 }{
-	fault.Internal:         {http.StatusInternalServerError, "This did not work"},
+	fault.Internal:         {http.StatusInternalServerError, "Something went wrong"},
 	fault.Unreadable:       {http.StatusBadRequest, "This could not be read"},
 	fault.Unauthorized:     {http.StatusUnauthorized, "Please sign in"},
 	fault.Forbidden:        {http.StatusForbidden, "This is not permitted"},
@@ -33,47 +34,27 @@ var failures = map[fault.Code]struct {
 	fault.Misdirected:      {http.StatusMisdirectedRequest, "Nothing here"},
 }
 
-// fail answers with an error page.
+// fail responds with an error page.
 func (c *call) fail(err error) {
 	var f *fault.Error
-	left := edge.ClientGone(c.r, err)
+	gone := edge.ClientGone(c.r, err)
 	switch {
-	case left:
-		f = fault.Unreachable(err) // in case only its sending has ended
+	case gone:
+		f = fault.Unreachable(err) // the client may only have ended its half of the connection
 		defer func() { c.status = edge.StatusClientClosedRequest }()
 	case !errors.As(err, &f):
 		f = &fault.Error{Code: fault.Internal, Message: internalMessage, Cause: err}
 	}
 	failure := failures[f.Code]
-	if failure.status >= http.StatusInternalServerError && !left {
+	if failure.status >= http.StatusInternalServerError && !gone {
 		c.server.complaints.Log(c.server.Log, "a page could not be shown", failure.status, "request", c.id, "error", err)
 	}
 	if f.Code == fault.TooMany || f.Code == fault.Unavailable {
 		c.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(f.RetryAfter.Seconds())))))
 	}
-	message, _, _ := strings.Cut(f.Message, "; check its id and the key") // nobody here uses a key
-	if err := c.render(failure.status, errorPage(failure.status, failure.title, message, c.id)); err != nil {
+	message, _, _ := strings.Cut(f.Message, "; check its id and the key") // the browser uses no key
+	if err := c.render(failure.status, view.ErrorPage(failure.status, failure.title, message, c.id)); err != nil {
 		c.server.Log.Error("an error page could not be shown", "request", c.id, "error", err)
 		http.Error(c, f.Message, failure.status)
 	}
-}
-
-// problemAt gives what was found wrong with the field of a JSON pointer, or
-// with something inside it; "" when nothing was.
-func problemAt(err error, pointer string) string {
-	var f *fault.Error
-	if !errors.As(err, &f) {
-		return ""
-	}
-	for _, p := range f.Problems {
-		if p.Pointer == pointer {
-			return p.Detail
-		}
-	}
-	for _, p := range f.Problems {
-		if len(p.Pointer) > len(pointer) && p.Pointer[:len(pointer)+1] == pointer+"/" {
-			return "at " + p.Pointer[len(pointer)+1:] + " " + p.Detail
-		}
-	}
-	return ""
 }

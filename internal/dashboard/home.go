@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/stats"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 var homeRoutes = []route{
@@ -18,98 +18,84 @@ var homeRoutes = []route{
 }
 
 const (
-	// dueWithin is how far ahead the overview looks, failedWithin how far back.
+	// dueWithin and failedWithin are how far ahead and back the overview lists jobs.
 	dueWithin    = time.Hour
 	failedWithin = 24 * time.Hour
-	// dueLook is how many runs are looked at to find those that are due.
-	dueLook = 5000
-	// glanced is how many jobs a card of the overview lists.
-	glanced = 6
+	// dueScanned is how many queued jobs are read at most to count those due.
+	dueScanned = 5000
+	// listed is how many jobs each list of the overview has.
+	listed = 6
 )
 
-// span is a time that the overview looks back, in steps that are drawn.
-type span struct {
+// period is how far back the overview goes. A point of its plots is per minutes.
+type period struct {
 	value, label string
 	minutes, per int
 }
 
-var spans = []span{{"", "Hour", 60, 1}, {"6h", "6 hours", 360, 6}, {"24h", "Day", 1440, 24}}
-
-// overview is what the first page shows.
-type overview struct {
-	span     span
-	tabs     []ui.Tab
-	series   *stats.Series
-	due      *store.Due
-	failed   []failedJob
-	counts   map[job.State]int64
-	self     string
-	newcomer bool // nothing is stored
-}
-
-// failedJob is a job that failed, with what its last log tells of it.
-type failedJob struct {
-	*job.Job
-	why logLine
-}
+var periods = []period{{"", "Hour", 60, 1}, {"6h", "6 hours", 360, 6}, {"24h", "Day", 1440, 24}}
 
 func (s *Server) overview(c *call) error {
 	ctx := c.r.Context()
-	o := &overview{span: spans[0], self: c.here("part", "overview")}
-	for _, one := range spans {
-		if one.value == c.param("span") {
-			o.span = one
+	o := &view.Overview{Self: c.here("part", "overview")}
+	period := periods[0]
+	for _, p := range periods {
+		if p.value == c.param("span") {
+			period = p
 		}
 	}
-	for _, one := range spans {
-		o.tabs = append(o.tabs, ui.Tab{Label: one.label, Href: c.here("span", one.value), Current: one == o.span})
+	for _, p := range periods {
+		o.Tabs = append(o.Tabs, ui.Tab{Label: p.label, Href: c.here("span", p.value), Current: p == period})
 	}
-	var err error
-	if o.series, err = s.Stats.Steps(ctx, c.owner().Number, o.span.minutes, o.span.per); err != nil {
+	series, err := s.Stats.Steps(ctx, c.owner().Number, period.minutes, period.per)
+	if err != nil {
 		return err
 	}
-	now := s.Store.Now()
-	if o.due, err = s.Store.JobsDue(ctx, c.owner(), now.Add(dueWithin), glanced, dueLook); err != nil {
+	o.Figures, o.Plots = figures(&series.Total), plots(series, period)
+	now := s.Service.Now()
+	due, err := s.Service.JobsDue(ctx, c.owner(), now.Add(dueWithin), listed, dueScanned)
+	if err != nil {
 		return err
 	}
+	o.Due, o.DueCount = due.Jobs, dueCount(due)
 	if err := s.readFailed(c, o, now.Add(-failedWithin)); err != nil {
 		return err
 	}
-	if o.counts, err = s.Manager.Counts(ctx, c.owner()); err != nil {
+	counts, _, err := s.Service.Counts(ctx, c.owner(), job.Query{})
+	if err != nil {
 		return err
 	}
-	o.newcomer = o.series.Total.Runs() == 0
-	for _, n := range o.counts {
-		o.newcomer = o.newcomer && n == 0
+	o.Retryable, o.Newcomer = counts[job.Retryable], series.Total.Runs() == 0
+	for _, n := range counts {
+		o.Newcomer = o.Newcomer && n == 0
 	}
 	if c.part() == "overview" {
-		return c.render(http.StatusOK, overviewPart(o))
+		return c.render(http.StatusOK, view.OverviewPart(o))
 	}
-	return c.render(http.StatusOK, overviewPage(o))
+	return c.render(http.StatusOK, view.OverviewPage(o))
 }
 
-func (s *Server) readFailed(c *call, o *overview, since time.Time) error {
-	jobs, err := s.Store.JobsFailed(c.r.Context(), c.owner(), since, glanced)
+func (s *Server) readFailed(c *call, o *view.Overview, since time.Time) error {
+	jobs, err := s.Service.JobsFailed(c.r.Context(), c.owner(), since, listed)
 	if err != nil {
 		return err
 	}
 	for _, j := range jobs {
-		query := store.LogQuery{Job: &store.JobID{Number: j.Number}, ListQuery: store.ListQuery{Limit: 1}}
-		logs, err := s.Store.LogList(c.r.Context(), c.owner(), query)
+		logs, err := s.jobLogs(c, j.Number, 1)
 		if err != nil {
 			return err
 		}
-		one := failedJob{Job: j}
+		failed := view.FailedJob{Job: j}
 		if len(logs) > 0 {
-			one.why = lineOf(logs[0])
+			why := view.LineOf(logs[0])
+			failed.Why = &why
 		}
-		o.failed = append(o.failed, one)
+		o.Failed = append(o.Failed, failed)
 	}
 	return nil
 }
 
-// rate gives the share of runs that succeeded in percent; not a number when
-// there were none.
+// rate returns the percentage of runs that succeeded; NaN without any.
 func rate(p *stats.Point) float64 {
 	if p.Runs() == 0 {
 		return math.NaN()
@@ -117,7 +103,7 @@ func rate(p *stats.Point) float64 {
 	return 100 * float64(p.Succeeded) / float64(p.Runs())
 }
 
-// percent writes a share so that one failure of many is never 100 %.
+// percent formats a percentage. It is 100 % only if nothing failed.
 func percent(v float64) string {
 	switch {
 	case math.IsNaN(v):
@@ -128,54 +114,63 @@ func percent(v float64) string {
 	return strconv.FormatFloat(math.Floor(v*10)/10, 'f', -1, 64) + " %"
 }
 
-// orDash gives milliseconds, or a dash for not a number.
+// orDash formats milliseconds; NaN is a dash.
 func orDash(v float64) string {
 	if math.IsNaN(v) {
 		return "–"
 	}
-	return ms(v)
+	return view.Millis(v)
 }
 
-// within says what a 99th percentile means; nothing for not a number.
+// within describes a 99th percentile; NaN is "".
 func within(v float64) string {
 	if math.IsNaN(v) {
 		return ""
 	}
-	return "99 of 100 within " + ms(v)
+	return "99 of 100 within " + view.Millis(v)
 }
 
-// values takes one value of each point.
-func (o *overview) values(of func(*stats.Point) float64) []float64 {
-	values := make([]float64, len(o.series.Points))
-	for i := range o.series.Points {
-		values[i] = of(&o.series.Points[i])
+// figures returns the totals of a period.
+func figures(total *stats.Point) []view.Figure {
+	return []view.Figure{
+		{Name: "Runs", Value: ui.Count(total.Runs()), Below: ui.Count(total.Failed) + " failed"},
+		{Name: "Success rate", Value: percent(rate(total)), Below: "of all attempts"},
+		{Name: "Median lateness", Value: orDash(total.LatenessP50), Below: within(total.LatenessP99)},
+		{Name: "Median duration", Value: orDash(total.DurationP50), Below: within(total.DurationP99)},
 	}
-	return values
 }
 
-func (o *overview) plots() []ui.Plot {
-	total, per := &o.series.Total, float64(o.span.per)
-	from, during := ui.Relative(time.Time{}.Add(time.Duration(o.span.minutes)*time.Minute), time.Time{}), "in the last "+spanWords(o.span)
+// plots returns the course of a period.
+func plots(series *stats.Series, p period) []ui.Plot {
+	values := func(of func(*stats.Point) float64) []float64 {
+		values := make([]float64, len(series.Points))
+		for i := range series.Points {
+			values[i] = of(&series.Points[i])
+		}
+		return values
+	}
+	total, per := &series.Total, float64(p.per)
+	from, during := ui.Relative(time.Time{}.Add(time.Duration(p.minutes)*time.Minute), time.Time{}), "in the last "+p.words()
 	most := 0.0
-	runs := o.values(func(p *stats.Point) float64 { most = max(most, float64(p.Runs())/per); return float64(p.Runs()) / per })
+	runs := values(func(p *stats.Point) float64 { most = max(most, float64(p.Runs())/per); return float64(p.Runs()) / per })
 	plots := []ui.Plot{
 		{
 			ID: "runs", Title: "Runs per minute", Bars: true,
-			Series:  []ui.Series{{Name: "all", Values: runs}, {Name: "failed", Values: o.values(func(p *stats.Point) float64 { return float64(p.Failed) / per })}},
+			Series:  []ui.Series{{Name: "all", Values: runs}, {Name: "failed", Values: values(func(p *stats.Point) float64 { return float64(p.Failed) / per })}},
 			Summary: fmt.Sprintf("%s %s, %s of them failed; at most %s a minute.", ui.Count(total.Runs()), during, ui.Count(total.Failed), strconv.FormatFloat(math.Round(most*10)/10, 'f', -1, 64)),
 		},
 		{
-			ID: "rate", Title: "Success rate", Unit: "%", Top: 100, Series: []ui.Series{{Name: "succeeded", Values: o.values(rate)}},
+			ID: "rate", Title: "Success rate", Unit: "%", Top: 100, Series: []ui.Series{{Name: "succeeded", Values: values(rate)}},
 			Summary: percent(rate(total)) + " of the runs " + during + " succeeded.",
 		},
 		{
 			ID: "lateness", Title: "Lateness", Unit: "ms",
-			Series:  []ui.Series{{Name: "p50", Values: o.values(func(p *stats.Point) float64 { return p.LatenessP50 })}, {Name: "p99", Values: o.values(func(p *stats.Point) float64 { return p.LatenessP99 })}},
-			Summary: fmt.Sprintf("%s half of the runs began within %s and 99 of 100 within %s after they were due.", during, orDash(total.LatenessP50), orDash(total.LatenessP99)),
+			Series:  []ui.Series{{Name: "p50", Values: values(func(p *stats.Point) float64 { return p.LatenessP50 })}, {Name: "p99", Values: values(func(p *stats.Point) float64 { return p.LatenessP99 })}},
+			Summary: fmt.Sprintf("%s half of the runs started within %s and 99 of 100 within %s after they were due.", during, orDash(total.LatenessP50), orDash(total.LatenessP99)),
 		},
 		{
 			ID: "durations", Title: "Attempt duration", Unit: "ms",
-			Series:  []ui.Series{{Name: "p50", Values: o.values(func(p *stats.Point) float64 { return p.DurationP50 })}, {Name: "p99", Values: o.values(func(p *stats.Point) float64 { return p.DurationP99 })}},
+			Series:  []ui.Series{{Name: "p50", Values: values(func(p *stats.Point) float64 { return p.DurationP50 })}, {Name: "p99", Values: values(func(p *stats.Point) float64 { return p.DurationP99 })}},
 			Summary: fmt.Sprintf("%s half of the attempts took up to %s and 99 of 100 up to %s.", during, orDash(total.DurationP50), orDash(total.DurationP99)),
 		},
 	}
@@ -185,17 +180,17 @@ func (o *overview) plots() []ui.Plot {
 	return plots
 }
 
-func spanWords(s span) string {
-	if s.minutes == 60 {
+func (p period) words() string {
+	if p.minutes == 60 {
 		return "hour"
 	}
-	return strconv.Itoa(s.minutes/60) + " hours"
+	return strconv.Itoa(p.minutes/60) + " hours"
 }
 
-// dueCount tells how many jobs are due within the hour.
-func (o *overview) dueCount() string {
-	text := ui.Count(int64(o.due.Count))
-	if o.due.Partly {
+// dueCount formats how many jobs are due within the hour.
+func dueCount(due *job.DueJobs) string {
+	text := ui.Count(int64(due.Count))
+	if due.Partly {
 		text = "at least " + text
 	}
 	return text

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/boombuler/barcode/qr"
-
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -29,7 +27,7 @@ func (w *site) key(email string) *store.Key {
 	return keys[len(keys)-1]
 }
 
-func TestKeysOfTheDashboardAreForJobsUnlessChosen(t *testing.T) {
+func TestKeys_HaveTheScopeJobsByDefault(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	if k := w.key("ann@example.com"); k.Scope != store.ScopeJobs {
@@ -72,7 +70,7 @@ func TestKeysOfTheDashboardAreForJobsUnlessChosen(t *testing.T) {
 	}
 }
 
-func TestSessionsInTheSettings(t *testing.T) {
+func TestSettings_Sessions(t *testing.T) {
 	w := newSite(t, false)
 	b, other := w.citizen(), w.browser()
 	other.header.Set("User-Agent", "Mozilla/5.0 (Windows NT 10.0) Chrome/140.0 <b>Safari/537")
@@ -94,7 +92,7 @@ func TestSessionsInTheSettings(t *testing.T) {
 	b.want(b.get("/settings"), 303, "/sign-in?to=%2Fsettings")
 }
 
-func TestASessionsCookieEndsWithIt(t *testing.T) {
+func TestSession_CookieExpiresWithIt(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	for range 6 {
@@ -110,7 +108,7 @@ func TestASessionsCookieEndsWithIt(t *testing.T) {
 	b.want(b.get("/settings"), 303, "/sign-in?to=%2Fsettings")
 }
 
-func TestAPasswordChangeOffersToRevokeKeys(t *testing.T) {
+func TestSettings_PasswordChangeRevokesKeysOnRequest(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	key := keyPattern.FindString(b.get("/welcome").body)
@@ -126,7 +124,7 @@ func TestAPasswordChangeOffersToRevokeKeys(t *testing.T) {
 	b.want(b.get("/settings?done=passwordkeys"), 200, "all keys are revoked")
 }
 
-func TestTheSecondFactorsPages(t *testing.T) {
+func TestSecondFactor_Pages(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	b.want(b.get("/settings/second-factor"), 200, "Switched off")
@@ -150,43 +148,7 @@ func TestTheSecondFactorsPages(t *testing.T) {
 	b.want(w.browser().post("/sign-in/code", "code", "123456"), 200, "Please sign in again")
 }
 
-func TestAQRCodeIsDrawnAsItsModulesAre(t *testing.T) {
-	t.Parallel()
-	text := auth.TOTPAddress(&store.TOTP{Secret: []byte("12345678901234567890")}, strings.Repeat("a", 242)+"@example.com")
-	drawn, err := newQRCode(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	code, err := qr.Encode(text, qr.M, qr.Auto)
-	if err != nil {
-		t.Fatal(err)
-	}
-	side := code.Bounds().Dx()
-	if drawn.side != side+8 {
-		t.Errorf("the side is %d, want %d and the quiet zone", drawn.side, side)
-	}
-	grid := map[[2]int]bool{}
-	for _, run := range regexp.MustCompile(`M(\d+) (\d+)h(\d+)v1h-(\d+)z`).FindAllStringSubmatch(drawn.path, -1) {
-		var x, y, n, back int
-		_, _ = fmt.Sscan(strings.Join(run[1:], " "), &x, &y, &n, &back)
-		if n != back {
-			t.Errorf("a run is %s", run[0])
-		}
-		for i := range n {
-			grid[[2]int{x + i, y}] = true
-		}
-	}
-	for y := range side {
-		for x := range side {
-			r, _, _, _ := code.At(x, y).RGBA()
-			if grid[[2]int{x + 4, y + 4}] != (r == 0) {
-				t.Fatalf("the module at %d, %d is drawn wrongly", x, y)
-			}
-		}
-	}
-}
-
-func TestTheAuditLogsPages(t *testing.T) {
+func TestAuditLog_Pages(t *testing.T) {
 	w := newSite(t, false, signup(auth.SignupInvite))
 	b := w.citizen()
 	b.want(b.get("/settings/audit"), 200, "Account created")

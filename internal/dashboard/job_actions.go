@@ -3,10 +3,10 @@ package dashboard
 import (
 	"net/http"
 
+	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // cancelJob cancels one job.
@@ -15,11 +15,11 @@ func (s *Server) cancelJob(c *call) error {
 	if err != nil {
 		return err
 	}
-	before, err := s.Store.JobGet(c.r.Context(), c.owner(), id)
+	before, err := s.Service.Job(c.r.Context(), c.owner(), id)
 	if err != nil {
 		return err
 	}
-	j, err := s.Manager.Cancel(c.r.Context(), c.owner(), id)
+	j, err := s.Service.Cancel(c.r.Context(), c.owner(), id)
 	if err != nil {
 		return err
 	}
@@ -30,79 +30,79 @@ func (s *Server) cancelJob(c *call) error {
 	return c.redirect("/jobs/%d?done=%s", j.Number, done)
 }
 
-// maxPicked is how many jobs may be cancelled at once.
-const maxPicked = 100
+// maxSelected is the maximum number of jobs that one request cancels.
+const maxSelected = 100
 
-// cancelJobs cancels the jobs that were picked from a list.
+// cancelJobs cancels the jobs that were selected in the list.
 func (s *Server) cancelJobs(c *call) error {
-	picked := c.r.PostForm["job"]
-	if len(picked) == 0 {
+	selected := c.r.PostForm["job"]
+	if len(selected) == 0 {
 		return c.redirect("/jobs?done=none")
 	}
-	if len(picked) > maxPicked {
+	if len(selected) > maxSelected {
 		return fault.New(fault.Invalid, "At most 100 jobs can be cancelled at once.")
 	}
-	ids := make([]store.JobID, len(picked))
-	for i, text := range picked {
+	ids := make([]job.Ref, len(selected))
+	for i, text := range selected {
 		var ok bool
 		if ids[i], ok = job.ParseRef(text); !ok {
 			return noJob
 		}
 	}
-	if _, err := s.Manager.CancelMany(c.r.Context(), c.owner(), ids); err != nil {
+	if _, err := s.Service.CancelMany(c.r.Context(), c.owner(), ids); err != nil {
 		return err
 	}
-	return c.redirect("/jobs?done=picked")
+	return c.redirect("/jobs?done=selected")
 }
 
-// runJob makes a pending job's next attempt now.
+// runJob starts a pending job's next attempt now.
 func (s *Server) runJob(c *call) error {
 	id, err := c.jobID()
 	if err != nil {
 		return err
 	}
-	j, err := s.Manager.RunNow(c.r.Context(), c.owner(), id)
+	j, err := s.Service.RunNow(c.r.Context(), c.owner(), id)
 	if err != nil {
 		return err
 	}
 	return c.redirect("/jobs/%d?done=sooner", j.Number)
 }
 
-// rerunJob makes a new job with the same request.
+// rerunJob creates a new job with the same request.
 func (s *Server) rerunJob(c *call) error {
 	id, err := c.jobID()
 	if err != nil {
 		return err
 	}
-	j, err := s.Manager.Rerun(c.r.Context(), c.owner(), id)
+	j, err := s.Service.Rerun(c.r.Context(), c.owner(), id)
 	if err != nil {
 		return err
 	}
 	return c.redirect("/jobs/%d?done=again", j.Number)
 }
 
-// retimeJob gives a job that waits another due time.
-func (s *Server) retimeJob(c *call) error {
+// rescheduleJob changes the due time of a pending job.
+func (s *Server) rescheduleJob(c *call) error {
 	id, err := c.jobID()
 	if err != nil {
 		return err
 	}
 	text := c.r.PostFormValue("when")
-	timing, why := readWhen(text, c.r.PostFormValue("zone"), s.Store.Now())
+	timing, problem := readWhen(text, c.r.PostFormValue("zone"), s.Service.Now())
 	switch {
-	case why != "":
+	case problem != "":
 	case timing.Every != nil || timing.Cron != "":
-		why = "is a recurrence; a job that exists can only get another time"
+		problem = "is a recurrence; an existing job can only get another due time"
 	default:
 		members := timing.Members()
 		if len(members) == 0 {
 			members = []rawjson.Member{{Name: "schedule_in", Value: rawjson.Value(`0`)}}
 		}
-		j, err := s.Manager.Reschedule(c.r.Context(), c.owner(), id, rawjson.Object(members))
+		j, err := s.Service.Reschedule(c.r.Context(), c.owner(), id, rawjson.Object(members))
 		if err == nil {
-			return c.redirect("/jobs/%d?done=moved", j.Number)
+			return c.redirect("/jobs/%d?done=rescheduled", j.Number)
 		}
-		if why = timingProblem(err); why == "" {
+		if problem = timingProblem(err); problem == "" {
 			return err
 		}
 	}
@@ -110,6 +110,6 @@ func (s *Server) retimeJob(c *call) error {
 	if err != nil {
 		return err
 	}
-	d.whenText, d.whenWhy = text, why
-	return c.render(http.StatusUnprocessableEntity, jobPage(d))
+	d.When, d.WhenProblem = text, problem
+	return c.render(http.StatusUnprocessableEntity, view.JobPage(d))
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/service"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 var jobRoutes = []route{
@@ -23,82 +23,64 @@ var jobRoutes = []route{
 	{"/jobs/{job_id}/cancel", forMembers, map[string]handler{"POST": (*Server).cancelJob}},
 	{"/jobs/{job_id}/run", forMembers, map[string]handler{"POST": (*Server).runJob}},
 	{"/jobs/{job_id}/rerun", forMembers, map[string]handler{"POST": (*Server).rerunJob}},
-	{"/jobs/{job_id}/when", forMembers, map[string]handler{"POST": (*Server).retimeJob}},
+	{"/jobs/{job_id}/when", forMembers, map[string]handler{"POST": (*Server).rescheduleJob}},
 	{"/jobs/{job_id}/logs/{log_id}", forMembers, map[string]handler{"GET": (*Server).jobLog}},
 }
 
 // jobsShown is how many jobs a page of the list has.
 const jobsShown = 25
 
-// listedStates are the tabs of the list, in the order of a job's life.
+// listedStates are the tabs of the list.
 var listedStates = []job.State{job.Available, job.Executing, job.Retryable, job.Completed, job.Discarded, job.Cancelled}
 
-// maxSearch is how long the text of a search may be: it comes back in every
-// link of the page.
+// maxSearch is the maximum length of a search text in bytes. Every link of the
+// page contains it.
 const maxSearch = 300
 
-// jobList is what the list of jobs shows.
-type jobList struct {
-	jobs   []*job.Job
-	search string
-	state  string // the tab; "" for all
-	tabs   []ui.Tab
-	// self fetches the list anew.
-	self        string
-	live        bool // the first page: what is new comes in on top
-	first, next string
-	notice      string
-}
-
 func (s *Server) jobs(c *call) error {
-	list := &jobList{search: c.param("q"), notice: c.notice()}
-	if len(list.search) > maxSearch {
+	list := &view.Jobs{Search: c.param("q"), Notice: c.notice()}
+	if len(list.Search) > maxSearch {
 		return fault.New(fault.Invalid, "A search may have at most 300 bytes.")
 	}
-	query := store.JobQuery{ListQuery: store.ListQuery{Limit: jobsShown}}
+	query := job.Query{ListQuery: job.ListQuery{Limit: jobsShown}}
 	for _, state := range listedStates {
 		if state.String() == c.param("state") {
-			list.state, query.States = state.String(), []job.State{state}
+			list.State, query.States = state.String(), []job.State{state}
 		}
 	}
-	query.After, _ = strconv.ParseInt(c.param("after"), 10, 64) // nonsense is the first page
+	query.After, _ = strconv.ParseInt(c.param("after"), 10, 64) // anything else is the first page
 	query.After = max(query.After, 0)
-	next, err := s.findJobs(c, list, query)
+	page, err := s.findJobs(c, query, list.Search)
 	if err != nil {
 		return err
 	}
-	if list.tabs, err = s.jobTabs(c.r.Context(), c, list.state); err != nil {
+	list.Jobs = page.Items
+	if list.Tabs, err = s.jobTabs(c.r.Context(), c, list.State); err != nil {
 		return err
 	}
-	list.self, list.live = c.here("part", "list"), query.After == 0
+	list.Self, list.Live = c.here("part", "list"), query.After == 0
 	if query.After > 0 {
-		list.first = c.here("after", "")
+		list.First = c.here("after", "")
 	}
-	if next > 0 {
-		list.next = c.here("after", strconv.FormatInt(next, 10))
+	if page.Next != nil {
+		list.Next = c.here("after", strconv.FormatInt(page.Next.After, 10))
 	}
 	if c.part() == "list" {
-		return c.render(http.StatusOK, jobsPart(list))
+		return c.render(http.StatusOK, view.JobsPart(list))
 	}
-	return c.render(http.StatusOK, jobsPage(list))
+	return c.render(http.StatusOK, view.JobsPage(list))
 }
 
-// findJobs reads a page of the list, or of what a search finds.
-func (s *Server) findJobs(c *call, list *jobList, query store.JobQuery) (next int64, err error) {
-	var page job.Page[*job.Job]
-	if list.search != "" {
-		page, err = s.Manager.Search(c.r.Context(), c.owner(), query, list.search)
-	} else {
-		page, err = s.Manager.Jobs(c.r.Context(), c.owner(), query)
+// findJobs reads a page of the list, or of the jobs that a search finds.
+func (s *Server) findJobs(c *call, query job.Query, search string) (job.Page[*job.Job], error) {
+	if search != "" {
+		return s.Service.Search(c.r.Context(), c.owner(), query, search)
 	}
-	if list.jobs = page.Items; page.Next != nil {
-		next = page.Next.After
-	}
-	return next, err
+	return s.Service.Jobs(c.r.Context(), c.owner(), query)
 }
 
 func (s *Server) jobTabs(ctx context.Context, c *call, current string) ([]ui.Tab, error) {
-	counts, err := s.Manager.Counts(ctx, c.owner())
+	counts, _, err := s.Service.Counts(ctx, c.owner(), job.Query{})
 	if err != nil {
 		return nil, err
 	}
@@ -117,8 +99,8 @@ func (s *Server) jobTabs(ctx context.Context, c *call, current string) ([]ui.Tab
 	return tabs, nil
 }
 
-// jobID reads the job an address names.
-func (c *call) jobID() (store.JobID, error) {
+// jobID parses the job in the path.
+func (c *call) jobID() (job.Ref, error) {
 	id, ok := job.ParseRef(c.r.PathValue("job_id"))
 	if !ok {
 		return id, noJob
@@ -126,17 +108,17 @@ func (c *call) jobID() (store.JobID, error) {
 	return id, nil
 }
 
-// jobLog shows one of a job's logs whole, as the text it is.
+// jobLog returns the complete payload of a log as text.
 func (s *Server) jobLog(c *call) error {
 	id, ok := job.ParseID(c.r.PathValue("log_id"))
 	if !ok || id == uuid.Nil {
 		return noLog
 	}
-	log, err := s.Store.LogGet(c.r.Context(), c.owner(), id)
+	log, err := s.Service.Log(c.r.Context(), c.owner(), id)
 	if err != nil {
 		return err
 	}
 	c.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = c.Write([]byte(ui.Pretty(log.Payload))) // a browser that went away needs no answer
+	_, _ = c.Write([]byte(ui.Pretty(log.Payload))) // the browser may have disconnected
 	return nil
 }

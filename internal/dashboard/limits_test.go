@@ -22,9 +22,9 @@ func limits(anonymous quota.Rate, defaults quota.Defaults) siteOption {
 	}
 }
 
-// until asks for a page until a request is refused, and returns how many were
-// let through.
-func (b *browser) until(refused int, ask func() *answer) (let int) {
+// until requests a page until a request is refused, and returns how many were
+// accepted.
+func (b *browser) until(refused int, ask func() *result) (accepted int) {
 	b.Helper()
 	for range 500 {
 		a := ask()
@@ -32,37 +32,37 @@ func (b *browser) until(refused int, ask func() *answer) (let int) {
 			if a.Header.Get("Retry-After") == "" {
 				b.Error("a refusal does not say when to try again")
 			}
-			b.want(a, refused, "Too many requests came at once. Wait a few seconds, then load this page again.")
-			return let
+			b.want(a, refused, "You sent too many requests. Wait a few seconds, then load this page again.")
+			return accepted
 		}
-		let++
+		accepted++
 	}
-	b.Fatal("500 requests were let through")
-	return let
+	b.Fatal("500 requests were accepted through")
+	return accepted
 }
 
-func TestStrangersAreCountedByNetwork(t *testing.T) {
+func TestLimits_CountUnknownClientsByNetwork(t *testing.T) {
 	w := newSite(t, false, limits(6, quota.Defaults{}))
 	b := w.citizen()
 	b.want(b.get("/"), 200, "")
 	stranger := w.browser()
-	stranger.until(429, func() *answer { return stranger.get("/sign-in") })
-	stranger.until(429, func() *answer { return stranger.post("/sign-in", "email", "x", "password", "y") })
-	stranger.until(429, func() *answer { return stranger.get("/no/such/page") })
+	stranger.until(429, func() *result { return stranger.get("/sign-in") })
+	stranger.until(429, func() *result { return stranger.post("/sign-in", "email", "x", "password", "y") })
+	stranger.until(429, func() *result { return stranger.get("/no/such/page") })
 	stranger.header.Set("Cookie", "punctual-session=guess")
-	stranger.until(429, func() *answer { return stranger.get("/jobs") })
+	stranger.until(429, func() *result { return stranger.get("/jobs") })
 	b.want(b.get("/jobs"), 200, "") // a person who is signed in goes on
 }
 
-func TestPagesAreCountedByAccount(t *testing.T) {
+func TestLimits_CountPagesByAccount(t *testing.T) {
 	w := newSite(t, false, limits(0, quota.Defaults{Rate: 0.5}))
 	b := w.citizen()
-	if let := b.until(429, func() *answer { return b.get("/settings") }); let < 10 {
+	if let := b.until(429, func() *result { return b.get("/settings") }); let < 10 {
 		t.Errorf("only %d pages were shown: the API's rate must not lock people out", let)
 	}
 }
 
-func TestWhoReachesALimitSeesTheFormAgain(t *testing.T) {
+func TestLimits_ShowTheFormAgain(t *testing.T) {
 	one := int64(1)
 	w := newSite(t, false, limits(0, quota.Defaults{Pending: &one}))
 	b := w.citizen()
@@ -75,7 +75,7 @@ func TestWhoReachesALimitSeesTheFormAgain(t *testing.T) {
 	b.want(b.get("/settings"), 200, "1 of 1")
 }
 
-func TestTheOperatorChangesTheLimitsOfAnAccount(t *testing.T) {
+func TestOperator_ChangesTheLimitsOfAnAccount(t *testing.T) {
 	w := newSite(t, false, limits(0, quota.Defaults{Rate: 100}))
 	b := w.citizen()
 	other := w.account("other@example.com")
@@ -100,7 +100,7 @@ func TestTheOperatorChangesTheLimitsOfAnAccount(t *testing.T) {
 	}
 }
 
-func TestASuspendedAccountMayLookAndChangeNothing(t *testing.T) {
+func TestSuspendedAccount_CanReadButNotChange(t *testing.T) {
 	w := newSite(t, false, signup(auth.SignupOpen))
 	operator, other := w.citizen(), w.browser()
 	operator.want(operator.get("/operator/accounts/1"), 200, "You can't suspend it")
@@ -166,13 +166,13 @@ func wantAudits(t *testing.T, w *site, account int64, want ...string) {
 
 // A form that needs no session is refused when it is larger than an email, a
 // password and codes can be; others may carry a job's body.
-func TestFormsOfStrangersAreSmall(t *testing.T) {
+func TestLimits_FormsWithoutASessionAreSmall(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	stranger := w.browser()
 	for _, path := range []string{"/sign-in", "/sign-up"} {
 		large := stranger.post(path, "email", strings.Repeat("e", 17<<10)+"@example.com", "password", secretWords)
-		stranger.want(large, 413, "it is over 16 KiB")
+		stranger.want(large, 413, "larger than 16 KiB")
 	}
 	stranger.want(stranger.post("/sign-in", "email", strings.Repeat("e", 1000)+"@example.com", "password", secretWords), 401, "The email or the password is wrong.")
 	if a := b.post("/jobs/preview", "body", strings.Repeat("b", 17<<10)); a.StatusCode == 413 {

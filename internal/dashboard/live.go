@@ -6,8 +6,8 @@ var liveRoutes = []route{
 	{"/events", forMembers, map[string]handler{"GET": (*Server).events}},
 }
 
-// events is the stream that tells an open page to fetch its live parts anew. It
-// says that there is news, not what: the page reads that for itself.
+// events is the stream after whose events an open page fetches its live parts
+// again. Events carry no data.
 func (s *Server) events(c *call) error {
 	stream, err := s.Events.OpenHints(c.r.Context(), c.owner(), edge.ClientAddr(c.r))
 	if err != nil {

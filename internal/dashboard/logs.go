@@ -11,11 +11,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 var logRoutes = []route{
@@ -27,60 +26,43 @@ var logRoutes = []route{
 // logsListed is how many logs a page of the list has.
 const logsListed = 40
 
-// logChoices are the events to choose from.
-var logChoices = []ui.Choice{
-	{Value: "", Label: "All events"}, {Value: job.EventRequest, Label: "Requests"}, {Value: job.EventResponse, Label: "Answers"},
-	{Value: job.EventError, Label: "No answer"}, {Value: job.EventCallbackFailed, Label: "Callbacks given up"},
-	{Value: job.EventWebhookFailed, Label: "Events given up"}, {Value: job.EventStateRejected, Label: "State refused"},
-}
-
-// logSpans are the times back from now to choose from.
-var logSpans = []ui.Choice{
-	{Value: "", Label: "Any time"}, {Value: "15m", Label: "Last 15 minutes"}, {Value: "1h", Label: "Last hour"}, {Value: "24h", Label: "Last day"}, {Value: "168h", Label: "Last week"},
-}
-
-// logFilter is what a list of logs is narrowed down by: as it was typed, and read.
+// logFilter is the filter of a list of logs.
 type logFilter struct {
-	event, job, schedule, last, since, until string
-
-	problems map[string]string
-	query    store.LogQuery
-	of       uuid.UUID // the schedule
+	view.LogFilter
+	query job.LogQuery
+	of    uuid.UUID // the schedule; uuid.Nil for any
 }
 
-// narrowed reports whether there is any filter.
-func (f *logFilter) narrowed() bool {
-	return f.event+f.job+f.schedule+f.last+f.since+f.until != ""
-}
-
+// logFilter parses the filter in the request's parameters.
 func (c *call) logFilter() *logFilter {
 	param := func(name string) string { return strings.TrimSpace(c.param(name)) }
-	f := &logFilter{
-		event: param("event"), job: strings.TrimPrefix(param("job"), "#"), schedule: param("schedule"), last: param("last"), since: param("since"), until: param("until"),
-		problems: map[string]string{},
+	f := &logFilter{LogFilter: view.LogFilter{
+		Event: param("event"), Job: strings.TrimPrefix(param("job"), "#"), Schedule: param("schedule"), Last: param("last"), Since: param("since"), Until: param("until"),
+		Problems: map[string]string{},
+	}}
+	f.query.Event = f.Event
+	if !slices.ContainsFunc(view.LogEvents, func(choice ui.Choice) bool { return choice.Value == f.Event }) {
+		f.Problems["event"] = "must be one of the choices"
 	}
-	f.query.Event = f.event
-	if !slices.ContainsFunc(logChoices, func(choice ui.Choice) bool { return choice.Value == f.event }) {
-		f.problems["event"] = "is not one of those below"
-	}
-	if f.job != "" {
-		id, ok := job.ParseRef(f.job)
+	if f.Job != "" {
+		id, ok := job.ParseRef(f.Job)
 		if f.query.Job = &id; !ok {
-			f.problems["job"] = "must be a job's number or record id"
+			f.Problems["job"] = "must be a job's number or record id"
 		}
 	}
-	if f.schedule != "" {
+	if f.Schedule != "" {
 		var ok bool
-		if f.of, ok = job.ParseID(f.schedule); !ok || f.of == uuid.Nil {
-			f.problems["schedule"] = "must be a schedule's id"
+		if f.of, ok = job.ParseID(f.Schedule); !ok || f.of == uuid.Nil {
+			f.Problems["schedule"] = "must be a schedule's id"
 		}
 	}
-	f.times(c.server.Store.Now())
+	f.times(c.server.Service.Now())
 	return f
 }
 
+// times parses the period.
 func (f *logFilter) times(now time.Time) {
-	if back, err := time.ParseDuration(f.last); err == nil && f.last != "" && back > 0 {
+	if back, err := time.ParseDuration(f.Last); err == nil && f.Last != "" && back > 0 {
 		f.query.Since = now.Add(-back)
 	}
 	read := func(name, text string, into *time.Time) {
@@ -89,156 +71,101 @@ func (f *logFilter) times(now time.Time) {
 		}
 		at, err := job.ReadInstant(text)
 		if err != nil {
-			f.problems[name] = err.Error()
+			f.Problems[name] = err.Error()
 		}
 		*into = at
 	}
-	read("since", f.since, &f.query.Since)
-	read("until", f.until, &f.query.Until)
-	if len(f.problems) == 0 && !f.query.Until.IsZero() && !f.query.Since.Before(f.query.Until) {
-		f.problems["until"] = "must be later than the beginning"
+	read("since", f.Since, &f.query.Since)
+	read("until", f.Until, &f.query.Until)
+	if len(f.Problems) == 0 && !f.query.Until.IsZero() && !f.query.Since.Before(f.query.Until) {
+		f.Problems["until"] = "must be later than the beginning"
 	}
-}
-
-// logList is what the list of logs shows.
-type logList struct {
-	*logFilter
-	lines       []logLine
-	schedule    *job.Schedule // the one that is asked for; nil for none, or one that is gone
-	self        string
-	live        bool // what is new comes in on top
-	canFollow   bool
-	follow      string // the address with following the other way round
-	export      string
-	first, next string
 }
 
 func (s *Server) logs(c *call) error {
-	ctx := c.r.Context()
-	list := &logList{logFilter: c.logFilter(), self: c.here("part", "list"), export: strings.Replace(c.here("after", "", "follow", ""), "/logs", "/logs/export", 1)}
-	if len(list.problems) > 0 {
-		return c.render(http.StatusUnprocessableEntity, logsPage(list))
+	ctx, f := c.r.Context(), c.logFilter()
+	list := &view.Logs{Filter: f.LogFilter, Self: c.here("part", "list"), Export: strings.Replace(c.here("after", "", "follow", ""), "/logs", "/logs/export", 1)}
+	if len(f.Problems) > 0 {
+		return c.render(http.StatusUnprocessableEntity, view.LogsPage(list))
 	}
-	query := list.query
+	query := f.query
 	query.Limit = logsListed
-	place := readPlace(c.param("after"))
-	if place != (store.LogPlace{}) {
-		query.After, query.AfterID = place.Run, place.ID
-		list.first = c.here("after", "")
+	query.After, query.AfterID = parsePosition(c.param("after"))
+	if query.After != 0 || query.AfterID != uuid.Nil {
+		list.First = c.here("after", "")
 	}
-	list.canFollow = list.first == "" && list.until == ""
-	list.live = list.canFollow && c.param("follow") != "off"
-	list.follow = c.here("follow", "")
-	if list.live {
-		list.follow = c.here("follow", "off")
+	list.CanFollow = list.First == "" && f.Until == ""
+	list.Live = list.CanFollow && c.param("follow") != "off"
+	list.Follow = c.here("follow", "")
+	if list.Live {
+		list.Follow = c.here("follow", "off")
 	}
-	page, err := s.Manager.Logs(ctx, c.owner(), list.of, query)
+	page, err := s.Service.Logs(ctx, c.owner(), f.of, query)
 	if err != nil {
 		return err
 	}
 	if page.Next != nil {
-		list.next = c.here("after", writePlace(page.Next.After, page.Next.AfterID))
+		list.Next = c.here("after", formatPosition(page.Next))
 	}
 	for _, l := range page.Items {
-		list.lines = append(list.lines, lineOf(l))
+		list.Lines = append(list.Lines, view.LineOf(l))
 	}
-	if list.of != uuid.Nil {
-		list.schedule, err = s.Store.ScheduleGet(ctx, c.owner(), list.of)
+	if f.of != uuid.Nil {
+		list.Schedule, err = s.Service.Schedule(ctx, c.owner(), f.of)
 		if err != nil && fault.CodeOf(err) != fault.NotFound {
 			return err
 		}
 	}
 	if c.part() == "list" {
-		return c.render(http.StatusOK, logsPart(list))
+		return c.render(http.StatusOK, view.LogsPart(list))
 	}
-	return c.render(http.StatusOK, logsPage(list))
+	return c.render(http.StatusOK, view.LogsPage(list))
 }
 
-// writePlace writes where a page of logs ends, readPlace reads it.
-func writePlace(run int64, id uuid.UUID) string { return fmt.Sprintf("%d.%s", run, id) }
+// formatPosition formats where the next page of logs begins: after a log of a run.
+func formatPosition(q *job.ListQuery) string { return fmt.Sprintf("%d.%s", q.After, q.AfterID) }
 
-// readPlace gives the beginning for what was not written by writePlace.
-func readPlace(text string) store.LogPlace {
-	run, id, _ := strings.Cut(text, ".")
-	number, err := strconv.ParseInt(run, 10, 64)
-	parsed, ok := job.ParseID(id)
-	if err != nil || number < 0 || !ok {
-		return store.LogPlace{}
+// parsePosition parses the result of formatPosition. Anything else is the first
+// page.
+func parsePosition(text string) (run int64, id uuid.UUID) {
+	number, rest, _ := strings.Cut(text, ".")
+	run, err := strconv.ParseInt(number, 10, 64)
+	id, ok := job.ParseID(rest)
+	if err != nil || run < 0 || !ok {
+		return 0, uuid.Nil
 	}
-	return store.LogPlace{Run: number, ID: parsed}
+	return run, id
 }
 
-// exportLogs gives the same logs as lines of JSON, all of them.
+// exportLogs returns all logs that the filter selects, as lines of JSON.
 func (s *Server) exportLogs(c *call) error {
 	f := c.logFilter()
-	if len(f.problems) > 0 {
-		return c.render(http.StatusUnprocessableEntity, logsPage(&logList{logFilter: f}))
+	if len(f.Problems) > 0 {
+		return c.render(http.StatusUnprocessableEntity, view.LogsPage(&view.Logs{Filter: f.LogFilter}))
 	}
-	began := false
+	started := false
 	err := edge.WriteLogs(c, c.r, func(part func([]*job.Log) error) error {
-		return s.Manager.Export(c.r.Context(), c.owner(), f.of, f.query, func(logs []*job.Log) error {
-			began = true
+		return s.Service.Export(c.r.Context(), c.owner(), f.of, f.query, func(logs []*job.Log) error {
+			started = true
 			return part(logs)
 		})
 	})
-	if err != nil && began {
-		// Half a file must not look like a whole one.
+	if err != nil && started {
+		// The client must see that the file is incomplete.
 		panic(http.ErrAbortHandler)
 	}
 	return err
 }
 
-// log shows one log whole.
+// log shows a log.
 func (s *Server) log(c *call) error {
 	id, ok := job.ParseID(c.r.PathValue("log_id"))
 	if !ok || id == uuid.Nil {
 		return noLog
 	}
-	found, err := s.Store.LogGet(c.r.Context(), c.owner(), id)
+	found, err := s.Service.Log(c.r.Context(), c.owner(), id)
 	if err != nil {
 		return err
 	}
-	return c.render(http.StatusOK, logPage(found, lineOf(found)))
-}
-
-// logLine is a log in one line.
-type logLine struct {
-	*job.Log
-	tone, icon, badge string
-	text              string
-	retryAt           time.Time
-}
-
-func lineOf(l *job.Log) logLine {
-	line := logLine{Log: l, tone: "bad", icon: "cross"}
-	value := func(name string) rawjson.Value { return rawjson.Get(l.Payload, name) }
-	took := func() string {
-		ms, err := strconv.ParseFloat(string(value("duration_ms")), 64)
-		if err != nil {
-			return ""
-		}
-		return ui.Millis(time.Duration(ms * float64(time.Millisecond)))
-	}
-	switch l.Event {
-	case job.EventRequest:
-		line.tone, line.icon, line.badge, line.text = "calm", "send", "request", rawjson.Text(value("url"))
-	case job.EventResponse:
-		status, _ := strconv.Atoi(string(value("status")))
-		if l.Succeeded() {
-			line.tone, line.icon = "good", "check"
-		}
-		line.badge, line.text = strconv.Itoa(status), "after "+took()
-	case job.EventError:
-		line.badge, line.text = rawjson.Text(value("kind")), rawjson.Text(value("message"))
-	case job.EventCallbackFailed:
-		line.icon, line.badge, line.text = "bell", "callback", "The callback was given up."
-	case job.EventWebhookFailed:
-		line.icon, line.badge, line.text = "bell", "event", "The event "+rawjson.Text(value("type"))+" was given up."
-	case job.EventStateRejected:
-		line.icon, line.badge, line.text = "warning", "state", "The new $state was refused: it is too large."
-	}
-	if at := value("retry_at"); at.Kind() == '"' {
-		line.retryAt, _ = time.Parse(time.RFC3339Nano, rawjson.Text(at))
-	}
-	return line
+	return c.render(http.StatusOK, view.LogPage(found, view.LineOf(found)))
 }

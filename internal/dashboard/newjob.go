@@ -4,29 +4,36 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/schedule"
 )
+
+// newJobForm returns the form with the texts of its inputs.
+func newJobForm(c *call, values url.Values, asJSON bool) *jobForm {
+	return &jobForm{NewJob: view.NewJob{Values: values, AsJSON: asJSON, Problems: map[string]string{}}, origin: edge.Origin(c.r)}
+}
 
 // newJob shows the form, empty or with the request of another job.
 func (s *Server) newJob(c *call) error {
-	f := &jobForm{values: emptyForm(), asJSON: c.param("as") == "json", origin: edge.Origin(c.r)}
+	f := newJobForm(c, emptyForm(), c.param("as") == "json")
 	if from := c.param("from"); from != "" {
 		if err := s.fillFrom(c, f, from); err != nil {
 			return err
 		}
 	}
-	if f.asJSON && f.value("json") == "" {
-		f.values.Set("json", exampleJSON)
+	if f.AsJSON && f.value("json") == "" {
+		f.Values.Set("json", exampleJSON)
 	}
-	f.read(s.Store.Now())
-	s.check(f)
-	return c.render(http.StatusOK, newJobPage(f))
+	f.read(s.Service.Now())
+	s.check(c, f)
+	return c.render(http.StatusOK, view.NewJobPage(f.page()))
 }
 
 const exampleJSON = `{
@@ -38,49 +45,50 @@ const exampleJSON = `{
 
 // readJobForm reads the form that was sent.
 func (s *Server) readJobForm(c *call) *jobForm {
-	f := &jobForm{values: c.r.PostForm, asJSON: c.r.PostForm.Get("as") == "json", origin: edge.Origin(c.r)}
-	f.read(s.Store.Now())
+	f := newJobForm(c, c.r.PostForm, c.r.PostForm.Get("as") == "json")
+	f.read(s.Service.Now())
 	return f
 }
 
 // previewJob shows when the job would run, while the form is filled in.
 func (s *Server) previewJob(c *call) error {
 	f := s.readJobForm(c)
-	s.check(f)
-	return c.render(http.StatusOK, previewPart(f))
+	s.check(c, f)
+	return c.render(http.StatusOK, view.PreviewPart(f.page()))
 }
 
 // createJob creates the job, or shows the form again: with its problems, with its
 // preview, or as JSON.
 func (s *Server) createJob(c *call) error {
 	f := s.readJobForm(c)
-	f.checked = true
+	f.Checked = true
 	switch c.r.PostForm.Get("go") {
 	case "check":
-		s.check(f)
-		return c.render(http.StatusOK, newJobPage(f))
+		s.check(c, f)
+		return c.render(http.StatusOK, view.NewJobPage(f.page()))
 	case "json":
-		asJSON := &jobForm{values: url.Values{"json": {ui.Pretty(f.body)}}, asJSON: true, checked: true, origin: f.origin}
-		asJSON.read(s.Store.Now())
-		s.check(asJSON)
-		return c.render(http.StatusOK, newJobPage(asJSON))
+		asJSON := newJobForm(c, url.Values{"json": {ui.Pretty(f.body)}}, true)
+		asJSON.Checked = true
+		asJSON.read(s.Service.Now())
+		s.check(c, asJSON)
+		return c.render(http.StatusOK, view.NewJobPage(asJSON.page()))
 	}
-	if len(f.problems) > 0 {
-		s.check(f)
-		return c.render(http.StatusUnprocessableEntity, newJobPage(f))
+	if len(f.Problems) > 0 {
+		s.check(c, f)
+		return c.render(http.StatusUnprocessableEntity, view.NewJobPage(f.page()))
 	}
-	j, conflict, err := s.Manager.Create(c.r.Context(), c.owner(), f.body, nil)
+	j, conflict, err := s.Service.Create(c.r.Context(), c.owner(), f.body, nil)
 	switch {
 	case err != nil && fault.CodeOf(err) == fault.Invalid:
-		s.check(f)
+		s.check(c, f)
 		if !f.wrong() { // what only Create refuses
 			f.blame(err)
 		}
-		return c.render(http.StatusUnprocessableEntity, newJobPage(f))
+		return c.render(http.StatusUnprocessableEntity, view.NewJobPage(f.page()))
 	case err != nil && fault.CodeOf(err) == fault.TooMany:
-		s.check(f)
-		f.others = append(f.others, capital(err.Error()))
-		return c.render(c.statusOf(err), newJobPage(f))
+		s.check(c, f)
+		f.others = append(f.others, ui.Sentence(err.Error()))
+		return c.render(c.statusOf(err), view.NewJobPage(f.page()))
 	case err != nil:
 		return err
 	}
@@ -92,16 +100,16 @@ func (s *Server) createJob(c *call) error {
 }
 
 // check finds everything wrong with the request, and when it would run.
-func (s *Server) check(f *jobForm) {
+func (s *Server) check(c *call, f *jobForm) {
 	if f.body == nil {
 		return
 	}
-	found, err := s.Manager.Preview(f.body, nil)
+	found, err := s.Service.Preview(c.r.Context(), c.owner(), f.body, nil)
 	if err != nil {
 		f.blame(err)
 	}
-	if found != nil && f.problems["when"] == "" {
-		f.preview = &preview{found, f.zone()}
+	if found != nil && f.Problems["when"] == "" {
+		f.Preview = &view.Preview{Words: found.Words, Next: found.Next, Zone: f.zone()}
 	}
 }
 
@@ -111,7 +119,7 @@ func (s *Server) fillFrom(c *call, f *jobForm, from string) error {
 	if err != nil {
 		return noJob
 	}
-	j, err := s.Store.JobGet(c.r.Context(), c.owner(), store.JobID{Number: number})
+	j, err := s.Service.Job(c.r.Context(), c.owner(), job.Ref{Number: number})
 	if err != nil {
 		return err
 	}
@@ -121,4 +129,18 @@ func (s *Server) fillFrom(c *call, f *jobForm, from string) error {
 		}
 	}
 	return nil
+}
+
+// zone returns the time zone of the request, or of the form if the request has
+// none; UTC if it is unknown.
+func (f *jobForm) zone() *time.Location {
+	name := f.value("zone")
+	if v := rawjson.Get(f.body, "timezone"); v != nil {
+		name = rawjson.Text(v)
+	}
+	zone, err := schedule.LoadZone(name)
+	if err != nil {
+		return time.UTC
+	}
+	return zone
 }

@@ -3,31 +3,28 @@ package dashboard
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// jobForm is the form for a new job. Its inputs, their labels and their values in
-// the request derive from the table of fields in package job.
+// jobForm is the form for a new job, with the request that it describes. The values
+// in the request derive from the table of fields in package job.
 type jobForm struct {
-	values url.Values // the text of each input
-	asJSON bool       // the whole request is one text, in the input "json"
-
-	body     rawjson.Value     // the request, without what could not be read; nil if nothing could
-	problems map[string]string // by input; each completes "LABEL …"
-	others   []string          // sentences about what has no input
-	checked  bool              // the form was sent, so problems are shown
-	preview  *preview
-	origin   string
+	view.NewJob
+	body   rawjson.Value // the request, without what could not be read; nil if nothing could
+	others []string      // problems of what has no input, as sentences
+	origin string
 }
 
 // value returns the text of an input.
-func (f *jobForm) value(name string) string { return f.values.Get(name) }
+func (f *jobForm) value(name string) string { return f.Values.Get(name) }
 
 // emptyForm returns the inputs' initial texts.
 func emptyForm() url.Values {
@@ -40,10 +37,10 @@ func emptyForm() url.Values {
 	return values
 }
 
-// read makes the request from the texts, in the order of the table of fields.
+// read builds the request from the texts, in the order of the table of fields.
 func (f *jobForm) read(now time.Time) {
-	f.problems = map[string]string{}
-	if f.asJSON {
+	f.Problems = map[string]string{}
+	if f.AsJSON {
 		f.readJSON()
 		return
 	}
@@ -59,7 +56,7 @@ func (f *jobForm) read(now time.Time) {
 	f.body = rawjson.Object(members)
 }
 
-// readField returns the value of an input, or nil if the request is to be without it.
+// readField returns the value of an input, or nil if the request does not need it.
 func (f *jobForm) readField(field *job.Field) rawjson.Value {
 	if field.Kind != job.BooleanValue {
 		return field.Value(f.value(field.Name))
@@ -78,7 +75,7 @@ func (f *jobForm) readField(field *job.Field) rawjson.Value {
 func (f *jobForm) readJSON() {
 	v, err := rawjson.Read([]byte(f.value("json")))
 	if err != nil {
-		f.problems["json"] = "is not readable as JSON: " + err.Error()
+		f.Problems["json"] = "is not valid JSON: " + err.Error()
 		return
 	}
 	f.body = v
@@ -107,14 +104,14 @@ func (f *jobForm) readRequest() []rawjson.Member {
 
 // readWhen returns the members for the time.
 func (f *jobForm) readWhen(now time.Time) []rawjson.Member {
-	timing, why := readWhen(f.value("when"), f.value("zone"), now)
-	if why != "" {
-		f.problems["when"] = why
+	timing, problem := readWhen(f.value("when"), f.value("zone"), now)
+	if problem != "" {
+		f.Problems["when"] = problem
 	}
 	return timing.Members()
 }
 
-// query is an object when it is written as one, else a ready string.
+// query returns the query: an object if it is written as one, else a string.
 func (f *jobForm) query() rawjson.Value {
 	text := strings.TrimSpace(f.value("query"))
 	switch {
@@ -125,7 +122,7 @@ func (f *jobForm) query() rawjson.Value {
 	}
 	v, err := rawjson.Read([]byte(text))
 	if err != nil {
-		f.problems["query"] = "begins like JSON but is not: " + err.Error()
+		f.Problems["query"] = "begins like JSON but is not valid: " + err.Error()
 		return nil
 	}
 	return v
@@ -134,11 +131,11 @@ func (f *jobForm) query() rawjson.Value {
 // maxHeaderLines is how many lines the form's field for headers may have.
 const maxHeaderLines = 1000
 
-// headers reads a line "Name: value" each; a name given twice gets both values.
+// headers reads lines of "Name: value". A name that occurs twice gets both values.
 func (f *jobForm) headers() []rawjson.Member {
 	text := f.value("headers")
 	if len(text) > job.MaxRequestHeaders || strings.Count(text, "\n") >= maxHeaderLines {
-		f.problems["headers"] = fmt.Sprintf("must have at most %d lines and %d bytes", maxHeaderLines, job.MaxRequestHeaders)
+		f.Problems["headers"] = fmt.Sprintf("must have at most %d lines and %d bytes", maxHeaderLines, job.MaxRequestHeaders)
 		return nil
 	}
 	var names []string // as they are written first
@@ -150,7 +147,7 @@ func (f *jobForm) headers() []rawjson.Member {
 		name, value, found := strings.Cut(line, ":")
 		name = strings.TrimSpace(name)
 		if !found || name == "" {
-			f.problems["headers"] = "must be written as Name: value, one a line; this is not: " + ui.Shorten(line, 60)
+			f.Problems["headers"] = "must be lines of Name: value; this is not: " + ui.Shorten(line, 60)
 			continue
 		}
 		key := strings.ToLower(name)
@@ -171,8 +168,8 @@ func (f *jobForm) headers() []rawjson.Member {
 	return members
 }
 
-// jobBody reads the body: JSON, or a text that is sent as it is, for which a
-// content type is added unless there is one.
+// jobBody reads the body: JSON, or text, for which it adds a content type unless
+// there is one.
 func (f *jobForm) jobBody(headers *[]rawjson.Member) rawjson.Value {
 	text := strings.ReplaceAll(f.value("body"), "\r\n", "\n")
 	if strings.TrimSpace(text) == "" {
@@ -189,7 +186,7 @@ func (f *jobForm) jobBody(headers *[]rawjson.Member) rawjson.Value {
 	}
 	v, err := rawjson.Read([]byte(text))
 	if err != nil {
-		f.problems["body"] = "is not readable as JSON: " + err.Error()
+		f.Problems["body"] = "is not valid JSON: " + err.Error()
 		return nil
 	}
 	return v
@@ -197,7 +194,7 @@ func (f *jobForm) jobBody(headers *[]rawjson.Member) rawjson.Value {
 
 // blame assigns each problem of the request to its input.
 func (f *jobForm) blame(err error) {
-	if f.asJSON {
+	if f.AsJSON {
 		f.others = nil
 		for _, p := range fault.ProblemsOf(err) {
 			f.others = append(f.others, p.Sentence())
@@ -211,23 +208,33 @@ func (f *jobForm) blame(err error) {
 		if field.Form.Label == "" {
 			continue
 		}
-		if problem := problemAt(err, job.Pointer(field.Name)); problem != "" && f.problems[field.Name] == "" {
-			f.problems[field.Name] = problem
+		if problem := view.ProblemAt(err, job.Pointer(field.Name)); problem != "" && f.Problems[field.Name] == "" {
+			f.Problems[field.Name] = problem
 		}
 	}
-	if problem := timingProblem(err); problem != "" && f.problems["when"] == "" {
-		f.problems["when"] = "is understood, but " + problem
+	if problem := timingProblem(err); problem != "" && f.Problems["when"] == "" {
+		f.Problems["when"] = "is understood, but " + problem
 	}
 }
 
 // wrong reports whether there is a problem.
-func (f *jobForm) wrong() bool { return len(f.problems) > 0 || len(f.others) > 0 }
+func (f *jobForm) wrong() bool { return len(f.Problems) > 0 || len(f.others) > 0 }
+
+// page returns the view model of the form.
+func (f *jobForm) page() *view.NewJob {
+	f.Sentences = f.sentences()
+	f.AtOnce = !slices.ContainsFunc(rawjson.Members(f.body), func(m rawjson.Member) bool { return job.IsTiming(m.Name) })
+	if f.body != nil {
+		f.Curl = createCurl(f.origin, f.body)
+	}
+	return &f.NewJob
+}
 
 // sentences returns every problem as a sentence, in the order of the inputs.
 func (f *jobForm) sentences() []string {
 	var sentences []string
 	add := func(name, label string) {
-		if problem := f.problems[name]; problem != "" {
+		if problem := f.Problems[name]; problem != "" {
 			sentences = append(sentences, label+" "+problem)
 		}
 	}
@@ -251,13 +258,13 @@ func (f *jobForm) fill(field *job.Field, v rawjson.Value) {
 	case field.Name == "headers":
 		text = headerLines(v)
 	case field.Name == "body" && v.Kind() == '"':
-		f.values.Set("body_kind", "text")
+		f.Values.Set("body_kind", "text")
 	case field.Name == "body":
 		text = ui.Pretty(v)
 	case field.Kind == job.BooleanValue && text != "true":
-		text = "" // a box that is not ticked
+		text = "" // an unchecked checkbox
 	}
-	f.values.Set(field.Name, text)
+	f.Values.Set(field.Name, text)
 }
 
 // valueText returns a string's text, and any other value as JSON.
@@ -268,7 +275,7 @@ func valueText(v rawjson.Value) string {
 	return string(v)
 }
 
-// headerLines writes headers as the form takes them.
+// headerLines returns headers as text of the form.
 func headerLines(headers rawjson.Value) string {
 	var b strings.Builder
 	for _, m := range rawjson.Members(headers) {

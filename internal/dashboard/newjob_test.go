@@ -6,21 +6,22 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// form makes a form of what was typed, beside what stands there from the start.
+// form returns a form with the given texts beside the initial ones.
 func form(typed ...string) *jobForm {
-	f := &jobForm{values: emptyForm()}
+	f := &jobForm{NewJob: view.NewJob{Values: emptyForm()}}
 	for i := 0; i+1 < len(typed); i += 2 {
-		f.values.Set(typed[i], typed[i+1])
+		f.Values.Set(typed[i], typed[i+1])
 	}
 	f.read(noon)
 	return f
 }
 
-func TestTheFormMakesTheRequest(t *testing.T) {
+func TestJobForm_BuildsTheRequest(t *testing.T) {
 	for want, typed := range map[string][]string{
 		`{"method":"post","url":"https://x"}`:                                                                                          {"url", " https://x "},
 		`{"method":"get","url":"https://x","schedule_in":["30","minutes"]}`:                                                            {"method", "get", "url", "https://x", "when", "in 30 minutes"},
@@ -35,13 +36,13 @@ func TestTheFormMakesTheRequest(t *testing.T) {
 	} {
 		want = strings.NewReplacer(`["30"`, `[30`, `["2","hours"]`, `[2,"hours"]`).Replace(want)
 		f := form(typed...)
-		if string(f.body) != want || len(f.problems) > 0 {
-			t.Errorf("%q:\n got %s %v\nwant %s", typed, f.body, f.problems, want)
+		if string(f.body) != want || len(f.Problems) > 0 {
+			t.Errorf("%q:\n got %s %v\nwant %s", typed, f.body, f.Problems, want)
 		}
 	}
 }
 
-func TestMistakesAreNamedByField(t *testing.T) {
+func TestJobForm_NamesTheFieldOfAMistake(t *testing.T) {
 	for field, typed := range map[string][]string{
 		"body": {"body", `{"a"`}, "query": {"query", `{"a"`}, "headers": {"headers", "no colon"}, "when": {"when", "whenever"}, "zone of when": {"when", "at 9", "zone", "Mars/Olympus"},
 	} {
@@ -49,13 +50,13 @@ func TestMistakesAreNamedByField(t *testing.T) {
 		if !found {
 			of = field
 		}
-		if f := form(typed...); f.problems[of] == "" || len(f.problems) != 1 {
-			t.Errorf("%q: %v", typed, f.problems)
+		if f := form(typed...); f.Problems[of] == "" || len(f.Problems) != 1 {
+			t.Errorf("%q: %v", typed, f.Problems)
 		}
 	}
 }
 
-func TestWhatTheAPIFindsGoesToItsField(t *testing.T) {
+func TestJobForm_AssignsProblemsToFields(t *testing.T) {
 	f := form("url", "http://x", "headers", "Host: x", "retries", "many", "timeout", "0", "callback_url", "c", "when", "in 4000 days", "name", strings.Repeat("n", 256))
 	_, err := job.Read(f.body, job.ReadOptions{Now: noon})
 	f.blame(err)
@@ -63,46 +64,46 @@ func TestWhatTheAPIFindsGoesToItsField(t *testing.T) {
 		"url": "must use https", "headers": "at Host belongs to", "retries": "whole number", "timeout": "from 1 to 900", "callback_url": "absolute https URL",
 		"when": "is understood, but schedule_in at 0 must be at most", "name": "at most 255",
 	} {
-		if !strings.Contains(f.problems[name], want) {
-			t.Errorf("%s: %q does not say %q", name, f.problems[name], want)
+		if !strings.Contains(f.Problems[name], want) {
+			t.Errorf("%s: %q does not say %q", name, f.Problems[name], want)
 		}
-		delete(f.problems, name)
+		delete(f.Problems, name)
 	}
-	if len(f.problems) > 0 {
-		t.Errorf("also blamed: %v", f.problems)
+	if len(f.Problems) > 0 {
+		t.Errorf("other fields have problems: %v", f.Problems)
 	}
 }
 
-func TestRequestsWrittenAsJSON(t *testing.T) {
-	f := &jobForm{asJSON: true, values: url.Values{"json": {`{"urll":1}`}}, problems: map[string]string{}}
+func TestJobForm_AsJSON(t *testing.T) {
+	f := &jobForm{NewJob: view.NewJob{AsJSON: true, Values: url.Values{"json": {`{"urll":1}`}}, Problems: map[string]string{}}}
 	f.readJSON()
 	_, err := job.Read(f.body, job.ReadOptions{Now: noon})
 	f.blame(err)
 	if got := strings.Join(f.sentences(), "\n"); got != "urll is not a known field; did you mean url?\nurl is required" {
 		t.Errorf("got %s", got)
 	}
-	f.values.Set("json", "{")
+	f.Values.Set("json", "{")
 	f.body, f.others = nil, nil
 	f.readJSON()
-	if f.body != nil || !strings.Contains(f.problems["json"], "not readable") {
-		t.Errorf("a broken text gives %s, %v", f.body, f.problems)
+	if f.body != nil || !strings.Contains(f.Problems["json"], "not valid JSON") {
+		t.Errorf("a malformed text yields %s, %v", f.body, f.Problems)
 	}
 }
 
-func TestHeaderLinesAreBounded(t *testing.T) {
+func TestJobForm_BoundsHeaderLines(t *testing.T) {
 	lines := func(n int) string { return strings.TrimSuffix(strings.Repeat("X-A: 1\n", n), "\n") }
 	for text, fits := range map[string]bool{
 		lines(1000): true, lines(1001): false,
 		"X: " + strings.Repeat("v", 64<<10-3): true, "X: " + strings.Repeat("v", 64<<10-2): false,
 	} {
-		if f := form("headers", text); (f.problems["headers"] == "") != fits || fits && f.body == nil {
-			t.Errorf("%d bytes in %d lines: %v", len(text), 1+strings.Count(text, "\n"), f.problems)
+		if f := form("headers", text); (f.Problems["headers"] == "") != fits || fits && f.body == nil {
+			t.Errorf("%d bytes in %d lines: %v", len(text), 1+strings.Count(text, "\n"), f.Problems)
 		}
 	}
 }
 
-func TestManyProblemsOfARequestWrittenAsJSON(t *testing.T) {
-	f := &jobForm{asJSON: true, problems: map[string]string{}}
+func TestJobForm_AsJSONWithManyProblems(t *testing.T) {
+	f := &jobForm{NewJob: view.NewJob{AsJSON: true, Problems: map[string]string{}}}
 	_, err := job.Read(rawjson.Value(`{"url":"https://x.example","query":{"a":[`+strings.Repeat("{},", 149)+`{}]}}`), job.ReadOptions{Now: noon})
 	f.blame(err)
 	if len(f.others) != 101 || f.others[100] != "and 50 more problems" {
@@ -118,17 +119,17 @@ func BenchmarkHeaderLines(b *testing.B) {
 			text.WriteString("X-" + strconv.Itoa(i) + ": 1\n")
 		}
 		b.Run(name, func(b *testing.B) {
-			f := &jobForm{values: url.Values{"headers": {text.String()[:text.Len()-1]}}, problems: map[string]string{}}
+			f := &jobForm{NewJob: view.NewJob{Values: url.Values{"headers": {text.String()[:text.Len()-1]}}, Problems: map[string]string{}}}
 			for b.Loop() {
 				if len(f.headers()) != n {
-					b.Fatal(f.problems)
+					b.Fatal(f.Problems)
 				}
 			}
 		})
 	}
 }
 
-func TestHeadersReadBack(t *testing.T) {
+func TestHeaderLines_ReadBack(t *testing.T) {
 	given := rawjson.Value(`{"X-A":["1","2"],"X-N":3,"Authorization":"Bearer x:y"}`)
 	if got, want := headerLines(given), "X-A: 1\nX-A: 2\nX-N: 3\nAuthorization: Bearer x:y"; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -8,99 +8,95 @@ import (
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 var operatorRoutes = []route{
 	{"/operator", forOperators, map[string]handler{"GET": (*Server).operator}},
-	{"/operator/invites", forOperators, map[string]handler{"POST": (*Server).makeInvite}},
+	{"/operator/invites", forOperators, map[string]handler{"POST": (*Server).createInvite}},
 }
 
 const (
-	// accountsShown is how many accounts a page has, and sizesCounted up to which
+	// accountsShown is how many accounts a page has, and countLimit up to which
 	// number their records are counted.
 	accountsShown = 10
-	sizesCounted  = 5000
+	countLimit    = 5000
 	// blocksShown is how many blocked targets the page shows.
 	blocksShown = 50
-	// nodeSilent is after how long without a beat a node is marked.
+	// nodeSilent is how long after its last heartbeat a node is shown as silent.
 	nodeSilent = 6 * time.Second
 )
-
-// operator is what the operator's page shows: sizes and health, no payloads.
-type operator struct {
-	accounts    []accountLine
-	first, next string
-	nodes       []store.Node
-	running     bool
-	answers     time.Duration // how long the store took to store nothing
-	storeError  bool
-	door        auth.SignupPolicy
-	signup      auth.Signup // as it was set
-	invite      string      // a new one, shown this once
-	notice      string
-
-	blocked     []store.TargetBlock // up to blocksShown
-	blockedMore int                 // how many more there are
-}
-
-type accountLine struct {
-	*store.Account
-	size store.Size
-}
 
 func (s *Server) operator(c *call) error {
 	d, err := s.readOperator(c)
 	if err != nil {
 		return err
 	}
-	return c.render(http.StatusOK, operatorPage(d))
+	return c.render(http.StatusOK, view.OperatorPage(d))
 }
 
-func (s *Server) readOperator(c *call) (*operator, error) {
+func (s *Server) readOperator(c *call) (*view.Operator, error) {
 	ctx := c.r.Context()
-	d := &operator{running: s.Running == nil || s.Running(), signup: s.People.Signup, notice: c.notice()}
-	after, _ := strconv.ParseInt(c.param("after"), 10, 64) // anything else is the beginning
-	accounts, err := s.Store.AccountPage(ctx, after, accountsShown+1)
+	signup := s.People.Signup
+	d := &view.Operator{
+		Running: s.Running == nil || s.Running(), CountLimit: countLimit, Signup: signupWords[signup], CanInvite: signup == auth.SignupInvite, Notice: c.notice(),
+	}
+	if err := s.readAccounts(c, d); err != nil {
+		return nil, err
+	}
+	nodes, err := s.Service.Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if len(accounts) > accountsShown {
-		accounts = accounts[:accountsShown]
-		d.next = c.here("after", strconv.FormatInt(accounts[accountsShown-1].Number, 10))
+	for _, n := range nodes {
+		silent := !n.HeartbeatAt.IsZero() && s.Service.Now().Sub(n.HeartbeatAt) > nodeSilent
+		d.Nodes = append(d.Nodes, view.Node{Number: n.Number, StartedAt: n.StartedAt, HeartbeatAt: n.HeartbeatAt, Silent: silent})
 	}
-	if after > 0 {
-		d.first = c.here("after", "")
-	}
-	for _, a := range accounts {
-		size, err := s.Store.AccountSize(ctx, a.Number, sizesCounted)
-		if err != nil {
-			return nil, err
-		}
-		d.accounts = append(d.accounts, accountLine{a, size})
-	}
-	if d.nodes, err = s.Store.NodeList(ctx); err != nil {
+	blocked, err := s.Service.BlockedTargets(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if d.blocked, err = s.Store.TargetBlocks(ctx); err != nil {
-		return nil, err
+	for _, b := range blocked[:min(len(blocked), blocksShown)] {
+		d.BlockedTargets = append(d.BlockedTargets, view.BlockedTarget{Target: b.Target, Reason: b.Reason, BlockedAt: b.BlockedAt})
 	}
-	if more := len(d.blocked) - blocksShown; more > 0 {
-		d.blocked, d.blockedMore = d.blocked[:blocksShown], more
-	}
-	if d.door, err = s.People.SignupPolicy(ctx); err != nil {
-		return nil, err
-	}
+	d.MoreBlocked = len(blocked) - len(d.BlockedTargets)
 	start := time.Now()
-	d.storeError = s.Store.Ping(ctx) != nil
-	d.answers = time.Since(start)
+	d.StoreDown = s.Service.Ready(ctx) != nil
+	d.StoreLatency = time.Since(start)
 	return d, nil
 }
 
-// makeInvite makes an invite and shows it, this once.
-func (s *Server) makeInvite(c *call) error {
-	code, invite, err := auth.CreateInvite(c.r.Context(), s.Store, s.Store.Now())
+// readAccounts reads a page of the list of accounts.
+func (s *Server) readAccounts(c *call, d *view.Operator) error {
+	after, _ := strconv.ParseInt(c.param("after"), 10, 64) // anything else is the first page
+	page, err := s.Service.Accounts(c.r.Context(), job.ListQuery{Limit: accountsShown, After: after})
+	if err != nil {
+		return err
+	}
+	if page.Next != nil {
+		d.Next = c.here("after", strconv.FormatInt(page.Next.After, 10))
+	}
+	if after > 0 {
+		d.First = c.here("after", "")
+	}
+	for _, a := range page.Items {
+		n, err := s.Service.RecordCounts(c.r.Context(), a.Number, countLimit)
+		if err != nil {
+			return err
+		}
+		d.Accounts = append(d.Accounts, view.AccountRow{
+			Number: a.Number, Email: a.Email, CreatedAt: a.CreatedAt,
+			Suspended: !a.SuspendedAt.IsZero(), Operator: a.Operator, Public: a.Email == auth.PublicEmail,
+			Pending: counted(n.Pending), Final: counted(n.Final), Schedules: counted(n.Schedules), Logs: counted(n.Logs),
+		})
+	}
+	return nil
+}
+
+// createInvite creates an invite and shows it once.
+func (s *Server) createInvite(c *call) error {
+	code, invite, err := s.People.Invite(c.r.Context())
 	if err != nil {
 		return err
 	}
@@ -109,29 +105,22 @@ func (s *Server) makeInvite(c *call) error {
 	if err != nil {
 		return err
 	}
-	d.invite = code
-	return c.render(http.StatusOK, operatorPage(d))
+	d.Invite = code
+	return c.render(http.StatusOK, view.OperatorPage(d))
 }
 
-// counted gives a number that was counted up to sizesCounted.
+// counted formats a number that was counted up to countLimit.
 func counted(n int64) string {
-	if n >= sizesCounted {
-		return ui.Count(sizesCounted) + "+"
+	if n >= countLimit {
+		return ui.Count(countLimit) + "+"
 	}
 	return ui.Count(n)
 }
 
+// signupWords describes who may sign up.
 var signupWords = map[auth.Signup]string{
 	auth.SignupFirst:  "Nobody, now that there is an account",
 	auth.SignupOpen:   "Anyone who can reach this service",
-	auth.SignupInvite: "Who has an invite",
+	auth.SignupInvite: "Anyone with an invite",
 	auth.SignupClosed: "Nobody",
-}
-
-// answersIn says how fast the store is, as far as that can be felt.
-func answersIn(d time.Duration) string {
-	if d < time.Millisecond {
-		return "answers at once"
-	}
-	return "answers in " + ui.Millis(d)
 }

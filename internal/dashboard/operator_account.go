@@ -9,9 +9,10 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/quota"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 var operatorAccountRoutes = []route{
@@ -21,30 +22,13 @@ var operatorAccountRoutes = []route{
 	{"/operator/accounts/{account}/resume", forOperators, map[string]handler{"POST": (*Server).resumeAccount}},
 }
 
-// operatorAccount is what the operator's page of one account shows.
-type operatorAccount struct {
-	account *store.Account
-	own     bool // the operator's own account
-	limits  quota.Limits
-	usage   quota.Usage
-	form    url.Values // the limits as typed, else as they are
-	err     error      // what is wrong with the form
-	notice  string
-}
-
-// value returns what a field of the limits has.
-func (d *operatorAccount) value(name string) string { return d.form.Get(name) }
-
-// at returns the problem with a field; "" when there is none.
-func (d *operatorAccount) at(name string) string { return problemAt(d.err, "#/"+name) }
-
-// accountFor reads the account that the address of an operator's page names.
-func (s *Server) accountFor(c *call) (*store.Account, error) {
+// accountInPath reads the account in the path of an operator's page.
+func (s *Server) accountInPath(c *call) (*identity.Account, error) {
 	number, err := strconv.ParseInt(c.r.PathValue("account"), 10, 64)
 	if err != nil {
 		return nil, fault.NoSuch("account")
 	}
-	a, err := s.Store.AccountOf(c.r.Context(), number)
+	a, err := s.Auth.CurrentAccount(c.r.Context(), number)
 	if err == nil && !a.DeletedAt.IsZero() {
 		return nil, fault.NoSuch("account")
 	}
@@ -53,29 +37,32 @@ func (s *Server) accountFor(c *call) (*store.Account, error) {
 
 func (s *Server) operatorAccount(c *call) error { return s.showAccount(c, nil, nil) }
 
-// showAccount shows the page of an account, with a form that was refused.
+// showAccount shows the page of an account; form is a form that was refused, and
+// refusal why.
 func (s *Server) showAccount(c *call, form url.Values, refusal error) error {
-	a, err := s.accountFor(c)
+	a, err := s.accountInPath(c)
 	if err != nil {
 		return err
 	}
-	d := &operatorAccount{account: a, own: a.Number == c.owner().Number, form: form, err: refusal, notice: c.notice()}
-	if form == nil {
-		d.form = limitsForm(a.Limits)
+	d := &view.OperatorAccount{
+		Number: a.Number, Email: a.Email, Own: a.Number == c.owner().Number, SuspendedAt: a.SuspendedAt, SuspendedFor: a.SuspendedFor,
+		Form: form, Err: refusal, Notice: c.notice(),
 	}
-	d.limits = s.Quotas.Defaults.Of(a, a.Number == s.Quotas.Public)
-	if d.usage, err = s.Quotas.Usage(c.r.Context(), a.Number, d.limits); err != nil {
+	if form == nil {
+		d.Form = limitsForm(a.Limits)
+	}
+	if d.Usage, err = s.usage(c, a.Number, s.Quotas.Defaults.Of(a, a.Number == s.Quotas.Public)); err != nil {
 		return err
 	}
 	status := http.StatusOK
 	if refusal != nil {
 		status = c.statusOf(refusal)
 	}
-	return c.render(status, operatorAccountPage(d))
+	return c.render(status, view.OperatorAccountPage(d))
 }
 
-// limitsForm writes limits as the form takes them.
-func limitsForm(l store.Overrides) url.Values {
+// limitsForm returns limits as values of the form.
+func limitsForm(l identity.Overrides) url.Values {
 	form := url.Values{}
 	for name, n := range map[string]*int64{"max_pending": l.Pending, "max_schedules": l.Schedules} {
 		if n != nil {
@@ -91,8 +78,8 @@ func limitsForm(l store.Overrides) url.Values {
 	return form
 }
 
-// readLimits reads the form; what is empty is the service's limit.
-func readLimits(form url.Values) (l store.Overrides, err error) {
+// readLimits parses the form. An empty field means the service's limit.
+func readLimits(form url.Values) (l identity.Overrides, err error) {
 	var problems []fault.Problem
 	read := func(name, wanted string, take func(text string) bool) {
 		if text := strings.TrimSpace(form.Get(name)); text != "" && !take(text) {
@@ -118,7 +105,7 @@ func readLimits(form url.Values) (l store.Overrides, err error) {
 }
 
 func (s *Server) limitAccount(c *call) error {
-	a, err := s.accountFor(c)
+	a, err := s.accountInPath(c)
 	if err != nil {
 		return err
 	}
@@ -126,7 +113,7 @@ func (s *Server) limitAccount(c *call) error {
 	if err != nil {
 		return s.showAccount(c, c.r.PostForm, err)
 	}
-	if err := s.Store.AccountLimit(c.r.Context(), a.Number, limits); err != nil {
+	if err := s.Quotas.SetLimits(c.r.Context(), a.Number, limits); err != nil {
 		return err
 	}
 	s.Auth.Forget()
@@ -135,7 +122,7 @@ func (s *Server) limitAccount(c *call) error {
 }
 
 func (s *Server) suspendAccount(c *call) error {
-	a, err := s.accountFor(c)
+	a, err := s.accountInPath(c)
 	if err != nil {
 		return err
 	}
@@ -146,19 +133,19 @@ func (s *Server) suspendAccount(c *call) error {
 	if err := auth.CheckReason(reason); err != nil {
 		return s.showAccount(c, nil, err)
 	}
-	return s.suspend(c, a, s.Store.Now(), reason, audit.AccountSuspended, "suspended")
+	return s.suspend(c, a, s.Service.Now(), reason, audit.AccountSuspended, "suspended")
 }
 
 func (s *Server) resumeAccount(c *call) error {
-	a, err := s.accountFor(c)
+	a, err := s.accountInPath(c)
 	if err != nil {
 		return err
 	}
 	return s.suspend(c, a, time.Time{}, "", audit.AccountResumed, "resumed")
 }
 
-func (s *Server) suspend(c *call, a *store.Account, at time.Time, reason, event, done string) error {
-	if err := s.Store.AccountSuspend(c.r.Context(), a.Number, at, reason); err != nil {
+func (s *Server) suspend(c *call, a *identity.Account, at time.Time, reason, event, done string) error {
+	if err := s.Service.Suspend(c.r.Context(), a.Number, at, reason); err != nil {
 		return err
 	}
 	s.Auth.Forget()

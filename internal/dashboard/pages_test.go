@@ -11,9 +11,9 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// public gives the site the account of a public key.
-func public(config *Config, _ *auth.PeopleConfig) {
-	account, err := auth.PublicAccount(context.Background(), config.Store, config.Store.Now())
+// public adds the account of a public key.
+func public(config *Config, people *auth.PeopleConfig) {
+	account, err := auth.PublicAccount(context.Background(), people.Store, people.Now())
 	if err != nil {
 		panic(err)
 	}
@@ -33,7 +33,7 @@ func (b *browser) jobs(t *testing.T) int {
 	return len(jobs)
 }
 
-func TestEveryPageIsGuarded(t *testing.T) {
+func TestPages_HaveSecurityHeaders(t *testing.T) {
 	b := newSite(t, false, public).browser()
 	for _, path := range []string{"/public/jobs", "/public/jobs/new", "/public/jobs/999", "/nothing-here", "/sign-in", "/assets/none.css"} {
 		header := b.get(path).Header
@@ -51,7 +51,7 @@ func TestEveryPageIsGuarded(t *testing.T) {
 	}
 }
 
-func TestOnlyBrowsersGetPagesOfErrors(t *testing.T) {
+func TestErrors_AreOnlyPagesForBrowsers(t *testing.T) {
 	b := newSite(t, false, public).browser()
 	b.want(b.get("/nothing-here"), http.StatusNotFound, "There is no page at this address")
 	b.want(b.get("/public/jobs/999"), http.StatusNotFound, "There is no such job.")
@@ -59,7 +59,7 @@ func TestOnlyBrowsersGetPagesOfErrors(t *testing.T) {
 	b.want(b.get("/public/settings"), http.StatusNotFound, "There is no page")
 	b.want(b.get("/api/nothing"), http.StatusNotFound, `"status":404`)
 	b.want(b.get("/public/jobs?q="+strings.Repeat("x", 301)), http.StatusUnprocessableEntity, "at most 300 bytes")
-	refused := b.want(b.do(http.MethodDelete, "/public/jobs", nil), http.StatusMethodNotAllowed, "does not take DELETE")
+	refused := b.want(b.do(http.MethodDelete, "/public/jobs", nil), http.StatusMethodNotAllowed, "does not accept DELETE")
 	if got := refused.Header.Get("Allow"); got != "GET, HEAD, POST" {
 		t.Errorf("allowed: %q", got)
 	}
@@ -71,25 +71,25 @@ func TestOnlyBrowsersGetPagesOfErrors(t *testing.T) {
 	}
 }
 
-func TestNoPublicPagesWithoutAPublicAccount(t *testing.T) {
+func TestPublicPages_NeedAPublicAccount(t *testing.T) {
 	b := newSite(t, false).browser()
 	for _, path := range []string{"/public", "/public/jobs", "/public/jobs/new"} {
 		b.want(b.get(path), http.StatusNotFound, "There is no page at this address")
 	}
 }
 
-func TestForgedRequestsChangeNothing(t *testing.T) {
+func TestForgedRequests_CreateNoJobs(t *testing.T) {
 	b := newSite(t, false, public).browser()
 	for _, from := range []string{"cross-site", "same-site"} {
 		b.header.Set("Sec-Fetch-Site", from)
 		b.want(b.post("/public/jobs", "method", "get", "url", "https://example.com"), http.StatusForbidden, "came from another site")
 	}
 	if n := b.jobs(t); n != 0 {
-		t.Errorf("%d jobs were made", n)
+		t.Errorf("%d jobs were created", n)
 	}
 }
 
-func TestJobsAreMadeAndRefusedWithoutScripts(t *testing.T) {
+func TestJobs_CreateWithoutScripts(t *testing.T) {
 	b := newSite(t, false, public).browser()
 	refused := b.want(b.post("/public/jobs", "method", "get", "url", "http://example.com", "when", "whenever", "metadata", "true"), http.StatusUnprocessableEntity, "Nothing was created")
 	for _, says := range []string{"URL must use https", "When is not understood", `value="whenever"`, `aria-invalid="true"`} {
@@ -100,21 +100,21 @@ func TestJobsAreMadeAndRefusedWithoutScripts(t *testing.T) {
 	b.want(b.post("/public/jobs", "method", "get", "url", "https://example.com", "when", "in 5 minutes", "go", "check", "metadata", "true"), http.StatusOK, "5 min")
 	b.want(b.post("/public/jobs", "as", "json", "json", `{"url":"https://example.com","cron":"61 * * * *"}`), http.StatusUnprocessableEntity, "cron has ")
 	if n := b.jobs(t); n != 0 {
-		t.Errorf("%d jobs were made", n)
+		t.Errorf("%d jobs were created", n)
 	}
 	b.want(b.post("/public/jobs", "method", "get", "url", "https://example.com", "when", "every hour", "idempotency_key", "k", "metadata", "true"), http.StatusSeeOther, "/public/jobs/1?done=created")
 	b.want(b.post("/public/jobs", "method", "get", "url", "https://example.com", "idempotency_key", "k", "metadata", "true"), http.StatusSeeOther, "/public/jobs/1?done=held")
-	b.want(b.get("/public/jobs/1?done=held"), http.StatusOK, "Nothing was created; this is it")
+	b.want(b.get("/public/jobs/1?done=held"), http.StatusOK, "No other job was created")
 	b.want(b.get("/public/jobs/1?done=<script>alert(1)</script>"), http.StatusOK, "example.com")
 	b.want(b.post("/public/jobs/1/when", "when", "every day"), http.StatusUnprocessableEntity, "is a recurrence")
-	b.want(b.post("/public/jobs/1/when", "when", "in 2 hours"), http.StatusSeeOther, "/public/jobs/1?done=moved")
+	b.want(b.post("/public/jobs/1/when", "when", "in 2 hours"), http.StatusSeeOther, "/public/jobs/1?done=rescheduled")
 	b.want(b.post("/public/jobs/cancel"), http.StatusSeeOther, "/public/jobs?done=none")
 	b.want(b.post("/public/jobs/cancel", "job", "77"), http.StatusNotFound, "none was cancelled")
 }
 
-// TestPagesStaySmall holds that what others put into a job can't make a page
+// TestPages_StaySmall tests that what others put into a job can't make a page
 // large; get fails the test where it does.
-func TestPagesStaySmall(t *testing.T) {
+func TestPages_StaySmall(t *testing.T) {
 	b := newSite(t, false, public).browser()
 	account, err := auth.PublicAccount(t.Context(), b.s, b.s.Now())
 	if err != nil {
@@ -125,7 +125,7 @@ func TestPagesStaySmall(t *testing.T) {
 	for range 30 {
 		body := `{"method":"post","url":` + string(rawjson.Quote(long)) + `,"name":"` + strings.Repeat("&", 255) + `","description":"` + strings.Repeat("<", 2000) +
 			`","idempotency_key":null,"body":` + hostile + `,"headers":{"X-Large":` + string(rawjson.Quote(strings.Repeat("<", 20_000))) + `},"callback_url":` + string(rawjson.Quote(long)) + `,"schedule_in":3600}`
-		if _, _, err := b.manager.Create(t.Context(), account.Owner, []byte(body), nil); err != nil {
+		if _, _, err := b.service.Create(t.Context(), account.Owner, []byte(body), nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/auth"
 )
 
-func TestTheFirstVisitorSignsUpAndGetsAKeyOnce(t *testing.T) {
+func TestSignUp_ShowsTheFirstKeyOnce(t *testing.T) {
 	w := newSite(t, false)
 	b := w.browser()
 	b.want(b.get("/"), 303, "/sign-up")
@@ -39,7 +39,7 @@ func TestTheFirstVisitorSignsUpAndGetsAKeyOnce(t *testing.T) {
 	b.want(w.browser().get("/"), 303, "/sign-in")
 }
 
-func TestCookiesAreBoundToTheHostOverTLS(t *testing.T) {
+func TestCookies_AreBoundToTheHostOverTLS(t *testing.T) {
 	w := newSite(t, true)
 	b := w.browser()
 	cookies := b.signUp("ann@example.com").Cookies()
@@ -54,7 +54,7 @@ func TestCookiesAreBoundToTheHostOverTLS(t *testing.T) {
 	b.want(b.get("/settings"), 200, "ann@example.com")
 }
 
-func TestAProxyInFrontSpeaksTLSForTheService(t *testing.T) {
+func TestCookies_AreSecureBehindATLSProxy(t *testing.T) {
 	w := newSite(t, false)
 	b := w.browser()
 	b.header.Set("X-Forwarded-Proto", "https")
@@ -66,7 +66,7 @@ func TestAProxyInFrontSpeaksTLSForTheService(t *testing.T) {
 	}
 }
 
-func TestSomeoneWhoSignsInGetsWhereTheyWanted(t *testing.T) {
+func TestSignIn_RedirectsToTheRequestedPage(t *testing.T) {
 	w := newSite(t, false)
 	w.citizen()
 	b := w.browser()
@@ -85,7 +85,7 @@ func TestSomeoneWhoSignsInGetsWhereTheyWanted(t *testing.T) {
 	}
 }
 
-func TestSigningInTellsNothingAndIsThrottled(t *testing.T) {
+func TestSignIn_RevealsNothingAndIsThrottled(t *testing.T) {
 	w := newSite(t, false)
 	w.citizen()
 	wrong, unknown := w.browser().signIn("ann@example.com", "wrong"), w.browser().signIn("bob@example.com", "wrong")
@@ -93,7 +93,7 @@ func TestSigningInTellsNothingAndIsThrottled(t *testing.T) {
 	b.want(wrong, 401, "The email or the password is wrong.")
 	b.want(unknown, 401, "The email or the password is wrong.")
 	if alike(wrong.body) != alike(strings.ReplaceAll(unknown.body, "bob@", "ann@")) {
-		t.Errorf("the answers differ:\n%s\n%s", wrong.body, unknown.body)
+		t.Errorf("the responses differ:\n%s\n%s", wrong.body, unknown.body)
 	}
 	for range 4 {
 		b.want(b.signIn("ann@example.com", "wrong"), 401, "wrong")
@@ -109,7 +109,7 @@ var changing = regexp.MustCompile(`data-now="[^"]*"`)
 
 func alike(body string) string { return changing.ReplaceAllString(body, "") }
 
-func TestSigningUpWhereAnyoneMayTellsNothing(t *testing.T) {
+func TestSignUp_RevealsNoAccounts(t *testing.T) {
 	w := newSite(t, false, signup(auth.SignupOpen))
 	w.citizen()
 	taken, fresh := w.browser().signUp("ann@example.com"), w.browser().signUp("bob@example.com")
@@ -117,7 +117,7 @@ func TestSigningUpWhereAnyoneMayTellsNothing(t *testing.T) {
 	b.want(taken, 200, "Sign in now")
 	b.want(fresh, 200, "Sign in now")
 	if alike(taken.body) != alike(strings.ReplaceAll(fresh.body, "bob@", "ann@")) {
-		t.Errorf("the answers differ:\n%s\n%s", taken.body, fresh.body)
+		t.Errorf("the responses differ:\n%s\n%s", taken.body, fresh.body)
 	}
 	if len(taken.Cookies()) != 0 || len(fresh.Cookies()) != 0 {
 		t.Error("the cookies differ, or are there at all")
@@ -126,7 +126,7 @@ func TestSigningUpWhereAnyoneMayTellsNothing(t *testing.T) {
 	b.want(b.signIn("bob@example.com", secretWords), 303, "/welcome")
 }
 
-func TestAnInviteIsShownToTheOperatorAndLetsOneIn(t *testing.T) {
+func TestInvite_IsShownOnceAndAdmitsOne(t *testing.T) {
 	w := newSite(t, false, signup(auth.SignupInvite))
 	code, _, err := auth.CreateInvite(t.Context(), w.s, w.s.Now())
 	if err != nil {
@@ -150,12 +150,12 @@ func TestAnInviteIsShownToTheOperatorAndLetsOneIn(t *testing.T) {
 	b.want(b.post("/operator/invites"), 404, "no page")
 }
 
-func TestASessionEndsWhenItIsNotUsed(t *testing.T) {
+func TestSession_EndsWhenUnused(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	w.pass(13 * 24 * time.Hour)
 	if cookies := b.want(b.get("/settings"), 200, "").Cookies(); len(cookies) == 0 || cookies[0].MaxAge != 14*24*3600 {
-		t.Errorf("the cookie of a session in use is not prolonged: %v", cookies)
+		t.Errorf("the cookie of a session in use is not extended: %v", cookies)
 	}
 	w.pass(13 * 24 * time.Hour)
 	b.want(b.get("/settings"), 200, "")
@@ -164,7 +164,7 @@ func TestASessionEndsWhenItIsNotUsed(t *testing.T) {
 	b.want(b.post("/settings/keys", "name", "late"), 303, "/sign-in")
 }
 
-func TestRequestsThatOtherSitesForgeChangeNothing(t *testing.T) {
+func TestForgedRequests_ChangeNothing(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	a, err := w.s.AccountGet(t.Context(), "ann@example.com")

@@ -22,7 +22,7 @@ func (idle) Revoke(int64, time.Time) dispatch.ClaimState { return dispatch.NotOw
 func (idle) Restore(int64)                               {}
 func (idle) Abort(int64)                                 {}
 
-// owner gives the account with an address.
+// owner returns the account with an email.
 func (w *site) owner(email string) job.Owner {
 	w.Helper()
 	a, err := w.s.AccountGet(w.Context(), email)
@@ -32,7 +32,7 @@ func (w *site) owner(email string) job.Owner {
 	return a.Owner
 }
 
-// stranger gives another account than the citizen's.
+// stranger returns another account than the citizen's.
 func (w *site) stranger() job.Owner {
 	w.Helper()
 	a := &store.Account{Owner: job.Owner{ID: uuid.New()}, Email: "sam@example.com", CreatedAt: w.s.Now()}
@@ -44,7 +44,7 @@ func (w *site) stranger() job.Owner {
 
 func (w *site) create(owner job.Owner, body string) *job.Job {
 	w.Helper()
-	j, _, err := w.manager.Create(w.Context(), owner, []byte(body), nil)
+	j, _, err := w.service.Create(w.Context(), owner, []byte(body), nil)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -52,26 +52,26 @@ func (w *site) create(owner job.Owner, body string) *job.Job {
 }
 
 // ends takes a job through one attempt, half a second late and a quarter long,
-// answered with a status.
+// with a response of a status.
 func (w *site) ends(j *job.Job, status int) {
 	w.Helper()
-	began := w.clock().Add(500 * time.Millisecond)
-	ended := began.Add(250 * time.Millisecond)
+	start := w.clock().Add(500 * time.Millisecond)
+	end := start.Add(250 * time.Millisecond)
 	w.pass(750 * time.Millisecond)
 	log := func(event string, at time.Time, payload string) job.Log {
 		return job.Log{ID: job.NewID(at), Owner: j.Owner, Job: j.Number, Event: event, InsertedAt: at, Payload: rawjson.Value(payload)}
 	}
 	_, err := w.s.JobChange(w.Context(), j.Owner, store.JobID{Number: j.Number}, func(m *store.Snapshot) *store.Changes {
 		after := *m.Job
-		after.Begin(began)
+		after.Begin(start)
 		if status == 200 {
-			after.Complete(ended)
+			after.Complete(end)
 		} else {
-			after.Discard(ended)
+			after.Discard(end)
 		}
 		return &store.Changes{Job: &after, Logs: []job.Log{
-			log(job.EventRequest, began, `{"body":null,"headers":{},"query":{},"url":"https://example.com/hook"}`),
-			log(job.EventResponse, ended, fmt.Sprintf(`{"status":%d,"headers":{},"body":"<b>hi</b>","duration_ms":250,"truncated":false}`, status)),
+			log(job.EventRequest, start, `{"body":null,"headers":{},"query":{},"url":"https://example.com/hook"}`),
+			log(job.EventResponse, end, fmt.Sprintf(`{"status":%d,"headers":{},"body":"<b>hi</b>","duration_ms":250,"truncated":false}`, status)),
 		}}
 	})
 	if err != nil {
@@ -89,7 +89,7 @@ func (w *site) schedule(owner job.Owner, id uuid.UUID) *job.Schedule {
 	return s
 }
 
-func TestSchedulesAreListedChangedAndStopped(t *testing.T) {
+func TestSchedules_ListChangeAndDisable(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	b.want(b.get("/schedules"), 200, "No schedules yet")
@@ -113,11 +113,11 @@ func TestSchedulesAreListedChangedAndStopped(t *testing.T) {
 	}
 	for when, why := range map[string]string{
 		"whenever": "How often is not understood", "in 5 minutes": "How often must recur", "every 0 seconds": "How often ", "": "How often must recur",
-		"every hour starting tomorrow at 9:00": "How often can&#39;t say when to start",
+		"every hour starting tomorrow at 9:00": "How often can&#39;t name a start",
 	} {
 		b.want(b.post(at+"/edit", "when", when, "zone", "UTC", "name", "Other"), 422, why)
 	}
-	b.want(b.post(at+"/edit", "when", "every day at 9", "zone", "Mars/Olympus", "name", ""), 422, "which is not known")
+	b.want(b.post(at+"/edit", "when", "every day at 9", "zone", "Mars/Olympus", "name", ""), 422, "the unknown time zone")
 	b.want(b.post(at+"/edit", "when", "every 90 minutes", "zone", "UTC", "name", strings.Repeat("x", 256)), 422, "Name must")
 	if again := w.schedule(ann, j.ScheduleID); again.Name != nil || string(again.Args) != string(s.Args) {
 		t.Errorf("what was refused changed it: %v, %s", again.Name, again.Args)
@@ -137,7 +137,7 @@ func TestSchedulesAreListedChangedAndStopped(t *testing.T) {
 	b.want(b.get("/schedules/nonsense"), 404, "Nothing here")
 }
 
-func TestAStateIsSavedUnlessItChangedMeanwhile(t *testing.T) {
+func TestState_IsSavedUnlessARunChangedIt(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	ann := w.owner("ann@example.com")
@@ -148,7 +148,7 @@ func TestAStateIsSavedUnlessItChangedMeanwhile(t *testing.T) {
 	opened := was()
 	b.want(b.post(at+"/state", "was", opened, "state", `{"a": 1.10}`), 303, at+"?done=state")
 	b.want(b.get(at), 200, "&#34;a&#34;: 1.10")
-	b.want(b.post(at+"/state", "was", opened, "state", `{"a":2}`), 422, "was changed by a run meanwhile")
+	b.want(b.post(at+"/state", "was", opened, "state", `{"a":2}`), 422, "has been changed by a run")
 	for _, bad := range []string{``, `{"a":`, `[]`, `{"a":1,"a":2}`, `{"a":"` + strings.Repeat("x", 64<<10) + `"}`} {
 		if a := b.post(at+"/state", "was", was(), "state", bad); a.StatusCode != 422 || state() != `{"a":1.10}` {
 			t.Errorf("%.20s: status %d, the state is %.40s", bad, a.StatusCode, state())
@@ -165,7 +165,7 @@ func TestAStateIsSavedUnlessItChangedMeanwhile(t *testing.T) {
 	b.want(b.get(at), 200, "too large to be edited here")
 }
 
-func TestOthersSchedulesAndLogsAreNotFound(t *testing.T) {
+func TestPages_OfOtherAccountsAreNotFound(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	sam := w.stranger()
@@ -189,7 +189,7 @@ func TestOthersSchedulesAndLogsAreNotFound(t *testing.T) {
 	}
 }
 
-func TestLogsAreNarrowedDownAndExported(t *testing.T) {
+func TestLogs_FilterAndExport(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	b.want(b.get("/logs"), 200, "Nothing has happened yet")
@@ -210,7 +210,7 @@ func TestLogsAreNarrowedDownAndExported(t *testing.T) {
 		}
 	}
 	for query, why := range map[string]string{
-		"?event=nonsense": "Event is not one", "?job=x": "Job must be", "?schedule=x": "Schedule must be", "?since=yesterdayish": "From, in UTC",
+		"?event=nonsense": "Event must be one", "?job=x": "Job must be", "?schedule=x": "Schedule must be", "?since=yesterdayish": "From, in UTC",
 		"?since=2026-03-02&until=2026-03-01": "must be later",
 	} {
 		b.want(b.get("/logs"+query), 422, why)
@@ -228,7 +228,7 @@ func TestLogsAreNarrowedDownAndExported(t *testing.T) {
 	b.want(b.get("/logs/nonsense"), 404, "Nothing here")
 }
 
-func TestLogsArePaged(t *testing.T) {
+func TestLogs_Pages(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	ann := w.owner("ann@example.com")
@@ -250,7 +250,7 @@ func TestLogsArePaged(t *testing.T) {
 	}
 }
 
-func TestTheOverviewShowsWhatRanFailedAndIsDue(t *testing.T) {
+func TestOverview_ShowsRunsFailuresAndDueJobs(t *testing.T) {
 	var config *Config
 	w := newSite(t, false, func(c *Config, _ *auth.PeopleConfig) { config = c })
 	b := w.citizen()

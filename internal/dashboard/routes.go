@@ -2,31 +2,31 @@ package dashboard
 
 import "slices"
 
-// access says who may see a page.
+// access is who may see a page.
 type access int
 
 const (
-	forAnyone    access = iota // whoever comes
+	forAnyone    access = iota // everyone
 	forMembers                 // the account signed in; under /public, anyone sees the public account's
 	forOwners                  // the account signed in only
-	forOperators               // the operator only
+	forOperators               // operators only
 )
 
-// handler answers a request for a page, or gives the error to show.
+// handler responds to a request for a page, or returns the error to show.
 type handler func(*Server, *call) error
 
-// route is one address with what it answers, by method.
+// route is a path with its handlers by method.
 type route struct {
 	path    string // a pattern of http.ServeMux, without method
 	access  access
 	methods map[string]handler
 }
 
-// allRoutes is every address that is answered: one table an area.
+// allRoutes returns the routes of all areas.
 func allRoutes() []route {
 	return slices.Concat(
 		homeRoutes,
-		entranceRoutes,
+		signInRoutes,
 		settingsRoutes,
 		sessionRoutes,
 		factorRoutes,

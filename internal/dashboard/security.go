@@ -6,8 +6,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 )
 
-// contentPolicy lets a page load what this service serves and nothing else,
-// run no script and no style that stands in the page, and be framed by nobody.
+// contentPolicy allows a page to load only what this service serves, forbids inline
+// scripts and styles, and forbids framing.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -20,7 +20,7 @@ func secure(header http.Header) {
 	header.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
 }
 
-// protect refuses requests that change something and come from other sites.
+// protect refuses requests from other sites that change something.
 func (s *Server) protect(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(s.serve(route{path: "/", access: forAnyone, methods: map[string]handler{

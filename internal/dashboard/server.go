@@ -19,19 +19,15 @@ import (
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/eventstream"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/stats"
-	"github.com/punctual-dev/punctual/internal/store"
 )
-
-// Viewer is who looks at a page.
-type Viewer = ui.Viewer
 
 // Config of a Server.
 type Config struct {
-	Manager *service.Service
-	Store   store.Store
+	Service *service.Service
 	People  *auth.People
 	Auth    *auth.Authenticator
 	Board   *broadcast.Hub
@@ -41,36 +37,36 @@ type Config struct {
 	Running func() bool
 	Quotas  *quota.Book
 	Rates   *edge.Rates
-	// Retention is shown; 0 is for ever.
+	// Retention is how long final jobs are kept; 0 is for ever.
 	Retention time.Duration
-	// Public is the account of the public key; nil when there is none.
-	Public  *store.Account
+	// Public is the account of the public key; nil without one.
+	Public  *identity.Account
 	Log     *slog.Logger
-	Audit   *audit.Log // nil records nothing
+	Audit   *audit.Log
 	Version string
-	// Observe counts an answered request by route and status; nil counts none.
+	// Observe counts a response by route and status; nil counts none.
 	Observe func(route, status string)
 }
 
-// API is what answers the requests that are not for a page.
+// API handles the requests that are not for a page.
 type API interface {
 	http.Handler
-	// Answers reports whether the path is one of the API's.
+	// Answers reports whether the API handles the path.
 	Answers(r *http.Request) bool
 }
 
-// Server answers requests for pages.
+// Server handles requests for pages.
 type Server struct {
 	Config
 	mux     *http.ServeMux
 	guarded http.Handler // mux behind the protection against forged requests
-	// sessions are tokens, hashed, that were valid when they were last seen.
+	// sessions are the hashed tokens that were valid when last used.
 	sessions quota.Known[[32]byte]
 
 	complaints edge.Complaints
 }
 
-// New makes a Server.
+// New returns a Server.
 func New(config Config) *Server {
 	s := &Server{Config: config, mux: http.NewServeMux()}
 	for _, r := range allRoutes() {
@@ -83,7 +79,7 @@ func New(config Config) *Server {
 	return s
 }
 
-// publicPath gives where a page of an account lies for the public one.
+// publicPath returns the path of the public account's version of a page.
 func publicPath(path string) string {
 	if path == "/{$}" {
 		return ui.PublicPrefix
@@ -91,7 +87,7 @@ func publicPath(path string) string {
 	return ui.PublicPrefix + path
 }
 
-// Wrap puts the pages in front of the API.
+// Wrap returns a handler that serves the pages and passes all other requests on.
 func (s *Server) Wrap(next API) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, pattern := s.mux.Handler(r)
@@ -111,8 +107,8 @@ func (s *Server) Wrap(next API) http.Handler {
 	})
 }
 
-// isClean keeps the mux from redirecting paths such as //jobs, of which it
-// tells the pattern.
+// isClean reports whether the mux serves the path itself. It would redirect others,
+// such as //jobs.
 func isClean(r *http.Request) bool {
 	return !strings.Contains(r.URL.Path, "//") && !strings.Contains(r.URL.Path, "/.")
 }
@@ -144,13 +140,13 @@ func (s *Server) serve(route route, public bool) http.Handler {
 				s.Observe(route.path, strconv.Itoa(c.status))
 			}
 		}()
-		if err := s.answer(route, public, c); err != nil {
+		if err := s.handle(route, public, c); err != nil {
 			c.fail(err)
 		}
 	})
 }
 
-func (s *Server) answer(route route, public bool, c *call) error {
+func (s *Server) handle(route route, public bool, c *call) error {
 	if err := s.admit(route, public, c); err != nil {
 		return err
 	}
@@ -161,10 +157,10 @@ func (s *Server) answer(route route, public bool, c *call) error {
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	handle := route.methods[method]
-	if handle == nil {
+	h := route.methods[method]
+	if h == nil {
 		c.Header().Set("Allow", edge.Allow(maps.Keys(route.methods)))
-		return fault.New(fault.MethodNotAllowed, "This address does not take "+c.r.Method+" requests.")
+		return fault.New(fault.MethodNotAllowed, "This address does not accept "+c.r.Method+" requests.")
 	}
 	if refused, err := s.refuse(route.access, c); refused {
 		return err
@@ -174,38 +170,37 @@ func (s *Server) answer(route route, public bool, c *call) error {
 			return err
 		}
 	}
-	return handle(s, c)
+	return h(s, c)
 }
 
-// refuse keeps those out who may not see a page.
+// refuse responds to requests for pages that the viewer may not see.
 func (s *Server) refuse(needed access, c *call) (refused bool, err error) {
-	viewer := c.viewer()
 	switch {
 	case needed == forAnyone:
 		return false, nil
-	case viewer == nil:
+	case c.viewer == nil:
 		return true, s.askToSignIn(c)
-	case needed == forOwners && viewer.Public, needed == forOperators && !viewer.Operator:
+	case needed == forOwners && c.viewer.public, needed == forOperators && !c.viewer.operator:
 		return true, fault.New(fault.NotFound, "There is no page at this address.")
 	}
 	return false, nil
 }
 
-// maxForm is how large a form may be: a job's body of 1 MiB, encoded. maxOpenForm
-// is how large one may be that needs no session: an email, a password and codes.
+// maxForm is the maximum size of a form: a job's body of 1 MiB, encoded.
+// maxOpenForm is the maximum without a session: an email, a password and codes.
 const (
 	maxForm     = 2 << 20
 	maxOpenForm = 16 << 10
 )
 
-// readForm reads the form that was sent to a page. One that declares to be too
-// large is refused before it is read.
+// readForm reads a posted form. It refuses a form whose declared length is too
+// large without reading it.
 func (c *call) readForm(needed access) error {
 	most, words := int64(maxForm), "2 MiB"
 	if needed == forAnyone {
 		most, words = maxOpenForm, "16 KiB"
 	}
-	tooLarge := fault.New(fault.TooLarge, "The form can't be read: it is over "+words+", or broken.")
+	tooLarge := fault.New(fault.TooLarge, "The form is larger than "+words+" or malformed.")
 	if c.r.ContentLength > most {
 		c.Header().Set("Connection", "close")
 		return tooLarge

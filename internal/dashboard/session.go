@@ -10,10 +10,10 @@ import (
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/identity"
 )
 
-// The names of cookies. Over https they have a prefix that keeps other hosts of
+// The names of cookies. Over https they have a prefix that prevents other hosts of
 // the domain from setting them.
 const (
 	sessionCookie = "punctual-session"
@@ -22,7 +22,7 @@ const (
 	securePrefix  = "__Host-"
 )
 
-// cookieName gives the name under which a cookie is kept.
+// cookieName returns the name of a cookie with its prefix.
 func (c *call) cookieName(name string) string {
 	if edge.IsHTTPS(c.r) {
 		return securePrefix + name
@@ -30,7 +30,7 @@ func (c *call) cookieName(name string) string {
 	return name
 }
 
-// setCookie gives the browser a cookie for as long as it says; "" takes it away.
+// setCookie sets a cookie with a lifetime; the value "" removes it.
 func (c *call) setCookie(name, value string, lasts time.Duration) {
 	cookie := &http.Cookie{
 		Name: c.cookieName(name), Value: value, Path: "/", MaxAge: int(lasts / time.Second),
@@ -42,7 +42,7 @@ func (c *call) setCookie(name, value string, lasts time.Duration) {
 	http.SetCookie(c, cookie)
 }
 
-// cookie gives what the browser kept; "" for nothing.
+// cookie returns the value of a cookie; "" if it is missing.
 func (c *call) cookie(name string) string {
 	cookie, err := c.r.Cookie(c.cookieName(name))
 	if err != nil {
@@ -51,11 +51,11 @@ func (c *call) cookie(name string) string {
 	return cookie.Value
 }
 
-// viewer tells who looks: under /public the public account, else the account
-// whose session the browser carries; nil when it carries none.
-func (s *Server) viewer(c *call, public bool) (*Viewer, error) {
+// readViewer returns the viewer: under /public the public account, else the account
+// of the session cookie; nil without one.
+func (s *Server) readViewer(c *call, public bool) (*viewer, error) {
 	if public {
-		return &Viewer{Account: s.Public, Public: true}, nil
+		return &viewer{account: s.Public, public: true}, nil
 	}
 	token := c.cookie(sessionCookie)
 	if token == "" {
@@ -69,38 +69,39 @@ func (s *Server) viewer(c *call, public bool) (*Viewer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Store.Now().Sub(session.SeenAt) < time.Second {
-		// It was just prolonged, and so is the cookie.
+	if s.Service.Now().Sub(session.SeenAt) < time.Second {
+		// The session was just extended, so extend the cookie too.
 		c.setCookie(sessionCookie, token, session.ExpiresAt.Sub(session.SeenAt))
 	}
 	c.session = session
-	return &Viewer{Account: account, Operator: account.Operator}, nil
+	return &viewer{account: account, operator: account.Operator}, nil
 }
 
-// permit reports whether whoever opened a page may still look: an Unauthorized
-// fault once the session has ended.
+// permit returns an Unauthorized fault once the viewer's session has ended. Streams
+// call it while they are open.
 func (c *call) permit(ctx context.Context) error {
-	if c.viewer().Public {
+	if c.viewer.public {
 		return nil
 	}
 	_, _, err := c.server.People.Session(ctx, c.cookie(sessionCookie))
 	return err
 }
 
-// askToSignIn leads to where somebody can sign in, and then back.
+// askToSignIn redirects to the page to sign in, which leads back.
 func (s *Server) askToSignIn(c *call) error {
-	door, err := s.People.SignupPolicy(c.r.Context())
+	policy, err := s.People.SignupPolicy(c.r.Context())
 	if err != nil {
 		return err
 	}
 	to := "/sign-in"
-	if door.First && door.Signup != auth.SignupClosed {
+	if policy.First && policy.Signup != auth.SignupClosed {
 		to = "/sign-up"
 	} else if readsOnly(c.r) && c.r.URL.Path != "/" && c.r.Header.Get("HX-Request") == "" {
 		to += "?to=" + url.QueryEscape(c.r.URL.RequestURI())
 	}
 	if c.r.Header.Get("HX-Request") != "" {
-		// A part of a page can't become another page: the whole one goes there.
+		// A redirect would replace only a part of the page; this header makes htmx
+		// load the whole page.
 		c.Header().Set("HX-Redirect", to)
 		c.WriteHeader(http.StatusNoContent)
 		return nil
@@ -109,7 +110,7 @@ func (s *Server) askToSignIn(c *call) error {
 	return nil
 }
 
-// local gives an address of this dashboard to go on to; "/" for any other.
+// local returns an address if it belongs to this dashboard, else "/".
 func local(to string) string {
 	u, err := url.Parse(to)
 	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\t\r\n") {
@@ -118,24 +119,23 @@ func local(to string) string {
 	return to
 }
 
-// address gives the address of the network that a request comes from.
+// address returns the network address of the client.
 func (c *call) address() string { return edge.ClientAddr(c.r).String() }
 
-// client is where the request comes from, for a session that begins with it.
+// client returns the client of a new session.
 func (c *call) client() auth.Client { return auth.Client{Address: c.address(), Agent: c.r.UserAgent()} }
 
-// begin gives the browser a session and leads on: to the first steps when the
-// account has never had a key, which is made then, else to where the person
-// wanted to go.
+// begin sets the session cookie and redirects. If the account has never had a key,
+// begin creates one and redirects to the first steps.
 func (s *Server) begin(c *call, token, to string) error {
 	account, _, err := s.People.Session(c.r.Context(), token)
 	if err != nil {
 		return err
 	}
 	c.setCookie(sessionCookie, token, auth.SessionLasts)
-	keys, err := s.Store.KeyList(c.r.Context(), account.Number)
+	keys, err := s.Auth.Keys(c.r.Context(), account.Number)
 	if err == nil && len(keys) == 0 {
-		err = s.makeKey(c, account, auth.KeySpec{Name: "first key", Scope: store.ScopeJobs})
+		err = s.createKey(c, account, auth.KeySpec{Name: "first key", Scope: identity.ScopeJobs})
 		to = "/welcome"
 	}
 	if err != nil {

@@ -2,18 +2,16 @@ package dashboard
 
 import (
 	"net/http"
-	"net/url"
-	"slices"
 	"strconv"
 
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/quota"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 var settingsRoutes = []route{
@@ -25,103 +23,47 @@ var settingsRoutes = []route{
 	{"/settings/delete", forOwners, map[string]handler{"POST": (*Server).deleteAccount}},
 }
 
-// keysShown is how many keys a page of the settings has.
-const keysShown = 20
-
-// settings is what the page of an account's settings shows.
-type settings struct {
-	account   *store.Account
-	newKey    string       // shown this once
-	keys      []*store.Key // those that work, newest first, a page of them
-	working   int
-	revoked   int
-	next      string
-	first     string
-	limits    quota.Limits
-	usage     quota.Usage
-	retention string
-	notice    string
-	sessions  []*store.Session // those used last
-	others    int              // sessions that are not shown
-	session   []byte           // the hash of the one that shows the page
-	values    url.Values       // of the form that was refused
-	refusal
-}
-
-// refusal is a form that was refused, and why.
-type refusal struct {
-	form string
-	err  error
-}
-
-// at gives the problem with a field of a form; "" when it was not that form.
-func (d *refusal) at(form, pointer string) string {
-	if d.form != form {
-		return ""
-	}
-	return problemAt(d.err, pointer)
-}
-
-// said gives what is wrong with a form as a whole.
-func (d *refusal) said(form string) string {
-	f, ok := d.err.(*fault.Error)
-	if !ok || d.form != form {
-		return ""
-	}
-	if len(f.Problems) > 0 && f.Problems[0].Pointer != "#" {
-		return "This can't be taken yet. Please check what is marked below."
-	}
-	return capital(f.Message)
-}
-
 func (s *Server) settings(c *call) error {
 	d, err := s.readSettings(c)
 	if err != nil {
 		return err
 	}
-	return c.render(http.StatusOK, settingsPage(d))
+	return c.render(http.StatusOK, view.SettingsPage(d))
 }
 
-func (s *Server) readSettings(c *call) (*settings, error) {
-	// UpdateDefinition, since the form before may have changed it.
-	account, err := s.Store.AccountOf(c.r.Context(), c.owner().Number)
+func (s *Server) readSettings(c *call) (*view.Settings, error) {
+	// Read again, since the form may have just changed it.
+	account, err := s.Auth.CurrentAccount(c.r.Context(), c.owner().Number)
 	if err != nil {
 		return nil, err
 	}
-	keys, err := s.Store.KeyList(c.r.Context(), account.Number)
-	if err != nil {
-		return nil, err
+	d := &view.Settings{
+		ID: account.ID.String(), Email: account.Email, CreatedAt: account.CreatedAt, NewKey: c.newKey(), Notice: c.notice(),
+		Scopes: scopeChoices, Expiries: expiryChoices, SecondFactor: auth.HasTOTP(account), Retention: "For ever",
 	}
-	d := &settings{account: account, newKey: c.newKey(), notice: c.notice(), retention: "For ever"}
-	if d.limits, err = s.Quotas.Limits(c.r.Context(), account.Number); err != nil {
-		return nil, err
-	}
-	if d.usage, err = s.Quotas.Usage(c.r.Context(), account.Number, d.limits); err != nil {
-		return nil, err
+	if err := quota.Suspended(account); err != nil {
+		d.Suspension = ui.Sentence(err.Error())
 	}
 	if s.Retention > 0 {
-		d.retention = ui.Period(s.Retention)
+		d.Retention = ui.Period(s.Retention)
 	}
-	all := len(keys)
-	keys = slices.DeleteFunc(keys, func(k *store.Key) bool { return !auth.Works(k, s.Store.Now()) })
-	slices.Reverse(keys)
-	d.working, d.revoked = len(keys), all-len(keys)
-	if err := s.readSessions(c, d); err != nil {
+	for _, secret := range account.Secrets {
+		d.Secrets = append(d.Secrets, view.Secret{Value: secret.Value, CreatedAt: secret.CreatedAt, ExpiresAt: secret.ExpiresAt})
+	}
+	limits, err := s.Quotas.Limits(c.r.Context(), account.Number)
+	if err != nil {
 		return nil, err
 	}
-	from, _ := strconv.Atoi(c.param("from")) // anything else is the beginning
-	from = min(max(from, 0), len(keys))
-	d.keys = keys[from:min(from+keysShown, len(keys))]
-	if from+keysShown < len(keys) {
-		d.next = c.here("from", strconv.Itoa(from+keysShown))
+	if d.Usage, err = s.usage(c, account.Number, limits); err != nil {
+		return nil, err
 	}
-	if from > 0 {
-		d.first = c.here("from", "")
+	if err := s.readKeys(c, d); err != nil {
+		return nil, err
 	}
-	return d, nil
+	return d, s.readSessions(c, d)
 }
 
-// refuse shows the settings again with what is wrong with a form.
+// refuseForm shows the settings again with what is wrong with a form.
 func (s *Server) refuseForm(c *call, form string, err error) error {
 	switch fault.CodeOf(err) {
 	case fault.Invalid, fault.TooMany:
@@ -132,8 +74,8 @@ func (s *Server) refuseForm(c *call, form string, err error) error {
 	if readErr != nil {
 		return readErr
 	}
-	d.refusal, d.values = refusal{form, err}, c.r.PostForm
-	return c.render(c.statusOf(err), settingsPage(d))
+	d.Refusal = view.Refusal{Form: form, Values: c.r.PostForm, Err: err}
+	return c.render(c.statusOf(err), view.SettingsPage(d))
 }
 
 func (s *Server) revokeKey(c *call) error {
@@ -156,7 +98,7 @@ func (s *Server) rotateSecret(c *call) error {
 
 func (s *Server) changePassword(c *call) error {
 	form := c.r.PostForm
-	err := s.People.ChangePassword(c.r.Context(), c.viewer().Account, c.session, form.Get("current"), form.Get("password"), form.Get("revoke_keys") != "", c.address())
+	err := s.People.ChangePassword(c.r.Context(), c.account(), c.session, form.Get("current"), form.Get("password"), form.Get("revoke_keys") != "", c.address())
 	if err != nil {
 		return s.refuseForm(c, "password", err)
 	}
@@ -167,7 +109,7 @@ func (s *Server) changePassword(c *call) error {
 }
 
 func (s *Server) deleteAccount(c *call) error {
-	if err := s.People.Delete(c.r.Context(), c.viewer().Account, c.r.PostForm.Get("password"), c.address()); err != nil {
+	if err := s.People.Delete(c.r.Context(), c.account(), c.r.PostForm.Get("password"), c.address()); err != nil {
 		return s.refuseForm(c, "delete", err)
 	}
 	c.setCookie(sessionCookie, "", 0)
@@ -175,26 +117,20 @@ func (s *Server) deleteAccount(c *call) error {
 	return nil
 }
 
-// lastUsed says when a key was last used, exact to half a minute.
-func lastUsed(k *store.Key) string {
-	if k.LastUsedAt.IsZero() {
-		return "never used"
+// usage returns what an account uses of its limits.
+func (s *Server) usage(c *call, account int64, limits quota.Limits) (view.Usage, error) {
+	u, err := s.Quotas.Usage(c.r.Context(), account, limits)
+	if err != nil {
+		return view.Usage{}, err
 	}
-	return ""
+	usage := view.Usage{Calls: rateOf(limits.Rate), PendingJobs: used(u.Pending, limits.Pending), Schedules: used(u.Schedules, limits.Schedules)}
+	if limits.Stored > 0 {
+		usage.Stored = stored(u, limits.Stored)
+	}
+	return usage, nil
 }
 
-// keyName is what a key is called.
-func keyName(k *store.Key) string {
-	if k.Name == "" {
-		return "Key without a name"
-	}
-	return k.Name
-}
-
-// maxKeys is told when there can't be more.
-const maxKeys = auth.MaxKeys
-
-// rateOf says how many calls a second there may be.
+// rateOf formats a limit of calls.
 func rateOf(r quota.Rate) string {
 	if r == 0 {
 		return "Any number of calls a second"
@@ -202,7 +138,7 @@ func rateOf(r quota.Rate) string {
 	return strconv.FormatFloat(float64(r), 'f', -1, 64) + " calls a second"
 }
 
-// used says how many there are of how many there may be; 0 is any number.
+// used formats a number of records and its limit, where 0 is unlimited.
 func used(n, limit int64) string {
 	text := ui.Count(n)
 	if limit == 0 && n >= quota.Counted {
@@ -214,7 +150,7 @@ func used(n, limit int64) string {
 	return text
 }
 
-// stored says how much space an account's records take up.
+// stored formats the size of an account's records and its limit.
 func stored(u quota.Usage, limit int64) string {
 	if u.SampledAt.IsZero() {
 		return "at most " + quota.FormatSize(limit)

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/punctual-dev/punctual/internal/auth"
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/dashboard/view"
 )
 
 var sessionRoutes = []route{
@@ -13,27 +13,28 @@ var sessionRoutes = []route{
 	{"/settings/sessions/end-others", forOwners, map[string]handler{"POST": (*Server).endOtherSessions}},
 }
 
-// sessionsShown is how many sessions the settings show, those used last.
+// sessionsShown is how many sessions the settings show: those used last.
 const sessionsShown = 10
 
-// here reports whether a session is the one that shows the page.
-func (d *settings) here(s *store.Session) bool { return bytes.Equal(s.Hash, d.session) }
-
-// readSessions reads what the settings show of the account's sessions.
-func (s *Server) readSessions(c *call, d *settings) (err error) {
-	if d.sessions, err = s.People.Sessions(c.r.Context(), c.owner().Number); err != nil {
+// readSessions reads the account's sessions.
+func (s *Server) readSessions(c *call, d *view.Settings) error {
+	sessions, err := s.People.Sessions(c.r.Context(), c.owner().Number)
+	if err != nil {
 		return err
 	}
-	d.session = c.session.Hash
-	if n := len(d.sessions); n > sessionsShown {
-		d.sessions, d.others = d.sessions[:sessionsShown], n-sessionsShown
+	for _, one := range sessions[:min(len(sessions), sessionsShown)] {
+		d.Sessions = append(d.Sessions, view.Session{
+			ID: auth.SessionID(one), Browser: auth.Browser(one.Agent), Address: one.Address, CreatedAt: one.CreatedAt, SeenAt: one.SeenAt,
+			Current: bytes.Equal(one.Hash, c.session.Hash),
+		})
 	}
+	d.OlderSessions = len(sessions) - len(d.Sessions)
 	return nil
 }
 
 func (s *Server) endSession(c *call) error {
 	id := c.r.PathValue("session")
-	if err := s.People.EndSession(c.r.Context(), c.viewer().Account, id, c.address()); err != nil {
+	if err := s.People.EndSession(c.r.Context(), c.account(), id, c.address()); err != nil {
 		return err
 	}
 	if id == auth.SessionID(c.session) {
@@ -45,7 +46,7 @@ func (s *Server) endSession(c *call) error {
 }
 
 func (s *Server) endOtherSessions(c *call) error {
-	if err := s.People.EndOtherSessions(c.r.Context(), c.viewer().Account, c.session, c.address()); err != nil {
+	if err := s.People.EndOtherSessions(c.r.Context(), c.account(), c.session, c.address()); err != nil {
 		return err
 	}
 	return c.redirect("/settings?done=endedothers")

@@ -11,7 +11,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-func TestKeysInTheSettings(t *testing.T) {
+func TestSettings_Keys(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	b.get("/welcome")
@@ -42,7 +42,7 @@ func TestKeysInTheSettings(t *testing.T) {
 		w.pass(time.Millisecond)
 		b.want(b.post("/settings/keys", "name", fmt.Sprintf("key %d %s", i, strings.Repeat("x", 200))), 303, "/settings?done=key")
 	}
-	b.want(b.post("/settings/keys", "name", "one too many"), 422, "as many keys as there may be")
+	b.want(b.post("/settings/keys", "name", "one too many"), 422, "maximum number of keys")
 	b.want(b.get("/settings?from=20"), 200, "Older")
 	b.want(b.get("/settings?from=x"), 200, "key 98")
 	b.want(b.get("/settings?from=9999"), 200, "Back to the newest")
@@ -57,13 +57,13 @@ func (w *site) account(email string) *store.Account {
 	return a
 }
 
-func TestTheSigningSecretInTheSettings(t *testing.T) {
+func TestSettings_SigningSecret(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	before := regexp.MustCompile(`whsec_[A-Za-z0-9+/=]+`).FindString(b.get("/settings").body)
 	w.pass(time.Second)
 	b.want(b.post("/settings/signing-secret"), 303, "/settings?done=rotated")
-	page := b.want(b.get("/settings?done=rotated"), 200, "signs too for 24 hours")
+	page := b.want(b.get("/settings?done=rotated"), 200, "also signs for 24 hours")
 	if first := regexp.MustCompile(`whsec_[A-Za-z0-9+/=]+`).FindString(page.body); first == before || !strings.Contains(page.body, before) {
 		t.Error("the old secret does not stand behind a new one")
 	}
@@ -73,7 +73,7 @@ func TestTheSigningSecretInTheSettings(t *testing.T) {
 	}
 }
 
-func TestThePasswordInTheSettings(t *testing.T) {
+func TestSettings_Password(t *testing.T) {
 	w := newSite(t, false)
 	b, other := w.citizen(), w.browser()
 	other.want(other.signIn("ann@example.com", secretWords), 303, "/")
@@ -87,7 +87,7 @@ func TestThePasswordInTheSettings(t *testing.T) {
 	other.want(other.signIn("ann@example.com", "new "+secretWords), 303, "/")
 }
 
-func TestADeletedAccountIsGone(t *testing.T) {
+func TestSettings_DeleteAccount(t *testing.T) {
 	w := newSite(t, false)
 	b, other := w.citizen(), w.browser()
 	key := keyPattern.FindString(b.get("/welcome").body)
@@ -106,12 +106,12 @@ func TestADeletedAccountIsGone(t *testing.T) {
 	b.want(b.signUp("eve@example.com"), 403, "Nobody can sign up here") // the door stays closed
 }
 
-func TestTheOperatorSeesSizesAndNoPayloads(t *testing.T) {
+func TestOperator_SeesSizesButNoPayloads(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	a := w.account("other@example.com")
 	for range 3 {
-		if _, _, err := w.manager.Create(t.Context(), a.Owner,
+		if _, _, err := w.service.Create(t.Context(), a.Owner,
 			[]byte(`{"url":"https://example.com/secret-path","body":"secret-body","name":"secret-name","schedule_in":60}`), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +131,7 @@ func TestTheOperatorSeesSizesAndNoPayloads(t *testing.T) {
 		t.Error("the operator sees what jobs contain")
 	}
 	if !regexp.MustCompile(`data-label="Pending jobs">3<`).MatchString(page.body) {
-		t.Errorf("the sizes are not told: %s", page.body)
+		t.Errorf("the page does not show the sizes: %s", page.body)
 	}
 	for i := range 12 {
 		w.account(fmt.Sprintf("user%d@example.com", i))

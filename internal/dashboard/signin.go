@@ -9,105 +9,95 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/fault"
 )
 
-var entranceRoutes = []route{
+var signInRoutes = []route{
 	{"/sign-up", forAnyone, map[string]handler{"GET": (*Server).signUpPage, "POST": (*Server).signUp}},
 	{"/sign-in", forAnyone, map[string]handler{"GET": (*Server).signInPage, "POST": (*Server).signIn}},
-	{"/sign-in/code", forAnyone, map[string]handler{"GET": (*Server).codePage, "POST": (*Server).giveCode}},
+	{"/sign-in/code", forAnyone, map[string]handler{"GET": (*Server).codePage, "POST": (*Server).enterCode}},
 	{"/sign-out", forAnyone, map[string]handler{"POST": (*Server).signOut}},
 }
 
-// entrance is what the pages for signing up and in show.
-type entrance struct {
-	door   auth.SignupPolicy
-	email  string
-	invite string
-	setup  string
-	to     string
-	notice string // said above the form
-	err    error  // what was wrong with the form
-}
-
-// problem gives the fault to show above the form; nil when none is.
-func (e *entrance) problem() *fault.Error {
-	var f *fault.Error
-	errors.As(e.err, &f)
-	return f
-}
-
 func (s *Server) signUpPage(c *call) error {
-	if c.viewer() != nil {
+	if c.viewer != nil {
 		return c.redirect("/")
 	}
-	door, err := s.People.SignupPolicy(c.r.Context())
+	return s.showSignUp(c, http.StatusOK, &view.SignIn{Invite: c.param("invite"), Setup: c.param("setup")})
+}
+
+func (s *Server) showSignUp(c *call, status int, e *view.SignIn) error {
+	if err := s.readPolicy(c, e); err != nil {
+		return err
+	}
+	return c.render(status, view.SignUpPage(e))
+}
+
+// readPolicy sets who may sign up.
+func (s *Server) readPolicy(c *call, e *view.SignIn) error {
+	policy, err := s.People.SignupPolicy(c.r.Context())
 	if err != nil {
 		return err
 	}
-	return c.render(http.StatusOK, signUpPage(&entrance{door: door, invite: c.param("invite"), setup: c.param("setup")}))
+	e.First, e.Closed, e.ByInvite = policy.First, policy.Signup == auth.SignupClosed, policy.Signup == auth.SignupInvite
+	return nil
 }
 
 func (s *Server) signUp(c *call) error {
 	form := c.r.PostForm
-	e := &entrance{email: form.Get("email"), invite: form.Get("invite"), setup: form.Get("setup")}
+	e := &view.SignIn{Email: form.Get("email"), Invite: form.Get("invite"), Setup: form.Get("setup")}
 	token, err := s.People.SignUp(c.r.Context(), auth.SignUp{
-		Email: e.email, Password: form.Get("password"), Invite: e.invite, Setup: e.setup, Address: c.address(), Agent: c.r.UserAgent(),
+		Email: e.Email, Password: form.Get("password"), Invite: e.Invite, Setup: e.Setup, Address: c.address(), Agent: c.r.UserAgent(),
 	})
 	if err != nil {
-		var doorErr error
-		if e.door, doorErr = s.People.SignupPolicy(c.r.Context()); doorErr != nil {
-			return doorErr
-		}
-		return c.refused(err, e, func() error { return c.render(c.statusOf(err), signUpPage(e)) })
+		return c.refused(err, e, func() error { return s.showSignUp(c, c.statusOf(err), e) })
 	}
 	if token != "" {
 		return s.begin(c, token, "/welcome")
 	}
-	e.notice = "Sign in now, with the email and the password you have chosen."
+	e.Notice = "Sign in now with your email and password."
 	return s.showSignIn(c, http.StatusOK, e)
 }
 
 func (s *Server) signInPage(c *call) error {
-	if c.viewer() != nil {
+	if c.viewer != nil {
 		return c.redirect("/")
 	}
-	e := &entrance{to: local(c.param("to"))}
+	e := &view.SignIn{To: local(c.param("to"))}
 	if c.param("done") == "deleted" {
-		e.notice = "The account is deleted. Nothing of it works any more, and what it stored is being removed."
+		e.Notice = "The account is deleted. Its keys no longer work, and its records are being deleted."
 	}
 	return s.showSignIn(c, http.StatusOK, e)
 }
 
-func (s *Server) showSignIn(c *call, status int, e *entrance) error {
-	door, err := s.People.SignupPolicy(c.r.Context())
-	if err != nil {
+func (s *Server) showSignIn(c *call, status int, e *view.SignIn) error {
+	if err := s.readPolicy(c, e); err != nil {
 		return err
 	}
-	e.door = door
-	return c.render(status, signInPage(e))
+	return c.render(status, view.SignInPage(e))
 }
 
 func (s *Server) signIn(c *call) error {
 	form := c.r.PostForm
-	e := &entrance{email: form.Get("email"), to: local(form.Get("to"))}
-	in, err := s.People.SignIn(c.r.Context(), e.email, form.Get("password"), c.client())
+	e := &view.SignIn{Email: form.Get("email"), To: local(form.Get("to"))}
+	in, err := s.People.SignIn(c.r.Context(), e.Email, form.Get("password"), c.client())
 	if err != nil {
 		return c.refused(err, e, func() error { return s.showSignIn(c, c.statusOf(err), e) })
 	}
 	if in.NeedsCode {
 		c.setCookie(pendingCookie, in.Token, pendingLasts)
-		http.Redirect(c, c.r, codeHref(e.to), http.StatusSeeOther)
+		http.Redirect(c, c.r, codeHref(e.To), http.StatusSeeOther)
 		return nil
 	}
-	return s.begin(c, in.Token, e.to)
+	return s.begin(c, in.Token, e.To)
 }
 
-// pendingLasts is how long the browser keeps what a sign-in needs that waits for
-// its code; the service forgets it sooner.
+// pendingLasts is how long the cookie of a sign-in that needs a code lasts. The
+// service forgets the sign-in sooner.
 const pendingLasts = time.Hour
 
-// codeHref gives where the code of a second factor is asked for.
+// codeHref returns the address of the page that asks for the code.
 func codeHref(to string) string {
 	if to == "/" {
 		return "/sign-in/code"
@@ -116,43 +106,43 @@ func codeHref(to string) string {
 }
 
 func (s *Server) codePage(c *call) error {
-	if c.viewer() != nil {
+	if c.viewer != nil {
 		return c.redirect("/")
 	}
 	if c.cookie(pendingCookie) == "" {
 		http.Redirect(c, c.r, "/sign-in", http.StatusSeeOther)
 		return nil
 	}
-	return c.render(http.StatusOK, codePage(&entrance{to: local(c.param("to"))}))
+	return c.render(http.StatusOK, view.CodePage(&view.SignIn{To: local(c.param("to"))}))
 }
 
-func (s *Server) giveCode(c *call) error {
-	e := &entrance{to: local(c.r.PostForm.Get("to"))}
+func (s *Server) enterCode(c *call) error {
+	e := &view.SignIn{To: local(c.r.PostForm.Get("to"))}
 	token, err := s.People.GiveCode(c.r.Context(), c.cookie(pendingCookie), c.r.PostForm.Get("code"), c.client())
 	if err != nil && fault.CodeOf(err) == fault.NotFound {
 		c.setCookie(pendingCookie, "", 0)
-		e.notice = "That took too long. Please sign in again."
+		e.Notice = "That took too long. Please sign in again."
 		return s.showSignIn(c, http.StatusOK, e)
 	}
 	if err != nil {
-		return c.refused(err, e, func() error { return c.render(c.statusOf(err), codePage(e)) })
+		return c.refused(err, e, func() error { return c.render(c.statusOf(err), view.CodePage(e)) })
 	}
 	c.setCookie(pendingCookie, "", 0)
-	return s.begin(c, token, e.to)
+	return s.begin(c, token, e.To)
 }
 
-// refused shows a form again with what was wrong; anything that is not for the
-// person to mend becomes an error page.
-func (c *call) refused(err error, e *entrance, show func() error) error {
+// refused shows a form again with its error. An error that the user can't fix is
+// returned, and becomes an error page.
+func (c *call) refused(err error, e *view.SignIn, show func() error) error {
 	switch fault.CodeOf(err) {
 	case fault.Invalid, fault.Unauthorized, fault.Forbidden, fault.TooMany:
-		e.err = err
+		e.Err = err
 		return show()
 	}
 	return err
 }
 
-// statusOf gives the status of a fault, and says when to try again.
+// statusOf returns the status of a fault and sets Retry-After.
 func (c *call) statusOf(err error) int {
 	var f *fault.Error
 	if errors.As(err, &f) && f.RetryAfter > 0 {

@@ -35,12 +35,15 @@ type site struct {
 	auth *auth.Authenticator
 	url  string
 
-	manager *service.Service
+	service *service.Service
 	tls     *http.Client // trusts the site
 	mu      sync.Mutex
 	now     time.Time
 	people  *auth.People
 }
+
+// noon is a time at which forms are checked.
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 type siteOption func(*Config, *auth.PeopleConfig)
 
@@ -64,7 +67,7 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 	book := quota.NewBook(quota.Config{Store: s, Account: w.auth.Account, Now: s.Now, Log: log})
 	t.Cleanup(book.Close)
 	config := Config{
-		Manager: service.New(service.Config{Store: s, Operations: s, Engine: idle{}, Metrics: measures, Listener: events, Quotas: book}), Store: s, Auth: w.auth,
+		Service: service.New(service.Config{Store: s, Operations: s, Engine: idle{}, Metrics: measures, Listener: events, Quotas: book}), Auth: w.auth,
 		Quotas: book, Rates: edge.NewRates(0, measures),
 		Board: broadcast.New(s.Now), Events: events, Log: log, Audit: recorded,
 		Stats: stats.New(stats.Config{Store: s, Now: s.Now, Log: log}), Version: "test", Retention: 30 * 24 * time.Hour,
@@ -73,9 +76,9 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 		o(&config, &people)
 	}
 	w.people = auth.NewPeople(people)
-	config.People, w.manager = w.people, config.Manager
+	config.People, w.service = w.people, config.Service
 	api := httpapi.New(httpapi.Config{
-		Service: config.Manager, Auth: w.auth, Audit: recorded, Metrics: measures, Board: config.Board, Log: log,
+		Service: config.Service, Auth: w.auth, Audit: recorded, Metrics: measures, Board: config.Board, Log: log,
 		Stats: config.Stats, Running: func() bool { return true }, Quotas: config.Quotas, Rates: config.Rates,
 	})
 	server := httptest.NewUnstartedServer(New(config).Wrap(api))
@@ -88,7 +91,7 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 	t.Cleanup(func() {
 		events.Close()
 		server.Close()
-		config.Manager.Close()
+		config.Service.Close()
 	})
 	return w
 }
@@ -125,13 +128,13 @@ func (w *site) browser() *browser {
 	return b
 }
 
-// answer is what came back.
-type answer struct {
+// result is a response with its body.
+type result struct {
 	*http.Response
 	body string
 }
 
-func (b *browser) do(method, path string, form url.Values) *answer {
+func (b *browser) do(method, path string, form url.Values) *result {
 	b.Helper()
 	request, err := http.NewRequestWithContext(b.Context(), method, b.url+path, strings.NewReader(form.Encode()))
 	if err != nil {
@@ -161,12 +164,12 @@ func (b *browser) do(method, path string, form url.Values) *answer {
 	if strings.Contains(string(body), "style=") || strings.Contains(string(body), "<script>") {
 		b.Errorf("%s %s has a script or style in it", method, path)
 	}
-	return &answer{response, string(body)}
+	return &result{response, string(body)}
 }
 
-func (b *browser) get(path string) *answer { b.Helper(); return b.do(http.MethodGet, path, nil) }
+func (b *browser) get(path string) *result { b.Helper(); return b.do(http.MethodGet, path, nil) }
 
-func (b *browser) post(path string, fields ...string) *answer {
+func (b *browser) post(path string, fields ...string) *result {
 	b.Helper()
 	form := url.Values{}
 	for i := 0; i+1 < len(fields); i += 2 {
@@ -175,26 +178,27 @@ func (b *browser) post(path string, fields ...string) *answer {
 	return b.do(http.MethodPost, path, form)
 }
 
-// want checks an answer's status, and where it leads or what it says.
-func (b *browser) want(a *answer, status int, says string) *answer {
+// want verifies the status of a result, and its Location or that its body contains
+// a text.
+func (b *browser) want(a *result, status int, text string) *result {
 	b.Helper()
 	at := a.Request.Method + " " + a.Request.URL.Path
 	switch {
 	case a.StatusCode != status:
 		b.Errorf("%s: status %d, want %d: %.300s", at, a.StatusCode, status, a.body)
 	case status == http.StatusSeeOther:
-		if got := a.Header.Get("Location"); got != says {
-			b.Errorf("%s leads to %q, want %q", at, got, says)
+		if got := a.Header.Get("Location"); got != text {
+			b.Errorf("%s redirects to %q, want %q", at, got, text)
 		}
-	case !strings.Contains(a.body, says):
-		b.Errorf("%s does not say %q: %s", at, says, a.body)
+	case !strings.Contains(a.body, text):
+		b.Errorf("%s does not contain %q: %.2000s", at, text, a.body)
 	}
 	return a
 }
 
 const secretWords = "correct horse battery"
 
-func (b *browser) signUp(email string) *answer {
+func (b *browser) signUp(email string) *result {
 	b.Helper()
 	code, err := b.people.SetupCode(b.Context())
 	if err != nil {
@@ -203,12 +207,12 @@ func (b *browser) signUp(email string) *answer {
 	return b.post("/sign-up", "email", email, "password", secretWords, "setup", code)
 }
 
-func (b *browser) signIn(email, password string) *answer {
+func (b *browser) signIn(email, password string) *result {
 	b.Helper()
 	return b.post("/sign-in", "email", email, "password", password)
 }
 
-// citizen gives the browser of the first account, signed in.
+// citizen returns the signed-in browser of the first account.
 func (w *site) citizen() *browser {
 	w.Helper()
 	b := w.browser()
@@ -218,7 +222,7 @@ func (w *site) citizen() *browser {
 
 var keyPattern = regexp.MustCompile(`sk_[0-9A-Za-z]{43}`)
 
-// calls makes a call of the API with a key and gives its status.
+// calls makes an API call with a key and returns its status.
 func (w *site) calls(key string) int {
 	w.Helper()
 	request, _ := http.NewRequestWithContext(w.Context(), http.MethodGet, w.url+"/api/jobs", nil)

@@ -7,17 +7,20 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/broadcast"
+	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 var welcomeRoutes = []route{
@@ -27,80 +30,72 @@ var welcomeRoutes = []route{
 	{"/welcome/events", forOwners, map[string]handler{"GET": (*Server).welcomeEvents}},
 }
 
-// reach says whether a job can send a message to the page it is made from.
-type reach int
-
-const (
-	reachable     reach = iota
-	overPlainHTTP       // the page came over http, and targets take https
-	onPrivateHost       // the address is a private one, and those are not permitted
-)
-
-// welcome is what the page of the first steps shows.
-type welcome struct {
-	newKey   string // shown this once
-	hasKey   bool
-	host     string
-	reach    reach
-	request  rawjson.Value // the body of the first job's creation
-	channel  string
-	messages []broadcast.Message
-	jobs     []*job.Job // the newest
-	now      time.Time
-	notice   string
-	err      error // why the message could not be sent
-}
-
-// jobsWatched is how many of the newest jobs the page of the first steps shows.
+// jobsWatched is how many of the newest jobs the page shows.
 const jobsWatched = 3
 
-// channelOf names the channel of an account's page. Nobody can guess it: it
-// follows from the random salt of the password's hash.
-func channelOf(a *store.Account) string {
+// channelOf returns the channel of an account's page. Nobody can guess it, since it
+// is derived from the random salt of the password's hash.
+func channelOf(a *identity.Account) string {
 	sum := sha256.Sum256([]byte("the channel of " + a.ID.String() + " " + a.Password))
 	return "page-" + hex.EncodeToString(sum[:8])
 }
 
-// reachOf tells whether jobs may be sent to where the page comes from.
-func (s *Server) reachOf(c *call) reach {
+// reachOf reports whether jobs may call the address of the page.
+func (s *Server) reachOf(c *call) view.Reach {
 	here, err := url.Parse(edge.Origin(c.r))
 	switch {
 	case err != nil, here.Scheme != "https":
-		return overPlainHTTP
-	case s.Manager.CheckHost != nil && s.Manager.CheckHost(here.Host) != "":
-		return onPrivateHost
+		return view.OverPlainHTTP
+	case s.Service.CheckHost != nil && s.Service.CheckHost(here.Host) != "":
+		return view.OnPrivateHost
 	}
-	return reachable
+	return view.Reachable
 }
 
-// firstJob gives the body of a call that creates the first job.
-func firstJob(where reach, origin, channel string) rawjson.Value {
-	if where != reachable {
+// firstJob returns the request body that creates the first job.
+func firstJob(where view.Reach, origin, channel string) rawjson.Value {
+	if where != view.Reachable {
 		return rawjson.Value(`{"method": "get", "url": "https://example.com/", "schedule_in": [10, "seconds"]}`)
 	}
 	return rawjson.Value(`{"method": "post", "url": ` + string(rawjson.Quote(origin+"/api/broadcast")) + `, "schedule_in": [10, "seconds"], ` +
 		`"body": {"content": "Hello from ten seconds ago", "channel": ` + string(rawjson.Quote(channel)) + `}}`)
 }
 
-func (s *Server) readWelcome(c *call) (*welcome, error) {
-	account := c.viewer().Account
-	d := &welcome{reach: s.reachOf(c), host: c.r.Host, channel: channelOf(account), now: s.Store.Now(), notice: c.notice()}
-	d.request = firstJob(d.reach, edge.Origin(c.r), d.channel)
-	d.messages = s.Board.Open(d.channel)
-	jobs, err := s.Store.JobList(c.r.Context(), c.owner(), store.JobQuery{ListQuery: store.ListQuery{Limit: jobsWatched}})
+func (s *Server) readWelcome(c *call) (*view.Welcome, error) {
+	account, origin := c.account(), edge.Origin(c.r)
+	d := &view.Welcome{Reach: s.reachOf(c), Host: c.r.Host, Notice: c.notice()}
+	channel := channelOf(account)
+	for _, m := range s.Board.Open(channel) {
+		d.Messages = append(d.Messages, view.Message{Text: messageText(&m), At: m.At, Due: m.Due})
+	}
+	page, err := s.Service.Jobs(c.r.Context(), c.owner(), job.Query{ListQuery: job.ListQuery{Limit: jobsWatched}})
 	if err != nil {
 		return nil, err
 	}
-	d.jobs = jobs
+	d.Jobs = page.Items
 	if c.part() != "" {
 		return d, nil
 	}
-	keys, err := s.Store.KeyList(c.r.Context(), account.Number)
-	for _, k := range keys {
-		d.hasKey = d.hasKey || k.RevokedAt.IsZero()
-	}
-	d.newKey = c.newKey()
+	keys, err := s.Auth.Keys(c.r.Context(), account.Number)
+	d.HasKey = slices.ContainsFunc(keys, func(k *identity.Key) bool { return k.RevokedAt.IsZero() })
+	d.NewKey = c.newKey()
+	d.Ways = ways(origin, d.NewKey, firstJob(d.Reach, origin, channel))
 	return d, err
+}
+
+// messageText returns the content of a message, with its author and job.
+func messageText(m *broadcast.Message) string {
+	text := m.Content
+	if text == "" {
+		text = "A message without content"
+	}
+	if m.Author != "" {
+		text = m.Author + ": " + text
+	}
+	if m.Job != 0 {
+		text += " (from job " + strconv.FormatInt(m.Job, 10) + ")"
+	}
+	return text
 }
 
 func (s *Server) welcome(c *call) error {
@@ -109,22 +104,22 @@ func (s *Server) welcome(c *call) error {
 		return err
 	}
 	if c.part() == "live" {
-		return c.render(http.StatusOK, arrivals(d))
+		return c.render(http.StatusOK, view.Arrivals(d))
 	}
-	return c.render(http.StatusOK, welcomePage(d))
+	return c.render(http.StatusOK, view.WelcomePage(d))
 }
 
 func (s *Server) welcomeKey(c *call) error {
-	if err := s.makeKey(c, c.viewer().Account, auth.KeySpec{Name: "first steps", Scope: store.ScopeJobs}); err != nil {
+	if err := s.createKey(c, c.account(), auth.KeySpec{Name: "first steps", Scope: identity.ScopeJobs}); err != nil {
 		return err
 	}
 	return c.redirect("/welcome?done=key")
 }
 
-// welcomeSend makes the job that the page shows how to make.
+// welcomeSend creates the first job.
 func (s *Server) welcomeSend(c *call) error {
-	body := firstJob(s.reachOf(c), edge.Origin(c.r), channelOf(c.viewer().Account))
-	_, _, err := s.Manager.Create(c.r.Context(), c.owner(), body, nil)
+	body := firstJob(s.reachOf(c), edge.Origin(c.r), channelOf(c.account()))
+	_, _, err := s.Service.Create(c.r.Context(), c.owner(), body, nil)
 	if err == nil {
 		return c.redirect("/welcome?done=sent")
 	}
@@ -135,22 +130,22 @@ func (s *Server) welcomeSend(c *call) error {
 	if readErr != nil {
 		return readErr
 	}
-	d.err = err
-	return c.render(http.StatusUnprocessableEntity, welcomePage(d))
+	d.Problem = ui.Sentence(err.Error())
+	return c.render(http.StatusUnprocessableEntity, view.WelcomePage(d))
 }
 
-// welcomeEvents tells the page of the first steps when there is something new:
-// a message on its channel, or a change of the account's jobs.
+// welcomeEvents sends an event when a message arrives on the page's channel, or
+// when one of the account's jobs changes.
 func (s *Server) welcomeEvents(c *call) error {
-	arrived, stop := s.Board.Watch(channelOf(c.viewer().Account))
+	arrived, stop := s.Board.Watch(channelOf(c.account()))
 	defer stop()
 	stream, err := s.Events.OpenHints(c.r.Context(), c.owner(), edge.ClientAddr(c.r))
 	if err != nil {
 		return err
 	}
 	ctx, end := context.WithCancel(c.r.Context())
-	var telling sync.WaitGroup
-	telling.Go(func() {
+	var watcher sync.WaitGroup
+	watcher.Go(func() {
 		for {
 			select {
 			case <-ctx.Done():
@@ -162,41 +157,38 @@ func (s *Server) welcomeEvents(c *call) error {
 	})
 	stream.Serve(c, c.r, c.permit)
 	end()
-	telling.Wait()
+	watcher.Wait()
 	return nil
 }
 
-// wayToCall is a way to make the first job.
-type wayToCall struct{ id, name, text string }
-
-// ways gives the ways to make the first job, with the key filled in when it is
-// there to be shown.
-func (d *welcome) ways(origin string) []wayToCall {
-	key, host := d.newKey, strings.TrimPrefix(strings.TrimPrefix(origin, "https://"), "http://")
+// ways returns the ways to create the first job from a request body. They contain
+// the key, or the name of a variable if it is "".
+func ways(origin, newKey string, request rawjson.Value) []view.Way {
+	key, host := newKey, strings.TrimPrefix(strings.TrimPrefix(origin, "https://"), "http://")
 	shell, python, script := key, `"`+key+`"`, `"`+key+`"`
 	if key == "" {
 		key, shell, python, script = "YOUR_KEY", "$PUNCTUAL_KEY", `os.environ["PUNCTUAL_KEY"]`, "process.env.PUNCTUAL_KEY"
 	}
-	body := string(d.request)
-	return []wayToCall{
-		{"curl", "curl", "curl " + origin + "/api/jobs \\\n  -H \"Authorization: Bearer " + shell + "\" \\\n  -H 'Content-Type: application/json' \\\n  -d " + quoteShell(body)},
-		{"cli", "Command line", d.commandLine(origin)},
-		{"http", "Plain HTTP", fmt.Sprintf("POST /api/jobs HTTP/1.1\nHost: %s\nAuthorization: Bearer %s\nContent-Type: application/json\nContent-Length: %d\n\n%s", host, key, len(body), body)},
-		{"python", "Python", "import os, urllib.request\n\ncall = urllib.request.Request(\n    \"" + origin + "/api/jobs\",\n    data=b'''" + body +
+	body := string(request)
+	return []view.Way{
+		{ID: "curl", Name: "curl", Text: "curl " + origin + "/api/jobs \\\n  -H \"Authorization: Bearer " + shell + "\" \\\n  -H 'Content-Type: application/json' \\\n  -d " + quoteShell(body)},
+		{ID: "cli", Name: "Command line", Text: commandLine(origin, newKey, request)},
+		{ID: "http", Name: "Plain HTTP", Text: fmt.Sprintf("POST /api/jobs HTTP/1.1\nHost: %s\nAuthorization: Bearer %s\nContent-Type: application/json\nContent-Length: %d\n\n%s", host, key, len(body), body)},
+		{ID: "python", Name: "Python", Text: "import os, urllib.request\n\ncall = urllib.request.Request(\n    \"" + origin + "/api/jobs\",\n    data=b'''" + body +
 			"''',\n    headers={\"Authorization\": \"Bearer \" + " + python + ", \"Content-Type\": \"application/json\"},\n)\nprint(urllib.request.urlopen(call).read().decode())"},
-		{"javascript", "JavaScript", "const answer = await fetch(\"" + origin + "/api/jobs\", {\n  method: \"POST\",\n  headers: {Authorization: \"Bearer \" + " + script +
-			", \"Content-Type\": \"application/json\"},\n  body: JSON.stringify(" + body + "),\n});\nconsole.log(await answer.json());"},
+		{ID: "javascript", Name: "JavaScript", Text: "const response = await fetch(\"" + origin + "/api/jobs\", {\n  method: \"POST\",\n  headers: {Authorization: \"Bearer \" + " + script +
+			", \"Content-Type\": \"application/json\"},\n  body: JSON.stringify(" + body + "),\n});\nconsole.log(await response.json());"},
 	}
 }
 
-// commandLine makes the first job by punctual's own command.
-func (d *welcome) commandLine(origin string) string {
+// commandLine returns the punctual command that creates the first job.
+func commandLine(origin, key string, request rawjson.Value) string {
 	text := "export PUNCTUAL_SERVICE=" + origin + "\n"
-	if d.newKey != "" {
-		text += "export PUNCTUAL_KEY=" + d.newKey + "\n"
+	if key != "" {
+		text += "export PUNCTUAL_KEY=" + key + "\n"
 	}
-	text += "punctual jobs create " + rawjson.Text(rawjson.Get(d.request, "url")) + " --when 'in 10 seconds'"
-	if body := rawjson.Get(d.request, "body"); body != nil {
+	text += "punctual jobs create " + rawjson.Text(rawjson.Get(request, "url")) + " --when 'in 10 seconds'"
+	if body := rawjson.Get(request, "body"); body != nil {
 		text += " \\\n  --data " + quoteShell(string(body))
 	}
 	return text

@@ -15,7 +15,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-func TestAMessageArrivesAtThePageThatAskedForIt(t *testing.T) {
+func TestWelcome_ShowsTheMessageOfItsJob(t *testing.T) {
 	w := newSite(t, true)
 	b := w.citizen()
 	page := b.want(b.get("/welcome"), 200, w.url+"/api/broadcast")
@@ -37,7 +37,7 @@ func TestAMessageArrivesAtThePageThatAskedForIt(t *testing.T) {
 		body, _ := io.ReadAll(response.Body)
 		_ = response.Body.Close()
 		if response.StatusCode != 200 || string(body) != `{"content":"`+content+`","author":"me","channel":"`+channel+`"}` {
-			t.Errorf("the call answers %d, %s", response.StatusCode, body)
+			t.Errorf("the call returns %d, %s", response.StatusCode, body)
 		}
 	}
 	send("page-0000000000000000", "for somebody else")
@@ -54,7 +54,7 @@ func TestAMessageArrivesAtThePageThatAskedForIt(t *testing.T) {
 	}
 }
 
-// listen opens an event stream and gives its lines.
+// listen opens an event stream and returns its lines.
 func (b *browser) listen(path string) (stop func(), lines <-chan string) {
 	b.Helper()
 	ctx, cancel := context.WithCancel(b.Context())
@@ -64,7 +64,7 @@ func (b *browser) listen(path string) (stop func(), lines <-chan string) {
 		b.Fatal(err)
 	}
 	if got := response.Header.Get("Content-Type"); response.StatusCode != 200 || got != "text/event-stream" {
-		b.Fatalf("the stream answers %d, %q", response.StatusCode, got)
+		b.Fatalf("the stream returns %d, %q", response.StatusCode, got)
 	}
 	read := make(chan string, 100)
 	go func() {
@@ -79,7 +79,7 @@ func (b *browser) listen(path string) (stop func(), lines <-chan string) {
 	return cancel, read
 }
 
-func TestTheFirstJobIsMadeForWhoHasNoTerminal(t *testing.T) {
+func TestWelcome_CreatesTheFirstJob(t *testing.T) {
 	w := newSite(t, true)
 	b := w.citizen()
 	stream, lines := b.listen("/welcome/events")
@@ -101,7 +101,7 @@ func TestTheFirstJobIsMadeForWhoHasNoTerminal(t *testing.T) {
 	}
 }
 
-func TestTheFirstJobIsMadeByAnyOfTheWaysShown(t *testing.T) {
+func TestWelcome_ShowsWaysToCreateTheFirstJob(t *testing.T) {
 	w := newSite(t, true)
 	page := w.citizen().get("/welcome").body
 	for _, way := range []string{
@@ -114,7 +114,7 @@ func TestTheFirstJobIsMadeByAnyOfTheWaysShown(t *testing.T) {
 	}
 }
 
-func TestThePageSaysPlainlyWhatAppliesHere(t *testing.T) {
+func TestWelcome_ExplainsPlainHTTP(t *testing.T) {
 	plain := newSite(t, false)
 	b := plain.citizen()
 	b.want(b.get("/welcome"), 200, "jobs are sent to https addresses only")
@@ -123,9 +123,9 @@ func TestThePageSaysPlainlyWhatAppliesHere(t *testing.T) {
 	b.want(b.get("/welcome?part=live"), 200, "Due")
 }
 
-func TestAPrivateAddressIsSaidToBeOne(t *testing.T) {
+func TestWelcome_ExplainsPrivateAddresses(t *testing.T) {
 	w := newSite(t, true, func(c *Config, _ *auth.PeopleConfig) {
-		c.Manager.CheckHost = func(host string) string {
+		c.Service.CheckHost = func(host string) string {
 			if strings.HasPrefix(host, "127.0.0.1:") {
 				return "must not be a loopback address"
 			}

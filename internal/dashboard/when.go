@@ -4,18 +4,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/naturaltime"
 	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
-// readWhen reads a time in plain words, in the zone a form names.
-func readWhen(text, zone string, now time.Time) (naturaltime.Timing, string) {
+// readWhen parses a time in plain English in a time zone; "" is UTC. problem
+// completes "LABEL …", and is "" if the time is valid.
+func readWhen(text, zone string, now time.Time) (timing naturaltime.Timing, problem string) {
 	location := time.UTC
 	if zone = strings.TrimSpace(zone); zone != "" {
 		var err error
 		if location, err = schedule.LoadZone(zone); err != nil {
-			return naturaltime.Timing{}, "can't be read in the time zone " + zone + ", which is not known; name one such as Europe/Berlin"
+			return naturaltime.Timing{}, "can't be read in the unknown time zone " + zone + "; use one such as Europe/Berlin"
 		}
 	}
 	timing, err := naturaltime.Parse(text, now, location)
@@ -31,7 +33,7 @@ func timingProblem(err error) string {
 		if !job.IsTiming(field.Name) {
 			continue
 		}
-		if problem := problemAt(err, job.Pointer(field.Name)); problem != "" {
+		if problem := view.ProblemAt(err, job.Pointer(field.Name)); problem != "" {
 			return field.Name + " " + problem
 		}
 	}

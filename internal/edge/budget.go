@@ -110,7 +110,7 @@ func (s share) exceeded() error {
 
 func tooMuch(what string) error {
 	return &fault.Error{
-		Code: fault.TooMany, Message: what + "; send less at a time, and try again after Retry-After seconds",
+		Code: fault.TooMany, Reason: fault.Overlapping, Message: what + "; send less at a time, and try again after Retry-After seconds",
 		RetryAfter: time.Second,
 	}
 }

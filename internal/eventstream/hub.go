@@ -165,7 +165,7 @@ func (h *Hub) refuse(s *Stream) error {
 	default:
 		return nil
 	}
-	return &fault.Error{Code: fault.TooMany, Message: why, RetryAfter: 10 * time.Second}
+	return &fault.Error{Code: fault.TooMany, Reason: fault.Overlapping, Message: why, RetryAfter: 10 * time.Second}
 }
 
 // join adds a stream to the account's watcher, starting the watcher if necessary.

@@ -71,7 +71,7 @@ func (a *attempt) run(ctx context.Context) (*job.Response, error) {
 
 // send sends one hop. The caller closes the response's body.
 func (a *attempt) send(ctx context.Context) (*http.Response, error) {
-	if err := a.client.targets.checkDial(a.url.Hostname(), port(a.url)); err != nil {
+	if err := a.client.targets.checkURL(a.url); err != nil {
 		return nil, err // a kept connection must not bypass a new block
 	}
 	resp, err := a.exchange(a.request(ctx))
@@ -87,7 +87,7 @@ func (a *attempt) send(ctx context.Context) (*http.Response, error) {
 
 // exchange sends a request over a prewarmed connection or the transport's.
 func (a *attempt) exchange(req *http.Request) (*http.Response, error) {
-	if conn := a.client.warm.take(hostPort(a.url)); conn != nil {
+	if conn := a.prewarmed(); conn != nil {
 		a.hop.take(conn.raw)
 		if !a.leave() {
 			a.hop.leave(false)
@@ -111,6 +111,14 @@ func (a *attempt) exchange(req *http.Request) (*http.Response, error) {
 		resp, err = a.client.transport.RoundTrip(req)
 	}
 	return a.received(resp, err)
+}
+
+// prewarmed returns a connection that was opened ahead, or nil.
+func (a *attempt) prewarmed() *warmConn {
+	if a.url.Scheme != "https" {
+		return nil
+	}
+	return a.client.warm.take(hostPort(a.url))
 }
 
 // received ends the hop of a failed request; otherwise closing the response's
@@ -222,7 +230,7 @@ func resolve(base *url.URL, location string) (*url.URL, error) {
 	}
 	next := base.ResolveReference(ref)
 	switch {
-	case next.Scheme != "https":
+	case next.Scheme != "https" && (next.Scheme != "http" || base.Scheme != "http"):
 		return nil, &redirectError{"the target redirected to an address that does not use https"}
 	case next.Host == "":
 		return nil, &redirectError{"the target redirected to an address without a host"}

@@ -46,11 +46,12 @@ var errFlood = errors.New("the target sent far more data than its response needs
 // targetConn is a connection to a target, below TLS.
 type targetConn struct {
 	net.Conn
-	host  string // as hostName returns it
-	at    string // address and port
-	addr  netip.Addr
-	conns *connSet
-	place *list.Element // in the list of idle connections, or nil. Guarded by conns.mu
+	server string // the host that was dialled
+	host   string // the same, as hostName returns it
+	at     string // address and port
+	addr   netip.Addr
+	conns  *connSet
+	place  *list.Element // in the list of idle connections, or nil. Guarded by conns.mu
 
 	allowance atomic.Int64 // bytes that may still arrive
 	retired   atomic.Bool  // this side closed it; its attempts may use another
@@ -220,9 +221,12 @@ type hop struct{ conn *targetConn }
 // chosen is called when the transport has chosen a connection for the request.
 // It may choose again, when the first one turns out to be dead.
 func (h *hop) chosen(info httptrace.GotConnInfo) {
-	if secure, ok := info.Conn.(*tls.Conn); ok {
-		conn, _ := secure.NetConn().(*targetConn)
-		h.take(conn)
+	conn := info.Conn
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn()
+	}
+	if raw, ok := conn.(*targetConn); ok {
+		h.take(raw)
 	}
 }
 

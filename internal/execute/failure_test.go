@@ -322,7 +322,7 @@ func hugeField() []byte {
 }
 
 func TestDo_InvalidURL(t *testing.T) {
-	for _, url := range []string{"", "/path", "http://127.0.0.1/?token=secret", "https://", "https://h:x/?token=secret", "https://\x00/"} {
+	for _, url := range []string{"", "/path", "ftp://127.0.0.1/?token=secret", "https://", "https://h:x/?token=secret", "https://\x00/"} {
 		if f := fails(t, newClient(t), get(url), job.KindConnect); strings.Contains(f.Message, "secret") {
 			t.Errorf("%q: got message %q", url, f.Message)
 		}

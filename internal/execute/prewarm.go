@@ -58,20 +58,15 @@ func newWarmConns(most, mostAll int, open func(context.Context, string) (*http.C
 
 // Prewarm opens connections to a URL's host ahead of requests, until n are
 // kept, or one if it carries many requests. It returns at once; Close ends what
-// is under way. It ignores errors: the request that follows will report them.
+// is under way. It ignores errors: the request that follows will report them. It
+// does nothing for plain http, whose connections are cheap.
 func (c *Client) Prewarm(rawURL string, n int) {
-	if u, err := parseURL(rawURL); err == nil {
+	if u, err := parseURL(rawURL); err == nil && u.Scheme == "https" {
 		c.warm.fill(hostPort(u), n)
 	}
 }
 
-func hostPort(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = "443"
-	}
-	return net.JoinHostPort(u.Hostname(), port)
-}
+func hostPort(u *url.URL) string { return net.JoinHostPort(u.Hostname(), port(u)) }
 
 // fill opens the first connection to a host alone, which shows whether more are
 // needed.

@@ -3,6 +3,7 @@ package execute
 import (
 	"net"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -15,8 +16,11 @@ type TargetsConfig struct {
 	// AllowPrivate permits all addresses that are not in Deny.
 	AllowPrivate bool
 	Deny, Allow  []netip.Prefix
-	// Ports may be called; the zero value stands for DefaultPorts.
+	// Ports may be called; the zero value stands for DefaultPorts. With AllowHTTP,
+	// DefaultPorts include 80.
 	Ports Ports
+	// AllowHTTP permits URLs of http, without encryption.
+	AllowHTTP bool
 }
 
 // Targets decides which targets may be called. It is safe for concurrent use.
@@ -30,6 +34,9 @@ type Targets struct {
 func NewTargets(config TargetsConfig) *Targets {
 	if config.Ports.ranges == nil {
 		config.Ports, _ = ParsePorts(DefaultPorts)
+	}
+	if config.AllowHTTP && config.Ports.text == DefaultPorts {
+		config.Ports, _ = ParsePorts("80," + DefaultPorts)
 	}
 	return &Targets{TargetsConfig: config, own: ownAddrs{list: net.InterfaceAddrs}}
 }
@@ -108,7 +115,7 @@ func (t *Targets) CheckHost(host string) string {
 	case t.blocksHost(name):
 		return "must not be a host that this service does not call"
 	case last == "localhost" && !t.permitsLoopback():
-		return "must not name this machine"
+		return "must not name this machine; the operator can permit private targets with --allow-private-targets"
 	case isNumber(last):
 		if why := t.checkNumbers(name); why != "" {
 			return why
@@ -156,6 +163,15 @@ func (t *Targets) permitsPort(port string) bool {
 func (t *Targets) blocksHost(host string) bool {
 	rules := t.blocked.Load()
 	return rules != nil && len(rules.names) > 0 && rules.hasName(hostName(host))
+}
+
+// checkURL returns an error if a URL may not be called, whatever the addresses
+// of its host are.
+func (t *Targets) checkURL(u *url.URL) error {
+	if u.Scheme != "https" && !t.AllowHTTP {
+		return &blockedError{why: "this service calls URLs of https only"}
+	}
+	return t.checkDial(u.Hostname(), port(u))
 }
 
 // checkDial returns an error if a host and port may not be dialled, whatever

@@ -39,6 +39,7 @@ func newTLSConfig(roots *x509.CertPool) *tls.Config {
 func (c *Client) newTransport(connsIdle, connsIdleAll int) *http.Transport {
 	return &http.Transport{
 		Proxy:             nil, // a proxy from the environment would hide the address that is called
+		DialContext:       c.dialPlain,
 		DialTLSContext:    c.dialTLS,
 		ForceAttemptHTTP2: true,
 		HTTP2: &http.HTTP2Config{
@@ -70,34 +71,56 @@ func (e *handshakeError) Unwrap() error { return e.err }
 // itself, rather than leave it to the transport, to distinguish failures of the
 // two.
 func (c *Client) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
-	host, port, err := net.SplitHostPort(addr)
-	if err == nil {
-		err = c.targets.checkDial(host, port)
-	}
-	if err != nil {
-		return nil, &dialError{err}
-	}
 	ctx, cancel := boundDial(ctx)
 	defer cancel()
-	raw, err := c.dial(ctx, network, addr)
+	raw, err := c.connect(ctx, network, addr)
 	if err != nil {
 		return nil, &dialError{err}
+	}
+	if to, ok := ctx.Value(dialledKey{}).(**targetConn); ok {
+		*to = raw
+	}
+	return c.shakeHands(ctx, raw)
+}
+
+// dialPlain connects to addr for a URL of http.
+func (c *Client) dialPlain(ctx context.Context, network, addr string) (net.Conn, error) {
+	ctx, cancel := boundDial(ctx)
+	defer cancel()
+	raw, err := c.connect(ctx, network, addr)
+	if err != nil {
+		return nil, &dialError{err}
+	}
+	raw.ready()
+	return raw, nil
+}
+
+// connect opens a TCP connection to addr and registers it. It checks the host
+// and port, the address, and once more what operators have blocked meanwhile.
+func (c *Client) connect(ctx context.Context, network, addr string) (*targetConn, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.targets.checkDial(host, port); err != nil {
+		return nil, err
+	}
+	raw, err := c.dial(ctx, network, addr)
+	if err != nil {
+		return nil, err
 	}
 	kept := c.keep(raw, host)
 	if err := c.stillAllowed(kept); err != nil {
 		_ = kept.Close()
-		return nil, &dialError{err}
+		return nil, err
 	}
-	if to, ok := ctx.Value(dialledKey{}).(**targetConn); ok {
-		*to = kept
-	}
-	return c.shakeHands(ctx, kept, host)
+	return kept, nil
 }
 
 // keep registers a new connection, so that it can be closed when an operator
 // blocks its target.
 func (c *Client) keep(raw net.Conn, host string) *targetConn {
-	kept := &targetConn{Conn: raw, host: hostName(host), at: raw.RemoteAddr().String(), conns: &c.conns}
+	kept := &targetConn{Conn: raw, server: host, host: hostName(host), at: raw.RemoteAddr().String(), conns: &c.conns}
 	if tcp, ok := raw.RemoteAddr().(*net.TCPAddr); ok {
 		kept.addr = tcp.AddrPort().Addr().Unmap()
 	}
@@ -118,9 +141,9 @@ func (c *Client) stillAllowed(kept *targetConn) error {
 	return nil
 }
 
-func (c *Client) shakeHands(ctx context.Context, raw *targetConn, host string) (net.Conn, error) {
+func (c *Client) shakeHands(ctx context.Context, raw *targetConn) (net.Conn, error) {
 	cfg := c.tls.Clone()
-	cfg.ServerName = host
+	cfg.ServerName = raw.server
 	sessions := c.sessions.of(raw.at)
 	cfg.ClientSessionCache, cfg.VerifyConnection = sessions, sessions.verify
 	conn := tls.Client(raw, cfg)

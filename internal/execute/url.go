@@ -83,13 +83,13 @@ func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
 }
 
-var errNotURL = errors.New("not an absolute https URL")
+var errNotURL = errors.New("not an absolute URL of http or https")
 
-// parseURL parses an absolute https URL. It does not wrap errors of net/url,
+// parseURL parses an absolute URL of http or https. It does not wrap errors of net/url,
 // which contain the URL and any secrets in its query.
 func parseURL(rawURL string) (*url.URL, error) {
 	u, err := url.Parse(sendable(rawURL))
-	if err != nil || u.Scheme != "https" || u.Host == "" {
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 		return nil, errNotURL
 	}
 	u.Host = strings.TrimSuffix(u.Host, ":")
@@ -97,15 +97,17 @@ func parseURL(rawURL string) (*url.URL, error) {
 	return u, nil
 }
 
-// sameOrigin compares scheme, host and port according to RFC 6454. Both are
-// https.
+// sameOrigin compares scheme, host and port according to RFC 6454.
 func sameOrigin(a, b *url.URL) bool {
-	return strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
+	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
 }
 
 func port(u *url.URL) string {
 	if p := u.Port(); p != "" {
 		return p
+	}
+	if u.Scheme == "http" {
+		return "80"
 	}
 	return "443"
 }

@@ -23,7 +23,14 @@ const (
 	Unavailable                  // the store or the queue can't take it now
 	TooSlow                      // the request body arrived too slowly
 	Misdirected                  // the request is for another host
+	Conflict                     // in conflict with another record, which Message names
+	Gone                         // what the call refers to is over
+	Stale                        // If-Match names another revision
 )
+
+// Overlapping is the Reason of TooMany when too much of the caller is under way
+// at the same time, rather than in a second.
+const Overlapping = "too_much_at_once"
 
 // Problem is one problem of a request. Exactly one of Pointer and Parameter is set.
 type Problem struct {
@@ -38,6 +45,9 @@ type Problem struct {
 // Error is an error that may be shown to a person.
 type Error struct {
 	Code Code
+	// Reason is the code in the response if it is finer than Code, such as
+	// "quota_exceeded"; else "".
+	Reason string
 	// Message is a sentence that says what to do, safe to show to anyone.
 	Message string
 	// Problems lists everything found wrong, for Invalid, and what is not there,
@@ -90,7 +100,7 @@ func Busy(cause error) *Error {
 // SlowRead returns the fault for a read that exceeded its time limit.
 func SlowRead(cause error) *Error {
 	return &Error{
-		Code: TooMany, RetryAfter: 10 * time.Second, Cause: cause,
+		Code: TooMany, Reason: "read_too_slow", RetryAfter: 10 * time.Second, Cause: cause,
 		Message: "reading this takes too long; ask for less: leave out order_by and offset and follow the links to the next page, " +
 			"or narrow it down by state, schedule_id, job_id, since or until",
 	}
@@ -108,7 +118,7 @@ func (p Problem) Sentence() string {
 	return name + " " + p.Detail
 }
 
-// ProblemsOf gives the problems of the fault in err's chain; nil when there are none.
+// ProblemsOf returns the problems of the fault in err's chain; nil when there are none.
 func ProblemsOf(err error) []Problem {
 	var f *Error
 	if errors.As(err, &f) {
@@ -127,7 +137,7 @@ func MoreOf(err error) int {
 	return 0
 }
 
-// CodeOf gives the code of the fault in err's chain; Internal when there is none.
+// CodeOf returns the code of the fault in err's chain; Internal when there is none.
 func CodeOf(err error) Code {
 	var f *Error
 	if errors.As(err, &f) {

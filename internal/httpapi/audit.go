@@ -11,16 +11,16 @@ import (
 // listAudit lists the account's audit log, newest entries first.
 func (s *Server) listAudit(c *call) error {
 	const list = "audit"
-	q := &query{values: c.r.URL.Query()}
+	q := c.query()
 	event := q.event()
 	for form, name := range map[string]string{"offset": "offset", "order_by": "order_by", "order_by[]": "order_by", "order_by[0]": "order_by"} {
-		if q.values.Has(form) {
-			q.refuse(name, "is not supported by the audit log, which lists the newest entries first; follow the Link header")
-			q.values.Del(form)
+		if q.Values.Has(form) {
+			q.Refuse(name, "is not supported by the audit log, which lists the newest entries first; follow the Link header")
+			q.Values.Del(form)
 		}
 	}
 	selection := q.list(list, c.owner, nil)
-	if err := fault.Refuse(q.problems); err != nil {
+	if err := fault.Refuse(q.Problems); err != nil {
 		return err
 	}
 	page, err := s.Audit.List(c.r.Context(), c.owner.Number, event, selection)

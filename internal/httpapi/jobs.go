@@ -36,7 +36,7 @@ func (s *Server) preview(c *call) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.Service.Preview(body, headerKey(c.r.Header))
+	p, err := s.Service.Preview(c.r.Context(), c.owner, body, headerKey(c.r.Header))
 	if err != nil {
 		return err
 	}
@@ -85,12 +85,11 @@ func headerKey(header http.Header) *string {
 }
 
 func (s *Server) listJobs(c *call) error {
-	q := &query{values: c.r.URL.Query()}
-	selection := job.Query{
-		ListQuery: q.list("jobs", c.owner, jobOrders), States: q.states(), Schedule: q.uuid("schedule_id"), Key: q.key(),
-	}
+	q := c.query()
+	selection := q.Filters()
+	selection.ListQuery = q.list("jobs", c.owner, jobOrders)
 	text := q.search()
-	if err := fault.Refuse(q.problems); err != nil {
+	if err := fault.Refuse(q.Problems); err != nil {
 		return err
 	}
 	if text != "" {
@@ -100,29 +99,32 @@ func (s *Server) listJobs(c *call) error {
 	if err != nil {
 		return err
 	}
-	return writePage(c, "jobs", page, appendJob)
+	return writePage(c, "jobs", page, c.appendJob)
 }
 
 // appendJob appends the record of a job in a list.
-func appendJob(b []byte, j *job.Job) []byte { return job.AppendJob(b, j, false) }
-
 func (s *Server) searchJobs(c *call, q job.Query, text string) error {
 	page, err := s.Service.Search(c.r.Context(), c.owner, q, text)
 	if err != nil {
 		return err
 	}
-	return writePage(c, "jobs", page, appendJob)
+	return writePage(c, "jobs", page, c.appendJob)
 }
 
 func (s *Server) countJobs(c *call) error {
-	counts, err := s.Service.Counts(c.r.Context(), c.owner)
+	q := c.query()
+	selection := q.Filters()
+	if err := fault.Refuse(q.Problems); err != nil {
+		return err
+	}
+	counts, partial, err := s.Service.Counts(c.r.Context(), c.owner, selection)
 	if err != nil {
 		return err
 	}
-	return c.writeJSON(http.StatusOK, appendCounts(nil, counts))
+	return c.writeJSON(http.StatusOK, appendCounts(nil, counts, partial))
 }
 
-func appendCounts(b []byte, counts map[job.State]int64) []byte {
+func appendCounts(b []byte, counts map[job.State]int64, partial bool) []byte {
 	b = append(b, `{"data":{`...)
 	for i, state := range []job.State{job.Available, job.Executing, job.Retryable, job.Completed, job.Cancelled, job.Discarded} {
 		if i > 0 {
@@ -132,5 +134,9 @@ func appendCounts(b []byte, counts map[job.State]int64) []byte {
 		b = strconv.AppendInt(b, counts[state], 10)
 	}
 	b = append(b, `},"limit":`...)
-	return append(strconv.AppendInt(b, service.CountLimit, 10), '}')
+	b = strconv.AppendInt(b, service.CountLimit, 10)
+	if partial {
+		b = append(b, `,"partial":true`...)
+	}
+	return append(b, '}')
 }

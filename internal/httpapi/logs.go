@@ -14,15 +14,15 @@ var logOrders = []string{"inserted_at", "event", "job_id", "id"}
 
 // logs reads the filters of a list of logs.
 func (q *query) logs() (job.LogQuery, uuid.UUID) {
-	l := job.LogQuery{Job: q.job(), Event: q.event(), Since: q.time("since"), Until: q.time("until")}
+	l := job.LogQuery{Job: q.job(), Event: q.event(), Since: q.Time("since"), Until: q.Time("until")}
 	if !l.Since.IsZero() && !l.Until.IsZero() && !l.Since.Before(l.Until) {
-		q.refuse("until", "must be later than since")
+		q.Refuse("until", "must be later than since")
 	}
-	return l, q.uuid("schedule_id")
+	return l, q.UUID("schedule_id")
 }
 
 func (s *Server) listLogs(c *call) error {
-	q := &query{values: c.r.URL.Query()}
+	q := c.query()
 	selection, schedule := q.logs()
 	list := "logs"
 	if schedule != uuid.Nil {
@@ -32,25 +32,25 @@ func (s *Server) listLogs(c *call) error {
 	if schedule != uuid.Nil {
 		q.alone("schedule_id", "offset", "order_by")
 	}
-	if err := fault.Refuse(q.problems); err != nil {
+	if err := fault.Refuse(q.Problems); err != nil {
 		return err
 	}
 	page, err := s.Service.Logs(c.r.Context(), c.owner, schedule, selection)
 	if err != nil {
 		return err
 	}
-	return writePage(c, list, page, job.AppendLog)
+	return writePage(c, list, page, c.appendLog)
 }
 
 // exportLogs streams logs as lines of JSON.
 func (s *Server) exportLogs(c *call) error {
-	q := &query{values: c.r.URL.Query()}
+	q := c.query()
 	selection, schedule := q.logs()
-	if err := fault.Refuse(q.problems); err != nil {
+	if err := fault.Refuse(q.Problems); err != nil {
 		return err
 	}
 	return edge.WriteLogs(c, c.r, func(part func([]*job.Log) error) error {
-		return s.Service.Export(c.r.Context(), c.owner, schedule, selection, part)
+		return s.Service.Export(c.r.Context(), c.owner, schedule, selection, func(logs []*job.Log) error { return part(c.maskedLogs(logs)) })
 	})
 }
 
@@ -63,5 +63,5 @@ func (s *Server) getLog(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.writeRecord(http.StatusOK, func(b []byte) []byte { return job.AppendLog(b, l) })
+	return c.writeRecord(http.StatusOK, func(b []byte) []byte { return c.appendLog(b, l) })
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"net/http"
@@ -14,26 +15,31 @@ import (
 const internalMessage = "something went wrong on our side; it has been logged under the id in X-Request-Id"
 
 // responses maps each fault code to its status and title (RFC 9110's phrases).
+// responses has the status, the title and the code of each kind of problem.
+// Codes are stable: clients may compare them.
 var responses = map[fault.Code]struct {
 	status int
 	title  string
+	code   string
 }{
-	fault.Internal:         {http.StatusInternalServerError, "Internal Server Error"},
-	fault.Unreadable:       {http.StatusBadRequest, "Bad Request"},
-	fault.Unauthorized:     {http.StatusUnauthorized, "Unauthorized"},
-	fault.Forbidden:        {http.StatusForbidden, "Forbidden"},
-	fault.NotFound:         {http.StatusNotFound, "Not Found"},
-	fault.MethodNotAllowed: {http.StatusMethodNotAllowed, "Method Not Allowed"},
-	fault.TooLarge:         {http.StatusRequestEntityTooLarge, "Content Too Large"},
-	fault.UnsupportedMedia: {http.StatusUnsupportedMediaType, "Unsupported Media Type"},
-	fault.Invalid:          {http.StatusUnprocessableEntity, "Unprocessable Content"},
-	fault.TooMany:          {http.StatusTooManyRequests, "Too Many Requests"},
-	fault.Unavailable:      {http.StatusServiceUnavailable, "Service Unavailable"},
-	fault.TooSlow:          {http.StatusRequestTimeout, "Request Timeout"},
-	fault.Misdirected:      {http.StatusMisdirectedRequest, "Misdirected Request"},
+	fault.Internal:         {http.StatusInternalServerError, "Internal Server Error", "internal"},
+	fault.Unreadable:       {http.StatusBadRequest, "Bad Request", "unreadable_body"},
+	fault.Unauthorized:     {http.StatusUnauthorized, "Unauthorized", "unauthorized"},
+	fault.Forbidden:        {http.StatusForbidden, "Forbidden", "forbidden"},
+	fault.NotFound:         {http.StatusNotFound, "Not Found", "not_found"},
+	fault.MethodNotAllowed: {http.StatusMethodNotAllowed, "Method Not Allowed", "method_not_allowed"},
+	fault.TooSlow:          {http.StatusRequestTimeout, "Request Timeout", "body_too_slow"},
+	fault.Conflict:         {http.StatusConflict, "Conflict", "conflict"},
+	fault.Gone:             {http.StatusGone, "Gone", "gone"},
+	fault.Stale:            {http.StatusPreconditionFailed, "Precondition Failed", "stale_revision"},
+	fault.TooLarge:         {http.StatusRequestEntityTooLarge, "Content Too Large", "body_too_large"},
+	fault.UnsupportedMedia: {http.StatusUnsupportedMediaType, "Unsupported Media Type", "unsupported_media_type"},
+	fault.Misdirected:      {http.StatusMisdirectedRequest, "Misdirected Request", "misdirected"},
+	fault.Invalid:          {http.StatusUnprocessableEntity, "Unprocessable Content", "invalid_request"},
+	fault.TooMany:          {http.StatusTooManyRequests, "Too Many Requests", "rate_limited"},
+	fault.Unavailable:      {http.StatusServiceUnavailable, "Service Unavailable", "unavailable"},
 }
 
-// problem responds with an error (RFC 9457).
 func (s *Server) problem(c *call, id string, err error) {
 	var f *fault.Error
 	gone := edge.ClientGone(c.r, err)
@@ -57,14 +63,18 @@ func (s *Server) problem(c *call, id string, err error) {
 	}
 	header.Set("Content-Type", "application/problem+json")
 	c.WriteHeader(response.status)
-	_, _ = c.Write(appendProblem(nil, response.title, response.status, f))
+	_, _ = c.Write(appendProblem(nil, f))
 }
 
-func appendProblem(b []byte, title string, status int, f *fault.Error) []byte {
-	b = append(b, `{"type":"about:blank","title":`...)
-	b = rawjson.AppendText(b, title)
+// appendProblem appends f as problem details (RFC 9457).
+func appendProblem(b []byte, f *fault.Error) []byte {
+	response := responses[f.Code]
+	b = append(b, `{"type":"about:blank","code":`...)
+	b = rawjson.AppendText(b, cmp.Or(f.Reason, response.code))
+	b = append(b, `,"title":`...)
+	b = rawjson.AppendText(b, response.title)
 	b = append(b, `,"status":`...)
-	b = strconv.AppendInt(b, int64(status), 10)
+	b = strconv.AppendInt(b, int64(response.status), 10)
 	b = append(b, `,"detail":`...)
 	b = rawjson.AppendText(b, f.Message)
 	if len(f.Problems) == 0 {

@@ -5,12 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-	"unicode/utf8"
 
-	"github.com/google/uuid"
-
-	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
@@ -22,31 +17,15 @@ const (
 	maxOffset = 1 << 53
 )
 
-// query reads a list's parameters and collects their problems.
-type query struct {
-	values   url.Values
-	problems []fault.Problem
-}
+// query reads the parameters of a call.
+type query struct{ job.Parameters }
 
-func (q *query) refuse(parameter, detail string) {
-	q.problems = append(q.problems, fault.Problem{Parameter: parameter, Detail: detail})
-}
-
-// one returns a parameter's value, and whether it was given exactly once.
-func (q *query) one(name string) (string, bool) {
-	values, ok := q.values[name]
-	if len(values) > 1 {
-		q.refuse(name, "must be given once")
-		return "", false
-	}
-	if !ok {
-		return "", false
-	}
-	return values[0], true
+func (c *call) query() *query {
+	return &query{job.Parameters{Values: c.r.URL.Query()}}
 }
 
 func (q *query) whole(name string, least, most, fallback int) int {
-	text, ok := q.one(name)
+	text, ok := q.One(name)
 	if !ok {
 		return fallback
 	}
@@ -54,9 +33,9 @@ func (q *query) whole(name string, least, most, fallback int) int {
 	digits := text != "" && strings.Trim(text, "0123456789") == ""
 	if err != nil || !digits || n < least || n > most {
 		if most == maxOffset {
-			q.refuse(name, "must be a whole number, 0 or more")
+			q.Refuse(name, "must be a whole number, 0 or more")
 		} else {
-			q.refuse(name, "must be a whole number from "+strconv.Itoa(least)+" to "+strconv.Itoa(most))
+			q.Refuse(name, "must be a whole number from "+strconv.Itoa(least)+" to "+strconv.Itoa(most))
 		}
 		return fallback
 	}
@@ -66,23 +45,23 @@ func (q *query) whole(name string, least, most, fallback int) int {
 // list reads limit, offset, order_by and cursor.
 func (q *query) list(name string, owner job.Owner, orders []string) job.ListQuery {
 	l := job.ListQuery{Limit: q.whole("limit", 1, maxLimit, defaultLimit), Offset: q.whole("offset", 0, maxOffset, 0)}
-	order, why := readOrder(q.values, orders)
+	order, why := readOrder(q.Values, orders)
 	if why != "" {
-		q.refuse("order_by", why)
+		q.Refuse("order_by", why)
 	}
 	l.Order = order
-	text, ok := q.one("cursor")
+	text, ok := q.One("cursor")
 	if !ok {
 		return l
 	}
 	position, valid := openCursor(text, name, owner)
 	switch {
 	case !valid:
-		q.refuse("cursor", "is not a cursor of this list; start again without it")
-	case q.values.Has("offset"):
-		q.refuse("cursor", "excludes offset; leave offset out")
+		q.Refuse("cursor", "is not a cursor of this list; start again without it")
+	case q.Values.Has("offset"):
+		q.Refuse("cursor", "excludes offset; leave offset out")
 	case order.Field != "":
-		q.refuse("cursor", "works only with the default order; leave order_by out")
+		q.Refuse("cursor", "works only with the default order; leave order_by out")
 	default:
 		l.After, l.AfterID = position.number, position.id
 	}
@@ -145,96 +124,47 @@ func orderArray(text string) (parts []string, why string) {
 	return parts, ""
 }
 
-func (q *query) states() []job.State {
-	text, ok := q.one("state")
-	if !ok {
-		return nil
-	}
-	states := job.StatesNamed(text)
-	if states == nil {
-		q.refuse("state", "must be one of scheduled, available, executing, retryable, completed, cancelled, discarded")
-	}
-	return states
-}
-
-func (q *query) uuid(name string) uuid.UUID {
-	text, ok := q.one(name)
-	if !ok {
-		return uuid.Nil
-	}
-	id, valid := job.ParseID(text)
-	if !valid || id == uuid.Nil {
-		q.refuse(name, "must be a UUID")
-	}
-	return id
-}
-
-func (q *query) key() *string {
-	text, ok := q.one("idempotency_key")
-	if !ok || !q.isText("idempotency_key", text) {
-		return nil
-	}
-	return &text
-}
-
-func (q *query) isText(name, text string) bool {
-	if n := utf8.RuneCountInString(text); n < 1 || n > 255 || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-		q.refuse(name, "must have 1 to 255 characters")
-		return false
-	}
-	return true
-}
-
 // search reads q, which works only with the default order and a few of the
 // filters. It returns "" if q is absent or blank, as from an empty form field.
 func (q *query) search() string {
-	text, _ := q.one("q")
-	if text = strings.TrimSpace(text); text == "" || !q.isText("q", text) {
+	if strings.TrimSpace(q.Values.Get("q")) == "" && len(q.Values["q"]) < 2 {
+		return ""
+	}
+	text := q.Text("q")
+	if text == nil {
 		return ""
 	}
 	q.alone("q", "offset", "order_by", "schedule_id", "idempotency_key")
-	return text
+	return strings.TrimSpace(*text)
 }
 
 // alone refuses a parameter that is given together with any of others.
 func (q *query) alone(name string, others ...string) {
 	for _, other := range others {
-		if q.values.Has(other) || q.values.Has(other+"[]") || q.values.Has(other+"[0]") {
-			q.refuse(name, "excludes "+other+"; leave one of them out")
+		if q.Values.Has(other) || q.Values.Has(other+"[]") || q.Values.Has(other+"[0]") {
+			q.Refuse(name, "excludes "+other+"; leave one of them out")
 			return
 		}
 	}
 }
 
-func (q *query) time(name string) time.Time {
-	text, ok := q.one(name)
-	if !ok {
-		return time.Time{}
-	}
-	t, err := job.ReadInstant(text)
-	if err != nil {
-		q.refuse(name, err.Error())
-	}
-	return t
-}
-
 func (q *query) job() *job.Ref {
-	text, ok := q.one("job_id")
+	text, ok := q.One("job_id")
 	if !ok {
 		return nil
 	}
 	id, valid := job.ParseRef(text)
 	if !valid {
-		q.refuse("job_id", "must be a job's integer id or UUID")
+		q.Refuse("job_id", "must be a job's integer id or UUID")
 		return nil
 	}
 	return &id
 }
 
 func (q *query) event() string {
-	text, ok := q.one("event")
+	text, ok := q.One("event")
 	if ok && (text == "" || len(text) > 100 || strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789._-") != "") {
-		q.refuse("event", "must be an event's name, as in "+job.EventRequest)
+		q.Refuse("event", "must be an event's name, as in "+job.EventRequest)
 	}
 	return text
 }

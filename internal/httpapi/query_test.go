@@ -130,9 +130,9 @@ func TestParseJobID(t *testing.T) {
 
 func TestLimit_AcceptsWholeNumbersInRange(t *testing.T) {
 	for text, ok := range map[string]bool{"1": true, "100": true, "007": true, "0": false, "101": false, "": false, "-1": false, "+1": false, "1.5": false, "1e1": false, "0x1": false, " 1": false, "99999999999999999999": false} {
-		q := &query{values: url.Values{"limit": {text}}}
+		q := &query{job.Parameters{Values: url.Values{"limit": {text}}}}
 		q.whole("limit", 1, 100, 10)
-		if got := len(q.problems) == 0; got != ok {
+		if got := len(q.Problems) == 0; got != ok {
 			t.Errorf("limit=%s: accepted %v, want %v", text, got, ok)
 		}
 	}

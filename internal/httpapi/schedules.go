@@ -14,16 +14,16 @@ import (
 var scheduleOrders = []string{"inserted_at", "disabled_at", "name", "id"}
 
 func (s *Server) listSchedules(c *call) error {
-	q := &query{values: c.r.URL.Query()}
-	selection := q.list("schedules", c.owner, scheduleOrders)
-	if err := fault.Refuse(q.problems); err != nil {
+	q := c.query()
+	selection := job.ScheduleQuery{ListQuery: q.list("schedules", c.owner, scheduleOrders), Tags: q.Tags()}
+	if err := fault.Refuse(q.Problems); err != nil {
 		return err
 	}
 	page, err := s.Service.Schedules(c.r.Context(), c.owner, selection)
 	if err != nil {
 		return err
 	}
-	return writePage(c, "schedules", page, job.AppendSchedule)
+	return writePage(c, "schedules", page, c.appendSchedule)
 }
 
 func (c *call) scheduleID() (uuid.UUID, error) {
@@ -48,19 +48,19 @@ func (c *call) withSchedule(do func(context.Context, job.Owner, uuid.UUID) (*job
 }
 
 func (s *Server) getSchedule(c *call) error {
-	return c.withSchedule(s.Service.Schedule, job.AppendSchedule)
+	return c.withSchedule(s.Service.Schedule, c.appendSchedule)
 }
 
 func (s *Server) disableSchedule(c *call) error {
-	return c.withSchedule(s.Service.Disable, job.AppendSchedule)
+	return c.withSchedule(s.Service.Disable, c.appendSchedule)
 }
 
 func (s *Server) enableSchedule(c *call) error {
-	return c.withSchedule(s.Service.Enable, job.AppendSchedule)
+	return c.withSchedule(s.Service.Enable, c.appendSchedule)
 }
 
 func (s *Server) editSchedule(c *call) error {
-	return c.withSchedule(s.withBody(c, s.Service.Edit), job.AppendSchedule)
+	return c.withSchedule(s.withBody(c, s.Service.Edit), c.appendSchedule)
 }
 
 func (s *Server) getState(c *call) error {

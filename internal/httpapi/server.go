@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"path"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/quota"
+	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/stats"
 )
@@ -27,6 +29,7 @@ import (
 type Config struct {
 	Service *service.Service
 	Auth    *auth.Authenticator
+	Secrets *secret.Vault
 	Audit   *audit.Log // must not be nil
 	Metrics *metrics.Metrics
 	Stats   *stats.Collector
@@ -91,6 +94,12 @@ var routes = []route{
 	{"/api/account/signing-secrets", forAdmins, map[string]handler{"GET": own((*Server).listSecrets)}},
 	{"/api/account/signing-secrets/rotate", forAdmins, map[string]handler{"POST": own((*Server).rotateSecret)}},
 	{"/api/account/audit", forAdmins, map[string]handler{"GET": own((*Server).listAudit)}},
+	{"/api/secrets", forAdmins, map[string]handler{"GET": own((*Server).listHeaderSecrets)}},
+	{"/api/secrets/{name}", forAdmins, map[string]handler{
+		"GET": own((*Server).getHeaderSecret), "PUT": own((*Server).putHeaderSecret), "DELETE": own((*Server).deleteHeaderSecret)}},
+	{"/api/limits", forJobs, map[string]handler{"GET": own((*Server).listLimits)}},
+	{"/api/limits/{key}", forJobs, map[string]handler{
+		"GET": own((*Server).getLimit), "PUT": own((*Server).putLimit), "DELETE": own((*Server).deleteLimit)}},
 	{"/api/stats", forJobs, map[string]handler{"GET": (*Server).getStats}},
 	{"/api/preview", forReading, map[string]handler{"POST": (*Server).preview}},
 	{"/api/broadcast", open, map[string]handler{"POST": (*Server).broadcast}},
@@ -102,6 +111,28 @@ var routes = []route{
 	{"/openapi.json", open, map[string]handler{"GET": (*Server).openAPI}},
 	{"/docs", open, map[string]handler{"GET": (*Server).docs}},
 }
+
+// parameters lists the query parameters that each call takes; none unless it is
+// listed here. See refuseMisspelt for others.
+var parameters = map[string][]string{
+	"GET /api/jobs":          slices.Concat([]string{"q", maskParameter}, job.FilterParameters, pageParameters),
+	"GET /api/jobs/counts":   job.FilterParameters,
+	"GET /api/schedules":     slices.Concat([]string{"tag", maskParameter}, pageParameters),
+	"GET /api/logs":          slices.Concat(logParameters, pageParameters),
+	"GET /api/logs/export":   logParameters,
+	"GET /api/account/audit": slices.Concat([]string{"event"}, pageParameters),
+	"GET /api/stats":         {"minutes"},
+	"GET /api/secrets":       {"limit", "offset"},
+
+	"GET /api/jobs/{job_id}":           {maskParameter},
+	"GET /api/schedules/{schedule_id}": {maskParameter},
+	"GET /api/logs/{log_id}":           {maskParameter},
+}
+
+var (
+	pageParameters = []string{"limit", "offset", "order_by", "cursor"}
+	logParameters  = []string{"job_id", "schedule_id", "event", "since", "until", maskParameter}
+)
 
 // New returns a Server.
 func New(config Config) *Server {
@@ -129,6 +160,7 @@ type call struct {
 	caller  auth.Caller
 	status  int
 	started bool // something has been written
+	mask    bool // credentials in headers are not shown
 
 	parsing chan struct{} // the server's
 }
@@ -197,7 +229,11 @@ func (s *Server) dispatch(route route, c *call) error {
 		if err := s.Rates.Address(c.Header(), c.r); err != nil {
 			return err
 		}
-		return fault.New(fault.NotFound, "there is nothing at this path; GET /docs lists every call")
+		message := "there is nothing at this path; GET /docs lists every call"
+		if meant := s.similar(c.r.URL.Path); meant != "" {
+			message = "there is nothing at this path; did you mean " + meant + "? GET /docs lists every call"
+		}
+		return &fault.Error{Code: fault.NotFound, Reason: "unknown_path", Message: message}
 	}
 	method := c.r.Method
 	if method == http.MethodHead {
@@ -212,6 +248,12 @@ func (s *Server) dispatch(route route, c *call) error {
 		return fault.New(fault.MethodNotAllowed, "this path does not support "+c.r.Method+"; it supports "+edge.Allow(maps.Keys(route.methods)))
 	}
 	if err := s.admit(route, method, c); err != nil {
+		return err
+	}
+	if err := refuseMisspelt(route, method, c.r.URL.Query()); err != nil {
+		return err
+	}
+	if err := c.readMask(route, method); err != nil {
 		return err
 	}
 	return handle(s, c)

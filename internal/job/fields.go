@@ -60,7 +60,7 @@ var fields = []Field{
 		Form: Form{Section: RequestSection, Label: "Query", Hint: "Added to the url; ready made, or a JSON object.", Placeholder: "page=2&tag=new", Mono: true},
 	},
 	{
-		Name: "headers", In: Anywhere, Kind: ObjectValue, read: readHeaders,
+		Name: "headers", In: Anywhere, Kind: ObjectValue, read: readHeaders, check: checkSecrets,
 		set:  func(s *Spec, v rawjson.Value) { s.Headers = v },
 		Form: Form{Section: RequestSection, Label: "Headers", Hint: "Name: value, one a line.", Placeholder: "Authorization: Bearer …", Mono: true},
 	},
@@ -102,6 +102,11 @@ var fields = []Field{
 		Name: "description", In: Anywhere | EditRun, Kind: LinesValue, Column: true,
 		read: text(0, 2000, func(d *Draft, description string) { d.Description = &description }),
 		Form: Form{Section: MoreSection, Label: "Description"},
+	},
+	{
+		Name: "tags", In: Anywhere, Kind: ListValue, Of: TextValue, read: readTags,
+		Form: Form{Section: MoreSection, Label: "Tags", Hint: "Up to 10, separated by commas; lists can be filtered by them.", Placeholder: "billing, tenant:42"},
+		Flag: Flag{Placeholder: "TAG,…", Help: "Up to 10 tags, by which lists can be filtered."},
 	},
 	{
 		Name: keyField, In: ForCreate, Kind: TextValue, Column: true, read: readKey,

@@ -2,10 +2,8 @@ package job
 
 import (
 	"bytes"
-	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/punctual-dev/punctual/internal/limit"
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -53,13 +51,4 @@ func LimitsNamed(args rawjson.Value) []string {
 	}
 	spec := ReadSpec(args)
 	return spec.Limits
-}
-
-// Host returns the host name of a URL in lower case, without the port.
-func Host(target string) string {
-	u, err := url.Parse(target)
-	if err != nil {
-		return ""
-	}
-	return strings.ToLower(u.Hostname())
 }

@@ -58,13 +58,26 @@ type Query struct {
 	States   []State   // none: any
 	Schedule uuid.UUID // uuid.Nil: any
 	Key      *string
+	Tags     []string // the job has all of them
+	Host     string   // of the url, as in Labels; "": any
+	Name     *string
+	// Since (inclusive) and Until (exclusive) bound InsertedAt. Zero: any.
+	Since, Until time.Time
 }
 
 // Heavy reports whether the cost of a list grows with the number of its owner's
-// records. There is no index by state among the jobs of a schedule or a key.
-func (q Query) Heavy() bool {
-	return q.ListQuery.Heavy() || len(q.States) > 0 && (q.Schedule != [16]byte{} || q.Key != nil)
+// records. There is an index for each filter, but none for several.
+func (q Query) Heavy() bool { return q.ListQuery.Heavy() || q.Combined() }
+
+// ScheduleQuery selects schedules.
+type ScheduleQuery struct {
+	ListQuery
+	Tags []string // the schedule has all of them
 }
+
+// Heavy reports whether the cost of a list grows with the number of its owner's
+// records.
+func (q ScheduleQuery) Heavy() bool { return q.ListQuery.Heavy() || len(q.Tags) > 1 }
 
 // LogQuery selects logs.
 type LogQuery struct {

@@ -33,6 +33,11 @@ type ReadOptions struct {
 	CheckHost func(host string) string
 	// HasLimit reports whether a limit is defined. Nil accepts every key.
 	HasLimit func(key string) bool
+	// AllowHTTP permits URLs of http.
+	AllowHTTP bool
+	// CheckSecret returns why the secret with a name may not be sent to a host, or
+	// "" if it may. The host is "" if the URL is invalid. Nil permits every secret.
+	CheckSecret func(name, host string) string
 }
 
 // reader reads a request's fields and collects all its problems.

@@ -39,7 +39,11 @@ func ReadDuration(v rawjson.Value, pointer string, least, most time.Duration, re
 		}
 	}
 	if amount.Kind() != '0' {
-		refuse(pointer, shape)
+		if form := suggestDuration(rawjson.Text(amount)); form != "" {
+			refuse(pointer, shape+", here "+form)
+		} else {
+			refuse(pointer, shape)
+		}
 		return 0, false
 	}
 	d, wrong := readAmount(string(amount), unit, least, most)

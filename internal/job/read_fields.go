@@ -29,7 +29,7 @@ func (r *reader) refuseUnknown(name string, known []string) {
 	pointer, all := Pointer(name), strings.Join(known, ", ")
 	if byName[name] != nil {
 		r.refuse(pointer, "can't be given here; the fields that can are %s", all)
-	} else if near, ok := nearestField(name, known); ok {
+	} else if near, ok := Nearest(name, known); ok {
 		r.refuse(pointer, "is not a known field; did you mean %s?", near)
 	} else if pointer == "#" {
 		r.refuse(pointer, "has an unknown field, whose name begins with %.40q; the known ones are %s", name, all)
@@ -38,21 +38,38 @@ func (r *reader) refuseUnknown(name string, known []string) {
 	}
 }
 
-// nearestField returns the known field that name most likely stands for: a small
-// edit distance and a long common prefix count. It reports whether the field is
-// close enough to suggest.
-func nearestField(name string, known []string) (string, bool) {
+// Nearest returns the known name that a misspelt one most likely stands for: a
+// small edit distance and a long common prefix count. It reports whether the name
+// is close enough to suggest.
+func Nearest(name string, known []string) (string, bool) {
+	best, distance := nearest(name, known)
+	return best, best != "" && distance <= max(1, len(best)/2)
+}
+
+// Misspelt is like Nearest for a place where unknown names are permitted: it
+// reports true only if the name hardly means anything else.
+func Misspelt(name string, known []string) (string, bool) {
+	best, distance := nearest(name, known)
+	return best, best != "" && distance <= len(best)/3
+}
+
+// nearest returns the known name that is most like name and their distance; ""
+// if name is too long to compare.
+func nearest(name string, known []string) (best string, least int) {
 	if len(name) > 64 {
-		return "", false
+		return "", 0
 	}
-	best, least, score := "", 0, 0
+	if meant, ok := synonyms[plain(name)]; ok && slices.Contains(known, meant) {
+		return meant, 0
+	}
+	score := 0
 	for _, field := range known {
 		n, same := editDistance(plain(name), plain(field)), commonPrefix(plain(name), plain(field))
 		if s := 2*n - same; best == "" || s < score {
 			best, least, score = field, n, s
 		}
 	}
-	return best, least <= max(1, len(best)/2)
+	return best, least
 }
 
 func commonPrefix(a, b string) int {

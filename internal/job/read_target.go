@@ -23,24 +23,13 @@ func readURL(r *reader, f *Field, v rawjson.Value) {
 		return
 	}
 	text := rawjson.Text(v)
-	if why := whyNotURL(text); why != "" {
-		r.refuse(Pointer(f.Name), "%s", why)
-		return
-	}
-	if r.opts.CheckHost == nil {
-		return
-	}
-	u, err := url.Parse(text)
-	if err != nil {
-		return // can't happen: whyNotURL parsed it
-	}
-	if why := r.opts.CheckHost(u.Host); why != "" {
+	if why := r.opts.whyNotURL(text); why != "" {
 		r.refuse(Pointer(f.Name), "%s", why)
 	}
 }
 
-// whyNotURL returns why text is not a URL that can be called, or "" if it is.
-func whyNotURL(text string) string {
+// whyNotURL returns why text is not a URL that may be called, or "" if it is.
+func (o *ReadOptions) whyNotURL(text string) string {
 	if len(text) > MaxURL {
 		return "must be at most " + strconv.Itoa(MaxURL) + " bytes long"
 	}
@@ -49,7 +38,9 @@ func whyNotURL(text string) string {
 		return "must be an absolute URL, as in https://example.com/path"
 	}
 	switch {
-	case u.Scheme != "https" && u.Scheme != "":
+	case u.Scheme == "http" && !o.AllowHTTP:
+		return "must use https; the operator can permit http with --allow-http-targets"
+	case u.Scheme != "https" && u.Scheme != "http" && u.Scheme != "":
 		return "must use https"
 	case u.Scheme == "" || u.Opaque != "" || u.Host == "":
 		return "must be an absolute https URL with a host, as in https://example.com/path"
@@ -57,8 +48,12 @@ func whyNotURL(text string) string {
 		return "must not contain user info; use the header Authorization instead"
 	case !validPort(u) || !validHost(u.Hostname(), strings.HasPrefix(u.Host, "[")):
 		return "must have a valid host and port"
+	case o.CheckHost == nil:
+		return ""
+	case u.Scheme == "http" && u.Port() == "":
+		return o.CheckHost(u.Host + ":80")
 	}
-	return ""
+	return o.CheckHost(u.Host)
 }
 
 func validPort(u *url.URL) bool {

@@ -74,7 +74,7 @@ func TestReadURL(t *testing.T) {
 		"https://[::1": false, "https://[fe80::zz]/": false, "https://exa<mple/": false, "https://" + strings.Repeat("a", 254): false,
 		"https://x/" + strings.Repeat("a", MaxURL-10): true, "https://x/" + strings.Repeat("a", MaxURL-9): false, "https://x/\n": false,
 	} {
-		if why := whyNotURL(url); (why == "") != ok {
+		if why := new(ReadOptions).whyNotURL(url); (why == "") != ok {
 			t.Errorf("whyNotURL(%.60q) = %q, want accepted: %v", url, why, ok)
 		}
 	}
@@ -145,12 +145,12 @@ func TestRead_ChecksTheHost(t *testing.T) {
 
 func TestNearestField(t *testing.T) {
 	for name, want := range map[string]string{"schedule_at": "scheduled_at", "URL": "url", "uri": "url", "callbackUrl": "callback_url", "header": "headers", "time_zone": "timezone", "retry": "retries"} {
-		if got, ok := nearestField(name, createFields); got != want || !ok {
-			t.Errorf("nearestField(%q) = %q, %v, want %q", name, got, ok, want)
+		if got, ok := Nearest(name, createFields); got != want || !ok {
+			t.Errorf("Nearest(%q) = %q, %v, want %q", name, got, ok, want)
 		}
 	}
-	if got, ok := nearestField("zzzzqqqq", createFields); ok {
-		t.Errorf("nearestField(zzzzqqqq) = %q, want none", got)
+	if got, ok := Nearest("zzzzqqqq", createFields); ok {
+		t.Errorf("Nearest(zzzzqqqq) = %q, want none", got)
 	}
 }
 

@@ -98,7 +98,11 @@ func readRepeatEvery(r *reader, f *Field, v rawjson.Value) {
 func readTimezone(r *reader, f *Field, v rawjson.Value) {
 	zone, err := schedule.LoadZone(rawjson.Text(v))
 	if err != nil || v.Kind() != '"' {
-		r.refuse(Pointer(f.Name), "must be an IANA time zone, as in Europe/Berlin")
+		if name := schedule.SuggestZone(rawjson.Text(v)); name != "" {
+			r.refuse(Pointer(f.Name), "must be an IANA time zone; did you mean %s?", name)
+		} else {
+			r.refuse(Pointer(f.Name), "must be an IANA time zone, as in Europe/Berlin")
+		}
 		return
 	}
 	r.timing.zone = zone

@@ -72,7 +72,7 @@ func (l *Limits) Exceeded(q store.Quota) error {
 	default:
 		message = fmt.Sprintf("the account's records take up more than its limit of %s (max-stored); nothing was stored: delete what is not needed, or wait until old records are removed", FormatSize(l.Stored))
 	}
-	return &fault.Error{Code: fault.TooMany, Message: message, RetryAfter: retryAfter}
+	return &fault.Error{Code: fault.TooMany, Reason: "quota_exceeded", Message: message, RetryAfter: retryAfter}
 }
 
 var sizeUnits = []struct {

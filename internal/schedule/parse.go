@@ -45,6 +45,8 @@ func parsePattern(expr string) (pattern, error) {
 		return parseFields([5]string(words))
 	case 1:
 		return pattern{}, errors.New("has 1 field; " + giveFive)
+	case 6, 7:
+		return pattern{}, fmt.Errorf("has %d fields; %s", n, dropped(words))
 	default:
 		return pattern{}, fmt.Errorf("has %d fields; %s", n, giveFive)
 	}

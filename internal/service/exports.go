@@ -28,12 +28,12 @@ func (e *exports) begin(account int64) (end func(), err error) {
 	switch {
 	case e.accounts[account] >= MaxExports:
 		return nil, &fault.Error{
-			Code: fault.TooMany, RetryAfter: 10 * time.Second,
+			Code: fault.TooMany, Reason: fault.Overlapping, RetryAfter: 10 * time.Second,
 			Message: "this account has two exports under way; wait until one has ended, then try again",
 		}
 	case e.all >= maxAllExports:
 		return nil, &fault.Error{
-			Code: fault.TooMany, RetryAfter: 10 * time.Second,
+			Code: fault.TooMany, Reason: fault.Overlapping, RetryAfter: 10 * time.Second,
 			Message: "too many exports are under way; try again shortly",
 		}
 	}

@@ -4,7 +4,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/punctual-dev/punctual/internal/identity"
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/operator"
 )
 
@@ -14,10 +17,15 @@ import (
 // Ready returns an error if the store can't be reached or written.
 func (s *Service) Ready(ctx context.Context) error { return s.Operations.Ping(ctx) }
 
-// Accounts returns up to limit accounts after a number, in order of creation,
-// without their secrets and without deleted accounts.
-func (s *Service) Accounts(ctx context.Context, after int64, limit int) ([]*identity.Account, error) {
-	return s.Operations.AccountPage(ctx, after, limit)
+// Accounts reads a page of all accounts in order of creation, without their
+// secrets and without deleted accounts. The order and offset of q are ignored.
+func (s *Service) Accounts(ctx context.Context, q job.ListQuery) (job.Page[*identity.Account], error) {
+	q.Order, q.Offset = job.Order{}, 0
+	size := func(*identity.Account) int { return 0 }
+	position := func(a *identity.Account) (int64, uuid.UUID) { return a.Number, uuid.Nil }
+	return job.ReadPage(q, size, position, func(list job.ListQuery) ([]*identity.Account, error) {
+		return s.Operations.AccountPage(ctx, list.After, list.Limit)
+	})
 }
 
 // RecordCounts counts the records of an account, each kind up to limit.

@@ -17,8 +17,16 @@ func (s *Service) Job(ctx context.Context, owner job.Owner, id job.Ref) (*job.Jo
 	return s.Store.JobGet(ctx, owner, id)
 }
 
-// Jobs reads a page of the owner's jobs.
+// combinedLook is how many positions a page of a list with several filters reads.
+const combinedLook = 10_000
+
+// Jobs reads a page of the owner's jobs. With several filters, in the default
+// order, it reads at most combinedLook positions of the filters' indexes: a page
+// that is not full, or is empty, may have a next one.
 func (s *Service) Jobs(ctx context.Context, owner job.Owner, q job.Query) (job.Page[*job.Job], error) {
+	if q.Combined() && q.Unordered() == nil {
+		return s.scan(ctx, owner, q, combinedLook, nil)
+	}
 	return job.ReadPage(q.ListQuery, job.Size, (*job.Job).Position, func(list job.ListQuery) ([]*job.Job, error) {
 		q.ListQuery = list
 		return s.Store.JobList(ctx, owner, q)
@@ -51,9 +59,10 @@ func (s *Service) Schedule(ctx context.Context, owner job.Owner, id uuid.UUID) (
 }
 
 // Schedules reads a page of the owner's schedules.
-func (s *Service) Schedules(ctx context.Context, owner job.Owner, q job.ListQuery) (job.Page[*job.Schedule], error) {
-	return job.ReadPage(q, job.ScheduleSize, (*job.Schedule).Position, func(list job.ListQuery) ([]*job.Schedule, error) {
-		return s.Store.ScheduleList(ctx, owner, list)
+func (s *Service) Schedules(ctx context.Context, owner job.Owner, q job.ScheduleQuery) (job.Page[*job.Schedule], error) {
+	return job.ReadPage(q.ListQuery, job.ScheduleSize, (*job.Schedule).Position, func(list job.ListQuery) ([]*job.Schedule, error) {
+		q.ListQuery = list
+		return s.Store.ScheduleList(ctx, owner, q)
 	})
 }
 

@@ -15,22 +15,27 @@ const CountLimit = 10_000
 // searchLook is how many jobs a page of a search scans.
 const searchLook = 3000
 
-// Counts counts an owner's jobs by state, each up to CountLimit. It reads only
-// an index, and at most that many entries per state.
-func (s *Service) Counts(ctx context.Context, owner job.Owner) (map[job.State]int64, error) {
-	return s.Store.JobTally(ctx, owner, CountLimit)
+// Counts counts the owner's jobs that match the filters of q by state, each up to
+// CountLimit. It reads only indexes, and at most that many entries per state; with
+// filters twice as many, and then partial reports that this ended a count early.
+func (s *Service) Counts(ctx context.Context, owner job.Owner, q job.Query) (counts map[job.State]int64, partial bool, err error) {
+	return s.Store.JobTally(ctx, owner, q, CountLimit)
 }
 
 // Search finds jobs by a text that a person typed: the job with that integer id
 // or UUID, else the jobs with that idempotency key, else the jobs whose url or
-// name contains it, ignoring case. It uses only the states, Limit and After of q,
-// and returns jobs in the default order.
+// name contains it, ignoring case. It uses the filters, Limit and After of q, and
+// returns jobs in the default order. With filters other than the states it looks
+// for the text only.
 //
 // It finds a page by index, or scans the newest 3,000 jobs after After (fewer if
 // they are large), so a page takes milliseconds however many jobs there are.
 // An empty page may have a next one.
 func (s *Service) Search(ctx context.Context, owner job.Owner, q job.Query, text string) (job.Page[*job.Job], error) {
 	text = strings.TrimSpace(text)
+	if q.Path() == job.ByFilter {
+		return s.scan(ctx, owner, q, searchLook, job.Matcher(text))
+	}
 	if q.After == 0 {
 		j, err := s.named(ctx, owner, text)
 		if err != nil {
@@ -45,11 +50,16 @@ func (s *Service) Search(ctx context.Context, owner job.Owner, q job.Query, text
 		page.Items = inStates(page.Items, q.States)
 		return page, err
 	}
-	found, next, err := s.Store.JobScan(ctx, owner, q, searchLook, job.Matcher(text))
+	return s.scan(ctx, owner, q, searchLook, job.Matcher(text))
+}
+
+// scan reads a page with JobScan.
+func (s *Service) scan(ctx context.Context, owner job.Owner, q job.Query, look int, match func(*job.Job) bool) (page job.Page[*job.Job], err error) {
+	found, next, err := s.Store.JobScan(ctx, owner, q, look, match)
 	if err != nil {
-		return job.Page[*job.Job]{}, err
+		return page, err
 	}
-	page = job.Page[*job.Job]{Items: found}
+	page.Items = found
 	if next != 0 {
 		following := q.ListQuery
 		following.After = next

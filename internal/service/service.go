@@ -15,6 +15,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/quota"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -36,8 +38,13 @@ type Config struct {
 	// CheckHost returns why a host, with or without a port, may not be a target;
 	// nil permits every host.
 	CheckHost func(host string) string
+	// AllowHTTP permits targets and receivers with URLs of http.
+	AllowHTTP bool
 	// Listener is notified of changes; it may be nil.
 	Listener Listener
+	// Secrets knows the secrets that headers may name; nil means that there are
+	// none.
+	Secrets *secret.Vault
 	// Quotas limits what accounts may store; nil means no limits.
 	Quotas *quota.Book
 }
@@ -105,7 +112,7 @@ func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 			": jobs that create jobs end there; create the job from outside, or use a schedule")
 	}
 	now := s.Store.Now()
-	draft, err := job.Read(body, job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: s.CheckHost})
+	draft, err := s.read(ctx, owner, body, now, headerKey, job.Read)
 	if err != nil {
 		return nil, false, err
 	}
@@ -123,6 +130,27 @@ func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 		s.Listener.Changed(inserted.Job)
 	}
 	return inserted.Job, inserted.Conflict, nil
+}
+
+// read reads the body of a create request of an account with job.Read or
+// job.ReadPartly.
+func (s *Service) read(ctx context.Context, owner job.Owner, body rawjson.Value, now time.Time, headerKey *string,
+	as func(rawjson.Value, job.ReadOptions) (*job.Draft, error)) (*job.Draft, error) {
+	var secrets *secret.Checker
+	if s.Secrets != nil {
+		secrets = s.Secrets.Checker(ctx, owner)
+	}
+	limits := &limitChecker{store: s.Store, ctx: ctx, owner: owner}
+	draft, err := as(body, job.ReadOptions{
+		Now: now, HeaderKey: headerKey, CheckHost: s.CheckHost, AllowHTTP: s.AllowHTTP, CheckSecret: secrets.Check, HasLimit: limits.has,
+	})
+	if limits.failed != nil {
+		return nil, limits.failed
+	}
+	if failed := secrets.Err(); failed != nil {
+		return nil, failed
+	}
+	return draft, err
 }
 
 func newJob(owner job.Owner, draft *job.Draft, now time.Time, hops int) store.NewJob {

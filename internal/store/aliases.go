@@ -11,6 +11,7 @@ import (
 type (
 	JobID          = job.Ref
 	JobQuery       = job.Query
+	ScheduleQuery  = job.ScheduleQuery
 	ListQuery      = job.ListQuery
 	LogQuery       = job.LogQuery
 	LogPlace       = job.LogPlace

@@ -129,6 +129,10 @@ type LimitQueue interface {
 // the end of an attempt, in case the notice of it was lost.
 const LimitRecheck = time.Second
 
+// LimitGone is how often a deleted limit is planned that unfinished jobs need
+// still, until its row can go.
+const LimitGone = time.Minute
+
 // Hold prepares a pending job to be stored: if it names limits, its due time
 // becomes that of a held item, else its own. It returns the keys.
 func Hold(j *job.Job) []string {
@@ -142,6 +146,10 @@ func Hold(j *job.Job) []string {
 	}
 	return keys
 }
+
+// HeldBack reports whether limits held an item that is read for firing past its
+// own due time.
+func (q *QueueItem) HeldBack() bool { return !q.OwnDue.IsZero() && q.Due.After(q.OwnDue) }
 
 // Needs sets what limits mean for a job's item that was read for firing. hostKey
 // is the key of the limit for its host, if there is one, and covered reports

@@ -28,6 +28,7 @@ type Store interface {
 	Counts
 	Targets
 	Limits
+	HeaderSecrets
 	// Subscribe sets the function that receives notices of stored items. Notices
 	// are hints, sent after the commit, and may be lost. The function must not
 	// block. There is one subscriber; it must be set before items are claimed.
@@ -72,19 +73,24 @@ type Jobs interface {
 	// those that don't exist. Its result is not bounded: callers check the sizes
 	// first, see Marks.
 	JobGetMany(ctx context.Context, owner job.Owner, ids []job.Ref) ([]*job.Job, error)
-	// JobTally returns the number of the owner's jobs by state as clients see it,
-	// each up to limit, which also bounds how many jobs are read.
-	JobTally(ctx context.Context, owner job.Owner, limit int) (map[job.State]int64, error)
+	// JobTally returns the number of the owner's jobs that match the filters of q, by
+	// state as clients see it, each up to limit, which also bounds how many jobs are
+	// read. With a combined filter it reads at most twice limit positions for a
+	// state; cut reports that there may be more jobs than were counted for this
+	// reason. It returns job.ErrUnsupported if q has an order or an offset, and
+	// ignores the rest of its ListQuery.
+	JobTally(ctx context.Context, owner job.Owner, q job.Query, limit int) (counts map[job.State]int64, cut bool, err error)
 	// JobMessages returns up to limit pending deliveries of one of the owner's
 	// jobs, in order, without their bodies. DueAt is zero while a delivery waits
 	// for the one before it.
 	JobMessages(ctx context.Context, owner job.Owner, number int64, limit int) ([]*job.Delivery, error)
-	// JobScan searches the owner's jobs, newest first, in the states of q and after
-	// its job After. It returns up to q.Limit jobs for which match returns true;
-	// match gets only Name and Args. It reads at most look jobs and approximately
-	// ScanBytes of their args. It stops before a job that would exceed the byte
-	// budget of q, unless that is the first one found. Next is the job to continue
-	// after; zero at the end.
+	// JobScan searches the owner's jobs, newest first, that match the filters of q
+	// and come after its job After. It returns up to q.Limit jobs for which match
+	// returns true; match gets only Name and Args, and nil matches all. It reads at
+	// most look jobs and, unless match is nil, approximately ScanBytes of their args.
+	// It stops before a job that would exceed the byte budget of q, unless that is
+	// the first one found. Next is the job to continue after; zero at the end. It
+	// returns job.ErrUnsupported if q has an order or an offset.
 	JobScan(ctx context.Context, owner job.Owner, q job.Query, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error)
 }
 
@@ -97,7 +103,7 @@ type Schedules interface {
 	ScheduleGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error)
 	// ScheduleList returns the owner's schedules that match a query, within its
 	// limit and byte budget.
-	ScheduleList(ctx context.Context, owner job.Owner, q job.ListQuery) ([]*job.Schedule, error)
+	ScheduleList(ctx context.Context, owner job.Owner, q job.ScheduleQuery) ([]*job.Schedule, error)
 	// ScheduleChange calls decide for a schedule and its unfinished job, which is
 	// nil in the Snapshot if there is none. It applies the changes and returns the
 	// schedule afterwards (nil if it was deleted), or a NotFound fault.

@@ -65,8 +65,8 @@ func TestJobs_InEveryLook(t *testing.T) {
 			p.Go("/public/jobs?state=discarded").See("Nightly report").NotSee("Welcome mail").Check()
 			p.Go("/public/jobs?state=executing").See("No job is executing").Check()
 			p.Go("/public/jobs?q=nothing-like-it").See("No job matches").Check()
-			p.Go(w.job(w.done)).See("Welcome mail", "completed", "Attempt 1 was answered with 200", "alex@example.com").Check()
-			p.Go(w.job(w.failed)).See("discarded", "Attempt 1 was answered with 404", "no such page").Check()
+			p.Go(w.job(w.done)).See("Welcome mail", "completed", "Attempt 1: response 200", "alex@example.com").Check()
+			p.Go(w.job(w.failed)).See("discarded", "Attempt 1: response 404", "no such page").Check()
 			p.Go(w.job(w.waiting)).See("available", "in 2 d 23 h", "what this is for").Check()
 			p.Go("/public/jobs/new").See("When it runs").Check()
 			p.Expect(404).Go("/public/jobs/999999").See("Nothing here").Check()
@@ -113,8 +113,8 @@ func TestJobs_CreateWithATimeInPlainEnglish(t *testing.T) {
 		t.Errorf("the job's body says %q", got)
 	}
 
-	p.ClickOn("Change the time").Fill("#f-when", "in 5 hours").Press(kb.Enter).See("The job has another time now", "in 4 h")
-	p.ClickOn("Run now").See("The job is being run now", "Attempt 1 was answered with 200", "completed")
+	p.ClickOn("Change the time").Fill("#f-when", "in 5 hours").Press(kb.Enter).See("The job has been rescheduled", "in 4 h")
+	p.ClickOn("Run now").See("The job runs now", "Attempt 1: response 200", "completed")
 	p.ClickOn("Run again").See("This is the new job", "completed")
 	p.ClickOn("Copy to a new job").At("/public/jobs/new*").Wait(fmt.Sprintf(`document.querySelector("#f-url").value === %q`, url))
 	p.ClickOn("Edit as JSON").See("The body of POST /api/jobs").Check()
@@ -134,7 +134,7 @@ func TestJobs_ErrorsAppearNextToTheirFields(t *testing.T) {
 			}
 			p.Click(`button.primary[type=submit]`)
 			p.Script(true)
-			p.See("Nothing was created", "URL must use https", "Body is not readable as JSON", "When is not understood")
+			p.See("Nothing was created", "URL must use https", "Body is not valid JSON", "When is not understood")
 			for _, id := range []string{"f-url", "f-body", "f-when"} {
 				if !p.Is(fmt.Sprintf(`document.getElementById(%q).getAttribute("aria-invalid") === "true" && !!document.getElementById(%q + "-error")`, id, id)) {
 					t.Errorf("%s is not marked", id)
@@ -154,10 +154,10 @@ func TestJobs_CancelOneAndSeveral(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := Open(t, w.Service, Phone)
-	p.Go(w.job(w.waiting)).ClickOn("Cancel").See("Its request will not be made").Check().ClickOn("Yes, cancel it").See("The job has been cancelled", "cancelled")
+	p.Go(w.job(w.waiting)).ClickOn("Cancel").See("Its request will not be sent").Check().ClickOn("Yes, cancel it").See("The job has been cancelled", "cancelled")
 	a, b := w.create(`{"url":"https://example.com/a","schedule_in":3000}`), w.create(`{"url":"https://example.com/b","schedule_in":3000}`)
 	p.Go("/public/jobs").Click(fmt.Sprintf("#pick-%d", a)).Click(fmt.Sprintf("#pick-%d", b))
-	p.ClickOn("Cancel the picked jobs").See("Cancel 2 jobs?").Check().ClickOn("Yes, cancel them").See("The picked jobs have been cancelled")
+	p.ClickOn("Cancel the selected jobs").See("Cancel 2 jobs?").Check().ClickOn("Yes, cancel them").See("The selected jobs have been cancelled")
 	for _, n := range []int64{a, b} {
 		if got := w.client.Get(fmt.Sprintf("/api/jobs/%d", n)).Want(200).Data().Get("job.state").Str(); got != "cancelled" {
 			t.Errorf("job %d is %s", n, got)
@@ -195,7 +195,7 @@ func TestJobs_ByKeyboardOnly(t *testing.T) {
 	p.TabTo("url").Press(strings.Split("https://example.com/keys", "")...)
 	p.TabTo("when").Press(strings.Split("in 3 days", "")...)
 	p.TabTo("Create the job").Press(kb.Enter).See("The job has been created")
-	p.TabTo("Cancel").Press(kb.Enter).See("Its request will not be made")
+	p.TabTo("Cancel").Press(kb.Enter).See("Its request will not be sent")
 	p.Press(kb.Escape).Wait(`!document.querySelector("details.confirm[open]")`).Press(kb.Enter)
 	p.TabTo("Yes, cancel it").Press(kb.Enter).See("The job has been cancelled")
 }

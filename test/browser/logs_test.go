@@ -18,7 +18,7 @@ func TestLogs_InEveryLook(t *testing.T) {
 			p := Open(t, w.Service, look)
 			p.Go("/public/logs").See("Visible to everyone", "following", "worker.http.response").Check()
 			p.Go("/public/logs?schedule="+often+"&follow=off").See("Sync the inbox", "Follow live").Check()
-			p.Go("/public/logs?event=worker.webhook.failed").See("No line matches").Check()
+			p.Go("/public/logs?event=worker.webhook.failed").See("No log matches").Check()
 			p.Expect(422).Go("/public/logs?job=nonsense&since=whenever").See("Job must be a job's number or record id", "From, in UTC").Check()
 			p.Go(fmt.Sprintf("/public/logs?job=%d", w.failed)).See("404").ClickOn("worker.http.response").See("no such page", "Log of job").Check()
 		})

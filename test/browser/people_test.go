@@ -13,7 +13,7 @@ const password = "correct horse battery"
 func signUp(p *Page) *Page {
 	return p.Go("/").At("/sign-up").See("There is no account yet").
 		Fill("#f-setup", p.Service.SetupCode(p.t)).Fill("#f-email", "ann@example.com").Fill("#f-password", password).ClickOn("Sign up").
-		At("/welcome").See("Keep it now")
+		At("/welcome").See("Store it now")
 }
 
 func signIn(p *Page, email string) *Page {
@@ -25,7 +25,7 @@ func TestPeople_InEveryLook(t *testing.T) {
 	s := harness.Start(t)
 	first := Open(t, s, Looks[0])
 	first.Go("/").At("/sign-up").See("There is no account yet").Check()
-	signUp(first).See("Make a job", "over plain http", "Nothing yet").Check()
+	signUp(first).See("Create a job", "over plain http", "Nothing yet").Check()
 	for _, look := range Looks {
 		t.Run(look.Name, func(t *testing.T) {
 			t.Parallel()
@@ -37,9 +37,9 @@ func TestPeople_InEveryLook(t *testing.T) {
 				p.Expect(401).Fill("#f-password", "wrong").ClickOn("Sign in").See("The email or the password is wrong").Check()
 			}
 			p.Fill("#f-password", password).ClickOn("Sign in").At("/settings").See("API keys", "first key", "Signing secret", "30 days").Check()
-			p.Fill("#f-name", "of "+look.Name).ClickOn("Make a key").See("This is your new key", "of "+look.Name).Check()
+			p.Fill("#f-name", "of "+look.Name).ClickOn("Create a key").See("This is your new key", "of "+look.Name).Check()
 			p.Go("/settings").See("of " + look.Name).NotSee("This is your new key")
-			p.Go("/operator").See("Health", "are being fired", "ann@example.com", "Nobody, now that there is an account").Check()
+			p.Go("/operator").See("Health", "firing", "ann@example.com", "Nobody, now that there is an account").Check()
 			p.Click("tbody tr:nth-child(2) td a").See("Limits of this account", "Any number of calls a second", "You can't suspend it").Check()
 			p.Go("/welcome").See("Your account has a key").Check()
 		})
@@ -61,13 +61,13 @@ func TestPeople_SecondFactorInEveryLook(t *testing.T) {
 		all = append(all, p)
 	}
 	first := all[0]
-	first.Go("/settings/second-factor").Fill("#f-password", password).ClickOn("Begin").See("Scan this code").Check()
+	first.Go("/settings/second-factor").Fill("#f-password", password).ClickOn("Set it up").See("Scan this code").Check()
 	secret := first.Value(`document.getElementById("totp-secret").textContent`)
 	for _, p := range all {
 		p.Go("/settings/second-factor").See("Scan this code").Check()
 	}
 	first.Expect(422).Fill("#f-code", "12345").ClickOn("Switch it on").See("is not the one that your app should show now").Check()
-	first.Fill("#f-code", harness.Authenticator(t, secret, 0)).ClickOn("Switch it on").See("Keep these codes now", "10 recovery codes are left").Check()
+	first.Fill("#f-code", harness.Authenticator(t, secret, 0)).ClickOn("Switch it on").See("Store these codes now", "10 recovery codes are left").Check()
 	codes := strings.Fields(first.Value(`document.getElementById("recovery-codes").textContent`))
 	for i, p := range all[1:] {
 		p.Go("/settings").At("/sign-in?to=%2Fsettings") // it was signed out
@@ -95,7 +95,7 @@ func TestPeople_FirstJobAppearsWithoutReloading(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	p := signUp(Open(t, s, Looks[0]))
-	p.See("Nothing yet").ClickOn("Make it for me").At("/welcome").See("The job has been made", "Due in").NotSee("Nothing yet").Check()
+	p.See("Nothing yet").ClickOn("Create it for me").At("/welcome").See("The job has been created", "Due in").NotSee("Nothing yet").Check()
 	// What an API client makes shows itself, too.
 	_, key := s.NewKey(t, "ann@example.com")
 	target := harness.SharedTarget(t).Route(t)

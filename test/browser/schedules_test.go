@@ -49,7 +49,7 @@ func TestSchedules_InEveryLook(t *testing.T) {
 			p.Go("/public/schedules").See("Visible to everyone", "Sync the inbox", "every second", "every weekday at 09:00, Europe/Berlin", "disabled").Check()
 			p.Wait(`[...document.querySelectorAll("svg.outcomes")].some((e) => e.getAttribute("aria-label").includes("completed"))`)
 			p.Go("/public/schedules/"+often).See("Every second", "enabled", "Lateness", "Duration", "Set up by Alex.", "cursor", "sent").Check()
-			p.Wait(`document.getElementById("late-summary").textContent.includes("the runs began")`)
+			p.Wait(`document.getElementById("late-summary").textContent.includes("started")`)
 			p.Go("/public/schedules/"+weekdays).See("Weekday mornings", "0 9 * * 1-5", "Empty. A run sets it").Check()
 			p.Go("/public/schedules/"+disabled).See("disabled", "Every 15 minutes").Check()
 			p.Expect(404).Go("/public/schedules/0194a3b5-0000-7000-8000-000000000000").See("Nothing here").Check()
@@ -78,7 +78,7 @@ func TestSchedules_DisableAndEnable(t *testing.T) {
 	}
 	p := Open(t, w.Service, Phone)
 	p.Go("/public/schedules").Click(fmt.Sprintf(`form[action$="/%s/disable"] button`, often)).See("The schedule is disabled").Check()
-	p.ClickOn("Sync the inbox").See("disabled").ClickOn("Delete").See("past runs and their logs stay").Check()
+	p.ClickOn("Sync the inbox").See("disabled").ClickOn("Delete").See("Past runs and their logs stay").Check()
 	p.ClickOn("Yes, delete it").See("The schedule has been deleted").NotSee("Sync the inbox")
 	w.client.Get("/api/schedules/" + often).Want(404)
 }
@@ -114,7 +114,7 @@ func TestSchedules_EditState(t *testing.T) {
 	p.Expect(422).ClickOn("Edit or clear").Fill("#f-state", `[1]`).ClickOn("Save the state").See("$state must be a JSON object").Check()
 	// What was set meanwhile shows itself, and is not overwritten unseen.
 	w.client.Do(http.MethodPut, "/api/schedules/"+weekdays+"/state", `{"page":8}`).Want(200)
-	p.Fill("#f-state", `{"page":9}`).ClickOn("Save the state").See("was changed by a run meanwhile", `"page": 8`).Check()
+	p.Fill("#f-state", `{"page":9}`).ClickOn("Save the state").See("has been changed by a run", `"page": 8`).Check()
 	p.ClickOn("Save the state").See("The state has been saved")
 	if got := state(); got != `{"page":9}` {
 		t.Errorf("the state is %s", got)

@@ -29,7 +29,7 @@ func TestScreenshots(t *testing.T) {
 	}{
 		{"jobs", "/public/jobs", "Welcome mail", Wide},
 		{"jobs-phone", "/public/jobs", "Welcome mail", Phone},
-		{"job", w.job(w.failed), "was answered with 404", Wide},
+		{"job", w.job(w.failed), "response 404", Wide},
 		{"new-job", "/public/jobs/new", "When it runs", Wide},
 		{"schedule", "/public/schedules/" + schedule, "Every second", Wide},
 	} {

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
@@ -89,4 +90,141 @@ func TestListFilter_LogsByJobAndEvent(t *testing.T) {
 		a.Get("/api/logs?job_id=" + malformed).WantParameters("job_id")
 	}
 	a.Get("/api/logs?event=").WantParameters("event")
+}
+
+// labelled creates a job that waits, with a name, a url and tags.
+func labelled(c *harness.Client, name, url, tags string) harness.JSON {
+	return create(c, `{"url":"`+url+`","scheduled_at":"2031-06-01T09:00:00Z","name":"`+name+`","tags":[`+tags+`]}`)
+}
+
+func TestListFilter_JobsByTagHostNameAndTimeCombine(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	labelled(a.Client, "1", "https://one.example/", `"a"`)
+	two := labelled(a.Client, "2", "https://ONE.example:8443/x", `"a","b:c"`)
+	labelled(a.Client, "3", "https://two.example/", `"b:c","a"`)
+	labelled(a.Client, "3", "https://one.example/", ``)
+	a.Post(jobPath(two)+"/cancel", nil).Want(200)
+	at := two.Get("job.inserted_at").Str()
+	for query, want := range map[string][]string{
+		"tag=a": {"3", "2", "1"}, "tag=a&tag=b:c": {"3", "2"}, "tag=b:c&tag=a&tag=a": {"3", "2"}, "tag=none": nil, "tag=b": nil,
+		"host=one.example": {"3", "2", "1"}, "host=ONE.EXAMPLE": {"3", "2", "1"}, "host=example": nil, "name=3": {"3", "3"}, "name=3&tag=a": {"3"},
+		"tag=a&state=cancelled": {"2"}, "tag=a&state=scheduled": {"3", "1"}, "host=one.example&state=scheduled&tag=a": {"1"},
+		"since=" + at: {"3", "3", "2"}, "until=" + at: {"1"}, "tag=a&since=" + at: {"3", "2"}, "since=" + at + "&until=" + at: nil,
+		"tag=a&order_by=job_id,asc": {"1", "2", "3"}, "tag=a&offset=1": {"2", "1"}, "tag=a&host=one.example&offset=1": {"1"},
+		"q=one.example&tag=a": {"2", "1"}, "tag=a&q=zzz": nil,
+	} {
+		var names []string
+		for _, record := range a.Get("/api/jobs?" + query).Want(200).Data().Items() {
+			names = append(names, record.Get("name").Str())
+		}
+		if !slices.Equal(names, want) {
+			t.Errorf("%s: %q, want %q", query, names, want)
+		}
+	}
+	for query, parameters := range map[string][]string{
+		"tag=": {"tag"}, "tag=A": {"tag"}, "tag=a&tag=-b": {"tag"}, "host=": {"host"}, "host=one.example:8443": {"host"}, "host=https://one.example": {"host"},
+		"name=": {"name"}, "name=1&name=2": {"name"}, "since=yesterday&until=soon": {"since", "until"},
+		"since=2030-01-02&until=2030-01-01": {"until"},
+	} {
+		a.Get("/api/jobs?" + query).WantParameters(parameters...)
+		a.Get("/api/jobs/counts?" + query).WantParameters(parameters...)
+	}
+}
+
+func TestListFilter_PagesOfCombinedFiltersMakeUpTheList(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	var want []string
+	for i := range 12 {
+		record := labelled(a.Client, "n", "https://one.example/", []string{`"a"`, `"b"`, `"a","b"`}[i%3])
+		if i%3 == 2 {
+			want = append([]string{record.Get("id").Str()}, want...)
+		}
+	}
+	var got []string
+	for path := "/api/jobs?tag=a&tag=b&host=one.example&state=scheduled&limit=1"; path != ""; {
+		answer := a.Get(path)
+		got = append(got, ids(answer)...)
+		path = answer.Next()
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the pages have %q, want %q", got, want)
+	}
+}
+
+func TestListFilter_RunsHaveTheTagsOfTheirSchedule(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	run := create(a.Client, with(waiting, `"repeat_every":60,"tags":["nightly","a"]`))
+	create(a.Client, with(waiting, `"repeat_every":60,"tags":["nightly"]`))
+	a.Post(jobPath(run)+"/cancel", nil).Want(200)
+	if got := len(ids(a.Get("/api/jobs?tag=a"))); got != 2 {
+		t.Errorf("%d runs have the tag, want 2", got)
+	}
+	schedule := run.Get("schedule_id").Str()
+	if got := ids(a.Get("/api/schedules?tag=a")); !slices.Equal(got, []string{schedule}) {
+		t.Errorf("schedules with the tag: %q", got)
+	}
+	if got := len(ids(a.Get("/api/schedules?tag=nightly&order_by=name"))); got != 2 {
+		t.Errorf("%d schedules, want 2", got)
+	}
+	if got := ids(a.Get("/api/schedules?tag=nightly&tag=a")); !slices.Equal(got, []string{schedule}) {
+		t.Errorf("schedules with both tags: %q", got)
+	}
+	a.Do("DELETE", "/api/schedules/"+schedule, nil).Want(204)
+	if got := ids(a.Get("/api/schedules?tag=a")); len(got) != 0 {
+		t.Errorf("the deleted schedule is listed: %q", got)
+	}
+	a.Get("/api/schedules?tag=%20").WantParameters("tag")
+}
+
+func TestListFilter_CountsTakeTheFilters(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	labelled(a.Client, "1", "https://one.example/", `"a"`)
+	gone := labelled(a.Client, "2", "https://two.example/", `"a"`)
+	a.Post(jobPath(gone)+"/cancel", nil).Want(200)
+	run := create(a.Client, with(waiting, `"repeat_every":60`))
+	for query, want := range map[string]string{
+		"": "2 1", "tag=a": "1 1", "tag=a&host=one.example": "1 0", "tag=a&state=cancelled": "0 1", "name=2": "0 1", "state=scheduled": "2 0",
+		"schedule_id=" + run.Get("schedule_id").Str(): "1 0", "until=2020-01-01": "0 0",
+	} {
+		answer := a.Get("/api/jobs/counts?" + query).Want(200)
+		if got := answer.Data().Get("available").Raw() + " " + answer.Data().Get("cancelled").Raw(); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+		wantKeys(t, "the counts", answer.JSON, "data", "limit")
+	}
+}
+
+func TestQuery_MisspeltParametersNameTheOneThatWasMeant(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	job := create(a.Client, with(waiting, `"repeat_every":60`))
+	for path, hint := range map[string]string{
+		"/api/jobs?status=completed":         "did you mean state?",
+		"/api/jobs?tags=a":                   "did you mean tag?",
+		"/api/jobs/counts?limit=5":           "this call, which takes state,",
+		"/api/schedules?state=disabled":      "this call, which takes tag, limit, offset, order_by, cursor",
+		"/api/logs?jobid=1":                  "did you mean job_id?",
+		"/api/jobs?order_by[2]=x":            "did you mean order_by?",
+		"/api/stats?minute=5":                "did you mean minutes?",
+		"/api/account/audit?events=accounts": "did you mean event?",
+	} {
+		answer := a.Get(path)
+		name, _, _ := strings.Cut(path[strings.IndexByte(path, '?')+1:], "=")
+		answer.WantParameters(name)
+		if !strings.Contains(answer.JSON.Get("detail").Str(), hint) {
+			t.Errorf("%s: %s, want %q", path, answer.JSON.Get("detail").Str(), hint)
+		}
+	}
+	a.Get("/api/jobs?status=a&tags=b&limit=5").WantParameters("status", "tags")
+	a.Get("/api/jobs?utm_source=x&page=2&_=1").Want(200)
+	a.Get(jobPath(job) + "?verbose=1").Want(200)
+	for _, query := range []string{"order_by[]=job_id&order_by[]=desc", "order_by[0]=job_id&order_by[1]=desc"} {
+		a.Get("/api/jobs?" + query).Want(200)
+	}
+	a.Get("/api/ping?x=1").Want(200)
+	a.Get("/healthz?x=1").Want(200)
 }

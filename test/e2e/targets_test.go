@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -140,6 +141,23 @@ func TestTarget_JobsThatCreateJobsEndAfterThreeHops(t *testing.T) {
 			if got := <-statuses; got != want {
 				t.Errorf("%s: create %d was answered with %d, want %d", name, i+1, got, want)
 			}
+		}
+	}
+}
+
+func TestTarget_HTTPIsCalledWithTheSwitchOnly(t *testing.T) {
+	t.Parallel()
+	hits := make(chan string, 10)
+	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { hits <- r.URL.Path }))
+	t.Cleanup(target.Close)
+	without := harness.Start(t).Public(t)
+	without.Post("/api/jobs", `{"url":`+quote(target.URL+"/refused")+`}`).WantPointers("#/url")
+	with := harness.Start(t, harness.Flag("allow-http-targets", "true")).Public(t)
+	record := create(with, `{"url":`+quote(target.URL+"/job")+`,"callback_url":`+quote(target.URL+"/callback")+`}`)
+	awaitState(t, with, record, "completed")
+	for _, want := range []string{"/job", "/callback"} {
+		if got := <-hits; got != want {
+			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Prefix is where assets are served.
+// Prefix is the path prefix of assets.
 const Prefix = "/assets/"
 
 //go:embed static
@@ -29,7 +29,7 @@ type asset struct {
 	plain, small []byte // small is compressed
 }
 
-// paths maps a file's name to where it is served, served the other way round.
+// paths maps the name of a file to its path, and served maps paths to assets.
 var paths, served = load()
 
 func load() (map[string]string, map[string]asset) {
@@ -60,8 +60,8 @@ func compress(text []byte) []byte {
 	return b.Bytes()
 }
 
-// Path gives where a file is served; it panics for a name that does not exist,
-// which any drawing of the page finds.
+// Path returns the path of a file. It panics if there is no such file, which
+// rendering any page that uses it reveals.
 func Path(name string) string {
 	at, ok := paths[name]
 	if !ok {
@@ -70,7 +70,8 @@ func Path(name string) string {
 	return at
 }
 
-// Serve answers with the asset at the request's path; false when there is none.
+// Serve responds with the asset at the request's path, or reports false if there is
+// none.
 func Serve(w http.ResponseWriter, r *http.Request) bool {
 	a, ok := served[r.URL.Path]
 	if !ok {
@@ -87,7 +88,7 @@ func Serve(w http.ResponseWriter, r *http.Request) bool {
 	}
 	header.Set("Content-Length", strconv.Itoa(len(body)))
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // a browser that went away needs no file
+		_, _ = w.Write(body) // the browser may have disconnected
 	}
 	return true
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestNamesCarryTheContentsHash(t *testing.T) {
+func TestPath_ContainsTheHashOfTheContent(t *testing.T) {
 	for _, name := range []string{"app.css", "app.js", "htmx.min.js", "mark.svg"} {
 		at := Path(name)
 		if !regexp.MustCompile(`^/assets/[a-z.]+\.[0-9a-f]{12}\.(css|js|svg)$`).MatchString(at) {
@@ -31,7 +31,7 @@ func TestNamesCarryTheContentsHash(t *testing.T) {
 	}
 }
 
-func TestOtherNamesAreNotServed(t *testing.T) {
+func TestServe_RefusesOtherNames(t *testing.T) {
 	for _, path := range []string{"/assets/", "/assets/app.css", "/assets/app.000000000000.css", "/assets/../doc.go"} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.URL.Path = path
@@ -41,7 +41,7 @@ func TestOtherNamesAreNotServed(t *testing.T) {
 	}
 }
 
-func TestNothingAsksOtherServers(t *testing.T) {
+func TestAssets_RequestNothingFromOtherServers(t *testing.T) {
 	for name, at := range paths {
 		if strings.HasSuffix(name, ".txt") || name == "htmx.min.js" {
 			continue // a licence and a library name addresses without asking them

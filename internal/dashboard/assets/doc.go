@@ -1,11 +1,10 @@
-// Package assets holds what the pages of the dashboard load: one style sheet,
-// one script of our own, htmx with its licence, and the mark.
+// Package assets has the files that pages of the dashboard load: a style sheet, a
+// script, htmx with its licence, and the logo.
 //
-// Everything is embedded, so that a page never asks another server for
-// anything. Each file is served under a name that carries a hash of its
-// content and may therefore be kept for a year; [Path] gives that name, and
-// pages always go through it.
+// The files are embedded, so pages load nothing from other servers. Each is served
+// under a name that contains a hash of its content, so browsers may cache it for a
+// year. [Path] returns that name; pages always use it.
 //
-// htmx.min.js is htmx.org 2.0.11 as published, see htmx.LICENSE.txt. To update
-// it, replace both files by those of the newer package.
+// htmx.min.js is htmx.org 2.0.11 as published, see htmx.LICENSE.txt. To update it,
+// replace both files with those of the new version.
 package assets

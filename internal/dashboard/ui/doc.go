@@ -1,23 +1,28 @@
-// Package ui is the look of the dashboard: the frame around every page and the
-// parts pages are put together from, as templ components.
+// Package ui has the components that all pages of the dashboard share, written
+// in templ: the frame around a page, badges, times, forms and plots.
 //
-// Parts know nothing of routes, stores or rules. What all of them may ask for
-// (who looks, what time it is, which path this is) is a [View], which the
-// server puts into the context of each request; [Href] uses it so that the same
-// page links rightly under / and under /public.
+// Components know nothing about routes, stores or rules. What they need to know
+// about the request (the viewer, the time, the path) is in a [View], which the
+// server puts into each request's context. [Href] uses it so that one page links
+// correctly both under / and under /public.
 //
-// The rules of the house, which tests and the browser enforce: no inline
-// script, style element or style attribute (the Content-Security-Policy refuses
-// them; plots use presentation attributes and classes); status is text with a
-// mark, never colour alone; every input has a label ([Field]); every time is a
-// <time> ([Time]); what JavaScript adds is missing without it, and nothing that
-// matters is. Class names are those of assets/static/app.css, which is ordered
-// as this package is: frame, parts, forms, plots.
+// Components follow these rules, which browser tests verify:
 //
-// The files: frame.templ (whole pages), parts.templ (badges, times, urls, code,
-// tables' furniture), forms.templ (fields, confirmations), plot.templ (small
-// charts), icons.templ, and format.go for words and numbers.
+//   - No inline script, style element or style attribute: the
+//     Content-Security-Policy blocks them. Plots use presentation attributes and
+//     classes.
+//   - A status is text with an icon, never colour alone.
+//   - Every input has a label ([Field]), and every time is a <time> ([Time]).
+//   - JavaScript only adds conveniences: every page works without it.
 //
-// After changing a .templ file run `go generate ./internal/dashboard` and commit
-// what it writes.
+// Class names are those of assets/static/app.css, which has the same order as
+// this package: frame, parts, forms, plots.
+//
+// frame.templ has whole pages; parts.templ badges, times, URLs, code and tables;
+// forms.templ fields and confirmations; plot.templ and strip.templ small charts;
+// icons.templ icons. The types and functions that a component uses are in the Go
+// file of the same name, and format.go formats words and numbers.
+//
+// After changing a .templ file, run `go generate ./internal/dashboard` and commit
+// the generated files.
 package ui

@@ -15,8 +15,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// Relative says how far t lies from now: "in 5 min", "3 h ago", "now". The
-// script says the same words while a page stays open.
+// Relative formats the distance from now to t: "in 5 min", "3 h ago", "now".
+// app.js formats times in the same way while a page is open.
 func Relative(now, t time.Time) string {
 	d := t.Sub(now)
 	words := span(d.Abs())
@@ -30,8 +30,8 @@ func Relative(now, t time.Time) string {
 	}
 }
 
-// span gives a length in its largest unit, with the next one where that says
-// something.
+// span formats a duration in its largest unit, and in the next smaller one if the
+// largest is below a few.
 func span(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
@@ -50,7 +50,7 @@ func span(d time.Duration) string {
 	}
 }
 
-// two joins two units while the larger is below most.
+// two joins two units if the larger one is below most.
 func two(large int, largeUnit string, small int, smallUnit string, most int) string {
 	text := strconv.Itoa(large) + " " + largeUnit
 	if large < most && small > 0 {
@@ -59,8 +59,8 @@ func two(large int, largeUnit string, small int, smallUnit string, most int) str
 	return text
 }
 
-// Exact gives t as a person reads an instant: "2026-03-01 09:30:00 UTC", with
-// milliseconds where it has any.
+// Exact formats an instant: "2026-03-01 09:30:00 UTC", with milliseconds unless
+// they are 0.
 func Exact(t time.Time) string {
 	if t.Nanosecond() < int(time.Millisecond) {
 		return t.UTC().Format("2006-01-02 15:04:05 UTC")
@@ -68,7 +68,7 @@ func Exact(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05.000 UTC")
 }
 
-// Millis gives a duration of an attempt or a delay: "0.4 ms", "12 ms", "1.25 s".
+// Millis formats a measured duration: "0.4 ms", "12 ms", "1.25 s".
 func Millis(d time.Duration) string {
 	ms := float64(d) / float64(time.Millisecond)
 	switch size := math.Abs(ms); {
@@ -83,12 +83,12 @@ func Millis(d time.Duration) string {
 	}
 }
 
-// Seconds gives a length that was chosen: "30 s", "0.5 s".
+// Seconds formats a configured duration: "30 s", "0.5 s".
 func Seconds(d time.Duration) string {
 	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + " s"
 }
 
-// Period gives a length that was chosen, in whole days, hours or minutes: "30 days".
+// Period formats a configured duration in whole days, hours or minutes: "30 days".
 func Period(d time.Duration) string {
 	for _, unit := range []struct {
 		length time.Duration
@@ -101,7 +101,7 @@ func Period(d time.Duration) string {
 	return Seconds(d)
 }
 
-// Count gives a number with separators: "12,345".
+// Count formats a number with separators: "12,345".
 func Count(n int64) string {
 	text := strconv.FormatInt(n, 10)
 	sign := ""
@@ -114,7 +114,7 @@ func Count(n int64) string {
 	return sign + text
 }
 
-// Size gives a number of bytes: "312 B", "4.1 KiB".
+// Size formats a number of bytes: "312 B", "4.1 KiB".
 func Size(n int) string {
 	switch {
 	case n < 1<<10:
@@ -126,8 +126,8 @@ func Size(n int) string {
 	}
 }
 
-// Shorten leaves out the middle of a text that is longer than most characters,
-// since beginning and end tell most of a url or an id.
+// Shorten removes the middle of a text that has more than most characters. The
+// beginning and the end identify a URL or an id best.
 func Shorten(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text
@@ -137,7 +137,7 @@ func Shorten(text string, most int) string {
 	return string(runes[:most-tail-1]) + "…" + string(runes[len(runes)-tail:])
 }
 
-// Plural gives "1 job" or "3 jobs".
+// Plural returns "1 job" or "3 jobs".
 func Plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -145,7 +145,8 @@ func Plural(n int, one, many string) string {
 	return Count(int64(n)) + " " + many
 }
 
-// Pretty gives a JSON value over several lines; what is short stays on one.
+// Pretty formats a JSON value over several lines; short lists and objects stay on
+// one line.
 func Pretty(v rawjson.Value) string {
 	if len(v) > maxLaidOut {
 		var b bytes.Buffer
@@ -160,8 +161,8 @@ func Pretty(v rawjson.Value) string {
 	return string(appendPretty(nil, v, 0))
 }
 
-// indentation is at most how many bytes json.Indent adds to a value. Every
-// element that is nested deep adds its depth twice.
+// indentation returns an upper bound for the bytes that json.Indent adds to a
+// value. Every element adds twice its depth.
 func indentation(v rawjson.Value) (added int) {
 	depth, inText := 0, false
 	for i := 0; i < len(v); i++ {
@@ -186,8 +187,8 @@ func indentation(v rawjson.Value) (added int) {
 
 const (
 	maxGrowth  = 4        // how many times its size a large value may grow
-	maxLaidOut = 64 << 10 // bytes of a value that is laid out with care
-	maxDepth   = 12       // and how deep
+	maxLaidOut = 64 << 10 // bytes of a value that appendPretty formats
+	maxDepth   = 12       // levels that appendPretty indents
 	maxInline  = 60       // characters of a list or object on one line
 )
 
@@ -229,8 +230,8 @@ func appendPretty(b []byte, v rawjson.Value, depth int) []byte {
 	return append(b, map[jsontext.Kind]byte{'{': '}', '[': ']'}[kind])
 }
 
-// Clip cuts a text so that it takes at most so many bytes in a page, where some
-// characters take several, and tells how many bytes of it are left out.
+// Clip cuts a text so that it takes at most so many bytes in a page once it is
+// escaped, and returns how many bytes of the text were left out.
 func Clip(text string, most int) (kept string, left int) {
 	size := 0
 	for i, r := range text {
@@ -241,7 +242,7 @@ func Clip(text string, most int) (kept string, left int) {
 	return text, 0
 }
 
-// sizeInPage is how many bytes a character takes when it is escaped.
+// sizeInPage returns the number of bytes that an escaped character takes.
 func sizeInPage(r rune) int {
 	switch r {
 	case '<', '>':
@@ -253,7 +254,7 @@ func sizeInPage(r rune) int {
 	}
 }
 
-// Capital gives a word with a capital first letter.
+// Capital returns a word with a capital first letter.
 func Capital(word string) string {
 	if word == "" {
 		return ""
@@ -261,7 +262,20 @@ func Capital(word string) string {
 	return strings.ToUpper(word[:1]) + word[1:]
 }
 
-// classes joins class names, leaving out empty ones.
+// Sentence returns the text of a fault as a sentence of its own: with a capital
+// first letter and a full stop.
+func Sentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	text = Capital(text)
+	if last := text[len(text)-1]; last != '.' && last != '?' && last != '!' {
+		text += "."
+	}
+	return text
+}
+
+// classes joins the class names that are not empty.
 func classes(names ...string) string {
 	return strings.Join(strings.Fields(strings.Join(names, " ")), " ")
 }

@@ -45,7 +45,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-func TestShortenKeepsBothEnds(t *testing.T) {
+func TestShorten_KeepsBothEnds(t *testing.T) {
 	if got := Shorten("https://example.com/short", 72); got != "https://example.com/short" {
 		t.Errorf("a short text became %q", got)
 	}
@@ -55,7 +55,7 @@ func TestShortenKeepsBothEnds(t *testing.T) {
 	}
 }
 
-func TestClipEndsAtACharacter(t *testing.T) {
+func TestClip_EndsAtACharacter(t *testing.T) {
 	if kept, left := Clip("añb", 2); kept != "a" || left != 3 {
 		t.Errorf("kept %q, left out %d", kept, left)
 	}
@@ -88,8 +88,8 @@ func TestPretty(t *testing.T) {
 	}
 }
 
-// TestPrettyOfDeepLists: 450 KB nested 1,000 deep must not become 450 MB.
-func TestPrettyOfDeepLists(t *testing.T) {
+// TestPretty_DeepLists: 450 KB nested 1,000 deep must not become 450 MB.
+func TestPretty_DeepLists(t *testing.T) {
 	in := strings.Repeat("[", 1000) + "1" + strings.Repeat(",1", 225_000) + strings.Repeat("]", 1000)
 	if got := Pretty(rawjson.Value(in)); got != in {
 		t.Errorf("%d bytes became %d", len(in), len(got))

@@ -8,29 +8,7 @@ package ui
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// icons are drawn on a grid of 16, with lines as thick as text.
-var icons = map[string]string{
-	"clock":   "M8 2.2a5.8 5.8 0 1 0 0 11.6A5.8 5.8 0 0 0 8 2.2M8 5v3.2l2.2 1.5",
-	"play":    "M5.5 3.5v9l7-4.5z",
-	"retry":   "M12.8 8a4.8 4.8 0 1 1-1.4-3.4M12.9 2.6v2.9H10",
-	"check":   "M3.2 8.6l3.2 3.2 6.4-7",
-	"minus":   "M3.5 8h9",
-	"cross":   "M4 4l8 8M12 4l-8 8",
-	"warning": "M8 2.5l6 11H2zM8 6.6v3.2M8 11.6v.2",
-	"info":    "M8 2.2a5.8 5.8 0 1 0 0 11.6A5.8 5.8 0 0 0 8 2.2M8 7.4v3.4M8 5.2v.2",
-	"copy":    "M6 6h7v7H6zM10 6V3H3v7h3",
-	"plus":    "M8 3v10M3 8h10",
-	"search":  "M7 2.8a4.2 4.2 0 1 0 0 8.4 4.2 4.2 0 0 0 0-8.4M10.2 10.2l3.2 3.2",
-	"send":    "M2.5 8h10M8.8 4.2L12.6 8l-3.8 3.8",
-	"receive": "M13.5 8h-10M7.2 4.2L3.4 8l3.8 3.8",
-	"bell":    "M4 11V7a4 4 0 0 1 8 0v4l1 1.2H3zM6.8 14h2.4",
-	"pause":   "M5.5 3.5v9M10.5 3.5v9",
-	"loop":    "M3 7a4 4 0 0 1 4-3.5h4.5M13 9a4 4 0 0 1-4 3.5H4.5M9.6 1.5l2 2-2 2M6.4 14.5l-2-2 2-2",
-	"down":    "M4 6l4 4 4-4",
-	"globe":   "M8 2.2a5.8 5.8 0 1 0 0 11.6A5.8 5.8 0 0 0 8 2.2M2.4 8h11.2M8 2.2c-3.4 3.6-3.4 8 0 11.6M8 2.2c3.4 3.6 3.4 8 0 11.6",
-}
-
-// Icon draws a small picture that says nothing a text beside it does not say.
+// Icon draws a small icon. It is decoration: a text beside it says the same.
 func Icon(name string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -59,7 +37,7 @@ func Icon(name string) templ.Component {
 		var templ_7745c5c3_Var2 string
 		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(icons[name])
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/icons.templ`, Line: 27, Col: 120}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/icons.templ`, Line: 5, Col: 120}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {

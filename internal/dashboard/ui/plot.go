@@ -11,14 +11,14 @@ import (
 type Plot struct {
 	ID    string // unique on the page
 	Title string // "Runs per minute"
-	// Summary says in a sentence what the plot shows, for those who don't see it.
+	// Summary describes the plot in a sentence, for screen readers.
 	Summary string
 	Unit    string // "ms"; "" for plain numbers
 	Bars    bool   // bars instead of lines
-	// Top is the value of the upper edge; 0 for one that fits the values.
+	// Top is the value of the upper edge; 0 chooses one that fits the values.
 	Top    float64
 	Series []Series
-	// From and To label the ends of the axis: "60 min ago", "now".
+	// From and To label the ends of the time axis: "60 min ago", "now".
 	From, To string
 }
 
@@ -28,14 +28,14 @@ type Series struct {
 	Values []float64
 }
 
-// The plot's drawing area, in its own units.
+// The drawing area, in units of the plot.
 const (
 	plotWidth, plotHeight = 480.0, 120.0
 	plotTop               = 6.0
 )
 
-// top gives the value of the plot's upper edge: the smallest of 1, 2, 5 times a
-// power of ten that is not below any value.
+// top returns the value of the upper edge: the smallest product of 1, 2 or 5 and
+// a power of ten that no value exceeds.
 func (p Plot) top() float64 {
 	if p.Top > 0 {
 		return p.Top
@@ -64,8 +64,8 @@ func (p Plot) y(v float64) float64 {
 	return plotHeight - v/p.top()*(plotHeight-plotTop)
 }
 
-// path gives the line of a series, broken where values are missing. A value
-// between two gaps is left to dots.
+// path returns the line of a series, interrupted where values are missing. dots
+// draws the values between two gaps.
 func (p Plot) path(s Series) string {
 	var b strings.Builder
 	step := plotWidth / float64(max(1, len(s.Values)-1))
@@ -85,14 +85,14 @@ func (p Plot) path(s Series) string {
 	return b.String()
 }
 
-// alone reports whether a value stands between two gaps.
+// alone reports whether a value is between two gaps.
 func (s Series) alone(i int) bool {
 	missing := func(i int) bool { return i < 0 || i >= len(s.Values) || math.IsNaN(s.Values[i]) }
 	return !missing(i) && missing(i-1) && missing(i+1)
 }
 
-// dots marks the values of a series that stand alone: lines of no length, whose
-// round ends are seen.
+// dots returns the values of a series that are between two gaps as lines of
+// almost no length: their round ends show as dots.
 func (p Plot) dots(s Series) string {
 	var b strings.Builder
 	step := plotWidth / float64(max(1, len(s.Values)-1))
@@ -123,7 +123,7 @@ func (p Plot) bars(s Series) []bar {
 
 func coordinate(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
 
-// number gives a value as an axis shows it.
+// number formats a value for an axis.
 func (p Plot) number(v float64) string {
 	text := strconv.FormatFloat(v, 'g', 3, 64)
 	if v >= 1000 {
@@ -137,7 +137,7 @@ func (p Plot) number(v float64) string {
 
 func seriesClass(i int) string { return fmt.Sprintf("series-%d", i+1) }
 
-// empty reports whether there is no value at all.
+// empty reports whether all values are missing or 0.
 func (p Plot) empty() bool {
 	for _, s := range p.Series {
 		for _, v := range s.Values {

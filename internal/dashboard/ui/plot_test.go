@@ -9,7 +9,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-func TestAPlotEndsAtARoundNumber(t *testing.T) {
+func TestPlot_TopIsARoundNumber(t *testing.T) {
 	for most, want := range map[float64]float64{0: 1, 0.3: 0.5, 1: 1, 1.1: 2, 4.9: 5, 70: 100, 1999: 2000} {
 		if got := (Plot{Series: []Series{{Values: []float64{math.NaN(), most}}}}).top(); math.Abs(got-want) > 1e-9 {
 			t.Errorf("up to %v: %v, want %v", most, got, want)
@@ -20,7 +20,7 @@ func TestAPlotEndsAtARoundNumber(t *testing.T) {
 	}
 }
 
-func TestALineBreaksAtGapsAndShowsWhatStandsAlone(t *testing.T) {
+func TestPlot_BreaksLinesAtGaps(t *testing.T) {
 	nan := math.NaN()
 	s := Series{Values: []float64{0, 10, nan, 5, nan, 10, 0}}
 	p := Plot{Series: []Series{s}}
@@ -39,7 +39,7 @@ func TestALineBreaksAtGapsAndShowsWhatStandsAlone(t *testing.T) {
 	}
 }
 
-func TestAStripSaysWhatItShows(t *testing.T) {
+func TestOutcomes_DescribeTheRuns(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	outcomes := []Outcome{{job.Completed, now.Add(-time.Hour)}, {job.Completed, now.Add(-time.Minute)}, {job.Discarded, now.Add(-time.Second)}}
 	if got, want := stripWords(outcomes, now), "The last 3 runs: 2 completed, 1 discarded. The latest: discarded 1 s ago."; got != want {

@@ -8,13 +8,13 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-// Outcome is a run in a row of marks.
+// Outcome is one run in a row of marks.
 type Outcome struct {
 	State job.State
 	At    time.Time
 }
 
-// stripWords say what a row of marks shows, for those who don't see it.
+// stripWords describes a row of marks, for screen readers.
 func stripWords(outcomes []Outcome, now time.Time) string {
 	counts := map[job.State]int{}
 	for _, o := range outcomes {
@@ -30,7 +30,7 @@ func stripWords(outcomes []Outcome, now time.Time) string {
 	return fmt.Sprintf("The last %s: %s. The latest: %s %s.", Plural(len(outcomes), "run", "runs"), strings.Join(parts, ", "), last.State, Relative(now, last.At))
 }
 
-// The marks of a strip: how far apart they stand, and how tall they are.
+// The distance, width and height of the marks, in pixels.
 const (
 	markStep   = 10
 	markWidth  = 7
@@ -41,7 +41,8 @@ func stripBox(n int) string {
 	return fmt.Sprintf("0 0 %d %d", n*markStep-(markStep-markWidth), markHeight)
 }
 
-// markPath draws a mark: its shape tells the outcome as well as its colour.
+// markPath returns the path of a mark. Each outcome has a shape of its own, since
+// colour alone does not reach everyone.
 func markPath(i int, state job.State) string {
 	x := i * markStep
 	switch state {
@@ -51,7 +52,7 @@ func markPath(i int, state job.State) string {
 		return fmt.Sprintf("M%d 5l3.5 3.7 3.5-3.7v4.6l-1.6 1.8 1.6 1.8v4.6l-3.5-3.7-3.5 3.7v-4.6l1.6-1.8-1.6-1.8z", x)
 	case job.Cancelled, job.Available: // a dash
 		return fmt.Sprintf("M%d 9h%dv2h-%dz", x, markWidth, markWidth)
-	default: // a short bar at the bottom: under way, or to be tried again
+	default: // a short bar at the bottom: executing or retryable
 		return fmt.Sprintf("M%d 10h%dv10h-%dz", x, markWidth, markWidth)
 	}
 }

@@ -5,29 +5,27 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// PublicPrefix is where the pages of the public account begin.
+// PublicPrefix is the path prefix of the public account's pages.
 const PublicPrefix = "/public"
 
-// Viewer is who looks at a page.
+// Viewer is the account that a page is rendered for.
 type Viewer struct {
-	Account *store.Account
-	// Public is set under /public: anyone may be looking.
+	Email string
+	// Public is set under /public: the viewer may be anybody.
 	Public bool
-	// Operator may see the sizes of all accounts.
+	// Operator may open the operator's pages.
 	Operator bool
 }
 
-// View is what parts may want to know of the request they are drawn for.
+// View is what components may need to know about the request.
 type View struct {
-	Viewer *Viewer // nil while nobody is signed in
+	Viewer *Viewer // nil if nobody is signed in
 	Now    time.Time
 	// Path is the request's path without PublicPrefix.
 	Path string
-	// HasPublic tells that there is a public account.
+	// HasPublic reports whether there is a public account.
 	HasPublic bool
 	// Origin is the service's address as the browser knows it: "https://host".
 	Origin  string
@@ -36,10 +34,10 @@ type View struct {
 
 type viewKey struct{}
 
-// With gives a context that carries the view.
+// With returns a context that carries the view.
 func With(ctx context.Context, v *View) context.Context { return context.WithValue(ctx, viewKey{}, v) }
 
-// From gives the view of a context; an empty one when there is none.
+// From returns the view of a context; an empty one if it carries none.
 func From(ctx context.Context) *View {
 	if v, ok := ctx.Value(viewKey{}).(*View); ok {
 		return v
@@ -47,11 +45,11 @@ func From(ctx context.Context) *View {
 	return &View{Now: time.Now()}
 }
 
-// IsPublic reports whether the page is one of the public account's.
+// IsPublic reports whether the page belongs to the public account.
 func (v *View) IsPublic() bool { return v.Viewer != nil && v.Viewer.Public }
 
-// Href gives the address of one of the account's pages, which lies under
-// /public for the public account. The format is that of fmt.Sprintf.
+// Href returns the address of one of the account's pages, which is under
+// PublicPrefix for the public account. The format is that of fmt.Sprintf.
 func Href(ctx context.Context, format string, args ...any) string {
 	path := format
 	if len(args) > 0 {

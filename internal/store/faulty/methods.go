@@ -32,6 +32,13 @@ var methods = map[string]bool{
 	"AuditInsert":      true,
 	"AuditList":        true,
 	"AuditPrune":       true,
+	"EncryptedHeaders": true,
+	"EncryptedReplace": true,
+	"EncryptedSigning": true,
+	"SecretDelete":     true,
+	"SecretList":       true,
+	"SecretPut":        true,
+	"SecretsNamed":     true,
 	"InviteFind":       true,
 	"InviteInsert":     true,
 	"JobChange":        true,
@@ -114,8 +121,12 @@ func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.Job
 }
 
 // JobTally implements store.Store.
-func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[job.State]int64, error) {
-	return get(ctx, s, "JobTally", func() (map[job.State]int64, error) { return s.Store.JobTally(ctx, owner, limit) })
+func (s *Store) JobTally(ctx context.Context, owner job.Owner, q store.JobQuery, limit int) (counts map[job.State]int64, cut bool, err error) {
+	counts, err = get(ctx, s, "JobTally", func() (counts map[job.State]int64, err error) {
+		counts, cut, err = s.Store.JobTally(ctx, owner, q, limit)
+		return counts, err
+	})
+	return counts, cut, err
 }
 
 // JobScan implements store.Store.
@@ -153,7 +164,7 @@ func (s *Store) ScheduleGet(ctx context.Context, owner job.Owner, id uuid.UUID) 
 }
 
 // ScheduleList implements store.Store.
-func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q store.ListQuery) ([]*job.Schedule, error) {
+func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q store.ScheduleQuery) ([]*job.Schedule, error) {
 	return get(ctx, s, "ScheduleList", func() ([]*job.Schedule, error) { return s.Store.ScheduleList(ctx, owner, q) })
 }
 

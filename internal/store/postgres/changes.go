@@ -107,6 +107,7 @@ type writes struct {
 	ended          []store.QueueKey // queue items to delete
 	jobs           []*job.Job
 	runs           []queued
+	lines          []lineEntry
 	logs           []*job.Log
 	deliveries     []*job.Delivery
 	ends           []deliveryEnd
@@ -141,6 +142,7 @@ func (w *writes) add(c *store.Changes, run store.QueueKey) {
 	if c.Job != nil {
 		w.jobs = append(w.jobs, c.Job)
 		if !c.Job.State.Final() {
+			w.lines = append(w.lines, linesOf(c.Job)...)
 			run.Due = c.Job.DueAt
 			w.runs = append(w.runs, queued{run, c.Job.Attempt})
 		}
@@ -169,7 +171,7 @@ func (w *writes) add(c *store.Changes, run store.QueueKey) {
 func (w *writes) queries(t *tx) []query {
 	var all []query
 	for _, some := range [][]query{
-		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), updateJobs(w.jobs), w.definitions, insertItems(t, w.runs), insertLogs(w.logs),
+		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), updateJobs(w.jobs), removeSecretUses(w.jobs, endedWithSecrets), w.definitions, insertItems(t, w.runs), enterLines(t, w.lines), insertLogs(w.logs),
 		endDeliveries(t, w.ends), insertDeliveries(t, w.deliveries),
 		updateSchedules(w.schedules), dropSchedules(w.drops), insertJobs(t, w.next), insertCancels(t, w.cancels),
 	} {
@@ -203,9 +205,11 @@ func deleteItems(refs []store.QueueKey) []query {
 		return nil
 	}
 	return []query{{
-		sql: `DELETE FROM runs r USING unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[]) AS u (due, kind, number, account)
-			WHERE r.due = u.due AND r.kind = u.kind AND r.number = u.number AND r.account = u.account`,
-		args: refColumns(refs),
+		sql: `WITH gone AS (DELETE FROM runs r USING unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[]) AS u (due, kind, number, account)
+			WHERE r.due = u.due AND r.kind = u.kind AND r.number = u.number AND r.account = u.account
+			RETURNING r.due, r.kind, r.number, r.account, r.start_by)
+			DELETE FROM limit_items i USING gone g WHERE g.kind = 0 AND (g.start_by IS NOT NULL OR g.due >= $5) AND i.account = g.account AND i.number = g.number`,
+		args: append(refColumns(refs), store.HeldDue(time.Unix(0, 0)).UnixMicro()),
 	}}
 }
 
@@ -241,18 +245,23 @@ func updateJobs(jobs []*job.Job) []query {
 func updateDefinitions(c *store.Changes) []query {
 	var queries []query
 	if j := c.Job; j != nil {
+		l := job.LabelsOf(j.Args)
 		queries = append(queries, query{
-			sql: `UPDATE jobs SET scheduled_at = $3, name = $4, description = $5, args = $6 WHERE account = $1 AND number = $2`,
+			sql: `UPDATE jobs SET scheduled_at = $3, name = $4, description = $5, args = $6, host = $7, tags = $8 WHERE account = $1 AND number = $2`,
 			args: []any{
 				j.Owner.Number, j.Number, j.ScheduledAt.UnixMicro(), optional(j.Name), optional(j.Description), jsonText(j.Args),
+				orNull(text(l.Host)), l.Tags,
 			},
 		})
+		jobs := []*job.Job{j}
+		queries = append(queries, removeSecretUses(jobs, func(*job.Job) bool { return true })...)
+		queries = append(queries, insertSecretUses(jobs, func(j **job.Job) *job.Job { return *j })...)
 	}
 	if s := c.Schedule; s != nil {
 		queries = append(queries, query{
-			sql: `UPDATE schedules SET first_due = $3, name = $4, description = $5, args = $6 WHERE account = $1 AND id = $2`,
+			sql: `UPDATE schedules SET first_due = $3, name = $4, description = $5, args = $6, tags = $7 WHERE account = $1 AND id = $2`,
 			args: []any{
-				s.Owner.Number, s.ID, s.FirstDue.UnixMicro(), optional(s.Name), optional(s.Description), jsonText(s.Args),
+				s.Owner.Number, s.ID, s.FirstDue.UnixMicro(), optional(s.Name), optional(s.Description), jsonText(s.Args), job.LabelsOf(s.Args).Tags,
 			},
 		})
 	}

@@ -89,6 +89,7 @@ func (c *creation) store(t *tx) error {
 		return t.commit(append(insertJobs(t, jobs), c.rooms...)...)
 	}
 	var stored []store.NewJob
+	newLines(jobs) // sets their due times
 	err = t.run(insertUnlessHeld(jobs, func(k int) {
 		c.stored[open[k]] = true
 		stored = append(stored, jobs[k])
@@ -96,8 +97,11 @@ func (c *creation) store(t *tx) error {
 	if err != nil {
 		return err
 	}
+	lines := newLines(stored)
 	runs := column(stored, func(n *store.NewJob) queued { return queued{itemOf(n.Job, n.Lane), 0} })
 	queries := append(insertItems(t, runs), insertSchedules(stored)...)
+	queries = append(queries, enterLines(t, lines)...)
+	queries = append(queries, insertSecretUses(stored, jobOfNew)...)
 	return t.commit(append(append(queries, c.readHolders(t, keys)), c.rooms...)...)
 }
 

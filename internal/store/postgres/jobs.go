@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -166,16 +168,27 @@ func (s *Store) JobCounts(ctx context.Context) (map[job.State]int64, error) {
 
 // newJobs is a table of new jobs, numbered in their order.
 const newJobs = `SELECT nextval('job_numbers') AS number, u.* FROM (
-	SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::uuid[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::smallint[], $12::text[])
-	WITH ORDINALITY AS u (account, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, i) ORDER BY i) u`
+	SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::uuid[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::smallint[], $12::text[], $13::text[], $14::text[])
+	WITH ORDINALITY AS u (account, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, tags, i) ORDER BY i) u`
 
 const (
-	newColumns = `account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args`
-	insertJob  = `INSERT INTO jobs (` + newColumns + `) SELECT ` + newColumns + ` FROM n`
+	newColumns = `account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host`
+	insertJob  = `INSERT INTO jobs (` + newColumns + `, tags) SELECT ` + newColumns + `, string_to_array(tags, ' ') FROM n`
 )
+
+// labels returns the columns host and tags of records. Tags are separated by
+// spaces, which no tag contains: an array can't be an element of an array.
+func labels[T any](records []T, args func(*T) rawjson.Value) (hosts, tags []*string) {
+	for i := range records {
+		l := job.LabelsOf(args(&records[i]))
+		hosts, tags = append(hosts, orNull(text(l.Host))), append(tags, orNull(text(strings.Join(l.Tags, " "))))
+	}
+	return hosts, tags
+}
 
 func newJobColumns(jobs []store.NewJob) []any {
 	type row = store.NewJob
+	hosts, tags := labels(jobs, func(n *row) rawjson.Value { return n.Job.Args })
 	return []any{
 		column(jobs, func(n *row) int64 { return n.Job.Owner.Number }), column(jobs, func(n *row) pgtype.UUID { return id(n.Job.ID) }),
 		column(jobs, func(n *row) int16 { return int16(n.Job.State) }), column(jobs, func(n *row) pgtype.UUID { return id(n.Job.ScheduleID) }),
@@ -183,6 +196,7 @@ func newJobColumns(jobs []store.NewJob) []any {
 		column(jobs, func(n *row) int64 { return n.Job.ScheduledAt.UnixMicro() }), column(jobs, func(n *row) int64 { return n.Job.DueAt.UnixMicro() }),
 		column(jobs, func(n *row) *string { return optional(n.Job.Name) }), column(jobs, func(n *row) *string { return optional(n.Job.Description) }),
 		column(jobs, func(n *row) int16 { return int16(n.Job.Hops) }), column(jobs, func(n *row) *string { return jsonText(n.Job.Args) }),
+		hosts, tags,
 	}
 }
 
@@ -193,10 +207,11 @@ func insertJobs(t *tx, jobs []store.NewJob) []query {
 	if len(jobs) == 0 {
 		return nil
 	}
+	lines := newLines(jobs)
 	lanes := column(jobs, func(n *store.NewJob) int64 { return int64(n.Lane) })
 	return append([]query{{
 		sql: `WITH n AS (` + newJobs + `), stored AS (` + insertJob + `),
-			queued AS (INSERT INTO runs (due, kind, number, account, lane, attempt) SELECT due_at, 0, number, account, ($13::bigint[])[i], 0 FROM n)
+			queued AS (INSERT INTO runs (due, kind, number, account, lane, attempt) SELECT due_at, 0, number, account, ($15::bigint[])[i], 0 FROM n)
 			SELECT i, number FROM n`,
 		args: append(newJobColumns(jobs), lanes),
 		row: func(rows pgx.Rows) error {
@@ -209,7 +224,7 @@ func insertJobs(t *tx, jobs []store.NewJob) []query {
 			t.refs = append(t.refs, itemOf(n.Job, n.Lane))
 			return nil
 		},
-	}}, insertSchedules(jobs)...)
+	}}, append(append(insertSchedules(jobs), insertSecretUses(jobs, jobOfNew)...), enterLines(t, lines)...)...)
 }
 
 // insertUnlessHeld stores those jobs, without queue items, whose keys are neither
@@ -254,11 +269,12 @@ func insertSchedules(jobs []store.NewJob) []query {
 		return nil
 	}
 	type row = store.NewJob
+	_, tags := labels(recurring, func(n *row) rawjson.Value { return n.Schedule.Args })
 	return []query{{
-		sql: `INSERT INTO schedules (account, id, key, name, description, inserted_at, first_due, epoch, args, hops)
-			SELECT u.account, u.id, u.key, u.name, u.description, u.inserted_at, u.first_due, u.epoch, u.args, u.hops
-			FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::uuid[], $11::smallint[])
-				AS u (account, id, key, name, description, inserted_at, first_due, epoch, args, job, hops)
+		sql: `INSERT INTO schedules (account, id, key, name, description, inserted_at, first_due, epoch, args, hops, tags)
+			SELECT u.account, u.id, u.key, u.name, u.description, u.inserted_at, u.first_due, u.epoch, u.args, u.hops, string_to_array(u.tags, ' ')
+			FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::uuid[], $11::smallint[], $12::text[])
+				AS u (account, id, key, name, description, inserted_at, first_due, epoch, args, job, hops, tags)
 			WHERE EXISTS (SELECT FROM jobs j WHERE j.account = u.account AND j.id = u.job)`,
 		args: []any{
 			column(recurring, func(n *row) int64 { return n.Schedule.Owner.Number }), column(recurring, func(n *row) uuid.UUID { return n.Schedule.ID }),
@@ -267,6 +283,7 @@ func insertSchedules(jobs []store.NewJob) []query {
 			column(recurring, func(n *row) int64 { return n.Schedule.InsertedAt.UnixMicro() }), column(recurring, func(n *row) int64 { return n.Schedule.FirstDue.UnixMicro() }),
 			column(recurring, func(n *row) int64 { return n.Schedule.Epoch }), column(recurring, func(n *row) *string { return jsonText(n.Schedule.Args) }),
 			column(recurring, func(n *row) uuid.UUID { return n.Job.ID }), column(recurring, func(n *row) int16 { return int16(n.Schedule.Hops) }),
+			tags,
 		},
 	}}
 }

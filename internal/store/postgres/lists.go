@@ -91,9 +91,10 @@ func (s *Store) JobList(ctx context.Context, owner job.Owner, q store.JobQuery) 
 	var jobs []*job.Job
 	c := &condition{}
 	var inner string
-	if all := q.Schedule == uuid.Nil && q.Key == nil; all && (q.Order.Field == "" || q.Order.Field == "job_id" || q.Order.Field == "state") {
+	switch q.Path() {
+	case job.ByNumber, job.ByState:
 		inner = s.indexedNumbers(c, owner, q)
-	} else {
+	default:
 		inner = s.filteredNumbers(c, owner, q)
 	}
 	err := s.readAs(ctx, classOf(q.Heavy()), s.boundedJobs(c, owner, inner, q.Budget(), &jobs))
@@ -173,13 +174,31 @@ func (s *Store) filteredNumbers(c *condition, owner job.Owner, q store.JobQuery)
 	if q.Key != nil {
 		c.add(`j.key = ?`, text(*q.Key))
 	}
+	from, number := `jobs j`, `j.number`
+	for i, tag := range q.Tags {
+		if i == 0 {
+			from, number = `job_tags g JOIN jobs j ON j.account = g.account AND j.number = g.number`, `g.number`
+			c.add(`g.account = ? AND g.tag = ?`, owner.Number, text(tag))
+			continue
+		}
+		c.add(`EXISTS (SELECT FROM job_tags t WHERE t.account = ? AND t.tag = ? AND t.number = j.number)`, owner.Number, text(tag))
+	}
+	if q.Name != nil {
+		c.add(`j.name = ?`, text(*q.Name))
+	}
+	if q.Host != "" {
+		c.add(`j.host = ?`, text(q.Host))
+	}
+	if q.Timed() {
+		c.terms[len(c.terms)-1] += within(c, q)
+	}
 	if len(q.States) > 0 {
 		addStates(c, q.States, now)
 	}
 	if q.After != 0 {
-		c.add(`j.number < ?`, q.After)
+		c.add(number+` < ?`, q.After)
 	}
-	order, join := ` ORDER BY j.number DESC`, ``
+	order, join := ` ORDER BY `+number+` DESC`, ``
 	if q.Order.Field != "" {
 		expression := jobOrder[q.Order.Field]
 		if strings.Contains(expression, `?`) {
@@ -190,7 +209,7 @@ func (s *Store) filteredNumbers(c *condition, owner job.Owner, q store.JobQuery)
 	if len(q.States) > 0 {
 		join = joinItem
 	}
-	return `SELECT j.number FROM jobs j` + join + ` WHERE ` + c.String() + order + c.page(q.ListQuery)
+	return `SELECT ` + number + ` AS number FROM ` + from + join + ` WHERE ` + c.String() + order + c.page(q.ListQuery)
 }
 
 func addStates(c *condition, states []job.State, now int64) {
@@ -211,21 +230,30 @@ func addStates(c *condition, states []job.State, now int64) {
 var scheduleOrder = map[string]string{"inserted_at": `s.inserted_at`, "disabled_at": `s.disabled_at`, "name": `s.name`, "id": `s.id`}
 
 // ScheduleList implements store.Schedules.
-func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q store.ListQuery) ([]*job.Schedule, error) {
+func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q store.ScheduleQuery) ([]*job.Schedule, error) {
 	c := &condition{}
 	c.add(`s.account = ?`, owner.Number)
-	if q.AfterID != uuid.Nil {
-		c.add(`s.id < ?`, q.AfterID)
+	from, id := `schedules s`, `s.id`
+	for i, tag := range q.Tags {
+		if i == 0 {
+			from, id = `schedule_tags g JOIN schedules s ON s.account = g.account AND s.id = g.id`, `g.id`
+			c.add(`g.account = ? AND g.tag = ?`, owner.Number, text(tag))
+			continue
+		}
+		c.add(`EXISTS (SELECT FROM schedule_tags t WHERE t.account = ? AND t.tag = ? AND t.id = s.id)`, owner.Number, text(tag))
 	}
-	order := ` ORDER BY s.id DESC`
+	if q.AfterID != uuid.Nil {
+		c.add(id+` < ?`, q.AfterID)
+	}
+	order := ` ORDER BY ` + id + ` DESC`
 	if q.Order.Field != "" {
 		order = orderBy(scheduleOrder[q.Order.Field], q.Order.Desc, `s.id DESC`)
 	}
 	var schedules []*job.Schedule
-	inner := `SELECT s.id FROM schedules s WHERE ` + c.String() + order + c.page(q)
+	inner := `SELECT ` + id + ` AS id FROM ` + from + ` WHERE ` + c.String() + order + c.page(q.ListQuery)
 	const size = `octet_length(t.args) + coalesce(octet_length(t.state), 0) + coalesce(octet_length(t.previous), 0)`
-	from := c.bounded(owner, inner, `schedules`, `id`, size, q.Budget())
-	list := schedulesOf(owner, `SELECT `+scheduleColumns+from+` ORDER BY n.place`, c.args, func(found *job.Schedule) {
+	page := c.bounded(owner, inner, `schedules`, `id`, size, q.Budget())
+	list := schedulesOf(owner, `SELECT `+scheduleColumns+page+` ORDER BY n.place`, c.args, func(found *job.Schedule) {
 		schedules = append(schedules, found)
 	})
 	list.start = func() { schedules = nil }

@@ -110,7 +110,7 @@ func (s *Store) AccountDelete(ctx context.Context, account int64, at time.Time) 
 // its remaining room.
 func lockOut(account int64) []query {
 	var queries []query
-	for _, table := range []string{"sessions", "keys", "secrets", "totps", "account_room"} {
+	for _, table := range []string{"sessions", "keys", "secrets", "totps", "account_room", "header_secrets", "secret_uses"} {
 		queries = append(queries, query{sql: `DELETE FROM ` + table + ` WHERE account = $1`, args: []any{account}})
 	}
 	return queries
@@ -166,6 +166,10 @@ var purges = []string{
 		SELECT 1 FROM j`,
 	`DELETE FROM logs d USING (SELECT account, id FROM logs WHERE account = $1 LIMIT $2) o
 		WHERE d.account = o.account AND d.id = o.id RETURNING 1`,
+	`DELETE FROM limit_items d USING (SELECT account, number, key FROM limit_items WHERE account = $1 LIMIT $2) o
+		WHERE d.account = o.account AND d.number = o.number AND d.key = o.key RETURNING 1`,
+	`DELETE FROM limits d USING (SELECT account, key FROM limits WHERE account = $1 LIMIT $2) o
+		WHERE d.account = o.account AND d.key = o.key RETURNING 1`,
 	`DELETE FROM stats d USING (SELECT account, minute, source FROM stats WHERE account = $1 LIMIT $2) o
 		WHERE d.account = o.account AND d.minute = o.minute AND d.source = o.source RETURNING 1`,
 	`DELETE FROM audits d USING (SELECT account, class, seq FROM audits WHERE account = $1 LIMIT $2) o

@@ -56,8 +56,14 @@ func splitIDs(ids []store.JobID) (numbers []int64, uuids []uuid.UUID) {
 
 // JobTally implements store.Jobs. Executing jobs are stored as available or
 // retryable, so it counts that many more of these and subtracts them.
-func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[job.State]int64, error) {
-	counts := map[job.State]int64{}
+func (s *Store) JobTally(ctx context.Context, owner job.Owner, q store.JobQuery, limit int) (counts map[job.State]int64, cut bool, err error) {
+	if err := q.Unordered(); err != nil {
+		return nil, false, err
+	}
+	if q.Path() == job.ByFilter || len(q.States) > 0 {
+		return s.tallyFiltered(ctx, owner, q, limit)
+	}
+	counts = map[job.State]int64{}
 	var available, retryable int64
 	queries := []query{{
 		sql: `SELECT count(*) FILTER (WHERE j.state = 1), count(*) FILTER (WHERE j.state = 2)
@@ -67,7 +73,7 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[j
 		row:  func(rows pgx.Rows) error { return rows.Scan(&available, &retryable) },
 	}}
 	if err := s.readAs(ctx, pages, queries...); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	executing := map[job.State]int64{job.Available: available, job.Retryable: retryable}
 	queries = nil
@@ -85,21 +91,37 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[j
 		})
 	}
 	if err := s.readAs(ctx, pages, queries...); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	counts[job.Executing] = min(int64(limit), available+retryable)
-	return counts, nil
+	return counts, false, nil
 }
 
 // JobScan implements store.Jobs. PostgreSQL knows the sizes of args without
 // reading them, so args beyond the limits are not sent over the network.
 func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
+	if err := q.Unordered(); err != nil {
+		return nil, 0, err
+	}
+	if match == nil {
+		return s.scanWalk(ctx, owner, q, look)
+	}
 	wanted := q.Limit
-	q.Limit, q.Offset = look, 0
+	q.Limit = look
 	c := &condition{}
+	var candidates walked
+	var inner string
+	if q.Path() == job.ByFilter {
+		if err := s.readAs(ctx, heavy, s.walk(owner, q, look, &candidates)); err != nil {
+			return nil, 0, err
+		}
+		inner = listed(c, candidates.numbers)
+	} else {
+		inner = s.indexedNumbers(c, owner, q)
+	}
 	sql := `SELECT w.number, w.name, w.args FROM (
 			SELECT j.number, j.name, j.args, sum(octet_length(j.args)) OVER (ORDER BY j.number DESC) - octet_length(j.args) AS before
-			FROM (` + s.indexedNumbers(c, owner, q) + `) n` + c.numbered(` JOIN jobs j ON j.account = ? AND j.number = n.number`, owner.Number) + `
+			FROM (` + inner + `) n` + c.numbered(` JOIN jobs j ON j.account = ? AND j.number = n.number`, owner.Number) + `
 		) w` + c.numbered(` WHERE w.before < ? ORDER BY w.number DESC`, store.ScanBytes)
 	var ids []store.JobID
 	looked, size, matched, last := 0, 0, 0, int64(0)
@@ -123,7 +145,7 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, 
 			}
 			last = j.Number
 			looked, size = looked+1, size+len(j.Args)
-			if looked == look || len(ids) == wanted || matched > q.Budget() || size >= store.ScanBytes {
+			if looked == look && candidates.numbers == nil || len(ids) == wanted || matched > q.Budget() || size >= store.ScanBytes {
 				next = j.Number
 			}
 			return nil
@@ -131,6 +153,9 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, 
 	})
 	if err != nil {
 		return nil, 0, err
+	}
+	if next == 0 {
+		next = candidates.next
 	}
 	jobs, err := s.JobGetMany(ctx, owner, ids)
 	for _, j := range jobs {

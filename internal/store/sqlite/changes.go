@@ -67,7 +67,7 @@ func (t *tx) apply(c *store.Changes, run *store.QueueKey) error {
 	}
 	switch {
 	case c.DropSchedule:
-		if err := t.exec(`DELETE FROM schedules WHERE id = ?`, c.Schedule.ID); err != nil {
+		if _, err := t.deleteTagged(scheduleTags, c.Schedule.ID, `DELETE FROM schedules WHERE id = ?`, c.Schedule.ID); err != nil {
 			return fmt.Errorf("deleting a schedule: %w", err)
 		}
 		t.count(c.Schedule.Owner.Number, 0, -1)
@@ -95,6 +95,9 @@ func (t *tx) updateJob(j *job.Job, run store.QueueKey) error {
 	}
 	if j.State.Final() {
 		t.count(j.Owner.Number, -oneOffs(j), 0) // final jobs don't change, so it was pending
+		if job.MayUseSecrets(j.Args) {
+			return t.removeSecretUses(j)
+		}
 		return nil
 	}
 	if err := t.joinLines(j, keys); err != nil {
@@ -107,15 +110,29 @@ func (t *tx) updateJob(j *job.Job, run store.QueueKey) error {
 // updateDefinition stores the fields that seldom change.
 func (t *tx) updateDefinition(c *store.Changes) error {
 	if j := c.Job; j != nil {
-		err := t.exec(`UPDATE jobs SET scheduled_at = ?, name = ?, description = ?, args = ? WHERE number = ?`,
-			instant(j.ScheduledAt), j.Name, j.Description, j.Args, j.Number)
+		host, tags := labels(j.Args)
+		if err := t.retag(jobTags, j.Number, tags); err != nil {
+			return err
+		}
+		err := t.exec(`UPDATE jobs SET scheduled_at = ?, name = ?, description = ?, args = ?, host = ?, tags = ? WHERE number = ?`,
+			instant(j.ScheduledAt), j.Name, j.Description, j.Args, host, tags, j.Number)
 		if err != nil {
 			return fmt.Errorf("updating the definition of a job: %w", err)
 		}
+		if err := t.removeSecretUses(j); err != nil {
+			return err
+		}
+		if err := t.addSecretUses(j); err != nil {
+			return err
+		}
 	}
 	if s := c.Schedule; s != nil {
-		err := t.exec(`UPDATE schedules SET first_due = ?, name = ?, description = ?, args = ? WHERE id = ?`,
-			instant(s.FirstDue), s.Name, s.Description, s.Args, s.ID)
+		_, tags := labels(s.Args)
+		if err := t.retag(scheduleTags, s.ID, tags); err != nil {
+			return err
+		}
+		err := t.exec(`UPDATE schedules SET first_due = ?, name = ?, description = ?, args = ?, tags = ? WHERE id = ?`,
+			instant(s.FirstDue), s.Name, s.Description, s.Args, tags, s.ID)
 		if err != nil {
 			return fmt.Errorf("updating the definition of a schedule: %w", err)
 		}

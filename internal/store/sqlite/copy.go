@@ -64,7 +64,7 @@ func (s *Store) CopyWrite(ctx context.Context, source, mark string, records *sto
 			return noCopy()
 		}
 		for _, write := range []func(*store.Records) error{
-			t.copyAccounts, t.copyKeys, t.copySchedules, t.copyJobs, t.copyLogs, t.copyDeliveries, t.copyAudits,
+			t.copyAccounts, t.copyKeys, t.copyHeaderSecrets, t.copySchedules, t.copyJobs, t.copyLogs, t.copyDeliveries, t.copyAudits,
 		} {
 			if err := write(records); err != nil {
 				return fmt.Errorf("storing copied records: %w", err)
@@ -112,11 +112,26 @@ func (t *tx) copyKeys(r *store.Records) error {
 	return nil
 }
 
+func (t *tx) copyHeaderSecrets(r *store.Records) error {
+	for _, h := range r.HeaderSecrets {
+		err := t.exec(`INSERT INTO header_secrets (account, name, hosts, value, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			h.Account, h.Name, strings.Join(h.Hosts, ","), h.Value, h.CreatedAt, h.UpdatedAt)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (t *tx) copySchedules(r *store.Records) error {
 	for _, s := range r.Schedules {
-		err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, disabled_at, first_due, epoch, hops, args, state, previous)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-			s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, s.DisabledAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Args, s.State, s.Previous)
+		_, tags := labels(s.Args)
+		err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, disabled_at, first_due, epoch, hops, args, state, previous, tags)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+			s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, s.DisabledAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Args, s.State, s.Previous, tags)
+		if err == nil {
+			err = t.tag(scheduleTags, s.Owner.Number, s.ID, tags)
+		}
 		if err != nil {
 			return err
 		}
@@ -126,16 +141,23 @@ func (t *tx) copySchedules(r *store.Records) error {
 
 func (t *tx) copyJobs(r *store.Records) error {
 	for _, j := range r.Jobs {
+		host, tags := labels(j.Args)
 		err := t.exec(`INSERT INTO jobs (number, id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at,
-				attempted_at, completed_at, cancelled_at, discarded_at, name, description, hops, args)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
+				attempted_at, completed_at, cancelled_at, discarded_at, name, description, hops, args, host, tags)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
 			j.Number, j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt,
-			j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, j.Name, j.Description, j.Hops, j.Args)
+			j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, j.Name, j.Description, j.Hops, j.Args, host, tags)
+		if err == nil {
+			err = t.tag(jobTags, j.Owner.Number, j.Number, tags)
+		}
 		if err != nil {
 			return err
 		}
 		if j.State.Final() {
 			continue
+		}
+		if err := t.addSecretUses(j.Job); err != nil {
+			return err
 		}
 		ref := store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: j.Lane}
 		if err := t.copyItem(ref, j.Attempt); err != nil {

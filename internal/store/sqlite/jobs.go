@@ -78,15 +78,22 @@ func (t *tx) keyHolder(j *job.Job) (*job.Job, error) {
 func (t *tx) insertJob(n store.NewJob) error {
 	j := n.Job
 	keys := store.Hold(j)
-	err := t.exec(`INSERT INTO jobs (id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt, j.Name, j.Description, j.Hops, j.Args)
+	host, tags := labels(j.Args)
+	err := t.exec(`INSERT INTO jobs (id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, tags)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt, j.Name, j.Description, j.Hops, j.Args, host, tags)
 	if err != nil {
 		return fmt.Errorf("inserting a job: %w", err)
 	}
 	j.Number = t.conn.LastInsertRowID()
+	if err := t.tag(jobTags, j.Owner.Number, j.Number, tags); err != nil {
+		return err
+	}
 	t.count(j.Owner.Number, oneOffs(j), 0)
 	if err := t.joinLines(j, keys); err != nil {
+		return err
+	}
+	if err := t.addSecretUses(j); err != nil {
 		return err
 	}
 	return t.insertItem(store.QueueKey{

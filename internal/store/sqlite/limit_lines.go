@@ -276,6 +276,9 @@ func (t *tx) pass(p *store.LimitPass) (store.LimitPassed, error) {
 // with the last item.
 func (t *tx) endPass(p *store.LimitPass, wakeAt time.Time, deleted bool) error {
 	if deleted && wakeAt.IsZero() {
+		if err := t.exec(`UPDATE limits SET wake_at = ? WHERE account = ? AND key = ?`, t.now.Add(store.LimitGone), p.Account, p.Key); err != nil {
+			return err
+		}
 		return t.exec(`DELETE FROM limits WHERE account = ?1 AND key = ?2 AND NOT EXISTS (SELECT 1 FROM limit_items WHERE account = ?1 AND key = ?2)`, p.Account, p.Key)
 	}
 	return t.exec(`UPDATE limits SET wake_at = ? WHERE account = ? AND key = ?`, wakeAt, p.Account, p.Key)

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -92,20 +93,37 @@ func (s *Store) JobList(ctx context.Context, owner job.Owner, q store.JobQuery) 
 // listNumbers returns the numbers of the jobs of a page, in order. It sorts
 // numbers, never whole records.
 func (t *tx) listNumbers(owner job.Owner, q store.JobQuery) ([]int64, error) {
-	all := q.Schedule == uuid.Nil && q.Key == nil
-	switch {
-	case all && (q.Order.Field == "" || q.Order.Field == "job_id"):
+	switch q.Path() {
+	case job.ByNumber:
 		query, args := t.newestNumbers(owner, q)
 		return t.numbers(query, args...)
-	case all && q.Order.Field == "state" && q.After == 0:
+	case job.ByState:
 		return t.numbersByState(owner, q)
 	default:
-		return t.filteredNumbers(owner, q)
+		query, args := t.filteredNumbers(owner, q)
+		if q.Combined() {
+			return t.numbersOnce(query, args...) // there are too many combinations to keep their statements
+		}
+		return t.numbers(query, args...)
 	}
 }
 
 func (t *tx) numbers(query string, args ...any) (numbers []int64, err error) {
 	err = t.query(query, func(stmt *sqlite.Stmt) error {
+		numbers = append(numbers, stmt.ColumnInt64(0))
+		return nil
+	}, args...)
+	return numbers, err
+}
+
+// numbersOnce is numbers for a statement that is not kept for the next time.
+func (t *tx) numbersOnce(query string, args ...any) (numbers []int64, err error) {
+	stmt, _, err := t.conn.PrepareTransient(query)
+	if err != nil {
+		return nil, fmt.Errorf("preparing %.60q: %w", query, err)
+	}
+	defer func() { _ = stmt.Finalize() }() // returns the error of the last step again
+	err = t.run(stmt, query, func(stmt *sqlite.Stmt) error {
 		numbers = append(numbers, stmt.ColumnInt64(0))
 		return nil
 	}, args...)
@@ -203,43 +221,73 @@ var jobOrder = map[string]string{
 	}) + ` END`,
 }
 
-// filteredNumbers handles all other lists: it sorts the jobs that match. A
-// schedule or a key matches few jobs, a state may match millions, so the unary
-// plus makes the planner use the index by schedule or key.
-func (t *tx) filteredNumbers(owner job.Owner, q store.JobQuery) ([]int64, error) {
+// filteredNumbers returns the query for all other lists: it reads the jobs that
+// the first filter selects from its index, and sorts them if they must be in
+// another order.
+func (t *tx) filteredNumbers(owner job.Owner, q store.JobQuery) (query string, args []any) {
 	c := &condition{}
-	account, state := `j.account`, `j.state`
-	if q.Schedule != uuid.Nil {
-		account = `+j.account`
-	}
-	if q.Schedule != uuid.Nil || q.Key != nil {
-		state = `+j.state`
-	}
-	c.add(account+` = ?`, owner.Number)
-	if q.Schedule != uuid.Nil {
-		c.add(`j.schedule_id = ?`, q.Schedule)
-	}
-	if q.Key != nil {
-		c.add(`j.key = ?`, *q.Key)
-	}
+	from, number := filterOf(c, owner, q)
 	if len(q.States) > 0 {
-		t.addStates(c, state, q.States)
+		t.addStates(c, `j.state`, q.States)
 	}
 	if q.After != 0 {
-		c.add(`j.number < ?`, q.After)
+		c.add(number+` < ?`, q.After)
 	}
-	order := ` ORDER BY j.number DESC`
+	order := ` ORDER BY ` + number + ` DESC`
 	if q.Order.Field != "" {
-		order = orderBy(jobOrder[q.Order.Field], q.Order.Desc, `j.number DESC`)
+		order = orderBy(strings.ReplaceAll(jobOrder[q.Order.Field], `j.number`, number), q.Order.Desc, number+` DESC`)
 	}
-	from := `jobs j`
 	if strings.Contains(order, executes) {
 		c.args = append(c.args, t.now)
 	}
 	if strings.Contains(c.String()+order, executes) {
 		from += joinClaimed
 	}
-	return t.numbers(`SELECT j.number FROM `+from+` WHERE `+c.String()+order+` LIMIT ? OFFSET ?`, append(c.args, q.Limit, q.Offset)...)
+	return `SELECT ` + number + ` FROM ` + from + ` WHERE ` + c.String() + order + ` LIMIT ? OFFSET ?`, append(c.args, q.Limit, q.Offset)
+}
+
+// filterOf adds the filters of q, except the states, to c. It returns the FROM
+// clause, which reads the index of one of them in order of the column number.
+func filterOf(c *condition, owner job.Owner, q store.JobQuery) (from, number string) {
+	from, number = ``, `j.number`
+	index := func(name string) {
+		if from == `` {
+			from = `jobs j INDEXED BY ` + name
+		}
+	}
+	c.add(`j.account = ?`, owner.Number)
+	if q.Schedule != uuid.Nil {
+		index(`jobs_schedule`)
+		c.add(`j.schedule_id = ?`, q.Schedule)
+	}
+	if q.Key != nil {
+		index(`jobs_key`)
+		c.add(`j.key = ?`, *q.Key)
+	}
+	for _, tag := range q.Tags {
+		if from == `` {
+			from, number = `job_tags g CROSS JOIN jobs j ON j.number = g.number`, `g.number`
+			c.add(`g.account = ? AND g.tag = ?`, owner.Number, tag)
+			continue
+		}
+		c.add(`EXISTS (SELECT 1 FROM job_tags t WHERE t.account = ? AND t.tag = ? AND t.number = j.number)`, owner.Number, tag)
+	}
+	if q.Name != nil {
+		index(`jobs_name`)
+		c.add(`j.name = ?`, *q.Name)
+	}
+	if q.Host != "" {
+		index(`jobs_host`)
+		c.add(`j.host = ?`, q.Host)
+	}
+	if !q.Since.IsZero() {
+		c.add(`j.inserted_at >= ?`, q.Since)
+	}
+	if !q.Until.IsZero() {
+		c.add(`j.inserted_at < ?`, q.Until)
+	}
+	index(`jobs_list`)
+	return from, number
 }
 
 func (t *tx) addStates(c *condition, column string, states []job.State) {
@@ -261,19 +309,34 @@ func (t *tx) addStates(c *condition, column string, states []job.State) {
 var scheduleOrder = map[string]string{"inserted_at": `s.inserted_at`, "disabled_at": `s.disabled_at`, "name": `s.name`, "id": `s.id`}
 
 // ScheduleList implements store.Schedules.
-func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q store.ListQuery) ([]*job.Schedule, error) {
+func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q store.ScheduleQuery) ([]*job.Schedule, error) {
 	var schedules []*job.Schedule
 	c := &condition{}
-	c.add(`s.account = ?`, owner.Number)
-	if q.AfterID != uuid.Nil {
-		c.add(`s.id < ?`, q.AfterID)
+	from, id := `schedules s`, `s.id`
+	for i, tag := range q.Tags {
+		if i == 0 {
+			from, id = `schedule_tags g CROSS JOIN schedules s ON s.id = g.id`, `g.id`
+			c.add(`g.account = ? AND g.tag = ?`, owner.Number, tag)
+			continue
+		}
+		c.add(`EXISTS (SELECT 1 FROM schedule_tags t WHERE t.account = ? AND t.tag = ? AND t.id = s.id)`, owner.Number, tag)
 	}
-	order := ` ORDER BY s.id DESC`
+	if len(q.Tags) == 0 {
+		c.add(`s.account = ?`, owner.Number)
+	}
+	if q.AfterID != uuid.Nil {
+		c.add(id+` < ?`, q.AfterID)
+	}
+	order := ` ORDER BY ` + id + ` DESC`
 	if q.Order.Field != "" {
 		order = orderBy(scheduleOrder[q.Order.Field], q.Order.Desc, `s.id DESC`)
 	}
 	err := s.readAs(ctx, classOf(q.Heavy()), func(t *tx) error {
-		rows, err := t.numbers(`SELECT s.rowid FROM schedules s WHERE `+c.String()+order+` LIMIT ? OFFSET ?`, append(c.args, q.Limit, q.Offset)...)
+		read := t.numbers
+		if q.Heavy() {
+			read = t.numbersOnce
+		}
+		rows, err := read(`SELECT s.rowid FROM `+from+` WHERE `+c.String()+order+` LIMIT ? OFFSET ?`, append(c.args, q.Limit, q.Offset)...)
 		if err != nil {
 			return err
 		}

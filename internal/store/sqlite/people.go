@@ -90,7 +90,7 @@ func (s *Store) AccountDelete(ctx context.Context, account int64, at time.Time) 
 
 // lockOut deletes an account's sessions, keys, secrets and other credentials.
 func (t *tx) lockOut(account int64) error {
-	for _, table := range []string{"sessions", "keys", "secrets", "totps"} {
+	for _, table := range []string{"sessions", "keys", "secrets", "totps", "header_secrets", "secret_uses"} {
 		if err := t.exec(`DELETE FROM `+table+` WHERE account = ?`, account); err != nil {
 			return fmt.Errorf("deleting the %s of an account: %w", table, err)
 		}
@@ -144,6 +144,8 @@ func (t *tx) purge(account int64, limit int) (int, error) {
 		`DELETE FROM logs WHERE seq IN (` + within(`SELECT seq AS key, octet_length(payload) AS size FROM logs WHERE account = ? LIMIT ?`) + `)`,
 		`DELETE FROM limit_items WHERE (account, number, key) IN (SELECT account, number, key FROM limit_items WHERE account = ? LIMIT ?)`,
 		`DELETE FROM limits WHERE (account, key) IN (SELECT account, key FROM limits WHERE account = ? LIMIT ?)`,
+		`DELETE FROM job_tags WHERE (account, tag, number) IN (SELECT account, tag, number FROM job_tags WHERE account = ? LIMIT ?)`,
+		`DELETE FROM schedule_tags WHERE (account, tag, id) IN (SELECT account, tag, id FROM schedule_tags WHERE account = ? LIMIT ?)`,
 		`DELETE FROM stats WHERE (account, minute, source) IN (SELECT account, minute, source FROM stats WHERE account = ? LIMIT ?)`,
 		`DELETE FROM audits WHERE (account, class, seq) IN (SELECT account, class, seq FROM audits WHERE account = ? LIMIT ?)`,
 	} {

@@ -175,20 +175,44 @@ var hot = []struct {
 	{name: "list completed", run: listJobs(store.JobQuery{States: []job.State{job.Completed}}), uses: []string{"jobs_list"}},
 	{name: "list of a schedule", run: listJobs(store.JobQuery{Schedule: uuid.New()}), uses: []string{"jobs_schedule"}},
 	{name: "list of a key", run: listJobs(store.JobQuery{Key: new(string)}), uses: []string{"jobs_key"}},
-	{name: "list of a schedule by state", run: listJobs(store.JobQuery{Schedule: uuid.New(), States: []job.State{job.Completed}}), uses: []string{"jobs_schedule"}},
-	{name: "list of a schedule by states", run: listJobs(store.JobQuery{Schedule: uuid.New(), States: []job.State{job.Available, job.Executing, job.Completed}}), uses: []string{"jobs_schedule"}},
-	{name: "list of a key by states", run: listJobs(store.JobQuery{Key: new(string), States: []job.State{job.Available, job.Executing, job.Completed}}), uses: []string{"jobs_key"}},
-	{name: "list of a key and a schedule", run: listJobs(store.JobQuery{Key: new(string), Schedule: uuid.New()}), uses: []string{"jobs_schedule"}},
 	{name: "many", run: func(c *scene) error {
 		_, err := c.s.JobGetMany(c.t.Context(), c.owner, []store.JobID{{Number: 1}, {UUID: uuid.New()}})
 		return err
 	}, uses: []string{"jobs_id"}},
 	{name: "ended", run: func(c *scene) error { _, err := c.s.JobMarksEnded(c.t.Context(), c.owner, c.s.Now(), 10); return err }, uses: []string{"jobs_final"}},
-	{name: "tally", run: func(c *scene) error { _, err := c.s.JobTally(c.t.Context(), c.owner, 10); return err }, uses: []string{"jobs_list", "runs_claimed"}},
+	{name: "tally", run: func(c *scene) error {
+		_, _, err := c.s.JobTally(c.t.Context(), c.owner, store.JobQuery{}, 10)
+		return err
+	}, uses: []string{"jobs_list", "runs_claimed"}},
+	{name: "tally of a tag", run: func(c *scene) error {
+		_, _, err := c.s.JobTally(c.t.Context(), c.owner, store.JobQuery{Tags: []string{"a"}}, 10)
+		return err
+	}, uses: []string{"jobs_list", "job_tags USING PRIMARY KEY"}},
+	{name: "list of a tag", run: listJobs(store.JobQuery{Tags: []string{"a"}}), uses: []string{"g USING PRIMARY KEY"}},
+	{name: "list of a tag after", run: listJobs(store.JobQuery{Tags: []string{"a"}, ListQuery: store.ListQuery{After: 100}}), uses: []string{"g USING PRIMARY KEY (account=? AND tag=? AND number<?)"}},
+	{name: "list of a host", run: listJobs(store.JobQuery{Host: "a"}), uses: []string{"jobs_host"}},
+	{name: "list of a name", run: listJobs(store.JobQuery{Name: new(string)}), uses: []string{"jobs_name"}},
+	{name: "walk by everything", run: func(c *scene) error {
+		q := store.JobQuery{
+			ListQuery: store.ListQuery{Limit: 10}, States: []job.State{job.Available, job.Executing, job.Completed}, Schedule: uuid.New(), Key: new(string),
+			Tags: []string{"a", "b"}, Host: "a", Name: new(string), Since: time.Unix(1, 0), Until: time.Unix(2, 0),
+		}
+		_, _, err := c.s.JobScan(c.t.Context(), c.owner, q, 100, nil)
+		return err
+	}, uses: []string{"jobs_id"}},
+	{name: "walk by state and tag", run: func(c *scene) error {
+		q := store.JobQuery{ListQuery: store.ListQuery{Limit: 10}, States: []job.State{job.Available}, Tags: []string{"a"}}
+		_, _, err := c.s.JobScan(c.t.Context(), c.owner, q, 100, nil)
+		return err
+	}, uses: []string{"job_tags USING PRIMARY KEY"}},
+	{name: "schedules of a tag", run: func(c *scene) error {
+		_, err := c.s.ScheduleList(c.t.Context(), c.owner, store.ScheduleQuery{ListQuery: store.ListQuery{Limit: 10}, Tags: []string{"a"}})
+		return err
+	}, uses: []string{"g USING PRIMARY KEY (account=? AND tag=?)"}},
 	{name: "scan", run: scanJobs(store.JobQuery{}), uses: []string{"jobs_list"}, allowed: []string{merge}},
 	{name: "scan after by state", run: scanJobs(store.JobQuery{ListQuery: store.ListQuery{After: 100}, States: []job.State{job.Completed}}), uses: []string{"jobs_list"}},
 	{name: "schedules", run: func(c *scene) error {
-		_, err := c.s.ScheduleList(c.t.Context(), c.owner, store.ListQuery{Limit: 10})
+		_, err := c.s.ScheduleList(c.t.Context(), c.owner, store.ScheduleQuery{ListQuery: store.ListQuery{Limit: 10}})
 		return err
 	}, uses: []string{"schedules_list"}},
 	{name: "logs", run: listLogs(store.LogQuery{}), uses: []string{"logs_list"}},
@@ -245,6 +269,42 @@ func TestHotOperations_UseTheirIndexes(t *testing.T) {
 				if !strings.Contains(strings.Join(steps, "\n"), index) {
 					t.Errorf("%s is not used:\n%s", index, strings.Join(steps, "\n"))
 				}
+			}
+		})
+	}
+}
+
+// TestCombinedLists_UseTheIndexOfAFilter verifies the plans of statements that are
+// not kept.
+func TestCombinedLists_UseTheIndexOfAFilter(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "p.db"), true)
+	defer closeStore(t, s)
+	for name, c := range map[string]struct {
+		query store.JobQuery
+		index string
+	}{
+		"list of a schedule by state":  {store.JobQuery{Schedule: uuid.New(), States: []job.State{job.Completed}}, "jobs_schedule"},
+		"list of a schedule by states": {store.JobQuery{Schedule: uuid.New(), States: []job.State{job.Available, job.Executing, job.Completed}}, "jobs_schedule"},
+		"list of a key by states":      {store.JobQuery{Key: new(string), States: []job.State{job.Available, job.Executing, job.Completed}}, "jobs_key"},
+		"list of a key and a schedule": {store.JobQuery{Key: new(string), Schedule: uuid.New()}, "jobs_schedule"},
+		"list of two tags":             {store.JobQuery{Tags: []string{"a", "b"}}, "g USING PRIMARY KEY"},
+		"list of a tag and a host":     {store.JobQuery{Tags: []string{"a"}, Host: "a"}, "g USING PRIMARY KEY"},
+		"list of a name and a host":    {store.JobQuery{Name: new(string), Host: "a"}, "jobs_name"},
+		"list of a host by state":      {store.JobQuery{Host: "a", States: []job.State{job.Completed}}, "jobs_host"},
+		"list of a tag and times":      {store.JobQuery{Tags: []string{"a"}, Since: time.Unix(1, 0), Until: time.Unix(2, 0)}, "g USING PRIMARY KEY"},
+		"list of a schedule and tag":   {store.JobQuery{Tags: []string{"a"}, Schedule: uuid.New()}, "jobs_schedule"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.query.Limit = 10
+			query, _ := (&tx{store: s, now: s.Now()}).filteredNumbers(job.Owner{Number: 1}, c.query)
+			steps := plan(t, s, query)
+			for _, step := range steps {
+				if !tame(step) && step != claimed {
+					t.Errorf("%q in:\n%s", step, query)
+				}
+			}
+			if !strings.Contains(strings.Join(steps, "\n"), c.index) {
+				t.Errorf("%s is not used:\n%s", c.index, strings.Join(steps, "\n"))
 			}
 		})
 	}

@@ -32,7 +32,9 @@ func (s *Store) JobPrune(ctx context.Context, before time.Time, limit int) (n in
 	if err != nil {
 		return 0, fmt.Errorf("looking for old jobs: %w", err)
 	}
-	return s.removeAll(ctx, `DELETE FROM jobs AS j WHERE j.number = ? AND `+finished, old, before)
+	return s.removeAll(ctx, old, func(t *tx, key int64) (bool, error) {
+		return t.deleteTagged(jobTags, key, `DELETE FROM jobs AS j WHERE j.number = ? AND `+finished, key, before)
+	})
 }
 
 // keys reads the keys that a query selects.
@@ -47,19 +49,22 @@ func (s *Store) keys(ctx context.Context, query string, args ...any) (found []in
 	return found, err
 }
 
-// removeAll runs a statement for each key in one transaction, and returns how
-// many rows it removed.
-func (s *Store) removeAll(ctx context.Context, statement string, keys []int64, before time.Time) (n int, err error) {
+// removeAll calls remove for each key in one transaction, and returns how many
+// rows were removed.
+func (s *Store) removeAll(ctx context.Context, keys []int64, remove func(t *tx, key int64) (removed bool, err error)) (n int, err error) {
 	if len(keys) == 0 {
 		return 0, nil
 	}
 	err = s.write(ctx, func(t *tx) error {
 		n = 0
 		for _, key := range keys {
-			if err := t.exec(statement, key, before); err != nil {
+			removed, err := remove(t, key)
+			if err != nil {
 				return fmt.Errorf("removing old records: %w", err)
 			}
-			n += t.changed()
+			if removed {
+				n++
+			}
 		}
 		return nil
 	})
@@ -77,7 +82,10 @@ func (s *Store) LogPrune(ctx context.Context, before time.Time, limit int) (n in
 	if err != nil {
 		return 0, fmt.Errorf("looking for old logs: %w", err)
 	}
-	return s.removeAll(ctx, `DELETE FROM logs AS l WHERE l.seq = ? AND l.inserted_at < ? AND NOT `+needed, old, before)
+	return s.removeAll(ctx, old, func(t *tx, key int64) (bool, error) {
+		err := t.exec(`DELETE FROM logs AS l WHERE l.seq = ? AND l.inserted_at < ? AND NOT `+needed, key, before)
+		return t.changed() > 0, err
+	})
 }
 
 // oldLogs finds logs that are to go, up to limit and removedBytes of them. They

@@ -37,11 +37,15 @@ func (t *tx) schedule(id uuid.UUID) (*job.Schedule, error) {
 }
 
 func (t *tx) insertSchedule(s *job.Schedule) error {
-	err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, first_due, epoch, hops, args)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Args)
+	_, tags := labels(s.Args)
+	err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, first_due, epoch, hops, args, tags)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Args, tags)
 	if err != nil {
 		return fmt.Errorf("inserting a schedule: %w", err)
+	}
+	if err := t.tag(scheduleTags, s.Owner.Number, s.ID, tags); err != nil {
+		return err
 	}
 	t.count(s.Owner.Number, 0, 1)
 	return nil

@@ -42,9 +42,15 @@ func (t *tx) jobsNumbered(numbers []int64, budget int) ([]*job.Job, error) {
 
 // JobTally implements store.Jobs. Executing jobs are stored as available or
 // retryable, so it counts that many more of these and subtracts them.
-func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[job.State]int64, error) {
-	counts := map[job.State]int64{}
-	err := s.readAs(ctx, pages, func(t *tx) error {
+func (s *Store) JobTally(ctx context.Context, owner job.Owner, q store.JobQuery, limit int) (counts map[job.State]int64, cut bool, err error) {
+	if err := q.Unordered(); err != nil {
+		return nil, false, err
+	}
+	if q.Path() == job.ByFilter || len(q.States) > 0 {
+		return s.tallyFiltered(ctx, owner, q, limit)
+	}
+	counts = map[job.State]int64{}
+	err = s.readAs(ctx, pages, func(t *tx) error {
 		executing := map[job.State]int64{}
 		err := t.query(`SELECT count(*) FILTER (WHERE j.state = 1), count(*) FILTER (WHERE j.state = 2)
 			FROM runs r INDEXED BY runs_claimed JOIN jobs j ON j.number = r.number
@@ -67,41 +73,92 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, limit int) (map[j
 		counts[job.Executing] = min(int64(limit), executing[job.Available]+executing[job.Retryable])
 		return nil
 	})
-	return counts, err
+	return counts, false, err
+}
+
+// tallyFiltered counts the jobs that match filters, state by state.
+func (s *Store) tallyFiltered(ctx context.Context, owner job.Owner, q store.JobQuery, limit int) (counts map[job.State]int64, cut bool, err error) {
+	q.ListQuery = store.ListQuery{Limit: limit}
+	states := q.States
+	if len(states) == 0 {
+		states = shownStates
+	}
+	err = s.readAs(ctx, heavy, func(t *tx) error {
+		counts, cut = map[job.State]int64{}, false
+		for _, state := range states {
+			q.States = []job.State{state}
+			numbers, next, err := t.walk(owner, q, 2*limit)
+			if err != nil {
+				return err
+			}
+			counts[state] = int64(len(numbers))
+			cut = cut || next != 0 && len(numbers) < limit
+		}
+		return nil
+	})
+	return counts, cut, err
 }
 
 // JobScan implements store.Jobs.
 func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
-	wanted := q.Limit
-	q.Limit, q.Offset = look, 0
-	err = s.readAs(ctx, heavy, func(t *tx) error {
-		found, next = nil, 0
+	if err := q.Unordered(); err != nil {
+		return nil, 0, err
+	}
+	err = s.readAs(ctx, heavy, func(t *tx) (err error) {
 		var numbers []int64
-		looked, size, matched, last := 0, 0, 0, int64(0)
-		query, args := t.newestNumbers(owner, q)
-		err := t.query(`SELECT j.number, j.name, j.args FROM jobs j WHERE j.number IN (`+query+`) ORDER BY j.number DESC`, func(stmt *sqlite.Stmt) error {
-			c := &columns{stmt: stmt}
-			j := &job.Job{Number: c.int64(), Name: c.optional(), Args: c.json()}
-			if match(j) {
-				if matched += store.JobSize(j); matched > q.Budget() && len(numbers) > 0 {
-					next = last // the job comes first on the next page
-					return errStop
-				}
-				numbers = append(numbers, j.Number)
-			}
-			last = j.Number
-			looked, size = looked+1, size+len(j.Args)
-			if looked == look || len(numbers) == wanted || size >= store.ScanBytes || matched > q.Budget() {
-				next = j.Number
-				return errStop
-			}
-			return nil
-		}, args...)
+		if match == nil {
+			numbers, next, err = t.walk(owner, q, look)
+		} else {
+			numbers, next, err = t.matching(owner, q, look, match)
+		}
 		if err != nil {
 			return err
 		}
 		found, err = t.jobsNumbered(numbers, q.Budget())
+		if n := len(found); err == nil && match == nil && n > 0 && n < len(numbers) {
+			next = found[n-1].Number
+		}
 		return err
 	})
 	return found, next, err
+}
+
+// matching returns the numbers of the jobs of a page for which match returns true;
+// see JobScan.
+func (t *tx) matching(owner job.Owner, q store.JobQuery, look int, match func(*job.Job) bool) (numbers []int64, next int64, err error) {
+	wanted := q.Limit
+	q.Limit = look
+	var candidates []int64
+	var after int64 // where the candidates end
+	if q.Path() == job.ByFilter {
+		candidates, after, err = t.walk(owner, q, look)
+	} else {
+		query, args := t.newestNumbers(owner, q)
+		if candidates, err = t.numbers(query, args...); len(candidates) == look {
+			after = candidates[look-1]
+		}
+	}
+	size, matched, last := 0, 0, int64(0)
+	for _, number := range candidates {
+		j := &job.Job{}
+		err = t.query(`SELECT j.number, j.name, j.args FROM jobs j WHERE j.number = ?`, func(stmt *sqlite.Stmt) error {
+			c := &columns{stmt: stmt}
+			j.Number, j.Name, j.Args = c.int64(), c.optional(), c.json()
+			return nil
+		}, number)
+		if err != nil {
+			return nil, 0, err
+		}
+		if match(j) {
+			if matched += store.JobSize(j); matched > q.Budget() && len(numbers) > 0 {
+				return numbers, last, nil // the job comes first on the next page
+			}
+			numbers = append(numbers, j.Number)
+		}
+		last, size = j.Number, size+len(j.Args)
+		if len(numbers) == wanted || size >= store.ScanBytes || matched > q.Budget() {
+			return numbers, last, nil
+		}
+	}
+	return numbers, after, err
 }

@@ -39,6 +39,11 @@ func (t *tx) query(query string, row func(*sqlite.Stmt) error, args ...any) erro
 	if err != nil {
 		return fmt.Errorf("preparing %.60q: %w", query, err)
 	}
+	return t.run(stmt, query, row, args...)
+}
+
+// run runs a prepared statement; see query.
+func (t *tx) run(stmt *sqlite.Stmt, query string, row func(*sqlite.Stmt) error, args ...any) error {
 	for i, arg := range args {
 		bind(stmt, i+1, arg)
 	}

@@ -29,7 +29,7 @@ func (w *world) listJobs(owner job.Owner, q store.JobQuery) []*job.Job {
 
 func (w *world) listSchedules(owner job.Owner, q store.ListQuery) []*job.Schedule {
 	w.Helper()
-	list, err := w.s.ScheduleList(w.ctx, owner, q)
+	list, err := w.s.ScheduleList(w.ctx, owner, store.ScheduleQuery{ListQuery: q})
 	w.ok("ScheduleList", err)
 	return list
 }

@@ -53,7 +53,6 @@ func (m *model) addJob(w *world, r *rand.Rand) {
 		owner = w.other
 	}
 	n := w.oneOff(owner, w.tied(r))
-	n.Job.InsertedAt = w.tied(r)
 	switch r.IntN(4) {
 	case 0:
 		n = w.recurring(owner, w.tied(r))
@@ -66,12 +65,39 @@ func (m *model) addJob(w *world, r *rand.Rand) {
 		key := string(rune('a' + r.IntN(3)))
 		n.Job.Key = &key
 	}
+	m.label(w, r, n)
 	results, err := w.s.JobInsertMany(w.ctx, []store.NewJob{n})
 	w.ok("JobInsertMany", err)
 	if !results[0].Conflict {
 		m.jobs = append(m.jobs, m.live(w, r, n.Job))
 	}
 }
+
+// label gives a new job a time, a name, a host and tags, of which there are few.
+func (m *model) label(w *world, r *rand.Rand, n store.NewJob) {
+	n.Job.InsertedAt = w.tied(r)
+	n.Job.ID = job.NewID(n.Job.InsertedAt)
+	if r.IntN(2) == 0 {
+		name := jobNames[r.IntN(len(jobNames))]
+		n.Job.Name = &name
+	}
+	tags := rawjson.Array(nil)
+	for _, tag := range jobTags {
+		if r.IntN(2) == 0 {
+			tags = rawjson.Array(append(rawjson.Elements(tags), rawjson.Quote(tag)))
+		}
+	}
+	n.Job.Args = rawjson.Value(fmt.Sprintf(`{"url":"https://%s:8443/","tags":%s,"method":"get","headers":{}}`, jobHosts[r.IntN(len(jobHosts))], tags))
+	if n.Schedule != nil {
+		n.Schedule.Args = n.Job.Args
+	}
+}
+
+var (
+	jobNames = []string{"report", "Report", "réport"}
+	jobTags  = []string{"a", "b:c", "d.e_f-"}
+	jobHosts = []string{"one.example", "TWO.example", "[2001:db8::1]"}
+)
 
 func (m *model) anySchedule(r *rand.Rand, owner job.Owner) *job.Schedule {
 	for range 3 {
@@ -201,12 +227,27 @@ func (m *model) jobList(owner job.Owner, q store.JobQuery) []*job.Job {
 	var selected []*job.Job
 	for _, j := range m.jobs {
 		if j.Owner == owner && (len(q.States) == 0 || slices.Contains(q.States, j.State)) &&
-			(q.Schedule == uuid.Nil || q.Schedule == j.ScheduleID) && (q.Key == nil || j.Key != nil && *j.Key == *q.Key) &&
+			(q.Schedule == uuid.Nil || q.Schedule == j.ScheduleID) && equals(q.Key, j.Key) && equals(q.Name, j.Name) &&
+			hasLabels(j.Args, q.Host, q.Tags) && !j.InsertedAt.Before(q.Since) && (q.Until.IsZero() || j.InsertedAt.Before(q.Until)) &&
 			(q.After == 0 || j.Number < q.After) {
 			selected = append(selected, j)
 		}
 	}
 	return sorted(selected, q.ListQuery, jobFields[q.Order.Field], func(a, b *job.Job) int { return cmp.Compare(b.Number, a.Number) })
+}
+
+// equals reports whether a text is the one that is wanted, if any.
+func equals(want, got *string) bool { return want == nil || got != nil && *got == *want }
+
+// hasLabels reports whether args have a host, if one is wanted, and all tags.
+func hasLabels(args rawjson.Value, host string, tags []string) bool {
+	l := job.LabelsOf(args)
+	for _, tag := range tags {
+		if !slices.Contains(l.Tags, tag) {
+			return false
+		}
+	}
+	return host == "" || host == l.Host
 }
 
 var scheduleFields = map[string]func(a, b *job.Schedule) (int, bool, bool){
@@ -218,14 +259,14 @@ var scheduleFields = map[string]func(a, b *job.Schedule) (int, bool, bool){
 	"id": func(a, b *job.Schedule) (int, bool, bool) { return never(compareIDs(a.ID, b.ID)) },
 }
 
-func (m *model) scheduleList(owner job.Owner, q store.ListQuery) []*job.Schedule {
+func (m *model) scheduleList(owner job.Owner, q store.ScheduleQuery) []*job.Schedule {
 	var selected []*job.Schedule
 	for _, s := range m.schedules {
-		if s.Owner == owner && (q.AfterID == uuid.Nil || compareIDs(s.ID, q.AfterID) < 0) {
+		if s.Owner == owner && hasLabels(s.Args, "", q.Tags) && (q.AfterID == uuid.Nil || compareIDs(s.ID, q.AfterID) < 0) {
 			selected = append(selected, s)
 		}
 	}
-	return sorted(selected, q, scheduleFields[q.Order.Field], func(a, b *job.Schedule) int { return compareIDs(b.ID, a.ID) })
+	return sorted(selected, q.ListQuery, scheduleFields[q.Order.Field], func(a, b *job.Schedule) int { return compareIDs(b.ID, a.ID) })
 }
 
 var logFields = map[string]func(a, b *job.Log) (int, bool, bool){
@@ -352,19 +393,12 @@ func (w *world) drawOwner(r *rapid.T) job.Owner {
 
 func listsJobsEqualModel(w *world) {
 	m := w.populate(120)
-	states := []job.State{job.Available, job.Retryable, job.Executing, job.Completed, job.Cancelled, job.Discarded}
 	w.check(func(r *rapid.T) {
 		page, cursor := drawPage(r, fieldsOf(jobFields))
-		q := store.JobQuery{ListQuery: page, States: rapid.SliceOfNDistinct(rapid.SampledFrom(states), 0, 4, rapid.ID).Draw(r, "states")}
+		q := w.drawFilters(r, m)
+		q.ListQuery = page
 		if cursor {
 			q.After = rapid.SampledFrom(m.jobs).Draw(r, "after").Number
-		}
-		if rapid.IntRange(0, 3).Draw(r, "by schedule") == 0 {
-			q.Schedule = rapid.SampledFrom(m.schedules).Draw(r, "schedule").ID
-		}
-		if rapid.IntRange(0, 3).Draw(r, "by key") == 0 {
-			key := rapid.SampledFrom([]string{"a", "b", "z"}).Draw(r, "key")
-			q.Key = &key
 		}
 		owner := w.drawOwner(r)
 		got, err := w.s.JobList(w.ctx, owner, q)
@@ -377,7 +411,8 @@ func listsJobsEqualModel(w *world) {
 func listsSchedulesEqualModel(w *world) {
 	m := w.populate(120)
 	w.check(func(r *rapid.T) {
-		q, cursor := drawPage(r, fieldsOf(scheduleFields))
+		page, cursor := drawPage(r, fieldsOf(scheduleFields))
+		q := store.ScheduleQuery{ListQuery: page, Tags: drawTags(r)}
 		if cursor {
 			q.AfterID = rapid.SampledFrom(m.schedules).Draw(r, "after").ID
 		}
@@ -416,11 +451,14 @@ func listsLogsEqualModel(w *world) {
 
 // drawTimes returns a random range of times.
 func (w *world) drawTimes(r *rapid.T, q *store.LogQuery) {
-	for name, at := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
-		if rapid.IntRange(0, 3).Draw(r, name+" given") == 0 {
-			*at = w.past().Add(time.Duration(rapid.IntRange(-1, 7).Draw(r, name)) * time.Microsecond)
-		}
+	q.Since, q.Until = w.drawSince(r, "since"), w.drawSince(r, "until")
+}
+
+func (w *world) drawSince(r *rapid.T, name string) (at time.Time) {
+	if rapid.IntRange(0, 3).Draw(r, name+" given") == 0 {
+		at = w.past().Add(time.Duration(rapid.IntRange(-1, 7).Draw(r, name)) * time.Microsecond)
 	}
+	return at
 }
 
 func walksLogsAsModel(w *world) {

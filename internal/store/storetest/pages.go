@@ -143,7 +143,7 @@ func pagesOfScans(w *world) {
 		if size := store.TotalSize(page, store.JobSize); size > budget && len(page) != 1 {
 			w.Errorf("%d jobs of %d bytes on a page of %d", len(page), size, budget)
 		}
-		found, _ := w.scan(q, 100, func(*job.Job) bool { return true })
+		found, _ := w.scan(q, w.owner, 100, func(*job.Job) bool { return true })
 		w.same(fmt.Sprintf("the scan by %d bytes", budget), show(found, showJob), show(all, showJob))
 	}
 }

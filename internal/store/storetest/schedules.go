@@ -248,5 +248,5 @@ func schedulesWalk(w *world) {
 		}
 		q.AfterID = page[len(page)-1].ID
 	}
-	w.same("the walk", show(walked, showSchedule), show(m.scheduleList(w.owner, store.ListQuery{Limit: 1000}), showSchedule))
+	w.same("the walk", show(walked, showSchedule), show(m.scheduleList(w.owner, store.ScheduleQuery{ListQuery: store.ListQuery{Limit: 1000}}), showSchedule))
 }

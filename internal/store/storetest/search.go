@@ -61,7 +61,7 @@ func searchTallyEqualsModel(w *world) {
 	m := w.populate(150)
 	for _, limit := range []int{1, 3, 1000} {
 		for _, owner := range []job.Owner{w.owner, w.other} {
-			got, err := w.s.JobTally(w.ctx, owner, limit)
+			got, _, err := w.s.JobTally(w.ctx, owner, store.JobQuery{}, limit)
 			w.ok("JobTally", err)
 			want := tally(m.jobs, owner)
 			for _, state := range allStates {
@@ -81,7 +81,7 @@ func searchTallyBounded(w *world) {
 		w.insertOne(w.oneOff(w.owner, w.ahead()))
 	}
 	for limit, want := range map[int]int64{4: 4, 6: 6, 7: 6} {
-		got, err := w.s.JobTally(w.ctx, w.owner, limit)
+		got, _, err := w.s.JobTally(w.ctx, w.owner, store.JobQuery{}, limit)
 		w.ok("JobTally", err)
 		if got[job.Available] != want || got[job.Executing] != want {
 			w.Errorf("up to %d: %d available, %d executing, want %d of both", limit, got[job.Available], got[job.Executing], want)
@@ -90,10 +90,10 @@ func searchTallyBounded(w *world) {
 }
 
 // scan repeats a search to its end.
-func (w *world) scan(q store.JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, pages int) {
+func (w *world) scan(q store.JobQuery, owner job.Owner, look int, match func(*job.Job) bool) (found []*job.Job, pages int) {
 	w.Helper()
 	for {
-		page, next, err := w.s.JobScan(w.ctx, w.owner, q, look, match)
+		page, next, err := w.s.JobScan(w.ctx, owner, q, look, match)
 		w.ok("JobScan", err)
 		if len(page) > q.Limit {
 			w.Fatalf("%d jobs on a page of %d", len(page), q.Limit)
@@ -120,7 +120,7 @@ func searchScanEqualsModel(w *world) {
 					want = append(want, j)
 				}
 			}
-			got, _ := w.scan(store.JobQuery{ListQuery: store.ListQuery{Limit: 3}, States: states}, look, odd)
+			got, _ := w.scan(store.JobQuery{ListQuery: store.ListQuery{Limit: 3}, States: states}, w.owner, look, odd)
 			w.same(fmt.Sprintf("the search of %v", states), show(got, showJob), show(want, showJob))
 		}
 	}
@@ -144,7 +144,7 @@ func searchScanBounded(w *world) {
 	if len(page) != 0 || next == 0 || looked != 5 {
 		w.Errorf("%d jobs, next %d after a look at %d, want an empty page that has a next", len(page), next, looked)
 	}
-	found, pages := w.scan(store.JobQuery{ListQuery: top}, 5, named)
+	found, pages := w.scan(store.JobQuery{ListQuery: top}, w.owner, 5, named)
 	if len(found) != 1 || found[0].ID != first.ID || pages < 5 || pages > 6 {
 		w.Errorf("found %s on %d pages", show(found, showJob), pages)
 	}
@@ -158,7 +158,7 @@ func searchScanLarge(w *world) {
 		n.Job.Args = large
 		w.insertOne(n)
 	}
-	found, pages := w.scan(store.JobQuery{ListQuery: top}, 1000, func(*job.Job) bool { return true })
+	found, pages := w.scan(store.JobQuery{ListQuery: top}, w.owner, 1000, func(*job.Job) bool { return true })
 	if len(found) != 5 || pages != 2 && pages != 3 {
 		w.Errorf("%d jobs on %d pages, want 5 on 2 or 3", len(found), pages)
 	}

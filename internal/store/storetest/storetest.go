@@ -28,8 +28,8 @@ func Run(t *testing.T, open func(t *testing.T, clock func() time.Time) store.Sto
 		"Decisions": decisionTests, "Queue": queueTests, "Nodes": nodeTests, "Fencing": fencingTests,
 		"Deliveries": deliveryTests, "ClaimRollback": claimRollbackTests, "Logs": logTests, "Accounts": accountTests,
 		"Retention": retentionTests, "People": peopleTests, "Stats": statsTests, "Atomicity": atomicityTests, "Concurrency": concurrencyTests,
-		"Identity": identityTests, "Liveness": livenessTests, "Search": searchTests, "Summaries": summaryTests, "Marks": markTests, "Pages": pageTests,
-		"Quotas": quotaTests, "Blocked": blockedTests, "Suspects": suspectTests, "Targets": targetTests, "Refusals": refusalTests,
+		"Identity": identityTests, "Liveness": livenessTests, "Search": searchTests, "Summaries": summaryTests, "Marks": markTests, "Pages": pageTests, "Filters": filterTests,
+		"Quotas": quotaTests, "Blocked": blockedTests, "Suspects": suspectTests, "Targets": targetTests, "HeaderSecrets": headerSecretTests, "Refusals": refusalTests,
 	}
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		t.Run(name, func(t *testing.T) {

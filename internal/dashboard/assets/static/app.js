@@ -1,5 +1,5 @@
-// What the dashboard adds where scripts run. Everything here is a convenience:
-// pages work without it. Elements ask for it by data attributes.
+// Conveniences of the dashboard. Pages work without this script. Data attributes
+// select the elements that use it.
 "use strict";
 (() => {
   const say = (text) => {
@@ -7,7 +7,7 @@
     if (line) line.textContent = text;
   };
 
-  // Copying: data-copy has the text, data-copy-from names an element that has it.
+  // Copying: data-copy is the text, data-copy-from the id of an element with it.
   const reveal = (root) => root.querySelectorAll("button[data-copy], button[data-copy-from]").forEach((b) => { b.hidden = !navigator.clipboard; });
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("button[data-copy], button[data-copy-from]");
@@ -27,8 +27,8 @@
     setTimeout(() => { label.textContent = "Copy"; }, 1500);
   });
 
-  // Relative times: the words of ui.Relative, kept up to date. The clock is the
-  // server's, as far as the page can know it.
+  // Relative times: updates the result of ui.Relative, with the server's clock at
+  // the time the page was loaded.
   const skew = Date.parse(document.documentElement.dataset.now || "") - Date.now() || 0;
   const two = (large, unit, small, smallUnit) => large + " " + unit + (large < 3 && small > 0 ? " " + small + " " + smallUnit : "");
   const span = (s) => {
@@ -49,9 +49,9 @@
   };
   setInterval(tick, 1000);
 
-  // Live parts: an element with data-live has the address of an event stream,
-  // and hx-get with hx-trigger="refresh". After an event it fetches itself anew,
-  // at most once a second, and only while the page is looked at.
+  // Live parts: data-live is the address of an event stream. After an event, the
+  // element is fetched again with hx-get and hx-trigger="refresh", at most once a
+  // second and only while the page is visible.
   const every = 1000;
   const streams = new Map();
   let last = 0, timer = 0;
@@ -73,7 +73,7 @@
     for (const at of wanted) {
       if (streams.has(at)) continue;
       const stream = new EventSource(at);
-      // What happened between the page and its stream is told by neither.
+      // Changes between loading the page and opening the stream cause no event.
       for (const name of ["open", "log", "job", "message"]) stream.addEventListener(name, soon);
       streams.set(at, stream);
     }
@@ -82,7 +82,7 @@
   window.addEventListener("pagehide", () => { for (const s of streams.values()) s.close(); streams.clear(); });
   window.addEventListener("pageshow", (event) => { if (event.persisted) { listen(); soon(); } });
 
-  // What a person ticked or opened stays so when a live part is replaced.
+  // Checked boxes and open details stay so when a live part is replaced.
   let kept = null;
   document.addEventListener("htmx:beforeSwap", (event) => {
     const target = event.detail.target;
@@ -101,8 +101,9 @@
   });
   document.addEventListener("htmx:afterSettle", () => { reveal(document); tick(); listen(); zones(document); });
 
-  // Picking rows: the box data-pick-all ticks all of a form, data-picked shows
-  // how many, and elements with data-when-picked are there while there are any.
+  // Selecting rows: the checkbox data-pick-all selects all rows of a form,
+  // data-picked shows how many are selected, and elements with data-when-picked
+  // are shown while any is.
   const count = () => {
     for (const form of document.querySelectorAll("form[data-picks]")) {
       const boxes = [...form.elements].filter((e) => e.name === form.dataset.picks);
@@ -119,14 +120,14 @@
     count();
   });
 
-  // A form that is sent twice by a nervous finger is sent once.
+  // A double click submits a form only once.
   const sent = new WeakMap();
   document.addEventListener("submit", (event) => {
     if (Date.now() - (sent.get(event.target) || 0) < 1500) event.preventDefault();
     else sent.set(event.target, Date.now());
   });
 
-  // A first check of JSON while it is written; the server has the last word.
+  // Checks JSON while it is typed. The server checks it again.
   document.addEventListener("input", (event) => {
     const area = event.target.closest("textarea[data-json]");
     if (!area) return;
@@ -138,7 +139,7 @@
     if (line) line.textContent = text;
   });
 
-  // Menus and questions close by Escape and by a click elsewhere.
+  // Escape and a click elsewhere close menus and confirmations.
   const folds = "details.menu[open], details.confirm[open]";
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
@@ -148,13 +149,13 @@
     for (const e of document.querySelectorAll(folds)) if (!e.contains(event.target)) e.open = false;
   });
 
-  // Fields that say in which zone times are read take the browser's.
+  // Fields for a time zone are set to the browser's.
   const zones = (root) => {
     const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
     if (zone) for (const e of root.querySelectorAll("input[data-zone]")) if (e.value === "UTC") e.value = zone;
   };
 
-  // The word of what was done is not to be said again when the page is reloaded.
+  // Removes ?done= so that reloading the page does not repeat the notice.
   const here = new URL(location.href);
   if (here.searchParams.has("done")) {
     here.searchParams.delete("done");

@@ -1,0 +1,17 @@
+package ui
+
+// Page is what the frame around a page shows.
+type Page struct {
+	Title string
+	// Area is the navigation entry that the page belongs to: "overview",
+	// "jobs", "schedules", "logs", "settings", "operator" or "".
+	Area string
+	// Notice is the result of the previous action, shown once at the top.
+	Notice string
+}
+
+type navEntry struct{ area, path, label string }
+
+var navEntries = []navEntry{
+	{"overview", "/", "Overview"}, {"jobs", "/jobs", "Jobs"}, {"schedules", "/schedules", "Schedules"}, {"logs", "/logs", "Logs"},
+}

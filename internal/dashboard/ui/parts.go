@@ -1,0 +1,47 @@
+package ui
+
+import (
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/job"
+)
+
+// FormatStamp formats t for the datetime attribute of <time>.
+func FormatStamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// look is how a state is shown: the tone of its badge and its icon.
+type look struct{ tone, icon string }
+
+var stateLooks = map[job.State]look{
+	job.Available: {"calm", "clock"}, job.Executing: {"busy", "play"}, job.Retryable: {"warn", "retry"},
+	job.Completed: {"good", "check"}, job.Cancelled: {"calm", "minus"}, job.Discarded: {"bad", "cross"},
+}
+
+// maxShown is the most bytes that one value takes in a page.
+const maxShown = 12 << 10
+
+func noticeRole(tone string) string {
+	if tone == "bad" {
+		return "alert"
+	}
+	return "status"
+}
+
+func noticeIcon(tone string) string {
+	switch tone {
+	case "good":
+		return "check"
+	case "bad", "warn":
+		return "warning"
+	default:
+		return "info"
+	}
+}
+
+// Tab is a link to one of several versions of a list.
+type Tab struct {
+	Label, Href string
+	// Count is shown behind the label; "" for none.
+	Count   string
+	Current bool
+}

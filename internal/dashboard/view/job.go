@@ -1,0 +1,80 @@
+package view
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+// Job is the page of a job.
+type Job struct {
+	Job        *job.Job
+	Spec       job.Spec
+	Schedule   *job.Schedule // nil for a one-off job, and if the schedule is deleted
+	Logs       []*job.Log    // oldest first
+	Deliveries []*job.Delivery
+	Attempts   []Attempt
+	// Body and Curl are the request as it was sent last, or as it would be sent
+	// now; TooLarge is why it can't be sent, "" if it can.
+	Body     []byte
+	Curl     string
+	TooLarge string
+	Now      time.Time
+	Notice   string
+	Self     string // the address of the live part
+	// When is the due time that was entered and refused because of WhenProblem.
+	When, WhenProblem string
+}
+
+// started returns the number of attempts that started. A final job has left the
+// queue, which counts them, so its logs are counted too.
+func (d *Job) started() int {
+	n := d.Job.Attempt
+	for i := range d.Attempts {
+		if !d.Attempts[i].interrupted() {
+			n = max(n, d.Attempts[i].Number)
+		}
+	}
+	return n
+}
+
+// response returns the last attempt with a response; nil if there is none.
+func (d *Job) response() *Attempt {
+	for i := len(d.Attempts) - 1; i >= 0; i-- {
+		if d.Attempts[i].Responded {
+			return &d.Attempts[i]
+		}
+	}
+	return nil
+}
+
+func cancelQuestion(j *job.Job) string {
+	switch {
+	case j.State == job.Executing:
+		return "Cancel this job? The request under way is aborted."
+	case j.ScheduleID != uuid.Nil:
+		return "Cancel this run? The schedule's next run stays."
+	default:
+		return "Cancel this job? Its request will not be sent."
+	}
+}
+
+// bodyText returns a body as text, indented if it is JSON.
+func bodyText(body []byte) string {
+	if v, err := rawjson.Read(body); err == nil {
+		return ui.Pretty(v)
+	}
+	return string(body)
+}
+
+// scheduleTitle returns the name of a schedule, or the beginning of its id.
+func scheduleTitle(s *job.Schedule) string {
+	if s.Name != nil && *s.Name != "" {
+		return ui.Shorten(*s.Name, 60)
+	}
+	return "Schedule " + s.ID.String()[:8]
+}

@@ -1,0 +1,91 @@
+package view
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+// Logs is the list of logs, with its filter.
+type Logs struct {
+	Filter    LogFilter
+	Lines     []LogLine
+	Schedule  *job.Schedule // the one that the filter names; nil for none, or if it is deleted
+	Live      bool          // new lines are shown as they come
+	CanFollow bool          // following can be switched on and off
+	Follow    string        // the address that does so
+	Self      string        // the address of the list alone
+	Export    string
+	First     string
+	Next      string
+}
+
+// LogFilter is the filter of a list of logs as it was entered.
+type LogFilter struct {
+	Event, Job, Schedule, Last, Since, Until string
+
+	Problems map[string]string // by field; each completes "LABEL …"
+}
+
+// isSet reports whether the filter restricts the list.
+func (f *LogFilter) isSet() bool {
+	return f.Event+f.Job+f.Schedule+f.Last+f.Since+f.Until != ""
+}
+
+// LogEvents are the events that the filter offers.
+var LogEvents = []ui.Choice{
+	{Value: "", Label: "All events"}, {Value: job.EventRequest, Label: "Requests"}, {Value: job.EventResponse, Label: "Responses"},
+	{Value: job.EventError, Label: "Errors"}, {Value: job.EventCallbackFailed, Label: "Failed callbacks"},
+	{Value: job.EventWebhookFailed, Label: "Failed webhook events"}, {Value: job.EventStateRejected, Label: "Rejected $state"},
+}
+
+// logSpans are the periods up to now that the filter offers.
+var logSpans = []ui.Choice{
+	{Value: "", Label: "Any time"}, {Value: "15m", Label: "Last 15 minutes"}, {Value: "1h", Label: "Last hour"}, {Value: "24h", Label: "Last day"}, {Value: "168h", Label: "Last week"},
+}
+
+// LogLine is a log in one line.
+type LogLine struct {
+	*job.Log
+	Tone, Icon, Badge string
+	Text              string
+	RetryAt           time.Time // zero for none
+}
+
+// LineOf returns a log in one line.
+func LineOf(l *job.Log) LogLine {
+	line := LogLine{Log: l, Tone: "bad", Icon: "cross"}
+	value := func(name string) rawjson.Value { return rawjson.Get(l.Payload, name) }
+	took := func() string {
+		ms, err := strconv.ParseFloat(string(value("duration_ms")), 64)
+		if err != nil {
+			return ""
+		}
+		return ui.Millis(time.Duration(ms * float64(time.Millisecond)))
+	}
+	switch l.Event {
+	case job.EventRequest:
+		line.Tone, line.Icon, line.Badge, line.Text = "calm", "send", "request", rawjson.Text(value("url"))
+	case job.EventResponse:
+		status, _ := strconv.Atoi(string(value("status")))
+		if l.Succeeded() {
+			line.Tone, line.Icon = "good", "check"
+		}
+		line.Badge, line.Text = strconv.Itoa(status), "after "+took()
+	case job.EventError:
+		line.Badge, line.Text = rawjson.Text(value("kind")), rawjson.Text(value("message"))
+	case job.EventCallbackFailed:
+		line.Icon, line.Badge, line.Text = "bell", "callback", "The callback failed; there are no retries left."
+	case job.EventWebhookFailed:
+		line.Icon, line.Badge, line.Text = "bell", "event", "The event "+rawjson.Text(value("type"))+" failed; there are no retries left."
+	case job.EventStateRejected:
+		line.Icon, line.Badge, line.Text = "warning", "state", "The new $state is too large and was rejected."
+	}
+	if at := value("retry_at"); at.Kind() == '"' {
+		line.RetryAt, _ = time.Parse(time.RFC3339Nano, rawjson.Text(at))
+	}
+	return line
+}

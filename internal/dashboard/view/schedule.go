@@ -1,0 +1,125 @@
+package view
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+// PlottedRuns is how many runs the plots of a schedule go back.
+const PlottedRuns = 60
+
+// Schedule is the page of a schedule.
+type Schedule struct {
+	ScheduleRow
+	Listed []job.RunSummary // the runs in the list, newest first
+	Newest string           // the address of the list's first page; "" if this is it
+	Older  string
+	Notice string
+	// Part is the address of a live part without its name.
+	Part     string
+	Form     url.Values        // the fields as entered, else as they are
+	Problems map[string]string // by field of the form that was refused
+	Refused  bool              // the form was refused
+	// StateText is the $state in the editor, "" if it is too large for it;
+	// StateMark identifies the $state that the editor shows.
+	StateText, StateMark string
+	StateProblem         string // why the new $state was refused
+	StateOpen            bool   // the editor is open
+}
+
+// EditedTexts are the fields of a schedule that the form can change, besides its
+// frequency.
+var EditedTexts = []string{"name", "description"}
+
+// input returns the input of a field in EditedTexts.
+func (d *Schedule) input(name string) ui.Input {
+	return fieldInput(job.FieldNamed(name), d.Form.Get(name), d.Problems[name])
+}
+
+// part returns the address of a live part.
+func (d *Schedule) part(name string) string { return d.Part + name }
+
+// lateness returns how late a run started; false if it has not started, or if it
+// was due before the schedule was created.
+func (d *Schedule) lateness(r *job.RunSummary) (time.Duration, bool) {
+	if r.StartedAt.IsZero() || r.ScheduledAt.Before(d.InsertedAt.Truncate(time.Second)) {
+		return 0, false
+	}
+	return max(0, r.StartedAt.Sub(r.ScheduledAt)), true
+}
+
+// plots returns the lateness and the duration of the last runs.
+func (d *Schedule) plots() []ui.Plot {
+	runs := d.past()
+	runs = runs[:min(PlottedRuns, len(runs))]
+	late, took := make([]float64, len(runs)), make([]float64, len(runs))
+	for i := range runs {
+		place := len(runs) - 1 - i
+		late[place], took[place] = math.NaN(), math.NaN()
+		if l, ok := d.lateness(&runs[i]); ok {
+			late[place] = toMillis(l)
+		}
+		if t, ok := duration(&runs[i]); ok {
+			took[place] = toMillis(t)
+		}
+	}
+	from, to := "", "latest run"
+	if len(runs) > 1 {
+		from = ui.Plural(len(runs)-1, "run before", "runs before")
+	}
+	return []ui.Plot{
+		{ID: "late", Title: "Lateness", Unit: "ms", From: from, To: to, Series: []ui.Series{{Name: "lateness", Values: late}}, Summary: summarize(late, "started %s to %s late")},
+		{ID: "took", Title: "Duration", Unit: "ms", From: from, To: to, Series: []ui.Series{{Name: "duration", Values: took}}, Summary: summarize(took, "took %s to %s in their last attempt")},
+	}
+}
+
+func toMillis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// summarize describes values in milliseconds in a sentence; the format takes the
+// smallest and the largest.
+func summarize(values []float64, format string) string {
+	n, least, most, last := 0, math.Inf(1), math.Inf(-1), math.NaN()
+	for _, v := range values {
+		if !math.IsNaN(v) {
+			n, least, most, last = n+1, min(least, v), max(most, v), v
+		}
+	}
+	if n == 0 {
+		return "no runs yet."
+	}
+	return fmt.Sprintf("%s "+format+"; the latest %s.", ui.Plural(n, "run", "runs"), Millis(least), Millis(most), Millis(last))
+}
+
+// Millis formats milliseconds.
+func Millis(v float64) string { return ui.Millis(time.Duration(v * float64(time.Millisecond))) }
+
+// Frequency returns the frequency of a schedule in the form that the field "How
+// often" takes.
+func Frequency(spec *job.Spec) string {
+	if spec.Cron != "" {
+		return spec.Cron
+	}
+	amount, unit := spec.RepeatEvery, "second"
+	if pair := rawjson.Elements(spec.RepeatEvery); len(pair) == 2 {
+		amount, unit = pair[0], strings.TrimSuffix(strings.ToLower(rawjson.Text(pair[1])), "s")
+	}
+	if string(amount) != "1" {
+		unit += "s"
+	}
+	return "every " + string(amount) + " " + unit
+}
+
+// Zone returns the name of a schedule's time zone.
+func Zone(spec *job.Spec) string {
+	if spec.Timezone == "" {
+		return "UTC"
+	}
+	return spec.Timezone
+}

@@ -1,0 +1,94 @@
+package view
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/schedule"
+)
+
+// StripShown is how many runs the list of schedules shows of each schedule.
+const StripShown = 14
+
+// Schedules is the list of schedules.
+type Schedules struct {
+	Rows        []*ScheduleRow
+	Self        string // the address of the list alone
+	Live        bool
+	First, Next string
+	Notice      string
+}
+
+// ScheduleRow is a schedule with its last runs, newest first.
+type ScheduleRow struct {
+	*job.Schedule
+	Spec job.Spec
+	Runs []job.RunSummary
+}
+
+// words returns the frequency of a schedule in words.
+func (r *ScheduleRow) words() string {
+	frequency, err := r.Spec.Frequency()
+	if err != nil {
+		return "an unknown frequency" // it was valid when the schedule was created
+	}
+	return schedule.Describe(frequency)
+}
+
+// next returns the pending run; nil if there is none.
+func (r *ScheduleRow) next() *job.RunSummary {
+	if len(r.Runs) > 0 && !r.Runs[0].State.Final() {
+		return &r.Runs[0]
+	}
+	return nil
+}
+
+// past returns the last runs without the one that is not yet due.
+func (r *ScheduleRow) past() []job.RunSummary {
+	if next := r.next(); next != nil && next.State == job.Available {
+		return r.Runs[1:]
+	}
+	return r.Runs
+}
+
+// outcomes returns at most so many of the last runs as marks, oldest first.
+func (r *ScheduleRow) outcomes(most int) []ui.Outcome {
+	runs := r.past()
+	runs = runs[:min(most, len(runs))]
+	outcomes := make([]ui.Outcome, len(runs))
+	for i, run := range runs {
+		outcomes[len(runs)-1-i] = ui.Outcome{State: run.State, At: changedAt(&run)}
+	}
+	return outcomes
+}
+
+// changedAt returns when a run last ended or started.
+func changedAt(r *job.RunSummary) time.Time {
+	for _, t := range []time.Time{r.EndedAt, r.AttemptedAt} {
+		if !t.IsZero() {
+			return t
+		}
+	}
+	return r.ScheduledAt
+}
+
+// duration returns how long a run's last attempt took; false if it has not ended.
+func duration(r *job.RunSummary) (time.Duration, bool) {
+	if r.State != job.Completed && r.State != job.Discarded || r.AttemptedAt.IsZero() {
+		return 0, false
+	}
+	return r.EndedAt.Sub(r.AttemptedAt), true
+}
+
+func deleteQuestion(s *job.Schedule) string {
+	return "Delete " + scheduleTitle(s) + "? This also deletes its next run and its $state. Past runs and their logs stay."
+}
+
+// firstScheduleCurl returns a call of the API that works as it is, except for the
+// key.
+func firstScheduleCurl(v *ui.View) string {
+	return fmt.Sprintf("curl %s/api/jobs \\\n  -H \"Authorization: Bearer $PUNCTUAL_KEY\" \\\n  -H \"Content-Type: application/json\" \\\n"+
+		`  -d '{"url": "https://example.com/report", "cron": "0 9 * * 1-5", "timezone": "Europe/Berlin", "name": "Morning report"}'`, v.Origin)
+}

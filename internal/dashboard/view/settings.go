@@ -1,0 +1,73 @@
+package view
+
+import (
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+)
+
+// Settings is the page of an account's settings.
+type Settings struct {
+	ID, Email  string
+	CreatedAt  time.Time
+	Suspension string // why the account is suspended; "" if it is not
+	Notice     string
+
+	NewKey      string // shown once
+	Keys        []Key  // a page of those that work, newest first
+	WorkingKeys int
+	RevokedKeys int // revoked or expired
+	CanAddKey   bool
+	First, Next string
+	Scopes      []ui.Choice
+	Expiries    []ui.Choice
+
+	Secrets      []Secret // the current one first
+	SecondFactor bool
+
+	Sessions      []Session // those used last
+	OlderSessions int       // how many more there are
+
+	Usage     Usage
+	Retention string // how long final jobs are kept
+
+	Refusal
+}
+
+// Key is an API key without its secret.
+type Key struct {
+	ID, Name, Prefix, Scope string
+	Networks                string // "" for anywhere
+	CreatedAt               time.Time
+	LastUsedAt, ExpiresAt   time.Time // zero for never
+}
+
+// Secret is a signing secret.
+type Secret struct {
+	Value     string
+	CreatedAt time.Time
+	ExpiresAt time.Time // zero for the current one
+}
+
+// Session is a signed-in browser.
+type Session struct {
+	ID, Browser, Address string
+	CreatedAt, SeenAt    time.Time
+	Current              bool // the one that shows the page
+}
+
+// title returns the name of a key.
+func (k *Key) title() string {
+	if k.Name == "" {
+		return "Key without a name"
+	}
+	return k.Name
+}
+
+// restriction returns where a key can be used from; "" for anywhere.
+func (k *Key) restriction() string {
+	if k.Networks == "" {
+		return ""
+	}
+	return "from " + k.Networks
+}

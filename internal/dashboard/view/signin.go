@@ -1,0 +1,56 @@
+package view
+
+import (
+	"errors"
+	"net/url"
+
+	"github.com/a-h/templ"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+)
+
+// SignIn is a page to sign up, to sign in, or to enter the code of a second
+// factor.
+type SignIn struct {
+	// First is set while there is no account: who signs up needs a setup code
+	// and becomes the operator.
+	First    bool
+	Closed   bool // nobody can sign up
+	ByInvite bool // who signs up needs an invite
+	Email    string
+	Invite   string
+	Setup    string
+	To       string // where to go once signed in
+	Notice   string // shown above the form
+	Err      error  // why the form was refused
+}
+
+// problem returns the fault to show above the form; nil for none.
+func (e *SignIn) problem() *fault.Error {
+	var f *fault.Error
+	errors.As(e.Err, &f)
+	return f
+}
+
+func (e *SignIn) signInHref() string {
+	if e.To == "" || e.To == "/" {
+		return "/sign-in"
+	}
+	return "/sign-in?to=" + url.QueryEscape(e.To)
+}
+
+// codeAttributes are the attributes of an input for a code.
+func codeAttributes(focus bool) templ.Attributes {
+	attributes := templ.Attributes{"maxlength": "40", "autocapitalize": "off", "spellcheck": "false"}
+	if focus {
+		attributes["autofocus"] = true
+	}
+	return attributes
+}
+
+func focusWhen(yes bool) templ.Attributes {
+	if yes {
+		return templ.Attributes{"autofocus": true}
+	}
+	return nil
+}
