@@ -9,7 +9,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/limit"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 func (s *Server) listLimits(c *call) error {
@@ -25,11 +24,11 @@ func (s *Server) listLimits(c *call) error {
 	}
 	found = found[min(offset, len(found)):]
 	found = found[:min(most, len(found))]
-	list := make([]*store.Limit, len(found))
+	list := make([]*limit.Record, len(found))
 	for i := range found {
 		list[i] = &found[i]
 	}
-	return writeList(c, list, func(b []byte, l *store.Limit) []byte { return append(appendReceiverLimit(b, l), '}') })
+	return writeList(c, list, func(b []byte, l *limit.Record) []byte { return append(appendReceiverLimit(b, l), '}') })
 }
 
 func (s *Server) getLimit(c *call) error {
@@ -38,7 +37,7 @@ func (s *Server) getLimit(c *call) error {
 		return err
 	}
 	return c.writeRecord(http.StatusOK, func(b []byte) []byte {
-		b = appendReceiverLimit(b, &use.Limit)
+		b = appendReceiverLimit(b, &use.Record)
 		b = strconv.AppendInt(append(b, `,"waiting":`...), int64(use.Waiting), 10)
 		b = strconv.AppendInt(append(b, `,"in_flight":`...), int64(use.InFlight), 10)
 		return append(appendInstant(append(b, `,"next_at":`...), use.NextAt), '}')
@@ -70,7 +69,7 @@ func (s *Server) deleteLimit(c *call) error {
 }
 
 // appendReceiverLimit appends a limit without its closing brace.
-func appendReceiverLimit(b []byte, l *store.Limit) []byte {
+func appendReceiverLimit(b []byte, l *limit.Record) []byte {
 	b = rawjson.AppendText(append(b, `{"key":`...), l.Key)
 	b = append(b, `,"rate":`...)
 	if l.Calls > 0 {

@@ -17,6 +17,8 @@ const (
 	MaxNamed = 3
 	// MaxPerAccount is how many limits an account may have.
 	MaxPerAccount = 1000
+	// MaxCount is where counts of jobs under a limit stop.
+	MaxCount = 100_000
 	// HostPrefix begins the keys of limits that apply to all jobs for a host.
 	HostPrefix = "host:"
 	maxKey     = 64
@@ -34,6 +36,20 @@ type Limit struct {
 	Parallel int
 	// Paused holds everything back.
 	Paused bool
+}
+
+// Record is an account's limit with its key.
+type Record struct {
+	Key string
+	Limit
+}
+
+// Use is the current use of a limit. Its counts stop at MaxCount.
+type Use struct {
+	Record
+	Waiting  int       // due jobs that wait in its line
+	InFlight int       // attempts granted or under way
+	NextAt   time.Time // when the next attempt may start; zero if unknown
 }
 
 // ValidKey reports whether a key has an accepted form: 1 to 64 ASCII letters,

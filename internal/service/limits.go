@@ -8,7 +8,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/limit"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // limitChecker checks the limits that a request names. A request names a few at
@@ -30,11 +29,11 @@ func (c *limitChecker) has(key string) bool {
 }
 
 // SetLimit defines or replaces one of the owner's limits from a request's body.
-func (s *Service) SetLimit(ctx context.Context, owner job.Owner, key string, body rawjson.Value) (l store.Limit, created bool, err error) {
+func (s *Service) SetLimit(ctx context.Context, owner job.Owner, key string, body rawjson.Value) (l limit.Record, created bool, err error) {
 	if !limit.ValidKey(key) {
 		return l, false, fault.New(fault.Invalid, "the key of a limit "+limit.KeyRule)
 	}
-	l = store.Limit{Key: key}
+	l = limit.Record{Key: key}
 	if l.Limit, err = readLimit(body); err != nil {
 		return l, false, err
 	}
@@ -43,13 +42,13 @@ func (s *Service) SetLimit(ctx context.Context, owner job.Owner, key string, bod
 }
 
 // Limit returns one of the owner's limits with its current use.
-func (s *Service) Limit(ctx context.Context, owner job.Owner, key string) (*store.LimitUse, error) {
+func (s *Service) Limit(ctx context.Context, owner job.Owner, key string) (*limit.Use, error) {
 	return s.Store.LimitGet(ctx, owner, key)
 }
 
 // Limits returns up to n of the owner's limits whose keys come after a key, in
 // order of their keys.
-func (s *Service) Limits(ctx context.Context, owner job.Owner, after string, n int) ([]store.Limit, error) {
+func (s *Service) Limits(ctx context.Context, owner job.Owner, after string, n int) ([]limit.Record, error) {
 	return s.Store.LimitList(ctx, owner, after, n)
 }
 
@@ -60,7 +59,7 @@ func (s *Service) DeleteLimit(ctx context.Context, owner job.Owner, key string) 
 		return err
 	}
 	count := strconv.Itoa(named)
-	if named >= store.MaxLimitCount {
+	if named >= limit.MaxCount {
 		count = "at least " + count
 	}
 	jobs := " unfinished jobs name"

@@ -41,22 +41,14 @@ type LimitWake struct {
 	At time.Time
 }
 
-// Limit is an account's limit.
-type Limit struct {
-	Key string
-	limit.Limit
-}
-
-// LimitUse is a limit's current use. The counts stop at MaxLimitCount.
-type LimitUse struct {
-	Limit
-	Waiting  int       // due jobs that wait in its line
-	InFlight int       // attempts granted or under way
-	NextAt   time.Time // when the next attempt may start; zero if unknown
-}
+// Names for types of package limit.
+type (
+	Limit    = limit.Record
+	LimitUse = limit.Use
+)
 
 // MaxLimitCount is where counts of jobs under a limit stop.
-const MaxLimitCount = 100_000
+const MaxLimitCount = limit.MaxCount
 
 // LimitStart is the actual start of an attempt that was granted until a time.
 type LimitStart struct {

@@ -102,7 +102,7 @@ func (s *Store) LimitGet(ctx context.Context, owner job.Owner, key string) (use 
 	case found == nil:
 		return nil, fault.NoSuch("limit")
 	}
-	use = &store.LimitUse{Limit: found.Limit, Waiting: waiting, InFlight: found.inFlight}
+	use = &store.LimitUse{Record: found.Limit, Waiting: waiting, InFlight: found.inFlight}
 	use.NextAt, _ = found.state().Earliest(now)
 	return use, nil
 }

@@ -111,7 +111,7 @@ func (s *Store) LimitGet(ctx context.Context, owner job.Owner, key string) (use 
 			use = nil
 			return err
 		}
-		use = &store.LimitUse{Limit: r.Limit}
+		use = &store.LimitUse{Record: r.Limit}
 		if use.InFlight, err = t.inFlight(owner.Number, key, store.MaxLimitCount); err != nil {
 			return err
 		}
