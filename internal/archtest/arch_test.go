@@ -64,7 +64,7 @@ var mayImport = map[string][]string{
 	"internal/store":            {"internal/fault", "internal/identity", "internal/job", "internal/limit", "internal/operator"},
 	"internal/store/postgres":   {"internal/fault", "internal/identity", "internal/job", "internal/limit", "internal/operator", "internal/rawjson", "internal/store"},
 	"internal/store/sqlite":     {"internal/fault", "internal/identity", "internal/job", "internal/limit", "internal/operator", "internal/rawjson", "internal/store"},
-	"internal/copydb":           {"internal/identity", "internal/job", "internal/store"},
+	"internal/copydb":           {"internal/identity", "internal/job", "internal/limit", "internal/store"},
 	"internal/maintenance":      {"internal/job", "internal/metrics", "internal/store"},
 }
 

@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -57,8 +58,15 @@ func newLines(jobs []store.NewJob) []lineEntry {
 // enterLines lets the items of stored jobs wait for their limits. A key that is
 // not defined any more permits everything.
 func enterLines(t *tx, entries []lineEntry) []query {
+	queries, wakes := storeLines(entries)
+	t.wakes = append(t.wakes, wakes...)
+	return queries
+}
+
+// storeLines is enterLines without a notice.
+func storeLines(entries []lineEntry) ([]query, []store.LimitWake) {
 	if len(entries) == 0 {
-		return nil
+		return nil, nil
 	}
 	type row = lineEntry
 	earliest := map[store.LimitKey]time.Time{}
@@ -73,18 +81,23 @@ func enterLines(t *tx, entries []lineEntry) []query {
 	for key, at := range earliest {
 		wakes = append(wakes, store.LimitWake{LimitKey: key, At: at})
 	}
-	t.wakes = append(t.wakes, wakes...)
 	return append([]query{{
 		sql: `INSERT INTO limit_items (account, number, key, state, due, named)
 			SELECT u.account, j.number, u.key, u.first::int, u.due, u.named
 			FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::boolean[], $5::bigint[], $6::boolean[]) AS u (account, id, key, first, due, named)
-			JOIN jobs j ON j.account = u.account AND j.id = u.id`,
+			JOIN jobs j ON j.account = u.account AND j.id = u.id ON CONFLICT DO NOTHING`,
 		args: []any{
 			column(entries, func(e *row) int64 { return e.account }), column(entries, func(e *row) uuid.UUID { return e.id }),
 			column(entries, func(e *row) string { return e.key }), column(entries, func(e *row) bool { return e.first }),
 			column(entries, func(e *row) int64 { return e.due.UnixMicro() }), column(entries, func(e *row) bool { return e.named }),
 		},
-	}}, wakeLines(wakes)...)
+	}}, wakeLines(wakes)...), wakes
+}
+
+// compareKeys is the order in which limits are locked, so that two transactions
+// don't wait for each other.
+func compareKeys(a, b store.LimitKey) int {
+	return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Key, b.Key))
 }
 
 // wakeLines makes lines be planned at a time, if they are not earlier.
@@ -92,10 +105,7 @@ func wakeLines(wakes []store.LimitWake) []query {
 	if len(wakes) == 0 {
 		return nil
 	}
-	// In one order, so that two transactions don't wait for each other.
-	slices.SortFunc(wakes, func(a, b store.LimitWake) int {
-		return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Key, b.Key))
-	})
+	slices.SortFunc(wakes, func(a, b store.LimitWake) int { return compareKeys(a.LimitKey, b.LimitKey) })
 	type row = store.LimitWake
 	return []query{{
 		sql: `INSERT INTO limits (account, key, deleted, wake_at) SELECT u.account, u.key, true, u.at
@@ -118,6 +128,7 @@ func (s *Store) LimitHold(ctx context.Context, items []store.HeldItem) error {
 		var entries []lineEntry
 		var moves []lineMove
 		unused := map[store.LimitKey][]time.Time{}
+		seen := map[int64]bool{}
 		err := t.run(query{
 			sql: `SELECT u.i, r.start_by, coalesce(r.held_due, r.due), j.id FROM ` + refTable + `
 				JOIN runs r ON r.due = u.due AND r.kind = u.kind AND r.number = u.number AND r.account = u.account
@@ -132,6 +143,10 @@ func (s *Store) LimitHold(ctx context.Context, items []store.HeldItem) error {
 					return err
 				}
 				h := &items[i]
+				if seen[h.Number] {
+					return nil
+				}
+				seen[h.Number] = true
 				entries = append(entries, entriesOf(h.Account, h.Number, id, own, h.Keys, h.Named)...)
 				moves = append(moves, lineMove{QueueKey: h.QueueKey, to: store.HeldDue(own)})
 				for _, key := range h.Keys {
@@ -168,7 +183,8 @@ func places(n int) []int64 {
 // returnStarts returns starts that were granted and not used.
 func (t *tx) returnStarts(unused map[store.LimitKey][]time.Time) ([]query, error) {
 	var queries []query
-	for of, starts := range unused {
+	for _, of := range slices.SortedFunc(maps.Keys(unused), compareKeys) {
+		starts := unused[of]
 		var r *limitRow
 		err := t.run(query{
 			sql: `SELECT ` + limitColumns + ` FROM limits WHERE account = $1 AND key = $2 FOR UPDATE`, args: []any{of.Account, of.Key},

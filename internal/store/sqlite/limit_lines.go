@@ -26,7 +26,7 @@ func (t *tx) joinLines(j *job.Job, keys []string) error {
 func (t *tx) enterLine(account, number int64, due time.Time, keys []string, named int) error {
 	t.store.limited.Store(true)
 	for i, key := range keys {
-		err := t.exec(`INSERT INTO limit_items (account, number, key, state, due, named) VALUES (?, ?, ?, ?, ?, ?)`,
+		err := t.exec(`INSERT INTO limit_items (account, number, key, state, due, named) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			account, number, key, boolean(i == 0), due, boolean(i < named))
 		if err != nil {
 			return fmt.Errorf("entering the line of a limit: %w", err)
