@@ -18,8 +18,8 @@ const (
 
 // Notice takes in what was stored or cancelled. It does not block.
 func (d *Dispatcher) Notice(n store.Notice) {
-	for _, number := range n.Cancelled {
-		d.items.cancelled(number)
+	for _, c := range n.Cancelled {
+		d.items.cancelled(c.Number, c.Revision)
 	}
 	d.limits.planMany(n.Limits, d.Queue.Now(), 0)
 	d.inbox.post(func(news *news) {

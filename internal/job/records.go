@@ -42,7 +42,12 @@ type Job struct {
 	// this one, from the HopsField of the call that created it. It is 0 unless a
 	// job created this one.
 	Hops int
-	Args rawjson.Value
+	// Revision counts the definitions of the job: 1 until it is edited. The store
+	// sets it for a new job.
+	Revision int64
+	// RerunOf is the number of the job that this one repeats; 0 if none.
+	RerunOf int64
+	Args    rawjson.Value
 }
 
 // Schedule creates recurring jobs, one at a time.
@@ -60,7 +65,10 @@ type Schedule struct {
 	// schedule was disabled while a run was under way.
 	Epoch int64
 	Hops  int // the Hops of its jobs
-	Args  rawjson.Value
+	// Revision counts the definitions of the schedule: 1 until it is edited. The
+	// store sets it for a new schedule.
+	Revision int64
+	Args     rawjson.Value
 	// State is the $state object; nil if there is none.
 	State rawjson.Value
 	// Previous is the JSON response of the last successful run; nil if there is none.

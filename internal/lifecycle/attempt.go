@@ -70,6 +70,7 @@ func (a *Attempt) Claim() store.Claim {
 		a.args = share(a.Item.Job.Args, a.Spec.Body, payload, log.ID)
 	}
 	claim := store.Claim{QueueKey: a.Item.QueueKey, Attempt: a.Number, StartAt: a.StartAt, Log: &log}
+	claim.Revision = a.Item.Job.Revision // which the attempt was prepared for
 	if a.Spec.WebhookURL == "" {
 		return claim
 	}

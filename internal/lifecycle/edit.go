@@ -10,32 +10,77 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// Edit changes a schedule. Its pending job takes the new name and description
-// and moves to the new grid. A run that is claimed or due goes on unchanged;
-// the next run uses the schedule as it is when that one ends.
-//
-// A grid of intervals still runs through the schedule's first due time. A first
-// due time that is still ahead stays, or becomes the first tick after it.
-func Edit(e *job.Edit) store.Decide {
+// Soon is how long before its start a job can't be edited any more.
+const Soon = 100 * time.Millisecond
+
+// EditJob changes a job that waits for its first attempt. It returns nil if the
+// edit changes nothing or CanEdit would have refused it.
+func EditJob(e *job.Edit, by job.Actor, hasStarted HasStarted) store.Decide {
 	return func(m *store.Snapshot) *store.Changes {
-		s := *m.Schedule
-		e.Apply(&s)
-		if e.Frequency != nil && !s.FirstDue.Before(m.Now) {
-			s.FirstDue = e.Frequency.First(s.FirstDue)
+		if len(e.Changes) == 0 || m.Job.State != job.Available || startsSoon(m, hasStarted) {
+			return nil
 		}
-		c := &store.Changes{Schedule: &s, UpdateDefinition: true}
-		if m.Job == nil || m.Claim != nil || !s.Live() {
+		j := *m.Job
+		j.Name, j.Description, j.Args = e.Name, e.Description, e.Args
+		if e.Moves {
+			j.ScheduledAt, j.DueAt = e.ScheduledAt, schedule.Later(e.ScheduledAt, m.Now)
+		}
+		c := &store.Changes{}
+		redefine(c, m, &j, e, by)
+		return c
+	}
+}
+
+// EditSchedule changes a schedule. Its pending run takes over what it says; a run
+// that has started, or will soon, keeps what it has, and the next run uses the
+// schedule as it is when that one ends.
+func EditSchedule(e *job.Edit, by job.Actor, hasStarted HasStarted) store.Decide {
+	return func(m *store.Snapshot) *store.Changes {
+		if len(e.Changes) == 0 {
+			return nil
+		}
+		s := *m.Schedule
+		s.Name, s.Description, s.Args = e.Name, e.Description, e.Args
+		if e.Moves {
+			s.FirstDue = e.ScheduledAt
+		}
+		s.Revision++
+		c := &store.Changes{
+			Schedule: &s, UpdateDefinition: true,
+			Revisions: []job.Revision{job.NewRevision(s.ID, s.Owner, s.Revision, m.Now, by, e.Changes)},
+		}
+		if m.Job == nil || startsSoon(m, hasStarted) {
 			return c
 		}
 		j := *m.Job
-		j.Name, j.Description = s.Name, s.Description
-		if e.Frequency != nil && j.DueAt.After(m.Now) {
-			j.Args = s.Args
-			reschedule(&j, schedule.Resume(e.Frequency, s.FirstDue, m.Now), m.Now)
+		j.Name, j.Description, j.Args = s.Name, s.Description, s.Args
+		if e.Moves && s.Live() {
+			reschedule(&j, e.ScheduledAt, m.Now)
 		}
-		c.Job = &j
+		redefine(c, m, &j, e, by)
 		return c
 	}
+}
+
+// redefine adds a job's new definition to c.
+func redefine(c *store.Changes, m *store.Snapshot, j *job.Job, e *job.Edit, by job.Actor) {
+	if m.Claim != nil {
+		c.RollbackClaim = true
+		j.Attempt-- // the claimed attempt does not start
+	}
+	j.Revision++
+	lane := job.Lane(e.Spec.URL)
+	c.Job, c.Lane, c.UpdateDefinition = j, &lane, true
+	c.Revisions = append(c.Revisions, job.NewRevision(j.ID, j.Owner, j.Revision, m.Now, by, e.Changes))
+}
+
+// startsSoon reports whether the attempt of the pending job has started or will
+// within Soon. If not, it also keeps a claimed attempt from starting.
+func startsSoon(m *store.Snapshot, hasStarted HasStarted) bool {
+	if m.Claim != nil {
+		return !m.Claim.StartAt.After(m.Now.Add(Soon)) || hasStarted(m.Job, m.Claim, m.Now)
+	}
+	return !m.Job.DueAt.After(m.Now.Add(Soon))
 }
 
 // reschedule sets a pending job's due time to that of its schedule's next run.

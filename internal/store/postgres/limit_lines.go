@@ -328,7 +328,7 @@ func (l *line) read(t *tx) error {
 	}, query{
 		sql: countInFlight(`(SELECT unnest($2::text[]))`), args: []any{l.Account, keys}, row: readInFlight(l.states),
 	}, query{
-		sql: `SELECT r.due, r.kind, r.number, r.account, r.lane, i.due, (SELECT string_agg(k.key, ' ') FROM limit_items k WHERE k.account = i.account AND k.number = i.number)
+		sql: `SELECT r.due, r.kind, r.number, r.account, r.lane, r.revision, i.due, (SELECT string_agg(k.key, ' ') FROM limit_items k WHERE k.account = i.account AND k.number = i.number)
 			FROM (SELECT * FROM limit_items WHERE account = $1 AND key = $2 AND state = 1 ORDER BY due, number LIMIT $3) i
 			JOIN runs r ON r.due = i.due + $4 AND r.kind = 0 AND r.number = i.number AND r.account = i.account
 			WHERE r.node = 0 ORDER BY i.due, i.number FOR UPDATE OF r SKIP LOCKED`,
@@ -342,7 +342,7 @@ func (l *line) readItem(rows pgx.Rows, locked []string) error {
 	var ref store.QueueKey
 	var own time.Time
 	var keys string
-	if err := rows.Scan(timeOf{&ref.Due}, &ref.Kind, &ref.Number, &ref.Account, &ref.Lane, timeOf{&own}, &keys); err != nil {
+	if err := rows.Scan(timeOf{&ref.Due}, &ref.Kind, &ref.Number, &ref.Account, &ref.Lane, &ref.Revision, timeOf{&own}, &keys); err != nil {
 		return err
 	}
 	need := limit.Item{Due: own, Keys: strings.Fields(keys)}

@@ -170,6 +170,8 @@ var purges = []string{
 		WHERE d.account = o.account AND d.number = o.number AND d.key = o.key RETURNING 1`,
 	`DELETE FROM limits d USING (SELECT account, key FROM limits WHERE account = $1 LIMIT $2) o
 		WHERE d.account = o.account AND d.key = o.key RETURNING 1`,
+	`DELETE FROM revisions d USING (SELECT account, record, revision FROM revisions WHERE account = $1 LIMIT $2) o
+		WHERE d.account = o.account AND d.record = o.record AND d.revision = o.revision RETURNING 1`,
 	`DELETE FROM stats d USING (SELECT account, minute, source FROM stats WHERE account = $1 LIMIT $2) o
 		WHERE d.account = o.account AND d.minute = o.minute AND d.source = o.source RETURNING 1`,
 	`DELETE FROM audits d USING (SELECT account, class, seq FROM audits WHERE account = $1 LIMIT $2) o

@@ -126,9 +126,9 @@ func (t *tx) copyHeaderSecrets(r *store.Records) error {
 func (t *tx) copySchedules(r *store.Records) error {
 	for _, s := range r.Schedules {
 		_, tags := labels(s.Args)
-		err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, disabled_at, first_due, epoch, hops, args, state, previous, tags)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-			s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, s.DisabledAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Args, s.State, s.Previous, tags)
+		err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, disabled_at, first_due, epoch, hops, revision, args, state, previous, tags)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+			s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, s.DisabledAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Revision, s.Args, s.State, s.Previous, tags)
 		if err == nil {
 			err = t.tag(scheduleTags, s.Owner.Number, s.ID, tags)
 		}
@@ -147,10 +147,10 @@ func (t *tx) copyJobs(r *store.Records) error {
 		}
 		host, tags := labels(j.Args)
 		err := t.exec(`INSERT INTO jobs (number, id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at,
-				attempted_at, completed_at, cancelled_at, discarded_at, name, description, hops, args, host, tags)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
+				attempted_at, completed_at, cancelled_at, discarded_at, name, description, hops, revision, rerun_of, args, host, tags)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
 			j.Number, j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt,
-			j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, j.Name, j.Description, j.Hops, j.Args, host, tags)
+			j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, j.Name, j.Description, j.Hops, j.Revision, numberOrNull(j.RerunOf), j.Args, host, tags)
 		if err == nil {
 			err = t.tag(jobTags, j.Owner.Number, j.Number, tags)
 		}
@@ -166,7 +166,7 @@ func (t *tx) copyJobs(r *store.Records) error {
 		if err := t.joinLines(j.Job, keys); err != nil {
 			return err
 		}
-		ref := store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: j.Lane}
+		ref := store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: j.Lane, Revision: j.Revision}
 		if err := t.copyItem(ref, j.Attempt); err != nil {
 			return err
 		}
@@ -175,8 +175,8 @@ func (t *tx) copyJobs(r *store.Records) error {
 }
 
 func (t *tx) copyItem(ref store.QueueKey, attempt int) error {
-	return t.exec(`INSERT INTO runs (due, kind, number, account, lane, attempt) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		ref.Due, ref.Kind, ref.Number, ref.Account, ref.Lane, attempt)
+	return t.exec(`INSERT INTO runs (due, kind, number, account, lane, attempt, revision) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		ref.Due, ref.Kind, ref.Number, ref.Account, ref.Lane, attempt, ref.Revision)
 }
 
 // seqsPerMicrosecond is how many sequence numbers of logs a microsecond has.

@@ -208,11 +208,11 @@ type lined struct {
 
 // line reads the first items of a line, with their keys.
 func (t *tx) line(key store.LimitKey, most int) (items []lined, needs []limit.Item, err error) {
-	err = t.query(`SELECT r.due, r.number, r.account, r.lane, i.due FROM limit_items i JOIN runs r ON r.due = i.due + ?3 AND r.kind = 0 AND r.number = i.number
+	err = t.query(`SELECT r.due, r.number, r.account, r.lane, r.revision, i.due FROM limit_items i JOIN runs r ON r.due = i.due + ?3 AND r.kind = 0 AND r.number = i.number
 		WHERE i.account = ?1 AND i.key = ?2 AND i.state = 1 AND r.node = 0 ORDER BY i.due, i.number LIMIT ?4`, func(stmt *sqlite.Stmt) error {
 		c := &columns{stmt: stmt}
 		l := lined{}
-		l.Due, l.Number, l.Account, l.Lane, l.own = c.time(), c.int64(), c.int64(), uint32(c.int64()), c.time()
+		l.Due, l.Number, l.Account, l.Lane, l.Revision, l.own = c.time(), c.int64(), c.int64(), uint32(c.int64()), c.int64(), c.time()
 		items = append(items, l)
 		return nil
 	}, key.Account, key.Key, store.HeldDue(time.UnixMicro(0)).UnixMicro(), most)
