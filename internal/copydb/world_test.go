@@ -245,7 +245,7 @@ func (f *filler) cancel(j *job.Job) {
 }
 
 func refOf(j *job.Job) store.QueueKey {
-	return store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: 1}
+	return store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: 1, Revision: 1}
 }
 
 // attempt runs an attempt of a job with a given outcome and logs of every event.
