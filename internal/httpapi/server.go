@@ -87,6 +87,8 @@ var routes = []route{
 	{"/api/schedules/{schedule_id}/state", forJobs, map[string]handler{"GET": (*Server).getState, "PUT": (*Server).putState, "DELETE": (*Server).deleteState}},
 	{"/api/schedules/{schedule_id}/disable", forJobs, map[string]handler{"POST": (*Server).disableSchedule}},
 	{"/api/schedules/{schedule_id}/enable", forJobs, map[string]handler{"POST": (*Server).enableSchedule}},
+	{"/api/apply", forJobs, map[string]handler{"POST": own((*Server).apply)}},
+	{"/api/export", forJobs, map[string]handler{"GET": (*Server).exportSchedules}},
 	{"/api/events", forJobs, map[string]handler{"GET": (*Server).followEvents}},
 	{"/api/logs", forJobs, map[string]handler{"GET": (*Server).listLogs}},
 	{"/api/logs/export", forJobs, map[string]handler{"GET": (*Server).exportLogs}},
@@ -118,6 +120,7 @@ var routes = []route{
 // parameters lists the query parameters that each call takes; none unless it is
 // listed here. See refuseMisspelt for others.
 var parameters = map[string][]string{
+	"GET /api/export":        {"owner", maskParameter},
 	"GET /api/jobs":          slices.Concat([]string{"q", maskParameter}, job.FilterParameters, pageParameters),
 	"GET /api/jobs/counts":   job.FilterParameters,
 	"GET /api/schedules":     slices.Concat([]string{"tag", maskParameter}, pageParameters),

@@ -26,6 +26,7 @@ const (
 	KindInterrupted Kind = "interrupted" // the service stopped or crashed meanwhile
 	KindUnstored    Kind = "unstored"    // the outcome of the attempt could not be stored
 	KindInternal    Kind = "internal"    // a defect of the service ended the attempt
+	KindExpired     Kind = "expired"     // the attempt could not start in time; nothing was sent
 	KindPoisoned    Kind = "poisoned"    // the attempt can't be made; the job was discarded
 	KindStatus      Kind = "status"      // a response that is no success; in callbacks and webhooks only
 )

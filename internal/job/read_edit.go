@@ -23,8 +23,23 @@ type Edit struct {
 	// Moves is set for new times. The job is due at ScheduledAt, or the schedule's
 	// grid begins there.
 	Moves bool
+	// Document is the new Document of a schedule; "" if it stays.
+	Document string
 	// Changes is the difference; an edit without one changes nothing.
 	Changes []FieldChange
+}
+
+// TakeOver makes a schedule belong to the owner of a document.
+func (e *Edit) TakeOver(s *Schedule, document string) {
+	if document == "" || s.Document == document {
+		return
+	}
+	e.Document = document
+	change := FieldChange{Path: "/owner", To: rawjson.Quote(document)}
+	if s.Document != "" {
+		change.From = rawjson.Quote(s.Document)
+	}
+	e.Changes = append(e.Changes, change)
 }
 
 // ReadJobEdit reads a merge patch (RFC 7396) of a job. New times count from
@@ -51,6 +66,7 @@ func ReadJobEdit(j *Job, body rawjson.Value, opts ReadOptions) (*Edit, error) {
 // or first time begins a new grid; a new frequency without a first time begins it
 // at the old first time if that is ahead, else at opts.Now.
 func ReadScheduleEdit(s *Schedule, body rawjson.Value, opts ReadOptions) (*Edit, error) {
+	opts.Schedule = s.ID
 	p := &patch{
 		args: s.Args, name: s.Name, description: s.Description, key: s.Key,
 		places: EditSchedule, firstDue: s.FirstDue, opts: opts, given: map[string]bool{},

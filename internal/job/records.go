@@ -47,6 +47,11 @@ type Job struct {
 	Revision int64
 	// RerunOf is the number of the job that this one repeats; 0 if none.
 	RerunOf int64
+	// Runs is how many runs of the schedule counted for max_runs before this one.
+	Runs int64
+	// Skipped is how many points of the schedule's grid passed before this run was
+	// stored without a run of their own. It stands for them too.
+	Skipped int64
 	Args    rawjson.Value
 }
 
@@ -59,8 +64,17 @@ type Schedule struct {
 	Description *string
 	InsertedAt  time.Time
 	DisabledAt  time.Time // zero while enabled
-	// FirstDue is the due time of the first run; the grid of an interval starts there.
+	// FirstDue is the first point of the grid, before the shift by jitter. The grid
+	// of an interval runs through it.
 	FirstDue time.Time
+	// Since is when the schedule was enabled again or got a new grid; zero if it
+	// has been neither. Points before it are not missed.
+	Since time.Time
+	// Runs is how many runs counted for max_runs when the schedule was last
+	// disabled. While it is enabled, its unfinished job has the current number.
+	Runs int64
+	// Ended is why the schedule has ended; "" if it has not, or was edited since.
+	Ended End
 	// Epoch counts how often the schedule was disabled. It shows whether the
 	// schedule was disabled while a run was under way.
 	Epoch int64
@@ -68,12 +82,25 @@ type Schedule struct {
 	// Revision counts the definitions of the schedule: 1 until it is edited. The
 	// store sets it for a new schedule.
 	Revision int64
+	// Document is the owner of the document that the schedule comes from; "" if it
+	// was created otherwise. See Document.
+	Document string
 	Args     rawjson.Value
 	// State is the $state object; nil if there is none.
 	State rawjson.Value
 	// Previous is the JSON response of the last successful run; nil if there is none.
 	Previous rawjson.Value
 }
+
+// End is the reason why a schedule has ended.
+type End string
+
+// The reasons why schedules end.
+const (
+	EndedAt      End = "ends_at"
+	EndedMaxRuns End = "max_runs"
+	EndedStop    End = "$stop"
+)
 
 // Live reports whether the schedule exists and is enabled, so that it creates a
 // next run.
@@ -107,6 +134,8 @@ const (
 	EventCallbackFailed = "worker.callback.failed"
 	EventWebhookFailed  = "worker.webhook.failed"
 	EventStateRejected  = "worker.state.rejected"
+	EventSkipped        = "worker.schedule.skipped"
+	EventEnded          = "worker.schedule.ended"
 )
 
 // Channel is which of a job's two receivers a delivery goes to.

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
@@ -42,24 +43,57 @@ func EditSchedule(e *job.Edit, by job.Actor, hasStarted HasStarted) store.Decide
 		s := *m.Schedule
 		s.Name, s.Description, s.Args = e.Name, e.Description, e.Args
 		if e.Moves {
-			s.FirstDue = e.ScheduledAt
+			s.FirstDue = e.Grid.Begin
+		}
+		if e.Document != "" {
+			s.Document = e.Document
 		}
 		s.Revision++
+		s.Ended = ""
 		c := &store.Changes{
 			Schedule: &s, UpdateDefinition: true,
 			Revisions: []job.Revision{job.NewRevision(s.ID, s.Owner, s.Revision, m.Now, by, e.Changes)},
+		}
+		moves := e.Moves || changesGrid(e)
+		if moves {
+			c.Logs = settle(m, &s)
 		}
 		if m.Job == nil || startsSoon(m, hasStarted) {
 			return c
 		}
 		j := *m.Job
 		j.Name, j.Description, j.Args = s.Name, s.Description, s.Args
-		if e.Moves && s.Live() {
-			reschedule(&j, e.ScheduledAt, m.Now)
+		if due := pendingDue(e, &s, m.Now); moves && s.Live() && !due.IsZero() {
+			reschedule(&j, due, m.Now)
 		}
 		redefine(c, m, &j, e, by)
+		if s.Live() && e.Spec.MaxRuns > 0 && j.Runs >= e.Spec.MaxRuns && j.Cancel(m.Now) == nil {
+			if e.Spec.WebhookURL != "" {
+				c.Deliveries = append(c.Deliveries, webhook(&j, &e.Spec, eventFinished, m.Now, &messageData{number: j.Attempt}))
+			}
+			endSchedule(c, &s, &j, job.EndedMaxRuns, j.Runs, m.Now)
+		}
 		return c
 	}
+}
+
+// pendingDue returns when the pending run of an edited schedule is due.
+func pendingDue(e *job.Edit, s *job.Schedule, now time.Time) time.Time {
+	if e.Moves {
+		return e.ScheduledAt
+	}
+	if p := planOf(s); p != nil {
+		return p.grid.Next(time.Time{}, now.Add(-1))
+	}
+	return time.Time{}
+}
+
+// gridFields are the fields, beside the frequency and the first time, that change a
+// schedule's due times or what happens to missed ones.
+var gridFields = []string{"/catch_up", "/ends_at", "/jitter", "/except"}
+
+func changesGrid(e *job.Edit) bool {
+	return slices.ContainsFunc(e.Changes, func(c job.FieldChange) bool { return slices.Contains(gridFields, c.Path) })
 }
 
 // redefine adds a job's new definition to c.

@@ -6,7 +6,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/schedule"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -16,6 +18,9 @@ const (
 	maxAttempts = 100
 	// lookFailures is how many final runs are read to count failures in a row.
 	lookFailures = 1000
+	// maxSkips is how many logs about skipped points are read of a run, which has a
+	// few at most.
+	maxSkips = 100
 )
 
 // JobDetails is what is derived from a job's records.
@@ -25,15 +30,9 @@ type JobDetails struct {
 	// NextAttemptAt is zero while the job is executing and when it is final.
 	NextAttemptAt   time.Time
 	WaitingFor      []string
-	Reruns          []int64 // newest first
-	Points          *Points // nil for a one-off job
-	Pending, Failed int     // deliveries
-}
-
-// Points are the points of a schedule's grid that a run stands for.
-type Points struct {
-	Count    int64
-	From, To time.Time
+	Reruns          []int64          // newest first
+	Points          *schedule.Points // of the schedule's grid that a run stands for; nil for a one-off job
+	Pending, Failed int              // deliveries
 }
 
 // JobDetails returns the details of one of the owner's jobs.
@@ -54,10 +53,32 @@ func (s *Service) JobDetails(ctx context.Context, owner job.Owner, id job.Ref) (
 	if err != nil {
 		return nil, err
 	}
+	points, err := s.pointsOf(ctx, owner, j)
+	if err != nil {
+		return nil, err
+	}
 	return &JobDetails{
 		Job: j, Attempts: attempts, NextAttemptAt: nextAttempt(j), WaitingFor: waitingFor,
-		Reruns: trail.Reruns, Points: pointsOf(j), Pending: trail.Pending, Failed: trail.Failed,
+		Reruns: trail.Reruns, Points: points, Pending: trail.Pending, Failed: trail.Failed,
 	}, nil
+}
+
+// pointsOf returns the points that a run stands for; nil for a one-off job.
+func (s *Service) pointsOf(ctx context.Context, owner job.Owner, j *job.Job) (*schedule.Points, error) {
+	if j.ScheduleID == uuid.Nil {
+		return nil, nil
+	}
+	of, err := s.Store.ScheduleGet(ctx, owner, j.ScheduleID)
+	if err != nil && fault.CodeOf(err) != fault.NotFound {
+		return nil, err
+	}
+	skipped, err := s.Store.LogList(ctx, owner, store.LogQuery{
+		ListQuery: store.ListQuery{Limit: maxSkips}, Job: &job.Ref{Number: j.Number}, Event: job.EventSkipped,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return lifecycle.PointsOf(j, of, skipped), nil
 }
 
 // nextAttempt returns when the next attempt of a job is due; zero while it is
@@ -69,14 +90,6 @@ func nextAttempt(j *job.Job) time.Time {
 		return due
 	}
 	return time.Time{}
-}
-
-// pointsOf returns the points that a run stands for; nil for a one-off job.
-func pointsOf(j *job.Job) *Points {
-	if j.ScheduleID == uuid.Nil {
-		return nil
-	}
-	return &Points{Count: 1, From: j.ScheduledAt, To: j.ScheduledAt}
 }
 
 // ScheduleDetails is what is derived from a schedule's records.
@@ -100,15 +113,13 @@ func (s *Service) ScheduleDetails(ctx context.Context, owner job.Owner, id uuid.
 	if err != nil {
 		return nil, err
 	}
-	d := &ScheduleDetails{Schedule: found, LastRun: latest, FailuresInRow: failuresInRow(states), RunsLeft: runsLeft(found)}
-	if !found.Live() {
-		return d, nil
-	}
+	d := &ScheduleDetails{Schedule: found, LastRun: latest, FailuresInRow: failuresInRow(states)}
 	run, err := s.Store.RunUnfinished(ctx, owner, id)
 	if err != nil {
 		return nil, err
 	}
-	d.Next = nextRuns(found, run, s.Store.Now())
+	d.RunsLeft = lifecycle.RunsLeft(found, run)
+	d.Next = lifecycle.Upcoming(found, run, s.Store.Now(), previewed)
 	return d, nil
 }
 
@@ -125,39 +136,4 @@ func failuresInRow(states []job.State) int {
 		}
 	}
 	return n
-}
-
-// runsLeft returns how many runs of a schedule remain; nil if their number is not
-// limited.
-func runsLeft(*job.Schedule) *int64 { return nil }
-
-// nextRuns returns the next due times of an enabled schedule: that of its pending
-// run, and the points of its grid that follow.
-func nextRuns(s *job.Schedule, run *job.Job, now time.Time) []time.Time {
-	spec := job.ReadSpec(s.Args)
-	frequency, err := spec.Frequency()
-	if err != nil || frequency == nil {
-		return nil
-	}
-	grid := schedule.Through(frequency, s.FirstDue)
-	var next []time.Time
-	after := now
-	if run != nil {
-		if after = run.ScheduledAt; run.State == job.Available {
-			next = append(next, after)
-		}
-		after = schedule.Later(after, now)
-	}
-	for len(next) < previewed {
-		at := grid.Next(s.FirstDue, after)
-		if at.IsZero() {
-			break
-		}
-		if at.Before(s.FirstDue) {
-			at = s.FirstDue
-		}
-		next = append(next, at)
-		after = at
-	}
-	return next
 }

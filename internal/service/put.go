@@ -2,9 +2,8 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -16,13 +15,27 @@ import (
 // Put is a schedule to create or to replace under a key.
 type Put struct {
 	Key   string
-	Draft *job.Draft // with this key
+	Draft *job.Draft // with this key; nil removes the schedule
 }
+
+// putOptions are options of putAll.
+type putOptions struct {
+	// check is called with what holds the keys, in the transaction. Its error cancels
+	// all.
+	check func(*store.Holders) error
+	// document is the owner of the document that is applied; "" if there is none.
+	document string
+	// dryRun changes nothing; the results are what would be done.
+	dryRun bool
+}
+
+var errDryRun = errors.New("a dry run changes nothing")
 
 // PutResult is what a Put did.
 type PutResult struct {
 	Schedule *job.Schedule // as it is afterwards
 	Created  bool
+	Removed  bool
 	// Changes is the difference; an existing schedule without one was left alone.
 	Changes []job.FieldChange
 }
@@ -44,9 +57,9 @@ func (s *Service) PutSchedule(ctx context.Context, owner job.Owner, key string, 
 	if err := r.result(err); err != nil {
 		return nil, err
 	}
-	results, err := s.putAll(ctx, owner, []Put{{key, draft}}, func(holders []store.KeyHolder) error {
-		return match.holds(revisionOf(holders[0].Schedule))
-	})
+	results, err := s.putAll(ctx, owner, []Put{{key, draft}}, putOptions{check: func(h *store.Holders) error {
+		return match.holds(revisionOf(h.Keys[0].Schedule))
+	}})
 	if err != nil {
 		return nil, err
 	}
@@ -69,16 +82,15 @@ func revisionOf(s *job.Schedule) int64 {
 }
 
 func checkKey(key string) error {
-	if n := utf8.RuneCountInString(key); n < 1 || n > 255 || !utf8.ValidString(key) || strings.ContainsRune(key, 0) {
-		return fault.New(fault.Invalid, "the key in the path must have 1 to 255 characters, and not U+0000")
+	if why := job.WhyNotKey(key); why != "" {
+		return fault.New(fault.Invalid, "the key in the path "+why)
 	}
 	return nil
 }
 
-// putAll creates or replaces schedules in one transaction, all or none, and returns
-// what was done for each. The keys must differ. check is called with what holds
-// the keys, in the transaction; its error cancels all. It may be nil.
-func (s *Service) putAll(ctx context.Context, owner job.Owner, puts []Put, check func([]store.KeyHolder) error) ([]PutResult, error) {
+// putAll creates, replaces or removes schedules in one transaction, all or none,
+// and returns what was done for each. The keys must differ.
+func (s *Service) putAll(ctx context.Context, owner job.Owner, puts []Put, o putOptions) ([]PutResult, error) {
 	caps, exceeded, err := s.admitSchedules(ctx, owner)
 	if err != nil {
 		return nil, err
@@ -88,15 +100,18 @@ func (s *Service) putAll(ctx context.Context, owner job.Owner, puts []Put, check
 		keys[i] = p.Key
 	}
 	p := &putting{
-		owner: owner, puts: puts, check: check, caps: caps, exceeded: exceeded, by: job.ActorOf(ctx), hops: job.Hops(ctx), tooManyHops: checkHops(ctx),
+		owner: owner, puts: puts, putOptions: o, caps: caps, exceeded: exceeded, by: job.ActorOf(ctx), hops: job.Hops(ctx), tooManyHops: checkHops(ctx),
 		results: make([]PutResult, len(puts)), created: make([]*job.Job, len(puts)), coordination: s.coordinate(),
 	}
-	over, err := s.Store.SchedulePut(ctx, owner, keys, p.decide)
+	over, err := s.Store.SchedulePut(ctx, owner, store.PutKeys{Keys: keys, Document: o.document}, p.decide)
 	stored := err == nil && over == store.QuotaNone
 	p.coordination.end(stored)
 	if over != store.QuotaNone {
 		s.Metrics.Refused(string(over))
 		return nil, exceeded(over)
+	}
+	if errors.Is(err, errDryRun) {
+		return p.results, nil
 	}
 	if err != nil {
 		return nil, err
@@ -107,9 +122,12 @@ func (s *Service) putAll(ctx context.Context, owner job.Owner, puts []Put, check
 
 // putDone tells the quotas, the metrics and the listener about schedules.
 func (s *Service) putDone(owner job.Owner, p *putting) {
+	for range p.cancelled {
+		s.Metrics.Finished(job.Cancelled.String())
+	}
 	changed := false
 	for i, r := range p.results {
-		changed = changed || r.Created || len(r.Changes) > 0
+		changed = changed || r.Created || r.Removed || len(r.Changes) > 0
 		if !r.Created {
 			continue
 		}
@@ -128,9 +146,9 @@ func (s *Service) putDone(owner job.Owner, p *putting) {
 
 // putting decides about schedules that are created or replaced together.
 type putting struct {
-	owner        job.Owner
-	puts         []Put
-	check        func([]store.KeyHolder) error
+	owner job.Owner
+	puts  []Put
+	putOptions
 	caps         store.Caps
 	by           job.Actor
 	exceeded     func(store.Quota) error
@@ -138,22 +156,22 @@ type putting struct {
 	tooManyHops  error
 	results      []PutResult
 	created      []*job.Job // the first runs of those that were created
+	cancelled    int        // the pending runs of those that were removed
 	coordination *coordination
 }
 
-func (p *putting) decide(holders []store.KeyHolder) ([]*store.Changes, error) {
+func (p *putting) decide(h *store.Holders) ([]*store.Changes, error) {
 	p.coordination.restart()
-	if p.check != nil {
-		if err := p.check(holders); err != nil {
-			return nil, err
-		}
+	p.cancelled = 0
+	if err := p.check(h); err != nil {
+		return nil, err
 	}
 	grown := 0
-	for i, h := range holders {
+	for i, h := range h.Keys {
 		if h.Schedule == nil && p.tooManyHops != nil {
 			return nil, p.tooManyHops
 		}
-		if h.Schedule != nil {
+		if h.Schedule != nil && p.puts[i].Draft != nil {
 			grown += len(p.puts[i].Draft.Args) - len(h.Schedule.Args)
 		}
 		if h.OneOff != nil {
@@ -164,9 +182,12 @@ func (p *putting) decide(holders []store.KeyHolder) ([]*store.Changes, error) {
 	if grown > 0 && p.caps.Full {
 		return nil, p.exceeded(store.QuotaStored)
 	}
-	changes := make([]*store.Changes, len(holders))
-	for i := range holders {
-		changes[i] = p.one(i, &holders[i])
+	changes := make([]*store.Changes, len(h.Keys))
+	for i := range h.Keys {
+		changes[i] = p.one(i, &h.Keys[i])
+	}
+	if p.dryRun {
+		return nil, errDryRun
 	}
 	return changes, nil
 }
@@ -174,15 +195,30 @@ func (p *putting) decide(holders []store.KeyHolder) ([]*store.Changes, error) {
 // one decides about one schedule, and sets its result.
 func (p *putting) one(i int, h *store.KeyHolder) *store.Changes {
 	draft := p.puts[i].Draft
-	if h.Schedule == nil {
+	switch {
+	case draft == nil && p.dryRun:
+		p.results[i] = PutResult{Schedule: h.Schedule, Removed: true}
+		return nil
+	case draft == nil:
+		p.results[i] = PutResult{Schedule: h.Schedule, Removed: true}
+		changes := lifecycle.Delete(p.coordination.hasStarted)(&h.Snapshot)
+		if changes.Job != nil {
+			p.cancelled++
+		}
+		return changes
+	case h.Schedule == nil:
 		n := newJob(p.owner, draft, h.Now, p.hops)
-		n.Caps = p.caps
+		n.Caps, n.Schedule.Document = p.caps, p.document
 		p.results[i], p.created[i] = PutResult{Schedule: n.Schedule, Created: true, Changes: job.Created(draft)}, n.Job
 		return &store.Changes{Next: &n}
 	}
 	edit := job.Replace(h.Schedule, draft)
-	changes := lifecycle.EditSchedule(edit, p.by, p.coordination.hasStarted)(&h.Snapshot)
+	edit.TakeOver(h.Schedule, p.document)
 	p.results[i], p.created[i] = PutResult{Schedule: h.Schedule, Changes: edit.Changes}, nil
+	if p.dryRun {
+		return nil
+	}
+	changes := lifecycle.EditSchedule(edit, p.by, p.coordination.hasStarted)(&h.Snapshot)
 	if changes != nil {
 		p.results[i].Schedule = changes.Schedule
 	}

@@ -134,10 +134,17 @@ type Definitions interface {
 	// applies the changes that it returns for each: nil changes nothing, a Next with a
 	// Schedule creates one. If decide returns an error, nothing is changed and
 	// SchedulePut returns it. It is one transaction, and no other call takes or
-	// changes the keys meanwhile. decide may be called again if the transaction is
-	// retried. The keys must differ. If over is not QuotaNone, the new schedules would
+	// changes the keys, or applies the document, meanwhile. decide may be called again
+	// if the transaction is retried. If over is not QuotaNone, the new schedules would
 	// exceed the account's limits and nothing was changed.
-	SchedulePut(ctx context.Context, owner job.Owner, keys []string, decide func([]KeyHolder) ([]*Changes, error)) (over Quota, err error)
+	SchedulePut(ctx context.Context, owner job.Owner, keys PutKeys, decide func(*Holders) ([]*Changes, error)) (over Quota, err error)
+	// DocumentEntries returns the schedules of an owner of documents, ordered by the
+	// bytes of their keys.
+	DocumentEntries(ctx context.Context, owner job.Owner, document string) ([]job.DocumentEntry, error)
+	// ScheduleKeyed returns up to limit of the owner's schedules whose keys come after
+	// a key, ordered by the bytes of their keys, within the byte budget of a page; only
+	// those of one owner of documents unless document is nil.
+	ScheduleKeyed(ctx context.Context, owner job.Owner, document *string, after string, limit int) ([]*job.Schedule, error)
 	// RunsEnded returns the latest final run of a schedule, nil if there is none, and
 	// the states of up to look final runs, latest first.
 	RunsEnded(ctx context.Context, owner job.Owner, schedule uuid.UUID, look int) (latest *job.Job, states []job.State, err error)
@@ -146,6 +153,20 @@ type Definitions interface {
 	// Revisions returns the kept revisions of one of the owner's records, latest
 	// first.
 	Revisions(ctx context.Context, owner job.Owner, record uuid.UUID) ([]*job.Revision, error)
+}
+
+// PutKeys are the keys of schedules that are changed together.
+type PutKeys struct {
+	Keys []string // which must differ
+	// Document is the owner of the document that is applied; "" if there is none.
+	Document string
+}
+
+// Holders are what PutKeys name: what holds each key, and the schedules of the
+// document's owner.
+type Holders struct {
+	Keys    []KeyHolder
+	Entries []job.DocumentEntry
 }
 
 // KeyHolder is what holds an idempotency key: the schedule in the Snapshot, with
@@ -175,6 +196,8 @@ type NewJob struct {
 	Job      *job.Job
 	Schedule *job.Schedule // nil for a one-off
 	Lane     uint32        // see QueueKey
+	// Logs are logs of the job. The store sets their job number.
+	Logs []job.Log
 	// Caps are the account's limits. The transaction checks them, so they apply
 	// across all nodes. They must be the same for all new jobs of an account in one
 	// call.

@@ -276,9 +276,9 @@ func updateDefinitions(c *store.Changes) []query {
 	}
 	if s := c.Schedule; s != nil {
 		queries = append(queries, query{
-			sql: `UPDATE schedules SET first_due = $3, name = $4, description = $5, args = $6, tags = $7, revision = $8 WHERE account = $1 AND id = $2`,
+			sql: `UPDATE schedules SET first_due = $3, name = $4, description = $5, args = $6, tags = $7, revision = $8, document = $9 WHERE account = $1 AND id = $2`,
 			args: []any{
-				s.Owner.Number, s.ID, s.FirstDue.UnixMicro(), optional(s.Name), optional(s.Description), jsonText(s.Args), job.LabelsOf(s.Args).Tags, s.Revision,
+				s.Owner.Number, s.ID, s.FirstDue.UnixMicro(), optional(s.Name), optional(s.Description), jsonText(s.Args), job.LabelsOf(s.Args).Tags, s.Revision, text(s.Document),
 			},
 		})
 	}

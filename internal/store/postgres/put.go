@@ -13,24 +13,28 @@ import (
 // SchedulePut implements store.Definitions. Calls for the same keys take turns by
 // advisory locks, because a row that does not exist can't be locked. A create that
 // takes a key meanwhile makes the insertion fail, and the transaction is retried.
-func (s *Store) SchedulePut(ctx context.Context, owner job.Owner, keys []string, decide func([]store.KeyHolder) ([]*store.Changes, error)) (over store.Quota, err error) {
+func (s *Store) SchedulePut(ctx context.Context, owner job.Owner, keys store.PutKeys, decide func(*store.Holders) ([]*store.Changes, error)) (over store.Quota, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		p := &putting{owner: owner, changes: map[uuid.UUID]*change{}, oneOffs: map[string]*job.Job{}}
-		if err := t.run(p.reads(keys)...); err != nil {
+		h := &store.Holders{Keys: make([]store.KeyHolder, len(keys.Keys))}
+		reads := p.reads(keys.Keys)
+		if keys.Document != "" {
+			reads = append([]query{lockDocument(owner, keys.Document)}, append(reads, documentEntries(owner, keys.Document, &h.Entries))...)
+		}
+		if err := t.run(reads...); err != nil {
 			return err
 		}
 		now := s.Now()
-		all := make([]*change, len(keys))
-		holders := make([]store.KeyHolder, len(keys))
-		for i, key := range keys {
+		all := make([]*change, len(keys.Keys))
+		for i, key := range keys.Keys {
 			c, err := p.holder(text(key))
 			if err != nil {
 				return err
 			}
 			c.moment.Now = now
-			all[i], holders[i] = c, store.KeyHolder{Snapshot: *c.moment, OneOff: p.oneOffs[text(key)]}
+			all[i], h.Keys[i] = c, store.KeyHolder{Snapshot: *c.moment, OneOff: p.oneOffs[text(key)]}
 		}
-		changes, err := decide(holders)
+		changes, err := decide(h)
 		if err != nil {
 			return err
 		}

@@ -146,8 +146,8 @@ func (t *tx) updateDefinition(c *store.Changes) error {
 		if err := t.retag(scheduleTags, s.ID, tags); err != nil {
 			return err
 		}
-		err := t.exec(`UPDATE schedules SET first_due = ?, name = ?, description = ?, args = ?, tags = ?, revision = ? WHERE id = ?`,
-			instant(s.FirstDue), s.Name, s.Description, s.Args, tags, s.Revision, s.ID)
+		err := t.exec(`UPDATE schedules SET first_due = ?, name = ?, description = ?, args = ?, tags = ?, revision = ?, document = ? WHERE id = ?`,
+			instant(s.FirstDue), s.Name, s.Description, s.Args, tags, s.Revision, s.Document, s.ID)
 		if err != nil {
 			return fmt.Errorf("updating the definition of a schedule: %w", err)
 		}

@@ -41,21 +41,26 @@ func (t *tx) scheduleHolding(account int64, key string) (*job.Schedule, error) {
 }
 
 // SchedulePut implements store.Definitions.
-func (s *Store) SchedulePut(ctx context.Context, owner job.Owner, keys []string, decide func([]store.KeyHolder) ([]*store.Changes, error)) (over store.Quota, err error) {
+func (s *Store) SchedulePut(ctx context.Context, owner job.Owner, keys store.PutKeys, decide func(*store.Holders) ([]*store.Changes, error)) (over store.Quota, err error) {
 	if err := s.hasSpace(); err != nil {
 		return store.QuotaNone, err
 	}
 	err = s.write(ctx, func(t *tx) error {
 		over = store.QuotaNone
-		holders := make([]store.KeyHolder, len(keys))
-		for i, key := range keys {
+		h := &store.Holders{Keys: make([]store.KeyHolder, len(keys.Keys))}
+		for i, key := range keys.Keys {
 			holder, err := t.keyHolding(owner.Number, key)
 			if err != nil {
 				return err
 			}
-			holders[i] = *holder
+			h.Keys[i] = *holder
 		}
-		changes, err := decide(holders)
+		if keys.Document != "" {
+			if h.Entries, err = t.documentEntries(owner.Number, keys.Document); err != nil {
+				return err
+			}
+		}
+		changes, err := decide(h)
 		if err != nil {
 			return err
 		}
@@ -63,7 +68,7 @@ func (s *Store) SchedulePut(ctx context.Context, owner job.Owner, keys []string,
 			return err
 		}
 		for i, c := range changes {
-			if err := t.put(&holders[i].Snapshot, c); err != nil {
+			if err := t.put(&h.Keys[i].Snapshot, c); err != nil {
 				return err
 			}
 		}

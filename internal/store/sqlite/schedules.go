@@ -12,7 +12,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-const scheduleColumns = `s.id, s.account, s.key, s.name, s.description, s.inserted_at, s.disabled_at, s.first_due, s.epoch, s.hops, s.revision, s.args, s.state, s.previous`
+const scheduleColumns = `s.id, s.account, s.key, s.name, s.description, s.inserted_at, s.disabled_at, s.first_due, s.epoch, s.hops, s.revision, s.runs, s.ended, s.since, s.document, s.args, s.state, s.previous`
 
 func (t *tx) scanSchedule(stmt *sqlite.Stmt) (*job.Schedule, error) {
 	c := &columns{stmt: stmt}
@@ -20,6 +20,8 @@ func (t *tx) scanSchedule(stmt *sqlite.Stmt) (*job.Schedule, error) {
 	account := c.int64()
 	s.Key, s.Name, s.Description = c.optional(), c.optional(), c.optional()
 	s.InsertedAt, s.DisabledAt, s.FirstDue, s.Epoch, s.Hops, s.Revision = c.time(), c.time(), c.time(), c.int64(), c.int(), c.int64()
+	s.Runs, s.Ended, s.Since = c.int64(), job.End(c.text()), c.time()
+	s.Document = c.text()
 	s.Args, s.State, s.Previous = c.json(), c.json(), c.json()
 	var err error
 	s.Owner, err = t.owner(account)
@@ -38,9 +40,9 @@ func (t *tx) schedule(id uuid.UUID) (*job.Schedule, error) {
 
 func (t *tx) insertSchedule(s *job.Schedule) error {
 	_, tags := labels(s.Args)
-	err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, first_due, epoch, hops, args, tags)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Args, tags)
+	err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, first_due, epoch, hops, document, args, tags)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Document, s.Args, tags)
 	if err != nil {
 		return fmt.Errorf("inserting a schedule: %w", err)
 	}
@@ -53,8 +55,8 @@ func (t *tx) insertSchedule(s *job.Schedule) error {
 }
 
 func (t *tx) updateSchedule(s *job.Schedule) error {
-	err := t.exec(`UPDATE schedules SET disabled_at = ?, epoch = ?, state = ?, previous = ? WHERE id = ?`,
-		s.DisabledAt, s.Epoch, s.State, s.Previous, s.ID)
+	err := t.exec(`UPDATE schedules SET disabled_at = ?, epoch = ?, runs = ?, ended = ?, since = ?, state = ?, previous = ? WHERE id = ?`,
+		s.DisabledAt, s.Epoch, s.Runs, string(s.Ended), s.Since, s.State, s.Previous, s.ID)
 	if err != nil {
 		return fmt.Errorf("updating a schedule: %w", err)
 	}
