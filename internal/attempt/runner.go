@@ -51,6 +51,8 @@ type Config struct {
 	Logs    Logs
 	Metrics *metrics.Metrics
 	Stats   Stats // may be nil
+	// Mail sends the e-mails of alerts; nil if the service can't send any.
+	Mail Mailer
 	// Stored is called with the account for which something was stored. It must
 	// not block. May be nil.
 	Stored func(account int64)
@@ -118,6 +120,9 @@ func (r *Runner) Prepare(item *store.QueueItem, now time.Time) dispatch.Attempt 
 func (r *Runner) Prewarm(item *store.QueueItem, n int) {
 	url := ""
 	if item.Kind == store.KindDelivery {
+		if item.Delivery.Channel == job.AlertMail {
+			return
+		}
 		url = item.Delivery.URL
 	} else {
 		spec := job.ReadSpec(item.Job.Args)

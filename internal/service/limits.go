@@ -31,7 +31,7 @@ func (c *limitChecker) has(key string) bool {
 // SetLimit defines or replaces one of the owner's limits from a request's body.
 func (s *Service) SetLimit(ctx context.Context, owner job.Owner, key string, body rawjson.Value) (l limit.Record, created bool, err error) {
 	if !limit.ValidKey(key) {
-		return l, false, fault.New(fault.Invalid, "the key of a limit "+limit.KeyRule)
+		return l, false, fault.Refuse([]fault.Problem{{Parameter: "key", Detail: limit.KeyRule}})
 	}
 	l = limit.Record{Key: key}
 	if l.Limit, err = readLimit(body); err != nil {
