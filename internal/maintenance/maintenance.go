@@ -149,7 +149,7 @@ func (w *Worker) count(ctx context.Context) time.Duration {
 	return max(countRest, countFactor*time.Since(start))
 }
 
-// CountStep counts jobs by state and due queue items by kind, for the metrics.
+// CountStep counts jobs by state, due queue items by kind and what limits hold, for the metrics.
 func (w *Worker) CountStep(ctx context.Context) error {
 	jobs, err := w.Store.JobCounts(ctx)
 	if err != nil {
@@ -164,5 +164,10 @@ func (w *Worker) CountStep(ctx context.Context) error {
 	}
 	w.Metrics.Due("job", due[store.KindJob])
 	w.Metrics.Due("delivery", due[store.KindDelivery])
+	waiting, err := w.Store.LimitWaiting(ctx)
+	if err != nil {
+		return err
+	}
+	w.Metrics.LimitWaiting(waiting)
 	return nil
 }

@@ -17,6 +17,7 @@ type Store interface {
 	store.Definitions
 	store.Logs
 	store.Summaries
+	store.Limits
 	Now() time.Time
 	JobMarksOf(ctx context.Context, owner job.Owner, ids []job.Ref) ([]store.JobMark, error)
 }

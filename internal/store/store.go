@@ -28,6 +28,7 @@ type Store interface {
 	Retention
 	Counts
 	Targets
+	Limits
 	Alerts
 	HeaderSecrets
 	// Subscribe sets the function that receives notices of stored items. Notices
@@ -47,6 +48,8 @@ type Notice struct {
 	// EarliestElsewhere is the earliest due time of the items that other nodes
 	// stored or released; zero if there are none.
 	EarliestElsewhere time.Time
+	// Limits are the lines to be planned because of what this process stored.
+	Limits []LimitWake
 	// Cancelled are jobs whose claims this process held and others have ended.
 	Cancelled []Cancelled
 }
