@@ -31,6 +31,7 @@ type Records interface {
 	store.Logs
 	store.Marks
 	store.Summaries
+	store.Limits
 	store.Audits
 	store.Operations
 	Now() time.Time

@@ -177,6 +177,9 @@ func (n *Node) start(ctx context.Context) error {
 	n.runner = attempt.New(attempt.Config{
 		Queue: n.store, Jobs: n.store, Client: n.client, Secrets: n.auth, Vault: n.vault, Logs: n.store, Metrics: n.metrics, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
 		Mail: mail,
+		LimitStarted: func(account int64, keys []string, until, at time.Time) {
+			n.dispatcher.LimitStarted(account, keys, until, at)
+		},
 	})
 	n.dispatcher = dispatch.New(dispatch.Config{
 		Queue: n.store, Node: node, Concurrency: c.Concurrency, Prepare: n.runner.Prepare, Prewarm: n.runner.Prewarm,

@@ -56,7 +56,10 @@ type Config struct {
 	// Stored is called with the account for which something was stored. It must
 	// not block. May be nil.
 	Stored func(account int64)
-	Log    *slog.Logger
+	// LimitStarted is called when the request of an attempt leaves that limits
+	// have granted until a time. It must not block. May be nil.
+	LimitStarted func(account int64, keys []string, until, at time.Time)
+	Log          *slog.Logger
 }
 
 // Stats counts jobs' attempts by account.
@@ -221,7 +224,9 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, requ
 		if a.Refused != nil {
 			return a.refuse()
 		}
-		return r.do(ctx, kindJob, j.Owner, a.Item.Due, a.request(), a.succeeded)
+		request, left := a.limited(a.request())
+		defer left()
+		return r.do(ctx, kindJob, j.Owner, a.Item.Due, request, a.succeeded)
 	})
 	bytes := a.recordBytes(&outcome)
 	if f := outcome.Failure; f != nil && f.Kind == job.KindCancelled {

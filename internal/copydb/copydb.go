@@ -11,6 +11,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/limit"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -66,6 +67,9 @@ func Copy(ctx context.Context, from, to Store, progress func(Progress)) (*Result
 	if err := copyBlocks(ctx, from, to); err != nil {
 		return nil, interrupted(ctx, err)
 	}
+	if err := copyLimits(ctx, from, to); err != nil {
+		return nil, interrupted(ctx, err)
+	}
 	last, err := from.JobLast(ctx)
 	if err != nil {
 		return nil, interrupted(ctx, err)
@@ -84,6 +88,23 @@ func copyBlocks(ctx context.Context, from, to Store) error {
 	}
 	if err != nil {
 		return fmt.Errorf("copying the blocked targets: %w", err)
+	}
+	return nil
+}
+
+// copyLimits copies the limits for receivers, which are few. What they have
+// granted is not copied: no attempt is under way during a copy.
+func copyLimits(ctx context.Context, from, to Store) error {
+	accounts, err := from.AccountList(ctx)
+	for i := 0; err == nil && i < len(accounts); i++ {
+		var limits []store.Limit
+		limits, err = from.LimitList(ctx, accounts[i].Owner, "", limit.MaxPerAccount)
+		for k := 0; err == nil && k < len(limits); k++ {
+			_, err = to.LimitPut(ctx, accounts[i].Owner, limits[k])
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("copying the limits: %w", err)
 	}
 	return nil
 }

@@ -210,6 +210,9 @@ func jobPage(ctx context.Context, s Store, owner job.Owner, behind string, limit
 		return nil, err
 	}
 	page, err := s.JobList(ctx, owner, store.JobQuery{ListQuery: store.ListQuery{Limit: limit, After: after}})
+	for _, j := range page {
+		j.DueAt, _ = store.OwnDue(j.DueAt) // the copy holds its items itself
+	}
 	return records(page, func(j *job.Job) string { return strconv.FormatInt(j.Number, 10) }), err
 }
 

@@ -137,10 +137,16 @@ func (c *claiming) load(batch []*entry) {
 	}
 	now := c.Queue.Now()
 	var asked []*entry
+	var held []store.HeldItem
 	bytes := int64(0)
 	for i, item := range items {
 		e := batch[i]
 		if item == nil || item.Claim != nil {
+			c.lost = append(c.lost, e)
+			continue
+		}
+		if mustHold(item, now) {
+			held = append(held, store.HeldItem{QueueKey: e.ref, Keys: item.Limits, Named: item.Named})
 			c.lost = append(c.lost, e)
 			continue
 		}
@@ -160,6 +166,7 @@ func (c *claiming) load(batch []*entry) {
 		}
 		asked = append(asked, e)
 	}
+	c.hold(held)
 	if len(asked) > 0 {
 		c.store(asked)
 	}
@@ -169,6 +176,7 @@ func (c *claiming) prepare(e *entry, item *store.QueueItem, now time.Time) {
 	e.attempt = c.Prepare(item, now)
 	e.claim = e.attempt.Claim()
 	e.start = e.claim.StartAt
+	e.limits, e.startBy = item.Limits, item.StartBy
 	e.size = sizeOf(e)
 }
 

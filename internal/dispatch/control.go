@@ -21,6 +21,7 @@ func (d *Dispatcher) Notice(n store.Notice) {
 	for _, c := range n.Cancelled {
 		d.items.cancelled(c.Number, c.Revision)
 	}
+	d.limits.planMany(n.Limits, d.Queue.Now(), 0)
 	d.inbox.post(func(news *news) {
 		news.hints = append(news.hints, n.Items...)
 		if e := n.EarliestElsewhere; !e.IsZero() && (news.dueElsewhere.IsZero() || e.Before(news.dueElsewhere)) {

@@ -82,6 +82,7 @@ type Dispatcher struct {
 
 	// Shared by the loop and other goroutines; each has a mutex of its own.
 	items        *registry
+	limits       *limitKeeper
 	inbox        inbox
 	suspects     suspects
 	logged       logTimes
@@ -109,7 +110,7 @@ type Dispatcher struct {
 // New returns a Dispatcher. Pass the store's notices to Notice.
 func New(config Config) *Dispatcher {
 	d := &Dispatcher{
-		Config: config, items: newRegistry(config.Node), inbox: inbox{wake: make(chan struct{}, 1)}, maxWaiting: maxWaiting,
+		Config: config, items: newRegistry(config.Node), limits: newLimitKeeper(), inbox: inbox{wake: make(chan struct{}, 1)}, maxWaiting: maxWaiting,
 		heartbeatNow: make(chan struct{}, 1), parkNow: make(chan struct{}, 1),
 	}
 	d.pools[store.KindJob] = &pool{lanes: newLanes(), total: config.Concurrency}
@@ -183,6 +184,7 @@ func (d *Dispatcher) Run(ctx context.Context, grace time.Duration) error {
 		background.Go(func() { d.parkBlocked(ctx) })
 	}
 	background.Go(func() { every(ctx, suspectsEvery, d.reviewSuspects) })
+	background.Go(func() { d.keepLimits(ctx) })
 	d.running.Store(true)
 	timer := time.NewTimer(0)
 	defer timer.Stop()

@@ -53,8 +53,10 @@ type entry struct {
 	start   time.Time // when to fire it
 	attempt Attempt
 	claim   store.Claim
-	node    int64 // the node that holds the claim
-	size    int64 // what it holds once it is prepared
+	node    int64     // the node that holds the claim
+	limits  []string  // the keys of the limits that it has taken
+	startBy time.Time // the latest time at which it may start; zero for none
+	size    int64     // what it holds once it is prepared
 
 	response int64 // what the response and its record hold; set when it has ended
 

@@ -40,6 +40,8 @@ type fakeQueue struct {
 	suspects          []store.Suspect
 	unclean           bool
 	poison            map[int64]error // by number: the error of claiming it
+	limits            fakeLimits
+	notify            func(store.Notice) // as Subscribe sets it
 }
 
 var errDown = fault.Unreachable(errors.New("the store is down"))
@@ -176,6 +178,9 @@ func (q *fakeQueue) QueueHeld(_ context.Context, node int64, claims []store.Clai
 func (q *fakeQueue) remove(id store.ItemID) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if item := q.items[id]; item != nil {
+		q.freed(item)
+	}
 	delete(q.items, id)
 }
 
@@ -260,6 +265,9 @@ func (a *fakeAttempt) Fire(ctx context.Context, node int64, _ time.Time, request
 	i := len(b.fired)
 	b.fired = append(b.fired, firing{ref: a.item.QueueKey, node: node, at: b.queue.Now()})
 	b.mu.Unlock()
+	if !a.item.StartBy.IsZero() {
+		b.LimitStarted(a.item.Account, a.item.Limits, a.item.StartBy, b.queue.Now())
+	}
 	if b.work != nil {
 		b.work(ctx, a.item.QueueKey)
 	}
@@ -286,6 +294,7 @@ func start(t *testing.T, concurrency int, work func(context.Context, store.Queue
 			return &fakeAttempt{b, item, begin}
 		},
 	})
+	b.queue.notify = b.Notice
 	for _, option := range options {
 		option(b.Dispatcher)
 	}

@@ -66,6 +66,7 @@ func (d *Dispatcher) free(e *entry) {
 
 // drop returns the slot and the bytes of an item that is not fired.
 func (d *Dispatcher) drop(e *entry) {
+	d.limitsFreed(e)
 	d.free(e)
 	d.pools[e.ref.Kind].lanes.charge(e, 0)
 	d.pools[e.ref.Kind].lanes.spend(e, 0)
@@ -89,6 +90,7 @@ func (d *Dispatcher) fire(attempts context.Context, now time.Time) {
 // begin starts an attempt, or keeps it waiting if it can't start now.
 func (d *Dispatcher) begin(attempts context.Context, e *entry) {
 	p := d.pools[e.ref.Kind]
+	d.returnLate(e)
 	var ctx context.Context
 	switch d.items.begin(e, p.fired < p.total && d.holdsLease(e), func() (abort context.CancelCauseFunc) {
 		if p.lanes.fire(e.ref, p.total) {
@@ -154,6 +156,7 @@ func (d *Dispatcher) run(ctx context.Context, e *entry) {
 	}
 	requestDone(0)
 	e.abort(nil)
+	d.limitsFreed(e)
 	again := d.items.forget(e)
 	d.inbox.post(func(n *news) {
 		n.finished = append(n.finished, e)

@@ -12,6 +12,7 @@ type Queue interface {
 	store.Nodes
 	store.Parking
 	store.Suspects
+	store.LimitQueue
 	Now() time.Time
 	QueuePeek(ctx context.Context, after store.QueueKey, until time.Time, limit int) ([]store.QueueKey, error)
 	QueueLoad(ctx context.Context, refs []store.QueueKey) ([]*store.QueueItem, error)

@@ -182,6 +182,16 @@ func (r *registry) delay(e *entry) readiness {
 	return mustWait
 }
 
+// withdraw lets a held item never be fired. It returns the node that holds its
+// claim, and false if the item was gone already.
+func (r *registry) withdraw(e *entry) (node int64, withdrawn bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	withdrawn = !e.gone && e.phase == phaseHeld
+	e.gone = e.gone || withdrawn
+	return e.node, withdrawn
+}
+
 // confirmed notes which of a node's claims the store has confirmed.
 func (r *registry) confirmed(node int64, batch []*entry, held []bool) {
 	r.mu.Lock()

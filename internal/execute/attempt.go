@@ -3,6 +3,7 @@ package execute
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptrace"
@@ -33,6 +34,9 @@ type attempt struct {
 	bodyGone bool // a redirect turned the request into a GET without a body
 	foreign  bool // a redirect led to another origin
 	reading  bool // the final response's header has arrived, its body is being read
+
+	left bool                    // req.Leave has permitted the request
+	stop context.CancelCauseFunc // set if there is req.Leave
 
 	trace     httptrace.ClientTrace
 	hop       hop         // the connection in use
@@ -85,6 +89,10 @@ func (a *attempt) send(ctx context.Context) (*http.Response, error) {
 func (a *attempt) exchange(req *http.Request) (*http.Response, error) {
 	if conn := a.prewarmed(); conn != nil {
 		a.hop.take(conn.raw)
+		if !a.leave() {
+			a.hop.leave(false)
+			return nil, errTooLate
+		}
 		a.responded.Store(false)
 		resp, err := conn.RoundTrip(req)
 		// Without a response, resend it if the connection turned out to be
@@ -128,10 +136,31 @@ func (a *attempt) received(resp *http.Response, err error) (*http.Response, erro
 // it chose and the first byte of a response.
 func (a *attempt) traced(ctx context.Context) context.Context {
 	a.trace = httptrace.ClientTrace{
-		GotConn:              a.hop.chosen,
+		GotConn: func(info httptrace.GotConnInfo) {
+			a.hop.chosen(info)
+			if !a.leave() {
+				a.hop.refuse(info)
+			}
+		},
 		GotFirstResponseByte: func() { a.responded.Store(true) },
 	}
 	return httptrace.WithClientTrace(ctx, &a.trace)
+}
+
+// errTooLate is the cause with which an attempt ends that may not be sent any
+// more.
+var errTooLate = errors.New("the time at which the request may be sent is over")
+
+// leave asks whether the request may be sent now. Further hops and connections
+// need no permission.
+func (a *attempt) leave() bool {
+	if a.req.Leave == nil || a.left {
+		return true
+	}
+	if a.left = a.req.Leave(); !a.left {
+		a.stop(errTooLate)
+	}
+	return a.left
 }
 
 func rewind(req *http.Request) {

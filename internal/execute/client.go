@@ -75,6 +75,9 @@ type Request struct {
 	// FollowRedirects makes the client follow up to 5 redirects; otherwise a
 	// redirect is the final response.
 	FollowRedirects bool
+	// Leave is called right before the request is sent, when its connection is
+	// there, and reports whether it may still be sent. May be nil.
+	Leave func() bool
 }
 
 // Field is a header field.
@@ -154,6 +157,10 @@ func (c *Client) Do(ctx context.Context, r Request) job.Outcome {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadlineCause(ctx, a.deadline, errTimeout)
 		defer cancel()
+	}
+	if r.Leave != nil {
+		ctx, a.stop = context.WithCancelCause(ctx)
+		defer a.stop(nil)
 	}
 	var out job.Outcome
 	resp, err := a.run(a.traced(context.WithValue(ctx, attemptKey{}, a)))

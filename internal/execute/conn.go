@@ -238,6 +238,15 @@ func (h *hop) take(conn *targetConn) {
 	}
 }
 
+// refuse keeps the transport from sending the request over the connection that
+// it has chosen. A connection that is shared stays open: the request's context
+// has ended.
+func (h *hop) refuse(info httptrace.GotConnInfo) {
+	if secure, ok := info.Conn.(*tls.Conn); ok && secure.ConnectionState().NegotiatedProtocol != "h2" {
+		_ = info.Conn.Close()
+	}
+}
+
 func (h *hop) leave(gaveUp bool) {
 	if h.conn != nil {
 		h.conn.leave(gaveUp)

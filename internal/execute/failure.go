@@ -85,6 +85,10 @@ func (a *attempt) stopped(cause error) *job.Failure {
 		return a.timedOut()
 	case errors.Is(cause, ErrCancelled):
 		return fail(job.KindCancelled, "the job was cancelled while the request was under way")
+	case errors.Is(cause, errTooLate):
+		f := fail(job.KindInterrupted, "the request could not leave in the time that its limits granted; it waits for them again, and the attempt does not count")
+		f.Unsent = true
+		return f
 	case errors.Is(cause, context.DeadlineExceeded):
 		return fail(job.KindTimeout, "no complete response in the time allowed")
 	}

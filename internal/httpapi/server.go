@@ -109,6 +109,9 @@ var routes = []route{
 	{"/api/secrets", forAdmins, map[string]handler{"GET": own((*Server).listHeaderSecrets)}},
 	{"/api/secrets/{name}", forAdmins, map[string]handler{
 		"GET": own((*Server).getHeaderSecret), "PUT": own((*Server).putHeaderSecret), "DELETE": own((*Server).deleteHeaderSecret)}},
+	{"/api/limits", forJobs, map[string]handler{"GET": own((*Server).listLimits)}},
+	{"/api/limits/{key}", forJobs, map[string]handler{
+		"GET": own((*Server).getLimit), "PUT": own((*Server).putLimit), "DELETE": own((*Server).deleteLimit)}},
 	{"/api/stats", forJobs, map[string]handler{"GET": (*Server).getStats}},
 	{"/api/preview", forReading, map[string]handler{"POST": (*Server).preview}},
 	{"/api/broadcast", open, map[string]handler{"POST": (*Server).broadcast}},

@@ -40,6 +40,7 @@ type Spec struct {
 	OnConflict  string // "" if absent
 	MaxWait     time.Duration
 	Throttle    time.Duration
+	Limits      []string // keys of limits for receivers
 	// ExpiresIn is how long after the due time an attempt may start; nil for any
 	// time.
 	ExpiresIn *time.Duration
@@ -172,6 +173,11 @@ var fields = []Field{
 		Name: "backoff", In: Anywhere, Kind: ListValue, Of: DurationValue, read: readBackoff,
 		set:  func(s *Spec, v rawjson.Value) { s.Backoff = waitsOf(v) },
 		Form: Form{Section: MoreSection, Label: "Waits before retries", Hint: "1 to 20; the last one repeats.", Placeholder: "10, 1 minute, 6 hours"},
+	},
+	{
+		Name: limitsField, In: Anywhere, Kind: ListValue, Of: TextValue, read: readLimits,
+		set:  func(s *Spec, v rawjson.Value) { s.Limits = limitsOf(v) },
+		Form: Form{Section: MoreSection, Label: "Limits", Hint: "Keys of up to 3 limits for receivers.", Placeholder: "stripe, tenant-42"},
 	},
 	{
 		Name: "metadata", In: Anywhere, Kind: BooleanValue, read: readBoolean,

@@ -40,6 +40,8 @@ type ReadOptions struct {
 	// CheckHost returns why a host, with or without a port, may not be a target,
 	// or "" if it may. Nil permits every host.
 	CheckHost func(host string) string
+	// HasLimit reports whether a limit is defined. Nil accepts every key.
+	HasLimit func(key string) bool
 	// AllowHTTP permits URLs of http.
 	AllowHTTP bool
 	// CheckSecret returns why the secret with a name may not be sent to a host, or

@@ -160,8 +160,8 @@ func (w *Worker) count(ctx context.Context) time.Duration {
 	return max(countRest, countFactor*time.Since(start))
 }
 
-// CountStep counts jobs by state, due queue items by kind and running operations, for
-// the metrics.
+// CountStep counts jobs by state, due queue items by kind, running operations,
+// and what limits hold, for the metrics.
 func (w *Worker) CountStep(ctx context.Context) error {
 	jobs, err := w.Store.JobCounts(ctx)
 	if err != nil {
@@ -181,5 +181,10 @@ func (w *Worker) CountStep(ctx context.Context) error {
 		return err
 	}
 	w.Metrics.OperationsRunning(running)
+	waiting, err := w.Store.LimitWaiting(ctx)
+	if err != nil {
+		return err
+	}
+	w.Metrics.LimitWaiting(waiting)
 	return nil
 }

@@ -28,6 +28,8 @@ type Metrics struct {
 	panics     prometheus.Counter
 	operated   *prometheus.CounterVec
 	operating  prometheus.Gauge
+	limitWait  prometheus.Histogram
+	limited    prometheus.Gauge
 }
 
 // seconds are buckets from 0.5 ms to 60 s.
@@ -52,13 +54,15 @@ func New(version string) *Metrics {
 		panics:     prometheus.NewCounter(prometheus.CounterOpts{Name: "punctual_attempt_panics_total", Help: "Attempts that ended in a panic of the service."}),
 		pruned:     counters("punctual_pruned_total", "Records removed because they were older than the retention, by kind.", "record"),
 	}
+	m.limitWait = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "punctual_limit_wait_seconds", Help: "Time for which limits held attempts back after their due time.", Buckets: append(append([]float64{}, seconds...), 300, 1800, 7200, 86400)})
+	m.limited = prometheus.NewGauge(prometheus.GaugeOpts{Name: "punctual_limit_waiting", Help: "Due jobs that wait for a limit, up to 100,000; counted periodically."})
 	m.refused = counters("punctual_refused_total", "Requests refused by a limit, by reason: account_rate, address_rate, pending, schedules, stored or suspended.", "reason")
 	m.operated = counters("punctual_operation_jobs_total", "Jobs that operations on many jobs went through on this node, by action and result: changed or skipped.", "action", "result")
 	m.operating = prometheus.NewGauge(prometheus.GaugeOpts{Name: "punctual_operations_running", Help: "Operations on many jobs that are running, of all nodes; counted periodically."})
 	version0 := gauges("punctual_build_info", "Always 1; the version is in the label.", "version")
 	version0.WithLabelValues(version).Set(1)
 	m.Registry.MustRegister(m.created, m.duplicates, m.finished, m.attempts, m.lateness, m.duration, m.batches, m.requests,
-		m.stored, m.due, m.pruned, m.unstored, m.refused, m.aside, m.panics, m.operated, m.operating, version0,
+		m.stored, m.due, m.pruned, m.unstored, m.refused, m.aside, m.panics, m.operated, m.operating, m.limitWait, m.limited, version0,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -91,6 +95,12 @@ func (m *Metrics) Finished(outcome string) { m.finished.WithLabelValues(outcome)
 func (m *Metrics) Begun(kind string, late time.Duration) {
 	m.lateness.WithLabelValues(kind).Observe(late.Seconds())
 }
+
+// LimitWaited observes how long limits held an attempt back.
+func (m *Metrics) LimitWaited(wait time.Duration) { m.limitWait.Observe(max(0, wait).Seconds()) }
+
+// LimitWaiting sets how many due jobs wait for a limit.
+func (m *Metrics) LimitWaiting(n int) { m.limited.Set(float64(n)) }
 
 // Attempted counts an attempt and observes its duration.
 func (m *Metrics) Attempted(kind, outcome string, took time.Duration) {

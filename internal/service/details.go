@@ -49,12 +49,16 @@ func (s *Service) JobDetails(ctx context.Context, owner job.Owner, id job.Ref) (
 	if n := len(attempts); n > maxAttempts {
 		attempts = attempts[n-maxAttempts:]
 	}
+	waitingFor, err := s.LimitsHolding(ctx, owner, j)
+	if err != nil {
+		return nil, err
+	}
 	points, err := s.pointsOf(ctx, owner, j)
 	if err != nil {
 		return nil, err
 	}
 	return &JobDetails{
-		Job: j, Attempts: attempts, NextAttemptAt: nextAttempt(j), WaitingFor: s.waitingFor(j),
+		Job: j, Attempts: attempts, NextAttemptAt: nextAttempt(j), WaitingFor: waitingFor,
 		Reruns: trail.Reruns, Points: points, Pending: trail.Pending, Failed: trail.Failed,
 	}, nil
 }
@@ -82,13 +86,11 @@ func (s *Service) pointsOf(ctx context.Context, owner job.Owner, j *job.Job) (*s
 func nextAttempt(j *job.Job) time.Time {
 	switch j.State {
 	case job.Available, job.Retryable:
-		return j.DueAt
+		due, _ := store.OwnDue(j.DueAt)
+		return due
 	}
 	return time.Time{}
 }
-
-// waitingFor returns the keys of the limits that hold a job back.
-func (s *Service) waitingFor(*job.Job) []string { return nil }
 
 // ScheduleDetails is what is derived from a schedule's records.
 type ScheduleDetails struct {

@@ -111,10 +111,11 @@ func (s *Service) WaitingBytes() int { return s.creates.Bytes() + s.capped.Bytes
 type reading struct {
 	service *Service
 	secrets *secret.Checker
+	limits  *limitChecker
 }
 
 func (s *Service) reading(ctx context.Context, owner job.Owner) reading {
-	r := reading{service: s}
+	r := reading{service: s, limits: &limitChecker{store: s.Store, ctx: ctx, owner: owner}}
 	if s.Secrets != nil {
 		r.secrets = s.Secrets.Checker(ctx, owner)
 	}
@@ -126,11 +127,16 @@ func (s *Service) reading(ctx context.Context, owner job.Owner) reading {
 func (r reading) options(now time.Time, headerKey *string) job.ReadOptions {
 	return job.ReadOptions{
 		Now: now, HeaderKey: headerKey, CheckHost: r.service.CheckHost, AllowHTTP: r.service.AllowHTTP, CheckSecret: r.secrets.Check,
+		HasLimit: r.limits.has,
 	}
 }
 
-// result returns err, unless secrets could not be read: then that error.
+// result returns err, unless secrets or limits could not be read: then that
+// error.
 func (r reading) result(err error) error {
+	if r.limits.failed != nil {
+		return r.limits.failed
+	}
 	if failed := r.secrets.Err(); failed != nil {
 		return failed
 	}

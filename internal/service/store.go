@@ -18,6 +18,7 @@ type Store interface {
 	store.Logs
 	store.Summaries
 	store.Operations
+	store.Limits
 	Now() time.Time
 	JobMarks(ctx context.Context, owner job.Owner, limit int) ([]store.JobMark, error)
 	JobMarksOf(ctx context.Context, owner job.Owner, ids []job.Ref) ([]store.JobMark, error)

@@ -43,6 +43,15 @@ type QueueItem struct {
 	Delivery *job.Delivery // for KindDelivery
 	// Claim is set if a node has claimed the item.
 	Claim *ClaimInfo
+	// Limits are the keys of the limits that the item needs, the Named ones that
+	// its job names first. Granted reports that
+	// it may start, from Due to StartBy; else it has to wait for them. OwnDue is
+	// the due time that it has itself; zero if no limit has held it.
+	Limits  []string
+	Named   int
+	Granted bool
+	StartBy time.Time
+	OwnDue  time.Time
 }
 
 // Abandoned is a claim whose node is gone.
@@ -110,6 +119,7 @@ func (e *DeliveryEnd) ReleasesNext(channel job.Channel, before int) bool {
 type Queue interface {
 	Parking
 	Suspects
+	LimitQueue
 	// Now is the store's clock, which decides what is due.
 	Now() time.Time
 	// QueuePeek returns up to limit unclaimed items in order of due time, kind and

@@ -29,6 +29,7 @@ type Store interface {
 	Counts
 	Targets
 	Operations
+	Limits
 	Alerts
 	HeaderSecrets
 	// Subscribe sets the function that receives notices of stored items. Notices
@@ -48,6 +49,8 @@ type Notice struct {
 	// EarliestElsewhere is the earliest due time of the items that other nodes
 	// stored or released; zero if there are none.
 	EarliestElsewhere time.Time
+	// Limits are the lines to be planned because of what this process stored.
+	Limits []LimitWake
 	// Cancelled are jobs whose claims this process held and others have ended.
 	Cancelled []Cancelled
 }

@@ -120,6 +120,7 @@ type writes struct {
 	ended          []store.QueueKey // queue items to delete
 	jobs           []*job.Job
 	runs           []queued
+	lines          []lineEntry
 	logs           []*job.Log
 	deliveries     []*job.Delivery
 	outcomes       []*store.AlertOutcome
@@ -165,6 +166,7 @@ func (w *writes) add(c *store.Changes, run store.QueueKey) {
 				w.definitions = append(w.definitions, updateRest(c.Job, *c.Lane))
 			}
 		default:
+			w.lines = append(w.lines, linesOf(c.Job)...)
 			run.Due, run.Revision = c.Job.DueAt, c.Job.Revision
 			if c.Lane != nil {
 				run.Lane = *c.Lane
@@ -203,7 +205,7 @@ func (w *writes) queries(t *tx) []query {
 	var all []query
 	for _, some := range [][]query{
 		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), updateJobs(w.jobs), removeSecretUses(w.jobs, endedWithSecrets), w.definitions, insertRevisions(w.revisions),
-		freeKeys(w.unended), releaseFollowers(t, w.left), insertItems(t, w.runs), insertLogs(w.logs),
+		freeKeys(w.unended), releaseFollowers(t, w.left), insertItems(t, w.runs), enterLines(t, w.lines), insertLogs(w.logs),
 		endDeliveries(t, w.ends), insertDeliveries(t, w.deliveries), insertOutcomes(w.outcomes),
 		updateSchedules(w.schedules), dropSchedules(w.drops), insertJobs(t, w.next), insertCancels(t, w.cancels),
 	} {
@@ -237,9 +239,11 @@ func deleteItems(refs []store.QueueKey) []query {
 		return nil
 	}
 	return []query{{
-		sql: `DELETE FROM runs r USING unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[]) AS u (due, kind, number, account)
-			WHERE r.due = u.due AND r.kind = u.kind AND r.number = u.number AND r.account = u.account`,
-		args: refColumns(refs),
+		sql: `WITH gone AS (DELETE FROM runs r USING unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[]) AS u (due, kind, number, account)
+			WHERE r.due = u.due AND r.kind = u.kind AND r.number = u.number AND r.account = u.account
+			RETURNING r.due, r.kind, r.number, r.account, r.start_by)
+			DELETE FROM limit_items i USING gone g WHERE g.kind = 0 AND (g.start_by IS NOT NULL OR g.due >= $5) AND i.account = g.account AND i.number = g.number`,
+		args: append(refColumns(refs), store.HeldDue(time.Unix(0, 0)).UnixMicro()),
 	}}
 }
 

@@ -113,8 +113,10 @@ func copyJobs(jobs []store.StoredJob) []query {
 	type row = store.StoredJob
 	hosts, tags := labels(jobs, func(j *row) rawjson.Value { return j.Args })
 	var runs []queued
+	var lines []lineEntry
 	for _, j := range jobs {
 		if !j.State.Final() && j.Follows == 0 {
+			lines = append(lines, linesOf(j.Job)...)
 			runs = append(runs, queued{itemOf(j.Job, j.Lane), j.Attempt})
 		}
 	}

@@ -120,6 +120,7 @@ func (c *creation) store(t *tx) error {
 		return finish(append(insertJobs(t, jobs), c.save()...)...)
 	}
 	var stored []store.NewJob
+	newLines(jobs) // sets their due times
 	err = t.run(insertUnlessHeld(jobs, keyLookup, t.now, func(k int) {
 		c.stored[open[k]] = true
 		stored = append(stored, jobs[k])
@@ -127,12 +128,14 @@ func (c *creation) store(t *tx) error {
 	if err != nil {
 		return err
 	}
+	lines := newLines(stored)
 	resolving, err := c.resolve(t, open)
 	if err != nil {
 		return err
 	}
 	runs := column(stored, func(n *store.NewJob) queued { return resolving.queued(n) })
 	queries := append(insertItems(t, runs), insertSchedules(stored)...)
+	queries = append(queries, enterLines(t, lines)...)
 	queries = append(queries, insertSecretUses(stored, jobOfNew)...)
 	queries = append(append(queries, resolving.queries(t)...), c.readHolders(t, keys, lookups))
 	return finish(append(queries, c.save()...)...)

@@ -215,6 +215,7 @@ func insertJobs(t *tx, jobs []store.NewJob) []query {
 	if len(jobs) == 0 {
 		return nil
 	}
+	lines := newLines(jobs)
 	return append([]query{{
 		sql: `WITH n AS (` + newJobs + `), stored AS (` + insertJob + `),
 			queued AS (INSERT INTO runs (due, kind, number, account, lane, attempt) SELECT due_at, 0, number, account, lane, 0 FROM n WHERE follows IS NULL)
@@ -232,7 +233,7 @@ func insertJobs(t *tx, jobs []store.NewJob) []query {
 			}
 			return nil
 		},
-	}}, append(append(insertSchedules(jobs), insertSecretUses(jobs, jobOfNew)...), insertFirstLogs(jobs)...)...)
+	}}, append(append(insertSchedules(jobs), insertSecretUses(jobs, jobOfNew)...), append(insertFirstLogs(jobs), enterLines(t, lines)...)...)...)
 }
 
 // insertFirstLogs stores the logs of jobs stored by an earlier statement.

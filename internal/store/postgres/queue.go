@@ -87,21 +87,31 @@ func (l *loading) jobs() (query, bool) {
 	places, refs := l.of(store.KindJob)
 	return query{
 		sql: `SELECT u.i, s.id IS NOT NULL, ` + jobColumns + `, ` + runColumns + `,
-				s.key, s.name, s.description, coalesce(s.inserted_at, 0), s.disabled_at, coalesce(s.first_due, 0), coalesce(s.epoch, 0), coalesce(s.hops, 0), coalesce(s.revision, 0), coalesce(s.runs, 0), coalesce(s.ended, ''), s.since, coalesce(s.document, ''), s.args, s.state, s.previous
+				s.key, s.name, s.description, coalesce(s.inserted_at, 0), s.disabled_at, coalesce(s.first_due, 0), coalesce(s.epoch, 0), coalesce(s.hops, 0), coalesce(s.revision, 0), coalesce(s.runs, 0), coalesce(s.ended, ''), s.since, coalesce(s.document, ''), s.args, s.state, s.previous,
+				r.start_by, r.held_due, h.key, EXISTS (SELECT FROM limit_items i WHERE i.account = j.account AND i.number = j.number AND i.key = h.key)
 			FROM ` + refTable + ` JOIN jobs j ON j.account = u.account AND j.number = u.number AND j.due_at = u.due AND j.state <= 2 ` + joinItem + `
-			LEFT JOIN schedules s ON s.account = j.account AND s.id = j.schedule_id`,
+			LEFT JOIN schedules s ON s.account = j.account AND s.id = j.schedule_id
+			LEFT JOIN limits h ON h.account = j.account AND h.key = 'host:' || j.host AND NOT h.deleted`,
 		args: append(refColumns(refs), places),
 		row: func(rows pgx.Rows) error {
 			var i int64
 			var recurs bool
 			var r jobRow
 			sched := &job.Schedule{}
+			var startBy, ownDue time.Time
+			var hostKey *string
+			var covered bool
 			targets := append(append([]any{&i, &recurs}, r.targets()...), scheduleTargets(sched)[2:]...)
+			targets = append(targets, timeOf{&startBy}, timeOf{&ownDue}, &hostKey, &covered)
 			if err := rows.Scan(targets...); err != nil {
 				return err
 			}
 			run := &store.QueueItem{QueueKey: l.refs[i], Job: r.job, Claim: r.claim()}
-			run.Attempt = r.job.Attempt
+			run.Attempt, run.StartBy, run.OwnDue = r.job.Attempt, startBy, ownDue
+			if hostKey == nil {
+				hostKey = new(string)
+			}
+			run.Needs(*hostKey, covered)
 			r.job.Owner, _ = l.store.owners.get(run.Account)
 			if recurs {
 				sched.ID, sched.Owner = r.job.ScheduleID, r.job.Owner

@@ -48,9 +48,10 @@ type tx struct {
 	begun bool
 	ended bool
 
-	refs    []store.QueueKey // stored items, for notices after the commit
-	foreign []store.QueueKey // released items, for notices to other nodes
-	cancels []int64          // nodes that have cancels to read
+	refs    []store.QueueKey  // stored items, for notices after the commit
+	foreign []store.QueueKey  // released items, for notices to other nodes
+	cancels []int64           // nodes that have cancels to read
+	wakes   []store.LimitWake // lines of limits to be planned
 }
 
 // run sends statements in one round trip.
@@ -196,8 +197,8 @@ func (s *Store) attempt(t *tx, f func(*tx) error) error {
 
 // published sends notices of the items that a transaction has stored.
 func (s *Store) published(t *tx) {
-	if len(t.refs) > 0 {
-		s.tell(store.Notice{Items: t.refs})
+	if len(t.refs)+len(t.wakes) > 0 {
+		s.tell(store.Notice{Items: t.refs, Limits: t.wakes})
 	}
 	s.notifier.stored(t.refs)
 	s.notifier.stored(t.foreign)

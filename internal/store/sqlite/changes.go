@@ -49,7 +49,7 @@ func (t *tx) removeItem(run *store.QueueKey) error {
 	if err != nil {
 		return fmt.Errorf("deleting a queue item: %w", err)
 	}
-	return nil
+	return t.leaveLines(run.Account, run.Number)
 }
 
 // apply stores changes. The queue item of a changed job must have been deleted.
@@ -102,6 +102,10 @@ func (t *tx) apply(c *store.Changes, run *store.QueueKey) error {
 
 // updateJob stores the job's new state and times, and the resulting queue item.
 func (t *tx) updateJob(j *job.Job, run store.QueueKey) error {
+	var keys []string
+	if !j.State.Final() {
+		keys = store.Hold(j)
+	}
 	err := t.exec(`UPDATE jobs SET state = ?, due_at = ?, attempted_at = ?, completed_at = ?, cancelled_at = ?, discarded_at = ? WHERE number = ?`,
 		j.State, j.DueAt, j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, j.Number)
 	if err != nil {
@@ -121,6 +125,9 @@ func (t *tx) updateJob(j *job.Job, run store.QueueKey) error {
 			return fmt.Errorf("updating the lane of a job: %w", err)
 		}
 		return nil
+	}
+	if err := t.joinLines(j, keys); err != nil {
+		return err
 	}
 	run.Due, run.Revision = j.DueAt, j.Revision
 	return t.insertItem(run, j.Attempt)

@@ -141,6 +141,10 @@ func (t *tx) copySchedules(r *store.Records) error {
 
 func (t *tx) copyJobs(r *store.Records) error {
 	for _, j := range r.Jobs {
+		var keys []string
+		if !j.State.Final() {
+			keys = store.Hold(j.Job)
+		}
 		host, tags := labels(j.Args)
 		err := t.exec(`INSERT INTO jobs (number, id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at,
 				attempted_at, completed_at, cancelled_at, discarded_at, name, description, hops, revision, rerun_of, args, host, tags, runs, skipped,
@@ -159,6 +163,9 @@ func (t *tx) copyJobs(r *store.Records) error {
 			continue
 		}
 		if err := t.addSecretUses(j.Job); err != nil {
+			return err
+		}
+		if err := t.joinLines(j.Job, keys); err != nil {
 			return err
 		}
 		ref := store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: j.Lane, Revision: j.Revision}

@@ -24,6 +24,7 @@ func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store
 
 func (t *tx) insertJob(n store.NewJob) error {
 	j := n.Job
+	keys := store.Hold(j)
 	host, tags := labels(j.Args)
 	err := t.exec(`INSERT INTO jobs (id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, rerun_of, args, host, tags, runs, skipped,
 			follows, lane, held_until, remembered_until)
@@ -38,6 +39,9 @@ func (t *tx) insertJob(n store.NewJob) error {
 		return err
 	}
 	t.count(j.Owner.Number, oneOffs(j), 0)
+	if err := t.joinLines(j, keys); err != nil {
+		return err
+	}
 	for i := range n.Logs {
 		n.Logs[i].Job = j.Number
 		if err := t.insertLog(&n.Logs[i]); err != nil {

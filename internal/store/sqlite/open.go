@@ -54,6 +54,7 @@ type Store struct {
 	notify     func(store.Notice)
 	accounts   owners
 	uses       uses
+	limited    atomic.Bool // there may be items with limits
 	settled    atomic.Bool // no queue item is abandoned or will be
 	watch      watch
 	space      func(dir string) (free, size int64, err error)
@@ -129,6 +130,9 @@ func (s *Store) open(ctx context.Context, opts Options) error {
 	s.writer = newWriter(s, conn)
 	s.done.Go(s.writer.loop)
 	if err := s.begin(ctx, opts.Exclusive); err != nil {
+		return errors.Join(err, s.Close())
+	}
+	if err := s.readLimited(ctx); err != nil {
 		return errors.Join(err, s.Close())
 	}
 	s.done.Go(func() { s.checkpoint(background) })

@@ -142,6 +142,8 @@ func (t *tx) purge(account int64, limit int) (int, error) {
 	}
 	for _, records := range []string{
 		`DELETE FROM logs WHERE seq IN (` + within(`SELECT seq AS key, octet_length(payload) AS size FROM logs WHERE account = ? LIMIT ?`) + `)`,
+		`DELETE FROM limit_items WHERE (account, number, key) IN (SELECT account, number, key FROM limit_items WHERE account = ? LIMIT ?)`,
+		`DELETE FROM limits WHERE (account, key) IN (SELECT account, key FROM limits WHERE account = ? LIMIT ?)`,
 		`DELETE FROM revisions WHERE (account, record, revision) IN (SELECT account, record, revision FROM revisions WHERE account = ? LIMIT ?)`,
 		`DELETE FROM job_tags WHERE (account, tag, number) IN (SELECT account, tag, number FROM job_tags WHERE account = ? LIMIT ?)`,
 		`DELETE FROM schedule_tags WHERE (account, tag, id) IN (SELECT account, tag, id FROM schedule_tags WHERE account = ? LIMIT ?)`,

@@ -112,9 +112,11 @@ func (t *tx) loadItem(ref store.QueueKey) (*store.QueueItem, error) {
 	}
 	run := &store.QueueItem{QueueKey: ref, Attempt: m.Job.Attempt, Job: m.Job, Claim: m.Claim}
 	if m.Job.ScheduleID != uuid.Nil {
-		run.Schedule, err = t.schedule(m.Job.ScheduleID)
+		if run.Schedule, err = t.schedule(m.Job.ScheduleID); err != nil {
+			return nil, err
+		}
 	}
-	return run, err
+	return run, t.readNeeds(run)
 }
 
 // QueueClaim implements store.Queue.
@@ -185,6 +187,9 @@ func (t *tx) finish(f *store.Finish) (bool, error) {
 	}
 	if f.Kind == store.KindDelivery {
 		return true, t.endDelivery(f)
+	}
+	if err := t.leaveLines(f.Account, f.Number); err != nil {
+		return false, err
 	}
 	m := &store.Snapshot{Now: t.now, Job: f.Job}
 	if f.Job.ScheduleID != uuid.Nil {

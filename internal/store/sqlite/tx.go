@@ -21,6 +21,7 @@ type tx struct {
 	store *Store
 	now   time.Time
 	refs  []store.QueueKey    // stored queue items, for the subscriber after the commit
+	wakes []store.LimitWake   // lines to be planned, for the subscriber
 	used  map[int64]store.Use // changes of accounts' usage, applied after the commit
 }
 

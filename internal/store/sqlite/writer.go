@@ -128,7 +128,7 @@ func (w *writer) commit(group []*write) {
 	if len(inside) == 0 {
 		return
 	}
-	refs, err := w.transact(inside)
+	notice, err := w.transact(inside)
 	if err != nil && len(inside) > 1 {
 		for _, one := range inside {
 			w.commit([]*write{one})
@@ -143,15 +143,15 @@ func (w *writer) commit(group []*write) {
 		}
 	}
 	w.commits.Add(1)
-	if err == nil && len(refs) > 0 {
-		w.store.notify(store.Notice{Items: refs})
+	if err == nil && len(notice.Items)+len(notice.Limits) > 0 {
+		w.store.notify(notice)
 	}
 }
 
-func (w *writer) transact(group []*write) (refs []store.QueueKey, err error) {
+func (w *writer) transact(group []*write) (notice store.Notice, err error) {
 	end, err := sqlitex.ImmediateTransaction(w.conn)
 	if err != nil {
-		return nil, err
+		return notice, err
 	}
 	t := &tx{conn: w.conn, store: w.store, now: w.store.Now()}
 	defer func() { w.store.uses.settle(t.used, err) }() // after the commit
@@ -161,8 +161,8 @@ func (w *writer) transact(group []*write) (refs []store.QueueKey, err error) {
 		if err := fault.Guard(func() error { return one.run(t) }); errors.As(err, new(*fault.Error)) {
 			one.refusal = err
 		} else if err != nil {
-			return nil, err
+			return notice, err
 		}
 	}
-	return t.refs, nil
+	return store.Notice{Items: t.refs, Limits: t.wakes}, nil
 }

@@ -1,0 +1,31 @@
+package attempt
+
+import (
+	"github.com/punctual-dev/punctual/internal/execute"
+)
+
+// limited lets a request leave only in the time that its limits have granted,
+// and reports when it left. done is to be called when the attempt is over.
+func (a *jobAttempt) limited(request execute.Request) (limited execute.Request, done func()) {
+	item, r := a.Item, a.runner
+	if item.StartBy.IsZero() || r.LimitStarted == nil {
+		return request, func() {}
+	}
+	r.Metrics.LimitWaited(item.Due.Sub(item.OwnDue))
+	left := false
+	report := func() bool {
+		now := r.Queue.Now()
+		if now.After(item.StartBy) {
+			return false
+		}
+		left = true
+		r.LimitStarted(item.Account, item.Limits, item.StartBy, now)
+		return true
+	}
+	request.Leave = report
+	return request, func() {
+		if !left {
+			report() // it never left, which counts as if it had
+		}
+	}
+}

@@ -1,0 +1,272 @@
+package dispatch
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+const (
+	// Starts are granted up to grantAhead before, as the queue is read; the line
+	// of a limit is planned grantLead before its next start. A granted item may
+	// start startGrace after its start time; if it can't, it waits for its limits
+	// again. Until the actual start is known, windows count from the latest one.
+	grantAhead = horizon
+	grantLead  = lead
+	startGrace = 2 * time.Second
+	// grantLimit is how many items one pass considers, passLimit how many passes
+	// are under way at once.
+	grantLimit = 256
+	passLimit  = 4
+	// reportAfter is how long actual starts wait for others, so that one pass
+	// takes all of them; maxReports is how many are kept for a limit. Those that
+	// are left out count as the latest possible ones.
+	reportAfter = 30 * time.Millisecond
+	maxReports  = 10_000
+	// wakesEvery is how often the lines to be planned are read from the store, in
+	// case another node can't plan them; takeOver is how long they are left to
+	// the node that knows of them. wakesLimit is how many are read at once.
+	wakesEvery = time.Second
+	takeOver   = 250 * time.Millisecond
+	wakesLimit = 256
+	// wakeAhead is how long before its time a line is kept in memory.
+	wakeAhead = wakesEvery + 500*time.Millisecond
+	maxLines  = 10_000
+	// blockedDefer is how long the lines of blocked accounts are left alone.
+	blockedDefer = 5 * time.Second
+)
+
+// limitKeeper plans the lines of limits when it is time. Other goroutines tell
+// it of items that were stored, of starts and of ends.
+type limitKeeper struct {
+	mu    sync.Mutex
+	lines map[store.LimitKey]*limitLine
+	wake  chan struct{}
+}
+
+// limitLine is a line to be planned.
+type limitLine struct {
+	at      time.Time // when; zero for not
+	running bool      // a pass is under way
+	blocked bool      // the line waits for the end of an attempt
+	starts  []store.LimitStart
+}
+
+func newLimitKeeper() *limitKeeper {
+	return &limitKeeper{lines: map[store.LimitKey]*limitLine{}, wake: make(chan struct{}, 1)}
+}
+
+// plan requests a pass at a time, if none is requested earlier. Called with mu
+// held. It returns the line; nil if there is no room for it.
+func (k *limitKeeper) plan(key store.LimitKey, at time.Time) *limitLine {
+	l := k.lines[key]
+	if l == nil {
+		if len(k.lines) >= maxLines {
+			return nil // a later read of the store finds it
+		}
+		l = &limitLine{}
+		k.lines[key] = l
+	}
+	if l.at.IsZero() || at.Before(l.at) {
+		l.at = at
+		k.poke()
+	}
+	return l
+}
+
+// planMany requests passes that are to happen soon.
+func (k *limitKeeper) planMany(wakes []store.LimitWake, now time.Time, delay time.Duration) {
+	if len(wakes) == 0 {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, w := range wakes {
+		at := w.At.Add(-grantLead)
+		if l := k.lines[w.LimitKey]; l == nil || l.at.IsZero() && !l.running {
+			at = at.Add(delay)
+		}
+		if at.Sub(now) <= wakeAhead {
+			k.plan(w.LimitKey, at)
+		}
+	}
+}
+
+// next takes the lines whose time has come, up to n, and returns when the next
+// one's comes.
+func (k *limitKeeper) next(now time.Time, n int) (due []store.LimitPass, at time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	at = now.Add(wakesEvery)
+	var ready []store.LimitKey
+	for key, l := range k.lines {
+		switch {
+		case l.running || l.at.IsZero():
+		case l.at.After(now):
+			at = earlier(at, l.at)
+		default:
+			ready = append(ready, key)
+		}
+	}
+	slices.SortFunc(ready, func(a, b store.LimitKey) int { return k.lines[a].at.Compare(k.lines[b].at) })
+	for _, key := range ready[:min(n, len(ready))] {
+		l := k.lines[key]
+		due = append(due, store.LimitPass{LimitKey: key, Starts: l.starts, Ahead: grantAhead, Grace: startGrace, Limit: grantLimit})
+		l.running, l.at, l.starts = true, time.Time{}, nil
+	}
+	return due, at
+}
+
+// passed ends a pass. After a failure, the starts are reported once more.
+func (k *limitKeeper) passed(p *store.LimitPass, result store.LimitPassed, err error, now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	l := k.lines[p.LimitKey]
+	l.running, l.blocked = false, result.Blocked
+	switch {
+	case err != nil:
+		l.starts = append(p.Starts, l.starts...)
+		k.plan(p.LimitKey, now.Add(claimPause))
+	case !result.Next.IsZero() && result.Next.Sub(now) <= wakeAhead:
+		k.plan(p.LimitKey, result.Next.Add(-grantLead))
+	}
+	for _, key := range result.Moved {
+		k.plan(key, now)
+	}
+	if l.at.IsZero() && len(l.starts) == 0 && !l.blocked {
+		delete(k.lines, p.LimitKey)
+	}
+}
+
+// LimitStarted reports the actual start of an attempt that was granted until a
+// time, for the keys of its limits.
+func (d *Dispatcher) LimitStarted(account int64, keys []string, until, at time.Time) {
+	k := d.limits
+	now := d.Queue.Now()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, key := range keys {
+		l := k.plan(store.LimitKey{Account: account, Key: key}, now.Add(reportAfter))
+		if l != nil && len(l.starts) < maxReports {
+			l.starts = append(l.starts, store.LimitStart{Until: until, At: at})
+		}
+	}
+}
+
+// limitsFreed requests passes for the limits of an item that has ended.
+func (d *Dispatcher) limitsFreed(e *entry) {
+	if len(e.limits) == 0 {
+		return
+	}
+	now := d.Queue.Now()
+	d.limits.mu.Lock()
+	defer d.limits.mu.Unlock()
+	for _, name := range e.limits {
+		key, at := store.LimitKey{Account: e.ref.Account, Key: name}, now
+		if l := d.limits.lines[key]; l == nil || !l.blocked {
+			at = now.Add(reportAfter)
+		}
+		d.limits.plan(key, at)
+	}
+}
+
+// keepLimits plans the lines of limits until ctx ends.
+func (d *Dispatcher) keepLimits(ctx context.Context) {
+	var passes sync.WaitGroup
+	defer passes.Wait()
+	slots := make(chan struct{}, passLimit)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var read time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-d.limits.wake:
+		}
+		now := d.Queue.Now()
+		if now.Sub(read).Abs() >= wakesEvery {
+			read = now
+			d.readWakes(ctx, now)
+		}
+		due, at := d.limits.next(now, passLimit-len(slots))
+		for i := range due {
+			slots <- struct{}{}
+			passes.Go(func() {
+				d.limitPass(ctx, &due[i])
+				<-slots
+				d.limits.poke()
+			})
+		}
+		timer.Reset(max(0, min(at.Sub(d.Queue.Now()), wakesEvery)))
+	}
+}
+
+func (k *limitKeeper) poke() {
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+// readWakes reads which lines are to be planned.
+func (d *Dispatcher) readWakes(ctx context.Context, now time.Time) {
+	wakes, err := d.Queue.LimitWakes(ctx, now.Add(wakeAhead), wakesLimit)
+	if err != nil {
+		if ctx.Err() == nil {
+			d.logLimited("reading which limits to plan failed; retrying", err)
+		}
+		return
+	}
+	delay := time.Duration(0)
+	if len(d.items.nodes().nodes) > 1 {
+		delay = takeOver
+	}
+	d.limits.planMany(wakes, now, delay)
+}
+
+// limitPass plans one line.
+func (d *Dispatcher) limitPass(ctx context.Context, p *store.LimitPass) {
+	if d.items.blockedAccounts()[p.Account] {
+		p.Defer = blockedDefer
+	}
+	result, err := d.Queue.LimitPass(context.WithoutCancel(ctx), *p)
+	if err != nil {
+		d.logLimited("planning the line of a limit failed; retrying", err)
+	}
+	d.limits.passed(p, result, err, d.Queue.Now())
+}
+
+// hold makes items wait for their limits.
+func (c *claiming) hold(items []store.HeldItem) {
+	if len(items) == 0 {
+		return
+	}
+	if err := c.Queue.LimitHold(context.Background(), items); err != nil {
+		c.logLimited("letting queue items wait for limits failed; retrying", err)
+	}
+}
+
+// mustHold reports whether an item has to wait for its limits.
+func mustHold(item *store.QueueItem, now time.Time) bool {
+	return len(item.Limits) > 0 && (!item.Granted || now.After(item.StartBy))
+}
+
+// returnLate releases the claim of an item whose start is not granted any more,
+// so that it waits for its limits again.
+func (d *Dispatcher) returnLate(e *entry) {
+	if e.startBy.IsZero() || !d.Queue.Now().After(e.startBy) {
+		return
+	}
+	node, withdrawn := d.items.withdraw(e)
+	if withdrawn {
+		d.tasks.Go(func() {
+			d.release(node, []store.Claim{e.claim})
+			d.inbox.post(func(n *news) { n.hints = append(n.hints, e.ref) })
+		})
+	}
+}

@@ -1,0 +1,250 @@
+package limit
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Bounds of a limit.
+const (
+	MaxCalls    = 1_000_000
+	MaxParallel = 10_000
+	MinPer      = time.Millisecond
+	MaxPer      = 31 * 24 * time.Hour
+	// MaxNamed is how many limits a job may name.
+	MaxNamed = 3
+	// MaxPerAccount is how many limits an account may have.
+	MaxPerAccount = 1000
+	// MaxCount is where counts of jobs under a limit stop.
+	MaxCount = 100_000
+	// HostPrefix begins the keys of limits that apply to all jobs for a host.
+	HostPrefix = "host:"
+	maxKey     = 64
+	maxHostKey = len(HostPrefix) + 253
+)
+
+// Limit is what an account permits for one key. The zero Limit permits
+// everything.
+type Limit struct {
+	// Calls is how many attempts may start in any window of length Per; 0 for no
+	// rate.
+	Calls int
+	Per   time.Duration
+	// Parallel is how many attempts may be under way at once; 0 for any number.
+	Parallel int
+	// Paused holds everything back.
+	Paused bool
+}
+
+// Record is an account's limit with its key.
+type Record struct {
+	Key string
+	Limit
+}
+
+// Use is the current use of a limit. Its counts stop at MaxCount.
+type Use struct {
+	Record
+	Waiting  int       // due jobs that wait in its line
+	InFlight int       // attempts granted or under way
+	NextAt   time.Time // when the next attempt may start; zero if unknown
+}
+
+// ValidKey reports whether a key has an accepted form: 1 to 64 ASCII letters,
+// digits and ":._-" that begin with a letter or digit, or HostPrefix and a host
+// name in lower case.
+func ValidKey(key string) bool {
+	most := maxKey
+	host, ofHost := strings.CutPrefix(key, HostPrefix)
+	if ofHost {
+		if most = maxHostKey; host == "" {
+			return false
+		}
+	}
+	if key == "" || len(key) > most {
+		return false
+	}
+	for i := range len(key) {
+		c := key[i]
+		switch {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
+		case c >= 'A' && c <= 'Z':
+			if ofHost {
+				return false
+			}
+		case i > 0 && strings.IndexByte(":._-", c) >= 0:
+		case ofHost && (c == '[' || c == ']'):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// KeyRule describes what ValidKey accepts, to complete a sentence about a key.
+const KeyRule = "must be 1 to 64 letters, digits and the characters : . _ - and begin with a letter or digit, or be host: and a host name in lower case"
+
+// maxEntries bounds the entries of Starts. Ends are rounded up to a part of the
+// window when there are more.
+const (
+	maxEntries = 256
+	parts      = 200
+)
+
+// Starts are the latest possible start times of granted attempts, with how many
+// attempts have each.
+type Starts struct {
+	entries []entry // ascending
+}
+
+type entry struct {
+	at int64 // microseconds since 1970
+	n  int
+}
+
+// ParseStarts reads what String returns; what can't be read is left out.
+func ParseStarts(text string) Starts {
+	var s Starts
+	for part := range strings.SplitSeq(text, " ") {
+		at, n, _ := strings.Cut(part, ":")
+		a, err1 := strconv.ParseInt(at, 36, 64)
+		c, err2 := strconv.Atoi(n)
+		if err1 == nil && err2 == nil && c > 0 {
+			s.insert(a, c)
+		}
+	}
+	return s
+}
+
+// String returns the starts in a form that ParseStarts reads.
+func (s *Starts) String() string {
+	var b []byte
+	for i, e := range s.entries {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = strconv.AppendInt(b, e.at, 36)
+		b = append(b, ':')
+		b = strconv.AppendInt(b, int64(e.n), 10)
+	}
+	return string(b)
+}
+
+func (s *Starts) insert(at int64, n int) {
+	i, found := slices.BinarySearchFunc(s.entries, at, func(e entry, at int64) int { return int(min(1, max(-1, e.at-at))) })
+	if found {
+		s.entries[i].n += n
+		return
+	}
+	s.entries = slices.Insert(s.entries, i, entry{at, n})
+}
+
+// Add adds an attempt that starts at a time at the latest.
+func (s *Starts) Add(until time.Time) { s.insert(until.UnixMicro(), 1) }
+
+// Remove removes an attempt that was added with a time. If the times were
+// rounded meanwhile, it is the next later one. It reports whether there was one
+// within slack.
+func (s *Starts) Remove(until time.Time, slack time.Duration) bool {
+	at := until.UnixMicro()
+	for i := range s.entries {
+		e := &s.entries[i]
+		if e.at < at {
+			continue
+		}
+		if e.at-at > slack.Microseconds() {
+			return false
+		}
+		if e.n--; e.n == 0 {
+			s.entries = slices.Delete(s.entries, i, i+1)
+		}
+		return true
+	}
+	return false
+}
+
+// rounding is how far times are rounded up under a limit.
+func rounding(per time.Duration) time.Duration { return max(per/parts, time.Microsecond) }
+
+// keepExtra is how long starts are kept beyond the window: clocks of nodes
+// differ.
+const keepExtra = time.Second
+
+// Compact removes the starts that no window from now on contains, and rounds
+// times up if there are too many. It is conservative.
+func (s *Starts) Compact(now time.Time, per time.Duration) {
+	from := now.Add(-per - keepExtra).UnixMicro()
+	first := 0
+	for first < len(s.entries) && s.entries[first].at < from {
+		first++
+	}
+	s.entries = s.entries[first:]
+	for g := rounding(per).Microseconds(); len(s.entries) > maxEntries; g *= 2 {
+		var rounded Starts
+		for _, e := range s.entries {
+			rounded.insert((e.at+g-1)/g*g, e.n)
+		}
+		s.entries = rounded.entries
+	}
+}
+
+// Len returns how many starts are kept.
+func (s *Starts) Len() int {
+	n := 0
+	for _, e := range s.entries {
+		n += e.n
+	}
+	return n
+}
+
+// State is a limit with what has been granted under it.
+type State struct {
+	Limit
+	Starts   Starts
+	InFlight int // attempts granted or under way
+}
+
+// Earliest returns the first time from now on at which another attempt may
+// start. ok is false if no time is known: the limit is paused, or Parallel
+// attempts are under way.
+func (s *State) Earliest(now time.Time) (at time.Time, ok bool) {
+	if s.Paused || s.Parallel > 0 && s.InFlight >= s.Parallel {
+		return time.Time{}, false
+	}
+	if s.Calls <= 0 {
+		return now, true
+	}
+	later := 0
+	for i := len(s.entries()) - 1; i >= 0; i-- {
+		e := s.entries()[i]
+		if later += e.n; later >= s.Calls {
+			// The Calls latest starts are at e.at or later; one more must come
+			// after the window that begins with them.
+			next := time.UnixMicro(e.at + 1).Add(s.Per).UTC()
+			if next.After(now) {
+				return next, true
+			}
+			break
+		}
+	}
+	return now, true
+}
+
+func (s *State) entries() []entry { return s.Starts.entries }
+
+// Take grants an attempt that starts at until at the latest.
+func (s *State) Take(until time.Time) {
+	s.InFlight++
+	if s.Calls > 0 {
+		s.Starts.Add(until)
+	}
+}
+
+// Started replaces the latest possible start of an attempt by its actual one.
+func (s *State) Started(until, at time.Time) {
+	if s.Calls > 0 && !at.After(until) && s.Starts.Remove(until, rounding(s.Per)*2) {
+		s.Starts.Add(at)
+	}
+}

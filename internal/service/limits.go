@@ -1,0 +1,148 @@
+package service
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/limit"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+// limitChecker checks the limits that a request names. A request names a few at
+// most, so it reads them one by one.
+type limitChecker struct {
+	store  Store
+	ctx    context.Context
+	owner  job.Owner
+	failed error // of the store; the request's other problems don't matter then
+}
+
+// has reports whether the owner has defined a limit.
+func (c *limitChecker) has(key string) bool {
+	defined, err := c.store.LimitsOf(c.ctx, c.owner, []string{key})
+	if err != nil {
+		c.failed = err
+	}
+	return err != nil || len(defined) > 0
+}
+
+// SetLimit defines or replaces one of the owner's limits from a request's body.
+func (s *Service) SetLimit(ctx context.Context, owner job.Owner, key string, body rawjson.Value) (l limit.Record, created bool, err error) {
+	if !limit.ValidKey(key) {
+		return l, false, fault.Refuse([]fault.Problem{{Parameter: "key", Detail: limit.KeyRule}})
+	}
+	l = limit.Record{Key: key}
+	if l.Limit, err = readLimit(body); err != nil {
+		return l, false, err
+	}
+	created, err = s.Store.LimitPut(ctx, owner, l)
+	return l, created, err
+}
+
+// Limit returns one of the owner's limits with its current use.
+func (s *Service) Limit(ctx context.Context, owner job.Owner, key string) (*limit.Use, error) {
+	return s.Store.LimitGet(ctx, owner, key)
+}
+
+// Limits returns up to n of the owner's limits whose keys come after a key, in
+// order of their keys.
+func (s *Service) Limits(ctx context.Context, owner job.Owner, after string, n int) ([]limit.Record, error) {
+	return s.Store.LimitList(ctx, owner, after, n)
+}
+
+// DeleteLimit deletes one of the owner's limits, unless unfinished jobs name it.
+func (s *Service) DeleteLimit(ctx context.Context, owner job.Owner, key string) error {
+	named, err := s.Store.LimitDelete(ctx, owner, key)
+	if err != nil || named == 0 {
+		return err
+	}
+	count := strconv.Itoa(named)
+	if named >= limit.MaxCount {
+		count = "at least " + count
+	}
+	jobs := " unfinished jobs name"
+	if named == 1 {
+		jobs = " unfinished job names"
+	}
+	return fault.New(fault.Conflict, count+jobs+" this limit; cancel or edit them first, or set its rate and parallel to null")
+}
+
+// LimitsHolding returns the keys of the limits that hold a pending job back at
+// this moment: its waiting_for. A job that is not due, has started or is final
+// has none.
+func (s *Service) LimitsHolding(ctx context.Context, owner job.Owner, j *job.Job) ([]string, error) {
+	if j.State != job.Available && j.State != job.Retryable {
+		return nil, nil
+	}
+	return s.Store.LimitsHolding(ctx, owner, j)
+}
+
+// readLimit reads the body that defines a limit. Its error is a fault that lists
+// every problem.
+func readLimit(body rawjson.Value) (l limit.Limit, err error) {
+	var problems fault.Problems
+	refuse := func(pointer, detail string) { problems.Add(fault.Problem{Pointer: pointer, Detail: detail}) }
+	if body.Kind() != '{' {
+		refuse("#", "must be a JSON object with rate, parallel and paused")
+	}
+	for _, m := range rawjson.Members(body) {
+		at := job.Pointer(m.Name)
+		switch {
+		case m.Name != "rate" && m.Name != "parallel" && m.Name != "paused":
+			refuse(at, "is not a known field; the known ones are rate, parallel and paused")
+		case rawjson.IsNull(m.Value):
+		case m.Name == "rate":
+			readRate(m.Value, &l, refuse)
+		case m.Name == "parallel":
+			l.Parallel = readCount(m.Value, at, limit.MaxParallel, refuse)
+		case string(m.Value) == "true":
+			l.Paused = true
+		case string(m.Value) != "false":
+			refuse(at, "must be true or false")
+		}
+	}
+	return l, problems.Err()
+}
+
+func readRate(v rawjson.Value, l *limit.Limit, refuse func(pointer, detail string)) {
+	if v.Kind() != '{' {
+		refuse("#/rate", `must be an object, as in {"calls": 100, "per": [1, "minute"]}`)
+		return
+	}
+	calls, per := false, false
+	for _, m := range rawjson.Members(v) {
+		at := job.Pointer("rate", m.Name)
+		switch {
+		case m.Name != "calls" && m.Name != "per":
+			refuse(at, "is not a known field; the known ones are calls and per")
+		case rawjson.IsNull(m.Value):
+		case m.Name == "calls":
+			calls = true
+			l.Calls = readCount(m.Value, at, limit.MaxCalls, refuse)
+		default:
+			per = true
+			l.Per, _ = job.ReadDuration(m.Value, at, limit.MinPer, limit.MaxPer, refuse)
+		}
+	}
+	if !calls {
+		refuse("#/rate/calls", "is required")
+	}
+	if !per {
+		refuse("#/rate/per", "is required")
+	}
+}
+
+// readCount reads a whole number from 1 to most.
+func readCount(v rawjson.Value, pointer string, most int, refuse func(pointer, detail string)) int {
+	n, err := strconv.Atoi(string(v))
+	switch {
+	case v.Kind() == '0' && err == nil && n == 0:
+		refuse(pointer, "must be at least 1; to hold everything back, set paused to true")
+	case v.Kind() != '0' || err != nil || n < 0 || n > most:
+		refuse(pointer, "must be a whole number from 1 to "+strconv.Itoa(most))
+		return 0
+	}
+	return n
+}

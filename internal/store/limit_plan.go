@@ -1,0 +1,91 @@
+package store
+
+import (
+	"slices"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/limit"
+)
+
+// TooManyLimits returns the error for an account with as many limits as it may
+// have.
+func TooManyLimits() error {
+	return &fault.Error{Code: fault.TooMany, Message: "the account has its maximum of 1,000 limits; delete one that no job names", RetryAfter: time.Minute}
+}
+
+// KeysOf returns the key of a line and all that its items need, without
+// duplicates.
+func KeysOf(key string, needs []limit.Item) []string {
+	keys := []string{key}
+	for i := range needs {
+		keys = append(keys, needs[i].Keys...)
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// LinePlan is what a LimitPass stores.
+type LinePlan struct {
+	LimitPassed
+	Decisions []limit.Decision // of the first items
+	WakeAt    time.Time        // zero for none
+}
+
+// PlanLine decides a LimitPass. needs are the first items of the line.
+func PlanLine(p *LimitPass, needs []limit.Item, states map[string]*limit.State, now time.Time) LinePlan {
+	own := states[p.Key]
+	for _, s := range p.Starts {
+		own.Started(s.Until, s.At)
+	}
+	var plan LinePlan
+	next, blocked := time.Time{}, false
+	plan.Decisions, next, blocked = limit.Plan(p.Key, needs, states, limit.Window{Now: now, Ahead: p.Ahead, Grace: p.Grace})
+	for _, d := range plan.Decisions {
+		if d.Grant {
+			plan.Granted++
+		} else if key := (LimitKey{p.Account, d.MoveTo}); !slices.Contains(plan.Moved, key) {
+			plan.Moved = append(plan.Moved, key)
+		}
+	}
+	switch {
+	case blocked && !own.Paused:
+		plan.WakeAt, plan.Blocked = now.Add(LimitRecheck), true
+	case !next.IsZero():
+		plan.WakeAt, plan.Next = next, next
+	case !blocked && len(needs) == p.Limit:
+		plan.WakeAt, plan.Next = now, now
+	}
+	for _, s := range states {
+		s.Starts.Compact(now, s.Per)
+	}
+	return plan
+}
+
+// Holding returns which of a waiting item's keys hold it back: those it named,
+// in order, then the others. waits has the keys in whose line it stands.
+func Holding(named, keys []string, states map[string]*limit.State, waits map[string]bool, now time.Time) []string {
+	order := slices.Clone(named)
+	for _, key := range keys {
+		if !slices.Contains(order, key) {
+			order = append(order, key)
+		}
+	}
+	var holding, lines []string
+	for _, key := range order {
+		s := states[key]
+		if waits[key] {
+			lines = append(lines, key)
+		}
+		if s == nil {
+			continue
+		}
+		if at, ok := s.Earliest(now); !ok || at.After(now) {
+			holding = append(holding, key)
+		}
+	}
+	if len(holding) == 0 {
+		return lines // others in the line come first
+	}
+	return holding
+}

@@ -1,0 +1,160 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/limit"
+)
+
+// heldFor is how far ahead the due time of an item lies while limits hold it, so
+// that no scan of the queue reads it. Nothing else is due so late.
+const heldFor = 250 * 365 * 24 * time.Hour
+
+// HeldDue returns the due time of a queue item that limits hold, given its own.
+// It is in the same order as the item's own.
+func HeldDue(due time.Time) time.Time { return due.Add(heldFor) }
+
+// heldFrom is before every held due time and after every other one.
+var heldFrom = time.Date(2250, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// OwnDue returns the due time that a job has itself, given that of its queue
+// item, and whether limits hold the item.
+func OwnDue(due time.Time) (own time.Time, held bool) {
+	if due.Before(heldFrom) {
+		return due, false
+	}
+	return due.Add(-heldFor), true
+}
+
+// LimitKey identifies a limit.
+type LimitKey struct {
+	Account int64
+	Key     string
+}
+
+// LimitWake is when the line of a limit is to be planned.
+type LimitWake struct {
+	LimitKey
+	At time.Time
+}
+
+// Names for types of package limit.
+type (
+	Limit    = limit.Record
+	LimitUse = limit.Use
+)
+
+// MaxLimitCount is where counts of jobs under a limit stop.
+const MaxLimitCount = limit.MaxCount
+
+// LimitStart is the actual start of an attempt that was granted until a time.
+type LimitStart struct {
+	Until, At time.Time
+}
+
+// Limits stores the limits for receivers.
+type Limits interface {
+	// LimitPut stores an owner's limit. It returns a TooMany fault if the owner
+	// would have more than limit.MaxPerAccount.
+	LimitPut(ctx context.Context, owner job.Owner, l Limit) (created bool, err error)
+	// LimitGet returns one of the owner's limits with its use, or a NotFound fault.
+	LimitGet(ctx context.Context, owner job.Owner, key string) (*LimitUse, error)
+	// LimitList returns up to limit of the owner's limits after a key, in order of
+	// their keys.
+	LimitList(ctx context.Context, owner job.Owner, after string, limit int) ([]Limit, error)
+	// LimitDelete deletes one of the owner's limits, or returns a NotFound fault.
+	// If unfinished jobs name it, it returns their number, up to MaxLimitCount, and
+	// deletes nothing.
+	LimitDelete(ctx context.Context, owner job.Owner, key string) (named int, err error)
+	// LimitsOf returns which of the keys the owner has defined.
+	LimitsOf(ctx context.Context, owner job.Owner, keys []string) ([]string, error)
+	// LimitsHolding returns the keys that hold back one of the owner's jobs now, in
+	// the order in which the job needs them.
+	LimitsHolding(ctx context.Context, owner job.Owner, j *job.Job) ([]string, error)
+	// LimitWaiting returns how many due jobs of all accounts wait for limits, up to
+	// MaxLimitCount.
+	LimitWaiting(ctx context.Context) (int, error)
+}
+
+// LimitPass plans the line of a limit.
+type LimitPass struct {
+	LimitKey
+	Starts []LimitStart
+	Ahead  time.Duration // see limit.Window
+	Grace  time.Duration
+	Limit  int           // how many items are considered at most
+	Defer  time.Duration // if set, only plan again after this time
+}
+
+// LimitPassed is the result of a LimitPass.
+type LimitPassed struct {
+	Granted int
+	Blocked bool       // the line waits for the end of an attempt
+	Moved   []LimitKey // lines to which items have moved
+	Next    time.Time  // when to plan again; zero if nothing waits
+}
+
+// HeldItem is a queue item that limits hold.
+type HeldItem struct {
+	QueueKey
+	Keys  []string // all that it needs; at least one
+	Named int      // how many of them, the first ones, the job names
+}
+
+// LimitQueue is the engine's part of Limits.
+type LimitQueue interface {
+	// LimitWakes returns up to limit lines to be planned until a time, the earliest
+	// first.
+	LimitWakes(ctx context.Context, until time.Time, limit int) ([]LimitWake, error)
+	// LimitPass plans a line: it grants start times to items, in order of their due
+	// times, and makes these items due then.
+	LimitPass(ctx context.Context, p LimitPass) (LimitPassed, error)
+	// LimitHold makes unclaimed items wait for their limits. It skips items that
+	// are claimed or gone.
+	LimitHold(ctx context.Context, items []HeldItem) error
+}
+
+// LimitRecheck is how long after a pass a line is planned again that waits for
+// the end of an attempt, in case the notice of it was lost.
+const LimitRecheck = time.Second
+
+// LimitGone is how often a deleted limit is planned that unfinished jobs need
+// still, until its row can go.
+const LimitGone = time.Minute
+
+// Hold prepares a pending job to be stored: if it names limits, its due time
+// becomes that of a held item, else its own. It returns the keys. A job that
+// follows another has no item yet; its item is held when it is read for firing.
+func Hold(j *job.Job) []string {
+	if j.Follows != 0 {
+		return nil
+	}
+	keys := job.LimitsNamed(j.Args)
+	own, held := OwnDue(j.DueAt)
+	switch {
+	case len(keys) > 0 && !held:
+		j.DueAt = HeldDue(own)
+	case len(keys) == 0 && held:
+		j.DueAt = own
+	}
+	return keys
+}
+
+// HeldBack reports whether limits held an item that is read for firing past its
+// own due time.
+func (q *QueueItem) HeldBack() bool { return !q.OwnDue.IsZero() && q.Due.After(q.OwnDue) }
+
+// Needs sets what limits mean for a job's item that was read for firing. hostKey
+// is the key of the limit for its host, if there is one, and covered reports
+// whether the item waited for that one too.
+func (q *QueueItem) Needs(hostKey string, covered bool) {
+	q.Limits = job.LimitsNamed(q.Job.Args)
+	q.Named = len(q.Limits)
+	if hostKey != "" && !slices.Contains(q.Limits, hostKey) {
+		q.Limits = append(slices.Clone(q.Limits), hostKey)
+	}
+	q.Granted = !q.StartBy.IsZero() && (hostKey == "" || covered)
+}

@@ -1,0 +1,414 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/limit"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// lineEntry lets a job's item wait for one of its keys. The job is given by its
+// number, or by its UUID if its number is not known yet.
+type lineEntry struct {
+	account, number int64
+	id              uuid.UUID
+	key             string
+	due             time.Time
+	first           bool // it waits in the line of this key
+	named           bool
+}
+
+// linesOf prepares a pending job to wait for the limits that it names, see
+// store.Hold.
+func linesOf(j *job.Job) []lineEntry {
+	keys := store.Hold(j)
+	if len(keys) == 0 {
+		return nil
+	}
+	due, _ := store.OwnDue(j.DueAt)
+	return entriesOf(j.Owner.Number, j.Number, j.ID, due, keys, len(keys))
+}
+
+func entriesOf(account, number int64, id uuid.UUID, due time.Time, keys []string, named int) []lineEntry {
+	var entries []lineEntry
+	for i, key := range keys {
+		entries = append(entries, lineEntry{account, number, id, key, due, i == 0, i < named})
+	}
+	return entries
+}
+
+// newLines is linesOf for new jobs.
+func newLines(jobs []store.NewJob) []lineEntry {
+	var entries []lineEntry
+	for i := range jobs {
+		entries = append(entries, linesOf(jobs[i].Job)...)
+	}
+	return entries
+}
+
+// enterLines lets the items of stored jobs wait for their limits. A key that is
+// not defined any more permits everything.
+func enterLines(t *tx, entries []lineEntry) []query {
+	queries, wakes := storeLines(entries)
+	t.wakes = append(t.wakes, wakes...)
+	return queries
+}
+
+// storeLines is enterLines without a notice.
+func storeLines(entries []lineEntry) ([]query, []store.LimitWake) {
+	if len(entries) == 0 {
+		return nil, nil
+	}
+	type row = lineEntry
+	earliest := map[store.LimitKey]time.Time{}
+	for i := range entries {
+		e := &entries[i]
+		key := store.LimitKey{Account: e.account, Key: e.key}
+		if at, known := earliest[key]; e.first && (!known || e.due.Before(at)) {
+			earliest[key] = e.due
+		}
+	}
+	var wakes []store.LimitWake
+	for key, at := range earliest {
+		wakes = append(wakes, store.LimitWake{LimitKey: key, At: at})
+	}
+	return append([]query{{
+		sql: `INSERT INTO limit_items (account, number, key, state, due, named)
+			SELECT u.account, j.number, u.key, u.first::int, u.due, u.named
+			FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::boolean[], $5::bigint[], $6::boolean[]) AS u (account, id, key, first, due, named)
+			JOIN jobs j ON j.account = u.account AND j.id = u.id ON CONFLICT DO NOTHING`,
+		args: []any{
+			column(entries, func(e *row) int64 { return e.account }), column(entries, func(e *row) uuid.UUID { return e.id }),
+			column(entries, func(e *row) string { return e.key }), column(entries, func(e *row) bool { return e.first }),
+			column(entries, func(e *row) int64 { return e.due.UnixMicro() }), column(entries, func(e *row) bool { return e.named }),
+		},
+	}}, wakeLines(wakes)...), wakes
+}
+
+// compareKeys is the order in which limits are locked, so that two transactions
+// don't wait for each other.
+func compareKeys(a, b store.LimitKey) int {
+	return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Key, b.Key))
+}
+
+// wakeLines makes lines be planned at a time, if they are not earlier.
+func wakeLines(wakes []store.LimitWake) []query {
+	if len(wakes) == 0 {
+		return nil
+	}
+	slices.SortFunc(wakes, func(a, b store.LimitWake) int { return compareKeys(a.LimitKey, b.LimitKey) })
+	type row = store.LimitWake
+	return []query{{
+		sql: `INSERT INTO limits (account, key, deleted, wake_at) SELECT u.account, u.key, true, u.at
+				FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS u (account, key, at)
+			ON CONFLICT (account, key) DO UPDATE SET wake_at = excluded.wake_at WHERE limits.wake_at IS NULL OR limits.wake_at > excluded.wake_at`,
+		args: []any{
+			column(wakes, func(w *row) int64 { return w.Account }), column(wakes, func(w *row) string { return w.Key }),
+			column(wakes, func(w *row) int64 { return w.At.UnixMicro() }),
+		},
+	}}
+}
+
+// LimitHold implements store.LimitQueue.
+func (s *Store) LimitHold(ctx context.Context, items []store.HeldItem) error {
+	if len(items) == 0 {
+		return nil
+	}
+	refs := column(items, func(h *store.HeldItem) store.QueueKey { return h.QueueKey })
+	return s.write(ctx, func(t *tx) error {
+		var entries []lineEntry
+		var moves []lineMove
+		unused := map[store.LimitKey][]time.Time{}
+		seen := map[int64]bool{}
+		err := t.run(query{
+			sql: `SELECT u.i, r.start_by, coalesce(r.held_due, r.due), j.id FROM ` + refTable + `
+				JOIN runs r ON r.due = u.due AND r.kind = u.kind AND r.number = u.number AND r.account = u.account
+				JOIN jobs j ON j.account = r.account AND j.number = r.number
+				WHERE r.kind = 0 AND r.node = 0 ORDER BY r.due, r.number FOR UPDATE OF r SKIP LOCKED`,
+			args: append(refColumns(refs), places(len(refs))),
+			row: func(rows pgx.Rows) error {
+				var i int
+				var startBy, own time.Time
+				var id uuid.UUID
+				if err := rows.Scan(&i, timeOf{&startBy}, timeOf{&own}, idOf{&id}); err != nil {
+					return err
+				}
+				h := &items[i]
+				if seen[h.Number] {
+					return nil
+				}
+				seen[h.Number] = true
+				entries = append(entries, entriesOf(h.Account, h.Number, id, own, h.Keys, h.Named)...)
+				moves = append(moves, lineMove{QueueKey: h.QueueKey, to: store.HeldDue(own)})
+				for _, key := range h.Keys {
+					if !startBy.IsZero() {
+						of := store.LimitKey{Account: h.Account, Key: key}
+						unused[of] = append(unused[of], startBy)
+					}
+				}
+				return nil
+			},
+		})
+		if err != nil {
+			return err
+		}
+		queries, err := t.returnStarts(unused)
+		if err != nil {
+			return err
+		}
+		queries = append(queries, leaveLines(moves)...)
+		queries = append(queries, moveHeld(moves)...)
+		return t.commit(append(queries, enterLines(t, entries)...)...)
+	})
+}
+
+// places returns the numbers from 0 to n-1.
+func places(n int) []int64 {
+	all := make([]int64, n)
+	for i := range all {
+		all[i] = int64(i)
+	}
+	return all
+}
+
+// returnStarts returns starts that were granted and not used.
+func (t *tx) returnStarts(unused map[store.LimitKey][]time.Time) ([]query, error) {
+	var queries []query
+	for _, of := range slices.SortedFunc(maps.Keys(unused), compareKeys) {
+		starts := unused[of]
+		var r *limitRow
+		err := t.run(query{
+			sql: `SELECT ` + limitColumns + ` FROM limits WHERE account = $1 AND key = $2 FOR UPDATE`, args: []any{of.Account, of.Key},
+			row: func(rows pgx.Rows) (err error) {
+				r, err = scanLimit(rows)
+				return err
+			},
+		})
+		if err != nil {
+			return nil, err
+		}
+		if r == nil || r.Calls == 0 {
+			continue
+		}
+		for _, at := range starts {
+			r.starts.Remove(at, 2*r.Per)
+		}
+		queries = append(queries, query{sql: `UPDATE limits SET starts = $3 WHERE account = $1 AND key = $2`, args: []any{of.Account, of.Key, r.starts.String()}})
+	}
+	return queries, nil
+}
+
+// lineMove changes the due time of a job's item.
+type lineMove struct {
+	store.QueueKey
+	to      time.Time
+	startBy time.Time
+	own     time.Time
+}
+
+func leaveLines(moves []lineMove) []query {
+	if len(moves) == 0 {
+		return nil
+	}
+	return []query{{
+		sql: `DELETE FROM limit_items i USING unnest($1::bigint[], $2::bigint[]) AS u (account, number) WHERE i.account = u.account AND i.number = u.number`,
+		args: []any{
+			column(moves, func(m *lineMove) int64 { return m.Account }), column(moves, func(m *lineMove) int64 { return m.Number }),
+		},
+	}}
+}
+
+func moveHeld(moves []lineMove) []query {
+	if len(moves) == 0 {
+		return nil
+	}
+	type row = lineMove
+	refs := column(moves, func(m *row) store.QueueKey { return m.QueueKey })
+	return []query{{
+		sql: `WITH u AS (SELECT * FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+				AS u (due, kind, number, account, due_to, start_by, held_due)),
+			moved AS (
+				UPDATE runs r SET due = u.due_to, start_by = u.start_by, held_due = u.held_due FROM u
+				WHERE r.due = u.due AND r.kind = u.kind AND r.number = u.number AND r.account = u.account)
+			UPDATE jobs j SET due_at = u.due_to FROM u WHERE j.account = u.account AND j.number = u.number`,
+		args: append(refColumns(refs),
+			column(moves, func(m *row) int64 { return m.to.UnixMicro() }), column(moves, func(m *row) *int64 { return micros(m.startBy) }),
+			column(moves, func(m *row) *int64 { return micros(m.own) })),
+	}}
+}
+
+// LimitWakes implements store.LimitQueue.
+func (s *Store) LimitWakes(ctx context.Context, until time.Time, most int) (wakes []store.LimitWake, err error) {
+	err = s.read(ctx, query{
+		sql:   `SELECT account, key, wake_at FROM limits WHERE wake_at IS NOT NULL AND wake_at <= $1 ORDER BY wake_at LIMIT $2`,
+		args:  []any{until.UnixMicro(), most},
+		start: func() { wakes = nil },
+		row: func(rows pgx.Rows) error {
+			w := store.LimitWake{}
+			err := rows.Scan(&w.Account, &w.Key, timeOf{&w.At})
+			wakes = append(wakes, w)
+			return err
+		},
+	})
+	return wakes, err
+}
+
+// LimitPass implements store.LimitQueue.
+func (s *Store) LimitPass(ctx context.Context, p store.LimitPass) (passed store.LimitPassed, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		passed = store.LimitPassed{}
+		if p.Defer > 0 {
+			return t.commit(query{
+				sql:  `UPDATE limits SET wake_at = $3 WHERE account = $1 AND key = $2`,
+				args: []any{p.Account, p.Key, t.now.Add(p.Defer).UnixMicro()},
+			})
+		}
+		l := &line{LimitPass: &p}
+		if err := l.read(t); err != nil {
+			return err
+		}
+		if l.rows[p.Key] == nil {
+			return t.commit()
+		}
+		plan := store.PlanLine(&p, l.needs, l.states, t.now)
+		passed = plan.LimitPassed
+		return t.commit(l.writes(t, &plan)...)
+	})
+	return passed, err
+}
+
+// line is the line of a limit in a pass.
+type line struct {
+	*store.LimitPass
+	items  []store.QueueKey
+	own    []time.Time
+	needs  []limit.Item
+	rows   map[string]*limitRow
+	states map[string]*limit.State
+}
+
+// read reads the first items of the line, and locks the limits that they need
+// and then the items. Other transactions lock items first, so an item that is
+// locked is left for the next pass.
+func (l *line) read(t *tx) error {
+	keys := []string{l.Key}
+	err := t.run(query{
+		sql: `SELECT DISTINCT k.key FROM (SELECT account, number FROM limit_items WHERE account = $1 AND key = $2 AND state = 1 ORDER BY due, number LIMIT $3) i
+			JOIN limit_items k ON k.account = i.account AND k.number = i.number`,
+		args: []any{l.Account, l.Key, l.Limit},
+		row: func(rows pgx.Rows) error {
+			var key string
+			err := rows.Scan(&key)
+			keys = append(keys, key)
+			return err
+		},
+	})
+	if err != nil {
+		return err
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	l.rows, l.states = map[string]*limitRow{}, map[string]*limit.State{}
+	err = t.run(query{
+		sql: `SELECT ` + limitColumns + ` FROM limits WHERE account = $1 AND key = ANY($2) ORDER BY key FOR UPDATE`, args: []any{l.Account, keys},
+		row: func(rows pgx.Rows) error {
+			r, err := scanLimit(rows)
+			l.rows[r.Key], l.states[r.Key] = r, r.state()
+			return err
+		},
+	}, query{
+		sql: countInFlight(`(SELECT unnest($2::text[]))`), args: []any{l.Account, keys}, row: readInFlight(l.states),
+	}, query{
+		sql: `SELECT r.due, r.kind, r.number, r.account, r.lane, r.revision, i.due, (SELECT string_agg(k.key, ' ') FROM limit_items k WHERE k.account = i.account AND k.number = i.number)
+			FROM (SELECT * FROM limit_items WHERE account = $1 AND key = $2 AND state = 1 ORDER BY due, number LIMIT $3) i
+			JOIN runs r ON r.due = i.due + $4 AND r.kind = 0 AND r.number = i.number AND r.account = i.account
+			WHERE r.node = 0 ORDER BY i.due, i.number FOR UPDATE OF r SKIP LOCKED`,
+		args: []any{l.Account, l.Key, l.Limit, store.HeldDue(time.UnixMicro(0)).UnixMicro()},
+		row:  func(rows pgx.Rows) error { return l.readItem(rows, keys) },
+	})
+	return err
+}
+
+func (l *line) readItem(rows pgx.Rows, locked []string) error {
+	var ref store.QueueKey
+	var own time.Time
+	var keys string
+	if err := rows.Scan(timeOf{&ref.Due}, &ref.Kind, &ref.Number, &ref.Account, &ref.Lane, &ref.Revision, timeOf{&own}, &keys); err != nil {
+		return err
+	}
+	need := limit.Item{Due: own, Keys: strings.Fields(keys)}
+	for _, key := range need.Keys {
+		if !slices.Contains(locked, key) {
+			return errRetry // it has joined the line since
+		}
+	}
+	l.items, l.own, l.needs = append(l.items, ref), append(l.own, own), append(l.needs, need)
+	return nil
+}
+
+// writes returns what a plan stores.
+func (l *line) writes(t *tx, plan *store.LinePlan) []query {
+	var granted, moved []lineMove
+	var to []string
+	for i, d := range plan.Decisions {
+		m := lineMove{QueueKey: l.items[i], to: d.At, startBy: d.Until, own: l.own[i]}
+		if !d.Grant {
+			moved, to = append(moved, m), append(to, d.MoveTo)
+			continue
+		}
+		granted = append(granted, m)
+		ref := m.QueueKey
+		ref.Due = d.At
+		t.refs = append(t.refs, ref)
+	}
+	queries := moveHeld(granted)
+	if len(granted) > 0 {
+		queries = append(queries, query{
+			sql:  `UPDATE limit_items i SET state = 2 FROM unnest($2::bigint[]) AS u (number) WHERE i.account = $1 AND i.number = u.number`,
+			args: []any{l.Account, column(granted, func(m *lineMove) int64 { return m.Number })},
+		})
+	}
+	if len(moved) > 0 {
+		queries = append(queries, query{
+			sql: `UPDATE limit_items i SET state = (i.key = u.key)::int FROM unnest($2::bigint[], $3::text[]) AS u (number, key)
+				WHERE i.account = $1 AND i.number = u.number`,
+			args: []any{l.Account, column(moved, func(m *lineMove) int64 { return m.Number }), to},
+		})
+	}
+	for _, key := range plan.Moved {
+		queries = append(queries, query{
+			sql:  `UPDATE limits SET wake_at = $3 WHERE account = $1 AND key = $2 AND (wake_at IS NULL OR wake_at > $3)`,
+			args: []any{key.Account, key.Key, t.now.UnixMicro()},
+		})
+	}
+	for key, state := range l.states {
+		if text := state.Starts.String(); state.Calls > 0 {
+			queries = append(queries, query{sql: `UPDATE limits SET starts = $3 WHERE account = $1 AND key = $2`, args: []any{l.Account, key, text}})
+		}
+	}
+	return append(queries, l.end(t, plan.WakeAt)...)
+}
+
+// end stores when the line is planned next. A limit that is deleted goes with
+// the last item.
+func (l *line) end(t *tx, wakeAt time.Time) []query {
+	if l.rows[l.Key].deleted && wakeAt.IsZero() {
+		return []query{{
+			sql:  `UPDATE limits SET wake_at = $3 WHERE account = $1 AND key = $2`,
+			args: []any{l.Account, l.Key, t.now.Add(store.LimitGone).UnixMicro()},
+		}, {
+			sql:  `DELETE FROM limits WHERE account = $1 AND key = $2 AND NOT EXISTS (SELECT FROM limit_items WHERE account = $1 AND key = $2)`,
+			args: []any{l.Account, l.Key},
+		}}
+	}
+	return []query{{sql: `UPDATE limits SET wake_at = $3 WHERE account = $1 AND key = $2`, args: []any{l.Account, l.Key, micros(wakeAt)}}}
+}

@@ -1,0 +1,302 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/limit"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// joinLines lets a pending job wait for the limits that it names, see store.Hold.
+func (t *tx) joinLines(j *job.Job, keys []string) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	due, _ := store.OwnDue(j.DueAt)
+	return t.enterLine(j.Owner.Number, j.Number, due, keys, len(keys))
+}
+
+// enterLine lets an item wait in the line of the first of its keys, of which the
+// job names the first ones.
+func (t *tx) enterLine(account, number int64, due time.Time, keys []string, named int) error {
+	t.store.limited.Store(true)
+	for i, key := range keys {
+		err := t.exec(`INSERT INTO limit_items (account, number, key, state, due, named) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			account, number, key, boolean(i == 0), due, boolean(i < named))
+		if err != nil {
+			return fmt.Errorf("entering the line of a limit: %w", err)
+		}
+	}
+	// A key that is not defined any more permits everything.
+	err := t.exec(`INSERT INTO limits (account, key, deleted, wake_at) VALUES (?1, ?2, 1, ?3)
+		ON CONFLICT DO UPDATE SET wake_at = ?3 WHERE wake_at IS NULL OR wake_at > ?3`, account, keys[0], due)
+	if err != nil {
+		return fmt.Errorf("waking a limit: %w", err)
+	}
+	t.wake(account, keys[0], due)
+	return nil
+}
+
+// leaveLines ends what an item has of its limits: its job is final, or its item
+// is replaced.
+func (t *tx) leaveLines(account, number int64) error {
+	if !t.store.limited.Load() {
+		return nil
+	}
+	if err := t.exec(`DELETE FROM limit_items WHERE account = ? AND number = ?`, account, number); err != nil {
+		return fmt.Errorf("leaving the lines of limits: %w", err)
+	}
+	return nil
+}
+
+// readNeeds reads which limits a job's item needs.
+func (t *tx) readNeeds(item *store.QueueItem) error {
+	if !t.store.limited.Load() {
+		return nil
+	}
+	err := t.query(`SELECT start_by, held_due FROM runs WHERE due = ? AND kind = 0 AND number = ?`, func(stmt *sqlite.Stmt) error {
+		c := &columns{stmt: stmt}
+		item.StartBy, item.OwnDue = c.time(), c.time()
+		return nil
+	}, item.Due, item.Number)
+	if err != nil {
+		return err
+	}
+	ofHosts := false
+	err = t.query(`SELECT 1 FROM limits WHERE account = ? AND key >= 'host:' AND key < 'host;' AND NOT deleted LIMIT 1`, func(*sqlite.Stmt) error {
+		ofHosts = true
+		return nil
+	}, item.Account)
+	if err != nil {
+		return err
+	}
+	hostKey, covered := "", false
+	if ofHosts {
+		if hostKey, covered, err = t.hostLimit(item); err != nil {
+			return err
+		}
+	}
+	item.Needs(hostKey, covered)
+	return nil
+}
+
+// hostLimit returns the key of the limit for an item's host, if there is one, and
+// whether the item has waited for it.
+func (t *tx) hostLimit(item *store.QueueItem) (key string, covered bool, err error) {
+	spec := job.ReadSpec(item.Job.Args)
+	key = limit.HostPrefix + job.Host(spec.URL)
+	r, err := t.limitRow(item.Account, key)
+	if err != nil || r == nil {
+		return "", false, err
+	}
+	err = t.query(`SELECT 1 FROM limit_items WHERE account = ? AND number = ? AND key = ?`, func(*sqlite.Stmt) error {
+		covered = true
+		return nil
+	}, item.Account, item.Number, key)
+	return key, covered, err
+}
+
+// LimitHold implements store.LimitQueue.
+func (s *Store) LimitHold(ctx context.Context, items []store.HeldItem) error {
+	return s.write(ctx, func(t *tx) error {
+		for i := range items {
+			if err := t.holdItem(&items[i]); err != nil {
+				return fmt.Errorf("holding a queue item: %w", err)
+			}
+		}
+		return nil
+	})
+}
+
+func (t *tx) holdItem(item *store.HeldItem) error {
+	found := false
+	var startBy, own time.Time
+	err := t.query(`SELECT start_by, held_due FROM runs WHERE due = ? AND kind = 0 AND number = ? AND node = 0`, func(stmt *sqlite.Stmt) error {
+		c := &columns{stmt: stmt}
+		found, startBy, own = true, c.time(), c.time()
+		return nil
+	}, item.Due, item.Number)
+	if err != nil || !found {
+		return err
+	}
+	if own.IsZero() {
+		own = item.Due
+	}
+	if !startBy.IsZero() {
+		if err := t.returnStart(item.Account, item.Number, startBy); err != nil {
+			return err
+		}
+	}
+	if err := t.leaveLines(item.Account, item.Number); err != nil {
+		return err
+	}
+	if err := t.moveHeld(item.Number, item.Due, store.HeldDue(own), time.Time{}, time.Time{}); err != nil {
+		return err
+	}
+	return t.enterLine(item.Account, item.Number, own, item.Keys, item.Named)
+}
+
+// moveHeld changes the due time of a job's item.
+func (t *tx) moveHeld(number int64, from, to, startBy, own time.Time) error {
+	err := t.exec(`UPDATE runs SET due = ?, start_by = ?, held_due = ? WHERE due = ? AND kind = 0 AND number = ?`, to, startBy, own, from, number)
+	if err != nil {
+		return err
+	}
+	return t.exec(`UPDATE jobs SET due_at = ? WHERE number = ?`, to, number)
+}
+
+// returnStart returns the start of a granted item that was not used.
+func (t *tx) returnStart(account, number int64, until time.Time) error {
+	var keys []string
+	err := t.query(`SELECT key FROM limit_items WHERE account = ? AND number = ? AND state = 2`, func(stmt *sqlite.Stmt) error {
+		keys = append(keys, stmt.ColumnText(0))
+		return nil
+	}, account, number)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		r, err := t.limitRow(account, key)
+		if err != nil {
+			return err
+		}
+		if r == nil || !r.starts.Remove(until, 2*r.Per) {
+			continue
+		}
+		if err := t.exec(`UPDATE limits SET starts = ? WHERE account = ? AND key = ?`, r.starts.String(), account, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// LimitWakes implements store.LimitQueue.
+func (s *Store) LimitWakes(ctx context.Context, until time.Time, most int) (wakes []store.LimitWake, err error) {
+	if !s.limited.Load() {
+		return nil, nil
+	}
+	err = s.readAs(ctx, engine, func(t *tx) error {
+		wakes = nil
+		return t.query(`SELECT account, key, wake_at FROM limits INDEXED BY limits_wake WHERE wake_at IS NOT NULL AND wake_at <= ? ORDER BY wake_at LIMIT ?`, func(stmt *sqlite.Stmt) error {
+			c := &columns{stmt: stmt}
+			wakes = append(wakes, store.LimitWake{LimitKey: store.LimitKey{Account: c.int64(), Key: c.text()}, At: c.time()})
+			return nil
+		}, until, most)
+	})
+	return wakes, err
+}
+
+// LimitPass implements store.LimitQueue.
+func (s *Store) LimitPass(ctx context.Context, p store.LimitPass) (passed store.LimitPassed, err error) {
+	err = s.write(ctx, func(t *tx) (err error) {
+		passed, err = t.pass(&p)
+		return err
+	})
+	return passed, err
+}
+
+// lined is an item of a line.
+type lined struct {
+	store.QueueKey
+	own time.Time
+}
+
+// line reads the first items of a line, with their keys.
+func (t *tx) line(key store.LimitKey, most int) (items []lined, needs []limit.Item, err error) {
+	err = t.query(`SELECT r.due, r.number, r.account, r.lane, r.revision, i.due FROM limit_items i JOIN runs r ON r.due = i.due + ?3 AND r.kind = 0 AND r.number = i.number
+		WHERE i.account = ?1 AND i.key = ?2 AND i.state = 1 AND r.node = 0 ORDER BY i.due, i.number LIMIT ?4`, func(stmt *sqlite.Stmt) error {
+		c := &columns{stmt: stmt}
+		l := lined{}
+		l.Due, l.Number, l.Account, l.Lane, l.Revision, l.own = c.time(), c.int64(), c.int64(), uint32(c.int64()), c.int64(), c.time()
+		items = append(items, l)
+		return nil
+	}, key.Account, key.Key, store.HeldDue(time.UnixMicro(0)).UnixMicro(), most)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, l := range items {
+		need := limit.Item{Due: l.own}
+		err := t.query(`SELECT key FROM limit_items WHERE account = ? AND number = ?`, func(stmt *sqlite.Stmt) error {
+			need.Keys = append(need.Keys, stmt.ColumnText(0))
+			return nil
+		}, l.Account, l.Number)
+		if err != nil {
+			return nil, nil, err
+		}
+		needs = append(needs, need)
+	}
+	return items, needs, nil
+}
+
+// pass plans the line of a limit.
+func (t *tx) pass(p *store.LimitPass) (store.LimitPassed, error) {
+	if p.Defer > 0 {
+		return store.LimitPassed{}, t.exec(`UPDATE limits SET wake_at = ? WHERE account = ? AND key = ?`, t.now.Add(p.Defer), p.Account, p.Key)
+	}
+	items, needs, err := t.line(p.LimitKey, p.Limit)
+	if err != nil {
+		return store.LimitPassed{}, err
+	}
+	states, rows, err := t.limitStates(p.Account, store.KeysOf(p.Key, needs))
+	if err != nil || rows[p.Key] == nil {
+		return store.LimitPassed{}, err
+	}
+	plan := store.PlanLine(p, needs, states, t.now)
+	for i, d := range plan.Decisions {
+		l := &items[i]
+		if d.Grant {
+			err = t.grant(l, d)
+		} else {
+			err = t.changeLine(l, p.Key, d.MoveTo)
+		}
+		if err != nil {
+			return store.LimitPassed{}, fmt.Errorf("planning the line of a limit: %w", err)
+		}
+	}
+	for _, key := range plan.Moved {
+		err := t.exec(`UPDATE limits SET wake_at = ?1 WHERE account = ?2 AND key = ?3 AND (wake_at IS NULL OR wake_at > ?1)`, t.now, p.Account, key.Key)
+		if err != nil {
+			return store.LimitPassed{}, err
+		}
+	}
+	for key, state := range states {
+		if err := t.exec(`UPDATE limits SET starts = ? WHERE account = ? AND key = ?`, state.Starts.String(), p.Account, key); err != nil {
+			return store.LimitPassed{}, err
+		}
+	}
+	return plan.LimitPassed, t.endPass(p, plan.WakeAt, rows[p.Key].deleted)
+}
+
+// endPass stores when the line is planned next. A limit that is deleted goes
+// with the last item.
+func (t *tx) endPass(p *store.LimitPass, wakeAt time.Time, deleted bool) error {
+	if deleted && wakeAt.IsZero() {
+		if err := t.exec(`UPDATE limits SET wake_at = ? WHERE account = ? AND key = ?`, t.now.Add(store.LimitGone), p.Account, p.Key); err != nil {
+			return err
+		}
+		return t.exec(`DELETE FROM limits WHERE account = ?1 AND key = ?2 AND NOT EXISTS (SELECT 1 FROM limit_items WHERE account = ?1 AND key = ?2)`, p.Account, p.Key)
+	}
+	return t.exec(`UPDATE limits SET wake_at = ? WHERE account = ? AND key = ?`, wakeAt, p.Account, p.Key)
+}
+
+func (t *tx) grant(l *lined, d limit.Decision) error {
+	if err := t.moveHeld(l.Number, l.Due, d.At, d.Until, l.own); err != nil {
+		return err
+	}
+	ref := l.QueueKey
+	ref.Due = d.At
+	t.refs = append(t.refs, ref)
+	return t.exec(`UPDATE limit_items SET state = 2 WHERE account = ? AND number = ?`, l.Account, l.Number)
+}
+
+func (t *tx) changeLine(l *lined, from, to string) error {
+	if err := t.exec(`UPDATE limit_items SET state = 0 WHERE account = ? AND number = ? AND key = ?`, l.Account, l.Number, from); err != nil {
+		return err
+	}
+	return t.exec(`UPDATE limit_items SET state = 1 WHERE account = ? AND number = ? AND key = ?`, l.Account, l.Number, to)
+}

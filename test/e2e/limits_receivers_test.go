@@ -1,0 +1,121 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
+)
+
+// crowd returns the largest number of times in any window of a length.
+func crowd(times []time.Time, window time.Duration) int {
+	slices.SortFunc(times, time.Time.Compare)
+	most := 0
+	for i := range times {
+		n := 0
+		for _, at := range times[i:] {
+			if at.Sub(times[i]) < window {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// arrivals returns when requests arrived.
+func arrivals(hits []harness.Hit) []time.Time {
+	var times []time.Time
+	for _, hit := range hits {
+		times = append(times, hit.At)
+	}
+	return times
+}
+
+// jitter is by how much two requests may come closer on their way to the target.
+const jitter = 100 * time.Millisecond
+
+func TestLimits_RateHoldsThroughKills(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	a := s.Account(t)
+	target := harness.SharedTarget(t).Route(t)
+	a.Do("PUT", "/api/limits/slow", `{"rate":{"calls":3,"per":1}}`).Want(201)
+	const jobs = 24
+	for i := range jobs {
+		a.Post("/api/jobs", fmt.Sprintf(`{"url":"%s","schedule_in":%g,"limits":["slow"]}`, target.URL, 0.5+0.001*float64(i))).Want(201)
+	}
+	for n := 4; n < jobs; n += 7 {
+		target.Await(t, n, 20*time.Second)
+		s.Kill()
+		s.Restart(t)
+	}
+	hits := target.Await(t, jobs, 40*time.Second)
+	if got := crowd(arrivals(hits), time.Second-jitter); got > 3 {
+		t.Errorf("%d requests in a second, the limit is 3", got)
+	}
+}
+
+func TestLimits_ParallelHoldsThroughAKill(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	a := s.Account(t)
+	target := harness.SharedTarget(t).Route(t)
+	release := target.Hold(harness.Status(200))
+	a.Do("PUT", "/api/limits/few", `{"parallel":2}`).Want(201)
+	for range 6 {
+		a.Post("/api/jobs", `{"url":"`+target.URL+`","limits":["few"]}`).Want(201)
+	}
+	target.Await(t, 2, 5*time.Second)
+	s.Kill()
+	s.Restart(t)
+	target.Await(t, 4, 10*time.Second) // the two that were under way, again
+	if target.Quiet(500 * time.Millisecond); len(target.Hits()) != 4 {
+		t.Errorf("%d requests, want 4: 2 before the kill, 2 after it", len(target.Hits()))
+	}
+	release()
+	target.Await(t, 8, 20*time.Second)
+}
+
+func TestLimits_WaitingIsShown(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	target := harness.SharedTarget(t).Route(t)
+	a.Do("PUT", "/api/limits/held", `{"paused":true}`).Want(201)
+	a.Do("PUT", "/api/limits/free", `{"parallel":9}`).Want(201)
+	job := create(a.Client, `{"url":"`+target.URL+`","limits":["free","held"]}`)
+	harness.Eventually(t, 5*time.Second, "the job to wait", func() bool {
+		return a.Get("/api/limits/held").Want(200).Data().Get("waiting").Int() == 1
+	})
+	details := a.Get(jobPath(job) + "/details").Want(200).Data()
+	wantSame(t, "waiting_for", details.Get("waiting_for"), `["held"]`)
+	wantSame(t, "state", details.Get("job.job.state"), `"available"`)
+	wantSame(t, "next_at", a.Get("/api/limits/held").Data().Get("next_at"), `null`)
+	a.Do("DELETE", "/api/limits/held", nil).WantProblem(409)
+	a.Do("PUT", "/api/limits/held", `{"rate":{"calls":10,"per":[1,"minute"]}}`).Want(200)
+	target.Await(t, 1, 5*time.Second)
+	awaitState(t, a.Client, job, "completed")
+	a.Do("DELETE", "/api/limits/held", nil).Want(204)
+}
+
+func TestLimits_PublicKeyIsRefused(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	public := s.Public(t)
+	for _, call := range [][2]string{{"GET", ""}, {"GET", "/a"}, {"PUT", "/a"}, {"DELETE", "/a"}} {
+		public.Do(call[0], "/api/limits"+call[1], `{"parallel":1}`).WantProblem(http.StatusForbidden)
+	}
+}
+
+func TestLimits_RefusedBodies(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	a.Do("PUT", "/api/limits/a", `{"rate":{"calls":0,"per":-1,"burst":1},"parallel":0,"pausd":1}`).WantProblem(422).
+		WantPointers("#/rate/calls", "#/rate/per", "#/rate/burst", "#/parallel", "#/pausd")
+	a.Do("PUT", "/api/limits/a%20b", `{}`).WantProblem(422)
+	a.Post("/api/jobs", `{"url":"https://example.com","limits":["none","b a",5]}`).WantProblem(422).
+		WantPointers("#/limits/0", "#/limits/1", "#/limits/2")
+}
