@@ -65,6 +65,9 @@ func (s *Server) readJob(c *call) (*view.Job, error) {
 			return nil, err
 		}
 	}
+	if d.WaitingFor, err = s.Service.LimitsHolding(ctx, c.owner(), d.Job); err != nil {
+		return nil, err
+	}
 	d.Attempts = view.AttemptsOf(d.Logs)
 	readRequest(d)
 	return d, nil

@@ -30,6 +30,7 @@ func allRoutes() []route {
 		settingsRoutes,
 		secretRoutes,
 		alertRoutes,
+		limitRoutes,
 		sessionRoutes,
 		factorRoutes,
 		auditRoutes,

@@ -50,6 +50,7 @@ func TestControl_InEveryLook(t *testing.T) {
 	schedule := w.client.Get("/api/schedules").Want(200).Data().Items()[0].Get("id").Str()
 	w.client.Do("PUT", "/api/secrets/github", `{"value":"hunter2hunter2","hosts":["api.github.com"]}`).Want(201)
 	w.client.Do("PUT", "/api/alerts/billing", `{"on":["failed"],"to":[{"webhook":"https://example.com/alerts"}]}`).Want(201)
+	w.client.Do("PUT", "/api/limits/stripe", `{"rate":{"calls":2,"per":60},"paused":true}`).Want(201)
 	w.client.Do("PATCH", "/api/jobs/1", `{"headers":{"authorization":"Bearer swordfish"},"timeout":20}`).Want(200)
 	for _, look := range Looks {
 		t.Run(look.Name, func(t *testing.T) {
@@ -66,6 +67,8 @@ func TestControl_InEveryLook(t *testing.T) {
 			p.Go("/schedules/"+schedule+"/edit").See("How often", "Time zone", "Nightly report").Check()
 			p.Go("/secrets").See("github", "api.github.com", "Store a secret").Check()
 			p.Go("/alerts?name=billing").See("Save an alert", "all jobs", "example.com").Check()
+			p.Go("/limits?key=stripe").See("Save a limit", "2 calls in 1 minute", "paused").Check()
+			p.Go("/limits/stripe").See("Waiting jobs", "Under way").Check()
 			p.Go("/operations").See("Operations").Check()
 			p.Go("/operations/new?tag=import").See("Count the jobs first").Check()
 		})

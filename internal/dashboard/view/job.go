@@ -24,9 +24,11 @@ type Job struct {
 	Body     []byte
 	Curl     string
 	TooLarge string
-	Now      time.Time
-	Notice   string
-	Self     string // the address of the live part
+	// WaitingFor are the keys of the limits that hold the job back now.
+	WaitingFor []string
+	Now        time.Time
+	Notice     string
+	Self       string // the address of the live part
 	// When is the due time that was entered and refused because of WhenProblem.
 	When, WhenProblem string
 }
