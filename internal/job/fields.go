@@ -32,6 +32,7 @@ type Spec struct {
 	Success     Statuses        // which responses are a success
 	NoRetry     Failures        // which failures are not retried
 	Backoff     []time.Duration // waits before retries, of which the last repeats; nil for the default ones
+	Completion  Await           // of work that takes longer than a request
 	Metadata    bool
 	RepeatEvery rawjson.Value
 	Cron        string
@@ -141,6 +142,11 @@ var fields = []Field{
 		Name: "backoff", In: Anywhere, Kind: ListValue, Of: DurationValue, read: readBackoff,
 		set:  func(s *Spec, v rawjson.Value) { s.Backoff = waitsOf(v) },
 		Form: Form{Section: MoreSection, Label: "Waits before retries", Hint: "1 to 20; the last one repeats.", Placeholder: "10, 1 minute, 6 hours"},
+	},
+	{
+		Name: "completion", In: Anywhere, Kind: ObjectValue, Of: DurationValue, read: readCompletion,
+		set:  func(s *Spec, v rawjson.Value) { s.Completion = awaitOf(v) },
+		Form: Form{Section: MoreSection, Label: "Completion", Hint: "Await the outcome of work that takes longer than a request.", Placeholder: `{"within": [1, "hour"]}`, Mono: true},
 	},
 	{
 		Name: "metadata", In: Anywhere, Kind: BooleanValue, read: readBoolean,

@@ -33,6 +33,8 @@ type ReadOptions struct {
 	CheckHost func(host string) string
 	// AllowHTTP permits URLs of http.
 	AllowHTTP bool
+	// NoCompletion refuses the field completion: the service has no public URL.
+	NoCompletion bool
 }
 
 // reader reads a request's fields and collects all its problems.

@@ -85,8 +85,18 @@ type Log struct {
 // succeeded. It reads what was decided when the attempt ended: the log of a
 // failed attempt says when the attempt is retried, that of a success does not.
 func (l *Log) Succeeded() bool {
-	return l.Event == EventResponse && rawjson.Get(l.Payload, logRetryAt) == nil
+	return l.Event == EventResponse && rawjson.Get(l.Payload, logRetryAt) == nil && !l.Awaiting() || l.Event == EventCompletion
 }
+
+// Awaiting reports whether the log is of a response after which the target was to
+// report the outcome.
+func (l *Log) Awaiting() bool {
+	return l.Event == EventResponse && rawjson.Get(l.Payload, LogAwaiting) != nil
+}
+
+// LogAwaiting is the last member of the log of a response with which the attempt
+// went on awaiting its completion.
+const LogAwaiting = "awaiting"
 
 // logRetryAt is the member of a failed attempt's log with the time of the retry.
 const logRetryAt = "retry_at"
@@ -99,6 +109,7 @@ const (
 	EventCallbackFailed = "worker.callback.failed"
 	EventWebhookFailed  = "worker.webhook.failed"
 	EventStateRejected  = "worker.state.rejected"
+	EventCompletion     = "worker.completion"
 )
 
 // Channel is which of a job's two receivers a delivery goes to.

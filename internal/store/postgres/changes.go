@@ -89,7 +89,7 @@ func (c *change) execute(t *tx, decide store.Decide, after query) error {
 	}
 	if changes.Job != nil && c.run != nil {
 		w.ended = append(w.ended, *c.run)
-		if claim := c.moment.Claim; claim != nil && !t.store.isOwn(claim.Node) {
+		if claim := c.moment.Claim; claim != nil && !claim.Awaits() && !t.store.isOwn(claim.Node) {
 			w.cancels = append(w.cancels, cancel{claim.Node, c.run.Number})
 		}
 	}
@@ -115,6 +115,9 @@ type writes struct {
 	next           []store.NewJob
 	cancels        []cancel
 	definitions    []query
+	awaits         []awaiting
+	completions    []*job.Completion
+	over           []*job.Job // whose completions are over
 }
 
 // queued is a queue item to store.
@@ -142,8 +145,18 @@ func (w *writes) add(c *store.Changes, run store.QueueKey) {
 		w.jobs = append(w.jobs, c.Job)
 		if !c.Job.State.Final() {
 			run.Due = c.Job.DueAt
-			w.runs = append(w.runs, queued{run, c.Job.Attempt})
+			if c.Await {
+				w.awaits = append(w.awaits, awaiting{run, c.Completion})
+			} else {
+				w.runs = append(w.runs, queued{run, c.Job.Attempt})
+			}
 		}
+	}
+	if c.Completion != nil {
+		w.completions = append(w.completions, c.Completion)
+	}
+	if c.EndCompletions {
+		w.over = append(w.over, c.Job)
 	}
 	for i := range c.Logs {
 		w.logs = append(w.logs, &c.Logs[i])
@@ -172,6 +185,7 @@ func (w *writes) queries(t *tx) []query {
 		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), updateJobs(w.jobs), w.definitions, insertItems(t, w.runs), insertLogs(w.logs),
 		endDeliveries(t, w.ends), insertDeliveries(t, w.deliveries),
 		updateSchedules(w.schedules), dropSchedules(w.drops), insertJobs(t, w.next), insertCancels(t, w.cancels),
+		insertAwaiting(w.awaits), updateCompletions(w.completions), endCompletions(w.over),
 	} {
 		all = append(all, some...)
 	}
@@ -192,7 +206,8 @@ func rollbackClaims(attempts []prepared) []query {
 		sql: `WITH u AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::integer[], $4::uuid[], $5::bigint[]) AS u (account, job, attempt, log, begin_at)),
 		unlogged AS (DELETE FROM logs l USING u WHERE l.account = u.account AND l.id = u.log),
 		gone AS (DELETE FROM deliveries d USING u WHERE d.account = u.account AND d.job = u.job AND d.job_attempt = u.attempt AND d.attempt = 0 AND d.begin_at >= u.begin_at
-			RETURNING d.account, d.number, d.due)
+			RETURNING d.account, d.number, d.due),
+		incomplete AS (DELETE FROM completions c USING u WHERE c.account = u.account AND c.job = u.job AND c.attempt = u.attempt AND c.state = 0)
 		DELETE FROM runs r USING gone WHERE r.due = gone.due AND r.kind = 1 AND r.number = gone.number AND r.account = gone.account`,
 		args: args,
 	}}

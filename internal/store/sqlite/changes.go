@@ -48,7 +48,7 @@ func (t *tx) removeItem(run *store.QueueKey) error {
 // apply stores changes. The queue item of a changed job must have been deleted.
 func (t *tx) apply(c *store.Changes, run *store.QueueKey) error {
 	if c.Job != nil {
-		if err := t.updateJob(c.Job, *run); err != nil {
+		if err := t.updateJob(c, *run); err != nil {
 			return err
 		}
 	}
@@ -63,6 +63,9 @@ func (t *tx) apply(c *store.Changes, run *store.QueueKey) error {
 		}
 	}
 	if err := t.insertDeliveries(c.Deliveries); err != nil {
+		return err
+	}
+	if err := t.applyCompletions(c); err != nil {
 		return err
 	}
 	switch {
@@ -83,7 +86,8 @@ func (t *tx) apply(c *store.Changes, run *store.QueueKey) error {
 }
 
 // updateJob stores the job's new state and times, and the resulting queue item.
-func (t *tx) updateJob(j *job.Job, run store.QueueKey) error {
+func (t *tx) updateJob(c *store.Changes, run store.QueueKey) error {
+	j := c.Job
 	err := t.exec(`UPDATE jobs SET state = ?, due_at = ?, attempted_at = ?, completed_at = ?, cancelled_at = ?, discarded_at = ? WHERE number = ?`,
 		j.State, j.DueAt, j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, j.Number)
 	if err != nil {
@@ -94,6 +98,9 @@ func (t *tx) updateJob(j *job.Job, run store.QueueKey) error {
 		return nil
 	}
 	run.Due = j.DueAt
+	if c.Await {
+		return t.await(run, c.Completion)
+	}
 	return t.insertItem(run, j.Attempt)
 }
 
@@ -132,6 +139,11 @@ func (t *tx) rollbackClaim(run store.QueueKey, claim *store.ClaimInfo) error {
 		WHERE r.due = ? AND r.kind = 0 AND r.number = ? AND l.job = r.number AND l.id = r.log)`, run.Due, run.Number)
 	if err != nil {
 		return fmt.Errorf("deleting the request log of a claim: %w", err)
+	}
+	err = t.exec(`DELETE FROM completions WHERE account = ? AND job = ? AND attempt = ? AND state = ?`,
+		run.Account, run.Number, claim.Attempt, int(job.CompletionSent))
+	if err != nil {
+		return fmt.Errorf("deleting the completion of a claim: %w", err)
 	}
 	const prepared = ` FROM deliveries WHERE job = ? AND job_attempt = ? AND attempt = 0 AND begin_at >= ?`
 	err = t.exec(`DELETE FROM runs WHERE (due, kind, number) IN (SELECT due, 1, number`+prepared+` AND due IS NOT NULL)`,

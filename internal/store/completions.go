@@ -1,0 +1,42 @@
+package store
+
+import (
+	"context"
+	"math"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+// AwaitingNode holds the claims of attempts that await their completion, in the
+// place of a node. It has no lease, so it neither expires nor is it stopped.
+const AwaitingNode int64 = math.MaxInt64
+
+// Awaits reports whether the claim is of an attempt that awaits its completion.
+func (c *ClaimInfo) Awaits() bool { return c != nil && c.Node == AwaitingNode }
+
+// Completions keeps how attempts are completed by their targets.
+type Completions interface {
+	// CompletionGet returns the attempt that a token completes, or a NotFound fault.
+	CompletionGet(ctx context.Context, token job.TokenHash) (*Awaited, error)
+	// CompletionOf returns the completion of the latest attempt of a job that has
+	// one, or nil.
+	CompletionOf(ctx context.Context, owner job.Owner, number int64) (*job.Completion, error)
+	// CompletionChange is JobChange for the job of a completion, with Completion set
+	// in the Snapshot.
+	CompletionChange(ctx context.Context, c *job.Completion, decide Decide) (*job.Job, error)
+	// CompletionsOverdue returns up to limit tokens of attempts whose deadlines have
+	// passed, the earliest first.
+	CompletionsOverdue(ctx context.Context, limit int) ([]job.TokenHash, error)
+}
+
+// Awaited is an attempt that its target completes, with its records as they were
+// read together.
+type Awaited struct {
+	Completion *job.Completion
+	Job        *job.Job      // as stored; its Attempt includes the one under way
+	Schedule   *job.Schedule // nil for a one-off, and if the schedule was deleted
+	// Request and Response are the payloads of the completion's logs; nil if there
+	// is none.
+	Request, Response rawjson.Value
+}
