@@ -185,6 +185,10 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, requ
 	r, j := a.runner, a.Item.Job
 	r.stored(j.Owner.Number)
 	defer r.stored(j.Owner.Number)
+	if a.StartsAt(began); a.Expired != nil {
+		r.expire(ctx, a, node, began, requestDone)
+		return
+	}
 	outcome := r.guarded(kindJob, j.Number, func() job.Outcome {
 		if a.Refused != nil {
 			return a.refuse()
@@ -247,6 +251,9 @@ func (a *jobAttempt) request() execute.Request {
 			{Name: "X-Punctual-Attempt", Value: strconv.Itoa(a.Number)},
 			{Name: "X-Punctual-Scheduled-At", Value: job.FormatTime(j.ScheduledAt)},
 		},
+	}
+	if j.ScheduleID != uuid.Nil {
+		request.Own = append(request.Own, execute.Field{Name: "X-Punctual-Points", Value: strconv.FormatInt(a.Points, 10)})
 	}
 	if out.ContentType != "" {
 		request.Own = append(request.Own, execute.Field{Name: "Content-Type", Value: out.ContentType})

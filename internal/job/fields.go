@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
 // Defaults and limits of a job's options.
@@ -37,9 +38,18 @@ type Spec struct {
 	RepeatEvery rawjson.Value
 	Cron        string
 	Timezone    string
+	// ExpiresIn is how long after the due time an attempt may start; nil for any
+	// time.
+	ExpiresIn *time.Duration
+	// The options of schedules. EndsAt is zero and MaxRuns 0 for no end.
+	CatchUp CatchUp
+	EndsAt  time.Time
+	MaxRuns int64
+	Jitter  time.Duration
+	Except  schedule.Dates
 }
 
-var defaultSpec = Spec{Method: "get", Retries: DefaultRetries, Timeout: DefaultTimeout, Success: DefaultSuccess, Metadata: true}
+var defaultSpec = Spec{Method: "get", Retries: DefaultRetries, Timeout: DefaultTimeout, Success: DefaultSuccess, Metadata: true, CatchUp: CatchUpOne}
 
 // fields is the table of the fields of a create request. Requests are read, and
 // forms show inputs, in this order.
@@ -162,5 +172,44 @@ var fields = []Field{
 		Name: "webhook_url", In: Anywhere, Kind: TextValue, read: readURL,
 		set:  func(s *Spec, v rawjson.Value) { s.WebhookURL = rawjson.Text(v) },
 		Form: Form{Section: MoreSection, Label: "Webhook URL", Hint: "Gets every event, as it happens.", Mono: true},
+	},
+	{
+		Name: "expires_in", In: Anywhere, Kind: DurationValue, read: readExpiresIn,
+		set: func(s *Spec, v rawjson.Value) {
+			expires := DurationOf(v)
+			s.ExpiresIn = &expires
+		},
+		Form: Form{Section: MoreSection, Label: "Expires in", Hint: "An attempt that can't start within this time after the due time is not made.", Placeholder: "10 minutes"},
+		Flag: Flag{Placeholder: "DURATION", Help: "How long after the due time an attempt may start, as in 600 or \"10 minutes\"."},
+	},
+	{
+		Name: "catch_up", In: OnlySchedule, Kind: TextValue, read: readCatchUp,
+		set:  func(s *Spec, v rawjson.Value) { s.CatchUp = CatchUp(rawjson.Text(v)) },
+		Form: Form{Section: ScheduleSection, Label: "Missed runs", Hint: "One late run for all that were missed, none, or each of them.", Choices: catchUps},
+		Flag: Flag{Placeholder: "HOW", Help: "What to do about missed runs: one, none or all."},
+	},
+	{
+		Name: "ends_at", In: OnlySchedule, Kind: InstantValue, read: readEndsAt,
+		set:  func(s *Spec, v rawjson.Value) { s.EndsAt = instantOf(v) },
+		Form: Form{Section: ScheduleSection, Label: "Ends at", Hint: "No run is due after this time.", Placeholder: "2027-01-01T00:00:00Z"},
+		Flag: Flag{Placeholder: "TIME", Help: "The time after which no run is due."},
+	},
+	{
+		Name: "max_runs", In: OnlySchedule, Kind: WholeValue, read: readMaxRuns,
+		set:  func(s *Spec, v rawjson.Value) { s.MaxRuns, _ = strconv.ParseInt(string(v), 10, 64) },
+		Form: Form{Section: ScheduleSection, Label: "Number of runs", Hint: "The schedule ends after this many; cancelled ones don't count."},
+		Flag: Flag{Placeholder: "N", Help: "After how many runs the schedule ends."},
+	},
+	{
+		Name: "jitter", In: OnlySchedule, Kind: DurationValue, read: readJitter, check: checkJitter,
+		set:  func(s *Spec, v rawjson.Value) { s.Jitter = DurationOf(v) },
+		Form: Form{Section: ScheduleSection, Label: "Jitter", Hint: "All runs are later by a fixed part of this time, shorter than the interval.", Placeholder: "5 minutes"},
+		Flag: Flag{Placeholder: "DURATION", Help: "Delay all runs by a fixed part of this time, which differs between schedules."},
+	},
+	{
+		Name: "except", In: OnlySchedule, Kind: ListValue, Of: TextValue, read: readExcept,
+		set:  func(s *Spec, v rawjson.Value) { s.Except = exceptOf(v) },
+		Form: Form{Section: ScheduleSection, Label: "Except on", Hint: "Dates and ranges of dates without runs.", Placeholder: "2026-12-25, 2026-12-24/2027-01-02"},
+		Flag: Flag{Placeholder: "DATES", Help: "Dates and ranges of dates without runs, as in 2026-12-25,2027-01-01/2027-01-06."},
 	},
 }

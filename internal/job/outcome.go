@@ -25,6 +25,7 @@ const (
 	KindInterrupted Kind = "interrupted" // the service stopped or crashed meanwhile
 	KindUnstored    Kind = "unstored"    // the outcome of the attempt could not be stored
 	KindInternal    Kind = "internal"    // a defect of the service ended the attempt
+	KindExpired     Kind = "expired"     // the attempt could not start in time; nothing was sent
 	KindPoisoned    Kind = "poisoned"    // the attempt can't be made; the job was discarded
 	KindAnswer      Kind = "answer"      // the target itself reported a failure
 	KindAbandoned   Kind = "abandoned"   // the target did not report the outcome in time

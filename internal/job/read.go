@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
+
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/schedule"
@@ -21,11 +23,17 @@ type Draft struct {
 	ScheduledAt            time.Time // the first due time requested
 	DueAt                  time.Time // when it fires; not before now
 	Frequency              schedule.Frequency
+	// Grid is the due times of the schedule that the request creates, and
+	// ScheduleID its id, on which they depend; nil and uuid.Nil for a one-off job.
+	Grid       *schedule.Grid
+	ScheduleID uuid.UUID
 }
 
 // ReadOptions are options for Read.
 type ReadOptions struct {
 	Now time.Time
+	// Schedule is the schedule that the request changes; uuid.Nil for a new one.
+	Schedule uuid.UUID
 	// HeaderKey is the value of the header Idempotency-Key; nil if there is none.
 	HeaderKey *string
 	// CheckHost returns why a host, with or without a port, may not be a target,
@@ -120,7 +128,7 @@ func (r *reader) checkTogether() {
 func (r *reader) noting(f *Field, check func()) {
 	before := r.problems.Len()
 	check()
-	if IsTiming(f.Name) && r.problems.Len() > before {
+	if (IsTiming(f.Name) || f.Form.Section == ScheduleSection) && r.problems.Len() > before {
 		r.timing.wrong = true
 	}
 }

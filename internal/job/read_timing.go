@@ -18,21 +18,19 @@ type timing struct {
 	given bool      // the request has a time
 	zone  *time.Location
 	wrong bool // a field that says when has a problem
+
+	until  time.Time // when the schedule ends; zero for no end
+	jitter time.Duration
+	except schedule.Dates
 }
 
 // setDue sets the due times of the draft from the timing that was read.
 func (r *reader) setDue() {
-	start := r.timing.start
-	if cron, ok := r.draft.Frequency.(*schedule.Cron); ok {
-		if !r.timing.given || start.Before(r.opts.Now) {
-			start = r.opts.Now
-		}
-		start = cron.First(start)
+	r.draft.ScheduledAt = r.timing.start
+	if r.draft.Frequency != nil {
+		r.setGrid()
 	}
-	r.draft.ScheduledAt, r.draft.DueAt = start, start
-	if start.Before(r.opts.Now) {
-		r.draft.DueAt = r.opts.Now
-	}
+	r.draft.DueAt = schedule.Later(r.draft.ScheduledAt, r.opts.Now)
 }
 
 func readScheduleIn(r *reader, f *Field, v rawjson.Value) {
@@ -51,6 +49,16 @@ func readScheduledAt(r *reader, f *Field, v rawjson.Value) {
 
 // instant reads a time, which is at most MaxAhead from now.
 func (r *reader) instant(f *Field, v rawjson.Value) (time.Time, bool) {
+	t, ok := r.anyInstant(f, v)
+	if ok && t.After(r.opts.Now.Add(MaxAhead)) {
+		r.refuse(Pointer(f.Name), "must be at most %s ahead", durationText(MaxAhead))
+		return t, false
+	}
+	return t, ok
+}
+
+// anyInstant reads a time, however far ahead.
+func (r *reader) anyInstant(f *Field, v rawjson.Value) (time.Time, bool) {
 	var t time.Time
 	var err error
 	switch v.Kind() {
@@ -65,8 +73,6 @@ func (r *reader) instant(f *Field, v rawjson.Value) (time.Time, bool) {
 	switch {
 	case err != nil:
 		r.refuse(Pointer(f.Name), "%s", err)
-	case t.After(r.opts.Now.Add(MaxAhead)):
-		r.refuse(Pointer(f.Name), "must be at most %s ahead", durationText(MaxAhead))
 	case !t.After(time.Time{}):
 		r.refuse(Pointer(f.Name), "must be after the beginning of the year 1")
 	default:

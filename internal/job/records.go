@@ -42,7 +42,12 @@ type Job struct {
 	// this one, from the HopsField of the call that created it. It is 0 unless a
 	// job created this one.
 	Hops int
-	Args rawjson.Value
+	// Runs is how many runs of the schedule counted for max_runs before this one.
+	Runs int64
+	// Skipped is how many points of the schedule's grid passed before this run was
+	// stored without a run of their own. It stands for them too.
+	Skipped int64
+	Args    rawjson.Value
 }
 
 // Schedule creates recurring jobs, one at a time.
@@ -54,8 +59,17 @@ type Schedule struct {
 	Description *string
 	InsertedAt  time.Time
 	DisabledAt  time.Time // zero while enabled
-	// FirstDue is the due time of the first run; the grid of an interval starts there.
+	// FirstDue is the first point of the grid, before the shift by jitter. The grid
+	// of an interval runs through it.
 	FirstDue time.Time
+	// Since is when the schedule was enabled again or got a new grid; zero if it
+	// has been neither. Points before it are not missed.
+	Since time.Time
+	// Runs is how many runs counted for max_runs when the schedule was last
+	// disabled. While it is enabled, its unfinished job has the current number.
+	Runs int64
+	// Ended is why the schedule has ended; "" if it has not, or was edited since.
+	Ended End
 	// Epoch counts how often the schedule was disabled. It shows whether the
 	// schedule was disabled while a run was under way.
 	Epoch int64
@@ -66,6 +80,16 @@ type Schedule struct {
 	// Previous is the JSON response of the last successful run; nil if there is none.
 	Previous rawjson.Value
 }
+
+// End is the reason why a schedule has ended.
+type End string
+
+// The reasons why schedules end.
+const (
+	EndedAt      End = "ends_at"
+	EndedMaxRuns End = "max_runs"
+	EndedStop    End = "$stop"
+)
 
 // Live reports whether the schedule exists and is enabled, so that it creates a
 // next run.
@@ -109,6 +133,8 @@ const (
 	EventCallbackFailed = "worker.callback.failed"
 	EventWebhookFailed  = "worker.webhook.failed"
 	EventStateRejected  = "worker.state.rejected"
+	EventSkipped        = "worker.schedule.skipped"
+	EventEnded          = "worker.schedule.ended"
 	EventCompletion     = "worker.completion"
 )
 

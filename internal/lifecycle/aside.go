@@ -1,8 +1,6 @@
 package lifecycle
 
 import (
-	"time"
-
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -35,11 +33,7 @@ func SetAside(reason string, stop bool) store.Decide {
 			return c
 		}
 		spec := job.ReadSpec(j.Args)
-		if m.Schedule.Live() {
-			if due, next := nextDueAfter(m.Schedule, j.ScheduledAt, time.Time{}, m.Now); next != nil {
-				c.Next = nextJob(m.Schedule, next, due, m.Now)
-			}
-		}
+		follow(c, m.Schedule, pastRun{Job: &j, now: m.Now, counts: true})
 		if spec.WebhookURL != "" {
 			c.Deliveries = append(c.Deliveries, webhook(&j, &spec, eventFinished, m.Now, &about))
 		}
@@ -50,12 +44,17 @@ func SetAside(reason string, stop bool) store.Decide {
 	}
 }
 
+// disable sets a schedule disabled. Its run may go on.
 func disable(m *store.Snapshot, c *store.Changes) {
 	if !m.Schedule.Live() {
 		return
 	}
-	s := *m.Schedule
+	s := changedSchedule(c, m.Schedule)
 	s.DisabledAt, s.Previous = m.Now, nil
 	s.Epoch++
-	c.Schedule = &s
+	if c.Job != nil {
+		s.Runs = c.Job.Runs
+	} else if m.Job != nil {
+		s.Runs = m.Job.Runs
+	}
 }

@@ -24,6 +24,11 @@ type Attempt struct {
 	// Defect is the panic, or the impossible state of the job, that kept the
 	// request from being prepared.
 	Defect error
+	// Expired says why the attempt must not start any more; nil when it may.
+	Expired *job.Failure
+	// Points is how many points of its schedule's grid the run stands for; 1 for
+	// a one-off job.
+	Points int64
 	// Result is the job's state after the attempt; set by the Decide of Finish.
 	Result job.State
 
@@ -31,6 +36,9 @@ type Attempt struct {
 	// uuid.Nil until Claim has set it.
 	request passage
 	args    shared // with the request's log; see share
+
+	plan     *plan // of the schedule; nil for a one-off job
+	deadline deadline
 }
 
 // Begin prepares the next attempt of an item. It always returns an attempt: if
@@ -38,6 +46,9 @@ type Attempt struct {
 func Begin(item *store.QueueItem, now time.Time) *Attempt {
 	a := &Attempt{Item: item, Number: item.Attempt + 1, StartAt: schedule.Later(item.Due, now)}
 	a.prepare(job.Render)
+	a.plan = planOf(item.Schedule)
+	a.deadline = deadlineOf(item.Job, &a.Spec, a.plan)
+	a.StartsAt(a.StartAt)
 	return a
 }
 
@@ -56,8 +67,12 @@ func Resume(item *store.QueueItem) *Attempt {
 	return a
 }
 
-// Claim returns what is stored when a node claims the item for this attempt.
+// Claim returns what is stored when a node claims the item for this attempt: no log
+// and no deliveries if it has expired.
 func (a *Attempt) Claim() store.Claim {
+	if a.Expired != nil {
+		return store.Claim{QueueKey: a.Item.QueueKey, Attempt: a.Number, StartAt: a.StartAt}
+	}
 	payload := a.Outgoing.AppendPayload(nil)
 	log := newLog(a.Item.Job.Owner, a.Item.Job.Number, job.EventRequest, a.StartAt, payload)
 	// If Claim is called again, it returns the same log, because deliveries
@@ -184,6 +199,7 @@ type ending struct {
 	random   float64
 	about    messageData
 	carry    *carryOver
+	expired  bool
 	changes  store.Changes
 }
 
@@ -228,6 +244,9 @@ func (e *ending) fail() error {
 	if !again {
 		return e.discard()
 	}
+	if e.Spec.ExpiresIn != nil && e.deadline.passed(retryAt) {
+		return e.expireRetry()
+	}
 	if err := e.job.Retry(retryAt); err != nil {
 		return err
 	}
@@ -259,78 +278,73 @@ func (e *ending) retryAt() (time.Time, bool) {
 	if !e.snapshot.Schedule.Live() {
 		return time.Time{}, false
 	}
-	next, _ := e.nextDue()
-	return at, at.Before(next)
+	p := planOf(e.snapshot.Schedule)
+	if p == nil {
+		return at, true
+	}
+	next := p.after(e.past())
+	return at, next.due.IsZero() || at.Before(next.due)
 }
 
-// nextDue returns when the schedule's next run is due, and its spec. It uses
-// the schedule in the transaction, which may have changed since this run was
-// created.
-func (e *ending) nextDue() (time.Time, *job.Spec) {
-	return nextDueAfter(e.snapshot.Schedule, e.job.ScheduledAt, e.job.AttemptedAt, e.at)
+// past describes the run as its schedule needs it. The schedule is the one in the
+// transaction, which may have changed since the run was created.
+func (e *ending) past() pastRun {
+	r := pastRun{Job: e.job, now: e.at, started: e.job.AttemptedAt, counts: true, expired: e.expired}
+	if e.expired {
+		r.started = time.Time{}
+	}
+	return r
 }
 
-func nextDueAfter(s *job.Schedule, due, began, now time.Time) (time.Time, *job.Spec) {
-	spec := job.ReadSpec(s.Args)
-	frequency, err := spec.Frequency()
-	if err != nil || frequency == nil {
-		return time.Time{}, nil
-	}
-	// A rescheduled run does not move the schedule's grid.
-	next := schedule.FollowUp(schedule.Through(frequency, s.FirstDue), due, began, now)
-	if next.IsZero() {
-		return next, nil
-	}
-	return schedule.Later(next, s.FirstDue), &spec
-}
-
-// scheduleNext creates the schedule's next run, if there is to be one.
-func (e *ending) scheduleNext() {
-	if !e.snapshot.Schedule.Live() {
-		return
-	}
-	if due, spec := e.nextDue(); spec != nil {
-		e.changes.Next = nextJob(e.snapshot.Schedule, spec, due, e.at)
-	}
-}
-
-func nextJob(s *job.Schedule, spec *job.Spec, due, now time.Time) *store.NewJob {
-	return &store.NewJob{Lane: job.Lane(spec.URL), Job: &job.Job{
-		ID: job.NewID(now), Owner: s.Owner, ScheduleID: s.ID, Key: s.Key, Name: s.Name, Description: s.Description,
-		InsertedAt: now, ScheduledAt: due, State: job.Available, DueAt: schedule.Later(due, now), Hops: s.Hops, Args: s.Args,
-	}}
-}
+// scheduleNext creates the schedule's next run or ends the schedule.
+func (e *ending) scheduleNext() { follow(&e.changes, e.snapshot.Schedule, e.past()) }
 
 // finishJob adds what every outcome stores: the job's new state, the log and
 // the deliveries.
 func (e *ending) finishJob() {
 	e.changes.Job = e.job
+	e.logOutcome()
+	if e.Spec.WebhookURL != "" {
+		e.addAttemptEvents()
+		e.addFinal()
+	}
+	e.addCallback()
+}
+
+// logOutcome adds the log of the outcome, before all other logs.
+func (e *ending) logOutcome() {
 	log := outcomeLog(e.job, e.at, &e.about)
 	e.about.response.log, e.about.response.from = log.ID, 1
 	e.changes.Logs = append([]job.Log{log}, e.changes.Logs...)
-	if e.Spec.WebhookURL != "" {
-		e.addFinishedEvents()
-	}
+}
+
+func (e *ending) addCallback() {
 	if e.Spec.CallbackURL != "" && e.job.State.Final() {
 		e.changes.Deliveries = append(e.changes.Deliveries, callback(e.job, &e.Spec, e.at, &e.about))
 	}
 }
 
-func (e *ending) addFinishedEvents() {
-	add := func(j *job.Job, event string, about messageData) {
-		e.changes.Deliveries = append(e.changes.Deliveries, webhook(j, &e.Spec, event, e.at, &about))
-	}
+func (e *ending) addEvent(j *job.Job, event string, about *messageData) {
+	e.changes.Deliveries = append(e.changes.Deliveries, webhook(j, &e.Spec, event, e.at, about))
+}
+
+// addAttemptEvents adds the events that report the end of the attempt.
+func (e *ending) addAttemptEvents() {
 	if e.about.outcome.Response != nil {
 		if started, err := e.startedAt(e.job.AttemptedAt); err == nil {
-			add(started, eventResponse, e.about)
+			e.addEvent(started, eventResponse, &e.about)
 		}
 	}
 	if e.about.verdict != Succeeded {
 		failed := e.about
 		failed.hasRetry = true
-		add(e.job, eventError, failed)
+		e.addEvent(e.job, eventError, &failed)
 	}
+}
+
+// addFinal adds the event that reports the end of the job.
+func (e *ending) addFinal() {
 	if e.job.State.Final() {
-		add(e.job, eventFinished, e.about)
+		e.addEvent(e.job, eventFinished, &e.about)
 	}
 }

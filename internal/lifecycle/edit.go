@@ -23,7 +23,11 @@ func Edit(e *job.Edit) store.Decide {
 		if e.Frequency != nil && !s.FirstDue.Before(m.Now) {
 			s.FirstDue = e.Frequency.First(s.FirstDue)
 		}
+		s.Ended = ""
 		c := &store.Changes{Schedule: &s, UpdateDefinition: true}
+		if e.Frequency != nil {
+			c.Logs = settle(m, &s)
+		}
 		if m.Job == nil || m.Claim != nil || !s.Live() {
 			return c
 		}
@@ -31,7 +35,8 @@ func Edit(e *job.Edit) store.Decide {
 		j.Name, j.Description = s.Name, s.Description
 		if e.Frequency != nil && j.DueAt.After(m.Now) {
 			j.Args = s.Args
-			reschedule(&j, schedule.Resume(e.Frequency, s.FirstDue, m.Now), m.Now)
+			grid, _ := s.Grid()
+			reschedule(&j, grid.Next(time.Time{}, m.Now.Add(-1)), m.Now)
 		}
 		c.Job = &j
 		return c

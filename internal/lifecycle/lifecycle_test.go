@@ -266,15 +266,15 @@ func TestDisableEnableDelete(t *testing.T) {
 	for name, x := range map[string]struct{ now, want time.Time }{
 		"first due ahead": {due.Add(-time.Hour), due}, "on the grid": {due.Add(time.Hour), due.Add(time.Hour)}, "between": {due.Add(90 * time.Minute), due.Add(2 * time.Hour)},
 	} {
-		e := Enable(&store.Snapshot{Now: x.now, Schedule: c.Schedule})
+		e, _ := Enable(&store.Snapshot{Now: x.now, Schedule: c.Schedule})
 		if !e.Schedule.Live() || !e.Next.Job.ScheduledAt.Equal(x.want) {
 			t.Errorf("enable, %s: next at %v", name, e.Next.Job.ScheduledAt)
 		}
 	}
-	if e := Enable(&store.Snapshot{Now: due, Schedule: c.Schedule, Job: item.Job}); e.Next != nil || !e.Schedule.Live() {
+	if e, _ := Enable(&store.Snapshot{Now: due, Schedule: c.Schedule, Job: item.Job}); e.Next != nil || !e.Schedule.Live() {
 		t.Errorf("enable with a run under way: %+v", e)
 	}
-	if e := Enable(&store.Snapshot{Now: due, Schedule: item.Schedule}); e != nil {
+	if e, _ := Enable(&store.Snapshot{Now: due, Schedule: item.Schedule}); e != nil {
 		t.Errorf("enabling an enabled one: %+v", e)
 	}
 	d := Delete(always(false))(moment(recurring(args), false))

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/schedule"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -33,11 +34,7 @@ func Cancel(hasStarted HasStarted) store.Decide {
 		if err != nil {
 			return nil
 		}
-		if m.Schedule.Live() {
-			if due, next := nextDueAfter(m.Schedule, m.Job.ScheduledAt, began, m.Now); next != nil {
-				c.Next = nextJob(m.Schedule, next, due, m.Now)
-			}
-		}
+		follow(c, m.Schedule, pastRun{Job: c.Job, now: m.Now, started: began})
 		return c
 	}
 }
@@ -79,6 +76,7 @@ func Disable(hasStarted HasStarted) store.Decide {
 		}
 		c := stop(m, hasStarted)
 		disable(m, c)
+		c.Logs = append(c.Logs, settle(m, c.Schedule)...)
 		return c
 	}
 }
@@ -107,24 +105,51 @@ func stop(m *store.Snapshot, hasStarted HasStarted) *store.Changes {
 }
 
 // Enable resumes a schedule at the next point of its grid. If a run is still
-// under way, the next run is created when it ends.
-func Enable(m *store.Snapshot) *store.Changes {
+// under way, the next run is created when it ends. The error is a fault: the
+// schedule has ended.
+func Enable(m *store.Snapshot) (*store.Changes, error) {
 	if m.Schedule.Live() {
-		return nil
+		return nil, nil
 	}
 	s := *m.Schedule
-	s.DisabledAt = time.Time{}
-	c := &store.Changes{Schedule: &s}
+	s.DisabledAt, s.Since = time.Time{}, m.Now.Add(-time.Microsecond)
+	runs := s.Runs
 	if m.Job != nil {
-		return c
+		runs = m.Job.Runs + 1
 	}
-	spec := job.ReadSpec(s.Args)
-	if frequency, err := spec.Frequency(); err == nil && frequency != nil {
-		if due := schedule.Resume(frequency, s.FirstDue, m.Now); !due.IsZero() {
-			c.Next = nextJob(&s, &spec, due, m.Now)
-		}
+	due, err := future(&s, runs, m.Now)
+	if err != nil {
+		return nil, err
 	}
-	return c
+	s.Ended = ""
+	c := &store.Changes{Schedule: &s}
+	if p := planOf(&s); m.Job == nil && p != nil {
+		c.Next = nextJob(&s, &p.spec, due, m.Now)
+	}
+	return c, nil
+}
+
+// future returns when a schedule that has had a number of runs is due next, from
+// now on. The error is a fault: the schedule has ended and has to be edited first.
+func future(s *job.Schedule, runs int64, now time.Time) (time.Time, error) {
+	p := planOf(s)
+	if p == nil {
+		return time.Time{}, nil
+	}
+	ended := func(why string) (time.Time, error) {
+		return time.Time{}, fault.New(fault.Invalid, "the schedule has ended: "+why)
+	}
+	if s.Ended == job.EndedStop {
+		return ended("a response had $stop; edit the schedule before you enable it")
+	}
+	if p.spec.MaxRuns > 0 && runs >= p.spec.MaxRuns {
+		return ended("it has had max_runs runs; raise or remove max_runs before you enable it")
+	}
+	due := p.grid.Next(time.Time{}, now.Add(-1))
+	if due.IsZero() {
+		return ended("no run is due before ends_at; change or remove ends_at before you enable it")
+	}
+	return due, nil
 }
 
 func rejectedLog(j *job.Job, at time.Time, size int) job.Log {

@@ -22,7 +22,7 @@ var numbers = map[string]string{
 	"nine": "9", "ten": "10", "eleven": "11", "twelve": "12", "fifteen": "15", "twenty": "20", "thirty": "30", "sixty": "60",
 }
 
-// number gives the JSON number that a word stands for; "" for other words.
+// number returns the JSON number that a word means; "" for other words.
 func number(word string) string {
 	if n, ok := numbers[word]; ok {
 		return n
@@ -41,7 +41,7 @@ func number(word string) string {
 	return whole
 }
 
-// isSpan reports whether a length of time comes next.
+// isSpan reports whether the next words are a length of time.
 func (p *parser) isSpan() bool {
 	return number(p.peek(0)) != "" && units[p.peek(1)] != "" || p.peek(0) == "half"
 }
@@ -71,7 +71,7 @@ func (p *parser) span() (Span, bool) {
 	return p.sum(parts)
 }
 
-// sum adds lengths up, in the smallest of their units.
+// sum adds lengths, in the smallest of their units.
 func (p *parser) sum(parts []Span) (Span, bool) {
 	if len(parts) == 1 {
 		return parts[0], true

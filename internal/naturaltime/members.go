@@ -6,8 +6,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// Members gives a timing as members of the object that makes a job through the
-// API: schedule_in, scheduled_at, repeat_every, cron and timezone, as far as set.
+// Members returns a timing as fields of a request that creates a job: those of
+// schedule_in, scheduled_at, repeat_every, cron and timezone that are set.
 func (t Timing) Members() []rawjson.Member {
 	var members []rawjson.Member
 	add := func(name string, v rawjson.Value) { members = append(members, rawjson.Member{Name: name, Value: v}) }

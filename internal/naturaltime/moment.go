@@ -19,10 +19,10 @@ var months = map[string]time.Month{
 	"november": 11, "nov": 11, "december": 12, "dec": 12,
 }
 
-// clock is a reading of the clock on the wall.
+// clock is a time of day.
 type clock struct{ hour, minute, second int }
 
-// isClock reports whether a time of day comes next that can be nothing else.
+// isClock reports whether the next words can only be a time of day.
 func (p *parser) isClock() bool {
 	word := p.peek(0)
 	return word == "noon" || word == "midnight" || strings.Contains(word, ":") || number(word) != "" && (p.peek(1) == "am" || p.peek(1) == "pm")
@@ -67,8 +67,8 @@ func (p *parser) clock() clock {
 	return clock{hour, values[1], values[2]}
 }
 
-// moment reads a point in time made of a day and a time of day, in any order;
-// without a day it is the next time the clock shows it.
+// moment reads a day and a time of day, in any order. Without a day it returns the
+// next time at which the clock shows that time of day.
 func (p *parser) moment() time.Time {
 	var day time.Time
 	var at *clock
@@ -91,7 +91,7 @@ func (p *parser) moment() time.Time {
 	return p.on(day, at)
 }
 
-// on puts a day and a time of day together.
+// on returns a time of day on a day.
 func (p *parser) on(day time.Time, at *clock) time.Time {
 	switch {
 	case p.err != nil:
@@ -174,7 +174,7 @@ func (p *parser) ordinal() (int, bool) {
 	return n, true
 }
 
-// dateAhead gives the next such day, in the year that may follow.
+// dateAhead returns the next such day. A year may follow in the text.
 func (p *parser) dateAhead(month time.Month, day int) time.Time {
 	if year, err := strconv.Atoi(p.peek(0)); err == nil && len(p.peek(0)) == 4 {
 		p.next++
@@ -190,7 +190,7 @@ func (p *parser) dateAhead(month time.Month, day int) time.Time {
 	return p.real(year, month, day)
 }
 
-// real refuses days that no calendar has.
+// real returns the beginning of a day, and fails if the day does not exist.
 func (p *parser) real(year int, month time.Month, day int) time.Time {
 	t := p.midnight(year, month, day)
 	if t.Month() != month {

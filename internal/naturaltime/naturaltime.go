@@ -9,8 +9,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
-// Timing is what a text asks for, in the terms of the API. At most one of In
-// and At, and at most one of Every and Cron, is set; none at all is "now".
+// Timing is the meaning of a text as fields of the API. At most one of In and At,
+// and at most one of Every and Cron, is set. If none is set, it means now.
 type Timing struct {
 	In    *Span
 	At    time.Time // in its zone
@@ -19,19 +19,19 @@ type Timing struct {
 	Zone  string // of Cron; "" for UTC
 }
 
-// Span is a length of time as the API takes it: a JSON number and a unit.
+// Span is a length of time as in the API: a JSON number and a unit.
 type Span struct {
 	Amount string
 	Unit   string // "seconds", "minutes", "hours", "days" or "weeks"
 }
 
-// maxText is how long a text may be, in bytes.
+// maxText is the maximum length of a text, in bytes.
 const maxText = 300
 
 const examples = "try “in 30 minutes”, “tomorrow at 9:00”, “every 5 minutes” or “every weekday at 9:00 Europe/Berlin”"
 
-// Parse reads a text. Zone is that of times whose zone the text does not name.
-// The text of an error completes "When …".
+// Parse reads a text of at most 300 bytes. Times are in zone unless the text names
+// another. The text of an error completes a sentence that begins with "When".
 func Parse(text string, now time.Time, zone *time.Location) (Timing, error) {
 	if len(text) > maxText {
 		return Timing{}, fmt.Errorf("is longer than %d bytes; %s", maxText, examples)
@@ -55,10 +55,10 @@ func Parse(text string, now time.Time, zone *time.Location) (Timing, error) {
 	return timing, nil
 }
 
-// hasClock tells an instant from a date alone, which is read in the zone.
+// hasClock reports whether a text has a time of day. A date alone is read in the zone.
 func hasClock(words []string) bool { return strings.Contains(strings.Join(words, " "), ":") }
 
-// cutZone takes the name of a zone off the end, with an "in" before it.
+// cutZone removes the name of a zone from the end, with an "in" before it.
 func cutZone(words []string, zone *time.Location) ([]string, *time.Location) {
 	last := len(words) - 1
 	if last < 1 {
@@ -76,7 +76,7 @@ func cutZone(words []string, zone *time.Location) ([]string, *time.Location) {
 	return words, found
 }
 
-// loadZone finds a zone however its name is capitalised.
+// loadZone loads a zone by its name in any case.
 func loadZone(name string) (*time.Location, bool) {
 	if upper := strings.ToUpper(name); upper == "UTC" || upper == "GMT" {
 		return time.UTC, true
@@ -102,7 +102,7 @@ func capitalise(name string) string {
 	return string(b)
 }
 
-// zoneName gives how the API is told of a zone: not at all for UTC.
+// zoneName returns the value of the field timezone: "" for UTC.
 func zoneName(zone *time.Location) string {
 	if name := zone.String(); name != "UTC" {
 		return name
@@ -110,7 +110,7 @@ func zoneName(zone *time.Location) string {
 	return ""
 }
 
-// cron takes a cron expression as it is, with or without the word before it.
+// cron reads a cron expression, with or without the word cron before it.
 func cron(words []string, zone *time.Location) (Timing, bool, error) {
 	asked := len(words) > 0 && strings.EqualFold(words[0], "cron")
 	if asked {
@@ -127,8 +127,8 @@ func cron(words []string, zone *time.Location) (Timing, bool, error) {
 	return Timing{Cron: expr, Zone: zoneName(zone)}, true, nil
 }
 
-// split makes words of a text: lower case, without commas, with "1h30m" and
-// "9am" taken apart.
+// split splits a text into words: in lower case, without commas, with "1h30m" and
+// "9am" separated.
 func split(given []string) []string {
 	var words []string
 	for _, word := range given {
@@ -156,8 +156,8 @@ func split(given []string) []string {
 func isDigit(b byte) bool  { return b >= '0' && b <= '9' }
 func isLetter(b byte) bool { return b >= 'a' && b <= 'z' }
 
-// parser reads words from the left. The first error stays, and from then on
-// nothing is read.
+// parser reads words from the left. It keeps the first error and reads nothing
+// after it.
 type parser struct {
 	words []string
 	next  int
@@ -174,7 +174,7 @@ func (p *parser) fail(err error) {
 
 func (p *parser) more() bool { return p.err == nil && p.next < len(p.words) }
 
-// peek gives the word ahead words further; "" behind the end.
+// peek returns the word that is ahead words further; "" after the end.
 func (p *parser) peek(ahead int) string {
 	if p.err != nil || p.next+ahead >= len(p.words) {
 		return ""
@@ -217,7 +217,7 @@ func (p *parser) start() Timing {
 	}
 	at := p.moment()
 	if p.err == nil && !at.After(p.now) {
-		p.fail(fmt.Errorf("lies in the past: that was %s", at.Format("2006-01-02 15:04 MST")))
+		p.fail(fmt.Errorf("is in the past: that was %s", at.Format("2006-01-02 15:04 MST")))
 	}
 	return Timing{At: at}
 }

@@ -11,7 +11,7 @@ import (
 // now is a Wednesday.
 var now = time.Date(2026, 3, 4, 10, 30, 0, 0, time.UTC)
 
-// show writes a timing as the API would be told.
+// show returns a timing as text.
 func show(timing Timing) string {
 	var parts []string
 	if timing.In != nil {
@@ -61,6 +61,9 @@ func TestParse(t *testing.T) {
 		"every friday to monday at 1": "cron 0 1 * * 1,5-7", "every tuesday at 9": "cron 0 9 * * 2", "tuesdays at 9": "cron 0 9 * * 2",
 		"every month on the 1st at 6:00": "cron 0 6 1 * *", "monthly on the 1st and 15th at noon": "cron 0 12 1,15 * *", "every 15th of the month at 6": "cron 0 6 15 * *",
 		"on the 1st of every month at 6": "cron 0 6 1 * *", "every year on march 1 at 9": "cron 0 9 1 3 *", "every january 1st at midnight": "cron 0 0 1 1 *",
+		"every last day of the month at 9": "cron 0 9 L * *", "every month on the last day at 9": "cron 0 9 L * *", "on the 15th and the last day of every month at 9": "cron 0 9 15,L * *",
+		"every last weekday of the month at 9": "cron 0 9 LW * *", "every last friday of the month at 9": "cron 0 9 * * 5L", "on the last sunday of every month at noon": "cron 0 12 * * 7L",
+		"every month on the first monday at 9": "cron 0 9 * * 1#1", "on the second tuesday of every month at 9": "cron 0 9 * * 2#2", "every 3rd wednesday of the month at 9": "cron 0 9 * * 3#3",
 		"every hour at :15": "cron 15 * * * *", "hourly at minute 5": "cron 5 * * * *", "hourly": "cron 0 * * * *",
 		"every weekday at 9 starting 2026-04-01 at 0:00": "at 2026-04-01T00:00:00Z, cron 0 9 * * 1-5",
 
@@ -78,9 +81,10 @@ func TestParse(t *testing.T) {
 func TestParseRefusesAndAsks(t *testing.T) {
 	for text, want := range map[string]string{
 		"soon": `"soon"`, "in a while": "how long", "in 5": "how long", "5": `"5"`, "tomorrow": "at what time", "every weekday": "at what time", "daily": "at what time",
-		"every week at 9": "which day of the week", "every month at 9": "which day of the month", "every year at 9": "which day of the year",
+		"every week at 9": "which day of the week", "every month at 9": "which day of the month", "every year at 9": "which day of the year", "every last at 9": "last friday", "every 6th monday of the month at 9": "at most 5", "every last day on monday at 9": "only one kind",
+		"every second monday at 9": `"monday"`, "every 1st and 3rd wednesday at 9": "only one kind",
 		"at 25:00": "0 to 23", "at 9:75": `"9:75"`, "at 13 pm": "1 to 12", "at nine thirty": `"nine"`,
-		"today at 9": "in the past", "2020-01-01 at 9:00": "in the past", "february 30 at 9": "does not exist", "every last day of the month at 9": "last day",
+		"today at 9": "in the past", "2020-01-01 at 9:00": "in the past", "february 30 at 9": "does not exist",
 		"every day at 9:00 and 17:30": "different minutes", "every day at 9:00:30": "seconds", "every monday on the 1st at 9": "only one kind",
 		"tomorrow at 9 or so": `"or"`, "every 5 minutes on weekdays": `"on"`, "0 9 * * 8": "cron", "every": "at what time", "at 9 at 10": "two times",
 		"tomorrow at 9 Mars/Olympus": `"mars/olympus"`, strings.Repeat("x", 301): "longer", "half hour": "half an hour",
@@ -109,9 +113,10 @@ func TestTimesAreReadInTheZoneGiven(t *testing.T) {
 	}
 }
 
-// FuzzParse holds that whatever is understood is something the API takes.
+// FuzzParse verifies that the API accepts every result.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"in 30 minutes", "every weekday at 9:00 Europe/Berlin", "on the 1st of every month at 6", "1h30m", "2026-12-24 18:00", "*/5 * * * *", "half an hour", "at :5", "every -"} {
+	for _, s := range []string{"in 30 minutes", "every weekday at 9:00 Europe/Berlin", "on the 1st of every month at 6", "1h30m", "2026-12-24 18:00", "*/5 * * * *", "half an hour", "at :5", "every -",
+		"every last weekday of the month at 9", "on the second tuesday of every month at 9"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

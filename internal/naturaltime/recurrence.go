@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// recurring are words that begin a recurrence without "every".
+// recurring maps the words that begin a recurrence without "every".
 var recurring = map[string]string{"hourly": "hour", "daily": "day", "weekly": "week", "monthly": "month", "yearly": "year", "annually": "year"}
 
-// daySets are words for several days of the week.
+// daySets maps words for several days of the week.
 var daySets = map[string][]int{
 	"weekday": {1, 2, 3, 4, 5}, "weekdays": {1, 2, 3, 4, 5}, "workday": {1, 2, 3, 4, 5}, "workdays": {1, 2, 3, 4, 5},
 	"weekend": {6, 7}, "weekends": {6, 7},
 }
 
-// recurs reports whether the text tells of a recurrence.
+// recurs reports whether the text describes a recurrence.
 func (p *parser) recurs() bool {
 	word := p.peek(0)
 	if word == "on" {
@@ -30,16 +30,21 @@ func (p *parser) recurs() bool {
 		slices.Contains(p.words, "every") || slices.Contains(p.words, "each")
 }
 
-// pattern is a recurrence on its way to a cron expression: days are of the
-// week, of the month, or both empty for every day.
+// pattern is the days of a recurrence: days of the week, days of the month, or
+// every day if it has none.
 type pattern struct {
-	weekdays  []int // 1 to 7, Monday first
+	weekdays  []int    // 1 to 7, Monday first
+	nths      []string // days of the week as cron counts them in a month: 5L, 1#2
 	monthdays []int
+	dates     []string // days of the month that depend on its length: L, LW
 	months    []int
 	hourly    bool // at a minute of every hour
 }
 
-// recurrence reads a recurrence, from "every" on.
+func (p *pattern) hasWeekdays() bool { return len(p.weekdays)+len(p.nths) > 0 }
+func (p *pattern) hasDates() bool    { return len(p.monthdays)+len(p.dates) > 0 }
+
+// recurrence reads a recurrence.
 func (p *parser) recurrence() Timing {
 	if p.accept("every", "each") {
 		if timing, ok := p.interval(); ok {
@@ -53,7 +58,7 @@ func (p *parser) recurrence() Timing {
 	return p.started(p.cron(pattern))
 }
 
-// interval reads what is a length of time and nothing else; otherwise it reads
+// interval reads a length of time if nothing else follows; otherwise it reads
 // nothing.
 func (p *parser) interval() (Timing, bool) {
 	begin := p.next
@@ -70,7 +75,7 @@ func (p *parser) interval() (Timing, bool) {
 	}
 	if s.Unit == "" || p.more() && !p.starts() {
 		if p.err == nil && s.Unit != "" && (s.Amount != "1" || s.Unit == "minutes" || s.Unit == "seconds") {
-			p.fail(fmt.Errorf("is not understood from %q on; after an interval comes nothing, or “starting” and a time", p.peek(0)))
+			p.fail(fmt.Errorf("is not understood from %q on; after an interval, give nothing or “starting” and a time", p.peek(0)))
 		}
 		p.next = begin
 		return Timing{}, p.err != nil
@@ -79,7 +84,7 @@ func (p *parser) interval() (Timing, bool) {
 	return p.started(Timing{Every: &s}), true
 }
 
-// singularIfOne keeps [1, "day"] from reading [1, "days"].
+// singularIfOne returns the unit, singular for an amount of 1, as in [1, "day"].
 func singularIfOne(s Span) string {
 	if s.Amount == "1" {
 		return strings.TrimSuffix(s.Unit, "s")
@@ -91,7 +96,7 @@ func (p *parser) starts() bool {
 	return slices.Contains([]string{"starting", "beginning", "from"}, p.peek(0))
 }
 
-// started reads from when on a recurrence runs.
+// started reads when a recurrence starts.
 func (p *parser) started(timing Timing) Timing {
 	if !p.starts() {
 		return timing
@@ -106,7 +111,7 @@ func (p *parser) started(timing Timing) Timing {
 	return timing
 }
 
-// pattern reads on which days something recurs.
+// pattern reads the days of a recurrence.
 func (p *parser) pattern() (pattern, bool) {
 	var found pattern
 	base := p.peek(0)
@@ -121,7 +126,7 @@ func (p *parser) pattern() (pattern, bool) {
 		switch {
 		case p.accept("on", "the", "and", "of", "every", "each", "month", "day", "year"):
 		case p.accept("last"):
-			p.fail(errors.New("asks for the last day of a month, which cron can't tell; give a number from 1 to 28"))
+			p.last(&found)
 		default:
 			p.days(&found)
 		}
@@ -130,11 +135,11 @@ func (p *parser) pattern() (pattern, bool) {
 		}
 	}
 	switch {
-	case len(found.weekdays) > 0 && len(found.monthdays) > 0:
+	case found.hasWeekdays() && found.hasDates():
 		p.fail(errors.New("names days of the week and of the month; give only one kind"))
-	case base == "week" && len(found.weekdays) == 0:
+	case base == "week" && !found.hasWeekdays():
 		p.fail(errors.New("does not say on which day of the week; write “every week on monday at 9:00”"))
-	case base == "month" && len(found.monthdays) == 0:
+	case base == "month" && !found.hasDates() && len(found.nths) == 0:
 		p.fail(errors.New("does not say on which day of the month; write “every month on the 1st at 9:00”"))
 	case base == "year" && len(found.months) == 0:
 		p.fail(errors.New("does not say on which day of the year; write “every year on march 1 at 9:00”"))
@@ -142,12 +147,62 @@ func (p *parser) pattern() (pattern, bool) {
 	return found, p.err == nil
 }
 
-// days reads one day, or several from one to another.
+// last reads the day after "last": the last day, the last weekday, or the last of
+// a day of the week, of every month.
+func (p *parser) last(found *pattern) {
+	if p.accept("day") {
+		found.dates = append(found.dates, "L")
+		return
+	}
+	if p.accept("weekday", "workday") {
+		found.dates = append(found.dates, "LW")
+		return
+	}
+	day, ok := weekday(p.peek(0))
+	if !ok {
+		p.fail(errors.New("does not say what comes last; write “last day”, “last weekday” or “last friday” of the month"))
+		return
+	}
+	p.next++
+	found.nths = append(found.nths, strconv.Itoa(day)+"L")
+}
+
+// nth reads a day of the week with its number in the month, such as "2nd monday".
+// It reports whether the next words are one.
+func (p *parser) nth(found *pattern) bool {
+	begin := p.next
+	n, counted := counts[p.peek(0)]
+	if counted {
+		p.next++
+	} else {
+		n, counted = p.ordinal()
+	}
+	day, ok := weekday(p.peek(0))
+	if !counted || !ok {
+		p.next = begin
+		return false
+	}
+	if n > 5 {
+		p.fail(fmt.Errorf("asks for the %s number %d of a month; a month has at most 5", p.peek(0), n))
+		return true
+	}
+	p.next++
+	found.nths = append(found.nths, fmt.Sprintf("%d#%d", day, n))
+	return true
+}
+
+// counts are the words that count days of the week in a month.
+var counts = map[string]int{"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
+
+// days reads a day, or a range of days of the week.
 func (p *parser) days(found *pattern) {
 	word := p.peek(0)
 	if set, ok := daySets[word]; ok {
 		p.next++
 		found.weekdays = append(found.weekdays, set...)
+		return
+	}
+	if p.nth(found) {
 		return
 	}
 	if day, ok := weekday(word); ok {
@@ -191,7 +246,7 @@ func (p *parser) days(found *pattern) {
 	p.fail(fmt.Errorf("is not understood at %q; %s", word, examples))
 }
 
-// weekday reads a day of the week, 1 for Monday to 7, also in the plural.
+// weekday returns the number of a day of the week, singular or plural; Monday is 1.
 func weekday(word string) (int, bool) {
 	day, ok := weekdays[word]
 	if !ok {
@@ -212,10 +267,10 @@ func (p *parser) cron(found pattern) Timing {
 		return Timing{}
 	}
 	if len(found.months) > 1 && (slices.Compact(slices.Clone(found.months))[0] != found.months[len(found.months)-1]) {
-		p.fail(errors.New("names days of several months; one schedule can't have them"))
+		p.fail(errors.New("names days of several months; create a schedule for each"))
 		return Timing{}
 	}
-	expr := strings.Join([]string{minute, hours, field(found.monthdays), field(found.months), field(found.weekdays)}, " ")
+	expr := strings.Join([]string{minute, hours, field(found.monthdays, found.dates...), field(found.months), field(found.weekdays, found.nths...)}, " ")
 	return Timing{Cron: expr, Zone: zoneName(p.zone)}
 }
 
@@ -248,9 +303,9 @@ func (p *parser) timesOfDay() (minute, hours string) {
 		c := p.clock()
 		switch {
 		case c.second != 0:
-			p.fail(errors.New("has seconds; a schedule by the clock keeps to minutes"))
+			p.fail(errors.New("has seconds; times of day that recur are in whole minutes"))
 		case !first && strconv.Itoa(c.minute) != minute:
-			p.fail(errors.New("has times of day with different minutes; make a schedule for each"))
+			p.fail(errors.New("has times of day with different minutes; create a schedule for each"))
 		}
 		if p.err != nil {
 			return "", ""
@@ -261,10 +316,10 @@ func (p *parser) timesOfDay() (minute, hours string) {
 	return minute, field(all)
 }
 
-// field writes a set of numbers as cron does: sorted, runs of three and more as
-// ranges; * for none.
-func field(values []int) string {
-	if len(values) == 0 {
+// field returns a field of a cron expression: the numbers in order, three or more in
+// a row as a range, then the other elements; * if there is nothing.
+func field(values []int, others ...string) string {
+	if len(values)+len(others) == 0 {
 		return "*"
 	}
 	values = slices.Clone(values)
@@ -284,5 +339,5 @@ func field(values []int) string {
 		parts = append(parts, strconv.Itoa(values[i]))
 		i++
 	}
-	return strings.Join(parts, ",")
+	return strings.Join(append(parts, others...), ",")
 }

@@ -10,8 +10,8 @@ const microsPerSecond = 1_000_000
 
 var errAmountRange = errors.New("is too large")
 
-// UnitSeconds gives the length in seconds of a unit: second, minute, hour, day
-// or week, singular or plural, in any case. It is false for other words.
+// UnitSeconds returns the length in seconds of a unit: second, minute, hour, day
+// or week, singular or plural, in any case. It returns false for other words.
 func UnitSeconds(word string) (int64, bool) {
 	switch strings.TrimSuffix(strings.ToLower(word), "s") {
 	case "second":
@@ -29,10 +29,10 @@ func UnitSeconds(word string) (int64, bool) {
 }
 
 // ParseAmount reads a JSON number literal as that many units of unitSeconds
-// seconds (at least 1) and gives its exact length in microseconds. Finer digits
+// seconds (at least 1) and returns its exact length in microseconds. Finer digits
 // are cut, downward, so that a negative amount stays negative however small. It
-// is an error when literal is no number, longer than 1,000 bytes, or stands for
-// more microseconds than an int64 holds.
+// returns an error if literal is not a number, is longer than 1,000 bytes, or
+// means more microseconds than fit in an int64.
 func ParseAmount(literal string, unitSeconds int64) (micros int64, err error) {
 	amount, err := parseDecimal(literal)
 	if err != nil {

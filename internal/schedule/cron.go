@@ -13,18 +13,18 @@ type Cron struct {
 	pattern
 }
 
-// horizon is how far ahead a tick is searched, in years. The rarest expressions
-// are those that want the 29th of February on one day of the week: around a
-// century without leap day they wait for 40 years.
+// horizon is how far ahead Next searches, in years. The rarest expressions need a
+// 29th of February on one day of the week: around a century without a leap day it
+// is 40 years away.
 const horizon = 60
 
-// ruleOnly is a time by which no zone has anything planned but its standing
-// rule.
+// ruleOnly is a time after which every zone follows its standing rule.
 var ruleOnly = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // ParseCron reads a cron expression of five fields, or one of @hourly, @daily,
-// @weekly, @monthly and @yearly, to be matched against the clock on the wall in
-// zone (nil: UTC). The text of an error completes "cron …".
+// @weekly, @monthly and @yearly, which is matched against the wall clock of zone
+// (nil: UTC). Days may be written as in Quartz: L, L-3, 15W, LW, 5L, MON#2 and ?;
+// Sunday is 0 or 7. The text of an error completes "cron …".
 func ParseCron(expr string, zone *time.Location) (*Cron, error) {
 	if zone == nil {
 		zone = time.UTC
@@ -40,18 +40,18 @@ func ParseCron(expr string, zone *time.Location) (*Cron, error) {
 	return c, nil
 }
 
-// String gives the expression as it was given to [ParseCron].
+// String returns the expression as it was passed to [ParseCron].
 func (c *Cron) String() string { return c.text }
 
-// Location gives the zone whose clock the expression is matched against.
+// Location returns the zone whose clock the expression is matched against.
 func (c *Cron) Location() *time.Location { return c.zone }
 
-// First gives the first tick at or after start.
+// First returns the first tick at or after start.
 func (c *Cron) First(start time.Time) time.Time {
 	return c.Next(time.Time{}, justBefore(start))
 }
 
-// Next gives the first tick after t. It has no use for due.
+// Next returns the first tick after t. It ignores due.
 func (c *Cron) Next(_, t time.Time) time.Time {
 	next := c.nextFixed
 	if c.watched {
@@ -64,7 +64,7 @@ func (c *Cron) Next(_, t time.Time) time.Time {
 	return time.Unix(instant, 0).UTC()
 }
 
-// nextFixed gives the first tick after an instant of an expression of fixed
+// nextFixed returns the first tick after an instant, for an expression of fixed
 // times.
 func (c *Cron) nextFixed(after int64) (int64, bool) {
 	reading, ok := c.next(firstUnshown(c.zone, after))
@@ -74,7 +74,7 @@ func (c *Cron) nextFixed(after int64) (int64, bool) {
 	return firstShowing(c.zone, reading), true
 }
 
-// nextWatched gives the first tick after an instant of an expression that is
+// nextWatched returns the first tick after an instant, for an expression that is
 // matched against the clock minute by minute.
 func (c *Cron) nextWatched(after int64) (int64, bool) {
 	limit := after + horizon*366*secondsPerDay

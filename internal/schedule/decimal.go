@@ -12,11 +12,11 @@ var (
 )
 
 const (
-	// maxLiteral bounds the work that a number can cause, in bytes.
+	// maxLiteral limits the work that a number can cause, in bytes.
 	maxLiteral = 1000
 
-	// maxExponent is beyond what maxLiteral digits can make up for. Exponents
-	// further out act alike.
+	// maxExponent is larger than maxLiteral digits can compensate. Larger
+	// exponents have the same effect.
 	maxExponent = 10 * maxLiteral
 )
 
@@ -56,8 +56,8 @@ func parseDecimal(literal string) (decimal, error) {
 	return d, nil
 }
 
-// parseExponent reads the exponent part of a number, which may be missing. It is
-// held within maxExponent.
+// parseExponent reads the exponent of a number, which may be missing. It is at
+// most maxExponent in either direction.
 func parseExponent(s string) (int, bool) {
 	if s == "" {
 		return 0, true
@@ -83,16 +83,16 @@ func parseExponent(s string) (int, bool) {
 	return n, true
 }
 
-// cutDigits splits s behind its leading digits.
+// cutDigits splits s after its leading digits.
 func cutDigits(s string) (digits, rest string) {
 	rest = strings.TrimLeft(s, "0123456789")
 	return s[:len(s)-len(rest)], rest
 }
 
-// magnitude gives the n for which 10^(n-1) <= |d| < 10^n. d is not zero.
+// magnitude returns the n for which 10^(n-1) <= |d| < 10^n. d is not zero.
 func (d decimal) magnitude() int { return len(d.digits) + d.exponent }
 
-// times gives d * factor rounded down, and false when that is no int64. factor
+// times returns d * factor rounded down, and false if that is no int64. factor
 // is at least 1.
 func (d decimal) times(factor *big.Int) (int64, bool) {
 	const int64Digits = 19
@@ -102,7 +102,7 @@ func (d decimal) times(factor *big.Int) (int64, bool) {
 	case n > int64Digits:
 		return 0, false
 	case n < -len(factor.String()):
-		// Nothing is left but the sign.
+		// Only the sign is left.
 		if d.negative {
 			return -1, true
 		}

@@ -8,12 +8,14 @@ import (
 	"time"
 )
 
-// Describe says in words how often a frequency runs, to complete "It runs …":
+// Describe returns in words how often a frequency runs, to complete "It runs …":
 // "every 90 minutes", "every weekday at 09:00, Europe/Berlin". Times are those of
-// the clock on the wall; the zone is named where they are.
+// the wall clock and come with its zone.
 func Describe(f Frequency) string {
 	switch f := f.(type) {
 	case anchored:
+		return Describe(f.Frequency)
+	case *Grid:
 		return Describe(f.Frequency)
 	case Interval:
 		return "every " + describeSpan(max(f.Every, time.Second))
@@ -24,7 +26,7 @@ func Describe(f Frequency) string {
 	}
 }
 
-// describeSpan writes a length in the largest unit that it is a whole number of.
+// describeSpan returns a length in the largest unit of which it is a multiple.
 func describeSpan(d time.Duration) string {
 	for _, unit := range []struct {
 		name   string
@@ -69,8 +71,8 @@ func (c *Cron) describe() string {
 	return text + ", " + c.zone.String()
 }
 
-// times describes minutes and hours. AtTimes tells that it names single times of
-// day, so that a day has to stand before it.
+// times describes minutes and hours. atTimes reports that the text names single
+// times of day, so that the days come before it.
 func (p *pattern) times() (text string, atTimes bool) {
 	hours := members(p.hours)
 	if moments := bits.OnesCount64(p.minutes) * len(hours); moments <= 4 {
@@ -110,8 +112,8 @@ func (p *pattern) times() (text string, atTimes bool) {
 	return rhythm + " in " + plural("hour", "hours", len(hours)) + " " + and(ranges(p.hours, strconv.Itoa)), false
 }
 
-// rhythm describes the minutes as they come in every hour. Steady tells that the
-// description holds across the hours.
+// rhythm describes the minutes of every hour. steady reports that the distances
+// are the same across hours.
 func (p *pattern) rhythm() (text string, steady bool) {
 	first := lowest(p.minutes)
 	switch start, step, even := progression(p.minutes, 0, 59); {
@@ -131,8 +133,8 @@ func (p *pattern) rhythm() (text string, steady bool) {
 
 var weekdayNames = []string{"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"}
 
-// onDays describes the dates. Before a time of day a day of the week stands alone
-// ("every Monday"), behind a rhythm it takes a preposition ("on Mondays").
+// onDays describes the dates: before a time of day as "every Monday", after a
+// rhythm as "on Mondays".
 func (c *Cron) onDays(beforeTime bool) string {
 	dated, weekly := c.days&allDays != allDays, c.weekdays != allWeekdays
 	of, in := "of every month", ""
@@ -163,9 +165,17 @@ func (c *Cron) onDays(beforeTime bool) string {
 	}
 }
 
-// onDates describes the days of the month; of names the months.
+// onDates describes the days of the month; of is the text for the months.
 func (c *Cron) onDates(of string) string {
 	set := c.days & allDays
+	if special := c.specialDateNames(); len(special) > 0 {
+		var names []string
+		if set != 0 {
+			names = ranges(set, ordinal)
+			names[0] = "the " + names[0]
+		}
+		return "on " + and(append(names, special...)) + " " + of
+	}
 	if start, step, even := progression(set, 1, 31); even {
 		text := "on every " + ordinal(step) + " day " + of
 		if start != 1 {
@@ -176,33 +186,71 @@ func (c *Cron) onDates(of string) string {
 	return "on the " + and(ranges(set, ordinal)) + " " + of
 }
 
-func (c *Cron) onWeekdays(beforeTime bool) string {
-	switch {
-	case beforeTime && c.weekdays == workdays:
-		return "every weekday"
-	case beforeTime:
-		var names []string
-		for _, day := range weekOrder(c.weekdays) {
-			names = append(names, weekdayNames[day])
-		}
-		return "every " + and(names)
-	default:
-		return "on " + c.weekdayList()
+// specialDateNames describes the days that L, L-n, nW and LW mean.
+func (p *pattern) specialDateNames() (names []string) {
+	for _, n := range members(p.nearest &^ 1) {
+		names = append(names, "the weekday nearest the "+ordinal(n))
 	}
+	if p.nearest&1 != 0 {
+		names = append(names, "the last weekday")
+	}
+	for _, n := range members(p.fromEnd &^ 1) {
+		names = append(names, "the "+ordinal(n)+" day before the last")
+	}
+	if p.fromEnd&1 != 0 {
+		names = append(names, "the last day")
+	}
+	return names
+}
+
+// specialWeekdayNames describes the days that dL and d#n mean.
+func (p *pattern) specialWeekdayNames() (names []string) {
+	for i, set := range p.nthWeekday {
+		for _, day := range weekOrder(set) {
+			names = append(names, ordinal(i+1)+" "+weekdayNames[day])
+		}
+	}
+	for _, day := range weekOrder(p.lastWeekday) {
+		names = append(names, "last "+weekdayNames[day])
+	}
+	return names
+}
+
+func (c *Cron) onWeekdays(beforeTime bool) string {
+	special := c.specialWeekdayNames()
+	switch {
+	case !beforeTime:
+		return "on " + c.weekdayList()
+	case c.weekdays == workdays && len(special) == 0:
+		return "every weekday"
+	}
+	var names []string
+	for _, day := range weekOrder(c.weekdays) {
+		names = append(names, weekdayNames[day])
+	}
+	text := "every " + and(append(names, special...))
+	if len(special) > 0 {
+		text += " of the month"
+	}
+	return text
 }
 
 func (c *Cron) weekdayList() string {
-	if c.weekdays == workdays {
+	special := c.specialWeekdayNames()
+	if c.weekdays == workdays && len(special) == 0 {
 		return "weekdays"
 	}
 	var names []string
 	for _, day := range weekOrder(c.weekdays) {
 		names = append(names, weekdayNames[day]+"s")
 	}
+	for _, name := range special {
+		names = append(names, "the "+name+" of the month")
+	}
 	return and(names)
 }
 
-// weekOrder gives days of the week, Monday first.
+// weekOrder returns days of the week, Monday first.
 func weekOrder(set uint64) []int {
 	days := members(set)
 	if len(days) > 0 && days[0] == 0 {
@@ -219,15 +267,15 @@ func members(set uint64) []int {
 	return list
 }
 
-// contiguous reports whether a set is one range, and gives its ends.
+// contiguous reports whether a set is one range, and returns its ends.
 func contiguous(set uint64) (from, to int, whole bool) {
 	from = lowest(set)
 	run := set >> from
 	return from, from + bits.Len64(run) - 1, run&(run+1) == 0
 }
 
-// progression reports whether a set has every step-th value (step being 2 or
-// more) from start to the last that fits, three at least.
+// progression reports whether a set is every step-th value from start to the last
+// that fits, with a step of 2 or more and at least three values.
 func progression(set uint64, low, high int) (start, step int, even bool) {
 	list := members(set)
 	if len(list) < 3 {

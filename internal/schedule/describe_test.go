@@ -68,6 +68,14 @@ func TestDescribeCron(t *testing.T) {
 		{"*/5 * 24 12 *", "UTC", "every 5 minutes on the 24th of December, UTC"},
 		{"0 0 13 * FRI", "UTC", "on the 13th of every month and every Friday at 00:00, UTC"},
 		{"0 0 13 6 FRI", "UTC", "on the 13th of June and every Friday in June at 00:00, UTC"},
+		{"0 9 L * *", "UTC", "on the last day of every month at 09:00, UTC"},
+		{"0 9 L-3,LW * ?", "UTC", "on the last weekday and the 3rd day before the last of every month at 09:00, UTC"},
+		{"0 9 1-3,15,15W,L 6 *", "UTC", "on the 1st to 3rd, 15th, the weekday nearest the 15th and the last day of June at 09:00, UTC"},
+		{"0 9 ? * 5L", "UTC", "every last Friday of the month at 09:00, UTC"},
+		{"*/5 9 * * MON#2,3#2,TUE", "UTC", "every 5 minutes from 09:00 to 09:55 on Tuesdays, the 2nd Monday of the month and the 2nd Wednesday of the month, UTC"},
+		{"0 9 * DEC MON#1", "UTC", "every 1st Monday of the month in December at 09:00, UTC"},
+		{"0 9 L * FRI", "UTC", "on the last day of every month and every Friday at 09:00, UTC"},
+		{"0 9 */2 * 1L", "UTC", "on every 2nd day of every month (the last Monday of the month only) at 09:00, UTC"},
 		{"0 9 */2 * MON", "UTC", "on every 2nd day of every month (Mondays only) at 09:00, UTC"},
 	} {
 		zone, err := schedule.LoadZone(x.zone)
@@ -85,7 +93,7 @@ func TestDescribeCron(t *testing.T) {
 }
 
 func FuzzDescribe(f *testing.F) {
-	for _, seed := range []string{"* * * * *", "*/15 9-17 * * 1-5", "5,10-12 */5 1,15 6 FRI", "@weekly"} {
+	for _, seed := range []string{"* * * * *", "*/15 9-17 * * 1-5", "5,10-12 */5 1,15 6 FRI", "@weekly", "0 9 L-3,15W,LW * ?", "0 9 ? * 5L,MON#2"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, expression string) {

@@ -1,41 +1,43 @@
-// Package schedule says when things are due. It is pure: no clock, no store, no
-// configuration; the present is always an argument.
+// Package schedule computes when things are due. It is pure: it has no clock, no
+// store and no configuration; the current time is always an argument.
 //
-// A [Frequency] is a grid of points in time. An [Interval] lays it out from the
-// first due time in equal steps, a [Cron] lays it out from the readings of a
-// wall clock. Everything a schedule asks is asked of the grid: [Resume] where it
-// continues when it is enabled, [FollowUp] which run comes after one that is
-// final, [LatestIn] which point was the last to pass.
+// A [Frequency] is a grid of points in time. The grid of an [Interval] has equal
+// steps from the first due time, the grid of a [Cron] follows a wall clock. A
+// [Grid] adds what a schedule can set besides: a beginning and an end, dates
+// without points, and a shift. [Resume] returns the first due time of a schedule
+// that is enabled, [FollowUp] that of the run after a final one, [LatestIn] the
+// last point that has passed. [Grid.Points] counts the points between two times
+// without visiting each.
 //
 // The package also reads the notations in which clients write times: instants
 // ([ParseInstant], [ParseUnix]), amounts ([ParseAmount], [UnitSeconds]), cron
-// expressions ([ParseCron]) and zone names ([LoadZone]). Numbers arrive as JSON
-// literals and are computed exactly, because a binary fraction would move a due
-// time. Errors complete a sentence that begins with the field's name.
+// expressions ([ParseCron]), dates ([ParseDateRange]) and zone names ([LoadZone]).
+// Numbers are JSON literals and are computed exactly, because a binary fraction
+// would change a due time. The text of an error completes a sentence that begins
+// with the field's name.
 //
 // All returned times are in UTC and whole microseconds, the resolution of the
 // stores.
 //
-// # The wall clock
+// # Wall clocks
 //
-// Cron is written in civil time, and clocks jump. Two rules turn readings into
-// instants, as Debian's cron does it.
+// A cron expression is in civil time, and clocks jump. Two rules turn readings of
+// a clock into instants, as in Debian's cron.
 //
-// A fixed time (neither minute nor hour begins with *) is meant once a day. It
-// is due at the first instant at which the clock shows that reading or a later
-// one: in an overlap that is the first pass, in a gap the first instant after
-// it. Several fixed times in one gap fall together.
+// A fixed time (neither minute nor hour begins with *) is meant once a day. It is
+// due at the first instant at which the clock shows that reading or a later one:
+// in an overlap that is the first pass, in a gap the first instant after it.
+// Several fixed times in one gap are due at the same instant.
 //
-// Where minute or hour begins with *, the clock is watched minute by minute:
-// every instant at which it turns to a matching minute is due, so minutes
-// that a gap leaves out are left out, and an overlap has them twice.
+// If minute or hour begins with *, the expression is matched minute by minute:
+// every instant at which the clock changes to a matching minute is due. Minutes
+// in a gap are left out, and minutes in an overlap are due twice.
 //
-// Both are resolved here from nothing but a zone's offset at an instant and the
-// end of the period over which it holds.
+// Both rules need nothing but a zone's offset at an instant, and the end of the
+// period with that offset.
 //
-// # What lives elsewhere
+// # What is elsewhere
 //
-// Whether a time is too far ahead, which fields exclude each other and what is
-// kept of a request is decided by the job package; waiting for a time is the
-// dispatcher's.
+// Package job decides whether a time is too far ahead, which fields exclude each
+// other and what is stored of a request. Package dispatch waits for due times.
 package schedule

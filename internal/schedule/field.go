@@ -9,24 +9,32 @@ import (
 // field is one of the five fields of a cron expression.
 type field struct {
 	label     string
-	low, high int    // the values that * stands for
-	names     string // three letters each, the first one naming low; "" when there are none
+	low, high int    // the values that * means
+	names     string // three letters each, the first one names low; "" if there are none
 	sunday    bool   // one more than high is another way to write low
+	// special reads an element that depends on the month, such as L or MON#2,
+	// into a pattern. It reports whether the element has that form. Nil if the
+	// field has no such elements; then ? is not allowed either.
+	special func(f *field, part string, p *pattern) (bool, error)
 }
 
 var fields = [5]field{
 	{label: "minute", low: 0, high: 59},
 	{label: "hour", low: 0, high: 23},
-	{label: "day-of-month", low: 1, high: 31},
+	{label: "day-of-month", low: 1, high: 31, special: (*field).parseDate},
 	{label: "month", low: 1, high: 12, names: "JANFEBMARAPRMAYJUNJULAUGSEPOCTNOVDEC"},
-	{label: "day-of-week", low: 0, high: 6, names: "SUNMONTUEWEDTHUFRISAT", sunday: true},
+	{label: "day-of-week", low: 0, high: 6, names: "SUNMONTUEWEDTHUFRISAT", sunday: true, special: (*field).parseWeekday},
 }
 
-// parse reads a list such as 1-5,30-50/10 into a set.
-func (f field) parse(list string) (uint64, error) {
+// parse reads a list such as 1-5,30-50/10 into a set. It adds the elements that
+// depend on the month to p.
+func (f *field) parse(list string, p *pattern) (uint64, error) {
+	if f.special != nil && list == "?" {
+		list = "*"
+	}
 	var set uint64
 	for part := range strings.SplitSeq(list, ",") {
-		members, err := f.parsePart(part)
+		members, err := f.parseElement(part, p)
 		if err != nil {
 			return 0, fmt.Errorf("has %s as its %s: %w", quote(list), f.label, err)
 		}
@@ -35,8 +43,17 @@ func (f field) parse(list string) (uint64, error) {
 	return set, nil
 }
 
+func (f *field) parseElement(part string, p *pattern) (uint64, error) {
+	if f.special != nil {
+		if isSpecial, err := f.special(f, part, p); isSpecial {
+			return 0, err
+		}
+	}
+	return f.parsePart(part)
+}
+
 // parsePart reads one element of a list: *, n, a-b, and each with /step.
-func (f field) parsePart(part string) (uint64, error) {
+func (f *field) parsePart(part string) (uint64, error) {
 	if part == "" {
 		return 0, errors.New("a part of the list is empty")
 	}
@@ -62,9 +79,9 @@ func (f field) parsePart(part string) (uint64, error) {
 	return set, nil
 }
 
-// parseSpan reads what stands before the step. A single value that has a step
-// goes on to the end.
-func (f field) parseSpan(span string, stepped bool) (first, last int, err error) {
+// parseSpan reads the part before the step. A single value that has a step
+// starts a range to the end of the field.
+func (f *field) parseSpan(span string, stepped bool) (first, last int, err error) {
 	if span == "*" {
 		return f.low, f.high, nil
 	}
@@ -90,9 +107,9 @@ func (f field) parseSpan(span string, stepped bool) (first, last int, err error)
 	return first, last, nil
 }
 
-// parseStep reads what stands after the slash. A step wider than the field is a
+// parseStep reads the part after the slash. A step wider than the field is a
 // mistake: */90 is not every 90 minutes.
-func (f field) parseStep(text string) (int, error) {
+func (f *field) parseStep(text string) (int, error) {
 	most := f.high - f.low + 1
 	n, ok := parseDigits(text)
 	if !ok || n < 1 || n > most {
@@ -102,14 +119,11 @@ func (f field) parseStep(text string) (int, error) {
 }
 
 // parseValue reads a number or a name.
-func (f field) parseValue(text string) (int, error) {
+func (f *field) parseValue(text string) (int, error) {
 	if n, ok := f.parseName(text); ok {
 		return n, nil
 	}
 	n, ok := parseDigits(text)
-	if !ok && strings.ContainsAny(strings.ToUpper(text), "?LW#") {
-		return 0, errors.New("?, L, W and # belong to other dialects of cron")
-	}
 	high := f.high
 	if f.sunday {
 		high++
@@ -117,15 +131,18 @@ func (f field) parseValue(text string) (int, error) {
 	if ok && n >= f.low && n <= high {
 		return n, nil
 	}
+	want := fmt.Sprintf("a number from %d to %d", f.low, high)
 	if f.names != "" {
-		return 0, fmt.Errorf("%s isn't a number from %d to %d or a name from %s to %s",
-			quote(text), f.low, high, f.names[:3], f.names[len(f.names)-3:])
+		want += " or a name from " + f.names[:3] + " to " + f.names[len(f.names)-3:]
 	}
-	return 0, fmt.Errorf("%s isn't a number from %d to %d", quote(text), f.low, high)
+	if hint := f.specialHint(text); !ok && hint != "" {
+		want += "; " + hint
+	}
+	return 0, fmt.Errorf("%s isn't %s", quote(text), want)
 }
 
 // parseName reads a three-letter name, in any case.
-func (f field) parseName(text string) (int, bool) {
+func (f *field) parseName(text string) (int, bool) {
 	name := strings.ToUpper(text)
 	at := strings.Index(f.names, name)
 	if len(text) != 3 || len(name) != 3 || at < 0 || at%3 != 0 {
@@ -134,8 +151,8 @@ func (f field) parseName(text string) (int, bool) {
 	return f.low + at/3, true
 }
 
-// parseDigits reads a number without sign. Numbers too large for any field come
-// out as some such number.
+// parseDigits reads a number without sign. It returns numbers above 1000 as 1000,
+// which is too large for every field.
 func parseDigits(text string) (n int, ok bool) {
 	for _, b := range []byte(text) {
 		if !isDigit(b) {

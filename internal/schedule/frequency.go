@@ -7,39 +7,44 @@ import "time"
 // Implementations are safe for concurrent use and return times in UTC, cut to
 // microseconds.
 type Frequency interface {
-	// First gives the first due time of a schedule that is to start at start: the
-	// first grid point at or after it. An interval has no grid yet and begins it
-	// at start itself.
+	// First returns the first due time of a schedule that starts at start: the
+	// first grid point at or after it. The grid of an interval begins at start.
 	First(start time.Time) time.Time
 
-	// Next gives the first grid point strictly after t on the grid that runs
-	// through due, which is any known grid point of the schedule. Cron does not
-	// need due. The zero time means that there is none within the search
-	// horizon, which does not happen for frequencies this package accepts.
+	// Next returns the first grid point after t on the grid that runs through
+	// due, which is any known grid point of the schedule. Only an interval uses
+	// due. The zero time means that there is none; an [Interval] and a [Cron]
+	// always have one.
 	Next(due, t time.Time) time.Time
+
+	// count returns how many points p there are with after < p <= upTo, on the
+	// grid that runs through due. Its cost does not grow with their number.
+	count(due, after, upTo time.Time) int64
 }
 
-// Interval is a frequency of equal steps. The grid runs through any known point
-// of it, in both directions.
+// Interval is a frequency of equal steps. Any point determines the grid, which
+// extends in both directions.
 type Interval struct {
-	// Every is the length of a step, used in whole microseconds. Anything shorter
+	// Every is the length of a step, cut to whole microseconds. Anything shorter
 	// than a second counts as one second.
 	Every time.Duration
 }
 
-// First gives start itself.
+// step returns the length of a step in microseconds.
+func (i Interval) step() int64 { return max(i.Every, time.Second).Microseconds() }
+
+// First returns start, cut to microseconds.
 func (i Interval) First(start time.Time) time.Time { return cut(start) }
 
-// Next gives the first point due + n*Every, n being any integer, after t.
+// Next returns the first point due + n*Every after t, for any integer n.
 func (i Interval) Next(due, t time.Time) time.Time {
-	step := max(i.Every, time.Second).Microseconds()
-	origin := due.UnixMicro()
+	step, origin := i.step(), due.UnixMicro()
 	n := floorDiv(t.UnixMicro()-origin, step) + 1
 	return time.UnixMicro(origin + n*step).UTC()
 }
 
-// Through gives a frequency whose grid runs through a point whatever due time it
-// is asked for: of a run that was moved off the grid.
+// Through returns a frequency whose grid always runs through a point, also if the
+// due time of a run is not on the grid because the run was rescheduled.
 func Through(f Frequency, point time.Time) Frequency { return anchored{f, point} }
 
 type anchored struct {
@@ -47,14 +52,17 @@ type anchored struct {
 	point time.Time
 }
 
-// Next gives the first grid point after t.
+// Next returns the first grid point after t.
 func (a anchored) Next(_, t time.Time) time.Time { return a.Frequency.Next(a.point, t) }
 
-// LatestIn gives the latest grid point p with after < p <= upTo, and false when
+func (a anchored) count(_, after, upTo time.Time) int64 {
+	return a.Frequency.count(a.point, after, upTo)
+}
+
+// LatestIn returns the latest grid point p with after < p <= upTo, and false if
 // there is none. The grid runs through due.
 //
-// It bisects, so that its cost grows with the logarithm of the number of points
-// in between.
+// It bisects, so its cost grows with the logarithm of the number of points.
 func LatestIn(f Frequency, due, after, upTo time.Time) (time.Time, bool) {
 	within := func(p time.Time) bool { return !p.IsZero() && !p.After(upTo) }
 
@@ -77,12 +85,12 @@ func LatestIn(f Frequency, due, after, upTo time.Time) (time.Time, bool) {
 	}
 }
 
-// FollowUp gives the due time of the run after the one that was due at due,
-// began at started (zero: it never began) and is final at now.
+// FollowUp returns the due time of the run after one that was due at due, started
+// at started (zero: it never started) and is final at now.
 //
-// That is the first grid point after due if it is still ahead; else the latest
-// one that has passed since the run began, so that one late run makes up for
-// all a long run covered; else the first one ahead.
+// It is the first grid point after due if that is still ahead; else the latest
+// one that has passed since the run started, so that one late run makes up for
+// all points that a long run covered; else the first one ahead.
 func FollowUp(f Frequency, due, started, now time.Time) time.Time {
 	if next := f.Next(due, due); next.After(now) {
 		return next
@@ -96,8 +104,8 @@ func FollowUp(f Frequency, due, started, now time.Time) time.Time {
 	return f.Next(due, now)
 }
 
-// Resume gives the first grid point at or after now of a schedule whose first
-// due time is first: first itself when that is not past.
+// Resume returns the first grid point at or after now of a schedule whose first
+// due time is first: first itself unless it is past.
 func Resume(f Frequency, first, now time.Time) time.Time {
 	if !first.Before(now) {
 		return cut(first)
@@ -105,7 +113,7 @@ func Resume(f Frequency, first, now time.Time) time.Time {
 	return f.Next(first, justBefore(now))
 }
 
-// cut takes away what is finer than a microsecond, toward the past.
+// cut removes digits finer than a microsecond, toward the past.
 func cut(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro()).UTC() }
 
 // Later returns the later of two times.
@@ -116,7 +124,7 @@ func Later(a, b time.Time) time.Time {
 	return b
 }
 
-// justBefore turns "strictly after" into "at or after".
+// justBefore turns "after" into "at or after".
 func justBefore(t time.Time) time.Time { return t.Add(-1) }
 
 // floorDiv divides rounding down; b is positive.

@@ -13,8 +13,7 @@ var (
 	errInstantRange = errors.New("must lie within the years 0 to 9999")
 )
 
-// maxInstant is the length of the longest text that is read as an instant, in
-// bytes.
+// maxInstant is the maximum length of an instant, in bytes.
 const maxInstant = 100
 
 // ParseInstant reads a date and time as in RFC 3339, also with a space for T, in
@@ -64,7 +63,7 @@ func ParseUnix(literal string) (time.Time, error) {
 	return inRange(time.UnixMicro(n))
 }
 
-// inRange keeps times to what RFC 3339 can write.
+// inRange refuses times that RFC 3339 can't write.
 func inRange(t time.Time) (time.Time, error) {
 	t = cut(t)
 	if t.Year() < 0 || t.Year() > 9999 {
@@ -73,8 +72,8 @@ func inRange(t time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// instantParser reads from the front of rest. The first error stays, and from
-// then on nothing is read.
+// instantParser reads from the front of rest. It keeps the first error and reads
+// nothing after it.
 type instantParser struct {
 	rest string
 	err  error
@@ -171,12 +170,12 @@ func (p *instantParser) digits(n int) int {
 	return value
 }
 
-// next reports whether rest goes on with one of set.
+// next reports whether rest begins with a byte of set.
 func (p *instantParser) next(set string) bool {
 	return p.err == nil && p.rest != "" && strings.IndexByte(set, p.rest[0]) >= 0
 }
 
-// oneOf reads one byte of set, or fails and gives the first of set.
+// oneOf reads one byte of set, or fails and returns the first of set.
 func (p *instantParser) oneOf(set string) byte {
 	if !p.next(set) {
 		p.fail(errInstantShape)
@@ -187,7 +186,7 @@ func (p *instantParser) oneOf(set string) byte {
 	return b
 }
 
-// check fails when a part of the time has a value that does not exist.
+// check fails if a part of the time has a value that does not exist.
 func (p *instantParser) check(part string, value, low, high int) {
 	if value < low || value > high {
 		p.fail(fmt.Errorf("has %d as its %s; give %02d to %02d", value, part, low, high))

@@ -12,7 +12,7 @@ const maxCron = 1000
 
 const giveFive = "give five: minute hour day-of-month month day-of-week"
 
-// shorthands are the names that stand for a whole expression.
+// shorthands maps names to the expressions they mean.
 var shorthands = map[string]string{
 	"@hourly":  "0 * * * *",
 	"@daily":   "0 0 * * *",
@@ -31,7 +31,7 @@ func parsePattern(expr string) (pattern, error) {
 		return pattern{}, errors.New("is empty; " + giveFive)
 	}
 	if first := strings.ToUpper(words[0]); strings.HasPrefix(first, "TZ=") || strings.HasPrefix(first, "CRON_TZ=") {
-		return pattern{}, errors.New("can't name a zone; name it in the field timezone")
+		return pattern{}, errors.New("can't contain a time zone; give it in the field timezone")
 	}
 	if strings.HasPrefix(words[0], "@") {
 		meaning, err := expand(words)
@@ -52,7 +52,7 @@ func parsePattern(expr string) (pattern, error) {
 	}
 }
 
-// expand gives the five fields that a shorthand stands for.
+// expand returns the five fields that a shorthand means.
 func expand(words []string) (string, error) {
 	name := strings.ToLower(words[0])
 	meaning, known := shorthands[name]
@@ -62,7 +62,7 @@ func expand(words []string) (string, error) {
 	case known:
 		return "", fmt.Errorf("has more after %s; give it alone", name)
 	case name == "@reboot":
-		return "", errors.New("can't be @reboot: a service has no moment of booting; " + giveFive)
+		return "", errors.New("can't be @reboot, because a schedule runs at times; " + giveFive)
 	case name == "@every":
 		return "", errors.New("can't be @every; use repeat_every for intervals")
 	default:
@@ -70,29 +70,32 @@ func expand(words []string) (string, error) {
 	}
 }
 
-// parseFields puts the five fields together.
+// parseFields parses the five fields. Its error lists the problems of all fields.
 func parseFields(words [5]string) (pattern, error) {
-	var sets [5]uint64
+	var p pattern
+	var problems []string
+	sets := [5]*uint64{&p.minutes, &p.hours, &p.days, &p.months, &p.weekdays}
 	for i, word := range words {
-		set, err := fields[i].parse(word)
+		set, err := fields[i].parse(word, &p)
 		if err != nil {
-			return pattern{}, err
+			problems = append(problems, err.Error())
 		}
-		sets[i] = set
+		*sets[i] = set
 	}
-	star := func(i int) bool { return strings.HasPrefix(words[i], "*") }
-	return pattern{
-		minutes: sets[0], hours: sets[1], days: sets[2], months: sets[3], weekdays: sets[4],
-		both:    star(2) || star(4),
-		watched: star(0) || star(1),
-	}, nil
+	if problems != nil {
+		return pattern{}, errors.New(strings.Join(problems, "; it "))
+	}
+	star := func(i int) bool { return words[i][0] == '*' || words[i] == "?" }
+	p.both = star(2) || star(4)
+	p.watched = star(0) || star(1)
+	return p, nil
 }
 
-// isSpace reports white space as cron knows it: others are not between fields
-// but in them, and refused there.
+// isSpace reports whether cron separates fields at r. Other white space is part of
+// a field and refused there.
 func isSpace(r rune) bool { return strings.ContainsRune(" \t\r\n\v\f", r) }
 
-// quote shows a piece of an expression, shortened if need be.
+// quote quotes part of an expression, shortened if it is long.
 func quote(s string) string {
 	const most = 40
 	if len(s) > most {

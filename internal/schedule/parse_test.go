@@ -62,6 +62,17 @@ func TestParseCronSets(t *testing.T) {
 		"* * * * 1/2":           with(func(p *pattern) { p.weekdays = set(1, 3, 5) }),
 		"* * * * 7/2":           with(func(p *pattern) { p.weekdays = set(0) }),
 
+		"* * ? * 1":             with(func(p *pattern) { p.weekdays = set(1) }),
+		"* * 1 * ?":             with(func(p *pattern) { p.days = set(1) }),
+		"* * ? * ?":             all,
+		"* * L * *":             with(func(p *pattern) { p.days, p.fromEnd = 0, set(0) }),
+		"* * l,L-3,L-30 * *":    with(func(p *pattern) { p.days, p.fromEnd = 0, set(0, 3, 30) }),
+		"* * 1,15w,LW,31W * *":  with(func(p *pattern) { p.days, p.nearest = set(1), set(0, 15, 31) }),
+		"* * L * 5":             with(func(p *pattern) { p.days, p.fromEnd, p.weekdays, p.both = 0, set(0), set(5), false }),
+		"* * * * 5L,sunL,7L,0L": with(func(p *pattern) { p.weekdays, p.lastWeekday = 0, set(0, 5) }),
+		"* * * * MON#2,1#5,7#2": with(func(p *pattern) { p.weekdays, p.nthWeekday = 0, [5]uint64{1: set(0, 1), 4: set(1)} }),
+		"* * * * TUE,FRIL":      with(func(p *pattern) { p.weekdays, p.lastWeekday = set(2), set(5) }),
+
 		"@hourly":   {minutes: set(0), hours: all.hours, days: all.days, months: all.months, weekdays: all.weekdays, both: true, watched: true},
 		"@daily":    {minutes: set(0), hours: set(0), days: all.days, months: all.months, weekdays: all.weekdays, both: true},
 		"@Weekly":   {minutes: set(0), hours: set(0), days: all.days, months: all.months, weekdays: set(0), both: true},
@@ -144,12 +155,44 @@ func TestParseCronRefuses(t *testing.T) {
 		"1,,2 * * * *":                    "a part of the list is empty",
 		",1 * * * *":                      "a part of the list is empty",
 		"1, * * * *":                      "a part of the list is empty",
-		"? * * * *":                       "other dialects",
-		"* * ? * *":                       "other dialects",
-		"* * L * *":                       "other dialects",
-		"* * 15W * *":                     "other dialects",
-		"* * * * 5L":                      "other dialects",
-		"* * * * MON#2":                   "other dialects",
+		"? * * * *":                       `has "?" as its minute: "?" isn't a number from 0 to 59; ? works only for day-of-month and day-of-week`,
+		"* * * ? *":                       "? works only for day-of-month and day-of-week",
+		"* * 1,? * *":                     `"?" isn't a number from 1 to 31; ? must be the whole field`,
+		"* * ?/2 * *":                     "? must be the whole field",
+		"* * * * ?#2":                     "? must be the whole field",
+		"L * * * *":                       `"L" isn't a number from 0 to 59; L works only for day-of-month, as in L or L-3, and day-of-week, as in 5L`,
+		"* L * * *":                       `has "L" as its hour: "L" isn't a number from 0 to 23; L works only for`,
+		"* * * L *":                       `has "L" as its month: "L" isn't a number from 1 to 12 or a name from JAN to DEC; L works only for`,
+		"* 5W * * *":                      "W works only for day-of-month, as in 15W",
+		"* * 1#2 * *":                     `"1#2" isn't a number from 1 to 31; # works only for day-of-week, as in MON#2`,
+		"* * 0W * *":                      `has "0W" as its day-of-month: "0W" has no day of the month before W; give 1W to 31W, or LW`,
+		"* * 32W * *":                     "give 1W to 31W, or LW",
+		"* * W * *":                       "give 1W to 31W, or LW",
+		"* * 1-5W * *":                    "give 1W to 31W, or LW",
+		"* * *W * *":                      "give 1W to 31W, or LW",
+		"* * WL * *":                      `"WL" isn't a day of the month; write L, L-3, 15W or LW`,
+		"* * LL * *":                      "write L, L-3, 15W or LW",
+		"* * L/2 * *":                     "write L, L-3, 15W or LW",
+		"* * 5-L * *":                     "write L, L-3, 15W or LW",
+		"* * JUL * *":                     "write L, L-3, 15W or LW",
+		"* * L-0 * *":                     `"L-0" doesn't count back from the last day; give L-1 to L-30`,
+		"* * L-31 * *":                    "give L-1 to L-30",
+		"* * L- * *":                      "give L-1 to L-30",
+		"* * L-3W * *":                    `"L-3W" doesn't count back from the last day`,
+		"* * * * L":                       `"L" needs a day of the week before it, as in 5L or FRIL`,
+		"* * * * 8L":                      `has "8L" as its day-of-week: "8" isn't a number from 0 to 7 or a name from SUN to SAT`,
+		"* * * * MON-FRIL":                `"MON-FRI" isn't a number from 0 to 7`,
+		"* * * * 15W":                     "W works only for day-of-month, as in 15W",
+		"* * * * MON#6":                   `has "MON#6" as its day-of-week: "6" can't follow #; give a number from 1 to 5`,
+		"* * * * MON#0":                   "can't follow #",
+		"* * * * MON#":                    "can't follow #",
+		"* * * * MON#2#3":                 `"2#3" can't follow #`,
+		"* * * * #2":                      `"" isn't a number from 0 to 7`,
+		"* * * * 5L/2":                    `"5L" isn't a number from 0 to 7 or a name from SUN to SAT; L works only for`,
+		"60 25 * * *":                     `has "60" as its minute: "60" isn't a number from 0 to 59; it has "25" as its hour: "25" isn't a number from 0 to 23`,
+		"0 0 L-30 2 *":                    "never fires",
+		"0 0 30W 2 ?":                     "never fires",
+		"0 0 L-30 4,6,9,11 *":             "never fires",
 		"MON * * * *":                     "isn't a number from 0 to 59",
 		"* * JAN * *":                     "isn't a number from 1 to 31",
 		"* * * MON *":                     "or a name from JAN to DEC",
@@ -176,7 +219,7 @@ func TestParseCronRefuses(t *testing.T) {
 }
 
 func TestParseCronAcceptsRareDates(t *testing.T) {
-	for _, expr := range []string{"0 0 29 2 *", "0 0 31 2 1", "0 0 29 2 */7", "0 0 31 1,2 *"} {
+	for _, expr := range []string{"0 0 29 2 *", "0 0 31 2 1", "0 0 29 2 */7", "0 0 31 1,2 *", "0 0 29W 2 *", "0 0 L-28 2 *", "0 0 * 2 SUN#5"} {
 		if _, err := ParseCron(expr, nil); err != nil {
 			t.Errorf("ParseCron(%q): %v", expr, err)
 		}
@@ -199,6 +242,7 @@ func FuzzParseCron(f *testing.F) {
 		"* * * * *", "*/15 9-17 * * MON-FRI", "3/20 0 1,15 JAN */2", "0 0 29 2 *", "0 0 29 2 */7", "0 0 30 2 *",
 		"5-7,59 23 31 12 5-7", "@daily", "@every 1s", "TZ=UTC * * * * *", "0 0 L * ?", "* 0 8 3 */7",
 		"99999999999999999999 * * * *", "*/0 * * * *", "1,,2 * * * *", "* * * * FRI-SUN",
+		"0 9 L-3,LW,15W * *", "0 9 ? * 5L,MON#2", "0 0 29W 2 ?", "0 0 L-28 2 7#5", "0 0 * 2 SUN#5",
 	} {
 		f.Add(expr, int64(1772323200), uint8(0))
 		f.Add(expr, int64(3981312000), uint8(1))

@@ -17,9 +17,14 @@ import (
 type refField struct {
 	text    string
 	allowed map[int]bool
+	special []func(t time.Time) bool // elements that depend on the month
 }
 
-func (f refField) star() bool { return f.text[0] == '*' }
+func (f refField) star() bool { return f.text[0] == '*' || f.text == "?" }
+
+func (f refField) matchesDay(value int, t time.Time) bool {
+	return f.allowed[value] || slices.ContainsFunc(f.special, func(matches func(time.Time) bool) bool { return matches(t) })
+}
 
 // refSpec is an expression: minute, hour, day-of-month, month, day-of-week.
 type refSpec [5]refField
@@ -35,7 +40,7 @@ func (s refSpec) String() string {
 func (s refSpec) watched() bool { return s[0].star() || s[1].star() }
 
 func (s refSpec) matchesDate(t time.Time) bool {
-	day, weekday := s[2].allowed[t.Day()], s[4].allowed[int(t.Weekday())]
+	day, weekday := s[2].matchesDay(t.Day(), t), s[4].matchesDay(int(t.Weekday()), t)
 	if s[2].star() || s[4].star() {
 		return s[3].allowed[int(t.Month())] && day && weekday
 	}
@@ -114,10 +119,18 @@ func drawField(t *rapid.T, low, high int, free bool) refField {
 	f := refField{text: "*", allowed: map[int]bool{}}
 	if free {
 		f.allow(low, high, 1)
+		if (high == 31 || high == 6) && rapid.Bool().Draw(t, "question mark") {
+			f.text = "?"
+		}
 		return f
 	}
 	var parts []string
 	for range rapid.IntRange(1, 3).Draw(t, "parts") {
+		if (high == 31 || high == 6) && rapid.IntRange(0, 2).Draw(t, "special") == 0 {
+			text, matches := drawSpecial(t, high == 31)
+			parts, f.special = append(parts, text), append(f.special, matches)
+			continue
+		}
 		a := rapid.IntRange(low, high).Draw(t, "a")
 		b := rapid.IntRange(a, high).Draw(t, "b")
 		step := rapid.IntRange(1, high-low+1).Draw(t, "step")
@@ -144,6 +157,54 @@ func drawField(t *rapid.T, low, high int, free bool) refField {
 	}
 	f.text = strings.Join(parts, ",")
 	return f
+}
+
+// drawSpecial makes an element that depends on the month, and a slow check of it.
+func drawSpecial(t *rapid.T, date bool) (string, func(time.Time) bool) {
+	if !date {
+		day := rapid.IntRange(0, 7).Draw(t, "day of the week")
+		on := func(t time.Time) bool { return int(t.Weekday()) == day%7 }
+		if rapid.Bool().Draw(t, "last") {
+			return fmt.Sprintf("%dL", day), func(t time.Time) bool { return on(t) && t.AddDate(0, 0, 7).Month() != t.Month() }
+		}
+		n := rapid.IntRange(1, 5).Draw(t, "n")
+		return fmt.Sprintf("%d#%d", day, n), func(t time.Time) bool {
+			before := 0
+			for d := t; d.Month() == t.Month(); d = d.AddDate(0, 0, -7) {
+				before++
+			}
+			return on(t) && before == n
+		}
+	}
+	switch rapid.IntRange(0, 3).Draw(t, "kind") {
+	case 0:
+		return "L", func(t time.Time) bool { return t.AddDate(0, 0, 1).Day() == 1 }
+	case 1:
+		n := rapid.IntRange(1, 30).Draw(t, "n")
+		return fmt.Sprintf("L-%d", n), func(t time.Time) bool {
+			return t.AddDate(0, 0, n).Month() == t.Month() && t.AddDate(0, 0, n+1).Day() == 1
+		}
+	case 2:
+		n := rapid.IntRange(1, 31).Draw(t, "n")
+		return fmt.Sprintf("%dW", n), func(t time.Time) bool { return nearestWeekday(t, n) }
+	default:
+		return "LW", func(t time.Time) bool { return nearestWeekday(t, daysIn(t)) }
+	}
+}
+
+func daysIn(t time.Time) int { return time.Date(t.Year(), t.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day() }
+
+// nearestWeekday reports whether t has the smallest distance to day n of its month
+// of all days from Monday to Friday.
+func nearestWeekday(t time.Time, n int) bool {
+	best, least := 0, 100
+	for day := 1; day <= daysIn(t); day++ {
+		weekday := time.Date(t.Year(), t.Month(), day, 0, 0, 0, 0, time.UTC).Weekday()
+		if distance := max(day-n, n-day); weekday != time.Saturday && weekday != time.Sunday && distance < least {
+			best, least = day, distance
+		}
+	}
+	return n <= daysIn(t) && t.Day() == best
 }
 
 func (f refField) allow(first, last, step int) {

@@ -11,8 +11,8 @@ import (
 
 var errUnknownZone = errors.New("must be the name of an IANA time zone, such as Europe/London")
 
-// zones keeps what LoadZone has loaded: schedules ask for theirs on every run.
-// It holds existing names only, so it stays small.
+// zones caches the zones that LoadZone has loaded, because each run of a schedule
+// needs one. It contains existing names only, so it stays small.
 var zones sync.Map // string -> *time.Location
 
 // LoadZone reads an IANA zone name such as Europe/London or UTC. The empty name,
@@ -32,10 +32,10 @@ func LoadZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// zoneName reports whether name looks like one in the IANA database. It keeps
-// out what time.LoadLocation would read as something else: the machine's own
-// zone, paths, and the copies that systems keep beside the database, of which
-// right/ counts leap seconds.
+// zoneName reports whether name has the form of a name in the IANA database. It
+// excludes what time.LoadLocation would read as something else: the machine's own
+// zone, paths, and the copies that systems store beside the database (right/
+// counts leap seconds).
 func zoneName(name string) bool {
 	switch first, _, _ := strings.Cut(name, "/"); first {
 	case "", "Local", "localtime", "posixrules", "posix", "right":
@@ -54,19 +54,15 @@ func zoneName(name string) bool {
 	return true
 }
 
-// A reading is what a clock on the wall shows, as the seconds that would have
-// passed since 1970 had the clock never jumped.
-//
-// An instant is in seconds since 1970 too; the reading is the instant plus the
-// zone's offset.
+// An instant is a number of seconds since 1970. A reading is what a wall clock
+// shows at an instant: the instant plus the zone's offset.
 
-// lookaround is longer than any clock was ever set back or forward by, and
-// longer than any offset, in seconds.
+// lookaround is longer than any jump of a clock and any offset, in seconds.
 const lookaround = 2 * secondsPerDay
 
-// periodAt gives the offset of zone at an instant and the end of a period,
-// beginning at that instant, over which the offset holds. The offset after the
-// end may be the same.
+// periodAt returns the offset of zone at an instant, and the end of a period that
+// begins at that instant and has this offset throughout. The offset after the end
+// may be the same.
 func periodAt(zone *time.Location, instant int64) (offset, end int64) {
 	t := time.Unix(instant, 0).In(zone)
 	_, seconds := t.Zone()
@@ -77,20 +73,26 @@ func periodAt(zone *time.Location, instant int64) (offset, end int64) {
 	case until.Unix() > instant:
 		end = until.Unix()
 	default:
-		// Where a rule goes on for ever, ZoneBounds gives no year more than 365
-		// days; the rule's next turn is not before the year's end.
+		// For a rule without end, ZoneBounds takes every year as 365 days long;
+		// the offset does not change before the year's end.
 		end = time.Date(t.UTC().Year()+1, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 	}
 	return int64(seconds), end
 }
 
-// firstShowing gives the first instant at which the clock shows reading or a
+// firstShowing returns the first instant at which the clock shows reading or a
 // later one.
 func firstShowing(zone *time.Location, reading int64) int64 {
-	for instant := reading - lookaround; ; {
+	return firstShowingFrom(zone, reading-lookaround, reading)
+}
+
+// firstShowingFrom returns the first instant, from an instant on, at which the
+// clock shows reading or a later one.
+func firstShowingFrom(zone *time.Location, instant, reading int64) int64 {
+	for {
 		offset, end := periodAt(zone, instant)
 		if instant+offset >= reading {
-			return instant // the period begins behind a gap
+			return instant // the period begins after a gap
 		}
 		if reading-offset < end {
 			return reading - offset
@@ -99,8 +101,8 @@ func firstShowing(zone *time.Location, reading int64) int64 {
 	}
 }
 
-// firstUnshown gives the earliest reading that the clock, up to and including an
-// instant, has neither shown nor passed.
+// firstUnshown returns the earliest reading that the clock has neither shown nor
+// passed up to and including an instant.
 func firstUnshown(zone *time.Location, instant int64) int64 {
 	earliest := int64(math.MinInt64)
 	for from := instant - lookaround; ; {

@@ -36,9 +36,9 @@ func (s *Service) Preview(body rawjson.Value, headerKey *string) (*Preview, erro
 		}
 		return p, err
 	}
-	p.Words = schedule.Describe(draft.Frequency)
-	for len(p.Next) < previewed {
-		next := draft.Frequency.Next(draft.ScheduledAt, p.Next[len(p.Next)-1])
+	p.Words = schedule.Describe(draft.Grid)
+	for len(p.Next) < draft.RunsUpTo(previewed) {
+		next := draft.Grid.Next(time.Time{}, p.Next[len(p.Next)-1])
 		if next.IsZero() {
 			break
 		}

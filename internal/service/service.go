@@ -140,8 +140,8 @@ func newJob(owner job.Owner, draft *job.Draft, now time.Time, hops int) store.Ne
 	}}
 	if draft.Frequency != nil {
 		n.Schedule = &job.Schedule{
-			ID: job.NewID(now), Owner: owner, Key: draft.Key, Name: draft.Name, Description: draft.Description,
-			InsertedAt: now, FirstDue: draft.ScheduledAt, Hops: hops, Args: draft.Args,
+			ID: draft.ScheduleID, Owner: owner, Key: draft.Key, Name: draft.Name, Description: draft.Description,
+			InsertedAt: now, FirstDue: draft.Grid.Begin, Hops: hops, Args: draft.Args,
 		}
 		n.Job.ScheduleID = n.Schedule.ID
 	}
@@ -199,7 +199,15 @@ func (s *Service) stop(ctx context.Context, owner job.Owner, id uuid.UUID, how f
 
 // Enable lets a disabled schedule create runs again.
 func (s *Service) Enable(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
-	return s.changeSchedule(ctx, owner, id, lifecycle.Enable)
+	var refused error
+	enabled, err := s.changeSchedule(ctx, owner, id, func(moment *store.Snapshot) (c *store.Changes) {
+		c, refused = lifecycle.Enable(moment)
+		return c
+	})
+	if err == nil {
+		err = refused
+	}
+	return enabled, err
 }
 
 // changeJob changes a job in the store and notifies the listener.

@@ -127,6 +127,8 @@ type NewJob struct {
 	Job      *job.Job
 	Schedule *job.Schedule // nil for a one-off
 	Lane     uint32        // see QueueKey
+	// Logs are logs of the job. The store sets their job number.
+	Logs []job.Log
 	// Caps are the account's limits. The transaction checks them, so they apply
 	// across all nodes. They must be the same for all new jobs of an account in one
 	// call.

@@ -40,6 +40,7 @@ var LogEvents = []ui.Choice{
 	{Value: "", Label: "All events"}, {Value: job.EventRequest, Label: "Requests"}, {Value: job.EventResponse, Label: "Responses"},
 	{Value: job.EventError, Label: "Errors"}, {Value: job.EventCallbackFailed, Label: "Failed callbacks"},
 	{Value: job.EventWebhookFailed, Label: "Failed webhook events"}, {Value: job.EventStateRejected, Label: "Rejected $state"},
+	{Value: job.EventSkipped, Label: "Skipped points"}, {Value: job.EventEnded, Label: "Ended schedules"},
 }
 
 // logSpans are the periods up to now that the filter offers.
@@ -53,6 +54,16 @@ type LogLine struct {
 	Tone, Icon, Badge string
 	Text              string
 	RetryAt           time.Time // zero for none
+}
+
+// SkippedText describes the points that a log says were skipped.
+func SkippedText(l *job.Log) string {
+	count, reason := string(rawjson.Get(l.Payload, "count")), rawjson.Text(rawjson.Get(l.Payload, "reason"))
+	from, to := rawjson.Text(rawjson.Get(l.Payload, "from")), rawjson.Text(rawjson.Get(l.Payload, "to"))
+	if count == "1" {
+		return "The run due at " + from + " was skipped: " + reason + "."
+	}
+	return count + " runs due from " + from + " to " + to + " were skipped: " + reason + "."
 }
 
 // LineOf returns a log in one line.
@@ -81,6 +92,10 @@ func LineOf(l *job.Log) LogLine {
 		line.Icon, line.Badge, line.Text = "bell", "callback", "The callback failed; there are no retries left."
 	case job.EventWebhookFailed:
 		line.Icon, line.Badge, line.Text = "bell", "event", "The event "+rawjson.Text(value("type"))+" failed; there are no retries left."
+	case job.EventSkipped:
+		line.Tone, line.Icon, line.Badge, line.Text = "calm", "warning", "skipped", SkippedText(l)
+	case job.EventEnded:
+		line.Tone, line.Icon, line.Badge, line.Text = "calm", "minus", "ended", "The schedule has ended: "+rawjson.Text(value("reason"))+"."
 	case job.EventStateRejected:
 		line.Icon, line.Badge, line.Text = "warning", "state", "The new $state is too large and was rejected."
 	}

@@ -79,8 +79,8 @@ func (d *Job) attemptMoment(a *Attempt, first bool, href func(string, ...any) st
 	return m
 }
 
-// failedDeliveries returns the callbacks and events without retries left, and
-// states that were rejected.
+// failedDeliveries returns the callbacks and events without retries left, states
+// that were rejected, and what the logs say about the schedule.
 func (d *Job) failedDeliveries() []moment {
 	var moments []moment
 	for _, log := range d.Logs {
@@ -93,6 +93,10 @@ func (d *Job) failedDeliveries() []moment {
 			m.title = "The event " + rawjson.Text(rawjson.Get(log.Payload, "type")) + " failed"
 		case job.EventStateRejected:
 			m.title, m.icon, tries = "The new $state is too large and was rejected", "warning", ""
+		case job.EventSkipped:
+			m.tone, m.icon, m.title, m.text, tries = "calm", "warning", "Points were skipped", SkippedText(log), ""
+		case job.EventEnded:
+			m.tone, m.icon, m.title, tries = "calm", "minus", "The schedule has ended: "+rawjson.Text(rawjson.Get(log.Payload, "reason")), ""
 		default:
 			continue
 		}

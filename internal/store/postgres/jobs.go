@@ -16,7 +16,7 @@ import (
 )
 
 const jobColumns = `j.number, j.id, j.account, j.state, j.schedule_id, j.key, j.inserted_at, j.scheduled_at, j.due_at,
-	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.args`
+	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.runs, j.skipped, j.args`
 
 const (
 	runColumns = `coalesce(r.node, 0), coalesce(r.attempt, 0), r.begin_at`
@@ -39,7 +39,7 @@ func (r *jobRow) targets() []any {
 		&j.Number, idOf{&j.ID}, &j.Owner.Number, &j.State, idOf{&j.ScheduleID}, &j.Key,
 		timeOf{&j.InsertedAt}, timeOf{&j.ScheduledAt}, timeOf{&j.DueAt},
 		timeOf{&j.AttemptedAt}, timeOf{&j.CompletedAt}, timeOf{&j.CancelledAt}, timeOf{&j.DiscardedAt},
-		&j.Name, &j.Description, &j.Hops, jsonOf{&j.Args},
+		&j.Name, &j.Description, &j.Hops, &j.Runs, &j.Skipped, jsonOf{&j.Args},
 		&r.held.Node, &r.held.Attempt, timeOf{&r.held.StartAt},
 	}
 }
@@ -178,11 +178,11 @@ func (s *Store) JobCounts(ctx context.Context) (map[job.State]int64, error) {
 
 // newJobs is a table of new jobs, numbered in their order.
 const newJobs = `SELECT nextval('job_numbers') AS number, u.* FROM (
-	SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::uuid[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::smallint[], $12::text[], $13::text[], $14::text[])
-	WITH ORDINALITY AS u (account, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, tags, i) ORDER BY i) u`
+	SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::uuid[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::smallint[], $12::text[], $13::text[], $14::text[], $15::bigint[], $16::bigint[])
+	WITH ORDINALITY AS u (account, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, tags, runs, skipped, i) ORDER BY i) u`
 
 const (
-	newColumns = `account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host`
+	newColumns = `account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, runs, skipped`
 	insertJob  = `INSERT INTO jobs (` + newColumns + `, tags) SELECT ` + newColumns + `, string_to_array(tags, ' ') FROM n`
 )
 
@@ -207,6 +207,7 @@ func newJobColumns(jobs []store.NewJob) []any {
 		column(jobs, func(n *row) *string { return optional(n.Job.Name) }), column(jobs, func(n *row) *string { return optional(n.Job.Description) }),
 		column(jobs, func(n *row) int16 { return int16(n.Job.Hops) }), column(jobs, func(n *row) *string { return jsonText(n.Job.Args) }),
 		hosts, tags,
+		column(jobs, func(n *row) int64 { return n.Job.Runs }), column(jobs, func(n *row) int64 { return n.Job.Skipped }),
 	}
 }
 
@@ -220,7 +221,7 @@ func insertJobs(t *tx, jobs []store.NewJob) []query {
 	lanes := column(jobs, func(n *store.NewJob) int64 { return int64(n.Lane) })
 	return append([]query{{
 		sql: `WITH n AS (` + newJobs + `), stored AS (` + insertJob + `),
-			queued AS (INSERT INTO runs (due, kind, number, account, lane, attempt) SELECT due_at, 0, number, account, ($15::bigint[])[i], 0 FROM n)
+			queued AS (INSERT INTO runs (due, kind, number, account, lane, attempt) SELECT due_at, 0, number, account, ($17::bigint[])[i], 0 FROM n)
 			SELECT i, number FROM n`,
 		args: append(newJobColumns(jobs), lanes),
 		row: func(rows pgx.Rows) error {
@@ -233,7 +234,35 @@ func insertJobs(t *tx, jobs []store.NewJob) []query {
 			t.refs = append(t.refs, itemOf(n.Job, n.Lane))
 			return nil
 		},
-	}}, insertSchedules(jobs)...)
+	}}, append(insertSchedules(jobs), insertFirstLogs(jobs)...)...)
+}
+
+// insertFirstLogs stores the logs of jobs stored by an earlier statement.
+func insertFirstLogs(jobs []store.NewJob) []query {
+	type row struct {
+		id  uuid.UUID // of the job
+		log *job.Log
+	}
+	var logs []row
+	for i := range jobs {
+		for k := range jobs[i].Logs {
+			logs = append(logs, row{jobs[i].Job.ID, &jobs[i].Logs[k]})
+		}
+	}
+	if len(logs) == 0 {
+		return nil
+	}
+	return []query{{
+		sql: `INSERT INTO logs (account, id, job, event, inserted_at, payload)
+			SELECT u.account, u.id, j.number, u.event, u.inserted_at, u.payload
+			FROM unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::smallint[], $5::bigint[], $6::text[]) AS u (account, id, job, event, inserted_at, payload)
+			JOIN jobs j ON j.account = u.account AND j.id = u.job`,
+		args: []any{
+			column(logs, func(r *row) int64 { return r.log.Owner.Number }), column(logs, func(r *row) uuid.UUID { return r.log.ID }),
+			column(logs, func(r *row) uuid.UUID { return r.id }), column(logs, func(r *row) int16 { return eventNumber(r.log.Event) }),
+			column(logs, func(r *row) int64 { return r.log.InsertedAt.UnixMicro() }), column(logs, func(r *row) *string { return jsonText(r.log.Payload) }),
+		},
+	}}
 }
 
 // insertUnlessHeld stores those jobs, without queue items, whose keys are neither

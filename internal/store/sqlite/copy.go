@@ -115,9 +115,9 @@ func (t *tx) copyKeys(r *store.Records) error {
 func (t *tx) copySchedules(r *store.Records) error {
 	for _, s := range r.Schedules {
 		_, tags := labels(s.Args)
-		err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, disabled_at, first_due, epoch, hops, args, state, previous, tags)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-			s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, s.DisabledAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Args, s.State, s.Previous, tags)
+		err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, disabled_at, first_due, epoch, hops, args, state, previous, tags, runs, ended, since)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+			s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, s.DisabledAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Args, s.State, s.Previous, tags, s.Runs, string(s.Ended), s.Since)
 		if err == nil {
 			err = t.tag(scheduleTags, s.Owner.Number, s.ID, tags)
 		}
@@ -132,10 +132,10 @@ func (t *tx) copyJobs(r *store.Records) error {
 	for _, j := range r.Jobs {
 		host, tags := labels(j.Args)
 		err := t.exec(`INSERT INTO jobs (number, id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at,
-				attempted_at, completed_at, cancelled_at, discarded_at, name, description, hops, args, host, tags)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
+				attempted_at, completed_at, cancelled_at, discarded_at, name, description, hops, args, host, tags, runs, skipped)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
 			j.Number, j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt,
-			j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, j.Name, j.Description, j.Hops, j.Args, host, tags)
+			j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, j.Name, j.Description, j.Hops, j.Args, host, tags, j.Runs, j.Skipped)
 		if err == nil {
 			err = t.tag(jobTags, j.Owner.Number, j.Number, tags)
 		}

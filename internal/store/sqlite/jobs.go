@@ -78,9 +78,9 @@ func (t *tx) keyHolder(j *job.Job) (*job.Job, error) {
 func (t *tx) insertJob(n store.NewJob) error {
 	j := n.Job
 	host, tags := labels(j.Args)
-	err := t.exec(`INSERT INTO jobs (id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, tags)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt, j.Name, j.Description, j.Hops, j.Args, host, tags)
+	err := t.exec(`INSERT INTO jobs (id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, tags, runs, skipped)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt, j.Name, j.Description, j.Hops, j.Args, host, tags, j.Runs, j.Skipped)
 	if err != nil {
 		return fmt.Errorf("inserting a job: %w", err)
 	}
@@ -89,6 +89,12 @@ func (t *tx) insertJob(n store.NewJob) error {
 		return err
 	}
 	t.count(j.Owner.Number, oneOffs(j), 0)
+	for i := range n.Logs {
+		n.Logs[i].Job = j.Number
+		if err := t.insertLog(&n.Logs[i]); err != nil {
+			return err
+		}
+	}
 	return t.insertItem(store.QueueKey{
 		ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: n.Lane,
 	}, 0)
@@ -113,7 +119,7 @@ func (t *tx) insertItem(ref store.QueueKey, attempt int) error {
 }
 
 const jobColumns = `j.number, j.id, j.account, j.state, j.schedule_id, j.key, j.inserted_at, j.scheduled_at, j.due_at,
-	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.args`
+	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.runs, j.skipped, j.args`
 
 // fromJobs joins a pending job with its queue item, which shows whether the job
 // is executing.
@@ -126,7 +132,7 @@ func (t *tx) scanJob(stmt *sqlite.Stmt) (*job.Job, *store.ClaimInfo, error) {
 	j.State, j.ScheduleID, j.Key = job.State(c.int()), c.uuid(), c.optional()
 	j.InsertedAt, j.ScheduledAt, j.DueAt = c.time(), c.time(), c.time()
 	j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt = c.time(), c.time(), c.time(), c.time()
-	j.Name, j.Description, j.Hops, j.Args = c.optional(), c.optional(), c.int(), c.json()
+	j.Name, j.Description, j.Hops, j.Runs, j.Skipped, j.Args = c.optional(), c.optional(), c.int(), c.int64(), c.int64(), c.json()
 	var held *store.ClaimInfo
 	node, attempt, beginAt := c.int64(), c.int(), c.time()
 	j.Attempt = attempt

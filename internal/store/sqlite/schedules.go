@@ -12,7 +12,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-const scheduleColumns = `s.id, s.account, s.key, s.name, s.description, s.inserted_at, s.disabled_at, s.first_due, s.epoch, s.hops, s.args, s.state, s.previous`
+const scheduleColumns = `s.id, s.account, s.key, s.name, s.description, s.inserted_at, s.disabled_at, s.first_due, s.epoch, s.hops, s.runs, s.ended, s.since, s.args, s.state, s.previous`
 
 func (t *tx) scanSchedule(stmt *sqlite.Stmt) (*job.Schedule, error) {
 	c := &columns{stmt: stmt}
@@ -20,6 +20,7 @@ func (t *tx) scanSchedule(stmt *sqlite.Stmt) (*job.Schedule, error) {
 	account := c.int64()
 	s.Key, s.Name, s.Description = c.optional(), c.optional(), c.optional()
 	s.InsertedAt, s.DisabledAt, s.FirstDue, s.Epoch, s.Hops = c.time(), c.time(), c.time(), c.int64(), c.int()
+	s.Runs, s.Ended, s.Since = c.int64(), job.End(c.text()), c.time()
 	s.Args, s.State, s.Previous = c.json(), c.json(), c.json()
 	var err error
 	s.Owner, err = t.owner(account)
@@ -52,8 +53,8 @@ func (t *tx) insertSchedule(s *job.Schedule) error {
 }
 
 func (t *tx) updateSchedule(s *job.Schedule) error {
-	err := t.exec(`UPDATE schedules SET disabled_at = ?, epoch = ?, state = ?, previous = ? WHERE id = ?`,
-		s.DisabledAt, s.Epoch, s.State, s.Previous, s.ID)
+	err := t.exec(`UPDATE schedules SET disabled_at = ?, epoch = ?, runs = ?, ended = ?, since = ?, state = ?, previous = ? WHERE id = ?`,
+		s.DisabledAt, s.Epoch, s.Runs, string(s.Ended), s.Since, s.State, s.Previous, s.ID)
 	if err != nil {
 		return fmt.Errorf("updating a schedule: %w", err)
 	}

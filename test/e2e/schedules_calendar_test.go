@@ -1,0 +1,254 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
+)
+
+// pointsOf returns the header X-Punctual-Points of requests.
+func pointsOf(hits []harness.Hit) []string {
+	var points []string
+	for _, hit := range hits {
+		points = append(points, hit.Header.Get("X-Punctual-Points"))
+	}
+	return points
+}
+
+// payloads returns the payloads of the logs of an event of a schedule's runs,
+// oldest first, without what changes from run to run.
+func payloads(t *testing.T, c *harness.Client, schedule, event string) []harness.JSON {
+	t.Helper()
+	var all []harness.JSON
+	for _, job := range runsOf(t, c, schedule) {
+		for _, log := range logsOf(c, job) {
+			if log.Get("event").Str() == event {
+				all = append(all, log.Get("payload"))
+			}
+		}
+	}
+	return all
+}
+
+func skipPayload(first time.Time, count, from, to int, reason string) string {
+	at := func(n int) string {
+		return first.Add(time.Duration(n) * time.Second).UTC().Format("2006-01-02T15:04:05.000000Z")
+	}
+	return fmt.Sprintf(`{"count":%d,"from":%q,"to":%q,"reason":%q}`, count, at(from), at(to), reason)
+}
+
+func TestScheduleSkipped_PointsThatALongRunCovers(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	target := harness.SharedTarget(t).Route(t)
+	target.RespondOnce(harness.Delay(3500*time.Millisecond, harness.Status(200)))
+	first := create(a.Client, `{"repeat_every":1,"url":"`+target.URL+`"}`)
+	schedule, due := first.Get("schedule_id").Str(), instant(t, first.Get("job.scheduled_at"))
+	hits := target.AwaitEnds(t, 3, soon)
+	a.Post(schedulePath(first)+"/disable", nil).Want(200)
+	wantTicks(t, first, hits, 0, 3, 4)
+	if got := pointsOf(hits[:3]); !slices.Equal(got, []string{"1", "3", "1"}) {
+		t.Errorf("the runs stand for %q points", got)
+	}
+	skipped := payloads(t, a.Client, schedule, "worker.schedule.skipped")
+	if len(skipped) != 1 || skipped[0].Raw() != skipPayload(due, 2, 1, 2, "overlap") {
+		t.Errorf("skipped: %s", skipped)
+	}
+}
+
+func TestScheduleCatchUp_AfterDowntime(t *testing.T) {
+	t.Parallel()
+	for catchUp, test := range map[string]struct {
+		ticks  []float64 // of the first requests
+		points func(skipped int) []string
+	}{
+		"one": {[]float64{0}, func(skipped int) []string { return []string{fmt.Sprint(1 + skipped), "1"} }},
+		"all": {[]float64{0, 1, 2, 3}, func(int) []string { return []string{"1", "1", "1", "1"} }},
+	} {
+		t.Run(catchUp, func(t *testing.T) {
+			t.Parallel()
+			s := harness.Start(t)
+			c := s.Account(t).Client
+			target := harness.SharedTarget(t).Route(t)
+			first := create(c, `{"schedule_in":1,"repeat_every":1,"catch_up":"`+catchUp+`","url":"`+target.URL+`"}`)
+			due := instant(t, first.Get("job.scheduled_at"))
+			s.Kill()
+			passed(t, due.Add(3300*time.Millisecond))
+			s.Restart(t)
+			hits := target.AwaitEnds(t, 4, afterCrash(s))
+			c.Post(schedulePath(first)+"/disable", nil).Want(200)
+			wantTicks(t, first, hits, test.ticks...)
+
+			skipped := payloads(t, c, first.Get("schedule_id").Str(), "worker.schedule.skipped")
+			n := 0
+			if catchUp == "one" {
+				if len(skipped) != 1 {
+					t.Fatalf("skipped: %s", skipped)
+				}
+				n = int(skipped[0].Get("count").Int())
+				if want := skipPayload(due, n, 1, n, "down"); n < 3 || skipped[0].Raw() != want {
+					t.Errorf("skipped: %s, want %s", skipped[0], want)
+				}
+			} else if len(skipped) != 0 {
+				t.Errorf("skipped: %s", skipped)
+			}
+			if want := test.points(n); !slices.Equal(pointsOf(hits)[:len(want)], want) {
+				t.Errorf("the runs stand for %q points, want %q", pointsOf(hits), want)
+			}
+		})
+	}
+}
+
+func TestScheduleCatchUp_NoneDiscardsARunThatIsTooLate(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	c := s.Account(t).Client
+	target, receiver := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)
+	first := create(c, `{"schedule_in":1,"repeat_every":1,"catch_up":"none","url":"`+target.URL+`","callback_url":"`+receiver.URL+`"}`)
+	due := instant(t, first.Get("job.scheduled_at"))
+	s.Kill()
+	passed(t, due.Add(2300*time.Millisecond))
+	s.Restart(t)
+	hits := target.AwaitEnds(t, 1, afterCrash(s))
+	c.Post(schedulePath(first)+"/disable", nil).Want(200)
+	if late := hits[0].At.Sub(scheduledAt(t, hits[0])); late >= time.Second {
+		t.Errorf("a run started %s after its due time", late)
+	}
+	job := awaitState(t, c, first, "discarded")
+	if !job.Get("job.attempted_at").IsNull() {
+		t.Errorf("it was attempted: %s", job)
+	}
+	logs := logsOf(c, first)
+	wantEvents(t, logs, "http.error")
+	wantSame(t, "kind", logs[0].Get("payload.kind"), `"expired"`)
+	message := receiver.Await(t, 1, soon)[0].JSON()
+	wantSame(t, "the callback's response", message.Get("response"), `null`)
+	wantSame(t, "the callback's kind", message.Get("error.kind"), `"expired"`)
+	skipped := payloads(t, c, first.Get("schedule_id").Str(), "worker.schedule.skipped")
+	if len(skipped) != 1 || skipped[0].Get("reason").Str() != "expired" {
+		t.Errorf("skipped: %s", skipped)
+	}
+}
+
+func TestJobExpiry_DiscardsAJobWhoseRetryWouldBeTooLate(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	target := harness.SharedTarget(t).Route(t).Respond(harness.Status(500))
+	callback, webhook := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)
+	job := create(a.Client, `{"backoff":[1],"retries":5,"expires_in":1.6,"url":"`+target.URL+`","callback_url":"`+callback.URL+`","webhook_url":"`+webhook.URL+`"}`)
+	awaitState(t, a.Client, job, "discarded")
+	if hits := target.Hits(); len(hits) != 2 {
+		t.Errorf("%d requests", len(hits))
+	}
+	logs := logsOf(a.Client, job)
+	wantEvents(t, logs, "http.request", "http.response", "http.request", "http.response", "http.error")
+	wantSame(t, "retry_at of the last attempt", logs[3].Get("payload.retry_at"), `null`)
+	wantSame(t, "kind", logs[4].Get("payload.kind"), `"expired"`)
+	message := callback.Await(t, 1, soon)[0].JSON()
+	wantSame(t, "the callback's response", message.Get("response"), `null`)
+	wantSame(t, "the callback's kind", message.Get("error.kind"), `"expired"`)
+	var types []string
+	for _, hit := range webhook.Await(t, 9, soon) {
+		types = append(types, strings.TrimPrefix(hit.JSON().Get("type").Str(), "job."))
+	}
+	if got := strings.Join(types, " "); got != "started request response error started request response error finished" {
+		t.Errorf("events: %s", got)
+	}
+}
+
+func TestJobExpiry_DiscardsAJobThatIsDueDuringDowntime(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	c := s.Account(t).Client
+	target, webhook := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)
+	job := create(c, `{"schedule_in":1,"expires_in":0.5,"url":"`+target.URL+`","webhook_url":"`+webhook.URL+`"}`)
+	inTime := create(c, `{"schedule_in":1,"expires_in":[1,"hour"],"url":"`+target.URL+`"}`)
+	s.Kill()
+	passed(t, instant(t, job.Get("job.scheduled_at")).Add(time.Second))
+	s.Restart(t)
+	awaitState(t, c, inTime, "completed")
+	awaitState(t, c, job, "discarded")
+	wantEvents(t, logsOf(c, job), "http.error")
+	hits := webhook.Await(t, 2, soon)
+	wantSame(t, "the first event", hits[0].JSON().Get("type"), `"job.error"`)
+	wantSame(t, "the last event", hits[1].JSON().Get("type"), `"job.finished"`)
+	if n := len(target.Hits()); n != 1 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+func TestScheduleEnd_AfterMaxRuns(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	target := harness.SharedTarget(t).Route(t)
+	first := create(a.Client, `{"repeat_every":1,"max_runs":2,"url":"`+target.URL+`"}`)
+	wantEnded(t, a.Client, first, "max_runs")
+	if n := len(target.Hits()); n != 2 {
+		t.Errorf("%d runs", n)
+	}
+	answer := a.Post(schedulePath(first)+"/enable", nil).Want(422)
+	if detail := answer.JSON.Get("detail").Str(); !strings.Contains(detail, "max_runs") {
+		t.Errorf("detail %q", detail)
+	}
+}
+
+func TestScheduleEnd_AtEndsAt(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	target := harness.SharedTarget(t).Route(t)
+	begin := time.Now().Add(time.Second).UTC().Truncate(time.Millisecond)
+	at := func(after time.Duration) string { return begin.Add(after).Format(time.RFC3339Nano) }
+	first := create(a.Client, `{"scheduled_at":"`+at(0)+`","repeat_every":1,"ends_at":"`+at(time.Second)+`","url":"`+target.URL+`"}`)
+	wantEnded(t, a.Client, first, "ends_at")
+	wantTicks(t, first, target.Hits(), 0, 1)
+	if n := len(target.Hits()); n != 2 {
+		t.Errorf("%d runs", n)
+	}
+	a.Post(schedulePath(first)+"/enable", nil).Want(422)
+}
+
+// wantEnded waits until a schedule has ended.
+func wantEnded(t *testing.T, c *harness.Client, first harness.JSON, why string) {
+	t.Helper()
+	harness.Eventually(t, soon, "the schedule's end", func() bool { return !c.Get(schedulePath(first)).Want(200).Data().Get("disabled_at").IsNull() })
+	schedule := first.Get("schedule_id").Str()
+	if left := unfinished(c, schedule); len(left) != 0 {
+		t.Errorf("unfinished: %s", left)
+	}
+	if ended := payloads(t, c, schedule, "worker.schedule.ended"); len(ended) != 1 || ended[0].Raw() != `{"reason":"`+why+`"}` {
+		t.Errorf("ended: %s", ended)
+	}
+}
+
+func TestScheduleGrid_JitterAndExceptions(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	const of = `"scheduled_at":"2031-03-01T00:00:00Z","url":"https://example.com/"`
+	base := time.Date(2031, 3, 1, 0, 0, 0, 0, time.UTC)
+	shifts := map[time.Duration]bool{}
+	for range 5 {
+		first := create(a.Client, `{`+of+`,"repeat_every":[1,"hour"],"jitter":[10,"minutes"]}`)
+		shift := instant(t, first.Get("job.scheduled_at")).Sub(base)
+		if shift < 0 || shift > 10*time.Minute {
+			t.Errorf("the first run is shifted by %s", shift)
+		}
+		shifts[shift] = true
+		a.Post(jobPath(first)+"/cancel", nil).Want(200)
+		next := unfinished(a.Client, first.Get("schedule_id").Str())
+		if len(next) != 1 || !instant(t, next[0].Get("job.scheduled_at")).Equal(base.Add(time.Hour+shift)) {
+			t.Errorf("after a shift by %s the next run is %s", shift, next)
+		}
+	}
+	if len(shifts) < 4 {
+		t.Errorf("five schedules have the shifts %v", shifts)
+	}
+	first := create(a.Client, `{`+of+`,"cron":"0 9 * * *","timezone":"America/New_York","except":["2031-03-01","2031-03-03/2031-03-05"]}`)
+	wantSame(t, "the first run", first.Get("job.scheduled_at"), `"2031-03-02T14:00:00.000000Z"`)
+	a.Post(jobPath(first)+"/cancel", nil).Want(200)
+	next := unfinished(a.Client, first.Get("schedule_id").Str())
+	wantSame(t, "the next run", next[0].Get("job.scheduled_at"), `"2031-03-06T14:00:00.000000Z"`)
+}
