@@ -30,6 +30,7 @@ type Records interface {
 	store.Logs
 	store.Marks
 	store.Summaries
+	store.Completions
 	store.Audits
 	Now() time.Time
 }

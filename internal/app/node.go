@@ -149,6 +149,7 @@ func (n *Node) start(ctx context.Context) error {
 	n.hub = eventstream.New(eventstream.Config{Store: n.clients, Log: c.Log})
 	n.runner = attempt.New(attempt.Config{
 		Queue: n.store, Jobs: n.store, Client: n.client, Secrets: n.auth, Logs: n.store, Metrics: n.metrics, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
+		CompletionURL: completionURL(c.PublicURL), Completions: n.store,
 	})
 	n.dispatcher = dispatch.New(dispatch.Config{
 		Queue: n.store, Node: node, Concurrency: c.Concurrency, Prepare: n.runner.Prepare, Prewarm: n.runner.Prewarm,
@@ -169,6 +170,7 @@ func (n *Node) start(ctx context.Context) error {
 	rates := edge.NewRates(c.Limits.AnonymousRate, n.metrics)
 	n.service = service.New(service.Config{
 		Store: n.clients, Operations: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, AllowHTTP: n.targets.AllowHTTP, Listener: n.hub, Quotas: n.quotas,
+		Stats: n.stats, NoCompletion: c.PublicURL == nil,
 	})
 	notices := broadcast.New(n.store.Now)
 	api := httpapi.New(httpapi.Config{
@@ -189,6 +191,15 @@ func (n *Node) start(ctx context.Context) error {
 	}
 	n.observe()
 	return nil
+}
+
+// completionURL returns the address at which targets report outcomes, without the
+// token; "" if clients' address of the service is not known.
+func completionURL(public *url.URL) string {
+	if public == nil {
+		return ""
+	}
+	return public.String() + "/api/completions/"
 }
 
 // publicAccount returns the number of the account of the public key; 0 when
@@ -291,6 +302,7 @@ func (n *Node) serve(ctx context.Context) error {
 	parts.Go(func() { n.auth.Run(ctx) })
 	parts.Go(func() { n.stats.Run(ctx) })
 	parts.Go(func() { n.takeOver(ctx) })
+	parts.Go(func() { n.runner.WatchCompletions(ctx) })
 	parts.Go(func() { n.followBlocks(ctx) })
 	n.config.Log.Info("started", "version", n.config.Version, "address", n.listener.Addr().String())
 	n.config.Listening(n.listener.Addr().String())

@@ -83,7 +83,14 @@ func (a *deliveryAttempt) send(ctx context.Context) job.Outcome {
 	return r.do(ctx, kindDelivery, d.Owner.Number, a.item.Due, execute.Request{
 		Method: "POST", URL: d.URL, Body: body, MessageID: d.MessageID, Timeout: deliveryTimeout, Hops: d.Hops + 1,
 		Own: []execute.Field{{Name: "Content-Type", Value: "application/json"}},
-	}, lifecycle.Delivered)
+	}, delivered)
+}
+
+func delivered(o *job.Outcome) lifecycle.Verdict {
+	if lifecycle.Delivered(o) {
+		return lifecycle.Succeeded
+	}
+	return lifecycle.Failed
 }
 
 // withdrawn returns the outcome of an attempt whose context ended before the

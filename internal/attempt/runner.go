@@ -44,6 +44,10 @@ type Config struct {
 	Logs    Logs
 	Metrics *metrics.Metrics
 	Stats   Stats // may be nil
+	// CompletionURL is the address at which targets report outcomes, to which a
+	// token is appended; "" if there is none.
+	CompletionURL string
+	Completions   Completions
 	// Stored is called with the account for which something was stored. It must
 	// not block. May be nil.
 	Stored func(account int64)
@@ -99,6 +103,9 @@ func (r *Runner) Prepare(item *store.QueueItem, now time.Time) dispatch.Attempt 
 		return &deliveryAttempt{runner: r, item: item, begin: schedule.Later(item.Due, now)}
 	}
 	a := &jobAttempt{runner: r, Attempt: lifecycle.Begin(item, now)}
+	if r.CompletionURL == "" {
+		a.NotCompletable()
+	}
 	a.reportDefect()
 	return a
 }
@@ -122,9 +129,8 @@ func (r *Runner) stored(account int64) {
 	}
 }
 
-// do sends a request. succeeded decides what statistics and metrics count as a
-// success.
-func (r *Runner) do(ctx context.Context, kind string, account int64, due time.Time, request execute.Request, succeeded func(*job.Outcome) bool) job.Outcome {
+// do sends a request. judge decides what statistics and metrics count.
+func (r *Runner) do(ctx context.Context, kind string, account int64, due time.Time, request execute.Request, judge func(*job.Outcome) lifecycle.Verdict) job.Outcome {
 	lateness := r.Queue.Now().Sub(due)
 	r.Metrics.Begun(kind, lateness)
 	secrets, err := r.Secrets.SigningSecrets(ctx, account)
@@ -143,10 +149,10 @@ func (r *Runner) do(ctx context.Context, kind string, account int64, due time.Ti
 	if f := outcome.Failure; f != nil && f.Local {
 		r.logLimited("this machine has run out of resources for connections; attempts will be retried", errors.New(f.Message))
 	}
-	success := succeeded(&outcome)
-	r.Metrics.Attempted(kind, outcomeName(&outcome, success), outcome.Duration)
-	if r.Stats != nil && kind == kindJob && counts(&outcome) {
-		r.Stats.Observe(account, success, lateness, outcome.Duration)
+	verdict := judge(&outcome)
+	r.Metrics.Attempted(kind, outcomeName(&outcome, verdict), outcome.Duration)
+	if r.Stats != nil && kind == kindJob && counts(&outcome) && verdict != lifecycle.Awaiting {
+		r.Stats.Observe(account, verdict == lifecycle.Succeeded, lateness, outcome.Duration)
 	}
 	return outcome
 }
@@ -163,10 +169,12 @@ func counts(o *job.Outcome) bool {
 	return o.Failure == nil || o.Failure.Kind != job.KindCancelled && o.Failure.Kind != job.KindInterrupted
 }
 
-func outcomeName(o *job.Outcome, success bool) string {
+func outcomeName(o *job.Outcome, v lifecycle.Verdict) string {
 	switch {
-	case success:
+	case v == lifecycle.Succeeded:
 		return "success"
+	case v == lifecycle.Awaiting:
+		return "awaiting"
 	case o.Failure != nil:
 		return string(o.Failure.Kind)
 	default:
@@ -193,7 +201,7 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, requ
 		if a.Refused != nil {
 			return a.refuse()
 		}
-		return r.do(ctx, kindJob, j.Owner.Number, a.Item.Due, a.request(), a.succeeded)
+		return r.do(ctx, kindJob, j.Owner.Number, a.Item.Due, a.request(), a.judge)
 	})
 	bytes := a.recordBytes(&outcome)
 	if f := outcome.Failure; f != nil && f.Kind == job.KindCancelled {
@@ -219,9 +227,7 @@ func (a *jobAttempt) span(began time.Time) lifecycle.Span {
 	return lifecycle.Span{Began: began, Ended: ended, Random: rand.Float64()}
 }
 
-func (a *jobAttempt) succeeded(o *job.Outcome) bool {
-	return lifecycle.Judge(&a.Spec, o) == lifecycle.Succeeded
-}
+func (a *jobAttempt) judge(o *job.Outcome) lifecycle.Verdict { return lifecycle.Judge(&a.Spec, o) }
 
 // Size implements dispatch.Attempt.
 func (a *jobAttempt) Size() int64 {
@@ -254,6 +260,9 @@ func (a *jobAttempt) request() execute.Request {
 	}
 	if j.ScheduleID != uuid.Nil {
 		request.Own = append(request.Own, execute.Field{Name: "X-Punctual-Points", Value: strconv.FormatInt(a.Points, 10)})
+	}
+	if a.Token != "" {
+		request.Own = append(request.Own, execute.Field{Name: "X-Punctual-Complete", Value: a.runner.CompletionURL + a.Token})
 	}
 	if out.ContentType != "" {
 		request.Own = append(request.Own, execute.Field{Name: "Content-Type", Value: out.ContentType})

@@ -40,6 +40,10 @@ type Config struct {
 	AllowHTTP bool
 	// Listener is notified of changes; it may be nil.
 	Listener Listener
+	// Stats may be nil.
+	Stats Stats
+	// NoCompletion is set if targets have no address to report outcomes at.
+	NoCompletion bool
 	// Quotas limits what accounts may store; nil means no limits.
 	Quotas *quota.Book
 }
@@ -60,6 +64,8 @@ type Service struct {
 	// separately because they may need a count, or have to wait for other nodes.
 	capped  *batch.Batcher[store.NewJob, store.Inserted]
 	exports exports
+	// completing has one for each report that is carried out.
+	completing chan struct{}
 }
 
 // Limits of creates, in number and in bytes: how many share a commit, how many
@@ -75,7 +81,7 @@ const (
 
 // New returns a Service. The caller must Close it after the last request.
 func New(config Config) *Service {
-	s := &Service{Config: config}
+	s := &Service{Config: config, completing: make(chan struct{}, completing)}
 	creates := batch.Config[store.NewJob, store.Inserted]{
 		Max: createBatch, Waiting: createWaiting, Do: config.Store.JobInsertMany, Observe: config.Metrics.BatchSize("create"),
 		MaxBytes: createBytes, WaitingBytes: createWaitingBytes, Share: createShare, ShareBytes: createShareBytes,
@@ -130,7 +136,7 @@ func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 // readOptions returns the options for reading a request at a time by the store's
 // clock. headerKey is the header Idempotency-Key; nil if there is none.
 func (s *Service) readOptions(now time.Time, headerKey *string) job.ReadOptions {
-	return job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: s.CheckHost, AllowHTTP: s.AllowHTTP}
+	return job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: s.CheckHost, AllowHTTP: s.AllowHTTP, NoCompletion: s.NoCompletion}
 }
 
 func newJob(owner job.Owner, draft *job.Draft, now time.Time, hops int) store.NewJob {

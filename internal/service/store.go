@@ -16,6 +16,7 @@ type Store interface {
 	store.Schedules
 	store.Logs
 	store.Summaries
+	store.Completions
 	Now() time.Time
 	JobMarksOf(ctx context.Context, owner job.Owner, ids []job.Ref) ([]store.JobMark, error)
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"math"
+	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -15,10 +16,18 @@ const AwaitingNode int64 = math.MaxInt64
 // Awaits reports whether the claim is of an attempt that awaits its completion.
 func (c *ClaimInfo) Awaits() bool { return c != nil && c.Node == AwaitingNode }
 
+// Completes reports whether the claim is of the attempt that a completion is of.
+func (c *ClaimInfo) Completes(of *job.Completion) bool {
+	return c != nil && c.Attempt == of.Attempt && c.Awaits() == (of.State == job.CompletionAwaiting)
+}
+
 // Completions keeps how attempts are completed by their targets.
 type Completions interface {
 	// CompletionGet returns the attempt that a token completes, or a NotFound fault.
 	CompletionGet(ctx context.Context, token job.TokenHash) (*Awaited, error)
+	// CompletionAccount returns the number of the account whose attempt a token
+	// completes, or a NotFound fault.
+	CompletionAccount(ctx context.Context, token job.TokenHash) (int64, error)
 	// CompletionOf returns the completion of the latest attempt of a job that has
 	// one, or nil.
 	CompletionOf(ctx context.Context, owner job.Owner, number int64) (*job.Completion, error)
@@ -39,4 +48,17 @@ type Awaited struct {
 	// Request and Response are the payloads of the completion's logs; nil if there
 	// is none.
 	Request, Response rawjson.Value
+}
+
+// Lateness returns how late the attempt started; 0 for a retry, whose due time is
+// not known any more.
+func (a *Awaited) Lateness() time.Duration {
+	due := a.Job.ScheduledAt
+	if due.Before(a.Job.InsertedAt) {
+		due = a.Job.InsertedAt
+	}
+	if a.Completion.Attempt > 1 {
+		return 0
+	}
+	return max(0, a.Completion.StartedAt.Sub(due))
 }

@@ -12,6 +12,11 @@ func (s *Store) CompletionGet(ctx context.Context, token job.TokenHash) (*store.
 	return get(ctx, s, "CompletionGet", func() (*store.Awaited, error) { return s.Store.CompletionGet(ctx, token) })
 }
 
+// CompletionAccount implements store.Store.
+func (s *Store) CompletionAccount(ctx context.Context, token job.TokenHash) (int64, error) {
+	return get(ctx, s, "CompletionAccount", func() (int64, error) { return s.Store.CompletionAccount(ctx, token) })
+}
+
 // CompletionOf implements store.Store.
 func (s *Store) CompletionOf(ctx context.Context, owner job.Owner, number int64) (*job.Completion, error) {
 	return get(ctx, s, "CompletionOf", func() (*job.Completion, error) { return s.Store.CompletionOf(ctx, owner, number) })

@@ -32,6 +32,7 @@ var methods = map[string]bool{
 	"AuditInsert":        true,
 	"AuditList":          true,
 	"AuditPrune":         true,
+	"CompletionAccount":  true,
 	"CompletionChange":   true,
 	"CompletionGet":      true,
 	"CompletionOf":       true,

@@ -202,6 +202,19 @@ func (s *Store) CompletionGet(ctx context.Context, token job.TokenHash) (*store.
 	return a, nil
 }
 
+// CompletionAccount implements store.Completions.
+func (s *Store) CompletionAccount(ctx context.Context, token job.TokenHash) (account int64, err error) {
+	err = s.readAs(ctx, pages, query{
+		sql: `SELECT account FROM completions WHERE token = $1`, args: []any{token[:]},
+		start: func() { account = 0 },
+		row:   func(rows pgx.Rows) error { return rows.Scan(&account) },
+	})
+	if err == nil && account == 0 {
+		err = fault.NoSuch("completion")
+	}
+	return account, err
+}
+
 // CompletionOf implements store.Completions.
 func (s *Store) CompletionOf(ctx context.Context, owner job.Owner, number int64) (*job.Completion, error) {
 	var found *job.Completion

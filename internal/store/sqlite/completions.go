@@ -124,6 +124,21 @@ func (t *tx) payload(c *job.Completion, log uuid.UUID) (payload rawjson.Value, e
 	return payload, err
 }
 
+// CompletionAccount implements store.Completions.
+func (s *Store) CompletionAccount(ctx context.Context, token job.TokenHash) (account int64, err error) {
+	err = s.readAs(ctx, pages, func(t *tx) error {
+		account = 0
+		return t.query(`SELECT account FROM completions WHERE token = ?`, func(stmt *sqlite.Stmt) error {
+			account = stmt.ColumnInt64(0)
+			return nil
+		}, token[:])
+	})
+	if err == nil && account == 0 {
+		err = fault.NoSuch("completion")
+	}
+	return account, err
+}
+
 // CompletionOf implements store.Completions.
 func (s *Store) CompletionOf(ctx context.Context, owner job.Owner, number int64) (*job.Completion, error) {
 	return oneAs(ctx, s, pages, func(t *tx) (*job.Completion, error) {
