@@ -280,9 +280,16 @@ func readCompletion(r *reader, f *Field, v rawjson.Value) {
 		r.refuse(Pointer(f.Name), "must be an object, as in {\"within\": [1, \"hour\"], \"heartbeat\": [5, \"minutes\"]}")
 		return
 	}
-	refuse := func(pointer, detail string) { r.refuse(pointer, "%s", detail) }
+	read := func(v rawjson.Value, pointer string) (time.Duration, bool) {
+		d, ok := ReadDuration(v, pointer, 0, MaxAhead, func(pointer, detail string) { r.refuse(pointer, "%s", detail) })
+		if ok && (d < MinAwait || d > MaxAwait) {
+			r.refuse(pointer, "must be from %s to %s", MinAwait, durationText(MaxAwait))
+			return d, false
+		}
+		return d, ok
+	}
 	var within, heartbeat time.Duration
-	given, read := false, false
+	given, right := false, false
 	for _, m := range rawjson.Members(v) {
 		pointer := Pointer(f.Name, m.Name)
 		switch {
@@ -291,15 +298,15 @@ func readCompletion(r *reader, f *Field, v rawjson.Value) {
 		case rawjson.IsNull(m.Value):
 		case m.Name == "within":
 			given = true
-			within, read = ReadDuration(m.Value, pointer, MinAwait, MaxAwait, refuse)
+			within, right = read(m.Value, pointer)
 		default:
-			heartbeat, _ = ReadDuration(m.Value, pointer, MinAwait, MaxAwait, refuse)
+			heartbeat, _ = read(m.Value, pointer)
 		}
 	}
 	if !given {
 		r.refuse(Pointer(f.Name, "within"), "is required")
 	}
-	if read && heartbeat > within {
+	if right && heartbeat > within {
 		r.refuse(Pointer(f.Name, "heartbeat"), "must be at most within")
 	}
 }
