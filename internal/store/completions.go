@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
 // AwaitingNode holds the claims of attempts that await their completion, in the
@@ -47,7 +46,7 @@ type Awaited struct {
 	Schedule   *job.Schedule // nil for a one-off, and if the schedule was deleted
 	// Request and Response are the payloads of the completion's logs; nil if there
 	// is none.
-	Request, Response rawjson.Value
+	Request, Response []byte
 }
 
 // Lateness returns how late the attempt started; 0 for a retry, whose due time is

@@ -165,6 +165,7 @@ func (s *Store) CompletionGet(ctx context.Context, token job.TokenHash) (*store.
 	}
 	c.Owner, _ = s.owners.get(c.Owner.Number)
 	args := []any{c.Owner.Number, c.Job}
+	var request, response rawjson.Value
 	payload := func(log uuid.UUID, to *rawjson.Value) query {
 		return query{
 			sql: `SELECT payload FROM logs l WHERE l.account = $1 AND l.id = $2`, args: []any{c.Owner.Number, id(log)},
@@ -192,13 +193,14 @@ func (s *Store) CompletionGet(ctx context.Context, token job.TokenHash) (*store.
 				return err
 			},
 		},
-		payload(c.Request, &a.Request), payload(c.Response, &a.Response))
+		payload(c.Request, &request), payload(c.Response, &response))
 	if err != nil {
 		return nil, err
 	}
 	if a.Job == nil {
 		return nil, fault.NoSuch("completion")
 	}
+	a.Request, a.Response = request, response
 	return a, nil
 }
 
