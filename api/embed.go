@@ -17,10 +17,10 @@ var (
 	jsonDocument []byte
 )
 
-// YAML gives the OpenAPI document as it was written.
+// YAML returns the OpenAPI document as it was written.
 func YAML() []byte { return bytes.Clone(yamlDocument) }
 
-// JSON gives the OpenAPI document as it is served.
+// JSON returns the OpenAPI document as it is served.
 func JSON() []byte { return bytes.Clone(jsonDocument) }
 
 // page is rendered on first use. Its only input is embedded, so a failure is a
@@ -33,9 +33,9 @@ var page = sync.OnceValue(func() reference.Page {
 	return p
 })
 
-// Reference gives the readable reference: one self-contained HTML page.
+// Reference returns the readable reference: one self-contained HTML page.
 func Reference() []byte { return bytes.Clone(page().HTML) }
 
-// ReferenceCSP gives the Content-Security-Policy to serve the reference under.
+// ReferenceCSP returns the Content-Security-Policy to serve the reference under.
 // It allows the page's own style sheet and nothing else.
 func ReferenceCSP() string { return page().CSP }

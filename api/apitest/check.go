@@ -13,7 +13,7 @@ import (
 	"github.com/punctual-dev/punctual/api/internal/tree"
 )
 
-// Check tells what of an exchange the document does not allow; nil when all of
+// Check returns what the document does not allow in an exchange; nil when all of
 // it is as documented. The path may carry a query.
 func (v *Validator) Check(method, path string, reqHeader http.Header, reqBody []byte, status int, respHeader http.Header, respBody []byte) error {
 	where := fmt.Sprintf("%s %s -> %d", method, shorten(path), status)
@@ -61,7 +61,7 @@ func (v *Validator) response(method, path string, status int) (response, op *tre
 	return nil, nil, fmt.Errorf("%s documents no such status", op.Get("operationId"))
 }
 
-// offRoute is what answers a request that belongs to no operation. Limits and
+// offRoute is the response to a request that belongs to no operation. Limits and
 // outages may come first.
 func (v *Validator) offRoute(status, want int, what string) (*tree.Node, error) {
 	switch status {

@@ -29,7 +29,7 @@ func logAnswer(event, payload string) string {
 	return `{"data":{"event":"` + event + `","id":"` + uuid + `","inserted_at":"2023-09-01T18:25:49.705161Z","job_id":1,"payload":` + payload + `,"user_id":"` + uuid + `"}}`
 }
 
-// exchange is one request and its answer; the zero content type is JSON.
+// exchange is one request and its response; the zero content type is JSON.
 type exchange struct {
 	call    string
 	request string
@@ -196,7 +196,7 @@ func TestOperations(t *testing.T) {
 	if len(ops) < 20 {
 		t.Errorf("%d operations, want 20 or more", len(ops))
 	}
-	if op := ops["getJob"]; op.Method != "GET" || op.Path != "/api/jobs/{job_id}" || op.Open || len(op.Parameters) != 1 || len(op.Parameters[0].Examples) != 2 {
+	if op := ops["getJob"]; op.Method != "GET" || op.Path != "/api/jobs/{job_id}" || op.Open || len(op.Parameters) != 2 || len(op.Parameters[0].Examples) != 2 {
 		t.Errorf("getJob is %+v", op)
 	}
 	if !ops["ping"].Open || !ops["getHealth"].Open || ops["deleteSchedule"].Open {

@@ -37,7 +37,7 @@ var methods = []string{"get", "put", "post", "delete", "options", "head", "patch
 
 var load = sync.OnceValues(func() (*Validator, error) { return newValidator(api.JSON()) })
 
-// New gives a validator for the embedded document. It fails the test when the
+// New returns a validator for the embedded document. It fails the test when the
 // document can't be used.
 func New(t testing.TB) *Validator {
 	t.Helper()
@@ -121,7 +121,7 @@ func (v *Validator) add(c *jsonschema.Compiler, n *tree.Node) error {
 	return nil
 }
 
-// find gives the route of a path. A literal segment wins over a parameter.
+// find returns the route of a path. A literal segment wins over a parameter.
 func (v *Validator) find(path string) *route {
 	segments := split(path)
 	var best *route

@@ -51,7 +51,7 @@ func TestEveryComponentIsUsed(t *testing.T) {
 		}
 	}
 	visit(v.doc)
-	// No operation answers 405: it is what a path says to methods it lacks.
+	// No operation responds with 405: a path does, to methods that it lacks.
 	used["#/components/responses/MethodNotAllowed"] = true
 	for _, kind := range v.doc.Get("components").All() {
 		for _, m := range kind.Value.All() {

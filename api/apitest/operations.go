@@ -60,7 +60,7 @@ func (v *Validator) Operations() []Operation {
 	return ops
 }
 
-// parameters gives the path's own first, then the operation's.
+// parameters returns the path's own first, then the operation's.
 func parameters(item, op *tree.Node) []Parameter {
 	var list []Parameter
 	for _, n := range slices.Concat(item.Get("parameters").List(), op.Get("parameters").List()) {
@@ -93,7 +93,7 @@ func requests(op *tree.Node) []Request {
 	return list
 }
 
-// examples gives the values under example and examples, by name.
+// examples returns the values under example and examples, by name.
 func examples(n *tree.Node) []tree.Member {
 	var list []tree.Member
 	if x := n.Get("example"); x != nil {

@@ -36,7 +36,7 @@ func (v *Validator) validate(schema *tree.Node, value any) error {
 
 var printer = message.NewPrinter(language.English)
 
-// leaves gives the innermost reasons, which are the ones to act on.
+// leaves returns the innermost reasons, which are the ones to act on.
 func leaves(e *jsonschema.ValidationError, reasons []string) []string {
 	if len(e.Causes) == 0 {
 		place := "/" + strings.Join(e.InstanceLocation, "/")

@@ -53,7 +53,7 @@ func Copy(ctx context.Context, config CopyConfig) (result *copydb.Result, err er
 	return result, err
 }
 
-// visit is a store that is open for a command that wants it for itself. The
+// visit is a store that is open for a command that needs it exclusively. The
 // command counts as a node, so that another one finds it there.
 type visit struct {
 	store.Copyable

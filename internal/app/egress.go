@@ -11,8 +11,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// newClient makes what sends requests, and lets it know which targets
-// operators have blocked.
+// newClient creates the HTTP client and reads which targets operators have
+// blocked.
 func (n *Node) newClient(ctx context.Context, roots *x509.CertPool) error {
 	c := n.config
 	n.targets = execute.NewTargets(execute.TargetsConfig{
@@ -54,7 +54,7 @@ func (n *Node) followBlocks(ctx context.Context) {
 	n.every(ctx, blocksEvery, "reading the blocked targets failed; those read before stay", n.readBlocks)
 }
 
-// readBlocks lets the client know what is blocked, if that has changed.
+// readBlocks passes the blocked targets to the client if they have changed.
 func (n *Node) readBlocks(ctx context.Context) error {
 	blocked, err := n.store.TargetBlocks(ctx)
 	if err != nil {

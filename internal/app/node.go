@@ -29,6 +29,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/network"
 	"github.com/punctual-dev/punctual/internal/quota"
+	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -46,6 +47,7 @@ type Config struct {
 	AllowTargets     []netip.Prefix // called although special, unless denied
 	TargetPorts      execute.Ports  // the zero value: execute.DefaultPorts
 	TargetCAFile     string
+	SecretsKeyFile   string // "" for none: then there are no header secrets
 	Concurrency      int
 	Retention        time.Duration // 0: for ever
 	Limits           quota.Defaults
@@ -88,6 +90,9 @@ type Node struct {
 	metrics    *metrics.Metrics
 	auth       *auth.Authenticator
 	audit      *audit.Log
+	keys       *secret.Keyring // nil without a key file
+	sealed     store.Store     // the store, with signing secrets decrypted
+	vault      *secret.Vault
 	stats      *stats.Collector
 	targets    *execute.Targets
 	blocked    []store.TargetBlock // as the client knows them
@@ -137,18 +142,24 @@ func (n *Node) start(ctx context.Context) error {
 	if err := whole(ctx, n.store); err != nil {
 		return errors.Join(err, n.store.NodeStop(ctx, node))
 	}
-	n.clients = admission.New(n.store)
+	if err := n.openSecrets(ctx); err != nil {
+		return err
+	}
+	n.clients = admission.New(n.sealed)
 	n.audit = audit.New(n.clients, n.store.Now, c.Log)
-	if n.auth, err = auth.New(ctx, auth.Config{Store: n.store, Now: n.store.Now, PublicKey: c.PublicAPIKey, Log: c.Log, Audit: n.audit}); err != nil {
+	if n.auth, err = auth.New(ctx, auth.Config{Store: n.sealed, Now: n.store.Now, PublicKey: c.PublicAPIKey, Log: c.Log, Audit: n.audit}); err != nil {
 		return err
 	}
 	n.stats = stats.New(stats.Config{Store: n.store, Now: n.store.Now, Log: c.Log, Enter: n.clients.Enter})
 	if err := n.newClient(ctx, roots); err != nil {
 		return err
 	}
+	n.vault = secret.New(secret.Config{
+		Records: n.store, Keys: n.keys, Client: n.client, Now: n.store.Now, CheckHost: n.targets.CheckHost, Audit: n.audit,
+	})
 	n.hub = eventstream.New(eventstream.Config{Store: n.clients, Log: c.Log})
 	n.runner = attempt.New(attempt.Config{
-		Queue: n.store, Jobs: n.store, Client: n.client, Secrets: n.auth, Logs: n.store, Metrics: n.metrics, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
+		Queue: n.store, Jobs: n.store, Client: n.client, Secrets: n.auth, Vault: n.vault, Logs: n.store, Metrics: n.metrics, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
 		CompletionURL: completionURL(c.PublicURL), Completions: n.store,
 	})
 	n.dispatcher = dispatch.New(dispatch.Config{
@@ -171,14 +182,15 @@ func (n *Node) start(ctx context.Context) error {
 	n.service = service.New(service.Config{
 		Store: n.clients, Operations: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, AllowHTTP: n.targets.AllowHTTP, Listener: n.hub, Quotas: n.quotas,
 		Stats: n.stats, NoCompletion: c.PublicURL == nil,
+		Secrets: n.vault,
 	})
 	notices := broadcast.New(n.store.Now)
 	api := httpapi.New(httpapi.Config{
-		Service: n.service, Auth: n.auth, Audit: n.audit, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Log: c.Log,
+		Service: n.service, Auth: n.auth, Secrets: n.vault, Audit: n.audit, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Log: c.Log,
 		Running: n.dispatcher.Running, Quotas: n.quotas, Rates: rates, Retention: c.Retention, Version: c.Version,
 		OperationsElsewhere: n.operations != nil,
 	})
-	n.people = auth.NewPeople(auth.PeopleConfig{Store: n.store, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log, Audit: n.audit})
+	n.people = auth.NewPeople(auth.PeopleConfig{Store: n.sealed, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log, Audit: n.audit})
 	pages := dashboard.New(dashboard.Config{
 		Service: n.service, People: n.people, Auth: n.auth, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
 		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), Log: c.Log, Version: c.Version, Audit: n.audit,
@@ -211,7 +223,7 @@ func (n *Node) publicAccount() int64 {
 	return 0
 }
 
-// trusted gives the system's certificates and those of a file.
+// trusted returns the system's certificates and those of a file.
 func trusted(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil
@@ -340,6 +352,9 @@ func (n *Node) close() error {
 	if n.runner != nil {
 		n.runner.Close()
 		n.lastStats()
+	}
+	if n.vault != nil {
+		n.vault.Close()
 	}
 	if n.client != nil {
 		n.client.Close()

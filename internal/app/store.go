@@ -34,13 +34,13 @@ func openStore(ctx context.Context, flag, url string, exclusive bool) (store.Cop
 		return nil, fmt.Errorf("%s %q is not understood; give sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE", flag, withoutPassword(url))
 	}
 	if err != nil {
-		// No nil pointer in the interface: whoever looks at it wants none.
+		// Return a nil interface, not one with a nil pointer.
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	return s, nil
 }
 
-// sqlitePath gives the file that a URL names.
+// sqlitePath returns the file that a URL names.
 func sqlitePath(url string) (path string, ok bool) {
 	path, ok = strings.CutPrefix(url, "sqlite:")
 	return strings.TrimPrefix(path, "//"), ok && path != ""

@@ -80,7 +80,7 @@ func (a *deliveryAttempt) send(ctx context.Context) job.Outcome {
 		dispatch.Sleep(ctx, time.Second)
 		return notSent("the delivery's body could not be read; the delivery will be retried")
 	}
-	return r.do(ctx, kindDelivery, d.Owner.Number, a.item.Due, execute.Request{
+	return r.do(ctx, kindDelivery, d.Owner, a.item.Due, execute.Request{
 		Method: "POST", URL: d.URL, Body: body, MessageID: d.MessageID, Timeout: deliveryTimeout, Hops: d.Hops + 1,
 		Own: []execute.Field{{Name: "Content-Type", Value: "application/json"}},
 	}, delivered)

@@ -19,6 +19,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/schedule"
+	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -27,6 +28,11 @@ type Secrets interface {
 	// SigningSecrets returns a NotFound fault if the account was deleted:
 	// nothing is sent or stored for it any more.
 	SigningSecrets(ctx context.Context, account int64) ([]execute.Secret, error)
+}
+
+// Vault sends requests with the values of the secrets that their headers name.
+type Vault interface {
+	Do(ctx context.Context, owner job.Owner, request execute.Request) job.Outcome
 }
 
 // Logs reads the logs that delivery bodies refer to.
@@ -41,6 +47,7 @@ type Config struct {
 	Jobs    Jobs
 	Client  *execute.Client
 	Secrets Secrets
+	Vault   Vault // sends the requests of jobs that use header secrets
 	Logs    Logs
 	Metrics *metrics.Metrics
 	Stats   Stats // may be nil
@@ -129,13 +136,29 @@ func (r *Runner) stored(account int64) {
 	}
 }
 
+// send sends a request, with the values of the secrets that its header names.
+func (r *Runner) send(ctx context.Context, owner job.Owner, request execute.Request) job.Outcome {
+	if r.Vault == nil || !secret.Needed(request.Header) {
+		return r.Client.Do(ctx, request)
+	}
+	outcome := r.Vault.Do(ctx, owner, request)
+	if f := outcome.Failure; f != nil && f.Kind == job.KindInterrupted && f.Wait > 0 && !f.Local {
+		r.logLimited("reading secrets failed; attempts will be retried", errors.New(f.Message))
+	}
+	return outcome
+}
+
 // do sends a request. judge decides what statistics and metrics count.
-func (r *Runner) do(ctx context.Context, kind string, account int64, due time.Time, request execute.Request, judge func(*job.Outcome) lifecycle.Verdict) job.Outcome {
+func (r *Runner) do(ctx context.Context, kind string, owner job.Owner, due time.Time, request execute.Request, judge func(*job.Outcome) lifecycle.Verdict) job.Outcome {
+	account := owner.Number
 	lateness := r.Queue.Now().Sub(due)
 	r.Metrics.Begun(kind, lateness)
 	secrets, err := r.Secrets.SigningSecrets(ctx, account)
 	if err != nil && (errors.Is(context.Cause(ctx), execute.ErrCancelled) || fault.CodeOf(err) == fault.NotFound) {
 		return job.Outcome{Failure: &job.Failure{Kind: job.KindCancelled, Message: "the job was cancelled before the request was sent"}}
+	}
+	if errors.Is(err, execute.ErrSealed) {
+		return job.Outcome{Failure: &job.Failure{Kind: job.KindSecret, Message: err.Error() + "; nothing was sent"}}
 	}
 	if err != nil {
 		// A careful receiver would refuse an unsigned request. The attempt is
@@ -145,7 +168,7 @@ func (r *Runner) do(ctx context.Context, kind string, account int64, due time.Ti
 		return notSent("the signing secrets could not be read; the attempt will be retried")
 	}
 	request.Secrets = secrets
-	outcome := r.Client.Do(ctx, request)
+	outcome := r.send(ctx, owner, request)
 	if f := outcome.Failure; f != nil && f.Local {
 		r.logLimited("this machine has run out of resources for connections; attempts will be retried", errors.New(f.Message))
 	}
@@ -201,7 +224,7 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, requ
 		if a.Refused != nil {
 			return a.refuse()
 		}
-		return r.do(ctx, kindJob, j.Owner.Number, a.Item.Due, a.request(), a.judge)
+		return r.do(ctx, kindJob, j.Owner, a.Item.Due, a.request(), a.judge)
 	})
 	bytes := a.recordBytes(&outcome)
 	if f := outcome.Failure; f != nil && f.Kind == job.KindCancelled {

@@ -135,7 +135,8 @@ func (a *Authenticator) noteUse(key uuid.UUID) {
 }
 
 // SigningSecrets returns the secrets that sign an account's requests, newest
-// first, or a NotFound fault if the account was deleted.
+// first, a NotFound fault if the account was deleted, or execute.ErrSealed if none
+// of them can be decrypted.
 func (a *Authenticator) SigningSecrets(ctx context.Context, account int64) ([]execute.Secret, error) {
 	return a.secrets.get(account, a.Now(), func() ([]execute.Secret, error) {
 		found, err := a.Store.AccountOf(ctx, account)
@@ -147,11 +148,17 @@ func (a *Authenticator) SigningSecrets(ctx context.Context, account int64) ([]ex
 		}
 		secrets := make([]execute.Secret, 0, len(found.Secrets))
 		for _, s := range found.Secrets {
+			if s.Value == "" {
+				continue // it can't be decrypted
+			}
 			secret, err := execute.DecodeSecret(s.Value)
 			if err != nil {
 				return nil, fmt.Errorf("reading a secret of account %d: %w", account, err)
 			}
 			secrets = append(secrets, secret)
+		}
+		if len(secrets) == 0 && len(found.Secrets) > 0 {
+			return nil, execute.ErrSealed
 		}
 		return secrets, nil
 	})

@@ -39,7 +39,7 @@ func newAPI(url, key string, clients int) *api {
 
 func (a *api) close() { a.client.CloseIdleConnections() }
 
-// call makes a call; an answer other than a success is an error.
+// call makes a call; a response other than a success is an error.
 func (a *api) call(ctx context.Context, method, path string, body []byte) (http.Header, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, a.url+path, bytes.NewReader(body))
 	if err != nil {
@@ -73,7 +73,7 @@ func (a *api) create(ctx context.Context, body []byte) error {
 	return err
 }
 
-// mark tells how much is kept in mind, for forget to go back to.
+// mark returns how much is kept in mind, for forget to go back to.
 func (a *api) mark() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()

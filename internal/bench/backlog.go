@@ -72,7 +72,7 @@ func (t *trial) startFilled(ctx context.Context) error {
 }
 
 // fillBacklog stores jobs of many accounts, due between an hour and a month
-// from now, and gives a key of the account with the most.
+// from now, and returns a key of the account with the most.
 func (t *trial) fillBacklog(ctx context.Context, s records) (key string, err error) {
 	owners, key, err := t.fillAccounts(ctx, s)
 	if err != nil {
@@ -164,7 +164,7 @@ func (t *trial) measureLists(ctx context.Context) error {
 	return err
 }
 
-// listMedian reads a page several times and gives the median of the times.
+// listMedian reads a page several times and returns the median of the times.
 func (t *trial) listMedian(ctx context.Context, path string) (float64, error) {
 	var times []float64
 	for range listTimes {
@@ -177,7 +177,7 @@ func (t *trial) listMedian(ctx context.Context, path string) (float64, error) {
 	return median(times), nil
 }
 
-// walk follows the list of all jobs to its last page, and gives that one's path.
+// walk follows the list of all jobs to its last page, and returns that one's path.
 func (t *trial) walk(ctx context.Context) (last string, pages int, err error) {
 	most := largestBacklog/100 + 10
 	for path := "/api/jobs?limit=100"; path != ""; pages++ {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// bareCreate is what the bare handler reads of a create, and args in its answer.
+// bareCreate is what the bare handler reads of a create, and args in its response.
 type bareCreate struct {
 	Method      string          `json:"method"`
 	URL         string          `json:"url"`
@@ -22,7 +22,7 @@ type bareCreate struct {
 	Body        json.RawMessage `json:"body"`
 }
 
-// bareRecord is what it answers: as much as the service does.
+// bareRecord is its response, as large as the service's.
 type bareRecord struct {
 	ID             string     `json:"id"`
 	IdempotencyKey *string    `json:"idempotency_key"`

@@ -181,7 +181,7 @@ func (b *bench) storeName() string {
 	return name
 }
 
-// mark gives what is aimed at with the store in use.
+// mark returns what is aimed at with the store in use.
 func (b *bench) mark(sqlite, postgres string) string {
 	if strings.HasPrefix(b.storeName(), "postgres") {
 		return postgres

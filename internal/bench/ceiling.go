@@ -45,7 +45,7 @@ func (b *bench) order(ctx context.Context, p *process, jobs []planned, urls []st
 	return nil
 }
 
-// finish lets a bare process end and tells how much processor time it took.
+// finish lets a bare process end and returns how much processor time it took.
 func (p *process) finish() (time.Duration, error) {
 	_ = p.stdin.Close() // its sign to end
 	timer := time.NewTimer(stopLimit)

@@ -78,12 +78,12 @@ func (a *authority) certify(ip net.IP) (*tls.Certificate, error) {
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: a.leafKey}, nil
 }
 
-// pem gives the authority's certificate as those who are to trust it want it.
+// pem returns the authority's certificate as those who are to trust it want it.
 func (a *authority) pem() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Bytes: a.certificate.Raw})
 }
 
-// pool gives the authority as the only one trusted.
+// pool returns the authority as the only one trusted.
 func (a *authority) pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.certificate)

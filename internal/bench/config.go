@@ -47,13 +47,13 @@ type Sizes struct {
 	HTTP2   bool    `json:"http2"`   // whether the target speaks it
 }
 
-// Full gives the sizes that figures are compared at, and Quick those for a
+// Full returns the sizes that figures are compared at, and Quick those for a
 // first look.
 func Full() Sizes {
 	return Sizes{Jobs: 10_000, Rate: 200, Seconds: 30, Backlog: 1_000_000, Workers: 500, Clients: 64}
 }
 
-// Quick gives sizes that are done within a few minutes.
+// Quick returns sizes that are done within a few minutes.
 func Quick() Sizes {
 	s := Full()
 	s.Jobs, s.Rate, s.Seconds, s.Backlog = 2000, 100, 6, 50_000
@@ -119,7 +119,7 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// validateService wants what is needed to use a service that runs already.
+// validateService checks the settings for a service that runs already.
 func (c *Config) validateService() error {
 	u, err := url.Parse(c.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

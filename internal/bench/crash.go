@@ -18,7 +18,7 @@ const (
 type crashed struct{ killed, restarted, ready time.Time }
 
 // crash kills the service with requests under way, starts it again and sees
-// when they are made again and when later jobs fire.
+// when they are retried and when later jobs fire.
 func crash(ctx context.Context, t *trial) error {
 	if err := t.start(ctx, t.Sizes.Workers); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (t *trial) killAndRestart(ctx context.Context, r *round) (c crashed, err er
 	return c, err
 }
 
-// underWay counts the requests that have not been answered.
+// underWay counts the requests without a response so far.
 func (r *round) underWay() (n int) {
 	for i := range r.seen {
 		a := &r.seen[i]
@@ -86,7 +86,7 @@ func (r *round) underWay() (n int) {
 }
 
 // cutOff counts the requests whose connection was cut before their answer; only
-// those that were not made again, if asked for.
+// those that were not retried, if asked for.
 func (r *round) cutOff(notAgain bool) (n int) {
 	for i := range r.seen {
 		if a := &r.seen[i]; a.broken.Load() && !(notAgain && a.again.Load() > 0) {

@@ -73,7 +73,7 @@ func (t *trial) fillCrowd(ctx context.Context, s records) (*round, error) {
 }
 
 // fireCrowd creates few jobs, one after the other, until the many are done. It
-// gives the round of the few, and how many it has created.
+// returns the round of the few, and how many it has created.
 func (t *trial) fireCrowd(ctx context.Context, many *round) (few *round, done int, err error) {
 	n := len(many.seen)
 	end := later(many.due[0], time.Now()).Add(patience(n))
@@ -97,7 +97,7 @@ func (t *trial) fireCrowd(ctx context.Context, many *round) (few *round, done in
 	return few, done, t.await(ctx, few, done, time.Now().Add(fewLead+patience(done)))
 }
 
-// createFew creates jobs until ctx ends, and tells how many.
+// createFew creates jobs until ctx ends, and returns how many.
 func (t *trial) createFew(ctx context.Context, jobs []planned, few *round) (int, error) {
 	ticker := time.NewTicker(fewEvery)
 	defer ticker.Stop()

@@ -53,7 +53,7 @@ func ingest(ctx context.Context, t *trial) error {
 	return err
 }
 
-// grown stops the service, so that all it stored is in the file, and gives what
+// grown stops the service, so that all it stored is in the file, and returns what
 // n jobs have made the file grow by; nothing when there is no file.
 func (t *trial) grown(ctx context.Context, n int, label string) ([]Figure, error) {
 	if t.database.file == "" {
@@ -176,7 +176,7 @@ func (t *trial) paceApart(ctx context.Context) error {
 	return t.stopService(ctx)
 }
 
-// cost gives what the herds took.
+// cost returns what the herds took.
 func cost(_ context.Context, t *trial) error {
 	if t.run >= len(t.costs) {
 		return errors.New("no herd came to its end, from which to take it")

@@ -61,7 +61,7 @@ func (b *bench) plan(n int, urls []string, due func(i int) time.Time) ([]planned
 	return jobs, expected
 }
 
-// spread gives the times of a steady load: rate a second from start on, each at
+// spread returns the times of a steady load: rate a second from start on, each at
 // a random instant of its share of the second.
 func spread(start time.Time, rate float64) func(i int) time.Time {
 	return func(i int) time.Time {
@@ -73,7 +73,7 @@ func spread(start time.Time, rate float64) func(i int) time.Time {
 type created struct {
 	calls     []float64 // milliseconds, each call
 	perSecond float64
-	last      time.Time // when the last call was answered
+	last      time.Time // when the last response arrived
 }
 
 // createAll creates jobs over a number of connections, each at its time.

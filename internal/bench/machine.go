@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Machine describes what the bench ran on. What a system does not tell is left
+// Machine describes what the bench ran on. What a system does not report is left
 // out.
 type Machine struct {
 	System     string  `json:"system"`
@@ -20,7 +20,7 @@ type Machine struct {
 	Load       float64 `json:"load"`                 // the average of the minute before
 }
 
-// describeMachine reads what Linux tells in /proc; elsewhere little is known.
+// describeMachine reads /proc on Linux; elsewhere little is known.
 func describeMachine(directory string) Machine {
 	m := Machine{
 		System: runtime.GOOS + "/" + runtime.GOARCH, Processors: runtime.NumCPU(),
@@ -46,7 +46,7 @@ func firstLine(file string) string {
 	return line
 }
 
-// entry gives the value of the first line "name: value" of a file.
+// entry returns the value of the first line "name: value" of a file.
 func entry(file, name string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -60,7 +60,7 @@ func entry(file, name string) string {
 	return ""
 }
 
-// filesystem gives the type of the file system that a directory is on.
+// filesystem returns the type of the file system that a directory is on.
 func filesystem(directory string) (kind string) {
 	text, err := os.ReadFile("/proc/mounts")
 	if err != nil {
@@ -94,7 +94,7 @@ func (m Machine) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// warnings tells what of the machine makes the figures mean less.
+// warnings returns the properties of the machine that make the figures less reliable.
 func (m Machine) warnings() (notes []string) {
 	if m.Load > float64(m.Processors)/2 {
 		notes = append(notes, fmt.Sprintf("The machine is busy (load %.1f): compare ratios only, or wait for it to be quiet.", m.Load))

@@ -34,7 +34,7 @@ func scaleFor(curves []Curve) scale {
 	return s
 }
 
-// part gives where a time lies on the axis, from 0 to 1.
+// part returns where a time lies on the axis, from 0 to 1.
 func (s scale) part(ms float64) float64 {
 	if ms <= 0 {
 		return 0

@@ -64,7 +64,7 @@ func (p *process) follow(out io.Reader) {
 	for scanner := bufio.NewScanner(out); scanner.Scan(); {
 		select {
 		case p.lines <- scanner.Text():
-		default: // nobody wants so many
+		default: // more lines than anybody reads
 		}
 	}
 	p.status = p.command.Wait()
@@ -149,7 +149,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// last gives the last line.
+// last returns the last line.
 func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -164,5 +164,5 @@ func (t *tail) said() string {
 	return ""
 }
 
-// errGone tells that a program ended that was to go on.
+// errGone means that a program ended that should still run.
 var errGone = errors.New("the service has ended by itself")

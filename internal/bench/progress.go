@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// progress tells what is being done: at a terminal in one live line, elsewhere
+// progress shows what is being done: at a terminal in one live line, elsewhere
 // in a line for each step, and one every now and then while a step takes long.
 type progress struct {
 	out      io.Writer
@@ -99,7 +99,7 @@ func (p *progress) clear() {
 	p.step = ""
 }
 
-// step says what the trial does from now on, and gives the counter of how much
+// step sets what the trial does from now on, and returns the counter of how much
 // of it is done.
 func (t *trial) step(what string, total int) *atomic.Int64 {
 	done := new(atomic.Int64)

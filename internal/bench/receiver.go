@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The messages that a job that succeeds at once gives rise to, in the order in
+// The events of a job that succeeds at once, in the order in
 // which webhook events are sent; the callback comes when it may.
 const (
 	messageStarted = iota
@@ -46,7 +46,7 @@ func newReceipts(first int64, n int) *receipts {
 	return &receipts{first: first, seen: make([][messagesPerJob]receipt, n)}
 }
 
-// hooks gives the members of a create by which a job's messages come here.
+// hooks returns the members of a create that send a job's callback and events here.
 func hooks(url string, number int64) string {
 	return fmt.Sprintf(`,"callback_url":"%s%s%d","webhook_url":"%s%s%d"`, url, pathCallback, number, url, pathWebhook, number)
 }
@@ -109,7 +109,7 @@ func (r *receipts) check() (missing, disordered int) {
 	return missing, disordered
 }
 
-// delays gives how long after a job's own request its callback came, in
+// delays returns how long after a job's own request its callback came, in
 // milliseconds.
 func (r *receipts) delays(jobs *round) (ms []float64) {
 	for i := range r.seen {

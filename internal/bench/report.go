@@ -95,7 +95,7 @@ func (w *WorkloadRow) summarise(known map[string]float64) {
 	}
 }
 
-// curves gives the latencies of all workloads, for the plots.
+// curves returns the latencies of all workloads, for the plots.
 func (r *Report) curves() (all []Curve) {
 	for _, w := range r.Workloads {
 		all = append(all, w.Latencies...)

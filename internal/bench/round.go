@@ -15,7 +15,7 @@ type round struct {
 	due      []time.Time
 	seen     []arrival
 	distinct atomic.Int64
-	// hold is how long an answer is held back.
+	// hold is how long a response is held back.
 	hold time.Duration
 }
 
@@ -25,7 +25,7 @@ type arrival struct {
 	at       atomic.Int64 // first
 	again    atomic.Int64 // second
 	answered atomic.Bool  // the first
-	broken   atomic.Bool  // the first: the connection was cut before the answer
+	broken   atomic.Bool  // the first: the connection was cut before the response
 }
 
 func newRound(first int64, n int) *round {

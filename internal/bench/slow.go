@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// hangingOf is how many of ten targets do not answer.
+// hangingOf is how many of ten targets do not respond.
 const hangingOf = 9
 
-// slow measures what jobs for targets that answer notice of those that do not.
+// slow measures how targets that do not respond delay jobs for those that do.
 func slow(ctx context.Context, t *trial) error {
 	var err error
 	n := t.Sizes.slowHosts()

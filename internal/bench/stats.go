@@ -31,7 +31,7 @@ func newCurve(name string, times []float64) Curve {
 	return c
 }
 
-// nearestRank gives the smallest of the sorted values that at least a part q
+// nearestRank returns the smallest of the sorted values that at least a part q
 // of all is no greater than; 0 when there are none.
 func nearestRank(sorted []float64, q float64) float64 {
 	if len(sorted) == 0 {
@@ -42,7 +42,7 @@ func nearestRank(sorted []float64, q float64) float64 {
 	return sorted[min(max(rank, 1), len(sorted))-1]
 }
 
-// at gives the time at one of quantiles.
+// at returns the time at one of quantiles.
 func (c *Curve) at(q float64) float64 {
 	for _, p := range c.Points {
 		if p.Quantile == q {
@@ -52,7 +52,7 @@ func (c *Curve) at(q float64) float64 {
 	return math.NaN()
 }
 
-// median gives the middle one of values, or the mean of the middle two.
+// median returns the middle one of values, or the mean of the middle two.
 func median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0

@@ -22,7 +22,7 @@ func steady(ctx context.Context, t *trial) error {
 	return t.cpuFigure(ctx, before)
 }
 
-// cpuFigure gives what each of the steady jobs took since before.
+// cpuFigure returns what each of the steady jobs took since before.
 func (t *trial) cpuFigure(ctx context.Context, before vitals) error {
 	after, err := t.service.api.vitals(ctx)
 	t.figure(Figure{Name: "cpu", Label: "service's CPU a job", Unit: "µs", Value: micros(after.cpu-before.cpu) / float64(t.Sizes.steady())})
@@ -52,7 +52,7 @@ func (t *trial) runSteady(ctx context.Context) (*outcome, error) {
 	return t.check("steady jobs", expected), nil
 }
 
-// fireSteady creates jobs, each at its time, and waits for them. It gives what
+// fireSteady creates jobs, each at its time, and waits for them. It returns what
 // the service was before.
 func (t *trial) fireSteady(ctx context.Context, jobs []planned, expected *round) (before vitals, err error) {
 	mark := t.service.api.mark()
@@ -73,7 +73,7 @@ func (t *trial) fireSteady(ctx context.Context, jobs []planned, expected *round)
 	return before, nil
 }
 
-// webhooks measures steady jobs that tell of all they do.
+// webhooks measures steady jobs with a webhook for every event.
 func webhooks(ctx context.Context, t *trial) error {
 	receiver, err := startTarget(t.authority, t.Sizes.HTTP2, "127.0.0.1")
 	if err != nil {

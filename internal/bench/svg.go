@@ -17,10 +17,10 @@ const (
 	svgLegendStep, svgLegendIndent = 20, 24
 )
 
-// svgColors tell curves apart, also for most who see few colours.
+// svgColors distinguish curves, also for most people with colour blindness.
 var svgColors = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#8c564b", "#17becf", "#7f3fbf"}
 
-// tailPart gives where a quantile lies across: each further nine takes as much
+// tailPart returns where a quantile lies across: each further nine takes as much
 // room, since what matters of lateness is its end.
 func tailPart(q float64) float64 {
 	const nines = 4.3 // where the longest stands
@@ -77,7 +77,7 @@ func svgAxes(b *strings.Builder, s scale) {
 }
 
 // svgCurve draws a curve and its line in the legend. What a quantile of so few
-// jobs can't tell is left out.
+// is not known from so few jobs is left out.
 func svgCurve(b *strings.Builder, s scale, c *Curve, i int) {
 	color := svgColors[i%len(svgColors)]
 	dash := ""

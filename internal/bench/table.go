@@ -36,7 +36,7 @@ func tableHead() string {
 	return tableLine("workload", "figure", "value", "compared", "mark")
 }
 
-// tableRows gives the lines of a workload.
+// tableRows returns the lines of a workload.
 func tableRows(w *WorkloadRow) string {
 	var text strings.Builder
 	name := w.Name

@@ -16,7 +16,7 @@ import (
 )
 
 // target is the TLS server that jobs are sent to, on one or many addresses. It
-// notes when each job's request is there, and answers with 60 bytes of JSON.
+// notes when each job's request is there, and responds with 60 bytes of JSON.
 type target struct {
 	urls   []string // one for each address
 	server *http.Server
@@ -29,7 +29,7 @@ type target struct {
 
 	mu     sync.Mutex
 	idle   map[net.Conn]struct{}
-	freed  chan struct{} // closed when requests that hang are let go
+	freed  chan struct{} // closed when requests that hang are released
 	letGo  sync.Once
 	events *receipts // of the receiver of callbacks and webhooks
 }
@@ -41,7 +41,7 @@ const (
 
 const answer = `{"ok":true,"from":"punctual bench","pad":"0123456789abcdef"}`
 
-// loopback gives the i-th of many addresses of this machine.
+// loopback returns the i-th of many addresses of this machine.
 func loopback(i int) string { return fmt.Sprintf("127.1.%d.%d", i/250, 1+i%250) }
 
 func loopbacks(n int) []string {
@@ -53,7 +53,7 @@ func loopbacks(n int) []string {
 }
 
 // manyAddresses reports whether this machine has more loopback addresses than
-// one, as Linux has without being told.
+// one, as Linux has by default.
 func manyAddresses() bool {
 	listener, err := net.Listen("tcp4", net.JoinHostPort(loopback(1), "0"))
 	if err != nil {

@@ -20,7 +20,7 @@ func contextThatEnds(t *testing.T) (context.Context, context.CancelFunc) {
 	return context.WithCancel(t.Context())
 }
 
-// startTestTarget gives a target and a client that trusts it.
+// startTestTarget returns a target and a client that trusts it.
 func startTestTarget(t *testing.T, addresses ...string) (*target, *http.Client) {
 	t.Helper()
 	a, err := newAuthority()
@@ -37,7 +37,7 @@ func startTestTarget(t *testing.T, addresses ...string) (*target, *http.Client) 
 	return target, &http.Client{Transport: transport}
 }
 
-// post posts a body and gives the status of the answer; 0 when there is none.
+// post posts a body and returns the status of the response; 0 when there is none.
 func post(ctx context.Context, client *http.Client, url string, body []byte) int {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
@@ -154,7 +154,7 @@ func TestTargetsHaveCertificatesOfTheirOwn(t *testing.T) {
 	if made, resumed := target.handshakes.Load(), target.resumed.Load(); made != 3 || resumed != 0 {
 		t.Errorf("%d handshakes were made, %d of them shorter", made, resumed)
 	}
-	// A connection is idle only once its answer has gone out.
+	// A connection is idle only once its response has gone out.
 	idle := func() bool { target.mu.Lock(); defer target.mu.Unlock(); return len(target.idle) == 3 }
 	if ok, _ := until(t.Context(), time.Now().Add(time.Minute), idle); !ok {
 		t.Fatal("the connections are not idle")

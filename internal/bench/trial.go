@@ -135,7 +135,7 @@ func (t *trial) stopService(ctx context.Context) (err error) {
 	return err
 }
 
-// alive tells the error when the service has ended.
+// alive returns the error when the service has ended.
 func (t *trial) alive() error {
 	if t.service == nil || t.service.process == nil {
 		return nil
@@ -159,7 +159,7 @@ func (t *trial) note(format string, args ...any) {
 
 func (t *trial) figure(f Figure) { t.result.Figures = append(t.result.Figures, f) }
 
-// latency adds a distribution of times, and gives it under a workload's name.
+// latency adds a distribution of times, and returns it under a workload's name.
 func (t *trial) latency(name string, ms []float64) Curve {
 	c := newCurve(name, ms)
 	t.result.Latencies = append(t.result.Latencies, c)

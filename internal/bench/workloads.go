@@ -38,7 +38,7 @@ func init() {
 	}
 }
 
-// Names gives the names of all workloads.
+// Names returns the names of all workloads.
 func Names() (names []string) {
 	for _, w := range workloads {
 		names = append(names, w.name)
@@ -46,7 +46,7 @@ func Names() (names []string) {
 	return names
 }
 
-// chosen gives the workloads that were asked for. The cost is taken from a herd.
+// chosen returns the workloads that were asked for. The cost is taken from a herd.
 func (b *bench) chosen() (chosen []workload) {
 	for _, w := range workloads {
 		if len(b.Workloads) == 0 || slices.Contains(b.Workloads, w.name) ||

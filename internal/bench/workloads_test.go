@@ -99,7 +99,7 @@ func measure(t *testing.T, group string, args ...string) *bench.Report {
 	return &report
 }
 
-// check wants figures that can be true.
+// check verifies that the figures are plausible.
 func check(t *testing.T, w *bench.WorkloadRow) {
 	t.Helper()
 	for _, f := range w.Figures {
@@ -111,7 +111,7 @@ func check(t *testing.T, w *bench.WorkloadRow) {
 	}
 }
 
-// listener hears of what a bench is doing.
+// listener records what a bench is doing.
 type listener struct {
 	mu    sync.Mutex
 	text  bytes.Buffer

@@ -45,12 +45,13 @@ type keysCommand struct {
 // recordsFlags are the flags of commands that read or write records.
 type recordsFlags struct {
 	databaseFlag
+	secretsFlag
 	JSON bool `name:"json" type:"switch" help:"Print JSON."`
 }
 
 // withStore calls f with the opened store.
 func (f *recordsFlags) withStore(env *environment, do func(context.Context, store.Store) error) (err error) {
-	s, err := app.OpenStore(env.ctx, f.DatabaseURL, false)
+	s, err := app.OpenSealed(env.ctx, f.DatabaseURL, f.SecretsKeyFile)
 	if err != nil {
 		return err
 	}
@@ -108,9 +109,26 @@ type newKeyView struct {
 func viewAccount(a *store.Account) accountView {
 	v := accountView{ID: a.ID, Email: a.Email, SigningSecrets: []string{}}
 	for _, s := range a.Secrets {
+		if s.Value == "" {
+			continue // see readable
+		}
 		v.SigningSecrets = append(v.SigningSecrets, s.Value)
 	}
 	return v
+}
+
+// readable returns an error if a signing secret of an account can't be decrypted.
+func (f *recordsFlags) readable(a *store.Account) error {
+	for _, s := range a.Secrets {
+		if s.Value != "" {
+			continue
+		}
+		if f.SecretsKeyFile == "" {
+			return fmt.Errorf("the signing secrets of %s are encrypted; give the service's key file with --secrets-key-file", a.Email)
+		}
+		return fmt.Errorf("the signing secrets of %s are encrypted with a key that %s does not have; add it to the file", a.Email, f.SecretsKeyFile)
+	}
+	return nil
 }
 
 func viewKeys(keys []*store.Key) []keyView {
@@ -252,6 +270,9 @@ type accountsShow struct {
 // Run shows an account.
 func (c *accountsShow) Run(env *environment) error {
 	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *store.Account) error {
+		if err := c.readable(a); err != nil {
+			return err
+		}
 		keys, err := s.KeyList(ctx, a.Number)
 		if err != nil {
 			return err
@@ -278,6 +299,9 @@ type accountsRotate struct {
 // Run creates a signing secret.
 func (c *accountsRotate) Run(env *environment) error {
 	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *store.Account) error {
+		if err := c.readable(a); err != nil {
+			return err
+		}
 		if err := auth.RotateSecret(ctx, s, a, s.Now()); err != nil {
 			return err
 		}

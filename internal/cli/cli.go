@@ -26,6 +26,7 @@ type commands struct {
 	Invites  invitesCommand  `cmd:"" help:"Create invites, with which people sign up if --signup is invite."`
 	Keys     keysCommand     `cmd:"" help:"Create, list and revoke API keys, also while the service runs."`
 	Targets  targetsCommand  `cmd:"" help:"Block targets for all accounts. A running service applies it within two seconds."`
+	Secrets  secretsCommand  `cmd:"" help:"Create and rotate the keys that secrets are encrypted with."`
 	Jobs     jobsCommand     `cmd:"" help:"Create, list and cancel jobs through the API of a running service."`
 	Apply    applyCommand    `cmd:"" help:"Create, change and remove schedules so that they match files."`
 	Export   exportCommand   `cmd:"" help:"Print an account's schedules as a document that apply reads."`

@@ -25,7 +25,8 @@ type serveCommand struct {
 	AllowHTTPTargets    bool   `setting:"" type:"switch" help:"Allow targets and receivers with http URLs, without encryption. The default of --target-ports then includes 80."`
 	AllowPrivateTargets bool   `setting:"" type:"switch" help:"Allow loopback, private, link-local and other special addresses as targets."`
 	targetFlags
-	TargetCAFile       string `name:"target-ca-file" setting:"" placeholder:"FILE" help:"PEM certificates to trust for targets, in addition to the system's."`
+	TargetCAFile string `name:"target-ca-file" setting:"" placeholder:"FILE" help:"PEM certificates to trust for targets, in addition to the system's."`
+	secretsFlag
 	Concurrency        slots  `setting:"" default:"1000" placeholder:"N" help:"Maximum of job requests under way at once on this node. Callbacks and webhooks have the same number of slots of their own."`
 	Retention          period `setting:"" default:"30d" placeholder:"PERIOD" help:"How long final jobs and logs are kept (90m, 12h, 30d, 2w); 0 means for ever."`
 	Signup             signup `setting:"" placeholder:"WHO" help:"Who may sign up in the dashboard: open (anyone), invite (people with an invite) or closed (nobody). Default: only the first person, who becomes the operator."`
@@ -73,7 +74,7 @@ func (c *serveCommand) Run(env *environment) error {
 	return app.Run(env.ctx, app.Config{
 		Listen: c.Listen, DatabaseURL: c.DatabaseURL, PublicAPIKey: string(c.PublicAPIKey), AllowPrivateTargets: c.AllowPrivateTargets, AllowHTTPTargets: c.AllowHTTPTargets,
 		DenyTargets: c.DenyTargets, AllowTargets: c.AllowTargets, TargetPorts: execute.Ports(c.TargetPorts),
-		TargetCAFile: c.TargetCAFile, Concurrency: int(c.Concurrency), Retention: time.Duration(c.Retention), Limits: c.limits(),
+		TargetCAFile: c.TargetCAFile, SecretsKeyFile: c.SecretsKeyFile, Concurrency: int(c.Concurrency), Retention: time.Duration(c.Retention), Limits: c.limits(),
 		Signup:  auth.Signup(c.Signup),
 		Version: version(), Log: log,
 		MaxConnections: int(c.MaxConnections), TrustedProxies: network.List(c.TrustedProxies), PublicURL: c.PublicURL.URL, MetricsListen: c.MetricsListen,

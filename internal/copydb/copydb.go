@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -144,6 +145,8 @@ func (w *writer) add(ctx context.Context, at place, r record) error {
 		w.records.Accounts = append(w.records.Accounts, v)
 	case *store.Key:
 		w.records.Keys = append(w.records.Keys, v)
+	case *identity.HeaderSecret:
+		w.records.HeaderSecrets = append(w.records.HeaderSecrets, v)
 	case *job.Schedule:
 		w.records.Schedules = append(w.records.Schedules, v)
 	case *job.Job:

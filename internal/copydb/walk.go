@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -41,6 +42,7 @@ type record struct {
 var sections = []section{
 	{name: "accounts", page: accountPage},
 	{name: "keys", page: keyPage},
+	{name: "secrets", page: secretPage},
 	{name: "schedules", page: schedulePage},
 	{name: "jobs", page: jobPage},
 	{name: "logs", page: logPage},
@@ -148,6 +150,8 @@ func size(value any) int {
 		return fields + len(v.Payload)
 	case *store.PendingDelivery:
 		return fields + len(v.Body)
+	case *identity.HeaderSecret:
+		return fields + len(v.Value)
 	case *store.Audit:
 		return fields + len(v.ActorName) + len(v.Detail) + len(v.Slot)
 	}
@@ -167,6 +171,17 @@ func keyPage(ctx context.Context, s Store, owner job.Owner, behind string, limit
 	known := slices.IndexFunc(keys, func(k *store.Key) bool { return k.ID.String() == behind })
 	keys = keys[known+1:]
 	return records(keys[:min(limit, len(keys))], func(k *store.Key) string { return k.ID.String() }), err
+}
+
+// secretPage reads header secrets, whose values stay encrypted.
+func secretPage(ctx context.Context, s Store, owner job.Owner, behind string, limit int) ([]record, error) {
+	secrets, err := s.SecretList(ctx, owner.Number)
+	known := slices.IndexFunc(secrets, func(h *identity.HeaderSecret) bool { return h.Name > behind })
+	if known < 0 {
+		return nil, err
+	}
+	secrets = secrets[known:]
+	return records(secrets[:min(limit, len(secrets))], func(h *identity.HeaderSecret) string { return h.Name }), err
 }
 
 func schedulePage(ctx context.Context, s Store, owner job.Owner, behind string, limit int) ([]record, error) {

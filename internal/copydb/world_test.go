@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -118,6 +119,7 @@ func (f *filler) fill() {
 	for _, email := range []string{"ann@example.com", "bob@example.com"} {
 		owner := f.account(email)
 		f.keys(owner)
+		f.secrets(owner)
 		f.jobs(owner)
 		f.schedules(owner)
 		f.deliveries(owner)
@@ -159,6 +161,17 @@ func (f *filler) audits(account int64) {
 			ID: job.NewID(at), Account: account, InsertedAt: at, LastAt: at, Event: "key.created", ActorKind: "key", ActorName: "sk_abc",
 			Address: "192.0.2.1", Detail: "☃ of " + slot, Count: 1, Slot: slot,
 		}))
+	}
+}
+
+// secrets stores two header secrets.
+func (f *filler) secrets(owner job.Owner) {
+	f.Helper()
+	for _, name := range []string{"one", "two"} {
+		_, err := f.s.SecretPut(f.ctx, &identity.HeaderSecret{
+			Account: owner.Number, Name: name, Hosts: []string{"a.example", "::1"}, Value: "enc1:" + name, CreatedAt: f.now, UpdatedAt: f.now.Add(time.Second),
+		})
+		f.ok(err)
 	}
 }
 
@@ -391,6 +404,11 @@ func dump(t testing.TB, s store.Copyable) string {
 		ok(err)
 		for _, k := range keys {
 			show("key", k.ID, k.Account, k.Name, k.Prefix, string(k.Hash), k.CreatedAt, k.LastUsedAt, k.RevokedAt)
+		}
+		secrets, err := s.SecretList(t.Context(), a.Number)
+		ok(err)
+		for _, h := range secrets {
+			show("header secret", h.Account, h.Name, h.Hosts, h.Value, h.CreatedAt, h.UpdatedAt)
 		}
 		schedules, err := s.ScheduleList(t.Context(), a.Owner, store.ScheduleQuery{ListQuery: all})
 		ok(err)

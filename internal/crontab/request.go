@@ -20,7 +20,6 @@ type request struct {
 	url     string
 	headers []rawjson.Member // each value a list of strings
 	body    []string         // the parts of a body, joined by & for curl
-	form    bool             // the body has curl's default content type
 	toQuery bool             // the body's parts go to the query
 	retries int              // -1 if not given
 	timeout float64          // in seconds; 0 if not given

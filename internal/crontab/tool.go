@@ -14,7 +14,6 @@ type tool struct {
 	name    string
 	options map[string]option // by long name, without dashes
 	short   map[byte]string   // long names by letter
-	several error             // what a second url means
 }
 
 // option is what an option does to the request; nil only takes its value.

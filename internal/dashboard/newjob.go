@@ -32,7 +32,7 @@ func (s *Server) newJob(c *call) error {
 		f.Values.Set("json", exampleJSON)
 	}
 	f.read(s.Service.Now())
-	s.check(f)
+	s.check(c, f)
 	return c.render(http.StatusOK, view.NewJobPage(f.page()))
 }
 
@@ -53,7 +53,7 @@ func (s *Server) readJobForm(c *call) *jobForm {
 // previewJob shows when the job would run, while the form is filled in.
 func (s *Server) previewJob(c *call) error {
 	f := s.readJobForm(c)
-	s.check(f)
+	s.check(c, f)
 	return c.render(http.StatusOK, view.PreviewPart(f.page()))
 }
 
@@ -64,29 +64,29 @@ func (s *Server) createJob(c *call) error {
 	f.Checked = true
 	switch c.r.PostForm.Get("go") {
 	case "check":
-		s.check(f)
+		s.check(c, f)
 		return c.render(http.StatusOK, view.NewJobPage(f.page()))
 	case "json":
 		asJSON := newJobForm(c, url.Values{"json": {ui.Pretty(f.body)}}, true)
 		asJSON.Checked = true
 		asJSON.read(s.Service.Now())
-		s.check(asJSON)
+		s.check(c, asJSON)
 		return c.render(http.StatusOK, view.NewJobPage(asJSON.page()))
 	}
 	if len(f.Problems) > 0 {
-		s.check(f)
+		s.check(c, f)
 		return c.render(http.StatusUnprocessableEntity, view.NewJobPage(f.page()))
 	}
 	j, conflict, err := s.Service.Create(c.r.Context(), c.owner(), f.body, nil)
 	switch {
 	case err != nil && fault.CodeOf(err) == fault.Invalid:
-		s.check(f)
+		s.check(c, f)
 		if !f.wrong() { // what only Create refuses
 			f.blame(err)
 		}
 		return c.render(http.StatusUnprocessableEntity, view.NewJobPage(f.page()))
 	case err != nil && fault.CodeOf(err) == fault.TooMany:
-		s.check(f)
+		s.check(c, f)
 		f.others = append(f.others, ui.Sentence(err.Error()))
 		return c.render(c.statusOf(err), view.NewJobPage(f.page()))
 	case err != nil:
@@ -100,11 +100,11 @@ func (s *Server) createJob(c *call) error {
 }
 
 // check finds everything wrong with the request, and when it would run.
-func (s *Server) check(f *jobForm) {
+func (s *Server) check(c *call, f *jobForm) {
 	if f.body == nil {
 		return
 	}
-	found, err := s.Service.Preview(f.body, nil)
+	found, err := s.Service.Preview(c.r.Context(), c.owner(), f.body, nil)
 	if err != nil {
 		f.blame(err)
 	}

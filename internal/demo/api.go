@@ -97,7 +97,7 @@ func (a *api) logs(ctx context.Context) (records []logRecord, err error) {
 	return records, err
 }
 
-// call makes a call and reads the data of its answer, which must be a success.
+// call makes a call and reads the data of its response, which must be a success.
 func (a *api) call(ctx context.Context, method, path, body string, data any) error {
 	request, err := http.NewRequestWithContext(ctx, method, a.url+path, bytes.NewReader([]byte(body)))
 	if err != nil {

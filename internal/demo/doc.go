@@ -10,7 +10,7 @@
 //
 // Three jobs are created, over HTTP and with a key as any client would. One
 // fires once. One recurs and lets the target count its runs in $state, which
-// shows that a schedule remembers. One is answered with 503 at first, which
+// shows that a schedule remembers. One gets 503 at first, which
 // shows that a failure is not the end: its retry, ten to eleven seconds later,
 // is what the demo's length comes from.
 //
@@ -19,12 +19,12 @@
 // A service that reports its own punctuality proves little. The time a run
 // fired is therefore the time the target had the request in its hands, with
 // setting up the connection included. Everything else (the due time, the state,
-// the answer's status, the retry's time) is read through the API, where a
+// the response's status, the retry's time) is read through the API, where a
 // client would read it.
 //
 // # What is judged
 //
-// At the end, what the target saw and what the API tells are held against each
+// At the end, what the target received and what the API reports are compared with each
 // other and against the API's promises: nothing early, nothing missing, nothing
 // twice, every record in its place (see verdict). Being late is no broken
 // promise: on a machine that is busy with other things the numbers are worse,

@@ -9,7 +9,7 @@ var start = time.Date(2026, 3, 1, 9, 0, 0, 120_000_000, time.UTC)
 
 func after(d time.Duration) time.Time { return start.Add(d) }
 
-// promised gives the evidence of a demo where all went well: a fresh one on
+// promised returns the evidence of a demo where all went well: a fresh one on
 // every call, for tests to spoil.
 func promised() *evidence {
 	const ms = time.Millisecond

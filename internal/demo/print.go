@@ -58,14 +58,14 @@ func (p *printer) write(text string) {
 	}
 }
 
-// failed tells whether the output is lost.
+// failed reports whether the output is lost.
 func (p *printer) failed() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.err
 }
 
-// aside gives a writer for what is not the demo's own output, such as the
+// aside returns a writer for what is not the demo's own output, such as the
 // service's errors; the live line makes room for it.
 func (p *printer) aside(out io.Writer) io.Writer { return &asideWriter{p, out} }
 
@@ -94,7 +94,7 @@ leaves this machine. Through its API it is asked for three jobs:
 }
 
 // rowFormat holds the columns; lines stay within 80 characters, unless
-// there is a failure to tell of.
+// there is a failure to report.
 const rowFormat = "%-*s  %-12s  %-12s  %9s  %s  %s"
 
 func (p *printer) header() {

@@ -54,7 +54,7 @@ var requests = []string{
 	  "body": {"hello": "again"}}`,
 }
 
-// create asks the service for the demo's jobs and gives the schedule's id.
+// create asks the service for the demo's jobs and returns the schedule's id.
 func create(ctx context.Context, a *api, target string) (schedule string, err error) {
 	for _, request := range requests {
 		record, err := a.create(ctx, fmt.Sprintf(request, target))

@@ -14,7 +14,7 @@ import (
 )
 
 // stopping bounds how long the service may take to stop. Its attempts under way
-// end at once, since the target answers at once.
+// end at once, since the target responds at once.
 const stopping = 4 * time.Second
 
 // service is a punctual of its own, with its files and its target.
@@ -89,7 +89,7 @@ func (s *service) run(ctx context.Context, config app.Config) {
 	}()
 }
 
-// failure tells why the service has stopped by itself.
+// failure returns why the service has stopped by itself.
 func (s *service) failure() error {
 	if s.err != nil {
 		return fmt.Errorf("the service has failed: %w", s.err)

@@ -15,7 +15,7 @@ type evidence struct {
 	logs      []logRecord
 }
 
-// lateness gives the median and the worst lateness of the runs that reached the
+// lateness returns the median and the worst lateness of the runs that reached the
 // target.
 func lateness(runs []*run) (median, worst time.Duration) {
 	var all []time.Duration
@@ -42,7 +42,7 @@ type tally struct {
 	times int
 }
 
-// count tells how often each key occurs: the most frequent first, then by name.
+// count returns how often each key occurs: the most frequent first, then by name.
 func count[T any](all []T, key func(T) string) []tally {
 	times := map[string]int{}
 	for _, one := range all {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// summary prints what happened and what is stored, as the API tells it.
+// summary prints what happened and what is stored, as the API reports it.
 func (p *printer) summary(e *evidence) {
 	median, worst := lateness(e.runs)
 	lines := [][2]string{

@@ -66,7 +66,7 @@ func startTarget() (*target, error) {
 	return t, nil
 }
 
-// receive gives a handler that notes the request and answers it.
+// receive returns a handler that records the request and responds.
 func (t *target) receive(answer func(*hit) (status int, body string)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		h := hit{at: time.Now(), path: r.URL.Path, count: notCounted}
@@ -100,7 +100,7 @@ func readCount(sent json.RawMessage) int {
 	return n
 }
 
-// Hits gives the requests so far, in the order of their arrival.
+// Hits returns the requests so far, in the order of their arrival.
 func (t *target) Hits() []hit {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// verdict tells every promise that was not kept, each as a clause without a
+// verdict returns every promise that was not kept, each as a clause without a
 // full stop; nothing when all was well.
 func verdict(e *evidence) (broken []string) {
 	for _, judge := range []func(*evidence) []string{
@@ -20,7 +20,7 @@ func verdict(e *evidence) (broken []string) {
 
 func complain(format string, args ...any) []string { return []string{fmt.Sprintf(format, args...)} }
 
-// judgeTimes wants every run to reach the target, and none before it was due.
+// judgeTimes checks that every run reached the target, and none before it was due.
 func judgeTimes(e *evidence) (broken []string) {
 	for _, r := range e.runs {
 		switch {
@@ -48,7 +48,7 @@ func judgeOneOff(e *evidence) []string {
 	return nil
 }
 
-// judgeRecurring wants runs on the grid, none left out, and a count that goes
+// judgeRecurring checks for runs on the grid, none left out, and a count that goes
 // 1, 2, 3.
 func judgeRecurring(e *evidence) (broken []string) {
 	runs := e.runsOf(recurring)
@@ -85,7 +85,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// judgeRetry wants one failure, one retry after the back-off, and success.
+// judgeRetry checks for one failure, one retry after the back-off, and success.
 func judgeRetry(e *evidence) []string {
 	runs := e.runsOf(failsOnce)
 	if len(runs) == 0 {
@@ -108,7 +108,7 @@ func judgeRetry(e *evidence) []string {
 	return nil
 }
 
-// judgeDeliveries wants each request at the target to be one run, and only one.
+// judgeDeliveries checks that each request at the target is one run, and each run one request.
 func judgeDeliveries(e *evidence) (broken []string) {
 	type attempt struct {
 		job    int64
@@ -131,7 +131,7 @@ func judgeDeliveries(e *evidence) (broken []string) {
 	return broken
 }
 
-// judgeRecords wants the store to hold what happened, no more and no less.
+// judgeRecords checks that the store has what happened, no more and no less.
 func judgeRecords(e *evidence) (broken []string) {
 	want := map[string]int{"completed": 2 + len(e.runsOf(recurring))}
 	got := map[string]int{}
@@ -159,7 +159,7 @@ func judgeRecords(e *evidence) (broken []string) {
 	return broken
 }
 
-// sorted gives the tallies of a map, by name.
+// sorted returns the tallies of a map, by name.
 func sorted(times map[string]int) (tallies []tally) {
 	for _, what := range slices.Sorted(maps.Keys(times)) {
 		tallies = append(tallies, tally{what, times[what]})

@@ -20,7 +20,7 @@ type run struct {
 	fired   time.Time // when the target had the request; zero when it never had it
 	ended   time.Time
 	status  int
-	failure string // what there was instead of an answer
+	failure string // what there was instead of a response
 	state   string // of the job, after the run
 	retryAt time.Time
 	count   int // what the target counted; 0 when it does not count
@@ -54,7 +54,7 @@ const glance = 100 * time.Millisecond
 
 // watch follows the runs until all have been made that are to be, and nothing
 // is under way any more. It ends without an error when ctx ends before that:
-// the verdict tells what is missing.
+// the verdict lists what is missing.
 func (w *watcher) watch(ctx context.Context) error {
 	w.seen = map[string]bool{}
 	ticker := time.NewTicker(glance)
@@ -76,7 +76,7 @@ func (w *watcher) watch(ctx context.Context) error {
 	}
 }
 
-// look reads what is new, and tells whether that was all.
+// look reads what is new, and reports whether that was all.
 func (w *watcher) look(ctx context.Context) (done bool, err error) {
 	if err := w.readRuns(ctx); err != nil {
 		return false, err
@@ -136,7 +136,7 @@ func (w *watcher) readRuns(ctx context.Context) error {
 	return nil
 }
 
-// readRun puts together the run whose end a log tells of.
+// readRun returns the run whose end a log records.
 func (w *watcher) readRun(ctx context.Context, log *logRecord) (*run, error) {
 	record, err := w.api.job(ctx, log.Job)
 	if err != nil {
@@ -165,7 +165,7 @@ func (w *watcher) readRun(ctx context.Context, log *logRecord) (*run, error) {
 	return r, nil
 }
 
-// last gives the latest run of a job; nil when there is none.
+// last returns the latest run of a job; nil when there is none.
 func (w *watcher) last(job int64) *run {
 	for _, r := range slices.Backward(w.runs) {
 		if r.job == job {
@@ -175,7 +175,7 @@ func (w *watcher) last(job int64) *run {
 	return nil
 }
 
-// next tells what pending jobs wait for, in the order they come.
+// next returns what pending jobs wait for, in the order they come.
 func (w *watcher) next(pending []jobRecord) []awaited {
 	var all []awaited
 	for _, record := range pending {

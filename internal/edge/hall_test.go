@@ -104,7 +104,7 @@ func (c *client) readSome() {
 	}
 }
 
-// answer reads a response and gives its status; 0 when the connection was closed.
+// answer reads a response and returns its status; 0 when the connection was closed.
 func (c *client) answer() int {
 	c.Helper()
 	response, err := http.ReadResponse(c.reader, nil)
@@ -119,7 +119,7 @@ func (c *client) answer() int {
 }
 
 // wantClosed fails the test unless the connection is closed after a time, without
-// more of an answer than that a line was not finished.
+// more of a response than that a line was not finished.
 func (c *client) wantClosed(after time.Duration) {
 	c.Helper()
 	start := time.Now()
@@ -140,7 +140,7 @@ func post(length int) string {
 
 func nothing(http.ResponseWriter, *http.Request) {}
 
-// swallow reads the body and answers with what came of it.
+// swallow reads the body and responds with what came of it.
 func swallow(w http.ResponseWriter, r *http.Request) {
 	_, err := io.Copy(io.Discard, r.Body)
 	w.WriteHeader(statusOf(err))

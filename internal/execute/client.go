@@ -50,6 +50,9 @@ type Request struct {
 	// User-Agent is put before the client's. Fields that belong to the
 	// connection (Host, Content-Length, Connection, ...) are left out.
 	Header []Field
+	// Bound restricts fields of Header, by index, to hosts: names in lower case,
+	// without ports. No other host receives them.
+	Bound map[int][]string
 	// Own holds the service's own unsigned fields, such as the body's
 	// Content-Type. They are sent to other origins, too.
 	Own []Field

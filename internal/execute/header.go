@@ -2,6 +2,7 @@ package execute
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,9 +18,9 @@ func (a *attempt) header(now time.Time) http.Header {
 	size := len(r.Header) + len(r.Own) + 5
 	b := builder{make(http.Header, size), make([]string, 0, size)}
 	agent := "" // the job's
-	for _, f := range r.Header {
+	for i, f := range r.Header {
 		switch {
-		case !a.carries(f.Name):
+		case !a.carries(i):
 		case strings.EqualFold(f.Name, userAgent):
 			agent += f.Value + " "
 		default:
@@ -51,8 +52,12 @@ func (a *attempt) header(now time.Time) http.Header {
 func (a *attempt) signs() bool { return len(a.req.Secrets) > 0 && !a.foreign }
 
 // carries reports whether the next hop sends one of the job's fields.
-func (a *attempt) carries(name string) bool {
+func (a *attempt) carries(i int) bool {
+	name := a.req.Header[i].Name
+	hosts, bound := a.req.Bound[i]
 	switch {
+	case bound && !slices.Contains(hosts, job.HostName(a.url)):
+		return false
 	case isOneOf(name, connectionFields), strings.EqualFold(name, job.HopsField):
 		return false
 	case len(a.req.Secrets) > 0 && isOneOf(name, signatureFields):
@@ -68,8 +73,8 @@ func (a *attempt) carries(name string) bool {
 // overridden reports whether the next hop sends a field of that name of the
 // job.
 func (a *attempt) overridden(name string) bool {
-	for _, f := range a.req.Header {
-		if strings.EqualFold(f.Name, name) && a.carries(f.Name) {
+	for i, f := range a.req.Header {
+		if strings.EqualFold(f.Name, name) && a.carries(i) {
 			return true
 		}
 	}

@@ -30,6 +30,10 @@ func (Secret) String() string { return secretPrefix + "…" }
 // GoString hides the key.
 func (Secret) GoString() string { return "execute.Secret(…)" }
 
+// ErrSealed reports that an account's signing secrets are encrypted with keys
+// that this service does not have.
+var ErrSealed = errors.New("the signing secrets are encrypted with a key that this service does not have")
+
 var errSecret = errors.New(`a signing secret must be "whsec_" followed by base64`)
 
 // DecodeSecret parses a secret in its usual form: "whsec_" and standard base64,

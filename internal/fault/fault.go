@@ -118,7 +118,7 @@ func (p Problem) Sentence() string {
 	return name + " " + p.Detail
 }
 
-// ProblemsOf gives the problems of the fault in err's chain; nil when there are none.
+// ProblemsOf returns the problems of the fault in err's chain; nil when there are none.
 func ProblemsOf(err error) []Problem {
 	var f *Error
 	if errors.As(err, &f) {
@@ -137,7 +137,7 @@ func MoreOf(err error) int {
 	return 0
 }
 
-// CodeOf gives the code of the fault in err's chain; Internal when there is none.
+// CodeOf returns the code of the fault in err's chain; Internal when there is none.
 func CodeOf(err error) Code {
 	var f *Error
 	if errors.As(err, &f) {

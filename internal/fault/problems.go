@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// MaxProblems is how many problems a fault lists; of the rest it tells how
-	// many there are.
+	// MaxProblems is how many problems a fault lists; it counts the
+	// others.
 	MaxProblems = 100
 
 	// MaxDetail is how long a problem's detail, pointer and parameter may each

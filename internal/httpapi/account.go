@@ -111,7 +111,11 @@ func (c *call) writeSecrets(a *identity.Account) error {
 	}
 	return writeList(c, secrets, func(b []byte, s *identity.Secret) []byte {
 		b = append(b, `{"secret":`...)
-		b = rawjson.AppendText(b, s.Value)
+		if s.Value == "" {
+			b = append(b, `null`...) // it can't be decrypted
+		} else {
+			b = rawjson.AppendText(b, s.Value)
+		}
 		b = appendInstant(append(b, `,"created_at":`...), s.CreatedAt)
 		return append(appendInstant(append(b, `,"expires_at":`...), s.ExpiresAt), '}')
 	})

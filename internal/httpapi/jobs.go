@@ -36,7 +36,7 @@ func (s *Server) preview(c *call) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.Service.Preview(body, headerKey(c.r.Header))
+	p, err := s.Service.Preview(c.r.Context(), c.owner, body, headerKey(c.r.Header))
 	if err != nil {
 		return err
 	}
@@ -99,18 +99,16 @@ func (s *Server) listJobs(c *call) error {
 	if err != nil {
 		return err
 	}
-	return writePage(c, "jobs", page, appendJob)
+	return writePage(c, "jobs", page, c.appendJob)
 }
 
 // appendJob appends the record of a job in a list.
-func appendJob(b []byte, j *job.Job) []byte { return job.AppendJob(b, j, false) }
-
 func (s *Server) searchJobs(c *call, q job.Query, text string) error {
 	page, err := s.Service.Search(c.r.Context(), c.owner, q, text)
 	if err != nil {
 		return err
 	}
-	return writePage(c, "jobs", page, appendJob)
+	return writePage(c, "jobs", page, c.appendJob)
 }
 
 func (s *Server) countJobs(c *call) error {

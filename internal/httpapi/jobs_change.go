@@ -24,7 +24,7 @@ func (c *call) withJob(status int, do func(context.Context, job.Owner, job.Ref) 
 	if status == http.StatusCreated {
 		c.Header().Set("Location", "/api/jobs/"+strconv.FormatInt(j.Number, 10))
 	}
-	return c.writeRecord(status, func(b []byte) []byte { return job.AppendJob(b, j, false) })
+	return c.writeRecord(status, func(b []byte) []byte { return c.appendJob(b, j) })
 }
 
 func (s *Server) getJob(c *call) error    { return c.withJob(http.StatusOK, s.Service.Job) }
@@ -62,7 +62,7 @@ func (s *Server) cancelJobs(c *call) error {
 	if err != nil {
 		return err
 	}
-	return writeList(c, jobs, appendJob)
+	return writeList(c, jobs, c.appendJob)
 }
 
 // readJobIDs reads {"job_ids": [...]}.

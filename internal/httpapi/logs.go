@@ -39,7 +39,7 @@ func (s *Server) listLogs(c *call) error {
 	if err != nil {
 		return err
 	}
-	return writePage(c, list, page, job.AppendLog)
+	return writePage(c, list, page, c.appendLog)
 }
 
 // exportLogs streams logs as lines of JSON.
@@ -50,7 +50,7 @@ func (s *Server) exportLogs(c *call) error {
 		return err
 	}
 	return edge.WriteLogs(c, c.r, func(part func([]*job.Log) error) error {
-		return s.Service.Export(c.r.Context(), c.owner, schedule, selection, part)
+		return s.Service.Export(c.r.Context(), c.owner, schedule, selection, func(logs []*job.Log) error { return part(c.maskedLogs(logs)) })
 	})
 }
 
@@ -63,5 +63,5 @@ func (s *Server) getLog(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.writeRecord(http.StatusOK, func(b []byte) []byte { return job.AppendLog(b, l) })
+	return c.writeRecord(http.StatusOK, func(b []byte) []byte { return c.appendLog(b, l) })
 }

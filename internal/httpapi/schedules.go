@@ -23,7 +23,7 @@ func (s *Server) listSchedules(c *call) error {
 	if err != nil {
 		return err
 	}
-	return writePage(c, "schedules", page, job.AppendSchedule)
+	return writePage(c, "schedules", page, c.appendSchedule)
 }
 
 func (c *call) scheduleID() (uuid.UUID, error) {
@@ -48,19 +48,19 @@ func (c *call) withSchedule(do func(context.Context, job.Owner, uuid.UUID) (*job
 }
 
 func (s *Server) getSchedule(c *call) error {
-	return c.withSchedule(s.Service.Schedule, job.AppendSchedule)
+	return c.withSchedule(s.Service.Schedule, c.appendSchedule)
 }
 
 func (s *Server) disableSchedule(c *call) error {
-	return c.withSchedule(s.Service.Disable, job.AppendSchedule)
+	return c.withSchedule(s.Service.Disable, c.appendSchedule)
 }
 
 func (s *Server) enableSchedule(c *call) error {
-	return c.withSchedule(s.Service.Enable, job.AppendSchedule)
+	return c.withSchedule(s.Service.Enable, c.appendSchedule)
 }
 
 func (s *Server) editSchedule(c *call) error {
-	return c.withSchedule(s.withBody(c, s.Service.Edit), job.AppendSchedule)
+	return c.withSchedule(s.withBody(c, s.Service.Edit), c.appendSchedule)
 }
 
 func (s *Server) getState(c *call) error {

@@ -20,6 +20,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/quota"
+	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/stats"
 )
@@ -28,6 +29,7 @@ import (
 type Config struct {
 	Service *service.Service
 	Auth    *auth.Authenticator
+	Secrets *secret.Vault
 	Audit   *audit.Log // must not be nil
 	Metrics *metrics.Metrics
 	Stats   *stats.Collector
@@ -93,6 +95,9 @@ var routes = []route{
 	{"/api/account/signing-secrets", forAdmins, map[string]handler{"GET": own((*Server).listSecrets)}},
 	{"/api/account/signing-secrets/rotate", forAdmins, map[string]handler{"POST": own((*Server).rotateSecret)}},
 	{"/api/account/audit", forAdmins, map[string]handler{"GET": own((*Server).listAudit)}},
+	{"/api/secrets", forAdmins, map[string]handler{"GET": own((*Server).listHeaderSecrets)}},
+	{"/api/secrets/{name}", forAdmins, map[string]handler{
+		"GET": own((*Server).getHeaderSecret), "PUT": own((*Server).putHeaderSecret), "DELETE": own((*Server).deleteHeaderSecret)}},
 	{"/api/stats", forJobs, map[string]handler{"GET": (*Server).getStats}},
 	{"/api/preview", forReading, map[string]handler{"POST": (*Server).preview}},
 	{completions, open, map[string]handler{"POST": (*Server).complete}},
@@ -109,18 +114,23 @@ var routes = []route{
 // parameters lists the query parameters that each call takes; none unless it is
 // listed here. See refuseMisspelt for others.
 var parameters = map[string][]string{
-	"GET /api/jobs":          slices.Concat([]string{"q"}, job.FilterParameters, pageParameters),
+	"GET /api/jobs":          slices.Concat([]string{"q", maskParameter}, job.FilterParameters, pageParameters),
 	"GET /api/jobs/counts":   job.FilterParameters,
-	"GET /api/schedules":     slices.Concat([]string{"tag"}, pageParameters),
+	"GET /api/schedules":     slices.Concat([]string{"tag", maskParameter}, pageParameters),
 	"GET /api/logs":          slices.Concat(logParameters, pageParameters),
 	"GET /api/logs/export":   logParameters,
 	"GET /api/account/audit": slices.Concat([]string{"event"}, pageParameters),
 	"GET /api/stats":         {"minutes"},
+	"GET /api/secrets":       {"limit", "offset"},
+
+	"GET /api/jobs/{job_id}":           {maskParameter},
+	"GET /api/schedules/{schedule_id}": {maskParameter},
+	"GET /api/logs/{log_id}":           {maskParameter},
 }
 
 var (
 	pageParameters = []string{"limit", "offset", "order_by", "cursor"}
-	logParameters  = []string{"job_id", "schedule_id", "event", "since", "until"}
+	logParameters  = []string{"job_id", "schedule_id", "event", "since", "until", maskParameter}
 )
 
 // New returns a Server.
@@ -149,6 +159,7 @@ type call struct {
 	caller  auth.Caller
 	status  int
 	started bool // something has been written
+	mask    bool // credentials in headers are not shown
 
 	parsing chan struct{} // the server's
 }
@@ -239,6 +250,9 @@ func (s *Server) dispatch(route route, c *call) error {
 		return err
 	}
 	if err := refuseMisspelt(route, method, c.r.URL.Query()); err != nil {
+		return err
+	}
+	if err := c.readMask(route, method); err != nil {
 		return err
 	}
 	return handle(s, c)

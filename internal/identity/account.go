@@ -25,7 +25,7 @@ type Account struct {
 
 // Secret is a signing secret of an account.
 type Secret struct {
-	Value     string // "whsec_…"
+	Value     string // "whsec_…", or encrypted; "" if package secret could not decrypt it
 	CreatedAt time.Time
 	ExpiresAt time.Time // zero: until it is rotated
 }

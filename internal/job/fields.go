@@ -70,7 +70,7 @@ var fields = []Field{
 		Form: Form{Section: RequestSection, Label: "Query", Hint: "Added to the url; ready made, or a JSON object.", Placeholder: "page=2&tag=new", Mono: true},
 	},
 	{
-		Name: "headers", In: Anywhere, Kind: ObjectValue, read: readHeaders,
+		Name: "headers", In: Anywhere, Kind: ObjectValue, read: readHeaders, check: checkSecrets,
 		set:  func(s *Spec, v rawjson.Value) { s.Headers = v },
 		Form: Form{Section: RequestSection, Label: "Headers", Hint: "Name: value, one a line.", Placeholder: "Authorization: Bearer …", Mono: true},
 	},

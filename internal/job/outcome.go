@@ -21,6 +21,7 @@ const (
 	KindRedirect    Kind = "redirect"    // too many redirects, or one that may not be followed
 	KindBlocked     Kind = "blocked"     // requests to the address are not allowed
 	KindCancelled   Kind = "cancelled"   // the job was cancelled meanwhile
+	KindSecret      Kind = "secret"      // a secret is gone, can't be decrypted or may not be sent there; nothing was sent
 	KindTooLarge    Kind = "too_large"   // the request would exceed the budget; nothing was sent
 	KindInterrupted Kind = "interrupted" // the service stopped or crashed meanwhile
 	KindUnstored    Kind = "unstored"    // the outcome of the attempt could not be stored

@@ -23,7 +23,7 @@ type Member struct {
 // ErrEmpty is returned by Read for a text without a value.
 var ErrEmpty = errors.New("it is empty")
 
-// Read checks that text is exactly one JSON value and gives it in compact
+// Read checks that text is exactly one JSON value and returns it in compact
 // form. The error says in words a person can act on what is wrong and where; it
 // is a *DepthError for JSON that nests deeper than MaxDepth.
 func Read(text []byte) (Value, error) {
@@ -58,7 +58,7 @@ func explain(err error) error {
 	}
 }
 
-// Members gives the members of an object in order; nil for anything else.
+// Members returns the members of an object in order; nil for anything else.
 func Members(v Value) []Member {
 	if v.Kind() != '{' {
 		return nil
@@ -72,7 +72,7 @@ func Members(v Value) []Member {
 	return members
 }
 
-// Elements gives the elements of an array; nil for anything else.
+// Elements returns the elements of an array; nil for anything else.
 func Elements(v Value) []Value {
 	if v.Kind() != '[' {
 		return nil
@@ -85,7 +85,7 @@ func Elements(v Value) []Value {
 	return elements
 }
 
-// Get gives the member of an object; nil when v is no object or has no such member.
+// Get returns the member of an object; nil when v is no object or has no such member.
 func Get(v Value, name string) Value {
 	if v.Kind() != '{' {
 		return nil
@@ -100,7 +100,7 @@ func Get(v Value, name string) Value {
 	return nil
 }
 
-// Text gives the value of a string; "" for anything else.
+// Text returns the value of a string; "" for anything else.
 func Text(v Value) string {
 	if v.Kind() != '"' {
 		return ""
@@ -123,7 +123,7 @@ func AppendText(b []byte, s string) []byte {
 	return b
 }
 
-// Quote gives s as a JSON string.
+// Quote returns s as a JSON string.
 func Quote(s string) Value { return AppendText(make([]byte, 0, len(s)+2), s) }
 
 // Object joins members to an object.

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
@@ -20,11 +21,12 @@ type Preview struct {
 const previewed = 5
 
 // Preview reports when a job would run, from the body of a create request. It
-// refuses what Create refuses, and asks the store only for the time. If the times
-// of a request that it refuses are right, it returns both a preview and the error.
-func (s *Service) Preview(body rawjson.Value, headerKey *string) (*Preview, error) {
+// refuses what Create refuses, and asks the store only for the time and the secrets
+// that headers name. If the times of a request that it refuses are right, it returns
+// both a preview and the error.
+func (s *Service) Preview(ctx context.Context, owner job.Owner, body rawjson.Value, headerKey *string) (*Preview, error) {
 	now := s.Store.Now()
-	draft, err := job.ReadPartly(body, s.readOptions(now, headerKey))
+	draft, err := s.read(ctx, owner, body, now, headerKey, job.ReadPartly)
 	if draft == nil {
 		return nil, err
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/quota"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -44,6 +46,9 @@ type Config struct {
 	Stats Stats
 	// NoCompletion is set if targets have no address to report outcomes at.
 	NoCompletion bool
+	// Secrets knows the secrets that headers may name; nil means that there are
+	// none.
+	Secrets *secret.Vault
 	// Quotas limits what accounts may store; nil means no limits.
 	Quotas *quota.Book
 }
@@ -113,7 +118,7 @@ func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 			": jobs that create jobs end there; create the job from outside, or use a schedule")
 	}
 	now := s.Store.Now()
-	draft, err := job.Read(body, s.readOptions(now, headerKey))
+	draft, err := s.read(ctx, owner, body, now, headerKey, job.Read)
 	if err != nil {
 		return nil, false, err
 	}
@@ -133,10 +138,19 @@ func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 	return inserted.Job, inserted.Conflict, nil
 }
 
-// readOptions returns the options for reading a request at a time by the store's
-// clock. headerKey is the header Idempotency-Key; nil if there is none.
-func (s *Service) readOptions(now time.Time, headerKey *string) job.ReadOptions {
-	return job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: s.CheckHost, AllowHTTP: s.AllowHTTP, NoCompletion: s.NoCompletion}
+// read reads the body of a create request of an account with job.Read or
+// job.ReadPartly.
+func (s *Service) read(ctx context.Context, owner job.Owner, body rawjson.Value, now time.Time, headerKey *string,
+	as func(rawjson.Value, job.ReadOptions) (*job.Draft, error)) (*job.Draft, error) {
+	var secrets *secret.Checker
+	if s.Secrets != nil {
+		secrets = s.Secrets.Checker(ctx, owner)
+	}
+	draft, err := as(body, job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: s.CheckHost, AllowHTTP: s.AllowHTTP, CheckSecret: secrets.Check, NoCompletion: s.NoCompletion})
+	if failed := secrets.Err(); failed != nil {
+		return nil, failed
+	}
+	return draft, err
 }
 
 func newJob(owner job.Owner, draft *job.Draft, now time.Time, hops int) store.NewJob {

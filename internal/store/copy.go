@@ -54,13 +54,14 @@ type Copies interface {
 
 // Records are records to be copied from one store to another.
 type Records struct {
-	Accounts   []*identity.Account // with their secrets
-	Keys       []*identity.Key
-	Schedules  []*job.Schedule
-	Jobs       []StoredJob
-	Logs       []*job.Log
-	Deliveries []*PendingDelivery
-	Audits     []*identity.AuditEntry
+	Accounts      []*identity.Account // with their secrets
+	Keys          []*identity.Key
+	HeaderSecrets []*identity.HeaderSecret
+	Schedules     []*job.Schedule
+	Jobs          []StoredJob
+	Logs          []*job.Log
+	Deliveries    []*PendingDelivery
+	Audits        []*identity.AuditEntry
 }
 
 // StoredJob is a job with the lane of its queue item.

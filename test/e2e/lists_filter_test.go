@@ -206,7 +206,7 @@ func TestQuery_MisspeltParametersNameTheOneThatWasMeant(t *testing.T) {
 		"/api/jobs?status=completed":         "did you mean state?",
 		"/api/jobs?tags=a":                   "did you mean tag?",
 		"/api/jobs/counts?limit=5":           "this call, which takes state,",
-		"/api/schedules?state=disabled":      "this call, which takes tag, limit, offset, order_by, cursor",
+		"/api/schedules?state=disabled":      "this call, which takes tag, mask, limit, offset, order_by, cursor",
 		"/api/logs?jobid=1":                  "did you mean job_id?",
 		"/api/jobs?order_by[2]=x":            "did you mean order_by?",
 		"/api/stats?minute=5":                "did you mean minutes?",

@@ -130,7 +130,7 @@ func (b *Bouncer) await() error {
 	}
 }
 
-// Through gives a database's URL by way of the pooler.
+// Through returns a database's URL by way of the pooler.
 func (b *Bouncer) Through(databaseURL string) string {
 	u, err := url.Parse(databaseURL)
 	if err != nil {

@@ -58,13 +58,13 @@ var (
 	templates sync.Map // names of template databases by key, each a func() (string, error)
 )
 
-// URL gives an empty database for one test.
+// URL returns an empty database for one test.
 func URL(t testing.TB) string {
 	t.Helper()
 	return create(t, "template1")
 }
 
-// URLFrom gives a database for one test that is a copy of one that prepare has
+// URLFrom returns a database for one test that is a copy of one that prepare has
 // made ready, once for each key.
 func URLFrom(t testing.TB, key string, prepare func(databaseURL string) error) string {
 	t.Helper()
@@ -92,7 +92,7 @@ func URLFrom(t testing.TB, key string, prepare func(databaseURL string) error) s
 
 func unique() string { return fmt.Sprintf("test_%d_%d", os.Getpid(), counter.Add(1)) }
 
-// named gives a URL with another database.
+// named returns a URL with another database.
 func named(databaseURL, name string) string {
 	u, err := url.Parse(databaseURL)
 	if err != nil {

@@ -1,12 +1,12 @@
 // Package pgtest gives tests a PostgreSQL of their own.
 //
-// URL gives a fresh, empty database on a server that the test process starts
+// URL returns a fresh, empty database on a server that the test process starts
 // when the first test asks, and that ends with the process, however that ends:
 // a small shell waits for the process's end of a pipe to close, then stops the
 // server and removes its files. TEST_DATABASE_URL names another server to make
 // databases on instead.
 //
-// Start gives a test a server of its own that can be restarted, killed, stopped
+// Start starts a server for one test that can be restarted, killed, stopped
 // for a while and continued, followed by a synchronous standby and failed over
 // to it.
 //

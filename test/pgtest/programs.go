@@ -30,13 +30,13 @@ func program(name string) (string, error) {
 	return "", fmt.Errorf("%s was found neither in PATH nor in /usr/lib/postgresql; install Debian's packages postgresql and pgbouncer, or run make test, which does so as root, or set TEST_DATABASE_URL", name)
 }
 
-// major gives the version in a path as in /usr/lib/postgresql/15/bin/initdb.
+// major returns the version in a path as in /usr/lib/postgresql/15/bin/initdb.
 func major(path string) int {
 	version, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
 	return version
 }
 
-// account gives whom programs run as: nobody else than the caller, unless that
+// account returns whom programs run as: nobody else than the caller, unless that
 // is root.
 func account() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {

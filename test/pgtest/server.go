@@ -191,7 +191,7 @@ func (s *Server) await() error {
 	}
 }
 
-// URL gives the URL of one of the server's databases.
+// URL returns the URL of one of the server's databases.
 func (s *Server) URL(database string) string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s", s.Port, database)
 }
@@ -267,7 +267,7 @@ func (s *Server) signal(sig syscall.Signal) {
 	}
 }
 
-// processes gives the server's processes but the first one.
+// processes returns the server's processes but the first one.
 func (s *Server) processes() []int {
 	if s.main == nil {
 		return nil
@@ -305,7 +305,7 @@ func (s *Server) Remove() {
 	_ = s.guard.Close() // now the guard removes the files
 }
 
-// CPUSeconds gives the processor time that the server's processes have used so
+// CPUSeconds returns the processor time that the server's processes have used so
 // far, those that have ended included.
 func (s *Server) CPUSeconds() float64 {
 	total := 0.0

@@ -114,7 +114,7 @@ func (b *builder) operation(method, path string, n *tree.Node, shared []*tree.No
 	return op
 }
 
-// requestBody tells the fields of a JSON body. That null is as good as absent
+// requestBody describes the fields of a JSON body. That null is as good as absent
 // is said once, not in every row.
 func (b *builder) requestBody(content *tree.Node) *Body {
 	schema := content.Get("schema")
@@ -152,7 +152,7 @@ func (b *builder) parameter(n *tree.Node) Field {
 	return f
 }
 
-// direction tells what is worth marking in a table: clients want to know what
+// direction returns what is worth marking in a table: clients want to know what
 // they have to send, and what they may not get.
 type direction bool
 
@@ -234,7 +234,7 @@ func (b *builder) response(status string, n *tree.Node) Response {
 	return r
 }
 
-// envelope tells the type of an answer, with what stands under data.
+// envelope returns the type of a response, with what stands under data.
 func (b *builder) envelope(schema *tree.Node) []Span {
 	inner := schema.Resolve()
 	for inner.Get("properties") == nil && len(inner.Get("allOf").List()) > 0 {
@@ -263,7 +263,7 @@ func (b *builder) problems() []Response {
 	return list
 }
 
-// reason gives the words of a status as RFC 9110 has them; net/http still knows
+// reason returns the words of a status as RFC 9110 has them; net/http still knows
 // two by their older names.
 func reason(status string) string {
 	switch status {

@@ -8,8 +8,8 @@ import (
 )
 
 // chooseSchemas decides which schemas get a place of their own: those with
-// fields, unless they are told elsewhere, as the body of a request or message
-// or as the envelope of an answer.
+// fields, unless they are described elsewhere, as the body of a request or message
+// or as the envelope of a response.
 func (b *builder) chooseSchemas() {
 	told := map[string]bool{}
 	b.eachBody(func(schema *tree.Node) { told[schemaName(schema)] = true })
@@ -54,8 +54,8 @@ func (b *builder) eachMessage(visit func(name string, op *tree.Node)) {
 	}
 }
 
-// messages puts callbacks and webhooks under their tag and gives that group.
-// Their headers are the same and told once.
+// messages puts callbacks and webhooks under their tag and returns that group.
+// Their headers are the same and are described once.
 func (b *builder) messages(v *View) (*Group, error) {
 	var group *Group
 	var err error
@@ -105,7 +105,7 @@ func (b *builder) schemas() []Schema {
 	return list
 }
 
-// variants tells the alternatives of a schema: whole shapes, or what one field
+// variants describes the alternatives of a schema: whole shapes, or what one field
 // holds depending on the constant in another.
 func (b *builder) variants(schema *tree.Node) []Variant {
 	var list []Variant

@@ -59,7 +59,7 @@ type Field struct {
 	example     string
 }
 
-// Response is an answer that is shown in full.
+// Response is a response that is shown in full.
 type Response struct {
 	ID          string
 	Status      string
@@ -71,7 +71,7 @@ type Response struct {
 	Examples    []Example
 }
 
-// Refusal is an answer that is told in a word and explained under Errors.
+// Refusal is a response that is named only and explained under Errors.
 type Refusal struct {
 	Status string
 	Reason string

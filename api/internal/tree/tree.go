@@ -125,7 +125,7 @@ func (p *parser) readArray(n *Node) error {
 	return err
 }
 
-// Get gives the node at a path of keys, nil when there is none. References met
+// Get returns the node at a path of keys, nil when there is none. References met
 // on the way are followed, one at the end too.
 func (n *Node) Get(path ...string) *Node {
 	n = n.Resolve()
@@ -135,13 +135,13 @@ func (n *Node) Get(path ...string) *Node {
 	return n
 }
 
-// Has tells whether an object has a key, whatever its value.
+// Has reports whether an object has a key, whatever its value.
 func (n *Node) Has(key string) bool { return n.Resolve().member(key) != nil }
 
-// Own gives a value that stands in the node itself, also beside a reference.
+// Own returns a value that stands in the node itself, also beside a reference.
 func (n *Node) Own(key string) *Node { return n.member(key) }
 
-// Member gives an object's value for a key as it stands, a reference unfollowed.
+// Member returns an object's value for a key as it stands, a reference unfollowed.
 func (n *Node) Member(key string) *Node { return n.Resolve().member(key) }
 
 func (n *Node) member(key string) *Node {
@@ -156,7 +156,7 @@ func (n *Node) member(key string) *Node {
 	return nil
 }
 
-// All gives the members of an object, references followed to the object.
+// All returns the members of an object, references followed to the object.
 func (n *Node) All() []Member {
 	if n = n.Resolve(); n == nil {
 		return nil
@@ -164,7 +164,7 @@ func (n *Node) All() []Member {
 	return n.Members
 }
 
-// List gives the items of an array, none for anything else.
+// List returns the items of an array, none for anything else.
 func (n *Node) List() []*Node {
 	if n = n.Resolve(); n == nil {
 		return nil
@@ -172,7 +172,7 @@ func (n *Node) List() []*Node {
 	return n.Items
 }
 
-// String gives the value of a string or the literal of another scalar, and ""
+// String returns the value of a string or the literal of another scalar, and ""
 // for what is not there.
 func (n *Node) String() string {
 	if n = n.Resolve(); n == nil {
@@ -181,7 +181,7 @@ func (n *Node) String() string {
 	return n.Text
 }
 
-// Ref gives where a reference points, "" when the node is none.
+// Ref returns where a reference points, "" when the node is none.
 func (n *Node) Ref() string {
 	if r := n.member("$ref"); r != nil && r.Kind == String {
 		return r.Text
@@ -190,7 +190,7 @@ func (n *Node) Ref() string {
 }
 
 // Resolve follows references within the document. A reference that leads
-// nowhere gives nil.
+// nowhere returns nil.
 func (n *Node) Resolve() *Node {
 	for range 16 { // a chain longer than this is a circle
 		ref := n.Ref()

@@ -182,7 +182,7 @@ func (w *writes) add(c *store.Changes, run store.QueueKey) {
 func (w *writes) queries(t *tx) []query {
 	var all []query
 	for _, some := range [][]query{
-		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), updateJobs(w.jobs), w.definitions, insertItems(t, w.runs), insertLogs(w.logs),
+		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), updateJobs(w.jobs), removeSecretUses(w.jobs, endedWithSecrets), w.definitions, insertItems(t, w.runs), insertLogs(w.logs),
 		endDeliveries(t, w.ends), insertDeliveries(t, w.deliveries),
 		updateSchedules(w.schedules), dropSchedules(w.drops), insertJobs(t, w.next), insertCancels(t, w.cancels),
 		insertAwaiting(w.awaits), updateCompletions(w.completions), endCompletions(w.over),
@@ -264,6 +264,9 @@ func updateDefinitions(c *store.Changes) []query {
 				orNull(text(l.Host)), l.Tags,
 			},
 		})
+		jobs := []*job.Job{j}
+		queries = append(queries, removeSecretUses(jobs, func(*job.Job) bool { return true })...)
+		queries = append(queries, insertSecretUses(jobs, func(j **job.Job) *job.Job { return *j })...)
 	}
 	if s := c.Schedule; s != nil {
 		queries = append(queries, query{

@@ -139,7 +139,7 @@ func copyJobs(jobs []store.StoredJob) []query {
 			column(jobs, func(j *row) int16 { return int16(j.Hops) }), hosts, tags,
 			column(jobs, func(j *row) int64 { return j.Runs }), column(jobs, func(j *row) int64 { return j.Skipped }),
 		},
-	}}, copyItems(runs)...)
+	}}, append(copyItems(runs), insertSecretUses(jobs, func(j *row) *job.Job { return j.Job })...)...)
 }
 
 // copyItems stores queue items without a notice: no node runs during a copy.

@@ -98,6 +98,7 @@ func (c *creation) store(t *tx) error {
 	}
 	runs := column(stored, func(n *store.NewJob) queued { return queued{itemOf(n.Job, n.Lane), 0} })
 	queries := append(insertItems(t, runs), insertSchedules(stored)...)
+	queries = append(queries, insertSecretUses(stored, jobOfNew)...)
 	return t.commit(append(append(queries, c.readHolders(t, keys)), c.rooms...)...)
 }
 

@@ -234,7 +234,7 @@ func insertJobs(t *tx, jobs []store.NewJob) []query {
 			t.refs = append(t.refs, itemOf(n.Job, n.Lane))
 			return nil
 		},
-	}}, append(insertSchedules(jobs), insertFirstLogs(jobs)...)...)
+	}}, append(append(insertSchedules(jobs), insertFirstLogs(jobs)...), insertSecretUses(jobs, jobOfNew)...)...)
 }
 
 // insertFirstLogs stores the logs of jobs stored by an earlier statement.

@@ -95,6 +95,9 @@ func (t *tx) updateJob(c *store.Changes, run store.QueueKey) error {
 	}
 	if j.State.Final() {
 		t.count(j.Owner.Number, -oneOffs(j), 0) // final jobs don't change, so it was pending
+		if job.MayUseSecrets(j.Args) {
+			return t.removeSecretUses(j)
+		}
 		return nil
 	}
 	run.Due = j.DueAt
@@ -115,6 +118,12 @@ func (t *tx) updateDefinition(c *store.Changes) error {
 			instant(j.ScheduledAt), j.Name, j.Description, j.Args, host, tags, j.Number)
 		if err != nil {
 			return fmt.Errorf("updating the definition of a job: %w", err)
+		}
+		if err := t.removeSecretUses(j); err != nil {
+			return err
+		}
+		if err := t.addSecretUses(j); err != nil {
+			return err
 		}
 	}
 	if s := c.Schedule; s != nil {

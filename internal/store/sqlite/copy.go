@@ -64,7 +64,7 @@ func (s *Store) CopyWrite(ctx context.Context, source, mark string, records *sto
 			return noCopy()
 		}
 		for _, write := range []func(*store.Records) error{
-			t.copyAccounts, t.copyKeys, t.copySchedules, t.copyJobs, t.copyLogs, t.copyDeliveries, t.copyAudits,
+			t.copyAccounts, t.copyKeys, t.copyHeaderSecrets, t.copySchedules, t.copyJobs, t.copyLogs, t.copyDeliveries, t.copyAudits,
 		} {
 			if err := write(records); err != nil {
 				return fmt.Errorf("storing copied records: %w", err)
@@ -112,6 +112,17 @@ func (t *tx) copyKeys(r *store.Records) error {
 	return nil
 }
 
+func (t *tx) copyHeaderSecrets(r *store.Records) error {
+	for _, h := range r.HeaderSecrets {
+		err := t.exec(`INSERT INTO header_secrets (account, name, hosts, value, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			h.Account, h.Name, strings.Join(h.Hosts, ","), h.Value, h.CreatedAt, h.UpdatedAt)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (t *tx) copySchedules(r *store.Records) error {
 	for _, s := range r.Schedules {
 		_, tags := labels(s.Args)
@@ -144,6 +155,9 @@ func (t *tx) copyJobs(r *store.Records) error {
 		}
 		if j.State.Final() {
 			continue
+		}
+		if err := t.addSecretUses(j.Job); err != nil {
+			return err
 		}
 		ref := store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: j.Lane}
 		if err := t.copyItem(ref, j.Attempt); err != nil {

@@ -95,6 +95,9 @@ func (t *tx) insertJob(n store.NewJob) error {
 			return err
 		}
 	}
+	if err := t.addSecretUses(j); err != nil {
+		return err
+	}
 	return t.insertItem(store.QueueKey{
 		ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: n.Lane,
 	}, 0)

@@ -20,7 +20,7 @@ type Answer struct {
 	t       testing.TB
 }
 
-// String shows the request and the answer, for messages.
+// String shows the request and the response, for messages.
 func (a *Answer) String() string {
 	return fmt.Sprintf("%s\n-> %d %s\n  %s", a.request, a.Status, a.Header.Get("Content-Type"), shorten(a.Body))
 }
@@ -34,7 +34,7 @@ func (a *Answer) Want(status int) *Answer {
 	return a
 }
 
-// Data returns the record (or the list of records) of an answer.
+// Data returns the record (or the list of records) of a response.
 func (a *Answer) Data() JSON { return a.JSON.Get("data") }
 
 // Problem is one entry of `errors` in a problem document.
@@ -52,7 +52,7 @@ func (a *Answer) Problems() []Problem {
 	return problems
 }
 
-// WantProblem ends the test unless the answer is a problem document (RFC 9457)
+// WantProblem ends the test unless the response is a problem document (RFC 9457)
 // of this status.
 func (a *Answer) WantProblem(status int) *Answer {
 	a.t.Helper()

@@ -107,7 +107,7 @@ func (c *Client) Try(method, path string, body any, opts ...RequestOption) (*Ans
 	return answer, nil
 }
 
-// Probe sends a request and leaves it to the caller what to make of the answer:
+// Probe sends a request and leaves it to the caller what to make of the response:
 // fault says what is wrong with it, err that there was none.
 func (c *Client) Probe(method, path string, body any, opts ...RequestOption) (a *Answer, fault, err error) {
 	payload, mediaType := encode(body)
@@ -154,7 +154,7 @@ func (c *Client) fault(method, path string, header http.Header, body []byte, ans
 	return nil
 }
 
-// isPage reports whether an answer is the dashboard's page of what is not there:
+// isPage reports whether a response is the dashboard's page of what is not there:
 // beside the API, who asks for HTML gets that instead of a problem.
 func isPage(path string, header http.Header, answer *Answer) bool {
 	return answer.Status == http.StatusNotFound && !strings.HasPrefix(path, "/api/") &&

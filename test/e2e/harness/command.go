@@ -60,7 +60,7 @@ func (s *Service) Command(t testing.TB, args ...string) string {
 	return result.Stdout
 }
 
-// SetPassword gives an account a password to sign in to the dashboard with.
+// SetPassword sets an account's password to sign in to the dashboard with.
 func (s *Service) SetPassword(t testing.TB, email, password string) {
 	t.Helper()
 	result := commandReading(t, password+"\n", s.settings.env, "accounts", "set-password", email, "--database-url", s.DatabaseURL)

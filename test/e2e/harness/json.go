@@ -14,7 +14,7 @@ import (
 type JSON []byte
 
 // Get follows a dotted path of member names and array indices. A step that
-// leads nowhere gives the zero value.
+// leads nowhere returns the zero value.
 func (j JSON) Get(path string) JSON {
 	for step := range strings.SplitSeq(path, ".") {
 		j = j.step(step)

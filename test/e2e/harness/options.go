@@ -67,7 +67,7 @@ func Env(variables ...string) Option {
 // Database makes the service use an existing database.
 func Database(url string) Option { return Flag("database-url", url) }
 
-// CAFile gives the certificate authority that signed the targets' certificate,
+// CAFile returns the certificate authority that signed the targets' certificate,
 // for commands that are not started through a Service.
 func CAFile(t testing.TB) string {
 	t.Helper()

@@ -69,7 +69,7 @@ func Drop() http.Handler {
 	return http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 }
 
-// Raw answers with bytes as they are, which need not be HTTP, and ends the
+// Raw responds with bytes as they are, which need not be HTTP, and ends the
 // connection. It needs a target of [NewHTTP1Target].
 func Raw(text string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -19,7 +19,7 @@ type Hit struct {
 	BodyErr  error     // of reading the body
 	At       time.Time // when the request's head had been read
 	End      time.Time // when it had been answered; zero while under way
-	Aborted  bool      // the connection ended before the answer was whole
+	Aborted  bool      // the connection ended before the response was whole
 
 	conn *connection
 }

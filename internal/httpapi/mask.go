@@ -1,0 +1,72 @@
+package httpapi
+
+import (
+	"slices"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+)
+
+// maskParameter is the parameter that hides credentials.
+const maskParameter = "mask"
+
+// readMask reads the parameter mask of calls that show records. With mask=true,
+// the values of headers that are credentials are shown as "***".
+func (c *call) readMask(route route, method string) error {
+	if !slices.Contains(parameters[method+" "+route.path], maskParameter) {
+		return nil
+	}
+	q := c.query()
+	switch text, given := q.One(maskParameter); {
+	case !given, text == "false":
+	case text == "true":
+		c.mask = true
+	default:
+		q.Refuse(maskParameter, "must be true or false")
+	}
+	return fault.Refuse(q.Problems)
+}
+
+func (c *call) appendJob(b []byte, j *job.Job) []byte {
+	if c.mask {
+		shown := *j
+		shown.Args = job.MaskCredentials(j.Args)
+		j = &shown
+	}
+	return job.AppendJob(b, j, false)
+}
+
+func (c *call) appendSchedule(b []byte, s *job.Schedule) []byte {
+	if c.mask {
+		shown := *s
+		shown.Args = job.MaskCredentials(s.Args)
+		s = &shown
+	}
+	return job.AppendSchedule(b, s)
+}
+
+func (c *call) appendLog(b []byte, l *job.Log) []byte {
+	return job.AppendLog(b, c.masked(l))
+}
+
+// masked returns a log as the call shows it.
+func (c *call) masked(l *job.Log) *job.Log {
+	if !c.mask {
+		return l
+	}
+	shown := *l
+	shown.Payload = job.MaskCredentials(l.Payload)
+	return &shown
+}
+
+// maskedLogs returns logs as the call shows them.
+func (c *call) maskedLogs(logs []*job.Log) []*job.Log {
+	if !c.mask {
+		return logs
+	}
+	shown := make([]*job.Log, len(logs))
+	for i, l := range logs {
+		shown[i] = c.masked(l)
+	}
+	return shown
+}

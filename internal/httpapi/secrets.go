@@ -1,0 +1,71 @@
+package httpapi
+
+import (
+	"math"
+	"net/http"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+func (s *Server) listHeaderSecrets(c *call) error {
+	q := c.query()
+	limit, offset := q.whole("limit", 1, 100, 100), q.whole("offset", 0, math.MaxInt32, 0)
+	if err := fault.Refuse(q.Problems); err != nil {
+		return err
+	}
+	secrets, err := s.Secrets.List(c.r.Context(), c.owner)
+	if err != nil {
+		return err
+	}
+	secrets = secrets[min(offset, len(secrets)):]
+	secrets = secrets[:min(limit, len(secrets))]
+	return writeList(c, secrets, appendHeaderSecret)
+}
+
+func (s *Server) getHeaderSecret(c *call) error {
+	found, err := s.Secrets.Get(c.r.Context(), c.owner, c.r.PathValue("name"))
+	if err != nil {
+		return err
+	}
+	return c.writeRecord(http.StatusOK, func(b []byte) []byte { return appendHeaderSecret(b, found) })
+}
+
+func (s *Server) putHeaderSecret(c *call) error {
+	body, err := c.readBody()
+	if err != nil {
+		return err
+	}
+	stored, created, err := s.Secrets.Put(c.r.Context(), c.owner, c.r.PathValue("name"), body, c.actor())
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+	}
+	return c.writeRecord(status, func(b []byte) []byte { return appendHeaderSecret(b, stored) })
+}
+
+func (s *Server) deleteHeaderSecret(c *call) error {
+	if err := s.Secrets.Delete(c.r.Context(), c.owner, c.r.PathValue("name"), c.actor()); err != nil {
+		return err
+	}
+	c.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// appendHeaderSecret appends a secret without its value.
+func appendHeaderSecret(b []byte, h *identity.HeaderSecret) []byte {
+	b = rawjson.AppendText(append(b, `{"name":`...), h.Name)
+	b = append(b, `,"hosts":[`...)
+	for i, host := range h.Hosts {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = rawjson.AppendText(b, host)
+	}
+	b = appendInstant(append(b, `],"created_at":`...), h.CreatedAt)
+	return append(appendInstant(append(b, `,"updated_at":`...), h.UpdatedAt), '}')
+}

@@ -1,0 +1,27 @@
+package job
+
+import "testing"
+
+func TestIsCredential_GoesByTheWordsOfAName(t *testing.T) {
+	for name, want := range map[string]bool{
+		"Authorization": true, "proxy-authorization": true, "Cookie": true, "Set-Cookie": true, "X-API-Key": true, "x_api_key": true, "ApiKey": true,
+		"X-Auth-Token": true, "X-Amz-Security-Token": true, "Private.Token": true, "x-session-id": true,
+		"Idempotency-Key": false, "Content-Type": false, "X-Author": false, "Keyboard": false, "Accept": false, "": false, "X-Tokens-Left": false,
+	} {
+		if got := IsCredential(name); got != want {
+			t.Errorf("%s is a credential: %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestMaskCredentials_ChangesNothingElse(t *testing.T) {
+	for object, want := range map[string]string{
+		`{"url":"https://a.example","headers":{"Authorization":"Bearer x","a":"b","Cookie":["c","d"],"x-key":5},"body":{"headers":{"cookie":"e"}}}`: `{"url":"https://a.example","headers":{"Authorization":"***","a":"b","Cookie":["***","***"],"x-key":"***"},"body":{"headers":{"cookie":"e"}}}`,
+		`{"headers":{"a":"1.10"},"body":1.10}`: `{"headers":{"a":"1.10"},"body":1.10}`,
+		`{"headers":{}}`:                       `{"headers":{}}`, `{"headers":null}`: `{"headers":null}`, `{}`: `{}`, `null`: `null`,
+	} {
+		if got := string(MaskCredentials([]byte(object))); got != want {
+			t.Errorf("%s is shown as %s, want %s", object, got, want)
+		}
+	}
+}

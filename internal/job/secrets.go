@@ -1,0 +1,156 @@
+package job
+
+import (
+	"bytes"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/idna"
+
+	"github.com/punctual-dev/punctual/internal/placeholder"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+// MaxSecretUses is how many placeholders for secrets the headers of a job may
+// have. It bounds the size of a request, because a value may be much longer than
+// its placeholder.
+const MaxSecretUses = 32
+
+// checkSecrets checks the placeholders in headers.
+func checkSecrets(r *reader, _ *Field, headers rawjson.Value) {
+	if headers.Kind() != '{' {
+		return
+	}
+	host, uses := "", 0
+	if target := rawjson.Text(r.fields["url"]); r.opts.whyNotURL(target) == "" {
+		host = Host(target)
+	}
+	eachHeaderText(headers, func(text string, path ...string) bool {
+		parts, wellFormed := placeholder.Parse(text)
+		if !wellFormed {
+			r.refuse(Pointer(path...), "has a placeholder that can't be read; write {{secret.NAME}}, or {{{{ for a literal {{")
+		}
+		var seen []string
+		for _, p := range parts {
+			if p.Secret == "" {
+				continue
+			}
+			uses++
+			if r.opts.CheckSecret == nil || slices.Contains(seen, p.Secret) {
+				continue
+			}
+			seen = append(seen, p.Secret)
+			if why := r.opts.CheckSecret(p.Secret, host); why != "" {
+				r.refuse(Pointer(path...), "%s", why)
+			}
+		}
+		return uses <= MaxSecretUses
+	})
+	if uses > MaxSecretUses {
+		r.refuse("#/headers", "must have at most %d placeholders for secrets", MaxSecretUses)
+	}
+}
+
+// eachHeaderText calls visit for the strings among the values of headers, with
+// their paths, until it returns false.
+func eachHeaderText(headers rawjson.Value, visit func(text string, path ...string) bool) {
+	c := rawjson.Walk(headers)
+	more := true
+	text := func(path ...string) {
+		v := c.Value()
+		if more && v.Kind() == '"' {
+			more = visit(rawjson.Text(v), path...)
+		}
+	}
+	for c.Enter(); c.More(); {
+		name := rawjson.Text(c.Name())
+		if c.Kind() != '[' {
+			text("headers", name)
+			continue
+		}
+		i := 0
+		for c.Enter(); c.More(); i++ {
+			text("headers", name, strconv.Itoa(i))
+		}
+	}
+}
+
+// SecretNames returns the names of the secrets that the headers of a job's args
+// refer to, without repetitions and at most MaxSecretUses of them.
+func SecretNames(args rawjson.Value) []string {
+	if !MayUseSecrets(args) {
+		return nil
+	}
+	spec := ReadSpec(args)
+	if spec.Headers.Kind() != '{' {
+		return nil
+	}
+	var names []string
+	eachHeaderText(spec.Headers, func(text string, _ ...string) bool {
+		parts, _ := placeholder.Parse(text)
+		for _, p := range parts {
+			if p.Secret != "" && !slices.Contains(names, p.Secret) && len(names) < MaxSecretUses {
+				names = append(names, p.Secret)
+			}
+		}
+		return len(names) < MaxSecretUses
+	})
+	return names
+}
+
+// MayUseSecrets reports whether args may refer to secrets, without parsing them.
+func MayUseSecrets(args rawjson.Value) bool {
+	return bytes.Contains(args, []byte("secret.")) || bytes.Contains(args, []byte(`\u`))
+}
+
+// Host returns the host name of a URL in lower case, without its port.
+func Host(target string) string {
+	u, err := url.Parse(target)
+	if err != nil {
+		return ""
+	}
+	return HostName(u)
+}
+
+// HostName is Host for a parsed URL.
+func HostName(u *url.URL) string { return normalHost(u.Hostname()) }
+
+// normalHost returns a host name in lower case and in ASCII, without a final dot.
+func normalHost(host string) string {
+	host = strings.TrimSuffix(host, ".")
+	for _, c := range []byte(host) {
+		if c >= 0x80 {
+			if ascii, err := idna.Lookup.ToASCII(host); err == nil {
+				return ascii
+			}
+			break
+		}
+	}
+	return strings.ToLower(host)
+}
+
+// ReadHost reads the name of a host that may receive a secret: a name or an
+// address, without a port. The second result says why it is not one; it is "" if
+// it is.
+func ReadHost(text string) (host, why string) {
+	const must = "must be a host name without a port, as in api.example.com"
+	if len(text) > 4*maxHost {
+		return "", must
+	}
+	inner, bracketed := strings.CutPrefix(text, "[")
+	if bracketed {
+		inner = strings.TrimSuffix(inner, "]")
+	}
+	if bracketed = bracketed || strings.Contains(text, ":"); !validHost(inner, bracketed) {
+		return "", must
+	}
+	return normalHost(inner), ""
+}
+
+// CheckURL returns why text is not an https URL that can be called, or "" if it is.
+// The function checkHost, which may be nil, does so for its host.
+func CheckURL(text string, checkHost func(host string) string) string {
+	return (&ReadOptions{CheckHost: checkHost}).whyNotURL(text)
+}

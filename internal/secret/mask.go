@@ -1,0 +1,148 @@
+package secret
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/punctual-dev/punctual/internal/job"
+)
+
+const (
+	// minMasked is the least length of a value that is masked: shorter ones occur
+	// by chance.
+	minMasked = 8
+	// minCut is the least length of the beginning of a value that is masked at the
+	// end of a body that was cut.
+	minCut = 4
+	masked = "***"
+)
+
+// mask replaces values in what a target sent.
+type mask struct {
+	exact [][]byte // the values as bodies and header values may spell them, longest first
+	lower []string // the same in lower case, for texts that don't keep the case
+}
+
+// newMask returns a mask for values; nil if none is long enough.
+func newMask(values []string) *mask {
+	seen := map[string]bool{}
+	m := &mask{}
+	for _, value := range values {
+		if len(value) < minMasked {
+			continue
+		}
+		for _, spelling := range spellings(value) {
+			if !seen[spelling] {
+				seen[spelling] = true
+				m.exact = append(m.exact, []byte(spelling))
+				m.lower = append(m.lower, strings.ToLower(spelling))
+			}
+		}
+	}
+	if len(m.exact) == 0 {
+		return nil
+	}
+	slices.SortFunc(m.exact, func(a, b []byte) int { return cmp.Compare(len(b), len(a)) })
+	slices.SortFunc(m.lower, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	return m
+}
+
+// spellings returns a value as it may stand in a body: as it is, in JSON, in
+// URLs and forms, in HTML, and in base64.
+func spellings(value string) []string {
+	quoted := strings.NewReplacer(`"`, `\"`, `\`, `\\`).Replace(value)
+	signs := strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(quoted)
+	return []string{
+		value, quoted, signs, strings.ReplaceAll(quoted, "/", `\/`), strings.ReplaceAll(signs, "/", `\/`),
+		url.QueryEscape(value), url.PathEscape(value), strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;").Replace(value),
+		base64.RawStdEncoding.EncodeToString([]byte(value)), base64.RawURLEncoding.EncodeToString([]byte(value)),
+	}
+}
+
+// outcome masks the values in an outcome.
+func (m *mask) outcome(o job.Outcome) job.Outcome {
+	if m == nil {
+		return o
+	}
+	if r := o.Response; r != nil {
+		o.Response = &job.Response{Status: r.Status, Header: m.header(r.Header), Body: m.body(r.Body, r.Truncated), Truncated: r.Truncated}
+	}
+	if f := o.Failure; f != nil {
+		shown := *f
+		shown.Message = m.text(f.Message)
+		o.Failure = &shown
+	}
+	return o
+}
+
+// body masks values in a body, and at the end of one that was cut the beginning
+// of a value.
+func (m *mask) body(body []byte, cut bool) []byte {
+	if cut {
+		body = m.tail(body)
+	}
+	for _, value := range m.exact {
+		if bytes.Contains(body, value) {
+			body = bytes.ReplaceAll(body, value, []byte(masked))
+		}
+	}
+	return body
+}
+
+func (m *mask) tail(body []byte) []byte {
+	longest := 0
+	for _, value := range m.exact {
+		for n := min(len(value)-1, len(body)); n >= minCut && n > longest; n-- {
+			if bytes.HasSuffix(body, value[:n]) {
+				longest = n
+			}
+		}
+	}
+	if longest == 0 {
+		return body
+	}
+	return append(body[:len(body)-longest:len(body)-longest], masked...)
+}
+
+func (m *mask) header(h http.Header) http.Header {
+	shown := make(http.Header, len(h))
+	for name, values := range h {
+		name = m.text(name)
+		for _, value := range values {
+			shown[name] = append(shown[name], string(m.body([]byte(value), false)))
+		}
+	}
+	return shown
+}
+
+// text masks values in a text that may not keep their case, as names of header
+// fields and hosts don't.
+func (m *mask) text(text string) string {
+	for _, value := range m.lower {
+		for {
+			// Values are ASCII, so a match has the same length in text.
+			i := strings.Index(lowerASCII(text), value)
+			if i < 0 {
+				break
+			}
+			text = text[:i] + masked + text[i+len(value):]
+		}
+	}
+	return text
+}
+
+// lowerASCII returns text with the letters of ASCII in lower case.
+func lowerASCII(text string) string {
+	b := []byte(text)
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}

@@ -1,0 +1,32 @@
+package secret
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// The records that encrypted values are bound to. No two have the same text: an
+// account's id has a fixed length, and names and hosts contain no NUL.
+
+// headerRecord is a header secret with the hosts that may receive it, so that
+// nobody who can only write to the database can add a host.
+func headerRecord(account uuid.UUID, name string, hosts []string) string {
+	return "punctual header secret\x00" + account.String() + "\x00" + name + "\x00" + strings.Join(hosts, ",")
+}
+
+// signingRecord is a signing secret, which has no name: its time of creation
+// identifies it, in microseconds.
+func signingRecord(account uuid.UUID, created int64) string {
+	return "punctual signing secret\x00" + account.String() + "\x00" + strconv.FormatInt(created, 10)
+}
+
+func recordOf(e *store.Encrypted) string {
+	if e.Name != "" {
+		return headerRecord(e.Account.ID, e.Name, e.Hosts)
+	}
+	return signingRecord(e.Account.ID, e.CreatedAt.UnixMicro())
+}

@@ -1,0 +1,100 @@
+package secret
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// page is how many values are read and replaced at a time.
+const page = 200
+
+// Values is what Reencrypt needs of a store.
+type Values interface {
+	EncryptedSigning(ctx context.Context, after store.Encrypted, limit int) ([]store.Encrypted, error)
+	EncryptedHeaders(ctx context.Context, after store.Encrypted, limit int) ([]store.Encrypted, error)
+	EncryptedReplace(ctx context.Context, values []store.Reencrypted) error
+}
+
+// Report is the result of Reencrypt.
+type Report struct {
+	Encrypted  int      // values encrypted now
+	Current    int      // values that needed nothing
+	Unreadable int      // values that can't be decrypted; they stay as they are
+	Unknown    []string // the ids of the keys that these were encrypted with, as far as they aren't known
+}
+
+// Reencrypt encrypts stored values: those that are not encrypted and, with all,
+// those that are encrypted with another key than the first of the Keyring. It
+// can be interrupted and started again at any time, and runs beside nodes.
+// With a nil Keyring it only counts.
+func Reencrypt(ctx context.Context, s Values, keys *Keyring, all bool) (Report, error) {
+	w := &reencryption{values: s, keys: keys, all: all, first: keys.First(), unknown: map[string]bool{}}
+	for _, read := range []func(context.Context, store.Encrypted, int) ([]store.Encrypted, error){s.EncryptedSigning, s.EncryptedHeaders} {
+		after := store.Encrypted{}
+		for {
+			found, err := read(ctx, after, page)
+			if err != nil {
+				return w.report, fmt.Errorf("reading encrypted values: %w", err)
+			}
+			if len(found) == 0 {
+				break
+			}
+			after = found[len(found)-1]
+			if err := w.replace(ctx, found); err != nil {
+				return w.report, err
+			}
+		}
+	}
+	w.report.Unknown = slices.Sorted(maps.Keys(w.unknown))
+	return w.report, nil
+}
+
+type reencryption struct {
+	values  Values
+	keys    *Keyring
+	all     bool
+	first   string
+	report  Report
+	unknown map[string]bool
+}
+
+func (w *reencryption) replace(ctx context.Context, found []store.Encrypted) error {
+	var replaced []store.Reencrypted
+	for _, e := range found {
+		id := keyOf(e.Value)
+		switch {
+		case id == w.first, id != "" && !w.all && w.keys.Has(e.Value):
+			w.report.Current++
+			continue
+		case id != "" && !w.keys.Has(e.Value):
+			w.report.Unreadable++
+			w.unknown[id] = true
+			continue
+		}
+		text := e.Value
+		if id != "" {
+			var err error
+			if text, err = w.keys.Open(recordOf(&e), e.Value); err != nil {
+				w.report.Unreadable++
+				continue
+			}
+		}
+		value, err := w.keys.Seal(recordOf(&e), text)
+		if err != nil {
+			return err
+		}
+		replaced = append(replaced, store.Reencrypted{Encrypted: e, New: value})
+	}
+	if len(replaced) == 0 {
+		return nil
+	}
+	if err := w.values.EncryptedReplace(ctx, replaced); err != nil {
+		return fmt.Errorf("replacing encrypted values: %w", err)
+	}
+	w.report.Encrypted += len(replaced)
+	return nil
+}

@@ -1,0 +1,32 @@
+package secret
+
+import (
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/identity"
+)
+
+// SealSigning encrypts a signing secret of an account. With a nil Keyring it
+// stays as it is.
+func (k *Keyring) SealSigning(account uuid.UUID, s identity.Secret) (identity.Secret, error) {
+	if k == nil {
+		return s, nil
+	}
+	var err error
+	s.Value, err = k.Seal(signingRecord(account, s.CreatedAt.UnixMicro()), s.Value)
+	return s, err
+}
+
+// OpenSigning decrypts the signing secrets of an account, which may be nil. One
+// that can't be decrypted gets the value "".
+func (k *Keyring) OpenSigning(a *identity.Account) {
+	if a == nil {
+		return
+	}
+	for i := range a.Secrets {
+		s := &a.Secrets[i]
+		if isSealed(s.Value) {
+			s.Value, _ = k.Open(signingRecord(a.ID, s.CreatedAt.UnixMicro()), s.Value)
+		}
+	}
+}

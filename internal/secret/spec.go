@@ -1,0 +1,207 @@
+package secret
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/placeholder"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+// The limits of a secret.
+const (
+	// MaxValue is the greatest length of a value and of a client secret, in bytes.
+	MaxValue = 8 << 10
+	// MaxHosts is how many hosts a secret may have.
+	MaxHosts = 20
+
+	maxClientID = 1 << 10
+	maxScope    = 2 << 10
+)
+
+// content is what is encrypted: a value, or credentials that are exchanged for
+// one.
+type content struct {
+	Value  string       `json:"value,omitempty"`
+	OAuth2 *credentials `json:"oauth2,omitempty"`
+}
+
+// credentials are OAuth2 client credentials (RFC 6749, section 4.4).
+type credentials struct {
+	TokenURL     string `json:"token_url"`
+	ClientID     string `json:"client_id"`
+	ClientSecret string `json:"client_secret"`
+	Scope        string `json:"scope,omitempty"`
+}
+
+func (c *content) encode() (string, error) {
+	text, err := json.Marshal(c)
+	return string(text), err
+}
+
+// spec is the request to store a secret.
+type spec struct {
+	content
+	hosts []string
+}
+
+// reader reads a spec and collects its problems, none of which repeats a value.
+type reader struct {
+	problems  fault.Problems
+	checkHost func(host string) string
+}
+
+func (r *reader) refuse(detail string, path ...string) {
+	r.problems.Add(fault.Problem{Pointer: job.Pointer(path...), Detail: detail})
+}
+
+// readSpec reads the body of a request to store a secret.
+func readSpec(name string, body rawjson.Value, checkHost func(host string) string) (*spec, error) {
+	r := &reader{checkHost: checkHost}
+	if !placeholder.IsName(name) {
+		r.refuse(fmt.Sprintf("can't be stored: a secret's name has 1 to %d letters, digits, dots, hyphens and underscores, and begins with a letter or digit", placeholder.MaxName))
+	}
+	if body.Kind() != '{' {
+		r.refuse("must be a JSON object with hosts and value or oauth2")
+		return nil, r.problems.Err()
+	}
+	s := &spec{}
+	given := map[string]bool{}
+	for _, m := range rawjson.Members(body) {
+		if rawjson.IsNull(m.Value) && (m.Name == "value" || m.Name == "hosts" || m.Name == "oauth2") {
+			continue
+		}
+		given[m.Name] = true
+		switch m.Name {
+		case "value":
+			s.Value = r.text(m.Value, 1, MaxValue, "value")
+		case "hosts":
+			s.hosts = r.hosts(m.Value)
+		case "oauth2":
+			s.OAuth2 = r.oauth2(m.Value)
+		default:
+			r.refuse("is not a known field; the known ones are value, oauth2 and hosts", m.Name)
+		}
+	}
+	if !given["hosts"] {
+		r.refuse("is required: the hosts that may receive the secret", "hosts")
+	}
+	switch {
+	case given["value"] && given["oauth2"]:
+		r.refuse("excludes oauth2; give one of them", "value")
+		r.refuse("excludes value; give one of them", "oauth2")
+	case !given["value"] && !given["oauth2"]:
+		r.refuse("is required, or oauth2 instead of it", "value")
+	}
+	return s, r.problems.Err()
+}
+
+// text reads a string that can be part of a header value.
+func (r *reader) text(v rawjson.Value, least, most int, path ...string) string {
+	if v.Kind() != '"' {
+		r.refuse("must be a string", path...)
+		return ""
+	}
+	text := rawjson.Text(v)
+	if why := whyNotText(text, least, most); why != "" {
+		r.refuse(why, path...)
+	}
+	return text
+}
+
+func whyNotText(text string, least, most int) string {
+	switch {
+	case len(text) < least:
+		return "must not be empty"
+	case len(text) > most:
+		return "must have at most " + strconv.Itoa(most) + " bytes"
+	case strings.TrimSpace(text) != text:
+		return "must not begin or end with white space"
+	}
+	for _, c := range []byte(text) {
+		if c < ' ' && c != '\t' || c > '~' {
+			return "must have visible characters of ASCII and spaces only, as header values do"
+		}
+	}
+	return ""
+}
+
+func (r *reader) hosts(v rawjson.Value) []string {
+	if v.Kind() != '[' {
+		r.refuse("must be a list of host names", "hosts")
+		return nil
+	}
+	elements := rawjson.Elements(v)
+	if len(elements) == 0 || len(elements) > MaxHosts {
+		r.refuse("must have 1 to "+strconv.Itoa(MaxHosts)+" host names", "hosts")
+		return nil
+	}
+	hosts := make([]string, 0, len(elements))
+	seen := map[string]bool{}
+	for i, e := range elements {
+		at := strconv.Itoa(i)
+		if e.Kind() != '"' {
+			r.refuse("must be a string", "hosts", at)
+			continue
+		}
+		host, why := job.ReadHost(rawjson.Text(e))
+		if why != "" {
+			r.refuse(why, "hosts", at)
+			continue
+		}
+		if !seen[host] {
+			seen[host] = true
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts
+}
+
+func (r *reader) oauth2(v rawjson.Value) *credentials {
+	if v.Kind() != '{' {
+		r.refuse("must be an object with token_url, client_id, client_secret and perhaps scope", "oauth2")
+		return nil
+	}
+	c := &credentials{}
+	given := map[string]bool{}
+	for _, m := range rawjson.Members(v) {
+		given[m.Name] = !rawjson.IsNull(m.Value)
+		if !given[m.Name] {
+			continue
+		}
+		switch m.Name {
+		case "token_url":
+			c.TokenURL = r.tokenURL(m.Value)
+		case "client_id":
+			c.ClientID = r.text(m.Value, 1, maxClientID, "oauth2", m.Name)
+		case "client_secret":
+			c.ClientSecret = r.text(m.Value, 1, MaxValue, "oauth2", m.Name)
+		case "scope":
+			c.Scope = r.text(m.Value, 0, maxScope, "oauth2", m.Name)
+		default:
+			r.refuse("is not a known field; the known ones are token_url, client_id, client_secret and scope", "oauth2", m.Name)
+		}
+	}
+	for _, name := range []string{"token_url", "client_id", "client_secret"} {
+		if !given[name] {
+			r.refuse("is required", "oauth2", name)
+		}
+	}
+	return c
+}
+
+func (r *reader) tokenURL(v rawjson.Value) string {
+	if v.Kind() != '"' {
+		r.refuse("must be a string", "oauth2", "token_url")
+		return ""
+	}
+	text := rawjson.Text(v)
+	if why := job.CheckURL(text, r.checkHost); why != "" {
+		r.refuse(why, "oauth2", "token_url")
+	}
+	return text
+}

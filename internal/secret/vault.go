@@ -1,0 +1,207 @@
+package secret
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/audit"
+	"github.com/punctual-dev/punctual/internal/execute"
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+// Records is what a Vault needs of a store.
+type Records interface {
+	SecretPut(ctx context.Context, s *identity.HeaderSecret) (created bool, err error)
+	SecretsNamed(ctx context.Context, account int64, names []string) ([]*identity.HeaderSecret, error)
+	SecretList(ctx context.Context, account int64) ([]*identity.HeaderSecret, error)
+	SecretDelete(ctx context.Context, account int64, name string, limit int) (uses int, err error)
+}
+
+// Sender sends requests through the guard of addresses.
+type Sender interface {
+	Do(ctx context.Context, r execute.Request) job.Outcome
+}
+
+// Config configures a Vault.
+type Config struct {
+	Records Records
+	Keys    *Keyring // nil: no secret can be stored or used
+	Client  Sender
+	Now     func() time.Time
+	// CheckHost returns why a host may not be the target of a request for a token;
+	// nil permits every host.
+	CheckHost func(host string) string
+	Audit     *audit.Log // nil records nothing
+}
+
+// Vault keeps the header secrets of accounts. It is safe for concurrent use.
+type Vault struct {
+	Config
+	tokens tokens
+}
+
+// New returns a Vault. The caller must Close it after the last attempt.
+func New(config Config) *Vault {
+	v := &Vault{Config: config}
+	v.tokens.open(config)
+	return v
+}
+
+// Close ends the requests for tokens under way.
+func (v *Vault) Close() { v.tokens.close() }
+
+// needsKey is the fault for storing a secret without a key.
+func needsKey() error {
+	return fault.Refuse([]fault.Problem{{
+		Pointer: "#", Detail: "can't be stored: secrets need a key to be encrypted with; start the service with --secrets-key-file (PUNCTUAL_SECRETS_KEY_FILE)",
+	}})
+}
+
+// Put stores a secret from the body of a request and reports whether it is new.
+func (v *Vault) Put(ctx context.Context, owner job.Owner, name string, body rawjson.Value, by audit.Actor) (*identity.HeaderSecret, bool, error) {
+	if v.Keys == nil {
+		return nil, false, needsKey()
+	}
+	spec, err := readSpec(name, body, v.CheckHost)
+	if err != nil {
+		return nil, false, err
+	}
+	text, err := spec.encode()
+	if err != nil {
+		return nil, false, fmt.Errorf("encoding a secret: %w", err)
+	}
+	sealed, err := v.Keys.Seal(headerRecord(owner.ID, name, spec.hosts), text)
+	if err != nil {
+		return nil, false, fmt.Errorf("encrypting a secret: %w", err)
+	}
+	now := v.Now().Truncate(time.Microsecond)
+	s := &identity.HeaderSecret{Account: owner.Number, Name: name, Hosts: spec.hosts, Value: sealed, CreatedAt: now, UpdatedAt: now}
+	created, err := v.Records.SecretPut(ctx, s)
+	if err != nil {
+		return nil, false, err
+	}
+	event := audit.HeaderSecretChanged
+	if created {
+		event = audit.HeaderSecretCreated
+	}
+	v.Audit.Audit(ctx, audit.Entry{Account: owner, Actor: by, Event: event, Detail: name + ", for " + strings.Join(s.Hosts, ", ")})
+	return s, created, nil
+}
+
+// Get returns a secret, whose value stays encrypted, or a NotFound fault.
+func (v *Vault) Get(ctx context.Context, owner job.Owner, name string) (*identity.HeaderSecret, error) {
+	found, err := v.Records.SecretsNamed(ctx, owner.Number, []string{name})
+	if err == nil && len(found) == 0 {
+		return nil, fault.NoSuch("secret")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+// List returns the secrets of an account, whose values stay encrypted, ordered
+// by name.
+func (v *Vault) List(ctx context.Context, owner job.Owner) ([]*identity.HeaderSecret, error) {
+	return v.Records.SecretList(ctx, owner.Number)
+}
+
+// maxCounted is up to which number the jobs that use a secret are counted.
+const maxCounted = 1000
+
+// Delete deletes a secret. It returns a Conflict fault if unfinished jobs use it,
+// and a NotFound fault if there is no such secret.
+func (v *Vault) Delete(ctx context.Context, owner job.Owner, name string, by audit.Actor) error {
+	uses, err := v.Records.SecretDelete(ctx, owner.Number, name, maxCounted)
+	if err != nil {
+		return err
+	}
+	if uses > 0 {
+		count := fmt.Sprintf("%d unfinished jobs use", uses)
+		switch uses {
+		case 1:
+			count = "1 unfinished job uses"
+		case maxCounted:
+			count = fmt.Sprintf("at least %d unfinished jobs use", uses)
+		}
+		return fault.New(fault.Conflict, count+" the secret "+name+"; cancel or change them first, or give the secret a new value")
+	}
+	v.Audit.Audit(ctx, audit.Entry{Account: owner, Actor: by, Event: audit.HeaderSecretDeleted, Detail: name})
+	return nil
+}
+
+// Checker checks the secrets that requests of one account name. It reads each
+// secret once.
+type Checker struct {
+	ctx   context.Context
+	vault *Vault
+	owner job.Owner
+
+	mu    sync.Mutex
+	known map[string]*identity.HeaderSecret // nil for one that does not exist
+	err   error
+}
+
+// Checker returns a Checker for one call of a client.
+func (v *Vault) Checker(ctx context.Context, owner job.Owner) *Checker {
+	return &Checker{ctx: ctx, vault: v, owner: owner, known: map[string]*identity.HeaderSecret{}}
+}
+
+// Check implements job.ReadOptions.CheckSecret. A nil Checker, of a service
+// without a Vault, knows no secrets.
+func (c *Checker) Check(name, host string) string {
+	unknown := "names the secret " + name + ", which does not exist; PUT /api/secrets/" + name + " creates it"
+	if c == nil {
+		return unknown
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, known := c.known[name]
+	if !known {
+		found, err := c.vault.Get(c.ctx, c.owner, name)
+		if err != nil && fault.CodeOf(err) != fault.NotFound {
+			c.err = err
+			return ""
+		}
+		s, c.known[name] = found, found
+	}
+	switch {
+	case s == nil:
+		return unknown
+	case host != "" && !slices.Contains(s.Hosts, host):
+		return "names the secret " + name + ", which may not be sent to " + host + "; its hosts are " + strings.Join(s.Hosts, ", ")
+	}
+	return ""
+}
+
+// Err returns the error that kept Check from reading a secret.
+func (c *Checker) Err() error {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// open decrypts a secret.
+func (v *Vault) open(owner job.Owner, s *identity.HeaderSecret) (*content, error) {
+	text, err := v.Keys.Open(headerRecord(owner.ID, s.Name, s.Hosts), s.Value)
+	if err != nil {
+		return nil, err
+	}
+	c := &content{}
+	if err := json.Unmarshal([]byte(text), c); err != nil {
+		return nil, errors.New("its content can't be read")
+	}
+	return c, nil
+}
