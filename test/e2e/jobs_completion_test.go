@@ -115,7 +115,9 @@ func TestCompletion_AReportBeforeTheResponseSurvivesAKill(t *testing.T) {
 	anyone.Post(path, `{"result":{"early":true}}`).Want(200)
 	owner.Service.Kill()
 	owner.Service.Restart(t)
-	awaitState(t, owner.Client, job, "completed")
+	harness.Eventually(t, 3*soon, "the killed attempt to be completed", func() bool {
+		return owner.Get(jobPath(job)).Want(200).Data().Get("job.state").Str() == "completed"
+	})
 	anyone.Post(path, `{"result":{"early":true}}`).Want(200)
 	if n := len(target.Hits()); n != 1 {
 		t.Errorf("the target got %d requests", n)
@@ -266,4 +268,15 @@ func TestOutcome_FailInAResponseFailsTheAttempt(t *testing.T) {
 	_, payload := finished(t, c, `{"url":"`+target.URL+`","retries":0}`, "discarded")
 	wantKeys(t, "the response's log", payload, "status", "headers", "body", "duration_ms", "truncated", "error", "attempt", "retry_at")
 	wantSame(t, "the error", payload.Get("error"), `{"kind":"answer","message":"`+strings.Repeat("é", 1000)+`"}`)
+}
+
+func TestCompletion_CopyRefusesAwaitingJobs(t *testing.T) {
+	t.Parallel()
+	owner, _ := completions(t)
+	accepting(t, owner.Client, `"completion":{"within":60}`)
+	owner.Service.Stop()
+	result := harness.Command(t, nil, "copy", "--from", owner.Service.DatabaseURL, "--to", harness.NewDatabase(t))
+	if output := result.Stdout + result.Stderr; result.Code == 0 || !strings.Contains(output, "1 jobs await their completion") {
+		t.Errorf("the copy ends with %d: %s", result.Code, output)
+	}
 }
