@@ -27,6 +27,7 @@ const (
 type Records interface {
 	store.Jobs
 	store.Schedules
+	store.Definitions
 	store.Logs
 	store.Marks
 	store.Summaries

@@ -55,6 +55,7 @@ type Caller struct {
 	Key    uuid.UUID // the key's ID; uuid.Nil for the public key
 	Public bool      // the key is the shared public key
 	Scope  store.Scope
+	Name   string // the key's name; "" for the public key
 	Prefix string // the first characters of the key; "" for the public key
 
 	expires  time.Time // zero: never
@@ -125,7 +126,7 @@ func (a *Authenticator) lookUp(ctx context.Context, hash []byte) (Caller, error)
 	if err != nil {
 		return Caller{}, fmt.Errorf("reading the networks of key %s: %w", k.ID, err)
 	}
-	return Caller{Owner: account.Owner, Key: k.ID, Scope: k.Scope, Prefix: k.Prefix, expires: k.ExpiresAt, networks: networks}, nil
+	return Caller{Owner: account.Owner, Key: k.ID, Scope: k.Scope, Name: k.Name, Prefix: k.Prefix, expires: k.ExpiresAt, networks: networks}, nil
 }
 
 func (a *Authenticator) noteUse(key uuid.UUID) {

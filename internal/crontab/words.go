@@ -9,13 +9,14 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// words returns the words of the command, as a shell passes them to a program.
+// words returns the words of the command, as bash passes them to a program: what
+// other shells read differently, such as &>, does not change the request.
 func (p *parser) words(command string) ([]string, error) {
 	command, err := unescape(command)
 	if err != nil {
 		return nil, err
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(command), "")
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
 	if err != nil {
 		return nil, fmt.Errorf("can't be read as a shell command: %s", strings.TrimSpace(err.Error()))
 	}

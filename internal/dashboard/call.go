@@ -52,6 +52,9 @@ func (c *call) setViewer(v *viewer) {
 	if v != nil {
 		shown = &ui.Viewer{Email: v.account.Email, Public: v.public, Operator: v.operator}
 	}
+	if v != nil {
+		c.r = c.r.WithContext(job.WithActor(c.r.Context(), c.author()))
+	}
 	if v != nil && v.public {
 		path = strings.TrimPrefix(path, ui.PublicPrefix)
 	}
@@ -61,6 +64,14 @@ func (c *call) setViewer(v *viewer) {
 	c.r = c.r.WithContext(ui.With(c.r.Context(), &ui.View{
 		Viewer: shown, Now: c.server.Service.Now(), Path: path, HasPublic: c.server.Public != nil, Origin: edge.Origin(c.r), Version: c.server.Version,
 	}))
+}
+
+// author returns whom the history of a record names.
+func (c *call) author() job.Actor {
+	if c.viewer.public {
+		return job.Actor{Kind: job.ByPublic}
+	}
+	return job.Actor{Kind: job.BySession, ID: c.viewer.account.ID.String(), Name: c.viewer.account.Email}
 }
 
 // account returns the viewer's account. It panics if nobody is signed in, so only

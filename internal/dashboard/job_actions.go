@@ -7,6 +7,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/service"
 )
 
 // cancelJob cancels one job.
@@ -74,7 +75,7 @@ func (s *Server) rerunJob(c *call) error {
 	if err != nil {
 		return err
 	}
-	j, err := s.Service.Rerun(c.r.Context(), c.owner(), id)
+	j, err := s.Service.Rerun(c.r.Context(), c.owner(), id, rawjson.Value(`{}`))
 	if err != nil {
 		return err
 	}
@@ -98,12 +99,15 @@ func (s *Server) rescheduleJob(c *call) error {
 		if len(members) == 0 {
 			members = []rawjson.Member{{Name: "schedule_in", Value: rawjson.Value(`0`)}}
 		}
-		j, err := s.Service.Reschedule(c.r.Context(), c.owner(), id, rawjson.Object(members))
+		j, err := s.Service.EditJob(c.r.Context(), c.owner(), id, rawjson.Object(members), service.Match{})
 		if err == nil {
 			return c.redirect("/jobs/%d?done=rescheduled", j.Number)
 		}
-		if problem = timingProblem(err); problem == "" {
+		if fault.CodeOf(err) != fault.Invalid {
 			return err
+		}
+		if problem = timingProblem(err); problem == "" {
+			problem = "can't be changed: " + err.Error()
 		}
 	}
 	d, err := s.readJob(c)

@@ -16,6 +16,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/service"
 )
 
 // runsShown is how many runs a page of a schedule lists.
@@ -129,9 +130,12 @@ func (s *Server) editSchedule(c *call) error {
 			d.Problems["when"] = "can't name a start: the schedule has already started"
 		}
 		members = append(members, timing.Members()...)
+		if timing.Zone == "" {
+			members = append(members, rawjson.Member{Name: "timezone", Value: rawjson.Value(`null`)})
+		}
 	}
 	if len(d.Problems) == 0 {
-		_, err = s.Service.Edit(c.r.Context(), c.owner(), d.ID, rawjson.Object(members))
+		_, err = s.Service.EditSchedule(c.r.Context(), c.owner(), d.ID, rawjson.Object(members), service.Match{})
 		if err == nil {
 			return c.redirect("/schedules/%s?done=edited", d.ID)
 		}

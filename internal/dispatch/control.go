@@ -18,8 +18,8 @@ const (
 
 // Notice takes in what was stored or cancelled. It does not block.
 func (d *Dispatcher) Notice(n store.Notice) {
-	for _, number := range n.Cancelled {
-		d.items.cancelled(number)
+	for _, c := range n.Cancelled {
+		d.items.cancelled(c.Number, c.Revision)
 	}
 	d.inbox.post(func(news *news) {
 		news.hints = append(news.hints, n.Items...)

@@ -55,7 +55,7 @@ func TestNotice_RescheduledItemFiresAtItsNewTime(t *testing.T) {
 		synctest.Wait()
 		moved := ref(1, 1, 1, old.Due.Add(20*time.Millisecond))
 		b.queue.add(moved)
-		b.Notice(store.Notice{Cancelled: []int64{1}, Items: []store.QueueKey{moved}})
+		b.Notice(store.Notice{Cancelled: []store.Cancelled{{Number: 1}}, Items: []store.QueueKey{moved}})
 		sleep(t.Context(), 110*time.Millisecond)
 		synctest.Wait()
 		if fired := b.firings(); len(fired) != 1 || !fired[0].at.Equal(moved.Due) {

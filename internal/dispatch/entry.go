@@ -44,8 +44,8 @@ type entry struct {
 	confirmation confirmation
 	gone         bool // will never be fired; the loop forgets it
 	abort        context.CancelCauseFunc
-	// rescheduled is the same job's item with another due time, which this
-	// process has heard of meanwhile. It is admitted when this one is forgotten.
+	// rescheduled is the same job's item with another due time or revision, which
+	// this process has heard of meanwhile. It is admitted when this one is forgotten.
 	rescheduled *store.QueueKey
 
 	ref store.QueueKey // constant

@@ -118,7 +118,7 @@ func TestNotice_CancelledByAnotherNodeAbortsAndForgets(t *testing.T) {
 		sleep(t.Context(), 20*time.Millisecond)
 		b.queue.remove(started.ItemID)
 		b.queue.remove(held.ItemID)
-		b.Notice(store.Notice{Cancelled: []int64{1, 2, 3}})
+		b.Notice(store.Notice{Cancelled: []store.Cancelled{{Number: 1}, {Number: 2}, {Number: 3}}})
 		sleep(t.Context(), time.Second)
 		fired := b.firings()
 		if len(fired) != 1 || fired[0].ref.Number != 1 || !errors.Is(fired[0].cause, execute.ErrCancelled) {

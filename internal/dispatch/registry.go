@@ -45,13 +45,13 @@ const (
 	barred           // its account is blocked
 )
 
-// find returns whether an item is known or barred. It keeps the new due time of
-// a known one.
+// find returns whether an item is known or barred. It keeps the new due time or
+// revision of a known one.
 func (r *registry) find(ref store.QueueKey) presence {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if old := r.known[ref.ItemID]; old != nil {
-		if !old.ref.Due.Equal(ref.Due) {
+		if !old.ref.Due.Equal(ref.Due) || ref.Kind == store.KindJob && old.ref.Revision != ref.Revision {
 			old.rescheduled = &ref
 		}
 		return present
@@ -253,13 +253,14 @@ func (r *registry) abort(number int64) {
 	}
 }
 
-// cancelled ends the item of a job that another node cancelled.
-func (r *registry) cancelled(number int64) {
+// cancelled ends the item of a job whose claim, with a revision, another node has
+// ended.
+func (r *registry) cancelled(number, revision int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.job(number)
 	switch {
-	case e == nil:
+	case e == nil || e.claim.Revision > revision:
 	case e.phase == phaseFired:
 		e.abort(execute.ErrCancelled)
 	default:

@@ -44,7 +44,8 @@ func TestRegistryBegin_ByState(t *testing.T) {
 		{name: "restored", prepare: func(r *registry, e *entry) { r.revoke(1, noon.Add(1), noon); r.restore(1) }, want: mustConfirm, after: claimDoubted},
 		{name: "aborted", prepare: func(r *registry, e *entry) { r.revoke(1, noon.Add(1), noon); r.abort(1) }, want: neverFire, after: claimDoubted},
 		{name: "aborted without being revoked", prepare: func(r *registry, e *entry) { r.abort(1) }, want: nowFired},
-		{name: "cancelled by another node", prepare: func(r *registry, e *entry) { r.cancelled(1) }, want: neverFire, after: claimDoubted},
+		{name: "cancelled by another node", prepare: func(r *registry, e *entry) { r.cancelled(1, 1) }, want: neverFire, after: claimDoubted},
+		{name: "an earlier claim cancelled by another node", prepare: func(r *registry, e *entry) { e.claim.Revision = 2; r.cancelled(1, 1) }, want: nowFired},
 		{name: "blocked", prepare: func(r *registry, e *entry) { r.block(map[int64]bool{1: true}) }, want: neverFire},
 		{name: "another account blocked", prepare: func(r *registry, e *entry) { r.block(map[int64]bool{2: true}) }, want: nowFired},
 		{name: "lease lost", prepare: func(r *registry, e *entry) { r.reregister(2) }, want: neverFire},
@@ -74,7 +75,7 @@ func TestRegistry_EndsAttemptsUnderWay(t *testing.T) {
 		want error
 	}{
 		"abort":     {func(r *registry) { r.abort(1) }, execute.ErrCancelled},
-		"cancelled": {func(r *registry) { r.cancelled(1) }, execute.ErrCancelled},
+		"cancelled": {func(r *registry) { r.cancelled(1, 1) }, execute.ErrCancelled},
 		"block":     {func(r *registry) { r.block(map[int64]bool{1: true}) }, execute.ErrInterrupted},
 		"drain":     {func(r *registry) { r.drain() }, nil},
 	} {

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -60,6 +61,21 @@ func (c *call) readJob() (rawjson.Value, error) {
 		err = fault.Refuse([]fault.Problem{{Pointer: "#", Detail: "looks like JSON sent as a form; send it with Content-Type: application/json"}})
 	}
 	return body, err
+}
+
+// readOptionalJob reads a body with fields of a job; an empty object if there is no
+// body, whatever its media type.
+func (c *call) readOptionalJob() (rawjson.Value, error) {
+	first := make([]byte, 1)
+	n, err := io.ReadFull(c.r.Body, first)
+	if n == 0 && (err == io.EOF || err == nil) {
+		return rawjson.Value(`{}`), nil
+	}
+	c.r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(first[:n]), c.r.Body), c.r.Body}
+	return c.readJob()
 }
 
 // isJSONInForm reports whether a body came from a form whose first name begins

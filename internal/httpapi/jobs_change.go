@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -11,38 +12,75 @@ import (
 	"github.com/punctual-dev/punctual/internal/service"
 )
 
-// withJob responds with the record of the job that do returns.
-func (c *call) withJob(status int, do func(context.Context, job.Owner, job.Ref) (*job.Job, error)) error {
-	id, ok := job.ParseRef(c.r.PathValue("job_id"))
+// keyPrefix precedes an idempotency key in a path, in the place of an id.
+const keyPrefix = "key:"
+
+// jobID returns the job that a path names, by an id or by the key that it holds.
+func (s *Server) jobID(c *call) (job.Ref, error) {
+	text := c.r.PathValue("job_id")
+	if key, isKey := strings.CutPrefix(text, keyPrefix); isKey {
+		j, err := s.Service.JobHolding(c.r.Context(), c.owner, key)
+		if err != nil {
+			return job.Ref{}, err
+		}
+		return job.Ref{Number: j.Number}, nil
+	}
+	id, ok := job.ParseRef(text)
 	if !ok {
-		return fault.NoSuch("job")
+		return id, fault.NoSuch("job")
+	}
+	return id, nil
+}
+
+// withJob responds with the record of the job that do returns.
+func (s *Server) withJob(c *call, status int, do func(context.Context, job.Owner, job.Ref) (*job.Job, error)) error {
+	id, err := s.jobID(c)
+	if err != nil {
+		return err
 	}
 	j, err := do(c.r.Context(), c.owner, id)
 	if err != nil {
 		return err
 	}
+	return c.writeJob(status, j)
+}
+
+func (c *call) writeJob(status int, j *job.Job) error {
+	c.setRevision(j.Revision)
 	if status == http.StatusCreated {
 		c.Header().Set("Location", "/api/jobs/"+strconv.FormatInt(j.Number, 10))
 	}
 	return c.writeRecord(status, func(b []byte) []byte { return c.appendJob(b, j) })
 }
 
-func (s *Server) getJob(c *call) error    { return c.withJob(http.StatusOK, s.Service.Job) }
-func (s *Server) cancelJob(c *call) error { return c.withJob(http.StatusOK, s.Service.Cancel) }
-func (s *Server) runJob(c *call) error    { return c.withJob(http.StatusOK, s.Service.RunNow) }
-func (s *Server) rerunJob(c *call) error  { return c.withJob(http.StatusCreated, s.Service.Rerun) }
+func (s *Server) getJob(c *call) error    { return s.withJob(c, http.StatusOK, s.Service.Job) }
+func (s *Server) cancelJob(c *call) error { return s.withJob(c, http.StatusOK, s.Service.Cancel) }
+func (s *Server) runJob(c *call) error    { return s.withJob(c, http.StatusOK, s.Service.RunNow) }
 
-func (s *Server) rescheduleJob(c *call) error {
-	return c.withJob(http.StatusOK, func(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
+func (s *Server) patchJob(c *call) error {
+	return s.withJob(c, http.StatusOK, func(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
 		// An unknown id is reported before problems of the body.
 		if _, err := s.Service.Job(ctx, owner, id); err != nil {
 			return nil, err
 		}
-		body, err := c.readBody()
+		body, err := c.readJob()
 		if err != nil {
 			return nil, err
 		}
-		return s.Service.Reschedule(ctx, owner, id, body)
+		return s.Service.EditJob(ctx, owner, id, body, ifMatch(c.r.Header))
+	})
+}
+
+func (s *Server) rerunJob(c *call) error {
+	return s.withJob(c, http.StatusCreated, func(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
+		if _, err := s.Service.Job(ctx, owner, id); err != nil {
+			return nil, err
+		}
+		body, err := c.readOptionalJob()
+		if err != nil {
+			return nil, err
+		}
+		return s.Service.Rerun(ctx, owner, id, body)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/quota"
 )
 
@@ -34,6 +35,7 @@ func (s *Server) admit(route route, method string, c *call) error {
 		return err
 	}
 	c.owner, c.caller = caller.Owner, caller
+	c.r = c.r.WithContext(job.WithActor(c.r.Context(), actorOf(&caller)))
 	if err := s.charge(c, 0, 1); err != nil {
 		return err
 	}
@@ -78,6 +80,14 @@ func (s *Server) authenticate(header string, c *call) (auth.Caller, error) {
 		}
 	}
 	return caller, err
+}
+
+// actorOf returns whom the history of a record names.
+func actorOf(caller *auth.Caller) job.Actor {
+	if caller.Public {
+		return job.Actor{Kind: job.ByPublic}
+	}
+	return job.Actor{Kind: job.ByKey, ID: caller.Key.String(), Name: caller.Name}
 }
 
 // suspended returns a Forbidden fault when an account is suspended.

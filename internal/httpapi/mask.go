@@ -5,6 +5,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
 // maskParameter is the parameter that hides credentials.
@@ -28,21 +29,23 @@ func (c *call) readMask(route route, method string) error {
 }
 
 func (c *call) appendJob(b []byte, j *job.Job) []byte {
-	if c.mask {
-		shown := *j
-		shown.Args = job.MaskCredentials(j.Args)
-		j = &shown
-	}
-	return job.AppendJob(b, j, false)
+	shown := *j
+	shown.Args = c.maskedArgs(j.Args)
+	return job.AppendJob(b, &shown, false)
 }
 
 func (c *call) appendSchedule(b []byte, s *job.Schedule) []byte {
+	shown := *s
+	shown.Args = c.maskedArgs(s.Args)
+	return job.AppendSchedule(b, &shown)
+}
+
+// maskedArgs returns args as the call shows them.
+func (c *call) maskedArgs(args rawjson.Value) rawjson.Value {
 	if c.mask {
-		shown := *s
-		shown.Args = job.MaskCredentials(s.Args)
-		s = &shown
+		return job.MaskCredentials(args)
 	}
-	return job.AppendSchedule(b, s)
+	return args
 }
 
 func (c *call) appendLog(b []byte, l *job.Log) []byte {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -26,49 +27,107 @@ func (s *Server) listSchedules(c *call) error {
 	return writePage(c, "schedules", page, c.appendSchedule)
 }
 
-func (c *call) scheduleID() (uuid.UUID, error) {
-	id, ok := job.ParseID(c.r.PathValue("schedule_id"))
+// scheduleID returns the schedule that a path names, by its id or by its key.
+func (s *Server) scheduleID(c *call) (uuid.UUID, error) {
+	text := c.r.PathValue("schedule_id")
+	if key, isKey := strings.CutPrefix(text, keyPrefix); isKey {
+		found, err := s.Service.ScheduleHolding(c.r.Context(), c.owner, key)
+		if err != nil {
+			return uuid.Nil, err
+		}
+		return found.ID, nil
+	}
+	id, ok := job.ParseID(text)
 	if !ok {
 		return id, fault.NoSuch("schedule")
 	}
 	return id, nil
 }
 
-// withSchedule responds with what show appends for the schedule that do returns.
-func (c *call) withSchedule(do func(context.Context, job.Owner, uuid.UUID) (*job.Schedule, error), show func([]byte, *job.Schedule) []byte) error {
-	id, err := c.scheduleID()
+// withSchedule responds with the record of the schedule that do returns.
+func (s *Server) withSchedule(c *call, do func(context.Context, job.Owner, uuid.UUID) (*job.Schedule, error)) error {
+	found, err := s.schedule(c, do)
 	if err != nil {
 		return err
 	}
-	schedule, err := do(c.r.Context(), c.owner, id)
+	return c.writeSchedule(http.StatusOK, found)
+}
+
+func (s *Server) schedule(c *call, do func(context.Context, job.Owner, uuid.UUID) (*job.Schedule, error)) (*job.Schedule, error) {
+	id, err := s.scheduleID(c)
+	if err != nil {
+		return nil, err
+	}
+	return do(c.r.Context(), c.owner, id)
+}
+
+func (c *call) writeSchedule(status int, found *job.Schedule) error {
+	c.setRevision(found.Revision)
+	if status == http.StatusCreated {
+		c.Header().Set("Location", "/api/schedules/"+found.ID.String())
+	}
+	return c.writeRecord(status, func(b []byte) []byte { return c.appendSchedule(b, found) })
+}
+
+func (s *Server) getSchedule(c *call) error     { return s.withSchedule(c, s.Service.Schedule) }
+func (s *Server) disableSchedule(c *call) error { return s.withSchedule(c, s.Service.Disable) }
+func (s *Server) enableSchedule(c *call) error  { return s.withSchedule(c, s.Service.Enable) }
+
+func (s *Server) patchSchedule(c *call) error {
+	return s.withSchedule(c, s.withBody(c, func(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value) (*job.Schedule, error) {
+		return s.Service.EditSchedule(ctx, owner, id, body, ifMatch(c.r.Header))
+	}))
+}
+
+func (s *Server) putSchedule(c *call) error {
+	key, isKey := strings.CutPrefix(c.r.PathValue("schedule_id"), keyPrefix)
+	if !isKey {
+		return s.withSchedule(c, s.withBody(c, func(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value) (*job.Schedule, error) {
+			return s.Service.ReplaceSchedule(ctx, owner, id, body, ifMatch(c.r.Header))
+		}))
+	}
+	body, err := c.readJob()
 	if err != nil {
 		return err
 	}
-	return c.writeRecord(http.StatusOK, func(b []byte) []byte { return show(b, schedule) })
+	result, err := s.Service.PutSchedule(c.r.Context(), c.owner, key, body, ifMatch(c.r.Header))
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if result.Created {
+		status = http.StatusCreated
+	}
+	return c.writeSchedule(status, result.Schedule)
 }
 
-func (s *Server) getSchedule(c *call) error {
-	return c.withSchedule(s.Service.Schedule, c.appendSchedule)
+func (s *Server) runSchedule(c *call) error {
+	id, err := s.scheduleID(c)
+	if err != nil {
+		return err
+	}
+	j, created, err := s.Service.RunSchedule(c.r.Context(), c.owner, id)
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+	}
+	return c.writeJob(status, j)
 }
 
-func (s *Server) disableSchedule(c *call) error {
-	return c.withSchedule(s.Service.Disable, c.appendSchedule)
-}
+func (s *Server) getState(c *call) error { return s.writeState(c, s.Service.Schedule) }
 
-func (s *Server) enableSchedule(c *call) error {
-	return c.withSchedule(s.Service.Enable, c.appendSchedule)
-}
+func (s *Server) putState(c *call) error { return s.writeState(c, s.withBody(c, s.Service.SetState)) }
 
-func (s *Server) editSchedule(c *call) error {
-	return c.withSchedule(s.withBody(c, s.Service.Edit), c.appendSchedule)
-}
-
-func (s *Server) getState(c *call) error {
-	return c.withSchedule(s.Service.Schedule, job.AppendScheduleState)
-}
-
-func (s *Server) putState(c *call) error {
-	return c.withSchedule(s.withBody(c, s.Service.SetState), job.AppendScheduleState)
+// writeState responds with the $state of the schedule that do returns.
+func (s *Server) writeState(c *call, do func(context.Context, job.Owner, uuid.UUID) (*job.Schedule, error)) error {
+	found, err := s.schedule(c, do)
+	if err != nil {
+		return err
+	}
+	return c.writeRecord(http.StatusOK, func(b []byte) []byte { return job.AppendScheduleState(b, found) })
 }
 
 // withBody reads the call's body for a change of a schedule. It reports an
@@ -78,7 +137,7 @@ func (s *Server) withBody(c *call, do func(context.Context, job.Owner, uuid.UUID
 		if _, err := s.Service.Schedule(ctx, owner, id); err != nil {
 			return nil, err
 		}
-		body, err := c.readBody()
+		body, err := c.readJob()
 		if err != nil {
 			return nil, err
 		}
@@ -87,8 +146,8 @@ func (s *Server) withBody(c *call, do func(context.Context, job.Owner, uuid.UUID
 }
 
 // withoutContent calls do for a schedule and responds with 204.
-func (c *call) withoutContent(do func(context.Context, job.Owner, uuid.UUID) error) error {
-	id, err := c.scheduleID()
+func (s *Server) withoutContent(c *call, do func(context.Context, job.Owner, uuid.UUID) error) error {
+	id, err := s.scheduleID(c)
 	if err != nil {
 		return err
 	}
@@ -99,10 +158,10 @@ func (c *call) withoutContent(do func(context.Context, job.Owner, uuid.UUID) err
 	return nil
 }
 
-func (s *Server) deleteSchedule(c *call) error { return c.withoutContent(s.Service.Delete) }
+func (s *Server) deleteSchedule(c *call) error { return s.withoutContent(c, s.Service.Delete) }
 
 func (s *Server) deleteState(c *call) error {
-	return c.withoutContent(func(ctx context.Context, owner job.Owner, id uuid.UUID) error {
+	return s.withoutContent(c, func(ctx context.Context, owner job.Owner, id uuid.UUID) error {
 		_, err := s.Service.ClearState(ctx, owner, id)
 		return err
 	})

@@ -73,18 +73,23 @@ type route struct {
 var routes = []route{
 	{"/api/jobs", forJobs, map[string]handler{"GET": (*Server).listJobs, "POST": (*Server).createJob}},
 	{"/api/jobs/counts", forJobs, map[string]handler{"GET": (*Server).countJobs}},
-	{"/api/jobs/{job_id}", forJobs, map[string]handler{"GET": (*Server).getJob}},
-	{"/api/jobs/{job_id}/reschedule", forJobs, map[string]handler{"POST": (*Server).rescheduleJob}},
+	{"/api/jobs/{job_id}", forJobs, map[string]handler{"GET": (*Server).getJob, "PATCH": (*Server).patchJob}},
+	{"/api/jobs/{job_id}/details", forJobs, map[string]handler{"GET": (*Server).jobDetails}},
+	{"/api/jobs/{job_id}/revisions", forJobs, map[string]handler{"GET": (*Server).jobRevisions}},
 	{"/api/jobs/cancel", forJobs, map[string]handler{"POST": (*Server).cancelJobs}},
 	{"/api/jobs/{job_id}/run", forJobs, map[string]handler{"POST": (*Server).runJob}},
 	{"/api/jobs/{job_id}/rerun", forJobs, map[string]handler{"POST": (*Server).rerunJob}},
 	{"/api/jobs/{job_id}/cancel", forJobs, map[string]handler{"POST": (*Server).cancelJob}},
 	{"/api/schedules", forJobs, map[string]handler{"GET": (*Server).listSchedules}},
-	{"/api/schedules/{schedule_id}", forJobs, map[string]handler{"GET": (*Server).getSchedule, "DELETE": (*Server).deleteSchedule}},
-	{"/api/schedules/{schedule_id}/edit", forJobs, map[string]handler{"POST": (*Server).editSchedule}},
+	{"/api/schedules/{schedule_id}", forJobs, map[string]handler{"GET": (*Server).getSchedule, "PATCH": (*Server).patchSchedule, "PUT": (*Server).putSchedule, "DELETE": (*Server).deleteSchedule}},
+	{"/api/schedules/{schedule_id}/details", forJobs, map[string]handler{"GET": (*Server).scheduleDetails}},
+	{"/api/schedules/{schedule_id}/revisions", forJobs, map[string]handler{"GET": (*Server).scheduleRevisions}},
+	{"/api/schedules/{schedule_id}/run", forJobs, map[string]handler{"POST": (*Server).runSchedule}},
 	{"/api/schedules/{schedule_id}/state", forJobs, map[string]handler{"GET": (*Server).getState, "PUT": (*Server).putState, "DELETE": (*Server).deleteState}},
 	{"/api/schedules/{schedule_id}/disable", forJobs, map[string]handler{"POST": (*Server).disableSchedule}},
 	{"/api/schedules/{schedule_id}/enable", forJobs, map[string]handler{"POST": (*Server).enableSchedule}},
+	{"/api/apply", forJobs, map[string]handler{"POST": own((*Server).apply)}},
+	{"/api/export", forJobs, map[string]handler{"GET": (*Server).exportSchedules}},
 	{"/api/events", forJobs, map[string]handler{"GET": (*Server).followEvents}},
 	{"/api/logs", forJobs, map[string]handler{"GET": (*Server).listLogs}},
 	{"/api/logs/export", forJobs, map[string]handler{"GET": (*Server).exportLogs}},
@@ -114,6 +119,7 @@ var routes = []route{
 // parameters lists the query parameters that each call takes; none unless it is
 // listed here. See refuseMisspelt for others.
 var parameters = map[string][]string{
+	"GET /api/export":        {"owner", maskParameter},
 	"GET /api/jobs":          slices.Concat([]string{"q", maskParameter}, job.FilterParameters, pageParameters),
 	"GET /api/jobs/counts":   job.FilterParameters,
 	"GET /api/schedules":     slices.Concat([]string{"tag", maskParameter}, pageParameters),
@@ -180,7 +186,8 @@ func (c *call) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// The mux would redirect paths that are not clean; here they don't exist.
-	if p := r.URL.Path; p != "/" && path.Clean(p) != p {
+	// An escaped slash is part of a key.
+	if p := r.URL.EscapedPath(); p != "/" && path.Clean(p) != p {
 		s.serve(route{path: "/"}).ServeHTTP(w, r)
 		return
 	}

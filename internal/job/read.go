@@ -75,6 +75,13 @@ func ReadPartly(body rawjson.Value, opts ReadOptions) (*Draft, error) {
 	}
 	members := rawjson.Members(body)
 	r.take(members, createFields)
+	return r.finish(members)
+}
+
+// finish checks the fields and returns the draft of a request with these members.
+// If only the times of a request that it refuses are right, it returns both a
+// draft, without args, and the error.
+func (r *reader) finish(members []rawjson.Member) (*Draft, error) {
 	r.requireURL()
 	r.readFields()
 	r.readHeaderKey()

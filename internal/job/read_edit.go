@@ -1,84 +1,297 @@
 package job
 
 import (
-	"strconv"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
-// Edit is a change of a schedule.
+// Edit is a change of a job or a schedule that was read and checked: what the
+// record is afterwards.
 type Edit struct {
-	// Frequency is the new frequency; nil if it stays.
-	Frequency schedule.Frequency
-
-	timing            []rawjson.Member
-	name, description *string
-	given             map[string]bool // the fields to change
+	// Draft is the record as if it had been created so. Its ScheduledAt and DueAt
+	// are valid only if Moves is set.
+	*Draft
+	// Base is the revision of the record that the edit was computed for. The edit
+	// must not be applied to another.
+	Base int64
+	// Moves is set for new times. The job is due at ScheduledAt, or the schedule's
+	// grid begins there.
+	Moves bool
+	// Document is the new Document of a schedule; "" if it stays.
+	Document string
+	// Changes is the difference; an edit without one changes nothing.
+	Changes []FieldChange
 }
 
-var (
-	frequencyFields = []string{"repeat_every", "cron", "timezone"}
-	editFields      = append([]string{"name", "description"}, frequencyFields...)
-)
+// TakeOver makes a schedule belong to the owner of a document.
+func (e *Edit) TakeOver(s *Schedule, document string) {
+	if document == "" || s.Document == document {
+		return
+	}
+	e.Document = document
+	change := FieldChange{Path: "/owner", To: rawjson.Quote(document)}
+	if s.Document != "" {
+		change.From = rawjson.Quote(s.Document)
+	}
+	e.Changes = append(e.Changes, change)
+}
 
-// ReadEdit reads a change of a schedule. Null removes a name or description; for
-// other fields null means absent. Its error is a fault that lists every problem.
-func ReadEdit(body rawjson.Value, now time.Time) (*Edit, error) {
-	r, err := newReader(body, "must be a JSON object with the fields to change", ReadOptions{Now: now})
+// ReadJobEdit reads a merge patch (RFC 7396) of a job. New times count from
+// opts.Now. Of a run of a schedule, only a few fields can be changed. The error is
+// a fault that lists every problem.
+func ReadJobEdit(j *Job, body rawjson.Value, opts ReadOptions) (*Edit, error) {
+	p := &patch{
+		args: j.Args, name: j.Name, description: j.Description, key: j.Key,
+		schedule: j.ScheduleID, places: EditJob, opts: opts, given: map[string]bool{},
+	}
+	if j.ScheduleID != uuid.Nil {
+		p.places = EditRun
+	}
+	draft, err := p.read(body)
 	if err != nil {
 		return nil, err
 	}
-	e := &Edit{given: map[string]bool{}}
+	e := &Edit{Draft: draft, Base: j.Revision, Changes: p.difference(draft)}
+	e.move(p.gives(firstTimes...), j.ScheduledAt)
+	return e, nil
+}
+
+// ReadScheduleEdit reads a merge patch (RFC 7396) of a schedule. A new frequency
+// or first time begins a new grid; a new frequency without a first time begins it
+// at the old first time if that is ahead, else at opts.Now.
+func ReadScheduleEdit(s *Schedule, body rawjson.Value, opts ReadOptions) (*Edit, error) {
+	opts.Schedule = s.ID
+	p := &patch{
+		args: s.Args, name: s.Name, description: s.Description, key: s.Key,
+		places: EditSchedule, firstDue: s.FirstDue, opts: opts, given: map[string]bool{},
+	}
+	draft, err := p.read(body)
+	if err != nil {
+		return nil, err
+	}
+	old := ReadSpec(s.Args)
+	e := &Edit{Draft: draft, Base: s.Revision, Changes: p.difference(draft)}
+	e.move(p.gives(firstTimes...) || !sameFrequency(&old, &draft.Spec), s.FirstDue)
+	return e, nil
+}
+
+// ReadSchedule reads a request that describes a schedule completely: a create
+// request that recurs, without a key. The schedule has the key of opts.HeaderKey.
+func ReadSchedule(body rawjson.Value, opts ReadOptions) (*Draft, error) {
+	r, err := newReader(body, "must be a JSON object with the fields of a schedule", opts)
+	if err != nil {
+		return nil, err
+	}
 	members := rawjson.Members(body)
-	r.take(members, editFields)
-	for _, m := range members {
-		_, set := r.fields[m.Name]
-		e.given[m.Name] = set || m.Name == "name" || m.Name == "description"
-		if set && m.Name != "name" && m.Name != "description" {
-			e.timing = append(e.timing, m)
-		}
+	r.take(members, scheduleFields)
+	if !r.has("repeat_every") && !r.has("cron") {
+		r.refuse("#", "must have repeat_every or cron, which say how often the schedule runs")
 	}
-	r.readFields()
-	r.checkTogether()
-	e.name, e.description, e.Frequency = r.draft.Name, r.draft.Description, r.draft.Frequency
-	if r.problems.Len() == 0 && e.Frequency == nil && !e.given["name"] && !e.given["description"] {
-		r.refuse("#", "must have at least one of name, description, repeat_every and cron")
-	}
-	return e, r.problems.Err()
+	return r.finish(members)
 }
 
-// Apply changes a schedule's own fields. The caller sets where its grid begins.
-func (e *Edit) Apply(s *Schedule) {
-	if e.given["name"] {
-		s.Name = e.name
+var scheduleFields = slices.DeleteFunc(namesIn(ForSchedule), func(name string) bool { return name == keyField })
+
+// Replace returns the edit that makes a schedule what a draft describes. If the
+// draft has the same times, the grid stays.
+func Replace(s *Schedule, d *Draft) *Edit {
+	p := &patch{args: s.Args, name: s.Name, description: s.Description}
+	old := ReadSpec(s.Args)
+	same := sameFrequency(&old, &d.Spec)
+	for _, name := range firstTimes {
+		same = same && rawjson.Equal(rawjson.Get(s.Args, name), rawjson.Get(d.Args, name))
 	}
-	if e.given["description"] {
-		s.Description = e.description
-	}
-	if e.Frequency != nil {
-		changes := e.timing
-		for _, name := range frequencyFields {
-			if !e.given[name] {
-				changes = append(changes, rawjson.Member{Name: name, Value: null})
-			}
-		}
-		s.Args = Merge(s.Args, changes)
-	}
+	e := &Edit{Draft: d, Base: s.Revision, Changes: p.difference(d)}
+	e.move(!same, s.FirstDue)
+	return e
 }
 
-// ReadState reads a schedule's $state. Its error is a fault.
-func ReadState(body rawjson.Value) (rawjson.Value, error) {
-	var problems []fault.Problem
-	switch {
-	case body.Kind() != '{':
-		problems = append(problems, fault.Problem{Pointer: "#", Detail: "must be a JSON object"})
-	case len(body) > MaxState:
-		problems = append(problems, fault.Problem{
-			Pointer: "#", Detail: "must have at most " + strconv.Itoa(MaxState) + " bytes without white space, it has " + strconv.Itoa(len(body)),
+// firstTimes are the fields that say when a job runs first.
+var firstTimes = []string{"schedule_in", "scheduled_at"}
+
+func sameFrequency(a, b *Spec) bool {
+	if a.Cron != b.Cron || a.Timezone != b.Timezone || (a.RepeatEvery == nil) != (b.RepeatEvery == nil) {
+		return false
+	}
+	return a.RepeatEvery == nil || DurationOf(a.RepeatEvery) == DurationOf(b.RepeatEvery)
+}
+
+// move notes new times. If the request's text is the same, the difference shows
+// the times instead.
+func (e *Edit) move(moves bool, from time.Time) {
+	if !moves || from.Equal(e.ScheduledAt) && len(e.Changes) == 0 {
+		return
+	}
+	e.Moves = true
+	if !slices.ContainsFunc(e.Changes, func(c FieldChange) bool { return IsTiming(strings.TrimPrefix(c.Path, "/")) }) {
+		e.Changes = append(e.Changes, FieldChange{
+			Path: "/scheduled_at", From: rawjson.Quote(FormatTime(from)), To: rawjson.Quote(FormatTime(e.ScheduledAt)),
 		})
 	}
-	return body, fault.Refuse(problems)
 }
+
+// patch reads a merge patch of a record.
+type patch struct {
+	args                   rawjson.Value
+	name, description, key *string
+	schedule               uuid.UUID // of a run
+	places                 Places
+	firstDue               time.Time // of a schedule
+	opts                   ReadOptions
+	given                  map[string]bool // the fields of the patch that are known; true unless null
+}
+
+// gives reports whether the patch has a value for one of the fields.
+func (p *patch) gives(names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return p.given[name] })
+}
+
+// read returns the record after the patch. It checks the patched record like a
+// create request. Problems that the record had before, in fields that the patch
+// does not have, are ignored.
+func (p *patch) read(body rawjson.Value) (*Draft, error) {
+	p.opts.HeaderKey = p.key
+	r, err := newReader(body, "must be a JSON object with the fields to change", p.opts)
+	if err != nil {
+		return nil, err
+	}
+	changes := p.take(r, rawjson.Members(body))
+	patched := p.whole(Merge(p.args, slices.DeleteFunc(slices.Clone(changes), isColumn)), changes)
+	for _, m := range patched {
+		if !rawjson.IsNull(m.Value) && (p.given[m.Name] || !slices.Contains(firstTimes, m.Name)) {
+			r.fields[m.Name] = m.Value
+		}
+	}
+	for _, c := range changes {
+		if f := byName[c.Name]; p.given[c.Name] && f.Needs != "" && !r.has(c.Name) {
+			r.refuse(Pointer(c.Name), "works only with %s; give %s too, or leave it out", f.Needs, f.Needs)
+		}
+	}
+	p.setStart(r)
+	if p.places&EditSchedule != 0 && !r.has("repeat_every") && !r.has("cron") {
+		for _, name := range []string{"repeat_every", "cron"} {
+			if _, removed := p.given[name]; removed {
+				r.refuse(Pointer(name), "can't be removed: a schedule needs repeat_every or cron")
+			}
+		}
+	}
+	draft, err := r.finish(patched)
+	if err != nil {
+		err = p.relevant(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if draft == nil || draft.Args == nil { // its only problems are not relevant
+		draft = &r.draft
+		draft.Args = r.args(patched)
+	}
+	return draft, nil
+}
+
+// take returns the members of the patch that can be given, and refuses the others.
+func (p *patch) take(r *reader, members []rawjson.Member) []rawjson.Member {
+	known := namesIn(p.places)
+	var changes []rawjson.Member
+	for _, m := range members {
+		switch {
+		case slices.Contains(known, m.Name):
+			changes = append(changes, m)
+			p.given[m.Name] = !rawjson.IsNull(m.Value)
+		case byName[m.Name] != nil && p.schedule != uuid.Nil:
+			r.refuse(Pointer(m.Name), "can't be changed for one run; change its schedule %s, or give only %s", p.schedule, strings.Join(known, ", "))
+		default:
+			r.refuseUnknown(m.Name, known)
+		}
+	}
+	return changes
+}
+
+func isColumn(m rawjson.Member) bool { return byName[m.Name].Column }
+
+// whole returns the members of a create request: args and the fields that have
+// columns of their own, after changes.
+func (p *patch) whole(args rawjson.Value, changes []rawjson.Member) []rawjson.Member {
+	members := rawjson.Members(args)
+	add := func(name string, old *string) {
+		if i := slices.IndexFunc(changes, func(m rawjson.Member) bool { return m.Name == name }); i >= 0 {
+			members = append(members, changes[i])
+		} else if old != nil {
+			members = append(members, rawjson.Member{Name: name, Value: rawjson.Quote(*old)})
+		}
+	}
+	add("name", p.name)
+	add("description", p.description)
+	return members
+}
+
+// setStart sets when the grid of a schedule with a new frequency begins, if the
+// patch has no first time.
+func (p *patch) setStart(r *reader) {
+	removed := false
+	for _, name := range firstTimes {
+		value, known := p.given[name]
+		removed = removed || known && !value && rawjson.Get(p.args, name) != nil
+	}
+	if !removed && p.firstDue.After(r.opts.Now) {
+		r.timing.start, r.timing.given = p.firstDue, true
+	}
+}
+
+// relevant returns the problems that the patch causes: those of its fields, and
+// those that the record does not have without it.
+func (p *patch) relevant(err error) error {
+	var before []fault.Problem
+	if old, readErr := newReader(emptyObject, "", p.opts); readErr == nil {
+		for _, m := range p.whole(p.args, nil) {
+			if !slices.Contains(firstTimes, m.Name) {
+				old.fields[m.Name] = m.Value
+			}
+		}
+		_, oldErr := old.finish(nil)
+		before = fault.ProblemsOf(oldErr)
+	}
+	problems := slices.DeleteFunc(slices.Clone(fault.ProblemsOf(err)), func(problem fault.Problem) bool {
+		name, _, _ := strings.Cut(strings.TrimPrefix(problem.Pointer, "#/"), "/")
+		_, given := p.given[name]
+		return !given && slices.Contains(before, problem)
+	})
+	return fault.Refuse(problems)
+}
+
+// difference returns the fields in which a record differs from a draft.
+func (p *patch) difference(d *Draft) []FieldChange {
+	before, after := p.whole(p.args, nil), (&patch{name: d.Name, description: d.Description}).whole(d.Args, nil)
+	var changes []FieldChange
+	for _, old := range before {
+		if now := valueIn(after, old.Name); !rawjson.Equal(old.Value, now) {
+			changes = append(changes, FieldChange{Path: pathTo(old.Name), From: old.Value, To: now})
+		}
+	}
+	for _, m := range after {
+		if valueIn(before, m.Name) == nil {
+			changes = append(changes, FieldChange{Path: pathTo(m.Name), To: m.Value})
+		}
+	}
+	return changes
+}
+
+// Created returns the difference between nothing and a new record.
+func Created(d *Draft) []FieldChange { return (&patch{}).difference(d) }
+
+func valueIn(members []rawjson.Member, name string) rawjson.Value {
+	for _, m := range members {
+		if m.Name == name {
+			return m.Value
+		}
+	}
+	return nil
+}
+
+func pathTo(name string) string { return "/" + pointerEscapes.Replace(name) }

@@ -42,6 +42,11 @@ type Job struct {
 	// this one, from the HopsField of the call that created it. It is 0 unless a
 	// job created this one.
 	Hops int
+	// Revision counts the definitions of the job: 1 until it is edited. The store
+	// sets it for a new job.
+	Revision int64
+	// RerunOf is the number of the job that this one repeats; 0 if none.
+	RerunOf int64
 	// Runs is how many runs of the schedule counted for max_runs before this one.
 	Runs int64
 	// Skipped is how many points of the schedule's grid passed before this run was
@@ -74,7 +79,13 @@ type Schedule struct {
 	// schedule was disabled while a run was under way.
 	Epoch int64
 	Hops  int // the Hops of its jobs
-	Args  rawjson.Value
+	// Revision counts the definitions of the schedule: 1 until it is edited. The
+	// store sets it for a new schedule.
+	Revision int64
+	// Document is the owner of the document that the schedule comes from; "" if it
+	// was created otherwise. See Document.
+	Document string
+	Args     rawjson.Value
 	// State is the $state object; nil if there is none.
 	State rawjson.Value
 	// Previous is the JSON response of the last successful run; nil if there is none.

@@ -54,6 +54,9 @@ func disable(m *store.Snapshot, c *store.Changes) {
 	s.Epoch++
 	if c.Job != nil {
 		s.Runs = c.Job.Runs
+		if c.Job.State == job.Discarded {
+			s.Runs++
+		}
 	} else if m.Job != nil {
 		s.Runs = m.Job.Runs
 	}

@@ -77,7 +77,9 @@ func Resume(item *store.QueueItem) *Attempt {
 // and no deliveries if it has expired.
 func (a *Attempt) Claim() store.Claim {
 	if a.Expired != nil {
-		return store.Claim{QueueKey: a.Item.QueueKey, Attempt: a.Number, StartAt: a.StartAt}
+		claim := store.Claim{QueueKey: a.Item.QueueKey, Attempt: a.Number, StartAt: a.StartAt}
+		claim.Revision = a.Item.Job.Revision
+		return claim
 	}
 	payload := a.Outgoing.AppendPayload(nil)
 	log := newLog(a.Item.Job.Owner, a.Item.Job.Number, job.EventRequest, a.StartAt, payload)
@@ -91,6 +93,7 @@ func (a *Attempt) Claim() store.Claim {
 		a.args = share(a.Item.Job.Args, a.Spec.Body, payload, log.ID)
 	}
 	claim := store.Claim{QueueKey: a.Item.QueueKey, Attempt: a.Number, StartAt: a.StartAt, Log: &log, Completion: a.completion(log.ID)}
+	claim.Revision = a.Item.Job.Revision // which the attempt was prepared for
 	if a.Spec.WebhookURL == "" {
 		return claim
 	}

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
@@ -10,37 +11,110 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// Edit changes a schedule. Its pending job takes the new name and description
-// and moves to the new grid. A run that is claimed or due goes on unchanged;
-// the next run uses the schedule as it is when that one ends.
-//
-// A grid of intervals still runs through the schedule's first due time. A first
-// due time that is still ahead stays, or becomes the first tick after it.
-func Edit(e *job.Edit) store.Decide {
+// Soon is how long before its start a job can't be edited any more.
+const Soon = 100 * time.Millisecond
+
+// EditJob changes a job that waits for its first attempt. It returns nil if the
+// edit changes nothing or CanEdit would have refused it.
+func EditJob(e *job.Edit, by job.Actor, hasStarted HasStarted) store.Decide {
 	return func(m *store.Snapshot) *store.Changes {
-		s := *m.Schedule
-		e.Apply(&s)
-		if e.Frequency != nil && !s.FirstDue.Before(m.Now) {
-			s.FirstDue = e.Frequency.First(s.FirstDue)
+		if len(e.Changes) == 0 || m.Job.State != job.Available || startsSoon(m, hasStarted) {
+			return nil
 		}
+		j := *m.Job
+		j.Name, j.Description, j.Args = e.Name, e.Description, e.Args
+		if e.Moves {
+			j.ScheduledAt, j.DueAt = e.ScheduledAt, schedule.Later(e.ScheduledAt, m.Now)
+		}
+		c := &store.Changes{}
+		redefine(c, m, &j, e, by)
+		return c
+	}
+}
+
+// EditSchedule changes a schedule. Its pending run takes over what it says; a run
+// that has started, or will soon, keeps what it has, and the next run uses the
+// schedule as it is when that one ends.
+func EditSchedule(e *job.Edit, by job.Actor, hasStarted HasStarted) store.Decide {
+	return func(m *store.Snapshot) *store.Changes {
+		if len(e.Changes) == 0 {
+			return nil
+		}
+		s := *m.Schedule
+		s.Name, s.Description, s.Args = e.Name, e.Description, e.Args
+		if e.Moves {
+			s.FirstDue = e.Grid.Begin
+		}
+		if e.Document != "" {
+			s.Document = e.Document
+		}
+		s.Revision++
 		s.Ended = ""
-		c := &store.Changes{Schedule: &s, UpdateDefinition: true}
-		if e.Frequency != nil {
+		c := &store.Changes{
+			Schedule: &s, UpdateDefinition: true,
+			Revisions: []job.Revision{job.NewRevision(s.ID, s.Owner, s.Revision, m.Now, by, e.Changes)},
+		}
+		moves := e.Moves || changesGrid(e)
+		if moves {
 			c.Logs = settle(m, &s)
 		}
-		if m.Job == nil || m.Claim != nil || !s.Live() {
+		if m.Job == nil || startsSoon(m, hasStarted) {
 			return c
 		}
 		j := *m.Job
-		j.Name, j.Description = s.Name, s.Description
-		if e.Frequency != nil && j.DueAt.After(m.Now) {
-			j.Args = s.Args
-			grid, _ := s.Grid()
-			reschedule(&j, grid.Next(time.Time{}, m.Now.Add(-1)), m.Now)
+		j.Name, j.Description, j.Args = s.Name, s.Description, s.Args
+		if due := pendingDue(e, &s, m.Now); moves && s.Live() && !due.IsZero() {
+			reschedule(&j, due, m.Now)
 		}
-		c.Job = &j
+		redefine(c, m, &j, e, by)
+		if s.Live() && e.Spec.MaxRuns > 0 && j.Runs >= e.Spec.MaxRuns && j.Cancel(m.Now) == nil {
+			if e.Spec.WebhookURL != "" {
+				c.Deliveries = append(c.Deliveries, webhook(&j, &e.Spec, eventFinished, m.Now, &messageData{number: j.Attempt}))
+			}
+			endSchedule(c, &s, &j, job.EndedMaxRuns, j.Runs, m.Now)
+		}
 		return c
 	}
+}
+
+// pendingDue returns when the pending run of an edited schedule is due.
+func pendingDue(e *job.Edit, s *job.Schedule, now time.Time) time.Time {
+	if e.Moves {
+		return e.ScheduledAt
+	}
+	if p := planOf(s); p != nil {
+		return p.grid.Next(time.Time{}, now.Add(-1))
+	}
+	return time.Time{}
+}
+
+// gridFields are the fields, beside the frequency and the first time, that change a
+// schedule's due times or what happens to missed ones.
+var gridFields = []string{"/catch_up", "/ends_at", "/jitter", "/except"}
+
+func changesGrid(e *job.Edit) bool {
+	return slices.ContainsFunc(e.Changes, func(c job.FieldChange) bool { return slices.Contains(gridFields, c.Path) })
+}
+
+// redefine adds a job's new definition to c.
+func redefine(c *store.Changes, m *store.Snapshot, j *job.Job, e *job.Edit, by job.Actor) {
+	if m.Claim != nil {
+		c.RollbackClaim = true
+		j.Attempt-- // the claimed attempt does not start
+	}
+	j.Revision++
+	lane := job.Lane(e.Spec.URL)
+	c.Job, c.Lane, c.UpdateDefinition = j, &lane, true
+	c.Revisions = append(c.Revisions, job.NewRevision(j.ID, j.Owner, j.Revision, m.Now, by, e.Changes))
+}
+
+// startsSoon reports whether the attempt of the pending job has started or will
+// within Soon. If not, it also keeps a claimed attempt from starting.
+func startsSoon(m *store.Snapshot, hasStarted HasStarted) bool {
+	if m.Claim != nil {
+		return !m.Claim.StartAt.After(m.Now.Add(Soon)) || hasStarted(m.Job, m.Claim, m.Now)
+	}
+	return !m.Job.DueAt.After(m.Now.Add(Soon))
 }
 
 // reschedule sets a pending job's due time to that of its schedule's next run.

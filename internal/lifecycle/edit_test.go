@@ -6,56 +6,68 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/store"
 )
 
-func edit(t *testing.T, body string) *job.Edit {
+var editor = job.Actor{Kind: job.ByKey, ID: "k", Name: "ci"}
+
+// notStarted is a HasStarted for attempts that have not.
+func notStarted(*job.Job, *store.ClaimInfo, time.Time) bool { return false }
+
+func editSchedule(t *testing.T, m *store.Snapshot, body string) *store.Changes {
 	t.Helper()
-	e, err := job.ReadEdit(rawjson.Value(body), due)
+	e, err := job.ReadScheduleEdit(m.Schedule, rawjson.Value(body), job.ReadOptions{Now: m.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return e
+	return EditSchedule(e, editor, notStarted)(m)
 }
 
-// The job is due at noon of a Wednesday.
-func TestEdit_MovesThePendingRunToTheNewGrid(t *testing.T) {
-	const args = `{"url":"https://x","repeat_every":3600,"scheduled_at":"x","method":"get"}`
+func editJob(t *testing.T, m *store.Snapshot, body string) *store.Changes {
+	t.Helper()
+	e, err := job.ReadJobEdit(m.Job, rawjson.Value(body), job.ReadOptions{Now: m.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return EditJob(e, editor, notStarted)(m)
+}
+
+// The first run is due at noon of a Wednesday.
+func TestEditSchedule_MovesThePendingRunToTheNewGrid(t *testing.T) {
+	const args = `{"url":"https://x","repeat_every":3600,"schedule_in":5,"method":"get","headers":{}}`
 	for name, x := range map[string]struct {
 		body          string
 		firstDue, now time.Duration // from noon
 		next          time.Duration
-		want          time.Duration
+		want          time.Duration // of the run and the new grid
 		wantFirst     time.Duration
-		wantArgs      string
 	}{
-		"interval, on the grid of the first": {
-			body: `{"repeat_every":[15,"minutes"]}`, firstDue: 0, now: 20 * time.Minute, next: time.Hour, want: 30 * time.Minute, wantFirst: 0,
-			wantArgs: `{"url":"https://x","repeat_every":[15,"minutes"],"scheduled_at":"x","method":"get"}`,
+		"interval, first past":              {body: `{"repeat_every":[15,"minutes"]}`, now: 20 * time.Minute, next: time.Hour, want: 20 * time.Minute, wantFirst: 20 * time.Minute},
+		"interval, first ahead":             {body: `{"repeat_every":60}`, firstDue: time.Hour, next: time.Hour, want: time.Hour, wantFirst: time.Hour},
+		"interval, first ahead but removed": {body: `{"repeat_every":60,"schedule_in":null}`, firstDue: time.Hour, next: time.Hour},
+		"the same interval written otherwise": {
+			body: `{"repeat_every":[1,"hour"]}`, now: 20 * time.Minute, next: time.Hour, want: time.Hour, wantFirst: 0,
 		},
-		"interval, first still ahead": {
-			body: `{"repeat_every":60}`, firstDue: time.Hour, now: 0, next: time.Hour, want: time.Hour, wantFirst: time.Hour,
-			wantArgs: `{"url":"https://x","repeat_every":60,"scheduled_at":"x","method":"get"}`,
-		},
-		"cron, first past": {
-			body: `{"cron":"30 * * * *","timezone":"Europe/Berlin"}`, firstDue: 0, now: 40 * time.Minute, next: time.Hour, want: 90 * time.Minute, wantFirst: 0,
-			wantArgs: `{"url":"https://x","cron":"30 * * * *","timezone":"Europe/Berlin","scheduled_at":"x","method":"get"}`,
-		},
-		"cron, first still ahead": {
-			body: `{"cron":"30 * * * *"}`, firstDue: 2 * time.Hour, now: 0, next: 2 * time.Hour, want: 150 * time.Minute, wantFirst: 150 * time.Minute,
-			wantArgs: `{"url":"https://x","cron":"30 * * * *","scheduled_at":"x","method":"get"}`,
-		},
+		"cron, first past":       {body: `{"cron":"30 * * * *","timezone":"Europe/Berlin"}`, now: 40 * time.Minute, next: time.Hour, want: 90 * time.Minute, wantFirst: 90 * time.Minute},
+		"cron, first ahead":      {body: `{"cron":"30 * * * *"}`, firstDue: 2 * time.Hour, next: 2 * time.Hour, want: 150 * time.Minute, wantFirst: 150 * time.Minute},
+		"first time":             {body: `{"schedule_in":[10,"minutes"]}`, now: 20 * time.Minute, next: time.Hour, want: 30 * time.Minute, wantFirst: 30 * time.Minute},
+		"first time removed":     {body: `{"schedule_in":null}`, now: 20 * time.Minute, next: time.Hour, want: time.Hour, wantFirst: 0},
+		"first time, interval":   {body: `{"scheduled_at":"2026-03-04T15:00:00Z","repeat_every":60}`, now: 20 * time.Minute, next: time.Hour, want: 3 * time.Hour, wantFirst: 3 * time.Hour},
+		"first time in the past": {body: `{"scheduled_at":"2026-03-04T11:00:00Z"}`, now: 20 * time.Minute, next: time.Hour, want: -time.Hour, wantFirst: -time.Hour},
+		"only the request":       {body: `{"body":1,"retries":2}`, now: 20 * time.Minute, next: time.Hour, want: time.Hour, wantFirst: 0},
 	} {
 		item := recurring(args)
 		item.Schedule.FirstDue = due.Add(x.firstDue)
 		item.Job.ScheduledAt, item.Job.DueAt = due.Add(x.next), due.Add(x.next)
 		m := moment(item, false)
 		m.Now = due.Add(x.now)
-		c := Edit(edit(t, x.body))(m)
-		if !c.UpdateDefinition || !c.Job.ScheduledAt.Equal(due.Add(x.want)) || !c.Job.DueAt.Equal(due.Add(x.want)) || string(c.Job.Args) != x.wantArgs {
+		c := editSchedule(t, m, x.body)
+		wantDue := due.Add(max(x.want, x.now))
+		if !c.UpdateDefinition || !c.Job.ScheduledAt.Equal(due.Add(x.want)) || !c.Job.DueAt.Equal(wantDue) || string(c.Job.Args) != string(c.Schedule.Args) {
 			t.Errorf("%s: the pending run is due %v with %s", name, c.Job.ScheduledAt.Sub(due), c.Job.Args)
 		}
-		if !c.Schedule.FirstDue.Equal(due.Add(x.wantFirst)) || string(c.Schedule.Args) != x.wantArgs {
-			t.Errorf("%s: the schedule begins %v with %s", name, c.Schedule.FirstDue.Sub(due), c.Schedule.Args)
+		if !c.Schedule.FirstDue.Equal(due.Add(x.wantFirst)) || c.Schedule.Revision != 1 || len(c.Revisions) != 2 {
+			t.Errorf("%s: the schedule begins %v with %s, %d revisions", name, c.Schedule.FirstDue.Sub(due), c.Schedule.Args, len(c.Revisions))
 		}
 		if string(item.Schedule.Args) != args || string(item.Job.Args) != args {
 			t.Errorf("%s: what was read has changed", name)
@@ -63,47 +75,100 @@ func TestEdit_MovesThePendingRunToTheNewGrid(t *testing.T) {
 	}
 }
 
-func TestEdit_DelaysNoRetry(t *testing.T) {
-	for every, want := range map[string]time.Duration{"60": time.Minute, "86400": 10 * time.Minute} {
+func TestEditSchedule_TheRunTakesEverythingOver(t *testing.T) {
+	own := "own"
+	m := moment(recurring(`{"url":"https://x/a","repeat_every":3600,"method":"get","headers":{}}`), false)
+	m.Job.Name, m.Job.Args = &own, rawjson.Value(`{"url":"https://x/a","repeat_every":3600,"scheduled_at":"2030-01-01","method":"get","headers":{}}`)
+	m.Job.ScheduledAt, m.Job.DueAt = due.Add(time.Minute), due.Add(time.Minute)
+	c := editSchedule(t, m, `{"url":"https://y/b","name":"n"}`)
+	if *c.Job.Name != "n" || string(c.Job.Args) != string(c.Schedule.Args) || c.Job.Revision != 1 || *c.Lane != job.Lane("https://y/b") {
+		t.Errorf("the run is %+v with %s", c.Job, c.Job.Args)
+	}
+	if !c.Job.DueAt.Equal(due.Add(time.Minute)) {
+		t.Errorf("the run is due %v, want the time that it was given", c.Job.DueAt)
+	}
+	want := `[{"path":"/url","from":"https://x/a","to":"https://y/b"},{"path":"/name","from":null,"to":"n"}]`
+	if got := string(c.Revisions[0].Changes); got != want || string(c.Revisions[0].By) != `{"kind":"key","id":"k","name":"ci"}` || c.Revisions[1].Record != m.Job.ID {
+		t.Errorf("the history has %s by %s", got, c.Revisions[0].By)
+	}
+}
+
+func TestEditSchedule_DelaysNoRetry(t *testing.T) {
+	for every, want := range map[string]time.Duration{"60": 5 * time.Second, "3600": 10 * time.Minute} {
 		item := recurring(`{"url":"https://x","repeat_every":3600}`)
 		item.Job.State, item.Job.Attempt, item.Job.DueAt = job.Retryable, 1, due.Add(10*time.Minute)
 		m := moment(item, false)
 		m.Now = due.Add(5 * time.Second)
-		c := Edit(edit(t, `{"repeat_every":`+every+`}`))(m)
+		c := editSchedule(t, m, `{"repeat_every":`+every+`,"body":2}`)
 		if !c.Job.DueAt.Equal(due.Add(want)) || !c.Job.ScheduledAt.Equal(due) || c.Job.State != job.Retryable || c.Job.Attempt != 1 {
 			t.Errorf("every %s s: %+v", every, c.Job)
 		}
 	}
 }
 
-func TestEdit_KeepsAClaimedOrDueRun(t *testing.T) {
-	e := edit(t, `{"repeat_every":60,"name":"n"}`)
-	claimed := moment(recurring(`{"url":"https://x","repeat_every":3600}`), true)
-	if c := Edit(e)(claimed); c.Job != nil || !c.UpdateDefinition || *c.Schedule.Name != "n" {
-		t.Errorf("claimed: %+v", c)
+func TestEditSchedule_KeepsARunThatStartsSoon(t *testing.T) {
+	const args, body = `{"url":"https://x","repeat_every":3600}`, `{"repeat_every":60,"name":"n"}`
+	if c := editSchedule(t, moment(recurring(args), true), body); c.Job != nil || !c.UpdateDefinition || *c.Schedule.Name != "n" {
+		t.Errorf("started: %+v", c)
 	}
-	late := moment(recurring(`{"url":"https://x","repeat_every":3600}`), false)
-	late.Now = due
-	if c := Edit(e)(late); !c.Job.DueAt.Equal(due) || !c.Job.ScheduledAt.Equal(due) || *c.Job.Name != "n" {
-		t.Errorf("due: %+v", c.Job)
+	for before, kept := range map[time.Duration]bool{Soon: true, 0: true, -time.Second: true, Soon + time.Microsecond: false} {
+		m := moment(recurring(args), false)
+		m.Now = due.Add(-before)
+		if c := editSchedule(t, m, body); (c.Job == nil) != kept {
+			t.Errorf("%v before the start: the run is %+v", before, c.Job)
+		}
 	}
-	disabled := moment(recurring(`{"url":"https://x","repeat_every":3600}`), false)
+	disabled := moment(recurring(args), false)
 	disabled.Job, disabled.Schedule.DisabledAt = nil, due
-	if c := Edit(e)(disabled); c.Job != nil || c.Next != nil || c.Schedule.Live() {
+	if c := editSchedule(t, disabled, body); c.Job != nil || c.Next != nil || c.Schedule.Live() {
 		t.Errorf("disabled: %+v", c)
+	}
+	unchanged := moment(recurring(`{"url":"https://x","repeat_every":3600,"method":"get","headers":{}}`), false)
+	if c := editSchedule(t, unchanged, `{"repeat_every":3600,"name":null}`); c != nil {
+		t.Errorf("nothing changes: %+v", c)
 	}
 }
 
-func TestEdit_OfNamesKeepsTheTiming(t *testing.T) {
-	old := "old"
-	m := moment(recurring(`{"url":"https://x","repeat_every":3600}`), false)
-	m.Schedule.Name, m.Schedule.Description, m.Job.Name = &old, &old, &old
-	c := Edit(edit(t, `{"name":null}`))(m)
-	if c.Schedule.Name != nil || c.Job.Name != nil || *c.Schedule.Description != "old" || *c.Job.Description != "old" {
-		t.Errorf("name %v and %v, description %v and %v", c.Schedule.Name, c.Job.Name, c.Schedule.Description, c.Job.Description)
+func TestEdit_RollsBackAClaimThatHasNotStarted(t *testing.T) {
+	m := moment(oneOff(`{"url":"https://x"}`), true)
+	m.Claim.StartAt = m.Now.Add(time.Second)
+	c := editJob(t, m, `{"body":1}`)
+	if !c.RollbackClaim || c.Job.Attempt != 0 || c.Job.Revision != 1 {
+		t.Errorf("not started: %+v", c)
 	}
-	if !c.Job.DueAt.Equal(due) || string(c.Job.Args) != string(m.Schedule.Args) || !c.Schedule.FirstDue.Equal(due) {
-		t.Errorf("the timing has changed: %+v", c.Job)
+	e, err := job.ReadJobEdit(m.Job, rawjson.Value(`{"body":1}`), job.ReadOptions{Now: m.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := EditJob(e, editor, func(*job.Job, *store.ClaimInfo, time.Time) bool { return true })(m); c != nil {
+		t.Errorf("started: %+v", c)
+	}
+}
+
+func TestEditJob(t *testing.T) {
+	const args = `{"url":"https://x","schedule_in":60,"method":"get","headers":{}}`
+	for body, want := range map[string]struct {
+		scheduled, due time.Duration // from now
+		args           string
+	}{
+		`{"schedule_in":[2,"hours"]}`:             {2 * time.Hour, 2 * time.Hour, `{"url":"https://x","schedule_in":[2,"hours"],"method":"get","headers":{}}`},
+		`{"schedule_in":60}`:                      {time.Minute, time.Minute, args},
+		`{"scheduled_at":"2026-03-04T11:00:00Z"}`: {-59 * time.Minute, 0, `{"url":"https://x","scheduled_at":"2026-03-04T11:00:00Z","method":"get","headers":{}}`},
+		`{"schedule_in":null,"body":{"a":1.10}}`:  {30 * time.Second, 30 * time.Second, `{"url":"https://x","method":"get","headers":{},"body":{"a":1.10}}`},
+	} {
+		m := moment(oneOff(args), false)
+		m.Job.ScheduledAt, m.Job.DueAt = m.Now.Add(30*time.Second), m.Now.Add(30*time.Second)
+		c := editJob(t, m, body)
+		if !c.UpdateDefinition || !c.Job.ScheduledAt.Equal(m.Now.Add(want.scheduled)) || !c.Job.DueAt.Equal(m.Now.Add(want.due)) || string(c.Job.Args) != want.args {
+			t.Errorf("%s: due %v %v with %s", body, c.Job.ScheduledAt.Sub(m.Now), c.Job.DueAt.Sub(m.Now), c.Job.Args)
+		}
+	}
+	for _, state := range []job.State{job.Retryable, job.Completed, job.Cancelled, job.Discarded} {
+		m := moment(oneOff(args), false)
+		m.Job.State = state
+		if c := editJob(t, m, `{"schedule_in":5}`); c != nil {
+			t.Errorf("%s: %+v", state, c)
+		}
 	}
 }
 

@@ -86,9 +86,8 @@ func (p *plan) late(j *job.Job, started time.Time) schedule.Points {
 // after returns the run that follows a final one.
 //
 // It is due at the first point after the due time of the final run if that is
-// still ahead. Else it depends on CatchUp: one late run for the points that have
-// passed since the attempt started, or a run for each missed point; otherwise it is
-// due at the first point ahead.
+// still ahead. Else makeUp chooses one of the points that have passed, or the first
+// one ahead.
 func (p *plan) after(r pastRun) successor {
 	next := successor{runs: r.Runs}
 	if r.counts {
@@ -130,28 +129,33 @@ func (p *plan) steered(next successor, r pastRun) successor {
 }
 
 // makeUp returns the due time of the next run if points have passed since the due
-// time of the final run, and the points that are skipped.
+// time of the final run, and the points that are skipped:
+//
+//   - with CatchUpAll the oldest missed point, of the latest CatchUpMost;
+//   - after an attempt the latest point that has passed since it started;
+//   - after an expired run the latest point, if a run for it has not expired too and
+//     CatchUp is not CatchUpNone;
+//   - else, or if there is no such point, the first point ahead.
 func (p *plan) makeUp(r pastRun) (time.Time, []skip) {
 	covered := schedule.Later(p.missedFrom(r.Job), r.AttemptedAt) // earlier points belong to the final run
-	passed := passedReason(r.AttemptedAt)
-	var missed schedule.Points
+	reason := passedReason(r.AttemptedAt)
+	var due time.Time
 	switch {
 	case p.spec.CatchUp == job.CatchUpAll:
 		covered = p.missedFrom(r.Job)
-		missed = p.grid.Latest(job.CatchUpMost, covered, r.now)
-		missed.To = missed.From
+		due = p.grid.Latest(job.CatchUpMost, covered, r.now).From
 	case r.expired:
-		passed = SkippedExpired
+		reason = SkippedExpired
 		if last, ok := schedule.LatestIn(p.grid, time.Time{}, covered, r.now); ok && p.spec.CatchUp == job.CatchUpOne && !p.expired(last, r.now) {
-			missed.To = last
+			due = last
 		}
 	case !r.started.IsZero():
-		missed.To, _ = schedule.LatestIn(p.grid, time.Time{}, covered, r.now)
+		due, _ = schedule.LatestIn(p.grid, time.Time{}, covered, r.now)
 	}
-	if missed.To.IsZero() {
-		return p.grid.Next(time.Time{}, r.now), p.skips(covered, r.now, r.AttemptedAt, passed)
+	if due.IsZero() {
+		return p.grid.Next(time.Time{}, r.now), p.skips(covered, r.now, r.AttemptedAt, reason)
 	}
-	return missed.To, p.skips(covered, missed.To.Add(-time.Microsecond), r.AttemptedAt, passed)
+	return due, p.skips(covered, due.Add(-time.Microsecond), r.AttemptedAt, reason)
 }
 
 // skips returns the points in (after, upTo], divided at the start of the attempt:
@@ -207,6 +211,9 @@ func follow(c *store.Changes, s *job.Schedule, r pastRun) {
 	}
 	next := p.after(r)
 	if next.end != "" {
+		for _, skipped := range next.skipped { // there is no other run for their log
+			c.Logs = append(c.Logs, skipped.log(r.Job, r.now.Add(time.Microsecond)))
+		}
 		endSchedule(c, s, r.Job, next.end, next.runs, r.now)
 		return
 	}

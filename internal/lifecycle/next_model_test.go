@@ -245,6 +245,9 @@ func (w *scheduleWorld) check() {
 	}
 	last := w.jobs[len(w.jobs)-1]
 	until := last.ScheduledAt
+	if w.s.Ended == job.EndedAt {
+		until = w.now
+	}
 	for p := grid.First(w.s.FirstDue); !p.IsZero() && !p.After(until); p = grid.Next(time.Time{}, p) {
 		n := times[p]
 		delete(times, p)

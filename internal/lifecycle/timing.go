@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/schedule"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -22,16 +21,17 @@ func RunNow(m *store.Snapshot) *store.Changes {
 	return c
 }
 
-// Reschedule changes the due time of a job that waits for its first attempt; it
-// returns no changes for any other. A claimed job keeps its time, because its
-// start messages have announced it.
-func Reschedule(t *job.Timing) store.Decide {
-	return func(m *store.Snapshot) *store.Changes {
-		if m.Job.State != job.Available || m.Claim != nil {
-			return nil
-		}
-		j := *m.Job
-		j.ScheduledAt, j.DueAt, j.Args = t.At, schedule.Later(t.At, m.Now), t.In(j.Args)
-		return &store.Changes{Job: &j, UpdateDefinition: true}
+// UnderWay reports whether the attempt of a job has started.
+func UnderWay(m *store.Snapshot) bool {
+	return m.Job != nil && m.Claim != nil && !m.Claim.StartAt.After(m.Now)
+}
+
+// RunSchedule makes the pending run of a schedule due now. A disabled schedule gets
+// one run, and none follows. It returns nil while a run is under way.
+func RunSchedule(m *store.Snapshot) *store.Changes {
+	if m.Job != nil {
+		return RunNow(m)
 	}
+	spec := job.ReadSpec(m.Schedule.Args)
+	return &store.Changes{Next: nextJob(m.Schedule, &spec, m.Now, m.Now)}
 }

@@ -38,40 +38,20 @@ func TestRunNow_KeepsAClaimedDueOrFinishedJob(t *testing.T) {
 	}
 }
 
-func timing(t *testing.T, body string, now time.Time) *job.Timing {
-	t.Helper()
-	read, err := job.ReadTiming(rawjson.Value(body), now)
-	if err != nil {
-		t.Fatal(err)
+func TestRunSchedule_MakesOneRunNow(t *testing.T) {
+	const args = `{"url":"https://x","repeat_every":3600}`
+	m := moment(recurring(args), false)
+	if c := RunSchedule(m); !c.Job.DueAt.Equal(m.Now) || c.Next != nil || c.Schedule != nil {
+		t.Errorf("pending: %+v", c)
 	}
-	return read
-}
-
-func TestReschedule(t *testing.T) {
-	const args = `{"url":"https://x","schedule_in":60,"method":"get"}`
-	m := moment(oneOff(args), false)
-	for body, want := range map[string]struct {
-		scheduled, due time.Time
-		args           string
-	}{
-		`{"schedule_in":[2,"hours"]}`:             {m.Now.Add(2 * time.Hour), m.Now.Add(2 * time.Hour), `{"url":"https://x","schedule_in":[2,"hours"],"method":"get"}`},
-		`{"scheduled_at":"2001-01-01T00:00:00Z"}`: {time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC), m.Now, `{"url":"https://x","scheduled_at":"2001-01-01T00:00:00Z","method":"get"}`},
-	} {
-		c := Reschedule(timing(t, body, m.Now))(m)
-		if !c.UpdateDefinition || !c.Job.ScheduledAt.Equal(want.scheduled) || !c.Job.DueAt.Equal(want.due) || string(c.Job.Args) != want.args || c.Job.State != job.Available {
-			t.Errorf("%s: %+v %s", body, c.Job, c.Job.Args)
-		}
+	if c := RunSchedule(moment(recurring(args), true)); c != nil {
+		t.Errorf("under way: %+v", c)
 	}
-	in := timing(t, `{"schedule_in":5}`, m.Now)
-	if c := Reschedule(in)(moment(oneOff(args), true)); c != nil {
-		t.Errorf("claimed: %+v", c)
-	}
-	for _, state := range []job.State{job.Retryable, job.Completed, job.Cancelled, job.Discarded} {
-		m := moment(oneOff(args), false)
-		m.Job.State = state
-		if c := Reschedule(in)(m); c != nil {
-			t.Errorf("%s: %+v", state, c)
-		}
+	disabled := moment(recurring(args), false)
+	disabled.Job, disabled.Schedule.DisabledAt = nil, due
+	c := RunSchedule(disabled)
+	if c.Job != nil || c.Schedule != nil || c.Next.Schedule != nil || !c.Next.Job.ScheduledAt.Equal(disabled.Now) || c.Next.Job.ScheduleID != disabled.Schedule.ID {
+		t.Errorf("disabled: %+v", c)
 	}
 }
 

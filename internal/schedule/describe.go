@@ -13,8 +13,6 @@ import (
 // the wall clock and come with its zone.
 func Describe(f Frequency) string {
 	switch f := f.(type) {
-	case anchored:
-		return Describe(f.Frequency)
 	case *Grid:
 		return Describe(f.Frequency)
 	case Interval:

@@ -19,9 +19,9 @@ func TestDescribeIntervals(t *testing.T) {
 			t.Errorf("%v: %q, want %q", every, got, want)
 		}
 	}
-	through := schedule.Through(schedule.Interval{Every: time.Hour}, time.Unix(5, 0))
-	if got := schedule.Describe(through); got != "every hour" {
-		t.Errorf("through a point: %q", got)
+	grid := &schedule.Grid{Frequency: schedule.Interval{Every: time.Hour}}
+	if got := schedule.Describe(grid); got != "every hour" {
+		t.Errorf("a grid: %q", got)
 	}
 }
 

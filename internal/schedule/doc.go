@@ -4,10 +4,8 @@
 // A [Frequency] is a grid of points in time. The grid of an [Interval] has equal
 // steps from the first due time, the grid of a [Cron] follows a wall clock. A
 // [Grid] adds what a schedule can set besides: a beginning and an end, dates
-// without points, and a shift. [Resume] returns the first due time of a schedule
-// that is enabled, [FollowUp] that of the run after a final one, [LatestIn] the
-// last point that has passed. [Grid.Points] counts the points between two times
-// without visiting each.
+// without points, and a shift. [LatestIn] returns the last point that has passed,
+// [Grid.Points] counts the points between two times without visiting each.
 //
 // The package also reads the notations in which clients write times: instants
 // ([ParseInstant], [ParseUnix]), amounts ([ParseAmount], [UnitSeconds]), cron
@@ -39,5 +37,6 @@
 // # What is elsewhere
 //
 // Package job decides whether a time is too far ahead, which fields exclude each
-// other and what is stored of a request. Package dispatch waits for due times.
+// other and what is stored of a request. Package lifecycle decides which point the
+// next run is for. Package dispatch waits for due times.
 package schedule

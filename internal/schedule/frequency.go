@@ -43,22 +43,6 @@ func (i Interval) Next(due, t time.Time) time.Time {
 	return time.UnixMicro(origin + n*step).UTC()
 }
 
-// Through returns a frequency whose grid always runs through a point, also if the
-// due time of a run is not on the grid because the run was rescheduled.
-func Through(f Frequency, point time.Time) Frequency { return anchored{f, point} }
-
-type anchored struct {
-	Frequency
-	point time.Time
-}
-
-// Next returns the first grid point after t.
-func (a anchored) Next(_, t time.Time) time.Time { return a.Frequency.Next(a.point, t) }
-
-func (a anchored) count(_, after, upTo time.Time) int64 {
-	return a.Frequency.count(a.point, after, upTo)
-}
-
 // LatestIn returns the latest grid point p with after < p <= upTo, and false if
 // there is none. The grid runs through due.
 //
@@ -83,34 +67,6 @@ func LatestIn(f Frequency, due, after, upTo time.Time) (time.Time, bool) {
 			latest, bound = following, middle
 		}
 	}
-}
-
-// FollowUp returns the due time of the run after one that was due at due, started
-// at started (zero: it never started) and is final at now.
-//
-// It is the first grid point after due if that is still ahead; else the latest
-// one that has passed since the run started, so that one late run makes up for
-// all points that a long run covered; else the first one ahead.
-func FollowUp(f Frequency, due, started, now time.Time) time.Time {
-	if next := f.Next(due, due); next.After(now) {
-		return next
-	}
-	if started.IsZero() {
-		started = now
-	}
-	if missed, ok := LatestIn(f, due, started, now); ok {
-		return missed
-	}
-	return f.Next(due, now)
-}
-
-// Resume returns the first grid point at or after now of a schedule whose first
-// due time is first: first itself unless it is past.
-func Resume(f Frequency, first, now time.Time) time.Time {
-	if !first.Before(now) {
-		return cut(first)
-	}
-	return f.Next(first, justBefore(now))
 }
 
 // cut removes digits finer than a microsecond, toward the past.

@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -61,52 +60,6 @@ func (c *counting) Next(due, t time.Time) time.Time {
 	return c.Frequency.Next(due, t)
 }
 
-func TestFollowUp(t *testing.T) {
-	const due = "2026-03-01T12:00Z"
-	for _, c := range []struct {
-		name, due, started, now, want string
-	}{
-		{"on time", due, "2026-03-01T12:00:01Z", "2026-03-01T12:00:05Z", "2026-03-01T12:10Z"},
-		{"cancelled before due", due, "", "2026-03-01T11:00Z", "2026-03-01T12:10Z"},
-		{"final just before the next", due, "2026-03-01T12:00Z", "2026-03-01T12:09:59.999999Z", "2026-03-01T12:10Z"},
-		{"final at the next", due, "2026-03-01T12:00Z", "2026-03-01T12:10Z", "2026-03-01T12:10Z"},
-		{"long run covers one", due, "2026-03-01T12:00Z", "2026-03-01T12:15Z", "2026-03-01T12:10Z"},
-		{"long run covers several", due, "2026-03-01T12:00Z", "2026-03-01T12:45Z", "2026-03-01T12:40Z"},
-		{"late start, short run", due, "2026-03-01T12:41Z", "2026-03-01T12:42Z", "2026-03-01T12:50Z"},
-		{"start on a point", due, "2026-03-01T12:40Z", "2026-03-01T12:42Z", "2026-03-01T12:50Z"},
-		{"late start, long run", due, "2026-03-01T12:39Z", "2026-03-01T12:55Z", "2026-03-01T12:50Z"},
-		{"cancelled late, never begun", due, "", "2026-03-01T12:45Z", "2026-03-01T12:50Z"},
-		{"start before due", due, "2026-03-01T11:00Z", "2026-03-01T12:05Z", "2026-03-01T12:10Z"},
-		{"clock set back", due, "2026-03-01T13:05Z", "2026-03-01T12:45Z", "2026-03-01T12:50Z"},
-		{"down for a year", "2025-03-01T12:00Z", "2026-03-01T12:01Z", "2026-03-01T12:02Z", "2026-03-01T12:10Z"},
-	} {
-		var started time.Time
-		if c.started != "" {
-			started = at(t, c.started)
-		}
-		for _, f := range []Frequency{Interval{10 * time.Minute}, cron(t, "*/10 * * * *", "UTC")} {
-			if got := FollowUp(f, at(t, c.due), started, at(t, c.now)); !got.Equal(at(t, c.want)) {
-				t.Errorf("%s: FollowUp(%T) = %v, want %s", c.name, f, got, c.want)
-			}
-		}
-	}
-}
-
-func TestResume(t *testing.T) {
-	const first = "2026-03-01T12:00:00.5Z"
-	for now, want := range map[string]string{
-		"2026-02-01T00:00Z":           first,
-		first:                         first,
-		"2026-03-01T12:00:00.500001Z": "2026-03-01T13:00:00.5Z",
-		"2026-03-01T13:00:00.5Z":      "2026-03-01T13:00:00.5Z",
-		"2027-01-01T00:00:00Z":        "2027-01-01T00:00:00.5Z",
-	} {
-		if got := Resume(Interval{time.Hour}, at(t, first), at(t, now)); !got.Equal(at(t, want)) {
-			t.Errorf("Resume at %s = %v, want %s", now, got, want)
-		}
-	}
-}
-
 // drawFrequency makes a frequency and a first due time near from.
 func drawFrequency(t *rapid.T, from time.Time) (Frequency, time.Time) {
 	if rapid.Bool().Draw(t, "interval") {
@@ -152,40 +105,6 @@ func TestLatestInAgainstWalk(t *testing.T) {
 		all := points(f, due, after, upTo)
 		if ok != (len(all) > 0) || ok && !got.Equal(all[len(all)-1]) {
 			t.Fatalf("got %v, %t, want the last of %v", got, ok, all)
-		}
-	})
-}
-
-func TestFollowUpAgainstWalk(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		f, due := drawFrequency(t, drawTime(t))
-		started := drawLater(t, "started", due)
-		now := drawLater(t, "now", started)
-		if rapid.IntRange(0, 3).Draw(t, "never began") == 0 {
-			started = time.Time{}
-		}
-		got := FollowUp(f, due, started, now)
-
-		want := f.Next(due, now)
-		passed := points(f, due, due, now)
-		if n := len(passed); n > 0 && !started.IsZero() && passed[n-1].After(started) {
-			want = passed[n-1]
-		}
-		if !got.Equal(want) || !got.After(due) || got.Nanosecond()%1000 != 0 || got.Location() != time.UTC {
-			t.Fatalf("FollowUp of %v, begun %v, final %v = %v, want %v", due, started, now, got, want)
-		}
-	})
-}
-
-func TestResumeIsFirstOnGrid(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		f, first := drawFrequency(t, drawTime(t))
-		now := drawLater(t, "now", first.Add(-6*time.Hour))
-		got := Resume(f, first, now)
-		grid := append([]time.Time{first}, points(f, first, first, got)...)
-		i := slices.IndexFunc(grid, func(p time.Time) bool { return !p.Before(now) })
-		if i < 0 || !got.Equal(grid[i]) {
-			t.Fatalf("Resume(%v) at %v = %v, on %v", first, now, got, grid)
 		}
 	})
 }

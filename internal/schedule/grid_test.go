@@ -257,3 +257,27 @@ func BenchmarkGrid(b *testing.B) {
 		}
 	})
 }
+
+func TestGridLatest(t *testing.T) {
+	g := &Grid{Frequency: cron(t, "*/10 * * * *", "UTC"), Begin: at(t, "2026-03-01"), Except: dates(t, "2026-03-02"), Shift: time.Second}
+	for _, c := range []struct {
+		n           int64
+		after, upTo string
+		want        int64
+		from, to    string
+	}{
+		{3, "2026-03-01T12:00Z", "2026-03-01T13:00Z", 3, "2026-03-01T12:30:01Z", "2026-03-01T12:50:01Z"},
+		{1, "2026-03-01T12:00Z", "2026-03-01T13:00Z", 1, "2026-03-01T12:50:01Z", "2026-03-01T12:50:01Z"},
+		{9, "2026-03-01T12:00Z", "2026-03-01T13:00Z", 6, "2026-03-01T12:00:01Z", "2026-03-01T12:50:01Z"},
+		{3, "2026-03-01T12:00Z", "2026-03-03T00:10:01Z", 3, "2026-03-01T23:50:01Z", "2026-03-03T00:10:01Z"},
+		{3, "2026-03-01T12:00:01Z", "2026-03-01T12:10Z", 0, "", ""},
+	} {
+		want := Points{Count: c.want}
+		if c.want > 0 {
+			want.From, want.To = at(t, c.from), at(t, c.to)
+		}
+		if got := g.Latest(c.n, at(t, c.after), at(t, c.upTo)); got != want {
+			t.Errorf("the latest %d after %s: %v, want %v", c.n, c.after, got, want)
+		}
+	}
+}

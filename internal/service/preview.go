@@ -39,8 +39,14 @@ func (s *Service) Preview(ctx context.Context, owner job.Owner, body rawjson.Val
 		return p, err
 	}
 	p.Words = schedule.Describe(draft.Grid)
+	grid := *draft.Grid
+	if grid.Shift > 0 {
+		// The shift by jitter depends on the schedule's id, which a create chooses.
+		p.Next[0] = schedule.Later(draft.ScheduledAt.Add(-grid.Shift), now)
+		grid.Shift = 0
+	}
 	for len(p.Next) < draft.RunsUpTo(previewed) {
-		next := draft.Grid.Next(time.Time{}, p.Next[len(p.Next)-1])
+		next := grid.Next(time.Time{}, p.Next[len(p.Next)-1])
 		if next.IsZero() {
 			break
 		}

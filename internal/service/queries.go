@@ -58,6 +58,17 @@ func (s *Service) Schedule(ctx context.Context, owner job.Owner, id uuid.UUID) (
 	return s.Store.ScheduleGet(ctx, owner, id)
 }
 
+// JobHolding returns the owner's job that holds a key, or a NotFound fault: the
+// unfinished job with the key, or the latest run of the schedule that has it.
+func (s *Service) JobHolding(ctx context.Context, owner job.Owner, key string) (*job.Job, error) {
+	return s.Store.JobHolding(ctx, owner, key)
+}
+
+// ScheduleHolding returns the owner's schedule that has a key, or a NotFound fault.
+func (s *Service) ScheduleHolding(ctx context.Context, owner job.Owner, key string) (*job.Schedule, error) {
+	return s.Store.ScheduleHolding(ctx, owner, key)
+}
+
 // Schedules reads a page of the owner's schedules.
 func (s *Service) Schedules(ctx context.Context, owner job.Owner, q job.ScheduleQuery) (job.Page[*job.Schedule], error) {
 	return job.ReadPage(q.ListQuery, job.ScheduleSize, (*job.Schedule).Position, func(list job.ListQuery) ([]*job.Schedule, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -34,4 +35,41 @@ func (s *Service) insert(ctx context.Context, n store.NewJob) (store.Inserted, e
 		s.Quotas.Added(account, len(n.Job.Args))
 	}
 	return inserted, err
+}
+
+// admitSchedules returns the limits that new schedules of an account must keep, and
+// a function that returns the fault for one that was exceeded.
+func (s *Service) admitSchedules(ctx context.Context, owner job.Owner) (store.Caps, func(store.Quota) error, error) {
+	if s.Quotas == nil {
+		return store.Caps{}, nil, nil
+	}
+	limits, caps, err := s.Quotas.Admit(ctx, owner.Number)
+	if fault.CodeOf(err) == fault.Forbidden {
+		s.Metrics.Refused("suspended")
+	}
+	return caps, limits.Exceeded, err
+}
+
+// admitGrowth returns a fault if an edit would add to what an account stores and
+// the account stores too much.
+func (s *Service) admitGrowth(ctx context.Context, owner job.Owner, grown int) error {
+	if s.Quotas == nil || grown <= 0 {
+		return nil
+	}
+	caps, exceeded, err := s.admitSchedules(ctx, owner)
+	if err != nil {
+		return err
+	}
+	if caps.Full {
+		s.Metrics.Refused(string(store.QuotaStored))
+		return exceeded(store.QuotaStored)
+	}
+	return nil
+}
+
+// grew counts bytes that an edit has added.
+func (s *Service) grew(owner job.Owner, grown int) {
+	if s.Quotas != nil && grown > 0 {
+		s.Quotas.Added(owner.Number, grown)
+	}
 }

@@ -113,16 +113,31 @@ func (s *Service) WaitingBytes() int { return s.creates.Bytes() + s.capped.Bytes
 // Create stores a job from a request's body. If another job holds its
 // idempotency key, Create returns that job and conflict is true.
 func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, headerKey *string) (j *job.Job, conflict bool, err error) {
-	if job.Hops(ctx) >= job.MaxHops {
-		return nil, false, fault.New(fault.Invalid, job.HopsField+" must be less than "+strconv.Itoa(job.MaxHops)+
-			": jobs that create jobs end there; create the job from outside, or use a schedule")
+	if err := checkHops(ctx); err != nil {
+		return nil, false, err
 	}
 	now := s.Store.Now()
 	draft, err := s.read(ctx, owner, body, now, headerKey, job.Read)
 	if err != nil {
 		return nil, false, err
 	}
-	inserted, err := s.insert(ctx, newJob(owner, draft, now, job.Hops(ctx)))
+	return s.create(ctx, newJob(owner, draft, now, job.Hops(ctx)))
+}
+
+// checkHops returns a fault for a call at the end of a chain of jobs that create
+// jobs.
+func checkHops(ctx context.Context) error {
+	if job.Hops(ctx) < job.MaxHops {
+		return nil
+	}
+	return fault.New(fault.Invalid, job.HopsField+" must be less than "+strconv.Itoa(job.MaxHops)+
+		": jobs that create jobs end there; create the job from outside, or use a schedule")
+}
+
+// create stores a new job. If another job holds its key, create returns that one
+// and conflict is true.
+func (s *Service) create(ctx context.Context, n store.NewJob) (j *job.Job, conflict bool, err error) {
+	inserted, err := s.insert(ctx, n)
 	switch {
 	case errors.Is(err, batch.ErrFull):
 		return nil, false, &fault.Error{Code: fault.Unavailable, Message: "too many jobs are being created at once; nothing was stored, try again shortly", RetryAfter: time.Second}
@@ -138,19 +153,43 @@ func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 	return inserted.Job, inserted.Conflict, nil
 }
 
+// reading reads requests of an account.
+type reading struct {
+	service *Service
+	secrets *secret.Checker
+}
+
+func (s *Service) reading(ctx context.Context, owner job.Owner) reading {
+	r := reading{service: s}
+	if s.Secrets != nil {
+		r.secrets = s.Secrets.Checker(ctx, owner)
+	}
+	return r
+}
+
+// options returns the options for reading a request at a time by the store's
+// clock. headerKey is the header Idempotency-Key; nil if there is none.
+func (r reading) options(now time.Time, headerKey *string) job.ReadOptions {
+	return job.ReadOptions{
+		Now: now, HeaderKey: headerKey, CheckHost: r.service.CheckHost, AllowHTTP: r.service.AllowHTTP, CheckSecret: r.secrets.Check, NoCompletion: r.service.NoCompletion,
+	}
+}
+
+// result returns err, unless secrets could not be read: then that error.
+func (r reading) result(err error) error {
+	if failed := r.secrets.Err(); failed != nil {
+		return failed
+	}
+	return err
+}
+
 // read reads the body of a create request of an account with job.Read or
 // job.ReadPartly.
 func (s *Service) read(ctx context.Context, owner job.Owner, body rawjson.Value, now time.Time, headerKey *string,
 	as func(rawjson.Value, job.ReadOptions) (*job.Draft, error)) (*job.Draft, error) {
-	var secrets *secret.Checker
-	if s.Secrets != nil {
-		secrets = s.Secrets.Checker(ctx, owner)
-	}
-	draft, err := as(body, job.ReadOptions{Now: now, HeaderKey: headerKey, CheckHost: s.CheckHost, AllowHTTP: s.AllowHTTP, CheckSecret: secrets.Check, NoCompletion: s.NoCompletion})
-	if failed := secrets.Err(); failed != nil {
-		return nil, failed
-	}
-	return draft, err
+	r := s.reading(ctx, owner)
+	draft, err := as(body, r.options(now, headerKey))
+	return draft, r.result(err)
 }
 
 func newJob(owner job.Owner, draft *job.Draft, now time.Time, hops int) store.NewJob {
@@ -253,8 +292,8 @@ func (s *Service) changeSchedule(ctx context.Context, owner job.Owner, id uuid.U
 // stored and restores the claim if it is not.
 type coordination struct {
 	engine  Engine
-	revoked int64
-	number  int64 // the job that was cancelled
+	revoked []int64
+	number  int64 // the job that was cancelled; 0 if none
 }
 
 func (s *Service) coordinate() *coordination { return &coordination{engine: s.Engine} }
@@ -270,23 +309,31 @@ func (c *coordination) hasStarted(j *job.Job, claim *store.ClaimInfo, now time.T
 	if state == dispatch.NotOwned {
 		return !claim.StartAt.After(now.Add(reach))
 	}
-	c.revoked = j.Number
+	c.revoked = append(c.revoked, j.Number)
 	return state == dispatch.Started
 }
 
 // restart restores what an earlier try of the same decision revoked.
 func (c *coordination) restart() {
-	if c.revoked != 0 {
-		c.engine.Restore(c.revoked)
-		c.revoked = 0
+	for _, number := range c.revoked {
+		c.engine.Restore(number)
 	}
+	c.revoked = nil
 }
 
+// end aborts the job that was cancelled and those whose claims were revoked if the
+// changes were stored; else it restores the claims.
 func (c *coordination) end(stored bool) {
-	switch {
-	case stored:
+	if !stored {
+		c.restart()
+		return
+	}
+	if c.number != 0 {
 		c.engine.Abort(c.number)
-	case c.revoked != 0:
-		c.engine.Restore(c.revoked)
+	}
+	for _, number := range c.revoked {
+		if number != c.number {
+			c.engine.Abort(number)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 type Store interface {
 	store.Jobs
 	store.Schedules
+	store.Definitions
 	store.Logs
 	store.Summaries
 	store.Completions

@@ -2,6 +2,9 @@ package service
 
 import (
 	"context"
+	"fmt"
+
+	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -25,37 +28,55 @@ func (s *Service) RunNow(ctx context.Context, owner job.Owner, id job.Ref) (*job
 }
 
 // Rerun creates a job that makes the same request as another job, once and at
-// once, and returns the new job.
-func (s *Service) Rerun(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
+// once, apart from the fields in the body, and returns the new job.
+func (s *Service) Rerun(ctx context.Context, owner job.Owner, id job.Ref, body rawjson.Value) (*job.Job, error) {
+	if err := checkHops(ctx); err != nil {
+		return nil, err
+	}
 	j, err := s.Store.JobGet(ctx, owner, id)
 	if err != nil {
 		return nil, err
 	}
-	again, _, err := s.Create(ctx, owner, job.Again(j), nil)
+	now := s.Store.Now()
+	r := s.reading(ctx, owner)
+	draft, err := job.ReadRerun(j, body, r.options(now, nil))
+	if err := r.result(err); err != nil {
+		return nil, err
+	}
+	n := newJob(owner, draft, now, job.Hops(ctx))
+	n.Job.RerunOf = j.Number
+	again, _, err := s.create(ctx, n)
 	return again, err
 }
 
-// Reschedule changes the due time of a job that waits for its first attempt to
-// the schedule_in or scheduled_at of the body, and returns the changed job. For a
-// run of a schedule it changes only this run: later runs stay on the grid.
-func (s *Service) Reschedule(ctx context.Context, owner job.Owner, id job.Ref, body rawjson.Value) (*job.Job, error) {
-	timing, err := job.ReadTiming(body, s.Store.Now())
-	if err != nil {
-		return nil, err
-	}
-	var seen *store.Snapshot
-	changed := false
-	j, err := s.changeJob(ctx, owner, id, func(moment *store.Snapshot) *store.Changes {
-		changes := lifecycle.Reschedule(timing)(moment)
-		seen, changed = moment, changes != nil
+// RunSchedule makes the pending run of a schedule due now, and its grid stays. For
+// a disabled schedule it creates one run, and none follows. It returns a Conflict
+// fault while a run is under way.
+func (s *Service) RunSchedule(ctx context.Context, owner job.Owner, id uuid.UUID) (j *job.Job, created bool, err error) {
+	underWay := int64(0)
+	_, err = s.changeSchedule(ctx, owner, id, func(moment *store.Snapshot) *store.Changes {
+		j, created, underWay = moment.Job, false, 0
+		if lifecycle.UnderWay(moment) {
+			underWay = moment.Job.Number
+			return nil
+		}
+		changes := lifecycle.RunSchedule(moment)
+		if created = changes != nil && changes.Next != nil; created {
+			j = changes.Next.Job
+		}
 		return changes
 	})
-	if err != nil || changed {
-		return j, err
+	switch {
+	case err != nil:
+		return nil, false, err
+	case underWay != 0:
+		return nil, false, fault.New(fault.Conflict, fmt.Sprintf("job %d, a run of this schedule, is under way; try again when it has ended", underWay))
 	}
-	why := "is too late: the job is " + j.State.String()
-	if seen.Claim != nil {
-		why = "is too late: the job's attempt is about to start or under way"
+	if j, err = s.Store.JobGet(ctx, owner, job.Ref{Number: j.Number}); err != nil {
+		return nil, false, err
 	}
-	return nil, fault.Refuse([]fault.Problem{{Pointer: "#/" + timing.Field(), Detail: why}})
+	if s.Listener != nil {
+		s.Listener.Changed(j)
+	}
+	return j, created, nil
 }

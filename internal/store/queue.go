@@ -28,6 +28,10 @@ type QueueKey struct {
 	Due     time.Time
 	Account int64  // the owner's number
 	Lane    uint32 // a hash of the target's or receiver's origin
+	// Revision is the revision of the job. A claim with another one than the item's
+	// fails, because its attempt was prepared with an older definition. Deliveries
+	// have none.
+	Revision int64
 }
 
 // QueueItem is a queue item read for firing.

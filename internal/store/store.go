@@ -13,6 +13,7 @@ import (
 type Store interface {
 	Jobs
 	Schedules
+	Definitions
 	Logs
 	Completions
 	Marks
@@ -46,9 +47,16 @@ type Notice struct {
 	// EarliestElsewhere is the earliest due time of the items that other nodes
 	// stored or released; zero if there are none.
 	EarliestElsewhere time.Time
-	// Cancelled are the numbers of jobs whose items this process had claimed and
-	// others have ended.
-	Cancelled []int64
+	// Cancelled are jobs whose claims this process held and others have ended.
+	Cancelled []Cancelled
+}
+
+// Cancelled is a job whose claim was ended by another node.
+type Cancelled struct {
+	Number int64
+	// Revision is the revision of the job that the claim was for. A claim of a later
+	// revision goes on.
+	Revision int64
 }
 
 // Jobs reads and changes the records of jobs.
@@ -82,6 +90,12 @@ type Jobs interface {
 	// jobs, in order, without their bodies. DueAt is zero while a delivery waits
 	// for the one before it.
 	JobMessages(ctx context.Context, owner job.Owner, number int64, limit int) ([]*job.Delivery, error)
+	// JobHolding returns the job that holds a key: the owner's unfinished job with the
+	// key, or the latest run of the schedule that has it; otherwise a NotFound fault.
+	JobHolding(ctx context.Context, owner job.Owner, key string) (*job.Job, error)
+	// JobTrail reads what is known of the attempts of one of the owner's jobs: its
+	// latest limit attempts and reruns.
+	JobTrail(ctx context.Context, owner job.Owner, number int64, limit int) (*job.Trail, error)
 	// JobScan searches the owner's jobs, newest first, that match the filters of q
 	// and come after its job After. It returns up to q.Limit jobs for which match
 	// returns true; match gets only Name and Args, and nil matches all. It reads at
@@ -106,6 +120,58 @@ type Schedules interface {
 	// nil in the Snapshot if there is none. It applies the changes and returns the
 	// schedule afterwards (nil if it was deleted), or a NotFound fault.
 	ScheduleChange(ctx context.Context, owner job.Owner, id uuid.UUID, decide Decide) (*job.Schedule, error)
+}
+
+// Definitions changes the definitions of schedules by their keys, and reads the
+// history of records.
+type Definitions interface {
+	// ScheduleHolding returns the owner's schedule that has a key, or a NotFound
+	// fault.
+	ScheduleHolding(ctx context.Context, owner job.Owner, key string) (*job.Schedule, error)
+	// SchedulePut calls decide with what holds each key, in the order given, and
+	// applies the changes that it returns for each: nil changes nothing, a Next with a
+	// Schedule creates one. If decide returns an error, nothing is changed and
+	// SchedulePut returns it. It is one transaction, and no other call takes or
+	// changes the keys, or applies the document, meanwhile. decide may be called again
+	// if the transaction is retried. If over is not QuotaNone, the new schedules would
+	// exceed the account's limits and nothing was changed.
+	SchedulePut(ctx context.Context, owner job.Owner, keys PutKeys, decide func(*Holders) ([]*Changes, error)) (over Quota, err error)
+	// DocumentEntries returns the schedules of an owner of documents, ordered by the
+	// bytes of their keys.
+	DocumentEntries(ctx context.Context, owner job.Owner, document string) ([]job.DocumentEntry, error)
+	// ScheduleKeyed returns up to limit of the owner's schedules whose keys come after
+	// a key, ordered by the bytes of their keys, within the byte budget of a page; only
+	// those of one owner of documents unless document is nil.
+	ScheduleKeyed(ctx context.Context, owner job.Owner, document *string, after string, limit int) ([]*job.Schedule, error)
+	// RunsEnded returns the latest final run of a schedule, nil if there is none, and
+	// the states of up to look final runs, latest first.
+	RunsEnded(ctx context.Context, owner job.Owner, schedule uuid.UUID, look int) (latest *job.Job, states []job.State, err error)
+	// RunUnfinished returns the unfinished run of a schedule; nil if there is none.
+	RunUnfinished(ctx context.Context, owner job.Owner, schedule uuid.UUID) (*job.Job, error)
+	// Revisions returns the kept revisions of one of the owner's records, latest
+	// first.
+	Revisions(ctx context.Context, owner job.Owner, record uuid.UUID) ([]*job.Revision, error)
+}
+
+// PutKeys are the keys of schedules that are changed together.
+type PutKeys struct {
+	Keys []string // which must differ
+	// Document is the owner of the document that is applied; "" if there is none.
+	Document string
+}
+
+// Holders are what PutKeys name: what holds each key, and the schedules of the
+// document's owner.
+type Holders struct {
+	Keys    []KeyHolder
+	Entries []job.DocumentEntry
+}
+
+// KeyHolder is what holds an idempotency key: the schedule in the Snapshot, with
+// its unfinished job, or OneOff, an unfinished one-off job; nothing if both are nil.
+type KeyHolder struct {
+	Snapshot
+	OneOff *job.Job
 }
 
 // Logs reads the records of logs.
@@ -194,9 +260,14 @@ type Changes struct {
 	// Schedule has the schedule's new values.
 	Schedule *job.Schedule
 	// UpdateDefinition also stores the fields that seldom change: the name,
-	// description, ScheduledAt and Args of Job, and the name, description, FirstDue
-	// and Args of Schedule.
+	// description, ScheduledAt, Args and Revision of Job, and the name, description,
+	// FirstDue, Args and Revision of Schedule.
 	UpdateDefinition bool
+	// Lane is the new lane of the queue item of Job; nil if it stays.
+	Lane *uint32
+	// Revisions are added to the history of their records, of which the latest
+	// job.MaxRevisions are kept.
+	Revisions []job.Revision
 	// DropSchedule deletes the schedule given by Schedule.
 	DropSchedule bool
 	// Completion has the new values of the completion of an attempt.

@@ -243,6 +243,8 @@ func TestScheduleGrid_JitterAndExceptions(t *testing.T) {
 			t.Errorf("after a shift by %s the next run is %s", shift, next)
 		}
 	}
+	preview := a.Post("/api/preview", `{`+of+`,"repeat_every":[1,"hour"],"jitter":[10,"minutes"],"max_runs":2}`).Want(200).Data()
+	wantSame(t, "a preview, before the shift", preview.Get("next"), `["2031-03-01T00:00:00.000000Z","2031-03-01T01:00:00.000000Z"]`)
 	if len(shifts) < 4 {
 		t.Errorf("five schedules have the shifts %v", shifts)
 	}

@@ -55,15 +55,20 @@ func (c *change) lockJob(where string, args []any) query {
 				return err
 			}
 			r.job.Owner = c.owner
-			c.moment.Job = r.job
-			if c.run != nil {
-				r.job.Attempt = c.held.Attempt
-			}
-			if c.run != nil && c.held.Node != 0 {
-				c.moment.Claim = c.held
-			}
+			c.setJob(r.job)
 			return nil
 		},
+	}
+}
+
+// setJob sets the job, after its queue item was read.
+func (c *change) setJob(j *job.Job) {
+	c.moment.Job = j
+	if c.run != nil {
+		j.Attempt = c.held.Attempt
+	}
+	if c.run != nil && c.held.Node != 0 {
+		c.moment.Claim = c.held
 	}
 }
 
@@ -84,13 +89,19 @@ func (c *change) execute(t *tx, decide store.Decide, after query) error {
 		return t.commit(after)
 	}
 	w := &writes{}
+	c.collect(t, w, changes)
+	return t.commit(append(w.queries(t), after)...)
+}
+
+// collect adds changes that were decided, and what they mean for the claim.
+func (c *change) collect(t *tx, w *writes, changes *store.Changes) {
 	if changes.RollbackClaim && c.moment.Claim != nil {
 		w.rollbackClaims = append(w.rollbackClaims, prepared{c.run.Account, c.run.Number, c.moment.Claim.Attempt, c.log, c.moment.Claim.StartAt})
 	}
 	if changes.Job != nil && c.run != nil {
 		w.ended = append(w.ended, *c.run)
 		if claim := c.moment.Claim; claim != nil && !claim.Awaits() && !t.store.isOwn(claim.Node) {
-			w.cancels = append(w.cancels, cancel{claim.Node, c.run.Number})
+			w.cancels = append(w.cancels, cancel{claim.Node, c.run.Number, c.moment.Job.Revision})
 		}
 	}
 	var run store.QueueKey
@@ -98,7 +109,6 @@ func (c *change) execute(t *tx, decide store.Decide, after query) error {
 		run = *c.run
 	}
 	w.add(changes, run)
-	return t.commit(append(w.queries(t), after)...)
 }
 
 // writes collects the changes of decisions, to store each kind with one statement.
@@ -118,6 +128,7 @@ type writes struct {
 	awaits         []awaiting
 	completions    []*job.Completion
 	over           []*job.Job // whose completions are over
+	revisions      []*job.Revision
 }
 
 // queued is a queue item to store.
@@ -135,8 +146,8 @@ type prepared struct {
 	beginAt         time.Time
 }
 
-// cancel informs a node that a job it has claimed was ended.
-type cancel struct{ node, number int64 }
+// cancel informs a node that its claim of a job, with a revision, was ended.
+type cancel struct{ node, number, revision int64 }
 
 // add adds changes. The queue item of a changed job is deleted, and inserted
 // again if the job is not final.
@@ -144,7 +155,10 @@ func (w *writes) add(c *store.Changes, run store.QueueKey) {
 	if c.Job != nil {
 		w.jobs = append(w.jobs, c.Job)
 		if !c.Job.State.Final() {
-			run.Due = c.Job.DueAt
+			run.Due, run.Revision = c.Job.DueAt, c.Job.Revision
+			if c.Lane != nil {
+				run.Lane = *c.Lane
+			}
 			if c.Await {
 				w.awaits = append(w.awaits, awaiting{run, c.Completion})
 			} else {
@@ -157,6 +171,9 @@ func (w *writes) add(c *store.Changes, run store.QueueKey) {
 	}
 	if c.EndCompletions {
 		w.over = append(w.over, c.Job)
+	}
+	for i := range c.Revisions {
+		w.revisions = append(w.revisions, &c.Revisions[i])
 	}
 	for i := range c.Logs {
 		w.logs = append(w.logs, &c.Logs[i])
@@ -182,7 +199,7 @@ func (w *writes) add(c *store.Changes, run store.QueueKey) {
 func (w *writes) queries(t *tx) []query {
 	var all []query
 	for _, some := range [][]query{
-		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), updateJobs(w.jobs), removeSecretUses(w.jobs, endedWithSecrets), w.definitions, insertItems(t, w.runs), insertLogs(w.logs),
+		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), updateJobs(w.jobs), removeSecretUses(w.jobs, endedWithSecrets), w.definitions, insertRevisions(w.revisions), insertItems(t, w.runs), insertLogs(w.logs),
 		endDeliveries(t, w.ends), insertDeliveries(t, w.deliveries),
 		updateSchedules(w.schedules), dropSchedules(w.drops), insertJobs(t, w.next), insertCancels(t, w.cancels),
 		insertAwaiting(w.awaits), updateCompletions(w.completions), endCompletions(w.over),
@@ -258,10 +275,10 @@ func updateDefinitions(c *store.Changes) []query {
 	if j := c.Job; j != nil {
 		l := job.LabelsOf(j.Args)
 		queries = append(queries, query{
-			sql: `UPDATE jobs SET scheduled_at = $3, name = $4, description = $5, args = $6, host = $7, tags = $8 WHERE account = $1 AND number = $2`,
+			sql: `UPDATE jobs SET scheduled_at = $3, name = $4, description = $5, args = $6, host = $7, tags = $8, revision = $9 WHERE account = $1 AND number = $2`,
 			args: []any{
 				j.Owner.Number, j.Number, j.ScheduledAt.UnixMicro(), optional(j.Name), optional(j.Description), jsonText(j.Args),
-				orNull(text(l.Host)), l.Tags,
+				orNull(text(l.Host)), l.Tags, j.Revision,
 			},
 		})
 		jobs := []*job.Job{j}
@@ -270,9 +287,9 @@ func updateDefinitions(c *store.Changes) []query {
 	}
 	if s := c.Schedule; s != nil {
 		queries = append(queries, query{
-			sql: `UPDATE schedules SET first_due = $3, name = $4, description = $5, args = $6, tags = $7 WHERE account = $1 AND id = $2`,
+			sql: `UPDATE schedules SET first_due = $3, name = $4, description = $5, args = $6, tags = $7, revision = $8, document = $9 WHERE account = $1 AND id = $2`,
 			args: []any{
-				s.Owner.Number, s.ID, s.FirstDue.UnixMicro(), optional(s.Name), optional(s.Description), jsonText(s.Args), job.LabelsOf(s.Args).Tags,
+				s.Owner.Number, s.ID, s.FirstDue.UnixMicro(), optional(s.Name), optional(s.Description), jsonText(s.Args), job.LabelsOf(s.Args).Tags, s.Revision, text(s.Document),
 			},
 		})
 	}
@@ -286,10 +303,11 @@ func insertItems(t *tx, runs []queued) []query {
 	refs := column(runs, func(q *queued) store.QueueKey { return q.QueueKey })
 	t.refs = append(t.refs, refs...)
 	return []query{{
-		sql: `INSERT INTO runs (due, kind, number, account, lane, attempt)
-			SELECT * FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::integer[])`,
+		sql: `INSERT INTO runs (due, kind, number, account, lane, attempt, revision)
+			SELECT * FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::integer[], $7::bigint[])`,
 		args: append(refColumns(refs),
-			column(runs, func(q *queued) int64 { return int64(q.Lane) }), column(runs, func(q *queued) int { return q.attempt })),
+			column(runs, func(q *queued) int64 { return int64(q.Lane) }), column(runs, func(q *queued) int { return q.attempt }),
+			column(runs, func(q *queued) int64 { return q.Revision })),
 	}}
 }
 
@@ -299,9 +317,11 @@ func insertCancels(t *tx, cancels []cancel) []query {
 	}
 	t.cancels = append(t.cancels, column(cancels, func(c *cancel) int64 { return c.node })...)
 	return []query{{
-		sql: `INSERT INTO cancels (node, number) SELECT * FROM unnest($1::bigint[], $2::bigint[]) ON CONFLICT DO NOTHING`,
+		sql: `INSERT INTO cancels (node, number, revision) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])
+			ON CONFLICT (node, number) DO UPDATE SET revision = excluded.revision`,
 		args: []any{
 			column(cancels, func(c *cancel) int64 { return c.node }), column(cancels, func(c *cancel) int64 { return c.number }),
+			column(cancels, func(c *cancel) int64 { return c.revision }),
 		},
 	}}
 }

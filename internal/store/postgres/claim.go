@@ -76,12 +76,12 @@ func claimItems(node int64, claims []store.Claim, deadline time.Time, got []bool
 	return query{
 		sql: `WITH c AS (
 			SELECT * FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::integer[],
-				$6::bigint[], $7::uuid[], $8::bigint[], $9::smallint[], $10::bigint[], $11::text[])
-			WITH ORDINALITY AS c (due, kind, number, account, attempt, begin_at, log, job, event, inserted_at, payload, i)),
+				$6::bigint[], $7::uuid[], $8::bigint[], $9::smallint[], $10::bigint[], $11::text[], $14::bigint[])
+			WITH ORDINALITY AS c (due, kind, number, account, attempt, begin_at, log, job, event, inserted_at, payload, revision, i)),
 		open AS (
 			SELECT DISTINCT ON (due, kind, number, account) l.* FROM (
 				SELECT c.* FROM c JOIN runs r ON r.due = c.due AND r.kind = c.kind AND r.number = c.number AND r.account = c.account
-				WHERE r.node = 0 AND r.attempt = c.attempt - 1 AND ` + serverNow + ` < $13 AND EXISTS (SELECT FROM nodes WHERE number = $12)
+				WHERE r.node = 0 AND r.attempt = c.attempt - 1 AND (c.kind <> 0 OR r.revision = c.revision) AND ` + serverNow + ` < $13 AND EXISTS (SELECT FROM nodes WHERE number = $12)
 				FOR UPDATE OF r SKIP LOCKED) l
 			ORDER BY due, kind, number, account, i),
 		claimed AS (
@@ -96,7 +96,7 @@ func claimItems(node int64, claims []store.Claim, deadline time.Time, got []bool
 			column(claims, func(c *row) int64 { return c.StartAt.UnixMicro() }), column(claims, func(c *row) pgtype.UUID { return id(log(c).ID) }),
 			column(claims, func(c *row) int64 { return log(c).Job }), column(claims, func(c *row) int16 { return eventNumber(log(c).Event) }),
 			column(claims, func(c *row) int64 { return log(c).InsertedAt.UnixMicro() }), column(claims, func(c *row) *string { return jsonText(log(c).Payload) }),
-			node, deadline.UnixMicro()),
+			node, deadline.UnixMicro(), column(claims, func(c *row) int64 { return c.Revision })),
 		row: marks(got),
 	}
 }

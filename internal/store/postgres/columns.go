@@ -55,6 +55,14 @@ func micros(t time.Time) *int64 {
 	return &m
 }
 
+// numberOrNull returns a number; nil for 0.
+func numberOrNull(n int64) *int64 {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
+
 // id returns a UUID; null for uuid.Nil.
 func id(u uuid.UUID) pgtype.UUID { return pgtype.UUID{Bytes: u, Valid: u != uuid.Nil} }
 

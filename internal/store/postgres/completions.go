@@ -133,12 +133,12 @@ func insertAwaiting(items []awaiting) []query {
 	}
 	type row = awaiting
 	return []query{{
-		sql: `INSERT INTO runs (due, kind, number, account, lane, attempt, begin_at, log, node)
-			SELECT u.*, $9 FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::integer[], $7::bigint[], $8::uuid[]) AS u`,
+		sql: `INSERT INTO runs (due, kind, number, account, lane, attempt, begin_at, log, revision, node)
+			SELECT u.*, $10 FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::integer[], $7::bigint[], $8::uuid[], $9::bigint[]) AS u`,
 		args: append(refColumns(column(items, func(a *row) store.QueueKey { return a.QueueKey })),
 			column(items, func(a *row) int64 { return int64(a.Lane) }), column(items, func(a *row) int { return a.completion.Attempt }),
 			column(items, func(a *row) int64 { return a.completion.StartedAt.UnixMicro() }), column(items, func(a *row) uuid.UUID { return a.completion.Request }),
-			store.AwaitingNode),
+			column(items, func(a *row) int64 { return a.Revision }), store.AwaitingNode),
 	}}
 }
 

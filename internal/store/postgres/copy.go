@@ -86,10 +86,10 @@ func copySchedules(schedules []*job.Schedule) []query {
 	type row = *job.Schedule
 	_, tags := labels(schedules, func(s *row) rawjson.Value { return (*s).Args })
 	return []query{{
-		sql: `INSERT INTO schedules (account, id, key, name, description, inserted_at, disabled_at, first_due, epoch, args, state, previous, hops, tags, runs, ended, since)
-			SELECT account, id, key, name, description, inserted_at, disabled_at, first_due, epoch, args, state, previous, hops, string_to_array(tags, ' '), runs, ended, since FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
-				$10::text[], $11::text[], $12::text[], $13::smallint[], $14::text[], $15::bigint[], $16::text[], $17::bigint[])
-				AS u (account, id, key, name, description, inserted_at, disabled_at, first_due, epoch, args, state, previous, hops, tags, runs, ended, since)
+		sql: `INSERT INTO schedules (account, id, key, name, description, inserted_at, disabled_at, first_due, epoch, args, state, previous, hops, revision, document, tags, runs, ended, since)
+			SELECT account, id, key, name, description, inserted_at, disabled_at, first_due, epoch, args, state, previous, hops, revision, document, string_to_array(tags, ' '), runs, ended, since FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
+				$10::text[], $11::text[], $12::text[], $13::smallint[], $14::text[], $15::bigint[], $16::bigint[], $17::text[], $18::bigint[], $19::text[])
+				AS u (account, id, key, name, description, inserted_at, disabled_at, first_due, epoch, args, state, previous, hops, tags, revision, runs, ended, since, document)
 			ON CONFLICT (account, id) DO NOTHING`,
 		args: []any{
 			column(schedules, func(s *row) int64 { return (*s).Owner.Number }), column(schedules, func(s *row) uuid.UUID { return (*s).ID }),
@@ -99,9 +99,9 @@ func copySchedules(schedules []*job.Schedule) []query {
 			column(schedules, func(s *row) int64 { return (*s).FirstDue.UnixMicro() }), column(schedules, func(s *row) int64 { return (*s).Epoch }),
 			column(schedules, func(s *row) *string { return jsonText((*s).Args) }), column(schedules, func(s *row) *string { return jsonText((*s).State) }),
 			column(schedules, func(s *row) *string { return jsonText((*s).Previous) }), column(schedules, func(s *row) int16 { return int16((*s).Hops) }),
-			tags,
+			tags, column(schedules, func(s *row) int64 { return (*s).Revision }),
 			column(schedules, func(s *row) int64 { return (*s).Runs }), column(schedules, func(s *row) string { return string((*s).Ended) }),
-			column(schedules, func(s *row) *int64 { return micros((*s).Since) }),
+			column(schedules, func(s *row) *int64 { return micros((*s).Since) }), column(schedules, func(s *row) string { return text((*s).Document) }),
 		},
 	}}
 }
@@ -120,12 +120,12 @@ func copyJobs(jobs []store.StoredJob) []query {
 	}
 	return append([]query{{
 		sql: `INSERT INTO jobs (account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at,
-				attempted_at, completed_at, cancelled_at, discarded_at, name, description, args, hops, host, tags, runs, skipped)
+				attempted_at, completed_at, cancelled_at, discarded_at, name, description, args, hops, revision, rerun_of, host, tags, runs, skipped)
 			SELECT account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at,
-				attempted_at, completed_at, cancelled_at, discarded_at, name, description, args, hops, host, string_to_array(tags, ' '), runs, skipped FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::smallint[], $5::uuid[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[],
-				$10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::text[], $15::text[], $16::text[], $17::smallint[], $18::text[], $19::text[], $20::bigint[], $21::bigint[])
+				attempted_at, completed_at, cancelled_at, discarded_at, name, description, args, hops, revision, rerun_of, host, string_to_array(tags, ' '), runs, skipped FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::smallint[], $5::uuid[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[],
+				$10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::text[], $15::text[], $16::text[], $17::smallint[], $18::text[], $19::text[], $20::bigint[], $21::bigint[], $22::bigint[], $23::bigint[])
 				AS u (account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at,
-					attempted_at, completed_at, cancelled_at, discarded_at, name, description, args, hops, host, tags, runs, skipped)
+					attempted_at, completed_at, cancelled_at, discarded_at, name, description, args, hops, host, tags, revision, rerun_of, runs, skipped)
 			ON CONFLICT (account, number) DO NOTHING`,
 		args: []any{
 			column(jobs, func(j *row) int64 { return j.Owner.Number }), column(jobs, func(j *row) int64 { return j.Number }),
@@ -137,6 +137,7 @@ func copyJobs(jobs []store.StoredJob) []query {
 			column(jobs, func(j *row) *int64 { return micros(j.DiscardedAt) }), column(jobs, func(j *row) *string { return optional(j.Name) }),
 			column(jobs, func(j *row) *string { return optional(j.Description) }), column(jobs, func(j *row) *string { return jsonText(j.Args) }),
 			column(jobs, func(j *row) int16 { return int16(j.Hops) }), hosts, tags,
+			column(jobs, func(j *row) int64 { return j.Revision }), column(jobs, func(j *row) *int64 { return numberOrNull(j.RerunOf) }),
 			column(jobs, func(j *row) int64 { return j.Runs }), column(jobs, func(j *row) int64 { return j.Skipped }),
 		},
 	}}, append(copyItems(runs), insertSecretUses(jobs, func(j *row) *job.Job { return j.Job })...)...)
@@ -148,10 +149,11 @@ func copyItems(runs []queued) []query {
 		return nil
 	}
 	return []query{{
-		sql: `INSERT INTO runs (due, kind, number, account, lane, attempt)
-			SELECT * FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::integer[]) ON CONFLICT DO NOTHING`,
+		sql: `INSERT INTO runs (due, kind, number, account, lane, attempt, revision)
+			SELECT * FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::integer[], $7::bigint[]) ON CONFLICT DO NOTHING`,
 		args: append(refColumns(column(runs, func(q *queued) store.QueueKey { return q.QueueKey })),
-			column(runs, func(q *queued) int64 { return int64(q.Lane) }), column(runs, func(q *queued) int { return q.attempt })),
+			column(runs, func(q *queued) int64 { return int64(q.Lane) }), column(runs, func(q *queued) int { return q.attempt }),
+			column(runs, func(q *queued) int64 { return q.Revision })),
 	}}
 }
 

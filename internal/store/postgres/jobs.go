@@ -16,7 +16,7 @@ import (
 )
 
 const jobColumns = `j.number, j.id, j.account, j.state, j.schedule_id, j.key, j.inserted_at, j.scheduled_at, j.due_at,
-	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.runs, j.skipped, j.args`
+	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.revision, coalesce(j.rerun_of, 0), j.runs, j.skipped, j.args`
 
 const (
 	runColumns = `coalesce(r.node, 0), coalesce(r.attempt, 0), r.begin_at`
@@ -39,7 +39,7 @@ func (r *jobRow) targets() []any {
 		&j.Number, idOf{&j.ID}, &j.Owner.Number, &j.State, idOf{&j.ScheduleID}, &j.Key,
 		timeOf{&j.InsertedAt}, timeOf{&j.ScheduledAt}, timeOf{&j.DueAt},
 		timeOf{&j.AttemptedAt}, timeOf{&j.CompletedAt}, timeOf{&j.CancelledAt}, timeOf{&j.DiscardedAt},
-		&j.Name, &j.Description, &j.Hops, &j.Runs, &j.Skipped, jsonOf{&j.Args},
+		&j.Name, &j.Description, &j.Hops, &j.Revision, &j.RerunOf, &j.Runs, &j.Skipped, jsonOf{&j.Args},
 		&r.held.Node, &r.held.Attempt, timeOf{&r.held.StartAt},
 	}
 }
@@ -178,11 +178,11 @@ func (s *Store) JobCounts(ctx context.Context) (map[job.State]int64, error) {
 
 // newJobs is a table of new jobs, numbered in their order.
 const newJobs = `SELECT nextval('job_numbers') AS number, u.* FROM (
-	SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::uuid[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::smallint[], $12::text[], $13::text[], $14::text[], $15::bigint[], $16::bigint[])
-	WITH ORDINALITY AS u (account, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, tags, runs, skipped, i) ORDER BY i) u`
+	SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::uuid[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::smallint[], $12::text[], $13::text[], $14::text[], $15::bigint[], $16::bigint[], $17::bigint[])
+	WITH ORDINALITY AS u (account, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, tags, rerun_of, runs, skipped, i) ORDER BY i) u`
 
 const (
-	newColumns = `account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, runs, skipped`
+	newColumns = `account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, rerun_of, runs, skipped`
 	insertJob  = `INSERT INTO jobs (` + newColumns + `, tags) SELECT ` + newColumns + `, string_to_array(tags, ' ') FROM n`
 )
 
@@ -206,7 +206,7 @@ func newJobColumns(jobs []store.NewJob) []any {
 		column(jobs, func(n *row) int64 { return n.Job.ScheduledAt.UnixMicro() }), column(jobs, func(n *row) int64 { return n.Job.DueAt.UnixMicro() }),
 		column(jobs, func(n *row) *string { return optional(n.Job.Name) }), column(jobs, func(n *row) *string { return optional(n.Job.Description) }),
 		column(jobs, func(n *row) int16 { return int16(n.Job.Hops) }), column(jobs, func(n *row) *string { return jsonText(n.Job.Args) }),
-		hosts, tags,
+		hosts, tags, column(jobs, func(n *row) *int64 { return numberOrNull(n.Job.RerunOf) }),
 		column(jobs, func(n *row) int64 { return n.Job.Runs }), column(jobs, func(n *row) int64 { return n.Job.Skipped }),
 	}
 }
@@ -221,7 +221,7 @@ func insertJobs(t *tx, jobs []store.NewJob) []query {
 	lanes := column(jobs, func(n *store.NewJob) int64 { return int64(n.Lane) })
 	return append([]query{{
 		sql: `WITH n AS (` + newJobs + `), stored AS (` + insertJob + `),
-			queued AS (INSERT INTO runs (due, kind, number, account, lane, attempt) SELECT due_at, 0, number, account, ($17::bigint[])[i], 0 FROM n)
+			queued AS (INSERT INTO runs (due, kind, number, account, lane, attempt) SELECT due_at, 0, number, account, ($18::bigint[])[i], 0 FROM n)
 			SELECT i, number FROM n`,
 		args: append(newJobColumns(jobs), lanes),
 		row: func(rows pgx.Rows) error {
@@ -230,11 +230,11 @@ func insertJobs(t *tx, jobs []store.NewJob) []query {
 				return err
 			}
 			n := jobs[i-1]
-			n.Job.Number = number
+			n.Job.Number, n.Job.Revision = number, 1
 			t.refs = append(t.refs, itemOf(n.Job, n.Lane))
 			return nil
 		},
-	}}, append(append(insertSchedules(jobs), insertFirstLogs(jobs)...), insertSecretUses(jobs, jobOfNew)...)...)
+	}}, append(append(insertSchedules(jobs), insertSecretUses(jobs, jobOfNew)...), insertFirstLogs(jobs)...)...)
 }
 
 // insertFirstLogs stores the logs of jobs stored by an earlier statement.
@@ -284,7 +284,7 @@ func insertUnlessHeld(jobs []store.NewJob, stored func(i int)) query {
 			var which uuid.UUID
 			var number int64
 			err := rows.Scan(idOf{&which}, &number)
-			jobs[places[which]].Job.Number = number
+			jobs[places[which]].Job.Number, jobs[places[which]].Job.Revision = number, 1
 			stored(places[which])
 			return err
 		},
@@ -292,7 +292,7 @@ func insertUnlessHeld(jobs []store.NewJob, stored func(i int)) query {
 }
 
 func itemOf(j *job.Job, lane uint32) store.QueueKey {
-	return store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: lane}
+	return store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: lane, Revision: j.Revision}
 }
 
 // insertSchedules stores the schedules of jobs stored by the previous statement.
@@ -306,13 +306,16 @@ func insertSchedules(jobs []store.NewJob) []query {
 	if len(recurring) == 0 {
 		return nil
 	}
+	for _, n := range recurring {
+		n.Schedule.Revision = 1
+	}
 	type row = store.NewJob
 	_, tags := labels(recurring, func(n *row) rawjson.Value { return n.Schedule.Args })
 	return []query{{
-		sql: `INSERT INTO schedules (account, id, key, name, description, inserted_at, first_due, epoch, args, hops, tags)
-			SELECT u.account, u.id, u.key, u.name, u.description, u.inserted_at, u.first_due, u.epoch, u.args, u.hops, string_to_array(u.tags, ' ')
-			FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::uuid[], $11::smallint[], $12::text[])
-				AS u (account, id, key, name, description, inserted_at, first_due, epoch, args, job, hops, tags)
+		sql: `INSERT INTO schedules (account, id, key, name, description, inserted_at, first_due, epoch, args, hops, document, tags)
+			SELECT u.account, u.id, u.key, u.name, u.description, u.inserted_at, u.first_due, u.epoch, u.args, u.hops, u.document, string_to_array(u.tags, ' ')
+			FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::uuid[], $11::smallint[], $12::text[], $13::text[])
+				AS u (account, id, key, name, description, inserted_at, first_due, epoch, args, job, hops, tags, document)
 			WHERE EXISTS (SELECT FROM jobs j WHERE j.account = u.account AND j.id = u.job)`,
 		args: []any{
 			column(recurring, func(n *row) int64 { return n.Schedule.Owner.Number }), column(recurring, func(n *row) uuid.UUID { return n.Schedule.ID }),
@@ -321,7 +324,7 @@ func insertSchedules(jobs []store.NewJob) []query {
 			column(recurring, func(n *row) int64 { return n.Schedule.InsertedAt.UnixMicro() }), column(recurring, func(n *row) int64 { return n.Schedule.FirstDue.UnixMicro() }),
 			column(recurring, func(n *row) int64 { return n.Schedule.Epoch }), column(recurring, func(n *row) *string { return jsonText(n.Schedule.Args) }),
 			column(recurring, func(n *row) uuid.UUID { return n.Job.ID }), column(recurring, func(n *row) int16 { return int16(n.Schedule.Hops) }),
-			tags,
+			tags, column(recurring, func(n *row) string { return text(n.Schedule.Document) }),
 		},
 	}}
 }

@@ -123,7 +123,7 @@ func (s *Store) wakeCancels() {
 // and periodically in case one was lost. While notices don't arrive, it polls and
 // also makes the engine scan the queue.
 func (s *Store) readCancels(ctx context.Context) {
-	var told []int64
+	var told []store.Cancelled
 	for {
 		pause := store.HeartbeatInterval
 		s.mu.Lock()
@@ -155,26 +155,29 @@ func (s *Store) readCancels(ctx context.Context) {
 // takeCancels reads the cancels for this process's nodes and deletes those that
 // were passed to the engine. It does not delete the ones it reads, because the
 // response to the commit may be lost.
-func (s *Store) takeCancels(ctx context.Context, told []int64) ([]int64, error) {
+func (s *Store) takeCancels(ctx context.Context, told []store.Cancelled) ([]store.Cancelled, error) {
 	s.mu.Lock()
 	nodes := slices.Collect(maps.Keys(s.leases))
 	s.mu.Unlock()
 	if len(nodes) == 0 {
 		return nil, nil
 	}
-	var cancelled []int64
+	var cancelled []store.Cancelled
 	queries := []query{{
-		sql: `SELECT number FROM cancels WHERE node = ANY($1) ORDER BY node, number`, args: []any{nodes},
+		sql: `SELECT number, revision FROM cancels WHERE node = ANY($1) ORDER BY node, number`, args: []any{nodes},
 		start: func() { cancelled = nil },
 		row: func(rows pgx.Rows) error {
-			var number int64
-			err := rows.Scan(&number)
-			cancelled = append(cancelled, number)
+			var c store.Cancelled
+			err := rows.Scan(&c.Number, &c.Revision)
+			cancelled = append(cancelled, c)
 			return err
 		},
 	}}
 	if len(told) > 0 {
-		queries = append([]query{{sql: `DELETE FROM cancels WHERE node = ANY($1) AND number = ANY($2)`, args: []any{nodes, told}}}, queries...)
+		queries = append([]query{{sql: `DELETE FROM cancels c USING unnest($2::bigint[], $3::bigint[]) AS u (number, revision)
+			WHERE c.node = ANY($1) AND c.number = u.number AND c.revision = u.revision`, args: []any{
+			nodes, column(told, func(c *store.Cancelled) int64 { return c.Number }), column(told, func(c *store.Cancelled) int64 { return c.Revision }),
+		}}}, queries...)
 	}
 	err := s.runControl(ctx, queries...)
 	return cancelled, err

@@ -38,7 +38,9 @@ type ears struct {
 func (e *ears) hear(n store.Notice) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.cancelled = append(e.cancelled, n.Cancelled...)
+	for _, c := range n.Cancelled {
+		e.cancelled = append(e.cancelled, c.Number)
+	}
 	if !n.EarliestElsewhere.IsZero() {
 		e.elsewhere++
 	}

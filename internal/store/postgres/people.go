@@ -167,6 +167,8 @@ var purges = []string{
 		SELECT 1 FROM j`,
 	`DELETE FROM logs d USING (SELECT account, id FROM logs WHERE account = $1 LIMIT $2) o
 		WHERE d.account = o.account AND d.id = o.id RETURNING 1`,
+	`DELETE FROM revisions d USING (SELECT account, record, revision FROM revisions WHERE account = $1 LIMIT $2) o
+		WHERE d.account = o.account AND d.record = o.record AND d.revision = o.revision RETURNING 1`,
 	`DELETE FROM stats d USING (SELECT account, minute, source FROM stats WHERE account = $1 LIMIT $2) o
 		WHERE d.account = o.account AND d.minute = o.minute AND d.source = o.source RETURNING 1`,
 	`DELETE FROM audits d USING (SELECT account, class, seq FROM audits WHERE account = $1 LIMIT $2) o

@@ -12,7 +12,7 @@ import (
 )
 
 func scanRef(rows pgx.Rows) (r store.QueueKey, err error) {
-	err = rows.Scan(timeOf{&r.Due}, &r.Kind, &r.Number, &r.Account, &r.Lane)
+	err = rows.Scan(timeOf{&r.Due}, &r.Kind, &r.Number, &r.Account, &r.Lane, &r.Revision)
 	return r, err
 }
 
@@ -24,10 +24,10 @@ func (s *Store) QueuePeek(ctx context.Context, after store.QueueKey, until time.
 	}
 	var refs []store.QueueKey
 	err := s.read(ctx, query{
-		sql: `(SELECT due, kind, number, account, lane FROM runs WHERE (due, kind, number) > ($1::bigint, $2::smallint, $3::bigint)
+		sql: `(SELECT due, kind, number, account, lane, revision FROM runs WHERE (due, kind, number) > ($1::bigint, $2::smallint, $3::bigint)
 				AND due <= $4::bigint AND node = 0 ORDER BY due, kind, number LIMIT $5)
 			UNION ALL
-			(SELECT due, kind, number, account, lane FROM runs WHERE (due, kind, number) > ($1::bigint, $2::smallint, $3::bigint)
+			(SELECT due, kind, number, account, lane, revision FROM runs WHERE (due, kind, number) > ($1::bigint, $2::smallint, $3::bigint)
 				AND due > $4::bigint AND node = 0 ORDER BY due, kind, number LIMIT 1)
 			ORDER BY due, kind, number LIMIT $5`,
 		args:  []any{after.Due.UnixMicro(), int16(after.Kind), after.Number, last, limit},
@@ -87,7 +87,7 @@ func (l *loading) jobs() (query, bool) {
 	places, refs := l.of(store.KindJob)
 	return query{
 		sql: `SELECT u.i, s.id IS NOT NULL, ` + jobColumns + `, ` + runColumns + `,
-				s.key, s.name, s.description, coalesce(s.inserted_at, 0), s.disabled_at, coalesce(s.first_due, 0), coalesce(s.epoch, 0), coalesce(s.hops, 0), coalesce(s.runs, 0), coalesce(s.ended, ''), s.since, s.args, s.state, s.previous
+				s.key, s.name, s.description, coalesce(s.inserted_at, 0), s.disabled_at, coalesce(s.first_due, 0), coalesce(s.epoch, 0), coalesce(s.hops, 0), coalesce(s.revision, 0), coalesce(s.runs, 0), coalesce(s.ended, ''), s.since, s.args, s.state, s.previous
 			FROM ` + refTable + ` JOIN jobs j ON j.account = u.account AND j.number = u.number AND j.due_at = u.due AND j.state <= 2 ` + joinItem + `
 			LEFT JOIN schedules s ON s.account = j.account AND s.id = j.schedule_id`,
 		args: append(refColumns(refs), places),

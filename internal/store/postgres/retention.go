@@ -20,8 +20,9 @@ func (s *Store) JobPrune(ctx context.Context, before time.Time, limit int) (n in
 		AND NOT (j.schedule_id IS NOT NULL AND EXISTS (SELECT FROM schedules s WHERE s.account = j.account AND s.id = j.schedule_id)
 			AND j.number = (SELECT max(k.number) FROM jobs k WHERE k.account = j.account AND k.schedule_id = j.schedule_id))
 		ORDER BY coalesce(j.completed_at, j.cancelled_at, j.discarded_at) LIMIT $2 FOR UPDATE OF j SKIP LOCKED) o
-		WHERE d.account = o.account AND d.number = o.number RETURNING d.account, d.number),
-		completions AS (DELETE FROM completions c USING gone g WHERE c.account = g.account AND c.job = g.number)
+		WHERE d.account = o.account AND d.number = o.number RETURNING d.account, d.number, d.id, d.revision),
+		completions AS (DELETE FROM completions c USING gone g WHERE c.account = g.account AND c.job = g.number),
+		history AS (DELETE FROM revisions r USING gone WHERE gone.revision > 1 AND r.account = gone.account AND r.record = gone.id)
 		SELECT 1 FROM gone`, before.UnixMicro(), limit)
 }
 

@@ -12,12 +12,12 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-const scheduleColumns = `s.id, s.account, s.key, s.name, s.description, s.inserted_at, s.disabled_at, s.first_due, s.epoch, s.hops, s.runs, s.ended, s.since, s.args, s.state, s.previous`
+const scheduleColumns = `s.id, s.account, s.key, s.name, s.description, s.inserted_at, s.disabled_at, s.first_due, s.epoch, s.hops, s.revision, s.runs, s.ended, s.since, s.document, s.args, s.state, s.previous`
 
 func scheduleTargets(s *job.Schedule) []any {
 	return []any{
 		idOf{&s.ID}, &s.Owner.Number, &s.Key, &s.Name, &s.Description, timeOf{&s.InsertedAt}, timeOf{&s.DisabledAt},
-		timeOf{&s.FirstDue}, &s.Epoch, &s.Hops, &s.Runs, (*string)(&s.Ended), timeOf{&s.Since}, jsonOf{&s.Args}, jsonOf{&s.State}, jsonOf{&s.Previous},
+		timeOf{&s.FirstDue}, &s.Epoch, &s.Hops, &s.Revision, &s.Runs, (*string)(&s.Ended), timeOf{&s.Since}, &s.Document, jsonOf{&s.Args}, jsonOf{&s.State}, jsonOf{&s.Previous},
 	}
 }
 
@@ -108,7 +108,9 @@ func dropSchedules(schedules []*job.Schedule) []query {
 		return nil
 	}
 	return []query{{
-		sql: `DELETE FROM schedules s USING unnest($1::bigint[], $2::uuid[]) AS u (account, id) WHERE s.account = u.account AND s.id = u.id`,
+		sql: `WITH u AS (SELECT * FROM unnest($1::bigint[], $2::uuid[]) AS u (account, id)),
+			history AS (DELETE FROM revisions r USING u WHERE r.account = u.account AND r.record = u.id)
+			DELETE FROM schedules s USING u WHERE s.account = u.account AND s.id = u.id`,
 		args: []any{
 			column(schedules, func(s **job.Schedule) int64 { return (*s).Owner.Number }),
 			column(schedules, func(s **job.Schedule) pgtype.UUID { return id((*s).ID) }),

@@ -19,7 +19,7 @@ func (s *Store) QueueMove(ctx context.Context, refs []store.QueueKey, by time.Du
 	return s.write(ctx, func(t *tx) error {
 		return t.commit(query{
 			sql: `WITH open AS (
-				SELECT r.due, r.kind, r.number, r.account, r.lane FROM runs r
+				SELECT r.due, r.kind, r.number, r.account, r.lane, r.revision FROM runs r
 					JOIN unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[]) AS u (due, kind, number, account)
 					ON r.due = u.due AND r.kind = u.kind AND r.number = u.number AND r.account = u.account
 				WHERE r.node = 0 ORDER BY r.due, r.kind, r.number FOR UPDATE OF r SKIP LOCKED),
@@ -30,7 +30,7 @@ func (s *Store) QueueMove(ctx context.Context, refs []store.QueueKey, by time.Du
 				UPDATE jobs j SET due_at = j.due_at + $5 FROM open o WHERE o.kind = 0 AND j.account = o.account AND j.number = o.number AND j.due_at = o.due),
 			deliveries AS (
 				UPDATE deliveries d SET due = d.due + $5 FROM open o WHERE o.kind = 1 AND d.account = o.account AND d.number = o.number AND d.due = o.due)
-			SELECT due, kind, number, account, lane FROM open`,
+			SELECT due, kind, number, account, lane, revision FROM open`,
 			args: append(refColumns(refs), by.Microseconds()),
 			row: func(rows pgx.Rows) error {
 				ref, err := scanRef(rows)

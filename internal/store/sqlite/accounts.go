@@ -46,6 +46,14 @@ func orNull(text string) any {
 	return text
 }
 
+// numberOrNull returns a number, or null for 0.
+func numberOrNull(n int64) any {
+	if n == 0 {
+		return nil
+	}
+	return n
+}
+
 func flag(set bool) int {
 	if set {
 		return 1

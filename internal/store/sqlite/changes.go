@@ -11,13 +11,17 @@ import (
 
 // decide calls a decision and applies its changes.
 func (t *tx) decide(m *store.Snapshot, decide store.Decide) error {
+	return t.applyTo(m, decide(m))
+}
+
+// applyTo applies changes that were decided for a Snapshot; nil changes nothing.
+func (t *tx) applyTo(m *store.Snapshot, c *store.Changes) error {
+	if c == nil {
+		return nil
+	}
 	var run *store.QueueKey
 	if m.Job != nil {
 		run = &store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: m.Job.Number}, Due: m.Job.DueAt, Account: m.Job.Owner.Number}
-	}
-	c := decide(m)
-	if c == nil {
-		return nil
 	}
 	if c.RollbackClaim && m.Claim != nil {
 		if err := t.rollbackClaim(*run, m.Claim); err != nil {
@@ -27,6 +31,9 @@ func (t *tx) decide(m *store.Snapshot, decide store.Decide) error {
 	if c.Job != nil {
 		if err := t.removeItem(run); err != nil {
 			return err
+		}
+		if c.Lane != nil {
+			run.Lane = *c.Lane
 		}
 	}
 	return t.apply(c, run)
@@ -57,6 +64,11 @@ func (t *tx) apply(c *store.Changes, run *store.QueueKey) error {
 			return err
 		}
 	}
+	for i := range c.Revisions {
+		if err := t.insertRevision(&c.Revisions[i]); err != nil {
+			return err
+		}
+	}
 	for i := range c.Logs {
 		if err := t.insertLog(&c.Logs[i]); err != nil {
 			return err
@@ -72,6 +84,9 @@ func (t *tx) apply(c *store.Changes, run *store.QueueKey) error {
 	case c.DropSchedule:
 		if _, err := t.deleteTagged(scheduleTags, c.Schedule.ID, `DELETE FROM schedules WHERE id = ?`, c.Schedule.ID); err != nil {
 			return fmt.Errorf("deleting a schedule: %w", err)
+		}
+		if err := t.deleteRevisions(c.Schedule.Owner.Number, c.Schedule.ID); err != nil {
+			return err
 		}
 		t.count(c.Schedule.Owner.Number, 0, -1)
 	case c.Schedule != nil:
@@ -100,7 +115,7 @@ func (t *tx) updateJob(c *store.Changes, run store.QueueKey) error {
 		}
 		return nil
 	}
-	run.Due = j.DueAt
+	run.Due, run.Revision = j.DueAt, j.Revision
 	if c.Await {
 		return t.await(run, c.Completion)
 	}
@@ -114,8 +129,8 @@ func (t *tx) updateDefinition(c *store.Changes) error {
 		if err := t.retag(jobTags, j.Number, tags); err != nil {
 			return err
 		}
-		err := t.exec(`UPDATE jobs SET scheduled_at = ?, name = ?, description = ?, args = ?, host = ?, tags = ? WHERE number = ?`,
-			instant(j.ScheduledAt), j.Name, j.Description, j.Args, host, tags, j.Number)
+		err := t.exec(`UPDATE jobs SET scheduled_at = ?, name = ?, description = ?, args = ?, host = ?, tags = ?, revision = ? WHERE number = ?`,
+			instant(j.ScheduledAt), j.Name, j.Description, j.Args, host, tags, j.Revision, j.Number)
 		if err != nil {
 			return fmt.Errorf("updating the definition of a job: %w", err)
 		}
@@ -131,8 +146,8 @@ func (t *tx) updateDefinition(c *store.Changes) error {
 		if err := t.retag(scheduleTags, s.ID, tags); err != nil {
 			return err
 		}
-		err := t.exec(`UPDATE schedules SET first_due = ?, name = ?, description = ?, args = ?, tags = ? WHERE id = ?`,
-			instant(s.FirstDue), s.Name, s.Description, s.Args, tags, s.ID)
+		err := t.exec(`UPDATE schedules SET first_due = ?, name = ?, description = ?, args = ?, tags = ?, revision = ?, document = ? WHERE id = ?`,
+			instant(s.FirstDue), s.Name, s.Description, s.Args, tags, s.Revision, s.Document, s.ID)
 		if err != nil {
 			return fmt.Errorf("updating the definition of a schedule: %w", err)
 		}

@@ -75,8 +75,8 @@ func (t *tx) applyCompletions(c *store.Changes) error {
 // await stores the queue item of a job, claimed for as long as the attempt awaits
 // its completion.
 func (t *tx) await(item store.QueueKey, c *job.Completion) error {
-	err := t.exec(`INSERT INTO runs (due, kind, number, account, lane, attempt, node, begin_at, log) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		item.Due, item.Kind, item.Number, item.Account, item.Lane, c.Attempt, store.AwaitingNode, c.StartedAt, c.Request)
+	err := t.exec(`INSERT INTO runs (due, kind, number, account, lane, attempt, revision, node, begin_at, log) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		item.Due, item.Kind, item.Number, item.Account, item.Lane, c.Attempt, item.Revision, store.AwaitingNode, c.StartedAt, c.Request)
 	if err != nil {
 		return fmt.Errorf("keeping a queue item for its completion: %w", err)
 	}

@@ -126,9 +126,9 @@ func (t *tx) copyHeaderSecrets(r *store.Records) error {
 func (t *tx) copySchedules(r *store.Records) error {
 	for _, s := range r.Schedules {
 		_, tags := labels(s.Args)
-		err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, disabled_at, first_due, epoch, hops, args, state, previous, tags, runs, ended, since)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-			s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, s.DisabledAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Args, s.State, s.Previous, tags, s.Runs, string(s.Ended), s.Since)
+		err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, disabled_at, first_due, epoch, hops, revision, args, state, previous, tags, runs, ended, since, document)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+			s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, s.DisabledAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Revision, s.Args, s.State, s.Previous, tags, s.Runs, string(s.Ended), s.Since, s.Document)
 		if err == nil {
 			err = t.tag(scheduleTags, s.Owner.Number, s.ID, tags)
 		}
@@ -143,10 +143,10 @@ func (t *tx) copyJobs(r *store.Records) error {
 	for _, j := range r.Jobs {
 		host, tags := labels(j.Args)
 		err := t.exec(`INSERT INTO jobs (number, id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at,
-				attempted_at, completed_at, cancelled_at, discarded_at, name, description, hops, args, host, tags, runs, skipped)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
+				attempted_at, completed_at, cancelled_at, discarded_at, name, description, hops, revision, rerun_of, args, host, tags, runs, skipped)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
 			j.Number, j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt,
-			j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, j.Name, j.Description, j.Hops, j.Args, host, tags, j.Runs, j.Skipped)
+			j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, j.Name, j.Description, j.Hops, j.Revision, numberOrNull(j.RerunOf), j.Args, host, tags, j.Runs, j.Skipped)
 		if err == nil {
 			err = t.tag(jobTags, j.Owner.Number, j.Number, tags)
 		}
@@ -159,7 +159,7 @@ func (t *tx) copyJobs(r *store.Records) error {
 		if err := t.addSecretUses(j.Job); err != nil {
 			return err
 		}
-		ref := store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: j.Lane}
+		ref := store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: j.Lane, Revision: j.Revision}
 		if err := t.copyItem(ref, j.Attempt); err != nil {
 			return err
 		}
@@ -168,8 +168,8 @@ func (t *tx) copyJobs(r *store.Records) error {
 }
 
 func (t *tx) copyItem(ref store.QueueKey, attempt int) error {
-	return t.exec(`INSERT INTO runs (due, kind, number, account, lane, attempt) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		ref.Due, ref.Kind, ref.Number, ref.Account, ref.Lane, attempt)
+	return t.exec(`INSERT INTO runs (due, kind, number, account, lane, attempt, revision) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		ref.Due, ref.Kind, ref.Number, ref.Account, ref.Lane, attempt, ref.Revision)
 }
 
 // seqsPerMicrosecond is how many sequence numbers of logs a microsecond has.

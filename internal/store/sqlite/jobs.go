@@ -60,7 +60,12 @@ func (t *tx) keyHolder(j *job.Job) (*job.Job, error) {
 	if j.Key == nil {
 		return nil, nil
 	}
-	latest, err := t.jobWhere(`j.account = ? AND j.key = ? ORDER BY j.number DESC LIMIT 1`, j.Owner.Number, *j.Key)
+	return t.holding(j.Owner.Number, *j.Key)
+}
+
+// holding returns the job that has a key; nil if the key is free.
+func (t *tx) holding(account int64, key string) (*job.Job, error) {
+	latest, err := t.jobWhere(`j.account = ? AND j.key = ? ORDER BY j.number DESC LIMIT 1`, account, key)
 	if err != nil || latest == nil || !latest.State.Final() {
 		return latest, err
 	}
@@ -78,13 +83,13 @@ func (t *tx) keyHolder(j *job.Job) (*job.Job, error) {
 func (t *tx) insertJob(n store.NewJob) error {
 	j := n.Job
 	host, tags := labels(j.Args)
-	err := t.exec(`INSERT INTO jobs (id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, tags, runs, skipped)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt, j.Name, j.Description, j.Hops, j.Args, host, tags, j.Runs, j.Skipped)
+	err := t.exec(`INSERT INTO jobs (id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, rerun_of, args, host, tags, runs, skipped)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt, j.Name, j.Description, j.Hops, numberOrNull(j.RerunOf), j.Args, host, tags, j.Runs, j.Skipped)
 	if err != nil {
 		return fmt.Errorf("inserting a job: %w", err)
 	}
-	j.Number = t.conn.LastInsertRowID()
+	j.Number, j.Revision = t.conn.LastInsertRowID(), 1
 	if err := t.tag(jobTags, j.Owner.Number, j.Number, tags); err != nil {
 		return err
 	}
@@ -99,7 +104,7 @@ func (t *tx) insertJob(n store.NewJob) error {
 		return err
 	}
 	return t.insertItem(store.QueueKey{
-		ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: n.Lane,
+		ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: n.Lane, Revision: j.Revision,
 	}, 0)
 }
 
@@ -112,8 +117,8 @@ func oneOffs(j *job.Job) int64 {
 }
 
 func (t *tx) insertItem(ref store.QueueKey, attempt int) error {
-	err := t.exec(`INSERT INTO runs (due, kind, number, account, lane, attempt) VALUES (?, ?, ?, ?, ?, ?)`,
-		ref.Due, ref.Kind, ref.Number, ref.Account, ref.Lane, attempt)
+	err := t.exec(`INSERT INTO runs (due, kind, number, account, lane, attempt, revision) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		ref.Due, ref.Kind, ref.Number, ref.Account, ref.Lane, attempt, ref.Revision)
 	if err != nil {
 		return fmt.Errorf("inserting a queue item: %w", err)
 	}
@@ -122,7 +127,7 @@ func (t *tx) insertItem(ref store.QueueKey, attempt int) error {
 }
 
 const jobColumns = `j.number, j.id, j.account, j.state, j.schedule_id, j.key, j.inserted_at, j.scheduled_at, j.due_at,
-	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.runs, j.skipped, j.args`
+	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.revision, coalesce(j.rerun_of, 0), j.runs, j.skipped, j.args`
 
 // fromJobs joins a pending job with its queue item, which shows whether the job
 // is executing.
@@ -135,7 +140,7 @@ func (t *tx) scanJob(stmt *sqlite.Stmt) (*job.Job, *store.ClaimInfo, error) {
 	j.State, j.ScheduleID, j.Key = job.State(c.int()), c.uuid(), c.optional()
 	j.InsertedAt, j.ScheduledAt, j.DueAt = c.time(), c.time(), c.time()
 	j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt = c.time(), c.time(), c.time(), c.time()
-	j.Name, j.Description, j.Hops, j.Runs, j.Skipped, j.Args = c.optional(), c.optional(), c.int(), c.int64(), c.int64(), c.json()
+	j.Name, j.Description, j.Hops, j.Revision, j.RerunOf, j.Runs, j.Skipped, j.Args = c.optional(), c.optional(), c.int(), c.int64(), c.int64(), c.int64(), c.int64(), c.json()
 	var held *store.ClaimInfo
 	node, attempt, beginAt := c.int64(), c.int(), c.time()
 	j.Attempt = attempt

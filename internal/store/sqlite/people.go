@@ -142,6 +142,7 @@ func (t *tx) purge(account int64, limit int) (int, error) {
 	}
 	for _, records := range []string{
 		`DELETE FROM logs WHERE seq IN (` + within(`SELECT seq AS key, octet_length(payload) AS size FROM logs WHERE account = ? LIMIT ?`) + `)`,
+		`DELETE FROM revisions WHERE (account, record, revision) IN (SELECT account, record, revision FROM revisions WHERE account = ? LIMIT ?)`,
 		`DELETE FROM job_tags WHERE (account, tag, number) IN (SELECT account, tag, number FROM job_tags WHERE account = ? LIMIT ?)`,
 		`DELETE FROM schedule_tags WHERE (account, tag, id) IN (SELECT account, tag, id FROM schedule_tags WHERE account = ? LIMIT ?)`,
 		`DELETE FROM stats WHERE (account, minute, source) IN (SELECT account, minute, source FROM stats WHERE account = ? LIMIT ?)`,

@@ -62,9 +62,11 @@ const goneNode = 2
 func (s *Store) QueuePeek(ctx context.Context, after store.QueueKey, until time.Time, limit int) ([]store.QueueKey, error) {
 	var refs []store.QueueKey
 	err := s.readAs(ctx, engine, func(t *tx) error {
-		return t.query(`SELECT due, kind, number, account, lane FROM runs WHERE (due, kind, number) > (?, ?, ?) AND node = 0 ORDER BY due, kind, number LIMIT ?`,
+		return t.query(`SELECT due, kind, number, account, lane, revision FROM runs WHERE (due, kind, number) > (?, ?, ?) AND node = 0 ORDER BY due, kind, number LIMIT ?`,
 			func(stmt *sqlite.Stmt) error {
-				ref := scanRef(&columns{stmt: stmt})
+				c := &columns{stmt: stmt}
+				ref := scanRef(c)
+				ref.Revision = c.int64()
 				refs = append(refs, ref)
 				if !until.IsZero() && ref.Due.After(until) {
 					return errStop
@@ -135,8 +137,8 @@ func (t *tx) claim(node int64, c *store.Claim) (bool, error) {
 	if c.Log != nil {
 		logID = c.Log.ID
 	}
-	err := t.exec(`UPDATE runs SET node = ?, attempt = ?, begin_at = ?, log = ? WHERE due = ? AND kind = ? AND number = ? AND node = 0 AND attempt = ?`,
-		node, c.Attempt, c.StartAt, logID, c.Due, c.Kind, c.Number, c.Attempt-1)
+	err := t.exec(`UPDATE runs SET node = ?, attempt = ?, begin_at = ?, log = ? WHERE due = ? AND kind = ? AND number = ? AND node = 0 AND attempt = ? AND (kind <> 0 OR revision = ?)`,
+		node, c.Attempt, c.StartAt, logID, c.Due, c.Kind, c.Number, c.Attempt-1, c.Revision)
 	if err != nil {
 		return false, fmt.Errorf("claiming a queue item: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -33,9 +34,16 @@ func (s *Store) JobPrune(ctx context.Context, before time.Time, limit int) (n in
 		return 0, fmt.Errorf("looking for old jobs: %w", err)
 	}
 	return s.removeAll(ctx, old, func(t *tx, key int64) (bool, error) {
+		account, edited, err := t.editedJob(key)
+		if err != nil {
+			return false, err
+		}
 		removed, err := t.deleteTagged(jobTags, key, `DELETE FROM jobs AS j WHERE j.number = ? AND `+finished, key, before)
 		if err == nil && removed {
 			err = t.exec(`DELETE FROM completions WHERE job = ?`, key)
+		}
+		if err == nil && removed && edited != uuid.Nil {
+			err = t.deleteRevisions(account, edited)
 		}
 		return removed, err
 	})

@@ -12,15 +12,16 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-const scheduleColumns = `s.id, s.account, s.key, s.name, s.description, s.inserted_at, s.disabled_at, s.first_due, s.epoch, s.hops, s.runs, s.ended, s.since, s.args, s.state, s.previous`
+const scheduleColumns = `s.id, s.account, s.key, s.name, s.description, s.inserted_at, s.disabled_at, s.first_due, s.epoch, s.hops, s.revision, s.runs, s.ended, s.since, s.document, s.args, s.state, s.previous`
 
 func (t *tx) scanSchedule(stmt *sqlite.Stmt) (*job.Schedule, error) {
 	c := &columns{stmt: stmt}
 	s := &job.Schedule{ID: c.uuid()}
 	account := c.int64()
 	s.Key, s.Name, s.Description = c.optional(), c.optional(), c.optional()
-	s.InsertedAt, s.DisabledAt, s.FirstDue, s.Epoch, s.Hops = c.time(), c.time(), c.time(), c.int64(), c.int()
+	s.InsertedAt, s.DisabledAt, s.FirstDue, s.Epoch, s.Hops, s.Revision = c.time(), c.time(), c.time(), c.int64(), c.int(), c.int64()
 	s.Runs, s.Ended, s.Since = c.int64(), job.End(c.text()), c.time()
+	s.Document = c.text()
 	s.Args, s.State, s.Previous = c.json(), c.json(), c.json()
 	var err error
 	s.Owner, err = t.owner(account)
@@ -39,15 +40,16 @@ func (t *tx) schedule(id uuid.UUID) (*job.Schedule, error) {
 
 func (t *tx) insertSchedule(s *job.Schedule) error {
 	_, tags := labels(s.Args)
-	err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, first_due, epoch, hops, args, tags)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Args, tags)
+	err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, first_due, epoch, hops, document, args, tags)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Document, s.Args, tags)
 	if err != nil {
 		return fmt.Errorf("inserting a schedule: %w", err)
 	}
 	if err := t.tag(scheduleTags, s.Owner.Number, s.ID, tags); err != nil {
 		return err
 	}
+	s.Revision = 1
 	t.count(s.Owner.Number, 0, 1)
 	return nil
 }
@@ -81,15 +83,10 @@ func (s *Store) ScheduleChange(ctx context.Context, owner job.Owner, id uuid.UUI
 		if found == nil || found.Owner.Number != owner.Number {
 			return fault.NoSuch("schedule")
 		}
-		// A schedule's unfinished job is always its newest.
-		m, err := t.snapshot(`j.schedule_id = ? ORDER BY j.number DESC LIMIT 1`, id)
+		m, err := t.unfinished(found)
 		if err != nil {
 			return err
 		}
-		if m.Job != nil && m.Job.State.Final() {
-			m.Job = nil
-		}
-		m.Schedule = found
 		if err := t.decide(m, decide); err != nil {
 			return err
 		}
@@ -97,4 +94,18 @@ func (s *Store) ScheduleChange(ctx context.Context, owner job.Owner, id uuid.UUI
 		return err
 	})
 	return result, err
+}
+
+// unfinished returns a Snapshot of a schedule with its unfinished job.
+func (t *tx) unfinished(s *job.Schedule) (*store.Snapshot, error) {
+	// A schedule's unfinished job is always its newest.
+	m, err := t.snapshot(`j.schedule_id = ? ORDER BY j.number DESC LIMIT 1`, s.ID)
+	if err != nil {
+		return nil, err
+	}
+	if m.Job != nil && m.Job.State.Final() {
+		m.Job = nil
+	}
+	m.Schedule = s
+	return m, nil
 }

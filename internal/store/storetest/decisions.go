@@ -22,6 +22,7 @@ var decisionTests = group{
 	"PutOff":                 decisionsPutOff,
 	"WrittenAnew":            decisionsUpdateDefinition,
 	"StatesAndTimesStay":     decisionsTimesStay,
+	"NextRun":                decisionsNextRun,
 }
 
 func decisionsOfOthers(w *world) {
@@ -250,4 +251,44 @@ func decisionsTimesStay(w *world) {
 		return &store.Changes{Job: &after}
 	})
 	w.same("the job", showJob(w.get(j)), showJob(&want))
+}
+
+// decisionsNextRun: a next run is stored with its counts and logs, which get its
+// number, and a schedule with what it counts, by a change and by a finish.
+func decisionsNextRun(w *world) {
+	for _, finish := range []bool{false, true} {
+		n := w.recurring(w.owner, w.past())
+		j := w.insertOne(n)
+		next := w.nextOf(n.Schedule, w.ahead())
+		next.Job.Runs, next.Job.Skipped = 7, 1<<40
+		next.Logs = []job.Log{w.log(next.Job, job.EventSkipped, w.now)}
+		want := *n.Schedule
+		want.Runs, want.Ended, want.Since = 8, job.EndedMaxRuns, w.past()
+		goesOn := func(c *store.Changes) {
+			s := *n.Schedule
+			s.Runs, s.Ended, s.Since = want.Runs, want.Ended, want.Since
+			c.Schedule, c.Next = &s, next
+		}
+		if finish {
+			w.settle(j, func(j *job.Job, c *store.Changes) {
+				w.discards(j, c)
+				goesOn(c)
+			})
+		} else {
+			w.change(j, func(m *store.Snapshot) *store.Changes {
+				c := cancel(m)
+				goesOn(c)
+				return c
+			})
+		}
+		w.same("the schedule", showSchedule(w.schedule(w.owner, n.Schedule.ID)), showSchedule(&want))
+		got := w.get(next.Job)
+		if got.Runs != 7 || got.Skipped != 1<<40 {
+			w.Errorf("the next run is %s", showJob(got))
+		}
+		w.same("its logs", w.events(got), "schedule.skipped")
+		if item := w.load(refOf(got)); item == nil || item.Job.Skipped != 1<<40 || showSchedule(item.Schedule) != showSchedule(&want) {
+			w.Errorf("the item of the next run is %+v", item)
+		}
+	}
 }

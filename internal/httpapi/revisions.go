@@ -1,0 +1,54 @@
+package httpapi
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/punctual-dev/punctual/internal/service"
+)
+
+// setRevision sets the ETag of a response with a single record.
+func (c *call) setRevision(revision int64) {
+	c.Header().Set("ETag", `"`+strconv.FormatInt(revision, 10)+`"`)
+}
+
+// ifMatch reads the header If-Match (RFC 9110, section 13.1.1). A tag that is no
+// revision, and a weak one, matches nothing.
+func ifMatch(header http.Header) service.Match {
+	fields := header.Values("If-Match")
+	if len(fields) == 0 {
+		return service.Match{}
+	}
+	m := service.Match{Given: true}
+	text := strings.Join(fields, ",")
+	if strings.TrimSpace(text) == "*" {
+		m.Any = true
+		return m
+	}
+	for tag := range tags(text) {
+		if n, err := strconv.ParseInt(tag, 10, 64); err == nil && n > 0 && strconv.FormatInt(n, 10) == tag {
+			m.Revisions = append(m.Revisions, n)
+		}
+	}
+	return m
+}
+
+// tags returns the strong tags in a list, without quotes, up to the first that is
+// malformed.
+func tags(list string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for {
+			list = strings.TrimLeft(list, " \t,")
+			weak := strings.HasPrefix(list, "W/")
+			list = strings.TrimPrefix(list, "W/")
+			if !strings.HasPrefix(list, `"`) {
+				return
+			}
+			tag, rest, closed := strings.Cut(list[1:], `"`)
+			if list = rest; !closed || !weak && !yield(tag) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,229 @@
+package job_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+var changedAt = time.Date(2026, 3, 4, 5, 6, 7, 8000, time.UTC)
+
+// pointers returns the pointers of a fault's problems.
+func pointers(err error) []string {
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		return nil
+	}
+	var found []string
+	for _, p := range f.Problems {
+		found = append(found, p.Pointer)
+	}
+	return found
+}
+
+func changesOf(e *job.Edit) string { return string(job.AppendChanges(nil, e.Changes)) }
+
+func TestReadJobEdit(t *testing.T) {
+	name := "n"
+	j := &job.Job{
+		Name: &name, Revision: 3, ScheduledAt: changedAt.Add(time.Hour),
+		Args: rawjson.Value(`{"url":"https://x","schedule_in":3600,"headers":{"a":"1","b":"2"},"retries":5,"method":"get"}`),
+	}
+	for body, want := range map[string]struct{ args, changes string }{
+		`{}`:                                 {string(j.Args), `[]`},
+		`{"name":"n","retries":5}`:           {string(j.Args), `[]`},
+		`{"headers":{"b":"2","a":"1"}}`:      {`{"url":"https://x","schedule_in":3600,"headers":{"b":"2","a":"1"},"retries":5,"method":"get"}`, `[]`},
+		`{"name":null,"description":"d"}`:    {string(j.Args), `[{"path":"/name","from":"n","to":null},{"path":"/description","from":null,"to":"d"}]`},
+		`{"headers":{"c":3},"retries":null}`: {`{"url":"https://x","schedule_in":3600,"headers":{"c":3},"method":"get"}`, `[{"path":"/headers","from":{"a":"1","b":"2"},"to":{"c":3}},{"path":"/retries","from":5,"to":null}]`},
+		`{"headers":null,"method":"POST"}`:   {`{"url":"https://x","schedule_in":3600,"retries":5,"method":"post","headers":{}}`, `[{"path":"/headers","from":{"a":"1","b":"2"},"to":{}},{"path":"/method","from":"get","to":"post"}]`},
+		`{"scheduled_at":"2026-03-05"}`:      {`{"url":"https://x","scheduled_at":"2026-03-05","headers":{"a":"1","b":"2"},"retries":5,"method":"get"}`, `[{"path":"/schedule_in","from":3600,"to":null},{"path":"/scheduled_at","from":null,"to":"2026-03-05"}]`},
+		`{"schedule_in":3600}`:               {string(j.Args), `[]`},
+		`{"schedule_in":60.0}`:               {`{"url":"https://x","schedule_in":60.0,"headers":{"a":"1","b":"2"},"retries":5,"method":"get"}`, `[{"path":"/schedule_in","from":3600,"to":60.0}]`},
+	} {
+		e, err := job.ReadJobEdit(j, rawjson.Value(body), job.ReadOptions{Now: changedAt})
+		if err != nil {
+			t.Errorf("%s: %v", body, err)
+			continue
+		}
+		if string(e.Args) != want.args || changesOf(e) != want.changes || e.Base != 3 {
+			t.Errorf("%s becomes %s, changes %s", body, e.Args, changesOf(e))
+		}
+	}
+	later := changedAt.Add(time.Minute)
+	e, err := job.ReadJobEdit(j, rawjson.Value(`{"schedule_in":3600}`), job.ReadOptions{Now: later})
+	if err != nil || !e.Moves || changesOf(e) != `[{"path":"/scheduled_at","from":"2026-03-04T06:06:07.000008Z","to":"2026-03-04T06:07:07.000008Z"}]` {
+		t.Errorf("the same text, later: %v, %+v", err, e)
+	}
+}
+
+func TestReadJobEdit_ChecksTheWholeRecord(t *testing.T) {
+	j := &job.Job{Args: rawjson.Value(`{"url":"https://x","method":"get"}`)}
+	for body, want := range map[string][]string{
+		`[]`: {"#"}, `{"url":null}`: {"#/url"}, `{"url":"http://x"}`: {"#/url"}, `{"bdy":1}`: {"#/bdy"}, `{"cron":"@daily"}`: {"#/cron"},
+		`{"idempotency_key":"k"}`: {"#/idempotency_key"}, `{"repeat_every":5}`: {"#/repeat_every"}, `{"schedule_in":[1,"month"]}`: {"#/schedule_in/1"},
+		`{"schedule_in":5,"scheduled_at":"2031-01-01"}`: {"#/schedule_in", "#/scheduled_at"},
+		`{"headers":{"host":"x"},"retries":21}`:         {"#/headers/host", "#/retries"}, `{"name":5}`: {"#/name"},
+	} {
+		if _, err := job.ReadJobEdit(j, rawjson.Value(body), job.ReadOptions{Now: changedAt}); !slices.Equal(pointers(err), want) {
+			t.Errorf("%s: problems at %q, want %q", body, pointers(err), want)
+		}
+	}
+}
+
+func TestReadJobEdit_OfARunNamesTheSchedule(t *testing.T) {
+	schedule := uuid.MustParse("0198d5d2-6b1c-7c4e-9a53-0c1d2e3f4a5b")
+	j := &job.Job{ScheduleID: schedule, Args: rawjson.Value(`{"url":"https://x","repeat_every":60,"method":"get","headers":{}}`)}
+	_, err := job.ReadJobEdit(j, rawjson.Value(`{"url":"https://y","name":"n"}`), job.ReadOptions{Now: changedAt})
+	if !slices.Equal(pointers(err), []string{"#/url"}) || !strings.Contains(err.Error(), schedule.String()) {
+		t.Errorf("refused with %v", err)
+	}
+	e, err := job.ReadJobEdit(j, rawjson.Value(`{"name":"n","schedule_in":5}`), job.ReadOptions{Now: changedAt})
+	if err != nil || !e.Moves || !e.ScheduledAt.Equal(changedAt.Add(5*time.Second)) || string(e.Args) != `{"url":"https://x","repeat_every":60,"method":"get","headers":{},"schedule_in":5}` {
+		t.Errorf("%v, %+v", err, e)
+	}
+}
+
+// A host that is refused since the record was stored stays, unless it is changed.
+func TestReadJobEdit_IgnoresOldProblems(t *testing.T) {
+	j := &job.Job{Args: rawjson.Value(`{"url":"https://old","method":"get","headers":{}}`)}
+	opts := job.ReadOptions{Now: changedAt, CheckHost: func(host string) string {
+		if host == "old" || host == "older" {
+			return "is refused"
+		}
+		return ""
+	}}
+	if e, err := job.ReadJobEdit(j, rawjson.Value(`{"name":"n"}`), opts); err != nil || string(e.Args) != string(j.Args) {
+		t.Errorf("another field: %v, %+v", err, e)
+	}
+	for _, body := range []string{`{"url":"https://old"}`, `{"url":"https://older"}`} {
+		if _, err := job.ReadJobEdit(j, rawjson.Value(body), opts); !slices.Equal(pointers(err), []string{"#/url"}) {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}
+
+func TestReadScheduleEdit_ChecksTheWholeRecord(t *testing.T) {
+	key := "k"
+	interval := &job.Schedule{Key: &key, Args: rawjson.Value(`{"url":"https://x","repeat_every":60,"method":"get","headers":{}}`)}
+	cron := &job.Schedule{Args: rawjson.Value(`{"url":"https://x","cron":"0 9 * * *","timezone":"Europe/Berlin","method":"get","headers":{}}`)}
+	for _, x := range []struct {
+		s          *job.Schedule
+		body, args string
+		pointers   []string
+	}{
+		{interval, `{"cron":"@daily"}`, `{"url":"https://x","cron":"@daily","method":"get","headers":{}}`, nil},
+		{interval, `{"timezone":"Europe/Berlin"}`, "", []string{"#/timezone"}},
+		{interval, `{"timezone":"Europe/Berlin","cron":"@daily"}`, `{"url":"https://x","cron":"@daily","timezone":"Europe/Berlin","method":"get","headers":{}}`, nil},
+		{interval, `{"repeat_every":null}`, "", []string{"#/repeat_every"}},
+		{interval, `{"repeat_every":0.5}`, "", []string{"#/repeat_every"}},
+		{interval, `{"cron":"0 0 30 2 *"}`, "", []string{"#/cron"}},
+		{interval, `{"cron":"@daily","repeat_every":5}`, "", []string{"#/repeat_every", "#/cron"}},
+		{interval, `{"idempotency_key":"k"}`, "", []string{"#/idempotency_key"}},
+		{cron, `{"repeat_every":90}`, `{"url":"https://x","repeat_every":90,"method":"get","headers":{}}`, nil},
+		{cron, `{"timezone":"UTC"}`, `{"url":"https://x","cron":"0 9 * * *","timezone":"UTC","method":"get","headers":{}}`, nil},
+		{cron, `{"timezone":null}`, `{"url":"https://x","cron":"0 9 * * *","method":"get","headers":{}}`, nil},
+		{cron, `{"cron":null}`, "", []string{"#/cron"}},
+		{cron, `{"timezone":"Berlin"}`, "", []string{"#/timezone"}},
+	} {
+		e, err := job.ReadScheduleEdit(x.s, rawjson.Value(x.body), job.ReadOptions{Now: changedAt})
+		if !slices.Equal(pointers(err), x.pointers) || err == nil && string(e.Args) != x.args {
+			t.Errorf("%s: %v, %+v", x.body, err, e)
+		}
+	}
+}
+
+func TestReplace_ComparesTheWholeContent(t *testing.T) {
+	name := "n"
+	s := &job.Schedule{
+		Name: &name, Revision: 2, FirstDue: changedAt.Add(-time.Hour),
+		Args: rawjson.Value(`{"url":"https://x","repeat_every":[1,"hour"],"schedule_in":5,"body":{"a":1,"b":[2]},"method":"get","headers":{}}`),
+	}
+	for body, want := range map[string]struct {
+		moves   bool
+		changes string
+	}{
+		`{"name":"n","body":{"b":[2],"a":1},"schedule_in":5,"repeat_every":[1,"hour"],"method":"GET","url":"https://x","headers":{}}`: {false, `[]`},
+		`{"body":{"b":[2],"a":1},"schedule_in":5,"repeat_every":3600,"url":"https://x"}`:                                              {false, `[{"path":"/repeat_every","from":[1,"hour"],"to":3600},{"path":"/name","from":"n","to":null}]`},
+		`{"name":"n","body":{"b":[2],"a":1},"schedule_in":6,"repeat_every":[1,"hour"],"url":"https://x"}`:                             {true, `[{"path":"/schedule_in","from":5,"to":6}]`},
+		`{"name":"n","body":{"b":[2],"a":1},"repeat_every":[1,"hour"],"url":"https://x"}`:                                             {true, `[{"path":"/schedule_in","from":5,"to":null}]`},
+	} {
+		d, err := job.ReadSchedule(rawjson.Value(body), job.ReadOptions{Now: changedAt})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := job.Replace(s, d); e.Moves != want.moves || changesOf(e) != want.changes || e.Base != 2 {
+			t.Errorf("%s: moves %v, changes %s", body, e.Moves, changesOf(e))
+		}
+	}
+	for body, want := range map[string][]string{
+		`{"url":"https://x"}`: {"#"}, `{"url":"https://x","cron":"@daily","idempotency_key":"k"}`: {"#/idempotency_key"}, `[]`: {"#"},
+	} {
+		if _, err := job.ReadSchedule(rawjson.Value(body), job.ReadOptions{Now: changedAt}); !slices.Equal(pointers(err), want) {
+			t.Errorf("%s: problems at %q, want %q", body, pointers(err), want)
+		}
+	}
+}
+
+func TestReadRerun(t *testing.T) {
+	name := "n\"1"
+	j := &job.Job{Name: &name, Key: &name, Args: rawjson.Value(`{"schedule_in":5,"url":"https://x","body":{"cron":1,"n":1.10},"cron":"* * * * *","timezone":"Europe/Berlin","method":"put","headers":{}}`)}
+	want := `{"url":"https://x","body":{"cron":1,"n":1.10},"method":"put","headers":{},"name":"n\"1"}`
+	if got := job.Again(j); string(got) != want {
+		t.Errorf("again is %s, want %s", got, want)
+	}
+	d, err := job.ReadRerun(j, rawjson.Value(`{"body":null,"retries":1,"schedule_in":60,"name":"m"}`), job.ReadOptions{Now: changedAt})
+	if err != nil || string(d.Args) != `{"url":"https://x","method":"put","headers":{},"retries":1,"schedule_in":60}` || *d.Name != "m" || d.Key != nil || !d.DueAt.Equal(changedAt.Add(time.Minute)) {
+		t.Errorf("%v, %+v", err, d)
+	}
+	if d, err := job.ReadRerun(j, rawjson.Value(`{}`), job.ReadOptions{Now: changedAt}); err != nil || !d.DueAt.Equal(changedAt) || *d.Name != name {
+		t.Errorf("%v, %+v", err, d)
+	}
+	for body, want := range map[string][]string{
+		`{"cron":"@daily"}`: {"#/cron"}, `{"idempotency_key":"k"}`: {"#/idempotency_key"}, `{"retries":21}`: {"#/retries"}, `{"url":null}`: {"#/url"}, `[]`: {"#"},
+	} {
+		if _, err := job.ReadRerun(j, rawjson.Value(body), job.ReadOptions{Now: changedAt}); !slices.Equal(pointers(err), want) {
+			t.Errorf("%s: problems at %q, want %q", body, pointers(err), want)
+		}
+	}
+}
+
+func FuzzReadEdits(f *testing.F) {
+	for _, seed := range []string{
+		`{"schedule_in":[1,"day"]}`, `{"scheduled_at":"2030-01-01T00:00:00+02:00"}`, `{"name":null,"cron":"0 9 * * 1","timezone":"Europe/Berlin"}`,
+		`{"repeat_every":90,"description":"d"}`, `{"cron":"x","repeat_every":0}`, `{"url":null}`, `{"headers":{"a":[1]},"body":null}`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		_, _ = job.ReadInstant(text)
+		body, err := rawjson.Read([]byte(text))
+		if err != nil {
+			return
+		}
+		opts := job.ReadOptions{Now: changedAt}
+		j := &job.Job{Args: rawjson.Value(`{"url":"https://x","schedule_in":60}`)}
+		if e, err := job.ReadJobEdit(j, body, opts); err == nil {
+			again, err := job.ReadJobEdit(&job.Job{Name: e.Name, Description: e.Description, Args: e.Args, ScheduledAt: e.ScheduledAt}, body, opts)
+			if err != nil || len(again.Changes) != 0 {
+				t.Errorf("%s changes %s again: %v", text, e.Args, err)
+			}
+		}
+		s := &job.Schedule{Args: rawjson.Value(`{"url":"https://x","repeat_every":60}`)}
+		if e, err := job.ReadScheduleEdit(s, body, opts); err == nil {
+			spec := job.ReadSpec(e.Args)
+			if frequency, err := spec.Frequency(); err != nil || frequency == nil || !strings.HasPrefix(spec.URL, "https://") {
+				t.Errorf("%s makes a schedule with %s: %v", text, e.Args, err)
+			}
+		}
+		_, _ = job.ReadRerun(j, body, opts)
+		_, _ = job.ReadSchedule(body, opts)
+	})
+}

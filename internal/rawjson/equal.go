@@ -1,0 +1,28 @@
+package rawjson
+
+import (
+	"bytes"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Equal reports whether two values are the same JSON, whatever the order of the
+// members of their objects. Numbers are the same if they are written alike.
+func Equal(a, b Value) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	if len(a) != len(b) || a.Kind() != b.Kind() {
+		return false // both are compact
+	}
+	return bytes.Equal(reordered(a), reordered(b))
+}
+
+// reordered returns a value with the members of all objects in one order.
+func reordered(v Value) []byte {
+	out, err := jsontext.AppendFormat(make([]byte, 0, len(v)), v, jsontext.AllowDuplicateNames(true), jsontext.ReorderRawObjects(true))
+	if err != nil {
+		return v // not a value of this package
+	}
+	return out
+}

@@ -1,0 +1,144 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/lifecycle"
+	"github.com/punctual-dev/punctual/internal/schedule"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+const (
+	// maxAttempts is how many attempts and reruns the details of a job list.
+	maxAttempts = 100
+	// lookFailures is how many final runs are read to count failures in a row.
+	lookFailures = 1000
+	// maxSkips is how many logs about skipped points are read of a run, which has a
+	// few at most.
+	maxSkips = 100
+)
+
+// JobDetails is what is derived from a job's records.
+type JobDetails struct {
+	Job      *job.Job
+	Attempts []job.AttemptSummary // the latest, oldest first
+	// NextAttemptAt is zero while the job is executing and when it is final.
+	NextAttemptAt   time.Time
+	WaitingFor      []string
+	Reruns          []int64          // newest first
+	Points          *schedule.Points // of the schedule's grid that a run stands for; nil for a one-off job
+	Completion      *job.Completion  // nil if no attempt has one
+	Pending, Failed int              // deliveries
+}
+
+// JobDetails returns the details of one of the owner's jobs.
+func (s *Service) JobDetails(ctx context.Context, owner job.Owner, id job.Ref) (*JobDetails, error) {
+	j, err := s.Store.JobGet(ctx, owner, id)
+	if err != nil {
+		return nil, err
+	}
+	trail, err := s.Store.JobTrail(ctx, owner, j.Number, maxAttempts)
+	if err != nil {
+		return nil, err
+	}
+	attempts := job.Attempts(trail.Logs)
+	if n := len(attempts); n > maxAttempts {
+		attempts = attempts[n-maxAttempts:]
+	}
+	points, err := s.pointsOf(ctx, owner, j)
+	if err != nil {
+		return nil, err
+	}
+	var completion *job.Completion
+	if spec := job.ReadSpec(j.Args); spec.Completion.Within > 0 {
+		if completion, err = s.Completion(ctx, owner, j.Number); err != nil {
+			return nil, err
+		}
+	}
+	return &JobDetails{
+		Job: j, Attempts: attempts, NextAttemptAt: nextAttempt(j), WaitingFor: s.waitingFor(j), Completion: completion,
+		Reruns: trail.Reruns, Points: points, Pending: trail.Pending, Failed: trail.Failed,
+	}, nil
+}
+
+// pointsOf returns the points that a run stands for; nil for a one-off job.
+func (s *Service) pointsOf(ctx context.Context, owner job.Owner, j *job.Job) (*schedule.Points, error) {
+	if j.ScheduleID == uuid.Nil {
+		return nil, nil
+	}
+	of, err := s.Store.ScheduleGet(ctx, owner, j.ScheduleID)
+	if err != nil && fault.CodeOf(err) != fault.NotFound {
+		return nil, err
+	}
+	skipped, err := s.Store.LogList(ctx, owner, store.LogQuery{
+		ListQuery: store.ListQuery{Limit: maxSkips}, Job: &job.Ref{Number: j.Number}, Event: job.EventSkipped,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return lifecycle.PointsOf(j, of, skipped), nil
+}
+
+// nextAttempt returns when the next attempt of a job is due; zero while it is
+// executing and when it is final.
+func nextAttempt(j *job.Job) time.Time {
+	switch j.State {
+	case job.Available, job.Retryable:
+		return j.DueAt
+	}
+	return time.Time{}
+}
+
+// waitingFor returns the keys of the limits that hold a job back.
+func (s *Service) waitingFor(*job.Job) []string { return nil }
+
+// ScheduleDetails is what is derived from a schedule's records.
+type ScheduleDetails struct {
+	Schedule *job.Schedule
+	// Next holds the next due times, at most previewed; none if it is disabled.
+	Next          []time.Time
+	LastRun       *job.Job // the latest final run; nil if there is none
+	FailuresInRow int      // at most lookFailures
+	// RunsLeft is how many runs remain; nil if their number is not limited.
+	RunsLeft *int64
+}
+
+// ScheduleDetails returns the details of one of the owner's schedules.
+func (s *Service) ScheduleDetails(ctx context.Context, owner job.Owner, id uuid.UUID) (*ScheduleDetails, error) {
+	found, err := s.Store.ScheduleGet(ctx, owner, id)
+	if err != nil {
+		return nil, err
+	}
+	latest, states, err := s.Store.RunsEnded(ctx, owner, id, lookFailures)
+	if err != nil {
+		return nil, err
+	}
+	d := &ScheduleDetails{Schedule: found, LastRun: latest, FailuresInRow: failuresInRow(states)}
+	run, err := s.Store.RunUnfinished(ctx, owner, id)
+	if err != nil {
+		return nil, err
+	}
+	d.RunsLeft = lifecycle.RunsLeft(found, run)
+	d.Next = lifecycle.Upcoming(found, run, s.Store.Now(), previewed)
+	return d, nil
+}
+
+// failuresInRow counts the discarded runs before the first completed one. Cancelled
+// runs don't count.
+func failuresInRow(states []job.State) int {
+	n := 0
+	for _, state := range states {
+		if state == job.Completed {
+			break
+		}
+		if state == job.Discarded {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,222 @@
+package service
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/lifecycle"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// Match is a condition on the revision of a record. The zero Match always holds.
+type Match struct {
+	Given bool
+	// Any holds for any record that exists.
+	Any       bool
+	Revisions []int64
+}
+
+// holds returns a Stale fault if a record with a revision does not match; 0 is no
+// record.
+func (m Match) holds(revision int64) error {
+	if !m.Given || m.Any && revision > 0 {
+		return nil
+	}
+	for _, r := range m.Revisions {
+		if r == revision {
+			return nil
+		}
+	}
+	if revision == 0 {
+		return fault.New(fault.Stale, "nothing holds this key, so If-Match can't match; leave it out to create the schedule")
+	}
+	return fault.New(fault.Stale, fmt.Sprintf("the record has revision %d, which If-Match does not name; nothing was changed, read the record again", revision))
+}
+
+// editTries is how often an edit is computed outside of a transaction. If another
+// edit comes first each time, it is computed within one.
+const editTries = 4
+
+// editing is an edit of a record R, computed for one of its revisions.
+type editing[R any] struct {
+	read     func(R) (*job.Edit, error) // computes the edit
+	revision func(R) int64
+	match    Match
+
+	edit *job.Edit
+	err  error
+}
+
+// prepare computes the edit for a record.
+func (e *editing[R]) prepare(record R) {
+	if e.err = e.match.holds(e.revision(record)); e.err == nil {
+		e.edit, e.err = e.read(record)
+	}
+}
+
+// current reports whether the edit was computed for a record as it is. If it was
+// not and must be, it is computed again.
+func (e *editing[R]) current(record R, must bool) bool {
+	if e.err == nil && e.edit.Base == e.revision(record) {
+		return true
+	}
+	if must {
+		e.prepare(record)
+	}
+	return must
+}
+
+// EditJob changes a job that waits for its first attempt as a merge patch says,
+// and returns it. A patch that changes nothing stores nothing.
+func (s *Service) EditJob(ctx context.Context, owner job.Owner, id job.Ref, body rawjson.Value, match Match) (*job.Job, error) {
+	now := s.Store.Now()
+	e := &editing[*job.Job]{
+		match: match, revision: func(j *job.Job) int64 { return j.Revision },
+		read: func(j *job.Job) (*job.Edit, error) {
+			if j.State != job.Available {
+				return nil, tooLate(j, j.State.String())
+			}
+			r := s.reading(ctx, owner)
+			edit, err := job.ReadJobEdit(j, body, r.options(now, nil))
+			return edit, r.result(err)
+		},
+	}
+	for try := 1; ; try++ {
+		j, err := s.Store.JobGet(ctx, owner, id)
+		if err != nil {
+			return nil, err
+		}
+		if e.prepare(j); e.err != nil {
+			return nil, e.err
+		}
+		if len(e.edit.Changes) == 0 {
+			return j, nil
+		}
+		grown := len(e.edit.Args) - len(j.Args)
+		if err := s.admitGrowth(ctx, owner, grown); err != nil {
+			return nil, err
+		}
+		j, applied, err := s.editJob(ctx, owner, id, e, try >= editTries)
+		switch {
+		case err != nil:
+			return nil, err
+		case applied:
+			s.grew(owner, grown)
+			return j, e.err
+		}
+	}
+}
+
+// editJob applies an edit. applied is false if the job has changed meanwhile.
+func (s *Service) editJob(ctx context.Context, owner job.Owner, id job.Ref, e *editing[*job.Job], must bool) (j *job.Job, applied bool, err error) {
+	c := s.coordinate()
+	by := job.ActorOf(ctx)
+	stored := false
+	j, err = s.changeJob(ctx, owner, id, func(moment *store.Snapshot) *store.Changes {
+		c.restart()
+		stored = false
+		if applied = e.current(moment.Job, must); !applied || e.err != nil {
+			return nil
+		}
+		changes := lifecycle.EditJob(e.edit, by, c.hasStarted)(moment)
+		if changes == nil && len(e.edit.Changes) > 0 {
+			why := "about to start"
+			if moment.Job.State != job.Available || lifecycle.UnderWay(moment) {
+				why = shownState(moment).String()
+			}
+			e.err = tooLate(moment.Job, why)
+		}
+		stored = changes != nil
+		return changes
+	})
+	c.end(err == nil && stored)
+	return j, applied, err
+}
+
+// shownState returns the state of a job as clients see it.
+func shownState(m *store.Snapshot) job.State {
+	if lifecycle.UnderWay(m) {
+		return job.Executing
+	}
+	return m.Job.State
+}
+
+func tooLate(j *job.Job, why string) error {
+	return fault.New(fault.Invalid, fmt.Sprintf("the job is %s, so it can't be changed any more; POST /api/jobs/%d/rerun creates a new job from it, with the fields that differ", why, j.Number))
+}
+
+// EditSchedule changes a schedule as a merge patch says, with its pending run, and
+// returns it. A patch that changes nothing stores nothing.
+func (s *Service) EditSchedule(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value, match Match) (*job.Schedule, error) {
+	now := s.Store.Now()
+	return s.edit(ctx, owner, id, match, func(found *job.Schedule) (*job.Edit, error) {
+		r := s.reading(ctx, owner)
+		edit, err := job.ReadScheduleEdit(found, body, r.options(now, nil))
+		return edit, r.result(err)
+	})
+}
+
+// ReplaceSchedule makes a schedule what a complete request describes, and returns
+// it. Equal content stores nothing.
+func (s *Service) ReplaceSchedule(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value, match Match) (*job.Schedule, error) {
+	now := s.Store.Now()
+	return s.edit(ctx, owner, id, match, func(found *job.Schedule) (*job.Edit, error) {
+		r := s.reading(ctx, owner)
+		draft, err := job.ReadSchedule(body, r.options(now, found.Key))
+		if err := r.result(err); err != nil {
+			return nil, err
+		}
+		return job.Replace(found, draft), nil
+	})
+}
+
+func (s *Service) edit(ctx context.Context, owner job.Owner, id uuid.UUID, match Match, read func(*job.Schedule) (*job.Edit, error)) (*job.Schedule, error) {
+	e := &editing[*job.Schedule]{match: match, read: read, revision: func(found *job.Schedule) int64 { return found.Revision }}
+	for try := 1; ; try++ {
+		found, err := s.Store.ScheduleGet(ctx, owner, id)
+		if err != nil {
+			return nil, err
+		}
+		if e.prepare(found); e.err != nil {
+			return nil, e.err
+		}
+		if len(e.edit.Changes) == 0 {
+			return found, nil
+		}
+		grown := 2 * (len(e.edit.Args) - len(found.Args)) // its pending run takes it over
+		if err := s.admitGrowth(ctx, owner, grown); err != nil {
+			return nil, err
+		}
+		found, applied, err := s.editSchedule(ctx, owner, id, e, try >= editTries)
+		switch {
+		case err != nil:
+			return nil, err
+		case applied:
+			s.grew(owner, grown)
+			return found, e.err
+		}
+	}
+}
+
+func (s *Service) editSchedule(ctx context.Context, owner job.Owner, id uuid.UUID, e *editing[*job.Schedule], must bool) (found *job.Schedule, applied bool, err error) {
+	c := s.coordinate()
+	by := job.ActorOf(ctx)
+	stored := false
+	found, err = s.changeSchedule(ctx, owner, id, func(moment *store.Snapshot) *store.Changes {
+		c.restart()
+		stored = false
+		if applied = e.current(moment.Schedule, must); !applied || e.err != nil {
+			return nil
+		}
+		changes := lifecycle.EditSchedule(e.edit, by, c.hasStarted)(moment)
+		stored = changes != nil && changes.Job != nil
+		return changes
+	})
+	c.end(err == nil && stored)
+	return found, applied, err
+}

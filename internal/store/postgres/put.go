@@ -1,0 +1,174 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// SchedulePut implements store.Definitions. Calls for the same keys take turns by
+// advisory locks, because a row that does not exist can't be locked. A create that
+// takes a key meanwhile makes the insertion fail, and the transaction is retried.
+func (s *Store) SchedulePut(ctx context.Context, owner job.Owner, keys store.PutKeys, decide func(*store.Holders) ([]*store.Changes, error)) (over store.Quota, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		p := &putting{owner: owner, changes: map[uuid.UUID]*change{}, oneOffs: map[string]*job.Job{}}
+		h := &store.Holders{Keys: make([]store.KeyHolder, len(keys.Keys))}
+		reads := p.reads(keys.Keys)
+		if keys.Document != "" {
+			reads = append([]query{lockDocument(owner, keys.Document)}, append(reads, documentEntries(owner, keys.Document, &h.Entries))...)
+		}
+		if err := t.run(reads...); err != nil {
+			return err
+		}
+		now := s.Now()
+		all := make([]*change, len(keys.Keys))
+		for i, key := range keys.Keys {
+			c, err := p.holder(text(key))
+			if err != nil {
+				return err
+			}
+			c.moment.Now = now
+			all[i], h.Keys[i] = c, store.KeyHolder{Snapshot: *c.moment, OneOff: p.oneOffs[text(key)]}
+		}
+		changes, err := decide(h)
+		if err != nil {
+			return err
+		}
+		over, err = p.store(t, all, changes)
+		return err
+	})
+	return over, err
+}
+
+// putting is a change of what holds keys, with the locked rows.
+type putting struct {
+	owner   job.Owner
+	changes map[uuid.UUID]*change // by schedule
+	byKey   map[string]*change
+	oneOffs map[string]*job.Job
+}
+
+// reads returns the queries that lock keys, schedules, queue items and jobs in the
+// order in which all transactions lock them.
+func (p *putting) reads(keys []string) []query {
+	p.byKey = map[string]*change{}
+	stored := column(keys, func(key *string) string { return text(*key) })
+	args := []any{p.owner.Number, stored}
+	const unfinished = `SELECT j.account, j.due_at, j.number, j.schedule_id FROM schedules s
+		CROSS JOIN LATERAL (SELECT max(k.number) AS number FROM jobs k WHERE k.account = s.account AND k.schedule_id = s.id OFFSET 0) n
+		JOIN jobs j ON j.account = s.account AND j.number = n.number AND j.state <= 2
+		WHERE s.account = $1 AND s.key = ANY($2)`
+	return []query{
+		{sql: `SELECT pg_advisory_xact_lock(h) FROM (SELECT DISTINCT hashtextextended(key, $1) AS h FROM unnest($2::text[]) AS key ORDER BY 1 OFFSET 0) l`, args: args},
+		lockSchedules(`s.account = $1 AND s.key = ANY($2)`, args, p.readSchedule),
+		{
+			sql: `SELECT u.schedule_id, r.due, r.number, r.lane, r.attempt, r.node, r.begin_at, r.log FROM (` + unfinished + `) u
+				JOIN runs r ON r.due = u.due_at AND r.kind = 0 AND r.number = u.number AND r.account = u.account
+				ORDER BY r.due, r.kind, r.number FOR UPDATE OF r`,
+			args: args, row: p.readItem,
+		},
+		{
+			sql: `SELECT ` + jobColumns + `, ` + noRun + ` FROM (` + unfinished + `) u JOIN jobs j ON j.account = u.account AND j.number = u.number
+				ORDER BY j.account, j.number FOR NO KEY UPDATE OF j`,
+			args: args, row: p.readJob,
+		},
+		{
+			sql: `SELECT ` + jobColumns + `, ` + noRun + ` FROM jobs j WHERE j.account = $1 AND j.key = ANY($2) AND j.state <= 2
+				AND NOT EXISTS (SELECT FROM schedules s WHERE s.account = j.account AND s.id = j.schedule_id)`,
+			args: args, row: p.readOneOff,
+		},
+	}
+}
+
+func (p *putting) readSchedule(rows pgx.Rows) error {
+	c := &change{moment: &store.Snapshot{}, owner: p.owner}
+	if err := c.readSchedule(rows); err != nil {
+		return err
+	}
+	s := c.moment.Schedule
+	p.changes[s.ID], p.byKey[*s.Key] = c, c
+	return nil
+}
+
+func (p *putting) readItem(rows pgx.Rows) error {
+	var schedule uuid.UUID
+	run, held := &store.QueueKey{Account: p.owner.Number}, &store.ClaimInfo{}
+	var log uuid.UUID
+	err := rows.Scan(idOf{&schedule}, timeOf{&run.Due}, &run.Number, &run.Lane, &held.Attempt, &held.Node, timeOf{&held.StartAt}, idOf{&log})
+	if c := p.changes[schedule]; c != nil {
+		c.run, c.held, c.log = run, held, log
+	}
+	return err
+}
+
+func (p *putting) readJob(rows pgx.Rows) error {
+	var r jobRow
+	if err := rows.Scan(r.targets()...); err != nil {
+		return err
+	}
+	r.job.Owner = p.owner
+	if c := p.changes[r.job.ScheduleID]; c != nil {
+		c.setJob(r.job)
+	}
+	return nil
+}
+
+func (p *putting) readOneOff(rows pgx.Rows) error {
+	var r jobRow
+	err := rows.Scan(r.targets()...)
+	r.job.Owner = p.owner
+	p.oneOffs[*r.job.Key] = r.job
+	return err
+}
+
+// holder returns what holds a key, which may be nothing.
+func (p *putting) holder(key string) (*change, error) {
+	c := p.byKey[key]
+	switch {
+	case c == nil:
+		return &change{moment: &store.Snapshot{}, owner: p.owner}, nil
+	case c.moment.Job == nil && c.run != nil, c.moved():
+		return nil, errRetry
+	}
+	return c, nil
+}
+
+// store stores changes of existing schedules and new ones, and commits.
+func (p *putting) store(t *tx, all []*change, changes []*store.Changes) (store.Quota, error) {
+	w := &writes{}
+	var created []store.NewJob
+	for i, c := range changes {
+		switch {
+		case c == nil:
+		case c.Next != nil && c.Next.Schedule != nil:
+			created = append(created, *c.Next)
+		default:
+			all[i].collect(t, w, c)
+		}
+	}
+	if len(created) == 0 {
+		return store.QuotaNone, t.commit(w.queries(t)...)
+	}
+	room := &creation{jobs: created, firsts: map[heldKey]int{}, holders: map[heldKey]*job.Job{}, over: map[int]store.Quota{}}
+	room.sortOut()
+	if _, err := room.admit(t); err != nil {
+		return store.QuotaNone, err
+	}
+	for _, over := range room.over {
+		return over, nil // nothing was stored; the transaction is rolled back
+	}
+	stored := 0
+	if err := t.run(insertUnlessHeld(created, func(int) { stored++ })); err != nil {
+		return store.QuotaNone, err
+	}
+	if stored < len(created) {
+		return store.QuotaNone, errRetry // a create has taken a key
+	}
+	runs := column(created, func(n *store.NewJob) queued { return queued{itemOf(n.Job, n.Lane), 0} })
+	queries := append(append(w.queries(t), insertItems(t, runs)...), insertSchedules(created)...)
+	return store.QuotaNone, t.commit(append(queries, room.rooms...)...)
+}

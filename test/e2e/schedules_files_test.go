@@ -1,0 +1,212 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
+)
+
+// client runs a command that calls the account's service.
+func client(t *testing.T, a *harness.Account, args ...string) harness.Result {
+	t.Helper()
+	return harness.Command(t, []string{"PUNCTUAL_SERVICE=" + a.Service.URL(), "PUNCTUAL_KEY=" + a.Key}, args...)
+}
+
+// dailyItem returns a schedule of a document.
+func dailyItem(key, more string) string {
+	return `{"key":` + quote(key) + `,"url":"https://example.com/hook","repeat_every":[1,"day"],"schedule_in":[2,"days"]` + more + `}`
+}
+
+func document(more string, schedules ...string) string {
+	return `{"owner":"repo","schedules":[` + strings.Join(schedules, ",") + `]` + more + `}`
+}
+
+// outcome returns "key result" for each schedule of a response to apply.
+func outcome(answer *harness.Answer) string {
+	var parts []string
+	for _, item := range answer.Want(200).Data().Items() {
+		parts = append(parts, item.Get("key").Str()+" "+item.Get("result").Str())
+	}
+	return strings.Join(parts, ", ")
+}
+
+func wantOutcome(t *testing.T, answer *harness.Answer, want string) {
+	t.Helper()
+	if got := outcome(answer); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestApply_MakesSchedulesMatchTheDocument(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	first := document("", dailyItem("b", `,"name":"one","retries":1`), dailyItem("a", ""))
+	wantOutcome(t, a.Post("/api/apply", first), "b created, a created")
+	before := a.Get("/api/schedules/key:b").Data().Raw()
+	again := a.Post("/api/apply", first)
+	wantOutcome(t, again, "b unchanged, a unchanged")
+	if after := a.Get("/api/schedules/key:b").Data().Raw(); after != before {
+		t.Errorf("an unchanged schedule was written: %s, before %s", after, before)
+	}
+	changed := a.Post("/api/apply", document("", dailyItem("b", `,"name":"two"`)))
+	wantOutcome(t, changed, "b changed")
+	wantSame(t, "the difference", changed.Data().Get("0.diff"), `[{"path":"/retries","from":1,"to":null},{"path":"/name","from":"one","to":"two"}]`)
+	wantOutcome(t, a.Post("/api/apply", document(`,"prune":true,"dry_run":true`, dailyItem("c", ""))), "c created, a removed, b removed")
+	a.Get("/api/schedules/key:c").WantProblem(404)
+	wantOutcome(t, a.Post("/api/apply", document(`,"prune":true`, dailyItem("c", ""))), "c created, a removed, b removed")
+	a.Get("/api/schedules/key:a").WantProblem(404)
+	if n := len(a.Get("/api/jobs?state=scheduled").Data().Items()); n != 1 {
+		t.Errorf("%d jobs are pending, want the run of c", n)
+	}
+}
+
+func TestApply_ChangesNothingUnlessAllIsRight(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	a.Post("/api/apply", document("", dailyItem("ok", ""), `{"url":"https://example.com/","cron":"@daily"}`, `{"key":"x","url":"ftp://x","cron":"* *","nme":1}`, `7`)).
+		WantPointers("#/schedules/1/key", "#/schedules/2/url", "#/schedules/2/cron", "#/schedules/2/nme", "#/schedules/3")
+	a.Post("/api/apply", document("", dailyItem("a", ""), dailyItem("b", ""), dailyItem("a", ""))).WantPointers("#/schedules/0/key", "#/schedules/2/key")
+	a.Post("/api/apply", document("", `{"key":"once","url":"https://example.com/"}`)).WantPointers("#/schedules/0")
+	a.Post("/api/apply", document(`,"prune":true`)).WantPointers("#/schedules")
+	a.Post("/api/apply", `{"schedules":{},"prune":1}`).WantPointers("#/owner", "#/schedules", "#/prune")
+	many := make([]string, 1001)
+	for i := range many {
+		many[i] = dailyItem(fmt.Sprint(i), "")
+	}
+	a.Post("/api/apply", document("", many...)).WantPointers("#/schedules")
+	create(a.Client, with(waiting, `"idempotency_key":"held"`))
+	a.Post("/api/apply", document("", dailyItem("new", ""), dailyItem("held", ""))).WantProblem(409)
+	a.Post("/api/apply", `{"owner":"other","schedules":[`+dailyItem("theirs", "")+`]}`).Want(200)
+	a.Post("/api/apply", document("", dailyItem("new", ""), dailyItem("theirs", ""))).WantProblem(409)
+	if n := len(a.Get("/api/schedules").Data().Items()); n != 1 {
+		t.Errorf("there are %d schedules, want 1", n)
+	}
+	a.Service.Public(t).Post("/api/apply", document("", dailyItem("a", ""))).WantProblem(403)
+}
+
+func TestApply_IfMatchOfAnOlderPlanIsRefused(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	tag := a.Post("/api/apply", document("", dailyItem("a", ""))).Want(200).Header.Get("ETag")
+	if plan := a.Post("/api/apply", document(`,"dry_run":true`, dailyItem("a", `,"name":"n"`))).Want(200).Header.Get("ETag"); plan != tag {
+		t.Errorf("a dry run has the tag %s, want %s", plan, tag)
+	}
+	a.Do("PATCH", "/api/schedules/key:a", `{"name":"by hand"}`).Want(200)
+	a.Post("/api/apply", document("", dailyItem("a", "")), harness.Header("If-Match", tag)).WantProblem(412)
+	wantSame(t, "the name", a.Get("/api/schedules/key:a").Data().Get("name"), `"by hand"`)
+}
+
+func TestApply_TakesOverASchedulesWithoutOwner(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	create(a.Client, `{"idempotency_key":"k","url":"https://example.com/hook","repeat_every":[1,"day"],"schedule_in":[2,"days"]}`)
+	changed := a.Post("/api/apply", document("", dailyItem("k", "")))
+	wantOutcome(t, changed, "k changed")
+	wantSame(t, "the difference", changed.Data().Get("0.diff"), `[{"path":"/owner","from":null,"to":"repo"}]`)
+	wantOutcome(t, a.Post("/api/apply", document("", dailyItem("k", ""))), "k unchanged")
+	wantOutcome(t, a.Post("/api/apply", document(`,"prune":true,"all":true`)), "k removed")
+}
+
+func TestExport_CanBeAppliedAndChangesNothing(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	a.Post("/api/apply", document("", dailyItem("ü", `,"name":"é","body":{"z":1.10,"a":[null]}`), dailyItem("a", `,"description":"d"`), dailyItem("Z", ""))).Want(200)
+	exported := string(a.Get("/api/export?owner=repo").Want(200).Body)
+	for _, format := range []string{"json", "yaml"} {
+		got := client(t, a, "export", "--owner", "repo", "--format", format)
+		file := filepath.Join(t.TempDir(), "schedules."+format)
+		if err := os.WriteFile(file, []byte(got.Stdout), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		wantSaid(t, client(t, a, "apply", "-f", file, "--prune", "--yes"), 0, "0 created, 0 changed, 0 removed, 3 unchanged")
+	}
+	if again := string(a.Get("/api/export?owner=repo").Want(200).Body); again != exported {
+		t.Errorf("exported %s\nthen %s", exported, again)
+	}
+	if keys := fmt.Sprint(strings.Index(exported, `"Z"`) < strings.Index(exported, `"a"`), strings.Index(exported, `"a"`) < strings.Index(exported, `"ü"`)); keys != "true true" {
+		t.Errorf("the keys are not in the order of their bytes: %s", exported)
+	}
+	wantSame(t, "an owner without schedules", a.Get("/api/export?owner=nobody").Want(200).JSON.Get("schedules"), "[]")
+}
+
+func TestCommandApply_NeedsYesWithoutATerminal(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	file := filepath.Join(t.TempDir(), "schedules.yaml")
+	text := "owner: repo\nschedules:\n  - key: a\n    url: https://example.com/hook\n    cron: '0 9 * * 1-5'\n---\nowner: other\nschedules: []\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantSaid(t, client(t, a, "apply", "-f", file), 1, "--yes applies without asking")
+	wantSaid(t, client(t, a, "apply", "-f", file, "--dry-run"), 0, "+ a (created)")
+	a.Get("/api/schedules/key:a").WantProblem(404)
+	wantSaid(t, client(t, a, "apply", "-f", filepath.Dir(file), "--yes"), 0, "1 created, 0 changed, 0 removed, 0 unchanged")
+	a.Get("/api/schedules/key:a").Want(200)
+}
+
+// crontab has 20 lines as found in real crontabs, of which 5 can't be imported.
+const crontab = `# m h dom mon dow command
+SHELL=/bin/bash
+MAILTO=ops@example.com
+TOKEN="abc def"
+*/5 * * * * curl -fsS https://example.com/ping > /dev/null
+0 * * * * curl -fsS --retry 3 https://example.com/hourly >/dev/null 2>&1
+15 2 * * * wget -q -O /dev/null "https://example.com/cron.php?key=a&b=c"
+30 3 * * 1-5 wget -qO- https://example.com/nightly &> /dev/null
+@daily curl -X POST -H 'Content-Type: application/json' -d '{"a":1}' https://example.com/daily
+@hourly /usr/bin/curl --silent --show-error https://example.com/@hourly
+0 9 * * MON-FRI curl -s -H "Authorization: Bearer $TOKEN" https://example.com/auth
+*/10 8-18 * * * curl -m 30 -o /dev/null -s -w "%{http_code}\n" https://example.com/w
+0 0 1 * * curl -u user:pass https://example.com/monthly
+5 4 * * sun /usr/bin/wget --spider -T 20 https://example.com/head
+0 4 * * * curl -XDELETE https://example.com/cache
+0 5 * * * curl -fsS https://example.com/a || true
+0 6 * * * curl --data-urlencode 'q=a b' https://example.com/form
+0 7 * * * curl -G -d a=1 https://example.com/get
+1 7 * * * curl -s -A monitor/1.0 --compressed https://example.com/agent
+2 7 * * * curl -sS https://example.com/x\%20y
+15 4 * * * /usr/local/bin/backup.sh
+0 8 * * * cd /srv/app && php artisan schedule:run
+@reboot curl https://example.com/boot
+0 1 * * * curl https://example.com/a; curl https://example.com/b
+0 2 * * * curl -s https://example.com/ | mail -s report ops@example.com
+`
+
+func TestCommandImport_ConvertsARealCrontab(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	file := filepath.Join(t.TempDir(), "crontab")
+	if err := os.WriteFile(file, []byte(crontab), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := client(t, a, "import", "crontab", file)
+	wantSaid(t, got, 1, "of 21 lines could not be imported")
+	for _, said := range []string{"line 12:", "line 14:", "line 21: runs backup.sh", "line 22:", "line 23: runs at reboot", "line 24:", "line 25:"} {
+		wantSaid(t, got, 1, said)
+	}
+	wantSaid(t, client(t, a, "import", "crontab", file), 1, "14 unchanged")
+	byURL := map[string]harness.JSON{}
+	for _, s := range a.Get("/api/schedules?limit=100").Data().Items() {
+		byURL[s.Get("args.url").Str()] = s
+	}
+	if len(byURL) != 14 {
+		t.Errorf("there are %d schedules, want 14", len(byURL))
+	}
+	wantSame(t, "a POST", byURL["https://example.com/daily"].Get("args.body"), `{"a":1}`)
+	wantSame(t, "a variable", byURL["https://example.com/auth"].Get("args.headers.Authorization"), `"Bearer abc def"`)
+	wantSame(t, "a time", byURL["https://example.com/nightly"].Get("frequency.cron"), `"30 3 * * 1-5"`)
+}
+
+func TestExamples_SchedulesOfTheRepositoryCanBeApplied(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	directory, err := filepath.Abs("../../examples/github-actions/schedules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantSaid(t, client(t, a, "apply", "-f", directory, "--prune", "--yes"), 0, "2 created")
+}
