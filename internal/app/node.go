@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/mail"
 	"net/netip"
 	"net/url"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/admission"
+	"github.com/punctual-dev/punctual/internal/alert/watch"
 	"github.com/punctual-dev/punctual/internal/attempt"
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
@@ -28,6 +30,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/maintenance"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/network"
+	"github.com/punctual-dev/punctual/internal/notify/smtp"
 	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/service"
@@ -65,6 +68,10 @@ type Config struct {
 	// PublicURL is where clients reach the service, a scheme and a host; nil when
 	// nobody has said so. Requests for other hosts are refused then.
 	PublicURL *url.URL
+	// SMTP is the mail server for alerts, and MailFrom their sender; nil when the
+	// service sends no e-mails.
+	SMTP     *smtp.Server
+	MailFrom *mail.Address
 	// MetricsListen is an address that metrics and health details are served on;
 	// "" for the same as everything else.
 	MetricsListen string
@@ -85,7 +92,8 @@ const (
 // Node is one running service.
 type Node struct {
 	config     Config
-	store      store.Store
+	database   store.Store      // as opened
+	store      store.Store      // records the outcomes of jobs for alerts
 	clients    *admission.Store // the store, for what clients read
 	metrics    *metrics.Metrics
 	auth       *auth.Authenticator
@@ -100,6 +108,7 @@ type Node struct {
 	hub        *eventstream.Hub
 	runner     *attempt.Runner
 	dispatcher *dispatch.Dispatcher
+	watcher    *watch.Watcher
 	quotas     *quota.Book
 	service    *service.Service
 	people     *auth.People
@@ -131,15 +140,16 @@ func (n *Node) start(ctx context.Context) error {
 	if n.operations, err = listenOperations(c); err != nil {
 		return err
 	}
-	if n.store, err = OpenStore(ctx, c.DatabaseURL, true); err != nil {
+	if n.database, err = OpenStore(ctx, c.DatabaseURL, true); err != nil {
 		return err
 	}
+	n.watchAlerts()
 	n.metrics = metrics.New(c.Version)
 	node, err := n.store.NodeStart(ctx)
 	if err != nil {
 		return fmt.Errorf("registering this node: %w", err)
 	}
-	if err := whole(ctx, n.store); err != nil {
+	if err := whole(ctx, n.database); err != nil {
 		return errors.Join(err, n.store.NodeStop(ctx, node))
 	}
 	if err := n.openSecrets(ctx); err != nil {
@@ -154,6 +164,10 @@ func (n *Node) start(ctx context.Context) error {
 	if err := n.newClient(ctx, roots); err != nil {
 		return err
 	}
+	mail, err := newMail(c, roots)
+	if err != nil {
+		return err
+	}
 	n.vault = secret.New(secret.Config{
 		Records: n.store, Keys: n.keys, Client: n.client, Now: n.store.Now, CheckHost: n.targets.CheckHost, Audit: n.audit,
 	})
@@ -161,6 +175,7 @@ func (n *Node) start(ctx context.Context) error {
 	n.runner = attempt.New(attempt.Config{
 		Queue: n.store, Jobs: n.store, Client: n.client, Secrets: n.auth, Vault: n.vault, Logs: n.store, Metrics: n.metrics, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
 		CompletionURL: completionURL(c.PublicURL), Completions: n.store,
+		Mail: mail,
 	})
 	n.dispatcher = dispatch.New(dispatch.Config{
 		Queue: n.store, Node: node, Concurrency: c.Concurrency, Prepare: n.runner.Prepare, Prewarm: n.runner.Prewarm,
@@ -171,6 +186,9 @@ func (n *Node) start(ctx context.Context) error {
 	n.store.Subscribe(n.dispatcher.Notice)
 	if err := n.dispatcher.Suspect(ctx); err != nil {
 		return fmt.Errorf("reading what was being prepared at a crash: %w", err)
+	}
+	if err := n.watcher.Refresh(ctx); err != nil {
+		return fmt.Errorf("reading which accounts have alerts: %w", err)
 	}
 	if err := n.recover(ctx); err != nil {
 		return err
@@ -186,7 +204,7 @@ func (n *Node) start(ctx context.Context) error {
 	})
 	notices := broadcast.New(n.store.Now)
 	api := httpapi.New(httpapi.Config{
-		Service: n.service, Auth: n.auth, Secrets: n.vault, Audit: n.audit, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Log: c.Log,
+		Service: n.service, Alerts: n.newAlerts(mail != nil), Auth: n.auth, Secrets: n.vault, Audit: n.audit, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Log: c.Log,
 		Running: n.dispatcher.Running, Quotas: n.quotas, Rates: rates, Retention: c.Retention, Version: c.Version,
 		OperationsElsewhere: n.operations != nil,
 	})
@@ -282,7 +300,7 @@ func (n *Node) observe() {
 		n.metrics.Gauge("punctual_waiting_bytes", "Bytes that wait for a commit, by operation.", map[string]string{"operation": operation},
 			func() float64 { return float64(bytes()) })
 	}
-	if disk, ok := n.store.(interface{ Free() int64 }); ok {
+	if disk, ok := n.database.(interface{ Free() int64 }); ok {
 		n.metrics.Gauge("punctual_database_free_bytes", "Bytes free for the database; -1 when that is not known.", nil, func() float64 { return float64(disk.Free()) })
 	}
 	n.metrics.Gauge("punctual_answer_bytes", "Bytes of records held for answers to clients.", nil, func() float64 { return float64(n.clients.Held()) })
@@ -316,6 +334,7 @@ func (n *Node) serve(ctx context.Context) error {
 	parts.Go(func() { n.takeOver(ctx) })
 	parts.Go(func() { n.runner.WatchCompletions(ctx) })
 	parts.Go(func() { n.followBlocks(ctx) })
+	parts.Go(func() { n.watcher.Run(ctx) })
 	n.config.Log.Info("started", "version", n.config.Version, "address", n.listener.Addr().String())
 	n.config.Listening(n.listener.Addr().String())
 	n.showSetupCode(ctx)
@@ -362,8 +381,8 @@ func (n *Node) close() error {
 	if n.hub != nil {
 		n.hub.Close()
 	}
-	if n.store != nil {
-		err = n.store.Close()
+	if n.database != nil {
+		err = n.database.Close()
 	}
 	if n.listener != nil {
 		_ = n.listener.Close() // closed already when it has served

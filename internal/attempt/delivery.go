@@ -80,8 +80,16 @@ func (a *deliveryAttempt) send(ctx context.Context) job.Outcome {
 		dispatch.Sleep(ctx, time.Second)
 		return notSent("the delivery's body could not be read; the delivery will be retried")
 	}
-	return r.do(ctx, kindDelivery, d.Owner, a.item.Due, execute.Request{
-		Method: "POST", URL: d.URL, Body: body, MessageID: d.MessageID, Timeout: deliveryTimeout, Hops: d.Hops + 1,
+	return r.deliver(ctx, d, body, a.item.Due, deliveryTimeout)
+}
+
+// deliver makes one attempt at a delivery with the given body.
+func (r *Runner) deliver(ctx context.Context, d *job.Delivery, body rawjson.Value, due time.Time, timeout time.Duration) job.Outcome {
+	if d.Channel == job.AlertMail {
+		return r.mail(ctx, d, body, due)
+	}
+	return r.do(ctx, kindDelivery, d.Owner, due, execute.Request{
+		Method: "POST", URL: d.URL, Body: body, MessageID: d.MessageID, Timeout: timeout, Hops: d.Hops + 1,
 		Own: []execute.Field{{Name: "Content-Type", Value: "application/json"}},
 	}, delivered)
 }
@@ -91,6 +99,14 @@ func delivered(o *job.Outcome) lifecycle.Verdict {
 		return lifecycle.Succeeded
 	}
 	return lifecycle.Failed
+}
+
+// SendNow makes one attempt at a delivery that is not in the queue, within the
+// given time. Its Hops are those of the call that asks for it.
+func (r *Runner) SendNow(ctx context.Context, d *job.Delivery, within time.Duration) job.Outcome {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	return r.guarded(kindDelivery, d.Number, func() job.Outcome { return r.deliver(ctx, d, d.Body, r.Queue.Now(), within) })
 }
 
 // withdrawn returns the outcome of an attempt whose context ended before the

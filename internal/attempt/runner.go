@@ -55,6 +55,8 @@ type Config struct {
 	// token is appended; "" if there is none.
 	CompletionURL string
 	Completions   Completions
+	// Mail sends the e-mails of alerts; nil if the service can't send any.
+	Mail Mailer
 	// Stored is called with the account for which something was stored. It must
 	// not block. May be nil.
 	Stored func(account int64)
@@ -122,6 +124,9 @@ func (r *Runner) Prepare(item *store.QueueItem, now time.Time) dispatch.Attempt 
 func (r *Runner) Prewarm(item *store.QueueItem, n int) {
 	url := ""
 	if item.Kind == store.KindDelivery {
+		if item.Delivery.Channel == job.AlertMail {
+			return
+		}
 		url = item.Delivery.URL
 	} else {
 		spec := job.ReadSpec(item.Job.Args)

@@ -24,6 +24,8 @@ type jobsCommand struct {
 	Create jobsCreate `cmd:"" help:"Create a job: now, later, or on a schedule."`
 	List   jobsList   `cmd:"" help:"List jobs, newest first."`
 	Show   jobsShow   `cmd:"" help:"Print the record of a job."`
+	Edit   jobsEdit   `cmd:"" help:"Change fields of a job that waits for its first attempt."`
+	Rerun  jobsRerun  `cmd:"" help:"Create a job that repeats another one, apart from fields that differ."`
 	Cancel jobsCancel `cmd:"" help:"Cancel unfinished jobs."`
 }
 
@@ -220,7 +222,7 @@ func (c *jobsList) Run(env *environment) error {
 
 type jobsShow struct {
 	serviceFlags
-	ID string `arg:"" name:"id" help:"The job's number or id."`
+	ID string `arg:"" name:"id" help:"The job's number or id, or key:KEY."`
 }
 
 // Run prints a job's record.

@@ -147,6 +147,8 @@ func (w *writer) add(ctx context.Context, at place, r record) error {
 		w.records.Keys = append(w.records.Keys, v)
 	case *identity.HeaderSecret:
 		w.records.HeaderSecrets = append(w.records.HeaderSecrets, v)
+	case *store.Alert:
+		w.records.Alerts = append(w.records.Alerts, v)
 	case *job.Schedule:
 		w.records.Schedules = append(w.records.Schedules, v)
 	case *job.Job:

@@ -17,6 +17,7 @@ type Store interface {
 	AccountList(ctx context.Context) ([]*identity.Account, error)
 	AccountOf(ctx context.Context, number int64) (*identity.Account, error)
 	SecretList(ctx context.Context, account int64) ([]*identity.HeaderSecret, error)
+	AlertList(ctx context.Context, owner job.Owner) ([]*store.Alert, error)
 	KeyList(ctx context.Context, account int64) ([]*identity.Key, error)
 	ScheduleList(ctx context.Context, owner job.Owner, q job.ScheduleQuery) ([]*job.Schedule, error)
 	JobList(ctx context.Context, owner job.Owner, q job.Query) ([]*job.Job, error)

@@ -67,6 +67,7 @@ func TestCopy_DetectsDifferences(t *testing.T) {
 		"an email is another":       {func(r *store.Records) { first(r.Accounts, func(a *store.Account) { a.Email = "x" + a.Email }) }, "accounts (2 in both"},
 		"a key is missing":          {func(r *store.Records) { r.Keys = r.Keys[min(1, len(r.Keys)):] }, "keys (6 in the source, 5 in the copy)"},
 		"a secret is missing":       {func(r *store.Records) { r.HeaderSecrets = r.HeaderSecrets[min(1, len(r.HeaderSecrets)):] }, "secrets (4 in the source, 3 in the copy)"},
+		"an alert is missing":       {func(r *store.Records) { r.Alerts = r.Alerts[min(1, len(r.Alerts)):] }, "alerts (4 in the source, 3 in the copy)"},
 		"a revoked key is back":     {func(r *store.Records) { revive(r.Keys) }, "keys (6 in both"},
 		"a key's hash is another":   {func(r *store.Records) { first(r.Keys, func(k *store.Key) { k.Hash = []byte("x") }) }, "keys (6 in both"},
 		"a schedule is missing":     {func(r *store.Records) { r.Schedules = r.Schedules[min(1, len(r.Schedules)):] }, "schedules (6 in the source, 5 in the copy)"},

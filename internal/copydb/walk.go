@@ -43,6 +43,7 @@ var sections = []section{
 	{name: "accounts", page: accountPage},
 	{name: "keys", page: keyPage},
 	{name: "secrets", page: secretPage},
+	{name: "alerts", page: alertPage},
 	{name: "schedules", page: schedulePage},
 	{name: "jobs", page: jobPage},
 	{name: "logs", page: logPage},
@@ -152,6 +153,8 @@ func size(value any) int {
 		return fields + len(v.Body)
 	case *identity.HeaderSecret:
 		return fields + len(v.Value)
+	case *store.Alert:
+		return fields + len(v.Definition) + len(v.Match) + len(v.Data)
 	case *store.Audit:
 		return fields + len(v.ActorName) + len(v.Detail) + len(v.Slot)
 	}
@@ -182,6 +185,14 @@ func secretPage(ctx context.Context, s Store, owner job.Owner, behind string, li
 	}
 	secrets = secrets[known:]
 	return records(secrets[:min(limit, len(secrets))], func(h *identity.HeaderSecret) string { return h.Name }), err
+}
+
+func alertPage(ctx context.Context, s Store, owner job.Owner, behind string, limit int) ([]record, error) {
+	alerts, err := s.AlertList(ctx, owner)
+	for len(alerts) > 0 && alerts[0].Name <= behind {
+		alerts = alerts[1:]
+	}
+	return records(alerts[:min(limit, len(alerts))], func(a *store.Alert) string { return a.Name }), err
 }
 
 func schedulePage(ctx context.Context, s Store, owner job.Owner, behind string, limit int) ([]record, error) {

@@ -120,6 +120,7 @@ func (f *filler) fill() {
 		owner := f.account(email)
 		f.keys(owner)
 		f.secrets(owner)
+		f.alerts(owner)
 		f.jobs(owner)
 		f.schedules(owner)
 		f.deliveries(owner)
@@ -170,6 +171,17 @@ func (f *filler) secrets(owner job.Owner) {
 	for _, name := range []string{"one", "two"} {
 		_, err := f.s.SecretPut(f.ctx, &identity.HeaderSecret{
 			Account: owner.Number, Name: name, Hosts: []string{"a.example", "::1"}, Value: "enc1:" + name, CreatedAt: f.now, UpdatedAt: f.now.Add(time.Second),
+		})
+		f.ok(err)
+	}
+}
+
+// alerts stores two alerts.
+func (f *filler) alerts(owner job.Owner) {
+	f.Helper()
+	for _, name := range []string{"one", "Two"} {
+		_, err := f.s.AlertPut(f.ctx, &store.Alert{
+			Owner: owner, Name: name, Definition: rawjson.Value(`{"on":["late"]}`), Match: rawjson.Value(`{"tags":["☃"]}`), LateBy: time.Minute,
 		})
 		f.ok(err)
 	}
@@ -245,7 +257,7 @@ func (f *filler) cancel(j *job.Job) {
 }
 
 func refOf(j *job.Job) store.QueueKey {
-	return store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: 1}
+	return store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: 1, Revision: 1}
 }
 
 // attempt runs an attempt of a job with a given outcome and logs of every event.

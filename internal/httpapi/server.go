@@ -28,6 +28,7 @@ import (
 // Config configures a Server.
 type Config struct {
 	Service *service.Service
+	Alerts  *service.Alerts
 	Auth    *auth.Authenticator
 	Secrets *secret.Vault
 	Audit   *audit.Log // must not be nil
@@ -94,6 +95,9 @@ var routes = []route{
 	{"/api/logs", forJobs, map[string]handler{"GET": (*Server).listLogs}},
 	{"/api/logs/export", forJobs, map[string]handler{"GET": (*Server).exportLogs}},
 	{"/api/logs/{log_id}", forJobs, map[string]handler{"GET": (*Server).getLog}},
+	{"/api/alerts", forJobs, map[string]handler{"GET": own((*Server).listAlerts)}},
+	{"/api/alerts/{name}", forJobs, map[string]handler{"GET": own((*Server).getAlert), "PUT": own((*Server).putAlert), "DELETE": own((*Server).deleteAlert)}},
+	{"/api/alerts/{name}/test", forJobs, map[string]handler{"POST": own((*Server).testAlert)}},
 	{"/api/account", forAdmins, map[string]handler{"GET": own((*Server).getAccount)}},
 	{"/api/account/keys", forAdmins, map[string]handler{"GET": own((*Server).listKeys), "POST": own((*Server).createKey)}},
 	{"/api/account/keys/{key_id}", forAdmins, map[string]handler{"DELETE": own((*Server).revokeKey)}},
@@ -120,6 +124,7 @@ var routes = []route{
 // listed here. See refuseMisspelt for others.
 var parameters = map[string][]string{
 	"GET /api/export":        {"owner", maskParameter},
+	"GET /api/alerts":        {"limit", "offset"},
 	"GET /api/jobs":          slices.Concat([]string{"q", maskParameter}, job.FilterParameters, pageParameters),
 	"GET /api/jobs/counts":   job.FilterParameters,
 	"GET /api/schedules":     slices.Concat([]string{"tag", maskParameter}, pageParameters),

@@ -28,6 +28,10 @@ func readURL(r *reader, f *Field, v rawjson.Value) {
 	}
 }
 
+// WhyNotTarget returns why text is not a URL that requests may be sent to, or "" if
+// it is one. Of the options it uses CheckHost and AllowHTTP.
+func WhyNotTarget(text string, opts ReadOptions) string { return opts.whyNotURL(text) }
+
 // whyNotURL returns why text is not a URL that may be called, or "" if it is.
 func (o *ReadOptions) whyNotURL(text string) string {
 	if len(text) > MaxURL {

@@ -146,20 +146,26 @@ const (
 	EventStateRejected  = "worker.state.rejected"
 	EventSkipped        = "worker.schedule.skipped"
 	EventEnded          = "worker.schedule.ended"
+	EventAlertFailed    = "worker.alert.failed"
 	EventCompletion     = "worker.completion"
 )
 
-// Channel is which of a job's two receivers a delivery goes to.
+// Channel is which receiver a delivery goes to: one of a job's two, or one of an
+// alert's.
 type Channel int
 
 // The channels of deliveries.
 const (
 	Callback Channel = 1
 	Webhook  Channel = 2
+
+	AlertWebhook Channel = 3
+	AlertSlack   Channel = 4
+	AlertMail    Channel = 5 // the delivery's URL is mailto:ADDRESS
 )
 
-// Delivery is a message to a job's callback or webhook URL. It is kept until it
-// is delivered or given up.
+// Delivery is a message to a job's callback or webhook URL, or to a receiver of an
+// alert. It is kept until it is delivered or given up.
 type Delivery struct {
 	Number    int64 // assigned by the store; increases within a job
 	MessageID string
@@ -169,7 +175,7 @@ type Delivery struct {
 	JobAttempt int
 	Channel    Channel
 	URL        string
-	Event      string // the webhook event's name; empty for a callback
+	Event      string // the name of the webhook's or alert's event; empty for a callback
 	Attempt    int    // attempts of this delivery so far
 	DueAt      time.Time
 	// Body is the text to deliver. If Parts is not empty, it still lacks pieces of

@@ -46,8 +46,11 @@ func UnstoredDelivery(item *store.QueueItem, number int, node int64, ended time.
 func givenUpLog(d *job.Delivery, tries int, o *job.Outcome, at time.Time) job.Log {
 	event, b := job.EventCallbackFailed, []byte(`{"url":`)
 	b = rawjson.AppendText(b, d.URL)
-	if d.Channel == job.Webhook {
-		event = job.EventWebhookFailed
+	if d.Channel != job.Callback {
+		event = job.EventAlertFailed
+		if d.Channel == job.Webhook {
+			event = job.EventWebhookFailed
+		}
 		b = append(b, `,"type":`...)
 		b = rawjson.AppendText(b, d.Event)
 	}

@@ -57,6 +57,7 @@ type Records struct {
 	Accounts      []*identity.Account // with their secrets
 	Keys          []*identity.Key
 	HeaderSecrets []*identity.HeaderSecret
+	Alerts        []*Alert // not what they have counted
 	Schedules     []*job.Schedule
 	Jobs          []StoredJob
 	Logs          []*job.Log

@@ -29,6 +29,7 @@ type Store interface {
 	Retention
 	Counts
 	Targets
+	Alerts
 	HeaderSecrets
 	// Subscribe sets the function that receives notices of stored items. Notices
 	// are hints, sent after the commit, and may be lost. The function must not
@@ -255,6 +256,8 @@ type Changes struct {
 	RollbackClaim bool
 	Logs          []job.Log
 	Deliveries    []job.Delivery
+	// Outcomes are for the tracker of alerts.
+	Outcomes []AlertOutcome
 	// Next is the schedule's next job.
 	Next *NewJob
 	// Schedule has the schedule's new values.

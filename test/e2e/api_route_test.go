@@ -36,12 +36,18 @@ func TestAPIRoute_UnknownAndMalformedIDsAre404(t *testing.T) {
 		c.Post("/api/jobs/"+id+"/cancel", nil).WantProblem(404)
 		c.Post("/api/jobs/"+id+"/run", nil).WantProblem(404)
 		c.Post("/api/jobs/"+id+"/rerun", nil).WantProblem(404)
-		c.Post("/api/jobs/"+id+"/reschedule", nil).WantProblem(404)
+		c.Do("PATCH", "/api/jobs/"+id, nil).WantProblem(404)
+		c.Get("/api/jobs/" + id + "/details").WantProblem(404)
+		c.Get("/api/jobs/" + id + "/revisions").WantProblem(404)
 		c.Get("/api/schedules/" + id).WantProblem(404)
 		c.Post("/api/schedules/"+id+"/disable", nil).WantProblem(404)
 		c.Post("/api/schedules/"+id+"/enable", nil).WantProblem(404)
 		c.Do("DELETE", "/api/schedules/"+id, nil).WantProblem(404)
-		c.Post("/api/schedules/"+id+"/edit", nil).WantProblem(404)
+		c.Do("PATCH", "/api/schedules/"+id, nil).WantProblem(404)
+		c.Do("PUT", "/api/schedules/"+id, nil).WantProblem(404)
+		c.Post("/api/schedules/"+id+"/run", nil).WantProblem(404)
+		c.Get("/api/schedules/" + id + "/details").WantProblem(404)
+		c.Get("/api/schedules/" + id + "/revisions").WantProblem(404)
 		c.Get("/api/schedules/" + id + "/state").WantProblem(404)
 		c.Do("PUT", "/api/schedules/"+id+"/state", nil).WantProblem(404)
 		c.Get("/api/logs/" + id).WantProblem(404)
@@ -57,15 +63,15 @@ func TestAPIRoute_OtherMethodsAre405WithAllow(t *testing.T) {
 	}{
 		{"/api/jobs", []string{"GET", "POST"}},
 		{"/api/jobs/counts", []string{"GET"}},
-		{"/api/jobs/1", []string{"GET"}},
-		{"/api/jobs/1/reschedule", []string{"POST"}},
+		{"/api/jobs/1", []string{"GET", "PATCH"}},
+		{"/api/jobs/1/details", []string{"GET"}},
 		{"/api/jobs/cancel", []string{"POST"}},
 		{"/api/jobs/1/run", []string{"POST"}},
 		{"/api/jobs/1/rerun", []string{"POST"}},
 		{"/api/jobs/1/cancel", []string{"POST"}},
 		{"/api/schedules", []string{"GET"}},
-		{"/api/schedules/" + noUUID, []string{"DELETE", "GET"}},
-		{"/api/schedules/" + noUUID + "/edit", []string{"POST"}},
+		{"/api/schedules/" + noUUID, []string{"DELETE", "GET", "PATCH", "PUT"}},
+		{"/api/schedules/" + noUUID + "/run", []string{"POST"}},
 		{"/api/schedules/" + noUUID + "/state", []string{"DELETE", "GET", "PUT"}},
 		{"/api/schedules/" + noUUID + "/disable", []string{"POST"}},
 		{"/api/schedules/" + noUUID + "/enable", []string{"POST"}},

@@ -12,7 +12,7 @@ import (
 )
 
 func reschedule(c *harness.Client, path, body string) *harness.Answer {
-	return c.Post(path+"/reschedule", body)
+	return c.Do(http.MethodPatch, path, body)
 }
 
 func TestReschedule_ChangesTheDueTime(t *testing.T) {
@@ -31,7 +31,7 @@ func TestReschedule_ChangesTheDueTime(t *testing.T) {
 	if attempted := instant(t, done.Get("job.attempted_at")); attempted.Before(due) {
 		t.Errorf("attempted at %s, due %s", attempted, due)
 	}
-	reschedule(a.Client, jobPath(job), `{"scheduled_at":"`+far+`"}`).WantPointers("#/scheduled_at")
+	reschedule(a.Client, jobPath(job), `{"scheduled_at":"`+far+`"}`).WantProblem(422)
 	wantSame(t, "after the refusal", a.Get(jobPath(job)).Want(200).Data(), done.Raw())
 }
 
@@ -40,7 +40,7 @@ func TestReschedule_InvalidDueTimeIsRefusedAndChangesNothing(t *testing.T) {
 	a := account(t)
 	job := create(a.Client, waiting)
 	for body, pointers := range map[string][]string{
-		`{}`: {"#"}, `[]`: {"#"}, `{"schedule_in":-1}`: {"#/schedule_in"}, `{"url":"https://example.com"}`: {"#/url"},
+		`[]`: {"#"}, `{"schedule_in":-1}`: {"#/schedule_in"}, `{"schedule_in":[1,"month"]}`: {"#/schedule_in/1"},
 		`{"schedule_in":1,"scheduled_at":2}`: {"#/schedule_in", "#/scheduled_at"}, `{"schedule_on":1}`: {"#/schedule_on"},
 	} {
 		reschedule(a.Client, jobPath(job), body).WantPointers(pointers...)
@@ -99,7 +99,7 @@ func TestReschedule_RaceWithStart(t *testing.T) {
 			return err
 		}
 		aside(r, 200*time.Millisecond)
-		answer, err := a.Try(http.MethodPost, jobPath(job)+"/reschedule", fmt.Sprintf(`{"schedule_in":%.4f}`, r.Float64()*0.3))
+		answer, err := a.Try(http.MethodPatch, jobPath(job), fmt.Sprintf(`{"schedule_in":%.4f}`, r.Float64()*0.3))
 		if err != nil {
 			return err
 		}

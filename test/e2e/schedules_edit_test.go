@@ -18,7 +18,7 @@ func TestScheduleEdit_NewFrequencyReschedulesThePendingRun(t *testing.T) {
 	for _, x := range []struct{ body, frequency, due, args string }{
 		{`{"cron":"0 9 * * *","timezone":"Europe/Berlin"}`, `{"cron":"0 9 * * *","timezone":"Europe/Berlin"}`, `"2031-05-07T07:00:00.000000Z"`,
 			`{"url":"https://example.com/hook","scheduled_at":"` + far + `","cron":"0 9 * * *","timezone":"Europe/Berlin","method":"get","headers":{}}`},
-		{`{"cron":"30 * * * *"}`, `{"cron":"30 * * * *"}`, `"2031-05-07T07:30:00.000000Z"`,
+		{`{"cron":"30 * * * *","timezone":null}`, `{"cron":"30 * * * *"}`, `"2031-05-07T07:30:00.000000Z"`,
 			`{"url":"https://example.com/hook","scheduled_at":"` + far + `","cron":"30 * * * *","method":"get","headers":{}}`},
 		{`{"repeat_every":[2,"days"],"description":"d"}`, `{"repeat_every":[2,"days"]}`, `"2031-05-07T07:30:00.000000Z"`,
 			`{"url":"https://example.com/hook","scheduled_at":"` + far + `","repeat_every":[2,"days"],"method":"get","headers":{}}`},
@@ -82,7 +82,7 @@ func TestScheduleEdit_RefusesReadOnlyFields(t *testing.T) {
 	job, path := recurring(a.Client, `"scheduled_at":"`+far+`","repeat_every":60`)
 	before := a.Get(path).Want(200).Data()
 	for body, pointers := range map[string][]string{
-		`{}`: {"#"}, `[]`: {"#"}, `{"url":"https://example.com"}`: {"#/url"}, `{"repeat_every":0}`: {"#/repeat_every"},
+		`[]`: {"#"}, `{"idempotency_key":"k"}`: {"#/idempotency_key"}, `{"url":null}`: {"#/url"}, `{"repeat_every":0}`: {"#/repeat_every"},
 		`{"cron":"* * * * *","repeat_every":1}`: {"#/cron", "#/repeat_every"}, `{"timezone":"UTC"}`: {"#/timezone"},
 		`{"cron":"x","timezone":"Nowhere","name":1}`: {"#/cron", "#/timezone", "#/name"},
 	} {
@@ -135,7 +135,7 @@ func TestScheduleEdit_RaceWithFinish(t *testing.T) {
 		}
 		aside(r, 220*time.Millisecond)
 		for _, body := range []string{`{"repeat_every":[3,"hours"]}`, `{"repeat_every":[2,"hours"],"name":"n"}`} {
-			if answer, err := a.Try(http.MethodPost, schedulePath(job)+"/edit", body); err != nil || answer.Status != 200 {
+			if answer, err := a.Try(http.MethodPatch, schedulePath(job), body); err != nil || answer.Status != 200 {
 				return fmt.Errorf("changing: %v %v", answer, err)
 			}
 			aside(r, 5*time.Millisecond)
@@ -172,5 +172,5 @@ func countUnfinished(list harness.JSON) int {
 }
 
 func edit(c *harness.Client, path, body string) *harness.Answer {
-	return c.Post(path+"/edit", body)
+	return c.Do(http.MethodPatch, path, body)
 }

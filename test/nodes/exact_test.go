@@ -171,3 +171,52 @@ func TestReclaim_AttemptsOfAKilledNodeAreRetriedWithin20Seconds(t *testing.T) {
 		t.Error("one node had all jobs")
 	}
 }
+
+// TestPut_30SimultaneousPutsOnThreeNodesCreateOneSchedule also tests that no change
+// of the others is lost.
+func TestPut_30SimultaneousPutsOnThreeNodesCreateOneSchedule(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, same(pgtest.URL(t), 3)...)
+	for round := range 5 {
+		path := fmt.Sprintf("/api/schedules/key:put-%d", round)
+		var mu sync.Mutex
+		statuses := map[int]int{}
+		gate := make(chan struct{})
+		var callers sync.WaitGroup
+		for i := range 30 {
+			callers.Go(func() {
+				<-gate
+				body := fmt.Sprintf(`{"url":"%s","schedule_in":3600,"repeat_every":3600,"name":"n%d"}`, c.Target.URL, i)
+				a, err := c.call(context.Background(), c.Nodes[i%3], http.MethodPut, path, body)
+				if err != nil {
+					t.Errorf("round %d: %v", round, err)
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				statuses[a.status]++
+			})
+		}
+		close(gate)
+		callers.Wait()
+		if statuses[http.StatusCreated] != 1 || statuses[http.StatusOK] != 29 {
+			t.Errorf("round %d: the responses were %v", round, statuses)
+		}
+		var details struct {
+			Data struct {
+				Schedule struct{ ID, Name string }
+				Revision int
+			}
+		}
+		var runs struct{ Data []struct{ Name string } }
+		if _, err := c.get(path+"/details", &details); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.get("/api/jobs?state=scheduled&schedule_id="+details.Data.Schedule.ID, &runs); err != nil {
+			t.Fatal(err)
+		}
+		if details.Data.Revision != 30 || len(runs.Data) != 1 || runs.Data[0].Name != details.Data.Schedule.Name {
+			t.Errorf("round %d: the schedule is %+v, its runs are %+v", round, details.Data, runs.Data)
+		}
+	}
+}

@@ -119,6 +119,7 @@ type writes struct {
 	runs           []queued
 	logs           []*job.Log
 	deliveries     []*job.Delivery
+	outcomes       []*store.AlertOutcome
 	ends           []deliveryEnd
 	schedules      []*job.Schedule
 	drops          []*job.Schedule
@@ -181,6 +182,9 @@ func (w *writes) add(c *store.Changes, run store.QueueKey) {
 	for i := range c.Deliveries {
 		w.deliveries = append(w.deliveries, &c.Deliveries[i])
 	}
+	for i := range c.Outcomes {
+		w.outcomes = append(w.outcomes, &c.Outcomes[i])
+	}
 	switch {
 	case c.DropSchedule:
 		w.drops = append(w.drops, c.Schedule)
@@ -200,7 +204,7 @@ func (w *writes) queries(t *tx) []query {
 	var all []query
 	for _, some := range [][]query{
 		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), updateJobs(w.jobs), removeSecretUses(w.jobs, endedWithSecrets), w.definitions, insertRevisions(w.revisions), insertItems(t, w.runs), insertLogs(w.logs),
-		endDeliveries(t, w.ends), insertDeliveries(t, w.deliveries),
+		endDeliveries(t, w.ends), insertDeliveries(t, w.deliveries), insertOutcomes(w.outcomes),
 		updateSchedules(w.schedules), dropSchedules(w.drops), insertJobs(t, w.next), insertCancels(t, w.cancels),
 		insertAwaiting(w.awaits), updateCompletions(w.completions), endCompletions(w.over),
 	} {

@@ -55,7 +55,7 @@ func (s *Store) CopyWrite(ctx context.Context, source, mark string, records *sto
 		}
 		var all []query
 		for _, some := range [][]query{
-			copyAccounts(records.Accounts), copyKeys(records.Keys), copyHeaderSecrets(records.HeaderSecrets), copySchedules(records.Schedules),
+			copyAccounts(records.Accounts), copyKeys(records.Keys), copyHeaderSecrets(records.HeaderSecrets), copyAlerts(records.Alerts), copySchedules(records.Schedules),
 			copyJobs(records.Jobs), copyLogs(records.Logs), copyDeliveries(records.Deliveries),
 			copyAudits(records.Audits),
 		} {

@@ -110,7 +110,7 @@ func (s *Store) AccountDelete(ctx context.Context, account int64, at time.Time) 
 // its remaining room.
 func lockOut(account int64) []query {
 	var queries []query
-	for _, table := range []string{"sessions", "keys", "secrets", "totps", "account_room", "header_secrets", "secret_uses"} {
+	for _, table := range []string{"sessions", "keys", "secrets", "totps", "account_room", "header_secrets", "secret_uses", "alerts", "alert_states", "alert_outcomes", "alert_accounts"} {
 		queries = append(queries, query{sql: `DELETE FROM ` + table + ` WHERE account = $1`, args: []any{account}})
 	}
 	return queries

@@ -80,6 +80,9 @@ func (t *tx) apply(c *store.Changes, run *store.QueueKey) error {
 	if err := t.applyCompletions(c); err != nil {
 		return err
 	}
+	if err := t.insertOutcomes(c.Outcomes); err != nil {
+		return err
+	}
 	switch {
 	case c.DropSchedule:
 		if _, err := t.deleteTagged(scheduleTags, c.Schedule.ID, `DELETE FROM schedules WHERE id = ?`, c.Schedule.ID); err != nil {

@@ -90,7 +90,7 @@ func (s *Store) AccountDelete(ctx context.Context, account int64, at time.Time) 
 
 // lockOut deletes an account's sessions, keys, secrets and other credentials.
 func (t *tx) lockOut(account int64) error {
-	for _, table := range []string{"sessions", "keys", "secrets", "totps", "header_secrets", "secret_uses"} {
+	for _, table := range []string{"sessions", "keys", "secrets", "totps", "header_secrets", "secret_uses", "alerts", "alert_states", "alert_outcomes", "alert_accounts"} {
 		if err := t.exec(`DELETE FROM `+table+` WHERE account = ?`, account); err != nil {
 			return fmt.Errorf("deleting the %s of an account: %w", table, err)
 		}

@@ -183,19 +183,19 @@ func showJob(j *job.Job) string {
 	if j.State == job.Retryable || j.State == job.Executing {
 		attempt = j.Attempt
 	}
-	return fmt.Sprintf("job %d %s of %s (%d), schedule %s, key %s, name %s, description %s, inserted %s, scheduled %s, %s, due %s, attempt %d, attempted %s, completed %s, cancelled %s, discarded %s, hops %d, runs %d, skipped %d, args %s",
+	return fmt.Sprintf("job %d %s of %s (%d), schedule %s, key %s, name %s, description %s, inserted %s, scheduled %s, %s, due %s, attempt %d, attempted %s, completed %s, cancelled %s, discarded %s, hops %d, runs %d, skipped %d, revision %d, rerun of %d, args %s",
 		j.Number, j.ID, j.Owner.ID, j.Owner.Number, j.ScheduleID, text(j.Key), text(j.Name), text(j.Description),
 		moment(j.InsertedAt), moment(j.ScheduledAt), j.State, moment(j.DueAt), attempt, moment(j.AttemptedAt),
-		moment(j.CompletedAt), moment(j.CancelledAt), moment(j.DiscardedAt), j.Hops, j.Runs, j.Skipped, jsonText(j.Args))
+		moment(j.CompletedAt), moment(j.CancelledAt), moment(j.DiscardedAt), j.Hops, j.Runs, j.Skipped, j.Revision, j.RerunOf, jsonText(j.Args))
 }
 
 func showSchedule(s *job.Schedule) string {
 	if s == nil {
 		return "no schedule"
 	}
-	return fmt.Sprintf("schedule %s of %s (%d), key %s, name %s, description %s, inserted %s, disabled %s, first %s, epoch %d, hops %d, runs %d, ended %q, since %s, args %s, state %s, previous %s",
+	return fmt.Sprintf("schedule %s of %s (%d), key %s, name %s, description %s, inserted %s, disabled %s, first %s, epoch %d, hops %d, runs %d, ended %q, since %s, revision %d, document %q, args %s, state %s, previous %s",
 		s.ID, s.Owner.ID, s.Owner.Number, text(s.Key), text(s.Name), text(s.Description), moment(s.InsertedAt),
-		moment(s.DisabledAt), moment(s.FirstDue), s.Epoch, s.Hops, s.Runs, s.Ended, moment(s.Since), jsonText(s.Args), jsonText(s.State), jsonText(s.Previous))
+		moment(s.DisabledAt), moment(s.FirstDue), s.Epoch, s.Hops, s.Runs, s.Ended, moment(s.Since), s.Revision, s.Document, jsonText(s.Args), jsonText(s.State), jsonText(s.Previous))
 }
 
 func showLog(l *job.Log) string {

@@ -25,11 +25,11 @@ type group map[string]func(*world)
 func Run(t *testing.T, open func(t *testing.T, clock func() time.Time) store.Store) {
 	groups := map[string]group{
 		"Jobs": jobTests, "Idempotency": idempotencyTests, "Lists": listTests, "Schedules": scheduleTests,
-		"Decisions": decisionTests, "Queue": queueTests, "Nodes": nodeTests, "Fencing": fencingTests,
+		"Decisions": decisionTests, "Definitions": definitionTests, "Queue": queueTests, "Nodes": nodeTests, "Fencing": fencingTests,
 		"Deliveries": deliveryTests, "ClaimRollback": claimRollbackTests, "Logs": logTests, "Accounts": accountTests,
 		"Retention": retentionTests, "People": peopleTests, "Stats": statsTests, "Atomicity": atomicityTests, "Concurrency": concurrencyTests,
 		"Identity": identityTests, "Liveness": livenessTests, "Search": searchTests, "Summaries": summaryTests, "Marks": markTests, "Pages": pageTests, "Filters": filterTests,
-		"Quotas": quotaTests, "Blocked": blockedTests, "Suspects": suspectTests, "Targets": targetTests, "Completions": completionTests, "HeaderSecrets": headerSecretTests, "Refusals": refusalTests,
+		"Quotas": quotaTests, "Blocked": blockedTests, "Suspects": suspectTests, "Targets": targetTests, "Completions": completionTests, "HeaderSecrets": headerSecretTests, "Alerts": alertTests, "Refusals": refusalTests,
 	}
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,73 @@
+package alert
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+// Definition is what an alert watches and whom it tells.
+type Definition struct {
+	// What the alert reports.
+	Failed, Recovered, Late, Skipped bool
+	// After is how many failures in a row are reported, at least 1.
+	After int
+	// LateBy is how late a run is that is reported, at least a second.
+	LateBy time.Duration
+	// RemindEvery is the interval of reminders, at least a second; 0 for none.
+	RemindEvery time.Duration
+	Tags        []string  // that a job must have, all of them
+	Schedule    uuid.UUID // whose runs are watched; uuid.Nil for all jobs
+	To          []Receiver
+}
+
+// Receiver is whom an alert tells.
+type Receiver struct {
+	Channel job.Channel
+	// Target is the URL of deliveries: https, or mailto: with an address.
+	Target string
+}
+
+// Matches reports whether the alert watches a job.
+func (d *Definition) Matches(schedule uuid.UUID, tags []string) bool {
+	if d.Schedule != uuid.Nil && d.Schedule != schedule {
+		return false
+	}
+	for _, tag := range d.Tags {
+		if !slices.Contains(tags, tag) {
+			return false
+		}
+	}
+	return true
+}
+
+// Mails returns how many of the receivers get e-mails.
+func (d *Definition) Mails() int {
+	n := 0
+	for _, r := range d.To {
+		if r.Channel == job.AlertMail {
+			n++
+		}
+	}
+	return n
+}
+
+// IsName reports whether a text can be the name of an alert: a letter or a digit,
+// then up to 63 of these and of : . _ -
+func IsName(text string) bool {
+	return job.IsTag(strings.ToLower(text)) && strings.IndexFunc(text, func(r rune) bool { return r > 127 }) < 0
+}
+
+// Parse reads a definition that Read has accepted.
+func Parse(definition rawjson.Value) *Definition {
+	d, err := Read(definition, Checks{Mail: true, Targets: job.ReadOptions{AllowHTTP: true}})
+	if err != nil {
+		return &Definition{After: 1, LateBy: defaultLate} // can't happen: it reports nothing
+	}
+	return &d.Definition
+}

@@ -1,0 +1,114 @@
+package alert
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/notify"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// OutcomesOf returns what changes mean to alerts: the end of a job, and points
+// that a schedule has passed over.
+func OutcomesOf(c *store.Changes) []store.AlertOutcome {
+	if c == nil || c.Job == nil {
+		return nil
+	}
+	var outcomes []store.AlertOutcome
+	switch c.Job.State {
+	case job.Completed:
+		outcomes = append(outcomes, outcome(c.Job, store.AlertSucceeded, lastLog(c.Logs)))
+	case job.Discarded:
+		outcomes = append(outcomes, outcome(c.Job, store.AlertFailed, lastLog(c.Logs)))
+	}
+	if skipped(c.Logs) || c.Next != nil && skipped(c.Next.Logs) {
+		// The next job has no number yet; this one is why points were passed over.
+		outcomes = append(outcomes, outcome(c.Job, store.AlertSkipped, nil))
+	}
+	return outcomes
+}
+
+// skipped reports whether one of the logs says that a schedule has passed over
+// points.
+func skipped(logs []job.Log) bool {
+	return slices.ContainsFunc(logs, func(l job.Log) bool { return l.Event == job.EventSkipped })
+}
+
+// lastLog returns the log of an attempt's outcome, or nil.
+func lastLog(logs []job.Log) *job.Log {
+	for i := range logs {
+		if logs[i].Event == job.EventResponse || logs[i].Event == job.EventError {
+			return &logs[i]
+		}
+	}
+	return nil
+}
+
+func outcome(j *job.Job, kind store.AlertOutcomeKind, log *job.Log) store.AlertOutcome {
+	o := store.AlertOutcome{Owner: j.Owner, Job: j.Number, Schedule: j.ScheduleID, Kind: kind, Tags: strings.Join(job.LabelsOf(j.Args).Tags, " ")}
+	switch j.State {
+	case job.Completed:
+		o.At = j.CompletedAt
+	case job.Discarded:
+		o.At = j.DiscardedAt
+	case job.Cancelled:
+		o.At = j.CancelledAt
+	default:
+		o.At = j.DueAt
+	}
+	detail := DetailOf(j)
+	if log != nil {
+		addLog(&detail, kind, log)
+	}
+	encoded, err := json.Marshal(detail)
+	if err != nil {
+		panic(err) // can't happen: only strings and numbers
+	}
+	o.Detail = encoded
+	return o
+}
+
+// DetailOf returns what messages show of a job without an attempt.
+func DetailOf(j *job.Job) notify.Detail {
+	d := notify.Detail{URL: rawjson.Text(rawjson.Get(j.Args, "url"))}
+	if j.Name != nil {
+		d.Name = *j.Name
+	}
+	return d
+}
+
+// addLog adds the outcome of an attempt from its log.
+func addLog(d *notify.Detail, kind store.AlertOutcomeKind, log *job.Log) {
+	failure := log.Payload
+	if log.Event == job.EventResponse {
+		if status, err := strconv.Atoi(string(rawjson.Get(log.Payload, "status"))); err == nil {
+			d.Status = &status
+		}
+		d.Excerpt = excerpt(log.Payload)
+		failure = rawjson.Get(log.Payload, "error")
+	}
+	if kind != store.AlertFailed {
+		return
+	}
+	if failure.Kind() == '{' {
+		d.Error = &notify.Error{Kind: rawjson.Text(rawjson.Get(failure, "kind")), Message: notify.Cut(rawjson.Text(rawjson.Get(failure, "message")), notify.MaxError)}
+	} else if d.Status != nil {
+		d.Error = &notify.Error{Kind: string(job.KindStatus), Message: "the target responded with " + strconv.Itoa(*d.Status)}
+	}
+}
+
+// excerpt returns the beginning of a response's body, if it is text.
+func excerpt(payload rawjson.Value) string {
+	body := rawjson.Get(payload, "body")
+	switch {
+	case rawjson.IsNull(body), !rawjson.IsNull(rawjson.Get(payload, "encoding")):
+		return ""
+	case body.Kind() == '"':
+		return notify.Cut(rawjson.Text(body), notify.MaxExcerpt)
+	}
+	return notify.Cut(string(body[:min(len(body), notify.MaxExcerpt)]), notify.MaxExcerpt)
+}

@@ -1,0 +1,277 @@
+package alert
+
+import (
+	"net/mail"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+const (
+	// MaxReceivers is the maximum number of receivers of an alert.
+	MaxReceivers = 10
+	// MaxAfter is the greatest value of after.
+	MaxAfter = 1000
+	// MaxDefinition is the maximum size of a definition in bytes.
+	MaxDefinition = 16 << 10
+	// defaultLate is late_by when it isn't given.
+	defaultLate = time.Minute
+	// maxAddress is the maximum length of an e-mail address in bytes (RFC 5321).
+	maxAddress = 254
+)
+
+// Checks are the checks of Read that depend on the service.
+type Checks struct {
+	// Targets has CheckHost and AllowHTTP, for the URLs of receivers.
+	Targets job.ReadOptions
+	// Mail is whether the service can send e-mails.
+	Mail bool
+}
+
+// Draft is a valid definition.
+type Draft struct {
+	Definition
+	// JSON is the definition with its defaults, as it is stored and shown; Match is
+	// its member match.
+	JSON, Match rawjson.Value
+}
+
+var fields = []string{"on", "after", "late_by", "match", "to", "remind_every"}
+
+// signals are the values of on.
+var signals = []string{"failed", "recovered", "late", "skipped"}
+
+// reader reads a definition and collects all its problems.
+type reader struct {
+	checks   Checks
+	problems fault.Problems
+	draft    Draft
+}
+
+func (r *reader) refuse(pointer, detail string) {
+	r.problems.Add(fault.Problem{Pointer: pointer, Detail: detail})
+}
+
+// Read reads the definition of an alert. Its error is a fault that lists every
+// problem.
+func Read(body rawjson.Value, checks Checks) (*Draft, error) {
+	r := &reader{checks: checks}
+	r.draft.After, r.draft.LateBy = 1, defaultLate
+	if body.Kind() != '{' {
+		r.refuse("#", "must be a JSON object with the fields of an alert")
+		return nil, r.problems.Err()
+	}
+	given := r.members("#", body, fields)
+	if v, ok := given["on"]; ok {
+		r.readOn(v)
+	} else {
+		r.refuse("#/on", "is required: a list of "+strings.Join(signals, ", "))
+	}
+	if v, ok := given["after"]; ok {
+		r.readAfter(v)
+	}
+	if v, ok := given["late_by"]; ok {
+		r.draft.LateBy, _ = job.ReadDuration(v, "#/late_by", time.Second, job.MaxAhead, r.refuse)
+	}
+	if v, ok := given["remind_every"]; ok {
+		r.draft.RemindEvery, _ = job.ReadDuration(v, "#/remind_every", time.Second, job.MaxAhead, r.refuse)
+	}
+	r.draft.Match = rawjson.Value(`{}`)
+	if v, ok := given["match"]; ok {
+		r.readMatch(v)
+	}
+	if v, ok := given["to"]; ok {
+		r.readTo(v)
+	} else {
+		r.refuse("#/to", "is required: a list of 1 to "+strconv.Itoa(MaxReceivers)+" receivers")
+	}
+	r.draft.JSON = normal(given)
+	if len(r.draft.JSON) > MaxDefinition {
+		r.refuse("#", "must be at most 16 KiB as JSON")
+	}
+	if err := r.problems.Err(); err != nil {
+		return nil, err
+	}
+	return &r.draft, nil
+}
+
+// normal returns the definition with its defaults, in a fixed order.
+func normal(given map[string]rawjson.Value) rawjson.Value {
+	defaults := map[string]string{"after": `1`, "late_by": `60`, "match": `{}`, "remind_every": `null`}
+	members := make([]rawjson.Member, 0, len(fields))
+	for _, name := range fields {
+		v, ok := given[name]
+		if !ok {
+			v = rawjson.Value(defaults[name])
+		}
+		members = append(members, rawjson.Member{Name: name, Value: v})
+	}
+	return rawjson.Object(members)
+}
+
+// members returns the known members of an object that aren't null, and refuses
+// all others.
+func (r *reader) members(at string, v rawjson.Value, known []string) map[string]rawjson.Value {
+	given := map[string]rawjson.Value{}
+	for _, m := range rawjson.Members(v) {
+		if !slices.Contains(known, m.Name) {
+			r.refuse(at+strings.TrimPrefix(job.Pointer(m.Name), "#"), "is not a known field; the known ones are "+strings.Join(known, ", "))
+		} else if !rawjson.IsNull(m.Value) {
+			given[m.Name] = m.Value
+		}
+	}
+	return given
+}
+
+func (r *reader) readOn(v rawjson.Value) {
+	elements := rawjson.Elements(v)
+	if v.Kind() != '[' || len(elements) == 0 || len(elements) > len(signals) {
+		r.refuse("#/on", "must be a list of one or more of "+strings.Join(signals, ", "))
+		return
+	}
+	d := &r.draft
+	for i, e := range elements {
+		at := "#/on/" + strconv.Itoa(i)
+		set := map[string]*bool{"failed": &d.Failed, "recovered": &d.Recovered, "late": &d.Late, "skipped": &d.Skipped}[rawjson.Text(e)]
+		switch {
+		case e.Kind() != '"' || set == nil:
+			r.refuse(at, "must be one of "+strings.Join(signals, ", "))
+		case *set:
+			r.refuse(at, "is a repetition; leave it out")
+		default:
+			*set = true
+		}
+	}
+}
+
+func (r *reader) readAfter(v rawjson.Value) {
+	n, err := strconv.Atoi(string(v))
+	if v.Kind() != '0' || err != nil || n < 1 || n > MaxAfter {
+		r.refuse("#/after", "must be a whole number from 1 to "+strconv.Itoa(MaxAfter))
+		return
+	}
+	r.draft.After = n
+}
+
+func (r *reader) readMatch(v rawjson.Value) {
+	if v.Kind() != '{' {
+		r.refuse("#/match", "must be an object with tags, schedule_id or both")
+		return
+	}
+	r.draft.Match = v
+	given := r.members("#/match", v, []string{"tags", "schedule_id"})
+	if v, ok := given["schedule_id"]; ok {
+		id, err := uuid.Parse(rawjson.Text(v))
+		if v.Kind() != '"' || err != nil || len(rawjson.Text(v)) != 36 || id == uuid.Nil {
+			r.refuse("#/match/schedule_id", "must be the id of a schedule, a UUID")
+		}
+		r.draft.Schedule = id
+	}
+	if v, ok := given["tags"]; ok {
+		r.readTags(v)
+	}
+}
+
+func (r *reader) readTags(v rawjson.Value) {
+	elements := rawjson.Elements(v)
+	if v.Kind() != '[' || len(elements) > job.MaxTags {
+		r.refuse("#/match/tags", "must be a list of at most "+strconv.Itoa(job.MaxTags)+" tags")
+		return
+	}
+	for i, e := range elements {
+		tag := rawjson.Text(e)
+		if e.Kind() != '"' || !job.IsTag(tag) {
+			r.refuse("#/match/tags/"+strconv.Itoa(i), job.TagRule)
+			continue
+		}
+		r.draft.Tags = append(r.draft.Tags, tag)
+	}
+}
+
+func (r *reader) readTo(v rawjson.Value) {
+	elements := rawjson.Elements(v)
+	if v.Kind() != '[' || len(elements) == 0 || len(elements) > MaxReceivers {
+		r.refuse("#/to", "must be a list of 1 to "+strconv.Itoa(MaxReceivers)+" receivers")
+		return
+	}
+	for i, e := range elements {
+		at := "#/to/" + strconv.Itoa(i)
+		receiver, ok := r.readReceiver(at, e)
+		if ok && slices.Contains(r.draft.To, receiver) {
+			r.refuse(at, "is a repetition of another receiver; leave it out")
+		}
+		r.draft.To = append(r.draft.To, receiver)
+	}
+}
+
+func (r *reader) readReceiver(at string, v rawjson.Value) (receiver Receiver, ok bool) {
+	const shape = `must be an object with one of webhook, slack and email, as in {"webhook": "https://example.com/alerts"}`
+	if v.Kind() != '{' {
+		r.refuse(at, shape)
+		return receiver, false
+	}
+	before := r.problems.Len()
+	given := r.members(at, v, []string{"webhook", "slack", "email"})
+	if r.problems.Len() > before {
+		return receiver, false
+	}
+	if len(given) != 1 {
+		r.refuse(at, shape)
+		return receiver, false
+	}
+	for name, v := range given {
+		receiver, ok = r.readTarget(at+"/"+name, name, v)
+	}
+	return receiver, ok
+}
+
+func (r *reader) readTarget(at, name string, v rawjson.Value) (receiver Receiver, ok bool) {
+	if v.Kind() != '"' {
+		r.refuse(at, "must be a string")
+		return receiver, false
+	}
+	text, why := rawjson.Text(v), ""
+	switch name {
+	case "webhook":
+		receiver, why = Receiver{job.AlertWebhook, text}, job.WhyNotTarget(text, r.checks.Targets)
+	case "slack":
+		receiver, why = Receiver{job.AlertSlack, text}, job.WhyNotTarget(text, r.checks.Targets)
+	default:
+		receiver, why = Receiver{job.AlertMail, "mailto:" + text}, whyNotAddress(text)
+		if why == "" && !r.checks.Mail {
+			why = "can't be used: this service sends no e-mails; whoever runs it must start it with --smtp-url and --smtp-from"
+		}
+	}
+	if why != "" {
+		r.refuse(at, why)
+	}
+	return receiver, why == ""
+}
+
+// whyNotAddress returns why text is not a plain e-mail address, or "" if it is
+// one. Names, comments, quotes, lists and everything outside printable ASCII are
+// refused, so that an address can't add to the header of an e-mail.
+func whyNotAddress(text string) string {
+	const rule = "must be an e-mail address, as in name@example.com"
+	local, domain, _ := strings.Cut(text, "@")
+	if len(text) > maxAddress || len(local) > 64 || !strings.Contains(domain, ".") && domain != "localhost" {
+		return rule
+	}
+	for _, c := range []byte(text) {
+		if c <= ' ' || c >= 127 || strings.IndexByte(`"(),:;<>[\]`, c) >= 0 {
+			return rule
+		}
+	}
+	a, err := mail.ParseAddress(text)
+	if err != nil || a.Address != text {
+		return rule
+	}
+	return ""
+}

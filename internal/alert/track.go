@@ -1,0 +1,257 @@
+package alert
+
+import (
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/notify"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// LateRun is a queue item that may be late.
+type LateRun struct {
+	store.QueueKey
+	Schedule uuid.UUID // uuid.Nil for a one-off job
+	Tags     []string
+	Detail   notify.Detail
+}
+
+// Input is what the tracker gets beside the Snapshot.
+type Input struct {
+	// Late are the queue items given to AlertTrack, in order of due time and number.
+	Late []LateRun
+	// Link returns where a job is shown; nil if that is not known.
+	Link func(job int64) string
+	// HeldBack reports whether a limit holds a queue item back, so that it doesn't
+	// count as late. Nil: none does.
+	HeldBack func(store.QueueKey) bool
+}
+
+// tracker turns one Snapshot into changes.
+type tracker struct {
+	Input
+	m       *store.AlertSnapshot
+	now     int64 // microseconds
+	account accountData
+	alerts  []*watched
+	states  map[store.AlertStateKey]*state
+	order   []*state
+	changes store.AlertChanges
+}
+
+// watched is an alert with what the tracker keeps.
+type watched struct {
+	*store.Alert
+	def     *Definition
+	data    alertData
+	changed bool
+}
+
+// state is a state with its history.
+type state struct {
+	store.AlertState
+	history History
+	stored  bool // in the Snapshot
+	changed bool
+	ended   bool
+}
+
+// Track decides what the alerts of an account send.
+func Track(m *store.AlertSnapshot, in Input) *store.AlertChanges {
+	t := &tracker{Input: in, m: m, now: m.Now.UnixMicro(), states: make(map[store.AlertStateKey]*state, len(m.States))}
+	decode(m.Data, &t.account)
+	t.account.roll(t.now)
+	for _, a := range m.Alerts {
+		w := &watched{Alert: a, def: Parse(a.Definition)}
+		decode(a.Data, &w.data)
+		t.alerts = append(t.alerts, w)
+		t.flush(w)
+	}
+	for i := range m.States {
+		s := &state{AlertState: m.States[i], stored: true}
+		decode(s.Data, &s.history)
+		t.states[s.AlertStateKey] = s
+		t.order = append(t.order, s)
+	}
+	for i := range m.Events {
+		t.event(&m.Events[i])
+	}
+	t.late()
+	t.remind()
+	return t.finish()
+}
+
+// event tells an outcome to every alert that matches.
+func (t *tracker) event(e *store.AlertOutcome) {
+	tags := strings.Fields(e.Tags)
+	var detail notify.Detail
+	decode(e.Detail, &detail)
+	for _, w := range t.alerts {
+		if !w.def.Matches(e.Schedule, tags) {
+			continue
+		}
+		message := notify.Message{At: e.At, Schedule: e.Schedule, Job: e.Job, Detail: detail}
+		if e.Kind == store.AlertSkipped {
+			if w.def.Skipped {
+				t.send(w, notify.Skipped, &message)
+			}
+			continue
+		}
+		t.observe(w, e, &message)
+	}
+}
+
+// observe adds an outcome to the history of an alert.
+func (t *tracker) observe(w *watched, e *store.AlertOutcome, message *notify.Message) {
+	key := store.AlertStateKey{Schedule: e.Schedule, Alert: w.Name, Kind: store.AlertFailing}
+	s := t.states[key]
+	if e.Kind == store.AlertSucceeded {
+		if s == nil || s.ended {
+			return
+		}
+		_, signal := s.history.Success(w.def)
+		s.ended = true
+		if signal != "" {
+			t.send(w, string(signal), message)
+		}
+		return
+	}
+	s = t.state(key)
+	history, signal := s.history.Failure(w.def, message.Detail)
+	s.history, s.Job = history, e.Job
+	if signal != "" {
+		message.Failures = history.Failures
+		t.send(w, string(signal), message)
+	}
+	if history.Sent && s.WakeAt.IsZero() && w.def.RemindEvery > 0 {
+		s.WakeAt = t.m.Now.Add(w.def.RemindEvery)
+	}
+}
+
+// state returns a state to be changed. One that has ended begins anew.
+func (t *tracker) state(key store.AlertStateKey) *state {
+	s := t.states[key]
+	if s == nil {
+		s = &state{AlertState: store.AlertState{AlertStateKey: key}}
+		t.states[key] = s
+		t.order = append(t.order, s)
+	}
+	if s.ended {
+		s.AlertState = store.AlertState{AlertStateKey: key}
+		s.history, s.ended = History{}, false
+	}
+	s.changed = true
+	return s
+}
+
+// late reports the runs that are late and haven't been looked at.
+func (t *tracker) late() {
+	for _, w := range t.alerts {
+		if !w.def.Late {
+			continue
+		}
+		for i := range t.Late {
+			run := &t.Late[i]
+			due := run.Due.UnixMicro()
+			if due > t.now-w.def.LateBy.Microseconds() {
+				break
+			}
+			if due < w.data.LateDue || due == w.data.LateDue && run.Number <= w.data.LateNumber {
+				continue
+			}
+			w.data.LateDue, w.data.LateNumber, w.changed = due, run.Number, true
+			if t.m.Late[i] && w.def.Matches(run.Schedule, run.Tags) && (t.HeldBack == nil || !t.HeldBack(run.QueueKey)) {
+				t.lateRun(w, run)
+			}
+		}
+	}
+}
+
+func (t *tracker) lateRun(w *watched, run *LateRun) {
+	t.send(w, notify.Late, &notify.Message{At: t.m.Now, Schedule: run.Schedule, Job: run.Number, Detail: run.Detail})
+	if w.def.RemindEvery > 0 {
+		s := t.state(store.AlertStateKey{Schedule: run.Schedule, Alert: w.Name, Kind: store.AlertLate})
+		s.Job, s.history, s.WakeAt = run.Number, History{Last: run.Detail}, t.m.Now.Add(w.def.RemindEvery)
+	}
+}
+
+// remind sends the reminders that are due, for what still lasts.
+func (t *tracker) remind() {
+	byName := make(map[string]*watched, len(t.alerts))
+	for _, w := range t.alerts {
+		byName[w.Name] = w
+	}
+	for _, s := range t.order {
+		if s.ended || s.WakeAt.IsZero() || s.WakeAt.After(t.m.Now) {
+			continue
+		}
+		w := byName[s.Alert]
+		s.changed = true
+		switch {
+		case w == nil:
+			s.ended = true
+		case s.Lasts && w.def.RemindEvery > 0 && t.reminds(w, s):
+			t.reminder(w, s)
+		case s.Kind == store.AlertLate:
+			s.ended = true
+		default:
+			s.WakeAt = time.Time{}
+		}
+	}
+}
+
+// reminds reports whether the alert still watches what a state is about.
+func (t *tracker) reminds(w *watched, s *state) bool {
+	return s.Kind == store.AlertFailing && w.def.Failed && s.history.Sent || s.Kind == store.AlertLate && w.def.Late
+}
+
+func (t *tracker) reminder(w *watched, s *state) {
+	message := &notify.Message{At: t.m.Now, Schedule: s.Schedule, Job: s.Job, Failures: s.history.Failures, Detail: s.history.Last}
+	kind := notify.Failed
+	if s.Kind == store.AlertLate {
+		kind = notify.Late
+	}
+	t.send(w, kind, message)
+	s.WakeAt = s.WakeAt.Add(w.def.RemindEvery)
+	if !s.WakeAt.After(t.m.Now) {
+		s.WakeAt = t.m.Now.Add(w.def.RemindEvery)
+	}
+}
+
+// finish encodes what has changed.
+func (t *tracker) finish() *store.AlertChanges {
+	for _, w := range t.alerts {
+		if !w.changed {
+			continue
+		}
+		w.Data, w.WakeAt = encode(&w.data), time.Time{}
+		if len(w.data.Merged) > 0 {
+			w.WakeAt = time.UnixMicro(w.data.Since).Add(minute).UTC()
+		}
+		t.changes.Alerts = append(t.changes.Alerts, w.Alert)
+	}
+	for _, s := range t.order {
+		switch {
+		case s.ended && s.stored:
+			t.changes.Ended = append(t.changes.Ended, s.AlertStateKey)
+		case s.changed && !s.ended:
+			s.Data = encode(&s.history)
+			t.changes.States = append(t.changes.States, s.AlertState)
+		}
+	}
+	t.changes.Data = encode(&t.account)
+	return &t.changes
+}
+
+// channelOf returns the channel that formats a receiver's messages.
+func channelOf(r Receiver) notify.Channel { return notify.Channels[r.Channel] }
+
+// Delivery returns a message to a receiver.
+func Delivery(owner job.Owner, r Receiver, m *notify.Message, due time.Time) job.Delivery {
+	return job.Delivery{
+		MessageID: "msg_" + uuid.NewString(), Owner: owner, Job: m.Job, Channel: r.Channel, URL: r.Target, Event: m.Type, DueAt: due, Body: channelOf(r).Body(m),
+	}
+}

@@ -1,0 +1,64 @@
+package app
+
+import (
+	"context"
+	"crypto/x509"
+	"strconv"
+	"strings"
+
+	"github.com/punctual-dev/punctual/internal/alert"
+	"github.com/punctual-dev/punctual/internal/alert/watch"
+	"github.com/punctual-dev/punctual/internal/attempt"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/notify/smtp"
+	"github.com/punctual-dev/punctual/internal/service"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// recordingStore is a store that records the outcomes of jobs for alerts.
+type recordingStore struct {
+	store.Store
+	recorder *watch.Recorder
+}
+
+// QueueFinish implements store.Queue.
+func (s recordingStore) QueueFinish(ctx context.Context, items []store.Finish) ([]bool, error) {
+	return s.recorder.QueueFinish(ctx, items)
+}
+
+// JobChange implements store.Jobs.
+func (s recordingStore) JobChange(ctx context.Context, owner job.Owner, id store.JobID, decide store.Decide) (*job.Job, error) {
+	return s.recorder.JobChange(ctx, owner, id, decide)
+}
+
+// CompletionChange implements store.Completions.
+func (s recordingStore) CompletionChange(ctx context.Context, c *job.Completion, decide store.Decide) (*job.Job, error) {
+	return s.recorder.CompletionChange(ctx, c, decide)
+}
+
+// watchAlerts makes what tracks alerts, and the store that all others use.
+func (n *Node) watchAlerts() {
+	c := watch.Config{Store: n.database, Log: n.config.Log}
+	if u := n.config.PublicURL; u != nil {
+		base := strings.TrimSuffix(u.String(), "/") + "/jobs/"
+		c.Link = func(number int64) string { return base + strconv.FormatInt(number, 10) }
+	}
+	n.watcher = watch.New(c)
+	n.store = recordingStore{n.database, &watch.Recorder{Watcher: n.watcher, Store: n.database}}
+}
+
+// newMail returns what sends e-mails; nil if the service sends none.
+func newMail(c Config, roots *x509.CertPool) (attempt.Mailer, error) {
+	if c.SMTP == nil || c.MailFrom == nil {
+		return nil, nil
+	}
+	return smtp.New(smtp.Config{Server: c.SMTP, From: c.MailFrom, RootCAs: roots})
+}
+
+// newAlerts makes what serves clients' calls about alerts.
+func (n *Node) newAlerts(mail bool) *service.Alerts {
+	return service.NewAlerts(service.AlertsConfig{
+		Store: n.store, Watcher: n.watcher, Sender: n.runner,
+		Checks: alert.Checks{Targets: job.ReadOptions{CheckHost: n.targets.CheckHost, AllowHTTP: n.targets.AllowHTTP}, Mail: mail},
+	})
+}

@@ -1,0 +1,40 @@
+package notify
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+// Mail formats messages as e-mails; their sender encodes them. The body of the
+// delivery is an object with subject and text.
+type Mail struct{}
+
+// Letter is the body of an e-mail's delivery.
+type Letter struct {
+	Subject string `json:"subject"`
+	Text    string `json:"text"`
+}
+
+// Body implements Channel.
+func (Mail) Body(m *Message) rawjson.Value {
+	all := append([]string{headline(m), ""}, lines(m)...)
+	if m.Link != "" {
+		all = append(all, "", m.Link)
+	}
+	if m.Unsent > 0 {
+		all = append(all, "", fmt.Sprintf("%d e-mails of the hour before were not sent: the account had reached its limit of %d an hour.", m.Unsent, MaxMails))
+	}
+	footer := "This e-mail was sent by an alert of a punctual service"
+	if m.Account != uuid.Nil {
+		footer += ", of the account " + m.Account.String()
+	}
+	all = append(all, "", "-- ", footer+". If you did not ask for it, report the account to whoever runs the service.")
+	return encode(Letter{Subject: headline(m), Text: strings.Join(all, "\n")})
+}
+
+// MaxMails is how many e-mails the alerts of an account send in an hour.
+const MaxMails = 60

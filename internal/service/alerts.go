@@ -1,0 +1,213 @@
+package service
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/alert"
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/notify"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// AlertStore is what Alerts needs of the store.
+type AlertStore interface {
+	Now() time.Time
+	ScheduleGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error)
+	AlertPut(ctx context.Context, a *store.Alert) (created bool, err error)
+	AlertGet(ctx context.Context, owner job.Owner, name string) (*store.Alert, error)
+	AlertList(ctx context.Context, owner job.Owner) ([]*store.Alert, error)
+	AlertDelete(ctx context.Context, owner job.Owner, name string) error
+}
+
+// AlertWatcher tracks alerts; see package watch.
+type AlertWatcher interface {
+	Refresh(ctx context.Context) error
+	TakeMails(ctx context.Context, account int64, n int) (taken int, err error)
+}
+
+// AlertSender makes one attempt at a delivery.
+type AlertSender interface {
+	SendNow(ctx context.Context, d *job.Delivery, within time.Duration) job.Outcome
+}
+
+// AlertsConfig configures Alerts.
+type AlertsConfig struct {
+	Store   AlertStore
+	Watcher AlertWatcher
+	Sender  AlertSender
+	Checks  alert.Checks
+}
+
+const (
+	// testWithin is how long a receiver may take to answer a test.
+	testWithin = 10 * time.Second
+	// maxTests is how many tests of all accounts are under way at once; of one
+	// account it is one.
+	maxTests = 8
+)
+
+// Alerts carries out clients' requests about alerts.
+type Alerts struct {
+	AlertsConfig
+	mu      sync.Mutex
+	testing map[int64]bool // accounts with a test under way
+}
+
+// NewAlerts returns an Alerts.
+func NewAlerts(config AlertsConfig) *Alerts {
+	return &Alerts{AlertsConfig: config, testing: map[int64]bool{}}
+}
+
+// Alert is the record of an alert.
+type Alert struct {
+	Name       string
+	Definition rawjson.Value // an object with all members, also those not given
+	InsertedAt time.Time
+	UpdatedAt  time.Time
+}
+
+func alertRecord(a *store.Alert) *Alert {
+	return &Alert{Name: a.Name, Definition: a.Definition, InsertedAt: a.InsertedAt, UpdatedAt: a.UpdatedAt}
+}
+
+// Put creates an alert or replaces its definition.
+func (s *Alerts) Put(ctx context.Context, owner job.Owner, name string, body rawjson.Value) (record *Alert, created bool, err error) {
+	if !alert.IsName(name) {
+		return nil, false, fault.Refuse([]fault.Problem{{Parameter: "name", Detail: "must be 1 to 64 characters: a letter or a digit, then these and : . _ -"}})
+	}
+	draft, err := alert.Read(body, s.Checks)
+	if err != nil {
+		return nil, false, err
+	}
+	if draft.Schedule != uuid.Nil {
+		_, err := s.Store.ScheduleGet(ctx, owner, draft.Schedule)
+		if fault.CodeOf(err) == fault.NotFound {
+			return nil, false, fault.Refuse([]fault.Problem{{Pointer: "#/match/schedule_id", Detail: "must be the id of a schedule of this account"}})
+		}
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	a := &store.Alert{Owner: owner, Name: name, Definition: draft.JSON, Match: draft.Match}
+	if draft.Late {
+		a.LateBy = draft.LateBy
+	}
+	if created, err = s.Store.AlertPut(ctx, a); err != nil {
+		if fault.CodeOf(err) == fault.Invalid {
+			err = fault.Refuse([]fault.Problem{{Pointer: "#", Detail: "can't be stored: " + err.Error()}})
+		}
+		return nil, false, err
+	}
+	return alertRecord(a), created, s.Watcher.Refresh(ctx)
+}
+
+// Get returns an alert, or a NotFound fault.
+func (s *Alerts) Get(ctx context.Context, owner job.Owner, name string) (*Alert, error) {
+	if !alert.IsName(name) {
+		return nil, fault.NoSuch("alert")
+	}
+	a, err := s.Store.AlertGet(ctx, owner, name)
+	if err != nil {
+		return nil, err
+	}
+	return alertRecord(a), nil
+}
+
+// List returns the owner's alerts in order of their names, at most limit after
+// the first offset, and whether there are more.
+func (s *Alerts) List(ctx context.Context, owner job.Owner, limit, offset int) (found []*Alert, more bool, err error) {
+	all, err := s.Store.AlertList(ctx, owner)
+	if err != nil {
+		return nil, false, err
+	}
+	all = all[min(offset, len(all)):]
+	for _, a := range all[:min(limit, len(all))] {
+		found = append(found, alertRecord(a))
+	}
+	return found, len(all) > limit, nil
+}
+
+// Delete deletes an alert, or returns a NotFound fault. Its messages that are in
+// the queue are still sent.
+func (s *Alerts) Delete(ctx context.Context, owner job.Owner, name string) error {
+	if !alert.IsName(name) {
+		return fault.NoSuch("alert")
+	}
+	if err := s.Store.AlertDelete(ctx, owner, name); err != nil {
+		return err
+	}
+	return s.Watcher.Refresh(ctx)
+}
+
+// AlertTest is what a receiver of an alert said to a test.
+type AlertTest struct {
+	Receiver alert.Receiver
+	Outcome  job.Outcome
+}
+
+// Test sends a message to each receiver of an alert and returns what they said.
+func (s *Alerts) Test(ctx context.Context, owner job.Owner, name string) ([]AlertTest, error) {
+	a, err := s.Get(ctx, owner, name)
+	if err != nil {
+		return nil, err
+	}
+	hops := job.Hops(ctx)
+	if hops >= job.MaxHops {
+		return nil, fault.New(fault.Invalid, job.HopsField+" must be less than "+strconv.Itoa(job.MaxHops)+": jobs that send messages end there")
+	}
+	if !s.begin(owner.Number) {
+		return nil, &fault.Error{Code: fault.TooMany, Message: "another test of an alert is under way; try again when it has ended", RetryAfter: time.Second}
+	}
+	defer s.end(owner.Number)
+	d := alert.Parse(a.Definition)
+	if n := d.Mails(); n > 0 {
+		taken, err := s.Watcher.TakeMails(ctx, owner.Number, n)
+		if err != nil {
+			return nil, err
+		}
+		if taken < n {
+			return nil, &fault.Error{
+				Code: fault.TooMany, RetryAfter: 10 * time.Minute,
+				Message: "the account has sent its " + strconv.Itoa(notify.MaxMails) + " e-mails of this hour; nothing was sent, try again later",
+			}
+		}
+	}
+	return s.send(ctx, owner, name, d.To, hops), nil
+}
+
+func (s *Alerts) begin(account int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.testing[account] || len(s.testing) >= maxTests {
+		return false
+	}
+	s.testing[account] = true
+	return true
+}
+
+func (s *Alerts) end(account int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.testing, account)
+}
+
+// send sends a test to all receivers at once.
+func (s *Alerts) send(ctx context.Context, owner job.Owner, name string, to []alert.Receiver, hops int) []AlertTest {
+	now := s.Store.Now()
+	results := make([]AlertTest, len(to))
+	var all sync.WaitGroup
+	for i, r := range to {
+		d := alert.Delivery(owner, r, &notify.Message{Type: notify.Test, At: now, Alert: name, Account: owner.ID}, now)
+		d.Hops = hops
+		all.Go(func() { results[i] = AlertTest{Receiver: r, Outcome: s.Sender.SendNow(ctx, &d, testWithin)} })
+	}
+	all.Wait()
+	return results
+}

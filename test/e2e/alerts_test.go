@@ -1,0 +1,227 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
+)
+
+// putAlert creates an alert with the name of the test.
+func putAlert(c *harness.Client, definition string) {
+	c.Do("PUT", "/api/alerts/a", definition).Want(201)
+}
+
+// messages returns the types of the messages that a receiver got, each once.
+func messages(hits []harness.Hit) string {
+	var types []string
+	seen := map[string]bool{}
+	for _, h := range hits {
+		if id := h.Header.Get("Webhook-Id"); !seen[id] {
+			seen[id] = true
+			types = append(types, strings.TrimPrefix(h.JSON().Get("type").Str(), "alert."))
+		}
+	}
+	return strings.Join(types, " ")
+}
+
+// finish creates a job that the target answers with a status, and waits until the
+// job is final.
+func finish(t *testing.T, c *harness.Client, target *harness.Route, status int, members string) harness.JSON {
+	t.Helper()
+	target.RespondOnce(harness.Reply(status, "text/plain", "told by the target"))
+	j := create(c, with(`{"url":"`+target.URL+`","retries":0}`, members))
+	harness.Eventually(t, soon, "the job is final", func() bool {
+		state := c.Get(jobPath(j)).Data().Get("job.state").Str()
+		return state == "completed" || state == "discarded"
+	})
+	return j
+}
+
+func TestAlert_CreateReplaceListDelete(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	const definition = `{"on":["failed"],"to":[{"slack":"https://example.com/s"}],"late_by":[2,"minutes"]}`
+	created := a.Do("PUT", "/api/alerts/a", definition).Want(201)
+	if got := created.Header.Get("Location"); got != "/api/alerts/a" {
+		t.Errorf("Location %q", got)
+	}
+	const want = `{"name":"a","on":["failed"],"after":1,"late_by":[2,"minutes"],"match":{},"to":[{"slack":"https://example.com/s"}],"remind_every":null,"inserted_at":`
+	if got := a.Get("/api/alerts/a").Want(200).Data().Raw(); !strings.HasPrefix(got, want) {
+		t.Errorf("the alert is %s, want %s…", got, want)
+	}
+	a.Do("PUT", "/api/alerts/a", definition).Want(200)
+	a.Do("PUT", "/api/alerts/b", with(definition, `"after":7`)).Want(201)
+	if got := strings.Join(a.Get("/api/alerts").Want(200).Data().Pluck("name"), " "); got != `"a" "b"` {
+		t.Errorf("the list has %s", got)
+	}
+	page := a.Get("/api/alerts?limit=1").Want(200)
+	if got := a.Get(page.Next()).Want(200).Data().Pluck("name"); len(got) != 1 || got[0] != `"b"` {
+		t.Errorf("the second page has %s", got)
+	}
+	other := account(t)
+	other.Get("/api/alerts/a").WantProblem(404)
+	other.Post("/api/alerts/a/test", nil).WantProblem(404)
+	other.Do("DELETE", "/api/alerts/a", nil).WantProblem(404)
+	a.Do("DELETE", "/api/alerts/a", nil).Want(204)
+	a.Get("/api/alerts/a").WantProblem(404)
+	public := harness.Shared(t).Public(t)
+	public.Get("/api/alerts").WantProblem(403)
+	public.Do("PUT", "/api/alerts/a", definition).WantProblem(403)
+}
+
+func TestAlert_RefusedWithPointersAndNothingStored(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	put := func(definition string, pointers ...string) {
+		t.Helper()
+		a.Do("PUT", "/api/alerts/a", definition).WantProblem(422).WantPointers(pointers...)
+	}
+	put(`{"on":["failed","nope"],"to":[{"webhook":"http://example.com/"},{"email":"a@example.com"}],"aftr":1}`,
+		"#/on/1", "#/to/0/webhook", "#/to/1/email", "#/aftr")
+	put(`{"on":["failed"],"match":{"schedule_id":"0198c0de-0000-7000-8000-000000000001"},"to":[{"slack":"https://example.com/"}]}`, "#/match/schedule_id")
+	a.Do("PUT", "/api/alerts/-a", `{"on":["failed"],"to":[{"slack":"https://example.com/"}]}`).WantProblem(422).WantParameters("name")
+	a.Get("/api/alerts/a").WantProblem(404)
+}
+
+func TestAlert_FailedAndRecoveredOnceEachWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	target, receiver, slack := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)
+	putAlert(a.Client, `{"on":["failed","recovered"],"after":2,"match":{"tags":["x"]},"to":[{"webhook":"`+receiver.URL+`"},{"slack":"`+slack.URL+`"}]}`)
+	const members = `"tags":["x"],"method":"post","headers":{"Authorization":"hush"},"body":{"pin":4711}`
+	for _, status := range []int{500, 200, 500} {
+		finish(t, a.Client, target, status, members)
+	}
+	finish(t, a.Client, target, 500, "") // another tag
+	last := finish(t, a.Client, target, 503, members)
+	for _, status := range []int{500, 200, 200} {
+		finish(t, a.Client, target, status, members)
+	}
+	hits := receiver.Await(t, 2, soon)
+	if got := messages(hits); got != "failed recovered" {
+		t.Errorf("the receiver got %s", got)
+	}
+	wantSigned(t, hits[0], a.Secret)
+	want := fmt.Sprintf(`{"alert":"a","schedule":null,"job":%d,"failures":2,"status":503,"error":{"kind":"status","message":"the target responded with 503"},`+
+		`"excerpt":"told by the target","url":"%s"}`, last.Get("job_id").Int(), target.URL)
+	if got := hits[0].JSON().Get("data").Raw(); got != want {
+		t.Errorf("data is\n%s, want\n%s", got, want)
+	}
+	texts := slack.Await(t, 2, soon)
+	if text := texts[0].JSON().Get("text").Str(); !strings.Contains(text, "[a] failed 2 times in a row: job ") || !strings.Contains(text, "told by the target") {
+		t.Errorf("Slack got %q", text)
+	}
+	for _, h := range append(hits, texts...) {
+		if strings.Contains(string(h.Body), "hush") || strings.Contains(string(h.Body), "4711") {
+			t.Errorf("a message has what the request had: %s", h.Body)
+		}
+	}
+	if !receiver.Quiet(time.Second) {
+		t.Error("the receiver got more messages")
+	}
+}
+
+func TestAlert_TestReturnsWhatEachReceiverSaid(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	receiver := harness.SharedTarget(t).Route(t).RespondOnce(harness.Reply(200, "text/plain", "thanks"), harness.Status(418))
+	putAlert(a.Client, `{"on":["failed"],"to":[{"webhook":"`+receiver.URL+`"},{"slack":"https://`+closedPort(t)+`/"}]}`)
+	for _, want := range []string{`"status":200,"response":"thanks","error":null`, `"status":418,"response":""`} {
+		got := a.Post("/api/alerts/a/test", nil).Want(200).Data()
+		results := got.Get("results").Items()
+		if len(results) != 2 || !strings.Contains(results[0].Raw(), want) || results[1].Get("error.kind").Str() != "connect" {
+			t.Errorf("the test says %s", got.Raw())
+		}
+	}
+	if hit := receiver.Await(t, 2, soon)[0]; hit.JSON().Get("type").Str() != "alert.test" {
+		t.Errorf("the receiver got %s", hit.Body)
+	} else {
+		wantSigned(t, hit, a.Secret)
+	}
+}
+
+// TestAlert_LateWhileARunHasNotStarted occupies the only slot, so that a job of
+// another receiver is late.
+func TestAlert_LateWhileARunHasNotStarted(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, harness.Flag("concurrency", "1"))
+	c := s.Account(t).Client
+	busy, target, receiver := harness.NewTarget(t).Route(t), harness.NewTarget(t).Route(t), harness.NewTarget(t).Route(t)
+	release := busy.Hold(harness.Status(200))
+	create(c, `{"url":"`+busy.URL+`"}`)
+	busy.Await(t, 1, soon)
+	putAlert(c, `{"on":["late"],"late_by":1,"match":{"tags":["x"]},"to":[{"webhook":"`+receiver.URL+`"}]}`)
+	var late harness.JSON
+	for i := range 3 {
+		j := create(c, fmt.Sprintf(`{"url":"%s/%d","tags":["%s"]}`, target.URL, i, []string{"y", "x", "y"}[i]))
+		if i == 1 {
+			late = j
+		}
+	}
+	hit := receiver.Await(t, 1, soon)[0]
+	if got, want := hit.JSON().Get("data.job").Int(), late.Get("job_id").Int(); messages([]harness.Hit{hit}) != "late" || got != want {
+		t.Errorf("got %s, want late of job %d", hit.Body, want)
+	}
+	if len(target.Hits()) != 0 {
+		t.Error("the message came after a start")
+	}
+	if !receiver.Quiet(2500 * time.Millisecond) {
+		t.Error("the receiver got more messages")
+	}
+	release()
+	target.Await(t, 3, soon)
+}
+
+func TestAlert_SkippedWhenARunCoversDueTimes(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	target, receiver := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)
+	putAlert(a.Client, `{"on":["skipped"],"to":[{"webhook":"`+receiver.URL+`"}]}`)
+	release := target.Hold(harness.Status(200))
+	j := create(a.Client, `{"url":"`+target.URL+`","repeat_every":1}`)
+	target.Await(t, 1, soon)
+	time.Sleep(2500 * time.Millisecond) // the service can't be given the time
+	release()
+	hit := receiver.Await(t, 1, soon)[0]
+	if got, want := hit.JSON().Get("data.schedule").Str(), j.Get("schedule_id").Str(); messages([]harness.Hit{hit}) != "skipped" || got != want {
+		t.Errorf("got %s, want skipped of %s", hit.Body, want)
+	}
+	a.Do("DELETE", "/api/schedules/"+j.Get("schedule_id").Str(), nil).Want(204)
+}
+
+// TestAlert_EachChangeIsSentOnceThroughKills kills the service around the moment
+// at which an outcome is stored.
+func TestAlert_EachChangeIsSentOnceThroughKills(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(seeded(t), 0))
+	s := harness.Start(t)
+	a := s.Account(t)
+	target, receiver := harness.NewTarget(t).Route(t), harness.NewTarget(t).Route(t)
+	putAlert(a.Client, `{"on":["failed","recovered"],"to":[{"webhook":"`+receiver.URL+`"}]}`)
+	var want []string
+	for i := range 12 {
+		status, change := 500, "failed"
+		if i%2 == 1 {
+			status, change = 200, "recovered"
+		}
+		want = append(want, change)
+		target.Respond(harness.Status(status))
+		before := len(target.Hits())
+		create(a.Client, `{"url":"`+target.URL+`","retries":0}`)
+		target.AwaitEnds(t, before+1, soon)
+		time.Sleep(time.Duration(random.IntN(20_000)) * time.Microsecond) // anywhere around the commits
+		s.Kill()
+		s.Restart(t)
+		harness.Eventually(t, soon, "a message for each change", func() bool { return messages(receiver.Hits()) == strings.Join(want, " ") })
+	}
+	if !receiver.Quiet(time.Second) {
+		t.Error("the receiver got more messages")
+	}
+	if got := messages(receiver.Hits()); got != strings.Join(want, " ") {
+		t.Errorf("the receiver got %s", got)
+	}
+}
