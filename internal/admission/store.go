@@ -32,6 +32,7 @@ type Records interface {
 	store.Marks
 	store.Summaries
 	store.Limits
+	store.Completions
 	store.Audits
 	Now() time.Time
 }

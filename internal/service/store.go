@@ -18,6 +18,7 @@ type Store interface {
 	store.Logs
 	store.Summaries
 	store.Limits
+	store.Completions
 	Now() time.Time
 	JobMarksOf(ctx context.Context, owner job.Owner, ids []job.Ref) ([]store.JobMark, error)
 }
