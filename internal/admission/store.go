@@ -32,6 +32,7 @@ type Records interface {
 	store.Marks
 	store.Summaries
 	store.Limits
+	store.Completions
 	store.Audits
 	store.Operations
 	Now() time.Time

@@ -31,6 +31,11 @@ func (s recordingStore) JobChange(ctx context.Context, owner job.Owner, id store
 	return s.recorder.JobChange(ctx, owner, id, decide)
 }
 
+// CompletionChange implements store.Completions.
+func (s recordingStore) CompletionChange(ctx context.Context, c *job.Completion, decide store.Decide) (*job.Job, error) {
+	return s.recorder.CompletionChange(ctx, c, decide)
+}
+
 // watchAlerts makes what tracks alerts, and the store that all others use.
 func (n *Node) watchAlerts() {
 	c := watch.Config{Store: n.database, Log: n.config.Log}

@@ -112,9 +112,12 @@ func (v *visit) settle(ctx context.Context) error {
 				return fmt.Errorf("ending an interrupted attempt of number %d: %w", c.Number, err)
 			})
 		}
-		claimed := int64(0)
+		claimed, awaiting := int64(0), int64(0)
 		if err == nil {
-			claimed, err = v.QueueClaimed(ctx)
+			claimed, awaiting, err = v.QueueClaimed(ctx)
+		}
+		if err == nil && claimed == 0 && awaiting > 0 {
+			return fmt.Errorf("%s: %d jobs await their completion by their targets, which can't be copied; wait until they are final, or cancel them, then copy again", v.flag, awaiting)
 		}
 		if err != nil || claimed == 0 {
 			return err

@@ -100,7 +100,7 @@ func TestAttemptsOfAProcessThatIsGoneAreEndedFirst(t *testing.T) {
 		if counts[job.Retryable] != 1 {
 			t.Errorf("the copy has jobs %v, want one to be attempted again", counts)
 		}
-		claimed, err2 := s.QueueClaimed(t.Context())
+		claimed, _, err2 := s.QueueClaimed(t.Context())
 		if claimed != 0 || err2 != nil {
 			t.Errorf("%d runs are claimed in the copy, %v", claimed, err2)
 		}

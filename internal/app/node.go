@@ -176,6 +176,7 @@ func (n *Node) start(ctx context.Context) error {
 	n.hub = eventstream.New(eventstream.Config{Store: n.clients, Log: c.Log})
 	n.runner = attempt.New(attempt.Config{
 		Queue: n.store, Jobs: n.store, Client: n.client, Secrets: n.auth, Vault: n.vault, Logs: n.store, Metrics: n.metrics, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
+		CompletionURL: completionURL(c.PublicURL), Completions: n.store,
 		Mail: mail,
 		LimitStarted: func(account int64, keys []string, until, at time.Time) {
 			n.dispatcher.LimitStarted(account, keys, until, at)
@@ -204,7 +205,8 @@ func (n *Node) start(ctx context.Context) error {
 	n.service = service.New(service.Config{
 		Store: n.clients, Operations: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, AllowHTTP: n.targets.AllowHTTP, Listener: n.hub, Quotas: n.quotas,
 		Operated: func() { n.operating.Wake() },
-		Secrets:  n.vault,
+		Stats:    n.stats, NoCompletion: c.PublicURL == nil,
+		Secrets: n.vault,
 	})
 	n.operating = operation.New(operation.Config{Steps: n.service, Metrics: n.metrics, Log: c.Log})
 	notices := broadcast.New(n.store.Now)
@@ -227,6 +229,15 @@ func (n *Node) start(ctx context.Context) error {
 	}
 	n.observe()
 	return nil
+}
+
+// completionURL returns the address at which targets report outcomes, without the
+// token; "" if clients' address of the service is not known.
+func completionURL(public *url.URL) string {
+	if public == nil {
+		return ""
+	}
+	return public.String() + "/api/completions/"
 }
 
 // publicAccount returns the number of the account of the public key; 0 when
@@ -330,6 +341,7 @@ func (n *Node) serve(ctx context.Context) error {
 	parts.Go(func() { n.auth.Run(ctx) })
 	parts.Go(func() { n.stats.Run(ctx) })
 	parts.Go(func() { n.takeOver(ctx) })
+	parts.Go(func() { n.runner.WatchCompletions(ctx) })
 	parts.Go(func() { n.followBlocks(ctx) })
 	parts.Go(func() { n.watcher.Run(ctx) })
 	n.config.Log.Info("started", "version", n.config.Version, "address", n.listener.Addr().String())

@@ -91,7 +91,14 @@ func (r *Runner) deliver(ctx context.Context, d *job.Delivery, body rawjson.Valu
 	return r.do(ctx, kindDelivery, d.Owner, due, execute.Request{
 		Method: "POST", URL: d.URL, Body: body, MessageID: d.MessageID, Timeout: timeout, Hops: d.Hops + 1,
 		Own: []execute.Field{{Name: "Content-Type", Value: "application/json"}},
-	}, lifecycle.Delivered)
+	}, delivered)
+}
+
+func delivered(o *job.Outcome) lifecycle.Verdict {
+	if lifecycle.Delivered(o) {
+		return lifecycle.Succeeded
+	}
+	return lifecycle.Failed
 }
 
 // SendNow makes one attempt at a delivery that is not in the queue, within the

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/notify"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
@@ -30,6 +29,6 @@ func (r *Runner) mail(ctx context.Context, d *job.Delivery, body rawjson.Value, 
 	}
 	r.Metrics.Begun(kindDelivery, r.Queue.Now().Sub(due))
 	outcome := r.Mail.Send(ctx, strings.TrimPrefix(d.URL, "mailto:"), d.MessageID, letter)
-	r.Metrics.Attempted(kindDelivery, outcomeName(&outcome, lifecycle.Delivered(&outcome)), outcome.Duration)
+	r.Metrics.Attempted(kindDelivery, outcomeName(&outcome, delivered(&outcome)), outcome.Duration)
 	return outcome
 }

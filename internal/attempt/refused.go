@@ -1,6 +1,9 @@
 package attempt
 
-import "github.com/punctual-dev/punctual/internal/job"
+import (
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/lifecycle"
+)
 
 // refuse returns the outcome of an attempt whose request must not be sent. It
 // counts like any other failed attempt.
@@ -9,7 +12,7 @@ func (a *jobAttempt) refuse() job.Outcome {
 	lateness := r.Queue.Now().Sub(a.Item.Due)
 	outcome := job.Outcome{Failure: a.Refused}
 	r.Metrics.Begun(kindJob, lateness)
-	r.Metrics.Attempted(kindJob, outcomeName(&outcome, false), 0)
+	r.Metrics.Attempted(kindJob, outcomeName(&outcome, lifecycle.Failed), 0)
 	if r.Stats != nil {
 		r.Stats.Observe(a.Item.Job.Owner.Number, false, lateness, 0)
 	}

@@ -51,6 +51,10 @@ type Config struct {
 	Logs    Logs
 	Metrics *metrics.Metrics
 	Stats   Stats // may be nil
+	// CompletionURL is the address at which targets report outcomes, to which a
+	// token is appended; "" if there is none.
+	CompletionURL string
+	Completions   Completions
 	// Mail sends the e-mails of alerts; nil if the service can't send any.
 	Mail Mailer
 	// Stored is called with the account for which something was stored. It must
@@ -111,6 +115,9 @@ func (r *Runner) Prepare(item *store.QueueItem, now time.Time) dispatch.Attempt 
 		return &deliveryAttempt{runner: r, item: item, begin: schedule.Later(item.Due, now)}
 	}
 	a := &jobAttempt{runner: r, Attempt: lifecycle.Begin(item, now)}
+	if r.CompletionURL == "" {
+		a.NotCompletable()
+	}
 	a.reportDefect()
 	return a
 }
@@ -149,9 +156,8 @@ func (r *Runner) send(ctx context.Context, owner job.Owner, request execute.Requ
 	return outcome
 }
 
-// do sends a request. succeeded decides what statistics and metrics count as a
-// success.
-func (r *Runner) do(ctx context.Context, kind string, owner job.Owner, due time.Time, request execute.Request, succeeded func(*job.Outcome) bool) job.Outcome {
+// do sends a request. judge decides what statistics and metrics count.
+func (r *Runner) do(ctx context.Context, kind string, owner job.Owner, due time.Time, request execute.Request, judge func(*job.Outcome) lifecycle.Verdict) job.Outcome {
 	account := owner.Number
 	lateness := r.Queue.Now().Sub(due)
 	r.Metrics.Begun(kind, lateness)
@@ -174,10 +180,10 @@ func (r *Runner) do(ctx context.Context, kind string, owner job.Owner, due time.
 	if f := outcome.Failure; f != nil && f.Local {
 		r.logLimited("this machine has run out of resources for connections; attempts will be retried", errors.New(f.Message))
 	}
-	success := succeeded(&outcome)
-	r.Metrics.Attempted(kind, outcomeName(&outcome, success), outcome.Duration)
-	if r.Stats != nil && kind == kindJob && counts(&outcome) {
-		r.Stats.Observe(account, success, lateness, outcome.Duration)
+	verdict := judge(&outcome)
+	r.Metrics.Attempted(kind, outcomeName(&outcome, verdict), outcome.Duration)
+	if r.Stats != nil && kind == kindJob && counts(&outcome) && verdict != lifecycle.Awaiting {
+		r.Stats.Observe(account, verdict == lifecycle.Succeeded, lateness, outcome.Duration)
 	}
 	return outcome
 }
@@ -194,10 +200,12 @@ func counts(o *job.Outcome) bool {
 	return o.Failure == nil || o.Failure.Kind != job.KindCancelled && o.Failure.Kind != job.KindInterrupted
 }
 
-func outcomeName(o *job.Outcome, success bool) string {
+func outcomeName(o *job.Outcome, v lifecycle.Verdict) string {
 	switch {
-	case success:
+	case v == lifecycle.Succeeded:
 		return "success"
+	case v == lifecycle.Awaiting:
+		return "awaiting"
 	case o.Failure != nil:
 		return string(o.Failure.Kind)
 	default:
@@ -226,7 +234,7 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, requ
 		}
 		request, left := a.limited(a.request())
 		defer left()
-		return r.do(ctx, kindJob, j.Owner, a.Item.Due, request, a.succeeded)
+		return r.do(ctx, kindJob, j.Owner, a.Item.Due, request, a.judge)
 	})
 	bytes := a.recordBytes(&outcome)
 	if f := outcome.Failure; f != nil && f.Kind == job.KindCancelled {
@@ -252,9 +260,7 @@ func (a *jobAttempt) span(began time.Time) lifecycle.Span {
 	return lifecycle.Span{Began: began, Ended: ended, Random: rand.Float64()}
 }
 
-func (a *jobAttempt) succeeded(o *job.Outcome) bool {
-	return lifecycle.Judge(&a.Spec, o) == lifecycle.Succeeded
-}
+func (a *jobAttempt) judge(o *job.Outcome) lifecycle.Verdict { return lifecycle.Judge(&a.Spec, o) }
 
 // Size implements dispatch.Attempt.
 func (a *jobAttempt) Size() int64 {
@@ -287,6 +293,9 @@ func (a *jobAttempt) request() execute.Request {
 	}
 	if j.ScheduleID != uuid.Nil {
 		request.Own = append(request.Own, execute.Field{Name: "X-Punctual-Points", Value: strconv.FormatInt(a.Points, 10)})
+	}
+	if a.Token != "" {
+		request.Own = append(request.Own, execute.Field{Name: "X-Punctual-Complete", Value: a.runner.CompletionURL + a.Token})
 	}
 	if out.ContentType != "" {
 		request.Own = append(request.Own, execute.Field{Name: "Content-Type", Value: out.ContentType})

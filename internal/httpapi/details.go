@@ -35,7 +35,8 @@ func (c *call) appendJobDetails(b []byte, d *service.JobDetails) []byte {
 		b = strconv.AppendInt(b, d.Job.RerunOf, 10)
 	}
 	b = appendEach(append(b, `,"reruns":`...), d.Reruns, func(b []byte, number int64) []byte { return strconv.AppendInt(b, number, 10) })
-	b = append(b, `,"completion":null,"points":`...)
+	b = job.AppendCompletion(append(b, `,"completion":`...), d.Completion)
+	b = append(b, `,"points":`...)
 	if d.Points == nil {
 		b = append(b, `null`...)
 	} else {

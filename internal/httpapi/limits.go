@@ -10,9 +10,12 @@ import (
 	"github.com/punctual-dev/punctual/internal/quota"
 )
 
-// uncounted are the paths without a rate limit, so that monitoring works even
-// during an attack.
-var uncounted = map[string]bool{"/healthz": true, "/readyz": true, "/metrics": true}
+// completions is the path at which targets complete attempts.
+const completions = "/api/completions/{token}"
+
+// uncounted are the paths without a rate limit by network, so that monitoring and
+// completions work even during an attack.
+var uncounted = map[string]bool{"/healthz": true, "/readyz": true, "/metrics": true, completions: true}
 
 // admit authenticates a call and counts it against a rate: the account's, or the
 // network's if the call has no valid key. It returns a TooMany fault if the call

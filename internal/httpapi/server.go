@@ -55,6 +55,7 @@ type Server struct {
 	mux     *http.ServeMux
 	parsing chan struct{} // has one for each large body that is being parsed
 	guesses guesses
+	reports *quota.Meter[job.TokenHash] // of targets, by attempt
 
 	complaints edge.Complaints
 }
@@ -114,6 +115,7 @@ var routes = []route{
 		"GET": own((*Server).getLimit), "PUT": own((*Server).putLimit), "DELETE": own((*Server).deleteLimit)}},
 	{"/api/stats", forJobs, map[string]handler{"GET": (*Server).getStats}},
 	{"/api/preview", forReading, map[string]handler{"POST": (*Server).preview}},
+	{completions, open, map[string]handler{"POST": (*Server).complete}},
 	{"/api/broadcast", open, map[string]handler{"POST": (*Server).broadcast}},
 	{"/api/ping", open, map[string]handler{"GET": (*Server).ping}},
 	{"/api/echo", open, map[string]handler{"POST": (*Server).echo}},
@@ -152,7 +154,7 @@ var (
 
 // New returns a Server.
 func New(config Config) *Server {
-	s := &Server{Config: config, mux: http.NewServeMux(), parsing: newParsing()}
+	s := &Server{Config: config, mux: http.NewServeMux(), parsing: newParsing(), reports: quota.NewMeter[job.TokenHash](time.Now())}
 	for _, r := range routes {
 		if served, here := s.here(r); here {
 			s.mux.Handle(r.path, s.serve(served))

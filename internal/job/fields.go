@@ -33,6 +33,7 @@ type Spec struct {
 	Success     Statuses        // which responses are a success
 	NoRetry     Failures        // which failures are not retried
 	Backoff     []time.Duration // waits before retries, of which the last repeats; nil for the default ones
+	Completion  Await           // of work that takes longer than a request
 	Metadata    bool
 	RepeatEvery rawjson.Value
 	Cron        string
@@ -178,6 +179,11 @@ var fields = []Field{
 		Name: limitsField, In: Anywhere, Kind: ListValue, Of: TextValue, read: readLimits,
 		set:  func(s *Spec, v rawjson.Value) { s.Limits = limitsOf(v) },
 		Form: Form{Section: MoreSection, Label: "Limits", Hint: "Keys of up to 3 limits for receivers.", Placeholder: "stripe, tenant-42"},
+	},
+	{
+		Name: "completion", In: Anywhere, Kind: ObjectValue, Of: DurationValue, read: readCompletion,
+		set:  func(s *Spec, v rawjson.Value) { s.Completion = awaitOf(v) },
+		Form: Form{Section: MoreSection, Label: "Completion", Hint: "Await the outcome of work that takes longer than a request.", Placeholder: `{"within": [1, "hour"]}`, Mono: true},
 	},
 	{
 		Name: "metadata", In: Anywhere, Kind: BooleanValue, read: readBoolean,

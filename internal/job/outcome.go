@@ -28,6 +28,8 @@ const (
 	KindInternal    Kind = "internal"    // a defect of the service ended the attempt
 	KindExpired     Kind = "expired"     // the attempt could not start in time; nothing was sent
 	KindPoisoned    Kind = "poisoned"    // the attempt can't be made; the job was discarded
+	KindAnswer      Kind = "answer"      // the target itself reported a failure
+	KindAbandoned   Kind = "abandoned"   // the target did not report the outcome in time
 	KindStatus      Kind = "status"      // a response that is no success; in callbacks and webhooks only
 )
 
@@ -36,6 +38,7 @@ const (
 var attemptKinds = []Kind{
 	KindDNS, KindConnect, KindTLS, KindTimeout, KindClosed, KindProtocol, KindRedirect, KindBlocked,
 	KindTooLarge, KindCancelled, KindInterrupted, KindInternal, KindStatus,
+	KindAnswer, KindAbandoned,
 }
 
 // Permanent reports whether a retry would fail in the same way, so that the
@@ -74,6 +77,8 @@ type Response struct {
 // Outcome is the result of one attempt: a response or a failure.
 type Outcome struct {
 	Response *Response // nil if there was no complete response
-	Failure  *Failure  // nil if there was a response, whatever its status
+	// Failure is nil if there was a response, whatever its status, unless the target
+	// reported a failure itself; the kind is KindAnswer or KindAbandoned then.
+	Failure  *Failure
 	Duration time.Duration
 }

@@ -44,6 +44,8 @@ type ReadOptions struct {
 	HasLimit func(key string) bool
 	// AllowHTTP permits URLs of http.
 	AllowHTTP bool
+	// NoCompletion refuses the field completion: the service has no public URL.
+	NoCompletion bool
 	// CheckSecret returns why the secret with a name may not be sent to a host, or
 	// "" if it may. The host is "" if the URL is invalid. Nil permits every secret.
 	CheckSecret func(name, host string) string

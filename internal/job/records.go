@@ -131,8 +131,18 @@ type Log struct {
 // succeeded. It reads what was decided when the attempt ended: the log of a
 // failed attempt says when the attempt is retried, that of a success does not.
 func (l *Log) Succeeded() bool {
-	return l.Event == EventResponse && rawjson.Get(l.Payload, logRetryAt) == nil
+	return l.Event == EventResponse && rawjson.Get(l.Payload, logRetryAt) == nil && !l.Awaiting() || l.Event == EventCompletion
 }
+
+// Awaiting reports whether the log is of a response after which the target was to
+// report the outcome.
+func (l *Log) Awaiting() bool {
+	return l.Event == EventResponse && rawjson.Get(l.Payload, LogAwaiting) != nil
+}
+
+// LogAwaiting is the last member of the log of a response with which the attempt
+// went on awaiting its completion.
+const LogAwaiting = "awaiting"
 
 // logRetryAt is the member of a failed attempt's log with the time of the retry.
 const logRetryAt = "retry_at"
@@ -148,6 +158,7 @@ const (
 	EventSkipped        = "worker.schedule.skipped"
 	EventEnded          = "worker.schedule.ended"
 	EventAlertFailed    = "worker.alert.failed"
+	EventCompletion     = "worker.completion"
 )
 
 // Channel is which receiver a delivery goes to: one of a job's two, or one of an

@@ -46,7 +46,7 @@ type Failures struct {
 func (f *Failures) Contains(o *Outcome) bool {
 	switch {
 	case o.Failure != nil:
-		return slices.Contains(f.Kinds, o.Failure.Kind)
+		return slices.Contains(f.Kinds, o.Failure.Kind) || o.Response != nil && f.Statuses.Contains(o.Response.Status)
 	case o.Response != nil:
 		return f.Statuses.Contains(o.Response.Status) || slices.Contains(f.Kinds, KindStatus)
 	default:

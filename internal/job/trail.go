@@ -1,6 +1,7 @@
 package job
 
 import (
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -71,9 +72,13 @@ func Attempts(logs []AttemptLog) []AttemptSummary {
 		case EventRequest:
 			all = append(all, AttemptSummary{StartedAt: l.At, Duration: -1})
 			ended = false
-		case EventResponse, EventError:
+		case EventResponse, EventError, EventCompletion:
 			if ended { // nothing was sent
 				all = append(all, AttemptSummary{StartedAt: l.At})
+			}
+			if l.awaiting() { // it goes on
+				all[len(all)-1].Status = http.StatusAccepted
+				continue
 			}
 			l.end(&all[len(all)-1])
 			ended = true
@@ -81,6 +86,15 @@ func Attempts(logs []AttemptLog) []AttemptSummary {
 	}
 	number(all)
 	return all
+}
+
+// awaiting is Log.Awaiting for a payload of which the middle may be missing.
+func (l *AttemptLog) awaiting() bool {
+	tail := l.Tail
+	if tail == "" {
+		tail = l.Head
+	}
+	return l.Event == EventResponse && strings.HasSuffix(tail, `,"`+LogAwaiting+`":true}`)
 }
 
 // number numbers attempts: those that failed have their numbers in the logs.
@@ -127,6 +141,9 @@ func (l *AttemptLog) end(a *AttemptSummary) {
 	a.Number, _ = strconv.Atoi(between(tail, `"attempt":`))
 	if text := between(tail, `"retry_at":`); strings.HasPrefix(text, `"`) {
 		a.RetryAt, _ = time.Parse(layoutMicros, strings.Trim(text, `"`))
+	}
+	if l.Event == EventCompletion {
+		return
 	}
 	if l.Event == EventError {
 		a.Failure = failureIn(l.Head)

@@ -27,7 +27,7 @@ func SetAside(reason string, stop bool) store.Decide {
 		about := messageData{number: j.Attempt, outcome: &job.Outcome{
 			Failure: &job.Failure{Kind: job.KindPoisoned, Message: reason},
 		}}
-		c := &store.Changes{Job: &j, Logs: []job.Log{outcomeLog(&j, m.Now, &about)}}
+		c := &store.Changes{Job: &j, Logs: []job.Log{outcomeLog(&j, m.Now, &about)}, EndCompletions: true}
 		if stop {
 			disable(m, c)
 			return c

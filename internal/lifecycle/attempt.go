@@ -26,11 +26,16 @@ type Attempt struct {
 	Defect error
 	// Expired says why the attempt must not start any more; nil when it may.
 	Expired *job.Failure
+	// Token completes the attempt if its target reports the outcome; "" if it does
+	// not.
+	Token string
 	// Points is how many points of its schedule's grid the run stands for; 1 for
 	// a one-off job.
 	Points int64
 	// Result is the job's state after the attempt; set by the Decide of Finish.
 	Result job.State
+
+	hash job.TokenHash // of Token
 
 	// request is what the request's log and the deliveries show; its log is
 	// uuid.Nil until Claim has set it.
@@ -49,6 +54,7 @@ func Begin(item *store.QueueItem, now time.Time) *Attempt {
 	a.plan = planOf(item.Schedule)
 	a.deadline = deadlineOf(item.Job, &a.Spec, a.plan)
 	a.StartsAt(a.StartAt)
+	a.completable()
 	return a
 }
 
@@ -58,8 +64,8 @@ func Begin(item *store.QueueItem, now time.Time) *Attempt {
 func Resume(item *store.QueueItem) *Attempt {
 	a := &Attempt{Item: item, Number: item.Attempt, StartAt: item.Claim.StartAt}
 	a.prepare(func(s *job.Spec, d job.Dynamic) (*job.Outgoing, error) {
-		final := slices.Contains(s.NoRetry.Kinds, job.KindInterrupted) // a callback may follow
-		if s.WebhookURL == "" && (s.CallbackURL == "" || !final) {
+		final := slices.Contains(s.NoRetry.Kinds, job.KindInterrupted) // a callback may follow, as after a completion
+		if s.WebhookURL == "" && (s.CallbackURL == "" || !final && s.Completion.Within == 0) {
 			return job.Unrendered(s), nil
 		}
 		return job.Render(s, d)
@@ -86,7 +92,7 @@ func (a *Attempt) Claim() store.Claim {
 	if a.Spec.WebhookURL != "" || a.Spec.CallbackURL != "" {
 		a.args = share(a.Item.Job.Args, a.Spec.Body, payload, log.ID)
 	}
-	claim := store.Claim{QueueKey: a.Item.QueueKey, Attempt: a.Number, StartAt: a.StartAt, Log: &log}
+	claim := store.Claim{QueueKey: a.Item.QueueKey, Attempt: a.Number, StartAt: a.StartAt, Log: &log, Completion: a.completion(log.ID)}
 	claim.Revision = a.Item.Job.Revision // which the attempt was prepared for
 	if a.Spec.WebhookURL == "" {
 		return claim
@@ -125,7 +131,7 @@ type Span struct {
 // Finish returns what to store for an outcome of the attempt.
 func (a *Attempt) Finish(node int64, o job.Outcome, span Span) store.Finish {
 	verdict := Judge(&a.Spec, &o)
-	carry := a.carryOver(&o, verdict)
+	carry := a.carryOver(&o, verdict, span.Ended)
 	about := a.about(&o, verdict)
 	if o.Response != nil {
 		// Encode it here rather than in the transaction, which others wait for.
@@ -137,7 +143,7 @@ func (a *Attempt) Finish(node int64, o job.Outcome, span Span) store.Finish {
 		}
 	}
 	return store.Finish{
-		QueueKey: a.Item.QueueKey, Node: node, Attempt: a.Number, Job: a.Item.Job, Size: a.size(&about),
+		QueueKey: a.Item.QueueKey, Node: node, Attempt: a.Number, Job: a.Item.Job, Size: a.size(&about), Completable: a.Spec.Completion.Within > 0,
 		Decide: func(m *store.Snapshot) *store.Changes { return a.end(m, about, carry, span) },
 	}
 }
@@ -182,10 +188,14 @@ func (a *Attempt) end(m *store.Snapshot, about messageData, carry *carryOver, sp
 		return &store.Changes{}
 	}
 	e.carry, e.random = carry, span.Random
-	switch about.verdict {
-	case Interrupted:
+	switch {
+	case e.hasEarly():
+		err = e.early()
+	case about.verdict == Awaiting:
+		err = e.await()
+	case about.verdict == Interrupted:
 		err = e.interrupt()
-	case Succeeded:
+	case about.verdict == Succeeded:
 		err = e.succeed()
 	default:
 		err = e.fail()
@@ -203,6 +213,7 @@ type ending struct {
 	about    messageData
 	carry    *carryOver
 	expired  bool
+	final    bool // the target excludes a retry
 	changes  store.Changes
 }
 
@@ -217,6 +228,7 @@ func (e *ending) finished(err error) *store.Changes {
 		return &store.Changes{}
 	}
 	e.Result = e.job.State
+	e.changes.EndCompletions = e.Spec.Completion.Within > 0 && !e.changes.Await
 	return &e.changes
 }
 
@@ -270,7 +282,7 @@ func (e *ending) discard() error {
 // retryAt returns when the attempt is retried, and whether it is.
 func (e *ending) retryAt() (time.Time, bool) {
 	wait, again := retryWait(&e.Spec, e.Number, e.about.outcome, e.at, e.random)
-	if !again {
+	if !again || e.final {
 		return time.Time{}, false
 	}
 	at := e.at.Add(wait).Truncate(time.Microsecond)
@@ -296,6 +308,9 @@ func (e *ending) past() pastRun {
 	if e.expired {
 		r.started = time.Time{}
 	}
+	if e.carry != nil && e.job.State == job.Completed {
+		r.steering = e.carry.steering
+	}
 	return r
 }
 
@@ -314,11 +329,19 @@ func (e *ending) finishJob() {
 	e.addCallback()
 }
 
-// logOutcome adds the log of the outcome, before all other logs.
+// logOutcome adds the log of the outcome, before all other logs of this time.
 func (e *ending) logOutcome() {
 	log := outcomeLog(e.job, e.at, &e.about)
-	e.about.response.log, e.about.response.from = log.ID, 1
-	e.changes.Logs = append([]job.Log{log}, e.changes.Logs...)
+	if e.about.later {
+		e.about.result.log, e.about.result.from = log.ID, resultInLog
+	} else {
+		e.about.response.log, e.about.response.from = log.ID, 1
+	}
+	at := slices.IndexFunc(e.changes.Logs, func(l job.Log) bool { return !l.InsertedAt.Before(e.at) })
+	if at < 0 {
+		at = len(e.changes.Logs)
+	}
+	e.changes.Logs = slices.Insert(e.changes.Logs, at, log)
 }
 
 func (e *ending) addCallback() {
@@ -333,15 +356,23 @@ func (e *ending) addEvent(j *job.Job, event string, about *messageData) {
 
 // addAttemptEvents adds the events that report the end of the attempt.
 func (e *ending) addAttemptEvents() {
-	if e.about.outcome.Response != nil {
-		if started, err := e.startedAt(e.job.AttemptedAt); err == nil {
-			e.addEvent(started, eventResponse, &e.about)
-		}
+	if !e.about.later {
+		e.addResponseEvent()
 	}
 	if e.about.verdict != Succeeded {
 		failed := e.about
 		failed.hasRetry = true
 		e.addEvent(e.job, eventError, &failed)
+	}
+}
+
+// addResponseEvent adds the event that reports the response, if there is one.
+func (e *ending) addResponseEvent() {
+	if e.about.outcome.Response == nil || e.Spec.WebhookURL == "" {
+		return
+	}
+	if started, err := e.startedAt(e.job.AttemptedAt); err == nil {
+		e.addEvent(started, eventResponse, &e.about)
 	}
 }
 

@@ -2,17 +2,20 @@ package lifecycle
 
 import (
 	"bytes"
+	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
 // carryOver is what a successful response leaves for the next runs of its
-// schedule. It is computed before the transaction that stores it, because
+// schedule, and which of its members are ignored. It is computed before the transaction that stores it, because
 // others wait for that.
 type carryOver struct {
 	previous rawjson.Value // the body; nil when it is not JSON
 	set      rawjson.Value // $set; nil when there is none
+	steering
+	wrong []rejection
 
 	// The result of merging set into the state of before.
 	before, merged rawjson.Value
@@ -20,15 +23,28 @@ type carryOver struct {
 	fits           bool
 }
 
-// carryOver reads the response of a schedule's run. It returns nil if there is
-// nothing to carry over.
-func (a *Attempt) carryOver(o *job.Outcome, v Verdict) *carryOver {
+// carryOver reads the response of an attempt that ended at a time.
+func (a *Attempt) carryOver(o *job.Outcome, v Verdict, at time.Time) *carryOver {
 	body := job.JSONBody(o.Response) // the log's too
-	if a.Item.Schedule == nil || v != Succeeded {
+	if v != Succeeded {
 		return nil
 	}
+	return a.carryOverOf(body, wrongFail(body), at)
+}
+
+// carryOverOf reads what a successful attempt has returned; wrong are members that
+// are ignored. It returns nil if there is nothing to carry over.
+func (a *Attempt) carryOverOf(body rawjson.Value, wrong []rejection, at time.Time) *carryOver {
+	if a.Item.Schedule == nil {
+		if wrong == nil {
+			return nil
+		}
+		return &carryOver{wrong: wrong}
+	}
 	c := &carryOver{previous: body}
-	if set := rawjson.Get(body, "$set"); set.Kind() == '{' {
+	c.steering, c.wrong = steer(body, at)
+	c.wrong = append(c.wrong, wrong...)
+	if set := rawjson.Get(body, steerSet); set.Kind() == '{' {
 		c.set = set
 		c.merge(a.Item.Schedule.State)
 	}
@@ -44,7 +60,13 @@ func (c *carryOver) merge(state rawjson.Value) {
 // as $previous.
 func (e *ending) keepCarryOver() {
 	current, c := e.snapshot.Schedule, e.carry
-	if current == nil || c == nil {
+	if c == nil {
+		return
+	}
+	for _, wrong := range c.wrong {
+		e.changes.Logs = append(e.changes.Logs, wrong.log(e.job, e.at))
+	}
+	if current == nil || e.Item.Schedule == nil {
 		return
 	}
 	s := *current

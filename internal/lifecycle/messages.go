@@ -30,12 +30,16 @@ type messageData struct {
 	response passage      // the members that describe the outcome's response
 	retryAt  time.Time    // zero if there is no retry
 	hasRetry bool         // whether the message has retry_at
+	// later is set if the outcome came after the response, whose log and event are
+	// stored; result is what the target reported then.
+	later  bool
+	result passage
 }
 
 // failure returns why the attempt failed, or nil if it succeeded.
 func (a *messageData) failure() *job.Failure {
 	switch {
-	case a.outcome == nil || a.verdict == Succeeded:
+	case a.outcome == nil || a.verdict == Succeeded || a.verdict == Awaiting:
 		return nil
 	case a.outcome.Failure != nil:
 		return a.outcome.Failure
@@ -59,6 +63,10 @@ func webhook(j *job.Job, spec *job.Spec, event string, at time.Time, a *messageD
 	if a.outcome != nil && a.outcome.Response != nil {
 		t.string(`,"response":`)
 		a.addResponse(t)
+	}
+	if a.result.text != nil {
+		t.string(`,"result":`)
+		t.add(a.result)
 	}
 	if failure := a.failure(); failure != nil && event != eventResponse {
 		t.bytes = appendFailure(append(t.bytes, `,"error":`...), failure)
@@ -95,6 +103,10 @@ func callback(j *job.Job, spec *job.Spec, at time.Time, a *messageData) job.Deli
 		t.bytes = appendFailure(t.bytes, failure)
 	} else {
 		t.string(`null`)
+	}
+	if a.result.text != nil {
+		t.string(`,"result":`)
+		t.add(a.result)
 	}
 	t.string(`}`)
 	d := delivery(j, a.number, at, t)
@@ -164,17 +176,35 @@ func newLog(owner job.Owner, number int64, event string, at time.Time, payload [
 	return job.Log{ID: job.NewID(at), Owner: owner, Job: number, Event: event, InsertedAt: at, Payload: payload}
 }
 
+// resultMember begins the log of a result, which stands from byte resultInLog on.
+const (
+	resultMember = `"result":`
+	resultInLog  = 1 + len(resultMember)
+)
+
 // outcomeLog returns the log of an attempt's outcome.
 func outcomeLog(j *job.Job, at time.Time, a *messageData) job.Log {
 	o := a.outcome
-	event, b := job.EventResponse, append(make([]byte, 0, len(a.response.text)+128), '{')
-	if o.Response != nil {
-		b = append(b, a.response.text...)
-	} else {
+	event, b := job.EventResponse, append(make([]byte, 0, len(a.response.text)+len(a.result.text)+128), '{')
+	switch {
+	case a.later && a.verdict == Succeeded:
+		event = job.EventCompletion
+		b = append(append(b, resultMember...), a.result.text...)
+	case a.later || o.Response == nil:
 		event = job.EventError
 		b = job.AppendFailure(b, o.Failure)
+	default:
+		b = append(b, a.response.text...)
+		if o.Failure != nil {
+			b = appendFailure(append(b, `,"error":`...), o.Failure)
+		}
+	}
+	if event != job.EventResponse {
 		b = append(b, `,"duration_ms":`...)
 		b = job.AppendMillis(b, o.Duration)
+	}
+	if a.verdict == Awaiting {
+		return newLog(j.Owner, j.Number, event, at, append(b, awaitingSuffix...))
 	}
 	if a.verdict != Succeeded {
 		b = append(b, `,"attempt":`...)

@@ -53,6 +53,7 @@ type pastRun struct {
 	started time.Time
 	counts  bool // for max_runs: it was not cancelled
 	expired bool
+	steering
 }
 
 // successor is how a schedule continues after a run.
@@ -92,9 +93,16 @@ func (p *plan) after(r pastRun) successor {
 	if r.counts {
 		next.runs++
 	}
+	if r.stop {
+		next.end = job.EndedStop
+		return next
+	}
 	if p.spec.MaxRuns > 0 && next.runs >= p.spec.MaxRuns {
 		next.end = job.EndedMaxRuns
 		return next
+	}
+	if !r.next.IsZero() {
+		return p.steered(next, r)
 	}
 	next.due = p.grid.Next(time.Time{}, schedule.Later(r.ScheduledAt, p.Since))
 	if !next.due.IsZero() && !next.due.After(r.now) {
@@ -103,6 +111,20 @@ func (p *plan) after(r pastRun) successor {
 	if next.due.IsZero() {
 		next.end = job.EndedAt
 	}
+	return next
+}
+
+// steered returns the run that follows at the time that the final run asked for,
+// once: the run after it is on the grid again. Points before it are not missed,
+// apart from those that passed while the final run was under way.
+func (p *plan) steered(next successor, r pastRun) successor {
+	if !p.spec.EndsAt.IsZero() && r.next.After(p.spec.EndsAt) {
+		next.end = job.EndedAt
+		return next
+	}
+	next.due = r.next
+	covered := schedule.Later(p.missedFrom(r.Job), r.AttemptedAt)
+	next.skipped = p.skips(covered, r.now, r.AttemptedAt, passedReason(r.AttemptedAt))
 	return next
 }
 

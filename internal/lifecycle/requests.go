@@ -44,14 +44,14 @@ func Cancel(hasStarted HasStarted) store.Decide {
 // job is final.
 func cancel(m *store.Snapshot, spec *job.Spec, underWay bool) (*store.Changes, time.Time, error) {
 	j := *m.Job
-	c := &store.Changes{Job: &j, RollbackClaim: m.Claim != nil && !underWay}
+	c := &store.Changes{Job: &j, RollbackClaim: m.Claim != nil && !underWay, EndCompletions: spec.Completion.Within > 0}
 	about := messageData{number: j.Attempt}
 	var began time.Time
 	if underWay {
 		began = m.Claim.StartAt
 		j.AttemptedAt = began
 		about.outcome = &job.Outcome{
-			Failure:  &job.Failure{Kind: job.KindCancelled, Message: "the job was cancelled while the request was under way"},
+			Failure:  &job.Failure{Kind: job.KindCancelled, Message: cancelledWhile(m.Claim)},
 			Duration: max(0, m.Now.Sub(began)),
 		}
 		c.Logs = []job.Log{outcomeLog(&j, m.Now, &about)}
@@ -65,6 +65,13 @@ func cancel(m *store.Snapshot, spec *job.Spec, underWay bool) (*store.Changes, t
 		c.Deliveries = []job.Delivery{webhook(&j, spec, eventFinished, m.Now, &about)}
 	}
 	return c, began, nil
+}
+
+func cancelledWhile(claim *store.ClaimInfo) string {
+	if claim.Awaits() {
+		return "the job was cancelled while its completion was awaited"
+	}
+	return "the job was cancelled while the request was under way"
 }
 
 // Disable stops a schedule: its pending job is cancelled, a run under way

@@ -46,7 +46,7 @@ func Unstored(item *store.QueueItem, number int, node int64, span Span) []store.
 			return &store.Changes{}
 		}
 		about := messageData{number: number, outcome: unstoredOutcome()}
-		c := &store.Changes{Job: j, Logs: []job.Log{outcomeLog(j, span.Ended, &about)}}
+		c := &store.Changes{Job: j, Logs: []job.Log{outcomeLog(j, span.Ended, &about)}, EndCompletions: true}
 		disable(m, c)
 		return c
 	})

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
@@ -15,13 +16,22 @@ const (
 	Failed      Verdict = iota // the attempt counts and may be retried
 	Succeeded                  // the job is completed
 	Interrupted                // the attempt does not count and is made again
+	Awaiting                   // the attempt goes on until the target reports its outcome
 )
 
 // Judge returns what an outcome of a job's attempt means. It is the only rule
 // for the success of jobs: logs, messages, statistics and metrics follow it.
+//
+// If the response would be a success but reports a failure with $fail, Judge adds
+// that failure to the outcome.
 func Judge(spec *job.Spec, o *job.Outcome) Verdict {
 	switch f := o.Failure; {
+	case f == nil && o.Response != nil && o.Response.Status == http.StatusAccepted && spec.Completion.Within > 0:
+		return Awaiting
 	case f == nil && o.Response != nil && spec.Success.Contains(o.Response.Status):
+		if o.Failure = failedItself(o.Response); o.Failure != nil {
+			return Failed
+		}
 		return Succeeded
 	case f == nil || f.Kind != job.KindInterrupted:
 		return Failed

@@ -22,6 +22,7 @@ type Metrics struct {
 	stored     *prometheus.GaugeVec
 	due        *prometheus.GaugeVec
 	pruned     *prometheus.CounterVec
+	completed  *prometheus.CounterVec
 	unstored   *prometheus.CounterVec
 	refused    *prometheus.CounterVec
 	aside      prometheus.Counter
@@ -52,6 +53,7 @@ func New(version string) *Metrics {
 		unstored:   counters("punctual_unstored_total", "Attempts whose outcome the store refused, by kind: the job was discarded, or the delivery given up.", "kind"),
 		aside:      prometheus.NewCounter(prometheus.CounterOpts{Name: "punctual_runs_set_aside_total", Help: "Jobs and deliveries set aside because they can't be attempted."}),
 		panics:     prometheus.NewCounter(prometheus.CounterOpts{Name: "punctual_attempt_panics_total", Help: "Attempts that ended in a panic of the service."}),
+		completed:  counters("punctual_completions_total", "Reports of targets about attempts that they complete, and attempts given up, by outcome: result, error, progress or abandoned.", "outcome"),
 		pruned:     counters("punctual_pruned_total", "Records removed because they were older than the retention, by kind.", "record"),
 	}
 	m.limitWait = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "punctual_limit_wait_seconds", Help: "Time for which limits held attempts back after their due time.", Buckets: append(append([]float64{}, seconds...), 300, 1800, 7200, 86400)})
@@ -62,7 +64,7 @@ func New(version string) *Metrics {
 	version0 := gauges("punctual_build_info", "Always 1; the version is in the label.", "version")
 	version0.WithLabelValues(version).Set(1)
 	m.Registry.MustRegister(m.created, m.duplicates, m.finished, m.attempts, m.lateness, m.duration, m.batches, m.requests,
-		m.stored, m.due, m.pruned, m.unstored, m.refused, m.aside, m.panics, m.operated, m.operating, m.limitWait, m.limited, version0,
+		m.stored, m.due, m.pruned, m.completed, m.unstored, m.refused, m.aside, m.panics, m.operated, m.operating, m.limitWait, m.limited, version0,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -125,6 +127,10 @@ func (m *Metrics) Due(kind string, n int64) { m.due.WithLabelValues(kind).Set(fl
 
 // Pruned counts removed records of a kind.
 func (m *Metrics) Pruned(record string, n int) { m.pruned.WithLabelValues(record).Add(float64(n)) }
+
+// Completed counts a report of a target about an attempt that it completes, or an
+// attempt given up because its target was silent.
+func (m *Metrics) Completed(outcome string) { m.completed.WithLabelValues(outcome).Inc() }
 
 // Unstored counts an attempt of a kind whose outcome the store refused.
 func (m *Metrics) Unstored(kind string) { m.unstored.WithLabelValues(kind).Inc() }

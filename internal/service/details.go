@@ -32,6 +32,7 @@ type JobDetails struct {
 	WaitingFor      []string
 	Reruns          []int64          // newest first
 	Points          *schedule.Points // of the schedule's grid that a run stands for; nil for a one-off job
+	Completion      *job.Completion  // nil if no attempt has one
 	Pending, Failed int              // deliveries
 }
 
@@ -57,8 +58,14 @@ func (s *Service) JobDetails(ctx context.Context, owner job.Owner, id job.Ref) (
 	if err != nil {
 		return nil, err
 	}
+	var completion *job.Completion
+	if spec := job.ReadSpec(j.Args); spec.Completion.Within > 0 {
+		if completion, err = s.Completion(ctx, owner, j.Number); err != nil {
+			return nil, err
+		}
+	}
 	return &JobDetails{
-		Job: j, Attempts: attempts, NextAttemptAt: nextAttempt(j), WaitingFor: waitingFor,
+		Job: j, Attempts: attempts, NextAttemptAt: nextAttempt(j), WaitingFor: waitingFor, Completion: completion,
 		Reruns: trail.Reruns, Points: points, Pending: trail.Pending, Failed: trail.Failed,
 	}, nil
 }

@@ -39,6 +39,10 @@ type Config struct {
 	AllowHTTP bool
 	// Listener is notified of changes; it may be nil.
 	Listener Listener
+	// Stats may be nil.
+	Stats Stats
+	// NoCompletion is set if targets have no address to report outcomes at.
+	NoCompletion bool
 	// Secrets knows the secrets that headers may name; nil means that there are
 	// none.
 	Secrets *secret.Vault
@@ -66,6 +70,8 @@ type Service struct {
 	capped  *batch.Batcher[store.NewJob, store.Inserted]
 	batches *batch.Batcher[*Batch, []store.Inserted]
 	exports exports
+	// completing has one for each report that is carried out.
+	completing chan struct{}
 }
 
 // Limits of creates, in number and in bytes: how many share a commit, how many
@@ -81,7 +87,7 @@ const (
 
 // New returns a Service. The caller must Close it after the last request.
 func New(config Config) *Service {
-	s := &Service{Config: config}
+	s := &Service{Config: config, completing: make(chan struct{}, completing)}
 	creates := batch.Config[store.NewJob, store.Inserted]{
 		Max: createBatch, Waiting: createWaiting, Do: config.Store.JobInsertMany, Observe: config.Metrics.BatchSize("create"),
 		MaxBytes: createBytes, WaitingBytes: createWaitingBytes, Share: createShare, ShareBytes: createShareBytes,
@@ -127,7 +133,7 @@ func (s *Service) reading(ctx context.Context, owner job.Owner) reading {
 func (r reading) options(now time.Time, headerKey *string) job.ReadOptions {
 	return job.ReadOptions{
 		Now: now, HeaderKey: headerKey, CheckHost: r.service.CheckHost, AllowHTTP: r.service.AllowHTTP, CheckSecret: r.secrets.Check,
-		HasLimit: r.limits.has,
+		HasLimit: r.limits.has, NoCompletion: r.service.NoCompletion,
 	}
 }
 

@@ -19,6 +19,7 @@ type Store interface {
 	store.Summaries
 	store.Operations
 	store.Limits
+	store.Completions
 	Now() time.Time
 	JobMarks(ctx context.Context, owner job.Owner, limit int) ([]store.JobMark, error)
 	JobMarksOf(ctx context.Context, owner job.Owner, ids []job.Ref) ([]store.JobMark, error)

@@ -35,9 +35,9 @@ type Copies interface {
 	// CopyUnfinished reports whether the store contains an incomplete copy.
 	CopyUnfinished(ctx context.Context) (bool, error)
 
-	// QueueClaimed returns the number of claimed queue items, whether their nodes
-	// are alive or not.
-	QueueClaimed(ctx context.Context) (int64, error)
+	// QueueClaimed returns the number of queue items that nodes have claimed,
+	// whether these are alive or not, and of those that await their completion.
+	QueueClaimed(ctx context.Context) (claimed, awaiting int64, err error)
 	// JobLast returns the highest number that a job has ever had; 0 before the
 	// first. The job itself may have been deleted.
 	JobLast(ctx context.Context) (int64, error)

@@ -143,6 +143,17 @@ func Hold(j *job.Job) []string {
 	return keys
 }
 
+// LimitsNeeded returns the keys of the limits that a job may need, of which it
+// names the first ones: also that of its host, whether there is one or not.
+func LimitsNeeded(j *job.Job) (keys []string, named int) {
+	keys = job.LimitsNamed(j.Args)
+	named = len(keys)
+	if host := job.LabelsOf(j.Args).Host; host != "" {
+		keys = append(slices.Clone(keys), "host:"+host)
+	}
+	return keys, named
+}
+
 // HeldBack reports whether limits held an item that is read for firing past its
 // own due time.
 func (q *QueueItem) HeldBack() bool { return !q.OwnDue.IsZero() && q.Due.After(q.OwnDue) }

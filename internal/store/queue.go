@@ -70,6 +70,8 @@ type Claim struct {
 	// the claim and are visible from StartAt on.
 	Log        *job.Log
 	Deliveries []job.Delivery
+	// Completion is set if the target can complete the attempt.
+	Completion *job.Completion
 }
 
 // Size returns approximately how many bytes a claim stores.
@@ -85,8 +87,8 @@ func (c *Claim) Size() int {
 }
 
 // Finish ends a claimed queue item, provided that the node still holds it for
-// that attempt. Decide is for jobs; only Now and Schedule are set in its
-// Snapshot.
+// that attempt. Decide is for jobs; only Now, Schedule and Completion are set in
+// its Snapshot.
 type Finish struct {
 	QueueKey
 	Node     int64
@@ -94,6 +96,8 @@ type Finish struct {
 	Job      *job.Job // as it was read; for KindJob
 	Decide   Decide
 	Delivery *DeliveryEnd // for KindDelivery
+	// Completable asks for the attempt's completion in the Snapshot.
+	Completable bool
 	// Size is approximately how many bytes the end stores. It bounds how many are
 	// committed together.
 	Size int

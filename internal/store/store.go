@@ -15,6 +15,7 @@ type Store interface {
 	Schedules
 	Definitions
 	Logs
+	Completions
 	Marks
 	Queue
 	Nodes
@@ -241,6 +242,9 @@ type Snapshot struct {
 	Job      *job.Job   // as stored: available or retryable even while claimed
 	Claim    *ClaimInfo // the claim on the job's queue item; nil if there is none
 	Schedule *job.Schedule
+	// Completion is set by CompletionChange, and by QueueFinish if the Finish asks
+	// for it and there is one.
+	Completion *job.Completion
 }
 
 // ClaimInfo describes the claim on a queue item: its node, and when the attempt
@@ -285,4 +289,11 @@ type Changes struct {
 	Revisions []job.Revision
 	// DropSchedule deletes the schedule given by Schedule.
 	DropSchedule bool
+	// Completion has the new values of the completion of an attempt.
+	Completion *job.Completion
+	// Await makes the queue item of Job claimed by AwaitingNode, for the attempt of
+	// Completion.
+	Await bool
+	// EndCompletions ends all completions of Job that are not over.
+	EndCompletions bool
 }

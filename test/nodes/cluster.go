@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -39,11 +40,17 @@ type Node struct {
 // account.
 func startCluster(t testing.TB, databaseURLs ...string) *Cluster {
 	t.Helper()
+	return startClusterWith(t, nil, databaseURLs...)
+}
+
+// startClusterWith is startCluster with options for every node.
+func startClusterWith(t testing.TB, opts []harness.Option, databaseURLs ...string) *Cluster {
+	t.Helper()
 	c := &Cluster{t: t, Target: harness.SharedTarget(t).Route(t), http: &http.Client{
 		Transport: &http.Transport{MaxIdleConnsPerHost: 256, IdleConnTimeout: harness.IdleFor}, Timeout: 30 * time.Second,
 	}}
 	for i, url := range databaseURLs {
-		s := harness.Start(t, harness.Database(url))
+		s := harness.Start(t, append(slices.Clone(opts), harness.Database(url))...)
 		c.Nodes = append(c.Nodes, &Node{Service: s, Name: fmt.Sprintf("node %d", i+1)})
 	}
 	c.Key = c.Nodes[0].Account(t).Key

@@ -14,6 +14,7 @@ import (
 type Recorded interface {
 	QueueFinish(ctx context.Context, items []store.Finish) ([]bool, error)
 	JobChange(ctx context.Context, owner job.Owner, id store.JobID, decide store.Decide) (*job.Job, error)
+	CompletionChange(ctx context.Context, c *job.Completion, decide store.Decide) (*job.Job, error)
 }
 
 // Recorder stores the outcomes of jobs for the tracker, in the transaction that
@@ -54,6 +55,18 @@ func (r *Recorder) JobChange(ctx context.Context, owner job.Owner, id store.JobI
 	j, err := r.Store.JobChange(ctx, owner, id, record(decide))
 	if err == nil {
 		r.Watcher.Recorded(owner.Number)
+	}
+	return j, err
+}
+
+// CompletionChange changes the job of a completion; see store.Completions.
+func (r *Recorder) CompletionChange(ctx context.Context, c *job.Completion, decide store.Decide) (*job.Job, error) {
+	if !r.Watcher.Watches(c.Owner.Number) {
+		return r.Store.CompletionChange(ctx, c, decide)
+	}
+	j, err := r.Store.CompletionChange(ctx, c, record(decide))
+	if err == nil {
+		r.Watcher.Recorded(c.Owner.Number)
 	}
 	return j, err
 }

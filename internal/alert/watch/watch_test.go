@@ -96,6 +96,10 @@ func (m *memory) QueueFinish(_ context.Context, items []store.Finish) ([]bool, e
 	return make([]bool, len(items)), nil
 }
 
+func (m *memory) CompletionChange(ctx context.Context, c *job.Completion, decide store.Decide) (*job.Job, error) {
+	return m.JobChange(ctx, c.Owner, store.JobID{Number: c.Job}, decide)
+}
+
 func (m *memory) JobChange(_ context.Context, _ job.Owner, _ store.JobID, decide store.Decide) (*job.Job, error) {
 	m.events = append(m.events, decide(&store.Snapshot{}).Outcomes...)
 	return nil, nil

@@ -15,7 +15,8 @@ type Attempt struct {
 	StartedAt time.Time
 	Request   *job.Log // nil if the log was deleted
 	Outcome   *job.Log // nil while the attempt is under way
-	Responded bool     // there was a complete response
+	Responded bool     // there was a complete response, which is the outcome
+	Awaited   bool     // the target accepted the job and was to report the outcome
 	Status    int
 	Kind      string // of the error if there was no response
 	Message   string
@@ -39,11 +40,15 @@ func AttemptsOf(logs []*job.Log) []Attempt {
 		switch log.Event {
 		case job.EventRequest:
 			attempts = append(attempts, Attempt{Number: next, StartedAt: log.InsertedAt, Request: log})
-		case job.EventResponse, job.EventError:
+		case job.EventResponse, job.EventError, job.EventCompletion:
 			if len(attempts) == 0 || attempts[len(attempts)-1].Outcome != nil {
 				attempts = append(attempts, Attempt{Number: next, StartedAt: log.InsertedAt})
 			}
 			last := &attempts[len(attempts)-1]
+			if log.Awaiting() {
+				last.Awaited = true
+				continue
+			}
 			last.end(log)
 			if next = last.Number; !last.interrupted() {
 				next++

@@ -41,6 +41,7 @@ var LogEvents = []ui.Choice{
 	{Value: job.EventError, Label: "Errors"}, {Value: job.EventCallbackFailed, Label: "Failed callbacks"},
 	{Value: job.EventWebhookFailed, Label: "Failed webhook events"}, {Value: job.EventStateRejected, Label: "Rejected $state"},
 	{Value: job.EventSkipped, Label: "Skipped points"}, {Value: job.EventEnded, Label: "Ended schedules"},
+	{Value: job.EventCompletion, Label: "Reported results"},
 }
 
 // logSpans are the periods up to now that the filter offers.
@@ -86,6 +87,9 @@ func LineOf(l *job.Log) LogLine {
 			line.Tone, line.Icon = "good", "check"
 		}
 		line.Badge, line.Text = strconv.Itoa(status), "after "+took()
+		if l.Awaiting() {
+			line.Tone, line.Icon, line.Text = "calm", "clock", line.Text+"; the outcome is awaited"
+		}
 	case job.EventError:
 		line.Badge, line.Text = rawjson.Text(value("kind")), rawjson.Text(value("message"))
 	case job.EventCallbackFailed:
@@ -97,10 +101,20 @@ func LineOf(l *job.Log) LogLine {
 	case job.EventEnded:
 		line.Tone, line.Icon, line.Badge, line.Text = "calm", "minus", "ended", "The schedule has ended: "+rawjson.Text(value("reason"))+"."
 	case job.EventStateRejected:
-		line.Icon, line.Badge, line.Text = "warning", "state", "The new $state is too large and was rejected."
+		line.Icon, line.Badge, line.Text = "warning", "state", rejected(l)+"."
+	case job.EventCompletion:
+		line.Tone, line.Icon, line.Badge, line.Text = "good", "check", "result", "reported after "+took()
 	}
 	if at := value("retry_at"); at.Kind() == '"' {
 		line.RetryAt, _ = time.Parse(time.RFC3339Nano, rawjson.Text(at))
 	}
 	return line
+}
+
+// rejected says which part of a response was ignored.
+func rejected(l *job.Log) string {
+	if member := rawjson.Text(rawjson.Get(l.Payload, "member")); member != "" {
+		return "The value of " + member + " is wrong and was ignored"
+	}
+	return "The new $state is too large and was rejected"
 }

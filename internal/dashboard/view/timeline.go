@@ -54,8 +54,12 @@ func (d *Job) attemptMoment(a *Attempt, first bool, href func(string, ...any) st
 	switch {
 	case a.Outcome == nil && d.Job.State.Final():
 		m.tone, m.icon, m.title = "calm", "minus", name+" was aborted"
+	case a.Outcome == nil && a.Awaited:
+		m.tone, m.icon, m.title = "busy", "play", name+": the target has accepted the job; its outcome is awaited"
 	case a.Outcome == nil:
 		m.tone, m.icon, m.title = "busy", "play", name+" is under way"
+	case a.succeeded() && a.Awaited && !a.Responded:
+		m.tone, m.icon, m.title = "good", "check", name+": the target reported its result"
 	case a.succeeded():
 		m.tone, m.icon, m.title = "good", "check", fmt.Sprintf("%s: response %d", name, a.Status)
 	case a.Responded:
@@ -92,7 +96,7 @@ func (d *Job) failedDeliveries() []moment {
 		case job.EventWebhookFailed:
 			m.title = "The event " + rawjson.Text(rawjson.Get(log.Payload, "type")) + " failed"
 		case job.EventStateRejected:
-			m.title, m.icon, tries = "The new $state is too large and was rejected", "warning", ""
+			m.title, m.icon, tries = rejected(log), "warning", ""
 		case job.EventSkipped:
 			m.tone, m.icon, m.title, m.text, tries = "calm", "warning", "Points were skipped", SkippedText(log), ""
 		case job.EventEnded:

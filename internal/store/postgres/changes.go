@@ -103,7 +103,7 @@ func (c *change) collect(t *tx, w *writes, changes *store.Changes) {
 	}
 	if changes.Job != nil && c.run != nil {
 		w.ended = append(w.ended, *c.run)
-		if claim := c.moment.Claim; claim != nil && !t.store.isOwn(claim.Node) {
+		if claim := c.moment.Claim; claim != nil && !claim.Awaits() && !t.store.isOwn(claim.Node) {
 			w.cancels = append(w.cancels, cancel{claim.Node, c.run.Number, c.moment.Job.Revision})
 		}
 	}
@@ -132,6 +132,9 @@ type writes struct {
 	definitions    []query
 	left           []*job.Job // jobs that have left the queue for good
 	unended        []*job.Job // those of left that are not final
+	awaits         []awaiting
+	completions    []*job.Completion
+	over           []*job.Job // whose completions are over
 	revisions      []*job.Revision
 }
 
@@ -166,13 +169,25 @@ func (w *writes) add(c *store.Changes, run store.QueueKey) {
 				w.definitions = append(w.definitions, updateRest(c.Job, *c.Lane))
 			}
 		default:
-			w.lines = append(w.lines, linesOf(c.Job)...)
+			if !c.Await {
+				w.lines = append(w.lines, linesOf(c.Job)...)
+			}
 			run.Due, run.Revision = c.Job.DueAt, c.Job.Revision
 			if c.Lane != nil {
 				run.Lane = *c.Lane
 			}
-			w.runs = append(w.runs, queued{run, c.Job.Attempt})
+			if c.Await {
+				w.awaits = append(w.awaits, awaiting{run, c.Completion, c.Job})
+			} else {
+				w.runs = append(w.runs, queued{run, c.Job.Attempt})
+			}
 		}
+	}
+	if c.Completion != nil {
+		w.completions = append(w.completions, c.Completion)
+	}
+	if c.EndCompletions {
+		w.over = append(w.over, c.Job)
 	}
 	for i := range c.Revisions {
 		w.revisions = append(w.revisions, &c.Revisions[i])
@@ -208,6 +223,7 @@ func (w *writes) queries(t *tx) []query {
 		freeKeys(w.unended), releaseFollowers(t, w.left), insertItems(t, w.runs), enterLines(t, w.lines), insertLogs(w.logs),
 		endDeliveries(t, w.ends), insertDeliveries(t, w.deliveries), insertOutcomes(w.outcomes),
 		updateSchedules(w.schedules), dropSchedules(w.drops), insertJobs(t, w.next), insertCancels(t, w.cancels),
+		insertAwaiting(w.awaits), keepLimits(w.awaits), updateCompletions(w.completions), endCompletions(w.over),
 	} {
 		all = append(all, some...)
 	}
@@ -228,7 +244,8 @@ func rollbackClaims(attempts []prepared) []query {
 		sql: `WITH u AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::integer[], $4::uuid[], $5::bigint[]) AS u (account, job, attempt, log, begin_at)),
 		unlogged AS (DELETE FROM logs l USING u WHERE l.account = u.account AND l.id = u.log),
 		gone AS (DELETE FROM deliveries d USING u WHERE d.account = u.account AND d.job = u.job AND d.job_attempt = u.attempt AND d.attempt = 0 AND d.begin_at >= u.begin_at
-			RETURNING d.account, d.number, d.due)
+			RETURNING d.account, d.number, d.due),
+		incomplete AS (DELETE FROM completions c USING u WHERE c.account = u.account AND c.job = u.job AND c.attempt = u.attempt AND c.state = 0)
 		DELETE FROM runs r USING gone WHERE r.due = gone.due AND r.kind = 1 AND r.number = gone.number AND r.account = gone.account`,
 		args: args,
 	}}

@@ -27,21 +27,25 @@ func (s *Store) QueueClaim(ctx context.Context, node int64, claims []store.Claim
 	err := s.write(ctx, func(t *tx) error {
 		got = make([]bool, len(claims))
 		q := claimItems(node, claims, deadline, got)
-		if !anyDeliveries(claims) {
+		if !anyMore(claims) {
 			return t.commit(q)
 		}
 		if err := t.run(q); err != nil {
 			return err
 		}
 		var deliveries []*job.Delivery
+		var completions []*job.Completion
 		for i := range claims {
+			if got[i] && claims[i].Completion != nil {
+				completions = append(completions, claims[i].Completion)
+			}
 			for k := range claims[i].Deliveries {
 				if got[i] {
 					deliveries = append(deliveries, &claims[i].Deliveries[k])
 				}
 			}
 		}
-		return t.commit(insertDeliveries(t, deliveries)...)
+		return t.commit(append(insertDeliveries(t, deliveries), insertCompletions(completions)...)...)
 	})
 	if err != nil {
 		return nil, err
@@ -49,9 +53,10 @@ func (s *Store) QueueClaim(ctx context.Context, node int64, claims []store.Claim
 	return got, nil
 }
 
-func anyDeliveries(claims []store.Claim) bool {
+// anyMore reports whether claims store more than logs.
+func anyMore(claims []store.Claim) bool {
 	for i := range claims {
-		if len(claims[i].Deliveries) > 0 {
+		if len(claims[i].Deliveries) > 0 || claims[i].Completion != nil {
 			return true
 		}
 	}

@@ -105,9 +105,12 @@ func (s *Store) CopyUnfinished(ctx context.Context) (unfinished bool, err error)
 }
 
 // QueueClaimed implements store.Copyable.
-func (s *Store) QueueClaimed(ctx context.Context) (n int64, err error) {
-	err = s.read(ctx, query{sql: `SELECT count(*) FROM runs WHERE node > 0`, row: func(rows pgx.Rows) error { return rows.Scan(&n) }})
-	return n, err
+func (s *Store) QueueClaimed(ctx context.Context) (claimed, awaiting int64, err error) {
+	err = s.read(ctx, query{
+		sql: `SELECT count(*) FILTER (WHERE node <> $1), count(*) FILTER (WHERE node = $1) FROM runs WHERE node > 0`, args: []any{store.AwaitingNode},
+		row: func(rows pgx.Rows) error { return rows.Scan(&claimed, &awaiting) },
+	})
+	return claimed, awaiting, err
 }
 
 // JobLast implements store.Copyable.

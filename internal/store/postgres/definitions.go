@@ -80,9 +80,9 @@ func (s *Store) JobTrail(ctx context.Context, owner job.Owner, number int64, lim
 	}
 	err := s.readAs(ctx, pages, query{
 		sql: `SELECT l.event, l.inserted_at, left(l.payload, $4), CASE WHEN length(l.payload) > $4 THEN right(l.payload, $5) ELSE '' END FROM (
-				SELECT event, inserted_at, payload, id FROM logs WHERE account = $1 AND job = $2 AND inserted_at <= $6 AND event IN (1, 2, 3) ORDER BY id DESC LIMIT $3) l
+				SELECT event, inserted_at, payload, id FROM logs WHERE account = $1 AND job = $2 AND inserted_at <= $6 AND event IN (1, 2, 3, 10) ORDER BY id DESC LIMIT $3) l
 			ORDER BY l.id`,
-		args:  []any{owner.Number, number, 2 * limit, job.AttemptHead, job.AttemptTail, s.Now().UnixMicro()},
+		args:  []any{owner.Number, number, 3 * limit, job.AttemptHead, job.AttemptTail, s.Now().UnixMicro()},
 		start: func() { trail.Logs = nil },
 		row: func(rows pgx.Rows) error {
 			var l job.AttemptLog

@@ -18,7 +18,7 @@ func (s *Store) QueueFinish(ctx context.Context, runs []store.Finish) ([]bool, e
 	}
 	var held []bool
 	err := s.write(ctx, func(t *tx) error {
-		f := &finishing{runs: runs, held: make([]bool, len(runs)), schedules: map[scheduleKey]*job.Schedule{}, stored: map[store.ItemID]deliveryEnd{}}
+		f := &finishing{runs: runs, held: make([]bool, len(runs)), schedules: map[scheduleKey]*job.Schedule{}, stored: map[store.ItemID]deliveryEnd{}, completions: map[int64]*job.Completion{}}
 		held = f.held
 		if err := t.run(f.reads()...); err != nil {
 			return err
@@ -47,6 +47,8 @@ type finishing struct {
 	held      []bool
 	schedules map[scheduleKey]*job.Schedule
 	stored    map[store.ItemID]deliveryEnd
+	// completions has those of attempts that have not ended, by job.
+	completions map[int64]*job.Completion
 }
 
 // reads returns the queries that lock the schedules, delete the queue items and
@@ -68,6 +70,9 @@ func (f *finishing) reads() []query {
 			},
 			row: f.readDelivery,
 		})
+	}
+	if q, some := f.lockCompletions(); some {
+		queries = append(queries, q)
 	}
 	return queries
 }
@@ -147,6 +152,9 @@ func (f *finishing) decide(t *tx) (*writes, error) {
 			current := *s
 			current.Owner = r.Job.Owner
 			m.Schedule = &current
+		}
+		if c := f.completions[r.Number]; c != nil && r.Completable {
+			c.Owner, m.Completion = r.Job.Owner, c
 		}
 		changes := r.Decide(m)
 		if changes == nil {

@@ -107,17 +107,27 @@ func (s *Store) JobGet(ctx context.Context, owner job.Owner, which store.JobID) 
 
 // JobChange implements store.Jobs.
 func (s *Store) JobChange(ctx context.Context, owner job.Owner, which store.JobID, decide store.Decide) (*job.Job, error) {
+	return s.jobChange(ctx, owner, which, nil, decide)
+}
+
+// jobChange is JobChange with the completion of a token in the Snapshot, unless
+// token is nil.
+func (s *Store) jobChange(ctx context.Context, owner job.Owner, which store.JobID, token *job.TokenHash, decide store.Decide) (*job.Job, error) {
 	where, arg := jobIs(which)
 	args := []any{owner.Number, arg}
 	var result *job.Job
 	err := s.write(ctx, func(t *tx) error {
 		m := &store.Snapshot{}
 		c := &change{moment: m, owner: owner}
-		err := t.run(
+		locks := []query{
 			lockSchedules(`s.account = $1 AND s.id = (SELECT j.schedule_id FROM jobs j WHERE `+where+`)`, args, c.readSchedule),
 			c.lockItem(`SELECT j.due_at, j.number FROM jobs j WHERE `+where, args),
 			c.lockJob(where, args),
-		)
+		}
+		if token != nil {
+			locks = append(locks, lockCompletion(*token, &m.Completion))
+		}
+		err := t.run(locks...)
 		switch {
 		case err != nil:
 			return err

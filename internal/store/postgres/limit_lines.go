@@ -55,6 +55,31 @@ func newLines(jobs []store.NewJob) []lineEntry {
 	return entries
 }
 
+// keepLimits counts attempts that await their completion as under way.
+func keepLimits(items []awaiting) []query {
+	var accounts, numbers, due []int64
+	var keys []string
+	var named []bool
+	for i := range items {
+		j := items[i].job
+		needed, first := store.LimitsNeeded(j)
+		for k, key := range needed {
+			accounts, numbers, due = append(accounts, j.Owner.Number), append(numbers, j.Number), append(due, j.DueAt.UnixMicro())
+			keys, named = append(keys, text(key)), append(named, k < first)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	return []query{{
+		sql: `INSERT INTO limit_items (account, number, key, state, due, named)
+			SELECT u.account, u.number, u.key, 2, u.due, u.named
+			FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::boolean[]) AS u (account, number, key, due, named)
+			JOIN limits l ON l.account = u.account AND l.key = u.key AND NOT l.deleted ON CONFLICT DO NOTHING`,
+		args: []any{accounts, numbers, keys, due, named},
+	}}
+}
+
 // enterLines lets the items of stored jobs wait for their limits. A key that is
 // not defined any more permits everything.
 func enterLines(t *tx, entries []lineEntry) []query {

@@ -162,7 +162,8 @@ var purges = []string{
 		j AS (DELETE FROM jobs d USING o WHERE d.account = o.account AND d.number = o.number RETURNING d.account, d.number, d.due_at),
 		m AS (DELETE FROM deliveries d USING o WHERE d.account = o.account AND d.job = o.number RETURNING d.account, d.number, d.due),
 		a AS (DELETE FROM runs r USING j WHERE r.due = j.due_at AND r.kind = 0 AND r.number = j.number AND r.account = j.account),
-		b AS (DELETE FROM runs r USING m WHERE r.due = m.due AND r.kind = 1 AND r.number = m.number AND r.account = m.account)
+		b AS (DELETE FROM runs r USING m WHERE r.due = m.due AND r.kind = 1 AND r.number = m.number AND r.account = m.account),
+		c AS (DELETE FROM completions c USING o WHERE c.account = o.account AND c.job = o.number)
 		SELECT 1 FROM j`,
 	`DELETE FROM logs d USING (SELECT account, id FROM logs WHERE account = $1 LIMIT $2) o
 		WHERE d.account = o.account AND d.id = o.id RETURNING 1`,

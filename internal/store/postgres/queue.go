@@ -201,8 +201,8 @@ func (s *Store) QueueAbandoned(ctx context.Context, limit int) ([]store.Abandone
 	var found []store.Abandoned
 	err := s.read(ctx, query{
 		sql: `SELECT due, kind, number, account, lane, node, attempt FROM runs r
-			WHERE r.node > 0 AND NOT EXISTS (SELECT FROM nodes n WHERE n.number = r.node) LIMIT $1`,
-		args:  []any{limit},
+			WHERE r.node > 0 AND r.node <> $2 AND NOT EXISTS (SELECT FROM nodes n WHERE n.number = r.node) LIMIT $1`,
+		args:  []any{limit, store.AwaitingNode},
 		start: func() { found = nil },
 		row: func(rows pgx.Rows) error {
 			var a store.Abandoned

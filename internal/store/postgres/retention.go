@@ -20,7 +20,8 @@ func (s *Store) JobPrune(ctx context.Context, before time.Time, limit int) (n in
 		AND NOT (j.schedule_id IS NOT NULL AND EXISTS (SELECT FROM schedules s WHERE s.account = j.account AND s.id = j.schedule_id)
 			AND j.number = (SELECT max(k.number) FROM jobs k WHERE k.account = j.account AND k.schedule_id = j.schedule_id))
 		ORDER BY coalesce(j.completed_at, j.cancelled_at, j.discarded_at) LIMIT $2 FOR UPDATE OF j SKIP LOCKED) o
-		WHERE d.account = o.account AND d.number = o.number RETURNING d.account, d.id, d.revision),
+		WHERE d.account = o.account AND d.number = o.number RETURNING d.account, d.number, d.id, d.revision),
+		completions AS (DELETE FROM completions c USING gone g WHERE c.account = g.account AND c.job = g.number),
 		history AS (DELETE FROM revisions r USING gone WHERE gone.revision > 1 AND r.account = gone.account AND r.record = gone.id)
 		SELECT 1 FROM gone`, before.UnixMicro(), limit)
 }
@@ -34,6 +35,7 @@ func (s *Store) LogPrune(ctx context.Context, before time.Time, limit int) (n in
 			AND NOT EXISTS (SELECT FROM deliveries d WHERE d.account = k.account AND d.job = k.job AND d.parts IS NOT NULL
 				AND position(replace(k.id::text, '-', '') IN d.parts) > 0)
 			AND NOT EXISTS (SELECT FROM runs r WHERE r.account = k.account AND r.number = k.job AND r.node > 0 AND r.log = k.id)
+			AND NOT EXISTS (SELECT FROM completions c WHERE c.account = k.account AND c.job = k.job AND c.state = 1 AND c.response = k.id)
 			ORDER BY k.id LIMIT $3 FOR UPDATE OF k SKIP LOCKED) l LIMIT $3) o
 		WHERE d.account = o.account AND d.id = o.id RETURNING 1`, job.IDBound(before), before.UnixMicro(), limit)
 }

@@ -55,7 +55,7 @@ func (t *tx) removeItem(run *store.QueueKey) error {
 // apply stores changes. The queue item of a changed job must have been deleted.
 func (t *tx) apply(c *store.Changes, run *store.QueueKey) error {
 	if c.Job != nil {
-		if err := t.updateJob(c.Job, *run); err != nil {
+		if err := t.updateJob(c, *run); err != nil {
 			return err
 		}
 	}
@@ -75,6 +75,9 @@ func (t *tx) apply(c *store.Changes, run *store.QueueKey) error {
 		}
 	}
 	if err := t.insertDeliveries(c.Deliveries); err != nil {
+		return err
+	}
+	if err := t.applyCompletions(c); err != nil {
 		return err
 	}
 	if err := t.insertOutcomes(c.Outcomes); err != nil {
@@ -101,9 +104,10 @@ func (t *tx) apply(c *store.Changes, run *store.QueueKey) error {
 }
 
 // updateJob stores the job's new state and times, and the resulting queue item.
-func (t *tx) updateJob(j *job.Job, run store.QueueKey) error {
+func (t *tx) updateJob(c *store.Changes, run store.QueueKey) error {
+	j := c.Job
 	var keys []string
-	if !j.State.Final() {
+	if !j.State.Final() && !c.Await {
 		keys = store.Hold(j)
 	}
 	err := t.exec(`UPDATE jobs SET state = ?, due_at = ?, attempted_at = ?, completed_at = ?, cancelled_at = ?, discarded_at = ? WHERE number = ?`,
@@ -126,10 +130,13 @@ func (t *tx) updateJob(j *job.Job, run store.QueueKey) error {
 		}
 		return nil
 	}
+	run.Due, run.Revision = j.DueAt, j.Revision
+	if c.Await {
+		return t.await(j, run, c.Completion)
+	}
 	if err := t.joinLines(j, keys); err != nil {
 		return err
 	}
-	run.Due, run.Revision = j.DueAt, j.Revision
 	return t.insertItem(run, j.Attempt)
 }
 
@@ -174,6 +181,11 @@ func (t *tx) rollbackClaim(run store.QueueKey, claim *store.ClaimInfo) error {
 		WHERE r.due = ? AND r.kind = 0 AND r.number = ? AND l.job = r.number AND l.id = r.log)`, run.Due, run.Number)
 	if err != nil {
 		return fmt.Errorf("deleting the request log of a claim: %w", err)
+	}
+	err = t.exec(`DELETE FROM completions WHERE account = ? AND job = ? AND attempt = ? AND state = ?`,
+		run.Account, run.Number, claim.Attempt, int(job.CompletionSent))
+	if err != nil {
+		return fmt.Errorf("deleting the completion of a claim: %w", err)
 	}
 	const prepared = ` FROM deliveries WHERE job = ? AND job_attempt = ? AND attempt = 0 AND begin_at >= ?`
 	err = t.exec(`DELETE FROM runs WHERE (due, kind, number) IN (SELECT due, 1, number`+prepared+` AND due IS NOT NULL)`,

@@ -268,14 +268,14 @@ func (s *Store) CopyUnfinished(ctx context.Context) (unfinished bool, err error)
 }
 
 // QueueClaimed implements store.Copyable.
-func (s *Store) QueueClaimed(ctx context.Context) (n int64, err error) {
+func (s *Store) QueueClaimed(ctx context.Context) (claimed, awaiting int64, err error) {
 	err = s.readAs(ctx, background, func(t *tx) error {
-		return t.query(`SELECT count(*) FROM runs WHERE node > 0`, func(stmt *sqlite.Stmt) error {
-			n = stmt.ColumnInt64(0)
+		return t.query(`SELECT count(*) FILTER (WHERE node <> ?1), count(*) FILTER (WHERE node = ?1) FROM runs WHERE node > 0`, func(stmt *sqlite.Stmt) error {
+			claimed, awaiting = stmt.ColumnInt64(0), stmt.ColumnInt64(1)
 			return nil
-		})
+		}, store.AwaitingNode)
 	})
-	return n, err
+	return claimed, awaiting, err
 }
 
 // JobLast implements store.Copyable.

@@ -164,12 +164,12 @@ func (s *Store) JobTrail(ctx context.Context, owner job.Owner, number int64, lim
 	return one(ctx, s, func(t *tx) (*job.Trail, error) {
 		trail := &job.Trail{}
 		err := t.query(`SELECT event, inserted_at, substr(payload, 1, ?4), CASE WHEN length(payload) > ?4 THEN substr(payload, -?5) ELSE '' END FROM (
-				SELECT event, inserted_at, payload, id FROM logs WHERE job = ?1 AND account = ?2 AND inserted_at <= ?6 AND event IN (1, 2, 3) ORDER BY id DESC LIMIT ?3)
+				SELECT event, inserted_at, payload, id FROM logs WHERE job = ?1 AND account = ?2 AND inserted_at <= ?6 AND event IN (1, 2, 3, 10) ORDER BY id DESC LIMIT ?3)
 			ORDER BY id`, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
 			trail.Logs = append(trail.Logs, job.AttemptLog{Event: events[c.int()], At: c.time(), Head: c.text(), Tail: c.text()})
 			return nil
-		}, number, owner.Number, 2*limit, job.AttemptHead, job.AttemptTail, t.now)
+		}, number, owner.Number, 3*limit, job.AttemptHead, job.AttemptTail, t.now)
 		if err != nil {
 			return nil, fmt.Errorf("reading the logs of attempts: %w", err)
 		}

@@ -154,6 +154,12 @@ func (s *Store) JobGet(ctx context.Context, owner job.Owner, id store.JobID) (*j
 
 // JobChange implements store.Jobs.
 func (s *Store) JobChange(ctx context.Context, owner job.Owner, id store.JobID, decide store.Decide) (*job.Job, error) {
+	return s.jobChange(ctx, owner, id, nil, decide)
+}
+
+// jobChange is JobChange with the completion of a token in the Snapshot, unless
+// token is nil.
+func (s *Store) jobChange(ctx context.Context, owner job.Owner, id store.JobID, token *job.TokenHash, decide store.Decide) (*job.Job, error) {
 	var result *job.Job
 	err := s.write(ctx, func(t *tx) error {
 		where, arg := jobIs(id)
@@ -167,6 +173,11 @@ func (s *Store) JobChange(ctx context.Context, owner job.Owner, id store.JobID, 
 		number := m.Job.Number
 		if m.Job.ScheduleID != uuid.Nil {
 			if m.Schedule, err = t.schedule(m.Job.ScheduleID); err != nil {
+				return err
+			}
+		}
+		if token != nil {
+			if m.Completion, err = t.completion(`token = ?`, token[:]); err != nil {
 				return err
 			}
 		}

@@ -42,6 +42,22 @@ func (t *tx) enterLine(account, number int64, due time.Time, keys []string, name
 	return nil
 }
 
+// keepLimits counts an attempt that awaits its completion as under way.
+func (t *tx) keepLimits(j *job.Job) error {
+	if !t.store.limited.Load() {
+		return nil
+	}
+	keys, named := store.LimitsNeeded(j)
+	for i, key := range keys {
+		err := t.exec(`INSERT INTO limit_items (account, number, key, state, due, named) SELECT account, ?, key, 2, ?, ? FROM limits
+			WHERE account = ? AND key = ? AND NOT deleted ON CONFLICT DO NOTHING`, j.Number, j.DueAt, boolean(i < named), j.Owner.Number, key)
+		if err != nil {
+			return fmt.Errorf("keeping a job's place under a limit: %w", err)
+		}
+	}
+	return nil
+}
+
 // leaveLines ends what an item has of its limits: its job is final, or its item
 // is replaced.
 func (t *tx) leaveLines(account, number int64) error {

@@ -14,7 +14,7 @@ import (
 
 // events maps numbers in the table to events. Those from rareEvent on have an
 // index of their own.
-var events = []string{1: job.EventRequest, job.EventResponse, job.EventError, job.EventCallbackFailed, job.EventWebhookFailed, job.EventStateRejected, job.EventSkipped, job.EventEnded, job.EventAlertFailed}
+var events = []string{1: job.EventRequest, job.EventResponse, job.EventError, job.EventCallbackFailed, job.EventWebhookFailed, job.EventStateRejected, job.EventSkipped, job.EventEnded, job.EventAlertFailed, job.EventCompletion}
 
 const rareEvent = 3
 

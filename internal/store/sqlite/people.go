@@ -202,6 +202,9 @@ func (t *tx) purgeJobs(account int64, limit int) (int, error) {
 		if err := t.exec(`DELETE FROM deliveries WHERE job = ?`, j.number); err != nil {
 			return 0, err
 		}
+		if err := t.exec(`DELETE FROM completions WHERE job = ?`, j.number); err != nil {
+			return 0, err
+		}
 		if err := t.exec(`DELETE FROM runs WHERE due = ? AND kind = ? AND number = ?`, j.due, store.KindJob, j.number); err != nil {
 			return 0, err
 		}

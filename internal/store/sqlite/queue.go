@@ -25,7 +25,7 @@ func (s *Store) NodeStart(ctx context.Context) (int64, error) {
 		if err := t.exec(`UPDATE operations SET holder = NULL WHERE state = 0`); err != nil {
 			return err
 		}
-		return t.exec(`UPDATE runs SET node = ? WHERE node > 0`, goneNode)
+		return t.exec(`UPDATE runs SET node = ? WHERE node > 0 AND node <> ?`, goneNode, store.AwaitingNode)
 	})
 	s.settled.Store(false)
 	return thisNode, err
@@ -155,6 +155,11 @@ func (t *tx) claim(node int64, c *store.Claim) (bool, error) {
 			return false, err
 		}
 	}
+	if c.Completion != nil {
+		if err := t.insertCompletion(c.Completion); err != nil {
+			return false, err
+		}
+	}
 	return true, t.insertDeliveries(c.Deliveries)
 }
 
@@ -194,6 +199,13 @@ func (t *tx) finish(f *store.Finish) (bool, error) {
 	m := &store.Snapshot{Now: t.now, Job: f.Job}
 	if f.Job.ScheduleID != uuid.Nil {
 		if m.Schedule, err = t.schedule(f.Job.ScheduleID); err != nil {
+			return false, err
+		}
+	}
+	if f.Completable {
+		m.Completion, err = t.completion(`account = ? AND job = ? AND attempt = ? AND state = ?`,
+			f.Account, f.Number, f.Attempt, int(job.CompletionSent))
+		if err != nil {
 			return false, err
 		}
 	}

@@ -39,6 +39,9 @@ func (s *Store) JobPrune(ctx context.Context, before time.Time, limit int) (n in
 			return false, err
 		}
 		removed, err := t.deleteTagged(jobTags, key, `DELETE FROM jobs AS j WHERE j.number = ? AND `+finished, key, before)
+		if err == nil && removed {
+			err = t.exec(`DELETE FROM completions WHERE job = ?`, key)
+		}
 		if err == nil && removed && edited != uuid.Nil {
 			err = t.deleteRevisions(account, edited)
 		}
@@ -82,7 +85,8 @@ func (s *Store) removeAll(ctx context.Context, keys []int64, remove func(t *tx, 
 
 // needed tells of an old log l that it must stay.
 const needed = `(EXISTS (SELECT 1 FROM deliveries d WHERE d.job = l.job AND d.parts IS NOT NULL AND instr(d.parts, lower(hex(l.id))) > 0)
-	OR EXISTS (SELECT 1 FROM runs r INDEXED BY runs_claimed WHERE r.account = l.account AND r.number = l.job AND r.node > 0 AND r.log = l.id))`
+	OR EXISTS (SELECT 1 FROM runs r INDEXED BY runs_claimed WHERE r.account = l.account AND r.number = l.job AND r.node > 0 AND r.log = l.id)
+	OR EXISTS (SELECT 1 FROM completions c WHERE c.account = l.account AND c.job = l.job AND c.state = 1 AND c.response = l.id))`
 
 // LogPrune implements store.Retention. A great many old logs may have to stay, so
 // they are looked for beside the writer.
