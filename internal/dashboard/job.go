@@ -68,6 +68,11 @@ func (s *Server) readJob(c *call) (*view.Job, error) {
 	if d.WaitingFor, err = s.Service.LimitsHolding(ctx, c.owner(), d.Job); err != nil {
 		return nil, err
 	}
+	if d.Spec.Completion.Within > 0 && !d.Job.State.Final() {
+		if d.Completion, err = s.Service.Completion(ctx, c.owner(), d.Job.Number); err != nil {
+			return nil, err
+		}
+	}
 	d.Attempts = view.AttemptsOf(d.Logs)
 	readRequest(d)
 	return d, nil

@@ -24,6 +24,8 @@ type Job struct {
 	Body     []byte
 	Curl     string
 	TooLarge string
+	// Completion is that of the latest attempt; nil if there is none.
+	Completion *job.Completion
 	// WaitingFor are the keys of the limits that hold the job back now.
 	WaitingFor []string
 	Now        time.Time
