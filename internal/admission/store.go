@@ -34,6 +34,7 @@ type Records interface {
 	store.Limits
 	store.Completions
 	store.Audits
+	store.Operations
 	Now() time.Time
 }
 

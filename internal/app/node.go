@@ -31,6 +31,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/network"
 	"github.com/punctual-dev/punctual/internal/notify/smtp"
+	"github.com/punctual-dev/punctual/internal/operation"
 	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/service"
@@ -111,6 +112,7 @@ type Node struct {
 	watcher    *watch.Watcher
 	quotas     *quota.Book
 	service    *service.Service
+	operating  *operation.Worker
 	people     *auth.People
 	server     *edge.Server
 	listener   net.Listener
@@ -203,8 +205,10 @@ func (n *Node) start(ctx context.Context) error {
 	n.service = service.New(service.Config{
 		Store: n.clients, Operations: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, AllowHTTP: n.targets.AllowHTTP, Listener: n.hub, Quotas: n.quotas,
 		Stats: n.stats, NoCompletion: c.PublicURL == nil,
-		Secrets: n.vault,
+		Operated: func() { n.operating.Wake() },
+		Secrets:  n.vault,
 	})
+	n.operating = operation.New(operation.Config{Steps: n.service, Metrics: n.metrics, Log: c.Log})
 	notices := broadcast.New(n.store.Now)
 	api := httpapi.New(httpapi.Config{
 		Service: n.service, Alerts: n.newAlerts(mail != nil), Auth: n.auth, Secrets: n.vault, Audit: n.audit, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Log: c.Log,
@@ -332,6 +336,7 @@ func (n *Node) serve(ctx context.Context) error {
 	})
 	keeper := &maintenance.Worker{Config: maintenance.Config{Store: n.store, Metrics: n.metrics, Log: n.config.Log, Retention: n.config.Retention}}
 	parts.Go(func() { keeper.Run(ctx) })
+	parts.Go(func() { n.operating.Run(ctx) })
 	parts.Go(func() { n.auth.Run(ctx) })
 	parts.Go(func() { n.stats.Run(ctx) })
 	parts.Go(func() { n.takeOver(ctx) })

@@ -48,6 +48,7 @@ var mayImport = map[string][]string{
 	"internal/eventstream":      {"internal/admission", "internal/fault", "internal/job", "internal/network", "internal/store"},
 	"internal/httpapi":          {"api", "internal/admission", "internal/audit", "internal/auth", "internal/broadcast", "internal/edge", "internal/eventstream", "internal/fault", "internal/identity", "internal/job", "internal/limit", "internal/metrics", "internal/notify", "internal/quota", "internal/rawjson", "internal/secret", "internal/service", "internal/stats"},
 	"internal/identity":         {"internal/job"},
+	"internal/operation":        {"internal/fault", "internal/job", "internal/metrics", "internal/service", "internal/store"},
 	"internal/operator":         {},
 	"internal/job":              {"internal/fault", "internal/limit", "internal/placeholder", "internal/rawjson", "internal/schedule"},
 	"internal/service":          {"internal/admission", "internal/alert", "internal/batch", "internal/dispatch", "internal/fault", "internal/identity", "internal/job", "internal/lifecycle", "internal/limit", "internal/metrics", "internal/notify", "internal/operator", "internal/quota", "internal/rawjson", "internal/schedule", "internal/secret", "internal/store"},

@@ -19,25 +19,26 @@ import (
 
 // commands is the command line's grammar.
 type commands struct {
-	Serve     serveCommand     `cmd:"" help:"Run the service."`
-	Demo      demoCommand      `cmd:"" help:"Demonstrate the service with a temporary database and its own target. Takes about fifteen seconds."`
-	Bench     benchCommand     `cmd:"" help:"Benchmark the service on this machine with a temporary database and its own target."`
-	Accounts  accountsCommand  `cmd:"" help:"Create, show and delete accounts, also while the service runs."`
-	Invites   invitesCommand   `cmd:"" help:"Create invites, with which people sign up if --signup is invite."`
-	Keys      keysCommand      `cmd:"" help:"Create, list and revoke API keys, also while the service runs."`
-	Targets   targetsCommand   `cmd:"" help:"Block targets for all accounts. A running service applies it within two seconds."`
-	Secrets   secretsCommand   `cmd:"" help:"Create and rotate the keys that secrets are encrypted with."`
-	Jobs      jobsCommand      `cmd:"" help:"Create, list and cancel jobs through the API of a running service."`
-	Schedules schedulesCommand `cmd:"" help:"Show, change and run schedules through the API of a running service."`
-	Limits    limitsCommand    `cmd:"" help:"Define, pause and delete limits for receivers through the API of a running service."`
-	Apply     applyCommand     `cmd:"" help:"Create, change and remove schedules so that they match files."`
-	Export    exportCommand    `cmd:"" help:"Print an account's schedules as a document that apply reads."`
-	Import    importCommand    `cmd:"" help:"Create schedules from other schedulers' files."`
-	Migrate   migrateCommand   `cmd:"" help:"Create the database, or bring its tables up to date. serve does so too."`
-	Backup    backupCommand    `cmd:"" help:"Copy a SQLite database to a file while the service runs."`
-	Restore   restoreCommand   `cmd:"" help:"Restore a backup to a new SQLite database. It overwrites nothing, and no job number is used twice."`
-	Copy      copyCommand      `cmd:"" help:"Copy everything to another, empty database, for example from SQLite to PostgreSQL."`
-	Version   versionCommand   `cmd:"" help:"Print the version."`
+	Serve      serveCommand      `cmd:"" help:"Run the service."`
+	Demo       demoCommand       `cmd:"" help:"Demonstrate the service with a temporary database and its own target. Takes about fifteen seconds."`
+	Bench      benchCommand      `cmd:"" help:"Benchmark the service on this machine with a temporary database and its own target."`
+	Accounts   accountsCommand   `cmd:"" help:"Create, show and delete accounts, also while the service runs."`
+	Invites    invitesCommand    `cmd:"" help:"Create invites, with which people sign up if --signup is invite."`
+	Keys       keysCommand       `cmd:"" help:"Create, list and revoke API keys, also while the service runs."`
+	Targets    targetsCommand    `cmd:"" help:"Block targets for all accounts. A running service applies it within two seconds."`
+	Secrets    secretsCommand    `cmd:"" help:"Create and rotate the keys that secrets are encrypted with."`
+	Jobs       jobsCommand       `cmd:"" help:"Create, list and cancel jobs through the API of a running service."`
+	Schedules  schedulesCommand  `cmd:"" help:"Show, change and run schedules through the API of a running service."`
+	Limits     limitsCommand     `cmd:"" help:"Define, pause and delete limits for receivers through the API of a running service."`
+	Operations operationsCommand `cmd:"" help:"Cancel, rerun, run or reschedule many jobs at once."`
+	Apply      applyCommand      `cmd:"" help:"Create, change and remove schedules so that they match files."`
+	Export     exportCommand     `cmd:"" help:"Print an account's schedules as a document that apply reads."`
+	Import     importCommand     `cmd:"" help:"Create schedules from other schedulers' files."`
+	Migrate    migrateCommand    `cmd:"" help:"Create the database, or bring its tables up to date. serve does so too."`
+	Backup     backupCommand     `cmd:"" help:"Copy a SQLite database to a file while the service runs."`
+	Restore    restoreCommand    `cmd:"" help:"Restore a backup to a new SQLite database. It overwrites nothing, and no job number is used twice."`
+	Copy       copyCommand       `cmd:"" help:"Copy everything to another, empty database, for example from SQLite to PostgreSQL."`
+	Version    versionCommand    `cmd:"" help:"Print the version."`
 }
 
 // environment is the context and the streams that commands use.

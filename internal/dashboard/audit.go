@@ -60,6 +60,7 @@ var auditEvents = map[string]string{
 	audit.TOTPEnabled: "Second factor switched on", audit.TOTPDisabled: "Second factor switched off", audit.TOTPReset: "Second factor reset",
 	audit.RecoveryUsed: "Recovery code used", audit.RecoveryReplaced: "Recovery codes replaced",
 	audit.AccountCreated: "Account created", audit.AccountDeleted: "Account deleted", audit.OperatorChanged: "Operator changed",
+	audit.OperationStarted: "Operation on many jobs started", audit.OperationStopped: "Operation on many jobs stopped",
 	audit.InviteCreated: "Invite created", audit.AccountLimited: "Limits changed", audit.AccountSuspended: "Account suspended",
 	audit.AccountResumed: "Account resumed", audit.TargetBlocked: "Target blocked", audit.TargetUnblocked: "Target unblocked",
 }

@@ -61,3 +61,9 @@ func AppendActor(b []byte, a Actor) []byte {
 	member(`,"name":`, a.Name)
 	return append(b, '}')
 }
+
+// ReadActor reads what AppendActor wrote.
+func ReadActor(v rawjson.Value) Actor {
+	text := func(name string) string { return rawjson.Text(rawjson.Get(v, name)) }
+	return Actor{Kind: ActorKind(text("kind")), ID: text("id"), Name: text("name")}
+}

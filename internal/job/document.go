@@ -109,7 +109,7 @@ func ReadDocument(body rawjson.Value, options func(key *string) ReadOptions) (*D
 	return d, r.problems.Err()
 }
 
-// flag reads an optional boolean of a document.
+// flag reads an optional boolean.
 func (r *reader) flag(name string) bool {
 	v := r.fields[name]
 	if len(v) > 0 && v.Kind() != 't' && v.Kind() != 'f' {

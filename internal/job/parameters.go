@@ -106,11 +106,19 @@ func (p *Parameters) host() string {
 		return ""
 	}
 	host := strings.ToLower(*text)
-	// A literal address of IPv6 has brackets in a url only.
-	if strings.Count(host, ":") < 2 && (HostOf("https://"+host) != host || host == "") {
-		p.Refuse("host", "must be the host name of a url without its port, as in example.com")
+	if !isHost(host) {
+		p.Refuse("host", hostRule)
 	}
 	return host
+}
+
+// hostRule says what a host name is.
+const hostRule = "must be the host name of a url without its port, as in example.com"
+
+// isHost reports whether a text in lower case can be the host name of a url.
+func isHost(text string) bool {
+	// A literal address of IPv6 has brackets in a url only.
+	return strings.Count(text, ":") >= 2 || text != "" && HostOf("https://"+text) == text
 }
 
 // Filters reads the filters of a list of jobs: FilterParameters. The page and the

@@ -41,6 +41,8 @@ const (
 	settles = time.Hour
 	// statsKept is how long statistics are kept, in minutes.
 	statsKept = 7 * 24 * 60
+	// countLimit is how many operations are counted.
+	countLimit = 100_000
 )
 
 // Run runs the tasks until ctx ends.
@@ -124,7 +126,8 @@ func (w *Worker) sweep(ctx context.Context) time.Duration {
 }
 
 // SweepStep removes up to a batch each of deleted accounts' records, expired
-// sessions and old statistics. It reports whether there may be more.
+// sessions, old statistics, operations that ended longer ago than the retention, and
+// what is left of stopped ones. It reports whether there may be more.
 func (w *Worker) SweepStep(ctx context.Context) (found bool, err error) {
 	now := w.Store.Now()
 	purged, err := w.Store.AccountPurge(ctx, now.Add(-settles), pruneBatch)
@@ -136,7 +139,15 @@ func (w *Worker) SweepStep(ctx context.Context) (found bool, err error) {
 		return false, err
 	}
 	stats, err := w.Store.StatsPrune(ctx, now.Unix()/60-statsKept, pruneBatch)
-	return purged > 0 || sessions >= pruneBatch || stats == pruneBatch, err
+	if err != nil {
+		return false, err
+	}
+	var before time.Time
+	if w.Retention > 0 {
+		before = now.Add(-w.Retention)
+	}
+	operations, err := w.Store.OperationPrune(ctx, before, pruneBatch)
+	return purged > 0 || sessions >= pruneBatch || stats == pruneBatch || operations > 0, err
 }
 
 // count updates the gauges of stored records and returns the pause until the
@@ -149,7 +160,8 @@ func (w *Worker) count(ctx context.Context) time.Duration {
 	return max(countRest, countFactor*time.Since(start))
 }
 
-// CountStep counts jobs by state, due queue items by kind and what limits hold, for the metrics.
+// CountStep counts jobs by state, due queue items by kind, what limits hold and
+// running operations, for the metrics.
 func (w *Worker) CountStep(ctx context.Context) error {
 	jobs, err := w.Store.JobCounts(ctx)
 	if err != nil {
@@ -169,5 +181,10 @@ func (w *Worker) CountStep(ctx context.Context) error {
 		return err
 	}
 	w.Metrics.LimitWaiting(waiting)
+	running, err := w.Store.OperationsRunning(ctx, countLimit)
+	if err != nil {
+		return err
+	}
+	w.Metrics.OperationsRunning(running)
 	return nil
 }

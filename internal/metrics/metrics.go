@@ -29,6 +29,8 @@ type Metrics struct {
 	panics     prometheus.Counter
 	limitWait  prometheus.Histogram
 	limited    prometheus.Gauge
+	operated   *prometheus.CounterVec
+	operating  prometheus.Gauge
 }
 
 // seconds are buckets from 0.5 ms to 60 s.
@@ -57,10 +59,12 @@ func New(version string) *Metrics {
 	m.limitWait = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "punctual_limit_wait_seconds", Help: "Time for which limits held attempts back after their due time.", Buckets: append(append([]float64{}, seconds...), 300, 1800, 7200, 86400)})
 	m.limited = prometheus.NewGauge(prometheus.GaugeOpts{Name: "punctual_limit_waiting", Help: "Due jobs that wait for a limit, up to 100,000; counted periodically."})
 	m.refused = counters("punctual_refused_total", "Requests refused by a limit, by reason: account_rate, address_rate, pending, schedules, stored or suspended.", "reason")
+	m.operated = counters("punctual_operation_jobs_total", "Jobs that operations on many jobs went through on this node, by action and result: changed or skipped.", "action", "result")
+	m.operating = prometheus.NewGauge(prometheus.GaugeOpts{Name: "punctual_operations_running", Help: "Operations on many jobs that are running, of all nodes; counted periodically."})
 	version0 := gauges("punctual_build_info", "Always 1; the version is in the label.", "version")
 	version0.WithLabelValues(version).Set(1)
 	m.Registry.MustRegister(m.created, m.duplicates, m.finished, m.attempts, m.lateness, m.duration, m.batches, m.requests,
-		m.stored, m.due, m.pruned, m.completed, m.unstored, m.refused, m.aside, m.panics, m.limitWait, m.limited, version0,
+		m.stored, m.due, m.pruned, m.completed, m.unstored, m.refused, m.aside, m.panics, m.limitWait, m.limited, m.operated, m.operating, version0,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -149,3 +153,12 @@ func (m *Metrics) Panicked() { m.panics.Inc() }
 func (m *Metrics) Gauge(name, help string, labels map[string]string, value func() float64) {
 	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, value))
 }
+
+// OperationJobs counts jobs that an operation of an action has changed and skipped.
+func (m *Metrics) OperationJobs(action string, changed, skipped int64) {
+	m.operated.WithLabelValues(action, "changed").Add(float64(changed))
+	m.operated.WithLabelValues(action, "skipped").Add(float64(skipped))
+}
+
+// OperationsRunning sets how many operations are running.
+func (m *Metrics) OperationsRunning(n int) { m.operating.Set(float64(n)) }

@@ -48,6 +48,9 @@ type Config struct {
 	Secrets *secret.Vault
 	// Quotas limits what accounts may store; nil means no limits.
 	Quotas *quota.Book
+	// Operated is called when an operation on many jobs was stored; it may be nil. It
+	// must not block.
+	Operated func()
 }
 
 // A Listener is notified of changes. Its methods must not block.

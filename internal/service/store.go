@@ -19,7 +19,9 @@ type Store interface {
 	store.Summaries
 	store.Limits
 	store.Completions
+	store.Operations
 	Now() time.Time
+	JobMarks(ctx context.Context, owner job.Owner, limit int) ([]store.JobMark, error)
 	JobMarksOf(ctx context.Context, owner job.Owner, ids []job.Ref) ([]store.JobMark, error)
 }
 

@@ -30,6 +30,7 @@ type Store interface {
 	Counts
 	Targets
 	Limits
+	Operations
 	Alerts
 	HeaderSecrets
 	// Subscribe sets the function that receives notices of stored items. Notices

@@ -37,28 +37,31 @@ func (c *change) lockItem(of string, args []any) query {
 	return query{
 		sql: `SELECT r.due, r.number, r.lane, r.attempt, r.node, r.begin_at, r.log FROM runs r
 			WHERE r.kind = 0 AND r.account = $1 AND (r.due, r.number) = (` + of + `) FOR UPDATE`,
-		args: args,
-		row: func(rows pgx.Rows) error {
-			c.run, c.held = &store.QueueKey{Account: c.owner.Number}, &store.ClaimInfo{}
-			return rows.Scan(timeOf{&c.run.Due}, &c.run.Number, &c.run.Lane, &c.held.Attempt, &c.held.Node, timeOf{&c.held.StartAt}, idOf{&c.log})
-		},
+		args: args, row: c.readItem,
 	}
+}
+
+func (c *change) readItem(rows pgx.Rows) error {
+	c.run, c.held = &store.QueueKey{Account: c.owner.Number}, &store.ClaimInfo{}
+	return rows.Scan(timeOf{&c.run.Due}, &c.run.Number, &c.run.Lane, &c.held.Attempt, &c.held.Node, timeOf{&c.held.StartAt}, idOf{&c.log})
 }
 
 // lockJob reads a job as stored, after its queue item was locked.
 func (c *change) lockJob(where string, args []any) query {
 	return query{
 		sql: `SELECT ` + jobColumns + `, ` + noRun + ` FROM jobs j WHERE ` + where + ` FOR NO KEY UPDATE`, args: args,
-		row: func(rows pgx.Rows) error {
-			var r jobRow
-			if err := rows.Scan(r.targets()...); err != nil {
-				return err
-			}
-			r.job.Owner = c.owner
-			c.setJob(r.job)
-			return nil
-		},
+		row: c.readJob,
 	}
+}
+
+func (c *change) readJob(rows pgx.Rows) error {
+	var r jobRow
+	if err := rows.Scan(r.targets()...); err != nil {
+		return err
+	}
+	r.job.Owner = c.owner
+	c.setJob(r.job)
+	return nil
 }
 
 // setJob sets the job, after its queue item was read.

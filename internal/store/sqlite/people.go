@@ -147,6 +147,8 @@ func (t *tx) purge(account int64, limit int) (int, error) {
 		`DELETE FROM revisions WHERE (account, record, revision) IN (SELECT account, record, revision FROM revisions WHERE account = ? LIMIT ?)`,
 		`DELETE FROM job_tags WHERE (account, tag, number) IN (SELECT account, tag, number FROM job_tags WHERE account = ? LIMIT ?)`,
 		`DELETE FROM schedule_tags WHERE (account, tag, id) IN (SELECT account, tag, id FROM schedule_tags WHERE account = ? LIMIT ?)`,
+		`DELETE FROM operation_jobs WHERE rowid IN (SELECT rowid FROM operation_jobs WHERE operation IN (SELECT id FROM operations WHERE account = ?) LIMIT ?)`,
+		`DELETE FROM operations WHERE id IN (SELECT id FROM operations WHERE account = ? LIMIT ?)`,
 		`DELETE FROM stats WHERE (account, minute, source) IN (SELECT account, minute, source FROM stats WHERE account = ? LIMIT ?)`,
 		`DELETE FROM audits WHERE (account, class, seq) IN (SELECT account, class, seq FROM audits WHERE account = ? LIMIT ?)`,
 	} {

@@ -15,11 +15,14 @@ import (
 // thisNode is the only node of a SQLite database.
 const thisNode = 1
 
-// NodeStart implements store.Queue. It marks all claims as abandoned: they are
-// left over from an earlier process.
+// NodeStart implements store.Queue. It marks all claims as abandoned, and releases
+// operations: they are left over from an earlier process.
 func (s *Store) NodeStart(ctx context.Context) (int64, error) {
 	err := s.write(ctx, func(t *tx) error {
 		if err := t.markNode(); err != nil {
+			return err
+		}
+		if err := t.exec(`UPDATE operations SET holder = NULL WHERE state = 0`); err != nil {
 			return err
 		}
 		return t.exec(`UPDATE runs SET node = ? WHERE node > 0 AND node <> ?`, goneNode, store.AwaitingNode)

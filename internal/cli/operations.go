@@ -1,0 +1,280 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+type operationsCommand struct {
+	Start operationsStart `cmd:"" help:"Cancel, rerun, run or reschedule all jobs that the filters select, in the background."`
+	List  operationsList  `cmd:"" help:"List operations, newest first."`
+	Show  operationsShow  `cmd:"" help:"Show how far an operation is."`
+	Stop  operationsStop  `cmd:"" help:"Stop an operation. Jobs that were changed stay so."`
+}
+
+// operationView is the part of an operation's record that is shown.
+type operationView struct {
+	ID       string           `json:"id"`
+	Action   string           `json:"action"`
+	Filter   json.RawMessage  `json:"filter"`
+	State    string           `json:"state"`
+	Matched  int64            `json:"matched"`
+	Done     int64            `json:"done"`
+	Skipped  map[string]int64 `json:"skipped"`
+	Inserted string           `json:"inserted_at"`
+}
+
+// progress says in words how far an operation is.
+func (o *operationView) progress() string {
+	text := fmt.Sprintf("%d of %d jobs", o.Done, o.Matched)
+	for _, reason := range slices.Sorted(maps.Keys(o.Skipped)) {
+		text += fmt.Sprintf(", %d skipped (%s)", o.Skipped[reason], reason)
+	}
+	return text
+}
+
+func (o *operationView) String() string {
+	return fmt.Sprintf("operation %s: %s is %s, %s", o.ID, o.Action, o.State, o.progress())
+}
+
+type operationsStart struct {
+	serviceFlags
+	Action    string   `arg:"" enum:"cancel,rerun,run,reschedule" help:"What to do with each job: cancel, rerun, run or reschedule."`
+	State     string   `placeholder:"STATE" help:"Only jobs in a state: ${states}."`
+	Tag       []string `sep:"none" placeholder:"TAG" help:"Only jobs with this tag; may be repeated, then only jobs with all of them."`
+	Schedule  string   `placeholder:"ID" help:"Only runs of this schedule."`
+	Host      string   `placeholder:"HOST" help:"Only jobs whose url has this host name."`
+	Name      string   `placeholder:"NAME" help:"Only jobs with exactly this name."`
+	ErrorKind string   `placeholder:"KIND" help:"Only jobs whose last attempt failed so: timeout, connect, status and so on."`
+	Since     string   `placeholder:"TIME" help:"Only jobs created from this time on, such as 2026-01-31T09:00:00Z."`
+	Until     string   `placeholder:"TIME" help:"Only jobs created before this time."`
+	All       bool     `type:"switch" help:"Allow an operation without filters: on every job of the account."`
+	Set       string   `placeholder:"JSON" help:"For rerun, the fields that differ; for reschedule, schedule_in or scheduled_at: '{\"schedule_in\": [1, \"hour\"]}'."`
+	Spread    string   `placeholder:"DURATION" help:"For rerun and reschedule: distribute the due times over this time, such as 30m or 2h."`
+	DryRun    bool     `type:"switch" help:"Only count the jobs."`
+	Watch     bool     `short:"w" type:"switch" help:"Show progress until the operation has ended."`
+}
+
+// body returns the request for the operation.
+func (c *operationsStart) body() (rawjson.Value, error) {
+	var filter, members []rawjson.Member
+	for _, f := range []struct{ name, value string }{
+		{"state", c.State}, {"schedule_id", c.Schedule}, {"host", c.Host}, {"name", c.Name}, {"error_kind", c.ErrorKind}, {"since", c.Since}, {"until", c.Until},
+	} {
+		if f.value != "" {
+			filter = append(filter, rawjson.Member{Name: f.name, Value: rawjson.Quote(f.value)})
+		}
+	}
+	if len(c.Tag) > 0 {
+		var tags []rawjson.Value
+		for _, tag := range c.Tag {
+			tags = append(tags, rawjson.Quote(tag))
+		}
+		filter = append(filter, rawjson.Member{Name: "tags", Value: rawjson.Array(tags)})
+	}
+	members = append(members, rawjson.Member{Name: "action", Value: rawjson.Quote(c.Action)}, rawjson.Member{Name: "filter", Value: rawjson.Object(filter)})
+	set, err := c.set()
+	if err != nil {
+		return nil, err
+	}
+	if set != nil {
+		members = append(members, rawjson.Member{Name: "set", Value: set})
+	}
+	for _, f := range []struct {
+		name string
+		on   bool
+	}{{"all", c.All}, {"dry_run", c.DryRun}} {
+		if f.on {
+			members = append(members, rawjson.Member{Name: f.name, Value: rawjson.Value("true")})
+		}
+	}
+	return rawjson.Object(members), nil
+}
+
+// set returns the set of the request; nil if there is none.
+func (c *operationsStart) set() (rawjson.Value, error) {
+	var members []rawjson.Member
+	if c.Set != "" {
+		v, err := rawjson.Read([]byte(c.Set))
+		if err != nil || v.Kind() != '{' {
+			return nil, fmt.Errorf(`--set must be a JSON object, such as '{"schedule_in": [1, "hour"]}', not %q`, c.Set)
+		}
+		members = rawjson.Members(v)
+	}
+	if c.Spread != "" {
+		d, err := time.ParseDuration(c.Spread)
+		if err != nil || d < 0 {
+			return nil, fmt.Errorf("--spread must be a duration such as 30m or 2h, not %q", c.Spread)
+		}
+		members = append(members, rawjson.Member{Name: "spread", Value: rawjson.Value(strconv.FormatFloat(d.Seconds(), 'f', -1, 64))})
+	}
+	if members == nil {
+		return nil, nil
+	}
+	return rawjson.Object(members), nil
+}
+
+// Run starts an operation, or counts its jobs.
+func (c *operationsStart) Run(env *environment) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	got, err := c.call(env, http.MethodPost, "/api/operations", body, nil)
+	if err != nil {
+		return err
+	}
+	record, err := c.data(got)
+	if err != nil {
+		return err
+	}
+	var o operationView
+	if err := json.Unmarshal(record, &o); err != nil {
+		return fmt.Errorf("reading the service's response: %w", err)
+	}
+	switch {
+	case c.DryRun && !c.JSON:
+		return c.printCount(env, got, &o)
+	case c.Watch && !c.DryRun:
+		return c.watch(env, o.ID)
+	default:
+		return c.printOperation(env, record)
+	}
+}
+
+// printCount prints the result of a dry run.
+func (c *operationsStart) printCount(env *environment, got *response, o *operationView) error {
+	var more struct{ Partial bool }
+	if err := json.Unmarshal(got.text, &more); err != nil {
+		return fmt.Errorf("reading the service's response: %w", err)
+	}
+	text := fmt.Sprintf("%d jobs match; nothing was changed", o.Matched)
+	if more.Partial {
+		text = fmt.Sprintf("at least %d jobs match; nothing was changed", o.Matched)
+	}
+	_, err := fmt.Fprintln(env.out, text)
+	return err
+}
+
+// watchEvery is the pause between two reads of a watched operation.
+const watchEvery = time.Second
+
+// watch prints how far an operation is until it has ended. On a terminal the lines
+// replace each other.
+func (c *operationsStart) watch(env *environment, id string) error {
+	last := ""
+	for {
+		record, err := c.record(env, http.MethodGet, "/api/operations/"+url.PathEscape(id), nil)
+		if err != nil {
+			return err
+		}
+		var o operationView
+		if err := json.Unmarshal(record, &o); err != nil {
+			return fmt.Errorf("reading the service's response: %w", err)
+		}
+		if o.State != "running" {
+			if isTerminal(env.errOut) && last != "" {
+				_, _ = fmt.Fprint(env.errOut, "\r\x1b[K")
+			}
+			if err := c.printOperation(env, record); err != nil {
+				return err
+			}
+			if o.State == "stopped" {
+				return errors.New("the operation was stopped before it was finished")
+			}
+			return nil
+		}
+		if text := o.progress(); text != last {
+			last = text
+			if isTerminal(env.errOut) {
+				_, _ = fmt.Fprint(env.errOut, "\r\x1b[K"+text)
+			} else {
+				_, _ = fmt.Fprintln(env.errOut, text)
+			}
+		}
+		select {
+		case <-env.ctx.Done():
+			return fmt.Errorf("no longer watching operation %s, which goes on; punctual operations stop %s stops it", id, id)
+		case <-time.After(watchEvery):
+		}
+	}
+}
+
+// printOperation prints an operation in a line, or its record.
+func (c *serviceFlags) printOperation(env *environment, record []byte) error {
+	if c.JSON {
+		return c.print(env, record, nil)
+	}
+	var o operationView
+	if err := json.Unmarshal(record, &o); err != nil {
+		return fmt.Errorf("reading the service's response: %w", err)
+	}
+	_, err := fmt.Fprintln(env.out, o.String())
+	return err
+}
+
+type operationsList struct {
+	serviceFlags
+	Limit string `default:"20" placeholder:"N" help:"How many, from 1 to 100."`
+}
+
+// Run lists operations.
+func (c *operationsList) Run(env *environment) error {
+	records, err := c.record(env, http.MethodGet, "/api/operations?"+url.Values{"limit": {c.Limit}}.Encode(), nil)
+	if err != nil || c.JSON {
+		return c.print(env, records, err)
+	}
+	var operations []operationView
+	if err := json.Unmarshal(records, &operations); err != nil {
+		return fmt.Errorf("reading the service's response: %w", err)
+	}
+	if len(operations) == 0 {
+		_, err := fmt.Fprintln(env.out, "there are no operations; start one with punctual operations start")
+		return err
+	}
+	w := tabwriter.NewWriter(env.out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "ID\tACTION\tSTATE\tSTARTED\tPROGRESS\tFILTER")
+	for _, o := range operations {
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", o.ID, o.Action, o.State, o.Inserted, o.progress(), strings.TrimSpace(string(o.Filter)))
+	}
+	return w.Flush()
+}
+
+type operationsShow struct {
+	serviceFlags
+	ID string `arg:"" name:"id" help:"The operation's id."`
+}
+
+// Run prints an operation.
+func (c *operationsShow) Run(env *environment) error {
+	record, err := c.record(env, http.MethodGet, "/api/operations/"+url.PathEscape(c.ID), nil)
+	if err != nil {
+		return err
+	}
+	return c.printOperation(env, record)
+}
+
+type operationsStop struct {
+	serviceFlags
+	ID string `arg:"" name:"id" help:"The operation's id."`
+}
+
+// Run stops an operation.
+func (c *operationsStop) Run(env *environment) error {
+	record, err := c.record(env, http.MethodDelete, "/api/operations/"+url.PathEscape(c.ID), nil)
+	if err != nil {
+		return err
+	}
+	return c.printOperation(env, record)
+}
