@@ -204,9 +204,9 @@ func (n *Node) start(ctx context.Context) error {
 	rates := edge.NewRates(c.Limits.AnonymousRate, n.metrics)
 	n.service = service.New(service.Config{
 		Store: n.clients, Operations: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, AllowHTTP: n.targets.AllowHTTP, Listener: n.hub, Quotas: n.quotas,
+		Stats: n.stats, NoCompletion: c.PublicURL == nil,
 		Operated: func() { n.operating.Wake() },
-		Stats:    n.stats, NoCompletion: c.PublicURL == nil,
-		Secrets: n.vault,
+		Secrets:  n.vault,
 	})
 	n.operating = operation.New(operation.Config{Steps: n.service, Metrics: n.metrics, Log: c.Log})
 	notices := broadcast.New(n.store.Now)

@@ -29,8 +29,8 @@ type commands struct {
 	Secrets    secretsCommand    `cmd:"" help:"Create and rotate the keys that secrets are encrypted with."`
 	Jobs       jobsCommand       `cmd:"" help:"Create, list and cancel jobs through the API of a running service."`
 	Schedules  schedulesCommand  `cmd:"" help:"Show, change and run schedules through the API of a running service."`
-	Operations operationsCommand `cmd:"" help:"Cancel, rerun, run or reschedule many jobs at once."`
 	Limits     limitsCommand     `cmd:"" help:"Define, pause and delete limits for receivers through the API of a running service."`
+	Operations operationsCommand `cmd:"" help:"Cancel, rerun, run or reschedule many jobs at once."`
 	Apply      applyCommand      `cmd:"" help:"Create, change and remove schedules so that they match files."`
 	Export     exportCommand     `cmd:"" help:"Print an account's schedules as a document that apply reads."`
 	Import     importCommand     `cmd:"" help:"Create schedules from other schedulers' files."`

@@ -160,8 +160,8 @@ func (w *Worker) count(ctx context.Context) time.Duration {
 	return max(countRest, countFactor*time.Since(start))
 }
 
-// CountStep counts jobs by state, due queue items by kind, running operations,
-// and what limits hold, for the metrics.
+// CountStep counts jobs by state, due queue items by kind, what limits hold and
+// running operations, for the metrics.
 func (w *Worker) CountStep(ctx context.Context) error {
 	jobs, err := w.Store.JobCounts(ctx)
 	if err != nil {
@@ -176,15 +176,15 @@ func (w *Worker) CountStep(ctx context.Context) error {
 	}
 	w.Metrics.Due("job", due[store.KindJob])
 	w.Metrics.Due("delivery", due[store.KindDelivery])
-	running, err := w.Store.OperationsRunning(ctx, countLimit)
-	if err != nil {
-		return err
-	}
-	w.Metrics.OperationsRunning(running)
 	waiting, err := w.Store.LimitWaiting(ctx)
 	if err != nil {
 		return err
 	}
 	w.Metrics.LimitWaiting(waiting)
+	running, err := w.Store.OperationsRunning(ctx, countLimit)
+	if err != nil {
+		return err
+	}
+	w.Metrics.OperationsRunning(running)
 	return nil
 }

@@ -27,10 +27,10 @@ type Metrics struct {
 	refused    *prometheus.CounterVec
 	aside      prometheus.Counter
 	panics     prometheus.Counter
-	operated   *prometheus.CounterVec
-	operating  prometheus.Gauge
 	limitWait  prometheus.Histogram
 	limited    prometheus.Gauge
+	operated   *prometheus.CounterVec
+	operating  prometheus.Gauge
 }
 
 // seconds are buckets from 0.5 ms to 60 s.
@@ -64,7 +64,7 @@ func New(version string) *Metrics {
 	version0 := gauges("punctual_build_info", "Always 1; the version is in the label.", "version")
 	version0.WithLabelValues(version).Set(1)
 	m.Registry.MustRegister(m.created, m.duplicates, m.finished, m.attempts, m.lateness, m.duration, m.batches, m.requests,
-		m.stored, m.due, m.pruned, m.completed, m.unstored, m.refused, m.aside, m.panics, m.operated, m.operating, m.limitWait, m.limited, version0,
+		m.stored, m.due, m.pruned, m.completed, m.unstored, m.refused, m.aside, m.panics, m.limitWait, m.limited, m.operated, m.operating, version0,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

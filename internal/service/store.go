@@ -17,9 +17,9 @@ type Store interface {
 	store.Definitions
 	store.Logs
 	store.Summaries
-	store.Operations
 	store.Limits
 	store.Completions
+	store.Operations
 	Now() time.Time
 	JobMarks(ctx context.Context, owner job.Owner, limit int) ([]store.JobMark, error)
 	JobMarksOf(ctx context.Context, owner job.Owner, ids []job.Ref) ([]store.JobMark, error)

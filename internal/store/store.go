@@ -29,8 +29,8 @@ type Store interface {
 	Retention
 	Counts
 	Targets
-	Operations
 	Limits
+	Operations
 	Alerts
 	HeaderSecrets
 	// Subscribe sets the function that receives notices of stored items. Notices

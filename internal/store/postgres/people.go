@@ -167,14 +167,14 @@ var purges = []string{
 		SELECT 1 FROM j`,
 	`DELETE FROM logs d USING (SELECT account, id FROM logs WHERE account = $1 LIMIT $2) o
 		WHERE d.account = o.account AND d.id = o.id RETURNING 1`,
-	`DELETE FROM operation_jobs d USING (SELECT k.operation, k.last FROM operations p JOIN operation_jobs k ON k.operation = p.id WHERE p.account = $1 LIMIT $2) o
-		WHERE d.operation = o.operation AND d.last = o.last RETURNING 1`,
-	`DELETE FROM operations d USING (SELECT account, id FROM operations WHERE account = $1 LIMIT $2) o
-		WHERE d.account = o.account AND d.id = o.id RETURNING 1`,
 	`DELETE FROM limit_items d USING (SELECT account, number, key FROM limit_items WHERE account = $1 LIMIT $2) o
 		WHERE d.account = o.account AND d.number = o.number AND d.key = o.key RETURNING 1`,
 	`DELETE FROM limits d USING (SELECT account, key FROM limits WHERE account = $1 LIMIT $2) o
 		WHERE d.account = o.account AND d.key = o.key RETURNING 1`,
+	`DELETE FROM operation_jobs d USING (SELECT k.operation, k.last FROM operations p JOIN operation_jobs k ON k.operation = p.id WHERE p.account = $1 LIMIT $2) o
+		WHERE d.operation = o.operation AND d.last = o.last RETURNING 1`,
+	`DELETE FROM operations d USING (SELECT account, id FROM operations WHERE account = $1 LIMIT $2) o
+		WHERE d.account = o.account AND d.id = o.id RETURNING 1`,
 	`DELETE FROM revisions d USING (SELECT account, record, revision FROM revisions WHERE account = $1 LIMIT $2) o
 		WHERE d.account = o.account AND d.record = o.record AND d.revision = o.revision RETURNING 1`,
 	`DELETE FROM stats d USING (SELECT account, minute, source FROM stats WHERE account = $1 LIMIT $2) o
