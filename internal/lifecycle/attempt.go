@@ -52,7 +52,7 @@ func Begin(item *store.QueueItem, now time.Time) *Attempt {
 	a := &Attempt{Item: item, Number: item.Attempt + 1, StartAt: schedule.Later(item.Due, now)}
 	a.prepare(job.Render)
 	a.plan = planOf(item.Schedule)
-	a.deadline = deadlineOf(item.Job, &a.Spec, a.plan)
+	a.deadline = itemDeadline(item, &a.Spec, a.plan)
 	a.StartsAt(a.StartAt)
 	a.completable()
 	return a
