@@ -27,6 +27,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/eventstream"
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/httpapi"
+	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/maintenance"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/network"
@@ -183,7 +184,7 @@ func (n *Node) start(ctx context.Context) error {
 		},
 	})
 	n.dispatcher = dispatch.New(dispatch.Config{
-		Queue: n.store, Node: node, Concurrency: c.Concurrency, Prepare: n.runner.Prepare, Prewarm: n.runner.Prewarm,
+		Queue: n.store, Node: node, Concurrency: c.Concurrency, Prepare: n.runner.Prepare, Deadline: lifecycle.Deadline, Prewarm: n.runner.Prewarm,
 		Log: c.Log, ObserveClaims: n.metrics.BatchSize("claim"),
 		SetAside: n.runner.SetAside, ObserveAside: n.metrics.SetAside, ObservePanic: n.metrics.Panicked,
 		Blocked: n.store, Budget: dispatch.Budget,
