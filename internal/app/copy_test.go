@@ -88,7 +88,7 @@ func TestAttemptsOfAProcessThatIsGoneAreEndedFirst(t *testing.T) {
 			return err
 		}
 		// Begun a moment ahead, as attempts are claimed.
-		ref := store.QueueKey{ItemID: store.ItemID{Number: j.Number}, Due: j.DueAt, Account: a.Number}
+		ref := store.QueueKey{ItemID: store.ItemID{Number: j.Number}, Due: j.DueAt, Account: a.Number, Revision: 1}
 		_, err = s.QueueClaim(t.Context(), node, []store.Claim{{QueueKey: ref, Attempt: 1, StartAt: now.Add(time.Minute)}})
 		return err
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/placeholder"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -99,6 +100,9 @@ func (v *Vault) Put(ctx context.Context, owner job.Owner, name string, body rawj
 
 // Get returns a secret, whose value stays encrypted, or a NotFound fault.
 func (v *Vault) Get(ctx context.Context, owner job.Owner, name string) (*identity.HeaderSecret, error) {
+	if !placeholder.IsName(name) {
+		return nil, fault.NoSuch("secret")
+	}
 	found, err := v.Records.SecretsNamed(ctx, owner.Number, []string{name})
 	if err == nil && len(found) == 0 {
 		return nil, fault.NoSuch("secret")
@@ -121,6 +125,9 @@ const maxCounted = 1000
 // Delete deletes a secret. It returns a Conflict fault if unfinished jobs use it,
 // and a NotFound fault if there is no such secret.
 func (v *Vault) Delete(ctx context.Context, owner job.Owner, name string, by audit.Actor) error {
+	if !placeholder.IsName(name) {
+		return fault.NoSuch("secret")
+	}
 	uses, err := v.Records.SecretDelete(ctx, owner.Number, name, maxCounted)
 	if err != nil {
 		return err

@@ -43,6 +43,9 @@ func (s *Service) SetLimit(ctx context.Context, owner job.Owner, key string, bod
 
 // Limit returns one of the owner's limits with its current use.
 func (s *Service) Limit(ctx context.Context, owner job.Owner, key string) (*limit.Use, error) {
+	if !limit.ValidKey(key) {
+		return nil, fault.NoSuch("limit")
+	}
 	return s.Store.LimitGet(ctx, owner, key)
 }
 
@@ -54,6 +57,9 @@ func (s *Service) Limits(ctx context.Context, owner job.Owner, after string, n i
 
 // DeleteLimit deletes one of the owner's limits, unless unfinished jobs name it.
 func (s *Service) DeleteLimit(ctx context.Context, owner job.Owner, key string) error {
+	if !limit.ValidKey(key) {
+		return fault.NoSuch("limit")
+	}
 	named, err := s.Store.LimitDelete(ctx, owner, key)
 	if err != nil || named == 0 {
 		return err

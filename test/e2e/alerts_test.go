@@ -216,7 +216,7 @@ func TestAlert_EachChangeIsSentOnceThroughKills(t *testing.T) {
 		time.Sleep(time.Duration(random.IntN(20_000)) * time.Microsecond) // anywhere around the commits
 		s.Kill()
 		s.Restart(t)
-		harness.Eventually(t, soon, "a message for each change", func() bool { return messages(receiver.Hits()) == strings.Join(want, " ") })
+		harness.Eventually(t, afterKill, "a message for each change", func() bool { return messages(receiver.Hits()) == strings.Join(want, " ") })
 	}
 	if !receiver.Quiet(time.Second) {
 		t.Error("the receiver got more messages")

@@ -23,6 +23,10 @@ const far = "2031-05-06T07:08:09Z"
 // long because the machine may be busy with other tests.
 const soon = 10 * time.Second
 
+// afterKill bounds how long attempts that were under way at a kill take to start
+// again: on PostgreSQL other nodes wait up to 20 seconds for the node.
+const afterKill = 3 * soon
+
 // waiting is a job that stays available.
 const waiting = `{"url":"https://example.com/hook","scheduled_at":"` + far + `"}`
 

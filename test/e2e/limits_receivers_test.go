@@ -72,7 +72,7 @@ func TestLimits_ParallelHoldsThroughAKill(t *testing.T) {
 	target.Await(t, 2, 5*time.Second)
 	s.Kill()
 	s.Restart(t)
-	target.Await(t, 4, 10*time.Second) // the two that were under way, again
+	target.Await(t, 4, afterKill) // the two that were under way, again
 	if target.Quiet(500 * time.Millisecond); len(target.Hits()) != 4 {
 		t.Errorf("%d requests, want 4: 2 before the kill, 2 after it", len(target.Hits()))
 	}

@@ -154,6 +154,7 @@ func TestMetrics_AreServedOnAnotherAddress(t *testing.T) {
 		defer response.Body.Close()
 		return response.StatusCode
 	}
+	harness.Eventually(t, soon, "the service to be ready", func() bool { return status(s.URL()+"/readyz") == 200 })
 	for path, want := range map[string][2]int{
 		"/metrics": {404, 200}, "/healthz": {200, 200}, "/readyz": {200, 200}, "/api/ping": {200, 404}, "/api/jobs": {401, 404}, "/": {200, 404}, "/docs": {200, 404},
 	} {

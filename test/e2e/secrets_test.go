@@ -139,6 +139,10 @@ func TestSecrets_AreRefusedWhereTheyCantBeSent(t *testing.T) {
 		s.Client(t, "sk_public").Do(method, path, nil).WantProblem(403)
 	}
 	a.Get("/api/secrets/none").WantProblem(404)
+	for _, path := range []string{"/api/secrets/%00", "/api/secrets/%ff", "/api/limits/%00", "/api/limits/%ff"} {
+		a.Get(path).WantProblem(404)
+		a.Do("DELETE", path, nil).WantProblem(404)
+	}
 	b.Get("/api/secrets/k").WantProblem(404)
 	b.Do("DELETE", "/api/secrets/k", nil).WantProblem(404)
 	_, jobs := s.NewKey(t, a.Email, "--scope", "jobs")

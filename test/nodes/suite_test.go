@@ -60,7 +60,7 @@ func suiteServer(t *testing.T) *pgtest.Server {
 	if testing.Short() {
 		t.Skip("takes more than a minute")
 	}
-	return pgtest.Start(t, "max_connections = 600")
+	return pgtest.Start(t, "max_connections = 2000")
 }
 
 // suiteWithin bounds one run of the suite.
