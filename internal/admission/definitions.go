@@ -6,7 +6,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // JobHolding implements Records.
@@ -40,16 +39,16 @@ func (s *Store) JobTrail(ctx context.Context, owner job.Owner, number int64, lim
 
 // Revisions implements Records.
 func (s *Store) Revisions(ctx context.Context, owner job.Owner, record uuid.UUID) ([]*job.Revision, error) {
-	size := func(all []*job.Revision) int { return store.TotalSize(all, job.RevisionSize) }
+	size := func(all []*job.Revision) int { return job.TotalSize(all, job.RevisionSize) }
 	return few(ctx, s, owner, size, func() ([]*job.Revision, error) { return s.Records.Revisions(ctx, owner, record) })
 }
 
-// scheduleSize is store.ScheduleSize for a schedule that may be nil.
+// scheduleSize is job.ScheduleSize for a schedule that may be nil.
 func scheduleSize(found *job.Schedule) int {
 	if found == nil {
 		return 0
 	}
-	return store.ScheduleSize(found)
+	return job.ScheduleSize(found)
 }
 
 // DocumentEntries implements Records.
@@ -59,7 +58,7 @@ func (s *Store) DocumentEntries(ctx context.Context, owner job.Owner, document s
 
 // ScheduleKeyed implements Records.
 func (s *Store) ScheduleKeyed(ctx context.Context, owner job.Owner, document *string, after string, limit int) ([]*job.Schedule, error) {
-	size := func(all []*job.Schedule) int { return store.TotalSize(all, store.ScheduleSize) }
+	size := func(all []*job.Schedule) int { return job.TotalSize(all, job.ScheduleSize) }
 	return few(ctx, s, owner, size, func() ([]*job.Schedule, error) {
 		return s.Records.ScheduleKeyed(ctx, owner, document, after, limit)
 	})

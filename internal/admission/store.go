@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -74,7 +75,7 @@ func (s *Store) enter(ctx context.Context, account int64, heavy bool) (leave fun
 }
 
 // list reads a page within q's budget, first with the budget of a small page.
-func list[T any](ctx context.Context, s *Store, owner job.Owner, heavy bool, q *store.ListQuery, size func(T) int, read func() ([]T, error)) ([]T, error) {
+func list[T any](ctx context.Context, s *Store, owner job.Owner, heavy bool, q *job.ListQuery, size func(T) int, read func() ([]T, error)) ([]T, error) {
 	leave, err := s.enter(ctx, owner.Number, heavy)
 	if err != nil {
 		return nil, err
@@ -101,7 +102,7 @@ func within[T any](ctx context.Context, s *Store, owner job.Owner, bytes int, mu
 		return nil, false, err
 	}
 	found, err = read()
-	n := store.TotalSize(found, size)
+	n := job.TotalSize(found, size)
 	if fits = n <= bytes; err != nil || mustFit && !fits {
 		l.release()
 		return nil, false, err
@@ -153,42 +154,42 @@ func fewOf[T any](ctx context.Context, s *Store, owner job.Owner, heavy bool, si
 
 func nothing[T any](T) int { return 0 }
 
-func jobsSize(jobs []*job.Job) int { return store.TotalSize(jobs, jobSize) }
+func jobsSize(jobs []*job.Job) int { return job.TotalSize(jobs, jobSize) }
 
-// jobSize is store.JobSize for a job that may be nil.
+// jobSize is job.Size for a job that may be nil.
 func jobSize(j *job.Job) int {
 	if j == nil {
 		return 0
 	}
-	return store.JobSize(j)
+	return job.Size(j)
 }
 
 // JobList implements Records.
-func (s *Store) JobList(ctx context.Context, owner job.Owner, q store.JobQuery) ([]*job.Job, error) {
-	return list(ctx, s, owner, q.Heavy(), &q.ListQuery, store.JobSize, func() ([]*job.Job, error) { return s.Records.JobList(ctx, owner, q) })
+func (s *Store) JobList(ctx context.Context, owner job.Owner, q job.Query) ([]*job.Job, error) {
+	return list(ctx, s, owner, q.Heavy(), &q.ListQuery, job.Size, func() ([]*job.Job, error) { return s.Records.JobList(ctx, owner, q) })
 }
 
 // ScheduleList implements Records.
-func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q store.ScheduleQuery) ([]*job.Schedule, error) {
-	return list(ctx, s, owner, q.Heavy(), &q.ListQuery, store.ScheduleSize, func() ([]*job.Schedule, error) { return s.Records.ScheduleList(ctx, owner, q) })
+func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q job.ScheduleQuery) ([]*job.Schedule, error) {
+	return list(ctx, s, owner, q.Heavy(), &q.ListQuery, job.ScheduleSize, func() ([]*job.Schedule, error) { return s.Records.ScheduleList(ctx, owner, q) })
 }
 
 // LogList implements Records.
-func (s *Store) LogList(ctx context.Context, owner job.Owner, q store.LogQuery) ([]*job.Log, error) {
-	return list(ctx, s, owner, q.Heavy(), &q.ListQuery, store.LogSize, func() ([]*job.Log, error) { return s.Records.LogList(ctx, owner, q) })
+func (s *Store) LogList(ctx context.Context, owner job.Owner, q job.LogQuery) ([]*job.Log, error) {
+	return list(ctx, s, owner, q.Heavy(), &q.ListQuery, job.LogSize, func() ([]*job.Log, error) { return s.Records.LogList(ctx, owner, q) })
 }
 
 // LogWalk implements Records. The result of a walk that was cut says where to
 // continue.
-func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID, q store.LogQuery, look int) (*store.LogWalk, error) {
-	return few(ctx, s, owner, func(w *store.LogWalk) int { return store.TotalSize(w.Logs, store.LogSize) }, func() (*store.LogWalk, error) {
+func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID, q job.LogQuery, look int) (*job.LogWalk, error) {
+	return few(ctx, s, owner, func(w *job.LogWalk) int { return job.TotalSize(w.Logs, job.LogSize) }, func() (*job.LogWalk, error) {
 		return s.Records.LogWalk(ctx, owner, schedule, q, look)
 	})
 }
 
 // JobScan implements Records. It counts as heavy because it reads megabytes of
 // args, or many index entries.
-func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
+func (s *Store) JobScan(ctx context.Context, owner job.Owner, q job.Query, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
 	found, err = fewOf(ctx, s, owner, true, jobsSize, func() (jobs []*job.Job, err error) {
 		jobs, next, err = s.Records.JobScan(ctx, owner, q, look, match)
 		return jobs, err
@@ -197,41 +198,41 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, 
 }
 
 // JobGet implements Records.
-func (s *Store) JobGet(ctx context.Context, owner job.Owner, id store.JobID) (*job.Job, error) {
-	return one(ctx, s, owner, store.JobSize, func() (*job.Job, error) { return s.Records.JobGet(ctx, owner, id) })
+func (s *Store) JobGet(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
+	return one(ctx, s, owner, job.Size, func() (*job.Job, error) { return s.Records.JobGet(ctx, owner, id) })
 }
 
 // ScheduleGet implements Records.
 func (s *Store) ScheduleGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
-	return one(ctx, s, owner, store.ScheduleSize, func() (*job.Schedule, error) { return s.Records.ScheduleGet(ctx, owner, id) })
+	return one(ctx, s, owner, job.ScheduleSize, func() (*job.Schedule, error) { return s.Records.ScheduleGet(ctx, owner, id) })
 }
 
 // LogGet implements Records.
 func (s *Store) LogGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Log, error) {
-	return one(ctx, s, owner, store.LogSize, func() (*job.Log, error) { return s.Records.LogGet(ctx, owner, id) })
+	return one(ctx, s, owner, job.LogSize, func() (*job.Log, error) { return s.Records.LogGet(ctx, owner, id) })
 }
 
 // JobGetMany implements Records.
-func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.JobID) ([]*job.Job, error) {
+func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []job.Ref) ([]*job.Job, error) {
 	return few(ctx, s, owner, jobsSize, func() ([]*job.Job, error) { return s.Records.JobGetMany(ctx, owner, ids) })
 }
 
 // LogGetMany implements Records.
 func (s *Store) LogGetMany(ctx context.Context, owner job.Owner, ids []uuid.UUID) ([]*job.Log, error) {
-	size := func(logs []*job.Log) int { return store.TotalSize(logs, store.LogSize) }
+	size := func(logs []*job.Log) int { return job.TotalSize(logs, job.LogSize) }
 	return few(ctx, s, owner, size, func() ([]*job.Log, error) { return s.Records.LogGetMany(ctx, owner, ids) })
 }
 
 // AuditList implements Records.
-func (s *Store) AuditList(ctx context.Context, account int64, event string, after uuid.UUID, limit int) ([]*store.Audit, error) {
-	size := func(entries []*store.Audit) int { return store.TotalSize(entries, store.AuditSize) }
-	return few(ctx, s, job.Owner{Number: account}, size, func() ([]*store.Audit, error) {
+func (s *Store) AuditList(ctx context.Context, account int64, event string, after uuid.UUID, limit int) ([]*identity.AuditEntry, error) {
+	size := func(entries []*identity.AuditEntry) int { return job.TotalSize(entries, identity.AuditSize) }
+	return few(ctx, s, job.Owner{Number: account}, size, func() ([]*identity.AuditEntry, error) {
 		return s.Records.AuditList(ctx, account, event, after, limit)
 	})
 }
 
 // JobTally implements Records.
-func (s *Store) JobTally(ctx context.Context, owner job.Owner, q store.JobQuery, limit int) (counts map[job.State]int64, cut bool, err error) {
+func (s *Store) JobTally(ctx context.Context, owner job.Owner, q job.Query, limit int) (counts map[job.State]int64, cut bool, err error) {
 	heavy := q.Path() == job.ByFilter
 	counts, err = fewOf(ctx, s, owner, heavy, nothing, func() (counts map[job.State]int64, err error) {
 		counts, cut, err = s.Records.JobTally(ctx, owner, q, limit)
@@ -246,15 +247,15 @@ func (s *Store) JobMessages(ctx context.Context, owner job.Owner, number int64, 
 }
 
 // ScheduleRuns implements Records.
-func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []uuid.UUID, limit int) (map[uuid.UUID][]store.RunSummary, error) {
-	return few(ctx, s, owner, nothing, func() (map[uuid.UUID][]store.RunSummary, error) {
+func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []uuid.UUID, limit int) (map[uuid.UUID][]job.RunSummary, error) {
+	return few(ctx, s, owner, nothing, func() (map[uuid.UUID][]job.RunSummary, error) {
 		return s.Records.ScheduleRuns(ctx, owner, schedules, limit)
 	})
 }
 
 // JobsDue implements Records.
-func (s *Store) JobsDue(ctx context.Context, owner job.Owner, before time.Time, limit, look int) (*store.Due, error) {
-	return few(ctx, s, owner, func(d *store.Due) int { return jobsSize(d.Jobs) }, func() (*store.Due, error) {
+func (s *Store) JobsDue(ctx context.Context, owner job.Owner, before time.Time, limit, look int) (*job.DueJobs, error) {
+	return few(ctx, s, owner, func(d *job.DueJobs) int { return jobsSize(d.Jobs) }, func() (*job.DueJobs, error) {
 		return s.Records.JobsDue(ctx, owner, before, limit, look)
 	})
 }

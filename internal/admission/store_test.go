@@ -16,7 +16,7 @@ type shelf struct {
 	asked      []int // budgets of the lists read
 }
 
-func (s *shelf) JobList(_ context.Context, _ job.Owner, q store.JobQuery) (jobs []*job.Job, err error) {
+func (s *shelf) JobList(_ context.Context, _ job.Owner, q job.Query) (jobs []*job.Job, err error) {
 	s.asked = append(s.asked, q.Bytes)
 	for size := 0; len(jobs) < min(q.Limit, s.jobs) && size <= q.Budget(); size += s.size {
 		jobs = append(jobs, &job.Job{Number: int64(len(jobs) + 1), Args: make([]byte, s.size)})
@@ -24,7 +24,7 @@ func (s *shelf) JobList(_ context.Context, _ job.Owner, q store.JobQuery) (jobs 
 	return jobs, nil
 }
 
-func (s *shelf) JobGet(context.Context, job.Owner, store.JobID) (*job.Job, error) {
+func (s *shelf) JobGet(context.Context, job.Owner, job.Ref) (*job.Job, error) {
 	s.asked = append(s.asked, 0)
 	return &job.Job{Args: make([]byte, s.size)}, nil
 }
@@ -48,7 +48,7 @@ func TestJobList_ReservesTheBytesOfThePage(t *testing.T) {
 		behind := &shelf{jobs: c.jobs, size: c.size}
 		s := New(behind)
 		ctx, release := Hold(t.Context())
-		jobs, err := s.JobList(ctx, job.Owner{Number: 1}, store.JobQuery{ListQuery: store.ListQuery{Limit: 11, Bytes: c.bytes}})
+		jobs, err := s.JobList(ctx, job.Owner{Number: 1}, job.Query{ListQuery: job.ListQuery{Limit: 11, Bytes: c.bytes}})
 		if err != nil || fmt.Sprint(behind.asked) != c.asked || len(jobs) != c.read || s.bytes.used != c.held {
 			t.Errorf("%s: %d jobs with budgets %v, %d bytes held, %v", name, len(jobs), behind.asked, s.bytes.used, err)
 		}
@@ -63,7 +63,7 @@ func TestJobGet_ReservesBytesForLargeRecords(t *testing.T) {
 		behind := &shelf{size: size}
 		s := New(behind)
 		ctx, release := Hold(t.Context())
-		j, err := s.JobGet(ctx, job.Owner{Number: 1}, store.JobID{Number: 1})
+		j, err := s.JobGet(ctx, job.Owner{Number: 1}, job.Ref{Number: 1})
 		if err != nil || len(j.Args) != size || len(behind.asked) != want.reads || s.bytes.used != want.held {
 			t.Errorf("%d bytes: read %d times, %d held, %v", size, len(behind.asked), s.bytes.used, err)
 		}

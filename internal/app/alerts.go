@@ -27,7 +27,7 @@ func (s recordingStore) QueueFinish(ctx context.Context, items []store.Finish) (
 }
 
 // JobChange implements store.Jobs.
-func (s recordingStore) JobChange(ctx context.Context, owner job.Owner, id store.JobID, decide store.Decide) (*job.Job, error) {
+func (s recordingStore) JobChange(ctx context.Context, owner job.Owner, id job.Ref, decide store.Decide) (*job.Job, error) {
 	return s.recorder.JobChange(ctx, owner, id, decide)
 }
 

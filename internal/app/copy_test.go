@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/copydb"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -40,7 +41,7 @@ func inUse(t *testing.T) string {
 	t.Helper()
 	url := file(t)
 	in(t, url, func(s store.Copyable) error {
-		return s.AccountInsert(t.Context(), &store.Account{Owner: job.Owner{ID: uuid.New()}, Email: "ann@example.com", CreatedAt: s.Now()})
+		return s.AccountInsert(t.Context(), &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: "ann@example.com", CreatedAt: s.Now()})
 	})
 	return url
 }

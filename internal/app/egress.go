@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/execute"
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/operator"
 )
 
 // newClient creates the HTTP client and reads which targets operators have
@@ -67,7 +67,7 @@ func (n *Node) readBlocks(ctx context.Context) error {
 	return nil
 }
 
-func (n *Node) rules(blocked []store.TargetBlock) []execute.Rule {
+func (n *Node) rules(blocked []operator.TargetBlock) []execute.Rule {
 	rules := make([]execute.Rule, 0, len(blocked))
 	for _, b := range blocked {
 		rule, err := execute.ParseRule(b.Target)

@@ -33,6 +33,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/network"
 	"github.com/punctual-dev/punctual/internal/notify/smtp"
 	"github.com/punctual-dev/punctual/internal/operation"
+	"github.com/punctual-dev/punctual/internal/operator"
 	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/service"
@@ -105,7 +106,7 @@ type Node struct {
 	vault      *secret.Vault
 	stats      *stats.Collector
 	targets    *execute.Targets
-	blocked    []store.TargetBlock // as the client knows them
+	blocked    []operator.TargetBlock // as the client knows them
 	client     *execute.Client
 	hub        *eventstream.Hub
 	runner     *attempt.Runner

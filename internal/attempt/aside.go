@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -13,8 +14,8 @@ import (
 
 // Jobs is what SetAside needs of the store.
 type Jobs interface {
-	AccountOf(ctx context.Context, number int64) (*store.Account, error)
-	JobChange(ctx context.Context, owner job.Owner, id store.JobID, decide store.Decide) (*job.Job, error)
+	AccountOf(ctx context.Context, number int64) (*identity.Account, error)
+	JobChange(ctx context.Context, owner job.Owner, id job.Ref, decide store.Decide) (*job.Job, error)
 }
 
 // SetAside ends a job that can't be attempted; see [lifecycle.SetAside]. It
@@ -28,7 +29,7 @@ func (r *Runner) SetAside(ctx context.Context, ref store.QueueKey, reason string
 		if err != nil {
 			return fmt.Errorf("reading account %d: %w", ref.Account, err)
 		}
-		_, err = r.Jobs.JobChange(ctx, account.Owner, store.JobID{Number: ref.Number}, lifecycle.SetAside(reason, stop))
+		_, err = r.Jobs.JobChange(ctx, account.Owner, job.Ref{Number: ref.Number}, lifecycle.SetAside(reason, stop))
 		if fault.CodeOf(err) == fault.NotFound {
 			return nil
 		}

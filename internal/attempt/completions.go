@@ -90,7 +90,7 @@ func (r *Runner) endOverdue(ctx context.Context, token job.TokenHash) error {
 	case refused(err):
 		r.Log.Error("the end of an attempt can't be stored; set aside", "job", a.Job.Number, "error", bounded(err))
 		r.Metrics.SetAside()
-		_, err = r.Jobs.JobChange(ctx, a.Completion.Owner, store.JobID{Number: a.Completion.Job},
+		_, err = r.Jobs.JobChange(ctx, a.Completion.Owner, job.Ref{Number: a.Completion.Job},
 			lifecycle.SetAside("the end of an attempt that was not completed could not be stored; the job was set aside", false))
 		return err
 	case err != nil || !p.Ended:

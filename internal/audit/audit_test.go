@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -17,12 +18,12 @@ import (
 // entries collects the stored entries.
 type entries struct {
 	store.Audits
-	stored []*store.Audit
+	stored []*identity.AuditEntry
 	err    error
 	ctxErr error
 }
 
-func (e *entries) AuditInsert(ctx context.Context, a *store.Audit) error {
+func (e *entries) AuditInsert(ctx context.Context, a *identity.AuditEntry) error {
 	e.stored, e.ctxErr = append(e.stored, a), ctx.Err()
 	return e.err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -38,10 +39,10 @@ type Config struct {
 // secrets.
 type Authenticator struct {
 	Config
-	public     *store.Account
+	public     *identity.Account
 	publicHash []byte
 	callers    cache[string, Caller]
-	accounts   cache[int64, *store.Account]
+	accounts   cache[int64, *identity.Account]
 	known      quota.Known[[32]byte] // hashes of keys that were valid when last looked up
 	secrets    cache[int64, []execute.Secret]
 
@@ -54,7 +55,7 @@ type Caller struct {
 	job.Owner
 	Key    uuid.UUID // the key's ID; uuid.Nil for the public key
 	Public bool      // the key is the shared public key
-	Scope  store.Scope
+	Scope  identity.Scope
 	Name   string // the key's name; "" for the public key
 	Prefix string // the first characters of the key; "" for the public key
 
@@ -77,7 +78,7 @@ func New(ctx context.Context, config Config) (*Authenticator, error) {
 }
 
 // Public returns the account of the shared public key, or nil if there is none.
-func (a *Authenticator) Public() *store.Account { return a.public }
+func (a *Authenticator) Public() *identity.Account { return a.public }
 
 // Authenticate returns the caller whose key an Authorization header contains. It
 // returns an Unauthorized fault if the key is missing, unknown or expired, and a
@@ -93,7 +94,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, header string, from ne
 	}
 	hash := hashKey(key)
 	if a.public != nil && equal(hash, a.publicHash) {
-		return Caller{Owner: a.public.Owner, Public: true, Scope: store.ScopeJobs}, nil
+		return Caller{Owner: a.public.Owner, Public: true, Scope: identity.ScopeJobs}, nil
 	}
 	c, err := a.callers.get(string(hash), a.Now(), func() (Caller, error) { return a.lookUp(ctx, hash) })
 	if err == nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -21,10 +22,10 @@ const (
 )
 
 // HasTOTP reports whether signing in to an account requires a code.
-func HasTOTP(a *store.Account) bool { return a.TOTP != nil && !a.TOTP.ConfirmedAt.IsZero() }
+func HasTOTP(a *identity.Account) bool { return a.TOTP != nil && !a.TOTP.ConfirmedAt.IsZero() }
 
 // Enrolling reports whether an account's second factor awaits its first code.
-func Enrolling(a *store.Account, now time.Time) bool {
+func Enrolling(a *identity.Account, now time.Time) bool {
 	return a.TOTP != nil && a.TOTP.ConfirmedAt.IsZero() && now.Sub(a.TOTP.CreatedAt) < enrolWithin
 }
 
@@ -64,7 +65,7 @@ func (p *People) rightCode(email, address string) {
 func (p *People) useCode(ctx context.Context, account int64, typed string) (left int, err error) {
 	code := bareCode(typed)
 	now := p.Now()
-	err = p.Store.AccountTOTP(ctx, account, func(current *store.TOTP) (*store.TOTP, error) {
+	err = p.Store.AccountTOTP(ctx, account, func(current *identity.TOTP) (*identity.TOTP, error) {
 		left = -1
 		if current == nil || current.ConfirmedAt.IsZero() {
 			return nil, wrongCode()
@@ -124,7 +125,7 @@ func (p *People) GiveCode(ctx context.Context, pending, code string, from Client
 }
 
 // confirmCode checks a code of an account's second factor before a change.
-func (p *People) confirmCode(ctx context.Context, a *store.Account, code, address string) error {
+func (p *People) confirmCode(ctx context.Context, a *identity.Account, code, address string) error {
 	if !HasTOTP(a) {
 		return notOn()
 	}
@@ -148,27 +149,27 @@ func (p *People) confirmCode(ctx context.Context, a *store.Account, code, addres
 
 // StartTOTP stores the secret of a new second factor, if the password is right.
 // ConfirmTOTP enables it.
-func (p *People) StartTOTP(ctx context.Context, a *store.Account, password, address string) error {
+func (p *People) StartTOTP(ctx context.Context, a *identity.Account, password, address string) error {
 	if err := p.confirm(ctx, a, password, address, "#/password"); err != nil {
 		return err
 	}
-	return p.Store.AccountTOTP(ctx, a.Number, func(current *store.TOTP) (*store.TOTP, error) {
+	return p.Store.AccountTOTP(ctx, a.Number, func(current *identity.TOTP) (*identity.TOTP, error) {
 		if current != nil && !current.ConfirmedAt.IsZero() {
 			return nil, fault.New(fault.Invalid, "the second factor is switched on already; switch it off first")
 		}
-		return &store.TOTP{Secret: newTOTPSecret(), CreatedAt: p.Now()}, nil
+		return &identity.TOTP{Secret: newTOTPSecret(), CreatedAt: p.Now()}, nil
 	})
 }
 
 // ConfirmTOTP enables a second factor with its first code, ends the account's other
 // sessions and returns the recovery codes, which can't be retrieved again.
-func (p *People) ConfirmTOTP(ctx context.Context, a *store.Account, here *store.Session, typed, address string) (codes []string, err error) {
+func (p *People) ConfirmTOTP(ctx context.Context, a *identity.Account, here *identity.Session, typed, address string) (codes []string, err error) {
 	if err := p.attemptCode(a.Email, address); err != nil {
 		return nil, err
 	}
 	codes, hashes := newRecoveryCodes()
 	now := p.Now()
-	err = p.Store.AccountTOTP(ctx, a.Number, func(current *store.TOTP) (*store.TOTP, error) {
+	err = p.Store.AccountTOTP(ctx, a.Number, func(current *identity.TOTP) (*identity.TOTP, error) {
 		switch {
 		case current != nil && !current.ConfirmedAt.IsZero():
 			return nil, fault.New(fault.Invalid, "the second factor is switched on already")
@@ -196,14 +197,14 @@ func (p *People) ConfirmTOTP(ctx context.Context, a *store.Account, here *store.
 }
 
 // DisableTOTP disables a second factor, if the password and a code are right.
-func (p *People) DisableTOTP(ctx context.Context, a *store.Account, password, code, address string) error {
+func (p *People) DisableTOTP(ctx context.Context, a *identity.Account, password, code, address string) error {
 	if err := p.confirm(ctx, a, password, address, "#/password"); err != nil {
 		return err
 	}
 	if err := p.confirmCode(ctx, a, code, address); err != nil {
 		return err
 	}
-	err := p.Store.AccountTOTP(ctx, a.Number, func(*store.TOTP) (*store.TOTP, error) { return nil, nil })
+	err := p.Store.AccountTOTP(ctx, a.Number, func(*identity.TOTP) (*identity.TOTP, error) { return nil, nil })
 	if err == nil {
 		p.audit(ctx, a, address, audit.TOTPDisabled, "")
 	}
@@ -212,12 +213,12 @@ func (p *People) DisableTOTP(ctx context.Context, a *store.Account, password, co
 
 // ReplaceRecovery replaces the recovery codes and returns the new ones, if a code
 // is right.
-func (p *People) ReplaceRecovery(ctx context.Context, a *store.Account, code, address string) (codes []string, err error) {
+func (p *People) ReplaceRecovery(ctx context.Context, a *identity.Account, code, address string) (codes []string, err error) {
 	if err := p.confirmCode(ctx, a, code, address); err != nil {
 		return nil, err
 	}
 	codes, hashes := newRecoveryCodes()
-	err = p.Store.AccountTOTP(ctx, a.Number, func(current *store.TOTP) (*store.TOTP, error) {
+	err = p.Store.AccountTOTP(ctx, a.Number, func(current *identity.TOTP) (*identity.TOTP, error) {
 		if current == nil {
 			return nil, notOn()
 		}
@@ -234,8 +235,8 @@ func (p *People) ReplaceRecovery(ctx context.Context, a *store.Account, code, ad
 
 // ResetTOTP removes an account's second factor without a code, for operators. It
 // returns an Invalid fault if there is none.
-func ResetTOTP(ctx context.Context, s store.People, a *store.Account) error {
-	return s.AccountTOTP(ctx, a.Number, func(current *store.TOTP) (*store.TOTP, error) {
+func ResetTOTP(ctx context.Context, s store.People, a *identity.Account) error {
+	return s.AccountTOTP(ctx, a.Number, func(current *identity.TOTP) (*identity.TOTP, error) {
 		if current == nil {
 			return nil, fault.New(fault.Invalid, fmt.Sprintf("%s has no second factor", a.Email))
 		}

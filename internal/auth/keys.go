@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -48,10 +49,10 @@ func newToken(prefix string) string {
 	return prefix + string(text)
 }
 
-func newSecret(now time.Time) store.Secret {
+func newSecret(now time.Time) identity.Secret {
 	b := make([]byte, 32)
 	_, _ = rand.Read(b)
-	return store.Secret{Value: "whsec_" + base64.StdEncoding.EncodeToString(b), CreatedAt: now}
+	return identity.Secret{Value: "whsec_" + base64.StdEncoding.EncodeToString(b), CreatedAt: now}
 }
 
 func hashKey(key string) []byte {
@@ -60,7 +61,7 @@ func hashKey(key string) []byte {
 }
 
 // CreateAccount creates an account with its first signing secret.
-func CreateAccount(ctx context.Context, s store.Accounts, email string, now time.Time) (*store.Account, error) {
+func CreateAccount(ctx context.Context, s store.Accounts, email string, now time.Time) (*identity.Account, error) {
 	email = NormalEmail(email)
 	if !isEmail(email) {
 		return nil, fault.New(fault.Invalid, fmt.Sprintf("%q is not an email address; give one like alex@example.com", email))
@@ -77,8 +78,8 @@ func isEmail(email string) bool {
 	return err == nil && address.Address == email
 }
 
-func insertAccount(ctx context.Context, s store.Accounts, email string, now time.Time) (*store.Account, error) {
-	a := &store.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: now, Secrets: []store.Secret{newSecret(now)}}
+func insertAccount(ctx context.Context, s store.Accounts, email string, now time.Time) (*identity.Account, error) {
+	a := &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: now, Secrets: []identity.Secret{newSecret(now)}}
 	return a, s.AccountInsert(ctx, a)
 }
 
@@ -87,7 +88,7 @@ func NormalEmail(email string) string { return strings.ToLower(strings.TrimSpace
 
 // PublicAccount returns the account of the shared public key, creating it if
 // necessary.
-func PublicAccount(ctx context.Context, s store.Accounts, now time.Time) (*store.Account, error) {
+func PublicAccount(ctx context.Context, s store.Accounts, now time.Time) (*identity.Account, error) {
 	a, err := s.AccountGet(ctx, PublicEmail)
 	if fault.CodeOf(err) == fault.NotFound && err != nil {
 		return insertAccount(ctx, s, PublicEmail, now)
@@ -96,24 +97,24 @@ func PublicAccount(ctx context.Context, s store.Accounts, now time.Time) (*store
 }
 
 // RotateSecret creates a signing secret; the old ones still sign for SecretOverlap.
-func RotateSecret(ctx context.Context, s store.Accounts, a *store.Account, now time.Time) error {
+func RotateSecret(ctx context.Context, s store.Accounts, a *identity.Account, now time.Time) error {
 	return s.SecretAdd(ctx, a.Number, newSecret(now), now.Add(SecretOverlap))
 }
 
 // CreateKey creates a key with full access and returns it with its record. The key
 // can't be retrieved again.
-func CreateKey(ctx context.Context, s store.Accounts, a *store.Account, name string, now time.Time) (string, *store.Key, error) {
+func CreateKey(ctx context.Context, s store.Accounts, a *identity.Account, name string, now time.Time) (string, *identity.Key, error) {
 	return IssueKey(ctx, s, a.Number, KeySpec{Name: name}, now)
 }
 
 // IssueKey creates a key and returns it with its record, or an Invalid fault if the
 // spec is invalid.
-func IssueKey(ctx context.Context, s store.Accounts, account int64, spec KeySpec, now time.Time) (string, *store.Key, error) {
+func IssueKey(ctx context.Context, s store.Accounts, account int64, spec KeySpec, now time.Time) (string, *identity.Key, error) {
 	if err := fault.Refuse(spec.check(now)); err != nil {
 		return "", nil, err
 	}
 	key := newToken(KeyPrefix)
-	k := &store.Key{
+	k := &identity.Key{
 		ID: job.NewID(now), Account: account, Name: spec.Name, Prefix: key[:shownPrefix], Hash: hashKey(key), CreatedAt: now,
 		Scope: spec.Scope, ExpiresAt: spec.ExpiresAt, CIDRs: spec.CIDRs,
 	}

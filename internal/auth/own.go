@@ -10,8 +10,8 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // MaxKeys is how many usable keys an account may have.
@@ -21,13 +21,13 @@ const MaxKeys = 100
 const maxKeyName = 255
 
 // Works reports whether a key can be used at the time now.
-func Works(k *store.Key, now time.Time) bool {
+func Works(k *identity.Key, now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
 }
 
 // AddKey creates a key for an account and returns it with its record, or an Invalid
 // fault if the spec is invalid or the account has too many keys.
-func (a *Authenticator) AddKey(ctx context.Context, owner job.Owner, spec KeySpec, by audit.Actor) (string, *store.Key, error) {
+func (a *Authenticator) AddKey(ctx context.Context, owner job.Owner, spec KeySpec, by audit.Actor) (string, *identity.Key, error) {
 	now := a.Now()
 	keys, err := a.Store.KeyList(ctx, owner.Number)
 	if err != nil {
@@ -50,7 +50,7 @@ func (a *Authenticator) AddKey(ctx context.Context, owner job.Owner, spec KeySpe
 }
 
 // DescribeKey describes a key's prefix, name and restrictions for the audit log.
-func DescribeKey(k *store.Key) string {
+func DescribeKey(k *identity.Key) string {
 	text := k.Prefix
 	if k.Name != "" {
 		text += fmt.Sprintf(" %q", k.Name)
@@ -93,7 +93,7 @@ func (a *Authenticator) RevokeKey(ctx context.Context, owner job.Owner, id, inUs
 
 // Rotate creates a signing secret for an account and returns the account with all
 // secrets that sign, newest first.
-func (a *Authenticator) Rotate(ctx context.Context, owner job.Owner, by audit.Actor) (*store.Account, error) {
+func (a *Authenticator) Rotate(ctx context.Context, owner job.Owner, by audit.Actor) (*identity.Account, error) {
 	found, err := a.Store.AccountOf(ctx, owner.Number)
 	if err != nil {
 		return nil, err

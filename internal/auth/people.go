@@ -8,6 +8,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -80,7 +81,7 @@ func (p *People) SignIn(ctx context.Context, email, password string, from Client
 		return in, err
 	}
 	if err != nil {
-		a = &store.Account{} // so that the rest takes as long as for an existing account
+		a = &identity.Account{} // so that the rest takes as long as for an existing account
 	}
 	if same, err := p.hashes.matches(ctx, network(address), password, a.Password); err != nil || !same {
 		if err == nil {
@@ -106,14 +107,14 @@ func bySession(address string) audit.Actor {
 }
 
 // audit records an action of an account's person.
-func (p *People) audit(ctx context.Context, a *store.Account, address, event, detail string) {
+func (p *People) audit(ctx context.Context, a *identity.Account, address, event, detail string) {
 	p.Audit.Audit(ctx, audit.Entry{Account: a.Owner, Actor: bySession(address), Event: event, Detail: detail})
 }
 
 // failed records a wrong password or code. If no account has the email, the entry
 // goes to the service's own log, and includes the email only if it looks like one:
 // people type passwords into the wrong field.
-func (p *People) failed(ctx context.Context, a *store.Account, email, address, event, detail string) {
+func (p *People) failed(ctx context.Context, a *identity.Account, email, address, event, detail string) {
 	if a.Number == 0 {
 		detail = "no account has this email"
 		if isEmail(email) {
@@ -149,7 +150,7 @@ func (p *People) attempt(email, address string) error {
 }
 
 // confirm checks an account's password, as a sign-in does.
-func (p *People) confirm(ctx context.Context, a *store.Account, password, address, pointer string) error {
+func (p *People) confirm(ctx context.Context, a *identity.Account, password, address, pointer string) error {
 	if err := p.attempt(a.Email, address); err != nil {
 		return err
 	}
@@ -167,7 +168,7 @@ func (p *People) confirm(ctx context.Context, a *store.Account, password, addres
 
 // ChangePassword sets a new password, ends the account's other sessions and, on
 // request, revokes all its keys.
-func (p *People) ChangePassword(ctx context.Context, a *store.Account, here *store.Session, old, password string, revokeKeys bool, address string) error {
+func (p *People) ChangePassword(ctx context.Context, a *identity.Account, here *identity.Session, old, password string, revokeKeys bool, address string) error {
 	if err := fault.Refuse(checkPassword(a.Email, password, "#/password")); err != nil {
 		return err
 	}
@@ -178,7 +179,7 @@ func (p *People) ChangePassword(ctx context.Context, a *store.Account, here *sto
 	if err != nil {
 		return err
 	}
-	change := store.PasswordChange{Account: a.Number, Password: hash, Keep: here.Hash}
+	change := identity.PasswordChange{Account: a.Number, Password: hash, Keep: here.Hash}
 	detail := "other sessions ended"
 	if revokeKeys {
 		change.RevokeKeys = p.Now()
@@ -196,7 +197,7 @@ func (p *People) ChangePassword(ctx context.Context, a *store.Account, here *sto
 
 // Delete deletes an account, if the password is right. Its keys and sessions stop
 // working at once; its records are removed in the background.
-func (p *People) Delete(ctx context.Context, a *store.Account, password, address string) error {
+func (p *People) Delete(ctx context.Context, a *identity.Account, password, address string) error {
 	if err := p.confirm(ctx, a, password, address, "#/password"); err != nil {
 		return err
 	}
@@ -218,7 +219,7 @@ func (p *People) Delete(ctx context.Context, a *store.Account, password, address
 
 // SetPassword sets an account's password without the old one, for operators, and
 // ends all its sessions.
-func SetPassword(ctx context.Context, s store.People, a *store.Account, password string) error {
+func SetPassword(ctx context.Context, s store.People, a *identity.Account, password string) error {
 	if problems := checkPassword(a.Email, password, "#/password"); len(problems) > 0 {
 		return fault.New(fault.Invalid, "the password "+problems[0].Detail)
 	}
@@ -226,5 +227,5 @@ func SetPassword(ctx context.Context, s store.People, a *store.Account, password
 	if err != nil {
 		return err
 	}
-	return s.AccountPassword(ctx, store.PasswordChange{Account: a.Number, Password: hash})
+	return s.AccountPassword(ctx, identity.PasswordChange{Account: a.Number, Password: hash})
 }

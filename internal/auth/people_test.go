@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/store"
 	"github.com/punctual-dev/punctual/internal/store/sqlite"
 )
@@ -81,7 +82,7 @@ func (w *town) signIn(email, password, address string) (string, error) {
 }
 
 // citizen signs up as the first and returns the account and its session.
-func (w *town) citizen(email string) (*store.Account, *store.Session, string) {
+func (w *town) citizen(email string) (*identity.Account, *identity.Session, string) {
 	w.Helper()
 	token, err := w.signUp(email)
 	w.wantCode("signing up", err, 0)

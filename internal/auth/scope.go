@@ -11,14 +11,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/punctual-dev/punctual/internal/fault"
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/identity"
 )
 
 // Scopes are the scopes of keys. Each includes those before it.
-var Scopes = []store.Scope{store.ScopeRead, store.ScopeJobs, store.ScopeAdmin}
+var Scopes = []identity.Scope{identity.ScopeRead, identity.ScopeJobs, identity.ScopeAdmin}
 
 // Permit returns a Forbidden fault if the caller's key lacks the needed scope.
-func (c *Caller) Permit(needed store.Scope) error {
+func (c *Caller) Permit(needed identity.Scope) error {
 	switch {
 	case slices.Index(Scopes, c.Scope) >= slices.Index(Scopes, needed):
 		return nil
@@ -56,10 +56,10 @@ func (c *Caller) usable(now time.Time, from netip.Addr) error {
 
 // KeySpec describes a new key.
 type KeySpec struct {
-	Name      string      // at most 255 printable characters
-	Scope     store.Scope // "" for admin
-	ExpiresAt time.Time   // zero: never
-	CIDRs     []string    // networks and addresses it can be used from; empty: any
+	Name      string         // at most 255 printable characters
+	Scope     identity.Scope // "" for admin
+	ExpiresAt time.Time      // zero: never
+	CIDRs     []string       // networks and addresses it can be used from; empty: any
 }
 
 // MaxCIDRs is how many networks a key may have.
@@ -81,7 +81,7 @@ func (k *KeySpec) check(now time.Time) (problems []fault.Problem) {
 		add("#/name", fmt.Sprintf("must be at most %d printable characters", maxKeyName))
 	}
 	if k.Scope == "" {
-		k.Scope = store.ScopeAdmin
+		k.Scope = identity.ScopeAdmin
 	}
 	if !slices.Contains(Scopes, k.Scope) {
 		add("#/scope", "must be read, jobs or admin")

@@ -10,13 +10,13 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/identity"
 )
 
 func TestEachScopeIncludesTheFormer(t *testing.T) {
 	t.Parallel()
-	for has, permitted := range map[store.Scope]string{
-		store.ScopeRead: "read", store.ScopeJobs: "read jobs", store.ScopeAdmin: "read jobs admin", "": "", "other": "",
+	for has, permitted := range map[identity.Scope]string{
+		identity.ScopeRead: "read", identity.ScopeJobs: "read jobs", identity.ScopeAdmin: "read jobs admin", "": "", "other": "",
 	} {
 		for _, needed := range Scopes {
 			c := Caller{Scope: has}
@@ -72,7 +72,7 @@ func TestKeysEndByThemselvesAndAreBoundToNetworks(t *testing.T) {
 		t.Fatal(err)
 	}
 	key, _, err := check.AddKey(t.Context(), a.Owner, KeySpec{
-		Scope: store.ScopeJobs, ExpiresAt: w.now.Add(time.Hour), CIDRs: []string{"192.0.2.0/24", "2001:db8::/32"},
+		Scope: identity.ScopeJobs, ExpiresAt: w.now.Add(time.Hour), CIDRs: []string{"192.0.2.0/24", "2001:db8::/32"},
 	}, audit.Actor{})
 	w.wantCode("adding a key", err, 0)
 	use := func(what, address string, want fault.Code) {
@@ -80,7 +80,7 @@ func TestKeysEndByThemselvesAndAreBoundToNetworks(t *testing.T) {
 		from, _ := netip.ParseAddr(address)
 		c, err := check.Authenticate(t.Context(), "Bearer "+key, from)
 		w.wantCode(what, err, want)
-		if err == nil && (c.Scope != store.ScopeJobs || c.Prefix != key[:9]) {
+		if err == nil && (c.Scope != identity.ScopeJobs || c.Prefix != key[:9]) {
 			t.Errorf("the caller is %+v", c)
 		}
 	}

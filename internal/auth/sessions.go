@@ -9,8 +9,8 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 const (
@@ -52,7 +52,7 @@ func (p *People) begin(ctx context.Context, owner job.Owner, from Client) (token
 func (p *People) insertSession(ctx context.Context, account int64, from Client, lasts time.Duration, pending bool) (token string, err error) {
 	now := p.Now()
 	token = newToken("")
-	err = p.Store.SessionInsert(ctx, &store.Session{
+	err = p.Store.SessionInsert(ctx, &identity.Session{
 		Hash: hashKey(token), Account: account, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(lasts),
 		Address: from.Address, Agent: shorten(from.Agent), Pending: pending,
 	})
@@ -71,11 +71,11 @@ func shorten(agent string) string {
 
 // Session returns the account and the session of a token, and extends the session.
 // It returns an Unauthorized fault if the token has no session.
-func (p *People) Session(ctx context.Context, token string) (*store.Account, *store.Session, error) {
+func (p *People) Session(ctx context.Context, token string) (*identity.Account, *identity.Session, error) {
 	now := p.Now()
 	s, err := p.Store.SessionFind(ctx, hashKey(token), now)
 	if err == nil && !s.Pending && now.Sub(s.CreatedAt) < SessionMax {
-		var a *store.Account
+		var a *identity.Account
 		if a, err = p.Store.AccountOf(ctx, s.Account); err == nil && a.DeletedAt.IsZero() {
 			p.seen(ctx, s, now)
 			return a, s, nil
@@ -87,7 +87,7 @@ func (p *People) Session(ctx context.Context, token string) (*store.Account, *st
 	return nil, nil, err
 }
 
-func (p *People) seen(ctx context.Context, s *store.Session, now time.Time) {
+func (p *People) seen(ctx context.Context, s *identity.Session, now time.Time) {
 	if now.Sub(s.SeenAt) < seenEvery {
 		return
 	}
@@ -117,16 +117,16 @@ func (p *People) SignOut(ctx context.Context, token, address string) error {
 }
 
 // Sessions returns an account's sessions, most recently used first.
-func (p *People) Sessions(ctx context.Context, account int64) ([]*store.Session, error) {
+func (p *People) Sessions(ctx context.Context, account int64) ([]*identity.Session, error) {
 	return p.Store.SessionList(ctx, account, p.Now())
 }
 
 // SessionID returns an ID of a session that gives no access to it.
-func SessionID(s *store.Session) string { return hex.EncodeToString(s.Hash) }
+func SessionID(s *identity.Session) string { return hex.EncodeToString(s.Hash) }
 
 // EndSession ends one of an account's sessions, or returns a NotFound fault if
 // there is no such session.
-func (p *People) EndSession(ctx context.Context, a *store.Account, id, address string) error {
+func (p *People) EndSession(ctx context.Context, a *identity.Account, id, address string) error {
 	sessions, err := p.Sessions(ctx, a.Number)
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func (p *People) EndSession(ctx context.Context, a *store.Account, id, address s
 }
 
 // EndOtherSessions ends all sessions of an account except here.
-func (p *People) EndOtherSessions(ctx context.Context, a *store.Account, here *store.Session, address string) error {
+func (p *People) EndOtherSessions(ctx context.Context, a *identity.Account, here *identity.Session, address string) error {
 	if err := p.Store.SessionEndOthers(ctx, a.Number, here.Hash); err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/identity"
 )
 
 func TestASessionEndsAfterNinetyDays(t *testing.T) {
@@ -47,7 +47,7 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 		t.Errorf("the sessions are %+v", sessions)
 	}
 	w.wantCode("no session", w.EndSession(t.Context(), a, "x", home), fault.NotFound)
-	w.wantCode("another's", w.EndSession(t.Context(), &store.Account{Email: "bob@example.com"}, SessionID(other), home), fault.NotFound)
+	w.wantCode("another's", w.EndSession(t.Context(), &identity.Account{Email: "bob@example.com"}, SessionID(other), home), fault.NotFound)
 	w.wantCode("ending it", w.EndSession(t.Context(), a, SessionID(other), home), 0)
 	_, _, err = w.Session(t.Context(), in.Token)
 	w.wantCode("the ended session", err, fault.Unauthorized)

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/identity"
 )
 
 // setupLasts is how long a setup code is valid. A node that needs one for longer
@@ -45,7 +45,7 @@ func (p *People) prepareSetup(ctx context.Context) error {
 		return nil
 	}
 	code, expires := newSetupCode(), now.Add(setupLasts)
-	if err := p.Store.InviteInsert(ctx, &store.Invite{Hash: hashSetup(code), CreatedAt: now, ExpiresAt: expires}); err != nil {
+	if err := p.Store.InviteInsert(ctx, &identity.Invite{Hash: hashSetup(code), CreatedAt: now, ExpiresAt: expires}); err != nil {
 		return fmt.Errorf("storing a setup code: %w", err)
 	}
 	p.setup.code, p.setup.expires = code, expires

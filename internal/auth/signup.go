@@ -10,6 +10,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -98,7 +99,7 @@ func (p *People) SignUp(ctx context.Context, s SignUp) (token string, err error)
 		return "", err
 	}
 	email := NormalEmail(s.Email)
-	r := &store.Registration{Uncounted: PublicEmail, FirstOnly: door.First || p.Signup == SignupFirst}
+	r := &identity.Registration{Uncounted: PublicEmail, FirstOnly: door.First || p.Signup == SignupFirst}
 	if err := p.checkSignUp(ctx, door, r, s); err != nil {
 		return "", err
 	}
@@ -107,7 +108,7 @@ func (p *People) SignUp(ctx context.Context, s SignUp) (token string, err error)
 		return "", err
 	}
 	now := p.Now()
-	r.Account = &store.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: now, Password: hash, Secrets: []store.Secret{newSecret(now)}}
+	r.Account = &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: now, Password: hash, Secrets: []identity.Secret{newSecret(now)}}
 	err = p.Store.AccountRegister(ctx, r)
 	stranger := door.Signup == SignupOpen && !r.Account.Operator
 	switch {
@@ -142,7 +143,7 @@ func (d SignupPolicy) badCode() fault.Problem {
 	return badInvite
 }
 
-func (p *People) checkSignUp(ctx context.Context, door SignupPolicy, r *store.Registration, s SignUp) error {
+func (p *People) checkSignUp(ctx context.Context, door SignupPolicy, r *identity.Registration, s SignUp) error {
 	email := NormalEmail(s.Email)
 	problems := checkPassword(email, s.Password, "#/password")
 	if !isEmail(email) {
@@ -185,15 +186,15 @@ const InvitePrefix = "inv_"
 const InviteLasts = 7 * 24 * time.Hour
 
 // Invite creates an invite, as CreateInvite does.
-func (p *People) Invite(ctx context.Context) (code string, invite *store.Invite, err error) {
+func (p *People) Invite(ctx context.Context) (code string, invite *identity.Invite, err error) {
 	return CreateInvite(ctx, p.Store, p.Now())
 }
 
 // CreateInvite creates an invite and returns its code, which can't be retrieved
 // again.
-func CreateInvite(ctx context.Context, s store.People, now time.Time) (code string, invite *store.Invite, err error) {
+func CreateInvite(ctx context.Context, s store.People, now time.Time) (code string, invite *identity.Invite, err error) {
 	code = newToken(InvitePrefix)
-	invite = &store.Invite{Hash: hashKey(code), CreatedAt: now, ExpiresAt: now.Add(InviteLasts)}
+	invite = &identity.Invite{Hash: hashKey(code), CreatedAt: now, ExpiresAt: now.Add(InviteLasts)}
 	if err := s.InviteInsert(ctx, invite); err != nil {
 		return "", nil, fmt.Errorf("storing an invite: %w", err)
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/identity"
 )
 
 // Parameters of RFC 6238, as authenticator apps use them by default.
@@ -49,7 +49,7 @@ func totpCode(secret []byte, step int64) string {
 
 // totpStepOf returns the time step of a code, if it is within the skew of now and
 // later than the last accepted step. It takes constant time.
-func totpStepOf(v *store.TOTP, code string, now time.Time) (step int64, ok bool) {
+func totpStepOf(v *identity.TOTP, code string, now time.Time) (step int64, ok bool) {
 	present := now.Unix() / int64(totpStep/time.Second)
 	for s := present - totpSkew; s <= present+totpSkew; s++ {
 		if equal([]byte(totpCode(v.Secret, s)), []byte(code)) && s > v.LastStep {
@@ -82,7 +82,7 @@ func bareCode(typed string) string {
 }
 
 // TOTPText returns a second factor's secret formatted for typing into an app.
-func TOTPText(v *store.TOTP) string {
+func TOTPText(v *identity.TOTP) string {
 	text := base32Text.EncodeToString(v.Secret)
 	var parts []string
 	for ; len(text) > 4; text = text[4:] {
@@ -92,6 +92,6 @@ func TOTPText(v *store.TOTP) string {
 }
 
 // TOTPAddress returns the otpauth URI for an app to scan.
-func TOTPAddress(v *store.TOTP, email string) string {
+func TOTPAddress(v *identity.TOTP, email string) string {
 	return "otpauth://totp/punctual:" + url.PathEscape(email) + "?secret=" + base32Text.EncodeToString(v.Secret) + "&issuer=punctual"
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/fault"
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/identity"
 )
 
 // TestCodesOfTheRFC checks the codes of RFC 6238, appendix B, of which six of the
@@ -27,7 +27,7 @@ func TestCodesOfTheRFC(t *testing.T) {
 
 func TestWhichCodesAreAccepted(t *testing.T) {
 	t.Parallel()
-	v := &store.TOTP{Secret: []byte("12345678901234567890")}
+	v := &identity.TOTP{Secret: []byte("12345678901234567890")}
 	now := time.Unix(1111111111, 0) // step 37037037
 	for _, c := range []struct {
 		code string
@@ -53,7 +53,7 @@ func TestWhichCodesAreAccepted(t *testing.T) {
 
 func TestTheAddressForApps(t *testing.T) {
 	t.Parallel()
-	v := &store.TOTP{Secret: []byte("12345678901234567890")}
+	v := &identity.TOTP{Secret: []byte("12345678901234567890")}
 	if got, want := TOTPAddress(v, "a+b c@example.com"), "otpauth://totp/punctual:a+b%20c@example.com?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=punctual"; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
@@ -64,7 +64,7 @@ func TestTheAddressForApps(t *testing.T) {
 
 // enrolled gives the first account, its session and recovery codes, with a second
 // factor that is switched on.
-func (w *town) enrolled(email string) (a *store.Account, here *store.Session, codes []string) {
+func (w *town) enrolled(email string) (a *identity.Account, here *identity.Session, codes []string) {
 	w.Helper()
 	a, here, _ = w.citizen(email)
 	w.wantCode("preparing", w.StartTOTP(w.Context(), a, password, home), 0)
@@ -74,7 +74,7 @@ func (w *town) enrolled(email string) (a *store.Account, here *store.Session, co
 	return w.again(a), here, codes
 }
 
-func (w *town) again(a *store.Account) *store.Account {
+func (w *town) again(a *identity.Account) *identity.Account {
 	w.Helper()
 	found, err := w.s.AccountOf(w.Context(), a.Number)
 	if err != nil {
@@ -84,7 +84,7 @@ func (w *town) again(a *store.Account) *store.Account {
 }
 
 // code returns the code that an app shows now.
-func (w *town) code(a *store.Account) string { return totpCode(a.TOTP.Secret, w.clock().Unix()/30) }
+func (w *town) code(a *identity.Account) string { return totpCode(a.TOTP.Secret, w.clock().Unix()/30) }
 
 func TestEnrolling(t *testing.T) {
 	w := newTown(t, SignupFirst)
@@ -135,7 +135,7 @@ func TestAnOldSecretIsNotConfirmed(t *testing.T) {
 }
 
 // pending returns the token of a sign-in that waits for its code.
-func (w *town) pending(a *store.Account) string {
+func (w *town) pending(a *identity.Account) string {
 	w.Helper()
 	in, err := w.SignIn(w.Context(), a.Email, password, Client{Address: home})
 	if err != nil || !in.NeedsCode || in.Token == "" {

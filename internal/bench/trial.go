@@ -9,6 +9,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/app"
 	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -77,7 +78,7 @@ func (t *trial) fill(ctx context.Context, fills ...fill) (err error) {
 }
 
 // newAccount makes an account with a key.
-func (t *trial) newAccount(ctx context.Context, s records, name string) (*store.Account, string, error) {
+func (t *trial) newAccount(ctx context.Context, s records, name string) (*identity.Account, string, error) {
 	email := fmt.Sprintf("%s-%s-%d@bench.example", name, t.workload, time.Now().UnixNano())
 	a, err := auth.CreateAccount(ctx, s, email, s.Now())
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -64,7 +65,7 @@ func (f *recordsFlags) withStore(env *environment, do func(context.Context, stor
 }
 
 // withAccount calls do with the opened store and an account.
-func (f *recordsFlags) withAccount(env *environment, email string, do func(context.Context, store.Store, *store.Account) error) error {
+func (f *recordsFlags) withAccount(env *environment, email string, do func(context.Context, store.Store, *identity.Account) error) error {
 	return f.withStore(env, func(ctx context.Context, s store.Store) error {
 		a, err := s.AccountGet(ctx, auth.NormalEmail(email))
 		if fault.CodeOf(err) == fault.NotFound && err != nil {
@@ -106,7 +107,7 @@ type newKeyView struct {
 	Key  string    `json:"key"`
 }
 
-func viewAccount(a *store.Account) accountView {
+func viewAccount(a *identity.Account) accountView {
 	v := accountView{ID: a.ID, Email: a.Email, SigningSecrets: []string{}}
 	for _, s := range a.Secrets {
 		if s.Value == "" {
@@ -118,7 +119,7 @@ func viewAccount(a *store.Account) accountView {
 }
 
 // readable returns an error if a signing secret of an account can't be decrypted.
-func (f *recordsFlags) readable(a *store.Account) error {
+func (f *recordsFlags) readable(a *identity.Account) error {
 	for _, s := range a.Secrets {
 		if s.Value != "" {
 			continue
@@ -131,7 +132,7 @@ func (f *recordsFlags) readable(a *store.Account) error {
 	return nil
 }
 
-func viewKeys(keys []*store.Key) []keyView {
+func viewKeys(keys []*identity.Key) []keyView {
 	views := []keyView{}
 	for _, k := range keys {
 		views = append(views, keyView{
@@ -269,7 +270,7 @@ type accountsShow struct {
 
 // Run shows an account.
 func (c *accountsShow) Run(env *environment) error {
-	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *store.Account) error {
+	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *identity.Account) error {
 		if err := c.readable(a); err != nil {
 			return err
 		}
@@ -298,7 +299,7 @@ type accountsRotate struct {
 
 // Run creates a signing secret.
 func (c *accountsRotate) Run(env *environment) error {
-	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *store.Account) error {
+	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *identity.Account) error {
 		if err := c.readable(a); err != nil {
 			return err
 		}
@@ -328,9 +329,9 @@ type keysCreate struct {
 
 // Run creates a key.
 func (c *keysCreate) Run(env *environment) error {
-	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *store.Account) error {
+	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *identity.Account) error {
 		now := s.Now()
-		spec := auth.KeySpec{Name: string(c.Name), Scope: store.Scope(c.Scope), CIDRs: c.CIDR}
+		spec := auth.KeySpec{Name: string(c.Name), Scope: identity.Scope(c.Scope), CIDRs: c.CIDR}
 		if c.Expires > 0 {
 			spec.ExpiresAt = now.Add(time.Duration(c.Expires))
 		}
@@ -364,7 +365,7 @@ type keysList struct {
 
 // Run lists keys.
 func (c *keysList) Run(env *environment) error {
-	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *store.Account) error {
+	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *identity.Account) error {
 		keys, err := s.KeyList(ctx, a.Number)
 		if err != nil {
 			return err

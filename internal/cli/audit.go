@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/audit"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -45,10 +46,10 @@ type actorView struct {
 
 // Run shows an audit log.
 func (c *accountsAudit) Run(env *environment) error {
-	if c.Limit < 1 || c.Limit > store.MaxAudits+store.MaxAuditSlots {
-		return fmt.Errorf("--limit must be a whole number from 1 to %d", store.MaxAudits+store.MaxAuditSlots)
+	if c.Limit < 1 || c.Limit > identity.MaxAudits+identity.MaxAuditSlots {
+		return fmt.Errorf("--limit must be a whole number from 1 to %d", identity.MaxAudits+identity.MaxAuditSlots)
 	}
-	show := func(ctx context.Context, s store.Store, a *store.Account) error {
+	show := func(ctx context.Context, s store.Store, a *identity.Account) error {
 		entries, err := s.AuditList(ctx, a.Number, "", uuid.Nil, c.Limit)
 		if err != nil {
 			return err
@@ -65,7 +66,7 @@ func (c *accountsAudit) Run(env *environment) error {
 	if c.Email != "" {
 		return c.withAccount(env, c.Email, show)
 	}
-	return c.withStore(env, func(ctx context.Context, s store.Store) error { return show(ctx, s, &store.Account{}) })
+	return c.withStore(env, func(ctx context.Context, s store.Store) error { return show(ctx, s, &identity.Account{}) })
 }
 
 // orNull returns a pointer to text, or nil for "".

@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -143,7 +144,7 @@ type limitsView struct {
 	} `json:"limits"`
 }
 
-func viewLimits(a *store.Account) limitsView {
+func viewLimits(a *identity.Account) limitsView {
 	v := limitsView{ID: a.ID, Email: a.Email}
 	v.Limits.MaxPending, v.Limits.MaxSchedules = a.Limits.Pending, a.Limits.Schedules
 	v.Limits.MaxStored, v.Limits.RateLimit = a.Limits.Stored, a.Limits.Rate
@@ -172,7 +173,7 @@ func limitText[T comparable](limit *T, write func(T) string) string {
 
 // Run changes the given limits of an account and shows all its limits.
 func (c *accountsLimit) Run(env *environment) error {
-	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *store.Account) error {
+	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *identity.Account) error {
 		c.MaxPending.apply(&a.Limits.Pending)
 		c.MaxSchedules.apply(&a.Limits.Schedules)
 		c.MaxStored.apply(&a.Limits.Stored)
@@ -202,7 +203,7 @@ func (c *accountsSuspend) Run(env *environment) error {
 	if err := auth.CheckReason(c.Reason); err != nil {
 		return fmt.Errorf("--reason %s", fault.ProblemsOf(err)[0].Detail)
 	}
-	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *store.Account) error {
+	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *identity.Account) error {
 		return c.setSuspension(env, ctx, s, a, s.Now(), c.Reason)
 	})
 }
@@ -214,13 +215,13 @@ type accountsResume struct {
 
 // Run resumes an account.
 func (c *accountsResume) Run(env *environment) error {
-	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *store.Account) error {
+	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *identity.Account) error {
 		return c.setSuspension(env, ctx, s, a, time.Time{}, "")
 	})
 }
 
 // setSuspension suspends an account, or resumes it at the zero time.
-func (f *recordsFlags) setSuspension(env *environment, ctx context.Context, s store.Store, a *store.Account, at time.Time, reason string) error {
+func (f *recordsFlags) setSuspension(env *environment, ctx context.Context, s store.Store, a *identity.Account, at time.Time, reason string) error {
 	if err := s.AccountSuspend(ctx, a.Number, at, reason); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -26,7 +27,7 @@ type accountsPassword struct {
 // Run sets a password, which is typed twice at a terminal and else is the first
 // line of standard input.
 func (c *accountsPassword) Run(env *environment) error {
-	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *store.Account) error {
+	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *identity.Account) error {
 		if a.Email == auth.PublicEmail {
 			return errors.New("nobody signs in to the account of the public key")
 		}
@@ -80,7 +81,7 @@ type accountsOperator struct {
 
 // Run marks an account as an operator's.
 func (c *accountsOperator) Run(env *environment) error {
-	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *store.Account) error {
+	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *identity.Account) error {
 		if a.Email == auth.PublicEmail {
 			return errors.New("everybody shares the account of the public key; it can't be an operator's")
 		}
@@ -110,7 +111,7 @@ type accountsTOTP struct {
 
 // Run removes a second factor.
 func (c *accountsTOTP) Run(env *environment) error {
-	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *store.Account) error {
+	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *identity.Account) error {
 		if err := auth.ResetTOTP(ctx, s, a); err != nil {
 			return err
 		}
@@ -133,7 +134,7 @@ type accountsDelete struct {
 
 // Run deletes an account.
 func (c *accountsDelete) Run(env *environment) error {
-	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *store.Account) error {
+	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *identity.Account) error {
 		switch {
 		case a.Email == auth.PublicEmail:
 			return errors.New("the account of the public key is not deleted; start the service without --public-api-key, and nobody can use it")

@@ -16,6 +16,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/operator"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -81,7 +82,7 @@ type blockedView struct {
 	BlockedAt *string `json:"blocked_at"`
 }
 
-func viewBlock(b *store.TargetBlock) blockedView {
+func viewBlock(b *operator.TargetBlock) blockedView {
 	return blockedView{b.Target, b.Reason, viewTime(b.BlockedAt)}
 }
 
@@ -99,11 +100,11 @@ func (c *targetsBlock) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	if len(c.Reason) > store.MaxBlockReason {
-		return fmt.Errorf("--reason must be at most %d bytes long, it has %d", store.MaxBlockReason, len(c.Reason))
+	if len(c.Reason) > operator.MaxBlockReason {
+		return fmt.Errorf("--reason must be at most %d bytes long, it has %d", operator.MaxBlockReason, len(c.Reason))
 	}
 	return c.withStore(env, func(ctx context.Context, s store.Store) error {
-		block := &store.TargetBlock{Target: rule.String(), Reason: c.Reason, BlockedAt: s.Now()}
+		block := &operator.TargetBlock{Target: rule.String(), Reason: c.Reason, BlockedAt: s.Now()}
 		if err := s.TargetBlock(ctx, block); err != nil {
 			return err
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/quota"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // databaseFlag is the flag that every command which needs the database takes.
@@ -104,7 +104,7 @@ func (s *signup) Decode(ctx *kong.DecodeContext) error {
 }
 
 // scope is what a key permits.
-type scope store.Scope
+type scope identity.Scope
 
 // Decode implements kong.MapperValue.
 func (s *scope) Decode(ctx *kong.DecodeContext) error {
@@ -112,7 +112,7 @@ func (s *scope) Decode(ctx *kong.DecodeContext) error {
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(auth.Scopes, store.Scope(text)) {
+	if !slices.Contains(auth.Scopes, identity.Scope(text)) {
 		return fmt.Errorf("must be read, jobs or admin, not %q", text)
 	}
 	*s = scope(text)

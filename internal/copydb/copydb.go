@@ -119,7 +119,7 @@ func nameOf(ctx context.Context, from Store) (string, error) {
 	if len(accounts) == 0 {
 		return "", errors.New("the source has no accounts, so there is nothing to copy; is it the right database?")
 	}
-	slices.SortFunc(accounts, func(a, b *store.Account) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	slices.SortFunc(accounts, func(a, b *identity.Account) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	sum := sha256.New()
 	for _, a := range accounts {
 		_, _ = sum.Write(a.ID[:]) // never fails
@@ -162,9 +162,9 @@ func (w *writer) add(ctx context.Context, at place, r record) error {
 	w.waiting++
 	w.bytes += size(r.value)
 	switch v := r.value.(type) {
-	case *store.Account:
+	case *identity.Account:
 		w.records.Accounts = append(w.records.Accounts, v)
-	case *store.Key:
+	case *identity.Key:
 		w.records.Keys = append(w.records.Keys, v)
 	case *identity.HeaderSecret:
 		w.records.HeaderSecrets = append(w.records.HeaderSecrets, v)
@@ -178,7 +178,7 @@ func (w *writer) add(ctx context.Context, at place, r record) error {
 		w.records.Logs = append(w.records.Logs, v)
 	case *store.PendingDelivery:
 		w.records.Deliveries = append(w.records.Deliveries, v)
-	case *store.Audit:
+	case *identity.AuditEntry:
 		w.records.Audits = append(w.records.Audits, v)
 	}
 	return nil

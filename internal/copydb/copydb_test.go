@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -240,7 +241,7 @@ func TestCopy_RefusesAnUnusableTarget(t *testing.T) {
 func TestCopyWrite_RefusedWithoutACopyUnderWay(t *testing.T) {
 	t.Parallel()
 	betweenAll(t, func(t *testing.T, from, to store.Copyable) {
-		records := &store.Records{Accounts: []*store.Account{{Owner: job.Owner{ID: uuid.New(), Number: 1}, Email: "a@example.com"}}}
+		records := &store.Records{Accounts: []*identity.Account{{Owner: job.Owner{ID: uuid.New(), Number: 1}, Email: "a@example.com"}}}
 		refused := func(err error) {
 			t.Helper()
 			if fault.CodeOf(err) != fault.Invalid {

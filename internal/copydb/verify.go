@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -95,7 +96,7 @@ func totals(ctx context.Context, s Store, secretsUntil time.Time, progress func(
 // essence returns a record without the parts that may differ between stores.
 func essence(value any, secretsUntil time.Time) any {
 	switch v := value.(type) {
-	case *store.Account:
+	case *identity.Account:
 		a := *v
 		a.Secrets = nil
 		for _, s := range v.Secrets {
@@ -103,7 +104,7 @@ func essence(value any, secretsUntil time.Time) any {
 				a.Secrets = append(a.Secrets, s)
 			}
 		}
-		slices.SortFunc(a.Secrets, func(x, y store.Secret) int { return strings.Compare(x.Value, y.Value) })
+		slices.SortFunc(a.Secrets, func(x, y identity.Secret) int { return strings.Compare(x.Value, y.Value) })
 		return &a
 	case *job.Job:
 		if j := *v; j.State.Final() {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -62,14 +63,14 @@ func TestCopy_DetectsDifferences(t *testing.T) {
 		alter func(*store.Records)
 		want  string // sections
 	}{
-		"an account lacks a secret": {func(r *store.Records) { first(r.Accounts, func(a *store.Account) { a.Secrets = a.Secrets[:1] }) }, "accounts (2 in both"},
-		"a password is another":     {func(r *store.Records) { first(r.Accounts, func(a *store.Account) { a.Password = "x" }) }, "accounts (2 in both"},
-		"an email is another":       {func(r *store.Records) { first(r.Accounts, func(a *store.Account) { a.Email = "x" + a.Email }) }, "accounts (2 in both"},
+		"an account lacks a secret": {func(r *store.Records) { first(r.Accounts, func(a *identity.Account) { a.Secrets = a.Secrets[:1] }) }, "accounts (2 in both"},
+		"a password is another":     {func(r *store.Records) { first(r.Accounts, func(a *identity.Account) { a.Password = "x" }) }, "accounts (2 in both"},
+		"an email is another":       {func(r *store.Records) { first(r.Accounts, func(a *identity.Account) { a.Email = "x" + a.Email }) }, "accounts (2 in both"},
 		"a key is missing":          {func(r *store.Records) { r.Keys = r.Keys[min(1, len(r.Keys)):] }, "keys (6 in the source, 5 in the copy)"},
 		"a secret is missing":       {func(r *store.Records) { r.HeaderSecrets = r.HeaderSecrets[min(1, len(r.HeaderSecrets)):] }, "secrets (4 in the source, 3 in the copy)"},
 		"an alert is missing":       {func(r *store.Records) { r.Alerts = r.Alerts[min(1, len(r.Alerts)):] }, "alerts (4 in the source, 3 in the copy)"},
 		"a revoked key is back":     {func(r *store.Records) { revive(r.Keys) }, "keys (6 in both"},
-		"a key's hash is another":   {func(r *store.Records) { first(r.Keys, func(k *store.Key) { k.Hash = []byte("x") }) }, "keys (6 in both"},
+		"a key's hash is another":   {func(r *store.Records) { first(r.Keys, func(k *identity.Key) { k.Hash = []byte("x") }) }, "keys (6 in both"},
 		"a schedule is missing":     {func(r *store.Records) { r.Schedules = r.Schedules[min(1, len(r.Schedules)):] }, "schedules (6 in the source, 5 in the copy)"},
 		"a schedule's epoch":        {func(r *store.Records) { first(r.Schedules, func(s *job.Schedule) { s.Epoch++ }) }, "schedules (6 in both"},
 		"a previous null is none":   {func(r *store.Records) { forget(r.Schedules) }, "schedules (6 in both"},
@@ -91,10 +92,10 @@ func TestCopy_DetectsDifferences(t *testing.T) {
 		"a delivery is missing":                {func(r *store.Records) { r.Deliveries = r.Deliveries[min(1, len(r.Deliveries)):] }, "deliveries (10 in the source, 9 in the copy)"},
 		"a delivery's tries":                   {func(r *store.Records) { first(r.Deliveries, func(d *store.PendingDelivery) { d.Attempt++ }) }, "deliveries (10 in both"},
 		"an entry of the audit log is missing": {func(r *store.Records) { r.Audits = r.Audits[min(1, len(r.Audits)):] }, "audits (15 in the source, 14 in the copy)"},
-		"an entry's count":                     {func(r *store.Records) { first(r.Audits, func(a *store.Audit) { a.Count++ }) }, "audits (15 in both"},
-		"a second factor":                      {func(r *store.Records) { first(r.Accounts, func(a *store.Account) { a.TOTP = nil }) }, "accounts (2 in both"},
-		"a key's scope":                        {func(r *store.Records) { first(r.Keys, func(k *store.Key) { k.Scope = "" }) }, "keys (6 in both"},
-		"a key's networks":                     {func(r *store.Records) { first(r.Keys, func(k *store.Key) { k.CIDRs = []string{"x"} }) }, "keys (6 in both"},
+		"an entry's count":                     {func(r *store.Records) { first(r.Audits, func(a *identity.AuditEntry) { a.Count++ }) }, "audits (15 in both"},
+		"a second factor":                      {func(r *store.Records) { first(r.Accounts, func(a *identity.Account) { a.TOTP = nil }) }, "accounts (2 in both"},
+		"a key's scope":                        {func(r *store.Records) { first(r.Keys, func(k *identity.Key) { k.Scope = "" }) }, "keys (6 in both"},
+		"a key's networks":                     {func(r *store.Records) { first(r.Keys, func(k *identity.Key) { k.CIDRs = []string{"x"} }) }, "keys (6 in both"},
 		"a delivery waits":                     {func(r *store.Records) { first(r.Deliveries, func(d *store.PendingDelivery) { d.Waits = true }) }, "runs (616 in the source, 615 in the copy)"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -122,7 +123,7 @@ func wantDifference(t *testing.T, from, to store.Copyable, want string) {
 }
 
 // revive removes the revocation of a key.
-func revive(keys []*store.Key) {
+func revive(keys []*identity.Key) {
 	for i, k := range keys {
 		if !k.RevokedAt.IsZero() {
 			changed := *k

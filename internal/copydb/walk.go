@@ -85,7 +85,7 @@ func walk(ctx context.Context, s Store, from place, visit func(place, record) er
 	if err != nil {
 		return fmt.Errorf("reading accounts: %w", err)
 	}
-	slices.SortFunc(accounts, func(a, b *store.Account) int { return cmp.Compare(a.Number, b.Number) })
+	slices.SortFunc(accounts, func(a, b *identity.Account) int { return cmp.Compare(a.Number, b.Number) })
 	for i := from.section; i < len(sections); i++ {
 		owners := []job.Owner{{}}
 		if !sections[i].global {
@@ -155,7 +155,7 @@ func size(value any) int {
 		return fields + len(v.Value)
 	case *store.Alert:
 		return fields + len(v.Definition) + len(v.Match) + len(v.Data)
-	case *store.Audit:
+	case *identity.AuditEntry:
 		return fields + len(v.ActorName) + len(v.Detail) + len(v.Slot)
 	}
 	return fields
@@ -171,9 +171,9 @@ func accountPage(ctx context.Context, s Store, owner job.Owner, behind string, _
 
 func keyPage(ctx context.Context, s Store, owner job.Owner, behind string, limit int) ([]record, error) {
 	keys, err := s.KeyList(ctx, owner.Number)
-	known := slices.IndexFunc(keys, func(k *store.Key) bool { return k.ID.String() == behind })
+	known := slices.IndexFunc(keys, func(k *identity.Key) bool { return k.ID.String() == behind })
 	keys = keys[known+1:]
-	return records(keys[:min(limit, len(keys))], func(k *store.Key) string { return k.ID.String() }), err
+	return records(keys[:min(limit, len(keys))], func(k *identity.Key) string { return k.ID.String() }), err
 }
 
 // secretPage reads header secrets, whose values stay encrypted.
@@ -200,7 +200,7 @@ func schedulePage(ctx context.Context, s Store, owner job.Owner, behind string, 
 	if err != nil {
 		return nil, err
 	}
-	page, err := s.ScheduleList(ctx, owner, store.ScheduleQuery{ListQuery: store.ListQuery{Limit: limit, AfterID: after}})
+	page, err := s.ScheduleList(ctx, owner, job.ScheduleQuery{ListQuery: job.ListQuery{Limit: limit, AfterID: after}})
 	return records(page, func(s *job.Schedule) string { return s.ID.String() }), err
 }
 
@@ -209,7 +209,7 @@ func jobPage(ctx context.Context, s Store, owner job.Owner, behind string, limit
 	if err != nil {
 		return nil, err
 	}
-	page, err := s.JobList(ctx, owner, store.JobQuery{ListQuery: store.ListQuery{Limit: limit, After: after}})
+	page, err := s.JobList(ctx, owner, job.Query{ListQuery: job.ListQuery{Limit: limit, After: after}})
 	for _, j := range page {
 		j.DueAt, _ = store.OwnDue(j.DueAt) // the copy holds its items itself
 	}
@@ -246,7 +246,7 @@ func auditPage(ctx context.Context, s Store, _ job.Owner, behind string, limit i
 		return nil, err
 	}
 	page, err := s.AuditPage(ctx, number, after, limit)
-	return records(page, func(a *store.Audit) string { return strconv.FormatInt(a.Account, 10) + " " + a.ID.String() }), err
+	return records(page, func(a *identity.AuditEntry) string { return strconv.FormatInt(a.Account, 10) + " " + a.ID.String() }), err
 }
 
 func records[T any](page []*T, place func(*T) string) []record {

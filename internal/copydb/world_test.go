@@ -133,20 +133,20 @@ func (f *filler) fill() {
 
 func (f *filler) account(email string) job.Owner {
 	f.Helper()
-	a := &store.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: f.now, Password: "hash of " + email, Operator: email < "b", Secrets: []store.Secret{
+	a := &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: f.now, Password: "hash of " + email, Operator: email < "b", Secrets: []identity.Secret{
 		{Value: "whsec_current", CreatedAt: f.now},
 		{Value: "whsec_before", CreatedAt: f.now.Add(-time.Hour), ExpiresAt: f.now.Add(24 * time.Hour)},
 		{Value: "whsec_expired", CreatedAt: f.now.Add(-48 * time.Hour), ExpiresAt: f.now.Add(-time.Hour)},
 	}}
 	f.ok(f.s.AccountInsert(f.ctx, a))
-	f.ok(f.s.AccountTOTP(f.ctx, a.Number, func(*store.TOTP) (*store.TOTP, error) {
-		return &store.TOTP{
+	f.ok(f.s.AccountTOTP(f.ctx, a.Number, func(*identity.TOTP) (*identity.TOTP, error) {
+		return &identity.TOTP{
 			Secret: []byte("secret of " + email), CreatedAt: f.now, ConfirmedAt: f.now.Add(time.Second), LastStep: 1 << 40,
 			Recovery: [][]byte{bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)},
 		}, nil
 	}))
 	most, rate := int64(1000), 2.5
-	f.ok(f.s.AccountLimit(f.ctx, a.Number, store.Overrides{Pending: &most, Stored: new(int64), Rate: &rate}))
+	f.ok(f.s.AccountLimit(f.ctx, a.Number, identity.Overrides{Pending: &most, Stored: new(int64), Rate: &rate}))
 	if !a.Operator {
 		f.ok(f.s.AccountSuspend(f.ctx, a.Number, f.now, "spam ☃"))
 	}
@@ -158,7 +158,7 @@ func (f *filler) audits(account int64) {
 	f.Helper()
 	for i, slot := range []string{"", "a", "", "b", "a", "", "a"} {
 		at := f.now.Add(time.Duration(i) * time.Second)
-		f.ok(f.s.AuditInsert(f.ctx, &store.Audit{
+		f.ok(f.s.AuditInsert(f.ctx, &identity.AuditEntry{
 			ID: job.NewID(at), Account: account, InsertedAt: at, LastAt: at, Event: "key.created", ActorKind: "key", ActorName: "sk_abc",
 			Address: "192.0.2.1", Detail: "☃ of " + slot, Count: 1, Slot: slot,
 		}))
@@ -191,10 +191,10 @@ func (f *filler) keys(owner job.Owner) {
 	f.Helper()
 	var ids []uuid.UUID
 	for i := range 3 {
-		k := &store.Key{
+		k := &identity.Key{
 			ID: job.NewID(f.now), Account: owner.Number, Name: fmt.Sprintf("key %d ☃", i), Prefix: "sk_abc",
 			Hash: fmt.Appendf(nil, "hash of key %d of %s", i, owner.ID), CreatedAt: f.now,
-			Scope: []store.Scope{store.ScopeRead, store.ScopeJobs, store.ScopeAdmin}[i],
+			Scope: []identity.Scope{identity.ScopeRead, identity.ScopeJobs, identity.ScopeAdmin}[i],
 		}
 		if i == 0 {
 			k.ExpiresAt, k.CIDRs = f.now.Add(time.Hour), []string{"192.0.2.0/24", "2001:db8::/32"}
@@ -249,7 +249,7 @@ func (f *filler) jobs(owner job.Owner) {
 
 func (f *filler) cancel(j *job.Job) {
 	f.Helper()
-	_, err := f.s.JobChange(f.ctx, j.Owner, store.JobID{Number: j.Number}, func(m *store.Snapshot) *store.Changes {
+	_, err := f.s.JobChange(f.ctx, j.Owner, job.Ref{Number: j.Number}, func(m *store.Snapshot) *store.Changes {
 		m.Job.Cancel(m.Now)
 		return &store.Changes{Job: m.Job}
 	})
@@ -406,7 +406,7 @@ func dump(t testing.TB, s store.Copyable) string {
 	}
 	accounts, err := s.AccountList(t.Context())
 	ok(err)
-	all := store.ListQuery{Limit: 100_000}
+	all := job.ListQuery{Limit: 100_000}
 	for _, a := range accounts {
 		show("account", a.Number, a.ID, a.Email, a.CreatedAt, a.Password, a.Operator, a.DeletedAt)
 		for _, secret := range a.Secrets {
@@ -422,18 +422,18 @@ func dump(t testing.TB, s store.Copyable) string {
 		for _, h := range secrets {
 			show("header secret", h.Account, h.Name, h.Hosts, h.Value, h.CreatedAt, h.UpdatedAt)
 		}
-		schedules, err := s.ScheduleList(t.Context(), a.Owner, store.ScheduleQuery{ListQuery: all})
+		schedules, err := s.ScheduleList(t.Context(), a.Owner, job.ScheduleQuery{ListQuery: all})
 		ok(err)
 		for _, s := range schedules {
 			show("schedule", s.ID, s.Owner, s.Key, s.Name, s.Description, s.InsertedAt, s.DisabledAt, s.FirstDue, s.Epoch, s.Args, s.State, s.Previous)
 		}
-		jobs, err := s.JobList(t.Context(), a.Owner, store.JobQuery{ListQuery: all})
+		jobs, err := s.JobList(t.Context(), a.Owner, job.Query{ListQuery: all})
 		ok(err)
 		for _, j := range jobs {
 			show("job", j.Number, j.ID, j.Owner, j.ScheduleID, j.Key, j.Name, j.Description, j.InsertedAt, j.ScheduledAt, j.State, j.DueAt,
 				j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, j.Args)
 		}
-		logs, err := s.LogList(t.Context(), a.Owner, store.LogQuery{ListQuery: all})
+		logs, err := s.LogList(t.Context(), a.Owner, job.LogQuery{ListQuery: all})
 		ok(err)
 		for _, l := range logs {
 			show("log", l.ID, l.Owner, l.Job, l.Event, l.InsertedAt, l.Payload)

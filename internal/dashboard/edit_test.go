@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/auth"
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/job"
 )
 
 var (
@@ -156,7 +156,7 @@ func TestEdit_AWaitingJobAndARun(t *testing.T) {
 	w.create(ann, everything+`,"schedule_in":3600}`)
 	page := b.want(b.edits("/jobs/1/edit", "url", "https://example.com/other", "when", "in 2 hours"), 200, "https://example.com/other")
 	b.want(b.saves(page, "/jobs/1/edit"), 303, "/jobs/1?done=jobedited")
-	j, err := w.s.JobGet(t.Context(), ann, store.JobID{Number: 1})
+	j, err := w.s.JobGet(t.Context(), ann, job.Ref{Number: 1})
 	if err != nil || j.Revision != 2 || !strings.Contains(string(j.Args), `"schedule_in":[2,"hours"]`) {
 		t.Errorf("the job is %v, %v", j, err)
 	}
@@ -174,7 +174,7 @@ func TestEdit_AWaitingJobAndARun(t *testing.T) {
 	b.want(b.edits("/jobs/1/edit", "name", "Late"), 422, "so it can&#39;t be changed any more")
 	page = b.want(b.edits("/jobs/1/rerun/edit", "url", "https://example.com/again"), 200, "https://example.com/again")
 	b.want(b.saves(page, "/jobs/1/rerun/edit"), 303, "/jobs/3?done=changed")
-	if again, err := w.s.JobGet(t.Context(), ann, store.JobID{Number: 3}); err != nil || again.RerunOf != 1 || !strings.Contains(string(again.Args), "hunter2") {
+	if again, err := w.s.JobGet(t.Context(), ann, job.Ref{Number: 3}); err != nil || again.RerunOf != 1 || !strings.Contains(string(again.Args), "hunter2") {
 		t.Errorf("the copy is %v, %v", again, err)
 	}
 	b.want(b.get("/jobs/3"), 200, `href="/jobs/1"`)
@@ -188,7 +188,7 @@ func TestSchedules_RunNow(t *testing.T) {
 	j := w.create(ann, `{"url":"https://example.com","repeat_every":3600,"scheduled_at":"2026-03-02T12:00:00Z"}`)
 	at := "/schedules/" + j.ScheduleID.String()
 	b.want(b.post(at+"/run"), 303, at+"?done=sooner")
-	run, err := w.s.JobGet(t.Context(), ann, store.JobID{Number: j.Number})
+	run, err := w.s.JobGet(t.Context(), ann, job.Ref{Number: j.Number})
 	if err != nil || run.DueAt.After(w.clock()) {
 		t.Errorf("the run is %v, %v", run, err)
 	}

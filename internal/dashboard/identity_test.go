@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/auth"
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/identity"
 )
 
 // key reads the newest key of an account.
-func (w *site) key(email string) *store.Key {
+func (w *site) key(email string) *identity.Key {
 	w.Helper()
 	a, err := w.s.AccountGet(w.Context(), email)
 	if err != nil {
@@ -30,24 +30,24 @@ func (w *site) key(email string) *store.Key {
 func TestKeys_HaveTheScopeJobsByDefault(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
-	if k := w.key("ann@example.com"); k.Scope != store.ScopeJobs {
+	if k := w.key("ann@example.com"); k.Scope != identity.ScopeJobs {
 		t.Errorf("the first key has the scope %s", k.Scope)
 	}
 	w.pass(time.Second)
 	b.want(b.post("/welcome/key"), 303, "/welcome?done=key")
-	if k := w.key("ann@example.com"); k.Scope != store.ScopeJobs {
+	if k := w.key("ann@example.com"); k.Scope != identity.ScopeJobs {
 		t.Errorf("the key of the first steps has the scope %s", k.Scope)
 	}
 	b.want(b.get("/settings"), 200, `<option value="jobs"`)
 	w.pass(time.Second)
 	b.want(b.post("/settings/keys", "name", "plain"), 303, "/settings?done=key")
-	if k := w.key("ann@example.com"); k.Scope != store.ScopeJobs || !k.ExpiresAt.IsZero() || k.CIDRs != nil {
+	if k := w.key("ann@example.com"); k.Scope != identity.ScopeJobs || !k.ExpiresAt.IsZero() || k.CIDRs != nil {
 		t.Errorf("a plain key is %+v", k)
 	}
 	w.pass(time.Second)
 	b.want(b.post("/settings/keys", "name", "limited", "scope", "read", "expires", "30", "cidrs", "192.0.2.1/24, 2001:db8::/32"), 303, "/settings?done=key")
 	k := w.key("ann@example.com")
-	if k.Scope != store.ScopeRead || !k.ExpiresAt.Equal(w.clock().Add(30*24*time.Hour)) || fmt.Sprint(k.CIDRs) != "[192.0.2.0/24 2001:db8::/32]" {
+	if k.Scope != identity.ScopeRead || !k.ExpiresAt.Equal(w.clock().Add(30*24*time.Hour)) || fmt.Sprint(k.CIDRs) != "[192.0.2.0/24 2001:db8::/32]" {
 		t.Errorf("a limited key is %+v", k)
 	}
 	b.want(b.get("/settings"), 200, "from 192.0.2.0/24, 2001:db8::/32")

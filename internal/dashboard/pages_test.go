@@ -10,7 +10,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // public adds the account of a public key.
@@ -28,7 +27,7 @@ func (b *browser) jobs(t *testing.T) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	jobs, err := b.s.JobList(t.Context(), account.Owner, store.JobQuery{ListQuery: store.ListQuery{Limit: 10}})
+	jobs, err := b.s.JobList(t.Context(), account.Owner, job.Query{ListQuery: job.ListQuery{Limit: 10}})
 	if err != nil {
 		t.Fatal(err)
 	}

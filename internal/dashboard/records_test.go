@@ -10,6 +10,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/dispatch"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -35,7 +36,7 @@ func (w *site) owner(email string) job.Owner {
 // stranger returns another account than the citizen's.
 func (w *site) stranger() job.Owner {
 	w.Helper()
-	a := &store.Account{Owner: job.Owner{ID: uuid.New()}, Email: "sam@example.com", CreatedAt: w.s.Now()}
+	a := &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: "sam@example.com", CreatedAt: w.s.Now()}
 	if err := w.s.AccountInsert(w.Context(), a); err != nil {
 		w.Fatal(err)
 	}
@@ -61,7 +62,7 @@ func (w *site) ends(j *job.Job, status int) {
 	log := func(event string, at time.Time, payload string) job.Log {
 		return job.Log{ID: job.NewID(at), Owner: j.Owner, Job: j.Number, Event: event, InsertedAt: at, Payload: rawjson.Value(payload)}
 	}
-	_, err := w.s.JobChange(w.Context(), j.Owner, store.JobID{Number: j.Number}, func(m *store.Snapshot) *store.Changes {
+	_, err := w.s.JobChange(w.Context(), j.Owner, job.Ref{Number: j.Number}, func(m *store.Snapshot) *store.Changes {
 		after := *m.Job
 		after.Begin(start)
 		if status == 200 {
@@ -156,7 +157,7 @@ func TestPages_OfOtherAccountsAreNotFound(t *testing.T) {
 	for _, action := range []string{"edit", "state", "clear", "enable", "disable", "delete"} {
 		b.want(b.post(at+"/"+action, "when", "every hour", "zone", "UTC", "state", "{}"), 404, "Nothing here")
 	}
-	logs, err := w.s.LogList(t.Context(), sam, store.LogQuery{ListQuery: store.ListQuery{Limit: 1}})
+	logs, err := w.s.LogList(t.Context(), sam, job.LogQuery{ListQuery: job.ListQuery{Limit: 1}})
 	if err != nil || len(logs) != 1 {
 		t.Fatalf("logs %v, %v", logs, err)
 	}
@@ -199,7 +200,7 @@ func TestLogs_FilterAndExport(t *testing.T) {
 	if got := strings.Count(export.body, "\n"); got != 2 || export.Header.Get("Content-Type") != "application/x-ndjson" || strings.Index(export.body, "request") > strings.Index(export.body, "response") {
 		t.Errorf("the export has %d lines of %s: %s", got, export.Header.Get("Content-Type"), export.body)
 	}
-	logs, err := w.s.LogList(t.Context(), ann, store.LogQuery{ListQuery: store.ListQuery{Limit: 1}})
+	logs, err := w.s.LogList(t.Context(), ann, job.LogQuery{ListQuery: job.ListQuery{Limit: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func (w *site) sends(j *job.Job) string {
 		ID: job.NewID(w.clock()), Owner: j.Owner, Job: j.Number, Event: job.EventRequest, InsertedAt: w.clock(),
 		Payload: rawjson.Value(`{"url":"https://example.com","headers":{"authorization":"Bearer hunter2"},"query":{},"body":null}`),
 	}
-	_, err := w.s.JobChange(w.Context(), j.Owner, store.JobID{Number: j.Number}, func(m *store.Snapshot) *store.Changes {
+	_, err := w.s.JobChange(w.Context(), j.Owner, job.Ref{Number: j.Number}, func(m *store.Snapshot) *store.Changes {
 		after := *m.Job
 		after.Begin(w.clock())
 		return &store.Changes{Job: &after, Logs: []job.Log{l}}
@@ -78,7 +78,7 @@ func TestCredentials_AreNeverOnPublicPages(t *testing.T) {
 		}
 	}
 	b.post("/public/jobs", "url", "https://example.com", "headers", "authorization: ***", "from", "1", "metadata", "true")
-	if made, err := w.s.JobGet(t.Context(), account.Owner, store.JobID{Number: 2}); err != nil || strings.Contains(string(made.Args), "hunter2") {
+	if made, err := w.s.JobGet(t.Context(), account.Owner, job.Ref{Number: 2}); err != nil || strings.Contains(string(made.Args), "hunter2") {
 		t.Errorf("a copy has the credential: %v, %v", made, err)
 	}
 }
@@ -95,7 +95,7 @@ func TestCredentials_AreCopiedWithTheJob(t *testing.T) {
 		{"as", "json", "json", `{"url":"https://example.com","headers":{"Authorization":"***","x-team":"***"}}`, "from", "1"},
 	} {
 		b.want(b.post("/jobs", form...), 303, "/jobs/"+string(rune('2'+i))+"?done=created")
-		made, err := w.s.JobGet(t.Context(), ann, store.JobID{Number: int64(2 + i)})
+		made, err := w.s.JobGet(t.Context(), ann, job.Ref{Number: int64(2 + i)})
 		if err != nil {
 			t.Fatal(err)
 		}

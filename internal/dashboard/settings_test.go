@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/auth"
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/identity"
+	"github.com/punctual-dev/punctual/internal/operator"
 )
 
 func TestSettings_Keys(t *testing.T) {
@@ -48,7 +49,7 @@ func TestSettings_Keys(t *testing.T) {
 	b.want(b.get("/settings?from=9999"), 200, "Back to the newest")
 }
 
-func (w *site) account(email string) *store.Account {
+func (w *site) account(email string) *identity.Account {
 	w.Helper()
 	a, err := auth.CreateAccount(w.Context(), w.s, email, w.s.Now())
 	if err != nil {
@@ -118,7 +119,7 @@ func TestOperator_SeesSizesButNoPayloads(t *testing.T) {
 	}
 	b.want(b.get("/operator"), 200, "No target is blocked")
 	for i := range blocksShown + 2 {
-		block := &store.TargetBlock{Target: fmt.Sprintf("t%03d.example", i), Reason: "<i>floods</i>", BlockedAt: w.s.Now()}
+		block := &operator.TargetBlock{Target: fmt.Sprintf("t%03d.example", i), Reason: "<i>floods</i>", BlockedAt: w.s.Now()}
 		if err := w.s.TargetBlock(t.Context(), block); err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 func TestWelcome_ShowsTheMessageOfItsJob(t *testing.T) {
@@ -92,7 +91,7 @@ func TestWelcome_CreatesTheFirstJob(t *testing.T) {
 	}
 	b.want(b.get("/welcome?done=sent"), 200, "due in ten seconds")
 	a, _ := w.s.AccountGet(t.Context(), "ann@example.com")
-	jobs, err := w.s.JobList(t.Context(), a.Owner, store.JobQuery{ListQuery: store.ListQuery{Limit: 10}})
+	jobs, err := w.s.JobList(t.Context(), a.Owner, job.Query{ListQuery: job.ListQuery{Limit: 10}})
 	if err != nil || len(jobs) != 1 {
 		t.Fatalf("%d jobs, %v", len(jobs), err)
 	}

@@ -71,7 +71,7 @@ func (s *fakeStore) JobMarks(_ context.Context, o job.Owner, limit int) ([]store
 	return marks(list(s, &s.jobs, limit, func(j *job.Job) bool { return j.Owner == o }))
 }
 
-func (s *fakeStore) JobMarksOf(ctx context.Context, o job.Owner, ids []store.JobID) ([]store.JobMark, error) {
+func (s *fakeStore) JobMarksOf(ctx context.Context, o job.Owner, ids []job.Ref) ([]store.JobMark, error) {
 	return marks(s.JobGetMany(ctx, o, ids))
 }
 
@@ -91,11 +91,11 @@ func (s *fakeStore) LogGetMany(_ context.Context, _ job.Owner, ids []uuid.UUID) 
 	return list(s, &s.logs, len(ids), func(l *job.Log) bool { return slices.Contains(ids, l.ID) })
 }
 
-func (s *fakeStore) JobGetMany(_ context.Context, _ job.Owner, ids []store.JobID) ([]*job.Job, error) {
-	return list(s, &s.jobs, len(ids), func(j *job.Job) bool { return slices.Contains(ids, store.JobID{Number: j.Number}) })
+func (s *fakeStore) JobGetMany(_ context.Context, _ job.Owner, ids []job.Ref) ([]*job.Job, error) {
+	return list(s, &s.jobs, len(ids), func(j *job.Job) bool { return slices.Contains(ids, job.Ref{Number: j.Number}) })
 }
 
-func (s *fakeStore) LogList(_ context.Context, o job.Owner, q store.LogQuery) ([]*job.Log, error) {
+func (s *fakeStore) LogList(_ context.Context, o job.Owner, q job.LogQuery) ([]*job.Log, error) {
 	logs, err := list(s, &s.logs, 1_000_000, func(l *job.Log) bool {
 		return l.Owner == o && (q.AfterID == uuid.Nil || bytes.Compare(l.ID[:], q.AfterID[:]) > 0)
 	})

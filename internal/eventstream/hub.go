@@ -20,8 +20,8 @@ import (
 type Store interface {
 	Now() time.Time
 	store.Marks
-	JobGetMany(ctx context.Context, owner job.Owner, ids []store.JobID) ([]*job.Job, error)
-	LogList(ctx context.Context, owner job.Owner, q store.LogQuery) ([]*job.Log, error)
+	JobGetMany(ctx context.Context, owner job.Owner, ids []job.Ref) ([]*job.Job, error)
+	LogList(ctx context.Context, owner job.Owner, q job.LogQuery) ([]*job.Log, error)
 }
 
 // Config configures a Hub.
@@ -96,7 +96,7 @@ func (h *Hub) tell(account, number int64) {
 		return
 	}
 	if number != 0 && len(w.changed) < maxChanged {
-		w.changed = append(w.changed, store.JobID{Number: number})
+		w.changed = append(w.changed, job.Ref{Number: number})
 	}
 	select {
 	case w.wake <- struct{}{}:

@@ -14,7 +14,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 const (
@@ -228,7 +227,7 @@ func (s *Stream) writeLarge(ctx context.Context, out *writer, e event) {
 	var err error
 	if e.job != 0 {
 		var jobs []*job.Job
-		jobs, err = s.hub.Store.JobGetMany(ctx, s.owner, []store.JobID{{Number: e.job}})
+		jobs, err = s.hub.Store.JobGetMany(ctx, s.owner, []job.Ref{{Number: e.job}})
 		for _, j := range jobs {
 			if j != nil {
 				out.write(jobEvent(j).text)
@@ -252,7 +251,7 @@ func (s *Stream) replay(r *http.Request, out *writer) map[uuid.UUID]bool {
 	if s.last == uuid.Nil {
 		return seen
 	}
-	q := store.LogQuery{ListQuery: store.ListQuery{Limit: replayPage, AfterID: s.last, Bytes: replayBytes}, Oldest: true}
+	q := job.LogQuery{ListQuery: job.ListQuery{Limit: replayPage, AfterID: s.last, Bytes: replayBytes}, Oldest: true}
 	for range replayPages {
 		more := s.replayPage(r.Context(), out, &q, seen)
 		if !more || out.failed {
@@ -264,7 +263,7 @@ func (s *Stream) replay(r *http.Request, out *writer) map[uuid.UUID]bool {
 }
 
 // replayPage writes a page of logs and reports whether there may be more.
-func (s *Stream) replayPage(ctx context.Context, out *writer, q *store.LogQuery, seen map[uuid.UUID]bool) (more bool) {
+func (s *Stream) replayPage(ctx context.Context, out *writer, q *job.LogQuery, seen map[uuid.UUID]bool) (more bool) {
 	ctx, release := admission.Hold(ctx)
 	defer release()
 	logs, err := s.hub.Store.LogList(ctx, s.owner, *q)
@@ -277,7 +276,7 @@ func (s *Stream) replayPage(ctx context.Context, out *writer, q *store.LogQuery,
 	for _, l := range logs {
 		seen[l.ID] = true
 		q.AfterID = l.ID
-		size += store.LogSize(l)
+		size += job.LogSize(l)
 		b = append(b, logEvent(l).text...)
 	}
 	out.write(b)

@@ -52,7 +52,7 @@ type watcher struct {
 	// Guarded by Hub.mu.
 	streams map[*Stream]bool
 	open    map[bool]int // how many of them are of hints, and how many are not
-	changed []store.JobID
+	changed []job.Ref
 
 	// Used only by the goroutine.
 	began  time.Time // by the store's clock
@@ -220,12 +220,12 @@ func (w *watcher) created(jobs []store.JobMark, found map[int64]store.JobMark) (
 
 // look finds the jobs that new logs refer to, those known to have changed and, when
 // a poll is due, those that became final.
-func (w *watcher) look(logs []store.LogMark, changed []store.JobID, polled bool, found map[int64]store.JobMark) error {
+func (w *watcher) look(logs []store.LogMark, changed []job.Ref, polled bool, found map[int64]store.JobMark) error {
 	ids := changed
 	for _, l := range logs {
-		ids = append(ids, store.JobID{Number: l.Job})
+		ids = append(ids, job.Ref{Number: l.Job})
 	}
-	slices.SortFunc(ids, func(a, b store.JobID) int { return cmp.Compare(a.Number, b.Number) })
+	slices.SortFunc(ids, func(a, b job.Ref) int { return cmp.Compare(a.Number, b.Number) })
 	ids = slices.Compact(ids)
 	var jobs []store.JobMark
 	var err error
@@ -256,7 +256,7 @@ func (w *watcher) look(logs []store.LogMark, changed []store.JobID, polled bool,
 // load returns the events of jobs and logs, jobs first. It reads small records, up to
 // maxLoaded bytes; the others are read when they are written.
 func (w *watcher) load(found map[int64]store.JobMark, fresh []store.LogMark) ([]event, error) {
-	var jobs []store.JobID
+	var jobs []job.Ref
 	var logs []uuid.UUID
 	left := maxLoaded
 	events := make([]event, 0, len(found)+len(fresh))
@@ -264,7 +264,7 @@ func (w *watcher) load(found map[int64]store.JobMark, fresh []store.LogMark) ([]
 		events = append(events, event{job: number})
 		if size := found[number].Size; size <= min(maxSmall, left) {
 			left -= size
-			jobs = append(jobs, store.JobID{Number: number})
+			jobs = append(jobs, job.Ref{Number: number})
 		}
 	}
 	for _, l := range fresh {
@@ -293,7 +293,7 @@ func (e event) key() [24]byte {
 }
 
 // texts reads records and returns the texts of their events.
-func (w *watcher) texts(jobs []store.JobID, logs []uuid.UUID) (map[[24]byte][]byte, error) {
+func (w *watcher) texts(jobs []job.Ref, logs []uuid.UUID) (map[[24]byte][]byte, error) {
 	texts := map[[24]byte][]byte{}
 	if len(jobs) > 0 {
 		read, err := w.hub.Store.JobGetMany(w.ctx, w.owner, jobs)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -14,7 +15,7 @@ import (
 type Config struct {
 	Store store.Quotas
 	// Account reads an account. The result may be a second old.
-	Account  func(ctx context.Context, number int64) (*store.Account, error)
+	Account  func(ctx context.Context, number int64) (*identity.Account, error)
 	Public   int64 // number of the account of the public key; 0 for none
 	Defaults Defaults
 	Now      func() time.Time
@@ -80,7 +81,7 @@ func (b *Book) Limits(ctx context.Context, account int64) (Limits, error) {
 
 // SetLimits replaces the limits of an account. It returns a NotFound fault if
 // there is no such account. They apply once Account returns them.
-func (b *Book) SetLimits(ctx context.Context, account int64, limits store.Overrides) error {
+func (b *Book) SetLimits(ctx context.Context, account int64, limits identity.Overrides) error {
 	return b.Store.AccountLimit(ctx, account, limits)
 }
 
@@ -101,7 +102,7 @@ func (b *Book) Admit(ctx context.Context, account int64) (Limits, store.Caps, er
 }
 
 // Suspended returns a Forbidden fault for a suspended account, else nil.
-func Suspended(a *store.Account) error {
+func Suspended(a *identity.Account) error {
 	if a.SuspendedAt.IsZero() {
 		return nil
 	}

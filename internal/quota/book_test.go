@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -48,8 +49,8 @@ func (s *scale) AccountBytes(ctx context.Context, _ int64, from store.ByteMark, 
 func book(s *scale, stored int64) *Book {
 	return NewBook(Config{
 		Store: s, Now: time.Now, Log: slog.New(slog.DiscardHandler), Defaults: Defaults{Stored: &stored, Rate: 5},
-		Account: func(_ context.Context, number int64) (*store.Account, error) {
-			a := &store.Account{Owner: job.Owner{Number: number}}
+		Account: func(_ context.Context, number int64) (*identity.Account, error) {
+			a := &identity.Account{Owner: job.Owner{Number: number}}
 			if number == 13 {
 				a.SuspendedAt, a.SuspendedFor = time.Now(), "spam"
 			}

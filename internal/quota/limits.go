@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -36,12 +37,12 @@ type Defaults struct {
 }
 
 // Of resolves the limits of an account.
-func (d *Defaults) Of(a *store.Account, public bool) Limits {
+func (d *Defaults) Of(a *identity.Account, public bool) Limits {
 	l := Limits{Rate: d.Rate}
 	if public {
 		l = Limits{Pending: PublicPending, Schedules: PublicSchedules, Stored: PublicStored, Rate: d.PublicRate}
 	}
-	for _, some := range []store.Overrides{{Pending: d.Pending, Schedules: d.Schedules, Stored: d.Stored}, a.Limits} {
+	for _, some := range []identity.Overrides{{Pending: d.Pending, Schedules: d.Schedules, Stored: d.Stored}, a.Limits} {
 		set(&l.Pending, some.Pending)
 		set(&l.Schedules, some.Schedules)
 		set(&l.Stored, some.Stored)
@@ -130,7 +131,7 @@ const MaxCount = int64(1e15)
 
 // FormatOverrides formats an account's own limits in one line, by the names of
 // their settings; 0 is unlimited.
-func FormatOverrides(o store.Overrides) string {
+func FormatOverrides(o identity.Overrides) string {
 	var parts []string
 	add := func(name, value string) { parts = append(parts, name+" "+value) }
 	if o.Pending != nil {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -11,22 +12,22 @@ func ref[T any](v T) *T { return &v }
 
 func TestOf_PrefersTheAccountsOwnLimits(t *testing.T) {
 	service := Defaults{Pending: ref(int64(50)), Stored: ref(int64(0)), Rate: 5, PublicRate: 7}
-	own := store.Overrides{Pending: ref(int64(0)), Schedules: ref(int64(3)), Rate: ref(1.5)}
+	own := identity.Overrides{Pending: ref(int64(0)), Schedules: ref(int64(3)), Rate: ref(1.5)}
 	for _, c := range []struct {
 		what     string
 		defaults Defaults
-		account  store.Overrides
+		account  identity.Overrides
 		public   bool
 		want     Limits
 	}{
-		{"nothing set", Defaults{}, store.Overrides{}, false, Limits{}},
-		{"the service's", service, store.Overrides{}, false, Limits{Pending: 50, Rate: 5}},
+		{"nothing set", Defaults{}, identity.Overrides{}, false, Limits{}},
+		{"the service's", service, identity.Overrides{}, false, Limits{Pending: 50, Rate: 5}},
 		{"the account's", service, own, false, Limits{Schedules: 3, Rate: 1.5}},
-		{"public", Defaults{PublicRate: 10}, store.Overrides{}, true, Limits{Pending: 1000, Schedules: 20, Stored: 100_000_000, Rate: 10}},
-		{"public, the service's", service, store.Overrides{}, true, Limits{Pending: 50, Schedules: 20, Rate: 7}},
+		{"public", Defaults{PublicRate: 10}, identity.Overrides{}, true, Limits{Pending: 1000, Schedules: 20, Stored: 100_000_000, Rate: 10}},
+		{"public, the service's", service, identity.Overrides{}, true, Limits{Pending: 50, Schedules: 20, Rate: 7}},
 		{"public, its own", service, own, true, Limits{Schedules: 3, Rate: 1.5}},
 	} {
-		if got := c.defaults.Of(&store.Account{Limits: c.account}, c.public); got != c.want {
+		if got := c.defaults.Of(&identity.Account{Limits: c.account}, c.public); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.what, got, c.want)
 		}
 	}
@@ -96,7 +97,7 @@ func FuzzParseSize(f *testing.F) {
 
 func TestFormatOverrides(t *testing.T) {
 	n, zero, size, rate := int64(1000), int64(0), int64(5_000_000), 2.5
-	for want, o := range map[string]store.Overrides{
+	for want, o := range map[string]identity.Overrides{
 		"none of its own": {},
 		"max-pending 1000, max-schedules 0, max-stored 5 MB, rate-limit 2.5": {Pending: &n, Schedules: &zero, Stored: &size, Rate: &rate},
 	} {

@@ -79,8 +79,8 @@ func (s *Service) pointsOf(ctx context.Context, owner job.Owner, j *job.Job) (*s
 	if err != nil && fault.CodeOf(err) != fault.NotFound {
 		return nil, err
 	}
-	skipped, err := s.Store.LogList(ctx, owner, store.LogQuery{
-		ListQuery: store.ListQuery{Limit: maxSkips}, Job: &job.Ref{Number: j.Number}, Event: job.EventSkipped,
+	skipped, err := s.Store.LogList(ctx, owner, job.LogQuery{
+		ListQuery: job.ListQuery{Limit: maxSkips}, Job: &job.Ref{Number: j.Number}, Event: job.EventSkipped,
 	})
 	if err != nil {
 		return nil, err

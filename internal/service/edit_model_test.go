@@ -15,6 +15,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/dispatch"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/metrics"
@@ -78,7 +79,7 @@ func TestSchedule_ModelOfEditsAndRuns(t *testing.T) {
 	m.ok(err)
 	m.Service = New(Config{Store: m.store, Engine: otherEngine{}, Metrics: metrics.New("test")})
 	defer func() { m.Service.Close(); m.ok(m.store.Close()) }()
-	a := &store.Account{Owner: job.Owner{ID: uuid.New()}, Email: "model@example.com", CreatedAt: m.now, Secrets: []store.Secret{{Value: "whsec_x", CreatedAt: m.now}}}
+	a := &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: "model@example.com", CreatedAt: m.now, Secrets: []identity.Secret{{Value: "whsec_x", CreatedAt: m.now}}}
 	m.ok(m.store.AccountInsert(t.Context(), a))
 	m.owner = a.Owner
 	m.node, err = m.store.NodeStart(t.Context())

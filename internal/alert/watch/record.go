@@ -13,7 +13,7 @@ import (
 // Recorded is what a Recorder records the outcomes of.
 type Recorded interface {
 	QueueFinish(ctx context.Context, items []store.Finish) ([]bool, error)
-	JobChange(ctx context.Context, owner job.Owner, id store.JobID, decide store.Decide) (*job.Job, error)
+	JobChange(ctx context.Context, owner job.Owner, id job.Ref, decide store.Decide) (*job.Job, error)
 	CompletionChange(ctx context.Context, c *job.Completion, decide store.Decide) (*job.Job, error)
 }
 
@@ -48,7 +48,7 @@ func (r *Recorder) QueueFinish(ctx context.Context, items []store.Finish) ([]boo
 }
 
 // JobChange changes a job; see store.Jobs.
-func (r *Recorder) JobChange(ctx context.Context, owner job.Owner, id store.JobID, decide store.Decide) (*job.Job, error) {
+func (r *Recorder) JobChange(ctx context.Context, owner job.Owner, id job.Ref, decide store.Decide) (*job.Job, error) {
 	if !r.Watcher.Watches(owner.Number) {
 		return r.Store.JobChange(ctx, owner, id, decide)
 	}

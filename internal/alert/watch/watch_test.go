@@ -97,10 +97,10 @@ func (m *memory) QueueFinish(_ context.Context, items []store.Finish) ([]bool, e
 }
 
 func (m *memory) CompletionChange(ctx context.Context, c *job.Completion, decide store.Decide) (*job.Job, error) {
-	return m.JobChange(ctx, c.Owner, store.JobID{Number: c.Job}, decide)
+	return m.JobChange(ctx, c.Owner, job.Ref{Number: c.Job}, decide)
 }
 
-func (m *memory) JobChange(_ context.Context, _ job.Owner, _ store.JobID, decide store.Decide) (*job.Job, error) {
+func (m *memory) JobChange(_ context.Context, _ job.Owner, _ job.Ref, decide store.Decide) (*job.Job, error) {
 	m.events = append(m.events, decide(&store.Snapshot{}).Outcomes...)
 	return nil, nil
 }
@@ -142,7 +142,7 @@ func TestRecorder_RecordsOutcomesOfAccountsWithAlerts(t *testing.T) {
 			t.Errorf("%d outcomes of an end, %v, want %d", len(m.events), err, want)
 		}
 		m.events = nil
-		if _, err := r.JobChange(t.Context(), job.Owner{Number: 7}, store.JobID{}, discard(4, 7).Decide); err != nil || len(m.events) != want/2 {
+		if _, err := r.JobChange(t.Context(), job.Owner{Number: 7}, job.Ref{}, discard(4, 7).Decide); err != nil || len(m.events) != want/2 {
 			t.Errorf("%d outcomes of a change, %v, want %d", len(m.events), err, want/2)
 		}
 	}

@@ -7,19 +7,18 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // ScheduleRuns implements store.Store.
-func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []uuid.UUID, limit int) (map[uuid.UUID][]store.RunSummary, error) {
-	return get(ctx, s, "ScheduleRuns", func() (map[uuid.UUID][]store.RunSummary, error) {
+func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []uuid.UUID, limit int) (map[uuid.UUID][]job.RunSummary, error) {
+	return get(ctx, s, "ScheduleRuns", func() (map[uuid.UUID][]job.RunSummary, error) {
 		return s.Store.ScheduleRuns(ctx, owner, schedules, limit)
 	})
 }
 
 // JobsDue implements store.Store.
-func (s *Store) JobsDue(ctx context.Context, owner job.Owner, before time.Time, limit, look int) (*store.Due, error) {
-	return get(ctx, s, "JobsDue", func() (*store.Due, error) { return s.Store.JobsDue(ctx, owner, before, limit, look) })
+func (s *Store) JobsDue(ctx context.Context, owner job.Owner, before time.Time, limit, look int) (*job.DueJobs, error) {
+	return get(ctx, s, "JobsDue", func() (*job.DueJobs, error) { return s.Store.JobsDue(ctx, owner, before, limit, look) })
 }
 
 // JobsFailed implements store.Store.

@@ -16,7 +16,7 @@ func (s *Store) JobMarks(ctx context.Context, owner job.Owner, limit int) ([]sto
 }
 
 // JobMarksOf implements store.Store.
-func (s *Store) JobMarksOf(ctx context.Context, owner job.Owner, ids []store.JobID) ([]store.JobMark, error) {
+func (s *Store) JobMarksOf(ctx context.Context, owner job.Owner, ids []job.Ref) ([]store.JobMark, error) {
 	return get(ctx, s, "JobMarksOf", func() ([]store.JobMark, error) { return s.Store.JobMarksOf(ctx, owner, ids) })
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -167,12 +168,12 @@ func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store
 }
 
 // JobGetMany implements store.Store.
-func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.JobID) ([]*job.Job, error) {
+func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []job.Ref) ([]*job.Job, error) {
 	return get(ctx, s, "JobGetMany", func() ([]*job.Job, error) { return s.Store.JobGetMany(ctx, owner, ids) })
 }
 
 // JobTally implements store.Store.
-func (s *Store) JobTally(ctx context.Context, owner job.Owner, q store.JobQuery, limit int) (counts map[job.State]int64, cut bool, err error) {
+func (s *Store) JobTally(ctx context.Context, owner job.Owner, q job.Query, limit int) (counts map[job.State]int64, cut bool, err error) {
 	counts, err = get(ctx, s, "JobTally", func() (counts map[job.State]int64, err error) {
 		counts, cut, err = s.Store.JobTally(ctx, owner, q, limit)
 		return counts, err
@@ -181,7 +182,7 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, q store.JobQuery,
 }
 
 // JobScan implements store.Store.
-func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
+func (s *Store) JobScan(ctx context.Context, owner job.Owner, q job.Query, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
 	found, err = get(ctx, s, "JobScan", func() (jobs []*job.Job, err error) {
 		jobs, next, err = s.Store.JobScan(ctx, owner, q, look, match)
 		return jobs, err
@@ -190,17 +191,17 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, 
 }
 
 // JobGet implements store.Store.
-func (s *Store) JobGet(ctx context.Context, owner job.Owner, id store.JobID) (*job.Job, error) {
+func (s *Store) JobGet(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
 	return get(ctx, s, "JobGet", func() (*job.Job, error) { return s.Store.JobGet(ctx, owner, id) })
 }
 
 // JobList implements store.Store.
-func (s *Store) JobList(ctx context.Context, owner job.Owner, q store.JobQuery) ([]*job.Job, error) {
+func (s *Store) JobList(ctx context.Context, owner job.Owner, q job.Query) ([]*job.Job, error) {
 	return get(ctx, s, "JobList", func() ([]*job.Job, error) { return s.Store.JobList(ctx, owner, q) })
 }
 
 // JobChange implements store.Store.
-func (s *Store) JobChange(ctx context.Context, owner job.Owner, id store.JobID, decide store.Decide) (*job.Job, error) {
+func (s *Store) JobChange(ctx context.Context, owner job.Owner, id job.Ref, decide store.Decide) (*job.Job, error) {
 	return get(ctx, s, "JobChange", func() (*job.Job, error) { return s.Store.JobChange(ctx, owner, id, decide) })
 }
 
@@ -215,7 +216,7 @@ func (s *Store) ScheduleGet(ctx context.Context, owner job.Owner, id uuid.UUID) 
 }
 
 // ScheduleList implements store.Store.
-func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q store.ScheduleQuery) ([]*job.Schedule, error) {
+func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q job.ScheduleQuery) ([]*job.Schedule, error) {
 	return get(ctx, s, "ScheduleList", func() ([]*job.Schedule, error) { return s.Store.ScheduleList(ctx, owner, q) })
 }
 
@@ -235,12 +236,12 @@ func (s *Store) LogGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job
 }
 
 // LogWalk implements store.Store.
-func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID, q store.LogQuery, look int) (*store.LogWalk, error) {
-	return get(ctx, s, "LogWalk", func() (*store.LogWalk, error) { return s.Store.LogWalk(ctx, owner, schedule, q, look) })
+func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID, q job.LogQuery, look int) (*job.LogWalk, error) {
+	return get(ctx, s, "LogWalk", func() (*job.LogWalk, error) { return s.Store.LogWalk(ctx, owner, schedule, q, look) })
 }
 
 // LogList implements store.Store.
-func (s *Store) LogList(ctx context.Context, owner job.Owner, q store.LogQuery) ([]*job.Log, error) {
+func (s *Store) LogList(ctx context.Context, owner job.Owner, q job.LogQuery) ([]*job.Log, error) {
 	return get(ctx, s, "LogList", func() ([]*job.Log, error) { return s.Store.LogList(ctx, owner, q) })
 }
 
@@ -310,43 +311,43 @@ func (s *Store) LogPrune(ctx context.Context, before time.Time, limit int) (int,
 }
 
 // AccountInsert implements store.Store.
-func (s *Store) AccountInsert(ctx context.Context, a *store.Account) error {
+func (s *Store) AccountInsert(ctx context.Context, a *identity.Account) error {
 	return do(ctx, s, "AccountInsert", func() error { return s.Store.AccountInsert(ctx, a) })
 }
 
 // AccountGet implements store.Store.
-func (s *Store) AccountGet(ctx context.Context, email string) (*store.Account, error) {
-	return get(ctx, s, "AccountGet", func() (*store.Account, error) { return s.Store.AccountGet(ctx, email) })
+func (s *Store) AccountGet(ctx context.Context, email string) (*identity.Account, error) {
+	return get(ctx, s, "AccountGet", func() (*identity.Account, error) { return s.Store.AccountGet(ctx, email) })
 }
 
 // AccountOf implements store.Store.
-func (s *Store) AccountOf(ctx context.Context, number int64) (*store.Account, error) {
-	return get(ctx, s, "AccountOf", func() (*store.Account, error) { return s.Store.AccountOf(ctx, number) })
+func (s *Store) AccountOf(ctx context.Context, number int64) (*identity.Account, error) {
+	return get(ctx, s, "AccountOf", func() (*identity.Account, error) { return s.Store.AccountOf(ctx, number) })
 }
 
 // AccountList implements store.Store.
-func (s *Store) AccountList(ctx context.Context) ([]*store.Account, error) {
-	return get(ctx, s, "AccountList", func() ([]*store.Account, error) { return s.Store.AccountList(ctx) })
+func (s *Store) AccountList(ctx context.Context) ([]*identity.Account, error) {
+	return get(ctx, s, "AccountList", func() ([]*identity.Account, error) { return s.Store.AccountList(ctx) })
 }
 
 // SecretAdd implements store.Store.
-func (s *Store) SecretAdd(ctx context.Context, account int64, secret store.Secret, othersEnd time.Time) error {
+func (s *Store) SecretAdd(ctx context.Context, account int64, secret identity.Secret, othersEnd time.Time) error {
 	return do(ctx, s, "SecretAdd", func() error { return s.Store.SecretAdd(ctx, account, secret, othersEnd) })
 }
 
 // KeyInsert implements store.Store.
-func (s *Store) KeyInsert(ctx context.Context, k *store.Key) error {
+func (s *Store) KeyInsert(ctx context.Context, k *identity.Key) error {
 	return do(ctx, s, "KeyInsert", func() error { return s.Store.KeyInsert(ctx, k) })
 }
 
 // KeyFind implements store.Store.
-func (s *Store) KeyFind(ctx context.Context, hash []byte) (*store.Key, error) {
-	return get(ctx, s, "KeyFind", func() (*store.Key, error) { return s.Store.KeyFind(ctx, hash) })
+func (s *Store) KeyFind(ctx context.Context, hash []byte) (*identity.Key, error) {
+	return get(ctx, s, "KeyFind", func() (*identity.Key, error) { return s.Store.KeyFind(ctx, hash) })
 }
 
 // KeyList implements store.Store.
-func (s *Store) KeyList(ctx context.Context, account int64) ([]*store.Key, error) {
-	return get(ctx, s, "KeyList", func() ([]*store.Key, error) { return s.Store.KeyList(ctx, account) })
+func (s *Store) KeyList(ctx context.Context, account int64) ([]*identity.Key, error) {
+	return get(ctx, s, "KeyList", func() ([]*identity.Key, error) { return s.Store.KeyList(ctx, account) })
 }
 
 // KeyRevoke implements store.Store.

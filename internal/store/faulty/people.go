@@ -4,16 +4,18 @@ import (
 	"context"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/identity"
+	"github.com/punctual-dev/punctual/internal/operator"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // AccountRegister implements store.Store.
-func (s *Store) AccountRegister(ctx context.Context, r *store.Registration) error {
+func (s *Store) AccountRegister(ctx context.Context, r *identity.Registration) error {
 	return do(ctx, s, "AccountRegister", func() error { return s.Store.AccountRegister(ctx, r) })
 }
 
 // AccountPassword implements store.Store.
-func (s *Store) AccountPassword(ctx context.Context, change store.PasswordChange) error {
+func (s *Store) AccountPassword(ctx context.Context, change identity.PasswordChange) error {
 	return do(ctx, s, "AccountPassword", func() error { return s.Store.AccountPassword(ctx, change) })
 }
 
@@ -33,13 +35,13 @@ func (s *Store) AccountPurge(ctx context.Context, settled time.Time, limit int) 
 }
 
 // SessionInsert implements store.Store.
-func (s *Store) SessionInsert(ctx context.Context, session *store.Session) error {
+func (s *Store) SessionInsert(ctx context.Context, session *identity.Session) error {
 	return do(ctx, s, "SessionInsert", func() error { return s.Store.SessionInsert(ctx, session) })
 }
 
 // SessionFind implements store.Store.
-func (s *Store) SessionFind(ctx context.Context, hash []byte, at time.Time) (*store.Session, error) {
-	return get(ctx, s, "SessionFind", func() (*store.Session, error) { return s.Store.SessionFind(ctx, hash, at) })
+func (s *Store) SessionFind(ctx context.Context, hash []byte, at time.Time) (*identity.Session, error) {
+	return get(ctx, s, "SessionFind", func() (*identity.Session, error) { return s.Store.SessionFind(ctx, hash, at) })
 }
 
 // SessionSeen implements store.Store.
@@ -58,13 +60,13 @@ func (s *Store) SessionPrune(ctx context.Context, before time.Time, limit int) (
 }
 
 // InviteInsert implements store.Store.
-func (s *Store) InviteInsert(ctx context.Context, i *store.Invite) error {
+func (s *Store) InviteInsert(ctx context.Context, i *identity.Invite) error {
 	return do(ctx, s, "InviteInsert", func() error { return s.Store.InviteInsert(ctx, i) })
 }
 
 // InviteFind implements store.Store.
-func (s *Store) InviteFind(ctx context.Context, hash []byte, at time.Time) (*store.Invite, error) {
-	return get(ctx, s, "InviteFind", func() (*store.Invite, error) { return s.Store.InviteFind(ctx, hash, at) })
+func (s *Store) InviteFind(ctx context.Context, hash []byte, at time.Time) (*identity.Invite, error) {
+	return get(ctx, s, "InviteFind", func() (*identity.Invite, error) { return s.Store.InviteFind(ctx, hash, at) })
 }
 
 // StatsWrite implements store.Store.
@@ -83,16 +85,16 @@ func (s *Store) StatsPrune(ctx context.Context, before int64, limit int) (int, e
 }
 
 // AccountPage implements store.Store.
-func (s *Store) AccountPage(ctx context.Context, after int64, limit int) ([]*store.Account, error) {
-	return get(ctx, s, "AccountPage", func() ([]*store.Account, error) { return s.Store.AccountPage(ctx, after, limit) })
+func (s *Store) AccountPage(ctx context.Context, after int64, limit int) ([]*identity.Account, error) {
+	return get(ctx, s, "AccountPage", func() ([]*identity.Account, error) { return s.Store.AccountPage(ctx, after, limit) })
 }
 
 // AccountSize implements store.Store.
-func (s *Store) AccountSize(ctx context.Context, account int64, limit int) (store.Size, error) {
-	return get(ctx, s, "AccountSize", func() (store.Size, error) { return s.Store.AccountSize(ctx, account, limit) })
+func (s *Store) AccountSize(ctx context.Context, account int64, limit int) (identity.RecordCounts, error) {
+	return get(ctx, s, "AccountSize", func() (identity.RecordCounts, error) { return s.Store.AccountSize(ctx, account, limit) })
 }
 
 // NodeList implements store.Store.
-func (s *Store) NodeList(ctx context.Context) ([]store.Node, error) {
-	return get(ctx, s, "NodeList", func() ([]store.Node, error) { return s.Store.NodeList(ctx) })
+func (s *Store) NodeList(ctx context.Context) ([]operator.Node, error) {
+	return get(ctx, s, "NodeList", func() ([]operator.Node, error) { return s.Store.NodeList(ctx) })
 }

@@ -4,11 +4,12 @@ import (
 	"context"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // AccountLimit implements store.Store.
-func (s *Store) AccountLimit(ctx context.Context, account int64, limits store.Overrides) error {
+func (s *Store) AccountLimit(ctx context.Context, account int64, limits identity.Overrides) error {
 	return do(ctx, s, "AccountLimit", func() error { return s.Store.AccountLimit(ctx, account, limits) })
 }
 

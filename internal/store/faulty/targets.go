@@ -3,11 +3,11 @@ package faulty
 import (
 	"context"
 
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/operator"
 )
 
 // TargetBlock implements store.Store.
-func (s *Store) TargetBlock(ctx context.Context, b *store.TargetBlock) error {
+func (s *Store) TargetBlock(ctx context.Context, b *operator.TargetBlock) error {
 	return do(ctx, s, "TargetBlock", func() error { return s.Store.TargetBlock(ctx, b) })
 }
 
@@ -17,6 +17,6 @@ func (s *Store) TargetUnblock(ctx context.Context, target string) error {
 }
 
 // TargetBlocks implements store.Store.
-func (s *Store) TargetBlocks(ctx context.Context) ([]store.TargetBlock, error) {
-	return get(ctx, s, "TargetBlocks", func() ([]store.TargetBlock, error) { return s.Store.TargetBlocks(ctx) })
+func (s *Store) TargetBlocks(ctx context.Context) ([]operator.TargetBlock, error) {
+	return get(ctx, s, "TargetBlocks", func() ([]operator.TargetBlock, error) { return s.Store.TargetBlocks(ctx) })
 }

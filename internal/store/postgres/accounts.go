@@ -11,11 +11,11 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/punctual-dev/punctual/internal/fault"
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/identity"
 )
 
 // AccountInsert implements store.Accounts.
-func (s *Store) AccountInsert(ctx context.Context, a *store.Account) error {
+func (s *Store) AccountInsert(ctx context.Context, a *identity.Account) error {
 	err := s.write(ctx, func(t *tx) error {
 		secrets, err := t.insertAccount(a)
 		if err != nil {
@@ -27,7 +27,7 @@ func (s *Store) AccountInsert(ctx context.Context, a *store.Account) error {
 }
 
 // insertAccount stores an account and returns the queries that store its secrets.
-func (t *tx) insertAccount(a *store.Account) (secrets []query, err error) {
+func (t *tx) insertAccount(a *identity.Account) (secrets []query, err error) {
 	err = t.run(query{
 		sql:  `INSERT INTO accounts (id, email, created_at, password, operator) VALUES ($1, $2, $3, $4, $5) RETURNING number`,
 		args: []any{a.ID, a.Email, a.CreatedAt.UnixMicro(), orNull(a.Password), a.Operator},
@@ -40,7 +40,7 @@ func (t *tx) insertAccount(a *store.Account) (secrets []query, err error) {
 }
 
 // taken turns the error for an email that is taken into a fault.
-func taken(err error, a *store.Account) error {
+func taken(err error, a *identity.Account) error {
 	if code(err) == "23505" {
 		return fault.New(fault.Invalid, fmt.Sprintf("there is an account %s already", a.Email))
 	}
@@ -55,23 +55,23 @@ func orNull(s string) *string {
 	return &s
 }
 
-func insertSecret(account int64, secret store.Secret) query {
+func insertSecret(account int64, secret identity.Secret) query {
 	return query{
 		sql:  `INSERT INTO secrets (account, created_at, value, expires_at) VALUES ($1, $2, $3, $4)`,
 		args: []any{account, secret.CreatedAt.UnixMicro(), secret.Value, micros(secret.ExpiresAt)},
 	}
 }
 
-func (s *Store) accountsWhere(ctx context.Context, where string, args ...any) ([]*store.Account, error) {
-	var accounts []*store.Account
+func (s *Store) accountsWhere(ctx context.Context, where string, args ...any) ([]*identity.Account, error) {
+	var accounts []*identity.Account
 	now := s.Now().UnixMicro()
-	byNumber := map[int64]*store.Account{}
+	byNumber := map[int64]*identity.Account{}
 	err := s.readAs(ctx, access,
 		query{sql: `SELECT a.number, a.id, a.email, a.created_at, coalesce(a.password, ''), a.operator, a.deleted_at,
 			a.max_pending, a.max_schedules, a.max_stored, a.max_rate, a.suspended_at, coalesce(a.suspended_for, '') FROM accounts a WHERE ` + where + ` ORDER BY a.number`, args: args,
 			start: func() { accounts = nil },
 			row: func(rows pgx.Rows) error {
-				a := &store.Account{}
+				a := &identity.Account{}
 				err := rows.Scan(&a.Number, idOf{&a.ID}, &a.Email, timeOf{&a.CreatedAt}, &a.Password, &a.Operator, timeOf{&a.DeletedAt},
 					&a.Limits.Pending, &a.Limits.Schedules, &a.Limits.Stored, &a.Limits.Rate, timeOf{&a.SuspendedAt}, &a.SuspendedFor)
 				accounts, byNumber[a.Number] = append(accounts, a), a
@@ -82,7 +82,7 @@ func (s *Store) accountsWhere(ctx context.Context, where string, args ...any) ([
 			args: append(slices.Clone(args), now),
 			row: func(rows pgx.Rows) error {
 				var number int64
-				var secret store.Secret
+				var secret identity.Secret
 				err := rows.Scan(&number, &secret.Value, timeOf{&secret.CreatedAt}, timeOf{&secret.ExpiresAt})
 				if a := byNumber[number]; a != nil {
 					a.Secrets = append(a.Secrets, secret)
@@ -101,7 +101,7 @@ func (s *Store) accountsWhere(ctx context.Context, where string, args ...any) ([
 	return accounts, err
 }
 
-func (s *Store) accountWhere(ctx context.Context, where string, arg any) (*store.Account, error) {
+func (s *Store) accountWhere(ctx context.Context, where string, arg any) (*identity.Account, error) {
 	accounts, err := s.accountsWhere(ctx, where, arg)
 	if err != nil {
 		return nil, err
@@ -113,22 +113,22 @@ func (s *Store) accountWhere(ctx context.Context, where string, arg any) (*store
 }
 
 // AccountGet implements store.Accounts.
-func (s *Store) AccountGet(ctx context.Context, email string) (*store.Account, error) {
+func (s *Store) AccountGet(ctx context.Context, email string) (*identity.Account, error) {
 	return s.accountWhere(ctx, `a.email = $1`, text(email))
 }
 
 // AccountOf implements store.Accounts.
-func (s *Store) AccountOf(ctx context.Context, number int64) (*store.Account, error) {
+func (s *Store) AccountOf(ctx context.Context, number int64) (*identity.Account, error) {
 	return s.accountWhere(ctx, `a.number = $1`, number)
 }
 
 // AccountList implements store.Accounts.
-func (s *Store) AccountList(ctx context.Context) ([]*store.Account, error) {
+func (s *Store) AccountList(ctx context.Context) ([]*identity.Account, error) {
 	return s.accountsWhere(ctx, `true`)
 }
 
 // SecretAdd implements store.Accounts.
-func (s *Store) SecretAdd(ctx context.Context, account int64, secret store.Secret, othersEnd time.Time) error {
+func (s *Store) SecretAdd(ctx context.Context, account int64, secret identity.Secret, othersEnd time.Time) error {
 	return s.write(ctx, func(t *tx) error {
 		return t.commit(query{
 			sql:  `UPDATE secrets SET expires_at = least(expires_at, $1) WHERE account = $2`,
@@ -136,13 +136,13 @@ func (s *Store) SecretAdd(ctx context.Context, account int64, secret store.Secre
 		}, insertSecret(account, secret), query{
 			sql: `DELETE FROM secrets s WHERE s.account = $1 AND (s.expires_at <= $2 OR (s.created_at, s.value) IN (
 				SELECT o.created_at, o.value FROM secrets o WHERE o.account = $1 ORDER BY o.created_at DESC, o.value OFFSET $3))`,
-			args: []any{account, t.now.UnixMicro(), store.MaxSecrets},
+			args: []any{account, t.now.UnixMicro(), identity.MaxSecrets},
 		})
 	})
 }
 
 // KeyInsert implements store.Accounts.
-func (s *Store) KeyInsert(ctx context.Context, k *store.Key) error {
+func (s *Store) KeyInsert(ctx context.Context, k *identity.Key) error {
 	return s.write(ctx, func(t *tx) error {
 		return t.commit(query{
 			sql: `INSERT INTO keys (id, account, name, prefix, hash, created_at, scope, expires_at, cidrs) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
@@ -151,18 +151,18 @@ func (s *Store) KeyInsert(ctx context.Context, k *store.Key) error {
 		}, query{
 			sql: `DELETE FROM keys d USING (SELECT id FROM keys WHERE account = $1 AND (revoked_at IS NOT NULL OR expires_at <= $2)
 				ORDER BY coalesce(revoked_at, expires_at) DESC OFFSET $3) o WHERE d.id = o.id`,
-			args: []any{k.Account, t.now.UnixMicro(), store.MaxKeysEnded},
+			args: []any{k.Account, t.now.UnixMicro(), identity.MaxKeysEnded},
 		})
 	})
 }
 
-func (s *Store) keysWhere(ctx context.Context, where string, args ...any) ([]*store.Key, error) {
-	var keys []*store.Key
+func (s *Store) keysWhere(ctx context.Context, where string, args ...any) ([]*identity.Key, error) {
+	var keys []*identity.Key
 	err := s.readAs(ctx, access, query{
 		sql:  `SELECT id, account, name, prefix, hash, created_at, last_used_at, revoked_at, scope, expires_at, coalesce(cidrs, '') FROM keys WHERE ` + where,
 		args: args, start: func() { keys = nil },
 		row: func(rows pgx.Rows) error {
-			k, cidrs := &store.Key{}, ""
+			k, cidrs := &identity.Key{}, ""
 			err := rows.Scan(idOf{&k.ID}, &k.Account, &k.Name, &k.Prefix, &k.Hash, timeOf{&k.CreatedAt}, timeOf{&k.LastUsedAt}, timeOf{&k.RevokedAt},
 				(*string)(&k.Scope), timeOf{&k.ExpiresAt}, &cidrs)
 			if cidrs != "" {
@@ -176,16 +176,16 @@ func (s *Store) keysWhere(ctx context.Context, where string, args ...any) ([]*st
 }
 
 // KeyFind implements store.Accounts.
-func (s *Store) KeyFind(ctx context.Context, hash []byte) (*store.Key, error) {
+func (s *Store) KeyFind(ctx context.Context, hash []byte) (*identity.Key, error) {
 	return s.keyWhere(ctx, `hash = $1 AND revoked_at IS NULL`, hash)
 }
 
 // KeyGet implements store.Accounts.
-func (s *Store) KeyGet(ctx context.Context, which uuid.UUID) (*store.Key, error) {
+func (s *Store) KeyGet(ctx context.Context, which uuid.UUID) (*identity.Key, error) {
 	return s.keyWhere(ctx, `id = $1`, which)
 }
 
-func (s *Store) keyWhere(ctx context.Context, where string, arg any) (*store.Key, error) {
+func (s *Store) keyWhere(ctx context.Context, where string, arg any) (*identity.Key, error) {
 	keys, err := s.keysWhere(ctx, where, arg)
 	if err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ func (s *Store) keyWhere(ctx context.Context, where string, arg any) (*store.Key
 }
 
 // KeyList implements store.Accounts.
-func (s *Store) KeyList(ctx context.Context, account int64) ([]*store.Key, error) {
+func (s *Store) KeyList(ctx context.Context, account int64) ([]*identity.Key, error) {
 	return s.keysWhere(ctx, `account = $1 ORDER BY created_at, id`, account)
 }
 

@@ -8,12 +8,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/identity"
 )
 
 // AuditInsert implements store.Audits. Incrementing the account's counter locks
 // it, so numbers are unique.
-func (s *Store) AuditInsert(ctx context.Context, a *store.Audit) error {
+func (s *Store) AuditInsert(ctx context.Context, a *identity.AuditEntry) error {
 	class, bound := a.Class()
 	err := s.write(ctx, func(t *tx) error {
 		return t.commit(query{
@@ -42,18 +42,18 @@ func (s *Store) AuditInsert(ctx context.Context, a *store.Audit) error {
 }
 
 // AuditList implements store.Audits.
-func (s *Store) AuditList(ctx context.Context, account int64, event string, after uuid.UUID, limit int) ([]*store.Audit, error) {
+func (s *Store) AuditList(ctx context.Context, account int64, event string, after uuid.UUID, limit int) ([]*identity.AuditEntry, error) {
 	return s.auditsWhere(ctx, pages, `account = $1 AND ($2::uuid IS NULL OR id < $2) AND ($3 = '' OR event = $3) ORDER BY id DESC LIMIT $4`,
 		account, id(after), event, limit)
 }
 
-func (s *Store) auditsWhere(ctx context.Context, of class, where string, args ...any) (entries []*store.Audit, err error) {
+func (s *Store) auditsWhere(ctx context.Context, of class, where string, args ...any) (entries []*identity.AuditEntry, err error) {
 	err = s.readAs(ctx, of, query{
 		sql: `SELECT id, account, coalesce(slot, ''), event, actor_kind, actor_name, address, detail, count, inserted_at, last_at, seq
 			FROM audits WHERE ` + where,
 		args: args, start: func() { entries = nil },
 		row: func(rows pgx.Rows) error {
-			a := &store.Audit{}
+			a := &identity.AuditEntry{}
 			entries = append(entries, a)
 			return rows.Scan(idOf{&a.ID}, &a.Account, &a.Slot, &a.Event, &a.ActorKind, &a.ActorName, &a.Address, &a.Detail, &a.Count,
 				timeOf{&a.InsertedAt}, timeOf{&a.LastAt}, &a.Seq)
@@ -63,11 +63,11 @@ func (s *Store) auditsWhere(ctx context.Context, of class, where string, args ..
 }
 
 // AuditPage implements store.Copyable.
-func (s *Store) AuditPage(ctx context.Context, account int64, after uuid.UUID, limit int) ([]*store.Audit, error) {
+func (s *Store) AuditPage(ctx context.Context, account int64, after uuid.UUID, limit int) ([]*identity.AuditEntry, error) {
 	return s.auditsWhere(ctx, engine, `(account, id) > ($1, $2::uuid) ORDER BY account, id LIMIT $3`, account, after, limit)
 }
 
-func copyAudits(audits []*store.Audit) []query {
+func copyAudits(audits []*identity.AuditEntry) []query {
 	var queries []query
 	for _, a := range audits {
 		class, _ := a.Class()

@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -13,14 +14,14 @@ import (
 
 // The statements that store copied records. They skip records that exist.
 
-func copyAccounts(accounts []*store.Account) []query {
+func copyAccounts(accounts []*identity.Account) []query {
 	if len(accounts) == 0 {
 		return nil
 	}
-	type row = *store.Account
+	type row = *identity.Account
 	type owned struct {
 		account int64
-		store.Secret
+		identity.Secret
 	}
 	var secrets []owned
 	for _, a := range accounts {
@@ -58,11 +59,11 @@ func copyAccounts(accounts []*store.Account) []query {
 	return queries
 }
 
-func copyKeys(keys []*store.Key) []query {
+func copyKeys(keys []*identity.Key) []query {
 	if len(keys) == 0 {
 		return nil
 	}
-	type row = *store.Key
+	type row = *identity.Key
 	return []query{{
 		sql: `INSERT INTO keys (id, account, name, prefix, hash, created_at, last_used_at, revoked_at, scope, expires_at, cidrs)
 			SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::text[], $5::bytea[], $6::bigint[], $7::bigint[], $8::bigint[],

@@ -84,7 +84,7 @@ func scanShown(rows pgx.Rows, now time.Time) (*job.Job, error) {
 }
 
 // jobIs returns the condition that selects one of an owner's ($1) jobs by $2.
-func jobIs(which store.JobID) (where string, arg any) {
+func jobIs(which job.Ref) (where string, arg any) {
 	if which.Number != 0 {
 		return `j.account = $1 AND j.number = $2`, which.Number
 	}
@@ -92,7 +92,7 @@ func jobIs(which store.JobID) (where string, arg any) {
 }
 
 // JobGet implements store.Jobs.
-func (s *Store) JobGet(ctx context.Context, owner job.Owner, which store.JobID) (*job.Job, error) {
+func (s *Store) JobGet(ctx context.Context, owner job.Owner, which job.Ref) (*job.Job, error) {
 	where, arg := jobIs(which)
 	var jobs []*job.Job
 	q := s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM jobs j `+joinItem+` WHERE `+where, []any{owner.Number, arg}, &jobs)
@@ -106,13 +106,13 @@ func (s *Store) JobGet(ctx context.Context, owner job.Owner, which store.JobID) 
 }
 
 // JobChange implements store.Jobs.
-func (s *Store) JobChange(ctx context.Context, owner job.Owner, which store.JobID, decide store.Decide) (*job.Job, error) {
+func (s *Store) JobChange(ctx context.Context, owner job.Owner, which job.Ref, decide store.Decide) (*job.Job, error) {
 	return s.jobChange(ctx, owner, which, nil, decide)
 }
 
 // jobChange is JobChange with the completion of a token in the Snapshot, unless
 // token is nil.
-func (s *Store) jobChange(ctx context.Context, owner job.Owner, which store.JobID, token *job.TokenHash, decide store.Decide) (*job.Job, error) {
+func (s *Store) jobChange(ctx context.Context, owner job.Owner, which job.Ref, token *job.TokenHash, decide store.Decide) (*job.Job, error) {
 	where, arg := jobIs(which)
 	args := []any{owner.Number, arg}
 	var result *job.Job

@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // condition collects the filters of a list. A ? in a term stands for the next
@@ -36,7 +35,7 @@ func (c *condition) numbered(text string, args ...any) string {
 func (c *condition) String() string { return strings.Join(c.terms, ` AND `) }
 
 // page returns the LIMIT clause.
-func (c *condition) page(q store.ListQuery) string {
+func (c *condition) page(q job.ListQuery) string {
 	return c.numbered(` LIMIT ? OFFSET ?`, q.Limit, q.Offset)
 }
 
@@ -87,7 +86,7 @@ func (s *Store) boundedJobs(c *condition, owner job.Owner, inner string, budget 
 }
 
 // JobList implements store.Jobs.
-func (s *Store) JobList(ctx context.Context, owner job.Owner, q store.JobQuery) ([]*job.Job, error) {
+func (s *Store) JobList(ctx context.Context, owner job.Owner, q job.Query) ([]*job.Job, error) {
 	var jobs []*job.Job
 	c := &condition{}
 	var inner string
@@ -112,7 +111,7 @@ var (
 // orders by number or by state, of the first jobs in that order. It scans the
 // index of jobs by account and state, one branch per state, and merges the
 // branches: the last page is as fast as the first.
-func (s *Store) indexedNumbers(c *condition, owner job.Owner, q store.JobQuery) string {
+func (s *Store) indexedNumbers(c *condition, owner job.Owner, q job.Query) string {
 	byState := q.Order.Field == "state"
 	states := q.States
 	switch {
@@ -165,7 +164,7 @@ var jobOrder = map[string]string{
 }
 
 // filteredNumbers handles all other lists: it sorts the jobs that match.
-func (s *Store) filteredNumbers(c *condition, owner job.Owner, q store.JobQuery) string {
+func (s *Store) filteredNumbers(c *condition, owner job.Owner, q job.Query) string {
 	now := s.Now().UnixMicro()
 	c.add(`j.account = ?`, owner.Number)
 	if q.Schedule != uuid.Nil {
@@ -230,7 +229,7 @@ func addStates(c *condition, states []job.State, now int64) {
 var scheduleOrder = map[string]string{"inserted_at": `s.inserted_at`, "disabled_at": `s.disabled_at`, "name": `s.name`, "id": `s.id`}
 
 // ScheduleList implements store.Schedules.
-func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q store.ScheduleQuery) ([]*job.Schedule, error) {
+func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q job.ScheduleQuery) ([]*job.Schedule, error) {
 	c := &condition{}
 	c.add(`s.account = ?`, owner.Number)
 	from, id := `schedules s`, `s.id`
@@ -268,7 +267,7 @@ var logOrder = map[string]string{
 
 // LogList implements store.Logs. It excludes logs of attempts that have not
 // started.
-func (s *Store) LogList(ctx context.Context, owner job.Owner, q store.LogQuery) ([]*job.Log, error) {
+func (s *Store) LogList(ctx context.Context, owner job.Owner, q job.LogQuery) ([]*job.Log, error) {
 	c := &condition{}
 	c.add(`l.account = ?`, owner.Number)
 	c.add(`l.id < ?`, job.IDBound(s.Now().Add(1000)))
@@ -304,7 +303,7 @@ func boundedLogs(c *condition, owner job.Owner, inner string, budget int, logs *
 }
 
 // addLogs filters by event and time.
-func (c *condition) addLogs(q store.LogQuery) {
+func (c *condition) addLogs(q job.LogQuery) {
 	if q.Event != "" {
 		number := eventNumber(q.Event)
 		c.add(`l.event = ?`, number)
@@ -322,7 +321,7 @@ func (c *condition) addLogs(q store.LogQuery) {
 
 // LogWalk implements store.Logs. The query is written so that it looks up the
 // logs run by run, whatever the planner estimates.
-func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID, q store.LogQuery, look int) (*store.LogWalk, error) {
+func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID, q job.LogQuery, look int) (*job.LogWalk, error) {
 	direction, behind := ` DESC`, `<`
 	if q.Oldest {
 		direction, behind = ` ASC`, `>`
@@ -337,7 +336,7 @@ func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID
 		}
 		return ` FROM jobs j WHERE ` + c.String() + ` ORDER BY j.number` + direction
 	}
-	walk := &store.LogWalk{}
+	walk := &job.LogWalk{}
 	last := &condition{}
 	lastSQL := `SELECT j.number, j.inserted_at` + runs(last) + last.numbered(` LIMIT 1 OFFSET ?`, look-1)
 	outer := &condition{}
@@ -355,7 +354,7 @@ func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID
 		query{
 			sql: lastSQL, args: last.args, start: func() { walk.Next = nil },
 			row: func(rows pgx.Rows) error {
-				walk.Next = &store.LogPlace{}
+				walk.Next = &job.LogPlace{}
 				return rows.Scan(&walk.Next.Run, timeOf{&walk.Reached})
 			},
 		},

@@ -34,7 +34,7 @@ func (s *Store) marksOf(sql string, args []any, marks *[]store.JobMark) query {
 // JobMarks implements store.Marks.
 func (s *Store) JobMarks(ctx context.Context, owner job.Owner, limit int) (marks []store.JobMark, err error) {
 	c := &condition{}
-	inner := s.indexedNumbers(c, owner, store.JobQuery{ListQuery: store.ListQuery{Limit: limit}})
+	inner := s.indexedNumbers(c, owner, job.Query{ListQuery: job.ListQuery{Limit: limit}})
 	sql := `SELECT ` + markColumns + `, ` + runColumns + ` FROM (` + inner + `) n` +
 		c.numbered(` JOIN jobs j ON j.account = ? AND j.number = n.number`, owner.Number) + joinItem + ` ORDER BY j.number DESC`
 	err = s.readAs(ctx, pages, s.marksOf(sql, c.args, &marks))
@@ -42,7 +42,7 @@ func (s *Store) JobMarks(ctx context.Context, owner job.Owner, limit int) (marks
 }
 
 // JobMarksOf implements store.Marks.
-func (s *Store) JobMarksOf(ctx context.Context, owner job.Owner, ids []store.JobID) ([]store.JobMark, error) {
+func (s *Store) JobMarksOf(ctx context.Context, owner job.Owner, ids []job.Ref) ([]store.JobMark, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}

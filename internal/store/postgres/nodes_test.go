@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -64,7 +65,7 @@ func nodes(t *testing.T, url string, n int) *cluster {
 		}
 		c.stores, c.nodes, c.heard = append(c.stores, s), append(c.nodes, node), append(c.heard, e)
 	}
-	a := &store.Account{Owner: job.Owner{ID: uuid.New()}, Email: "owner@example.com", CreatedAt: c.stores[0].Now()}
+	a := &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: "owner@example.com", CreatedAt: c.stores[0].Now()}
 	c.ok(c.stores[0].AccountInsert(t.Context(), a))
 	c.owner = a.Owner
 	return c
@@ -271,7 +272,7 @@ func TestJobChange_CancelReachesTheClaimingNode(t *testing.T) {
 		if !c.claim(0, j, 1) {
 			t.Fatal("the item was not claimed")
 		}
-		_, err := c.stores[1].JobChange(t.Context(), c.owner, store.JobID{Number: j.Number}, cancel)
+		_, err := c.stores[1].JobChange(t.Context(), c.owner, job.Ref{Number: j.Number}, cancel)
 		c.ok(err)
 		c.within(time.Second, "the cancel to arrive", func() bool { return c.heard[0].cancel() == j.Number })
 	}
@@ -295,7 +296,7 @@ func TestDecide_SeesTheTimeAtWhichItsRowsWereLocked(t *testing.T) {
 	}
 	for name, change := range map[string]func() error{
 		"a job": func() error {
-			_, err := s.JobChange(t.Context(), c.owner, store.JobID{Number: number}, look)
+			_, err := s.JobChange(t.Context(), c.owner, job.Ref{Number: number}, look)
 			return err
 		},
 		"a schedule": func() error {
@@ -417,7 +418,7 @@ func TestJobInsertMany_EnforcesLimitsAcrossNodes(t *testing.T) {
 	const most = 25
 	for _, cancelled := range []int{0, 6, 1} {
 		for _, j := range c.pending()[:cancelled] {
-			_, err := c.stores[0].JobChange(t.Context(), c.owner, store.JobID{Number: j.Number}, cancel)
+			_, err := c.stores[0].JobChange(t.Context(), c.owner, job.Ref{Number: j.Number}, cancel)
 			c.ok(err)
 		}
 		var wg sync.WaitGroup
@@ -443,7 +444,7 @@ func TestJobInsertMany_EnforcesLimitsAcrossNodes(t *testing.T) {
 // pending returns the owner's unfinished jobs.
 func (c *cluster) pending() []*job.Job {
 	c.Helper()
-	jobs, err := c.stores[1].JobList(c.Context(), c.owner, store.JobQuery{ListQuery: store.ListQuery{Limit: 100}, States: []job.State{job.Available}})
+	jobs, err := c.stores[1].JobList(c.Context(), c.owner, job.Query{ListQuery: job.ListQuery{Limit: 100}, States: []job.State{job.Available}})
 	c.ok(err)
 	return jobs
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 	"github.com/punctual-dev/punctual/test/pgtest"
 )
@@ -27,7 +28,7 @@ func (c *cluster) refused(limit time.Duration) {
 		return err != nil
 	})
 	start := time.Now()
-	if _, err := c.stores[0].JobGet(c.Context(), c.owner, store.JobID{Number: 1}); fault.CodeOf(err) != fault.Unavailable {
+	if _, err := c.stores[0].JobGet(c.Context(), c.owner, job.Ref{Number: 1}); fault.CodeOf(err) != fault.Unavailable {
 		c.Errorf("a read returned %v, want a fault that asks to retry", err)
 	}
 	if took := time.Since(start); took > time.Second {
@@ -72,7 +73,7 @@ func TestOutage_CrashedServerLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.recovers()
-	if _, err := c.stores[0].JobGet(t.Context(), c.owner, store.JobID{Number: j.Number}); err != nil {
+	if _, err := c.stores[0].JobGet(t.Context(), c.owner, job.Ref{Number: j.Number}); err != nil {
 		t.Errorf("a job that was stored is gone: %v", err)
 	}
 }
@@ -94,7 +95,7 @@ func TestOutage_PromotedStandbyIsFound(t *testing.T) {
 	}
 	c.recovers()
 	for _, number := range stored {
-		if _, err := c.stores[0].JobGet(t.Context(), c.owner, store.JobID{Number: number}); err != nil {
+		if _, err := c.stores[0].JobGet(t.Context(), c.owner, job.Ref{Number: number}); err != nil {
 			t.Errorf("job %d, which was stored, is gone: %v", number, err)
 		}
 	}
@@ -113,7 +114,7 @@ func TestPooler_InTransactionMode(t *testing.T) {
 		if !c.claim(0, j, 1) {
 			t.Fatal("the item was not claimed")
 		}
-		_, err := c.stores[1].JobChange(t.Context(), c.owner, store.JobID{Number: j.Number}, cancel)
+		_, err := c.stores[1].JobChange(t.Context(), c.owner, job.Ref{Number: j.Number}, cancel)
 		c.ok(err)
 		if took := c.within(time.Second, "the cancel to be found", func() bool { return c.heard[0].cancel() == j.Number }); took > 500*time.Millisecond {
 			t.Errorf("a cancel arrived after %v", took)

@@ -7,7 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/punctual-dev/punctual/internal/fault"
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/identity"
+	"github.com/punctual-dev/punctual/internal/operator"
 )
 
 // found returns a row function that sets is when there is a row.
@@ -20,7 +21,7 @@ func found(is *bool) func(pgx.Rows) error {
 
 // AccountRegister implements store.People. It locks out other registrations, so
 // that only one account can be the first.
-func (s *Store) AccountRegister(ctx context.Context, r *store.Registration) error {
+func (s *Store) AccountRegister(ctx context.Context, r *identity.Registration) error {
 	err := s.write(ctx, func(t *tx) error {
 		others, invited := false, false
 		queries := []query{
@@ -71,7 +72,7 @@ func (s *Store) account(ctx context.Context, queries ...query) error {
 }
 
 // AccountPassword implements store.People.
-func (s *Store) AccountPassword(ctx context.Context, change store.PasswordChange) error {
+func (s *Store) AccountPassword(ctx context.Context, change identity.PasswordChange) error {
 	queries := []query{
 		{sql: `UPDATE accounts SET password = $1 WHERE number = $2 AND deleted_at IS NULL RETURNING 1`, args: []any{orNull(change.Password), change.Account}},
 		endOthers(change.Account, change.Keep),
@@ -184,13 +185,13 @@ var purges = []string{
 }
 
 // AccountPage implements store.People.
-func (s *Store) AccountPage(ctx context.Context, after int64, limit int) ([]*store.Account, error) {
-	var accounts []*store.Account
+func (s *Store) AccountPage(ctx context.Context, after int64, limit int) ([]*identity.Account, error) {
+	var accounts []*identity.Account
 	err := s.readAs(ctx, access, query{
 		sql:  `SELECT number, id, email, created_at, operator, suspended_at FROM accounts WHERE number > $1 AND deleted_at IS NULL ORDER BY number LIMIT $2`,
 		args: []any{after, limit}, start: func() { accounts = nil },
 		row: func(rows pgx.Rows) error {
-			a := &store.Account{}
+			a := &identity.Account{}
 			accounts = append(accounts, a)
 			return rows.Scan(&a.Number, idOf{&a.ID}, &a.Email, timeOf{&a.CreatedAt}, &a.Operator, timeOf{&a.SuspendedAt})
 		},
@@ -199,7 +200,7 @@ func (s *Store) AccountPage(ctx context.Context, after int64, limit int) ([]*sto
 }
 
 // AccountSize implements store.People.
-func (s *Store) AccountSize(ctx context.Context, account int64, limit int) (size store.Size, err error) {
+func (s *Store) AccountSize(ctx context.Context, account int64, limit int) (size identity.RecordCounts, err error) {
 	err = s.readAs(ctx, heavy, query{
 		sql: `SELECT
 			(SELECT count(*) FROM (SELECT FROM jobs WHERE account = $1 AND state <= 2 LIMIT $2) n),
@@ -213,12 +214,12 @@ func (s *Store) AccountSize(ctx context.Context, account int64, limit int) (size
 }
 
 // NodeList implements store.People.
-func (s *Store) NodeList(ctx context.Context) ([]store.Node, error) {
-	var nodes []store.Node
+func (s *Store) NodeList(ctx context.Context) ([]operator.Node, error) {
+	var nodes []operator.Node
 	err := s.readAs(ctx, access, query{
 		sql: `SELECT number, started_at, beat_at FROM nodes ORDER BY number`, start: func() { nodes = nil },
 		row: func(rows pgx.Rows) error {
-			var n store.Node
+			var n operator.Node
 			err := rows.Scan(&n.Number, timeOf{&n.StartedAt}, timeOf{&n.HeartbeatAt})
 			nodes = append(nodes, n)
 			return err
@@ -228,7 +229,7 @@ func (s *Store) NodeList(ctx context.Context) ([]store.Node, error) {
 }
 
 // SessionInsert implements store.People.
-func (s *Store) SessionInsert(ctx context.Context, session *store.Session) error {
+func (s *Store) SessionInsert(ctx context.Context, session *identity.Session) error {
 	// The account may have been deleted meanwhile.
 	return s.account(ctx,
 		query{sql: `SELECT 1 FROM accounts WHERE number = $1 AND deleted_at IS NULL FOR UPDATE`, args: []any{session.Account}},
@@ -239,17 +240,17 @@ func (s *Store) SessionInsert(ctx context.Context, session *store.Session) error
 		}, query{
 			sql: `DELETE FROM sessions d USING (SELECT hash FROM sessions WHERE account = $1 AND pending = $2 ORDER BY created_at DESC OFFSET $3) o
 				WHERE d.hash = o.hash AND d.hash <> $4`,
-			args: []any{session.Account, session.Pending, store.MaxSessions, session.Hash},
+			args: []any{session.Account, session.Pending, identity.MaxSessions, session.Hash},
 		})
 }
 
 // sessionsWhere reads sessions that have not expired at a time.
-func (s *Store) sessionsWhere(ctx context.Context, where string, arg any, at time.Time) (sessions []*store.Session, err error) {
+func (s *Store) sessionsWhere(ctx context.Context, where string, arg any, at time.Time) (sessions []*identity.Session, err error) {
 	err = s.readAs(ctx, access, query{
 		sql:  `SELECT hash, account, created_at, seen_at, expires_at, address, agent, pending FROM sessions WHERE expires_at > $1 AND ` + where,
 		args: []any{at.UnixMicro(), arg}, start: func() { sessions = nil },
 		row: func(rows pgx.Rows) error {
-			session := &store.Session{}
+			session := &identity.Session{}
 			sessions = append(sessions, session)
 			return rows.Scan(&session.Hash, &session.Account, timeOf{&session.CreatedAt}, timeOf{&session.SeenAt}, timeOf{&session.ExpiresAt},
 				&session.Address, &session.Agent, &session.Pending)
@@ -259,7 +260,7 @@ func (s *Store) sessionsWhere(ctx context.Context, where string, arg any, at tim
 }
 
 // SessionList implements store.People.
-func (s *Store) SessionList(ctx context.Context, account int64, at time.Time) ([]*store.Session, error) {
+func (s *Store) SessionList(ctx context.Context, account int64, at time.Time) ([]*identity.Session, error) {
 	return s.sessionsWhere(ctx, `account = $2 AND NOT pending ORDER BY seen_at DESC, hash`, account, at)
 }
 
@@ -269,7 +270,7 @@ func (s *Store) SessionEndOthers(ctx context.Context, account int64, keep []byte
 }
 
 // SessionFind implements store.People.
-func (s *Store) SessionFind(ctx context.Context, hash []byte, at time.Time) (*store.Session, error) {
+func (s *Store) SessionFind(ctx context.Context, hash []byte, at time.Time) (*identity.Session, error) {
 	sessions, err := s.sessionsWhere(ctx, `hash = $2`, notNil(hash), at)
 	if err != nil {
 		return nil, err
@@ -311,7 +312,7 @@ func (s *Store) SessionPrune(ctx context.Context, before time.Time, limit int) (
 }
 
 // InviteInsert implements store.People.
-func (s *Store) InviteInsert(ctx context.Context, i *store.Invite) error {
+func (s *Store) InviteInsert(ctx context.Context, i *identity.Invite) error {
 	return s.write(ctx, func(t *tx) error {
 		return t.commit(query{
 			sql:  `INSERT INTO invites (hash, created_at, expires_at) VALUES ($1, $2, $3)`,
@@ -321,13 +322,13 @@ func (s *Store) InviteInsert(ctx context.Context, i *store.Invite) error {
 }
 
 // InviteFind implements store.People.
-func (s *Store) InviteFind(ctx context.Context, hash []byte, at time.Time) (*store.Invite, error) {
-	var invite *store.Invite
+func (s *Store) InviteFind(ctx context.Context, hash []byte, at time.Time) (*identity.Invite, error) {
+	var invite *identity.Invite
 	err := s.readAs(ctx, access, query{
 		sql:  `SELECT hash, created_at, expires_at FROM invites WHERE hash = $1 AND used_at IS NULL AND expires_at > $2`,
 		args: []any{notNil(hash), at.UnixMicro()},
 		row: func(rows pgx.Rows) error {
-			invite = &store.Invite{}
+			invite = &identity.Invite{}
 			return rows.Scan(&invite.Hash, timeOf{&invite.CreatedAt}, timeOf{&invite.ExpiresAt})
 		},
 	})

@@ -11,7 +11,7 @@ import (
 )
 
 // JobGetMany implements store.Jobs.
-func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.JobID) ([]*job.Job, error) {
+func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []job.Ref) ([]*job.Job, error) {
 	jobs := make([]*job.Job, len(ids))
 	if len(ids) == 0 {
 		return jobs, nil
@@ -25,12 +25,12 @@ func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.Job
 	if err != nil {
 		return nil, err
 	}
-	places := map[store.JobID]*job.Job{}
+	places := map[job.Ref]*job.Job{}
 	for _, j := range byNumber {
-		places[store.JobID{Number: j.Number}] = j
+		places[job.Ref{Number: j.Number}] = j
 	}
 	for _, j := range byUUID {
-		places[store.JobID{UUID: j.ID}] = j
+		places[job.Ref{UUID: j.ID}] = j
 	}
 	for i, id := range ids {
 		if id.Number != 0 {
@@ -42,7 +42,7 @@ func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.Job
 }
 
 // splitIDs splits IDs into numbers and UUIDs.
-func splitIDs(ids []store.JobID) (numbers []int64, uuids []uuid.UUID) {
+func splitIDs(ids []job.Ref) (numbers []int64, uuids []uuid.UUID) {
 	numbers, uuids = make([]int64, 0, len(ids)), make([]uuid.UUID, 0, len(ids))
 	for _, id := range ids {
 		if id.Number != 0 {
@@ -56,7 +56,7 @@ func splitIDs(ids []store.JobID) (numbers []int64, uuids []uuid.UUID) {
 
 // JobTally implements store.Jobs. Executing jobs are stored as available or
 // retryable, so it counts that many more of these and subtracts them.
-func (s *Store) JobTally(ctx context.Context, owner job.Owner, q store.JobQuery, limit int) (counts map[job.State]int64, cut bool, err error) {
+func (s *Store) JobTally(ctx context.Context, owner job.Owner, q job.Query, limit int) (counts map[job.State]int64, cut bool, err error) {
 	if err := q.Unordered(); err != nil {
 		return nil, false, err
 	}
@@ -99,7 +99,7 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, q store.JobQuery,
 
 // JobScan implements store.Jobs. PostgreSQL knows the sizes of args without
 // reading them, so args beyond the limits are not sent over the network.
-func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
+func (s *Store) JobScan(ctx context.Context, owner job.Owner, q job.Query, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
 	if err := q.Unordered(); err != nil {
 		return nil, 0, err
 	}
@@ -123,7 +123,7 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, 
 			SELECT j.number, j.name, j.args, sum(octet_length(j.args)) OVER (ORDER BY j.number DESC) - octet_length(j.args) AS before
 			FROM (` + inner + `) n` + c.numbered(` JOIN jobs j ON j.account = ? AND j.number = n.number`, owner.Number) + `
 		) w` + c.numbered(` WHERE w.before < ? ORDER BY w.number DESC`, store.ScanBytes)
-	var ids []store.JobID
+	var ids []job.Ref
 	looked, size, matched, last := 0, 0, 0, int64(0)
 	err = s.readAs(ctx, heavy, query{
 		sql: sql, args: c.args,
@@ -137,11 +137,11 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, 
 				return err
 			}
 			if match(j) {
-				if matched += store.JobSize(j); matched > q.Budget() && len(ids) > 0 {
+				if matched += job.Size(j); matched > q.Budget() && len(ids) > 0 {
 					next = last // the job comes first on the next page
 					return nil
 				}
-				ids = append(ids, store.JobID{Number: j.Number})
+				ids = append(ids, job.Ref{Number: j.Number})
 			}
 			last = j.Number
 			looked, size = looked+1, size+len(j.Args)

@@ -8,12 +8,11 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // ScheduleRuns implements store.Summaries.
-func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []uuid.UUID, limit int) (map[uuid.UUID][]store.RunSummary, error) {
-	var runs map[uuid.UUID][]store.RunSummary
+func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []uuid.UUID, limit int) (map[uuid.UUID][]job.RunSummary, error) {
+	var runs map[uuid.UUID][]job.RunSummary
 	now := s.Now()
 	err := s.readAs(ctx, pages, query{
 		sql: `SELECT n.id, g.* FROM unnest($2::uuid[]) AS n (id) CROSS JOIN LATERAL (
@@ -21,10 +20,10 @@ func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []u
 				(SELECT l.inserted_at FROM logs l WHERE l.account = $1 AND l.job = j.number AND l.event = 1 AND l.inserted_at <= $4 ORDER BY l.id LIMIT 1),
 				coalesce(r.node, 0), r.begin_at
 			FROM jobs j ` + joinItem + ` WHERE j.account = $1 AND j.schedule_id = n.id ORDER BY j.number DESC LIMIT $3) g ORDER BY n.id, g.number DESC`,
-		args: []any{owner.Number, schedules, limit, now.UnixMicro()}, start: func() { runs = map[uuid.UUID][]store.RunSummary{} },
+		args: []any{owner.Number, schedules, limit, now.UnixMicro()}, start: func() { runs = map[uuid.UUID][]job.RunSummary{} },
 		row: func(rows pgx.Rows) error {
 			var schedule uuid.UUID
-			var g store.RunSummary
+			var g job.RunSummary
 			var node int64
 			var begin time.Time
 			err := rows.Scan(idOf{&schedule}, &g.Number, &g.State, timeOf{&g.ScheduledAt}, timeOf{&g.DueAt}, timeOf{&g.AttemptedAt}, timeOf{&g.EndedAt},
@@ -40,7 +39,7 @@ func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []u
 }
 
 // JobsDue implements store.Summaries.
-func (s *Store) JobsDue(ctx context.Context, owner job.Owner, before time.Time, limit, look int) (*store.Due, error) {
+func (s *Store) JobsDue(ctx context.Context, owner job.Owner, before time.Time, limit, look int) (*job.DueJobs, error) {
 	var looked, pending, ofRuns, ofPending int
 	var first, second []int64
 	from, to := s.Now().UnixMicro(), before.UnixMicro()
@@ -62,13 +61,13 @@ func (s *Store) JobsDue(ctx context.Context, owner job.Owner, before time.Time, 
 	if err != nil {
 		return nil, err
 	}
-	due := &store.Due{Count: ofRuns, Partly: looked >= look}
+	due := &job.DueJobs{Count: ofRuns, Partly: looked >= look}
 	if due.Partly && pending < look {
 		due.Count, due.Partly, first = ofPending, false, second
 	}
 	c := &condition{}
 	inner := c.numbered(`SELECT u.number FROM unnest(?::bigint[]) AS u (number)`, first)
-	err = s.readAs(ctx, pages, s.boundedJobs(c, owner, inner, store.PageBytes, &due.Jobs))
+	err = s.readAs(ctx, pages, s.boundedJobs(c, owner, inner, job.PageBytes, &due.Jobs))
 	return due, err
 }
 
@@ -78,6 +77,6 @@ func (s *Store) JobsFailed(ctx context.Context, owner job.Owner, since time.Time
 	c := &condition{}
 	inner := c.numbered(`SELECT j.number FROM jobs j WHERE j.account = ? AND j.discarded_at >= ? ORDER BY j.discarded_at DESC, j.number DESC LIMIT ?`,
 		owner.Number, since.UnixMicro(), limit)
-	err := s.readAs(ctx, pages, s.boundedJobs(c, owner, inner, store.PageBytes, &jobs))
+	err := s.readAs(ctx, pages, s.boundedJobs(c, owner, inner, job.PageBytes, &jobs))
 	return jobs, err
 }

@@ -6,18 +6,18 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/punctual-dev/punctual/internal/fault"
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/operator"
 )
 
 // TargetBlock implements store.Targets.
-func (s *Store) TargetBlock(ctx context.Context, b *store.TargetBlock) error {
+func (s *Store) TargetBlock(ctx context.Context, b *operator.TargetBlock) error {
 	return s.write(ctx, func(t *tx) error {
 		var full bool
 		err := t.run(
 			query{sql: `LOCK TABLE blocked_targets IN EXCLUSIVE MODE`}, // so that the count stays valid until the commit
 			query{
 				sql:  `SELECT count(*) >= $1 FROM blocked_targets WHERE target <> $2`,
-				args: []any{store.MaxTargetBlocks, text(b.Target)},
+				args: []any{operator.MaxTargetBlocks, text(b.Target)},
 				row:  func(rows pgx.Rows) error { return rows.Scan(&full) },
 			},
 		)
@@ -25,7 +25,7 @@ func (s *Store) TargetBlock(ctx context.Context, b *store.TargetBlock) error {
 			return err
 		}
 		if full {
-			return fault.New(fault.Invalid, store.TooManyBlocks)
+			return fault.New(fault.Invalid, operator.TooManyBlocks)
 		}
 		return t.commit(query{
 			sql: `INSERT INTO blocked_targets (target, reason, blocked_at) VALUES ($1, $2, $3)
@@ -55,13 +55,13 @@ func (s *Store) TargetUnblock(ctx context.Context, target string) error {
 }
 
 // TargetBlocks implements store.Targets.
-func (s *Store) TargetBlocks(ctx context.Context) ([]store.TargetBlock, error) {
-	var blocked []store.TargetBlock
+func (s *Store) TargetBlocks(ctx context.Context) ([]operator.TargetBlock, error) {
+	var blocked []operator.TargetBlock
 	err := s.read(ctx, query{
 		sql:   `SELECT target, reason, blocked_at FROM blocked_targets ORDER BY target COLLATE "C"`,
 		start: func() { blocked = nil },
 		row: func(rows pgx.Rows) error {
-			var b store.TargetBlock
+			var b operator.TargetBlock
 			err := rows.Scan(&b.Target, &b.Reason, timeOf{&b.BlockedAt})
 			blocked = append(blocked, b)
 			return err

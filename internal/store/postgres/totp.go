@@ -9,11 +9,11 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/punctual-dev/punctual/internal/fault"
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/identity"
 )
 
-func scanTOTP(rows pgx.Rows) (account int64, v *store.TOTP, err error) {
-	v = &store.TOTP{}
+func scanTOTP(rows pgx.Rows) (account int64, v *identity.TOTP, err error) {
+	v = &identity.TOTP{}
 	var recovery []byte
 	err = rows.Scan(&account, &v.Secret, timeOf{&v.CreatedAt}, timeOf{&v.ConfirmedAt}, &v.LastStep, &recovery)
 	for hash := range slices.Chunk(recovery, sha256.Size) {
@@ -22,7 +22,7 @@ func scanTOTP(rows pgx.Rows) (account int64, v *store.TOTP, err error) {
 	return account, v, err
 }
 
-func setTOTP(account int64, v *store.TOTP) query {
+func setTOTP(account int64, v *identity.TOTP) query {
 	if v == nil {
 		return query{sql: `DELETE FROM totps WHERE account = $1`, args: []any{account}}
 	}
@@ -36,10 +36,10 @@ func setTOTP(account int64, v *store.TOTP) query {
 
 // AccountTOTP implements store.People. It locks the account's row, so that only
 // one of several simultaneous uses of a code succeeds.
-func (s *Store) AccountTOTP(ctx context.Context, account int64, decide store.DecideTOTP) error {
+func (s *Store) AccountTOTP(ctx context.Context, account int64, decide identity.DecideTOTP) error {
 	return s.write(ctx, func(t *tx) error {
 		there := false
-		var current *store.TOTP
+		var current *identity.TOTP
 		err := t.run(
 			query{sql: `SELECT 1 FROM accounts WHERE number = $1 AND deleted_at IS NULL FOR UPDATE`, args: []any{account}, row: found(&there)},
 			query{

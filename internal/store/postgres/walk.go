@@ -10,13 +10,12 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // floors returns an expression for each filter of q, except the times: the highest
 // number up to w.n of the jobs that it selects, 0 if there is none. Each has an
 // index.
-func (s *Store) floors(c *condition, owner job.Owner, q store.JobQuery) []string {
+func (s *Store) floors(c *condition, owner job.Owner, q job.Query) []string {
 	var all []string
 	floor := func(sql string, args ...any) string {
 		return `coalesce((` + c.numbered(sql, args...) + ` AND j.number <= w.n ORDER BY j.number DESC LIMIT 1), 0)`
@@ -63,7 +62,7 @@ type walked struct {
 // It looks for the highest number in all indexes: each step asks each index for
 // its highest number up to the lowest of the step before. So it jumps over
 // whatever a rare filter excludes.
-func (s *Store) walk(owner job.Owner, q store.JobQuery, look int, found *walked) query {
+func (s *Store) walk(owner job.Owner, q job.Query, look int, found *walked) query {
 	c := &condition{}
 	floors := s.floors(c, owner, q)
 	names := make([]string, len(floors))
@@ -121,7 +120,7 @@ func (s *Store) walk(owner job.Owner, q store.JobQuery, look int, found *walked)
 // inserted within the times of q, after its job After: highest is the last that is
 // possible, lowest is below the first. IDs contain the time, so the index by ID
 // finds them.
-func numbersWithin(c *condition, owner job.Owner, q store.JobQuery) string {
+func numbersWithin(c *condition, owner job.Owner, q job.Query) string {
 	last := int64(math.MaxInt64 - 1)
 	if q.After != 0 {
 		last = q.After - 1
@@ -140,7 +139,7 @@ func numbersWithin(c *condition, owner job.Owner, q store.JobQuery) string {
 }
 
 // within returns the condition that a job was inserted within the times of q.
-func within(c *condition, q store.JobQuery) string {
+func within(c *condition, q job.Query) string {
 	var terms string
 	if !q.Since.IsZero() {
 		terms += c.numbered(` AND j.inserted_at >= ?`, q.Since.UnixMicro())
@@ -157,7 +156,7 @@ func listed(c *condition, numbers []int64) string {
 }
 
 // scanWalk reads a page of jobs that match all filters of q; see JobScan.
-func (s *Store) scanWalk(ctx context.Context, owner job.Owner, q store.JobQuery, look int) ([]*job.Job, int64, error) {
+func (s *Store) scanWalk(ctx context.Context, owner job.Owner, q job.Query, look int) ([]*job.Job, int64, error) {
 	var found walked
 	if err := s.readAs(ctx, heavy, s.walk(owner, q, look, &found)); err != nil || len(found.numbers) == 0 {
 		return nil, found.next, err
@@ -168,15 +167,15 @@ func (s *Store) scanWalk(ctx context.Context, owner job.Owner, q store.JobQuery,
 		return nil, 0, err
 	}
 	// Jobs deleted meanwhile are missing, as are those beyond the budget.
-	if n := len(jobs); n > 0 && n < len(found.numbers) && store.TotalSize(jobs, store.JobSize) > q.Budget() {
+	if n := len(jobs); n > 0 && n < len(found.numbers) && job.TotalSize(jobs, job.Size) > q.Budget() {
 		found.next = jobs[n-1].Number
 	}
 	return jobs, found.next, nil
 }
 
 // tallyFiltered counts the jobs that match filters, state by state.
-func (s *Store) tallyFiltered(ctx context.Context, owner job.Owner, q store.JobQuery, limit int) (counts map[job.State]int64, cut bool, err error) {
-	q.ListQuery = store.ListQuery{Limit: limit}
+func (s *Store) tallyFiltered(ctx context.Context, owner job.Owner, q job.Query, limit int) (counts map[job.State]int64, cut bool, err error) {
+	q.ListQuery = job.ListQuery{Limit: limit}
 	states := q.States
 	if len(states) == 0 {
 		states = shownStates

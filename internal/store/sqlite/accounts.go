@@ -10,17 +10,17 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/punctual-dev/punctual/internal/fault"
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/identity"
 )
 
 // AccountInsert implements store.Accounts.
-func (s *Store) AccountInsert(ctx context.Context, a *store.Account) error {
+func (s *Store) AccountInsert(ctx context.Context, a *identity.Account) error {
 	return s.write(ctx, func(t *tx) error {
 		return t.insertAccount(a)
 	})
 }
 
-func (t *tx) insertAccount(a *store.Account) error {
+func (t *tx) insertAccount(a *identity.Account) error {
 	err := t.exec(`INSERT INTO accounts (id, email, created_at, password, operator) VALUES (?, ?, ?, ?, ?)`,
 		a.ID, a.Email, a.CreatedAt, orNull(a.Password), flag(a.Operator))
 	if sqlite.ErrCode(err) == sqlite.ResultConstraintUnique {
@@ -61,7 +61,7 @@ func flag(set bool) int {
 	return 0
 }
 
-func (t *tx) insertSecret(account int64, secret store.Secret) error {
+func (t *tx) insertSecret(account int64, secret identity.Secret) error {
 	err := t.exec(`INSERT INTO secrets (account, created_at, value, expires_at) VALUES (?, ?, ?, ?)`,
 		account, secret.CreatedAt, secret.Value, secret.ExpiresAt)
 	if err != nil {
@@ -70,15 +70,15 @@ func (t *tx) insertSecret(account int64, secret store.Secret) error {
 	return nil
 }
 
-func (t *tx) accountsWhere(where string, args ...any) ([]*store.Account, error) {
-	var accounts []*store.Account
+func (t *tx) accountsWhere(where string, args ...any) ([]*identity.Account, error) {
+	var accounts []*identity.Account
 	err := t.query(`SELECT number, id, email, created_at, password, operator, deleted_at,
 		max_pending, max_schedules, max_stored, max_rate, suspended_at, suspended_for FROM accounts `+where, func(stmt *sqlite.Stmt) error {
 		c := &columns{stmt: stmt}
-		a := &store.Account{}
+		a := &identity.Account{}
 		a.Number, a.ID, a.Email, a.CreatedAt = c.int64(), c.uuid(), c.text(), c.time()
 		a.Password, a.Operator, a.DeletedAt = c.text(), c.int() != 0, c.time()
-		a.Limits = store.Overrides{Pending: c.optionalInt64(), Schedules: c.optionalInt64(), Stored: c.optionalInt64(), Rate: c.optionalFloat64()}
+		a.Limits = identity.Overrides{Pending: c.optionalInt64(), Schedules: c.optionalInt64(), Stored: c.optionalInt64(), Rate: c.optionalFloat64()}
 		a.SuspendedAt, a.SuspendedFor = c.time(), c.text()
 		accounts = append(accounts, a)
 		return nil
@@ -90,7 +90,7 @@ func (t *tx) accountsWhere(where string, args ...any) ([]*store.Account, error) 
 		err := t.query(`SELECT value, created_at, expires_at FROM secrets WHERE account = ? AND (expires_at IS NULL OR expires_at > ?)
 			ORDER BY created_at DESC`, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
-			a.Secrets = append(a.Secrets, store.Secret{Value: c.text(), CreatedAt: c.time(), ExpiresAt: c.time()})
+			a.Secrets = append(a.Secrets, identity.Secret{Value: c.text(), CreatedAt: c.time(), ExpiresAt: c.time()})
 			return nil
 		}, a.Number, t.now)
 		if err == nil {
@@ -103,8 +103,8 @@ func (t *tx) accountsWhere(where string, args ...any) ([]*store.Account, error) 
 	return accounts, nil
 }
 
-func (s *Store) accountWhere(ctx context.Context, where string, arg any) (*store.Account, error) {
-	a, err := oneAs(ctx, s, access, func(t *tx) (*store.Account, error) {
+func (s *Store) accountWhere(ctx context.Context, where string, arg any) (*identity.Account, error) {
+	a, err := oneAs(ctx, s, access, func(t *tx) (*identity.Account, error) {
 		accounts, err := t.accountsWhere(where, arg)
 		if err != nil || len(accounts) == 0 {
 			return nil, err
@@ -118,18 +118,18 @@ func (s *Store) accountWhere(ctx context.Context, where string, arg any) (*store
 }
 
 // AccountGet implements store.Accounts.
-func (s *Store) AccountGet(ctx context.Context, email string) (*store.Account, error) {
+func (s *Store) AccountGet(ctx context.Context, email string) (*identity.Account, error) {
 	return s.accountWhere(ctx, `WHERE email = ?`, email)
 }
 
 // AccountOf implements store.Accounts.
-func (s *Store) AccountOf(ctx context.Context, number int64) (*store.Account, error) {
+func (s *Store) AccountOf(ctx context.Context, number int64) (*identity.Account, error) {
 	return s.accountWhere(ctx, `WHERE number = ?`, number)
 }
 
 // AccountList implements store.Accounts.
-func (s *Store) AccountList(ctx context.Context) ([]*store.Account, error) {
-	var accounts []*store.Account
+func (s *Store) AccountList(ctx context.Context) ([]*identity.Account, error) {
+	var accounts []*identity.Account
 	err := s.readAs(ctx, background, func(t *tx) (err error) {
 		accounts, err = t.accountsWhere(`ORDER BY number`)
 		return err
@@ -138,7 +138,7 @@ func (s *Store) AccountList(ctx context.Context) ([]*store.Account, error) {
 }
 
 // SecretAdd implements store.Accounts.
-func (s *Store) SecretAdd(ctx context.Context, account int64, secret store.Secret, othersEnd time.Time) error {
+func (s *Store) SecretAdd(ctx context.Context, account int64, secret identity.Secret, othersEnd time.Time) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.exec(`UPDATE secrets SET expires_at = min(coalesce(expires_at, ?1), ?1) WHERE account = ?2`, othersEnd, account); err != nil {
 			return fmt.Errorf("ending secrets: %w", err)
@@ -147,7 +147,7 @@ func (s *Store) SecretAdd(ctx context.Context, account int64, secret store.Secre
 			return err
 		}
 		err := t.exec(`DELETE FROM secrets WHERE account = ?1 AND (expires_at <= ?2 OR (created_at, value) IN (
-			SELECT created_at, value FROM secrets WHERE account = ?1 ORDER BY created_at DESC, value LIMIT -1 OFFSET ?3))`, account, t.now, store.MaxSecrets)
+			SELECT created_at, value FROM secrets WHERE account = ?1 ORDER BY created_at DESC, value LIMIT -1 OFFSET ?3))`, account, t.now, identity.MaxSecrets)
 		if err != nil {
 			return fmt.Errorf("deleting surplus secrets of an account: %w", err)
 		}
@@ -156,7 +156,7 @@ func (s *Store) SecretAdd(ctx context.Context, account int64, secret store.Secre
 }
 
 // KeyInsert implements store.Accounts.
-func (s *Store) KeyInsert(ctx context.Context, k *store.Key) error {
+func (s *Store) KeyInsert(ctx context.Context, k *identity.Key) error {
 	return s.write(ctx, func(t *tx) error {
 		err := t.exec(`INSERT INTO keys (id, account, name, prefix, hash, created_at, scope, expires_at, cidrs) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			k.ID, k.Account, k.Name, k.Prefix, k.Hash, k.CreatedAt, string(k.Scope), k.ExpiresAt, orNull(strings.Join(k.CIDRs, ",")))
@@ -164,7 +164,7 @@ func (s *Store) KeyInsert(ctx context.Context, k *store.Key) error {
 			return fmt.Errorf("inserting a key: %w", err)
 		}
 		err = t.exec(`DELETE FROM keys WHERE id IN (SELECT id FROM keys WHERE account = ?1 AND (revoked_at IS NOT NULL OR expires_at <= ?2)
-			ORDER BY coalesce(revoked_at, expires_at) DESC LIMIT -1 OFFSET ?3)`, k.Account, t.now, store.MaxKeysEnded)
+			ORDER BY coalesce(revoked_at, expires_at) DESC LIMIT -1 OFFSET ?3)`, k.Account, t.now, identity.MaxKeysEnded)
 		if err != nil {
 			return fmt.Errorf("deleting surplus ended keys of an account: %w", err)
 		}
@@ -172,14 +172,14 @@ func (s *Store) KeyInsert(ctx context.Context, k *store.Key) error {
 	})
 }
 
-func (t *tx) keysWhere(where string, args ...any) ([]*store.Key, error) {
-	var keys []*store.Key
+func (t *tx) keysWhere(where string, args ...any) ([]*identity.Key, error) {
+	var keys []*identity.Key
 	err := t.query(`SELECT id, account, name, prefix, hash, created_at, last_used_at, revoked_at, scope, expires_at, cidrs FROM keys WHERE `+where, func(stmt *sqlite.Stmt) error {
 		c := &columns{stmt: stmt}
-		k := &store.Key{}
+		k := &identity.Key{}
 		k.ID, k.Account, k.Name, k.Prefix, k.Hash = c.uuid(), c.int64(), c.text(), c.text(), c.blob()
 		k.CreatedAt, k.LastUsedAt, k.RevokedAt = c.time(), c.time(), c.time()
-		k.Scope, k.ExpiresAt = store.Scope(c.text()), c.time()
+		k.Scope, k.ExpiresAt = identity.Scope(c.text()), c.time()
 		if cidrs := c.text(); cidrs != "" {
 			k.CIDRs = strings.Split(cidrs, ",")
 		}
@@ -190,17 +190,17 @@ func (t *tx) keysWhere(where string, args ...any) ([]*store.Key, error) {
 }
 
 // KeyFind implements store.Accounts.
-func (s *Store) KeyFind(ctx context.Context, hash []byte) (*store.Key, error) {
+func (s *Store) KeyFind(ctx context.Context, hash []byte) (*identity.Key, error) {
 	return s.keyWhere(ctx, `hash = ? AND revoked_at IS NULL`, hash)
 }
 
 // KeyGet implements store.Accounts.
-func (s *Store) KeyGet(ctx context.Context, id uuid.UUID) (*store.Key, error) {
+func (s *Store) KeyGet(ctx context.Context, id uuid.UUID) (*identity.Key, error) {
 	return s.keyWhere(ctx, `id = ?`, id)
 }
 
-func (s *Store) keyWhere(ctx context.Context, where string, arg any) (*store.Key, error) {
-	k, err := oneAs(ctx, s, access, func(t *tx) (*store.Key, error) {
+func (s *Store) keyWhere(ctx context.Context, where string, arg any) (*identity.Key, error) {
+	k, err := oneAs(ctx, s, access, func(t *tx) (*identity.Key, error) {
 		keys, err := t.keysWhere(where, arg)
 		if err != nil || len(keys) == 0 {
 			return nil, err
@@ -214,8 +214,8 @@ func (s *Store) keyWhere(ctx context.Context, where string, arg any) (*store.Key
 }
 
 // KeyList implements store.Accounts.
-func (s *Store) KeyList(ctx context.Context, account int64) ([]*store.Key, error) {
-	var keys []*store.Key
+func (s *Store) KeyList(ctx context.Context, account int64) ([]*identity.Key, error) {
+	var keys []*identity.Key
 	err := s.readAs(ctx, access, func(t *tx) (err error) {
 		keys, err = t.keysWhere(`account = ? ORDER BY created_at, id`, account)
 		return err

@@ -8,11 +8,12 @@ import (
 	"github.com/google/uuid"
 	"zombiezen.com/go/sqlite"
 
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // AuditInsert implements store.Audits.
-func (s *Store) AuditInsert(ctx context.Context, a *store.Audit) error {
+func (s *Store) AuditInsert(ctx context.Context, a *identity.AuditEntry) error {
 	class, bound := a.Class()
 	return s.write(ctx, func(t *tx) error {
 		if a.Slot != "" {
@@ -42,7 +43,7 @@ func (s *Store) AuditInsert(ctx context.Context, a *store.Audit) error {
 }
 
 // AuditList implements store.Audits.
-func (s *Store) AuditList(ctx context.Context, account int64, event string, after uuid.UUID, limit int) ([]*store.Audit, error) {
+func (s *Store) AuditList(ctx context.Context, account int64, event string, after uuid.UUID, limit int) ([]*identity.AuditEntry, error) {
 	where, args := `account = ?`, []any{account}
 	if after != uuid.Nil {
 		where, args = where+` AND id < ?`, append(args, after)
@@ -53,12 +54,12 @@ func (s *Store) AuditList(ctx context.Context, account int64, event string, afte
 	return s.auditsWhere(ctx, pages, where+` ORDER BY id DESC LIMIT ?`, append(args, limit)...)
 }
 
-func (s *Store) auditsWhere(ctx context.Context, of class, where string, args ...any) (entries []*store.Audit, err error) {
+func (s *Store) auditsWhere(ctx context.Context, of class, where string, args ...any) (entries []*identity.AuditEntry, err error) {
 	err = s.readAs(ctx, of, func(t *tx) error {
 		return t.query(`SELECT id, account, slot, event, actor_kind, actor_name, address, detail, count, inserted_at, last_at, seq
 			FROM audits INDEXED BY audits_list WHERE `+where, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
-			entries = append(entries, &store.Audit{
+			entries = append(entries, &identity.AuditEntry{
 				ID: c.uuid(), Account: c.int64(), Slot: c.text(), Event: c.text(), ActorKind: c.text(), ActorName: c.text(),
 				Address: c.text(), Detail: c.text(), Count: c.int64(), InsertedAt: c.time(), LastAt: c.time(), Seq: c.int64(),
 			})
@@ -69,7 +70,7 @@ func (s *Store) auditsWhere(ctx context.Context, of class, where string, args ..
 }
 
 // AuditPage implements store.Copyable.
-func (s *Store) AuditPage(ctx context.Context, account int64, after uuid.UUID, limit int) ([]*store.Audit, error) {
+func (s *Store) AuditPage(ctx context.Context, account int64, after uuid.UUID, limit int) ([]*identity.AuditEntry, error) {
 	return s.auditsWhere(ctx, background, `(account, id) > (?, ?) ORDER BY account, id LIMIT ?`, account, after[:], limit)
 }
 

@@ -12,7 +12,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/job"
 )
 
 func TestBackup_OfADatabaseInUseIsOneState(t *testing.T) {
@@ -133,7 +133,7 @@ func TestRestore_GivesNoNumberTwice(t *testing.T) {
 	if created.Job.Number != 1_000_001 || lost.Job.Number != 2 {
 		t.Errorf("after the restore job %d was created, before it job %d; expected 1000001 and 2", created.Job.Number, lost.Job.Number)
 	}
-	if jobs, err := again.JobList(t.Context(), owner, store.JobQuery{ListQuery: store.ListQuery{Limit: 10}}); err != nil || len(jobs) != 2 {
+	if jobs, err := again.JobList(t.Context(), owner, job.Query{ListQuery: job.ListQuery{Limit: 10}}); err != nil || len(jobs) != 2 {
 		t.Errorf("the restored database has %d jobs, %v; expected the one of the backup and the new one", len(jobs), err)
 	}
 }

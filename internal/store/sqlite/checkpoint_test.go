@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -15,7 +16,7 @@ import (
 // addOwner stores an account.
 func addOwner(t *testing.T, s *Store) job.Owner {
 	t.Helper()
-	a := &store.Account{Owner: job.Owner{ID: uuid.New()}, Email: uuid.NewString() + "@example.com", CreatedAt: s.Now()}
+	a := &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: uuid.NewString() + "@example.com", CreatedAt: s.Now()}
 	if err := s.AccountInsert(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}

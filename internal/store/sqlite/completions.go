@@ -148,7 +148,7 @@ func (s *Store) CompletionOf(ctx context.Context, owner job.Owner, number int64)
 
 // CompletionChange implements store.Completions.
 func (s *Store) CompletionChange(ctx context.Context, c *job.Completion, decide store.Decide) (*job.Job, error) {
-	return s.jobChange(ctx, c.Owner, store.JobID{Number: c.Job}, &c.Token, decide)
+	return s.jobChange(ctx, c.Owner, job.Ref{Number: c.Job}, &c.Token, decide)
 }
 
 // CompletionsOverdue implements store.Completions.

@@ -135,7 +135,7 @@ func (t *tx) jobWhere(where string, args ...any) (*job.Job, error) {
 }
 
 // jobIs returns the condition that selects one job.
-func jobIs(id store.JobID) (where string, arg any) {
+func jobIs(id job.Ref) (where string, arg any) {
 	if id.Number != 0 {
 		return `j.number = ?`, id.Number
 	}
@@ -143,7 +143,7 @@ func jobIs(id store.JobID) (where string, arg any) {
 }
 
 // JobGet implements store.Jobs.
-func (s *Store) JobGet(ctx context.Context, owner job.Owner, id store.JobID) (*job.Job, error) {
+func (s *Store) JobGet(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
 	where, arg := jobIs(id)
 	j, err := one(ctx, s, func(t *tx) (*job.Job, error) { return t.jobWhere(where, arg) })
 	if err == nil && (j == nil || j.Owner.Number != owner.Number) {
@@ -153,13 +153,13 @@ func (s *Store) JobGet(ctx context.Context, owner job.Owner, id store.JobID) (*j
 }
 
 // JobChange implements store.Jobs.
-func (s *Store) JobChange(ctx context.Context, owner job.Owner, id store.JobID, decide store.Decide) (*job.Job, error) {
+func (s *Store) JobChange(ctx context.Context, owner job.Owner, id job.Ref, decide store.Decide) (*job.Job, error) {
 	return s.jobChange(ctx, owner, id, nil, decide)
 }
 
 // jobChange is JobChange with the completion of a token in the Snapshot, unless
 // token is nil.
-func (s *Store) jobChange(ctx context.Context, owner job.Owner, id store.JobID, token *job.TokenHash, decide store.Decide) (*job.Job, error) {
+func (s *Store) jobChange(ctx context.Context, owner job.Owner, id job.Ref, token *job.TokenHash, decide store.Decide) (*job.Job, error) {
 	var result *job.Job
 	err := s.write(ctx, func(t *tx) error {
 		where, arg := jobIs(id)

@@ -10,7 +10,6 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // condition collects the filters of a list.
@@ -78,7 +77,7 @@ const executes = `coalesce(r.begin_at <= ?, 0)`
 const joinClaimed = ` LEFT JOIN runs r INDEXED BY runs_claimed ON r.account = j.account AND r.number = j.number AND r.node > 0 AND r.kind = 0 AND j.state <= 2 `
 
 // JobList implements store.Jobs.
-func (s *Store) JobList(ctx context.Context, owner job.Owner, q store.JobQuery) ([]*job.Job, error) {
+func (s *Store) JobList(ctx context.Context, owner job.Owner, q job.Query) ([]*job.Job, error) {
 	var jobs []*job.Job
 	err := s.readAs(ctx, classOf(q.Heavy()), func(t *tx) error {
 		numbers, err := t.listNumbers(owner, q)
@@ -92,7 +91,7 @@ func (s *Store) JobList(ctx context.Context, owner job.Owner, q store.JobQuery) 
 
 // listNumbers returns the numbers of the jobs of a page, in order. It sorts
 // numbers, never whole records.
-func (t *tx) listNumbers(owner job.Owner, q store.JobQuery) ([]int64, error) {
+func (t *tx) listNumbers(owner job.Owner, q job.Query) ([]int64, error) {
 	switch q.Path() {
 	case job.ByNumber:
 		query, args := t.newestNumbers(owner, q)
@@ -136,7 +135,7 @@ var storedStates = []job.State{job.Available, job.Retryable, job.Completed, job.
 // orders by number, of the oldest. It scans the index of jobs by account and
 // state, one branch per state, and merges the branches: the last page is as fast
 // as the first.
-func (t *tx) newestNumbers(owner job.Owner, q store.JobQuery) (query string, args []any) {
+func (t *tx) newestNumbers(owner job.Owner, q job.Query) (query string, args []any) {
 	states := q.States
 	if len(states) == 0 {
 		states = storedStates
@@ -178,7 +177,7 @@ var shownStates = []job.State{job.Available, job.Cancelled, job.Completed, job.D
 
 // numbersByState lists jobs by the names of their states without sorting, one
 // indexed state after the other.
-func (t *tx) numbersByState(owner job.Owner, q store.JobQuery) (numbers []int64, err error) {
+func (t *tx) numbersByState(owner job.Owner, q job.Query) (numbers []int64, err error) {
 	states := slices.Clone(shownStates)
 	if q.Order.Desc {
 		slices.Reverse(states)
@@ -224,7 +223,7 @@ var jobOrder = map[string]string{
 // filteredNumbers returns the query for all other lists: it reads the jobs that
 // the first filter selects from its index, and sorts them if they must be in
 // another order.
-func (t *tx) filteredNumbers(owner job.Owner, q store.JobQuery) (query string, args []any) {
+func (t *tx) filteredNumbers(owner job.Owner, q job.Query) (query string, args []any) {
 	c := &condition{}
 	from, number := filterOf(c, owner, q)
 	if len(q.States) > 0 {
@@ -248,7 +247,7 @@ func (t *tx) filteredNumbers(owner job.Owner, q store.JobQuery) (query string, a
 
 // filterOf adds the filters of q, except the states, to c. It returns the FROM
 // clause, which reads the index of one of them in order of the column number.
-func filterOf(c *condition, owner job.Owner, q store.JobQuery) (from, number string) {
+func filterOf(c *condition, owner job.Owner, q job.Query) (from, number string) {
 	from, number = ``, `j.number`
 	index := func(name string) {
 		if from == `` {
@@ -309,7 +308,7 @@ func (t *tx) addStates(c *condition, column string, states []job.State) {
 var scheduleOrder = map[string]string{"inserted_at": `s.inserted_at`, "disabled_at": `s.disabled_at`, "name": `s.name`, "id": `s.id`}
 
 // ScheduleList implements store.Schedules.
-func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q store.ScheduleQuery) ([]*job.Schedule, error) {
+func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q job.ScheduleQuery) ([]*job.Schedule, error) {
 	var schedules []*job.Schedule
 	c := &condition{}
 	from, id := `schedules s`, `s.id`
@@ -346,7 +345,7 @@ func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q store.Sched
 				return 0, err
 			}
 			schedules = append(schedules, found)
-			return store.ScheduleSize(found), nil
+			return job.ScheduleSize(found), nil
 		})
 	})
 	return schedules, err
@@ -359,7 +358,7 @@ var logOrder = map[string]string{
 
 // LogList implements store.Logs. It excludes logs of attempts that have not
 // started.
-func (s *Store) LogList(ctx context.Context, owner job.Owner, q store.LogQuery) ([]*job.Log, error) {
+func (s *Store) LogList(ctx context.Context, owner job.Owner, q job.LogQuery) ([]*job.Log, error) {
 	var logs []*job.Log
 	err := s.readAs(ctx, classOf(q.Heavy()), func(t *tx) (err error) {
 		c := &condition{}
@@ -395,7 +394,7 @@ func (s *Store) LogList(ctx context.Context, owner job.Owner, q store.LogQuery) 
 }
 
 // addLogs filters by event and time.
-func (c *condition) addLogs(q store.LogQuery) {
+func (c *condition) addLogs(q job.LogQuery) {
 	if q.Event != "" {
 		number := eventNumber(q.Event)
 		c.add(`l.event = ?`, number)
@@ -413,7 +412,7 @@ func (c *condition) addLogs(q store.LogQuery) {
 
 // LogWalk implements store.Logs. It reads runs and logs in the order of their
 // indexes, so that nothing is sorted.
-func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID, q store.LogQuery, look int) (*store.LogWalk, error) {
+func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID, q job.LogQuery, look int) (*job.LogWalk, error) {
 	direction, behind := ` DESC`, `<`
 	if q.Oldest {
 		direction, behind = ` ASC`, `>`
@@ -425,11 +424,11 @@ func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID
 	} else if q.After != 0 {
 		runs.add(`j.number `+behind+`= ?`, q.After)
 	}
-	walk := &store.LogWalk{}
+	walk := &job.LogWalk{}
 	err := s.readAs(ctx, pages, func(t *tx) error {
 		err := t.query(`SELECT j.number, j.inserted_at FROM jobs j WHERE `+runs.String()+` ORDER BY j.number`+direction+` LIMIT 1 OFFSET ?`, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
-			walk.Next, walk.Reached = &store.LogPlace{Run: c.int64()}, c.time()
+			walk.Next, walk.Reached = &job.LogPlace{Run: c.int64()}, c.time()
 			return nil
 		}, append(runs.args, look-1)...)
 		if err != nil {

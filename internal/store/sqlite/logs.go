@@ -9,7 +9,6 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // events maps numbers in the table to events. Those from rareEvent on have an
@@ -64,7 +63,7 @@ func (t *tx) logsNumbered(rows []int64, budget int) ([]*job.Log, error) {
 	err := eachRow(t, `SELECT `+logColumns+` FROM logs l WHERE l.seq = ?`, rows, budget, func(stmt *sqlite.Stmt) (int, error) {
 		l, err := t.scanLog(stmt)
 		logs = append(logs, l)
-		return store.LogSize(l), err
+		return job.LogSize(l), err
 	})
 	return logs, err
 }

@@ -42,7 +42,7 @@ func (t *tx) marks(owner job.Owner, numbers []int64) (marks []store.JobMark, err
 // JobMarks implements store.Marks.
 func (s *Store) JobMarks(ctx context.Context, owner job.Owner, limit int) (marks []store.JobMark, err error) {
 	err = s.readAs(ctx, pages, func(t *tx) error {
-		query, args := t.newestNumbers(owner, store.JobQuery{ListQuery: store.ListQuery{Limit: limit}})
+		query, args := t.newestNumbers(owner, job.Query{ListQuery: job.ListQuery{Limit: limit}})
 		numbers, err := t.numbers(query, args...)
 		if err == nil {
 			marks, err = t.marks(owner, numbers)
@@ -53,7 +53,7 @@ func (s *Store) JobMarks(ctx context.Context, owner job.Owner, limit int) (marks
 }
 
 // JobMarksOf implements store.Marks.
-func (s *Store) JobMarksOf(ctx context.Context, owner job.Owner, ids []store.JobID) (marks []store.JobMark, err error) {
+func (s *Store) JobMarksOf(ctx context.Context, owner job.Owner, ids []job.Ref) (marks []store.JobMark, err error) {
 	err = s.readAs(ctx, pages, func(t *tx) error {
 		marks = nil
 		for _, id := range ids {

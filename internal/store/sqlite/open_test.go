@@ -57,7 +57,7 @@ func TestOpen_CommandWorksWhileTheServiceRuns(t *testing.T) {
 	owner := addOwner(t, command)
 	insert(t, command, newJob(command, owner, `{}`))
 	closeStore(t, command)
-	if jobs, err := service.JobList(t.Context(), owner, store.JobQuery{ListQuery: store.ListQuery{Limit: 10}}); err != nil || len(jobs) != 1 {
+	if jobs, err := service.JobList(t.Context(), owner, job.Query{ListQuery: job.ListQuery{Limit: 10}}); err != nil || len(jobs) != 1 {
 		t.Errorf("the service sees %d of the command's jobs, %v", len(jobs), err)
 	}
 }
@@ -191,7 +191,7 @@ func TestWrite_CommittedRecordsSurviveACrash(t *testing.T) {
 			}
 		}
 		revived := openAt(t, crash(t, s), true)
-		jobs, err := revived.JobList(t.Context(), owner, store.JobQuery{ListQuery: store.ListQuery{Limit: 100}})
+		jobs, err := revived.JobList(t.Context(), owner, job.Query{ListQuery: job.ListQuery{Limit: 100}})
 		if err != nil || len(jobs) != 2*n {
 			t.Errorf("after a crash there are %d jobs (%v), want %d", len(jobs), err, 2*n)
 		}
@@ -219,7 +219,7 @@ func TestOpen_ATornLogLosesOnlyItsEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		revived := openAt(t, path, true)
-		jobs, err := revived.JobList(t.Context(), owner, store.JobQuery{ListQuery: store.ListQuery{Limit: 1000}})
+		jobs, err := revived.JobList(t.Context(), owner, job.Query{ListQuery: job.ListQuery{Limit: 1000}})
 		refs, peekErr := revived.QueuePeek(t.Context(), store.QueueKey{}, time.Time{}, 1000)
 		if err != nil || peekErr != nil || len(jobs)%size != 0 || len(refs) != len(jobs) {
 			t.Errorf("cut at %d of %d: %d jobs, %d queue items, %v, %v: a batch is incomplete", cut, whole, len(jobs), len(refs), err, peekErr)
@@ -306,7 +306,7 @@ func TestClose_KeepsEarlierWrites(t *testing.T) {
 	again := openAt(t, path, true)
 	defer closeStore(t, again)
 	for _, j := range stored {
-		if _, err := again.JobGet(t.Context(), owner, store.JobID{Number: j.Number}); err != nil {
+		if _, err := again.JobGet(t.Context(), owner, job.Ref{Number: j.Number}); err != nil {
 			t.Fatalf("job %d was reported as stored and is gone: %v", j.Number, err)
 		}
 	}

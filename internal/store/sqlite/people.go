@@ -8,11 +8,13 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
+	"github.com/punctual-dev/punctual/internal/operator"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // AccountRegister implements store.People.
-func (s *Store) AccountRegister(ctx context.Context, r *store.Registration) error {
+func (s *Store) AccountRegister(ctx context.Context, r *identity.Registration) error {
 	return s.write(ctx, func(t *tx) error {
 		others := false
 		err := t.query(`SELECT 1 FROM accounts WHERE email <> ? AND deleted_at IS NULL LIMIT 1`, func(*sqlite.Stmt) error {
@@ -41,7 +43,7 @@ func (s *Store) AccountRegister(ctx context.Context, r *store.Registration) erro
 }
 
 // AccountPassword implements store.People.
-func (s *Store) AccountPassword(ctx context.Context, change store.PasswordChange) error {
+func (s *Store) AccountPassword(ctx context.Context, change identity.PasswordChange) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.exec(`UPDATE accounts SET password = ? WHERE number = ? AND deleted_at IS NULL`, orNull(change.Password), change.Account); err != nil {
 			return fmt.Errorf("setting a password: %w", err)
@@ -216,11 +218,11 @@ func (t *tx) purgeJobs(account int64, limit int) (int, error) {
 }
 
 // AccountPage implements store.People.
-func (s *Store) AccountPage(ctx context.Context, after int64, limit int) (accounts []*store.Account, err error) {
+func (s *Store) AccountPage(ctx context.Context, after int64, limit int) (accounts []*identity.Account, err error) {
 	err = s.readAs(ctx, access, func(t *tx) error {
 		return t.query(`SELECT number, id, email, created_at, operator, suspended_at FROM accounts WHERE number > ? AND deleted_at IS NULL ORDER BY number LIMIT ?`, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
-			a := &store.Account{}
+			a := &identity.Account{}
 			a.Number, a.ID, a.Email, a.CreatedAt, a.Operator = c.int64(), c.uuid(), c.text(), c.time(), c.int() != 0
 			a.SuspendedAt = c.time()
 			accounts = append(accounts, a)
@@ -231,7 +233,7 @@ func (s *Store) AccountPage(ctx context.Context, after int64, limit int) (accoun
 }
 
 // AccountSize implements store.People.
-func (s *Store) AccountSize(ctx context.Context, account int64, limit int) (size store.Size, err error) {
+func (s *Store) AccountSize(ctx context.Context, account int64, limit int) (size identity.RecordCounts, err error) {
 	err = s.readAs(ctx, heavy, func(t *tx) error {
 		return t.query(`SELECT
 			(SELECT count(*) FROM (SELECT 1 FROM jobs WHERE account = ?1 AND state <= 2 LIMIT ?2)),
@@ -239,7 +241,7 @@ func (s *Store) AccountSize(ctx context.Context, account int64, limit int) (size
 			(SELECT count(*) FROM (SELECT 1 FROM schedules WHERE account = ?1 LIMIT ?2)),
 			(SELECT count(*) FROM (SELECT 1 FROM logs WHERE account = ?1 LIMIT ?2))`, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
-			size = store.Size{Pending: c.int64(), Final: c.int64(), Schedules: c.int64(), Logs: c.int64()}
+			size = identity.RecordCounts{Pending: c.int64(), Final: c.int64(), Schedules: c.int64(), Logs: c.int64()}
 			return nil
 		}, account, limit)
 	})
@@ -247,12 +249,12 @@ func (s *Store) AccountSize(ctx context.Context, account int64, limit int) (size
 }
 
 // NodeList implements store.People: this process is the only node.
-func (s *Store) NodeList(context.Context) ([]store.Node, error) {
-	return []store.Node{{Number: thisNode}}, nil
+func (s *Store) NodeList(context.Context) ([]operator.Node, error) {
+	return []operator.Node{{Number: thisNode}}, nil
 }
 
 // SessionInsert implements store.People.
-func (s *Store) SessionInsert(ctx context.Context, session *store.Session) error {
+func (s *Store) SessionInsert(ctx context.Context, session *identity.Session) error {
 	return s.write(ctx, func(t *tx) error {
 		// The account may have been deleted meanwhile.
 		err := t.exec(`INSERT INTO sessions (hash, account, created_at, seen_at, expires_at, address, agent, pending)
@@ -265,7 +267,7 @@ func (s *Store) SessionInsert(ctx context.Context, session *store.Session) error
 			return fault.NoSuch("account")
 		}
 		err = t.exec(`DELETE FROM sessions WHERE hash IN (SELECT hash FROM sessions WHERE account = ? AND pending = ? ORDER BY created_at DESC LIMIT -1 OFFSET ?) AND hash <> ?`,
-			session.Account, flag(session.Pending), store.MaxSessions, session.Hash)
+			session.Account, flag(session.Pending), identity.MaxSessions, session.Hash)
 		if err != nil {
 			return fmt.Errorf("deleting surplus sessions of an account: %w", err)
 		}
@@ -275,10 +277,10 @@ func (s *Store) SessionInsert(ctx context.Context, session *store.Session) error
 
 const sessionColumns = `SELECT hash, account, created_at, seen_at, expires_at, address, agent, pending FROM sessions `
 
-func (t *tx) sessionsWhere(where string, args ...any) (sessions []*store.Session, err error) {
+func (t *tx) sessionsWhere(where string, args ...any) (sessions []*identity.Session, err error) {
 	err = t.query(sessionColumns+where, func(stmt *sqlite.Stmt) error {
 		c := &columns{stmt: stmt}
-		sessions = append(sessions, &store.Session{
+		sessions = append(sessions, &identity.Session{
 			Hash: c.blob(), Account: c.int64(), CreatedAt: c.time(), SeenAt: c.time(), ExpiresAt: c.time(),
 			Address: c.text(), Agent: c.text(), Pending: c.int() != 0,
 		})
@@ -288,7 +290,7 @@ func (t *tx) sessionsWhere(where string, args ...any) (sessions []*store.Session
 }
 
 // SessionList implements store.People.
-func (s *Store) SessionList(ctx context.Context, account int64, at time.Time) (sessions []*store.Session, err error) {
+func (s *Store) SessionList(ctx context.Context, account int64, at time.Time) (sessions []*identity.Session, err error) {
 	err = s.readAs(ctx, access, func(t *tx) error {
 		sessions, err = t.sessionsWhere(`WHERE account = ? AND expires_at > ? AND pending = 0 ORDER BY seen_at DESC, hash`, account, at)
 		return err
@@ -304,8 +306,8 @@ func (s *Store) SessionEndOthers(ctx context.Context, account int64, keep []byte
 }
 
 // SessionFind implements store.People.
-func (s *Store) SessionFind(ctx context.Context, hash []byte, at time.Time) (*store.Session, error) {
-	found, err := oneAs(ctx, s, access, func(t *tx) (found *store.Session, err error) {
+func (s *Store) SessionFind(ctx context.Context, hash []byte, at time.Time) (*identity.Session, error) {
+	found, err := oneAs(ctx, s, access, func(t *tx) (found *identity.Session, err error) {
 		sessions, err := t.sessionsWhere(`WHERE hash = ? AND expires_at > ?`, notNil(hash), at)
 		if len(sessions) > 0 {
 			found = sessions[0]
@@ -347,24 +349,24 @@ func (s *Store) SessionPrune(ctx context.Context, before time.Time, limit int) (
 }
 
 // InviteInsert implements store.People.
-func (s *Store) InviteInsert(ctx context.Context, i *store.Invite) error {
+func (s *Store) InviteInsert(ctx context.Context, i *identity.Invite) error {
 	return s.write(ctx, func(t *tx) error {
 		return t.exec(`INSERT INTO invites (hash, created_at, expires_at) VALUES (?, ?, ?)`, i.Hash, i.CreatedAt, i.ExpiresAt)
 	})
 }
 
-func (t *tx) invites(hash []byte, at time.Time) (invites []*store.Invite, err error) {
+func (t *tx) invites(hash []byte, at time.Time) (invites []*identity.Invite, err error) {
 	err = t.query(`SELECT hash, created_at, expires_at FROM invites WHERE hash = ? AND used_at IS NULL AND expires_at > ?`, func(stmt *sqlite.Stmt) error {
 		c := &columns{stmt: stmt}
-		invites = append(invites, &store.Invite{Hash: c.blob(), CreatedAt: c.time(), ExpiresAt: c.time()})
+		invites = append(invites, &identity.Invite{Hash: c.blob(), CreatedAt: c.time(), ExpiresAt: c.time()})
 		return nil
 	}, notNil(hash), at)
 	return invites, err
 }
 
 // InviteFind implements store.People.
-func (s *Store) InviteFind(ctx context.Context, hash []byte, at time.Time) (*store.Invite, error) {
-	var invites []*store.Invite
+func (s *Store) InviteFind(ctx context.Context, hash []byte, at time.Time) (*identity.Invite, error) {
+	var invites []*identity.Invite
 	err := s.readAs(ctx, access, func(t *tx) (err error) {
 		invites, err = t.invites(hash, at)
 		return err

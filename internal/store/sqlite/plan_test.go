@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"zombiezen.com/go/sqlite"
 
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -115,8 +116,8 @@ var hot = []struct {
 	}, uses: []string{"jobs_list", "deliveries_job", "schedules_list", "logs_list"}},
 	{name: "blocked", run: func(c *scene) error { _, err := c.s.AccountsBlocked(c.t.Context()); return err },
 		uses: []string{"accounts_suspended", "accounts_purge"}},
-	{name: "get by number", run: func(c *scene) error { return c.get(store.JobID{Number: c.job.Number}) }},
-	{name: "get by UUID", run: func(c *scene) error { return c.get(store.JobID{UUID: c.job.ID}) }, uses: []string{"jobs_id"}},
+	{name: "get by number", run: func(c *scene) error { return c.get(job.Ref{Number: c.job.Number}) }},
+	{name: "get by UUID", run: func(c *scene) error { return c.get(job.Ref{UUID: c.job.ID}) }, uses: []string{"jobs_id"}},
 	{name: "peek", run: func(c *scene) error { _, err := c.s.QueuePeek(c.t.Context(), c.ref, time.Time{}, 10); return err }, uses: []string{"PRIMARY KEY"}},
 	{name: "load", run: func(c *scene) error {
 		_, err := c.s.QueueLoad(c.t.Context(), []store.QueueKey{c.ref, c.delivery})
@@ -144,7 +145,7 @@ var hot = []struct {
 		return notFound(err)
 	}, uses: []string{"PRIMARY KEY"}},
 	{name: "audit", run: func(c *scene) error {
-		return c.s.AuditInsert(c.t.Context(), &store.Audit{ID: uuid.New(), Account: c.owner.Number, Slot: "x", Count: 1, InsertedAt: c.s.Now(), LastAt: c.s.Now()})
+		return c.s.AuditInsert(c.t.Context(), &identity.AuditEntry{ID: uuid.New(), Account: c.owner.Number, Slot: "x", Count: 1, InsertedAt: c.s.Now(), LastAt: c.s.Now()})
 	}, uses: []string{"audits_slot", "PRIMARY KEY"}},
 	{name: "audit log", run: func(c *scene) error {
 		_, err := c.s.AuditList(c.t.Context(), c.owner.Number, "x", c.job.ID, 10)
@@ -168,66 +169,66 @@ var hot = []struct {
 		return err
 	}, uses: []string{"sessions_expired", "invites_expired"}},
 
-	{name: "list", run: listJobs(store.JobQuery{}), uses: []string{"jobs_list"}, allowed: []string{merge}},
-	{name: "list after", run: listJobs(store.JobQuery{ListQuery: store.ListQuery{After: 100}}), uses: []string{"jobs_list"}, allowed: []string{merge}},
-	{name: "list scheduled", run: listJobs(store.JobQuery{States: []job.State{job.Available, job.Retryable}}), uses: []string{"jobs_list", "runs_claimed"}, allowed: []string{merge}},
-	{name: "list executing", run: listJobs(store.JobQuery{States: []job.State{job.Executing}}), uses: []string{"runs_claimed"}},
-	{name: "list completed", run: listJobs(store.JobQuery{States: []job.State{job.Completed}}), uses: []string{"jobs_list"}},
-	{name: "list of a schedule", run: listJobs(store.JobQuery{Schedule: uuid.New()}), uses: []string{"jobs_schedule"}},
-	{name: "list of a key", run: listJobs(store.JobQuery{Key: new(string)}), uses: []string{"jobs_key"}},
+	{name: "list", run: listJobs(job.Query{}), uses: []string{"jobs_list"}, allowed: []string{merge}},
+	{name: "list after", run: listJobs(job.Query{ListQuery: job.ListQuery{After: 100}}), uses: []string{"jobs_list"}, allowed: []string{merge}},
+	{name: "list scheduled", run: listJobs(job.Query{States: []job.State{job.Available, job.Retryable}}), uses: []string{"jobs_list", "runs_claimed"}, allowed: []string{merge}},
+	{name: "list executing", run: listJobs(job.Query{States: []job.State{job.Executing}}), uses: []string{"runs_claimed"}},
+	{name: "list completed", run: listJobs(job.Query{States: []job.State{job.Completed}}), uses: []string{"jobs_list"}},
+	{name: "list of a schedule", run: listJobs(job.Query{Schedule: uuid.New()}), uses: []string{"jobs_schedule"}},
+	{name: "list of a key", run: listJobs(job.Query{Key: new(string)}), uses: []string{"jobs_key"}},
 	{name: "many", run: func(c *scene) error {
-		_, err := c.s.JobGetMany(c.t.Context(), c.owner, []store.JobID{{Number: 1}, {UUID: uuid.New()}})
+		_, err := c.s.JobGetMany(c.t.Context(), c.owner, []job.Ref{{Number: 1}, {UUID: uuid.New()}})
 		return err
 	}, uses: []string{"jobs_id"}},
 	{name: "ended", run: func(c *scene) error { _, err := c.s.JobMarksEnded(c.t.Context(), c.owner, c.s.Now(), 10); return err }, uses: []string{"jobs_final"}},
 	{name: "tally", run: func(c *scene) error {
-		_, _, err := c.s.JobTally(c.t.Context(), c.owner, store.JobQuery{}, 10)
+		_, _, err := c.s.JobTally(c.t.Context(), c.owner, job.Query{}, 10)
 		return err
 	}, uses: []string{"jobs_list", "runs_claimed"}},
 	{name: "tally of a tag", run: func(c *scene) error {
-		_, _, err := c.s.JobTally(c.t.Context(), c.owner, store.JobQuery{Tags: []string{"a"}}, 10)
+		_, _, err := c.s.JobTally(c.t.Context(), c.owner, job.Query{Tags: []string{"a"}}, 10)
 		return err
 	}, uses: []string{"jobs_list", "job_tags USING PRIMARY KEY"}},
-	{name: "list of a tag", run: listJobs(store.JobQuery{Tags: []string{"a"}}), uses: []string{"g USING PRIMARY KEY"}},
-	{name: "list of a tag after", run: listJobs(store.JobQuery{Tags: []string{"a"}, ListQuery: store.ListQuery{After: 100}}), uses: []string{"g USING PRIMARY KEY (account=? AND tag=? AND number<?)"}},
-	{name: "list of a host", run: listJobs(store.JobQuery{Host: "a"}), uses: []string{"jobs_host"}},
-	{name: "list of a name", run: listJobs(store.JobQuery{Name: new(string)}), uses: []string{"jobs_name"}},
+	{name: "list of a tag", run: listJobs(job.Query{Tags: []string{"a"}}), uses: []string{"g USING PRIMARY KEY"}},
+	{name: "list of a tag after", run: listJobs(job.Query{Tags: []string{"a"}, ListQuery: job.ListQuery{After: 100}}), uses: []string{"g USING PRIMARY KEY (account=? AND tag=? AND number<?)"}},
+	{name: "list of a host", run: listJobs(job.Query{Host: "a"}), uses: []string{"jobs_host"}},
+	{name: "list of a name", run: listJobs(job.Query{Name: new(string)}), uses: []string{"jobs_name"}},
 	{name: "walk by everything", run: func(c *scene) error {
-		q := store.JobQuery{
-			ListQuery: store.ListQuery{Limit: 10}, States: []job.State{job.Available, job.Executing, job.Completed}, Schedule: uuid.New(), Key: new(string),
+		q := job.Query{
+			ListQuery: job.ListQuery{Limit: 10}, States: []job.State{job.Available, job.Executing, job.Completed}, Schedule: uuid.New(), Key: new(string),
 			Tags: []string{"a", "b"}, Host: "a", Name: new(string), Since: time.Unix(1, 0), Until: time.Unix(2, 0),
 		}
 		_, _, err := c.s.JobScan(c.t.Context(), c.owner, q, 100, nil)
 		return err
 	}, uses: []string{"jobs_id"}},
 	{name: "walk by state and tag", run: func(c *scene) error {
-		q := store.JobQuery{ListQuery: store.ListQuery{Limit: 10}, States: []job.State{job.Available}, Tags: []string{"a"}}
+		q := job.Query{ListQuery: job.ListQuery{Limit: 10}, States: []job.State{job.Available}, Tags: []string{"a"}}
 		_, _, err := c.s.JobScan(c.t.Context(), c.owner, q, 100, nil)
 		return err
 	}, uses: []string{"job_tags USING PRIMARY KEY"}},
 	{name: "schedules of a tag", run: func(c *scene) error {
-		_, err := c.s.ScheduleList(c.t.Context(), c.owner, store.ScheduleQuery{ListQuery: store.ListQuery{Limit: 10}, Tags: []string{"a"}})
+		_, err := c.s.ScheduleList(c.t.Context(), c.owner, job.ScheduleQuery{ListQuery: job.ListQuery{Limit: 10}, Tags: []string{"a"}})
 		return err
 	}, uses: []string{"g USING PRIMARY KEY (account=? AND tag=?)"}},
-	{name: "scan", run: scanJobs(store.JobQuery{}), uses: []string{"jobs_list"}, allowed: []string{merge}},
-	{name: "scan after by state", run: scanJobs(store.JobQuery{ListQuery: store.ListQuery{After: 100}, States: []job.State{job.Completed}}), uses: []string{"jobs_list"}},
+	{name: "scan", run: scanJobs(job.Query{}), uses: []string{"jobs_list"}, allowed: []string{merge}},
+	{name: "scan after by state", run: scanJobs(job.Query{ListQuery: job.ListQuery{After: 100}, States: []job.State{job.Completed}}), uses: []string{"jobs_list"}},
 	{name: "schedules", run: func(c *scene) error {
-		_, err := c.s.ScheduleList(c.t.Context(), c.owner, store.ScheduleQuery{ListQuery: store.ListQuery{Limit: 10}})
+		_, err := c.s.ScheduleList(c.t.Context(), c.owner, job.ScheduleQuery{ListQuery: job.ListQuery{Limit: 10}})
 		return err
 	}, uses: []string{"schedules_list"}},
-	{name: "logs", run: listLogs(store.LogQuery{}), uses: []string{"logs_list"}},
-	{name: "logs after", run: listLogs(store.LogQuery{ListQuery: store.ListQuery{AfterID: uuid.New()}}), uses: []string{"logs_list"}},
-	{name: "logs by job number", run: listLogs(store.LogQuery{Job: &store.JobID{Number: 1}}), uses: []string{"logs_job"}},
-	{name: "logs by job UUID", run: listLogs(store.LogQuery{Job: &store.JobID{UUID: uuid.New()}}), uses: []string{"logs_job", "jobs_id"}},
-	{name: "logs of a rare event", run: listLogs(store.LogQuery{Event: job.EventCallbackFailed}), uses: []string{"logs_event"}},
-	{name: "logs of a rare event of a job", run: listLogs(store.LogQuery{Event: job.EventError, Job: &store.JobID{Number: 1}}), uses: []string{"logs_job"}},
-	{name: "logs of a common event", run: listLogs(store.LogQuery{Event: job.EventRequest}), uses: []string{"logs_list"}},
-	{name: "logs oldest first", run: listLogs(store.LogQuery{Oldest: true, Since: time.Unix(1, 0), Until: time.Unix(2, 0)}), uses: []string{"logs_list"}},
-	{name: "logs of a schedule", run: walkLogs(store.LogQuery{}), uses: []string{"jobs_schedule", "logs_job"}},
-	{name: "logs of a schedule after", run: walkLogs(store.LogQuery{
-		Event: job.EventError, Since: time.Unix(1, 0), ListQuery: store.ListQuery{After: 1, AfterID: uuid.New()},
+	{name: "logs", run: listLogs(job.LogQuery{}), uses: []string{"logs_list"}},
+	{name: "logs after", run: listLogs(job.LogQuery{ListQuery: job.ListQuery{AfterID: uuid.New()}}), uses: []string{"logs_list"}},
+	{name: "logs by job number", run: listLogs(job.LogQuery{Job: &job.Ref{Number: 1}}), uses: []string{"logs_job"}},
+	{name: "logs by job UUID", run: listLogs(job.LogQuery{Job: &job.Ref{UUID: uuid.New()}}), uses: []string{"logs_job", "jobs_id"}},
+	{name: "logs of a rare event", run: listLogs(job.LogQuery{Event: job.EventCallbackFailed}), uses: []string{"logs_event"}},
+	{name: "logs of a rare event of a job", run: listLogs(job.LogQuery{Event: job.EventError, Job: &job.Ref{Number: 1}}), uses: []string{"logs_job"}},
+	{name: "logs of a common event", run: listLogs(job.LogQuery{Event: job.EventRequest}), uses: []string{"logs_list"}},
+	{name: "logs oldest first", run: listLogs(job.LogQuery{Oldest: true, Since: time.Unix(1, 0), Until: time.Unix(2, 0)}), uses: []string{"logs_list"}},
+	{name: "logs of a schedule", run: walkLogs(job.LogQuery{}), uses: []string{"jobs_schedule", "logs_job"}},
+	{name: "logs of a schedule after", run: walkLogs(job.LogQuery{
+		Event: job.EventError, Since: time.Unix(1, 0), ListQuery: job.ListQuery{After: 1, AfterID: uuid.New()},
 	}), uses: []string{"jobs_schedule", "logs_job"}},
-	{name: "logs of a schedule oldest first", run: walkLogs(store.LogQuery{Oldest: true}), uses: []string{"jobs_schedule", "logs_job"}},
+	{name: "logs of a schedule oldest first", run: walkLogs(job.LogQuery{Oldest: true}), uses: []string{"jobs_schedule", "logs_job"}},
 	{name: "runs of schedules", run: func(c *scene) error {
 		_, err := c.s.ScheduleRuns(c.t.Context(), c.owner, []uuid.UUID{c.job.ScheduleID}, 10)
 		return err
@@ -280,19 +281,19 @@ func TestCombinedLists_UseTheIndexOfAFilter(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "p.db"), true)
 	defer closeStore(t, s)
 	for name, c := range map[string]struct {
-		query store.JobQuery
+		query job.Query
 		index string
 	}{
-		"list of a schedule by state":  {store.JobQuery{Schedule: uuid.New(), States: []job.State{job.Completed}}, "jobs_schedule"},
-		"list of a schedule by states": {store.JobQuery{Schedule: uuid.New(), States: []job.State{job.Available, job.Executing, job.Completed}}, "jobs_schedule"},
-		"list of a key by states":      {store.JobQuery{Key: new(string), States: []job.State{job.Available, job.Executing, job.Completed}}, "jobs_key"},
-		"list of a key and a schedule": {store.JobQuery{Key: new(string), Schedule: uuid.New()}, "jobs_schedule"},
-		"list of two tags":             {store.JobQuery{Tags: []string{"a", "b"}}, "g USING PRIMARY KEY"},
-		"list of a tag and a host":     {store.JobQuery{Tags: []string{"a"}, Host: "a"}, "g USING PRIMARY KEY"},
-		"list of a name and a host":    {store.JobQuery{Name: new(string), Host: "a"}, "jobs_name"},
-		"list of a host by state":      {store.JobQuery{Host: "a", States: []job.State{job.Completed}}, "jobs_host"},
-		"list of a tag and times":      {store.JobQuery{Tags: []string{"a"}, Since: time.Unix(1, 0), Until: time.Unix(2, 0)}, "g USING PRIMARY KEY"},
-		"list of a schedule and tag":   {store.JobQuery{Tags: []string{"a"}, Schedule: uuid.New()}, "jobs_schedule"},
+		"list of a schedule by state":  {job.Query{Schedule: uuid.New(), States: []job.State{job.Completed}}, "jobs_schedule"},
+		"list of a schedule by states": {job.Query{Schedule: uuid.New(), States: []job.State{job.Available, job.Executing, job.Completed}}, "jobs_schedule"},
+		"list of a key by states":      {job.Query{Key: new(string), States: []job.State{job.Available, job.Executing, job.Completed}}, "jobs_key"},
+		"list of a key and a schedule": {job.Query{Key: new(string), Schedule: uuid.New()}, "jobs_schedule"},
+		"list of two tags":             {job.Query{Tags: []string{"a", "b"}}, "g USING PRIMARY KEY"},
+		"list of a tag and a host":     {job.Query{Tags: []string{"a"}, Host: "a"}, "g USING PRIMARY KEY"},
+		"list of a name and a host":    {job.Query{Name: new(string), Host: "a"}, "jobs_name"},
+		"list of a host by state":      {job.Query{Host: "a", States: []job.State{job.Completed}}, "jobs_host"},
+		"list of a tag and times":      {job.Query{Tags: []string{"a"}, Since: time.Unix(1, 0), Until: time.Unix(2, 0)}, "g USING PRIMARY KEY"},
+		"list of a schedule and tag":   {job.Query{Tags: []string{"a"}, Schedule: uuid.New()}, "jobs_schedule"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.query.Limit = 10
@@ -374,7 +375,7 @@ func (c *scene) event() job.Delivery {
 }
 
 func (c *scene) change(changes *store.Changes) error {
-	_, err := c.s.JobChange(c.t.Context(), c.owner, store.JobID{Number: c.job.Number}, func(*store.Snapshot) *store.Changes { return changes })
+	_, err := c.s.JobChange(c.t.Context(), c.owner, job.Ref{Number: c.job.Number}, func(*store.Snapshot) *store.Changes { return changes })
 	return err
 }
 
@@ -386,7 +387,7 @@ func (c *scene) insert() error {
 	return err
 }
 
-func (c *scene) get(id store.JobID) error {
+func (c *scene) get(id job.Ref) error {
 	_, err := c.s.JobGet(c.t.Context(), c.owner, id)
 	return err
 }
@@ -453,7 +454,7 @@ func (c *scene) disable() error {
 	return err
 }
 
-func listJobs(q store.JobQuery) func(*scene) error {
+func listJobs(q job.Query) func(*scene) error {
 	return func(c *scene) error {
 		q.Limit = 10
 		_, err := c.s.JobList(c.t.Context(), c.owner, q)
@@ -461,7 +462,7 @@ func listJobs(q store.JobQuery) func(*scene) error {
 	}
 }
 
-func scanJobs(q store.JobQuery) func(*scene) error {
+func scanJobs(q job.Query) func(*scene) error {
 	return func(c *scene) error {
 		q.Limit = 10
 		_, _, err := c.s.JobScan(c.t.Context(), c.owner, q, 100, func(*job.Job) bool { return true })
@@ -469,7 +470,7 @@ func scanJobs(q store.JobQuery) func(*scene) error {
 	}
 }
 
-func walkLogs(q store.LogQuery) func(*scene) error {
+func walkLogs(q job.LogQuery) func(*scene) error {
 	return func(c *scene) error {
 		q.Limit = 10
 		_, err := c.s.LogWalk(c.t.Context(), c.owner, c.job.ScheduleID, q, 1)
@@ -477,7 +478,7 @@ func walkLogs(q store.LogQuery) func(*scene) error {
 	}
 }
 
-func listLogs(q store.LogQuery) func(*scene) error {
+func listLogs(q job.LogQuery) func(*scene) error {
 	return func(c *scene) error {
 		q.Limit = 10
 		_, err := c.s.LogList(c.t.Context(), c.owner, q)

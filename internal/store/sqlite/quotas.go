@@ -9,12 +9,13 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // AccountLimit implements store.Quotas.
-func (s *Store) AccountLimit(ctx context.Context, account int64, l store.Overrides) error {
+func (s *Store) AccountLimit(ctx context.Context, account int64, l identity.Overrides) error {
 	return s.write(ctx, func(t *tx) error {
 		err := t.exec(`UPDATE accounts SET max_pending = ?, max_schedules = ?, max_stored = ?, max_rate = ? WHERE number = ? AND deleted_at IS NULL`,
 			l.Pending, l.Schedules, l.Stored, l.Rate, account)

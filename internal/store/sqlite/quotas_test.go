@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/job"
 )
 
 // A failed transaction must not change the count, and writes that share a
@@ -28,7 +28,7 @@ func TestUses_StayCorrectAfterFailedTransactions(t *testing.T) {
 		if err != nil || use.Pending != want {
 			t.Errorf("%s: %d pending jobs, %v, want %d", when, use.Pending, err, want)
 		}
-		if jobs, err := s.JobList(t.Context(), owner, store.JobQuery{ListQuery: store.ListQuery{Limit: 100}}); err != nil || int64(len(jobs)) != want {
+		if jobs, err := s.JobList(t.Context(), owner, job.Query{ListQuery: job.ListQuery{Limit: 100}}); err != nil || int64(len(jobs)) != want {
 			t.Errorf("%s: %d jobs are stored, %v", when, len(jobs), err)
 		}
 	}

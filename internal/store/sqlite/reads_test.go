@@ -64,11 +64,11 @@ func TestRead_ListWithoutAConnectionIsRefused(t *testing.T) {
 		t.Cleanup(func() { _ = s.Close() })
 		occupy(t, s, heavy)
 		begun := time.Now()
-		_, err = s.JobList(t.Context(), job.Owner{Number: 1}, store.JobQuery{ListQuery: store.ListQuery{Limit: 1, Order: store.Order{Field: "id"}}})
+		_, err = s.JobList(t.Context(), job.Owner{Number: 1}, job.Query{ListQuery: job.ListQuery{Limit: 1, Order: job.Order{Field: "id"}}})
 		if fault.CodeOf(err) != fault.Unavailable || time.Since(begun) != store.ReadWithin {
 			t.Errorf("after %s: %v", time.Since(begun), err)
 		}
-		if _, err := s.JobList(t.Context(), job.Owner{Number: 1}, store.JobQuery{ListQuery: store.ListQuery{Limit: 1}}); err != nil {
+		if _, err := s.JobList(t.Context(), job.Owner{Number: 1}, job.Query{ListQuery: job.ListQuery{Limit: 1}}); err != nil {
 			t.Errorf("a list that is not sorted: %v", err)
 		}
 	})

@@ -10,7 +10,7 @@ import (
 )
 
 // JobGetMany implements store.Jobs.
-func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []store.JobID) ([]*job.Job, error) {
+func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []job.Ref) ([]*job.Job, error) {
 	jobs := make([]*job.Job, len(ids))
 	err := s.readAs(ctx, pages, func(t *tx) error {
 		for i, id := range ids {
@@ -35,14 +35,14 @@ func (t *tx) jobsNumbered(numbers []int64, budget int) ([]*job.Job, error) {
 	err := eachRow(t, selectJobs+`WHERE j.number = ?`, numbers, budget, func(stmt *sqlite.Stmt) (int, error) {
 		j, held, err := t.scanJob(stmt)
 		jobs = append(jobs, t.shown(j, held))
-		return store.JobSize(j), err
+		return job.Size(j), err
 	})
 	return jobs, err
 }
 
 // JobTally implements store.Jobs. Executing jobs are stored as available or
 // retryable, so it counts that many more of these and subtracts them.
-func (s *Store) JobTally(ctx context.Context, owner job.Owner, q store.JobQuery, limit int) (counts map[job.State]int64, cut bool, err error) {
+func (s *Store) JobTally(ctx context.Context, owner job.Owner, q job.Query, limit int) (counts map[job.State]int64, cut bool, err error) {
 	if err := q.Unordered(); err != nil {
 		return nil, false, err
 	}
@@ -77,8 +77,8 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, q store.JobQuery,
 }
 
 // tallyFiltered counts the jobs that match filters, state by state.
-func (s *Store) tallyFiltered(ctx context.Context, owner job.Owner, q store.JobQuery, limit int) (counts map[job.State]int64, cut bool, err error) {
-	q.ListQuery = store.ListQuery{Limit: limit}
+func (s *Store) tallyFiltered(ctx context.Context, owner job.Owner, q job.Query, limit int) (counts map[job.State]int64, cut bool, err error) {
+	q.ListQuery = job.ListQuery{Limit: limit}
 	states := q.States
 	if len(states) == 0 {
 		states = shownStates
@@ -100,7 +100,7 @@ func (s *Store) tallyFiltered(ctx context.Context, owner job.Owner, q store.JobQ
 }
 
 // JobScan implements store.Jobs.
-func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
+func (s *Store) JobScan(ctx context.Context, owner job.Owner, q job.Query, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
 	if err := q.Unordered(); err != nil {
 		return nil, 0, err
 	}
@@ -125,7 +125,7 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q store.JobQuery, 
 
 // matching returns the numbers of the jobs of a page for which match returns true;
 // see JobScan.
-func (t *tx) matching(owner job.Owner, q store.JobQuery, look int, match func(*job.Job) bool) (numbers []int64, next int64, err error) {
+func (t *tx) matching(owner job.Owner, q job.Query, look int, match func(*job.Job) bool) (numbers []int64, next int64, err error) {
 	wanted := q.Limit
 	q.Limit = look
 	var candidates []int64
@@ -150,7 +150,7 @@ func (t *tx) matching(owner job.Owner, q store.JobQuery, look int, match func(*j
 			return nil, 0, err
 		}
 		if match(j) {
-			if matched += store.JobSize(j); matched > q.Budget() && len(numbers) > 0 {
+			if matched += job.Size(j); matched > q.Budget() && len(numbers) > 0 {
 				return numbers, last, nil // the job comes first on the next page
 			}
 			numbers = append(numbers, j.Number)

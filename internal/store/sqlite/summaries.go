@@ -8,19 +8,18 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // ScheduleRuns implements store.Summaries.
-func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []uuid.UUID, limit int) (map[uuid.UUID][]store.RunSummary, error) {
-	runs := map[uuid.UUID][]store.RunSummary{}
+func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []uuid.UUID, limit int) (map[uuid.UUID][]job.RunSummary, error) {
+	runs := map[uuid.UUID][]job.RunSummary{}
 	err := s.readAs(ctx, pages, func(t *tx) error {
 		for _, schedule := range schedules {
 			err := t.query(`SELECT j.number, j.state, j.scheduled_at, j.due_at, j.attempted_at, coalesce(j.completed_at, j.cancelled_at, j.discarded_at),
 				(SELECT l.inserted_at FROM logs l WHERE l.job = j.number AND l.event = 1 AND l.inserted_at <= ? ORDER BY l.id LIMIT 1), coalesce(r.node, 0), r.begin_at`+
 				fromJobs+`WHERE +j.account = ? AND j.schedule_id = ? ORDER BY j.number DESC LIMIT ?`, func(stmt *sqlite.Stmt) error {
 				c := &columns{stmt: stmt}
-				g := store.RunSummary{Number: c.int64(), State: job.State(c.int()), ScheduledAt: c.time(), DueAt: c.time(), AttemptedAt: c.time(), EndedAt: c.time(), StartedAt: c.time()}
+				g := job.RunSummary{Number: c.int64(), State: job.State(c.int()), ScheduledAt: c.time(), DueAt: c.time(), AttemptedAt: c.time(), EndedAt: c.time(), StartedAt: c.time()}
 				if node, begin := c.int64(), c.time(); node > 0 && !begin.After(t.now) {
 					g.State, g.AttemptedAt = job.Executing, begin
 				}
@@ -37,8 +36,8 @@ func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []u
 }
 
 // JobsDue implements store.Summaries.
-func (s *Store) JobsDue(ctx context.Context, owner job.Owner, before time.Time, limit, look int) (*store.Due, error) {
-	due := &store.Due{}
+func (s *Store) JobsDue(ctx context.Context, owner job.Owner, before time.Time, limit, look int) (*job.DueJobs, error) {
+	due := &job.DueJobs{}
 	err := s.readAs(ctx, pages, func(t *tx) error {
 		numbers, looked := []int64{}, 0
 		err := t.query(`SELECT number, account = ? AND kind = 0 FROM runs WHERE due >= ? AND due < ? ORDER BY due LIMIT ?`, func(stmt *sqlite.Stmt) error {
@@ -57,7 +56,7 @@ func (s *Store) JobsDue(ctx context.Context, owner job.Owner, before time.Time, 
 			}
 		}
 		due.Count = len(numbers)
-		due.Jobs, err = t.jobsNumbered(numbers[:min(limit, len(numbers))], store.PageBytes)
+		due.Jobs, err = t.jobsNumbered(numbers[:min(limit, len(numbers))], job.PageBytes)
 		return err
 	})
 	return due, err
@@ -89,7 +88,7 @@ func (s *Store) JobsFailed(ctx context.Context, owner job.Owner, since time.Time
 		numbers, err := t.numbers(`SELECT number FROM jobs INDEXED BY jobs_failed
 			WHERE account = ? AND discarded_at >= ? ORDER BY discarded_at DESC, number DESC LIMIT ?`, owner.Number, since, limit)
 		if err == nil {
-			jobs, err = t.jobsNumbered(numbers, store.PageBytes)
+			jobs, err = t.jobsNumbered(numbers, job.PageBytes)
 		}
 		return err
 	})

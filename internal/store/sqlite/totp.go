@@ -10,14 +10,14 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/punctual-dev/punctual/internal/fault"
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/identity"
 )
 
 // totp returns an account's second factor; nil if there is none.
-func (t *tx) totp(account int64) (found *store.TOTP, err error) {
+func (t *tx) totp(account int64) (found *identity.TOTP, err error) {
 	err = t.query(`SELECT secret, created_at, confirmed_at, last_step, recovery FROM totps WHERE account = ?`, func(stmt *sqlite.Stmt) error {
 		c := &columns{stmt: stmt}
-		found = &store.TOTP{Secret: c.blob(), CreatedAt: c.time(), ConfirmedAt: c.time(), LastStep: c.int64()}
+		found = &identity.TOTP{Secret: c.blob(), CreatedAt: c.time(), ConfirmedAt: c.time(), LastStep: c.int64()}
 		for hash := range slices.Chunk(c.blob(), sha256.Size) {
 			found.Recovery = append(found.Recovery, hash)
 		}
@@ -29,7 +29,7 @@ func (t *tx) totp(account int64) (found *store.TOTP, err error) {
 	return found, nil
 }
 
-func (t *tx) setTOTP(account int64, v *store.TOTP) error {
+func (t *tx) setTOTP(account int64, v *identity.TOTP) error {
 	if v == nil {
 		return t.exec(`DELETE FROM totps WHERE account = ?`, account)
 	}
@@ -44,7 +44,7 @@ func (t *tx) setTOTP(account int64, v *store.TOTP) error {
 }
 
 // AccountTOTP implements store.People.
-func (s *Store) AccountTOTP(ctx context.Context, account int64, decide store.DecideTOTP) error {
+func (s *Store) AccountTOTP(ctx context.Context, account int64, decide identity.DecideTOTP) error {
 	return s.write(ctx, func(t *tx) error {
 		there := false
 		err := t.query(`SELECT 1 FROM accounts WHERE number = ? AND deleted_at IS NULL`, func(*sqlite.Stmt) error {

@@ -7,7 +7,6 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // source reads part of an index: numbers of jobs in descending order, in chunks.
@@ -71,7 +70,7 @@ func (f filter) floor(t *tx, n int64) (highest int64, err error) {
 }
 
 // filters returns the filters of q, except the times. Each has an index.
-func (t *tx) filters(owner job.Owner, q store.JobQuery) []filter {
+func (t *tx) filters(owner job.Owner, q job.Query) []filter {
 	var all []filter
 	add := func(from, where string, args ...any) {
 		all = append(all, filter{newSource(from, where, args...)})
@@ -113,7 +112,7 @@ func (t *tx) filters(owner job.Owner, q store.JobQuery) []filter {
 // It looks for the highest number in all indexes: it asks each for its highest
 // number up to the lowest found so far, until all agree. So it jumps over
 // whatever a rare filter excludes.
-func (t *tx) walk(owner job.Owner, q store.JobQuery, look int) (numbers []int64, next int64, err error) {
+func (t *tx) walk(owner job.Owner, q job.Query, look int) (numbers []int64, next int64, err error) {
 	at, lowest, err := t.numbersWithin(q)
 	if err != nil {
 		return nil, 0, err
@@ -154,7 +153,7 @@ func (t *tx) walk(owner job.Owner, q store.JobQuery, look int) (numbers []int64,
 // numbersWithin returns bounds of the numbers of the jobs inserted within the
 // times of q: highest is the last that is possible, lowest is below the first. IDs
 // contain the time, so the index by ID finds them.
-func (t *tx) numbersWithin(q store.JobQuery) (highest, lowest int64, err error) {
+func (t *tx) numbersWithin(q job.Query) (highest, lowest int64, err error) {
 	highest = math.MaxInt64 - 1
 	read := func(n *int64) func(*sqlite.Stmt) error {
 		return func(stmt *sqlite.Stmt) error {
@@ -172,7 +171,7 @@ func (t *tx) numbersWithin(q store.JobQuery) (highest, lowest int64, err error) 
 }
 
 // inTime reports whether a job was inserted within the times of q.
-func (t *tx) inTime(number int64, q store.JobQuery) (within bool, err error) {
+func (t *tx) inTime(number int64, q job.Query) (within bool, err error) {
 	if !q.Timed() {
 		return true, nil
 	}

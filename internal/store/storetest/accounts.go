@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 var accountTests = group{
@@ -26,7 +26,7 @@ var accountTests = group{
 	"EmailsInTheFaults": accountsEmailFault,
 }
 
-func showAccount(a *store.Account) string {
+func showAccount(a *identity.Account) string {
 	text := fmt.Sprintf("account %s (%d) %q of %s", a.ID, a.Number, a.Email, moment(a.CreatedAt))
 	for _, s := range a.Secrets {
 		text += fmt.Sprintf(", %s from %s to %s", s.Value, moment(s.CreatedAt), moment(s.ExpiresAt))
@@ -34,15 +34,15 @@ func showAccount(a *store.Account) string {
 	return text
 }
 
-func showKey(k *store.Key) string {
+func showKey(k *identity.Key) string {
 	return fmt.Sprintf("key %s of %d, %q, %q, %x, created %s, used %s, revoked %s",
 		k.ID, k.Account, k.Name, k.Prefix, k.Hash, moment(k.CreatedAt), moment(k.LastUsedAt), moment(k.RevokedAt))
 }
 
 func accountsReadBack(w *world) {
-	a := &store.Account{
+	a := &identity.Account{
 		Owner: job.Owner{ID: uuid.New()}, Email: "Ä.b+c@example.com", CreatedAt: w.past(),
-		Secrets: []store.Secret{{Value: "whsec_2", CreatedAt: w.now, ExpiresAt: w.ahead()}, {Value: "whsec_1", CreatedAt: w.past()}},
+		Secrets: []identity.Secret{{Value: "whsec_2", CreatedAt: w.now, ExpiresAt: w.ahead()}, {Value: "whsec_1", CreatedAt: w.past()}},
 	}
 	w.ok("AccountInsert", w.s.AccountInsert(w.ctx, a))
 	if a.Number == 0 || a.Number == w.owner.Number || a.Number == w.other.Number {
@@ -56,7 +56,7 @@ func accountsReadBack(w *world) {
 	w.same("the account by number", showAccount(byNumber), showAccount(a))
 	all, err := w.s.AccountList(w.ctx)
 	w.ok("AccountList", err)
-	if len(all) != 3 || !slices.ContainsFunc(all, func(b *store.Account) bool { return showAccount(b) == showAccount(a) }) {
+	if len(all) != 3 || !slices.ContainsFunc(all, func(b *identity.Account) bool { return showAccount(b) == showAccount(a) }) {
 		w.Errorf("%d accounts are listed, want 3 with the new one", len(all))
 	}
 }
@@ -64,7 +64,7 @@ func accountsReadBack(w *world) {
 func accountsEmailsUnique(w *world) {
 	before, err := w.s.AccountGet(w.ctx, "owner@example.com")
 	w.ok("AccountGet", err)
-	again := &store.Account{Owner: job.Owner{ID: uuid.New()}, Email: "owner@example.com", CreatedAt: w.now, Secrets: []store.Secret{{Value: "whsec_x", CreatedAt: w.now}}}
+	again := &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: "owner@example.com", CreatedAt: w.now, Secrets: []identity.Secret{{Value: "whsec_x", CreatedAt: w.now}}}
 	w.wantCode("a second account of one email", w.s.AccountInsert(w.ctx, again), fault.Invalid)
 	after, err := w.s.AccountGet(w.ctx, "owner@example.com")
 	w.ok("AccountGet", err)
@@ -76,7 +76,7 @@ func accountsEmailsUnique(w *world) {
 
 // accountsEmailFault: users see the fault's message.
 func accountsEmailFault(w *world) {
-	again := &store.Account{Owner: job.Owner{ID: uuid.New()}, Email: "owner@example.com", CreatedAt: w.now}
+	again := &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: "owner@example.com", CreatedAt: w.now}
 	err := w.s.AccountInsert(w.ctx, again)
 	if err == nil || err.Error() != "there is an account owner@example.com already" {
 		w.Errorf("the fault says %v", err)
@@ -112,9 +112,9 @@ func (w *world) secrets() string {
 func accountsSecretsRotate(w *world) {
 	old := "whsec_owner@example.com"
 	first, second := w.now.Add(time.Hour), w.now.Add(3*time.Hour)
-	w.ok("SecretAdd", w.s.SecretAdd(w.ctx, w.owner.Number, store.Secret{Value: "whsec_b", CreatedAt: w.now.Add(time.Second)}, first))
+	w.ok("SecretAdd", w.s.SecretAdd(w.ctx, w.owner.Number, identity.Secret{Value: "whsec_b", CreatedAt: w.now.Add(time.Second)}, first))
 	w.same("the secrets after one rotation", w.secrets(), "whsec_b until -; "+old+" until "+moment(first)+"; ")
-	w.ok("SecretAdd", w.s.SecretAdd(w.ctx, w.owner.Number, store.Secret{Value: "whsec_c", CreatedAt: w.now.Add(2 * time.Second)}, second))
+	w.ok("SecretAdd", w.s.SecretAdd(w.ctx, w.owner.Number, identity.Secret{Value: "whsec_c", CreatedAt: w.now.Add(2 * time.Second)}, second))
 	w.same("the secrets after two: none lives longer than it was to", w.secrets(),
 		"whsec_c until -; whsec_b until "+moment(second)+"; "+old+" until "+moment(first)+"; ")
 	a, err := w.s.AccountOf(w.ctx, w.other.Number)
@@ -124,14 +124,14 @@ func accountsSecretsRotate(w *world) {
 }
 
 func accountsSecretsExpire(w *world) {
-	w.ok("SecretAdd", w.s.SecretAdd(w.ctx, w.owner.Number, store.Secret{Value: "whsec_b", CreatedAt: w.now.Add(time.Second)}, w.past()))
+	w.ok("SecretAdd", w.s.SecretAdd(w.ctx, w.owner.Number, identity.Secret{Value: "whsec_b", CreatedAt: w.now.Add(time.Second)}, w.past()))
 	w.same("the secrets after one ended", w.secrets(), "whsec_b until -; ")
 }
 
-func (w *world) key(name string) *store.Key {
+func (w *world) key(name string) *identity.Key {
 	w.Helper()
 	hash := sha256.Sum256([]byte(name))
-	k := &store.Key{ID: uuid.New(), Account: w.owner.Number, Name: name, Prefix: "sk_" + name, Hash: hash[:], CreatedAt: w.now}
+	k := &identity.Key{ID: uuid.New(), Account: w.owner.Number, Name: name, Prefix: "sk_" + name, Hash: hash[:], CreatedAt: w.now}
 	w.ok("KeyInsert", w.s.KeyInsert(w.ctx, k))
 	return k
 }
@@ -143,7 +143,7 @@ func accountsKeysReadBack(w *world) {
 	if err != nil || len(keys) != 2 {
 		w.Fatalf("KeyList returned %d, %v", len(keys), err)
 	}
-	slices.SortFunc(keys, func(x, y *store.Key) int { return len(x.Name) - len(y.Name) })
+	slices.SortFunc(keys, func(x, y *identity.Key) int { return len(x.Name) - len(y.Name) })
 	w.same("a key", showKey(keys[0]), showKey(a))
 	w.same("a key", showKey(keys[1]), showKey(b))
 	if keys, err := w.s.KeyList(w.ctx, w.other.Number); err != nil || len(keys) != 0 {
@@ -189,7 +189,7 @@ func accountsKeysUsed(w *world) {
 	a, b, c := w.key("a"), w.key("b"), w.key("c")
 	w.ok("KeyUsed", w.s.KeyUsed(w.ctx, map[uuid.UUID]time.Time{a.ID: w.past(), b.ID: w.past()}))
 	w.ok("KeyUsed", w.s.KeyUsed(w.ctx, map[uuid.UUID]time.Time{b.ID: w.now}))
-	for k, want := range map[*store.Key]time.Time{a: w.past(), b: w.now, c: {}} {
+	for k, want := range map[*identity.Key]time.Time{a: w.past(), b: w.now, c: {}} {
 		got, err := w.s.KeyFind(w.ctx, k.Hash)
 		w.ok("KeyFind", err)
 		if !got.LastUsedAt.Equal(want) {

@@ -132,7 +132,7 @@ func (w *world) record(j *job.Job, outcomes ...store.AlertOutcome) {
 			o.Detail = rawjson.Value(`{}`)
 		}
 	}
-	_, err := w.s.JobChange(w.ctx, j.Owner, store.JobID{Number: j.Number}, func(*store.Snapshot) *store.Changes { return &store.Changes{Outcomes: outcomes} })
+	_, err := w.s.JobChange(w.ctx, j.Owner, job.Ref{Number: j.Number}, func(*store.Snapshot) *store.Changes { return &store.Changes{Outcomes: outcomes} })
 	w.ok("JobChange", err)
 }
 

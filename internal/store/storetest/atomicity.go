@@ -22,9 +22,9 @@ var atomicityTests = group{
 // everything shows all records and queue items of the owner.
 func (w *world) everything() string {
 	w.Helper()
-	return show(w.listJobs(w.owner, store.JobQuery{ListQuery: store.ListQuery{Limit: 1000}}), showJob) +
-		show(w.listSchedules(w.owner, store.ListQuery{Limit: 1000}), showSchedule) +
-		show(w.listLogs(w.owner, store.LogQuery{ListQuery: store.ListQuery{Limit: 1000}}), showLog) +
+	return show(w.listJobs(w.owner, job.Query{ListQuery: job.ListQuery{Limit: 1000}}), showJob) +
+		show(w.listSchedules(w.owner, job.ListQuery{Limit: 1000}), showSchedule) +
+		show(w.listLogs(w.owner, job.LogQuery{ListQuery: job.ListQuery{Limit: 1000}}), showLog) +
 		show(w.peek(), showRef)
 }
 
@@ -75,7 +75,7 @@ func atomicityJobChange(w *world) {
 	c := w.holdWithEvents(j)
 	before := w.everything()
 	twin := w.twin(j)
-	_, err := w.s.JobChange(w.ctx, w.owner, store.JobID{Number: j.Number}, func(m *store.Snapshot) *store.Changes {
+	_, err := w.s.JobChange(w.ctx, w.owner, job.Ref{Number: j.Number}, func(m *store.Snapshot) *store.Changes {
 		changes := w.cancelUnstarted(m)
 		changes.Logs = []job.Log{w.log(j, job.EventError, w.past())}
 		changes.Next = &twin
@@ -145,7 +145,7 @@ func (w *world) neighbour(worker, round int, first *job.Job, stored *[]*job.Job)
 			return fmt.Errorf("a twin was stored")
 		}
 	case 1:
-		_, err := w.s.JobChange(w.ctx, w.owner, store.JobID{UUID: uuid.New()}, cancel)
+		_, err := w.s.JobChange(w.ctx, w.owner, job.Ref{UUID: uuid.New()}, cancel)
 		if fault.CodeOf(err) != fault.NotFound {
 			return fmt.Errorf("changing no job: %w", err)
 		}

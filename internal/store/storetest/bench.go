@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -40,12 +41,12 @@ func Benchmark(b *testing.B, open func(b *testing.B, clock func() time.Time) sto
 	b.Run("Peek/500", func(b *testing.B) { newBench(b, open).peek(500) })
 	for _, list := range []struct {
 		name  string
-		query store.JobQuery
+		query job.Query
 	}{
-		{"First", store.JobQuery{}},
-		{"Middle", store.JobQuery{ListQuery: store.ListQuery{After: benchStored / 2}}},
-		{"Scheduled", store.JobQuery{States: []job.State{job.Available, job.Retryable}}},
-		{"Executing", store.JobQuery{States: []job.State{job.Executing}}},
+		{"First", job.Query{}},
+		{"Middle", job.Query{ListQuery: job.ListQuery{After: benchStored / 2}}},
+		{"Scheduled", job.Query{States: []job.State{job.Available, job.Retryable}}},
+		{"Executing", job.Query{States: []job.State{job.Executing}}},
 	} {
 		b.Run("List/"+list.name, func(b *testing.B) { newBench(b, open).list(list.query) })
 	}
@@ -66,7 +67,7 @@ func newBench(b *testing.B, open func(b *testing.B, clock func() time.Time) stor
 	b.Helper()
 	c := &bench{B: b, ctx: b.Context(), s: open(b, time.Now)}
 	b.Cleanup(func() { c.ok(c.s.Close()) })
-	a := &store.Account{Owner: job.Owner{ID: uuid.New()}, Email: "bench@example.com", CreatedAt: c.s.Now()}
+	a := &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: "bench@example.com", CreatedAt: c.s.Now()}
 	c.ok(c.s.AccountInsert(c.ctx, a))
 	c.owner = a.Owner
 	var err error
@@ -218,7 +219,7 @@ func (c *bench) peek(limit int) {
 	c.perItem(limit)
 }
 
-func (c *bench) list(q store.JobQuery) {
+func (c *bench) list(q job.Query) {
 	c.fill()
 	_, err := c.s.QueueClaim(c.ctx, c.node, c.claims(c.insert(500)))
 	c.ok(err)

@@ -114,7 +114,7 @@ func completionCancelled(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	c := w.completable(j, w.ahead())
 	w.tryClaim(c)
-	_, err := w.s.JobChange(w.ctx, w.owner, store.JobID{Number: j.Number}, func(m *store.Snapshot) *store.Changes {
+	_, err := w.s.JobChange(w.ctx, w.owner, job.Ref{Number: j.Number}, func(m *store.Snapshot) *store.Changes {
 		ended := *m.Job
 		_ = ended.Cancel(m.Now)
 		return &store.Changes{Job: &ended, RollbackClaim: true, EndCompletions: true}
@@ -138,7 +138,7 @@ func completionAwaiting(w *world) {
 	if counts[job.Executing] != 1 || counts[job.Available] != 0 {
 		w.Errorf("counted %v", counts)
 	}
-	executing, err := w.s.JobList(w.ctx, w.owner, store.JobQuery{States: []job.State{job.Executing}, ListQuery: store.ListQuery{Limit: 10}})
+	executing, err := w.s.JobList(w.ctx, w.owner, job.Query{States: []job.State{job.Executing}, ListQuery: job.ListQuery{Limit: 10}})
 	if err != nil || len(executing) != 1 {
 		w.Errorf("executing: %d jobs, %v", len(executing), err)
 	}
@@ -347,7 +347,7 @@ func completionLatest(w *world) {
 func completionCancel(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	c := w.await(j, w.ahead())
-	cancelled, err := w.s.JobChange(w.ctx, w.owner, store.JobID{Number: j.Number}, func(m *store.Snapshot) *store.Changes {
+	cancelled, err := w.s.JobChange(w.ctx, w.owner, job.Ref{Number: j.Number}, func(m *store.Snapshot) *store.Changes {
 		ended := *m.Job
 		_ = ended.Cancel(m.Now)
 		return &store.Changes{Job: &ended, EndCompletions: true}

@@ -158,7 +158,7 @@ func concurrencyClaims(w *world) {
 			w.Fatalf("item %d was claimed %d times", k, times)
 		}
 	}
-	logs := w.listLogs(w.owner, store.LogQuery{ListQuery: store.ListQuery{Limit: 10 * len(jobs)}})
+	logs := w.listLogs(w.owner, job.LogQuery{ListQuery: job.ListQuery{Limit: 10 * len(jobs)}})
 	if len(logs) != len(jobs) {
 		w.Errorf("%d request logs for %d claims", len(logs), len(jobs))
 	}
@@ -178,7 +178,7 @@ func concurrencyCancelFinish(w *world) {
 				w.Errorf("QueueFinish: %v", err)
 			}
 		}, func() {
-			got, err := w.s.JobChange(w.ctx, w.owner, store.JobID{Number: j.Number}, func(m *store.Snapshot) *store.Changes {
+			got, err := w.s.JobChange(w.ctx, w.owner, job.Ref{Number: j.Number}, func(m *store.Snapshot) *store.Changes {
 				changes := cancel(m)
 				cancelled = changes != nil
 				if cancelled {
@@ -219,7 +219,7 @@ func concurrencyCancelClaim(w *world) {
 				w.Errorf("QueueClaim: %v", err)
 			}
 		}, func() {
-			_, err := w.s.JobChange(w.ctx, w.owner, store.JobID{Number: j.Number}, func(m *store.Snapshot) *store.Changes {
+			_, err := w.s.JobChange(w.ctx, w.owner, job.Ref{Number: j.Number}, func(m *store.Snapshot) *store.Changes {
 				seen = m.Claim != nil
 				return cancel(m)
 			})
@@ -339,7 +339,7 @@ func (w *world) checkSchedule(id uuid.UUID) {
 	if w.schedule(w.owner, id).Live() {
 		want = 1
 	}
-	unfinished := w.listJobs(w.owner, store.JobQuery{
+	unfinished := w.listJobs(w.owner, job.Query{
 		ListQuery: top, Schedule: id, States: []job.State{job.Available, job.Retryable, job.Executing},
 	})
 	if len(unfinished) != want {
@@ -359,7 +359,7 @@ func concurrencyEvents(w *world) {
 		together = append(together, func() {
 			for n := range each {
 				event := []job.Delivery{w.webhook(j, 1, fmt.Sprint(n), w.past())}
-				_, err := w.s.JobChange(w.ctx, w.owner, store.JobID{Number: j.Number}, func(*store.Snapshot) *store.Changes {
+				_, err := w.s.JobChange(w.ctx, w.owner, job.Ref{Number: j.Number}, func(*store.Snapshot) *store.Changes {
 					return &store.Changes{Deliveries: event}
 				})
 				if err != nil {

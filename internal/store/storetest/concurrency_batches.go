@@ -43,8 +43,8 @@ func concurrencyReaders(w *world) {
 }
 
 func (w *world) seeOneUnfinished(id uuid.UUID) {
-	jobs, err := w.s.JobList(w.ctx, w.owner, store.JobQuery{
-		ListQuery: store.ListQuery{Limit: 10}, Schedule: id, States: []job.State{job.Available, job.Retryable, job.Executing},
+	jobs, err := w.s.JobList(w.ctx, w.owner, job.Query{
+		ListQuery: job.ListQuery{Limit: 10}, Schedule: id, States: []job.State{job.Available, job.Retryable, job.Executing},
 	})
 	if err != nil || len(jobs) != 1 {
 		w.Errorf("a reader saw %d unfinished jobs (%v), want 1", len(jobs), err)
@@ -159,7 +159,7 @@ func concurrencyFinishBatches(w *world) {
 			w.Fatalf("item %d was ended %d times", k, n)
 		}
 	}
-	logs := w.listLogs(w.owner, store.LogQuery{ListQuery: store.ListQuery{Limit: 10 * len(jobs)}, Event: job.EventResponse})
+	logs := w.listLogs(w.owner, job.LogQuery{ListQuery: job.ListQuery{Limit: 10 * len(jobs)}, Event: job.EventResponse})
 	if len(logs) != len(jobs) {
 		w.Errorf("%d response logs for %d jobs", len(logs), len(jobs))
 	}

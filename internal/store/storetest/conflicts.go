@@ -480,7 +480,7 @@ func (m *conflictState) crash() {
 
 func (m *conflictState) check(step int) {
 	m.Helper()
-	jobs := m.listJobs(m.owner, store.JobQuery{ListQuery: store.ListQuery{Limit: 100}, Key: &m.key, States: []job.State{job.Available, job.Retryable, job.Executing}})
+	jobs := m.listJobs(m.owner, job.Query{ListQuery: job.ListQuery{Limit: 100}, Key: &m.key, States: []job.State{job.Available, job.Retryable, job.Executing}})
 	want := 0
 	for _, expected := range []*modelJob{m.first, m.follower} {
 		if expected == nil {
@@ -547,7 +547,7 @@ func conflictMixed(w *world) {
 		for pair := range places {
 			var jobs [2]*job.Job
 			for i := range pair {
-				j, err := w.s.JobGet(w.ctx, w.owner, store.JobID{UUID: pair[i]})
+				j, err := w.s.JobGet(w.ctx, w.owner, job.Ref{UUID: pair[i]})
 				w.ok("JobGet", err)
 				jobs[i] = j
 			}

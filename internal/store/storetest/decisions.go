@@ -31,11 +31,11 @@ func decisionsOfOthers(w *world) {
 		w.Error("a decision was asked about another's job")
 		return nil
 	}
-	for what, id := range map[string]store.JobID{"number": {Number: j.Number}, "UUID": {UUID: j.ID}} {
+	for what, id := range map[string]job.Ref{"number": {Number: j.Number}, "UUID": {UUID: j.ID}} {
 		_, err := w.s.JobChange(w.ctx, w.other, id, never)
 		w.wantCode("another's job by "+what, err, fault.NotFound)
 	}
-	for what, id := range map[string]store.JobID{"number": {Number: j.Number + 1}, "UUID": {UUID: uuid.New()}} {
+	for what, id := range map[string]job.Ref{"number": {Number: j.Number + 1}, "UUID": {UUID: uuid.New()}} {
 		_, err := w.s.JobChange(w.ctx, w.owner, id, never)
 		w.wantCode("no job by "+what, err, fault.NotFound)
 	}
@@ -49,7 +49,7 @@ func decisionsMoment(w *world) {
 	look := func(j *job.Job) (m store.Snapshot) {
 		w.Helper()
 		asked := false
-		got, err := w.s.JobChange(w.ctx, w.owner, store.JobID{UUID: j.ID}, func(seen *store.Snapshot) *store.Changes {
+		got, err := w.s.JobChange(w.ctx, w.owner, job.Ref{UUID: j.ID}, func(seen *store.Snapshot) *store.Changes {
 			m, asked = *seen, true
 			return nil
 		})

@@ -30,35 +30,35 @@ var filterTests = group{
 
 // filterFields draw each field of a JobQuery that filters; each is left out at
 // times.
-var filterFields = map[string]func(w *world, r *rapid.T, m *model, q *store.JobQuery){
-	"States": func(_ *world, r *rapid.T, _ *model, q *store.JobQuery) {
+var filterFields = map[string]func(w *world, r *rapid.T, m *model, q *job.Query){
+	"States": func(_ *world, r *rapid.T, _ *model, q *job.Query) {
 		q.States = rapid.SliceOfNDistinct(rapid.SampledFrom(allStates), 0, 4, rapid.ID).Draw(r, "states")
 	},
-	"Schedule": func(_ *world, r *rapid.T, m *model, q *store.JobQuery) {
+	"Schedule": func(_ *world, r *rapid.T, m *model, q *job.Query) {
 		if seldom(r, "by schedule") {
 			q.Schedule = rapid.SampledFrom(m.schedules).Draw(r, "schedule").ID
 		}
 	},
-	"Key": func(_ *world, r *rapid.T, _ *model, q *store.JobQuery) {
+	"Key": func(_ *world, r *rapid.T, _ *model, q *job.Query) {
 		if seldom(r, "by key") {
 			key := rapid.SampledFrom([]string{"a", "b", "z"}).Draw(r, "key")
 			q.Key = &key
 		}
 	},
-	"Tags": func(_ *world, r *rapid.T, _ *model, q *store.JobQuery) { q.Tags = drawTags(r) },
-	"Host": func(_ *world, r *rapid.T, _ *model, q *store.JobQuery) {
+	"Tags": func(_ *world, r *rapid.T, _ *model, q *job.Query) { q.Tags = drawTags(r) },
+	"Host": func(_ *world, r *rapid.T, _ *model, q *job.Query) {
 		if seldom(r, "by host") {
 			q.Host = rapid.SampledFrom([]string{"one.example", "two.example", "2001:db8::1", "one.exampl"}).Draw(r, "host")
 		}
 	},
-	"Name": func(_ *world, r *rapid.T, _ *model, q *store.JobQuery) {
+	"Name": func(_ *world, r *rapid.T, _ *model, q *job.Query) {
 		if seldom(r, "by name") {
 			name := rapid.SampledFrom(append([]string{"repor"}, jobNames...)).Draw(r, "name")
 			q.Name = &name
 		}
 	},
-	"Since": func(w *world, r *rapid.T, _ *model, q *store.JobQuery) { q.Since = w.drawSince(r, "since") },
-	"Until": func(w *world, r *rapid.T, _ *model, q *store.JobQuery) { q.Until = w.drawSince(r, "until") },
+	"Since": func(w *world, r *rapid.T, _ *model, q *job.Query) { q.Since = w.drawSince(r, "since") },
+	"Until": func(w *world, r *rapid.T, _ *model, q *job.Query) { q.Until = w.drawSince(r, "until") },
 }
 
 func seldom(r *rapid.T, what string) bool { return rapid.IntRange(0, 3).Draw(r, what) == 0 }
@@ -71,7 +71,7 @@ func drawTags(r *rapid.T) []string {
 }
 
 // drawFilters draws the filters of a query.
-func (w *world) drawFilters(r *rapid.T, m *model) (q store.JobQuery) {
+func (w *world) drawFilters(r *rapid.T, m *model) (q job.Query) {
 	for _, name := range fieldsOf(filterFields) {
 		filterFields[name](w, r, m, &q)
 	}
@@ -80,7 +80,7 @@ func (w *world) drawFilters(r *rapid.T, m *model) (q store.JobQuery) {
 
 // filtersAllDrawn: a field that is added to JobQuery is compared with the model.
 func filtersAllDrawn(w *world) {
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[store.JobQuery]()) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[job.Query]()) {
 		if len(f.Index) == 1 && !f.Anonymous && filterFields[f.Name] == nil {
 			w.Errorf("JobQuery.%s is not among filterFields: draw it there, and add it to jobList of the model", f.Name)
 		}
@@ -166,15 +166,15 @@ func filtersCountsBounded(w *world) {
 	for i := range 40 {
 		w.insertOne(w.labelled([]string{"a", "b"}[i%2]))
 	}
-	got, cut, err := w.s.JobTally(w.ctx, w.owner, store.JobQuery{Tags: []string{"a"}}, 20)
+	got, cut, err := w.s.JobTally(w.ctx, w.owner, job.Query{Tags: []string{"a"}}, 20)
 	if w.ok("JobTally", err); got[job.Available] != 20 || cut {
 		w.Errorf("%d of 20, cut %v", got[job.Available], cut)
 	}
-	got, cut, err = w.s.JobTally(w.ctx, w.owner, store.JobQuery{Tags: []string{"a"}}, 5)
+	got, cut, err = w.s.JobTally(w.ctx, w.owner, job.Query{Tags: []string{"a"}}, 5)
 	if w.ok("JobTally", err); got[job.Available] != 5 || cut {
 		w.Errorf("%d of up to 5, cut %v", got[job.Available], cut)
 	}
-	got, cut, err = w.s.JobTally(w.ctx, w.owner, store.JobQuery{Tags: []string{"a", "b"}}, 5)
+	got, cut, err = w.s.JobTally(w.ctx, w.owner, job.Query{Tags: []string{"a", "b"}}, 5)
 	if w.ok("JobTally", err); got[job.Available] != 0 || !cut {
 		w.Errorf("%d with both tags, cut %v, want none and a cut", got[job.Available], cut)
 	}
@@ -187,7 +187,7 @@ func filtersWalksBounded(w *world) {
 	for i := range 40 {
 		w.insertOne(w.labelled([]string{"a", "b"}[i%2]))
 	}
-	q := store.JobQuery{ListQuery: top, Tags: []string{"a", "b"}}
+	q := job.Query{ListQuery: top, Tags: []string{"a", "b"}}
 	page, next, err := w.s.JobScan(w.ctx, w.owner, q, 10, nil)
 	if w.ok("JobScan", err); len(page) != 0 || next == 0 {
 		w.Errorf("%d jobs, next %d, want an empty page that has a next", len(page), next)
@@ -210,7 +210,7 @@ func filtersTimesReachFar(w *world) {
 	}
 	for from := range all {
 		for to := from; to < len(all); to++ {
-			q := store.JobQuery{ListQuery: top, Since: all[from].InsertedAt, Until: all[to].InsertedAt}
+			q := job.Query{ListQuery: top, Since: all[from].InsertedAt, Until: all[to].InsertedAt}
 			var want []*job.Job
 			for i := to - 1; i >= from; i-- {
 				want = append(want, all[i])
@@ -219,7 +219,7 @@ func filtersTimesReachFar(w *world) {
 			w.same(fmt.Sprintf("from %d to %d", from, to), numbers(found), numbers(want))
 		}
 	}
-	for _, q := range []store.JobQuery{{Since: w.now.Add(time.Hour)}, {Until: w.now.Add(-time.Hour)}} {
+	for _, q := range []job.Query{{Since: w.now.Add(time.Hour)}, {Until: w.now.Add(-time.Hour)}} {
 		if q.Limit = 10; len(w.listJobs(w.owner, q)) != 0 {
 			w.Errorf("%+v selects jobs", q)
 		}
@@ -227,7 +227,7 @@ func filtersTimesReachFar(w *world) {
 }
 
 func filtersScansRefuseOrders(w *world) {
-	for _, q := range []store.JobQuery{{ListQuery: store.ListQuery{Limit: 5, Offset: 1}}, {ListQuery: store.ListQuery{Limit: 5, Order: store.Order{Field: "id"}}}} {
+	for _, q := range []job.Query{{ListQuery: job.ListQuery{Limit: 5, Offset: 1}}, {ListQuery: job.ListQuery{Limit: 5, Order: job.Order{Field: "id"}}}} {
 		if _, _, err := w.s.JobScan(w.ctx, w.owner, q, 10, nil); !errors.Is(err, job.ErrUnsupported) {
 			w.Errorf("JobScan(%+v): %v", q, err)
 		}
@@ -253,19 +253,19 @@ func filtersFollowChanges(w *world) {
 	name := "new"
 	for _, c := range []struct {
 		what  string
-		query store.JobQuery
+		query job.Query
 		want  int
 	}{
-		{"the old tag", store.JobQuery{Tags: []string{"old"}}, 0}, {"the kept tag", store.JobQuery{Tags: []string{"kept"}}, 1},
-		{"both tags", store.JobQuery{Tags: []string{"kept", "new"}}, 1}, {"the old host", store.JobQuery{Host: "old.example"}, 0},
-		{"the new host", store.JobQuery{Host: "new.example"}, 1}, {"the new name", store.JobQuery{Name: &name}, 1},
+		{"the old tag", job.Query{Tags: []string{"old"}}, 0}, {"the kept tag", job.Query{Tags: []string{"kept"}}, 1},
+		{"both tags", job.Query{Tags: []string{"kept", "new"}}, 1}, {"the old host", job.Query{Host: "old.example"}, 0},
+		{"the new host", job.Query{Host: "new.example"}, 1}, {"the new name", job.Query{Name: &name}, 1},
 	} {
 		c.query.Limit = 10
 		if got := len(w.listJobs(w.owner, c.query)); got != c.want {
 			w.Errorf("%d jobs by %s, want %d", got, c.what, c.want)
 		}
 		if c.query.Host == "" && c.query.Name == nil {
-			list, err := w.s.ScheduleList(w.ctx, w.owner, store.ScheduleQuery{ListQuery: top, Tags: c.query.Tags})
+			list, err := w.s.ScheduleList(w.ctx, w.owner, job.ScheduleQuery{ListQuery: top, Tags: c.query.Tags})
 			if w.ok("ScheduleList", err); len(list) != c.want {
 				w.Errorf("%d schedules by %s, want %d", len(list), c.what, c.want)
 			}
@@ -277,7 +277,7 @@ func filtersFollowChanges(w *world) {
 		schedule.Args = after.Args
 		return &store.Changes{Job: &after, Schedule: &schedule, UpdateDefinition: true}
 	})
-	if got := len(w.listJobs(w.owner, store.JobQuery{ListQuery: top, Tags: []string{"kept"}})); got != 0 {
+	if got := len(w.listJobs(w.owner, job.Query{ListQuery: top, Tags: []string{"kept"}})); got != 0 {
 		w.Errorf("%d jobs by a tag that was removed", got)
 	}
 }
@@ -294,7 +294,7 @@ func filtersEndWithTheRecord(w *world) {
 	if w.ok("JobPrune", err); n != 1 {
 		w.Fatalf("%d jobs pruned", n)
 	}
-	q := store.JobQuery{ListQuery: top, Tags: []string{"a"}}
+	q := job.Query{ListQuery: top, Tags: []string{"a"}}
 	if found, next, err := w.s.JobScan(w.ctx, w.owner, q, 1, nil); err != nil || len(found) != 0 || next != 0 {
 		w.Errorf("a tag of a deleted job: %s, next %d, %v", show(found, showJob), next, err)
 	}
@@ -302,7 +302,7 @@ func filtersEndWithTheRecord(w *world) {
 
 func filtersOfOthers(w *world) {
 	w.insertOne(w.labelled("a"))
-	for _, q := range []store.JobQuery{{Tags: []string{"a"}}, {Host: "example.com"}, {Tags: []string{"a"}, Host: "example.com"}} {
+	for _, q := range []job.Query{{Tags: []string{"a"}}, {Host: "example.com"}, {Tags: []string{"a"}, Host: "example.com"}} {
 		q.Limit = 10
 		if n := len(w.listJobs(w.other, q)); n != 0 {
 			w.Errorf("%+v selects %d jobs of another account", q, n)
@@ -311,7 +311,7 @@ func filtersOfOthers(w *world) {
 			w.Errorf("%+v: %d jobs of another account, %v", q, len(found), err)
 		}
 	}
-	if n := len(w.listJobs(w.owner, store.JobQuery{ListQuery: top, Schedule: uuid.New(), Tags: []string{"a"}})); n != 0 {
+	if n := len(w.listJobs(w.owner, job.Query{ListQuery: top, Schedule: uuid.New(), Tags: []string{"a"}})); n != 0 {
 		w.Errorf("%d jobs of no schedule", n)
 	}
 }

@@ -87,7 +87,7 @@ func keyExact(w *world) {
 	for _, key := range append(awkward, "a", "A", "a ", " a", "ａ", "e\u0301", "\u00e9", strings.Repeat("k", 255), strings.Repeat("é", 255)) {
 		first := w.insertOne(w.keyed(w.owner, key))
 		w.wantHeld(w.keyed(w.owner, key), first)
-		jobs, err := w.s.JobList(w.ctx, w.owner, store.JobQuery{ListQuery: store.ListQuery{Limit: 10}, Key: &key})
+		jobs, err := w.s.JobList(w.ctx, w.owner, job.Query{ListQuery: job.ListQuery{Limit: 10}, Key: &key})
 		if err != nil || len(jobs) != 1 || jobs[0].Number != first.Number {
 			w.Errorf("the list for key %q has %d jobs (%v), want the one", key, len(jobs), err)
 		}
@@ -164,13 +164,13 @@ func keyConflictStoresNothing(w *world) {
 	first := w.insertOne(w.keyed(w.owner, "key"))
 	duplicate := w.recurringWithKey("key")
 	w.wantHeld(duplicate, first)
-	if list := w.listSchedules(w.owner, store.ListQuery{Limit: 10}); len(list) != 0 {
+	if list := w.listSchedules(w.owner, job.ListQuery{Limit: 10}); len(list) != 0 {
 		w.Errorf("a duplicate stored %s", showSchedule(list[0]))
 	}
 	if refs := w.peek(); len(refs) != 1 {
 		w.Errorf("%d items in the queue, want the first one's", len(refs))
 	}
-	if jobs := w.listJobs(w.owner, store.JobQuery{ListQuery: store.ListQuery{Limit: 10}}); len(jobs) != 1 {
+	if jobs := w.listJobs(w.owner, job.Query{ListQuery: job.ListQuery{Limit: 10}}); len(jobs) != 1 {
 		w.Errorf("%d jobs are listed, want the first", len(jobs))
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 var identityTests = group{
@@ -33,13 +33,13 @@ var identityTests = group{
 }
 
 func identityKeys(w *world) {
-	k := &store.Key{
+	k := &identity.Key{
 		ID: uuid.New(), Account: w.owner.Number, Name: "n", Prefix: "sk_n", Hash: []byte("hash"), CreatedAt: w.now,
-		Scope: store.ScopeJobs, ExpiresAt: w.ahead(), CIDRs: []string{"192.0.2.0/24", "2001:db8::/32"},
+		Scope: identity.ScopeJobs, ExpiresAt: w.ahead(), CIDRs: []string{"192.0.2.0/24", "2001:db8::/32"},
 	}
 	w.ok("KeyInsert", w.s.KeyInsert(w.ctx, k))
 	plain := w.key("plain")
-	for _, want := range []*store.Key{k, plain} {
+	for _, want := range []*identity.Key{k, plain} {
 		got, err := w.s.KeyFind(w.ctx, want.Hash)
 		w.ok("KeyFind", err)
 		w.same("the key", showKeyLimits(got), showKeyLimits(want))
@@ -56,13 +56,13 @@ func identityKeys(w *world) {
 	w.wantCode("no key", err, fault.NotFound)
 }
 
-func showKeyLimits(k *store.Key) string {
+func showKeyLimits(k *identity.Key) string {
 	return fmt.Sprintf("%s until %s from %q", k.Scope, moment(k.ExpiresAt), k.CIDRs)
 }
 
 func identityKeysBounded(w *world) {
-	for i := range store.MaxKeysEnded + 3 {
-		k := &store.Key{ID: uuid.New(), Account: w.owner.Number, Name: fmt.Sprint(i), Hash: []byte(fmt.Sprint(i)), CreatedAt: w.now, Scope: store.ScopeJobs}
+	for i := range identity.MaxKeysEnded + 3 {
+		k := &identity.Key{ID: uuid.New(), Account: w.owner.Number, Name: fmt.Sprint(i), Hash: []byte(fmt.Sprint(i)), CreatedAt: w.now, Scope: identity.ScopeJobs}
 		if i%2 == 0 {
 			k.ExpiresAt = w.past().Add(time.Duration(i) * time.Second)
 		}
@@ -78,18 +78,18 @@ func identityKeysBounded(w *world) {
 	for _, k := range keys {
 		names[k.Name] = true
 	}
-	if len(keys) != store.MaxKeysEnded+1 || !names[working.Name] || names["0"] || names["1"] || names["2"] || !names["3"] {
+	if len(keys) != identity.MaxKeysEnded+1 || !names[working.Name] || names["0"] || names["1"] || names["2"] || !names["3"] {
 		w.Errorf("%d keys are kept: %v", len(keys), names)
 	}
 }
 
 func identitySecretsBounded(w *world) {
-	for i := range store.MaxSecrets + 3 {
-		secret := store.Secret{Value: fmt.Sprint("whsec_", i), CreatedAt: w.now.Add(time.Duration(i+1) * time.Second)}
+	for i := range identity.MaxSecrets + 3 {
+		secret := identity.Secret{Value: fmt.Sprint("whsec_", i), CreatedAt: w.now.Add(time.Duration(i+1) * time.Second)}
 		w.ok("SecretAdd", w.s.SecretAdd(w.ctx, w.owner.Number, secret, w.ahead()))
 	}
 	a, err := w.s.AccountOf(w.ctx, w.owner.Number)
-	if err != nil || len(a.Secrets) != store.MaxSecrets || a.Secrets[0].Value != "whsec_12" || a.Secrets[9].Value != "whsec_3" {
+	if err != nil || len(a.Secrets) != identity.MaxSecrets || a.Secrets[0].Value != "whsec_12" || a.Secrets[9].Value != "whsec_3" {
 		w.Errorf("the secrets are %+v, %v", a.Secrets, err)
 	}
 	if other, err := w.s.AccountOf(w.ctx, w.other.Number); err != nil || len(other.Secrets) != 1 {
@@ -100,9 +100,9 @@ func identitySecretsBounded(w *world) {
 func identityPasswordKeys(w *world) {
 	a, b := w.key("a"), w.key("b")
 	w.ok("KeyRevoke", w.s.KeyRevoke(w.ctx, b.ID, w.past()))
-	others := &store.Key{ID: uuid.New(), Account: w.other.Number, Hash: []byte("others"), CreatedAt: w.now}
+	others := &identity.Key{ID: uuid.New(), Account: w.other.Number, Hash: []byte("others"), CreatedAt: w.now}
 	w.ok("KeyInsert", w.s.KeyInsert(w.ctx, others))
-	w.ok("AccountPassword", w.s.AccountPassword(w.ctx, store.PasswordChange{Account: w.owner.Number, Password: "x", RevokeKeys: w.now}))
+	w.ok("AccountPassword", w.s.AccountPassword(w.ctx, identity.PasswordChange{Account: w.owner.Number, Password: "x", RevokeKeys: w.now}))
 	_, err := w.s.KeyFind(w.ctx, a.Hash)
 	w.wantCode("a key", err, fault.NotFound)
 	_, err = w.s.KeyFind(w.ctx, others.Hash)
@@ -117,15 +117,15 @@ func identityPasswordKeys(w *world) {
 }
 
 func identitySessions(w *world) {
-	first := &store.Session{
+	first := &identity.Session{
 		Hash: []byte("first"), Account: w.owner.Number, CreatedAt: w.past(), SeenAt: w.past(), ExpiresAt: w.ahead(),
 		Address: "192.0.2.1", Agent: "Browser/1",
 	}
 	second := w.session("second", w.owner)
-	pending := &store.Session{Hash: []byte("pending"), Account: w.owner.Number, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead(), Pending: true}
-	expired := &store.Session{Hash: []byte("expired"), Account: w.owner.Number, CreatedAt: w.past(), SeenAt: w.past(), ExpiresAt: w.now}
+	pending := &identity.Session{Hash: []byte("pending"), Account: w.owner.Number, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead(), Pending: true}
+	expired := &identity.Session{Hash: []byte("expired"), Account: w.owner.Number, CreatedAt: w.past(), SeenAt: w.past(), ExpiresAt: w.now}
 	w.session("others", w.other)
-	for _, s := range []*store.Session{first, pending, expired} {
+	for _, s := range []*identity.Session{first, pending, expired} {
 		w.ok("SessionInsert", w.s.SessionInsert(w.ctx, s))
 	}
 	w.wantSession(first)
@@ -150,21 +150,21 @@ func identitySessions(w *world) {
 }
 
 func identitySessionsBounded(w *world) {
-	var oldest, newest *store.Session
-	for i := range store.MaxSessions + 2 {
-		newest = &store.Session{Hash: fmt.Append(nil, i), Account: w.owner.Number, CreatedAt: w.past().Add(time.Duration(i) * time.Second), SeenAt: w.now, ExpiresAt: w.ahead()}
+	var oldest, newest *identity.Session
+	for i := range identity.MaxSessions + 2 {
+		newest = &identity.Session{Hash: fmt.Append(nil, i), Account: w.owner.Number, CreatedAt: w.past().Add(time.Duration(i) * time.Second), SeenAt: w.now, ExpiresAt: w.ahead()}
 		if oldest == nil {
 			oldest = newest
 		}
 		w.ok("SessionInsert", w.s.SessionInsert(w.ctx, newest))
 	}
-	for i := range store.MaxSessions + 2 {
-		pending := &store.Session{Hash: fmt.Append(nil, "pending", i), Account: w.owner.Number, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead(), Pending: true}
+	for i := range identity.MaxSessions + 2 {
+		pending := &identity.Session{Hash: fmt.Append(nil, "pending", i), Account: w.owner.Number, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead(), Pending: true}
 		w.ok("SessionInsert", w.s.SessionInsert(w.ctx, pending))
 	}
 	w.wantNoSession("the oldest session", oldest)
 	w.wantSession(newest)
-	if found, err := w.s.SessionList(w.ctx, w.owner.Number, w.now); err != nil || len(found) != store.MaxSessions {
+	if found, err := w.s.SessionList(w.ctx, w.owner.Number, w.now); err != nil || len(found) != identity.MaxSessions {
 		w.Errorf("%d sessions are kept, %v", len(found), err)
 	}
 }
@@ -174,7 +174,7 @@ func recoveryHash(code string) []byte {
 	return sum[:]
 }
 
-func (w *world) totp(owner job.Owner) *store.TOTP {
+func (w *world) totp(owner job.Owner) *identity.TOTP {
 	w.Helper()
 	a, err := w.s.AccountOf(w.ctx, owner.Number)
 	w.ok("AccountOf", err)
@@ -182,25 +182,25 @@ func (w *world) totp(owner job.Owner) *store.TOTP {
 }
 
 func identityTOTP(w *world) {
-	change := func(decide store.DecideTOTP) error { return w.s.AccountTOTP(w.ctx, w.owner.Number, decide) }
+	change := func(decide identity.DecideTOTP) error { return w.s.AccountTOTP(w.ctx, w.owner.Number, decide) }
 	if w.totp(w.owner) != nil {
 		w.Error("a new account has a second factor")
 	}
-	first := &store.TOTP{Secret: []byte("secret"), CreatedAt: w.past()}
-	w.ok("AccountTOTP", change(func(current *store.TOTP) (*store.TOTP, error) {
+	first := &identity.TOTP{Secret: []byte("secret"), CreatedAt: w.past()}
+	w.ok("AccountTOTP", change(func(current *identity.TOTP) (*identity.TOTP, error) {
 		if current != nil {
 			w.Errorf("there is %+v", current)
 		}
 		return first, nil
 	}))
 	w.same("the second factor", showTOTP(w.totp(w.owner)), showTOTP(first))
-	second := &store.TOTP{Secret: []byte("another"), CreatedAt: w.now, ConfirmedAt: w.now, LastStep: 1 << 40, Recovery: [][]byte{recoveryHash("a"), recoveryHash("b")}}
-	w.ok("AccountTOTP", change(func(current *store.TOTP) (*store.TOTP, error) {
+	second := &identity.TOTP{Secret: []byte("another"), CreatedAt: w.now, ConfirmedAt: w.now, LastStep: 1 << 40, Recovery: [][]byte{recoveryHash("a"), recoveryHash("b")}}
+	w.ok("AccountTOTP", change(func(current *identity.TOTP) (*identity.TOTP, error) {
 		w.same("the current one", showTOTP(current), showTOTP(first))
 		return second, nil
 	}))
 	w.same("the second factor", showTOTP(w.totp(w.owner)), showTOTP(second))
-	w.wantCode("a refusal", change(func(*store.TOTP) (*store.TOTP, error) { return nil, fault.New(fault.Invalid, "no") }), fault.Invalid)
+	w.wantCode("a refusal", change(func(*identity.TOTP) (*identity.TOTP, error) { return nil, fault.New(fault.Invalid, "no") }), fault.Invalid)
 	w.same("after a refusal", showTOTP(w.totp(w.owner)), showTOTP(second))
 	if w.totp(w.other) != nil {
 		w.Error("another account has a second factor")
@@ -208,19 +208,19 @@ func identityTOTP(w *world) {
 	byEmail, err := w.s.AccountGet(w.ctx, "owner@example.com")
 	w.ok("AccountGet", err)
 	w.same("by email", showTOTP(byEmail.TOTP), showTOTP(second))
-	w.ok("removing it", change(func(*store.TOTP) (*store.TOTP, error) { return nil, nil }))
+	w.ok("removing it", change(func(*identity.TOTP) (*identity.TOTP, error) { return nil, nil }))
 	if w.totp(w.owner) != nil {
 		w.Error("the second factor is still there")
 	}
-	w.ok("AccountTOTP", change(func(*store.TOTP) (*store.TOTP, error) { return second, nil }))
+	w.ok("AccountTOTP", change(func(*identity.TOTP) (*identity.TOTP, error) { return second, nil }))
 	w.ok("AccountDelete", w.s.AccountDelete(w.ctx, w.owner.Number, w.now))
 	if w.totp(w.owner) != nil {
 		w.Error("a deleted account has a second factor")
 	}
-	w.wantCode("a deleted account", change(func(*store.TOTP) (*store.TOTP, error) { return second, nil }), fault.NotFound)
+	w.wantCode("a deleted account", change(func(*identity.TOTP) (*identity.TOTP, error) { return second, nil }), fault.NotFound)
 }
 
-func showTOTP(v *store.TOTP) string {
+func showTOTP(v *identity.TOTP) string {
 	if v == nil {
 		return "none"
 	}
@@ -230,12 +230,12 @@ func showTOTP(v *store.TOTP) string {
 // identityTOTPRace: of simultaneous uses of a time step or a recovery code, one
 // succeeds.
 func identityTOTPRace(w *world) {
-	w.ok("AccountTOTP", w.s.AccountTOTP(w.ctx, w.owner.Number, func(*store.TOTP) (*store.TOTP, error) {
-		return &store.TOTP{Secret: []byte("s"), CreatedAt: w.now, ConfirmedAt: w.now, Recovery: [][]byte{recoveryHash("a"), recoveryHash("b")}}, nil
+	w.ok("AccountTOTP", w.s.AccountTOTP(w.ctx, w.owner.Number, func(*identity.TOTP) (*identity.TOTP, error) {
+		return &identity.TOTP{Secret: []byte("s"), CreatedAt: w.now, ConfirmedAt: w.now, Recovery: [][]byte{recoveryHash("a"), recoveryHash("b")}}, nil
 	}))
 	used := fault.New(fault.Unauthorized, "used")
 	if n := together(12, func(int) error {
-		return w.s.AccountTOTP(w.ctx, w.owner.Number, func(v *store.TOTP) (*store.TOTP, error) {
+		return w.s.AccountTOTP(w.ctx, w.owner.Number, func(v *identity.TOTP) (*identity.TOTP, error) {
 			next := *v
 			if next.LastStep >= 7 {
 				return nil, used
@@ -247,7 +247,7 @@ func identityTOTPRace(w *world) {
 		w.Errorf("a step was used %d times", n)
 	}
 	if n := together(12, func(int) error {
-		return w.s.AccountTOTP(w.ctx, w.owner.Number, func(v *store.TOTP) (*store.TOTP, error) {
+		return w.s.AccountTOTP(w.ctx, w.owner.Number, func(v *identity.TOTP) (*identity.TOTP, error) {
 			next := *v
 			next.Recovery = slices.DeleteFunc(slices.Clone(v.Recovery), func(h []byte) bool { return bytes.Equal(h, recoveryHash("a")) })
 			if len(next.Recovery) == len(v.Recovery) {
@@ -264,9 +264,9 @@ func identityTOTPRace(w *world) {
 }
 
 // entry returns an entry of the audit log; events are written a millisecond apart.
-func (w *world) entry(account int64, event, slot string, n int) *store.Audit {
+func (w *world) entry(account int64, event, slot string, n int) *identity.AuditEntry {
 	at := w.now.Add(time.Duration(n) * time.Millisecond)
-	return &store.Audit{
+	return &identity.AuditEntry{
 		ID: job.NewID(at), Account: account, InsertedAt: at, LastAt: at, Event: event, ActorKind: "key", ActorName: "sk_abc",
 		Address: "192.0.2.1", Detail: `"quoted" é`, Count: 1, Slot: slot,
 	}
@@ -359,15 +359,15 @@ func identityAuditRace(w *world) {
 }
 
 func identityAuditBounded(w *world) {
-	for i := range store.MaxAuditSlots + 2 {
+	for i := range identity.MaxAuditSlots + 2 {
 		w.ok("AuditInsert", w.s.AuditInsert(w.ctx, w.entry(0, fmt.Sprint("e", i), fmt.Sprint("slot ", i), i)))
 		// Repetitions displace nothing.
 		w.ok("AuditInsert", w.s.AuditInsert(w.ctx, w.entry(0, fmt.Sprint("e", i), fmt.Sprint("slot ", i), i)))
 	}
 	w.ok("AuditInsert", w.s.AuditInsert(w.ctx, w.entry(0, "single", "", -1)))
-	kept, err := w.s.AuditList(w.ctx, 0, "", uuid.Nil, 2*store.MaxAuditSlots)
+	kept, err := w.s.AuditList(w.ctx, 0, "", uuid.Nil, 2*identity.MaxAuditSlots)
 	w.ok("AuditList", err)
-	if n := len(kept); n != store.MaxAuditSlots+1 || kept[n-1].Event != "single" || kept[n-2].Event != "e2" || kept[n-2].Count != 2 {
+	if n := len(kept); n != identity.MaxAuditSlots+1 || kept[n-1].Event != "single" || kept[n-2].Event != "e2" || kept[n-2].Count != 2 {
 		w.Errorf("%d entries are kept, the oldest are %+v and %+v", n, kept[n-1], kept[n-2])
 	}
 }

@@ -38,7 +38,7 @@ func jobsReadBack(w *world) {
 	stored := w.insertOne(n)
 	w.same("the inserted job", showJob(stored), showJob(n.Job))
 	w.same("the job read by number", showJob(w.get(stored)), showJob(n.Job))
-	byID, err := w.s.JobGet(w.ctx, w.owner, store.JobID{UUID: n.Job.ID})
+	byID, err := w.s.JobGet(w.ctx, w.owner, job.Ref{UUID: n.Job.ID})
 	w.ok("JobGet by UUID", err)
 	w.same("the job read by UUID", showJob(byID), showJob(n.Job))
 	w.same("its schedule", showSchedule(w.schedule(w.owner, n.Schedule.ID)), showSchedule(n.Schedule))
@@ -128,11 +128,11 @@ func jobsTimesExact(w *world) {
 
 func jobsOfOthers(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.ahead()))
-	for what, id := range map[string]store.JobID{"number": {Number: j.Number}, "UUID": {UUID: j.ID}} {
+	for what, id := range map[string]job.Ref{"number": {Number: j.Number}, "UUID": {UUID: j.ID}} {
 		_, err := w.s.JobGet(w.ctx, w.other, id)
 		w.wantCode("another's job by "+what, err, fault.NotFound)
 	}
-	for what, id := range map[string]store.JobID{"number": {Number: j.Number + 1}, "UUID": {UUID: uuid.New()}} {
+	for what, id := range map[string]job.Ref{"number": {Number: j.Number + 1}, "UUID": {UUID: uuid.New()}} {
 		_, err := w.s.JobGet(w.ctx, w.owner, id)
 		w.wantCode("no job by "+what, err, fault.NotFound)
 	}

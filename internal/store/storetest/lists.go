@@ -4,7 +4,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 var listTests = group{
@@ -20,37 +19,37 @@ var listTests = group{
 	"ScheduleFilterIsTheOwners": listsScheduleFilterIsTheOwners,
 }
 
-func (w *world) listJobs(owner job.Owner, q store.JobQuery) []*job.Job {
+func (w *world) listJobs(owner job.Owner, q job.Query) []*job.Job {
 	w.Helper()
 	jobs, err := w.s.JobList(w.ctx, owner, q)
 	w.ok("JobList", err)
 	return jobs
 }
 
-func (w *world) listSchedules(owner job.Owner, q store.ListQuery) []*job.Schedule {
+func (w *world) listSchedules(owner job.Owner, q job.ListQuery) []*job.Schedule {
 	w.Helper()
-	list, err := w.s.ScheduleList(w.ctx, owner, store.ScheduleQuery{ListQuery: q})
+	list, err := w.s.ScheduleList(w.ctx, owner, job.ScheduleQuery{ListQuery: q})
 	w.ok("ScheduleList", err)
 	return list
 }
 
-func (w *world) listLogs(owner job.Owner, q store.LogQuery) []*job.Log {
+func (w *world) listLogs(owner job.Owner, q job.LogQuery) []*job.Log {
 	w.Helper()
 	list, err := w.s.LogList(w.ctx, owner, q)
 	w.ok("LogList", err)
 	return list
 }
 
-var top = store.ListQuery{Limit: 100}
+var top = job.ListQuery{Limit: 100}
 
 func listsEmptyStore(w *world) {
-	if n := len(w.listJobs(w.owner, store.JobQuery{ListQuery: top})); n != 0 {
+	if n := len(w.listJobs(w.owner, job.Query{ListQuery: top})); n != 0 {
 		w.Errorf("%d jobs in an empty store", n)
 	}
 	if n := len(w.listSchedules(w.owner, top)); n != 0 {
 		w.Errorf("%d schedules in an empty store", n)
 	}
-	if n := len(w.listLogs(w.owner, store.LogQuery{ListQuery: top})); n != 0 {
+	if n := len(w.listLogs(w.owner, job.LogQuery{ListQuery: top})); n != 0 {
 		w.Errorf("%d logs in an empty store", n)
 	}
 	if refs := w.peek(); len(refs) != 0 {
@@ -61,14 +60,14 @@ func listsEmptyStore(w *world) {
 func listsOfOthers(w *world) {
 	stored := w.insertOne(w.recurring(w.owner, w.past()))
 	w.begin(stored)
-	if jobs := w.listJobs(w.other, store.JobQuery{ListQuery: top}); len(jobs) != 0 {
+	if jobs := w.listJobs(w.other, job.Query{ListQuery: top}); len(jobs) != 0 {
 		w.Errorf("another's list has %s", showJob(jobs[0]))
 	}
 	if list := w.listSchedules(w.other, top); len(list) != 0 {
 		w.Errorf("another's list has %s", showSchedule(list[0]))
 	}
-	for _, id := range []*store.JobID{nil, {Number: stored.Number}, {UUID: stored.ID}} {
-		if logs := w.listLogs(w.other, store.LogQuery{ListQuery: top, Job: id}); len(logs) != 0 {
+	for _, id := range []*job.Ref{nil, {Number: stored.Number}, {UUID: stored.ID}} {
+		if logs := w.listLogs(w.other, job.LogQuery{ListQuery: top, Job: id}); len(logs) != 0 {
 			w.Errorf("another's list has %s", showLog(logs[0]))
 		}
 	}
@@ -78,13 +77,13 @@ func listsOfOthers(w *world) {
 // nothing.
 func listsScheduleFilterIsTheOwners(w *world) {
 	stored := w.insertOne(w.recurring(w.owner, w.past()))
-	if jobs := w.listJobs(w.other, store.JobQuery{ListQuery: top, Schedule: stored.ScheduleID}); len(jobs) != 0 {
+	if jobs := w.listJobs(w.other, job.Query{ListQuery: top, Schedule: stored.ScheduleID}); len(jobs) != 0 {
 		w.Errorf("another's list has %s", showJob(jobs[0]))
 	}
-	if jobs := w.listJobs(w.owner, store.JobQuery{ListQuery: top, Schedule: stored.ScheduleID}); len(jobs) != 1 {
+	if jobs := w.listJobs(w.owner, job.Query{ListQuery: top, Schedule: stored.ScheduleID}); len(jobs) != 1 {
 		w.Errorf("%d jobs of the schedule, want 1", len(jobs))
 	}
-	if jobs := w.listJobs(w.owner, store.JobQuery{ListQuery: top, Schedule: uuid.New()}); len(jobs) != 0 {
+	if jobs := w.listJobs(w.owner, job.Query{ListQuery: top, Schedule: uuid.New()}); len(jobs) != 0 {
 		w.Errorf("%d jobs of no schedule", len(jobs))
 	}
 }
@@ -92,13 +91,13 @@ func listsScheduleFilterIsTheOwners(w *world) {
 // listsAsRead: a list returns the same records as single reads.
 func listsAsRead(w *world) {
 	w.populate(40)
-	for _, j := range w.listJobs(w.owner, store.JobQuery{ListQuery: top}) {
+	for _, j := range w.listJobs(w.owner, job.Query{ListQuery: top}) {
 		w.same("a listed job", showJob(j), showJob(w.get(j)))
 	}
 	for _, s := range w.listSchedules(w.owner, top) {
 		w.same("a listed schedule", showSchedule(s), showSchedule(w.schedule(w.owner, s.ID)))
 	}
-	for _, l := range w.listLogs(w.owner, store.LogQuery{ListQuery: top}) {
+	for _, l := range w.listLogs(w.owner, job.LogQuery{ListQuery: top}) {
 		got, err := w.s.LogGet(w.ctx, w.owner, l.ID)
 		w.ok("LogGet", err)
 		w.same("a listed log", showLog(l), showLog(got))
@@ -108,9 +107,9 @@ func listsAsRead(w *world) {
 func listsWalkByCursor(w *world) {
 	w.populate(100)
 	for _, states := range [][]job.State{nil, {job.Available, job.Retryable}, {job.Executing}, {job.Completed}, {job.Available, job.Executing, job.Cancelled}} {
-		all := w.listJobs(w.owner, store.JobQuery{ListQuery: store.ListQuery{Limit: 1000}, States: states})
+		all := w.listJobs(w.owner, job.Query{ListQuery: job.ListQuery{Limit: 1000}, States: states})
 		var walked []*job.Job
-		for q := (store.JobQuery{ListQuery: store.ListQuery{Limit: 3}, States: states}); ; {
+		for q := (job.Query{ListQuery: job.ListQuery{Limit: 3}, States: states}); ; {
 			page := w.listJobs(w.owner, q)
 			walked = append(walked, page...)
 			if len(page) < q.Limit {
@@ -130,7 +129,7 @@ func listsWalkWhileGrowing(w *world) {
 		want = append([]*job.Job{w.insertOne(w.oneOff(w.owner, w.ahead()))}, want...)
 	}
 	var walked []*job.Job
-	for q := (store.JobQuery{ListQuery: store.ListQuery{Limit: 3}}); ; {
+	for q := (job.Query{ListQuery: job.ListQuery{Limit: 3}}); ; {
 		page := w.listJobs(w.owner, q)
 		walked = append(walked, page...)
 		if len(page) < q.Limit {

@@ -130,7 +130,7 @@ func lifeCancelledBefore(w *world) {
 				return err
 			},
 			"JobChange": func() error {
-				_, err := w.s.JobChange(gone, w.owner, store.JobID{Number: j.Number}, cancel)
+				_, err := w.s.JobChange(gone, w.owner, job.Ref{Number: j.Number}, cancel)
 				return err
 			},
 			"ScheduleChange": func() error {
@@ -141,8 +141,8 @@ func lifeCancelledBefore(w *world) {
 				_, err := w.s.QueueClaim(gone, w.node, []store.Claim{w.claimOf(j, w.past())})
 				return err
 			},
-			"JobGet":    func() error { _, err := w.s.JobGet(gone, w.owner, store.JobID{Number: j.Number}); return err },
-			"JobList":   func() error { _, err := w.s.JobList(gone, w.owner, store.JobQuery{ListQuery: top}); return err },
+			"JobGet":    func() error { _, err := w.s.JobGet(gone, w.owner, job.Ref{Number: j.Number}); return err },
+			"JobList":   func() error { _, err := w.s.JobList(gone, w.owner, job.Query{ListQuery: top}); return err },
 			"QueuePeek": func() error { _, err := w.s.QueuePeek(gone, store.QueueKey{}, time.Time{}, 10); return err },
 			"JobPrune":  func() error { _, err := w.s.JobPrune(gone, w.ahead(), 10); return err },
 			"Ping":      func() error { return w.s.Ping(gone) },
@@ -162,7 +162,7 @@ func lifeCancelledWhileWaiting(w *world) {
 		var once sync.Once
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			_, err := w.s.JobChange(w.ctx, w.owner, store.JobID{Number: blocked.Number}, func(*store.Snapshot) *store.Changes {
+			_, err := w.s.JobChange(w.ctx, w.owner, job.Ref{Number: blocked.Number}, func(*store.Snapshot) *store.Changes {
 				once.Do(func() { close(entered) })
 				<-release
 				return nil
@@ -179,7 +179,7 @@ func lifeCancelledWhileWaiting(w *world) {
 		wg.Go(leave)
 		wg.Go(func() { close(release) })
 		wg.Wait()
-		_, missing := w.s.JobGet(w.ctx, w.owner, store.JobID{UUID: n.Job.ID})
+		_, missing := w.s.JobGet(w.ctx, w.owner, job.Ref{UUID: n.Job.ID})
 		if (err == nil) != (missing == nil) {
 			w.Fatalf("the insert returned %v, reading it %v", err, missing)
 		}
@@ -217,7 +217,7 @@ func lifeClose(w *world) {
 	w.ok("Close", other.Close())
 	wg.Wait()
 	w.wantCode("a ping after the end", w.s.Ping(w.ctx), fault.Unavailable)
-	_, err := w.s.JobGet(w.ctx, w.owner, store.JobID{Number: 1})
+	_, err := w.s.JobGet(w.ctx, w.owner, job.Ref{Number: 1})
 	w.wantCode("a read after the end", err, fault.Unavailable)
 }
 

@@ -31,17 +31,17 @@ func logsHidden(w *world) {
 	got, err := w.s.LogGet(w.ctx, w.owner, begun.Log.ID)
 	w.ok("LogGet", err)
 	w.same("a log", showLog(got), showLog(begun.Log))
-	for _, q := range []store.LogQuery{
-		{}, {Event: job.EventRequest}, {ListQuery: store.ListQuery{Order: store.Order{Field: "inserted_at", Desc: true}}},
-		{ListQuery: store.ListQuery{Order: store.Order{Field: "event"}}},
+	for _, q := range []job.LogQuery{
+		{}, {Event: job.EventRequest}, {ListQuery: job.ListQuery{Order: job.Order{Field: "inserted_at", Desc: true}}},
+		{ListQuery: job.ListQuery{Order: job.Order{Field: "event"}}},
 	} {
 		q.Limit = 10
 		if logs := w.listLogs(w.owner, q); len(logs) != 1 || logs[0].ID != begun.Log.ID {
 			w.Errorf("LogList(%+v) shows %s, want the one begun", q, show(logs, showLog))
 		}
 	}
-	for _, id := range []store.JobID{{Number: jobs[0].Number}, {UUID: jobs[0].ID}} {
-		if logs := w.listLogs(w.owner, store.LogQuery{ListQuery: top, Job: &id}); len(logs) != 0 {
+	for _, id := range []job.Ref{{Number: jobs[0].Number}, {UUID: jobs[0].ID}} {
+		if logs := w.listLogs(w.owner, job.LogQuery{ListQuery: top, Job: &id}); len(logs) != 0 {
 			w.Errorf("the logs of a held job are %s", show(logs, showLog))
 		}
 	}
@@ -56,7 +56,7 @@ func logsShownAtOnce(w *world) {
 			log = w.log(j, job.EventError, m.Now)
 			return &store.Changes{Logs: []job.Log{log}}
 		})
-		if logs := w.listLogs(w.owner, store.LogQuery{ListQuery: store.ListQuery{Limit: 1}}); len(logs) != 1 || logs[0].ID != log.ID {
+		if logs := w.listLogs(w.owner, job.LogQuery{ListQuery: job.ListQuery{Limit: 1}}); len(logs) != 1 || logs[0].ID != log.ID {
 			w.Fatalf("the log of this moment, %s, is not shown, but %s", showLog(&log), show(logs, showLog))
 		}
 		_, err := w.s.LogGet(w.ctx, w.owner, log.ID)
@@ -93,14 +93,14 @@ func logsByJob(w *world) {
 	for _, j := range jobs {
 		w.settle(j, w.completes)
 	}
-	for _, id := range []store.JobID{{Number: jobs[0].Number}, {UUID: jobs[0].ID}} {
-		logs := w.listLogs(w.owner, store.LogQuery{ListQuery: top, Job: &id})
+	for _, id := range []job.Ref{{Number: jobs[0].Number}, {UUID: jobs[0].ID}} {
+		logs := w.listLogs(w.owner, job.LogQuery{ListQuery: top, Job: &id})
 		if len(logs) != 2 || logs[0].Event != job.EventResponse || logs[1].Event != job.EventRequest || logs[0].Job != jobs[0].Number {
 			w.Errorf("the logs of %+v are %s", id, show(logs, showLog))
 		}
 	}
-	for _, id := range []store.JobID{{Number: jobs[1].Number + 1}, {UUID: uuid.New()}} {
-		if logs := w.listLogs(w.owner, store.LogQuery{ListQuery: top, Job: &id}); len(logs) != 0 {
+	for _, id := range []job.Ref{{Number: jobs[1].Number + 1}, {UUID: uuid.New()}} {
+		if logs := w.listLogs(w.owner, job.LogQuery{ListQuery: top, Job: &id}); len(logs) != 0 {
 			w.Errorf("the logs of no job are %s", show(logs, showLog))
 		}
 	}
@@ -121,7 +121,7 @@ func logsWalk(w *world) {
 	m := w.populate(60)
 	for _, event := range []string{"", job.EventRequest, job.EventError} {
 		var walked []*job.Log
-		for q := (store.LogQuery{ListQuery: store.ListQuery{Limit: 2}, Event: event}); ; {
+		for q := (job.LogQuery{ListQuery: job.ListQuery{Limit: 2}, Event: event}); ; {
 			page := w.listLogs(w.owner, q)
 			walked = append(walked, page...)
 			if len(page) < q.Limit {
@@ -129,7 +129,7 @@ func logsWalk(w *world) {
 			}
 			q.AfterID = page[len(page)-1].ID
 		}
-		want := m.logList(w.owner, store.LogQuery{ListQuery: store.ListQuery{Limit: 1000}, Event: event})
+		want := m.logList(w.owner, job.LogQuery{ListQuery: job.ListQuery{Limit: 1000}, Event: event})
 		w.same("the walk", show(walked, showLog), show(want, showLog))
 	}
 }

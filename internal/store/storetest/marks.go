@@ -33,12 +33,12 @@ func marksEqualRecords(w *world) {
 	m := w.populate(80)
 	for _, owner := range []job.Owner{w.owner, w.other} {
 		for _, limit := range []int{1, 7, 1000} {
-			page := store.ListQuery{Limit: limit}
+			page := job.ListQuery{Limit: limit}
 			jobs, err := w.s.JobMarks(w.ctx, owner, limit)
 			w.ok("JobMarks", err)
-			w.same("the marks of jobs", fmt.Sprint(jobs), fmt.Sprint(marksOf(m.jobList(owner, store.JobQuery{ListQuery: page}))))
+			w.same("the marks of jobs", fmt.Sprint(jobs), fmt.Sprint(marksOf(m.jobList(owner, job.Query{ListQuery: page}))))
 			var want []store.LogMark
-			for _, l := range m.logList(owner, store.LogQuery{ListQuery: page}) {
+			for _, l := range m.logList(owner, job.LogQuery{ListQuery: page}) {
 				want = append(want, store.LogMark{ID: l.ID, Job: l.Job, Size: len(l.Payload)})
 			}
 			logs, err := w.s.LogMarks(w.ctx, owner, limit)
@@ -52,7 +52,7 @@ func marksOfSome(w *world) {
 	a := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.ahead()), w.oneOff(w.owner, w.ahead()))
 	foreign := w.insertOne(w.oneOff(w.other, w.ahead()))
 	w.begin(a[0])
-	got, err := w.s.JobMarksOf(w.ctx, w.owner, []store.JobID{
+	got, err := w.s.JobMarksOf(w.ctx, w.owner, []job.Ref{
 		{Number: a[0].Number}, {UUID: a[1].ID}, {Number: foreign.Number}, {UUID: foreign.ID}, {Number: a[2].Number + 1000}, {UUID: uuid.New()},
 	})
 	w.ok("JobMarksOf", err)
@@ -65,10 +65,10 @@ func marksOfSome(w *world) {
 
 func marksLogsByID(w *world) {
 	m := w.populate(30)
-	mine := m.logList(w.owner, store.LogQuery{ListQuery: top})
+	mine := m.logList(w.owner, job.LogQuery{ListQuery: top})
 	if len(mine) < 3 {
 		w.begin(w.insertOne(w.oneOff(w.owner, w.past())))
-		mine = w.listLogs(w.owner, store.LogQuery{ListQuery: top})
+		mine = w.listLogs(w.owner, job.LogQuery{ListQuery: top})
 	}
 	ids := []uuid.UUID{uuid.New()}
 	for _, l := range m.logs { // others' are not given

@@ -183,7 +183,7 @@ var events = []string{
 
 // sorted returns a page of the selected records, sorted by a field, nulls last,
 // then by tie.
-func sorted[T any](selected []T, q store.ListQuery, by func(a, b T) (order int, aNull, bNull bool), tie func(a, b T) int) []T {
+func sorted[T any](selected []T, q job.ListQuery, by func(a, b T) (order int, aNull, bNull bool), tie func(a, b T) int) []T {
 	slices.SortFunc(selected, func(a, b T) int {
 		if by != nil {
 			order, aNull, bNull := by(a, b)
@@ -223,7 +223,7 @@ var jobFields = map[string]func(a, b *job.Job) (int, bool, bool){
 
 func compareIDs(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }
 
-func (m *model) jobList(owner job.Owner, q store.JobQuery) []*job.Job {
+func (m *model) jobList(owner job.Owner, q job.Query) []*job.Job {
 	var selected []*job.Job
 	for _, j := range m.jobs {
 		if j.Owner == owner && (len(q.States) == 0 || slices.Contains(q.States, j.State)) &&
@@ -259,7 +259,7 @@ var scheduleFields = map[string]func(a, b *job.Schedule) (int, bool, bool){
 	"id": func(a, b *job.Schedule) (int, bool, bool) { return never(compareIDs(a.ID, b.ID)) },
 }
 
-func (m *model) scheduleList(owner job.Owner, q store.ScheduleQuery) []*job.Schedule {
+func (m *model) scheduleList(owner job.Owner, q job.ScheduleQuery) []*job.Schedule {
 	var selected []*job.Schedule
 	for _, s := range m.schedules {
 		if s.Owner == owner && hasLabels(s.Args, "", q.Tags) && (q.AfterID == uuid.Nil || compareIDs(s.ID, q.AfterID) < 0) {
@@ -276,7 +276,7 @@ var logFields = map[string]func(a, b *job.Log) (int, bool, bool){
 	"id":          func(a, b *job.Log) (int, bool, bool) { return never(compareIDs(a.ID, b.ID)) },
 }
 
-func (m *model) logList(owner job.Owner, q store.LogQuery) []*job.Log {
+func (m *model) logList(owner job.Owner, q job.LogQuery) []*job.Log {
 	var selected []*job.Log
 	for _, l := range m.logs {
 		if l.Owner == owner && inQuery(l, q) && (q.AfterID == uuid.Nil || byTime(q)(l, &job.Log{ID: q.AfterID}) > 0) &&
@@ -287,11 +287,11 @@ func (m *model) logList(owner job.Owner, q store.LogQuery) []*job.Log {
 	return sorted(selected, q.ListQuery, logFields[q.Order.Field], byTime(q))
 }
 
-func inQuery(l *job.Log, q store.LogQuery) bool {
+func inQuery(l *job.Log, q job.LogQuery) bool {
 	return (q.Event == "" || q.Event == l.Event) && !l.InsertedAt.Before(q.Since) && (q.Until.IsZero() || l.InsertedAt.Before(q.Until))
 }
 
-func byTime(q store.LogQuery) func(a, b *job.Log) int {
+func byTime(q job.LogQuery) func(a, b *job.Log) int {
 	return func(a, b *job.Log) int {
 		if q.Oldest {
 			a, b = b, a
@@ -301,7 +301,7 @@ func byTime(q store.LogQuery) func(a, b *job.Log) int {
 }
 
 // logWalk returns the logs of a schedule's runs in the order of LogWalk.
-func (m *model) logWalk(owner job.Owner, schedule uuid.UUID, q store.LogQuery) []*job.Log {
+func (m *model) logWalk(owner job.Owner, schedule uuid.UUID, q job.LogQuery) []*job.Log {
 	var selected []*job.Log
 	for _, l := range m.logs {
 		run := slices.IndexFunc(m.jobs, func(j *job.Job) bool { return j.Number == l.Job })
@@ -319,7 +319,7 @@ func (m *model) logWalk(owner job.Owner, schedule uuid.UUID, q store.LogQuery) [
 	return selected
 }
 
-func (m *model) numberOf(id store.JobID) int64 {
+func (m *model) numberOf(id job.Ref) int64 {
 	for _, j := range m.jobs {
 		if id.Number == 0 && j.ID == id.UUID {
 			return j.Number
@@ -353,14 +353,14 @@ func numbers(jobs []*job.Job) string {
 
 // drawPage returns a random page of a list. Cursors are only used with the
 // default order and no offset.
-func drawPage(r *rapid.T, fields []string) (q store.ListQuery, cursor bool) {
+func drawPage(r *rapid.T, fields []string) (q job.ListQuery, cursor bool) {
 	q.Limit = rapid.IntRange(1, 100).Draw(r, "limit")
 	if rapid.Bool().Draw(r, "cursor") {
 		return q, true
 	}
 	q.Offset = rapid.OneOf(rapid.IntRange(0, 5), rapid.IntRange(0, 200)).Draw(r, "offset")
 	if rapid.Bool().Draw(r, "ordered") {
-		q.Order = store.Order{Field: rapid.SampledFrom(fields).Draw(r, "field"), Desc: rapid.Bool().Draw(r, "desc")}
+		q.Order = job.Order{Field: rapid.SampledFrom(fields).Draw(r, "field"), Desc: rapid.Bool().Draw(r, "desc")}
 	}
 	return q, false
 }
@@ -412,7 +412,7 @@ func listsSchedulesEqualModel(w *world) {
 	m := w.populate(120)
 	w.check(func(r *rapid.T) {
 		page, cursor := drawPage(r, fieldsOf(scheduleFields))
-		q := store.ScheduleQuery{ListQuery: page, Tags: drawTags(r)}
+		q := job.ScheduleQuery{ListQuery: page, Tags: drawTags(r)}
 		if cursor {
 			q.AfterID = rapid.SampledFrom(m.schedules).Draw(r, "after").ID
 		}
@@ -428,7 +428,7 @@ func listsLogsEqualModel(w *world) {
 	m := w.populate(120)
 	w.check(func(r *rapid.T) {
 		page, cursor := drawPage(r, fieldsOf(logFields))
-		q := store.LogQuery{ListQuery: page}
+		q := job.LogQuery{ListQuery: page}
 		if cursor {
 			q.AfterID = rapid.SampledFrom(m.logs).Draw(r, "after").ID
 		}
@@ -437,7 +437,7 @@ func listsLogsEqualModel(w *world) {
 		}
 		if rapid.Bool().Draw(r, "by job") {
 			j := rapid.SampledFrom(m.jobs).Draw(r, "job")
-			q.Job = rapid.SampledFrom([]*store.JobID{{Number: j.Number}, {UUID: j.ID}}).Draw(r, "id")
+			q.Job = rapid.SampledFrom([]*job.Ref{{Number: j.Number}, {UUID: j.ID}}).Draw(r, "id")
 		}
 		q.Oldest = rapid.Bool().Draw(r, "oldest first") && q.Order.Field == ""
 		w.drawTimes(r, &q)
@@ -450,7 +450,7 @@ func listsLogsEqualModel(w *world) {
 }
 
 // drawTimes returns a random range of times.
-func (w *world) drawTimes(r *rapid.T, q *store.LogQuery) {
+func (w *world) drawTimes(r *rapid.T, q *job.LogQuery) {
 	q.Since, q.Until = w.drawSince(r, "since"), w.drawSince(r, "until")
 }
 
@@ -464,7 +464,7 @@ func (w *world) drawSince(r *rapid.T, name string) (at time.Time) {
 func walksLogsAsModel(w *world) {
 	m := w.populate(120)
 	w.check(func(r *rapid.T) {
-		q := store.LogQuery{ListQuery: store.ListQuery{Limit: rapid.IntRange(1, 20).Draw(r, "limit")}, Oldest: rapid.Bool().Draw(r, "oldest first")}
+		q := job.LogQuery{ListQuery: job.ListQuery{Limit: rapid.IntRange(1, 20).Draw(r, "limit")}, Oldest: rapid.Bool().Draw(r, "oldest first")}
 		if rapid.Bool().Draw(r, "by event") {
 			q.Event = rapid.SampledFrom(events).Draw(r, "event")
 		}

@@ -107,7 +107,7 @@ func (w *world) touched(jobs []*job.Job) []int {
 	w.Helper()
 	counts := make([]int, len(jobs))
 	for i, j := range jobs {
-		counts[i] = len(w.listLogs(w.owner, store.LogQuery{ListQuery: top, Job: &job.Ref{Number: j.Number}}))
+		counts[i] = len(w.listLogs(w.owner, job.LogQuery{ListQuery: top, Job: &job.Ref{Number: j.Number}}))
 	}
 	return counts
 }
@@ -533,7 +533,7 @@ func operationsOfRuns(w *world) {
 		return changes, ""
 	})
 	w.ok("OperationApply", err)
-	runs := w.listJobs(w.owner, store.JobQuery{ListQuery: top, Schedule: n.Schedule.ID})
+	runs := w.listJobs(w.owner, job.Query{ListQuery: top, Schedule: n.Schedule.ID})
 	if len(runs) != 2 || runs[0].State != job.Available || runs[1].State != job.Cancelled {
 		w.Errorf("the schedule has the runs %v", runs)
 	}
@@ -565,14 +565,14 @@ func operationsOverLimit(w *world) {
 	if o.Done != 2 || o.Skipped[job.SkipOverLimit] != 2 {
 		w.Errorf("%s, want 2 new jobs and 2 over the limit", showOperation(o))
 	}
-	if all := w.listJobs(w.owner, store.JobQuery{ListQuery: top}); len(all) != 6 {
+	if all := w.listJobs(w.owner, job.Query{ListQuery: top}); len(all) != 6 {
 		w.Errorf("%d jobs are stored, want 6", len(all))
 	}
 }
 
 func operationsNumbers(w *world) {
 	w.insert(w.labelled("a"), w.labelled("a", "b"), w.labelled("b"), w.oneOff(w.owner, w.ahead()), w.oneOff(w.other, w.ahead()))
-	for _, q := range []store.JobQuery{
+	for _, q := range []job.Query{
 		{}, {Tags: []string{"a"}}, {Tags: []string{"a", "b"}}, {States: []job.State{job.Available}}, {States: []job.State{job.Discarded}},
 		{Host: "example.com"}, {Until: w.past()},
 	} {
@@ -592,7 +592,7 @@ func operationsNumbers(w *world) {
 		}
 		w.same("the numbers", fmt.Sprint(got), fmt.Sprint(want))
 	}
-	_, _, err := w.s.JobNumbers(w.ctx, w.owner, store.JobQuery{ListQuery: store.ListQuery{Limit: 1, Offset: 1}}, 100)
+	_, _, err := w.s.JobNumbers(w.ctx, w.owner, job.Query{ListQuery: job.ListQuery{Limit: 1, Offset: 1}}, 100)
 	if !errors.Is(err, job.ErrUnsupported) {
 		w.Errorf("with an offset: %v", err)
 	}

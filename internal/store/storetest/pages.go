@@ -47,14 +47,14 @@ func pagesOfJobs(w *world) {
 		w.insert(n)
 	}
 	for field := range jobFields {
-		for _, order := range []store.Order{{}, {Field: field}, {Field: field, Desc: true}} {
+		for _, order := range []job.Order{{}, {Field: field}, {Field: field, Desc: true}} {
 			for _, budget := range []int{1, 600, 3000, 100_000} {
 				for _, offset := range []int{0, 3} {
-					q := store.JobQuery{ListQuery: store.ListQuery{Limit: 11, Order: order, Offset: offset}}
+					q := job.Query{ListQuery: job.ListQuery{Limit: 11, Order: order, Offset: offset}}
 					all := w.listJobs(w.owner, q)
 					q.Bytes = budget
 					what := fmt.Sprintf("jobs by %+v from %d within %d bytes", order, offset, budget)
-					w.same(what, show(w.listJobs(w.owner, q), showJob), show(fit(all, budget, store.JobSize), showJob))
+					w.same(what, show(w.listJobs(w.owner, q), showJob), show(fit(all, budget, job.Size), showJob))
 				}
 			}
 		}
@@ -68,13 +68,13 @@ func pagesOfSchedules(w *world) {
 		w.insert(n)
 	}
 	for field := range scheduleFields {
-		for _, order := range []store.Order{{}, {Field: field}, {Field: field, Desc: true}} {
+		for _, order := range []job.Order{{}, {Field: field}, {Field: field, Desc: true}} {
 			for _, budget := range []int{1, 600, 3000, 100_000} {
-				q := store.ListQuery{Limit: 7, Order: order}
+				q := job.ListQuery{Limit: 7, Order: order}
 				all := w.listSchedules(w.owner, q)
 				q.Bytes = budget
 				what := fmt.Sprintf("schedules by %+v within %d bytes", order, budget)
-				w.same(what, show(w.listSchedules(w.owner, q), showSchedule), show(fit(all, budget, store.ScheduleSize), showSchedule))
+				w.same(what, show(w.listSchedules(w.owner, q), showSchedule), show(fit(all, budget, job.ScheduleSize), showSchedule))
 			}
 		}
 	}
@@ -94,13 +94,13 @@ func (w *world) storeLogs() (schedule uuid.UUID) {
 func pagesOfLogs(w *world) {
 	w.storeLogs()
 	for field := range logFields {
-		for _, order := range []store.Order{{}, {Field: field}, {Field: field, Desc: true}} {
+		for _, order := range []job.Order{{}, {Field: field}, {Field: field, Desc: true}} {
 			for _, budget := range []int{1, 600, 3000, 100_000} {
-				q := store.LogQuery{ListQuery: store.ListQuery{Limit: 8, Order: order, Offset: 1}}
+				q := job.LogQuery{ListQuery: job.ListQuery{Limit: 8, Order: order, Offset: 1}}
 				all := w.listLogs(w.owner, q)
 				q.Bytes = budget
 				what := fmt.Sprintf("logs by %+v within %d bytes", order, budget)
-				w.same(what, show(w.listLogs(w.owner, q), showLog), show(fit(all, budget, store.LogSize), showLog))
+				w.same(what, show(w.listLogs(w.owner, q), showLog), show(fit(all, budget, job.LogSize), showLog))
 			}
 		}
 	}
@@ -109,13 +109,13 @@ func pagesOfLogs(w *world) {
 // pagesOfWalks: logs that don't fit on a page of a walk come with the next one.
 func pagesOfWalks(w *world) {
 	schedule := w.storeLogs()
-	all := w.listLogs(w.owner, store.LogQuery{ListQuery: top})
+	all := w.listLogs(w.owner, job.LogQuery{ListQuery: top})
 	for _, budget := range []int{1, 600, 3000, 100_000} {
 		var walked []*job.Log
-		for q := (store.LogQuery{ListQuery: store.ListQuery{Limit: 4, Bytes: budget}}); ; {
+		for q := (job.LogQuery{ListQuery: job.ListQuery{Limit: 4, Bytes: budget}}); ; {
 			walk, err := w.s.LogWalk(w.ctx, w.owner, schedule, q, 10)
 			w.ok("LogWalk", err)
-			if size := store.TotalSize(walk.Logs, store.LogSize); size > budget && len(walk.Logs) > 1 {
+			if size := job.TotalSize(walk.Logs, job.LogSize); size > budget && len(walk.Logs) > 1 {
 				w.Fatalf("%d bytes on a page of %d", size, budget)
 			}
 			walked = append(walked, walk.Logs...)
@@ -135,12 +135,12 @@ func pagesOfScans(w *world) {
 		n.Job.Args = large(500 * (1 + i%3))
 		w.insert(n)
 	}
-	all := w.listJobs(w.owner, store.JobQuery{ListQuery: top})
+	all := w.listJobs(w.owner, job.Query{ListQuery: top})
 	for _, budget := range []int{1, 600, 3000, 100_000} {
-		q := store.JobQuery{ListQuery: store.ListQuery{Limit: 4, Bytes: budget}}
+		q := job.Query{ListQuery: job.ListQuery{Limit: 4, Bytes: budget}}
 		page, _, err := w.s.JobScan(w.ctx, w.owner, q, 100, func(*job.Job) bool { return true })
 		w.ok("JobScan", err)
-		if size := store.TotalSize(page, store.JobSize); size > budget && len(page) != 1 {
+		if size := job.TotalSize(page, job.Size); size > budget && len(page) != 1 {
 			w.Errorf("%d jobs of %d bytes on a page of %d", len(page), size, budget)
 		}
 		found, _ := w.scan(q, w.owner, 100, func(*job.Job) bool { return true })

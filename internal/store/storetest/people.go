@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -31,10 +32,10 @@ var peopleTests = group{
 	"PurgedAlsoWhatFollows": peoplePurgedLate,
 }
 
-func (w *world) newcomer(email string) *store.Account {
-	return &store.Account{
+func (w *world) newcomer(email string) *identity.Account {
+	return &identity.Account{
 		Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: w.now, Password: "hash of " + email,
-		Secrets: []store.Secret{{Value: "whsec_" + email, CreatedAt: w.now}},
+		Secrets: []identity.Secret{{Value: "whsec_" + email, CreatedAt: w.now}},
 	}
 }
 
@@ -50,14 +51,14 @@ func peopleFirst(w *world) {
 	public := w.newcomer("public")
 	w.ok("AccountInsert", w.s.AccountInsert(w.ctx, public))
 	early := w.newcomer("early@example.com")
-	w.ok("AccountRegister", w.s.AccountRegister(w.ctx, &store.Registration{Account: early, Uncounted: "public"}))
+	w.ok("AccountRegister", w.s.AccountRegister(w.ctx, &identity.Registration{Account: early, Uncounted: "public"}))
 	if got, err := w.s.AccountGet(w.ctx, early.Email); err != nil || got.Operator {
 		w.Errorf("one that may be any is %+v, %v", got, err)
 	}
 	w.ok("AccountDelete", w.s.AccountDelete(w.ctx, early.Number, w.now))
 	first, second := w.newcomer("first@example.com"), w.newcomer("second@example.com")
-	for _, a := range []*store.Account{first, second} {
-		w.ok("AccountRegister", w.s.AccountRegister(w.ctx, &store.Registration{Account: a, Uncounted: "public", FirstOnly: a == first}))
+	for _, a := range []*identity.Account{first, second} {
+		w.ok("AccountRegister", w.s.AccountRegister(w.ctx, &identity.Registration{Account: a, Uncounted: "public", FirstOnly: a == first}))
 		got, err := w.s.AccountGet(w.ctx, a.Email)
 		w.ok("AccountGet", err)
 		w.same("the account", showAccount(got), showAccount(a))
@@ -66,11 +67,11 @@ func peopleFirst(w *world) {
 		}
 	}
 	again := w.newcomer("first@example.com")
-	w.wantCode("a taken email", w.s.AccountRegister(w.ctx, &store.Registration{Account: again}), fault.Invalid)
+	w.wantCode("a taken email", w.s.AccountRegister(w.ctx, &identity.Registration{Account: again}), fault.Invalid)
 }
 
 func peopleOnlyTheFirst(w *world) {
-	late := &store.Registration{Account: w.newcomer("late@example.com"), FirstOnly: true}
+	late := &identity.Registration{Account: w.newcomer("late@example.com"), FirstOnly: true}
 	w.wantCode("a second account", w.s.AccountRegister(w.ctx, late), fault.Forbidden)
 	_, err := w.s.AccountGet(w.ctx, "late@example.com")
 	w.wantCode("the refused account", err, fault.NotFound)
@@ -98,7 +99,7 @@ func together(n int, do func(i int) error) (worked int) {
 func peopleRace(w *world) {
 	w.removeAccounts()
 	worked := together(12, func(i int) error {
-		return w.s.AccountRegister(w.ctx, &store.Registration{Account: w.newcomer(fmt.Sprintf("%d@example.com", i)), FirstOnly: true})
+		return w.s.AccountRegister(w.ctx, &identity.Registration{Account: w.newcomer(fmt.Sprintf("%d@example.com", i)), FirstOnly: true})
 	})
 	if worked != 1 {
 		w.Errorf("%d accounts were the first", worked)
@@ -107,7 +108,7 @@ func peopleRace(w *world) {
 
 func (w *world) invite(code string, expires time.Time) []byte {
 	w.Helper()
-	i := &store.Invite{Hash: []byte(code), CreatedAt: w.now, ExpiresAt: expires}
+	i := &identity.Invite{Hash: []byte(code), CreatedAt: w.now, ExpiresAt: expires}
 	w.ok("InviteInsert", w.s.InviteInsert(w.ctx, i))
 	return i.Hash
 }
@@ -115,7 +116,7 @@ func (w *world) invite(code string, expires time.Time) []byte {
 func peopleInvites(w *world) {
 	good, old := w.invite("good", w.ahead()), w.invite("old", w.past())
 	register := func(email string, invite []byte) error {
-		return w.s.AccountRegister(w.ctx, &store.Registration{Account: w.newcomer(email), Invite: invite})
+		return w.s.AccountRegister(w.ctx, &identity.Registration{Account: w.newcomer(email), Invite: invite})
 	}
 	w.wantCode("no such invite", register("a@example.com", []byte("other")), fault.NotFound)
 	w.wantCode("an empty invite", register("a@example.com", []byte{}), fault.NotFound)
@@ -137,41 +138,41 @@ func peopleInvites(w *world) {
 func peopleInviteRace(w *world) {
 	hash := w.invite("good", w.ahead())
 	worked := together(12, func(i int) error {
-		return w.s.AccountRegister(w.ctx, &store.Registration{Account: w.newcomer(fmt.Sprintf("%d@example.com", i)), Invite: hash})
+		return w.s.AccountRegister(w.ctx, &identity.Registration{Account: w.newcomer(fmt.Sprintf("%d@example.com", i)), Invite: hash})
 	})
 	if worked != 1 {
 		w.Errorf("%d accounts were made with one invite", worked)
 	}
 }
 
-func (w *world) session(token string, owner job.Owner) *store.Session {
+func (w *world) session(token string, owner job.Owner) *identity.Session {
 	w.Helper()
-	s := &store.Session{Hash: []byte(token), Account: owner.Number, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead()}
+	s := &identity.Session{Hash: []byte(token), Account: owner.Number, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead()}
 	w.ok("SessionInsert", w.s.SessionInsert(w.ctx, s))
 	return s
 }
 
-func (w *world) wantNoSession(what string, s *store.Session) {
+func (w *world) wantNoSession(what string, s *identity.Session) {
 	w.Helper()
 	_, err := w.s.SessionFind(w.ctx, s.Hash, w.now)
 	w.wantCode(what, err, fault.NotFound)
 }
 
-func (w *world) wantSession(s *store.Session) {
+func (w *world) wantSession(s *identity.Session) {
 	w.Helper()
 	got, err := w.s.SessionFind(w.ctx, s.Hash, w.now)
 	w.ok("SessionFind", err)
 	w.same("the session", showSession(got), showSession(s))
 }
 
-func showSession(s *store.Session) string {
+func showSession(s *identity.Session) string {
 	return fmt.Sprintf("%s of %d from %s, seen %s, until %s, at %q with %q, pending %v", s.Hash, s.Account, moment(s.CreatedAt), moment(s.SeenAt), moment(s.ExpiresAt),
 		s.Address, s.Agent, s.Pending)
 }
 
 func peoplePasswords(w *world) {
 	here, there, others := w.session("here", w.owner), w.session("there", w.owner), w.session("others", w.other)
-	w.ok("AccountPassword", w.s.AccountPassword(w.ctx, store.PasswordChange{Account: w.owner.Number, Password: "new hash", Keep: here.Hash}))
+	w.ok("AccountPassword", w.s.AccountPassword(w.ctx, identity.PasswordChange{Account: w.owner.Number, Password: "new hash", Keep: here.Hash}))
 	a, err := w.s.AccountOf(w.ctx, w.owner.Number)
 	if err != nil || a.Password != "new hash" {
 		w.Errorf("the account is %+v, %v", a, err)
@@ -179,10 +180,10 @@ func peoplePasswords(w *world) {
 	w.wantSession(here)
 	w.wantSession(others)
 	w.wantNoSession("another session", there)
-	w.ok("AccountPassword", w.s.AccountPassword(w.ctx, store.PasswordChange{Account: w.owner.Number, Password: "newer hash"}))
+	w.ok("AccountPassword", w.s.AccountPassword(w.ctx, identity.PasswordChange{Account: w.owner.Number, Password: "newer hash"}))
 	w.wantNoSession("the session", here)
 	w.wantSession(others)
-	w.wantCode("nobody's password", w.s.AccountPassword(w.ctx, store.PasswordChange{Account: 1 << 40, Password: "x"}), fault.NotFound)
+	w.wantCode("nobody's password", w.s.AccountPassword(w.ctx, identity.PasswordChange{Account: 1 << 40, Password: "x"}), fault.NotFound)
 }
 
 func peopleOperators(w *world) {
@@ -212,7 +213,7 @@ func peopleSizes(w *world) {
 		emails = append(emails, page[0].Email)
 	}
 	w.same("the accounts", fmt.Sprint(emails), "[owner@example.com third@example.com]")
-	for account, want := range map[int64]store.Size{
+	for account, want := range map[int64]identity.RecordCounts{
 		w.owner.Number: {Pending: 3, Final: 5, Schedules: 1, Logs: 4}, third.Number: {}, 1 << 40: {},
 	} {
 		got, err := w.s.AccountSize(w.ctx, account, 5)
@@ -243,7 +244,7 @@ func peopleSessions(w *world) {
 	w.ok("SessionDelete", w.s.SessionDelete(w.ctx, s.Hash))
 	w.wantNoSession("the session", s)
 	w.ok("SessionDelete again", w.s.SessionDelete(w.ctx, s.Hash))
-	nobody := &store.Session{Hash: []byte("x"), Account: 1 << 40, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead()}
+	nobody := &identity.Session{Hash: []byte("x"), Account: 1 << 40, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead()}
 	w.wantCode("nobody's session", w.s.SessionInsert(w.ctx, nobody), fault.NotFound)
 }
 
@@ -258,9 +259,9 @@ func peopleSessionsSlide(w *world) {
 }
 
 func peopleSessionsPrune(w *world) {
-	var kept []*store.Session
+	var kept []*identity.Session
 	for i := range 10 {
-		s := &store.Session{Hash: []byte{byte(i)}, Account: w.owner.Number, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead()}
+		s := &identity.Session{Hash: []byte{byte(i)}, Account: w.owner.Number, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead()}
 		if i%2 == 0 {
 			s.ExpiresAt = w.past()
 		} else {
@@ -304,10 +305,10 @@ func peopleDeleted(w *world) {
 	}
 	w.wantCode("deleting it again", w.s.AccountDelete(w.ctx, w.owner.Number, w.now), fault.NotFound)
 	w.wantCode("a session for it", w.s.SessionInsert(w.ctx, s), fault.NotFound)
-	w.wantCode("a password for it", w.s.AccountPassword(w.ctx, store.PasswordChange{Account: w.owner.Number, Password: "x"}), fault.NotFound)
+	w.wantCode("a password for it", w.s.AccountPassword(w.ctx, identity.PasswordChange{Account: w.owner.Number, Password: "x"}), fault.NotFound)
 	w.wantCode("an operator of it", w.s.AccountOperator(w.ctx, w.owner.Number, true), fault.NotFound)
 	again := w.newcomer("owner@example.com")
-	w.ok("the email once more", w.s.AccountRegister(w.ctx, &store.Registration{Account: again}))
+	w.ok("the email once more", w.s.AccountRegister(w.ctx, &identity.Registration{Account: again}))
 	if again.Number == w.owner.Number || again.Operator {
 		w.Errorf("the new account has number %d, operator %v", again.Number, again.Operator)
 	}
@@ -357,8 +358,8 @@ func (w *world) remains(owner job.Owner) string {
 			runs++
 		}
 	}
-	return fmt.Sprintf("%d jobs, %d schedules, %d logs, %d stats, %d runs unclaimed", len(w.listJobs(owner, store.JobQuery{ListQuery: top})),
-		len(w.listSchedules(owner, top)), len(w.listLogs(owner, store.LogQuery{ListQuery: top})), len(stats), runs)
+	return fmt.Sprintf("%d jobs, %d schedules, %d logs, %d stats, %d runs unclaimed", len(w.listJobs(owner, job.Query{ListQuery: top})),
+		len(w.listSchedules(owner, top)), len(w.listLogs(owner, job.LogQuery{ListQuery: top})), len(stats), runs)
 }
 
 func peoplePurged(w *world) {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -96,17 +97,17 @@ func quotaLimitsReadBack(w *world) {
 	}
 	w.same("the limits at first", show(), "- - - -")
 	pending, schedules, stored, rate := int64(7), int64(0), int64(1<<40), 2.5
-	w.ok("AccountLimit", w.s.AccountLimit(w.ctx, w.owner.Number, store.Overrides{Pending: &pending, Schedules: &schedules, Stored: &stored, Rate: &rate}))
+	w.ok("AccountLimit", w.s.AccountLimit(w.ctx, w.owner.Number, identity.Overrides{Pending: &pending, Schedules: &schedules, Stored: &stored, Rate: &rate}))
 	w.same("the limits", show(), "7 0 1099511627776 2.5")
-	w.ok("AccountLimit", w.s.AccountLimit(w.ctx, w.owner.Number, store.Overrides{Stored: &stored}))
+	w.ok("AccountLimit", w.s.AccountLimit(w.ctx, w.owner.Number, identity.Overrides{Stored: &stored}))
 	w.same("the limits afterwards", show(), "- - 1099511627776 -")
 	other, err := w.s.AccountOf(w.ctx, w.other.Number)
-	if err != nil || other.Limits != (store.Overrides{}) {
+	if err != nil || other.Limits != (identity.Overrides{}) {
 		w.Errorf("another's limits are %+v, %v", other.Limits, err)
 	}
-	w.wantCode("limits of nobody", w.s.AccountLimit(w.ctx, 1<<40, store.Overrides{}), fault.NotFound)
+	w.wantCode("limits of nobody", w.s.AccountLimit(w.ctx, 1<<40, identity.Overrides{}), fault.NotFound)
 	w.ok("AccountDelete", w.s.AccountDelete(w.ctx, w.owner.Number, w.now))
-	w.wantCode("limits of a deleted account", w.s.AccountLimit(w.ctx, w.owner.Number, store.Overrides{}), fault.NotFound)
+	w.wantCode("limits of a deleted account", w.s.AccountLimit(w.ctx, w.owner.Number, identity.Overrides{}), fault.NotFound)
 }
 
 func quotaPendingExact(w *world) {
@@ -115,7 +116,7 @@ func quotaPendingExact(w *world) {
 	w.same("a batch", w.outcomes(w.capped(w.owner, 3), w.capped(w.owner, 3), w.capped(w.owner, 3)), "stored, stored, over pending")
 	w.same("one more", one(), "over pending")
 	w.wantUse(3, 0)
-	if n := len(w.listJobs(w.owner, store.JobQuery{ListQuery: top})); n != 3 {
+	if n := len(w.listJobs(w.owner, job.Query{ListQuery: top})); n != 3 {
 		w.Errorf("%d jobs are stored", n)
 	}
 }

@@ -101,7 +101,7 @@ func (w *world) insertOne(n store.NewJob) *job.Job {
 // get returns a job as its owner sees it.
 func (w *world) get(j *job.Job) *job.Job {
 	w.Helper()
-	got, err := w.s.JobGet(w.ctx, j.Owner, store.JobID{Number: j.Number})
+	got, err := w.s.JobGet(w.ctx, j.Owner, job.Ref{Number: j.Number})
 	w.ok("JobGet", err)
 	return got
 }
@@ -117,7 +117,7 @@ func (w *world) schedule(owner job.Owner, id uuid.UUID) *job.Schedule {
 // change changes a job by a decision.
 func (w *world) change(j *job.Job, decide store.Decide) *job.Job {
 	w.Helper()
-	got, err := w.s.JobChange(w.ctx, j.Owner, store.JobID{Number: j.Number}, decide)
+	got, err := w.s.JobChange(w.ctx, j.Owner, job.Ref{Number: j.Number}, decide)
 	w.ok("JobChange", err)
 	return got
 }
@@ -135,7 +135,7 @@ func cancel(m *store.Snapshot) *store.Changes {
 // logs returns all visible logs of a job, oldest first.
 func (w *world) logs(j *job.Job) []*job.Log {
 	w.Helper()
-	logs, err := w.s.LogList(w.ctx, j.Owner, store.LogQuery{ListQuery: store.ListQuery{Limit: 1000}, Job: &store.JobID{Number: j.Number}})
+	logs, err := w.s.LogList(w.ctx, j.Owner, job.LogQuery{ListQuery: job.ListQuery{Limit: 1000}, Job: &job.Ref{Number: j.Number}})
 	w.ok("LogList", err)
 	slices.Reverse(logs)
 	return logs

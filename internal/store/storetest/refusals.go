@@ -45,7 +45,7 @@ func refusalsPanic(w *world) {
 	_, err := w.s.QueueFinish(w.ctx, []store.Finish{w.end(jobs[1], second, w.completes), bad})
 	w.wantUnstorable("a finish that panics", err)
 	w.wantNothing("a finish that panics", err, before)
-	_, err = w.s.JobChange(w.ctx, w.owner, store.JobID{Number: jobs[0].Number}, func(*store.Snapshot) *store.Changes { panic("another one") })
+	_, err = w.s.JobChange(w.ctx, w.owner, job.Ref{Number: jobs[0].Number}, func(*store.Snapshot) *store.Changes { panic("another one") })
 	w.wantUnstorable("a change that panics", err)
 	w.finish(w.end(jobs[0], first, w.completes), w.end(jobs[1], second, w.completes))
 }

@@ -65,7 +65,7 @@ func retentionFinalJobs(w *world) {
 	if n := w.pruneJobs(w.past().Add(time.Second), 10); n != 25 {
 		w.Errorf("%d jobs removed, want 25", n)
 	}
-	if jobs := w.listJobs(w.owner, store.JobQuery{ListQuery: top}); len(jobs) != 0 {
+	if jobs := w.listJobs(w.owner, job.Query{ListQuery: top}); len(jobs) != 0 {
 		w.Errorf("still listed: %s", show(jobs, showJob))
 	}
 }
@@ -81,7 +81,7 @@ func retentionByEnd(w *world) {
 	if n := w.pruneJobs(border, 100); n != 3 {
 		w.Errorf("%d jobs removed, want the 3 that ended before", n)
 	}
-	w.same("the jobs left", show(w.listJobs(w.owner, store.JobQuery{ListQuery: top}), showJob), want)
+	w.same("the jobs left", show(w.listJobs(w.owner, job.Query{ListQuery: top}), showJob), want)
 }
 
 func retentionPendingStay(w *world) {
@@ -93,7 +93,7 @@ func retentionPendingStay(w *world) {
 	if n := w.pruneJobs(w.ahead(), 100); n != 0 {
 		w.Errorf("%d pending jobs removed", n)
 	}
-	if left := w.listJobs(w.owner, store.JobQuery{ListQuery: top}); len(left) != 4 {
+	if left := w.listJobs(w.owner, job.Query{ListQuery: top}); len(left) != 4 {
 		w.Errorf("%d jobs left, want 4", len(left))
 	}
 }
@@ -115,12 +115,12 @@ func retentionNewestOfSchedule(w *world) {
 	if n := w.pruneJobs(w.ahead(), 2); n != 7 {
 		w.Errorf("%d jobs removed, want all but the newest of the schedule that exists", n)
 	}
-	w.same("the jobs left", show(w.listJobs(w.owner, store.JobQuery{ListQuery: top}), showJob), "\n  "+showJob(newest))
+	w.same("the jobs left", show(w.listJobs(w.owner, job.Query{ListQuery: top}), showJob), "\n  "+showJob(newest))
 	next := w.insertOne(*w.nextOf(kept.Schedule, w.ahead()))
 	if n := w.pruneJobs(w.ahead(), 2); n != 1 {
 		w.Errorf("%d jobs removed, want the one that is the newest no more", n)
 	}
-	w.same("the jobs left", show(w.listJobs(w.owner, store.JobQuery{ListQuery: top}), showJob), "\n  "+showJob(next))
+	w.same("the jobs left", show(w.listJobs(w.owner, job.Query{ListQuery: top}), showJob), "\n  "+showJob(next))
 }
 
 // retentionManyKept: old logs that are kept don't stop the pruning of later ones.

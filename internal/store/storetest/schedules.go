@@ -155,7 +155,7 @@ func schedulesDropped(w *world) {
 	if after := w.get(j); after.State != job.Cancelled || after.ScheduleID != n.Schedule.ID {
 		w.Errorf("its job is %s", showJob(after))
 	}
-	if jobs := w.listJobs(w.owner, store.JobQuery{ListQuery: top, Schedule: n.Schedule.ID}); len(jobs) != 1 {
+	if jobs := w.listJobs(w.owner, job.Query{ListQuery: top, Schedule: n.Schedule.ID}); len(jobs) != 1 {
 		w.Errorf("%d jobs are listed for the dropped schedule, want 1", len(jobs))
 	}
 	if names := w.events(j); names != "http.error" {
@@ -184,7 +184,7 @@ func schedulesNextJob(w *world) {
 		return &store.Changes{Next: next}
 	})
 	w.ok("ScheduleChange", err)
-	jobs := w.listJobs(w.owner, store.JobQuery{ListQuery: top, Schedule: n.Schedule.ID})
+	jobs := w.listJobs(w.owner, job.Query{ListQuery: top, Schedule: n.Schedule.ID})
 	if len(jobs) != 2 {
 		w.Fatalf("%d jobs of the schedule, want 2", len(jobs))
 	}
@@ -240,7 +240,7 @@ func schedulesSeenByFinish(w *world) {
 func schedulesWalk(w *world) {
 	m := w.populate(60)
 	var walked []*job.Schedule
-	for q := (store.ListQuery{Limit: 2}); ; {
+	for q := (job.ListQuery{Limit: 2}); ; {
 		page := w.listSchedules(w.owner, q)
 		walked = append(walked, page...)
 		if len(page) < q.Limit {
@@ -248,5 +248,5 @@ func schedulesWalk(w *world) {
 		}
 		q.AfterID = page[len(page)-1].ID
 	}
-	w.same("the walk", show(walked, showSchedule), show(m.scheduleList(w.owner, store.ScheduleQuery{ListQuery: store.ListQuery{Limit: 1000}}), showSchedule))
+	w.same("the walk", show(walked, showSchedule), show(m.scheduleList(w.owner, job.ScheduleQuery{ListQuery: job.ListQuery{Limit: 1000}}), showSchedule))
 }

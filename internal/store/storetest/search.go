@@ -25,7 +25,7 @@ func searchGetMany(w *world) {
 	a := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.ahead()))
 	foreign := w.insertOne(w.oneOff(w.other, w.ahead()))
 	w.begin(a[0])
-	ids := []store.JobID{
+	ids := []job.Ref{
 		{Number: a[1].Number}, {UUID: a[0].ID}, {Number: foreign.Number}, {UUID: foreign.ID}, {Number: a[1].Number + 1000},
 		{UUID: uuid.New()}, {Number: a[1].Number}, {Number: a[0].Number},
 	}
@@ -61,7 +61,7 @@ func searchTallyEqualsModel(w *world) {
 	m := w.populate(150)
 	for _, limit := range []int{1, 3, 1000} {
 		for _, owner := range []job.Owner{w.owner, w.other} {
-			got, _, err := w.s.JobTally(w.ctx, owner, store.JobQuery{}, limit)
+			got, _, err := w.s.JobTally(w.ctx, owner, job.Query{}, limit)
 			w.ok("JobTally", err)
 			want := tally(m.jobs, owner)
 			for _, state := range allStates {
@@ -81,7 +81,7 @@ func searchTallyBounded(w *world) {
 		w.insertOne(w.oneOff(w.owner, w.ahead()))
 	}
 	for limit, want := range map[int]int64{4: 4, 6: 6, 7: 6} {
-		got, _, err := w.s.JobTally(w.ctx, w.owner, store.JobQuery{}, limit)
+		got, _, err := w.s.JobTally(w.ctx, w.owner, job.Query{}, limit)
 		w.ok("JobTally", err)
 		if got[job.Available] != want || got[job.Executing] != want {
 			w.Errorf("up to %d: %d available, %d executing, want %d of both", limit, got[job.Available], got[job.Executing], want)
@@ -90,7 +90,7 @@ func searchTallyBounded(w *world) {
 }
 
 // scan repeats a search to its end.
-func (w *world) scan(q store.JobQuery, owner job.Owner, look int, match func(*job.Job) bool) (found []*job.Job, pages int) {
+func (w *world) scan(q job.Query, owner job.Owner, look int, match func(*job.Job) bool) (found []*job.Job, pages int) {
 	w.Helper()
 	for {
 		page, next, err := w.s.JobScan(w.ctx, owner, q, look, match)
@@ -115,12 +115,12 @@ func searchScanEqualsModel(w *world) {
 	for _, states := range [][]job.State{nil, {job.Available, job.Retryable}, {job.Executing}, {job.Completed}} {
 		for _, look := range []int{1, 7, 1000} {
 			var want []*job.Job
-			for _, j := range m.jobList(w.owner, store.JobQuery{ListQuery: store.ListQuery{Limit: 1000}, States: states}) {
+			for _, j := range m.jobList(w.owner, job.Query{ListQuery: job.ListQuery{Limit: 1000}, States: states}) {
 				if odd(j) {
 					want = append(want, j)
 				}
 			}
-			got, _ := w.scan(store.JobQuery{ListQuery: store.ListQuery{Limit: 3}, States: states}, w.owner, look, odd)
+			got, _ := w.scan(job.Query{ListQuery: job.ListQuery{Limit: 3}, States: states}, w.owner, look, odd)
 			w.same(fmt.Sprintf("the search of %v", states), show(got, showJob), show(want, showJob))
 		}
 	}
@@ -139,12 +139,12 @@ func searchScanBounded(w *world) {
 		looked++
 		return j.Name != nil && *j.Name == name
 	}
-	page, next, err := w.s.JobScan(w.ctx, w.owner, store.JobQuery{ListQuery: top}, 5, named)
+	page, next, err := w.s.JobScan(w.ctx, w.owner, job.Query{ListQuery: top}, 5, named)
 	w.ok("JobScan", err)
 	if len(page) != 0 || next == 0 || looked != 5 {
 		w.Errorf("%d jobs, next %d after a look at %d, want an empty page that has a next", len(page), next, looked)
 	}
-	found, pages := w.scan(store.JobQuery{ListQuery: top}, w.owner, 5, named)
+	found, pages := w.scan(job.Query{ListQuery: top}, w.owner, 5, named)
 	if len(found) != 1 || found[0].ID != first.ID || pages < 5 || pages > 6 {
 		w.Errorf("found %s on %d pages", show(found, showJob), pages)
 	}
@@ -158,7 +158,7 @@ func searchScanLarge(w *world) {
 		n.Job.Args = large
 		w.insertOne(n)
 	}
-	found, pages := w.scan(store.JobQuery{ListQuery: top}, w.owner, 1000, func(*job.Job) bool { return true })
+	found, pages := w.scan(job.Query{ListQuery: top}, w.owner, 1000, func(*job.Job) bool { return true })
 	if len(found) != 5 || pages != 2 && pages != 3 {
 		w.Errorf("%d jobs on %d pages, want 5 on 2 or 3", len(found), pages)
 	}

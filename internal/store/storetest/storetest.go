@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -70,9 +71,9 @@ func newWorld(t *testing.T, open opener) *world {
 
 func (w *world) account(email string) job.Owner {
 	w.Helper()
-	a := &store.Account{
+	a := &identity.Account{
 		Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: w.s.Now(),
-		Secrets: []store.Secret{{Value: "whsec_" + email, CreatedAt: w.s.Now()}},
+		Secrets: []identity.Secret{{Value: "whsec_" + email, CreatedAt: w.s.Now()}},
 	}
 	if err := w.s.AccountInsert(w.ctx, a); err != nil {
 		w.Fatalf("AccountInsert: %v", err)

@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 var summaryTests = group{
@@ -20,19 +19,19 @@ var summaryTests = group{
 	"BeganIsTheFirstBegin": summaryStartedAt,
 }
 
-func showSummary(g store.RunSummary) string {
+func showSummary(g job.RunSummary) string {
 	return fmt.Sprintf("%d %s scheduled %s due %s began %s attempted %s ended %s", g.Number, g.State,
 		moment(g.ScheduledAt), moment(g.DueAt), moment(g.StartedAt), moment(g.AttemptedAt), moment(g.EndedAt))
 }
 
 // formatSummaries formats the summaries of a schedule's runs.
-func (m *model) formatSummaries(owner job.Owner, schedule uuid.UUID, limit int) []store.RunSummary {
-	var formatSummaries []store.RunSummary
+func (m *model) formatSummaries(owner job.Owner, schedule uuid.UUID, limit int) []job.RunSummary {
+	var formatSummaries []job.RunSummary
 	for _, j := range slices.Backward(m.jobs) {
 		if j.ScheduleID != schedule || j.Owner != owner || len(formatSummaries) == limit {
 			continue
 		}
-		g := store.RunSummary{Number: j.Number, State: j.State, ScheduledAt: j.ScheduledAt, DueAt: j.DueAt, AttemptedAt: j.AttemptedAt}
+		g := job.RunSummary{Number: j.Number, State: j.State, ScheduledAt: j.ScheduledAt, DueAt: j.DueAt, AttemptedAt: j.AttemptedAt}
 		for _, end := range []time.Time{j.CompletedAt, j.CancelledAt, j.DiscardedAt} {
 			if !end.IsZero() {
 				g.EndedAt = end
@@ -86,7 +85,7 @@ func summaryStartedAt(w *world) {
 	}
 }
 
-func showDue(d *store.Due) string {
+func showDue(d *job.DueJobs) string {
 	return fmt.Sprintf("%d, partly %v: %s", d.Count, d.Partly, numbers(d.Jobs))
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/punctual-dev/punctual/internal/fault"
-	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/operator"
 )
 
 var targetTests = group{
@@ -16,7 +16,7 @@ var targetTests = group{
 
 func (w *world) block(target, reason string) {
 	w.Helper()
-	w.ok("TargetBlock", w.s.TargetBlock(w.ctx, &store.TargetBlock{Target: target, Reason: reason, BlockedAt: w.now}))
+	w.ok("TargetBlock", w.s.TargetBlock(w.ctx, &operator.TargetBlock{Target: target, Reason: reason, BlockedAt: w.now}))
 }
 
 // wantTargets verifies the list of blocks, each as "target: reason".
@@ -49,7 +49,7 @@ func targetsBlocked(w *world) {
 // targetBlockedAgain: a block keeps its first time and gets the last reason.
 func targetBlockedAgain(w *world) {
 	w.block("a.example", "first")
-	again := &store.TargetBlock{Target: "a.example", Reason: "second", BlockedAt: w.ahead()}
+	again := &operator.TargetBlock{Target: "a.example", Reason: "second", BlockedAt: w.ahead()}
 	w.ok("TargetBlock", w.s.TargetBlock(w.ctx, again))
 	if !again.BlockedAt.Equal(w.now) {
 		w.Errorf("the block is said to be from %v, want %v", again.BlockedAt, w.now)
@@ -58,10 +58,10 @@ func targetBlockedAgain(w *world) {
 }
 
 func targetsFull(w *world) {
-	for i := range store.MaxTargetBlocks {
+	for i := range operator.MaxTargetBlocks {
 		w.block(fmt.Sprintf("%04d.example", i), "")
 	}
-	more := &store.TargetBlock{Target: "more.example", BlockedAt: w.now}
+	more := &operator.TargetBlock{Target: "more.example", BlockedAt: w.now}
 	w.wantCode("one block too many", w.s.TargetBlock(w.ctx, more), fault.Invalid)
 	w.block("0007.example", "a new reason")
 	w.ok("TargetUnblock", w.s.TargetUnblock(w.ctx, "0000.example"))
