@@ -135,7 +135,7 @@ var hot = []struct {
 	{name: "disable", run: func(c *scene) error { return c.disable() }, uses: []string{"jobs_schedule"}},
 	{name: "abandoned", run: func(c *scene) error { _, err := c.s.QueueAbandoned(c.t.Context(), 10); return err }, uses: []string{"runs_claimed"},
 		allowed: []string{claimed}},
-	{name: "start", run: func(c *scene) error { _, err := c.s.NodeStart(c.t.Context()); return err }, allowed: []string{claimed, "SCAN suspects"}},
+	{name: "start", run: func(c *scene) error { _, err := c.s.NodeStart(c.t.Context()); return err }, allowed: []string{claimed, "SCAN suspects", "SCAN operations USING INDEX operations_running"}},
 	{name: "key", run: func(c *scene) error { _, err := c.s.KeyFind(c.t.Context(), []byte("x")); return notFound(err) }},
 	{name: "prune jobs", run: func(c *scene) error { _, err := c.s.JobPrune(c.t.Context(), c.s.Now(), 10); return err }, uses: []string{"jobs_final", "jobs_schedule"}},
 	{name: "prune logs", run: func(c *scene) error { _, err := c.s.LogPrune(c.t.Context(), c.s.Now(), 10); return err }, allowed: []string{"SCAN logs", "SCAN l", claimed, "SCAN deliveries USING INDEX deliveries_parts"}},
