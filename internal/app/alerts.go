@@ -38,7 +38,10 @@ func (s recordingStore) CompletionChange(ctx context.Context, c *job.Completion,
 
 // watchAlerts makes what tracks alerts, and the store that all others use.
 func (n *Node) watchAlerts() {
-	c := watch.Config{Store: n.database, Log: n.config.Log}
+	c := watch.Config{Store: n.database, Log: n.config.Log, HeldBack: func(item store.QueueKey) bool {
+		_, held := store.OwnDue(item.Due)
+		return held
+	}}
 	if u := n.config.PublicURL; u != nil {
 		base := strings.TrimSuffix(u.String(), "/") + "/jobs/"
 		c.Link = func(number int64) string { return base + strconv.FormatInt(number, 10) }

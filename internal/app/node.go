@@ -27,6 +27,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/eventstream"
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/httpapi"
+	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/maintenance"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/network"
@@ -183,7 +184,7 @@ func (n *Node) start(ctx context.Context) error {
 		},
 	})
 	n.dispatcher = dispatch.New(dispatch.Config{
-		Queue: n.store, Node: node, Concurrency: c.Concurrency, Prepare: n.runner.Prepare, Prewarm: n.runner.Prewarm,
+		Queue: n.store, Node: node, Concurrency: c.Concurrency, Prepare: n.runner.Prepare, Deadline: lifecycle.Deadline, Prewarm: n.runner.Prewarm,
 		Log: c.Log, ObserveClaims: n.metrics.BatchSize("claim"),
 		SetAside: n.runner.SetAside, ObserveAside: n.metrics.SetAside, ObservePanic: n.metrics.Panicked,
 		Blocked: n.store, Budget: dispatch.Budget,
@@ -210,14 +211,15 @@ func (n *Node) start(ctx context.Context) error {
 	})
 	n.operating = operation.New(operation.Config{Steps: n.service, Metrics: n.metrics, Log: c.Log})
 	notices := broadcast.New(n.store.Now)
+	alerts := n.newAlerts(mail != nil)
 	api := httpapi.New(httpapi.Config{
-		Service: n.service, Alerts: n.newAlerts(mail != nil), Auth: n.auth, Secrets: n.vault, Audit: n.audit, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Log: c.Log,
+		Service: n.service, Alerts: alerts, Auth: n.auth, Secrets: n.vault, Audit: n.audit, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Log: c.Log,
 		Running: n.dispatcher.Running, Quotas: n.quotas, Rates: rates, Retention: c.Retention, Version: c.Version,
 		OperationsElsewhere: n.operations != nil,
 	})
 	n.people = auth.NewPeople(auth.PeopleConfig{Store: n.sealed, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log, Audit: n.audit})
 	pages := dashboard.New(dashboard.Config{
-		Service: n.service, People: n.people, Auth: n.auth, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
+		Service: n.service, People: n.people, Auth: n.auth, Secrets: n.vault, Alerts: alerts, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
 		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), Log: c.Log, Version: c.Version, Audit: n.audit,
 		Observe: n.metrics.Requested,
 	})

@@ -115,7 +115,7 @@ func essence(value any, secretsUntil time.Time) any {
 }
 
 // walkQueue visits all queue items, without their lanes, which are recomputed by
-// the copy.
+// the copy, and without what stores keep as the revision of a delivery.
 func walkQueue(ctx context.Context, s Store, visit func(store.QueueKey) error) error {
 	after := store.QueueKey{}
 	for {
@@ -126,6 +126,9 @@ func walkQueue(ctx context.Context, s Store, visit func(store.QueueKey) error) e
 		for _, r := range page {
 			after = r
 			r.Lane = 0
+			if r.Kind == store.KindDelivery {
+				r.Revision = 0
+			}
 			if err := visit(r); err != nil {
 				return err
 			}

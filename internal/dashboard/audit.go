@@ -56,11 +56,12 @@ func (s *Server) showAudit(c *call, account int64, d *view.AuditLog) error {
 var auditEvents = map[string]string{
 	audit.SignedIn: "Signed in", audit.SignInFailed: "Sign-in failed", audit.SignedOut: "Signed out", audit.SessionEnded: "Session ended",
 	audit.KeyCreated: "Key created", audit.KeyRevoked: "Key revoked", audit.SecretRotated: "Signing secret rotated",
+	audit.HeaderSecretCreated: "Secret created", audit.HeaderSecretChanged: "Secret changed", audit.HeaderSecretDeleted: "Secret deleted",
 	audit.PasswordChanged: "Password changed", audit.PasswordFailed: "Wrong password or code",
 	audit.TOTPEnabled: "Second factor switched on", audit.TOTPDisabled: "Second factor switched off", audit.TOTPReset: "Second factor reset",
+	audit.OperationStarted: "Operation started", audit.OperationStopped: "Operation stopped",
 	audit.RecoveryUsed: "Recovery code used", audit.RecoveryReplaced: "Recovery codes replaced",
 	audit.AccountCreated: "Account created", audit.AccountDeleted: "Account deleted", audit.OperatorChanged: "Operator changed",
-	audit.OperationStarted: "Operation on many jobs started", audit.OperationStopped: "Operation on many jobs stopped",
 	audit.InviteCreated: "Invite created", audit.AccountLimited: "Limits changed", audit.AccountSuspended: "Account suspended",
 	audit.AccountResumed: "Account resumed", audit.TargetBlocked: "Target blocked", audit.TargetUnblocked: "Target unblocked",
 }

@@ -91,15 +91,22 @@ func (c *call) param(name string) string { return c.r.URL.Query().Get(name) }
 
 // here returns the address of this page with other parameters; "" removes one.
 func (c *call) here(changes ...string) string {
+	return c.hereWith(func(values url.Values) {
+		for i := 0; i+1 < len(changes); i += 2 {
+			values.Del(changes[i])
+			if changes[i+1] != "" {
+				values.Set(changes[i], changes[i+1])
+			}
+		}
+	})
+}
+
+// hereWith returns the address of this page with its parameters changed.
+func (c *call) hereWith(change func(url.Values)) string {
 	values := c.r.URL.Query()
 	values.Del("part")
 	values.Del("done")
-	for i := 0; i+1 < len(changes); i += 2 {
-		values.Del(changes[i])
-		if changes[i+1] != "" {
-			values.Set(changes[i], changes[i+1])
-		}
-	}
+	change(values)
 	return (&url.URL{Path: c.r.URL.Path, RawQuery: values.Encode()}).String()
 }
 
@@ -125,5 +132,11 @@ func (c *call) render(status int, page templ.Component) error {
 // redirect redirects to another page of the account, as after a form was accepted.
 func (c *call) redirect(format string, args ...any) error {
 	http.Redirect(c, c.r, c.href(format, args...), http.StatusSeeOther)
+	return nil
+}
+
+// redirectHere redirects to this page with other parameters.
+func (c *call) redirectHere(values url.Values) error {
+	http.Redirect(c, c.r, (&url.URL{Path: c.r.URL.Path, RawQuery: values.Encode()}).String(), http.StatusSeeOther)
 	return nil
 }

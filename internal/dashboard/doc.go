@@ -3,9 +3,10 @@
 //
 // The package translates between browsers and the packages below, and has no rules
 // of its own. A handler reads and changes records through package service, for the
-// viewer's account only, and accounts through auth, audit and quota. It never uses
-// the store. It fills a view model of package view, whose components render the
-// page with the parts in package ui. Package assets has the style and the scripts.
+// viewer's account only, secrets through package secret, and accounts through auth,
+// audit and quota. It never uses the store. It fills a view model of package view,
+// whose components render the page with the parts in package ui. Package assets has
+// the style and the scripts.
 //
 // # How a request is handled
 //
@@ -50,6 +51,16 @@
 //     id that is fetched again from ?part=NAME after an event; the handler renders
 //     that component alone if c.part() returns NAME. app.js does the rest.
 //  7. Run `go generate ./internal/dashboard`, and visit the page in test/browser.
+//
+// # Editing and credentials
+//
+// An editable (edit.go) describes a record that a form changes in two steps: the
+// form, then the difference, which is saved with the revision shown. Its form
+// derives from the table of fields in package job.
+//
+// Handlers pass args and payloads of logs through c.show (reveal.go), which masks
+// credentials in headers unless the page reveals them. Forms have the mask instead
+// of the credential; job.KeepCredentials puts it back.
 //
 // Tests here verify handlers; those in view verify what pages say. test/browser
 // visits the pages in Chromium, wide and narrow, light and dark. It fails on messages

@@ -45,18 +45,31 @@ func (s *Server) readJob(c *call) (*view.Job, error) {
 	if d.Job, err = s.Service.Job(ctx, c.owner(), id); err != nil {
 		return nil, err
 	}
-	d.Self = c.href("/jobs/%d?part=job", d.Job.Number)
+	page := c.href("/jobs/%d", d.Job.Number)
+	d.Self, d.Hidden = c.partOf(page, "job"), c.newHidden(page)
+	d.Job.Args = c.show(d.Job.Args, &d.Hidden)
 	d.Spec = job.ReadSpec(d.Job.Args)
 	if d.Logs, err = s.jobLogs(c, d.Job.Number, logsShown); err != nil {
 		return nil, err
 	}
 	slices.Reverse(d.Logs)
+	for _, l := range d.Logs {
+		l.Payload = c.show(l.Payload, &d.Hidden)
+	}
 	if d.Deliveries, err = s.Service.Deliveries(ctx, c.owner(), d.Job.Number, deliveriesShown); err != nil {
 		return nil, err
 	}
 	if d.Job.ScheduleID != uuid.Nil {
 		d.Schedule, err = s.Service.Schedule(ctx, c.owner(), d.Job.ScheduleID)
 		if err != nil && fault.CodeOf(err) != fault.NotFound {
+			return nil, err
+		}
+	}
+	if d.WaitingFor, err = s.Service.LimitsHolding(ctx, c.owner(), d.Job); err != nil {
+		return nil, err
+	}
+	if d.Spec.Completion.Within > 0 && !d.Job.State.Final() {
+		if d.Completion, err = s.Service.Completion(ctx, c.owner(), d.Job.Number); err != nil {
 			return nil, err
 		}
 	}

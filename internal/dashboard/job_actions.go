@@ -38,7 +38,7 @@ const maxSelected = 100
 func (s *Server) cancelJobs(c *call) error {
 	selected := c.r.PostForm["job"]
 	if len(selected) == 0 {
-		return c.redirect("/jobs?done=none")
+		return c.backToJobs("none")
 	}
 	if len(selected) > maxSelected {
 		return fault.New(fault.Invalid, "At most 100 jobs can be cancelled at once.")
@@ -53,7 +53,15 @@ func (s *Server) cancelJobs(c *call) error {
 	if _, err := s.Service.CancelMany(c.r.Context(), c.owner(), ids); err != nil {
 		return err
 	}
-	return c.redirect("/jobs?done=selected")
+	return c.backToJobs("selected")
+}
+
+// backToJobs redirects to the list with the filters that it had.
+func (c *call) backToJobs(done string) error {
+	values, _ := tidy(c.r.URL.Query())
+	values.Del("after")
+	values.Set("done", done)
+	return c.redirect("%s", "/jobs?"+values.Encode())
 }
 
 // runJob starts a pending job's next attempt now.

@@ -1,9 +1,9 @@
 package dashboard
 
 import (
-	"context"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -42,12 +42,28 @@ func (s *Server) jobs(c *call) error {
 	if len(list.Search) > maxSearch {
 		return fault.New(fault.Invalid, "A search may have at most 300 bytes.")
 	}
-	query := job.Query{ListQuery: job.ListQuery{Limit: jobsShown}}
-	for _, state := range listedStates {
-		if state.String() == c.param("state") {
-			list.State, query.States = state.String(), []job.State{state}
-		}
+	values, changed := tidy(c.r.URL.Query())
+	if len(values.Encode()) > maxFilters {
+		return fault.New(fault.Invalid, "The filters may have at most 1,500 bytes.")
 	}
+	if changed && c.part() == "" {
+		return c.redirectHere(values)
+	}
+	parameters := job.Parameters{Values: values}
+	query := parameters.Filters()
+	list.Filters = filterForm(values, parameters.Problems)
+	if len(parameters.Problems) > 0 {
+		return c.render(http.StatusUnprocessableEntity, view.JobsPage(list))
+	}
+	schedule, err := s.filterSchedule(c, query.Schedule)
+	if err != nil {
+		return err
+	}
+	list.State, list.Filters.Chips, list.Filters.Clear = c.param("state"), c.chips(values, schedule), c.clearFilters()
+	if list.Tabs, err = s.jobTabs(c, query, list); err != nil {
+		return err
+	}
+	query.Limit = jobsShown
 	query.After, _ = strconv.ParseInt(c.param("after"), 10, 64) // anything else is the first page
 	query.After = max(query.After, 0)
 	page, err := s.findJobs(c, query, list.Search)
@@ -55,10 +71,9 @@ func (s *Server) jobs(c *call) error {
 		return err
 	}
 	list.Jobs = page.Items
-	if list.Tabs, err = s.jobTabs(c.r.Context(), c, list.State); err != nil {
-		return err
-	}
 	list.Self, list.Live = c.here("part", "list"), query.After == 0
+	list.Cancel = c.href("/jobs/cancel") + strings.TrimPrefix(c.here(), c.r.URL.Path)
+	list.Operate = c.operateAddress(values)
 	if query.After > 0 {
 		list.First = c.here("after", "")
 	}
@@ -79,20 +94,28 @@ func (s *Server) findJobs(c *call, query job.Query, search string) (job.Page[*jo
 	return s.Service.Jobs(c.r.Context(), c.owner(), query)
 }
 
-func (s *Server) jobTabs(ctx context.Context, c *call, current string) ([]ui.Tab, error) {
-	counts, _, err := s.Service.Counts(ctx, c.owner(), job.Query{})
-	if err != nil {
-		return nil, err
-	}
-	tabs := []ui.Tab{{Label: "All", Href: c.here("state", "", "after", ""), Current: current == ""}}
-	for _, state := range listedStates {
-		n := counts[state]
-		count := ui.Count(n)
-		if n >= service.CountLimit {
-			count += "+"
+// jobTabs returns a tab for each state, with the number of jobs that match the
+// other filters. A search can't be counted.
+func (s *Server) jobTabs(c *call, query job.Query, list *view.Jobs) ([]ui.Tab, error) {
+	count := func(job.State) string { return "" }
+	if list.Search == "" {
+		query.States = nil
+		counts, partial, err := s.Service.Counts(c.r.Context(), c.owner(), query)
+		if err != nil {
+			return nil, err
 		}
+		count = func(state job.State) string {
+			text := ui.Count(counts[state])
+			if partial || counts[state] >= service.CountLimit {
+				text += "+"
+			}
+			return text
+		}
+	}
+	tabs := []ui.Tab{{Label: "All", Href: c.here("state", "", "after", ""), Current: list.State == ""}}
+	for _, state := range listedStates {
 		tabs = append(tabs, ui.Tab{
-			Label: ui.Capital(state.String()), Count: count, Current: current == state.String(),
+			Label: ui.Capital(state.String()), Count: count(state), Current: list.State == state.String(),
 			Href: c.here("state", state.String(), "after", ""),
 		})
 	}
@@ -119,6 +142,6 @@ func (s *Server) jobLog(c *call) error {
 		return err
 	}
 	c.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = c.Write([]byte(ui.Pretty(log.Payload))) // the browser may have disconnected
+	_, _ = c.Write([]byte(ui.Pretty(c.show(log.Payload, &view.Hidden{})))) // the browser may have disconnected
 	return nil
 }

@@ -137,7 +137,8 @@ func parsePosition(text string) (run int64, id uuid.UUID) {
 	return run, id
 }
 
-// exportLogs returns all logs that the filter selects, as lines of JSON.
+// exportLogs returns all logs that the filter selects, as lines of JSON. Credentials
+// in headers are masked, as on the pages.
 func (s *Server) exportLogs(c *call) error {
 	f := c.logFilter()
 	if len(f.Problems) > 0 {
@@ -147,6 +148,9 @@ func (s *Server) exportLogs(c *call) error {
 	err := edge.WriteLogs(c, c.r, func(part func([]*job.Log) error) error {
 		return s.Service.Export(c.r.Context(), c.owner(), f.of, f.query, func(logs []*job.Log) error {
 			started = true
+			for _, l := range logs {
+				l.Payload = c.show(l.Payload, &view.Hidden{})
+			}
 			return part(logs)
 		})
 	})
@@ -167,5 +171,7 @@ func (s *Server) log(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.render(http.StatusOK, view.LogPage(found, view.LineOf(found)))
+	hidden := c.newHidden(c.href("/logs/%s", id))
+	found.Payload = c.show(found.Payload, &hidden)
+	return c.render(http.StatusOK, view.LogPage(found, view.LineOf(found), hidden))
 }

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -27,6 +28,7 @@ func (s *Server) newJob(c *call) error {
 		if err := s.fillFrom(c, f, from); err != nil {
 			return err
 		}
+		f.Values.Set("from", from)
 	}
 	if f.AsJSON && f.value("json") == "" {
 		f.Values.Set("json", exampleJSON)
@@ -44,15 +46,36 @@ const exampleJSON = `{
 }`
 
 // readJobForm reads the form that was sent.
-func (s *Server) readJobForm(c *call) *jobForm {
+func (s *Server) readJobForm(c *call) (*jobForm, error) {
 	f := newJobForm(c, c.r.PostForm, c.r.PostForm.Get("as") == "json")
 	f.read(s.Service.Now())
-	return f
+	return f, s.readCopied(c, f)
+}
+
+// readCopied reads the request that the form is a copy of. Its credentials are
+// masked in the form and taken from it when the job is created. The public account
+// copies no credentials.
+func (s *Server) readCopied(c *call, f *jobForm) error {
+	number, err := strconv.ParseInt(f.value("from"), 10, 64)
+	if err != nil || c.viewer.public {
+		return nil
+	}
+	copied, err := s.Service.Job(c.r.Context(), c.owner(), job.Ref{Number: number})
+	switch {
+	case fault.CodeOf(err) == fault.NotFound: // deleted meanwhile
+		return nil
+	case err == nil:
+		f.copied = copied.Args
+	}
+	return err
 }
 
 // previewJob shows when the job would run, while the form is filled in.
 func (s *Server) previewJob(c *call) error {
-	f := s.readJobForm(c)
+	f, err := s.readJobForm(c)
+	if err != nil {
+		return err
+	}
 	s.check(c, f)
 	return c.render(http.StatusOK, view.PreviewPart(f.page()))
 }
@@ -60,14 +83,18 @@ func (s *Server) previewJob(c *call) error {
 // createJob creates the job, or shows the form again: with its problems, with its
 // preview, or as JSON.
 func (s *Server) createJob(c *call) error {
-	f := s.readJobForm(c)
+	f, err := s.readJobForm(c)
+	if err != nil {
+		return err
+	}
 	f.Checked = true
 	switch c.r.PostForm.Get("go") {
 	case "check":
 		s.check(c, f)
 		return c.render(http.StatusOK, view.NewJobPage(f.page()))
 	case "json":
-		asJSON := newJobForm(c, url.Values{"json": {ui.Pretty(f.body)}}, true)
+		asJSON := newJobForm(c, url.Values{"json": {ui.Pretty(f.body)}, "from": f.Values["from"]}, true)
+		asJSON.copied = f.copied
 		asJSON.Checked = true
 		asJSON.read(s.Service.Now())
 		s.check(c, asJSON)
@@ -77,7 +104,7 @@ func (s *Server) createJob(c *call) error {
 		s.check(c, f)
 		return c.render(http.StatusUnprocessableEntity, view.NewJobPage(f.page()))
 	}
-	j, conflict, err := s.Service.Create(c.r.Context(), c.owner(), f.body, nil)
+	j, conflict, err := s.Service.Create(c.r.Context(), c.owner(), f.complete(), nil)
 	switch {
 	case err != nil && fault.CodeOf(err) == fault.Invalid:
 		s.check(c, f)
@@ -104,7 +131,7 @@ func (s *Server) check(c *call, f *jobForm) {
 	if f.body == nil {
 		return
 	}
-	found, err := s.Service.Preview(c.r.Context(), c.owner(), f.body, nil)
+	found, err := s.Service.Preview(c.r.Context(), c.owner(), f.complete(), nil)
 	if err != nil {
 		f.blame(err)
 	}
@@ -123,12 +150,20 @@ func (s *Server) fillFrom(c *call, f *jobForm, from string) error {
 	if err != nil {
 		return err
 	}
-	for _, m := range rawjson.Members(job.Again(j)) {
+	for _, m := range rawjson.Members(job.MaskCredentials(job.Again(j))) {
+		if m.Name == "headers" && c.viewer.public {
+			m.Value = withoutCredentials(m.Value)
+		}
 		if field := job.FieldNamed(m.Name); field != nil {
 			f.fill(field, m.Value)
 		}
 	}
 	return nil
+}
+
+// withoutCredentials returns headers without those that are credentials.
+func withoutCredentials(headers rawjson.Value) rawjson.Value {
+	return rawjson.Object(slices.DeleteFunc(rawjson.Members(headers), func(m rawjson.Member) bool { return job.IsCredential(m.Name) }))
 }
 
 // zone returns the time zone of the request, or of the form if the request has

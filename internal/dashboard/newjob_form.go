@@ -21,7 +21,11 @@ type jobForm struct {
 	body   rawjson.Value // the request, without what could not be read; nil if nothing could
 	others []string      // problems of what has no input, as sentences
 	origin string
+	copied rawjson.Value // the args of the job that the form is a copy of; nil for none
 }
+
+// complete returns the request with the credentials of the job it is a copy of.
+func (f *jobForm) complete() rawjson.Value { return job.KeepCredentials(f.body, f.copied) }
 
 // value returns the text of an input.
 func (f *jobForm) value(name string) string { return f.Values.Get(name) }
@@ -59,7 +63,10 @@ func (f *jobForm) read(now time.Time) {
 // readField returns the value of an input, or nil if the request does not need it.
 func (f *jobForm) readField(field *job.Field) rawjson.Value {
 	if field.Kind != job.BooleanValue {
-		return field.Value(f.value(field.Name))
+		if text := f.value(field.Name); text != field.Form.Default {
+			return field.Value(text)
+		}
+		return nil
 	}
 	on, initially := f.value(field.Name) == "true", field.Form.Default == "true"
 	switch {

@@ -2,11 +2,13 @@ package dashboard
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -130,6 +132,11 @@ func TestPages_StaySmall(t *testing.T) {
 		}
 	}
 	b.want(b.get("/public/jobs"), http.StatusOK, "example.com")
-	b.want(b.get("/public/jobs?q="+strings.Repeat("&'", 10)), http.StatusOK, "example.com")
+	b.want(b.get("/public/jobs?q="+strings.Repeat("%26'", 10)), http.StatusOK, "example.com")
+	tags := ""
+	for i := range job.MaxTags {
+		tags += fmt.Sprintf("&tag=%d%s", i, strings.Repeat("x", 63))
+	}
+	b.want(b.get("/public/jobs?since=2020-01-01"+tags), http.StatusOK, "No job matches")
 	b.want(b.get("/public/jobs/1"), http.StatusOK, "are not shown here")
 }

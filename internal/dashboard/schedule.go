@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"html"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/service"
 )
 
 // runsShown is how many runs a page of a schedule lists.
@@ -53,12 +51,10 @@ func (s *Server) readSchedule(c *call) (*view.Schedule, error) {
 		return nil, err
 	}
 	row := view.ScheduleRow{Schedule: found, Spec: job.ReadSpec(found.Args), Runs: runs[id]}
-	d := &view.Schedule{ScheduleRow: row, Notice: c.notice(), Form: url.Values{}, StateMark: stateMark(found)}
+	hidden := c.newHidden(c.href("/schedules/%s", id))
+	found.Args = c.show(found.Args, &hidden)
+	d := &view.Schedule{Hidden: hidden, ScheduleRow: row, Notice: c.notice(), StateMark: stateMark(found)}
 	d.Part = c.href("/schedules/%s?part=", id)
-	d.Form.Set("when", view.Frequency(&d.Spec))
-	d.Form.Set("zone", view.Zone(&d.Spec))
-	d.Form.Set("name", deref(found.Name))
-	d.Form.Set("description", deref(found.Description))
 	if text := stateText(found); len(html.EscapeString(text)) <= maxEdited {
 		d.StateText = text
 	}
@@ -100,62 +96,16 @@ func summaryOf(j *job.Job) job.RunSummary {
 	return r
 }
 
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
-// editSchedule changes the name, description and frequency of a schedule.
-func (s *Server) editSchedule(c *call) error {
-	d, err := s.readSchedule(c)
+// runSchedule makes the pending run now, or one run of a disabled schedule.
+func (s *Server) runSchedule(c *call) error {
+	id, err := c.scheduleID()
 	if err != nil {
 		return err
 	}
-	before := d.Form
-	d.Form, d.Problems, d.Refused = c.r.PostForm, map[string]string{}, true
-	var members []rawjson.Member
-	for _, name := range view.EditedTexts {
-		members = append(members, rawjson.Member{Name: name, Value: valueOrNull(job.FieldNamed(name), d.Form.Get(name))})
+	if _, _, err := s.Service.RunSchedule(c.r.Context(), c.owner(), id); err != nil {
+		return err
 	}
-	if d.Form.Get("when") != before.Get("when") || d.Form.Get("zone") != before.Get("zone") {
-		timing, problem := readWhen(d.Form.Get("when"), d.Form.Get("zone"), s.Service.Now())
-		switch {
-		case problem != "":
-			d.Problems["when"] = problem
-		case timing.Every == nil && timing.Cron == "":
-			d.Problems["when"] = "must recur, as in “every 5 minutes” or “every weekday at 9:00”"
-		case timing.In != nil || !timing.At.IsZero():
-			d.Problems["when"] = "can't name a start: the schedule has already started"
-		}
-		members = append(members, timing.Members()...)
-		if timing.Zone == "" {
-			members = append(members, rawjson.Member{Name: "timezone", Value: rawjson.Value(`null`)})
-		}
-	}
-	if len(d.Problems) == 0 {
-		_, err = s.Service.EditSchedule(c.r.Context(), c.owner(), d.ID, rawjson.Object(members), service.Match{})
-		if err == nil {
-			return c.redirect("/schedules/%s?done=edited", d.ID)
-		}
-		if fault.CodeOf(err) != fault.Invalid {
-			return err
-		}
-		for _, name := range view.EditedTexts {
-			d.Problems[name] = view.ProblemAt(err, job.Pointer(name))
-		}
-		d.Problems["when"] = timingProblem(err)
-	}
-	return c.render(http.StatusUnprocessableEntity, view.SchedulePage(d))
-}
-
-// valueOrNull returns the value of an input, or null if it is empty.
-func valueOrNull(field *job.Field, text string) rawjson.Value {
-	if v := field.Value(text); v != nil {
-		return v
-	}
-	return rawjson.Value(`null`)
+	return c.redirect("/schedules/%s?done=sooner", id)
 }
 
 // stateText returns a schedule's $state for the editor.

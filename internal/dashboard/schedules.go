@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/http"
+	"net/url"
 
 	"github.com/google/uuid"
 
@@ -13,7 +14,7 @@ import (
 var scheduleRoutes = []route{
 	{"/schedules", forMembers, map[string]handler{"GET": (*Server).schedules}},
 	{"/schedules/{schedule_id}", forMembers, map[string]handler{"GET": (*Server).schedule}},
-	{"/schedules/{schedule_id}/edit", forMembers, map[string]handler{"POST": (*Server).editSchedule}},
+	{"/schedules/{schedule_id}/run", forMembers, map[string]handler{"POST": (*Server).runSchedule}},
 	{"/schedules/{schedule_id}/state", forMembers, map[string]handler{"GET": (*Server).rawState, "POST": (*Server).saveState}},
 	{"/schedules/{schedule_id}/clear", forMembers, map[string]handler{"POST": (*Server).clearState}},
 	{"/schedules/{schedule_id}/enable", forMembers, map[string]handler{"POST": (*Server).enableSchedule}},
@@ -30,11 +31,25 @@ func (s *Server) schedules(c *call) error {
 	ctx := c.r.Context()
 	query := job.ScheduleQuery{ListQuery: job.ListQuery{Limit: schedulesShown}}
 	query.AfterID, _ = job.ParseID(c.param("after")) // anything else is the first page
+	values, changed := tidy(c.r.URL.Query())
+	if len(values.Encode()) > maxFilters {
+		return fault.New(fault.Invalid, "The filters may have at most 1,500 bytes.")
+	}
+	if changed && c.part() == "" {
+		return c.redirectHere(values)
+	}
+	parameters := job.Parameters{Values: values}
+	query.Tags = parameters.Tags()
+	filters := filterForm(url.Values{"tag": values["tag"]}, parameters.Problems)
+	if len(parameters.Problems) > 0 {
+		return c.render(http.StatusUnprocessableEntity, view.SchedulesPage(&view.Schedules{Filters: filters}))
+	}
+	filters.Chips, filters.Clear = c.chips(url.Values{"tag": values["tag"]}, nil), c.clearFilters()
 	page, err := s.Service.Schedules(ctx, c.owner(), query)
 	if err != nil {
 		return err
 	}
-	list := &view.Schedules{Self: c.here("part", "list"), Live: query.AfterID == uuid.Nil, Notice: c.notice()}
+	list := &view.Schedules{Self: c.here("part", "list"), Live: query.AfterID == uuid.Nil, Notice: c.notice(), Filters: filters}
 	if !list.Live {
 		list.First = c.here("after", "")
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/quota"
+	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/stats"
 )
@@ -30,6 +31,8 @@ type Config struct {
 	Service *service.Service
 	People  *auth.People
 	Auth    *auth.Authenticator
+	Secrets *secret.Vault
+	Alerts  *service.Alerts
 	Board   *broadcast.Hub
 	Events  *eventstream.Hub
 	Stats   *stats.Collector

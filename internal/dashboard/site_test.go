@@ -22,6 +22,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/httpapi"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/quota"
+	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -35,11 +36,12 @@ type site struct {
 	auth *auth.Authenticator
 	url  string
 
-	service *service.Service
-	tls     *http.Client // trusts the site
-	mu      sync.Mutex
-	now     time.Time
-	people  *auth.People
+	service  *service.Service
+	tls      *http.Client // trusts the site
+	mu       sync.Mutex
+	now      time.Time
+	people   *auth.People
+	receiver receiver
 }
 
 // noon is a time at which forms are checked.
@@ -66,8 +68,12 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 	events := eventstream.New(eventstream.Config{Store: s, Log: log})
 	book := quota.NewBook(quota.Config{Store: s, Account: w.auth.Account, Now: s.Now, Log: log})
 	t.Cleanup(book.Close)
+	vault := secret.New(secret.Config{Records: s, Now: s.Now, Audit: recorded})
+	t.Cleanup(vault.Close)
 	config := Config{
-		Service: service.New(service.Config{Store: s, Operations: s, Engine: idle{}, Metrics: measures, Listener: events, Quotas: book}), Auth: w.auth,
+		Secrets: vault,
+		Alerts:  service.NewAlerts(service.AlertsConfig{Store: s, Watcher: noWatcher{}, Sender: &w.receiver}),
+		Service: service.New(service.Config{Store: s, Operations: s, Engine: idle{}, Metrics: measures, Listener: events, Quotas: book, Secrets: vault}), Auth: w.auth,
 		Quotas: book, Rates: edge.NewRates(0, measures),
 		Board: broadcast.New(s.Now), Events: events, Log: log, Audit: recorded,
 		Stats: stats.New(stats.Config{Store: s, Now: s.Now, Log: log}), Version: "test", Retention: 30 * 24 * time.Hour,
@@ -183,15 +189,19 @@ func (b *browser) post(path string, fields ...string) *result {
 func (b *browser) want(a *result, status int, text string) *result {
 	b.Helper()
 	at := a.Request.Method + " " + a.Request.URL.Path
+	shown := a.body
+	if _, main, ok := strings.Cut(a.body, "<main"); ok {
+		shown = main
+	}
 	switch {
 	case a.StatusCode != status:
-		b.Errorf("%s: status %d, want %d: %.300s", at, a.StatusCode, status, a.body)
+		b.Errorf("%s: status %d, want %d: %.600s", at, a.StatusCode, status, shown)
 	case status == http.StatusSeeOther:
 		if got := a.Header.Get("Location"); got != text {
 			b.Errorf("%s redirects to %q, want %q", at, got, text)
 		}
 	case !strings.Contains(a.body, text):
-		b.Errorf("%s does not contain %q: %.2000s", at, text, a.body)
+		b.Errorf("%s does not contain %q: %.2000s", at, text, shown)
 	}
 	return a
 }

@@ -146,9 +146,13 @@ func (c *claiming) load(batch []*entry) {
 			continue
 		}
 		if mustHold(item, now) {
-			held = append(held, store.HeldItem{QueueKey: e.ref, Keys: item.Limits, Named: item.Named})
-			c.lost = append(c.lost, e)
-			continue
+			deadline, expired := c.expiry(item, now)
+			if !expired {
+				held = append(held, store.HeldItem{QueueKey: e.ref, Keys: item.Limits, Named: item.Named, Expires: deadline})
+				c.lost = append(c.lost, e)
+				continue
+			}
+			item.StartBy = time.Time{} // nothing is sent, so it may end at any time
 		}
 		if c.bytes >= batchBytes {
 			c.again = append(c.again, e)

@@ -37,6 +37,9 @@ type Config struct {
 	Concurrency int
 	// Prepare prepares an attempt of an item that was loaded to be claimed.
 	Prepare func(item *store.QueueItem, now time.Time) Attempt
+	// Deadline returns until when an item may start; zero for no bound. It is asked
+	// for items that limits hold back. May be nil.
+	Deadline func(item *store.QueueItem) time.Time
 	// Prewarm is called for requests due within a second: item is the first of
 	// several items for one receiver, of which up to n start at once. It must
 	// not block. May be nil.
@@ -185,6 +188,7 @@ func (d *Dispatcher) Run(ctx context.Context, grace time.Duration) error {
 	}
 	background.Go(func() { every(ctx, suspectsEvery, d.reviewSuspects) })
 	background.Go(func() { d.keepLimits(ctx) })
+	background.Go(func() { d.keepExpiry(ctx) })
 	d.running.Store(true)
 	timer := time.NewTimer(0)
 	defer timer.Stop()

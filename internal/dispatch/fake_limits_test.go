@@ -64,6 +64,33 @@ func (q *fakeQueue) LimitHold(_ context.Context, items []store.HeldItem) error {
 	return nil
 }
 
+// LimitExpire makes held items due that may have expired.
+func (q *fakeQueue) LimitExpire(context.Context, int) (next time.Time, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.failing {
+		return time.Time{}, errDown
+	}
+	now := time.Now().Add(q.step).Truncate(time.Microsecond)
+	for key, line := range q.limits.lines {
+		q.limits.lines[key] = slices.DeleteFunc(line, func(h store.HeldItem) bool {
+			if h.Expires.IsZero() {
+				return false
+			}
+			if !h.Expires.Before(now) {
+				next = h.Expires
+				return false
+			}
+			expired := *q.items[h.ItemID]
+			expired.Due, expired.OwnDue = now, h.Due
+			q.items[h.ItemID] = &expired
+			go q.notify(store.Notice{Items: []store.QueueKey{expired.QueueKey}})
+			return true
+		})
+	}
+	return next, nil
+}
+
 func (q *fakeQueue) join(key string, h store.HeldItem) {
 	line := append(q.limits.lines[key], h)
 	slices.SortStableFunc(line, func(a, b store.HeldItem) int { return a.Due.Compare(b.Due) })

@@ -86,8 +86,7 @@ func TestLimits_KeysAreTakenTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		inside, mostInside := map[string]int{}, map[string]int{}
-		var b *bench
-		b = start(t, 1000, func(ctx context.Context, r store.QueueKey) {
+		b := start(t, 1000, func(ctx context.Context, r store.QueueKey) {
 			keys := []string{"a", "b"}
 			if r.Number > 20 {
 				keys = keys[:1]

@@ -1,6 +1,10 @@
 package job
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
 
 func TestIsCredential_GoesByTheWordsOfAName(t *testing.T) {
 	for name, want := range map[string]bool{
@@ -23,5 +27,25 @@ func TestMaskCredentials_ChangesNothingElse(t *testing.T) {
 		if got := string(MaskCredentials([]byte(object))); got != want {
 			t.Errorf("%s is shown as %s, want %s", object, got, want)
 		}
+	}
+}
+
+func TestKeepCredentials_PutsBackWhatWasMasked(t *testing.T) {
+	before := rawjson.Value(`{"headers":{"Authorization":"one","x-api-key":["two","three"],"x-team":"four"}}`)
+	for object, want := range map[string]string{
+		`{"url":"u","headers":{"authorization":"***","x-team":"***"}}`: `{"url":"u","headers":{"authorization":"one","x-team":"***"}}`,
+		`{"headers":{"X-Api-Key":["***","***"]}}`:                      `{"headers":{"X-Api-Key":["two","three"]}}`,
+		`{"headers":{"x-api-key":"***"}}`:                              `{"headers":{"x-api-key":"***"}}`,
+		`{"headers":{"x-api-key":["***","new"],"cookie":"***"}}`:       `{"headers":{"x-api-key":["***","new"],"cookie":"***"}}`,
+		`{"headers":{"authorization":"new"}}`:                          `{"headers":{"authorization":"new"}}`,
+		`{"headers":[1]}`:                                              `{"headers":[1]}`,
+		`[]`:                                                           `[]`,
+	} {
+		if got := KeepCredentials(rawjson.Value(object), before); string(got) != want {
+			t.Errorf("%s becomes %s, want %s", object, got, want)
+		}
+	}
+	if got := KeepCredentials(MaskCredentials(before), before); string(got) != string(before) {
+		t.Errorf("masking and back: %s", got)
 	}
 }

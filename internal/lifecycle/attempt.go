@@ -42,6 +42,7 @@ type Attempt struct {
 	request passage
 	args    shared // with the request's log; see share
 
+	held     bool  // limits held it back
 	plan     *plan // of the schedule; nil for a one-off job
 	deadline deadline
 }
@@ -49,10 +50,10 @@ type Attempt struct {
 // Begin prepares the next attempt of an item. It always returns an attempt: if
 // the request can't be prepared, Refused says why.
 func Begin(item *store.QueueItem, now time.Time) *Attempt {
-	a := &Attempt{Item: item, Number: item.Attempt + 1, StartAt: schedule.Later(item.Due, now)}
+	a := &Attempt{Item: item, Number: item.Attempt + 1, StartAt: schedule.Later(item.Due, now), held: item.HeldBack()}
 	a.prepare(job.Render)
 	a.plan = planOf(item.Schedule)
-	a.deadline = deadlineOf(item.Job, &a.Spec, a.plan)
+	a.deadline = itemDeadline(item, &a.Spec, a.plan)
 	a.StartsAt(a.StartAt)
 	a.completable()
 	return a
@@ -62,7 +63,7 @@ func Begin(item *store.QueueItem, now time.Time) *Attempt {
 // can be finished as interrupted. It renders the request only if a delivery
 // shows it, because a crashed node may have left many attempts.
 func Resume(item *store.QueueItem) *Attempt {
-	a := &Attempt{Item: item, Number: item.Attempt, StartAt: item.Claim.StartAt}
+	a := &Attempt{Item: item, Number: item.Attempt, StartAt: item.Claim.StartAt, held: item.HeldBack()}
 	a.prepare(func(s *job.Spec, d job.Dynamic) (*job.Outgoing, error) {
 		final := slices.Contains(s.NoRetry.Kinds, job.KindInterrupted) // a callback may follow, as after a completion
 		if s.WebhookURL == "" && (s.CallbackURL == "" || !final && s.Completion.Within == 0) {
@@ -304,7 +305,7 @@ func (e *ending) retryAt() (time.Time, bool) {
 // past describes the run as its schedule needs it. The schedule is the one in the
 // transaction, which may have changed since the run was created.
 func (e *ending) past() pastRun {
-	r := pastRun{Job: e.job, now: e.at, started: e.job.AttemptedAt, counts: true, expired: e.expired}
+	r := pastRun{Job: e.job, now: e.at, started: e.job.AttemptedAt, counts: true, expired: e.expired, held: e.held}
 	if e.expired {
 		r.started = time.Time{}
 	}

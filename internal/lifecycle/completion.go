@@ -148,6 +148,7 @@ func resume(a *store.Awaited, m *store.Snapshot) *Attempt {
 		Item:   &store.QueueItem{QueueKey: store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Account: j.Owner.Number}, Job: &j},
 		Number: c.Attempt, StartAt: c.StartedAt, Spec: job.ReadSpec(j.Args),
 	}
+	r.held = len(job.LimitsNamed(j.Args)) > 0 // then limits decided when it started
 	r.Outgoing = job.Unrendered(&r.Spec)
 	if a.Schedule != nil {
 		s := *a.Schedule

@@ -38,6 +38,24 @@ func deadlineOf(j *job.Job, spec *job.Spec, p *plan) deadline {
 	return d
 }
 
+// itemDeadline is deadlineOf for an item read for firing. A limit may have changed
+// its due time.
+func itemDeadline(item *store.QueueItem, spec *job.Spec, p *plan) deadline {
+	j := item.Job
+	if !item.OwnDue.IsZero() {
+		own := *j
+		own.DueAt = item.OwnDue
+		j = &own
+	}
+	return deadlineOf(j, spec, p)
+}
+
+// Deadline returns until when an attempt of an item may start; zero for no bound.
+func Deadline(item *store.QueueItem) time.Time {
+	spec := job.ReadSpec(item.Job.Args)
+	return itemDeadline(item, &spec, planOf(item.Schedule)).at
+}
+
 // dueTime returns the due time from which a deadline counts: a time that was past
 // when it was asked for is due at once.
 func dueTime(j *job.Job, p *plan) time.Time {

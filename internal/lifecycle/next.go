@@ -18,6 +18,7 @@ const (
 	SkippedOverlap SkipReason = "overlap" // the run before was under way
 	SkippedDown    SkipReason = "down"    // the run before could not start in time
 	SkippedExpired SkipReason = "expired" // the run before was discarded as expired
+	SkippedLimit   SkipReason = "limit"   // a limit held the run before back
 )
 
 // skip is points without a run of their own.
@@ -53,6 +54,7 @@ type pastRun struct {
 	started time.Time
 	counts  bool // for max_runs: it was not cancelled
 	expired bool
+	held    bool // limits held it back before it started, or ended without that
 	steering
 }
 
@@ -124,7 +126,7 @@ func (p *plan) steered(next successor, r pastRun) successor {
 	}
 	next.due = r.next
 	covered := schedule.Later(p.missedFrom(r.Job), r.AttemptedAt)
-	next.skipped = p.skips(covered, r.now, r.AttemptedAt, passedReason(r.AttemptedAt))
+	next.skipped = p.skips(covered, r.now, r.AttemptedAt, waitReason(r.held), passedReason(r.AttemptedAt, r.held))
 	return next
 }
 
@@ -138,14 +140,16 @@ func (p *plan) steered(next successor, r pastRun) successor {
 //   - else, or if there is no such point, the first point ahead.
 func (p *plan) makeUp(r pastRun) (time.Time, []skip) {
 	covered := schedule.Later(p.missedFrom(r.Job), r.AttemptedAt) // earlier points belong to the final run
-	reason := passedReason(r.AttemptedAt)
+	waited, reason := waitReason(r.held), passedReason(r.AttemptedAt, r.held)
 	var due time.Time
 	switch {
 	case p.spec.CatchUp == job.CatchUpAll:
 		covered = p.missedFrom(r.Job)
 		due = p.grid.Latest(job.CatchUpMost, covered, r.now).From
 	case r.expired:
-		reason = SkippedExpired
+		if reason = SkippedExpired; r.held && r.AttemptedAt.IsZero() {
+			reason = SkippedLimit
+		}
 		if last, ok := schedule.LatestIn(p.grid, time.Time{}, covered, r.now); ok && p.spec.CatchUp == job.CatchUpOne && !p.expired(last, r.now) {
 			due = last
 		}
@@ -153,14 +157,14 @@ func (p *plan) makeUp(r pastRun) (time.Time, []skip) {
 		due, _ = schedule.LatestIn(p.grid, time.Time{}, covered, r.now)
 	}
 	if due.IsZero() {
-		return p.grid.Next(time.Time{}, r.now), p.skips(covered, r.now, r.AttemptedAt, reason)
+		return p.grid.Next(time.Time{}, r.now), p.skips(covered, r.now, r.AttemptedAt, waited, reason)
 	}
-	return due, p.skips(covered, due.Add(-time.Microsecond), r.AttemptedAt, reason)
+	return due, p.skips(covered, due.Add(-time.Microsecond), r.AttemptedAt, waited, reason)
 }
 
 // skips returns the points in (after, upTo], divided at the start of the attempt:
-// those before it passed because the attempt could not start in time.
-func (p *plan) skips(after, upTo, started time.Time, reason SkipReason) []skip {
+// waited is why those before it passed, reason why the others did.
+func (p *plan) skips(after, upTo, started time.Time, waited, reason SkipReason) []skip {
 	var all []skip
 	add := func(after, upTo time.Time, reason SkipReason) {
 		if points := p.grid.Points(after, upTo); points.Count > 0 {
@@ -172,7 +176,7 @@ func (p *plan) skips(after, upTo, started time.Time, reason SkipReason) []skip {
 		if late.After(upTo) {
 			late = upTo
 		}
-		add(after, late, SkippedDown)
+		add(after, late, waited)
 		after = late
 	}
 	add(after, upTo, reason)
@@ -201,7 +205,7 @@ func follow(c *store.Changes, s *job.Schedule, r pastRun) {
 		return
 	}
 	if late := p.late(r.Job, r.AttemptedAt); late.Count > 0 {
-		c.Logs = append(c.Logs, skip{late, SkippedDown}.log(r.Job, r.now.Add(time.Microsecond)))
+		c.Logs = append(c.Logs, skip{late, waitReason(r.held)}.log(r.Job, r.now.Add(time.Microsecond)))
 	}
 	if !s.Live() {
 		if r.counts {
@@ -265,18 +269,33 @@ func settle(m *store.Snapshot, changed *job.Schedule) []job.Log {
 	if m.Claim != nil {
 		started = schedule.Later(started, m.Claim.StartAt)
 	}
+	held := heldBack(m.Job, m.Now)
 	var logs []job.Log
-	for _, skipped := range p.skips(p.missedFrom(m.Job), until, started, passedReason(started)) {
+	for _, skipped := range p.skips(p.missedFrom(m.Job), until, started, waitReason(held), passedReason(started, held)) {
 		logs = append(logs, skipped.log(m.Job, m.Now))
 	}
 	return logs
 }
 
 // passedReason returns why points have passed since a run's attempt started, if
-// it did.
-func passedReason(started time.Time) SkipReason {
+// it did. held reports that limits held the run back.
+func passedReason(started time.Time, held bool) SkipReason {
 	if started.IsZero() {
-		return SkippedDown
+		return waitReason(held)
 	}
 	return SkippedOverlap
+}
+
+// waitReason returns why points have passed before a run's attempt started.
+func waitReason(held bool) SkipReason {
+	if held {
+		return SkippedLimit
+	}
+	return SkippedDown
+}
+
+// heldBack reports whether limits hold a job back that is due.
+func heldBack(j *job.Job, now time.Time) bool {
+	own, held := store.OwnDue(j.DueAt)
+	return held && !own.After(now)
 }

@@ -52,7 +52,7 @@ func TestPlan_After(t *testing.T) {
 	for _, c := range []struct {
 		name, members           string
 		due, started, now, want string
-		expired                 bool
+		expired, held           bool
 	}{
 		{name: "on time", due: "12:00", started: "12:00:01", now: "12:00:05", want: "12:10"},
 		{name: "cancelled before due", due: "12:00", now: "11:00", want: "12:10"},
@@ -79,6 +79,10 @@ func TestPlan_After(t *testing.T) {
 		{name: "all, late run", members: `,"catch_up":"all"`, due: "12:10", started: "12:45", now: "12:46", want: "12:20"},
 		{name: "all, cancelled late", members: `,"catch_up":"all"`, due: "12:00", now: "12:45", want: "12:10"},
 
+		{name: "held back, then late", held: true, due: "12:00", started: "12:25", now: "12:45", want: "12:40 after 1 overlap 12:30-12:30"},
+		{name: "held back, cancelled", held: true, due: "12:00", now: "12:45", want: "12:50 after 4 limit 12:10-12:40"},
+		{name: "held back, expired", members: `,"catch_up":"none"`, held: true, expired: true, due: "12:00", now: "12:45", want: "12:50 after 4 limit 12:10-12:40"},
+
 		{name: "the last", members: `,"ends_at":"2026-03-01T12:09:59Z"`, due: "12:00", started: "12:00", now: "12:05", want: "ends: ends_at"},
 		{name: "the last but one", members: `,"ends_at":"2026-03-01T12:10:00Z"`, due: "12:00", started: "12:00", now: "12:05", want: "12:10"},
 		{name: "a late one is the last", members: `,"ends_at":"2026-03-01T12:30:00Z"`, due: "12:00", started: "12:00", now: "12:45", want: "12:30 after 2 overlap 12:10-12:20"},
@@ -90,7 +94,7 @@ func TestPlan_After(t *testing.T) {
 	} {
 		p := planOf(every10(t, c.members))
 		j := &job.Job{InsertedAt: clockTime(t, "08:00"), ScheduledAt: clockTime(t, c.due), AttemptedAt: clockTime(t, c.started), Runs: 7}
-		r := pastRun{Job: j, now: clockTime(t, c.now), started: clockTime(t, c.started), counts: true, expired: c.expired}
+		r := pastRun{Job: j, now: clockTime(t, c.now), started: clockTime(t, c.started), counts: true, expired: c.expired, held: c.held}
 		if got := p.after(r).describe(); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}

@@ -34,7 +34,7 @@ func Cancel(hasStarted HasStarted) store.Decide {
 		if err != nil {
 			return nil
 		}
-		follow(c, m.Schedule, pastRun{Job: c.Job, now: m.Now, started: began})
+		follow(c, m.Schedule, pastRun{Job: c.Job, now: m.Now, started: began, held: heldBack(m.Job, m.Now)})
 		return c
 	}
 }

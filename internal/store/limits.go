@@ -102,6 +102,8 @@ type HeldItem struct {
 	QueueKey
 	Keys  []string // all that it needs; at least one
 	Named int      // how many of them, the first ones, the job names
+	// Expires is the latest time at which it may start; zero for none.
+	Expires time.Time
 }
 
 // LimitQueue is the engine's part of Limits.
@@ -115,6 +117,10 @@ type LimitQueue interface {
 	// LimitHold makes unclaimed items wait for their limits. It skips items that
 	// are claimed or gone.
 	LimitHold(ctx context.Context, items []HeldItem) error
+	// LimitExpire makes up to limit held items due whose jobs may have expired, see
+	// HeldExpiry and HeldItem. They leave the lines of their limits, and no start is
+	// granted to them. It returns when the next one may expire; zero for none.
+	LimitExpire(ctx context.Context, limit int) (next time.Time, err error)
 }
 
 // LimitRecheck is how long after a pass a line is planned again that waits for

@@ -116,7 +116,7 @@ func TestJobs_CreateWithATimeInPlainEnglish(t *testing.T) {
 	p.ClickOn("Change the time").Fill("#f-when", "in 5 hours").Press(kb.Enter).See("The job has been rescheduled", "in 4 h")
 	p.ClickOn("Run now").See("The job runs now", "Attempt 1: response 200", "completed")
 	p.ClickOn("Run again").See("This is the new job", "completed")
-	p.ClickOn("Copy to a new job").At("/public/jobs/new*").Wait(fmt.Sprintf(`document.querySelector("#f-url").value === %q`, url))
+	p.ClickOn("More").ClickOn("Copy to a new job").At("/public/jobs/new*").Wait(fmt.Sprintf(`document.querySelector("#f-url").value === %q`, url))
 	p.ClickOn("Edit as JSON").See("The body of POST /api/jobs").Check()
 	p.Expect(422).Fill("#f-json", `{"urll":"https://example.com"}`).ClickOn("Create the job").See("did you mean url?").Check()
 }

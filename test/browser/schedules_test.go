@@ -87,10 +87,15 @@ func TestSchedules_Edit(t *testing.T) {
 	t.Parallel()
 	w, _, weekdays, _ := withSchedules(t)
 	p := Open(t, w.Service, Wide)
-	p.Go("/public/schedules/"+weekdays).Fill("#f-when", "every monday at 8:30").Fill("#f-name", "Monday mornings").Press(kb.Enter)
-	p.See("The schedule has been changed", "Every Monday at 08:30, Europe/Berlin", "Monday mornings").Check()
-	p.Expect(422).Fill("#f-when", "in 3 hours").Press(kb.Enter).See("Nothing was changed", "How often must recur").Check()
-	p.Fill("#f-when", "now and then").Press(kb.Enter).See("How often is not understood")
+	edit := "/public/schedules/" + weekdays + "/edit"
+	p.Go("/public/schedules/" + weekdays).ClickOn("Edit").At(edit).See("Show the difference").Check()
+	p.Fill("#f-when", "every monday at 8:30").Fill("#f-name", "Monday mornings").Press(kb.Enter)
+	p.See("Your changes", "0 9 * * 1-5", "30 8 * * 1", "Monday mornings").Check()
+	p.ClickOn("Back to the form").See("Show the difference").ClickOn("Show the difference").See("Your changes").ClickOn("Save the changes")
+	p.See("The schedule has been changed", "Every Monday at 08:30, Europe/Berlin", "Monday mornings").ClickOn("history").See("Revision 2", "public key").Check()
+	p.Go(edit).See("Show the difference")
+	p.Expect(422).Fill("#f-when", "in 3 hours").Press(kb.Enter).See("Nothing was changed", "When must recur").Check()
+	p.Fill("#f-when", "now and then").Press(kb.Enter).See("When is not understood")
 	if got := p.Value(`document.getElementById("f-when").value`); got != "now and then" {
 		t.Errorf("what was typed is gone: %q", got)
 	}

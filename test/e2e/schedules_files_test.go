@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
@@ -209,4 +210,76 @@ func TestExamples_SchedulesOfTheRepositoryCanBeApplied(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantSaid(t, client(t, a, "apply", "-f", directory, "--prune", "--yes"), 0, "2 created")
+}
+
+// numbered returns n schedules of a document, each with the same name.
+func numbered(n int, name string) []string {
+	schedules := make([]string, n)
+	for i := range schedules {
+		schedules[i] = dailyItem(fmt.Sprintf("k%04d", i), `,"name":`+quote(name))
+	}
+	return schedules
+}
+
+func TestApply_AThousandTwiceWritesNothingTheSecondTime(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	doc := document("", numbered(1000, "n")...)
+	first := a.Post("/api/apply", doc).Want(200)
+	second := a.Post("/api/apply", doc).Want(200)
+	if strings.Count(string(first.Body), `"created"`) != 1000 || strings.Count(string(second.Body), `"unchanged"`) != 1000 {
+		t.Errorf("%d were created, then %d were unchanged, want 1000", strings.Count(string(first.Body), `"created"`), strings.Count(string(second.Body), `"unchanged"`))
+	}
+	if first.Header.Get("ETag") != second.Header.Get("ETag") {
+		t.Errorf("the tag changed from %s to %s", first.Header.Get("ETag"), second.Header.Get("ETag"))
+	}
+	wantSame(t, "the revision", a.Get("/api/schedules/key:k0999/details").Data().Get("revision"), "1")
+}
+
+func TestApply_AKillAppliesAllOrNothing(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	a := s.Account(t)
+	const size = 200
+	accepted := ""
+	for round := range 5 {
+		done := make(chan string)
+		go func() {
+			last := ""
+			for n := 0; ; n++ {
+				name := fmt.Sprintf("%d-%04d", round, n)
+				answer, err := a.Try("POST", "/api/apply", document("", numbered(size, name)...))
+				if err != nil || answer.Status != 200 {
+					done <- last
+					return
+				}
+				last = name
+			}
+		}()
+		time.Sleep(time.Duration(150+40*round) * time.Millisecond) // into an application
+		s.Kill()
+		if last := <-done; last != "" {
+			accepted = last
+		}
+		s.Restart(t)
+		names := map[string]int{}
+		for path := "/api/schedules?limit=100"; path != ""; {
+			page := a.Get(path).Want(200)
+			for _, name := range page.Data().Pluck("name") {
+				names[strings.Trim(name, `"`)]++
+			}
+			path = page.Next()
+		}
+		if len(names) > 1 {
+			t.Fatalf("after a kill, schedules are of several documents: %v", names)
+		}
+		if accepted != "" && len(names) != 1 {
+			t.Fatalf("the document %s was accepted, there are %v", accepted, names)
+		}
+		for name, n := range names {
+			if n != size || name < accepted {
+				t.Errorf("after a kill %d of %d schedules are of %s; accepted was %s", n, size, name, accepted)
+			}
+		}
+	}
 }

@@ -45,3 +45,6 @@ type Tab struct {
 	Count   string
 	Current bool
 }
+
+// Chip is a word with a link: a filter that the link removes, or a tag.
+type Chip struct{ Name, Text, Href string }

@@ -16,6 +16,7 @@ type Job struct {
 	Spec       job.Spec
 	Schedule   *job.Schedule // nil for a one-off job, and if the schedule is deleted
 	Logs       []*job.Log    // oldest first
+	Hidden     Hidden
 	Deliveries []*job.Delivery
 	Attempts   []Attempt
 	// Body and Curl are the request as it was sent last, or as it would be sent
@@ -23,9 +24,13 @@ type Job struct {
 	Body     []byte
 	Curl     string
 	TooLarge string
-	Now      time.Time
-	Notice   string
-	Self     string // the address of the live part
+	// Completion is that of the latest attempt; nil if there is none.
+	Completion *job.Completion
+	// WaitingFor are the keys of the limits that hold the job back now.
+	WaitingFor []string
+	Now        time.Time
+	Notice     string
+	Self       string // the address of the live part
 	// When is the due time that was entered and refused because of WhenProblem.
 	When, WhenProblem string
 }
@@ -71,8 +76,8 @@ func bodyText(body []byte) string {
 	return string(body)
 }
 
-// scheduleTitle returns the name of a schedule, or the beginning of its id.
-func scheduleTitle(s *job.Schedule) string {
+// ScheduleTitle returns the name of a schedule, or the beginning of its id.
+func ScheduleTitle(s *job.Schedule) string {
 	if s.Name != nil && *s.Name != "" {
 		return ui.Shorten(*s.Name, 60)
 	}

@@ -12,16 +12,22 @@ type Jobs struct {
 	Jobs   []*job.Job
 	Search string
 	State  string // the tab; "" for all
-	Tabs   []ui.Tab
+	Filters
+	Tabs []ui.Tab
 	// Self is the address of the list alone.
 	Self        string
 	Live        bool // the first page, which shows new jobs as they come
 	First, Next string
 	Notice      string
+	// Cancel is the address that the form for the selected jobs posts to.
+	Cancel string
+	// Operate is the address of the form for an operation on all jobs that match;
+	// "" if there is none.
+	Operate string
 }
 
-// jobTitle returns the name of a job, or its number.
-func jobTitle(j *job.Job) string {
+// JobTitle returns the name of a job, or its number.
+func JobTitle(j *job.Job) string {
 	if j.Name != nil && *j.Name != "" {
 		return *j.Name
 	}

@@ -301,7 +301,7 @@ func logsFilters(list *Logs) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var12 string
-			templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(scheduleTitle(list.Schedule))
+			templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(ScheduleTitle(list.Schedule))
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `view/logs.templ`, Line: 58, Col: 95}
 			}
@@ -756,7 +756,7 @@ func noLogs(list *Logs) templ.Component {
 	})
 }
 
-func LogPage(l *job.Log, line LogLine) templ.Component {
+func LogPage(l *job.Log, line LogLine, hidden Hidden) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -984,7 +984,15 @@ func LogPage(l *job.Log, line LogLine) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.JSON("payload", l.Payload, ui.Href(ctx, "/jobs/%d/logs/%s", l.Job, l.ID)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.JSON("payload", l.Payload, ui.Href(ctx, "/jobs/%d/logs/%s", l.Job, l.ID)+revealed(hidden)).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 64, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = reveal(hidden).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

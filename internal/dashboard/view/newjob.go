@@ -22,7 +22,9 @@ type NewJob struct {
 	Sentences []string
 	AtOnce    bool     // the request has no time
 	Preview   *Preview // nil if the time is not valid
-	Curl      string   // a command that creates the job; "" if the request is not valid JSON
+	// Places are where the fields of the form can be given; 0 is any.
+	Places job.Places
+	Curl   string // a command that creates the job; "" if the request is not valid JSON
 }
 
 // Preview is when a job would run.
@@ -76,9 +78,9 @@ func with(i ui.Input, change func(*ui.Input)) ui.Input {
 
 // section returns the fields of a section with wide inputs, and those with narrow
 // inputs, which are shown side by side.
-func section(of job.Section) (wide, narrow []*job.Field) {
+func (f *NewJob) section(of job.Section) (wide, narrow []*job.Field) {
 	for _, field := range job.Fields() {
-		if field.Form.Section != of {
+		if field.Form.Section != of || f.Places != 0 && field.In&f.Places == 0 {
 			continue
 		}
 		switch field.Kind {
@@ -89,6 +91,11 @@ func section(of job.Section) (wide, narrow []*job.Field) {
 		}
 	}
 	return wide, narrow
+}
+
+// EditsRequest reports whether the form has the inputs of the request.
+func (f *NewJob) EditsRequest() bool {
+	return f.Places == 0 || job.FieldNamed("url").In&f.Places != 0
 }
 
 // isOpen reports whether an input of a section differs from its default or has a

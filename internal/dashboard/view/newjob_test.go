@@ -10,7 +10,7 @@ import (
 func TestNewJob_EveryFieldWithALabelHasAnInput(t *testing.T) {
 	shown := map[string]bool{"method": true, "url": true, "query": true, "headers": true, "body": true}
 	for _, of := range []job.Section{job.MoreSection, job.ScheduleSection} {
-		wide, narrow := section(of)
+		wide, narrow := new(NewJob).section(of)
 		for _, field := range append(wide, narrow...) {
 			shown[field.Name] = true
 		}

@@ -3,7 +3,6 @@ package view
 import (
 	"fmt"
 	"math"
-	"net/url"
 	"strings"
 	"time"
 
@@ -22,25 +21,14 @@ type Schedule struct {
 	Newest string           // the address of the list's first page; "" if this is it
 	Older  string
 	Notice string
+	Hidden Hidden
 	// Part is the address of a live part without its name.
-	Part     string
-	Form     url.Values        // the fields as entered, else as they are
-	Problems map[string]string // by field of the form that was refused
-	Refused  bool              // the form was refused
+	Part string
 	// StateText is the $state in the editor, "" if it is too large for it;
 	// StateMark identifies the $state that the editor shows.
 	StateText, StateMark string
 	StateProblem         string // why the new $state was refused
 	StateOpen            bool   // the editor is open
-}
-
-// EditedTexts are the fields of a schedule that the form can change, besides its
-// frequency.
-var EditedTexts = []string{"name", "description"}
-
-// input returns the input of a field in EditedTexts.
-func (d *Schedule) input(name string) ui.Input {
-	return fieldInput(job.FieldNamed(name), d.Form.Get(name), d.Problems[name])
 }
 
 // part returns the address of a live part.

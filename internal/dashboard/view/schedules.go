@@ -19,6 +19,7 @@ type Schedules struct {
 	Live        bool
 	First, Next string
 	Notice      string
+	Filters
 }
 
 // ScheduleRow is a schedule with its last runs, newest first.
@@ -83,7 +84,7 @@ func duration(r *job.RunSummary) (time.Duration, bool) {
 }
 
 func deleteQuestion(s *job.Schedule) string {
-	return "Delete " + scheduleTitle(s) + "? This also deletes its next run and its $state. Past runs and their logs stay."
+	return "Delete " + ScheduleTitle(s) + "? This also deletes its next run and its $state. Past runs and their logs stay."
 }
 
 // firstScheduleCurl returns a call of the API that works as it is, except for the

@@ -47,3 +47,15 @@ func (s *Store) RunsEnded(ctx context.Context, owner job.Owner, schedule uuid.UU
 func (s *Store) Revisions(ctx context.Context, owner job.Owner, record uuid.UUID) ([]*job.Revision, error) {
 	return get(ctx, s, "Revisions", func() ([]*job.Revision, error) { return s.Store.Revisions(ctx, owner, record) })
 }
+
+// DocumentEntries implements store.Definitions.
+func (s *Store) DocumentEntries(ctx context.Context, owner job.Owner, document string) ([]job.DocumentEntry, error) {
+	return get(ctx, s, "DocumentEntries", func() ([]job.DocumentEntry, error) { return s.Store.DocumentEntries(ctx, owner, document) })
+}
+
+// ScheduleKeyed implements store.Definitions.
+func (s *Store) ScheduleKeyed(ctx context.Context, owner job.Owner, document *string, after string, limit int) ([]*job.Schedule, error) {
+	return get(ctx, s, "ScheduleKeyed", func() ([]*job.Schedule, error) {
+		return s.Store.ScheduleKeyed(ctx, owner, document, after, limit)
+	})
+}

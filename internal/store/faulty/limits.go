@@ -53,6 +53,11 @@ func (s *Store) LimitPass(ctx context.Context, p store.LimitPass) (store.LimitPa
 	return get(ctx, s, "LimitPass", func() (store.LimitPassed, error) { return s.Store.LimitPass(ctx, p) })
 }
 
+// LimitExpire implements store.Store.
+func (s *Store) LimitExpire(ctx context.Context, limit int) (time.Time, error) {
+	return get(ctx, s, "LimitExpire", func() (time.Time, error) { return s.Store.LimitExpire(ctx, limit) })
+}
+
 // LimitHold implements store.Store.
 func (s *Store) LimitHold(ctx context.Context, items []store.HeldItem) error {
 	return do(ctx, s, "LimitHold", func() error { return s.Store.LimitHold(ctx, items) })

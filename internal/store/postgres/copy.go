@@ -120,6 +120,7 @@ func copyJobs(jobs []store.StoredJob) []query {
 			runs = append(runs, queued{itemOf(j.Job, j.Lane), j.Attempt})
 		}
 	}
+	waiting, _ := storeLines(lines)
 	return append([]query{{
 		sql: `INSERT INTO jobs (account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at,
 				attempted_at, completed_at, cancelled_at, discarded_at, name, description, args, hops, revision, rerun_of, host, tags,
@@ -148,7 +149,7 @@ func copyJobs(jobs []store.StoredJob) []query {
 			column(jobs, func(j *row) int64 { return j.Revision }), column(jobs, func(j *row) *int64 { return numberOrNull(j.RerunOf) }),
 			column(jobs, func(j *row) int64 { return j.Runs }), column(jobs, func(j *row) int64 { return j.Skipped }),
 		},
-	}}, append(copyItems(runs), insertSecretUses(jobs, func(j *row) *job.Job { return j.Job })...)...)
+	}}, append(append(copyItems(runs), waiting...), insertSecretUses(jobs, func(j *row) *job.Job { return j.Job })...)...)
 }
 
 // copyItems stores queue items without a notice: no node runs during a copy.

@@ -25,6 +25,7 @@ type lineEntry struct {
 	due             time.Time
 	first           bool // it waits in the line of this key
 	named           bool
+	expires         time.Time // see store.HeldExpiry; of the first one only
 }
 
 // linesOf prepares a pending job to wait for the limits that it names, see
@@ -35,13 +36,14 @@ func linesOf(j *job.Job) []lineEntry {
 		return nil
 	}
 	due, _ := store.OwnDue(j.DueAt)
-	return entriesOf(j.Owner.Number, j.Number, j.ID, due, keys, len(keys))
+	return entriesOf(j.Owner.Number, j.Number, j.ID, due, store.HeldExpiry(j, due), keys, len(keys))
 }
 
-func entriesOf(account, number int64, id uuid.UUID, due time.Time, keys []string, named int) []lineEntry {
+func entriesOf(account, number int64, id uuid.UUID, due, expires time.Time, keys []string, named int) []lineEntry {
 	var entries []lineEntry
 	for i, key := range keys {
-		entries = append(entries, lineEntry{account, number, id, key, due, i == 0, i < named})
+		entries = append(entries, lineEntry{account, number, id, key, due, i == 0, i < named, expires})
+		expires = time.Time{}
 	}
 	return entries
 }
@@ -107,14 +109,15 @@ func storeLines(entries []lineEntry) ([]query, []store.LimitWake) {
 		wakes = append(wakes, store.LimitWake{LimitKey: key, At: at})
 	}
 	return append([]query{{
-		sql: `INSERT INTO limit_items (account, number, key, state, due, named)
-			SELECT u.account, j.number, u.key, u.first::int, u.due, u.named
-			FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::boolean[], $5::bigint[], $6::boolean[]) AS u (account, id, key, first, due, named)
+		sql: `INSERT INTO limit_items (account, number, key, state, due, named, expires)
+			SELECT u.account, j.number, u.key, u.first::int, u.due, u.named, u.expires
+			FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::boolean[], $5::bigint[], $6::boolean[], $7::bigint[]) AS u (account, id, key, first, due, named, expires)
 			JOIN jobs j ON j.account = u.account AND j.id = u.id ON CONFLICT DO NOTHING`,
 		args: []any{
 			column(entries, func(e *row) int64 { return e.account }), column(entries, func(e *row) uuid.UUID { return e.id }),
 			column(entries, func(e *row) string { return e.key }), column(entries, func(e *row) bool { return e.first }),
 			column(entries, func(e *row) int64 { return e.due.UnixMicro() }), column(entries, func(e *row) bool { return e.named }),
+			column(entries, func(e *row) *int64 { return micros(e.expires) }),
 		},
 	}}, wakeLines(wakes)...), wakes
 }
@@ -172,7 +175,7 @@ func (s *Store) LimitHold(ctx context.Context, items []store.HeldItem) error {
 					return nil
 				}
 				seen[h.Number] = true
-				entries = append(entries, entriesOf(h.Account, h.Number, id, own, h.Keys, h.Named)...)
+				entries = append(entries, entriesOf(h.Account, h.Number, id, own, h.Expires, h.Keys, h.Named)...)
 				moves = append(moves, lineMove{QueueKey: h.QueueKey, to: store.HeldDue(own)})
 				for _, key := range h.Keys {
 					if !startBy.IsZero() {
@@ -398,7 +401,7 @@ func (l *line) writes(t *tx, plan *store.LinePlan) []query {
 	queries := moveHeld(granted)
 	if len(granted) > 0 {
 		queries = append(queries, query{
-			sql:  `UPDATE limit_items i SET state = 2 FROM unnest($2::bigint[]) AS u (number) WHERE i.account = $1 AND i.number = u.number`,
+			sql:  `UPDATE limit_items i SET state = 2, expires = NULL FROM unnest($2::bigint[]) AS u (number) WHERE i.account = $1 AND i.number = u.number`,
 			args: []any{l.Account, column(granted, func(m *lineMove) int64 { return m.Number })},
 		})
 	}

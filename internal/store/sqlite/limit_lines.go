@@ -18,19 +18,20 @@ func (t *tx) joinLines(j *job.Job, keys []string) error {
 		return nil
 	}
 	due, _ := store.OwnDue(j.DueAt)
-	return t.enterLine(j.Owner.Number, j.Number, due, keys, len(keys))
+	return t.enterLine(j.Owner.Number, j.Number, due, store.HeldExpiry(j, due), keys, len(keys))
 }
 
 // enterLine lets an item wait in the line of the first of its keys, of which the
 // job names the first ones.
-func (t *tx) enterLine(account, number int64, due time.Time, keys []string, named int) error {
+func (t *tx) enterLine(account, number int64, due, expires time.Time, keys []string, named int) error {
 	t.store.limited.Store(true)
 	for i, key := range keys {
-		err := t.exec(`INSERT INTO limit_items (account, number, key, state, due, named) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			account, number, key, boolean(i == 0), due, boolean(i < named))
+		err := t.exec(`INSERT INTO limit_items (account, number, key, state, due, named, expires) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			account, number, key, boolean(i == 0), due, boolean(i < named), expires)
 		if err != nil {
 			return fmt.Errorf("entering the line of a limit: %w", err)
 		}
+		expires = time.Time{} // only the first row has it
 	}
 	// A key that is not defined any more permits everything.
 	err := t.exec(`INSERT INTO limits (account, key, deleted, wake_at) VALUES (?1, ?2, 1, ?3)
@@ -154,7 +155,7 @@ func (t *tx) holdItem(item *store.HeldItem) error {
 	if err := t.moveHeld(item.Number, item.Due, store.HeldDue(own), time.Time{}, time.Time{}); err != nil {
 		return err
 	}
-	return t.enterLine(item.Account, item.Number, own, item.Keys, item.Named)
+	return t.enterLine(item.Account, item.Number, own, item.Expires, item.Keys, item.Named)
 }
 
 // moveHeld changes the due time of a job's item.
@@ -307,7 +308,7 @@ func (t *tx) grant(l *lined, d limit.Decision) error {
 	ref := l.QueueKey
 	ref.Due = d.At
 	t.refs = append(t.refs, ref)
-	return t.exec(`UPDATE limit_items SET state = 2 WHERE account = ? AND number = ?`, l.Account, l.Number)
+	return t.exec(`UPDATE limit_items SET state = 2, expires = NULL WHERE account = ? AND number = ?`, l.Account, l.Number)
 }
 
 func (t *tx) changeLine(l *lined, from, to string) error {

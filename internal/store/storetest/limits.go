@@ -28,6 +28,8 @@ var limitTests = group{
 	"ReleasedClaimIsKept":   limitsReleased,
 	"PassesAreConcurrent":   limitsConcurrent,
 	"DeletedAccountIsGone":  limitsPurged,
+	"ExpiredItemsAreDue":    limitsExpire,
+	"ExpiryIsCheckedAgain":  limitsExpireAgain,
 }
 
 func (w *world) limit(key string, l limit.Limit) {

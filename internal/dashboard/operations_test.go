@@ -1,0 +1,78 @@
+package dashboard
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestOperations_StartFromAFilteredList(t *testing.T) {
+	w := newSite(t, false)
+	b := w.citizen()
+	ann := w.owner("ann@example.com")
+	for range 3 {
+		w.create(ann, `{"url":"https://example.com","tags":["import"],"schedule_in":3600}`)
+	}
+	w.create(ann, `{"url":"https://example.com","schedule_in":3600}`)
+	b.want(b.get("/operations"), 200, "No operations yet")
+	if strings.Contains(b.get("/jobs").body, "Change all of these") {
+		t.Error("a list without filters offers an operation")
+	}
+	b.want(b.get("/jobs?tag=import&state=available"), 200, `href="/operations/new?state=available&amp;tag=import"`)
+	page := b.want(b.get("/operations/new?state=available&tag=import"), 200, `value="import"`)
+	form := page.inputs("/operations")
+	form.Set("go", "count")
+	form.Set("action", "reschedule")
+	form.Set("when", "in 2 hours")
+	form.Set("spread", "10 minutes")
+	counted := b.want(b.do("POST", "/operations", form), 200, "<strong>3</strong>")
+	b.want(counted, 200, "Nothing has been changed yet")
+	b.want(counted, 200, "&#34;spread&#34;: [10, &#34;minutes&#34;]")
+	form = counted.inputs("/operations")
+	form.Set("go", "start")
+	started := b.do("POST", "/operations", form)
+	at := started.Header.Get("Location")
+	if started.StatusCode != 303 || !regexp.MustCompile(`^/operations/[0-9a-f-]{36}$`).MatchString(at) {
+		t.Fatalf("starting: %d to %s", started.StatusCode, at)
+	}
+	b.want(b.get(at), 200, "state available, tags import")
+	b.want(b.get(at), 200, `hx-trigger="every 2s"`)
+	b.want(b.get(at+"?part=operation"), 200, `id="operation"`)
+	b.want(b.do("POST", "/operations", form), 409, "Another operation is running")
+	b.want(b.post(at+"/stop"), 303, at+"?done=stopped")
+	stopped := b.want(b.get(at), 200, "stopped")
+	if strings.Contains(stopped.body, "hx-trigger") {
+		t.Error("a stopped operation is fetched again")
+	}
+	b.want(b.post(at+"/stop"), 303, at)
+	b.want(b.get("/operations"), 200, "Reschedule jobs")
+	b.want(b.get("/settings/audit"), 200, "Operation started")
+}
+
+func TestOperations_RefuseWhatIsWrong(t *testing.T) {
+	w := newSite(t, false, public)
+	b := w.citizen()
+	for _, c := range []struct{ fields, says string }{
+		{"action=cancel", "No filter is set"},
+		{"action=cancel&tag=NO", "Tags at 0 must be"},
+		{"action=cancel&schedule_id=7", "Schedule must be a UUID"},
+		{"action=cancel&since=noon", "Created from, in UTC"},
+		{"action=cancel&error_kind=odd", "Kind of error must be one of"},
+		{"action=reschedule&tag=a", "must have schedule_in, scheduled_at or spread"},
+		{"action=reschedule&tag=a&when=every day", "New time is a recurrence"},
+		{"action=reschedule&tag=a&spread=long", "Spread over must"},
+		{"action=rerun&tag=a&fields=[1]", "must be a JSON object"},
+		{"action=rerun&tag=a&fields={\"timeout\":9999}", "timeout must"},
+		{"action=destroy&tag=a", "Action must be one of"},
+	} {
+		var fields []string
+		for _, pair := range strings.Split(c.fields, "&") {
+			name, value, _ := strings.Cut(pair, "=")
+			fields = append(fields, name, value)
+		}
+		b.want(b.post("/operations", fields...), 422, c.says)
+	}
+	b.want(b.post("/operations", "action", "cancel", "all", "true"), 200, "every job")
+	b.want(b.get("/operations/x"), 404, "no such operation")
+	b.want(b.get("/public/operations"), 404, "There is no page")
+}

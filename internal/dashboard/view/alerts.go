@@ -1,0 +1,151 @@
+package view
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+// Alerts is the page of an account's alerts.
+type Alerts struct {
+	Alerts  []Alert // by name
+	Notice  string
+	Form    Refusal // what the form for an alert shows
+	Tested  string  // the alert that was tested; "" for none
+	Results []AlertResult
+}
+
+// Alert is an alert.
+type Alert struct {
+	Name       string
+	Definition rawjson.Value // with all members
+	UpdatedAt  time.Time
+}
+
+// AlertResult is what a receiver said to a test.
+type AlertResult struct {
+	Target, Text string
+	Status       int // 0 without a response
+	Failed       bool
+	Took         time.Duration
+}
+
+// ReceiverKinds are the kinds of receivers: the members of a receiver, and the
+// inputs of the form.
+var ReceiverKinds = []string{"webhook", "slack", "email"}
+
+var alertSignals = []ui.Choice{
+	{Value: "failed", Label: "Failed: runs in a row were discarded"},
+	{Value: "recovered", Label: "Recovered: the first success after that"},
+	{Value: "late", Label: "Late: a job has not started in time"},
+	{Value: "skipped", Label: "Skipped: a schedule passed over due times"},
+}
+
+// receivers returns the receivers of a kind.
+func (a *Alert) receivers(kind string) []string {
+	var targets []string
+	for _, to := range rawjson.Elements(rawjson.Get(a.Definition, "to")) {
+		if v := rawjson.Get(to, kind); v != nil {
+			targets = append(targets, rawjson.Text(v))
+		}
+	}
+	return targets
+}
+
+// texts returns the strings of a list.
+func texts(list rawjson.Value) []string {
+	var all []string
+	for _, e := range rawjson.Elements(list) {
+		all = append(all, rawjson.Text(e))
+	}
+	return all
+}
+
+// Values returns the texts of the form for the alert.
+func (a *Alert) Values() url.Values {
+	duration := job.Field{Kind: job.DurationValue}
+	text := func(name string) string {
+		v := rawjson.Get(a.Definition, name)
+		if len(v) == 0 || rawjson.IsNull(v) {
+			return ""
+		}
+		return duration.Text(v)
+	}
+	match := rawjson.Get(a.Definition, "match")
+	values := url.Values{
+		"name": {a.Name}, "on": texts(rawjson.Get(a.Definition, "on")), "after": {text("after")}, "late_by": {text("late_by")}, "remind_every": {text("remind_every")},
+		"tags": {strings.Join(texts(rawjson.Get(match, "tags")), " ")}, "schedule_id": {rawjson.Text(rawjson.Get(match, "schedule_id"))},
+	}
+	for _, kind := range ReceiverKinds {
+		values.Set(kind, strings.Join(a.receivers(kind), "\n"))
+	}
+	return values
+}
+
+// on says what the alert reports.
+func (a *Alert) on() string { return strings.Join(texts(rawjson.Get(a.Definition, "on")), ", ") }
+
+// watched says which jobs the alert watches.
+func (a *Alert) watched() string {
+	match := rawjson.Get(a.Definition, "match")
+	var words []string
+	if tags := texts(rawjson.Get(match, "tags")); len(tags) > 0 {
+		words = append(words, "tagged "+strings.Join(tags, " and "))
+	}
+	if id := rawjson.Text(rawjson.Get(match, "schedule_id")); id != "" {
+		words = append(words, "of schedule "+id[:min(8, len(id))])
+	}
+	if len(words) == 0 {
+		return "all jobs"
+	}
+	return "jobs " + strings.Join(words, ", ")
+}
+
+// told says whom the alert tells. The address of a webhook may be a credential, so
+// only its host is shown.
+func (a *Alert) told() string {
+	var words []string
+	for _, kind := range ReceiverKinds {
+		for _, target := range a.receivers(kind) {
+			switch kind {
+			case "webhook":
+				target = job.HostOf(target)
+			case "slack":
+				target = "Slack"
+			}
+			words = append(words, target)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// isOn reports whether the form has a signal.
+func (d *Alerts) isOn(signal string) bool { return slices.Contains(d.Form.Values["on"], signal) }
+
+// input returns an input of the form.
+func (d *Alerts) input(name, label, pointer, hint string) ui.Input {
+	return ui.Input{Name: name, Label: label, Hint: hint, Value: d.Form.entered("alert", name), Error: d.Form.at("alert", pointer)}
+}
+
+// receiverInput returns the input for the receivers of a kind.
+func (d *Alerts) receiverInput(kind, label, hint string) ui.Input {
+	i := d.input(kind, label, "#/to/"+kind, hint)
+	i.Rows, i.Mono = 2, true
+	first := 0
+	for _, k := range ReceiverKinds {
+		n := len(strings.FieldsFunc(d.Form.Values.Get(k), func(c rune) bool { return c == ',' || c == ' ' || c == '\n' || c == '\r' || c == '\t' }))
+		if k == kind {
+			for at := first; at < first+n && i.Error == ""; at++ {
+				i.Error = d.Form.at("alert", "#/to/"+strconv.Itoa(at)+"/"+kind)
+			}
+		}
+		first += n
+	}
+	return i
+}
