@@ -134,7 +134,7 @@ func (s *Server) configure(settings []string) error {
 		"listen_addresses = '127.0.0.1'",
 		"port = " + strconv.Itoa(s.Port),
 		"unix_socket_directories = ''",
-		"max_connections = 200",
+		"max_connections = 600",
 		"log_checkpoints = off",
 		"wal_sender_timeout = 5s",
 	}, settings...)
