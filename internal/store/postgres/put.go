@@ -58,9 +58,10 @@ func (p *putting) reads(keys []string) []query {
 	p.byKey = map[string]*change{}
 	stored := column(keys, func(key *string) string { return text(*key) })
 	args := []any{p.owner.Number, stored}
+	// The runs of a schedule have its key, so the index of held keys finds the
+	// unfinished one, however many runs there were.
 	const unfinished = `SELECT j.account, j.due_at, j.number, j.schedule_id FROM schedules s
-		CROSS JOIN LATERAL (SELECT max(k.number) AS number FROM jobs k WHERE k.account = s.account AND k.schedule_id = s.id OFFSET 0) n
-		JOIN jobs j ON j.account = s.account AND j.number = n.number AND j.state <= 2
+		JOIN jobs j ON j.account = s.account AND j.key = s.key AND j.schedule_id = s.id AND j.state <= 2
 		WHERE s.account = $1 AND s.key = ANY($2)`
 	return []query{
 		{sql: `SELECT pg_advisory_xact_lock(h) FROM (SELECT DISTINCT hashtextextended(key, $1) AS h FROM unnest($2::text[]) AS key ORDER BY 1 OFFSET 0) l`, args: args},
