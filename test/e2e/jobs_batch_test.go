@@ -103,6 +103,7 @@ func TestBatch_AKillStoresAllOrNothing(t *testing.T) {
 		a := s.Public(t)
 		var wg sync.WaitGroup
 		var mu sync.Mutex
+		before := len(accepted)
 		for worker := range 2 {
 			wg.Go(func() {
 				for n := 0; ; n++ {
@@ -120,7 +121,12 @@ func TestBatch_AKillStoresAllOrNothing(t *testing.T) {
 				}
 			})
 		}
-		time.Sleep(time.Duration(20+15*round) * time.Millisecond) // into a batch
+		harness.Eventually(t, soon, "a batch to be stored", func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return len(accepted) > before
+		})
+		time.Sleep(time.Duration(5*round) * time.Millisecond) // anywhere in a batch
 		s.Kill()
 		wg.Wait()
 		s.Restart(t)

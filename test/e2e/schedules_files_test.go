@@ -243,12 +243,16 @@ func TestApply_AKillAppliesAllOrNothing(t *testing.T) {
 	const size = 200
 	accepted := ""
 	for round := range 5 {
-		done := make(chan string)
+		begun, done := make(chan struct{}), make(chan string)
 		go func() {
 			last := ""
 			for n := 0; ; n++ {
 				name := fmt.Sprintf("%d-%04d", round, n)
-				answer, err := a.Try("POST", "/api/apply", document("", numbered(size, name)...))
+				body := document("", numbered(size, name)...)
+				if n == 1 {
+					close(begun) // one was applied, and the next one is on its way
+				}
+				answer, err := a.Try("POST", "/api/apply", body)
 				if err != nil || answer.Status != 200 {
 					done <- last
 					return
@@ -256,7 +260,12 @@ func TestApply_AKillAppliesAllOrNothing(t *testing.T) {
 				last = name
 			}
 		}()
-		time.Sleep(time.Duration(150+40*round) * time.Millisecond) // into an application
+		select {
+		case <-begun:
+		case <-done:
+			t.Fatal("the first document was refused")
+		}
+		time.Sleep(time.Duration(10*round) * time.Millisecond) // anywhere in an application
 		s.Kill()
 		if last := <-done; last != "" {
 			accepted = last
