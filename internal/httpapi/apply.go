@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -53,12 +52,12 @@ func appendResult(b []byte, r *service.ApplyResult) []byte {
 // matchTag returns a Stale fault if If-Match names other tags than that of the
 // owner's schedules.
 func matchTag(header http.Header, tag string) error {
-	values := header.Values("If-Match")
-	if len(values) == 0 {
+	given, anything, list := matching(header)
+	if !given || anything {
 		return nil
 	}
-	for given := range strings.SplitSeq(strings.Join(values, ","), ",") {
-		if given = strings.TrimSpace(given); given == "*" || given == tag {
+	for named := range tags(list) {
+		if `"`+named+`"` == tag {
 			return nil
 		}
 	}

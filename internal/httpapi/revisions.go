@@ -13,25 +13,26 @@ func (c *call) setRevision(revision int64) {
 	c.Header().Set("ETag", `"`+strconv.FormatInt(revision, 10)+`"`)
 }
 
-// ifMatch reads the header If-Match (RFC 9110, section 13.1.1). A tag that is no
-// revision, and a weak one, matches nothing.
+// ifMatch reads the header If-Match (RFC 9110, section 13.1.1) of a call for a
+// record. A tag that is no revision, and a weak one, matches nothing.
 func ifMatch(header http.Header) service.Match {
-	fields := header.Values("If-Match")
-	if len(fields) == 0 {
-		return service.Match{}
-	}
-	m := service.Match{Given: true}
-	text := strings.Join(fields, ",")
-	if strings.TrimSpace(text) == "*" {
-		m.Any = true
-		return m
-	}
-	for tag := range tags(text) {
+	var m service.Match
+	var list string
+	m.Given, m.Any, list = matching(header)
+	for tag := range tags(list) {
 		if n, err := strconv.ParseInt(tag, 10, 64); err == nil && n > 0 && strconv.FormatInt(n, 10) == tag {
 			m.Revisions = append(m.Revisions, n)
 		}
 	}
 	return m
+}
+
+// matching returns whether there is a header If-Match, whether it is *, and its
+// list of tags.
+func matching(header http.Header) (given, anything bool, list string) {
+	fields := header.Values("If-Match")
+	list = strings.Join(fields, ",")
+	return len(fields) > 0, strings.TrimSpace(list) == "*", list
 }
 
 // tags returns the strong tags in a list, without quotes, up to the first that is

@@ -41,8 +41,8 @@ func (s *Service) ReadDocument(ctx context.Context, owner job.Owner, body rawjso
 }
 
 // Apply makes an owner's schedules what a document says, in one transaction: all
-// of it or nothing. If tags are given, the owner's schedules must have one of them.
-// The error is a Conflict fault if a key is held by a one-off job or a schedule of
+// of it or nothing. match is called with the tag of the owner's schedules; its error
+// refuses the call. The error is a Conflict fault if a key is held by a one-off job or a schedule of
 // another owner.
 func (s *Service) Apply(ctx context.Context, owner job.Owner, d *job.Document, match func(tag string) error) (*Applied, error) {
 	for range applyTries {
