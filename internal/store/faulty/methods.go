@@ -79,6 +79,7 @@ var methods = map[string]bool{
 	"KeyRevoke":          true,
 	"KeyUsed":            true,
 	"LimitDelete":        true,
+	"LimitExpire":        true,
 	"LimitGet":           true,
 	"LimitHold":          true,
 	"LimitList":          true,
