@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,10 +17,10 @@ func (noWatcher) Refresh(context.Context) error                                 
 func (noWatcher) TakeMails(_ context.Context, _ int64, n int) (taken int, err error) { return n, nil }
 
 // receiver receives the tests of alerts.
-type receiver struct{ got []*job.Delivery }
+type receiver struct{ got atomic.Int64 }
 
-func (r *receiver) SendNow(_ context.Context, d *job.Delivery, _ time.Duration) job.Outcome {
-	r.got = append(r.got, d)
+func (r *receiver) SendNow(_ context.Context, _ *job.Delivery, _ time.Duration) job.Outcome {
+	r.got.Add(1)
 	return job.Outcome{Response: &job.Response{Status: 204}, Duration: 30 * time.Millisecond}
 }
 
@@ -41,8 +42,8 @@ func TestAlerts_SaveTestAndDelete(t *testing.T) {
 	b.want(b.do("POST", "/alerts", form), 303, "/alerts?done=alertchanged")
 	b.want(b.get("/alerts"), 200, "example.com, Slack")
 	b.want(b.post("/alerts/billing/test"), 200, "Test of billing")
-	if len(w.receiver.got) != 2 {
-		t.Errorf("%d receivers got the test", len(w.receiver.got))
+	if got := w.receiver.got.Load(); got != 2 {
+		t.Errorf("%d receivers got the test", got)
 	}
 	for _, c := range [][2]string{
 		{"name=bad name&on=failed&webhook=https://example.com", "Name must be 1 to 64"},
