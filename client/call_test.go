@@ -75,8 +75,11 @@ func TestCreateJob_RepeatsWithOneKey(t *testing.T) {
 		if record.JobID != 7 || record.Job.HasConflict || string(record.Args) != `{"url": "https://x"}` {
 			t.Errorf("the record is %+v", record)
 		}
-		if len(e.bodies) != 3 || e.bodies[0] != e.bodies[2] || !strings.Contains(e.bodies[0], `"idempotency_key":"auto-`) || !strings.Contains(e.bodies[0], `"throttle":600`) {
+		if len(e.bodies) != 3 || e.bodies[0] != `{"url":"https://x"}` || e.bodies[2] != e.bodies[0] {
 			t.Errorf("sent %q", e.bodies)
+		}
+		if first, last := e.requests[0].Header.Get("Idempotency-Key"), e.requests[2].Header.Get("Idempotency-Key"); first != last || !strings.HasPrefix(first, "auto-") {
+			t.Errorf("the keys are %q and %q", first, last)
 		}
 		if e.at[1] < 3*time.Second || e.at[1] > 4*time.Second {
 			t.Errorf("the first retry came after %s", e.at[1])
@@ -85,6 +88,18 @@ func TestCreateJob_RepeatsWithOneKey(t *testing.T) {
 			t.Errorf("called %s with %v", got.URL, got.Header)
 		}
 	})
+}
+
+func TestCreateJobs_GivesEachItemAKey(t *testing.T) {
+	c, e := testClient(t, nil, respond(201, `{"data": [{"job": {"has_confict": true}}, {"job": {"has_confict": true}}]}`))
+	requests := []JobRequest{{URL: "https://x"}, {URL: "https://x", IdempotencyKey: "mine"}}
+	records, err := c.CreateJobs(t.Context(), requests)
+	if err != nil || records[0].Job.HasConflict || !records[1].Job.HasConflict {
+		t.Errorf("%+v, %v", records, err)
+	}
+	if !strings.Contains(e.bodies[0], `"idempotency_key":"auto-`) || strings.Count(e.bodies[0], `"throttle":600`) != 1 || requests[0].IdempotencyKey != "" {
+		t.Errorf("sent %s", e.bodies[0])
+	}
 }
 
 func TestCalls_AreRetriedWhenThatIsSafe(t *testing.T) {
