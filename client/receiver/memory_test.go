@@ -69,6 +69,9 @@ func TestNew_RefusesBeforeTheHandler(t *testing.T) {
 	if w := serve(h, forged); w.Code != 401 {
 		t.Errorf("a forged message is answered with %d", w.Code)
 	}
+	if w := serve(h, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/hook", strings.NewReader("12345678901"))); w.Code != 401 {
+		t.Errorf("a message without a signature is answered with %d", w.Code)
+	}
 	if w := serve(h, message(t, "job_a", "12345678901")); w.Code != 413 {
 		t.Errorf("a large message is answered with %d", w.Code)
 	}

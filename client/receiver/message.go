@@ -25,7 +25,8 @@ type Options struct {
 	// It should be longer than all retries of a job take.
 	Remember time.Duration
 	// MaxMessages and MaxBytes limit what New keeps in memory: ids, and responses
-	// with them; 10,000 and 16 MiB if zero. The oldest are forgotten first.
+	// with them; 10,000 and 16 MiB if zero. The oldest are forgotten first. Messages
+	// that are being handled don't count: the server's concurrency bounds them.
 	MaxMessages int
 	MaxBytes    int
 	// Failed is told of errors that a 5xx reports to the service; nil ignores them.
@@ -72,6 +73,10 @@ func Message(ctx context.Context) client.Signed {
 // verified reads and verifies a request. It answers and returns nil if the request is
 // to be refused.
 func (o Options) verified(w http.ResponseWriter, r *http.Request) *http.Request {
+	if r.Header.Get("Webhook-Signature") == "" { // not worth reading
+		http.Error(w, "the signature is missing", http.StatusUnauthorized)
+		return nil
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, o.MaxBody))
 	if err != nil {
 		var tooLarge *http.MaxBytesError
