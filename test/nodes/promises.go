@@ -91,13 +91,23 @@ func (c *checker) checkReports(number int64, job *Job, kind Kind) {
 	}
 	switch final, _ := job.final(); {
 	case kind == Silent:
-		if hits := c.Hits[number]; len(hits) > 0 && final.Before(hits[len(hits)-1].Sent.Add(c.Terms.Within)) {
+		if started := c.lastStart(number); final.Before(started.Add(c.Terms.Within)) {
 			c.complain("job %d was given up before its target had %s: %s", number, c.Terms.Within, c.story(number))
 		}
 	case ends != 1:
 		c.complain("%d outcomes of job %d were acknowledged, want 1: %s", ends, number, c.story(number))
 	}
 	c.report.Completed += len(taken)
+}
+
+// lastStart returns when the last attempt of a job started.
+func (c *checker) lastStart(number int64) (at time.Time) {
+	for _, log := range c.Logs[number] {
+		if log.Event == "worker.http.request" && log.Inserted.After(at) {
+			at = log.Inserted
+		}
+	}
+	return at
 }
 
 // wantSilence reports requests that were sent after the outcome was acknowledged.
