@@ -48,14 +48,15 @@ func TestScheduleSkipped_PointsThatALongRunCovers(t *testing.T) {
 	target.RespondOnce(harness.Delay(3500*time.Millisecond, harness.Status(200)))
 	first := create(a.Client, `{"repeat_every":1,"url":"`+target.URL+`"}`)
 	schedule, due := first.Get("schedule_id").Str(), instant(t, first.Get("job.scheduled_at"))
-	hits := target.AwaitEnds(t, 3, soon)
+	hits := target.AwaitEnds(t, 2, soon)
 	a.Post(schedulePath(first)+"/disable", nil).Want(200)
-	wantTicks(t, first, hits, 0, 3, 4)
-	if got := pointsOf(hits[:3]); !slices.Equal(got, []string{"1", "3", "1"}) {
-		t.Errorf("the runs stand for %q points", got)
+	late := int(ticks(t, first, hits)[1]) // 3, or more on a busy machine
+	wantTicks(t, first, hits, 0, float64(late))
+	if got := pointsOf(hits[:2]); late < 3 || !slices.Equal(got, []string{"1", fmt.Sprint(late)}) {
+		t.Errorf("the runs stand for %q points, the second is due at point %d", got, late)
 	}
 	skipped := payloads(t, a.Client, schedule, "worker.schedule.skipped")
-	if len(skipped) != 1 || skipped[0].Raw() != skipPayload(due, 2, 1, 2, "overlap") {
+	if len(skipped) == 0 || skipped[0].Raw() != skipPayload(due, late-1, 1, late-1, "overlap") {
 		t.Errorf("skipped: %s", skipped)
 	}
 }
