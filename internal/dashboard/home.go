@@ -51,7 +51,7 @@ func (s *Server) overview(c *call) error {
 	if err != nil {
 		return err
 	}
-	o.Figures, o.Plots = figures(&series.Total), plots(series, period)
+	o.Figures, o.Plots, o.FailedAttempts = figures(&series.Total), plots(series, period), series.Total.Failed
 	now := s.Service.Now()
 	due, err := s.Service.JobsDue(ctx, c.owner(), now.Add(dueWithin), listed, dueScanned)
 	if err != nil {
@@ -101,6 +101,20 @@ func rate(p *stats.Point) float64 {
 		return math.NaN()
 	}
 	return 100 * float64(p.Succeeded) / float64(p.Runs())
+}
+
+// failureRate returns the percentage of attempts that failed; NaN without any.
+func failureRate(p *stats.Point) float64 { return 100 - rate(p) }
+
+// failurePercent formats a percentage of failures. It is 0 % only if nothing failed.
+func failurePercent(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "–"
+	case v > 0 && v < 0.1:
+		return "< 0.1 %"
+	}
+	return strconv.FormatFloat(math.Ceil(v*10-1e-9)/10, 'f', -1, 64) + " %"
 }
 
 // percent formats a percentage. It is 100 % only if nothing failed.
@@ -160,8 +174,8 @@ func plots(series *stats.Series, p period) []ui.Plot {
 			Summary: fmt.Sprintf("%s %s, %s of them failed; at most %s a minute.", ui.Count(total.Runs()), during, ui.Count(total.Failed), strconv.FormatFloat(math.Round(most*10)/10, 'f', -1, 64)),
 		},
 		{
-			ID: "rate", Title: "Success rate", Unit: "%", Top: 100, Series: []ui.Series{{Name: "succeeded", Values: values(rate)}},
-			Summary: percent(rate(total)) + " of the runs " + during + " succeeded.",
+			ID: "rate", Title: "Failure rate", Unit: "%", Series: []ui.Series{{Name: "failed", Values: values(failureRate)}},
+			Summary: failurePercent(failureRate(total)) + " of the attempts " + during + " failed.",
 		},
 		{
 			ID: "lateness", Title: "Lateness", Unit: "ms",

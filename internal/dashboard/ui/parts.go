@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"strings"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
@@ -19,6 +20,10 @@ var stateLooks = map[job.State]look{
 
 // maxShown is the most bytes that one value takes in a page.
 const maxShown = 12 << 10
+
+// codeLabel returns the name of a preformatted text, which differs from those of the
+// others on the page: its id in words.
+func codeLabel(id string) string { return Capital(strings.ReplaceAll(id, "-", " ")) }
 
 func noticeRole(tone string) string {
 	if tone == "bad" {

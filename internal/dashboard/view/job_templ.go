@@ -57,7 +57,7 @@ func JobPage(d *Job) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Frame(ui.Page{Title: JobTitle(d.Job), Area: "jobs", Notice: d.Notice}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Frame(ui.Page{Title: JobTitle(d.Job), Area: "jobs", Notice: d.Notice, Begun: d.Begun}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -517,7 +517,7 @@ func responseCard(d *Job) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = headers("Response headers", "response-headers", rawjson.Get(a.Outcome.Payload, "headers")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = headers("Response headers", "response-headers", rawjson.Get(a.Outcome.Payload, "headers"), ui.Href(ctx, "/jobs/%d/logs/%s", d.Job.Number, a.Outcome.ID)+revealed(d.Hidden)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -566,7 +566,7 @@ func statusBadge(status int, succeeded bool) templ.Component {
 	})
 }
 
-func headers(title, id string, v rawjson.Value) templ.Component {
+func headers(title, id string, v rawjson.Value, whole string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -618,7 +618,7 @@ func headers(title, id string, v rawjson.Value) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.JSON(id, v, "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.JSON(id, v, whole).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -691,7 +691,7 @@ func requestCard(d *Job) templ.Component {
 			}
 		}
 		if len(d.Body) > 0 {
-			templ_7745c5c3_Err = ui.Block("request-body", bodyText(d.Body), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Block("request-body", bodyText(d.Body), d.textAt(hrefIn(ctx), "body")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -701,7 +701,7 @@ func requestCard(d *Job) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = headers("Request headers", "request-headers", d.Spec.Headers).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = headers("Request headers", "request-headers", d.Spec.Headers, d.textAt(hrefIn(ctx), "headers")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -713,7 +713,7 @@ func requestCard(d *Job) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Block("request-curl", d.Curl, "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Block("request-curl", d.Curl, d.textAt(hrefIn(ctx), "curl")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -721,7 +721,7 @@ func requestCard(d *Job) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.JSON("args", d.Job.Args, "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.JSON("args", d.Job.Args, d.textAt(hrefIn(ctx), "args")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
@@ -24,6 +25,11 @@ type Jobs struct {
 	// Operate is the address of the form for an operation on all jobs that match;
 	// "" if there is none.
 	Operate string
+}
+
+// canCancel reports whether a job of the page can be selected.
+func (list *Jobs) canCancel() bool {
+	return slices.ContainsFunc(list.Jobs, func(j *job.Job) bool { return !j.State.Final() })
 }
 
 // JobTitle returns the name of a job, or its number.
