@@ -141,13 +141,13 @@ func within(v float64) string {
 	if math.IsNaN(v) {
 		return ""
 	}
-	return "99 of 100 within " + view.Millis(v)
+	return "p99 " + view.Millis(v)
 }
 
 // figures returns the totals of a period.
 func figures(total *stats.Point) []view.Figure {
 	return []view.Figure{
-		{Name: "Runs", Value: ui.Count(total.Runs()), Below: ui.Count(total.Failed) + " failed"},
+		{Name: "Attempts", Value: ui.Count(total.Runs()), Below: ui.Count(total.Failed) + " failed"},
 		{Name: "Success rate", Value: percent(rate(total)), Below: "of all attempts"},
 		{Name: "Median lateness", Value: orDash(total.LatenessP50), Below: within(total.LatenessP99)},
 		{Name: "Median duration", Value: orDash(total.DurationP50), Below: within(total.DurationP99)},
@@ -169,7 +169,7 @@ func plots(series *stats.Series, p period) []ui.Plot {
 	runs := values(func(p *stats.Point) float64 { most = max(most, float64(p.Runs())/per); return float64(p.Runs()) / per })
 	plots := []ui.Plot{
 		{
-			ID: "runs", Title: "Runs per minute", Bars: true,
+			ID: "runs", Title: "Attempts per minute", Bars: true,
 			Series:  []ui.Series{{Name: "all", Values: runs}, {Name: "failed", Values: values(func(p *stats.Point) float64 { return float64(p.Failed) / per })}},
 			Summary: fmt.Sprintf("%s %s, %s of them failed; at most %s a minute.", ui.Count(total.Runs()), during, ui.Count(total.Failed), strconv.FormatFloat(math.Round(most*10)/10, 'f', -1, 64)),
 		},

@@ -116,7 +116,7 @@ func (s *Server) jobTabs(c *call, query job.Query, list *view.Jobs) ([]ui.Tab, e
 	tabs := []ui.Tab{{Label: "All", Href: c.here("state", "", "after", ""), Current: list.State == ""}}
 	for _, state := range listedStates {
 		tabs = append(tabs, ui.Tab{
-			Label: ui.Capital(state.String()), Count: count(state), Current: list.State == state.String(),
+			Label: ui.StateLabel(state), Count: count(state), Current: list.State == state.String(),
 			Href: c.here("state", state.String(), "after", ""),
 		})
 	}

@@ -18,12 +18,12 @@ import (
 // in the request derive from the table of fields in package job.
 type jobForm struct {
 	view.NewJob
-	body   rawjson.Value // the request, without what could not be read; nil if nothing could
+	body rawjson.Value // the request, without what could not be read; nil if nothing could
 	// unreadable is set if a text could not be read, so that the request lacks it.
 	unreadable bool
 	others     []string // problems of what has no input, as sentences
-	origin string
-	copied rawjson.Value // the args of the job that the form is a copy of; nil for none
+	origin     string
+	copied     rawjson.Value // the args of the job that the form is a copy of; nil for none
 }
 
 // complete returns the request with the credentials of the job it is a copy of.

@@ -19,12 +19,12 @@ var notices = map[string]string{
 	"cancelled":     "The job has been cancelled.",
 	"selected":      "The selected jobs have been cancelled.", // see cancelled
 	"none":          "No job was selected; nothing was changed.",
-	"final":         "The job was already final; nothing was changed.",
+	"final":         "The job had already finished; nothing was changed.",
 	"sooner":        "The run has been requested. Its result appears below.",
 	"rescheduled":   "The job has been rescheduled.",
 	"held":          "A job with this idempotency key already exists. No other job was created; this is the existing one.",
-	"enabled":       "The schedule is enabled.",
-	"disabled":      "The schedule is disabled; it creates no runs until you enable it.",
+	"enabled":       "The schedule is resumed.",
+	"disabled":      "The schedule is paused; it creates no runs until you resume it.",
 	"deleted":       "The schedule has been deleted. Its past runs and their logs stay.",
 	"jobedited":     "The job has been changed.",
 	"changed":       "This is the new job, with your changes.",
@@ -66,7 +66,7 @@ func (c *call) notice() string {
 func cancelled(n int) string {
 	switch n {
 	case 0:
-		return "The selected jobs were already final; nothing was changed."
+		return "The selected jobs had already finished; nothing was changed."
 	case 1:
 		return "1 job has been cancelled."
 	}

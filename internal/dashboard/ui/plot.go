@@ -11,7 +11,7 @@ import (
 // Plot is a small chart of one or two series over the same steps.
 type Plot struct {
 	ID    string // unique on the page
-	Title string // "Runs per minute"
+	Title string // "Attempts per minute"
 	// Summary describes the plot in a sentence, for screen readers.
 	Summary string
 	Unit    string // "ms"; "" for plain numbers

@@ -30,7 +30,7 @@ type Job struct {
 	WaitingFor []string
 	Now        time.Time
 	Notice     string
-	Begun      bool // the notice is about an action without a result yet
+	Begun      bool   // the notice is about an action without a result yet
 	Self       string // the address of the live part
 	// When is the due time that was entered and refused because of WhenProblem.
 	When, WhenProblem string
@@ -61,7 +61,7 @@ func (d *Job) response() *Attempt {
 func cancelQuestion(j *job.Job) string {
 	switch {
 	case j.State == job.Executing:
-		return "Cancel this job? The request under way is aborted."
+		return "Cancel this job? The running request is aborted."
 	case j.ScheduleID != uuid.Nil:
 		return "Cancel this run? The schedule's next run stays."
 	default:

@@ -156,7 +156,7 @@ func NewJobPage(f *NewJob) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<noscript><button type=\"submit\" class=\"button\" name=\"go\" value=\"check\">Check first</button></noscript></div></div><div class=\"stack beside\" id=\"preview\" hx-post=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<noscript><button type=\"submit\" class=\"button\" name=\"go\" value=\"check\">Preview</button></noscript></div></div><div class=\"stack beside\" id=\"preview\" hx-post=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -293,7 +293,7 @@ func requestFields(f *NewJob) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "> As text, unchanged</label></fieldset><details class=\"more\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "> As text</label></fieldset><details class=\"more\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -395,11 +395,11 @@ func formParts(f *NewJob) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = options(f, job.ScheduleSection, "Options of schedules").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = options(f, job.ScheduleSection, "Schedule options").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = options(f, job.MoreSection, "Name, retries, callbacks and more").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = options(f, job.MoreSection, "More options").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -602,7 +602,7 @@ func PreviewPart(f *NewJob) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, "</section><section class=\"card\"><h2>The same with curl</h2>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, "</section><section class=\"card\"><h2>curl command</h2>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -366,7 +366,7 @@ func scheduleLine(r *ScheduleRow) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Act(ui.Href(ctx, "/schedules/%s/disable", r.ID), "Disable", "small").Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Act(ui.Href(ctx, "/schedules/%s/disable", r.ID), "Pause", "small").Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -389,12 +389,12 @@ func scheduleLine(r *ScheduleRow) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Act(ui.Href(ctx, "/schedules/%s/enable", r.ID), "Enable", "small").Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Act(ui.Href(ctx, "/schedules/%s/enable", r.ID), "Resume", "small").Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = ui.Confirm(ui.Href(ctx, "/schedules/%s/delete", r.ID), "Delete", deleteQuestion(r.Schedule), "Yes, delete it").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Confirm(ui.Href(ctx, "/schedules/%s/delete", r.ID), "Delete", deleteQuestion(r.Schedule), "Delete schedule").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -461,12 +461,12 @@ func nextRun(r *ScheduleRow) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if next := r.next(); next != nil && next.State == job.Executing {
-			templ_7745c5c3_Err = ui.Badge("busy", "play", "running now").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Badge("busy", "play", "Running").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else if !r.Live() {
-			templ_7745c5c3_Err = ui.Badge("calm", "pause", "disabled").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Badge("calm", "pause", "Paused").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -551,7 +551,7 @@ func noSchedules(list *Schedules) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "\">Remove the filters</a></p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "\">Clear filters</a></p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
