@@ -12,7 +12,6 @@ import (
 	"github.com/punctual-dev/punctual/test/pgtest"
 )
 
-
 // TestCompletion_AwaitingJobsOutliveTheirNode kills the nodes whose targets have
 // responded with 202. Nothing is sent again; another node takes the reports and ends
 // the attempts of silent targets.
