@@ -98,6 +98,8 @@ func TestAlert_FailedAndRecoveredOnceEachWithoutSecrets(t *testing.T) {
 	}
 	finish(t, a.Client, target, 500, "") // another tag
 	last := finish(t, a.Client, target, 503, members)
+	receiver.Await(t, 1, soon) // a later message may overtake it
+	slack.Await(t, 1, soon)
 	for _, status := range []int{500, 200, 200} {
 		finish(t, a.Client, target, status, members)
 	}

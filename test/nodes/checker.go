@@ -129,7 +129,7 @@ func (c *checker) checkHits(number int64, job *Job, hits []Hit) {
 		if !c.underWayAtFault(hit) {
 			undisturbed++
 		}
-		if i == 0 {
+		if i == 0 && !slices.Contains(limited, c.kindOf(number)) {
 			c.noteLateness(number, job, hit.At)
 		}
 	}

@@ -37,6 +37,9 @@ const (
 	Passing  Kind = "passing"  // the target responds with 200; the same alert watches
 )
 
+// limited are the kinds that wait for limits.
+var limited = []Kind{Rated, Slotted, Both, Reported, Held}
+
 // awaited reports whether attempts of the kind are completed by reports.
 func (k Kind) awaited() bool { return k == Reported || k == Refused || k == Again || k == Silent }
 
