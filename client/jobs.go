@@ -9,11 +9,12 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"time"
 )
 
-// automaticHold is how long a job with an automatic key holds it, though it may have
-// ended: longer than all retries of a call take.
+// automaticHold is how long a job of a batch with an automatic key holds it, though it
+// may have ended: longer than all retries of a call take.
 const automaticHold = Duration(10 * time.Minute)
 
 // IfMatch makes a change fail with status 412 unless the record still has this ETag.
@@ -28,26 +29,24 @@ func condition(tags []IfMatch) http.Header {
 	return header
 }
 
-// keyed returns the request with an idempotency key, and whether it is an automatic
-// one.
-func (c *Client) keyed(request JobRequest) (JobRequest, bool) {
-	if request.IdempotencyKey != "" || c.config.NoAutomaticKeys {
-		return request, false
-	}
-	request.IdempotencyKey = "auto-" + rand.Text()
-	// A schedule holds its key as long as it exists; a job that ends at once would
-	// free it before the call can be repeated.
-	if request.Cron == "" && request.RepeatEvery == 0 && request.Throttle == 0 {
-		request.Throttle = automaticHold
-	}
-	return request, true
+// automatic reports whether a request is to get a random idempotency key.
+func (c *Client) automatic(request JobRequest) bool {
+	return request.IdempotencyKey == "" && !c.config.NoAutomaticKeys
 }
+
+func randomKey() string { return "auto-" + rand.Text() }
 
 // CreateJob creates a job, or a schedule with its first run. If another job holds the
 // idempotency key, that job is returned, and its Job.HasConflict is true.
 func (c *Client) CreateJob(ctx context.Context, request JobRequest) (*JobRecord, error) {
-	request, automatic := c.keyed(request)
-	record, err := fetch[JobRecord](ctx, c, call{method: http.MethodPost, path: "/api/jobs", body: request, once: request.IdempotencyKey == ""})
+	automatic := c.automatic(request)
+	call := call{method: http.MethodPost, path: "/api/jobs", body: request, once: request.IdempotencyKey == "" && !automatic}
+	if automatic {
+		// The service remembers a key in the header for a day, though the job may have
+		// ended and freed it.
+		call.header = http.Header{"Idempotency-Key": {randomKey()}}
+	}
+	record, err := fetch[JobRecord](ctx, c, call)
 	if record != nil && automatic {
 		record.Job.HasConflict = false // a job of an earlier try of this call
 	}
@@ -105,10 +104,21 @@ func (c *Client) CreateJobsSeparately(ctx context.Context, requests []JobRequest
 
 // batch returns the call that creates jobs, and which have automatic keys.
 func (c *Client) batch(requests []JobRequest) (call, []bool) {
-	body, automatic, once := make([]JobRequest, len(requests)), make([]bool, len(requests)), false
-	for i, request := range requests {
-		body[i], automatic[i] = c.keyed(request)
-		once = once || body[i].IdempotencyKey == ""
+	body, automatic, once := slices.Clone(requests), make([]bool, len(requests)), false
+	for i := range body {
+		request := &body[i]
+		if automatic[i] = c.automatic(*request); automatic[i] {
+			request.IdempotencyKey = randomKey()
+			// A schedule holds its key as long as it exists; a job that ends at once
+			// would free it before the call can be repeated.
+			if request.Cron == "" && request.RepeatEvery == 0 && request.Throttle == 0 {
+				request.Throttle = automaticHold
+			}
+		}
+		once = once || request.IdempotencyKey == ""
+	}
+	if body == nil {
+		body = []JobRequest{} // refused by the service, with a sentence
 	}
 	return call{method: http.MethodPost, path: "/api/jobs/batch", body: body, once: once}, automatic
 }
