@@ -16,7 +16,7 @@ import (
 // entry is a file of an archive.
 type entry struct {
 	name string // in the archive
-	path string // where its contents are
+	path string // where its contents are; none of a directory
 	mode fs.FileMode
 }
 
@@ -39,6 +39,7 @@ func (r *release) archive(b binary) error {
 // container packs what an image is built from.
 func (r *release) container(binaries []binary) error {
 	entries := []entry{
+		{"data/", "", fs.ModeDir | 0o755},
 		{"Dockerfile", filepath.Join(r.root, "deploy", "container", "Dockerfile"), 0o644},
 		{"LICENSE", filepath.Join(r.root, "LICENSE"), 0o644},
 	}
@@ -57,6 +58,13 @@ func writeTar(w io.Writer, entries []entry, date time.Time) error {
 	}
 	archive := tar.NewWriter(compressed)
 	for _, e := range entries {
+		if e.mode.IsDir() {
+			header := &tar.Header{Typeflag: tar.TypeDir, Name: e.name, Mode: int64(e.mode.Perm()), ModTime: date, Uname: "root", Gname: "root", Format: tar.FormatUSTAR}
+			if err := archive.WriteHeader(header); err != nil {
+				return err
+			}
+			continue
+		}
 		err := e.open(func(size int64, contents io.Reader) error {
 			header := &tar.Header{Typeflag: tar.TypeReg, Name: e.name, Size: size, Mode: int64(e.mode), ModTime: date, Uname: "root", Gname: "root", Format: tar.FormatUSTAR}
 			if err := archive.WriteHeader(header); err != nil {

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"debug/buildinfo"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -52,13 +54,33 @@ func (r *release) build(ctx context.Context, t target) (binary, error) {
 		// Where the version was before there was internal/buildinfo.
 		"-X", module + "internal/cli.release=" + r.source.version,
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=true", "-ldflags", strings.Join(linker, " "), "-o", b.path, "./cmd/punctual")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs="+strconv.FormatBool(!r.source.snapshot), "-ldflags", strings.Join(linker, " "), "-o", b.path, "./cmd/punctual")
 	cmd.Dir, cmd.Stderr = r.root, os.Stderr
 	// The environment decides nothing about the bytes.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch, "GOAMD64=v1", "GOARM64=v8.0",
-		"GOFLAGS=", "GOEXPERIMENT=", "GOFIPS140=off", "GOWORK=off", "GOTOOLCHAIN="+r.source.tree)
+		"GOFLAGS=", "GOEXPERIMENT=", "GOFIPS140=off", "GOWORK=off", "GOTOOLCHAIN="+r.source.toolchain)
 	if err := cmd.Run(); err != nil {
 		return b, fmt.Errorf("building for %s: %w", t, err)
 	}
-	return b, nil
+	return b, r.verify(b)
+}
+
+// verify checks that the program records the commit, which Go leaves out where it does
+// not find the repository: such a build would differ from others.
+func (r *release) verify(b binary) error {
+	if r.source.snapshot {
+		return nil
+	}
+	info, err := buildinfo.ReadFile(b.path)
+	if err != nil {
+		return err
+	}
+	recorded := map[string]string{}
+	for _, s := range info.Settings {
+		recorded[s.Key] = s.Value
+	}
+	if recorded["vcs.revision"] != r.source.commit || recorded["vcs.modified"] != "false" {
+		return fmt.Errorf("the program for %s does not record the commit %s; build in a clone of the repository, not in a work tree of another", b.target, r.source.commit)
+	}
+	return nil
 }

@@ -12,10 +12,12 @@ import (
 
 // source is the commit that a release is built from.
 type source struct {
-	version string    // as in v1.2.3
-	commit  string    // the full hash
-	date    time.Time // of the commit, in UTC
-	tree    string    // the toolchain of go.mod, as in go1.26.8
+	version   string    // as in v1.2.3
+	commit    string    // the full hash
+	date      time.Time // of the commit, in UTC
+	toolchain string    // the toolchain of go.mod, as in go1.26.8
+
+	snapshot bool // not a release
 }
 
 var released = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?$`)
@@ -33,10 +35,10 @@ func describe(ctx context.Context, root string, snapshot bool) (source, error) {
 		return source{}, fmt.Errorf("git describes the commit as %q: %w", text, err)
 	}
 	s.date = time.Unix(seconds, 0).UTC()
-	if s.tree, err = toolchain(ctx, root); err != nil {
+	if s.toolchain, err = toolchain(ctx, root); err != nil {
 		return source{}, err
 	}
-	if snapshot {
+	if s.snapshot = snapshot; snapshot {
 		s.version = "v0.0.0-" + s.date.Format("20060102150405") + "-" + s.commit[:12]
 		return s, nil
 	}
