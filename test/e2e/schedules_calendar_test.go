@@ -145,11 +145,7 @@ func TestJobExpiry_DiscardsAJobWhoseRetryWouldBeTooLate(t *testing.T) {
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Status(500))
 	callback, webhook := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)
-<<<<<<< HEAD
 	job := create(a.Client, `{"backoff":[1,60],"retries":5,"expires_in":50,"url":"`+target.URL+`","callback_url":"`+callback.URL+`","webhook_url":"`+webhook.URL+`"}`)
-=======
-	job := create(a.Client, `{"backoff":[1,[5,"minutes"]],"retries":5,"expires_in":20,"url":"`+target.URL+`","callback_url":"`+callback.URL+`","webhook_url":"`+webhook.URL+`"}`)
->>>>>>> wip-proof
 	awaitState(t, a.Client, job, "discarded")
 	if hits := target.Hits(); len(hits) != 2 {
 		t.Errorf("%d requests", len(hits))
