@@ -92,6 +92,7 @@ type LimitPass struct {
 // LimitPassed is the result of a LimitPass.
 type LimitPassed struct {
 	Granted int
+	Decided int        // items that were granted or have moved
 	Blocked bool       // the line waits for the end of an attempt
 	Moved   []LimitKey // lines to which items have moved
 	Next    time.Time  // when to plan again; zero if nothing waits
