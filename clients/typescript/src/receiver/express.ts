@@ -2,6 +2,9 @@ import { join, TooLargeError } from "../body.js";
 import type { PlainResponse, Route } from "./receiver.js";
 import type { HeaderSource } from "./signature.js";
 
+/** What a listener gets depends on the event. */
+type Listener = (...values: any[]) => void;
+
 /** A request of Express, or of `node:http`. */
 export interface NodeRequest {
   method?: string | undefined;
@@ -11,8 +14,8 @@ export interface NodeRequest {
   /** Set by body parsers: bytes from `express.raw`, else something parsed. */
   body?: unknown;
   readableEnded: boolean;
-  on(event: string, listener: (value: never) => void): unknown;
-  off(event: string, listener: (value: never) => void): unknown;
+  on(event: string, listener: Listener): unknown;
+  off(event: string, listener: Listener): unknown;
   resume(): unknown;
 }
 
