@@ -98,7 +98,7 @@ func TestOperations_OneAtATimeUntilStopped(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	a := s.Account(t)
-	const n = 1500
+	const n = 1000
 	createMany(t, a.Client, n, "x")
 	// Reruns are slow enough to be stopped.
 	o := operate(t, a.Client, `{"action":"cancel","filter":{"tags":["x"]}}`)
@@ -112,7 +112,7 @@ func TestOperations_OneAtATimeUntilStopped(t *testing.T) {
 	}
 	other := s.Account(t)
 	operate(t, other.Client, `{"action":"cancel","filter":{"tags":["x"]}}`)
-	harness.Within(soon, func() bool { return a.Get(operationPath(o)).Want(200).Data().Get("done").Int() > 100 })
+	harness.Eventually(t, 6*soon, "a hundred reruns", func() bool { return a.Get(operationPath(o)).Want(200).Data().Get("done").Int() > 100 })
 	stopped := a.Do(http.MethodDelete, operationPath(o), nil).Want(200).Data()
 	wantSame(t, "the state", stopped.Get("state"), `"stopped"`)
 	done := stopped.Get("done").Int()

@@ -21,7 +21,7 @@ export interface JobRequest {
    */
   url: Url;
   /** The request's method. Upper or lower case; stored in lower case. */
-  method?: ("get" | "post" | "put" | "patch" | "delete" | null);
+  method?: ("get" | "post" | "put" | "patch" | "delete") | string | null;
   /**
    * What to append to the url's query. In an object, an array repeats
    * its key, a nested object becomes `a[b]=c`, null is dropped. A string
@@ -1076,6 +1076,15 @@ export interface CancelRequest {
   job_ids: (number | string)[];
 }
 
+/** An integer `job_id`, a UUID, or an idempotency key after `key:`. */
+export type JobInPath = string;
+
+/** A UUID, or an idempotency key after `key:`. */
+export type ScheduleInPath = string;
+
+/** An integer `job_id` or a UUID. */
+export type JobIdText = string;
+
 /**
  * Fields of `JobRequest`; `null` removes one. Not `idempotency_key`,
  * `repeat_every`, `cron` and the options of schedules.
@@ -1182,20 +1191,21 @@ export interface RevisionsAnswer {
       name: string | null;
     };
     /** The fields that changed. */
-    changes: ({
+    changes: {
       /** A JSON pointer to the field. */
       path: string;
       /** The value before; null if there was none. */
-      from: {
-        [name: string]: unknown;
-      } | unknown[] | string | number | boolean | null;
+      from: AnyValue;
       /** The value after; null if it was removed. */
-      to: {
-        [name: string]: unknown;
-      } | unknown[] | string | number | boolean | null;
-    })[];
+      to: AnyValue;
+    }[];
   })[];
 }
+
+/** Any JSON value. */
+export type AnyValue = {
+  [name: string]: unknown;
+} | unknown[] | string | number | boolean | null;
 
 /** What a schedule's runs share. */
 export interface StateAnswer {
@@ -1438,6 +1448,9 @@ export type QueryMap = { [name: string]: QueryValue } | string;
 /** A scalar, an array of scalars, or an object of such values. */
 export type QueryValue = string | number | boolean | null | (string | number | boolean | null)[] | { [name: string]: QueryValue };
 
+/** A string, a number, a boolean or null. */
+export type QueryScalar = string | number | boolean | null;
+
 /** Seconds, or an amount and a unit. */
 export type Duration = Seconds | AmountAndUnit;
 
@@ -1461,9 +1474,6 @@ export type Cron = string;
 
 /** The IANA name of a zone. */
 export type Timezone = string;
-
-/** Upwards or downwards. */
-export type Direction = "asc" | "desc";
 
 /** The status of the response. */
 export type StatusCode = number;
