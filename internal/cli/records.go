@@ -235,8 +235,11 @@ func readFields(env *environment, path string) ([]rawjson.Member, error) {
 		return nil, err
 	}
 	objects, err := parseObjects(path, text)
-	if err != nil || len(objects) != 1 {
-		return nil, failed(statusFailed, "%s must be a JSON or YAML object with fields of the API", path)
+	if err == nil && len(objects) != 1 {
+		err = fmt.Errorf("%s: it has %d objects", path, len(objects))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the file must be a JSON or YAML object with fields of the API: %w", err)
 	}
 	return objects[0], nil
 }
