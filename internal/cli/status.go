@@ -51,6 +51,8 @@ func exitStatus(err error) int {
 	switch {
 	case err == nil:
 		return statusDone
+	case joined(err) != nil:
+		return exitStatus(joined(err)[0])
 	case errors.As(err, &f):
 		return f.status
 	case errors.As(err, &no):
@@ -59,6 +61,14 @@ func exitStatus(err error) int {
 		return statusInterrupted
 	}
 	return statusFailed
+}
+
+// joined returns the errors that errors.Join combined; nil if err is none of these.
+func joined(err error) []error {
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		return all.Unwrap()
+	}
+	return nil
 }
 
 // exitStatus returns the exit status for the problem that the service returned.
@@ -94,6 +104,12 @@ func (r *refusal) hint() string {
 
 // report prints an error: a sentence, or a problem as JSON.
 func (env *environment) report(err error, asJSON bool) {
+	if all := joined(err); asJSON && all != nil {
+		for _, one := range all {
+			env.report(one, true)
+		}
+		return
+	}
 	if !asJSON {
 		_, _ = fmt.Fprintf(env.errOut, "punctual: %s\n", printableLines(sentence(err)))
 		return
