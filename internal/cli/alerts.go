@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -96,9 +95,7 @@ func (c *alertsSet) Run(env *environment) error {
 		return err
 	}
 	// What alerts show prints has fields that are not part of the definition.
-	members = slices.DeleteFunc(members, func(m rawjson.Member) bool {
-		return m.Name == "name" || m.Name == "inserted_at" || m.Name == "updated_at"
-	})
+	members = withoutFields(members, "name", "inserted_at", "updated_at")
 	if members, err = c.fields(env, members); err != nil {
 		return err
 	}

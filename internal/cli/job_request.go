@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -61,7 +60,7 @@ func (c *requestFlags) fields(env *environment, timing []rawjson.Member) ([]rawj
 		members = setField(members, "body", body)
 	}
 	if len(timing) > 0 {
-		members = withoutTiming(members)
+		members = withoutFields(members, timingFields...)
 	}
 	members = append(members, timing...)
 	if len(c.Tag) > 0 {
@@ -91,16 +90,6 @@ func (c *requestFlags) method(members []rawjson.Member, body bool) string {
 
 // timingFields are the fields that say when.
 var timingFields = []string{"schedule_in", "scheduled_at", "repeat_every", "cron", "timezone"}
-
-func withoutTiming(members []rawjson.Member) []rawjson.Member {
-	var kept []rawjson.Member
-	for _, m := range members {
-		if !slices.Contains(timingFields, m.Name) {
-			kept = append(kept, m)
-		}
-	}
-	return kept
-}
 
 // quotedList returns texts as a JSON array.
 func quotedList(texts []string) rawjson.Value {

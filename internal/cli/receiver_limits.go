@@ -3,12 +3,15 @@ package cli
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
 type limitsCommand struct {
@@ -106,7 +109,8 @@ type limitsSet struct {
 	Calls    int           `placeholder:"N" help:"How many attempts may start in a window of length --per."`
 	Per      time.Duration `placeholder:"TIME" help:"The window's length, such as 1s, 1m or 24h."`
 	Parallel int           `placeholder:"N" help:"How many attempts may be under way at once."`
-	Paused   bool          `help:"Hold everything back."`
+	Paused   bool          `type:"switch" help:"Hold everything back."`
+	File     string        `short:"f" placeholder:"FILE" help:"A JSON or YAML file with fields of the API; - for standard input. Other flags replace its fields."`
 }
 
 // Validate checks that a rate is given whole.
@@ -119,22 +123,26 @@ func (c *limitsSet) Validate(*kong.Context) error {
 
 // Run defines a limit.
 func (c *limitsSet) Run(env *environment) error {
-	body := map[string]any{"paused": c.Paused}
-	if c.Calls != 0 {
-		body["rate"] = map[string]any{"calls": c.Calls, "per": c.Per.Seconds()}
-	}
-	if c.Parallel != 0 {
-		body["parallel"] = c.Parallel
-	}
-	return c.put(env, c.Name, body)
-}
-
-// put stores a limit and prints it.
-func (c *serviceFlags) put(env *environment, key string, limit any) error {
-	body, err := json.Marshal(limit)
+	members, err := readFields(env, c.File)
 	if err != nil {
 		return err
 	}
+	members = withoutFields(members, "key", "waiting", "in_flight", "next_at") // what limits show --json prints besides
+	if c.Calls != 0 {
+		rate := fmt.Sprintf(`{"calls":%d,"per":%s}`, c.Calls, strconv.FormatFloat(c.Per.Seconds(), 'f', -1, 64))
+		members = setField(members, "rate", rawjson.Value(rate))
+	}
+	if c.Parallel != 0 {
+		members = setField(members, "parallel", rawjson.Value(strconv.Itoa(c.Parallel)))
+	}
+	if c.Paused {
+		members = setField(members, "paused", rawjson.Value("true"))
+	}
+	return c.put(env, c.Name, rawjson.Object(members))
+}
+
+// put stores a limit and prints it.
+func (c *serviceFlags) put(env *environment, key string, body []byte) error {
 	record, err := c.record(env, http.MethodPut, limitPath(key), body)
 	return c.printLimit(env, record, err)
 }
@@ -149,7 +157,11 @@ func (c *serviceFlags) setPaused(env *environment, key string, paused bool) erro
 	if err != nil {
 		return err
 	}
-	return c.put(env, key, map[string]any{"rate": l.Rate, "parallel": l.Parallel, "paused": paused})
+	body, err := json.Marshal(map[string]any{"rate": l.Rate, "parallel": l.Parallel, "paused": paused})
+	if err != nil {
+		return err
+	}
+	return c.put(env, key, body)
 }
 
 type limitsDelete struct {

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -255,12 +256,12 @@ func setField(members []rawjson.Member, name string, v rawjson.Value) []rawjson.
 	return append(members, rawjson.Member{Name: name, Value: v})
 }
 
+// withoutFields returns the fields of a request that have none of the names.
+func withoutFields(members []rawjson.Member, names ...string) []rawjson.Member {
+	return slices.DeleteFunc(members, func(m rawjson.Member) bool { return slices.Contains(names, m.Name) })
+}
+
 // hasField reports whether a request has a field.
 func hasField(members []rawjson.Member, name string) bool {
-	for _, m := range members {
-		if m.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(members, func(m rawjson.Member) bool { return m.Name == name })
 }

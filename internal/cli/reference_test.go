@@ -88,7 +88,9 @@ func writeFlagTable(b *strings.Builder, command *kong.Node, keep func(*kong.Flag
 }
 
 // cell returns text for a cell of a table.
-func cell(text string) string { return strings.ReplaceAll(strings.ReplaceAll(text, "|", `\|`), "<", `\<`) }
+func cell(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, "|", `\|`), "<", `\<`)
+}
 
 // flagNames returns the names of the flags of a grammar, help apart.
 func flagNames(grammar any) map[string]bool {

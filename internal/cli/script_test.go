@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/punctual-dev/punctual/internal/secret"
 )
 
 var update = flag.Bool("update", false, "write what the commands print into the scripts")
@@ -171,11 +173,15 @@ func startService(t *testing.T, database string) (url, key string) {
 	t.Helper()
 	flag := "--database-url=sqlite:" + database
 	ctx, stop := context.WithCancel(context.Background())
+	keys := database + ".key"
+	if err := os.WriteFile(keys, []byte(secret.NewKey()), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	read, write := io.Pipe()
 	done := make(chan int, 1)
 	var errOut bytes.Buffer
 	go func() {
-		status := run(ctx, []string{"serve", "--listen=127.0.0.1:0", "--allow-private-targets", "--allow-http-targets", flag}, strings.NewReader(""), write, &errOut)
+		status := run(ctx, []string{"serve", "--listen=127.0.0.1:0", "--allow-private-targets", "--allow-http-targets", "--secrets-key-file=" + keys, flag}, strings.NewReader(""), write, &errOut)
 		_ = write.CloseWithError(fmt.Errorf("the service ended with status %d", status))
 		done <- status
 	}()
@@ -195,7 +201,7 @@ func startService(t *testing.T, database string) (url, key string) {
 	}
 	for _, args := range [][]string{{"accounts", "create", "ann@example.com"}, {"keys", "create", "ann@example.com", "--json"}} {
 		var out bytes.Buffer
-		if status := run(ctx, append(args, flag), strings.NewReader(""), &out, &out); status != 0 {
+		if status := run(ctx, append(args, flag, "--secrets-key-file="+keys), strings.NewReader(""), &out, &out); status != 0 {
 			t.Fatalf("%v ended with status %d: %s", args, status, out.String())
 		}
 		key = regexp.MustCompile(`sk_\w{43}`).FindString(out.String())

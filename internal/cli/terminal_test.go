@@ -12,7 +12,7 @@ import (
 func TestPrintable_EscapesWhatChangesATerminal(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"plain text é 日本 👨‍👩‍👧": "plain text é 日本 👨‍👩‍👧",
+		"plain text é 日本 👨‍👩‍👧":   "plain text é 日本 👨‍👩‍👧",
 		"\x1b[2J\x1b]0;title\x07": `\x1b[2J\x1b]0;title\a`,
 		"a\r\nb\tc":               `a\r\nb\tc`,
 		"csi \u009b31m":           `csi \u009b31m`,
