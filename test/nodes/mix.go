@@ -14,9 +14,6 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-// publicURL is where the nodes say that completions are reported.
-const publicURL = "https://punctual.example.com"
-
 // Kind is what a job of the mix has beside a request. The target knows it by the
 // path.
 type Kind string
