@@ -13,7 +13,7 @@ const (
 	// wakes is how often a process has to be given the processor, one after the
 	// other, from the creating of a job to its request: by the client, the service
 	// and the target.
-	wakes = 10
+	wakes = 20
 )
 
 // machine measures how late the machine wakes a goroutine that has nothing to do

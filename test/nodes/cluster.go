@@ -16,6 +16,9 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
+// publicURL is the address that nodes give targets to report at.
+const publicURL = "https://punctual.example.com"
+
 // Cluster is some nodes on one database, with an account on it.
 type Cluster struct {
 	Nodes []*Node
