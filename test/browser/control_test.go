@@ -118,7 +118,7 @@ func TestControl_Operation(t *testing.T) {
 	t.Parallel()
 	w, p := withControl(t)
 	p.Go("/jobs?tag=import").ClickOn("Change all matching jobs").At("/operations/new?tag=import")
-	p.ClickOn("Count jobs").See("Matching jobs", "2", "Nothing has been changed yet").Check()
+	p.ClickOn("Count jobs").See("Matching jobs", "2", "Nothing has changed yet").Check()
 	p.ClickOn("Start").At("/operations/*").See("finished", "2 of 2").Check()
 	if got := w.client.Get("/api/jobs?state=cancelled").Want(200).Data().Items(); len(got) != 2 {
 		t.Errorf("%d jobs are cancelled", len(got))
