@@ -1290,7 +1290,7 @@ func stateCard(d *Schedule) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Confirm(ui.Href(ctx, "/schedules/%s/clear", d.ID), "Clear state", "Clear the state? The next run starts with an empty one.", "Clear state").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Confirm(ui.Href(ctx, "/schedules/%s/clear", d.ID), "Clear", "Clear the state? The next run starts with an empty one.", "Clear state").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
