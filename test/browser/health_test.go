@@ -52,19 +52,19 @@ func TestOverview_SaysWhatFails(t *testing.T) {
 					t.Errorf("the band does not name %s:\n%s", name, band)
 				}
 			}
-			if n := len(regexp.MustCompile(`\d in a row since \d\d:\d\d UTC, (HTTP 500|connection failed)`).FindAllString(band, -1)); n != 5 {
+			if n := len(regexp.MustCompile(`Last run failed at \d\d:\d\d UTC, (HTTP 500|connection failed)`).FindAllString(band, -1)); n != 5 {
 				t.Errorf("the band says of %d schedules since when and why they fail:\n%s", n, band)
 			}
 			groups := p.Value(`[...document.querySelectorAll(".failure-rows tbody tr")].map((e) => e.innerText.replace(/\s+/g, " ")).join("\n")`)
 			if n := strings.Count(groups, "Broken"); n != 5 {
 				t.Errorf("the failures are grouped as:\n%s", groups)
 			}
-			p.ClickOn("View failing schedules").At("/public/schedules?health=failing").See("Broken 007", "Failing", "in a row since").NotSee("Schedule 001").Check()
+			p.ClickOn("View failing schedules").At("/public/schedules?health=failing").See("Broken 007", "Failing", "Last run failed at").NotSee("Schedule 001").Check()
 			p.ClickOn("All").At("/public/schedules").See("Broken 087", "Schedule 099").Check()
 			if first := p.Value(`[...document.querySelectorAll("tbody tr")].slice(0, 5).map((e) => e.innerText.includes("Failing")).join()`); first != "true,true,true,true,true" {
 				t.Errorf("the list does not begin with what fails: %s", first)
 			}
-			p.ClickOn("Broken 007").See("Failing", "in a row since").Check()
+			p.ClickOn("Broken 007").See("Failing", "Last run failed at").Check()
 		})
 	}
 }

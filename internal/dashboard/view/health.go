@@ -41,6 +41,9 @@ func (r *ScheduleRow) health(now time.Time) Health {
 
 // failing describes failures in a row: how many, since when and why.
 func failing(now time.Time, failures int64, since time.Time, cause string) string {
+	if failures == 1 {
+		return "Last run failed at " + ui.Clock(now, since) + ", " + ui.Cause(cause)
+	}
 	return ui.Count(failures) + " in a row since " + ui.Clock(now, since) + ", " + ui.Cause(cause)
 }
 

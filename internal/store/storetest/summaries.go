@@ -174,7 +174,7 @@ func glanceFailed(w *world) {
 func failuresCause(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	for i, text := range []string{`{"kind":"timeout","message":"late"}`, `{"status":503,"headers":{}}`} {
-		l := w.log(j, []string{job.EventError, job.EventResponse}[i], w.past().Add(time.Duration(i)*time.Minute))
+		l := w.log(j, []string{job.EventError, job.EventResponse}[i], w.ahead().Add(time.Duration(i)*time.Minute))
 		l.Payload = rawjson.Value(text)
 		w.change(j, func(*store.Snapshot) *store.Changes { return &store.Changes{Logs: []job.Log{l}} })
 	}
