@@ -68,7 +68,7 @@ func TestControl_InEveryLook(t *testing.T) {
 			p.Go("/secrets").See("github", "api.github.com", "Save a secret").Check()
 			p.Go("/alerts?name=billing").See("Save an alert", "all jobs", "example.com").Check()
 			p.Go("/limits?key=stripe").See("Save a limit", "2 calls in 1 minute", "paused").Check()
-			p.Go("/limits/stripe").See("Waiting jobs", "Under way").Check()
+			p.Go("/limits/stripe").See("Waiting jobs", "Running").Check()
 			p.Go("/operations").See("Operations").Check()
 			p.Go("/operations/new?tag=import").See("Count jobs").Check()
 		})
