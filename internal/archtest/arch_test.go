@@ -72,6 +72,8 @@ var mayImport = map[string][]string{
 	"internal/store/postgres":   {"internal/fault", "internal/identity", "internal/job", "internal/limit", "internal/operator", "internal/rawjson", "internal/store"},
 	"internal/store/sqlite":     {"internal/fault", "internal/identity", "internal/job", "internal/limit", "internal/operator", "internal/rawjson", "internal/store"},
 	"internal/copydb":           {"internal/identity", "internal/job", "internal/limit", "internal/store"},
+	"scripts/recording":         {},
+	"scripts/release":           {},
 	"internal/maintenance":      {"internal/job", "internal/metrics", "internal/store"},
 }
 

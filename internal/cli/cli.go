@@ -38,6 +38,7 @@ type commands struct {
 	Backup     backupCommand     `cmd:"" help:"Copy a SQLite database to a file while the service runs."`
 	Restore    restoreCommand    `cmd:"" help:"Restore a backup to a new SQLite database. It overwrites nothing, and no job number is used twice."`
 	Copy       copyCommand       `cmd:"" help:"Copy everything to another, empty database, for example from SQLite to PostgreSQL."`
+	Health     healthCommand     `cmd:"" help:"Check whether the service on this machine is ready, for containers and scripts."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 }
 
