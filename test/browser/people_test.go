@@ -37,8 +37,8 @@ func TestPeople_InEveryLook(t *testing.T) {
 				p.Expect(401).Fill("#f-password", "wrong").ClickOn("Sign in").See("The email or the password is wrong").Check()
 			}
 			p.Fill("#f-password", password).ClickOn("Sign in").At("/settings").See("API keys", "first key", "Signing secret", "30 days").Check()
-			p.Fill("#f-name", "of "+look.Name).ClickOn("Create a key").See("This is your new key", "of "+look.Name).Check()
-			p.Go("/settings").See("of " + look.Name).NotSee("This is your new key")
+			p.Fill("#f-name", "of "+look.Name).ClickOn("Create a key").See("Copy your new key now", "of "+look.Name).Check()
+			p.Go("/settings").See("of " + look.Name).NotSee("Copy your new key now")
 			p.Go("/operator").See("Health", "firing", "ann@example.com", "Nobody, now that there is an account").Check()
 			p.Click("tbody tr:nth-child(2) td a").See("Limits of this account", "Any number of calls a second", "You can't suspend it").Check()
 			p.Go("/welcome").See("Your account has a key").Check()
