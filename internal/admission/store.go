@@ -260,7 +260,12 @@ func (s *Store) JobsDue(ctx context.Context, owner job.Owner, before time.Time, 
 	})
 }
 
-// JobsFailed implements Records.
-func (s *Store) JobsFailed(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]*job.Job, error) {
-	return few(ctx, s, owner, jobsSize, func() ([]*job.Job, error) { return s.Records.JobsFailed(ctx, owner, since, limit) })
+// FailuresSince implements Records.
+func (s *Store) FailuresSince(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]job.FailedJob, error) {
+	return few(ctx, s, owner, nothing, func() ([]job.FailedJob, error) { return s.Records.FailuresSince(ctx, owner, since, limit) })
+}
+
+// SchedulesFailing implements Records.
+func (s *Store) SchedulesFailing(ctx context.Context, owner job.Owner, limit int) ([]job.FailingSchedule, error) {
+	return few(ctx, s, owner, nothing, func() ([]job.FailingSchedule, error) { return s.Records.SchedulesFailing(ctx, owner, limit) })
 }

@@ -305,7 +305,9 @@ func (f *filler) schedules(owner job.Owner) {
 	f.changeSchedule(live, func(s *job.Schedule) {
 		s.State, s.Previous, s.Epoch = rawjson.Value(`{"n":1,"s":"\u0000"}`), rawjson.Value(`[1.10]`), 3
 	})
-	f.changeSchedule(f.schedule(owner, nil), func(s *job.Schedule) { s.Previous = rawjson.Value(`null`) })
+	f.changeSchedule(f.schedule(owner, nil), func(s *job.Schedule) {
+		s.Previous, s.Failures, s.FailingSince, s.Failure = rawjson.Value(`null`), 3, f.now, "500"
+	})
 	f.changeSchedule(f.schedule(owner, nil), func(s *job.Schedule) { s.DisabledAt, s.Epoch = f.now, 1 })
 }
 
@@ -425,7 +427,7 @@ func dump(t testing.TB, s store.Copyable) string {
 		schedules, err := s.ScheduleList(t.Context(), a.Owner, job.ScheduleQuery{ListQuery: all})
 		ok(err)
 		for _, s := range schedules {
-			show("schedule", s.ID, s.Owner, s.Key, s.Name, s.Description, s.InsertedAt, s.DisabledAt, s.FirstDue, s.Epoch, s.Args, s.State, s.Previous)
+			show("schedule", s.ID, s.Owner, s.Key, s.Name, s.Description, s.InsertedAt, s.DisabledAt, s.FirstDue, s.Epoch, s.Args, s.State, s.Previous, s.Failures, s.FailingSince, s.Failure)
 		}
 		jobs, err := s.JobList(t.Context(), a.Owner, job.Query{ListQuery: all})
 		ok(err)

@@ -49,7 +49,8 @@
 //     Whatever destroys something asks for confirmation with ui.Confirm.
 //  6. Make parts live with the attributes of live (view/live.go): an element with an
 //     id that is fetched again from ?part=NAME after an event; the handler renders
-//     that component alone if c.part() returns NAME. app.js does the rest.
+//     that component alone if c.part() returns NAME. live.js merges it into the page;
+//     rows that may move have an id. What is open, being typed or being sent stays.
 //  7. Run `go generate ./internal/dashboard`, and visit the page in test/browser.
 //
 // # Editing and credentials

@@ -23,6 +23,8 @@ const (
 	failedWithin = 24 * time.Hour
 	// dueScanned is how many queued jobs are read at most to count those due.
 	dueScanned = 5000
+	// maxFailing is how many failing schedules are read at most.
+	maxFailing = 1000
 	// listed is how many jobs each list of the overview has.
 	listed = 6
 )
@@ -58,7 +60,7 @@ func (s *Server) overview(c *call) error {
 		return err
 	}
 	o.Due, o.DueCount = due.Jobs, dueCount(due)
-	if err := s.readFailed(c, o, now.Add(-failedWithin)); err != nil {
+	if err := s.readFailures(c, o, now.Add(-failedWithin)); err != nil {
 		return err
 	}
 	counts, _, err := s.Service.Counts(ctx, c.owner(), job.Query{})
@@ -75,24 +77,30 @@ func (s *Server) overview(c *call) error {
 	return c.render(http.StatusOK, view.OverviewPage(o))
 }
 
-func (s *Server) readFailed(c *call, o *view.Overview, since time.Time) error {
-	jobs, err := s.Service.JobsFailed(c.r.Context(), c.owner(), since, listed)
+// readFailures reads which schedules fail, and what has failed since a time.
+func (s *Server) readFailures(c *call, o *view.Overview, since time.Time) error {
+	var err error
+	if o.Failing, err = s.failing(c); err != nil {
+		return err
+	}
+	failed, err := s.Service.FailuresSince(c.r.Context(), c.owner(), since, view.FailuresRead+1)
 	if err != nil {
 		return err
 	}
-	for _, j := range jobs {
-		logs, err := s.jobLogs(c, j.Number, 1)
-		if err != nil {
-			return err
-		}
-		failed := view.FailedJob{Job: j}
-		if len(logs) > 0 {
-			why := view.LineOf(logs[0])
-			failed.Why = &why
-		}
-		o.Failed = append(o.Failed, failed)
+	if o.FailuresPartly = len(failed) > view.FailuresRead; o.FailuresPartly {
+		failed = failed[:view.FailuresRead]
 	}
+	o.Failures = view.GroupFailures(failed)
 	return nil
+}
+
+// failing returns the schedules that fail, at most maxFailing.
+func (s *Server) failing(c *call) (f view.Failing, err error) {
+	f.Schedules, err = s.Service.SchedulesFailing(c.r.Context(), c.owner(), maxFailing+1)
+	if f.More = len(f.Schedules) > maxFailing; f.More {
+		f.Schedules = f.Schedules[:maxFailing]
+	}
+	return f, err
 }
 
 // rate returns the percentage of runs that succeeded; NaN without any.
@@ -180,12 +188,12 @@ func plots(series *stats.Series, p period) []ui.Plot {
 		{
 			ID: "lateness", Title: "Lateness", Unit: "ms",
 			Series:  []ui.Series{{Name: "p50", Values: values(func(p *stats.Point) float64 { return p.LatenessP50 })}, {Name: "p99", Values: values(func(p *stats.Point) float64 { return p.LatenessP99 })}},
-			Summary: fmt.Sprintf("%s half of the runs started within %s and 99 of 100 within %s after they were due.", during, orDash(total.LatenessP50), orDash(total.LatenessP99)),
+			Summary: fmt.Sprintf("%s: p50 %s, p99 %s after the due time.", during, orDash(total.LatenessP50), orDash(total.LatenessP99)),
 		},
 		{
 			ID: "durations", Title: "Attempt duration", Unit: "ms",
 			Series:  []ui.Series{{Name: "p50", Values: values(func(p *stats.Point) float64 { return p.DurationP50 })}, {Name: "p99", Values: values(func(p *stats.Point) float64 { return p.DurationP99 })}},
-			Summary: fmt.Sprintf("%s half of the attempts took up to %s and 99 of 100 up to %s.", during, orDash(total.DurationP50), orDash(total.DurationP99)),
+			Summary: fmt.Sprintf("%s: p50 %s, p99 %s.", during, orDash(total.DurationP50), orDash(total.DurationP99)),
 		},
 	}
 	for i := range plots {

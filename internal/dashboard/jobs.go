@@ -90,7 +90,7 @@ func (s *Server) jobs(c *call) error {
 // findJobs reads a page of the list, or of the jobs that a search finds.
 func (s *Server) findJobs(c *call, query job.Query, search string) (job.Page[*job.Job], error) {
 	if search != "" {
-		return s.Service.Search(c.r.Context(), c.owner(), query, search)
+		return s.Service.SearchAll(c.r.Context(), c.owner(), query, search)
 	}
 	return s.Service.Jobs(c.r.Context(), c.owner(), query)
 }

@@ -89,7 +89,14 @@ type Schedule struct {
 	// Epoch counts how often the schedule was disabled. It shows whether the
 	// schedule was disabled while a run was under way.
 	Epoch int64
-	Hops  int // the Hops of its jobs
+	// Failures is how many runs have failed since the last one that completed.
+	// Cancelled runs don't count.
+	Failures int64
+	// FailingSince is when the first of these failures ended; zero without any.
+	FailingSince time.Time
+	// Failure is the Cause of the latest of these failures; "" without any.
+	Failure string
+	Hops    int // the Hops of its jobs
 	// Revision counts the definitions of the schedule: 1 until it is edited. The
 	// store sets it for a new schedule.
 	Revision int64

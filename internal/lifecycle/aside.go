@@ -34,6 +34,7 @@ func SetAside(reason string, stop bool) store.Decide {
 		}
 		spec := job.ReadSpec(j.Args)
 		follow(c, m.Schedule, pastRun{Job: &j, now: m.Now, counts: true})
+		trackHealth(c, m.Schedule, &j, about.outcome.Cause())
 		if spec.WebhookURL != "" {
 			c.Deliveries = append(c.Deliveries, webhook(&j, &spec, eventFinished, m.Now, &about))
 		}

@@ -25,8 +25,11 @@ func TestSetAside_DiscardsTheJobAndTheScheduleGoesOn(t *testing.T) {
 	if body := string(c.Deliveries[1].Body); !strings.Contains(body, `"request":null,"response":null`) {
 		t.Errorf("the callback is %s", body)
 	}
-	if c.Next == nil || !c.Next.Job.DueAt.Equal(due.Add(time.Minute)) || c.Schedule != nil {
-		t.Errorf("next %+v, schedule %+v", c.Next, c.Schedule)
+	if c.Next == nil || !c.Next.Job.DueAt.Equal(due.Add(time.Minute)) {
+		t.Errorf("next %+v", c.Next)
+	}
+	if s := c.Schedule; s == nil || s.Failures != 1 || !s.FailingSince.Equal(now) || s.Failure != "poisoned" {
+		t.Errorf("the schedule is %+v", s)
 	}
 }
 

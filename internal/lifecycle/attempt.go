@@ -251,6 +251,7 @@ func (e *ending) succeed() error {
 	}
 	e.keepCarryOver()
 	e.scheduleNext()
+	e.trackHealth()
 	e.finishJob()
 	return nil
 }
@@ -276,6 +277,7 @@ func (e *ending) discard() error {
 		return err
 	}
 	e.scheduleNext()
+	e.trackHealth()
 	e.finishJob()
 	return nil
 }

@@ -131,6 +131,7 @@ func (e *ending) expireRetry() error {
 		number: e.Number + 1, method: e.about.method, request: e.about.request, args: e.about.args,
 		outcome: &job.Outcome{Failure: e.deadline.failure()}, verdict: Failed,
 	}
+	e.trackHealth()
 	e.at = e.at.Add(time.Microsecond) // after the log of the attempt
 	e.changes.Job = e.job
 	e.changes.Logs = append(e.changes.Logs, outcomeLog(e.job, e.at, &e.about))

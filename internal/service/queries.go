@@ -40,10 +40,16 @@ func (s *Service) JobsDue(ctx context.Context, owner job.Owner, before time.Time
 	return s.Store.JobsDue(ctx, owner, before, limit, look)
 }
 
-// JobsFailed returns up to limit of the owner's jobs that were discarded at or
-// after a time, latest first.
-func (s *Service) JobsFailed(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]*job.Job, error) {
-	return s.Store.JobsFailed(ctx, owner, since, limit)
+// FailuresSince returns up to limit of the owner's jobs that were discarded at or
+// after a time, latest first, with the cause of their last failure.
+func (s *Service) FailuresSince(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]job.FailedJob, error) {
+	return s.Store.FailuresSince(ctx, owner, since, limit)
+}
+
+// SchedulesFailing returns up to limit of the owner's enabled schedules that fail,
+// those that fail longest first.
+func (s *Service) SchedulesFailing(ctx context.Context, owner job.Owner, limit int) ([]job.FailingSchedule, error) {
+	return s.Store.SchedulesFailing(ctx, owner, limit)
 }
 
 // Deliveries returns up to limit pending deliveries of one of the owner's jobs, in

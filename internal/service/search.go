@@ -23,43 +23,57 @@ func (s *Service) Counts(ctx context.Context, owner job.Owner, q job.Query) (cou
 	return s.Store.JobTally(ctx, owner, q, CountLimit)
 }
 
-// Search finds jobs by a text that a person typed: the job with that UUID, else the
-// jobs with that idempotency key, else the jobs whose url or name contains it,
-// ignoring case. Before these comes the job with that integer id, so that a page may
-// have one job more than Limit. It uses the filters, Limit and After of q, and returns
-// jobs in the default order. With filters other than the states it looks for the text
-// only.
+// Search finds jobs by a text that a person typed: the job with that integer id
+// or UUID, else the jobs with that idempotency key, else the jobs whose url or
+// name contains it, ignoring case. It uses the filters, Limit and After of q, and
+// returns jobs in the default order. With filters other than the states it looks
+// for the text only.
 //
 // It finds a page by index, or scans the newest 3,000 jobs after After (fewer if
 // they are large), so a page takes milliseconds however many jobs there are.
 // An empty page may have a next one.
 func (s *Service) Search(ctx context.Context, owner job.Owner, q job.Query, text string) (job.Page[*job.Job], error) {
 	text = strings.TrimSpace(text)
-	if q.Path() == job.ByFilter {
-		return s.scan(ctx, owner, q, searchLook, job.Matcher(text))
-	}
-	named, err := s.named(ctx, owner, text)
-	if err != nil {
-		return job.Page[*job.Job]{}, err
-	}
-	if named == nil {
-		return s.searchText(ctx, owner, q, text)
-	}
-	var page job.Page[*job.Job]
-	if _, err := strconv.ParseInt(text, 10, 64); err == nil { // other texts may contain the number
-		if page, err = s.searchText(ctx, owner, q, text); err != nil {
-			return page, err
+	if q.After == 0 && q.Path() != job.ByFilter {
+		j, err := s.named(ctx, owner, text)
+		if err != nil {
+			return job.Page[*job.Job]{}, err
+		}
+		if j != nil {
+			return job.Page[*job.Job]{Items: inStates([]*job.Job{j}, q.States)}, nil
 		}
 	}
-	page.Items = slices.DeleteFunc(page.Items, func(j *job.Job) bool { return j.Number == named.Number })
+	return s.searchText(ctx, owner, q, text)
+}
+
+// SearchAll is Search, but the job with an integer id does not hide the others: it
+// comes first, and then those that contain the number. So a page may have one job
+// more than Limit.
+func (s *Service) SearchAll(ctx context.Context, owner job.Owner, q job.Query, text string) (job.Page[*job.Job], error) {
+	text = strings.TrimSpace(text)
+	if _, err := strconv.ParseInt(text, 10, 64); err != nil || q.Path() == job.ByFilter {
+		return s.Search(ctx, owner, q, text)
+	}
+	page, err := s.searchText(ctx, owner, q, text)
+	if err != nil {
+		return page, err
+	}
+	j, err := s.named(ctx, owner, text)
+	if err != nil || j == nil {
+		return page, err
+	}
+	page.Items = slices.DeleteFunc(page.Items, func(other *job.Job) bool { return other.Number == j.Number })
 	if q.After == 0 {
-		page.Items = append(inStates([]*job.Job{named}, q.States), page.Items...)
+		page.Items = append(inStates([]*job.Job{j}, q.States), page.Items...)
 	}
 	return page, nil
 }
 
 // searchText finds jobs by their idempotency key, else by their url or name.
 func (s *Service) searchText(ctx context.Context, owner job.Owner, q job.Query, text string) (job.Page[*job.Job], error) {
+	if q.Path() == job.ByFilter {
+		return s.scan(ctx, owner, q, searchLook, job.Matcher(text))
+	}
 	page, err := s.Jobs(ctx, owner, job.Query{ListQuery: job.ListQuery{Limit: q.Limit, After: q.After}, Key: &text})
 	if err != nil || len(page.Items) > 0 {
 		page.Items = inStates(page.Items, q.States)

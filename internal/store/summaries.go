@@ -20,7 +20,10 @@ type Summaries interface {
 	// owners and, if these don't cover the whole time, at most look of the owner's
 	// pending jobs.
 	JobsDue(ctx context.Context, owner job.Owner, before time.Time, limit, look int) (*job.DueJobs, error)
-	// JobsFailed returns up to limit of the owner's jobs that were discarded at or
-	// after a time, latest first.
-	JobsFailed(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]*job.Job, error)
+	// FailuresSince returns up to limit of the owner's jobs that were discarded at or
+	// after a time, latest first, with the cause of their last failure.
+	FailuresSince(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]job.FailedJob, error)
+	// SchedulesFailing returns up to limit of the owner's enabled schedules whose latest
+	// completed or discarded run was discarded, those that fail longest first.
+	SchedulesFailing(ctx context.Context, owner job.Owner, limit int) ([]job.FailingSchedule, error)
 }

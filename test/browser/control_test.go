@@ -68,7 +68,7 @@ func TestControl_InEveryLook(t *testing.T) {
 			p.Go("/secrets").See("github", "api.github.com", "Save a secret").Check()
 			p.Go("/alerts?name=billing").See("Save an alert", "all jobs", "example.com").Check()
 			p.Go("/limits?key=stripe").See("Save a limit", "2 calls in 1 minute", "paused").Check()
-			p.Go("/limits/stripe").See("Waiting jobs", "Under way").Check()
+			p.Go("/limits/stripe").See("Waiting jobs", "Running").Check()
 			p.Go("/operations").See("Operations").Check()
 			p.Go("/operations/new?tag=import").See("Count jobs").Check()
 		})
@@ -118,7 +118,7 @@ func TestControl_Operation(t *testing.T) {
 	t.Parallel()
 	w, p := withControl(t)
 	p.Go("/jobs?tag=import").ClickOn("Change all matching jobs").At("/operations/new?tag=import")
-	p.ClickOn("Count jobs").See("Matching jobs", "2", "Nothing has been changed yet").Check()
+	p.ClickOn("Count jobs").See("Matching jobs", "2", "Nothing has changed yet").Check()
 	p.ClickOn("Start").At("/operations/*").See("finished", "2 of 2").Check()
 	if got := w.client.Get("/api/jobs?state=cancelled").Want(200).Data().Items(); len(got) != 2 {
 		t.Errorf("%d jobs are cancelled", len(got))

@@ -30,7 +30,8 @@ func TestNewJob_EnterCreatesAndUnreadableFieldsBlock(t *testing.T) {
 			t.Error("a command or JSON without the time is shown")
 		}
 		p.Check()
-		p.Fill("#f-when", "in 3 days").ClickOn("Headers").Fill("#f-headers", "no colon here").ClickOn("Edit as JSON").See("Headers must be lines of Name: value")
+		p.Fill("#f-when", "in 3 days").ClickOn("Headers").Fill("#f-headers", "no colon here").ClickOn("Edit as JSON").Script(true)
+		p.Wait(`document.getElementById("f-headers")?.getAttribute("aria-invalid") === "true"`).See("Headers must be lines of Name: value")
 		if got := p.Value(`document.getElementById("f-headers").value`); got != "no colon here" {
 			t.Errorf("the headers have become %q", got)
 		}
@@ -58,7 +59,7 @@ func TestNewJob_PreviewIsNeverStale(t *testing.T) {
 		p.Wait(`!document.getElementById("preview").hasAttribute("aria-busy") && ` + then)
 	}
 	// Submitting shows progress, and happens once.
-	got := p.Value(`(() => { const f = document.getElementById("new-job"); let n = 0; f.addEventListener("submit", (e) => { if (!e.defaultPrevented) n++; e.preventDefault(); });
+	got := p.Value(`(() => { const f = document.getElementById("new-job"); let n = 0; window.addEventListener("submit", (e) => { if (!e.defaultPrevented) n++; e.preventDefault(); });
 		f.requestSubmit(f.querySelector(".primary")); const busy = f.getAttribute("aria-busy"); f.requestSubmit(f.querySelector(".primary")); return [busy, f.querySelectorAll(".sending").length, n].join(); })()`)
 	if got != "true,1,1" {
 		t.Errorf("submitting twice gives %s", got)
@@ -72,15 +73,20 @@ func TestJob_UpdatesKeepFormsAndFocus(t *testing.T) {
 	w := newWorld(t)
 	p := Open(t, w.Service, Wide).Expect(422).Go(w.job(w.waiting))
 	p.ClickOn("Reschedule").Fill("#f-when", "sometime").Press(kb.Enter).See("When is not understood")
-	p.Is(`(window.kept = document.getElementById("f-when"), window.updates = 0, document.addEventListener("live:updated", () => window.updates++), true)`)
-	w.client.Do(http.MethodPatch, fmt.Sprintf("/api/jobs/%d", w.waiting), `{"name":"Renamed meanwhile"}`).Want(200)
+	p.Is(`(window.kept = document.getElementById("f-when"), true)`)
+	ok := w.target.Route(t).Respond(harness.JSONReply(`{}`)).URL
+	rename := func(name string) {
+		w.client.Do(http.MethodPatch, fmt.Sprintf("/api/jobs/%d", w.waiting), fmt.Sprintf(`{"name":%q}`, name)).Want(200)
+		w.create(`{"url":%q}`, ok) // its logs cause an update
+	}
+	rename("Renamed meanwhile")
 	p.See("Renamed meanwhile").See("When is not understood")
 	if !p.Is(`document.getElementById("f-when") === window.kept && window.kept.value === "sometime"`) {
 		t.Error("the form was replaced")
 	}
 	p.Press(kb.Escape).Wait(`document.activeElement.matches("#reschedule > summary")`)
 	p.Is(`(window.kept = document.activeElement, true)`)
-	w.client.Do(http.MethodPatch, fmt.Sprintf("/api/jobs/%d", w.waiting), `{"name":"Renamed again"}`).Want(200)
+	rename("Renamed again")
 	p.See("Renamed again")
 	if !p.Is(`document.activeElement === window.kept`) {
 		t.Error("the focus was lost")

@@ -154,10 +154,10 @@ func TestJobs_CancelOneAndSeveral(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := Open(t, w.Service, Phone)
-	p.Go(w.job(w.waiting)).ClickOn("Cancel").See("Its request will not be sent").Check().ClickOn("Cancel job").See("The job has been cancelled", "cancelled")
+	p.Go(w.job(w.waiting)).ClickOn("Cancel").See("Its request will not be sent").Check().ClickOn("Cancel job").See("The job has been cancelled", "Cancelled")
 	a, b := w.create(`{"url":"https://example.com/a","schedule_in":3000}`), w.create(`{"url":"https://example.com/b","schedule_in":3000}`)
 	p.Go("/public/jobs").Click(fmt.Sprintf("#pick-%d", a)).Click(fmt.Sprintf("#pick-%d", b))
-	p.ClickOn("Cancel selected").See("Cancel 2 jobs?").Check().ClickOn("Cancel jobs").See("The selected jobs have been cancelled")
+	p.ClickOn("Cancel selected").See("Cancel 2 jobs?").Check().ClickOn("Cancel jobs").See("2 jobs have been cancelled")
 	for _, n := range []int64{a, b} {
 		if got := w.client.Get(fmt.Sprintf("/api/jobs/%d", n)).Want(200).Data().Get("job.state").Str(); got != "cancelled" {
 			t.Errorf("job %d is %s", n, got)

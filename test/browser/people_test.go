@@ -37,8 +37,8 @@ func TestPeople_InEveryLook(t *testing.T) {
 				p.Expect(401).Fill("#f-password", "wrong").ClickOn("Sign in").See("The email or the password is wrong").Check()
 			}
 			p.Fill("#f-password", password).ClickOn("Sign in").At("/settings").See("API keys", "first key", "Signing secret", "30 days").Check()
-			p.Fill("#f-name", "of "+look.Name).ClickOn("Create a key").See("This is your new key", "of "+look.Name).Check()
-			p.Go("/settings").See("of " + look.Name).NotSee("This is your new key")
+			p.Fill("#f-name", "of "+look.Name).ClickOn("Create a key").See("Copy your new key now", "of "+look.Name).Check()
+			p.Go("/settings").See("of " + look.Name).NotSee("Copy your new key now")
 			p.Go("/operator").See("Health", "firing", "ann@example.com", "Nobody, now that there is an account").Check()
 			p.Click("tbody tr:nth-child(2) td a").See("Limits of this account", "Any number of calls a second", "You can't suspend it").Check()
 			p.Go("/welcome").See("Your account has a key").Check()
@@ -54,14 +54,14 @@ func TestPeople_SecondFactorInEveryLook(t *testing.T) {
 	var all []*Page
 	for _, look := range Looks {
 		p := signIn(Open(t, s, look), "ann@example.com").At("/")
-		p.Go("/settings/second-factor").See("Switched off").Check()
+		p.Go("/settings/second-factor").See("You need an authenticator app").Check()
 		p.Go("/settings").See("Sessions", "this one", "switched off").Check()
 		p.Go("/settings/audit").See("Signed in", "Account created").Check()
 		p.Go("/operator/audit").See("Audit log of the service").Check()
 		all = append(all, p)
 	}
 	first := all[0]
-	first.Go("/settings/second-factor").Fill("#f-password", password).ClickOn("Set it up").See("Scan this code").Check()
+	first.Go("/settings/second-factor").Fill("#f-password", password).ClickOn("Set up").See("Scan this code").Check()
 	secret := first.Value(`document.getElementById("totp-secret").textContent`)
 	for _, p := range all {
 		p.Go("/settings/second-factor").See("Scan this code").Check()
@@ -73,7 +73,7 @@ func TestPeople_SecondFactorInEveryLook(t *testing.T) {
 		p.Go("/settings").At("/sign-in?to=%2Fsettings") // it was signed out
 		signIn(p, "ann@example.com").At("/sign-in/code").See("Enter the code").Check()
 		p.Fill("#f-code", codes[i]).ClickOn("Sign in").At("/")
-		p.Go("/settings/second-factor").See("Switched on").Check()
+		p.Go("/settings/second-factor").See("Create new recovery codes").Check()
 	}
 	first.Go("/settings/second-factor").Click("#disable-factor summary").Fill("#f-password", password).Fill("#f-code", codes[9]).Check().
 		ClickOn("Turn off second factor").See("The second factor is switched off").Check()

@@ -124,7 +124,7 @@ func TestSchedules_EditState(t *testing.T) {
 	if got := state(); got != `{"page":9}` {
 		t.Errorf("the state is %s", got)
 	}
-	p.ClickOn("Edit or clear").ClickOn("Clear the state").See("starts with an empty one").Check().ClickOn("Clear state").See("The state has been cleared", "Empty. A run sets it")
+	p.ClickOn("Edit or clear").ClickOn("Clear").See("starts with an empty one").Check().ClickOn("Clear state").See("The state has been cleared", "Empty. A run sets it")
 	if got := state(); got != `{}` {
 		t.Errorf("the state is %s", got)
 	}

@@ -1,5 +1,6 @@
-// Package assets has the files that pages of the dashboard load: a style sheet, a
-// script, htmx with its licence, and the logo.
+// Package assets has the files that pages of the dashboard load: a style sheet,
+// two scripts (app.js has conveniences, live.js the live parts), htmx with its licence,
+// and the logo.
 //
 // The files are embedded, so pages load nothing from other servers. Each is served
 // under a name that contains a hash of its content, so browsers may cache it for a

@@ -54,3 +54,35 @@ func TestOutcomes_DescribeTheRuns(t *testing.T) {
 		shapes[shape] = state
 	}
 }
+
+func TestPlot_BarsAreCutRatherThanFlattened(t *testing.T) {
+	values := make([]float64, 60)
+	failed := make([]float64, 60)
+	for i := range values {
+		values[i], failed[i] = 100, 1
+	}
+	values[30] = 100_000
+	p := Plot{Bars: true, Series: []Series{{Name: "all", Values: values}, {Name: "failed", Values: failed}}}
+	if top := p.top(); top != 200 || !p.cuts() {
+		t.Errorf("the upper edge is %g, cuts %v", top, p.cuts())
+	}
+	all, part := p.bars(0), p.bars(1)
+	if all[0].height != "57" || part[0].height != "1.5" || all[30].height != "114" || !all[30].cut || all[0].cut {
+		t.Errorf("the bars are %+v and %+v, the cut one %+v", all[0], part[0], all[30])
+	}
+}
+
+func TestPlot_ALineAtZeroIsNotNothing(t *testing.T) {
+	for _, test := range []struct {
+		plot Plot
+		want bool
+	}{
+		{Plot{Series: []Series{{Values: []float64{0, 0}}}}, false},
+		{Plot{Series: []Series{{Values: []float64{math.NaN()}}}}, true},
+		{Plot{Bars: true, Series: []Series{{Values: []float64{0}}}}, true},
+	} {
+		if got := test.plot.empty(); got != test.want {
+			t.Errorf("%+v: empty is %v", test.plot, got)
+		}
+	}
+}

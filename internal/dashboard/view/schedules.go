@@ -19,6 +19,8 @@ type Schedules struct {
 	Live        bool
 	First, Next string
 	Notice      string
+	Tabs        []ui.Tab
+	OnlyFailing bool
 	Filters
 }
 

@@ -21,7 +21,12 @@ func (s *Store) JobsDue(ctx context.Context, owner job.Owner, before time.Time, 
 	return get(ctx, s, "JobsDue", func() (*job.DueJobs, error) { return s.Store.JobsDue(ctx, owner, before, limit, look) })
 }
 
-// JobsFailed implements store.Store.
-func (s *Store) JobsFailed(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]*job.Job, error) {
-	return get(ctx, s, "JobsFailed", func() ([]*job.Job, error) { return s.Store.JobsFailed(ctx, owner, since, limit) })
+// FailuresSince implements store.Store.
+func (s *Store) FailuresSince(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]job.FailedJob, error) {
+	return get(ctx, s, "FailuresSince", func() ([]job.FailedJob, error) { return s.Store.FailuresSince(ctx, owner, since, limit) })
+}
+
+// SchedulesFailing implements store.Store.
+func (s *Store) SchedulesFailing(ctx context.Context, owner job.Owner, limit int) ([]job.FailingSchedule, error) {
+	return get(ctx, s, "SchedulesFailing", func() ([]job.FailingSchedule, error) { return s.Store.SchedulesFailing(ctx, owner, limit) })
 }

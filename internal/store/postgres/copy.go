@@ -87,10 +87,10 @@ func copySchedules(schedules []*job.Schedule) []query {
 	type row = *job.Schedule
 	_, tags := labels(schedules, func(s *row) rawjson.Value { return (*s).Args })
 	return []query{{
-		sql: `INSERT INTO schedules (account, id, key, name, description, inserted_at, disabled_at, first_due, epoch, args, state, previous, hops, revision, document, tags, runs, ended, since)
-			SELECT account, id, key, name, description, inserted_at, disabled_at, first_due, epoch, args, state, previous, hops, revision, document, string_to_array(tags, ' '), runs, ended, since FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
-				$10::text[], $11::text[], $12::text[], $13::smallint[], $14::text[], $15::bigint[], $16::bigint[], $17::text[], $18::bigint[], $19::text[])
-				AS u (account, id, key, name, description, inserted_at, disabled_at, first_due, epoch, args, state, previous, hops, tags, revision, runs, ended, since, document)
+		sql: `INSERT INTO schedules (account, id, key, name, description, inserted_at, disabled_at, first_due, epoch, args, state, previous, hops, revision, document, tags, runs, ended, since, failures, failing_since, failure)
+			SELECT account, id, key, name, description, inserted_at, disabled_at, first_due, epoch, args, state, previous, hops, revision, document, string_to_array(tags, ' '), runs, ended, since, failures, failing_since, failure FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
+				$10::text[], $11::text[], $12::text[], $13::smallint[], $14::text[], $15::bigint[], $16::bigint[], $17::text[], $18::bigint[], $19::text[], $20::bigint[], $21::bigint[], $22::text[])
+				AS u (account, id, key, name, description, inserted_at, disabled_at, first_due, epoch, args, state, previous, hops, tags, revision, runs, ended, since, document, failures, failing_since, failure)
 			ON CONFLICT (account, id) DO NOTHING`,
 		args: []any{
 			column(schedules, func(s *row) int64 { return (*s).Owner.Number }), column(schedules, func(s *row) uuid.UUID { return (*s).ID }),
@@ -103,6 +103,8 @@ func copySchedules(schedules []*job.Schedule) []query {
 			tags, column(schedules, func(s *row) int64 { return (*s).Revision }),
 			column(schedules, func(s *row) int64 { return (*s).Runs }), column(schedules, func(s *row) string { return string((*s).Ended) }),
 			column(schedules, func(s *row) *int64 { return micros((*s).Since) }), column(schedules, func(s *row) string { return text((*s).Document) }),
+			column(schedules, func(s *row) int64 { return (*s).Failures }), column(schedules, func(s *row) *int64 { return micros((*s).FailingSince) }),
+			column(schedules, func(s *row) string { return text((*s).Failure) }),
 		},
 	}}
 }

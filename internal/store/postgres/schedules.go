@@ -12,12 +12,12 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-const scheduleColumns = `s.id, s.account, s.key, s.name, s.description, s.inserted_at, s.disabled_at, s.first_due, s.epoch, s.hops, s.revision, s.runs, s.ended, s.since, s.document, s.args, s.state, s.previous`
+const scheduleColumns = `s.id, s.account, s.key, s.name, s.description, s.inserted_at, s.disabled_at, s.first_due, s.epoch, s.hops, s.revision, s.runs, s.ended, s.since, s.failures, s.failing_since, s.failure, s.document, s.args, s.state, s.previous`
 
 func scheduleTargets(s *job.Schedule) []any {
 	return []any{
 		idOf{&s.ID}, &s.Owner.Number, &s.Key, &s.Name, &s.Description, timeOf{&s.InsertedAt}, timeOf{&s.DisabledAt},
-		timeOf{&s.FirstDue}, &s.Epoch, &s.Hops, &s.Revision, &s.Runs, (*string)(&s.Ended), timeOf{&s.Since}, &s.Document, jsonOf{&s.Args}, jsonOf{&s.State}, jsonOf{&s.Previous},
+		timeOf{&s.FirstDue}, &s.Epoch, &s.Hops, &s.Revision, &s.Runs, (*string)(&s.Ended), timeOf{&s.Since}, &s.Failures, timeOf{&s.FailingSince}, &s.Failure, &s.Document, jsonOf{&s.Args}, jsonOf{&s.State}, jsonOf{&s.Previous},
 	}
 }
 
@@ -89,16 +89,17 @@ func updateSchedules(schedules []*job.Schedule) []query {
 	type row = *job.Schedule
 	return []query{{
 		sql: `UPDATE schedules s SET disabled_at = u.disabled_at, epoch = u.epoch, state = u.state, previous = u.previous,
-				runs = u.runs, ended = u.ended, since = u.since
-			FROM unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::bigint[])
-				AS u (account, id, disabled_at, epoch, state, previous, runs, ended, since)
+				runs = u.runs, ended = u.ended, since = u.since, failures = u.failures, failing_since = u.failing_since, failure = u.failure
+			FROM unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::bigint[], $10::bigint[], $11::bigint[], $12::text[])
+				AS u (account, id, disabled_at, epoch, state, previous, runs, ended, since, failures, failing_since, failure)
 			WHERE s.account = u.account AND s.id = u.id`,
 		args: []any{
 			column(schedules, func(s *row) int64 { return (*s).Owner.Number }), column(schedules, func(s *row) uuid.UUID { return (*s).ID }),
 			column(schedules, func(s *row) *int64 { return micros((*s).DisabledAt) }), column(schedules, func(s *row) int64 { return (*s).Epoch }),
 			column(schedules, func(s *row) *string { return jsonText((*s).State) }), column(schedules, func(s *row) *string { return jsonText((*s).Previous) }),
 			column(schedules, func(s *row) int64 { return (*s).Runs }), column(schedules, func(s *row) string { return string((*s).Ended) }),
-			column(schedules, func(s *row) *int64 { return micros((*s).Since) }),
+			column(schedules, func(s *row) *int64 { return micros((*s).Since) }), column(schedules, func(s *row) int64 { return (*s).Failures }),
+			column(schedules, func(s *row) *int64 { return micros((*s).FailingSince) }), column(schedules, func(s *row) string { return (*s).Failure }),
 		},
 	}}
 }

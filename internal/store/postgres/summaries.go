@@ -70,13 +70,3 @@ func (s *Store) JobsDue(ctx context.Context, owner job.Owner, before time.Time, 
 	err = s.readAs(ctx, pages, s.boundedJobs(c, owner, inner, job.PageBytes, &due.Jobs))
 	return due, err
 }
-
-// JobsFailed implements store.Summaries.
-func (s *Store) JobsFailed(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]*job.Job, error) {
-	var jobs []*job.Job
-	c := &condition{}
-	inner := c.numbered(`SELECT j.number FROM jobs j WHERE j.account = ? AND j.discarded_at >= ? ORDER BY j.discarded_at DESC, j.number DESC LIMIT ?`,
-		owner.Number, since.UnixMicro(), limit)
-	err := s.readAs(ctx, pages, s.boundedJobs(c, owner, inner, job.PageBytes, &jobs))
-	return jobs, err
-}

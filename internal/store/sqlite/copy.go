@@ -126,9 +126,11 @@ func (t *tx) copyHeaderSecrets(r *store.Records) error {
 func (t *tx) copySchedules(r *store.Records) error {
 	for _, s := range r.Schedules {
 		_, tags := labels(s.Args)
-		err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, disabled_at, first_due, epoch, hops, revision, args, state, previous, tags, runs, ended, since, document)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-			s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, s.DisabledAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Revision, s.Args, s.State, s.Previous, tags, s.Runs, string(s.Ended), s.Since, s.Document)
+		err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, disabled_at, first_due, epoch, hops, revision, args, state, previous, tags, runs, ended, since, document,
+				failures, failing_since, failure)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+			s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, s.DisabledAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Revision, s.Args, s.State, s.Previous, tags, s.Runs, string(s.Ended), s.Since, s.Document,
+			s.Failures, s.FailingSince, s.Failure)
 		if err == nil {
 			err = t.tag(scheduleTags, s.Owner.Number, s.ID, tags)
 		}

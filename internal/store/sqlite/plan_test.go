@@ -239,9 +239,13 @@ var hot = []struct {
 		return err
 	}, uses: []string{"PRIMARY KEY"}, allowed: []string{merge}},
 	{name: "failed", run: func(c *scene) error {
-		_, err := c.s.JobsFailed(c.t.Context(), c.owner, time.Unix(1, 0), 10)
+		_, err := c.s.FailuresSince(c.t.Context(), c.owner, time.Unix(1, 0), 10)
 		return err
-	}, uses: []string{"jobs_failed"}, allowed: []string{merge}},
+	}, uses: []string{"jobs_failed", "logs_job"}},
+	{name: "failing schedules", run: func(c *scene) error {
+		_, err := c.s.SchedulesFailing(c.t.Context(), c.owner, 10)
+		return err
+	}, uses: []string{"schedules_failing"}},
 	{name: "log", run: func(c *scene) error { _, err := c.s.LogGet(c.t.Context(), c.owner, uuid.New()); return notFound(err) }, uses: []string{"logs_list"}},
 }
 

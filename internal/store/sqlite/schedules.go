@@ -12,7 +12,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-const scheduleColumns = `s.id, s.account, s.key, s.name, s.description, s.inserted_at, s.disabled_at, s.first_due, s.epoch, s.hops, s.revision, s.runs, s.ended, s.since, s.document, s.args, s.state, s.previous`
+const scheduleColumns = `s.id, s.account, s.key, s.name, s.description, s.inserted_at, s.disabled_at, s.first_due, s.epoch, s.hops, s.revision, s.runs, s.ended, s.since, s.failures, s.failing_since, s.failure, s.document, s.args, s.state, s.previous`
 
 func (t *tx) scanSchedule(stmt *sqlite.Stmt) (*job.Schedule, error) {
 	c := &columns{stmt: stmt}
@@ -21,6 +21,7 @@ func (t *tx) scanSchedule(stmt *sqlite.Stmt) (*job.Schedule, error) {
 	s.Key, s.Name, s.Description = c.optional(), c.optional(), c.optional()
 	s.InsertedAt, s.DisabledAt, s.FirstDue, s.Epoch, s.Hops, s.Revision = c.time(), c.time(), c.time(), c.int64(), c.int(), c.int64()
 	s.Runs, s.Ended, s.Since = c.int64(), job.End(c.text()), c.time()
+	s.Failures, s.FailingSince, s.Failure = c.int64(), c.time(), c.text()
 	s.Document = c.text()
 	s.Args, s.State, s.Previous = c.json(), c.json(), c.json()
 	var err error
@@ -55,8 +56,9 @@ func (t *tx) insertSchedule(s *job.Schedule) error {
 }
 
 func (t *tx) updateSchedule(s *job.Schedule) error {
-	err := t.exec(`UPDATE schedules SET disabled_at = ?, epoch = ?, runs = ?, ended = ?, since = ?, state = ?, previous = ? WHERE id = ?`,
-		s.DisabledAt, s.Epoch, s.Runs, string(s.Ended), s.Since, s.State, s.Previous, s.ID)
+	err := t.exec(`UPDATE schedules SET disabled_at = ?, epoch = ?, runs = ?, ended = ?, since = ?, failures = ?, failing_since = ?, failure = ?,
+		state = ?, previous = ? WHERE id = ?`,
+		s.DisabledAt, s.Epoch, s.Runs, string(s.Ended), s.Since, s.Failures, s.FailingSince, s.Failure, s.State, s.Previous, s.ID)
 	if err != nil {
 		return fmt.Errorf("updating a schedule: %w", err)
 	}

@@ -80,17 +80,3 @@ func (t *tx) dueOfPending(owner job.Owner, before time.Time, look int, known []i
 	*partly = false
 	return numbers, nil
 }
-
-// JobsFailed implements store.Summaries.
-func (s *Store) JobsFailed(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]*job.Job, error) {
-	var jobs []*job.Job
-	err := s.readAs(ctx, pages, func(t *tx) (err error) {
-		numbers, err := t.numbers(`SELECT number FROM jobs INDEXED BY jobs_failed
-			WHERE account = ? AND discarded_at >= ? ORDER BY discarded_at DESC, number DESC LIMIT ?`, owner.Number, since, limit)
-		if err == nil {
-			jobs, err = t.jobsNumbered(numbers, job.PageBytes)
-		}
-		return err
-	})
-	return jobs, err
-}

@@ -193,9 +193,9 @@ func showSchedule(s *job.Schedule) string {
 	if s == nil {
 		return "no schedule"
 	}
-	return fmt.Sprintf("schedule %s of %s (%d), key %s, name %s, description %s, inserted %s, disabled %s, first %s, epoch %d, hops %d, runs %d, ended %q, since %s, revision %d, document %q, args %s, state %s, previous %s",
+	return fmt.Sprintf("schedule %s of %s (%d), key %s, name %s, description %s, inserted %s, disabled %s, first %s, epoch %d, hops %d, runs %d, ended %q, since %s, failures %d since %s, %q, revision %d, document %q, args %s, state %s, previous %s",
 		s.ID, s.Owner.ID, s.Owner.Number, text(s.Key), text(s.Name), text(s.Description), moment(s.InsertedAt),
-		moment(s.DisabledAt), moment(s.FirstDue), s.Epoch, s.Hops, s.Runs, s.Ended, moment(s.Since), s.Revision, s.Document, jsonText(s.Args), jsonText(s.State), jsonText(s.Previous))
+		moment(s.DisabledAt), moment(s.FirstDue), s.Epoch, s.Hops, s.Runs, s.Ended, moment(s.Since), s.Failures, moment(s.FailingSince), s.Failure, s.Revision, s.Document, jsonText(s.Args), jsonText(s.State), jsonText(s.Previous))
 }
 
 func showLog(l *job.Log) string {

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/store"
 )
 
 var summaryTests = group{
@@ -16,6 +19,8 @@ var summaryTests = group{
 	"DueSoonestFirst":      glanceDue,
 	"DueLooksAtSoMany":     glanceDuePartly,
 	"FailedEqualsModel":    glanceFailed,
+	"FailedHasTheCause":    failuresCause,
+	"SchedulesFailing":     schedulesFailing,
 	"BeganIsTheFirstBegin": summaryStartedAt,
 }
 
@@ -122,6 +127,25 @@ func glanceDuePartly(w *world) {
 	w.same("what is due, looking at 9", w.due(3, 9), "8, partly false: "+numbers(own[:3]))
 }
 
+func showFailed(f job.FailedJob) string {
+	return fmt.Sprintf("%d %s of %s at %s, discarded %s: %s", f.Number, text(f.Name), f.ScheduleID, f.Host, moment(f.DiscardedAt), f.Cause)
+}
+
+// failed returns what FailuresSince returns of a job.
+func (m *model) failed(j *job.Job) job.FailedJob {
+	f := job.FailedJob{Number: j.Number, Name: j.Name, ScheduleID: j.ScheduleID, Host: job.LabelsOf(j.Args).Host, DiscardedAt: j.DiscardedAt}
+	var last *job.Log
+	for _, l := range m.logs {
+		if l.Job == j.Number && (l.Event == job.EventResponse || l.Event == job.EventError) && (last == nil || bytes.Compare(l.ID[:], last.ID[:]) > 0) {
+			last = l
+		}
+	}
+	if last != nil {
+		f.Cause = job.FailureCause(last.Event, last.Payload)
+	}
+	return f
+}
+
 func glanceFailed(w *world) {
 	m := w.populate(120)
 	for _, since := range []time.Time{w.past(), w.past().Add(3 * time.Microsecond), w.ahead()} {
@@ -135,9 +159,66 @@ func glanceFailed(w *world) {
 			slices.SortFunc(want, func(a, b *job.Job) int {
 				return cmp.Or(b.DiscardedAt.Compare(a.DiscardedAt), cmp.Compare(b.Number, a.Number))
 			})
-			got, err := w.s.JobsFailed(w.ctx, w.owner, since, limit)
-			w.ok("JobsFailed", err)
-			w.same("what failed since "+moment(since), show(got, showJob), show(want[:min(limit, len(want))], showJob))
+			var failed []job.FailedJob
+			for _, j := range want[:min(limit, len(want))] {
+				failed = append(failed, m.failed(j))
+			}
+			got, err := w.s.FailuresSince(w.ctx, w.owner, since, limit)
+			w.ok("FailuresSince", err)
+			w.same("what failed since "+moment(since), show(got, showFailed), show(failed, showFailed))
 		}
+	}
+}
+
+// failuresCause: the cause is that of the job's last outcome.
+func failuresCause(w *world) {
+	j := w.insertOne(w.oneOff(w.owner, w.past()))
+	for i, text := range []string{`{"kind":"timeout","message":"late"}`, `{"status":503,"headers":{}}`} {
+		l := w.log(j, []string{job.EventError, job.EventResponse}[i], w.ahead().Add(time.Duration(i)*time.Minute))
+		l.Payload = rawjson.Value(text)
+		w.change(j, func(*store.Snapshot) *store.Changes { return &store.Changes{Logs: []job.Log{l}} })
+	}
+	w.settle(j, w.discards)
+	got, err := w.s.FailuresSince(w.ctx, w.owner, w.past(), 10)
+	w.ok("FailuresSince", err)
+	if len(got) != 1 || got[0].Cause != "503" {
+		w.Errorf("the failures are %s", show(got, showFailed))
+	}
+}
+
+// schedulesFailing: enabled schedules with failures, those that fail longest first.
+func schedulesFailing(w *world) {
+	since := []int{30, 10, 0, 20, 5}
+	var ids []uuid.UUID
+	for i, minutes := range since {
+		n := w.recurring(w.owner, w.ahead())
+		w.insertOne(n)
+		ids = append(ids, n.Schedule.ID)
+		_, err := w.s.ScheduleChange(w.ctx, w.owner, n.Schedule.ID, func(m *store.Snapshot) *store.Changes {
+			s := *m.Schedule
+			if minutes > 0 {
+				s.Failures, s.FailingSince, s.Failure = int64(minutes), w.past().Add(time.Duration(minutes)*time.Minute), "500"
+			}
+			if i == 4 {
+				s.DisabledAt = w.now
+			}
+			return &store.Changes{Schedule: &s}
+		})
+		w.ok("ScheduleChange", err)
+	}
+	format := func(f job.FailingSchedule) string {
+		return fmt.Sprintf("%s %d since %s: %s", f.ID, f.Failures, moment(f.Since), f.Cause)
+	}
+	var want []job.FailingSchedule
+	for _, i := range []int{1, 3, 0} {
+		want = append(want, job.FailingSchedule{ID: ids[i], Failures: int64(since[i]), Since: w.past().Add(time.Duration(since[i]) * time.Minute), Cause: "500"})
+	}
+	for _, limit := range []int{2, 10} {
+		got, err := w.s.SchedulesFailing(w.ctx, w.owner, limit)
+		w.ok("SchedulesFailing", err)
+		w.same("what fails", show(got, format), show(want[:min(limit, 3)], format))
+	}
+	if got, err := w.s.SchedulesFailing(w.ctx, w.other, 10); err != nil || len(got) != 0 {
+		w.Errorf("another's schedules: %v, %v", got, err)
 	}
 }

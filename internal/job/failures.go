@@ -1,0 +1,62 @@
+package job
+
+import (
+	"bytes"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Cause returns why an attempt failed, in a word: the kind of its failure, or the
+// status of its response.
+func (o *Outcome) Cause() string {
+	switch {
+	case o == nil:
+		return ""
+	case o.Failure != nil:
+		return string(o.Failure.Kind)
+	case o.Response != nil:
+		return strconv.Itoa(o.Response.Status)
+	}
+	return ""
+}
+
+// FailureCause returns the Cause of a failed attempt from the event of its last log
+// and the beginning of the log's payload, of which it needs FailurePrefix characters;
+// "" if it can't be read. The status of a success means that the target reported the
+// failure itself.
+func FailureCause(event string, payload []byte) string {
+	if event != EventResponse {
+		return FailureKind(event, payload)
+	}
+	rest, _ := bytes.CutPrefix(payload, []byte(`{"status":`))
+	digits := rest[:min(3, len(rest))]
+	status, err := strconv.Atoi(string(digits))
+	switch {
+	case err != nil:
+		return string(KindStatus)
+	case status >= 200 && status < 300:
+		return string(KindAnswer)
+	}
+	return strconv.Itoa(status)
+}
+
+// FailingSchedule is a schedule whose latest run failed, without its definition.
+type FailingSchedule struct {
+	ID       uuid.UUID
+	Name     *string
+	Failures int64 // in a row
+	Since    time.Time
+	Cause    string // of the latest
+}
+
+// FailedJob is a discarded job, without its definition.
+type FailedJob struct {
+	Number      int64
+	Name        *string
+	ScheduleID  uuid.UUID
+	Host        string
+	DiscardedAt time.Time
+	Cause       string // of its last attempt; "" if its logs are gone
+}

@@ -1,0 +1,93 @@
+package browser
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
+)
+
+// withFailingSchedules is a service with a hundred schedules, of which five have
+// failed: three with a 500, two because nothing listens at their target.
+func withFailingSchedules(t *testing.T) *world {
+	t.Helper()
+	w := &world{Service: harness.Start(t), target: harness.NewTarget(t)}
+	w.client = w.Public(t)
+	broken := w.target.Route(t).Respond(harness.Reply(500, "text/plain", "no")).URL
+	fine := w.target.Route(t).Respond(harness.JSONReply(`{}`)).URL
+	for i := range 100 {
+		body := fmt.Sprintf(`{"url":%q,"name":"Schedule %03d","repeat_every":[1,"day"]}`, fine, i)
+		switch {
+		case i%20 == 7 && i < 60:
+			body = fmt.Sprintf(`{"url":%q,"name":"Broken %03d","repeat_every":[1,"day"],"retries":0}`, broken, i)
+		case i%20 == 7:
+			body = fmt.Sprintf(`{"url":"https://127.0.0.1:1/closed","name":"Broken %03d","repeat_every":[1,"day"],"retries":0}`, i)
+		}
+		w.create("%s", body) // the first run is due now
+	}
+	if !harness.Within(soon, func() bool { return len(w.client.Get("/api/jobs?state=discarded").Want(200).Data().Items()) >= 5 }) {
+		t.Fatalf("five runs have not failed within %s", soon)
+	}
+	return w
+}
+
+// TestOverview_SaysWhatFails reads from the overview's text which of a hundred
+// schedules fail, since when and why.
+func TestOverview_SaysWhatFails(t *testing.T) {
+	t.Parallel()
+	w := withFailingSchedules(t)
+	for _, look := range Looks {
+		t.Run(look.Name, func(t *testing.T) {
+			t.Parallel()
+			p := Open(t, w.Service, look).Go("/public").See("5 schedules failing").Check()
+			band := p.Value(`document.querySelector(".band").innerText`)
+			title, _, _ := strings.Cut(band, "\n")
+			if !regexp.MustCompile(`^5 schedules failing · oldest since \d\d:\d\d UTC · HTTP 500, connection failed$`).MatchString(title) {
+				t.Errorf("the band says %q", title)
+			}
+			for _, name := range []string{"Broken 007", "Broken 027", "Broken 047", "Broken 067", "Broken 087"} {
+				if !strings.Contains(band, name) {
+					t.Errorf("the band does not name %s:\n%s", name, band)
+				}
+			}
+			if n := len(regexp.MustCompile(`Last run failed at \d\d:\d\d UTC, (HTTP 500|connection failed)`).FindAllString(band, -1)); n != 5 {
+				t.Errorf("the band says of %d schedules since when and why they fail:\n%s", n, band)
+			}
+			groups := p.Value(`[...document.querySelectorAll(".failure-rows tbody tr")].map((e) => e.innerText.replace(/\s+/g, " ")).join("\n")`)
+			if n := strings.Count(groups, "Broken"); n != 5 {
+				t.Errorf("the failures are grouped as:\n%s", groups)
+			}
+			p.ClickOn("View failing schedules").At("/public/schedules?health=failing").See("Broken 007", "Failing", "Last run failed at").NotSee("Schedule 001").Check()
+			p.ClickOn("All").At("/public/schedules").See("Broken 087", "Schedule 099").Check()
+			if first := p.Value(`[...document.querySelectorAll("tbody tr")].slice(0, 5).map((e) => e.innerText.includes("Failing")).join()`); first != "true,true,true,true,true" {
+				t.Errorf("the list does not begin with what fails: %s", first)
+			}
+			p.ClickOn("Broken 007").See("Failing", "Last run failed at").Check()
+		})
+	}
+}
+
+// TestOverview_ForgetsWhatRecovered tests that the band goes when the last schedule
+// completes a run, without scripts too.
+func TestOverview_ForgetsWhatRecovered(t *testing.T) {
+	t.Parallel()
+	w := &world{Service: harness.Start(t), target: harness.NewTarget(t)}
+	w.client = w.Public(t)
+	route := w.target.Route(t).Respond(harness.JSONReply(`{}`)).RespondOnce(harness.Reply(503, "text/plain", "no"), harness.Reply(503, "text/plain", "no"))
+	id := w.schedule(`{"url":%q,"name":"Flaky","repeat_every":[1,"day"],"retries":0}`, route.URL)
+	await := func(state string, n int) {
+		if !harness.Within(soon, func() bool { return len(w.client.Get("/api/jobs?state="+state).Want(200).Data().Items()) == n }) {
+			t.Fatalf("no run is %s within %s", state, soon)
+		}
+	}
+	p := Open(t, w.Service, Wide).Script(false)
+	await("discarded", 1)
+	w.client.Post("/api/schedules/"+id+"/run", nil).Want(200)
+	await("discarded", 2)
+	p.Go("/public").Script(true).See("1 schedule failing", "HTTP 503", "2 in a row since").Script(false)
+	w.client.Post("/api/schedules/"+id+"/run", nil).Want(200)
+	await("completed", 1)
+	p.Go("/public").Script(true).See("No schedule is failing.").NotSee("in a row")
+}
