@@ -51,8 +51,6 @@ func (r *release) build(ctx context.Context, t target) (binary, error) {
 		"-X", info + "version=" + r.source.version,
 		"-X", info + "commit=" + r.source.commit,
 		"-X", info + "date=" + r.source.date.Format(time.RFC3339),
-		// Where the version was before there was internal/buildinfo.
-		"-X", module + "internal/cli.release=" + r.source.version,
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs="+strconv.FormatBool(!r.source.snapshot), "-ldflags", strings.Join(linker, " "), "-o", b.path, "./cmd/punctual")
 	cmd.Dir, cmd.Stderr = r.root, os.Stderr
