@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"internal/batch":            {"internal/fault"},
 	"internal/bench":            {"internal/app", "internal/auth", "internal/identity", "internal/job", "internal/store"},
 	"internal/broadcast":        {},
+	"internal/buildinfo":        {},
 	"internal/cli":              {"*"},
 	"internal/crontab":          {"internal/rawjson"},
 	"internal/yamljson":         {},

@@ -37,11 +37,13 @@ func run(t *testing.T, dir, name string, args ...string) {
 }
 
 func TestLinters_FindNoError(t *testing.T) {
+	t.Parallel()
 	run(t, ".", tool(t, "redocly"), "lint", "--extends=recommended", specification)
 	run(t, ".", tool(t, "spectral"), "lint", "--fail-severity=error", "--ruleset=.spectral.yaml", specification)
 }
 
 func TestTypeScriptGenerators_MakeCodeThatCompiles(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	// Otherwise every field with a default must be given in requests.
 	run(t, ".", tool(t, "openapi-typescript"), specification, "--default-non-nullable=false", "--output", filepath.Join(dir, "schema.ts"))
@@ -62,6 +64,7 @@ func TestTypeScriptGenerators_MakeCodeThatCompiles(t *testing.T) {
 }
 
 func TestGoGenerator_MakesCodeThatCompiles(t *testing.T) {
+	t.Parallel()
 	document, err := filepath.Abs(specification)
 	if err != nil {
 		t.Fatal(err)
