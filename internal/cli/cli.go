@@ -34,6 +34,7 @@ type commands struct {
 	Apply      applyCommand      `cmd:"" help:"Create, change and remove schedules so that they match files."`
 	Export     exportCommand     `cmd:"" help:"Print an account's schedules as a document that apply reads."`
 	Import     importCommand     `cmd:"" help:"Create schedules from other schedulers' files."`
+	Listen     listenCommand     `cmd:"" help:"Answer requests of an account's jobs, callbacks and webhooks on this machine, for development."`
 	Migrate    migrateCommand    `cmd:"" help:"Create the database, or bring its tables up to date. serve does so too."`
 	Backup     backupCommand     `cmd:"" help:"Copy a SQLite database to a file while the service runs."`
 	Restore    restoreCommand    `cmd:"" help:"Restore a backup to a new SQLite database. It overwrites nothing, and no job number is used twice."`
