@@ -33,7 +33,10 @@ type Options struct {
 // Unauthorized or Forbidden fault.
 func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, o Options, permit func(context.Context) error) error {
 	if !isHandshake(r) {
-		return fault.New(fault.Unreadable, "a WebSocket handshake with the subprotocol "+Subprotocol+" is needed; punctual listen sends one")
+		return &fault.Error{
+			Code: fault.Unreadable, Reason: "no_handshake",
+			Message: "a WebSocket handshake with the subprotocol " + Subprotocol + " is needed; punctual listen sends one",
+		}
 	}
 	s := &session{
 		Listener: store.Listener{ID: uuid.New(), Node: h.Node(), Account: o.Account, Name: o.Name, Tag: o.Tag, Since: h.Now()},
