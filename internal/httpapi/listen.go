@@ -10,12 +10,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/listen"
 )
 
-// listen connects a listener of the account. It reads nothing, but decides what
-// attempts result in, so it needs the scope jobs.
+// listen connects a listener of the account.
 func (s *Server) listen(c *call) error {
-	if err := c.permit(identity.ScopeJobs); err != nil {
-		return err
-	}
 	o, err := c.listenOptions()
 	if err != nil {
 		return err

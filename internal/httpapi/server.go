@@ -98,7 +98,7 @@ var routes = []route{
 	{"/api/apply", forJobs, map[string]handler{"POST": own((*Server).apply)}},
 	{"/api/export", forJobs, map[string]handler{"GET": (*Server).exportSchedules}},
 	{"/api/events", forJobs, map[string]handler{"GET": (*Server).followEvents}},
-	{"/api/listen", forJobs, map[string]handler{"GET": own((*Server).listen)}},
+	{"/api/listen", forChanges, map[string]handler{"GET": own((*Server).listen)}},
 	{"/api/logs", forJobs, map[string]handler{"GET": (*Server).listLogs}},
 	{"/api/logs/export", forJobs, map[string]handler{"GET": (*Server).exportLogs}},
 	{"/api/logs/{log_id}", forJobs, map[string]handler{"GET": (*Server).getLog}},

@@ -68,7 +68,7 @@ type RelayRequest struct {
 
 // RelayState is what became of a request.
 type RelayState struct {
-	ID                    uuid.UUID
+	ID              uuid.UUID
 	Taken, Answered bool
 	// Gone: the listener is not listed any more, or takes no new requests and has not
 	// taken this one.

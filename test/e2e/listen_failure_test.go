@@ -80,10 +80,14 @@ func TestListen_EndsListenersThatSendGarbage(t *testing.T) {
 		return func(l *rawListener, id string) { l.send(strings.ReplaceAll(header, "ID", id), body) }
 	}
 	for name, hostile := range map[string]func(l *rawListener, id string){
-		"text":          text,
-		"empty":         func(l *rawListener, _ string) { _ = l.Write(t.Context(), websocket.MessageBinary, nil) },
-		"short":         func(l *rawListener, _ string) { _ = l.Write(t.Context(), websocket.MessageBinary, []byte{0, 0, 0, 9, '{'}) },
-		"size":          func(l *rawListener, _ string) { _ = l.Write(t.Context(), websocket.MessageBinary, bytes.Repeat([]byte{255}, 64)) },
+		"text":  text,
+		"empty": func(l *rawListener, _ string) { _ = l.Write(t.Context(), websocket.MessageBinary, nil) },
+		"short": func(l *rawListener, _ string) {
+			_ = l.Write(t.Context(), websocket.MessageBinary, []byte{0, 0, 0, 9, '{'})
+		},
+		"size": func(l *rawListener, _ string) {
+			_ = l.Write(t.Context(), websocket.MessageBinary, bytes.Repeat([]byte{255}, 64))
+		},
 		"no-json":       answer(`{"type":`, ""),
 		"other-type":    answer(`{"type":"request","id":ID}`, ""),
 		"other-request": answer(`{"type":"response","id":99,"status":200}`, ""),
