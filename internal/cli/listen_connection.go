@@ -132,7 +132,8 @@ func (s *serving) drain() {
 
 // begin answers a request in the background. The service bounds how many there are.
 func (s *serving) begin(ctx context.Context, m *listen.Message) {
-	cancel := context.CancelFunc(nil)
+	var cancel context.CancelFunc
+	connection := ctx
 	if m.TimeoutMS > 0 {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(m.TimeoutMS)*time.Millisecond)
 	} else {
@@ -152,6 +153,9 @@ func (s *serving) begin(ctx context.Context, m *listen.Message) {
 			write, done := context.WithTimeout(context.WithoutCancel(ctx), aliveWithin)
 			err = s.conn.Write(write, websocket.MessageBinary, b)
 			done()
+		}
+		if connection.Err() != nil {
+			return
 		}
 		if err != nil {
 			s.terminal.note("the response to %s %s could not be sent: %s", m.Method, printable(m.Path), printable(err.Error()))

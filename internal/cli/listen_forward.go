@@ -76,6 +76,9 @@ func (f *forwarder) answer(ctx context.Context, m *listen.Message) *listen.Messa
 
 // request returns the request as it is sent on this machine.
 func (f *forwarder) request(ctx context.Context, m *listen.Message) (*http.Request, error) {
+	if !strings.HasPrefix(m.Path, "/") {
+		return nil, errors.New("the path does not begin with a slash")
+	}
 	to := strings.TrimSuffix(f.base.String(), "/") + m.Path
 	request, err := http.NewRequestWithContext(ctx, m.Method, to, nil)
 	if err != nil {

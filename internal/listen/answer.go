@@ -45,10 +45,7 @@ func (h *Hub) Answer(account int64, tags []string, r *http.Request, body []byte,
 			return nil, failure
 		}
 		if send == nil {
-			select {
-			case <-wait:
-			case <-ctx.Done():
-			}
+			h.wait(ctx, wait)
 			continue
 		}
 		if !leave() {
@@ -76,7 +73,7 @@ type sender func(ctx context.Context, m *Message) (*Message, *job.Failure)
 
 // choose returns what sends to the listener that is to answer a request: of those
 // with a free slot, the one that connected last. If all are busy, it returns a
-// channel that is closed when one may not be any more.
+// channel for Hub.wait, which the caller must call.
 func (h *Hub) choose(ctx context.Context, w *wanted) (sender, <-chan struct{}, *job.Failure) {
 	var fresh []store.Listener
 	for range 2 {
@@ -109,7 +106,7 @@ func (h *Hub) chooseOf(w *wanted, fresh []store.Listener) (send sender, wait <-c
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var local *session
-	for _, s := range h.sessions {
+	for s := range h.accounts[w.account] {
 		if !w.matches(&s.Listener) || s.ctx.Err() != nil {
 			continue
 		}
@@ -126,7 +123,11 @@ func (h *Hub) chooseOf(w *wanted, fresh []store.Listener) (send sender, wait <-c
 		local.busy++
 		return local.sender(func() {}), nil, true
 	}
-	return nil, h.changed, found || known
+	if !found && !known {
+		return nil, nil, false
+	}
+	h.waiting++
+	return nil, h.changed, true
 }
 
 // message returns the message with a request.

@@ -47,20 +47,24 @@ type Hub struct {
 	cancel  context.CancelCauseFunc
 	running sync.WaitGroup
 	relay   relay
+	ping    time.Duration // pingEvery, less in tests
 
 	mu       sync.Mutex
 	sessions map[uuid.UUID]*session
-	accounts map[int64]int        // listeners by account
-	networks map[netip.Prefix]int // and by the network of the client
+	accounts map[int64]map[*session]bool // the same by account
+	networks map[netip.Prefix]int        // how many by the network of the client
 	draining bool
+	waiting  int           // attempts that wait for a listener
 	changed  chan struct{} // closed when a listener is new, gone or has room
+	woken    time.Time     // when changed was closed last
+	waking   *time.Timer   // closes changed; nil if it is not set
 }
 
 // New returns a Hub. The caller must Start it, and Close it before the store.
 func New(config Config) *Hub {
 	h := &Hub{
-		Config: config, sessions: map[uuid.UUID]*session{}, accounts: map[int64]int{}, networks: map[netip.Prefix]int{},
-		changed: make(chan struct{}), relay: newRelay(),
+		Config: config, sessions: map[uuid.UUID]*session{}, accounts: map[int64]map[*session]bool{}, networks: map[netip.Prefix]int{},
+		changed: make(chan struct{}), relay: newRelay(), ping: pingEvery,
 	}
 	h.ctx, h.cancel = context.WithCancelCause(context.Background())
 	return h
@@ -121,10 +125,45 @@ func (h *Hub) InFlight() int {
 	return n
 }
 
-// broadcast wakes all that wait for a listener. Called with mu held.
+// wakeCost is how long waking an attempt and choosing a listener for it may take.
+// Attempts that wait are woken together, and so rarely that they use a twentieth of
+// a processor.
+const wakeCost = time.Microsecond
+
+// broadcast wakes all that wait for a listener, soon. Called with mu held.
 func (h *Hub) broadcast() {
+	if h.waiting == 0 || h.waking != nil {
+		return
+	}
+	pause := time.Duration(h.waiting)*20*wakeCost - time.Since(h.woken)
+	if pause <= 0 {
+		h.wakeAll()
+		return
+	}
+	h.waking = time.AfterFunc(pause, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.waking = nil
+		h.wakeAll()
+	})
+}
+
+// wakeAll is broadcast at once. Called with mu held.
+func (h *Hub) wakeAll() {
 	close(h.changed)
 	h.changed = make(chan struct{})
+	h.woken = time.Now()
+}
+
+// wait waits until a listener may be free: until wake is closed or ctx ends.
+func (h *Hub) wait(ctx context.Context, wake <-chan struct{}) {
+	select {
+	case <-wake:
+	case <-ctx.Done():
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.waiting--
 }
 
 // refuse returns the fault for one listener too many, or nil if there is room.
@@ -134,7 +173,7 @@ func (h *Hub) refuse(s *session) error {
 	switch {
 	case h.draining || h.ctx.Err() != nil:
 		return &fault.Error{Code: fault.Unavailable, Message: "the service is stopping; connect again shortly", RetryAfter: time.Second}
-	case h.accounts[s.Account] >= MaxListeners:
+	case len(h.accounts[s.Account]) >= MaxListeners:
 		why = tooManyListeners
 	case h.networks[s.network] >= maxOfNetwork:
 		why = "too many listeners are connected from this network address; end one, then try again"
@@ -156,20 +195,19 @@ func tooMany(why string) error {
 func (h *Hub) join(ctx context.Context, s *session) error {
 	h.mu.Lock()
 	err := h.refuse(s)
-	var replaced *session
 	if err == nil {
-		replaced = h.sameProgram(s)
+		h.replace(s)
 		h.sessions[s.ID] = s
-		h.accounts[s.Account]++
+		if h.accounts[s.Account] == nil {
+			h.accounts[s.Account] = map[*session]bool{}
+		}
+		h.accounts[s.Account][s] = true
 		h.networks[s.network]++
 		h.running.Add(1)
 	}
 	h.mu.Unlock()
 	if err != nil {
 		return err
-	}
-	if replaced != nil {
-		replaced.end("the same program has connected again")
 	}
 	if h.Relay == nil {
 		return nil
@@ -184,15 +222,14 @@ func (h *Hub) join(ctx context.Context, s *session) error {
 	return err
 }
 
-// sameProgram returns the connection that the same program had before. Called with
-// mu held.
-func (h *Hub) sameProgram(s *session) *session {
-	for _, other := range h.sessions {
-		if s.instance != "" && other.instance == s.instance && other.Account == s.Account && !h.draining {
-			return other
+// replace ends the connections that the same program had before. Called with mu
+// held.
+func (h *Hub) replace(s *session) {
+	for other := range h.accounts[s.Account] {
+		if s.instance != "" && other.instance == s.instance {
+			other.cancel(&errEnded{"the same program has connected again"})
 		}
 	}
-	return nil
 }
 
 // listed makes a listener that is ready known to the attempts that wait for one.
@@ -210,7 +247,7 @@ func (h *Hub) leave(s *session) {
 		return
 	}
 	delete(h.sessions, s.ID)
-	if h.accounts[s.Account]--; h.accounts[s.Account] == 0 {
+	if delete(h.accounts[s.Account], s); len(h.accounts[s.Account]) == 0 {
 		delete(h.accounts, s.Account)
 	}
 	if h.networks[s.network]--; h.networks[s.network] == 0 {

@@ -478,10 +478,8 @@ func (h *Hub) Diverts(account int64, tags func() []string) (bool, error) {
 	}
 	h.mu.Lock()
 	found := false
-	if h.accounts[account] > 0 {
-		for _, s := range h.sessions {
-			found = found || s.ctx.Err() == nil && matches(&s.Listener)
-		}
+	for s := range h.accounts[account] {
+		found = found || s.ctx.Err() == nil && matches(&s.Listener)
 	}
 	h.mu.Unlock()
 	if found || h.Relay == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,9 +17,8 @@ import (
 
 const (
 	// pingEvery is how often the service checks that a listener is alive and its key
-	// still valid; pongWithin is how long the listener may take to respond.
-	pingEvery  = 10 * time.Second
-	pongWithin = 10 * time.Second
+	// still valid, and how long the listener may take to respond.
+	pingEvery = 10 * time.Second
 	// writeWithin is how long a listener may take to receive a message.
 	writeWithin = 15 * time.Second
 	// maxLate is how many responses that nobody waits for any more may be missing.
@@ -74,9 +74,6 @@ type exchange struct {
 type errEnded struct{ why string }
 
 func (e *errEnded) Error() string { return e.why }
-
-// end ends a session for a reason that the listener is told.
-func (s *session) end(why string) { s.cancel(&errEnded{why}) }
 
 // tell queues a message that may be lost.
 func (s *session) tell(m *Message) {
@@ -177,11 +174,9 @@ func (s *session) run(permit func(context.Context) error) error {
 
 // closeReason bounds a reason to what a close frame can hold.
 func closeReason(why error) string {
+	const most = 120
 	text := sentence(why.Error())
-	for len(text) > 120 {
-		text = text[:len(text)-1]
-	}
-	return string([]rune(text))
+	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }
 
 // fail ends all requests of a session that has ended.
@@ -293,7 +288,7 @@ func (s *session) begins(x *exchange) bool {
 func (s *session) check(permit func(context.Context) error) {
 	ready := time.NewTimer(s.hub.readyAfter(s))
 	defer ready.Stop()
-	ticker := time.NewTicker(pingEvery)
+	ticker := time.NewTicker(s.hub.ping)
 	defer ticker.Stop()
 	for {
 		select {
@@ -312,7 +307,7 @@ func (s *session) check(permit func(context.Context) error) {
 }
 
 func (s *session) alive(permit func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(s.io, pongWithin)
+	ctx, cancel := context.WithTimeout(s.io, s.hub.ping)
 	defer cancel()
 	switch err := permit(ctx); fault.CodeOf(err) {
 	case fault.Unauthorized, fault.Forbidden:
