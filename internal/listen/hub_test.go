@@ -145,9 +145,15 @@ func TestHub_TheListenerThatConnectedLastAnswers(t *testing.T) {
 	eventually(t, "the first listener", func() bool { return here.Listeners() == 1 })
 	time.Sleep(time.Millisecond)
 	last := connect(t, second+"?name=dev", says("second"))
-	eventually(t, "the second listener", func() bool { got, _ := request(t.Context(), here, "https://listen.invalid/dev"); return got == "second" })
+	eventually(t, "the second listener", func() bool {
+		got, _ := request(t.Context(), here, "https://listen.invalid/dev")
+		return got == "second"
+	})
 	_ = last.CloseNow()
-	eventually(t, "the first listener again", func() bool { got, _ := request(t.Context(), there, "https://listen.invalid/dev"); return got == "first" })
+	eventually(t, "the first listener again", func() bool {
+		got, _ := request(t.Context(), there, "https://listen.invalid/dev")
+		return got == "first"
+	})
 }
 
 func TestHub_AttemptsWaitForABusyListener(t *testing.T) {

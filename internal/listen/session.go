@@ -3,6 +3,7 @@ package listen
 import (
 	"context"
 	"errors"
+	"io"
 	"net/netip"
 	"strings"
 	"sync"
@@ -158,11 +159,16 @@ func (s *session) run(permit func(context.Context) error) error {
 	<-s.ctx.Done()
 	why := context.Cause(s.ctx)
 	s.fail(why)
+	// Close waits for the listener to agree, and discards what it still sends. That is
+	// for those that behave.
 	var ended *errEnded
-	if errors.As(why, &ended) {
+	switch code := fault.CodeOf(why); {
+	case errors.As(why, &ended):
 		_ = s.conn.Close(websocket.StatusGoingAway, ended.why)
-	} else {
+	case code == fault.Unauthorized || code == fault.Forbidden:
 		_ = s.conn.Close(websocket.StatusPolicyViolation, closeReason(why))
+	default:
+		_ = s.conn.CloseNow()
 	}
 	closed()
 	parts.Wait()
@@ -202,9 +208,13 @@ func (s *session) fail(why error) {
 func (s *session) read() {
 	s.conn.SetReadLimit(maxAnswer)
 	for {
-		kind, b, err := s.conn.Read(s.io)
-		if err == nil && kind != websocket.MessageBinary {
+		kind, message, err := s.conn.Reader(s.io)
+		if err == nil && (kind != websocket.MessageBinary || !s.expects()) {
 			err = errMessage
+		}
+		var b []byte
+		if err == nil {
+			b, err = io.ReadAll(message)
 		}
 		if errors.Is(err, websocket.ErrMessageTooBig) {
 			err = errMessage
@@ -217,6 +227,14 @@ func (s *session) read() {
 			return
 		}
 	}
+}
+
+// expects reports whether the listener has anything to answer. Otherwise nothing
+// that it sends is read.
+func (s *session) expects() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.pending)+len(s.late) > 0
 }
 
 // answered handles an answer.

@@ -63,10 +63,11 @@ var kinds = []struct {
 	{"protocol", protocolAttacks},
 	{"people", peopleAttacks},
 	{"schedule", scheduleAttacks},
+	{"listener", listenerAttacks},
 }
 
 // wantAttacks is how many attacks there are at the least.
-const wantAttacks = 270
+const wantAttacks = 278
 
 func TestHostile(t *testing.T) {
 	a := newArena(t)
