@@ -21,6 +21,8 @@ var mayImport = map[string][]string{
 	"api":                       {"api/internal/reference"},
 	"api/internal/reference":    {"api/internal/tree"},
 	"api/internal/tree":         {},
+	"client":                    {},
+	"client/receiver":           {"client"},
 	"cmd/punctual":              {"internal/cli"},
 	"internal/admission":        {"internal/fault", "internal/identity", "internal/job", "internal/store"},
 	"internal/alert":            {"internal/fault", "internal/job", "internal/notify", "internal/rawjson", "internal/store"},
@@ -128,6 +130,21 @@ func TestImports_FollowTheTable(t *testing.T) {
 				t.Errorf("%s imports %s, which is for tests only", name, local)
 			case !slices.Contains(allowed, "*") && !slices.Contains(allowed, local):
 				t.Errorf("%s may not import %s; see mayImport", name, local)
+			}
+		}
+	}
+}
+
+// The client is for programs of others: it must not bring them dependencies.
+func TestClient_NeedsTheStandardLibraryOnly(t *testing.T) {
+	for _, p := range packages(t) {
+		if !strings.HasPrefix(p.ImportPath, module+"/client") {
+			continue
+		}
+		for _, imported := range p.Imports {
+			host, _, _ := strings.Cut(imported, "/")
+			if strings.Contains(host, ".") && !strings.HasPrefix(imported, module+"/client") {
+				t.Errorf("%s imports %s", p.ImportPath, imported)
 			}
 		}
 	}

@@ -21,6 +21,7 @@ type viewer struct {
 	account  *identity.Account
 	public   bool // the account of the public key, which anybody may view
 	operator bool
+	signedIn string // on public pages: the email of the account that is signed in, or ""
 }
 
 // call is a request for a page.
@@ -49,7 +50,9 @@ func (c *call) setViewer(v *viewer) {
 	c.viewer = v
 	path := c.r.URL.Path
 	var shown *ui.Viewer
+	var signedIn string
 	if v != nil {
+		signedIn = v.signedIn
 		shown = &ui.Viewer{Email: v.account.Email, Public: v.public, Operator: v.operator}
 	}
 	if v != nil {
@@ -62,7 +65,7 @@ func (c *call) setViewer(v *viewer) {
 		path = "/"
 	}
 	c.r = c.r.WithContext(ui.With(c.r.Context(), &ui.View{
-		Viewer: shown, Now: c.server.Service.Now(), Path: path, HasPublic: c.server.Public != nil, Origin: edge.Origin(c.r), Version: c.server.Version,
+		Viewer: shown, SignedIn: signedIn, Now: c.server.Service.Now(), Path: path, HasPublic: c.server.Public != nil, Origin: edge.Origin(c.r), Version: c.server.Version,
 	}))
 }
 
@@ -106,6 +109,7 @@ func (c *call) hereWith(change func(url.Values)) string {
 	values := c.r.URL.Query()
 	values.Del("part")
 	values.Del("done")
+	values.Del("count")
 	change(values)
 	return (&url.URL{Path: c.r.URL.Path, RawQuery: values.Encode()}).String()
 }
@@ -126,6 +130,13 @@ func (c *call) render(status int, page templ.Component) error {
 	if c.r.Method != http.MethodHead {
 		_, _ = c.Write(b.Bytes()) // the browser may have disconnected
 	}
+	return nil
+}
+
+// text responds with plain text.
+func (c *call) text(text string) error {
+	c.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = c.Write([]byte(text)) // the browser may have disconnected
 	return nil
 }
 

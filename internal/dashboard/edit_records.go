@@ -63,7 +63,7 @@ func (s *Server) editableSchedule(c *call) (*editable, error) {
 	return &editable{
 		Editing: view.Editing{
 			Title: "Edit", Record: view.ScheduleTitle(found), Area: "schedules", Back: page, Action: page + "/edit", Recurs: true,
-			Verb: "Save the changes", Note: "The pending run takes the changes over. A run that has started keeps what it has.",
+			Verb: "Save changes", Note: "The pending run takes the changes over. A run that has started keeps what it has.",
 		},
 		places: job.EditSchedule, request: withTexts(found.Args, found.Name, found.Description), args: found.Args,
 		when: view.Frequency(&spec), zone: view.Zone(&spec), recurs: true, revision: found.Revision,
@@ -100,7 +100,7 @@ func (s *Server) editableJob(c *call) (*editable, error) {
 	id, page := job.Ref{Number: j.Number}, c.href("/jobs/%d", j.Number)
 	e := &editable{
 		Editing: view.Editing{
-			Title: "Edit", Record: view.JobTitle(j), Area: "jobs", Back: page, Action: page + "/edit", Verb: "Save the changes",
+			Title: "Edit", Record: view.JobTitle(j), Area: "jobs", Back: page, Action: page + "/edit", Verb: "Save changes",
 			When: "Empty keeps the time: due " + ui.Exact(j.ScheduledAt) + ".",
 		},
 		places: job.EditJob, request: withTexts(j.Args, j.Name, j.Description), args: j.Args, zone: "UTC", revision: j.Revision,
@@ -134,7 +134,7 @@ func (s *Server) editableRerun(c *call) (*editable, error) {
 	request, page := job.Again(j), c.href("/jobs/%d", j.Number)
 	return &editable{
 		Editing: view.Editing{
-			Title: "Run again with changes", Record: view.JobTitle(j), Area: "jobs", Back: page, Action: page + "/rerun/edit", Verb: "Create the new job",
+			Title: "Run again with changes", Record: view.JobTitle(j), Area: "jobs", Back: page, Action: page + "/rerun/edit", Verb: "Create new job",
 			When: "Empty is now.", Note: "This creates a new job. The old one stays as it is.",
 		},
 		places: job.EditJob, request: request, args: j.Args, zone: "UTC",

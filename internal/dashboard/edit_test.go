@@ -53,7 +53,7 @@ func (r *result) inputs(action string) url.Values {
 // edits opens a form, changes inputs and returns the page with the difference.
 func (b *browser) edits(path string, fields ...string) *result {
 	b.Helper()
-	form := b.want(b.get(path), 200, "Show the difference").inputs(path)
+	form := b.want(b.get(path), 200, "Review changes").inputs(path)
 	for i := 0; i+1 < len(fields); i += 2 {
 		form.Set(fields[i], fields[i+1])
 	}
@@ -85,7 +85,7 @@ func TestEdit_AFormThatIsNotTouchedChangesNothing(t *testing.T) {
 		if path = "/schedules/" + j.ScheduleID.String() + "/edit"; j.ScheduleID == uuid.Nil {
 			path = "/jobs/4/edit"
 		}
-		b.want(b.edits(path), 200, "Nothing is different")
+		b.want(b.edits(path), 200, "No changes.")
 	}
 }
 
@@ -98,7 +98,7 @@ func TestEdit_ScheduleWithADifferenceBeforeSaving(t *testing.T) {
 	b.hidden(at + "/edit")
 
 	page := b.want(b.edits(at+"/edit", "url", "https://example.com/other", "tags", "", "timeout", "30", "headers", "authorization: ***\nx-team: b", "when", "every 90 minutes"), 200, "Your changes")
-	for _, says := range []string{"https://example.com/hook", "https://example.com/other", "Tags", "Time allowed", "0 9 * * 1-5"} {
+	for _, says := range []string{"https://example.com/hook", "https://example.com/other", "Tags", "Timeout", "0 9 * * 1-5"} {
 		b.want(page, 200, says)
 	}
 	if strings.Contains(page.body, "hunter2") || w.schedule(ann, id).Revision != 1 {
@@ -134,7 +134,7 @@ func TestEdit_ShowsWhatHasChangedMeanwhile(t *testing.T) {
 	mine := b.edits(at+"/edit", "name", "Mine")
 	b.want(b.saves(b.edits(at+"/edit", "timeout", "33", "ends_at", "2030-01-01T00:00:00Z"), at+"/edit"), 303, at+"?done=edited")
 
-	stale := b.want(b.saves(mine, at+"/edit"), 412, "Changed meanwhile")
+	stale := b.want(b.saves(mine, at+"/edit"), 412, "Changed by others")
 	b.want(stale, 412, "It has been changed since")
 	b.want(stale, 412, "33")
 	if s := w.schedule(ann, id); *s.Name != "Before" {
@@ -178,7 +178,7 @@ func TestEdit_AWaitingJobAndARun(t *testing.T) {
 		t.Errorf("the copy is %v, %v", again, err)
 	}
 	b.want(b.get("/jobs/3"), 200, `href="/jobs/1"`)
-	b.want(b.edits("/jobs/1/rerun/edit", "timeout", "9999"), 422, "Time allowed must")
+	b.want(b.edits("/jobs/1/rerun/edit", "timeout", "9999"), 422, "Timeout must")
 }
 
 func TestSchedules_RunNow(t *testing.T) {

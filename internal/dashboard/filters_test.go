@@ -37,7 +37,7 @@ func TestJobs_FiltersAreInTheAddress(t *testing.T) {
 		b.want(b.get("/jobs?"+query), 422, says)
 	}
 	b.want(b.get("/jobs?name="+strings.Repeat("x", 1500)), 422, "at most 1,500 bytes")
-	b.want(b.post("/jobs/cancel?tag=eu&after=7", "job", "1"), 303, "/jobs?done=selected&tag=eu")
+	b.want(b.post("/jobs/cancel?tag=eu&after=7", "job", "1"), 303, "/jobs?count=1&done=selected&tag=eu")
 }
 
 func TestSchedules_FilterByTags(t *testing.T) {

@@ -51,7 +51,7 @@ func (s *Server) overview(c *call) error {
 	if err != nil {
 		return err
 	}
-	o.Figures, o.Plots = figures(&series.Total), plots(series, period)
+	o.Figures, o.Plots, o.FailedAttempts = figures(&series.Total), plots(series, period), series.Total.Failed
 	now := s.Service.Now()
 	due, err := s.Service.JobsDue(ctx, c.owner(), now.Add(dueWithin), listed, dueScanned)
 	if err != nil {
@@ -103,6 +103,20 @@ func rate(p *stats.Point) float64 {
 	return 100 * float64(p.Succeeded) / float64(p.Runs())
 }
 
+// failureRate returns the percentage of attempts that failed; NaN without any.
+func failureRate(p *stats.Point) float64 { return 100 - rate(p) }
+
+// failurePercent formats a percentage of failures. It is 0 % only if nothing failed.
+func failurePercent(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "–"
+	case v > 0 && v < 0.1:
+		return "< 0.1 %"
+	}
+	return strconv.FormatFloat(math.Ceil(v*10-1e-9)/10, 'f', -1, 64) + " %"
+}
+
 // percent formats a percentage. It is 100 % only if nothing failed.
 func percent(v float64) string {
 	switch {
@@ -127,13 +141,13 @@ func within(v float64) string {
 	if math.IsNaN(v) {
 		return ""
 	}
-	return "99 of 100 within " + view.Millis(v)
+	return "p99 " + view.Millis(v)
 }
 
 // figures returns the totals of a period.
 func figures(total *stats.Point) []view.Figure {
 	return []view.Figure{
-		{Name: "Runs", Value: ui.Count(total.Runs()), Below: ui.Count(total.Failed) + " failed"},
+		{Name: "Attempts", Value: ui.Count(total.Runs()), Below: ui.Count(total.Failed) + " failed"},
 		{Name: "Success rate", Value: percent(rate(total)), Below: "of all attempts"},
 		{Name: "Median lateness", Value: orDash(total.LatenessP50), Below: within(total.LatenessP99)},
 		{Name: "Median duration", Value: orDash(total.DurationP50), Below: within(total.DurationP99)},
@@ -155,13 +169,13 @@ func plots(series *stats.Series, p period) []ui.Plot {
 	runs := values(func(p *stats.Point) float64 { most = max(most, float64(p.Runs())/per); return float64(p.Runs()) / per })
 	plots := []ui.Plot{
 		{
-			ID: "runs", Title: "Runs per minute", Bars: true,
+			ID: "runs", Title: "Attempts per minute", Bars: true,
 			Series:  []ui.Series{{Name: "all", Values: runs}, {Name: "failed", Values: values(func(p *stats.Point) float64 { return float64(p.Failed) / per })}},
 			Summary: fmt.Sprintf("%s %s, %s of them failed; at most %s a minute.", ui.Count(total.Runs()), during, ui.Count(total.Failed), strconv.FormatFloat(math.Round(most*10)/10, 'f', -1, 64)),
 		},
 		{
-			ID: "rate", Title: "Success rate", Unit: "%", Top: 100, Series: []ui.Series{{Name: "succeeded", Values: values(rate)}},
-			Summary: percent(rate(total)) + " of the runs " + during + " succeeded.",
+			ID: "rate", Title: "Failure rate", Unit: "%", Series: []ui.Series{{Name: "failed", Values: values(failureRate)}},
+			Summary: failurePercent(failureRate(total)) + " of the attempts " + during + " failed.",
 		},
 		{
 			ID: "lateness", Title: "Lateness", Unit: "ms",

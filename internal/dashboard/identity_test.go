@@ -127,7 +127,7 @@ func TestSettings_PasswordChangeRevokesKeysOnRequest(t *testing.T) {
 func TestSecondFactor_Pages(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
-	b.want(b.get("/settings/second-factor"), 200, "Switched off")
+	b.want(b.get("/settings/second-factor"), 200, "<h2>Off</h2>")
 	b.want(b.post("/settings/second-factor/confirm", "code", "123456"), 422, "too old; begin again")
 	b.want(b.post("/settings/second-factor/disable", "password", secretWords, "code", "123456"), 422, "not switched on")
 	b.want(b.post("/settings/second-factor", "password", secretWords), 303, "/settings/second-factor")
@@ -141,7 +141,7 @@ func TestSecondFactor_Pages(t *testing.T) {
 	}
 	b.want(b.get("/settings"), 200, "switched off") // until a code has confirmed it
 	w.pass(time.Hour)
-	b.want(b.get("/settings/second-factor"), 200, "Switched off")
+	b.want(b.get("/settings/second-factor"), 200, "<h2>Off</h2>")
 	// Nobody else may see it.
 	b.want(w.browser().get("/settings/second-factor"), 303, "/sign-in?to=%2Fsettings%2Fsecond-factor")
 	b.want(w.browser().get("/sign-in/code"), 303, "/sign-in")
@@ -165,7 +165,7 @@ func TestAuditLog_Pages(t *testing.T) {
 		t.Error("the account's log shows what is the service's")
 	}
 	next := regexp.MustCompile(`/settings/audit\?after=[0-9a-f-]{36}`).FindString(page.body)
-	b.want(b.get(next), 200, "Back to the newest")
+	b.want(b.get(next), 200, "Newest")
 	if err := w.s.AccountOperator(t.Context(), 1, false); err != nil {
 		t.Fatal(err)
 	}

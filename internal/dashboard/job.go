@@ -41,7 +41,7 @@ func (s *Server) readJob(c *call) (*view.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &view.Job{Now: s.Service.Now(), Notice: c.notice()}
+	d := &view.Job{Now: s.Service.Now(), Notice: c.notice(), Begun: c.begun()}
 	if d.Job, err = s.Service.Job(ctx, c.owner(), id); err != nil {
 		return nil, err
 	}

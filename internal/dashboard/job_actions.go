@@ -2,6 +2,8 @@ package dashboard
 
 import (
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/fault"
@@ -31,8 +33,13 @@ func (s *Server) cancelJob(c *call) error {
 	return c.redirect("/jobs/%d?done=%s", j.Number, done)
 }
 
-// maxSelected is the maximum number of jobs that one request cancels.
-const maxSelected = 100
+const (
+	// maxSelected is the maximum number of jobs that one request cancels.
+	maxSelected = 100
+	// clockTolerance is how far the clock of a transaction may be behind this node's
+	// view of it, when what a request has cancelled is counted.
+	clockTolerance = time.Second
+)
 
 // cancelJobs cancels the jobs that were selected in the list.
 func (s *Server) cancelJobs(c *call) error {
@@ -50,17 +57,29 @@ func (s *Server) cancelJobs(c *call) error {
 			return noJob
 		}
 	}
-	if _, err := s.Service.CancelMany(c.r.Context(), c.owner(), ids); err != nil {
+	since := s.Service.Now().Add(-clockTolerance)
+	jobs, err := s.Service.CancelMany(c.r.Context(), c.owner(), ids)
+	if err != nil {
 		return err
 	}
-	return c.backToJobs("selected")
+	cancelled := map[int64]bool{}
+	for _, j := range jobs {
+		if j.State == job.Cancelled && j.CancelledAt.After(since) {
+			cancelled[j.Number] = true
+		}
+	}
+	return c.backToJobs("selected", "count", strconv.Itoa(len(cancelled)))
 }
 
-// backToJobs redirects to the list with the filters that it had.
-func (c *call) backToJobs(done string) error {
+// backToJobs redirects to the list with the filters that it had, and with further
+// parameters.
+func (c *call) backToJobs(done string, more ...string) error {
 	values, _ := tidy(c.r.URL.Query())
 	values.Del("after")
 	values.Set("done", done)
+	for i := 0; i+1 < len(more); i += 2 {
+		values.Set(more[i], more[i+1])
+	}
 	return c.redirect("%s", "/jobs?"+values.Encode())
 }
 

@@ -24,6 +24,7 @@ var jobRoutes = []route{
 	{"/jobs/{job_id}/run", forMembers, map[string]handler{"POST": (*Server).runJob}},
 	{"/jobs/{job_id}/rerun", forMembers, map[string]handler{"POST": (*Server).rerunJob}},
 	{"/jobs/{job_id}/when", forMembers, map[string]handler{"POST": (*Server).rescheduleJob}},
+	{"/jobs/{job_id}/text/{of}", forMembers, map[string]handler{"GET": (*Server).jobText}},
 	{"/jobs/{job_id}/logs/{log_id}", forMembers, map[string]handler{"GET": (*Server).jobLog}},
 }
 
@@ -115,7 +116,7 @@ func (s *Server) jobTabs(c *call, query job.Query, list *view.Jobs) ([]ui.Tab, e
 	tabs := []ui.Tab{{Label: "All", Href: c.here("state", "", "after", ""), Current: list.State == ""}}
 	for _, state := range listedStates {
 		tabs = append(tabs, ui.Tab{
-			Label: ui.Capital(state.String()), Count: count(state), Current: list.State == state.String(),
+			Label: ui.StateLabel(state), Count: count(state), Current: list.State == state.String(),
 			Href: c.here("state", state.String(), "after", ""),
 		})
 	}
@@ -131,6 +132,19 @@ func (c *call) jobID() (job.Ref, error) {
 	return id, nil
 }
 
+// jobText returns a complete text of a job's page.
+func (s *Server) jobText(c *call) error {
+	d, err := s.readJob(c)
+	if err != nil {
+		return err
+	}
+	text, ok := d.Text(c.r.PathValue("of"))
+	if !ok {
+		return fault.New(fault.NotFound, "There is no page at this address.")
+	}
+	return c.text(text)
+}
+
 // jobLog returns the complete payload of a log as text.
 func (s *Server) jobLog(c *call) error {
 	id, ok := job.ParseID(c.r.PathValue("log_id"))
@@ -141,7 +155,5 @@ func (s *Server) jobLog(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = c.Write([]byte(ui.Pretty(c.show(log.Payload, &view.Hidden{})))) // the browser may have disconnected
-	return nil
+	return c.text(ui.Pretty(c.show(log.Payload, &view.Hidden{})))
 }

@@ -93,6 +93,11 @@ func (s *Server) createJob(c *call) error {
 		s.check(c, f)
 		return c.render(http.StatusOK, view.NewJobPage(f.page()))
 	case "json":
+		if f.unreadable {
+			f.Switching = true
+			s.check(c, f)
+			return c.render(http.StatusUnprocessableEntity, view.NewJobPage(f.page()))
+		}
 		asJSON := newJobForm(c, url.Values{"json": {ui.Pretty(f.body)}, "from": f.Values["from"]}, true)
 		asJSON.copied = f.copied
 		asJSON.Checked = true

@@ -18,10 +18,12 @@ import (
 // in the request derive from the table of fields in package job.
 type jobForm struct {
 	view.NewJob
-	body   rawjson.Value // the request, without what could not be read; nil if nothing could
-	others []string      // problems of what has no input, as sentences
-	origin string
-	copied rawjson.Value // the args of the job that the form is a copy of; nil for none
+	body rawjson.Value // the request, without what could not be read; nil if nothing could
+	// unreadable is set if a text could not be read, so that the request lacks it.
+	unreadable bool
+	others     []string // problems of what has no input, as sentences
+	origin     string
+	copied     rawjson.Value // the args of the job that the form is a copy of; nil for none
 }
 
 // complete returns the request with the credentials of the job it is a copy of.
@@ -46,6 +48,7 @@ func (f *jobForm) read(now time.Time) {
 	f.Problems = map[string]string{}
 	if f.AsJSON {
 		f.readJSON()
+		f.unreadable = len(f.Problems) > 0
 		return
 	}
 	members := append(f.readRequest(), f.readWhen(now)...)
@@ -58,6 +61,7 @@ func (f *jobForm) read(now time.Time) {
 		}
 	}
 	f.body = rawjson.Object(members)
+	f.unreadable = len(f.Problems) > 0
 }
 
 // readField returns the value of an input, or nil if the request does not need it.
@@ -231,7 +235,7 @@ func (f *jobForm) wrong() bool { return len(f.Problems) > 0 || len(f.others) > 0
 func (f *jobForm) page() *view.NewJob {
 	f.Sentences = f.sentences()
 	f.AtOnce = !slices.ContainsFunc(rawjson.Members(f.body), func(m rawjson.Member) bool { return job.IsTiming(m.Name) })
-	if f.body != nil {
+	if f.body != nil && !f.unreadable {
 		f.Curl = createCurl(f.origin, f.body)
 	}
 	return &f.NewJob

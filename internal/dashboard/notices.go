@@ -1,5 +1,7 @@
 package dashboard
 
+import "strconv"
+
 // notices maps the parameter done of an address to a sentence about the previous
 // action. Only these sentences are shown, so that a link can't contain a text of
 // its own.
@@ -15,14 +17,14 @@ var notices = map[string]string{
 	"endedothers":   "You are signed out everywhere else.",
 	"factoroff":     "The second factor is switched off.",
 	"cancelled":     "The job has been cancelled.",
-	"selected":      "The selected jobs have been cancelled.",
+	"selected":      "The selected jobs have been cancelled.", // see cancelled
 	"none":          "No job was selected; nothing was changed.",
-	"final":         "The job was already final; nothing was changed.",
-	"sooner":        "The job runs now.",
+	"final":         "The job had already finished; nothing was changed.",
+	"sooner":        "The run has been requested. Its result appears below.",
 	"rescheduled":   "The job has been rescheduled.",
 	"held":          "A job with this idempotency key already exists. No other job was created; this is the existing one.",
-	"enabled":       "The schedule is enabled.",
-	"disabled":      "The schedule is disabled; it creates no runs until you enable it.",
+	"enabled":       "The schedule is resumed.",
+	"disabled":      "The schedule is paused; it creates no runs until you resume it.",
 	"deleted":       "The schedule has been deleted. Its past runs and their logs stay.",
 	"jobedited":     "The job has been changed.",
 	"changed":       "This is the new job, with your changes.",
@@ -47,5 +49,26 @@ var notices = map[string]string{
 	"resumed":       "The account is resumed; its jobs run again.",
 }
 
+// begun reports whether the previous action has only begun, so that its result is
+// not known.
+func (c *call) begun() bool { return c.param("done") == "sooner" }
+
 // notice returns the sentence about the previous action; "" without one.
-func (c *call) notice() string { return notices[c.param("done")] }
+func (c *call) notice() string {
+	done := c.param("done")
+	if n, err := strconv.Atoi(c.param("count")); err == nil && done == "selected" && n >= 0 && n <= maxSelected {
+		return cancelled(n)
+	}
+	return notices[done]
+}
+
+// cancelled says how many of the selected jobs were cancelled.
+func cancelled(n int) string {
+	switch n {
+	case 0:
+		return "The selected jobs had already finished; nothing was changed."
+	case 1:
+		return "1 job has been cancelled."
+	}
+	return strconv.Itoa(n) + " jobs have been cancelled."
+}

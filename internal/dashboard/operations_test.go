@@ -15,7 +15,7 @@ func TestOperations_StartFromAFilteredList(t *testing.T) {
 	}
 	w.create(ann, `{"url":"https://example.com","schedule_in":3600}`)
 	b.want(b.get("/operations"), 200, "No operations yet")
-	if strings.Contains(b.get("/jobs").body, "Change all of these") {
+	if strings.Contains(b.get("/jobs").body, "Change all matching jobs") {
 		t.Error("a list without filters offers an operation")
 	}
 	b.want(b.get("/jobs?tag=import&state=available"), 200, `href="/operations/new?state=available&amp;tag=import"`)
@@ -26,7 +26,7 @@ func TestOperations_StartFromAFilteredList(t *testing.T) {
 	form.Set("when", "in 2 hours")
 	form.Set("spread", "10 minutes")
 	counted := b.want(b.do("POST", "/operations", form), 200, "<strong>3</strong>")
-	b.want(counted, 200, "Nothing has been changed yet")
+	b.want(counted, 200, "Nothing has changed yet")
 	b.want(counted, 200, "&#34;spread&#34;: [10, &#34;minutes&#34;]")
 	form = counted.inputs("/operations")
 	form.Set("go", "start")

@@ -56,7 +56,7 @@ func TestErrors_AreOnlyPagesForBrowsers(t *testing.T) {
 	b := newSite(t, false, public).browser()
 	b.want(b.get("/nothing-here"), http.StatusNotFound, "There is no page at this address")
 	b.want(b.get("/public/jobs/999"), http.StatusNotFound, "There is no such job.")
-	b.want(b.get("/public/jobs/x"), http.StatusNotFound, "Nothing here")
+	b.want(b.get("/public/jobs/x"), http.StatusNotFound, "Not found")
 	b.want(b.get("/public/settings"), http.StatusNotFound, "There is no page")
 	b.want(b.get("/api/nothing"), http.StatusNotFound, `"status":404`)
 	b.want(b.get("/public/jobs?q="+strings.Repeat("x", 301)), http.StatusUnprocessableEntity, "at most 300 bytes")
@@ -137,5 +137,5 @@ func TestPages_StaySmall(t *testing.T) {
 		tags += fmt.Sprintf("&tag=%d%s", i, strings.Repeat("x", 63))
 	}
 	b.want(b.get("/public/jobs?since=2020-01-01"+tags), http.StatusOK, "No job matches")
-	b.want(b.get("/public/jobs/1"), http.StatusOK, "are not shown here")
+	b.want(b.get("/public/jobs/1"), http.StatusOK, "not shown.")
 }

@@ -21,7 +21,7 @@ func TestSignUp_ShowsTheFirstKeyOnce(t *testing.T) {
 			t.Errorf("the cookie %+v", cookie)
 		}
 	}
-	page := b.want(b.get("/welcome"), 200, "can't be shown again")
+	page := b.want(b.get("/welcome"), 200, "You won't see it again")
 	key := keyPattern.FindString(page.body)
 	if status := w.calls(key); status != 200 {
 		t.Errorf("the key %q gets %d", key, status)
@@ -34,8 +34,8 @@ func TestSignUp_ShowsTheFirstKeyOnce(t *testing.T) {
 	}
 	b.want(b.get("/sign-up"), 303, "/")
 	b.want(b.get("/sign-in"), 303, "/")
-	b.want(w.browser().get("/sign-up"), 200, "Nobody can sign up here")
-	b.want(w.browser().signUp("bob@example.com"), 403, "Nobody can sign up here")
+	b.want(w.browser().get("/sign-up"), 200, "Sign-up is closed")
+	b.want(w.browser().signUp("bob@example.com"), 403, "Sign-up is closed")
 	b.want(w.browser().get("/"), 303, "/sign-in")
 }
 

@@ -107,14 +107,14 @@ func TestSchedules_ListChangeAndDisable(t *testing.T) {
 	if w.schedule(ann, j.ScheduleID).Live() {
 		t.Error("it is not disabled")
 	}
-	b.want(b.get(at), 200, "disabled")
+	b.want(b.get(at), 200, "Paused")
 	b.want(b.post(at+"/enable"), 303, at+"?done=enabled")
 	if !w.schedule(ann, j.ScheduleID).Live() {
 		t.Error("it is not enabled")
 	}
 	b.want(b.post(at+"/delete"), 303, "/schedules?done=deleted")
-	b.want(b.get(at), 404, "Nothing here")
-	b.want(b.get("/schedules/nonsense"), 404, "Nothing here")
+	b.want(b.get(at), 404, "Not found")
+	b.want(b.get("/schedules/nonsense"), 404, "Not found")
 }
 
 func TestState_IsSavedUnlessARunChangedIt(t *testing.T) {
@@ -152,16 +152,16 @@ func TestPages_OfOtherAccountsAreNotFound(t *testing.T) {
 	j := w.create(sam, `{"url":"https://example.com/secret","repeat_every":60}`)
 	w.ends(j, 500)
 	at := "/schedules/" + j.ScheduleID.String()
-	b.want(b.get(at), 404, "Nothing here")
-	b.want(b.get(at+"/state"), 404, "Nothing here")
+	b.want(b.get(at), 404, "Not found")
+	b.want(b.get(at+"/state"), 404, "Not found")
 	for _, action := range []string{"edit", "state", "clear", "enable", "disable", "delete"} {
-		b.want(b.post(at+"/"+action, "when", "every hour", "zone", "UTC", "state", "{}"), 404, "Nothing here")
+		b.want(b.post(at+"/"+action, "when", "every hour", "zone", "UTC", "state", "{}"), 404, "Not found")
 	}
 	logs, err := w.s.LogList(t.Context(), sam, job.LogQuery{ListQuery: job.ListQuery{Limit: 1}})
 	if err != nil || len(logs) != 1 {
 		t.Fatalf("logs %v, %v", logs, err)
 	}
-	b.want(b.get("/logs/"+logs[0].ID.String()), 404, "Nothing here")
+	b.want(b.get("/logs/"+logs[0].ID.String()), 404, "Not found")
 	for _, page := range []string{"/", "/schedules", "/logs", fmt.Sprintf("/logs?job=%d", j.Number), "/logs?schedule=" + j.ScheduleID.String(), "/logs/export"} {
 		if a := b.get(page); a.StatusCode != 200 || strings.Contains(a.body, "secret") || strings.Contains(a.body, "worker.http.response</code>") {
 			t.Errorf("%s: status %d, %s", page, a.StatusCode, a.body)
@@ -179,9 +179,9 @@ func TestLogs_FilterAndExport(t *testing.T) {
 	w.pass(time.Hour)
 	second := w.create(ann, `{"url":"https://example.com/hook","repeat_every":60}`)
 	w.ends(second, 503)
-	lines := func(query string) int { return strings.Count(b.get("/logs"+query).body, "<tr>") - 1 }
+	lines := func(query string) int { return strings.Count(b.get("/logs"+query).body, "<tr id=\"log-") }
 	for query, want := range map[string]int{
-		"": 4, "?event=worker.http.response": 2, "?event=worker.http.error": -1, fmt.Sprintf("?job=%d", first.Number): 2, fmt.Sprintf("?job=%%23%d", first.Number): 2,
+		"": 4, "?event=worker.http.response": 2, "?event=worker.http.error": 0, fmt.Sprintf("?job=%d", first.Number): 2, fmt.Sprintf("?job=%%23%d", first.Number): 2,
 		"?job=" + second.ID.String(): 2, "?schedule=" + second.ScheduleID.String(): 2, "?last=15m": 2, "?last=24h": 4, "?since=2026-03-01T12:30": 2, "?until=2026-03-01+12:30": 2,
 		"?since=2026-03-01+12:00&until=2026-03-01+12:30&event=worker.http.request": 1, "?follow=off": 4, "?part=list": 4, "?after=nonsense": 4,
 	} {
@@ -205,7 +205,7 @@ func TestLogs_FilterAndExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.want(b.get("/logs/"+logs[0].ID.String()), 200, "&lt;b&gt;hi&lt;/b&gt;")
-	b.want(b.get("/logs/nonsense"), 404, "Nothing here")
+	b.want(b.get("/logs/nonsense"), 404, "Not found")
 }
 
 func TestLogs_Pages(t *testing.T) {
@@ -218,7 +218,7 @@ func TestLogs_Pages(t *testing.T) {
 	shown, at := 0, "/logs"
 	for pages := 1; ; pages++ {
 		a := b.want(b.get(at), 200, "worker.http")
-		shown += strings.Count(a.body, "<tr>") - 1
+		shown += strings.Count(a.body, "<tr id=\"log-")
 		_, after, more := strings.Cut(a.body, `/logs?after=`)
 		if pages > 1 || !more {
 			break

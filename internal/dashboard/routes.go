@@ -25,6 +25,7 @@ type route struct {
 // allRoutes returns the routes of all areas.
 func allRoutes() []route {
 	return slices.Concat(
+		assetRoutes,
 		homeRoutes,
 		signInRoutes,
 		settingsRoutes,

@@ -53,7 +53,7 @@ func (s *Server) readSchedule(c *call) (*view.Schedule, error) {
 	row := view.ScheduleRow{Schedule: found, Spec: job.ReadSpec(found.Args), Runs: runs[id]}
 	hidden := c.newHidden(c.href("/schedules/%s", id))
 	found.Args = c.show(found.Args, &hidden)
-	d := &view.Schedule{Hidden: hidden, ScheduleRow: row, Notice: c.notice(), StateMark: stateMark(found)}
+	d := &view.Schedule{Hidden: hidden, ScheduleRow: row, Notice: c.notice(), Begun: c.begun(), StateMark: stateMark(found)}
 	d.Part = c.href("/schedules/%s?part=", id)
 	if text := stateText(found); len(html.EscapeString(text)) <= maxEdited {
 		d.StateText = text
@@ -127,7 +127,7 @@ func stateMark(s *job.Schedule) string {
 // the page.
 const maxEdited = 24 << 10
 
-// rawState returns a schedule's complete $state or $previous as text.
+// rawState returns a schedule's complete $state, $previous or args as text.
 func (s *Server) rawState(c *call) error {
 	id, err := c.scheduleID()
 	if err != nil {
@@ -138,12 +138,13 @@ func (s *Server) rawState(c *call) error {
 		return err
 	}
 	text := stateText(found)
-	if c.param("of") == "previous" {
+	switch c.param("of") {
+	case "previous":
 		text = ui.Pretty(found.Previous)
+	case "args":
+		text = ui.Pretty(c.show(found.Args, &view.Hidden{}))
 	}
-	c.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = c.Write([]byte(text)) // the browser may have disconnected
-	return nil
+	return c.text(text)
 }
 
 func (s *Server) saveState(c *call) error {

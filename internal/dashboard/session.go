@@ -55,7 +55,7 @@ func (c *call) cookie(name string) string {
 // of the session cookie; nil without one.
 func (s *Server) readViewer(c *call, public bool) (*viewer, error) {
 	if public {
-		return &viewer{account: s.Public, public: true}, nil
+		return &viewer{account: s.Public, public: true, signedIn: s.signedIn(c)}, nil
 	}
 	token := c.cookie(sessionCookie)
 	if token == "" {
@@ -75,6 +75,20 @@ func (s *Server) readViewer(c *call, public bool) (*viewer, error) {
 	}
 	c.session = session
 	return &viewer{account: account, operator: account.Operator}, nil
+}
+
+// signedIn returns the email of the account whose session the browser has, for the
+// way back from public pages; "" without one.
+func (s *Server) signedIn(c *call) string {
+	token := c.cookie(sessionCookie)
+	if token == "" {
+		return ""
+	}
+	account, _, err := s.People.Session(c.r.Context(), token)
+	if err != nil {
+		return "" // public pages don't need it
+	}
+	return account.Email
 }
 
 // permit returns an Unauthorized fault once the viewer's session has ended. Streams

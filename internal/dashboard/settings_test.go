@@ -46,7 +46,7 @@ func TestSettings_Keys(t *testing.T) {
 	b.want(b.post("/settings/keys", "name", "one too many"), 422, "maximum number of keys")
 	b.want(b.get("/settings?from=20"), 200, "Older")
 	b.want(b.get("/settings?from=x"), 200, "key 98")
-	b.want(b.get("/settings?from=9999"), 200, "Back to the newest")
+	b.want(b.get("/settings?from=9999"), 200, "Newest")
 }
 
 func (w *site) account(email string) *identity.Account {
@@ -104,7 +104,7 @@ func TestSettings_DeleteAccount(t *testing.T) {
 		t.Error("the key works")
 	}
 	b.want(b.signIn("ann@example.com", secretWords), 401, "wrong")
-	b.want(b.signUp("eve@example.com"), 403, "Nobody can sign up here") // the door stays closed
+	b.want(b.signUp("eve@example.com"), 403, "Sign-up is closed") // the door stays closed
 }
 
 func TestOperator_SeesSizesButNoPayloads(t *testing.T) {

@@ -71,12 +71,12 @@ var fields = []Field{
 	{
 		Name: "query", In: Anywhere, Kind: ObjectValue, Types: []string{"object", "string"}, read: readQuery,
 		set:  func(s *Spec, v rawjson.Value) { s.Query = v },
-		Form: Form{Section: RequestSection, Label: "Query", Hint: "Added to the url; ready made, or a JSON object.", Placeholder: "page=2&tag=new", Mono: true},
+		Form: Form{Section: RequestSection, Label: "Query", Hint: "Added to the URL: a query string or a JSON object.", Placeholder: "page=2&tag=new", Mono: true},
 	},
 	{
 		Name: "headers", In: Anywhere, Kind: ObjectValue, read: readHeaders, check: checkSecrets,
 		set:  func(s *Spec, v rawjson.Value) { s.Headers = v },
-		Form: Form{Section: RequestSection, Label: "Headers", Hint: "Name: value, one a line.", Placeholder: "Authorization: Bearer …", Mono: true},
+		Form: Form{Section: RequestSection, Label: "Headers", Hint: "One Name: value per line.", Placeholder: "Authorization: Bearer …", Mono: true},
 	},
 	{
 		Name: "body", In: Anywhere, Kind: AnyValue,
@@ -119,36 +119,36 @@ var fields = []Field{
 	},
 	{
 		Name: "tags", In: Anywhere, Kind: ListValue, Of: TextValue, read: readTags,
-		Form: Form{Section: MoreSection, Label: "Tags", Hint: "Up to 10, separated by commas; lists can be filtered by them.", Placeholder: "billing, tenant:42"},
+		Form: Form{Section: MoreSection, Label: "Tags", Hint: "Up to 10, separated by commas. Lists can be filtered by them.", Placeholder: "billing, tenant:42"},
 		Flag: Flag{Placeholder: "TAG,…", Help: "Up to 10 tags, by which lists can be filtered."},
 	},
 	{
 		Name: keyField, In: ForCreate, Kind: TextValue, Column: true, read: readKey,
-		Form: Form{Section: MoreSection, Label: "Idempotency key", Hint: "While a job holds this key, another one with it is not created.", Mono: true},
+		Form: Form{Section: MoreSection, Label: "Idempotency key", Hint: "While a job holds this key, no other job with it is created.", Mono: true},
 		Flag: Flag{Placeholder: "KEY", Help: "While an unfinished job holds this key, no other job is created with it."},
 	},
 	{
 		Name: conflictField, In: ForCreate, Kind: TextValue, Needs: keyField, read: readOnConflict, check: checkOnConflict,
 		set:  func(s *Spec, v rawjson.Value) { s.OnConflict = rawjson.Text(v) },
-		Form: Form{Section: MoreSection, Label: "If the key is held", Hint: "What happens when another job holds the key.", Choices: conflictChoices, Default: OnConflictReturn},
+		Form: Form{Section: MoreSection, Label: "On conflict", Hint: "What to do when another job holds the key.", Choices: conflictChoices, Default: OnConflictReturn},
 		Flag: Flag{Placeholder: "ACTION", Help: "What to do if another job holds the key: return it, refuse, replace it or debounce."},
 	},
 	{
 		Name: "max_wait", In: ForJob, Kind: DurationValue, Needs: keyField, read: readWait, check: checkMaxWait,
 		set:  func(s *Spec, v rawjson.Value) { s.MaxWait = DurationOf(v) },
-		Form: Form{Section: MoreSection, Label: "Longest wait", Hint: "How far debounce may put the job off, from the first call.", Placeholder: "10 minutes"},
+		Form: Form{Section: MoreSection, Label: "Maximum wait", Hint: "How long debounce may delay the job, from the first call.", Placeholder: "10 minutes"},
 		Flag: Flag{Placeholder: "DURATION", Help: "How far debounce may put the job off, from the first call."},
 	},
 	{
 		Name: "throttle", In: ForJob, Kind: DurationValue, Needs: keyField, read: readWait, check: checkThrottle,
 		set:  func(s *Spec, v rawjson.Value) { s.Throttle = DurationOf(v) },
-		Form: Form{Section: MoreSection, Label: "Hold the key for", Hint: "From creation on, even if the job has ended.", Placeholder: "1 hour"},
+		Form: Form{Section: MoreSection, Label: "Keep the key for", Hint: "From creation, even if the job has finished.", Placeholder: "1 hour"},
 		Flag: Flag{Placeholder: "DURATION", Help: "How long the job holds its key after creation, even if it has ended."},
 	},
 	{
 		Name: "retries", In: Anywhere, Kind: WholeValue, read: readRetries,
 		set:  func(s *Spec, v rawjson.Value) { s.Retries, _ = strconv.Atoi(string(v)) },
-		Form: Form{Section: MoreSection, Label: "Retries", Hint: "How often a failed attempt is made again, 0 to 20.", Placeholder: "3"},
+		Form: Form{Section: MoreSection, Label: "Retries", Hint: "How often to retry a failed attempt, 0 to 20.", Placeholder: "3"},
 		Flag: Flag{Placeholder: "N", Help: "How many times to retry a failed attempt."},
 	},
 	{
@@ -157,7 +157,7 @@ var fields = []Field{
 			seconds, _ := strconv.ParseFloat(string(v), 64)
 			s.Timeout = time.Duration(seconds * float64(time.Second))
 		},
-		Form: Form{Section: MoreSection, Label: "Time allowed", Hint: "Seconds for one attempt, 1 to 900.", Placeholder: "30"},
+		Form: Form{Section: MoreSection, Label: "Timeout", Hint: "Seconds per attempt, 1 to 900.", Placeholder: "30"},
 		Flag: Flag{Placeholder: "SECONDS", Help: "How long one attempt may take."},
 	},
 	{
@@ -168,12 +168,12 @@ var fields = []Field{
 	{
 		Name: "no_retry", In: Anywhere, Kind: ListValue, Of: WholeValue, read: readNoRetry,
 		set:  func(s *Spec, v rawjson.Value) { s.NoRetry = failuresOf(v) },
-		Form: Form{Section: MoreSection, Label: "Don't retry", Hint: "Statuses, classes and error kinds after which there is no retry.", Placeholder: "4xx, 501, tls"},
+		Form: Form{Section: MoreSection, Label: "No retry after", Hint: "Statuses, classes and error kinds after which there is no retry.", Placeholder: "4xx, 501, tls"},
 	},
 	{
 		Name: "backoff", In: Anywhere, Kind: ListValue, Of: DurationValue, read: readBackoff,
 		set:  func(s *Spec, v rawjson.Value) { s.Backoff = waitsOf(v) },
-		Form: Form{Section: MoreSection, Label: "Waits before retries", Hint: "1 to 20; the last one repeats.", Placeholder: "10, 1 minute, 6 hours"},
+		Form: Form{Section: MoreSection, Label: "Retry delays", Hint: "1 to 20; the last one repeats.", Placeholder: "10, 1 minute, 6 hours"},
 	},
 	{
 		Name: limitsField, In: Anywhere, Kind: ListValue, Of: TextValue, read: readLimits,
@@ -183,7 +183,7 @@ var fields = []Field{
 	{
 		Name: "completion", In: Anywhere, Kind: ObjectValue, Of: DurationValue, read: readCompletion,
 		set:  func(s *Spec, v rawjson.Value) { s.Completion = awaitOf(v) },
-		Form: Form{Section: MoreSection, Label: "Completion", Hint: "Await the outcome of work that takes longer than a request.", Placeholder: `{"within": [1, "hour"]}`, Mono: true},
+		Form: Form{Section: MoreSection, Label: "Completion", Hint: "Wait for the result of work that takes longer than a request.", Placeholder: `{"within": [1, "hour"]}`, Mono: true},
 	},
 	{
 		Name: "metadata", In: Anywhere, Kind: BooleanValue, read: readBoolean,
@@ -193,12 +193,12 @@ var fields = []Field{
 	{
 		Name: "callback_url", In: Anywhere, Kind: TextValue, read: readURL,
 		set:  func(s *Spec, v rawjson.Value) { s.CallbackURL = rawjson.Text(v) },
-		Form: Form{Section: MoreSection, Label: "Callback URL", Hint: "Gets the result, once.", Mono: true},
+		Form: Form{Section: MoreSection, Label: "Callback URL", Hint: "Receives the result, once.", Mono: true},
 	},
 	{
 		Name: "webhook_url", In: Anywhere, Kind: TextValue, read: readURL,
 		set:  func(s *Spec, v rawjson.Value) { s.WebhookURL = rawjson.Text(v) },
-		Form: Form{Section: MoreSection, Label: "Webhook URL", Hint: "Gets every event, as it happens.", Mono: true},
+		Form: Form{Section: MoreSection, Label: "Webhook URL", Hint: "Receives every event as it happens.", Mono: true},
 	},
 	{
 		Name: "expires_in", In: Anywhere, Kind: DurationValue, read: readExpiresIn,
@@ -206,13 +206,13 @@ var fields = []Field{
 			expires := DurationOf(v)
 			s.ExpiresIn = &expires
 		},
-		Form: Form{Section: MoreSection, Label: "Expires in", Hint: "An attempt that can't start within this time after the due time is not made.", Placeholder: "10 minutes"},
+		Form: Form{Section: MoreSection, Label: "Expires in", Hint: "The job fails if it can't start within this time after it is due.", Placeholder: "10 minutes"},
 		Flag: Flag{Placeholder: "DURATION", Help: "How long after the due time an attempt may start, as in 600 or \"10 minutes\"."},
 	},
 	{
 		Name: "catch_up", In: OnlySchedule, Kind: TextValue, read: readCatchUp,
 		set:  func(s *Spec, v rawjson.Value) { s.CatchUp = CatchUp(rawjson.Text(v)) },
-		Form: Form{Section: ScheduleSection, Label: "Missed runs", Hint: "One late run for all that were missed, none, or each of them.", Choices: catchUps},
+		Form: Form{Section: ScheduleSection, Label: "Missed runs", Hint: "Run once for all missed runs, for none of them, or for each.", Choices: catchUps},
 		Flag: Flag{Placeholder: "HOW", Help: "What to do about missed runs: one, none or all."},
 	},
 	{
@@ -224,19 +224,19 @@ var fields = []Field{
 	{
 		Name: "max_runs", In: OnlySchedule, Kind: WholeValue, read: readMaxRuns,
 		set:  func(s *Spec, v rawjson.Value) { s.MaxRuns, _ = strconv.ParseInt(string(v), 10, 64) },
-		Form: Form{Section: ScheduleSection, Label: "Number of runs", Hint: "The schedule ends after this many; cancelled ones don't count."},
+		Form: Form{Section: ScheduleSection, Label: "Number of runs", Hint: "The schedule ends after this many. Cancelled runs don't count."},
 		Flag: Flag{Placeholder: "N", Help: "After how many runs the schedule ends."},
 	},
 	{
 		Name: "jitter", In: OnlySchedule, Kind: DurationValue, read: readJitter, check: checkJitter,
 		set:  func(s *Spec, v rawjson.Value) { s.Jitter = DurationOf(v) },
-		Form: Form{Section: ScheduleSection, Label: "Jitter", Hint: "All runs are later by a fixed part of this time, shorter than the interval.", Placeholder: "5 minutes"},
+		Form: Form{Section: ScheduleSection, Label: "Jitter", Hint: "Delays all runs by a fixed part of this time, which is shorter than the interval.", Placeholder: "5 minutes"},
 		Flag: Flag{Placeholder: "DURATION", Help: "Delay all runs by a fixed part of this time, which differs between schedules."},
 	},
 	{
 		Name: "except", In: OnlySchedule, Kind: ListValue, Of: TextValue, read: readExcept,
 		set:  func(s *Spec, v rawjson.Value) { s.Except = exceptOf(v) },
-		Form: Form{Section: ScheduleSection, Label: "Except on", Hint: "Dates and ranges of dates without runs.", Placeholder: "2026-12-25, 2026-12-24/2027-01-02"},
+		Form: Form{Section: ScheduleSection, Label: "Skip dates", Hint: "Dates and date ranges without runs.", Placeholder: "2026-12-25, 2026-12-24/2027-01-02"},
 		Flag: Flag{Placeholder: "DATES", Help: "Dates and ranges of dates without runs, as in 2026-12-25,2027-01-01/2027-01-06."},
 	},
 }

@@ -64,7 +64,8 @@ func ReadJobEdit(j *Job, body rawjson.Value, opts ReadOptions) (*Edit, error) {
 
 // ReadScheduleEdit reads a merge patch (RFC 7396) of a schedule. A new frequency
 // or first time begins a new grid; a new frequency without a first time begins it
-// at the old first time if that is ahead, else at opts.Now.
+// at the old first time if that is ahead (for cron, only if it was asked for), else
+// at opts.Now.
 func ReadScheduleEdit(s *Schedule, body rawjson.Value, opts ReadOptions) (*Edit, error) {
 	opts.Schedule = s.ID
 	p := &patch{
@@ -232,14 +233,17 @@ func (p *patch) whole(args rawjson.Value, changes []rawjson.Member) []rawjson.Me
 }
 
 // setStart sets when the grid of a schedule with a new frequency begins, if the
-// patch has no first time.
+// patch has no first time. A cron expression's own first tick is not such a time: the
+// new expression, or time zone, may have an earlier one.
 func (p *patch) setStart(r *reader) {
-	removed := false
+	removed, asked := false, !r.has("cron")
 	for _, name := range firstTimes {
 		value, known := p.given[name]
-		removed = removed || known && !value && rawjson.Get(p.args, name) != nil
+		there := rawjson.Get(p.args, name) != nil
+		removed = removed || known && !value && there
+		asked = asked || there
 	}
-	if !removed && p.firstDue.After(r.opts.Now) {
+	if asked && !removed && p.firstDue.After(r.opts.Now) {
 		r.timing.start, r.timing.given = p.firstDue, true
 	}
 }

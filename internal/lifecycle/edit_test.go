@@ -75,6 +75,25 @@ func TestEditSchedule_MovesThePendingRunToTheNewGrid(t *testing.T) {
 	}
 }
 
+// TestEditSchedule_ANewCronCountsFromNow edits a schedule that runs once a month,
+// before its first tick: nobody has asked for that time as the first one.
+func TestEditSchedule_ANewCronCountsFromNow(t *testing.T) {
+	for body, want := range map[string]time.Duration{
+		`{"cron":"*/20 * * * *"}`:                    20 * time.Minute,
+		`{"timezone":"Asia/Kolkata"}`:                654*time.Hour + 30*time.Minute,
+		`{"cron":"*/20 * * * *","schedule_in":3600}`: 80 * time.Minute,
+	} {
+		item := recurring(`{"url":"https://x","cron":"0 0 1 * *","method":"get","headers":{}}`)
+		first := time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)
+		item.Schedule.FirstDue, item.Job.ScheduledAt, item.Job.DueAt = first, first, first
+		m := moment(item, false)
+		m.Now = due.Add(10 * time.Minute)
+		if c := editSchedule(t, m, body); !c.Job.ScheduledAt.Equal(due.Add(want)) || !c.Schedule.FirstDue.Equal(due.Add(want)) {
+			t.Errorf("%s: the run is due %v after noon, the grid begins %v after it, want %v", body, c.Job.ScheduledAt.Sub(due), c.Schedule.FirstDue.Sub(due), want)
+		}
+	}
+}
+
 func TestEditSchedule_TheRunTakesEverythingOver(t *testing.T) {
 	own := "own"
 	m := moment(recurring(`{"url":"https://x/a","repeat_every":3600,"method":"get","headers":{}}`), false)

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/punctual-dev/punctual/internal/fault"
@@ -22,11 +23,12 @@ func (s *Service) Counts(ctx context.Context, owner job.Owner, q job.Query) (cou
 	return s.Store.JobTally(ctx, owner, q, CountLimit)
 }
 
-// Search finds jobs by a text that a person typed: the job with that integer id
-// or UUID, else the jobs with that idempotency key, else the jobs whose url or
-// name contains it, ignoring case. It uses the filters, Limit and After of q, and
-// returns jobs in the default order. With filters other than the states it looks
-// for the text only.
+// Search finds jobs by a text that a person typed: the job with that UUID, else the
+// jobs with that idempotency key, else the jobs whose url or name contains it,
+// ignoring case. Before these comes the job with that integer id, so that a page may
+// have one job more than Limit. It uses the filters, Limit and After of q, and returns
+// jobs in the default order. With filters other than the states it looks for the text
+// only.
 //
 // It finds a page by index, or scans the newest 3,000 jobs after After (fewer if
 // they are large), so a page takes milliseconds however many jobs there are.
@@ -36,15 +38,28 @@ func (s *Service) Search(ctx context.Context, owner job.Owner, q job.Query, text
 	if q.Path() == job.ByFilter {
 		return s.scan(ctx, owner, q, searchLook, job.Matcher(text))
 	}
-	if q.After == 0 {
-		j, err := s.named(ctx, owner, text)
-		if err != nil {
-			return job.Page[*job.Job]{}, err
-		}
-		if j != nil {
-			return job.Page[*job.Job]{Items: inStates([]*job.Job{j}, q.States)}, nil
+	named, err := s.named(ctx, owner, text)
+	if err != nil {
+		return job.Page[*job.Job]{}, err
+	}
+	if named == nil {
+		return s.searchText(ctx, owner, q, text)
+	}
+	var page job.Page[*job.Job]
+	if _, err := strconv.ParseInt(text, 10, 64); err == nil { // other texts may contain the number
+		if page, err = s.searchText(ctx, owner, q, text); err != nil {
+			return page, err
 		}
 	}
+	page.Items = slices.DeleteFunc(page.Items, func(j *job.Job) bool { return j.Number == named.Number })
+	if q.After == 0 {
+		page.Items = append(inStates([]*job.Job{named}, q.States), page.Items...)
+	}
+	return page, nil
+}
+
+// searchText finds jobs by their idempotency key, else by their url or name.
+func (s *Service) searchText(ctx context.Context, owner job.Owner, q job.Query, text string) (job.Page[*job.Job], error) {
 	page, err := s.Jobs(ctx, owner, job.Query{ListQuery: job.ListQuery{Limit: q.Limit, After: q.After}, Key: &text})
 	if err != nil || len(page.Items) > 0 {
 		page.Items = inStates(page.Items, q.States)

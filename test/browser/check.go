@@ -31,13 +31,14 @@ func (p *Page) Check() *Page {
 	p.t.Helper()
 	p.Wait(`document.readyState === "complete" && !document.querySelector(".htmx-request")`)
 	for _, f := range p.findings() {
-		if f.Impact == "serious" || f.Impact == "critical" {
-			var nodes []string
-			for _, n := range f.Nodes {
-				nodes = append(nodes, n.HTML+"\n    "+strings.ReplaceAll(n.Summary, "\n", " "))
-			}
-			p.t.Errorf("%s: axe-core finds (%s) %s: %s\n  %s", p.Address(), f.Impact, f.ID, f.Help, strings.Join(nodes, "\n  "))
+		var nodes []string
+		for _, n := range f.Nodes {
+			nodes = append(nodes, n.HTML+"\n    "+strings.ReplaceAll(n.Summary, "\n", " "))
 		}
+		p.t.Errorf("%s: axe-core finds (%s) %s: %s\n  %s", p.Address(), f.Impact, f.ID, f.Help, strings.Join(nodes, "\n  "))
+	}
+	if joined := p.Value(joinedTimes); joined != "" {
+		p.t.Errorf("%s has no space before a time: %s", p.Address(), joined)
 	}
 	if wide := p.Value(`document.documentElement.scrollWidth - document.documentElement.clientWidth`); wide != "0" {
 		p.t.Errorf("%s scrolls sideways by %s px: %s", p.Address(), wide, p.Value(widest))
@@ -50,6 +51,9 @@ func (p *Page) Check() *Page {
 	}
 	return p
 }
+
+// joinedTimes returns texts that run into the time behind them, such as "retryin 5 s".
+const joinedTimes = `[...document.querySelectorAll("time")].filter((e) => e.previousSibling?.nodeType === 3 && /[\p{L}\p{N}]$/u.test(e.previousSibling.data)).map((e) => e.previousSibling.data + e.textContent).join("\n")`
 
 // widest returns the elements that stick out to the right.
 const widest = `[...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1).slice(0, 5).map((e) => e.outerHTML.slice(0, 120)).join("\n")`

@@ -56,21 +56,21 @@ func TestControl_InEveryLook(t *testing.T) {
 		t.Run(look.Name, func(t *testing.T) {
 			t.Parallel()
 			p := signIn(Open(t, w.Service, look), "ann@example.com").At("/")
-			p.Go("/jobs?tag=import&tag=eu").See("Import 1", "tag", "Change all of these").NotSee("Import 2").Check()
-			p.Go("/jobs?tag=none&host=nothing.example.com").See("No job matches the filters", "Remove all filters").Check()
+			p.Go("/jobs?tag=import&tag=eu").See("Import 1", "tag", "Change all matching jobs").NotSee("Import 2").Check()
+			p.Go("/jobs?tag=none&host=nothing.example.com").See("No job matches the filters", "Clear all filters").Check()
 			p.Expect(422).Go("/jobs?host=https://x").See("Host must be").Check()
 			p.Go("/schedules?tag=billing").See("Nightly report").Check()
 			p.Go("/jobs/1").See("Tags", "import", "Credentials in headers are hidden").NotSee("swordfish").Check()
-			p.Go("/jobs/1/edit").See("Show the difference", "New time").Check()
+			p.Go("/jobs/1/edit").See("Review changes", "New time").Check()
 			p.Go("/jobs/1/rerun/edit").See("Run again with changes").Check()
-			p.Go("/jobs/1/history").See("Revision 2", "A credential differs", "Time allowed").NotSee("swordfish").Check()
+			p.Go("/jobs/1/history").See("Revision 2", "A credential differs", "Timeout").NotSee("swordfish").Check()
 			p.Go("/schedules/"+schedule+"/edit").See("How often", "Time zone", "Nightly report").Check()
-			p.Go("/secrets").See("github", "api.github.com", "Store a secret").Check()
+			p.Go("/secrets").See("github", "api.github.com", "Save a secret").Check()
 			p.Go("/alerts?name=billing").See("Save an alert", "all jobs", "example.com").Check()
 			p.Go("/limits?key=stripe").See("Save a limit", "2 calls in 1 minute", "paused").Check()
 			p.Go("/limits/stripe").See("Waiting jobs", "Under way").Check()
 			p.Go("/operations").See("Operations").Check()
-			p.Go("/operations/new?tag=import").See("Count the jobs first").Check()
+			p.Go("/operations/new?tag=import").See("Count jobs").Check()
 		})
 	}
 }
@@ -103,11 +103,11 @@ func TestControl_CredentialsAreRevealedByAClick(t *testing.T) {
 func TestControl_EditAJobWithoutScripts(t *testing.T) {
 	t.Parallel()
 	w, p := withControl(t)
-	p.Go("/jobs/1").Script(false).ClickOn("Edit").At("/jobs/1/edit").Fill("#f-name", "Renamed").ClickOn("Show the difference").See("Your changes", "Import 1", "Renamed")
+	p.Go("/jobs/1").Script(false).ClickOn("Edit").At("/jobs/1/edit").Fill("#f-name", "Renamed").ClickOn("Review changes").See("Your changes", "Import 1", "Renamed")
 	// Somebody else changes it before it is saved.
 	w.client.Do("PATCH", "/api/jobs/1", `{"timeout":25}`).Want(200)
-	p.Expect(412).ClickOn("Save the changes").See("It has been changed since", "Time allowed", "25").Script(true).Check().Script(false)
-	p.ClickOn("Save the changes").See("The job has been changed", "Renamed", "Revision")
+	p.Expect(412).ClickOn("Save changes").See("It has been changed since", "Timeout", "25").Script(true).Check().Script(false)
+	p.ClickOn("Save changes").See("The job has been changed", "Renamed", "Revision")
 	record := w.client.Get("/api/jobs/1").Want(200).Data()
 	if got := record.Get("args.headers.authorization").Str(); got != "Bearer hunter2" || record.Get("args.timeout").Int() != 25 {
 		t.Errorf("the header is %s, the timeout %d", got, record.Get("args.timeout").Int())
@@ -117,8 +117,8 @@ func TestControl_EditAJobWithoutScripts(t *testing.T) {
 func TestControl_Operation(t *testing.T) {
 	t.Parallel()
 	w, p := withControl(t)
-	p.Go("/jobs?tag=import").ClickOn("Change all of these").At("/operations/new?tag=import")
-	p.ClickOn("Count the jobs first").See("Jobs that match now", "2", "Nothing has been changed yet").Check()
+	p.Go("/jobs?tag=import").ClickOn("Change all matching jobs").At("/operations/new?tag=import")
+	p.ClickOn("Count jobs").See("Matching jobs", "2", "Nothing has been changed yet").Check()
 	p.ClickOn("Start").At("/operations/*").See("finished", "2 of 2").Check()
 	if got := w.client.Get("/api/jobs?state=cancelled").Want(200).Data().Items(); len(got) != 2 {
 		t.Errorf("%d jobs are cancelled", len(got))
@@ -130,17 +130,17 @@ func TestControl_Secrets(t *testing.T) {
 	_, p := withControl(t)
 	p.Go("/settings").ClickOn("Secrets").At("/secrets").See("No secrets yet")
 	p.Fill("#f-name", "github").Fill("#f-hosts", "api.github.com").Fill("#f-value", "hunter2hunter2").Press(kb.Enter).See("The secret has been stored", "api.github.com").Check()
-	p.Click(`input[value="oauth2"]`).See("Token URL").NotSee("It can't be shown again")
+	p.Click(`input[value="oauth2"]`).See("Token URL").NotSee("You won't see it again")
 	p.ClickOn("New value").At("/secrets?name=github").Fill("#f-value", "other").Press(kb.Enter).See("The secret has the new value")
-	p.ClickOn("Delete").See("refused while").Check().ClickOn("Yes, delete it").See("The secret has been deleted", "No secrets yet")
+	p.ClickOn("Delete").See("refused while").Check().ClickOn("Delete secret").See("The secret has been deleted", "No secrets yet")
 }
 
 func TestControl_Alerts(t *testing.T) {
 	t.Parallel()
 	w, p := withControl(t)
 	p.Go("/settings").ClickOn("Alerts").At("/alerts").See("No alerts yet")
-	p.Fill("#f-name", "billing").Fill("#f-tags", "billing").Fill("#f-webhook", w.target.URL).ClickOn("Save the alert").See("The alert has been created", "failed, recovered", "tagged billing").Check()
+	p.Fill("#f-name", "billing").Fill("#f-tags", "billing").Fill("#f-webhook", w.target.URL).ClickOn("Save alert").See("The alert has been created", "failed, recovered", "tagged billing").Check()
 	p.ClickOn("Test").See("Test of billing", "200").Check()
-	p.Expect(422).Fill("#f-name", "other").Fill("#f-webhook", "nothing").ClickOn("Save the alert").See("Correct the marked fields", "Webhooks").Check()
-	p.ClickOn("Delete").ClickOn("Yes, delete it").See("The alert has been deleted", "No alerts yet")
+	p.Expect(422).Fill("#f-name", "other").Fill("#f-webhook", "nothing").ClickOn("Save alert").See("Correct the marked fields", "Webhooks").Check()
+	p.ClickOn("Delete").ClickOn("Delete alert").See("The alert has been deleted", "No alerts yet")
 }

@@ -63,13 +63,13 @@ func TestJobs_InEveryLook(t *testing.T) {
 			p := Open(t, w.Service, look)
 			p.Go("/public/jobs").See("Visible to everyone", "Welcome mail", "Nightly report", "Weekday mornings").Check()
 			p.Go("/public/jobs?state=discarded").See("Nightly report").NotSee("Welcome mail").Check()
-			p.Go("/public/jobs?state=executing").See("No job is executing").Check()
+			p.Go("/public/jobs?state=executing").See("No running jobs").Check()
 			p.Go("/public/jobs?q=nothing-like-it").See("No job matches").Check()
-			p.Go(w.job(w.done)).See("Welcome mail", "completed", "Attempt 1: response 200", "alex@example.com").Check()
-			p.Go(w.job(w.failed)).See("discarded", "Attempt 1: response 404", "no such page").Check()
-			p.Go(w.job(w.waiting)).See("available", "in 2 d 23 h", "what this is for").Check()
+			p.Go(w.job(w.done)).See("Welcome mail", "Completed", "Attempt 1: response 200", "alex@example.com").Check()
+			p.Go(w.job(w.failed)).See("Failed", "Attempt 1: response 404", "no such page").Check()
+			p.Go(w.job(w.waiting)).See("Scheduled", "in 2 d 23 h", "what this is for").Check()
 			p.Go("/public/jobs/new").See("When it runs").Check()
-			p.Expect(404).Go("/public/jobs/999999").See("Nothing here").Check()
+			p.Expect(404).Go("/public/jobs/999999").See("Not found").Check()
 			p.Go("/there-is-no-such-page").See("There is no page at this address").Check()
 		})
 	}
@@ -89,7 +89,7 @@ func TestJobs_SearchAndTabs(t *testing.T) {
 	w := newWorld(t)
 	p := Open(t, w.Service, Wide)
 	p.Go("/public/jobs").Fill("#q", "nightly").Press(kb.Enter).At("/public/jobs?q=nightly").See("Nightly report").NotSee("Welcome mail")
-	p.ClickOn("Discarded").See("Nightly report")
+	p.ClickOn("Failed").See("Nightly report")
 	p.ClickOn("Completed").At("/public/jobs?q=nightly&state=completed").See("No job matches")
 	p.ClickOn("Clear").At("/public/jobs").Fill("#q", fmt.Sprint(w.waiting)).Press(kb.Enter).At(fmt.Sprintf("/public/jobs?q=%d", w.waiting)).See("Job 3").NotSee("Nightly report")
 }
@@ -105,7 +105,7 @@ func TestJobs_CreateWithATimeInPlainEnglish(t *testing.T) {
 	p.Fill("#f-when", "every weekday at 9:00").See("Every weekday at 09:00, Europe/Berlin", "09:00:00 CE").See(`"cron": "0 9 * * 1-5"`, `"timezone": "Europe/Berlin"`)
 	p.Fill("#f-when", "every wednesdayish").See("is not understood")
 	p.Fill("#f-when", "in 2 days").See("in 1 d 23 h", `"schedule_in": [2, "days"]`).Check()
-	p.ClickOn("Create the job").At("/public/jobs/*").See("The job has been created", "available", "in 1 d 23 h").Check()
+	p.ClickOn("Create job").At("/public/jobs/*").See("The job has been created", "Scheduled", "in 1 d 23 h").Check()
 	if p.Is(`location.search.includes("done")`) {
 		t.Error("the word of what was done stays in the address")
 	}
@@ -113,12 +113,12 @@ func TestJobs_CreateWithATimeInPlainEnglish(t *testing.T) {
 		t.Errorf("the job's body says %q", got)
 	}
 
-	p.ClickOn("Change the time").Fill("#f-when", "in 5 hours").Press(kb.Enter).See("The job has been rescheduled", "in 4 h")
-	p.ClickOn("Run now").See("The job runs now", "Attempt 1: response 200", "completed")
-	p.ClickOn("Run again").See("This is the new job", "completed")
-	p.ClickOn("More").ClickOn("Copy to a new job").At("/public/jobs/new*").Wait(fmt.Sprintf(`document.querySelector("#f-url").value === %q`, url))
+	p.ClickOn("Reschedule").Fill("#f-when", "in 5 hours").Press(kb.Enter).See("The job has been rescheduled", "in 4 h")
+	p.ClickOn("Run now").See("The run has been requested", "Attempt 1: response 200", "Completed")
+	p.ClickOn("Run again").See("This is the new job", "Completed")
+	p.ClickOn("More").ClickOn("Duplicate").At("/public/jobs/new*").Wait(fmt.Sprintf(`document.querySelector("#f-url").value === %q`, url))
 	p.ClickOn("Edit as JSON").See("The body of POST /api/jobs").Check()
-	p.Expect(422).Fill("#f-json", `{"urll":"https://example.com"}`).ClickOn("Create the job").See("did you mean url?").Check()
+	p.Expect(422).Fill("#f-json", `{"urll":"https://example.com"}`).ClickOn("Create job").See("did you mean url?").Check()
 }
 
 func TestJobs_ErrorsAppearNextToTheirFields(t *testing.T) {
@@ -154,10 +154,10 @@ func TestJobs_CancelOneAndSeveral(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := Open(t, w.Service, Phone)
-	p.Go(w.job(w.waiting)).ClickOn("Cancel").See("Its request will not be sent").Check().ClickOn("Yes, cancel it").See("The job has been cancelled", "cancelled")
+	p.Go(w.job(w.waiting)).ClickOn("Cancel").See("Its request will not be sent").Check().ClickOn("Cancel job").See("The job has been cancelled", "cancelled")
 	a, b := w.create(`{"url":"https://example.com/a","schedule_in":3000}`), w.create(`{"url":"https://example.com/b","schedule_in":3000}`)
 	p.Go("/public/jobs").Click(fmt.Sprintf("#pick-%d", a)).Click(fmt.Sprintf("#pick-%d", b))
-	p.ClickOn("Cancel the selected jobs").See("Cancel 2 jobs?").Check().ClickOn("Yes, cancel them").See("The selected jobs have been cancelled")
+	p.ClickOn("Cancel selected").See("Cancel 2 jobs?").Check().ClickOn("Cancel jobs").See("The selected jobs have been cancelled")
 	for _, n := range []int64{a, b} {
 		if got := w.client.Get(fmt.Sprintf("/api/jobs/%d", n)).Want(200).Data().Get("job.state").Str(); got != "cancelled" {
 			t.Errorf("job %d is %s", n, got)
@@ -172,16 +172,16 @@ func TestJobs_ChangesAppearWithoutReloading(t *testing.T) {
 	w := newWorld(t)
 	list, detail := Open(t, w.Service, Wide), Open(t, w.Service, Phone)
 	list.Go("/public/jobs").See("Welcome mail")
-	detail.Go(w.job(w.waiting)).See("available")
+	detail.Go(w.job(w.waiting)).See("Scheduled")
 	route := w.target.Route(t)
 	release := route.Hold(harness.JSONReply(`{}`))
 	n := w.create(`{"url":%q,"name":"Just now"}`, route.URL)
-	list.See("Just now", "executing")
+	list.See("Just now", "Running")
 	w.client.Post(fmt.Sprintf("/api/jobs/%d/cancel", w.waiting), nil).Want(200)
-	detail.See("cancelled").Check()
+	detail.See("Cancelled").Check()
 	list.Click(fmt.Sprintf("#pick-%d", n))
 	release()
-	list.Wait(fmt.Sprintf(`!document.querySelector("#pick-%d") && document.querySelector("tbody tr .badge").innerText.trim() === "completed"`, n)).Check()
+	list.Wait(fmt.Sprintf(`!document.querySelector("#pick-%d") && document.querySelector("tbody tr .badge").innerText.trim() === "Completed"`, n)).Check()
 }
 
 // TestJobs_ByKeyboardOnly creates a job and cancels it without a mouse.
@@ -194,8 +194,8 @@ func TestJobs_ByKeyboardOnly(t *testing.T) {
 	p.TabTo("New job").Press(kb.Enter).At("/public/jobs/new")
 	p.TabTo("url").Press(strings.Split("https://example.com/keys", "")...)
 	p.TabTo("when").Press(strings.Split("in 3 days", "")...)
-	p.TabTo("Create the job").Press(kb.Enter).See("The job has been created")
+	p.TabTo("Create job").Press(kb.Enter).See("The job has been created")
 	p.TabTo("Cancel").Press(kb.Enter).See("Its request will not be sent")
 	p.Press(kb.Escape).Wait(`!document.querySelector("details.confirm[open]")`).Press(kb.Enter)
-	p.TabTo("Yes, cancel it").Press(kb.Enter).See("The job has been cancelled")
+	p.TabTo("Cancel job").Press(kb.Enter).See("The job has been cancelled")
 }

@@ -16,7 +16,7 @@ func TestLogs_InEveryLook(t *testing.T) {
 		t.Run(look.Name, func(t *testing.T) {
 			t.Parallel()
 			p := Open(t, w.Service, look)
-			p.Go("/public/logs").See("Visible to everyone", "following", "worker.http.response").Check()
+			p.Go("/public/logs").See("Visible to everyone", "New logs appear at the top.", "worker.http.response").Check()
 			p.Go("/public/logs?schedule="+often+"&follow=off").See("Sync the inbox", "Follow live").Check()
 			p.Go("/public/logs?event=worker.webhook.failed").See("No log matches").Check()
 			p.Expect(422).Go("/public/logs?job=nonsense&since=whenever").See("Job must be a job's number or record id", "From, in UTC").Check()
@@ -38,7 +38,7 @@ func TestLogs_Filter(t *testing.T) {
 		if to := p.Value(`document.querySelector("a[download]").getAttribute("href")`); to != fmt.Sprintf("/public/logs/export?event=&job=%d&last=&schedule=&since=&until=", w.failed) {
 			t.Errorf("the export leads to %s", to)
 		}
-		p.ClickOn("Clear").At("/public/logs").See("following", "worker.http.request").Close()
+		p.ClickOn("Clear").At("/public/logs").See("New logs appear at the top.", "worker.http.request").Close()
 	}
 }
 
@@ -47,14 +47,14 @@ func TestLogs_FollowAndPause(t *testing.T) {
 	w := newWorld(t)
 	url := w.target.Route(t).Respond(harness.JSONReply(`{}`)).URL
 	p := Open(t, w.Service, Phone)
-	p.Go("/public/logs").See("following")
+	p.Go("/public/logs").See("New logs appear at the top.")
 	n := w.create(`{"url":%q}`, url)
 	p.Wait(fmt.Sprintf(`document.querySelector('tbody a[href="/public/jobs/%d"]')`, n)).Check()
-	p.ClickOn("Pause").At("/public/logs?follow=off").See("Follow live").NotSee("following").Check()
+	p.ClickOn("Pause").At("/public/logs?follow=off").See("Follow live").NotSee("New logs appear at the top.").Check()
 	if p.Is(`!!document.querySelector("[data-live]")`) {
 		t.Error("it follows while it is paused")
 	}
-	p.ClickOn("Follow live").At("/public/logs").See("following")
+	p.ClickOn("Follow live").At("/public/logs").See("New logs appear at the top.")
 }
 
 func TestOverview_InEveryLook(t *testing.T) {
@@ -65,7 +65,7 @@ func TestOverview_InEveryLook(t *testing.T) {
 		t.Run(look.Name, func(t *testing.T) {
 			t.Parallel()
 			p := Open(t, w.Service, look)
-			p.Go("/public").See("Visible to everyone", "Runs per minute", "Success rate", "Lateness", "Attempt duration", "Soon to come", "Failed in the last day", "500").Check()
+			p.Go("/public").See("Visible to everyone", "Attempts per minute", "Success rate", "Lateness", "Attempt duration", "Soon to come", "Failed in the last day", "500").Check()
 			p.Wait(`document.getElementById("runs-summary").textContent.includes("in the last hour")`)
 			p.ClickOn("Day").At("/public?span=24h").See("Soon to come").Wait(`document.getElementById("runs-summary").textContent.includes("in the last 24 hours")`).Check()
 		})

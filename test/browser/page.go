@@ -133,6 +133,12 @@ func (p *Page) Expect(status int) *Page {
 	return p
 }
 
+// ExpectText announces that messages with a text may come.
+func (p *Page) ExpectText(text string) *Page {
+	p.watch.expectText(text)
+	return p
+}
+
 // Go opens a path of the service.
 func (p *Page) Go(path string) *Page {
 	p.t.Helper()

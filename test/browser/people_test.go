@@ -13,7 +13,7 @@ const password = "correct horse battery"
 func signUp(p *Page) *Page {
 	return p.Go("/").At("/sign-up").See("There is no account yet").
 		Fill("#f-setup", p.Service.SetupCode(p.t)).Fill("#f-email", "ann@example.com").Fill("#f-password", password).ClickOn("Sign up").
-		At("/welcome").See("Store it now")
+		At("/welcome").See("Copy your new key now")
 }
 
 func signIn(p *Page, email string) *Page {
@@ -30,7 +30,7 @@ func TestPeople_InEveryLook(t *testing.T) {
 		t.Run(look.Name, func(t *testing.T) {
 			t.Parallel()
 			p := Open(t, s, look)
-			p.Go("/sign-up").See("Nobody can sign up here").Check()
+			p.Go("/sign-up").See("Sign-up is closed").Check()
 			p.Go("/settings").At("/sign-in?to=%2Fsettings").See("Sign in").Check()
 			p.Fill("#f-email", "ann@example.com")
 			if look == Looks[0] { // attempts are counted
@@ -66,8 +66,8 @@ func TestPeople_SecondFactorInEveryLook(t *testing.T) {
 	for _, p := range all {
 		p.Go("/settings/second-factor").See("Scan this code").Check()
 	}
-	first.Expect(422).Fill("#f-code", "12345").ClickOn("Switch it on").See("is not the one that your app should show now").Check()
-	first.Fill("#f-code", harness.Authenticator(t, secret, 0)).ClickOn("Switch it on").See("Store these codes now", "10 recovery codes are left").Check()
+	first.Expect(422).Fill("#f-code", "12345").ClickOn("Turn on").See("is not the one that your app should show now").Check()
+	first.Fill("#f-code", harness.Authenticator(t, secret, 0)).ClickOn("Turn on").See("Copy these codes now", "10 recovery codes are left").Check()
 	codes := strings.Fields(first.Value(`document.getElementById("recovery-codes").textContent`))
 	for i, p := range all[1:] {
 		p.Go("/settings").At("/sign-in?to=%2Fsettings") // it was signed out
@@ -76,7 +76,7 @@ func TestPeople_SecondFactorInEveryLook(t *testing.T) {
 		p.Go("/settings/second-factor").See("Switched on").Check()
 	}
 	first.Go("/settings/second-factor").Click("#disable-factor summary").Fill("#f-password", password).Fill("#f-code", codes[9]).Check().
-		ClickOn("Switch off the second factor").See("The second factor is switched off").Check()
+		ClickOn("Turn off second factor").See("The second factor is switched off").Check()
 }
 
 func TestPeople_OperatorSuspendsAnAccount(t *testing.T) {
@@ -85,9 +85,9 @@ func TestPeople_OperatorSuspendsAnAccount(t *testing.T) {
 	p := signUp(Open(t, s, Looks[0]))
 	s.Command(t, "accounts", "create", "bob@example.com")
 	p.Go("/operator").ClickOn("bob@example.com").See("None of the jobs of a suspended account run").Check()
-	p.Expect(422).Fill("#f-max-stored", "lots").ClickOn("Save the limits").See("must be a size like 100MB").Check()
-	p.Fill("#f-max-stored", "5MB").ClickOn("Save the limits").See("The limits have been saved", "of 5 MB").Check()
-	p.ClickOn("Suspend").Fill("#f-reason", "spam").Check().ClickOn("Yes, suspend it").See("The account is suspended", "spam", "suspended").Check()
+	p.Expect(422).Fill("#f-max-stored", "lots").ClickOn("Save limits").See("must be a size like 100MB").Check()
+	p.Fill("#f-max-stored", "5MB").ClickOn("Save limits").See("The limits have been saved", "of 5 MB").Check()
+	p.ClickOn("Suspend").Fill("#f-reason", "spam").Check().ClickOn("Suspend account").See("The account is suspended", "spam", "suspended").Check()
 	p.ClickOn("Resume").See("The account is resumed").Check()
 }
 
@@ -100,7 +100,7 @@ func TestPeople_FirstJobAppearsWithoutReloading(t *testing.T) {
 	_, key := s.NewKey(t, "ann@example.com")
 	target := harness.SharedTarget(t).Route(t)
 	s.Client(t, key).Post("/api/jobs", `{"url":"`+target.URL+`","name":"From the terminal"}`).Want(201)
-	p.See("From the terminal", "after it was due", "completed").Check()
+	p.See("From the terminal", "after it was due", "Completed").Check()
 }
 
 func TestPeople_DeleteAnAccountByKeyboard(t *testing.T) {

@@ -46,13 +46,13 @@ func TestSchedules_InEveryLook(t *testing.T) {
 		t.Run(look.Name, func(t *testing.T) {
 			t.Parallel()
 			p := Open(t, w.Service, look)
-			p.Go("/public/schedules").See("Visible to everyone", "Sync the inbox", "every second", "every weekday at 09:00, Europe/Berlin", "disabled").Check()
+			p.Go("/public/schedules").See("Visible to everyone", "Sync the inbox", "every second", "every weekday at 09:00, Europe/Berlin", "Paused").Check()
 			p.Wait(`[...document.querySelectorAll("svg.outcomes")].some((e) => e.getAttribute("aria-label").includes("completed"))`)
-			p.Go("/public/schedules/"+often).See("Every second", "enabled", "Lateness", "Duration", "Set up by Alex.", "cursor", "sent").Check()
+			p.Go("/public/schedules/"+often).See("Every second", "Lateness", "Duration", "Set up by Alex.", "cursor", "sent").Check()
 			p.Wait(`document.getElementById("late-summary").textContent.includes("started")`)
 			p.Go("/public/schedules/"+weekdays).See("Weekday mornings", "0 9 * * 1-5", "Empty. A run sets it").Check()
-			p.Go("/public/schedules/"+disabled).See("disabled", "Every 15 minutes").Check()
-			p.Expect(404).Go("/public/schedules/0194a3b5-0000-7000-8000-000000000000").See("Nothing here").Check()
+			p.Go("/public/schedules/"+disabled).See("Paused", "Every 15 minutes").Check()
+			p.Expect(404).Go("/public/schedules/0194a3b5-0000-7000-8000-000000000000").See("Not found").Check()
 		})
 	}
 }
@@ -72,14 +72,14 @@ func TestSchedules_DisableAndEnable(t *testing.T) {
 		p := Open(t, w.Service, Wide).Script(scripts)
 		p.Go("/public/schedules/" + weekdays)
 		p.Click(fmt.Sprintf(`form[action$="/%s/disable"] button`, weekdays))
-		p.Script(true).At("/public/schedules/"+weekdays+"*").See("disabled", "since").Script(scripts)
+		p.Script(true).At("/public/schedules/"+weekdays+"*").See("Paused", "since").Script(scripts)
 		p.Click(fmt.Sprintf(`form[action$="/%s/enable"] button`, weekdays))
-		p.Script(true).See("enabled", "Next run").Close()
+		p.Script(true).See("Next run").Close()
 	}
 	p := Open(t, w.Service, Phone)
-	p.Go("/public/schedules").Click(fmt.Sprintf(`form[action$="/%s/disable"] button`, often)).See("The schedule is disabled").Check()
-	p.ClickOn("Sync the inbox").See("disabled").ClickOn("Delete").See("Past runs and their logs stay").Check()
-	p.ClickOn("Yes, delete it").See("The schedule has been deleted").NotSee("Sync the inbox")
+	p.Go("/public/schedules").Click(fmt.Sprintf(`form[action$="/%s/disable"] button`, often)).See("The schedule is paused").Check()
+	p.ClickOn("Sync the inbox").See("Paused").ClickOn("Delete").See("Past runs and their logs stay").Check()
+	p.ClickOn("Delete schedule").See("The schedule has been deleted").NotSee("Sync the inbox")
 	w.client.Get("/api/schedules/" + often).Want(404)
 }
 
@@ -88,12 +88,12 @@ func TestSchedules_Edit(t *testing.T) {
 	w, _, weekdays, _ := withSchedules(t)
 	p := Open(t, w.Service, Wide)
 	edit := "/public/schedules/" + weekdays + "/edit"
-	p.Go("/public/schedules/" + weekdays).ClickOn("Edit").At(edit).See("Show the difference").Check()
+	p.Go("/public/schedules/" + weekdays).ClickOn("Edit").At(edit).See("Review changes").Check()
 	p.Fill("#f-when", "every monday at 8:30").Fill("#f-name", "Monday mornings").Press(kb.Enter)
 	p.See("Your changes", "0 9 * * 1-5", "30 8 * * 1", "Monday mornings").Check()
-	p.ClickOn("Back to the form").See("Show the difference").ClickOn("Show the difference").See("Your changes").ClickOn("Save the changes")
+	p.ClickOn("Back to form").See("Review changes").ClickOn("Review changes").See("Your changes").ClickOn("Save changes")
 	p.See("The schedule has been changed", "Every Monday at 08:30, Europe/Berlin", "Monday mornings").ClickOn("history").See("Revision 2", "public key").Check()
-	p.Go(edit).See("Show the difference")
+	p.Go(edit).See("Review changes")
 	p.Expect(422).Fill("#f-when", "in 3 hours").Press(kb.Enter).See("Nothing was changed", "When must recur").Check()
 	p.Fill("#f-when", "now and then").Press(kb.Enter).See("When is not understood")
 	if got := p.Value(`document.getElementById("f-when").value`); got != "now and then" {
@@ -112,19 +112,19 @@ func TestSchedules_EditState(t *testing.T) {
 	}
 	p := Open(t, w.Service, Wide)
 	p.Go("/public/schedules/"+weekdays).ClickOn("Edit or clear").Fill("#f-state", `{"page":`).See("Not JSON yet")
-	p.Fill("#f-state", `{"page":7}`).ClickOn("Save the state").See("The state has been saved", `"page": 7`).Check()
+	p.Fill("#f-state", `{"page":7}`).ClickOn("Save state").See("The state has been saved", `"page": 7`).Check()
 	if got := state(); got != `{"page":7}` {
 		t.Errorf("the state is %s", got)
 	}
-	p.Expect(422).ClickOn("Edit or clear").Fill("#f-state", `[1]`).ClickOn("Save the state").See("$state must be a JSON object").Check()
+	p.Expect(422).ClickOn("Edit or clear").Fill("#f-state", `[1]`).ClickOn("Save state").See("$state must be a JSON object").Check()
 	// What was set meanwhile shows itself, and is not overwritten unseen.
 	w.client.Do(http.MethodPut, "/api/schedules/"+weekdays+"/state", `{"page":8}`).Want(200)
-	p.Fill("#f-state", `{"page":9}`).ClickOn("Save the state").See("has been changed by a run", `"page": 8`).Check()
-	p.ClickOn("Save the state").See("The state has been saved")
+	p.Fill("#f-state", `{"page":9}`).ClickOn("Save state").See("has been changed by a run", `"page": 8`).Check()
+	p.ClickOn("Save state").See("The state has been saved")
 	if got := state(); got != `{"page":9}` {
 		t.Errorf("the state is %s", got)
 	}
-	p.ClickOn("Edit or clear").ClickOn("Clear the state").See("starts with an empty one").Check().ClickOn("Yes, clear it").See("The state has been cleared", "Empty. A run sets it")
+	p.ClickOn("Edit or clear").ClickOn("Clear the state").See("starts with an empty one").Check().ClickOn("Clear state").See("The state has been cleared", "Empty. A run sets it")
 	if got := state(); got != `{}` {
 		t.Errorf("the state is %s", got)
 	}

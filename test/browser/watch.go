@@ -15,7 +15,8 @@ import (
 // watch collects what a browser complains of.
 type watch struct {
 	mu       sync.Mutex
-	expected []int
+	expected []int    // statuses
+	texts    []string // of messages
 	trouble  []string
 }
 
@@ -32,6 +33,12 @@ func (w *watch) take() string {
 	text := strings.Join(w.trouble, "\n")
 	w.trouble = nil
 	return text
+}
+
+func (w *watch) expectText(text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.texts = append(w.texts, text)
 }
 
 func (w *watch) note(format string, args ...any) {
@@ -71,10 +78,13 @@ func describe(d *runtime.ExceptionDetails) string {
 	return d.Text
 }
 
-// isExpected reports whether a message is about an expected status.
+// isExpected reports whether a message is expected.
 func (w *watch) isExpected(text string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if slices.ContainsFunc(w.texts, func(part string) bool { return strings.Contains(text, part) }) {
+		return true
+	}
 	return slices.ContainsFunc(w.expected, func(status int) bool {
 		return strings.Contains(text, "status of "+strconv.Itoa(status))
 	})

@@ -98,6 +98,8 @@ func TestAlert_FailedAndRecoveredOnceEachWithoutSecrets(t *testing.T) {
 	}
 	finish(t, a.Client, target, 500, "") // another tag
 	last := finish(t, a.Client, target, 503, members)
+	receiver.Await(t, 1, soon) // a later message may overtake it
+	slack.Await(t, 1, soon)
 	for _, status := range []int{500, 200, 200} {
 		finish(t, a.Client, target, status, members)
 	}
@@ -184,7 +186,7 @@ func TestAlert_SkippedWhenARunCoversDueTimes(t *testing.T) {
 	release := target.Hold(harness.Status(200))
 	j := create(a.Client, `{"url":"`+target.URL+`","repeat_every":1}`)
 	target.Await(t, 1, soon)
-	time.Sleep(2500 * time.Millisecond) // the service can't be given the time
+	passed(t, instant(t, j.Get("job.scheduled_at")).Add(2*time.Second)) // two due times
 	release()
 	hit := receiver.Await(t, 1, soon)[0]
 	if got, want := hit.JSON().Get("data.schedule").Str(), j.Get("schedule_id").Str(); messages([]harness.Hit{hit}) != "skipped" || got != want {
@@ -213,7 +215,7 @@ func TestAlert_EachChangeIsSentOnceThroughKills(t *testing.T) {
 		before := len(target.Hits())
 		create(a.Client, `{"url":"`+target.URL+`","retries":0}`)
 		target.AwaitEnds(t, before+1, soon)
-		time.Sleep(time.Duration(random.IntN(20_000)) * time.Microsecond) // anywhere around the commits
+		aside(random, 20*time.Millisecond) // anywhere around the commits
 		s.Kill()
 		s.Restart(t)
 		harness.Eventually(t, afterKill, "a message for each change", func() bool { return messages(receiver.Hits()) == strings.Join(want, " ") })

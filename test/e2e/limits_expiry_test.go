@@ -25,7 +25,7 @@ func TestLimits_HeldJobExpires(t *testing.T) {
 	}
 	a.Do("PUT", "/api/limits/held", `{"paused":false}`).Want(200)
 	awaitState(t, a.Client, kept, "completed")
-	harness.Eventually(t, 10*time.Second, "the later runs to start", func() bool { return len(target.Hits()) >= 2 })
+	harness.Eventually(t, soon, "the later runs to start", func() bool { return len(target.Hits()) >= 2 })
 }
 
 func TestLimits_PointsPassedMeanwhileHaveTheReasonLimit(t *testing.T) {
@@ -34,11 +34,11 @@ func TestLimits_PointsPassedMeanwhileHaveTheReasonLimit(t *testing.T) {
 	target := harness.SharedTarget(t).Route(t)
 	a.Do("PUT", "/api/limits/held", `{"paused":true}`).Want(201)
 	run := create(a.Client, `{"url":"`+target.URL+`","limits":["held"],"repeat_every":1}`)
-	time.Sleep(3 * time.Second)
+	passed(t, instant(t, run.Get("job.scheduled_at")).Add(2*time.Second)) // two points
 	a.Do("PUT", "/api/limits/held", `{"paused":false}`).Want(200)
 	awaitState(t, a.Client, run, "completed")
 	var skipped []harness.JSON
-	harness.Eventually(t, 5*time.Second, "the log of the skipped points", func() bool {
+	harness.Eventually(t, soon, "the log of the skipped points", func() bool {
 		skipped = payloads(t, a.Client, run.Get("schedule_id").Str(), "worker.schedule.skipped")
 		return len(skipped) > 0
 	})

@@ -112,7 +112,7 @@ func TestOperations_OneAtATimeUntilStopped(t *testing.T) {
 	}
 	other := s.Account(t)
 	operate(t, other.Client, `{"action":"cancel","filter":{"tags":["x"]}}`)
-	harness.Within(soon, func() bool { return a.Get(operationPath(o)).Want(200).Data().Get("done").Int() > 100 })
+	harness.Eventually(t, 6*soon, "a hundred reruns", func() bool { return a.Get(operationPath(o)).Want(200).Data().Get("done").Int() > 100 })
 	stopped := a.Do(http.MethodDelete, operationPath(o), nil).Want(200).Data()
 	wantSame(t, "the state", stopped.Get("state"), `"stopped"`)
 	done := stopped.Get("done").Int()

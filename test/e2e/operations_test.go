@@ -16,11 +16,14 @@ func operationPath(o harness.JSON) string { return "/api/operations/" + o.Get("i
 // awaitOperation polls an operation until it has ended, and returns it.
 func awaitOperation(t *testing.T, c *harness.Client, o harness.JSON) harness.JSON {
 	t.Helper()
-	if !harness.Within(3*soon, func() bool {
-		o = c.Get(operationPath(o)).Want(200).Data()
-		return o.Get("state").Str() != "running"
-	}) {
-		t.Fatalf("the operation has not ended: %s", o.Raw())
+	for o.Get("state").Str() == "running" {
+		before := o.Get("done").Raw() + o.Get("skipped").Raw()
+		if !harness.Within(3*soon, func() bool {
+			o = c.Get(operationPath(o)).Want(200).Data()
+			return o.Get("state").Str() != "running" || o.Get("done").Raw()+o.Get("skipped").Raw() != before
+		}) {
+			t.Fatalf("the operation has not gone on for %s: %s", 3*soon, o.Raw())
+		}
 	}
 	return o
 }

@@ -9,15 +9,18 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
 // callWithin is how long a client waits before it asks another node, avoidFor
 // how long it then keeps away from the one that failed, and tryFor how long it
 // goes on asking.
 const (
-	callWithin = 3 * time.Second
+	callWithin = 10 * time.Second
 	avoidFor   = 2 * time.Second
 	tryFor     = 90 * time.Second
 )
@@ -31,6 +34,8 @@ type answer struct {
 
 // call asks one node once.
 func (c *Cluster) call(ctx context.Context, n *Node, method, path, body string) (*answer, error) {
+	n.calls.Add(1)
+	defer n.calls.Add(-1)
 	req, err := http.NewRequestWithContext(ctx, method, n.URL()+path, bytes.NewReader([]byte(body)))
 	if err != nil {
 		return nil, err
@@ -109,6 +114,15 @@ func walk[T any](c *Cluster, path string, visit func(*T)) error {
 	return nil
 }
 
+// sentAt returns when a request was signed, in whole seconds; zero if it does not say.
+func sentAt(hit harness.Hit) time.Time {
+	sent, err := strconv.ParseInt(hit.Header.Get("Webhook-Timestamp"), 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.Unix(sent, 0)
+}
+
 // collect reads the outcome of everything into the history.
 func (c *Cluster) collect(h *History) error {
 	logs := make(chan error, 1)
@@ -117,12 +131,12 @@ func (c *Cluster) collect(h *History) error {
 	}()
 	err := walk(c, "/api/jobs?limit=100", func(j *Job) { h.Jobs[j.Number] = *j })
 	for _, hit := range c.Target.Hits() {
-		var number, sent int64
-		if _, scan := fmt.Sscan(hit.Header.Get("X-Punctual-Job-Id")+" "+hit.Header.Get("Webhook-Timestamp"), &number, &sent); scan != nil {
+		number, scan := strconv.ParseInt(hit.Header.Get("X-Punctual-Job-Id"), 10, 64)
+		if scan != nil || sentAt(hit).IsZero() {
 			err = errors.Join(err, fmt.Errorf("a request without the number of its job or a time: %s", hit.Path))
 			continue
 		}
-		h.Hits[number] = append(h.Hits[number], Hit{hit.Header.Get("X-Punctual-Attempt"), hit.At, hit.End, hit.Aborted, time.Unix(sent, 0)})
+		h.Hits[number] = append(h.Hits[number], Hit{hit.Header.Get("X-Punctual-Attempt"), hit.At, hit.End, hit.Aborted, sentAt(hit)})
 	}
 	return errors.Join(err, <-logs)
 }

@@ -7,12 +7,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/punctual-dev/punctual/test/e2e/harness"
 	"github.com/punctual-dev/punctual/test/pgtest"
 )
 
 // TestChaos_DyingNodesAndDatabaseRestartsLoseNothing keeps three nodes under a
 // steady load while, at random, nodes are killed, stopped for twenty seconds
-// and continued, and PostgreSQL is restarted.
+// and continued, and PostgreSQL is restarted. In the load are jobs under limits,
+// jobs that their target completes later, jobs that expire, and jobs whose ends
+// alerts report.
 func TestChaos_DyingNodesAndDatabaseRestartsLoseNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a minute")
@@ -24,8 +27,8 @@ func TestChaos_DyingNodesAndDatabaseRestartsLoseNothing(t *testing.T) {
 	rate, seconds = number("PUNCTUAL_NODES_RATE", rate), number("PUNCTUAL_NODES_SECONDS", seconds)
 	random := seeded(t)
 	server := pgtest.Start(t)
-	c := startCluster(t, same(server.URL("postgres"), 3)...)
-	weather(t, c, rate, func(h *History) {
+	c := startClusterWith(t, []harness.Option{harness.Flag("public-url", publicURL)}, same(server.URL("postgres"), 3)...)
+	mixedWeather(t, c, rate, func(h *History) {
 		s := &storm{t: t, cluster: c, server: server, history: h, random: random}
 		s.rage(time.Duration(seconds) * time.Second)
 	})

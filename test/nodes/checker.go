@@ -31,6 +31,13 @@ type Report struct {
 	Late       []time.Duration // of first requests, sorted
 	// LateCalm is of those that were due far from every fault.
 	LateCalm []time.Duration
+
+	// Of a mix.
+	Limited   int // requests under limits
+	Awaited   int // jobs whose target completes them
+	Completed int // outcomes taken
+	Expired   int // jobs
+	Messages  int // changes that alerts reported
 }
 
 // checker compares a history with the promises.
@@ -55,6 +62,7 @@ func Check(h *History) *Report {
 		}
 	}
 	c.checkSchedules()
+	c.checkMix()
 	slices.Sort(c.report.Late)
 	slices.Sort(c.report.LateCalm)
 	slices.Sort(c.report.Violations)
@@ -86,7 +94,7 @@ func (c *checker) checkAccepted() {
 func (c *checker) checkJob(number int64) {
 	job, hits, interrupted := c.Jobs[number], c.Hits[number], 0
 	for _, log := range c.Logs[number] {
-		if log.Payload.Kind == "interrupted" {
+		if log.Payload.Kind == "interrupted" || log.Payload.Kind == "answer" && log.Payload.RetryAt != nil {
 			interrupted++
 		}
 	}
@@ -100,6 +108,7 @@ func (c *checker) checkJob(number int64) {
 		}
 	case state == "cancelled":
 		c.checkCancelled(number, &job, hits)
+	case state == "discarded" && c.mayDiscard(number):
 	default:
 		c.complain("job %d is %s in the end; logs %s", number, state, c.story(number))
 	}
@@ -120,22 +129,19 @@ func (c *checker) checkHits(number int64, job *Job, hits []Hit) {
 		if !c.underWayAtFault(hit) {
 			undisturbed++
 		}
-		if i == 0 {
+		if i == 0 && !slices.Contains(limited, c.kindOf(number)) {
 			c.noteLateness(number, job, hit.At)
 		}
 	}
 	c.report.Repeated += max(0, len(hits)-1)
-	if undisturbed > 1 {
+	if undisturbed > 1+c.retries(number) {
 		c.complain("job %d was made %d times though no fault touched %d of these: %s", number, len(hits), undisturbed, c.story(number))
 	}
 }
 
 // noteLateness counts from when a job was due and known to be stored.
 func (c *checker) noteLateness(number int64, job *Job, at time.Time) {
-	from := job.Job.Scheduled
-	if from.Before(job.Job.Inserted) {
-		from = job.Job.Inserted
-	}
+	from := job.due()
 	late := at.Sub(from)
 	c.report.Late = append(c.report.Late, late)
 	if !c.disturbed(from.Add(-time.Second)) {

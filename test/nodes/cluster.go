@@ -8,12 +8,16 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
+
+// publicURL is the address that nodes give targets to report at.
+const publicURL = "https://punctual.example.com"
 
 // Cluster is some nodes on one database, with an account on it.
 type Cluster struct {
@@ -30,7 +34,8 @@ type Node struct {
 	*harness.Service
 	Name string
 
-	busy sync.Mutex // held by what is breaking or mending it
+	busy  sync.Mutex   // held by what is breaking or mending it
+	calls atomic.Int64 // of clients, under way
 
 	mu      sync.Mutex
 	suspect time.Time // clients turn elsewhere until then
@@ -80,15 +85,19 @@ func (n *Node) avoided() bool {
 	return time.Now().Before(n.suspect)
 }
 
-// pick returns a node that clients don't avoid, if there is one.
+// pick returns the node with the fewest calls under way of those that clients don't
+// avoid, or of all if they avoid all: so a node that does not respond holds up few
+// calls.
 func (c *Cluster) pick() *Node {
+	var best *Node
 	first := rand.IntN(len(c.Nodes))
 	for i := range c.Nodes {
-		if n := c.Nodes[(first+i)%len(c.Nodes)]; !n.avoided() {
-			return n
+		n := c.Nodes[(first+i)%len(c.Nodes)]
+		if best == nil || best.avoided() && !n.avoided() || best.avoided() == n.avoided() && n.calls.Load() < best.calls.Load() {
+			best = n
 		}
 	}
-	return c.Nodes[first]
+	return best
 }
 
 // bringUp starts a node, however long its database takes to come back.

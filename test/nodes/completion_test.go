@@ -12,8 +12,6 @@ import (
 	"github.com/punctual-dev/punctual/test/pgtest"
 )
 
-const publicURL = "https://punctual.example.com"
-
 // TestCompletion_AwaitingJobsOutliveTheirNode kills the nodes whose targets have
 // responded with 202. Nothing is sent again; another node takes the reports and ends
 // the attempts of silent targets.

@@ -12,6 +12,14 @@
 // promises, as Jepsen's test of Chronos does. The checker is a function of a
 // history, so it has tests of its own that plant violations.
 //
+// The chaos test mixes kinds of jobs (mix.go) into the load: under limits, completed
+// by their target, expiring, and watched by alerts. What is promised of these is
+// checked where it shows (promises.go): limits at the target, alerts at their
+// receiver, outcomes by what the target was told when it reported them.
+//
+// The load adapts to a busy machine: it bounds the calls under way and how far the
+// target is behind, so that a slow cluster gets less to do, not ever more.
+//
 // # What is real and what is not
 //
 // Nodes are killed with SIGKILL, stopped with SIGSTOP and ended with SIGTERM;

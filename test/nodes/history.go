@@ -19,6 +19,13 @@ type History struct {
 	Looks     int      // samples of schedules' unfinished jobs
 	Several   []string // samples that showed not exactly one
 
+	// Of a mix.
+	Terms    Terms
+	Kinds    map[string]Kind     // by the key of creates
+	Outcomes map[int64][]Outcome // acknowledged, or refused
+	Changes  map[string]Change   // that an alert must report, by the key of the job
+	Messages []Message
+
 	// Read in the end.
 	Hits map[int64][]Hit
 	Jobs map[int64]Job
@@ -36,6 +43,26 @@ type Schedule struct {
 	First    time.Time
 	Every    time.Duration
 	Disabled time.Time // when it was asked to be
+}
+
+// Outcome is the outcome of an attempt that its target has reported.
+type Outcome struct {
+	Path, Body   string
+	Asked, Acked time.Time
+	Status       int
+}
+
+// Change is the end of a job that an alert must report.
+type Change struct {
+	Alert string
+	Kind  Kind // Failing or Passing
+}
+
+// Message is a request that the receiver of the alerts got.
+type Message struct {
+	ID, Type, Alert string
+	Job             int64
+	Hit
 }
 
 // Fault is something that was broken on purpose, from its beginning to its end.
@@ -83,6 +110,14 @@ type Job struct {
 // id returns the job's number as requests carry it.
 func (j *Job) id() string { return strconv.FormatInt(j.Number, 10) }
 
+// due returns when the job was due and known to be stored.
+func (j *Job) due() time.Time {
+	if j.Job.Scheduled.Before(j.Job.Inserted) {
+		return j.Job.Inserted
+	}
+	return j.Job.Scheduled
+}
+
 // final returns when the job became final; false when it has not.
 func (j *Job) final() (time.Time, bool) {
 	for _, at := range []*time.Time{j.Job.Completed, j.Job.Cancelled, j.Job.Discarded} {
@@ -99,7 +134,8 @@ type Log struct {
 	Job      int64     `json:"job_id"`
 	Inserted time.Time `json:"inserted_at"`
 	Payload  struct {
-		Kind string `json:"kind"`
+		Kind    string  `json:"kind"`
+		RetryAt *string `json:"retry_at"`
 	} `json:"payload"`
 }
 
@@ -117,6 +153,7 @@ func NewHistory() *History {
 	return &History{
 		Created: map[int64]Created{}, Keys: map[string]bool{}, Cancelled: map[int64]time.Time{}, Cancels: map[int64]bool{},
 		Schedules: map[string]*Schedule{}, Hits: map[int64][]Hit{}, Jobs: map[int64]Job{}, Logs: map[int64][]Log{},
+		Kinds: map[string]Kind{}, Outcomes: map[int64][]Outcome{}, Changes: map[string]Change{},
 	}
 }
 

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,17 +21,35 @@ import (
 type Load struct {
 	*Cluster
 	*History
-	Rate      int // jobs a second
+	Rate      int // jobs a second, fewer while the cluster can't keep up
 	Schedules int
 
-	ids  []string // of the schedules
-	work sync.WaitGroup
+	mix     *mix     // nil for plain jobs only
+	ids     []string // of the schedules
+	work    sync.WaitGroup
+	callers chan struct{} // bounds the creates under way
+	asked   atomic.Int64  // creates begun
+	settled atomic.Int64  // of these, the requests that came and the jobs cancelled
 }
+
+// maxCallers and maxBehind bound the load on a machine that is slower than the
+// rate: creates under way at once, and seconds of the rate that the target is
+// behind. More would only queue up, until nothing is in time.
+const (
+	maxCallers = 64
+	maxBehind  = 6
+)
 
 // dawdle has the target respond after up to 60 ms, so that something is under
 // way at every fault.
-func dawdle() http.Handler {
+func (l *Load) dawdle() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if kind, ofMix := strings.CutPrefix(req.URL.Path, l.Target.Path+"/"); ofMix && Kind(kind) != runs {
+			l.mix.ServeHTTP(w, req)
+			return
+		} else if !ofMix {
+			l.settled.Add(1)
+		}
 		wait := time.Duration(rand.Int64N(int64(60 * time.Millisecond)))
 		harness.Delay(wait, harness.Status(http.StatusOK)).ServeHTTP(w, req)
 	})
@@ -37,10 +57,15 @@ func dawdle() http.Handler {
 
 // prepare creates the schedules, before the first fault.
 func (l *Load) prepare() error {
-	l.Target.Respond(dawdle())
+	l.Target.Respond(l.dawdle())
+	if l.mix != nil {
+		if err := l.mix.define(); err != nil {
+			return err
+		}
+	}
 	for i := range l.Schedules {
 		every := 2 + i%4
-		job, err := l.create(context.Background(), fmt.Sprintf(`"schedule_in":%.2f,"repeat_every":%d`, 1+float64(i)/4, every))
+		job, err := l.create(context.Background(), runs, fmt.Sprintf(`"schedule_in":%.2f,"repeat_every":%d`, 1+float64(i)/4, every))
 		if err != nil {
 			return err
 		}
@@ -50,11 +75,17 @@ func (l *Load) prepare() error {
 	return nil
 }
 
-// create stores a job and notes what was acknowledged.
-func (l *Load) create(ctx context.Context, timing string) (*Job, error) {
-	key := uuid.NewString()
-	l.note(func() { l.Keys[key] = true })
-	a, err := l.ask(ctx, http.MethodPost, "/api/jobs", fmt.Sprintf(`{"url":%q,"idempotency_key":%q,%s}`, l.Target.URL, key, timing))
+// runs is the kind of the runs of schedules.
+const runs Kind = "runs"
+
+// create stores a job of a kind and notes what was acknowledged.
+func (l *Load) create(ctx context.Context, kind Kind, members string) (*Job, error) {
+	key, url := uuid.NewString(), l.Target.URL
+	if kind != Plain {
+		url += "/" + string(kind)
+	}
+	l.note(func() { l.Keys[key], l.Kinds[key] = true, kind })
+	a, err := l.ask(ctx, http.MethodPost, "/api/jobs", fmt.Sprintf(`{"url":%q,"idempotency_key":%q,%s}`, url, key, members))
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +112,7 @@ func (l *Load) cancel(ctx context.Context, number int64) error {
 		return fmt.Errorf("cancelling job %d: status %d: %s", number, a.status, a.body)
 	}
 	if now.Data.Job.State == "cancelled" {
+		l.settled.Add(1)
 		l.note(func() { l.Cancelled[number] = time.Now() })
 	}
 	return nil
@@ -90,6 +122,12 @@ func (l *Load) cancel(ctx context.Context, number int64) error {
 // answered.
 func (l *Load) run(ctx context.Context) {
 	l.work.Go(func() { l.look(ctx) })
+	for i := range watchers {
+		if l.mix != nil {
+			l.work.Go(func() { l.mix.pulses(ctx, i) })
+		}
+	}
+	l.callers = make(chan struct{}, maxCallers)
 	const pace = 20 * time.Millisecond
 	ticker := time.NewTicker(pace)
 	defer ticker.Stop()
@@ -99,18 +137,43 @@ func (l *Load) run(ctx context.Context) {
 		case <-ctx.Done():
 		case now := <-ticker.C:
 			owed += float64(l.Rate) * now.Sub(last).Seconds()
-			for last = now; owed >= 1; owed-- {
-				l.work.Go(l.one)
+			for last = now; owed >= 1 && l.begin(); owed-- {
 			}
+			owed = min(owed, 1) // what could not be asked for is left out
 		}
 	}
 	l.work.Wait()
 }
 
-// one creates a job due within three seconds, and cancels one in twenty.
-func (l *Load) one() {
-	job, err := l.create(context.Background(), fmt.Sprintf(`"schedule_in":%.4f`, 3*rand.Float64()))
-	if err == nil && rand.IntN(20) == 0 {
+// begin begins a create, if the bounds permit one.
+func (l *Load) begin() bool {
+	if l.asked.Load()-l.settled.Load() > int64(maxBehind*l.Rate) {
+		return false
+	}
+	select {
+	case l.callers <- struct{}{}:
+	default:
+		return false
+	}
+	kind, members := Plain, ""
+	if l.mix != nil {
+		kind = drawKind()
+		members = l.mix.members(kind)
+	}
+	if kind == Plain {
+		l.asked.Add(1)
+	}
+	l.work.Go(func() {
+		defer func() { <-l.callers }()
+		l.one(kind, members)
+	})
+	return true
+}
+
+// one creates a job due within three seconds, and cancels one in twenty plain ones.
+func (l *Load) one(kind Kind, members string) {
+	job, err := l.create(context.Background(), kind, fmt.Sprintf(`"schedule_in":%.4f%s`, 3*rand.Float64(), members))
+	if err == nil && kind == Plain && rand.IntN(20) == 0 {
 		pause(time.Duration(rand.Int64N(int64(2 * time.Second))))
 		err = l.cancel(context.Background(), job.Number)
 	}
@@ -186,6 +249,9 @@ func (l *Load) settle() error {
 		}
 		return true
 	}) {
+		if l.mix != nil {
+			return l.mix.settle()
+		}
 		return nil
 	}
 	return fmt.Errorf("not everything is final within %s: %v %+v", calmWithin, err, left.Data)

@@ -4,13 +4,33 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
 // weather runs a load while faults are made, waits until all is final and
 // compares the history with the promises.
 func weather(t *testing.T, c *Cluster, rate int, faults func(*History)) *Report {
 	t.Helper()
+	return (&Load{Cluster: c, History: NewHistory(), Rate: rate, Schedules: 8}).weather(t, faults)
+}
+
+// mixedWeather is weather with a mix of kinds of jobs.
+func mixedWeather(t *testing.T, c *Cluster, rate int, faults func(*History)) *Report {
+	t.Helper()
 	l := &Load{Cluster: c, History: NewHistory(), Rate: rate, Schedules: 8}
+	l.Terms = termsOf(rate)
+	l.mix = &mix{Load: l, receiver: harness.SharedTarget(t).Route(t)}
+	report := l.weather(t, faults)
+	t.Log(report.mixed())
+	if report.Limited == 0 || report.Completed == 0 || report.Expired == 0 || report.Messages == 0 {
+		t.Error("the mix lacked a kind")
+	}
+	return report
+}
+
+func (l *Load) weather(t *testing.T, faults func(*History)) *Report {
+	t.Helper()
 	if err := l.prepare(); err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +52,11 @@ func weather(t *testing.T, c *Cluster, rate int, faults func(*History)) *Report 
 		t.Error(err) // the checker says more
 	}
 	settled := time.Now()
-	if err := c.collect(l.History); err != nil {
+	err := l.Cluster.collect(l.History)
+	if err == nil && l.mix != nil {
+		err = l.mix.collect()
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("calm after %s, read in %s", settled.Sub(calm).Round(time.Millisecond), time.Since(settled).Round(time.Millisecond))

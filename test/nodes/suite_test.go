@@ -2,11 +2,14 @@ package nodes
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -81,7 +84,7 @@ func runSuite(t *testing.T, server *pgtest.Server, address string) {
 	cmd.WaitDelay = 10 * time.Second
 	err := cmd.Run()
 	passed := strings.Count(out.String(), "\n--- PASS")
-	t.Logf("%d tests passed", passed)
+	t.Logf("%d tests passed; the slowest took %s", passed, slowest10(out.String()))
 	if err != nil {
 		t.Errorf("the suite: %v\n%s", err, failures(out.String()))
 	}
@@ -92,6 +95,23 @@ func runSuite(t *testing.T, server *pgtest.Server, address string) {
 
 // suitePattern selects tests of the suite; all when empty.
 func suitePattern() string { return os.Getenv("PUNCTUAL_NODES_SUITE") }
+
+var elapsed = regexp.MustCompile(`(?m)^--- \w+: (\S+) \(([\d.]+)s\)`)
+
+// slowest10 names the ten tests that took longest.
+func slowest10(out string) string {
+	found := elapsed.FindAllStringSubmatch(out, -1)
+	seconds := func(match []string) float64 {
+		s, _ := strconv.ParseFloat(match[2], 64) // what matched is a number, or counts nothing
+		return s
+	}
+	slices.SortFunc(found, func(a, b []string) int { return cmp.Compare(seconds(b), seconds(a)) })
+	var names []string
+	for _, match := range found[:min(10, len(found))] {
+		names = append(names, match[2]+" s: "+match[1])
+	}
+	return strings.Join(names, ", ")
+}
 
 var uneventful = regexp.MustCompile(`^\s*(=== (RUN|CONT|PAUSE)|--- PASS)`)
 

@@ -70,6 +70,17 @@ func Path(name string) string {
 	return at
 }
 
+// Icon is the name of the logo.
+const Icon = "mark.svg"
+
+// ServeIcon responds with the logo, for clients that ask for /favicon.ico.
+func ServeIcon(w http.ResponseWriter) {
+	a := served[Path(Icon)]
+	w.Header().Set("Content-Type", a.mediaType)
+	w.Header().Set("Cache-Control", "public, max-age=86400")
+	_, _ = w.Write(a.plain) // the browser may have disconnected
+}
+
 // Serve responds with the asset at the request's path, or reports false if there is
 // none.
 func Serve(w http.ResponseWriter, r *http.Request) bool {

@@ -8,6 +8,15 @@ type Page struct {
 	Area string
 	// Notice is the result of the previous action, shown once at the top.
 	Notice string
+	// Begun reports that the action has only begun: its result is not known yet.
+	Begun bool
+}
+
+func (p Page) noticeTone() string {
+	if p.Begun {
+		return "busy"
+	}
+	return "good"
 }
 
 type navEntry struct{ area, path, label string }

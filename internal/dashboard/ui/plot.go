@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -10,7 +11,7 @@ import (
 // Plot is a small chart of one or two series over the same steps.
 type Plot struct {
 	ID    string // unique on the page
-	Title string // "Runs per minute"
+	Title string // "Attempts per minute"
 	// Summary describes the plot in a sentence, for screen readers.
 	Summary string
 	Unit    string // "ms"; "" for plain numbers
@@ -34,23 +35,45 @@ const (
 	plotTop               = 6.0
 )
 
-// top returns the value of the upper edge: the smallest product of 1, 2 or 5 and
-// a power of ten that no value exceeds.
+// cutAt is how many times higher than the usual values a bar must be to be cut off.
+const cutAt = 5
+
+// top returns the value of the upper edge. Bars that are far higher than the others
+// are cut off, so that they don't flatten the others.
 func (p Plot) top() float64 {
 	if p.Top > 0 {
 		return p.Top
 	}
-	most := 0.0
+	var values []float64
 	for _, s := range p.Series {
 		for _, v := range s.Values {
-			if !math.IsNaN(v) {
-				most = max(most, v)
+			if v > 0 { // NaN is not
+				values = append(values, v)
 			}
 		}
+		if p.Bars {
+			break // the other series are parts of the first one
+		}
 	}
-	if most == 0 {
+	if len(values) == 0 {
 		return 1
 	}
+	slices.Sort(values)
+	most := values[len(values)-1]
+	if usual := values[(len(values)-1)*9/10]; p.Bars && most > cutAt*usual {
+		most = 2 * usual
+	}
+	return round(most)
+}
+
+// cuts reports whether bars are cut off.
+func (p Plot) cuts() bool {
+	return p.Bars && slices.ContainsFunc(p.Series[0].Values, func(v float64) bool { return v > p.top() })
+}
+
+// round returns the smallest product of 1, 2 or 5 and a power of ten that is not
+// below a value.
+func round(most float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(most)))
 	for _, step := range []float64{1, 2, 5, 10} {
 		if step*power >= most*(1-1e-9) {
@@ -104,19 +127,38 @@ func (p Plot) dots(s Series) string {
 	return b.String()
 }
 
-// bar is one bar as attributes.
-type bar struct{ x, y, width, height string }
+// bar is one bar as attributes. cut is set if its value is above the upper edge.
+type bar struct {
+	x, y, width, height string
+	cut                 bool
+}
 
-func (p Plot) bars(s Series) []bar {
-	step := plotWidth / float64(max(1, len(s.Values)))
+// The least heights of a bar, and of the part of a bar that another series is.
+const (
+	leastBar  = 4.0
+	leastPart = 1.5
+)
+
+// bars returns the bars of a series. The first series is the whole; the bars of the
+// others are parts of it, in proportion.
+func (p Plot) bars(series int) []bar {
+	values, whole := p.Series[series].Values, p.Series[0].Values
+	step := plotWidth / float64(max(1, len(values)))
 	gap := min(2, step/4)
 	var bars []bar
-	for i, v := range s.Values {
+	for i, v := range values {
 		if math.IsNaN(v) || v <= 0 {
 			continue
 		}
-		height := max(1.5, plotHeight-p.y(v))
-		bars = append(bars, bar{coordinate(float64(i) * step), coordinate(plotHeight - height), coordinate(step - gap), coordinate(height)})
+		top := p.top()
+		height := max(leastBar, plotHeight-p.y(min(whole[i], top)))
+		if v < whole[i] {
+			height = max(leastPart, height*v/whole[i])
+		}
+		bars = append(bars, bar{
+			x: coordinate(float64(i) * step), y: coordinate(plotHeight - height), width: coordinate(step - gap), height: coordinate(height),
+			cut: series == 0 && v > top,
+		})
 	}
 	return bars
 }
@@ -137,11 +179,11 @@ func (p Plot) number(v float64) string {
 
 func seriesClass(i int) string { return fmt.Sprintf("series-%d", i+1) }
 
-// empty reports whether all values are missing or 0.
+// empty reports whether there is nothing to draw: no values, and no bars.
 func (p Plot) empty() bool {
 	for _, s := range p.Series {
 		for _, v := range s.Values {
-			if !math.IsNaN(v) && v != 0 {
+			if !math.IsNaN(v) && (v != 0 || !p.Bars) {
 				return false
 			}
 		}

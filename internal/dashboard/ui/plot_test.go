@@ -42,7 +42,7 @@ func TestPlot_BreaksLinesAtGaps(t *testing.T) {
 func TestOutcomes_DescribeTheRuns(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	outcomes := []Outcome{{job.Completed, now.Add(-time.Hour)}, {job.Completed, now.Add(-time.Minute)}, {job.Discarded, now.Add(-time.Second)}}
-	if got, want := stripWords(outcomes, now), "The last 3 runs: 2 completed, 1 discarded. The latest: discarded 1 s ago."; got != want {
+	if got, want := stripWords(outcomes, now), "The last 3 runs: 2 completed, 1 failed. The latest: failed 1 s ago."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	shapes := map[string]job.State{}

@@ -23,11 +23,11 @@ func stripWords(outcomes []Outcome, now time.Time) string {
 	var parts []string
 	for _, state := range []job.State{job.Completed, job.Discarded, job.Cancelled, job.Retryable, job.Executing, job.Available} {
 		if n := counts[state]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, state))
+			parts = append(parts, fmt.Sprintf("%d %s", n, strings.ToLower(StateLabel(state))))
 		}
 	}
 	last := outcomes[len(outcomes)-1]
-	return fmt.Sprintf("The last %s: %s. The latest: %s %s.", Plural(len(outcomes), "run", "runs"), strings.Join(parts, ", "), last.State, Relative(now, last.At))
+	return fmt.Sprintf("The last %s: %s. The latest: %s %s.", Plural(len(outcomes), "run", "runs"), strings.Join(parts, ", "), strings.ToLower(StateLabel(last.State)), Relative(now, last.At))
 }
 
 // The distance, width and height of the marks, in pixels.

@@ -25,6 +25,9 @@ type View struct {
 	Now    time.Time
 	// Path is the request's path without PublicPrefix.
 	Path string
+	// SignedIn is the email of the account that is signed in, on pages of the public
+	// account; "" if nobody is.
+	SignedIn string
 	// HasPublic reports whether there is a public account.
 	HasPublic bool
 	// Origin is the service's address as the browser knows it: "https://host".

@@ -128,7 +128,7 @@ func completionCard(d *Job) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("Awaiting the outcome").Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card("Waiting for the result").Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -30,6 +30,7 @@ type Job struct {
 	WaitingFor []string
 	Now        time.Time
 	Notice     string
+	Begun      bool   // the notice is about an action without a result yet
 	Self       string // the address of the live part
 	// When is the due time that was entered and refused because of WhenProblem.
 	When, WhenProblem string
@@ -60,12 +61,33 @@ func (d *Job) response() *Attempt {
 func cancelQuestion(j *job.Job) string {
 	switch {
 	case j.State == job.Executing:
-		return "Cancel this job? The request under way is aborted."
+		return "Cancel this job? The running request is aborted."
 	case j.ScheduleID != uuid.Nil:
 		return "Cancel this run? The schedule's next run stays."
 	default:
 		return "Cancel this job? Its request will not be sent."
 	}
+}
+
+// Text returns a complete text of the page, which may show only its beginning: the
+// body, headers or curl command of the request, or the args; false for others.
+func (d *Job) Text(of string) (string, bool) {
+	switch of {
+	case "body":
+		return bodyText(d.Body), true
+	case "headers":
+		return ui.Pretty(d.Spec.Headers), true
+	case "curl":
+		return d.Curl, true
+	case "args":
+		return ui.Pretty(d.Job.Args), true
+	}
+	return "", false
+}
+
+// textAt returns the address of a result of Text.
+func (d *Job) textAt(href func(format string, args ...any) string, of string) string {
+	return href("/jobs/%d/text/%s", d.Job.Number, of) + revealed(d.Hidden)
 }
 
 // bodyText returns a body as text, indented if it is JSON.

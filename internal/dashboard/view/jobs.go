@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
@@ -26,6 +27,11 @@ type Jobs struct {
 	Operate string
 }
 
+// canCancel reports whether a job of the page can be selected.
+func (list *Jobs) canCancel() bool {
+	return slices.ContainsFunc(list.Jobs, func(j *job.Job) bool { return !j.State.Final() })
+}
+
 // JobTitle returns the name of a job, or its number.
 func JobTitle(j *job.Job) string {
 	if j.Name != nil && *j.Name != "" {
@@ -34,14 +40,15 @@ func JobTitle(j *job.Job) string {
 	return "Job " + strconv.FormatInt(j.Number, 10)
 }
 
-// stateMeaning explains an empty tab.
-var stateMeaning = map[string]string{
-	"available": "Jobs are here until they are due.",
-	"executing": "Jobs are here while their request is under way.",
-	"retryable": "Jobs are here after a failed attempt, until the next one.",
-	"completed": "Jobs are here once their target responds with a 2xx.",
-	"discarded": "Jobs are here once their last attempt failed.",
-	"cancelled": "Jobs are here once they are cancelled.",
+// emptyTabs are the titles and texts of tabs without jobs.
+var emptyTabs = map[string]struct{ title, text string }{
+	"available": {"No scheduled jobs", "Jobs wait here until they are due."},
+	"scheduled": {"No scheduled jobs", "Jobs wait here until they are due, or until their retry."},
+	"executing": {"No running jobs", "Jobs are here while their request is running."},
+	"retryable": {"No retrying jobs", "Jobs wait here for a retry after a failed attempt."},
+	"completed": {"No completed jobs", "Jobs move here when an attempt succeeds."},
+	"discarded": {"No failed jobs", "Jobs move here when their last attempt fails."},
+	"cancelled": {"No cancelled jobs", "Jobs move here when they are cancelled."},
 }
 
 // firstJobCurl returns a call of the API that works as it is, except for the key.

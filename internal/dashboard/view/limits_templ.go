@@ -47,7 +47,7 @@ func LimitsPage(d *Limits) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.Title("Limits", "How many calls receivers get, over all nodes.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Title("Limits", "How many requests receivers get, across all nodes.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -135,7 +135,7 @@ func receiverLimitsCard(d *Limits) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<p>A job names up to three limits. A limit with the key <code>host:NAME</code> holds for every job to that host.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<p>A job names up to three limits. A limit with the key <code>host:NAME</code> applies to every job to that host.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -299,7 +299,7 @@ func receiverLimitForm(d *Limits) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Field(with(d.input("key", "Key", "", "A limit of this key is replaced. host:NAME holds for every job to the host."), func(i *ui.Input) {
+			templ_7745c5c3_Err = ui.Field(with(d.input("key", "Key", "", "A limit of this key is replaced. host:NAME applies to every job to the host."), func(i *ui.Input) {
 				i.Placeholder, i.Required, i.Mono = "stripe", true, true
 			}), templ.Attributes{"maxlength": "300"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
@@ -321,15 +321,15 @@ func receiverLimitForm(d *Limits) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Field(with(d.input("parallel", "At once", "#/parallel", "Attempts under way."), func(i *ui.Input) { i.Placeholder = "5" }), templ.Attributes{"inputmode": "numeric"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Field(with(d.input("parallel", "At once", "#/parallel", "Concurrent attempts."), func(i *ui.Input) { i.Placeholder = "5" }), templ.Attributes{"inputmode": "numeric"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Check("paused", "Paused", "Holds everything back until it is lifted.", d.Form.entered("limit", "paused") == "true").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Check("paused", "Paused", "Holds its jobs back until you resume it.", d.Form.entered("limit", "paused") == "true").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<button type=\"submit\" class=\"button primary\">Save the limit</button></form>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<button type=\"submit\" class=\"button primary\">Save limit</button></form>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -405,11 +405,11 @@ func LimitPage(d *LimitUse) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "\">Change</a>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "\">Edit limit</a>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Confirm(d.path("/delete"), "Delete", "Delete this limit? This is refused while unfinished jobs name it.", "Yes, delete it").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Confirm(d.path("/delete"), "Delete", "Delete this limit? This is refused while unfinished jobs name it.", "Delete limit").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -576,7 +576,7 @@ func LimitUsePart(d *LimitUse) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fact("Under way").Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact("Running").Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -8,13 +8,13 @@ import (
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 )
 
-// live returns the attributes of a live part, which the browser fetches again
-// from self after an event of the stream at events; none if on is false.
+// live returns the attributes of a live part, which live.js fetches again from self
+// after an event of the stream at events; none if on is false.
 func live(on bool, events, self string) templ.Attributes {
 	if !on {
 		return nil
 	}
-	return templ.Attributes{"data-live": events, "hx-get": self, "hx-trigger": "refresh", "hx-swap": "outerHTML"}
+	return templ.Attributes{"data-live": events, "data-part": self}
 }
 
 // hrefIn returns ui.Href for a context.

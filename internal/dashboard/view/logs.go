@@ -88,7 +88,7 @@ func LineOf(l *job.Log) LogLine {
 		}
 		line.Badge, line.Text = strconv.Itoa(status), "after "+took()
 		if l.Awaiting() {
-			line.Tone, line.Icon, line.Text = "calm", "clock", line.Text+"; the outcome is awaited"
+			line.Tone, line.Icon, line.Text = "calm", "clock", line.Text+"; waiting for the result"
 		}
 	case job.EventError:
 		line.Badge, line.Text = rawjson.Text(value("kind")), rawjson.Text(value("message"))

@@ -14,17 +14,18 @@ import (
 // NewJob is the form for a new job. Its inputs and labels derive from the table of
 // fields in package job.
 type NewJob struct {
-	Values   url.Values        // the text of each input
-	AsJSON   bool              // the whole request is one text, in the input "json"
-	Problems map[string]string // by input; each completes "LABEL …"
-	Checked  bool              // the form was sent, so problems are shown
+	Values    url.Values        // the text of each input
+	AsJSON    bool              // the whole request is one text, in the input "json"
+	Problems  map[string]string // by input; each completes "LABEL …"
+	Checked   bool              // the form was sent, so problems are shown
+	Switching bool              // the form was to be turned into JSON
 	// Sentences are all problems, for the summary above the form.
 	Sentences []string
 	AtOnce    bool     // the request has no time
 	Preview   *Preview // nil if the time is not valid
 	// Places are where the fields of the form can be given; 0 is any.
 	Places job.Places
-	Curl   string // a command that creates the job; "" if the request is not valid JSON
+	Curl   string // a command that creates the job; "" if a field can't be read
 }
 
 // Preview is when a job would run.
@@ -32,6 +33,22 @@ type Preview struct {
 	Words string
 	Next  []time.Time
 	Zone  *time.Location // in which the times are shown
+}
+
+// refusal is the title of the list of problems.
+func (f *NewJob) refusal() string {
+	if f.Switching {
+		return "The form can't be turned into JSON yet. Correct these fields:"
+	}
+	return "Nothing was created. Correct these fields:"
+}
+
+// unreadable says why there is no curl command.
+func (f *NewJob) unreadable() string {
+	if len(f.Sentences) == 0 {
+		return "The request is not valid yet."
+	}
+	return ui.Sentence(f.Sentences[0])
 }
 
 // value returns the text of an input.

@@ -49,15 +49,15 @@ type CountedOperation struct {
 var OperationFilters = []string{"state", "tag", "host", "name", "schedule_id", "error_kind", "since", "until"}
 
 var operationActions = []ui.Choice{
-	{Value: string(job.CancelJobs), Label: "Cancel the unfinished ones"},
-	{Value: string(job.RerunJobs), Label: "Run the final ones again, as new jobs"},
-	{Value: string(job.RunJobs), Label: "Run the waiting ones now"},
-	{Value: string(job.RescheduleJobs), Label: "Give the waiting ones a new time"},
+	{Value: string(job.CancelJobs), Label: "Cancel unfinished jobs"},
+	{Value: string(job.RerunJobs), Label: "Run finished jobs again, as new jobs"},
+	{Value: string(job.RunJobs), Label: "Run scheduled jobs now"},
+	{Value: string(job.RescheduleJobs), Label: "Reschedule jobs"},
 }
 
 var operationStates = []ui.Choice{
-	{Value: "", Label: "Any state"}, {Value: "scheduled", Label: "Waiting or retrying"}, {Value: "available", Label: "Available"}, {Value: "executing", Label: "Executing"},
-	{Value: "retryable", Label: "Retryable"}, {Value: "completed", Label: "Completed"}, {Value: "discarded", Label: "Discarded"}, {Value: "cancelled", Label: "Cancelled"},
+	{Value: "", Label: "Any state"}, {Value: "scheduled", Label: "Scheduled or retrying"}, {Value: "available", Label: "Scheduled"}, {Value: "executing", Label: "Running"},
+	{Value: "retryable", Label: "Retrying"}, {Value: "completed", Label: "Completed"}, {Value: "discarded", Label: "Failed"}, {Value: "cancelled", Label: "Cancelled"},
 }
 
 // input returns an input of the form; pointer is that of its value in the request.
@@ -88,7 +88,7 @@ func (d *NewOperation) sentence() string {
 	for _, p := range f.Problems {
 		switch p.Pointer {
 		case "#/filter":
-			return "No filter is set, which selects every job. Tick the box if that is meant."
+			return "No filter is set, which selects every job. Check the box to confirm."
 		case "#/set":
 			return ui.Sentence("The new values " + p.Detail)
 		}

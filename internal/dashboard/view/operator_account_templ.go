@@ -395,7 +395,7 @@ func suspendCard(d *OperatorAccount) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Confirm(d.action("suspend"), "Suspend", "None of its jobs run until you resume it.", "Yes, suspend it").Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Confirm(d.action("suspend"), "Suspend", "None of its jobs run until you resume it.", "Suspend account").Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -476,7 +476,7 @@ func limitsCard(d *OperatorAccount) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<button type=\"submit\" class=\"button primary\">Save the limits</button></form>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<button type=\"submit\" class=\"button primary\">Save limits</button></form>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

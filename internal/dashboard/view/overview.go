@@ -16,8 +16,18 @@ type Overview struct {
 	DueCount  string     // of all that are due within the hour
 	Failed    []FailedJob
 	Retryable int64 // jobs in this state
+	// FailedAttempts is how many attempts failed in the period.
+	FailedAttempts int64
 	// Self is the address of the live part.
 	Self string
+}
+
+// noneFailed says that no job was discarded, and whether attempts failed.
+func (o *Overview) noneFailed() string {
+	if o.FailedAttempts == 0 {
+		return "No failures."
+	}
+	return ui.Plural(int(o.FailedAttempts), "attempt", "attempts") + " failed, but every job has retries left or succeeded."
 }
 
 // Figure is a large number with its name.

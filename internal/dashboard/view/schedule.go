@@ -21,6 +21,7 @@ type Schedule struct {
 	Newest string           // the address of the list's first page; "" if this is it
 	Older  string
 	Notice string
+	Begun  bool // the notice is about an action without a result yet
 	Hidden Hidden
 	// Part is the address of a live part without its name.
 	Part string

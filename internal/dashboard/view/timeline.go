@@ -55,9 +55,9 @@ func (d *Job) attemptMoment(a *Attempt, first bool, href func(string, ...any) st
 	case a.Outcome == nil && d.Job.State.Final():
 		m.tone, m.icon, m.title = "calm", "minus", name+" was aborted"
 	case a.Outcome == nil && a.Awaited:
-		m.tone, m.icon, m.title = "busy", "play", name+": the target has accepted the job; its outcome is awaited"
+		m.tone, m.icon, m.title = "busy", "play", name+": accepted; waiting for the result"
 	case a.Outcome == nil:
-		m.tone, m.icon, m.title = "busy", "play", name+" is under way"
+		m.tone, m.icon, m.title = "busy", "play", name+" is running"
 	case a.succeeded() && a.Awaited && !a.Responded:
 		m.tone, m.icon, m.title = "good", "check", name+": the target reported its result"
 	case a.succeeded():
@@ -79,7 +79,7 @@ func (d *Job) attemptMoment(a *Attempt, first bool, href func(string, ...any) st
 	if a.Message != "" {
 		m.text += " " + ui.Sentence(a.Message)
 	}
-	m.link, m.linkText = href("/jobs/%d/logs/%s", d.Job.Number, a.Outcome.ID), "Show the log"
+	m.link, m.linkText = href("/jobs/%d/logs/%s", d.Job.Number, a.Outcome.ID), "View log"
 	return m
 }
 
@@ -98,7 +98,7 @@ func (d *Job) failedDeliveries() []moment {
 		case job.EventStateRejected:
 			m.title, m.icon, tries = rejected(log), "warning", ""
 		case job.EventSkipped:
-			m.tone, m.icon, m.title, m.text, tries = "calm", "warning", "Points were skipped", SkippedText(log), ""
+			m.tone, m.icon, m.title, m.text, tries = "calm", "warning", "Runs were skipped", SkippedText(log), ""
 		case job.EventEnded:
 			m.tone, m.icon, m.title, tries = "calm", "minus", "The schedule has ended: "+rawjson.Text(rawjson.Get(log.Payload, "reason")), ""
 		default:
@@ -118,7 +118,7 @@ func (d *Job) end() (moment, bool) {
 	case job.Completed:
 		return moment{tone: "good", icon: "check", title: "Completed", at: j.CompletedAt}, true
 	case job.Discarded:
-		return moment{tone: "bad", icon: "cross", title: "Discarded", at: j.DiscardedAt, text: d.whyDiscarded()}, true
+		return moment{tone: "bad", icon: "cross", title: ui.StateLabel(job.Discarded), at: j.DiscardedAt, text: d.whyDiscarded()}, true
 	case job.Cancelled:
 		return moment{tone: "calm", icon: "minus", title: "Cancelled", at: j.CancelledAt}, true
 	default:
@@ -137,7 +137,7 @@ func (d *Job) whyDiscarded() string {
 	case d.Job.ScheduleID == uuid.Nil:
 		return ""
 	default:
-		return "The next attempt would have come after the schedule's next run, which takes its place."
+		return "There is no retry, because the schedule's next run is due before it."
 	}
 }
 
@@ -153,7 +153,7 @@ func (d *Job) toCome() []moment {
 		if more := d.Spec.Retries - j.Attempt; more > 0 {
 			m.text = "If it fails too, up to " + ui.Plural(more, "attempt follows", "attempts follow") + "."
 		} else {
-			m.text = "The last one."
+			m.text = "The last attempt."
 		}
 		moments = append(moments, m)
 	}
@@ -173,9 +173,9 @@ func deliveryMoment(d *job.Delivery) moment {
 	}
 	switch {
 	case d.DueAt.IsZero():
-		m.text = "Waiting for the event before it."
+		m.text = "Waiting for the previous event."
 	case d.Attempt > 0:
-		m.text = ui.Plural(d.Attempt, "attempt", "attempts") + " without a 2xx; there will be a retry."
+		m.text = ui.Plural(d.Attempt, "attempt", "attempts") + " without a 2xx response; retrying."
 	}
 	return m
 }

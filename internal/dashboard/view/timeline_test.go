@@ -55,7 +55,7 @@ func TestTimeline_RetriedJob(t *testing.T) {
 		"calm Created:", "calm Due:",
 		"bad Attempt 1 failed: timeout: Started 0.0 ms after it was due. Took 1.00 s. No answer within 1 s.",
 		"bad Attempt 2: response 503: Took 12 ms.",
-		"soon Attempt 3: The last one.")
+		"soon Attempt 3: The last attempt.")
 	if got := d.started(); got != 2 {
 		t.Errorf("%d attempts started", got)
 	}
@@ -70,7 +70,7 @@ func TestTimeline_FinalJob(t *testing.T) {
 	d.Spec.CallbackURL, d.Spec.WebhookURL = "https://x/c", "https://x/w"
 	d.Deliveries = []*job.Delivery{{Channel: job.Webhook, Event: "job.finished", Attempt: 2, DueAt: noon.Add(2 * time.Hour)}, {Channel: job.Webhook, Event: "job.error"}}
 	wantLines(t, titles(d), "calm Created:", "calm Due:", "good Attempt 1: response 200: Started 0.0 ms after it was due. Took 1.0 ms.", "good Completed:",
-		"soon Event job.finished: 2 attempts without a 2xx; there will be a retry.", "soon Event job.error: Waiting for the event before it.", "good The callback was delivered:")
+		"soon Event job.finished: 2 attempts without a 2xx response; retrying.", "soon Event job.error: Waiting for the previous event.", "good The callback was delivered:")
 }
 
 func TestTimeline_PendingJob(t *testing.T) {
@@ -90,7 +90,7 @@ func TestTimeline_InterruptedAttemptsDoNotCount(t *testing.T) {
 	wantLines(t, titles(d), "calm Created:", "calm Due:",
 		"warn Attempt 1 was interrupted: Started 0.0 ms after it was due. Took 3.0 ms. The service stopped.",
 		"bad Attempt 1: response 500: Took 1.0 ms.", "bad Attempt 2 failed: blocked: Took 0.0 ms. No.",
-		"bad Discarded: Jobs may not call this address, so there is no retry.", "bad The callback failed: No 2xx after 8 attempts.")
+		"bad Failed: Jobs may not call this address, so there is no retry.", "bad The callback failed: No 2xx after 8 attempts.")
 }
 
 func TestTimeline_RequestTooLarge(t *testing.T) {
@@ -98,5 +98,5 @@ func TestTimeline_RequestTooLarge(t *testing.T) {
 		logAt(1, job.EventRequest, request), logAt(1, job.EventError, `{"kind":"too_large","message":"the body would be too large","duration_ms":0,"attempt":1,"retry_at":null}`))
 	d.Job.DiscardedAt = noon.Add(time.Second)
 	wantLines(t, titles(d), "calm Created:", "calm Due:", "bad Attempt 1 failed: too_large: Started 0.0 ms after it was due. Took 0.0 ms. The body would be too large.",
-		"bad Discarded: Another attempt would fail in the same way, so there is no retry.")
+		"bad Failed: Another attempt would fail in the same way, so there is no retry.")
 }

@@ -267,7 +267,7 @@ func WelcomePage(d *Welcome) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card("See it arrive").Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card("Watch it arrive").Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

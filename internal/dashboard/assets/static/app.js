@@ -7,23 +7,48 @@
     if (line) line.textContent = text;
   };
 
-  // Copying: data-copy is the text, data-copy-from the id of an element with it.
-  const reveal = (root) => root.querySelectorAll("button[data-copy], button[data-copy-from]").forEach((b) => { b.hidden = !navigator.clipboard; });
+  // Copying: data-copy is the text, data-copy-from the id of an element with it, and
+  // data-copy-url the address of the complete text if the page shows only its
+  // beginning. Over plain http, browsers have only the older way to copy.
+  const reveal = () => document.querySelectorAll("button[data-copy], button[data-copy-from]").forEach((b) => { b.hidden = false; });
+  const copy = async (text) => {
+    if (navigator.clipboard) {
+      try {
+        await navigator.clipboard.writeText(text);
+        return true;
+      } catch { /* not permitted; the older way may be */ }
+    }
+    const focused = document.activeElement;
+    const area = document.createElement("textarea");
+    area.value = text;
+    area.className = "hidden";
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    focused?.focus();
+    return done;
+  };
+  const copied = async (button) => {
+    const { copy: text, copyFrom, copyUrl } = button.dataset;
+    if (copyUrl) {
+      const answer = await fetch(copyUrl);
+      if (!answer.ok) throw new Error("status " + answer.status);
+      return answer.text();
+    }
+    return copyFrom ? document.getElementById(copyFrom).textContent : text;
+  };
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("button[data-copy], button[data-copy-from]");
     if (!button) return;
-    const source = button.dataset.copyFrom;
-    const text = source ? document.getElementById(source).textContent : button.dataset.copy;
+    let done = false;
     try {
-      await navigator.clipboard.writeText(text);
-    } catch {
-      say("Copying is not permitted here");
-      return;
-    }
-    say("Copied");
+      done = await copy(await copied(button));
+    } catch { /* said below */ }
+    say(done ? "Copied" : "The text can't be copied here");
     const label = button.querySelector("span");
     if (!label) return;
-    label.textContent = "Copied";
+    label.textContent = done ? "Copied" : "Not copied";
     setTimeout(() => { label.textContent = "Copy"; }, 1500);
   });
 
@@ -40,7 +65,7 @@
     return d < 730 ? Math.floor(d / 30) + " months" : Math.floor(d / 365) + " years";
   };
   const tick = () => {
-    const now = Date.now() + skew;
+    const now = Number(document.documentElement.dataset.staleAt || Date.now()) + skew; // see live.js
     for (const e of document.querySelectorAll("[data-relative]")) {
       const s = (Date.parse(e.dataset.relative || e.getAttribute("datetime")) - now) / 1000;
       const words = Math.abs(s) < 1 ? "now" : s > 0 ? "in " + span(s) : span(-s) + " ago";
@@ -49,57 +74,9 @@
   };
   setInterval(tick, 1000);
 
-  // Live parts: data-live is the address of an event stream. After an event, the
-  // element is fetched again with hx-get and hx-trigger="refresh", at most once a
-  // second and only while the page is visible.
-  const every = 1000;
-  const streams = new Map();
-  let last = 0, timer = 0;
-  const refresh = () => {
-    timer = 0;
-    last = Date.now();
-    for (const e of document.querySelectorAll("[data-live]")) {
-      if (!e.contains(document.activeElement) || !document.activeElement.matches("input:not([type=checkbox]), textarea, select")) htmx.trigger(e, "refresh");
-    }
-  };
-  const soon = () => {
-    if (!timer && !document.hidden) timer = setTimeout(refresh, Math.max(50, last + every - Date.now()));
-  };
-  const listen = () => {
-    const wanted = new Set(document.hidden ? [] : [...document.querySelectorAll("[data-live]")].map((e) => e.dataset.live));
-    for (const [at, stream] of streams) {
-      if (!wanted.has(at)) { stream.close(); streams.delete(at); }
-    }
-    for (const at of wanted) {
-      if (streams.has(at)) continue;
-      const stream = new EventSource(at);
-      // Changes between loading the page and opening the stream cause no event.
-      for (const name of ["open", "log", "job", "message"]) stream.addEventListener(name, soon);
-      streams.set(at, stream);
-    }
-  };
-  document.addEventListener("visibilitychange", () => { listen(); soon(); });
-  window.addEventListener("pagehide", () => { for (const s of streams.values()) s.close(); streams.clear(); });
-  window.addEventListener("pageshow", (event) => { if (event.persisted) { listen(); soon(); } });
-
-  // Checked boxes and open details stay so when a live part is replaced.
-  let kept = null;
-  document.addEventListener("htmx:beforeSwap", (event) => {
-    const target = event.detail.target;
-    if (!target) return;
-    kept = {
-      ticked: new Set([...target.querySelectorAll("input[type=checkbox][id]:checked")].map((e) => e.id)),
-      open: new Set([...target.querySelectorAll("details[id][open]")].map((e) => e.id)),
-    };
-  });
-  document.addEventListener("htmx:afterSwap", () => {
-    if (!kept) return;
-    for (const id of kept.ticked) { const e = document.getElementById(id); if (e) e.checked = true; }
-    for (const id of kept.open) { const e = document.getElementById(id); if (e) e.open = true; }
-    kept = null;
-    count();
-  });
-  document.addEventListener("htmx:afterSettle", () => { reveal(document); tick(); listen(); zones(document); });
+  const updated = () => { reveal(); tick(); zones(document); count(); };
+  document.addEventListener("live:updated", updated);
+  document.addEventListener("htmx:afterSettle", updated);
 
   // Selecting rows: the checkbox data-pick-all selects all rows of a form,
   // data-picked shows how many are selected, and elements with data-when-picked
@@ -109,7 +86,7 @@
       const boxes = [...form.elements].filter((e) => e.name === form.dataset.picks);
       const n = boxes.filter((e) => e.checked).length;
       const all = form.querySelector("[data-pick-all]");
-      if (all) { all.checked = n > 0 && n === boxes.length; all.indeterminate = n > 0 && n < boxes.length; }
+      if (all) { all.disabled = boxes.length === 0; all.checked = n > 0 && n === boxes.length; all.indeterminate = n > 0 && n < boxes.length; }
       form.querySelectorAll("[data-picked]").forEach((e) => { e.textContent = n; });
       form.querySelectorAll("[data-when-picked]").forEach((e) => { e.hidden = n === 0; });
     }
@@ -120,11 +97,42 @@
     count();
   });
 
-  // A double click submits a form only once.
-  const sent = new WeakMap();
+  // A form is sent once, and shows that it is being sent.
+  const sending = new Map(); // the timer of each form
+  const release = (form) => {
+    clearTimeout(sending.get(form));
+    sending.delete(form);
+    form.removeAttribute("aria-busy");
+    form.querySelectorAll(".sending").forEach((e) => e.classList.remove("sending"));
+  };
   document.addEventListener("submit", (event) => {
-    if (Date.now() - (sent.get(event.target) || 0) < 1500) event.preventDefault();
-    else sent.set(event.target, Date.now());
+    const form = event.target;
+    if (sending.has(form)) {
+      event.preventDefault();
+      return;
+    }
+    if (event.defaultPrevented) return;
+    sending.set(form, setTimeout(() => release(form), 15000)); // the reader may have stopped it
+    form.setAttribute("aria-busy", "true");
+    event.submitter?.classList.add("sending");
+    say("Sending");
+  });
+  window.addEventListener("pageshow", () => { for (const form of [...sending.keys()]) release(form); });
+
+  // The preview of a form is marked from the first change until it is current again.
+  const preview = document.getElementById("preview");
+  let edits = 0, previewed = 0;
+  const stale = (event) => {
+    if (!preview || event.target.form?.id !== "new-job") return;
+    edits++;
+    preview.setAttribute("aria-busy", "true");
+  };
+  document.addEventListener("input", stale);
+  document.addEventListener("change", stale);
+  preview?.addEventListener("htmx:beforeRequest", () => { previewed = edits; });
+  preview?.addEventListener("htmx:afterRequest", (event) => {
+    if (!event.detail.successful) say("The preview could not be loaded");
+    else if (previewed === edits) preview.removeAttribute("aria-busy");
   });
 
   // Checks JSON while it is typed. The server checks it again.
@@ -159,11 +167,11 @@
   const here = new URL(location.href);
   if (here.searchParams.has("done")) {
     here.searchParams.delete("done");
+    here.searchParams.delete("count");
     history.replaceState(history.state, "", here);
   }
   document.querySelector("[data-focus]")?.focus();
-  reveal(document);
+  reveal();
   zones(document);
   count();
-  listen();
 })();

@@ -1,0 +1,216 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// firstWait is the wait before the first retry; each further one is twice as long.
+const firstWait = 200 * time.Millisecond
+
+// errTooLarge reports a response over Config.MaxResponseBytes.
+var errTooLarge = errors.New("punctual: the response is larger than MaxResponseBytes")
+
+// call is one call of the API.
+type call struct {
+	method string
+	path   string // begins with a slash; elements are escaped
+	query  url.Values
+	header http.Header
+	body   any // encoded as JSON; nil sends none
+	// once marks a call that must not be made twice. It is repeated only if the
+	// service certainly did nothing.
+	once bool
+}
+
+// answer is a response of the API, read whole.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// encode returns a value as JSON without a newline behind it. Unlike json.Marshal it
+// leaves <, > and & as they are, so that a job sends what it was given.
+func encode(value any) ([]byte, error) {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, fmt.Errorf("punctual: encoding the request: %w", err)
+	}
+	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n")), nil
+}
+
+// do makes a call, with retries.
+func (c *Client) do(ctx context.Context, call call) (*answer, error) {
+	var body []byte
+	if call.body != nil {
+		encoded, err := encode(call.body)
+		if err != nil {
+			return nil, err
+		}
+		body = encoded
+	}
+	for attempt := 0; ; attempt++ {
+		if err := c.awaitRate(ctx); err != nil {
+			return nil, err
+		}
+		got, err := c.exchange(ctx, call, body)
+		if err == nil && got.status < 300 {
+			return got, nil
+		}
+		var problem *Problem
+		if err == nil {
+			problem = problemOf(got.status, got.header, got.body)
+			err = problem
+		}
+		wait := c.backoff(attempt)
+		if problem != nil {
+			wait = max(wait, problem.RetryAfter)
+		}
+		if attempt >= c.config.MaxRetries || !retryable(call, problem, err) || ctx.Err() != nil || wait > c.config.MaxWait {
+			return nil, err
+		}
+		if sleep(ctx, wait) != nil {
+			return nil, err // what failed says more than the end of the context
+		}
+	}
+}
+
+// backoff returns the wait before a retry, between half and all of its step.
+func (c *Client) backoff(attempt int) time.Duration {
+	step := firstWait
+	for range attempt {
+		step = min(2*step, c.config.MaxWait)
+	}
+	return step/2 + rand.N(step/2+1)
+}
+
+// awaitRate waits until the account's rate permits a call, as far as is known.
+func (c *Client) awaitRate(ctx context.Context) error {
+	return sleep(ctx, min(time.Until(time.Unix(0, c.resumeAt.Load())), c.config.MaxWait))
+}
+
+// retryable reports whether a failed call may succeed if it is repeated, and does no
+// harm.
+func retryable(call call, problem *Problem, err error) bool {
+	if problem != nil {
+		switch problem.Status {
+		case http.StatusTooManyRequests:
+			return true
+		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+			return !call.once
+		}
+		return false
+	}
+	if errors.Is(err, errTooLarge) {
+		return false
+	}
+	var network *net.OpError
+	if errors.As(err, &network) && network.Op == "dial" {
+		return true // nothing was sent
+	}
+	return !call.once
+}
+
+// exchange makes one HTTP exchange.
+func (c *Client) exchange(ctx context.Context, call call, body []byte) (*answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.config.AttemptTimeout)
+	defer cancel()
+	response, err := c.send(ctx, call, body)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	text, err := c.readAll(response.Body)
+	if err != nil {
+		return nil, err
+	}
+	return &answer{response.StatusCode, response.Header, text}, nil
+}
+
+// readAll reads a body of at most MaxResponseBytes.
+func (c *Client) readAll(body io.Reader) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(body, c.config.MaxResponseBytes+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("punctual: reading the response: %w", err)
+	case int64(len(text)) > c.config.MaxResponseBytes:
+		return nil, errTooLarge
+	}
+	return text, nil
+}
+
+// send sends a request and returns the response with its body unread.
+func (c *Client) send(ctx context.Context, call call, body []byte) (*http.Response, error) {
+	address := c.base.String() + call.path
+	if len(call.query) > 0 {
+		address += "?" + call.query.Encode()
+	}
+	var reader io.Reader
+	if body != nil {
+		reader = bytes.NewReader(body)
+	}
+	request, err := http.NewRequestWithContext(ctx, call.method, address, reader)
+	if err != nil {
+		return nil, fmt.Errorf("punctual: making the request: %w", err)
+	}
+	for name, values := range call.header {
+		request.Header[name] = values
+	}
+	request.Header.Set("User-Agent", c.config.UserAgent)
+	if c.config.Key != "" {
+		request.Header.Set("Authorization", "Bearer "+c.config.Key)
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("punctual: %w", err)
+	}
+	if wait := rateReset(response.Header); wait > 0 {
+		c.resumeAt.Store(time.Now().Add(wait).UnixNano())
+	}
+	return response, nil
+}
+
+// enveloped is how the API answers: the value stands under data.
+type enveloped[T any] struct {
+	Data T `json:"data"`
+}
+
+// decode reads a JSON answer.
+func decode[T any](got *answer) (T, error) {
+	var value T
+	if err := json.Unmarshal(got.body, &value); err != nil {
+		return value, fmt.Errorf("punctual: reading the response as JSON: %w", err)
+	}
+	return value, nil
+}
+
+// fetch makes a call and returns the value under data.
+func fetch[T any](ctx context.Context, c *Client, call call) (*T, error) {
+	got, err := c.do(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	value, err := decode[enveloped[T]](got)
+	if err != nil {
+		return nil, err
+	}
+	return &value.Data, nil
+}
+
+// element escapes an element of a path.
+func element[T ~string](name T) string { return "/" + url.PathEscape(string(name)) }

@@ -1,0 +1,172 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+)
+
+// Limit is a limit for receivers. Rate nil and Parallel nil are unlimited.
+type Limit struct {
+	Key      string `json:"key"`
+	Rate     *Rate  `json:"rate"`
+	Parallel *int64 `json:"parallel"`
+	Paused   bool   `json:"paused"`
+}
+
+// Rate permits Calls in any window of length Per.
+type Rate struct {
+	Calls int64    `json:"calls"`
+	Per   Duration `json:"per"`
+}
+
+// LimitUse is a limit and what it does at this moment.
+type LimitUse struct {
+	Limit
+	Waiting  int64 `json:"waiting"`
+	InFlight int64 `json:"in_flight"`
+	NextAt   *Time `json:"next_at"`
+}
+
+// PutLimit creates or replaces the limit with the key limit.Key.
+func (c *Client) PutLimit(ctx context.Context, limit Limit) (*Limit, error) {
+	body := struct {
+		Rate     *Rate  `json:"rate,omitempty"`
+		Parallel *int64 `json:"parallel,omitempty"`
+		Paused   bool   `json:"paused"`
+	}{limit.Rate, limit.Parallel, limit.Paused}
+	return fetch[Limit](ctx, c, call{method: http.MethodPut, path: "/api/limits" + element(limit.Key), body: body})
+}
+
+// ListLimits iterates over limits.
+func (c *Client) ListLimits(ctx context.Context) iter.Seq2[Limit, error] {
+	return list[Limit](ctx, c, "/api/limits", Page{}.values())
+}
+
+// GetLimit returns a limit and its use.
+func (c *Client) GetLimit(ctx context.Context, key string) (*LimitUse, error) {
+	return fetch[LimitUse](ctx, c, call{method: http.MethodGet, path: "/api/limits" + element(key)})
+}
+
+// DeleteLimit deletes a limit. It fails with status 409 while unfinished jobs name it.
+func (c *Client) DeleteLimit(ctx context.Context, key string) error {
+	return c.delete(ctx, "/api/limits"+element(key))
+}
+
+// AlertRequest defines an alert.
+type AlertRequest struct {
+	// On has failed, recovered, late and skipped.
+	On []string `json:"on"`
+	// After is how many failures in a row are reported; 1 if zero.
+	After  int64       `json:"after,omitempty"`
+	LateBy Duration    `json:"late_by,omitzero"`
+	Match  *AlertMatch `json:"match,omitempty"`
+	// To has 1 to 10 receivers.
+	To []AlertReceiver `json:"to"`
+	// RemindEvery is how often a reminder is sent; none if zero.
+	RemindEvery Duration `json:"remind_every,omitzero"`
+}
+
+// AlertMatch selects jobs by tags, by schedule or by both.
+type AlertMatch struct {
+	Tags       []string `json:"tags,omitempty"`
+	ScheduleID string   `json:"schedule_id,omitempty"`
+}
+
+// AlertReceiver has one of its fields.
+type AlertReceiver struct {
+	Webhook string `json:"webhook,omitempty"`
+	Slack   string `json:"slack,omitempty"`
+	Email   string `json:"email,omitempty"`
+}
+
+// Alert is an alert as it is stored.
+type Alert struct {
+	Name string `json:"name"`
+	AlertRequest
+	InsertedAt Time `json:"inserted_at"`
+	UpdatedAt  Time `json:"updated_at"`
+}
+
+// AlertTest is what the receivers of an alert said to a test.
+type AlertTest struct {
+	Alert   string            `json:"alert"`
+	Results []AlertTestResult `json:"results"`
+}
+
+// AlertTestResult is what one receiver said.
+type AlertTestResult struct {
+	To         AlertReceiver `json:"to"`
+	Status     *int          `json:"status"`
+	Response   *string       `json:"response"`
+	Error      *Failure      `json:"error"`
+	DurationMS float64       `json:"duration_ms"`
+}
+
+// PutAlert creates or replaces an alert.
+func (c *Client) PutAlert(ctx context.Context, name string, request AlertRequest) (*Alert, error) {
+	return fetch[Alert](ctx, c, call{method: http.MethodPut, path: "/api/alerts" + element(name), body: request})
+}
+
+// ListAlerts iterates over alerts.
+func (c *Client) ListAlerts(ctx context.Context) iter.Seq2[Alert, error] {
+	return list[Alert](ctx, c, "/api/alerts", Page{}.values())
+}
+
+// GetAlert returns an alert.
+func (c *Client) GetAlert(ctx context.Context, name string) (*Alert, error) {
+	return fetch[Alert](ctx, c, call{method: http.MethodGet, path: "/api/alerts" + element(name)})
+}
+
+// TestAlert sends a message to the receivers of an alert now.
+func (c *Client) TestAlert(ctx context.Context, name string) (*AlertTest, error) {
+	return fetch[AlertTest](ctx, c, call{method: http.MethodPost, path: "/api/alerts" + element(name) + "/test", once: true})
+}
+
+// DeleteAlert deletes an alert.
+func (c *Client) DeleteAlert(ctx context.Context, name string) error {
+	return c.delete(ctx, "/api/alerts"+element(name))
+}
+
+// NewHeaderSecret has a Value or OAuth2, and the hosts it may be sent to.
+type NewHeaderSecret struct {
+	Value  string   `json:"value,omitempty"`
+	Hosts  []string `json:"hosts"`
+	OAuth2 *OAuth2  `json:"oauth2,omitempty"`
+}
+
+// OAuth2 gets the secret's value as client credentials.
+type OAuth2 struct {
+	TokenURL     string `json:"token_url"`
+	ClientID     string `json:"client_id"`
+	ClientSecret string `json:"client_secret"`
+	Scope        string `json:"scope,omitempty"`
+}
+
+// HeaderSecret is a secret without its value, which no call shows.
+type HeaderSecret struct {
+	Name      string   `json:"name"`
+	Hosts     []string `json:"hosts"`
+	CreatedAt Time     `json:"created_at"`
+	UpdatedAt Time     `json:"updated_at"`
+}
+
+// PutHeaderSecret creates or replaces a secret for headers.
+func (c *Client) PutHeaderSecret(ctx context.Context, name string, secret NewHeaderSecret) (*HeaderSecret, error) {
+	return fetch[HeaderSecret](ctx, c, call{method: http.MethodPut, path: "/api/secrets" + element(name), body: secret})
+}
+
+// ListHeaderSecrets iterates over secrets for headers.
+func (c *Client) ListHeaderSecrets(ctx context.Context) iter.Seq2[HeaderSecret, error] {
+	return list[HeaderSecret](ctx, c, "/api/secrets", Page{}.values())
+}
+
+// GetHeaderSecret returns a secret without its value.
+func (c *Client) GetHeaderSecret(ctx context.Context, name string) (*HeaderSecret, error) {
+	return fetch[HeaderSecret](ctx, c, call{method: http.MethodGet, path: "/api/secrets" + element(name)})
+}
+
+// DeleteHeaderSecret deletes a secret. It fails with status 409 while jobs use it.
+func (c *Client) DeleteHeaderSecret(ctx context.Context, name string) error {
+	return c.delete(ctx, "/api/secrets"+element(name))
+}

@@ -1,0 +1,286 @@
+package client
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"time"
+)
+
+// automaticHold is how long a job of a batch with an automatic key holds it, though it
+// may have ended: longer than all retries of a call take.
+const automaticHold = Duration(10 * time.Minute)
+
+// IfMatch makes a change fail with status 412 unless the record still has this ETag.
+type IfMatch string
+
+// condition returns the headers of a conditional change.
+func condition(tags []IfMatch) http.Header {
+	header := http.Header{}
+	for _, tag := range tags {
+		header.Add("If-Match", string(tag))
+	}
+	return header
+}
+
+// automatic reports whether a request is to get a random idempotency key.
+func (c *Client) automatic(request JobRequest) bool {
+	return request.IdempotencyKey == "" && !c.config.NoAutomaticKeys
+}
+
+func randomKey() string { return "auto-" + rand.Text() }
+
+// CreateJob creates a job, or a schedule with its first run. If another job holds the
+// idempotency key, that job is returned, and its Job.HasConflict is true.
+func (c *Client) CreateJob(ctx context.Context, request JobRequest) (*JobRecord, error) {
+	automatic := c.automatic(request)
+	call := call{method: http.MethodPost, path: "/api/jobs", body: request, once: request.IdempotencyKey == "" && !automatic}
+	if automatic {
+		// The service remembers a key in the header for a day, though the job may have
+		// ended and freed it.
+		call.header = http.Header{"Idempotency-Key": {randomKey()}}
+	}
+	record, err := fetch[JobRecord](ctx, c, call)
+	if record != nil && automatic {
+		record.Job.HasConflict = false // a job of an earlier try of this call
+	}
+	return record, err
+}
+
+// CreateJobs creates up to 1,000 jobs in one transaction, all or none. The records
+// are in the order of the requests.
+func (c *Client) CreateJobs(ctx context.Context, requests []JobRequest) ([]JobRecord, error) {
+	call, automatic := c.batch(requests)
+	records, err := fetch[[]JobRecord](ctx, c, call)
+	if err != nil {
+		return nil, err
+	}
+	for i := range *records {
+		if i < len(automatic) && automatic[i] {
+			(*records)[i].Job.HasConflict = false
+		}
+	}
+	return *records, nil
+}
+
+// CreateJobsMinimal does what CreateJobs does and returns the ids only.
+func (c *Client) CreateJobsMinimal(ctx context.Context, requests []JobRequest) ([]MinimalJob, error) {
+	call, automatic := c.batch(requests)
+	call.header = http.Header{"Prefer": {"return=minimal"}}
+	records, err := fetch[[]MinimalJob](ctx, c, call)
+	if err != nil {
+		return nil, err
+	}
+	for i := range *records {
+		if i < len(automatic) && automatic[i] {
+			(*records)[i].HasConflict = false
+		}
+	}
+	return *records, nil
+}
+
+// CreateJobsSeparately creates those of up to 1,000 jobs that are right, and says of
+// each what became of it.
+func (c *Client) CreateJobsSeparately(ctx context.Context, requests []JobRequest) ([]BatchOutcome, error) {
+	call, automatic := c.batch(requests)
+	call.query = url.Values{"atomic": {"false"}}
+	outcomes, err := fetch[[]BatchOutcome](ctx, c, call)
+	if err != nil {
+		return nil, err
+	}
+	for i, outcome := range *outcomes {
+		if i < len(automatic) && automatic[i] && outcome.Job != nil {
+			outcome.Job.Job.HasConflict = false
+		}
+	}
+	return *outcomes, nil
+}
+
+// batch returns the call that creates jobs, and which have automatic keys.
+func (c *Client) batch(requests []JobRequest) (call, []bool) {
+	body, automatic, once := slices.Clone(requests), make([]bool, len(requests)), false
+	for i := range body {
+		request := &body[i]
+		if automatic[i] = c.automatic(*request); automatic[i] {
+			request.IdempotencyKey = randomKey()
+			// A schedule holds its key as long as it exists; a job that ends at once
+			// would free it before the call can be repeated.
+			if request.Cron == "" && request.RepeatEvery == 0 && request.Throttle == 0 {
+				request.Throttle = automaticHold
+			}
+		}
+		once = once || request.IdempotencyKey == ""
+	}
+	if body == nil {
+		body = []JobRequest{} // refused by the service, with a sentence
+	}
+	return call{method: http.MethodPost, path: "/api/jobs/batch", body: body, once: once}, automatic
+}
+
+// PreviewJob says when a job would run, and creates nothing.
+func (c *Client) PreviewJob(ctx context.Context, request JobRequest) (*Preview, error) {
+	return fetch[Preview](ctx, c, call{method: http.MethodPost, path: "/api/preview", body: request})
+}
+
+// ListJobs iterates over jobs.
+func (c *Client) ListJobs(ctx context.Context, filter JobFilter) iter.Seq2[JobRecord, error] {
+	return list[JobRecord](ctx, c, "/api/jobs", filter.values())
+}
+
+// CountJobs counts jobs by state.
+func (c *Client) CountJobs(ctx context.Context, filter JobFilter) (*JobCounts, error) {
+	query := filter.values()
+	query.Del("limit")
+	got, err := c.do(ctx, call{method: http.MethodGet, path: "/api/jobs/counts", query: query})
+	if err != nil {
+		return nil, err
+	}
+	value, err := decode[struct {
+		Data    JobCounts `json:"data"`
+		Limit   int64     `json:"limit"`
+		Partial bool      `json:"partial"`
+	}](got)
+	value.Data.Limit, value.Data.Partial = value.Limit, value.Partial
+	return &value.Data, err
+}
+
+// GetJob returns a job.
+func (c *Client) GetJob(ctx context.Context, job Ref) (*JobRecord, error) {
+	return c.job(ctx, call{method: http.MethodGet, path: "/api/jobs" + element(job)})
+}
+
+// EditJob changes a job that has not started.
+func (c *Client) EditJob(ctx context.Context, job Ref, edit Edit, conditions ...IfMatch) (*JobRecord, error) {
+	return c.job(ctx, call{method: http.MethodPatch, path: "/api/jobs" + element(job), body: edit, header: condition(conditions)})
+}
+
+// job makes a call that answers with a job and its revision.
+func (c *Client) job(ctx context.Context, call call) (*JobRecord, error) {
+	got, err := c.do(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	value, err := decode[enveloped[JobRecord]](got)
+	value.Data.ETag = got.header.Get("ETag")
+	return &value.Data, err
+}
+
+// GetJobDetails returns a job with its attempts.
+func (c *Client) GetJobDetails(ctx context.Context, job Ref) (*JobDetails, error) {
+	return fetch[JobDetails](ctx, c, call{method: http.MethodGet, path: "/api/jobs" + element(job) + "/details"})
+}
+
+// ListJobRevisions returns the latest 50 edits of a job, the latest first.
+func (c *Client) ListJobRevisions(ctx context.Context, job Ref) ([]Revision, error) {
+	return c.revisions(ctx, "/api/jobs"+element(job)+"/revisions")
+}
+
+func (c *Client) revisions(ctx context.Context, at string) ([]Revision, error) {
+	revisions, err := fetch[[]Revision](ctx, c, call{method: http.MethodGet, path: at})
+	if err != nil {
+		return nil, err
+	}
+	return *revisions, nil
+}
+
+// RunJob makes a job due now.
+func (c *Client) RunJob(ctx context.Context, job Ref) (*JobRecord, error) {
+	return c.act(ctx, "/api/jobs"+element(job)+"/run", nil, true)
+}
+
+// RerunJob creates a job like a final one. Edit lists fields that differ; it may be
+// nil.
+func (c *Client) RerunJob(ctx context.Context, job Ref, edit Edit) (*JobRecord, error) {
+	if edit == nil {
+		edit = Edit{}
+	}
+	return c.act(ctx, "/api/jobs"+element(job)+"/rerun", edit, true)
+}
+
+// CancelJob cancels a job. A final job stays as it is.
+func (c *Client) CancelJob(ctx context.Context, job Ref) (*JobRecord, error) {
+	return c.act(ctx, "/api/jobs"+element(job)+"/cancel", nil, false)
+}
+
+// act makes a POST that answers with a job.
+func (c *Client) act(ctx context.Context, at string, body any, once bool) (*JobRecord, error) {
+	return fetch[JobRecord](ctx, c, call{method: http.MethodPost, path: at, body: body, once: once})
+}
+
+// CancelJobs cancels up to 100 jobs, by their integer ids or UUIDs.
+func (c *Client) CancelJobs(ctx context.Context, jobs ...Ref) ([]JobRecord, error) {
+	body := struct {
+		JobIDs []Ref `json:"job_ids"`
+	}{jobs}
+	records, err := fetch[[]JobRecord](ctx, c, call{method: http.MethodPost, path: "/api/jobs/cancel", body: body})
+	if err != nil {
+		return nil, err
+	}
+	return *records, nil
+}
+
+// WaitJob returns a job once it is final. It asks again and again, with growing
+// pauses of up to five seconds, until the context ends.
+func (c *Client) WaitJob(ctx context.Context, job Ref) (*JobRecord, error) {
+	return poll(ctx, func() (*JobRecord, bool, error) {
+		record, err := c.GetJob(ctx, job)
+		return record, err == nil && record.Job.Final(), err
+	})
+}
+
+// poll asks until there is an end or an error.
+func poll[T any](ctx context.Context, ask func() (T, bool, error)) (T, error) {
+	for pause := 100 * time.Millisecond; ; pause = min(pause*3/2, 5*time.Second) {
+		value, done, err := ask()
+		if done || err != nil {
+			return value, err
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return value, fmt.Errorf("punctual: waiting for the end: %w", err)
+		}
+	}
+}
+
+// Report is what the target of a job with a Completion reports. Set one of Result,
+// Error and Progress.
+type Report struct {
+	// Result completes the job.
+	Result any `json:"result,omitempty"`
+	// Error fails the attempt. Retry false ends the job with it.
+	Error string `json:"error,omitempty"`
+	Retry *bool  `json:"retry,omitempty"`
+	// Progress, 0 to 100, and Message are a sign of life.
+	Progress *float64 `json:"progress,omitempty"`
+	Message  string   `json:"message,omitempty"`
+}
+
+// CompleteAttempt reports to the address in the header X-Punctual-Complete of a job's
+// request. Only its token is used; the report goes to the client's service.
+func (c *Client) CompleteAttempt(ctx context.Context, address string, report Report) (*CompletionState, error) {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("punctual: reading the completion's address: %w", err)
+	}
+	return fetch[CompletionState](ctx, c, call{method: http.MethodPost, path: "/api/completions" + element(path.Base(parsed.Path)), body: report})
+}
+
+// Ping checks that the service answers.
+func (c *Client) Ping(ctx context.Context) error {
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/api/ping"})
+	return err
+}
+
+// Echo returns a JSON value as the service read it.
+func (c *Client) Echo(ctx context.Context, value any) (json.RawMessage, error) {
+	got, err := c.do(ctx, call{method: http.MethodPost, path: "/api/echo", body: value})
+	if err != nil {
+		return nil, err
+	}
+	return got.body, nil
+}

@@ -1,0 +1,138 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+)
+
+// ScheduleRecord is a schedule as it is stored.
+type ScheduleRecord struct {
+	ID          string  `json:"id"`
+	Name        *string `json:"name"`
+	Description *string `json:"description"`
+	InsertedAt  Time    `json:"inserted_at"`
+	// DisabledAt is nil while the schedule is enabled.
+	DisabledAt *Time           `json:"disabled_at"`
+	UserID     string          `json:"user_id"`
+	Frequency  Frequency       `json:"frequency"`
+	Args       json.RawMessage `json:"args"`
+	// ETag is for IfMatch. Only GetSchedule, EditSchedule and PutSchedule set it.
+	ETag string `json:"-"`
+}
+
+// Frequency has RepeatEvery or Cron.
+type Frequency struct {
+	RepeatEvery Duration `json:"repeat_every,omitzero"`
+	Cron        string   `json:"cron,omitempty"`
+	Timezone    string   `json:"timezone,omitempty"`
+}
+
+// ScheduleDetails has what the record of a schedule leaves out.
+type ScheduleDetails struct {
+	Schedule       ScheduleRecord `json:"schedule"`
+	Revision       int64          `json:"revision"`
+	NextRunAt      *Time          `json:"next_run_at"`
+	Next           []Time         `json:"next"`
+	LastRun        *JobRecord     `json:"last_run"`
+	FailuresInARow int            `json:"failures_in_a_row"`
+	RunsLeft       *int64         `json:"runs_left"`
+}
+
+// State is what the runs of a schedule share.
+type State struct {
+	State    json.RawMessage `json:"state"`
+	Previous json.RawMessage `json:"previous"`
+}
+
+// ListSchedules iterates over schedules.
+func (c *Client) ListSchedules(ctx context.Context, filter ScheduleFilter) iter.Seq2[ScheduleRecord, error] {
+	return list[ScheduleRecord](ctx, c, "/api/schedules", filter.values())
+}
+
+// GetSchedule returns a schedule.
+func (c *Client) GetSchedule(ctx context.Context, schedule Ref) (*ScheduleRecord, error) {
+	record, _, err := c.schedule(ctx, call{method: http.MethodGet, path: schedulePath(schedule)})
+	return record, err
+}
+
+// PutSchedule makes a schedule what the request says, and reports whether it was
+// created. Fields that the request doesn't have go back to their defaults. Only a
+// Key creates one; the request has no IdempotencyKey.
+func (c *Client) PutSchedule(ctx context.Context, schedule Ref, request JobRequest, conditions ...IfMatch) (record *ScheduleRecord, created bool, err error) {
+	return c.schedule(ctx, call{method: http.MethodPut, path: schedulePath(schedule), body: request, header: condition(conditions)})
+}
+
+// EditSchedule changes a schedule and its pending run.
+func (c *Client) EditSchedule(ctx context.Context, schedule Ref, edit Edit, conditions ...IfMatch) (*ScheduleRecord, error) {
+	record, _, err := c.schedule(ctx, call{method: http.MethodPatch, path: schedulePath(schedule), body: edit, header: condition(conditions)})
+	return record, err
+}
+
+// DeleteSchedule deletes a schedule. Its jobs and logs stay.
+func (c *Client) DeleteSchedule(ctx context.Context, schedule Ref) error {
+	return c.delete(ctx, schedulePath(schedule))
+}
+
+// EnableSchedule makes a schedule run again.
+func (c *Client) EnableSchedule(ctx context.Context, schedule Ref) (*ScheduleRecord, error) {
+	record, _, err := c.schedule(ctx, call{method: http.MethodPost, path: schedulePath(schedule) + "/enable"})
+	return record, err
+}
+
+// DisableSchedule cancels the pending run; no further one follows.
+func (c *Client) DisableSchedule(ctx context.Context, schedule Ref) (*ScheduleRecord, error) {
+	record, _, err := c.schedule(ctx, call{method: http.MethodPost, path: schedulePath(schedule) + "/disable"})
+	return record, err
+}
+
+// RunSchedule makes the pending run now. It fails with status 409 while a run is
+// under way.
+func (c *Client) RunSchedule(ctx context.Context, schedule Ref) (*JobRecord, error) {
+	return c.act(ctx, schedulePath(schedule)+"/run", nil, true)
+}
+
+// GetScheduleDetails returns a schedule with its next and last runs.
+func (c *Client) GetScheduleDetails(ctx context.Context, schedule Ref) (*ScheduleDetails, error) {
+	return fetch[ScheduleDetails](ctx, c, call{method: http.MethodGet, path: schedulePath(schedule) + "/details"})
+}
+
+// ListScheduleRevisions returns the latest 50 edits of a schedule, the latest first.
+func (c *Client) ListScheduleRevisions(ctx context.Context, schedule Ref) ([]Revision, error) {
+	return c.revisions(ctx, schedulePath(schedule)+"/revisions")
+}
+
+// GetState returns a schedule's $state and $previous.
+func (c *Client) GetState(ctx context.Context, schedule Ref) (*State, error) {
+	return fetch[State](ctx, c, call{method: http.MethodGet, path: schedulePath(schedule) + "/state"})
+}
+
+// PutState replaces a schedule's $state with a value that encodes as an object of at
+// most 64 KiB.
+func (c *Client) PutState(ctx context.Context, schedule Ref, state any) (*State, error) {
+	return fetch[State](ctx, c, call{method: http.MethodPut, path: schedulePath(schedule) + "/state", body: state})
+}
+
+// DeleteState forgets a schedule's $state and $previous.
+func (c *Client) DeleteState(ctx context.Context, schedule Ref) error {
+	return c.delete(ctx, schedulePath(schedule)+"/state")
+}
+
+func schedulePath(schedule Ref) string { return "/api/schedules" + element(schedule) }
+
+// schedule makes a call that answers with a schedule.
+func (c *Client) schedule(ctx context.Context, call call) (record *ScheduleRecord, created bool, err error) {
+	got, err := c.do(ctx, call)
+	if err != nil {
+		return nil, false, err
+	}
+	value, err := decode[enveloped[ScheduleRecord]](got)
+	value.Data.ETag = got.header.Get("ETag")
+	return &value.Data, got.status == http.StatusCreated, err
+}
+
+func (c *Client) delete(ctx context.Context, path string) error {
+	_, err := c.do(ctx, call{method: http.MethodDelete, path: path})
+	return err
+}
