@@ -5,7 +5,7 @@ BASE ?= HEAD~1
 COUNT ?= 6
 FUZZTIME ?= 5m
 
-.PHONY: help build test test-quick hostile chaos lint format generate screenshots bench bench-go bench-compare fuzz demo
+.PHONY: help build test test-quick hostile chaos lint format generate screenshots recording bench bench-go bench-compare fuzz demo release release-check
 
 help: ## list what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -25,7 +25,7 @@ hostile: ## attack the service beside a victim; needs a quiet machine
 chaos: ## storm three nodes with 300 jobs/s for two minutes
 	PUNCTUAL_NODES_FULL=1 $(GO) test ./test/nodes -run TestChaos -count=1 -v -timeout 10m
 
-lint: ## check formatting, vet and staticcheck
+lint: ## check formatting, generated files, vet, staticcheck, workflows and manifests
 	./scripts/lint
 
 format: ## format the Go code
@@ -36,6 +36,9 @@ generate: ## write again what is made from other files
 
 screenshots: ## take the pictures of the dashboard in docs/images
 	PUNCTUAL_SCREENSHOTS=$(CURDIR)/docs/images $(GO) test ./test/browser -run TestScreenshots -count=1
+
+recording: ## record the demo in a terminal as docs/images/demo.svg
+	$(GO) run ./scripts/recording -out docs/images/demo.svg
 
 bench: build ## measure the service on this machine; ARGS has flags, as in ARGS=--quick
 	./bin/punctual bench $(ARGS)
@@ -51,3 +54,9 @@ fuzz: ## run every fuzz target for FUZZTIME
 
 demo: ## show the service at work
 	$(GO) run ./cmd/punctual demo
+
+release: ## build the tagged commit's release in dist/; ARGS=-snapshot builds any commit
+	$(GO) run ./scripts/release $(ARGS)
+
+release-check: ## build the release of HEAD twice, the second time with nothing cached, and compare
+	PUNCTUAL_RELEASE_FULL=1 $(GO) test ./scripts/release -run TestRelease -count=1 -v -timeout 60m

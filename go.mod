@@ -4,6 +4,9 @@ go 1.26.0
 
 toolchain go1.26.8
 
+// Packages of npm may contain Go files.
+ignore ./clients/typescript/node_modules
+
 require (
 	code.dny.dev/ssrf v0.3.0
 	github.com/KimMachineGun/automemlimit v1.0.1

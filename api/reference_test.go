@@ -31,7 +31,7 @@ func TestReferenceNamesEveryOperation(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"$PUNCTUAL_KEY", "has_confict", "job.finished", "worker.state.rejected", "application/x-www-form-urlencoded", "$previous"} {
+	for _, want := range []string{"$PUNCTUAL_API_KEY", "has_confict", "job.finished", "worker.state.rejected", "application/x-www-form-urlencoded", "$previous"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s", want)
 		}

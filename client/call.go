@@ -81,8 +81,8 @@ func (c *Client) do(ctx context.Context, call call) (*answer, error) {
 		if attempt >= c.config.MaxRetries || !retryable(call, problem, err) || ctx.Err() != nil || wait > c.config.MaxWait {
 			return nil, err
 		}
-		if sleep(ctx, wait) != nil {
-			return nil, err // what failed says more than the end of the context
+		if ended := sleep(ctx, wait); ended != nil {
+			return nil, fmt.Errorf("%w; then %w", err, ended)
 		}
 	}
 }

@@ -153,7 +153,7 @@ func TestCalls_EndWithTheirContext(t *testing.T) {
 		c, _ := testClient(t, nil, respond(503, "", "Retry-After", "30"))
 		began := time.Now()
 		var problem *Problem
-		if err := c.Ping(ctx); !errors.As(err, &problem) || problem.RetryAfter != 30*time.Second {
+		if err := c.Ping(ctx); !errors.As(err, &problem) || problem.RetryAfter != 30*time.Second || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the error is %v", err)
 		}
 		if took := time.Since(began); took != time.Second {

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/admission"
@@ -79,6 +80,9 @@ type Config struct {
 	// MetricsListen is an address that metrics and health details are served on;
 	// "" for the same as everything else.
 	MetricsListen string
+	// Drain is how long the node still serves after it was told to stop, while
+	// /readyz fails; 0 for not at all.
+	Drain time.Duration
 	// SetupCode is called with the code that the first person to sign up must
 	// enter; not at all when there is an account. May be nil.
 	SetupCode func(code string)
@@ -121,6 +125,7 @@ type Node struct {
 	server     *edge.Server
 	listener   net.Listener
 	operations *operations // nil when they are served with everything else
+	draining   atomic.Bool // the node is about to stop
 }
 
 // Run starts a node and serves until ctx ends; then it stops in order. The
@@ -219,12 +224,12 @@ func (n *Node) start(ctx context.Context) error {
 	alerts := n.newAlerts(mail != nil)
 	api := httpapi.New(httpapi.Config{
 		Service: n.service, Alerts: alerts, Auth: n.auth, Secrets: n.vault, Audit: n.audit, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Listeners: n.listeners, Log: c.Log,
-		Running: n.dispatcher.Running, Quotas: n.quotas, Rates: rates, Retention: c.Retention, Version: c.Version,
+		Running: n.ready, Quotas: n.quotas, Rates: rates, Retention: c.Retention, Version: c.Version,
 		OperationsElsewhere: n.operations != nil,
 	})
 	n.people = auth.NewPeople(auth.PeopleConfig{Store: n.sealed, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log, Audit: n.audit})
 	pages := dashboard.New(dashboard.Config{
-		Service: n.service, People: n.people, Auth: n.auth, Secrets: n.vault, Alerts: alerts, Board: notices, Stats: n.stats, Events: n.hub, Running: n.dispatcher.Running,
+		Service: n.service, People: n.people, Auth: n.auth, Secrets: n.vault, Alerts: alerts, Board: notices, Stats: n.stats, Events: n.hub, Running: n.ready,
 		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), Log: c.Log, Version: c.Version, Audit: n.audit,
 		Observe: n.metrics.Requested,
 	})
@@ -323,10 +328,10 @@ func (n *Node) observe() {
 	n.metrics.Gauge("punctual_creates_waiting", "Creates that wait for a commit.", nil, func() float64 { return float64(n.service.Waiting()) })
 }
 
-// serve runs the node's parts until ctx ends, then stops them: first the edge,
+// serve runs the node's parts until it is told to stop, then stops them: first the edge,
 // and the engine at the same time, then what they stand on.
-func (n *Node) serve(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
+func (n *Node) serve(told context.Context) error {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(told))
 	defer cancel(nil)
 	var parts sync.WaitGroup
 	var served, watched, dispatched error
@@ -353,8 +358,9 @@ func (n *Node) serve(ctx context.Context) error {
 	parts.Go(func() { n.watcher.Run(ctx) })
 	n.config.Log.Info("started", "version", n.config.Version, "address", n.listener.Addr().String())
 	n.config.Listening(n.listener.Addr().String())
-	n.showSetupCode(ctx)
-	<-ctx.Done()
+	n.showSetupCode(told)
+	n.awaitStop(told, ctx)
+	cancel(nil)
 	stopped := time.Now()
 	n.config.Log.Info("stopping; attempts under way may finish", "grace", Grace.String())
 	stop, end := context.WithTimeout(context.WithoutCancel(ctx), httpGrace)

@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"internal/batch":            {"internal/fault"},
 	"internal/bench":            {"internal/app", "internal/auth", "internal/identity", "internal/job", "internal/store"},
 	"internal/broadcast":        {},
+	"internal/buildinfo":        {},
 	"internal/cli":              {"*"},
 	"internal/crontab":          {"internal/rawjson"},
 	"internal/yamljson":         {},
@@ -73,6 +74,8 @@ var mayImport = map[string][]string{
 	"internal/store/postgres":   {"internal/fault", "internal/identity", "internal/job", "internal/limit", "internal/operator", "internal/rawjson", "internal/store"},
 	"internal/store/sqlite":     {"internal/fault", "internal/identity", "internal/job", "internal/limit", "internal/operator", "internal/rawjson", "internal/store"},
 	"internal/copydb":           {"internal/identity", "internal/job", "internal/limit", "internal/store"},
+	"scripts/recording":         {},
+	"scripts/release":           {},
 	"internal/maintenance":      {"internal/job", "internal/metrics", "internal/store"},
 }
 

@@ -21,8 +21,8 @@ const (
 	mebibyte  = 1 << 20
 )
 
-// states are the filters of lists of jobs.
-var states = []string{"", "scheduled", "available", "executing", "retryable", "completed", "cancelled", "discarded"}
+// states are the filters of lists of jobs, with none at first.
+var states = append([]string{""}, job.StateFilters()...)
 
 // backlog measures a service in whose store very many jobs wait.
 func backlog(ctx context.Context, t *trial) error {

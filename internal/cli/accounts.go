@@ -136,7 +136,7 @@ func viewKeys(keys []*identity.Key) []keyView {
 	views := []keyView{}
 	for _, k := range keys {
 		views = append(views, keyView{
-			k.ID, k.Name, k.Prefix, viewTime(k.CreatedAt), viewTime(k.LastUsedAt), viewTime(k.RevokedAt),
+			k.ID, printable(k.Name), k.Prefix, viewTime(k.CreatedAt), viewTime(k.LastUsedAt), viewTime(k.RevokedAt),
 			string(k.Scope), viewTime(k.ExpiresAt), append([]string{}, k.CIDRs...),
 		})
 	}
@@ -183,7 +183,7 @@ func printKeys(out io.Writer, email string, keys []keyView) error {
 			networks = strings.Join(k.CIDRs, ",")
 		}
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%s…\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			k.ID, k.Name, k.Prefix, k.Scope, orDash(k.CreatedAt), orDash(k.LastUsedAt), orDash(k.ExpiresAt), orDash(k.RevokedAt), networks)
+			k.ID, printable(k.Name), k.Prefix, k.Scope, orDash(k.CreatedAt), orDash(k.LastUsedAt), orDash(k.ExpiresAt), orDash(k.RevokedAt), networks)
 	}
 	return w.Flush()
 }
@@ -192,7 +192,7 @@ func orDash(text *string) string {
 	if text == nil {
 		return "-"
 	}
-	return *text
+	return printable(*text)
 }
 
 type accountsCreate struct {
@@ -257,7 +257,7 @@ func (c *accountsList) Run(env *environment) error {
 		w := tabwriter.NewWriter(env.out, 0, 0, 2, ' ', 0)
 		_, _ = fmt.Fprintln(w, "ID\tEMAIL")
 		for _, v := range views {
-			_, _ = fmt.Fprintf(w, "%s\t%s\n", v.ID, v.Email)
+			_, _ = fmt.Fprintf(w, "%s\t%s\n", v.ID, printable(v.Email))
 		}
 		return w.Flush()
 	})

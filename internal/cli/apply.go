@@ -129,13 +129,13 @@ func (c *applyCommand) send(env *environment, d *document, dryRun bool, etag str
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.name, err)
 	}
-	data, err := c.data(got)
+	data, err := c.data(env, got)
 	if err != nil {
 		return nil, err
 	}
 	p := &plan{name: d.name, etag: got.header.Get("ETag"), data: data}
 	if err := json.Unmarshal(data, &p.items); err != nil {
-		return nil, fmt.Errorf("reading the service's response: %w", err)
+		return nil, unreadable(err)
 	}
 	return p, nil
 }
@@ -194,6 +194,21 @@ func readDocuments(in io.Reader, path string) ([]document, error) {
 
 // parseDocuments reads JSON, or YAML with one or more documents.
 func parseDocuments(name string, text []byte) ([]document, error) {
+	objects, err := parseObjects(name, text)
+	if errors.Is(err, errNoObject) {
+		return nil, fmt.Errorf("%s: a document must be an object with owner and schedules", name)
+	}
+	var all []document
+	for _, members := range objects {
+		all = append(all, document{name, members})
+	}
+	return all, err
+}
+
+var errNoObject = errors.New("must be an object")
+
+// parseObjects reads the members of a JSON object, or of one or more YAML mappings.
+func parseObjects(name string, text []byte) ([][]rawjson.Member, error) {
 	values := [][]byte{text}
 	if v, err := rawjson.Read(text); err == nil {
 		values[0] = v
@@ -202,19 +217,17 @@ func parseDocuments(name string, text []byte) ([]document, error) {
 	} else if values, err = yamljson.Documents(text); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	var all []document
+	var all [][]rawjson.Member
 	for _, v := range values {
 		if rawjson.Value(v).Kind() != '{' {
-			return nil, fmt.Errorf("%s: a document must be an object with owner and schedules", name)
+			return nil, fmt.Errorf("%s: %w", name, errNoObject)
 		}
-		all = append(all, document{name, rawjson.Members(v)})
+		all = append(all, rawjson.Members(v))
 	}
 	return all, nil
 }
 
-func (d *document) has(name string) bool {
-	return slices.ContainsFunc(d.members, func(m rawjson.Member) bool { return m.Name == name })
-}
+func (d *document) has(name string) bool { return hasField(d.members, name) }
 
 // set sets a member of the document.
 func (d *document) set(name string, v rawjson.Value) {
@@ -239,7 +252,7 @@ func (c *exportCommand) Run(env *environment) error {
 		return err
 	}
 	if rawjson.Get(got.text, "schedules") == nil {
-		return c.notPunctual()
+		return c.notPunctual(env)
 	}
 	if c.Format == "yaml" && !c.JSON {
 		text, err := yamljson.FromJSON(got.text)
@@ -316,16 +329,6 @@ func shown(v json.RawMessage) string {
 		text = strings.ToValidUTF8(text[:maxShown], "") + "…"
 	}
 	return text
-}
-
-// printable replaces control characters, which could change the terminal.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return '\uFFFD'
-		}
-		return r
-	}, text)
 }
 
 // tally counts the items of plans by result.

@@ -87,7 +87,7 @@ func printAudit(out io.Writer, entries []auditView) error {
 	for _, e := range entries {
 		actor := e.Actor.Kind
 		if e.Actor.Name != nil {
-			actor += " " + *e.Actor.Name
+			actor += " " + printable(*e.Actor.Name)
 		}
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\n", orDash(e.LastAt), e.Event, actor, orDash(e.Address), e.Count, orDash(e.Detail))
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/punctual-dev/punctual/internal/bench"
+	"github.com/punctual-dev/punctual/internal/buildinfo"
 )
 
 // None of its flags is a setting: a variable that is meant for the service must
@@ -45,7 +46,7 @@ func (c *benchCommand) Run(env *environment) error {
 	defer stop()
 	return bench.Run(ctx, bench.Config{
 		Out: env.out, ErrOut: env.errOut, Terminal: isTerminal(env.errOut) && os.Getenv("TERM") != "dumb",
-		Version: version(), Program: program,
+		Version: buildinfo.Read().Version, Program: program,
 		Workloads: c.Workloads, Runs: c.Runs, Sizes: c.sizes(),
 		DatabaseURL: c.DatabaseURL, BaseURL: c.BaseURL, APIKey: c.APIKey, AuthorityFile: c.Authority,
 		JSON: c.JSON, SVG: c.SVG,

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,7 +12,6 @@ import (
 	"github.com/mattn/go-isatty"
 
 	"github.com/punctual-dev/punctual/internal/execute"
-	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
@@ -26,20 +24,30 @@ type commands struct {
 	Invites    invitesCommand    `cmd:"" help:"Create invites, with which people sign up if --signup is invite."`
 	Keys       keysCommand       `cmd:"" help:"Create, list and revoke API keys, also while the service runs."`
 	Targets    targetsCommand    `cmd:"" help:"Block targets for all accounts. A running service applies it within two seconds."`
-	Secrets    secretsCommand    `cmd:"" help:"Create and rotate the keys that secrets are encrypted with."`
-	Jobs       jobsCommand       `cmd:"" help:"Create, list and cancel jobs through the API of a running service."`
-	Schedules  schedulesCommand  `cmd:"" help:"Show, change and run schedules through the API of a running service."`
+	Login      loginCommand      `cmd:"" help:"Store the URL of a service and a key for it in a profile, which other commands use."`
+	Logout     logoutCommand     `cmd:"" help:"Remove a profile with its key."`
+	Profiles   profilesCommand   `cmd:"" help:"List the profiles, or choose the one to use."`
+	Jobs       jobsCommand       `cmd:"" help:"Create, list, watch, change and cancel jobs through the API of a running service."`
+	Schedules  schedulesCommand  `cmd:"" help:"Create, list, change, run and disable schedules through the API of a running service."`
+	Logs       logsCommand       `cmd:"" help:"List, follow and export the log entries of jobs."`
 	Limits     limitsCommand     `cmd:"" help:"Define, pause and delete limits for receivers through the API of a running service."`
+	Alerts     alertsCommand     `cmd:"" help:"Define, test and delete alerts through the API of a running service."`
+	Secrets    secretsCommand    `cmd:"" help:"Store secrets for headers, and rotate the keys that secrets are encrypted with."`
 	Operations operationsCommand `cmd:"" help:"Cancel, rerun, run or reschedule many jobs at once."`
 	Apply      applyCommand      `cmd:"" help:"Create, change and remove schedules so that they match files."`
 	Export     exportCommand     `cmd:"" help:"Print an account's schedules as a document that apply reads."`
 	Import     importCommand     `cmd:"" help:"Create schedules from other schedulers' files."`
 	Listen     listenCommand     `cmd:"" help:"Answer requests of an account's jobs, callbacks and webhooks on this machine, for development."`
+	API        apiCommand        `cmd:"" name:"api" help:"Make any call of the API."`
+	Next       nextCommand       `cmd:"" help:"Print when a cron expression, an interval or a time in plain words is due next. Needs no service."`
+	Verify     verifyCommand     `cmd:"" help:"Verify the signature of a webhook, a callback or a job's request. Needs no service."`
 	Migrate    migrateCommand    `cmd:"" help:"Create the database, or bring its tables up to date. serve does so too."`
 	Backup     backupCommand     `cmd:"" help:"Copy a SQLite database to a file while the service runs."`
 	Restore    restoreCommand    `cmd:"" help:"Restore a backup to a new SQLite database. It overwrites nothing, and no job number is used twice."`
 	Copy       copyCommand       `cmd:"" help:"Copy everything to another, empty database, for example from SQLite to PostgreSQL."`
-	Version    versionCommand    `cmd:"" help:"Print the version."`
+	Health     healthCommand     `cmd:"" help:"Check whether the service on this machine is ready, for containers and scripts."`
+	Completion completionCommand `cmd:"" help:"Print a script that completes commands and flags in bash, zsh or fish."`
+	Version    versionCommand    `cmd:"" help:"Print the version; --version does so too."`
 }
 
 // environment is the context and the streams that commands use.
@@ -48,6 +56,10 @@ type environment struct {
 	in     io.Reader
 	out    io.Writer
 	errOut io.Writer
+	// terminal is how to show what goes to out.
+	terminal terminal
+	// variables tells which environment variable a flag's value came from.
+	variables map[string]string
 }
 
 // exit is the panic value with which kong's help ends parsing.
@@ -57,9 +69,8 @@ const description = `punctual fires HTTP requests on time: after a delay, at a t
 
 A flag that names a variable, as in [$PUNCTUAL_LISTEN], can also be given as that environment variable; the flag wins.`
 
-// Run runs a command line and returns the exit status of the process: 0 if it
-// succeeded, 1 if the command failed, 2 if the command line was invalid. The
-// command shuts down gracefully when ctx is done.
+// Run runs a command line and returns the exit status of the process; see status.go
+// for what each means. The command shuts down gracefully when ctx is done.
 func Run(ctx context.Context, args []string, out, errOut io.Writer) (status int) {
 	return run(ctx, args, os.Stdin, out, errOut)
 }
@@ -76,21 +87,39 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	}()
 	var grammar commands
 	parser, variables := newParser(&grammar, out, errOut)
+	if len(args) > 0 && args[0] == completeCommand {
+		return complete(parser.Model.Node, args[1:], out)
+	}
+	if len(args) > 0 && args[0] == "--version" {
+		args = append([]string{"version"}, args[1:]...)
+	}
+	env := &environment{ctx, in, out, errOut, terminalOf(out), variables.used}
 	parsed, err := parser.Parse(args)
 	if err != nil {
-		_, _ = fmt.Fprintf(errOut, "punctual: %s\n", explain(err, variables.used))
-		return 2
+		_, _ = fmt.Fprintf(errOut, "punctual: %s\n", printableLines(explain(err, variables.used)))
+		return statusUsage
 	}
-	if err := parsed.Run(&environment{ctx, in, out, errOut}); err != nil {
-		_, _ = fmt.Fprintf(errOut, "punctual: %s\n", sentence(err))
-		return 1
+	if err := parsed.Run(env); err != nil {
+		env.report(err, wantsJSON(parsed))
+		return exitStatus(err)
 	}
-	return 0
+	return statusDone
+}
+
+// wantsJSON reports whether a command that calls the service is to print JSON.
+func wantsJSON(parsed *kong.Context) bool {
+	selected := parsed.Selected()
+	if selected == nil || !selected.Target.CanAddr() {
+		return false
+	}
+	c, ok := selected.Target.Addr().Interface().(interface{ wantsJSON() bool })
+	return ok && c.wantsJSON()
 }
 
 func newParser(grammar *commands, out, errOut io.Writer) (*kong.Kong, *settings) {
 	variables := &settings{used: map[string]string{}}
-	grammar.Jobs.Create.Options = newFieldFlags()
+	grammar.Jobs.Create.Options = newFieldFlags(job.ForCreate)
+	grammar.Schedules.Create.Options = newFieldFlags(job.ForSchedule)
 	parser := kong.Must(grammar,
 		kong.Name("punctual"),
 		kong.Description(description),
@@ -103,16 +132,8 @@ func newParser(grammar *commands, out, errOut io.Writer) (*kong.Kong, *settings)
 		kong.Vars{"workloads": workloadNames(), "target_ports": execute.DefaultPorts, "target_help": targetHelp, "states": strings.Join(job.StateFilters(), ", ")},
 	)
 	parser.Model.HelpFlag.Help = "Show this help."
+	addExamples(parser.Model.Node)
 	return parser, variables
-}
-
-// sentence returns the part of an error to show to a person.
-func sentence(err error) string {
-	var f *fault.Error
-	if errors.As(err, &f) {
-		return f.Error()
-	}
-	return err.Error()
 }
 
 // logger returns a logger. Without a format, it writes text to a terminal and JSON

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/buildinfo"
 	"github.com/punctual-dev/punctual/internal/demo"
 )
 
@@ -17,7 +18,7 @@ func (demoCommand) Run(env *environment) error {
 	terminal := isTerminal(env.out) && os.Getenv("TERM") != "dumb"
 	return demo.Run(ctx, demo.Config{
 		Out: env.out, ErrOut: env.errOut, Terminal: terminal, Color: terminal && os.Getenv("NO_COLOR") == "",
-		Zone: time.Local, Version: version(), Command: invocation(os.Args[0]),
+		Zone: time.Local, Version: buildinfo.Read().Version, Command: invocation(os.Args[0]),
 	})
 }
 

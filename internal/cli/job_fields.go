@@ -11,12 +11,12 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// newFieldFlags returns the flags of jobs create that the table of a job's fields
-// describes: a struct with a member for each.
-func newFieldFlags() kong.Plugins {
+// newFieldFlags returns the flags that the table of a job's fields describes for
+// fields that can be given in one of the places: a struct with a member for each.
+func newFieldFlags(in job.Places) kong.Plugins {
 	var members []reflect.StructField
 	for _, f := range job.Fields() {
-		if f.Flag.Help == "" {
+		if f.Flag.Help == "" || f.In&in == 0 {
 			continue
 		}
 		of := reflect.TypeFor[string]()

@@ -1,202 +1,163 @@
 package cli
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"os"
+	"strconv"
 	"strings"
-	"text/tabwriter"
-	"time"
 
-	"github.com/alecthomas/kong"
-
-	"github.com/punctual-dev/punctual/internal/naturaltime"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
 type jobsCommand struct {
 	Create jobsCreate `cmd:"" help:"Create a job: now, later, or on a schedule."`
 	List   jobsList   `cmd:"" help:"List jobs, newest first."`
-	Show   jobsShow   `cmd:"" help:"Print the record of a job."`
+	Show   jobsShow   `cmd:"" help:"Show a job with its attempts."`
+	Watch  jobsWatch  `cmd:"" help:"Show the progress of a job until it is final. The exit status tells the outcome."`
 	Edit   jobsEdit   `cmd:"" help:"Change fields of a job that waits for its first attempt."`
+	Run    jobsRun    `cmd:"" help:"Make a pending job due now."`
 	Rerun  jobsRerun  `cmd:"" help:"Create a job that repeats another one, apart from fields that differ."`
-	Cancel jobsCancel `cmd:"" help:"Cancel unfinished jobs."`
+	Cancel jobsCancel `cmd:"" help:"Cancel unfinished jobs. A schedule goes on after its run is cancelled."`
 }
 
 // jobView is the part of a job's record that is shown.
 type jobView struct {
+	ID       string  `json:"id"`
 	Number   int64   `json:"job_id"`
 	Schedule *string `json:"schedule_id"`
 	Name     *string `json:"name"`
+	Key      *string `json:"idempotency_key"`
+	Inserted string  `json:"inserted_at"`
 	Job      struct {
-		State     string `json:"state"`
-		Scheduled string `json:"scheduled_at"`
-		Conflict  bool   `json:"has_confict"` // as the contract spells it
+		State     string  `json:"state"`
+		Scheduled string  `json:"scheduled_at"`
+		Completed *string `json:"completed_at"`
+		Cancelled *string `json:"cancelled_at"`
+		Discarded *string `json:"discarded_at"`
+		Conflict  bool    `json:"has_confict"` // as the contract spells it
 	} `json:"job"`
-	Args struct {
-		Method string `json:"method"`
-		URL    string `json:"url"`
-	} `json:"args"`
+	Args requestView `json:"args"`
 }
+
+// requestView is the part of a request description that is shown.
+type requestView struct {
+	Method string   `json:"method"`
+	URL    string   `json:"url"`
+	Tags   []string `json:"tags"`
+}
+
+func (r *requestView) String() string { return strings.ToUpper(r.Method) + " " + r.URL }
+
+func (j *jobView) number() string { return strconv.FormatInt(j.Number, 10) }
+
+// pending reports whether the job is not final.
+func (j *jobView) pending() bool {
+	return j.Job.State == "available" || j.Job.State == "retryable" || j.Job.State == "executing"
+}
+
+func jobPath(id string) string { return "/api/jobs/" + url.PathEscape(id) }
 
 type jobsCreate struct {
 	serviceFlags
-	Target  string       `arg:"" optional:"" name:"url" help:"Where the request goes: an https address. Not with --batch."`
-	Batch   string       `placeholder:"FILE" help:"Create the jobs of a file in one transaction, all or none: a JSON array, or a job in each line; - reads standard input."`
-	When    string       `default:"now" placeholder:"WORDS" help:"When to make it, in plain words: in 10 seconds, tomorrow at 9:00, every weekday at 9:00 Europe/Berlin; or a cron expression."`
-	Zone    string       `default:"UTC" placeholder:"ZONE" help:"The time zone of times in --when without one, such as Europe/Berlin."`
-	Method  string       `short:"X" placeholder:"METHOD" help:"The request's method. Default: POST with a body, otherwise GET."`
-	Header  []string     `short:"H" sep:"none" placeholder:"'NAME: VALUE'" help:"A header of the request; may be repeated."`
-	Data    string       `short:"d" placeholder:"BODY" help:"The body: JSON as it is, anything else as a JSON string; @FILE reads a file, @- standard input."`
-	Options kong.Plugins `embed:""` // the flags of newFieldFlags
+	requestFlags
+	whenFlags
+	waitFlags
+	Batch string `placeholder:"FILE" help:"Create the jobs of a file in one transaction, all or none: a JSON array, or a job in each line; - reads standard input."`
 }
 
 // Run creates a job, or those of a file.
 func (c *jobsCreate) Run(env *environment) error {
 	switch {
 	case c.Batch != "" && c.Target != "":
-		return errors.New("--batch FILE has the urls of its jobs; leave out the url")
+		return failed(statusUsage, "--batch FILE has the urls of its jobs; leave out the url")
+	case c.Batch != "" && c.waits():
+		return failed(statusUsage, "--wait is for one job; --batch FILE creates several")
 	case c.Batch != "":
 		return c.createBatch(env)
-	case c.Target == "":
-		return errors.New("give the url that the request goes to, or --batch FILE")
+	case c.Target == "" && c.File == "":
+		return failed(statusUsage, "give the url that the request goes to, --file FILE or --batch FILE")
 	}
 	body, err := c.body(env)
 	if err != nil {
 		return err
 	}
 	record, err := c.record(env, http.MethodPost, "/api/jobs", body)
-	if err != nil || c.JSON {
-		return c.print(env, record, err)
-	}
-	var j jobView
-	if err := json.Unmarshal(record, &j); err != nil {
-		return fmt.Errorf("reading the service's response: %w", err)
-	}
-	text := fmt.Sprintf("job %d is due %s", j.Number, j.Job.Scheduled)
-	if j.Job.Conflict {
-		text = fmt.Sprintf("job %d already holds this key and is %s; nothing was created", j.Number, j.Job.State)
-	} else if j.Schedule != nil {
-		text += ", the first run of schedule " + *j.Schedule
-	}
-	_, err = fmt.Fprintln(env.out, text)
-	return err
+	return c.started(env, record, err, &c.waitFlags, func(j *jobView) string {
+		text := fmt.Sprintf("job %d is due %s", j.Number, c.terminal(env).moment(j.Job.Scheduled))
+		if j.Job.Conflict {
+			text = fmt.Sprintf("job %d already holds this key and is %s; nothing was created", j.Number, printable(j.Job.State))
+		} else if j.Schedule != nil {
+			text += ", the first run of schedule " + printable(*j.Schedule)
+		}
+		return text
+	})
 }
 
 // body returns the body of the create request.
 func (c *jobsCreate) body(env *environment) (rawjson.Value, error) {
-	var members []rawjson.Member
-	add := func(name string, v rawjson.Value) { members = append(members, rawjson.Member{Name: name, Value: v}) }
-	body, err := c.data(env)
+	timing, err := c.timing()
 	if err != nil {
 		return nil, err
 	}
-	method := c.Method
-	if method == "" {
-		method = http.MethodGet
-		if body != nil {
-			method = http.MethodPost
-		}
-	}
-	add("method", rawjson.Quote(method))
-	add("url", rawjson.Quote(c.Target))
-	headers, err := c.headers()
+	members, err := c.fields(env, timing)
 	if err != nil {
 		return nil, err
 	}
-	if len(headers) > 0 {
-		add("headers", rawjson.Object(headers))
-	}
-	if body != nil {
-		add("body", body)
-	}
-	zone, err := schedule.LoadZone(c.Zone)
-	if err != nil {
-		return nil, fmt.Errorf("--zone: there is no time zone %s; name one such as Europe/Berlin", c.Zone)
-	}
-	timing, err := naturaltime.Parse(c.When, time.Now(), zone)
-	if err != nil {
-		return nil, fmt.Errorf("--when %w", err)
-	}
-	members = append(members, timing.Members()...)
-	members = append(members, fieldMembers(c.Options)...)
 	return rawjson.Object(members), nil
 }
 
-// data returns the request's body, or nil if there is none.
-func (c *jobsCreate) data(env *environment) (rawjson.Value, error) {
-	text := []byte(c.Data)
-	file, named := strings.CutPrefix(c.Data, "@")
-	var err error
-	switch {
-	case c.Data == "":
-		return nil, nil
-	case named && file == "-":
-		text, err = io.ReadAll(env.in)
-	case named:
-		text, err = os.ReadFile(file)
+// started prints a job that was created or is to run, and waits for its end if the
+// flags say so. words describes it.
+func (c *serviceFlags) started(env *environment, record []byte, err error, wait *waitFlags, words func(*jobView) string) error {
+	if err != nil || c.JSON && !wait.waits() {
+		return c.print(env, record, err)
 	}
+	j, err := decoded[jobView](record)
 	if err != nil {
-		return nil, fmt.Errorf("reading the body: %w", err)
+		return err
 	}
-	return jsonOrText(string(text)), nil
+	switch {
+	case c.JSON:
+	case c.Quiet:
+		err = printIDs(env, []jobView{j}, (*jobView).number)
+	default:
+		err = c.say(env, "%s", words(&j))
+	}
+	if err != nil || !wait.waits() {
+		return err
+	}
+	return c.await(env, j.number(), wait.WaitFor, !c.Quiet)
 }
 
-// jsonOrText returns JSON unchanged and any other text as a JSON string. The service
-// reports what is wrong with it.
-func jsonOrText(text string) rawjson.Value {
-	if v, err := rawjson.Read([]byte(text)); err == nil {
-		return v
-	}
-	return rawjson.Quote(text)
-}
-
-// headers returns the request's headers; a repeated name has a list of values.
-func (c *jobsCreate) headers() ([]rawjson.Member, error) {
-	var names []string
-	values := map[string][]rawjson.Value{}
-	for _, header := range c.Header {
-		name, value, ok := strings.Cut(header, ":")
-		if name = strings.TrimSpace(name); !ok || name == "" {
-			return nil, fmt.Errorf("--header must be like 'Name: value', not %q", header)
-		}
-		if values[name] == nil {
-			names = append(names, name)
-		}
-		values[name] = append(values[name], rawjson.Quote(strings.TrimSpace(value)))
-	}
-	var members []rawjson.Member
-	for _, name := range names {
-		value := values[name][0]
-		if len(values[name]) > 1 {
-			value = rawjson.Array(values[name])
-		}
-		members = append(members, rawjson.Member{Name: name, Value: value})
-	}
-	return members, nil
+// selection are the flags that select jobs of a list.
+type selection struct {
+	State    string   `placeholder:"STATE" help:"Only jobs in a state: ${states}."`
+	Tag      []string `sep:"none" placeholder:"TAG" help:"Only jobs with this tag; may be repeated, then only jobs with all of them."`
+	Schedule string   `placeholder:"ID" help:"Only runs of this schedule: its id, or key:KEY."`
+	Host     string   `placeholder:"HOST" help:"Only jobs whose url has this host name."`
+	Name     string   `placeholder:"NAME" help:"Only jobs with exactly this name."`
+	Since    string   `placeholder:"TIME" help:"Only jobs created from this time on, such as 2026-01-31T09:00:00Z."`
+	Until    string   `placeholder:"TIME" help:"Only jobs created before this time."`
 }
 
 type jobsList struct {
 	serviceFlags
-	State string   `placeholder:"STATE" help:"Only jobs in a state: ${states}."`
-	Tag   []string `sep:"none" placeholder:"TAG" help:"Only jobs with this tag; may be repeated, then only jobs with all of them."`
-	Host  string   `placeholder:"HOST" help:"Only jobs whose url has this host name."`
-	Name  string   `placeholder:"NAME" help:"Only jobs with exactly this name."`
-	Since string   `placeholder:"TIME" help:"Only jobs created from this time on, such as 2026-01-31T09:00:00Z."`
-	Until string   `placeholder:"TIME" help:"Only jobs created before this time."`
-	Limit string   `default:"20" placeholder:"N" help:"How many, from 1 to 100."`
+	selection
+	Search         string `placeholder:"TEXT" help:"Only jobs with this text in their url or name, or with this id or key."`
+	IdempotencyKey string `placeholder:"KEY" help:"Only jobs with this idempotency key."`
+	listFlags
 }
 
 // query returns the parameters of the list.
-func (c *jobsList) query() url.Values {
-	query := url.Values{"limit": {c.Limit}}
-	for name, value := range map[string]string{"state": c.State, "host": c.Host, "name": c.Name, "since": c.Since, "until": c.Until} {
+func (c *jobsList) query(env *environment) (url.Values, error) {
+	schedule, err := c.scheduleID(env, c.Schedule)
+	query := url.Values{}
+	for name, value := range map[string]string{
+		"state": c.State, "host": c.Host, "name": c.Name, "since": c.Since, "until": c.Until,
+		"schedule_id": schedule, "q": c.Search, "idempotency_key": c.IdempotencyKey,
+	} {
 		if value != "" {
 			query.Set(name, value)
 		}
@@ -204,29 +165,21 @@ func (c *jobsList) query() url.Values {
 	if len(c.Tag) > 0 {
 		query["tag"] = c.Tag
 	}
-	return query
+	return query, err
 }
 
 // Run lists jobs.
 func (c *jobsList) Run(env *environment) error {
-	records, err := c.record(env, http.MethodGet, "/api/jobs?"+c.query().Encode(), nil)
-	if err != nil || c.JSON {
-		return c.print(env, records, err)
-	}
-	var jobs []jobView
-	if err := json.Unmarshal(records, &jobs); err != nil {
-		return fmt.Errorf("reading the service's response: %w", err)
-	}
-	if len(jobs) == 0 {
-		_, err := fmt.Fprintln(env.out, "there are no such jobs; create one with punctual jobs create")
+	query, err := c.query(env)
+	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(env.out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "ID\tSTATE\tDUE\tREQUEST\tNAME")
-	for _, j := range jobs {
-		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s %s\t%s\n", j.Number, j.Job.State, j.Job.Scheduled, strings.ToUpper(j.Args.Method), j.Args.URL, orDash(j.Name))
-	}
-	return w.Flush()
+	records, err := c.list(env, "/api/jobs", query, c.Limit)
+	columns := []column{{title: "ID"}, stateColumn("STATE"), {title: "DUE"}, {title: "REQUEST", shrink: true}, {title: "NAME", shrink: true}}
+	return printAll(&c.displayFlags, env, records, err, (*jobView).number, "there are no such jobs; create one with punctual jobs create", columns,
+		func(to terminal, j *jobView) []string {
+			return []string{j.number(), j.Job.State, to.moment(j.Job.Scheduled), j.Args.String(), orDash(j.Name)}
+		})
 }
 
 type jobsShow struct {
@@ -234,44 +187,70 @@ type jobsShow struct {
 	ID string `arg:"" name:"id" help:"The job's number or id, or key:KEY."`
 }
 
-// Run prints a job's record.
+// Run shows a job. As JSON it is the job's record.
 func (c *jobsShow) Run(env *environment) error {
-	record, err := c.record(env, http.MethodGet, "/api/jobs/"+url.PathEscape(c.ID), nil)
-	return c.print(env, record, err)
+	if c.JSON || c.Quiet {
+		record, err := c.record(env, http.MethodGet, jobPath(c.ID), nil)
+		return printOne(&c.displayFlags, env, record, err, (*jobView).number, nil)
+	}
+	d, err := c.details(env, c.ID)
+	if err != nil {
+		return err
+	}
+	return d.print(env.out, c.terminal(env))
+}
+
+type jobsRun struct {
+	serviceFlags
+	waitFlags
+	ID string `arg:"" name:"id" help:"The job's number or id, or key:KEY."`
+}
+
+// Run makes a job due now.
+func (c *jobsRun) Run(env *environment) error {
+	record, err := c.record(env, http.MethodPost, jobPath(c.ID)+"/run", nil)
+	return c.started(env, record, err, &c.waitFlags, c.due(env))
+}
+
+// due returns the sentence that tells when a job is due.
+func (c *serviceFlags) due(env *environment) func(*jobView) string {
+	return func(j *jobView) string {
+		if j.Job.State == "executing" {
+			return fmt.Sprintf("job %d is executing", j.Number)
+		}
+		return fmt.Sprintf("job %d is due %s", j.Number, c.terminal(env).moment(j.Job.Scheduled))
+	}
 }
 
 type jobsCancel struct {
 	serviceFlags
-	IDs []string `arg:"" name:"id" help:"The jobs' numbers or ids."`
+	IDs []string `arg:"" name:"id" help:"The jobs' numbers or ids, or key:KEY."`
 }
 
 // Run cancels as many of the jobs as possible.
 func (c *jobsCancel) Run(env *environment) error {
-	var failed error
+	var failures error
 	for _, id := range c.IDs {
-		record, err := c.record(env, http.MethodPost, "/api/jobs/"+url.PathEscape(id)+"/cancel", nil)
-		var j jobView
-		switch {
-		case err != nil:
-			failed = errors.Join(failed, fmt.Errorf("job %s: %w", id, err))
-		case c.JSON:
-			failed = errors.Join(failed, c.print(env, record, nil))
-		case json.Unmarshal(record, &j) == nil:
-			_, _ = fmt.Fprintf(env.out, "job %d is %s\n", j.Number, j.Job.State)
+		record, err := c.record(env, http.MethodPost, jobPath(id)+"/cancel", nil)
+		if err != nil {
+			failures = errors.Join(failures, fmt.Errorf("job %s: %w", printable(id), err))
+			continue
 		}
+		err = printOne(&c.displayFlags, env, record, nil, (*jobView).number, func(j *jobView) error {
+			return c.say(env, "%s", cancelled(j))
+		})
+		failures = errors.Join(failures, err)
 	}
-	return failed
+	return failures
 }
 
-// print prints the service's response, indented.
-func (c *serviceFlags) print(env *environment, record []byte, err error) error {
-	if err != nil {
-		return err
+// cancelled says what a call that cancels a job did.
+func cancelled(j *jobView) string {
+	switch {
+	case j.Job.State != "cancelled":
+		return fmt.Sprintf("job %d is %s; nothing was changed", j.Number, printable(j.Job.State))
+	case j.Schedule != nil:
+		return fmt.Sprintf("job %d is cancelled; this skips only one run of schedule %s: punctual schedules disable %[2]s stops all", j.Number, printable(*j.Schedule))
 	}
-	var b bytes.Buffer
-	if err := json.Indent(&b, record, "", "  "); err != nil {
-		return fmt.Errorf("reading the service's response: %w", err)
-	}
-	_, err = fmt.Fprintln(env.out, b.String())
-	return err
+	return fmt.Sprintf("job %d is cancelled", j.Number)
 }

@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
 )
 
 // createBatch creates the jobs of a file.
 func (c *jobsCreate) createBatch(env *environment) error {
-	text, err := c.batch(env)
+	text, err := readInput(env, c.Batch, maxInput)
 	if err != nil {
 		return fmt.Errorf("reading the batch: %w", err)
 	}
@@ -26,7 +24,7 @@ func (c *jobsCreate) createBatch(env *environment) error {
 	if err != nil {
 		return err
 	}
-	records, err := c.serviceFlags.data(got)
+	records, err := c.serviceFlags.data(env, got)
 	if err != nil || c.JSON {
 		return c.print(env, records, err)
 	}
@@ -35,7 +33,7 @@ func (c *jobsCreate) createBatch(env *environment) error {
 		Conflict bool  `json:"has_confict"` // as the contract spells it
 	}
 	if err := json.Unmarshal(records, &jobs); err != nil {
-		return fmt.Errorf("reading the service's response: %w", err)
+		return unreadable(err)
 	}
 	held := 0
 	for _, j := range jobs {
@@ -49,19 +47,4 @@ func (c *jobsCreate) createBatch(env *environment) error {
 		_, err = fmt.Fprintf(env.out, "%d jobs created; the keys of %d are held by existing jobs\n", len(jobs)-held, held)
 	}
 	return err
-}
-
-// maxBatch is the largest batch that is read, in bytes: more than the service takes.
-const maxBatch = 9 << 20
-
-func (c *jobsCreate) batch(env *environment) ([]byte, error) {
-	if c.Batch == "-" {
-		return io.ReadAll(io.LimitReader(env.in, maxBatch))
-	}
-	file, err := os.Open(c.Batch)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }()
-	return io.ReadAll(io.LimitReader(file, maxBatch))
 }

@@ -24,9 +24,9 @@ type listenCommand struct {
 }
 
 const (
-	// firstPause and maxPause bound the pause before the next try to connect.
-	firstPause = 500 * time.Millisecond
-	maxPause   = 15 * time.Second
+	// connectPause and maxConnectPause bound the pause before the next try to connect.
+	connectPause    = 500 * time.Millisecond
+	maxConnectPause = 15 * time.Second
 	// aliveEvery is how often the command checks that the service responds, and
 	// aliveWithin how long it waits for that.
 	aliveEvery  = 15 * time.Second
@@ -42,32 +42,33 @@ func (c *listenCommand) Run(env *environment) error {
 		c.Name = "dev"
 	}
 	if c.Name != "" && !job.IsListenerName(c.Name) {
-		return fmt.Errorf("--name %s", job.ListenerRule)
+		return failed(statusUsage, "--name %s", job.ListenerRule)
 	}
 	if c.Tag != "" && !job.IsTag(c.Tag) {
-		return fmt.Errorf("--tag %s", job.TagRule)
+		return failed(statusUsage, "--tag %s", job.TagRule)
 	}
 	forward, err := newForwarder(c.ForwardTo)
 	if err != nil {
 		return err
 	}
-	address, err := c.address()
+	s, err := c.session(env)
 	if err != nil {
 		return err
 	}
-	l := &listening{command: c, env: env, address: address, forward: forward, terminal: newTerminal(env.out, env.errOut, c.JSON)}
+	address, err := c.address(s)
+	if err != nil {
+		return err
+	}
+	l := &listening{command: c, env: env, address: address, key: s.key, forward: forward, terminal: newListenDisplay(env.out, env.errOut, c.displayFlags)}
 	defer l.forward.close()
 	return l.run()
 }
 
 // address returns the URL of the WebSocket.
-func (c *listenCommand) address() (string, error) {
-	if c.Key == "" {
-		return "", errors.New("a key is needed: set PUNCTUAL_KEY, or give --key; punctual keys create EMAIL makes one")
-	}
-	u, err := url.Parse(strings.TrimSuffix(c.URL, "/") + "/api/listen")
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", fmt.Errorf("--service must be an address like https://punctual.example.com, not %q", c.URL)
+func (c *listenCommand) address(s *session) (string, error) {
+	u, err := url.Parse(strings.TrimSuffix(s.url, "/") + "/api/listen")
+	if err != nil {
+		return "", failed(statusUsage, "--url must be an address like https://punctual.example.com, not %q", s.url)
 	}
 	q := url.Values{"instance": {uuid.NewString()}}
 	if c.Name != "" {
@@ -97,15 +98,16 @@ type listening struct {
 	command  *listenCommand
 	env      *environment
 	address  string
+	key      string
 	forward  *forwarder
-	terminal *terminal
+	terminal *listenDisplay
 }
 
 // run connects until the context ends, or the service refuses for good.
 func (l *listening) run() error {
 	ctx, stop := untilHungUp(l.env.ctx)
 	defer stop()
-	pause := firstPause
+	pause := connectPause
 	// draining connections still answer what they have under way.
 	var draining connections
 	defer draining.wait()
@@ -122,7 +124,7 @@ func (l *listening) run() error {
 			if !rest(ctx, pause) {
 				return nil
 			}
-			pause = min(2*pause, maxPause)
+			pause = min(2*pause, maxConnectPause)
 			continue
 		}
 		why, ready := draining.serve(ctx, l, conn)
@@ -130,13 +132,13 @@ func (l *listening) run() error {
 			return nil
 		}
 		if ready {
-			pause = firstPause
+			pause = connectPause
 		}
 		l.terminal.note("the connection has ended (%s); connecting again in %s", why, pause.Round(100*time.Millisecond))
 		if !rest(ctx, pause) {
 			return nil
 		}
-		pause = min(2*pause, maxPause)
+		pause = min(2*pause, maxConnectPause)
 	}
 }
 
@@ -159,11 +161,11 @@ func (l *listening) dial(ctx context.Context) (*websocket.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	conn, got, err := websocket.Dial(ctx, l.address, &websocket.DialOptions{
-		Subprotocols: []string{listen.Subprotocol}, HTTPHeader: http.Header{"Authorization": {"Bearer " + string(l.command.Key)}},
+		Subprotocols: []string{listen.Subprotocol}, HTTPHeader: http.Header{"Authorization": {"Bearer " + l.key}},
 	})
 	if err == nil && conn.Subprotocol() != listen.Subprotocol {
 		_ = conn.CloseNow()
-		return nil, &refusal{status: http.StatusNotFound, detail: l.command.notPunctual().Error()}
+		return nil, &refusal{status: http.StatusNotFound, detail: l.command.notPunctual(l.env).Error()}
 	}
 	if err == nil {
 		conn.SetReadLimit(maxRequest)
@@ -175,5 +177,5 @@ func (l *listening) dial(ctx context.Context) (*websocket.Conn, error) {
 	if got != nil {
 		return nil, fmt.Errorf("the service, or a proxy before it, does not support WebSockets: it responded %s", got.Status)
 	}
-	return nil, fmt.Errorf("the service can't be reached; --service or PUNCTUAL_SERVICE says where it is: %w", err)
+	return nil, unreached(l.env, err)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -31,7 +30,7 @@ func newForwarder(to string) (*forwarder, error) {
 	}
 	base, err := url.Parse(to)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" || base.User != nil || base.RawQuery != "" || base.Fragment != "" {
-		return nil, fmt.Errorf("--forward-to must be a URL like http://localhost:3000, not %q", to)
+		return nil, failed(statusUsage, "--forward-to must be a URL like http://localhost:3000, not %q", to)
 	}
 	return &forwarder{base, &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
@@ -50,7 +49,7 @@ const maxDiscarded = 16 << 20
 func (f *forwarder) answer(ctx context.Context, m *listen.Message) *listen.Message {
 	request, err := f.request(ctx, m)
 	if err != nil {
-		return failed(job.KindProtocol, "the request can't be sent to "+f.base.String())
+		return notAnswered(job.KindProtocol, "the request can't be sent to "+f.base.String())
 	}
 	got, err := f.transport.RoundTrip(request) // which follows no redirects
 	if err != nil {
@@ -58,7 +57,7 @@ func (f *forwarder) answer(ctx context.Context, m *listen.Message) *listen.Messa
 	}
 	defer func() { _ = got.Body.Close() }()
 	if got.StatusCode == http.StatusSwitchingProtocols {
-		return failed(job.KindProtocol, f.base.Host+" switched to another protocol unasked")
+		return notAnswered(job.KindProtocol, f.base.Host+" switched to another protocol unasked")
 	}
 	body, err := io.ReadAll(io.LimitReader(got.Body, listen.MaxBody))
 	if err == nil && len(body) == listen.MaxBody {
@@ -116,7 +115,7 @@ func (f *forwarder) relocate(got *http.Response, m *listen.Message) {
 	got.Header.Set("Location", m.Base+path)
 }
 
-func failed(kind job.Kind, text string) *listen.Message {
+func notAnswered(kind job.Kind, text string) *listen.Message {
 	return &listen.Message{Type: listen.Failure, Kind: kind, Error: text}
 }
 
@@ -125,15 +124,15 @@ func (f *forwarder) failure(ctx context.Context, err error) *listen.Message {
 	var dial *net.OpError
 	switch {
 	case errors.Is(context.Cause(ctx), context.DeadlineExceeded):
-		return failed(job.KindTimeout, f.base.Host+" did not respond in time")
+		return notAnswered(job.KindTimeout, f.base.Host+" did not respond in time")
 	case ctx.Err() != nil:
-		return failed(job.KindClosed, "the request was cancelled")
+		return notAnswered(job.KindClosed, "the request was cancelled")
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return failed(job.KindConnect, f.base.Host+" refused the connection")
+		return notAnswered(job.KindConnect, f.base.Host+" refused the connection")
 	case errors.As(err, &dial) && dial.Op == "dial":
-		return failed(job.KindConnect, f.base.Host+" can't be connected to: "+dial.Err.Error())
+		return notAnswered(job.KindConnect, f.base.Host+" can't be connected to: "+dial.Err.Error())
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
-		return failed(job.KindClosed, f.base.Host+" closed the connection before its response was complete")
+		return notAnswered(job.KindClosed, f.base.Host+" closed the connection before its response was complete")
 	}
-	return failed(job.KindProtocol, f.base.Host+" did not respond with valid HTTP")
+	return notAnswered(job.KindProtocol, f.base.Host+" did not respond with valid HTTP")
 }

@@ -11,28 +11,28 @@ import (
 	"github.com/punctual-dev/punctual/internal/listen"
 )
 
-// terminal prints what happens while the command listens: requests to out, all else
+// listenDisplay prints what happens while the command listens: requests to out, all else
 // to errOut.
-type terminal struct {
+type listenDisplay struct {
 	mu          sync.Mutex
 	out, errOut io.Writer
-	json        bool
+	flags       displayFlags
 	hinted      bool // what to do when nothing listens at --forward-to was printed
 }
 
-func newTerminal(out, errOut io.Writer, json bool) *terminal {
-	return &terminal{out: out, errOut: errOut, json: json}
+func newListenDisplay(out, errOut io.Writer, flags displayFlags) *listenDisplay {
+	return &listenDisplay{out: out, errOut: errOut, flags: flags}
 }
 
 // note prints a line for people.
-func (t *terminal) note(format string, values ...any) {
+func (t *listenDisplay) note(format string, values ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	_, _ = fmt.Fprintf(t.errOut, format+"\n", values...)
 }
 
 // ready prints that requests arrive from now on.
-func (t *terminal) ready(c *listenCommand) {
+func (t *listenDisplay) ready(c *listenCommand) {
 	t.note("ready: %s -> %s (press Ctrl+C to stop)", c.what(), c.ForwardTo)
 }
 
@@ -50,11 +50,15 @@ type answeredLine struct {
 }
 
 // answered prints a request with its response.
-func (t *terminal) answered(c *listenCommand, m, answer *listen.Message, at time.Time, took time.Duration) {
+func (t *listenDisplay) answered(c *listenCommand, m, answer *listen.Message, at time.Time, took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.json {
+	switch {
+	case t.flags.JSON:
 		t.line(m, answer, at, took)
+		return
+	case t.flags.Quiet:
+		_, _ = fmt.Fprintln(t.out, printable(field(m, "webhook-id")))
 		return
 	}
 	result := fmt.Sprint(answer.Status)
@@ -77,7 +81,7 @@ func (t *terminal) answered(c *listenCommand, m, answer *listen.Message, at time
 }
 
 // line prints a request as JSON. Called with mu held.
-func (t *terminal) line(m, answer *listen.Message, at time.Time, took time.Duration) {
+func (t *listenDisplay) line(m, answer *listen.Message, at time.Time, took time.Duration) {
 	l := answeredLine{
 		ReceivedAt: at.Local().Format(time.RFC3339Nano), Method: m.Method, Path: m.Path, JobID: field(m, "X-Punctual-Job-Id"),
 		Attempt: field(m, "X-Punctual-Attempt"), MessageID: field(m, "webhook-id"), DurationMS: float64(took.Microseconds()) / 1000,

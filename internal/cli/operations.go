@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -44,44 +43,40 @@ func (o *operationView) progress() string {
 	return text
 }
 
+func (o *operationView) id() string { return o.ID }
+
 func (o *operationView) String() string {
 	return fmt.Sprintf("operation %s: %s is %s, %s", o.ID, o.Action, o.State, o.progress())
 }
 
 type operationsStart struct {
 	serviceFlags
-	Action    string   `arg:"" enum:"cancel,rerun,run,reschedule" help:"What to do with each job: cancel, rerun, run or reschedule."`
-	State     string   `placeholder:"STATE" help:"Only jobs in a state: ${states}."`
-	Tag       []string `sep:"none" placeholder:"TAG" help:"Only jobs with this tag; may be repeated, then only jobs with all of them."`
-	Schedule  string   `placeholder:"ID" help:"Only runs of this schedule."`
-	Host      string   `placeholder:"HOST" help:"Only jobs whose url has this host name."`
-	Name      string   `placeholder:"NAME" help:"Only jobs with exactly this name."`
-	ErrorKind string   `placeholder:"KIND" help:"Only jobs whose last attempt failed so: timeout, connect, status and so on."`
-	Since     string   `placeholder:"TIME" help:"Only jobs created from this time on, such as 2026-01-31T09:00:00Z."`
-	Until     string   `placeholder:"TIME" help:"Only jobs created before this time."`
-	All       bool     `type:"switch" help:"Allow an operation without filters: on every job of the account."`
-	Set       string   `placeholder:"JSON" help:"For rerun, the fields that differ; for reschedule, schedule_in or scheduled_at: '{\"schedule_in\": [1, \"hour\"]}'."`
-	Spread    string   `placeholder:"DURATION" help:"For rerun and reschedule: distribute the due times over this time, such as 30m or 2h."`
-	DryRun    bool     `type:"switch" help:"Only count the jobs."`
-	Watch     bool     `short:"w" type:"switch" help:"Show progress until the operation has ended."`
+	Action string `arg:"" enum:"cancel,rerun,run,reschedule" help:"What to do with each job: cancel, rerun, run or reschedule."`
+	selection
+	ErrorKind string `placeholder:"KIND" help:"Only jobs whose last attempt failed so: timeout, connect, status and so on."`
+	All       bool   `type:"switch" help:"Allow an operation without filters: on every job of the account."`
+	Set       string `placeholder:"JSON" help:"For rerun, the fields that differ; for reschedule, schedule_in or scheduled_at: '{\"schedule_in\": [1, \"hour\"]}'."`
+	Spread    string `placeholder:"DURATION" help:"For rerun and reschedule: distribute the due times over this time, such as 30m or 2h."`
+	DryRun    bool   `type:"switch" help:"Only count the jobs."`
+	Watch     bool   `short:"w" aliases:"wait" type:"switch" help:"Show progress until the operation has ended."`
 }
 
 // body returns the request for the operation.
-func (c *operationsStart) body() (rawjson.Value, error) {
+func (c *operationsStart) body(env *environment) (rawjson.Value, error) {
+	schedule, err := c.scheduleID(env, c.Schedule)
+	if err != nil {
+		return nil, err
+	}
 	var filter, members []rawjson.Member
 	for _, f := range []struct{ name, value string }{
-		{"state", c.State}, {"schedule_id", c.Schedule}, {"host", c.Host}, {"name", c.Name}, {"error_kind", c.ErrorKind}, {"since", c.Since}, {"until", c.Until},
+		{"state", c.State}, {"schedule_id", schedule}, {"host", c.Host}, {"name", c.Name}, {"error_kind", c.ErrorKind}, {"since", c.Since}, {"until", c.Until},
 	} {
 		if f.value != "" {
 			filter = append(filter, rawjson.Member{Name: f.name, Value: rawjson.Quote(f.value)})
 		}
 	}
 	if len(c.Tag) > 0 {
-		var tags []rawjson.Value
-		for _, tag := range c.Tag {
-			tags = append(tags, rawjson.Quote(tag))
-		}
-		filter = append(filter, rawjson.Member{Name: "tags", Value: rawjson.Array(tags)})
+		filter = append(filter, rawjson.Member{Name: "tags", Value: quotedList(c.Tag)})
 	}
 	members = append(members, rawjson.Member{Name: "action", Value: rawjson.Quote(c.Action)}, rawjson.Member{Name: "filter", Value: rawjson.Object(filter)})
 	set, err := c.set()
@@ -108,14 +103,14 @@ func (c *operationsStart) set() (rawjson.Value, error) {
 	if c.Set != "" {
 		v, err := rawjson.Read([]byte(c.Set))
 		if err != nil || v.Kind() != '{' {
-			return nil, fmt.Errorf(`--set must be a JSON object, such as '{"schedule_in": [1, "hour"]}', not %q`, c.Set)
+			return nil, failed(statusUsage, `--set must be a JSON object, such as '{"schedule_in": [1, "hour"]}', not %q`, c.Set)
 		}
 		members = rawjson.Members(v)
 	}
 	if c.Spread != "" {
 		d, err := time.ParseDuration(c.Spread)
 		if err != nil || d < 0 {
-			return nil, fmt.Errorf("--spread must be a duration such as 30m or 2h, not %q", c.Spread)
+			return nil, failed(statusUsage, "--spread must be a duration such as 30m or 2h, not %q", c.Spread)
 		}
 		members = append(members, rawjson.Member{Name: "spread", Value: rawjson.Value(strconv.FormatFloat(d.Seconds(), 'f', -1, 64))})
 	}
@@ -127,7 +122,7 @@ func (c *operationsStart) set() (rawjson.Value, error) {
 
 // Run starts an operation, or counts its jobs.
 func (c *operationsStart) Run(env *environment) error {
-	body, err := c.body()
+	body, err := c.body(env)
 	if err != nil {
 		return err
 	}
@@ -135,13 +130,13 @@ func (c *operationsStart) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	record, err := c.data(got)
+	record, err := c.data(env, got)
 	if err != nil {
 		return err
 	}
-	var o operationView
-	if err := json.Unmarshal(record, &o); err != nil {
-		return fmt.Errorf("reading the service's response: %w", err)
+	o, err := decoded[operationView](record)
+	if err != nil {
+		return err
 	}
 	switch {
 	case c.DryRun && !c.JSON:
@@ -149,7 +144,7 @@ func (c *operationsStart) Run(env *environment) error {
 	case c.Watch && !c.DryRun:
 		return c.watch(env, o.ID)
 	default:
-		return c.printOperation(env, record)
+		return c.printOperation(env, record, nil)
 	}
 }
 
@@ -157,7 +152,7 @@ func (c *operationsStart) Run(env *environment) error {
 func (c *operationsStart) printCount(env *environment, got *response, o *operationView) error {
 	var more struct{ Partial bool }
 	if err := json.Unmarshal(got.text, &more); err != nil {
-		return fmt.Errorf("reading the service's response: %w", err)
+		return unreadable(err)
 	}
 	text := fmt.Sprintf("%d jobs match; nothing was changed", o.Matched)
 	if more.Partial {
@@ -170,24 +165,22 @@ func (c *operationsStart) printCount(env *environment, got *response, o *operati
 // watchEvery is the pause between two reads of a watched operation.
 const watchEvery = time.Second
 
-// watch prints how far an operation is until it has ended. On a terminal the lines
-// replace each other.
+// watch prints how far an operation is until it has ended.
 func (c *operationsStart) watch(env *environment, id string) error {
-	last := ""
+	line := c.progressLine(env)
+	defer line.end()
 	for {
-		record, err := c.record(env, http.MethodGet, "/api/operations/"+url.PathEscape(id), nil)
+		record, err := c.record(env, http.MethodGet, operationPath(id), nil)
 		if err != nil {
 			return err
 		}
-		var o operationView
-		if err := json.Unmarshal(record, &o); err != nil {
-			return fmt.Errorf("reading the service's response: %w", err)
+		o, err := decoded[operationView](record)
+		if err != nil {
+			return err
 		}
 		if o.State != "running" {
-			if isTerminal(env.errOut) && last != "" {
-				_, _ = fmt.Fprint(env.errOut, "\r\x1b[K")
-			}
-			if err := c.printOperation(env, record); err != nil {
+			line.end()
+			if err := c.printOperation(env, record, nil); err != nil {
 				return err
 			}
 			if o.State == "stopped" {
@@ -195,60 +188,37 @@ func (c *operationsStart) watch(env *environment, id string) error {
 			}
 			return nil
 		}
-		if text := o.progress(); text != last {
-			last = text
-			if isTerminal(env.errOut) {
-				_, _ = fmt.Fprint(env.errOut, "\r\x1b[K"+text)
-			} else {
-				_, _ = fmt.Fprintln(env.errOut, text)
-			}
-		}
+		line.show(o.progress())
 		select {
 		case <-env.ctx.Done():
-			return fmt.Errorf("no longer watching operation %s, which goes on; punctual operations stop %s stops it", id, id)
+			return failed(statusInterrupted, "no longer watching operation %s, which goes on; punctual operations stop %[1]s stops it", id)
 		case <-time.After(watchEvery):
 		}
 	}
 }
 
-// printOperation prints an operation in a line, or its record.
-func (c *serviceFlags) printOperation(env *environment, record []byte) error {
-	if c.JSON {
-		return c.print(env, record, nil)
-	}
-	var o operationView
-	if err := json.Unmarshal(record, &o); err != nil {
-		return fmt.Errorf("reading the service's response: %w", err)
-	}
-	_, err := fmt.Fprintln(env.out, o.String())
-	return err
+// printOperation prints an operation in a line, its id, or its record.
+func (c *serviceFlags) printOperation(env *environment, record []byte, err error) error {
+	return printOne(&c.displayFlags, env, record, err, (*operationView).id, func(o *operationView) error {
+		return c.say(env, "%s", printable(o.String()))
+	})
 }
+
+func operationPath(id string) string { return "/api/operations/" + url.PathEscape(id) }
 
 type operationsList struct {
 	serviceFlags
-	Limit string `default:"20" placeholder:"N" help:"How many, from 1 to 100."`
+	listFlags
 }
 
 // Run lists operations.
 func (c *operationsList) Run(env *environment) error {
-	records, err := c.record(env, http.MethodGet, "/api/operations?"+url.Values{"limit": {c.Limit}}.Encode(), nil)
-	if err != nil || c.JSON {
-		return c.print(env, records, err)
-	}
-	var operations []operationView
-	if err := json.Unmarshal(records, &operations); err != nil {
-		return fmt.Errorf("reading the service's response: %w", err)
-	}
-	if len(operations) == 0 {
-		_, err := fmt.Fprintln(env.out, "there are no operations; start one with punctual operations start")
-		return err
-	}
-	w := tabwriter.NewWriter(env.out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "ID\tACTION\tSTATE\tSTARTED\tPROGRESS\tFILTER")
-	for _, o := range operations {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", o.ID, o.Action, o.State, o.Inserted, o.progress(), strings.TrimSpace(string(o.Filter)))
-	}
-	return w.Flush()
+	records, err := c.list(env, "/api/operations", url.Values{}, c.Limit)
+	columns := []column{{title: "ID"}, {title: "ACTION"}, stateColumn("STATE"), {title: "STARTED"}, {title: "PROGRESS", shrink: true}, {title: "FILTER", shrink: true}}
+	return printAll(&c.displayFlags, env, records, err, (*operationView).id, "there are no operations; start one with punctual operations start", columns,
+		func(to terminal, o *operationView) []string {
+			return []string{o.ID, o.Action, o.State, to.moment(o.Inserted), o.progress(), strings.TrimSpace(string(o.Filter))}
+		})
 }
 
 type operationsShow struct {
@@ -258,11 +228,8 @@ type operationsShow struct {
 
 // Run prints an operation.
 func (c *operationsShow) Run(env *environment) error {
-	record, err := c.record(env, http.MethodGet, "/api/operations/"+url.PathEscape(c.ID), nil)
-	if err != nil {
-		return err
-	}
-	return c.printOperation(env, record)
+	record, err := c.record(env, http.MethodGet, operationPath(c.ID), nil)
+	return c.printOperation(env, record, err)
 }
 
 type operationsStop struct {
@@ -272,9 +239,6 @@ type operationsStop struct {
 
 // Run stops an operation.
 func (c *operationsStop) Run(env *environment) error {
-	record, err := c.record(env, http.MethodDelete, "/api/operations/"+url.PathEscape(c.ID), nil)
-	if err != nil {
-		return err
-	}
-	return c.printOperation(env, record)
+	record, err := c.record(env, http.MethodDelete, operationPath(c.ID), nil)
+	return c.printOperation(env, record, err)
 }

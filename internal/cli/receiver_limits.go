@@ -7,10 +7,11 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
 type limitsCommand struct {
@@ -31,6 +32,10 @@ type limitView struct {
 	} `json:"rate"`
 	Parallel *int `json:"parallel"`
 	Paused   bool `json:"paused"`
+	// What only a single limit has.
+	Waiting  *int64  `json:"waiting"`
+	InFlight *int64  `json:"in_flight"`
+	Next     *string `json:"next_at"`
 }
 
 func (l *limitView) rate() string {
@@ -49,25 +54,21 @@ func (l *limitView) parallel() string {
 
 func limitPath(key string) string { return "/api/limits/" + url.PathEscape(key) }
 
-type limitsList struct{ serviceFlags }
+func (l *limitView) id() string { return l.Key }
+
+type limitsList struct {
+	serviceFlags
+	listFlags
+}
 
 // Run lists limits.
 func (c *limitsList) Run(env *environment) error {
-	record, err := c.record(env, http.MethodGet, "/api/limits?limit=100", nil)
-	if err != nil || c.JSON {
-		return c.print(env, record, err)
-	}
-	var limits []limitView
-	if err := json.Unmarshal(record, &limits); err != nil {
-		return fmt.Errorf("reading the service's response: %w", err)
-	}
-	table := tabwriter.NewWriter(env.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "KEY\tRATE\tPARALLEL\tPAUSED")
-	for i := range limits {
-		l := &limits[i]
-		fmt.Fprintf(table, "%s\t%s\t%s\t%t\n", l.Key, l.rate(), l.parallel(), l.Paused)
-	}
-	return table.Flush()
+	records, err := c.list(env, "/api/limits", url.Values{}, c.Limit)
+	columns := []column{{title: "KEY", shrink: true}, {title: "RATE"}, {title: "PARALLEL"}, stateColumn("PAUSED")}
+	return printAll(&c.displayFlags, env, records, err, (*limitView).id, "there are no limits; define one with punctual limits set", columns,
+		func(_ terminal, l *limitView) []string {
+			return []string{l.Key, l.rate(), l.parallel(), strconv.FormatBool(l.Paused)}
+		})
 }
 
 type limitsShow struct {
@@ -75,10 +76,31 @@ type limitsShow struct {
 	Name string `arg:"" name:"key" help:"The limit's key."`
 }
 
-// Run prints a limit.
+// Run shows a limit.
 func (c *limitsShow) Run(env *environment) error {
 	record, err := c.record(env, http.MethodGet, limitPath(c.Name), nil)
-	return c.print(env, record, err)
+	return c.printLimit(env, record, err)
+}
+
+// printLimit prints a limit, with what it holds back if that is known.
+func (c *serviceFlags) printLimit(env *environment, record []byte, err error) error {
+	return printOne(&c.displayFlags, env, record, err, (*limitView).id, func(l *limitView) error {
+		f := facts{to: c.terminal(env)}
+		f.add("limit", l.Key)
+		f.add("rate", l.rate())
+		f.add("parallel", l.parallel())
+		f.add("paused", strconv.FormatBool(l.Paused))
+		if l.Waiting != nil {
+			f.add("waiting", strconv.FormatInt(*l.Waiting, 10))
+		}
+		if l.InFlight != nil {
+			f.add("in flight", strconv.FormatInt(*l.InFlight, 10))
+		}
+		if l.Next != nil {
+			f.add("next start", f.to.moment(*l.Next))
+		}
+		return f.print(env.out)
+	})
 }
 
 type limitsSet struct {
@@ -87,7 +109,8 @@ type limitsSet struct {
 	Calls    int           `placeholder:"N" help:"How many attempts may start in a window of length --per."`
 	Per      time.Duration `placeholder:"TIME" help:"The window's length, such as 1s, 1m or 24h."`
 	Parallel int           `placeholder:"N" help:"How many attempts may be under way at once."`
-	Paused   bool          `help:"Hold everything back."`
+	Paused   bool          `type:"switch" help:"Hold everything back."`
+	File     string        `short:"f" placeholder:"FILE" help:"A JSON or YAML file with fields of the API; - for standard input. Other flags replace its fields."`
 }
 
 // Validate checks that a rate is given whole.
@@ -100,24 +123,28 @@ func (c *limitsSet) Validate(*kong.Context) error {
 
 // Run defines a limit.
 func (c *limitsSet) Run(env *environment) error {
-	body := map[string]any{"paused": c.Paused}
-	if c.Calls != 0 {
-		body["rate"] = map[string]any{"calls": c.Calls, "per": c.Per.Seconds()}
-	}
-	if c.Parallel != 0 {
-		body["parallel"] = c.Parallel
-	}
-	return c.put(env, c.Name, body)
-}
-
-// put stores a limit and prints it.
-func (c *serviceFlags) put(env *environment, key string, limit any) error {
-	body, err := json.Marshal(limit)
+	members, err := readFields(env, c.File)
 	if err != nil {
 		return err
 	}
+	members = withoutFields(members, "key", "waiting", "in_flight", "next_at") // what limits show --json prints besides
+	if c.Calls != 0 {
+		rate := fmt.Sprintf(`{"calls":%d,"per":%s}`, c.Calls, strconv.FormatFloat(c.Per.Seconds(), 'f', -1, 64))
+		members = setField(members, "rate", rawjson.Value(rate))
+	}
+	if c.Parallel != 0 {
+		members = setField(members, "parallel", rawjson.Value(strconv.Itoa(c.Parallel)))
+	}
+	if c.Paused {
+		members = setField(members, "paused", rawjson.Value("true"))
+	}
+	return c.put(env, c.Name, rawjson.Object(members))
+}
+
+// put stores a limit and prints it.
+func (c *serviceFlags) put(env *environment, key string, body []byte) error {
 	record, err := c.record(env, http.MethodPut, limitPath(key), body)
-	return c.print(env, record, err)
+	return c.printLimit(env, record, err)
 }
 
 // setPaused pauses or resumes a limit and keeps the rest of it.
@@ -126,25 +153,25 @@ func (c *serviceFlags) setPaused(env *environment, key string, paused bool) erro
 	if err != nil {
 		return err
 	}
-	var l limitView
-	if err := json.Unmarshal(record, &l); err != nil {
-		return fmt.Errorf("reading the service's response: %w", err)
+	l, err := decoded[limitView](record)
+	if err != nil {
+		return err
 	}
-	return c.put(env, key, map[string]any{"rate": l.Rate, "parallel": l.Parallel, "paused": paused})
+	body, err := json.Marshal(map[string]any{"rate": l.Rate, "parallel": l.Parallel, "paused": paused})
+	if err != nil {
+		return err
+	}
+	return c.put(env, key, body)
 }
 
 type limitsDelete struct {
 	serviceFlags
-	Name string `arg:"" name:"key" help:"The limit's key."`
+	Names []string `arg:"" name:"key" help:"The limits' keys."`
 }
 
-// Run deletes a limit.
+// Run deletes limits.
 func (c *limitsDelete) Run(env *environment) error {
-	if _, err := c.call(env, http.MethodDelete, limitPath(c.Name), nil, nil); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(env.out, "limit %s is deleted\n", c.Name)
-	return err
+	return c.deleteAll(env, "limit", c.Names, limitPath)
 }
 
 type limitsPause struct {

@@ -14,6 +14,9 @@ import (
 )
 
 type secretsCommand struct {
+	List      secretsList   `cmd:"" help:"List secrets for headers, without their values."`
+	Set       secretsSet    `cmd:"" help:"Store a secret for headers. Its value is typed, or read from standard input."`
+	Delete    secretsDelete `cmd:"" help:"Delete secrets that no unfinished job uses."`
 	NewKey    secretsNewKey `cmd:"" help:"Print a new random key for a key file."`
 	RotateKey secretsRotate `cmd:"" help:"Encrypt all secrets with the first key of the key file, also while the service runs."`
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/app"
 	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/buildinfo"
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/network"
 	"github.com/punctual-dev/punctual/internal/quota"
@@ -77,8 +78,8 @@ func (c *serveCommand) Run(env *environment) error {
 		DenyTargets: c.DenyTargets, AllowTargets: c.AllowTargets, TargetPorts: execute.Ports(c.TargetPorts),
 		TargetCAFile: c.TargetCAFile, SecretsKeyFile: c.SecretsKeyFile, Concurrency: int(c.Concurrency), Retention: time.Duration(c.Retention), Limits: c.limits(),
 		Signup:  auth.Signup(c.Signup),
-		Version: version(), Log: log,
-		MaxConnections: int(c.MaxConnections), TrustedProxies: network.List(c.TrustedProxies), PublicURL: c.PublicURL.URL, MetricsListen: c.MetricsListen,
+		Version: buildinfo.Read().Version, Log: log,
+		MaxConnections: int(c.MaxConnections), TrustedProxies: network.List(c.TrustedProxies), PublicURL: c.PublicURL.URL, MetricsListen: c.MetricsListen, Drain: time.Duration(c.Drain),
 		SMTP: c.SMTPURL.Server, MailFrom: c.SMTPFrom.Address,
 		Listening: func(address string) {
 			_, _ = fmt.Fprintf(env.out, "listening on http://%s\n", address)
@@ -97,29 +98,6 @@ func (c *serveCommand) limits() quota.Defaults {
 		Pending: c.MaxPending.get(), Schedules: c.MaxSchedules.get(), Stored: c.MaxStored.get(),
 		Rate: quota.Rate(c.RateLimit), PublicRate: quota.Rate(c.PublicRateLimit), AnonymousRate: quota.Rate(c.AnonymousRateLimit),
 	}
-}
-
-type versionCommand struct{}
-
-// Run prints the version.
-func (versionCommand) Run(env *environment) error {
-	_, err := fmt.Fprintln(env.out, "punctual", version())
-	return err
-}
-
-// release is set by the linker when a release is built.
-var release string
-
-// version tells which version this is: that of the release, else that of the
-// module as Go knows it.
-func version() string {
-	if release != "" {
-		return release
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "dev"
 }
 
 type migrateCommand struct{ databaseFlag }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,13 +11,28 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/punctual-dev/punctual/internal/buildinfo"
 )
+
+// displayFlags are the flags of commands that print records.
+type displayFlags struct {
+	JSON  bool   `name:"json" type:"switch" help:"Print JSON."`
+	Quiet bool   `short:"q" type:"switch" help:"Print ids only."`
+	Color string `default:"auto" enum:"auto,always,never" placeholder:"WHEN" help:"Use colours: auto (at a terminal), always or never."`
+}
+
+func (c *displayFlags) wantsJSON() bool { return c.JSON }
+
+// terminal returns how to show what goes to standard output.
+func (c *displayFlags) terminal(env *environment) terminal { return env.terminal.with(c.Color) }
 
 // serviceFlags are the flags of commands that call a running service.
 type serviceFlags struct {
-	URL  string `name:"service" setting:"" default:"http://127.0.0.1:8080" placeholder:"URL" help:"The URL of the service."`
-	Key  apiKey `name:"key" setting:"" placeholder:"KEY" help:"An account's API key. Prefer the environment variable: other users can see a command's flags."`
-	JSON bool   `name:"json" type:"switch" help:"Print JSON."`
+	URL     string `name:"url" aliases:"service" setting:"" placeholder:"URL" help:"The URL of the service. Default: the profile's, else http://127.0.0.1:8080."`
+	Key     apiKey `name:"api-key" aliases:"key" setting:"" placeholder:"KEY" help:"An account's API key. Prefer punctual login or the environment variable: other users can see a command's flags."`
+	Profile string `setting:"" placeholder:"NAME" help:"The profile to use, as punctual login stored it."`
+	displayFlags
 }
 
 const (
@@ -24,6 +40,8 @@ const (
 	callTimeout = 30 * time.Second
 	// maxResponse bounds what is read: a page of the largest records.
 	maxResponse = 256 << 20
+	// maxProblem bounds what is read of a response that is no success.
+	maxProblem = 1 << 20
 )
 
 // response is a successful response of the API.
@@ -34,19 +52,21 @@ type response struct {
 
 // refusal is a problem (RFC 9457) that the service returned.
 type refusal struct {
-	status   int
-	detail   string
-	problems []problem
+	status     int
+	detail     string
+	problems   []problem
+	retryAfter string // seconds; "" if not known
+	text       []byte // as it was sent
 }
 
 type problem struct{ Detail, Pointer, Parameter string }
 
 // Error returns the detail and, if there are several, each problem on a line.
 func (r *refusal) Error() string {
-	text := r.detail
+	text := printable(r.detail)
 	if len(r.problems) > 1 {
 		for _, p := range r.problems {
-			text += "\n  " + strings.TrimPrefix(p.Pointer, "#/") + p.Parameter + " " + p.Detail
+			text += "\n  " + printable(strings.TrimPrefix(p.Pointer, "#/")+p.Parameter+" "+p.Detail)
 		}
 	}
 	return text
@@ -58,67 +78,118 @@ func (c *serviceFlags) record(env *environment, method, path string, body []byte
 	if err != nil {
 		return nil, err
 	}
-	return c.data(got)
+	return c.data(env, got)
 }
 
 // data returns the data of a response, unchanged.
-func (c *serviceFlags) data(got *response) ([]byte, error) {
+func (c *serviceFlags) data(env *environment, got *response) ([]byte, error) {
 	var envelope struct{ Data json.RawMessage }
 	if err := json.Unmarshal(got.text, &envelope); err != nil || envelope.Data == nil {
-		return nil, c.notPunctual()
+		return nil, c.notPunctual(env)
 	}
 	return envelope.Data, nil
 }
 
-func (c *serviceFlags) notPunctual() error {
-	return fmt.Errorf("what responds at %s is not punctual", c.URL)
+func (c *serviceFlags) notPunctual(env *environment) error {
+	where := c.URL
+	if s, err := c.session(env); err == nil {
+		where = s.url
+	}
+	return failed(statusUnreachable, "what responds at %s is not punctual", where)
 }
+
+// unreadable is the error for a response that can't be decoded.
+func unreadable(err error) error { return fmt.Errorf("reading the service's response: %w", err) }
 
 // call sends a request with JSON to the API. Its error is a *refusal if the
 // service refused the request.
 func (c *serviceFlags) call(env *environment, method, path string, body []byte, header http.Header) (*response, error) {
-	base, err := url.Parse(c.URL)
-	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, fmt.Errorf("--service must be an address like https://punctual.example.com, not %q", c.URL)
-	}
-	if c.Key == "" {
-		return nil, errors.New("a key is needed: set PUNCTUAL_KEY, or give --key; punctual keys create EMAIL makes one")
-	}
-	request, err := http.NewRequestWithContext(env.ctx, method, strings.TrimSuffix(c.URL, "/")+path, bytes.NewReader(body))
+	ctx, cancel := context.WithTimeout(env.ctx, callTimeout)
+	defer cancel()
+	got, err := c.open(ctx, env, method, path, body, header)
 	if err != nil {
 		return nil, err
 	}
-	if header != nil {
-		request.Header = header
-	}
-	request.Header.Set("Authorization", "Bearer "+string(c.Key))
-	if body != nil && request.Header.Get("Content-Type") == "" {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	client := &http.Client{Timeout: callTimeout}
-	got, err := client.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("the service can't be reached; --service or PUNCTUAL_SERVICE says where it is: %w", err)
-	}
 	defer func() { _ = got.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(got.Body, maxResponse))
+	text, err := io.ReadAll(io.LimitReader(got.Body, maxResponse+1))
 	if err != nil {
-		return nil, fmt.Errorf("reading the service's response: %w", err)
+		return nil, unreached(env, err)
 	}
-	if got.StatusCode >= http.StatusMultipleChoices {
-		return nil, refused(got, text)
+	if len(text) > maxResponse {
+		return nil, fmt.Errorf("the service's response is longer than %d bytes; ask for fewer records", maxResponse)
 	}
 	return &response{got.Header, text}, nil
 }
 
+// open sends a request to the API and returns the response if it is a success. The
+// caller closes its body.
+func (c *serviceFlags) open(ctx context.Context, env *environment, method, path string, body []byte, header http.Header) (*http.Response, error) {
+	s, err := c.session(env)
+	if err != nil {
+		return nil, err
+	}
+	return s.open(ctx, env, method, path, body, header)
+}
+
+// open sends a request to the service of the session.
+func (s *session) open(ctx context.Context, env *environment, method, path string, body []byte, header http.Header) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(s.url, "/")+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range header {
+		request.Header[name] = values
+	}
+	request.Header.Set("User-Agent", "punctual/"+buildinfo.Read().Version)
+	request.Header.Set("Authorization", "Bearer "+s.key)
+	if body != nil && request.Header.Get("Content-Type") == "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	got, err := client.Do(request)
+	if err != nil {
+		return nil, unreached(env, err)
+	}
+	if got.StatusCode < http.StatusMultipleChoices {
+		return got, nil
+	}
+	defer func() { _ = got.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(got.Body, maxProblem))
+	if err != nil {
+		return nil, unreached(env, err)
+	}
+	return nil, refused(got, text)
+}
+
+// unreached is the error of a call without a response.
+func unreached(env *environment, err error) error {
+	var failure *url.Error
+	if errors.As(err, &failure) {
+		err = failure.Err // the method and the URL are known to the user
+	}
+	switch {
+	case env.ctx.Err() != nil:
+		return failed(statusInterrupted, "interrupted")
+	case errors.Is(err, context.DeadlineExceeded):
+		return failed(statusUnreachable, "the service did not respond within %s", callTimeout)
+	}
+	return failed(statusUnreachable, "the service can't be reached; --url, PUNCTUAL_URL or the profile says where it is: %w", err)
+}
+
 // refused returns the error of a response that is not a success.
 func refused(got *http.Response, text []byte) error {
+	if got.StatusCode < http.StatusBadRequest {
+		if to, err := got.Location(); err == nil {
+			return failed(statusUnreachable, "the service responded %s, to %s; if that is the service, give its URL", got.Status, printable(to.String()))
+		}
+		return failed(statusUnreachable, "the service responded %s", got.Status)
+	}
 	var p struct {
 		Detail string
 		Errors []problem
 	}
 	if err := json.Unmarshal(text, &p); err != nil || p.Detail == "" {
-		return fmt.Errorf("the service responded %s", got.Status)
+		return &refusal{status: got.StatusCode, detail: "the service responded " + got.Status}
 	}
-	return &refusal{got.StatusCode, p.Detail, p.Errors}
+	return &refusal{got.StatusCode, p.Detail, p.Errors, got.Header.Get("Retry-After"), text}
 }

@@ -34,13 +34,23 @@ func (s *settings) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any,
 	if !isSetting(flag.Value) {
 		return nil, nil
 	}
-	name := variable(flag.Name)
-	text := os.Getenv(name)
-	if text == "" {
-		return nil, nil
+	for _, name := range variables(flag) {
+		if text := os.Getenv(name); text != "" {
+			s.used[flag.Name] = name
+			return text, nil
+		}
 	}
-	s.used[flag.Name] = name
-	return text, nil
+	return nil, nil
+}
+
+// variables returns the names of a flag's environment variable: its own, and
+// those of the flag's older names.
+func variables(flag *kong.Flag) []string {
+	names := []string{variable(flag.Name)}
+	for _, alias := range flag.Aliases {
+		names = append(names, variable(alias))
+	}
+	return names
 }
 
 // describe completes a flag's help with its default and its variable.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -165,12 +166,20 @@ func (k *apiKey) Decode(ctx *kong.DecodeContext) error {
 	if err != nil {
 		return err
 	}
-	odd := func(r rune) bool { return r <= ' ' || r > '~' }
-	if len(text) > maxAPIKey || strings.ContainsFunc(text, odd) {
-		return fmt.Errorf("must be at most %d visible ASCII characters without spaces", maxAPIKey)
+	if why := whyNotAPIKey(text); why != "" {
+		return errors.New(why)
 	}
 	*k = apiKey(text)
 	return nil
+}
+
+// whyNotAPIKey says why text can't be a key; "" if it can.
+func whyNotAPIKey(text string) string {
+	odd := func(r rune) bool { return r <= ' ' || r > '~' }
+	if len(text) > maxAPIKey || strings.ContainsFunc(text, odd) {
+		return fmt.Sprintf("must be at most %d visible ASCII characters without spaces", maxAPIKey)
+	}
+	return ""
 }
 
 // label is a name that fits into a line.

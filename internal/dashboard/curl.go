@@ -41,5 +41,5 @@ func createCurl(origin string, body rawjson.Value) string {
 	if len(text) <= maxLaidOut {
 		text = ui.Pretty(body)
 	}
-	return "curl " + origin + "/api/jobs \\\n  -H \"Authorization: Bearer $PUNCTUAL_KEY\" \\\n  -H 'Content-Type: application/json' \\\n  -d " + quoteShell(text)
+	return "curl " + origin + "/api/jobs \\\n  -H \"Authorization: Bearer $PUNCTUAL_API_KEY\" \\\n  -H 'Content-Type: application/json' \\\n  -d " + quoteShell(text)
 }

@@ -167,7 +167,7 @@ func ways(origin, newKey string, request rawjson.Value) []view.Way {
 	key, host := newKey, strings.TrimPrefix(strings.TrimPrefix(origin, "https://"), "http://")
 	shell, python, script := key, `"`+key+`"`, `"`+key+`"`
 	if key == "" {
-		key, shell, python, script = "YOUR_KEY", "$PUNCTUAL_KEY", `os.environ["PUNCTUAL_KEY"]`, "process.env.PUNCTUAL_KEY"
+		key, shell, python, script = "YOUR_KEY", "$PUNCTUAL_API_KEY", `os.environ["PUNCTUAL_API_KEY"]`, "process.env.PUNCTUAL_API_KEY"
 	}
 	body := string(request)
 	return []view.Way{
@@ -183,9 +183,9 @@ func ways(origin, newKey string, request rawjson.Value) []view.Way {
 
 // commandLine returns the punctual command that creates the first job.
 func commandLine(origin, key string, request rawjson.Value) string {
-	text := "export PUNCTUAL_SERVICE=" + origin + "\n"
+	text := "export PUNCTUAL_URL=" + origin + "\n"
 	if key != "" {
-		text += "export PUNCTUAL_KEY=" + key + "\n"
+		text += "export PUNCTUAL_API_KEY=" + key + "\n"
 	}
 	text += "punctual jobs create " + rawjson.Text(rawjson.Get(request, "url")) + " --when 'in 10 seconds'"
 	if body := rawjson.Get(request, "body"); body != nil {

@@ -105,7 +105,7 @@ func TestWelcome_ShowsWaysToCreateTheFirstJob(t *testing.T) {
 	page := w.citizen().get("/welcome").body
 	for _, way := range []string{
 		"curl " + w.url + "/api/jobs", "POST /api/jobs HTTP/1.1", "urllib.request", "await fetch(",
-		"export PUNCTUAL_SERVICE=" + w.url + "\n", "punctual jobs create " + w.url + "/api/broadcast --when &#39;in 10 seconds&#39; \\\n  --data &#39;{&#34;content&#34;",
+		"export PUNCTUAL_URL=" + w.url + "\n", "punctual jobs create " + w.url + "/api/broadcast --when &#39;in 10 seconds&#39; \\\n  --data &#39;{&#34;content&#34;",
 	} {
 		if !strings.Contains(page, way) {
 			t.Errorf("the page does not show %q", way)

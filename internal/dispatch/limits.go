@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -17,10 +18,13 @@ const (
 	grantAhead = horizon
 	grantLead  = lead
 	startGrace = 2 * time.Second
-	// grantLimit is how many items one pass considers, passLimit how many passes
-	// are under way at once.
+	// grantLimit is how many items one pass considers at most. Since each is read
+	// with all limits that it needs, a line begins with grantFirst and gets four
+	// times as many while passes decide about all of them.
+	grantFirst = 16
 	grantLimit = 256
-	passLimit  = 4
+	// passLimit is how many passes are under way at once.
+	passLimit = 4
 	// reportAfter is how long actual starts wait for others, so that one pass
 	// takes all of them; maxReports is how many are kept for a limit. Those that
 	// are left out count as the latest possible ones.
@@ -44,6 +48,8 @@ const (
 type limitKeeper struct {
 	mu    sync.Mutex
 	lines map[store.LimitKey]*limitLine
+	turns map[int64]uint64 // by account: when it had its last turn
+	turn  uint64
 	wake  chan struct{}
 }
 
@@ -52,11 +58,12 @@ type limitLine struct {
 	at      time.Time // when; zero for not
 	running bool      // a pass is under way
 	blocked bool      // the line waits for the end of an attempt
+	size    int       // how many items the next pass considers
 	starts  []store.LimitStart
 }
 
 func newLimitKeeper() *limitKeeper {
-	return &limitKeeper{lines: map[store.LimitKey]*limitLine{}, wake: make(chan struct{}, 1)}
+	return &limitKeeper{lines: map[store.LimitKey]*limitLine{}, turns: map[int64]uint64{}, wake: make(chan struct{}, 1)}
 }
 
 // plan requests a pass at a time, if none is requested earlier. Called with mu
@@ -67,7 +74,7 @@ func (k *limitKeeper) plan(key store.LimitKey, at time.Time) *limitLine {
 		if len(k.lines) >= maxLines {
 			return nil // a later read of the store finds it
 		}
-		l = &limitLine{}
+		l = &limitLine{size: grantFirst}
 		k.lines[key] = l
 	}
 	if l.at.IsZero() || at.Before(l.at) {
@@ -95,29 +102,58 @@ func (k *limitKeeper) planMany(wakes []store.LimitWake, now time.Time, delay tim
 	}
 }
 
-// next takes the lines whose time has come, up to n, and returns when the next
-// one's comes.
+// next takes up to n lines whose time has come, and returns when the next one's
+// comes. Accounts take turns, so that one with many limits delays nobody else's;
+// of an account's lines the earliest is first.
 func (k *limitKeeper) next(now time.Time, n int) (due []store.LimitPass, at time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	at = now.Add(wakesEvery)
-	var ready []store.LimitKey
+	ready := map[int64][]store.LimitKey{}
 	for key, l := range k.lines {
 		switch {
 		case l.running || l.at.IsZero():
 		case l.at.After(now):
 			at = earlier(at, l.at)
 		default:
-			ready = append(ready, key)
+			ready[key.Account] = append(ready[key.Account], key)
 		}
 	}
-	slices.SortFunc(ready, func(a, b store.LimitKey) int { return k.lines[a].at.Compare(k.lines[b].at) })
-	for _, key := range ready[:min(n, len(ready))] {
+	for ; n > 0 && len(ready) > 0; n-- {
+		key := k.take(ready)
 		l := k.lines[key]
-		due = append(due, store.LimitPass{LimitKey: key, Starts: l.starts, Ahead: grantAhead, Grace: startGrace, Limit: grantLimit})
+		due = append(due, store.LimitPass{LimitKey: key, Starts: l.starts, Ahead: grantAhead, Grace: startGrace, Limit: l.size})
 		l.running, l.at, l.starts = true, time.Time{}, nil
 	}
 	return due, at
+}
+
+// take removes from ready, which is not empty, the earliest line of the account
+// whose last turn was longest ago.
+func (k *limitKeeper) take(ready map[int64][]store.LimitKey) store.LimitKey {
+	account, first := int64(0), uint64(math.MaxUint64)
+	for a := range ready {
+		if turn := k.turns[a]; turn < first || turn == first && a < account {
+			account, first = a, turn
+		}
+	}
+	if len(k.turns) > maxLines {
+		clear(k.turns)
+	}
+	k.turn++
+	k.turns[account] = k.turn
+	lines := ready[account]
+	i := 0
+	for j := range lines {
+		if k.lines[lines[j]].at.Before(k.lines[lines[i]].at) {
+			i = j
+		}
+	}
+	key := lines[i]
+	if ready[account] = slices.Delete(lines, i, i+1); len(lines) == 1 {
+		delete(ready, account)
+	}
+	return key
 }
 
 // passed ends a pass. After a failure, the starts are reported once more.
@@ -126,6 +162,9 @@ func (k *limitKeeper) passed(p *store.LimitPass, result store.LimitPassed, err e
 	defer k.mu.Unlock()
 	l := k.lines[p.LimitKey]
 	l.running, l.blocked = false, result.Blocked
+	if err == nil {
+		l.size = nextSize(p.Limit, result.Decided)
+	}
 	switch {
 	case err != nil:
 		l.starts = append(p.Starts, l.starts...)
@@ -139,6 +178,15 @@ func (k *limitKeeper) passed(p *store.LimitPass, result store.LimitPassed, err e
 	if l.at.IsZero() && len(l.starts) == 0 && !l.blocked {
 		delete(k.lines, p.LimitKey)
 	}
+}
+
+// nextSize returns how many items the next pass of a line considers, after one
+// that has decided about some.
+func nextSize(considered, decided int) int {
+	if decided >= considered {
+		return min(4*considered, grantLimit)
+	}
+	return max(2*decided, grantFirst)
 }
 
 // LimitStarted reports the actual start of an attempt that was granted until a

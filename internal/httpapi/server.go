@@ -160,7 +160,9 @@ var (
 // New returns a Server.
 func New(config Config) *Server {
 	s := &Server{Config: config, mux: http.NewServeMux(), parsing: newParsing(), reports: quota.NewMeter[job.TokenHash](time.Now())}
+	s.Metrics.Expect("refused")
 	for _, r := range routes {
+		s.Metrics.Expect(r.path)
 		if served, here := s.here(r); here {
 			s.mux.Handle(r.path, s.serve(served))
 		}

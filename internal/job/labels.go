@@ -1,7 +1,6 @@
 package job
 
 import (
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -32,7 +31,7 @@ func LabelsOf(args rawjson.Value) Labels {
 		value := c.Value()
 		switch name {
 		case "url":
-			l.Host = HostOf(rawjson.Text(value))
+			l.Host = Host(rawjson.Text(value))
 		case "tags":
 			for _, tag := range rawjson.Elements(value) {
 				l.Tags = append(l.Tags, rawjson.Text(tag))
@@ -40,16 +39,6 @@ func LabelsOf(args rawjson.Value) Labels {
 		}
 	}
 	return l
-}
-
-// HostOf returns the host name of a url, in lower case and without the port; ""
-// if there is none.
-func HostOf(target string) string {
-	u, err := url.Parse(target)
-	if err != nil {
-		return ""
-	}
-	return strings.ToLower(u.Hostname())
 }
 
 // TagRule says what a tag is.

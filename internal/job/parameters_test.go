@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
 func TestFilters_ReadsEachParameter(t *testing.T) {
@@ -116,6 +118,20 @@ func TestLabelsOf_ReadsHostAndTags(t *testing.T) {
 	} {
 		if got := LabelsOf([]byte(args)); got.Host != want.Host || !slices.Equal(got.Tags, want.Tags) {
 			t.Errorf("%s: %+v, want %+v", args, got, want)
+		}
+	}
+}
+
+func TestFilters_NameHostsAsRecordsDo(t *testing.T) {
+	for text, want := range map[string]string{
+		"Example.COM": "example.com", "example.com.": "example.com", "BÜCHER.example": "xn--bcher-kva.example", "xn--bcher-kva.example": "xn--bcher-kva.example", "2001:DB8::1": "2001:db8::1",
+	} {
+		p := Parameters{Values: url.Values{"host": {text}}}
+		if got := p.host(); got != want || len(p.Problems) > 0 {
+			t.Errorf("the filter %q selects %q, %v, want %q", text, got, p.Problems, want)
+		}
+		if args := `{"url":"https://` + text + `:8443/"}`; !strings.Contains(text, ":") && LabelsOf(rawjson.Value(args)).Host != want {
+			t.Errorf("%s has the host %q, want %q", args, LabelsOf(rawjson.Value(args)).Host, want)
 		}
 	}
 }

@@ -139,7 +139,7 @@ func ReadSelection(filter rawjson.Value) (Selection, error) {
 		}
 	}
 	if text, given := r.filterText("host"); given {
-		if s.Query.Host = strings.ToLower(text); !isHost(s.Query.Host) {
+		if s.Query.Host = hostNamed(text); s.Query.Host == "" {
 			r.refuse("#/host", hostRule)
 		}
 	}

@@ -155,5 +155,8 @@ func CheckURL(text string, checkHost func(host string) string) string {
 	if u, err := url.Parse(text); err == nil && ToListener(u) {
 		return "must not have the host " + ListenHost + ": listeners answer only what jobs, callbacks and webhooks send"
 	}
+	if u, err := url.Parse(text); err == nil && u.Scheme == "http" {
+		return "must use https" // whatever targets may use
+	}
 	return (&ReadOptions{CheckHost: checkHost}).whyNotURL(text)
 }

@@ -164,6 +164,20 @@ func TestFinish_SchedulesTheNextRun(t *testing.T) {
 	}
 }
 
+func TestFinish_NextRunIsASecondAfterTheStartAtTheEarliest(t *testing.T) {
+	for body, want := range map[string]time.Duration{
+		`{"$next":0}`: time.Second, `{"$next":0.25}`: time.Second, `{"$next":"2001-01-01"}`: time.Second, `{"$next":2}`: 2*time.Second + 100*time.Millisecond,
+	} {
+		item := recurring(`{"url":"https://x","repeat_every":3600}`)
+		a := Begin(item, due)
+		ended := due.Add(100 * time.Millisecond)
+		c := a.Finish(1, respond(200, body), Span{Began: due, Ended: ended}).Decide(&store.Snapshot{Now: ended, Job: item.Job, Schedule: item.Schedule})
+		if got := c.Next.Job.ScheduledAt.Sub(due); got != want {
+			t.Errorf("%s: the next run is due %v after the start of the last, want %v", body, got, want)
+		}
+	}
+}
+
 func TestFinish_DropsARetryPastTheNextRun(t *testing.T) {
 	for every, state := range map[string]job.State{"5": job.Discarded, "13": job.Retryable} {
 		item := recurring(`{"url":"https://x","repeat_every":` + every + `}`)

@@ -97,6 +97,7 @@ const (
 // attempts have each.
 type Starts struct {
 	entries []entry // ascending
+	changed bool
 }
 
 type entry struct {
@@ -115,8 +116,12 @@ func ParseStarts(text string) Starts {
 			s.insert(a, c)
 		}
 	}
+	s.changed = false
 	return s
 }
+
+// Changed reports whether the starts differ from those that were read.
+func (s *Starts) Changed() bool { return s.changed }
 
 // String returns the starts in a form that ParseStarts reads.
 func (s *Starts) String() string {
@@ -133,6 +138,7 @@ func (s *Starts) String() string {
 }
 
 func (s *Starts) insert(at int64, n int) {
+	s.changed = true
 	i, found := slices.BinarySearchFunc(s.entries, at, func(e entry, at int64) int { return int(min(1, max(-1, e.at-at))) })
 	if found {
 		s.entries[i].n += n
@@ -157,6 +163,7 @@ func (s *Starts) Remove(until time.Time, slack time.Duration) bool {
 		if e.at-at > slack.Microseconds() {
 			return false
 		}
+		s.changed = true
 		if e.n--; e.n == 0 {
 			s.entries = slices.Delete(s.entries, i, i+1)
 		}
@@ -180,13 +187,13 @@ func (s *Starts) Compact(now time.Time, per time.Duration) {
 	for first < len(s.entries) && s.entries[first].at < from {
 		first++
 	}
-	s.entries = s.entries[first:]
+	s.entries, s.changed = s.entries[first:], s.changed || first > 0
 	for g := rounding(per).Microseconds(); len(s.entries) > maxEntries; g *= 2 {
 		var rounded Starts
 		for _, e := range s.entries {
 			rounded.insert((e.at+g-1)/g*g, e.n)
 		}
-		s.entries = rounded.entries
+		s.entries, s.changed = rounded.entries, true
 	}
 }
 

@@ -2,8 +2,9 @@ package schedule
 
 import "time"
 
-// lastInstant is the end of the last year that RFC 3339 can write.
-var lastInstant = time.Date(9999, 12, 31, 23, 59, 59, 999999000, time.UTC)
+// LastDue is the latest due time of any schedule: the end of the year 2199. Stores
+// use later times for queue items that wait for something else than their time.
+var LastDue = time.Date(2199, 12, 31, 23, 59, 59, 999999000, time.UTC)
 
 // Grid is all due times of a schedule: a frequency with a beginning, an end,
 // excluded dates and a shift. It is a [Frequency] whose methods ignore due.
@@ -36,7 +37,7 @@ func (g *Grid) Next(_, t time.Time) time.Time {
 		return point
 	}
 	due := point.Add(g.Shift)
-	if due.After(lastInstant) || !g.Until.IsZero() && due.After(g.Until) {
+	if due.After(LastDue) || !g.Until.IsZero() && due.After(g.Until) {
 		return time.Time{}
 	}
 	return due
@@ -54,7 +55,7 @@ func (g *Grid) clip(t time.Time) time.Time {
 func (g *Grid) point(t time.Time) time.Time {
 	for {
 		p := g.Frequency.Next(g.Begin, t)
-		if p.IsZero() || p.After(lastInstant) {
+		if p.IsZero() || p.After(LastDue) {
 			return time.Time{}
 		}
 		end, excluded := g.Except.endOf(p, zoneOf(g.Frequency))

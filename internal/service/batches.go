@@ -25,9 +25,9 @@ const (
 	batchesShareBytes   = batchesWaitingBytes / 4
 )
 
-// yieldEvery is after how many items a batch lets other goroutines run. An attempt
-// that is due would wait up to 10 ms for the processor otherwise.
-const yieldEvery = 8
+// yieldBytes is after how many bytes of items a batch lets other goroutines run. An
+// attempt that is due would wait up to 10 ms for the processor otherwise.
+const yieldBytes = 2 << 10
 
 func (s *Service) newBatches() *batch.Batcher[*Batch, []store.Inserted] {
 	return batch.New(batch.Config[*Batch, []store.Inserted]{
@@ -80,8 +80,10 @@ func (s *Service) ReadBatch(ctx context.Context, owner job.Owner, items []BatchI
 	reading := s.reading(ctx, owner)
 	options := reading.options(now, nil)
 	var problems fault.Problems
+	read := 0
 	for i := range items {
-		if i%yieldEvery == yieldEvery-1 {
+		if read += len(items[i].Body); read >= yieldBytes {
+			read = 0
 			runtime.Gosched()
 		}
 		draft, err := items[i].read(options)

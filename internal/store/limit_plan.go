@@ -41,6 +41,7 @@ func PlanLine(p *LimitPass, needs []limit.Item, states map[string]*limit.State, 
 	var plan LinePlan
 	next, blocked := time.Time{}, false
 	plan.Decisions, next, blocked = limit.Plan(p.Key, needs, states, limit.Window{Now: now, Ahead: p.Ahead, Grace: p.Grace})
+	plan.Decided = len(plan.Decisions)
 	for _, d := range plan.Decisions {
 		if d.Grant {
 			plan.Granted++

@@ -10,7 +10,8 @@ import (
 )
 
 // heldFor is how far ahead the due time of an item lies while limits hold it, so
-// that no scan of the queue reads it. Nothing else is due so late.
+// that no scan of the queue reads it. Nothing else is due so late: nothing is
+// scheduled more than ten years ahead, and schedules end at schedule.LastDue.
 const heldFor = 250 * 365 * 24 * time.Hour
 
 // HeldDue returns the due time of a queue item that limits hold, given its own.
@@ -92,6 +93,7 @@ type LimitPass struct {
 // LimitPassed is the result of a LimitPass.
 type LimitPassed struct {
 	Granted int
+	Decided int        // items that were granted or have moved
 	Blocked bool       // the line waits for the end of an attempt
 	Moved   []LimitKey // lines to which items have moved
 	Next    time.Time  // when to plan again; zero if nothing waits

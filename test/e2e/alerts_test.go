@@ -204,8 +204,12 @@ func TestAlert_EachChangeIsSentOnceThroughKills(t *testing.T) {
 	a := s.Account(t)
 	target, receiver := harness.NewTarget(t).Route(t), harness.NewTarget(t).Route(t)
 	putAlert(a.Client, `{"on":["failed","recovered"],"to":[{"webhook":"`+receiver.URL+`"}]}`)
+	rounds := 12
+	if !strings.HasPrefix(s.DatabaseURL, "sqlite:") {
+		rounds = 4 // what was under way waits until the lease of the killed process expires
+	}
 	var want []string
-	for i := range 12 {
+	for i := range rounds {
 		status, change := 500, "failed"
 		if i%2 == 1 {
 			status, change = 200, "recovered"

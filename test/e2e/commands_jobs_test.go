@@ -15,7 +15,7 @@ import (
 // jobs runs a command of jobs with an account's key.
 func jobs(t *testing.T, a *harness.Account, args ...string) harness.Result {
 	t.Helper()
-	env := []string{"PUNCTUAL_SERVICE=" + a.Service.URL(), "PUNCTUAL_KEY=" + a.Key}
+	env := []string{"PUNCTUAL_URL=" + a.Service.URL(), "PUNCTUAL_API_KEY=" + a.Key}
 	return harness.Command(t, env, append([]string{"jobs"}, args...)...)
 }
 
@@ -55,8 +55,9 @@ func TestCommandJobs_ListShowAndCancelJobs(t *testing.T) {
 	wantSaid(t, jobs(t, a, "create", "https://example.com/hook", "--idempotency-key", "k"), 0, "already holds this key")
 	id := record.Get("job_id").Raw()
 	wantSaid(t, jobs(t, a, "list", "--state", "scheduled"), 0, "POST https://example.com/hook")
-	wantSaid(t, jobs(t, a, "show", id), 0, `"job_id": `+id)
-	wantSaid(t, jobs(t, a, "cancel", id, "999999999"), 1, "job "+id+" is cancelled")
+	wantSaid(t, jobs(t, a, "show", id), 0, "POST https://example.com/hook")
+	wantSaid(t, jobs(t, a, "show", id, "--json"), 0, `"job_id": `+id)
+	wantSaid(t, jobs(t, a, "cancel", id, "999999999"), 3, "job "+id+" is cancelled; this skips only one run")
 	var listed []json.RawMessage
 	if err := json.Unmarshal([]byte(jobs(t, a, "list", "--json", "--state", "cancelled").Stdout), &listed); err != nil || len(listed) != 1 {
 		t.Errorf("%d jobs are cancelled, %v", len(listed), err)
@@ -68,26 +69,31 @@ func TestCommandJobs_ExplainMistakes(t *testing.T) {
 	a := account(t)
 	for _, x := range []struct {
 		args []string
+		code int
 		said string
 	}{
-		{[]string{"create", "http://example.com/", "--retries", "77"}, "url must use https"},
-		{[]string{"create", "http://example.com/", "--retries", "77"}, "\n  retries "},
-		{[]string{"create", "https://example.com/", "--when", "soonish"}, "--when "},
-		{[]string{"create", "https://example.com/", "--zone", "Nowhere/None"}, "there is no time zone Nowhere/None"},
-		{[]string{"create", "https://example.com/", "-H", "nothing"}, "--header must be like"},
-		{[]string{"create", "https://example.com/", "-d", "@no-such-file"}, "no-such-file"},
-		{[]string{"create", "https://example.com/", "--retries", "many"}, "retries must be"},
-		{[]string{"list", "--limit", "0"}, "limit"},
-		{[]string{"list", "--limit", "many"}, "limit"},
-		{[]string{"show", "1"}, "job"},
-		{[]string{"list", "--key", "sk_wrong"}, "key"},
-		{[]string{"list", "--key", ""}, "PUNCTUAL_KEY"},
-		{[]string{"list", "--service", "ftp://x"}, "--service must be an address"},
-		{[]string{"list", "--service", "http://127.0.0.1:1"}, "can't be reached"},
-		{[]string{"list", "--service", harness.SharedTarget(t).URL}, "can't be reached"}, // its certificate is nobody's
+		{[]string{"create", "http://example.com/", "--retries", "77"}, 1, "url must use https"},
+		{[]string{"create", "http://example.com/", "--retries", "77"}, 1, "\n  retries "},
+		{[]string{"create", "https://example.com/", "--when", "soonish"}, 2, "--when "},
+		{[]string{"create", "https://example.com/", "--zone", "Nowhere/None"}, 2, "there is no time zone Nowhere/None"},
+		{[]string{"create", "https://example.com/", "-H", "nothing"}, 2, "--header must be like"},
+		{[]string{"create", "https://example.com/", "-d", "@no-such-file"}, 1, "no-such-file"},
+		{[]string{"create", "https://example.com/", "--retries", "many"}, 1, "retries must be"},
+		{[]string{"list", "--limit", "0"}, 2, "limit"},
+		{[]string{"list", "--limit", "many"}, 2, "limit"},
+		{[]string{"list", "--since", "soon"}, 1, "since"},
+		{[]string{"show", "1"}, 3, "job"},
+		{[]string{"list", "--api-key", "sk_wrong"}, 4, "key"},
+		{[]string{"list", "--api-key", ""}, 4, "PUNCTUAL_API_KEY"},
+		{[]string{"list", "--url", "ftp://x"}, 2, "--url must be an address"},
+		{[]string{"list", "--url", "http://127.0.0.1:1"}, 5, "can't be reached"},
+		{[]string{"list", "--url", harness.SharedTarget(t).URL}, 5, "can't be reached"}, // its certificate is nobody's
+		// The older names of flags work.
+		{[]string{"list", "--key", "sk_wrong"}, 4, "key"},
+		{[]string{"list", "--service", "http://127.0.0.1:1"}, 5, "can't be reached"},
 	} {
 		got := jobs(t, a, x.args...)
-		wantSaid(t, got, 1, x.said)
+		wantSaid(t, got, x.code, x.said)
 		if !regexp.MustCompile(`^punctual: [^\n]`).MatchString(got.Stderr) || got.Stdout != "" {
 			t.Errorf("%q says %q and %q", x.args, got.Stdout, got.Stderr)
 		}
@@ -107,6 +113,6 @@ func TestCommandJobs_CreateSendsABatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantSaid(t, jobs(t, a, "create", "--batch", file), 0, "1 jobs created; the keys of 1 are held by existing jobs\n")
-	wantSaid(t, jobs(t, a, "create", "--batch", file, "https://example.com"), 1, "leave out the url")
-	wantSaid(t, jobs(t, a, "create"), 1, "give the url")
+	wantSaid(t, jobs(t, a, "create", "--batch", file, "https://example.com"), 2, "leave out the url")
+	wantSaid(t, jobs(t, a, "create"), 2, "give the url")
 }

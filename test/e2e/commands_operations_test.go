@@ -11,7 +11,7 @@ func TestCommandOperations_StartWatchListShowAndStop(t *testing.T) {
 	a := account(t)
 	operations := func(args ...string) harness.Result {
 		t.Helper()
-		env := []string{"PUNCTUAL_SERVICE=" + a.Service.URL(), "PUNCTUAL_KEY=" + a.Key}
+		env := []string{"PUNCTUAL_URL=" + a.Service.URL(), "PUNCTUAL_API_KEY=" + a.Key}
 		return harness.Command(t, env, append([]string{"operations"}, args...)...)
 	}
 	wantSaid(t, operations("list"), 0, "there are no operations")
@@ -26,5 +26,5 @@ func TestCommandOperations_StartWatchListShowAndStop(t *testing.T) {
 	id := a.Get("/api/operations").Want(200).Data().Get("0.id").Str()
 	wantSaid(t, operations("show", id), 0, "operation "+id+": cancel is finished")
 	wantSaid(t, operations("stop", id, "--json"), 0, `"state": "finished"`)
-	wantSaid(t, operations("show", "x"), 1, "no such operation")
+	wantSaid(t, operations("show", "x"), 3, "no such operation")
 }

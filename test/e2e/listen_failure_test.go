@@ -255,7 +255,7 @@ func TestListen_EndsWhenTheKeyIsRevoked(t *testing.T) {
 	l.AwaitReady(t, 1)
 	revoked := time.Now()
 	a.Service.Command(t, "keys", "revoke", id)
-	if code := l.Wait(time.Minute); code != 1 || !strings.Contains(l.Notes(), "revoked") {
+	if code := l.Wait(time.Minute); code != 4 || !strings.Contains(l.Notes(), "revoked") {
 		t.Errorf("status %d: %s", code, l.Notes())
 	}
 	t.Logf("it ended %s after the key was revoked", time.Since(revoked).Round(time.Millisecond))

@@ -233,7 +233,7 @@ func TestListen_RefusesBadOptionsAndTheWrongKeys(t *testing.T) {
 	a.Service.Client(t, reading).Get("/api/listen?name=dev").WantProblem(403)
 	for _, key := range []string{"sk_wrong", reading} {
 		l := harness.Listen(t, a.Service.URL(), key)
-		if code := l.Wait(soon); code != 1 || l.Notes() == "" {
+		if code := l.Wait(soon); code != 4 || l.Notes() == "" {
 			t.Errorf("with a wrong key: status %d, %s", code, l.Notes())
 		}
 	}

@@ -98,7 +98,7 @@ func TestOperations_OneAtATimeUntilStopped(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	a := s.Account(t)
-	const n = 1500
+	const n = 1000
 	createMany(t, a.Client, n, "x")
 	// Reruns are slow enough to be stopped.
 	o := operate(t, a.Client, `{"action":"cancel","filter":{"tags":["x"]}}`)

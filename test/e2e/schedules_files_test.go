@@ -16,7 +16,7 @@ import (
 // client runs a command that calls the account's service.
 func client(t *testing.T, a *harness.Account, args ...string) harness.Result {
 	t.Helper()
-	return harness.Command(t, []string{"PUNCTUAL_SERVICE=" + a.Service.URL(), "PUNCTUAL_KEY=" + a.Key}, args...)
+	return harness.Command(t, []string{"PUNCTUAL_URL=" + a.Service.URL(), "PUNCTUAL_API_KEY=" + a.Key}, args...)
 }
 
 // dailyItem returns a schedule of a document.

@@ -360,7 +360,7 @@ func TestClient_KeepsSecretsAndCompletesWork(t *testing.T) {
 		t.Errorf("sent %q", got)
 	}
 	progress := 50.0
-	if got := call[*client.CompletionState](t)(c.CompleteAttempt(ctx, hit.Header.Get("X-Punctual-Complete"), client.Report{Progress: &progress})); !got.Awaiting {
+	if got := call[*client.CompletionState](t)(c.CompleteAttempt(ctx, hit.Header.Get("X-Punctual-Complete"), client.Report{Progress: &progress})); got.Progress == nil || got.Progress.Progress != 50 {
 		t.Errorf("the completion is %+v", got)
 	}
 	call[*client.CompletionState](t)(c.CompleteAttempt(ctx, hit.Header.Get("X-Punctual-Complete"), client.Report{Result: map[string]int{"n": 1}}))

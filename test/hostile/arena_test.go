@@ -36,6 +36,7 @@ type arena struct {
 	t       *testing.T
 	service *harness.Service
 	victim  *victim
+	machine machine
 	// stopVictim ends the creating of jobs and waits for its calls.
 	stopVictim func()
 	keys       []string // of the attackers
@@ -66,14 +67,12 @@ func newArena(t *testing.T, options ...harness.Option) *arena {
 	}
 	target := harness.BareTarget(t, a.victim)
 	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		a.victim.run(ctx, target)
-	}()
+	var running sync.WaitGroup
+	running.Go(func() { a.victim.run(ctx, target) })
+	running.Go(func() { a.machine.run(ctx) })
 	a.stopVictim = func() {
 		stop()
-		<-done
+		running.Wait()
 	}
 	t.Cleanup(a.stopVictim)
 	return a

@@ -145,14 +145,14 @@ var connectionAttacks = []attack{
 		s.connect(ctx, 500, func(conn net.Conn) {
 			_, _ = io.WriteString(conn, "GET /api/ping HTTP/1.1\r\nHost: punctual\r\n\r\n")
 			_ = conn.(*net.TCPConn).CloseWrite()
-			pause(ctx, window)
+			pause(ctx, strictWindow)
 		})
 	}},
 	{"responses that nobody reads", func(ctx context.Context, s *strike) {
 		s.connect(ctx, 200, func(conn net.Conn) {
 			_ = conn.(*net.TCPConn).SetReadBuffer(1024)
 			_, _ = io.WriteString(conn, strings.Repeat("GET /openapi.json HTTP/1.1\r\nHost: punctual\r\n\r\n", 100))
-			pause(ctx, window)
+			pause(ctx, strictWindow)
 		})
 	}},
 	{"responses read a byte at a time", func(ctx context.Context, s *strike) {
@@ -177,7 +177,7 @@ var connectionAttacks = []attack{
 					stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 					defer stop()
 				}
-				pause(ctx, window)
+				pause(ctx, strictWindow)
 			})
 		}
 		all.Wait()

@@ -32,8 +32,9 @@ func TestAlerts_EachChangeIsSentOnceByAnyNode(t *testing.T) {
 	c.steady(t)
 	receiver := harness.NewTarget(t).Route(t)
 	client := c.Nodes[0].Client(t, c.Key)
-	client.Do(http.MethodPut, "/api/alerts/a", `{"on":["failed","recovered"],"to":[{"webhook":"`+receiver.URL+`"}]}`).Want(201)
-	pause(1500 * time.Millisecond) // the other node has read it then
+	definition := `{"on":["failed","recovered"],"to":[{"webhook":"` + receiver.URL + `"}]}`
+	client.Do(http.MethodPut, "/api/alerts/a", definition).Want(201)
+	c.Nodes[1].Client(t, c.Key).Do(http.MethodPut, "/api/alerts/a", definition).Want(200) // so that it knows, too
 	var want []string
 	for i := range 8 {
 		status, change := 500, "failed"

@@ -89,7 +89,9 @@ const (
 	pulse    = 3500 * time.Millisecond
 )
 
-// define stores the limits and the alerts.
+// define stores the limits and the alerts. The node that an alert was put through
+// records outcomes for it from then on; others within a second, so it is put through
+// all.
 func (m *mix) define() error {
 	t := m.Terms
 	for path, body := range map[string]string{
@@ -97,21 +99,23 @@ func (m *mix) define() error {
 		"/api/limits/slots": fmt.Sprintf(`{"parallel":%d}`, t.Parallel),
 		"/api/limits/held":  `{"paused":true}`,
 	} {
-		if err := m.put(path, body); err != nil {
+		if err := m.put(m.Nodes[0], path, body); err != nil {
 			return err
 		}
 	}
 	for i := range watchers {
 		body := fmt.Sprintf(`{"on":["failed","recovered"],"match":{"tags":["watched-%d"]},"to":[{"webhook":%q}]}`, i, m.receiver.URL)
-		if err := m.put(fmt.Sprintf("/api/alerts/watch-%d", i), body); err != nil {
-			return err
+		for _, n := range m.Nodes {
+			if err := m.put(n, fmt.Sprintf("/api/alerts/watch-%d", i), body); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-func (m *mix) put(path, body string) error {
-	a, err := m.ask(context.Background(), http.MethodPut, path, body)
+func (m *mix) put(n *Node, path, body string) error {
+	a, err := m.call(context.Background(), n, http.MethodPut, path, body)
 	if err == nil && a.status != http.StatusCreated && a.status != http.StatusOK {
 		err = fmt.Errorf("PUT %s: status %d: %s", path, a.status, a.body)
 	}

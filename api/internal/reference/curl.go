@@ -9,15 +9,15 @@ import (
 	"github.com/punctual-dev/punctual/api/internal/tree"
 )
 
-// curl writes a command that makes the call as it stands, once PUNCTUAL_SERVICE and
-// PUNCTUAL_KEY are set.
+// curl writes a command that makes the call as it stands, once PUNCTUAL_URL and
+// PUNCTUAL_API_KEY are set.
 func (o *Operation) curl(contentType string, body *tree.Node) template.HTML {
-	lines := []string{`curl "$PUNCTUAL_SERVICE` + html.EscapeString(o.target()) + `"`}
+	lines := []string{`curl "$PUNCTUAL_URL` + html.EscapeString(o.target()) + `"`}
 	if o.Method == "DELETE" || o.Method == "POST" && body == nil {
 		lines[0] = strings.Replace(lines[0], "curl ", "curl -X "+o.Method+" ", 1)
 	}
 	if o.Key {
-		lines = append(lines, `-H "Authorization: Bearer $PUNCTUAL_KEY"`)
+		lines = append(lines, `-H "Authorization: Bearer $PUNCTUAL_API_KEY"`)
 	}
 	switch {
 	case body == nil:

@@ -67,12 +67,12 @@ func TestSample(t *testing.T) {
 
 func TestCurl(t *testing.T) {
 	o := &Operation{Method: "POST", Path: "/api/jobs/{job_id}/cancel", Key: true, Parameters: []Field{{Name: "job_id", In: "path", example: "7"}}}
-	if got := string(o.curl("", nil)); got != "curl -X POST \"$PUNCTUAL_SERVICE/api/jobs/7/cancel\" \\\n  -H \"Authorization: Bearer $PUNCTUAL_KEY\"" {
+	if got := string(o.curl("", nil)); got != "curl -X POST \"$PUNCTUAL_URL/api/jobs/7/cancel\" \\\n  -H \"Authorization: Bearer $PUNCTUAL_API_KEY\"" {
 		t.Errorf("got %s", got)
 	}
 	form := &Operation{Method: "POST", Path: "/f"}
 	if got := string(form.curl(tree.FormType, parse(t, `{"a": {"b": "it's"}, "c[]": [1, "x"]}`))); got !=
-		"curl \"$PUNCTUAL_SERVICE/f\" \\\n  --data-urlencode 'a[b]=it&#39;\\&#39;&#39;s' \\\n  --data-urlencode 'c[]=1' \\\n  --data-urlencode 'c[]=x'" {
+		"curl \"$PUNCTUAL_URL/f\" \\\n  --data-urlencode 'a[b]=it&#39;\\&#39;&#39;s' \\\n  --data-urlencode 'c[]=1' \\\n  --data-urlencode 'c[]=x'" {
 		t.Errorf("got %s", got)
 	}
 	list := &Operation{Method: "GET", Path: "/l", Parameters: []Field{

@@ -115,7 +115,7 @@ func (a *Alert) told() string {
 		for _, target := range a.receivers(kind) {
 			switch kind {
 			case "webhook":
-				target = job.HostOf(target)
+				target = job.Host(target)
 			case "slack":
 				target = "Slack"
 			}

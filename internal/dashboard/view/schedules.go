@@ -90,6 +90,6 @@ func deleteQuestion(s *job.Schedule) string {
 // firstScheduleCurl returns a call of the API that works as it is, except for the
 // key.
 func firstScheduleCurl(v *ui.View) string {
-	return fmt.Sprintf("curl %s/api/jobs \\\n  -H \"Authorization: Bearer $PUNCTUAL_KEY\" \\\n  -H \"Content-Type: application/json\" \\\n"+
+	return fmt.Sprintf("curl %s/api/jobs \\\n  -H \"Authorization: Bearer $PUNCTUAL_API_KEY\" \\\n  -H \"Content-Type: application/json\" \\\n"+
 		`  -d '{"url": "https://example.com/report", "cron": "0 9 * * 1-5", "timezone": "Europe/Berlin", "name": "Morning report"}'`, v.Origin)
 }

@@ -419,8 +419,8 @@ func (l *line) writes(t *tx, plan *store.LinePlan) []query {
 		})
 	}
 	for key, state := range l.states {
-		if text := state.Starts.String(); state.Calls > 0 {
-			queries = append(queries, query{sql: `UPDATE limits SET starts = $3 WHERE account = $1 AND key = $2`, args: []any{l.Account, key, text}})
+		if state.Starts.Changed() {
+			queries = append(queries, query{sql: `UPDATE limits SET starts = $3 WHERE account = $1 AND key = $2`, args: []any{l.Account, key, state.Starts.String()}})
 		}
 	}
 	return append(queries, l.end(t, plan.WakeAt)...)

@@ -50,22 +50,28 @@ func sizeOf(jobs []store.NewJob) (size int) {
 // timer would wait up to 10 ms for the processor otherwise.
 const yieldEvery = 8
 
+// insertAll stores new jobs in order, as far as their keys are free.
 func (t *tx) insertAll(jobs []store.NewJob, results []store.Inserted) (err error) {
+	var changed replacements
 	for i := range jobs {
 		if i%yieldEvery == yieldEvery-1 {
 			runtime.Gosched()
 		}
-		if results[i], err = t.create(jobs[i]); err != nil {
+		if results[i], err = t.create(jobs[i], &changed); err != nil {
 			return err
 		}
 	}
-	return nil
+	return changed.store(t)
 }
 
-// create stores a new job, unless its key is taken or it exceeds a limit.
-func (t *tx) create(n store.NewJob) (store.Inserted, error) {
+// create stores a new job, unless its key is taken or it exceeds a limit. If the
+// job replaces another, that is added to changed.
+func (t *tx) create(n store.NewJob, changed *replacements) (store.Inserted, error) {
 	if n.Job.Key != nil {
-		held, err := t.keyHolders(&n)
+		held, err := changed.holders(n.Job), error(nil)
+		if held == nil {
+			held, err = t.keyHolders(&n)
+		}
 		if err != nil {
 			return store.Inserted{}, err
 		}
@@ -75,7 +81,8 @@ func (t *tx) create(n store.NewJob) (store.Inserted, error) {
 			case c == nil:
 				return store.Inserted{Job: t.shown(held.Job, held.Claim), Conflict: true}, nil
 			case c.Job.ID != n.Job.ID:
-				return store.Inserted{Job: c.Job, Conflict: true, Changed: true}, t.replace(c, n.Lane)
+				changed.add(held, c, n.Lane)
+				return store.Inserted{Job: c.Job, Conflict: true, Changed: true}, nil
 			}
 			n.Job = c.Job
 		}
@@ -89,7 +96,13 @@ func (t *tx) create(n store.NewJob) (store.Inserted, error) {
 			return store.Inserted{}, err
 		}
 	}
-	return store.Inserted{Job: n.Job}, t.insertJob(n)
+	if err := t.insertJob(n); err != nil {
+		return store.Inserted{}, err
+	}
+	if n.Job.Follows != 0 {
+		changed.follows(n.Job)
+	}
+	return store.Inserted{Job: n.Job}, nil
 }
 
 func resolve(n *store.NewJob, held *store.KeyHolders) *store.Changes {

@@ -282,6 +282,9 @@ func (t *tx) pass(p *store.LimitPass) (store.LimitPassed, error) {
 		}
 	}
 	for key, state := range states {
+		if !state.Starts.Changed() {
+			continue
+		}
 		if err := t.exec(`UPDATE limits SET starts = ? WHERE account = ? AND key = ?`, state.Starts.String(), p.Account, key); err != nil {
 			return store.LimitPassed{}, err
 		}

@@ -26,9 +26,10 @@ func Command(t testing.TB, env []string, args ...string) Result {
 // commandReading is Command with what the program reads from standard input.
 func commandReading(t testing.TB, input string, env []string, args ...string) Result {
 	t.Helper()
+	binary := Binary(t) // the first call builds it, which takes no time off the command's
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, Binary(t), args...)
+	cmd := exec.CommandContext(ctx, binary, args...)
 	dir, err := directory("command")
 	if err != nil {
 		t.Fatal(err)

@@ -23,8 +23,8 @@ func Listen(t testing.TB, url, key string, args ...string) *Listener {
 		t.Fatal(err)
 	}
 	l := &Listener{proc: &process{done: make(chan struct{})}, stdout: newOutput(), stderr: newOutput()}
-	cmd := exec.Command(Binary(t), append([]string{"listen", "--service", url}, args...)...)
-	cmd.Dir, cmd.Env = dir, environment([]string{"PUNCTUAL_KEY=" + key})
+	cmd := exec.Command(Binary(t), append([]string{"listen", "--url", url}, args...)...)
+	cmd.Dir, cmd.Env = dir, environment([]string{"PUNCTUAL_API_KEY=" + key})
 	cmd.Stdout, cmd.Stderr = l.stdout, l.stderr
 	l.proc.cmd = cmd
 	if err := cmd.Start(); err != nil {

@@ -1,0 +1,1775 @@
+// Written by scripts/generate.mjs from api/openapi.json. Do not edit.
+
+/** A unit of time, singular or plural, in any case. */
+export type Unit =
+  | "second" | "seconds" | "minute" | "minutes" | "hour" | "hours" | "day" | "days" | "week" | "weeks"
+  | (string & {});
+
+/**
+ * What to send and when. Body, query and headers pass through unharmed:
+ * numbers keep their digits, keys their order, strings every character.
+ * The request nests at most 128 deep. What is sent has at most 16 KiB of
+ * url with query, 64 KiB of headers and 2 MiB of body: a request that
+ * can't fit is refused.
+ */
+export interface JobRequest {
+  /**
+   * Where to send the request: an absolute https URL with a host and
+   * without user info, at most 8 KiB. Loopback, private, link-local and
+   * otherwise special addresses are refused, unless the instance permits
+   * them.
+   */
+  url: Url;
+  /** The request's method. Upper or lower case; stored in lower case. */
+  method?: ("get" | "post" | "put" | "patch" | "delete") | string | null;
+  /**
+   * What to append to the url's query. In an object, an array repeats
+   * its key, a nested object becomes `a[b]=c`, null is dropped. A string
+   * is appended as it is. It nests at most 64 deep, and with it the url
+   * has at most 16 KiB.
+   *
+   * A value that as a whole is `$job`, `$state` or `$previous`, or a
+   * dotted path into one such as `$state.page`, is replaced when the
+   * request is made.
+   */
+  query?: QueryMap | null;
+  /**
+   * Headers to send. They win over the service's own, except over its
+   * signature. `host`, `content-length` and others that belong to the
+   * connection are refused.
+   */
+  headers?: HeaderMap | null;
+  /**
+   * What to send: any JSON value, as `application/json` unless the job's
+   * own `content-type` says otherwise. Under
+   * `application/x-www-form-urlencoded` an object is form-encoded; under
+   * any type that is not JSON a string is sent as its bytes. Without it
+   * the request has no body.
+   *
+   * A string that as a whole is `$job`, `$state` or `$previous`, or a
+   * dotted path into one such as `$previous.items.0.id`, is replaced by
+   * that value, of whatever type, and by null where nothing is there.
+   * Write `$$state.sent` to send the text `$state.sent`.
+   *
+   * `$job` holds the job's integer `id`. `$previous` is the JSON response
+   * of the schedule's last successful run. `$state` belongs to the
+   * schedule and lasts: when a successful response is an object with the key
+   * `$set`, that object's keys are merged into it, up to 64 KiB in all.
+   */
+  body?: unknown;
+  /**
+   * How long from now: seconds, or an amount and a unit. At most 3,652
+   * days. Not together with `scheduled_at`.
+   */
+  schedule_in?: Duration | null;
+  /**
+   * When, as a timestamp: `2031-06-01T09:00:00+02:00`, a date (midnight
+   * UTC), or unix seconds; 1e11 and above are milliseconds. Without a
+   * zone it is UTC. A time in the past means now. At most 3,652 days
+   * ahead. Not together with `schedule_in`.
+   */
+  scheduled_at?: When | null;
+  /**
+   * How long from one run to the next: at least one second, at most
+   * 3,652 days. The first run is due at `schedule_in` or `scheduled_at`,
+   * else now. Not together with `cron`.
+   */
+  repeat_every?: Interval | null;
+  /**
+   * When to repeat: minute, hour, day of the month, month and day of the
+   * week, or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`.
+   * Names, lists, ranges and steps work; 0 and 7 are Sunday; `L`, `L-3`,
+   * `15W`, `LW`, `5L`, `MON#2` and `?` as in Quartz; when both
+   * day fields are restricted, either may match. Read in UTC unless
+   * `timezone` is given. With `schedule_in` or `scheduled_at`, the first
+   * run is the first match from then on.
+   */
+  cron?: Cron | null;
+  /** The zone `cron` is read in, by its IANA name. Only with `cron`. */
+  timezone?: Timezone | null;
+  /**
+   * Words of yours by which lists can be filtered. Every run of a schedule
+   * has the schedule's tags.
+   */
+  tags?: Tags | null;
+  /**
+   * A key of yours that makes a repeated call harmless. It is free again
+   * when the job is final, on a recurring job when the schedule is
+   * deleted.
+   */
+  idempotency_key?: string | null;
+  /**
+   * What to do if another job holds the key. `return` returns that job.
+   * `refuse` answers 409. `replace` gives that job this request and time; it
+   * keeps its ids. `debounce` does the same, and moves the due time at most
+   * `max_wait` from the first call. If that job has started, starts within
+   * 100 ms or waits for a retry, `replace` and `debounce` store a job that
+   * starts when it has ended, and later calls change that one. On a recurring
+   * job only `return` and `refuse`.
+   */
+  on_conflict?: "return" | "refuse" | "replace" | "debounce" | null;
+  /**
+   * How far `debounce` may put the job off, from the first call. Required by
+   * `debounce`, which also needs `schedule_in`.
+   */
+  max_wait?: Duration | null;
+  /**
+   * How long the job holds its key after its creation even if it has ended,
+   * at most as long as its record is kept. Not with `replace` and
+   * `debounce`.
+   */
+  throttle?: Duration | null;
+  /**
+   * Where to send the result of the job, once, when it is `completed` or
+   * `discarded`. The rules of `url` apply.
+   */
+  callback_url?: Url | null;
+  /**
+   * Where to send an event for every step of the job. The rules of `url`
+   * apply.
+   */
+  webhook_url?: Url | null;
+  /** A name for people. */
+  name?: string | null;
+  /** A longer text for people. */
+  description?: string | null;
+  /** How often a failed attempt is repeated. */
+  retries?: number | null;
+  /** Seconds allowed for one attempt, including reading the whole response. */
+  timeout?: number | null;
+  /**
+   * Which responses are a success: statuses and classes of them. Every
+   * other response is a failure.
+   */
+  success?: StatusList | null;
+  /**
+   * Which failures are not retried: statuses, classes of them, and error
+   * kinds. `status` stands for every response that is no success;
+   * `interrupted` means that a request that may have been sent is not
+   * sent again after a crash.
+   */
+  no_retry?: FailureList | null;
+  /**
+   * How long to wait before each retry, each from 1 second to 24 hours;
+   * the last wait repeats. They take the place of 10 s, 60 s, 6 min, and
+   * so on. Each is lengthened by 0 to 10 % at random, and `Retry-After`
+   * on 429 and 503 counts when it is longer.
+   */
+  backoff?: WaitList | null;
+  /**
+   * Keys of up to three limits for receivers. An attempt starts when all of
+   * them permit it. Each must be defined.
+   */
+  limits?: LimitKeys | null;
+  /**
+   * For work that takes longer than a request. A 202 leaves the job
+   * `executing`, and the target reports the outcome later, at the address
+   * in the header `X-Punctual-Complete` (`POST /api/completions/{token}`).
+   * Without an outcome `within` this time of the attempt's start, or without a
+   * sign of life for `heartbeat`, the attempt fails as `abandoned`. Other
+   * responses count as always. Needs a service with `--public-url`.
+   */
+  completion?: Completion | null;
+  /**
+   * No attempt starts later than the due time plus this, waiting and
+   * retries included. The job is then discarded, with the error `expired`.
+   */
+  expires_in?: Duration | null;
+  /**
+   * What a schedule does about missed points of its grid. `one`: one late
+   * run stands for them. `none`: a run that can't start before the next
+   * point is discarded as `expired`. `all`: each missed point has a run of
+   * its own, one after the other, for the latest 1,000. Points that pass
+   * while the schedule is disabled are not missed.
+   */
+  catch_up?: "one" | "none" | "all" | null;
+  /** No run of the schedule is due after this time. */
+  ends_at?: When | null;
+  /** After how many runs the schedule ends. Cancelled runs don't count. */
+  max_runs?: number | null;
+  /**
+   * All due times of the schedule are later by the same part of this
+   * duration, which depends on the schedule's id. Shorter than the
+   * interval, for `cron` shorter than the smallest distance of the next 100
+   * ticks. `scheduled_at` shows the shifted time.
+   */
+  jitter?: Duration | null;
+  /**
+   * Dates, and ranges of them, on which the schedule has no runs, in its
+   * time zone.
+   */
+  except?: DateList | null;
+  /**
+   * Whether a body that is a JSON object gets the keys `$job`,
+   * `$previous` and `$state` before it is sent. Replacing goes on either
+   * way.
+   */
+  metadata?: boolean | null;
+}
+
+/** Dates and ranges of dates, at most 366. */
+export type DateList = string[];
+
+/** Statuses and classes of them, 1 to 100. */
+export type StatusList = StatusOrClass[];
+
+/** A status from 100 to 599, or a class of a hundred of them. */
+export type StatusOrClass = number | string;
+
+/** Statuses, classes of them and error kinds, at most 100. */
+export type FailureList = (StatusOrClass | ("dns" | "connect" | "tls" | "timeout" | "closed" | "protocol" | "redirect" | "blocked" | "too_large" | "cancelled" | "interrupted" | "internal" | "status" | "answer" | "abandoned"))[];
+
+/** How long a target may take to report the outcome after a 202. */
+export interface Completion {
+  /** From the start of the attempt, 0.1 seconds to 7 days. */
+  within: Duration;
+  /** From the last sign of life, at most `within`. */
+  heartbeat?: Duration | null;
+}
+
+/** Keys of limits, up to 3. */
+export type LimitKeys = string[];
+
+/** Waits, 1 to 20, each from 1 second to 24 hours. */
+export type WaitList = Duration[];
+
+/** A job, as every call that returns one shows it. */
+export interface JobRecord {
+  /** The record's id. */
+  id: Uuid;
+  /** The key it was created with. */
+  idempotency_key: string | null;
+  /** When it was created. */
+  inserted_at: LocalSeconds;
+  /** A name for people. */
+  name: string | null;
+  /** A longer text for people. */
+  description: string | null;
+  /** The account it belongs to. */
+  user_id: Uuid;
+  /** The schedule whose run it is; null for a one-off job. */
+  schedule_id: UuidOrNull;
+  /** The job's integer id, the same as `job.id`. */
+  job_id: number;
+  /** Where it stands. */
+  job: Job;
+  /** What was asked for. */
+  args: Args;
+}
+
+/** Where a job stands. Each timestamp is set when that happened, and stays. */
+export interface Job {
+  /** The start of the latest attempt. */
+  attempted_at: InstantOrNull;
+  /** When it was cancelled. */
+  cancelled_at: InstantOrNull;
+  /** When it succeeded. */
+  completed_at: InstantOrNull;
+  /** When its last attempt had failed. */
+  discarded_at: InstantOrNull;
+  /**
+   * True only in the response to a create whose idempotency key was taken.
+   * The name is spelled this way.
+   */
+  has_confict: boolean;
+  /** The job's integer id. */
+  id: number;
+  /** When it was created. */
+  inserted_at: Instant;
+  /** The due time asked for. It stays, also while the job is `retryable`. */
+  scheduled_at: Instant;
+  /** The state of the job. */
+  state: JobState;
+}
+
+/**
+ * `available` waits for its time, `executing` is under way, `retryable`
+ * waits for the next attempt; `completed`, `cancelled` and `discarded` are
+ * final.
+ */
+export type JobState = "available" | "executing" | "retryable" | "completed" | "cancelled" | "discarded";
+
+/**
+ * What the client sent of the request and its timing, as it was sent, in
+ * the order it was sent. `method` and `headers` are filled in when they
+ * were not given; every other absent field stays absent.
+ */
+export interface Args {
+  /** Where the request goes. */
+  url: Url;
+  /** Its method, in lower case. */
+  method: Method;
+  /** What is appended to the url's query. */
+  query?: QueryMap;
+  /** Its headers; an empty object when none were given. */
+  headers: HeaderMap;
+  /** What is sent; any JSON value but null. */
+  body?: unknown;
+  /** How long from the create it was to wait. */
+  schedule_in?: Duration;
+  /** When it was to be made. */
+  scheduled_at?: When;
+  /** How long from one run to the next. */
+  repeat_every?: Interval;
+  /** When it repeats. */
+  cron?: Cron;
+  /** The zone `cron` is read in. */
+  timezone?: Timezone;
+  /** Where the result goes. */
+  callback_url?: Url;
+  /** Where the events go. */
+  webhook_url?: Url;
+  /** How often a failed attempt is repeated. */
+  retries?: number;
+  /** What the call did about another job with its key. */
+  on_conflict?: "return" | "refuse" | "replace" | "debounce";
+  /** How far debounce may put the job off. */
+  max_wait?: Duration;
+  /** How long the job holds its key after its creation. */
+  throttle?: Duration;
+  /** Seconds allowed for one attempt. */
+  timeout?: number;
+  /** Which responses are a success. */
+  success?: StatusList;
+  /** Which failures are not retried. */
+  no_retry?: FailureList;
+  /** How long to wait before each retry. */
+  backoff?: WaitList;
+  /** The limits that its attempts need. */
+  limits?: LimitKeys;
+  /** How long the target may take to report the outcome. */
+  completion?: Completion;
+  /** How long after the due time an attempt may start. */
+  expires_in?: Duration;
+  /** What the schedule does about missed points. */
+  catch_up?: "one" | "none" | "all";
+  /** After this time no run is due. */
+  ends_at?: When;
+  /** After how many runs the schedule ends. */
+  max_runs?: number;
+  /** Of this duration a part is added to each due time. */
+  jitter?: Duration;
+  /** Dates without runs. */
+  except?: DateList;
+  /** Whether the body gets `$job`, `$previous` and `$state`. */
+  metadata?: boolean;
+  /** By what lists can be filtered. */
+  tags?: Tags;
+}
+
+/** A schedule, as every call that returns one shows it. */
+export interface ScheduleRecord {
+  /** The schedule's id, the `schedule_id` of its jobs. */
+  id: Uuid;
+  /** A name for people. */
+  name: string | null;
+  /** A longer text for people. */
+  description: string | null;
+  /** When it was created. */
+  inserted_at: LocalSeconds;
+  /** When it was disabled, in UTC to the second; null while it is enabled. */
+  disabled_at: string | null;
+  /** The account it belongs to. */
+  user_id: Uuid;
+  /** When its runs are due. */
+  frequency: Frequency;
+  /** What was asked for. */
+  args: Args;
+}
+
+/** An interval, or a cron expression with the zone it is read in. */
+export type Frequency = {
+  /** How long from one run to the next. */
+  repeat_every: AmountAndUnit;
+} | {
+  /** When the runs are due. */
+  cron: Cron;
+  /** The zone it is read in, when that is not UTC. */
+  timezone?: Timezone;
+};
+
+/** One step in the life of a job. The `event` says what `payload` holds. */
+export type LogRecord = {
+  event: "worker.http.request";
+  /** The entry's id. */
+  id: Uuid;
+  /** When it happened. */
+  inserted_at: Instant;
+  /** The job's integer id. */
+  job_id: number;
+  payload: RequestPayload;
+  /** The account it belongs to. */
+  user_id: Uuid;
+} | {
+  event: "worker.http.response";
+  /** The entry's id. */
+  id: Uuid;
+  /** When it happened. */
+  inserted_at: Instant;
+  /** The job's integer id. */
+  job_id: number;
+  payload: ResponsePayload;
+  /** The account it belongs to. */
+  user_id: Uuid;
+} | {
+  event: "worker.http.error";
+  /** The entry's id. */
+  id: Uuid;
+  /** When it happened. */
+  inserted_at: Instant;
+  /** The job's integer id. */
+  job_id: number;
+  payload: ErrorPayload;
+  /** The account it belongs to. */
+  user_id: Uuid;
+} | {
+  event: "worker.callback.failed";
+  /** The entry's id. */
+  id: Uuid;
+  /** When it happened. */
+  inserted_at: Instant;
+  /** The job's integer id. */
+  job_id: number;
+  payload: CallbackFailedPayload;
+  /** The account it belongs to. */
+  user_id: Uuid;
+} | {
+  event: "worker.webhook.failed";
+  /** The entry's id. */
+  id: Uuid;
+  /** When it happened. */
+  inserted_at: Instant;
+  /** The job's integer id. */
+  job_id: number;
+  payload: WebhookFailedPayload;
+  /** The account it belongs to. */
+  user_id: Uuid;
+} | {
+  event: "worker.state.rejected";
+  /** The entry's id. */
+  id: Uuid;
+  /** When it happened. */
+  inserted_at: Instant;
+  /** The job's integer id. */
+  job_id: number;
+  payload: StateRejectedPayload;
+  /** The account it belongs to. */
+  user_id: Uuid;
+} | {
+  event: "worker.alert.failed";
+  /** The entry's id. */
+  id: Uuid;
+  /** When it happened. */
+  inserted_at: Instant;
+  /** The job's integer id. */
+  job_id: number;
+  payload: AlertFailedPayload;
+  /** The account it belongs to. */
+  user_id: Uuid;
+} | {
+  event: "worker.schedule.skipped";
+  /** The entry's id. */
+  id: Uuid;
+  /** When it happened. */
+  inserted_at: Instant;
+  /** The job's integer id. */
+  job_id: number;
+  payload: SkippedPayload;
+  /** The account it belongs to. */
+  user_id: Uuid;
+} | {
+  event: "worker.schedule.ended";
+  /** The entry's id. */
+  id: Uuid;
+  /** When it happened. */
+  inserted_at: Instant;
+  /** The job's integer id. */
+  job_id: number;
+  payload: EndedPayload;
+  /** The account it belongs to. */
+  user_id: Uuid;
+} | {
+  event: "worker.completion";
+  /** The entry's id. */
+  id: Uuid;
+  /** When it happened. */
+  inserted_at: Instant;
+  /** The job's integer id. */
+  job_id: number;
+  payload: CompletionPayload;
+  /** The account it belongs to. */
+  user_id: Uuid;
+};
+
+/**
+ * `worker.http.request`: The request of an attempt as it went out, dynamic
+ * fields replaced, without the headers the service adds. Written as the
+ * attempt starts. Of a request that is too large to be sent, it shows the
+ * parts that fit.
+ */
+export interface RequestPayload {
+  /** The body; null when there was none. */
+  body: unknown;
+  /** The job's own headers; empty when there were none. */
+  headers: HeaderMap;
+  /** What was appended to the url; an empty object when there was nothing. */
+  query: QueryMap;
+  /** The url, without what `query` adds. */
+  url: Url;
+}
+
+/**
+ * `worker.http.response`: The final response to an attempt, redirects
+ * followed. `attempt` and `retry_at` are there when it was no success, `error`
+ * too when the response itself says so with `$fail`. `awaiting` is there when
+ * the target is to report the outcome later.
+ */
+export interface ResponsePayload {
+  status: StatusCode;
+  headers: ResponseHeaders;
+  body: ResponseBody;
+  duration_ms: Milliseconds;
+  truncated: Truncated;
+  encoding?: Base64Marker;
+  attempt?: Attempt;
+  /** When the next attempt is due; null when this was the last. */
+  retry_at?: InstantOrNull;
+  error?: Failure;
+  /** The attempt goes on until the target reports its outcome. */
+  awaiting?: true;
+}
+
+/**
+ * `worker.http.error`: Why an attempt got no response. A cancelled attempt
+ * is not retried, so its `retry_at` is null.
+ */
+export interface ErrorPayload {
+  /**
+   * `dns` and `connect`: the host could not be found or reached. `tls`:
+   * the handshake failed or the certificate is not trusted. `timeout`:
+   * the time allowed ran out. `closed`: the connection ended too soon.
+   * `protocol`: what came back was not HTTP. `redirect`: too many, or one
+   * that may not be followed. `blocked`: the address may not be called,
+   * and is not tried again. `too_large`: with its dynamic fields resolved
+   * the request is larger than is sent; nothing was sent, and it is not
+   * tried again. `secret`: a secret that the headers name is gone, can't be
+   * decrypted or may not be sent to the host, or no token could be fetched
+   * for it; nothing was sent. `internal`: a defect of the service ended the attempt.
+   * `poisoned`: the attempt can't be made, and the job was set aside.
+   * `cancelled`: the job was cancelled meanwhile. `interrupted`: the
+   * service stopped or crashed meanwhile.
+   * `expired`: the attempt could not start in time; nothing was sent.
+   * `unstored`: the store refused what the attempt came to, so the job was
+   * discarded.
+   * `answer`: the target itself reported a failure. `abandoned`: the target
+   * did not report the outcome in time.
+   */
+  kind: "dns" | "connect" | "tls" | "timeout" | "closed" | "protocol" | "redirect" | "blocked" | "too_large" | "secret" | "internal" | "expired" | "poisoned" | "cancelled" | "interrupted" | "unstored" | "answer" | "abandoned";
+  message: Sentence;
+  duration_ms: Milliseconds;
+  /** Which attempt it was, counted from 1. */
+  attempt: number;
+  /** When the next attempt is due; null when this was the last. */
+  retry_at: InstantOrNull;
+}
+
+/**
+ * `worker.callback.failed`: The result of the job could not be delivered.
+ * One entry, when the service has given up.
+ */
+export interface CallbackFailedPayload {
+  /** The job's `callback_url`. */
+  url: Url;
+  /** How often it was tried. */
+  attempts: number;
+  response: LastAnswer;
+  /** Why the last try failed. */
+  error: Failure;
+}
+
+/**
+ * `worker.webhook.failed`: An event could not be delivered. One entry,
+ * when the service has given up.
+ */
+export interface WebhookFailedPayload {
+  /** The event that was not delivered. */
+  type: "job.started" | "job.request" | "job.response" | "job.error" | "job.finished";
+  /** The job's `webhook_url`. */
+  url: Url;
+  /** How often it was tried. */
+  attempts: number;
+  response: LastAnswer;
+  /** Why the last try failed. */
+  error: Failure;
+}
+
+/**
+ * `worker.state.rejected`: What a target put into `$set` would have made
+ * the state too large, and the old one stays. Or the value of another member
+ * is wrong, and is ignored.
+ */
+export interface StateRejectedPayload {
+  message: Sentence;
+  /** How large the state would have become, in bytes. */
+  size?: number;
+  /** How large it may be, in bytes. */
+  limit?: 65536;
+  /** The member whose value is wrong. */
+  member?: "$next" | "$stop" | "$fail";
+}
+
+/** `worker.completion`: The result that a target has reported after its 202. */
+export interface CompletionPayload {
+  /** The result, any JSON. */
+  result: unknown;
+  duration_ms: Milliseconds;
+}
+
+/**
+ * `worker.schedule.skipped`: Points of the schedule's grid have no run of
+ * their own; this run stands for them.
+ */
+export interface SkippedPayload {
+  /** How many points. */
+  count: number;
+  /** The first of them. */
+  from: Instant;
+  /** The last of them. */
+  to: Instant;
+  /**
+   * `overlap`: the run before was under way. `down`: a run could not start
+   * in time. `expired`: the run before was discarded as expired. `limit`: a
+   * limit held a run back.
+   */
+  reason: "overlap" | "down" | "expired" | "limit";
+}
+
+/**
+ * `worker.schedule.ended`: This was the schedule's last run, and the schedule
+ * is disabled.
+ */
+export interface EndedPayload {
+  /** Why it ended. */
+  reason: "ends_at" | "max_runs" | "$stop";
+}
+
+/** The last response of the receiver; null if there was none. */
+export type LastAnswer = {
+  status: StatusCode;
+  headers?: ResponseHeaders;
+  body?: ResponseBody;
+  duration_ms?: Milliseconds;
+  truncated?: Truncated;
+  encoding?: Base64Marker;
+} | null;
+
+/**
+ * One of `result`, `error` and `progress`; `retry` goes with `error`, `message`
+ * with `progress`.
+ */
+export interface CompletionReport {
+  /** What the work has produced, any JSON of up to 256 KiB. */
+  result?: unknown;
+  /** Why the work has failed; 1,000 characters are kept. */
+  error?: string | null;
+  /** Whether the attempt may be tried again. */
+  retry?: boolean | null;
+  /** How much is done, in percent. */
+  progress?: number | null;
+  /** A word about the progress; 1,000 characters are kept. */
+  message?: string | null;
+}
+
+/** How far the completion of an attempt is. */
+export interface CompletionState {
+  /** Whether the target has yet to report the outcome. */
+  awaiting: boolean;
+  /** When the attempt fails without a further sign of life; null unless it is awaited. */
+  deadline: InstantOrNull;
+  /** The last progress reported; null before. */
+  progress: ({
+    /** How much is done, in percent. */
+    progress: number;
+    /** A word about it. */
+    message: string | null;
+    /** When it was reported. */
+    reported_at: Instant;
+  }) | null;
+}
+
+/** The result of a job, sent to its `callback_url`. */
+export interface CallbackMessage {
+  /** The job, final. */
+  job: JobRecord;
+  attempt: Attempt;
+  request: OutgoingRequest;
+  /** The last response; null if there was none. */
+  response: TargetResponse | null;
+  /** Why the job failed; null only on success. */
+  error: Failure | null;
+  /** What the target has reported after its 202, any JSON. */
+  result?: unknown;
+}
+
+/** An attempt begins. */
+export interface JobStartedEvent {
+  /** The event's name. */
+  type: "job.started";
+  /** When it happened. */
+  timestamp: Instant;
+  data: {
+    /** The job as it was at that moment. */
+    job: JobRecord;
+    attempt: Attempt;
+  };
+}
+
+/** A request goes out. */
+export interface JobRequestEvent {
+  /** The event's name. */
+  type: "job.request";
+  /** When it happened. */
+  timestamp: Instant;
+  data: {
+    /** The job as it was at that moment. */
+    job: JobRecord;
+    attempt: Attempt;
+    request: OutgoingRequest;
+  };
+}
+
+/** A response arrived. */
+export interface JobResponseEvent {
+  /** The event's name. */
+  type: "job.response";
+  /** When it happened. */
+  timestamp: Instant;
+  data: {
+    /** The job as it was at that moment. */
+    job: JobRecord;
+    attempt: Attempt;
+    request?: OutgoingRequest;
+    response: TargetResponse;
+  };
+}
+
+/** An attempt failed. */
+export interface JobErrorEvent {
+  /** The event's name. */
+  type: "job.error";
+  /** When it happened. */
+  timestamp: Instant;
+  data: {
+    /** The job as it was at that moment. */
+    job: JobRecord;
+    attempt: Attempt;
+    request?: OutgoingRequest;
+    /** The response, if there was one. */
+    response?: TargetResponse | null;
+    error: Failure;
+    /** When the next attempt is due; null when this was the last. */
+    retry_at: InstantOrNull;
+  };
+}
+
+/** A job is final. */
+export interface JobFinishedEvent {
+  /** The event's name. */
+  type: "job.finished";
+  /** When it happened. */
+  timestamp: Instant;
+  data: {
+    /** The job, final. */
+    job: JobRecord;
+    /** The latest attempt; 0 when it was cancelled before its first. */
+    attempt: number;
+    /** The latest request, when there was one. */
+    request?: OutgoingRequest | null;
+    /** The latest response, if there was one. */
+    response?: TargetResponse | null;
+    /** Why the job failed, when it did. */
+    error?: Failure | null;
+    /** What the target has reported after its 202, any JSON. */
+    result?: unknown;
+  };
+}
+
+/** A request as it went out, without the headers the service adds. */
+export interface OutgoingRequest {
+  method: Method;
+  /** The url, without what `query` adds. */
+  url: Url;
+  /** What was appended to the url; an empty object when there was nothing. */
+  query: QueryMap;
+  /** The job's own headers; empty when there were none. */
+  headers: HeaderMap;
+  /** The body; null when there was none. */
+  body: unknown;
+}
+
+/** The final response of a target, after redirects. */
+export interface TargetResponse {
+  status: StatusCode;
+  headers: ResponseHeaders;
+  body: ResponseBody;
+  duration_ms: Milliseconds;
+  truncated: Truncated;
+  encoding?: Base64Marker;
+}
+
+/** Why an attempt failed. */
+export interface Failure {
+  /** `status` for a response that is no success; the others as in the log. */
+  kind: "status" | "dns" | "connect" | "tls" | "timeout" | "closed" | "protocol" | "redirect" | "blocked" | "too_large" | "secret" | "internal" | "expired" | "poisoned" | "cancelled" | "interrupted" | "unstored" | "answer" | "abandoned";
+  message: Sentence;
+}
+
+/** The schedules that an owner should have. */
+export interface ScheduleDocument {
+  /** A name for where the document is kept, such as a repository. */
+  owner: string;
+  /** The schedules. Their keys must differ. */
+  schedules: DocumentSchedule[];
+  /** Remove schedules of the owner that are not listed, at most 1,000. */
+  prune?: boolean | null;
+  /** With `prune`, allow a document that lists no schedules. */
+  all?: boolean | null;
+  /** Respond with what would be done, and change nothing. */
+  dry_run?: boolean | null;
+}
+
+/** A document as `POST /api/apply` takes it; without `owner` if all schedules were exported. */
+export interface ExportedDocument {
+  owner?: string;
+  schedules: DocumentSchedule[];
+}
+
+/**
+ * A key, and the fields of a create request with `repeat_every` or `cron`,
+ * without `idempotency_key`.
+ */
+export interface DocumentSchedule {
+  /** Names the schedule. It is the idempotency key of its runs. */
+  key: string;
+  url: Url;
+  [name: string]: unknown;
+}
+
+/** What applying a document did to a schedule. */
+export interface ApplyResult {
+  key: string;
+  result: "created" | "changed" | "unchanged" | "removed";
+  /** The fields that differ; empty for what is removed. */
+  diff: {
+    /** A JSON pointer to the field. */
+    path: string;
+    /** The value before; null if there was none. */
+    from: unknown;
+    /** The value afterwards; null if there is none. */
+    to: unknown;
+  }[];
+}
+
+/**
+ * What every error looks like (RFC 9457). `detail` is a sentence to act
+ * on; `errors` lists each thing found wrong with a request.
+ */
+export interface Problem {
+  /** The kind of problem; `about:blank` when the status says it all. */
+  type: string;
+  /**
+   * What went wrong, for programs. Codes are stable; new ones may be
+   * added. 400 `unreadable_body`; 401 `unauthorized`; 403 `forbidden`;
+   * 404 `not_found`, `unknown_path`; 405 `method_not_allowed`; 408
+   * `body_too_slow`; 409 `conflict`; 410 `gone`; 412 `stale_revision`;
+   * 413 `body_too_large`; 415 `unsupported_media_type`; 421
+   * `misdirected`; 422 `invalid_request`; 429 `rate_limited`,
+   * `quota_exceeded`, `too_much_at_once`, `read_too_slow`; 500
+   * `internal`; 503 `unavailable`.
+   */
+  code: string;
+  /** The status in words. */
+  title: string;
+  /** The status of the response. */
+  status: number;
+  /** What went wrong and what to do. */
+  detail: string;
+  /** Everything found wrong, up to the first 100 problems. */
+  errors?: ProblemEntry[];
+  /** How many problems were found beyond those in `errors`. */
+  more?: number;
+}
+
+/** One thing found wrong, and where. */
+export interface ProblemEntry {
+  /** Completes the sentence that begins with the field. */
+  detail: string;
+  /**
+   * The place in the body, as a JSON pointer in a URI fragment (RFC
+   * 6901): `#/url`, `#/headers/host`, `#/schedule_in/1`. It has at most
+   * 500 bytes: where it would be longer, it names what holds the place.
+   */
+  pointer?: string;
+  /** The name of the query parameter. */
+  parameter?: string;
+}
+
+/** A job's record under `data`. */
+export interface JobAnswer {
+  data: JobRecord;
+}
+
+/** A job's record under `data`, outside of a create. */
+export type StoredJobAnswer = JobAnswer;
+
+/** The ids of a job. */
+export interface MinimalJob {
+  id: Uuid;
+  job_id: number;
+  /** The job existed already; the spelling is part of the contract. */
+  has_confict?: true;
+}
+
+/** A job's ids under `data`. */
+export interface MinimalJobAnswer {
+  data: MinimalJob;
+}
+
+/** The jobs of a batch under `data`, in the order sent. */
+export interface BatchAnswer {
+  data: (MinimalJob | JobRecord)[];
+}
+
+/** What became of each item of a batch, in the order sent. */
+export interface BatchOutcomes {
+  data: ({
+    /** What the call for a single job would have answered. */
+    status: 200 | 201 | 409 | 422 | 429;
+    job?: MinimalJob | JobRecord;
+    problem?: Problem;
+  })[];
+}
+
+/** Jobs under `data`. */
+export interface JobList {
+  data: JobRecord[];
+}
+
+/**
+ * What to do with each job, as the call for one job does it: `cancel` an
+ * unfinished one, `rerun` a final one that was not rerun before, `run` a
+ * pending one now, `reschedule` one that waits for its first attempt.
+ */
+export type OperationAction = "cancel" | "rerun" | "run" | "reschedule";
+
+/** Which jobs; all members must match. A job that doesn't exist when the call is accepted is not selected. */
+export interface OperationFilter {
+  /** The state; `scheduled` selects `available` and `retryable` jobs. */
+  state?: "scheduled" | "available" | "executing" | "retryable" | "completed" | "cancelled" | "discarded" | null;
+  /** Tags that the job must have, all of them. */
+  tags?: Tags | null;
+  /** The schedule that created the job. */
+  schedule_id?: UuidOrNull;
+  /** The host name of the job's url, without the port. */
+  host?: string | null;
+  /** The job's name, exactly. */
+  name?: string | null;
+  /**
+   * The kind of failure of the job's latest attempt that has ended:
+   * `timeout`, `connect`, `status` for a response that is no success, and
+   * so on. A completed job has none.
+   */
+  error_kind?: string | null;
+  /** Jobs created at or after this time. */
+  since?: When | null;
+  /** Jobs created before this time. */
+  until?: When | null;
+}
+
+/** An operation on many jobs. */
+export interface OperationRequest {
+  action: OperationAction;
+  /** Which jobs. One without any member selects every job and needs `all`. */
+  filter?: OperationFilter | null;
+  /**
+   * For `rerun`, the fields of create that differ from the job's, except
+   * `idempotency_key` and those of schedules. For `reschedule`,
+   * `schedule_in` or `scheduled_at`. For both, `spread`: a duration over
+   * which the due times are distributed evenly, from that time or from now
+   * on. Times count from the call. At most 256 KiB.
+   */
+  set?: {
+    [name: string]: unknown;
+  } | null;
+  /** Permits a filter that selects every job. */
+  all?: boolean | null;
+  /** Only count the jobs that match. */
+  dry_run?: boolean | null;
+}
+
+/** An operation on many jobs, and how far it is. */
+export interface OperationRecord {
+  id: Uuid;
+  action: OperationAction;
+  /** The filter as sent; `{}` if there was none. */
+  filter: {
+    [name: string]: unknown;
+  };
+  /** The set as sent. */
+  set: {
+    [name: string]: unknown;
+  } | null;
+  /** Whether it still runs. */
+  state: "running" | "finished" | "stopped";
+  /** How many jobs match. While an operation runs, it may still be finding more. */
+  matched: number;
+  /** How many jobs were changed. */
+  done: number;
+  /**
+   * How many jobs could not be changed so, by reason: `final` it has
+   * ended; `unfinished` it has not, and only a final job is rerun;
+   * `started` its attempt has started; `retrying` it waits for a retry;
+   * `has_rerun` it was rerun before; `invalid` it would not be valid with
+   * `set`; `over_limit` a limit of the account; `removed` it was deleted by
+   * then; `failed` the store can't change it.
+   */
+  skipped: {
+    [name: string]: number;
+  };
+  inserted_at: Instant;
+  finished_at: InstantOrNull;
+}
+
+/** An operation under `data`. */
+export interface OperationAnswer {
+  data: OperationRecord;
+}
+
+/** Operations under `data`. */
+export interface OperationList {
+  data: OperationRecord[];
+}
+
+/** What an operation would find. */
+export interface OperationDryRun {
+  /** The request, and how many jobs match. */
+  data: {
+    action: OperationAction;
+    /** The filter as sent. */
+    filter: {
+      [name: string]: unknown;
+    };
+    /** The set as sent. */
+    set: {
+      [name: string]: unknown;
+    } | null;
+    /** How many jobs match. */
+    matched: number;
+  };
+  /** Present if counting ended early; there may be more jobs. */
+  partial?: true;
+}
+
+/** Which jobs to cancel. */
+export interface CancelRequest {
+  /** Integer ids or UUIDs. */
+  job_ids: (number | string)[];
+}
+
+/** An integer `job_id`, a UUID, or an idempotency key after `key:`. */
+export type JobInPath = string;
+
+/** A UUID, or an idempotency key after `key:`. */
+export type ScheduleInPath = string;
+
+/** An integer `job_id` or a UUID. */
+export type JobIdText = string;
+
+/**
+ * Fields of `JobRequest`; `null` removes one. Not `idempotency_key`,
+ * `repeat_every`, `cron` and the options of schedules.
+ */
+export interface JobEdit {
+  [name: string]: unknown;
+}
+
+/** Fields of `JobRequest`; `null` removes one. Not `idempotency_key`. */
+export interface ScheduleEdit {
+  [name: string]: unknown;
+}
+
+/** An attempt of a job. */
+export interface AttemptSummary {
+  /** Its number. An interrupted attempt has the same as the next. */
+  attempt: number;
+  started_at: Instant;
+  /** How long it took; null while it is under way. */
+  duration_ms: number | null;
+  /** The status of the response; null without one. */
+  status: number | null;
+  /** Why it failed; null if it did not, or is under way. */
+  error: {
+    /** As in logs, and `status` for a response that is no success. */
+    kind: string;
+    /** In words. */
+    message: string;
+  } | null;
+  /** When it was tried again; null if it was not. */
+  retry_at: Instant | null;
+}
+
+/** The details of a job. */
+export interface JobDetailsAnswer {
+  /** The details. */
+  data: {
+    job: JobRecord;
+    /** How many definitions the job has had. */
+    revision: number;
+    /** The latest, oldest first. */
+    attempts: AttemptSummary[];
+    /** When the next attempt is due; null when the job is executing or final. */
+    next_attempt_at: Instant | null;
+    /** The keys of the limits that hold the job back at this moment. */
+    waiting_for: string[];
+    /** The `job_id` of the job that this one repeats. */
+    rerun_of: number | null;
+    /** The `job_id`s of the jobs that repeat this one, newest first. */
+    reruns: number[];
+    /** For a job whose outcome is reported later; null otherwise. */
+    completion: CompletionState | null;
+    /** The points of the schedule's grid that the run stands for; null for a one-off job. */
+    points: {
+      /** How many. */
+      count: number;
+      from: Instant;
+      to: Instant;
+    } | null;
+    /** The callbacks and webhook events of the job. */
+    deliveries: {
+      /** How many are still to be delivered. */
+      pending: number;
+      /** How many were given up. */
+      failed: number;
+    };
+  };
+}
+
+/** The details of a schedule. */
+export interface ScheduleDetailsAnswer {
+  /** The details. */
+  data: {
+    schedule: ScheduleRecord;
+    /** How many definitions the schedule has had. */
+    revision: number;
+    /** When the next run is due; null when the schedule is disabled. */
+    next_run_at: Instant | null;
+    /** The next due times. */
+    next: Instant[];
+    /** The latest run that is final; null if there is none. */
+    last_run: JobRecord | null;
+    /** How many of the latest runs were discarded since the last that was completed. Cancelled runs don't count. */
+    failures_in_a_row: number;
+    /** How many runs remain; null unless their number is limited. */
+    runs_left: number | null;
+  };
+}
+
+/** The edits of a record. */
+export interface RevisionsAnswer {
+  /** The latest first. */
+  data: ({
+    /** The revision that it made. */
+    revision: number;
+    changed_at: Instant;
+    /** Who made it. */
+    by: {
+      /** An API key, the public key, a signed-in user, an operator, or the service itself. */
+      kind: "key" | "public" | "session" | "operator" | "system";
+      /** The id of the key or the account. */
+      id: string | null;
+      /** The name of the key or the user's email, as it was then. */
+      name: string | null;
+    };
+    /** The fields that changed. */
+    changes: {
+      /** A JSON pointer to the field. */
+      path: string;
+      /** The value before; null if there was none. */
+      from: AnyValue;
+      /** The value after; null if it was removed. */
+      to: AnyValue;
+    }[];
+  })[];
+}
+
+/** Any JSON value. */
+export type AnyValue = {
+  [name: string]: unknown;
+} | unknown[] | string | number | boolean | null;
+
+/** What a schedule's runs share. */
+export interface StateAnswer {
+  /** The state and the last response. */
+  data: {
+    /** The `$state`; `{}` when there is none. */
+    state: {
+      [name: string]: unknown;
+    };
+    /** The `$previous`, of any type; null when there is none. */
+    previous: unknown;
+  };
+}
+
+/** When a job would run. */
+export interface Preview {
+  /** In words, and as times. */
+  data: {
+    /** How often, for people. The text may change with any version. */
+    words: string;
+    /** The next five due times; of a one-off job one. */
+    next: Instant[];
+  };
+}
+
+/** A letter `a` to `z` or a digit, then up to 63 of these and of `:._-`. */
+export type Tag = string;
+
+/** Up to 10 different tags. */
+export type Tags = Tag[];
+
+/** How many jobs are in each state. */
+export interface JobCounts {
+  /** A count for every state, from 0 to `limit`. */
+  data: {
+    available: Count;
+    executing: Count;
+    retryable: Count;
+    completed: Count;
+    cancelled: Count;
+    discarded: Count;
+  };
+  /** Up to which number each state is counted. */
+  limit: number;
+  /** Counting ended early. Absent otherwise. */
+  partial?: true;
+}
+
+/** A number of jobs. */
+export type Count = number;
+
+/** A schedule's record under `data`. */
+export interface ScheduleAnswer {
+  data: ScheduleRecord;
+}
+
+/** Schedules under `data`. */
+export interface ScheduleList {
+  data: ScheduleRecord[];
+}
+
+/** A log entry under `data`. */
+export interface LogAnswer {
+  data: LogRecord;
+}
+
+/** Log entries under `data`. */
+export interface LogList {
+  data: LogRecord[];
+}
+
+/** The definition of an alert. */
+export interface AlertRequest {
+  /**
+   * What is reported. `failed`: `after` discarded runs of a schedule in a
+   * row, or discarded one-off jobs; `recovered`: the first success after a
+   * `failed` was sent; `late`: a job hasn't started `late_by` after its
+   * due time; `skipped`: a schedule has passed over due times.
+   */
+  on: ("failed" | "recovered" | "late" | "skipped")[];
+  /** How many failures in a row are reported. */
+  after?: number | null;
+  /** How late a job is that is reported; at least a second, a minute unless given. */
+  late_by?: Duration | null;
+  match?: AlertMatch | null;
+  to: AlertReceiver[];
+  /** How often a reminder is sent while it lasts; at least a second, none unless given. */
+  remind_every?: Duration | null;
+}
+
+/**
+ * Which jobs the alert watches: those that have all of the tags, the runs of
+ * a schedule, or both. An empty object watches all.
+ */
+export interface AlertMatch {
+  tags?: Tag[] | null;
+  schedule_id?: UuidOrNull;
+}
+
+/**
+ * Whom the alert tells. A `webhook` gets JSON, `slack` is the URL of an
+ * incoming webhook of Slack and takes `{"text"}`, and `email` needs
+ * `--smtp-url`.
+ */
+export type AlertReceiver = {
+  webhook: Url;
+} | {
+  slack: Url;
+} | {
+  email: string;
+};
+
+/** An alert with its definition, and defaults for what was not given. */
+export interface Alert {
+  name: string;
+  on: ("failed" | "recovered" | "late" | "skipped")[];
+  after: number;
+  late_by: Duration;
+  match: AlertMatch;
+  to: AlertReceiver[];
+  remind_every: Duration | null;
+  inserted_at: Instant;
+  updated_at: Instant;
+}
+
+/** One alert. */
+export interface AlertAnswer {
+  data: Alert;
+}
+
+/** A list of alerts. */
+export interface AlertList {
+  data: Alert[];
+}
+
+/** What the receivers of an alert said to a test. */
+export interface AlertTestAnswer {
+  data: {
+    alert: string;
+    results: ({
+      to: AlertReceiver;
+      /** The status of the response; 250 for an e-mail that the mail server has taken. */
+      status: number | null;
+      /** The beginning of the response's body, at most 300 bytes. */
+      response: string | null;
+      /** Why there was no response. */
+      error: Failure | null;
+      duration_ms: number;
+    })[];
+  };
+}
+
+/** What an alert sends to a webhook. It never has request headers or bodies. */
+export interface AlertMessage {
+  type: "alert.failed" | "alert.recovered" | "alert.late" | "alert.skipped" | "alert.merged" | "alert.test";
+  timestamp: Instant;
+  data: {
+    /** The alert's name. */
+    alert: string;
+    /** The schedule; null for one-off jobs. */
+    schedule: UuidOrNull;
+    /** The integer id of the job. */
+    job: number | null;
+    /** Failures in a row; 0 unless the type is `alert.failed`. */
+    failures: number;
+    /** The status of the response to the last attempt. */
+    status: number | null;
+    error: Failure | null;
+    /** The beginning of the response's body, at most 300 bytes. */
+    excerpt: string | null;
+    /** The job's `url`. */
+    url: string | null;
+    /** Of `alert.merged` only. How many messages it stands for, by type. */
+    merged?: {
+      [name: string]: number;
+    };
+  };
+}
+
+/** `worker.alert.failed`: a message of an alert was given up. */
+export interface AlertFailedPayload {
+  /** The receiver; `mailto:` and the address for an e-mail. */
+  url: string;
+  /** The type of the message. */
+  type: string;
+  attempts: number;
+  response: LastAnswer | null;
+  error: Failure | null;
+}
+
+/** Any object; three keys are strings if they are there. */
+export interface Broadcast {
+  /** What is said. */
+  content?: string | null;
+  /** Who says it. */
+  author?: string | null;
+  /** Where it is said. */
+  channel?: string | null;
+  [name: string]: unknown;
+}
+
+/** All is well. */
+export interface Health {
+  /** Always `ok`. */
+  status: "ok";
+}
+
+/** A UUID in lower case. */
+export type Uuid = string;
+
+/** A UUID in lower case, or null. */
+export type UuidOrNull = string | null;
+
+/** A moment in UTC, with six fractional digits and `Z`. */
+export type Instant = string;
+
+/** A moment in UTC, with six fractional digits and `Z`; or null. */
+export type InstantOrNull = string | null;
+
+/** A moment in UTC to the second, without a zone designator. */
+export type LocalSeconds = string;
+
+/** An absolute https URL; http if the operator permits it. */
+export type Url = string;
+
+/** A method, in lower case. */
+export type Method = "get" | "post" | "put" | "patch" | "delete";
+
+/** Headers by name. An array sends the header once for each value. */
+export interface HeaderMap {
+  [name: string]: HeaderValue | HeaderValue[];
+}
+
+/** One value of a header, without control characters. */
+export type HeaderValue = string | number | boolean;
+
+/** Parameters by name, or a ready query string. */
+export type QueryMap = { [name: string]: QueryValue } | string;
+
+/** A scalar, an array of scalars, or an object of such values. */
+export type QueryValue = string | number | boolean | null | (string | number | boolean | null)[] | { [name: string]: QueryValue };
+
+/** A string, a number, a boolean or null. */
+export type QueryScalar = string | number | boolean | null;
+
+/** Seconds, or an amount and a unit. */
+export type Duration = Seconds | AmountAndUnit;
+
+/** Seconds, at least one, or an amount and a unit. */
+export type Interval = number | AmountAndUnit;
+
+/** A number of seconds, up to 3,652 days. Fractions are fine. */
+export type Seconds = number;
+
+/**
+ * An amount, fractions included, and `second`, `minute`, `hour`, `day` or
+ * `week`, singular or plural.
+ */
+export type AmountAndUnit = [number, Unit];
+
+/** A timestamp, a date, or unix seconds. */
+export type When = string | number;
+
+/** Five fields, or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. */
+export type Cron = string;
+
+/** The IANA name of a zone. */
+export type Timezone = string;
+
+/** The status of the response. */
+export type StatusCode = number;
+
+/** Headers by name; several values of one name are joined with a comma and a space. */
+export interface ResponseHeaders {
+  [name: string]: string;
+}
+
+/**
+ * The JSON value if the response declares JSON and is valid; else a string;
+ * else, when that is not UTF-8, base64. At most 256 KiB are kept.
+ */
+export type ResponseBody = unknown;
+
+/**
+ * There when `body` is base64: the response's body is not UTF-8, or it is text
+ * that escaping would make longer than 384 KiB as a JSON string.
+ */
+export type Base64Marker = "base64";
+
+/** Whether the body was longer than what is kept. */
+export type Truncated = boolean;
+
+/** How long the attempt took, in milliseconds. */
+export type Milliseconds = number;
+
+/** Which attempt it was, counted from 1. */
+export type Attempt = number;
+
+/** What went wrong, for people. */
+export type Sentence = string;
+
+/** An account, without its keys and secrets. */
+export interface AccountAnswer {
+  data: {
+    /** The `user_id` of the account's records. */
+    id: Uuid;
+    email: string;
+    /** What the account may use. Null is unlimited. */
+    limits: {
+      /**
+       * How many calls a second the account may make on each node of
+       * the service. A second's worth may come at once.
+       */
+      calls_per_second: number | null;
+      /** How many unfinished one-off jobs there may be. Runs of schedules don't count. */
+      pending_jobs: number | null;
+      /** How many schedules there may be, disabled ones included. */
+      schedules: number | null;
+      /** How many bytes the account's records may take up. */
+      stored_bytes: number | null;
+      /** How many keys that are not revoked there may be. */
+      keys: number;
+      /** How large a request's body may be. */
+      body_bytes: number;
+    };
+    /** What the account uses of its limits. */
+    usage: {
+      /** Counted up to 1,000, or up to the limit when that is higher. */
+      pending_jobs: number;
+      /** Counted up to 1,000, or up to the limit when that is higher. */
+      schedules: number;
+      /** As sampled. Null when it is not limited, or not sampled yet. */
+      stored_bytes: number | null;
+      /** When `stored_bytes` was sampled. Null when it was not. */
+      sampled_at: KeyTime | null;
+    };
+    /** How long final jobs and logs are kept. Null for ever. */
+    retention_seconds: number | null;
+  };
+}
+
+/** A key as it is listed, without the key itself. */
+export interface ApiKey {
+  id: Uuid;
+  name: string;
+  /** What the key begins with. */
+  prefix: string;
+  scope: Scope;
+  /** The networks it can be used from; none for any. */
+  cidrs: string[];
+  created_at: KeyTime;
+  /** From when on it does not work. Null for never. */
+  expires_at: KeyTime | null;
+  /** Exact to half a minute. Null when it was never used. */
+  last_used_at: KeyTime | null;
+  /** Null when it was not revoked. */
+  revoked_at: KeyTime | null;
+}
+
+/** A time in UTC, with six digits of a second. */
+export type KeyTime = string;
+
+/** What a new key is to be. */
+export interface NewKey {
+  /** What the key is for. */
+  name?: string | null;
+  /** What it permits; `admin` when it is not given. */
+  scope?: Scope | null;
+  /**
+   * From when on it does not work, in the notations of `scheduled_at`;
+   * ahead, by at most 100 years. Never when it is not given.
+   */
+  expires_at?: string | null;
+  /** Networks and single addresses it can be used from; any when there are none. */
+  cidrs?: string[] | null;
+}
+
+/** What a key permits. Each scope includes those before it. */
+export type Scope = "read" | "jobs" | "admin";
+
+/** An entry of the audit log. */
+export interface AuditEntry {
+  id: Uuid;
+  /** When it happened first. */
+  inserted_at: KeyTime;
+  /**
+   * What happened, such as `signin.succeeded`, `signin.failed`,
+   * `signout`, `session.ended`, `key.created`, `key.revoked`,
+   * `secret.rotated`, `header_secret.created`, `header_secret.changed`,
+   * `header_secret.deleted`, `password.changed`, `password.failed`,
+   * `totp.enabled`, `totp.disabled`, `totp.reset`,
+   * `totp.recovery_used`, `totp.recovery_replaced`, `account.created`,
+   * `account.operator`. Others may be added.
+   */
+  event: string;
+  /** Who did it. */
+  actor: {
+    /**
+     * `key` (a call of the API), `session` (the dashboard), `cli` (the
+     * command line on the service's machine), `operator` (an operator
+     * in the dashboard) or `nobody` (whoever tried to sign in).
+     */
+    kind: "key" | "session" | "cli" | "operator" | "nobody";
+    /** The prefix of the key, or the operator's email. */
+    name: string | null;
+  };
+  /** The client's network address, the latest one when it happened more than once. */
+  address: string | null;
+  /** More about it, in words. */
+  detail: string | null;
+  /** How often it happened. */
+  count: number;
+  /** When it happened last. */
+  last_at: KeyTime;
+}
+
+/** Entries of the audit log, the latest first. */
+export interface AuditList {
+  data: AuditEntry[];
+}
+
+/** Keys in the order they were made. */
+export interface KeyList {
+  data: ApiKey[];
+}
+
+/** A new key. */
+export interface KeyAnswer {
+  data: ApiKey & {
+    /** The key itself, shown this once. */
+    key: string;
+  };
+}
+
+/** A secret that header values can name, without its value. */
+export interface HeaderSecret {
+  name: string;
+  hosts: SecretHosts;
+  created_at: KeyTime;
+  updated_at: KeyTime;
+}
+
+/**
+ * The hosts that may receive the secret: names in lower case, or addresses,
+ * without ports.
+ */
+export type SecretHosts = string[];
+
+/** A secret to store. It has either a `value` or `oauth2`. */
+export interface NewHeaderSecret {
+  /** What replaces the placeholder. Visible ASCII and spaces. */
+  value?: string | null;
+  hosts: SecretHosts;
+  /**
+   * OAuth2 client credentials (RFC 6749, section 4.4). A token is fetched
+   * when one is needed, used until a minute before it ends, and fetched
+   * once more when a target responds with 401; that request is repeated
+   * once.
+   */
+  oauth2?: {
+    token_url: Url;
+    client_id: string;
+    client_secret: string;
+    scope?: string | null;
+  } | null;
+}
+
+/** A secret. */
+export interface HeaderSecretAnswer {
+  data: HeaderSecret;
+}
+
+/** A limit for receivers. */
+export interface NewLimit {
+  /** How many attempts may start in any window of a length; null for no rate. */
+  rate?: {
+    /** How many attempts. To hold everything back, set `paused`. */
+    calls: number;
+    /** The window's length, from a millisecond to 31 days. */
+    per: Duration;
+  } | null;
+  /** How many attempts may be under way at once; null for any number. */
+  parallel?: number | null;
+  /** Holds everything back until it is lifted. */
+  paused?: boolean | null;
+}
+
+/** A limit for receivers. */
+export interface Limit {
+  /** What jobs name it by. */
+  key: string;
+  /** How many attempts may start in any window of a length; null for no rate. */
+  rate: {
+    /** How many attempts. */
+    calls: number;
+    /** The window's length in seconds. */
+    per: number;
+  } | null;
+  /** How many attempts may be under way at once; null for any number. */
+  parallel: number | null;
+  /** Whether everything is held back. */
+  paused: boolean;
+}
+
+/** A limit. */
+export interface LimitAnswer {
+  data: Limit;
+}
+
+/** The account's limits, ordered by key. */
+export interface LimitList {
+  data: Limit[];
+}
+
+/** A limit and its use. */
+export interface LimitUseAnswer {
+  data: Limit & ({
+    /** How many due jobs wait in its line, up to 100,000. */
+    waiting: number;
+    /** How many attempts are granted or under way, up to 100,000. */
+    in_flight: number;
+    /** When the next attempt may start; null while it is paused or `parallel` attempts are under way. */
+    next_at: KeyTime | null;
+  });
+}
+
+/** The account's secrets, ordered by name. */
+export interface HeaderSecretList {
+  data: HeaderSecret[];
+}
+
+/** Signing secrets, newest first. */
+export interface SecretList {
+  data: ({
+    /** Null if it is encrypted with a key that the service does not have. */
+    secret: string | null;
+    created_at: KeyTime;
+    /** Until when it signs. Null for the newest. */
+    expires_at: KeyTime | null;
+  })[];
+}
+
+/** Statistics by minute, and all together. */
+export interface StatsAnswer {
+  data: (RunStats & {
+    /** When the minute began. */
+    minute: KeyTime;
+  })[];
+  total: RunStats;
+}
+
+/** How many runs there were and how they went. */
+export interface RunStats {
+  runs: number;
+  succeeded: number;
+  failed: number;
+  /** How long after their due times runs began. */
+  lateness_ms: Percentiles;
+  /** How long attempts took. */
+  duration_ms: Percentiles;
+}
+
+/** Milliseconds; null when there were no runs. */
+export interface Percentiles {
+  p50: number | null;
+  p99: number | null;
+}

@@ -1,0 +1,126 @@
+import type { Call } from "./call.js";
+import { data, start, whole } from "./call.js";
+import type { JobCounts, JobDetailsAnswer, JobRecord, MinimalJob, Preview, RevisionsAnswer } from "./generated.js";
+import type { List } from "./list.js";
+import { poll, type WaitOptions } from "./poll.js";
+import { conditional, isFinal, pathOf, Resource } from "./resource.js";
+import type { CallOptions } from "./transport.js";
+import type { BatchOutcome, Changes, IfMatch, JobFilter, JobQuery, JobRef, Masking, NewJob } from "./types.js";
+
+const jobs = "/api/jobs";
+const minimal = { prefer: "return=minimal" };
+
+/** Asks for ids in place of whole records. */
+export interface Minimal {
+  minimal: true;
+}
+
+/** Stores the items of a batch that are right, even if others are wrong. */
+export interface NotAtomic {
+  atomic: false;
+}
+
+/** Jobs: requests to be sent now, later, or (as runs) on a schedule. */
+export class Jobs extends Resource {
+  /**
+   * Creates a job. The call carries an `Idempotency-Key`, made for it unless the
+   * job has one, so that its retries create one job.
+   */
+  create(job: NewJob, options: CallOptions & Minimal): Call<MinimalJob>;
+  create(job: NewJob, options?: CallOptions): Call<JobRecord>;
+  create(job: NewJob, options?: CallOptions & Partial<Minimal>): Call<JobRecord | MinimalJob> {
+    const own = typeof job.idempotency_key !== "string";
+    const headers = { ...(options?.minimal ? minimal : {}), ...(own ? { "idempotency-key": crypto.randomUUID() } : {}) };
+    return start(this.transport, { method: "POST", path: jobs, body: job, headers, repeatable: true }, options, (body) => {
+      const record = data<JobRecord | MinimalJob>(body);
+      if (own) withoutConflict(record);
+      return record;
+    });
+  }
+
+  /**
+   * Creates up to 1,000 jobs in one transaction: all, or with `atomic: false`
+   * those that are right. It is retried after a lost response if every item has
+   * an idempotency key.
+   */
+  createMany(items: readonly NewJob[], options: CallOptions & NotAtomic & Minimal): Call<BatchOutcome<MinimalJob>[]>;
+  createMany(items: readonly NewJob[], options: CallOptions & NotAtomic): Call<BatchOutcome[]>;
+  createMany(items: readonly NewJob[], options: CallOptions & Minimal): Call<MinimalJob[]>;
+  createMany(items: readonly NewJob[], options?: CallOptions): Call<JobRecord[]>;
+  createMany(items: readonly NewJob[], options?: CallOptions & Partial<NotAtomic & Minimal>): Call<unknown[]> {
+    return this.call("POST", `${jobs}/batch`, options, {
+      body: items,
+      query: { atomic: options?.atomic === false ? false : undefined },
+      headers: options?.minimal ? minimal : {},
+      repeatable: items.every((item) => typeof item.idempotency_key === "string"),
+    });
+  }
+
+  /** Lists jobs, by default the most recently created first. */
+  list(query: JobQuery = {}, options?: CallOptions): List<JobRecord> {
+    return this.listOf(jobs, query, options);
+  }
+
+  get(ref: JobRef, options?: CallOptions & Masking): Call<JobRecord> {
+    return this.call("GET", pathOf(jobs, ref), options, { query: { mask: options?.mask } });
+  }
+
+  /** Changes a job that waits for its first attempt. */
+  edit(ref: JobRef, changes: Changes, options?: CallOptions & IfMatch): Call<JobRecord> {
+    return this.call("PATCH", pathOf(jobs, ref), options, { body: changes, ...conditional(options) });
+  }
+
+  /** Cancels a job; a final one stays as it is. Of a schedule's run it skips the run. */
+  cancel(ref: JobRef, options?: CallOptions): Call<JobRecord> {
+    return this.call("POST", pathOf(jobs, ref, "/cancel"), options);
+  }
+
+  /** Cancels up to 100 jobs, or none if one is unknown. */
+  cancelMany(ids: readonly (number | string)[], options?: CallOptions): Call<JobRecord[]> {
+    return this.call("POST", `${jobs}/cancel`, options, { body: { job_ids: ids } });
+  }
+
+  /** Counts jobs by state. */
+  counts(filter: JobFilter = {}, options?: CallOptions): Call<JobCounts> {
+    return start(this.transport, { method: "GET", path: `${jobs}/counts`, query: { ...filter }, repeatable: true }, options, whole<JobCounts>);
+  }
+
+  /** Attempts, the next attempt, what a job waits for, reruns and deliveries. */
+  details(ref: JobRef, options?: CallOptions): Call<JobDetailsAnswer["data"]> {
+    return this.call("GET", pathOf(jobs, ref, "/details"), options);
+  }
+
+  /** The last 50 edits, latest first. */
+  revisions(ref: JobRef, options?: CallOptions): Call<RevisionsAnswer["data"]> {
+    return this.call("GET", pathOf(jobs, ref, "/revisions"), options);
+  }
+
+  /** Makes a pending job due now. */
+  run(ref: JobRef, options?: CallOptions): Call<JobRecord> {
+    return this.once("POST", pathOf(jobs, ref, "/run"), options);
+  }
+
+  /** Creates a job with the same request, apart from the fields that differ. */
+  rerun(ref: JobRef, changes?: Changes, options?: CallOptions): Call<JobRecord> {
+    return this.once("POST", pathOf(jobs, ref, "/rerun"), options, { body: changes });
+  }
+
+  /** When a job would run, in words and times. Nothing is created. */
+  preview(job: NewJob, options?: CallOptions): Call<Preview["data"]> {
+    return this.call("POST", "/api/preview", options, { body: job });
+  }
+
+  /** Waits until a job is final. */
+  wait(ref: JobRef, options: WaitOptions<JobRecord> = {}): Promise<JobRecord> {
+    return poll("waiting for the job", options, () => this.get(ref, options), (record) => isFinal(record.job.state));
+  }
+}
+
+/**
+ * Clears the mark of a duplicate: with a key that was made for the call, the job
+ * that holds it was created by an earlier try of the same call.
+ */
+function withoutConflict(record: JobRecord | MinimalJob): void {
+  if ("job" in record) record.job.has_confict = false;
+  else delete record.has_confict;
+}

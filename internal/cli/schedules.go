@@ -1,0 +1,316 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+type schedulesCommand struct {
+	Create  schedulesCreate  `cmd:"" help:"Create a schedule."`
+	List    schedulesList    `cmd:"" help:"List schedules, newest first."`
+	Show    schedulesShow    `cmd:"" help:"Show a schedule with its next due times and its last run."`
+	Edit    schedulesEdit    `cmd:"" help:"Change fields of a schedule; its pending run takes them over."`
+	Run     schedulesRun     `cmd:"" help:"Run a schedule now; its grid stays."`
+	Enable  schedulesEnable  `cmd:"" help:"Let a disabled schedule run again."`
+	Disable schedulesDisable `cmd:"" help:"Stop a schedule until it is enabled; its pending run is cancelled."`
+	Delete  schedulesDelete  `cmd:"" help:"Delete a schedule. The jobs that it created stay."`
+}
+
+// scheduleView is the part of a schedule's record that is shown.
+type scheduleView struct {
+	ID          string          `json:"id"`
+	Name        *string         `json:"name"`
+	Description *string         `json:"description"`
+	Inserted    string          `json:"inserted_at"`
+	Disabled    *string         `json:"disabled_at"`
+	Frequency   json.RawMessage `json:"frequency"`
+	Args        requestView     `json:"args"`
+}
+
+func (s *scheduleView) id() string { return s.ID }
+
+func (s *scheduleView) state() string {
+	if s.Disabled != nil {
+		return "disabled"
+	}
+	return "enabled"
+}
+
+// frequency returns how often the schedule runs, in a few words.
+func (s *scheduleView) frequency() string {
+	var f struct {
+		Cron     string            `json:"cron"`
+		Timezone string            `json:"timezone"`
+		Every    []json.RawMessage `json:"repeat_every"`
+	}
+	if json.Unmarshal(s.Frequency, &f) != nil || f.Cron == "" && len(f.Every) != 2 {
+		return string(s.Frequency)
+	}
+	if f.Cron != "" {
+		return strings.TrimSpace(f.Cron + " " + f.Timezone)
+	}
+	return "every " + string(f.Every[0]) + " " + strings.Trim(string(f.Every[1]), `"`)
+}
+
+func schedulePath(id string) string { return "/api/schedules/" + url.PathEscape(id) }
+
+// scheduleID returns the id of a schedule that an argument names: an id, or key:KEY.
+func (c *serviceFlags) scheduleID(env *environment, text string) (string, error) {
+	if !strings.HasPrefix(text, "key:") {
+		return text, nil
+	}
+	record, err := c.record(env, http.MethodGet, schedulePath(text), nil)
+	if err != nil {
+		return "", err
+	}
+	s, err := decoded[scheduleView](record)
+	return s.ID, err
+}
+
+type schedulesCreate struct {
+	serviceFlags
+	requestFlags
+	Cron  string `placeholder:"EXPRESSION" help:"Run by a cron expression, such as '0 9 * * MON-FRI'."`
+	Every string `placeholder:"DURATION" help:"Run at this interval, such as '5 minutes'."`
+	whenFlags
+}
+
+// Run creates a schedule.
+func (c *schedulesCreate) Run(env *environment) error {
+	timing, err := c.grid()
+	if err != nil {
+		return err
+	}
+	members, err := c.fields(env, timing)
+	if err != nil {
+		return err
+	}
+	if !hasField(members, "cron") && !hasField(members, "repeat_every") {
+		return failed(statusUsage, "say how often it runs: --every '5 minutes', --cron '0 9 * * *', or --when 'every weekday at 9:00'")
+	}
+	record, err := c.record(env, http.MethodPost, "/api/jobs", rawjson.Object(members))
+	return printOne(&c.displayFlags, env, record, err, func(j *jobView) string { return orNothing(j.Schedule) }, func(j *jobView) error {
+		text := "schedule %s is created; its first run is job %d, due %s"
+		if j.Job.Conflict {
+			text = "schedule %s already holds this key; nothing was created. Its run is job %d, due %s"
+		}
+		return c.say(env, text, printable(orNothing(j.Schedule)), j.Number, c.terminal(env).moment(j.Job.Scheduled))
+	})
+}
+
+// grid returns the fields that say when the schedule runs.
+func (c *schedulesCreate) grid() ([]rawjson.Member, error) {
+	given := 0
+	for _, text := range []string{c.Cron, c.Every, c.When} {
+		if text != "" {
+			given++
+		}
+	}
+	if given > 1 {
+		return nil, failed(statusUsage, "give one of --every, --cron and --when")
+	}
+	switch {
+	case c.Every != "":
+		return []rawjson.Member{{Name: "repeat_every", Value: setValue("repeat_every", c.Every)}}, nil
+	case c.Cron != "":
+		zone, err := readZone(c.Zone)
+		if err != nil {
+			return nil, err
+		}
+		members := []rawjson.Member{{Name: "cron", Value: rawjson.Quote(c.Cron)}}
+		if zone != time.UTC {
+			members = append(members, rawjson.Member{Name: "timezone", Value: rawjson.Quote(c.Zone)})
+		}
+		return members, nil
+	}
+	timing, err := c.timing()
+	if err == nil && c.When != "" && !hasField(timing, "cron") && !hasField(timing, "repeat_every") {
+		return nil, failed(statusUsage, "--when %q is one time; punctual jobs create makes a job for it", c.When)
+	}
+	return timing, err
+}
+
+type schedulesList struct {
+	serviceFlags
+	Tag []string `sep:"none" placeholder:"TAG" help:"Only schedules with this tag; may be repeated, then only those with all of them."`
+	listFlags
+}
+
+// Run lists schedules.
+func (c *schedulesList) Run(env *environment) error {
+	query := url.Values{}
+	if len(c.Tag) > 0 {
+		query["tag"] = c.Tag
+	}
+	records, err := c.list(env, "/api/schedules", query, c.Limit)
+	columns := []column{{title: "ID"}, stateColumn("STATE"), {title: "RUNS", shrink: true}, {title: "REQUEST", shrink: true}, {title: "NAME", shrink: true}}
+	return printAll(&c.displayFlags, env, records, err, (*scheduleView).id, "there are no such schedules; create one with punctual schedules create", columns,
+		func(_ terminal, s *scheduleView) []string {
+			return []string{s.ID, s.state(), s.frequency(), s.Args.String(), orDash(s.Name)}
+		})
+}
+
+type schedulesShow struct {
+	serviceFlags
+	ID string `arg:"" name:"id" help:"The schedule's id, or key:KEY."`
+}
+
+// scheduleDetails is the part of a schedule's details that is shown.
+type scheduleDetails struct {
+	Schedule scheduleView `json:"schedule"`
+	Revision int64        `json:"revision"`
+	Next     []string     `json:"next"`
+	LastRun  *jobView     `json:"last_run"`
+	Failures int64        `json:"failures_in_a_row"`
+	RunsLeft *int64       `json:"runs_left"`
+}
+
+// Run shows a schedule. As JSON it is the schedule's details.
+func (c *schedulesShow) Run(env *environment) error {
+	record, err := c.record(env, http.MethodGet, schedulePath(c.ID)+"/details", nil)
+	return printOne(&c.displayFlags, env, record, err, func(d *scheduleDetails) string { return d.Schedule.ID }, func(d *scheduleDetails) error {
+		return d.print(env.out, c.terminal(env))
+	})
+}
+
+func (d *scheduleDetails) print(out io.Writer, to terminal) error {
+	f, s := facts{to: to}, &d.Schedule
+	f.add("schedule", s.ID)
+	f.add("name", orNothing(s.Name))
+	f.add("description", orNothing(s.Description))
+	f.painted("state", to.state(s.state()))
+	f.add("runs", s.frequency())
+	f.add("request", s.Args.String())
+	f.add("tags", strings.Join(s.Args.Tags, ", "))
+	f.add("created", to.moment(s.Inserted))
+	if s.Disabled != nil {
+		f.add("disabled", to.moment(*s.Disabled))
+	}
+	f.add("revision", strconv.FormatInt(d.Revision, 10))
+	if d.RunsLeft != nil {
+		f.add("runs left", strconv.FormatInt(*d.RunsLeft, 10))
+	}
+	for i, at := range d.Next {
+		name := ""
+		if i == 0 {
+			name = "next"
+		}
+		f.add(name, to.moment(at))
+	}
+	if d.LastRun != nil {
+		f.painted("last run", "job "+d.LastRun.number()+", due "+to.moment(d.LastRun.Job.Scheduled)+", "+to.state(d.LastRun.Job.State))
+	}
+	if d.Failures > 0 {
+		f.painted("failures", to.paint(red, fmt.Sprintf("%d in a row", d.Failures)))
+	}
+	return f.print(out)
+}
+
+type schedulesEdit struct {
+	serviceFlags
+	editFlags
+	ID       string `arg:"" name:"id" help:"The schedule's id, or key:KEY."`
+	Revision int64  `placeholder:"N" help:"Change nothing unless the schedule has this revision."`
+}
+
+// Run changes a schedule.
+func (c *schedulesEdit) Run(env *environment) error {
+	body, err := c.body(env)
+	if err != nil {
+		return err
+	}
+	record, err := c.edited(env, schedulePath(c.ID), body, c.Revision)
+	return printOne(&c.displayFlags, env, record, err, (*scheduleView).id, func(s *scheduleView) error {
+		return c.say(env, "schedule %s runs at %s", printable(s.ID), printable(s.frequency()))
+	})
+}
+
+type schedulesRun struct {
+	serviceFlags
+	waitFlags
+	ID string `arg:"" name:"id" help:"The schedule's id, or key:KEY."`
+}
+
+// Run makes a run of a schedule due now.
+func (c *schedulesRun) Run(env *environment) error {
+	record, err := c.record(env, http.MethodPost, schedulePath(c.ID)+"/run", nil)
+	return c.started(env, record, err, &c.waitFlags, c.due(env))
+}
+
+type schedulesEnable struct {
+	serviceFlags
+	IDs []string `arg:"" name:"id" help:"The schedules' ids, or key:KEY."`
+}
+
+// Run enables schedules.
+func (c *schedulesEnable) Run(env *environment) error { return c.change(env, c.IDs, "enable") }
+
+type schedulesDisable struct {
+	serviceFlags
+	IDs []string `arg:"" name:"id" help:"The schedules' ids, or key:KEY."`
+}
+
+// Run disables schedules.
+func (c *schedulesDisable) Run(env *environment) error { return c.change(env, c.IDs, "disable") }
+
+// change enables or disables as many of the schedules as possible.
+func (c *serviceFlags) change(env *environment, ids []string, how string) error {
+	var failures error
+	for _, id := range ids {
+		record, err := c.record(env, http.MethodPost, schedulePath(id)+"/"+how, nil)
+		if err != nil {
+			failures = errors.Join(failures, fmt.Errorf("schedule %s: %w", printable(id), err))
+			continue
+		}
+		err = printOne(&c.displayFlags, env, record, nil, (*scheduleView).id, func(s *scheduleView) error {
+			return c.say(env, "schedule %s is %s", printable(s.ID), s.state())
+		})
+		failures = errors.Join(failures, err)
+	}
+	return failures
+}
+
+type schedulesDelete struct {
+	serviceFlags
+	IDs []string `arg:"" name:"id" help:"The schedules' ids, or key:KEY."`
+}
+
+// Run deletes as many of the schedules as possible.
+func (c *schedulesDelete) Run(env *environment) error {
+	return c.deleteAll(env, "schedule", c.IDs, schedulePath)
+}
+
+// deleteAll deletes as many records of a kind as possible.
+func (c *serviceFlags) deleteAll(env *environment, kind string, names []string, path func(string) string) error {
+	var failures error
+	for _, name := range names {
+		if _, err := c.call(env, http.MethodDelete, path(name), nil, nil); err != nil {
+			failures = errors.Join(failures, fmt.Errorf("%s %s: %w", kind, printable(name), err))
+			continue
+		}
+		if !c.JSON {
+			failures = errors.Join(failures, c.say(env, "%s %s is deleted", kind, printable(name)))
+		}
+	}
+	return failures
+}
+
+// setValue returns the value that text stands for in a field.
+func setValue(name, text string) rawjson.Value {
+	if f := job.FieldNamed(name); f != nil && f.Kind != job.AnyValue {
+		if v := f.Value(text); v != nil {
+			return v
+		}
+	}
+	return jsonOrText(text)
+}

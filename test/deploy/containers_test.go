@@ -1,0 +1,164 @@
+package deploy
+
+import (
+	"bytes"
+	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
+)
+
+// Every setting that a configuration names is one of serve, and a number of them are
+// read by the program itself.
+func TestSettings_ExistAndAreAccepted(t *testing.T) {
+	t.Parallel()
+	help := harness.Command(t, nil, "serve", "--help").Stdout
+	setting := regexp.MustCompile(`PUNCTUAL_[A-Z_]+`)
+	own := []string{"PUNCTUAL_HOST", "PUNCTUAL_NODES", "PUNCTUAL_IMAGE"} // of compose and Caddy
+	files := []string{
+		"systemd/punctual.service", "debian/punctual.env", "container/Dockerfile", "compose/compose.yaml", "caddy/Caddyfile",
+		"kubernetes/configuration.yaml", "kubernetes/deployment.yaml", "fly/fly.toml", "render/render.yaml",
+	}
+	for _, file := range files {
+		for _, name := range setting.FindAllString(read(t, file), -1) {
+			if !slices.Contains(own, name) && !strings.Contains(help, "[$"+name+"]") {
+				t.Errorf("%s names %s, which serve does not read", file, name)
+			}
+		}
+	}
+}
+
+func TestDockerfile_NeedsNoRights(t *testing.T) {
+	t.Parallel()
+	text := read(t, "container/Dockerfile")
+	for _, want := range []string{
+		"\nUSER 65532:65532\n", `CMD ["/usr/bin/punctual", "health"]`, "\nENTRYPOINT [\"/usr/bin/punctual\"]\n", "\nSTOPSIGNAL SIGTERM\n",
+		"PUNCTUAL_DATABASE_URL=sqlite:/data/punctual.db", "\nVOLUME /data\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the file has no %q", want)
+		}
+	}
+	if strings.Contains(text, "\nRUN ") {
+		t.Error("it runs something: the image would not be the same each time")
+	}
+}
+
+// decode reads documents strictly: a field that into does not know is a mistake.
+func decode[T any](t *testing.T, name string) []T {
+	t.Helper()
+	decoder := yaml.NewDecoder(bytes.NewReader([]byte(read(t, name))))
+	decoder.KnownFields(true)
+	var all []T
+	for {
+		var one T
+		switch err := decoder.Decode(&one); err {
+		case nil:
+			all = append(all, one)
+		case io.EOF:
+			return all
+		default:
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+}
+
+type composeService struct {
+	Image           string
+	Environment     map[string]string
+	Secrets         []string
+	Networks        []string
+	DependsOn       any `yaml:"depends_on"`
+	Restart         string
+	StopGracePeriod string   `yaml:"stop_grace_period"`
+	ReadOnly        bool     `yaml:"read_only"`
+	CapDrop         []string `yaml:"cap_drop"`
+	CapAdd          []string `yaml:"cap_add"`
+	SecurityOpt     []string `yaml:"security_opt"`
+	MemLimit        string   `yaml:"mem_limit"`
+	ShmSize         string   `yaml:"shm_size"`
+	Logging         any
+	Volumes, Ports  []string
+	Healthcheck     any
+}
+
+func TestCompose_RunsTwoNodesBehindAProxy(t *testing.T) {
+	t.Parallel()
+	type compose struct {
+		Name     string
+		Node     composeService `yaml:"x-node"`
+		Services map[string]composeService
+		Networks map[string]struct {
+			Internal bool
+			IPAM     any `yaml:"ipam"`
+		}
+		Volumes map[string]any
+		Secrets map[string]struct{ File string }
+	}
+	all := decode[compose](t, "compose/compose.yaml")
+	if len(all) != 1 {
+		t.Fatalf("%d documents", len(all))
+	}
+	c := all[0]
+	for _, name := range []string{"node1", "node2"} {
+		n := c.Services[name]
+		if !n.ReadOnly || !slices.Equal(n.CapDrop, []string{"ALL"}) || len(n.Ports) > 0 || n.StopGracePeriod != "60s" {
+			t.Errorf("%s has more rights than it needs: %+v", name, n)
+		}
+		if got := n.Environment["PUNCTUAL_DATABASE_URL"]; !strings.HasPrefix(got, "postgres://punctual@database:5432/punctual?") {
+			t.Errorf("%s has the database %q", name, got)
+		}
+		if !strings.Contains(c.Services["proxy"].Environment["PUNCTUAL_NODES"], name+":8080") {
+			t.Errorf("the proxy does not know %s", name)
+		}
+	}
+	if mounts := c.Services["proxy"].Volumes; !slices.Contains(mounts, "../caddy/Caddyfile:/etc/caddy/Caddyfile:ro") {
+		t.Errorf("the proxy reads another configuration: %v", mounts)
+	}
+	if !strings.Contains(read(t, "caddy/Caddyfile"), "health_uri /readyz\n") {
+		t.Error("the proxy does not ask /readyz")
+	}
+	if ports := c.Services["database"].Ports; len(ports) > 0 || !c.Networks["inside"].Internal {
+		t.Error("the database can be reached from outside")
+	}
+	for name, s := range c.Services {
+		if s.Image == "" || s.Restart != "unless-stopped" {
+			t.Errorf("%s: %+v", name, s)
+		}
+		for _, secret := range s.Secrets {
+			if c.Secrets[secret].File == "" {
+				t.Errorf("%s needs the secret %s, which has no file", name, secret)
+			}
+		}
+	}
+}
+
+func TestKubernetes_FilesAreAllListed(t *testing.T) {
+	t.Parallel()
+	list := decode[struct {
+		APIVersion string `yaml:"apiVersion"`
+		Kind       string
+		Namespace  string
+		Resources  []string
+	}](t, "kubernetes/kustomization.yaml")[0]
+	found, err := filepath.Glob(filepath.Join(directory, "kubernetes", "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for _, path := range found {
+		if name := filepath.Base(path); name != "kustomization.yaml" {
+			files = append(files, name)
+		}
+	}
+	slices.Sort(list.Resources)
+	if !slices.Equal(list.Resources, files) || list.Namespace != "punctual" {
+		t.Errorf("kustomization.yaml lists %v, there are %v", list.Resources, files)
+	}
+}
