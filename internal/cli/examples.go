@@ -96,6 +96,7 @@ punctual listen --name ann --tag env:ann`,
 	"backup":  "punctual backup punctual.backup",
 	"restore": "punctual restore punctual.backup --database-url sqlite:new.db",
 	"copy":    "punctual copy --from sqlite:punctual.db --to postgres://punctual@db.example.com/punctual",
+	"health":  "punctual health --live",
 	"completion": `source <(punctual completion bash)
 punctual completion zsh > ~/.zsh/completions/_punctual
 punctual completion fish > ~/.config/fish/completions/punctual.fish`,
