@@ -17,6 +17,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/eventstream"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/listen"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/secret"
@@ -35,7 +36,9 @@ type Config struct {
 	Stats   *stats.Collector
 	Board   *broadcast.Hub
 	Events  *eventstream.Hub
-	Log     *slog.Logger
+	// Listeners are what punctual listen connects to.
+	Listeners *listen.Hub
+	Log       *slog.Logger
 	// Running reports whether jobs are being fired.
 	Running func() bool
 	Quotas  *quota.Book
@@ -94,6 +97,7 @@ var routes = []route{
 	{"/api/apply", forJobs, map[string]handler{"POST": own((*Server).apply)}},
 	{"/api/export", forJobs, map[string]handler{"GET": (*Server).exportSchedules}},
 	{"/api/events", forJobs, map[string]handler{"GET": (*Server).followEvents}},
+	{"/api/listen", forChanges, map[string]handler{"GET": own((*Server).listen)}},
 	{"/api/logs", forJobs, map[string]handler{"GET": (*Server).listLogs}},
 	{"/api/logs/export", forJobs, map[string]handler{"GET": (*Server).exportLogs}},
 	{"/api/logs/{log_id}", forJobs, map[string]handler{"GET": (*Server).getLog}},
