@@ -156,9 +156,14 @@ func (c *call) follow(list *view.Logs) {
 		list.First = c.here("after", "")
 	}
 	list.CanFollow = list.First == "" && list.Filter.Until == ""
-	list.Live = list.CanFollow && c.param("follow") != "off"
-	list.Follow = c.here("follow", "")
-	if list.Live {
-		list.Follow = c.here("follow", "off")
+	list.Live, list.Follow = c.followed(list.CanFollow)
+}
+
+// followed reports whether a list that can be live is, and returns the address that
+// changes this.
+func (c *call) followed(can bool) (live bool, change string) {
+	if live = can && c.param("follow") != "off"; live {
+		return true, c.here("follow", "off")
 	}
+	return false, c.here("follow", "")
 }

@@ -110,6 +110,7 @@ func (c *call) hereWith(change func(url.Values)) string {
 	values.Del("part")
 	values.Del("done")
 	values.Del("count")
+	values.Del("top")
 	change(values)
 	return (&url.URL{Path: c.r.URL.Path, RawQuery: values.Encode()}).String()
 }

@@ -10,11 +10,11 @@ import (
 func TestPaint_MarksTokensAndEscapes(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a": "<b>", "n": -1.5e3, "t": true}`: `{<span class="jk">&#34;a&#34;</span>: <span class="js">&#34;&lt;b&gt;&#34;</span>, <span class="jk">&#34;n&#34;</span>: <span class="jn">-1.5e3</span>, <span class="jk">&#34;t&#34;</span>: <span class="jl">true</span>}`,
-		`"a \" b"`:   `<span class="js">&#34;a \&#34; b&#34;</span>`,
-		`["cut`:      `[<span class="js">&#34;cut</span>`,
-		`"ends in \`: `<span class="js">&#34;ends in \</span>`,
-		``:           ``,
-		"{}":         "{}",
+		`"a \" b"`:                             `<span class="js">&#34;a \&#34; b&#34;</span>`,
+		`["cut`:                                `[<span class="js">&#34;cut</span>`,
+		`"ends in \`:                           `<span class="js">&#34;ends in \</span>`,
+		``:                                     ``,
+		"{}":                                   "{}",
 	} {
 		if got := Paint(text); got != want {
 			t.Errorf("%s\n got %s\nwant %s", text, got, want)

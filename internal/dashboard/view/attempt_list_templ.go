@@ -63,7 +63,7 @@ func AttemptsPage(list *AttemptList) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = followButton(&list.Logs).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = followButton(list.CanFollow, list.Live, list.Follow).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
