@@ -20,6 +20,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/eventstream"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/listen"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/secret"
@@ -38,7 +39,9 @@ type Config struct {
 	Stats   *stats.Collector
 	Board   *broadcast.Hub
 	Events  *eventstream.Hub
-	Log     *slog.Logger
+	// Listeners are what punctual listen connects to.
+	Listeners *listen.Hub
+	Log       *slog.Logger
 	// Running reports whether jobs are being fired.
 	Running func() bool
 	Quotas  *quota.Book
@@ -98,6 +101,7 @@ var routes = []route{
 	{"/api/apply", forJobs, map[string]handler{"POST": own((*Server).apply)}},
 	{"/api/export", forJobs, map[string]handler{"GET": (*Server).exportSchedules}},
 	{"/api/events", forJobs, map[string]handler{"GET": (*Server).followEvents}},
+	{"/api/listen", forChanges, map[string]handler{"GET": own((*Server).listen)}},
 	{"/api/logs", forJobs, map[string]handler{"GET": (*Server).listLogs}},
 	{"/api/logs/export", forJobs, map[string]handler{"GET": (*Server).exportLogs}},
 	{"/api/logs/{log_id}", forJobs, map[string]handler{"GET": (*Server).getLog}},
@@ -142,6 +146,7 @@ var parameters = map[string][]string{
 	"GET /api/jobs/counts":   job.FilterParameters,
 	"GET /api/schedules":     slices.Concat([]string{"tag", maskParameter}, pageParameters),
 	"GET /api/operations":    {"limit", "cursor"},
+	"GET /api/listen":        {"name", "tag", "instance"},
 	"GET /api/logs":          slices.Concat(logParameters, pageParameters),
 	"GET /api/logs/export":   logParameters,
 	"GET /api/account/audit": slices.Concat([]string{"event"}, pageParameters),

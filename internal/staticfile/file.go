@@ -34,8 +34,8 @@ func (f *File) Bytes() []byte { return bytes.Clone(f.plain) }
 
 func compress(text []byte) []byte {
 	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is a valid one
-	_, _ = w.Write(text)                                  // a buffer takes everything
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write(text) // a buffer takes everything
 	_ = w.Close()
 	return b.Bytes()
 }
