@@ -14,8 +14,8 @@ const directory = join(root, "test/.build/examples");
 
 /** The schedule that each guide's example leaves behind, and the body that its requests have. */
 const examples = [
-  { guide: "quickstart", key: "key:report-typescript", body: { hello: "typescript" }, now: true },
-  { guide: "from-bullmq", key: "key:digest", body: { list: "news" }, now: false },
+  { guide: "quickstart", key: "report-typescript", body: { hello: "typescript" }, now: true },
+  { guide: "from-bullmq", key: "digest", body: { list: "news" }, now: false },
 ];
 
 describe("the examples of the guides", () => {
@@ -41,11 +41,11 @@ describe("the examples of the guides", () => {
         const env = { ...process.env, PUNCTUAL_URL: service.url, PUNCTUAL_API_KEY: service.key, TARGET_URL: receiver.target };
         const { stdout } = await run(process.execPath, [join(directory, `${guide}.mjs`)], { env });
         if (now) assert.match(stdout, /^completed\n[0-9a-f-]{36}\n$/);
-        else await client().schedules.run(key as `key:${string}`);
+        else await client().schedules.run({ key });
         const wanted = Object.entries(body);
         await eventually("the request", () => received.find((one) => wanted.every(([name, value]) => one[name] === value)));
       } finally {
-        await client().schedules.delete(key as `key:${string}`);
+        await client().schedules.delete({ key });
         await receiver.close();
       }
     });
