@@ -285,12 +285,16 @@ const takeOverEvery = time.Second
 
 // takeOver ends the attempts of other nodes that went away, until ctx ends.
 func (n *Node) takeOver(ctx context.Context) {
-	n.every(ctx, takeOverEvery, "finding expired nodes failed; retrying", n.recover)
+	var expired <-chan struct{} // nil waits for ever
+	if d, ok := n.database.(interface{ Expired() <-chan struct{} }); ok {
+		expired = d.Expired()
+	}
+	n.every(ctx, takeOverEvery, expired, "finding expired nodes failed; retrying", n.recover)
 }
 
-// every does something again and again until ctx ends. Of failures in a row the
-// first is logged.
-func (n *Node) every(ctx context.Context, pause time.Duration, failure string, do func(context.Context) error) {
+// every does something again and again until ctx ends, and also when now receives,
+// which may be nil. Of failures in a row the first is logged.
+func (n *Node) every(ctx context.Context, pause time.Duration, now <-chan struct{}, failure string, do func(context.Context) error) {
 	ticker := time.NewTicker(pause)
 	defer ticker.Stop()
 	failed := false
@@ -299,6 +303,7 @@ func (n *Node) every(ctx context.Context, pause time.Duration, failure string, d
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+		case <-now:
 		}
 		err := do(ctx)
 		if err != nil && !failed && ctx.Err() == nil {
