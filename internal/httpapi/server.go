@@ -7,12 +7,14 @@ import (
 	"path"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/broadcast"
+	"github.com/punctual-dev/punctual/internal/docsite"
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/eventstream"
 	"github.com/punctual-dev/punctual/internal/fault"
@@ -58,6 +60,7 @@ type Server struct {
 	parsing chan struct{} // has one for each large body that is being parsed
 	guesses guesses
 	reports *quota.Meter[job.TokenHash] // of targets, by attempt
+	site    *docsite.Site
 
 	complaints edge.Complaints
 }
@@ -126,7 +129,10 @@ var routes = []route{
 	{"/readyz", open, map[string]handler{"GET": (*Server).readyz}},
 	{"/metrics", open, map[string]handler{"GET": (*Server).metrics}},
 	{"/openapi.json", open, map[string]handler{"GET": (*Server).openAPI}},
-	{"/docs", open, map[string]handler{"GET": (*Server).docs}},
+	{docsite.Prefix, open, map[string]handler{"GET": (*Server).docs}},
+	{docsite.Prefix + "/{page...}", open, map[string]handler{"GET": (*Server).docs}},
+	{docsite.LLMs, open, map[string]handler{"GET": (*Server).docs}},
+	{docsite.LLMsFull, open, map[string]handler{"GET": (*Server).docs}},
 }
 
 // masking are the calls that take the parameter mask.
@@ -137,7 +143,7 @@ var masking = []string{
 
 // New returns a Server.
 func New(config Config) *Server {
-	s := &Server{Config: config, mux: http.NewServeMux(), parsing: newParsing(), reports: quota.NewMeter[job.TokenHash](time.Now())}
+	s := &Server{Config: config, mux: http.NewServeMux(), parsing: newParsing(), site: docsite.New(), reports: quota.NewMeter[job.TokenHash](time.Now())}
 	s.Metrics.Expect("refused")
 	for _, r := range routes {
 		s.Metrics.Expect(r.path)
@@ -151,6 +157,9 @@ func New(config Config) *Server {
 
 // Answers reports whether the request's path is one of the API's.
 func (s *Server) Answers(r *http.Request) bool {
+	if strings.HasPrefix(r.URL.Path, docsite.Prefix+"/") {
+		return s.site.Has(r.URL.Path)
+	}
 	_, pattern := s.mux.Handler(r)
 	return pattern != "/"
 }
