@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"path"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -135,11 +136,31 @@ var routes = []route{
 	{docsite.LLMsFull, open, map[string]handler{"GET": (*Server).docs}},
 }
 
-// masking are the calls that take the parameter mask.
-var masking = []string{
-	"GET /api/jobs", "GET /api/jobs/{job_id}", "GET /api/schedules", "GET /api/schedules/{schedule_id}",
-	"GET /api/logs", "GET /api/logs/{log_id}", "GET /api/logs/export", "GET /api/export",
+// parameters lists the query parameters that each call takes; none unless it is
+// listed here. See refuseMisspelt for others.
+var parameters = map[string][]string{
+	"POST /api/jobs/batch":   {"atomic"},
+	"GET /api/export":        {"owner", maskParameter},
+	"GET /api/alerts":        {"limit", "offset"},
+	"GET /api/jobs":          slices.Concat([]string{"q", maskParameter}, job.FilterParameters, pageParameters),
+	"GET /api/jobs/counts":   job.FilterParameters,
+	"GET /api/schedules":     slices.Concat([]string{"tag", maskParameter}, pageParameters),
+	"GET /api/operations":    {"limit", "cursor"},
+	"GET /api/logs":          slices.Concat(logParameters, pageParameters),
+	"GET /api/logs/export":   logParameters,
+	"GET /api/account/audit": slices.Concat([]string{"event"}, pageParameters),
+	"GET /api/stats":         {"minutes"},
+	"GET /api/secrets":       {"limit", "offset"},
+
+	"GET /api/jobs/{job_id}":           {maskParameter},
+	"GET /api/schedules/{schedule_id}": {maskParameter},
+	"GET /api/logs/{log_id}":           {maskParameter},
 }
+
+var (
+	pageParameters = []string{"limit", "offset", "order_by", "cursor"}
+	logParameters  = []string{"job_id", "schedule_id", "event", "since", "until", maskParameter}
+)
 
 // New returns a Server.
 func New(config Config) *Server {
@@ -261,6 +282,9 @@ func (s *Server) dispatch(route route, c *call) error {
 		return fault.New(fault.MethodNotAllowed, "this path does not support "+c.r.Method+"; it supports "+edge.Allow(maps.Keys(route.methods)))
 	}
 	if err := s.admit(route, method, c); err != nil {
+		return err
+	}
+	if err := refuseMisspelt(route, method, c.r.URL.Query()); err != nil {
 		return err
 	}
 	if err := c.readMask(route, method); err != nil {

@@ -1,0 +1,62 @@
+package httpapi
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+)
+
+// elsewhere has the parameters of all calls.
+var elsewhere = func() map[string]bool {
+	all := map[string]bool{}
+	for _, names := range parameters {
+		for _, name := range names {
+			all[name] = true
+		}
+	}
+	return all
+}()
+
+// refuseMisspelt returns a fault that lists the query parameters that belong to
+// other calls or are probably misspelt; nil if there are none. A misspelt filter
+// that is ignored would list everything. Other parameters that a call doesn't take
+// are ignored: clients and proxies add their own.
+func refuseMisspelt(route route, method string, values url.Values) error {
+	known := parameters[method+" "+route.path]
+	if len(known) == 0 || len(values) == 0 {
+		return nil
+	}
+	var problems fault.Problems
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if slices.Contains(known, plainName(name)) {
+			continue
+		}
+		if meant, ok := job.Misspelt(bracketless(name), known); ok {
+			problems.Add(fault.Problem{Parameter: name, Detail: "is not a known parameter; did you mean " + meant + "?"})
+		} else if elsewhere[plainName(name)] {
+			problems.Add(fault.Problem{Parameter: name, Detail: "is not a parameter of this call, which takes " + strings.Join(known, ", ")})
+		}
+	}
+	return problems.Err()
+}
+
+// plainName returns the name of a parameter without the brackets of order_by,
+// which has several forms.
+func plainName(name string) string {
+	for _, form := range []string{"order_by[]", "order_by[0]", "order_by[1]"} {
+		if name == form {
+			return "order_by"
+		}
+	}
+	return name
+}
+
+// bracketless returns a name without what follows its first bracket.
+func bracketless(name string) string {
+	bare, _, _ := strings.Cut(name, "[")
+	return bare
+}
