@@ -6,6 +6,7 @@ import ast
 import asyncio
 import json
 import re
+import ssl
 import threading
 import time
 import unittest
@@ -17,7 +18,7 @@ from punctual import AsyncClient, Client, PunctualError, response_of
 from punctual import _json
 from punctual.errors import parse_retry_after
 
-from .support import ROOT, client, rejected, respond, serve, variable
+from .support import ROOT, client, rejected, respond, serve, target, variable
 
 JOB = {"id": "a", "job_id": 1, "job": {"state": "available", "has_confict": True}}
 PROBLEM = {"type": "about:blank", "status": 422, "title": "x", "code": "invalid_request", "detail": "no", "errors": [{"detail": "one"}, {"detail": "two", "pointer": "#/url"}]}
@@ -150,6 +151,15 @@ class TestCalls(unittest.TestCase):
         self.assertEqual(self.requests[1][1], "/base/api/jobs?cursor=a%2Bb&tag=1&tag=2")
         self.answers = [(200, {"data": [1]}, {"link": '</api/jobs?cursor=a>; rel="next"'})] * 3
         self.assertEqual(rejected(self, lambda: list(self.client.jobs.list())).code, "protocol")
+
+    def test_speaks_tls_with_whom_it_trusts(self) -> None:
+        context = ssl.create_default_context()
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        with Client(target(self.server.port), "k", ssl_context=context) as careless:
+            self.assertEqual([careless.jobs.get(1), careless.jobs.get(1)], [JOB, JOB])
+        error = rejected(self, lambda: Client(target(self.server.port), "k").jobs.get(1))
+        self.assertEqual((error.code, error.sent, len(self.requests)), ("protocol", False, 2))
 
     def test_names_records_in_paths(self) -> None:
         self.client.jobs.get(punctual.Key("a/b ?é"))
