@@ -265,6 +265,11 @@ func (s *Store) FailuresSince(ctx context.Context, owner job.Owner, since time.T
 	return few(ctx, s, owner, nothing, func() ([]job.FailedJob, error) { return s.Records.FailuresSince(ctx, owner, since, limit) })
 }
 
+// JobFailures implements Records.
+func (s *Store) JobFailures(ctx context.Context, owner job.Owner, numbers []int64) (map[int64]job.LastFailure, error) {
+	return few(ctx, s, owner, nothing, func() (map[int64]job.LastFailure, error) { return s.Records.JobFailures(ctx, owner, numbers) })
+}
+
 // SchedulesFailing implements Records.
 func (s *Store) SchedulesFailing(ctx context.Context, owner job.Owner, limit int) ([]job.FailingSchedule, error) {
 	return few(ctx, s, owner, nothing, func() ([]job.FailingSchedule, error) { return s.Records.SchedulesFailing(ctx, owner, limit) })

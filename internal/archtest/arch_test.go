@@ -24,6 +24,7 @@ var mayImport = map[string][]string{
 	"client":                    {},
 	"client/receiver":           {"client"},
 	"cmd/punctual":              {"internal/cli"},
+	"examples/nightly-report":   {"client", "client/receiver"},
 	"internal/admission":        {"internal/fault", "internal/identity", "internal/job", "internal/store"},
 	"internal/alert":            {"internal/fault", "internal/job", "internal/notify", "internal/rawjson", "internal/store"},
 	"internal/alert/watch":      {"internal/alert", "internal/fault", "internal/job", "internal/store"},

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"compress/gzip"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -110,6 +111,7 @@ func (c *call) hereWith(change func(url.Values)) string {
 	values.Del("part")
 	values.Del("done")
 	values.Del("count")
+	values.Del("top")
 	change(values)
 	return (&url.URL{Path: c.r.URL.Path, RawQuery: values.Encode()}).String()
 }
@@ -124,13 +126,42 @@ func (c *call) render(status int, page templ.Component) error {
 	if err := page.Render(c.r.Context(), &b); err != nil {
 		return fmt.Errorf("rendering a page: %w", err)
 	}
+	body := c.compressed(b.Bytes())
 	c.Header().Set("Content-Type", "text/html; charset=utf-8")
-	c.Header().Set("Content-Length", strconv.Itoa(b.Len()))
+	c.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	c.WriteHeader(status)
 	if c.r.Method != http.MethodHead {
-		_, _ = c.Write(b.Bytes()) // the browser may have disconnected
+		_, _ = c.Write(body) // the browser may have disconnected
 	}
 	return nil
+}
+
+// compressLeast is the size of a page from which it is compressed.
+const compressLeast = 1 << 10
+
+// compressed returns a page as it is sent: compressed, and with the header that says
+// so, if the browser accepts that. Pages that may show a secret are not: the size of a
+// compressed page would tell another site, which can request it with parameters of
+// its choice, whether these are like the secret.
+func (c *call) compressed(page []byte) []byte {
+	c.Header().Add("Vary", "Accept-Encoding")
+	if len(page) < compressLeast || c.showsSecrets() || !strings.Contains(c.r.Header.Get("Accept-Encoding"), "gzip") {
+		return page
+	}
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // the level is a valid one
+	_, _ = w.Write(page)                            // a buffer takes everything
+	_ = w.Close()
+	c.Header().Set("Content-Encoding", "gzip")
+	return b.Bytes()
+}
+
+// showsSecrets reports whether the page may show a key, a token or a credential.
+func (c *call) showsSecrets() bool {
+	path := c.r.URL.Path
+	lists := strings.HasPrefix(path, "/jobs") || strings.HasPrefix(path, "/schedules") || strings.HasPrefix(path, "/logs") || strings.HasPrefix(path, "/attempts")
+	public := path == ui.PublicPrefix || strings.HasPrefix(path, ui.PublicPrefix+"/")
+	return c.r.Method == http.MethodPost || c.param("reveal") != "" || path != "/" && !lists && !public
 }
 
 // text responds with plain text.

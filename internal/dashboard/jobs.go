@@ -67,32 +67,22 @@ func (s *Server) jobs(c *call) error {
 	query.Limit = jobsShown
 	query.After, _ = strconv.ParseInt(c.param("after"), 10, 64) // anything else is the first page
 	query.After = max(query.After, 0)
-	page, err := s.findJobs(c, query, list.Search)
-	if err != nil {
-		return err
-	}
-	list.Jobs = page.Items
-	list.Self, list.Live = c.here("part", "list"), query.After == 0
-	list.Cancel = c.href("/jobs/cancel") + strings.TrimPrefix(c.here(), c.r.URL.Path)
-	list.Operate = c.operateAddress(values)
+	list.CanFollow = query.After == 0
+	list.Live, list.Follow = c.followed(list.CanFollow)
 	if query.After > 0 {
 		list.First = c.here("after", "")
 	}
-	if page.Next != nil {
-		list.Next = c.here("after", strconv.FormatInt(page.Next.After, 10))
+	if err := s.readJobs(c, query, list); err != nil {
+		return err
+	}
+	list.Cancel = c.href("/jobs/cancel") + strings.TrimPrefix(c.here(), c.r.URL.Path)
+	if list.Operate = c.operateAddress(values); list.Operate != "" {
+		list.Bulk = bulkActions(list.State, values)
 	}
 	if c.part() == "list" {
 		return c.render(http.StatusOK, view.JobsPart(list))
 	}
 	return c.render(http.StatusOK, view.JobsPage(list))
-}
-
-// findJobs reads a page of the list, or of the jobs that a search finds.
-func (s *Server) findJobs(c *call, query job.Query, search string) (job.Page[*job.Job], error) {
-	if search != "" {
-		return s.Service.SearchAll(c.r.Context(), c.owner(), query, search)
-	}
-	return s.Service.Jobs(c.r.Context(), c.owner(), query)
 }
 
 // jobTabs returns a tab for each state, with the number of jobs that match the
@@ -113,11 +103,11 @@ func (s *Server) jobTabs(c *call, query job.Query, list *view.Jobs) ([]ui.Tab, e
 			return text
 		}
 	}
-	tabs := []ui.Tab{{Label: "All", Href: c.here("state", "", "after", ""), Current: list.State == ""}}
+	tabs := []ui.Tab{{Label: "All", Href: c.here("state", "", "after", "", "order", ""), Current: list.State == ""}}
 	for _, state := range listedStates {
 		tabs = append(tabs, ui.Tab{
 			Label: ui.StateLabel(state), Count: count(state), Current: list.State == state.String(),
-			Href: c.here("state", state.String(), "after", ""),
+			Href: c.here("state", state.String(), "after", "", "order", ""),
 		})
 	}
 	return tabs, nil

@@ -84,22 +84,14 @@ func (f *logFilter) times(now time.Time) {
 
 func (s *Server) logs(c *call) error {
 	ctx, f := c.r.Context(), c.logFilter()
-	list := &view.Logs{Filter: f.LogFilter, Self: c.here("part", "list"), Export: strings.Replace(c.here("after", "", "follow", ""), "/logs", "/logs/export", 1)}
+	list := &view.Logs{Filter: f.LogFilter, Export: strings.Replace(c.here("after", "", "follow", ""), "/logs", "/logs/export", 1)}
 	if len(f.Problems) > 0 {
 		return c.render(http.StatusUnprocessableEntity, view.LogsPage(list))
 	}
 	query := f.query
 	query.Limit = logsListed
 	query.After, query.AfterID = parsePosition(c.param("after"))
-	if query.After != 0 || query.AfterID != uuid.Nil {
-		list.First = c.here("after", "")
-	}
-	list.CanFollow = list.First == "" && f.Until == ""
-	list.Live = list.CanFollow && c.param("follow") != "off"
-	list.Follow = c.here("follow", "")
-	if list.Live {
-		list.Follow = c.here("follow", "off")
-	}
+	c.follow(list)
 	page, err := s.Service.Logs(ctx, c.owner(), f.of, query)
 	if err != nil {
 		return err

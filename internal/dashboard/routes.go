@@ -43,6 +43,7 @@ func allRoutes() []route {
 		scheduleRoutes,
 		editRoutes,
 		logRoutes,
+		attemptRoutes,
 		liveRoutes,
 	)
 }

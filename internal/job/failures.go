@@ -60,3 +60,24 @@ type FailedJob struct {
 	DiscardedAt time.Time
 	Cause       string // of its last attempt; "" if its logs are gone
 }
+
+// LastFailure is the latest failed attempt of a job: its Cause and its number, which
+// is 0 if it can't be read.
+type LastFailure struct {
+	Cause   string
+	Attempt int
+}
+
+// FailureSuffix is how many of the last characters of a log's payload
+// ReadLastFailure needs.
+const FailureSuffix = 100
+
+// ReadLastFailure reads a failed attempt from the event of its log and from the
+// beginning and the end of the log's payload.
+func ReadLastFailure(event string, prefix, suffix []byte) LastFailure {
+	f := LastFailure{Cause: FailureCause(event, prefix)}
+	if i := bytes.LastIndex(suffix, []byte(`,"attempt":`)); i >= 0 {
+		f.Attempt, _ = strconv.Atoi(between(string(suffix[i:]), `"attempt":`))
+	}
+	return f
+}

@@ -46,6 +46,12 @@ func (s *Service) FailuresSince(ctx context.Context, owner job.Owner, since time
 	return s.Store.FailuresSince(ctx, owner, since, limit)
 }
 
+// JobFailures returns the latest failure of those of the given jobs of the owner that
+// have a log of one. The jobs must not be completed.
+func (s *Service) JobFailures(ctx context.Context, owner job.Owner, numbers []int64) (map[int64]job.LastFailure, error) {
+	return s.Store.JobFailures(ctx, owner, numbers)
+}
+
 // SchedulesFailing returns up to limit of the owner's enabled schedules that fail,
 // those that fail longest first.
 func (s *Service) SchedulesFailing(ctx context.Context, owner job.Owner, limit int) ([]job.FailingSchedule, error) {

@@ -23,6 +23,9 @@ type Summaries interface {
 	// FailuresSince returns up to limit of the owner's jobs that were discarded at or
 	// after a time, latest first, with the cause of their last failure.
 	FailuresSince(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]job.FailedJob, error)
+	// JobFailures returns the latest failure of those of the given jobs of the owner
+	// that have a log of one. The jobs must not be completed.
+	JobFailures(ctx context.Context, owner job.Owner, numbers []int64) (map[int64]job.LastFailure, error)
 	// SchedulesFailing returns up to limit of the owner's enabled schedules whose latest
 	// completed or discarded run was discarded, those that fail longest first.
 	SchedulesFailing(ctx context.Context, owner job.Owner, limit int) ([]job.FailingSchedule, error)

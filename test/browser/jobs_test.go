@@ -176,7 +176,7 @@ func TestJobs_ChangesAppearWithoutReloading(t *testing.T) {
 	route := w.target.Route(t)
 	release := route.Hold(harness.JSONReply(`{}`))
 	n := w.create(`{"url":%q,"name":"Just now"}`, route.URL)
-	list.See("Just now", "Running")
+	list.See("1 new job").NotSee("Just now").ClickOn("1 new job").See("Just now", "Running")
 	w.client.Post(fmt.Sprintf("/api/jobs/%d/cancel", w.waiting), nil).Want(200)
 	detail.See("Cancelled").Check()
 	list.Click(fmt.Sprintf("#pick-%d", n))

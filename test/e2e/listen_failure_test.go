@@ -209,6 +209,7 @@ func TestListen_OutlivesRestarts(t *testing.T) {
 	address.To(s.URL())
 	l.AwaitReady(t, 3)
 	close(hold)
+	harness.Eventually(t, afterCrash(s), "the attempt to be retried", func() bool { return len(p.requests()) > 2 })
 	awaitState(t, a.Client, job, "completed")
 }
 

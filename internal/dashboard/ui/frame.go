@@ -22,5 +22,5 @@ func (p Page) noticeTone() string {
 type navEntry struct{ area, path, label string }
 
 var navEntries = []navEntry{
-	{"overview", "/", "Overview"}, {"jobs", "/jobs", "Jobs"}, {"schedules", "/schedules", "Schedules"}, {"logs", "/logs", "Logs"},
+	{"overview", "/", "Overview"}, {"jobs", "/jobs", "Jobs"}, {"schedules", "/schedules", "Schedules"}, {"logs", "/attempts", "Logs"},
 }

@@ -1,6 +1,9 @@
 package ui
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // causes are the words for why an attempt failed, by job.Cause. Statuses are not among
 // them.
@@ -21,6 +24,9 @@ func Cause(cause string) string {
 	}
 	return "unknown error"
 }
+
+// CauseWord returns the cause of a failure in a word or two: "500", "timeout", "DNS".
+func CauseWord(cause string) string { return strings.TrimPrefix(Cause(cause), "HTTP ") }
 
 // Clock formats the time of day of an instant, with its date unless it is within a day
 // of now: "22:18 UTC", "21 Nov 22:18 UTC".

@@ -16,8 +16,8 @@ type Filters struct {
 	Clear    string // the address without filters
 }
 
-// isFiltered reports whether the list is restricted.
-func (f *Filters) isFiltered() bool { return len(f.Chips) > 0 }
+// Filtered reports whether the list is restricted.
+func (f *Filters) Filtered() bool { return len(f.Chips) > 0 }
 
 // filter returns the input of a filter.
 func (f *Filters) filter(name, label, placeholder, hint string) ui.Input {

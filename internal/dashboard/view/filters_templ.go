@@ -105,7 +105,7 @@ func filterChips(f *Filters) templ.Component {
 			templ_7745c5c3_Var2 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if f.isFiltered() {
+		if f.Filtered() {
 			templ_7745c5c3_Err = ui.Chips("Filters", f.Chips, f.Clear).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

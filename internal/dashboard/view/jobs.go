@@ -1,6 +1,7 @@
 package view
 
 import (
+	"net/url"
 	"slices"
 	"strconv"
 
@@ -22,9 +23,43 @@ type Jobs struct {
 	Notice      string
 	// Cancel is the address that the form for the selected jobs posts to.
 	Cancel string
+	// Failures are the latest failures of the jobs that failed or are retrying.
+	Failures map[int64]job.LastFailure
+	// Newer is the address of the list with the jobs that were created since it was
+	// opened, and NewJobs how many these are, in words; "" if there are none.
+	Newer, NewJobs string
+	// CanFollow reports that updates can be switched on and off, at Follow.
+	CanFollow bool
+	Follow    string
+	// Orders are the orders that can be chosen; none if there is no choice. Partly
+	// reports that not all of the jobs that are due next are shown.
+	Orders []ui.Tab
+	Partly bool
+	// Bulk are the operations on all jobs that match.
+	Bulk []BulkAction
 	// Operate is the address of the form for an operation on all jobs that match;
 	// "" if there is none.
 	Operate string
+}
+
+// BulkAction is a button that counts the jobs an operation would change.
+type BulkAction struct {
+	Label string
+	Form  url.Values // of the form for an operation
+}
+
+// status returns what is behind the state of a job: the cause of its failure and how
+// many of its attempts have started; "" if there is nothing to say.
+func (list *Jobs) status(j *job.Job, spec *job.Spec) string {
+	failure, failed := list.Failures[j.Number]
+	if !failed {
+		return ""
+	}
+	text := ui.CauseWord(failure.Cause)
+	if failure.Attempt > 0 && spec.Retries > 0 {
+		text += " · attempt " + strconv.Itoa(failure.Attempt) + "/" + strconv.Itoa(spec.Retries+1)
+	}
+	return text
 }
 
 // canCancel reports whether a job of the page can be selected.

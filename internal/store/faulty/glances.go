@@ -26,6 +26,11 @@ func (s *Store) FailuresSince(ctx context.Context, owner job.Owner, since time.T
 	return get(ctx, s, "FailuresSince", func() ([]job.FailedJob, error) { return s.Store.FailuresSince(ctx, owner, since, limit) })
 }
 
+// JobFailures implements store.Store.
+func (s *Store) JobFailures(ctx context.Context, owner job.Owner, numbers []int64) (map[int64]job.LastFailure, error) {
+	return get(ctx, s, "JobFailures", func() (map[int64]job.LastFailure, error) { return s.Store.JobFailures(ctx, owner, numbers) })
+}
+
 // SchedulesFailing implements store.Store.
 func (s *Store) SchedulesFailing(ctx context.Context, owner job.Owner, limit int) ([]job.FailingSchedule, error) {
 	return get(ctx, s, "SchedulesFailing", func() ([]job.FailingSchedule, error) { return s.Store.SchedulesFailing(ctx, owner, limit) })

@@ -56,6 +56,7 @@ var methods = map[string]bool{
 	"JobChange":          true,
 	"JobCounts":          true,
 	"JobErrorKinds":      true,
+	"JobFailures":        true,
 	"JobGet":             true,
 	"JobGetMany":         true,
 	"JobHolding":         true,

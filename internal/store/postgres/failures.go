@@ -35,6 +35,26 @@ func (s *Store) FailuresSince(ctx context.Context, owner job.Owner, since time.T
 	return found, err
 }
 
+// JobFailures implements store.Summaries. It reads the log of each job's latest
+// failure by the index of a job's logs.
+func (s *Store) JobFailures(ctx context.Context, owner job.Owner, numbers []int64) (found map[int64]job.LastFailure, err error) {
+	err = s.readAs(ctx, pages, query{
+		sql: `SELECT n.number, l.event, left(l.payload, $3), right(l.payload, $4) FROM unnest($2::bigint[]) n (number)
+			CROSS JOIN LATERAL (SELECT k.event, k.payload FROM logs k
+				WHERE k.account = $1 AND k.job = n.number AND k.event IN (2, 3) ORDER BY k.id DESC LIMIT 1) l`,
+		args: []any{owner.Number, numbers, job.FailurePrefix, job.FailureSuffix}, start: func() { found = map[int64]job.LastFailure{} },
+		row: func(rows pgx.Rows) error {
+			var number int64
+			var event int
+			var prefix, suffix string
+			err := rows.Scan(&number, &event, &prefix, &suffix)
+			found[number] = job.ReadLastFailure(events[event], []byte(prefix), []byte(suffix))
+			return err
+		},
+	})
+	return found, err
+}
+
 // SchedulesFailing implements store.Summaries.
 func (s *Store) SchedulesFailing(ctx context.Context, owner job.Owner, limit int) ([]job.FailingSchedule, error) {
 	var found []job.FailingSchedule

@@ -30,6 +30,27 @@ func (s *Store) FailuresSince(ctx context.Context, owner job.Owner, since time.T
 	return found, err
 }
 
+// JobFailures implements store.Summaries. It reads the log of each job's latest
+// failure by the index of a job's logs.
+func (s *Store) JobFailures(ctx context.Context, owner job.Owner, numbers []int64) (map[int64]job.LastFailure, error) {
+	found := map[int64]job.LastFailure{}
+	err := s.readAs(ctx, pages, func(t *tx) error {
+		for _, number := range numbers {
+			err := t.query(`SELECT event, substr(payload, 1, ?3), substr(payload, -?4) FROM logs INDEXED BY logs_job
+				WHERE job = ?1 AND account = ?2 AND event IN (2, 3) ORDER BY id DESC LIMIT 1`, func(stmt *sqlite.Stmt) error {
+				c := &columns{stmt: stmt}
+				found[number] = job.ReadLastFailure(events[c.int()], c.json(), c.json())
+				return nil
+			}, number, owner.Number, job.FailurePrefix, job.FailureSuffix)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
 // SchedulesFailing implements store.Summaries.
 func (s *Store) SchedulesFailing(ctx context.Context, owner job.Owner, limit int) ([]job.FailingSchedule, error) {
 	var found []job.FailingSchedule

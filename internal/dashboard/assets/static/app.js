@@ -77,6 +77,7 @@
   const updated = () => { reveal(); tick(); zones(document); count(); };
   document.addEventListener("live:updated", updated);
   document.addEventListener("htmx:afterSettle", updated);
+  document.addEventListener("detail:loaded", updated);
 
   // Selecting rows: the checkbox data-pick-all selects all rows of a form,
   // data-picked shows how many are selected, and elements with data-when-picked

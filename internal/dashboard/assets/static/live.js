@@ -15,8 +15,9 @@
   const alike = (a, b) => a.nodeType === b.nodeType && a.nodeName === b.nodeName && (a.id || "") === (b.id || "");
 
   // What the reader is working with stays as it is: a menu or a form that is open,
-  // and a form that is being sent.
-  const held = "details.confirm[open], details.menu[open], [aria-busy=true]";
+  // a form that is being sent, and
+  // what was loaded into a row that is open.
+  const held = "details.confirm[open], details.menu[open], [aria-busy=true], [data-loaded]";
 
   const attributes = (was, now) => {
     for (const { name } of [...was.attributes]) {

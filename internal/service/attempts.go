@@ -1,0 +1,190 @@
+package service
+
+import (
+	"context"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+)
+
+// AttemptQuery selects attempts.
+type AttemptQuery struct {
+	Limit int
+	// After is the position of the page before; the zero value for the first page.
+	After job.LogPlace
+	// Logs has the filters of the logs: Job, Event, Since and Until.
+	Logs     job.LogQuery
+	Schedule uuid.UUID // uuid.Nil: any
+	// Tags, Host and Name are filters of the jobs, as in job.Query.
+	Tags []string
+	Host string
+	Name *string
+	// Match selects attempts by the log of their outcome. nil selects all, and those
+	// under way too.
+	Match func(outcome *job.Log) bool
+}
+
+// ofJobs reports whether the attempts are found by their jobs.
+func (q *AttemptQuery) ofJobs() bool { return len(q.Tags) > 0 || q.Host != "" || q.Name != nil }
+
+// selects reports whether the filters of jobs select a job.
+func (q *AttemptQuery) selects(j *job.Job) bool {
+	labels := job.LabelsOf(j.Args)
+	tagged := !slices.ContainsFunc(q.Tags, func(tag string) bool { return !slices.Contains(labels.Tags, tag) })
+	named := q.Name == nil || j.Name != nil && *j.Name == *q.Name
+	return tagged && named && (q.Host == "" || labels.Host == q.Host) && (q.Schedule == uuid.Nil || j.ScheduleID == q.Schedule)
+}
+
+// Attempt is an attempt of a job in a list: the log of its outcome or, without
+// one, of its request.
+type Attempt struct {
+	*job.Log
+	Name       *string // of the job
+	Method     string
+	URL        string
+	ScheduleID uuid.UUID // uuid.Nil for a one-off job
+	Ended      bool      // the job is final
+}
+
+// AttemptPage is a part of a list of attempts. Next is nil at its end.
+type AttemptPage struct {
+	Items []Attempt
+	Next  *job.LogPlace
+}
+
+// The bounds of a page of attempts: how many logs it reads, how many at a time,
+// about how many bytes of them, and how many jobs if it finds attempts by them.
+const (
+	attemptLook  = 1000
+	attemptChunk = 100
+	attemptBytes = 8 << 20
+	attemptJobs  = 100
+	// jobsTogether is how many jobs are read at a time for their names.
+	jobsTogether = 5
+)
+
+// Attempts reads a page of attempts, newest first: by the time of their outcomes
+// or, while they are under way, of their requests. With a schedule or a filter of
+// jobs they are ordered by job, newest job first.
+//
+// A page reads at most 1,000 logs, of at most 100 jobs if it finds them by their
+// jobs, so a page that is not full, or is empty, may have a next one.
+func (s *Service) Attempts(ctx context.Context, owner job.Owner, q AttemptQuery) (AttemptPage, error) {
+	w := &attemptWalk{s: s, ctx: ctx, owner: owner, q: q, at: q.After, latest: map[int64]string{}}
+	more, err := w.run()
+	if err != nil {
+		return AttemptPage{}, err
+	}
+	page := AttemptPage{Items: w.found}
+	if more {
+		page.Next = &w.at
+	}
+	return page, s.describe(ctx, owner, page.Items)
+}
+
+// AttemptOf returns the attempt that a log belongs to, and the log of its request,
+// which is nil if nothing was sent. It returns a NotFound fault for the logs of
+// other events.
+func (s *Service) AttemptOf(ctx context.Context, owner job.Owner, id uuid.UUID) (a Attempt, request *job.Log, err error) {
+	l, err := s.Store.LogGet(ctx, owner, id)
+	switch {
+	case err != nil:
+		return a, nil, err
+	case l.Event == job.EventRequest:
+		request = l
+		outcome, err := s.nextOf(ctx, owner, l)
+		if err != nil {
+			return a, nil, err
+		}
+		if a.Log = outcome; outcome == nil {
+			a.Log = l
+		}
+	case !isOutcome(l):
+		return a, nil, fault.NoSuch("attempt")
+	default:
+		a.Log = l
+		if request, err = s.requestOf(ctx, owner, l); err != nil {
+			return a, nil, err
+		}
+	}
+	one := []Attempt{a}
+	err = s.describe(ctx, owner, one)
+	return one[0], request, err
+}
+
+// requestOf returns the request of the attempt with an outcome; nil if there is none.
+func (s *Service) requestOf(ctx context.Context, owner job.Owner, outcome *job.Log) (*job.Log, error) {
+	older := job.LogQuery{ListQuery: job.ListQuery{Limit: 4, AfterID: outcome.ID}, Job: &job.Ref{Number: outcome.Job}}
+	logs, err := s.Store.LogList(ctx, owner, older)
+	for _, l := range logs {
+		if l.Event == job.EventRequest {
+			return l, nil
+		}
+		if isOutcome(l) {
+			break
+		}
+	}
+	return nil, err
+}
+
+// isOutcome reports whether a log is of the end of an attempt.
+func isOutcome(l *job.Log) bool {
+	switch l.Event {
+	case job.EventResponse:
+		return !l.Awaiting()
+	case job.EventError, job.EventCompletion:
+		return true
+	}
+	return false
+}
+
+// nextOf returns the outcome of the attempt with a request; nil if there is none.
+func (s *Service) nextOf(ctx context.Context, owner job.Owner, request *job.Log) (*job.Log, error) {
+	newer := job.LogQuery{ListQuery: job.ListQuery{Limit: 4, AfterID: request.ID}, Job: &job.Ref{Number: request.Job}, Oldest: true}
+	logs, err := s.Store.LogList(ctx, owner, newer)
+	for _, l := range logs {
+		if isOutcome(l) {
+			return l, nil
+		}
+		if l.Event == job.EventRequest {
+			break
+		}
+	}
+	return nil, err
+}
+
+// describe adds what the jobs of attempts say. Few jobs are read at a time, because
+// their args may be large.
+func (s *Service) describe(ctx context.Context, owner job.Owner, attempts []Attempt) error {
+	of := map[int64][]int{}
+	var refs []job.Ref
+	for i := range attempts {
+		number := attempts[i].Job
+		if of[number] == nil {
+			refs = append(refs, job.Ref{Number: number})
+		}
+		of[number] = append(of[number], i)
+	}
+	for len(refs) > 0 {
+		n := min(jobsTogether, len(refs))
+		jobs, err := s.Store.JobGetMany(ctx, owner, refs[:n])
+		if err != nil {
+			return err
+		}
+		for _, j := range jobs {
+			if j == nil { // removed meanwhile
+				continue
+			}
+			spec := job.ReadSpec(j.Args)
+			for _, i := range of[j.Number] {
+				a := &attempts[i]
+				a.Name, a.Method, a.URL, a.ScheduleID, a.Ended = j.Name, spec.Method, spec.URL, j.ScheduleID, j.State.Final()
+			}
+		}
+		refs = refs[n:]
+	}
+	return nil
+}
