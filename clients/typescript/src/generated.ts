@@ -1087,7 +1087,8 @@ export type JobIdText = string;
 
 /**
  * Fields of `JobRequest`; `null` removes one. Not `idempotency_key`,
- * `repeat_every`, `cron` and the options of schedules.
+ * `repeat_every`, `cron` and the options of schedules, unless they are
+ * `null` and the job has none.
  */
 export interface JobEdit {
   [name: string]: unknown;

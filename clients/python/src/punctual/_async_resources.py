@@ -1,0 +1,321 @@
+"""The resources for asyncio, from their synchronous modules."""
+
+# Written by scripts/generate.py. Do not edit.
+
+from __future__ import annotations
+
+from typing import Any, AsyncIterator, Callable, Generic, List, Literal, Mapping, Optional, Sequence, Union, overload
+from ._account import Account
+from ._async import AsyncRecordList, AsyncResource, Runner
+from ._jobs import Jobs
+from ._logs import Logs
+from ._operations import Operations
+from ._resource import IfMatch, JobRef, ScheduleRef
+from ._schedules import Schedules
+from ._settings import Alerts, Given, Limits, Secrets, Single, Stored
+from .completion import Completion
+from .types import AccountAnswerData, Alert, AlertRequest, AlertTestAnswerData, ApiKey, ApplyResult, AuditEntry, BatchOutcomesDataItem, Changes, CompletionReport, CompletionState, ExportedDocument, HeaderSecret, JobCounts, JobDetailsAnswerData, JobRecord, JobRequest, KeyAnswerData, Limit, LimitUseAnswerData, LogRecord, MinimalJob, NewApiKey, NewHeaderSecret, NewLimit, OperationDryRunData, OperationRecord, OperationRequest, PreviewData, RevisionsAnswerDataItem, ScheduleDetailsAnswerData, ScheduleDocument, ScheduleRecord, SecretListDataItem, StateAnswerData, StatsAnswer, When
+
+
+class AsyncJobs(AsyncResource):
+    """Jobs: requests to be sent now, later, or (as runs) on a schedule."""
+    _sync: Jobs
+
+    @overload
+    async def create(self, job: JobRequest, *, minimal: Literal[False]=False) -> JobRecord: ...
+
+    @overload
+    async def create(self, job: JobRequest, *, minimal: Literal[True]) -> MinimalJob: ...
+
+    async def create(self, job: JobRequest, *, minimal: bool=False) -> Any:
+        """Creates a job.
+
+        The call carries an Idempotency-Key, made for it unless the job has one, so
+        that its retries create one job.
+        """
+        return await self._runner.run(lambda: self._sync.create(job, minimal=minimal))
+
+    @overload
+    async def create_many(self, items: Sequence[JobRequest], *, atomic: Literal[True]=True, minimal: Literal[False]=False) -> List[JobRecord]: ...
+
+    @overload
+    async def create_many(self, items: Sequence[JobRequest], *, atomic: Literal[True]=True, minimal: Literal[True]) -> List[MinimalJob]: ...
+
+    @overload
+    async def create_many(self, items: Sequence[JobRequest], *, atomic: Literal[False], minimal: bool=False) -> List[BatchOutcomesDataItem]: ...
+
+    async def create_many(self, items: Sequence[JobRequest], *, atomic: bool=True, minimal: bool=False) -> Any:
+        """Creates up to 1,000 jobs in one transaction: all, or with atomic=False those that are right.
+
+        It is retried after a lost response if every item has an idempotency key.
+        """
+        return await self._runner.run(lambda: self._sync.create_many(items, atomic=atomic, minimal=minimal))
+
+    def list(self, *, q: Optional[str]=None, state: Optional[str]=None, schedule_id: Optional[str]=None, idempotency_key: Optional[str]=None, tag: Union[str, Sequence[str], None]=None, host: Optional[str]=None, name: Optional[str]=None, since: Optional[When]=None, until: Optional[When]=None, limit: Optional[int]=None, offset: Optional[int]=None, order_by: Union[str, Sequence[str], None]=None, cursor: Optional[str]=None, mask: Optional[bool]=None) -> AsyncRecordList[JobRecord]:
+        """Lists jobs that match all of the filters, by default the most recently created first.
+
+        q is an id, an idempotency key, or text in the url or name; several tags are
+        jobs with all of them; limit is the size of a page, 1 to 100; mask hides
+        credentials in headers.
+        """
+        return AsyncRecordList(self._runner, self._sync.list(q=q, state=state, schedule_id=schedule_id, idempotency_key=idempotency_key, tag=tag, host=host, name=name, since=since, until=until, limit=limit, offset=offset, order_by=order_by, cursor=cursor, mask=mask))
+
+    async def get(self, ref: JobRef, *, mask: Optional[bool]=None) -> JobRecord:
+        return await self._runner.run(lambda: self._sync.get(ref, mask=mask))
+
+    async def edit(self, ref: JobRef, changes: Changes, *, if_match: Optional[IfMatch]=None) -> JobRecord:
+        """Changes a job that waits for its first attempt."""
+        return await self._runner.run(lambda: self._sync.edit(ref, changes, if_match=if_match))
+
+    async def cancel(self, ref: JobRef) -> JobRecord:
+        """Cancels a job; a final one stays as it is. Of a schedule's run it skips the run."""
+        return await self._runner.run(lambda: self._sync.cancel(ref))
+
+    async def cancel_many(self, ids: Sequence[Union[int, str]]) -> List[JobRecord]:
+        """Cancels up to 100 jobs, or none if one is unknown."""
+        return await self._runner.run(lambda: self._sync.cancel_many(ids))
+
+    async def counts(self, *, state: Optional[str]=None, schedule_id: Optional[str]=None, idempotency_key: Optional[str]=None, tag: Union[str, Sequence[str], None]=None, host: Optional[str]=None, name: Optional[str]=None, since: Optional[When]=None, until: Optional[When]=None) -> JobCounts:
+        """Counts jobs by state."""
+        return await self._runner.run(lambda: self._sync.counts(state=state, schedule_id=schedule_id, idempotency_key=idempotency_key, tag=tag, host=host, name=name, since=since, until=until))
+
+    async def details(self, ref: JobRef) -> JobDetailsAnswerData:
+        """Attempts, the next attempt, what a job waits for, reruns and deliveries."""
+        return await self._runner.run(lambda: self._sync.details(ref))
+
+    async def revisions(self, ref: JobRef) -> List[RevisionsAnswerDataItem]:
+        """The last 50 edits, latest first."""
+        return await self._runner.run(lambda: self._sync.revisions(ref))
+
+    async def run(self, ref: JobRef) -> JobRecord:
+        """Makes a pending job due now."""
+        return await self._runner.run(lambda: self._sync.run(ref))
+
+    async def rerun(self, ref: JobRef, changes: Optional[Changes]=None) -> JobRecord:
+        """Creates a job with the same request, apart from the fields that differ."""
+        return await self._runner.run(lambda: self._sync.rerun(ref, changes))
+
+    async def preview(self, job: JobRequest) -> PreviewData:
+        """When a job would run, in words and times. Nothing is created."""
+        return await self._runner.run(lambda: self._sync.preview(job))
+
+    async def wait(self, ref: JobRef, *, within: Optional[float]=None, on_progress: Optional[Callable[[JobRecord], None]]=None) -> JobRecord:
+        """Waits until a job is final, at most so many seconds."""
+        return await self._runner.poll(self._sync._what, lambda: self._sync.get(ref), self._sync._is_final, within, on_progress)
+
+
+class AsyncSchedules(AsyncResource):
+    """Schedules: jobs that repeat. jobs.create with cron or repeat_every creates one too."""
+    _sync: Schedules
+
+    async def put(self, ref: ScheduleRef, schedule: JobRequest, *, if_match: Optional[IfMatch]=None) -> ScheduleRecord:
+        """Creates the schedule that a Key names, or makes it what is given.
+
+        What is absent goes back to its default. With an id it replaces an existing one.
+        """
+        return await self._runner.run(lambda: self._sync.put(ref, schedule, if_match=if_match))
+
+    def list(self, *, tag: Union[str, Sequence[str], None]=None, limit: Optional[int]=None, offset: Optional[int]=None, order_by: Union[str, Sequence[str], None]=None, cursor: Optional[str]=None, mask: Optional[bool]=None) -> AsyncRecordList[ScheduleRecord]:
+        return AsyncRecordList(self._runner, self._sync.list(tag=tag, limit=limit, offset=offset, order_by=order_by, cursor=cursor, mask=mask))
+
+    async def get(self, ref: ScheduleRef, *, mask: Optional[bool]=None) -> ScheduleRecord:
+        return await self._runner.run(lambda: self._sync.get(ref, mask=mask))
+
+    async def edit(self, ref: ScheduleRef, changes: Changes, *, if_match: Optional[IfMatch]=None) -> ScheduleRecord:
+        return await self._runner.run(lambda: self._sync.edit(ref, changes, if_match=if_match))
+
+    async def delete(self, ref: ScheduleRef) -> None:
+        """Deletes a schedule and cancels its pending run. Jobs and logs stay.
+
+        A retry after a lost response finds nothing left, and fails with not_found.
+        """
+        return await self._runner.run(lambda: self._sync.delete(ref))
+
+    async def details(self, ref: ScheduleRef) -> ScheduleDetailsAnswerData:
+        """The next due times, the last run and how many runs failed in a row."""
+        return await self._runner.run(lambda: self._sync.details(ref))
+
+    async def revisions(self, ref: ScheduleRef) -> List[RevisionsAnswerDataItem]:
+        """The last 50 edits, latest first."""
+        return await self._runner.run(lambda: self._sync.revisions(ref))
+
+    async def run(self, ref: ScheduleRef) -> JobRecord:
+        """Makes the pending run due now; of a disabled schedule, makes one run."""
+        return await self._runner.run(lambda: self._sync.run(ref))
+
+    async def enable(self, ref: ScheduleRef) -> ScheduleRecord:
+        return await self._runner.run(lambda: self._sync.enable(ref))
+
+    async def disable(self, ref: ScheduleRef) -> ScheduleRecord:
+        return await self._runner.run(lambda: self._sync.disable(ref))
+
+    async def state(self, ref: ScheduleRef) -> StateAnswerData:
+        """$state and $previous."""
+        return await self._runner.run(lambda: self._sync.state(ref))
+
+    async def set_state(self, ref: ScheduleRef, state: Mapping[str, Any]) -> StateAnswerData:
+        """Replaces $state, at most 64 KiB."""
+        return await self._runner.run(lambda: self._sync.set_state(ref, state))
+
+    async def clear_state(self, ref: ScheduleRef) -> None:
+        return await self._runner.run(lambda: self._sync.clear_state(ref))
+
+    async def apply(self, document: Union[ScheduleDocument, ExportedDocument], *, if_match: Optional[IfMatch]=None) -> List[ApplyResult]:
+        """Makes an owner's schedules match a document of up to 1,000, all or nothing."""
+        return await self._runner.run(lambda: self._sync.apply(document, if_match=if_match))
+
+    async def export(self, *, owner: Optional[str]=None, mask: Optional[bool]=None) -> ExportedDocument:
+        """The schedules that have a key, as a document for apply."""
+        return await self._runner.run(lambda: self._sync.export(owner=owner, mask=mask))
+
+
+class AsyncOperations(AsyncResource):
+    """Operations: changes to all jobs that a filter selects, in the background."""
+    _sync: Operations
+
+    async def start(self, operation: OperationRequest) -> OperationRecord:
+        """Starts an operation. While another one runs, it fails with conflict."""
+        return await self._runner.run(lambda: self._sync.start(operation))
+
+    async def dry_run(self, operation: OperationRequest) -> OperationDryRunData:
+        """How many jobs an operation would change. Nothing is changed."""
+        return await self._runner.run(lambda: self._sync.dry_run(operation))
+
+    def list(self, *, limit: Optional[int]=None, cursor: Optional[str]=None) -> AsyncRecordList[OperationRecord]:
+        """The latest 100 operations."""
+        return AsyncRecordList(self._runner, self._sync.list(limit=limit, cursor=cursor))
+
+    async def get(self, id: str) -> OperationRecord:
+        return await self._runner.run(lambda: self._sync.get(id))
+
+    async def stop(self, id: str) -> OperationRecord:
+        """Stops an operation. What it has changed stays so."""
+        return await self._runner.run(lambda: self._sync.stop(id))
+
+    async def wait(self, id: str, *, within: Optional[float]=None, on_progress: Optional[Callable[[OperationRecord], None]]=None) -> OperationRecord:
+        """Waits until an operation has finished or was stopped, at most so many seconds."""
+        return await self._runner.poll(self._sync._what, lambda: self._sync.get(id), self._sync._is_final, within, on_progress)
+
+
+class AsyncLogs(AsyncResource):
+    """Logs of every request and its result."""
+    _sync: Logs
+
+    def list(self, *, job_id: Union[int, str, None]=None, schedule_id: Optional[str]=None, event: Optional[str]=None, since: Optional[When]=None, until: Optional[When]=None, limit: Optional[int]=None, offset: Optional[int]=None, order_by: Union[str, Sequence[str], None]=None, cursor: Optional[str]=None, mask: Optional[bool]=None) -> AsyncRecordList[LogRecord]:
+        """Lists logs, by default the latest first."""
+        return AsyncRecordList(self._runner, self._sync.list(job_id=job_id, schedule_id=schedule_id, event=event, since=since, until=until, limit=limit, offset=offset, order_by=order_by, cursor=cursor, mask=mask))
+
+    async def get(self, id: str, *, mask: Optional[bool]=None) -> LogRecord:
+        return await self._runner.run(lambda: self._sync.get(id, mask=mask))
+
+    def export(self, *, job_id: Union[int, str, None]=None, schedule_id: Optional[str]=None, event: Optional[str]=None, since: Optional[When]=None, until: Optional[When]=None, mask: Optional[bool]=None) -> AsyncIterator[LogRecord]:
+        """Reads all logs that match, oldest first, as a stream of any length.
+
+        timeout is the longest pause between two pieces of it. A stream that was cut
+        off is an error.
+        """
+        return self._runner.stream(lambda: self._sync.export(job_id=job_id, schedule_id=schedule_id, event=event, since=since, until=until, mask=mask))
+
+
+class _AsyncNamed(AsyncResource, Generic[Stored, Given, Single]):
+    """Records that have a name, and are made by giving one."""
+    _sync: Any
+
+    def list(self, *, limit: Optional[int]=None, offset: Optional[int]=None) -> AsyncRecordList[Stored]:
+        return AsyncRecordList(self._runner, self._sync.list(limit=limit, offset=offset))
+
+    async def get(self, name: str) -> Single:
+        return await self._runner.run(lambda: self._sync.get(name))
+
+    async def put(self, name: str, value: Given) -> Stored:
+        """Creates or replaces it."""
+        return await self._runner.run(lambda: self._sync.put(name, value))
+
+    async def delete(self, name: str) -> None:
+        return await self._runner.run(lambda: self._sync.delete(name))
+
+
+class AsyncLimits(_AsyncNamed[Limit, NewLimit, LimitUseAnswerData]):
+    """Limits for receivers; get adds how many jobs wait. host:NAME is for all jobs to a host."""
+    _sync: Limits
+
+
+class AsyncSecrets(_AsyncNamed[HeaderSecret, NewHeaderSecret, HeaderSecret]):
+    """Secrets for headers, used as {{secret.NAME}}. Their values are never shown."""
+    _sync: Secrets
+
+
+class AsyncAlerts(_AsyncNamed[Alert, AlertRequest, Alert]):
+    """Alerts: messages when something fails, recovers, is late or skips due times."""
+    _sync: Alerts
+
+    async def test(self, name: str) -> AlertTestAnswerData:
+        """Sends a test message now and returns what each receiver responded."""
+        return await self._runner.run(lambda: self._sync.test(name))
+
+
+class AsyncAccount(AsyncResource):
+    """The account that the key belongs to."""
+    _sync: Account
+
+    async def get(self) -> AccountAnswerData:
+        """Its limits and how much of them is used."""
+        return await self._runner.run(lambda: self._sync.get())
+
+    async def keys(self) -> List[ApiKey]:
+        return await self._runner.run(lambda: self._sync.keys())
+
+    async def create_key(self, key: Optional[NewApiKey]=None) -> KeyAnswerData:
+        """Creates a key, which is shown this once."""
+        return await self._runner.run(lambda: self._sync.create_key(key))
+
+    async def revoke_key(self, id: str) -> None:
+        return await self._runner.run(lambda: self._sync.revoke_key(id))
+
+    async def signing_secrets(self) -> List[SecretListDataItem]:
+        """The secrets that sign, newest first."""
+        return await self._runner.run(lambda: self._sync.signing_secrets())
+
+    async def rotate_signing_secret(self) -> List[SecretListDataItem]:
+        """Adds a signing secret; the old one signs too for 24 hours."""
+        return await self._runner.run(lambda: self._sync.rotate_signing_secret())
+
+    def audit(self, *, event: Optional[str]=None, limit: Optional[int]=None, cursor: Optional[str]=None) -> AsyncRecordList[AuditEntry]:
+        """Sign-ins, keys and operator actions, the latest first."""
+        return AsyncRecordList(self._runner, self._sync.audit(event=event, limit=limit, cursor=cursor))
+
+    async def stats(self, minutes: int=60) -> StatsAnswer:
+        """Attempts, lateness and durations for each of the last 1 to 1440 minutes."""
+        return await self._runner.run(lambda: self._sync.stats(minutes))
+
+
+class AsyncCompletion(AsyncResource):
+    """Reports the outcome and the progress of an attempt that was answered with 202."""
+    _sync: Completion
+
+    def __init__(self, address: str, **options: Any) -> None:
+        super().__init__(Runner(1), Completion(address, **options))
+
+    async def succeed(self, result: Any=None) -> CompletionState:
+        """Completes the job. In an object, $set, $next and $stop count."""
+        return await self._runner.run(lambda: self._sync.succeed(result))
+
+    async def fail(self, error: str, *, retry: Optional[bool]=None) -> CompletionState:
+        """Fails the attempt; with retry=False there is no other one."""
+        return await self._runner.run(lambda: self._sync.fail(error, retry=retry))
+
+    async def progress(self, percent: float, message: Optional[str]=None) -> CompletionState:
+        """A sign of life: percent, 0 to 100, and a message."""
+        return await self._runner.run(lambda: self._sync.progress(percent, message))
+
+    async def report(self, report: CompletionReport) -> CompletionState:
+        """Sends a report.
+
+        conflict (409): another outcome was reported before. gone (410): the attempt
+        is over, stop working.
+        """
+        return await self._runner.run(lambda: self._sync.report(report))
+
+    async def close(self) -> None:
+        """Closes the connections that are kept open."""
+        return await self._runner.run(lambda: self._sync.close())

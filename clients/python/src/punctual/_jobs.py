@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+from typing import Any, Callable, List, Literal, Optional, Sequence, Union, overload
+
+from ._resource import IfMatch, JobRef, RecordList, Resource, conditional, pairs, path_of, poll, whole
+from ._transport import new_key
+from .types import BatchOutcomesDataItem, Changes, JobCounts, JobDetailsAnswerData, JobRecord, JobRequest, MinimalJob, PreviewData, RevisionsAnswerDataItem, When
+
+JOBS = "/api/jobs"
+MINIMAL = {"Prefer": "return=minimal"}
+
+
+class Jobs(Resource):
+    """Jobs: requests to be sent now, later, or (as runs) on a schedule."""
+
+    _what = "waiting for the job"
+
+    @overload
+    def create(self, job: JobRequest, *, minimal: Literal[False] = False) -> JobRecord: ...
+
+    @overload
+    def create(self, job: JobRequest, *, minimal: Literal[True]) -> MinimalJob: ...
+
+    def create(self, job: JobRequest, *, minimal: bool = False) -> Any:
+        """Creates a job.
+
+        The call carries an Idempotency-Key, made for it unless the job has one, so
+        that its retries create one job.
+        """
+        own = not isinstance(job.get("idempotency_key"), str)
+        headers = {**(MINIMAL if minimal else {}), **({"Idempotency-Key": new_key()} if own else {})}
+        record = self._call("POST", JOBS, body=job, headers=headers)
+        if own:
+            _without_conflict(record)
+        return record
+
+    @overload
+    def create_many(self, items: Sequence[JobRequest], *, atomic: Literal[True] = True, minimal: Literal[False] = False) -> List[JobRecord]: ...
+
+    @overload
+    def create_many(self, items: Sequence[JobRequest], *, atomic: Literal[True] = True, minimal: Literal[True]) -> List[MinimalJob]: ...
+
+    @overload
+    def create_many(self, items: Sequence[JobRequest], *, atomic: Literal[False], minimal: bool = False) -> List[BatchOutcomesDataItem]: ...
+
+    def create_many(self, items: Sequence[JobRequest], *, atomic: bool = True, minimal: bool = False) -> Any:
+        """Creates up to 1,000 jobs in one transaction: all, or with atomic=False those that are right.
+
+        It is retried after a lost response if every item has an idempotency key.
+        """
+        repeatable = all(isinstance(item.get("idempotency_key"), str) for item in items)
+        return self._call("POST", f"{JOBS}/batch", body=list(items), query={"atomic": None if atomic else False}, headers=MINIMAL if minimal else {}, repeatable=repeatable)
+
+    def list(
+        self,
+        *,
+        q: Optional[str] = None,
+        state: Optional[str] = None,
+        schedule_id: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        tag: Union[str, Sequence[str], None] = None,
+        host: Optional[str] = None,
+        name: Optional[str] = None,
+        since: Optional[When] = None,
+        until: Optional[When] = None,
+        limit: Optional[int] = None,
+        offset: Optional[int] = None,
+        order_by: Union[str, Sequence[str], None] = None,
+        cursor: Optional[str] = None,
+        mask: Optional[bool] = None,
+    ) -> RecordList[JobRecord]:
+        """Lists jobs that match all of the filters, by default the most recently created first.
+
+        q is an id, an idempotency key, or text in the url or name; several tags are
+        jobs with all of them; limit is the size of a page, 1 to 100; mask hides
+        credentials in headers.
+        """
+        return self._list(
+            JOBS, q=q, state=state, schedule_id=schedule_id, idempotency_key=idempotency_key, tag=tag, host=host, name=name,
+            since=since, until=until, limit=limit, offset=offset, order_by=pairs(order_by), cursor=cursor, mask=mask,
+        )
+
+    def get(self, ref: JobRef, *, mask: Optional[bool] = None) -> JobRecord:
+        return self._call("GET", path_of(JOBS, ref), query={"mask": mask})
+
+    def edit(self, ref: JobRef, changes: Changes, *, if_match: Optional[IfMatch] = None) -> JobRecord:
+        """Changes a job that waits for its first attempt."""
+        return self._call("PATCH", path_of(JOBS, ref), body=changes, **conditional(if_match))
+
+    def cancel(self, ref: JobRef) -> JobRecord:
+        """Cancels a job; a final one stays as it is. Of a schedule's run it skips the run."""
+        return self._call("POST", path_of(JOBS, ref, "/cancel"))
+
+    def cancel_many(self, ids: Sequence[Union[int, str]]) -> List[JobRecord]:
+        """Cancels up to 100 jobs, or none if one is unknown."""
+        return self._call("POST", f"{JOBS}/cancel", body={"job_ids": [*ids]})
+
+    def counts(
+        self,
+        *,
+        state: Optional[str] = None,
+        schedule_id: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        tag: Union[str, Sequence[str], None] = None,
+        host: Optional[str] = None,
+        name: Optional[str] = None,
+        since: Optional[When] = None,
+        until: Optional[When] = None,
+    ) -> JobCounts:
+        """Counts jobs by state."""
+        query = {"state": state, "schedule_id": schedule_id, "idempotency_key": idempotency_key, "tag": tag, "host": host, "name": name, "since": since, "until": until}
+        return self._call("GET", f"{JOBS}/counts", query=query, read=whole)
+
+    def details(self, ref: JobRef) -> JobDetailsAnswerData:
+        """Attempts, the next attempt, what a job waits for, reruns and deliveries."""
+        return self._call("GET", path_of(JOBS, ref, "/details"))
+
+    def revisions(self, ref: JobRef) -> List[RevisionsAnswerDataItem]:
+        """The last 50 edits, latest first."""
+        return self._call("GET", path_of(JOBS, ref, "/revisions"))
+
+    def run(self, ref: JobRef) -> JobRecord:
+        """Makes a pending job due now."""
+        return self._once("POST", path_of(JOBS, ref, "/run"))
+
+    def rerun(self, ref: JobRef, changes: Optional[Changes] = None) -> JobRecord:
+        """Creates a job with the same request, apart from the fields that differ."""
+        return self._once("POST", path_of(JOBS, ref, "/rerun"), body=changes)
+
+    def preview(self, job: JobRequest) -> PreviewData:
+        """When a job would run, in words and times. Nothing is created."""
+        return self._call("POST", "/api/preview", body=job)
+
+    def wait(self, ref: JobRef, *, within: Optional[float] = None, on_progress: Optional[Callable[[JobRecord], None]] = None) -> JobRecord:
+        """Waits until a job is final, at most so many seconds."""
+        return poll(self._what, lambda: self.get(ref), self._is_final, within, on_progress)
+
+    @staticmethod
+    def _is_final(record: JobRecord) -> bool:
+        return record["job"]["state"] in ("completed", "cancelled", "discarded")
+
+
+def _without_conflict(record: Any) -> None:
+    """Clears the mark of a duplicate.
+
+    With a key that was made for the call, the job that holds it was created by an
+    earlier try of the same call.
+    """
+    if isinstance(record.get("job"), dict):
+        record["job"]["has_confict"] = False
+    else:
+        record.pop("has_confict", None)

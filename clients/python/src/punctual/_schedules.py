@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from typing import Any, List, Mapping, Optional, Sequence, Union
+
+from ._resource import IfMatch, RecordList, Resource, ScheduleRef, conditional, nothing, pairs, path_of, whole
+from .types import ApplyResult, Changes, ExportedDocument, JobRecord, JobRequest, RevisionsAnswerDataItem, ScheduleDetailsAnswerData, ScheduleDocument, ScheduleRecord, StateAnswerData
+
+SCHEDULES = "/api/schedules"
+
+
+class Schedules(Resource):
+    """Schedules: jobs that repeat. jobs.create with cron or repeat_every creates one too."""
+
+    def put(self, ref: ScheduleRef, schedule: JobRequest, *, if_match: Optional[IfMatch] = None) -> ScheduleRecord:
+        """Creates the schedule that a Key names, or makes it what is given.
+
+        What is absent goes back to its default. With an id it replaces an existing one.
+        """
+        return self._call("PUT", path_of(SCHEDULES, ref), body=schedule, **conditional(if_match))
+
+    def list(
+        self,
+        *,
+        tag: Union[str, Sequence[str], None] = None,
+        limit: Optional[int] = None,
+        offset: Optional[int] = None,
+        order_by: Union[str, Sequence[str], None] = None,
+        cursor: Optional[str] = None,
+        mask: Optional[bool] = None,
+    ) -> RecordList[ScheduleRecord]:
+        return self._list(SCHEDULES, tag=tag, limit=limit, offset=offset, order_by=pairs(order_by), cursor=cursor, mask=mask)
+
+    def get(self, ref: ScheduleRef, *, mask: Optional[bool] = None) -> ScheduleRecord:
+        return self._call("GET", path_of(SCHEDULES, ref), query={"mask": mask})
+
+    def edit(self, ref: ScheduleRef, changes: Changes, *, if_match: Optional[IfMatch] = None) -> ScheduleRecord:
+        return self._call("PATCH", path_of(SCHEDULES, ref), body=changes, **conditional(if_match))
+
+    def delete(self, ref: ScheduleRef) -> None:
+        """Deletes a schedule and cancels its pending run. Jobs and logs stay.
+
+        A retry after a lost response finds nothing left, and fails with not_found.
+        """
+        return self._call("DELETE", path_of(SCHEDULES, ref), read=nothing)
+
+    def details(self, ref: ScheduleRef) -> ScheduleDetailsAnswerData:
+        """The next due times, the last run and how many runs failed in a row."""
+        return self._call("GET", path_of(SCHEDULES, ref, "/details"))
+
+    def revisions(self, ref: ScheduleRef) -> List[RevisionsAnswerDataItem]:
+        """The last 50 edits, latest first."""
+        return self._call("GET", path_of(SCHEDULES, ref, "/revisions"))
+
+    def run(self, ref: ScheduleRef) -> JobRecord:
+        """Makes the pending run due now; of a disabled schedule, makes one run."""
+        return self._once("POST", path_of(SCHEDULES, ref, "/run"))
+
+    def enable(self, ref: ScheduleRef) -> ScheduleRecord:
+        return self._call("POST", path_of(SCHEDULES, ref, "/enable"))
+
+    def disable(self, ref: ScheduleRef) -> ScheduleRecord:
+        return self._call("POST", path_of(SCHEDULES, ref, "/disable"))
+
+    def state(self, ref: ScheduleRef) -> StateAnswerData:
+        """$state and $previous."""
+        return self._call("GET", path_of(SCHEDULES, ref, "/state"))
+
+    def set_state(self, ref: ScheduleRef, state: Mapping[str, Any]) -> StateAnswerData:
+        """Replaces $state, at most 64 KiB."""
+        return self._call("PUT", path_of(SCHEDULES, ref, "/state"), body=dict(state))
+
+    def clear_state(self, ref: ScheduleRef) -> None:
+        return self._call("DELETE", path_of(SCHEDULES, ref, "/state"), read=nothing)
+
+    def apply(self, document: Union[ScheduleDocument, ExportedDocument], *, if_match: Optional[IfMatch] = None) -> List[ApplyResult]:
+        """Makes an owner's schedules match a document of up to 1,000, all or nothing."""
+        return self._call("POST", "/api/apply", body=document, **conditional(if_match))
+
+    def export(self, *, owner: Optional[str] = None, mask: Optional[bool] = None) -> ExportedDocument:
+        """The schedules that have a key, as a document for apply."""
+        return self._call("GET", "/api/export", query={"owner": owner, "mask": mask}, read=whole)

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from typing import Generic, Optional, TypeVar
+
+from ._resource import RecordList, Resource, nothing, segment
+from .types import Alert, AlertRequest, AlertTestAnswerData, HeaderSecret, Limit, LimitUseAnswerData, NewHeaderSecret, NewLimit
+
+Stored = TypeVar("Stored")
+Given = TypeVar("Given")
+Single = TypeVar("Single")
+
+
+class _Named(Resource, Generic[Stored, Given, Single]):
+    """Records that have a name, and are made by giving one."""
+
+    _base = ""
+
+    def list(self, *, limit: Optional[int] = None, offset: Optional[int] = None) -> RecordList[Stored]:
+        return self._list(self._base, limit=limit, offset=offset)
+
+    def get(self, name: str) -> Single:
+        return self._call("GET", segment(self._base, name))
+
+    def put(self, name: str, value: Given) -> Stored:
+        """Creates or replaces it."""
+        return self._call("PUT", segment(self._base, name), body=value)
+
+    def delete(self, name: str) -> None:
+        return self._call("DELETE", segment(self._base, name), read=nothing)
+
+
+class Limits(_Named[Limit, NewLimit, LimitUseAnswerData]):
+    """Limits for receivers; get adds how many jobs wait. host:NAME is for all jobs to a host."""
+
+    _base = "/api/limits"
+
+
+class Secrets(_Named[HeaderSecret, NewHeaderSecret, HeaderSecret]):
+    """Secrets for headers, used as {{secret.NAME}}. Their values are never shown."""
+
+    _base = "/api/secrets"
+
+
+class Alerts(_Named[Alert, AlertRequest, Alert]):
+    """Alerts: messages when something fails, recovers, is late or skips due times."""
+
+    _base = "/api/alerts"
+
+    def test(self, name: str) -> AlertTestAnswerData:
+        """Sends a test message now and returns what each receiver responded."""
+        return self._once("POST", f"{segment(self._base, name)}/test")

@@ -1,0 +1,1853 @@
+"""The types of the API, from api/openapi.json."""
+
+# Written by scripts/generate.py. Do not edit.
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, Dict, List, Literal, Optional, Sequence, TypedDict, Union
+
+
+_JobRequestRequired = TypedDict("_JobRequestRequired", {
+    "url": "Url",
+})
+
+
+_JobRequestOptional = TypedDict("_JobRequestOptional", {
+    "method": "Optional[Union[Literal['get', 'post', 'put', 'patch', 'delete'], str]]",
+    "query": "Optional[QueryMap]",
+    "headers": "Optional[HeaderMap]",
+    "body": "Any",
+    "schedule_in": "Optional[Duration]",
+    "scheduled_at": "Optional[When]",
+    "repeat_every": "Optional[Interval]",
+    "cron": "Optional[Cron]",
+    "timezone": "Optional[Timezone]",
+    "tags": "Optional[Tags]",
+    "idempotency_key": "Optional[str]",
+    "on_conflict": "Optional[Literal['return', 'refuse', 'replace', 'debounce']]",
+    "max_wait": "Optional[Duration]",
+    "throttle": "Optional[Duration]",
+    "callback_url": "Optional[Url]",
+    "webhook_url": "Optional[Url]",
+    "name": "Optional[str]",
+    "description": "Optional[str]",
+    "retries": "Optional[int]",
+    "timeout": "Optional[float]",
+    "success": "Optional[StatusList]",
+    "no_retry": "Optional[FailureList]",
+    "backoff": "Optional[WaitList]",
+    "limits": "Optional[LimitKeys]",
+    "completion": "Optional[Completion]",
+    "expires_in": "Optional[Duration]",
+    "catch_up": "Optional[Literal['one', 'none', 'all']]",
+    "ends_at": "Optional[When]",
+    "max_runs": "Optional[int]",
+    "jitter": "Optional[Duration]",
+    "except": "Optional[DateList]",
+    "metadata": "Optional[bool]",
+}, total=False)
+
+
+class JobRequest(_JobRequestRequired, _JobRequestOptional):
+    pass
+
+
+class _Completion(TypedDict):
+    # From the start of the attempt, 0.1 seconds to 7 days.
+    within: Duration
+
+
+class Completion(_Completion, total=False):
+    """How long a target may take to report the outcome after a 202."""
+
+    # From the last sign of life, at most `within`.
+    heartbeat: Optional[Duration]
+
+
+class JobRecord(TypedDict):
+    """A job, as every call that returns one shows it."""
+
+    # The record's id.
+    id: Uuid
+    # The key it was created with.
+    idempotency_key: Optional[str]
+    # When it was created.
+    inserted_at: LocalSeconds
+    # A name for people.
+    name: Optional[str]
+    # A longer text for people.
+    description: Optional[str]
+    # The account it belongs to.
+    user_id: Uuid
+    # The schedule whose run it is; null for a one-off job.
+    schedule_id: UuidOrNull
+    # The job's integer id, the same as `job.id`.
+    job_id: int
+    # Where it stands.
+    job: Job
+    # What was asked for.
+    args: Args
+
+
+class Job(TypedDict):
+    # The start of the latest attempt.
+    attempted_at: InstantOrNull
+    # When it was cancelled.
+    cancelled_at: InstantOrNull
+    # When it succeeded.
+    completed_at: InstantOrNull
+    # When its last attempt had failed.
+    discarded_at: InstantOrNull
+    # True only in the response to a create whose idempotency key was taken.
+    # The name is spelled this way.
+    has_confict: bool
+    # The job's integer id.
+    id: int
+    # When it was created.
+    inserted_at: Instant
+    # The due time asked for. It stays, also while the job is `retryable`.
+    scheduled_at: Instant
+    # The state of the job.
+    state: JobState
+
+
+_ArgsRequired = TypedDict("_ArgsRequired", {
+    "url": "Url",
+    "method": "Method",
+    "headers": "HeaderMap",
+})
+
+
+_ArgsOptional = TypedDict("_ArgsOptional", {
+    "query": "QueryMap",
+    "body": "Any",
+    "schedule_in": "Duration",
+    "scheduled_at": "When",
+    "repeat_every": "Interval",
+    "cron": "Cron",
+    "timezone": "Timezone",
+    "callback_url": "Url",
+    "webhook_url": "Url",
+    "retries": "int",
+    "on_conflict": "Literal['return', 'refuse', 'replace', 'debounce']",
+    "max_wait": "Duration",
+    "throttle": "Duration",
+    "timeout": "float",
+    "success": "StatusList",
+    "no_retry": "FailureList",
+    "backoff": "WaitList",
+    "limits": "LimitKeys",
+    "completion": "Completion",
+    "expires_in": "Duration",
+    "catch_up": "Literal['one', 'none', 'all']",
+    "ends_at": "When",
+    "max_runs": "int",
+    "jitter": "Duration",
+    "except": "DateList",
+    "metadata": "bool",
+    "tags": "Tags",
+}, total=False)
+
+
+class Args(_ArgsRequired, _ArgsOptional):
+    """What the client sent of the request and its timing, as it was sent, in
+    the order it was sent. `method` and `headers` are filled in when they
+    were not given; every other absent field stays absent.
+    """
+
+
+
+class ScheduleRecord(TypedDict):
+    """A schedule, as every call that returns one shows it."""
+
+    # The schedule's id, the `schedule_id` of its jobs.
+    id: Uuid
+    # A name for people.
+    name: Optional[str]
+    # A longer text for people.
+    description: Optional[str]
+    # When it was created.
+    inserted_at: LocalSeconds
+    # When it was disabled, in UTC to the second; null while it is enabled.
+    disabled_at: Optional[str]
+    # The account it belongs to.
+    user_id: Uuid
+    # When its runs are due.
+    frequency: Frequency
+    # What was asked for.
+    args: Args
+
+
+class Frequency(TypedDict):
+    # How long from one run to the next.
+    repeat_every: AmountAndUnit
+
+
+class LogRecord1(TypedDict):
+    event: Literal["worker.http.request"]
+    # The entry's id.
+    id: Uuid
+    # When it happened.
+    inserted_at: Instant
+    # The job's integer id.
+    job_id: int
+    payload: RequestPayload
+    # The account it belongs to.
+    user_id: Uuid
+
+
+class LogRecord2(TypedDict):
+    event: Literal["worker.http.response"]
+    # The entry's id.
+    id: Uuid
+    # When it happened.
+    inserted_at: Instant
+    # The job's integer id.
+    job_id: int
+    payload: ResponsePayload
+    # The account it belongs to.
+    user_id: Uuid
+
+
+class LogRecord3(TypedDict):
+    event: Literal["worker.http.error"]
+    # The entry's id.
+    id: Uuid
+    # When it happened.
+    inserted_at: Instant
+    # The job's integer id.
+    job_id: int
+    payload: ErrorPayload
+    # The account it belongs to.
+    user_id: Uuid
+
+
+class LogRecord4(TypedDict):
+    event: Literal["worker.callback.failed"]
+    # The entry's id.
+    id: Uuid
+    # When it happened.
+    inserted_at: Instant
+    # The job's integer id.
+    job_id: int
+    payload: CallbackFailedPayload
+    # The account it belongs to.
+    user_id: Uuid
+
+
+class LogRecord5(TypedDict):
+    event: Literal["worker.webhook.failed"]
+    # The entry's id.
+    id: Uuid
+    # When it happened.
+    inserted_at: Instant
+    # The job's integer id.
+    job_id: int
+    payload: WebhookFailedPayload
+    # The account it belongs to.
+    user_id: Uuid
+
+
+class LogRecord6(TypedDict):
+    event: Literal["worker.state.rejected"]
+    # The entry's id.
+    id: Uuid
+    # When it happened.
+    inserted_at: Instant
+    # The job's integer id.
+    job_id: int
+    payload: StateRejectedPayload
+    # The account it belongs to.
+    user_id: Uuid
+
+
+class LogRecord7(TypedDict):
+    event: Literal["worker.alert.failed"]
+    # The entry's id.
+    id: Uuid
+    # When it happened.
+    inserted_at: Instant
+    # The job's integer id.
+    job_id: int
+    payload: AlertFailedPayload
+    # The account it belongs to.
+    user_id: Uuid
+
+
+class LogRecord8(TypedDict):
+    event: Literal["worker.schedule.skipped"]
+    # The entry's id.
+    id: Uuid
+    # When it happened.
+    inserted_at: Instant
+    # The job's integer id.
+    job_id: int
+    payload: SkippedPayload
+    # The account it belongs to.
+    user_id: Uuid
+
+
+class LogRecord9(TypedDict):
+    event: Literal["worker.schedule.ended"]
+    # The entry's id.
+    id: Uuid
+    # When it happened.
+    inserted_at: Instant
+    # The job's integer id.
+    job_id: int
+    payload: EndedPayload
+    # The account it belongs to.
+    user_id: Uuid
+
+
+class LogRecord10(TypedDict):
+    event: Literal["worker.completion"]
+    # The entry's id.
+    id: Uuid
+    # When it happened.
+    inserted_at: Instant
+    # The job's integer id.
+    job_id: int
+    payload: CompletionPayload
+    # The account it belongs to.
+    user_id: Uuid
+
+
+class RequestPayload(TypedDict):
+    """`worker.http.request`: The request of an attempt as it went out, dynamic
+    fields replaced, without the headers the service adds. Written as the
+    attempt starts. Of a request that is too large to be sent, it shows the
+    parts that fit.
+    """
+
+    # The body; null when there was none.
+    body: Any
+    # The job's own headers; empty when there were none.
+    headers: HeaderMap
+    # What was appended to the url; an empty object when there was nothing.
+    query: QueryMap
+    # The url, without what `query` adds.
+    url: Url
+
+
+class _ResponsePayload(TypedDict):
+    status: StatusCode
+    headers: ResponseHeaders
+    body: ResponseBody
+    duration_ms: Milliseconds
+    truncated: Truncated
+
+
+class ResponsePayload(_ResponsePayload, total=False):
+    """`worker.http.response`: The final response to an attempt, redirects
+    followed. `attempt` and `retry_at` are there when it was no success, `error`
+    too when the response itself says so with `$fail`. `awaiting` is there when
+    the target is to report the outcome later.
+    """
+
+    encoding: Base64Marker
+    attempt: Attempt
+    # When the next attempt is due; null when this was the last.
+    retry_at: InstantOrNull
+    error: Failure
+    # The attempt goes on until the target reports its outcome.
+    awaiting: Literal[True]
+
+
+class ErrorPayload(TypedDict):
+    """`worker.http.error`: Why an attempt got no response. A cancelled attempt
+    is not retried, so its `retry_at` is null.
+    """
+
+    # `dns` and `connect`: the host could not be found or reached. `tls`:
+    # the handshake failed or the certificate is not trusted. `timeout`:
+    # the time allowed ran out. `closed`: the connection ended too soon.
+    # `protocol`: what came back was not HTTP. `redirect`: too many, or one
+    # that may not be followed. `blocked`: the address may not be called,
+    # and is not tried again. `too_large`: with its dynamic fields resolved
+    # the request is larger than is sent; nothing was sent, and it is not
+    # tried again. `secret`: a secret that the headers name is gone, can't be
+    # decrypted or may not be sent to the host, or no token could be fetched
+    # for it; nothing was sent. `internal`: a defect of the service ended the attempt.
+    # `poisoned`: the attempt can't be made, and the job was set aside.
+    # `cancelled`: the job was cancelled meanwhile. `interrupted`: the
+    # service stopped or crashed meanwhile.
+    # `expired`: the attempt could not start in time; nothing was sent.
+    # `unstored`: the store refused what the attempt came to, so the job was
+    # discarded.
+    # `answer`: the target itself reported a failure. `abandoned`: the target
+    # did not report the outcome in time.
+    kind: Literal["dns", "connect", "tls", "timeout", "closed", "protocol", "redirect", "blocked", "too_large", "secret", "internal", "expired", "poisoned", "cancelled", "interrupted", "unstored", "answer", "abandoned"]
+    message: Sentence
+    duration_ms: Milliseconds
+    # Which attempt it was, counted from 1.
+    attempt: int
+    # When the next attempt is due; null when this was the last.
+    retry_at: InstantOrNull
+
+
+class CallbackFailedPayload(TypedDict):
+    """`worker.callback.failed`: The result of the job could not be delivered.
+    One entry, when the service has given up.
+    """
+
+    # The job's `callback_url`.
+    url: Url
+    # How often it was tried.
+    attempts: int
+    response: LastAnswer
+    # Why the last try failed.
+    error: Failure
+
+
+class WebhookFailedPayload(TypedDict):
+    """`worker.webhook.failed`: An event could not be delivered. One entry,
+    when the service has given up.
+    """
+
+    # The event that was not delivered.
+    type: Literal["job.started", "job.request", "job.response", "job.error", "job.finished"]
+    # The job's `webhook_url`.
+    url: Url
+    # How often it was tried.
+    attempts: int
+    response: LastAnswer
+    # Why the last try failed.
+    error: Failure
+
+
+class _StateRejectedPayload(TypedDict):
+    message: Sentence
+
+
+class StateRejectedPayload(_StateRejectedPayload, total=False):
+    """`worker.state.rejected`: What a target put into `$set` would have made
+    the state too large, and the old one stays. Or the value of another member
+    is wrong, and is ignored.
+    """
+
+    # How large the state would have become, in bytes.
+    size: int
+    # How large it may be, in bytes.
+    limit: Literal[65536]
+    # The member whose value is wrong.
+    member: Literal["$next", "$stop", "$fail"]
+
+
+class CompletionPayload(TypedDict):
+    """`worker.completion`: The result that a target has reported after its 202."""
+
+    # The result, any JSON.
+    result: Any
+    duration_ms: Milliseconds
+
+
+_SkippedPayloadRequired = TypedDict("_SkippedPayloadRequired", {
+    "count": "int",
+    "from": "Instant",
+    "to": "Instant",
+    "reason": "Literal['overlap', 'down', 'expired', 'limit']",
+})
+
+
+class SkippedPayload(_SkippedPayloadRequired):
+    """`worker.schedule.skipped`: Points of the schedule's grid have no run of
+    their own; this run stands for them.
+    """
+
+
+
+class EndedPayload(TypedDict):
+    """`worker.schedule.ended`: This was the schedule's last run, and the schedule
+    is disabled.
+    """
+
+    # Why it ended.
+    reason: Literal["ends_at", "max_runs", "$stop"]
+
+
+class _LastAnswerValue(TypedDict):
+    status: StatusCode
+
+
+class LastAnswerValue(_LastAnswerValue, total=False):
+    """The last response of the receiver; null if there was none."""
+
+    headers: ResponseHeaders
+    body: ResponseBody
+    duration_ms: Milliseconds
+    truncated: Truncated
+    encoding: Base64Marker
+
+
+class CompletionReport(TypedDict, total=False):
+    """One of `result`, `error` and `progress`; `retry` goes with `error`, `message`
+    with `progress`.
+    """
+
+    # What the work has produced, any JSON of up to 256 KiB.
+    result: Any
+    # Why the work has failed; 1,000 characters are kept.
+    error: Optional[str]
+    # Whether the attempt may be tried again.
+    retry: Optional[bool]
+    # How much is done, in percent.
+    progress: Optional[float]
+    # A word about the progress; 1,000 characters are kept.
+    message: Optional[str]
+
+
+class CompletionStateProgress(TypedDict):
+    # How much is done, in percent.
+    progress: float
+    # A word about it.
+    message: Optional[str]
+    # When it was reported.
+    reported_at: Instant
+
+
+class CompletionState(TypedDict):
+    """How far the completion of an attempt is."""
+
+    # Whether the target has yet to report the outcome.
+    awaiting: bool
+    # When the attempt fails without a further sign of life; null unless it is awaited.
+    deadline: InstantOrNull
+    # The last progress reported; null before.
+    progress: Optional[CompletionStateProgress]
+
+
+class _CallbackMessage(TypedDict):
+    # The job, final.
+    job: JobRecord
+    attempt: Attempt
+    request: OutgoingRequest
+    # The last response; null if there was none.
+    response: Optional[TargetResponse]
+    # Why the job failed; null only on success.
+    error: Optional[Failure]
+
+
+class CallbackMessage(_CallbackMessage, total=False):
+    """The result of a job, sent to its `callback_url`."""
+
+    # What the target has reported after its 202, any JSON.
+    result: Any
+
+
+class JobStartedEventData(TypedDict):
+    # The job as it was at that moment.
+    job: JobRecord
+    attempt: Attempt
+
+
+class JobStartedEvent(TypedDict):
+    """An attempt begins."""
+
+    # The event's name.
+    type: Literal["job.started"]
+    # When it happened.
+    timestamp: Instant
+    data: JobStartedEventData
+
+
+class JobRequestEventData(TypedDict):
+    # The job as it was at that moment.
+    job: JobRecord
+    attempt: Attempt
+    request: OutgoingRequest
+
+
+class JobRequestEvent(TypedDict):
+    """A request goes out."""
+
+    # The event's name.
+    type: Literal["job.request"]
+    # When it happened.
+    timestamp: Instant
+    data: JobRequestEventData
+
+
+class _JobResponseEventData(TypedDict):
+    # The job as it was at that moment.
+    job: JobRecord
+    attempt: Attempt
+    response: TargetResponse
+
+
+class JobResponseEventData(_JobResponseEventData, total=False):
+    request: OutgoingRequest
+
+
+class JobResponseEvent(TypedDict):
+    """A response arrived."""
+
+    # The event's name.
+    type: Literal["job.response"]
+    # When it happened.
+    timestamp: Instant
+    data: JobResponseEventData
+
+
+class _JobErrorEventData(TypedDict):
+    # The job as it was at that moment.
+    job: JobRecord
+    attempt: Attempt
+    error: Failure
+    # When the next attempt is due; null when this was the last.
+    retry_at: InstantOrNull
+
+
+class JobErrorEventData(_JobErrorEventData, total=False):
+    request: OutgoingRequest
+    # The response, if there was one.
+    response: Optional[TargetResponse]
+
+
+class JobErrorEvent(TypedDict):
+    """An attempt failed."""
+
+    # The event's name.
+    type: Literal["job.error"]
+    # When it happened.
+    timestamp: Instant
+    data: JobErrorEventData
+
+
+class _JobFinishedEventData(TypedDict):
+    # The job, final.
+    job: JobRecord
+    # The latest attempt; 0 when it was cancelled before its first.
+    attempt: int
+
+
+class JobFinishedEventData(_JobFinishedEventData, total=False):
+    # The latest request, when there was one.
+    request: Optional[OutgoingRequest]
+    # The latest response, if there was one.
+    response: Optional[TargetResponse]
+    # Why the job failed, when it did.
+    error: Optional[Failure]
+    # What the target has reported after its 202, any JSON.
+    result: Any
+
+
+class JobFinishedEvent(TypedDict):
+    """A job is final."""
+
+    # The event's name.
+    type: Literal["job.finished"]
+    # When it happened.
+    timestamp: Instant
+    data: JobFinishedEventData
+
+
+class OutgoingRequest(TypedDict):
+    """A request as it went out, without the headers the service adds."""
+
+    method: Method
+    # The url, without what `query` adds.
+    url: Url
+    # What was appended to the url; an empty object when there was nothing.
+    query: QueryMap
+    # The job's own headers; empty when there were none.
+    headers: HeaderMap
+    # The body; null when there was none.
+    body: Any
+
+
+class _TargetResponse(TypedDict):
+    status: StatusCode
+    headers: ResponseHeaders
+    body: ResponseBody
+    duration_ms: Milliseconds
+    truncated: Truncated
+
+
+class TargetResponse(_TargetResponse, total=False):
+    """The final response of a target, after redirects."""
+
+    encoding: Base64Marker
+
+
+class Failure(TypedDict):
+    """Why an attempt failed."""
+
+    # `status` for a response that is no success; the others as in the log.
+    kind: Literal["status", "dns", "connect", "tls", "timeout", "closed", "protocol", "redirect", "blocked", "too_large", "secret", "internal", "expired", "poisoned", "cancelled", "interrupted", "unstored", "answer", "abandoned"]
+    message: Sentence
+
+
+class _ScheduleDocument(TypedDict):
+    # A name for where the document is kept, such as a repository.
+    owner: str
+    # The schedules. Their keys must differ.
+    schedules: List[DocumentSchedule]
+
+
+class ScheduleDocument(_ScheduleDocument, total=False):
+    """The schedules that an owner should have."""
+
+    # Remove schedules of the owner that are not listed, at most 1,000.
+    prune: Optional[bool]
+    # With `prune`, allow a document that lists no schedules.
+    all: Optional[bool]
+    # Respond with what would be done, and change nothing.
+    dry_run: Optional[bool]
+
+
+class _ExportedDocument(TypedDict):
+    schedules: List[DocumentSchedule]
+
+
+class ExportedDocument(_ExportedDocument, total=False):
+    """A document as `POST /api/apply` takes it; without `owner` if all schedules were exported."""
+
+    owner: str
+
+
+class DocumentSchedule(TypedDict):
+    """A key, and the fields of a create request with `repeat_every` or `cron`,
+    without `idempotency_key`.
+    """
+
+    # Names the schedule. It is the idempotency key of its runs.
+    key: str
+    url: Url
+
+
+_ApplyResultDiffItemRequired = TypedDict("_ApplyResultDiffItemRequired", {
+    "path": "str",
+    "from": "Any",
+    "to": "Any",
+})
+
+
+class ApplyResultDiffItem(_ApplyResultDiffItemRequired):
+    pass
+
+
+class ApplyResult(TypedDict):
+    """What applying a document did to a schedule."""
+
+    key: str
+    result: Literal["created", "changed", "unchanged", "removed"]
+    # The fields that differ; empty for what is removed.
+    diff: List[ApplyResultDiffItem]
+
+
+class _Problem(TypedDict):
+    # The kind of problem; `about:blank` when the status says it all.
+    type: str
+    # What went wrong, for programs. Codes are stable; new ones may be
+    # added. 400 `unreadable_body`, `no_handshake`; 401 `unauthorized`; 403 `forbidden`;
+    # 404 `not_found`, `unknown_path`; 405 `method_not_allowed`; 408
+    # `body_too_slow`; 409 `conflict`; 410 `gone`; 412 `stale_revision`;
+    # 413 `body_too_large`; 415 `unsupported_media_type`; 421
+    # `misdirected`; 422 `invalid_request`; 429 `rate_limited`,
+    # `quota_exceeded`, `too_much_at_once`, `read_too_slow`; 500
+    # `internal`; 503 `unavailable`.
+    code: str
+    # The status in words.
+    title: str
+    # The status of the response.
+    status: int
+    # What went wrong and what to do.
+    detail: str
+
+
+class Problem(_Problem, total=False):
+    """What every error looks like (RFC 9457). `detail` is a sentence to act
+    on; `errors` lists each thing found wrong with a request.
+    """
+
+    # Everything found wrong, up to the first 100 problems.
+    errors: List[ProblemEntry]
+    # How many problems were found beyond those in `errors`.
+    more: int
+
+
+class _ProblemEntry(TypedDict):
+    # Completes the sentence that begins with the field.
+    detail: str
+
+
+class ProblemEntry(_ProblemEntry, total=False):
+    """One thing found wrong, and where."""
+
+    # The place in the body, as a JSON pointer in a URI fragment (RFC
+    # 6901): `#/url`, `#/headers/host`, `#/schedule_in/1`. It has at most
+    # 500 bytes: where it would be longer, it names what holds the place.
+    pointer: str
+    # The name of the query parameter.
+    parameter: str
+
+
+class JobAnswer(TypedDict):
+    """A job's record under `data`."""
+
+    data: JobRecord
+
+
+class StoredJobAnswer(TypedDict):
+    data: JobRecord
+
+
+class _MinimalJob(TypedDict):
+    id: Uuid
+    job_id: int
+
+
+class MinimalJob(_MinimalJob, total=False):
+    """The ids of a job."""
+
+    # The job existed already; the spelling is part of the contract.
+    has_confict: Literal[True]
+
+
+class MinimalJobAnswer(TypedDict):
+    """A job's ids under `data`."""
+
+    data: MinimalJob
+
+
+class BatchAnswer(TypedDict):
+    """The jobs of a batch under `data`, in the order sent."""
+
+    data: List[Union[MinimalJob, JobRecord]]
+
+
+class _BatchOutcomesDataItem(TypedDict):
+    # What the call for a single job would have answered.
+    status: Literal[200, 201, 409, 422, 429]
+
+
+class BatchOutcomesDataItem(_BatchOutcomesDataItem, total=False):
+    job: Union[MinimalJob, JobRecord]
+    problem: Problem
+
+
+class BatchOutcomes(TypedDict):
+    """What became of each item of a batch, in the order sent."""
+
+    data: List[BatchOutcomesDataItem]
+
+
+class JobList(TypedDict):
+    """Jobs under `data`."""
+
+    data: List[JobRecord]
+
+
+class OperationFilter(TypedDict, total=False):
+    """Which jobs; all members must match. A job that doesn't exist when the call is accepted is not selected."""
+
+    # The state; `scheduled` selects `available` and `retryable` jobs.
+    state: Optional[Literal["scheduled", "available", "executing", "retryable", "completed", "cancelled", "discarded"]]
+    # Tags that the job must have, all of them.
+    tags: Optional[Tags]
+    # The schedule that created the job.
+    schedule_id: UuidOrNull
+    # The host name of the job's url, without the port.
+    host: Optional[str]
+    # The job's name, exactly.
+    name: Optional[str]
+    # The kind of failure of the job's latest attempt that has ended:
+    # `timeout`, `connect`, `status` for a response that is no success, and
+    # so on. A completed job has none.
+    error_kind: Optional[str]
+    # Jobs created at or after this time.
+    since: Optional[When]
+    # Jobs created before this time.
+    until: Optional[When]
+
+
+class _OperationRequest(TypedDict):
+    action: OperationAction
+
+
+class OperationRequest(_OperationRequest, total=False):
+    """An operation on many jobs."""
+
+    # Which jobs. One without any member selects every job and needs `all`.
+    filter: Optional[OperationFilter]
+    # For `rerun`, the fields of create that differ from the job's, except
+    # `idempotency_key` and those of schedules. For `reschedule`,
+    # `schedule_in` or `scheduled_at`. For both, `spread`: a duration over
+    # which the due times are distributed evenly, from that time or from now
+    # on. Times count from the call. At most 256 KiB.
+    set: Optional[Dict[str, Any]]
+    # Permits a filter that selects every job.
+    all: Optional[bool]
+    # Only count the jobs that match.
+    dry_run: Optional[bool]
+
+
+class OperationRecord(TypedDict):
+    """An operation on many jobs, and how far it is."""
+
+    id: Uuid
+    action: OperationAction
+    # The filter as sent; `{}` if there was none.
+    filter: Dict[str, Any]
+    # The set as sent.
+    set: Optional[Dict[str, Any]]
+    # Whether it still runs.
+    state: Literal["running", "finished", "stopped"]
+    # How many jobs match. While an operation runs, it may still be finding more.
+    matched: int
+    # How many jobs were changed.
+    done: int
+    # How many jobs could not be changed so, by reason: `final` it has
+    # ended; `unfinished` it has not, and only a final job is rerun;
+    # `started` its attempt has started; `retrying` it waits for a retry;
+    # `has_rerun` it was rerun before; `invalid` it would not be valid with
+    # `set`; `over_limit` a limit of the account; `removed` it was deleted by
+    # then; `failed` the store can't change it.
+    skipped: Dict[str, int]
+    inserted_at: Instant
+    finished_at: InstantOrNull
+
+
+class OperationAnswer(TypedDict):
+    """An operation under `data`."""
+
+    data: OperationRecord
+
+
+class OperationList(TypedDict):
+    """Operations under `data`."""
+
+    data: List[OperationRecord]
+
+
+class OperationDryRunData(TypedDict):
+    """The request, and how many jobs match."""
+
+    action: OperationAction
+    # The filter as sent.
+    filter: Dict[str, Any]
+    # The set as sent.
+    set: Optional[Dict[str, Any]]
+    # How many jobs match.
+    matched: int
+
+
+class _OperationDryRun(TypedDict):
+    # The request, and how many jobs match.
+    data: OperationDryRunData
+
+
+class OperationDryRun(_OperationDryRun, total=False):
+    """What an operation would find."""
+
+    # Present if counting ended early; there may be more jobs.
+    partial: Literal[True]
+
+
+class CancelRequest(TypedDict):
+    """Which jobs to cancel."""
+
+    # Integer ids or UUIDs.
+    job_ids: List[Union[int, str]]
+
+
+class AttemptSummaryError(TypedDict):
+    """Why it failed; null if it did not, or is under way."""
+
+    # As in logs, and `status` for a response that is no success.
+    kind: str
+    # In words.
+    message: str
+
+
+class AttemptSummary(TypedDict):
+    """An attempt of a job."""
+
+    # Its number. An interrupted attempt has the same as the next.
+    attempt: int
+    started_at: Instant
+    # How long it took; null while it is under way.
+    duration_ms: Optional[float]
+    # The status of the response; null without one.
+    status: Optional[int]
+    # Why it failed; null if it did not, or is under way.
+    error: Optional[AttemptSummaryError]
+    # When it was tried again; null if it was not.
+    retry_at: Optional[Instant]
+
+
+_JobDetailsAnswerDataPointsRequired = TypedDict("_JobDetailsAnswerDataPointsRequired", {
+    "count": "int",
+    "from": "Instant",
+    "to": "Instant",
+})
+
+
+class JobDetailsAnswerDataPoints(_JobDetailsAnswerDataPointsRequired):
+    """The points of the schedule's grid that the run stands for; null for a one-off job."""
+
+
+
+class JobDetailsAnswerDataDeliveries(TypedDict):
+    """The callbacks and webhook events of the job."""
+
+    # How many are still to be delivered.
+    pending: int
+    # How many were given up.
+    failed: int
+
+
+class JobDetailsAnswerData(TypedDict):
+    """The details."""
+
+    job: JobRecord
+    # How many definitions the job has had.
+    revision: int
+    # The latest, oldest first.
+    attempts: List[AttemptSummary]
+    # When the next attempt is due; null when the job is executing or final.
+    next_attempt_at: Optional[Instant]
+    # The keys of the limits that hold the job back at this moment.
+    waiting_for: List[str]
+    # The `job_id` of the job that this one repeats.
+    rerun_of: Optional[int]
+    # The `job_id`s of the jobs that repeat this one, newest first.
+    reruns: List[int]
+    # For a job whose outcome is reported later; null otherwise.
+    completion: Optional[CompletionState]
+    # The points of the schedule's grid that the run stands for; null for a one-off job.
+    points: Optional[JobDetailsAnswerDataPoints]
+    # The callbacks and webhook events of the job.
+    deliveries: JobDetailsAnswerDataDeliveries
+
+
+class JobDetailsAnswer(TypedDict):
+    """The details of a job."""
+
+    # The details.
+    data: JobDetailsAnswerData
+
+
+class ScheduleDetailsAnswerData(TypedDict):
+    """The details."""
+
+    schedule: ScheduleRecord
+    # How many definitions the schedule has had.
+    revision: int
+    # When the next run is due; null when the schedule is disabled.
+    next_run_at: Optional[Instant]
+    # The next due times.
+    next: List[Instant]
+    # The latest run that is final; null if there is none.
+    last_run: Optional[JobRecord]
+    # How many of the latest runs were discarded since the last that was completed. Cancelled runs don't count.
+    failures_in_a_row: int
+    # How many runs remain; null unless their number is limited.
+    runs_left: Optional[int]
+
+
+class ScheduleDetailsAnswer(TypedDict):
+    """The details of a schedule."""
+
+    # The details.
+    data: ScheduleDetailsAnswerData
+
+
+class RevisionsAnswerDataItemBy(TypedDict):
+    """Who made it."""
+
+    # An API key, the public key, a signed-in user, an operator, or the service itself.
+    kind: Literal["key", "public", "session", "operator", "system"]
+    # The id of the key or the account.
+    id: Optional[str]
+    # The name of the key or the user's email, as it was then.
+    name: Optional[str]
+
+
+_RevisionsAnswerDataItemChangesItemRequired = TypedDict("_RevisionsAnswerDataItemChangesItemRequired", {
+    "path": "str",
+    "from": "AnyValue",
+    "to": "AnyValue",
+})
+
+
+class RevisionsAnswerDataItemChangesItem(_RevisionsAnswerDataItemChangesItemRequired):
+    """A field."""
+
+
+
+class RevisionsAnswerDataItem(TypedDict):
+    """An edit."""
+
+    # The revision that it made.
+    revision: int
+    changed_at: Instant
+    # Who made it.
+    by: RevisionsAnswerDataItemBy
+    # The fields that changed.
+    changes: List[RevisionsAnswerDataItemChangesItem]
+
+
+class RevisionsAnswer(TypedDict):
+    """The edits of a record."""
+
+    # The latest first.
+    data: List[RevisionsAnswerDataItem]
+
+
+class StateAnswerData(TypedDict):
+    """The state and the last response."""
+
+    # The `$state`; `{}` when there is none.
+    state: Dict[str, Any]
+    # The `$previous`, of any type; null when there is none.
+    previous: Any
+
+
+class StateAnswer(TypedDict):
+    """What a schedule's runs share."""
+
+    # The state and the last response.
+    data: StateAnswerData
+
+
+class PreviewData(TypedDict):
+    """In words, and as times."""
+
+    # How often, for people. The text may change with any version.
+    words: str
+    # The next five due times; of a one-off job one.
+    next: List[Instant]
+
+
+class Preview(TypedDict):
+    """When a job would run."""
+
+    # In words, and as times.
+    data: PreviewData
+
+
+class JobCountsData(TypedDict):
+    """A count for every state, from 0 to `limit`."""
+
+    available: Count
+    executing: Count
+    retryable: Count
+    completed: Count
+    cancelled: Count
+    discarded: Count
+
+
+class _JobCounts(TypedDict):
+    # A count for every state, from 0 to `limit`.
+    data: JobCountsData
+    # Up to which number each state is counted.
+    limit: int
+
+
+class JobCounts(_JobCounts, total=False):
+    """How many jobs are in each state."""
+
+    # Counting ended early. Absent otherwise.
+    partial: Literal[True]
+
+
+class ScheduleAnswer(TypedDict):
+    """A schedule's record under `data`."""
+
+    data: ScheduleRecord
+
+
+class ScheduleList(TypedDict):
+    """Schedules under `data`."""
+
+    data: List[ScheduleRecord]
+
+
+class LogAnswer(TypedDict):
+    """A log entry under `data`."""
+
+    data: LogRecord
+
+
+class LogList(TypedDict):
+    """Log entries under `data`."""
+
+    data: List[LogRecord]
+
+
+class _AlertRequest(TypedDict):
+    # What is reported. `failed`: `after` discarded runs of a schedule in a
+    # row, or discarded one-off jobs; `recovered`: the first success after a
+    # `failed` was sent; `late`: a job hasn't started `late_by` after its
+    # due time; `skipped`: a schedule has passed over due times.
+    on: List[Literal["failed", "recovered", "late", "skipped"]]
+    to: List[AlertReceiver]
+
+
+class AlertRequest(_AlertRequest, total=False):
+    """The definition of an alert."""
+
+    # How many failures in a row are reported.
+    after: Optional[int]
+    # How late a job is that is reported; at least a second, a minute unless given.
+    late_by: Optional[Duration]
+    match: Optional[AlertMatch]
+    # How often a reminder is sent while it lasts; at least a second, none unless given.
+    remind_every: Optional[Duration]
+
+
+class AlertMatch(TypedDict, total=False):
+    """Which jobs the alert watches: those that have all of the tags, the runs of
+    a schedule, or both. An empty object watches all.
+    """
+
+    tags: Optional[List[Tag]]
+    schedule_id: UuidOrNull
+
+
+class AlertReceiver(TypedDict):
+    webhook: Url
+
+
+class Alert(TypedDict):
+    """An alert with its definition, and defaults for what was not given."""
+
+    name: str
+    on: List[Literal["failed", "recovered", "late", "skipped"]]
+    after: int
+    late_by: Duration
+    match: AlertMatch
+    to: List[AlertReceiver]
+    remind_every: Optional[Duration]
+    inserted_at: Instant
+    updated_at: Instant
+
+
+class AlertAnswer(TypedDict):
+    """One alert."""
+
+    data: Alert
+
+
+class AlertList(TypedDict):
+    """A list of alerts."""
+
+    data: List[Alert]
+
+
+class AlertTestAnswerDataResultsItem(TypedDict):
+    to: AlertReceiver
+    # The status of the response; 250 for an e-mail that the mail server has taken.
+    status: Optional[int]
+    # The beginning of the response's body, at most 300 bytes.
+    response: Optional[str]
+    # Why there was no response.
+    error: Optional[Failure]
+    duration_ms: float
+
+
+class AlertTestAnswerData(TypedDict):
+    alert: str
+    results: List[AlertTestAnswerDataResultsItem]
+
+
+class AlertTestAnswer(TypedDict):
+    """What the receivers of an alert said to a test."""
+
+    data: AlertTestAnswerData
+
+
+class _AlertMessageData(TypedDict):
+    # The alert's name.
+    alert: str
+    # The schedule; null for one-off jobs.
+    schedule: UuidOrNull
+    # The integer id of the job.
+    job: Optional[int]
+    # Failures in a row; 0 unless the type is `alert.failed`.
+    failures: int
+    # The status of the response to the last attempt.
+    status: Optional[int]
+    error: Optional[Failure]
+    # The beginning of the response's body, at most 300 bytes.
+    excerpt: Optional[str]
+    # The job's `url`.
+    url: Optional[str]
+
+
+class AlertMessageData(_AlertMessageData, total=False):
+    # Of `alert.merged` only. How many messages it stands for, by type.
+    merged: Dict[str, int]
+
+
+class AlertMessage(TypedDict):
+    """What an alert sends to a webhook. It never has request headers or bodies."""
+
+    type: Literal["alert.failed", "alert.recovered", "alert.late", "alert.skipped", "alert.merged", "alert.test"]
+    timestamp: Instant
+    data: AlertMessageData
+
+
+class AlertFailedPayload(TypedDict):
+    """`worker.alert.failed`: a message of an alert was given up."""
+
+    # The receiver; `mailto:` and the address for an e-mail.
+    url: str
+    # The type of the message.
+    type: str
+    attempts: int
+    response: Optional[LastAnswer]
+    error: Optional[Failure]
+
+
+class Broadcast(TypedDict, total=False):
+    """Any object; three keys are strings if they are there."""
+
+    # What is said.
+    content: Optional[str]
+    # Who says it.
+    author: Optional[str]
+    # Where it is said.
+    channel: Optional[str]
+
+
+class Health(TypedDict):
+    """All is well."""
+
+    # Always `ok`.
+    status: Literal["ok"]
+
+
+class AccountAnswerDataLimits(TypedDict):
+    """What the account may use. Null is unlimited."""
+
+    # How many calls a second the account may make on each node of
+    # the service. A second's worth may come at once.
+    calls_per_second: Optional[float]
+    # How many unfinished one-off jobs there may be. Runs of schedules don't count.
+    pending_jobs: Optional[int]
+    # How many schedules there may be, disabled ones included.
+    schedules: Optional[int]
+    # How many bytes the account's records may take up.
+    stored_bytes: Optional[int]
+    # How many keys that are not revoked there may be.
+    keys: int
+    # How large a request's body may be.
+    body_bytes: int
+
+
+class AccountAnswerDataUsage(TypedDict):
+    """What the account uses of its limits."""
+
+    # Counted up to 1,000, or up to the limit when that is higher.
+    pending_jobs: int
+    # Counted up to 1,000, or up to the limit when that is higher.
+    schedules: int
+    # As sampled. Null when it is not limited, or not sampled yet.
+    stored_bytes: Optional[int]
+    # When `stored_bytes` was sampled. Null when it was not.
+    sampled_at: Optional[KeyTime]
+
+
+class AccountAnswerData(TypedDict):
+    # The `user_id` of the account's records.
+    id: Uuid
+    email: str
+    # What the account may use. Null is unlimited.
+    limits: AccountAnswerDataLimits
+    # What the account uses of its limits.
+    usage: AccountAnswerDataUsage
+    # How long final jobs and logs are kept. Null for ever.
+    retention_seconds: Optional[int]
+
+
+class AccountAnswer(TypedDict):
+    """An account, without its keys and secrets."""
+
+    data: AccountAnswerData
+
+
+class ApiKey(TypedDict):
+    """A key as it is listed, without the key itself."""
+
+    id: Uuid
+    name: str
+    # What the key begins with.
+    prefix: str
+    scope: Scope
+    # The networks it can be used from; none for any.
+    cidrs: List[str]
+    created_at: KeyTime
+    # From when on it does not work. Null for never.
+    expires_at: Optional[KeyTime]
+    # Exact to half a minute. Null when it was never used.
+    last_used_at: Optional[KeyTime]
+    # Null when it was not revoked.
+    revoked_at: Optional[KeyTime]
+
+
+class NewApiKey(TypedDict, total=False):
+    """What a new key is to be."""
+
+    # What the key is for.
+    name: Optional[str]
+    # What it permits; `admin` when it is not given.
+    scope: Optional[Scope]
+    # From when on it does not work, in the notations of `scheduled_at`;
+    # ahead, by at most 100 years. Never when it is not given.
+    expires_at: Optional[str]
+    # Networks and single addresses it can be used from; any when there are none.
+    cidrs: Optional[List[str]]
+
+
+class AuditEntryActor(TypedDict):
+    """Who did it."""
+
+    # `key` (a call of the API), `session` (the dashboard), `cli` (the
+    # command line on the service's machine), `operator` (an operator
+    # in the dashboard) or `nobody` (whoever tried to sign in).
+    kind: Literal["key", "session", "cli", "operator", "nobody"]
+    # The prefix of the key, or the operator's email.
+    name: Optional[str]
+
+
+class AuditEntry(TypedDict):
+    """An entry of the audit log."""
+
+    id: Uuid
+    # When it happened first.
+    inserted_at: KeyTime
+    # What happened, such as `signin.succeeded`, `signin.failed`,
+    # `signout`, `session.ended`, `key.created`, `key.revoked`,
+    # `secret.rotated`, `header_secret.created`, `header_secret.changed`,
+    # `header_secret.deleted`, `password.changed`, `password.failed`,
+    # `totp.enabled`, `totp.disabled`, `totp.reset`,
+    # `totp.recovery_used`, `totp.recovery_replaced`, `account.created`,
+    # `account.operator`. Others may be added.
+    event: str
+    # Who did it.
+    actor: AuditEntryActor
+    # The client's network address, the latest one when it happened more than once.
+    address: Optional[str]
+    # More about it, in words.
+    detail: Optional[str]
+    # How often it happened.
+    count: int
+    # When it happened last.
+    last_at: KeyTime
+
+
+class AuditList(TypedDict):
+    """Entries of the audit log, the latest first."""
+
+    data: List[AuditEntry]
+
+
+class KeyList(TypedDict):
+    """Keys in the order they were made."""
+
+    data: List[ApiKey]
+
+
+class KeyAnswerData(TypedDict):
+    id: Uuid
+    name: str
+    # What the key begins with.
+    prefix: str
+    scope: Scope
+    # The networks it can be used from; none for any.
+    cidrs: List[str]
+    created_at: KeyTime
+    # From when on it does not work. Null for never.
+    expires_at: Optional[KeyTime]
+    # Exact to half a minute. Null when it was never used.
+    last_used_at: Optional[KeyTime]
+    # Null when it was not revoked.
+    revoked_at: Optional[KeyTime]
+    # The key itself, shown this once.
+    key: str
+
+
+class KeyAnswer(TypedDict):
+    """A new key."""
+
+    data: KeyAnswerData
+
+
+class HeaderSecret(TypedDict):
+    """A secret that header values can name, without its value."""
+
+    name: str
+    hosts: SecretHosts
+    created_at: KeyTime
+    updated_at: KeyTime
+
+
+class _NewHeaderSecretOauth2(TypedDict):
+    token_url: Url
+    client_id: str
+    client_secret: str
+
+
+class NewHeaderSecretOauth2(_NewHeaderSecretOauth2, total=False):
+    """OAuth2 client credentials (RFC 6749, section 4.4). A token is fetched
+    when one is needed, used until a minute before it ends, and fetched
+    once more when a target responds with 401; that request is repeated
+    once.
+    """
+
+    scope: Optional[str]
+
+
+class _NewHeaderSecret(TypedDict):
+    hosts: SecretHosts
+
+
+class NewHeaderSecret(_NewHeaderSecret, total=False):
+    """A secret to store. It has either a `value` or `oauth2`."""
+
+    # What replaces the placeholder. Visible ASCII and spaces.
+    value: Optional[str]
+    # OAuth2 client credentials (RFC 6749, section 4.4). A token is fetched
+    # when one is needed, used until a minute before it ends, and fetched
+    # once more when a target responds with 401; that request is repeated
+    # once.
+    oauth2: Optional[NewHeaderSecretOauth2]
+
+
+class HeaderSecretAnswer(TypedDict):
+    """A secret."""
+
+    data: HeaderSecret
+
+
+class NewLimitRate(TypedDict):
+    # How many attempts. To hold everything back, set `paused`.
+    calls: int
+    # The window's length, from a millisecond to 31 days.
+    per: Duration
+
+
+class NewLimit(TypedDict, total=False):
+    """A limit for receivers."""
+
+    # How many attempts may start in any window of a length; null for no rate.
+    rate: Optional[NewLimitRate]
+    # How many attempts may be under way at once; null for any number.
+    parallel: Optional[int]
+    # Holds everything back until it is lifted.
+    paused: Optional[bool]
+
+
+class LimitRate(TypedDict):
+    # How many attempts.
+    calls: int
+    # The window's length in seconds.
+    per: float
+
+
+class Limit(TypedDict):
+    """A limit for receivers."""
+
+    # What jobs name it by.
+    key: str
+    # How many attempts may start in any window of a length; null for no rate.
+    rate: Optional[LimitRate]
+    # How many attempts may be under way at once; null for any number.
+    parallel: Optional[int]
+    # Whether everything is held back.
+    paused: bool
+
+
+class LimitAnswer(TypedDict):
+    """A limit."""
+
+    data: Limit
+
+
+class LimitList(TypedDict):
+    """The account's limits, ordered by key."""
+
+    data: List[Limit]
+
+
+class LimitUseAnswerDataRate(TypedDict):
+    # How many attempts.
+    calls: int
+    # The window's length in seconds.
+    per: float
+
+
+class LimitUseAnswerData(TypedDict):
+    # What jobs name it by.
+    key: str
+    # How many attempts may start in any window of a length; null for no rate.
+    rate: Optional[LimitUseAnswerDataRate]
+    # How many attempts may be under way at once; null for any number.
+    parallel: Optional[int]
+    # Whether everything is held back.
+    paused: bool
+    # How many due jobs wait in its line, up to 100,000.
+    waiting: int
+    # How many attempts are granted or under way, up to 100,000.
+    in_flight: int
+    # When the next attempt may start; null while it is paused or `parallel` attempts are under way.
+    next_at: Optional[KeyTime]
+
+
+class LimitUseAnswer(TypedDict):
+    """A limit and its use."""
+
+    data: LimitUseAnswerData
+
+
+class HeaderSecretList(TypedDict):
+    """The account's secrets, ordered by name."""
+
+    data: List[HeaderSecret]
+
+
+class SecretListDataItem(TypedDict):
+    # Null if it is encrypted with a key that the service does not have.
+    secret: Optional[str]
+    created_at: KeyTime
+    # Until when it signs. Null for the newest.
+    expires_at: Optional[KeyTime]
+
+
+class SecretList(TypedDict):
+    """Signing secrets, newest first."""
+
+    data: List[SecretListDataItem]
+
+
+class StatsAnswerDataItem(TypedDict):
+    runs: int
+    succeeded: int
+    failed: int
+    # How long after their due times runs began.
+    lateness_ms: Percentiles
+    # How long attempts took.
+    duration_ms: Percentiles
+    # When the minute began.
+    minute: KeyTime
+
+
+class StatsAnswer(TypedDict):
+    """Statistics by minute, and all together."""
+
+    data: List[StatsAnswerDataItem]
+    total: RunStats
+
+
+class RunStats(TypedDict):
+    """How many runs there were and how they went."""
+
+    runs: int
+    succeeded: int
+    failed: int
+    # How long after their due times runs began.
+    lateness_ms: Percentiles
+    # How long attempts took.
+    duration_ms: Percentiles
+
+
+class Percentiles(TypedDict):
+    """Milliseconds; null when there were no runs."""
+
+    p50: Optional[float]
+    p99: Optional[float]
+
+
+_ChangesOptional = TypedDict("_ChangesOptional", {
+    "url": "Url",
+    "method": "Optional[Union[Literal['get', 'post', 'put', 'patch', 'delete'], str]]",
+    "query": "Optional[QueryMap]",
+    "headers": "Optional[HeaderMap]",
+    "body": "Any",
+    "schedule_in": "Optional[Duration]",
+    "scheduled_at": "Optional[When]",
+    "repeat_every": "Optional[Interval]",
+    "cron": "Optional[Cron]",
+    "timezone": "Optional[Timezone]",
+    "tags": "Optional[Tags]",
+    "on_conflict": "Optional[Literal['return', 'refuse', 'replace', 'debounce']]",
+    "max_wait": "Optional[Duration]",
+    "throttle": "Optional[Duration]",
+    "callback_url": "Optional[Url]",
+    "webhook_url": "Optional[Url]",
+    "name": "Optional[str]",
+    "description": "Optional[str]",
+    "retries": "Optional[int]",
+    "timeout": "Optional[float]",
+    "success": "Optional[StatusList]",
+    "no_retry": "Optional[FailureList]",
+    "backoff": "Optional[WaitList]",
+    "limits": "Optional[LimitKeys]",
+    "completion": "Optional[Completion]",
+    "expires_in": "Optional[Duration]",
+    "catch_up": "Optional[Literal['one', 'none', 'all']]",
+    "ends_at": "Optional[When]",
+    "max_runs": "Optional[int]",
+    "jitter": "Optional[Duration]",
+    "except": "Optional[DateList]",
+    "metadata": "Optional[bool]",
+}, total=False)
+
+
+class Changes(_ChangesOptional):
+    """Fields to change; None removes one, what is absent stays."""
+
+
+
+# Dates and ranges of dates, at most 366.
+DateList = List[str]
+
+# A status from 100 to 599, or a class of a hundred of them.
+StatusOrClass = Union[int, str]
+
+# Statuses and classes of them, 1 to 100.
+StatusList = List[StatusOrClass]
+
+# Statuses, classes of them and error kinds, at most 100.
+FailureList = List[Union[StatusOrClass, Literal["dns", "connect", "tls", "timeout", "closed", "protocol", "redirect", "blocked", "too_large", "cancelled", "interrupted", "internal", "status", "answer", "abandoned"]]]
+
+# Keys of limits, up to 3.
+LimitKeys = List[str]
+
+# `available` waits for its time, `executing` is under way, `retryable`
+# waits for the next attempt; `completed`, `cancelled` and `discarded` are
+# final.
+JobState = Literal["available", "executing", "retryable", "completed", "cancelled", "discarded"]
+
+# One step in the life of a job. The `event` says what `payload` holds.
+LogRecord = Union[LogRecord1, LogRecord2, LogRecord3, LogRecord4, LogRecord5, LogRecord6, LogRecord7, LogRecord8, LogRecord9, LogRecord10]
+
+# The last response of the receiver; null if there was none.
+LastAnswer = Optional[LastAnswerValue]
+
+# What to do with each job, as the call for one job does it: `cancel` an
+# unfinished one, `rerun` a final one that was not rerun before, `run` a
+# pending one now, `reschedule` one that waits for its first attempt.
+OperationAction = Literal["cancel", "rerun", "run", "reschedule"]
+
+# An integer `job_id`, a UUID, or an idempotency key after `key:`.
+JobInPath = str
+
+# A UUID, or an idempotency key after `key:`.
+ScheduleInPath = str
+
+# An integer `job_id` or a UUID.
+JobIdText = str
+
+# Any JSON value.
+AnyValue = Optional[Union[Dict[str, Any], List[Any], str, float, bool]]
+
+# A letter `a` to `z` or a digit, then up to 63 of these and of `:._-`.
+Tag = str
+
+# Up to 10 different tags.
+Tags = List[Tag]
+
+# A number of jobs.
+Count = int
+
+# A UUID in lower case.
+Uuid = str
+
+# A UUID in lower case, or null.
+UuidOrNull = Optional[str]
+
+# A moment in UTC, with six fractional digits and `Z`.
+Instant = str
+
+# A moment in UTC, with six fractional digits and `Z`; or null.
+InstantOrNull = Optional[str]
+
+# A moment in UTC to the second, without a zone designator.
+LocalSeconds = str
+
+# An absolute https URL; http if the operator permits it.
+Url = str
+
+# A method, in lower case.
+Method = Literal["get", "post", "put", "patch", "delete"]
+
+# One value of a header, without control characters.
+HeaderValue = Union[str, float, bool]
+
+# Headers by name. An array sends the header once for each value.
+HeaderMap = Dict[str, Union[HeaderValue, List[HeaderValue]]]
+
+# Parameters by name, or a ready query string.
+QueryMap = Union[Dict[str, Any], str]
+
+# A scalar, an array of scalars, or an object of such values.
+QueryValue = Any
+
+# A string, a number, a boolean or null.
+QueryScalar = Optional[Union[str, float, bool]]
+
+# A number of seconds, up to 3,652 days. Fractions are fine.
+Seconds = float
+
+# An amount, fractions included, and `second`, `minute`, `hour`, `day` or
+# `week`, singular or plural.
+AmountAndUnit = Sequence[Union[int, float, str]]
+
+# Seconds, or an amount and a unit.
+Duration = Union[int, float, timedelta, AmountAndUnit]
+
+# Waits, 1 to 20, each from 1 second to 24 hours.
+WaitList = List[Duration]
+
+# Seconds, at least one, or an amount and a unit.
+Interval = Union[int, float, timedelta, AmountAndUnit]
+
+# A timestamp, a date, or unix seconds.
+When = Union[str, int, float, datetime]
+
+# Five fields, or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`.
+Cron = str
+
+# The IANA name of a zone.
+Timezone = str
+
+# The status of the response.
+StatusCode = int
+
+# Headers by name; several values of one name are joined with a comma and a space.
+ResponseHeaders = Dict[str, str]
+
+# The JSON value if the response declares JSON and is valid; else a string;
+# else, when that is not UTF-8, base64. At most 256 KiB are kept.
+ResponseBody = Any
+
+# There when `body` is base64: the response's body is not UTF-8, or it is text
+# that escaping would make longer than 384 KiB as a JSON string.
+Base64Marker = Literal["base64"]
+
+# Whether the body was longer than what is kept.
+Truncated = bool
+
+# How long the attempt took, in milliseconds.
+Milliseconds = float
+
+# Which attempt it was, counted from 1.
+Attempt = int
+
+# What went wrong, for people.
+Sentence = str
+
+# A time in UTC, with six digits of a second.
+KeyTime = str
+
+# What a key permits. Each scope includes those before it.
+Scope = Literal["read", "jobs", "admin"]
+
+# The hosts that may receive the secret: names in lower case, or addresses,
+# without ports.
+SecretHosts = List[str]
