@@ -10,8 +10,8 @@
 // order, made by go generate and committed, so that running the service takes
 // no YAML library. A test fails when the two files differ.
 //
-// The readable reference is rendered from the document too, once, when it is
-// first asked for. It is one HTML page that loads nothing: no scripts, no
-// fonts, its one style sheet inline and named by hash in ReferenceCSP, so the
-// page can be served under a policy that forbids everything else.
+// The readable reference is rendered from the document too. It is one HTML page
+// that needs no scripts and no fonts, with its one style sheet inline and named by
+// hash in its Content-Security-Policy. Package docsite serves it beside the guides,
+// in a Frame with their navigation and search.
 package api

@@ -37,7 +37,7 @@ func TestJSONIsGeneratedFromYAML(t *testing.T) {
 }
 
 func TestAccessorsGiveCopies(t *testing.T) {
-	for name, get := range map[string]func() []byte{"JSON": api.JSON, "YAML": api.YAML, "Reference": api.Reference} {
+	for name, get := range map[string]func() []byte{"JSON": api.JSON, "YAML": api.YAML} {
 		get()[0] = 0
 		if get()[0] == 0 {
 			t.Errorf("%s: a caller's change shows in the next answer", name)

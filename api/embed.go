@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	_ "embed"
-	"sync"
 
 	"github.com/punctual-dev/punctual/api/internal/reference"
 )
@@ -23,19 +22,20 @@ func YAML() []byte { return bytes.Clone(yamlDocument) }
 // JSON returns the OpenAPI document as it is served.
 func JSON() []byte { return bytes.Clone(jsonDocument) }
 
-// page is rendered on first use. Its only input is embedded, so a failure is a
-// defect that any test of the page finds.
-var page = sync.OnceValue(func() reference.Page {
-	p, err := reference.Render(jsonDocument)
+// Frame is what the site around the reference adds to it.
+type Frame = reference.Frame
+
+// Reference renders the readable reference: one HTML page, and the
+// Content-Security-Policy to serve it under. With the zero Frame the page is
+// self-contained. The document is embedded, so a failure is a defect that any test
+// of the page finds: it panics.
+func Reference(frame Frame) (html []byte, csp string) {
+	page, err := reference.Render(jsonDocument, frame)
 	if err != nil {
 		panic("api: the reference can't be rendered: " + err.Error())
 	}
-	return p
-})
+	return page.HTML, page.CSP
+}
 
-// Reference returns the readable reference: one self-contained HTML page.
-func Reference() []byte { return bytes.Clone(page().HTML) }
-
-// ReferenceCSP returns the Content-Security-Policy to serve the reference under.
-// It allows the page's own style sheet and nothing else.
-func ReferenceCSP() string { return page().CSP }
+// ReferenceStyle returns the style sheet of the reference.
+func ReferenceStyle() string { return reference.Style() }

@@ -12,8 +12,14 @@ import (
 	"github.com/punctual-dev/punctual/api"
 )
 
+// rendered returns the reference without the site around it.
+func rendered() string {
+	page, _ := api.Reference(api.Frame{})
+	return string(page)
+}
+
 func TestReferenceNamesEveryOperation(t *testing.T) {
-	page := string(api.Reference())
+	page := rendered()
 	eachOperation(load(t), func(where string, op *openapi3.Operation) {
 		for _, want := range []string{`id="` + op.OperationID + `"`, `href="#` + op.OperationID + `"`, op.Summary} {
 			if !strings.Contains(page, want) {
@@ -39,7 +45,7 @@ func TestReferenceNamesEveryOperation(t *testing.T) {
 }
 
 func TestReferenceLinksLeadSomewhere(t *testing.T) {
-	page := string(api.Reference())
+	page := rendered()
 	ids := map[string]bool{}
 	for _, m := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		if ids[m[1]] {
@@ -59,7 +65,7 @@ func TestReferenceLinksLeadSomewhere(t *testing.T) {
 }
 
 func TestReferenceStandsAlone(t *testing.T) {
-	page := string(api.Reference())
+	page := rendered()
 	if len(page) > 400<<10 {
 		t.Errorf("the page has %d bytes, want at most 400 KiB", len(page))
 	}
@@ -74,13 +80,23 @@ func TestReferenceStandsAlone(t *testing.T) {
 }
 
 func TestReferenceMeetsItsPolicy(t *testing.T) {
-	styles := regexp.MustCompile(`(?s)<style>(.*?)</style>`).FindAllSubmatch(api.Reference(), -1)
+	styles := regexp.MustCompile(`(?s)<style>(.*?)</style>`).FindAllSubmatch([]byte(rendered()), -1)
 	if len(styles) != 1 {
 		t.Fatalf("%d style sheets, want 1", len(styles))
 	}
 	sum := sha256.Sum256(styles[0][1])
 	want := "style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-	if policy := api.ReferenceCSP(); !strings.Contains(policy, want) || !strings.HasPrefix(policy, "default-src 'none'") {
+	if _, policy := api.Reference(api.Frame{}); !strings.Contains(policy, want) || !strings.HasPrefix(policy, "default-src 'none'") {
 		t.Errorf("the policy is %s, want %s in it", policy, want)
+	}
+}
+
+func TestReferenceTakesAFrame(t *testing.T) {
+	page, policy := api.Reference(api.Frame{Head: "<meta name=added>", Nav: "<p>added</p>"})
+	if strings.Count(string(page), "<meta name=added></head>") != 1 || strings.Count(string(page), "<p>added</p>") != 2 {
+		t.Error("the frame is not in the page")
+	}
+	if !strings.Contains(policy, "script-src 'self';") || !strings.HasPrefix(policy, "default-src 'none'") {
+		t.Errorf("the policy is %s", policy)
 	}
 }

@@ -71,8 +71,9 @@ func read(t *testing.T) document {
 	return doc
 }
 
-// notCalled are operations for operators and readers, not for programs.
-var notCalled = []string{"getHealth", "getReadiness", "getMetrics", "getOpenAPI", "getReference"}
+// notCalled are operations for operators and readers, not for programs, and the
+// WebSocket of punctual listen.
+var notCalled = []string{"getHealth", "getReadiness", "getMetrics", "getOpenAPI", "getReference", "listen"}
 
 func TestClient_HasAMethodForEveryOperation(t *testing.T) {
 	methods := reflect.TypeFor[*Client]()

@@ -12,8 +12,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/httpapi"
 )
 
-// listen opens the address that a flag names.
-func listen(flag, address string) (net.Listener, error) {
+// listenOn opens the address that a flag names.
+func listenOn(flag, address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
@@ -69,7 +69,7 @@ func listenOperations(c Config) (*operations, error) {
 	if c.MetricsListen == "" {
 		return nil, nil
 	}
-	l, err := listen("--metrics-listen", c.MetricsListen)
+	l, err := listenOn("--metrics-listen", c.MetricsListen)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ const blocksEvery = time.Second
 // followBlocks keeps the client to the targets that operators block, until ctx
 // ends. While the store can't be read, the rules read before stay.
 func (n *Node) followBlocks(ctx context.Context) {
-	n.every(ctx, blocksEvery, "reading the blocked targets failed; those read before stay", n.readBlocks)
+	n.every(ctx, blocksEvery, nil, "reading the blocked targets failed; those read before stay", n.readBlocks)
 }
 
 // readBlocks passes the blocked targets to the client if they have changed.

@@ -29,6 +29,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/httpapi"
 	"github.com/punctual-dev/punctual/internal/lifecycle"
+	"github.com/punctual-dev/punctual/internal/listen"
 	"github.com/punctual-dev/punctual/internal/maintenance"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/network"
@@ -113,6 +114,7 @@ type Node struct {
 	blocked    []operator.TargetBlock // as the client knows them
 	client     *execute.Client
 	hub        *eventstream.Hub
+	listeners  *listen.Hub
 	runner     *attempt.Runner
 	dispatcher *dispatch.Dispatcher
 	watcher    *watch.Watcher
@@ -143,7 +145,7 @@ func (n *Node) start(ctx context.Context) error {
 		return err
 	}
 	// Before the store, so that a wrong address does not leave a database behind.
-	if n.listener, err = listen("--listen", c.Listen); err != nil {
+	if n.listener, err = listenOn("--listen", c.Listen); err != nil {
 		return err
 	}
 	if n.operations, err = listenOperations(c); err != nil {
@@ -181,10 +183,11 @@ func (n *Node) start(ctx context.Context) error {
 		Records: n.store, Keys: n.keys, Client: n.client, Now: n.store.Now, CheckHost: n.targets.CheckHost, Audit: n.audit,
 	})
 	n.hub = eventstream.New(eventstream.Config{Store: n.clients, Log: c.Log})
+	n.newListeners()
 	n.runner = attempt.New(attempt.Config{
 		Queue: n.store, Jobs: n.store, Client: n.client, Secrets: n.auth, Vault: n.vault, Logs: n.store, Metrics: n.metrics, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
 		CompletionURL: completionURL(c.PublicURL), Completions: n.store,
-		Mail: mail,
+		Mail: mail, Listeners: n.listeners,
 		LimitStarted: func(account int64, keys []string, until, at time.Time) {
 			n.dispatcher.LimitStarted(account, keys, until, at)
 		},
@@ -195,6 +198,7 @@ func (n *Node) start(ctx context.Context) error {
 		SetAside: n.runner.SetAside, ObserveAside: n.metrics.SetAside, ObservePanic: n.metrics.Panicked,
 		Blocked: n.store, Budget: dispatch.Budget,
 	})
+	n.listeners.Start()
 	n.store.Subscribe(n.dispatcher.Notice)
 	if err := n.dispatcher.Suspect(ctx); err != nil {
 		return fmt.Errorf("reading what was being prepared at a crash: %w", err)
@@ -219,7 +223,7 @@ func (n *Node) start(ctx context.Context) error {
 	notices := broadcast.New(n.store.Now)
 	alerts := n.newAlerts(mail != nil)
 	api := httpapi.New(httpapi.Config{
-		Service: n.service, Alerts: alerts, Auth: n.auth, Secrets: n.vault, Audit: n.audit, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Log: c.Log,
+		Service: n.service, Alerts: alerts, Auth: n.auth, Secrets: n.vault, Audit: n.audit, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Listeners: n.listeners, Log: c.Log,
 		Running: n.ready, Quotas: n.quotas, Rates: rates, Retention: c.Retention, Version: c.Version,
 		OperationsElsewhere: n.operations != nil,
 	})
@@ -231,6 +235,7 @@ func (n *Node) start(ctx context.Context) error {
 	})
 	n.server = newServer(c, api, edge.CountHops(pages.Wrap(api)))
 	n.server.RegisterOnShutdown(n.hub.Close)
+	n.server.RegisterOnShutdown(n.listeners.Drain)
 	if n.operations != nil {
 		n.operations.serves(c, api)
 	}
@@ -280,12 +285,16 @@ const takeOverEvery = time.Second
 
 // takeOver ends the attempts of other nodes that went away, until ctx ends.
 func (n *Node) takeOver(ctx context.Context) {
-	n.every(ctx, takeOverEvery, "finding expired nodes failed; retrying", n.recover)
+	var expired <-chan struct{} // nil waits for ever
+	if d, ok := n.database.(interface{ Expired() <-chan struct{} }); ok {
+		expired = d.Expired()
+	}
+	n.every(ctx, takeOverEvery, expired, "finding expired nodes failed; retrying", n.recover)
 }
 
-// every does something again and again until ctx ends. Of failures in a row the
-// first is logged.
-func (n *Node) every(ctx context.Context, pause time.Duration, failure string, do func(context.Context) error) {
+// every does something again and again until ctx ends, and also when now receives,
+// which may be nil. Of failures in a row the first is logged.
+func (n *Node) every(ctx context.Context, pause time.Duration, now <-chan struct{}, failure string, do func(context.Context) error) {
 	ticker := time.NewTicker(pause)
 	defer ticker.Stop()
 	failed := false
@@ -294,6 +303,7 @@ func (n *Node) every(ctx context.Context, pause time.Duration, failure string, d
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+		case <-now:
 		}
 		err := do(ctx)
 		if err != nil && !failed && ctx.Err() == nil {
@@ -356,6 +366,7 @@ func (n *Node) serve(told context.Context) error {
 	n.showSetupCode(told)
 	n.awaitStop(told, ctx)
 	cancel(nil)
+	stopped := time.Now()
 	n.config.Log.Info("stopping; attempts under way may finish", "grace", Grace.String())
 	stop, end := context.WithTimeout(context.WithoutCancel(ctx), httpGrace)
 	defer end()
@@ -364,6 +375,7 @@ func (n *Node) serve(told context.Context) error {
 	}
 	n.operations.close()
 	parts.Wait()
+	n.listeners.Close(time.Until(stopped.Add(Grace)))
 	return errors.Join(served, watched, dispatched)
 }
 
@@ -397,6 +409,9 @@ func (n *Node) close() error {
 	}
 	if n.hub != nil {
 		n.hub.Close()
+	}
+	if n.listeners != nil {
+		n.listeners.Close(0)
 	}
 	if n.database != nil {
 		err = n.database.Close()

@@ -88,10 +88,14 @@ func (r *Runner) deliver(ctx context.Context, d *job.Delivery, body rawjson.Valu
 	if d.Channel == job.AlertMail {
 		return r.mail(ctx, d, body, due)
 	}
-	return r.do(ctx, kindDelivery, d.Owner, due, execute.Request{
+	request := execute.Request{
 		Method: "POST", URL: d.URL, Body: body, MessageID: d.MessageID, Timeout: timeout, Hops: d.Hops + 1,
 		Own: []execute.Field{{Name: "Content-Type", Value: "application/json"}},
-	}, delivered)
+	}
+	if r.Listeners != nil {
+		request.Listener = listener{Listeners: r.Listeners, account: d.Owner.Number}
+	}
+	return r.do(ctx, kindDelivery, d.Owner, due, request, delivered)
 }
 
 func delivered(o *job.Outcome) lifecycle.Verdict {

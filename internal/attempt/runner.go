@@ -60,6 +60,8 @@ type Config struct {
 	// Stored is called with the account for which something was stored. It must
 	// not block. May be nil.
 	Stored func(account int64)
+	// Listeners answer requests in place of targets; nil if there are none.
+	Listeners Listeners
 	// LimitStarted is called when the request of an attempt leaves that limits
 	// have granted until a time. It must not block. May be nil.
 	LimitStarted func(account int64, keys []string, until, at time.Time)
@@ -146,7 +148,9 @@ func (r *Runner) stored(account int64) {
 
 // send sends a request, with the values of the secrets that its header names.
 func (r *Runner) send(ctx context.Context, owner job.Owner, request execute.Request) job.Outcome {
-	if r.Vault == nil || !secret.Needed(request.Header) {
+	// A listener that stands for other targets gets the placeholders of secrets, which
+	// are for these targets only.
+	if r.Vault == nil || request.Divert || !secret.Needed(request.Header) {
 		return r.Client.Do(ctx, request)
 	}
 	outcome := r.Vault.Do(ctx, owner, request)
@@ -234,6 +238,9 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, requ
 		}
 		request, left := a.limited(a.request())
 		defer left()
+		if outcome := a.listened(ctx, &request); outcome != nil {
+			return *outcome
+		}
 		return r.do(ctx, kindJob, j.Owner, a.Item.Due, request, a.judge)
 	})
 	bytes := a.recordBytes(&outcome)

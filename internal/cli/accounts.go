@@ -343,7 +343,7 @@ func (c *keysCreate) Run(env *environment) error {
 		if c.JSON {
 			return printJSON(env.out, newKeyView{k.ID, k.Name, key})
 		}
-		_, err = fmt.Fprintf(env.out, "key  %s\nid   %s\n\nKeep the key now: it can't be shown again.\n", key, k.ID)
+		_, err = fmt.Fprintf(env.out, "key  %s\nid   %s\n\nCopy the key now. You won't see it again.\n", key, k.ID)
 		return err
 	})
 }

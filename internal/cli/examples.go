@@ -90,10 +90,13 @@ punctual api PUT limits/stripe --input limit.json`,
 punctual next every last friday of the month at 9:00 -n 12`,
 	"verify": `punctual verify body.json -H 'webhook-id: msg_1' -H 'webhook-timestamp: 1769850000' -H 'webhook-signature: v1,…'
 punctual verify --request request.txt --secret-file secret.txt`,
+	"listen": `punctual listen --forward-to http://localhost:3000
+punctual listen --name ann --tag env:ann`,
 	"migrate": "punctual migrate --database-url postgres://punctual@db.example.com/punctual",
 	"backup":  "punctual backup punctual.backup",
 	"restore": "punctual restore punctual.backup --database-url sqlite:new.db",
 	"copy":    "punctual copy --from sqlite:punctual.db --to postgres://punctual@db.example.com/punctual",
+	"health":  "punctual health --live",
 	"completion": `source <(punctual completion bash)
 punctual completion zsh > ~/.zsh/completions/_punctual
 punctual completion fish > ~/.config/fish/completions/punctual.fish`,

@@ -8,6 +8,6 @@ var assetRoutes = []route{
 
 // favicon is what browsers request for pages without a <link>, such as plain text.
 func (s *Server) favicon(c *call) error {
-	assets.ServeIcon(c)
+	assets.ServeIcon(c, c.r)
 	return nil
 }

@@ -74,7 +74,11 @@ func (a *attempt) send(ctx context.Context) (*http.Response, error) {
 	if err := a.client.targets.checkURL(a.url); err != nil {
 		return nil, err // a kept connection must not bypass a new block
 	}
-	resp, err := a.exchange(a.request(ctx))
+	exchange := a.exchange
+	if a.toListener() {
+		exchange = a.ask
+	}
+	resp, err := exchange(a.request(ctx))
 	if err != nil {
 		return nil, err
 	}

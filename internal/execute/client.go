@@ -75,6 +75,10 @@ type Request struct {
 	// FollowRedirects makes the client follow up to 5 redirects; otherwise a
 	// redirect is the final response.
 	FollowRedirects bool
+	// Listener answers requests to job.ListenHost; nil if none does. With Divert, it
+	// answers all requests to the first origin.
+	Listener Listener
+	Divert   bool
 	// Leave is called right before the request is sent, when its connection is
 	// there, and reports whether it may still be sent. May be nil.
 	Leave func() bool

@@ -40,10 +40,13 @@ func (a *attempt) failure(ctx context.Context, err error) *job.Failure {
 		dns       *net.DNSError
 		dial      *dialError
 		handshake *handshakeError
+		listener  *listenerError
 	)
 	switch {
 	case ctx.Err() != nil:
 		return a.stopped(context.Cause(ctx))
+	case errors.As(err, &listener):
+		return listener.failure
 	case a.expired() && isTimeout(err):
 		return a.timedOut() // the network noticed before the context did
 	case err == errNotURL:

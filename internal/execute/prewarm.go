@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/punctual-dev/punctual/internal/job"
 )
 
 // openingAtOnce limits how many connections are prewarmed at a time, so that
@@ -61,7 +63,7 @@ func newWarmConns(most, mostAll int, open func(context.Context, string) (*http.C
 // is under way. It ignores errors: the request that follows will report them. It
 // does nothing for plain http, whose connections are cheap.
 func (c *Client) Prewarm(rawURL string, n int) {
-	if u, err := parseURL(rawURL); err == nil && u.Scheme == "https" {
+	if u, err := parseURL(rawURL); err == nil && u.Scheme == "https" && !job.ToListener(u) {
 		c.warm.fill(hostPort(u), n)
 	}
 }

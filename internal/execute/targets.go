@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+
+	"github.com/punctual-dev/punctual/internal/job"
 )
 
 // TargetsConfig says which targets may be called. An address in Deny is
@@ -114,6 +116,10 @@ func (t *Targets) CheckHost(host string) string {
 		return "must have a host"
 	case t.blocksHost(name):
 		return "must not be a host that this service does not call"
+	case name == job.ListenHost && !strings.EqualFold(bare, name):
+		return "must be spelled " + job.ListenHost
+	case name == job.ListenHost:
+		return "" // no port is ever dialled
 	case last == "localhost" && !t.permitsLoopback():
 		return "must not name this machine; the operator can permit private targets with --allow-private-targets"
 	case isNumber(last):
@@ -171,7 +177,18 @@ func (t *Targets) checkURL(u *url.URL) error {
 	if u.Scheme != "https" && !t.AllowHTTP {
 		return &blockedError{why: "this service calls URLs of https only"}
 	}
+	if job.ToListener(u) {
+		return t.checkListener()
+	}
 	return t.checkDial(u.Hostname(), port(u))
+}
+
+// checkListener returns an error if operators have blocked listeners.
+func (t *Targets) checkListener() error {
+	if t.blocksHost(job.ListenHost) {
+		return &blockedError{why: "this service does not permit listeners"}
+	}
+	return nil
 }
 
 // checkDial returns an error if a host and port may not be dialled, whatever

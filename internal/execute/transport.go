@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/punctual-dev/punctual/internal/job"
 )
 
 const (
@@ -104,6 +106,9 @@ func (c *Client) connect(ctx context.Context, network, addr string) (*targetConn
 	}
 	if err := c.targets.checkDial(host, port); err != nil {
 		return nil, err
+	}
+	if hostName(host) == job.ListenHost {
+		return nil, &blockedError{why: "it is spelled " + job.ListenHost + ", and never called over the network"}
 	}
 	raw, err := c.dial(ctx, network, addr)
 	if err != nil {

@@ -14,7 +14,7 @@ const maskParameter = "mask"
 // readMask reads the parameter mask of calls that show records. With mask=true,
 // the values of headers that are credentials are shown as "***".
 func (c *call) readMask(route route, method string) error {
-	if !slices.Contains(parameters[method+" "+route.path], maskParameter) {
+	if !slices.Contains(masking, method+" "+route.path) {
 		return nil
 	}
 	q := c.query()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/punctual-dev/punctual/api"
 	"github.com/punctual-dev/punctual/internal/broadcast"
+	"github.com/punctual-dev/punctual/internal/docsite"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
@@ -94,9 +95,10 @@ func (s *Server) metrics(c *call) error {
 
 func (s *Server) openAPI(c *call) error { return c.writeJSON(http.StatusOK, api.JSON()) }
 
+// docs responds with a page of the documentation.
 func (s *Server) docs(c *call) error {
-	c.Header().Set("Content-Type", "text/html; charset=utf-8")
-	c.Header().Set("Content-Security-Policy", api.ReferenceCSP())
-	_, _ = c.Write(api.Reference())
+	if !s.site.Serve(c, c.r) {
+		return &fault.Error{Code: fault.NotFound, Reason: "unknown_path", Message: "there is no such page; GET " + docsite.Prefix + "/guides lists them all"}
+	}
 	return nil
 }

@@ -16,6 +16,7 @@ const (
 	open       access = iota // no credentials
 	forReading               // a key with the scope read, whatever the method
 	forJobs                  // a key with the scope read for GET, and jobs for other methods
+	forChanges               // a key with the scope jobs, whatever the method
 	forAdmins                // a key with the scope admin
 )
 
@@ -24,7 +25,7 @@ func (a access) scope(method string) identity.Scope {
 	switch {
 	case a == forAdmins:
 		return identity.ScopeAdmin
-	case a == forJobs && method != http.MethodGet:
+	case a == forChanges, a == forJobs && method != http.MethodGet:
 		return identity.ScopeJobs
 	}
 	return identity.ScopeRead

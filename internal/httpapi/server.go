@@ -6,18 +6,20 @@ import (
 	"net/http"
 	"path"
 	"runtime/debug"
-	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/broadcast"
+	"github.com/punctual-dev/punctual/internal/docsite"
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/eventstream"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/listen"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/secret"
@@ -36,7 +38,9 @@ type Config struct {
 	Stats   *stats.Collector
 	Board   *broadcast.Hub
 	Events  *eventstream.Hub
-	Log     *slog.Logger
+	// Listeners are what punctual listen connects to.
+	Listeners *listen.Hub
+	Log       *slog.Logger
 	// Running reports whether jobs are being fired.
 	Running func() bool
 	Quotas  *quota.Book
@@ -56,6 +60,7 @@ type Server struct {
 	parsing chan struct{} // has one for each large body that is being parsed
 	guesses guesses
 	reports *quota.Meter[job.TokenHash] // of targets, by attempt
+	site    *docsite.Site
 
 	complaints edge.Complaints
 }
@@ -95,6 +100,7 @@ var routes = []route{
 	{"/api/apply", forJobs, map[string]handler{"POST": own((*Server).apply)}},
 	{"/api/export", forJobs, map[string]handler{"GET": (*Server).exportSchedules}},
 	{"/api/events", forJobs, map[string]handler{"GET": (*Server).followEvents}},
+	{"/api/listen", forChanges, map[string]handler{"GET": own((*Server).listen)}},
 	{"/api/logs", forJobs, map[string]handler{"GET": (*Server).listLogs}},
 	{"/api/logs/export", forJobs, map[string]handler{"GET": (*Server).exportLogs}},
 	{"/api/logs/{log_id}", forJobs, map[string]handler{"GET": (*Server).getLog}},
@@ -123,38 +129,21 @@ var routes = []route{
 	{"/readyz", open, map[string]handler{"GET": (*Server).readyz}},
 	{"/metrics", open, map[string]handler{"GET": (*Server).metrics}},
 	{"/openapi.json", open, map[string]handler{"GET": (*Server).openAPI}},
-	{"/docs", open, map[string]handler{"GET": (*Server).docs}},
+	{docsite.Prefix, open, map[string]handler{"GET": (*Server).docs}},
+	{docsite.Prefix + "/{page...}", open, map[string]handler{"GET": (*Server).docs}},
+	{docsite.LLMs, open, map[string]handler{"GET": (*Server).docs}},
+	{docsite.LLMsFull, open, map[string]handler{"GET": (*Server).docs}},
 }
 
-// parameters lists the query parameters that each call takes; none unless it is
-// listed here. See refuseMisspelt for others.
-var parameters = map[string][]string{
-	"POST /api/jobs/batch":   {"atomic"},
-	"GET /api/export":        {"owner", maskParameter},
-	"GET /api/alerts":        {"limit", "offset"},
-	"GET /api/jobs":          slices.Concat([]string{"q", maskParameter}, job.FilterParameters, pageParameters),
-	"GET /api/jobs/counts":   job.FilterParameters,
-	"GET /api/schedules":     slices.Concat([]string{"tag", maskParameter}, pageParameters),
-	"GET /api/operations":    {"limit", "cursor"},
-	"GET /api/logs":          slices.Concat(logParameters, pageParameters),
-	"GET /api/logs/export":   logParameters,
-	"GET /api/account/audit": slices.Concat([]string{"event"}, pageParameters),
-	"GET /api/stats":         {"minutes"},
-	"GET /api/secrets":       {"limit", "offset"},
-
-	"GET /api/jobs/{job_id}":           {maskParameter},
-	"GET /api/schedules/{schedule_id}": {maskParameter},
-	"GET /api/logs/{log_id}":           {maskParameter},
+// masking are the calls that take the parameter mask.
+var masking = []string{
+	"GET /api/jobs", "GET /api/jobs/{job_id}", "GET /api/schedules", "GET /api/schedules/{schedule_id}",
+	"GET /api/logs", "GET /api/logs/{log_id}", "GET /api/logs/export", "GET /api/export",
 }
-
-var (
-	pageParameters = []string{"limit", "offset", "order_by", "cursor"}
-	logParameters  = []string{"job_id", "schedule_id", "event", "since", "until", maskParameter}
-)
 
 // New returns a Server.
 func New(config Config) *Server {
-	s := &Server{Config: config, mux: http.NewServeMux(), parsing: newParsing(), reports: quota.NewMeter[job.TokenHash](time.Now())}
+	s := &Server{Config: config, mux: http.NewServeMux(), parsing: newParsing(), site: docsite.New(), reports: quota.NewMeter[job.TokenHash](time.Now())}
 	s.Metrics.Expect("refused")
 	for _, r := range routes {
 		s.Metrics.Expect(r.path)
@@ -168,6 +157,9 @@ func New(config Config) *Server {
 
 // Answers reports whether the request's path is one of the API's.
 func (s *Server) Answers(r *http.Request) bool {
+	if strings.HasPrefix(r.URL.Path, docsite.Prefix+"/") {
+		return s.site.Has(r.URL.Path)
+	}
 	_, pattern := s.mux.Handler(r)
 	return pattern != "/"
 }
@@ -269,9 +261,6 @@ func (s *Server) dispatch(route route, c *call) error {
 		return fault.New(fault.MethodNotAllowed, "this path does not support "+c.r.Method+"; it supports "+edge.Allow(maps.Keys(route.methods)))
 	}
 	if err := s.admit(route, method, c); err != nil {
-		return err
-	}
-	if err := refuseMisspelt(route, method, c.r.URL.Query()); err != nil {
 		return err
 	}
 	if err := c.readMask(route, method); err != nil {

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// synonyms are names of fields and query parameters in other schedulers and
-// clients, as plain writes them, with the names that they stand for.
+// synonyms are names of fields in other schedulers and clients, as plain writes them, with the names that they stand for.
 var synonyms = map[string]string{
 	"delay": "schedule_in", "after": "schedule_in", "wait": "schedule_in", "in": "schedule_in", "runin": "schedule_in", "startin": "schedule_in",
 	"at": "scheduled_at", "when": "scheduled_at", "runat": "scheduled_at", "dueat": "scheduled_at", "due": "scheduled_at", "date": "scheduled_at",

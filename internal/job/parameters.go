@@ -12,9 +12,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 )
 
-// FilterParameters are the query parameters that Filters reads.
-var FilterParameters = []string{"state", "schedule_id", "idempotency_key", "tag", "host", "name", "since", "until"}
-
 // Parameters reads the parameters of an address and collects their problems. A
 // parameter must be given once, unless its method says otherwise.
 type Parameters struct {
@@ -128,8 +125,8 @@ func hostNamed(text string) string {
 	return HostName(u)
 }
 
-// Filters reads the filters of a list of jobs: FilterParameters. The page and the
-// order remain to be set.
+// Filters reads the filters of a list of jobs. The page and the order remain to be
+// set.
 func (p *Parameters) Filters() Query {
 	q := Query{
 		Schedule: p.UUID("schedule_id"), Key: p.Text("idempotency_key"), Tags: p.Tags(), Host: p.host(), Name: p.Text("name"),

@@ -89,7 +89,7 @@ func ReadSchedule(body rawjson.Value, opts ReadOptions) (*Draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	members := rawjson.Members(body)
+	members := slices.DeleteFunc(rawjson.Members(body), func(m rawjson.Member) bool { return byName[m.Name] != nil && rawjson.IsNull(m.Value) })
 	r.take(members, scheduleFields)
 	if !r.has("repeat_every") && !r.has("cron") {
 		r.refuse("#", "must have repeat_every or cron, which say how often the schedule runs")
@@ -197,6 +197,7 @@ func (p *patch) read(body rawjson.Value) (*Draft, error) {
 }
 
 // take returns the members of the patch that can be given, and refuses the others.
+// null means absent: where there is nothing to remove, any field can be null.
 func (p *patch) take(r *reader, members []rawjson.Member) []rawjson.Member {
 	known := namesIn(p.places)
 	var changes []rawjson.Member
@@ -205,6 +206,7 @@ func (p *patch) take(r *reader, members []rawjson.Member) []rawjson.Member {
 		case slices.Contains(known, m.Name):
 			changes = append(changes, m)
 			p.given[m.Name] = !rawjson.IsNull(m.Value)
+		case byName[m.Name] != nil && rawjson.IsNull(m.Value) && !p.has(m.Name):
 		case byName[m.Name] != nil && p.schedule != uuid.Nil:
 			r.refuse(Pointer(m.Name), "can't be changed for one run; change its schedule %s, or give only %s", p.schedule, strings.Join(known, ", "))
 		default:
@@ -212,6 +214,11 @@ func (p *patch) take(r *reader, members []rawjson.Member) []rawjson.Member {
 		}
 	}
 	return changes
+}
+
+// has reports whether the record has a field that the patch can't change.
+func (p *patch) has(name string) bool {
+	return rawjson.Get(p.args, name) != nil || name == keyField && p.key != nil
 }
 
 func isColumn(m rawjson.Member) bool { return byName[m.Name].Column }

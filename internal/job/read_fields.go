@@ -42,34 +42,20 @@ func (r *reader) refuseUnknown(name string, known []string) {
 // small edit distance and a long common prefix count. It reports whether the name
 // is close enough to suggest.
 func Nearest(name string, known []string) (string, bool) {
-	best, distance := nearest(name, known)
-	return best, best != "" && distance <= max(1, len(best)/2)
-}
-
-// Misspelt is like Nearest for a place where unknown names are permitted: it
-// reports true only if the name hardly means anything else.
-func Misspelt(name string, known []string) (string, bool) {
-	best, distance := nearest(name, known)
-	return best, best != "" && distance <= len(best)/3
-}
-
-// nearest returns the known name that is most like name and their distance; ""
-// if name is too long to compare.
-func nearest(name string, known []string) (best string, least int) {
 	if len(name) > 64 {
-		return "", 0
+		return "", false
 	}
 	if meant, ok := synonyms[plain(name)]; ok && slices.Contains(known, meant) {
-		return meant, 0
+		return meant, true
 	}
-	score := 0
+	best, distance, score := "", 0, 0
 	for _, field := range known {
 		n, same := editDistance(plain(name), plain(field)), commonPrefix(plain(name), plain(field))
 		if s := 2*n - same; best == "" || s < score {
-			best, least, score = field, n, s
+			best, distance, score = field, n, s
 		}
 	}
-	return best, least
+	return best, best != "" && distance <= max(1, len(best)/2)
 }
 
 func commonPrefix(a, b string) int {

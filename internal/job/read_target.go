@@ -50,6 +50,8 @@ func (o *ReadOptions) whyNotURL(text string) string {
 		return "must be an absolute https URL with a host, as in https://example.com/path"
 	case u.User != nil:
 		return "must not contain user info; use the header Authorization instead"
+	case ToListener(u):
+		return o.whyNotListener(u)
 	case !validPort(u) || !validHost(u.Hostname(), strings.HasPrefix(u.Host, "[")):
 		return "must have a valid host and port"
 	case o.CheckHost == nil:

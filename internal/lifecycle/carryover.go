@@ -42,7 +42,7 @@ func (a *Attempt) carryOverOf(body rawjson.Value, wrong []rejection, at time.Tim
 		return &carryOver{wrong: wrong}
 	}
 	c := &carryOver{previous: body}
-	c.steering, c.wrong = steer(body, a.StartAt, at)
+	c.steering, c.wrong = steer(body, at)
 	c.wrong = append(c.wrong, wrong...)
 	if set := rawjson.Get(body, steerSet); set.Kind() == '{' {
 		c.set = set

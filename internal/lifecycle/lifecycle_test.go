@@ -164,16 +164,18 @@ func TestFinish_SchedulesTheNextRun(t *testing.T) {
 	}
 }
 
-func TestFinish_NextRunIsASecondAfterTheStartAtTheEarliest(t *testing.T) {
-	for body, want := range map[string]time.Duration{
-		`{"$next":0}`: time.Second, `{"$next":0.25}`: time.Second, `{"$next":"2001-01-01"}`: time.Second, `{"$next":2}`: 2*time.Second + 100*time.Millisecond,
+func TestFinish_NextRunIsDueAsAskedAndStartsASecondLaterAtTheEarliest(t *testing.T) {
+	const took = 100 * time.Millisecond
+	for body, want := range map[string][2]time.Duration{
+		`{"$next":0}`: {took, time.Second}, `{"$next":0.25}`: {took + 250*time.Millisecond, time.Second},
+		`{"$next":"2001-01-01"}`: {took, time.Second}, `{"$next":2}`: {took + 2*time.Second, took + 2*time.Second},
 	} {
 		item := recurring(`{"url":"https://x","repeat_every":3600}`)
 		a := Begin(item, due)
-		ended := due.Add(100 * time.Millisecond)
+		ended := due.Add(took)
 		c := a.Finish(1, respond(200, body), Span{Began: due, Ended: ended}).Decide(&store.Snapshot{Now: ended, Job: item.Job, Schedule: item.Schedule})
-		if got := c.Next.Job.ScheduledAt.Sub(due); got != want {
-			t.Errorf("%s: the next run is due %v after the start of the last, want %v", body, got, want)
+		if got := [2]time.Duration{c.Next.Job.ScheduledAt.Sub(due), c.Next.Job.DueAt.Sub(due)}; got != want {
+			t.Errorf("%s: the next run is due and starts %v after the start of the last, want %v", body, got, want)
 		}
 	}
 }

@@ -223,6 +223,9 @@ func follow(c *store.Changes, s *job.Schedule, r pastRun) {
 	}
 	c.Next = nextJob(s, &p.spec, next.due, r.now)
 	c.Next.Job.Runs = next.runs
+	if !r.next.IsZero() {
+		c.Next.Job.DueAt = schedule.Later(c.Next.Job.DueAt, r.AttemptedAt.Add(nextDistance))
+	}
 	for _, skipped := range next.skipped {
 		c.Next.Job.Skipped += skipped.Count
 		c.Next.Logs = append(c.Next.Logs, skipped.log(c.Next.Job, r.now))

@@ -35,19 +35,20 @@ type steering struct {
 // rejection is a member of a response that is ignored because its value is wrong.
 type rejection struct{ member, why string }
 
-// nextDistance is how long after the start of a run $next may be due at the
-// earliest: schedules run once a second at most, whatever their targets answer.
+// nextDistance is how long after the start of a run the next one may start at the
+// earliest if $next asked for it: schedules run once a second at most, whatever
+// their targets answer. The due time stays as asked for.
 const nextDistance = time.Second
 
-// steer reads $next and $stop of the response to a run that started and ended at
-// these times. A next run that would be due too early is due as soon as it may.
-func steer(body rawjson.Value, started, at time.Time) (s steering, wrong []rejection) {
+// steer reads $next and $stop of a run's response, which ended at a time. A next
+// run in the past is due at once.
+func steer(body rawjson.Value, at time.Time) (s steering, wrong []rejection) {
 	if next := rawjson.Get(body, steerNext); !rawjson.IsNull(next) {
 		due, problem := job.ReadNext(next, at)
 		if problem != "" {
 			wrong = append(wrong, rejection{steerNext, problem})
 		} else {
-			s.next = schedule.Later(due, schedule.Later(at, started.Add(nextDistance)))
+			s.next = schedule.Later(due, at)
 		}
 	}
 	if stop := rawjson.Get(body, steerStop); stop.Kind() == 't' {

@@ -54,12 +54,12 @@ type Use struct {
 
 // ValidKey reports whether a key has an accepted form: 1 to 64 ASCII letters,
 // digits and ":._-" that begin with a letter or digit, or HostPrefix and a host
-// name in lower case.
+// name in lower case, without a port.
 func ValidKey(key string) bool {
 	most := maxKey
 	host, ofHost := strings.CutPrefix(key, HostPrefix)
 	if ofHost {
-		if most = maxHostKey; host == "" {
+		if most = maxHostKey; host == "" || strings.Count(host, ":") == 1 || strings.Contains(host, "]:") {
 			return false
 		}
 	}
@@ -84,7 +84,7 @@ func ValidKey(key string) bool {
 }
 
 // KeyRule describes what ValidKey accepts, to complete a sentence about a key.
-const KeyRule = "must be 1 to 64 letters, digits and the characters : . _ - and begin with a letter or digit, or be host: and a host name in lower case"
+const KeyRule = "must be 1 to 64 letters, digits and the characters : . _ - and begin with a letter or digit, or be host: and a host name in lower case, without a port"
 
 // maxEntries bounds the entries of Starts. Ends are rounded up to a part of the
 // window when there are more.

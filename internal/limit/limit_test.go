@@ -165,6 +165,7 @@ func TestValidKey(t *testing.T) {
 		"stripe": true, "tenant-42": true, "A.b_c:d": true, "0": true, strings.Repeat("a", 64): true,
 		"": false, "-a": false, ":a": false, "a b": false, "a/b": false, "ä": false, "a\x00": false, strings.Repeat("a", 65): false,
 		"host:": false, "host:example.com": true, "host:Example.com": false, "host:127.0.0.1": true, "host:[::1]": true,
+		"host:example.com:443": false, "host:[::1]:443": false, "host:2001:db8::1": true,
 		"host:" + strings.Repeat("a", 253): true, "host:" + strings.Repeat("a", 254): false,
 	} {
 		if got := ValidKey(key); got != want {

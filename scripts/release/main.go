@@ -91,7 +91,7 @@ func (r *release) make(ctx context.Context) error {
 			continue
 		}
 		if err := r.debian(ctx, b); err != nil {
-			return fmt.Errorf("Debian package for %s: %w", t.arch, err)
+			return fmt.Errorf("the Debian package for %s: %w", t.arch, err)
 		}
 		linux = append(linux, b)
 	}

@@ -76,6 +76,7 @@ func TestAPIRoute_OtherMethodsAre405WithAllow(t *testing.T) {
 		{"/api/schedules/" + noUUID + "/disable", []string{"POST"}},
 		{"/api/schedules/" + noUUID + "/enable", []string{"POST"}},
 		{"/api/events", []string{"GET"}},
+		{"/api/listen", []string{"GET"}},
 		{"/api/logs", []string{"GET"}},
 		{"/api/logs/" + noUUID, []string{"GET"}},
 		{"/api/logs/export", []string{"GET"}},

@@ -50,6 +50,22 @@ func TestEdit_RevisionsAndIfMatch(t *testing.T) {
 	account(t).Get(path + "/revisions").WantProblem(404)
 }
 
+func TestEdit_NullIsAbsentWhereThereIsNothingToRemove(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	job := create(a.Client, `{"url":"https://example.com/hook","scheduled_at":"`+far+`"}`)
+	nulls := `{"on_conflict":null,"max_wait":null,"throttle":null,"idempotency_key":null,"repeat_every":null,"cron":null,"timezone":null,"max_runs":null}`
+	wantETag(t, "nulls", a.Do("PATCH", jobPath(job), nulls).Want(200), 1)
+	a.Post(jobPath(job)+"/rerun", nulls).Want(201)
+	_, path := recurring(a.Client, `"scheduled_at":"`+far+`","repeat_every":60`)
+	wantETag(t, "nulls", a.Do("PATCH", path, `{"on_conflict":null,"max_wait":null,"throttle":null,"idempotency_key":null,"cron":null}`).Want(200), 1)
+	a.Do("PUT", "/api/schedules/key:k", `{"url":"https://example.com/hook","repeat_every":60,"idempotency_key":null,"throttle":null,"cron":null}`).Want(201)
+	a.Do("PUT", "/api/schedules/key:k", `{"url":"https://example.com/hook","repeat_every":60,"throtle":null}`).WantPointers("#/throtle")
+
+	held := create(a.Client, `{"url":"https://example.com/hook","scheduled_at":"`+far+`","idempotency_key":"h","on_conflict":"refuse"}`)
+	a.Do("PATCH", jobPath(held), `{"idempotency_key":null,"on_conflict":null,"throttle":null}`).WantPointers("#/idempotency_key", "#/on_conflict")
+}
+
 func TestEdit_LargeValuesAreShortInTheHistory(t *testing.T) {
 	t.Parallel()
 	a := account(t)

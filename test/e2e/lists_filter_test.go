@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
@@ -198,33 +197,21 @@ func TestListFilter_CountsTakeTheFilters(t *testing.T) {
 	}
 }
 
-func TestQuery_MisspeltParametersNameTheOneThatWasMeant(t *testing.T) {
+func TestQuery_UnknownParametersAreIgnored(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	job := create(a.Client, with(waiting, `"repeat_every":60`))
-	for path, hint := range map[string]string{
-		"/api/jobs?status=completed":         "did you mean state?",
-		"/api/jobs?tags=a":                   "did you mean tag?",
-		"/api/jobs/counts?limit=5":           "this call, which takes state,",
-		"/api/schedules?state=disabled":      "this call, which takes tag, mask, limit, offset, order_by, cursor",
-		"/api/logs?jobid=1":                  "did you mean job_id?",
-		"/api/jobs?order_by[2]=x":            "did you mean order_by?",
-		"/api/stats?minute=5":                "did you mean minutes?",
-		"/api/account/audit?events=accounts": "did you mean event?",
+	for _, path := range []string{
+		"/api/jobs?status=completed", "/api/jobs?tags=a&stat=x&limt=0", "/api/jobs?utm_source=x&page=2&_=1&sort=asc", "/api/jobs/counts?limit=x",
+		"/api/schedules?state=disabled", "/api/logs?jobid=x", "/api/stats?minute=x", "/api/account/audit?events=accounts", "/api/operations?owner=x",
+		jobPath(job) + "?verbose=1", "/api/ping?x=1", "/healthz?x=1",
 	} {
-		answer := a.Get(path)
-		name, _, _ := strings.Cut(path[strings.IndexByte(path, '?')+1:], "=")
-		answer.WantParameters(name)
-		if !strings.Contains(answer.JSON.Get("detail").Str(), hint) {
-			t.Errorf("%s: %s, want %q", path, answer.JSON.Get("detail").Str(), hint)
-		}
+		a.Get(path).Want(200)
 	}
-	a.Get("/api/jobs?status=a&tags=b&limit=5").WantParameters("status", "tags")
-	a.Get("/api/jobs?utm_source=x&page=2&_=1").Want(200)
-	a.Get(jobPath(job) + "?verbose=1").Want(200)
+	if got := a.Get("/api/jobs?status=completed").Data().Items(); len(got) != 1 {
+		t.Errorf("an unknown parameter selects %d jobs, want 1", len(got))
+	}
 	for _, query := range []string{"order_by[]=job_id&order_by[]=desc", "order_by[0]=job_id&order_by[1]=desc"} {
 		a.Get("/api/jobs?" + query).Want(200)
 	}
-	a.Get("/api/ping?x=1").Want(200)
-	a.Get("/healthz?x=1").Want(200)
 }

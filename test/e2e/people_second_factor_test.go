@@ -85,7 +85,7 @@ func TestPeopleSecondFactor_GuardsTheDashboard(t *testing.T) {
 	page := p.visit("/settings/second-factor", nil, 200, "otpauth://totp/punctual:")
 	secret := secretText.FindStringSubmatch(page)[1]
 	p.visit("/settings/second-factor/confirm", fields("code", "12345"), 422, "is not the one that your app should show now")
-	page = p.visit("/settings/second-factor/confirm", fields("code", harness.Authenticator(t, secret, 0)), 200, "You won't see them again")
+	page = p.visit("/settings/second-factor/confirm", fields("code", harness.Authenticator(t, secret, 0)), 200, "won't see them again")
 	recovery := recoveryText.FindAllString(page, -1)
 	if len(recovery) != 10 {
 		t.Fatalf("%d recovery codes", len(recovery))

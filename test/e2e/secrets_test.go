@@ -284,9 +284,7 @@ func TestSecrets_KeysRotateBesideARunningService(t *testing.T) {
 	writeKeyFile(t, path, first)
 	s.Stop()
 	s.Restart(t)
-	if !strings.Contains(s.Stderr(), "secrets can't be decrypted") {
-		t.Errorf("the log is %s", s.Stderr())
-	}
+	harness.Eventually(t, soon, "a log of secrets that can't be decrypted", func() bool { return strings.Contains(s.Stderr(), "secrets can't be decrypted") })
 	sent := len(target.Hits())
 	_, payload := finished(t, a.Client, sending(target.URL, "{{secret.k}}", ""), "discarded")
 	wantSame(t, "the kind", payload.Get("kind"), `"secret"`)

@@ -70,10 +70,11 @@ var kinds = []struct {
 	{"people", shortWindow, peopleAttacks},
 	{"schedule", longWindow, scheduleAttacks},
 	{"control", longWindow, controlAttacks},
+	{"listener", longWindow, listenerAttacks},
 }
 
 // wantAttacks is how many attacks there are at the least.
-const wantAttacks = 285
+const wantAttacks = 293
 
 func TestHostile(t *testing.T) {
 	a := newArena(t)

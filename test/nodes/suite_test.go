@@ -47,15 +47,23 @@ func printDatabase(serverURL string) error {
 // service on PostgreSQL.
 func TestSuite_PassesOnPostgreSQL(t *testing.T) {
 	server := suiteServer(t)
-	runSuite(t, server, fmt.Sprintf("127.0.0.1:%d", server.Port))
+	runSuite(t, server, fmt.Sprintf("127.0.0.1:%d", server.Port), suitePattern(""))
 }
 
-// TestSuite_PassesBehindAPooler does so with a PgBouncer in between that
-// pools transactions.
+// behindAPooler selects the tests whose statements, locks and notifications a pooler
+// may affect.
+const behindAPooler = "^Test(Alert|Apply|Batch|Cancel|Completion|Conflict|DurabilityCrash|DurabilityRestart|DurabilitySIGTERM|Edit|Idempotency|Limits|ListFilter|Listen|Operations|Put|Race|Reschedule|RunNow|ScheduleDisable|ScheduleRun|Secrets|Stream)_"
+
+// TestSuite_PassesBehindAPooler runs a part of them with a PgBouncer in between that
+// pools transactions; all of them with PUNCTUAL_NODES_FULL.
 func TestSuite_PassesBehindAPooler(t *testing.T) {
 	server := suiteServer(t)
 	bouncer := pgtest.StartBouncer(t, server.URL("postgres"))
-	runSuite(t, server, fmt.Sprintf("127.0.0.1:%d", bouncer.Port))
+	pattern := behindAPooler
+	if os.Getenv("PUNCTUAL_NODES_FULL") != "" {
+		pattern = ""
+	}
+	runSuite(t, server, fmt.Sprintf("127.0.0.1:%d", bouncer.Port), suitePattern(pattern))
 }
 
 func suiteServer(t *testing.T) *pgtest.Server {
@@ -71,11 +79,11 @@ const suiteWithin = 8 * time.Minute
 
 // runSuite runs the tests of package e2e on databases of a server. Its storms
 // of kills are left out: there are others here.
-func runSuite(t *testing.T, server *pgtest.Server, address string) {
+func runSuite(t *testing.T, server *pgtest.Server, address, pattern string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), suiteWithin)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "test", "-short", "-v", "-count=1", "-timeout", suiteWithin.String(), "-run", suitePattern(), "../e2e")
+	cmd := exec.CommandContext(ctx, "go", "test", "-short", "-v", "-count=1", "-timeout", suiteWithin.String(), "-run", pattern, "../e2e")
 	cmd.Env = append(os.Environ(),
 		"PUNCTUAL_E2E_BINARY="+harness.Binary(t),
 		fmt.Sprintf("PUNCTUAL_E2E_NEW_DATABASE=%s=%s %s=%s '%s'", makeDatabase, server.URL("postgres"), reachAt, address, os.Args[0]))
@@ -88,13 +96,13 @@ func runSuite(t *testing.T, server *pgtest.Server, address string) {
 	if err != nil {
 		t.Errorf("the suite: %v\n%s", err, failures(out.String()))
 	}
-	if err == nil && passed < 50 && suitePattern() == "" {
+	if err == nil && passed < 50 && suitePattern("") == "" {
 		t.Errorf("only %d tests ran", passed)
 	}
 }
 
 // suitePattern selects tests of the suite; all when empty.
-func suitePattern() string { return os.Getenv("PUNCTUAL_NODES_SUITE") }
+func suitePattern(usual string) string { return cmp.Or(os.Getenv("PUNCTUAL_NODES_SUITE"), usual) }
 
 var elapsed = regexp.MustCompile(`(?m)^--- \w+: (\S+) \(([\d.]+)s\)`)
 

@@ -11,6 +11,7 @@
 // escapes it. Only the two writers that make markup themselves, for prose and
 // for JSON, hand over finished HTML, and both escape everything they are given.
 //
-// The page takes no script and nothing from elsewhere. Its style sheet stands
-// in the page and is named by hash in the policy beside it.
+// The page needs no script and nothing from elsewhere. Its style sheet stands
+// in the page and is named by hash in the policy beside it. A Frame adds what the
+// site around it has: links, a style sheet and a script.
 package reference

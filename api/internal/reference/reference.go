@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"html/template"
 	"strings"
+	"sync"
 
 	"github.com/punctual-dev/punctual/api/internal/tree"
 )
@@ -27,8 +28,19 @@ var (
 	page = template.Must(template.New("page").Parse(markup))
 )
 
-// Render makes the page from an OpenAPI document in JSON.
-func Render(doc []byte) (Page, error) {
+// Frame is what the site around the page adds to it. The zero Frame leaves the
+// page alone: it then loads nothing.
+type Frame struct {
+	Head template.HTML // at the end of the head
+	Nav  template.HTML // before the contents
+}
+
+// Style is the style sheet of the page, for pages that look alike.
+var Style = sync.OnceValue(func() string { return squeeze(css) })
+
+// Render makes the page from an OpenAPI document in JSON. With a frame, its policy
+// also allows scripts, styles, images and requests of the service itself.
+func Render(doc []byte, frame Frame) (Page, error) {
 	root, err := tree.Parse(doc)
 	if err != nil {
 		return Page{}, err
@@ -37,21 +49,26 @@ func Render(doc []byte) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
-	style := squeeze(css)
+	style := Style()
+	v.Frame = frame
 	v.Style = template.CSS(style) //nolint:gosec // our own file
 	var out bytes.Buffer
 	if err := page.Execute(&out, v); err != nil {
 		return Page{}, err
 	}
-	return Page{HTML: out.Bytes(), CSP: policy(style)}, nil
+	return Page{HTML: out.Bytes(), CSP: policy(style, frame != Frame{})}, nil
 }
 
 // policy allows the one style sheet, by hash, and an empty icon, which keeps
-// browsers from asking for /favicon.ico.
-func policy(style string) string {
+// browsers from asking for /favicon.ico; framed pages also load what the service has.
+func policy(style string, framed bool) string {
 	sum := sha256.Sum256([]byte(style))
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-		"'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	own, loads := "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'", ""
+	if framed {
+		own, loads = own+" 'self'", " 'self'; script-src 'self'; connect-src 'self'"
+	}
+	return "default-src 'none'; style-src " + own + "; img-src data:" + loads +
+		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
 // squeeze drops the indentation of a style sheet. It must not end up in the

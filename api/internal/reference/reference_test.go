@@ -111,7 +111,7 @@ func TestRenderRefusesWhatItCannotLayOut(t *testing.T) {
 		"unknown tag": `{"tags": [], "paths": {"/x": {"get": {"operationId": "x", "tags": ["lost"], "responses": {}}}}}`,
 		"no messages": `{"tags": [], "paths": {}}`,
 	} {
-		if _, err := Render([]byte(doc)); err == nil {
+		if _, err := Render([]byte(doc), Frame{}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}

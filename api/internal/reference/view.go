@@ -5,6 +5,7 @@ import "html/template"
 // View is the page with every decision made.
 type View struct {
 	Style       template.CSS
+	Frame       Frame
 	Title       string
 	Version     string
 	Summary     string

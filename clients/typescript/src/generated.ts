@@ -879,7 +879,7 @@ export interface Problem {
   type: string;
   /**
    * What went wrong, for programs. Codes are stable; new ones may be
-   * added. 400 `unreadable_body`; 401 `unauthorized`; 403 `forbidden`;
+   * added. 400 `unreadable_body`, `no_handshake`; 401 `unauthorized`; 403 `forbidden`;
    * 404 `not_found`, `unknown_path`; 405 `method_not_allowed`; 408
    * `body_too_slow`; 409 `conflict`; 410 `gone`; 412 `stale_revision`;
    * 413 `body_too_large`; 415 `unsupported_media_type`; 421

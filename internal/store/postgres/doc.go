@@ -23,7 +23,8 @@
 // heartbeat; other nodes reclaim its items after silentFor without one. Nodes
 // notify each other with LISTEN and NOTIFY (listen.go). Where notifications don't
 // arrive, as behind a pooler in transaction mode, a node polls every pollPause.
-// Only the listening connection uses session state.
+// Only the listening connection uses session state: on it a node holds a lock that
+// tells others when its process has ended (presence.go).
 //
 // A watcher (watch.go) polls the server's time. If the server does not respond,
 // the watcher cancels calls under way, and new calls fail at once until the server

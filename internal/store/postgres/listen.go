@@ -30,8 +30,12 @@ func (s *Store) listen(ctx context.Context) {
 	for {
 		heard, _ := s.listenOnce(ctx) // retried after any error
 		s.setHearing(false)
+		s.disconnected(ctx)
 		pause := listenAgain
-		if s.pooled && !heard {
+		switch {
+		case heard:
+			pause = 0
+		case s.pooled:
 			pause = listenRarely
 		}
 		if !rest(ctx, pause) {
@@ -70,6 +74,9 @@ func (s *Store) listenOnce(ctx context.Context) (heard bool, err error) {
 		case told.from == s.id:
 			last, heard = time.Now(), true
 			s.setHearing(true)
+			if err := s.declare(ctx, conn); err != nil {
+				return heard, err
+			}
 		default:
 			s.hear(told)
 		}

@@ -92,7 +92,7 @@ func (s *Store) NodeHoldsLease(node int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sent, known := s.leases[node]
-	return known && awake()-sent < holdsFor
+	return known && awake()-sent < holdsFor && s.presence.mayStart(node)
 }
 
 // NodeStop implements store.Queue.

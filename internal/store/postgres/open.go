@@ -26,12 +26,14 @@ type Store struct {
 	notifier *notifier
 	owners   owners
 
-	mu      sync.Mutex
-	leases  map[int64]time.Duration // this process's nodes: when their last heartbeat was sent
-	alone   bool                    // there is no other node
-	hearing bool                    // notices of others arrive
-	listens bool                    // the loops that a node needs are running
-	mailbox chan struct{}           // there may be cancels to read
+	mu       sync.Mutex
+	leases   map[int64]time.Duration // this process's nodes: when their last heartbeat was sent
+	alone    bool                    // there is no other node
+	hearing  bool                    // notices of others arrive
+	listens  bool                    // the loops that a node needs are running
+	mailbox  chan struct{}           // there may be cancels to read
+	presence presence
+	expired  chan struct{} // see Expired
 
 	background context.Context
 	stop       context.CancelFunc
@@ -56,7 +58,7 @@ func Open(ctx context.Context, databaseURL string) (*Store, error) {
 	background, stop := context.WithCancel(context.Background())
 	s := &Store{
 		id: uuid.NewString(), pooled: pooled, clock: newClock(), contact: newContact(), owners: owners{ids: map[int64]uuid.UUID{}},
-		leases: map[int64]time.Duration{}, mailbox: make(chan struct{}, 1), background: background, stop: stop,
+		leases: map[int64]time.Duration{}, mailbox: make(chan struct{}, 1), expired: make(chan struct{}, 1), background: background, stop: stop,
 	}
 	s.Subscribe(func(store.Notice) {})
 	if err := s.openPools(background, config); err != nil {
@@ -66,7 +68,7 @@ func Open(ctx context.Context, databaseURL string) (*Store, error) {
 	s.notifier = newNotifier(s)
 	// Use the best of several round trips to estimate the time.
 	for range 5 {
-		if err := s.ask(ctx, connectTimeout); err != nil {
+		if _, err := s.ask(ctx, connectTimeout); err != nil {
 			s.closePools()
 			return nil, fault.Unreachable(err)
 		}

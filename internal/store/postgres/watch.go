@@ -95,10 +95,13 @@ func (s *Store) watch(ctx context.Context) {
 
 // look reads the server's time, with one retry, and records whether it responds.
 func (s *Store) look(ctx context.Context) {
-	err := s.ask(ctx, answerWithin)
+	free, err := s.ask(ctx, answerWithin)
 	if err != nil && ctx.Err() == nil {
 		s.control.Reset() // the other idle connections are probably broken too
-		err = s.ask(ctx, secondTry)
+		free, err = s.ask(ctx, secondTry)
+	}
+	if ended := s.judge(free); len(ended) > 0 {
+		_ = s.expireVacant(ctx, ended) // they are still vacant at the next probe
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -109,28 +112,34 @@ func (s *Store) look(ctx context.Context) {
 	}
 }
 
-// ask reads the server's time. A server that accepts no writes counts as down.
-func (s *Store) ask(ctx context.Context, within time.Duration) error {
+// ask reads the server's time, and if this process has a node, which other nodes'
+// locks are free. A server that accepts no writes counts as down.
+func (s *Store) ask(ctx context.Context, within time.Duration) (free []int64, err error) {
+	node := s.current()
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	conn, err := s.control.Acquire(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer conn.Release()
 	var now int64
 	var standby bool
 	sent := s.clock.elapsed()
-	if err := conn.QueryRow(ctx, `SELECT `+serverNow+`, pg_is_in_recovery()`).Scan(&now, &standby); err != nil {
-		return err
+	probe, args, into := `SELECT `+serverNow+`, pg_is_in_recovery()`, []any(nil), []any{&now, &standby}
+	if node != 0 && !s.pooled {
+		probe, args, into = probe+`, ARRAY(`+vacantNodes+`)`, []any{[]int64{node}}, append(into, &free)
+	}
+	if err := conn.QueryRow(ctx, probe, args...).Scan(into...); err != nil {
+		return nil, err
 	}
 	received := s.clock.elapsed()
 	if standby {
 		_ = conn.Conn().Close(ctx) // the connection leads to the wrong server
-		return errStandby
+		return nil, errStandby
 	}
 	s.clock.learn(sent, received, now)
-	return nil
+	return free, nil
 }
 
 // serverNow is the server's time in microseconds.

@@ -1,0 +1,53 @@
+// Compiles the examples of the guides against the package and runs them.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { promisify } from "node:util";
+import { client, eventually, listen, root, service } from "./support.js";
+
+const run = promisify(execFile);
+const compiler = createRequire(import.meta.url).resolve("typescript/bin/tsc");
+const directory = join(root, "test/.build/examples");
+
+/** The schedule that each guide's example leaves behind, and the body that its requests have. */
+const examples = [
+  { guide: "quickstart", key: "report-typescript", body: { hello: "typescript" }, now: true },
+  { guide: "from-bullmq", key: "digest", body: { list: "news" }, now: false },
+];
+
+describe("the examples of the guides", () => {
+  for (const { guide, key, body, now } of examples) {
+    it(guide, { timeout: 300_000 }, async () => {
+      const received: Record<string, unknown>[] = [];
+      const receiver = await listen((request, response) => {
+        let text = "";
+        request.on("data", (part) => (text += part)).on("end", () => {
+          received.push(JSON.parse(text || "{}") as Record<string, unknown>);
+          response.end();
+        });
+      });
+      try {
+        const text = readFileSync(join(root, `../../docs/guides/${guide}.md`), "utf8");
+        const blocks = [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, block = ""]) => block);
+        assert.equal(blocks.length, 1);
+        mkdirSync(directory, { recursive: true });
+        const source = join(directory, `${guide}.mts`);
+        writeFileSync(source, blocks[0]!.replaceAll("https://example.com", receiver.target));
+        const options = ["--strict", "--target", "ES2022", "--module", "NodeNext", "--lib", "ES2022,DOM", "--types", "node", "--skipLibCheck"];
+        await run(process.execPath, [compiler, ...options, source]);
+        const env = { ...process.env, PUNCTUAL_URL: service.url, PUNCTUAL_API_KEY: service.key, TARGET_URL: receiver.target };
+        const { stdout } = await run(process.execPath, [join(directory, `${guide}.mjs`)], { env });
+        if (now) assert.match(stdout, /^completed\n[0-9a-f-]{36}\n$/);
+        else await client().schedules.run({ key });
+        const wanted = Object.entries(body);
+        await eventually("the request", () => received.find((one) => wanted.every(([name, value]) => one[name] === value)));
+      } finally {
+        await client().schedules.delete({ key });
+        await receiver.close();
+      }
+    });
+  }
+});
