@@ -19,8 +19,9 @@ func (p Page) noticeTone() string {
 	return "good"
 }
 
-type navEntry struct{ area, path, label string }
+// navEntry is an entry of the navigation. The keys g and key lead to it.
+type navEntry struct{ area, path, label, key string }
 
 var navEntries = []navEntry{
-	{"overview", "/", "Overview"}, {"jobs", "/jobs", "Jobs"}, {"schedules", "/schedules", "Schedules"}, {"logs", "/attempts", "Logs"},
+	{"overview", "/", "Overview", "o"}, {"jobs", "/jobs", "Jobs", "j"}, {"schedules", "/schedules", "Schedules", "s"}, {"logs", "/attempts", "Logs", "l"},
 }
