@@ -68,9 +68,11 @@ func (p *page) parse() parsed {
 	if err := markdown.Renderer().Render(&out, source, document); err != nil {
 		panic("docsite: " + p.name + " can't be rendered: " + err.Error())
 	}
-	// Text has no < in it, so these are the tables. They scroll where they don't fit.
+	// Text has no < in it, so these are the tables and the code. They scroll where they
+	// don't fit, which must work by keyboard.
 	html := bytes.ReplaceAll(out.Bytes(), []byte("<table>"), []byte(`<div class="scroll" role="group" aria-label="Table" tabindex="0"><table>`))
-	result.html = bytes.ReplaceAll(html, []byte("</table>"), []byte("</table></div>"))
+	html = bytes.ReplaceAll(html, []byte("</table>"), []byte("</table></div>"))
+	result.html = bytes.ReplaceAll(html, []byte("<pre>"), []byte(`<pre tabindex="0">`))
 	return result
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // maxEntryText is how many bytes of a section's text the index has.
-const maxEntryText = 1500
+const maxEntryText = 6000
 
 // entry is a section of a page, or a call of the API.
 type entry struct {

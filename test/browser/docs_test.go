@@ -1,0 +1,34 @@
+package browser
+
+import (
+	"testing"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
+)
+
+// TestDocs_CanBeReadAndSearched reads a guide and the reference in every look, and
+// searches where the contents are in view.
+func TestDocs_CanBeReadAndSearched(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	for _, look := range Looks {
+		t.Run(look.Name, func(t *testing.T) {
+			t.Parallel()
+			p := Open(t, s, look).Go("/docs/guides/quickstart").See("Create a job that is due in two seconds").Check()
+			if !p.Is(`document.querySelector(".side").offsetParent !== null`) {
+				p.Click(".menu summary")
+			}
+			p.Wait(`[...document.querySelectorAll("input[type=search]")].some((i) => i.offsetParent !== null)`)
+			p.Press("/").Wait(`document.activeElement.type === "search"`)
+			p.Press("d", "e", "b", "o", "u", "n", "c", "e").See("Idempotency keys").Check()
+			p.Press("ArrowDown", "Enter").Wait(`location.pathname !== "/docs/guides/quickstart"`)
+		})
+	}
+}
+
+// TestDocs_AreCompleteWithoutScripts reads a guide with scripts switched off.
+func TestDocs_AreCompleteWithoutScripts(t *testing.T) {
+	t.Parallel()
+	p := Open(t, harness.Start(t), Looks[0]).Script(false)
+	p.Go("/docs/guides/quickstart").See("Command line", "Self-hosting").ClickOn("Concepts").At("/docs/guides/concepts").See("Idempotency keys")
+}
