@@ -24,6 +24,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/stats"
+	"github.com/punctual-dev/punctual/internal/tracing"
 )
 
 // Config configures a Server.
@@ -34,6 +35,7 @@ type Config struct {
 	Secrets *secret.Vault
 	Audit   *audit.Log // must not be nil
 	Metrics *metrics.Metrics
+	Tracer  *tracing.Tracer // nil for no spans
 	Stats   *stats.Collector
 	Board   *broadcast.Hub
 	Events  *eventstream.Hub
@@ -182,6 +184,8 @@ type call struct {
 	http.ResponseWriter
 	r       *http.Request
 	owner   job.Owner
+	began   time.Time
+	span    *tracing.Span
 	caller  auth.Caller
 	status  int
 	started bool // something has been written
@@ -220,7 +224,7 @@ func (s *Server) serve(route route) http.Handler {
 		id := edge.RequestID(r)
 		ctx, release := admission.Hold(r.Context())
 		defer release()
-		c := &call{ResponseWriter: w, r: r.WithContext(ctx), status: http.StatusOK, parsing: s.parsing}
+		c := &call{ResponseWriter: w, r: r.WithContext(ctx), began: start, status: http.StatusOK, parsing: s.parsing}
 		cut := false
 		header := w.Header()
 		header.Set("X-Request-Id", id)
@@ -232,6 +236,7 @@ func (s *Server) serve(route route) http.Handler {
 				s.problem(c, id, fault.New(fault.Internal, internalMessage))
 			}
 			s.Metrics.Requested(route.path, strconv.Itoa(c.status))
+			c.span.EndCall(c.status)
 			s.Log.Debug("call", "request", id, "method", r.Method, "route", route.path, "status", c.status, "client", edge.ClientAddr(r), "duration", time.Since(start))
 			if cut {
 				panic(http.ErrAbortHandler)
@@ -282,6 +287,7 @@ func (s *Server) dispatch(route route, c *call) error {
 	if err := c.readMask(route, method); err != nil {
 		return err
 	}
+	s.trace(route, c)
 	return handle(s, c)
 }
 

@@ -304,8 +304,8 @@ func insertUnlessHeld(jobs []store.NewJob, lookup func(*store.NewJob) int16, now
 	return query{
 		sql: `WITH n AS (` + newJobs + `) ` + insertJob + `
 			WHERE key IS NULL OR NOT EXISTS (SELECT FROM schedules s WHERE s.account = n.account AND s.key = n.key)
-				AND (($22::smallint[])[i] = 0 OR NOT EXISTS (SELECT FROM jobs h WHERE h.account = n.account AND h.key = n.key
-					AND h.remembered_until > $23 AND (($22::smallint[])[i] = 2 OR h.held_until > $23)))
+				AND (($23::smallint[])[i] = 0 OR NOT EXISTS (SELECT FROM jobs h WHERE h.account = n.account AND h.key = n.key
+					AND h.remembered_until > $24 AND (($23::smallint[])[i] = 2 OR h.held_until > $24)))
 			ORDER BY account, key, i
 			ON CONFLICT (account, key, (follows IS NOT NULL)) WHERE key IS NOT NULL AND state <= 2 DO NOTHING
 			RETURNING id, number`,
