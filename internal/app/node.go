@@ -158,6 +158,7 @@ func (n *Node) start(ctx context.Context) error {
 	}
 	n.watchAlerts()
 	n.metrics = metrics.New(c.Version)
+	n.store = newMeasuredStore(n.store, n.metrics)
 	n.startTracing(ctx)
 	node, err := n.store.NodeStart(ctx)
 	if err != nil {

@@ -132,6 +132,9 @@ var routes = []route{
 	{"/docs", open, map[string]handler{"GET": (*Server).docs}},
 }
 
+// streams are routes whose responses last as long as the client wants.
+var streams = map[string]bool{"/api/events": true, "/api/listen": true, "/api/logs/export": true}
+
 // parameters lists the query parameters that each call takes; none unless it is
 // listed here. See refuseMisspelt for others.
 var parameters = map[string][]string{
@@ -236,6 +239,9 @@ func (s *Server) serve(route route) http.Handler {
 				s.problem(c, id, fault.New(fault.Internal, internalMessage))
 			}
 			s.Metrics.Requested(route.path, strconv.Itoa(c.status))
+			if !streams[route.path] {
+				s.Metrics.Took(route.path, c.status, time.Since(start))
+			}
 			c.span.EndCall(c.status)
 			s.Log.Debug("call", "request", id, "method", r.Method, "route", route.path, "status", c.status, "client", edge.ClientAddr(r), "duration", time.Since(start))
 			if cut {

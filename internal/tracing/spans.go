@@ -113,7 +113,7 @@ func (t *Tracer) Attempt(a Attempt) *Span {
 	if j.ScheduleID != uuid.Nil {
 		options = append(options, trace.WithAttributes(scheduleKey.String(j.ScheduleID.String())))
 	}
-	s := t.start(parent, ids{id, attemptID(j.Owner, j.Number, a.Number)}, a.Method, options...)
+	s := t.start(parent, ids{id, attemptID(j.Owner, j.Number, a.Number)}, sound(a.Method), options...)
 	if !parent.IsValid() {
 		parent = s.span.SpanContext()
 	}
