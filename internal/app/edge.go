@@ -79,7 +79,7 @@ func listenOperations(c Config) (*operations, error) {
 // serves makes the server.
 func (o *operations) serves(c Config, api *httpapi.Server) {
 	o.server = edge.NewServer(edge.ServerConfig{
-		Handler: api.Operations(), Refuse: api.Refuse, Policy: &edge.Policy{Proxies: c.TrustedProxies},
+		Handler: withProfiles(api.Operations()), Refuse: api.Refuse, Policy: &edge.Policy{Proxies: c.TrustedProxies},
 		MaxConnections: operationsConnections, Log: c.Log,
 	})
 	c.Log.Info("serving metrics and health details", "metrics_address", o.listener.Addr().String())

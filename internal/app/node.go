@@ -41,6 +41,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/tracing"
 )
 
 // Config of a node.
@@ -104,6 +105,7 @@ type Node struct {
 	store      store.Store      // records the outcomes of jobs for alerts
 	clients    *admission.Store // the store, for what clients read
 	metrics    *metrics.Metrics
+	tracer     *tracing.Tracer // nil for no spans
 	auth       *auth.Authenticator
 	audit      *audit.Log
 	keys       *secret.Keyring // nil without a key file
@@ -156,6 +158,8 @@ func (n *Node) start(ctx context.Context) error {
 	}
 	n.watchAlerts()
 	n.metrics = metrics.New(c.Version)
+	n.store = newMeasuredStore(n.store, n.metrics)
+	n.startTracing(ctx)
 	node, err := n.store.NodeStart(ctx)
 	if err != nil {
 		return fmt.Errorf("registering this node: %w", err)
@@ -185,7 +189,7 @@ func (n *Node) start(ctx context.Context) error {
 	n.hub = eventstream.New(eventstream.Config{Store: n.clients, Log: c.Log})
 	n.newListeners()
 	n.runner = attempt.New(attempt.Config{
-		Queue: n.store, Jobs: n.store, Client: n.client, Secrets: n.auth, Vault: n.vault, Logs: n.store, Metrics: n.metrics, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
+		Queue: n.store, Jobs: n.store, Client: n.client, Secrets: n.auth, Vault: n.vault, Logs: n.store, Metrics: n.metrics, Tracer: n.tracer, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
 		CompletionURL: completionURL(c.PublicURL), Completions: n.store,
 		Mail: mail, Listeners: n.listeners,
 		LimitStarted: func(account int64, keys []string, until, at time.Time) {
@@ -223,7 +227,7 @@ func (n *Node) start(ctx context.Context) error {
 	notices := broadcast.New(n.store.Now)
 	alerts := n.newAlerts(mail != nil)
 	api := httpapi.New(httpapi.Config{
-		Service: n.service, Alerts: alerts, Auth: n.auth, Secrets: n.vault, Audit: n.audit, Metrics: n.metrics, Stats: n.stats, Board: notices, Events: n.hub, Listeners: n.listeners, Log: c.Log,
+		Service: n.service, Alerts: alerts, Auth: n.auth, Secrets: n.vault, Audit: n.audit, Metrics: n.metrics, Tracer: n.tracer, Stats: n.stats, Board: notices, Events: n.hub, Listeners: n.listeners, Log: c.Log,
 		Running: n.ready, Quotas: n.quotas, Rates: rates, Retention: c.Retention, Version: c.Version,
 		OperationsElsewhere: n.operations != nil,
 	})
@@ -401,6 +405,7 @@ func (n *Node) close() error {
 		n.runner.Close()
 		n.lastStats()
 	}
+	n.tracer.Close()
 	if n.vault != nil {
 		n.vault.Close()
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/schedule"
 	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/tracing"
 )
 
 // deliveryAttempt is an attempt of a callback or webhook delivery.
@@ -23,6 +24,7 @@ type deliveryAttempt struct {
 	runner *Runner
 	item   *store.QueueItem
 	begin  time.Time
+	trace  *tracing.Span
 }
 
 // Claim implements dispatch.Attempt.
@@ -37,8 +39,10 @@ func (a *deliveryAttempt) Size() int64 { return int64(a.item.Delivery.Size()) }
 func (a *deliveryAttempt) Fire(ctx context.Context, node int64, began time.Time, requestDone func(bytes int64)) {
 	r, d := a.runner, a.item.Delivery
 	number := a.item.Attempt + 1
+	a.begun(began)
 	outcome := r.guarded(kindDelivery, d.Number, func() job.Outcome { return a.send(ctx) })
 	ended := schedule.Later(r.Queue.Now(), began.Add(time.Microsecond))
+	a.trace.End(&outcome, outcomeName(&outcome, delivered(&outcome)), ended)
 	bytes := int64(0)
 	if outcome.Response != nil {
 		bytes = int64(2 * len(outcome.Response.Body)) // for the log, if the delivery is given up
@@ -80,11 +84,11 @@ func (a *deliveryAttempt) send(ctx context.Context) job.Outcome {
 		dispatch.Sleep(ctx, time.Second)
 		return notSent("the delivery's body could not be read; the delivery will be retried")
 	}
-	return r.deliver(ctx, d, body, a.item.Due, deliveryTimeout)
+	return r.deliver(ctx, d, body, a.item.Due, deliveryTimeout, a.trace)
 }
 
 // deliver makes one attempt at a delivery with the given body.
-func (r *Runner) deliver(ctx context.Context, d *job.Delivery, body rawjson.Value, due time.Time, timeout time.Duration) job.Outcome {
+func (r *Runner) deliver(ctx context.Context, d *job.Delivery, body rawjson.Value, due time.Time, timeout time.Duration, span *tracing.Span) job.Outcome {
 	if d.Channel == job.AlertMail {
 		return r.mail(ctx, d, body, due)
 	}
@@ -95,6 +99,7 @@ func (r *Runner) deliver(ctx context.Context, d *job.Delivery, body rawjson.Valu
 	if r.Listeners != nil {
 		request.Listener = listener{Listeners: r.Listeners, account: d.Owner.Number}
 	}
+	propagate(span, &request)
 	return r.do(ctx, kindDelivery, d.Owner, due, request, delivered)
 }
 
@@ -110,7 +115,7 @@ func delivered(o *job.Outcome) lifecycle.Verdict {
 func (r *Runner) SendNow(ctx context.Context, d *job.Delivery, within time.Duration) job.Outcome {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	return r.guarded(kindDelivery, d.Number, func() job.Outcome { return r.deliver(ctx, d, d.Body, r.Queue.Now(), within) })
+	return r.guarded(kindDelivery, d.Number, func() job.Outcome { return r.deliver(ctx, d, d.Body, r.Queue.Now(), within, nil) })
 }
 
 // withdrawn returns the outcome of an attempt whose context ended before the

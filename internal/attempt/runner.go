@@ -21,6 +21,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/schedule"
 	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/tracing"
 )
 
 // Secrets reads the secrets that sign an account's requests.
@@ -50,7 +51,8 @@ type Config struct {
 	Vault   Vault // sends the requests of jobs that use header secrets
 	Logs    Logs
 	Metrics *metrics.Metrics
-	Stats   Stats // may be nil
+	Tracer  *tracing.Tracer // nil for no spans
+	Stats   Stats           // may be nil
 	// CompletionURL is the address at which targets report outcomes, to which a
 	// token is appended; "" if there is none.
 	CompletionURL string
@@ -116,7 +118,7 @@ func (r *Runner) Prepare(item *store.QueueItem, now time.Time) dispatch.Attempt 
 	if item.Kind == store.KindDelivery {
 		return &deliveryAttempt{runner: r, item: item, begin: schedule.Later(item.Due, now)}
 	}
-	a := &jobAttempt{runner: r, Attempt: lifecycle.Begin(item, now)}
+	a := &jobAttempt{runner: r, Attempt: lifecycle.Begin(item, now), prepared: now}
 	if r.CompletionURL == "" {
 		a.NotCompletable()
 	}
@@ -220,7 +222,9 @@ func outcomeName(o *job.Outcome, v lifecycle.Verdict) string {
 // jobAttempt is an attempt of a job.
 type jobAttempt struct {
 	*lifecycle.Attempt
-	runner *Runner
+	runner   *Runner
+	prepared time.Time
+	trace    *tracing.Span
 }
 
 // Fire implements dispatch.Attempt.
@@ -232,6 +236,7 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, requ
 		r.expire(ctx, a, node, began, requestDone)
 		return
 	}
+	a.begun(began)
 	outcome := r.guarded(kindJob, j.Number, func() job.Outcome {
 		if a.Refused != nil {
 			return a.refuse()
@@ -243,6 +248,7 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, requ
 		}
 		return r.do(ctx, kindJob, j.Owner, a.Item.Due, request, a.judge)
 	})
+	a.traced(&outcome)
 	bytes := a.recordBytes(&outcome)
 	if f := outcome.Failure; f != nil && f.Kind == job.KindCancelled {
 		requestDone(bytes)
@@ -310,5 +316,6 @@ func (a *jobAttempt) request() execute.Request {
 	for _, f := range out.Header {
 		request.Header = append(request.Header, execute.Field(f))
 	}
+	propagate(a.trace, &request)
 	return request
 }

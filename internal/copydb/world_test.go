@@ -214,7 +214,7 @@ func ptr[T any](v T) *T { return &v }
 
 func (f *filler) newJob(owner job.Owner, due time.Time) store.NewJob {
 	return store.NewJob{Lane: job.Lane("https://example.com/hook"), Job: &job.Job{
-		ID: job.NewID(f.now), Owner: owner, InsertedAt: f.now, ScheduledAt: due, DueAt: due, State: job.Available, Hops: 2, Args: rawjson.Value(args),
+		ID: job.NewID(f.now), Owner: owner, InsertedAt: f.now, ScheduledAt: due, DueAt: due, State: job.Available, Hops: 2, Trace: []byte("25 bytes that name a span"), Args: rawjson.Value(args),
 	}}
 }
 

@@ -24,6 +24,7 @@ func (s *Server) createJob(c *call) error {
 	if err != nil {
 		return err
 	}
+	c.span.Created(j.Number)
 	status := http.StatusOK
 	if !conflict {
 		status = http.StatusCreated

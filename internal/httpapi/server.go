@@ -26,6 +26,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/stats"
+	"github.com/punctual-dev/punctual/internal/tracing"
 )
 
 // Config configures a Server.
@@ -36,6 +37,7 @@ type Config struct {
 	Secrets *secret.Vault
 	Audit   *audit.Log // must not be nil
 	Metrics *metrics.Metrics
+	Tracer  *tracing.Tracer // nil for no spans
 	Stats   *stats.Collector
 	Board   *broadcast.Hub
 	Events  *eventstream.Hub
@@ -136,6 +138,9 @@ var routes = []route{
 	{docsite.LLMsFull, open, map[string]handler{"GET": (*Server).docs}},
 }
 
+// streams are routes whose responses last as long as the client wants.
+var streams = map[string]bool{"/api/events": true, "/api/listen": true, "/api/logs/export": true}
+
 // parameters lists the query parameters that each call takes; none unless it is
 // listed here. See refuseMisspelt for others.
 var parameters = map[string][]string{
@@ -190,6 +195,8 @@ type call struct {
 	http.ResponseWriter
 	r       *http.Request
 	owner   job.Owner
+	began   time.Time
+	span    *tracing.Span
 	caller  auth.Caller
 	status  int
 	started bool // something has been written
@@ -228,7 +235,7 @@ func (s *Server) serve(route route) http.Handler {
 		id := edge.RequestID(r)
 		ctx, release := admission.Hold(r.Context())
 		defer release()
-		c := &call{ResponseWriter: w, r: r.WithContext(ctx), status: http.StatusOK, parsing: s.parsing}
+		c := &call{ResponseWriter: w, r: r.WithContext(ctx), began: start, status: http.StatusOK, parsing: s.parsing}
 		cut := false
 		header := w.Header()
 		header.Set("X-Request-Id", id)
@@ -240,6 +247,10 @@ func (s *Server) serve(route route) http.Handler {
 				s.problem(c, id, fault.New(fault.Internal, internalMessage))
 			}
 			s.Metrics.Requested(route.path, strconv.Itoa(c.status))
+			if !streams[route.path] {
+				s.Metrics.Took(route.path, c.status, time.Since(start))
+			}
+			c.span.EndCall(c.status)
 			s.Log.Debug("call", "request", id, "method", r.Method, "route", route.path, "status", c.status, "client", edge.ClientAddr(r), "duration", time.Since(start))
 			if cut {
 				panic(http.ErrAbortHandler)
@@ -290,6 +301,7 @@ func (s *Server) dispatch(route route, c *call) error {
 	if err := c.readMask(route, method); err != nil {
 		return err
 	}
+	s.trace(route, c)
 	return handle(s, c)
 }
 

@@ -53,6 +53,9 @@ type Job struct {
 	// this one, from the HopsField of the call that created it. It is 0 unless a
 	// job created this one.
 	Hops int
+	// Trace is the span of the call that created the job, as package tracing writes
+	// it: 25 bytes, or nil if the call was not traced.
+	Trace []byte
 	// Revision counts the definitions of the job: 1 until it is edited. The store
 	// sets it for a new job.
 	Revision int64
@@ -203,4 +206,6 @@ type Delivery struct {
 	// Hops is the Hops of its job, or 0 if the job was removed. It is set when the
 	// delivery is read for firing.
 	Hops int
+	// Trace is the Trace of its job, set together with Hops.
+	Trace []byte
 }

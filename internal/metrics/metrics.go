@@ -31,6 +31,7 @@ type Metrics struct {
 	limited    prometheus.Gauge
 	operated   *prometheus.CounterVec
 	operating  prometheus.Gauge
+	latencies  latencies
 }
 
 // seconds are buckets from 0.5 ms to 60 s.
@@ -66,6 +67,8 @@ func New(version string) *Metrics {
 	m.Registry.MustRegister(m.created, m.duplicates, m.finished, m.attempts, m.lateness, m.duration, m.batches, m.requests,
 		m.stored, m.due, m.pruned, m.completed, m.unstored, m.refused, m.aside, m.panics, m.limitWait, m.limited, m.operated, m.operating, version0,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.latencies = newLatencies()
+	m.Registry.MustRegister(m.latencies.calls, m.latencies.store, m.latencies.errors)
 	m.begin()
 	return m
 }

@@ -76,7 +76,7 @@ func (s *Service) ReadBatch(ctx context.Context, owner job.Owner, items []BatchI
 		return nil, err
 	}
 	b := &Batch{results: make([]BatchResult, len(items)), atomic: atomic}
-	now, hops, by := s.Store.Now(), job.Hops(ctx), job.ActorOf(ctx)
+	now, from := s.Store.Now(), originOf(ctx)
 	reading := s.reading(ctx, owner)
 	options := reading.options(now, nil)
 	var problems fault.Problems
@@ -92,7 +92,7 @@ func (s *Service) ReadBatch(ctx context.Context, owner job.Owner, items []BatchI
 			b.results[i].Err = err
 			continue
 		}
-		n := newJob(owner, draft, now, hops, by)
+		n := newJob(owner, draft, now, from)
 		b.requests, b.places, b.jobs = append(b.requests, n), append(b.places, i), append(b.jobs, n.NewJob)
 		b.size += n.Size()
 	}

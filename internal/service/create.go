@@ -27,7 +27,7 @@ func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 	if err != nil {
 		return nil, false, err
 	}
-	return s.create(ctx, newJob(owner, draft, now, job.Hops(ctx), job.ActorOf(ctx)))
+	return s.create(ctx, newJob(owner, draft, now, originOf(ctx)))
 }
 
 // create stores a new job; see Create.
@@ -79,18 +79,29 @@ type request struct {
 	replaces bool // the job that holds the key is changed
 }
 
-func newJob(owner job.Owner, draft *job.Draft, now time.Time, hops int, by job.Actor) request {
+// origin is what a job keeps of the call that creates it.
+type origin struct {
+	hops  int
+	by    job.Actor
+	trace []byte
+}
+
+func originOf(ctx context.Context) origin {
+	return origin{hops: job.Hops(ctx), by: job.ActorOf(ctx), trace: job.TraceOf(ctx)}
+}
+
+func newJob(owner job.Owner, draft *job.Draft, now time.Time, from origin) request {
 	n := store.NewJob{
-		Lane: job.Lane(draft.Spec.URL), KeyInHeader: draft.KeyInHeader && draft.Frequency == nil, Resolve: lifecycle.Resolve(&draft.Spec, by),
+		Lane: job.Lane(draft.Spec.URL), KeyInHeader: draft.KeyInHeader && draft.Frequency == nil, Resolve: lifecycle.Resolve(&draft.Spec, from.by),
 		Job: &job.Job{
 			ID: job.NewID(now), Owner: owner, Key: draft.Key, Name: draft.Name, Description: draft.Description,
-			InsertedAt: now, ScheduledAt: draft.ScheduledAt, State: job.Available, DueAt: draft.DueAt, Hops: hops, Args: draft.Args,
+			InsertedAt: now, ScheduledAt: draft.ScheduledAt, State: job.Available, DueAt: draft.DueAt, Hops: from.hops, Trace: from.trace, Args: draft.Args,
 		},
 	}
 	if draft.Frequency != nil {
 		n.Schedule = &job.Schedule{
 			ID: draft.ScheduleID, Owner: owner, Key: draft.Key, Name: draft.Name, Description: draft.Description,
-			InsertedAt: now, FirstDue: draft.Grid.Begin, Hops: hops, Args: draft.Args,
+			InsertedAt: now, FirstDue: draft.Grid.Begin, Hops: from.hops, Args: draft.Args,
 		}
 		n.Job.ScheduleID = n.Schedule.ID
 	}

@@ -71,7 +71,7 @@ func (b *operationBatch) again(i int, j *job.Job, caps store.Caps) {
 		draft.ScheduledAt = now
 	}
 	draft.DueAt = schedule.Later(draft.ScheduledAt, now) // times count from the call, and no job is due in the past
-	n := newJob(w.Operation.Owner, draft, now, w.Operation.Hops, w.Operation.By).NewJob
+	n := newJob(w.Operation.Owner, draft, now, origin{hops: w.Operation.Hops, by: w.Operation.By}).NewJob
 	n.Caps, n.Job.RerunOf = caps, j.Number
 	b.jobs[i].rerun = &n
 }

@@ -100,7 +100,7 @@ func (s *Service) putAll(ctx context.Context, owner job.Owner, puts []Put, o put
 		keys[i] = p.Key
 	}
 	p := &putting{
-		owner: owner, puts: puts, putOptions: o, caps: caps, exceeded: exceeded, by: job.ActorOf(ctx), hops: job.Hops(ctx), tooManyHops: checkHops(ctx),
+		owner: owner, puts: puts, putOptions: o, caps: caps, exceeded: exceeded, from: originOf(ctx), tooManyHops: checkHops(ctx),
 		results: make([]PutResult, len(puts)), created: make([]*job.Job, len(puts)), coordination: s.coordinate(),
 	}
 	over, err := s.Store.SchedulePut(ctx, owner, store.PutKeys{Keys: keys, Document: o.document}, p.decide)
@@ -150,9 +150,8 @@ type putting struct {
 	puts  []Put
 	putOptions
 	caps         store.Caps
-	by           job.Actor
 	exceeded     func(store.Quota) error
-	hops         int
+	from         origin
 	tooManyHops  error
 	results      []PutResult
 	created      []*job.Job // the first runs of those that were created
@@ -207,7 +206,7 @@ func (p *putting) one(i int, h *store.KeyHolder) *store.Changes {
 		}
 		return changes
 	case h.Schedule == nil:
-		n := newJob(p.owner, draft, h.Now, p.hops, p.by).NewJob
+		n := newJob(p.owner, draft, h.Now, p.from).NewJob
 		n.Caps, n.Schedule.Document = p.caps, p.document
 		p.results[i], p.created[i] = PutResult{Schedule: n.Schedule, Created: true, Changes: job.Created(draft)}, n.Job
 		return &store.Changes{Next: &n}
@@ -218,7 +217,7 @@ func (p *putting) one(i int, h *store.KeyHolder) *store.Changes {
 	if p.dryRun {
 		return nil
 	}
-	changes := lifecycle.EditSchedule(edit, p.by, p.coordination.hasStarted)(&h.Snapshot)
+	changes := lifecycle.EditSchedule(edit, p.from.by, p.coordination.hasStarted)(&h.Snapshot)
 	if changes != nil {
 		p.results[i].Schedule = changes.Schedule
 	}

@@ -43,7 +43,7 @@ func (s *Service) Rerun(ctx context.Context, owner job.Owner, id job.Ref, body r
 	if err := r.result(err); err != nil {
 		return nil, err
 	}
-	n := newJob(owner, draft, now, job.Hops(ctx), job.ActorOf(ctx))
+	n := newJob(owner, draft, now, originOf(ctx))
 	n.Job.RerunOf = j.Number
 	again, _, err := s.create(ctx, n)
 	return again, err

@@ -127,15 +127,16 @@ func (l *loading) deliveries() (query, bool) {
 	places, refs := l.of(store.KindDelivery)
 	return query{
 		sql: `SELECT u.i, d.message, d.job, d.job_attempt, d.channel, d.url, d.event, d.attempt, d.due, d.body, d.parts,
-				coalesce((SELECT j.hops FROM jobs j WHERE j.account = d.account AND j.number = d.job), 0), r.attempt, r.node, r.begin_at
+				coalesce(j.hops, 0), j.trace, r.attempt, r.node, r.begin_at
 			FROM ` + refTable + ` JOIN deliveries d ON d.account = u.account AND d.number = u.number AND d.due = u.due
-			JOIN runs r ON r.due = d.due AND r.kind = 1 AND r.number = d.number AND r.account = d.account`,
+			JOIN runs r ON r.due = d.due AND r.kind = 1 AND r.number = d.number AND r.account = d.account
+			LEFT JOIN jobs j ON j.account = d.account AND j.number = d.job`,
 		args: append(refColumns(refs), places),
 		row: func(rows pgx.Rows) error {
 			var i int64
 			var held store.ClaimInfo
 			d := &job.Delivery{}
-			err := rows.Scan(&i, &d.MessageID, &d.Job, &d.JobAttempt, &d.Channel, &d.URL, &d.Event, &d.Attempt, timeOf{&d.DueAt}, jsonOf{&d.Body}, keptParts{&d.Parts}, &d.Hops,
+			err := rows.Scan(&i, &d.MessageID, &d.Job, &d.JobAttempt, &d.Channel, &d.URL, &d.Event, &d.Attempt, timeOf{&d.DueAt}, jsonOf{&d.Body}, keptParts{&d.Parts}, &d.Hops, &d.Trace,
 				&held.Attempt, &held.Node, timeOf{&held.StartAt})
 			if err != nil {
 				return err

@@ -294,13 +294,13 @@ func deliveryRef(number, account int64, url string, due time.Time) store.QueueKe
 func (t *tx) loadDelivery(ref store.QueueKey) (*store.QueueItem, error) {
 	var run *store.QueueItem
 	err := t.query(`SELECT d.message, d.job, d.job_attempt, d.channel, d.url, d.event, d.attempt, d.due, d.body, d.parts,
-			coalesce((SELECT j.hops FROM jobs j WHERE j.number = d.job), 0), r.attempt, r.node, r.begin_at
-		FROM deliveries d JOIN runs r ON r.due = d.due AND r.kind = 1 AND r.number = d.number
+			coalesce(j.hops, 0), j.trace, r.attempt, r.node, r.begin_at
+		FROM deliveries d JOIN runs r ON r.due = d.due AND r.kind = 1 AND r.number = d.number LEFT JOIN jobs j ON j.number = d.job
 		WHERE d.number = ? AND d.due = ?`, func(stmt *sqlite.Stmt) error {
 		c := &columns{stmt: stmt}
 		d := &job.Delivery{Number: ref.Number, MessageID: c.text(), Job: c.int64(), JobAttempt: c.int()}
 		d.Channel, d.URL, d.Event, d.Attempt, d.DueAt, d.Body = job.Channel(c.int()), c.text(), c.text(), c.int(), c.time(), c.json()
-		d.Parts, d.Hops = job.KeptParts(c.text()), c.int()
+		d.Parts, d.Hops, d.Trace = job.KeptParts(c.text()), c.int(), c.blob()
 		run = &store.QueueItem{QueueKey: ref, Delivery: d, Attempt: c.int()}
 		if node := c.int64(); node > 0 {
 			run.Claim = &store.ClaimInfo{Node: node, Attempt: run.Attempt, StartAt: c.time()}

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -295,6 +296,9 @@ func deliveriesReadBack(w *world) {
 		w.same("a delivery", showDelivery(read), showDelivery(&d))
 		if read.Hops != j.Hops {
 			w.Errorf("a delivery has %d hops, its job %d", read.Hops, j.Hops)
+		}
+		if !bytes.Equal(read.Trace, j.Trace) {
+			w.Errorf("a delivery has the trace %x, its job %x", read.Trace, j.Trace)
 		}
 		w.try(ref, w.delivered())
 	}

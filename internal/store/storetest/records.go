@@ -25,7 +25,7 @@ func (w *world) oneOff(owner job.Owner, due time.Time) store.NewJob {
 	now := w.s.Now()
 	return store.NewJob{Lane: job.Lane(target), Job: &job.Job{
 		ID: job.NewID(now), Owner: owner, InsertedAt: now, ScheduledAt: due, State: job.Available, DueAt: due,
-		Hops: 2, Args: rawjson.Value(plain),
+		Hops: 2, Trace: []byte("\x00trace of 25 bytes, \xff abcd"), Args: rawjson.Value(plain),
 	}}
 }
 
@@ -183,10 +183,10 @@ func showJob(j *job.Job) string {
 	if j.State == job.Retryable || j.State == job.Executing {
 		attempt = j.Attempt
 	}
-	return fmt.Sprintf("job %d %s of %s (%d), schedule %s, key %s, name %s, description %s, inserted %s, scheduled %s, %s, due %s, attempt %d, attempted %s, completed %s, cancelled %s, discarded %s, hops %d, runs %d, skipped %d, revision %d, rerun of %d, args %s",
+	return fmt.Sprintf("job %d %s of %s (%d), schedule %s, key %s, name %s, description %s, inserted %s, scheduled %s, %s, due %s, attempt %d, attempted %s, completed %s, cancelled %s, discarded %s, hops %d, trace %x, runs %d, skipped %d, revision %d, rerun of %d, args %s",
 		j.Number, j.ID, j.Owner.ID, j.Owner.Number, j.ScheduleID, text(j.Key), text(j.Name), text(j.Description),
 		moment(j.InsertedAt), moment(j.ScheduledAt), j.State, moment(j.DueAt), attempt, moment(j.AttemptedAt),
-		moment(j.CompletedAt), moment(j.CancelledAt), moment(j.DiscardedAt), j.Hops, j.Runs, j.Skipped, j.Revision, j.RerunOf, jsonText(j.Args))
+		moment(j.CompletedAt), moment(j.CancelledAt), moment(j.DiscardedAt), j.Hops, j.Trace, j.Runs, j.Skipped, j.Revision, j.RerunOf, jsonText(j.Args))
 }
 
 func showSchedule(s *job.Schedule) string {
