@@ -229,6 +229,7 @@ func (f *filler) insert(n store.NewJob) *job.Job {
 func (f *filler) jobs(owner job.Owner) {
 	f.Helper()
 	full := f.newJob(owner, f.now.Add(time.Hour))
+	full.Job.Trace = nil
 	full.Job.Key, full.Job.Name, full.Job.Description = ptr("a key ☃"), ptr("a name 𝄞"), ptr("")
 	f.insert(full)
 	f.attempt(f.insert(f.newJob(owner, f.now)), func(j *job.Job) { j.Complete(f.now.Add(time.Second)) })

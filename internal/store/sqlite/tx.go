@@ -119,7 +119,11 @@ func bind(stmt *sqlite.Stmt, i int, arg any) {
 			stmt.BindText(i, string(v))
 		}
 	case []byte:
-		stmt.BindBytes(i, v)
+		if v == nil {
+			stmt.BindNull(i)
+		} else {
+			stmt.BindBytes(i, v)
+		}
 	case uuid.UUID:
 		if v == uuid.Nil {
 			stmt.BindNull(i)
