@@ -59,10 +59,12 @@ func (p *putting) reads(keys []string) []query {
 	stored := column(keys, func(key *string) string { return text(*key) })
 	args := []any{p.owner.Number, stored}
 	// The runs of a schedule have its key, so the index of held keys finds the
-	// unfinished one, however many runs there were.
-	const unfinished = `SELECT j.account, j.due_at, j.number, j.schedule_id FROM schedules s
-		JOIN jobs j ON j.account = s.account AND j.key = s.key AND j.schedule_id = s.id AND j.state <= 2
-		WHERE s.account = $1 AND s.key = ANY($2)`
+	// unfinished one, however many runs there were. Each key is looked up alone:
+	// where the statistics know nothing of the account yet, a join of all keys, its
+	// schedules and its jobs may be planned as three nested scans of the account.
+	const unfinished = `SELECT j.account, j.due_at, j.number, j.schedule_id FROM unnest($2::text[]) k (key)
+		CROSS JOIN LATERAL (SELECT * FROM jobs h WHERE h.account = $1 AND h.key = k.key AND h.state <= 2 OFFSET 0) j
+		CROSS JOIN LATERAL (SELECT FROM schedules s WHERE s.account = j.account AND s.id = j.schedule_id OFFSET 0) s`
 	return []query{
 		{sql: `SELECT pg_advisory_xact_lock(h) FROM (SELECT DISTINCT hashtextextended(key, $1) AS h FROM unnest($2::text[]) AS key ORDER BY 1 OFFSET 0) l`, args: args},
 		lockSchedules(`s.account = $1 AND s.key = ANY($2)`, args, p.readSchedule),
