@@ -29,6 +29,7 @@ func allRoutes() []route {
 		homeRoutes,
 		signInRoutes,
 		settingsRoutes,
+		usageRoutes,
 		secretRoutes,
 		alertRoutes,
 		limitRoutes,

@@ -171,6 +171,8 @@
     here.searchParams.delete("count");
     history.replaceState(history.state, "", here);
   }
+  // On narrow screens the current tab may be out of view.
+  for (const e of document.querySelectorAll(".tabs [aria-current]")) e.parentElement.scrollLeft = e.offsetLeft + e.offsetWidth - e.parentElement.clientWidth;
   document.querySelector("[data-focus]")?.focus();
   reveal();
   zones(document);
