@@ -52,5 +52,5 @@ func TestMarks_UndoAPause(t *testing.T) {
 	id := w.client.Get("/api/schedules").Want(200).Data().Items()[0].Get("id").Str()
 	p.Go("/schedules/" + id).ClickOn("Pause").See("The schedule is paused").Check().ClickOn("Undo").See("The schedule is resumed").Check()
 	p.Click(`#toast [data-close]`).Wait(`!document.getElementById("toast")`)
-	p.Go("/jobs/1").Script(false).Go("/schedules/"+id).ClickOn("Pause").See("The schedule is paused").ClickOn("Undo").See("The schedule is resumed")
+	p.Go("/jobs/1").Script(false).Go("/schedules/" + id).ClickOn("Pause").See("The schedule is paused").ClickOn("Undo").See("The schedule is resumed")
 }

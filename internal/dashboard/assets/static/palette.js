@@ -73,6 +73,8 @@
   };
   const soon = () => {
     clearTimeout(timer);
+    asked?.abort(); // its results are of an earlier text
+    asked = null;
     wanted = false;
     timer = setTimeout(() => { timer = 0; find(); }, 120);
   };
