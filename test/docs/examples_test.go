@@ -122,6 +122,24 @@ func TestExamples_InGoRun(t *testing.T) {
 	wantRequests(t, account, route, []string{`POST {"hello":"go"`})
 }
 
+func TestExamples_InPythonRun(t *testing.T) {
+	t.Parallel()
+	text := blocks(t, "quickstart.md", "python")
+	if len(text) != 1 {
+		t.Fatalf("the quickstart has %d programs in Python, want 1", len(text))
+	}
+	service := harness.Shared(t)
+	account := service.Account(t)
+	route := harness.SharedTarget(t).Route(t)
+	env := append(environment(t, service, account, route), "PYTHONPATH=../../clients/python/src", "PYTHONDONTWRITEBYTECODE=1")
+	out := run(t, ".", env, "python3", "-c", text[0])
+	if !regexp.MustCompile(`^completed\n[0-9a-f-]{36}\n$`).MatchString(out) {
+		t.Errorf("the program printed %q", out)
+	}
+	wantSchedules(t, account, "report-python")
+	wantRequests(t, account, route, []string{`POST {"hello":"python"`})
+}
+
 // fence matches a block of code with its language.
 var fence = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 
