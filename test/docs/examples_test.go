@@ -102,12 +102,7 @@ func TestExamples_InGoRun(t *testing.T) {
 	if len(text) != 1 {
 		t.Fatalf("the quickstart has %d programs in Go, want 1", len(text))
 	}
-	// In the module, because the example imports the client as it is here.
-	dir, err := os.MkdirTemp(".", "example-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := inModule(t) // because the example imports the client as it is here
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(text[0]), 0o600); err != nil {
 		t.Fatal(err)
 	}
