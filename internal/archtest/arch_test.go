@@ -21,6 +21,7 @@ var mayImport = map[string][]string{
 	"api":                       {"api/internal/reference"},
 	"api/internal/reference":    {"api/internal/tree"},
 	"api/internal/tree":         {},
+	"api/samples":               {"client"},
 	"client":                    {},
 	"client/receiver":           {"client"},
 	"cmd/punctual":              {"internal/cli"},
