@@ -259,7 +259,7 @@ func (r *resolving) queries(t *tx) []query {
 		if s.added {
 			if s.Follower.Revision > 1 { // changed in the same call
 				after = append(after, query{
-					sql: `UPDATE jobs SET revision = $3 WHERE account = $1 AND id = $2`, args: []any{s.Follower.Owner.Number, s.Follower.ID, s.Follower.Revision},
+					sql: `UPDATE jobs SET revision = $3 WHERE account = (SELECT $1::bigint) AND id = $2`, args: []any{s.Follower.Owner.Number, s.Follower.ID, s.Follower.Revision},
 				})
 			}
 			added, numbered = append(added, store.NewJob{Job: s.Follower, Lane: s.followerLane}), append(numbered, s.followers)
@@ -285,7 +285,7 @@ func (r *resolving) queries(t *tx) []query {
 // updateRest stores what a replaced job takes over beside its definition.
 func updateRest(j *job.Job, lane uint32) query {
 	return query{
-		sql:  `UPDATE jobs SET hops = $3, lane = CASE WHEN follows IS NOT NULL THEN $4::bigint END WHERE account = $1 AND number = $2`,
+		sql:  `UPDATE jobs SET hops = $3, lane = CASE WHEN follows IS NOT NULL THEN $4::bigint END WHERE account = (SELECT $1::bigint) AND number = $2`,
 		args: []any{j.Owner.Number, j.Number, int16(j.Hops), int64(lane)},
 	}
 }

@@ -124,7 +124,7 @@ func (s *Store) JobLast(ctx context.Context) (last int64, err error) {
 // LogPage implements store.Copyable.
 func (s *Store) LogPage(ctx context.Context, owner job.Owner, after uuid.UUID, limit int) ([]*job.Log, error) {
 	var logs []*job.Log
-	err := s.read(ctx, logsOf(owner, `SELECT `+logColumns+` FROM logs l WHERE l.account = $1 AND l.id > $2 ORDER BY l.id LIMIT $3`,
+	err := s.read(ctx, logsOf(owner, `SELECT `+logColumns+` FROM logs l WHERE l.account = (SELECT $1::bigint) AND l.id > $2 ORDER BY l.id LIMIT $3`,
 		[]any{owner.Number, after, limit}, &logs))
 	return logs, err
 }

@@ -86,9 +86,9 @@ func scanShown(rows pgx.Rows, now time.Time) (*job.Job, error) {
 // jobIs returns the condition that selects one of an owner's ($1) jobs by $2.
 func jobIs(which job.Ref) (where string, arg any) {
 	if which.Number != 0 {
-		return `j.account = $1 AND j.number = $2`, which.Number
+		return `j.account = (SELECT $1::bigint) AND j.number = $2`, which.Number
 	}
-	return `j.account = $1 AND j.id = $2`, which.UUID
+	return `j.account = (SELECT $1::bigint) AND j.id = $2`, which.UUID
 }
 
 // JobGet implements store.Jobs.
@@ -120,7 +120,7 @@ func (s *Store) jobChange(ctx context.Context, owner job.Owner, which job.Ref, t
 		m := &store.Snapshot{}
 		c := &change{moment: m, owner: owner}
 		locks := []query{
-			lockSchedules(`s.account = $1 AND s.id = (SELECT j.schedule_id FROM jobs j WHERE `+where+`)`, args, c.readSchedule),
+			lockSchedules(`s.account = (SELECT $1::bigint) AND s.id = (SELECT j.schedule_id FROM jobs j WHERE `+where+`)`, args, c.readSchedule),
 			c.lockItem(`SELECT j.due_at, j.number FROM jobs j WHERE `+where, args),
 			c.lockJob(where, args),
 		}
@@ -144,7 +144,7 @@ func (s *Store) jobChange(ctx context.Context, owner job.Owner, which job.Ref, t
 // jobAfter reads a job at the end of a transaction.
 func (s *Store) jobAfter(t *tx, owner job.Owner, number int64, result **job.Job) query {
 	var jobs []*job.Job
-	q := s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM jobs j `+joinItem+` WHERE j.account = $1 AND j.number = $2`, []any{owner.Number, number}, &jobs)
+	q := s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM jobs j `+joinItem+` WHERE j.account = (SELECT $1::bigint) AND j.number = $2`, []any{owner.Number, number}, &jobs)
 	read := q.row
 	q.row = func(rows pgx.Rows) error {
 		err := read(rows)

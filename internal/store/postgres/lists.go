@@ -71,11 +71,11 @@ const executes = `coalesce(r.node > 0 AND r.begin_at <= ?, false)`
 // bytes. It knows the sizes without reading large values, and sorts keys, never
 // whole rows. ORDER BY n.place must follow the clause.
 func (c *condition) bounded(owner job.Owner, inner, table, key, size string, budget int) string {
-	join := ` JOIN ` + table + ` t ON t.account = ? AND t.` + key + ` = n.` + key
+	join := ` JOIN ` + table + ` t ON t.account = (SELECT ?::bigint) AND t.` + key + ` = n.` + key
 	return ` FROM (SELECT b.` + key + `, b.place FROM (SELECT n.` + key + `, n.place, sum(` + size + `) OVER (ORDER BY n.place) - (` + size + `) AS before
 		FROM (SELECT o.` + key + `, row_number() OVER () AS place FROM (` + inner + `) o) n` + c.numbered(join, owner.Number) +
 		c.numbered(`) b WHERE b.before <= ?) n`, budget) +
-		c.numbered(` JOIN `+table+` `+table[:1]+` ON `+table[:1]+`.account = ? AND `+table[:1]+`.`+key+` = n.`+key, owner.Number)
+		c.numbered(` JOIN `+table+` `+table[:1]+` ON `+table[:1]+`.account = (SELECT ?::bigint) AND `+table[:1]+`.`+key+` = n.`+key, owner.Number)
 }
 
 // boundedJobs returns the query for the jobs whose numbers inner selects, within
@@ -144,11 +144,11 @@ func (s *Store) indexedNumbers(c *condition, owner job.Owner, q job.Query) strin
 func (s *Store) inState(c *condition, owner job.Owner, state job.State, rank string, shown bool) string {
 	now := s.Now().UnixMicro()
 	if state == job.Executing {
-		return c.numbered(`SELECT j.number, `+rank+` AS rank FROM runs j WHERE j.account = ? AND j.node > 0 AND j.kind = 0 AND j.begin_at <= ?`, owner.Number, now)
+		return c.numbered(`SELECT j.number, `+rank+` AS rank FROM runs j WHERE j.account = (SELECT ?::bigint) AND j.node > 0 AND j.kind = 0 AND j.begin_at <= ?`, owner.Number, now)
 	}
-	branch := c.numbered(`SELECT j.number, `+rank+` AS rank FROM jobs j WHERE j.account = ? AND j.state = ?`, owner.Number, int16(state))
+	branch := c.numbered(`SELECT j.number, `+rank+` AS rank FROM jobs j WHERE j.account = (SELECT ?::bigint) AND j.state = ?`, owner.Number, int16(state))
 	if shown && !state.Final() {
-		branch += c.numbered(` AND NOT EXISTS (SELECT FROM runs r WHERE r.account = ? AND r.node > 0 AND r.kind = 0 AND r.number = j.number AND r.begin_at <= ?)`, owner.Number, now)
+		branch += c.numbered(` AND NOT EXISTS (SELECT FROM runs r WHERE r.account = (SELECT ?::bigint) AND r.node > 0 AND r.kind = 0 AND r.number = j.number AND r.begin_at <= ?)`, owner.Number, now)
 	}
 	return branch
 }
@@ -166,7 +166,7 @@ var jobOrder = map[string]string{
 // filteredNumbers handles all other lists: it sorts the jobs that match.
 func (s *Store) filteredNumbers(c *condition, owner job.Owner, q job.Query) string {
 	now := s.Now().UnixMicro()
-	c.add(`j.account = ?`, owner.Number)
+	c.add(`j.account = (SELECT ?::bigint)`, owner.Number)
 	if q.Schedule != uuid.Nil {
 		c.add(`j.schedule_id = ?`, q.Schedule)
 	}
@@ -177,10 +177,10 @@ func (s *Store) filteredNumbers(c *condition, owner job.Owner, q job.Query) stri
 	for i, tag := range q.Tags {
 		if i == 0 {
 			from, number = `job_tags g JOIN jobs j ON j.account = g.account AND j.number = g.number`, `g.number`
-			c.add(`g.account = ? AND g.tag = ?`, owner.Number, text(tag))
+			c.add(`g.account = (SELECT ?::bigint) AND g.tag = ?`, owner.Number, text(tag))
 			continue
 		}
-		c.add(`EXISTS (SELECT FROM job_tags t WHERE t.account = ? AND t.tag = ? AND t.number = j.number)`, owner.Number, text(tag))
+		c.add(`EXISTS (SELECT FROM job_tags t WHERE t.account = (SELECT ?::bigint) AND t.tag = ? AND t.number = j.number)`, owner.Number, text(tag))
 	}
 	if q.Name != nil {
 		c.add(`j.name = ?`, text(*q.Name))
@@ -231,15 +231,15 @@ var scheduleOrder = map[string]string{"inserted_at": `s.inserted_at`, "disabled_
 // ScheduleList implements store.Schedules.
 func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q job.ScheduleQuery) ([]*job.Schedule, error) {
 	c := &condition{}
-	c.add(`s.account = ?`, owner.Number)
+	c.add(`s.account = (SELECT ?::bigint)`, owner.Number)
 	from, id := `schedules s`, `s.id`
 	for i, tag := range q.Tags {
 		if i == 0 {
 			from, id = `schedule_tags g JOIN schedules s ON s.account = g.account AND s.id = g.id`, `g.id`
-			c.add(`g.account = ? AND g.tag = ?`, owner.Number, text(tag))
+			c.add(`g.account = (SELECT ?::bigint) AND g.tag = ?`, owner.Number, text(tag))
 			continue
 		}
-		c.add(`EXISTS (SELECT FROM schedule_tags t WHERE t.account = ? AND t.tag = ? AND t.id = s.id)`, owner.Number, text(tag))
+		c.add(`EXISTS (SELECT FROM schedule_tags t WHERE t.account = (SELECT ?::bigint) AND t.tag = ? AND t.id = s.id)`, owner.Number, text(tag))
 	}
 	if q.AfterID != uuid.Nil {
 		c.add(id+` < ?`, q.AfterID)
@@ -269,14 +269,14 @@ var logOrder = map[string]string{
 // started.
 func (s *Store) LogList(ctx context.Context, owner job.Owner, q job.LogQuery) ([]*job.Log, error) {
 	c := &condition{}
-	c.add(`l.account = ?`, owner.Number)
+	c.add(`l.account = (SELECT ?::bigint)`, owner.Number)
 	c.add(`l.id < ?`, job.IDBound(s.Now().Add(1000)))
 	switch {
 	case q.Job == nil:
 	case q.Job.Number != 0: // the job may have been deleted before its logs
 		c.add(`l.job = ?`, q.Job.Number)
 	default:
-		c.add(`l.job = (SELECT j.number FROM jobs j WHERE j.account = ? AND j.id = ?)`, owner.Number, q.Job.UUID)
+		c.add(`l.job = (SELECT j.number FROM jobs j WHERE j.account = (SELECT ?::bigint) AND j.id = ?)`, owner.Number, q.Job.UUID)
 	}
 	c.addLogs(q)
 	order, behind := ` ORDER BY l.id DESC`, `l.id < ?`
@@ -327,7 +327,7 @@ func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID
 		direction, behind = ` ASC`, `>`
 	}
 	runs := func(c *condition) string {
-		c.add(`j.account = ?`, owner.Number)
+		c.add(`j.account = (SELECT ?::bigint)`, owner.Number)
 		c.add(`j.schedule_id = ?`, schedule)
 		if q.After != 0 && q.AfterID == uuid.Nil {
 			c.add(`j.number `+behind+` ?`, q.After)
@@ -342,7 +342,7 @@ func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID
 	outer := &condition{}
 	outerSQL := `SELECT j.number` + runs(outer) + outer.numbered(` LIMIT ?`, look)
 	c := &condition{args: outer.args}
-	c.add(`l.account = ? AND l.job = n.number`, owner.Number)
+	c.add(`l.account = (SELECT ?::bigint) AND l.job = n.number`, owner.Number)
 	c.add(`l.id < ?`, job.IDBound(s.Now().Add(1000)))
 	c.addLogs(q)
 	if q.AfterID != uuid.Nil {

@@ -54,19 +54,19 @@ type application struct {
 func (a *application) locks() []query {
 	args := []any{a.owner.Number, a.step.Numbers}
 	return []query{
-		lockSchedules(`s.account = $1 AND s.id IN (SELECT j.schedule_id FROM jobs j WHERE j.account = $1 AND j.number = ANY($2))`, args, a.readSchedule),
+		lockSchedules(`s.account = (SELECT $1::bigint) AND s.id IN (SELECT j.schedule_id FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.number = ANY($2))`, args, a.readSchedule),
 		{
 			sql: `SELECT r.due, r.number, r.lane, r.attempt, r.node, r.begin_at, r.log FROM jobs j
 				JOIN runs r ON r.due = j.due_at AND r.kind = 0 AND r.number = j.number AND r.account = j.account
-				WHERE j.account = $1 AND j.number = ANY($2) AND j.state <= 2 ORDER BY r.due, r.kind, r.number FOR UPDATE OF r`,
+				WHERE j.account = (SELECT $1::bigint) AND j.number = ANY($2) AND j.state <= 2 ORDER BY r.due, r.kind, r.number FOR UPDATE OF r`,
 			args: args, row: a.readItem,
 		},
 		{
-			sql:  `SELECT ` + jobColumns + `, ` + noRun + ` FROM jobs j WHERE j.account = $1 AND j.number = ANY($2) ORDER BY j.number FOR NO KEY UPDATE`,
+			sql:  `SELECT ` + jobColumns + `, ` + noRun + ` FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.number = ANY($2) ORDER BY j.number FOR NO KEY UPDATE`,
 			args: args, row: a.readJob,
 		},
 		{
-			sql: `SELECT DISTINCT j.rerun_of FROM jobs j WHERE j.account = $1 AND j.rerun_of = ANY($2)`, args: args,
+			sql: `SELECT DISTINCT j.rerun_of FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.rerun_of = ANY($2)`, args: args,
 			row: func(rows pgx.Rows) error {
 				var number int64
 				err := rows.Scan(&number)
@@ -191,7 +191,7 @@ func (s *Store) JobErrorKinds(ctx context.Context, owner job.Owner, numbers []in
 		sql: `SELECT j.number, l.event, left(l.payload, $3) FROM jobs j
 			CROSS JOIN LATERAL (SELECT k.event, k.payload FROM logs k
 				WHERE k.account = j.account AND k.job = j.number AND k.event IN (2, 3) ORDER BY k.id DESC LIMIT 1) l
-			WHERE j.account = $1 AND j.number = ANY($2) AND j.state <> 4`,
+			WHERE j.account = (SELECT $1::bigint) AND j.number = ANY($2) AND j.state <> 4`,
 		args: []any{owner.Number, numbers, job.FailurePrefix}, start: func() { kinds = map[int64]string{} },
 		row: func(rows pgx.Rows) error {
 			var number int64

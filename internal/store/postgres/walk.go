@@ -22,23 +22,23 @@ func (s *Store) floors(c *condition, owner job.Owner, q job.Query) []string {
 	}
 	add := func(sql string, args ...any) { all = append(all, floor(sql, args...)) }
 	if q.Key != nil {
-		add(`SELECT j.number FROM jobs j WHERE j.account = ? AND j.key = ?`, owner.Number, text(*q.Key))
+		add(`SELECT j.number FROM jobs j WHERE j.account = (SELECT ?::bigint) AND j.key = ?`, owner.Number, text(*q.Key))
 	}
 	if q.Schedule != uuid.Nil {
-		add(`SELECT j.number FROM jobs j WHERE j.account = ? AND j.schedule_id = ?`, owner.Number, q.Schedule)
+		add(`SELECT j.number FROM jobs j WHERE j.account = (SELECT ?::bigint) AND j.schedule_id = ?`, owner.Number, q.Schedule)
 	}
 	for _, tag := range q.Tags {
-		add(`SELECT j.number FROM job_tags j WHERE j.account = ? AND j.tag = ?`, owner.Number, text(tag))
+		add(`SELECT j.number FROM job_tags j WHERE j.account = (SELECT ?::bigint) AND j.tag = ?`, owner.Number, text(tag))
 	}
 	if q.Name != nil {
-		add(`SELECT j.number FROM jobs j WHERE j.account = ? AND j.name = ?`, owner.Number, text(*q.Name))
+		add(`SELECT j.number FROM jobs j WHERE j.account = (SELECT ?::bigint) AND j.name = ?`, owner.Number, text(*q.Name))
 	}
 	if q.Host != "" {
-		add(`SELECT j.number FROM jobs j WHERE j.account = ? AND j.host = ?`, owner.Number, text(q.Host))
+		add(`SELECT j.number FROM jobs j WHERE j.account = (SELECT ?::bigint) AND j.host = ?`, owner.Number, text(q.Host))
 	}
 	if len(q.States) == 0 {
 		if len(all) == 0 {
-			add(`SELECT j.number FROM jobs j WHERE j.account = ?`, owner.Number)
+			add(`SELECT j.number FROM jobs j WHERE j.account = (SELECT ?::bigint)`, owner.Number)
 		}
 		return all
 	}
@@ -128,11 +128,11 @@ func numbersWithin(c *condition, owner job.Owner, q job.Query) string {
 	highest := c.numbered(`?::bigint`, last)
 	lowest := `0::bigint`
 	if !q.Until.IsZero() {
-		highest = c.numbered(`least(`+highest+`, (SELECT j.number FROM jobs j WHERE j.account = ? AND j.id >= ? ORDER BY j.id LIMIT 1))`,
+		highest = c.numbered(`least(`+highest+`, (SELECT j.number FROM jobs j WHERE j.account = (SELECT ?::bigint) AND j.id >= ? ORDER BY j.id LIMIT 1))`,
 			owner.Number, job.IDBound(q.Until.Add(job.InsertWithin)))
 	}
 	if !q.Since.IsZero() {
-		lowest = c.numbered(`coalesce((SELECT j.number FROM jobs j WHERE j.account = ? AND j.id < ? ORDER BY j.id DESC LIMIT 1), 0)`,
+		lowest = c.numbered(`coalesce((SELECT j.number FROM jobs j WHERE j.account = (SELECT ?::bigint) AND j.id < ? ORDER BY j.id DESC LIMIT 1), 0)`,
 			owner.Number, job.IDBound(q.Since.Add(-job.InsertWithin)))
 	}
 	return `SELECT ` + highest + ` AS highest, ` + lowest + ` AS lowest`
