@@ -209,7 +209,7 @@ func (s *Store) AlertTrack(ctx context.Context, account int64, late []store.Queu
 		k.setOwners()
 		changes := decide(&k.m)
 		more = len(k.m.Events) == store.MaxTracked || changes != nil && len(k.m.States) >= store.MaxTracked
-		queries := []query{{sql: `DELETE FROM alert_outcomes WHERE account = (SELECT $1::bigint) AND seq = ANY($2::bigint[])`, args: []any{account, k.seqs}}}
+		queries := []query{{sql: `DELETE FROM alert_outcomes o USING ` + listOf(`bigint`) + ` WHERE o.account = i.account AND o.seq = i.key`, args: []any{account, k.seqs}}}
 		if changes != nil {
 			queries = append(queries, applyAlerts(t, account, changes)...)
 		}
@@ -268,13 +268,13 @@ func (k *tracking) reads() []query {
 		readAlerts(k.m.Owner, `account = (SELECT $1::bigint)`, []any{k.account}, &k.m.Alerts),
 		{
 			sql: columns + `, CASE kind
-					WHEN 1 THEN schedule = $4 OR EXISTS (SELECT FROM schedules s WHERE s.account = a.account AND s.id = a.schedule AND s.disabled_at IS NULL)
+					WHEN 1 THEN schedule = $4 OR EXISTS (SELECT FROM schedules s WHERE s.account = a.account AND s.id = a.schedule AND s.disabled_at IS NULL OFFSET 0)
 					ELSE EXISTS (SELECT FROM jobs j JOIN runs r ON r.due = j.due_at AND r.kind = 0 AND r.number = j.number AND r.account = j.account
-						WHERE j.account = a.account AND j.number = a.job AND j.state = 1 AND r.node = 0) END
+						WHERE j.account = a.account AND j.number = a.job AND j.state = 1 AND r.node = 0 OFFSET 0) END
 				FROM alert_states a WHERE account = (SELECT $1::bigint) AND wake_at <= $2 ORDER BY wake_at LIMIT $3`,
 			args: []any{k.account, k.m.Now.UnixMicro(), store.MaxTracked, uuid.Nil}, row: k.addState,
 		},
-		{sql: columns + `, false FROM alert_states WHERE account = (SELECT $1::bigint) AND schedule = ANY($2::uuid[])`, args: []any{k.account, schedules}, row: k.addState},
+		{sql: columns + `, false FROM ` + listOf(`uuid`) + ` JOIN alert_states a ON a.account = i.account AND a.schedule = i.key`, args: []any{k.account, schedules}, row: k.addState},
 	}
 	if len(k.late) > 0 {
 		queries = append(queries, query{
@@ -357,7 +357,7 @@ func insertOutcomes(outcomes []*store.AlertOutcome) []query {
 func (s *Store) AlertStatePrune(ctx context.Context, limit int) (int, error) {
 	return s.prune(ctx, `DELETE FROM alert_states d USING (
 			SELECT account, schedule, alert, kind FROM alert_states a
-			WHERE schedule <> $2 AND NOT EXISTS (SELECT FROM schedules s WHERE s.account = a.account AND s.id = a.schedule) LIMIT $1) o
+			WHERE schedule <> $2 AND NOT EXISTS (SELECT FROM schedules s WHERE s.account = a.account AND s.id = a.schedule OFFSET 0) LIMIT $1) o
 		WHERE d.account = o.account AND d.schedule = o.schedule AND d.alert = o.alert AND d.kind = o.kind RETURNING 1`, limit, uuid.Nil)
 }
 

@@ -82,7 +82,7 @@ func (r *resolving) lock(t *tx) error {
 	items := query{
 		sql: `SELECT r.due, r.number, r.account, r.lane, r.attempt, r.node, r.begin_at FROM runs r
 			JOIN (SELECT j.account, j.number, j.due_at FROM unnest($1::bigint[], $2::text[]) AS u (account, key)
-				JOIN jobs j ON j.account = u.account AND j.key = u.key AND j.state <= 2 AND j.follows IS NULL) h
+				JOIN jobs j ON j.account = u.account AND j.key = u.key AND j.state <= 2 AND j.follows IS NULL OFFSET 0) h
 			ON r.due = h.due_at AND r.kind = 0 AND r.number = h.number AND r.account = h.account
 			ORDER BY r.due, r.kind, r.number FOR UPDATE OF r`,
 		args: args,
@@ -124,7 +124,7 @@ func (r *resolving) lock(t *tx) error {
 	schedules := query{
 		sql: `SELECT ` + jobColumns + `, ` + noRun + ` FROM unnest($1::bigint[], $2::text[]) AS u (account, key)
 			CROSS JOIN LATERAL (SELECT h.* FROM jobs h WHERE h.account = u.account AND h.key = u.key ORDER BY h.number DESC LIMIT 1) j
-			WHERE j.state > 2 AND EXISTS (SELECT FROM schedules s WHERE s.account = j.account AND s.id = j.schedule_id)`,
+			WHERE j.state > 2 AND EXISTS (SELECT FROM schedules s WHERE s.account = j.account AND s.id = j.schedule_id OFFSET 0)`,
 		args: args,
 		row: func(rows pgx.Rows) error {
 			var row jobRow
@@ -310,7 +310,7 @@ func freeKeys(unended []*job.Job) []query {
 	return []query{{
 		sql: `UPDATE jobs j SET key = NULL FROM unnest($1::bigint[], $2::bigint[]) AS u (account, number)
 			WHERE j.account = u.account AND j.number = u.number
-			AND EXISTS (SELECT FROM jobs f WHERE f.account = j.account AND f.follows = j.number AND f.state <= 2)`,
+			AND EXISTS (SELECT FROM jobs f WHERE f.account = j.account AND f.follows = j.number AND f.state <= 2 OFFSET 0)`,
 		args: []any{
 			column(unended, func(j **job.Job) int64 { return (*j).Owner.Number }), column(unended, func(j **job.Job) int64 { return (*j).Number }),
 		},

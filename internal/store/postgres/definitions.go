@@ -17,7 +17,7 @@ func (s *Store) JobHolding(ctx context.Context, owner job.Owner, key string) (*j
 		WHERE j.account = (SELECT $1::bigint) AND j.number = (SELECT coalesce(
 			(SELECT max(h.number) FROM jobs h WHERE h.account = (SELECT $1::bigint) AND h.key = $2 AND h.state <= 2),
 			(SELECT l.number FROM (SELECT h.number, h.schedule_id FROM jobs h WHERE h.account = (SELECT $1::bigint) AND h.key = $2 ORDER BY h.number DESC LIMIT 1) l
-				WHERE EXISTS (SELECT FROM schedules s WHERE s.account = (SELECT $1::bigint) AND s.id = l.schedule_id)),
+				WHERE EXISTS (SELECT FROM schedules s WHERE s.account = (SELECT $1::bigint) AND s.id = l.schedule_id OFFSET 0)),
 			(SELECT max(h.number) FROM jobs h WHERE h.account = (SELECT $1::bigint) AND h.key = $2 AND h.remembered_until > $3 AND h.held_until > $3)))`,
 		[]any{owner.Number, text(key), s.Now().UnixMicro()}, &jobs))
 	if err != nil {

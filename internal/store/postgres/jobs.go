@@ -303,9 +303,9 @@ func insertUnlessHeld(jobs []store.NewJob, lookup func(*store.NewJob) int16, now
 	}
 	return query{
 		sql: `WITH n AS (` + newJobs + `) ` + insertJob + `
-			WHERE key IS NULL OR NOT EXISTS (SELECT FROM schedules s WHERE s.account = n.account AND s.key = n.key)
+			WHERE key IS NULL OR NOT EXISTS (SELECT FROM schedules s WHERE s.account = n.account AND s.key = n.key OFFSET 0)
 				AND (($23::smallint[])[i] = 0 OR NOT EXISTS (SELECT FROM jobs h WHERE h.account = n.account AND h.key = n.key
-					AND h.remembered_until > $24 AND (($23::smallint[])[i] = 2 OR h.held_until > $24)))
+					AND h.remembered_until > $24 AND (($23::smallint[])[i] = 2 OR h.held_until > $24) OFFSET 0))
 			ORDER BY account, key, i
 			ON CONFLICT (account, key, (follows IS NOT NULL)) WHERE key IS NOT NULL AND state <= 2 DO NOTHING
 			RETURNING id, number`,
@@ -346,7 +346,7 @@ func insertSchedules(jobs []store.NewJob) []query {
 			SELECT u.account, u.id, u.key, u.name, u.description, u.inserted_at, u.first_due, u.epoch, u.args, u.hops, u.document, string_to_array(u.tags, ' ')
 			FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::uuid[], $11::smallint[], $12::text[], $13::text[])
 				AS u (account, id, key, name, description, inserted_at, first_due, epoch, args, job, hops, tags, document)
-			WHERE EXISTS (SELECT FROM jobs j WHERE j.account = u.account AND j.id = u.job)`,
+			WHERE EXISTS (SELECT FROM jobs j WHERE j.account = u.account AND j.id = u.job OFFSET 0)`,
 		args: []any{
 			column(recurring, func(n *row) int64 { return n.Schedule.Owner.Number }), column(recurring, func(n *row) uuid.UUID { return n.Schedule.ID }),
 			column(recurring, func(n *row) *string { return optional(n.Schedule.Key) }), column(recurring, func(n *row) *string { return optional(n.Schedule.Name) }),

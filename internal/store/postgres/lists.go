@@ -146,9 +146,9 @@ func (s *Store) inState(c *condition, owner job.Owner, state job.State, rank str
 	if state == job.Executing {
 		return c.numbered(`SELECT j.number, `+rank+` AS rank FROM runs j WHERE j.account = (SELECT ?::bigint) AND j.node > 0 AND j.kind = 0 AND j.begin_at <= ?`, owner.Number, now)
 	}
-	branch := c.numbered(`SELECT j.number, `+rank+` AS rank FROM jobs j WHERE j.account = (SELECT ?::bigint) AND j.state = ?`, owner.Number, int16(state))
+	branch := c.numbered(`SELECT j.number, `+rank+` AS rank FROM jobs j WHERE j.account = (SELECT ?::bigint) AND j.state = (SELECT ?::smallint)`, owner.Number, int16(state))
 	if shown && !state.Final() {
-		branch += c.numbered(` AND NOT EXISTS (SELECT FROM runs r WHERE r.account = (SELECT ?::bigint) AND r.node > 0 AND r.kind = 0 AND r.number = j.number AND r.begin_at <= ?)`, owner.Number, now)
+		branch += c.numbered(` AND NOT EXISTS (SELECT FROM runs r WHERE r.account = (SELECT ?::bigint) AND r.node > 0 AND r.kind = 0 AND r.number = j.number AND r.begin_at <= ? OFFSET 0)`, owner.Number, now)
 	}
 	return branch
 }
@@ -180,7 +180,7 @@ func (s *Store) filteredNumbers(c *condition, owner job.Owner, q job.Query) stri
 			c.add(`g.account = (SELECT ?::bigint) AND g.tag = ?`, owner.Number, text(tag))
 			continue
 		}
-		c.add(`EXISTS (SELECT FROM job_tags t WHERE t.account = (SELECT ?::bigint) AND t.tag = ? AND t.number = j.number)`, owner.Number, text(tag))
+		c.add(`EXISTS (SELECT FROM job_tags t WHERE t.account = (SELECT ?::bigint) AND t.tag = ? AND t.number = j.number OFFSET 0)`, owner.Number, text(tag))
 	}
 	if q.Name != nil {
 		c.add(`j.name = ?`, text(*q.Name))
@@ -239,7 +239,7 @@ func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q job.Schedul
 			c.add(`g.account = (SELECT ?::bigint) AND g.tag = ?`, owner.Number, text(tag))
 			continue
 		}
-		c.add(`EXISTS (SELECT FROM schedule_tags t WHERE t.account = (SELECT ?::bigint) AND t.tag = ? AND t.id = s.id)`, owner.Number, text(tag))
+		c.add(`EXISTS (SELECT FROM schedule_tags t WHERE t.account = (SELECT ?::bigint) AND t.tag = ? AND t.id = s.id OFFSET 0)`, owner.Number, text(tag))
 	}
 	if q.AfterID != uuid.Nil {
 		c.add(id+` < ?`, q.AfterID)

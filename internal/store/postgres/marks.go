@@ -48,10 +48,9 @@ func (s *Store) JobMarksOf(ctx context.Context, owner job.Owner, ids []job.Ref) 
 	}
 	numbers, uuids := splitIDs(ids)
 	var byNumber, byUUID []store.JobMark
-	const of = `SELECT ` + markColumns + `, ` + runColumns + ` FROM jobs j ` + joinItem + ` WHERE j.account = (SELECT $1::bigint) AND `
 	err := s.readAs(ctx, pages,
-		s.marksOf(of+`j.number = ANY($2)`, []any{owner.Number, numbers}, &byNumber),
-		s.marksOf(of+`j.id = ANY($2)`, []any{owner.Number, uuids}, &byUUID))
+		s.marksOf(`SELECT `+markColumns+`, `+runColumns+` FROM `+listedJobs+joinItem, []any{owner.Number, numbers}, &byNumber),
+		s.marksOf(`SELECT `+markColumns+`, `+runColumns+` FROM `+listedIDs+joinItem, []any{owner.Number, uuids}, &byUUID))
 	return append(byNumber, byUUID...), err
 }
 
@@ -83,7 +82,7 @@ func (s *Store) LogMarks(ctx context.Context, owner job.Owner, limit int) (marks
 
 // LogGetMany implements store.Marks.
 func (s *Store) LogGetMany(ctx context.Context, owner job.Owner, ids []uuid.UUID) (logs []*job.Log, err error) {
-	err = s.readAs(ctx, pages, logsOf(owner, `SELECT `+logColumns+` FROM logs l WHERE l.account = (SELECT $1::bigint) AND l.id = ANY($2) AND l.inserted_at <= $3`,
+	err = s.readAs(ctx, pages, logsOf(owner, `SELECT `+logColumns+` FROM `+listOf(`uuid`)+` JOIN logs l ON l.account = i.account AND l.id = i.key WHERE l.inserted_at <= $3`,
 		[]any{owner.Number, ids, s.Now().UnixMicro()}, &logs))
 	return logs, err
 }

@@ -18,10 +18,9 @@ func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []job.Ref) 
 	}
 	numbers, uuids := splitIDs(ids)
 	var byNumber, byUUID []*job.Job
-	const of = `SELECT ` + jobColumns + `, ` + runColumns + ` FROM jobs j ` + joinItem + ` WHERE j.account = (SELECT $1::bigint) AND `
 	err := s.readAs(ctx, pages,
-		s.jobsOf(owner, of+`j.number = ANY($2)`, []any{owner.Number, numbers}, &byNumber),
-		s.jobsOf(owner, of+`j.id = ANY($2)`, []any{owner.Number, uuids}, &byUUID))
+		s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM `+listedJobs+joinItem, []any{owner.Number, numbers}, &byNumber),
+		s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM `+listedIDs+joinItem, []any{owner.Number, uuids}, &byUUID))
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +78,7 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, q job.Query, limi
 	queries = nil
 	for _, state := range storedStates {
 		queries = append(queries, query{
-			sql:  `SELECT count(*) FROM (SELECT FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.state = $2 LIMIT $3) n`,
+			sql:  `SELECT count(*) FROM (SELECT FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.state = (SELECT $2::smallint) LIMIT $3) n`,
 			args: []any{owner.Number, int16(state), int64(limit) + executing[state]},
 			row: func(rows pgx.Rows) error {
 				var n int64

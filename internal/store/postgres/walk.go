@@ -74,7 +74,7 @@ func (s *Store) walk(owner job.Owner, q job.Query, look int, found *walked) quer
 		agree += ` AND f0 = ` + name
 	}
 	if q.Timed() {
-		agree += ` AND EXISTS (SELECT FROM jobs j WHERE j.account = ` + c.numbered(`? AND j.number = f0`, owner.Number) + within(c, q) + `)`
+		agree += ` AND EXISTS (SELECT FROM jobs j WHERE j.account = ` + c.numbered(`(SELECT ?::bigint) AND j.number = f0`, owner.Number) + within(c, q) + ` OFFSET 0)`
 	}
 	bounds := numbersWithin(c, owner, q)
 	step := `, ` + strings.Join(floors, `, `) + ` FROM `

@@ -86,9 +86,9 @@ var fillAccount = []string{
 	`INSERT INTO stats (account, minute, source, succeeded, failed, lateness, duration)
 		SELECT $1, i / 2, i % 2, 1, 1, '', '' FROM generate_series(0, $2 - 1) i`,
 	`INSERT INTO operations (account, id, state, action, matched, done, inserted_at, finished_at, hops, scan_after, position, actor, skipped, filter)
-		SELECT $1, md5('$1' || 'o' || i)::uuid, 1, 'cancel', 1, 1, $3, $3 - 1, 0, 0, 0, '{}', '{}', '{}' FROM generate_series(0, $2 - 1) i`,
+		SELECT $1, md5('$1' || 'o' || i)::uuid, 1, 'cancel', 1, 1, $3, $3 - 1, 0, 0, 0, '{}', '{}', '{}' FROM generate_series(1, least($2, 100)) i`,
 	`INSERT INTO operation_jobs (operation, last, numbers) SELECT id, i, '' FROM operations, generate_series(1, 3) i WHERE account = $1`,
-	`INSERT INTO suspects (kind, number, account, due, lane, node, crashes) SELECT 0, $4 + i, $1, $3, 1, 0, 1 FROM generate_series(0, $2 - 1) i`,
+	`INSERT INTO suspects (kind, number, account, due, lane, node, crashes) SELECT 0, $4 + i, $1, $3, 1, 0, 1 FROM generate_series(1, least($2, 100)) i`,
 	`INSERT INTO sessions (hash, account, created_at, seen_at, expires_at)
 		SELECT sha256(int8send($4 + i)), $1, $3, $3, $3 - 1 FROM generate_series(0, $2 - 1) i`,
 	`INSERT INTO keys (id, account, name, prefix, hash, created_at)

@@ -409,15 +409,15 @@ var looking = []operationOf{
 	{"latest marks", pageBound, func(d *dealt) error { _, err := d.JobMarks(d.t.Context(), d.owner, pageBound); return err }},
 	{"marks of logs", pageBound, func(d *dealt) error { _, err := d.LogMarks(d.t.Context(), d.owner, pageBound); return err }},
 	{"marks of ended jobs", store.EndedLook, func(d *dealt) error { _, err := d.JobMarksEnded(d.t.Context(), d.owner, d.now.Add(-time.Hour), pageBound); return err }},
-	{"jobs", pageBound, listOf(job.Query{})},
-	{"jobs after", pageBound, listOf(job.Query{ListQuery: job.ListQuery{After: firstOfOurs + 5000}})},
-	{"scheduled jobs", pageBound, listOf(job.Query{States: []job.State{job.Available, job.Retryable}})},
-	{"executing jobs", pageBound, listOf(job.Query{States: []job.State{job.Executing}})},
-	{"failed jobs", pageBound, listOf(job.Query{States: []job.State{job.Discarded}})},
-	{"jobs of a tag", pageBound, listOf(job.Query{Tags: []string{"a"}})},
-	{"jobs of a host", pageBound, listOf(job.Query{Host: "example.com"})},
-	{"jobs of a name", pageBound, listOf(job.Query{Name: new("name 7")})},
-	{"jobs of a key", pageBound, listOf(job.Query{Key: new("s-2")})},
+	{"jobs", pageBound, jobsBy(job.Query{})},
+	{"jobs after", pageBound, jobsBy(job.Query{ListQuery: job.ListQuery{After: firstOfOurs + 5000}})},
+	{"scheduled jobs", pageBound, jobsBy(job.Query{States: []job.State{job.Available, job.Retryable}})},
+	{"executing jobs", pageBound, jobsBy(job.Query{States: []job.State{job.Executing}})},
+	{"failed jobs", pageBound, jobsBy(job.Query{States: []job.State{job.Discarded}})},
+	{"jobs of a tag", pageBound, jobsBy(job.Query{Tags: []string{"a"}})},
+	{"jobs of a host", pageBound, jobsBy(job.Query{Host: "example.com"})},
+	{"jobs of a name", pageBound, jobsBy(job.Query{Name: new("name 7")})},
+	{"jobs of a key", pageBound, jobsBy(job.Query{Key: new("s-2")})},
 	{"a job by number", 1, func(d *dealt) error { _, err := d.JobGet(d.t.Context(), d.owner, job.Ref{Number: d.number(pendingRuns, 5)}); return err }},
 	{"the job that holds a key", 1, func(d *dealt) error { _, err := d.JobHolding(d.t.Context(), d.owner, "p-1500"); return err }},
 	{"the schedule that holds a key", 1, func(d *dealt) error { _, err := d.ScheduleHolding(d.t.Context(), d.owner, "s-1500"); return err }},
@@ -480,7 +480,7 @@ var looking = []operationOf{
 	}},
 }
 
-func listOf(q job.Query) func(*dealt) error {
+func jobsBy(q job.Query) func(*dealt) error {
 	return func(d *dealt) error {
 		q.Limit = pageBound
 		_, err := d.JobList(d.t.Context(), d.owner, q)
