@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +34,23 @@ func (c *condition) numbered(text string, args ...any) string {
 }
 
 func (c *condition) String() string { return strings.Join(c.terms, ` AND `) }
+
+// owned returns a table n of what inner selects and the owner's account, to be joined
+// by an index of both; see listOf.
+func (c *condition) owned(owner job.Owner, inner string) string {
+	return c.numbered(`(SELECT ?::bigint AS account, o.*`, owner.Number) + ` FROM (` + inner + `) o OFFSET 0) n`
+}
+
+// tagged returns a table g of the account and the keys of the records with a tag, in
+// descending order, those below after if some: it is read in this order, and each key
+// is looked up.
+func (c *condition) tagged(owner job.Owner, table, key, tag string, some bool, after any) string {
+	sql := c.numbered(`(SELECT t.account, t.`+key+` FROM `+table+` t WHERE t.account = (SELECT ?::bigint) AND t.tag = ?`, owner.Number, text(tag))
+	if some {
+		sql += c.numbered(` AND t.`+key+` < ?`, after)
+	}
+	return sql + ` ORDER BY t.` + key + ` DESC OFFSET 0) g`
+}
 
 // page returns the LIMIT clause.
 func (c *condition) page(q job.ListQuery) string {
@@ -71,11 +89,10 @@ const executes = `coalesce(r.node > 0 AND r.begin_at <= ?, false)`
 // bytes. It knows the sizes without reading large values, and sorts keys, never
 // whole rows. ORDER BY n.place must follow the clause.
 func (c *condition) bounded(owner job.Owner, inner, table, key, size string, budget int) string {
-	join := ` JOIN ` + table + ` t ON t.account = (SELECT ?::bigint) AND t.` + key + ` = n.` + key
-	return ` FROM (SELECT b.` + key + `, b.place FROM (SELECT n.` + key + `, n.place, sum(` + size + `) OVER (ORDER BY n.place) - (` + size + `) AS before
-		FROM (SELECT o.` + key + `, row_number() OVER () AS place FROM (` + inner + `) o) n` + c.numbered(join, owner.Number) +
-		c.numbered(`) b WHERE b.before <= ?) n`, budget) +
-		c.numbered(` JOIN `+table+` `+table[:1]+` ON `+table[:1]+`.account = (SELECT ?::bigint) AND `+table[:1]+`.`+key+` = n.`+key, owner.Number)
+	on := ` ON %[1]s.account = n.account AND %[1]s.` + key + ` = n.` + key
+	return c.numbered(` FROM (SELECT b.account, b.`+key+`, b.place FROM (SELECT n.account, n.`+key+`, n.place, sum(`+size+`) OVER (ORDER BY n.place) - (`+size+`) AS before
+		FROM (SELECT ?::bigint AS account, o.`+key+`, row_number() OVER () AS place`, owner.Number) + ` FROM (` + inner + `) o OFFSET 0) n JOIN ` + table + ` t` + fmt.Sprintf(on, `t`) +
+		c.numbered(`) b WHERE b.before <= ? OFFSET 0) n JOIN `, budget) + table + ` ` + table[:1] + fmt.Sprintf(on, table[:1])
 }
 
 // boundedJobs returns the query for the jobs whose numbers inner selects, within
@@ -166,7 +183,11 @@ var jobOrder = map[string]string{
 // filteredNumbers handles all other lists: it sorts the jobs that match.
 func (s *Store) filteredNumbers(c *condition, owner job.Owner, q job.Query) string {
 	now := s.Now().UnixMicro()
-	c.add(`j.account = (SELECT ?::bigint)`, owner.Number)
+	if len(q.Tags) == 0 {
+		c.add(`j.account = (SELECT ?::bigint)`, owner.Number)
+	} else {
+		c.add(`true`) // the first tag selects the account
+	}
 	if q.Schedule != uuid.Nil {
 		c.add(`j.schedule_id = ?`, q.Schedule)
 	}
@@ -176,8 +197,7 @@ func (s *Store) filteredNumbers(c *condition, owner job.Owner, q job.Query) stri
 	from, number := `jobs j`, `j.number`
 	for i, tag := range q.Tags {
 		if i == 0 {
-			from, number = `job_tags g JOIN jobs j ON j.account = g.account AND j.number = g.number`, `g.number`
-			c.add(`g.account = (SELECT ?::bigint) AND g.tag = ?`, owner.Number, text(tag))
+			from, number = c.tagged(owner, `job_tags`, `number`, tag, q.After != 0, q.After)+` JOIN jobs j ON j.account = g.account AND j.number = g.number`, `g.number`
 			continue
 		}
 		c.add(`EXISTS (SELECT FROM job_tags t WHERE t.account = (SELECT ?::bigint) AND t.tag = ? AND t.number = j.number OFFSET 0)`, owner.Number, text(tag))
@@ -231,12 +251,15 @@ var scheduleOrder = map[string]string{"inserted_at": `s.inserted_at`, "disabled_
 // ScheduleList implements store.Schedules.
 func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q job.ScheduleQuery) ([]*job.Schedule, error) {
 	c := &condition{}
-	c.add(`s.account = (SELECT ?::bigint)`, owner.Number)
+	if len(q.Tags) == 0 {
+		c.add(`s.account = (SELECT ?::bigint)`, owner.Number)
+	} else {
+		c.add(`true`) // the first tag selects the account
+	}
 	from, id := `schedules s`, `s.id`
 	for i, tag := range q.Tags {
 		if i == 0 {
-			from, id = `schedule_tags g JOIN schedules s ON s.account = g.account AND s.id = g.id`, `g.id`
-			c.add(`g.account = (SELECT ?::bigint) AND g.tag = ?`, owner.Number, text(tag))
+			from, id = c.tagged(owner, `schedule_tags`, `id`, tag, q.AfterID != uuid.Nil, q.AfterID)+` JOIN schedules s ON s.account = g.account AND s.id = g.id`, `g.id`
 			continue
 		}
 		c.add(`EXISTS (SELECT FROM schedule_tags t WHERE t.account = (SELECT ?::bigint) AND t.tag = ? AND t.id = s.id OFFSET 0)`, owner.Number, text(tag))

@@ -35,8 +35,7 @@ func (s *Store) marksOf(sql string, args []any, marks *[]store.JobMark) query {
 func (s *Store) JobMarks(ctx context.Context, owner job.Owner, limit int) (marks []store.JobMark, err error) {
 	c := &condition{}
 	inner := s.indexedNumbers(c, owner, job.Query{ListQuery: job.ListQuery{Limit: limit}})
-	sql := `SELECT ` + markColumns + `, ` + runColumns + ` FROM (` + inner + `) n` +
-		c.numbered(` JOIN jobs j ON j.account = (SELECT ?::bigint) AND j.number = n.number`, owner.Number) + joinItem + ` ORDER BY j.number DESC`
+	sql := `SELECT ` + markColumns + `, ` + runColumns + ` FROM ` + c.owned(owner, inner) + ` JOIN jobs j ON j.account = n.account AND j.number = n.number ` + joinItem + ` ORDER BY j.number DESC`
 	err = s.readAs(ctx, pages, s.marksOf(sql, c.args, &marks))
 	return marks, err
 }

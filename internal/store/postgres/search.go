@@ -120,7 +120,7 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q job.Query, look 
 	}
 	sql := `SELECT w.number, w.name, w.args FROM (
 			SELECT j.number, j.name, j.args, sum(octet_length(j.args)) OVER (ORDER BY j.number DESC) - octet_length(j.args) AS before
-			FROM (` + inner + `) n` + c.numbered(` JOIN jobs j ON j.account = (SELECT ?::bigint) AND j.number = n.number`, owner.Number) + `
+			FROM ` + c.owned(owner, inner) + ` JOIN jobs j ON j.account = n.account AND j.number = n.number
 		) w` + c.numbered(` WHERE w.before < ? ORDER BY w.number DESC`, store.ScanBytes)
 	var ids []job.Ref
 	looked, size, matched, last := 0, 0, 0, int64(0)

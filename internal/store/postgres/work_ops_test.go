@@ -318,7 +318,8 @@ var firing = []operationOf{
 	{"deliver", claimBound, func(d *dealt) error { return d.finishDeliveries(time.Time{}) }},
 	{"deliver again", claimBound, func(d *dealt) error { return d.finishDeliveries(d.Now()) }},
 	{"move", claimBound, func(d *dealt) error { return d.QueueMove(d.t.Context(), items(d.jobs(plainJobs, 400, claimBound)), time.Second) }},
-	{"abandoned", claimBound, func(d *dealt) error { _, err := d.QueueAbandoned(d.t.Context(), claimBound); return err }},
+	// It reads the claims of all nodes, and all attempts that await their completion.
+	{"abandoned", callBound, func(d *dealt) error { _, err := d.QueueAbandoned(d.t.Context(), claimBound); return err }},
 	{"suspects", pageBound, func(d *dealt) error { _, _, err := d.SuspectList(d.t.Context(), d.node, pageBound); return err }},
 	{"complete", 1, func(d *dealt) error {
 		tokens, err := d.CompletionsOverdue(d.t.Context(), 1)
@@ -415,6 +416,17 @@ var looking = []operationOf{
 	{"executing jobs", pageBound, jobsBy(job.Query{States: []job.State{job.Executing}})},
 	{"failed jobs", pageBound, jobsBy(job.Query{States: []job.State{job.Discarded}})},
 	{"jobs of a tag", pageBound, jobsBy(job.Query{Tags: []string{"a"}})},
+	{"jobs of two tags", pageBound, jobsBy(job.Query{Tags: []string{"a", "b"}})},
+	{"jobs of a tag after", pageBound, jobsBy(job.Query{Tags: []string{"a"}, ListQuery: job.ListQuery{After: firstOfOurs + 5000}})},
+	{"search for jobs", callBound, func(d *dealt) error {
+		_, _, err := d.JobScan(d.t.Context(), d.owner, job.Query{ListQuery: job.ListQuery{Limit: pageBound}}, callBound, func(*job.Job) bool { return true })
+		return err
+	}},
+	{"search for jobs of a tag by state", 10 * callBound, func(d *dealt) error {
+		q := job.Query{ListQuery: job.ListQuery{Limit: pageBound}, Tags: []string{"a"}, States: []job.State{job.Completed, job.Available}, Since: d.now.Add(-time.Hour)}
+		_, _, err := d.JobScan(d.t.Context(), d.owner, q, callBound, func(*job.Job) bool { return true })
+		return err
+	}},
 	{"jobs of a host", pageBound, jobsBy(job.Query{Host: "example.com"})},
 	{"jobs of a name", pageBound, jobsBy(job.Query{Name: new("name 7")})},
 	{"jobs of a key", pageBound, jobsBy(job.Query{Key: new("s-2")})},

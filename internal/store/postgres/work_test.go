@@ -3,6 +3,7 @@ package postgres
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -120,6 +121,10 @@ func (n *planNode) outline(indent string) string {
 	return line
 }
 
+// constantAccount matches a comparison of an account with a value that the planner
+// knows.
+var constantAccount = regexp.MustCompile(`\baccount = \$\d`)
+
 // TestStatements_DoBoundedWork runs the calls of the store at their bounds, where
 // the statistics of the planner don't know the account, and counts what each
 // statement reads.
@@ -142,6 +147,9 @@ func TestStatements_DoBoundedWork(t *testing.T) {
 						t.Errorf("%s: %v", o.name, err)
 					}
 					for _, p := range d.take() {
+						if constantAccount.MatchString(p.Text) {
+							t.Errorf("%s: compare the account with (SELECT $1::bigint), not with $1, so that the planner does not take it for empty:\n%s", o.name, p.Text)
+						}
 						w := p.Plan.work()
 						if w.rows > 40*o.n+400 || w.lookup > 10*o.n+100 {
 							t.Errorf("%s: %d rows, %d blocks beyond lookups, for %d records:\n%s\n%s", o.name, w.rows, w.lookup, o.n, short(p.Text), p.Plan.outline("  "))
