@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -137,18 +138,16 @@ func (s *Store) indexedNumbers(c *condition, owner job.Owner, q job.Query) strin
 	case len(states) == 0:
 		states = storedStates
 	}
+	const ascending = ` ORDER BY number ASC`
 	order := ` ORDER BY number DESC`
 	if q.Order.Field == "job_id" && !q.Order.Desc {
-		order = ` ORDER BY number ASC`
+		order = ascending
 	}
 	var branches []string
 	for _, state := range states {
 		rank := strconv.Itoa(slices.Index(shownStates, state))
-		branch := s.inState(c, owner, state, rank, len(q.States) > 0 || byState)
-		if q.After != 0 {
-			branch += c.numbered(` AND j.number < ?`, q.After)
-		}
-		branches = append(branches, `(`+branch+order+c.numbered(` LIMIT ?`, q.Offset+q.Limit)+`)`)
+		branch := s.inState(c, owner, state, rank, len(q.States) > 0 || byState, c.upTo(q.After), order == ascending)
+		branches = append(branches, `(`+branch+c.numbered(` LIMIT ?`, q.Offset+q.Limit)+`)`)
 	}
 	if byState {
 		order = orderBy(`rank`, q.Order.Desc, `number DESC`)
@@ -156,18 +155,46 @@ func (s *Store) indexedNumbers(c *condition, owner job.Owner, q job.Query) strin
 	return `SELECT number FROM (` + strings.Join(branches, ` UNION ALL `) + `) b` + order + c.page(q.ListQuery)
 }
 
-// inState selects the numbers of an owner's jobs in a state. With shown, it
-// excludes executing jobs from the pending ones.
-func (s *Store) inState(c *condition, owner job.Owner, state job.State, rank string, shown bool) string {
+// inState selects the numbers of an owner's jobs in a state up to last, in descending
+// or ascending order. With shown, it excludes executing jobs from the pending ones.
+func (s *Store) inState(c *condition, owner job.Owner, state job.State, rank string, shown bool, last string, ascending bool) string {
 	now := s.Now().UnixMicro()
+	sql := `SELECT j.number, ` + rank + ` AS rank FROM `
 	if state == job.Executing {
-		return c.numbered(`SELECT j.number, `+rank+` AS rank FROM runs j WHERE j.account = (SELECT ?::bigint) AND j.node > 0 AND j.kind = 0 AND j.begin_at <= ?`, owner.Number, now)
+		direction := ` DESC`
+		if ascending {
+			direction = ` ASC`
+		}
+		return sql + c.numbered(`runs j WHERE j.account = (SELECT ?::bigint) AND j.node > 0 AND j.kind = 0 AND j.begin_at <= ? AND j.number <= `, owner.Number, now) + last +
+			` ORDER BY j.number` + direction
 	}
-	branch := c.numbered(`SELECT j.number, `+rank+` AS rank FROM jobs j WHERE j.account = (SELECT ?::bigint) AND j.state = (SELECT ?::smallint)`, owner.Number, int16(state))
+	where, order := c.having(owner, `state`, c.numbered(`?::smallint`, int16(state)), last)
+	if ascending {
+		order = strings.ReplaceAll(order, ` DESC`, ` ASC`)
+	}
+	branch := sql + `jobs j WHERE ` + where
 	if shown && !state.Final() {
 		branch += c.numbered(` AND NOT EXISTS (SELECT FROM runs r WHERE r.account = (SELECT ?::bigint) AND r.node > 0 AND r.kind = 0 AND r.number = j.number AND r.begin_at <= ? OFFSET 0)`, owner.Number, now)
 	}
-	return branch
+	return branch + order
+}
+
+// upTo returns the highest number of the jobs that come after a job.
+func (c *condition) upTo(after int64) string {
+	if after == 0 {
+		after = math.MaxInt64
+	}
+	return c.numbered(`?::bigint`, after-1)
+}
+
+// having returns the conditions for the owner's jobs that have a value in a column,
+// with numbers up to last, and their order, the newest first. The conditions and the
+// order are those of an index of the account, the column and the number: a simple
+// comparison would let the planner read all jobs of the account in the order of
+// their numbers instead, if it takes the value for frequent.
+func (c *condition) having(owner job.Owner, column, value, last string) (where, order string) {
+	where = c.numbered(`j.account = (SELECT ?::bigint)`, owner.Number) + fmt.Sprintf(` AND (j.%[1]s, j.number) <= (%[2]s, %[3]s) AND j.%[1]s >= %[2]s`, column, value, last)
+	return where, ` ORDER BY j.` + column + ` DESC, j.number DESC`
 }
 
 var jobOrder = map[string]string{
@@ -183,23 +210,32 @@ var jobOrder = map[string]string{
 // filteredNumbers handles all other lists: it sorts the jobs that match.
 func (s *Store) filteredNumbers(c *condition, owner job.Owner, q job.Query) string {
 	now := s.Now().UnixMicro()
-	if len(q.Tags) == 0 {
-		c.add(`j.account = (SELECT ?::bigint)`, owner.Number)
-	} else {
-		c.add(`true`) // the first tag selects the account
+	from, order, tags := `jobs j`, ` ORDER BY j.number DESC`, q.Tags
+	first := func(column, value string) {
+		var where string
+		where, order = c.having(owner, column, value, c.upTo(q.After))
+		c.terms = append(c.terms, where)
 	}
-	if q.Schedule != uuid.Nil {
-		c.add(`j.schedule_id = ?`, q.Schedule)
+	switch {
+	case q.Schedule != uuid.Nil:
+		first(`schedule_id`, c.numbered(`?::uuid`, q.Schedule))
+	case q.Key != nil:
+		first(`key`, c.numbered(`?::text`, text(*q.Key)))
+	case len(tags) > 0:
+		from = c.tagged(owner, `job_tags`, `number`, tags[0], q.After != 0, q.After) + ` JOIN jobs j ON j.account = g.account AND j.number = g.number`
+		order, tags = ` ORDER BY g.number DESC`, tags[1:]
+		c.add(`true`)
+	case q.Name != nil:
+		first(`name`, c.numbered(`?::text`, text(*q.Name)))
+	case q.Host != "":
+		first(`host`, c.numbered(`?::text`, text(q.Host)))
+	default:
+		c.add(`j.account = (SELECT ?::bigint) AND j.number <= `+c.upTo(q.After), owner.Number)
 	}
 	if q.Key != nil {
 		c.add(`j.key = ?`, text(*q.Key))
 	}
-	from, number := `jobs j`, `j.number`
-	for i, tag := range q.Tags {
-		if i == 0 {
-			from, number = c.tagged(owner, `job_tags`, `number`, tag, q.After != 0, q.After)+` JOIN jobs j ON j.account = g.account AND j.number = g.number`, `g.number`
-			continue
-		}
+	for _, tag := range tags {
 		c.add(`EXISTS (SELECT FROM job_tags t WHERE t.account = (SELECT ?::bigint) AND t.tag = ? AND t.number = j.number OFFSET 0)`, owner.Number, text(tag))
 	}
 	if q.Name != nil {
@@ -214,10 +250,7 @@ func (s *Store) filteredNumbers(c *condition, owner job.Owner, q job.Query) stri
 	if len(q.States) > 0 {
 		addStates(c, q.States, now)
 	}
-	if q.After != 0 {
-		c.add(number+` < ?`, q.After)
-	}
-	order, join := ` ORDER BY `+number+` DESC`, ``
+	join := ``
 	if q.Order.Field != "" {
 		expression := jobOrder[q.Order.Field]
 		if strings.Contains(expression, `?`) {
@@ -228,7 +261,7 @@ func (s *Store) filteredNumbers(c *condition, owner job.Owner, q job.Query) stri
 	if len(q.States) > 0 {
 		join = joinItem
 	}
-	return `SELECT ` + number + ` AS number FROM ` + from + join + ` WHERE ` + c.String() + order + c.page(q.ListQuery)
+	return `SELECT j.number FROM ` + from + join + ` WHERE ` + c.String() + order + c.page(q.ListQuery)
 }
 
 func addStates(c *condition, states []job.State, now int64) {

@@ -203,8 +203,8 @@ func (s *Store) AccountPage(ctx context.Context, after int64, limit int) ([]*ide
 func (s *Store) AccountSize(ctx context.Context, account int64, limit int) (size identity.RecordCounts, err error) {
 	err = s.readAs(ctx, heavy, query{
 		sql: `SELECT
-			(SELECT count(*) FROM (SELECT FROM jobs WHERE account = (SELECT $1::bigint) AND state <= 2 LIMIT $2) n),
-			(SELECT count(*) FROM (SELECT FROM jobs WHERE account = (SELECT $1::bigint) AND state >= 4 LIMIT $2) n),
+			(SELECT count(*) FROM (SELECT FROM jobs WHERE account = (SELECT $1::bigint) AND state <= 2 ORDER BY state, number LIMIT $2) n),
+			(SELECT count(*) FROM (SELECT FROM jobs WHERE account = (SELECT $1::bigint) AND state >= 4 ORDER BY state, number LIMIT $2) n),
 			(SELECT count(*) FROM (SELECT FROM schedules WHERE account = (SELECT $1::bigint) LIMIT $2) n),
 			(SELECT count(*) FROM (SELECT FROM logs WHERE account = (SELECT $1::bigint) LIMIT $2) n)`,
 		args: []any{account, limit},

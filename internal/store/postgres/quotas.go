@@ -21,7 +21,7 @@ func (s *Store) AccountLimit(ctx context.Context, account int64, l identity.Over
 
 // Queries that count an account's usage, each up to a limit.
 const (
-	countPending   = `(SELECT count(*) FROM (SELECT FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.state <= 2 AND j.schedule_id IS NULL LIMIT $2) n)`
+	countPending   = `(SELECT count(*) FROM (SELECT FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.state <= 2 AND j.schedule_id IS NULL ORDER BY j.state, j.number LIMIT $2) n)`
 	countSchedules = `(SELECT count(*) FROM (SELECT FROM schedules s WHERE s.account = (SELECT $1::bigint) LIMIT $2) n)`
 )
 

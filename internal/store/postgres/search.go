@@ -78,7 +78,7 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, q job.Query, limi
 	queries = nil
 	for _, state := range storedStates {
 		queries = append(queries, query{
-			sql:  `SELECT count(*) FROM (SELECT FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.state = (SELECT $2::smallint) LIMIT $3) n`,
+			sql:  `SELECT count(*) FROM (SELECT FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.state >= $2 AND j.state <= $2 ORDER BY j.state, j.number LIMIT $3) n`,
 			args: []any{owner.Number, int16(state), int64(limit) + executing[state]},
 			row: func(rows pgx.Rows) error {
 				var n int64

@@ -53,8 +53,8 @@ func (s *Store) JobsDue(ctx context.Context, owner job.Owner, before time.Time, 
 		query{
 			sql: `SELECT count(*), count(*) FILTER (WHERE n.soon), coalesce((array_agg(n.number ORDER BY n.due_at, n.number) FILTER (WHERE n.soon))[:$5], '{}')
 				FROM (SELECT p.number, p.due_at, p.due_at >= $2 AND p.due_at < $3 AS soon FROM (
-					(SELECT j.number, j.due_at FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.state = 1 LIMIT $4)
-					UNION ALL (SELECT j.number, j.due_at FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.state = 2 LIMIT $4)) p) n`,
+					(SELECT j.number, j.due_at FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.state >= 1 AND j.state <= 1 ORDER BY j.state, j.number LIMIT $4)
+					UNION ALL (SELECT j.number, j.due_at FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.state >= 2 AND j.state <= 2 ORDER BY j.state, j.number LIMIT $4)) p) n`,
 			args: []any{owner.Number, from, to, look, limit},
 			row:  func(rows pgx.Rows) error { return rows.Scan(&pending, &ofPending, &second) },
 		})

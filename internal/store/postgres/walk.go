@@ -17,34 +17,35 @@ import (
 // index.
 func (s *Store) floors(c *condition, owner job.Owner, q job.Query) []string {
 	var all []string
-	floor := func(sql string, args ...any) string {
-		return `coalesce((` + c.numbered(sql, args...) + ` AND j.number <= w.n ORDER BY j.number DESC LIMIT 1), 0)`
+	highest := func(sql string) string { return `coalesce((SELECT f.number FROM (` + sql + ` LIMIT 1) f), 0)` }
+	add := func(column, value string) {
+		where, order := c.having(owner, column, value, `w.n`)
+		all = append(all, highest(`SELECT j.number FROM jobs j WHERE `+where+order))
 	}
-	add := func(sql string, args ...any) { all = append(all, floor(sql, args...)) }
 	if q.Key != nil {
-		add(`SELECT j.number FROM jobs j WHERE j.account = (SELECT ?::bigint) AND j.key = ?`, owner.Number, text(*q.Key))
+		add(`key`, c.numbered(`?::text`, text(*q.Key)))
 	}
 	if q.Schedule != uuid.Nil {
-		add(`SELECT j.number FROM jobs j WHERE j.account = (SELECT ?::bigint) AND j.schedule_id = ?`, owner.Number, q.Schedule)
+		add(`schedule_id`, c.numbered(`?::uuid`, q.Schedule))
 	}
 	for _, tag := range q.Tags {
-		add(`SELECT j.number FROM job_tags j WHERE j.account = (SELECT ?::bigint) AND j.tag = ?`, owner.Number, text(tag))
+		all = append(all, highest(c.numbered(`SELECT j.number FROM job_tags j WHERE j.account = (SELECT ?::bigint) AND j.tag = ? AND j.number <= w.n ORDER BY j.number DESC`, owner.Number, text(tag))))
 	}
 	if q.Name != nil {
-		add(`SELECT j.number FROM jobs j WHERE j.account = (SELECT ?::bigint) AND j.name = ?`, owner.Number, text(*q.Name))
+		add(`name`, c.numbered(`?::text`, text(*q.Name)))
 	}
 	if q.Host != "" {
-		add(`SELECT j.number FROM jobs j WHERE j.account = (SELECT ?::bigint) AND j.host = ?`, owner.Number, text(q.Host))
+		add(`host`, c.numbered(`?::text`, text(q.Host)))
 	}
 	if len(q.States) == 0 {
 		if len(all) == 0 {
-			add(`SELECT j.number FROM jobs j WHERE j.account = (SELECT ?::bigint)`, owner.Number)
+			all = append(all, highest(c.numbered(`SELECT j.number FROM jobs j WHERE j.account = (SELECT ?::bigint) AND j.number <= w.n ORDER BY j.number DESC`, owner.Number)))
 		}
 		return all
 	}
 	var states []string
 	for _, state := range q.States {
-		states = append(states, floor(`SELECT j.number FROM (`+s.inState(c, owner, state, `0`, true)+`) j WHERE true`))
+		states = append(states, highest(s.inState(c, owner, state, `0`, true, `w.n`, false)))
 	}
 	return append(all, `greatest(`+strings.Join(states, `, `)+`)`)
 }

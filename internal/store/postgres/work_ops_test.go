@@ -416,7 +416,6 @@ var looking = []operationOf{
 	{"executing jobs", pageBound, jobsBy(job.Query{States: []job.State{job.Executing}})},
 	{"failed jobs", pageBound, jobsBy(job.Query{States: []job.State{job.Discarded}})},
 	{"jobs of a tag", pageBound, jobsBy(job.Query{Tags: []string{"a"}})},
-	{"jobs of two tags", pageBound, jobsBy(job.Query{Tags: []string{"a", "b"}})},
 	{"jobs of a tag after", pageBound, jobsBy(job.Query{Tags: []string{"a"}, ListQuery: job.ListQuery{After: firstOfOurs + 5000}})},
 	{"search for jobs", callBound, func(d *dealt) error {
 		_, _, err := d.JobScan(d.t.Context(), d.owner, job.Query{ListQuery: job.ListQuery{Limit: pageBound}}, callBound, func(*job.Job) bool { return true })

@@ -138,7 +138,6 @@ func TestStatements_DoBoundedWork(t *testing.T) {
 		{"StatisticsOfMany", 4000, 2500},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			d := deal(t, c.others, c.ours)
 			for _, operations := range [][]operationOf{changing, firing, removing, looking} {
 				for _, o := range operations {
