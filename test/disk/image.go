@@ -254,7 +254,8 @@ func writeFiles(dir string, files map[string][]byte) error {
 // that was acknowledged relies on earlier ones.
 type cut struct {
 	at   time.Time
-	sync int // how many syncs have ended
+	sync int    // how many syncs have ended
+	path string // of what the sync makes durable
 }
 
 // replay applies a record. Before each sync that makes something durable ends, it calls
@@ -262,7 +263,7 @@ type cut struct {
 func replay(m *image, events []event, each func(cut)) error {
 	for _, e := range events {
 		if c := e.call; each != nil && e.end && c.ret >= 0 && m.syncing[c] > 0 {
-			each(cut{at: c.ended, sync: m.syncs})
+			each(cut{at: c.ended, sync: m.syncs, path: c.path})
 		}
 		if err := m.apply(e); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	store "github.com/punctual-dev/punctual/internal/store/sqlite"
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
@@ -36,6 +38,7 @@ type loaded struct {
 	record  string
 	path    string // of the database
 	events  []event
+	cutOff  []*call // by the kill
 
 	mu    sync.Mutex
 	facts []fact
@@ -150,7 +153,7 @@ func (l *loaded) read() {
 		l.t.Fatal(err)
 	}
 	defer file.Close()
-	if l.events, err = readTrace(file); err != nil {
+	if l.events, l.cutOff, err = readTrace(file); err != nil {
 		l.t.Fatal(err)
 	}
 }
@@ -174,20 +177,41 @@ func TestPowerCut_LosesNothingAcknowledged(t *testing.T) {
 	}
 }
 
-// verifyRecord fails the test unless the record explains the files as they are.
+// verifyRecord fails the test unless the record explains the files as they are. A call
+// during which the process was killed may have had its effect or not.
 func (l *loaded) verifyRecord() {
 	l.t.Helper()
-	m := newImage(filepath.Dir(l.path))
-	if err := replay(m, l.events, nil); err != nil {
-		l.t.Fatal(err)
-	}
-	files := m.files(everything)
-	for _, path := range []string{l.path, l.path + "-wal", l.path + ".lock"} {
-		is, err := os.ReadFile(path)
-		if recorded := files[filepath.Base(path)]; err != nil || string(is) != string(recorded) {
-			l.t.Errorf("the record says that %s has %d bytes, but it has %d others (%v)", path, len(recorded), len(is), err)
+	for some := range 1 << len(l.cutOff) {
+		m := newImage(filepath.Dir(l.path))
+		if err := replay(m, l.events, nil); err != nil {
+			l.t.Fatal(err)
+		}
+		for i, c := range l.cutOff {
+			if c.ret = int64(len(c.data)); some>>i&1 == 1 {
+				if err := m.apply(event{call: c, end: true}); err != nil {
+					l.t.Fatal(err)
+				}
+			}
+		}
+		wrong := l.differences(m.files(everything))
+		if wrong == "" {
+			return
+		}
+		if some == 1<<len(l.cutOff)-1 {
+			l.t.Error(wrong)
 		}
 	}
+}
+
+// differences says how the service's files differ from those that were recorded.
+func (l *loaded) differences(recorded map[string][]byte) (wrong string) {
+	for _, path := range []string{l.path, l.path + "-wal", l.path + ".lock"} {
+		is, err := os.ReadFile(path)
+		if says := recorded[filepath.Base(path)]; err != nil || !bytes.Equal(is, says) {
+			wrong += fmt.Sprintf("the record says that %s has %d bytes, but it has %d others (%v)\n", path, len(says), len(is), err)
+		}
+	}
+	return wrong
 }
 
 // checkers is how many disks are checked at once.
@@ -197,11 +221,15 @@ const checkers = 4
 // and with a part of it. With some it starts the service.
 func (l *loaded) cut(r *rand.Rand, lasts time.Duration) {
 	l.t.Helper()
-	total := 0
-	l.replay(func(cut, *image) { total++ })
+	total, checkpoints := 0, 0
+	l.replay(func(at cut, _ *image) {
+		total++
+		if at.path == l.path {
+			checkpoints++
+		}
+	})
 	scratch := mounted(l.t, 256<<20) // in memory, where syncs cost nothing
-	chosen := map[int]bool{}
-	disks, restarts := 0, 0
+	cuts, disks, restarts := 0, 0, 0
 	turns := make(chan struct{}, checkers)
 	var checks sync.WaitGroup
 	check := func(files map[string][]byte, at cut) {
@@ -215,28 +243,31 @@ func (l *loaded) cut(r *rand.Rand, lasts time.Duration) {
 			}
 		})
 	}
-	until := time.Now().Add(lasts)
-	for rounds := 0; (time.Now().Before(until) || rounds == 0) && len(chosen) < total && !l.t.Failed(); rounds++ {
-		// Each round takes every stepth cut, from a random one on.
-		step := max(1, total/60)
-		first, n := r.IntN(step), 0
+	// Each round takes every stepth cut, from another one on.
+	until, step := time.Now().Add(lasts), max(1, total/60)
+	for round, first := range r.Perm(step) {
+		if round > 0 && time.Now().After(until) {
+			break
+		}
+		n := 0
 		l.replay(func(at cut, m *image) {
 			n++
-			if n%step != first || rounds > 0 && time.Now().After(until) {
+			if n%step != first || round > 0 && time.Now().After(until) || l.t.Failed() {
 				return
 			}
-			chosen[n] = true
+			cuts++
 			check(m.files(nothing), at)
 			files := m.files(partly(r))
 			check(files, at)
-			if rounds == 0 && restarts < 3 && n > total*(restarts+1)/4 {
+			if round == 0 && restarts < 3 && n > total*(restarts+1)/4 {
 				restarts++
 				l.restart(filepath.Join(scratch, "restart"+strconv.Itoa(restarts)), files, at)
 			}
 		})
 	}
 	checks.Wait()
-	l.t.Logf("clients learned %d facts; %d syncs, cut at %d of them, %d disks checked, the service started from %d", len(l.facts), total, len(chosen), disks, restarts)
+	l.t.Logf("clients learned %d facts; %d syncs, %d of them of checkpoints; cut at %d, %d disks checked, the service started from %d",
+		len(l.facts), total, checkpoints, cuts, disks, restarts)
 	if total < 100 || restarts < 3 {
 		l.t.Errorf("only %d syncs were recorded, and %d services started", total, restarts)
 	}
@@ -297,6 +328,16 @@ func (l *loaded) verify(dir string, at cut) error {
 	}
 	states, queued, err := jobsIn(conn)
 	if err != nil {
+		return err
+	}
+	if err := conn.Close(); err != nil {
+		return err
+	}
+	s, err := store.Open(context.Background(), path, store.Options{Exclusive: true})
+	if err != nil {
+		return fmt.Errorf("the service refuses to start: %w", err)
+	}
+	if err := s.Close(); err != nil {
 		return err
 	}
 	var wrong []error

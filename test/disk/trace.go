@@ -20,6 +20,8 @@ type call struct {
 	flags string // of an open
 	ints  []int64
 	ret   int64
+	// killed is whether the process was killed during the call.
+	killed bool
 	// begun and ended are when the call entered and left the kernel.
 	begun, ended time.Time
 }
@@ -30,21 +32,20 @@ type event struct {
 	end  bool
 }
 
-// readTrace reads the record of strace: the beginnings and ends of all calls whose ends
-// were recorded.
-func readTrace(r io.Reader) ([]event, error) {
-	lines := bufio.NewReaderSize(r, 1<<20)
+// readTrace reads the record of strace: the beginnings and ends of calls in order, and
+// the calls of which nobody knows how far they came, because the process was killed.
+func readTrace(r io.Reader) (events []event, cutOff []*call, err error) {
+	lines := bufio.NewReader(r)
 	open := map[string]*pending{} // by thread
-	var events []event
 	for n := 1; ; n++ {
 		line, err := lines.ReadString('\n')
 		if err != nil && err != io.EOF {
-			return nil, err
+			return nil, nil, err
 		}
 		if text := strings.TrimSuffix(line, "\n"); text != "" {
 			found, problem := readLine(text, open)
 			if problem != nil {
-				return nil, fmt.Errorf("line %d: %w", n, problem)
+				return nil, nil, fmt.Errorf("line %d: %w", n, problem)
 			}
 			events = append(events, found...)
 		}
@@ -52,7 +53,21 @@ func readTrace(r io.Reader) ([]event, error) {
 			break
 		}
 	}
-	return slices.DeleteFunc(events, func(e event) bool { return e.call.ended.IsZero() }), nil
+	for _, p := range open {
+		if _, err := p.call.read(strings.TrimRight(p.text, " ") + ") = ?"); err != nil {
+			return nil, nil, err
+		}
+	}
+	events = slices.DeleteFunc(events, func(e event) bool {
+		if !e.call.killed {
+			return false
+		}
+		if !slices.Contains(cutOff, e.call) {
+			cutOff = append(cutOff, e.call)
+		}
+		return true
+	})
+	return events, cutOff, nil
 }
 
 // pending is a call of which only the beginning has been read.
@@ -115,6 +130,7 @@ func readStamp(text string) (time.Time, error) {
 // are in hexadecimal digits, so none contains a comma or a parenthesis.
 func (c *call) read(text string) (spent time.Duration, err error) {
 	wrong := fmt.Errorf("not a system call: %.80q", text)
+	text = strings.ReplaceAll(text, " <unfinished ...>) = ?", ") = ?") // killed meanwhile
 	name, rest, found := strings.Cut(text, "(")
 	arguments, result, ended := strings.Cut(rest, ")")
 	if !found || !ended {
@@ -135,7 +151,7 @@ func (c *call) read(text string) (spent time.Duration, err error) {
 		end = len(result)
 	}
 	if result[:end] == "?" {
-		c.ret = -1 // the process ended meanwhile
+		c.killed = true
 	} else if c.ret, err = strconv.ParseInt(result[:end], 10, 64); err != nil {
 		return 0, wrong
 	}
