@@ -67,6 +67,7 @@ func (c *call) setViewer(v *viewer) {
 	}
 	c.r = c.r.WithContext(ui.With(c.r.Context(), &ui.View{
 		Viewer: shown, SignedIn: signedIn, Now: c.server.Service.Now(), Path: path, HasPublic: c.server.Public != nil, Origin: edge.Origin(c.r), Version: c.server.Version,
+		Punctuality: v != nil || c.server.PublicPunctuality,
 	}))
 }
 

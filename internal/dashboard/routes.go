@@ -38,6 +38,7 @@ func allRoutes() []route {
 		operatorRoutes,
 		operatorAccountRoutes,
 		welcomeRoutes,
+		punctualityRoutes,
 		jobRoutes,
 		operationRoutes,
 		scheduleRoutes,
