@@ -88,10 +88,14 @@ func (m *maker) creates() {
 		m.schedules = append(m.schedules, a)
 	} else {
 		m.jobs = append(m.jobs, a)
-		if m.one(0.3) {
-			add(`"idempotency_key": "k%d"`, m.IntN(3))
-			if m.one(0.3) {
-				add(`"on_conflict": %q`, pick(m, "replace", "refuse"))
+		if m.one(0.5) {
+			switch {
+			case m.one(0.2):
+				add(`"idempotency_key": "r%d", "on_conflict": "replace"`, m.IntN(2))
+			case m.one(0.2):
+				add(`"idempotency_key": "k%d", "on_conflict": "refuse"`, m.IntN(2))
+			default:
+				add(`"idempotency_key": "k%d"`, m.IntN(2))
 			}
 		}
 	}

@@ -13,16 +13,16 @@ type verb string
 // The verbs of clients, whose node serves the call, and of faults, whose node has
 // the fault.
 const (
-	create   verb = "create"   // a job or a schedule: Body
-	batch    verb = "batch"    // three jobs: Body each
-	edit     verb = "edit"     // what Of created: Body
-	cancel   verb = "cancel"   // the job, or the schedule's unfinished one
-	rerun    verb = "rerun"    // the job
-	runNow   verb = "run"      // the job
-	disable  verb = "disable"  // the schedule
-	enable   verb = "enable"   // the schedule
-	remove   verb = "delete"   // the schedule
-	setLimit verb = "limit"    // Key: Body
+	create   verb = "create"  // a job or a schedule: Body
+	batch    verb = "batch"   // three jobs: Body each
+	edit     verb = "edit"    // what Of created: Body
+	cancel   verb = "cancel"  // the job, or the schedule's unfinished one
+	rerun    verb = "rerun"   // the job
+	runNow   verb = "run"     // the job
+	disable  verb = "disable" // the schedule
+	enable   verb = "enable"  // the schedule
+	remove   verb = "delete"  // the schedule
+	setLimit verb = "limit"   // Key: Body
 
 	crash     verb = "crash"     // after Calls calls; starts again after For
 	stop      verb = "stop"      // in order; starts again after For

@@ -139,6 +139,9 @@ func (c *checker) checkTransition(before, r *row) {
 	if before.state != r.state {
 		c.tell("job %d is %s, due %s", r.number, r.state, clock(r.due))
 	}
+	if before.unfinished() && !r.unfinished() {
+		c.keyEnded(r)
+	}
 	if !before.unfinished() && (before.state != r.state || !before.ended.Equal(r.ended)) {
 		c.breaks(final, "job %d was %s and is %s", r.number, before.state, r.state)
 	}
@@ -194,7 +197,7 @@ func (c *checker) end() {
 	c.checkEvents()
 	c.checkRetries()
 	c.checkOutcomes()
-	c.history.check(c)
+	c.checkKeys()
 }
 
 // checkRuns wants the runs of a schedule in order, and no run for a point that an
@@ -237,13 +240,14 @@ func (c *checker) firstHit(r *row) time.Time {
 }
 
 // followers are the events of a job that may come next after each. An attempt that
-// a crash has cut off fails, and is made again under the same number.
+// a crash has cut off fails, and is made again under the same number. One that has
+// expired fails without having started.
 var followers = map[string]string{
-	"":             "job.started job.finished",
+	"":             "job.started job.error job.finished",
 	"job.started":  "job.request",
 	"job.request":  "job.response job.error job.finished",
 	"job.response": "job.error job.finished",
-	"job.error":    "job.started job.finished",
+	"job.error":    "job.started job.error job.finished",
 	"job.finished": "",
 }
 

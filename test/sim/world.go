@@ -329,12 +329,14 @@ func (w *world) client(a *action) {
 		if w.sched.await(nil, "client", fmt.Sprintf("%d. %s", a.id, a.verb)); w.ctx.Err() != nil {
 			return
 		}
-		err := fault.Unreachable(nil)
+		var err error = fault.Unreachable(nil)
 		if s := w.live(a.node + try); s != nil {
-			if e := w.try(s, a); e == nil || fault.CodeOf(e) != fault.Unavailable {
+			e := w.try(s, a)
+			if e == nil || fault.CodeOf(e) != fault.Unavailable {
 				w.check.answered(a, e)
 				return
 			}
+			err = e
 		}
 		if w.check.unclear(a, err); !a.repeatable() || try == 20 || w.ctx.Err() != nil {
 			return
@@ -351,11 +353,12 @@ func (w *world) try(s *service.Service, a *action) error {
 	ctx, owner := w.ctx, w.db.owners[a.account]
 	switch a.verb {
 	case create:
-		asked := w.db.now()
+		began := w.check.stamp()
 		j, conflict, err := s.Create(ctx, owner, []byte(a.body), nil)
 		if err == nil {
-			w.made(a, j, conflict, asked)
+			w.made(a, j)
 		}
+		w.check.keyed(a, began, j, conflict, err)
 		return err
 	case batch:
 		item := service.BatchItem{Body: rawjson.Value(a.body)}
@@ -363,11 +366,10 @@ func (w *world) try(s *service.Service, a *action) error {
 		if err != nil {
 			return err
 		}
-		asked := w.db.now()
 		results, err := s.CreateBatch(ctx, b)
 		if err == nil {
 			for _, r := range results {
-				w.made(a, r.Job, r.Conflict, asked)
+				w.made(a, r.Job)
 			}
 		}
 		return err
@@ -423,9 +425,8 @@ func (w *world) change(s *service.Service, a *action, r *record) error {
 }
 
 // made notes what a client was told of what it has created.
-func (w *world) made(a *action, j *job.Job, conflict bool, asked time.Time) {
+func (w *world) made(a *action, j *job.Job) {
 	w.check.accepted(j)
-	w.check.keyed(a, j, conflict, asked)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r := &record{action: a, job: job.Ref{Number: j.Number}}
