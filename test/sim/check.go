@@ -26,6 +26,9 @@ const (
 	silence  = "nothing is sent after the end"
 	retrying = "a failed attempt is retried as often as asked"
 	outcome  = "an outcome that was taken stays"
+	late     = "nothing is late without a reason"
+	fence    = "only the holder of a claim sends"
+	told     = "the end is told once"
 )
 
 // violation is a broken promise.
@@ -184,6 +187,9 @@ func (c *checker) arrived(n *node, h *hit) {
 		return
 	}
 	c.checkEarly(h)
+	c.checkLate(h)
+	c.checkBackoff(h)
+	c.checkFence(n, h)
 	c.checkExpiry(h)
 	c.checkLimits(h)
 	c.checkSilence(h)
@@ -274,7 +280,7 @@ const clockSlack = 250 * time.Millisecond
 
 // checkLimits reports starts that limits forbid.
 func (c *checker) checkLimits(h *hit) {
-	if c.clockMoved(h.at) {
+	if c.clockMoved() {
 		return
 	}
 	started, open := 1, 1
@@ -303,7 +309,7 @@ func (c *checker) checkLimits(h *hit) {
 }
 
 // clockMoved reports whether the clock was moved: windows by the two clocks differ.
-func (c *checker) clockMoved(time.Time) bool {
+func (c *checker) clockMoved() bool {
 	for _, a := range c.w.plan.actions {
 		if a.verb == clockStep && a.at <= c.w.since() {
 			return true
@@ -341,17 +347,74 @@ func (c *checker) accountOf(h *hit) int64 {
 	return 0
 }
 
-// noticed is how long after an end was acknowledged another node may still send: its
-// notice may be late by a second, and a claim is made ahead.
-const noticed = 3 * time.Second
+// noticed returns how long after an end was acknowledged another node may still send.
+// With faults its notice may be late by seconds.
+func (c *checker) noticed() time.Duration {
+	if c.faulty() {
+		return 4 * time.Second
+	}
+	return 100 * time.Millisecond
+}
+
+// faulty reports whether there was a fault, or a node was started, so far.
+func (c *checker) faulty() bool {
+	for _, a := range c.w.plan.actions {
+		if a.isFault() && a.at <= c.w.since() {
+			return true
+		}
+	}
+	return c.w.since() < time.Second
+}
+
+// lateBy is how late a request may be without a reason. Calls that take their turn
+// later delay it.
+const lateBy = 150 * time.Millisecond
+
+// checkLate reports a start that is late though there was no fault, no limit and no
+// other job to wait for.
+func (c *checker) checkLate(h *hit) {
+	r := c.jobs[h.job]
+	if r == nil || c.w.plan.slots == fewSlots || c.faulty() || len(c.limitsOf(h)) > 0 || r.item == nil {
+		return
+	}
+	c.counts["timed"]++
+	if lateness := h.at.Sub(r.item.due); lateness > lateBy {
+		c.breaks(late, "%s was sent %s after %s, when it was due", h.name, lateness, clock(r.item.due))
+	}
+}
+
+// checkBackoff reports a retry that comes before the shortest wait of any plan, one
+// second after the failure.
+func (c *checker) checkBackoff(h *hit) {
+	r := c.jobs[h.job]
+	if r == nil || c.clockMoved() || c.moved[h.job] {
+		return
+	}
+	for _, o := range c.hits {
+		if o != h && o.job == h.job && o.clean && o.attempt < h.attempt && h.at.Sub(o.end) < time.Second {
+			c.breaks(early, "%s was sent %s after attempt %d had failed", h.name, h.at.Sub(o.end), o.attempt)
+		}
+	}
+}
+
+// checkFence reports a request from a node that does not hold the claim.
+func (c *checker) checkFence(n *node, h *hit) {
+	r := c.jobs[h.job]
+	if r == nil || !r.unfinished() || n.self == nil || c.moved[h.job] {
+		return
+	}
+	if self := n.self(); r.item == nil || r.item.node != self || r.item.attempt != h.attempt {
+		c.breaks(fence, "%s, which is %d, sent %s, whose queue item is %+v", n.name, self, h.name, r.item)
+	}
+}
 
 // checkSilence reports a request of a job whose end was acknowledged.
 func (c *checker) checkSilence(h *hit) {
-	if at, ok := c.cancels[h.job]; ok && time.Since(at) > noticed {
+	if at, ok := c.cancels[h.job]; ok && time.Since(at) > c.noticed() {
 		c.breaks(silence, "%s was sent %s after its client was told that it is cancelled", h.name, time.Since(at))
 	}
 	for _, o := range c.hits {
-		if o != h && o.job == h.job && o.taken && strings.Contains(o.answer.report, "result") && time.Since(o.takenAt) > noticed {
+		if o != h && o.job == h.job && o.taken && strings.Contains(o.answer.report, "result") && time.Since(o.takenAt) > c.noticed() {
 			c.breaks(silence, "%s was sent %s after its result was taken", h.name, time.Since(o.takenAt))
 		}
 	}

@@ -101,6 +101,7 @@ func (m *maker) creates() {
 	}
 	if !recurs && m.one(0.15) {
 		a.verb = batch
+		m.keysOfBatch(fields)
 	}
 	a.body = "{" + strings.Join(fields, ", ") + "}"
 	for range 1 + m.IntN(3) {
@@ -112,6 +113,14 @@ func (m *maker) creates() {
 		last.status, last.report, last.when = 202, `{"result": {"ok": true}}`, m.moment(0, 2*time.Second)
 	}
 	a.answers = append(a.answers, last)
+}
+
+// keysOfBatch makes the keys of batches differ from those of single jobs, because the
+// model of keys knows single jobs only.
+func (m *maker) keysOfBatch(fields []string) {
+	for i, f := range fields {
+		fields[i] = strings.Replace(f, `"idempotency_key": "`, `"idempotency_key": "b`, 1)
+	}
 }
 
 // answer returns what a target answers to one request.

@@ -35,6 +35,7 @@ type node struct {
 
 	mu      sync.Mutex
 	service *service.Service // nil until it has started
+	self    func() int64     // the number that it is registered with
 
 	// Of the world's loop.
 	crashed  bool
@@ -47,9 +48,6 @@ type node struct {
 
 // completionURL is where targets report outcomes; a token follows.
 const completionURL = "https://punctual.example.com/api/completions/"
-
-// concurrency is how many requests of a kind a node has under way.
-const concurrency = 8
 
 // serving returns a node's service; nil if it has not started.
 func (n *node) serving() *service.Service {
@@ -107,9 +105,10 @@ func (n *node) run(ctx context.Context) {
 	})
 	defer runner.Close()
 	dispatcher = dispatch.New(dispatch.Config{
-		Queue: s, Node: number, Concurrency: concurrency, Prepare: runner.Prepare, Deadline: lifecycle.Deadline, Log: log,
+		Queue: s, Node: number, Concurrency: w.plan.slots, Prepare: runner.Prepare, Deadline: lifecycle.Deadline, Log: log,
 		ObserveClaims: measured.BatchSize("claim"), SetAside: runner.SetAside, Blocked: s, Budget: dispatch.Budget,
 	})
+	n.self = dispatcher.Self
 	conn.Subscribe(dispatcher.Notice)
 	if dispatcher.Suspect(ctx) != nil || watcher.Refresh(ctx) != nil {
 		return

@@ -58,6 +58,15 @@ type action struct {
 	calls   int
 }
 
+// isFault reports whether an action is a fault.
+func (a *action) isFault() bool {
+	switch a.verb {
+	case crash, stop, cut, failing, slow, deaf, clockStep:
+		return true
+	}
+	return false
+}
+
 func (a *action) String() string {
 	text := fmt.Sprintf("at %s", a.at)
 	switch a.verb {
@@ -106,16 +115,20 @@ func (r answer) String() string {
 type plan struct {
 	seed    uint64
 	nodes   int
+	slots   int           // requests of a kind that a node has under way
 	length  time.Duration // after which nothing is planned any more
 	actions []*action     // in order of their times
 }
 
 const accounts = 2
 
+// fewSlots are so few that requests wait for them.
+const fewSlots = 8
+
 // newPlan makes the plan of a seed.
 func newPlan(seed uint64) *plan {
 	m := &maker{Rand: rand.New(rand.NewPCG(seed, 2)), plan: &plan{seed: seed, length: 40 * time.Second}}
-	m.plan.nodes = 1 + m.IntN(3)
+	m.plan.nodes, m.plan.slots = 1+m.IntN(3), pick(m, fewSlots, 64)
 	m.limits()
 	for range 3 + m.IntN(10) {
 		m.creates()

@@ -25,7 +25,11 @@ func simulate(t *testing.T, p *plan) (r *result) {
 // report shrinks a run that broke a promise and prints its story.
 func report(t *testing.T, p *plan, r *result) {
 	t.Helper()
-	small, shown := shrink(p, r, time.Now().Add(time.Minute), func(p *plan) *result { return simulate(t, p) })
+	within := time.Minute
+	if os.Getenv("PUNCTUAL_SIM_NO_SHRINK") != "" {
+		within = 0
+	}
+	small, shown := shrink(p, r, time.Now().Add(within), func(p *plan) *result { return simulate(t, p) })
 	t.Errorf("seed %d of %d actions breaks a promise; these %d are enough.\n%s", p.seed, len(p.actions), len(small.actions), tell(small, shown))
 }
 

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -195,6 +196,7 @@ func (c *checker) end() {
 	})
 	c.checkRuns()
 	c.checkEvents()
+	c.checkTold()
 	c.checkRetries()
 	c.checkOutcomes()
 	c.checkKeys()
@@ -216,7 +218,7 @@ func (c *checker) checkRuns() {
 			if !a.ended.IsZero() && b.inserted.Before(a.ended) && a.state != job.Cancelled && !c.moved[b.number] {
 				c.breaks(single, "run %d was stored before run %d ended", b.number, a.number)
 			}
-			if job.ReadSpec(b.args).CatchUp == job.CatchUpAll || a.attempted.IsZero() || c.clockMoved(now0) || c.moved[a.number] || c.moved[b.number] {
+			if job.ReadSpec(b.args).CatchUp == job.CatchUpAll || a.attempted.IsZero() || c.clockMoved() || c.moved[a.number] || c.moved[b.number] {
 				continue
 			}
 			if !b.scheduled.After(c.firstHit(a)) {
@@ -225,8 +227,6 @@ func (c *checker) checkRuns() {
 		}
 	}
 }
-
-var now0 time.Time
 
 // firstHit returns when the first request of a job reached its target; its own due
 // time if none did.
@@ -268,6 +268,47 @@ func (c *checker) checkEvents() {
 			c.breaks(order, "%s was tried after %q: %s", event, before, h.url)
 		}
 		last[number] = event
+	}
+}
+
+// checkTold wants one callback of each job that has ended by itself, and one
+// job.finished of each job that has ended, where there is somebody to tell.
+func (c *checker) checkTold() {
+	messages := map[string]map[string]bool{} // of a URL's path and a record, by id
+	for _, h := range c.hits {
+		if h.job != 0 || !strings.HasPrefix(h.url, "https://callbacks.") && eventOf(h.body) != "job.finished" {
+			continue
+		}
+		body := rawjson.Value(h.body)
+		if data := rawjson.Get(body, "data"); data != nil {
+			body = data
+		}
+		key := h.url + " " + member(rawjson.Get(body, "job"), "job_id")
+		if messages[key] == nil {
+			messages[key] = map[string]bool{}
+		}
+		messages[key][h.message] = true
+	}
+	now := c.w.db.now()
+	for number, r := range c.jobs {
+		if r.unfinished() || r.ended.After(now.Add(-calm)) {
+			continue
+		}
+		spec := job.ReadSpec(r.args)
+		if url := spec.CallbackURL; url != "" {
+			want := 1
+			if r.state == job.Cancelled {
+				want = 0
+			}
+			if n := len(messages[fmt.Sprint(url, " ", number)]); n != want {
+				c.breaks(told, "%d callbacks tell of the end of job %d, which is %s", n, number, r.state)
+			}
+		}
+		if url := spec.WebhookURL; url != "" {
+			if n := len(messages[fmt.Sprint(url, " ", number)]); n != 1 {
+				c.breaks(told, "%d messages job.finished tell of job %d, which is %s", n, number, r.state)
+			}
+		}
 	}
 }
 
