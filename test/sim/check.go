@@ -8,6 +8,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -29,6 +30,7 @@ const (
 	late     = "nothing is late without a reason"
 	fence    = "only the holder of a claim sends"
 	told     = "the end is told once"
+	edited   = "an edit that was answered takes effect"
 )
 
 // violation is a broken promise.
@@ -71,6 +73,8 @@ type checker struct {
 	history  history
 	clockAt  []time.Time // when the clock was moved
 	unclears map[int]bool
+	// lostClaims is set once a claim was committed whose node heard that it failed.
+	lostClaims bool
 }
 
 func newChecker(w *world) *checker {
@@ -106,6 +110,7 @@ func (c *checker) trace(call *call, t turn) {
 	switch t.fate {
 	case refuse, forget:
 		c.counts["faults"]++
+		c.lostClaims = c.lostClaims || t.fate == forget && call.what == "QueueClaim"
 		c.tell("%s of %s %s", call.what, call.who, map[fate]string{refuse: "fails", forget: "loses its result"}[t.fate])
 	}
 }
@@ -190,6 +195,7 @@ func (c *checker) arrived(n *node, h *hit) {
 	c.checkLate(h)
 	c.checkBackoff(h)
 	c.checkFence(n, h)
+	c.checkDefinition(h)
 	c.checkExpiry(h)
 	c.checkLimits(h)
 	c.checkSilence(h)
@@ -394,6 +400,19 @@ func (c *checker) checkBackoff(h *hit) {
 		if o != h && o.job == h.job && o.clean && o.attempt < h.attempt && h.at.Sub(o.end) < time.Second {
 			c.breaks(early, "%s was sent %s after attempt %d had failed", h.name, h.at.Sub(o.end), o.attempt)
 		}
+	}
+}
+
+// checkDefinition reports a request with a body that its job had before an edit.
+func (c *checker) checkDefinition(h *hit) {
+	told, r := c.accepts[h.job], c.jobs[h.job]
+	if told == nil || r == nil {
+		return
+	}
+	value := func(args rawjson.Value) string { return member(rawjson.Get(args, "body"), "v") }
+	sent := member(rawjson.Value(h.body), "v")
+	if sent != value(told.Args) && sent != value(r.args) {
+		c.breaks(edited, "%s has the body %s, its client was told %s", h.name, h.body, told.Args)
 	}
 }
 

@@ -14,6 +14,16 @@ type maker struct {
 	plan      *plan
 	jobs      []*action
 	schedules []*action
+
+	// How likely things are in this plan: plans that have much of one thing reach what
+	// plans with a little of everything do not.
+	recurs, limited, completes, keyed, fails, slow, told float64
+}
+
+// theme chooses how likely things are.
+func (m *maker) theme() {
+	m.recurs, m.limited, m.completes = pick(m, 0.0, 0.3, 0.3, 0.7), pick(m, 0.0, 0.35, 0.9), pick(m, 0.0, 0.25, 0.8)
+	m.keyed, m.fails, m.slow, m.told = pick(m, 0.0, 0.4, 0.9), pick(m, 0.2, 0.4, 0.9), pick(m, 0.05, 0.15, 0.6), pick(m, 0.1, 0.3, 0.8)
 }
 
 func (m *maker) one(p float64) bool { return m.Float64() < p }
@@ -60,23 +70,24 @@ func (m *maker) creates() {
 		fmt.Sprintf(`"retries": %d`, m.IntN(4)), fmt.Sprintf(`"backoff": [%d, 2]`, 1+m.IntN(3)),
 	}
 	add := func(format string, args ...any) { fields = append(fields, fmt.Sprintf(format, args...)) }
-	recurs := m.one(0.3)
+	recurs := m.one(m.recurs)
 	if m.one(0.8) {
-		add(`"schedule_in": %g`, m.moment(0, 12*time.Second).Seconds())
+		a.due = m.moment(0, 12*time.Second)
+		add(`"schedule_in": %g`, a.due.Seconds())
 	}
-	if m.one(0.3) {
+	if m.one(m.told) {
 		add(`"callback_url": "https://callbacks.example.com/%d"`, a.id)
 	}
-	if m.one(0.3) {
+	if m.one(m.told) {
 		add(`"webhook_url": "https://webhooks.example.com/%d"`, a.id)
 	}
-	if m.one(0.35) {
+	if m.one(m.limited) {
 		add(`"limits": [%s]`, pick(m, `"rate"`, `"slots"`, `"rate", "slots"`))
 	}
 	if m.one(0.2) {
 		add(`"expires_in": %d`, 1+m.IntN(6))
 	}
-	completes := m.one(0.25)
+	completes := m.one(m.completes)
 	if completes {
 		add(`"completion": {"within": %d}`, 2+m.IntN(5))
 	}
@@ -88,7 +99,7 @@ func (m *maker) creates() {
 		m.schedules = append(m.schedules, a)
 	} else {
 		m.jobs = append(m.jobs, a)
-		if m.one(0.5) {
+		if m.one(m.keyed) {
 			switch {
 			case m.one(0.2):
 				add(`"idempotency_key": "r%d", "on_conflict": "replace"`, m.IntN(2))
@@ -125,8 +136,11 @@ func (m *maker) keysOfBatch(fields []string) {
 
 // answer returns what a target answers to one request.
 func (m *maker) answer(completes, recurs bool) answer {
-	r := answer{status: pick(m, 200, 200, 200, 500, 0), after: m.moment(time.Millisecond, 300*time.Millisecond)}
-	if m.one(0.15) {
+	r := answer{status: 200, after: m.moment(time.Millisecond, 300*time.Millisecond)}
+	if m.one(m.fails) {
+		r.status = pick(m, 500, 0)
+	}
+	if m.one(m.slow) {
 		r.after = m.moment(3*time.Second, 6*time.Second) // of which some exceed the timeout
 	}
 	switch {
@@ -159,10 +173,13 @@ func (m *maker) changes() {
 		a.body = pick(m, `{"repeat_every": 3}`, `{"description": "edited"}`, `{"schedule_in": 4}`)
 	} else {
 		a.verb = pick(m, edit, edit, cancel, rerun, runNow)
-		a.body = pick(m, `{"schedule_in": 6}`, `{"schedule_in": 0.5}`, `{"description": "edited"}`)
+		a.body = pick(m, `{"schedule_in": 6}`, `{"schedule_in": 0.5}`, `{"description": "edited"}`, fmt.Sprintf(`{"body": {"v": %d}}`, a.id))
 	}
 	if a.verb != edit {
 		a.body = ""
+	}
+	if target.due > 0 && m.one(0.5) { // when its attempt is claimed, starts or has just started
+		a.at = target.at + target.due + m.moment(-time.Second, 500*time.Millisecond)
 	}
 }
 
@@ -173,7 +190,7 @@ func (m *maker) faults() {
 	case crash:
 		a.calls = 1 + m.IntN(60)
 	case cut:
-		a.length = m.moment(time.Second, 25*time.Second)
+		a.length = pick(m, m.moment(time.Second, 25*time.Second), m.moment(15*time.Second, 20*time.Second))
 	case clockStep:
 		a.length = m.moment(-5*time.Second, 10*time.Second)
 	}

@@ -51,6 +51,7 @@ type action struct {
 	node    int
 	of      int // the action whose record it is about
 	account int
+	due     time.Duration // of what it creates, after its creation; 0 if not known
 	key     string
 	body    string
 	answers []answer // by request; the last one repeats
@@ -129,6 +130,7 @@ const fewSlots = 8
 func newPlan(seed uint64) *plan {
 	m := &maker{Rand: rand.New(rand.NewPCG(seed, 2)), plan: &plan{seed: seed, length: 40 * time.Second}}
 	m.plan.nodes, m.plan.slots = 1+m.IntN(3), pick(m, fewSlots, 64)
+	m.theme()
 	m.limits()
 	for range 3 + m.IntN(10) {
 		m.creates()

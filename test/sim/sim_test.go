@@ -7,17 +7,31 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/cryptotest"
 	"time"
 )
 
+var emptyFile = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "sim")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	return empty(dir)
+})
+
 // simulate carries out a plan.
 func simulate(t *testing.T, p *plan) (r *result) {
 	t.Helper()
+	file, err := emptyFile()
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Run(fmt.Sprintf("seed=%d", p.seed), func(t *testing.T) {
 		cryptotest.SetGlobalRandom(t, p.seed)
-		r = run(t, p, t.TempDir())
+		r = run(t, p, t.TempDir(), file)
 	})
 	return r
 }

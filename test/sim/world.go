@@ -68,6 +68,8 @@ type result struct {
 const (
 	settle = 45 * time.Second
 	calm   = 22 * time.Second
+	// longest is how long a fault lasts, and what clients repeat.
+	longest = 26 * time.Second
 )
 
 // epoch is when runs begin. A bubble begins in 2000, when the due times of held
@@ -75,7 +77,7 @@ const (
 var epoch = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 
 // run carries out a plan in a bubble of virtual time.
-func run(t *testing.T, p *plan, dir string) (r *result) {
+func run(t *testing.T, p *plan, dir string, file []byte) (r *result) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(epoch))
 		w := &world{
@@ -85,7 +87,7 @@ func run(t *testing.T, p *plan, dir string) (r *result) {
 		var cancel context.CancelFunc
 		w.ctx, cancel = context.WithCancel(context.Background())
 		var err error
-		if w.db, err = openDatabase(dir, accounts); err != nil {
+		if w.db, err = openDatabase(dir, file, accounts); err != nil {
 			t.Fatal(err)
 		}
 		for _, a := range p.actions {
@@ -156,7 +158,7 @@ func (w *world) loop() {
 			}
 		}
 		wake = min(wake, w.reboot(revive))
-		if w.since() >= w.plan.length+settle {
+		if w.since() >= w.plan.length+settle || w.since() >= w.plan.length+longest && w.check.settled() {
 			break
 		}
 		w.sched.idle(w.ctx, wake-w.since())
