@@ -40,6 +40,7 @@ func allRoutes() []route {
 		operatorRoutes,
 		operatorAccountRoutes,
 		welcomeRoutes,
+		punctualityRoutes,
 		findRoutes,
 		failingRoutes,
 		jobRoutes,

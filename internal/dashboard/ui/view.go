@@ -30,6 +30,8 @@ type View struct {
 	SignedIn string
 	// HasPublic reports whether there is a public account.
 	HasPublic bool
+	// Punctuality reports whether the page about lateness may be seen.
+	Punctuality bool
 	// Origin is the service's address as the browser knows it: "https://host".
 	Origin  string
 	Version string
