@@ -121,6 +121,7 @@ type Node struct {
 	listeners  *listen.Hub
 	runner     *attempt.Runner
 	dispatcher *dispatch.Dispatcher
+	recovery   *attempt.Recovery
 	watcher    *watch.Watcher
 	quotas     *quota.Book
 	service    *service.Service
@@ -212,7 +213,8 @@ func (n *Node) start(ctx context.Context) error {
 	if err := n.watcher.Refresh(ctx); err != nil {
 		return fmt.Errorf("reading which accounts have alerts: %w", err)
 	}
-	if err := n.recover(ctx); err != nil {
+	n.recovery = &attempt.Recovery{Store: n.store, Suspects: n.dispatcher, Runner: n.runner}
+	if err := n.recovery.Run(ctx); err != nil {
 		return err
 	}
 	n.quotas = quota.NewBook(quota.Config{
@@ -296,7 +298,7 @@ func (n *Node) takeOver(ctx context.Context) {
 	if d, ok := n.database.(interface{ Expired() <-chan struct{} }); ok {
 		expired = d.Expired()
 	}
-	n.every(ctx, takeOverEvery, expired, "finding expired nodes failed; retrying", n.recover)
+	n.every(ctx, takeOverEvery, expired, "finding expired nodes failed; retrying", n.recovery.Run)
 }
 
 // every does something again and again until ctx ends, and also when now receives,

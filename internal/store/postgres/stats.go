@@ -37,7 +37,7 @@ func (s *Store) StatsRead(ctx context.Context, account, from, to int64) ([]store
 	var stats []store.Stat
 	err := s.readAs(ctx, pages, query{
 		sql: `SELECT account, minute, source, succeeded, failed, lateness, duration, worst FROM stats
-			WHERE account = $1 AND minute BETWEEN $2 AND $3 ORDER BY minute, source`,
+			WHERE account = (SELECT $1::bigint) AND minute BETWEEN $2 AND $3 ORDER BY minute, source`,
 		args: []any{account, from, to}, start: func() { stats = nil },
 		row: func(rows pgx.Rows) error {
 			var c store.Stat
