@@ -168,6 +168,7 @@ func (l *loaded) read() {
 // TestPowerCut_LosesNothingAcknowledged rebuilds what the disk may hold at moments
 // when power could have been cut, and looks for what was acknowledged by then.
 func TestPowerCut_LosesNothingAcknowledged(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(seeded(t), 0))
 	l := newLoaded(t)
 	l.run(r, 120, func() {
