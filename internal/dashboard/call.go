@@ -70,7 +70,7 @@ func (c *call) setViewer(v *viewer) {
 	c.r = c.r.WithContext(ui.With(c.r.Context(), &ui.View{
 		Preferences: preferences, Now: c.server.Service.Now().In(preferences.Location()),
 		Viewer: shown, SignedIn: signedIn, Path: path, HasPublic: c.server.Public != nil, Origin: edge.Origin(c.r), Version: c.server.Version,
-		Punctuality: v != nil || c.server.PublicPunctuality,
+		Punctuality: v != nil && !v.public || c.server.PublicPunctuality,
 	}))
 }
 
