@@ -35,6 +35,8 @@ type database struct {
 	truth  *sqlite.Conn // reads what is committed
 	owners []job.Owner
 
+	clock func() time.Time // of the machine it is on
+
 	mu     sync.Mutex
 	offset time.Duration // by which the clock is wrong
 	caller *session      // whose call is carried out
@@ -58,7 +60,7 @@ func empty(dir string) ([]byte, error) {
 }
 
 func openDatabase(dir string, file []byte, accounts int) (*database, error) {
-	d := &database{next: 10, beats: map[int64]time.Time{}}
+	d := &database{clock: time.Now, next: 10, beats: map[int64]time.Time{}}
 	path := filepath.Join(dir, "sim.db")
 	ctx := context.Background()
 	err := os.WriteFile(path, file, 0o600)
@@ -94,7 +96,7 @@ func (d *database) close() error {
 func (d *database) now() time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return time.Now().Add(d.offset)
+	return d.clock().Add(d.offset)
 }
 
 // step moves the clock.
