@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -315,14 +316,7 @@ func (c *checker) checkLimits(h *hit) {
 }
 
 // clockMoved reports whether the clock was moved: windows by the two clocks differ.
-func (c *checker) clockMoved() bool {
-	for _, a := range c.w.plan.actions {
-		if a.verb == clockStep && a.at <= c.w.since() {
-			return true
-		}
-	}
-	return false
-}
+func (c *checker) clockMoved() bool { return c.had(clockStep) }
 
 // underWay reports whether an attempt is under way as far as its target knows: the
 // request, or what it has promised to report.
@@ -356,20 +350,20 @@ func (c *checker) accountOf(h *hit) int64 {
 // noticed returns how long after an end was acknowledged another node may still send.
 // With faults its notice may be late by seconds.
 func (c *checker) noticed() time.Duration {
-	if c.faulty() {
+	if c.had(cut, failing, slow, deaf) {
 		return 4 * time.Second
 	}
 	return 100 * time.Millisecond
 }
 
-// faulty reports whether there was a fault, or a node was started, so far.
-func (c *checker) faulty() bool {
+// had reports whether there was a fault of some kinds so far.
+func (c *checker) had(kinds ...verb) bool {
 	for _, a := range c.w.plan.actions {
-		if a.isFault() && a.at <= c.w.since() {
+		if slices.Contains(kinds, a.verb) && a.at <= c.w.since() {
 			return true
 		}
 	}
-	return c.w.since() < time.Second
+	return false
 }
 
 // lateBy is how late a request may be without a reason. Calls that take their turn
@@ -380,7 +374,7 @@ const lateBy = 150 * time.Millisecond
 // other job to wait for.
 func (c *checker) checkLate(h *hit) {
 	r := c.jobs[h.job]
-	if r == nil || c.w.plan.slots == fewSlots || c.faulty() || len(c.limitsOf(h)) > 0 || r.item == nil {
+	if r == nil || c.w.plan.slots == fewSlots || c.w.since() < time.Second || c.had(faults...) || len(c.limitsOf(h)) > 0 || r.item == nil {
 		return
 	}
 	c.counts["timed"]++
