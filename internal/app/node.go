@@ -78,6 +78,8 @@ type Config struct {
 	// service sends no e-mails.
 	SMTP     *smtp.Server
 	MailFrom *mail.Address
+	// PublicPunctuality shows everyone how late the jobs of all accounts began.
+	PublicPunctuality bool
 	// MetricsListen is an address that metrics and health details are served on;
 	// "" for the same as everything else.
 	MetricsListen string
@@ -230,14 +232,15 @@ func (n *Node) start(ctx context.Context) error {
 	alerts := n.newAlerts(mail != nil)
 	api := httpapi.New(httpapi.Config{
 		Service: n.service, Alerts: alerts, Auth: n.auth, Secrets: n.vault, Audit: n.audit, Metrics: n.metrics, Tracer: n.tracer, Stats: n.stats, Board: notices, Events: n.hub, Listeners: n.listeners, Log: c.Log,
-		Running: n.ready, Quotas: n.quotas, Rates: rates, Retention: c.Retention, Version: c.Version,
+		PublicPunctuality: c.PublicPunctuality,
+		Running:           n.ready, Quotas: n.quotas, Rates: rates, Retention: c.Retention, Version: c.Version,
 		OperationsElsewhere: n.operations != nil,
 	})
 	n.people = auth.NewPeople(auth.PeopleConfig{Store: n.sealed, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log, Audit: n.audit})
 	pages := dashboard.New(dashboard.Config{
 		Service: n.service, People: n.people, Auth: n.auth, Secrets: n.vault, Alerts: alerts, Board: notices, Stats: n.stats, Events: n.hub, Running: n.ready,
 		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), Log: c.Log, Version: c.Version, Audit: n.audit,
-		Observe: n.metrics.Requested,
+		Observe: n.metrics.Requested, PublicPunctuality: c.PublicPunctuality,
 	})
 	n.server = newServer(c, api, edge.CountHops(pages.Wrap(api)))
 	n.server.RegisterOnShutdown(n.hub.Close)
