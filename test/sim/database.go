@@ -113,16 +113,13 @@ type session struct {
 	node   *node
 	opened time.Time
 
-	mu       sync.Mutex
-	notify   func(store.Notice)
-	leases   map[int64]time.Time // when the last heartbeat of each was sent
-	hears    bool
-	cancels  []store.Cancelled
-	draining bool // cancels are being delivered
+	mu     sync.Mutex
+	notify func(store.Notice)
+	leases map[int64]time.Time // when the last heartbeat of each was sent
 }
 
 func (d *database) connect(n *node) *session {
-	s := &session{Store: d.store, db: d, node: n, opened: time.Now(), leases: map[int64]time.Time{}, hears: true}
+	s := &session{Store: d.store, db: d, node: n, opened: time.Now(), leases: map[int64]time.Time{}}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.open = append(d.open, s)
@@ -238,7 +235,6 @@ func (s *session) NodeHeartbeat(_ context.Context, node int64) (store.Heartbeat,
 		return beat, nil
 	}
 	s.leases[node] = now
-	beat.NotificationsDown = !s.hears
 	return beat, nil
 }
 

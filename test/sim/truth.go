@@ -36,12 +36,6 @@ type item struct {
 	attempt int
 }
 
-// scheduleRow is a schedule as it is stored.
-type scheduleRow struct {
-	id       string
-	disabled bool
-}
-
 // query reads the database past all faults.
 func (c *checker) query(sql string, row func(*sqlite.Stmt)) {
 	err := sqlitex.Execute(c.w.db.truth, sql, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
