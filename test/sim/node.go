@@ -73,6 +73,15 @@ func (n *node) session() *session {
 	return nil
 }
 
+// recordingStore is a store that records the outcomes of jobs for alerts: the
+// Recorder's methods come before those of the store.
+type recordingStore struct {
+	*watch.Recorder
+	others
+}
+
+type others struct{ store.Store }
+
 // run is the life of a node, as internal/app builds it.
 func (n *node) run(ctx context.Context) {
 	defer close(n.done)
@@ -86,7 +95,7 @@ func (n *node) run(ctx context.Context) {
 		_, held := store.OwnDue(item.Due)
 		return held
 	}})
-	s := watch.NewStore(base, watcher)
+	s := recordingStore{&watch.Recorder{Watcher: watcher, Store: base}, others{base}}
 	number, err := s.NodeStart(ctx)
 	if err != nil {
 		return
