@@ -15,6 +15,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/operator"
 	"github.com/punctual-dev/punctual/internal/store"
 	sqlitestore "github.com/punctual-dev/punctual/internal/store/sqlite"
 )
@@ -244,6 +245,18 @@ func (s *session) NodeHoldsLease(node int64) bool {
 	defer s.mu.Unlock()
 	sent, known := s.leases[node]
 	return known && time.Since(sent) < holdsFor
+}
+
+// NodeList implements store.People.
+func (s *session) NodeList(context.Context) ([]operator.Node, error) {
+	s.db.mu.Lock()
+	defer s.db.mu.Unlock()
+	var nodes []operator.Node
+	for number, at := range s.db.beats {
+		nodes = append(nodes, operator.Node{Number: number, HeartbeatAt: at})
+	}
+	slices.SortFunc(nodes, func(a, b operator.Node) int { return int(a.Number - b.Number) })
+	return nodes, nil
 }
 
 // NodeStop implements store.Nodes.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,6 +23,11 @@ func TestDatabase_IsAStore(t *testing.T) {
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.NumCPU()))
 	storetest.Run(t, func(t *testing.T, clock func() time.Time) store.Store {
+		for _, group := range []string{"Concurrency", "Suspects"} {
+			if strings.Contains(t.Name(), "/"+group+"/") {
+				t.Skip("a run makes one call at a time, and crashes at the preparation of an attempt are not simulated")
+			}
+		}
 		file, err := emptyFile()
 		if err != nil {
 			t.Fatal(err)
