@@ -4,8 +4,9 @@ GO ?= go
 BASE ?= HEAD~1
 COUNT ?= 6
 FUZZTIME ?= 5m
+SECONDS ?= 60
 
-.PHONY: help build test test-quick hostile chaos lint format generate screenshots recording bench bench-go bench-compare fuzz demo release release-check
+.PHONY: help build test test-quick hostile chaos lint format generate screenshots recording bench bench-go bench-compare sim planted-faults fuzz demo release release-check
 
 help: ## list what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -24,6 +25,13 @@ hostile: ## attack the service beside a victim; needs a quiet machine
 
 chaos: ## storm three nodes with 300 jobs/s for two minutes
 	PUNCTUAL_NODES_FULL=1 $(GO) test ./test/nodes -run TestChaos -count=1 -v -timeout 10m
+
+sim: ## simulate nodes, clients and targets for SECONDS=60, or run SEED=n again, with KEEP=ids only
+	PUNCTUAL_SIM_SECONDS=$(SECONDS) PUNCTUAL_SIM_SEED=$(SEED) PUNCTUAL_SIM_KEEP=$(KEEP) PUNCTUAL_SIM_FIRST=$(FIRST) \
+		$(GO) test ./test/sim -run TestSimulation_KeepsAllPromises -count=1 -v -timeout 24h
+
+planted-faults: ## show that the simulation notices defects; FAULTS names some of test/sim/faults
+	./scripts/planted-faults $(FAULTS)
 
 lint: ## check formatting, generated files, vet, staticcheck, workflows and manifests
 	./scripts/lint

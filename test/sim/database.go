@@ -15,6 +15,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/operator"
 	"github.com/punctual-dev/punctual/internal/store"
 	sqlitestore "github.com/punctual-dev/punctual/internal/store/sqlite"
 )
@@ -34,6 +35,8 @@ type database struct {
 	store  *sqlitestore.Store
 	truth  *sqlite.Conn // reads what is committed
 	owners []job.Owner
+
+	clock func() time.Time // of the machine it is on
 
 	mu     sync.Mutex
 	offset time.Duration // by which the clock is wrong
@@ -58,7 +61,7 @@ func empty(dir string) ([]byte, error) {
 }
 
 func openDatabase(dir string, file []byte, accounts int) (*database, error) {
-	d := &database{next: 10, beats: map[int64]time.Time{}}
+	d := &database{clock: time.Now, next: 10, beats: map[int64]time.Time{}}
 	path := filepath.Join(dir, "sim.db")
 	ctx := context.Background()
 	err := os.WriteFile(path, file, 0o600)
@@ -94,7 +97,7 @@ func (d *database) close() error {
 func (d *database) now() time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return time.Now().Add(d.offset)
+	return d.clock().Add(d.offset)
 }
 
 // step moves the clock.
@@ -111,16 +114,13 @@ type session struct {
 	node   *node
 	opened time.Time
 
-	mu       sync.Mutex
-	notify   func(store.Notice)
-	leases   map[int64]time.Time // when the last heartbeat of each was sent
-	hears    bool
-	cancels  []store.Cancelled
-	draining bool // cancels are being delivered
+	mu     sync.Mutex
+	notify func(store.Notice)
+	leases map[int64]time.Time // when the last heartbeat of each was sent
 }
 
 func (d *database) connect(n *node) *session {
-	s := &session{Store: d.store, db: d, node: n, opened: time.Now(), leases: map[int64]time.Time{}, hears: true}
+	s := &session{Store: d.store, db: d, node: n, opened: time.Now(), leases: map[int64]time.Time{}}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.open = append(d.open, s)
@@ -236,7 +236,6 @@ func (s *session) NodeHeartbeat(_ context.Context, node int64) (store.Heartbeat,
 		return beat, nil
 	}
 	s.leases[node] = now
-	beat.NotificationsDown = !s.hears
 	return beat, nil
 }
 
@@ -246,6 +245,18 @@ func (s *session) NodeHoldsLease(node int64) bool {
 	defer s.mu.Unlock()
 	sent, known := s.leases[node]
 	return known && time.Since(sent) < holdsFor
+}
+
+// NodeList implements store.People.
+func (s *session) NodeList(context.Context) ([]operator.Node, error) {
+	s.db.mu.Lock()
+	defer s.db.mu.Unlock()
+	var nodes []operator.Node
+	for number, at := range s.db.beats {
+		nodes = append(nodes, operator.Node{Number: number, HeartbeatAt: at})
+	}
+	slices.SortFunc(nodes, func(a, b operator.Node) int { return int(a.Number - b.Number) })
+	return nodes, nil
 }
 
 // NodeStop implements store.Nodes.

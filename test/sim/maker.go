@@ -18,12 +18,15 @@ type maker struct {
 	// How likely things are in this plan: plans that have much of one thing reach what
 	// plans with a little of everything do not.
 	recurs, limited, completes, keyed, fails, slow, told float64
+	// conflict is what most calls with a held key ask for.
+	conflict string
 }
 
 // theme chooses how likely things are.
 func (m *maker) theme() {
 	m.recurs, m.limited, m.completes = pick(m, 0.0, 0.3, 0.3, 0.7), pick(m, 0.0, 0.35, 0.9), pick(m, 0.0, 0.25, 0.8)
 	m.keyed, m.fails, m.slow, m.told = pick(m, 0.0, 0.4, 0.9), pick(m, 0.2, 0.4, 0.9), pick(m, 0.05, 0.15, 0.6), pick(m, 0.1, 0.3, 0.8)
+	m.conflict = pick(m, "return", "return", "refuse", "replace")
 }
 
 func (m *maker) one(p float64) bool { return m.Float64() < p }
@@ -100,14 +103,13 @@ func (m *maker) creates() {
 	} else {
 		m.jobs = append(m.jobs, a)
 		if m.one(m.keyed) {
-			switch {
-			case m.one(0.2):
-				add(`"idempotency_key": "r%d", "on_conflict": "replace"`, m.IntN(2))
-			case m.one(0.2):
-				add(`"idempotency_key": "k%d", "on_conflict": "refuse"`, m.IntN(2))
-			default:
-				add(`"idempotency_key": "k%d"`, m.IntN(2))
+			how := m.conflict
+			if m.one(0.2) {
+				how = pick(m, "return", "refuse", "replace")
 			}
+			// Those that are replaced have keys of their own: the model of keys does not
+			// know them.
+			add(`"idempotency_key": "%c%d", "on_conflict": %q`, how[2], m.IntN(2), how)
 		}
 	}
 	if !recurs && m.one(0.15) {
@@ -119,7 +121,9 @@ func (m *maker) creates() {
 		a.answers = append(a.answers, m.answer(completes, recurs))
 	}
 	last := m.answer(false, false)
-	last.status = 200
+	if m.fails < 0.9 || m.one(0.3) {
+		last.status = 200
+	}
 	if completes && m.one(0.5) {
 		last.status, last.report, last.when = 202, `{"result": {"ok": true}}`, m.moment(0, 2*time.Second)
 	}
@@ -172,21 +176,21 @@ func (m *maker) changes() {
 		a.verb = pick(m, edit, cancel, disable, enable, disable, enable, remove, runNow)
 		a.body = pick(m, `{"repeat_every": 3}`, `{"description": "edited"}`, `{"schedule_in": 4}`)
 	} else {
-		a.verb = pick(m, edit, edit, cancel, rerun, runNow)
-		a.body = pick(m, `{"schedule_in": 6}`, `{"schedule_in": 0.5}`, `{"description": "edited"}`, fmt.Sprintf(`{"body": {"v": %d}}`, a.id))
+		a.verb = pick(m, edit, edit, edit, cancel, cancel, rerun, runNow)
+		a.body = pick(m, `{"schedule_in": 6}`, `{"schedule_in": 0.5}`, `{"description": "edited"}`, fmt.Sprintf(`{"body": {"v": %d}}`, a.id), fmt.Sprintf(`{"body": {"v": %d}}`, a.id))
 	}
 	if a.verb != edit {
 		a.body = ""
 	}
 	if target.due > 0 && m.one(0.5) { // when its attempt is claimed, starts or has just started
-		a.at = target.at + target.due + m.moment(-time.Second, 500*time.Millisecond)
+		a.at = target.at + target.due + m.moment(-800*time.Millisecond, 200*time.Millisecond)
 	}
 }
 
 // faults adds a fault.
 func (m *maker) faults() {
 	a := m.add(&action{at: m.moment(time.Second, m.plan.length), node: m.IntN(m.plan.nodes), length: m.moment(100*time.Millisecond, 8*time.Second)})
-	switch a.verb = pick(m, crash, crash, crash, stop, cut, failing, failing, slow, deaf, clockStep); a.verb {
+	switch a.verb = pick(m, crash, crash, crash, stop, cut, cut, failing, failing, slow, deaf, clockStep); a.verb {
 	case crash:
 		a.calls = 1 + m.IntN(60)
 	case cut:

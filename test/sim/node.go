@@ -4,17 +4,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/alert/watch"
 	"github.com/punctual-dev/punctual/internal/attempt"
 	"github.com/punctual-dev/punctual/internal/dispatch"
-	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/fault"
-	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/maintenance"
 	"github.com/punctual-dev/punctual/internal/metrics"
@@ -77,6 +73,15 @@ func (n *node) session() *session {
 	return nil
 }
 
+// recordingStore is a store that records the outcomes of jobs for alerts: the
+// Recorder's methods come before those of the store.
+type recordingStore struct {
+	*watch.Recorder
+	others
+}
+
+type others struct{ store.Store }
+
 // run is the life of a node, as internal/app builds it.
 func (n *node) run(ctx context.Context) {
 	defer close(n.done)
@@ -90,7 +95,7 @@ func (n *node) run(ctx context.Context) {
 		_, held := store.OwnDue(item.Due)
 		return held
 	}})
-	s := watch.NewStore(base, watcher)
+	s := recordingStore{&watch.Recorder{Watcher: watcher, Store: base}, others{base}}
 	number, err := s.NodeStart(ctx)
 	if err != nil {
 		return
@@ -148,108 +153,4 @@ func takeOver(ctx context.Context, r *attempt.Recovery) {
 			_ = r.Run(ctx)
 		}
 	}
-}
-
-// secrets signs requests.
-type secrets struct{}
-
-func (secrets) SigningSecrets(context.Context, int64) ([]execute.Secret, error) {
-	return []execute.Secret{execute.Secret("secret")}, nil
-}
-
-// targets answers a node's requests.
-type targets node
-
-// Prewarm implements attempt.Client. Targets need no connections.
-func (t *targets) Prewarm(string, int) {}
-
-// Do implements attempt.Client.
-func (t *targets) Do(ctx context.Context, r execute.Request) job.Outcome {
-	n, w, start := (*node)(t), t.world, time.Now()
-	took := func(o job.Outcome) job.Outcome {
-		o.Duration = time.Since(start)
-		return o
-	}
-	h := newHit(&r)
-	if w.sched.await(n, n.name, "request "+h.name) == perish {
-		return took(stopped(execute.ErrInterrupted))
-	}
-	if err := context.Cause(ctx); err != nil {
-		return took(stopped(err))
-	}
-	if r.Leave != nil && !r.Leave() {
-		o := stopped(execute.ErrInterrupted)
-		o.Failure.Unsent = true
-		return took(o)
-	}
-	a := w.arrives(n, h)
-	if r.Timeout > 0 && a.after > r.Timeout {
-		pause(ctx, r.Timeout)
-	} else {
-		pause(ctx, a.after)
-	}
-	fate := w.sched.await(n, n.name, "response "+h.name)
-	cause := context.Cause(ctx)
-	switch {
-	case fate == perish:
-		cause = execute.ErrInterrupted
-	case cause == nil && r.Timeout > 0 && a.after > r.Timeout:
-		cause = context.DeadlineExceeded
-	}
-	w.leaves(h, cause)
-	if cause != nil {
-		return took(stopped(cause))
-	}
-	if a.status == 0 {
-		return took(job.Outcome{Failure: &job.Failure{Kind: job.KindClosed, Message: "the target closed the connection"}})
-	}
-	return took(job.Outcome{Response: &job.Response{
-		Status: a.status, Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(a.body),
-	}})
-}
-
-// stopped returns the outcome of an attempt that ended for a cause, as package
-// execute does.
-func stopped(cause error) job.Outcome {
-	f := &job.Failure{Kind: job.KindInterrupted, Message: "the service stopped while the request was under way"}
-	switch cause {
-	case execute.ErrCancelled:
-		f.Kind, f.Message = job.KindCancelled, "the job was cancelled while the request was under way"
-	case context.DeadlineExceeded:
-		f.Kind, f.Message = job.KindTimeout, "no response in the time allowed"
-	}
-	return job.Outcome{Failure: f}
-}
-
-// pause waits until ctx ends, at most for a time.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
-// newHit reads what a request says about itself.
-func newHit(r *execute.Request) *hit {
-	h := &hit{url: r.URL, message: r.MessageID, body: string(r.Body)}
-	for _, f := range r.Own {
-		switch f.Name {
-		case "X-Punctual-Job-Id":
-			h.job, _ = strconv.ParseInt(f.Value, 10, 64)
-		case "X-Punctual-Attempt":
-			h.attempt, _ = strconv.Atoi(f.Value)
-		case "X-Punctual-Scheduled-At":
-			h.scheduled, _ = time.Parse(time.RFC3339Nano, f.Value)
-		case "X-Punctual-Complete":
-			h.token = f.Value[len(completionURL):]
-		}
-	}
-	h.action = actionOf(r.URL)
-	h.name = fmt.Sprintf("%s #%d", r.URL, h.attempt)
-	if h.job == 0 {
-		h.name = r.URL + " " + eventOf(h.body)
-	}
-	return h
 }

@@ -59,14 +59,8 @@ type action struct {
 	calls   int
 }
 
-// isFault reports whether an action is a fault.
-func (a *action) isFault() bool {
-	switch a.verb {
-	case crash, stop, cut, failing, slow, deaf, clockStep:
-		return true
-	}
-	return false
-}
+// faults are the verbs of faults.
+var faults = []verb{crash, stop, cut, failing, slow, deaf, clockStep}
 
 func (a *action) String() string {
 	text := fmt.Sprintf("at %s", a.at)
@@ -135,10 +129,10 @@ func newPlan(seed uint64) *plan {
 	for range 3 + m.IntN(10) {
 		m.creates()
 	}
-	for range m.IntN(10) {
+	for range pick(m, 0, 4, 8, 25) {
 		m.changes()
 	}
-	for range m.IntN(5) {
+	for range pick(m, 0, 0, 1, 2, 4) {
 		m.faults()
 	}
 	m.sort()

@@ -114,13 +114,6 @@ func (s *scheduler) kill(n *node) {
 	})
 }
 
-// isDead reports whether a node has crashed.
-func (s *scheduler) isDead(n *node) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return n.dead
-}
-
 // idle waits until a call arrives or the time has passed.
 func (s *scheduler) idle(ctx context.Context, until time.Duration) {
 	timer := time.NewTimer(until)

@@ -36,12 +36,6 @@ type item struct {
 	attempt int
 }
 
-// scheduleRow is a schedule as it is stored.
-type scheduleRow struct {
-	id       string
-	disabled bool
-}
-
 // query reads the database past all faults.
 func (c *checker) query(sql string, row func(*sqlite.Stmt)) {
 	err := sqlitex.Execute(c.w.db.truth, sql, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
@@ -235,12 +229,16 @@ func (c *checker) checkRuns() {
 			if job.ReadSpec(b.args).CatchUp == job.CatchUpAll || a.attempted.IsZero() || c.clockMoved() || c.moved[a.number] || c.moved[b.number] {
 				continue
 			}
-			if !b.scheduled.After(c.firstHit(a)) {
+			if !b.scheduled.After(c.firstHit(a).Add(-announced)) {
 				c.breaks(lateRun, "run %d is due %s, and run %d had started later, at %s", b.number, clock(b.scheduled), a.number, clock(c.firstHit(a)))
 			}
 		}
 	}
 }
+
+// announced is how long the start of an attempt may lie after the one that was
+// announced when it was claimed, which stays.
+const announced = time.Second
 
 // firstHit returns when the first request of a job reached its target; its own due
 // time if none did.

@@ -5,18 +5,14 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
-	"path"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -27,7 +23,6 @@ type world struct {
 	db    *database
 	start time.Time
 	check *checker
-	ends  time.Time // when the faults are over
 	steps int
 	trace uint64 // a hash of all turns, in order
 
@@ -47,10 +42,8 @@ type world struct {
 
 // record is what the client of an action knows of what it has created.
 type record struct {
-	action   *action
 	job      job.Ref
 	schedule *job.Job // the first run, if it recurs
-	acked    time.Time
 }
 
 // result is what a run of a plan has shown.
@@ -317,190 +310,6 @@ func (w *world) deliver(s *session, n store.Notice) {
 			}
 		}
 	})
-}
-
-// live returns the service of a node, or of another one that serves.
-func (w *world) live(i int) *service.Service {
-	for k := range w.nodes {
-		if s := w.nodes[(i+k)%len(w.nodes)].serving(); s != nil {
-			return s
-		}
-	}
-	return nil
-}
-
-// client carries out a client's action. It repeats what can be repeated until it
-// gets an answer.
-func (w *world) client(a *action) {
-	for try := 0; ; try++ {
-		if w.sched.await(nil, "client", fmt.Sprintf("%d. %s", a.id, a.verb)); w.ctx.Err() != nil {
-			return
-		}
-		var err error = fault.Unreachable(nil)
-		if s := w.live(a.node + try); s != nil {
-			e := w.try(s, a)
-			if e == nil || fault.CodeOf(e) != fault.Unavailable {
-				w.check.answered(a, e)
-				return
-			}
-			err = e
-		}
-		if w.check.unclear(a, err); !a.repeatable() || try == 20 || w.ctx.Err() != nil {
-			return
-		}
-		pause(w.ctx, 700*time.Millisecond)
-	}
-}
-
-// repeatable reports whether a call may be made again when its outcome is unclear.
-func (a *action) repeatable() bool { return a.verb != rerun && a.verb != runNow && a.verb != batch }
-
-// try makes the call of an action once.
-func (w *world) try(s *service.Service, a *action) error {
-	ctx, owner := w.ctx, w.db.owners[a.account]
-	switch a.verb {
-	case create:
-		began := w.check.stamp()
-		j, conflict, err := s.Create(ctx, owner, []byte(a.body), nil)
-		if err == nil {
-			w.made(a, j)
-		}
-		w.check.keyed(a, began, j, conflict, err)
-		return err
-	case batch:
-		item := service.BatchItem{Body: rawjson.Value(a.body)}
-		b, err := s.ReadBatch(ctx, owner, []service.BatchItem{item, item, item}, true)
-		if err != nil {
-			return err
-		}
-		results, err := s.CreateBatch(ctx, b)
-		if err == nil {
-			for _, r := range results {
-				w.made(a, r.Job)
-			}
-		}
-		return err
-	case setLimit:
-		_, _, err := s.SetLimit(ctx, owner, a.key, rawjson.Value(a.body))
-		return err
-	}
-	w.mu.Lock()
-	r := w.created[a.of]
-	w.mu.Unlock()
-	if r == nil {
-		return fault.New(fault.NotFound, "it was not created")
-	}
-	return w.change(s, a, r)
-}
-
-// change makes the call of an action that changes a record.
-func (w *world) change(s *service.Service, a *action, r *record) error {
-	ctx, owner := w.ctx, w.db.owners[a.account]
-	var err error
-	var j *job.Job
-	switch of := r.schedule; {
-	case a.verb == cancel:
-		if j, err = s.Cancel(ctx, owner, r.job); err == nil {
-			w.check.cancelled(j)
-		}
-	case a.verb == rerun:
-		if j, err = s.Rerun(ctx, owner, r.job, nil); err == nil {
-			w.check.accepted(j)
-		}
-	case a.verb == edit && of != nil:
-		_, err = s.EditSchedule(ctx, owner, of.ScheduleID, rawjson.Value(a.body), service.Match{})
-	case a.verb == edit:
-		if j, err = s.EditJob(ctx, owner, r.job, rawjson.Value(a.body), service.Match{}); err == nil {
-			w.check.accepted(j)
-		}
-	case a.verb == runNow && of != nil:
-		if j, _, err = s.RunSchedule(ctx, owner, of.ScheduleID); err == nil {
-			w.check.accepted(j)
-		}
-	case a.verb == runNow:
-		if j, err = s.RunNow(ctx, owner, r.job); err == nil {
-			w.check.accepted(j)
-		}
-	case a.verb == disable:
-		_, err = s.Disable(ctx, owner, of.ScheduleID)
-	case a.verb == enable:
-		_, err = s.Enable(ctx, owner, of.ScheduleID)
-	case a.verb == remove:
-		err = s.Delete(ctx, owner, of.ScheduleID)
-	}
-	return err
-}
-
-// made notes what a client was told of what it has created.
-func (w *world) made(a *action, j *job.Job) {
-	w.check.accepted(j)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	r := &record{action: a, job: job.Ref{Number: j.Number}}
-	if strings.Contains(a.body, "repeat_every") {
-		r.schedule = j
-	}
-	if w.created[a.id] == nil {
-		w.created[a.id] = r
-	}
-}
-
-// actionOf returns the action that a URL names.
-func actionOf(url string) int {
-	id, _ := strconv.Atoi(path.Base(url))
-	return id
-}
-
-// eventOf returns which event a webhook's body tells.
-func eventOf(body string) string { return member(rawjson.Value(body), "type") }
-
-// arrives notes a request and returns how its target answers.
-func (w *world) arrives(n *node, h *hit) answer {
-	w.mu.Lock()
-	count := w.hits[h.url]
-	w.hits[h.url]++
-	w.mu.Unlock()
-	a := w.byID[h.action]
-	r := answer{status: 200, after: time.Millisecond}
-	switch {
-	case a == nil:
-	case h.job == 0:
-		if count == 1 { // of a callback or webhook, the second one fails
-			r.status = 503
-		}
-	default:
-		r = a.answers[min(count, len(a.answers)-1)]
-	}
-	h.answer = r
-	w.check.arrived(n, h)
-	if r.report != "" && h.token != "" {
-		w.actors.Go(func() { w.report(n, h, r) })
-	}
-	return r
-}
-
-// leaves notes the end of a request.
-func (w *world) leaves(h *hit, cause error) { w.check.left(h, cause) }
-
-// report reports the outcome of an attempt, as its target.
-func (w *world) report(n *node, h *hit, r answer) {
-	pause(w.ctx, r.after+r.when)
-	for try := 0; try < 20 && w.ctx.Err() == nil; try++ {
-		w.sched.await(nil, "target", "report of "+h.name)
-		if w.ctx.Err() != nil {
-			return
-		}
-		if s := w.live(h.action + try); s != nil {
-			w.check.reporting(h)
-			_, err := s.Complete(w.ctx, h.token, rawjson.Value(r.report))
-			if err == nil || fault.CodeOf(err) != fault.Unavailable {
-				w.check.reported(h, r, err)
-				return
-			}
-			w.check.reported(h, r, err)
-		}
-		pause(w.ctx, 900*time.Millisecond)
-	}
 }
 
 // member returns a member of an object as text: of a string its content.

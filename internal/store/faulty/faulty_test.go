@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -139,4 +140,23 @@ func TestSet_PanicsForAnUnknownMethod(t *testing.T) {
 		}
 	}()
 	New(nil).Set("JobInsert", Fault{})
+}
+
+func TestNewAround_CarriesOutCallsThatCanFail(t *testing.T) {
+	inner := &counting{}
+	var methods []string
+	s := NewAround(inner, func(_ context.Context, method string, call func() error) error {
+		if methods = append(methods, method); len(methods) == 1 {
+			return errBroken
+		}
+		return call()
+	})
+	for i, want := range []error{errBroken, nil} {
+		if err := s.Ping(t.Context()); !errors.Is(err, want) || inner.pings != i {
+			t.Errorf("call %d: Ping = %v after %d, want %v", i, err, inner.pings, want)
+		}
+	}
+	if want := []string{"Ping", "Ping"}; !slices.Equal(methods, want) {
+		t.Errorf("around was asked for %v, want %v", methods, want)
+	}
 }

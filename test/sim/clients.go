@@ -1,0 +1,138 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/service"
+)
+
+// live returns the service of a node, or of another one that serves.
+func (w *world) live(i int) *service.Service {
+	for k := range w.nodes {
+		if s := w.nodes[(i+k)%len(w.nodes)].serving(); s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// client carries out a client's action. It repeats what can be repeated until it
+// gets an answer.
+func (w *world) client(a *action) {
+	for try := 0; ; try++ {
+		if w.sched.await(nil, "client", fmt.Sprintf("%d. %s", a.id, a.verb)); w.ctx.Err() != nil {
+			return
+		}
+		var err error = fault.Unreachable(nil)
+		if s := w.live(a.node + try); s != nil {
+			e := w.try(s, a)
+			if e == nil || fault.CodeOf(e) != fault.Unavailable {
+				w.check.answered(a, e)
+				return
+			}
+			err = e
+		}
+		if w.check.unclear(a, err); !a.repeatable() || try == 20 || w.ctx.Err() != nil {
+			return
+		}
+		pause(w.ctx, 700*time.Millisecond)
+	}
+}
+
+// repeatable reports whether a call may be made again when its outcome is unclear.
+func (a *action) repeatable() bool { return a.verb != rerun && a.verb != runNow && a.verb != batch }
+
+// try makes the call of an action once.
+func (w *world) try(s *service.Service, a *action) error {
+	ctx, owner := w.ctx, w.db.owners[a.account]
+	switch a.verb {
+	case create:
+		began := w.check.stamp()
+		j, conflict, err := s.Create(ctx, owner, []byte(a.body), nil)
+		if err == nil {
+			w.made(a, j)
+		}
+		w.check.keyed(a, began, j, conflict, err)
+		return err
+	case batch:
+		item := service.BatchItem{Body: rawjson.Value(a.body)}
+		b, err := s.ReadBatch(ctx, owner, []service.BatchItem{item, item, item}, true)
+		if err != nil {
+			return err
+		}
+		results, err := s.CreateBatch(ctx, b)
+		if err == nil {
+			for _, r := range results {
+				w.made(a, r.Job)
+			}
+		}
+		return err
+	case setLimit:
+		_, _, err := s.SetLimit(ctx, owner, a.key, rawjson.Value(a.body))
+		return err
+	}
+	w.mu.Lock()
+	r := w.created[a.of]
+	w.mu.Unlock()
+	if r == nil {
+		return fault.New(fault.NotFound, "it was not created")
+	}
+	return w.change(s, a, r)
+}
+
+// change makes the call of an action that changes a record.
+func (w *world) change(s *service.Service, a *action, r *record) error {
+	ctx, owner := w.ctx, w.db.owners[a.account]
+	var err error
+	var j *job.Job
+	switch of := r.schedule; {
+	case a.verb == cancel:
+		if j, err = s.Cancel(ctx, owner, r.job); err == nil {
+			w.check.cancelled(j)
+		}
+	case a.verb == rerun:
+		if j, err = s.Rerun(ctx, owner, r.job, nil); err == nil {
+			w.check.accepted(j)
+		}
+	case a.verb == edit && of != nil:
+		_, err = s.EditSchedule(ctx, owner, of.ScheduleID, rawjson.Value(a.body), service.Match{})
+	case a.verb == edit:
+		if j, err = s.EditJob(ctx, owner, r.job, rawjson.Value(a.body), service.Match{}); err == nil {
+			w.check.accepted(j)
+		}
+	case a.verb == runNow && of != nil:
+		if j, _, err = s.RunSchedule(ctx, owner, of.ScheduleID); err == nil {
+			w.check.accepted(j)
+		}
+	case a.verb == runNow:
+		if j, err = s.RunNow(ctx, owner, r.job); err == nil {
+			w.check.accepted(j)
+		}
+	case a.verb == disable:
+		_, err = s.Disable(ctx, owner, of.ScheduleID)
+	case a.verb == enable:
+		_, err = s.Enable(ctx, owner, of.ScheduleID)
+	case a.verb == remove:
+		err = s.Delete(ctx, owner, of.ScheduleID)
+	}
+	return err
+}
+
+// made notes what a client was told of what it has created.
+func (w *world) made(a *action, j *job.Job) {
+	w.check.accepted(j)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := &record{job: job.Ref{Number: j.Number}}
+	if strings.Contains(a.body, "repeat_every") {
+		r.schedule = j
+	}
+	if w.created[a.id] == nil {
+		w.created[a.id] = r
+	}
+}
