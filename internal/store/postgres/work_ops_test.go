@@ -22,6 +22,8 @@ type operationOf struct {
 // batch of the retention, and of a page.
 const (
 	callBound, claimBound, stepBound, pruneBound, pageBound = 1000, 128, 64, 200, 100
+	// editBound is fewer than a call may edit, because each edit is a statement.
+	editBound = 200
 )
 
 func (d *dealt) newJobs(count int, change func(i int, n *store.NewJob)) []store.NewJob {
@@ -236,9 +238,9 @@ var changing = []operationOf{
 		keys := append(keysOf("p-", 0, callBound/2), keysOf("none-", 0, callBound/2)...)
 		return d.insert(d.newJobs(callBound, func(i int, n *store.NewJob) { n.Job.Key, n.Caps = &keys[i], store.Caps{Pending: 10} }))
 	}},
-	{"replace jobs", callBound, func(d *dealt) error {
-		keys := keysOf("p-", 0, callBound)
-		return d.insert(d.newJobs(callBound, func(i int, n *store.NewJob) { n.Job.Key, n.Resolve = &keys[i], replace }))
+	{"replace jobs", editBound, func(d *dealt) error {
+		keys := keysOf("p-", 0, editBound)
+		return d.insert(d.newJobs(editBound, func(i int, n *store.NewJob) { n.Job.Key, n.Resolve = &keys[i], replace }))
 	}},
 	{"create jobs with limits", callBound, func(d *dealt) error {
 		return d.insert(d.newJobs(callBound, func(_ int, n *store.NewJob) {
@@ -254,9 +256,9 @@ var changing = []operationOf{
 		jobs := d.newJobs(callBound, func(i int, n *store.NewJob) { asSchedule(n, keys[i]) })
 		return d.putSchedules(keys, "", func(i int, _ *store.KeyHolder) *store.Changes { return &store.Changes{Next: &jobs[i]} })
 	}},
-	{"put schedules", callBound, func(d *dealt) error { return d.putSchedules(keysOf("s-", 0, callBound), "doc", d.editSchedule) }},
-	{"drop schedules", callBound, func(d *dealt) error {
-		return d.putSchedules(keysOf("s-", 0, callBound), "", func(_ int, h *store.KeyHolder) *store.Changes {
+	{"put schedules", editBound, func(d *dealt) error { return d.putSchedules(keysOf("s-", 0, editBound), "doc", d.editSchedule) }},
+	{"drop schedules", editBound, func(d *dealt) error {
+		return d.putSchedules(keysOf("s-", 0, editBound), "", func(_ int, h *store.KeyHolder) *store.Changes {
 			c := cancelled(&h.Snapshot)
 			c.Schedule, c.DropSchedule = h.Schedule, true
 			return c
