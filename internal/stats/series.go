@@ -2,6 +2,7 @@ package stats
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/store"
@@ -50,17 +51,12 @@ func (c *Collector) Steps(ctx context.Context, account int64, minutes, per int) 
 	from := to - int64(steps*per) + 1
 	step := func(minute int64) int64 { return (minute - from) / int64(per) }
 	cells := make([]cell, steps)
-	c.writing.RLock()
-	defer c.writing.RUnlock()
-	stored, err := c.Store.StatsRead(ctx, account, from, to)
+	stored, here, err := c.read(ctx, account, from, to)
 	if err != nil {
 		return nil, err
 	}
-	here := c.own(account, from, to)
-	for _, s := range stored {
-		if _, newer := here[s.Minute]; !newer || s.Source != c.source {
-			cells[step(s.Minute)].addStored(&s)
-		}
+	for i := range stored {
+		cells[step(stored[i].Minute)].addStored(&stored[i])
 	}
 	for minute, one := range here {
 		cells[step(minute)].merge(one)
@@ -74,6 +70,18 @@ func (c *Collector) Steps(ctx context.Context, account int64, minutes, per int) 
 	}
 	series.Total = all.point()
 	return series, nil
+}
+
+// read returns the counts of an account in the minutes from to to: what is stored,
+// and the minutes that this process has newer counts of, which stored lacks.
+func (c *Collector) read(ctx context.Context, account, from, to int64) (stored []store.Stat, here map[int64]*cell, err error) {
+	c.writing.RLock()
+	defer c.writing.RUnlock()
+	if stored, err = c.Store.StatsRead(ctx, account, from, to); err != nil {
+		return nil, nil, err
+	}
+	here = c.own(account, from, to)
+	return slices.DeleteFunc(stored, func(s store.Stat) bool { return s.Source == c.source && here[s.Minute] != nil }), here, nil
 }
 
 // own returns copies of the cells in memory of an account, by minute.
