@@ -23,7 +23,7 @@ type observed struct {
 type observedPlan struct {
 	Text string   `json:"Query Text"`
 	Plan planNode `json:"Plan"`
-	raw  string
+
 }
 
 // planNode is a node of a plan. Counts are averages of its loops, blocks are totals
@@ -39,7 +39,6 @@ type planNode struct {
 	Rechecked     int        `json:"Rows Removed by Index Recheck"`
 	HitBlocks     int        `json:"Shared Hit Blocks"`
 	ReadBlocks    int        `json:"Shared Read Blocks"`
-	WrittenBlocks int        `json:"Shared Dirtied Blocks"`
 	Plans         []planNode `json:"Plans"`
 }
 
@@ -74,7 +73,6 @@ func (o *observed) note(message string) {
 	if err := json.Unmarshal([]byte(raw), &p); err != nil {
 		p.Text = fmt.Sprintf("a plan that can't be read: %v", err)
 	}
-	p.raw = raw
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.plans = append(o.plans, p)
