@@ -23,23 +23,22 @@ type observed struct {
 type observedPlan struct {
 	Text string   `json:"Query Text"`
 	Plan planNode `json:"Plan"`
-
 }
 
 // planNode is a node of a plan. Counts are averages of its loops, blocks are totals
 // that include those of its children.
 type planNode struct {
-	Type          string     `json:"Node Type"`
-	Relation      string     `json:"Relation Name"`
-	Index         string     `json:"Index Name"`
-	Rows          int        `json:"Actual Rows"`
-	Loops         int        `json:"Actual Loops"`
-	Filtered      int        `json:"Rows Removed by Filter"`
-	Joined        int        `json:"Rows Removed by Join Filter"`
-	Rechecked     int        `json:"Rows Removed by Index Recheck"`
-	HitBlocks     int        `json:"Shared Hit Blocks"`
-	ReadBlocks    int        `json:"Shared Read Blocks"`
-	Plans         []planNode `json:"Plans"`
+	Type       string     `json:"Node Type"`
+	Relation   string     `json:"Relation Name"`
+	Index      string     `json:"Index Name"`
+	Rows       int        `json:"Actual Rows"`
+	Loops      int        `json:"Actual Loops"`
+	Filtered   int        `json:"Rows Removed by Filter"`
+	Joined     int        `json:"Rows Removed by Join Filter"`
+	Rechecked  int        `json:"Rows Removed by Index Recheck"`
+	HitBlocks  int        `json:"Shared Hit Blocks"`
+	ReadBlocks int        `json:"Shared Read Blocks"`
+	Plans      []planNode `json:"Plans"`
 }
 
 // observe opens the store of a database as a superuser.
