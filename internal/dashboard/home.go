@@ -63,6 +63,9 @@ func (s *Server) overview(c *call) error {
 	if err := s.readFailures(c, o, now.Add(-failedWithin)); err != nil {
 		return err
 	}
+	if o.Grid, err = s.readGrid(c, o.Failing.Schedules); err != nil {
+		return err
+	}
 	counts, _, err := s.Service.Counts(ctx, c.owner(), job.Query{})
 	if err != nil {
 		return err

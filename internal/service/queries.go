@@ -58,6 +58,13 @@ func (s *Service) SchedulesFailing(ctx context.Context, owner job.Owner, limit i
 	return s.Store.SchedulesFailing(ctx, owner, limit)
 }
 
+// SchedulesDue returns up to limit of the owner's enabled schedules with an unfinished
+// run, ordered by its due time. It reads at most look of the owner's schedules and, if
+// there are more, at most look queue items of all owners.
+func (s *Service) SchedulesDue(ctx context.Context, owner job.Owner, limit, look int) (*job.DueSchedules, error) {
+	return s.Store.SchedulesDue(ctx, owner, limit, look)
+}
+
 // Deliveries returns up to limit pending deliveries of one of the owner's jobs, in
 // order, without their bodies. DueAt is zero while a delivery waits for the one
 // before it.

@@ -29,4 +29,8 @@ type Summaries interface {
 	// SchedulesFailing returns up to limit of the owner's enabled schedules whose latest
 	// completed or discarded run was discarded, those that fail longest first.
 	SchedulesFailing(ctx context.Context, owner job.Owner, limit int) ([]job.FailingSchedule, error)
+	// SchedulesDue returns up to limit of the owner's enabled schedules with an
+	// unfinished run, ordered by its due time. It reads at most look of the owner's
+	// schedules and, if there are more, at most look queue items of all owners.
+	SchedulesDue(ctx context.Context, owner job.Owner, limit, look int) (*job.DueSchedules, error)
 }

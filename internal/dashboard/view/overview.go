@@ -31,6 +31,7 @@ type Overview struct {
 	Due      []*job.Job // the next ones
 	DueCount string     // of all that are due within the hour
 	Failing  Failing
+	Grid     *Grid
 	// Failures are the failures of the last day; partly, if there are more than
 	// FailuresRead.
 	Failures       []FailureGroup

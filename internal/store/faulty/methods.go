@@ -131,6 +131,7 @@ var methods = map[string]bool{
 	"ScheduleList":       true,
 	"SchedulePut":        true,
 	"ScheduleRuns":       true,
+	"SchedulesDue":       true,
 	"SchedulesFailing":   true,
 	"SecretAdd":          true,
 	"SecretDelete":       true,

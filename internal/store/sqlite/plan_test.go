@@ -246,6 +246,11 @@ var hot = []struct {
 		_, err := c.s.SchedulesFailing(c.t.Context(), c.owner, 10)
 		return err
 	}, uses: []string{"schedules_failing"}},
+	// They sort schedules, of which they read a bounded number.
+	{name: "schedules due", run: func(c *scene) error {
+		_, err := c.s.SchedulesDue(c.t.Context(), c.owner, 10, 0)
+		return err
+	}, uses: []string{"schedules_list", "jobs_schedule", "runs USING PRIMARY KEY"}, allowed: []string{merge, "SCAN n", "SCAN r"}},
 	{name: "log", run: func(c *scene) error { _, err := c.s.LogGet(c.t.Context(), c.owner, uuid.New()); return notFound(err) }, uses: []string{"logs_list"}},
 }
 

@@ -21,6 +21,8 @@ var summaryTests = group{
 	"FailedEqualsModel":    glanceFailed,
 	"FailedHasTheCause":    failuresCause,
 	"SchedulesFailing":     schedulesFailing,
+	"SchedulesDue":         schedulesDue,
+	"SchedulesDuePartly":   schedulesDuePartly,
 	"BeganIsTheFirstBegin": summaryStartedAt,
 }
 
