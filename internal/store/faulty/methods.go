@@ -72,6 +72,7 @@ var methods = map[string]bool{
 	"JobScan":            true,
 	"JobTally":           true,
 	"JobTrail":           true,
+	"JobsAhead":          true,
 	"JobsDue":            true,
 	"KeyFind":            true,
 	"KeyGet":             true,

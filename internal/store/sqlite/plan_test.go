@@ -246,6 +246,12 @@ var hot = []struct {
 		_, err := c.s.SchedulesFailing(c.t.Context(), c.owner, 10)
 		return err
 	}, uses: []string{"schedules_failing"}},
+	// It sorts the owner's pending jobs, of which it reads a bounded number.
+	{name: "jobs ahead", run: func(c *scene) error {
+		now := c.s.Now()
+		_, err := c.s.JobsAhead(c.t.Context(), c.owner, []time.Time{now.Add(-time.Hour), now.Add(time.Hour)}, 10, 1, 100)
+		return err
+	}, uses: []string{"runs USING PRIMARY KEY", "jobs_list", "jobs USING INTEGER PRIMARY KEY"}, allowed: []string{merge}},
 	// They sort schedules, of which they read a bounded number.
 	{name: "schedules due", run: func(c *scene) error {
 		_, err := c.s.SchedulesDue(c.t.Context(), c.owner, 10, 0)
