@@ -37,4 +37,4 @@ func runsWords(runs []Run) string {
 var legendStates = []job.State{job.Completed, job.Discarded, job.Retryable, job.Executing, job.Cancelled}
 
 // runClass returns the class of a cell, which has a sign of its own for each state.
-func runClass(s job.State) string { return "run " + strings.ToLower(StateLabel(s)) }
+func runClass(s job.State) string { return stateLooks[s].tone }

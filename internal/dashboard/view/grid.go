@@ -11,9 +11,9 @@ import (
 
 const (
 	// GridRows is how many schedules the grid of the overview has.
-	GridRows = 20
+	GridRows = 16
 	// gridRuns is how many of the last runs it shows of each.
-	gridRuns = 20
+	gridRuns = 16
 	// GridRead is how many runs are read of each: one of them may not be due.
 	GridRead = gridRuns + 1
 )

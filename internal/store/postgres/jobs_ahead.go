@@ -59,7 +59,7 @@ func (s *Store) pendingAhead(ctx context.Context, owner job.Owner, edges []int64
 	looked := 0
 	const of = `(SELECT j.number, j.due_at % $4 AS due FROM jobs j WHERE j.account = $1 AND j.state = `
 	err := s.readAs(ctx, pages, query{
-		sql: `SELECT count(*) FROM ((SELECT FROM jobs WHERE account = $1 AND state = 1 LIMIT $2) UNION ALL (SELECT FROM jobs WHERE account = $1 AND state = 2 LIMIT $2)) n`,
+		sql:  `SELECT count(*) FROM ((SELECT FROM jobs WHERE account = $1 AND state = 1 LIMIT $2) UNION ALL (SELECT FROM jobs WHERE account = $1 AND state = 2 LIMIT $2)) n`,
 		args: []any{owner.Number, pending}, row: func(rows pgx.Rows) error { return rows.Scan(&looked) },
 	}, dueSteps(`SELECT b.step, count(*), false, (array_agg(b.number ORDER BY b.due, b.number))[:$5], (array_agg(b.due ORDER BY b.due, b.number))[:$5]
 		FROM (SELECT p.number, p.due, width_bucket(p.due, $2::bigint[]) AS step FROM (
