@@ -36,6 +36,9 @@ func (s *Server) overview(c *call) error {
 	if o.Grid, err = s.readGrid(c, o.Failing.Schedules); err != nil {
 		return err
 	}
+	if o.Signals, err = s.readSignals(c, o.Failing.Schedules); err != nil {
+		return err
+	}
 	counts, _, err := s.Service.Counts(ctx, c.owner(), job.Query{})
 	if err != nil {
 		return err

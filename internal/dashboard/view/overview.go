@@ -26,6 +26,7 @@ type Overview struct {
 	// Newcomer is set while nothing is stored; then nothing below is shown.
 	Newcomer bool
 	Failing  Failing
+	Signals  *Signals
 	Grid     *Grid
 	Tabs     []ui.Tab // how far back the figures and plots go
 	Figures  []Figure
