@@ -24,7 +24,7 @@ type period struct {
 }
 
 var periods = []period{
-	{"", "Hour", "last hour", 60, 1}, {"6h", "6 hours", "last 6 hours", 360, 5}, {"24h", "Day", "last day", 1440, 20},
+	{"", "Hour", "last hour", 60, 1}, {"6h", "6 hours", "last 6 hours", 360, 5}, {"24h", "Day", "last 24 hours", 1440, 20},
 	{"3d", "3 days", "last 3 days", 3 * 1440, 60}, {"7d", "7 days", "last 7 days", stats.MaxRange, 180},
 }
 
