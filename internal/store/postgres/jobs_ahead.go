@@ -61,14 +61,15 @@ func (s *Store) pendingAhead(ctx context.Context, owner job.Owner, edges []int64
 	err := s.readAs(ctx, pages, query{
 		sql:  `SELECT count(*) FROM ((SELECT FROM jobs WHERE account = $1 AND state = 1 LIMIT $2) UNION ALL (SELECT FROM jobs WHERE account = $1 AND state = 2 LIMIT $2)) n`,
 		args: []any{owner.Number, pending}, row: func(rows pgx.Rows) error { return rows.Scan(&looked) },
-	}, dueSteps(`SELECT b.step, count(*), false, (array_agg(b.number ORDER BY b.due, b.number))[:$5], (array_agg(b.due ORDER BY b.due, b.number))[:$5]
-		FROM (SELECT p.number, p.due, width_bucket(p.due, $2::bigint[]) AS step FROM (
-			`+of+`1 LIMIT $3) UNION ALL `+of+`2 LIMIT $3)) p) b
-		WHERE b.step BETWEEN 1 AND cardinality($2::bigint[]) - 1 GROUP BY b.step`, &steps, len(edges)-1, limit, owner.Number, edges, pending, heldMicros, limit))
+	})
 	if err != nil || looked >= pending {
 		return known, err
 	}
-	return steps, nil
+	err = s.readAs(ctx, pages, dueSteps(`SELECT b.step, count(*), false, (array_agg(b.number ORDER BY b.due, b.number))[:$5], (array_agg(b.due ORDER BY b.due, b.number))[:$5]
+		FROM (SELECT p.number, p.due, width_bucket(p.due, $2::bigint[]) AS step FROM (
+			`+of+`1 LIMIT $3) UNION ALL `+of+`2 LIMIT $3)) p) b
+		WHERE b.step BETWEEN 1 AND cardinality($2::bigint[]) - 1 GROUP BY b.step`, &steps, len(edges)-1, limit, owner.Number, edges, pending, heldMicros, limit))
+	return steps, err
 }
 
 // describeDue reads the fields of the jobs in steps.

@@ -32,20 +32,22 @@ func (s *Store) JobsAhead(ctx context.Context, owner job.Owner, bounds []time.Ti
 	return steps, err
 }
 
-// queuedAhead adds a range of the queue to a step.
+// queuedAhead adds a range of the queue to a step. Most rows are only counted.
 func (t *tx) queuedAhead(owner job.Owner, step *job.DueStep, low, high, held int64, limit, look int) error {
 	var first []job.DueJob
 	count, looked := 0, 0
-	err := t.query(`SELECT number, due, account = ? AND kind = 0 FROM runs WHERE due >= ? AND due < ? ORDER BY due LIMIT ?`, func(stmt *sqlite.Stmt) error {
-		looked++
-		if stmt.ColumnInt64(2) != 1 {
-			return nil
-		}
-		if count++; count <= limit {
-			first = append(first, job.DueJob{Number: stmt.ColumnInt64(0), DueAt: time.UnixMicro(stmt.ColumnInt64(1) - held).UTC()})
-		}
+	const items = ` FROM (SELECT number, due, account, kind FROM runs WHERE due >= ? AND due < ? ORDER BY due LIMIT ?)`
+	err := t.query(`SELECT count(*), count(*) FILTER (WHERE account = ? AND kind = 0)`+items, func(stmt *sqlite.Stmt) error {
+		looked, count = stmt.ColumnInt(0), stmt.ColumnInt(1)
 		return nil
 	}, owner.Number, low+held, high+held, look)
+	if err != nil {
+		return err
+	}
+	err = t.query(`SELECT number, due`+items+` WHERE account = ? AND kind = 0 LIMIT ?`, func(stmt *sqlite.Stmt) error {
+		first = append(first, job.DueJob{Number: stmt.ColumnInt64(0), DueAt: time.UnixMicro(stmt.ColumnInt64(1) - held).UTC()})
+		return nil
+	}, low+held, high+held, look, owner.Number, limit)
 	step.Add(count, looked >= look, first, limit)
 	return err
 }
@@ -53,10 +55,18 @@ func (t *tx) queuedAhead(owner job.Owner, step *job.DueStep, low, high, held int
 // pendingAhead reads the owner's pending jobs in place of the queue. If there are too
 // many, it returns known.
 func (t *tx) pendingAhead(owner job.Owner, bounds []time.Time, limit, pending int, known []job.DueStep) ([]job.DueStep, error) {
-	steps, looked := make([]job.DueStep, len(bounds)-1), 0
+	looked := 0
+	const counted = `SELECT * FROM (SELECT 1 FROM jobs INDEXED BY jobs_list WHERE account = ? AND state = ? LIMIT ?)`
+	err := t.query(`SELECT count(*) FROM (`+counted+` UNION ALL `+counted+`)`, func(stmt *sqlite.Stmt) error {
+		looked = stmt.ColumnInt(0)
+		return nil
+	}, owner.Number, job.Available, pending, owner.Number, job.Retryable, pending)
+	if err != nil || looked >= pending {
+		return known, err
+	}
+	steps := make([]job.DueStep, len(bounds)-1)
 	const of = `SELECT * FROM (SELECT number, due_at % ? AS due FROM jobs INDEXED BY jobs_list WHERE account = ? AND state = ? LIMIT ?)`
-	err := t.query(of+` UNION ALL `+of+` ORDER BY due, number`, func(stmt *sqlite.Stmt) error {
-		looked++
+	err = t.query(of+` UNION ALL `+of+` ORDER BY due, number`, func(stmt *sqlite.Stmt) error {
 		due := time.UnixMicro(stmt.ColumnInt64(1)).UTC()
 		i := sort.Search(len(bounds), func(i int) bool { return bounds[i].After(due) }) - 1
 		if i < 0 || i >= len(steps) {
@@ -67,10 +77,7 @@ func (t *tx) pendingAhead(owner job.Owner, bounds []time.Time, limit, pending in
 		}
 		return nil
 	}, heldMicros, owner.Number, job.Available, pending, heldMicros, owner.Number, job.Retryable, pending)
-	if err != nil || looked >= pending {
-		return known, err
-	}
-	return steps, nil
+	return steps, err
 }
 
 // describeDue reads the fields of the jobs in steps.
