@@ -10,6 +10,9 @@
 // order, made by go generate and committed, so that running the service takes
 // no YAML library. A test fails when the two files differ.
 //
+// The programs in samples make calls with the command line and the clients. The
+// reference shows the bodies of their functions; tests run them.
+//
 // The readable reference is rendered from the document too. It is one HTML page
 // that needs no scripts and no fonts, with its one style sheet inline and named by
 // hash in its Content-Security-Policy. Package docsite serves it beside the guides,

@@ -14,7 +14,21 @@ var (
 	yamlDocument []byte
 	//go:embed openapi.json
 	jsonDocument []byte
+	//go:embed samples/samples.sh
+	shellSamples string
+	//go:embed samples/main.go
+	goSamples string
+	//go:embed samples/samples.ts
+	typeScriptSamples string
+	//go:embed samples/samples.py
+	pythonSamples string
 )
+
+// programs make the calls that the reference shows besides requests with curl.
+var programs = []reference.Program{
+	{Language: "Command line", Text: shellSamples}, {Language: "Go", Text: goSamples},
+	{Language: "TypeScript", Text: typeScriptSamples}, {Language: "Python", Text: pythonSamples},
+}
 
 // YAML returns the OpenAPI document as it was written.
 func YAML() []byte { return bytes.Clone(yamlDocument) }
@@ -30,7 +44,7 @@ type Frame = reference.Frame
 // self-contained. The document is embedded, so a failure is a defect that any test
 // of the page finds: it panics.
 func Reference(frame Frame) (html []byte, csp string) {
-	page, err := reference.Render(jsonDocument, frame)
+	page, err := reference.Render(jsonDocument, programs, frame)
 	if err != nil {
 		panic("api: the reference can't be rendered: " + err.Error())
 	}

@@ -113,6 +113,29 @@ type Percentiles struct {
 	P99 *float64 `json:"p99"`
 }
 
+// Punctuality is how late the jobs of all accounts began, on all nodes.
+type Punctuality struct {
+	At   Time     `json:"at"`
+	Hour Lateness `json:"hour"`
+	Day  Lateness `json:"day"`
+	Week Lateness `json:"week"`
+}
+
+// Lateness is how long after their due times the attempts since a time began.
+type Lateness struct {
+	Since      Time            `json:"since"`
+	Attempts   int64           `json:"attempts"`
+	LatenessMS LatenessFigures `json:"lateness_ms"`
+}
+
+// LatenessFigures are milliseconds, nil where nothing was measured.
+type LatenessFigures struct {
+	P50   *float64 `json:"p50"`
+	P99   *float64 `json:"p99"`
+	P999  *float64 `json:"p999"`
+	Worst *float64 `json:"worst"`
+}
+
 // GetAccount returns the account with its limits and their use.
 func (c *Client) GetAccount(ctx context.Context) (*Account, error) {
 	return fetch[Account](ctx, c, call{method: http.MethodGet, path: "/api/account"})
@@ -153,6 +176,12 @@ func (c *Client) ListAudit(ctx context.Context, event string) iter.Seq2[AuditEnt
 	query := Page{}.values()
 	put(query, "event", event)
 	return list[AuditEntry](ctx, c, "/api/account/audit", query)
+}
+
+// GetPunctuality returns how late the jobs of all accounts began in the last hour,
+// day and week.
+func (c *Client) GetPunctuality(ctx context.Context) (*Punctuality, error) {
+	return fetch[Punctuality](ctx, c, call{method: http.MethodGet, path: "/api/punctuality"})
 }
 
 // GetStats returns the statistics of the latest minutes, the service's default if

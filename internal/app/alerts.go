@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"crypto/x509"
 	"strconv"
 	"strings"
@@ -15,27 +14,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// recordingStore is a store that records the outcomes of jobs for alerts.
-type recordingStore struct {
-	store.Store
-	recorder *watch.Recorder
-}
-
-// QueueFinish implements store.Queue.
-func (s recordingStore) QueueFinish(ctx context.Context, items []store.Finish) ([]bool, error) {
-	return s.recorder.QueueFinish(ctx, items)
-}
-
-// JobChange implements store.Jobs.
-func (s recordingStore) JobChange(ctx context.Context, owner job.Owner, id job.Ref, decide store.Decide) (*job.Job, error) {
-	return s.recorder.JobChange(ctx, owner, id, decide)
-}
-
-// CompletionChange implements store.Completions.
-func (s recordingStore) CompletionChange(ctx context.Context, c *job.Completion, decide store.Decide) (*job.Job, error) {
-	return s.recorder.CompletionChange(ctx, c, decide)
-}
-
 // watchAlerts makes what tracks alerts, and the store that all others use.
 func (n *Node) watchAlerts() {
 	c := watch.Config{Store: n.database, Log: n.config.Log, HeldBack: func(item store.QueueKey) bool {
@@ -47,7 +25,7 @@ func (n *Node) watchAlerts() {
 		c.Link = func(number int64) string { return base + strconv.FormatInt(number, 10) }
 	}
 	n.watcher = watch.New(c)
-	n.store = recordingStore{n.database, &watch.Recorder{Watcher: n.watcher, Store: n.database}}
+	n.store = watch.NewStore(n.database, n.watcher)
 }
 
 // newMail returns what sends e-mails; nil if the service sends none.

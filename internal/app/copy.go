@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"time"
 
@@ -108,7 +109,7 @@ func (v *visit) settle(ctx context.Context) error {
 	for {
 		found, err := v.QueueAbandoned(ctx, 500)
 		if err == nil {
-			err = attempt.Interrupt(ctx, v, found, func(c store.Abandoned, err error) error {
+			err = attempt.Interrupt(ctx, v, rand.Float64, found, func(c store.Abandoned, err error) error {
 				return fmt.Errorf("ending an interrupted attempt of number %d: %w", c.Number, err)
 			})
 		}

@@ -78,6 +78,8 @@ type Config struct {
 	// service sends no e-mails.
 	SMTP     *smtp.Server
 	MailFrom *mail.Address
+	// PublicPunctuality shows everyone how late the jobs of all accounts began.
+	PublicPunctuality bool
 	// MetricsListen is an address that metrics and health details are served on;
 	// "" for the same as everything else.
 	MetricsListen string
@@ -119,6 +121,7 @@ type Node struct {
 	listeners  *listen.Hub
 	runner     *attempt.Runner
 	dispatcher *dispatch.Dispatcher
+	recovery   *attempt.Recovery
 	watcher    *watch.Watcher
 	quotas     *quota.Book
 	service    *service.Service
@@ -210,7 +213,8 @@ func (n *Node) start(ctx context.Context) error {
 	if err := n.watcher.Refresh(ctx); err != nil {
 		return fmt.Errorf("reading which accounts have alerts: %w", err)
 	}
-	if err := n.recover(ctx); err != nil {
+	n.recovery = &attempt.Recovery{Store: n.store, Suspects: n.dispatcher, Runner: n.runner}
+	if err := n.recovery.Run(ctx); err != nil {
 		return err
 	}
 	n.quotas = quota.NewBook(quota.Config{
@@ -228,14 +232,15 @@ func (n *Node) start(ctx context.Context) error {
 	alerts := n.newAlerts(mail != nil)
 	api := httpapi.New(httpapi.Config{
 		Service: n.service, Alerts: alerts, Auth: n.auth, Secrets: n.vault, Audit: n.audit, Metrics: n.metrics, Tracer: n.tracer, Stats: n.stats, Board: notices, Events: n.hub, Listeners: n.listeners, Log: c.Log,
-		Running: n.ready, Quotas: n.quotas, Rates: rates, Retention: c.Retention, Version: c.Version,
+		PublicPunctuality: c.PublicPunctuality,
+		Running:           n.ready, Quotas: n.quotas, Rates: rates, Retention: c.Retention, Version: c.Version,
 		OperationsElsewhere: n.operations != nil,
 	})
 	n.people = auth.NewPeople(auth.PeopleConfig{Store: n.sealed, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log, Audit: n.audit})
 	pages := dashboard.New(dashboard.Config{
 		Service: n.service, People: n.people, Auth: n.auth, Secrets: n.vault, Alerts: alerts, Board: notices, Stats: n.stats, Events: n.hub, Running: n.ready,
 		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), Log: c.Log, Version: c.Version, Audit: n.audit,
-		Observe: n.metrics.Requested,
+		Observe: n.metrics.Requested, PublicPunctuality: c.PublicPunctuality,
 	})
 	n.server = newServer(c, api, edge.CountHops(pages.Wrap(api)))
 	n.server.RegisterOnShutdown(n.hub.Close)
@@ -293,7 +298,7 @@ func (n *Node) takeOver(ctx context.Context) {
 	if d, ok := n.database.(interface{ Expired() <-chan struct{} }); ok {
 		expired = d.Expired()
 	}
-	n.every(ctx, takeOverEvery, expired, "finding expired nodes failed; retrying", n.recover)
+	n.every(ctx, takeOverEvery, expired, "finding expired nodes failed; retrying", n.recovery.Run)
 }
 
 // every does something again and again until ctx ends, and also when now receives,

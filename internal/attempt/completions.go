@@ -2,7 +2,6 @@ package attempt
 
 import (
 	"context"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -79,7 +78,7 @@ func (r *Runner) endOverdue(ctx context.Context, token job.TokenHash) error {
 	if err != nil {
 		return err
 	}
-	p := lifecycle.NewAbandonment(a, rand.Float64())
+	p := lifecycle.NewAbandonment(a, r.Random())
 	err = fault.Guard(func() error {
 		_, err := r.Completions.CompletionChange(ctx, a.Completion, p.Decide)
 		return err

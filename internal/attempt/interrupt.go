@@ -2,7 +2,7 @@ package attempt
 
 import (
 	"context"
-	"math/rand/v2"
+	"time"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -22,12 +22,12 @@ const (
 // Interrupt ends attempts that a node started and did not finish, so that they
 // are retried at once. A batch that fails because of its content is halved until
 // the faulty item stands alone; then culprit ends that item. An error of culprit
-// ends Interrupt.
-func Interrupt(ctx context.Context, queue Queue, claims []store.Abandoned, culprit func(store.Abandoned, error) error) error {
+// ends Interrupt. Retries are spread by random, as [Config] says.
+func Interrupt(ctx context.Context, queue Queue, random func() float64, claims []store.Abandoned, culprit func(store.Abandoned, error) error) error {
 	for n := firstAbandoned; len(claims) > 0; {
 		part := claims[:min(n, len(claims))]
 		claims = claims[len(part):]
-		bytes, err := interrupt(ctx, queue, part, culprit)
+		bytes, err := interrupt(ctx, queue, random, part, culprit)
 		if err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func Interrupt(ctx context.Context, queue Queue, claims []store.Abandoned, culpr
 
 // interrupt is Interrupt for items that are read at once. It returns about how
 // many bytes they held.
-func interrupt(ctx context.Context, queue Queue, claims []store.Abandoned, culprit func(store.Abandoned, error) error) (bytes int, err error) {
+func interrupt(ctx context.Context, queue Queue, random func() float64, claims []store.Abandoned, culprit func(store.Abandoned, error) error) (bytes int, err error) {
 	err = fault.Guard(func() error {
 		refs := make([]store.QueueKey, len(claims))
 		for i := range claims {
@@ -57,7 +57,7 @@ func interrupt(ctx context.Context, queue Queue, claims []store.Abandoned, culpr
 				continue
 			}
 			bytes += held(item)
-			finishes[i] = interrupted(item, queue)
+			finishes[i] = interrupted(item, queue.Now(), random())
 		}
 		_, err = queue.QueueFinish(ctx, finishes)
 		return err
@@ -69,10 +69,10 @@ func interrupt(ctx context.Context, queue Queue, claims []store.Abandoned, culpr
 		return bytes, culprit(claims[0], err)
 	}
 	half := len(claims) / 2
-	if _, err := interrupt(ctx, queue, claims[:half], culprit); err != nil {
+	if _, err := interrupt(ctx, queue, random, claims[:half], culprit); err != nil {
 		return bytes, err
 	}
-	_, err = interrupt(ctx, queue, claims[half:], culprit)
+	_, err = interrupt(ctx, queue, random, claims[half:], culprit)
 	return bytes, err
 }
 
@@ -107,8 +107,7 @@ func gone(c store.Abandoned) store.Finish {
 	return f
 }
 
-func interrupted(item *store.QueueItem, queue Queue) store.Finish {
-	now := queue.Now()
+func interrupted(item *store.QueueItem, now time.Time, random float64) store.Finish {
 	outcome := job.Outcome{
 		Failure: &job.Failure{
 			Kind: job.KindInterrupted, Message: "the service stopped before the response was recorded; the attempt will be retried",
@@ -119,6 +118,6 @@ func interrupted(item *store.QueueItem, queue Queue) store.Finish {
 		return lifecycle.EndDelivery(item, item.Claim.Attempt, item.Claim.Node, outcome, now)
 	}
 	return lifecycle.Resume(item).Finish(item.Claim.Node, outcome, lifecycle.Span{
-		Began: item.Claim.StartAt, Ended: schedule.Later(now, item.Claim.StartAt), Random: rand.Float64(),
+		Began: item.Claim.StartAt, Ended: schedule.Later(now, item.Claim.StartAt), Random: random,
 	})
 }

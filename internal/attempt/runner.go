@@ -42,11 +42,17 @@ type Logs interface {
 	LogGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Log, error)
 }
 
+// Client sends requests; see execute.Client.
+type Client interface {
+	Do(ctx context.Context, request execute.Request) job.Outcome
+	Prewarm(url string, n int)
+}
+
 // Config configures a Runner.
 type Config struct {
 	Queue   Queue
 	Jobs    Jobs
-	Client  *execute.Client
+	Client  Client
 	Secrets Secrets
 	Vault   Vault // sends the requests of jobs that use header secrets
 	Logs    Logs
@@ -67,7 +73,10 @@ type Config struct {
 	// LimitStarted is called when the request of an attempt leaves that limits
 	// have granted until a time. It must not block. May be nil.
 	LimitStarted func(account int64, keys []string, until, at time.Time)
-	Log          *slog.Logger
+	// Random returns numbers from 0 to 1, by which retries are spread; nil for
+	// those of math/rand.
+	Random func() float64
+	Log    *slog.Logger
 }
 
 // Stats counts jobs' attempts by account.
@@ -88,6 +97,9 @@ const deliveryTimeout = 30 * time.Second
 
 // New returns a Runner. The caller must Close it after the last attempt.
 func New(config Config) *Runner {
+	if config.Random == nil {
+		config.Random = rand.Float64
+	}
 	r := &Runner{Config: config, messages: newBudget(messageBytes, messageShare)}
 	r.finishes = batch.New(batch.Config[store.Finish, bool]{
 		Max: 1024, Waiting: 8192, Do: r.Queue.QueueFinish, Observe: r.Metrics.BatchSize("finish"),
@@ -270,7 +282,7 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, requ
 // span returns the time of an attempt that ends now: always after it began.
 func (a *jobAttempt) span(began time.Time) lifecycle.Span {
 	ended := schedule.Later(a.runner.Queue.Now(), began.Add(time.Microsecond))
-	return lifecycle.Span{Began: began, Ended: ended, Random: rand.Float64()}
+	return lifecycle.Span{Began: began, Ended: ended, Random: a.runner.Random()}
 }
 
 func (a *jobAttempt) judge(o *job.Outcome) lifecycle.Verdict { return lifecycle.Judge(&a.Spec, o) }

@@ -48,11 +48,20 @@ func fieldMembers(flags kong.Plugins) []rawjson.Member {
 func fieldValue(f *job.Field, flag any) rawjson.Value {
 	switch flag := flag.(type) {
 	case string:
-		return f.Value(flag)
+		return typedValue(f, flag)
 	case *bool:
 		if flag != nil {
 			return f.Value(fmt.Sprint(*flag))
 		}
 	}
 	return nil
+}
+
+// typedValue returns the value that typed text stands for in a field, or nil if it is
+// empty. Durations may be written like 5m too.
+func typedValue(f *job.Field, text string) rawjson.Value {
+	if form := job.SuggestDuration(text); form != "" && f.Kind == job.DurationValue {
+		return rawjson.Value(form)
+	}
+	return f.Value(text)
 }

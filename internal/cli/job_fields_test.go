@@ -24,3 +24,17 @@ func TestJobsCreate_SendsTheFieldsOfItsFlags(t *testing.T) {
 		}
 	}
 }
+
+func TestSetValue_ReadsDurationsAsPeopleWriteThem(t *testing.T) {
+	for text, want := range map[string]string{
+		"90": "90", "30s": "30", "5m": `[5, "minutes"]`, "5 minutes": `[5, "minutes"]`, "1.5h": `[1.5, "hours"]`,
+		`[2, "days"]`: `[2,"days"]`, "soon": `"soon"`, "1h30m": `"1h30m"`,
+	} {
+		if got := string(setValue("repeat_every", text)); got != want {
+			t.Errorf("%q became %s, want %s", text, got, want)
+		}
+	}
+	if got := string(setValue("name", "5m")); got != `"5m"` {
+		t.Errorf("a name became %s", got)
+	}
+}

@@ -308,7 +308,7 @@ func (c *serviceFlags) deleteAll(env *environment, kind string, names []string, 
 // setValue returns the value that text stands for in a field.
 func setValue(name, text string) rawjson.Value {
 	if f := job.FieldNamed(name); f != nil && f.Kind != job.AnyValue {
-		if v := f.Value(text); v != nil {
+		if v := typedValue(f, text); v != nil {
 			return v
 		}
 	}

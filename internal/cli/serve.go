@@ -37,6 +37,7 @@ type serveCommand struct {
 	MaxPending         count  `setting:"" placeholder:"N" help:"Unfinished one-off jobs for each account; 0 means no limit. Default: no limit, but 1,000 for the public key's account."`
 	MaxSchedules       count  `setting:"" placeholder:"N" help:"Schedules for each account, including disabled ones; 0 means no limit. Default: no limit, but 20 for the public key's account."`
 	MaxStored          size   `setting:"" placeholder:"SIZE" help:"Space that each account's records may use (100MB, 2GiB); 0 means no limit. Default: no limit, but 100MB for the public key's account."`
+	PublicPunctuality  bool   `setting:"" type:"switch" help:"Show everyone how late the jobs of all accounts began, at /api/punctuality and /punctuality, without a key. Default: only callers with a key and people who are signed in."`
 	mailFlags
 	edgeFlags
 	LogLevel  level     `setting:"" default:"info" placeholder:"LEVEL" help:"Lowest level to log to standard error: debug, info, warn or error."`
@@ -80,7 +81,8 @@ func (c *serveCommand) Run(env *environment) error {
 		Signup:  auth.Signup(c.Signup),
 		Version: buildinfo.Read().Version, Log: log,
 		MaxConnections: int(c.MaxConnections), TrustedProxies: network.List(c.TrustedProxies), PublicURL: c.PublicURL.URL, MetricsListen: c.MetricsListen, Drain: time.Duration(c.Drain),
-		SMTP: c.SMTPURL.Server, MailFrom: c.SMTPFrom.Address,
+		PublicPunctuality: c.PublicPunctuality,
+		SMTP:              c.SMTPURL.Server, MailFrom: c.SMTPFrom.Address,
 		Listening: func(address string) {
 			_, _ = fmt.Fprintf(env.out, "listening on http://%s\n", address)
 			if here == "" {

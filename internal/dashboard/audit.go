@@ -2,11 +2,14 @@ package dashboard
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/audit"
+	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -22,7 +25,7 @@ const auditsShown = 50
 
 func (s *Server) accountAudit(c *call) error {
 	return s.showAudit(c, c.owner().Number, &view.AuditLog{
-		Area: "settings", Title: "Audit log", About: "Sign-ins, and changes of keys, secrets and passwords.", Back: "/settings", BackTo: "Back to settings",
+		Area: "settings", Title: "Audit log", About: "Sign-ins, changes of keys, secrets and passwords, and what an operator did.", Tabs: true,
 	})
 }
 
@@ -35,9 +38,14 @@ func (s *Server) serviceAudit(c *call) error {
 }
 
 func (s *Server) showAudit(c *call, account int64, d *view.AuditLog) error {
+	d.Event, d.Events, d.Path = c.param("event"), auditChoices, c.r.URL.Path
+	if d.Event != "" && auditEvents[d.Event] == "" {
+		d.Event, d.EventProblem = "", "must be one of those listed"
+		return c.render(http.StatusUnprocessableEntity, view.AuditLogPage(d))
+	}
 	query := job.ListQuery{Limit: auditsShown}
 	query.AfterID, _ = job.ParseID(c.param("after")) // anything else is the first page
-	page, err := s.Audit.List(c.r.Context(), account, "", query)
+	page, err := s.Audit.List(c.r.Context(), account, d.Event, query)
 	if err != nil {
 		return err
 	}
@@ -59,12 +67,22 @@ var auditEvents = map[string]string{
 	audit.HeaderSecretCreated: "Secret created", audit.HeaderSecretChanged: "Secret changed", audit.HeaderSecretDeleted: "Secret deleted",
 	audit.PasswordChanged: "Password changed", audit.PasswordFailed: "Wrong password or code",
 	audit.TOTPEnabled: "Second factor switched on", audit.TOTPDisabled: "Second factor switched off", audit.TOTPReset: "Second factor reset",
-	audit.OperationStarted: "Operation started", audit.OperationStopped: "Operation stopped",
+	audit.SecretsReencrypted: "Secrets encrypted with another key", audit.OperationStarted: "Operation started", audit.OperationStopped: "Operation stopped",
 	audit.RecoveryUsed: "Recovery code used", audit.RecoveryReplaced: "Recovery codes replaced",
 	audit.AccountCreated: "Account created", audit.AccountDeleted: "Account deleted", audit.OperatorChanged: "Operator changed",
 	audit.InviteCreated: "Invite created", audit.AccountLimited: "Limits changed", audit.AccountSuspended: "Account suspended",
 	audit.AccountResumed: "Account resumed", audit.TargetBlocked: "Target blocked", audit.TargetUnblocked: "Target unblocked",
 }
+
+// auditChoices are the events to filter by, in alphabetical order.
+var auditChoices = func() []ui.Choice {
+	choices := make([]ui.Choice, 0, len(auditEvents)+1)
+	for event, label := range auditEvents {
+		choices = append(choices, ui.Choice{Value: event, Label: label})
+	}
+	slices.SortFunc(choices, func(a, b ui.Choice) int { return strings.Compare(a.Label, b.Label) })
+	return slices.Insert(choices, 0, ui.Choice{Label: "All events"})
+}()
 
 // auditEvent describes what happened.
 func auditEvent(a *identity.AuditEntry) string {

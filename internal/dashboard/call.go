@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/staticfile"
 )
 
 // viewer is the account that requests a page.
@@ -65,8 +66,11 @@ func (c *call) setViewer(v *viewer) {
 	if path == "" {
 		path = "/"
 	}
+	preferences := c.readPreferences()
 	c.r = c.r.WithContext(ui.With(c.r.Context(), &ui.View{
-		Viewer: shown, SignedIn: signedIn, Now: c.server.Service.Now(), Path: path, HasPublic: c.server.Public != nil, Origin: edge.Origin(c.r), Version: c.server.Version,
+		Preferences: preferences, Now: c.server.Service.Now().In(preferences.Location()),
+		Viewer: shown, SignedIn: signedIn, Path: path, HasPublic: c.server.Public != nil, Origin: edge.Origin(c.r), Version: c.server.Version,
+		Punctuality: v != nil || c.server.PublicPunctuality,
 	}))
 }
 
@@ -110,6 +114,7 @@ func (c *call) hereWith(change func(url.Values)) string {
 	values := c.r.URL.Query()
 	values.Del("part")
 	values.Del("done")
+	values.Del("undo")
 	values.Del("count")
 	values.Del("top")
 	change(values)
@@ -121,6 +126,7 @@ func (c *call) part() string { return c.param("part") }
 
 // render responds with a page or a part of one.
 func (c *call) render(status int, page templ.Component) error {
+	c.readFailing()
 	var b bytes.Buffer
 	b.Grow(32 << 10)
 	if err := page.Render(c.r.Context(), &b); err != nil {
@@ -141,11 +147,11 @@ const compressLeast = 1 << 10
 
 // compressed returns a page as it is sent: compressed, and with the header that says
 // so, if the browser accepts that. Pages that may show a secret are not: the size of a
-// compressed page would tell another site, which can request it with parameters of
-// its choice, whether these are like the secret.
+// compressed page tells who sees the traffic whether parameters of their choice are like
+// the secret. See decision 57. Event streams don't come through here.
 func (c *call) compressed(page []byte) []byte {
 	c.Header().Add("Vary", "Accept-Encoding")
-	if len(page) < compressLeast || c.showsSecrets() || !strings.Contains(c.r.Header.Get("Accept-Encoding"), "gzip") {
+	if len(page) < compressLeast || c.showsSecrets() || !staticfile.AcceptsGzip(c.r) {
 		return page
 	}
 	var b bytes.Buffer
@@ -159,7 +165,7 @@ func (c *call) compressed(page []byte) []byte {
 // showsSecrets reports whether the page may show a key, a token or a credential.
 func (c *call) showsSecrets() bool {
 	path := c.r.URL.Path
-	lists := strings.HasPrefix(path, "/jobs") || strings.HasPrefix(path, "/schedules") || strings.HasPrefix(path, "/logs") || strings.HasPrefix(path, "/attempts")
+	lists := strings.HasPrefix(path, "/jobs") || strings.HasPrefix(path, "/schedules") || strings.HasPrefix(path, "/logs") || strings.HasPrefix(path, "/attempts") || path == "/find" || path == "/failing"
 	public := path == ui.PublicPrefix || strings.HasPrefix(path, ui.PublicPrefix+"/")
 	return c.r.Method == http.MethodPost || c.param("reveal") != "" || path != "/" && !lists && !public
 }

@@ -126,9 +126,14 @@ func (s *Server) rescheduleJob(c *call) error {
 		if len(members) == 0 {
 			members = []rawjson.Member{{Name: "schedule_in", Value: rawjson.Value(`0`)}}
 		}
+		was, err := s.Service.Job(c.r.Context(), c.owner(), id)
+		if err != nil {
+			return err
+		}
+		undo := undoTime(was.ScheduledAt)
 		j, err := s.Service.EditJob(c.r.Context(), c.owner(), id, rawjson.Object(members), service.Match{})
 		if err == nil {
-			return c.redirect("/jobs/%d?done=rescheduled", j.Number)
+			return c.redirect("/jobs/%d?done=rescheduled&undo=%s", j.Number, undo)
 		}
 		if fault.CodeOf(err) != fault.Invalid {
 			return err
@@ -143,4 +148,17 @@ func (s *Server) rescheduleJob(c *call) error {
 	}
 	d.When, d.WhenProblem = text, problem
 	return c.render(http.StatusUnprocessableEntity, view.JobPage(d))
+}
+
+// undoTime formats the due time that a job had before it was rescheduled.
+func undoTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// undoReschedule offers to give a job its earlier due time again, if that is still to
+// come.
+func (c *call) undoReschedule(j *job.Job) {
+	was, err := time.Parse(time.RFC3339, c.param("undo"))
+	if err != nil || c.param("done") != "rescheduled" || j.State != job.Available || !was.After(c.server.Service.Now()) {
+		return
+	}
+	c.offerUndo(c.href("/jobs/%d/when", j.Number), [2]string{"when", undoTime(was)}, [2]string{"zone", "UTC"})
 }

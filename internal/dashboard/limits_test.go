@@ -72,7 +72,7 @@ func TestLimits_ShowTheFormAgain(t *testing.T) {
 	if page.Header.Get("Retry-After") != "60" || !strings.Contains(page.body, "my job") {
 		t.Errorf("the form is not shown again, after %q", page.Header.Get("Retry-After"))
 	}
-	b.want(b.get("/settings"), 200, "1 of 1")
+	b.want(b.get("/settings/usage"), 200, "1 of 1")
 }
 
 func TestOperator_ChangesTheLimitsOfAnAccount(t *testing.T) {

@@ -30,6 +30,9 @@ func (s *Server) newJob(c *call) error {
 		}
 		f.Values.Set("from", from)
 	}
+	if when := c.param("when"); when != "" && len(when) <= maxSearch {
+		f.Values.Set("when", when)
+	}
 	if f.AsJSON && f.value("json") == "" {
 		f.Values.Set("json", exampleJSON)
 	}

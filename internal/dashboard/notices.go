@@ -46,6 +46,7 @@ var notices = map[string]string{
 	"limitdeleted":  "The limit has been deleted.",
 	"limited":       "The limits have been saved; they apply within two seconds.",
 	"suspended":     "The account is suspended; its jobs stop within two seconds.",
+	"preferences":   "The preferences are saved in this browser.",
 	"resumed":       "The account is resumed; its jobs run again.",
 }
 

@@ -159,6 +159,9 @@ func (s *Server) receiverLimit(c *call) error {
 	if c.part() == "use" {
 		return c.render(http.StatusOK, view.LimitUsePart(d))
 	}
+	if action := map[string]string{"limitpaused": "resume", "limitresumed": "pause"}[c.param("done")]; action != "" {
+		c.offerUndo("/limits/" + url.PathEscape(use.Key) + "/" + action)
+	}
 	return c.render(http.StatusOK, view.LimitPage(d))
 }
 

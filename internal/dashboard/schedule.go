@@ -33,6 +33,7 @@ func (s *Server) schedule(c *call) error {
 	case "state":
 		return c.render(http.StatusOK, view.ScheduleState(d))
 	}
+	c.undoPause()
 	return c.render(http.StatusOK, view.SchedulePage(d))
 }
 

@@ -47,6 +47,8 @@ type Config struct {
 	Log     *slog.Logger
 	Audit   *audit.Log
 	Version string
+	// PublicPunctuality shows the page about lateness to everyone.
+	PublicPunctuality bool
 	// Observe counts a response by route and status; nil counts none.
 	Observe func(route, status string)
 }
@@ -165,7 +167,7 @@ func (s *Server) handle(route route, public bool, c *call) error {
 		c.Header().Set("Allow", edge.Allow(maps.Keys(route.methods)))
 		return fault.New(fault.MethodNotAllowed, "This address does not accept "+c.r.Method+" requests.")
 	}
-	if refused, err := s.refuse(route.access, c); refused {
+	if refused, err := s.refuse(route, c); refused {
 		return err
 	}
 	if method == http.MethodPost {
@@ -177,9 +179,10 @@ func (s *Server) handle(route route, public bool, c *call) error {
 }
 
 // refuse responds to requests for pages that the viewer may not see.
-func (s *Server) refuse(needed access, c *call) (refused bool, err error) {
+func (s *Server) refuse(route route, c *call) (refused bool, err error) {
+	needed := route.access
 	switch {
-	case needed == forAnyone:
+	case needed == forAnyone, route.path == punctualityPath && s.PublicPunctuality:
 		return false, nil
 	case c.viewer == nil:
 		return true, s.askToSignIn(c)

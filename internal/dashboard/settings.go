@@ -50,13 +50,6 @@ func (s *Server) readSettings(c *call) (*view.Settings, error) {
 	for _, secret := range account.Secrets {
 		d.Secrets = append(d.Secrets, view.Secret{Value: secret.Value, CreatedAt: secret.CreatedAt, ExpiresAt: secret.ExpiresAt})
 	}
-	limits, err := s.Quotas.Limits(c.r.Context(), account.Number)
-	if err != nil {
-		return nil, err
-	}
-	if d.Usage, err = s.usage(c, account.Number, limits); err != nil {
-		return nil, err
-	}
 	if err := s.readKeys(c, d); err != nil {
 		return nil, err
 	}

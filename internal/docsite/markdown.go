@@ -2,6 +2,7 @@ package docsite
 
 import (
 	"bytes"
+	"io/fs"
 	"path"
 	"strconv"
 	"strings"
@@ -14,6 +15,8 @@ import (
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"github.com/punctual-dev/punctual/docs"
 )
 
 // repository is where links to files that the site doesn't have lead.
@@ -91,10 +94,11 @@ func resolve(from, destination string) string {
 		return "/openapi.json"
 	case strings.HasPrefix(name, "../"):
 		return repository + strings.TrimPrefix(name, "../") + fragment
-	case strings.HasPrefix(name, "adr/"):
-		return repository + "docs/" + name + fragment
 	case strings.HasPrefix(name, "images/"):
 		return Prefix + "/" + name
+	}
+	if _, err := fs.Stat(docs.Files, name); err != nil {
+		return repository + "docs/" + name + fragment // for those who change the code
 	}
 	return pathOf(name) + fragment
 }

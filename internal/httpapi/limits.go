@@ -27,7 +27,7 @@ func (s *Server) admit(route route, method string, c *call) error {
 	if uncounted[route.path] {
 		return nil
 	}
-	if route.access == open {
+	if route.access == open || route.path == punctuality && s.PublicPunctuality && header == "" {
 		return s.Rates.Address(c.Header(), c.r)
 	}
 	caller, err := s.authenticate(header, c)

@@ -51,6 +51,8 @@ type Config struct {
 	// Retention is how long final jobs and logs are kept; 0 means for ever.
 	Retention time.Duration
 	Version   string
+	// PublicPunctuality answers /api/punctuality without a key.
+	PublicPunctuality bool
 	// OperationsElsewhere restricts metrics, and the reason why the service is not
 	// ready, to the handler that Operations returns.
 	OperationsElsewhere bool
@@ -123,6 +125,7 @@ var routes = []route{
 	{"/api/limits/{key}", forJobs, map[string]handler{
 		"GET": own((*Server).getLimit), "PUT": own((*Server).putLimit), "DELETE": own((*Server).deleteLimit)}},
 	{"/api/stats", forJobs, map[string]handler{"GET": (*Server).getStats}},
+	{punctuality, forReading, map[string]handler{"GET": (*Server).getPunctuality}},
 	{"/api/preview", forReading, map[string]handler{"POST": (*Server).preview}},
 	{completions, open, map[string]handler{"POST": (*Server).complete}},
 	{"/api/broadcast", open, map[string]handler{"POST": (*Server).broadcast}},

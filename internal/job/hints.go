@@ -38,9 +38,9 @@ var durationUnits = map[string][]string{
 	"week":   {"w", "wk", "week", "weeks"},
 }
 
-// suggestDuration returns the accepted form of a duration that was written as a
-// string, or "".
-func suggestDuration(text string) string {
+// SuggestDuration returns the accepted form of a duration that was written as a
+// string, such as 30 for "30s" and [5, "minutes"] for "5m"; "" if it is none.
+func SuggestDuration(text string) string {
 	if len(text) > 32 {
 		return ""
 	}

@@ -8,7 +8,7 @@ func TestSuggestDuration_ReadsOtherSpellings(t *testing.T) {
 		"2h": `[2, "hours"]`, "1.5h": `[1.5, "hours"]`, "P1D": `[1, "day"]`, "007d": `[7, "days"]`, "0w": `[0, "weeks"]`, "00.5": "0.5",
 		"": "", "soon": "", "1h30m": "", "5 months": "", "-5s": "", "1e3": "", "12345678901234567890": "",
 	} {
-		if got := suggestDuration(text); got != want {
+		if got := SuggestDuration(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}

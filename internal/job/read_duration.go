@@ -39,7 +39,7 @@ func ReadDuration(v rawjson.Value, pointer string, least, most time.Duration, re
 		}
 	}
 	if amount.Kind() != '0' {
-		if form := suggestDuration(rawjson.Text(amount)); form != "" {
+		if form := SuggestDuration(rawjson.Text(amount)); form != "" {
 			refuse(pointer, shape+", here "+form)
 		} else {
 			refuse(pointer, shape)

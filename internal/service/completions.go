@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/fault"
@@ -56,7 +55,7 @@ func (s *Service) Complete(ctx context.Context, token string, body rawjson.Value
 	if err != nil {
 		return nil, err
 	}
-	r := lifecycle.NewReporting(a, report, rand.Float64())
+	r := lifecycle.NewReporting(a, report, s.Random())
 	j, err := s.Store.CompletionChange(ctx, a.Completion, r.Decide)
 	if fault.CodeOf(err) == fault.NotFound {
 		return nil, lifecycle.NoCompletion()

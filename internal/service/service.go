@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"github.com/google/uuid"
@@ -48,6 +49,9 @@ type Config struct {
 	Secrets *secret.Vault
 	// Quotas limits what accounts may store; nil means no limits.
 	Quotas *quota.Book
+	// Random returns numbers from 0 to 1, by which retries are spread; nil for
+	// those of math/rand.
+	Random func() float64
 	// Operated is called when an operation on many jobs was stored; it may be nil. It
 	// must not block.
 	Operated func()
@@ -87,6 +91,9 @@ const (
 
 // New returns a Service. The caller must Close it after the last request.
 func New(config Config) *Service {
+	if config.Random == nil {
+		config.Random = rand.Float64
+	}
 	s := &Service{Config: config, completing: make(chan struct{}, completing)}
 	creates := batch.Config[store.NewJob, store.Inserted]{
 		Max: createBatch, Waiting: createWaiting, Do: config.Store.JobInsertMany, Observe: config.Metrics.BatchSize("create"),

@@ -55,7 +55,7 @@ func (f *File) Serve(w http.ResponseWriter, r *http.Request, cacheControl string
 	}
 	header.Set("Content-Type", f.mediaType)
 	body := f.plain
-	if acceptsGzip(r) {
+	if AcceptsGzip(r) {
 		header.Set("Content-Encoding", "gzip")
 		body = f.gzip
 	}
@@ -76,8 +76,8 @@ func matches(list, tag string) bool {
 	return false
 }
 
-// acceptsGzip reports whether the request lists gzip without the weight 0.
-func acceptsGzip(r *http.Request) bool {
+// AcceptsGzip reports whether the request lists gzip without the weight 0.
+func AcceptsGzip(r *http.Request) bool {
 	for one := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		name, weight, _ := strings.Cut(one, ";")
 		if strings.EqualFold(strings.TrimSpace(name), "gzip") {

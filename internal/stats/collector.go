@@ -38,7 +38,8 @@ type Collector struct {
 	shards [shards]shard
 	// writing is locked while counts are written and while they are read, so
 	// that no count is read twice.
-	writing sync.RWMutex
+	writing     sync.RWMutex
+	punctuality cache
 }
 
 const shards = 32
@@ -54,14 +55,15 @@ type cellKey struct{ account, minute int64 }
 type cell struct {
 	succeeded, failed  int64
 	lateness, duration histogram
-	changed            bool // since it was last written
+	worst              time.Duration // the greatest lateness
+	changed            bool          // since it was last written
 }
 
 // New returns a Collector.
 func New(config Config) *Collector {
 	var id [8]byte
 	_, _ = rand.Read(id[:])
-	c := &Collector{Config: config, source: int64(binary.LittleEndian.Uint64(id[:]))}
+	c := &Collector{Config: config, source: int64(binary.LittleEndian.Uint64(id[:])), punctuality: newCache()}
 	for i := range c.shards {
 		c.shards[i].cells = map[cellKey]*cell{}
 	}
@@ -70,11 +72,17 @@ func New(config Config) *Collector {
 
 func minuteOf(t time.Time) int64 { return t.Unix() / 60 }
 
-// Observe counts an attempt that has just ended.
+// Observe counts an attempt that has just ended: for its account, and for all
+// accounts together.
 func (c *Collector) Observe(account int64, succeeded bool, lateness, duration time.Duration) {
-	key := cellKey{account, minuteOf(c.Now())}
+	minute := minuteOf(c.Now())
+	c.count(cellKey{account, minute}, succeeded, lateness, duration)
+	c.count(cellKey{store.EveryAccount, minute}, succeeded, lateness, duration)
+}
+
+func (c *Collector) count(key cellKey, succeeded bool, lateness, duration time.Duration) {
 	late, took := bucket(lateness), bucket(duration)
-	s := &c.shards[uint64(account)%shards]
+	s := &c.shards[uint64(key.account)%shards]
 	s.mu.Lock()
 	one := s.cells[key]
 	if one == nil {
@@ -88,6 +96,7 @@ func (c *Collector) Observe(account int64, succeeded bool, lateness, duration ti
 	}
 	one.lateness[late]++
 	one.duration[took]++
+	one.worst = max(one.worst, lateness)
 	one.changed = true
 	s.mu.Unlock()
 }
@@ -159,7 +168,7 @@ func (s *shard) take(batch []store.Stat, source, now int64) []store.Stat {
 func (c *cell) stat(key cellKey, source int64) store.Stat {
 	return store.Stat{
 		Account: key.account, Minute: key.minute, Source: source, Succeeded: c.succeeded, Failed: c.failed,
-		Lateness: c.lateness.encode(), Duration: c.duration.encode(),
+		Lateness: c.lateness.encode(), Duration: c.duration.encode(), Worst: c.worst.Truncate(time.Microsecond),
 	}
 }
 

@@ -12,4 +12,9 @@
 // so writing twice changes nothing. A kill loses at most ten seconds of
 // statistics. Reading adds up what all processes have written, and what this
 // one has not written yet.
+//
+// The attempts of all accounts are counted once more under store.EveryAccount, with
+// the greatest lateness of each minute. From these rows the service reports its own
+// punctuality. It keeps the sums of past hours in memory, so it reads each hour once,
+// and every ten seconds at most the minutes of the last two hours.
 package stats

@@ -56,13 +56,15 @@ func (h *histogram) count() (n uint64) {
 
 // percentile returns the time in milliseconds below which a share of all times
 // lies: the middle of its bucket. It returns NaN if nothing was counted.
-func (h *histogram) percentile(share float64) float64 {
-	n := h.count()
+func (h *histogram) percentile(share float64) float64 { return percentile(h[:], h.count(), share) }
+
+// percentile is histogram.percentile for the counts of all buckets, n in total.
+func percentile[N uint32 | uint64](counts []N, n uint64, share float64) float64 {
 	if n == 0 {
 		return math.NaN()
 	}
 	rank := uint64(math.Ceil(share * float64(n)))
-	for i, c := range h {
+	for i, c := range counts {
 		if uint64(c) < rank {
 			rank -= uint64(c)
 			continue
@@ -99,9 +101,12 @@ func (h *histogram) encode() []byte {
 	return b
 }
 
-// addEncoded adds the counts of an encoded histogram. It stops at the first
-// invalid byte.
-func (h *histogram) addEncoded(b []byte) {
+// addEncoded adds the counts of an encoded histogram.
+func (h *histogram) addEncoded(b []byte) { addEncoded((*[buckets]uint32)(h), b) }
+
+// addEncoded adds the counts of an encoded histogram to those of all buckets. It
+// stops at the first invalid byte.
+func addEncoded[N uint32 | uint64](counts *[buckets]N, b []byte) {
 	for i := -1; len(b) > 0; {
 		step, n := binary.Uvarint(b)
 		if n <= 0 || step == 0 || step > buckets {
@@ -113,6 +118,6 @@ func (h *histogram) addEncoded(b []byte) {
 			return
 		}
 		b = b[n:]
-		h[i] += uint32(count)
+		counts[i] += N(count)
 	}
 }

@@ -2,6 +2,7 @@ package stats
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/store"
@@ -40,7 +41,7 @@ type Series struct {
 // MaxMinutes.
 func (c *Collector) Series(ctx context.Context, account int64, minutes int) (*Series, error) {
 	to := minuteOf(c.Now()) + 1
-	return c.read(ctx, account, to-int64(min(max(minutes, 1), MaxMinutes)), to, 1)
+	return c.collect(ctx, account, to-int64(min(max(minutes, 1), MaxMinutes)), to, 1)
 }
 
 // Range returns an account's statistics from a minute to another, in points of per
@@ -51,11 +52,11 @@ func (c *Collector) Range(ctx context.Context, account int64, from, to time.Time
 	begin, end := minuteOf(from)/step*step, (minuteOf(to.Add(time.Minute-1))+step-1)/step*step
 	most := min(MaxRange/step+1, MaxSteps) * step
 	begin = max(min(begin, end-step), end-most)
-	return c.read(ctx, account, begin, end, step)
+	return c.collect(ctx, account, begin, end, step)
 }
 
-// read returns the statistics of the minutes from one up to another.
-func (c *Collector) read(ctx context.Context, account, from, to, per int64) (*Series, error) {
+// collect returns the statistics of the minutes from one up to another.
+func (c *Collector) collect(ctx context.Context, account, from, to, per int64) (*Series, error) {
 	if c.Enter != nil {
 		leave, err := c.Enter(ctx, account)
 		if err != nil {
@@ -65,23 +66,18 @@ func (c *Collector) read(ctx context.Context, account, from, to, per int64) (*Se
 	}
 	step := func(minute int64) int64 { return (minute - from) / per }
 	cells := make([]cell, (to-from)/per)
-	c.writing.RLock()
-	defer c.writing.RUnlock()
-	here := c.own(account, from, min(to-1, minuteOf(c.Now())))
-	for begin := from; begin < to; begin += chunk {
-		stored, err := c.Store.StatsRead(ctx, account, begin, min(begin+chunk, to)-1)
+	last := min(to-1, minuteOf(c.Now()))
+	for begin := from; begin <= last; begin += chunk {
+		stored, here, err := c.read(ctx, account, begin, min(begin+chunk-1, last))
 		if err != nil {
 			return nil, err
 		}
 		for i := range stored {
-			s := &stored[i]
-			if _, newer := here[s.Minute]; !newer || s.Source != c.source {
-				cells[step(s.Minute)].addStored(s)
-			}
+			cells[step(stored[i].Minute)].addStored(&stored[i])
 		}
-	}
-	for minute, one := range here {
-		cells[step(minute)].merge(one)
+		for minute, one := range here {
+			cells[step(minute)].merge(one)
+		}
 	}
 	series := &Series{Points: make([]Point, len(cells))}
 	var all cell
@@ -92,6 +88,18 @@ func (c *Collector) read(ctx context.Context, account, from, to, per int64) (*Se
 	}
 	series.Total = all.point()
 	return series, nil
+}
+
+// read returns the counts of an account in the minutes from to to: what is stored,
+// and the minutes that this process has newer counts of, which stored lacks.
+func (c *Collector) read(ctx context.Context, account, from, to int64) (stored []store.Stat, here map[int64]*cell, err error) {
+	c.writing.RLock()
+	defer c.writing.RUnlock()
+	if stored, err = c.Store.StatsRead(ctx, account, from, to); err != nil {
+		return nil, nil, err
+	}
+	here = c.own(account, from, to)
+	return slices.DeleteFunc(stored, func(s store.Stat) bool { return s.Source == c.source && here[s.Minute] != nil }), here, nil
 }
 
 // own returns copies of the cells in memory of an account, by minute.

@@ -1,16 +1,24 @@
 package store
 
-import "context"
+import (
+	"context"
+	"time"
+)
+
+// EveryAccount is the number under which the attempts of all accounts together
+// are counted. No account has it.
+const EveryAccount int64 = 0
 
 // Stat counts an account's attempts in one minute by one process.
 type Stat struct {
-	Account   int64
+	Account   int64 // or EveryAccount
 	Minute    int64 // minutes since 1970
 	Source    int64 // the process
 	Succeeded int64
 	Failed    int64
 	Lateness  []byte // histograms, as package stats writes them
 	Duration  []byte
+	Worst     time.Duration // the greatest lateness, in whole microseconds
 }
 
 // Stats stores statistics.

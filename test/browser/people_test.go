@@ -57,6 +57,8 @@ func TestPeople_SecondFactorInEveryLook(t *testing.T) {
 		p.Go("/settings/second-factor").See("You need an authenticator app").Check()
 		p.Go("/settings").See("Sessions", "this one", "switched off").Check()
 		p.Go("/settings/audit").See("Signed in", "Account created").Check()
+		p.Go("/settings/audit?event=account.created").See("Account created", "All events").Check()
+		p.Go("/settings/usage").See("Pending jobs", "no limit", "Sessions", "of 100").Check()
 		p.Go("/operator/audit").See("Audit log of the service").Check()
 		all = append(all, p)
 	}

@@ -102,12 +102,7 @@ func TestExamples_InGoRun(t *testing.T) {
 	if len(text) != 1 {
 		t.Fatalf("the quickstart has %d programs in Go, want 1", len(text))
 	}
-	// In the module, because the example imports the client as it is here.
-	dir, err := os.MkdirTemp(".", "example-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := inModule(t) // because the example imports the client as it is here
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(text[0]), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -120,6 +115,24 @@ func TestExamples_InGoRun(t *testing.T) {
 	}
 	wantSchedules(t, account, "report-go")
 	wantRequests(t, account, route, []string{`POST {"hello":"go"`})
+}
+
+func TestExamples_InPythonRun(t *testing.T) {
+	t.Parallel()
+	text := blocks(t, "quickstart.md", "python")
+	if len(text) != 1 {
+		t.Fatalf("the quickstart has %d programs in Python, want 1", len(text))
+	}
+	service := harness.Shared(t)
+	account := service.Account(t)
+	route := harness.SharedTarget(t).Route(t)
+	env := append(environment(t, service, account, route), "PYTHONPATH=../../clients/python/src", "PYTHONDONTWRITEBYTECODE=1")
+	out := run(t, ".", env, "python3", "-c", text[0])
+	if !regexp.MustCompile(`^completed\n[0-9a-f-]{36}\n$`).MatchString(out) {
+		t.Errorf("the program printed %q", out)
+	}
+	wantSchedules(t, account, "report-python")
+	wantRequests(t, account, route, []string{`POST {"hello":"python"`})
 }
 
 // fence matches a block of code with its language.

@@ -15,14 +15,16 @@ func putAlert(c *harness.Client, definition string) {
 	c.Do("PUT", "/api/alerts/a", definition).Want(201)
 }
 
-// messages returns the types of the messages that a receiver got, each once.
+// messages returns the types of the messages that a receiver got, each once. A kill
+// may cut off the body of one.
 func messages(hits []harness.Hit) string {
 	var types []string
 	seen := map[string]bool{}
 	for _, h := range hits {
-		if id := h.Header.Get("Webhook-Id"); !seen[id] {
+		name, whole := strings.CutPrefix(h.JSON().Get("type").Str(), "alert.")
+		if id := h.Header.Get("Webhook-Id"); whole && !seen[id] {
 			seen[id] = true
-			types = append(types, strings.TrimPrefix(h.JSON().Get("type").Str(), "alert."))
+			types = append(types, name)
 		}
 	}
 	return strings.Join(types, " ")
@@ -222,12 +224,12 @@ func TestAlert_EachChangeIsSentOnceThroughKills(t *testing.T) {
 		aside(random, 20*time.Millisecond) // anywhere around the commits
 		s.Kill()
 		s.Restart(t)
-		harness.Eventually(t, afterKill, "a message for each change", func() bool { return messages(receiver.Hits()) == strings.Join(want, " ") })
+		if !harness.Within(afterKill, func() bool { return messages(receiver.Hits()) == strings.Join(want, " ") }) {
+			t.Fatalf("round %d: the receiver got %s, want %v", i, messages(receiver.Hits()), want)
+		}
 	}
-	if !receiver.Quiet(time.Second) {
-		t.Error("the receiver got more messages")
-	}
-	if got := messages(receiver.Hits()); got != strings.Join(want, " ") {
-		t.Errorf("the receiver got %s", got)
+	// A message that was sent just before a kill may come again, with the same id.
+	if harness.Within(time.Second, func() bool { return messages(receiver.Hits()) != strings.Join(want, " ") }) {
+		t.Errorf("the receiver got %s", messages(receiver.Hits()))
 	}
 }

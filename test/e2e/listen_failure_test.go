@@ -74,7 +74,6 @@ func (l *rawListener) wantClosed(what string) {
 
 func TestListen_EndsListenersThatSendGarbage(t *testing.T) {
 	t.Parallel()
-	a := account(t)
 	text := func(l *rawListener, _ string) { _ = l.Write(t.Context(), websocket.MessageText, []byte("hello")) }
 	answer := func(header, body string) func(*rawListener, string) {
 		return func(l *rawListener, id string) { l.send(strings.ReplaceAll(header, "ID", id), body) }
@@ -101,7 +100,7 @@ func TestListen_EndsListenersThatSendGarbage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := &harness.Account{Client: a.For(t)}
+			a := account(t) // of its own: the number of listeners of one is limited
 			l := listenRaw(t, a, "hostile-"+name)
 			job := create(a.Client, `{"retries":0,"url":"https://listen.invalid/hostile-`+name+`/x"}`)
 			request := l.receive()

@@ -235,6 +235,9 @@ func TestClient_ManagesSchedules(t *testing.T) {
 	}
 	_, _, err = c.Apply(ctx, document, client.IfMatch(`"old"`))
 	wantStatus(t, err, http.StatusPreconditionFailed)
+	if got := call[*client.Punctuality](t)(c.GetPunctuality(ctx)); got.At.IsZero() || got.Hour.Since.Before(got.Week.Since.Time) {
+		t.Errorf("the punctuality is %+v", got)
+	}
 	if got := call[[]byte](t)(func() ([]byte, error) { return c.ExportSchedules(ctx, "repo") }()); !strings.Contains(string(got), `"weekly"`) {
 		t.Errorf("exported %s", got)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"os/exec"
@@ -35,7 +36,7 @@ func printDatabase(serverURL string) error {
 	if err != nil {
 		return err
 	}
-	name := fmt.Sprintf("suite_%d", os.Getpid())
+	name := "suite_" + strings.ToLower(rand.Text()) // numbers of processes come again
 	if _, err := conn.Exec(ctx, `CREATE DATABASE `+name); err != nil {
 		return err
 	}

@@ -38,9 +38,9 @@ type Frame struct {
 // Style is the style sheet of the page, for pages that look alike.
 var Style = sync.OnceValue(func() string { return squeeze(css) })
 
-// Render makes the page from an OpenAPI document in JSON. With a frame, its policy
-// also allows scripts, styles, images and requests of the service itself.
-func Render(doc []byte, frame Frame) (Page, error) {
+// Render makes the page from an OpenAPI document in JSON and programs that make its
+// calls. With a frame, its policy also allows scripts, styles, images and requests of the service itself.
+func Render(doc []byte, programs []Program, frame Frame) (Page, error) {
 	root, err := tree.Parse(doc)
 	if err != nil {
 		return Page{}, err
@@ -49,6 +49,7 @@ func Render(doc []byte, frame Frame) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
+	v.addSamples(programs)
 	style := Style()
 	v.Frame = frame
 	v.Style = template.CSS(style) //nolint:gosec // our own file

@@ -111,8 +111,22 @@ func TestRenderRefusesWhatItCannotLayOut(t *testing.T) {
 		"unknown tag": `{"tags": [], "paths": {"/x": {"get": {"operationId": "x", "tags": ["lost"], "responses": {}}}}}`,
 		"no messages": `{"tags": [], "paths": {}}`,
 	} {
-		if _, err := Render([]byte(doc), Frame{}); err == nil {
+		if _, err := Render([]byte(doc), nil, Frame{}); err == nil {
 			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestSamples_AreBodiesOfFunctions(t *testing.T) {
+	for name, c := range map[string]struct{ program, want string }{
+		"Go":         {"import (\n\t\"fmt\"\n)\n\nfunc getJob(ctx context.Context, c *client.Client) error {\n\tif a < b {\n\t\treturn err\n\t}\n\treturn nil\n}\n", "if a &lt; b {\n\treturn err\n}"},
+		"TypeScript": {"async function getJob(job: JobRecord) {\n  const job = f({\n    a: 1,\n  });\n  return job;\n}\nfor (const c of x) {\n  c();\n}\n", "const job = f({\n  a: 1,\n});"},
+		"Python":     {"def getJob(job):\n    job = f({\n        1,\n    })\n\n    return job\n\n\nif True:\n    getJob()\n", "job = f({\n    1,\n})"},
+		"shell":      {"set -eu\ngetJob() {\n  punctual jobs show \"$JOB\"\n}\nfor c in a; do\n  c\ndone\n", "punctual jobs show &#34;$JOB&#34;"},
+	} {
+		samples := Program{name, c.program}.samples()
+		if len(samples) != 1 || string(samples["getJob"]) != c.want {
+			t.Errorf("%s: %q, want %q", name, samples, c.want)
 		}
 	}
 }

@@ -222,6 +222,7 @@ class TestService(unittest.TestCase):
         self.assertIn(variable("SECRET"), [one["secret"] for one in account.signing_secrets()])
         self.assertTrue(account.audit(event="key.created").take(5))
         self.assertEqual(len(account.stats(5)["data"]), 5)
+        self.assertGreaterEqual(account.punctuality()["week"]["attempts"], 0)
 
     def test_calls_what_needs_no_key_and_everything_else(self) -> None:
         with Client(variable("URL"), "") as stranger:

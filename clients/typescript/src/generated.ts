@@ -1758,6 +1758,34 @@ export interface StatsAnswer {
   total: RunStats;
 }
 
+/** How late the jobs of all accounts began. */
+export interface PunctualityAnswer {
+  data: {
+    /** When this was computed. */
+    at: KeyTime;
+    hour: Lateness;
+    day: Lateness;
+    week: Lateness;
+  };
+}
+
+/** How late the attempts began that ended since a time. */
+export interface Lateness {
+  /** From when on attempts count. */
+  since: KeyTime;
+  attempts: number;
+  /** Milliseconds; null when there were no attempts. */
+  lateness_ms: {
+    /** The median. */
+    p50: number | null;
+    /** The 99th percentile. */
+    p99: number | null;
+    /** The 99.9th percentile. */
+    p999: number | null;
+    worst: number | null;
+  };
+}
+
 /** How many runs there were and how they went. */
 export interface RunStats {
   runs: number;

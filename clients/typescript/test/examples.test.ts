@@ -1,4 +1,5 @@
-// Compiles the examples of the guides against the package and runs them.
+// Compiles the samples of the reference and the examples of the guides against the
+// package and runs them.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -18,6 +19,31 @@ const examples = [
   { guide: "from-bullmq", key: "digest", body: { list: "news" }, now: false },
 ];
 
+/** Compiles a program against the package, strictly, and returns the file to run. */
+async function compile(name: string, text: string): Promise<string> {
+  mkdirSync(directory, { recursive: true });
+  const source = join(directory, `${name}.mts`);
+  writeFileSync(source, text);
+  const options = ["--strict", "--target", "ES2022", "--module", "NodeNext", "--lib", "ES2022,DOM", "--types", "node", "--skipLibCheck"];
+  await run(process.execPath, [compiler, ...options, source]);
+  return join(directory, `${name}.mjs`);
+}
+
+describe("the samples of the reference", () => {
+  it("make their calls", { timeout: 300_000 }, async () => {
+    const receiver = await listen((_request, response) => void response.end());
+    try {
+      const text = readFileSync(join(root, "../../api/samples/samples.ts"), "utf8");
+      const program = await compile("samples", text.replaceAll("https://example.com", receiver.target));
+      const env = { ...process.env, PUNCTUAL_URL: service.url, PUNCTUAL_API_KEY: service.key, GITHUB_TOKEN: "ghp_test" };
+      await run(process.execPath, [program], { env, cwd: directory });
+    } finally {
+      await client().schedules.apply({ owner: "my-repository", schedules: [], prune: true, all: true });
+      await receiver.close();
+    }
+  });
+});
+
 describe("the examples of the guides", () => {
   for (const { guide, key, body, now } of examples) {
     it(guide, { timeout: 300_000 }, async () => {
@@ -33,13 +59,9 @@ describe("the examples of the guides", () => {
         const text = readFileSync(join(root, `../../docs/guides/${guide}.md`), "utf8");
         const blocks = [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, block = ""]) => block);
         assert.equal(blocks.length, 1);
-        mkdirSync(directory, { recursive: true });
-        const source = join(directory, `${guide}.mts`);
-        writeFileSync(source, blocks[0]!.replaceAll("https://example.com", receiver.target));
-        const options = ["--strict", "--target", "ES2022", "--module", "NodeNext", "--lib", "ES2022,DOM", "--types", "node", "--skipLibCheck"];
-        await run(process.execPath, [compiler, ...options, source]);
+        const program = await compile(guide, blocks[0]!.replaceAll("https://example.com", receiver.target));
         const env = { ...process.env, PUNCTUAL_URL: service.url, PUNCTUAL_API_KEY: service.key, TARGET_URL: receiver.target };
-        const { stdout } = await run(process.execPath, [join(directory, `${guide}.mjs`)], { env });
+        const { stdout } = await run(process.execPath, [program], { env });
         if (now) assert.match(stdout, /^completed\n[0-9a-f-]{36}\n$/);
         else await client().schedules.run({ key });
         const wanted = Object.entries(body);

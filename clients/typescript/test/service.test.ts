@@ -225,6 +225,7 @@ describe("the client", () => {
     assert.equal((await punctual.account.signingSecrets())[0]?.secret, service.secret);
     assert.ok((await punctual.account.audit({ event: "key.created" }).toArray(5)).length > 0);
     assert.equal((await punctual.account.stats(5)).data.length, 5);
+    assert.ok((await punctual.account.punctuality()).week.attempts >= 0);
   });
 
   it("calls what needs no key, and everything else", async () => {

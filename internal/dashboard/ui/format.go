@@ -61,11 +61,14 @@ func two(large int, largeUnit string, small int, smallUnit string, most int) str
 
 // Exact formats an instant: "2026-03-01 09:30:00 UTC", with milliseconds unless
 // they are 0.
-func Exact(t time.Time) string {
+func Exact(t time.Time) string { return exactIn(t, time.UTC) }
+
+// exactIn is Exact in another zone, as "2026-03-01 10:30:00 CET".
+func exactIn(t time.Time, zone *time.Location) string {
 	if t.Nanosecond() < int(time.Millisecond) {
-		return t.UTC().Format("2006-01-02 15:04:05 UTC")
+		return t.In(zone).Format("2006-01-02 15:04:05 MST")
 	}
-	return t.UTC().Format("2006-01-02 15:04:05.000 UTC")
+	return t.In(zone).Format("2006-01-02 15:04:05.000 MST")
 }
 
 // Millis formats a measured duration: "0.4 ms", "12 ms", "1.25 s".

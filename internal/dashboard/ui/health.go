@@ -29,10 +29,11 @@ func Cause(cause string) string {
 func CauseWord(cause string) string { return strings.TrimPrefix(Cause(cause), "HTTP ") }
 
 // Clock formats the time of day of an instant, with its date unless it is within a day
-// of now: "22:18 UTC", "21 Nov 22:18 UTC".
+// of now: "22:18 UTC", "21 Nov 22:18 UTC". The zone is that of now.
 func Clock(now, t time.Time) string {
+	t = t.In(now.Location())
 	if now.Sub(t).Abs() < 24*time.Hour {
-		return t.UTC().Format("15:04 UTC")
+		return t.Format("15:04 MST")
 	}
-	return t.UTC().Format("2 Jan 15:04 UTC")
+	return t.Format("2 Jan 15:04 MST")
 }

@@ -30,9 +30,18 @@ type View struct {
 	SignedIn string
 	// HasPublic reports whether there is a public account.
 	HasPublic bool
+	// Punctuality reports whether the page about lateness may be seen.
+	Punctuality bool
 	// Origin is the service's address as the browser knows it: "https://host".
 	Origin  string
 	Version string
+	// Preferences are those of the browser.
+	Preferences Preferences
+	// Undo reverts the previous action, which the page's notice is about; nil if that
+	// is impossible.
+	Undo *Undo
+	// Failing is how many schedules fail, up to FailingCounted; 0 if it is unknown.
+	Failing int
 }
 
 type viewKey struct{}

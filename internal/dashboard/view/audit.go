@@ -1,11 +1,20 @@
 package view
 
-import "time"
+import (
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+)
 
 // AuditLog is a page of an audit log.
 type AuditLog struct {
 	Area, Title, About string
-	Back, BackTo       string // the link back to the page above, and its label
+	Back, BackTo       string // the link back to the page above, and its label; "" for none
+	Tabs               bool   // the page is one of the settings
+	Path               string // the page's address
+	Event              string // the event that is selected; "" for all
+	EventProblem       string // what is wrong with it
+	Events             []ui.Choice
 	Entries            []AuditEntry
 	First, Next        string
 }
@@ -15,4 +24,12 @@ type AuditEntry struct {
 	Event, Detail, Actor string
 	Address              string // "" for this machine
 	At                   time.Time
+}
+
+// heading returns the heading of the page, which the pages of the settings share.
+func (d *AuditLog) heading() string {
+	if d.Tabs {
+		return "Settings"
+	}
+	return d.Title
 }

@@ -95,3 +95,6 @@ func firstScheduleCurl(v *ui.View) string {
 	return fmt.Sprintf("curl %s/api/jobs \\\n  -H \"Authorization: Bearer $PUNCTUAL_API_KEY\" \\\n  -H \"Content-Type: application/json\" \\\n"+
 		`  -d '{"url": "https://example.com/report", "cron": "0 9 * * 1-5", "timezone": "Europe/Berlin", "name": "Morning report"}'`, v.Origin)
 }
+
+// newSchedule is the address of the form for a job, filled in for one that recurs.
+const newSchedule = "/jobs/new?when=every+day+at+9:00"

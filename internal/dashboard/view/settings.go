@@ -28,7 +28,6 @@ type Settings struct {
 	Sessions      []Session // those used last
 	OlderSessions int       // how many more there are
 
-	Usage     Usage
 	Retention string // how long final jobs are kept
 
 	Refusal

@@ -24,9 +24,14 @@ type Fault struct {
 	Times int
 }
 
+// Around carries out a call of a method. It may do so at another time, once or not
+// at all, and returns the error that the call returns.
+type Around func(ctx context.Context, method string, call func() error) error
+
 // Store is a store whose methods can be made to fail.
 type Store struct {
 	store.Store
+	around Around
 	mu     sync.Mutex
 	faults map[string]*Fault
 	calls  map[string]int
@@ -35,6 +40,14 @@ type Store struct {
 // New wraps a store. The wrapper has no faults until Set is called.
 func New(s store.Store) *Store {
 	return &Store{Store: s, faults: map[string]*Fault{}, calls: map[string]int{}}
+}
+
+// NewAround wraps a store so that around carries out all calls that can fail. It
+// must be safe for concurrent use.
+func NewAround(s store.Store, around Around) *Store {
+	f := New(s)
+	f.around = around
+	return f
 }
 
 // Set sets the fault of a method. It panics if no such method can fail.
@@ -126,6 +139,16 @@ func until[T any](ctx context.Context, c <-chan T) error {
 // get calls a method that returns a value, with its fault.
 func get[T any](ctx context.Context, s *Store, method string, call func() (T, error)) (T, error) {
 	var none T
+	if s.around != nil {
+		unwrapped := call
+		call = func() (v T, err error) {
+			err = s.around(ctx, method, func() (err error) {
+				v, err = unwrapped()
+				return err
+			})
+			return v, err
+		}
+	}
 	f := s.meet(method)
 	if err := f.wait(ctx); err != nil {
 		return none, err

@@ -131,11 +131,11 @@ func (s *Store) AccountList(ctx context.Context) ([]*identity.Account, error) {
 func (s *Store) SecretAdd(ctx context.Context, account int64, secret identity.Secret, othersEnd time.Time) error {
 	return s.write(ctx, func(t *tx) error {
 		return t.commit(query{
-			sql:  `UPDATE secrets SET expires_at = least(expires_at, $1) WHERE account = $2`,
+			sql:  `UPDATE secrets SET expires_at = least(expires_at, $1) WHERE account = (SELECT $2::bigint)`,
 			args: []any{othersEnd.UnixMicro(), account},
 		}, insertSecret(account, secret), query{
-			sql: `DELETE FROM secrets s WHERE s.account = $1 AND (s.expires_at <= $2 OR (s.created_at, s.value) IN (
-				SELECT o.created_at, o.value FROM secrets o WHERE o.account = $1 ORDER BY o.created_at DESC, o.value OFFSET $3))`,
+			sql: `DELETE FROM secrets s WHERE s.account = (SELECT $1::bigint) AND (s.expires_at <= $2 OR (s.created_at, s.value) IN (
+				SELECT o.created_at, o.value FROM secrets o WHERE o.account = (SELECT $1::bigint) ORDER BY o.created_at DESC, o.value OFFSET $3))`,
 			args: []any{account, t.now.UnixMicro(), identity.MaxSecrets},
 		})
 	})
@@ -149,7 +149,7 @@ func (s *Store) KeyInsert(ctx context.Context, k *identity.Key) error {
 			args: []any{k.ID, k.Account, text(k.Name), text(k.Prefix), k.Hash, k.CreatedAt.UnixMicro(),
 				string(k.Scope), micros(k.ExpiresAt), orNull(strings.Join(k.CIDRs, ","))},
 		}, query{
-			sql: `DELETE FROM keys d USING (SELECT id FROM keys WHERE account = $1 AND (revoked_at IS NOT NULL OR expires_at <= $2)
+			sql: `DELETE FROM keys d USING (SELECT id FROM keys WHERE account = (SELECT $1::bigint) AND (revoked_at IS NOT NULL OR expires_at <= $2)
 				ORDER BY coalesce(revoked_at, expires_at) DESC OFFSET $3) o WHERE d.id = o.id`,
 			args: []any{k.Account, t.now.UnixMicro(), identity.MaxKeysEnded},
 		})
@@ -198,7 +198,7 @@ func (s *Store) keyWhere(ctx context.Context, where string, arg any) (*identity.
 
 // KeyList implements store.Accounts.
 func (s *Store) KeyList(ctx context.Context, account int64) ([]*identity.Key, error) {
-	return s.keysWhere(ctx, `account = $1 ORDER BY created_at, id`, account)
+	return s.keysWhere(ctx, `account = (SELECT $1::bigint) ORDER BY created_at, id`, account)
 }
 
 // KeyRevoke implements store.Accounts.

@@ -30,7 +30,7 @@ func readAlerts(owner job.Owner, where string, args []any, found *[]*store.Alert
 }
 
 func readAlert(owner job.Owner, name string, found *[]*store.Alert) query {
-	return readAlerts(owner, `account = $1 AND name = $2`, []any{owner.Number, text(name)}, found)
+	return readAlerts(owner, `account = (SELECT $1::bigint) AND name = $2`, []any{owner.Number, text(name)}, found)
 }
 
 // AlertGet implements store.Alerts.
@@ -48,7 +48,7 @@ func (s *Store) AlertGet(ctx context.Context, owner job.Owner, name string) (*st
 // AlertList implements store.Alerts.
 func (s *Store) AlertList(ctx context.Context, owner job.Owner) ([]*store.Alert, error) {
 	var found []*store.Alert
-	err := s.read(ctx, readAlerts(owner, `account = $1`, []any{owner.Number}, &found))
+	err := s.read(ctx, readAlerts(owner, `account = (SELECT $1::bigint)`, []any{owner.Number}, &found))
 	return found, err
 }
 
@@ -63,8 +63,8 @@ func lockAlerts(account int64) query {
 // alertsChanged updates what is known about an account's alerts.
 func alertsChanged(account int64) []query {
 	return []query{
-		{sql: `UPDATE alert_accounts SET (late_min, late_max) = (SELECT coalesce(min(late_by), 0), coalesce(max(late_by), 0) FROM alerts WHERE account = $1 AND late_by > 0) WHERE account = $1`, args: []any{account}},
-		{sql: `DELETE FROM alert_accounts a WHERE a.account = $1 AND NOT EXISTS (SELECT FROM alerts WHERE account = $1)`, args: []any{account}},
+		{sql: `UPDATE alert_accounts SET (late_min, late_max) = (SELECT coalesce(min(late_by), 0), coalesce(max(late_by), 0) FROM alerts WHERE account = (SELECT $1::bigint) AND late_by > 0) WHERE account = (SELECT $1::bigint)`, args: []any{account}},
+		{sql: `DELETE FROM alert_accounts a WHERE a.account = (SELECT $1::bigint) AND NOT EXISTS (SELECT FROM alerts WHERE account = (SELECT $1::bigint))`, args: []any{account}},
 		{sql: `UPDATE alert_revision SET revision = revision + 1`},
 	}
 }
@@ -75,7 +75,7 @@ func (s *Store) AlertPut(ctx context.Context, a *store.Alert) (created bool, err
 		var found []*store.Alert
 		var others, size int
 		err := t.run(lockAlerts(a.Owner.Number), readAlert(a.Owner, a.Name, &found), query{
-			sql:  `SELECT count(*), coalesce(sum(octet_length(definition)), 0) FROM alerts WHERE account = $1 AND name <> $2`,
+			sql:  `SELECT count(*), coalesce(sum(octet_length(definition)), 0) FROM alerts WHERE account = (SELECT $1::bigint) AND name <> $2`,
 			args: []any{a.Owner.Number, text(a.Name)},
 			row:  func(rows pgx.Rows) error { return rows.Scan(&others, &size) },
 		})
@@ -99,7 +99,7 @@ func (s *Store) AlertPut(ctx context.Context, a *store.Alert) (created bool, err
 		}
 		a.InsertedAt = found[0].InsertedAt
 		queries := []query{{
-			sql: `UPDATE alerts SET definition = $3, match = $4, updated_at = $5, late_by = $6 WHERE account = $1 AND name = $2`, args: args,
+			sql: `UPDATE alerts SET definition = $3, match = $4, updated_at = $5, late_by = $6 WHERE account = (SELECT $1::bigint) AND name = $2`, args: args,
 		}}
 		if !bytes.Equal(found[0].Match, a.Match) {
 			queries = append(queries, dropAlertStates(a.Owner.Number, a.Name))
@@ -110,7 +110,7 @@ func (s *Store) AlertPut(ctx context.Context, a *store.Alert) (created bool, err
 }
 
 func dropAlertStates(account int64, alert string) query {
-	return query{sql: `DELETE FROM alert_states WHERE account = $1 AND alert = $2`, args: []any{account, text(alert)}}
+	return query{sql: `DELETE FROM alert_states WHERE account = (SELECT $1::bigint) AND alert = $2`, args: []any{account, text(alert)}}
 }
 
 // AlertDelete implements store.Alerts.
@@ -119,9 +119,9 @@ func (s *Store) AlertDelete(ctx context.Context, owner job.Owner, name string) e
 	err := s.write(ctx, func(t *tx) error {
 		found = false
 		err := t.run(
-			query{sql: `SELECT FROM alert_accounts WHERE account = $1 FOR UPDATE`, args: []any{owner.Number}},
+			query{sql: `SELECT FROM alert_accounts WHERE account = (SELECT $1::bigint) FOR UPDATE`, args: []any{owner.Number}},
 			query{
-				sql: `DELETE FROM alerts WHERE account = $1 AND name = $2 RETURNING 1`, args: []any{owner.Number, text(name)},
+				sql: `DELETE FROM alerts WHERE account = (SELECT $1::bigint) AND name = $2 RETURNING 1`, args: []any{owner.Number, text(name)},
 				row: func(pgx.Rows) error {
 					found = true
 					return nil
@@ -199,7 +199,7 @@ func (s *Store) AlertTrack(ctx context.Context, account int64, late []store.Queu
 		}
 		if !k.found {
 			more = false
-			return t.commit(query{sql: `DELETE FROM alert_outcomes WHERE account = $1`, args: []any{account}})
+			return t.commit(query{sql: `DELETE FROM alert_outcomes WHERE account = (SELECT $1::bigint)`, args: []any{account}})
 		}
 		k.m.Owner, _ = s.owners.get(account)
 		k.m.Now = s.Now()
@@ -209,7 +209,7 @@ func (s *Store) AlertTrack(ctx context.Context, account int64, late []store.Queu
 		k.setOwners()
 		changes := decide(&k.m)
 		more = len(k.m.Events) == store.MaxTracked || changes != nil && len(k.m.States) >= store.MaxTracked
-		queries := []query{{sql: `DELETE FROM alert_outcomes WHERE account = $1 AND seq = ANY($2::bigint[])`, args: []any{account, k.seqs}}}
+		queries := []query{{sql: `DELETE FROM alert_outcomes o USING ` + listOf(`bigint`) + ` WHERE o.account = i.account AND o.seq = i.key`, args: []any{account, k.seqs}}}
 		if changes != nil {
 			queries = append(queries, applyAlerts(t, account, changes)...)
 		}
@@ -233,14 +233,14 @@ type tracking struct {
 func (k *tracking) lock() []query {
 	return []query{
 		{
-			sql: `SELECT data FROM alert_accounts WHERE account = $1 FOR UPDATE`, args: []any{k.account},
+			sql: `SELECT data FROM alert_accounts WHERE account = (SELECT $1::bigint) FOR UPDATE`, args: []any{k.account},
 			row: func(rows pgx.Rows) error {
 				k.found = true
 				return rows.Scan(jsonOf{&k.m.Data})
 			},
 		},
 		{
-			sql: `SELECT seq, job, schedule, kind, at, tags, detail FROM alert_outcomes WHERE account = $1 ORDER BY seq LIMIT $2`, args: []any{k.account, store.MaxTracked},
+			sql: `SELECT seq, job, schedule, kind, at, tags, detail FROM alert_outcomes WHERE account = (SELECT $1::bigint) ORDER BY seq LIMIT $2`, args: []any{k.account, store.MaxTracked},
 			row: func(rows pgx.Rows) error {
 				var e store.AlertOutcome
 				var seq int64
@@ -265,21 +265,21 @@ func (k *tracking) reads() []query {
 	schedules := column(k.m.Events, func(e *store.AlertOutcome) uuid.UUID { return e.Schedule })
 	const columns = `SELECT schedule, alert, kind, job, wake_at, data`
 	queries := []query{
-		readAlerts(k.m.Owner, `account = $1`, []any{k.account}, &k.m.Alerts),
+		readAlerts(k.m.Owner, `account = (SELECT $1::bigint)`, []any{k.account}, &k.m.Alerts),
 		{
 			sql: columns + `, CASE kind
-					WHEN 1 THEN schedule = $4 OR EXISTS (SELECT FROM schedules s WHERE s.account = a.account AND s.id = a.schedule AND s.disabled_at IS NULL)
+					WHEN 1 THEN schedule = $4 OR EXISTS (SELECT FROM schedules s WHERE s.account = a.account AND s.id = a.schedule AND s.disabled_at IS NULL OFFSET 0)
 					ELSE EXISTS (SELECT FROM jobs j JOIN runs r ON r.due = j.due_at AND r.kind = 0 AND r.number = j.number AND r.account = j.account
-						WHERE j.account = a.account AND j.number = a.job AND j.state = 1 AND r.node = 0) END
-				FROM alert_states a WHERE account = $1 AND wake_at <= $2 ORDER BY wake_at LIMIT $3`,
+						WHERE j.account = a.account AND j.number = a.job AND j.state = 1 AND r.node = 0 OFFSET 0) END
+				FROM alert_states a WHERE account = (SELECT $1::bigint) AND wake_at <= $2 ORDER BY wake_at LIMIT $3`,
 			args: []any{k.account, k.m.Now.UnixMicro(), store.MaxTracked, uuid.Nil}, row: k.addState,
 		},
-		{sql: columns + `, false FROM alert_states WHERE account = $1 AND schedule = ANY($2::uuid[])`, args: []any{k.account, schedules}, row: k.addState},
+		{sql: columns + `, false FROM ` + listOf(`uuid`) + ` JOIN alert_states a ON a.account = i.account AND a.schedule = i.key`, args: []any{k.account, schedules}, row: k.addState},
 	}
 	if len(k.late) > 0 {
 		queries = append(queries, query{
 			sql: `SELECT u.i FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS u (due, number, i)
-				JOIN runs r ON r.due = u.due AND r.kind = 0 AND r.number = u.number AND r.account = $3 WHERE r.node = 0`,
+				JOIN runs r ON r.due = u.due AND r.kind = 0 AND r.number = u.number AND r.account = (SELECT $3::bigint) WHERE r.node = 0`,
 			args: []any{
 				column(k.late, func(r *store.QueueKey) int64 { return r.Due.UnixMicro() }), column(k.late, func(r *store.QueueKey) int64 { return r.Number }), k.account,
 			},
@@ -305,7 +305,7 @@ func applyAlerts(t *tx, account int64, c *store.AlertChanges) []query {
 	var queries []query
 	for _, a := range c.Alerts {
 		queries = append(queries, query{
-			sql: `UPDATE alerts SET data = $3, wake_at = $4 WHERE account = $1 AND name = $2`, args: []any{account, text(a.Name), jsonText(a.Data), micros(a.WakeAt)},
+			sql: `UPDATE alerts SET data = $3, wake_at = $4 WHERE account = (SELECT $1::bigint) AND name = $2`, args: []any{account, text(a.Name), jsonText(a.Data), micros(a.WakeAt)},
 		})
 	}
 	for i := range c.States {
@@ -318,7 +318,7 @@ func applyAlerts(t *tx, account int64, c *store.AlertChanges) []query {
 	}
 	for _, k := range c.Ended {
 		queries = append(queries, query{
-			sql:  `DELETE FROM alert_states WHERE account = $1 AND schedule = $2 AND alert = $3 AND kind = $4`,
+			sql:  `DELETE FROM alert_states WHERE account = (SELECT $1::bigint) AND schedule = $2 AND alert = $3 AND kind = $4`,
 			args: []any{account, k.Schedule, text(k.Alert), int16(k.Kind)},
 		})
 	}
@@ -329,8 +329,8 @@ func applyAlerts(t *tx, account int64, c *store.AlertChanges) []query {
 	queries = append(queries, insertDeliveries(t, deliveries)...)
 	return append(queries, query{
 		sql: `UPDATE alert_accounts SET data = $2, wake_at = least(
-				(SELECT min(wake_at) FROM alerts WHERE account = $1), (SELECT min(wake_at) FROM alert_states WHERE account = $1 AND wake_at IS NOT NULL))
-			WHERE account = $1`,
+				(SELECT min(wake_at) FROM alerts WHERE account = (SELECT $1::bigint)), (SELECT min(wake_at) FROM alert_states WHERE account = (SELECT $1::bigint) AND wake_at IS NOT NULL))
+			WHERE account = (SELECT $1::bigint)`,
 		args: []any{account, jsonText(c.Data)},
 	})
 }
@@ -357,7 +357,7 @@ func insertOutcomes(outcomes []*store.AlertOutcome) []query {
 func (s *Store) AlertStatePrune(ctx context.Context, limit int) (int, error) {
 	return s.prune(ctx, `DELETE FROM alert_states d USING (
 			SELECT account, schedule, alert, kind FROM alert_states a
-			WHERE schedule <> $2 AND NOT EXISTS (SELECT FROM schedules s WHERE s.account = a.account AND s.id = a.schedule) LIMIT $1) o
+			WHERE schedule <> $2 AND NOT EXISTS (SELECT FROM schedules s WHERE s.account = a.account AND s.id = a.schedule OFFSET 0) LIMIT $1) o
 		WHERE d.account = o.account AND d.schedule = o.schedule AND d.alert = o.alert AND d.kind = o.kind RETURNING 1`, limit, uuid.Nil)
 }
 

@@ -19,7 +19,7 @@ func (s *Store) AuditInsert(ctx context.Context, a *identity.AuditEntry) error {
 		return t.commit(query{
 			sql: `WITH u AS (
 					UPDATE audits SET count = count + $11, last_at = greatest(last_at, $13), address = $8, detail = $10
-					WHERE account = $1 AND slot = $4 RETURNING 1),
+					WHERE account = (SELECT $1::bigint) AND slot = $4 RETURNING 1),
 				n AS (
 					INSERT INTO audit_counts (account, class, last) SELECT $1, $2, 1
 					WHERE NOT EXISTS (SELECT FROM u) AND ($1 = 0 OR EXISTS (SELECT FROM accounts WHERE number = $1 AND deleted_at IS NULL))
@@ -30,7 +30,7 @@ func (s *Store) AuditInsert(ctx context.Context, a *identity.AuditEntry) error {
 					ON CONFLICT (account, slot) WHERE slot IS NOT NULL DO UPDATE
 					SET count = audits.count + excluded.count, last_at = greatest(audits.last_at, excluded.last_at),
 						address = excluded.address, detail = excluded.detail)
-				DELETE FROM audits d USING n WHERE d.account = $1 AND d.class = $2 AND d.seq <= n.last - $9`,
+				DELETE FROM audits d WHERE d.account = (SELECT $1::bigint) AND d.class = $2 AND d.seq <= (SELECT n.last - $9 FROM n)`,
 			args: []any{a.Account, class, a.ID, orNull(text(a.Slot)), text(a.Event), text(a.ActorKind), text(a.ActorName), text(a.Address), int64(bound),
 				text(a.Detail), a.Count, a.InsertedAt.UnixMicro(), a.LastAt.UnixMicro()},
 		})
@@ -43,7 +43,7 @@ func (s *Store) AuditInsert(ctx context.Context, a *identity.AuditEntry) error {
 
 // AuditList implements store.Audits.
 func (s *Store) AuditList(ctx context.Context, account int64, event string, after uuid.UUID, limit int) ([]*identity.AuditEntry, error) {
-	return s.auditsWhere(ctx, pages, `account = $1 AND ($2::uuid IS NULL OR id < $2) AND ($3 = '' OR event = $3) ORDER BY id DESC LIMIT $4`,
+	return s.auditsWhere(ctx, pages, `account = (SELECT $1::bigint) AND ($2::uuid IS NULL OR id < $2) AND ($3 = '' OR event = $3) ORDER BY id DESC LIMIT $4`,
 		account, id(after), event, limit)
 }
 

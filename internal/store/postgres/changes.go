@@ -36,7 +36,7 @@ func (c *change) readSchedule(rows pgx.Rows) error {
 func (c *change) lockItem(of string, args []any) query {
 	return query{
 		sql: `SELECT r.due, r.number, r.lane, r.attempt, r.node, r.begin_at, r.log FROM runs r
-			WHERE r.kind = 0 AND r.account = $1 AND (r.due, r.number) = (` + of + `) FOR UPDATE`,
+			WHERE r.kind = 0 AND r.account = (SELECT $1::bigint) AND (r.due, r.number) = (` + of + `) FOR UPDATE`,
 		args: args, row: c.readItem,
 	}
 }
@@ -298,7 +298,7 @@ func updateDefinitions(c *store.Changes) []query {
 	if j := c.Job; j != nil {
 		l := job.LabelsOf(j.Args)
 		queries = append(queries, query{
-			sql: `UPDATE jobs SET scheduled_at = $3, name = $4, description = $5, args = $6, host = $7, tags = $8, revision = $9 WHERE account = $1 AND number = $2`,
+			sql: `UPDATE jobs SET scheduled_at = $3, name = $4, description = $5, args = $6, host = $7, tags = $8, revision = $9 WHERE account = (SELECT $1::bigint) AND number = $2`,
 			args: []any{
 				j.Owner.Number, j.Number, j.ScheduledAt.UnixMicro(), optional(j.Name), optional(j.Description), jsonText(j.Args),
 				orNull(text(l.Host)), l.Tags, j.Revision,
@@ -310,7 +310,7 @@ func updateDefinitions(c *store.Changes) []query {
 	}
 	if s := c.Schedule; s != nil {
 		queries = append(queries, query{
-			sql: `UPDATE schedules SET first_due = $3, name = $4, description = $5, args = $6, tags = $7, revision = $8, document = $9 WHERE account = $1 AND id = $2`,
+			sql: `UPDATE schedules SET first_due = $3, name = $4, description = $5, args = $6, tags = $7, revision = $8, document = $9 WHERE account = (SELECT $1::bigint) AND id = $2`,
 			args: []any{
 				s.Owner.Number, s.ID, s.FirstDue.UnixMicro(), optional(s.Name), optional(s.Description), jsonText(s.Args), job.LabelsOf(s.Args).Tags, s.Revision, text(s.Document),
 			},

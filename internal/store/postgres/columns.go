@@ -156,3 +156,17 @@ func (s *Store) learnOwners(ctx context.Context, numbers []int64) error {
 	}
 	return nil
 }
+
+// listOf returns a table i of the account $1 and the keys in the array $2, each once,
+// to be joined with a table by its index of both. The planner looks up each key
+// then: it does not know how few rows it may take the account to have.
+func listOf(kind string) string {
+	return `(SELECT $1::bigint AS account, k.key FROM (SELECT DISTINCT unnest($2::` + kind + `[]) AS key) k OFFSET 0) i`
+}
+
+// Tables i and j: the jobs of the account $1 whose numbers, or UUIDs, are in the
+// array $2.
+var (
+	listedJobs = listOf(`bigint`) + ` JOIN jobs j ON j.account = i.account AND j.number = i.key `
+	listedIDs  = listOf(`uuid`) + ` JOIN jobs j ON j.account = i.account AND j.id = i.key `
+)

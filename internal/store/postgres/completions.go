@@ -170,13 +170,13 @@ func (s *Store) CompletionGet(ctx context.Context, token job.TokenHash) (*store.
 	var request, response rawjson.Value
 	payload := func(log uuid.UUID, to *rawjson.Value) query {
 		return query{
-			sql: `SELECT payload FROM logs l WHERE l.account = $1 AND l.id = $2`, args: []any{c.Owner.Number, id(log)},
+			sql: `SELECT payload FROM logs l WHERE l.account = (SELECT $1::bigint) AND l.id = $2`, args: []any{c.Owner.Number, id(log)},
 			row: func(rows pgx.Rows) error { return rows.Scan(jsonOf{to}) },
 		}
 	}
 	err = s.readAs(ctx, pages,
 		query{
-			sql: `SELECT ` + jobColumns + `, ` + runColumns + ` FROM jobs j ` + joinItem + ` WHERE j.account = $1 AND j.number = $2`, args: args,
+			sql: `SELECT ` + jobColumns + `, ` + runColumns + ` FROM jobs j ` + joinItem + ` WHERE j.account = (SELECT $1::bigint) AND j.number = $2`, args: args,
 			row: func(rows pgx.Rows) error {
 				var r jobRow
 				err := rows.Scan(r.targets()...)
@@ -186,7 +186,7 @@ func (s *Store) CompletionGet(ctx context.Context, token job.TokenHash) (*store.
 			},
 		},
 		query{
-			sql:  `SELECT ` + scheduleColumns + ` FROM schedules s WHERE s.account = $1 AND s.id = (SELECT j.schedule_id FROM jobs j WHERE j.account = $1 AND j.number = $2)`,
+			sql:  `SELECT ` + scheduleColumns + ` FROM schedules s WHERE s.account = (SELECT $1::bigint) AND s.id = (SELECT j.schedule_id FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.number = $2)`,
 			args: args,
 			row: func(rows pgx.Rows) error {
 				a.Schedule = &job.Schedule{}
@@ -223,7 +223,7 @@ func (s *Store) CompletionAccount(ctx context.Context, token job.TokenHash) (acc
 func (s *Store) CompletionOf(ctx context.Context, owner job.Owner, number int64) (*job.Completion, error) {
 	var found *job.Completion
 	err := s.readAs(ctx, pages, query{
-		sql:  `SELECT ` + completionColumns + ` FROM completions c WHERE c.account = $1 AND c.job = $2 ORDER BY c.started_at DESC LIMIT 1`,
+		sql:  `SELECT ` + completionColumns + ` FROM completions c WHERE c.account = (SELECT $1::bigint) AND c.job = $2 ORDER BY c.started_at DESC LIMIT 1`,
 		args: []any{owner.Number, number}, start: func() { found = nil },
 		row: func(rows pgx.Rows) (err error) {
 			found, err = scanCompletion(rows)

@@ -82,7 +82,7 @@ func (r *resolving) lock(t *tx) error {
 	items := query{
 		sql: `SELECT r.due, r.number, r.account, r.lane, r.attempt, r.node, r.begin_at FROM runs r
 			JOIN (SELECT j.account, j.number, j.due_at FROM unnest($1::bigint[], $2::text[]) AS u (account, key)
-				JOIN jobs j ON j.account = u.account AND j.key = u.key AND j.state <= 2 AND j.follows IS NULL) h
+				JOIN jobs j ON j.account = u.account AND j.key = u.key AND j.state <= 2 AND j.follows IS NULL OFFSET 0) h
 			ON r.due = h.due_at AND r.kind = 0 AND r.number = h.number AND r.account = h.account
 			ORDER BY r.due, r.kind, r.number FOR UPDATE OF r`,
 		args: args,
@@ -124,7 +124,7 @@ func (r *resolving) lock(t *tx) error {
 	schedules := query{
 		sql: `SELECT ` + jobColumns + `, ` + noRun + ` FROM unnest($1::bigint[], $2::text[]) AS u (account, key)
 			CROSS JOIN LATERAL (SELECT h.* FROM jobs h WHERE h.account = u.account AND h.key = u.key ORDER BY h.number DESC LIMIT 1) j
-			WHERE j.state > 2 AND EXISTS (SELECT FROM schedules s WHERE s.account = j.account AND s.id = j.schedule_id)`,
+			WHERE j.state > 2 AND EXISTS (SELECT FROM schedules s WHERE s.account = j.account AND s.id = j.schedule_id OFFSET 0)`,
 		args: args,
 		row: func(rows pgx.Rows) error {
 			var row jobRow
@@ -259,7 +259,7 @@ func (r *resolving) queries(t *tx) []query {
 		if s.added {
 			if s.Follower.Revision > 1 { // changed in the same call
 				after = append(after, query{
-					sql: `UPDATE jobs SET revision = $3 WHERE account = $1 AND id = $2`, args: []any{s.Follower.Owner.Number, s.Follower.ID, s.Follower.Revision},
+					sql: `UPDATE jobs SET revision = $3 WHERE account = (SELECT $1::bigint) AND id = $2`, args: []any{s.Follower.Owner.Number, s.Follower.ID, s.Follower.Revision},
 				})
 			}
 			added, numbered = append(added, store.NewJob{Job: s.Follower, Lane: s.followerLane}), append(numbered, s.followers)
@@ -285,7 +285,7 @@ func (r *resolving) queries(t *tx) []query {
 // updateRest stores what a replaced job takes over beside its definition.
 func updateRest(j *job.Job, lane uint32) query {
 	return query{
-		sql:  `UPDATE jobs SET hops = $3, lane = CASE WHEN follows IS NOT NULL THEN $4::bigint END WHERE account = $1 AND number = $2`,
+		sql:  `UPDATE jobs SET hops = $3, lane = CASE WHEN follows IS NOT NULL THEN $4::bigint END WHERE account = (SELECT $1::bigint) AND number = $2`,
 		args: []any{j.Owner.Number, j.Number, int16(j.Hops), int64(lane)},
 	}
 }
@@ -310,7 +310,7 @@ func freeKeys(unended []*job.Job) []query {
 	return []query{{
 		sql: `UPDATE jobs j SET key = NULL FROM unnest($1::bigint[], $2::bigint[]) AS u (account, number)
 			WHERE j.account = u.account AND j.number = u.number
-			AND EXISTS (SELECT FROM jobs f WHERE f.account = j.account AND f.follows = j.number AND f.state <= 2)`,
+			AND EXISTS (SELECT FROM jobs f WHERE f.account = j.account AND f.follows = j.number AND f.state <= 2 OFFSET 0)`,
 		args: []any{
 			column(unended, func(j **job.Job) int64 { return (*j).Owner.Number }), column(unended, func(j **job.Job) int64 { return (*j).Number }),
 		},

@@ -124,7 +124,7 @@ func (s *Store) JobLast(ctx context.Context) (last int64, err error) {
 // LogPage implements store.Copyable.
 func (s *Store) LogPage(ctx context.Context, owner job.Owner, after uuid.UUID, limit int) ([]*job.Log, error) {
 	var logs []*job.Log
-	err := s.read(ctx, logsOf(owner, `SELECT `+logColumns+` FROM logs l WHERE l.account = $1 AND l.id > $2 ORDER BY l.id LIMIT $3`,
+	err := s.read(ctx, logsOf(owner, `SELECT `+logColumns+` FROM logs l WHERE l.account = (SELECT $1::bigint) AND l.id > $2 ORDER BY l.id LIMIT $3`,
 		[]any{owner.Number, after, limit}, &logs))
 	return logs, err
 }
@@ -134,7 +134,8 @@ func (s *Store) DeliveryPage(ctx context.Context, after int64, limit int) ([]*st
 	var deliveries []*store.PendingDelivery
 	err := s.read(ctx, query{
 		sql: `SELECT d.number, d.message, d.account, a.id, d.job, d.job_attempt, d.channel, d.url, d.event, d.attempt, d.due IS NULL, coalesce(d.due, d.begin_at), d.body, d.parts
-			FROM deliveries d JOIN accounts a ON a.number = d.account WHERE d.number > $1 ORDER BY d.number LIMIT $2`,
+			FROM accounts a CROSS JOIN LATERAL (SELECT * FROM deliveries p WHERE p.account = a.number AND p.number > $1 ORDER BY p.number LIMIT $2) d
+			ORDER BY d.number LIMIT $2`,
 		args:  []any{after, limit},
 		start: func() { deliveries = nil },
 		row: func(rows pgx.Rows) error {

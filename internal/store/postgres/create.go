@@ -158,13 +158,13 @@ func (c *creation) all() []store.Inserted {
 func (c *creation) readHolders(t *tx, keys []heldKey, lookups []int16) query {
 	return query{
 		sql: `SELECT ` + jobColumns + `, ` + runColumns + ` FROM unnest($1::bigint[], $2::text[], $3::smallint[]) AS u (account, key, lookup)
-			CROSS JOIN LATERAL (SELECT coalesce(
+			CROSS JOIN LATERAL (SELECT u.account, coalesce(
 				(SELECT h.number FROM jobs h WHERE h.account = u.account AND h.key = u.key AND h.state <= 2 AND h.follows IS NULL LIMIT 1),
 				(SELECT l.number FROM (SELECT h.account, h.number, h.schedule_id FROM jobs h WHERE h.account = u.account AND h.key = u.key ORDER BY h.number DESC LIMIT 1) l
-					WHERE EXISTS (SELECT FROM schedules s WHERE s.account = l.account AND s.id = l.schedule_id)),
+					WHERE EXISTS (SELECT FROM schedules s WHERE s.account = l.account AND s.id = l.schedule_id OFFSET 0)),
 				(SELECT h.number FROM jobs h WHERE u.lookup > 0 AND h.account = u.account AND h.key = u.key
 					AND h.remembered_until > $4 AND (u.lookup = 2 OR h.held_until > $4) ORDER BY h.number DESC LIMIT 1)) AS number OFFSET 0) k
-			JOIN jobs j ON j.account = u.account AND j.number = k.number ` + joinItem,
+			JOIN jobs j ON j.account = k.account AND j.number = k.number ` + joinItem,
 		args: []any{
 			column(keys, func(k *heldKey) int64 { return k.account }), column(keys, func(k *heldKey) string { return text(k.key) }), lookups, t.now.UnixMicro(),
 		},

@@ -40,7 +40,7 @@ func insertDeliveries(t *tx, deliveries []*job.Delivery) []query {
 	return append(queries, query{
 		sql: `WITH n AS (
 			SELECT nextval('delivery_numbers') AS number, u.*, CASE WHEN u.channel = 2 AND (u.later OR EXISTS (
-					SELECT FROM deliveries d WHERE d.account = u.account AND d.job = u.job AND d.channel = 2 AND d.attempt = 0))
+					SELECT FROM deliveries d WHERE d.account = u.account AND d.job = u.job AND d.channel = 2 AND d.attempt = 0 OFFSET 0))
 				THEN NULL ELSE u.begin_at END AS due
 			FROM (SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::integer[], $5::smallint[], $6::bigint[], $7::text[], $8::text[], $9::bigint[], $10::text[], $11::text[], $12::boolean[])
 				WITH ORDINALITY AS u (account, message, job, job_attempt, channel, lane, url, event, begin_at, body, parts, later, i) ORDER BY i) u),

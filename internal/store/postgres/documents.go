@@ -19,7 +19,7 @@ func documentEntries(owner job.Owner, document string, entries *[]job.DocumentEn
 	*entries = nil
 	return query{
 		sql: `SELECT s.id, s.key, s.revision FROM schedules s
-			WHERE s.account = $1 AND s.document = $2 AND s.document <> '' AND s.key IS NOT NULL ORDER BY s.key COLLATE "C"`,
+			WHERE s.account = (SELECT $1::bigint) AND s.document = $2 AND s.document <> '' AND s.key IS NOT NULL ORDER BY s.key COLLATE "C"`,
 		args: []any{owner.Number, text(document)},
 		row: func(rows pgx.Rows) error {
 			var e job.DocumentEntry
@@ -46,7 +46,7 @@ func (s *Store) ScheduleKeyed(ctx context.Context, owner job.Owner, document *st
 	var found []*job.Schedule
 	size := 0
 	err := s.readAs(ctx, pages, schedulesOf(owner, `SELECT `+scheduleColumns+` FROM schedules s
-		WHERE s.account = $1 AND s.key COLLATE "C" > $2 AND `+where+` ORDER BY s.key COLLATE "C" LIMIT $3`, args, func(one *job.Schedule) {
+		WHERE s.account = (SELECT $1::bigint) AND s.key COLLATE "C" > $2 AND `+where+` ORDER BY s.key COLLATE "C" LIMIT $3`, args, func(one *job.Schedule) {
 		if size <= job.PageBytes {
 			found, size = append(found, one), size+job.ScheduleSize(one)
 		}

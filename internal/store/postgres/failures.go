@@ -15,9 +15,9 @@ func (s *Store) FailuresSince(ctx context.Context, owner job.Owner, since time.T
 	var found []job.FailedJob
 	err := s.readAs(ctx, pages, query{
 		sql: `SELECT j.number, j.name, j.schedule_id, coalesce(j.host, ''), j.discarded_at, coalesce(l.event, 0), coalesce(l.payload, '')
-			FROM (SELECT * FROM jobs WHERE account = $1 AND discarded_at >= $2 ORDER BY discarded_at DESC, number DESC LIMIT $3) j
+			FROM (SELECT * FROM jobs WHERE account = (SELECT $1::bigint) AND discarded_at >= $2 ORDER BY discarded_at DESC, number DESC LIMIT $3) j
 			LEFT JOIN LATERAL (SELECT k.event, left(k.payload, $4) AS payload FROM logs k
-				WHERE k.account = $1 AND k.job = j.number AND k.event IN (2, 3) ORDER BY k.id DESC LIMIT 1) l ON true
+				WHERE k.account = (SELECT $1::bigint) AND k.job = j.number AND k.event IN (2, 3) ORDER BY k.id DESC LIMIT 1) l ON true
 			ORDER BY j.discarded_at DESC, j.number DESC`,
 		args: []any{owner.Number, since.UnixMicro(), limit, job.FailurePrefix}, start: func() { found = nil },
 		row: func(rows pgx.Rows) error {
@@ -41,7 +41,7 @@ func (s *Store) JobFailures(ctx context.Context, owner job.Owner, numbers []int6
 	err = s.readAs(ctx, pages, query{
 		sql: `SELECT n.number, l.event, left(l.payload, $3), right(l.payload, $4) FROM unnest($2::bigint[]) n (number)
 			CROSS JOIN LATERAL (SELECT k.event, k.payload FROM logs k
-				WHERE k.account = $1 AND k.job = n.number AND k.event IN (2, 3) ORDER BY k.id DESC LIMIT 1) l`,
+				WHERE k.account = (SELECT $1::bigint) AND k.job = n.number AND k.event IN (2, 3) ORDER BY k.id DESC LIMIT 1) l`,
 		args: []any{owner.Number, numbers, job.FailurePrefix, job.FailureSuffix}, start: func() { found = map[int64]job.LastFailure{} },
 		row: func(rows pgx.Rows) error {
 			var number int64
@@ -60,7 +60,7 @@ func (s *Store) SchedulesFailing(ctx context.Context, owner job.Owner, limit int
 	var found []job.FailingSchedule
 	err := s.readAs(ctx, pages, query{
 		sql: `SELECT id, name, failures, failing_since, failure FROM schedules
-			WHERE account = $1 AND failing_since IS NOT NULL AND disabled_at IS NULL ORDER BY failing_since, id LIMIT $2`,
+			WHERE account = (SELECT $1::bigint) AND failing_since IS NOT NULL AND disabled_at IS NULL ORDER BY failing_since, id LIMIT $2`,
 		args: []any{owner.Number, limit}, start: func() { found = nil },
 		row: func(rows pgx.Rows) error {
 			var f job.FailingSchedule

@@ -86,9 +86,9 @@ func scanShown(rows pgx.Rows, now time.Time) (*job.Job, error) {
 // jobIs returns the condition that selects one of an owner's ($1) jobs by $2.
 func jobIs(which job.Ref) (where string, arg any) {
 	if which.Number != 0 {
-		return `j.account = $1 AND j.number = $2`, which.Number
+		return `j.account = (SELECT $1::bigint) AND j.number = $2`, which.Number
 	}
-	return `j.account = $1 AND j.id = $2`, which.UUID
+	return `j.account = (SELECT $1::bigint) AND j.id = $2`, which.UUID
 }
 
 // JobGet implements store.Jobs.
@@ -120,7 +120,7 @@ func (s *Store) jobChange(ctx context.Context, owner job.Owner, which job.Ref, t
 		m := &store.Snapshot{}
 		c := &change{moment: m, owner: owner}
 		locks := []query{
-			lockSchedules(`s.account = $1 AND s.id = (SELECT j.schedule_id FROM jobs j WHERE `+where+`)`, args, c.readSchedule),
+			lockSchedules(`s.account = (SELECT $1::bigint) AND s.id = (SELECT j.schedule_id FROM jobs j WHERE `+where+`)`, args, c.readSchedule),
 			c.lockItem(`SELECT j.due_at, j.number FROM jobs j WHERE `+where, args),
 			c.lockJob(where, args),
 		}
@@ -144,7 +144,7 @@ func (s *Store) jobChange(ctx context.Context, owner job.Owner, which job.Ref, t
 // jobAfter reads a job at the end of a transaction.
 func (s *Store) jobAfter(t *tx, owner job.Owner, number int64, result **job.Job) query {
 	var jobs []*job.Job
-	q := s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM jobs j `+joinItem+` WHERE j.account = $1 AND j.number = $2`, []any{owner.Number, number}, &jobs)
+	q := s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM jobs j `+joinItem+` WHERE j.account = (SELECT $1::bigint) AND j.number = $2`, []any{owner.Number, number}, &jobs)
 	read := q.row
 	q.row = func(rows pgx.Rows) error {
 		err := read(rows)
@@ -303,9 +303,9 @@ func insertUnlessHeld(jobs []store.NewJob, lookup func(*store.NewJob) int16, now
 	}
 	return query{
 		sql: `WITH n AS (` + newJobs + `) ` + insertJob + `
-			WHERE key IS NULL OR NOT EXISTS (SELECT FROM schedules s WHERE s.account = n.account AND s.key = n.key)
+			WHERE key IS NULL OR NOT EXISTS (SELECT FROM schedules s WHERE s.account = n.account AND s.key = n.key OFFSET 0)
 				AND (($23::smallint[])[i] = 0 OR NOT EXISTS (SELECT FROM jobs h WHERE h.account = n.account AND h.key = n.key
-					AND h.remembered_until > $24 AND (($23::smallint[])[i] = 2 OR h.held_until > $24)))
+					AND h.remembered_until > $24 AND (($23::smallint[])[i] = 2 OR h.held_until > $24) OFFSET 0))
 			ORDER BY account, key, i
 			ON CONFLICT (account, key, (follows IS NOT NULL)) WHERE key IS NOT NULL AND state <= 2 DO NOTHING
 			RETURNING id, number`,
@@ -346,7 +346,7 @@ func insertSchedules(jobs []store.NewJob) []query {
 			SELECT u.account, u.id, u.key, u.name, u.description, u.inserted_at, u.first_due, u.epoch, u.args, u.hops, u.document, string_to_array(u.tags, ' ')
 			FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::uuid[], $11::smallint[], $12::text[], $13::text[])
 				AS u (account, id, key, name, description, inserted_at, first_due, epoch, args, job, hops, tags, document)
-			WHERE EXISTS (SELECT FROM jobs j WHERE j.account = u.account AND j.id = u.job)`,
+			WHERE EXISTS (SELECT FROM jobs j WHERE j.account = u.account AND j.id = u.job OFFSET 0)`,
 		args: []any{
 			column(recurring, func(n *row) int64 { return n.Schedule.Owner.Number }), column(recurring, func(n *row) uuid.UUID { return n.Schedule.ID }),
 			column(recurring, func(n *row) *string { return optional(n.Schedule.Key) }), column(recurring, func(n *row) *string { return optional(n.Schedule.Name) }),

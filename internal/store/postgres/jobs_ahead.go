@@ -57,9 +57,9 @@ func dueSteps(sql string, steps *[]job.DueStep, n, limit int, args ...any) query
 func (s *Store) pendingAhead(ctx context.Context, owner job.Owner, edges []int64, limit, pending int, known []job.DueStep) ([]job.DueStep, error) {
 	var steps []job.DueStep
 	looked := 0
-	const of = `(SELECT j.number, j.due_at % $4 AS due FROM jobs j WHERE j.account = $1 AND j.state = `
+	const of = `(SELECT j.number, j.due_at % $4 AS due FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.state = `
 	err := s.readAs(ctx, pages, query{
-		sql:  `SELECT count(*) FROM ((SELECT FROM jobs WHERE account = $1 AND state = 1 LIMIT $2) UNION ALL (SELECT FROM jobs WHERE account = $1 AND state = 2 LIMIT $2)) n`,
+		sql:  `SELECT count(*) FROM ((SELECT FROM jobs WHERE account = (SELECT $1::bigint) AND state = 1 LIMIT $2) UNION ALL (SELECT FROM jobs WHERE account = (SELECT $1::bigint) AND state = 2 LIMIT $2)) n`,
 		args: []any{owner.Number, pending}, row: func(rows pgx.Rows) error { return rows.Scan(&looked) },
 	})
 	if err != nil || looked >= pending {
@@ -77,7 +77,7 @@ func (s *Store) describeDue(ctx context.Context, owner job.Owner, steps []job.Du
 	var found map[int64]job.DueJob
 	err := s.readAs(ctx, pages, query{
 		sql: `SELECT n.number, j.name, j.schedule_id, coalesce(j.host, '') FROM unnest($2::bigint[]) AS n (number)
-			CROSS JOIN LATERAL (SELECT name, schedule_id, host FROM jobs WHERE account = $1 AND number = n.number OFFSET 0) j`,
+			CROSS JOIN LATERAL (SELECT name, schedule_id, host FROM jobs WHERE account = (SELECT $1::bigint) AND number = n.number OFFSET 0) j`,
 		args: []any{owner.Number, job.DueNumbers(steps)}, start: func() { found = map[int64]job.DueJob{} },
 		row: func(rows pgx.Rows) error {
 			var d job.DueJob

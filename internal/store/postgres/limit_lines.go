@@ -215,7 +215,7 @@ func (t *tx) returnStarts(unused map[store.LimitKey][]time.Time) ([]query, error
 		starts := unused[of]
 		var r *limitRow
 		err := t.run(query{
-			sql: `SELECT ` + limitColumns + ` FROM limits WHERE account = $1 AND key = $2 FOR UPDATE`, args: []any{of.Account, of.Key},
+			sql: `SELECT ` + limitColumns + ` FROM limits WHERE account = (SELECT $1::bigint) AND key = $2 FOR UPDATE`, args: []any{of.Account, of.Key},
 			row: func(rows pgx.Rows) (err error) {
 				r, err = scanLimit(rows)
 				return err
@@ -230,7 +230,7 @@ func (t *tx) returnStarts(unused map[store.LimitKey][]time.Time) ([]query, error
 		for _, at := range starts {
 			r.starts.Remove(at, 2*r.Per)
 		}
-		queries = append(queries, query{sql: `UPDATE limits SET starts = $3 WHERE account = $1 AND key = $2`, args: []any{of.Account, of.Key, r.starts.String()}})
+		queries = append(queries, query{sql: `UPDATE limits SET starts = $3 WHERE account = (SELECT $1::bigint) AND key = $2`, args: []any{of.Account, of.Key, r.starts.String()}})
 	}
 	return queries, nil
 }
@@ -296,7 +296,7 @@ func (s *Store) LimitPass(ctx context.Context, p store.LimitPass) (passed store.
 		passed = store.LimitPassed{}
 		if p.Defer > 0 {
 			return t.commit(query{
-				sql:  `UPDATE limits SET wake_at = $3 WHERE account = $1 AND key = $2`,
+				sql:  `UPDATE limits SET wake_at = $3 WHERE account = (SELECT $1::bigint) AND key = $2`,
 				args: []any{p.Account, p.Key, t.now.Add(p.Defer).UnixMicro()},
 			})
 		}
@@ -330,7 +330,7 @@ type line struct {
 func (l *line) read(t *tx) error {
 	keys := []string{l.Key}
 	err := t.run(query{
-		sql: `SELECT DISTINCT k.key FROM (SELECT account, number FROM limit_items WHERE account = $1 AND key = $2 AND state = 1 ORDER BY due, number LIMIT $3) i
+		sql: `SELECT DISTINCT k.key FROM (SELECT account, number FROM limit_items WHERE account = (SELECT $1::bigint) AND key = $2 AND state = 1 ORDER BY due, number LIMIT $3) i
 			JOIN limit_items k ON k.account = i.account AND k.number = i.number`,
 		args: []any{l.Account, l.Key, l.Limit},
 		row: func(rows pgx.Rows) error {
@@ -347,7 +347,7 @@ func (l *line) read(t *tx) error {
 	keys = slices.Compact(keys)
 	l.rows, l.states = map[string]*limitRow{}, map[string]*limit.State{}
 	err = t.run(query{
-		sql: `SELECT ` + limitColumns + ` FROM limits WHERE account = $1 AND key = ANY($2) ORDER BY key FOR UPDATE`, args: []any{l.Account, keys},
+		sql: `SELECT ` + limitColumns + ` FROM limits WHERE account = (SELECT $1::bigint) AND key = ANY($2) ORDER BY key FOR UPDATE`, args: []any{l.Account, keys},
 		row: func(rows pgx.Rows) error {
 			r, err := scanLimit(rows)
 			l.rows[r.Key], l.states[r.Key] = r, r.state()
@@ -357,7 +357,7 @@ func (l *line) read(t *tx) error {
 		sql: countInFlight(`(SELECT unnest($2::text[]))`), args: []any{l.Account, keys}, row: readInFlight(l.states),
 	}, query{
 		sql: `SELECT r.due, r.kind, r.number, r.account, r.lane, r.revision, i.due, (SELECT string_agg(k.key, ' ') FROM limit_items k WHERE k.account = i.account AND k.number = i.number)
-			FROM (SELECT * FROM limit_items WHERE account = $1 AND key = $2 AND state = 1 ORDER BY due, number LIMIT $3) i
+			FROM (SELECT * FROM limit_items WHERE account = (SELECT $1::bigint) AND key = $2 AND state = 1 ORDER BY due, number LIMIT $3) i
 			JOIN runs r ON r.due = i.due + $4 AND r.kind = 0 AND r.number = i.number AND r.account = i.account
 			WHERE r.node = 0 ORDER BY i.due, i.number FOR UPDATE OF r SKIP LOCKED`,
 		args: []any{l.Account, l.Key, l.Limit, store.HeldDue(time.UnixMicro(0)).UnixMicro()},
@@ -401,26 +401,27 @@ func (l *line) writes(t *tx, plan *store.LinePlan) []query {
 	queries := moveHeld(granted)
 	if len(granted) > 0 {
 		queries = append(queries, query{
-			sql:  `UPDATE limit_items i SET state = 2, expires = NULL FROM unnest($2::bigint[]) AS u (number) WHERE i.account = $1 AND i.number = u.number`,
+			sql:  `UPDATE limit_items i SET state = 2, expires = NULL FROM (SELECT $1::bigint AS account, u.* FROM unnest($2::bigint[]) AS u (number) OFFSET 0) u
+				WHERE i.account = u.account AND i.number = u.number`,
 			args: []any{l.Account, column(granted, func(m *lineMove) int64 { return m.Number })},
 		})
 	}
 	if len(moved) > 0 {
 		queries = append(queries, query{
-			sql: `UPDATE limit_items i SET state = (i.key = u.key)::int FROM unnest($2::bigint[], $3::text[]) AS u (number, key)
-				WHERE i.account = $1 AND i.number = u.number`,
+			sql: `UPDATE limit_items i SET state = (i.key = u.key)::int FROM (SELECT $1::bigint AS account, u.* FROM unnest($2::bigint[], $3::text[]) AS u (number, key) OFFSET 0) u
+				WHERE i.account = u.account AND i.number = u.number`,
 			args: []any{l.Account, column(moved, func(m *lineMove) int64 { return m.Number }), to},
 		})
 	}
 	for _, key := range plan.Moved {
 		queries = append(queries, query{
-			sql:  `UPDATE limits SET wake_at = $3 WHERE account = $1 AND key = $2 AND (wake_at IS NULL OR wake_at > $3)`,
+			sql:  `UPDATE limits SET wake_at = $3 WHERE account = (SELECT $1::bigint) AND key = $2 AND (wake_at IS NULL OR wake_at > $3)`,
 			args: []any{key.Account, key.Key, t.now.UnixMicro()},
 		})
 	}
 	for key, state := range l.states {
 		if state.Starts.Changed() {
-			queries = append(queries, query{sql: `UPDATE limits SET starts = $3 WHERE account = $1 AND key = $2`, args: []any{l.Account, key, state.Starts.String()}})
+			queries = append(queries, query{sql: `UPDATE limits SET starts = $3 WHERE account = (SELECT $1::bigint) AND key = $2`, args: []any{l.Account, key, state.Starts.String()}})
 		}
 	}
 	return append(queries, l.end(t, plan.WakeAt)...)
@@ -431,12 +432,12 @@ func (l *line) writes(t *tx, plan *store.LinePlan) []query {
 func (l *line) end(t *tx, wakeAt time.Time) []query {
 	if l.rows[l.Key].deleted && wakeAt.IsZero() {
 		return []query{{
-			sql:  `UPDATE limits SET wake_at = $3 WHERE account = $1 AND key = $2`,
+			sql:  `UPDATE limits SET wake_at = $3 WHERE account = (SELECT $1::bigint) AND key = $2`,
 			args: []any{l.Account, l.Key, t.now.Add(store.LimitGone).UnixMicro()},
 		}, {
-			sql:  `DELETE FROM limits WHERE account = $1 AND key = $2 AND NOT EXISTS (SELECT FROM limit_items WHERE account = $1 AND key = $2)`,
+			sql:  `DELETE FROM limits WHERE account = (SELECT $1::bigint) AND key = $2 AND NOT EXISTS (SELECT FROM limit_items WHERE account = (SELECT $1::bigint) AND key = $2)`,
 			args: []any{l.Account, l.Key},
 		}}
 	}
-	return []query{{sql: `UPDATE limits SET wake_at = $3 WHERE account = $1 AND key = $2`, args: []any{l.Account, l.Key, micros(wakeAt)}}}
+	return []query{{sql: `UPDATE limits SET wake_at = $3 WHERE account = (SELECT $1::bigint) AND key = $2`, args: []any{l.Account, l.Key, micros(wakeAt)}}}
 }

@@ -43,10 +43,10 @@ func (s *Store) LimitPut(ctx context.Context, owner job.Owner, l store.Limit) (c
 		// The account's row keeps two calls from exceeding the maximum together.
 		err := t.run(
 			query{sql: `SELECT number FROM accounts WHERE number = $1 FOR NO KEY UPDATE`, args: []any{owner.Number}},
-			query{sql: `SELECT deleted FROM limits WHERE account = $1 AND key = $2`, args: []any{owner.Number, l.Key}, row: func(rows pgx.Rows) error {
+			query{sql: `SELECT deleted FROM limits WHERE account = (SELECT $1::bigint) AND key = $2`, args: []any{owner.Number, l.Key}, row: func(rows pgx.Rows) error {
 				return rows.Scan(&created)
 			}},
-			query{sql: `SELECT count(*) FROM limits WHERE account = $1`, args: []any{owner.Number}, row: func(rows pgx.Rows) error {
+			query{sql: `SELECT count(*) FROM limits WHERE account = (SELECT $1::bigint)`, args: []any{owner.Number}, row: func(rows pgx.Rows) error {
 				return rows.Scan(&n)
 			}},
 		)
@@ -77,15 +77,15 @@ func (s *Store) LimitGet(ctx context.Context, owner job.Owner, key string) (use 
 	var found *limitRow
 	waiting := 0
 	err = s.readAs(ctx, pages, query{
-		sql: `SELECT ` + limitColumns + ` FROM limits WHERE account = $1 AND key = $2 AND NOT deleted`, args: []any{owner.Number, key},
+		sql: `SELECT ` + limitColumns + ` FROM limits WHERE account = (SELECT $1::bigint) AND key = $2 AND NOT deleted`, args: []any{owner.Number, key},
 		start: func() { found = nil },
 		row: func(rows pgx.Rows) (err error) {
 			found, err = scanLimit(rows)
 			return err
 		},
 	}, query{
-		sql: `SELECT (SELECT count(*) FROM (SELECT FROM limit_items WHERE account = $1 AND key = $2 AND state = 2 LIMIT $4) a),
-			(SELECT count(*) FROM (SELECT FROM limit_items WHERE account = $1 AND key = $2 AND state = 1 AND due <= $3 LIMIT $4) b)`,
+		sql: `SELECT (SELECT count(*) FROM (SELECT FROM limit_items WHERE account = (SELECT $1::bigint) AND key = $2 AND state = 2 LIMIT $4) a),
+			(SELECT count(*) FROM (SELECT FROM limit_items WHERE account = (SELECT $1::bigint) AND key = $2 AND state = 1 AND due <= $3 LIMIT $4) b)`,
 		args: []any{owner.Number, key, now.UnixMicro(), store.MaxLimitCount},
 		row: func(rows pgx.Rows) error {
 			n := 0
@@ -110,7 +110,7 @@ func (s *Store) LimitGet(ctx context.Context, owner job.Owner, key string) (use 
 // LimitList implements store.Limits.
 func (s *Store) LimitList(ctx context.Context, owner job.Owner, after string, most int) (found []store.Limit, err error) {
 	err = s.readAs(ctx, pages, query{
-		sql:   `SELECT ` + limitColumns + ` FROM limits WHERE account = $1 AND key > $2 AND NOT deleted ORDER BY key LIMIT $3`,
+		sql:   `SELECT ` + limitColumns + ` FROM limits WHERE account = (SELECT $1::bigint) AND key > $2 AND NOT deleted ORDER BY key LIMIT $3`,
 		args:  []any{owner.Number, after, most},
 		start: func() { found = nil },
 		row: func(rows pgx.Rows) error {
@@ -128,13 +128,13 @@ func (s *Store) LimitDelete(ctx context.Context, owner job.Owner, key string) (n
 		found := false
 		named = 0
 		err := t.run(query{
-			sql: `SELECT 1 FROM limits WHERE account = $1 AND key = $2 AND NOT deleted FOR UPDATE`, args: []any{owner.Number, key},
+			sql: `SELECT 1 FROM limits WHERE account = (SELECT $1::bigint) AND key = $2 AND NOT deleted FOR UPDATE`, args: []any{owner.Number, key},
 			row: func(pgx.Rows) error {
 				found = true
 				return nil
 			},
 		}, query{
-			sql:  `SELECT count(*) FROM (SELECT FROM limit_items WHERE account = $1 AND key = $2 AND named LIMIT $3) n`,
+			sql:  `SELECT count(*) FROM (SELECT FROM limit_items WHERE account = (SELECT $1::bigint) AND key = $2 AND named LIMIT $3) n`,
 			args: []any{owner.Number, key, store.MaxLimitCount},
 			row:  func(rows pgx.Rows) error { return rows.Scan(&named) },
 		})
@@ -150,7 +150,7 @@ func (s *Store) LimitDelete(ctx context.Context, owner job.Owner, key string) (n
 		t.wake(owner.Number, key, t.now)
 		return t.commit(query{
 			sql: `UPDATE limits SET deleted = true, calls = 0, per = 0, parallel = 0, paused = false, starts = '', wake_at = $3
-				WHERE account = $1 AND key = $2`,
+				WHERE account = (SELECT $1::bigint) AND key = $2`,
 			args: []any{owner.Number, key, t.now.UnixMicro()},
 		})
 	})
@@ -166,7 +166,7 @@ func (s *Store) LimitsOf(ctx context.Context, owner job.Owner, keys []string) (d
 		keys[i] = text(keys[i])
 	}
 	err = s.readAs(ctx, pages, query{
-		sql:   `SELECT key FROM limits WHERE account = $1 AND key = ANY($2) AND NOT deleted ORDER BY key`,
+		sql:   `SELECT key FROM limits WHERE account = (SELECT $1::bigint) AND key = ANY($2) AND NOT deleted ORDER BY key`,
 		args:  []any{owner.Number, keys},
 		start: func() { defined = nil },
 		row: func(rows pgx.Rows) error {
@@ -188,9 +188,9 @@ func (s *Store) LimitsHolding(ctx context.Context, owner job.Owner, j *job.Job) 
 	waits := map[string]bool{}
 	var keys []string
 	states := map[string]*limit.State{}
-	of := `(SELECT i.key FROM limit_items i WHERE i.account = $1 AND i.number = $2)`
+	of := `(SELECT i.key FROM limit_items i WHERE i.account = (SELECT $1::bigint) AND i.number = $2)`
 	err = s.readAs(ctx, pages, query{
-		sql: `SELECT key, state = 1 FROM limit_items WHERE account = $1 AND number = $2`, args: []any{owner.Number, j.Number},
+		sql: `SELECT key, state = 1 FROM limit_items WHERE account = (SELECT $1::bigint) AND number = $2`, args: []any{owner.Number, j.Number},
 		start: func() { keys = nil },
 		row: func(rows pgx.Rows) error {
 			var key string
@@ -200,7 +200,7 @@ func (s *Store) LimitsHolding(ctx context.Context, owner job.Owner, j *job.Job) 
 			return err
 		},
 	}, query{
-		sql: `SELECT ` + limitColumns + ` FROM limits WHERE account = $1 AND key IN ` + of, args: []any{owner.Number, j.Number},
+		sql: `SELECT ` + limitColumns + ` FROM limits WHERE account = (SELECT $1::bigint) AND key IN ` + of, args: []any{owner.Number, j.Number},
 		row: func(rows pgx.Rows) error {
 			r, err := scanLimit(rows)
 			states[r.Key] = r.state()
@@ -219,7 +219,7 @@ func (s *Store) LimitsHolding(ctx context.Context, owner job.Owner, j *job.Job) 
 // limits of an account ($1), with keys of a list, that bound them.
 func countInFlight(list string) string {
 	return `SELECT l.key, (SELECT count(*) FROM (SELECT FROM limit_items i WHERE i.account = l.account AND i.key = l.key AND i.state = 2 LIMIT l.parallel) n)
-		FROM limits l WHERE l.account = $1 AND l.key IN ` + list + ` AND l.parallel > 0`
+		FROM limits l WHERE l.account = (SELECT $1::bigint) AND l.key IN ` + list + ` AND l.parallel > 0`
 }
 
 func readInFlight(states map[string]*limit.State) func(pgx.Rows) error {

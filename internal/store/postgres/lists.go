@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +35,23 @@ func (c *condition) numbered(text string, args ...any) string {
 }
 
 func (c *condition) String() string { return strings.Join(c.terms, ` AND `) }
+
+// owned returns a table n of what inner selects and the owner's account, to be joined
+// by an index of both; see listOf.
+func (c *condition) owned(owner job.Owner, inner string) string {
+	return c.numbered(`(SELECT ?::bigint AS account, o.*`, owner.Number) + ` FROM (` + inner + `) o OFFSET 0) n`
+}
+
+// tagged returns a table g of the account and the keys of the records with a tag, in
+// descending order, those below after if some: it is read in this order, and each key
+// is looked up.
+func (c *condition) tagged(owner job.Owner, table, key, tag string, some bool, after any) string {
+	sql := c.numbered(`(SELECT t.account, t.`+key+` FROM `+table+` t WHERE t.account = (SELECT ?::bigint) AND t.tag = ?`, owner.Number, text(tag))
+	if some {
+		sql += c.numbered(` AND t.`+key+` < ?`, after)
+	}
+	return sql + ` ORDER BY t.` + key + ` DESC OFFSET 0) g`
+}
 
 // page returns the LIMIT clause.
 func (c *condition) page(q job.ListQuery) string {
@@ -71,11 +90,10 @@ const executes = `coalesce(r.node > 0 AND r.begin_at <= ?, false)`
 // bytes. It knows the sizes without reading large values, and sorts keys, never
 // whole rows. ORDER BY n.place must follow the clause.
 func (c *condition) bounded(owner job.Owner, inner, table, key, size string, budget int) string {
-	join := ` JOIN ` + table + ` t ON t.account = ? AND t.` + key + ` = n.` + key
-	return ` FROM (SELECT b.` + key + `, b.place FROM (SELECT n.` + key + `, n.place, sum(` + size + `) OVER (ORDER BY n.place) - (` + size + `) AS before
-		FROM (SELECT o.` + key + `, row_number() OVER () AS place FROM (` + inner + `) o) n` + c.numbered(join, owner.Number) +
-		c.numbered(`) b WHERE b.before <= ?) n`, budget) +
-		c.numbered(` JOIN `+table+` `+table[:1]+` ON `+table[:1]+`.account = ? AND `+table[:1]+`.`+key+` = n.`+key, owner.Number)
+	on := ` ON %[1]s.account = n.account AND %[1]s.` + key + ` = n.` + key
+	return c.numbered(` FROM (SELECT b.account, b.`+key+`, b.place FROM (SELECT n.account, n.`+key+`, n.place, sum(`+size+`) OVER (ORDER BY n.place) - (`+size+`) AS before
+		FROM (SELECT ?::bigint AS account, o.`+key+`, row_number() OVER () AS place`, owner.Number) + ` FROM (` + inner + `) o OFFSET 0) n JOIN ` + table + ` t` + fmt.Sprintf(on, `t`) +
+		c.numbered(`) b WHERE b.before <= ? OFFSET 0) n JOIN `, budget) + table + ` ` + table[:1] + fmt.Sprintf(on, table[:1])
 }
 
 // boundedJobs returns the query for the jobs whose numbers inner selects, within
@@ -120,18 +138,16 @@ func (s *Store) indexedNumbers(c *condition, owner job.Owner, q job.Query) strin
 	case len(states) == 0:
 		states = storedStates
 	}
+	const ascending = ` ORDER BY number ASC`
 	order := ` ORDER BY number DESC`
 	if q.Order.Field == "job_id" && !q.Order.Desc {
-		order = ` ORDER BY number ASC`
+		order = ascending
 	}
 	var branches []string
 	for _, state := range states {
 		rank := strconv.Itoa(slices.Index(shownStates, state))
-		branch := s.inState(c, owner, state, rank, len(q.States) > 0 || byState)
-		if q.After != 0 {
-			branch += c.numbered(` AND j.number < ?`, q.After)
-		}
-		branches = append(branches, `(`+branch+order+c.numbered(` LIMIT ?`, q.Offset+q.Limit)+`)`)
+		branch := s.inState(c, owner, state, rank, len(q.States) > 0 || byState, c.upTo(q.After), order == ascending)
+		branches = append(branches, `(`+branch+c.numbered(` LIMIT ?`, q.Offset+q.Limit)+`)`)
 	}
 	if byState {
 		order = orderBy(`rank`, q.Order.Desc, `number DESC`)
@@ -139,18 +155,46 @@ func (s *Store) indexedNumbers(c *condition, owner job.Owner, q job.Query) strin
 	return `SELECT number FROM (` + strings.Join(branches, ` UNION ALL `) + `) b` + order + c.page(q.ListQuery)
 }
 
-// inState selects the numbers of an owner's jobs in a state. With shown, it
-// excludes executing jobs from the pending ones.
-func (s *Store) inState(c *condition, owner job.Owner, state job.State, rank string, shown bool) string {
+// inState selects the numbers of an owner's jobs in a state up to last, in descending
+// or ascending order. With shown, it excludes executing jobs from the pending ones.
+func (s *Store) inState(c *condition, owner job.Owner, state job.State, rank string, shown bool, last string, ascending bool) string {
 	now := s.Now().UnixMicro()
+	sql := `SELECT j.number, ` + rank + ` AS rank FROM `
 	if state == job.Executing {
-		return c.numbered(`SELECT j.number, `+rank+` AS rank FROM runs j WHERE j.account = ? AND j.node > 0 AND j.kind = 0 AND j.begin_at <= ?`, owner.Number, now)
+		direction := ` DESC`
+		if ascending {
+			direction = ` ASC`
+		}
+		return sql + c.numbered(`runs j WHERE j.account = (SELECT ?::bigint) AND j.node > 0 AND j.kind = 0 AND j.begin_at <= ? AND j.number <= `, owner.Number, now) + last +
+			` ORDER BY j.number` + direction
 	}
-	branch := c.numbered(`SELECT j.number, `+rank+` AS rank FROM jobs j WHERE j.account = ? AND j.state = ?`, owner.Number, int16(state))
+	where, order := c.having(owner, `state`, c.numbered(`?::smallint`, int16(state)), last)
+	if ascending {
+		order = strings.ReplaceAll(order, ` DESC`, ` ASC`)
+	}
+	branch := sql + `jobs j WHERE ` + where
 	if shown && !state.Final() {
-		branch += c.numbered(` AND NOT EXISTS (SELECT FROM runs r WHERE r.account = ? AND r.node > 0 AND r.kind = 0 AND r.number = j.number AND r.begin_at <= ?)`, owner.Number, now)
+		branch += c.numbered(` AND NOT EXISTS (SELECT FROM runs r WHERE r.account = (SELECT ?::bigint) AND r.node > 0 AND r.kind = 0 AND r.number = j.number AND r.begin_at <= ? OFFSET 0)`, owner.Number, now)
 	}
-	return branch
+	return branch + order
+}
+
+// upTo returns the highest number of the jobs that come after a job.
+func (c *condition) upTo(after int64) string {
+	if after == 0 {
+		after = math.MaxInt64
+	}
+	return c.numbered(`?::bigint`, after-1)
+}
+
+// having returns the conditions for the owner's jobs that have a value in a column,
+// with numbers up to last, and their order, the newest first. The conditions and the
+// order are those of an index of the account, the column and the number: a simple
+// comparison would let the planner read all jobs of the account in the order of
+// their numbers instead, if it takes the value for frequent.
+func (c *condition) having(owner job.Owner, column, value, last string) (where, order string) {
+	where = c.numbered(`j.account = (SELECT ?::bigint)`, owner.Number) + fmt.Sprintf(` AND (j.%[1]s, j.number) <= (%[2]s, %[3]s) AND j.%[1]s >= %[2]s`, column, value, last)
+	return where, ` ORDER BY j.` + column + ` DESC, j.number DESC`
 }
 
 var jobOrder = map[string]string{
@@ -166,21 +210,33 @@ var jobOrder = map[string]string{
 // filteredNumbers handles all other lists: it sorts the jobs that match.
 func (s *Store) filteredNumbers(c *condition, owner job.Owner, q job.Query) string {
 	now := s.Now().UnixMicro()
-	c.add(`j.account = ?`, owner.Number)
-	if q.Schedule != uuid.Nil {
-		c.add(`j.schedule_id = ?`, q.Schedule)
+	from, order, tags := `jobs j`, ` ORDER BY j.number DESC`, q.Tags
+	first := func(column, value string) {
+		var where string
+		where, order = c.having(owner, column, value, c.upTo(q.After))
+		c.terms = append(c.terms, where)
+	}
+	switch {
+	case q.Schedule != uuid.Nil:
+		first(`schedule_id`, c.numbered(`?::uuid`, q.Schedule))
+	case q.Key != nil:
+		first(`key`, c.numbered(`?::text`, text(*q.Key)))
+	case len(tags) > 0:
+		from = c.tagged(owner, `job_tags`, `number`, tags[0], q.After != 0, q.After) + ` JOIN jobs j ON j.account = g.account AND j.number = g.number`
+		order, tags = ` ORDER BY g.number DESC`, tags[1:]
+		c.add(`true`)
+	case q.Name != nil:
+		first(`name`, c.numbered(`?::text`, text(*q.Name)))
+	case q.Host != "":
+		first(`host`, c.numbered(`?::text`, text(q.Host)))
+	default:
+		c.add(`j.account = (SELECT ?::bigint) AND j.number <= `+c.upTo(q.After), owner.Number)
 	}
 	if q.Key != nil {
 		c.add(`j.key = ?`, text(*q.Key))
 	}
-	from, number := `jobs j`, `j.number`
-	for i, tag := range q.Tags {
-		if i == 0 {
-			from, number = `job_tags g JOIN jobs j ON j.account = g.account AND j.number = g.number`, `g.number`
-			c.add(`g.account = ? AND g.tag = ?`, owner.Number, text(tag))
-			continue
-		}
-		c.add(`EXISTS (SELECT FROM job_tags t WHERE t.account = ? AND t.tag = ? AND t.number = j.number)`, owner.Number, text(tag))
+	for _, tag := range tags {
+		c.add(`EXISTS (SELECT FROM job_tags t WHERE t.account = (SELECT ?::bigint) AND t.tag = ? AND t.number = j.number OFFSET 0)`, owner.Number, text(tag))
 	}
 	if q.Name != nil {
 		c.add(`j.name = ?`, text(*q.Name))
@@ -194,10 +250,7 @@ func (s *Store) filteredNumbers(c *condition, owner job.Owner, q job.Query) stri
 	if len(q.States) > 0 {
 		addStates(c, q.States, now)
 	}
-	if q.After != 0 {
-		c.add(number+` < ?`, q.After)
-	}
-	order, join := ` ORDER BY `+number+` DESC`, ``
+	join := ``
 	if q.Order.Field != "" {
 		expression := jobOrder[q.Order.Field]
 		if strings.Contains(expression, `?`) {
@@ -208,7 +261,7 @@ func (s *Store) filteredNumbers(c *condition, owner job.Owner, q job.Query) stri
 	if len(q.States) > 0 {
 		join = joinItem
 	}
-	return `SELECT ` + number + ` AS number FROM ` + from + join + ` WHERE ` + c.String() + order + c.page(q.ListQuery)
+	return `SELECT j.number FROM ` + from + join + ` WHERE ` + c.String() + order + c.page(q.ListQuery)
 }
 
 func addStates(c *condition, states []job.State, now int64) {
@@ -231,15 +284,18 @@ var scheduleOrder = map[string]string{"inserted_at": `s.inserted_at`, "disabled_
 // ScheduleList implements store.Schedules.
 func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q job.ScheduleQuery) ([]*job.Schedule, error) {
 	c := &condition{}
-	c.add(`s.account = ?`, owner.Number)
+	if len(q.Tags) == 0 {
+		c.add(`s.account = (SELECT ?::bigint)`, owner.Number)
+	} else {
+		c.add(`true`) // the first tag selects the account
+	}
 	from, id := `schedules s`, `s.id`
 	for i, tag := range q.Tags {
 		if i == 0 {
-			from, id = `schedule_tags g JOIN schedules s ON s.account = g.account AND s.id = g.id`, `g.id`
-			c.add(`g.account = ? AND g.tag = ?`, owner.Number, text(tag))
+			from, id = c.tagged(owner, `schedule_tags`, `id`, tag, q.AfterID != uuid.Nil, q.AfterID)+` JOIN schedules s ON s.account = g.account AND s.id = g.id`, `g.id`
 			continue
 		}
-		c.add(`EXISTS (SELECT FROM schedule_tags t WHERE t.account = ? AND t.tag = ? AND t.id = s.id)`, owner.Number, text(tag))
+		c.add(`EXISTS (SELECT FROM schedule_tags t WHERE t.account = (SELECT ?::bigint) AND t.tag = ? AND t.id = s.id OFFSET 0)`, owner.Number, text(tag))
 	}
 	if q.AfterID != uuid.Nil {
 		c.add(id+` < ?`, q.AfterID)
@@ -269,14 +325,14 @@ var logOrder = map[string]string{
 // started.
 func (s *Store) LogList(ctx context.Context, owner job.Owner, q job.LogQuery) ([]*job.Log, error) {
 	c := &condition{}
-	c.add(`l.account = ?`, owner.Number)
+	c.add(`l.account = (SELECT ?::bigint)`, owner.Number)
 	c.add(`l.id < ?`, job.IDBound(s.Now().Add(1000)))
 	switch {
 	case q.Job == nil:
 	case q.Job.Number != 0: // the job may have been deleted before its logs
 		c.add(`l.job = ?`, q.Job.Number)
 	default:
-		c.add(`l.job = (SELECT j.number FROM jobs j WHERE j.account = ? AND j.id = ?)`, owner.Number, q.Job.UUID)
+		c.add(`l.job = (SELECT j.number FROM jobs j WHERE j.account = (SELECT ?::bigint) AND j.id = ?)`, owner.Number, q.Job.UUID)
 	}
 	c.addLogs(q)
 	order, behind := ` ORDER BY l.id DESC`, `l.id < ?`
@@ -327,7 +383,7 @@ func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID
 		direction, behind = ` ASC`, `>`
 	}
 	runs := func(c *condition) string {
-		c.add(`j.account = ?`, owner.Number)
+		c.add(`j.account = (SELECT ?::bigint)`, owner.Number)
 		c.add(`j.schedule_id = ?`, schedule)
 		if q.After != 0 && q.AfterID == uuid.Nil {
 			c.add(`j.number `+behind+` ?`, q.After)
@@ -342,7 +398,7 @@ func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID
 	outer := &condition{}
 	outerSQL := `SELECT j.number` + runs(outer) + outer.numbered(` LIMIT ?`, look)
 	c := &condition{args: outer.args}
-	c.add(`l.account = ? AND l.job = n.number`, owner.Number)
+	c.add(`l.account = (SELECT ?::bigint) AND l.job = n.number`, owner.Number)
 	c.add(`l.id < ?`, job.IDBound(s.Now().Add(1000)))
 	c.addLogs(q)
 	if q.AfterID != uuid.Nil {

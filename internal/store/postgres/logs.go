@@ -60,7 +60,7 @@ func logsOf(owner job.Owner, sql string, args []any, logs *[]*job.Log) query {
 // LogGet implements store.Logs.
 func (s *Store) LogGet(ctx context.Context, owner job.Owner, which uuid.UUID) (*job.Log, error) {
 	var logs []*job.Log
-	err := s.readAs(ctx, pages, logsOf(owner, `SELECT `+logColumns+` FROM logs l WHERE l.account = $1 AND l.id = $2 AND l.inserted_at <= $3`,
+	err := s.readAs(ctx, pages, logsOf(owner, `SELECT `+logColumns+` FROM logs l WHERE l.account = (SELECT $1::bigint) AND l.id = $2 AND l.inserted_at <= $3`,
 		[]any{owner.Number, which, s.Now().UnixMicro()}, &logs))
 	if err != nil {
 		return nil, err

@@ -35,8 +35,7 @@ func (s *Store) marksOf(sql string, args []any, marks *[]store.JobMark) query {
 func (s *Store) JobMarks(ctx context.Context, owner job.Owner, limit int) (marks []store.JobMark, err error) {
 	c := &condition{}
 	inner := s.indexedNumbers(c, owner, job.Query{ListQuery: job.ListQuery{Limit: limit}})
-	sql := `SELECT ` + markColumns + `, ` + runColumns + ` FROM (` + inner + `) n` +
-		c.numbered(` JOIN jobs j ON j.account = ? AND j.number = n.number`, owner.Number) + joinItem + ` ORDER BY j.number DESC`
+	sql := `SELECT ` + markColumns + `, ` + runColumns + ` FROM ` + c.owned(owner, inner) + ` JOIN jobs j ON j.account = n.account AND j.number = n.number ` + joinItem + ` ORDER BY j.number DESC`
 	err = s.readAs(ctx, pages, s.marksOf(sql, c.args, &marks))
 	return marks, err
 }
@@ -48,10 +47,9 @@ func (s *Store) JobMarksOf(ctx context.Context, owner job.Owner, ids []job.Ref) 
 	}
 	numbers, uuids := splitIDs(ids)
 	var byNumber, byUUID []store.JobMark
-	const of = `SELECT ` + markColumns + `, ` + runColumns + ` FROM jobs j ` + joinItem + ` WHERE j.account = $1 AND `
 	err := s.readAs(ctx, pages,
-		s.marksOf(of+`j.number = ANY($2)`, []any{owner.Number, numbers}, &byNumber),
-		s.marksOf(of+`j.id = ANY($2)`, []any{owner.Number, uuids}, &byUUID))
+		s.marksOf(`SELECT `+markColumns+`, `+runColumns+` FROM `+listedJobs+joinItem, []any{owner.Number, numbers}, &byNumber),
+		s.marksOf(`SELECT `+markColumns+`, `+runColumns+` FROM `+listedIDs+joinItem, []any{owner.Number, uuids}, &byUUID))
 	return append(byNumber, byUUID...), err
 }
 
@@ -60,7 +58,7 @@ func (s *Store) JobMarksEnded(ctx context.Context, owner job.Owner, since time.T
 	err = s.readAs(ctx, pages, s.marksOf(`SELECT `+markColumns+`, `+noRun+` FROM (
 			SELECT * FROM jobs WHERE coalesce(completed_at, cancelled_at, discarded_at) >= $1 AND state >= 4
 			ORDER BY coalesce(completed_at, cancelled_at, discarded_at) DESC LIMIT $2) j
-		WHERE j.account = $3 ORDER BY coalesce(j.completed_at, j.cancelled_at, j.discarded_at) DESC LIMIT $4`,
+		WHERE j.account = (SELECT $3::bigint) ORDER BY coalesce(j.completed_at, j.cancelled_at, j.discarded_at) DESC LIMIT $4`,
 		[]any{since.UnixMicro(), store.EndedLook, owner.Number, limit}, &marks))
 	return marks, err
 }
@@ -68,7 +66,7 @@ func (s *Store) JobMarksEnded(ctx context.Context, owner job.Owner, since time.T
 // LogMarks implements store.Marks.
 func (s *Store) LogMarks(ctx context.Context, owner job.Owner, limit int) (marks []store.LogMark, err error) {
 	err = s.readAs(ctx, pages, query{
-		sql:   `SELECT l.id, l.job, octet_length(l.payload) FROM logs l WHERE l.account = $1 AND l.id < $2 ORDER BY l.id DESC LIMIT $3`,
+		sql:   `SELECT l.id, l.job, octet_length(l.payload) FROM logs l WHERE l.account = (SELECT $1::bigint) AND l.id < $2 ORDER BY l.id DESC LIMIT $3`,
 		args:  []any{owner.Number, job.IDBound(s.Now().Add(1000)), limit},
 		start: func() { marks = nil },
 		row: func(rows pgx.Rows) error {
@@ -83,7 +81,7 @@ func (s *Store) LogMarks(ctx context.Context, owner job.Owner, limit int) (marks
 
 // LogGetMany implements store.Marks.
 func (s *Store) LogGetMany(ctx context.Context, owner job.Owner, ids []uuid.UUID) (logs []*job.Log, err error) {
-	err = s.readAs(ctx, pages, logsOf(owner, `SELECT `+logColumns+` FROM logs l WHERE l.account = $1 AND l.id = ANY($2) AND l.inserted_at <= $3`,
+	err = s.readAs(ctx, pages, logsOf(owner, `SELECT `+logColumns+` FROM `+listOf(`uuid`)+` JOIN logs l ON l.account = i.account AND l.id = i.key WHERE l.inserted_at <= $3`,
 		[]any{owner.Number, ids, s.Now().UnixMicro()}, &logs))
 	return logs, err
 }

@@ -13,7 +13,7 @@ func (s *Store) JobMessages(ctx context.Context, owner job.Owner, number int64, 
 	var found []*job.Delivery
 	err := s.readAs(ctx, pages, query{
 		sql: `SELECT number, message, job_attempt, channel, url, event, attempt, due FROM deliveries
-			WHERE account = $1 AND job = $2 AND begin_at <= $3 AND channel <= 2 ORDER BY number LIMIT $4`,
+			WHERE account = (SELECT $1::bigint) AND job = $2 AND begin_at <= $3 AND channel <= 2 ORDER BY number LIMIT $4`,
 		args:  []any{owner.Number, number, s.Now().UnixMicro(), limit},
 		start: func() { found = nil },
 		row: func(rows pgx.Rows) error {

@@ -48,6 +48,11 @@ func Open(ctx context.Context, databaseURL string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	return openWith(ctx, config, databaseURL)
+}
+
+// openWith is Open with the configuration of the connections.
+func openWith(ctx context.Context, config *pgxpool.Config, databaseURL string) (*Store, error) {
 	pooled, err := adapt(ctx, config, databaseURL)
 	if err != nil {
 		return nil, err

@@ -54,19 +54,19 @@ type application struct {
 func (a *application) locks() []query {
 	args := []any{a.owner.Number, a.step.Numbers}
 	return []query{
-		lockSchedules(`s.account = $1 AND s.id IN (SELECT j.schedule_id FROM jobs j WHERE j.account = $1 AND j.number = ANY($2))`, args, a.readSchedule),
+		lockSchedules(`(s.account, s.id) IN (SELECT j.account, j.schedule_id FROM `+listedJobs+` OFFSET 0)`, args, a.readSchedule),
 		{
-			sql: `SELECT r.due, r.number, r.lane, r.attempt, r.node, r.begin_at, r.log FROM jobs j
-				JOIN runs r ON r.due = j.due_at AND r.kind = 0 AND r.number = j.number AND r.account = j.account
-				WHERE j.account = $1 AND j.number = ANY($2) AND j.state <= 2 ORDER BY r.due, r.kind, r.number FOR UPDATE OF r`,
+			sql: `SELECT r.due, r.number, r.lane, r.attempt, r.node, r.begin_at, r.log
+				FROM (SELECT j.due_at, j.number, j.account FROM ` + listedJobs + ` WHERE j.state <= 2 OFFSET 0) j
+				JOIN runs r ON r.due = j.due_at AND r.kind = 0 AND r.number = j.number AND r.account = j.account ORDER BY r.due, r.kind, r.number FOR UPDATE OF r`,
 			args: args, row: a.readItem,
 		},
 		{
-			sql:  `SELECT ` + jobColumns + `, ` + noRun + ` FROM jobs j WHERE j.account = $1 AND j.number = ANY($2) ORDER BY j.number FOR NO KEY UPDATE`,
+			sql:  `SELECT ` + jobColumns + `, ` + noRun + ` FROM ` + listedJobs + ` ORDER BY j.number FOR NO KEY UPDATE OF j`,
 			args: args, row: a.readJob,
 		},
 		{
-			sql: `SELECT DISTINCT j.rerun_of FROM jobs j WHERE j.account = $1 AND j.rerun_of = ANY($2)`, args: args,
+			sql: `SELECT DISTINCT j.rerun_of FROM ` + listOf(`bigint`) + ` JOIN jobs j ON j.account = i.account AND j.rerun_of = i.key`, args: args,
 			row: func(rows pgx.Rows) error {
 				var number int64
 				err := rows.Scan(&number)
@@ -188,10 +188,10 @@ func (s *Store) JobNumbers(ctx context.Context, owner job.Owner, q job.Query, lo
 // ended attempt by the index of a job's logs.
 func (s *Store) JobErrorKinds(ctx context.Context, owner job.Owner, numbers []int64) (kinds map[int64]string, err error) {
 	err = s.readAs(ctx, heavy, query{
-		sql: `SELECT j.number, l.event, left(l.payload, $3) FROM jobs j
+		sql: `SELECT j.number, l.event, left(l.payload, $3) FROM ` + listedJobs + `
 			CROSS JOIN LATERAL (SELECT k.event, k.payload FROM logs k
 				WHERE k.account = j.account AND k.job = j.number AND k.event IN (2, 3) ORDER BY k.id DESC LIMIT 1) l
-			WHERE j.account = $1 AND j.number = ANY($2) AND j.state <> 4`,
+			WHERE j.state <> 4`,
 		args: []any{owner.Number, numbers, job.FailurePrefix}, start: func() { kinds = map[int64]string{} },
 		row: func(rows pgx.Rows) error {
 			var number int64

@@ -61,7 +61,7 @@ func (s *Store) OperationInsert(ctx context.Context, o *job.Operation, found []i
 			args: []any{o.Owner.Number, o.ID, string(o.Action), o.Matched, o.Done, o.InsertedAt.UnixMicro(), int16(o.Hops), o.ScanAfter, o.Position,
 				jsonText(job.AppendActor(nil, o.By)), string(job.AppendSkipped(nil, o.Skipped)), jsonText(o.Filter), jsonText(o.Set)},
 			row: func(pgx.Rows) error { inserted = true; return nil },
-		}, oneOperation(o.Owner, &running, `SELECT `+operationColumns+` FROM operations WHERE account = $1 AND state = 0 AND id <> $2`, o.Owner.Number, o.ID))
+		}, oneOperation(o.Owner, &running, `SELECT `+operationColumns+` FROM operations WHERE account = (SELECT $1::bigint) AND state = 0 AND id <> $2`, o.Owner.Number, o.ID))
 		switch {
 		case err != nil:
 			return err
@@ -75,13 +75,13 @@ func (s *Store) OperationInsert(ctx context.Context, o *job.Operation, found []i
 		if len(found) == 0 && o.ScanAfter == 0 {
 			o.State, o.FinishedAt = job.OperationFinished, t.now
 			queries = append(queries, query{
-				sql: `UPDATE operations SET state = 1, finished_at = $3 WHERE account = $1 AND id = $2`, args: []any{o.Owner.Number, o.ID, t.now.UnixMicro()},
+				sql: `UPDATE operations SET state = 1, finished_at = $3 WHERE account = (SELECT $1::bigint) AND id = $2`, args: []any{o.Owner.Number, o.ID, t.now.UnixMicro()},
 			})
 		}
 		// Those with jobs left are deleted later.
 		return t.commit(append(queries, query{
-			sql: `DELETE FROM operations WHERE account = $1 AND state IN (1, 2) AND id <= (
-				SELECT id FROM operations WHERE account = $1 ORDER BY id DESC LIMIT 1 OFFSET $2)`,
+			sql: `DELETE FROM operations WHERE account = (SELECT $1::bigint) AND state IN (1, 2) AND id <= (
+				SELECT id FROM operations WHERE account = (SELECT $1::bigint) ORDER BY id DESC LIMIT 1 OFFSET $2)`,
 			args: []any{o.Owner.Number, store.MaxOperations},
 		})...)
 	})
@@ -99,7 +99,7 @@ func insertChunk(operation uuid.UUID, found []int64) []query {
 // OperationGet implements store.Operations.
 func (s *Store) OperationGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Operation, error) {
 	var found *job.Operation
-	err := s.readAs(ctx, pages, oneOperation(owner, &found, `SELECT `+operationColumns+` FROM operations WHERE account = $1 AND id = $2`, owner.Number, id))
+	err := s.readAs(ctx, pages, oneOperation(owner, &found, `SELECT `+operationColumns+` FROM operations WHERE account = (SELECT $1::bigint) AND id = $2`, owner.Number, id))
 	if err == nil && found == nil {
 		return nil, fault.NoSuch("operation")
 	}
@@ -112,7 +112,7 @@ func (s *Store) OperationList(ctx context.Context, owner job.Owner, q job.ListQu
 	err := s.readAs(ctx, pages, query{
 		sql: `SELECT ` + operationColumns + ` FROM (
 				SELECT *, sum(octet_length(filter) + coalesce(octet_length(changes), 0)) OVER (ORDER BY id DESC) - octet_length(filter) - coalesce(octet_length(changes), 0) AS before
-				FROM operations WHERE account = $1 AND ($2::uuid IS NULL OR id < $2) ORDER BY id DESC LIMIT $3) o
+				FROM operations WHERE account = (SELECT $1::bigint) AND ($2::uuid IS NULL OR id < $2) ORDER BY id DESC LIMIT $3) o
 			WHERE before <= $4 ORDER BY id DESC`,
 		args: []any{owner.Number, id(q.AfterID), q.Limit, q.Budget()}, start: func() { found = nil },
 		row: func(rows pgx.Rows) error {
@@ -131,7 +131,7 @@ func (s *Store) OperationList(ctx context.Context, owner job.Owner, q job.ListQu
 func (s *Store) OperationStop(ctx context.Context, owner job.Owner, id uuid.UUID) (o *job.Operation, stopped bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		stopped = false
-		err := t.run(oneOperation(owner, &o, `SELECT `+operationColumns+` FROM operations WHERE account = $1 AND id = $2 FOR UPDATE`, owner.Number, id))
+		err := t.run(oneOperation(owner, &o, `SELECT `+operationColumns+` FROM operations WHERE account = (SELECT $1::bigint) AND id = $2 FOR UPDATE`, owner.Number, id))
 		switch {
 		case err != nil:
 			return err
@@ -149,7 +149,7 @@ func (s *Store) OperationStop(ctx context.Context, owner job.Owner, id uuid.UUID
 			state = operationStopping
 		}
 		stopped = true
-		return t.commit(oneOperation(owner, &o, `UPDATE operations SET state = $3, finished_at = $4, holder = NULL WHERE account = $1 AND id = $2
+		return t.commit(oneOperation(owner, &o, `UPDATE operations SET state = $3, finished_at = $4, holder = NULL WHERE account = (SELECT $1::bigint) AND id = $2
 			RETURNING `+operationColumns, owner.Number, id, int16(state), s.Now().UnixMicro()))
 	})
 	return o, stopped, err
@@ -226,7 +226,7 @@ func (s *Store) OperationRelease(ctx context.Context, holder uuid.UUID) error {
 // holds returns the query that extends the lease of a running operation, locks and
 // reads it. It finds none if the lease is not held.
 func holds(o *job.Operation, lease store.OperationLease, found **job.Operation) query {
-	return oneOperation(o.Owner, found, `UPDATE operations SET held_until = $4 WHERE account = $1 AND id = $2 AND state = 0 AND holder = $3 RETURNING `+operationColumns,
+	return oneOperation(o.Owner, found, `UPDATE operations SET held_until = $4 WHERE account = (SELECT $1::bigint) AND id = $2 AND state = 0 AND holder = $3 RETURNING `+operationColumns,
 		o.Owner.Number, o.ID, lease.Holder, lease.Until.UnixMicro())
 }
 
@@ -236,7 +236,7 @@ func saveOperation(o *job.Operation, now time.Time, saved **job.Operation) query
 	const ended = `$6::bigint = 0 AND NOT EXISTS (SELECT FROM operation_jobs WHERE operation = $2)`
 	return oneOperation(o.Owner, saved, `UPDATE operations SET matched = $3, done = $4, skipped = $5, scan_after = $6, position = $7,
 			state = CASE WHEN `+ended+` THEN 1 ELSE 0 END, finished_at = CASE WHEN `+ended+` THEN $8::bigint END
-		WHERE account = $1 AND id = $2 RETURNING `+operationColumns,
+		WHERE account = (SELECT $1::bigint) AND id = $2 RETURNING `+operationColumns,
 		o.Owner.Number, o.ID, o.Matched, o.Done, string(job.AppendSkipped(nil, o.Skipped)), o.ScanAfter, o.Position, now.UnixMicro())
 }
 

@@ -79,7 +79,7 @@ func (s *Store) AccountPassword(ctx context.Context, change identity.PasswordCha
 	}
 	if !change.RevokeKeys.IsZero() {
 		queries = append(queries, query{
-			sql:  `UPDATE keys SET revoked_at = $1 WHERE account = $2 AND revoked_at IS NULL`,
+			sql:  `UPDATE keys SET revoked_at = $1 WHERE account = (SELECT $2::bigint) AND revoked_at IS NULL`,
 			args: []any{change.RevokeKeys.UnixMicro(), change.Account},
 		})
 	}
@@ -88,7 +88,7 @@ func (s *Store) AccountPassword(ctx context.Context, change identity.PasswordCha
 
 // endOthers deletes the sessions of an account except one.
 func endOthers(account int64, keep []byte) query {
-	return query{sql: `DELETE FROM sessions WHERE account = $1 AND hash <> $2`, args: []any{account, notNil(keep)}}
+	return query{sql: `DELETE FROM sessions WHERE account = (SELECT $1::bigint) AND hash <> $2`, args: []any{account, notNil(keep)}}
 }
 
 // notNil returns b, or an empty slice for nil, which SQL would compare as null.
@@ -112,7 +112,7 @@ func (s *Store) AccountDelete(ctx context.Context, account int64, at time.Time) 
 func lockOut(account int64) []query {
 	var queries []query
 	for _, table := range []string{"sessions", "keys", "secrets", "totps", "account_room", "header_secrets", "secret_uses", "alerts", "alert_states", "alert_outcomes", "alert_accounts"} {
-		queries = append(queries, query{sql: `DELETE FROM ` + table + ` WHERE account = $1`, args: []any{account}})
+		queries = append(queries, query{sql: `DELETE FROM ` + table + ` WHERE account = (SELECT $1::bigint)`, args: []any{account}})
 	}
 	return queries
 }
@@ -157,30 +157,30 @@ func (s *Store) AccountPurge(ctx context.Context, settled time.Time, limit int) 
 // purges delete records of an account, each up to a limit: schedules, then jobs
 // with their queue items and deliveries, pending jobs first, then the rest.
 var purges = []string{
-	`DELETE FROM schedules d USING (SELECT account, id FROM schedules WHERE account = $1 LIMIT $2) o
+	`DELETE FROM schedules d USING (SELECT account, id FROM schedules WHERE account = (SELECT $1::bigint) LIMIT $2) o
 		WHERE d.account = o.account AND d.id = o.id RETURNING 1`,
-	`WITH o AS (SELECT account, number FROM jobs WHERE account = $1 ORDER BY state, number LIMIT $2 FOR UPDATE),
+	`WITH o AS (SELECT account, number FROM jobs WHERE account = (SELECT $1::bigint) ORDER BY state, number LIMIT $2 FOR UPDATE),
 		j AS (DELETE FROM jobs d USING o WHERE d.account = o.account AND d.number = o.number RETURNING d.account, d.number, d.due_at),
 		m AS (DELETE FROM deliveries d USING o WHERE d.account = o.account AND d.job = o.number RETURNING d.account, d.number, d.due),
 		a AS (DELETE FROM runs r USING j WHERE r.due = j.due_at AND r.kind = 0 AND r.number = j.number AND r.account = j.account),
 		b AS (DELETE FROM runs r USING m WHERE r.due = m.due AND r.kind = 1 AND r.number = m.number AND r.account = m.account),
 		c AS (DELETE FROM completions c USING o WHERE c.account = o.account AND c.job = o.number)
 		SELECT 1 FROM j`,
-	`DELETE FROM logs d USING (SELECT account, id FROM logs WHERE account = $1 LIMIT $2) o
+	`DELETE FROM logs d USING (SELECT account, id FROM logs WHERE account = (SELECT $1::bigint) LIMIT $2) o
 		WHERE d.account = o.account AND d.id = o.id RETURNING 1`,
-	`DELETE FROM limit_items d USING (SELECT account, number, key FROM limit_items WHERE account = $1 LIMIT $2) o
+	`DELETE FROM limit_items d USING (SELECT account, number, key FROM limit_items WHERE account = (SELECT $1::bigint) LIMIT $2) o
 		WHERE d.account = o.account AND d.number = o.number AND d.key = o.key RETURNING 1`,
-	`DELETE FROM limits d USING (SELECT account, key FROM limits WHERE account = $1 LIMIT $2) o
+	`DELETE FROM limits d USING (SELECT account, key FROM limits WHERE account = (SELECT $1::bigint) LIMIT $2) o
 		WHERE d.account = o.account AND d.key = o.key RETURNING 1`,
-	`DELETE FROM operation_jobs d USING (SELECT k.operation, k.last FROM operations p JOIN operation_jobs k ON k.operation = p.id WHERE p.account = $1 LIMIT $2) o
+	`DELETE FROM operation_jobs d USING (SELECT k.operation, k.last FROM operations p JOIN operation_jobs k ON k.operation = p.id WHERE p.account = (SELECT $1::bigint) LIMIT $2) o
 		WHERE d.operation = o.operation AND d.last = o.last RETURNING 1`,
-	`DELETE FROM operations d USING (SELECT account, id FROM operations WHERE account = $1 LIMIT $2) o
+	`DELETE FROM operations d USING (SELECT account, id FROM operations WHERE account = (SELECT $1::bigint) LIMIT $2) o
 		WHERE d.account = o.account AND d.id = o.id RETURNING 1`,
-	`DELETE FROM revisions d USING (SELECT account, record, revision FROM revisions WHERE account = $1 LIMIT $2) o
+	`DELETE FROM revisions d USING (SELECT account, record, revision FROM revisions WHERE account = (SELECT $1::bigint) LIMIT $2) o
 		WHERE d.account = o.account AND d.record = o.record AND d.revision = o.revision RETURNING 1`,
-	`DELETE FROM stats d USING (SELECT account, minute, source FROM stats WHERE account = $1 LIMIT $2) o
+	`DELETE FROM stats d USING (SELECT account, minute, source FROM stats WHERE account = (SELECT $1::bigint) LIMIT $2) o
 		WHERE d.account = o.account AND d.minute = o.minute AND d.source = o.source RETURNING 1`,
-	`DELETE FROM audits d USING (SELECT account, class, seq FROM audits WHERE account = $1 LIMIT $2) o
+	`DELETE FROM audits d USING (SELECT account, class, seq FROM audits WHERE account = (SELECT $1::bigint) LIMIT $2) o
 		WHERE d.account = o.account AND d.class = o.class AND d.seq = o.seq RETURNING 1`,
 }
 
@@ -203,10 +203,10 @@ func (s *Store) AccountPage(ctx context.Context, after int64, limit int) ([]*ide
 func (s *Store) AccountSize(ctx context.Context, account int64, limit int) (size identity.RecordCounts, err error) {
 	err = s.readAs(ctx, heavy, query{
 		sql: `SELECT
-			(SELECT count(*) FROM (SELECT FROM jobs WHERE account = $1 AND state <= 2 LIMIT $2) n),
-			(SELECT count(*) FROM (SELECT FROM jobs WHERE account = $1 AND state >= 4 LIMIT $2) n),
-			(SELECT count(*) FROM (SELECT FROM schedules WHERE account = $1 LIMIT $2) n),
-			(SELECT count(*) FROM (SELECT FROM logs WHERE account = $1 LIMIT $2) n)`,
+			(SELECT count(*) FROM (SELECT FROM jobs WHERE account = (SELECT $1::bigint) AND state <= 2 ORDER BY state, number LIMIT $2) n),
+			(SELECT count(*) FROM (SELECT FROM jobs WHERE account = (SELECT $1::bigint) AND state >= 4 ORDER BY state, number LIMIT $2) n),
+			(SELECT count(*) FROM (SELECT FROM schedules WHERE account = (SELECT $1::bigint) LIMIT $2) n),
+			(SELECT count(*) FROM (SELECT FROM logs WHERE account = (SELECT $1::bigint) LIMIT $2) n)`,
 		args: []any{account, limit},
 		row:  func(rows pgx.Rows) error { return rows.Scan(&size.Pending, &size.Final, &size.Schedules, &size.Logs) },
 	})
@@ -238,7 +238,7 @@ func (s *Store) SessionInsert(ctx context.Context, session *identity.Session) er
 			args: []any{session.Hash, session.Account, session.CreatedAt.UnixMicro(), session.SeenAt.UnixMicro(), session.ExpiresAt.UnixMicro(),
 				text(session.Address), text(session.Agent), session.Pending},
 		}, query{
-			sql: `DELETE FROM sessions d USING (SELECT hash FROM sessions WHERE account = $1 AND pending = $2 ORDER BY created_at DESC OFFSET $3) o
+			sql: `DELETE FROM sessions d USING (SELECT hash FROM sessions WHERE account = (SELECT $1::bigint) AND pending = $2 ORDER BY created_at DESC OFFSET $3) o
 				WHERE d.hash = o.hash AND d.hash <> $4`,
 			args: []any{session.Account, session.Pending, identity.MaxSessions, session.Hash},
 		})
@@ -261,7 +261,7 @@ func (s *Store) sessionsWhere(ctx context.Context, where string, arg any, at tim
 
 // SessionList implements store.People.
 func (s *Store) SessionList(ctx context.Context, account int64, at time.Time) ([]*identity.Session, error) {
-	return s.sessionsWhere(ctx, `account = $2 AND NOT pending ORDER BY seen_at DESC, hash`, account, at)
+	return s.sessionsWhere(ctx, `account = (SELECT $2::bigint) AND NOT pending ORDER BY seen_at DESC, hash`, account, at)
 }
 
 // SessionEndOthers implements store.People.

@@ -63,11 +63,11 @@ func (p *putting) reads(keys []string) []query {
 	// where the statistics know nothing of the account yet, a join of all keys, its
 	// schedules and its jobs may be planned as three nested scans of the account.
 	const unfinished = `SELECT j.account, j.due_at, j.number, j.schedule_id FROM unnest($2::text[]) k (key)
-		CROSS JOIN LATERAL (SELECT * FROM jobs h WHERE h.account = $1 AND h.key = k.key AND h.state <= 2 OFFSET 0) j
+		CROSS JOIN LATERAL (SELECT * FROM jobs h WHERE h.account = (SELECT $1::bigint) AND h.key = k.key AND h.state <= 2 OFFSET 0) j
 		CROSS JOIN LATERAL (SELECT FROM schedules s WHERE s.account = j.account AND s.id = j.schedule_id OFFSET 0) s`
 	return []query{
 		{sql: `SELECT pg_advisory_xact_lock(h) FROM (SELECT DISTINCT hashtextextended(key, $1) AS h FROM unnest($2::text[]) AS key ORDER BY 1 OFFSET 0) l`, args: args},
-		lockSchedules(`s.account = $1 AND s.key = ANY($2)`, args, p.readSchedule),
+		lockSchedules(`s.key = ANY($2) AND (s.account, s.id) IN (SELECT h.account, h.id FROM `+listOf(`text`)+` JOIN schedules h ON h.account = i.account AND h.key = i.key OFFSET 0)`, args, p.readSchedule),
 		{
 			sql: `SELECT u.schedule_id, r.due, r.number, r.lane, r.attempt, r.node, r.begin_at, r.log FROM (` + unfinished + `) u
 				JOIN runs r ON r.due = u.due_at AND r.kind = 0 AND r.number = u.number AND r.account = u.account
@@ -80,8 +80,8 @@ func (p *putting) reads(keys []string) []query {
 			args: args, row: p.readJob,
 		},
 		{
-			sql: `SELECT ` + jobColumns + `, ` + noRun + ` FROM jobs j WHERE j.account = $1 AND j.key = ANY($2) AND j.state <= 2
-				AND NOT EXISTS (SELECT FROM schedules s WHERE s.account = j.account AND s.id = j.schedule_id)`,
+			sql: `SELECT ` + jobColumns + `, ` + noRun + ` FROM ` + listOf(`text`) + ` JOIN jobs j ON j.account = i.account AND j.key = i.key AND j.state <= 2
+				WHERE NOT EXISTS (SELECT FROM schedules s WHERE s.account = j.account AND s.id = j.schedule_id OFFSET 0)`,
 			args: args, row: p.readOneOff,
 		},
 	}

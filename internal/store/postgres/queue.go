@@ -88,7 +88,7 @@ func (l *loading) jobs() (query, bool) {
 	return query{
 		sql: `SELECT u.i, s.id IS NOT NULL, ` + jobColumns + `, ` + runColumns + `,
 				s.key, s.name, s.description, coalesce(s.inserted_at, 0), s.disabled_at, coalesce(s.first_due, 0), coalesce(s.epoch, 0), coalesce(s.hops, 0), coalesce(s.revision, 0), coalesce(s.runs, 0), coalesce(s.ended, ''), s.since, coalesce(s.failures, 0), s.failing_since, coalesce(s.failure, ''), coalesce(s.document, ''), s.args, s.state, s.previous,
-				r.start_by, r.held_due, h.key, EXISTS (SELECT FROM limit_items i WHERE i.account = j.account AND i.number = j.number AND i.key = h.key)
+				r.start_by, r.held_due, h.key, EXISTS (SELECT FROM limit_items i WHERE i.account = j.account AND i.number = j.number AND i.key = h.key OFFSET 0)
 			FROM ` + refTable + ` JOIN jobs j ON j.account = u.account AND j.number = u.number AND j.due_at = u.due AND j.state <= 2 ` + joinItem + `
 			LEFT JOIN schedules s ON s.account = j.account AND s.id = j.schedule_id
 			LEFT JOIN limits h ON h.account = j.account AND h.key = 'host:' || j.host AND NOT h.deleted`,

@@ -21,8 +21,8 @@ func (s *Store) AccountLimit(ctx context.Context, account int64, l identity.Over
 
 // Queries that count an account's usage, each up to a limit.
 const (
-	countPending   = `(SELECT count(*) FROM (SELECT FROM jobs j WHERE j.account = $1 AND j.state <= 2 AND j.schedule_id IS NULL LIMIT $2) n)`
-	countSchedules = `(SELECT count(*) FROM (SELECT FROM schedules s WHERE s.account = $1 LIMIT $2) n)`
+	countPending   = `(SELECT count(*) FROM (SELECT FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.state <= 2 AND j.schedule_id IS NULL ORDER BY j.state, j.number LIMIT $2) n)`
+	countSchedules = `(SELECT count(*) FROM (SELECT FROM schedules s WHERE s.account = (SELECT $1::bigint) LIMIT $2) n)`
 )
 
 // AccountUse implements store.Quotas.
@@ -216,12 +216,12 @@ var byteParts = [store.ByteParts]string{
 	`SELECT octet_length(j.args)::bigint + coalesce(octet_length(j.name), 0) + coalesce(octet_length(j.description), 0) +
 			(SELECT coalesce(sum(octet_length(d.body)), 0)::bigint FROM deliveries d WHERE d.account = j.account AND d.job = j.number) +
 			CASE WHEN j.revision > 1 THEN (SELECT coalesce(sum(octet_length(r.changes)), 0)::bigint FROM revisions r WHERE r.account = j.account AND r.record = j.id) ELSE 0 END, j.state, j.number, NULL::uuid
-		FROM jobs j WHERE j.account = $1 AND (j.state, j.number) > ($2, $3) AND $4::uuid IS NOT NULL ORDER BY j.state, j.number LIMIT $5`,
+		FROM jobs j WHERE j.account = (SELECT $1::bigint) AND (j.state, j.number) > ($2, $3) AND $4::uuid IS NOT NULL ORDER BY j.state, j.number LIMIT $5`,
 	`SELECT octet_length(s.args)::bigint + coalesce(octet_length(s.state), 0) + coalesce(octet_length(s.previous), 0) +
 			CASE WHEN s.revision > 1 THEN (SELECT coalesce(sum(octet_length(r.changes)), 0)::bigint FROM revisions r WHERE r.account = s.account AND r.record = s.id) ELSE 0 END, 0::smallint, 0::bigint, s.id
-		FROM schedules s WHERE s.account = $1 AND s.id > $4 AND $2::smallint + $3::bigint IS NOT NULL ORDER BY s.id LIMIT $5`,
+		FROM schedules s WHERE s.account = (SELECT $1::bigint) AND s.id > $4 AND $2::smallint + $3::bigint IS NOT NULL ORDER BY s.id LIMIT $5`,
 	`SELECT octet_length(l.payload)::bigint, 0::smallint, 0::bigint, l.id
-		FROM logs l WHERE l.account = $1 AND l.id > $4 AND $2::smallint + $3::bigint IS NOT NULL ORDER BY l.id LIMIT $5`,
+		FROM logs l WHERE l.account = (SELECT $1::bigint) AND l.id > $4 AND $2::smallint + $3::bigint IS NOT NULL ORDER BY l.id LIMIT $5`,
 }
 
 // AccountBytes implements store.Quotas.

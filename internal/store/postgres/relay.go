@@ -24,7 +24,7 @@ func (s *Store) ListenerAdd(ctx context.Context, l store.Listener, most int) (ad
 			query{sql: `SELECT pg_advisory_xact_lock($1::int, hashint8($2::bigint))`, args: []any{listenerLock, l.Account}},
 			query{
 				sql: `INSERT INTO listeners (id, node, account, name, tag, since, draining)
-					SELECT $1, $2, $3, $4, $5, $6, $7 WHERE (SELECT count(*) FROM listeners l WHERE account = $3 AND ` + alive + `) < $8
+					SELECT $1, $2, $3, $4, $5, $6, $7 WHERE (SELECT count(*) FROM listeners l WHERE account = (SELECT $3::bigint) AND ` + alive + `) < $8
 					RETURNING id`,
 				args: []any{l.ID, l.Node, l.Account, l.Name, l.Tag, l.Since.UnixMicro(), l.Draining, most},
 				row: func(pgx.Rows) error {
@@ -66,7 +66,7 @@ func (s *Store) ListenerSync(ctx context.Context, node int64, mine []store.Liste
 // ListenersNamed implements store.Relay.
 func (s *Store) ListenersNamed(ctx context.Context, account int64, name string) (found []store.Listener, err error) {
 	err = s.read(ctx, query{
-		sql:   `SELECT id, node, account, name, tag, since, draining FROM listeners l WHERE account = $1 AND name = $2 AND ` + alive,
+		sql:   `SELECT id, node, account, name, tag, since, draining FROM listeners l WHERE account = (SELECT $1::bigint) AND name = $2 AND ` + alive,
 		args:  []any{account, name},
 		start: func() { found = nil },
 		row:   scanListener(&found),

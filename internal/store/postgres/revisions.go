@@ -37,7 +37,7 @@ func (s *Store) Revisions(ctx context.Context, owner job.Owner, record uuid.UUID
 	var found []*job.Revision
 	err := s.readAs(ctx, pages, query{
 		sql: `SELECT r.revision, r.changed_at, r.actor, r.changes FROM revisions r
-			WHERE r.account = $1 AND r.record = $2 ORDER BY r.revision DESC LIMIT $3`,
+			WHERE r.account = (SELECT $1::bigint) AND r.record = $2 ORDER BY r.revision DESC LIMIT $3`,
 		args: []any{owner.Number, record, job.MaxRevisions}, start: func() { found = nil },
 		row: func(rows pgx.Rows) error {
 			r := &job.Revision{Record: record, Owner: owner}

@@ -42,7 +42,7 @@ func lockSchedules(where string, args []any, row func(pgx.Rows) error) query {
 // ScheduleGet implements store.Schedules.
 func (s *Store) ScheduleGet(ctx context.Context, owner job.Owner, which uuid.UUID) (*job.Schedule, error) {
 	var found *job.Schedule
-	err := s.readAs(ctx, pages, schedulesOf(owner, `SELECT `+scheduleColumns+` FROM schedules s WHERE s.account = $1 AND s.id = $2`,
+	err := s.readAs(ctx, pages, schedulesOf(owner, `SELECT `+scheduleColumns+` FROM schedules s WHERE s.account = (SELECT $1::bigint) AND s.id = $2`,
 		[]any{owner.Number, which}, func(read *job.Schedule) { found = read }))
 	if err == nil && found == nil {
 		return nil, fault.NoSuch("schedule")
@@ -53,16 +53,16 @@ func (s *Store) ScheduleGet(ctx context.Context, owner job.Owner, which uuid.UUI
 // ScheduleChange implements store.Schedules.
 func (s *Store) ScheduleChange(ctx context.Context, owner job.Owner, which uuid.UUID, decide store.Decide) (*job.Schedule, error) {
 	// A schedule's unfinished job is always its newest.
-	const newest = `(SELECT max(k.number) FROM jobs k WHERE k.account = $1 AND k.schedule_id = $2)`
+	const newest = `(SELECT max(k.number) FROM jobs k WHERE k.account = (SELECT $1::bigint) AND k.schedule_id = $2)`
 	args := []any{owner.Number, which}
 	var result *job.Schedule
 	err := s.write(ctx, func(t *tx) error {
 		m := &store.Snapshot{}
 		c := &change{moment: m, owner: owner}
 		err := t.run(
-			lockSchedules(`s.account = $1 AND s.id = $2`, args, c.readSchedule),
-			c.lockItem(`SELECT j.due_at, j.number FROM jobs j WHERE j.account = $1 AND j.number = `+newest, args),
-			c.lockJob(`j.account = $1 AND j.number = `+newest, args),
+			lockSchedules(`s.account = (SELECT $1::bigint) AND s.id = $2`, args, c.readSchedule),
+			c.lockItem(`SELECT j.due_at, j.number FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.number = `+newest, args),
+			c.lockJob(`j.account = (SELECT $1::bigint) AND j.number = `+newest, args),
 		)
 		switch {
 		case err != nil:
@@ -75,7 +75,7 @@ func (s *Store) ScheduleChange(ctx context.Context, owner job.Owner, which uuid.
 			return errRetry
 		}
 		result = nil
-		return c.execute(t, decide, schedulesOf(owner, `SELECT `+scheduleColumns+` FROM schedules s WHERE s.account = $1 AND s.id = $2`,
+		return c.execute(t, decide, schedulesOf(owner, `SELECT `+scheduleColumns+` FROM schedules s WHERE s.account = (SELECT $1::bigint) AND s.id = $2`,
 			args, func(read *job.Schedule) { result = read }))
 	})
 	return result, err

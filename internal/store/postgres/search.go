@@ -18,10 +18,9 @@ func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []job.Ref) 
 	}
 	numbers, uuids := splitIDs(ids)
 	var byNumber, byUUID []*job.Job
-	const of = `SELECT ` + jobColumns + `, ` + runColumns + ` FROM jobs j ` + joinItem + ` WHERE j.account = $1 AND `
 	err := s.readAs(ctx, pages,
-		s.jobsOf(owner, of+`j.number = ANY($2)`, []any{owner.Number, numbers}, &byNumber),
-		s.jobsOf(owner, of+`j.id = ANY($2)`, []any{owner.Number, uuids}, &byUUID))
+		s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM `+listedJobs+joinItem, []any{owner.Number, numbers}, &byNumber),
+		s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM `+listedIDs+joinItem, []any{owner.Number, uuids}, &byUUID))
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +67,7 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, q job.Query, limi
 	queries := []query{{
 		sql: `SELECT count(*) FILTER (WHERE j.state = 1), count(*) FILTER (WHERE j.state = 2)
 			FROM runs r JOIN jobs j ON j.account = r.account AND j.number = r.number
-			WHERE r.account = $1 AND r.node > 0 AND r.kind = 0 AND r.begin_at <= $2`,
+			WHERE r.account = (SELECT $1::bigint) AND r.node > 0 AND r.kind = 0 AND r.begin_at <= $2`,
 		args: []any{owner.Number, s.Now().UnixMicro()},
 		row:  func(rows pgx.Rows) error { return rows.Scan(&available, &retryable) },
 	}}
@@ -79,7 +78,7 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, q job.Query, limi
 	queries = nil
 	for _, state := range storedStates {
 		queries = append(queries, query{
-			sql:  `SELECT count(*) FROM (SELECT FROM jobs j WHERE j.account = $1 AND j.state = $2 LIMIT $3) n`,
+			sql:  `SELECT count(*) FROM (SELECT FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.state >= $2 AND j.state <= $2 ORDER BY j.state, j.number LIMIT $3) n`,
 			args: []any{owner.Number, int16(state), int64(limit) + executing[state]},
 			row: func(rows pgx.Rows) error {
 				var n int64
@@ -121,7 +120,7 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q job.Query, look 
 	}
 	sql := `SELECT w.number, w.name, w.args FROM (
 			SELECT j.number, j.name, j.args, sum(octet_length(j.args)) OVER (ORDER BY j.number DESC) - octet_length(j.args) AS before
-			FROM (` + inner + `) n` + c.numbered(` JOIN jobs j ON j.account = ? AND j.number = n.number`, owner.Number) + `
+			FROM ` + c.owned(owner, inner) + ` JOIN jobs j ON j.account = n.account AND j.number = n.number
 		) w` + c.numbered(` WHERE w.before < ? ORDER BY w.number DESC`, store.ScanBytes)
 	var ids []job.Ref
 	looked, size, matched, last := 0, 0, 0, int64(0)

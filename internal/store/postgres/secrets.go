@@ -23,7 +23,7 @@ func (s *Store) SecretPut(ctx context.Context, h *identity.HeaderSecret) (create
 	err = s.write(ctx, func(t *tx) error {
 		var full, known bool
 		err := t.run(lockAccount(h.Account), query{
-			sql:  `SELECT count(*) >= $1, coalesce(bool_or(name = $2), false) FROM header_secrets WHERE account = $3`,
+			sql:  `SELECT count(*) >= $1, coalesce(bool_or(name = $2), false) FROM header_secrets WHERE account = (SELECT $3::bigint)`,
 			args: []any{identity.MaxHeaderSecrets, h.Name, h.Account},
 			row:  func(rows pgx.Rows) error { return rows.Scan(&full, &known) },
 		})
@@ -46,12 +46,12 @@ func (s *Store) SecretPut(ctx context.Context, h *identity.HeaderSecret) (create
 
 // SecretsNamed implements store.HeaderSecrets.
 func (s *Store) SecretsNamed(ctx context.Context, account int64, names []string) ([]*identity.HeaderSecret, error) {
-	return s.headerSecrets(ctx, `account = $1 AND name = ANY($2)`, account, names)
+	return s.headerSecrets(ctx, `account = (SELECT $1::bigint) AND name = ANY($2)`, account, names)
 }
 
 // SecretList implements store.HeaderSecrets.
 func (s *Store) SecretList(ctx context.Context, account int64) ([]*identity.HeaderSecret, error) {
-	return s.headerSecrets(ctx, `account = $1 ORDER BY name LIMIT $2`, account, identity.MaxHeaderSecrets)
+	return s.headerSecrets(ctx, `account = (SELECT $1::bigint) ORDER BY name LIMIT $2`, account, identity.MaxHeaderSecrets)
 }
 
 func (s *Store) headerSecrets(ctx context.Context, where string, args ...any) (found []*identity.HeaderSecret, err error) {
@@ -74,11 +74,11 @@ func (s *Store) SecretDelete(ctx context.Context, account int64, name string, li
 	err = s.write(ctx, func(t *tx) error {
 		known := false
 		err := t.run(lockAccount(account), query{
-			sql:  `SELECT count(*) FROM (SELECT FROM secret_uses WHERE account = $1 AND name = $2 LIMIT $3) u`,
+			sql:  `SELECT count(*) FROM (SELECT FROM secret_uses WHERE account = (SELECT $1::bigint) AND name = $2 LIMIT $3) u`,
 			args: []any{account, name, limit},
 			row:  func(rows pgx.Rows) error { return rows.Scan(&uses) },
 		}, query{
-			sql: `SELECT 1 FROM header_secrets WHERE account = $1 AND name = $2`, args: []any{account, name},
+			sql: `SELECT 1 FROM header_secrets WHERE account = (SELECT $1::bigint) AND name = $2`, args: []any{account, name},
 			row: found(&known),
 		})
 		switch {
@@ -89,7 +89,7 @@ func (s *Store) SecretDelete(ctx context.Context, account int64, name string, li
 		case uses > 0:
 			return t.commit()
 		}
-		return t.commit(query{sql: `DELETE FROM header_secrets WHERE account = $1 AND name = $2`, args: []any{account, name}})
+		return t.commit(query{sql: `DELETE FROM header_secrets WHERE account = (SELECT $1::bigint) AND name = $2`, args: []any{account, name}})
 	})
 	return uses, err
 }
@@ -208,13 +208,13 @@ func (s *Store) EncryptedReplace(ctx context.Context, values []store.Reencrypted
 		for _, v := range values {
 			if v.Name != "" {
 				queries = append(queries, query{
-					sql:  `UPDATE header_secrets SET value = $1 WHERE account = $2 AND name = $3 AND value = $4`,
+					sql:  `UPDATE header_secrets SET value = $1 WHERE account = (SELECT $2::bigint) AND name = $3 AND value = $4`,
 					args: []any{v.New, v.Account.Number, v.Name, v.Value},
 				})
 				continue
 			}
 			queries = append(queries, query{
-				sql:  `UPDATE secrets SET value = $1 WHERE account = $2 AND created_at = $3 AND value = $4`,
+				sql:  `UPDATE secrets SET value = $1 WHERE account = (SELECT $2::bigint) AND created_at = $3 AND value = $4`,
 				args: []any{v.New, v.Account.Number, v.CreatedAt.UnixMicro(), v.Value},
 			})
 		}

@@ -18,7 +18,7 @@ func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []u
 	err := s.readAs(ctx, pages, query{
 		sql: `SELECT n.id, g.* FROM unnest($2::uuid[]) AS n (id) CROSS JOIN LATERAL (
 			SELECT j.number, j.state, j.scheduled_at, j.due_at, j.attempted_at, coalesce(j.completed_at, j.cancelled_at, j.discarded_at),
-				(SELECT l.inserted_at FROM logs l WHERE l.account = $1 AND l.job = j.number AND l.event = 1 AND l.inserted_at <= $4 ORDER BY l.id LIMIT 1),
+				(SELECT l.inserted_at FROM logs l WHERE l.account = (SELECT $1::bigint) AND l.job = j.number AND l.event = 1 AND l.inserted_at <= $4 ORDER BY l.id LIMIT 1),
 				coalesce(r.node, 0), r.begin_at
 			FROM (SELECT *` + latestRun + `$3) j ` + joinItem + `) g ORDER BY n.id, g.number DESC`,
 		args: []any{owner.Number, schedules, limit, now.UnixMicro()}, start: func() { runs = map[uuid.UUID][]job.RunSummary{} },
@@ -48,15 +48,15 @@ func (s *Store) JobsDue(ctx context.Context, owner job.Owner, before time.Time, 
 	err := s.readAs(ctx, pages,
 		query{
 			sql: `SELECT count(*), count(*) FILTER (WHERE n.mine), coalesce((array_agg(n.number ORDER BY n.due, n.number) FILTER (WHERE n.mine))[:$5], '{}')
-				FROM (SELECT r.number, r.due, r.account = $1 AND r.kind = 0 AS mine FROM runs r WHERE r.due >= $2 AND r.due < $3 ORDER BY r.due LIMIT $4) n`,
+				FROM (SELECT r.number, r.due, r.account = (SELECT $1::bigint) AND r.kind = 0 AS mine FROM runs r WHERE r.due >= $2 AND r.due < $3 ORDER BY r.due LIMIT $4) n`,
 			args: []any{owner.Number, from, to, look, limit},
 			row:  func(rows pgx.Rows) error { return rows.Scan(&looked, &ofRuns, &first) },
 		},
 		query{
 			sql: `SELECT count(*), count(*) FILTER (WHERE n.soon), coalesce((array_agg(n.number ORDER BY n.due_at, n.number) FILTER (WHERE n.soon))[:$5], '{}')
 				FROM (SELECT p.number, p.due_at, p.due_at >= $2 AND p.due_at < $3 AS soon FROM (
-					(SELECT j.number, j.due_at FROM jobs j WHERE j.account = $1 AND j.state = 1 LIMIT $4)
-					UNION ALL (SELECT j.number, j.due_at FROM jobs j WHERE j.account = $1 AND j.state = 2 LIMIT $4)) p) n`,
+					(SELECT j.number, j.due_at FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.state >= 1 AND j.state <= 1 ORDER BY j.state, j.number LIMIT $4)
+					UNION ALL (SELECT j.number, j.due_at FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.state >= 2 AND j.state <= 2 ORDER BY j.state, j.number LIMIT $4)) p) n`,
 			args: []any{owner.Number, from, to, look, limit},
 			row:  func(rows pgx.Rows) error { return rows.Scan(&pending, &ofPending, &second) },
 		})

@@ -24,7 +24,7 @@ func scanTOTP(rows pgx.Rows) (account int64, v *identity.TOTP, err error) {
 
 func setTOTP(account int64, v *identity.TOTP) query {
 	if v == nil {
-		return query{sql: `DELETE FROM totps WHERE account = $1`, args: []any{account}}
+		return query{sql: `DELETE FROM totps WHERE account = (SELECT $1::bigint)`, args: []any{account}}
 	}
 	return query{
 		sql: `INSERT INTO totps (account, secret, created_at, confirmed_at, last_step, recovery) VALUES ($1, $2, $3, $4, $5, $6)
@@ -43,7 +43,7 @@ func (s *Store) AccountTOTP(ctx context.Context, account int64, decide identity.
 		err := t.run(
 			query{sql: `SELECT 1 FROM accounts WHERE number = $1 AND deleted_at IS NULL FOR UPDATE`, args: []any{account}, row: found(&there)},
 			query{
-				sql: `SELECT account, secret, created_at, confirmed_at, last_step, recovery FROM totps WHERE account = $1`, args: []any{account},
+				sql: `SELECT account, secret, created_at, confirmed_at, last_step, recovery FROM totps WHERE account = (SELECT $1::bigint)`, args: []any{account},
 				row: func(rows pgx.Rows) (err error) {
 					_, current, err = scanTOTP(rows)
 					return err

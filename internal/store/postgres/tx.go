@@ -25,10 +25,13 @@ const (
 
 // settle is the first statement of every transaction. Its timeouts make the
 // server release the locks of a client that vanished within seconds. Its planner
-// options prefer indexes, because statistics of a queue are always outdated.
+// options prefer indexes and lookups, because statistics of a queue are always
+// outdated, and those of a new account are missing. No statement needs another kind
+// of join: each looks up a bounded number of rows by their keys.
 const settle = `SELECT set_config('idle_in_transaction_session_timeout', '5s', true), set_config('statement_timeout', '10s', true),
 	set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
-	set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`
+	set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+	set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
 
 // query is one statement of a round trip.
 type query struct {

@@ -17,34 +17,35 @@ import (
 // index.
 func (s *Store) floors(c *condition, owner job.Owner, q job.Query) []string {
 	var all []string
-	floor := func(sql string, args ...any) string {
-		return `coalesce((` + c.numbered(sql, args...) + ` AND j.number <= w.n ORDER BY j.number DESC LIMIT 1), 0)`
+	highest := func(sql string) string { return `coalesce((SELECT f.number FROM (` + sql + ` LIMIT 1) f), 0)` }
+	add := func(column, value string) {
+		where, order := c.having(owner, column, value, `w.n`)
+		all = append(all, highest(`SELECT j.number FROM jobs j WHERE `+where+order))
 	}
-	add := func(sql string, args ...any) { all = append(all, floor(sql, args...)) }
 	if q.Key != nil {
-		add(`SELECT j.number FROM jobs j WHERE j.account = ? AND j.key = ?`, owner.Number, text(*q.Key))
+		add(`key`, c.numbered(`?::text`, text(*q.Key)))
 	}
 	if q.Schedule != uuid.Nil {
-		add(`SELECT j.number FROM jobs j WHERE j.account = ? AND j.schedule_id = ?`, owner.Number, q.Schedule)
+		add(`schedule_id`, c.numbered(`?::uuid`, q.Schedule))
 	}
 	for _, tag := range q.Tags {
-		add(`SELECT j.number FROM job_tags j WHERE j.account = ? AND j.tag = ?`, owner.Number, text(tag))
+		all = append(all, highest(c.numbered(`SELECT j.number FROM job_tags j WHERE j.account = (SELECT ?::bigint) AND j.tag = ? AND j.number <= w.n ORDER BY j.number DESC`, owner.Number, text(tag))))
 	}
 	if q.Name != nil {
-		add(`SELECT j.number FROM jobs j WHERE j.account = ? AND j.name = ?`, owner.Number, text(*q.Name))
+		add(`name`, c.numbered(`?::text`, text(*q.Name)))
 	}
 	if q.Host != "" {
-		add(`SELECT j.number FROM jobs j WHERE j.account = ? AND j.host = ?`, owner.Number, text(q.Host))
+		add(`host`, c.numbered(`?::text`, text(q.Host)))
 	}
 	if len(q.States) == 0 {
 		if len(all) == 0 {
-			add(`SELECT j.number FROM jobs j WHERE j.account = ?`, owner.Number)
+			all = append(all, highest(c.numbered(`SELECT j.number FROM jobs j WHERE j.account = (SELECT ?::bigint) AND j.number <= w.n ORDER BY j.number DESC`, owner.Number)))
 		}
 		return all
 	}
 	var states []string
 	for _, state := range q.States {
-		states = append(states, floor(`SELECT j.number FROM (`+s.inState(c, owner, state, `0`, true)+`) j WHERE true`))
+		states = append(states, highest(s.inState(c, owner, state, `0`, true, `w.n`, false)))
 	}
 	return append(all, `greatest(`+strings.Join(states, `, `)+`)`)
 }
@@ -74,7 +75,7 @@ func (s *Store) walk(owner job.Owner, q job.Query, look int, found *walked) quer
 		agree += ` AND f0 = ` + name
 	}
 	if q.Timed() {
-		agree += ` AND EXISTS (SELECT FROM jobs j WHERE j.account = ` + c.numbered(`? AND j.number = f0`, owner.Number) + within(c, q) + `)`
+		agree += ` AND EXISTS (SELECT FROM jobs j WHERE j.account = ` + c.numbered(`(SELECT ?::bigint) AND j.number = f0`, owner.Number) + within(c, q) + ` OFFSET 0)`
 	}
 	bounds := numbersWithin(c, owner, q)
 	step := `, ` + strings.Join(floors, `, `) + ` FROM `
@@ -128,11 +129,11 @@ func numbersWithin(c *condition, owner job.Owner, q job.Query) string {
 	highest := c.numbered(`?::bigint`, last)
 	lowest := `0::bigint`
 	if !q.Until.IsZero() {
-		highest = c.numbered(`least(`+highest+`, (SELECT j.number FROM jobs j WHERE j.account = ? AND j.id >= ? ORDER BY j.id LIMIT 1))`,
+		highest = c.numbered(`least(`+highest+`, (SELECT j.number FROM jobs j WHERE j.account = (SELECT ?::bigint) AND j.id >= ? ORDER BY j.id LIMIT 1))`,
 			owner.Number, job.IDBound(q.Until.Add(job.InsertWithin)))
 	}
 	if !q.Since.IsZero() {
-		lowest = c.numbered(`coalesce((SELECT j.number FROM jobs j WHERE j.account = ? AND j.id < ? ORDER BY j.id DESC LIMIT 1), 0)`,
+		lowest = c.numbered(`coalesce((SELECT j.number FROM jobs j WHERE j.account = (SELECT ?::bigint) AND j.id < ? ORDER BY j.id DESC LIMIT 1), 0)`,
 			owner.Number, job.IDBound(q.Since.Add(-job.InsertWithin)))
 	}
 	return `SELECT ` + highest + ` AS highest, ` + lowest + ` AS lowest`

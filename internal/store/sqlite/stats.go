@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 
@@ -14,10 +15,10 @@ func (s *Store) StatsWrite(ctx context.Context, stats []store.Stat) error {
 	return s.write(ctx, func(t *tx) error {
 		for i := range stats {
 			c := &stats[i]
-			err := t.exec(`INSERT INTO stats (account, minute, source, succeeded, failed, lateness, duration) VALUES (?, ?, ?, ?, ?, ?, ?)
+			err := t.exec(`INSERT INTO stats (account, minute, source, succeeded, failed, lateness, duration, worst) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 				ON CONFLICT (account, minute, source) DO UPDATE SET succeeded = excluded.succeeded, failed = excluded.failed,
-					lateness = excluded.lateness, duration = excluded.duration`,
-				c.Account, c.Minute, c.Source, c.Succeeded, c.Failed, notNil(c.Lateness), notNil(c.Duration))
+					lateness = excluded.lateness, duration = excluded.duration, worst = excluded.worst`,
+				c.Account, c.Minute, c.Source, c.Succeeded, c.Failed, notNil(c.Lateness), notNil(c.Duration), c.Worst.Microseconds())
 			if err != nil {
 				return fmt.Errorf("storing statistics: %w", err)
 			}
@@ -29,11 +30,12 @@ func (s *Store) StatsWrite(ctx context.Context, stats []store.Stat) error {
 // StatsRead implements store.Stats.
 func (s *Store) StatsRead(ctx context.Context, account, from, to int64) (stats []store.Stat, err error) {
 	err = s.readAs(ctx, pages, func(t *tx) error {
-		return t.query(`SELECT account, minute, source, succeeded, failed, lateness, duration FROM stats
+		return t.query(`SELECT account, minute, source, succeeded, failed, lateness, duration, worst FROM stats
 			WHERE account = ? AND minute BETWEEN ? AND ? ORDER BY minute, source`, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
 			stats = append(stats, store.Stat{
 				Account: c.int64(), Minute: c.int64(), Source: c.int64(), Succeeded: c.int64(), Failed: c.int64(), Lateness: c.blob(), Duration: c.blob(),
+				Worst: time.Duration(c.int64()) * time.Microsecond,
 			})
 			return nil
 		}, account, from, to)

@@ -15,6 +15,9 @@ type settings struct {
 	flags map[string]string // values by name, without dashes
 	order []string          // the names, as they are given to the program
 	env   []string
+	// through is a command that becomes the program: it is followed by the program's
+	// name and arguments.
+	through []string
 }
 
 func defaults(caFile string) *settings {
@@ -62,6 +65,12 @@ func NoFlag(name string) Option {
 // Env adds variables to the environment, each as NAME=value.
 func Env(variables ...string) Option {
 	return func(s *settings) { s.env = append(s.env, variables...) }
+}
+
+// Through starts the program by another command, such as strace -D, whose process
+// becomes the program's.
+func Through(command ...string) Option {
+	return func(s *settings) { s.through = command }
 }
 
 // Database makes the service use an existing database.

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -124,7 +125,8 @@ func (s *Service) Run() error {
 		return errors.New("the service is running already")
 	}
 	from := s.stdout.size()
-	cmd := exec.Command(s.binary, s.settings.args()...)
+	command := slices.Concat(s.settings.through, []string{s.binary}, s.settings.args())
+	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir, cmd.Env = s.Dir, environment(s.settings.env)
 	cmd.Stdout, cmd.Stderr = s.stdout, s.stderr
 	if err := cmd.Start(); err != nil {

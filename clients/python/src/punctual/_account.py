@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import List, Optional
 
 from ._resource import RecordList, Resource, nothing, segment, whole
-from .types import AccountAnswerData, ApiKey, AuditEntry, KeyAnswerData, NewApiKey, SecretListDataItem, StatsAnswer
+from .types import AccountAnswerData, ApiKey, AuditEntry, KeyAnswerData, NewApiKey, PunctualityAnswerData, SecretListDataItem, StatsAnswer
 
 ACCOUNT = "/api/account"
 
@@ -40,3 +40,7 @@ class Account(Resource):
     def stats(self, minutes: int = 60) -> StatsAnswer:
         """Attempts, lateness and durations for each of the last 1 to 1440 minutes."""
         return self._call("GET", "/api/stats", query={"minutes": minutes}, read=whole)
+
+    def punctuality(self) -> PunctualityAnswerData:
+        """How late the jobs of all accounts began in the last hour, day and week."""
+        return self._call("GET", "/api/punctuality")

@@ -1643,6 +1643,42 @@ class StatsAnswer(TypedDict):
     total: RunStats
 
 
+class PunctualityAnswerData(TypedDict):
+    # When this was computed.
+    at: KeyTime
+    hour: Lateness
+    day: Lateness
+    week: Lateness
+
+
+class PunctualityAnswer(TypedDict):
+    """How late the jobs of all accounts began."""
+
+    data: PunctualityAnswerData
+
+
+class LatenessLatenessMs(TypedDict):
+    """Milliseconds; null when there were no attempts."""
+
+    # The median.
+    p50: Optional[float]
+    # The 99th percentile.
+    p99: Optional[float]
+    # The 99.9th percentile.
+    p999: Optional[float]
+    worst: Optional[float]
+
+
+class Lateness(TypedDict):
+    """How late the attempts began that ended since a time."""
+
+    # From when on attempts count.
+    since: KeyTime
+    attempts: int
+    # Milliseconds; null when there were no attempts.
+    lateness_ms: LatenessLatenessMs
+
+
 class RunStats(TypedDict):
     """How many runs there were and how they went."""
 

@@ -162,6 +162,9 @@
   const zones = (root) => {
     const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
     if (zone) for (const e of root.querySelectorAll("input[data-zone]")) if (e.value === "UTC") e.value = zone;
+    // The button that shows times in the browser's zone.
+    const local = document.querySelector("[data-local-zone]");
+    if (local && zone && zone !== "UTC") { local.value = zone; local.hidden = false; }
   };
 
   // Removes ?done= so that reloading the page does not repeat the notice.
@@ -169,8 +172,11 @@
   if (here.searchParams.has("done")) {
     here.searchParams.delete("done");
     here.searchParams.delete("count");
+    here.searchParams.delete("undo");
     history.replaceState(history.state, "", here);
   }
+  // On narrow screens the current tab may be out of view.
+  for (const e of document.querySelectorAll(".tabs [aria-current]")) e.parentElement.scrollLeft = e.offsetLeft + e.offsetWidth - e.parentElement.clientWidth;
   document.querySelector("[data-focus]")?.focus();
   reveal();
   zones(document);

@@ -1,0 +1,38 @@
+package dashboard
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestFind_FindsPagesActionsSchedulesAndJobs(t *testing.T) {
+	w := newSite(t, false)
+	b := w.citizen()
+	create := func(name, when string) {
+		b.post("/jobs", "url", "https://example.com/"+name, "method", "post", "body_kind", "json", "when", when, "zone", "UTC", "name", name)
+	}
+	create("Invoice 1042", "in 3 days")
+	create("Nightly report", "every day at 9:00")
+	b.wantAll(b.get("/find"), "New job", "Sign out", "Audit log", "Operator")
+	b.wantAll(b.get("/find?q=invoice"), "Invoice 1042", `href="/jobs/1"`, "Search all jobs for this text")
+	b.wantAll(b.get("/find?q=1"), "Invoice 1042")
+	b.wantAll(b.get("/find?part=list&q=NIGHTLY"), `role="option"`, "/schedules/", "Nightly report")
+	b.wantAll(b.get("/find?q=theme+dark"), `action="/preferences"`, `value="dark"`)
+	b.wantAll(b.get("/find?part=list&q=out"), "Sign out", "data-post")
+	b.wantAll(b.get("/find?q=zzz"), "No results")
+	b.wantAll(b.get("/find?q=%3Cb%3E"), "&lt;b&gt;")
+	b.want(b.get("/find?q="+strings.Repeat("x", 301)), 422, "at most 300 bytes")
+	other := w.browser()
+	other.want(other.get("/find?q=invoice"), 303, "/sign-in?to=%2Ffind%3Fq%3Dinvoice")
+}
+
+func TestFind_ShowsOnlyTheAccountsRecords(t *testing.T) {
+	w := newSite(t, false)
+	a := w.citizen()
+	a.post("/jobs", "url", "https://example.com/", "method", "post", "body_kind", "json", "when", "in 3 days", "zone", "UTC", "name", "Secret plan")
+	other := w.account("other@example.com")
+	page, err := w.service.FindSchedules(t.Context(), other.Owner, "Secret", 5)
+	if err != nil || len(page) != 0 {
+		t.Errorf("found %v, %v", page, err)
+	}
+}

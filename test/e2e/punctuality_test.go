@@ -1,0 +1,94 @@
+package e2e
+
+import (
+	"net/http"
+	"strconv"
+	"testing"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
+)
+
+// punctualityOf returns a period of /api/punctuality, and its worst lateness in milliseconds.
+func punctualityOf(t *testing.T, a *harness.Answer, period string) (attempts int64, worst float64) {
+	t.Helper()
+	p := a.Data().Get(period)
+	figures := p.Get("lateness_ms")
+	last := 0.
+	for _, name := range []string{"p50", "p99", "p999", "worst"} {
+		if figures.Get(name).IsNull() {
+			continue
+		}
+		v, err := strconv.ParseFloat(figures.Get(name).Raw(), 64)
+		if err != nil || v < last {
+			t.Errorf("%s of the %s is below the figure before it: %s", name, period, figures.Raw())
+		}
+		last = v
+	}
+	return p.Get("attempts").Int(), last
+}
+
+// TestPunctuality_CountsTheJobsOfAllAccounts: attempts of two accounts count, also
+// after a restart; a job that became due while the service was down is as late as that.
+func TestPunctuality_CountsTheJobsOfAllAccounts(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	first, second := s.Account(t).Client, s.Account(t).Client
+	target := harness.SharedTarget(t).Route(t)
+	finished(t, first, `{"url":"`+target.URL+`"}`, "completed")
+	finished(t, second, `{"url":"`+target.URL+`"}`, "completed")
+	finished(t, second, `{"retries":0,"url":"https://`+closedPort(t)+`/"}`, "discarded")
+	got := first.Get("/api/punctuality").Want(200)
+	for _, period := range []string{"hour", "day", "week"} {
+		if n, _ := punctualityOf(t, got, period); n != 3 {
+			t.Errorf("%d attempts in the last %s, want 3", n, period)
+		}
+	}
+	// Whoever asks again within ten seconds gets the same answer.
+	finished(t, first, `{"url":"`+target.URL+`"}`, "completed")
+	again := second.Get("/api/punctuality").Want(200)
+	if again.Data().Get("at").Raw() == got.Data().Get("at").Raw() && string(again.Body) != string(got.Body) {
+		t.Errorf("an answer of the same time differs: %s\n%s", got.Body, again.Body)
+	}
+	job := create(first, `{"schedule_in":3,"url":"`+target.URL+`"}`)
+	s.Stop()
+	passed(t, instant(t, job.Get("job.scheduled_at")))
+	if err := s.Run(); err != nil {
+		t.Fatal(err)
+	}
+	awaitState(t, first, job, "completed")
+	n, worst := punctualityOf(t, first.Get("/api/punctuality").Want(200), "hour")
+	if n != 5 || worst <= 0 {
+		t.Errorf("after a restart there are %d attempts, the latest by %v ms", n, worst)
+	}
+}
+
+func TestPunctuality_NeedsAKeyUnlessTheOperatorOpensIt(t *testing.T) {
+	t.Parallel()
+	page := func(c *harness.Client) int {
+		request, err := http.NewRequest(http.MethodGet, c.Service.URL()+"/punctuality", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Accept", "text/html")
+		response, err := (&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		return response.StatusCode
+	}
+	closed := harness.Shared(t)
+	closed.Client(t, "").Get("/api/punctuality").WantProblem(401)
+	closed.Client(t, "sk_nobody_has_this_key_at_all_000000").Get("/api/punctuality").WantProblem(401)
+	closed.Public(t).Get("/api/punctuality").Want(200)
+	if got := page(closed.Client(t, "")); got != http.StatusSeeOther {
+		t.Errorf("without a session the page answers %d, want 303", got)
+	}
+	open := harness.Start(t, harness.Flag("public-punctuality", "true"))
+	open.Client(t, "").Get("/api/punctuality").Want(200)
+	open.Client(t, "sk_nobody_has_this_key_at_all_000000").Get("/api/punctuality").WantProblem(401)
+	open.Client(t, "").Get("/api/stats").WantProblem(401)
+	if got := page(open.Client(t, "")); got != http.StatusOK {
+		t.Errorf("without a session the open page answers %d, want 200", got)
+	}
+}

@@ -1,0 +1,146 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+// verb is what an action does.
+type verb string
+
+// The verbs of clients, whose node serves the call, and of faults, whose node has
+// the fault.
+const (
+	create   verb = "create"  // a job or a schedule: Body
+	batch    verb = "batch"   // three jobs: Body each
+	edit     verb = "edit"    // what Of created: Body
+	cancel   verb = "cancel"  // the job, or the schedule's unfinished one
+	rerun    verb = "rerun"   // the job
+	runNow   verb = "run"     // the job
+	disable  verb = "disable" // the schedule
+	enable   verb = "enable"  // the schedule
+	remove   verb = "delete"  // the schedule
+	setLimit verb = "limit"   // Key: Body
+
+	crash     verb = "crash"     // after Calls calls; starts again after For
+	stop      verb = "stop"      // in order; starts again after For
+	cut       verb = "cut"       // no call reaches the database for For
+	failing   verb = "failing"   // calls fail at random for For
+	slow      verb = "slow"      // calls are slow for For
+	deaf      verb = "deaf"      // notices are lost, late or doubled for For
+	clockStep verb = "clockstep" // the database's clock moves by For
+)
+
+// answer is how a target answers a request.
+type answer struct {
+	status int // 0 closes the connection
+	after  time.Duration
+	body   string
+	report string        // what is reported to the completion's address
+	when   time.Duration // when, after the answer
+}
+
+// action is one thing that somebody does in a run. Its number stays when others are
+// removed from the plan, and names it in URLs and keys.
+type action struct {
+	id      int
+	at      time.Duration
+	verb    verb
+	node    int
+	of      int // the action whose record it is about
+	account int
+	due     time.Duration // of what it creates, after its creation; 0 if not known
+	key     string
+	body    string
+	answers []answer // by request; the last one repeats
+	length  time.Duration
+	calls   int
+}
+
+// isFault reports whether an action is a fault.
+func (a *action) isFault() bool {
+	switch a.verb {
+	case crash, stop, cut, failing, slow, deaf, clockStep:
+		return true
+	}
+	return false
+}
+
+func (a *action) String() string {
+	text := fmt.Sprintf("at %s", a.at)
+	switch a.verb {
+	case create, batch:
+		text += fmt.Sprintf(" account %d asks node %d to %s %s", a.account, a.node, a.verb, a.body)
+		for _, r := range a.answers {
+			text += fmt.Sprintf("; its target answers %s", r)
+		}
+	case setLimit:
+		text += fmt.Sprintf(" account %d asks node %d to set the limit %s to %s", a.account, a.node, a.key, a.body)
+	case edit, cancel, rerun, runNow, disable, enable, remove:
+		text += fmt.Sprintf(" its client asks node %d to %s what %d created %s", a.node, a.verb, a.of, a.body)
+	case crash:
+		text += fmt.Sprintf(" node %d crashes at its call %d from now, and starts again %s later", a.node, a.calls, a.length)
+	case stop:
+		text += fmt.Sprintf(" node %d stops in order, and starts again %s later", a.node, a.length)
+	case cut:
+		text += fmt.Sprintf(" node %d is cut off from the database for %s", a.node, a.length)
+	case failing:
+		text += fmt.Sprintf(" calls of node %d to the database fail before or after their commit for %s", a.node, a.length)
+	case slow:
+		text += fmt.Sprintf(" calls of node %d to the database are slow for %s", a.node, a.length)
+	case deaf:
+		text += fmt.Sprintf(" notices to node %d are lost, late or doubled for %s", a.node, a.length)
+	case clockStep:
+		text += fmt.Sprintf(" the clock of the database moves by %s", a.length)
+	}
+	return strings.TrimSpace(text)
+}
+
+func (r answer) String() string {
+	text := fmt.Sprintf("%d after %s", r.status, r.after)
+	if r.status == 0 {
+		text = fmt.Sprintf("nothing, and closes after %s", r.after)
+	}
+	if r.body != "" {
+		text += " with " + r.body
+	}
+	if r.report != "" {
+		text += fmt.Sprintf(" and reports %s %s later", r.report, r.when)
+	}
+	return text
+}
+
+// plan is what happens in a run, beside the order of calls.
+type plan struct {
+	seed    uint64
+	nodes   int
+	slots   int           // requests of a kind that a node has under way
+	length  time.Duration // after which nothing is planned any more
+	actions []*action     // in order of their times
+}
+
+const accounts = 2
+
+// fewSlots are so few that requests wait for them.
+const fewSlots = 8
+
+// newPlan makes the plan of a seed.
+func newPlan(seed uint64) *plan {
+	m := &maker{Rand: rand.New(rand.NewPCG(seed, 2)), plan: &plan{seed: seed, length: 40 * time.Second}}
+	m.plan.nodes, m.plan.slots = 1+m.IntN(3), pick(m, fewSlots, 64)
+	m.theme()
+	m.limits()
+	for range 3 + m.IntN(10) {
+		m.creates()
+	}
+	for range m.IntN(10) {
+		m.changes()
+	}
+	for range m.IntN(5) {
+		m.faults()
+	}
+	m.sort()
+	return m.plan
+}
