@@ -19,7 +19,7 @@ func (s *Store) JobsAhead(ctx context.Context, owner job.Owner, bounds []time.Ti
 		CROSS JOIN LATERAL (SELECT count(*) AS looked, count(*) FILTER (WHERE n.mine) AS mine,
 				coalesce((array_agg(n.number ORDER BY n.due, n.number) FILTER (WHERE n.mine))[:$4], '{}') AS numbers,
 				coalesce((array_agg(n.due - h.held ORDER BY n.due, n.number) FILTER (WHERE n.mine))[:$4], '{}') AS dues
-			FROM (SELECT r.number, r.due, r.account = $1 AND r.kind = 0 AS mine FROM runs r
+			FROM (SELECT r.number, r.due, r.account = (SELECT $1::bigint) AND r.kind = 0 AS mine FROM runs r
 				WHERE r.due >= ($2::bigint[])[e.step] + h.held AND r.due < ($2::bigint[])[e.step + 1] + h.held ORDER BY r.due LIMIT $3) n) q`,
 		&steps, len(edges)-1, limit, owner.Number, edges, look, limit, heldMicros))
 	if err != nil {
