@@ -69,6 +69,14 @@ func (c *call) charted(now time.Time) charted {
 	return d
 }
 
+// length returns how many minutes of the point that begins at a time have passed.
+func (d *charted) length(begin time.Time) float64 {
+	return min(max(1, math.Ceil(d.to.Sub(begin).Minutes())), float64(d.per))
+}
+
+// asTable reports whether the values of the charts are shown as a table.
+func asTable(c *call) bool { return c.param("view") == "table" }
+
 // readCharts reads the figures and charts of the period in the address.
 func (s *Server) readCharts(c *call, o *view.Overview) (*stats.Series, error) {
 	d := c.charted(s.Service.Now())
@@ -83,7 +91,7 @@ func (s *Server) readCharts(c *call, o *view.Overview) (*stats.Series, error) {
 		o.Tabs = append(o.Tabs, ui.Tab{Label: view.Interval(s.Service.Now(), d.from, d.to), Href: c.here(), Current: true})
 	}
 	o.Figures, o.FailedAttempts = figures(&series.Total), series.Total.Failed
-	if o.AsTable = c.param("view") == "table"; o.AsTable {
+	if o.AsTable = asTable(c); o.AsTable {
 		o.OtherView = c.here("view", "")
 		o.Values = values(c, series, d)
 		return series, nil
@@ -185,17 +193,18 @@ func plots(series *stats.Series, d *charted) []ui.Plot {
 	line := func(name string, of func(*stats.Point) float64) ui.Series {
 		return ui.Series{Name: name, Values: values(of)}
 	}
-	total, per, during := &series.Total, float64(d.per), "in the "+d.words
+	total, during := &series.Total, "in the "+d.words
+	perMinute := func(p *stats.Point, n int64) float64 { return float64(n) / d.length(p.Minute) }
 	most := 0.0
 	for i := range series.Points {
-		most = max(most, float64(series.Points[i].Runs())/per)
+		most = max(most, perMinute(&series.Points[i], series.Points[i].Runs()))
 	}
 	plots := []ui.Plot{
 		{
 			ID: "runs", Title: "Attempts per minute", Bars: true,
 			Series: []ui.Series{
-				line("all", func(p *stats.Point) float64 { return float64(p.Runs()) / per }),
-				line("failed", func(p *stats.Point) float64 { return float64(p.Failed) / per }),
+				line("all", func(p *stats.Point) float64 { return perMinute(p, p.Runs()) }),
+				line("failed", func(p *stats.Point) float64 { return perMinute(p, p.Failed) }),
 			},
 			Summary: fmt.Sprintf("%s %s, %s of them failed; at most %s a minute.", ui.Count(total.Runs()), during, ui.Count(total.Failed), strconv.FormatFloat(math.Round(most*10)/10, 'f', -1, 64)),
 		},
