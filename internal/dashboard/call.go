@@ -114,7 +114,6 @@ func (c *call) hereWith(change func(url.Values)) string {
 	values := c.r.URL.Query()
 	values.Del("part")
 	values.Del("done")
-	values.Del("undo")
 	values.Del("count")
 	values.Del("top")
 	change(values)
