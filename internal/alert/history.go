@@ -1,6 +1,9 @@
 package alert
 
-import "github.com/punctual-dev/punctual/internal/notify"
+import (
+	"github.com/punctual-dev/punctual/internal/notify"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
 
 // History is what an alert has seen of a schedule, or of all one-off jobs that
 // it matches.
@@ -8,6 +11,12 @@ type History struct {
 	Failures int           `json:"failures"` // in a row
 	Sent     bool          `json:"sent"`     // failed was reported, and no success has followed
 	Last     notify.Detail `json:"last"`     // of the latest failure, for reminders
+}
+
+// ReadHistory returns the history in the Data of a state.
+func ReadHistory(data rawjson.Value) (h History) {
+	decode(data, &h)
+	return h
 }
 
 // Signal is what an outcome means: the type of a message, or "" for nothing to

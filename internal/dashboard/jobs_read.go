@@ -14,6 +14,9 @@ import (
 // dueListed is how many jobs the list of those that are due next has.
 const dueListed = 100
 
+// dueScanned is how many queued jobs are read at most to find those.
+const dueScanned = 5000
+
 // readJobs reads the jobs of a list. An open page names the newest job that it
 // shows: newer ones are counted and not shown, so that rows don't move under the
 // reader's hand.

@@ -241,7 +241,7 @@ func TestOverview_ShowsRunsFailuresAndDueJobs(t *testing.T) {
 		config.Stats.Observe(ann.Number, i > 0, 2*time.Millisecond, 40*time.Millisecond)
 	}
 	w.create(ann, `{"url":"https://example.com/hook","name":"Soon to come","schedule_in":600}`)
-	w.create(ann, `{"url":"https://example.com/hook","name":"Far away","schedule_in":7200}`)
+	w.create(ann, `{"url":"https://example.com/hook","name":"Far away","schedule_in":90000}`)
 	a := b.want(b.get("/"), 200, "Soon to come")
 	for _, says := range []string{`<a class="row-link" href="/jobs?host=example.com&amp;state=discarded">example.com</a>`, "HTTP 503", "99.5 %", "200 in the last hour, 1 of them failed; at most 200 a minute.", "in the last hour: p50 39 ms, p99 39 ms."} {
 		b.want(a, 200, says)
@@ -249,9 +249,11 @@ func TestOverview_ShowsRunsFailuresAndDueJobs(t *testing.T) {
 	if strings.Contains(a.body, "Far away") || strings.Contains(a.body, "NaN") {
 		t.Error("it shows what is not to be shown")
 	}
-	for _, span := range []string{"6h", "24h", "nonsense"} {
-		b.want(b.get("/?span="+span), 200, "99.5 %")
+	for _, query := range []string{"span=6h", "span=24h", "span=3d", "span=7d", "span=nonsense", "from=nonsense&to=2026-03-01T12:00:00Z", "from=2026-03-01T11:50:00Z&to=2026-03-01T12:01:00Z", "from=2020-01-01T00:00:00Z&to=2030-01-01T00:00:00Z"} {
+		b.want(b.get("/?"+query), 200, "99.5 %")
 	}
+	b.want(b.get("/?from=2026-03-01T08:00:00Z&to=2026-03-01T09:00:00Z"), 200, "0 in the selected time, 0 of them failed")
+	b.want(b.get("/?view=table&span=6h"), 200, `<a href="/attempts?outcome=failed&amp;since=2026-03-01T12%3A00%3A00.000000Z&amp;until=2026-03-01T12%3A05%3A00.000000Z">1</a>`)
 	b.want(b.get("/?part=overview"), 200, `<div id="overview"`)
 	w.pass(25 * time.Hour)
 	if a := b.get("/"); strings.Contains(a.body, "HTTP 503") {

@@ -23,6 +23,7 @@ type AlertStore interface {
 	AlertPut(ctx context.Context, a *store.Alert) (created bool, err error)
 	AlertGet(ctx context.Context, owner job.Owner, name string) (*store.Alert, error)
 	AlertList(ctx context.Context, owner job.Owner) ([]*store.Alert, error)
+	AlertStates(ctx context.Context, owner job.Owner, limit int) ([]store.AlertState, error)
 	AlertDelete(ctx context.Context, owner job.Owner, name string) error
 }
 
@@ -132,6 +133,26 @@ func (s *Alerts) List(ctx context.Context, owner job.Owner, limit, offset int) (
 		found = append(found, alertRecord(a))
 	}
 	return found, len(all) > limit, nil
+}
+
+// OpenAlert is a schedule, or all one-off jobs (uuid.Nil), whose failures an alert has
+// reported and that has not completed a run since.
+type OpenAlert struct {
+	Name     string
+	Schedule uuid.UUID
+	Failures int // in a row
+}
+
+// Open returns what the owner's alerts have reported and what lasts, of the first
+// limit states that they track.
+func (s *Alerts) Open(ctx context.Context, owner job.Owner, limit int) (open []OpenAlert, err error) {
+	states, err := s.Store.AlertStates(ctx, owner, limit)
+	for _, state := range states {
+		if h := alert.ReadHistory(state.Data); h.Sent {
+			open = append(open, OpenAlert{Name: state.Alert, Schedule: state.Schedule, Failures: h.Failures})
+		}
+	}
+	return open, err
 }
 
 // Delete deletes an alert, or returns a NotFound fault. Its messages that are in

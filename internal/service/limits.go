@@ -8,6 +8,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/limit"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // limitChecker checks the limits that a request names. A request names a few at
@@ -53,6 +54,12 @@ func (s *Service) Limit(ctx context.Context, owner job.Owner, key string) (*limi
 // order of their keys.
 func (s *Service) Limits(ctx context.Context, owner job.Owner, after string, n int) ([]limit.Record, error) {
 	return s.Store.LimitList(ctx, owner, after, n)
+}
+
+// LimitsWaiting returns up to n of the owner's limits that hold due jobs back, the one
+// whose first job is due longest first, and counts the jobs of each up to most.
+func (s *Service) LimitsWaiting(ctx context.Context, owner job.Owner, n, most int) ([]store.LimitLine, error) {
+	return s.Store.LimitsWaiting(ctx, owner, n, most)
 }
 
 // DeleteLimit deletes one of the owner's limits, unless unfinished jobs name it.

@@ -40,6 +40,14 @@ func (s *Service) JobsDue(ctx context.Context, owner job.Owner, before time.Time
 	return s.Store.JobsDue(ctx, owner, before, limit, look)
 }
 
+// JobsAhead returns the owner's pending jobs that are due between two of the bounds,
+// which are in order and at most job.MaxDueSteps+1, with the first limit of each step.
+// Of each step it reads at most look queue items of all owners and, if these don't
+// cover it, at most pending of the owner's pending jobs for all steps.
+func (s *Service) JobsAhead(ctx context.Context, owner job.Owner, bounds []time.Time, limit, look, pending int) ([]job.DueStep, error) {
+	return s.Store.JobsAhead(ctx, owner, bounds, limit, look, pending)
+}
+
 // FailuresSince returns up to limit of the owner's jobs that were discarded at or
 // after a time, latest first, with the cause of their last failure.
 func (s *Service) FailuresSince(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]job.FailedJob, error) {
@@ -56,6 +64,13 @@ func (s *Service) JobFailures(ctx context.Context, owner job.Owner, numbers []in
 // those that fail longest first.
 func (s *Service) SchedulesFailing(ctx context.Context, owner job.Owner, limit int) ([]job.FailingSchedule, error) {
 	return s.Store.SchedulesFailing(ctx, owner, limit)
+}
+
+// SchedulesDue returns up to limit of the owner's enabled schedules with an unfinished
+// run, ordered by its due time. It reads at most look of the owner's schedules and, if
+// there are more, at most look queue items of all owners.
+func (s *Service) SchedulesDue(ctx context.Context, owner job.Owner, limit, look int) (*job.DueSchedules, error) {
+	return s.Store.SchedulesDue(ctx, owner, limit, look)
 }
 
 // Deliveries returns up to limit pending deliveries of one of the owner's jobs, in

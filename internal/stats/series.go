@@ -8,8 +8,16 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// MaxMinutes is the longest series: a day.
-const MaxMinutes = 24 * 60
+const (
+	// MaxMinutes is the longest series: a day.
+	MaxMinutes = 24 * 60
+	// MaxRange is the longest range, in minutes: as long as statistics are kept.
+	MaxRange = 7 * 24 * 60
+	// MaxSteps is how many points a range has at most.
+	MaxSteps = 1000
+	// chunk is how many minutes are read at a time.
+	chunk = 24 * 60
+)
 
 // Point is the statistics of one or several minutes, or of a whole series.
 type Point struct {
@@ -32,12 +40,23 @@ type Series struct {
 // Series returns an account's statistics of the last minutes, at most
 // MaxMinutes.
 func (c *Collector) Series(ctx context.Context, account int64, minutes int) (*Series, error) {
-	return c.Steps(ctx, account, minutes, 1)
+	to := minuteOf(c.Now()) + 1
+	return c.collect(ctx, account, to-int64(min(max(minutes, 1), MaxMinutes)), to, 1)
 }
 
-// Steps is Series with points of per minutes each; minutes must be a multiple
-// of per.
-func (c *Collector) Steps(ctx context.Context, account int64, minutes, per int) (*Series, error) {
+// Range returns an account's statistics from a minute to another, in points of per
+// minutes that begin at multiples of per: the first contains from, the last ends at
+// or after to. It returns at most the last MaxRange minutes and MaxSteps points.
+func (c *Collector) Range(ctx context.Context, account int64, from, to time.Time, per int) (*Series, error) {
+	step := int64(max(per, 1))
+	begin, end := minuteOf(from)/step*step, (minuteOf(to.Add(time.Minute-1))+step-1)/step*step
+	most := min(MaxRange/step+1, MaxSteps) * step
+	begin = max(min(begin, end-step), end-most)
+	return c.collect(ctx, account, begin, end, step)
+}
+
+// collect returns the statistics of the minutes from one up to another.
+func (c *Collector) collect(ctx context.Context, account, from, to, per int64) (*Series, error) {
 	if c.Enter != nil {
 		leave, err := c.Enter(ctx, account)
 		if err != nil {
@@ -45,28 +64,27 @@ func (c *Collector) Steps(ctx context.Context, account int64, minutes, per int) 
 		}
 		defer leave()
 	}
-	per = max(per, 1)
-	steps := min(max(minutes, 1), MaxMinutes) / per
-	to := minuteOf(c.Now())
-	from := to - int64(steps*per) + 1
-	step := func(minute int64) int64 { return (minute - from) / int64(per) }
-	cells := make([]cell, steps)
-	stored, here, err := c.read(ctx, account, from, to)
-	if err != nil {
-		return nil, err
+	step := func(minute int64) int64 { return (minute - from) / per }
+	cells := make([]cell, (to-from)/per)
+	last := min(to-1, minuteOf(c.Now()))
+	for begin := from; begin <= last; begin += chunk {
+		stored, here, err := c.read(ctx, account, begin, min(begin+chunk-1, last))
+		if err != nil {
+			return nil, err
+		}
+		for i := range stored {
+			cells[step(stored[i].Minute)].addStored(&stored[i])
+		}
+		for minute, one := range here {
+			cells[step(minute)].merge(one)
+		}
 	}
-	for i := range stored {
-		cells[step(stored[i].Minute)].addStored(&stored[i])
-	}
-	for minute, one := range here {
-		cells[step(minute)].merge(one)
-	}
-	series := &Series{Points: make([]Point, steps)}
+	series := &Series{Points: make([]Point, len(cells))}
 	var all cell
 	for i := range cells {
 		all.merge(&cells[i])
 		series.Points[i] = cells[i].point()
-		series.Points[i].Minute = time.Unix((from+int64(i*per))*60, 0).UTC()
+		series.Points[i].Minute = time.Unix((from+int64(i)*per)*60, 0).UTC()
 	}
 	series.Total = all.point()
 	return series, nil

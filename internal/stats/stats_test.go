@@ -237,3 +237,44 @@ func BenchmarkObserve(b *testing.B) {
 		})
 	})
 }
+
+func TestRange_AddsUpMinutesAtMultiplesOfTheStep(t *testing.T) {
+	s := newTable()
+	now := time.Date(2026, 3, 8, 12, 34, 30, 0, time.UTC)
+	c := collector(s)
+	c.Now = func() time.Time { return now }
+	count := func(at time.Time, succeeded bool) {
+		now = at
+		c.Observe(1, succeeded, time.Millisecond, time.Second)
+		if err := c.Write(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end := now
+	count(end.Add(-7*24*time.Hour-4*time.Hour), false)
+	count(end.Add(-6*24*time.Hour), true)
+	count(end.Add(-6*24*time.Hour+time.Minute), false)
+	count(end.Add(-34*time.Minute), true)
+	count(end, true)
+	describe := func(from, to time.Time, per int) string {
+		series, err := c.Range(t.Context(), 1, from, to, per)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprintf("%d from %s:", len(series.Points), series.Points[0].Minute.Format("02 15:04"))
+		for _, p := range series.Points {
+			if p.Runs() > 0 {
+				text += fmt.Sprintf(" %s %d/%d", p.Minute.Format("02 15:04"), p.Runs(), p.Failed)
+			}
+		}
+		return text
+	}
+	c.Observe(1, false, 0, 0) // not written yet
+	want(t, "seven days", describe(end.Add(-7*24*time.Hour), end, 180), "57 from 01 12:00: 02 12:00 2/1 08 12:00 3/1")
+	want(t, "an hour", describe(end.Add(-time.Hour), end, 5), "13 from 08 11:30: 08 12:00 1/0 08 12:30 2/1")
+	want(t, "a range that ends before it begins", describe(end, end.Add(-time.Hour), 1), "1 from 08 11:34:")
+	want(t, "more than is kept", describe(end.Add(-365*24*time.Hour), end, 180), "57 from 01 12:00: 02 12:00 2/1 08 12:00 3/1")
+	if series, err := c.Range(t.Context(), 1, end.Add(-7*24*time.Hour), end, 1); err != nil || len(series.Points) != MaxSteps {
+		t.Errorf("%d points, %v", len(series.Points), err)
+	}
+}

@@ -147,6 +147,8 @@ type Alerts interface {
 	AlertGet(ctx context.Context, owner job.Owner, name string) (*Alert, error)
 	// AlertList returns the owner's alerts in order of their names.
 	AlertList(ctx context.Context, owner job.Owner) ([]*Alert, error)
+	// AlertStates returns up to limit of the owner's states of failures in a row.
+	AlertStates(ctx context.Context, owner job.Owner, limit int) ([]AlertState, error)
 	// AlertDelete deletes an alert with what it has tracked, or returns a NotFound
 	// fault.
 	AlertDelete(ctx context.Context, owner job.Owner, name string) error

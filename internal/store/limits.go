@@ -51,6 +51,14 @@ type (
 // MaxLimitCount is where counts of jobs under a limit stop.
 const MaxLimitCount = limit.MaxCount
 
+// LimitLine is a limit with the due jobs that wait in its line.
+type LimitLine struct {
+	Key     string
+	Paused  bool
+	Waiting int
+	Since   time.Time // when the first of them was due
+}
+
 // LimitStart is the actual start of an attempt that was granted until a time.
 type LimitStart struct {
 	Until, At time.Time
@@ -75,6 +83,10 @@ type Limits interface {
 	// LimitsHolding returns the keys that hold back one of the owner's jobs now, in
 	// the order in which the job needs them.
 	LimitsHolding(ctx context.Context, owner job.Owner, j *job.Job) ([]string, error)
+	// LimitsWaiting returns up to limit of the owner's limits in whose lines due jobs
+	// wait, the line of the job that is due longest first, and counts the jobs of each up
+	// to most.
+	LimitsWaiting(ctx context.Context, owner job.Owner, limit, most int) ([]LimitLine, error)
 	// LimitWaiting returns how many due jobs of all accounts wait for limits, up to
 	// MaxLimitCount.
 	LimitWaiting(ctx context.Context) (int, error)

@@ -20,6 +20,11 @@ type Summaries interface {
 	// owners and, if these don't cover the whole time, at most look of the owner's
 	// pending jobs.
 	JobsDue(ctx context.Context, owner job.Owner, before time.Time, limit, look int) (*job.DueJobs, error)
+	// JobsAhead returns the owner's pending jobs that are due between two of the bounds,
+	// which are in order and at most job.MaxDueSteps+1, with the first limit of each
+	// step. Of each step it reads at most look queue items of all owners and, if these
+	// don't cover it, at most pending of the owner's pending jobs for all steps.
+	JobsAhead(ctx context.Context, owner job.Owner, bounds []time.Time, limit, look, pending int) ([]job.DueStep, error)
 	// FailuresSince returns up to limit of the owner's jobs that were discarded at or
 	// after a time, latest first, with the cause of their last failure.
 	FailuresSince(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]job.FailedJob, error)
@@ -29,4 +34,8 @@ type Summaries interface {
 	// SchedulesFailing returns up to limit of the owner's enabled schedules whose latest
 	// completed or discarded run was discarded, those that fail longest first.
 	SchedulesFailing(ctx context.Context, owner job.Owner, limit int) ([]job.FailingSchedule, error)
+	// SchedulesDue returns up to limit of the owner's enabled schedules with an
+	// unfinished run, ordered by its due time. It reads at most look of the owner's
+	// schedules and, if there are more, at most look queue items of all owners.
+	SchedulesDue(ctx context.Context, owner job.Owner, limit, look int) (*job.DueSchedules, error)
 }

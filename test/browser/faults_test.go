@@ -130,7 +130,7 @@ func TestOverview_ChartsShowProportions(t *testing.T) {
 	w := newWorld(t)
 	p := Open(t, w.Service, Wide).Go("/public").See("Failure rate", "Attempts per minute", "p99 ").NotSee("99 of 100").Check()
 	// 1 of 2 attempts failed: the part is half of the bar.
-	got := p.Value(`(() => { const h = (s) => Number(document.querySelector("figure.bars " + s + " rect").getAttribute("height")); return h("g.series-2") / h("g.series-1"); })()`)
+	got := p.Value(`(() => { const h = (s) => document.querySelector("figure.bars " + s + " path").getBBox().height; return h("g.series-2") / h("g.series-1"); })()`)
 	if ratio, err := strconv.ParseFloat(got, 64); err != nil || ratio < 0.2 || ratio > 0.8 {
 		t.Errorf("failures are %s of their bar", got)
 	}

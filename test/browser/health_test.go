@@ -59,6 +59,15 @@ func TestOverview_SaysWhatFails(t *testing.T) {
 			if n := strings.Count(groups, "Broken"); n != 5 {
 				t.Errorf("the failures are grouped as:\n%s", groups)
 			}
+			grid := strings.Split(p.Value(`[...document.querySelectorAll(".grid-rows tbody tr")].map((e) => e.innerText.replace(/\s+/g, " ")).join("\n")`), "\n")
+			for i, row := range grid[:5] {
+				if !regexp.MustCompile(`^Broken \d\d\d ?Last run failed at \d\d:\d\d UTC, (HTTP 500|connection failed) ?Failing ?in 23 h`).MatchString(row) {
+					t.Errorf("row %d of the grid is %q", i, row)
+				}
+			}
+			if !strings.HasPrefix(grid[5], "Schedule ") || len(grid) != 16 {
+				t.Errorf("after what fails, the grid has %q of %d rows", grid[5], len(grid))
+			}
 			p.ClickOn("View failing schedules").At("/public/schedules?health=failing").See("Broken 007", "Failing", "Last run failed at").NotSee("Schedule 001").Check()
 			p.ClickOn("All").At("/public/schedules").See("Broken 087", "Schedule 099").Check()
 			if first := p.Value(`[...document.querySelectorAll("tbody tr")].slice(0, 5).map((e) => e.innerText.includes("Failing")).join()`); first != "true,true,true,true,true" {

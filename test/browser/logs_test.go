@@ -76,7 +76,7 @@ func TestOverview_UpdatesWithoutReloading(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := Open(t, w.Service, Wide)
-	p.Go("/public").See("Due in the next hour").NotSee("Just added")
+	p.Go("/public").See("Due in the next 24 hours").NotSee("Just added")
 	w.create(`{"url":"https://example.com/soon","name":"Just added","schedule_in":600}`)
 	p.See("Just added").Check()
 }

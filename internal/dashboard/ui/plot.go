@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
-// Plot is a small chart of one or two series over the same steps.
+// Plot is a chart of one or two series over the same steps. overview.js adds the value
+// under the pointer, and what its addresses are for.
 type Plot struct {
 	ID    string // unique on the page
 	Title string // "Attempts per minute"
@@ -19,8 +21,16 @@ type Plot struct {
 	// Top is the value of the upper edge; 0 chooses one that fits the values.
 	Top    float64
 	Series []Series
-	// From and To label the ends of the time axis: "60 min ago", "now".
+	// The time axis: when the first step begins, and how long each is. If the steps are
+	// not of time, Step is 0, and From and To label the ends: "12 runs before".
+	Start    time.Time
+	Step     time.Duration
 	From, To string
+	// Notes describe the steps further; nil for none.
+	Notes []string
+	// Zoom and Open are addresses to which the parameters of a selected interval are
+	// added: from and to, or since and until. "" for none.
+	Zoom, Open string
 }
 
 // Series is one line (or row of bars) of a plot. NaN is a step without a value.
@@ -83,6 +93,11 @@ func round(most float64) float64 {
 	return 10 * power
 }
 
+// x returns the middle of a step.
+func (s Series) x(i int) string {
+	return coordinate((float64(i) + 0.5) * plotWidth / float64(len(s.Values)))
+}
+
 func (p Plot) y(v float64) float64 {
 	return plotHeight - v/p.top()*(plotHeight-plotTop)
 }
@@ -91,7 +106,6 @@ func (p Plot) y(v float64) float64 {
 // draws the values between two gaps.
 func (p Plot) path(s Series) string {
 	var b strings.Builder
-	step := plotWidth / float64(max(1, len(s.Values)-1))
 	drawing := false
 	for i, v := range s.Values {
 		if math.IsNaN(v) || s.alone(i) {
@@ -102,7 +116,7 @@ func (p Plot) path(s Series) string {
 		if drawing {
 			command = "L"
 		}
-		b.WriteString(command + coordinate(float64(i)*step) + " " + coordinate(p.y(v)))
+		b.WriteString(command + s.x(i) + " " + coordinate(p.y(v)))
 		drawing = true
 	}
 	return b.String()
@@ -118,19 +132,12 @@ func (s Series) alone(i int) bool {
 // almost no length: their round ends show as dots.
 func (p Plot) dots(s Series) string {
 	var b strings.Builder
-	step := plotWidth / float64(max(1, len(s.Values)-1))
 	for i, v := range s.Values {
 		if s.alone(i) {
-			b.WriteString("M" + coordinate(float64(i)*step) + " " + coordinate(p.y(v)) + "h.01")
+			b.WriteString("M" + s.x(i) + " " + coordinate(p.y(v)) + "h.01")
 		}
 	}
 	return b.String()
-}
-
-// bar is one bar as attributes. cut is set if its value is above the upper edge.
-type bar struct {
-	x, y, width, height string
-	cut                 bool
 }
 
 // The least heights of a bar, and of the part of a bar that another series is.
@@ -139,28 +146,29 @@ const (
 	leastPart = 1.5
 )
 
-// bars returns the bars of a series. The first series is the whole; the bars of the
-// others are parts of it, in proportion.
-func (p Plot) bars(series int) []bar {
+// bars returns the bars of a series as one path. The first series is the whole; the
+// bars of the others are parts of it, in proportion. cuts are marks on the bars whose
+// values are above the upper edge.
+func (p Plot) bars(series int) (path, cuts string) {
 	values, whole := p.Series[series].Values, p.Series[0].Values
 	step := plotWidth / float64(max(1, len(values)))
-	gap := min(2, step/4)
-	var bars []bar
+	width, top := step-min(2, step/4), p.top()
+	var b, c strings.Builder
 	for i, v := range values {
 		if math.IsNaN(v) || v <= 0 {
 			continue
 		}
-		top := p.top()
 		height := max(leastBar, plotHeight-p.y(min(whole[i], top)))
 		if v < whole[i] {
 			height = max(leastPart, height*v/whole[i])
 		}
-		bars = append(bars, bar{
-			x: coordinate(float64(i) * step), y: coordinate(plotHeight - height), width: coordinate(step - gap), height: coordinate(height),
-			cut: series == 0 && v > top,
-		})
+		x := coordinate(float64(i)*step + (step-width)/2)
+		b.WriteString("M" + x + " 120v-" + coordinate(height) + "h" + coordinate(width) + "v" + coordinate(height) + "z")
+		if series == 0 && v > top {
+			c.WriteString("M" + x + " 14h" + coordinate(width) + "v3h-" + coordinate(width) + "z")
+		}
 	}
-	return bars
+	return b.String(), c.String()
 }
 
 func coordinate(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }

@@ -24,14 +24,14 @@ func TestPlot_BreaksLinesAtGaps(t *testing.T) {
 	nan := math.NaN()
 	s := Series{Values: []float64{0, 10, nan, 5, nan, 10, 0}}
 	p := Plot{Series: []Series{s}}
-	if got := p.path(s); got != "M0 120L80 6M400 6L480 120" {
+	if got := p.path(s); got != "M34.3 120L102.9 6M377.1 6L445.7 120" {
 		t.Errorf("the line is %s", got)
 	}
 	if got := p.dots(s); got != "M240 63h.01" {
 		t.Errorf("the dots are %s", got)
 	}
 	one := Series{Values: []float64{1}}
-	if p := (Plot{Series: []Series{one}}); p.path(one) != "" || p.dots(one) != "M0 6h.01" {
+	if p := (Plot{Series: []Series{one}}); p.path(one) != "" || p.dots(one) != "M240 6h.01" {
 		t.Errorf("a single value is %q and %q", p.path(one), p.dots(one))
 	}
 	if !(Plot{Series: []Series{{Values: []float64{nan, nan}}}}).empty() {
@@ -66,9 +66,10 @@ func TestPlot_BarsAreCutRatherThanFlattened(t *testing.T) {
 	if top := p.top(); top != 200 || !p.cuts() {
 		t.Errorf("the upper edge is %g, cuts %v", top, p.cuts())
 	}
-	all, part := p.bars(0), p.bars(1)
-	if all[0].height != "57" || part[0].height != "1.5" || all[30].height != "114" || !all[30].cut || all[0].cut {
-		t.Errorf("the bars are %+v and %+v, the cut one %+v", all[0], part[0], all[30])
+	all, cuts := p.bars(0)
+	part, _ := p.bars(1)
+	if !strings.HasPrefix(all, "M1 120v-57h6v57z") || !strings.Contains(all, "M241 120v-114h6v114z") || !strings.HasPrefix(part, "M1 120v-1.5h6v1.5z") || cuts != "M241 14h6v3h-6z" {
+		t.Errorf("the bars are %s and %s, the cuts %s", all, part, cuts)
 	}
 }
 
@@ -83,6 +84,31 @@ func TestPlot_ALineAtZeroIsNotNothing(t *testing.T) {
 	} {
 		if got := test.plot.empty(); got != test.want {
 			t.Errorf("%+v: empty is %v", test.plot, got)
+		}
+	}
+}
+
+func TestPlot_TicksAreAtTimesOfTheClock(t *testing.T) {
+	for _, test := range []struct {
+		start string
+		step  time.Duration
+		n     int
+		want  string
+	}{
+		{"2026-03-01T11:07:00Z", time.Minute, 60, "11:10 5% 11:20 21.67% 11:30 38.33% 11:40 55% 11:50 71.67% 12:00 88.33%"},
+		{"2026-03-01T11:00:00Z", 20 * time.Minute, 72, "12:00 4.17% 15:00 16.67% 18:00 29.17% 21:00 41.67% 2 Mar 54.17% 03:00 66.67% 06:00 79.17% 09:00 91.67%"},
+		{"2026-02-27T12:00:00Z", 3 * time.Hour, 56, "28 Feb 7.14% 1 Mar 21.43% 2 Mar 35.71% 3 Mar 50% 4 Mar 64.29% 5 Mar 78.57% 6 Mar 92.86%"},
+	} {
+		start, err := time.Parse(time.RFC3339, test.start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, tick := range (Plot{Start: start, Step: test.step, Series: []Series{{Values: make([]float64, test.n)}}}).ticks() {
+			got = append(got, tick.label, tick.at)
+		}
+		if text := strings.Join(got, " "); text != test.want {
+			t.Errorf("from %s: %s, want %s", test.start, text, test.want)
 		}
 	}
 }

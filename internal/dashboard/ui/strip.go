@@ -20,14 +20,18 @@ func stripWords(outcomes []Outcome, now time.Time) string {
 	for _, o := range outcomes {
 		counts[o.State]++
 	}
-	var parts []string
+	last := outcomes[len(outcomes)-1]
+	return fmt.Sprintf("The last %s: %s. The latest: %s %s.", Plural(len(outcomes), "run", "runs"), strings.Join(stateCounts(counts), ", "), strings.ToLower(StateLabel(last.State)), Relative(now, last.At))
+}
+
+// stateCounts returns how many of each state there are: "3 completed", "1 failed".
+func stateCounts(counts map[job.State]int) (parts []string) {
 	for _, state := range []job.State{job.Completed, job.Discarded, job.Cancelled, job.Retryable, job.Executing, job.Available} {
 		if n := counts[state]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, strings.ToLower(StateLabel(state))))
 		}
 	}
-	last := outcomes[len(outcomes)-1]
-	return fmt.Sprintf("The last %s: %s. The latest: %s %s.", Plural(len(outcomes), "run", "runs"), strings.Join(parts, ", "), strings.ToLower(StateLabel(last.State)), Relative(now, last.At))
+	return parts
 }
 
 // The distance, width and height of the marks, in pixels.

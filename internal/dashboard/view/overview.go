@@ -2,9 +2,9 @@ package view
 
 import (
 	"net/url"
+	"time"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
-	"github.com/punctual-dev/punctual/internal/job"
 )
 
 const (
@@ -25,12 +25,18 @@ func hostFailures(host string) string {
 type Overview struct {
 	// Newcomer is set while nothing is stored; then nothing below is shown.
 	Newcomer bool
+	Failing  Failing
+	Signals  *Signals
+	Grid     *Grid
 	Tabs     []ui.Tab // how far back the figures and plots go
 	Figures  []Figure
-	Plots    []ui.Plot
-	Due      []*job.Job // the next ones
-	DueCount string     // of all that are due within the hour
-	Failing  Failing
+	// Plots are charts of the course of the figures. AsTable is set if Values are shown
+	// instead, and OtherView is the address of the one that is not shown.
+	Plots     []ui.Plot
+	Values    []Value
+	AsTable   bool
+	OtherView string
+	Ahead     *Ahead
 	// Failures are the failures of the last day; partly, if there are more than
 	// FailuresRead.
 	Failures       []FailureGroup
@@ -48,6 +54,16 @@ func (o *Overview) noneFailed() string {
 		return "No failures."
 	}
 	return ui.Plural(int(o.FailedAttempts), "attempt", "attempts") + " failed, but every job has retries left or succeeded."
+}
+
+// Value is a point of the charts as a row of a table. Failures is the address of its
+// failed attempts; "" if it has none.
+type Value struct {
+	From, To           time.Time
+	Attempts, Failed   int64
+	FailureRate        string
+	Lateness, Duration [2]string // p50 and p99
+	Failures           string
 }
 
 // Figure is a large number with its name.

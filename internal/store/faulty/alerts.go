@@ -23,6 +23,11 @@ func (s *Store) AlertList(ctx context.Context, owner job.Owner) ([]*store.Alert,
 	return get(ctx, s, "AlertList", func() ([]*store.Alert, error) { return s.Store.AlertList(ctx, owner) })
 }
 
+// AlertStates implements store.Store.
+func (s *Store) AlertStates(ctx context.Context, owner job.Owner, limit int) ([]store.AlertState, error) {
+	return get(ctx, s, "AlertStates", func() ([]store.AlertState, error) { return s.Store.AlertStates(ctx, owner, limit) })
+}
+
 // AlertDelete implements store.Store.
 func (s *Store) AlertDelete(ctx context.Context, owner job.Owner, name string) error {
 	return do(ctx, s, "AlertDelete", func() error { return s.Store.AlertDelete(ctx, owner, name) })

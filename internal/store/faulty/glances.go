@@ -35,3 +35,13 @@ func (s *Store) JobFailures(ctx context.Context, owner job.Owner, numbers []int6
 func (s *Store) SchedulesFailing(ctx context.Context, owner job.Owner, limit int) ([]job.FailingSchedule, error) {
 	return get(ctx, s, "SchedulesFailing", func() ([]job.FailingSchedule, error) { return s.Store.SchedulesFailing(ctx, owner, limit) })
 }
+
+// SchedulesDue implements store.Store.
+func (s *Store) SchedulesDue(ctx context.Context, owner job.Owner, limit, look int) (*job.DueSchedules, error) {
+	return get(ctx, s, "SchedulesDue", func() (*job.DueSchedules, error) { return s.Store.SchedulesDue(ctx, owner, limit, look) })
+}
+
+// JobsAhead implements store.Store.
+func (s *Store) JobsAhead(ctx context.Context, owner job.Owner, bounds []time.Time, limit, look, pending int) ([]job.DueStep, error) {
+	return get(ctx, s, "JobsAhead", func() ([]job.DueStep, error) { return s.Store.JobsAhead(ctx, owner, bounds, limit, look, pending) })
+}

@@ -23,6 +23,11 @@ func (s *Store) LimitList(ctx context.Context, owner job.Owner, after string, li
 	return get(ctx, s, "LimitList", func() ([]store.Limit, error) { return s.Store.LimitList(ctx, owner, after, limit) })
 }
 
+// LimitsWaiting implements store.Store.
+func (s *Store) LimitsWaiting(ctx context.Context, owner job.Owner, limit, most int) ([]store.LimitLine, error) {
+	return get(ctx, s, "LimitsWaiting", func() ([]store.LimitLine, error) { return s.Store.LimitsWaiting(ctx, owner, limit, most) })
+}
+
 // LimitDelete implements store.Store.
 func (s *Store) LimitDelete(ctx context.Context, owner job.Owner, key string) (int, error) {
 	return get(ctx, s, "LimitDelete", func() (int, error) { return s.Store.LimitDelete(ctx, owner, key) })

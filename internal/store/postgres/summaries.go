@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // ScheduleRuns implements store.Summaries.
@@ -19,7 +20,7 @@ func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []u
 			SELECT j.number, j.state, j.scheduled_at, j.due_at, j.attempted_at, coalesce(j.completed_at, j.cancelled_at, j.discarded_at),
 				(SELECT l.inserted_at FROM logs l WHERE l.account = (SELECT $1::bigint) AND l.job = j.number AND l.event = 1 AND l.inserted_at <= $4 ORDER BY l.id LIMIT 1),
 				coalesce(r.node, 0), r.begin_at
-			FROM jobs j ` + joinItem + ` WHERE j.account = (SELECT $1::bigint) AND j.schedule_id = n.id ORDER BY j.number DESC LIMIT $3) g ORDER BY n.id, g.number DESC`,
+			FROM (SELECT *` + latestRun + `$3) j ` + joinItem + `) g ORDER BY n.id, g.number DESC`,
 		args: []any{owner.Number, schedules, limit, now.UnixMicro()}, start: func() { runs = map[uuid.UUID][]job.RunSummary{} },
 		row: func(rows pgx.Rows) error {
 			var schedule uuid.UUID
@@ -28,6 +29,7 @@ func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []u
 			var begin time.Time
 			err := rows.Scan(idOf{&schedule}, &g.Number, &g.State, timeOf{&g.ScheduledAt}, timeOf{&g.DueAt}, timeOf{&g.AttemptedAt}, timeOf{&g.EndedAt},
 				timeOf{&g.StartedAt}, &node, timeOf{&begin})
+			g.DueAt, _ = store.OwnDue(g.DueAt)
 			if node > 0 && !begin.After(now) {
 				g.State, g.AttemptedAt = job.Executing, begin
 			}

@@ -509,6 +509,16 @@ var looking = []operationOf{
 		_, err = d.LogGetMany(d.t.Context(), d.owner, column(marks, func(m *store.LogMark) uuid.UUID { return m.ID }))
 		return err
 	}},
+	{"schedules due", 2 * pageBound, func(d *dealt) error {
+		_, err := d.SchedulesDue(d.t.Context(), d.owner, pageBound, pageBound)
+		return err
+	}},
+	{"jobs ahead", 2 * callBound, func(d *dealt) error {
+		_, err := d.JobsAhead(d.t.Context(), d.owner, []time.Time{d.Now(), d.Now().Add(time.Hour)}, 5, callBound, callBound)
+		return err
+	}},
+	{"limits waiting", pageBound, func(d *dealt) error { _, err := d.LimitsWaiting(d.t.Context(), d.owner, 5, pageBound); return err }},
+	{"alert states", pageBound, func(d *dealt) error { _, err := d.AlertStates(d.t.Context(), d.owner, pageBound); return err }},
 	{"due jobs", 2 * callBound, func(d *dealt) error {
 		_, err := d.JobsDue(d.t.Context(), d.owner, d.Now().Add(time.Hour), pageBound, callBound)
 		return err

@@ -246,6 +246,21 @@ var hot = []struct {
 		_, err := c.s.SchedulesFailing(c.t.Context(), c.owner, 10)
 		return err
 	}, uses: []string{"schedules_failing"}},
+	// It sorts the owner's pending jobs, of which it reads a bounded number.
+	{name: "jobs ahead", run: func(c *scene) error {
+		now := c.s.Now()
+		_, err := c.s.JobsAhead(c.t.Context(), c.owner, []time.Time{now.Add(-time.Hour), now.Add(time.Hour)}, 10, 1, 100)
+		return err
+	}, uses: []string{"runs USING PRIMARY KEY", "jobs_list", "jobs USING INTEGER PRIMARY KEY"}, allowed: []string{merge}},
+	// It sorts the account's limits, of which there is a bounded number.
+	{name: "limits waiting", run: func(c *scene) error { _, err := c.s.LimitsWaiting(c.t.Context(), c.owner, 10, 10); return err },
+		uses: []string{"l USING PRIMARY KEY", "limit_items_key"}, allowed: []string{"SCAN f", "SCAN (subquery", "USE TEMP B-TREE"}},
+	{name: "alert states", run: func(c *scene) error { _, err := c.s.AlertStates(c.t.Context(), c.owner, 10); return err }, uses: []string{"alert_states USING PRIMARY KEY"}, allowed: []string{"SCAN (subquery"}},
+	// They sort schedules, of which they read a bounded number.
+	{name: "schedules due", run: func(c *scene) error {
+		_, err := c.s.SchedulesDue(c.t.Context(), c.owner, 10, 0)
+		return err
+	}, uses: []string{"schedules_list", "jobs_schedule", "runs USING PRIMARY KEY"}, allowed: []string{merge, "SCAN n", "SCAN r"}},
 	{name: "log", run: func(c *scene) error { _, err := c.s.LogGet(c.t.Context(), c.owner, uuid.New()); return notFound(err) }, uses: []string{"logs_list"}},
 }
 

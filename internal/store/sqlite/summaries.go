@@ -8,6 +8,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // ScheduleRuns implements store.Summaries.
@@ -20,6 +21,7 @@ func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []u
 				fromJobs+`WHERE +j.account = ? AND j.schedule_id = ? ORDER BY j.number DESC LIMIT ?`, func(stmt *sqlite.Stmt) error {
 				c := &columns{stmt: stmt}
 				g := job.RunSummary{Number: c.int64(), State: job.State(c.int()), ScheduledAt: c.time(), DueAt: c.time(), AttemptedAt: c.time(), EndedAt: c.time(), StartedAt: c.time()}
+				g.DueAt, _ = store.OwnDue(g.DueAt)
 				if node, begin := c.int64(), c.time(); node > 0 && !begin.After(t.now) {
 					g.State, g.AttemptedAt = job.Executing, begin
 				}

@@ -227,6 +227,13 @@ func alertChanges(w *world) {
 	if len(messages) != 0 {
 		w.Errorf("the job's own messages have %+v", messages[0])
 	}
+	for _, limit := range []int{1, 10} {
+		states, err := w.s.AlertStates(w.ctx, w.owner, limit)
+		w.ok("AlertStates", err)
+		if len(states) != min(limit, 2) || states[0].Schedule != uuid.Nil || len(states) == 2 && (states[1].AlertStateKey != key || string(states[1].Data) != `{"f":3}`) {
+			w.Errorf("%d states: %+v", limit, states)
+		}
+	}
 	w.record(j, store.AlertOutcome{Kind: store.AlertFailed, At: w.now})
 	m := w.trackAlerts(w.owner, nil, &store.AlertChanges{Data: rawjson.Value(`{"n":2}`), Ended: []store.AlertStateKey{key}, Alerts: []*store.Alert{{Name: "a"}}})
 	if string(m.Data) != `{"n":1}` || string(m.Alerts[0].Data) != `{"m":2}` || !m.Alerts[0].WakeAt.Equal(later.Truncate(time.Microsecond)) || len(m.States) != 1 {

@@ -143,6 +143,10 @@ func limitsHold(w *world) {
 	if holding, err := w.s.LimitsHolding(w.ctx, w.owner, got); err != nil || !slices.Equal(holding, []string{"a"}) {
 		w.Errorf("LimitsHolding: %v, %v, want a", holding, err)
 	}
+	lines, err := w.s.LimitsWaiting(w.ctx, w.owner, 10, 10)
+	if err != nil || len(lines) != 1 || lines[0].Key != "a" || !lines[0].Paused || lines[0].Waiting != 1 || !lines[0].Since.Equal(w.past()) {
+		w.Errorf("LimitsWaiting: %+v, %v", lines, err)
+	}
 	if passed := w.pass("a"); passed.Granted != 0 {
 		w.Errorf("a paused limit has granted %d", passed.Granted)
 	}

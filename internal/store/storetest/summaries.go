@@ -21,6 +21,9 @@ var summaryTests = group{
 	"FailedEqualsModel":    glanceFailed,
 	"FailedHasTheCause":    failuresCause,
 	"SchedulesFailing":     schedulesFailing,
+	"JobsAhead":            jobsAhead,
+	"SchedulesDue":         schedulesDue,
+	"SchedulesDuePartly":   schedulesDuePartly,
 	"BeganIsTheFirstBegin": summaryStartedAt,
 }
 

@@ -1,0 +1,236 @@
+package dashboard
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+	"github.com/punctual-dev/punctual/internal/dashboard/view"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/stats"
+)
+
+// chartPoints is how many points a chart has at most.
+const chartPoints = 73
+
+// period is a time of the past that the charts show, in points of per minutes.
+type period struct {
+	value, label, words string
+	minutes, per        int
+}
+
+var periods = []period{
+	{"", "Hour", "last hour", 60, 1}, {"6h", "6 hours", "last 6 hours", 360, 5}, {"24h", "Day", "last 24 hours", 1440, 20},
+	{"3d", "3 days", "last 3 days", 3 * 1440, 60}, {"7d", "7 days", "last 7 days", stats.MaxRange, 180},
+}
+
+// steps are the lengths, in minutes, that a point of a selected interval can have.
+var steps = []int{1, 2, 5, 10, 15, 20, 30, 60, 120, 180}
+
+// charted is what the charts show.
+type charted struct {
+	period
+	from, to time.Time
+	selected bool // an interval, not one of the periods up to now
+}
+
+// charted reads from the address what the charts show: the parameters from and to are
+// an interval, and span names a period. Anything else is the last hour.
+func (c *call) charted(now time.Time) charted {
+	from, err := job.ReadInstant(c.param("from"))
+	to, err2 := job.ReadInstant(c.param("to"))
+	if c.param("from") != "" && err == nil && err2 == nil && from.Before(to) && to.After(now.Add(-stats.MaxRange*time.Minute)) && from.Before(now) {
+		d := charted{from: from, to: to, selected: true}
+		if d.to.After(now) {
+			d.to = now
+		}
+		if least := d.to.Add(-5 * time.Minute); d.from.After(least) {
+			d.from = least
+		}
+		d.minutes = int(d.to.Sub(d.from) / time.Minute)
+		i := slices.IndexFunc(steps, func(per int) bool { return d.minutes/per < chartPoints })
+		if i < 0 {
+			i = len(steps) - 1
+		}
+		d.per, d.words = steps[i], "selected time"
+		return d
+	}
+	d := charted{period: periods[0], to: now}
+	for _, p := range periods {
+		if p.value == c.param("span") {
+			d.period = p
+		}
+	}
+	d.from = now.Add(-time.Duration(d.minutes-d.per) * time.Minute)
+	return d
+}
+
+// length returns how many minutes of the point that begins at a time have passed.
+func (d *charted) length(begin time.Time) float64 {
+	return min(max(1, math.Ceil(d.to.Sub(begin).Minutes())), float64(d.per))
+}
+
+// asTable reports whether the values of the charts are shown as a table.
+func asTable(c *call) bool { return c.param("view") == "table" }
+
+// readCharts reads the figures and charts of the period in the address.
+func (s *Server) readCharts(c *call, o *view.Overview) (*stats.Series, error) {
+	d := c.charted(s.Service.Now())
+	series, err := s.Stats.Range(c.r.Context(), c.owner().Number, d.from, d.to, d.per)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range periods {
+		o.Tabs = append(o.Tabs, ui.Tab{Label: p.label, Href: c.here("span", p.value, "from", "", "to", ""), Current: !d.selected && p.value == d.value})
+	}
+	if d.selected {
+		o.Tabs = append(o.Tabs, ui.Tab{Label: view.Interval(s.Service.Now(), d.from, d.to), Href: c.here(), Current: true})
+	}
+	o.Figures, o.FailedAttempts = figures(&series.Total), series.Total.Failed
+	if o.AsTable = asTable(c); o.AsTable {
+		o.OtherView = c.here("view", "")
+		o.Values = values(c, series, d)
+		return series, nil
+	}
+	o.OtherView = c.here("view", "table")
+	o.Plots = plots(series, &d)
+	for i := range o.Plots {
+		o.Plots[i].Zoom, o.Plots[i].Open = c.here("span", "", "from", "", "to", ""), c.href("/attempts?outcome=failed")
+	}
+	return series, nil
+}
+
+// values returns the points as rows of a table, the latest first.
+func values(c *call, series *stats.Series, d charted) []view.Value {
+	var rows []view.Value
+	for i := range slices.Backward(series.Points) {
+		p := &series.Points[i]
+		end := p.Minute.Add(time.Duration(d.per) * time.Minute)
+		row := view.Value{
+			From: p.Minute, To: end, Attempts: p.Runs(), Failed: p.Failed, FailureRate: failurePercent(failureRate(p)),
+			Lateness: [2]string{orDash(p.LatenessP50), orDash(p.LatenessP99)}, Duration: [2]string{orDash(p.DurationP50), orDash(p.DurationP99)},
+		}
+		if p.Failed > 0 {
+			row.Failures = c.href("/attempts?%s", url.Values{"outcome": {"failed"}, "since": {job.FormatTime(p.Minute)}, "until": {job.FormatTime(end)}}.Encode())
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// rate returns the percentage of runs that succeeded; NaN without any.
+func rate(p *stats.Point) float64 {
+	if p.Runs() == 0 {
+		return math.NaN()
+	}
+	return 100 * float64(p.Succeeded) / float64(p.Runs())
+}
+
+// failureRate returns the percentage of attempts that failed; NaN without any.
+func failureRate(p *stats.Point) float64 { return 100 - rate(p) }
+
+// failurePercent formats a percentage of failures. It is 0 % only if nothing failed.
+func failurePercent(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "–"
+	case v > 0 && v < 0.1:
+		return "< 0.1 %"
+	}
+	return strconv.FormatFloat(math.Ceil(v*10-1e-9)/10, 'f', -1, 64) + " %"
+}
+
+// percent formats a percentage. It is 100 % only if nothing failed.
+func percent(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "–"
+	case v > 99.9 && v < 100:
+		return "> 99.9 %"
+	}
+	return strconv.FormatFloat(math.Floor(v*10)/10, 'f', -1, 64) + " %"
+}
+
+// orDash formats milliseconds; NaN is a dash.
+func orDash(v float64) string {
+	if math.IsNaN(v) {
+		return "–"
+	}
+	return view.Millis(v)
+}
+
+// within describes a 99th percentile; NaN is "".
+func within(v float64) string {
+	if math.IsNaN(v) {
+		return ""
+	}
+	return "p99 " + view.Millis(v)
+}
+
+// figures returns the totals of a period.
+func figures(total *stats.Point) []view.Figure {
+	return []view.Figure{
+		{Name: "Attempts", Value: ui.Count(total.Runs()), Below: ui.Count(total.Failed) + " failed"},
+		{Name: "Success rate", Value: percent(rate(total)), Below: "of all attempts"},
+		{Name: "Median lateness", Value: orDash(total.LatenessP50), Below: within(total.LatenessP99)},
+		{Name: "Median duration", Value: orDash(total.DurationP50), Below: within(total.DurationP99)},
+	}
+}
+
+// plots returns the course of a period.
+func plots(series *stats.Series, d *charted) []ui.Plot {
+	values := func(of func(*stats.Point) float64) []float64 {
+		values := make([]float64, len(series.Points))
+		for i := range series.Points {
+			values[i] = of(&series.Points[i])
+		}
+		return values
+	}
+	line := func(name string, of func(*stats.Point) float64) ui.Series {
+		return ui.Series{Name: name, Values: values(of)}
+	}
+	total, during := &series.Total, "in the "+d.words
+	perMinute := func(p *stats.Point, n int64) float64 { return float64(n) / d.length(p.Minute) }
+	most := 0.0
+	for i := range series.Points {
+		most = max(most, perMinute(&series.Points[i], series.Points[i].Runs()))
+	}
+	plots := []ui.Plot{
+		{
+			ID: "runs", Title: "Attempts per minute", Bars: true,
+			Series: []ui.Series{
+				line("all", func(p *stats.Point) float64 { return perMinute(p, p.Runs()) }),
+				line("failed", func(p *stats.Point) float64 { return perMinute(p, p.Failed) }),
+			},
+			Summary: fmt.Sprintf("%s %s, %s of them failed; at most %s a minute.", ui.Count(total.Runs()), during, ui.Count(total.Failed), strconv.FormatFloat(math.Round(most*10)/10, 'f', -1, 64)),
+		},
+		{
+			ID: "rate", Title: "Failure rate", Unit: "%", Series: []ui.Series{line("failed", failureRate)},
+			Summary: failurePercent(failureRate(total)) + " of the attempts " + during + " failed.",
+		},
+		{
+			ID: "lateness", Title: "Lateness", Unit: "ms",
+			Series: []ui.Series{
+				line("p50", func(p *stats.Point) float64 { return p.LatenessP50 }),
+				line("p99", func(p *stats.Point) float64 { return p.LatenessP99 }),
+			},
+			Summary: fmt.Sprintf("%s: p50 %s, p99 %s after the due time.", during, orDash(total.LatenessP50), orDash(total.LatenessP99)),
+		},
+		{
+			ID: "durations", Title: "Attempt duration", Unit: "ms",
+			Series: []ui.Series{
+				line("p50", func(p *stats.Point) float64 { return p.DurationP50 }),
+				line("p99", func(p *stats.Point) float64 { return p.DurationP99 }),
+			},
+			Summary: fmt.Sprintf("%s: p50 %s, p99 %s.", during, orDash(total.DurationP50), orDash(total.DurationP99)),
+		},
+	}
+	for i := range plots {
+		plots[i].Start, plots[i].Step = series.Points[0].Minute, time.Duration(d.per)*time.Minute
+	}
+	return plots
+}

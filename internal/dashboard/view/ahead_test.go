@@ -1,0 +1,50 @@
+package view
+
+import (
+	"testing"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/job"
+)
+
+func TestInterval_HasTheDateIfItIsNotToday(t *testing.T) {
+	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	for _, test := range []struct {
+		from, to time.Duration
+		want     string
+	}{
+		{-time.Hour, 0, "11:00–12:00 UTC"},
+		{11 * time.Hour, 13 * time.Hour, "23:00–01:00 UTC"},
+		{-36 * time.Hour, -35 * time.Hour, "1 Mar 00:00–01:00 UTC"},
+		{-39 * time.Hour, -36 * time.Hour, "28 Feb 21:00–00:00 UTC"},
+		{-48 * time.Hour, -12 * time.Hour, "28 Feb 12:00–2 Mar 00:00 UTC"},
+	} {
+		if got := Interval(now, now.Add(test.from), now.Add(test.to)); got != test.want {
+			t.Errorf("from %s to %s: %s, want %s", test.from, test.to, got, test.want)
+		}
+	}
+}
+
+func TestAhead_NamesTheJobsOfQuietHours(t *testing.T) {
+	now := time.Date(2026, 3, 2, 12, 30, 0, 0, time.UTC)
+	name := "Nightly report"
+	a := &Ahead{
+		Start: now.Truncate(time.Hour), Bounds: []time.Time{now, now.Add(30 * time.Minute), now.Add(90 * time.Minute), now.Add(150 * time.Minute)},
+		Steps: []job.DueStep{
+			{Count: 2, First: []job.DueJob{{Number: 1, Name: &name}, {Number: 2, Host: "example.com"}}},
+			{Count: 1000, Partly: true, First: []job.DueJob{{Number: 3}}},
+			{},
+		},
+	}
+	plot := a.plot()
+	if plot.Notes[0] != "Nightly report, example.com" || plot.Notes[1] != "at least 1,000" || plot.Notes[2] != "" {
+		t.Errorf("the notes are %q", plot.Notes)
+	}
+	if want := "1,002+ due in the next 24 hours; most, 1,000+, at 13:00–14:00 UTC."; plot.Summary != want {
+		t.Errorf("the summary is %q, want %q", plot.Summary, want)
+	}
+	// What follows an hour of which only some are read is not known to be next.
+	if next := a.next(); len(next) != 3 || next[2].Number != 3 {
+		t.Errorf("the next ones are %v", next)
+	}
+}
