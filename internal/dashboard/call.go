@@ -70,7 +70,7 @@ func (c *call) setViewer(v *viewer) {
 	c.r = c.r.WithContext(ui.With(c.r.Context(), &ui.View{
 		Preferences: preferences, Now: c.server.Service.Now().In(preferences.Location()),
 		Viewer: shown, SignedIn: signedIn, Path: path, HasPublic: c.server.Public != nil, Origin: edge.Origin(c.r), Version: c.server.Version,
-		Punctuality: v != nil || c.server.PublicPunctuality,
+		Punctuality: v != nil && !v.public || c.server.PublicPunctuality,
 	}))
 }
 
@@ -114,7 +114,6 @@ func (c *call) hereWith(change func(url.Values)) string {
 	values := c.r.URL.Query()
 	values.Del("part")
 	values.Del("done")
-	values.Del("undo")
 	values.Del("count")
 	values.Del("top")
 	change(values)

@@ -41,7 +41,8 @@
 //  3. Add the components to view/schedules.templ, and helper functions to the Go
 //     file beside it. Render inside @ui.Frame(ui.Page{Title, Area, Notice}) with
 //     @ui.Title at the top; pages without navigation use @ui.Plain. Use the parts of
-//     package ui before writing classes. Add a new class to its section of app.css.
+//     package ui before writing classes. Add a new class to its section of app.css,
+//     with the tokens of docs/design-system.md.
 //  4. Write the handler: read the request, fill the view model, render.
 //  5. Use plain forms: method="post", then a redirect with ?done=WORD, whose
 //     sentence is in notices.go. A form that was refused is shown again with status

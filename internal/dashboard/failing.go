@@ -42,8 +42,3 @@ func (c *call) readFailing() {
 		ui.From(c.r.Context()).Failing = n
 	}
 }
-
-// offerUndo makes the page's notice offer to revert the previous action.
-func (c *call) offerUndo(action string, fields ...[2]string) {
-	ui.From(c.r.Context()).Undo = &ui.Undo{Action: action, Fields: fields}
-}

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -17,6 +18,14 @@ func TestFind_FindsPagesActionsSchedulesAndJobs(t *testing.T) {
 	b.wantAll(b.get("/find?q=invoice"), "Invoice 1042", `href="/jobs/1"`, "Search all jobs for this text")
 	b.wantAll(b.get("/find?q=1"), "Invoice 1042")
 	b.wantAll(b.get("/find?part=list&q=NIGHTLY"), `role="option"`, "/schedules/", "Nightly report")
+	id := regexp.MustCompile(`/schedules/([0-9a-f-]{36})`).FindStringSubmatch(b.get("/find?q=nightly").body)[1]
+	b.wantAll(b.get("/find?q="+id), "Nightly report")
+	for range 8 {
+		create("Many", "every day at 9:00")
+	}
+	if n := strings.Count(b.get("/find?part=list&q=many").body, `data-href="/schedules/`); n != foundShown {
+		t.Errorf("found %d schedules, want %d", n, foundShown)
+	}
 	b.wantAll(b.get("/find?q=theme+dark"), `action="/preferences"`, `value="dark"`)
 	b.wantAll(b.get("/find?part=list&q=out"), "Sign out", "data-post")
 	b.wantAll(b.get("/find?q=zzz"), "No results")

@@ -10,6 +10,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/stats"
 )
 
@@ -63,7 +64,7 @@ func (s *Server) overview(c *call) error {
 	if err := s.readFailures(c, o, now.Add(-failedWithin)); err != nil {
 		return err
 	}
-	counts, _, err := s.Service.Counts(ctx, c.owner(), job.Query{})
+	counts, _, err := s.Service.Counts(ctx, c.owner(), job.Query{}, service.CountLimit)
 	if err != nil {
 		return err
 	}

@@ -133,7 +133,8 @@ func (s *Server) rescheduleJob(c *call) error {
 		undo := undoTime(was.ScheduledAt)
 		j, err := s.Service.EditJob(c.r.Context(), c.owner(), id, rawjson.Object(members), service.Match{})
 		if err == nil {
-			return c.redirect("/jobs/%d?done=rescheduled&undo=%s", j.Number, undo)
+			c.rememberUndo("rescheduled", strconv.FormatInt(j.Number, 10), undo)
+			return c.redirect("/jobs/%d?done=rescheduled", j.Number)
 		}
 		if fault.CodeOf(err) != fault.Invalid {
 			return err
@@ -148,17 +149,4 @@ func (s *Server) rescheduleJob(c *call) error {
 	}
 	d.When, d.WhenProblem = text, problem
 	return c.render(http.StatusUnprocessableEntity, view.JobPage(d))
-}
-
-// undoTime formats the due time that a job had before it was rescheduled.
-func undoTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
-
-// undoReschedule offers to give a job its earlier due time again, if that is still to
-// come.
-func (c *call) undoReschedule(j *job.Job) {
-	was, err := time.Parse(time.RFC3339, c.param("undo"))
-	if err != nil || c.param("done") != "rescheduled" || j.State != job.Available || !was.After(c.server.Service.Now()) {
-		return
-	}
-	c.offerUndo(c.href("/jobs/%d/when", j.Number), [2]string{"when", undoTime(was)}, [2]string{"zone", "UTC"})
 }

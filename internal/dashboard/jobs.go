@@ -85,19 +85,27 @@ func (s *Server) jobs(c *call) error {
 	return c.render(http.StatusOK, view.JobsPage(list))
 }
 
+// filteredCountLimit is the highest number of jobs that a tab shows beside filters:
+// each is looked up in the index of each filter.
+const filteredCountLimit = 1000
+
 // jobTabs returns a tab for each state, with the number of jobs that match the
 // other filters. A search can't be counted.
 func (s *Server) jobTabs(c *call, query job.Query, list *view.Jobs) ([]ui.Tab, error) {
 	count := func(job.State) string { return "" }
 	if list.Search == "" {
 		query.States = nil
-		counts, partial, err := s.Service.Counts(c.r.Context(), c.owner(), query)
+		limit := service.CountLimit
+		if query.Path() == job.ByFilter {
+			limit = filteredCountLimit
+		}
+		counts, partial, err := s.Service.Counts(c.r.Context(), c.owner(), query, limit)
 		if err != nil {
 			return nil, err
 		}
 		count = func(state job.State) string {
 			text := ui.Count(counts[state])
-			if partial || counts[state] >= service.CountLimit {
+			if partial || counts[state] >= int64(limit) {
 				text += "+"
 			}
 			return text

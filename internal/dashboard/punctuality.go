@@ -8,11 +8,12 @@ import (
 	"github.com/punctual-dev/punctual/internal/stats"
 )
 
-// punctualityPath is a page for members; everyone sees it if the operator says so.
+// punctualityPath is a page for those who are signed in; everyone sees it if the
+// operator says so.
 const punctualityPath = "/punctuality"
 
 var punctualityRoutes = []route{
-	{punctualityPath, forMembers, map[string]handler{"GET": (*Server).punctuality}},
+	{punctualityPath, forOwners, map[string]handler{"GET": (*Server).punctuality}},
 }
 
 // punctuality shows how late the jobs of all accounts began.

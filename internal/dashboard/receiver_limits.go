@@ -159,9 +159,7 @@ func (s *Server) receiverLimit(c *call) error {
 	if c.part() == "use" {
 		return c.render(http.StatusOK, view.LimitUsePart(d))
 	}
-	if action := map[string]string{"limitpaused": "resume", "limitresumed": "pause"}[c.param("done")]; action != "" {
-		c.offerUndo("/limits/" + url.PathEscape(use.Key) + "/" + action)
-	}
+	c.undoLimitPause(use.Key)
 	return c.render(http.StatusOK, view.LimitPage(d))
 }
 
@@ -189,6 +187,7 @@ func (s *Server) setPaused(c *call, paused bool, done string) error {
 	if _, _, err := s.Service.SetLimit(ctx, c.owner(), key, limitBody(values)); err != nil {
 		return err
 	}
+	c.rememberUndo(done, url.QueryEscape(key))
 	return c.redirect("/limits/%s?done=%s", url.PathEscape(key), done)
 }
 

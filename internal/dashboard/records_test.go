@@ -103,12 +103,12 @@ func TestSchedules_ListChangeAndDisable(t *testing.T) {
 	b.want(b.get("/schedules?after=nonsense"), 200, "Mornings")
 	b.want(b.get(at), 200, "Every weekday at 09:00, Europe/Berlin")
 
-	b.want(b.post(at+"/disable", "from", "list"), 303, "/schedules?done=disabled&undo="+j.ScheduleID.String())
+	b.want(b.post(at+"/disable", "from", "list"), 303, "/schedules?done=disabled")
 	if w.schedule(ann, j.ScheduleID).Live() {
 		t.Error("it is not disabled")
 	}
 	b.want(b.get(at), 200, "Paused")
-	b.want(b.post(at+"/enable"), 303, at+"?done=enabled&undo="+j.ScheduleID.String())
+	b.want(b.post(at+"/enable"), 303, at+"?done=enabled")
 	if !w.schedule(ann, j.ScheduleID).Live() {
 		t.Error("it is not enabled")
 	}

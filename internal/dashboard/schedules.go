@@ -164,27 +164,11 @@ func (c *call) scheduleID() (uuid.UUID, error) {
 
 // backTo redirects to where the schedule was changed: the list or its page.
 func (c *call) backTo(id uuid.UUID, done string) error {
+	c.rememberUndo(done, id.String())
 	if c.r.PostForm.Get("from") == "list" {
-		return c.redirect("/schedules?done=%s&undo=%s", done, id)
+		return c.redirect("/schedules?done=%s", done)
 	}
-	return c.redirect("/schedules/%s?done=%s&undo=%s", id, done, id)
-}
-
-// undoPause offers to revert that a schedule was paused or resumed.
-func (c *call) undoPause() {
-	id, ok := job.ParseID(c.param("undo"))
-	if !ok || id == uuid.Nil {
-		return
-	}
-	action := map[string]string{"enabled": "disable", "disabled": "enable"}[c.param("done")]
-	if action == "" {
-		return
-	}
-	var fields [][2]string
-	if c.r.PathValue("schedule_id") == "" {
-		fields = append(fields, [2]string{"from", "list"})
-	}
-	c.offerUndo(c.href("/schedules/%s/%s", id, action), fields...)
+	return c.redirect("/schedules/%s?done=%s", id, done)
 }
 
 func (s *Server) enableSchedule(c *call) error {

@@ -135,7 +135,7 @@ func (s *Server) countJobs(c *call) error {
 	if err := fault.Refuse(q.Problems); err != nil {
 		return err
 	}
-	counts, partial, err := s.Service.Counts(c.r.Context(), c.owner, selection)
+	counts, partial, err := s.Service.Counts(c.r.Context(), c.owner, selection, service.CountLimit)
 	if err != nil {
 		return err
 	}

@@ -10,17 +10,17 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-// CountLimit is the highest number Counts returns for a state.
+// CountLimit is the highest number that the API counts to for a state.
 const CountLimit = 10_000
 
 // searchLook is how many jobs a page of a search scans.
 const searchLook = 3000
 
 // Counts counts the owner's jobs that match the filters of q by state, each up to
-// CountLimit. It reads only indexes, and at most that many entries per state; with
-// filters twice as many, and then partial reports that this ended a count early.
-func (s *Service) Counts(ctx context.Context, owner job.Owner, q job.Query) (counts map[job.State]int64, partial bool, err error) {
-	return s.Store.JobTally(ctx, owner, q, CountLimit)
+// limit. It reads only indexes, and at most that many entries per state; with filters
+// twice as many, and then partial reports that this ended a count early.
+func (s *Service) Counts(ctx context.Context, owner job.Owner, q job.Query, limit int) (counts map[job.State]int64, partial bool, err error) {
+	return s.Store.JobTally(ctx, owner, q, limit)
 }
 
 // Search finds jobs by a text that a person typed: the job with that integer id

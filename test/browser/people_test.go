@@ -42,6 +42,7 @@ func TestPeople_InEveryLook(t *testing.T) {
 			p.Go("/operator").See("Health", "firing", "ann@example.com", "Nobody, now that there is an account").Check()
 			p.Click("tbody tr:nth-child(2) td a").See("Limits of this account", "Any number of calls a second", "You can't suspend it").Check()
 			p.Go("/welcome").See("Your account has a key").Check()
+			p.Go("/punctuality").See("Last hour", "Last week", "p99.9").Check()
 		})
 	}
 }

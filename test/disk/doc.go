@@ -5,7 +5,7 @@
 //
 // A full or read-only disk is a small tmpfs of its own. A failing or slow one is made
 // by strace: attached to the running service, it lets system calls on the database's
-// files fail or wait (strace_test.go), until it is detached. The service is the real
+// files fail or wait (strace_linux_test.go), until it is detached. The service is the real
 // program, unchanged.
 //
 // # How power is cut

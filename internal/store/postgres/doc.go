@@ -30,6 +30,10 @@
 // the watcher cancels calls under way, and new calls fail at once until the server
 // responds again.
 //
+// Statements are planned as lookups by an index, whatever the planner's statistics
+// say, which lack new accounts: see docs/adr/0056-plans-without-statistics.md for the
+// rules, and work_test.go, which counts what each statement reads.
+//
 // Times are microseconds since 1970, as in SQLite. JSON is stored as text,
 // because jsonb would change literals, key order and escapes.
 //

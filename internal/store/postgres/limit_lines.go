@@ -401,7 +401,7 @@ func (l *line) writes(t *tx, plan *store.LinePlan) []query {
 	queries := moveHeld(granted)
 	if len(granted) > 0 {
 		queries = append(queries, query{
-			sql:  `UPDATE limit_items i SET state = 2, expires = NULL FROM (SELECT $1::bigint AS account, u.* FROM unnest($2::bigint[]) AS u (number) OFFSET 0) u
+			sql: `UPDATE limit_items i SET state = 2, expires = NULL FROM (SELECT $1::bigint AS account, u.* FROM unnest($2::bigint[]) AS u (number) OFFSET 0) u
 				WHERE i.account = u.account AND i.number = u.number`,
 			args: []any{l.Account, column(granted, func(m *lineMove) int64 { return m.Number })},
 		})

@@ -27,11 +27,12 @@ const (
 // server release the locks of a client that vanished within seconds. Its planner
 // options prefer indexes and lookups, because statistics of a queue are always
 // outdated, and those of a new account are missing. No statement needs another kind
-// of join: each looks up a bounded number of rows by their keys.
+// of join: each looks up a bounded number of rows by their keys. None may take more
+// than one core.
 const settle = `SELECT set_config('idle_in_transaction_session_timeout', '5s', true), set_config('statement_timeout', '10s', true),
 	set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
 	set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
-	set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
+	set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('max_parallel_workers_per_gather', '0', true)`
 
 // query is one statement of a round trip.
 type query struct {

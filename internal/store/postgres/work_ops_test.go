@@ -22,6 +22,8 @@ type operationOf struct {
 // batch of the retention, and of a page.
 const (
 	callBound, claimBound, stepBound, pruneBound, pageBound = 1000, 128, 64, 200, 100
+	// editBound is fewer than a call may edit, because each edit is a statement.
+	editBound = 200
 )
 
 func (d *dealt) newJobs(count int, change func(i int, n *store.NewJob)) []store.NewJob {
@@ -135,7 +137,7 @@ func (d *dealt) completed(m *store.Snapshot) *store.Changes {
 	return c
 }
 
-// peek returns due items of deliveries.
+// deliveryItems returns queue items of deliveries.
 func (d *dealt) deliveryItems() (refs []store.QueueKey) {
 	d.t.Helper()
 	all, err := d.QueuePeek(d.t.Context(), store.QueueKey{Due: d.now.Add(59 * time.Minute)}, time.Time{}, 100_000)
@@ -218,7 +220,7 @@ func (d *dealt) step(numbers []int64, decide func(i int, m *store.Snapshot) (*st
 	return err
 }
 
-// plain creates, edits and ends jobs and schedules.
+// changing are the calls that create, edit and end jobs and schedules.
 var changing = []operationOf{
 	{"create jobs", callBound, func(d *dealt) error { return d.insert(d.newJobs(callBound, nil)) }},
 	{"create jobs within limits", callBound, func(d *dealt) error {
@@ -236,9 +238,9 @@ var changing = []operationOf{
 		keys := append(keysOf("p-", 0, callBound/2), keysOf("none-", 0, callBound/2)...)
 		return d.insert(d.newJobs(callBound, func(i int, n *store.NewJob) { n.Job.Key, n.Caps = &keys[i], store.Caps{Pending: 10} }))
 	}},
-	{"replace jobs", callBound, func(d *dealt) error {
-		keys := keysOf("p-", 0, callBound)
-		return d.insert(d.newJobs(callBound, func(i int, n *store.NewJob) { n.Job.Key, n.Resolve = &keys[i], replace }))
+	{"replace jobs", editBound, func(d *dealt) error {
+		keys := keysOf("p-", 0, editBound)
+		return d.insert(d.newJobs(editBound, func(i int, n *store.NewJob) { n.Job.Key, n.Resolve = &keys[i], replace }))
 	}},
 	{"create jobs with limits", callBound, func(d *dealt) error {
 		return d.insert(d.newJobs(callBound, func(_ int, n *store.NewJob) {
@@ -254,9 +256,9 @@ var changing = []operationOf{
 		jobs := d.newJobs(callBound, func(i int, n *store.NewJob) { asSchedule(n, keys[i]) })
 		return d.putSchedules(keys, "", func(i int, _ *store.KeyHolder) *store.Changes { return &store.Changes{Next: &jobs[i]} })
 	}},
-	{"put schedules", callBound, func(d *dealt) error { return d.putSchedules(keysOf("s-", 0, callBound), "doc", d.editSchedule) }},
-	{"drop schedules", callBound, func(d *dealt) error {
-		return d.putSchedules(keysOf("s-", 0, callBound), "", func(_ int, h *store.KeyHolder) *store.Changes {
+	{"put schedules", editBound, func(d *dealt) error { return d.putSchedules(keysOf("s-", 0, editBound), "doc", d.editSchedule) }},
+	{"drop schedules", editBound, func(d *dealt) error {
+		return d.putSchedules(keysOf("s-", 0, editBound), "", func(_ int, h *store.KeyHolder) *store.Changes {
 			c := cancelled(&h.Snapshot)
 			c.Schedule, c.DropSchedule = h.Schedule, true
 			return c
@@ -299,7 +301,9 @@ var firing = []operationOf{
 		_, err := d.QueuePeek(d.t.Context(), store.QueueKey{}, d.Now().Add(time.Minute), callBound)
 		return err
 	}},
-	{"note suspects", claimBound, func(d *dealt) error { return d.SuspectNote(d.t.Context(), d.node, items(d.jobs(plainJobs, 0, claimBound))) }},
+	{"note suspects", claimBound, func(d *dealt) error {
+		return d.SuspectNote(d.t.Context(), d.node, items(d.jobs(plainJobs, 0, claimBound)))
+	}},
 	{"clear suspects", claimBound, func(d *dealt) error { return d.SuspectClear(d.t.Context(), items(d.jobs(plainJobs, 0, claimBound))) }},
 	{"load", claimBound, func(d *dealt) error {
 		_, err := d.QueueLoad(d.t.Context(), append(items(d.jobs(plainJobs, 0, claimBound)), items(d.jobs(pendingRuns, 1300, claimBound))...))
@@ -317,7 +321,9 @@ var firing = []operationOf{
 	{"finish granted jobs", claimBound, func(d *dealt) error { return d.finish(limitedJobs, 1200, d.completed) }},
 	{"deliver", claimBound, func(d *dealt) error { return d.finishDeliveries(time.Time{}) }},
 	{"deliver again", claimBound, func(d *dealt) error { return d.finishDeliveries(d.Now()) }},
-	{"move", claimBound, func(d *dealt) error { return d.QueueMove(d.t.Context(), items(d.jobs(plainJobs, 400, claimBound)), time.Second) }},
+	{"move", claimBound, func(d *dealt) error {
+		return d.QueueMove(d.t.Context(), items(d.jobs(plainJobs, 400, claimBound)), time.Second)
+	}},
 	// It reads the claims of all nodes, and all attempts that await their completion.
 	{"abandoned", callBound, func(d *dealt) error { _, err := d.QueueAbandoned(d.t.Context(), claimBound); return err }},
 	{"suspects", pageBound, func(d *dealt) error { _, _, err := d.SuspectList(d.t.Context(), d.node, pageBound); return err }},
@@ -368,7 +374,10 @@ var firing = []operationOf{
 	}},
 	{"delete a limit", 1, func(d *dealt) error { _, err := d.LimitDelete(d.t.Context(), d.owner, "l-9"); return err }},
 	{"limits", pageBound, func(d *dealt) error { _, err := d.LimitList(d.t.Context(), d.owner, "", pageBound); return err }},
-	{"named limits", pageBound, func(d *dealt) error { _, err := d.LimitsOf(d.t.Context(), d.owner, keysOf("l-", 0, pageBound)); return err }},
+	{"named limits", pageBound, func(d *dealt) error {
+		_, err := d.LimitsOf(d.t.Context(), d.owner, keysOf("l-", 0, pageBound))
+		return err
+	}},
 	{"track alerts", 10 * store.MaxTracked, func(d *dealt) error {
 		_, err := d.AlertTrack(d.t.Context(), d.owner.Number, items(d.jobs(pendingRuns, 1700, pageBound)), func(m *store.AlertSnapshot) *store.AlertChanges {
 			c := &store.AlertChanges{States: m.States[:min(len(m.States), 100)]}
@@ -384,8 +393,14 @@ var firing = []operationOf{
 
 // removing are the calls of the retention.
 var removing = []operationOf{
-	{"prune jobs", pruneBound, func(d *dealt) error { _, err := d.JobPrune(d.t.Context(), d.now.Add(time.Hour), pruneBound); return err }},
-	{"prune logs", pruneBound, func(d *dealt) error { _, err := d.LogPrune(d.t.Context(), d.now.Add(time.Hour), pruneBound); return err }},
+	{"prune jobs", pruneBound, func(d *dealt) error {
+		_, err := d.JobPrune(d.t.Context(), d.now.Add(time.Hour), pruneBound)
+		return err
+	}},
+	{"prune logs", pruneBound, func(d *dealt) error {
+		_, err := d.LogPrune(d.t.Context(), d.now.Add(time.Hour), pruneBound)
+		return err
+	}},
 	{"prune operations", pruneBound, func(d *dealt) error { _, err := d.OperationPrune(d.t.Context(), d.now, pruneBound); return err }},
 	{"prune statistics", pruneBound, func(d *dealt) error { _, err := d.StatsPrune(d.t.Context(), 10_000, pruneBound); return err }},
 	{"prune the audit log", pruneBound, func(d *dealt) error { _, err := d.AuditPrune(d.t.Context(), d.now, pruneBound); return err }},
@@ -409,7 +424,10 @@ var looking = []operationOf{
 	}},
 	{"latest marks", pageBound, func(d *dealt) error { _, err := d.JobMarks(d.t.Context(), d.owner, pageBound); return err }},
 	{"marks of logs", pageBound, func(d *dealt) error { _, err := d.LogMarks(d.t.Context(), d.owner, pageBound); return err }},
-	{"marks of ended jobs", store.EndedLook, func(d *dealt) error { _, err := d.JobMarksEnded(d.t.Context(), d.owner, d.now.Add(-time.Hour), pageBound); return err }},
+	{"marks of ended jobs", store.EndedLook, func(d *dealt) error {
+		_, err := d.JobMarksEnded(d.t.Context(), d.owner, d.now.Add(-time.Hour), pageBound)
+		return err
+	}},
 	{"jobs", pageBound, jobsBy(job.Query{})},
 	{"jobs after", pageBound, jobsBy(job.Query{ListQuery: job.ListQuery{After: firstOfOurs + 5000}})},
 	{"scheduled jobs", pageBound, jobsBy(job.Query{States: []job.State{job.Available, job.Retryable}})},
@@ -429,24 +447,55 @@ var looking = []operationOf{
 	{"jobs of a host", pageBound, jobsBy(job.Query{Host: "example.com"})},
 	{"jobs of a name", pageBound, jobsBy(job.Query{Name: new("name 7")})},
 	{"jobs of a key", pageBound, jobsBy(job.Query{Key: new("s-2")})},
-	{"a job by number", 1, func(d *dealt) error { _, err := d.JobGet(d.t.Context(), d.owner, job.Ref{Number: d.number(pendingRuns, 5)}); return err }},
+	{"a job by number", 1, func(d *dealt) error {
+		_, err := d.JobGet(d.t.Context(), d.owner, job.Ref{Number: d.number(pendingRuns, 5)})
+		return err
+	}},
 	{"the job that holds a key", 1, func(d *dealt) error { _, err := d.JobHolding(d.t.Context(), d.owner, "p-1500"); return err }},
 	{"the schedule that holds a key", 1, func(d *dealt) error { _, err := d.ScheduleHolding(d.t.Context(), d.owner, "s-1500"); return err }},
-	{"trail of a job", pageBound, func(d *dealt) error { _, err := d.JobTrail(d.t.Context(), d.owner, d.number(finalJobs, 1), 50); return err }},
-	{"messages of a job", pageBound, func(d *dealt) error { _, err := d.JobMessages(d.t.Context(), d.owner, d.number(finalJobs, 1), pageBound); return err }},
-	{"completion of a job", 1, func(d *dealt) error { _, err := d.CompletionOf(d.t.Context(), d.owner, d.number(claimedJobs, 1)); return err }},
+	{"trail of a job", pageBound, func(d *dealt) error {
+		_, err := d.JobTrail(d.t.Context(), d.owner, d.number(finalJobs, 1), 50)
+		return err
+	}},
+	{"messages of a job", pageBound, func(d *dealt) error {
+		_, err := d.JobMessages(d.t.Context(), d.owner, d.number(finalJobs, 1), pageBound)
+		return err
+	}},
+	{"completion of a job", 1, func(d *dealt) error {
+		_, err := d.CompletionOf(d.t.Context(), d.owner, d.number(claimedJobs, 1))
+		return err
+	}},
 	{"schedules", pageBound, schedulesBy(job.ScheduleQuery{})},
 	{"schedules of a tag", pageBound, schedulesBy(job.ScheduleQuery{Tags: []string{"a"}})},
-	{"runs of a schedule", 10, func(d *dealt) error { _, err := d.RunUnfinished(d.t.Context(), d.owner, d.scheduleIDs(1510, 1)[0]); return err }},
-	{"ended runs of a schedule", pageBound, func(d *dealt) error { _, _, err := d.RunsEnded(d.t.Context(), d.owner, d.scheduleIDs(1510, 1)[0], 20); return err }},
-	{"runs of schedules", pageBound * 20, func(d *dealt) error { _, err := d.ScheduleRuns(d.t.Context(), d.owner, d.scheduleIDs(1500, pageBound), 20); return err }},
+	{"runs of a schedule", 10, func(d *dealt) error {
+		_, err := d.RunUnfinished(d.t.Context(), d.owner, d.scheduleIDs(1510, 1)[0])
+		return err
+	}},
+	{"ended runs of a schedule", pageBound, func(d *dealt) error {
+		_, _, err := d.RunsEnded(d.t.Context(), d.owner, d.scheduleIDs(1510, 1)[0], 20)
+		return err
+	}},
+	{"runs of schedules", pageBound * 20, func(d *dealt) error {
+		_, err := d.ScheduleRuns(d.t.Context(), d.owner, d.scheduleIDs(1500, pageBound), 20)
+		return err
+	}},
 	{"failing schedules", pageBound, func(d *dealt) error { _, err := d.SchedulesFailing(d.t.Context(), d.owner, pageBound); return err }},
-	{"schedules by key", pageBound, func(d *dealt) error { _, err := d.ScheduleKeyed(d.t.Context(), d.owner, nil, "s-2", pageBound); return err }},
-	{"schedules of a document", pageBound, func(d *dealt) error { _, err := d.ScheduleKeyed(d.t.Context(), d.owner, new("doc"), "s-2", pageBound); return err }},
+	{"schedules by key", pageBound, func(d *dealt) error {
+		_, err := d.ScheduleKeyed(d.t.Context(), d.owner, nil, "s-2", pageBound)
+		return err
+	}},
+	{"schedules of a document", pageBound, func(d *dealt) error {
+		_, err := d.ScheduleKeyed(d.t.Context(), d.owner, new("doc"), "s-2", pageBound)
+		return err
+	}},
 	{"entries of a document", callBound, func(d *dealt) error { _, err := d.DocumentEntries(d.t.Context(), d.owner, "doc"); return err }},
-	{"revisions", pageBound, func(d *dealt) error { _, err := d.Revisions(d.t.Context(), d.owner, d.scheduleIDs(1500, 1)[0]); return err }},
+	{"revisions", pageBound, func(d *dealt) error {
+		_, err := d.Revisions(d.t.Context(), d.owner, d.scheduleIDs(1500, 1)[0])
+		return err
+	}},
 	{"logs", pageBound, logsBy(job.LogQuery{})},
 	{"logs of a job", pageBound, logsBy(job.LogQuery{Job: &job.Ref{Number: firstOfOurs + 5}})},
+	{"logs of an unknown event", 1, logsBy(job.LogQuery{Event: "worker.error"})},
 	{"logs of errors", pageBound, logsBy(job.LogQuery{Event: job.EventError})},
 	{"logs of a schedule", 5 * pageBound, func(d *dealt) error {
 		_, err := d.LogWalk(d.t.Context(), d.owner, d.scheduleIDs(1510, 1)[0], job.LogQuery{ListQuery: job.ListQuery{Limit: pageBound}}, pageBound)
@@ -460,18 +509,42 @@ var looking = []operationOf{
 		_, err = d.LogGetMany(d.t.Context(), d.owner, column(marks, func(m *store.LogMark) uuid.UUID { return m.ID }))
 		return err
 	}},
-	{"due jobs", 2 * callBound, func(d *dealt) error { _, err := d.JobsDue(d.t.Context(), d.owner, d.Now().Add(time.Hour), pageBound, callBound); return err }},
-	{"failures", pageBound, func(d *dealt) error { _, err := d.FailuresSince(d.t.Context(), d.owner, d.now.Add(-time.Hour), pageBound); return err }},
-	{"failures of jobs", pageBound, func(d *dealt) error { _, err := d.JobFailures(d.t.Context(), d.owner, d.numbers(finalJobs, 0, pageBound)); return err }},
-	{"tally", callBound, func(d *dealt) error { _, _, err := d.JobTally(d.t.Context(), d.owner, job.Query{}, callBound); return err }},
-	{"tally of a tag", 12 * callBound, func(d *dealt) error { _, _, err := d.JobTally(d.t.Context(), d.owner, job.Query{Tags: []string{"a"}}, callBound); return err }},
+	{"due jobs", 2 * callBound, func(d *dealt) error {
+		_, err := d.JobsDue(d.t.Context(), d.owner, d.Now().Add(time.Hour), pageBound, callBound)
+		return err
+	}},
+	{"failures", pageBound, func(d *dealt) error {
+		_, err := d.FailuresSince(d.t.Context(), d.owner, d.now.Add(-time.Hour), pageBound)
+		return err
+	}},
+	{"failures of jobs", pageBound, func(d *dealt) error {
+		_, err := d.JobFailures(d.t.Context(), d.owner, d.numbers(finalJobs, 0, pageBound))
+		return err
+	}},
+	{"tally", callBound, func(d *dealt) error {
+		_, _, err := d.JobTally(d.t.Context(), d.owner, job.Query{}, callBound)
+		return err
+	}},
+	{"tally of a tag", 12 * callBound, func(d *dealt) error {
+		_, _, err := d.JobTally(d.t.Context(), d.owner, job.Query{Tags: []string{"a"}}, callBound)
+		return err
+	}},
 	{"use of an account", callBound, func(d *dealt) error { _, err := d.AccountUse(d.t.Context(), d.owner.Number, callBound); return err }},
 	{"size of an account", callBound, func(d *dealt) error { _, err := d.AccountSize(d.t.Context(), d.owner.Number, callBound); return err }},
-	{"audit log", pageBound, func(d *dealt) error { _, err := d.AuditList(d.t.Context(), d.owner.Number, "", uuid.Nil, pageBound); return err }},
-	{"operations", pageBound, func(d *dealt) error { _, err := d.OperationList(d.t.Context(), d.owner, job.ListQuery{Limit: pageBound}); return err }},
+	{"audit log", pageBound, func(d *dealt) error {
+		_, err := d.AuditList(d.t.Context(), d.owner.Number, "", uuid.Nil, pageBound)
+		return err
+	}},
+	{"operations", pageBound, func(d *dealt) error {
+		_, err := d.OperationList(d.t.Context(), d.owner, job.ListQuery{Limit: pageBound})
+		return err
+	}},
 	{"alerts", pageBound, func(d *dealt) error { _, err := d.AlertList(d.t.Context(), d.owner); return err }},
 	{"secrets", pageBound, func(d *dealt) error { _, err := d.SecretList(d.t.Context(), d.owner.Number); return err }},
-	{"delete a secret", pageBound, func(d *dealt) error { _, err := d.SecretDelete(d.t.Context(), d.owner.Number, "secret-5", 10); return err }},
+	{"delete a secret", pageBound, func(d *dealt) error {
+		_, err := d.SecretDelete(d.t.Context(), d.owner.Number, "secret-5", 10)
+		return err
+	}},
 	{"statistics", pageBound, func(d *dealt) error { _, err := d.StatsRead(d.t.Context(), d.owner.Number, 100, 150); return err }},
 	{"bytes of jobs", callBound, bytesFrom(store.ByteMark{})},
 	{"bytes of schedules", callBound, bytesFrom(store.ByteMark{Part: 1})},

@@ -151,7 +151,11 @@ func (s *Service) Run() error {
 }
 
 func (s *Service) awaitListening(proc *process, from int) (string, error) {
-	deadline := time.NewTimer(startWithin)
+	within := startWithin
+	if len(s.settings.through) > 0 {
+		within *= 4 // a tracer slows it down
+	}
+	deadline := time.NewTimer(within)
 	defer deadline.Stop()
 	for {
 		text, grown := s.stdout.watch(from)
@@ -163,7 +167,7 @@ func (s *Service) awaitListening(proc *process, from int) (string, error) {
 		case <-proc.done:
 			return "", fmt.Errorf("the service ended while starting: %w", exitError(proc.err))
 		case <-deadline.C:
-			return "", fmt.Errorf("the service did not say that it listens within %s", startWithin)
+			return "", fmt.Errorf("the service did not say that it listens within %s", within)
 		}
 	}
 }

@@ -172,7 +172,6 @@
   if (here.searchParams.has("done")) {
     here.searchParams.delete("done");
     here.searchParams.delete("count");
-    here.searchParams.delete("undo");
     history.replaceState(history.state, "", here);
   }
   // On narrow screens the current tab may be out of view.

@@ -45,14 +45,14 @@
     owner = null;
     tip.hidden = true;
   };
-  const show = (at, lines) => {
+  const show = (at, lines, beside = at) => {
     hide();
     if (!lines.length || at.hasAttribute("aria-describedby")) return;
     owner = at;
     tip.replaceChildren(...lines.map((line) => { const e = document.createElement("div"); e.textContent = line; return e; }));
     tip.hidden = false;
     at.setAttribute("aria-describedby", tip.id);
-    const place = at.getBoundingClientRect(), size = tip.getBoundingClientRect();
+    const place = beside.getBoundingClientRect(), size = tip.getBoundingClientRect();
     const below = place.bottom + size.height + 8 < innerHeight;
     tip.style.left = Math.max(8, Math.min(place.left, innerWidth - size.width - 8)) + scrollX + "px";
     tip.style.top = (below ? place.bottom + 4 : place.top - size.height - 4) + scrollY + "px";
@@ -76,7 +76,8 @@
     if (!e.matches?.(":focus-visible")) return;
     if (e.matches(times)) { show(e, [e.dataset.exact]); return; }
     const row = e.closest("tr, summary, .timeline > li, .briefs > li");
-    if (row) show(e, [...row.querySelectorAll(times)].map(named));
+    const all = row ? [...row.querySelectorAll(times)] : [];
+    if (all.length) show(e, all.map(named), all[0]);
   });
   document.addEventListener("focusout", hide);
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,6 +40,8 @@ type loaded struct {
 	path    string // of the database
 	events  []event
 	cutOff  []*call // by the kill
+
+	created atomic.Int64 // jobs
 
 	mu    sync.Mutex
 	facts []fact
@@ -85,6 +88,7 @@ func (l *loaded) create(ctx context.Context, r *rand.Rand) {
 		}
 		job := a.Data().Get("job_id").Int()
 		l.know(job, "")
+		l.created.Add(1)
 		mine = append(mine, job)
 		if cancel {
 			if a, err := l.client.Try(http.MethodPost, fmt.Sprintf("/api/jobs/%d/cancel", job), nil); err == nil && a.Status == 200 {
@@ -110,17 +114,20 @@ const (
 	loadPace = 25 * time.Millisecond
 )
 
-// run puts the service under load for a time, then ends it.
-func (l *loaded) run(r *rand.Rand, lasts time.Duration, end func()) {
+// run puts the service under load until clients have created some jobs, then ends it.
+func (l *loaded) run(r *rand.Rand, jobs int, end func()) {
 	l.t.Helper()
-	ctx, stop := context.WithTimeout(context.Background(), lasts)
-	defer stop()
 	var work sync.WaitGroup
+	defer work.Wait()
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	before := l.created.Load()
 	for range loaders {
 		own := rand.New(rand.NewPCG(r.Uint64(), 1))
 		work.Go(func() { l.create(ctx, own) })
 	}
-	<-ctx.Done()
+	harness.Eventually(l.t, 2*patience, "jobs to be created", func() bool { return l.created.Load() >= before+int64(jobs) })
+	stop()
 	pid := l.service.PID()
 	end() // while clients still wait for their last responses
 	work.Wait()
@@ -161,15 +168,16 @@ func (l *loaded) read() {
 // TestPowerCut_LosesNothingAcknowledged rebuilds what the disk may hold at moments
 // when power could have been cut, and looks for what was acknowledged by then.
 func TestPowerCut_LosesNothingAcknowledged(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(seeded(t), 0))
 	l := newLoaded(t)
-	l.run(r, 2*time.Second, func() {
+	l.run(r, 120, func() {
 		if code := l.service.Stop(); code != 0 {
 			t.Errorf("stopping ended with status %d", code)
 		}
 	})
 	l.service.Restart(t)
-	l.run(r, 3*time.Second, l.service.Kill)
+	l.run(r, 240, l.service.Kill)
 	l.read()
 	l.verifyRecord()
 	if !t.Failed() {

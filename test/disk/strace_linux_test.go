@@ -16,7 +16,7 @@ import (
 )
 
 // patience is how long something may take that a healthy service does at once.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // needStrace skips the test where programs can't be traced.
 func needStrace(t *testing.T) {

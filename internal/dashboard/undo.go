@@ -1,0 +1,93 @@
+package dashboard
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+	"github.com/punctual-dev/punctual/internal/job"
+)
+
+// The cookie with what the previous action did and to what, so that the next page can
+// offer to revert it. An address could be made up by another site.
+const (
+	undoCookie = "punctual-undo"
+	undoLasts  = time.Minute
+)
+
+// rememberUndo remembers an action, by the word of its notice, with what it concerned.
+// The texts must fit into a cookie, without spaces.
+func (c *call) rememberUndo(done string, about ...string) {
+	c.setCookie(undoCookie, done+undoSeparator+strings.Join(about, undoSeparator), undoLasts)
+}
+
+// undoSeparator is neither in ids nor in times nor in escaped keys.
+const undoSeparator = "|"
+
+// takeUndo returns what the previous action concerned, if that is the one that the
+// page's notice is about, and forgets it; nil otherwise.
+func (c *call) takeUndo() []string {
+	text := c.cookie(undoCookie)
+	if text == "" || c.param("done") == "" || c.part() != "" {
+		return nil
+	}
+	c.setCookie(undoCookie, "", 0)
+	parts := strings.Split(text, undoSeparator)
+	if parts[0] != c.param("done") {
+		return nil
+	}
+	return parts[1:]
+}
+
+// offerUndo makes the page's notice offer to revert the previous action.
+func (c *call) offerUndo(action string, fields ...[2]string) {
+	ui.From(c.r.Context()).Undo = &ui.Undo{Action: action, Fields: fields}
+}
+
+// undoPause offers to revert that a schedule was paused or resumed.
+func (c *call) undoPause() {
+	action := map[string]string{"enabled": "disable", "disabled": "enable"}[c.param("done")]
+	about := c.takeUndo()
+	if action == "" || len(about) != 1 {
+		return
+	}
+	id, ok := job.ParseID(about[0])
+	if !ok || id == uuid.Nil {
+		return
+	}
+	var fields [][2]string
+	if c.r.PathValue("schedule_id") == "" {
+		fields = append(fields, [2]string{"from", "list"})
+	}
+	c.offerUndo(c.href("/schedules/%s/%s", id, action), fields...)
+}
+
+// undoLimitPause offers to revert that a limit was paused or resumed.
+func (c *call) undoLimitPause(key string) {
+	action := map[string]string{"limitpaused": "resume", "limitresumed": "pause"}[c.param("done")]
+	about := c.takeUndo()
+	if action != "" && len(about) == 1 && about[0] == url.QueryEscape(key) {
+		c.offerUndo("/limits/" + url.PathEscape(key) + "/" + action)
+	}
+}
+
+// undoTime formats the due time that a job had before it was rescheduled.
+func undoTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// undoReschedule offers to give a job its earlier due time again, if that is still to
+// come.
+func (c *call) undoReschedule(j *job.Job) {
+	about := c.takeUndo()
+	if len(about) != 2 || about[0] != strconv.FormatInt(j.Number, 10) || j.State != job.Available {
+		return
+	}
+	was, err := time.Parse(time.RFC3339, about[1])
+	if err != nil || !was.After(c.server.Service.Now()) {
+		return
+	}
+	c.offerUndo(c.href("/jobs/%d/when", j.Number), [2]string{"when", undoTime(was)}, [2]string{"zone", "UTC"})
+}
