@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 )
@@ -113,6 +114,12 @@ type plan struct {
 	slots   int           // requests of a kind that a node has under way
 	length  time.Duration // after which nothing is planned any more
 	actions []*action     // in order of their times
+}
+
+// runsNow reports whether a client asks to run what an action created, before it is
+// due.
+func (p *plan) runsNow(id int) bool {
+	return slices.ContainsFunc(p.actions, func(a *action) bool { return a.verb == runNow && a.of == id })
 }
 
 const accounts = 2

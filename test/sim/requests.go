@@ -158,7 +158,7 @@ func (c *checker) checkLate(h *hit) {
 // second after the failure.
 func (c *checker) checkBackoff(h *hit) {
 	r := c.jobs[h.job]
-	if r == nil || c.clockMoved() || c.moved[h.job] {
+	if r == nil || c.clockMoved() || c.moved[h.job] || c.w.plan.runsNow(h.action) {
 		return
 	}
 	for _, o := range c.hits {
