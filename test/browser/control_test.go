@@ -2,8 +2,6 @@ package browser
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
@@ -18,20 +16,10 @@ type control struct {
 	target *harness.Route
 }
 
-// keyFile writes a file with a key to encrypt secrets with.
-func keyFile(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "keys")
-	if err := os.WriteFile(path, []byte("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // withControl starts a service and signs up; jobs are created with the API.
 func withControl(t *testing.T) (w *control, first *Page) {
 	t.Helper()
-	w = &control{Service: harness.Start(t, harness.Flag("secrets-key-file", keyFile(t)))}
+	w = &control{Service: harness.Start(t, harness.SecretsKey(t))}
 	first = signUp(Open(t, w.Service, Wide))
 	_, key := w.NewKey(t, "ann@example.com")
 	w.client = w.Client(t, key)

@@ -32,7 +32,7 @@ func TestSamples_MakeTheirCalls(t *testing.T) {
 	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			service := harness.Start(t, harness.Flag("secrets-key-file", secretsKey(t)))
+			service := harness.Start(t, harness.SecretsKey(t))
 			account := service.Account(t)
 			proxy, calls := recorded(t, service.URL())
 			route := harness.SharedTarget(t).Route(t)
@@ -150,19 +150,6 @@ func recorded(t *testing.T, service string) (address string, calls func() []stri
 		defer guard.Unlock()
 		return slices.Sorted(maps.Keys(succeeded))
 	}
-}
-
-func secretsKey(t *testing.T) string {
-	t.Helper()
-	key := harness.Command(t, nil, "secrets", "new-key")
-	if key.Code != 0 {
-		t.Fatal(key.Stderr)
-	}
-	file := filepath.Join(t.TempDir(), "secrets.key")
-	if err := os.WriteFile(file, []byte(key.Stdout), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
 }
 
 // inModule returns a new directory in this package's, for a program that imports the

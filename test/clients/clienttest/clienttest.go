@@ -2,8 +2,6 @@ package clienttest
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/base64"
 	"fmt"
 	"net"
 	"net/http"
@@ -12,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -26,15 +23,9 @@ import (
 func Start(t *testing.T) (*harness.Service, []string) {
 	t.Helper()
 	address := freeAddress(t)
-	keyFile := filepath.Join(t.TempDir(), "secrets-key")
-	key := make([]byte, 32)
-	_, _ = rand.Read(key) // never fails
-	if err := os.WriteFile(keyFile, []byte(base64.StdEncoding.EncodeToString(key)), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	// The address stays the same through crashes, as that of a service does.
 	service := harness.Start(t, harness.Flag("listen", address), harness.Flag("public-url", "http://"+address),
-		harness.Flag("secrets-key-file", keyFile))
+		harness.SecretsKey(t))
 	account := service.Account(t)
 	control := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		service.Kill()

@@ -1,6 +1,8 @@
 package harness
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 )
@@ -71,6 +73,20 @@ func Env(variables ...string) Option {
 // becomes the program's.
 func Through(command ...string) Option {
 	return func(s *settings) { s.through = command }
+}
+
+// SecretsKey gives the service a new key for secrets, in a file.
+func SecretsKey(t testing.TB) Option {
+	t.Helper()
+	key := Command(t, nil, "secrets", "new-key")
+	if key.Code != 0 {
+		t.Fatalf("making a key for secrets: %s", key.Stderr)
+	}
+	file := filepath.Join(t.TempDir(), "secrets.key")
+	if err := os.WriteFile(file, []byte(key.Stdout), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Flag("secrets-key-file", file)
 }
 
 // Database makes the service use an existing database.
