@@ -37,8 +37,14 @@ func awaitWarm(t *testing.T, c *Client, want int) {
 }
 
 func TestPrewarm_RequestsUseTheConnections(t *testing.T) {
-	release := make(chan struct{})
-	url, conns := counted(t, false, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-release }))
+	var all sync.WaitGroup
+	all.Add(5)
+	url, conns := counted(t, false, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// A response that comes before the whole request was sent ends the connection.
+		_, _ = io.Copy(io.Discard, r.Body)
+		all.Done()
+		all.Wait()
+	}))
 	c := newClient(t)
 	c.Prewarm(url, 5)
 	awaitWarm(t, c, 5)
@@ -50,7 +56,6 @@ func TestPrewarm_RequestsUseTheConnections(t *testing.T) {
 			}
 		})
 	}
-	close(release)
 	done.Wait()
 	awaitWarm(t, c, 5)
 	c.Prewarm(url, 5)

@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 )
@@ -103,8 +104,8 @@ func (c *checker) checkJob(number int64) {
 	case job.Schedule == nil && (job.Key == nil || !c.Keys[*job.Key]):
 		c.complain("job %d was not asked for", number)
 	case state == "completed":
-		if !slices.ContainsFunc(hits, func(h Hit) bool { return !h.End.IsZero() && !h.Aborted }) {
-			c.complain("job %d is completed, but no request of it was answered", number)
+		if !c.succeeded(number, hits) {
+			c.complain("job %d is completed, but no request of it was answered: %s", number, c.story(number))
 		}
 	case state == "cancelled":
 		c.checkCancelled(number, &job, hits)
@@ -116,6 +117,13 @@ func (c *checker) checkJob(number int64) {
 		c.complain("job %d made %d requests, of which its logs explain %d: %s", number, len(hits), interrupted+1, c.story(number))
 	}
 	c.checkHits(number, &job, hits)
+}
+
+// succeeded reports whether a target's response, or its report, can have completed a
+// job. A report may come before the response, which a kill of the sender cuts off.
+func (c *checker) succeeded(number int64, hits []Hit) bool {
+	return slices.ContainsFunc(hits, func(h Hit) bool { return !h.End.IsZero() && !h.Aborted }) ||
+		slices.ContainsFunc(c.Outcomes[number], func(r Outcome) bool { return r.Status == http.StatusOK })
 }
 
 // checkHits reports requests that were early, and repeated ones that were not

@@ -96,6 +96,14 @@ func TestChecker_AcceptsACorrectMix(t *testing.T) {
 	}
 }
 
+func TestChecker_AcceptsAReportOfARequestThatWasCutOff(t *testing.T) {
+	h := plantedMix()
+	h.Hits[6][0].Aborted = true
+	if violations := Check(h).Violations; len(violations) > 0 {
+		t.Errorf("violations in a history without any: %q", violations)
+	}
+}
+
 func TestChecker_FindsEveryViolationOfAMix(t *testing.T) {
 	for what, c := range map[string]struct {
 		plant func(*planter)
@@ -109,6 +117,7 @@ func TestChecker_FindsEveryViolationOfAMix(t *testing.T) {
 		}, "3 attempts started within 4.9s"},
 		"a request before its start":       {func(p *planter) { p.Hits[3][0] = p.request(15.2, 15.4) }, "came before its start"},
 		"too many under way":               {func(p *planter) { p.job(20, Slotted, 20, "completed", 21).hit(20, 20.15, 20.19) }, "3 attempts were under way"},
+		"a response that was cut off":      {func(p *planter) { p.Hits[14][0].Aborted = true }, "no request of it was answered"},
 		"an awaited one not counted":       {func(p *planter) { p.Hits[4][0].End, p.Hits[5][0].At, p.Hits[5][0].End = p.at(21), p.at(20.6), p.at(21) }, "3 attempts were under way"},
 		"an outcome that is lost":          {func(p *planter) { p.job(6, Reported, 20, "discarded", 21).failure(6, 21, "abandoned", false) }, "job 6 of the kind reported is discarded"},
 		"an outcome that no node took":     {func(p *planter) { p.Outcomes[6][0].Status = 410 }, "0 outcomes of job 6"},
