@@ -102,6 +102,7 @@ func (c *checker) checkStored(jobs map[int64]*row) {
 		if r.unfinished() && r.schedule != "" {
 			unfinished[r.schedule]++
 		}
+		c.waited[number] = c.waited[number] || r.follows != 0
 		c.checkTransition(before[number], r)
 		followed := r.follows != 0 && jobs[r.follows] != nil && jobs[r.follows].unfinished()
 		switch {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,13 +19,14 @@ import (
 
 // world is one run of a plan.
 type world struct {
-	plan  *plan
-	sched *scheduler
-	db    *database
-	start time.Time
-	check *checker
-	steps int
-	trace uint64 // a hash of all turns, in order
+	plan   *plan
+	sched  *scheduler
+	db     *database
+	start  time.Time
+	check  *checker
+	ambush []*action // that wait for the call that they meet
+	steps  int
+	trace  uint64 // a hash of all turns, in order
 
 	chances sync.Mutex
 	random  *rand.Rand
@@ -214,6 +216,10 @@ func (w *world) decide(c *call) turn {
 	if n == nil {
 		return turn{fate: proceed}
 	}
+	if a := w.meeting(c); a != nil {
+		w.ask(a)
+		return turn{fate: wait, after: time.Duration(1+r.Int64N(20_000)) * time.Microsecond}
+	}
 	if n.crashIn > 0 {
 		if n.crashIn--; n.crashIn == 0 {
 			late := r.IntN(2) == 0 && !c.outside()
@@ -239,6 +245,8 @@ func (w *world) decide(c *call) turn {
 		return turn{fate: proceed}
 	case now.Before(n.cut):
 		return turn{fate: refuse}
+	case now.Before(n.stuck):
+		return turn{fate: lag}
 	case now.Before(n.failing) && r.IntN(4) == 0:
 		if r.IntN(2) == 0 {
 			return turn{fate: forget}
@@ -256,7 +264,7 @@ func (c *call) notice() bool { return c.what == "notice" }
 
 // outside reports whether a call is not one to the database.
 func (c *call) outside() bool {
-	return c.notice() || strings.HasPrefix(c.what, "request ") || strings.HasPrefix(c.what, "response ")
+	return c.notice() || strings.HasPrefix(c.what, "request ") || strings.HasPrefix(c.what, "response ") || strings.HasPrefix(c.what, resultOf)
 }
 
 // crash ends a process at once.
@@ -285,13 +293,34 @@ func (w *world) begin(a *action, revive map[int]time.Time) {
 		n.failing = till
 	case slow:
 		n.slow = till
+	case stuck:
+		n.stuck = till
 	case deaf:
 		n.deafTill = till
 	case clockStep:
 		w.db.step(a.length)
 	default:
-		w.actors.Go(func() { w.client(a) })
+		if a.meets != "" {
+			w.ambush = append(w.ambush, a)
+		} else {
+			w.ask(a)
+		}
 	}
+}
+
+// ask lets a client carry out its action.
+func (w *world) ask(a *action) { w.actors.Go(func() { w.client(a) }) }
+
+// meeting returns the first action that waits for such a call; nil if none does.
+func (w *world) meeting(c *call) *action {
+	for i, a := range w.ambush {
+		if a.meets == c.what {
+			w.ambush = slices.Delete(w.ambush, i, i+1)
+			w.check.note("%d. meets %s of %s", a.id, c.what, c.who)
+			return a
+		}
+	}
+	return nil
 }
 
 // deliver passes a notice to a session when it has its turn.
