@@ -198,6 +198,9 @@ func (m *maker) faults() {
 		a.calls = 1 + m.IntN(60)
 	case cut, stuck:
 		a.length = pick(m, m.moment(time.Second, 25*time.Second), m.moment(15*time.Second, 20*time.Second))
+		if m.one(0.5) {
+			a.meets = pick(m, "QueueClaim", "QueueFinish")
+		}
 	case clockStep:
 		a.length = m.moment(-5*time.Second, 10*time.Second)
 	}

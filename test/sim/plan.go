@@ -49,7 +49,7 @@ type answer struct {
 type action struct {
 	id      int
 	at      time.Duration
-	meets   string // it waits for a call of this kind, and is carried out right before it
+	meets   string // it waits for a call of this kind, of any node, and happens right before it
 	verb    verb
 	node    int
 	of      int // the action whose record it is about

@@ -136,6 +136,7 @@ func (c *checker) checkTransition(before, r *row) {
 		c.tell("job %d is %s, due %s", r.number, r.state, clock(r.due))
 	}
 	if before.unfinished() && !r.unfinished() {
+		c.ends[r.number] = time.Now()
 		c.keyEnded(r)
 	}
 	if !before.unfinished() && (before.state != r.state || !before.ended.Equal(r.ended)) {

@@ -217,8 +217,11 @@ func (w *world) decide(c *call) turn {
 		return turn{fate: proceed}
 	}
 	if a := w.meeting(c); a != nil {
-		w.ask(a)
-		return turn{fate: wait, after: time.Duration(1+r.Int64N(20_000)) * time.Microsecond}
+		if !slices.Contains(faults, a.verb) {
+			w.ask(a)
+			return turn{fate: wait, after: time.Duration(1+r.Int64N(20_000)) * time.Microsecond}
+		}
+		w.strike(a, n)
 	}
 	if n.crashIn > 0 {
 		if n.crashIn--; n.crashIn == 0 {
@@ -279,14 +282,26 @@ func (w *world) crash(n *node) {
 func (w *world) begin(a *action, revive map[int]time.Time) {
 	w.check.note("%d. %s", a.id, a)
 	n := w.nodes[a.node]
+	switch {
+	case a.meets != "":
+		w.ambush = append(w.ambush, a)
+	case a.verb == crash:
+		n.crashIn = a.calls
+		revive[a.node] = time.Now().Add(a.length)
+	case a.verb == stop:
+		n.cancel()
+		revive[a.node] = time.Now().Add(a.length)
+	case slices.Contains(faults, a.verb):
+		w.strike(a, n)
+	default:
+		w.ask(a)
+	}
+}
+
+// strike begins a fault of a node or of the database.
+func (w *world) strike(a *action, n *node) {
 	till := time.Now().Add(a.length)
 	switch a.verb {
-	case crash:
-		n.crashIn = a.calls
-		revive[a.node] = till
-	case stop:
-		n.cancel()
-		revive[a.node] = till
 	case cut:
 		n.cut = till
 	case failing:
@@ -299,12 +314,6 @@ func (w *world) begin(a *action, revive map[int]time.Time) {
 		n.deafTill = till
 	case clockStep:
 		w.db.step(a.length)
-	default:
-		if a.meets != "" {
-			w.ambush = append(w.ambush, a)
-		} else {
-			w.ask(a)
-		}
 	}
 }
 
