@@ -210,7 +210,7 @@ func (s *soak) follow(e *entry) {
 			}
 		})
 	case cancelled:
-		pause(rand.N(time.Until(e.due) + 50*time.Millisecond))
+		pause(rand.N(max(0, time.Until(e.due)) + 50*time.Millisecond))
 		s.do(func() { e.unsure = true })
 		a := s.ask(c, e.due.Add(within), http.MethodPost, path+"/cancel", "")
 		s.do(func() {
