@@ -142,8 +142,10 @@ func (c *checker) checkTransition(before, r *row) {
 	if !before.unfinished() && (before.state != r.state || !before.ended.Equal(r.ended)) {
 		c.breaks(final, "job %d was %s and is %s", r.number, before.state, r.state)
 	}
-	if !before.scheduled.Equal(r.scheduled) {
-		c.moved[r.number] = true
+	was, _ := store.OwnDue(before.due)
+	is, _ := store.OwnDue(r.due)
+	if !before.scheduled.Equal(r.scheduled) || before.state == job.Retryable && r.state == job.Retryable && is.Before(was) {
+		c.moved[r.number] = true // an edit of its schedule may let a retry start earlier
 	}
 }
 
