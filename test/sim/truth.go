@@ -280,8 +280,8 @@ func (c *checker) checkEvents() {
 		c.counts["events"]++
 		number := member(rawjson.Get(rawjson.Get(rawjson.Value(h.body), "data"), "job"), "id")
 		event := eventOf(h.body)
-		// A claim that is committed while its node hears that it failed is given back. Its
-		// events may have been sent by then: they are sent again for the attempt.
+		// A claim that is committed while its node hears that it failed, or hears of it too
+		// late to start, is given back. Its events may have been sent by then: they are sent again for the attempt.
 		again := event == "job.started" && (last[number] == "job.started" || last[number] == "job.request") && c.lostClaims
 		if before := last[number]; !again && !strings.Contains(followers[before], event) {
 			c.breaks(order, "%s was tried after %q: %s", event, before, h.url)
@@ -364,6 +364,11 @@ func (c *checker) checkOutcomes() {
 	for _, h := range c.hits {
 		r := c.jobs[h.job]
 		if r == nil || !h.taken || r.unfinished() {
+			continue
+		}
+		// A report before the response counts when the attempt ends; until then the job
+		// can be cancelled, which takes long if the node is lost.
+		if !h.clean && r.state == job.Cancelled && c.cancels[h.job].After(h.takenAt) {
 			continue
 		}
 		switch {
