@@ -28,6 +28,7 @@ const (
 	late     = "nothing is late without a reason"
 	fence    = "only the holder of a claim sends"
 	told     = "the end is told once"
+	giveWay  = "a retry gives way to the next run"
 	edited   = "an edit that was answered takes effect"
 )
 
