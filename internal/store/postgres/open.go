@@ -21,6 +21,7 @@ type Store struct {
 	pooled   bool // connections go through a pooler
 	clock    *clock
 	contact  *contact
+	hosts    *hosts
 	probe    store.Probe
 	notify   atomic.Pointer[func(store.Notice)]
 	notifier *notifier
@@ -57,12 +58,16 @@ func openWith(ctx context.Context, config *pgxpool.Config, databaseURL string) (
 	if err != nil {
 		return nil, err
 	}
+	hosts := &hosts{}
+	finding, cancel := context.WithTimeout(ctx, config.ConnConfig.ConnectTimeout)
+	hosts.find(finding, config.ConnConfig)
+	cancel()
 	if err := migrate(ctx, config.ConnConfig); err != nil {
 		return nil, err
 	}
 	background, stop := context.WithCancel(context.Background())
 	s := &Store{
-		id: uuid.NewString(), pooled: pooled, clock: newClock(), contact: newContact(), owners: owners{ids: map[int64]uuid.UUID{}},
+		id: uuid.NewString(), pooled: pooled, clock: newClock(), contact: newContact(), hosts: hosts, owners: owners{ids: map[int64]uuid.UUID{}},
 		leases: map[int64]time.Duration{}, mailbox: make(chan struct{}, 1), expired: make(chan struct{}, 1), background: background, stop: stop,
 	}
 	s.Subscribe(func(store.Notice) {})

@@ -101,6 +101,27 @@ func TestOutage_PromotedStandbyIsFound(t *testing.T) {
 	}
 }
 
+// TestOutage_StandbyIsFoundBehindASilentHost has a host first in the URL that accepts
+// connections and says nothing, as one does whose machine is cut off.
+func TestOutage_StandbyIsFoundBehindASilentHost(t *testing.T) {
+	primary := pgtest.Start(t)
+	standby := primary.Standby(t)
+	url := fmt.Sprintf("postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres", primary.Port, standby.Port)
+	c := nodes(t, url, 1)
+	j := c.insert(c.stores[0], c.stores[0].Now())
+	primary.Pause()
+	defer primary.Resume() // closing a connection to it would take long
+	if err := standby.Promote(); err != nil {
+		t.Fatal(err)
+	}
+	c.recovers()
+	_, err := c.stores[0].NodeHeartbeat(t.Context(), c.nodes[0])
+	c.ok(err)
+	_, err = c.stores[0].JobGet(t.Context(), c.owner, job.Ref{Number: j.Number})
+	c.ok(err)
+	c.ok(open(t, url).Close())
+}
+
 func TestPooler_InTransactionMode(t *testing.T) {
 	url := migrated(t)
 	c := nodes(t, pgtest.StartBouncer(t, url).Through(url), 2)

@@ -63,6 +63,12 @@ func (c *contact) gone(cause error) bool {
 	return true
 }
 
+func (c *contact) down() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.up
+}
+
 // steady reports whether the server has responded for a while.
 func (c *contact) steady(while time.Duration) bool {
 	c.mu.Lock()
@@ -94,7 +100,11 @@ func (s *Store) watch(ctx context.Context) {
 }
 
 // look reads the server's time, with one retry, and records whether it responds.
+// While it does not, look first finds out which host is the primary.
 func (s *Store) look(ctx context.Context) {
+	if s.contact.down() && !s.findPrimary(ctx) {
+		return
+	}
 	free, err := s.ask(ctx, answerWithin)
 	if err != nil && ctx.Err() == nil {
 		s.control.Reset() // the other idle connections are probably broken too
@@ -110,6 +120,14 @@ func (s *Store) look(ctx context.Context) {
 	case s.contact.gone(err):
 		s.eachPool((*pgxpool.Pool).Reset)
 	}
+}
+
+// findPrimary asks all hosts of the URL which is the primary.
+func (s *Store) findPrimary(ctx context.Context) bool {
+	config := s.control.Config().ConnConfig
+	ctx, cancel := context.WithTimeout(ctx, config.ConnectTimeout)
+	defer cancel()
+	return s.hosts.find(ctx, config)
 }
 
 // ask reads the server's time, and if this process has a node, which other nodes'
