@@ -23,8 +23,26 @@ const (
 // was last found to be the primary: otherwise each would wait in vain for a host
 // before it that does not respond.
 type hosts struct {
-	mu    sync.Mutex
-	first string // an address; "" for the order of the URL
+	mu     sync.Mutex
+	first  string // an address; "" for the order of the URL
+	doubts bool   // whether that is the primary
+}
+
+// doubt has the hosts be asked again, though the first responds.
+func (h *hosts) doubt() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.doubts = true
+}
+
+// doubted reports whether the hosts are to be asked again, once for any number of
+// doubts.
+func (h *hosts) doubted() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	doubts := h.doubts
+	h.doubts = false
+	return doubts
 }
 
 // addressOf returns how hosts are told apart.
@@ -66,18 +84,19 @@ func (h *hosts) order(_ context.Context, config *pgx.ConnConfig) error {
 type primary struct{ address, timeline string }
 
 // find asks all hosts at once which is the primary, again and again until one
-// is or ctx ends, and reports whether one is. With a single host it asks nothing.
-func (h *hosts) find(ctx context.Context, config *pgx.ConnConfig) bool {
+// is or ctx ends. It reports whether one is, and whether it is another one than
+// before. With a single host it asks nothing.
+func (h *hosts) find(ctx context.Context, config *pgx.ConnConfig) (found, moved bool) {
 	byHost := map[string][]*pgconn.FallbackConfig{}
 	for _, one := range candidates(config) {
 		byHost[addressOf(one)] = append(byHost[addressOf(one)], one)
 	}
 	if len(byHost) == 1 {
-		return true
+		return true, false
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	found := make(chan primary, len(byHost))
+	primaries := make(chan primary, len(byHost))
 	var asking sync.WaitGroup
 	for address, host := range byHost {
 		one := config.Copy()
@@ -85,7 +104,7 @@ func (h *hosts) find(ctx context.Context, config *pgx.ConnConfig) bool {
 		asking.Go(func() {
 			for {
 				if timeline, err := askHost(ctx, one); err == nil {
-					found <- primary{address, timeline}
+					primaries <- primary{address, timeline}
 					return
 				}
 				if !rest(ctx, findAgain) {
@@ -94,16 +113,17 @@ func (h *hosts) find(ctx context.Context, config *pgx.ConnConfig) bool {
 			}
 		})
 	}
-	best := newest(ctx, found)
+	best := newest(ctx, primaries)
 	cancel()
 	asking.Wait()
 	if best.address == "" {
-		return false
+		return false, false
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	moved = h.first != best.address
 	h.first = best.address
-	return true
+	return true, moved
 }
 
 // newest returns the primary with the newest timeline of those that respond soon

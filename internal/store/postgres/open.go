@@ -15,17 +15,19 @@ import (
 
 // Store is a PostgreSQL database.
 type Store struct {
-	id       string // distinguishes this process's notices from others'
-	pools    [classes]*pgxpool.Pool
-	control  *pgxpool.Pool
-	pooled   bool // connections go through a pooler
-	clock    *clock
-	contact  *contact
-	hosts    *hosts
-	probe    store.Probe
-	notify   atomic.Pointer[func(store.Notice)]
-	notifier *notifier
-	owners   owners
+	id      string // distinguishes this process's notices from others'
+	pools   [classes]*pgxpool.Pool
+	control *pgxpool.Pool
+	pooled  bool // connections go through a pooler
+	clock   *clock
+	contact *contact
+	hosts   *hosts
+	// replicated says that commits wait for a standby.
+	replicated atomic.Bool
+	probe      store.Probe
+	notify     atomic.Pointer[func(store.Notice)]
+	notifier   *notifier
+	owners     owners
 
 	mu       sync.Mutex
 	leases   map[int64]time.Duration // this process's nodes: when their last heartbeat was sent
@@ -54,14 +56,17 @@ func Open(ctx context.Context, databaseURL string) (*Store, error) {
 
 // openWith is Open with the configuration of the connections.
 func openWith(ctx context.Context, config *pgxpool.Config, databaseURL string) (*Store, error) {
+	hosts := &hosts{}
+	finding, cancel := context.WithTimeout(ctx, config.ConnConfig.ConnectTimeout)
+	hosts.find(finding, config.ConnConfig) // if none is found, connecting says why
+	cancel()
+	if err := hosts.order(ctx, config.ConnConfig); err != nil {
+		return nil, err
+	}
 	pooled, err := adapt(ctx, config, databaseURL)
 	if err != nil {
 		return nil, err
 	}
-	hosts := &hosts{}
-	finding, cancel := context.WithTimeout(ctx, config.ConnConfig.ConnectTimeout)
-	hosts.find(finding, config.ConnConfig)
-	cancel()
 	if err := migrate(ctx, config.ConnConfig); err != nil {
 		return nil, err
 	}
