@@ -75,11 +75,16 @@ func (m *Member) settings() string { return filepath.Join(m.patroni.dir, "patron
 // Run starts its Patroni, which starts its server.
 func (m *Member) Run() error { return m.patroni.start(m.settings()) }
 
+// KillPatroni ends its Patroni; its server goes on. Run starts Patroni again.
+func (m *Member) KillPatroni() {
+	m.patroni.signal(syscall.SIGKILL)
+	m.patroni.wait()
+}
+
 // Kill ends its Patroni and all of its server's processes at once, as a power cut
 // would.
 func (m *Member) Kill() {
-	m.patroni.signal(syscall.SIGKILL)
-	m.patroni.wait()
+	m.KillPatroni()
 	if server := m.server(); server != 0 {
 		for _, pid := range append(children(server), server) {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // it may be gone already
@@ -107,8 +112,5 @@ func (m *Member) server() int {
 	return pid
 }
 
-// PausePatroni stops its Patroni where it stands; its server goes on.
-func (m *Member) PausePatroni() { m.patroni.signal(syscall.SIGSTOP) }
-
-// ResumePatroni lets its Patroni go on.
-func (m *Member) ResumePatroni() { m.patroni.signal(syscall.SIGCONT) }
+// IsPrimary reports whether it is the primary, and etcd knows it as such.
+func (m *Member) IsPrimary() bool { return answers(fmt.Sprintf("http://127.0.0.1:%d/primary", m.api)) }

@@ -230,22 +230,6 @@ func (p *Patroni) AwaitWhole(within time.Duration) error {
 	return fmt.Errorf("the servers under Patroni did not all run within %s: %v %+v", within, err, s)
 }
 
-// Primary returns the member that etcd knows as the primary; nil if there is none.
-func (p *Patroni) Primary() *Member {
-	s, err := p.ask()
-	if err != nil {
-		return nil
-	}
-	for _, told := range s.Members {
-		for _, m := range p.Members {
-			if told.Role == "leader" && told.Name == m.Name {
-				return m
-			}
-		}
-	}
-	return nil
-}
-
 // Switchover makes another member the primary, as an operator would.
 func (p *Patroni) Switchover() error {
 	return run(p.dir, "patronictl", "-c", p.Members[0].settings(), "switchover", "--force")
