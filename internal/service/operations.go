@@ -92,7 +92,7 @@ func (s *Service) newestJob(ctx context.Context, owner job.Owner) (after int64, 
 // match reads a page of the search for jobs that a selection matches, newest first.
 // Next is the job to continue after; 0 at the end.
 func (s *Service) match(ctx context.Context, owner job.Owner, of *job.Selection, after int64) (numbers []int64, next int64, err error) {
-	q, look := of.Query, combinedLook
+	q, look := of.Query, ofJobs.records
 	q.Limit, q.After = store.OperationChunk, after
 	if of.ErrorKind != "" {
 		q.Limit, look = kindsChunk, kindsLook
