@@ -20,11 +20,12 @@ import (
 const (
 	BareClient  = "client"
 	BareHandler = "handler"
+	BareLoad    = "load"
 )
 
-// RunBare is the process that the service is held against: a bare HTTP client,
-// or a bare handler of creates, both without a store. It goes on until ctx or
-// its input ends.
+// RunBare is a process that the bench starts: what the service is held against,
+// which is a bare HTTP client or a bare handler of creates, both without a store,
+// or the load, which creates jobs. It goes on until ctx or its input ends.
 func RunBare(ctx context.Context, kind string, in io.Reader, out io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -37,6 +38,8 @@ func RunBare(ctx context.Context, kind string, in io.Reader, out io.Writer) erro
 			stop()
 		}()
 		return runBareHandler(ctx, out)
+	case BareLoad:
+		return runLoad(ctx, in, out)
 	}
 	return fmt.Errorf("there is no bare %q", kind)
 }
@@ -53,6 +56,7 @@ type bareOrder struct {
 }
 
 type bareReport struct {
+	CPU    int64  `json:"cpu"` // nanoseconds of processor time
 	Failed int    `json:"failed"`
 	Error  string `json:"error,omitempty"` // the first
 }
@@ -97,6 +101,7 @@ func (o *bareOrder) newClient() *http.Client {
 func (o *bareOrder) carryOut(ctx context.Context, client *http.Client) bareReport {
 	var report bareReport
 	var mu sync.Mutex
+	began := processorTime()
 	post := func(i int) {
 		err := o.post(ctx, client, i)
 		if err == nil {
@@ -127,6 +132,7 @@ func (o *bareOrder) carryOut(ctx context.Context, client *http.Client) bareRepor
 		})
 	}
 	wait.Wait()
+	report.CPU = int64(processorTime() - began)
 	return report
 }
 
