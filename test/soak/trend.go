@@ -1,6 +1,9 @@
 package soak
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // series are the samples of one quantity.
 type series struct {
@@ -43,4 +46,4 @@ func (s *series) flat(warm int) (trend, bool) {
 }
 
 // show formats a value of a series.
-func (s *series) show(v float64) string { return fmt.Sprintf("%.4g %s", v, s.unit) }
+func (s *series) show(v float64) string { return strings.TrimSpace(fmt.Sprintf("%.4g %s", v, s.unit)) }
