@@ -244,8 +244,10 @@ func TestStartMessage_OfAnotherNodesAttemptIsConfirmed(t *testing.T) {
 		b.queue.add(messages...)
 		b.Notice(store.Notice{Items: messages})
 		sleep(t.Context(), 50*time.Millisecond)
-		if b.queue.claims != 2 {
-			t.Fatalf("%d messages were claimed ahead, want 2", b.queue.claims)
+		claims := 0
+		b.queue.set(func() { claims = b.queue.claims })
+		if claims != 2 {
+			t.Fatalf("%d messages were claimed ahead, want 2", claims)
 		}
 		b.queue.remove(messages[0].ItemID)
 		sleep(t.Context(), 100*time.Millisecond)
