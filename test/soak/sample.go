@@ -23,8 +23,8 @@ func newSeries() []*series {
 	return []*series{
 		{name: "memory of the process", unit: "MB", share: 0.15, most: 10},
 		{name: "Go heap", unit: "MB", share: 0.2, most: 8},
-		{name: "open descriptors", unit: "", share: 0.1, most: 10},
-		{name: "goroutines", unit: "", share: 0.1, most: 20},
+		{name: "open descriptors", unit: "", share: 0.1, most: 10, timed: true},
+		{name: "goroutines", unit: "", share: 0.1, most: 20, timed: true},
 		{name: "database", unit: "MB", share: 0.1, most: 3},
 		{name: "lateness, p50", unit: "ms", most: 5, timed: true},
 		{name: "lateness, p99", unit: "ms", most: 50, timed: true},

@@ -12,7 +12,7 @@ type series struct {
 	// What a flat line may rise by between the end of the warm-up and the end of the
 	// run: this share of its mean, or this much, whichever is more.
 	share, most float64
-	timed       bool // it says nothing on a machine that is too busy
+	timed       bool // it follows the time that requests take, and so says nothing on a busy machine
 }
 
 // trend is a line fitted to samples.
