@@ -94,10 +94,14 @@ func (c *contact) bound(ctx context.Context, limit time.Duration) (context.Conte
 	return ctx, func() { stop(); cancel() }, nil
 }
 
-// watch probes the server until ctx ends.
+// watch probes the server until ctx ends. The first probe is at once: a node that has
+// just started may find that the one before it is gone.
 func (s *Store) watch(ctx context.Context) {
-	for rest(ctx, watchPause) {
+	for {
 		s.look(ctx)
+		if !rest(ctx, s.nextProbe()) {
+			return
+		}
 	}
 }
 
