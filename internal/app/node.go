@@ -52,6 +52,8 @@ type Config struct {
 	AllowPrivateTargets bool
 	// AllowHTTPTargets permits targets and receivers with URLs of http.
 	AllowHTTPTargets bool
+	// PreferHTTP2 speaks HTTP/2 to targets that offer it beside HTTP/1.1.
+	PreferHTTP2 bool
 	DenyTargets      []netip.Prefix // never called
 	AllowTargets     []netip.Prefix // called although special, unless denied
 	TargetPorts      execute.Ports  // the zero value: execute.DefaultPorts

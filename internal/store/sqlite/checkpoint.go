@@ -9,13 +9,14 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// checkpointBytes is the size of the write-ahead log at which it is
+// checkpointBytes is the length of the write-ahead log at which it is
 // checkpointed: 16,000 pages, because the same pages are written repeatedly.
 // keptBytes is the size to which SQLite truncates the file when it restarts the
-// log, so that the file's size shows when the log has grown again.
+// log. It is larger, because a commit that overwrites costs half of one that makes
+// the file grow: 0.3 instead of 0.6 ms, and 45 instead of 85 µs of CPU.
 const (
 	checkpointBytes = 16_000 * 4096
-	keptBytes       = checkpointBytes / 4
+	keptBytes       = checkpointBytes + checkpointBytes/4
 )
 
 // checkpoint keeps the write-ahead log bounded until ctx ends.
@@ -45,12 +46,20 @@ func (s *Store) checkpointLarge(ctx context.Context) {
 	if err != nil || info.Size() < s.checkpointAt() || s.watch.lost.Load() != nil {
 		return
 	}
+	length, err := s.logLength(ctx)
+	low := s.watch.low.Load()
+	if low {
+		length = info.Size() // the file is truncated, too
+	}
+	if err != nil || length < s.checkpointAt() {
+		return
+	}
 	if conn, err := sqlite.OpenConn(s.path, sqlite.OpenReadWrite, sqlite.OpenWAL); err == nil {
 		_ = checkpointLog(conn)
 		_ = conn.Close()
 	}
 	finish := checkpointLog
-	if s.watch.low.Load() || info.Size() > 8*checkpointBytes {
+	if low || info.Size() > 8*checkpointBytes {
 		finish = truncateLog
 	}
 	_ = s.writer.submit(ctx, &write{outside: finish, done: make(chan error, 1)})
@@ -64,6 +73,21 @@ func (s *Store) checkpointAt() int64 {
 		return checkpointBytes
 	}
 	return max(minCheckpoint, min(checkpointBytes, free/8))
+}
+
+// logLength returns how many bytes of the write-ahead log are in use. The file is
+// longer after the log has restarted. It asks SQLite: to open the log's index, which
+// has the number too, and to close it would end this process's locks on it.
+func (s *Store) logLength(ctx context.Context) (length int64, err error) {
+	const perPage = 4096 + 24
+	count := func(stmt *sqlite.Stmt) error {
+		length = stmt.ColumnInt64(1) * perPage
+		return nil
+	}
+	err = s.writer.submit(ctx, &write{outside: func(conn *sqlite.Conn) error {
+		return sqlitex.ExecuteTransient(conn, `PRAGMA wal_checkpoint(NOOP)`, &sqlitex.ExecOptions{ResultFunc: count})
+	}, done: make(chan error, 1)})
+	return length, err
 }
 
 func checkpointLog(conn *sqlite.Conn) error {
