@@ -26,10 +26,3 @@ type AuditEntry struct {
 	At                   time.Time
 }
 
-// heading returns the heading of the page, which the pages of the settings share.
-func (d *AuditLog) heading() string {
-	if d.Tabs {
-		return "Settings"
-	}
-	return d.Title
-}
