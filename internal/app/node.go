@@ -227,7 +227,7 @@ func (n *Node) start(ctx context.Context) error {
 		Store: n.clients, Operations: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, AllowHTTP: n.targets.AllowHTTP, Listener: n.hub, Quotas: n.quotas,
 		Stats: n.stats, NoCompletion: c.PublicURL == nil,
 		Operated: func() { n.operating.Wake() },
-		Secrets:  n.vault,
+		Secrets:  n.vault, Audit: n.audit,
 	})
 	n.operating = operation.New(operation.Config{Steps: n.service, Metrics: n.metrics, Log: c.Log})
 	notices := broadcast.New(n.store.Now)
