@@ -44,7 +44,7 @@ type Sizes struct {
 	Backlog int     `json:"backlog"` // jobs that wait in the store
 	Workers int     `json:"workers"` // requests at once, of the bare client and of the service
 	Clients int     `json:"clients"` // connections by which jobs are created
-	HTTP2   bool    `json:"http2"`   // whether the target speaks it
+	HTTP2   bool    `json:"http2"`   // whether the target offers it and its clients speak it
 }
 
 // Full returns the sizes that figures are compared at, and Quick those for a
