@@ -60,13 +60,12 @@ func (t *trial) runLarge(ctx context.Context, kind largeKind) error {
 	if err != nil {
 		return err
 	}
-	due := expected.due[0]
-	begin := later(due, time.Now()) // filling may take longer than expected
+	begin := later(expected.due[0], time.Now()) // filling may take longer than expected
 	before, err := t.service.api.vitals(ctx)
 	if err != nil {
 		return err
 	}
-	cpu, err := t.fireHerd(ctx, before, expected, due)
+	cpu, err := t.fireHerd(ctx, before, expected, begin)
 	if err != nil {
 		return err
 	}
