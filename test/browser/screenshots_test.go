@@ -80,7 +80,9 @@ func atNight(t *testing.T) *harness.Service {
 	} {
 		client.Post("/api/jobs", fmt.Sprintf(`{"url":%q,"name":%q,"method":"post","repeat_every":1,"retries":0}`, url, name)).Want(201)
 	}
-	if !harness.Within(3*soon, func() bool { return len(client.Get("/api/jobs?state=discarded&limit=100").Want(200).Data().Items()) >= 40 }) {
+	if !harness.Within(3*soon, func() bool {
+		return len(client.Get("/api/jobs?state=discarded&limit=100").Want(200).Data().Items()) >= 40
+	}) {
 		t.Fatal("the runs of the picture have not failed")
 	}
 	return s

@@ -25,4 +25,3 @@ type AuditEntry struct {
 	Address              string // "" for this machine
 	At                   time.Time
 }
-
