@@ -20,7 +20,8 @@ const (
 	// largeAccounts is how many accounts share the jobs, since the service limits
 	// how many bytes a second the large items of one account move.
 	largeAccounts = 50
-	// largeProbe is how many are put into the store to see how fast that goes.
+	// largeProbe is the part of them that is put into the store before, to see
+	// how fast that goes.
 	largeProbe = 8
 )
 
@@ -96,11 +97,11 @@ func (t *trial) fillLarge(ctx context.Context, s records, n int, kind largeKind)
 		}
 		return insert(ctx, s, func(i int) planned { return jobs[i] }, len(jobs), func(i int) job.Owner { return owners[i%len(owners)] }, done)
 	}
-	began := time.Now()
-	if err := fill(t.later(largeProbe), new(atomic.Int64)); err != nil {
+	began, probe := time.Now(), max(1, n/largeProbe)
+	if err := fill(t.later(probe), new(atomic.Int64)); err != nil {
 		return nil, err
 	}
-	each := time.Since(began) / largeProbe
+	each := time.Since(began) / time.Duration(probe)
 	due := time.Now().Add(2*spare + time.Duration(n)*each*3/2)
 	jobs, expected := t.plan(n, t.target.urls, func(int) time.Time { return due })
 	expected.hold = largeHold
