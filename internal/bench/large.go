@@ -75,7 +75,7 @@ func (t *trial) runLarge(ctx context.Context, kind largeKind) error {
 	t.cpu(Figure{Name: kind.name + "_cpu", Label: kind.label + ", CPU a job"}, cpu.running, n)
 	t.figure(Figure{Name: kind.name, Label: kind.label + ", jobs", Unit: "/s", Value: float64(n) / took.Seconds()})
 	if kib := t.service.peak(); kib > 0 {
-		t.figure(Figure{Name: kind.name + "_resident", Label: kind.label + ", most memory", Unit: "MiB", Value: kib / 1024, Mark: "512 MiB"})
+		t.figure(Figure{Name: kind.name + "_resident", Label: kind.label + ", most memory", Unit: "MiB", Value: kib / 1024, Mark: "640 MiB"})
 	}
 	return t.stopService(ctx)
 }
