@@ -24,8 +24,10 @@ func (s *Store) ListenerAdd(ctx context.Context, l store.Listener, most int) (ad
 			query{sql: `SELECT pg_advisory_xact_lock($1::int, hashint8($2::bigint))`, args: []any{listenerLock, l.Account}},
 			query{
 				sql: `INSERT INTO listeners (id, node, account, name, tag, since, draining)
-					SELECT $1, $2, $3, $4, $5, $6, $7 WHERE (SELECT count(*) FROM listeners l WHERE account = (SELECT $3::bigint) AND ` + alive + `) < $8
-					RETURNING id`,
+					SELECT $1, $2, $3, $4, $5, $6, $7
+					WHERE (SELECT count(*) FROM listeners l WHERE account = (SELECT $3::bigint) AND id <> $1 AND ` + alive + `) < $8
+					ON CONFLICT (id) DO UPDATE SET node = excluded.node
+					RETURNING id`, // ListenerSync may have added it
 				args: []any{l.ID, l.Node, l.Account, l.Name, l.Tag, l.Since.UnixMicro(), l.Draining, most},
 				row: func(pgx.Rows) error {
 					added = true

@@ -63,6 +63,22 @@ func sameListener(a, b store.Listener) bool {
 	return a.ID == b.ID && a.Node == b.Node && a.Account == b.Account && a.Name == b.Name && a.Tag == b.Tag && a.Since.Equal(b.Since) && a.Draining == b.Draining
 }
 
+// TestRelay_AListenerMayBeSyncedBeforeItIsAdded: a node knows of a listener, and lists
+// it with its others, while it is still being added.
+func TestRelay_AListenerMayBeSyncedBeforeItIsAdded(t *testing.T) {
+	t.Parallel()
+	c := nodes(t, migrated(t), 1)
+	s, l := c.stores[0], listenerOf(c, 0, "dev", "")
+	if _, err := s.ListenerSync(t.Context(), c.nodes[0], []store.Listener{l}); err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, l, 1, true)
+	add(t, s, listenerOf(c, 0, "dev", ""), 1, false)
+	if named, err := s.ListenersNamed(t.Context(), 7, "dev"); err != nil || len(named) != 1 {
+		t.Errorf("named: %v, %v", named, err)
+	}
+}
+
 func TestRelay_CountsListenersExactly(t *testing.T) {
 	t.Parallel()
 	c := nodes(t, migrated(t), 2)
