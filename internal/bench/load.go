@@ -1,73 +1,88 @@
 package bench
 
 import (
-	"math/rand/v2"
-	"strconv"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
 	"time"
 )
 
-// planned is a job to be created.
-type planned struct {
-	number  int64
-	due     time.Time
-	create  time.Time // when; zero: at once
-	url     string
-	options string // more members, as in `,"timeout":10`
-	body    int    // bytes of its request's body; 0: bodyBytes
+// load is the process that creates jobs. It is apart from the target, so that
+// the processor time of each can be told.
+type load struct {
+	*process
+	keep bool // the service is not the bench's own: what is created must be cancelled
 }
 
-const (
-	bodyBytes  = 300
-	timeLayout = "2006-01-02T15:04:05.000000Z"
-	alphabet   = "abcdefghijklmnopqrstuvwxyz"
-)
-
-// appendBody appends a job's body: that many bytes of JSON.
-func appendBody(b []byte, number int64, bytes int) []byte {
-	start := len(b)
-	b = append(b, bodyHead...)
-	b = strconv.AppendInt(b, number, 10)
-	b = append(b, `,"kind":"punctual bench","padding":"`...)
-	for len(b)-start < bytes-2 {
-		from := (len(b) - start) % len(alphabet)
-		b = append(b, alphabet[from:min(len(alphabet), from+bytes-2-(len(b)-start))]...)
-	}
-	return append(b, `"}`...)
+// created is what creating jobs came to.
+type created struct {
+	calls     Curve
+	perSecond float64
+	last      time.Time     // when the last response arrived
+	cpu       time.Duration // of the load
 }
 
-// appendCreate appends the body of the call that creates the job.
-func (p *planned) appendCreate(b []byte) []byte {
-	b = append(b, `{"method":"post","url":"`...)
-	b = append(b, p.url...)
-	b = append(b, `","scheduled_at":"`...)
-	b = p.due.UTC().AppendFormat(b, timeLayout)
-	b = append(b, '"')
-	b = append(b, p.options...)
-	b = append(b, `,"body":`...)
-	bytes := bodyBytes
-	if p.body > 0 {
-		bytes = p.body
-	}
-	b = appendBody(b, p.number, bytes)
-	return append(b, '}')
+// loadPatience is how long the load may give no sign. It gives one every
+// loadTells, but the machine may be busy.
+const loadPatience = 2 * time.Minute
+
+func (b *bench) startLoad(ctx context.Context) (*load, error) {
+	p, _, err := b.startBare(ctx, BareLoad)
+	return &load{process: p, keep: b.BaseURL != ""}, err
 }
 
-// plan makes n jobs with numbers of their own and the round that expects them.
-// A job is called at one of the urls, in turns.
-func (b *bench) plan(n int, urls []string, due func(i int) time.Time) ([]planned, *round) {
-	first := b.numbers.Add(int64(n)) - int64(n) + 1
-	jobs, expected := make([]planned, n), newRound(first, n)
-	for i := range jobs {
-		jobs[i] = planned{number: first + int64(i), due: due(i).Truncate(time.Microsecond), url: urls[i%len(urls)] + pathJob}
-		expected.due[i] = jobs[i].due
+// create has jobs created at a service, each at its time. When ctx ends, what
+// has been created is still noted.
+func (l *load) create(ctx context.Context, a *api, jobs []planned, batch, clients int, done *atomic.Int64) (*created, error) {
+	if err := writeOrder(l.stdin, loadOrder{URL: a.url, Key: a.key, Clients: clients, Batch: batch, Keep: l.keep}, jobs); err != nil {
+		return nil, fmt.Errorf("the load takes no orders: %w%s", err, l.errors.said())
 	}
-	return jobs, expected
+	for {
+		report, err := l.report(ctx, loadPatience)
+		if err != nil && ctx.Err() != nil {
+			_ = l.stdin.Close() // its sign to break off
+			if report, err = l.report(context.WithoutCancel(ctx), stopLimit); err == nil && !report.Last {
+				continue
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the load: %w", err)
+		}
+		done.Store(report.Done)
+		if !report.Last {
+			continue
+		}
+		a.remember(report.Paths)
+		if report.Error != "" {
+			return nil, errors.Join(ctx.Err(), errors.New(report.Error))
+		}
+		return &created{report.Calls, report.PerSecond, time.UnixMicro(report.Ended), time.Duration(report.CPU)}, nil
+	}
 }
 
-// spread returns the times of a steady load: rate a second from start on, each at
-// a random instant of its share of the second.
-func spread(start time.Time, rate float64) func(i int) time.Time {
-	return func(i int) time.Time {
-		return start.Add(time.Duration((float64(i) + rand.Float64()) / rate * float64(time.Second)))
+// report reads a report of the load.
+func (l *load) report(ctx context.Context, limit time.Duration) (report loadReport, err error) {
+	line, err := l.line(ctx, limit)
+	if err != nil {
+		return report, err
 	}
+	if err := json.Unmarshal([]byte(line), &report); err != nil {
+		return report, fmt.Errorf("it said %.200q: %w", line, err)
+	}
+	return report, nil
+}
+
+// create creates jobs of a trial, and returns how fast that went.
+func (t *trial) create(ctx context.Context, what string, jobs []planned, clients int) (*created, error) {
+	return t.createBy(ctx, t.load, jobs, 0, clients, t.step(what, len(jobs)))
+}
+
+func (t *trial) createBy(ctx context.Context, l *load, jobs []planned, batch, clients int, done *atomic.Int64) (*created, error) {
+	made, err := l.create(ctx, t.service.api, jobs, batch, clients, done)
+	if err != nil {
+		return nil, errors.Join(err, t.alive())
+	}
+	return made, nil
 }
