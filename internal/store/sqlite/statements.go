@@ -37,15 +37,15 @@ func (s *statements) of(conn *sqlite.Conn) connStatements {
 }
 
 // get returns a statement whose parameters have any values.
-func (p connStatements) get(conn *sqlite.Conn, query string) (*sqlite.Stmt, error) {
-	if stmt := p[query]; stmt != nil {
+func (c connStatements) get(conn *sqlite.Conn, query string) (*sqlite.Stmt, error) {
+	if stmt := c[query]; stmt != nil {
 		return stmt, stmt.Reset()
 	}
 	stmt, err := conn.Prepare(unplanned(query))
 	if err != nil {
 		return nil, err
 	}
-	p[query] = stmt
+	c[query] = stmt
 	return stmt, nil
 }
 
