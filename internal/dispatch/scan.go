@@ -14,6 +14,8 @@ const (
 	// claimed together.
 	horizon = 100 * time.Millisecond
 	lead    = 60 * time.Millisecond
+	// A claim made more than ClaimAhead before its start would count as started.
+	_ = uint64(store.ClaimAhead - 2*horizon)
 	// peekLimit is how many queue keys one read returns at most.
 	peekLimit = 512
 	// maxWaiting is how many items wait in memory at most; the rest stays in

@@ -112,7 +112,7 @@ func redefine(c *store.Changes, m *store.Snapshot, j *job.Job, e *job.Edit, by j
 // within Soon. If not, it also keeps a claimed attempt from starting.
 func startsSoon(m *store.Snapshot, hasStarted HasStarted) bool {
 	if m.Claim != nil {
-		return !m.Claim.StartAt.After(m.Now.Add(Soon)) || hasStarted(m.Job, m.Claim, m.Now)
+		return m.Claim.Started(m.Now.Add(Soon)) || hasStarted(m.Job, m.Claim, m.Now)
 	}
 	return m.Job.Follows == 0 && !m.Job.DueAt.After(m.Now.Add(Soon))
 }

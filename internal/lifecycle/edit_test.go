@@ -150,7 +150,7 @@ func TestEditSchedule_KeepsARunThatStartsSoon(t *testing.T) {
 
 func TestEdit_RollsBackAClaimThatHasNotStarted(t *testing.T) {
 	m := moment(oneOff(`{"url":"https://x"}`), true)
-	m.Claim.StartAt = m.Now.Add(time.Second)
+	m.Claim.StartAt = m.Now.Add(2 * Soon)
 	c := editJob(t, m, `{"body":1}`)
 	if !c.RollbackClaim || c.Job.Attempt != 0 || c.Job.Revision != 1 {
 		t.Errorf("not started: %+v", c)

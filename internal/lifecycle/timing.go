@@ -23,7 +23,7 @@ func RunNow(m *store.Snapshot) *store.Changes {
 
 // UnderWay reports whether the attempt of a job has started.
 func UnderWay(m *store.Snapshot) bool {
-	return m.Job != nil && m.Claim != nil && !m.Claim.StartAt.After(m.Now)
+	return m.Job != nil && m.Claim != nil && m.Claim.Started(m.Now)
 }
 
 // RunSchedule makes the pending run of a schedule due now. A disabled schedule gets

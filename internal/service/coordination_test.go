@@ -30,6 +30,8 @@ func TestHasStarted_CountsAnotherNodesClaimAsStartedWhenTooLateToTellIt(t *testi
 		{dispatch.NotOwned, 0, true},
 		{dispatch.NotOwned, reach, true},
 		{dispatch.NotOwned, reach + time.Microsecond, false},
+		{dispatch.NotOwned, reach + store.ClaimAhead, false},
+		{dispatch.NotOwned, reach + store.ClaimAhead + time.Microsecond, true},
 		{dispatch.NotStarted, time.Microsecond, false},
 		{dispatch.Started, -time.Microsecond, true},
 	} {

@@ -218,7 +218,7 @@ func runNow(m *store.Snapshot) (*store.Changes, job.Skip) {
 	switch {
 	case m.Job.State.Final():
 		return nil, job.SkipFinal
-	case m.Claim != nil && !m.Claim.StartAt.After(m.Now):
+	case lifecycle.UnderWay(m):
 		return nil, job.SkipStarted
 	}
 	return lifecycle.RunNow(m), ""

@@ -10,6 +10,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/dispatch"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -70,7 +71,7 @@ func (s *operationStore) OperationApply(_ context.Context, step store.OperationS
 		for i, number := range step.Numbers {
 			m := &store.Snapshot{Now: s.Now(), Job: s.job(number)}
 			if !m.Job.State.Final() {
-				m.Claim = &store.ClaimInfo{Node: 1, Attempt: 1, StartAt: m.Job.DueAt}
+				m.Claim = &store.ClaimInfo{Node: 1, Attempt: 1, StartAt: s.Now().Add(2 * lifecycle.Soon)}
 			}
 			changes, reason := step.Decide(i, m)
 			switch {

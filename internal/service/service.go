@@ -281,7 +281,7 @@ const reach = 25 * time.Millisecond
 func (c *coordination) hasStarted(j *job.Job, claim *store.ClaimInfo, now time.Time) bool {
 	state := c.engine.Revoke(j.Number, claim.StartAt)
 	if state == dispatch.NotOwned {
-		return !claim.StartAt.After(now.Add(reach))
+		return claim.Started(now.Add(reach))
 	}
 	c.revoked = append(c.revoked, j.Number)
 	return state == dispatch.Started

@@ -257,6 +257,16 @@ type ClaimInfo struct {
 	StartAt time.Time
 }
 
+// ClaimAhead is more than any claim is made before its attempt starts.
+const ClaimAhead = 250 * time.Millisecond
+
+// Started reports whether the attempt may have started by a time. One that seems to
+// start later than a claim can be made ahead was claimed before the store's clock was
+// set back.
+func (c *ClaimInfo) Started(by time.Time) bool {
+	return c.Awaits() || !c.StartAt.After(by) || c.StartAt.After(by.Add(ClaimAhead))
+}
+
 // Decide is a decision. It must not block, and may be called again if the
 // transaction is retried. Nil changes nothing; a decision that ends a queue item
 // must not return nil.
