@@ -95,3 +95,23 @@ func TestConflict_RefuseNamesTheHolder(t *testing.T) {
 		t.Errorf("the detail is %q", detail)
 	}
 }
+
+// TestConflict_AThrottledKeyIsNoSchedules: a key that is held beyond its job's end
+// is held for schedules too.
+func TestConflict_AThrottledKeyIsNoSchedules(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	target := harness.SharedTarget(t).Route(t)
+	first := create(a.Client, fmt.Sprintf(`{"url":%q,"idempotency_key":"k","throttle":3600}`, target.URL))
+	harness.Eventually(t, soon, "the job to complete", func() bool {
+		return a.Get(jobPath(first)).Want(200).Data().Get("job.state").Str() == "completed"
+	})
+	answer := a.Do("PUT", "/api/schedules/key:k", `{"url":"https://example.com/","repeat_every":3600}`).WantProblem(409)
+	if detail := answer.JSON.Get("detail").Str(); !strings.Contains(detail, first.Get("id").Str()) {
+		t.Errorf("the detail is %q", detail)
+	}
+	named := a.Get("/api/jobs/key:k").Want(200).Data()
+	if named.Get("id").Str() != first.Get("id").Str() {
+		t.Errorf("the key names %s", named.Raw())
+	}
+}
