@@ -22,9 +22,9 @@ var elsewhere = func() map[string]bool {
 }()
 
 // refuseMisspelt returns a fault that lists the query parameters that belong to
-// other calls, are probably misspelt or can't be decoded; nil if there are none. A misspelt filter
-// that is ignored would list everything. Other parameters that a call doesn't take
-// are ignored: clients and proxies add their own.
+// other calls, are probably misspelt or can't be decoded; nil if there are none. A
+// misspelt filter that is ignored would list everything. Other parameters that a
+// call doesn't take are ignored: clients and proxies add their own.
 func refuseMisspelt(route route, method string, address *url.URL) error {
 	known := parameters[method+" "+route.path]
 	if len(known) == 0 || address.RawQuery == "" {
