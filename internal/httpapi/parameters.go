@@ -22,15 +22,21 @@ var elsewhere = func() map[string]bool {
 }()
 
 // refuseMisspelt returns a fault that lists the query parameters that belong to
-// other calls or are probably misspelt; nil if there are none. A misspelt filter
-// that is ignored would list everything. Other parameters that a call doesn't take
-// are ignored: clients and proxies add their own.
-func refuseMisspelt(route route, method string, values url.Values) error {
+// other calls, are probably misspelt or can't be decoded; nil if there are none. A
+// misspelt filter that is ignored would list everything. Other parameters that a
+// call doesn't take are ignored: clients and proxies add their own.
+func refuseMisspelt(route route, method string, address *url.URL) error {
 	known := parameters[method+" "+route.path]
-	if len(known) == 0 || len(values) == 0 {
+	if len(known) == 0 || address.RawQuery == "" {
 		return nil
 	}
 	var problems fault.Problems
+	for _, name := range undecodable(address.RawQuery) {
+		if slices.Contains(known, plainName(name)) {
+			problems.Add(fault.Problem{Parameter: plainName(name), Detail: "must be percent-encoded, with % as %25 and ; as %3B"})
+		}
+	}
+	values := address.Query()
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if slices.Contains(known, plainName(name)) {
 			continue
@@ -42,6 +48,20 @@ func refuseMisspelt(route route, method string, values url.Values) error {
 		}
 	}
 	return problems.Err()
+}
+
+// undecodable returns the names of the parameters that url.Values lacks because
+// they are not percent-encoded correctly.
+func undecodable(query string) []string {
+	var names []string
+	for pair := range strings.SplitSeq(query, "&") {
+		rawName, rawValue, _ := strings.Cut(pair, "=")
+		name, err := url.QueryUnescape(rawName)
+		if _, valueErr := url.QueryUnescape(rawValue); err == nil && (valueErr != nil || strings.Contains(pair, ";")) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // plainName returns the name of a parameter without the brackets of order_by,

@@ -298,7 +298,7 @@ func (s *Server) dispatch(route route, c *call) error {
 	if err := s.admit(route, method, c); err != nil {
 		return err
 	}
-	if err := refuseMisspelt(route, method, c.r.URL.Query()); err != nil {
+	if err := refuseMisspelt(route, method, c.r.URL); err != nil {
 		return err
 	}
 	if err := c.readMask(route, method); err != nil {

@@ -104,17 +104,28 @@ var scheduleFields = slices.DeleteFunc(namesIn(ForSchedule), func(name string) b
 func Replace(s *Schedule, d *Draft) *Edit {
 	p := &patch{args: s.Args, name: s.Name, description: s.Description}
 	old := ReadSpec(s.Args)
-	same := sameFrequency(&old, &d.Spec)
-	for _, name := range firstTimes {
-		same = same && rawjson.Equal(rawjson.Get(s.Args, name), rawjson.Get(d.Args, name))
-	}
 	e := &Edit{Draft: d, Base: s.Revision, Changes: p.difference(d)}
-	e.move(!same, s.FirstDue)
+	e.move(!sameFrequency(&old, &d.Spec) || !sameFirstTime(s.Args, d.Args), s.FirstDue)
 	return e
 }
 
 // firstTimes are the fields that say when a job runs first.
 var firstTimes = []string{"schedule_in", "scheduled_at"}
+
+// sameFirstTime reports whether two requests say the same about when a job runs
+// first, in whatever form.
+func sameFirstTime(a, b rawjson.Value) bool {
+	for _, name := range firstTimes {
+		if (rawjson.Get(a, name) == nil) != (rawjson.Get(b, name) == nil) {
+			return false
+		}
+	}
+	if in := rawjson.Get(a, "schedule_in"); in != nil {
+		return DurationOf(in) == DurationOf(rawjson.Get(b, "schedule_in"))
+	}
+	at := rawjson.Get(a, "scheduled_at")
+	return at == nil || instantOf(at).Equal(instantOf(rawjson.Get(b, "scheduled_at")))
+}
 
 func sameFrequency(a, b *Spec) bool {
 	if a.Cron != b.Cron || a.Timezone != b.Timezone || (a.RepeatEvery == nil) != (b.RepeatEvery == nil) {

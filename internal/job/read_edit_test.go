@@ -153,6 +153,8 @@ func TestReplace_ComparesTheWholeContent(t *testing.T) {
 		`{"name":"n","body":{"b":[2],"a":1},"schedule_in":5,"repeat_every":[1,"hour"],"method":"GET","url":"https://x","headers":{}}`: {false, `[]`},
 		`{"body":{"b":[2],"a":1},"schedule_in":5,"repeat_every":3600,"url":"https://x"}`:                                              {false, `[{"path":"/repeat_every","from":[1,"hour"],"to":3600},{"path":"/name","from":"n","to":null}]`},
 		`{"name":"n","body":{"b":[2],"a":1},"schedule_in":6,"repeat_every":[1,"hour"],"url":"https://x"}`:                             {true, `[{"path":"/schedule_in","from":5,"to":6}]`},
+		`{"name":"n","body":{"b":[2],"a":1},"schedule_in":[5,"seconds"],"repeat_every":[1,"hour"],"url":"https://x"}`:                 {false, `[{"path":"/schedule_in","from":5,"to":[5,"seconds"]}]`},
+		`{"name":"n","body":{"b":[2],"a":1},"scheduled_at":5,"repeat_every":[1,"hour"],"url":"https://x"}`:                            {true, `[{"path":"/schedule_in","from":5,"to":null},{"path":"/scheduled_at","from":null,"to":5}]`},
 		`{"name":"n","body":{"b":[2],"a":1},"repeat_every":[1,"hour"],"url":"https://x"}`:                                             {true, `[{"path":"/schedule_in","from":5,"to":null}]`},
 	} {
 		d, err := job.ReadSchedule(rawjson.Value(body), job.ReadOptions{Now: changedAt})

@@ -174,8 +174,7 @@ func (p *putting) decide(h *store.Holders) ([]*store.Changes, error) {
 			grown += len(p.puts[i].Draft.Args) - len(h.Schedule.Args)
 		}
 		if h.OneOff != nil {
-			return nil, fault.New(fault.Conflict, fmt.Sprintf("the key %q is held by job %d (%s) until that is final; use another key, or cancel the job",
-				p.puts[i].Key, h.OneOff.Number, h.OneOff.ID))
+			return nil, keyHeld(p.puts[i].Key, h.OneOff)
 		}
 	}
 	if grown > 0 && p.caps.Full {
@@ -189,6 +188,16 @@ func (p *putting) decide(h *store.Holders) ([]*store.Changes, error) {
 		return nil, errDryRun
 	}
 	return changes, nil
+}
+
+// keyHeld returns the fault of a schedule whose key a one-off job holds.
+func keyHeld(key string, by *job.Job) error {
+	text := fmt.Sprintf("the key %q is held by job %d (%s) until that is final; use another key, or cancel the job", key, by.Number, by.ID)
+	if by.State.Final() {
+		text = fmt.Sprintf("the key %q is held by job %d (%s) until %s, as its throttle says; use another key, or wait",
+			key, by.Number, by.ID, job.FormatTime(by.HeldUntil))
+	}
+	return fault.New(fault.Conflict, text)
 }
 
 // one decides about one schedule, and sets its result.

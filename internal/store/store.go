@@ -180,7 +180,8 @@ type Holders struct {
 }
 
 // KeyHolder is what holds an idempotency key: the schedule in the Snapshot, with
-// its unfinished job, or OneOff, an unfinished one-off job; nothing if both are nil.
+// its unfinished job, or OneOff, a one-off job that is unfinished or holds its key
+// beyond its end; nothing if both are nil.
 type KeyHolder struct {
 	Snapshot
 	OneOff *job.Job

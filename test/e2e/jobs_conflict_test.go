@@ -95,3 +95,44 @@ func TestConflict_RefuseNamesTheHolder(t *testing.T) {
 		t.Errorf("the detail is %q", detail)
 	}
 }
+
+// TestConflict_AThrottledKeyIsNoSchedules: a key that is held beyond its job's end
+// is held for schedules too.
+func TestConflict_AThrottledKeyIsNoSchedules(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	target := harness.SharedTarget(t).Route(t)
+	first := create(a.Client, fmt.Sprintf(`{"url":%q,"idempotency_key":"k","throttle":3600}`, target.URL))
+	harness.Eventually(t, soon, "the job to complete", func() bool {
+		return a.Get(jobPath(first)).Want(200).Data().Get("job.state").Str() == "completed"
+	})
+	answer := a.Do("PUT", "/api/schedules/key:k", `{"url":"https://example.com/","repeat_every":3600}`).WantProblem(409)
+	if detail := answer.JSON.Get("detail").Str(); !strings.Contains(detail, first.Get("id").Str()) {
+		t.Errorf("the detail is %q", detail)
+	}
+	named := a.Get("/api/jobs/key:k").Want(200).Data()
+	if named.Get("id").Str() != first.Get("id").Str() {
+		t.Errorf("the key names %s", named.Raw())
+	}
+}
+
+// TestConflict_AReplacedJobKeepsToItsLimits: a job that waits for a limit takes the
+// new request, with its limits, and a follower waits for them as well.
+func TestConflict_AReplacedJobKeepsToItsLimits(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	target := harness.SharedTarget(t).Route(t)
+	a.Do("PUT", "/api/limits/gate", `{"paused":true}`).Want(201)
+	call := func(n int, more string) *harness.Answer {
+		return a.Post("/api/jobs", fmt.Sprintf(`{"method":"post","metadata":false,"url":%q,"body":%d,"idempotency_key":"k","on_conflict":"replace"%s}`, target.URL, n, more))
+	}
+	first := call(1, `,"limits":["gate"]`).Want(201).Data()
+	if again := call(2, `,"limits":["gate"]`).Want(200).Data(); again.Get("id").Str() != first.Get("id").Str() {
+		t.Errorf("the held job was not replaced: %s", again.Raw())
+	}
+	a.Do("PUT", "/api/limits/gate", `{"parallel":1}`).Want(200)
+	harness.Eventually(t, soon, "the replaced job's request", func() bool { return len(target.Hits()) == 1 })
+	if body := string(target.Hits()[0].Body); body != "2" {
+		t.Errorf("the job sent %s, want the last call's body", body)
+	}
+}

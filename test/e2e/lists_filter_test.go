@@ -220,7 +220,10 @@ func TestQuery_MisspeltParametersNameTheOneThatWasMeant(t *testing.T) {
 		}
 	}
 	a.Get("/api/jobs?status=a&tags=b&limit=5").WantParameters("status", "tags")
-	a.Get("/api/jobs?utm_source=x&page=2&_=1").Want(200)
+	a.Get("/api/jobs?utm_source=x&page=2&_=1&x=%zz").Want(200)
+	for query, name := range map[string]string{"limit=%zz": "limit", "tag=100%": "tag", "limit=5;offset=3": "limit", "order_by[]=%": "order_by"} {
+		a.Get("/api/jobs?" + query).WantParameters(name)
+	}
 	a.Get(jobPath(job) + "?verbose=1").Want(200)
 	for _, query := range []string{"order_by[]=job_id&order_by[]=desc", "order_by[0]=job_id&order_by[1]=desc"} {
 		a.Get("/api/jobs?" + query).Want(200)

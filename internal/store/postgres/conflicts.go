@@ -189,7 +189,9 @@ func (r *resolving) decide(i int) error {
 	var result *job.Job
 	if n.Resolve != nil {
 		h := s.KeyHolders
-		if c := n.Resolve(&h, n.Job); c != nil {
+		created := *n.Job
+		created.DueAt, _ = store.OwnDue(created.DueAt) // the attempt to store it may have held it
+		if c := n.Resolve(&h, &created); c != nil {
 			result = c.Job
 			for k := range c.Revisions {
 				r.revisions = append(r.revisions, &c.Revisions[k])
@@ -204,6 +206,7 @@ func (r *resolving) decide(i int) error {
 		}
 		r.resolved[i] = store.Inserted{Job: &shown, Conflict: true}
 	case result.ID == s.Job.ID:
+		store.Hold(result) // later calls see that it does not start soon
 		s.Job, s.changed, s.lane = result, true, n.Lane
 		r.resolved[i] = store.Inserted{Job: result, Conflict: true, Changed: true}
 	case s.Follower != nil && result.ID == s.Follower.ID:
@@ -224,14 +227,20 @@ func (r *resolving) decide(i int) error {
 	return nil
 }
 
-// queued returns the queue item of a job that was just stored.
-func (r *resolving) queued(n *store.NewJob) queued {
-	if n.Job.Key != nil {
-		if s := r.states[keyOf(n.Job)]; s != nil && s.stored {
-			return queued{itemOf(s.Job, s.lane), 0}
+// itemsOf returns the queue items of jobs that were just stored, and their places
+// in the lines of limits, as they are after the decisions.
+func (r *resolving) itemsOf(stored []store.NewJob) (items []queued, lines []lineEntry) {
+	for i := range stored {
+		j, lane := stored[i].Job, stored[i].Lane
+		if j.Key != nil {
+			if s := r.states[keyOf(j)]; s != nil && s.stored {
+				j, lane = s.Job, s.lane
+			}
 		}
+		lines = append(lines, linesOf(j)...) // sets its due time
+		items = append(items, queued{itemOf(j, lane), 0})
 	}
-	return queued{itemOf(n.Job, n.Lane), 0}
+	return items, lines
 }
 
 // queries returns the statements that store what was decided.
@@ -247,6 +256,7 @@ func (r *resolving) queries(t *tx) []query {
 			w.definitions = append(w.definitions, updateDefinitions(&store.Changes{Job: s.Job})...)
 			rest = append(rest, updateRest(s.Job, s.lane))
 			if !s.stored {
+				w.lines = append(w.lines, linesOf(s.Job)...) // sets its due time
 				w.ended = append(w.ended, *r.items[s.Job.Number])
 				w.runs = append(w.runs, queued{itemOf(s.Job, s.lane), s.Job.Attempt})
 			}

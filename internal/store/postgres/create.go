@@ -128,12 +128,11 @@ func (c *creation) store(t *tx) error {
 	if err != nil {
 		return err
 	}
-	lines := newLines(stored)
 	resolving, err := c.resolve(t, open)
 	if err != nil {
 		return err
 	}
-	runs := column(stored, func(n *store.NewJob) queued { return resolving.queued(n) })
+	runs, lines := resolving.itemsOf(stored)
 	queries := append(insertItems(t, runs), insertSchedules(stored)...)
 	queries = append(queries, enterLines(t, lines)...)
 	queries = append(queries, insertSecretUses(stored, jobOfNew)...)

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -17,7 +18,7 @@ func (s *Store) SchedulePut(ctx context.Context, owner job.Owner, keys store.Put
 	err = s.write(ctx, func(t *tx) error {
 		p := &putting{owner: owner, changes: map[uuid.UUID]*change{}, oneOffs: map[string]*job.Job{}}
 		h := &store.Holders{Keys: make([]store.KeyHolder, len(keys.Keys))}
-		reads := p.reads(keys.Keys)
+		reads := p.reads(keys.Keys, s.Now())
 		if keys.Document != "" {
 			reads = append([]query{lockDocument(owner, keys.Document)}, append(reads, documentEntries(owner, keys.Document, &h.Entries))...)
 		}
@@ -54,7 +55,7 @@ type putting struct {
 
 // reads returns the queries that lock keys, schedules, queue items and jobs in the
 // order in which all transactions lock them.
-func (p *putting) reads(keys []string) []query {
+func (p *putting) reads(keys []string, now time.Time) []query {
 	p.byKey = map[string]*change{}
 	stored := column(keys, func(key *string) string { return text(*key) })
 	args := []any{p.owner.Number, stored}
@@ -83,6 +84,14 @@ func (p *putting) reads(keys []string) []query {
 			sql: `SELECT ` + jobColumns + `, ` + noRun + ` FROM ` + listOf(`text`) + ` JOIN jobs j ON j.account = i.account AND j.key = i.key AND j.state <= 2
 				WHERE NOT EXISTS (SELECT FROM schedules s WHERE s.account = j.account AND s.id = j.schedule_id OFFSET 0)`,
 			args: args, row: p.readOneOff,
+		},
+		{
+			sql: `SELECT ` + jobColumns + `, ` + noRun + ` FROM unnest($2::text[]) k (key)
+				CROSS JOIN LATERAL (SELECT max(h.number) AS number FROM jobs h
+					WHERE h.account = (SELECT $1::bigint) AND h.key = k.key AND h.remembered_until > $3 AND h.held_until > $3 AND h.state > 2 OFFSET 0) f
+				JOIN jobs j ON j.account = (SELECT $1::bigint) AND j.number = f.number
+				WHERE NOT EXISTS (SELECT FROM schedules s WHERE s.account = j.account AND s.key = j.key OFFSET 0)`,
+			args: append(args, now.UnixMicro()), row: p.readOneOff,
 		},
 	}
 }
@@ -122,10 +131,14 @@ func (p *putting) readJob(rows pgx.Rows) error {
 
 func (p *putting) readOneOff(rows pgx.Rows) error {
 	var r jobRow
-	err := rows.Scan(r.targets()...)
+	if err := rows.Scan(r.targets()...); err != nil {
+		return err
+	}
 	r.job.Owner = p.owner
-	p.oneOffs[*r.job.Key] = r.job
-	return err
+	if key := *r.job.Key; p.oneOffs[key] == nil { // an unfinished one is read first
+		p.oneOffs[key] = r.job
+	}
+	return nil
 }
 
 // holder returns what holds a key, which may be nothing.

@@ -81,6 +81,7 @@ func (t *tx) create(n store.NewJob, changed *replacements) (store.Inserted, erro
 			case c == nil:
 				return store.Inserted{Job: t.shown(held.Job, held.Claim), Conflict: true}, nil
 			case c.Job.ID != n.Job.ID:
+				store.Hold(c.Job) // later calls see that it does not start soon
 				changed.add(held, c, n.Lane)
 				return store.Inserted{Job: c.Job, Conflict: true, Changed: true}, nil
 			}

@@ -92,6 +92,9 @@ func (t *tx) keyHolding(account int64, key string) (*store.KeyHolder, error) {
 	}
 	holder := &store.KeyHolder{Snapshot: store.Snapshot{Now: t.now}}
 	h, err := t.pendingHolders(account, key)
+	if err == nil && h == nil {
+		h, err = t.finalHolder(account, key, false)
+	}
 	if h != nil {
 		holder.OneOff = t.shown(h.Job, h.Claim)
 	}

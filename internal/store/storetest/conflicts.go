@@ -18,6 +18,8 @@ var conflictTests = group{
 	"HeldBeyondTheEnd":             conflictHeld,
 	"RememberedForHeaders":         conflictRemembered,
 	"NeverReplacesARun":            conflictRun,
+	"ReplacedJobsKeepToLimits":     conflictReplacesLimited,
+	"FollowersKeepToLimits":        conflictFollowsLimited,
 	"BatchIsAllOrNothing":          conflictBatchAtomic,
 	"BatchDecidesInOrder":          conflictBatchOrder,
 	"BatchKeepsTheLatestEdits":     conflictBatchHistory,

@@ -261,9 +261,17 @@ func definitionsPutRefused(w *world) {
 	if err == nil {
 		w.Error("the error of a decision was lost")
 	}
+	throttled := w.keyed(w.owner, "throttled")
+	throttled.Job.HeldUntil, throttled.Job.RememberedUntil = w.ahead(), w.ahead()
+	w.settle(w.create(throttled).Job, w.completes)
+	_, err = w.put(&created, "n", "free", "throttled")
+	w.wantCode("SchedulePut of a key that a final job holds", err, fault.Conflict)
 	_, err = w.s.ScheduleHolding(w.ctx, w.owner, "free")
 	w.wantCode("ScheduleHolding after the refusal", err, fault.NotFound)
-	if _, err := w.put(&created, "n", "free"); err != nil || created != 1 {
+	past := w.keyed(w.owner, "past")
+	past.Job.HeldUntil, past.Job.RememberedUntil = w.past(), w.past()
+	w.settle(w.create(past).Job, w.completes)
+	if _, err := w.put(&created, "n", "free", "past"); err != nil || created != 2 {
 		w.Errorf("after the refusals %d were created, %v", created, err)
 	}
 }
