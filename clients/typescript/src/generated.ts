@@ -217,7 +217,7 @@ export type StatusList = StatusOrClass[];
 export type StatusOrClass = number | string;
 
 /** Statuses, classes of them and error kinds, at most 100. */
-export type FailureList = (StatusOrClass | ("dns" | "connect" | "tls" | "timeout" | "closed" | "protocol" | "redirect" | "blocked" | "too_large" | "cancelled" | "interrupted" | "internal" | "status" | "answer" | "abandoned"))[];
+export type FailureList = (StatusOrClass | ("dns" | "connect" | "tls" | "timeout" | "closed" | "protocol" | "redirect" | "blocked" | "too_large" | "secret" | "cancelled" | "interrupted" | "internal" | "status" | "expired" | "answer" | "abandoned"))[];
 
 /** How long a target may take to report the outcome after a 202. */
 export interface Completion {
@@ -615,7 +615,7 @@ export interface StateRejectedPayload {
   /** How large it may be, in bytes. */
   limit?: 65536;
   /** The member whose value is wrong. */
-  member?: "$next" | "$stop" | "$fail";
+  member?: "$set" | "$next" | "$stop" | "$fail";
 }
 
 /** `worker.completion`: The result that a target has reported after its 202. */
