@@ -605,8 +605,8 @@ export interface WebhookFailedPayload {
 
 /**
  * `worker.state.rejected`: What a target put into `$set` would have made
- * the state too large, and the old one stays. Or the value of another member
- * is wrong, and is ignored.
+ * the state too large, and the old one stays. Or the value of a member is wrong,
+ * and is ignored.
  */
 export interface StateRejectedPayload {
   message: Sentence;

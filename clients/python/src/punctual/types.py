@@ -423,8 +423,8 @@ class _StateRejectedPayload(TypedDict):
 
 class StateRejectedPayload(_StateRejectedPayload, total=False):
     """`worker.state.rejected`: What a target put into `$set` would have made
-    the state too large, and the old one stays. Or the value of another member
-    is wrong, and is ignored.
+    the state too large, and the old one stays. Or the value of a member is wrong,
+    and is ignored.
     """
 
     # How large the state would have become, in bytes.
