@@ -3,9 +3,13 @@ package service
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 )
+
+// turnWithin is how long a call waits for its turn.
+const turnWithin = 10 * time.Second
 
 // turns lets the calls of an account follow one another. The zero value is ready.
 type turns struct {
@@ -19,7 +23,7 @@ type turn struct {
 }
 
 // enter waits for the turn of a call, which must call leave at its end. It returns an
-// Unavailable fault if ctx ends first.
+// Unavailable fault after turnWithin, or if ctx ends first.
 func (t *turns) enter(ctx context.Context, account int64) (leave func(), err error) {
 	t.mu.Lock()
 	if t.accounts == nil {
@@ -39,6 +43,8 @@ func (t *turns) enter(ctx context.Context, account int64) (leave func(), err err
 			delete(t.accounts, account)
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, turnWithin)
+	defer cancel()
 	select {
 	case own.taken <- struct{}{}:
 		return func() { <-own.taken; gone() }, nil
