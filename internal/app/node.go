@@ -208,7 +208,12 @@ func (n *Node) start(ctx context.Context) error {
 		Blocked: n.store, Budget: dispatch.Budget,
 	})
 	n.listeners.Start()
-	n.store.Subscribe(n.dispatcher.Notice)
+	n.store.Subscribe(func(told store.Notice) {
+		if told.Alerts {
+			n.watcher.Changed()
+		}
+		n.dispatcher.Notice(told)
+	})
 	if err := n.dispatcher.Suspect(ctx); err != nil {
 		return fmt.Errorf("reading what was being prepared at a crash: %w", err)
 	}

@@ -23,7 +23,7 @@ func (s *Server) listAlerts(c *call) error {
 		return err
 	}
 	if more {
-		c.Header().Set("Link", "</api/alerts?limit="+strconv.Itoa(limit)+"&offset="+strconv.Itoa(offset+limit)+`>; rel="next"`)
+		c.linkOffset(limit, offset)
 	}
 	return writeList(c, alerts, appendAlert)
 }

@@ -92,4 +92,9 @@ func (c *call) link(values url.Values) {
 	c.Header().Set("Link", "<"+c.r.URL.EscapedPath()+"?"+values.Encode()+`>; rel="next"`)
 }
 
+// linkOffset links to the next page of a list without cursors.
+func (c *call) linkOffset(limit, offset int) {
+	c.link(url.Values{"limit": {strconv.Itoa(limit)}, "offset": {strconv.Itoa(offset + limit)}})
+}
+
 var _ http.ResponseWriter = (*call)(nil)

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"math"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -23,7 +24,10 @@ func (s *Server) listLimits(c *call) error {
 		return err
 	}
 	found = found[min(offset, len(found)):]
-	found = found[:min(most, len(found))]
+	if len(found) > most {
+		found = found[:most]
+		c.linkOffset(most, offset)
+	}
 	list := make([]*limit.Record, len(found))
 	for i := range found {
 		list[i] = &found[i]
@@ -56,6 +60,7 @@ func (s *Server) putLimit(c *call) error {
 	status := http.StatusOK
 	if created {
 		status = http.StatusCreated
+		c.Header().Set("Location", "/api/limits/"+url.PathEscape(stored.Key))
 	}
 	return c.writeRecord(status, func(b []byte) []byte { return append(appendReceiverLimit(b, &stored), '}') })
 }

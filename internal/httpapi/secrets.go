@@ -20,7 +20,10 @@ func (s *Server) listHeaderSecrets(c *call) error {
 		return err
 	}
 	secrets = secrets[min(offset, len(secrets)):]
-	secrets = secrets[:min(limit, len(secrets))]
+	if len(secrets) > limit {
+		secrets = secrets[:limit]
+		c.linkOffset(limit, offset)
+	}
 	return writeList(c, secrets, appendHeaderSecret)
 }
 
@@ -44,6 +47,7 @@ func (s *Server) putHeaderSecret(c *call) error {
 	status := http.StatusOK
 	if created {
 		status = http.StatusCreated
+		c.Header().Set("Location", "/api/secrets/"+stored.Name)
 	}
 	return c.writeRecord(status, func(b []byte) []byte { return appendHeaderSecret(b, stored) })
 }

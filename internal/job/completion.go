@@ -117,13 +117,14 @@ type Report struct {
 	Message  *string       // about the progress, at most MaxReason characters
 }
 
-// Identity identifies the outcome that is reported; nil for progress.
+// Identity identifies the outcome that is reported, whatever the order of the
+// members of its objects; nil for progress.
 func (r *Report) Identity() []byte {
 	h := sha256.New()
 	switch {
 	case r.Result != nil:
 		_, _ = h.Write([]byte("result "))
-		_, _ = h.Write(r.Result)
+		_, _ = h.Write(rawjson.Reordered(r.Result))
 	case r.Error != nil:
 		_, _ = h.Write([]byte("error " + strconv.FormatBool(r.Retry) + " " + *r.Error))
 	default:

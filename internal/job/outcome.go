@@ -37,8 +37,8 @@ const (
 // job can end in.
 var attemptKinds = []Kind{
 	KindDNS, KindConnect, KindTLS, KindTimeout, KindClosed, KindProtocol, KindRedirect, KindBlocked,
-	KindTooLarge, KindCancelled, KindInterrupted, KindInternal, KindStatus,
-	KindAnswer, KindAbandoned,
+	KindTooLarge, KindSecret, KindCancelled, KindInterrupted, KindInternal, KindStatus,
+	KindExpired, KindAnswer, KindAbandoned,
 }
 
 // Permanent reports whether a retry would fail in the same way, so that the

@@ -39,7 +39,8 @@ func TestRead_OutcomeOptions(t *testing.T) {
 		`"success":["200","2XX","2xxx","",2e2,-20,null,[]]`:  "#/success/0 #/success/1 #/success/2 #/success/3 #/success/4 #/success/5 #/success/6 #/success/7",
 		`"success":[` + strings.Repeat("200,", 100) + `200]`: "#/success",
 
-		`"no_retry":["4xx",501,"tls","timeout","dns","status"]`: "",
+		`"no_retry":["4xx",501,"tls","timeout","dns","status"]`:                                    "",
+		`"no_retry":["secret","answer","abandoned","expired","cancelled","interrupted","blocked"]`: "",
 		`"no_retry":[]`: "",
 		`"no_retry":["4xx","nonsense",1000,"","4xx "]`: "#/no_retry/1 #/no_retry/2 #/no_retry/3 #/no_retry/4",
 		`"no_retry":"4xx"`: "#/no_retry",

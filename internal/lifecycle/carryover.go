@@ -44,9 +44,12 @@ func (a *Attempt) carryOverOf(body rawjson.Value, wrong []rejection, at time.Tim
 	c := &carryOver{previous: body}
 	c.steering, c.wrong = steer(body, at)
 	c.wrong = append(c.wrong, wrong...)
-	if set := rawjson.Get(body, steerSet); set.Kind() == '{' {
+	switch set := rawjson.Get(body, steerSet); {
+	case set.Kind() == '{':
 		c.set = set
 		c.merge(a.Item.Schedule.State)
+	case !rawjson.IsNull(set):
+		c.wrong = append(c.wrong, rejection{steerSet, "must be an object, whose members are merged into $state"})
 	}
 	return c
 }

@@ -202,7 +202,8 @@ func TestFinish_ResponseSetsState(t *testing.T) {
 		epoch                         int64
 	}{
 		{`{"$set":{"b":1.10},"seen":1}`, `{"a":1,"b":1.10}`, `{"$set":{"b":1.10},"seen":1}`, "worker.http.response", 3},
-		{`{"$set":5}`, `{"a":1}`, `{"$set":5}`, "worker.http.response", 3},
+		{`{"$set":5}`, `{"a":1}`, `{"$set":5}`, "worker.http.response worker.state.rejected", 3},
+		{`{"$set":null}`, `{"a":1}`, `{"$set":null}`, "worker.http.response", 3},
 		{`[1]`, `{"a":1}`, `[1]`, "worker.http.response", 3},
 		{`no json`, `{"a":1}`, ``, "worker.http.response", 3},
 		{big, `{"a":1}`, big, "worker.http.response worker.state.rejected", 3},

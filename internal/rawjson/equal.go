@@ -15,11 +15,11 @@ func Equal(a, b Value) bool {
 	if len(a) != len(b) || a.Kind() != b.Kind() {
 		return false // both are compact
 	}
-	return bytes.Equal(reordered(a), reordered(b))
+	return bytes.Equal(Reordered(a), Reordered(b))
 }
 
-// reordered returns a value with the members of all objects in one order.
-func reordered(v Value) []byte {
+// Reordered returns a value with the members of all objects in one order.
+func Reordered(v Value) []byte {
 	out, err := jsontext.AppendFormat(make([]byte, 0, len(v)), v, jsontext.AllowDuplicateNames(true), jsontext.ReorderRawObjects(true))
 	if err != nil {
 		return v // not a value of this package

@@ -77,6 +77,13 @@ func (t *tokens) close() {
 	t.under.Wait()
 }
 
+// known returns the token that is kept for a secret; "" if there is none.
+func (t *tokens) known(key tokenKey) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.kept[key].text
+}
+
 // get returns a token that is not stale: one that is kept, or else a new one.
 func (t *tokens) get(ctx context.Context, key tokenKey, c *credentials, stale string) (string, error) {
 	t.mu.Lock()

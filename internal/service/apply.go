@@ -28,8 +28,8 @@ type Applied struct {
 }
 
 // applyTries is how often Apply reads an owner's schedules again because others
-// change them at the same time.
-const applyTries = 5
+// change them at the same time. Calls of one account on one node take turns.
+const applyTries = 10
 
 var errDocumentChanged = errors.New("the owner's schedules have changed")
 
@@ -46,6 +46,11 @@ func (s *Service) ReadDocument(ctx context.Context, owner job.Owner, body rawjso
 // refuses the call. The error is a Conflict fault if a key is held by a one-off job or a schedule of
 // another owner.
 func (s *Service) Apply(ctx context.Context, owner job.Owner, d *job.Document, match func(tag string) error) (*Applied, error) {
+	leave, err := s.applies.enter(ctx, owner.Number)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	for range applyTries {
 		entries, err := s.Store.DocumentEntries(ctx, owner, d.Owner)
 		if err != nil {

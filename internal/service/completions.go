@@ -55,6 +55,11 @@ func (s *Service) Complete(ctx context.Context, token string, body rawjson.Value
 	if err != nil {
 		return nil, err
 	}
+	if s.Secrets != nil {
+		if err := s.Secrets.MaskReport(ctx, a.Job.Owner, a.Job.Args, report); err != nil {
+			return nil, err
+		}
+	}
 	r := lifecycle.NewReporting(a, report, s.Random())
 	j, err := s.Store.CompletionChange(ctx, a.Completion, r.Decide)
 	if fault.CodeOf(err) == fault.NotFound {

@@ -77,6 +77,7 @@ type Service struct {
 	capped  *batch.Batcher[store.NewJob, store.Inserted]
 	batches *batch.Batcher[*Batch, []store.Inserted]
 	exports exports
+	applies turns
 	// completing has one for each report that is carried out.
 	completing chan struct{}
 }

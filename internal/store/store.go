@@ -56,6 +56,8 @@ type Notice struct {
 	Limits []LimitWake
 	// Cancelled are jobs whose claims this process held and others have ended.
 	Cancelled []Cancelled
+	// Alerts reports that another process has created, changed or deleted alerts.
+	Alerts bool
 }
 
 // Cancelled is a job whose claim was ended by another node.

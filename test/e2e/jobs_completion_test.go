@@ -55,18 +55,20 @@ func TestCompletion_AResultCompletesTheJob(t *testing.T) {
 	job, target, path := accepting(t, owner.Client, `"completion":{"within":[1,"hour"]},"callback_url":"`+receiver.URL+`"`)
 	wantSame(t, "the state while it is awaited", owner.Get(jobPath(job)).Want(200).Data().Get("job.state"), `"executing"`)
 	wantSame(t, "progress", anyone.Post(path, `{"progress":40,"message":"half way"}`).Want(200).Data().Get("progress.progress"), `40`)
-	anyone.Post(path, `{"result":{"rows":1.10}}`).Want(200)
+	anyone.Post(path, `{"result":{"rows":1.10,"files":[{"a":1,"b":2}]}}`).Want(200)
 	awaitState(t, owner.Client, job, "completed")
-	anyone.Post(path, `{"result":{"rows":1.10}}`).Want(200)
+	anyone.Post(path, `{"result":{"rows":1.10,"files":[{"a":1,"b":2}]}}`).Want(200)
+	anyone.Post(path, `{"result":{"files":[{"b":2,"a":1}],"rows":1.10}}`).Want(200)
+	anyone.Post(path, `{"result":{"files":[{"b":2,"a":2}],"rows":1.10}}`).WantProblem(409)
 	anyone.Post(path, `{"result":2}`).WantProblem(409)
 	anyone.Post(path, `{"progress":50}`).WantProblem(410)
 	logs := logsOf(owner.Client, job)
 	last := logs[len(logs)-1]
 	wantSame(t, "the log", last.Get("event"), `"worker.completion"`)
-	wantSame(t, "the logged result", last.Get("payload.result"), `{"rows":1.10}`)
+	wantSame(t, "the logged result", last.Get("payload.result"), `{"rows":1.10,"files":[{"a":1,"b":2}]}`)
 	callback := receiver.Await(t, 1, soon)[0].JSON()
 	wantSame(t, "the callback's error", callback.Get("error"), `null`)
-	wantSame(t, "the callback's result", callback.Get("result"), `{"rows":1.10}`)
+	wantSame(t, "the callback's result", callback.Get("result"), `{"rows":1.10,"files":[{"a":1,"b":2}]}`)
 	wantSame(t, "the callback's status", callback.Get("response.status"), `202`)
 	if n := len(target.Hits()); n != 1 {
 		t.Errorf("the target got %d requests", n)
@@ -235,6 +237,8 @@ func TestOutcome_ResponsesSteerTheirSchedule(t *testing.T) {
 		{`{"$next":"soon"}`, `grid`, "worker.http.request worker.http.response worker.state.rejected"},
 		{`{"$stop":"yes","$next":-1}`, `grid`, "worker.http.request worker.http.response worker.state.rejected worker.state.rejected"},
 		{`{"$fail":5,"$stop":false,"$next":null}`, `grid`, "worker.http.request worker.http.response worker.state.rejected"},
+		{`{"$set":[1]}`, `grid`, "worker.http.request worker.http.response worker.state.rejected"},
+		{`{"$set":null}`, `grid`, "worker.http.request worker.http.response"},
 	} {
 		target := harness.SharedTarget(t).Route(t).Respond(harness.JSONReply(x.body))
 		job := create(c, `{"url":"`+target.URL+`","repeat_every":[1,"week"]}`)

@@ -129,3 +129,26 @@ func TestLimits_RefusedBodies(t *testing.T) {
 	a.Post("/api/jobs", `{"url":"https://example.com","limits":["none","b a",5]}`).WantProblem(422).
 		WantPointers("#/limits/0", "#/limits/1", "#/limits/2")
 }
+
+func TestLimits_ListLinksToItsNextPage(t *testing.T) {
+	t.Parallel()
+	_, a := sealedService(t)
+	for _, name := range []string{"a", "b", "c"} {
+		limit := a.Do("PUT", "/api/limits/host:"+name, `{"parallel":1}`).Want(201)
+		a.Get(limit.Header.Get("Location")).Want(200)
+		secret := putSecret(a.Client, name, "s3cret-value").Want(201)
+		a.Get(secret.Header.Get("Location")).Want(200)
+	}
+	for _, list := range []string{"/api/limits", "/api/secrets"} {
+		if got := len(everyRecord(t, a.Client, list+"?limit=2")); got != 3 {
+			t.Errorf("%s has %d records over all pages, want 3", list, got)
+		}
+		for page, want := range map[string]string{
+			"?limit=2": "<" + list + `?limit=2&offset=2>; rel="next"`, "?limit=3": "", "?limit=1&offset=1": "<" + list + `?limit=1&offset=2>; rel="next"`, "?limit=1&offset=2": "", "": "",
+		} {
+			if got := a.Get(list + page).Want(200).Header.Get("Link"); got != want {
+				t.Errorf("the Link of %s%s is %s, want %s", list, page, got, want)
+			}
+		}
+	}
+}

@@ -103,6 +103,25 @@ func TestApply_IfMatchOfAnOlderPlanIsRefused(t *testing.T) {
 	wantSame(t, "the name", a.Get("/api/schedules/key:a").Data().Get("name"), `"by hand"`)
 }
 
+func TestApply_SimultaneousCallsFollowOneAnother(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	const calls = 24
+	answers := make([]*harness.Answer, calls)
+	var all sync.WaitGroup
+	for i := range calls {
+		all.Go(func() {
+			name := fmt.Sprintf(`,"name":"n%d"`, i)
+			answers[i] = a.Post("/api/apply", document("", dailyItem("a", name), dailyItem("b", name)))
+		})
+	}
+	all.Wait()
+	for _, answer := range answers {
+		answer.Want(200)
+	}
+	wantSame(t, "the name of b", a.Get("/api/schedules/key:b").Want(200).Data().Get("name"), a.Get("/api/schedules/key:a").Want(200).Data().Get("name").Raw())
+}
+
 func TestApply_TakesOverASchedulesWithoutOwner(t *testing.T) {
 	t.Parallel()
 	a := account(t)

@@ -118,6 +118,30 @@ func TestSecrets_AreNeverShown(t *testing.T) {
 	}
 }
 
+func TestSecrets_AreMaskedInReports(t *testing.T) {
+	t.Parallel()
+	s, a := sealedService(t, harness.Flag("public-url", publicURL))
+	anyone := s.Client(t, "")
+	putSecret(a.Client, "word", `se"cret-value`).Want(201)
+	putSecret(a.Client, "pin", `4711081547`).Want(201)
+	const headers = `"headers":{"X-Key":"{{secret.word}}","X-Pin":"{{secret.pin}}"},"completion":{"within":60},"retries":0`
+	job, _, path := accepting(t, a.Client, headers)
+	progress := anyone.Post(path, `{"progress":1.50,"message":"got se\"cret-value"}`).Want(200).Data().Get("progress")
+	wantSame(t, "the message", progress.Get("message"), `"got ***"`)
+	report := `{"result":{"you":["sent se\"cret-value",1.10,4711081547],"4711081547":null,"$set":{"k":"se\u0022cret-value"}}}`
+	anyone.Post(path, report).Want(200)
+	awaitState(t, a.Client, job, "completed")
+	anyone.Post(path, report).Want(200)
+	logs := logsOf(a.Client, job)
+	wantSame(t, "the logged result", logs[len(logs)-1].Get("payload.result"), `{"you":["sent ***",1.10,"***"],"***":null,"$set":{"k":"***"}}`)
+
+	job, _, path = accepting(t, a.Client, headers)
+	anyone.Post(path, `{"error":"4711081547 is wrong"}`).Want(200)
+	awaitState(t, a.Client, job, "discarded")
+	logs = logsOf(a.Client, job)
+	wantSame(t, "the logged error", logs[len(logs)-1].Get("payload.message"), `"*** is wrong"`)
+}
+
 func TestSecrets_AreRefusedWhereTheyCantBeSent(t *testing.T) {
 	t.Parallel()
 	s, a := sealedService(t, harness.Flag("public-api-key", "sk_public"))

@@ -217,7 +217,7 @@ export type StatusList = StatusOrClass[];
 export type StatusOrClass = number | string;
 
 /** Statuses, classes of them and error kinds, at most 100. */
-export type FailureList = (StatusOrClass | ("dns" | "connect" | "tls" | "timeout" | "closed" | "protocol" | "redirect" | "blocked" | "too_large" | "cancelled" | "interrupted" | "internal" | "status" | "answer" | "abandoned"))[];
+export type FailureList = (StatusOrClass | ("dns" | "connect" | "tls" | "timeout" | "closed" | "protocol" | "redirect" | "blocked" | "too_large" | "secret" | "cancelled" | "interrupted" | "internal" | "status" | "expired" | "answer" | "abandoned"))[];
 
 /** How long a target may take to report the outcome after a 202. */
 export interface Completion {
@@ -605,8 +605,8 @@ export interface WebhookFailedPayload {
 
 /**
  * `worker.state.rejected`: What a target put into `$set` would have made
- * the state too large, and the old one stays. Or the value of another member
- * is wrong, and is ignored.
+ * the state too large, and the old one stays. Or the value of a member is wrong,
+ * and is ignored.
  */
 export interface StateRejectedPayload {
   message: Sentence;
@@ -615,7 +615,7 @@ export interface StateRejectedPayload {
   /** How large it may be, in bytes. */
   limit?: 65536;
   /** The member whose value is wrong. */
-  member?: "$next" | "$stop" | "$fail";
+  member?: "$set" | "$next" | "$stop" | "$fail";
 }
 
 /** `worker.completion`: The result that a target has reported after its 202. */

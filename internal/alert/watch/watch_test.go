@@ -220,3 +220,38 @@ func BenchmarkRecorder(b *testing.B) {
 type nothing struct{ *memory }
 
 func (nothing) QueueFinish(context.Context, []store.Finish) ([]bool, error) { return nil, nil }
+
+// revised is a store whose alerts have changed since a revision.
+type revised struct {
+	*memory
+	revision int64
+	accounts map[int64]store.LateRange
+}
+
+func (r *revised) AlertAccounts(_ context.Context, known int64) (int64, map[int64]store.LateRange, error) {
+	if known == r.revision {
+		return known, nil, nil
+	}
+	return r.revision, r.accounts, nil
+}
+
+func TestWatcher_ReadsAlertsAgainWhenToldThatTheyChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &revised{memory: &memory{}, revision: 1, accounts: map[int64]store.LateRange{}}
+		w := New(Config{Store: s, Log: slog.New(slog.DiscardHandler)})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go w.Run(ctx)
+		synctest.Wait()
+		s.revision, s.accounts = 2, map[int64]store.LateRange{7: {}}
+		synctest.Wait()
+		if w.Watches(7) {
+			t.Error("the watcher reads alerts all the time")
+		}
+		w.Changed()
+		synctest.Wait()
+		if !w.Watches(7) {
+			t.Error("the watcher does not know of an alert that another node has created")
+		}
+	})
+}

@@ -56,6 +56,7 @@ type Watcher struct {
 	known    atomic.Pointer[known]
 	refresh  sync.Mutex // held while known is replaced
 	wake     chan struct{}
+	stale    atomic.Bool // another node has changed alerts
 	mu       sync.Mutex
 	recorded map[int64]bool // accounts with new outcomes
 	resting  map[int64]bool // accounts that wait for their next turn
@@ -98,6 +99,12 @@ func (w *Watcher) Refresh(ctx context.Context) error {
 	}
 	w.known.Store(k)
 	return nil
+}
+
+// Changed notes that another node has changed alerts. It does not block.
+func (w *Watcher) Changed() {
+	w.stale.Store(true)
+	w.poke()
 }
 
 // Recorded notes that outcomes of an account were stored.
@@ -147,10 +154,12 @@ func (w *Watcher) Run(ctx context.Context) {
 func (w *Watcher) pass(ctx context.Context, poll bool) (next time.Duration, err error) {
 	accounts := map[int64]bool{}
 	next = pollEvery
-	if poll {
+	if stale := w.stale.Swap(false); stale || poll {
 		if err := w.Refresh(ctx); err != nil {
 			return next, err
 		}
+	}
+	if poll {
 		if len(w.known.Load().accounts) > 0 {
 			if next, err = w.pending(ctx, accounts); err != nil {
 				return next, err

@@ -106,6 +106,9 @@ func (s *Store) AlertPut(ctx context.Context, a *store.Alert) (created bool, err
 		}
 		return t.commit(append(queries, alertsChanged(a.Owner.Number)...)...)
 	})
+	if err == nil {
+		s.notifier.alertsChanged()
+	}
 	return created, err
 }
 
@@ -132,8 +135,11 @@ func (s *Store) AlertDelete(ctx context.Context, owner job.Owner, name string) e
 		}
 		return t.commit(append([]query{dropAlertStates(owner.Number, name)}, alertsChanged(owner.Number)...)...)
 	})
-	if err == nil && !found {
+	switch {
+	case err == nil && !found:
 		return fault.NoSuch("alert")
+	case err == nil:
+		s.notifier.alertsChanged()
 	}
 	return err
 }

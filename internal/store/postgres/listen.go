@@ -103,6 +103,9 @@ func (s *Store) hear(n notice) {
 	if n.due != math.MaxInt64 {
 		s.tell(store.Notice{EarliestElsewhere: time.UnixMicro(n.due).UTC()})
 	}
+	if n.cancels[alertsNode] {
+		s.tell(store.Notice{Alerts: true})
+	}
 	for node := range n.cancels {
 		if s.isOwn(node) {
 			s.wakeCancels()

@@ -33,6 +33,7 @@ type ears struct {
 	mu        sync.Mutex
 	cancelled []int64
 	elsewhere int
+	alerts    int
 	news      chan struct{}
 }
 
@@ -44,6 +45,9 @@ func (e *ears) hear(n store.Notice) {
 	}
 	if !n.EarliestElsewhere.IsZero() {
 		e.elsewhere++
+	}
+	if n.Alerts {
+		e.alerts++
 	}
 	select {
 	case e.news <- struct{}{}:
@@ -377,6 +381,21 @@ func (e *ears) count() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.elsewhere
+}
+
+func TestAlertPut_NotifiesOtherNodes(t *testing.T) {
+	c := nodes(t, migrated(t), 2)
+	c.hearing()
+	told := func() int {
+		c.heard[1].mu.Lock()
+		defer c.heard[1].mu.Unlock()
+		return c.heard[1].alerts
+	}
+	_, err := c.stores[0].AlertPut(t.Context(), &store.Alert{Owner: c.owner, Name: "a", Definition: rawjson.Value(`{"on":["failed"]}`), Match: rawjson.Value(`{}`)})
+	c.ok(err)
+	c.within(10*time.Second, "the other node to hear of a new alert", func() bool { return told() == 1 })
+	c.ok(c.stores[0].AlertDelete(t.Context(), c.owner, "a"))
+	c.within(10*time.Second, "the other node to hear of a deleted alert", func() bool { return told() == 2 })
 }
 
 func TestNodeStop_AbandonsItsClaims(t *testing.T) {

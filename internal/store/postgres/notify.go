@@ -32,7 +32,7 @@ type notifier struct {
 
 	mu      sync.Mutex
 	due     int64          // the earliest due time to send; MaxInt64 for none
-	cancels map[int64]bool // nodes that have cancels to read
+	cancels map[int64]bool // nodes that have cancels to read; alertsNode
 }
 
 func newNotifier(s *Store) *notifier {
@@ -70,6 +70,17 @@ func (t *notifier) cancelled(nodes []int64) {
 	}
 	t.mu.Unlock()
 	t.poke()
+}
+
+// alertsNode stands among the nodes of a notice for changed alerts, so that earlier
+// releases ignore it.
+const alertsNode = -1
+
+// alertsChanged tells other nodes that alerts have changed.
+func (t *notifier) alertsChanged() {
+	if !t.store.isAlone() {
+		t.cancelled([]int64{alertsNode})
+	}
 }
 
 func (t *notifier) poke() {

@@ -423,8 +423,8 @@ class _StateRejectedPayload(TypedDict):
 
 class StateRejectedPayload(_StateRejectedPayload, total=False):
     """`worker.state.rejected`: What a target put into `$set` would have made
-    the state too large, and the old one stays. Or the value of another member
-    is wrong, and is ignored.
+    the state too large, and the old one stays. Or the value of a member is wrong,
+    and is ignored.
     """
 
     # How large the state would have become, in bytes.
@@ -432,7 +432,7 @@ class StateRejectedPayload(_StateRejectedPayload, total=False):
     # How large it may be, in bytes.
     limit: Literal[65536]
     # The member whose value is wrong.
-    member: Literal["$next", "$stop", "$fail"]
+    member: Literal["$set", "$next", "$stop", "$fail"]
 
 
 class CompletionPayload(TypedDict):
@@ -1754,7 +1754,7 @@ StatusOrClass = Union[int, str]
 StatusList = List[StatusOrClass]
 
 # Statuses, classes of them and error kinds, at most 100.
-FailureList = List[Union[StatusOrClass, Literal["dns", "connect", "tls", "timeout", "closed", "protocol", "redirect", "blocked", "too_large", "cancelled", "interrupted", "internal", "status", "answer", "abandoned"]]]
+FailureList = List[Union[StatusOrClass, Literal["dns", "connect", "tls", "timeout", "closed", "protocol", "redirect", "blocked", "too_large", "secret", "cancelled", "interrupted", "internal", "status", "expired", "answer", "abandoned"]]]
 
 # Keys of limits, up to 3.
 LimitKeys = List[str]

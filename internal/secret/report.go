@@ -1,0 +1,125 @@
+package secret
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"unicode/utf8"
+
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+// MaskReport masks in what a target reports about an attempt the values of the
+// secrets that the job with these args names, as Do masks them in a response. The
+// former value of a secret that was changed since the attempt is not known any more.
+func (v *Vault) MaskReport(ctx context.Context, owner job.Owner, args rawjson.Value, r *job.Report) error {
+	names := job.SecretNames(args)
+	if v.Keys == nil || len(names) == 0 {
+		return nil
+	}
+	found, err := v.Records.SecretsNamed(ctx, owner.Number, names)
+	if err != nil {
+		return err
+	}
+	var values []string
+	for _, h := range found {
+		c, err := v.open(owner, h)
+		switch {
+		case err != nil: // a value that can't be decrypted can't be compared
+		case c.OAuth2 == nil:
+			values = append(values, c.Value)
+		default:
+			values = append(values, c.OAuth2.ClientSecret, v.tokens.known(tokenKey{owner.Number, h.Name, h.UpdatedAt.UnixMicro()}))
+		}
+	}
+	if m := newMask(values); m != nil {
+		r.Result, r.Error, r.Message = m.json(r.Result), m.reason(r.Error), m.reason(r.Message)
+	}
+	return nil
+}
+
+// apart separates the texts of a JSON value, which are UTF-8 without this byte.
+const apart = 0xff
+
+// json masks values in the strings, numbers and names of a JSON value, which stays
+// JSON. What has none of them stays as it is written.
+func (m *mask) json(v rawjson.Value) rawjson.Value {
+	if len(v) == 0 {
+		return v
+	}
+	// All texts are searched at once: each search of many small ones would cost as
+	// much as that of a large one.
+	texts := appendTexts(nil, v)
+	shown := m.body(texts, false)
+	if bytes.Equal(shown, texts) {
+		return v
+	}
+	next, stop := iter.Pull(bytes.SplitSeq(shown, []byte{apart}))
+	defer stop()
+	return withTexts(v, func() string {
+		text, _ := next()
+		return string(text)
+	})
+}
+
+// appendTexts appends the texts of a value in their order, each with apart after it.
+func appendTexts(b []byte, v rawjson.Value) []byte {
+	switch v.Kind() {
+	case '"':
+		b = append(append(b, rawjson.Text(v)...), apart)
+	case '0':
+		b = append(append(b, v...), apart)
+	case '[':
+		for _, e := range rawjson.Elements(v) {
+			b = appendTexts(b, e)
+		}
+	case '{':
+		for _, member := range rawjson.Members(v) {
+			b = appendTexts(append(append(b, member.Name...), apart), member.Value)
+		}
+	}
+	return b
+}
+
+// withTexts returns a value with other texts, which next returns in the order of
+// appendTexts.
+func withTexts(v rawjson.Value, next func() string) rawjson.Value {
+	switch v.Kind() {
+	case '"':
+		if text := next(); text != rawjson.Text(v) {
+			return rawjson.Quote(text)
+		}
+	case '0':
+		if text := next(); text != string(v) {
+			return rawjson.Quote(text)
+		}
+	case '[':
+		elements := rawjson.Elements(v)
+		for i, e := range elements {
+			elements[i] = withTexts(e, next)
+		}
+		return rawjson.Array(elements)
+	case '{':
+		members := rawjson.Members(v)
+		kept, named := members[:0], make(map[string]bool, len(members))
+		for _, member := range members {
+			shown := rawjson.Member{Name: next(), Value: withTexts(member.Value, next)}
+			if !named[shown.Name] { // two names may have become one
+				named[shown.Name] = true
+				kept = append(kept, shown)
+			}
+		}
+		return rawjson.Object(kept)
+	}
+	return v
+}
+
+// reason masks values in a text that may have been cut at job.MaxReason characters.
+func (m *mask) reason(text *string) *string {
+	if text == nil {
+		return nil
+	}
+	shown := string(m.body([]byte(*text), utf8.RuneCountInString(*text) == job.MaxReason))
+	return &shown
+}
