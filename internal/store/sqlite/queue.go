@@ -25,7 +25,7 @@ func (s *Store) NodeStart(ctx context.Context) (int64, error) {
 		if err := t.exec(`UPDATE operations SET holder = NULL WHERE state = 0`); err != nil {
 			return err
 		}
-		return t.exec(`UPDATE runs SET node = ? WHERE node > 0 AND node <> ?`, goneNode, store.AwaitingNode)
+		return t.exec(`UPDATE runs INDEXED BY runs_held SET node = ? WHERE `+held, goneNode)
 	})
 	s.settled.Store(false)
 	return thisNode, err
@@ -60,6 +60,10 @@ func (s *Store) QueueHeld(ctx context.Context, node int64, claims []store.Claim)
 
 // goneNode is the node of claims whose process has ended.
 const goneNode = 2
+
+// held is the condition of the index runs_held: a process has claimed the item. The
+// highest number is store.AwaitingNode.
+const held = `node > 0 AND node < 9223372036854775807`
 
 // QueuePeek implements store.Queue.
 func (s *Store) QueuePeek(ctx context.Context, after store.QueueKey, until time.Time, limit int) ([]store.QueueKey, error) {
@@ -260,7 +264,7 @@ func (s *Store) QueueAbandoned(ctx context.Context, limit int) ([]store.Abandone
 	}
 	var found []store.Abandoned
 	err := s.readAs(ctx, engine, func(t *tx) error {
-		return t.query(`SELECT due, kind, number, account, lane, node, attempt FROM runs INDEXED BY runs_claimed WHERE node = ? AND node > 0 LIMIT ?`,
+		return t.query(`SELECT due, kind, number, account, lane, node, attempt FROM runs INDEXED BY runs_held WHERE node = ? AND `+held+` LIMIT ?`,
 			func(stmt *sqlite.Stmt) error {
 				c := &columns{stmt: stmt}
 				found = append(found, store.Abandoned{QueueKey: scanRef(c), Node: c.int64(), Attempt: c.int()})
