@@ -18,5 +18,8 @@
 // network address. A stall of the machine itself proves nothing, so an attack that
 // seems to succeed is repeated, and counts only if it succeeds each time.
 //
+// Three attacks are made at once, each on a service of its own with a victim of its own;
+// on a quiet machine one.
+//
 // The attacks are in tables, one file for each kind; see [attack].
 package hostile

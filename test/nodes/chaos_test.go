@@ -26,7 +26,7 @@ func TestChaos_DyingNodesAndDatabaseRestartsLoseNothing(t *testing.T) {
 	}
 	rate, seconds = number("PUNCTUAL_NODES_RATE", rate), number("PUNCTUAL_NODES_SECONDS", seconds)
 	random := seeded(t)
-	server := pgtest.Start(t)
+	server := pgtest.Start(t, pgtest.Durable)
 	c := startClusterWith(t, []harness.Option{harness.Flag("public-url", publicURL)}, same(server.URL("postgres"), 3)...)
 	mixedWeather(t, c, rate, func(h *History) {
 		s := &storm{t: t, cluster: c, server: server, history: h, random: random}

@@ -68,8 +68,8 @@ func TestMeasure_TakeOver(t *testing.T) {
 		database func() string
 		nodes    int
 	}{
-		{"PostgreSQL, another node", func() string { return pgtest.URL(t) }, 2},
-		{"PostgreSQL, the same node", func() string { return pgtest.URL(t) }, 1},
+		{"PostgreSQL, another node", func() string { return pgtest.Start(t, pgtest.Durable).URL("postgres") }, 2},
+		{"PostgreSQL, the same node", func() string { return pgtest.Start(t, pgtest.Durable).URL("postgres") }, 1},
 		{"SQLite, the same node", func() string { return "" }, 1},
 	} {
 		t.Run(m.name, func(t *testing.T) { measureTakeOver(t, startCluster(t, same(m.database(), m.nodes)...)) })

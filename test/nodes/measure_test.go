@@ -42,7 +42,7 @@ func plain(n *atomic.Int64) http.Handler {
 func TestMeasure_Throughput(t *testing.T) {
 	measuring(t)
 	for _, nodes := range []int{1, 2, 3} {
-		server := pgtest.Start(t)
+		server := pgtest.Start(t, pgtest.Durable)
 		c := startCluster(t, same(server.URL("postgres"), nodes)...)
 		var ran atomic.Int64
 		target := harness.BareTarget(t, plain(&ran))
@@ -92,7 +92,7 @@ func (c *Cluster) flood(t *testing.T, target string, lasts time.Duration) int64 
 func TestMeasure_LatenessAt200JobsASecond(t *testing.T) {
 	measuring(t)
 	for _, nodes := range []int{1, 3} {
-		c := startCluster(t, same(pgtest.URL(t), nodes)...)
+		c := startCluster(t, same(pgtest.Start(t, pgtest.Durable).URL("postgres"), nodes)...)
 		c.steady(t)
 		const rate, seconds = 200, 20
 		ticker := time.NewTicker(time.Second / rate)

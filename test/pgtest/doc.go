@@ -15,5 +15,6 @@
 //
 // The programs come from PATH or from where Debian's packages put them. As root
 // they run as an unprivileged user, since PostgreSQL refuses to run as root.
-// Servers listen on loopback and write to disk as they would in earnest.
+// Servers listen on loopback. They don't wait for the disk unless they are started
+// with Durable.
 package pgtest

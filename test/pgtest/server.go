@@ -34,6 +34,11 @@ const (
 	stopWithin  = 30 * time.Second
 )
 
+// Durable is a setting with which a server waits for its disk, as it would in earnest.
+// Tests that measure need it. For others a server leaves what it writes to the kernel,
+// which keeps it when processes are killed; no test cuts the machine's power.
+const Durable = "fsync = on"
+
 // Start runs a server for one test. Settings are lines of postgresql.conf.
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
@@ -137,6 +142,7 @@ func (s *Server) configure(settings []string) error {
 		"max_connections = 600",
 		"log_checkpoints = off",
 		"wal_sender_timeout = 5s",
+		"fsync = off", // see Durable
 	}, settings...)
 	f, err := os.OpenFile(filepath.Join(s.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {

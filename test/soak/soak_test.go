@@ -22,7 +22,7 @@ func TestSoak_KeepsPromisesAndStaysFlat(t *testing.T) {
 	}
 	for store, database := range map[string]func() string{
 		"sqlite":   func() string { return "" },
-		"postgres": func() string { return pgtest.URL(t) },
+		"postgres": func() string { return pgtest.Start(t, pgtest.Durable).URL("postgres") },
 	} {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()

@@ -112,7 +112,7 @@ func (s *Store) QueueRelease(ctx context.Context, node int64, claims []store.Cla
 			sql: `WITH held AS (
 				SELECT r.due, r.kind, r.number, r.account, r.lane, r.attempt, r.log, r.begin_at FROM ` + claimTable + ` JOIN runs r
 					ON r.due = c.due AND r.kind = c.kind AND r.number = c.number AND r.account = c.account
-				WHERE r.node = $6 AND r.attempt = c.attempt ORDER BY r.due, r.kind, r.number FOR UPDATE OF r),
+				WHERE r.node = (SELECT $6::bigint) AND r.attempt = c.attempt ORDER BY r.due, r.kind, r.number FOR UPDATE OF r),
 			released AS (
 				UPDATE runs r SET node = 0, attempt = h.attempt - 1, begin_at = NULL, log = NULL FROM held h
 				WHERE r.due = h.due AND r.kind = h.kind AND r.number = h.number AND r.account = h.account)

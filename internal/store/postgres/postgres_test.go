@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -71,5 +72,13 @@ func tryOpen(ctx context.Context, url string) error {
 }
 
 func BenchmarkStore(b *testing.B) {
-	storetest.Benchmark(b, func(b *testing.B, _ func() time.Time) store.Store { return open(b, migrated(b)) })
+	server, databases := pgtest.Start(b, pgtest.Durable), 0
+	storetest.Benchmark(b, func(b *testing.B, _ func() time.Time) store.Store {
+		databases++
+		name := fmt.Sprintf("bench_%d", databases)
+		if err := server.Exec(`CREATE DATABASE ` + name); err != nil {
+			b.Fatal(err)
+		}
+		return open(b, server.URL(name))
+	})
 }

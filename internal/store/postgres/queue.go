@@ -161,7 +161,7 @@ func (s *Store) QueueHeld(ctx context.Context, node int64, claims []store.Claim)
 	}
 	err := s.read(ctx, query{
 		sql: `SELECT c.i FROM ` + claimTable + ` JOIN runs r ON r.due = c.due AND r.kind = c.kind AND r.number = c.number AND r.account = c.account
-			WHERE r.node = $6 AND r.attempt = c.attempt`,
+			WHERE r.node = (SELECT $6::bigint) AND r.attempt = c.attempt`,
 		args: append(claimColumns(claims), node),
 		row:  marks(held),
 	})
@@ -201,9 +201,11 @@ func (s *Store) QueueAbandoned(ctx context.Context, limit int) ([]store.Abandone
 	}
 	var found []store.Abandoned
 	err := s.read(ctx, query{
+		// The conditions on the node are those of the index runs_held; the highest number is
+		// store.AwaitingNode.
 		sql: `SELECT due, kind, number, account, lane, node, attempt FROM runs r
-			WHERE r.node > 0 AND r.node <> $2 AND NOT EXISTS (SELECT FROM nodes n WHERE n.number = r.node) LIMIT $1`,
-		args:  []any{limit, store.AwaitingNode},
+			WHERE r.node > 0 AND r.node < 9223372036854775807 AND NOT EXISTS (SELECT FROM nodes n WHERE n.number = r.node) LIMIT $1`,
+		args:  []any{limit},
 		start: func() { found = nil },
 		row: func(rows pgx.Rows) error {
 			var a store.Abandoned

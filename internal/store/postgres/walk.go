@@ -188,33 +188,18 @@ func (s *Store) tallyFiltered(ctx context.Context, owner job.Owner, q job.Query,
 	} else {
 		inner = s.filteredNumbers(c, owner, q)
 	}
-	executing, states := map[int64]bool{}, map[int64]job.State{}
-	sql := `SELECT n.number, j.state FROM ` + c.owned(owner, inner) + ` JOIN jobs j ON j.account = n.account AND j.number = n.number`
+	total := 0
 	err = s.readAs(ctx, heavy, query{
-		sql:  `SELECT number FROM runs WHERE account = (SELECT $1::bigint) AND node > 0 AND kind = 0 AND begin_at <= $2`,
-		args: []any{owner.Number, s.Now().UnixMicro()}, start: func() { clear(executing) },
+		sql: c.numbered(`SELECT CASE WHEN `+executes+` THEN ?::smallint ELSE j.state END FROM `, s.Now().UnixMicro(), int16(job.Executing)) +
+			c.owned(owner, inner) + ` JOIN jobs j ON j.account = n.account AND j.number = n.number` + joinItem,
+		args: c.args, start: func() { counts, total = map[job.State]int64{}, 0 },
 		row: func(rows pgx.Rows) error {
-			var number int64
-			err := rows.Scan(&number)
-			executing[number] = true
-			return err
-		},
-	}, query{
-		sql: sql, args: c.args, start: func() { clear(states) },
-		row: func(rows pgx.Rows) error {
-			var number int64
 			var state int16
-			err := rows.Scan(&number, &state)
-			states[number] = job.State(state)
+			err := rows.Scan(&state)
+			total++
+			counts[job.State(state)] = min(int64(limit), counts[job.State(state)]+1)
 			return err
 		},
 	})
-	counts = map[job.State]int64{}
-	for number, state := range states {
-		if executing[number] && !state.Final() {
-			state = job.Executing
-		}
-		counts[state] = min(int64(limit), counts[state]+1)
-	}
-	return counts, found.next != 0 || len(states) > limit, err
+	return counts, found.next != 0 || total > limit, err
 }

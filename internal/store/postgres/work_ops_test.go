@@ -324,8 +324,7 @@ var firing = []operationOf{
 	{"move", claimBound, func(d *dealt) error {
 		return d.QueueMove(d.t.Context(), items(d.jobs(plainJobs, 400, claimBound)), time.Second)
 	}},
-	// It reads the claims of all nodes, and all attempts that await their completion.
-	{"abandoned", callBound, func(d *dealt) error { _, err := d.QueueAbandoned(d.t.Context(), claimBound); return err }},
+	{"abandoned", 1, func(d *dealt) error { _, err := d.QueueAbandoned(d.t.Context(), claimBound); return err }},
 	{"suspects", pageBound, func(d *dealt) error { _, _, err := d.SuspectList(d.t.Context(), d.node, pageBound); return err }},
 	{"complete", 1, func(d *dealt) error {
 		tokens, err := d.CompletionsOverdue(d.t.Context(), 1)

@@ -137,6 +137,11 @@ var looking = []operationOf{
 		_, _, err := d.JobTally(d.t.Context(), d.owner, job.Query{Tags: []string{"a"}}, callBound)
 		return err
 	}},
+	{"tally of a key", 10, func(d *dealt) error {
+		key := "p-5"
+		_, _, err := d.JobTally(d.t.Context(), d.owner, job.Query{Key: &key}, 10)
+		return err
+	}},
 	{"tally of a tag and a host", 2 * callBound, func(d *dealt) error {
 		_, _, err := d.JobTally(d.t.Context(), d.owner, job.Query{Tags: []string{"a"}, Host: "example.com"}, callBound)
 		return err

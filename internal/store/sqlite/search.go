@@ -90,25 +90,16 @@ func (s *Store) tallyFiltered(ctx context.Context, owner job.Owner, q job.Query,
 			return err
 		}
 		cut = next != 0 || len(numbers) > limit
-		executing := map[int64]bool{}
-		err = t.query(`SELECT number FROM runs INDEXED BY runs_claimed WHERE account = ? AND node > 0 AND kind = 0 AND begin_at <= ?`, func(stmt *sqlite.Stmt) error {
-			executing[stmt.ColumnInt64(0)] = true
-			return nil
-		}, owner.Number, t.now)
 		for _, number := range numbers[:min(limit, len(numbers))] {
+			err = t.query(`SELECT CASE WHEN r.node > 0 AND r.begin_at <= ? THEN ? ELSE j.state END`+fromJobs+`WHERE j.number = ?`, func(stmt *sqlite.Stmt) error {
+				counts[job.State(stmt.ColumnInt(0))]++
+				return nil
+			}, t.now, job.Executing, number)
 			if err != nil {
 				return err
 			}
-			if executing[number] {
-				counts[job.Executing]++
-				continue
-			}
-			err = t.query(`SELECT state FROM jobs WHERE number = ?`, func(stmt *sqlite.Stmt) error {
-				counts[job.State(stmt.ColumnInt(0))]++
-				return nil
-			}, number)
 		}
-		return err
+		return nil
 	})
 	return counts, cut, err
 }
