@@ -5,8 +5,9 @@ BASE ?= HEAD~1
 COUNT ?= 6
 FUZZTIME ?= 5m
 SECONDS ?= 60
+MINUTES ?= 60
 
-.PHONY: help build test test-quick hostile chaos lint format generate screenshots recording bench bench-go bench-compare sim planted-faults fuzz demo release release-check
+.PHONY: help build test test-quick hostile chaos lint format generate screenshots recording bench bench-go bench-compare sim soak planted-faults fuzz demo release release-check
 
 help: ## list what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -30,7 +31,11 @@ sim: ## simulate nodes, clients and targets for SECONDS=60, or run SEED=n again,
 	PUNCTUAL_SIM_SECONDS=$(SECONDS) PUNCTUAL_SIM_SEED=$(SEED) PUNCTUAL_SIM_KEEP=$(KEEP) PUNCTUAL_SIM_FIRST=$(FIRST) \
 		$(GO) test ./test/sim -run TestSimulation_KeepsAllPromises -count=1 -v -timeout 24h
 
-planted-faults: ## show that the simulation notices defects; FAULTS names some of test/sim/faults
+soak: ## run both stores under load and faults for MINUTES=60, or SECONDS=n, and look for what grows; DIR gets the plots
+	PUNCTUAL_SOAK_SECONDS=$(if $(filter command,$(origin SECONDS)),$(SECONDS),$$(($(MINUTES) * 60))) PUNCTUAL_SOAK_REPORT=$(or $(DIR),$(CURDIR)/soak) \
+		$(GO) test ./test/soak -run TestSoak -count=1 -v -timeout 24h
+
+planted-faults: ## show that the simulation and the tests notice defects; FAULTS names some of test/sim/faults
 	./scripts/planted-faults $(FAULTS)
 
 lint: ## check formatting, generated files, vet, staticcheck, workflows and manifests

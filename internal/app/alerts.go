@@ -62,6 +62,6 @@ func newMail(c Config, roots *x509.CertPool) (attempt.Mailer, error) {
 func (n *Node) newAlerts(mail bool) *service.Alerts {
 	return service.NewAlerts(service.AlertsConfig{
 		Store: n.store, Watcher: n.watcher, Sender: n.runner,
-		Checks: alert.Checks{Targets: job.ReadOptions{CheckHost: n.targets.CheckHost, AllowHTTP: n.targets.AllowHTTP}, Mail: mail},
+		Checks: alert.Checks{Targets: job.ReadOptions{CheckHost: n.targets.CheckHost, AllowHTTP: n.targets.AllowHTTP}, Mail: mail}, Audit: n.audit,
 	})
 }

@@ -25,7 +25,7 @@ func (n *Node) newClient(ctx context.Context, roots *x509.CertPool) error {
 	}
 	n.client = execute.New(execute.Config{
 		Version: c.Version, Targets: n.targets, RootCAs: roots, MaxConnsIdle: c.Concurrency,
-		MaxConnsIdleAll: connsIdleAll(c.Concurrency, available),
+		MaxConnsIdleAll: connsIdleAll(c.Concurrency, available), PreferHTTP2: c.PreferHTTP2,
 	})
 	if err := n.readBlocks(ctx); err != nil {
 		return err

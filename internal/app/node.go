@@ -52,6 +52,8 @@ type Config struct {
 	AllowPrivateTargets bool
 	// AllowHTTPTargets permits targets and receivers with URLs of http.
 	AllowHTTPTargets bool
+	// PreferHTTP2 speaks HTTP/2 to targets that offer it beside HTTP/1.1.
+	PreferHTTP2 bool
 	DenyTargets      []netip.Prefix // never called
 	AllowTargets     []netip.Prefix // called although special, unless denied
 	TargetPorts      execute.Ports  // the zero value: execute.DefaultPorts
@@ -225,7 +227,7 @@ func (n *Node) start(ctx context.Context) error {
 		Store: n.clients, Operations: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, AllowHTTP: n.targets.AllowHTTP, Listener: n.hub, Quotas: n.quotas,
 		Stats: n.stats, NoCompletion: c.PublicURL == nil,
 		Operated: func() { n.operating.Wake() },
-		Secrets:  n.vault,
+		Secrets:  n.vault, Audit: n.audit,
 	})
 	n.operating = operation.New(operation.Config{Steps: n.service, Metrics: n.metrics, Log: c.Log})
 	notices := broadcast.New(n.store.Now)

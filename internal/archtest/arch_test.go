@@ -59,7 +59,7 @@ var mayImport = map[string][]string{
 	"internal/operation":        {"internal/fault", "internal/job", "internal/metrics", "internal/service", "internal/store"},
 	"internal/operator":         {},
 	"internal/job":              {"internal/fault", "internal/limit", "internal/placeholder", "internal/rawjson", "internal/schedule"},
-	"internal/service":          {"internal/admission", "internal/alert", "internal/batch", "internal/dispatch", "internal/fault", "internal/identity", "internal/job", "internal/lifecycle", "internal/limit", "internal/metrics", "internal/notify", "internal/operator", "internal/quota", "internal/rawjson", "internal/schedule", "internal/secret", "internal/store"},
+	"internal/service":          {"internal/admission", "internal/alert", "internal/audit", "internal/batch", "internal/dispatch", "internal/fault", "internal/identity", "internal/job", "internal/lifecycle", "internal/limit", "internal/metrics", "internal/notify", "internal/operator", "internal/quota", "internal/rawjson", "internal/schedule", "internal/secret", "internal/store"},
 	"internal/metrics":          {},
 	"internal/network":          {},
 	"internal/naturaltime":      {"internal/rawjson", "internal/schedule"},

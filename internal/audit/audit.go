@@ -51,7 +51,7 @@ const (
 	BySession  = "session"  // the account's person in the dashboard
 	ByCommand  = "cli"      // the command line on the service's machine
 	ByOperator = "operator" // an operator in the dashboard; the name is the email
-	ByNobody   = "nobody"   // whoever tried to sign in
+	ByNobody   = "nobody"   // whoever tried to sign in, or anyone in the public account
 )
 
 // Actor is who did something.
@@ -71,6 +71,7 @@ type Entry struct {
 	// one event, account and hour are counted in one entry. "" if each is an entry
 	// of its own.
 	Same string
+	edit bool // see Log.Edited
 }
 
 // The maximum lengths of an entry's texts in bytes.
@@ -110,7 +111,7 @@ func (l *Log) Audit(ctx context.Context, e Entry) {
 	a := &identity.AuditEntry{
 		ID: job.NewID(now), Account: e.Account.Number, InsertedAt: now, LastAt: now, Count: 1,
 		Event: cut(e.Event, maxShort), ActorKind: cut(e.Actor.Kind, maxShort), ActorName: cut(e.Actor.Name, maxName),
-		Address: cut(e.Actor.Address, maxShort), Detail: cut(e.Detail, maxDetail),
+		Address: cut(e.Actor.Address, maxShort), Detail: cut(e.Detail, maxDetail), Edit: e.edit,
 	}
 	if e.Same != "" {
 		a.Slot = a.Event + " " + strconv.FormatInt(now.Unix()/3600, 10) + " " + cut(e.Same, maxName)

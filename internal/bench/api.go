@@ -75,11 +75,16 @@ func (a *api) send(ctx context.Context, method, path, mediaType string, body []b
 func (a *api) create(ctx context.Context, body []byte) error {
 	header, _, err := a.call(ctx, http.MethodPost, "/api/jobs", body)
 	if err == nil && a.keep {
-		a.mu.Lock()
-		a.pending = append(a.pending, header.Get("Location"))
-		a.mu.Unlock()
+		a.remember([]string{header.Get("Location")})
 	}
 	return err
+}
+
+// remember keeps the paths of jobs in mind.
+func (a *api) remember(paths []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.pending = append(a.pending, paths...)
 }
 
 // createBatch creates jobs from lines that each have the body of a create.
@@ -96,10 +101,8 @@ func (a *api) createBatch(ctx context.Context, lines []byte) error {
 	if err := json.Unmarshal(text, &created); err != nil {
 		return fmt.Errorf("the service's answer to a batch can't be read: %w", err)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	for _, j := range created.Data {
-		a.pending = append(a.pending, "/api/jobs/"+strconv.FormatInt(j.Job, 10))
+		a.remember([]string{"/api/jobs/" + strconv.FormatInt(j.Job, 10)})
 	}
 	return nil
 }

@@ -20,7 +20,8 @@ type bench struct {
 	authority     *authority
 	authorityFile string
 	target        *target // on one address, where most jobs go
-	several       bool    // this machine has many loopback addresses
+	load          *load
+	several       bool // this machine has many loopback addresses
 	numbers       atomic.Int64
 	databases     int
 	pace          float64            // jobs that were created a second, when last measured
@@ -49,6 +50,10 @@ func Run(ctx context.Context, c Config) (err error) {
 		return err
 	}
 	defer b.target.close()
+	if b.load, err = b.startLoad(ctx); err != nil {
+		return err
+	}
+	defer b.load.kill()
 	report, err := b.measure(ctx)
 	if ctx.Err() != nil {
 		return errors.New("the bench was interrupted; what it started has stopped and its files are gone")

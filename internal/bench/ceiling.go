@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -22,42 +21,32 @@ func (b *bench) startBare(ctx context.Context, kind string) (*process, string, e
 }
 
 // order has the bare client make the requests of planned jobs, by workers or by
-// a timer each, and waits until it has.
-func (b *bench) order(ctx context.Context, p *process, jobs []planned, urls []string, workers int) error {
+// a timer each, waits until it has, and returns what that took.
+func (b *bench) order(ctx context.Context, p *process, jobs []planned, urls []string, workers int) (spent spending, err error) {
 	order := bareOrder{Authority: b.authority.pem(), HTTP2: b.Sizes.HTTP2, Workers: workers, URLs: urls, First: jobs[0].number}
 	for _, j := range jobs {
 		order.Due = append(order.Due, j.due.UnixMicro())
 	}
 	if err := json.NewEncoder(p.stdin).Encode(order); err != nil {
-		return fmt.Errorf("the bare client takes no orders: %w", err)
+		return spent, fmt.Errorf("the bare client takes no orders: %w", err)
 	}
+	began := processorTime() // of this process, whose one other task is to be the target
 	line, err := p.line(ctx, time.Until(jobs[len(jobs)-1].due)+patience(len(jobs)))
 	if err != nil {
-		return fmt.Errorf("the bare client: %w", err)
+		return spent, fmt.Errorf("the bare client: %w", err)
 	}
 	var report bareReport
 	if err := json.Unmarshal([]byte(line), &report); err != nil {
-		return fmt.Errorf("the bare client said %q: %w", line, err)
+		return spent, fmt.Errorf("the bare client said %q: %w", line, err)
 	}
 	if report.Failed > 0 {
-		return fmt.Errorf("%d of %d requests of the bare client failed, the first with: %s", report.Failed, len(jobs), report.Error)
+		return spent, fmt.Errorf("%d of %d requests of the bare client failed, the first with: %s", report.Failed, len(jobs), report.Error)
 	}
-	return nil
+	return spending{client: time.Duration(report.CPU), target: processorTime() - began}, nil
 }
 
-// finish lets a bare process end and returns how much processor time it took.
-func (p *process) finish() (time.Duration, error) {
-	_ = p.stdin.Close() // its sign to end
-	timer := time.NewTimer(stopLimit)
-	defer timer.Stop()
-	select {
-	case <-p.ended:
-		return p.cpu(), p.status
-	case <-timer.C:
-		p.kill()
-		return 0, errors.New("the bare process did not end")
-	}
-}
+// spending is the processor time of those at both ends of requests.
+type spending struct{ client, target time.Duration }
 
 // ceiling measures what this machine, Go's client and the target allow.
 func ceiling(ctx context.Context, t *trial) error {
@@ -82,18 +71,19 @@ func (t *trial) ceilingHerd(ctx context.Context) error {
 	jobs, expected := t.plan(t.Sizes.Jobs, t.target.urls, func(int) time.Time { return due })
 	t.target.expect(expected)
 	t.follow("a herd from the bare client", len(jobs), &expected.distinct)
-	if err := t.order(ctx, p, jobs, t.target.urls, t.Sizes.Workers); err != nil {
+	spent, err := t.order(ctx, p, jobs, t.target.urls, t.Sizes.Workers)
+	if err != nil {
 		return err
 	}
-	cpu, err := p.finish()
-	if err != nil {
+	if err := p.finish(); err != nil {
 		return err
 	}
 	o := t.check("a herd from the bare client", expected)
 	c := t.latency("ceiling herd", o.late)
+	t.cpu(Figure{Name: "herd_cpu", Label: "herd, client's CPU a request"}, spent.client, len(jobs))
+	t.cpu(Figure{Name: "herd_target_cpu", Label: "herd, target's CPU a request"}, spent.target, len(jobs))
 	t.figure(Figure{Name: "herd", Label: "herd, requests", Unit: "/s", Value: o.throughput()})
 	t.lateFigures(late{prefix: "herd_", label: "herd late"}, c)
-	t.figure(Figure{Name: "cost_cpu", Label: "bare client's CPU a request", Unit: "µs", Value: micros(cpu) / float64(len(jobs))})
 	return nil
 }
 
@@ -106,13 +96,16 @@ func (t *trial) ceilingSteady(ctx context.Context) error {
 	jobs, expected := t.plan(t.Sizes.steady(), t.target.urls, spread(time.Now().Add(bareStart), t.Sizes.Rate))
 	t.target.expect(expected)
 	t.follow("steady, from the bare client", len(jobs), &expected.distinct)
-	if err := t.order(ctx, p, jobs, t.target.urls, 0); err != nil {
+	spent, err := t.order(ctx, p, jobs, t.target.urls, 0)
+	if err != nil {
 		return err
 	}
-	if _, err := p.finish(); err != nil {
+	if err := p.finish(); err != nil {
 		return err
 	}
 	o := t.check("steady requests of the bare client", expected)
+	t.cpu(Figure{Name: "steady_cpu", Label: "steady, client's CPU a request"}, spent.client, len(jobs))
+	t.cpu(Figure{Name: "steady_target_cpu", Label: "steady, target's CPU a request"}, spent.target, len(jobs))
 	t.lateFigures(late{prefix: "steady_", label: "steady late", shown: showAll}, t.latency("ceiling steady", o.late))
 	return nil
 }
@@ -130,14 +123,16 @@ func (t *trial) ceilingIngest(ctx context.Context) error {
 	a := newAPI(url, "none", t.Sizes.Clients)
 	defer a.close()
 	jobs := t.later(t.Sizes.ingest())
-	made, err := createAll(ctx, a, jobs, t.Sizes.Clients, t.step("creates at the bare handler", len(jobs)))
+	made, err := t.load.create(ctx, a, jobs, 0, t.Sizes.Clients, t.step("creates at the bare handler", len(jobs)))
 	if err != nil {
 		return err
 	}
-	if _, err := p.finish(); err != nil {
+	if err := p.finish(); err != nil {
 		return err
 	}
-	c := newCurve("ceiling ingest", made.calls)
+	c := made.calls
+	t.cpu(Figure{Name: "ingest_cpu", Label: "ingest, handler's CPU a create"}, p.cpu(), len(jobs))
+	t.cpu(Figure{Name: "ingest_load_cpu", Label: "ingest, load's CPU a create"}, made.cpu, len(jobs))
 	t.figure(Figure{Name: "ingest", Label: "ingest, creates", Unit: "/s", Value: made.perSecond})
 	t.figure(Figure{Name: "ingest_p50", Label: "ingest call, p50", Unit: "ms", Value: c.at(0.5)})
 	t.figure(Figure{Name: "ingest_p99", Label: "ingest call, p99", Unit: "ms", Value: c.at(0.99)})
@@ -155,6 +150,12 @@ func (t *trial) judge(what string, o *outcome, twiceIsFine bool) {
 	if wrong := o.problem(twiceIsFine); wrong != "" {
 		t.problem("of %s, %s", what, wrong)
 	}
+}
+
+// cpu adds a figure of processor time that n jobs took.
+func (t *trial) cpu(f Figure, took time.Duration, n int) {
+	f.Unit, f.Value = "µs", micros(took)/float64(n)
+	t.figure(f)
 }
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

@@ -41,13 +41,14 @@ func ingest(ctx context.Context, t *trial) error {
 		return err
 	}
 	t.pace = made.perSecond
+	t.cpu(Figure{Name: "cpu", Label: "service's CPU a create", Against: "ceiling/ingest_cpu"}, after.cpu-cpu.cpu, len(jobs))
+	t.cpu(Figure{Name: "load_cpu", Label: "load's CPU a create", Against: "ceiling/ingest_load_cpu"}, made.cpu, len(jobs))
 	t.figure(Figure{Name: "creates", Label: "jobs created", Unit: "/s", Value: made.perSecond, Against: "ceiling/ingest", Mark: t.mark("0.55", "0.50")})
-	c := newCurve("ingest", made.calls)
+	c := made.calls
 	t.figure(Figure{Name: "call_p50", Label: "call, p50", Unit: "ms", Value: c.at(0.5), Against: "ceiling/ingest_p50"})
 	t.figure(Figure{Name: "call_p90", Label: "call, p90", Unit: "ms", Value: c.at(0.9)})
 	t.figure(Figure{Name: "call_p99", Label: "call, p99", Unit: "ms", Value: c.at(0.99), Against: "ceiling/ingest_p99"})
 	t.figure(Figure{Name: "call_max", Label: "call, longest", Unit: "ms", Value: c.at(1)})
-	t.figure(Figure{Name: "cpu", Label: "service's CPU a create", Unit: "µs", Value: micros(after.cpu-cpu.cpu) / float64(len(jobs))})
 	bytes, err := t.grown(ctx, len(jobs), "pending job on disk")
 	t.result.Figures = append(t.result.Figures, bytes...)
 	return err
@@ -76,8 +77,9 @@ func (t *trial) learnPace(ctx context.Context) error {
 	return err
 }
 
-// costing is the processor time that a herd took of the service.
-type costing struct{ creating, running time.Duration }
+// costing is the processor time that a herd took of the service, and while it
+// ran of the target.
+type costing struct{ creating, running, target time.Duration }
 
 // runHerd creates n jobs, all due at one instant after the last one's creation,
 // and waits until the service has recorded their ends.
@@ -130,11 +132,13 @@ func (t *trial) fireHerd(ctx context.Context, before vitals, expected *round, du
 	if err != nil {
 		return cpu, err
 	}
+	began := processorTime()
 	if err := t.await(ctx, expected, n, due.Add(patience(n))); err != nil {
 		return cpu, err
 	}
+	target := processorTime() - began
 	after, err := t.settle(ctx, before, int(expected.distinct.Load()))
-	return costing{createdAt.cpu - before.cpu, after.cpu - awake.cpu}, err
+	return costing{createdAt.cpu - before.cpu, after.cpu - awake.cpu, target}, err
 }
 
 // herd measures jobs that are due at one instant.
@@ -149,12 +153,14 @@ func herd(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
+	t.cpu(Figure{Name: "cpu", Label: "service's CPU to run a job", Against: "ceiling/herd_cpu"}, cpu.running, t.Sizes.Jobs)
+	t.cpu(Figure{Name: "target_cpu", Label: "target's CPU a job", Against: "ceiling/herd_target_cpu"}, cpu.target, t.Sizes.Jobs)
 	t.figure(Figure{Name: "throughput", Label: "jobs", Unit: "/s", Value: o.throughput(), Against: "ceiling/herd", Mark: t.mark("0.75", "0.50")})
 	t.lateFigures(late{prefix: "late_", label: "late", against: "ceiling/herd_", shown: showAll}, t.latency("herd", o.late))
 	n := float64(t.Sizes.Jobs)
 	bytes, err := t.grown(ctx, t.Sizes.Jobs, "job with its logs on disk")
 	t.costs = append(t.costs, append([]Figure{
-		{Name: "cpu", Label: "service's CPU a job", Unit: "µs", Value: micros(cpu.creating+cpu.running) / n, Against: "ceiling/cost_cpu", Mark: "110 µs"},
+		{Name: "cpu", Label: "service's CPU a job", Unit: "µs", Value: micros(cpu.creating+cpu.running) / n, Against: "ceiling/herd_cpu", Mark: "110 µs"},
 		{Name: "cpu_create", Label: "of it to create it", Unit: "µs", Value: micros(cpu.creating) / n},
 		{Name: "cpu_run", Label: "of it to run and log it", Unit: "µs", Value: micros(cpu.running) / n},
 	}, bytes...))

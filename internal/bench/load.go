@@ -1,11 +1,8 @@
 package bench
 
 import (
-	"context"
 	"math/rand/v2"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -67,50 +64,4 @@ func spread(start time.Time, rate float64) func(i int) time.Time {
 	return func(i int) time.Time {
 		return start.Add(time.Duration((float64(i) + rand.Float64()) / rate * float64(time.Second)))
 	}
-}
-
-// created is what creating jobs came to.
-type created struct {
-	calls     []float64 // milliseconds, each call
-	perSecond float64
-	last      time.Time // when the last response arrived
-}
-
-// createAll creates jobs over a number of connections, each at its time.
-func createAll(ctx context.Context, a *api, jobs []planned, clients int, done *atomic.Int64) (*created, error) {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	start := time.Now()
-	result := &created{calls: make([]float64, len(jobs))}
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for range min(clients, len(jobs)) {
-		wait.Go(func() {
-			var body []byte
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(jobs) || ctx.Err() != nil {
-					return
-				}
-				if at := jobs[i].create; !at.IsZero() && sleepUntil(ctx, at) != nil {
-					return
-				}
-				body = jobs[i].appendCreate(body[:0])
-				began := time.Now()
-				if err := a.create(ctx, body); err != nil {
-					stop(err)
-					return
-				}
-				result.calls[i] = float64(time.Since(began)) / float64(time.Millisecond)
-				done.Add(1)
-			}
-		})
-	}
-	wait.Wait()
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	result.last = time.Now()
-	result.perSecond = float64(len(jobs)) / result.last.Sub(start).Seconds()
-	return result, nil
 }

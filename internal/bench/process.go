@@ -20,6 +20,9 @@ const (
 	// variablePrefix begins the names of the variables that a service reads
 	// its settings from. Those of the bench's caller must not reach it.
 	variablePrefix = "PUNCTUAL_"
+	// lineBytes is the longest line of a program that is read: the paths of as
+	// many jobs as a bench may create at once.
+	lineBytes = 64 << 20
 )
 
 // process is a program that the bench has started.
@@ -61,7 +64,9 @@ func startProcess(ctx context.Context, program string, limit time.Duration, args
 
 // follow reads what the program prints, and its status when it has ended.
 func (p *process) follow(out io.Reader) {
-	for scanner := bufio.NewScanner(out); scanner.Scan(); {
+	scanner := bufio.NewScanner(out)
+	scanner.Buffer(nil, lineBytes)
+	for scanner.Scan() {
 		select {
 		case p.lines <- scanner.Text():
 		default: // more lines than anybody reads
@@ -123,6 +128,20 @@ func (p *process) stop() error {
 func (p *process) kill() {
 	_ = p.command.Process.Kill() // it may have ended already
 	<-p.ended
+}
+
+// finish lets a process end that does so with its input.
+func (p *process) finish() error {
+	_ = p.stdin.Close()
+	timer := time.NewTimer(stopLimit)
+	defer timer.Stop()
+	select {
+	case <-p.ended:
+		return p.status
+	case <-timer.C:
+		p.kill()
+		return errors.New("the process did not end")
+	}
 }
 
 // cpu is how much processor time a program took that has ended.

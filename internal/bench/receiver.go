@@ -109,13 +109,13 @@ func (r *receipts) check() (missing, disordered int) {
 	return missing, disordered
 }
 
-// delays returns how long after a job's own request its callback came, in
-// milliseconds.
-func (r *receipts) delays(jobs *round) (ms []float64) {
+// delays returns how long after a job's own request one of its messages came,
+// in milliseconds.
+func (r *receipts) delays(jobs *round, message int) (ms []float64) {
 	for i := range r.seen {
-		callback, request := r.seen[i][messageCallback].at.Load(), jobs.seen[i].at.Load()
-		if callback > 0 && request > 0 {
-			ms = append(ms, float64(callback-request)/float64(time.Millisecond))
+		came, request := r.seen[i][message].at.Load(), jobs.seen[i].at.Load()
+		if came > 0 && request > 0 {
+			ms = append(ms, float64(came-request)/float64(time.Millisecond))
 		}
 	}
 	return ms

@@ -44,8 +44,10 @@ type WorkloadRow struct {
 type Result struct {
 	Figures   []Figure `json:"figures"`
 	Latencies []Curve  `json:"latencies"`
-	Notes     []string `json:"notes,omitempty"`
-	Problems  []string `json:"problems,omitempty"`
+	// Protocol is what the requests of jobs spoke, as in "HTTP/1.1".
+	Protocol string   `json:"protocol,omitempty"`
+	Notes    []string `json:"notes,omitempty"`
+	Problems []string `json:"problems,omitempty"`
 }
 
 // Figure is one measurement.

@@ -80,10 +80,11 @@ func hosts(ctx context.Context, t *trial) error {
 			return err
 		}
 		handshakes, resumed := t.target.handshakes.Load(), t.target.resumed.Load()
-		o, _, err := t.runHerd(ctx, t.Sizes.Jobs, t.target.urls)
+		o, cpu, err := t.runHerd(ctx, t.Sizes.Jobs, t.target.urls)
 		if err != nil {
 			return err
 		}
+		t.cpu(Figure{Name: name + "_cpu", Label: "service's CPU, " + name + " herd", Against: "hosts/bare_" + name + "_cpu"}, cpu.running, t.Sizes.Jobs)
 		throughput[i] = o.throughput()
 		f := Figure{Name: name, Label: name + " herd, jobs", Unit: "/s", Value: o.throughput(), Against: "hosts/bare_" + name}
 		if i == 0 {
@@ -111,12 +112,13 @@ func (t *trial) bareHosts(ctx context.Context) error {
 		jobs, expected := t.plan(t.Sizes.Jobs, t.target.urls, func(int) time.Time { return due })
 		t.target.expect(expected)
 		t.follow("a herd for many hosts from the bare client", len(jobs), &expected.distinct)
-		if err := t.order(ctx, p, jobs, t.target.urls, t.Sizes.Workers); err != nil {
+		spent, err := t.order(ctx, p, jobs, t.target.urls, t.Sizes.Workers)
+		if err != nil {
 			return err
 		}
 		o := t.check("a herd for many hosts from the bare client", expected)
+		t.cpu(Figure{Name: "bare_" + name + "_cpu", Label: "bare client's CPU, " + name + " herd"}, spent.client, len(jobs))
 		t.figure(Figure{Name: "bare_" + name, Label: "bare client, " + name + " herd", Unit: "/s", Value: o.throughput()})
 	}
-	_, err = p.finish()
-	return err
+	return p.finish()
 }

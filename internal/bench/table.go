@@ -87,6 +87,7 @@ func afterword(r *Report) string {
 ceiling is a bare HTTP client, or a bare handler, without any store. "mark" is
 what this project aims at, for figure or multiple, with all on two processors.
 `)
+	text.WriteString(protocols(r))
 	for _, w := range r.Workloads {
 		for _, run := range w.Runs {
 			for _, note := range run.Notes {
@@ -98,6 +99,29 @@ what this project aims at, for figure or multiple, with all on two processors.
 		text.WriteString("Every job arrived, none early, and none twice unless a crash had cut it off.\n")
 	}
 	return text.String()
+}
+
+// protocols says what the requests of jobs spoke: for each workload, unless it
+// was the same for all.
+func protocols(r *Report) string {
+	var each []string
+	seen := map[string]bool{}
+	last := ""
+	for _, w := range r.Workloads {
+		for _, run := range w.Runs[:min(1, len(w.Runs))] {
+			if run.Protocol != "" {
+				last, seen[run.Protocol] = run.Protocol, true
+				each = append(each, w.Name+" "+run.Protocol)
+			}
+		}
+	}
+	switch len(seen) {
+	case 0:
+		return ""
+	case 1:
+		return "All requests to targets spoke " + last + ".\n"
+	}
+	return "Requests to targets spoke: " + strings.Join(each, ", ") + ".\n"
 }
 
 func formatValue(v float64, unit string) string {

@@ -25,6 +25,8 @@ type target struct {
 	rounds     atomic.Pointer[[]*round]
 	strays     atomic.Int64 // requests of no round
 	handshakes atomic.Int64
+	overHTTP1  atomic.Int64 // requests of jobs
+	overHTTP2  atomic.Int64
 	resumed    atomic.Int64 // handshakes that took up a session of before
 
 	mu     sync.Mutex
@@ -153,6 +155,24 @@ func (t *target) expect(r *round) {
 	t.rounds.Store(&rounds)
 }
 
+// spoken returns the protocols that jobs' requests have come by since it was last
+// asked, the most frequent first; "" when there were none.
+func (t *target) spoken() string {
+	one, two := t.overHTTP1.Swap(0), t.overHTTP2.Swap(0)
+	switch {
+	case one == 0 && two == 0:
+		return ""
+	case two == 0:
+		return "HTTP/1.1"
+	case one == 0:
+		return "HTTP/2"
+	case one < two:
+		return "HTTP/2 and HTTP/1.1"
+	default:
+		return "HTTP/1.1 and HTTP/2"
+	}
+}
+
 // forget ends what all rounds expect.
 func (t *target) forget() { t.rounds.Store(&[]*round{}) }
 
@@ -183,6 +203,11 @@ func (t *target) job(w http.ResponseWriter, r *http.Request, at time.Time, body 
 		t.strays.Add(1)
 		http.Error(w, "not a job of this bench", http.StatusNotFound)
 		return
+	}
+	if r.ProtoMajor == 2 {
+		t.overHTTP2.Add(1)
+	} else {
+		t.overHTTP1.Add(1)
 	}
 	a, first := in.arrive(number, at)
 	if r.URL.Path == pathHang {

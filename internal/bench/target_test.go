@@ -195,7 +195,7 @@ func TestReceiverNotesMessages(t *testing.T) {
 	}
 	jobs := newRound(7, 2)
 	jobs.arrive(7, time.Unix(0, target.events.seen[0][messageCallback].at.Load()).Add(-5*time.Millisecond))
-	if delays := target.events.delays(jobs); len(delays) != 1 || delays[0] != 5 {
+	if delays := target.events.delays(jobs, messageCallback); len(delays) != 1 || delays[0] != 5 {
 		t.Errorf("the callbacks' delays are %v", delays)
 	}
 }

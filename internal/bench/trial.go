@@ -93,6 +93,7 @@ func (t *trial) newAccount(ctx context.Context, s records, name string) (*identi
 
 // end stops what the trial started.
 func (t *trial) end(ctx context.Context) error {
+	t.result.Protocol = t.target.spoken()
 	t.target.forget()
 	t.bench.target.forget()
 	for _, closer := range t.closers {
@@ -199,15 +200,6 @@ func (t *trial) lateFigures(l late, c Curve) {
 		f.Detail = f.Detail || l.shown == showNone
 		t.figure(f)
 	}
-}
-
-// create creates jobs and notes how fast that went, for the next to be planned.
-func (t *trial) create(ctx context.Context, what string, jobs []planned, clients int) (*created, error) {
-	made, err := createAll(ctx, t.service.api, jobs, clients, t.step(what, len(jobs)))
-	if err != nil {
-		return nil, errors.Join(err, t.alive())
-	}
-	return made, nil
 }
 
 // await waits until as many different jobs of a round have arrived.

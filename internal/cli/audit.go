@@ -46,8 +46,9 @@ type actorView struct {
 
 // Run shows an audit log.
 func (c *accountsAudit) Run(env *environment) error {
-	if c.Limit < 1 || c.Limit > identity.MaxAudits+identity.MaxAuditSlots {
-		return fmt.Errorf("--limit must be a whole number from 1 to %d", identity.MaxAudits+identity.MaxAuditSlots)
+	const most = identity.MaxAudits + identity.MaxAuditSlots + identity.MaxAuditEdits
+	if c.Limit < 1 || c.Limit > most {
+		return fmt.Errorf("--limit must be a whole number from 1 to %d", most)
 	}
 	show := func(ctx context.Context, s store.Store, a *identity.Account) error {
 		entries, err := s.AuditList(ctx, a.Number, "", uuid.Nil, c.Limit)

@@ -27,6 +27,7 @@ type serveCommand struct {
 	AllowPrivateTargets bool   `setting:"" type:"switch" help:"Allow loopback, private, link-local and other special addresses as targets."`
 	targetFlags
 	TargetCAFile string `name:"target-ca-file" setting:"" placeholder:"FILE" help:"PEM certificates to trust for targets, in addition to the system's."`
+	PreferHTTP2  bool   `name:"prefer-http2" setting:"" type:"switch" help:"Speak HTTP/2 to targets that offer it beside HTTP/1.1. Default: only to targets that refuse HTTP/1.1."`
 	secretsFlag
 	Concurrency        slots  `setting:"" default:"1000" placeholder:"N" help:"Maximum of job requests under way at once on this node. Callbacks and webhooks have the same number of slots of their own."`
 	Retention          period `setting:"" default:"30d" placeholder:"PERIOD" help:"How long final jobs and logs are kept (90m, 12h, 30d, 2w); 0 means for ever."`
@@ -75,7 +76,7 @@ func (c *serveCommand) Run(env *environment) error {
 	limitMemory(log)
 	here := c.PublicURL.String()
 	return app.Run(env.ctx, app.Config{
-		Listen: c.Listen, DatabaseURL: c.DatabaseURL, PublicAPIKey: string(c.PublicAPIKey), AllowPrivateTargets: c.AllowPrivateTargets, AllowHTTPTargets: c.AllowHTTPTargets,
+		Listen: c.Listen, DatabaseURL: c.DatabaseURL, PublicAPIKey: string(c.PublicAPIKey), AllowPrivateTargets: c.AllowPrivateTargets, AllowHTTPTargets: c.AllowHTTPTargets, PreferHTTP2: c.PreferHTTP2,
 		DenyTargets: c.DenyTargets, AllowTargets: c.AllowTargets, TargetPorts: execute.Ports(c.TargetPorts),
 		TargetCAFile: c.TargetCAFile, SecretsKeyFile: c.SecretsKeyFile, Concurrency: int(c.Concurrency), Retention: time.Duration(c.Retention), Limits: c.limits(),
 		Signup:  auth.Signup(c.Signup),

@@ -25,7 +25,7 @@ const auditsShown = 50
 
 func (s *Server) accountAudit(c *call) error {
 	return s.showAudit(c, c.owner().Number, &view.AuditLog{
-		Area: "settings", Title: "Audit log", About: "Sign-ins, changes of keys, secrets and passwords, and what an operator did.", Tabs: true,
+		Area: "settings", Title: "Audit log", About: "Sign-ins, changes of keys, secrets and passwords, edits of alerts and limits, and what an operator did.", Tabs: true,
 	})
 }
 
@@ -70,8 +70,12 @@ var auditEvents = map[string]string{
 	audit.SecretsReencrypted: "Secrets encrypted with another key", audit.OperationStarted: "Operation started", audit.OperationStopped: "Operation stopped",
 	audit.RecoveryUsed: "Recovery code used", audit.RecoveryReplaced: "Recovery codes replaced",
 	audit.AccountCreated: "Account created", audit.AccountDeleted: "Account deleted", audit.OperatorChanged: "Operator changed",
-	audit.InviteCreated: "Invite created", audit.AccountLimited: "Limits changed", audit.AccountSuspended: "Account suspended",
-	audit.AccountResumed: "Account resumed", audit.TargetBlocked: "Target blocked", audit.TargetUnblocked: "Target unblocked",
+	audit.InviteCreated: "Invite created", audit.AccountLimited: "Account limits changed", audit.AccountSuspended: "Account suspended",
+	audit.AlertCreated: "Alert created", audit.AlertChanged: "Alert changed", audit.AlertDeleted: "Alert deleted",
+	audit.LimitCreated: "Limit created", audit.LimitChanged: "Limit changed", audit.LimitDeleted: "Limit deleted",
+	audit.ScheduleDisabled: "Schedule disabled", audit.ScheduleEnabled: "Schedule enabled", audit.ScheduleDeleted: "Schedule deleted",
+	audit.DocumentApplied: "Schedules applied from a file",
+	audit.AccountResumed:  "Account resumed", audit.TargetBlocked: "Target blocked", audit.TargetUnblocked: "Target unblocked",
 }
 
 // auditChoices are the events to filter by, in alphabetical order.
@@ -112,6 +116,9 @@ func auditActor(a *identity.AuditEntry) string {
 
 // actor returns the viewer as an actor of the account's audit log.
 func (c *call) actor() audit.Actor {
+	if c.viewer != nil && c.viewer.public {
+		return audit.Actor{Kind: audit.ByNobody, Address: c.address()}
+	}
 	return audit.Actor{Kind: audit.BySession, Address: c.address()}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/identity"
@@ -58,7 +59,7 @@ func (c *call) setViewer(v *viewer) {
 		shown = &ui.Viewer{Email: v.account.Email, Public: v.public, Operator: v.operator}
 	}
 	if v != nil {
-		c.r = c.r.WithContext(job.WithActor(c.r.Context(), c.author()))
+		c.r = c.r.WithContext(audit.WithActor(job.WithActor(c.r.Context(), c.author()), c.actor()))
 	}
 	if v != nil && v.public {
 		path = strings.TrimPrefix(path, ui.PublicPrefix)

@@ -101,7 +101,7 @@ func (s *Server) editableJob(c *call) (*editable, error) {
 	e := &editable{
 		Editing: view.Editing{
 			Title: "Edit", Record: view.JobTitle(j), Area: "jobs", Back: page, Action: page + "/edit", Verb: "Save changes",
-			When: "Empty keeps the time: due " + ui.Exact(j.ScheduledAt) + ".",
+			When: "Empty keeps the time: due " + ui.ExactIn(j.ScheduledAt, ui.From(ctx).Now.Location()) + ".",
 		},
 		places: job.EditJob, request: withTexts(j.Args, j.Name, j.Description), args: j.Args, zone: "UTC", revision: j.Revision,
 		preview: func(patch rawjson.Value) ([]job.FieldChange, error) {

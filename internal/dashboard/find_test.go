@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestFind_FindsPagesActionsSchedulesAndJobs(t *testing.T) {
@@ -43,5 +44,39 @@ func TestFind_ShowsOnlyTheAccountsRecords(t *testing.T) {
 	page, err := w.service.FindSchedules(t.Context(), other.Owner, "Secret", 5)
 	if err != nil || len(page) != 0 {
 		t.Errorf("found %v, %v", page, err)
+	}
+}
+
+// TestFind_IsBounded verifies how far back a search for schedules looks.
+func TestFind_IsBounded(t *testing.T) {
+	w := newSite(t, false)
+	w.citizen()
+	owner := w.owner("ann@example.com")
+	find := func(text string) int {
+		t.Helper()
+		found, err := w.service.FindSchedules(t.Context(), owner, text, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(found)
+	}
+	add := func(name, body string) {
+		w.create(owner, `{"url":"https://example.com","cron":"@daily","name":"`+name+`","body":"`+body+`"}`)
+		w.pass(time.Millisecond)
+	}
+	add("oldest", "")
+	add("second", "")
+	for range 499 {
+		add("other", "")
+	}
+	if oldest, second := find("oldest"), find("second"); oldest != 0 || second != 1 {
+		t.Errorf("of the newest 501 schedules, %d of the first and %d of the second are found", oldest, second)
+	}
+	// Large ones end it earlier: no page is read after 4 MiB.
+	for range 100 {
+		add("large", strings.Repeat("x", 50_000))
+	}
+	if second, large := find("second"), find("large"); second != 0 || large != 5 {
+		t.Errorf("behind 5 MB, %d schedules are found; of those, %d", second, large)
 	}
 }

@@ -85,7 +85,7 @@ func (s *Server) jobs(c *call) error {
 	return c.render(http.StatusOK, view.JobsPage(list))
 }
 
-// filteredCountLimit is the highest number of jobs that a tab shows beside filters:
+// filteredCountLimit is how many of the newest jobs that match filters the tabs count:
 // each is looked up in the index of each filter.
 const filteredCountLimit = 1000
 
@@ -104,11 +104,14 @@ func (s *Server) jobTabs(c *call, query job.Query, list *view.Jobs) ([]ui.Tab, e
 			return nil, err
 		}
 		count = func(state job.State) string {
-			text := ui.Count(counts[state])
-			if partial || counts[state] >= int64(limit) {
-				text += "+"
+			n := counts[state]
+			switch {
+			case partial && n == 0:
+				return "" // there may be some
+			case partial || n >= int64(limit):
+				return ui.Count(n) + "+"
 			}
-			return text
+			return ui.Count(n)
 		}
 	}
 	tabs := []ui.Tab{{Label: "All", Href: c.here("state", "", "after", "", "order", ""), Current: list.State == ""}}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/fault"
@@ -71,7 +70,6 @@ func (s *Server) startOperation(c *call) error {
 		if err != nil {
 			return c.refuseOperation(d, err)
 		}
-		s.auditOperation(c, audit.OperationStarted, o)
 		return c.redirect("/operations/%s", o.ID)
 	}
 	if c.r.PostForm.Get("go") == "form" {
@@ -86,11 +84,6 @@ func (s *Server) startOperation(c *call) error {
 		n.Matched = "at least " + n.Matched
 	}
 	return c.render(http.StatusOK, view.CountedOperationPage(n))
-}
-
-// auditOperation records who started or stopped an operation.
-func (s *Server) auditOperation(c *call, event string, o *job.Operation) {
-	s.Audit.Audit(c.r.Context(), audit.Entry{Account: c.owner(), Actor: c.actor(), Event: event, Detail: audit.OperationDetail(o)})
 }
 
 // refuseOperation shows the form again with its problems.
@@ -202,12 +195,11 @@ func (s *Server) stopOperation(c *call) error {
 	if err != nil {
 		return err
 	}
-	o, stopped, err := s.Service.StopOperation(c.r.Context(), c.owner(), id)
+	_, stopped, err := s.Service.StopOperation(c.r.Context(), c.owner(), id)
 	if err != nil {
 		return err
 	}
 	if stopped {
-		s.auditOperation(c, audit.OperationStopped, o)
 		return c.redirect("/operations/%s?done=stopped", id)
 	}
 	return c.redirect("/operations/%s", id)

@@ -88,7 +88,7 @@ func (s *Server) readCharts(c *call, o *view.Overview) (*stats.Series, error) {
 		o.Tabs = append(o.Tabs, ui.Tab{Label: p.label, Href: c.here("span", p.value, "from", "", "to", ""), Current: !d.selected && p.value == d.value})
 	}
 	if d.selected {
-		o.Tabs = append(o.Tabs, ui.Tab{Label: view.Interval(s.Service.Now(), d.from, d.to), Href: c.here(), Current: true})
+		o.Tabs = append(o.Tabs, ui.Tab{Label: view.Interval(ui.From(c.r.Context()).Now, d.from, d.to), Href: c.here(), Current: true})
 	}
 	o.Figures, o.FailedAttempts = figures(&series.Total), series.Total.Failed
 	if o.AsTable = asTable(c); o.AsTable {

@@ -41,3 +41,23 @@ func TestLimits_SavePauseAndDelete(t *testing.T) {
 		b.want(b.post("/limits", c[1:]...), 422, c[0])
 	}
 }
+
+func TestAudit_ShowsEdits(t *testing.T) {
+	w := newSite(t, false)
+	b := w.citizen()
+	b.post("/limits", "key", "stripe", "parallel", "5")
+	b.post("/limits/stripe/pause")
+	b.post("/limits/stripe/delete")
+	b.want(b.post("/alerts", "name", "nightly", "on", "failed", "webhook", "https://hooks.example.com/private"), 303, "/alerts?done=alertcreated")
+	b.post("/alerts/nightly/delete")
+	for event, want := range map[string]string{
+		"limit.created": "stripe: 5 at once", "limit.changed": "stripe: 5 at once, paused", "limit.deleted": "Limit deleted",
+		"alert.created": "nightly: on failed, to hooks.example.com", "alert.deleted": "Alert deleted",
+	} {
+		page := b.want(b.get("/settings/audit?event="+event), 200, want)
+		b.want(page, 200, "Dashboard")
+		if strings.Contains(page.body, "/private") {
+			t.Errorf("%s contains the path of a receiver", event)
+		}
+	}
+}

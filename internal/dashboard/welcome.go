@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/broadcast"
@@ -139,7 +140,7 @@ func (s *Server) welcomeSend(c *call) error {
 func (s *Server) welcomeEvents(c *call) error {
 	arrived, stop := s.Board.Watch(channelOf(c.account()))
 	defer stop()
-	stream, err := s.Events.OpenHints(c.r.Context(), c.owner(), edge.ClientAddr(c.r))
+	stream, err := s.Events.OpenHints(c.r.Context(), c.owner(), edge.ClientAddr(c.r), time.Time{})
 	if err != nil {
 		return err
 	}

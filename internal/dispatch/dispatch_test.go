@@ -228,6 +228,42 @@ func TestRun_FiresAfterAStoreOutage(t *testing.T) {
 	})
 }
 
+// TestScan_RestsNoLongerAfterAnOutage: reads that fail or hang are no reason to read
+// the queue less often, so that an item whose hint is lost is found.
+func TestScan_RestsNoLongerAfterAnOutage(t *testing.T) {
+	for name, outage := range map[string]func(q *fakeQueue, on bool){
+		"failing": func(q *fakeQueue, on bool) { q.failing = on },
+		"hanging": func(q *fakeQueue, on bool) {
+			if q.reading = 0; on {
+				q.reading = 10 * time.Minute
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := start(t, 10, nil)
+				set := func(on bool) {
+					b.queue.mu.Lock()
+					defer b.queue.mu.Unlock()
+					outage(b.queue, on)
+				}
+				set(true)
+				sleep(t.Context(), 10*time.Minute)
+				set(false)
+				sleep(t.Context(), 5*time.Second)
+				now := b.queue.Now()
+				for number := range int64(2) { // the second one hides the first from reads that go on from it
+					b.queue.add(ref(number+1, 1, 1, now.Add(time.Duration(1-number)*time.Millisecond)))
+					sleep(t.Context(), 21*time.Second)
+				}
+				if fired := b.firings(); len(fired) != 2 {
+					t.Errorf("fired %+v, want both items", fired)
+				}
+			})
+		})
+	}
+}
+
 func TestRun_FollowsAClockStepWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, nil)

@@ -61,7 +61,10 @@ func (q *fakeQueue) add(refs ...store.QueueKey) {
 }
 
 func (q *fakeQueue) QueuePeek(_ context.Context, behind store.QueueKey, until time.Time, limit int) ([]store.QueueKey, error) {
-	time.Sleep(q.reading)
+	q.mu.Lock()
+	reading := q.reading
+	q.mu.Unlock()
+	time.Sleep(reading)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.failing {

@@ -25,8 +25,10 @@ const (
 	maxHints  = 10_000
 	// restAfterScan bounds the share of time spent on scans from the queue's
 	// beginning: the next one starts no sooner than restAfterScan times the
-	// duration of the last.
+	// duration of the last. It is never later than restMost: a scan may have been
+	// long because the store hung, or its clock was set.
 	restAfterScan = 20
+	restMost      = 15 * time.Second
 )
 
 // scanState is how far the loop has read the queue.
@@ -93,6 +95,8 @@ func (d *Dispatcher) admitPeeked(p *peekResult, now time.Time) {
 		d.scan.next = now.Add(recheck / 10)
 		if p.refill {
 			d.pools[p.lane.kind].lanes.keepBacklog(p.lane, p.from)
+		} else if d.scan.scanning {
+			d.scan.began = d.scan.next // reads that fail don't make the scan a long one
 		}
 		return
 	}
@@ -252,5 +256,5 @@ func (d *Dispatcher) rescanPause() time.Duration {
 	if d.busy() {
 		pause = 10 * recheck
 	}
-	return max(pause, restAfterScan*d.scan.took)
+	return max(pause, min(restAfterScan*d.scan.took, restMost))
 }

@@ -471,7 +471,7 @@ func TestAStoreThatFailsEndsNothing(t *testing.T) {
 
 func TestHintsTellThatThereIsSomethingOnceASecond(t *testing.T) {
 	bubble(t, func(b *bench) {
-		r := b.serve(b.hub.OpenHints(b.Context(), owner, somewhere))
+		r := b.serve(b.hub.OpenHints(b.Context(), owner, somewhere, b.store.Now()))
 		b.want(r, ": following")
 		for range 10 {
 			b.hub.Changed(b.store.addJob(owner))
@@ -486,11 +486,11 @@ func TestHintsTellThatThereIsSomethingOnceASecond(t *testing.T) {
 			b.open(owner, uuid.Nil)
 		}
 		for i := range MaxHints - 1 {
-			if _, err := b.hub.OpenHints(b.Context(), owner, netip.AddrFrom4([4]byte{192, 0, 2, byte(2 + i/maxOfNetwork)})); err != nil {
+			if _, err := b.hub.OpenHints(b.Context(), owner, netip.AddrFrom4([4]byte{192, 0, 2, byte(2 + i/maxOfNetwork)}), time.Time{}); err != nil {
 				b.Fatal(err)
 			}
 		}
-		if _, err := b.hub.OpenHints(b.Context(), owner, netip.MustParseAddr("192.0.2.99")); fault.CodeOf(err) != fault.TooMany {
+		if _, err := b.hub.OpenHints(b.Context(), owner, netip.MustParseAddr("192.0.2.99"), time.Time{}); fault.CodeOf(err) != fault.TooMany {
 			b.Errorf("one more: %v", err)
 		}
 	})

@@ -51,6 +51,7 @@ const (
 type Hub struct {
 	Config
 	watched atomic.Int64 // accounts that are watched
+	told    told
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
@@ -70,6 +71,7 @@ func New(config Config) *Hub {
 		Config: config, watchers: map[int64]*watcher{}, networks: map[netip.Prefix]int{}, open: map[bool]int{}, rounds: make(chan struct{}, maxRounds),
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
+	h.told.began = config.Store.Now()
 	return h
 }
 
@@ -86,6 +88,7 @@ func (h *Hub) Wake(account int64) { h.tell(account, 0) }
 func (h *Hub) Changed(j *job.Job) { h.tell(j.Owner.Number, j.Number) }
 
 func (h *Hub) tell(account, number int64) {
+	h.told.put(account, h.Store.Now())
 	if h.watched.Load() == 0 {
 		return
 	}
@@ -114,10 +117,15 @@ func (h *Hub) Open(ctx context.Context, owner job.Owner, address netip.Addr, las
 
 // OpenHints opens a stream that only reports that something happened: an event "job"
 // without a record, at most once a second. It is for pages that reload their own
-// data. It returns a TooMany fault if there are too many such streams: of the
-// account, of the client's network, or in all.
-func (h *Hub) OpenHints(ctx context.Context, owner job.Owner, address netip.Addr) (*Stream, error) {
-	return h.begin(ctx, &Stream{hub: h, owner: owner, network: network.Of(address), hints: true, more: make(chan struct{}, 1)})
+// data. It begins with an event unless nothing has changed since a time by the store's
+// clock, before which the page was read. It returns a TooMany fault if there are too
+// many such streams: of the account, of the client's network, or in all.
+func (h *Hub) OpenHints(ctx context.Context, owner job.Owner, address netip.Addr, since time.Time) (*Stream, error) {
+	s, err := h.begin(ctx, &Stream{hub: h, owner: owner, network: network.Of(address), hints: true, more: make(chan struct{}, 1)})
+	if err == nil && h.changed(ctx, owner, since) {
+		s.push([]event{hint})
+	}
+	return s, err
 }
 
 func (h *Hub) begin(ctx context.Context, s *Stream) (*Stream, error) {

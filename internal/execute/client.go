@@ -38,6 +38,9 @@ type Config struct {
 	// MaxConnsIdleAll is how many idle connections are kept in total. 0 means
 	// four times MaxConnsIdle.
 	MaxConnsIdleAll int
+	// PreferHTTP2 speaks HTTP/2 to targets that offer both versions. Otherwise only
+	// those that refuse HTTP/1.1 are spoken to in HTTP/2.
+	PreferHTTP2 bool
 }
 
 // Request is the request of one attempt.
@@ -94,6 +97,7 @@ type Client struct {
 	targets   *Targets
 	tls       *tls.Config
 	sessions  sessionCache
+	only2     onlyHTTP2
 	transport *http.Transport
 	warm      *warmConns
 	conns     connSet
@@ -105,7 +109,7 @@ func New(cfg Config) *Client {
 	c := &Client{
 		userAgent: "punctual/" + cfg.Version,
 		targets:   cfg.Targets,
-		tls:       newTLSConfig(cfg.RootCAs),
+		tls:       newTLSConfig(cfg.RootCAs, cfg.PreferHTTP2),
 		sessions:  newSessionCache(),
 	}
 	if c.targets == nil {

@@ -288,7 +288,7 @@ func TestIdleConnections_AreBounded(t *testing.T) {
 			_ = writeStatus(f.Framer, frame.Header().StreamID, "204", true)
 		}
 	}
-	c := New(Config{Targets: anywhere(), RootCAs: authority().pool, MaxConnsIdle: 3, MaxConnsIdleAll: 5})
+	c := New(Config{Targets: anywhere(), RootCAs: authority().pool, MaxConnsIdle: 3, MaxConnsIdleAll: 5, PreferHTTP2: true})
 	defer c.Close()
 	var urls []string
 	for range 3 {

@@ -80,9 +80,12 @@ func anywhere() *Targets {
 	return NewTargets(TargetsConfig{AllowPrivate: true, Ports: ports})
 }
 
-// newClient returns a client that trusts test targets and may call them.
-func newClient(t testing.TB) *Client {
-	c := New(Config{Version: "1.2.3", Targets: anywhere(), RootCAs: authority().pool, MaxConnsIdle: 64})
+// newClient returns a client that trusts test targets and may call them. It speaks
+// HTTP/2 to those that can.
+func newClient(t testing.TB) *Client { return newClientOf(t, true) }
+
+func newClientOf(t testing.TB, preferHTTP2 bool) *Client {
+	c := New(Config{Version: "1.2.3", Targets: anywhere(), RootCAs: authority().pool, MaxConnsIdle: 64, PreferHTTP2: preferHTTP2})
 	t.Cleanup(c.Close)
 	return c
 }

@@ -30,12 +30,12 @@ const (
 	connWindow   = 2 << 20
 )
 
-func newTLSConfig(roots *x509.CertPool) *tls.Config {
-	return &tls.Config{
-		MinVersion: tls.VersionTLS12,
-		RootCAs:    roots,
-		NextProtos: []string{"h2", "http/1.1"},
+func newTLSConfig(roots *x509.CertPool, preferHTTP2 bool) *tls.Config {
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots, NextProtos: []string{"http/1.1"}}
+	if preferHTTP2 {
+		cfg.NextProtos = []string{"h2", "http/1.1"}
 	}
+	return cfg
 }
 
 func (c *Client) newTransport(connsIdle, connsIdleAll int) *http.Transport {
@@ -69,12 +69,28 @@ type handshakeError struct{ err error }
 func (e *handshakeError) Error() string { return e.err.Error() }
 func (e *handshakeError) Unwrap() error { return e.err }
 
-// dialTLS connects to addr and does the TLS handshake. It does the handshake
-// itself, rather than leave it to the transport, to distinguish failures of the
-// two.
+// dialTLS connects to addr and does the TLS handshake, in HTTP/2 with a target that
+// refuses HTTP/1.1.
 func (c *Client) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
 	ctx, cancel := boundDial(ctx)
 	defer cancel()
+	if c.only2.has(addr) {
+		return c.dialVersion(ctx, network, addr, http2Only)
+	}
+	conn, err := c.dialVersion(ctx, network, addr, nil)
+	if err != nil && refusesVersion(err) {
+		if conn, err = c.dialVersion(ctx, network, addr, http2Only); err == nil {
+			c.only2.add(addr)
+		}
+	}
+	return conn, err
+}
+
+// dialVersion connects to addr and does the TLS handshake, in which it offers the
+// given versions of HTTP, or those of the configuration. It does the handshake
+// itself, rather than leave it to the transport, to distinguish failures of the
+// two.
+func (c *Client) dialVersion(ctx context.Context, network, addr string, versions []string) (net.Conn, error) {
 	raw, err := c.connect(ctx, network, addr)
 	if err != nil {
 		return nil, &dialError{err}
@@ -82,7 +98,7 @@ func (c *Client) dialTLS(ctx context.Context, network, addr string) (net.Conn, e
 	if to, ok := ctx.Value(dialledKey{}).(**targetConn); ok {
 		*to = raw
 	}
-	return c.shakeHands(ctx, raw)
+	return c.shakeHands(ctx, raw, versions)
 }
 
 // dialPlain connects to addr for a URL of http.
@@ -146,8 +162,11 @@ func (c *Client) stillAllowed(kept *targetConn) error {
 	return nil
 }
 
-func (c *Client) shakeHands(ctx context.Context, raw *targetConn) (net.Conn, error) {
+func (c *Client) shakeHands(ctx context.Context, raw *targetConn, versions []string) (net.Conn, error) {
 	cfg := c.tls.Clone()
+	if versions != nil {
+		cfg.NextProtos = versions
+	}
 	cfg.ServerName = raw.server
 	sessions := c.sessions.of(raw.at)
 	cfg.ClientSessionCache, cfg.VerifyConnection = sessions, sessions.verify

@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -29,7 +28,6 @@ func (s *Server) startOperation(c *call) error {
 	if err != nil {
 		return err
 	}
-	s.auditOperation(c, audit.OperationStarted, o)
 	c.Header().Set("Location", "/api/operations/"+o.ID.String())
 	return c.writeOperation(http.StatusAccepted, o)
 }
@@ -88,12 +86,9 @@ func (s *Server) stopOperation(c *call) error {
 	if err != nil {
 		return err
 	}
-	o, stopped, err := s.Service.StopOperation(c.r.Context(), c.owner, id)
+	o, _, err := s.Service.StopOperation(c.r.Context(), c.owner, id)
 	if err != nil {
 		return err
-	}
-	if stopped {
-		s.auditOperation(c, audit.OperationStopped, o)
 	}
 	return c.writeOperation(http.StatusOK, o)
 }
@@ -109,11 +104,4 @@ func (c *call) operationID() (uuid.UUID, error) {
 
 func (c *call) writeOperation(status int, o *job.Operation) error {
 	return c.writeRecord(status, func(b []byte) []byte { return job.AppendOperation(b, o) })
-}
-
-// auditOperation records who started or stopped an operation.
-func (s *Server) auditOperation(c *call, event string, o *job.Operation) {
-	s.Audit.Audit(c.r.Context(), audit.Entry{
-		Account: c.owner, Actor: c.actor(), Event: event, Detail: audit.OperationDetail(o),
-	})
 }

@@ -44,6 +44,9 @@ func (c *call) permit(needed identity.Scope) error {
 // actor is the caller as the audit log names it.
 func (c *call) actor() audit.Actor {
 	actor := audit.Actor{Kind: audit.ByKey, Name: c.caller.Prefix}
+	if c.caller.Public {
+		actor = audit.Actor{Kind: audit.ByNobody}
+	}
 	if from := edge.ClientAddr(c.r); from.IsValid() {
 		actor.Address = from.String()
 	}

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +37,24 @@ type Limit struct {
 	Parallel int
 	// Paused holds everything back.
 	Paused bool
+}
+
+// String describes the limit: "100 calls in 1m0s, 5 at once, paused".
+func (l Limit) String() string {
+	var words []string
+	if l.Calls > 0 {
+		words = append(words, fmt.Sprintf("%d calls in %s", l.Calls, l.Per))
+	}
+	if l.Parallel > 0 {
+		words = append(words, fmt.Sprintf("%d at once", l.Parallel))
+	}
+	if len(words) == 0 {
+		words = append(words, "no limit")
+	}
+	if l.Paused {
+		words = append(words, "paused")
+	}
+	return strings.Join(words, ", ")
 }
 
 // Record is an account's limit with its key.

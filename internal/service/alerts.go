@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/alert"
+	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/notify"
@@ -44,6 +45,7 @@ type AlertsConfig struct {
 	Watcher AlertWatcher
 	Sender  AlertSender
 	Checks  alert.Checks
+	Audit   *audit.Log // nil records nothing
 }
 
 const (
@@ -106,6 +108,11 @@ func (s *Alerts) Put(ctx context.Context, owner job.Owner, name string, body raw
 		}
 		return nil, false, err
 	}
+	event := audit.AlertChanged
+	if created {
+		event = audit.AlertCreated
+	}
+	s.Audit.Edited(ctx, owner, event, alertDetail(name, &draft.Definition))
 	return alertRecord(a), created, s.Watcher.Refresh(ctx)
 }
 
@@ -164,6 +171,7 @@ func (s *Alerts) Delete(ctx context.Context, owner job.Owner, name string) error
 	if err := s.Store.AlertDelete(ctx, owner, name); err != nil {
 		return err
 	}
+	s.Audit.Edited(ctx, owner, audit.AlertDeleted, name)
 	return s.Watcher.Refresh(ctx)
 }
 

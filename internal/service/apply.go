@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -112,6 +113,9 @@ func (s *Service) apply(ctx context.Context, owner job.Owner, a *applying) (*App
 	applied := &Applied{Results: a.results(puts, results), Tag: job.DocumentTag(a.entries)}
 	if !a.document.DryRun {
 		applied.Tag = job.DocumentTag(a.after(puts, results))
+		if edited := applyDetail(a.document.Owner, applied.Results); edited != "" {
+			s.Audit.Edited(ctx, owner, audit.DocumentApplied, edited)
+		}
 	}
 	return applied, nil
 }

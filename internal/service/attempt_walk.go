@@ -18,7 +18,7 @@ type attemptWalk struct {
 	at    job.LogPlace // after the last log that was taken
 	found []Attempt
 
-	looked, bytes int // what was read
+	left effort
 	// latest is, for each job, the event of the log that was taken last of those
 	// that begin or end an attempt.
 	latest map[int64]string
@@ -29,9 +29,9 @@ func (w *attemptWalk) run() (more bool, err error) {
 	if w.q.ofJobs() {
 		return w.runJobs()
 	}
-	for !w.spent() {
+	for !w.left.spent() {
 		q := w.q.Logs
-		q.ListQuery = job.ListQuery{Limit: attemptChunk, After: w.at.Run, AfterID: w.at.ID, Bytes: attemptBytes - w.bytes}
+		q.ListQuery = job.ListQuery{Limit: attemptChunk, After: w.at.Run, AfterID: w.at.ID, Bytes: w.left.bytes}
 		page, err := w.s.Logs(w.ctx, w.owner, w.q.Schedule, q)
 		if err != nil {
 			return false, err
@@ -50,28 +50,25 @@ func (w *attemptWalk) run() (more bool, err error) {
 	return true, nil
 }
 
-// spent reports whether the page has read as much as it may.
-func (w *attemptWalk) spent() bool { return w.looked >= attemptLook || w.bytes >= attemptBytes }
-
 // runJobs is run if the attempts are found by their jobs.
 func (w *attemptWalk) runJobs() (more bool, err error) {
 	if w.q.Logs.Job != nil {
 		return w.runJob(*w.q.Logs.Job)
 	}
-	for jobs := 0; jobs < attemptJobs && !w.spent(); {
+	for jobs := 0; jobs < attemptJobs && !w.left.spent(); {
 		if w.at.ID != uuid.Nil { // in the middle of a job
 			if full, err := w.takeJob(w.at.Run); full || err != nil {
 				return full, err
 			}
 		}
 		page, err := w.s.Jobs(w.ctx, w.owner, job.Query{
-			ListQuery: job.ListQuery{Limit: w.q.Limit, After: w.at.Run, Bytes: max(1, attemptBytes-w.bytes)},
+			ListQuery: job.ListQuery{Limit: w.q.Limit, After: w.at.Run, Bytes: max(1, w.left.bytes)},
 			Schedule:  w.q.Schedule, Tags: w.q.Tags, Host: w.q.Host, Name: w.q.Name,
 		})
 		if err != nil {
 			return false, err
 		}
-		w.bytes += job.TotalSize(page.Items, job.Size)
+		w.left.spend(0, job.TotalSize(page.Items, job.Size))
 		for _, j := range page.Items {
 			if full, err := w.takeJob(j.Number); full || err != nil {
 				return full, err
@@ -102,9 +99,9 @@ func (w *attemptWalk) runJob(ref job.Ref) (more bool, err error) {
 
 // takeJob takes the logs of a job, from w.at on if that is within the job.
 func (w *attemptWalk) takeJob(number int64) (full bool, err error) {
-	for !w.spent() {
+	for !w.left.spent() {
 		q := w.q.Logs
-		q.Job, q.ListQuery = &job.Ref{Number: number}, job.ListQuery{Limit: attemptChunk, Bytes: attemptBytes - w.bytes}
+		q.Job, q.ListQuery = &job.Ref{Number: number}, job.ListQuery{Limit: attemptChunk, Bytes: w.left.bytes}
 		if w.at.Run == number {
 			q.AfterID = w.at.ID
 		}
@@ -137,8 +134,7 @@ func (w *attemptWalk) take(logs []*job.Log, byRun bool) (full bool, err error) {
 		if wanted {
 			w.found = append(w.found, Attempt{Log: l})
 		}
-		w.looked++
-		w.bytes += job.LogSize(l)
+		w.left.spend(1, job.LogSize(l))
 		if l.Event == job.EventRequest || isOutcome(l) {
 			w.latest[l.Job] = l.Event
 		}

@@ -55,12 +55,10 @@ type AttemptPage struct {
 	Next  *job.LogPlace
 }
 
-// The bounds of a page of attempts: how many logs it reads, how many at a time,
-// about how many bytes of them, and how many jobs if it finds attempts by them.
+// How many logs a page of attempts reads at a time, and of how many jobs if it finds
+// attempts by them.
 const (
-	attemptLook  = 1000
 	attemptChunk = 100
-	attemptBytes = 8 << 20
 	attemptJobs  = 100
 	// jobsTogether is how many jobs are read at a time for their names.
 	jobsTogether = 5
@@ -73,7 +71,7 @@ const (
 // A page reads at most 1,000 logs, of at most 100 jobs if it finds them by their
 // jobs, so a page that is not full, or is empty, may have a next one.
 func (s *Service) Attempts(ctx context.Context, owner job.Owner, q AttemptQuery) (AttemptPage, error) {
-	w := &attemptWalk{s: s, ctx: ctx, owner: owner, q: q, at: q.After, latest: map[int64]string{}}
+	w := &attemptWalk{s: s, ctx: ctx, owner: owner, q: q, at: q.After, left: ofAttempts, latest: map[int64]string{}}
 	more, err := w.run()
 	if err != nil {
 		return AttemptPage{}, err

@@ -10,13 +10,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-// The bounds of FindSchedules: how many schedules it reads, and after how many bytes
-// of them it reads no further page.
-const (
-	findLook  = 500
-	findPage  = 100
-	findBytes = 4 << 20
-)
+// findPage is how many schedules FindSchedules reads at a time.
+const findPage = 100
 
 // FindSchedules finds schedules by a text that a person typed: the schedule with that
 // UUID or idempotency key, else up to limit of the newest 500 (fewer if they are large)
@@ -30,7 +25,7 @@ func (s *Service) FindSchedules(ctx context.Context, owner job.Owner, text strin
 	matches := job.Matcher(text)
 	var found []*job.Schedule
 	query := job.ScheduleQuery{ListQuery: job.ListQuery{Limit: findPage}}
-	for read, bytes := 0, 0; read < findLook && bytes < findBytes; {
+	for left := ofSchedules; !left.spent(); {
 		page, err := s.Schedules(ctx, owner, query)
 		if err != nil {
 			return nil, err
@@ -46,7 +41,8 @@ func (s *Service) FindSchedules(ctx context.Context, owner job.Owner, text strin
 		if page.Next == nil {
 			break
 		}
-		read, bytes, query.ListQuery = read+len(page.Items), bytes+job.TotalSize(page.Items, job.ScheduleSize), *page.Next
+		left.spend(len(page.Items), job.TotalSize(page.Items, job.ScheduleSize))
+		query.ListQuery = *page.Next
 	}
 	return found, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/limit"
@@ -38,8 +39,15 @@ func (s *Service) SetLimit(ctx context.Context, owner job.Owner, key string, bod
 	if l.Limit, err = readLimit(body); err != nil {
 		return l, false, err
 	}
-	created, err = s.Store.LimitPut(ctx, owner, l)
-	return l, created, err
+	if created, err = s.Store.LimitPut(ctx, owner, l); err != nil {
+		return l, false, err
+	}
+	event := audit.LimitChanged
+	if created {
+		event = audit.LimitCreated
+	}
+	s.Audit.Edited(ctx, owner, event, key+": "+l.String())
+	return l, created, nil
 }
 
 // Limit returns one of the owner's limits with its current use.
@@ -68,8 +76,12 @@ func (s *Service) DeleteLimit(ctx context.Context, owner job.Owner, key string) 
 		return fault.NoSuch("limit")
 	}
 	named, err := s.Store.LimitDelete(ctx, owner, key)
-	if err != nil || named == 0 {
+	if err != nil {
 		return err
+	}
+	if named == 0 {
+		s.Audit.Edited(ctx, owner, audit.LimitDeleted, key)
+		return nil
 	}
 	count := strconv.Itoa(named)
 	if named >= limit.MaxCount {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -71,6 +72,7 @@ func (s *Service) StartOperation(ctx context.Context, owner job.Owner, r *job.Op
 	if err := s.Store.OperationInsert(ctx, o, found); err != nil {
 		return nil, err
 	}
+	s.Audit.Edited(ctx, owner, audit.OperationStarted, operationDetail(o))
 	if s.Operated != nil {
 		s.Operated()
 	}
@@ -90,7 +92,7 @@ func (s *Service) newestJob(ctx context.Context, owner job.Owner) (after int64, 
 // match reads a page of the search for jobs that a selection matches, newest first.
 // Next is the job to continue after; 0 at the end.
 func (s *Service) match(ctx context.Context, owner job.Owner, of *job.Selection, after int64) (numbers []int64, next int64, err error) {
-	q, look := of.Query, combinedLook
+	q, look := of.Query, ofJobs.records
 	q.Limit, q.After = store.OperationChunk, after
 	if of.ErrorKind != "" {
 		q.Limit, look = kindsChunk, kindsLook
@@ -126,5 +128,9 @@ func (s *Service) AllOperations(ctx context.Context, owner job.Owner, q job.List
 // StopOperation stops an operation and returns it; stopped reports whether it was
 // running. When it returns, the operation changes no further job.
 func (s *Service) StopOperation(ctx context.Context, owner job.Owner, id uuid.UUID) (o *job.Operation, stopped bool, err error) {
-	return s.Store.OperationStop(ctx, owner, id)
+	o, stopped, err = s.Store.OperationStop(ctx, owner, id)
+	if err == nil && stopped {
+		s.Audit.Edited(ctx, owner, audit.OperationStopped, operationDetail(o))
+	}
+	return o, stopped, err
 }

@@ -17,15 +17,12 @@ func (s *Service) Job(ctx context.Context, owner job.Owner, id job.Ref) (*job.Jo
 	return s.Store.JobGet(ctx, owner, id)
 }
 
-// combinedLook is how many positions a page of a list with several filters reads.
-const combinedLook = 10_000
-
 // Jobs reads a page of the owner's jobs. With several filters, in the default
-// order, it reads at most combinedLook positions of the filters' indexes: a page
+// order, it reads at most 2,000 positions of the filters' indexes: a page
 // that is not full, or is empty, may have a next one.
 func (s *Service) Jobs(ctx context.Context, owner job.Owner, q job.Query) (job.Page[*job.Job], error) {
 	if q.Combined() && q.Unordered() == nil {
-		return s.scan(ctx, owner, q, combinedLook, nil)
+		return s.scan(ctx, owner, q, ofJobs.records, nil)
 	}
 	return job.ReadPage(q.ListQuery, job.Size, (*job.Job).Position, func(list job.ListQuery) ([]*job.Job, error) {
 		q.ListQuery = list

@@ -13,13 +13,13 @@ import (
 // CountLimit is the highest number that the API counts to for a state.
 const CountLimit = 10_000
 
-// searchLook is how many jobs a page of a search scans.
-const searchLook = 3000
-
 // Counts counts the owner's jobs that match the filters of q by state, each up to
-// limit. It reads only indexes, and at most that many entries per state; with filters
-// twice as many, and then partial reports that this ended a count early.
+// limit. With filters other than states it counts the newest 2,000 jobs that match, or
+// limit if that is less; partial reports that there may be more.
 func (s *Service) Counts(ctx context.Context, owner job.Owner, q job.Query, limit int) (counts map[job.State]int64, partial bool, err error) {
+	if q.Path() == job.ByFilter {
+		limit = min(limit, countLook)
+	}
 	return s.Store.JobTally(ctx, owner, q, limit)
 }
 
@@ -29,7 +29,7 @@ func (s *Service) Counts(ctx context.Context, owner job.Owner, q job.Query, limi
 // returns jobs in the default order. With filters other than the states it looks
 // for the text only.
 //
-// It finds a page by index, or scans the newest 3,000 jobs after After (fewer if
+// It finds a page by index, or scans the newest 2,000 jobs after After (fewer if
 // they are large), so a page takes milliseconds however many jobs there are.
 // An empty page may have a next one.
 func (s *Service) Search(ctx context.Context, owner job.Owner, q job.Query, text string) (job.Page[*job.Job], error) {
@@ -72,14 +72,14 @@ func (s *Service) SearchAll(ctx context.Context, owner job.Owner, q job.Query, t
 // searchText finds jobs by their idempotency key, else by their url or name.
 func (s *Service) searchText(ctx context.Context, owner job.Owner, q job.Query, text string) (job.Page[*job.Job], error) {
 	if q.Path() == job.ByFilter {
-		return s.scan(ctx, owner, q, searchLook, job.Matcher(text))
+		return s.scan(ctx, owner, q, ofJobs.records, job.Matcher(text))
 	}
 	page, err := s.Jobs(ctx, owner, job.Query{ListQuery: job.ListQuery{Limit: q.Limit, After: q.After}, Key: &text})
 	if err != nil || len(page.Items) > 0 {
 		page.Items = inStates(page.Items, q.States)
 		return page, err
 	}
-	return s.scan(ctx, owner, q, searchLook, job.Matcher(text))
+	return s.scan(ctx, owner, q, ofJobs.records, job.Matcher(text))
 }
 
 // scan reads a page with JobScan.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/batch"
 	"github.com/punctual-dev/punctual/internal/dispatch"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -49,6 +50,8 @@ type Config struct {
 	Secrets *secret.Vault
 	// Quotas limits what accounts may store; nil means no limits.
 	Quotas *quota.Book
+	// Audit records edits; nil records nothing.
+	Audit *audit.Log
 	// Random returns numbers from 0 to 1, by which retries are spread; nil for
 	// those of math/rand.
 	Random func() float64
@@ -187,21 +190,26 @@ func (s *Service) Cancel(ctx context.Context, owner job.Owner, id job.Ref) (*job
 
 // Disable stops a schedule from creating runs.
 func (s *Service) Disable(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
-	return s.stop(ctx, owner, id, lifecycle.Disable)
+	return s.stop(ctx, owner, id, lifecycle.Disable, audit.ScheduleDisabled)
 }
 
 // Delete deletes a schedule.
 func (s *Service) Delete(ctx context.Context, owner job.Owner, id uuid.UUID) error {
-	_, err := s.stop(ctx, owner, id, lifecycle.Delete)
+	_, err := s.stop(ctx, owner, id, lifecycle.Delete, audit.ScheduleDeleted)
 	return err
 }
 
-func (s *Service) stop(ctx context.Context, owner job.Owner, id uuid.UUID, how func(lifecycle.HasStarted) store.Decide) (*job.Schedule, error) {
+// stop changes a schedule with a decision that may end its pending run, and records
+// the event unless nothing changed.
+func (s *Service) stop(ctx context.Context, owner job.Owner, id uuid.UUID, how func(lifecycle.HasStarted) store.Decide, event string) (*job.Schedule, error) {
 	c := s.coordinate()
-	cancelled := false
+	cancelled, edited := false, ""
 	changed, err := s.changeSchedule(ctx, owner, id, func(moment *store.Snapshot) *store.Changes {
 		c.restart()
 		changes := how(c.hasStarted)(moment)
+		if edited = ""; changes != nil {
+			edited = scheduleDetail(moment.Schedule)
+		}
 		if cancelled = changes != nil && changes.Job != nil; cancelled {
 			c.number = moment.Job.Number
 		}
@@ -211,18 +219,26 @@ func (s *Service) stop(ctx context.Context, owner job.Owner, id uuid.UUID, how f
 	if err == nil && cancelled {
 		s.Metrics.Finished(job.Cancelled.String())
 	}
+	if err == nil && edited != "" {
+		s.Audit.Edited(ctx, owner, event, edited)
+	}
 	return changed, err
 }
 
 // Enable lets a disabled schedule create runs again.
 func (s *Service) Enable(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
 	var refused error
+	edited := false
 	enabled, err := s.changeSchedule(ctx, owner, id, func(moment *store.Snapshot) (c *store.Changes) {
 		c, refused = lifecycle.Enable(moment)
+		edited = c != nil && refused == nil
 		return c
 	})
 	if err == nil {
 		err = refused
+	}
+	if err == nil && edited {
+		s.Audit.Edited(ctx, owner, audit.ScheduleEnabled, scheduleDetail(enabled))
 	}
 	return enabled, err
 }

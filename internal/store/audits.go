@@ -12,7 +12,7 @@ import (
 // Audits stores the audit log.
 type Audits interface {
 	// AuditInsert stores an entry, or merges it into the one with its slot, and
-	// deletes the oldest entries beyond MaxAudits and MaxAuditSlots. It does
+	// deletes the oldest entries beyond MaxAudits, MaxAuditSlots and MaxAuditEdits. It does
 	// nothing if the account is gone.
 	AuditInsert(ctx context.Context, a *identity.AuditEntry) error
 	// AuditList returns up to limit entries of an account that follow the entry

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -90,11 +92,11 @@ type Jobs interface {
 	// first, see Marks.
 	JobGetMany(ctx context.Context, owner job.Owner, ids []job.Ref) ([]*job.Job, error)
 	// JobTally returns the number of the owner's jobs that match the filters of q, by
-	// state as clients see it, each up to limit, which also bounds how many jobs are
-	// read. With a combined filter it reads at most twice limit positions for a
-	// state; cut reports that there may be more jobs than were counted for this
-	// reason. It returns job.ErrUnsupported if q has an order or an offset, and
-	// ignores the rest of its ListQuery.
+	// state as clients see it, each up to limit. With filters other than states it
+	// counts the newest jobs that match, reading about limit positions of the filters'
+	// indexes at most; cut reports that there may be more. It returns
+	// job.ErrUnsupported if q has an order or an offset, and ignores the rest of its
+	// ListQuery.
 	JobTally(ctx context.Context, owner job.Owner, q job.Query, limit int) (counts map[job.State]int64, cut bool, err error)
 	// JobMessages returns up to limit pending deliveries of one of the owner's
 	// jobs, in order, without their bodies. DueAt is zero while a delivery waits
@@ -296,4 +298,12 @@ type Changes struct {
 	Await bool
 	// EndCompletions ends all completions of Job that are not over.
 	EndCompletions bool
+}
+
+// InStates removes the counts of other states; no states select all.
+func InStates(counts map[job.State]int64, states []job.State) map[job.State]int64 {
+	if len(states) > 0 {
+		maps.DeleteFunc(counts, func(s job.State, _ int64) bool { return !slices.Contains(states, s) })
+	}
+	return counts
 }

@@ -92,3 +92,46 @@ func TestAudit_LogIsPaged(t *testing.T) {
 		t.Fatalf("there are jobs: %s", cursor)
 	}
 }
+
+func TestAudit_LogsEdits(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	alert := `{"on":["failed"],"to":[{"webhook":"https://hooks.example.com/secret-path"}]}`
+	a.Do(http.MethodPut, "/api/alerts/nightly", alert).Want(201)
+	a.Do(http.MethodPut, "/api/alerts/nightly", `{"on":["failed","late"],"to":[{"webhook":"https://hooks.example.com/secret-path"}]}`).Want(200)
+	a.Do(http.MethodDelete, "/api/alerts/nightly", nil).Want(204)
+	a.Do(http.MethodDelete, "/api/alerts/nightly", nil).Want(404)
+	a.Do(http.MethodPut, "/api/limits/stripe", `{"rate":{"calls":100,"per":60},"parallel":5}`).Want(201)
+	a.Do(http.MethodPut, "/api/limits/stripe", `{"paused":true}`).Want(200)
+	a.Do(http.MethodPut, "/api/limits/stripe", `{"paused":"yes"}`).Want(422)
+	a.Do(http.MethodDelete, "/api/limits/stripe", nil).Want(204)
+	document := `{"owner":"infra","prune":true,"schedules":[%s]}`
+	item := `{"key":"report","name":"Report","url":"https://example.com/report","repeat_every":[1,"hours"]}`
+	a.Post("/api/apply", fmt.Sprintf(document, item)).Want(200)
+	a.Post("/api/apply", fmt.Sprintf(document, item)).Want(200) // changes nothing
+	a.Post("/api/schedules/key:report/disable", nil).Want(200)
+	a.Post("/api/schedules/key:report/disable", nil).Want(200) // changes nothing
+	a.Post("/api/schedules/key:report/enable", nil).Want(200)
+	id := a.Get("/api/schedules/key:report").Want(200).Data().Get("id").Str()
+	a.Do(http.MethodDelete, "/api/schedules/"+id, nil).Want(204)
+	entries := a.Get("/api/account/audit?limit=100").Want(200).Data()
+	want := []string{
+		`schedule.deleted "Report", "report", schedule ` + id,
+		`schedule.enabled "Report", "report", schedule ` + id,
+		`schedule.disabled "Report", "report", schedule ` + id,
+		`document.applied owner "infra": 1 created (report)`,
+		`limit.deleted stripe`, `limit.changed stripe: no limit, paused`, `limit.created stripe: 100 calls in 1m0s, 5 at once`,
+		`alert.deleted nightly`, `alert.changed nightly: on failed, late, to hooks.example.com`, `alert.created nightly: on failed, to hooks.example.com`,
+	}
+	for i, text := range want {
+		e := entries.Get(fmt.Sprint(i))
+		if got := e.Get("event").Str() + " " + e.Get("detail").Str(); got != text {
+			t.Errorf("entry %d: %s\nwant: %s", i, got, text)
+		}
+		wantSame(t, "the actor", e.Get("actor"), `{"kind":"key","name":"`+a.Key[:9]+`"}`)
+		wantSame(t, "the address", e.Get("address"), `"127.0.0.1"`)
+	}
+	if n := len(entries.Items()); n != len(want)+2 { // the account and its key
+		t.Errorf("%d entries: %s", n, auditEvents(entries))
+	}
+}

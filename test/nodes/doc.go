@@ -23,15 +23,18 @@
 // # What is real and what is not
 //
 // Nodes are killed with SIGKILL, stopped with SIGSTOP and ended with SIGTERM;
-// PostgreSQL is restarted, killed and failed over to a synchronous standby. The
-// network between a node and its database is a proxy in the test (proxy.go).
+// PostgreSQL is restarted, killed and failed over to a synchronous standby, also
+// by Patroni with three servers (patroni_test.go), of which one etcd keeps the
+// state. The network between nodes, servers and etcd is proxies in the test
+// (proxy.go).
 // Everything runs on one machine with one clock, so nodes whose clocks are wrong
 // are not tested here: Go reads the clock without libc, which faking tools
 // replace. The store's own tests verify that only the server's clock decides.
 //
 // # Environment
 //
-//   - PUNCTUAL_NODES_FULL: the long storm, 300 jobs a second for two minutes.
+//   - PUNCTUAL_NODES_FULL: the long storm, 300 jobs a second for two minutes, and
+//     more faults under Patroni.
 //   - PUNCTUAL_NODES_RATE, PUNCTUAL_NODES_SECONDS: another size for the storm.
 //   - PUNCTUAL_NODES_SEED: repeats the faults of a run; each prints its seed.
 //   - PUNCTUAL_NODES_SUITE: a pattern; only these tests of the API suite.

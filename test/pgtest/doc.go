@@ -10,6 +10,9 @@
 // for a while and continued, followed by a synchronous standby and failed over
 // to it.
 //
+// StartPatroni starts servers under Patroni with an etcd, which choose the primary
+// by themselves, and whose network the test can take away.
+//
 // The programs come from PATH or from where Debian's packages put them. As root
 // they run as an unprivileged user, since PostgreSQL refuses to run as root.
 // Servers listen on loopback and write to disk as they would in earnest.

@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// program finds one of PostgreSQL's programs, or its pooler.
+// program finds one of PostgreSQL's programs, its pooler, Patroni or etcd.
 func program(name string) (string, error) {
 	// PATH may hold Debian's wrappers for clients only; the newest server
 	// package has all of them together.
@@ -27,7 +27,7 @@ func program(name string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("%s was found neither in PATH nor in /usr/lib/postgresql; install Debian's packages postgresql and pgbouncer, or run make test, which does so as root, or set TEST_DATABASE_URL", name)
+	return "", fmt.Errorf("%s was found neither in PATH nor in /usr/lib/postgresql; install Debian's packages postgresql, pgbouncer, patroni and etcd-server, or run make test, which does so as root; or set TEST_DATABASE_URL for the tests that start no server of their own", name)
 }
 
 // major returns the version in a path as in /usr/lib/postgresql/15/bin/initdb.
@@ -71,7 +71,9 @@ func command(dir, name string, args ...string) (*exec.Cmd, error) {
 	// Of a group of its own, so that an interrupt from the terminal is left to
 	// the guard.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential, Setpgid: true}
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PG") }), "LC_ALL=C", "HOME="+dir)
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "PG") || strings.HasPrefix(v, "PATRONI_") || strings.HasPrefix(v, "ETCD_")
+	}), "LC_ALL=C", "HOME="+dir)
 	return cmd, nil
 }
 

@@ -272,6 +272,11 @@ func (s *Server) processes() []int {
 	if s.main == nil {
 		return nil
 	}
+	return children(s.main.Process.Pid)
+}
+
+// children returns the processes that a process has started.
+func children(parent int) []int {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		return nil
@@ -284,7 +289,7 @@ func (s *Server) processes() []int {
 		}
 		// PID (NAME) STATE PARENT …, where the name may hold anything.
 		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-		if len(fields) < 2 || fields[1] != strconv.Itoa(s.main.Process.Pid) {
+		if len(fields) < 2 || fields[1] != strconv.Itoa(parent) {
 			continue
 		}
 		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil {

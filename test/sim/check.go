@@ -67,6 +67,8 @@ type checker struct {
 	accepts map[int64]*job.Job  // as clients were told last
 	cancels map[int64]time.Time // when a client was told so
 	moved   map[int64]bool      // jobs whose times clients have changed
+	ends    map[int64]time.Time // when jobs became final
+	waited  map[int64]bool      // jobs that had to wait for the end of another one
 	hits    []*hit
 	history history
 	// lostClaims is set once a claim was committed whose node heard that it failed.
@@ -76,7 +78,7 @@ type checker struct {
 func newChecker(w *world) *checker {
 	return &checker{
 		w: w, counts: map[string]int{}, jobs: map[int64]*row{}, accepts: map[int64]*job.Job{}, cancels: map[int64]time.Time{},
-		moved: map[int64]bool{},
+		moved: map[int64]bool{}, waited: map[int64]bool{}, ends: map[int64]time.Time{},
 	}
 }
 
@@ -204,6 +206,7 @@ func (c *checker) left(h *hit, cause error) {
 	if h.end.IsZero() {
 		h.end = now
 	}
+	c.checkAborted(h)
 	h.clean = cause == nil || strings.Contains(cause.Error(), "deadline")
 	if cause != nil {
 		c.tell("%s ends: %v", h.name, cause)

@@ -182,19 +182,25 @@ func (m *maker) changes() {
 	if a.verb != edit {
 		a.body = ""
 	}
-	if target.due > 0 && m.one(0.5) { // when its attempt is claimed, starts or has just started
+	if target.due > 0 && m.one(0.7) { // when its attempt is claimed, starts or has just started
 		a.at = target.at + target.due + m.moment(-800*time.Millisecond, 200*time.Millisecond)
+		if m.one(0.5) {
+			a.meets = pick(m, "QueueClaim", "QueueClaim", "QueueFinish")
+		}
 	}
 }
 
 // faults adds a fault.
 func (m *maker) faults() {
 	a := m.add(&action{at: m.moment(time.Second, m.plan.length), node: m.IntN(m.plan.nodes), length: m.moment(100*time.Millisecond, 8*time.Second)})
-	switch a.verb = pick(m, crash, crash, crash, stop, cut, cut, failing, failing, slow, deaf, clockStep); a.verb {
+	switch a.verb = pick(m, crash, crash, crash, stop, cut, cut, stuck, failing, failing, slow, deaf, clockStep); a.verb {
 	case crash:
 		a.calls = 1 + m.IntN(60)
-	case cut:
+	case cut, stuck:
 		a.length = pick(m, m.moment(time.Second, 25*time.Second), m.moment(15*time.Second, 20*time.Second))
+		if m.one(0.5) {
+			a.meets = pick(m, "QueueClaim", "QueueFinish")
+		}
 	case clockStep:
 		a.length = m.moment(-5*time.Second, 10*time.Second)
 	}

@@ -39,11 +39,15 @@ type node struct {
 	cut      time.Time
 	failing  time.Time // calls fail at random until then
 	slow     time.Time
+	stuck    time.Time
 	deafTill time.Time
 }
 
 // completionURL is where targets report outcomes; a token follows.
 const completionURL = "https://punctual.example.com/api/completions/"
+
+// resultOf begins the name of a call's result that comes late.
+const resultOf = "result of "
 
 // serving returns a node's service; nil if it has not started.
 func (n *node) serving() *service.Service {
@@ -60,6 +64,13 @@ func (n *node) around(_ context.Context, method string, do func() error) error {
 	case forget:
 		_ = n.world.db.call(n.session(), do)
 		return fault.Unreachable(fmt.Errorf("%s of %s: the connection was lost", method, n.name))
+	case lag:
+		err := n.world.db.call(n.session(), do)
+		time.Sleep(time.Until(n.stuck))
+		if n.world.sched.await(n, n.name, resultOf+method) == perish {
+			return fault.Unreachable(fmt.Errorf("%s of %s: the node has crashed", method, n.name))
+		}
+		return err
 	}
 	return n.world.db.call(n.session(), do)
 }

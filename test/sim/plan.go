@@ -30,6 +30,7 @@ const (
 	cut       verb = "cut"       // no call reaches the database for For
 	failing   verb = "failing"   // calls fail at random for For
 	slow      verb = "slow"      // calls are slow for For
+	stuck     verb = "stuck"     // results of calls come at the end of For
 	deaf      verb = "deaf"      // notices are lost, late or doubled for For
 	clockStep verb = "clockstep" // the database's clock moves by For
 )
@@ -48,6 +49,7 @@ type answer struct {
 type action struct {
 	id      int
 	at      time.Duration
+	meets   string // it waits for a call of this kind, of any node, and happens right before it
 	verb    verb
 	node    int
 	of      int // the action whose record it is about
@@ -61,10 +63,13 @@ type action struct {
 }
 
 // faults are the verbs of faults.
-var faults = []verb{crash, stop, cut, failing, slow, deaf, clockStep}
+var faults = []verb{crash, stop, cut, failing, slow, stuck, deaf, clockStep}
 
 func (a *action) String() string {
 	text := fmt.Sprintf("at %s", a.at)
+	if a.meets != "" {
+		text += fmt.Sprintf(", before the next %s,", a.meets)
+	}
 	switch a.verb {
 	case create, batch:
 		text += fmt.Sprintf(" account %d asks node %d to %s %s", a.account, a.node, a.verb, a.body)
@@ -85,6 +90,8 @@ func (a *action) String() string {
 		text += fmt.Sprintf(" calls of node %d to the database fail before or after their commit for %s", a.node, a.length)
 	case slow:
 		text += fmt.Sprintf(" calls of node %d to the database are slow for %s", a.node, a.length)
+	case stuck:
+		text += fmt.Sprintf(" results of calls of node %d to the database come %s later", a.node, a.length)
 	case deaf:
 		text += fmt.Sprintf(" notices to node %d are lost, late or doubled for %s", a.node, a.length)
 	case clockStep:

@@ -41,13 +41,13 @@ func (c *checker) checkExpiry(h *hit) {
 		return
 	}
 	c.counts["could expire"]++
-	// A job that came late, because it was followed or its due time had passed, counts
-	// from when it was due by the service: never before it was stored.
+	// A job whose due time had passed counts from when it was stored. One that waited
+	// for the end of another one counts from then, and is not checked.
 	due := r.scheduled
 	if r.inserted.After(due) {
 		due = r.inserted
 	}
-	if deadline := due.Add(*spec.ExpiresIn + clockSlack); h.at.After(deadline) && r.follows == 0 && !c.moved[h.job] {
+	if deadline := due.Add(*spec.ExpiresIn + clockSlack); h.at.After(deadline) && !c.waited[h.job] && !c.moved[h.job] {
 		c.breaks(expiry, "job %d was sent at %s, expired %s", h.job, clock(h.at), clock(deadline))
 	}
 }
@@ -121,7 +121,7 @@ func (c *checker) accountOf(h *hit) int64 {
 // noticed returns how long after an end was acknowledged another node may still send.
 // With faults its notice may be late by seconds.
 func (c *checker) noticed() time.Duration {
-	if c.had(cut, failing, slow, deaf) {
+	if c.had(cut, failing, slow, stuck, deaf) {
 		return 4 * time.Second
 	}
 	return 100 * time.Millisecond
@@ -197,9 +197,21 @@ func (c *checker) checkSilence(h *hit) {
 	if at, ok := c.cancels[h.job]; ok && time.Since(at) > c.noticed() {
 		c.breaks(silence, "%s was sent %s after its client was told that it is cancelled", h.name, time.Since(at))
 	}
+	if r := c.jobs[h.job]; r != nil && (r.state == job.Completed || r.state == job.Discarded) && time.Since(c.ends[h.job]) > 100*time.Millisecond {
+		c.breaks(silence, "%s was sent %s after the job was %s", h.name, time.Since(c.ends[h.job]), r.state)
+	}
 	for _, o := range c.hits {
 		if o != h && o.job == h.job && o.taken && strings.Contains(o.answer.report, "result") && time.Since(o.takenAt) > c.noticed() {
 			c.breaks(silence, "%s was sent %s after its result was taken", h.name, time.Since(o.takenAt))
 		}
+	}
+}
+
+// checkAborted reports a request that went on although its job was cancelled. A node
+// with faults may not hear of it.
+func (c *checker) checkAborted(h *hit) {
+	at, ok := c.cancels[h.job]
+	if ok && !c.had(faults...) && time.Since(at) > c.noticed() {
+		c.breaks(silence, "%s went on for %s after its client was told that it is cancelled", h.name, time.Since(at))
 	}
 }

@@ -19,6 +19,7 @@ const (
 	forget       // the call is carried out, and its result is lost
 	perish       // the caller's node has crashed
 	wait         // the call takes its turn later
+	lag          // the call is carried out, and its result comes later
 )
 
 // call is a call to the store, to a target or between nodes that waits for its turn.

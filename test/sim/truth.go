@@ -102,6 +102,7 @@ func (c *checker) checkStored(jobs map[int64]*row) {
 		if r.unfinished() && r.schedule != "" {
 			unfinished[r.schedule]++
 		}
+		c.waited[number] = c.waited[number] || r.follows != 0
 		c.checkTransition(before[number], r)
 		followed := r.follows != 0 && jobs[r.follows] != nil && jobs[r.follows].unfinished()
 		switch {
@@ -135,13 +136,16 @@ func (c *checker) checkTransition(before, r *row) {
 		c.tell("job %d is %s, due %s", r.number, r.state, clock(r.due))
 	}
 	if before.unfinished() && !r.unfinished() {
+		c.ends[r.number] = time.Now()
 		c.keyEnded(r)
 	}
 	if !before.unfinished() && (before.state != r.state || !before.ended.Equal(r.ended)) {
 		c.breaks(final, "job %d was %s and is %s", r.number, before.state, r.state)
 	}
-	if !before.scheduled.Equal(r.scheduled) {
-		c.moved[r.number] = true
+	was, _ := store.OwnDue(before.due)
+	is, _ := store.OwnDue(r.due)
+	if !before.scheduled.Equal(r.scheduled) || before.state == job.Retryable && r.state == job.Retryable && is.Before(was) {
+		c.moved[r.number] = true // an edit of its schedule may let a retry start earlier
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,13 +19,14 @@ import (
 
 // world is one run of a plan.
 type world struct {
-	plan  *plan
-	sched *scheduler
-	db    *database
-	start time.Time
-	check *checker
-	steps int
-	trace uint64 // a hash of all turns, in order
+	plan   *plan
+	sched  *scheduler
+	db     *database
+	start  time.Time
+	check  *checker
+	ambush []*action // that wait for the call that they meet
+	steps  int
+	trace  uint64 // a hash of all turns, in order
 
 	chances sync.Mutex
 	random  *rand.Rand
@@ -214,6 +216,13 @@ func (w *world) decide(c *call) turn {
 	if n == nil {
 		return turn{fate: proceed}
 	}
+	if a := w.meeting(c); a != nil {
+		if !slices.Contains(faults, a.verb) {
+			w.ask(a)
+			return turn{fate: wait, after: time.Duration(1+r.Int64N(20_000)) * time.Microsecond}
+		}
+		w.strike(a, n)
+	}
 	if n.crashIn > 0 {
 		if n.crashIn--; n.crashIn == 0 {
 			late := r.IntN(2) == 0 && !c.outside()
@@ -239,6 +248,8 @@ func (w *world) decide(c *call) turn {
 		return turn{fate: proceed}
 	case now.Before(n.cut):
 		return turn{fate: refuse}
+	case now.Before(n.stuck):
+		return turn{fate: lag}
 	case now.Before(n.failing) && r.IntN(4) == 0:
 		if r.IntN(2) == 0 {
 			return turn{fate: forget}
@@ -256,7 +267,7 @@ func (c *call) notice() bool { return c.what == "notice" }
 
 // outside reports whether a call is not one to the database.
 func (c *call) outside() bool {
-	return c.notice() || strings.HasPrefix(c.what, "request ") || strings.HasPrefix(c.what, "response ")
+	return c.notice() || strings.HasPrefix(c.what, "request ") || strings.HasPrefix(c.what, "response ") || strings.HasPrefix(c.what, resultOf)
 }
 
 // crash ends a process at once.
@@ -271,27 +282,54 @@ func (w *world) crash(n *node) {
 func (w *world) begin(a *action, revive map[int]time.Time) {
 	w.check.note("%d. %s", a.id, a)
 	n := w.nodes[a.node]
+	switch {
+	case a.meets != "":
+		w.ambush = append(w.ambush, a)
+	case a.verb == crash:
+		n.crashIn = a.calls
+		revive[a.node] = time.Now().Add(a.length)
+	case a.verb == stop:
+		n.cancel()
+		revive[a.node] = time.Now().Add(a.length)
+	case slices.Contains(faults, a.verb):
+		w.strike(a, n)
+	default:
+		w.ask(a)
+	}
+}
+
+// strike begins a fault of a node or of the database.
+func (w *world) strike(a *action, n *node) {
 	till := time.Now().Add(a.length)
 	switch a.verb {
-	case crash:
-		n.crashIn = a.calls
-		revive[a.node] = till
-	case stop:
-		n.cancel()
-		revive[a.node] = till
 	case cut:
 		n.cut = till
 	case failing:
 		n.failing = till
 	case slow:
 		n.slow = till
+	case stuck:
+		n.stuck = till
 	case deaf:
 		n.deafTill = till
 	case clockStep:
 		w.db.step(a.length)
-	default:
-		w.actors.Go(func() { w.client(a) })
 	}
+}
+
+// ask lets a client carry out its action.
+func (w *world) ask(a *action) { w.actors.Go(func() { w.client(a) }) }
+
+// meeting returns the first action that waits for such a call; nil if none does.
+func (w *world) meeting(c *call) *action {
+	for i, a := range w.ambush {
+		if a.meets == c.what {
+			w.ambush = slices.Delete(w.ambush, i, i+1)
+			w.check.note("%d. meets %s of %s", a.id, c.what, c.who)
+			return a
+		}
+	}
+	return nil
 }
 
 // deliver passes a notice to a session when it has its turn.

@@ -1599,7 +1599,11 @@ export interface AuditEntry {
    * `header_secret.deleted`, `password.changed`, `password.failed`,
    * `totp.enabled`, `totp.disabled`, `totp.reset`,
    * `totp.recovery_used`, `totp.recovery_replaced`, `account.created`,
-   * `account.operator`. Others may be added.
+   * `account.operator`, `alert.created`, `alert.changed`,
+   * `alert.deleted`, `limit.created`, `limit.changed`,
+   * `limit.deleted`, `schedule.disabled`, `schedule.enabled`,
+   * `schedule.deleted`, `document.applied`, `operation.started`,
+   * `operation.stopped`. Others may be added.
    */
   event: string;
   /** Who did it. */
@@ -1607,7 +1611,8 @@ export interface AuditEntry {
     /**
      * `key` (a call of the API), `session` (the dashboard), `cli` (the
      * command line on the service's machine), `operator` (an operator
-     * in the dashboard) or `nobody` (whoever tried to sign in).
+     * in the dashboard) or `nobody` (whoever tried to sign in, or anyone
+     * in the account of the public key).
      */
     kind: "key" | "session" | "cli" | "operator" | "nobody";
     /** The prefix of the key, or the operator's email. */

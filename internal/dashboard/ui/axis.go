@@ -21,12 +21,19 @@ var tickSteps = []time.Duration{
 // maxTicks is how many marks an axis has at most.
 const maxTicks = 8
 
-// ticks returns the marks of the time axis: full hours, quarters and the like, in UTC.
-func (p Plot) ticks() []tick {
+// end returns when the last step ends.
+func (p Plot) end() time.Time {
+	return p.Start.Add(p.Step * time.Duration(len(p.Series[0].Values)))
+}
+
+// ticks returns the marks of the time axis: full hours, quarters and the like, by the
+// clocks of a zone. There are none where the name of the zone is shown.
+func (p Plot) ticks(zone *time.Location) []tick {
 	if len(p.Series) == 0 || p.Step <= 0 {
 		return nil
 	}
-	total := p.Step * time.Duration(len(p.Series[0].Values))
+	start, end := p.Start.In(zone), p.end()
+	total := end.Sub(start)
 	step := tickSteps[len(tickSteps)-1]
 	for _, s := range tickSteps {
 		if total/s <= maxTicks {
@@ -34,20 +41,61 @@ func (p Plot) ticks() []tick {
 			break
 		}
 	}
-	start := p.Start.UTC()
 	var ticks []tick
-	for t := start.Truncate(step); t.Before(start.Add(total)); t = t.Add(step) {
+	for t := start.Add(-sinceMark(start, step)); t.Before(end); t = nextMark(t, step) {
 		share := float64(t.Sub(start)) / float64(total)
-		if share < 0.03 || share > 0.97 { // the label would not fit
+		if share < 0.03 || share > 0.9 || sinceMark(t, step) != 0 {
 			continue
 		}
 		layout := "15:04"
-		if t.Equal(t.Truncate(24 * time.Hour)) {
+		if sinceMark(t, 24*time.Hour) == 0 {
 			layout = "2 Jan"
 		}
 		ticks = append(ticks, tick{at: percentage(share), label: t.Format(layout)})
 	}
 	return ticks
+}
+
+// wall returns what the clocks of a time's zone show, as a time in UTC.
+func wall(t time.Time) time.Time {
+	_, offset := t.Zone()
+	return t.UTC().Add(time.Duration(offset) * time.Second)
+}
+
+// sinceMark returns how long before t the clocks of its zone showed a multiple of a step
+// since midnight.
+func sinceMark(t time.Time, step time.Duration) time.Duration {
+	w := wall(t)
+	return w.Sub(w.Truncate(step))
+}
+
+// nextMark returns the next time after t at which the clocks of its zone show a multiple
+// of a step. Where clocks are changed, the distance is longer or shorter.
+func nextMark(t time.Time, step time.Duration) time.Time {
+	next := t.Add(step)
+	since := sinceMark(next, step)
+	if since >= (step+1)/2 {
+		return next.Add(step - since)
+	}
+	return next.Add(-since)
+}
+
+// zoneChange says what the clocks show from a time on, for the script.
+type zoneChange struct {
+	From   int64  `json:"from"`   // milliseconds since 1970
+	Offset int    `json:"offset"` // seconds east of UTC
+	Name   string `json:"name"`
+}
+
+// clocks returns the zone of the first step, and where a later step has another.
+func (p Plot) clocks(zone *time.Location) (changes []zoneChange) {
+	for t := p.Start.In(zone); !t.After(p.end()); t = t.Add(p.Step) {
+		name, offset := t.Zone()
+		if n := len(changes); n == 0 || changes[n-1].Offset != offset || changes[n-1].Name != name {
+			changes = append(changes, zoneChange{t.UnixMilli(), offset, name})
+		}
+	}
+	return changes
 }
 
 func percentage(share float64) string {
@@ -74,13 +122,14 @@ func (p Plot) data() string {
 }
 
 // attributes returns what the script needs, if the steps are of time.
-func (p Plot) attributes() templ.Attributes {
+func (p Plot) attributes(zone *time.Location) templ.Attributes {
 	if p.Step <= 0 {
 		return nil
 	}
 	a := templ.Attributes{
 		"data-plot": p.data(), "data-title": p.Title, "data-unit": p.Unit,
 		"data-start": strconv.FormatInt(p.Start.UnixMilli(), 10), "data-step": strconv.FormatInt(p.Step.Milliseconds(), 10),
+		"data-clocks": asJSON(p.clocks(zone)),
 	}
 	if p.Notes != nil {
 		a["data-notes"] = asJSON(p.Notes)

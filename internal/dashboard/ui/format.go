@@ -59,12 +59,9 @@ func two(large int, largeUnit string, small int, smallUnit string, most int) str
 	return text
 }
 
-// Exact formats an instant: "2026-03-01 09:30:00 UTC", with milliseconds unless
-// they are 0.
-func Exact(t time.Time) string { return exactIn(t, time.UTC) }
-
-// exactIn is Exact in another zone, as "2026-03-01 10:30:00 CET".
-func exactIn(t time.Time, zone *time.Location) string {
+// ExactIn formats an instant in a zone: "2026-03-01 10:30:00 CET", with milliseconds
+// unless they are 0.
+func ExactIn(t time.Time, zone *time.Location) string {
 	if t.Nanosecond() < int(time.Millisecond) {
 		return t.In(zone).Format("2006-01-02 15:04:05 MST")
 	}

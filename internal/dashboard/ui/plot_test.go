@@ -90,25 +90,49 @@ func TestPlot_ALineAtZeroIsNotNothing(t *testing.T) {
 
 func TestPlot_TicksAreAtTimesOfTheClock(t *testing.T) {
 	for _, test := range []struct {
-		start string
-		step  time.Duration
-		n     int
-		want  string
+		start, zone string
+		step        time.Duration
+		n           int
+		want        string
 	}{
-		{"2026-03-01T11:07:00Z", time.Minute, 60, "11:10 5% 11:20 21.67% 11:30 38.33% 11:40 55% 11:50 71.67% 12:00 88.33%"},
-		{"2026-03-01T11:00:00Z", 20 * time.Minute, 72, "12:00 4.17% 15:00 16.67% 18:00 29.17% 21:00 41.67% 2 Mar 54.17% 03:00 66.67% 06:00 79.17% 09:00 91.67%"},
-		{"2026-02-27T12:00:00Z", 3 * time.Hour, 56, "28 Feb 7.14% 1 Mar 21.43% 2 Mar 35.71% 3 Mar 50% 4 Mar 64.29% 5 Mar 78.57% 6 Mar 92.86%"},
+		{"2026-03-01T11:07:00Z", "UTC", time.Minute, 60, "11:10 5% 11:20 21.67% 11:30 38.33% 11:40 55% 11:50 71.67% 12:00 88.33%"},
+		{"2026-03-01T11:00:00Z", "UTC", 20 * time.Minute, 72, "12:00 4.17% 15:00 16.67% 18:00 29.17% 21:00 41.67% 2 Mar 54.17% 03:00 66.67% 06:00 79.17%"},
+		{"2026-02-27T12:00:00Z", "UTC", 3 * time.Hour, 56, "28 Feb 7.14% 1 Mar 21.43% 2 Mar 35.71% 3 Mar 50% 4 Mar 64.29% 5 Mar 78.57%"},
+		{"2026-03-01T11:00:00Z", "Europe/Berlin", 20 * time.Minute, 72, "15:00 12.5% 18:00 25% 21:00 37.5% 2 Mar 50% 03:00 62.5% 06:00 75% 09:00 87.5%"},
+		{"2026-03-01T11:00:00Z", "Asia/Kolkata", time.Hour, 24, "18:00 6.25% 21:00 18.75% 2 Mar 31.25% 03:00 43.75% 06:00 56.25% 09:00 68.75% 12:00 81.25%"},
+		// Clocks are put forward at 2:00, back at 3:00.
+		{"2026-03-27T23:00:00Z", "Europe/Berlin", time.Hour, 72, "12:00 16.67% 29 Mar 33.33% 12:00 48.61% 30 Mar 65.28% 12:00 81.94%"},
+		{"2026-10-24T22:00:00Z", "Europe/Berlin", 20 * time.Minute, 24, "01:00 12.5% 02:00 25% 02:00 37.5% 03:00 50% 04:00 62.5% 05:00 75% 06:00 87.5%"},
+		{"2026-10-23T22:00:00Z", "Europe/Berlin", 3 * time.Hour, 56, "25 Oct 14.29% 26 Oct 29.17% 27 Oct 43.45% 28 Oct 57.74% 29 Oct 72.02% 30 Oct 86.31%"},
 	} {
 		start, err := time.Parse(time.RFC3339, test.start)
 		if err != nil {
 			t.Fatal(err)
 		}
+		zone, err := time.LoadLocation(test.zone)
+		if err != nil {
+			t.Fatal(err)
+		}
 		var got []string
-		for _, tick := range (Plot{Start: start, Step: test.step, Series: []Series{{Values: make([]float64, test.n)}}}).ticks() {
+		for _, tick := range (Plot{Start: start, Step: test.step, Series: []Series{{Values: make([]float64, test.n)}}}).ticks(zone) {
 			got = append(got, tick.label, tick.at)
 		}
 		if text := strings.Join(got, " "); text != test.want {
-			t.Errorf("from %s: %s, want %s", test.start, text, test.want)
+			t.Errorf("from %s in %s:\n%s, want\n%s", test.start, test.zone, text, test.want)
 		}
+	}
+}
+
+func TestPlot_ClocksNameTheZones(t *testing.T) {
+	zone, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Plot{Start: time.Date(2026, 3, 29, 0, 0, 0, 0, time.UTC), Step: time.Hour, Series: []Series{{Values: make([]float64, 3)}}}
+	if got, want := asJSON(p.clocks(zone)), `[{"from":1774742400000,"offset":3600,"name":"CET"},{"from":1774746000000,"offset":7200,"name":"CEST"}]`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got, want := asJSON(p.clocks(time.UTC)), `[{"from":1774742400000,"offset":0,"name":"UTC"}]`; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -47,9 +47,9 @@ func colorScheme(ctx context.Context) string {
 	return "light dark"
 }
 
-// exact formats an instant as Exact does, in the zone of the preferences.
+// exact formats an instant as ExactIn does, in the zone of the preferences.
 func exact(ctx context.Context, t time.Time) string {
-	return exactIn(t, From(ctx).Preferences.Location())
+	return ExactIn(t, From(ctx).Preferences.Location())
 }
 
 // Undo is the form that reverts the previous action.

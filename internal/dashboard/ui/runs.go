@@ -16,8 +16,8 @@ type Run struct {
 }
 
 // words describes the run: "Failed 22 Nov 11:40:12 UTC, HTTP 500".
-func (r *Run) words() string {
-	text := StateLabel(r.State) + " " + r.At.UTC().Format("2 Jan 15:04:05 UTC")
+func (r *Run) words(zone *time.Location) string {
+	text := StateLabel(r.State) + " " + r.At.In(zone).Format("2 Jan 15:04:05 MST")
 	if r.Text != "" {
 		text += ", " + r.Text
 	}

@@ -86,9 +86,9 @@ func Runs(runs []Run) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var6 string
-				templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(runs[i].words())
+				templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(runs[i].words(From(ctx).Preferences.Location()))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/runs.templ`, Line: 9, Col: 91}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/runs.templ`, Line: 9, Col: 123}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 				if templ_7745c5c3_Err != nil {
@@ -135,9 +135,9 @@ func Runs(runs []Run) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var10 string
-				templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(runs[i].words())
+				templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(runs[i].words(From(ctx).Preferences.Location()))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/runs.templ`, Line: 11, Col: 91}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/runs.templ`, Line: 11, Col: 123}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 				if templ_7745c5c3_Err != nil {

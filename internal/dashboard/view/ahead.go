@@ -24,7 +24,7 @@ const (
 type Ahead struct {
 	// Start is when the first hour began.
 	Start  time.Time
-	Bounds []time.Time // one more than steps; the first is now
+	Bounds []time.Time // one more than steps; the first is now, in the zone to show
 	Steps  []job.DueStep
 }
 
@@ -115,16 +115,18 @@ func dueTitle(j *job.DueJob) string {
 }
 
 // Interval formats the time between two instants, with the date unless it begins
-// within a day of now: "14:00–15:00 UTC", "15 Nov 14:00–15:00 UTC".
+// within a day of now: "14:00–15:00 UTC", "15 Nov 14:00–15:00 UTC". The zone is that of
+// now.
 func Interval(now, from, to time.Time) string {
 	const day, clock = "2 Jan", "15:04"
-	from, to = from.UTC(), to.UTC()
+	from, to = from.In(now.Location()), to.In(now.Location())
 	begin, end := from.Format(clock), to.Format(clock)
 	if now.Sub(from) > 24*time.Hour || to.Sub(from) >= 24*time.Hour {
 		begin = from.Format(day) + " " + begin
-		if midnight := from.Truncate(24 * time.Hour).Add(24 * time.Hour); to.After(midnight) {
+		y, m, d := from.Date()
+		if midnight := time.Date(y, m, d+1, 0, 0, 0, 0, from.Location()); to.After(midnight) {
 			end = to.Format(day) + " " + end
 		}
 	}
-	return begin + "–" + end + " UTC"
+	return begin + "–" + end + to.Format(" MST")
 }

@@ -23,6 +23,13 @@ func TestInterval_HasTheDateIfItIsNotToday(t *testing.T) {
 			t.Errorf("from %s to %s: %s, want %s", test.from, test.to, got, test.want)
 		}
 	}
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := Interval(now.In(berlin), now.Add(-48*time.Hour), now.Add(-36*time.Hour)), "28 Feb 13:00–1 Mar 01:00 CET"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 }
 
 func TestAhead_NamesTheJobsOfQuietHours(t *testing.T) {

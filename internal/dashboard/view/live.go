@@ -9,12 +9,12 @@ import (
 )
 
 // live returns the attributes of a live part, which live.js fetches again from self
-// after an event of the stream at events; none if on is false.
-func live(on bool, events, self string) templ.Attributes {
+// after something of the account has changed; none if on is false.
+func live(ctx context.Context, on bool, self string) templ.Attributes {
 	if !on {
 		return nil
 	}
-	return templ.Attributes{"data-live": events, "data-part": self}
+	return templ.Attributes{"data-live": ui.Href(ctx, "/events"), "data-since": ui.FormatStamp(ui.From(ctx).Now), "data-part": self}
 }
 
 // hrefIn returns ui.Href for a context.

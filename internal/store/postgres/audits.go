@@ -49,14 +49,16 @@ func (s *Store) AuditList(ctx context.Context, account int64, event string, afte
 
 func (s *Store) auditsWhere(ctx context.Context, of class, where string, args ...any) (entries []*identity.AuditEntry, err error) {
 	err = s.readAs(ctx, of, query{
-		sql: `SELECT id, account, coalesce(slot, ''), event, actor_kind, actor_name, address, detail, count, inserted_at, last_at, seq
+		sql: `SELECT id, account, coalesce(slot, ''), event, actor_kind, actor_name, address, detail, count, inserted_at, last_at, seq, class
 			FROM audits WHERE ` + where,
 		args: args, start: func() { entries = nil },
 		row: func(rows pgx.Rows) error {
 			a := &identity.AuditEntry{}
 			entries = append(entries, a)
+			var class int64
+			defer func() { a.SetClass(class) }()
 			return rows.Scan(idOf{&a.ID}, &a.Account, &a.Slot, &a.Event, &a.ActorKind, &a.ActorName, &a.Address, &a.Detail, &a.Count,
-				timeOf{&a.InsertedAt}, timeOf{&a.LastAt}, &a.Seq)
+				timeOf{&a.InsertedAt}, timeOf{&a.LastAt}, &a.Seq, &class)
 		},
 	})
 	return entries, err

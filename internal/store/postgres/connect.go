@@ -51,6 +51,7 @@ func configure(databaseURL string) (*pgxpool.Config, error) {
 	if conn.ValidateConnect == nil {
 		conn.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
+	conn.OnNotice = noteUnreplicated
 	config.PingTimeout = time.Second
 	config.MaxConnIdleTime = 5 * time.Minute
 	return config, nil

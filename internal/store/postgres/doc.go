@@ -26,6 +26,10 @@
 // Only the listening connection uses session state: on it a node holds a lock that
 // tells others when its process has ended (presence.go).
 //
+// With several hosts in the URL, the primary is looked for on all at once (hosts.go).
+// Where commits wait for a standby, nothing is acknowledged before one has it
+// (replicated.go).
+//
 // A watcher (watch.go) polls the server's time. If the server does not respond,
 // the watcher cancels calls under way, and new calls fail at once until the server
 // responds again.

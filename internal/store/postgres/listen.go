@@ -49,7 +49,11 @@ func (s *Store) listen(ctx context.Context) {
 func (s *Store) listenOnce(ctx context.Context) (heard bool, err error) {
 	opening, cancel := context.WithTimeout(ctx, 2*connectTimeout)
 	defer cancel()
-	conn, err := pgx.ConnectConfig(opening, s.pools[engine].Config().ConnConfig)
+	config := s.pools[engine].Config().ConnConfig
+	if err := s.hosts.order(opening, config); err != nil {
+		return false, err
+	}
+	conn, err := pgx.ConnectConfig(opening, config)
 	if err != nil {
 		return false, err
 	}

@@ -48,13 +48,13 @@ func (s *Store) NodeStart(ctx context.Context) (node int64, err error) {
 	return node, nil
 }
 
-// NodeHeartbeat implements store.Queue. It commits asynchronously, because a
-// heartbeat need not survive a crash of the server.
+// NodeHeartbeat implements store.Queue. A primary that was replaced and has not
+// noticed commits nothing, since its standbys follow another one: there a heartbeat
+// fails, and the node does not rely on its lease.
 func (s *Store) NodeHeartbeat(ctx context.Context, node int64) (store.Heartbeat, error) {
 	beat := store.Heartbeat{LeaseExpired: true}
 	sent := awake()
 	err := s.runControl(ctx,
-		query{sql: `SELECT set_config('synchronous_commit', 'off', true)`},
 		query{
 			sql: `UPDATE nodes SET beat_at = ` + serverNow + ` WHERE number = $1 RETURNING number`, args: []any{node},
 			start: func() { beat = store.Heartbeat{LeaseExpired: true} },
@@ -73,6 +73,7 @@ func (s *Store) NodeHeartbeat(ctx context.Context, node int64) (store.Heartbeat,
 			},
 		})
 	if err != nil {
+		s.hosts.doubt()
 		return store.Heartbeat{}, fmt.Errorf("sending a heartbeat: %w", err)
 	}
 	_ = s.startPacking(ctx) // tried again at the next heartbeat

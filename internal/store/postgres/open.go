@@ -15,17 +15,20 @@ import (
 
 // Store is a PostgreSQL database.
 type Store struct {
-	id       string // distinguishes this process's notices from others'
-	pools    [classes]*pgxpool.Pool
-	control  *pgxpool.Pool
-	pooled   bool // connections go through a pooler
-	clock    *clock
-	contact  *contact
-	probe    store.Probe
-	notify   atomic.Pointer[func(store.Notice)]
-	notifier *notifier
-	owners   owners
-	packs    atomic.Bool // see startPacking
+	id      string // distinguishes this process's notices from others'
+	pools   [classes]*pgxpool.Pool
+	control *pgxpool.Pool
+	pooled  bool // connections go through a pooler
+	clock   *clock
+	contact *contact
+	hosts   *hosts
+	// replicated says that commits wait for a standby.
+	replicated atomic.Bool
+	probe      store.Probe
+	notify     atomic.Pointer[func(store.Notice)]
+	notifier   *notifier
+	owners     owners
+	packs      atomic.Bool // see startPacking
 
 	mu       sync.Mutex
 	leases   map[int64]time.Duration // this process's nodes: when their last heartbeat was sent
@@ -54,6 +57,13 @@ func Open(ctx context.Context, databaseURL string) (*Store, error) {
 
 // openWith is Open with the configuration of the connections.
 func openWith(ctx context.Context, config *pgxpool.Config, databaseURL string) (*Store, error) {
+	hosts := &hosts{}
+	finding, cancel := context.WithTimeout(ctx, config.ConnConfig.ConnectTimeout)
+	hosts.find(finding, config.ConnConfig) // if none is found, connecting says why
+	cancel()
+	if err := hosts.order(ctx, config.ConnConfig); err != nil {
+		return nil, err
+	}
 	pooled, err := adapt(ctx, config, databaseURL)
 	if err != nil {
 		return nil, err
@@ -63,7 +73,7 @@ func openWith(ctx context.Context, config *pgxpool.Config, databaseURL string) (
 	}
 	background, stop := context.WithCancel(context.Background())
 	s := &Store{
-		id: uuid.NewString(), pooled: pooled, clock: newClock(), contact: newContact(), owners: owners{ids: map[int64]uuid.UUID{}},
+		id: uuid.NewString(), pooled: pooled, clock: newClock(), contact: newContact(), hosts: hosts, owners: owners{ids: map[int64]uuid.UUID{}},
 		leases: map[int64]time.Duration{}, mailbox: make(chan struct{}, 1), expired: make(chan struct{}, 1), background: background, stop: stop,
 	}
 	s.Subscribe(func(store.Notice) {})

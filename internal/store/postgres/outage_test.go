@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -99,6 +101,53 @@ func TestOutage_PromotedStandbyIsFound(t *testing.T) {
 			t.Errorf("job %d, which was stored, is gone: %v", number, err)
 		}
 	}
+}
+
+// TestOutage_StandbyIsFoundBehindASilentHost has a host first in the URL that accepts
+// connections and says nothing, as one does whose machine is cut off.
+func TestOutage_StandbyIsFoundBehindASilentHost(t *testing.T) {
+	primary := pgtest.Start(t)
+	standby := primary.Standby(t)
+	url := fmt.Sprintf("postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres", primary.Port, standby.Port)
+	c := nodes(t, url, 1)
+	j := c.insert(c.stores[0], c.stores[0].Now())
+	primary.Pause()
+	defer primary.Resume() // closing a connection to it would take long
+	if err := standby.Promote(); err != nil {
+		t.Fatal(err)
+	}
+	c.recovers()
+	_, err := c.stores[0].NodeHeartbeat(t.Context(), c.nodes[0])
+	c.ok(err)
+	_, err = c.stores[0].JobGet(t.Context(), c.owner, job.Ref{Number: j.Number})
+	c.ok(err)
+	c.ok(open(t, url).Close())
+}
+
+// TestOutage_ReplacedPrimaryIsLeft promotes the standby of a primary that goes on as
+// if it had not been replaced: it answers reads, and its commits wait for a standby
+// for good.
+func TestOutage_ReplacedPrimaryIsLeft(t *testing.T) {
+	primary := pgtest.Start(t)
+	standby := primary.Standby(t)
+	c := nodes(t, fmt.Sprintf("postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres", primary.Port, standby.Port), 1)
+	if err := standby.Promote(); err != nil {
+		t.Fatal(err)
+	}
+	var beat store.Heartbeat
+	c.within(20*time.Second, "a heartbeat to succeed", func() (ok bool) {
+		var err error
+		beat, err = c.stores[0].NodeHeartbeat(t.Context(), c.nodes[0])
+		return err == nil
+	})
+	if beat.LeaseExpired {
+		t.Error("the lease of the node has expired")
+	}
+	number := c.insert(c.stores[0], c.stores[0].Now()).Number
+	conn, err := pgx.Connect(t.Context(), standby.URL("postgres"))
+	c.ok(err)
+	c.ok(conn.QueryRow(t.Context(), `SELECT number FROM jobs WHERE number = $1`, number).Scan(&number))
+	c.ok(conn.Close(t.Context()))
 }
 
 func TestPooler_InTransactionMode(t *testing.T) {

@@ -147,6 +147,20 @@ func (s *Store) judge(free []int64) (ended []int64) {
 	return ended
 }
 
+// nextProbe returns the pause until the next probe: up to when a lock that is free now
+// has been so for long enough.
+func (s *Store) nextProbe() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pause, now := watchPause, awake()
+	for _, since := range s.presence.vacant {
+		if left := vacantFor - (now - since); left > 0 {
+			pause = min(pause, left)
+		}
+	}
+	return pause
+}
+
 // expireVacant expires the leases of nodes whose locks are still free.
 func (s *Store) expireVacant(ctx context.Context, nodes []int64) error {
 	err := s.runControl(ctx,

@@ -52,6 +52,8 @@ func (c class) settle() string {
 
 // openPools opens a pool for each class and the control pool.
 func (s *Store) openPools(ctx context.Context, config *pgxpool.Config) (err error) {
+	config = config.Copy()
+	config.BeforeConnect = s.hosts.order
 	control := config.Copy()
 	control.MinConns, control.MinIdleConns, control.MaxConns = 1, 0, controlConns
 	if s.control, err = pgxpool.NewWithConfig(ctx, control); err != nil {

@@ -59,7 +59,7 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, q job.Query, limi
 	if err := q.Unordered(); err != nil {
 		return nil, false, err
 	}
-	if q.Path() == job.ByFilter || len(q.States) > 0 {
+	if q.Path() == job.ByFilter {
 		return s.tallyFiltered(ctx, owner, q, limit)
 	}
 	counts = map[job.State]int64{}
@@ -93,7 +93,7 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, q job.Query, limi
 		return nil, false, err
 	}
 	counts[job.Executing] = min(int64(limit), available+retryable)
-	return counts, false, nil
+	return store.InStates(counts, q.States), false, nil
 }
 
 // JobScan implements store.Jobs. PostgreSQL knows the sizes of args without

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +49,7 @@ type tx struct {
 	store *Store
 	ctx   context.Context
 	class class // the class of its connection
+	acks  bool  // clients may be told what it has read
 	now   time.Time
 	begun bool
 	ended bool
@@ -72,11 +74,17 @@ func (t *tx) send(queries []query, commit bool) error {
 		batch.Queue(t.class.settle())
 		skip = 2
 	}
+	if commit && t.acks && t.store.replicated.Load() {
+		queries = append(slices.Clip(queries), awaitStandby)
+	}
 	for _, q := range queries {
 		batch.Queue(q.sql, q.args...)
 	}
 	if commit {
 		batch.Queue(`COMMIT`)
+	}
+	if !t.begun {
+		forgetUnreplicated(t.conn.Conn().PgConn())
 	}
 	t.begun = true
 	results := t.conn.SendBatch(t.ctx, batch)
@@ -139,7 +147,7 @@ func (t *tx) committed(results pgx.BatchResults) error {
 	switch {
 	case err == nil && tag.String() == "COMMIT":
 		t.ended = true
-		return nil
+		return replicated(t.conn.Conn().PgConn())
 	case err == nil:
 		t.ended = true
 		return errors.New("the transaction was rolled back")
@@ -176,7 +184,7 @@ func (s *Store) write(ctx context.Context, f func(*tx) error) error {
 	}
 	defer cancel()
 	for try := 1; ; try++ {
-		t := &tx{store: s, ctx: ctx, now: s.Now()}
+		t := &tx{store: s, ctx: ctx, now: s.Now(), acks: true}
 		err := s.attempt(t, f)
 		if err == nil {
 			s.published(t)

@@ -174,27 +174,47 @@ func (s *Store) scanWalk(ctx context.Context, owner job.Owner, q job.Query, look
 	return jobs, found.next, nil
 }
 
-// tallyFiltered counts the jobs that match filters, state by state.
+// tallyFiltered counts the newest jobs that match filters.
 func (s *Store) tallyFiltered(ctx context.Context, owner job.Owner, q job.Query, limit int) (counts map[job.State]int64, cut bool, err error) {
-	q.ListQuery = job.ListQuery{Limit: limit}
-	states := q.States
-	if len(states) == 0 {
-		states = shownStates
+	q.ListQuery = job.ListQuery{Limit: limit + 1}
+	c := &condition{}
+	var found walked
+	var inner string
+	if q.Combined() {
+		if err := s.readAs(ctx, heavy, s.walk(owner, q, limit+1, &found)); err != nil {
+			return nil, false, err
+		}
+		inner = listed(c, found.numbers)
+	} else {
+		inner = s.filteredNumbers(c, owner, q)
 	}
-	found := make([]walked, len(states))
-	queries := make([]query, len(states))
-	for i, state := range states {
-		q.States = []job.State{state}
-		queries[i] = s.walk(owner, q, 2*limit, &found[i])
-	}
-	if err := s.readAs(ctx, heavy, queries...); err != nil {
-		return nil, false, err
-	}
+	executing, states := map[int64]bool{}, map[int64]job.State{}
+	sql := `SELECT n.number, j.state FROM ` + c.owned(owner, inner) + ` JOIN jobs j ON j.account = n.account AND j.number = n.number`
+	err = s.readAs(ctx, heavy, query{
+		sql:  `SELECT number FROM runs WHERE account = (SELECT $1::bigint) AND node > 0 AND kind = 0 AND begin_at <= $2`,
+		args: []any{owner.Number, s.Now().UnixMicro()}, start: func() { clear(executing) },
+		row: func(rows pgx.Rows) error {
+			var number int64
+			err := rows.Scan(&number)
+			executing[number] = true
+			return err
+		},
+	}, query{
+		sql: sql, args: c.args, start: func() { clear(states) },
+		row: func(rows pgx.Rows) error {
+			var number int64
+			var state int16
+			err := rows.Scan(&number, &state)
+			states[number] = job.State(state)
+			return err
+		},
+	})
 	counts = map[job.State]int64{}
-	for i, state := range states {
-		n := len(found[i].numbers)
-		counts[state] = int64(n)
-		cut = cut || found[i].next != 0 && n < limit
+	for number, state := range states {
+		if executing[number] && !state.Final() {
+			state = job.Executing
+		}
+		counts[state] = min(int64(limit), counts[state]+1)
 	}
-	return counts, cut, nil
+	return counts, found.next != 0 || len(states) > limit, err
 }

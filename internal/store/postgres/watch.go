@@ -22,6 +22,8 @@ const (
 var (
 	errDown    = errors.New("the database does not respond")
 	errStandby = errors.New("the database has become a standby")
+	// errReplaced is of a server that has not noticed that another one was promoted.
+	errReplaced = errors.New("another server has become the primary")
 )
 
 // contact records whether the server responds.
@@ -63,6 +65,12 @@ func (c *contact) gone(cause error) bool {
 	return true
 }
 
+func (c *contact) down() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.up
+}
+
 // steady reports whether the server has responded for a while.
 func (c *contact) steady(while time.Duration) bool {
 	c.mu.Lock()
@@ -86,15 +94,30 @@ func (c *contact) bound(ctx context.Context, limit time.Duration) (context.Conte
 	return ctx, func() { stop(); cancel() }, nil
 }
 
-// watch probes the server until ctx ends.
+// watch probes the server until ctx ends. The first probe is at once: a node that has
+// just started may find that the one before it is gone.
 func (s *Store) watch(ctx context.Context) {
-	for rest(ctx, watchPause) {
+	for {
 		s.look(ctx)
+		if !rest(ctx, s.nextProbe()) {
+			return
+		}
 	}
 }
 
 // look reads the server's time, with one retry, and records whether it responds.
+// While it does not, or does not commit, look first finds out which host is the
+// primary.
 func (s *Store) look(ctx context.Context) {
+	if down := s.contact.down(); down || s.hosts.doubted() {
+		found, moved := s.findPrimary(ctx)
+		if !found && down {
+			return
+		}
+		if moved && s.contact.gone(errReplaced) {
+			s.eachPool((*pgxpool.Pool).Reset)
+		}
+	}
 	free, err := s.ask(ctx, answerWithin)
 	if err != nil && ctx.Err() == nil {
 		s.control.Reset() // the other idle connections are probably broken too
@@ -112,6 +135,14 @@ func (s *Store) look(ctx context.Context) {
 	}
 }
 
+// findPrimary asks all hosts of the URL which is the primary.
+func (s *Store) findPrimary(ctx context.Context) (found, moved bool) {
+	config := s.control.Config().ConnConfig
+	ctx, cancel := context.WithTimeout(ctx, config.ConnectTimeout)
+	defer cancel()
+	return s.hosts.find(ctx, config)
+}
+
 // ask reads the server's time, and if this process has a node, which other nodes'
 // locks are free. A server that accepts no writes counts as down.
 func (s *Store) ask(ctx context.Context, within time.Duration) (free []int64, err error) {
@@ -124,9 +155,9 @@ func (s *Store) ask(ctx context.Context, within time.Duration) (free []int64, er
 	}
 	defer conn.Release()
 	var now int64
-	var standby bool
+	var standby, replicated bool
 	sent := s.clock.elapsed()
-	probe, args, into := `SELECT `+serverNow+`, pg_is_in_recovery()`, []any(nil), []any{&now, &standby}
+	probe, args, into := `SELECT `+serverNow+`, pg_is_in_recovery(), current_setting('synchronous_standby_names') <> ''`, []any(nil), []any{&now, &standby, &replicated}
 	if node != 0 && !s.pooled {
 		probe, args, into = probe+`, ARRAY(`+vacantNodes+`)`, []any{[]int64{node}}, append(into, &free)
 	}
@@ -138,6 +169,7 @@ func (s *Store) ask(ctx context.Context, within time.Duration) (free []int64, er
 		_ = conn.Conn().Close(ctx) // the connection leads to the wrong server
 		return nil, errStandby
 	}
+	s.replicated.Store(replicated)
 	s.clock.learn(sent, received, now)
 	return free, nil
 }

@@ -56,13 +56,15 @@ func (s *Store) AuditList(ctx context.Context, account int64, event string, afte
 
 func (s *Store) auditsWhere(ctx context.Context, of class, where string, args ...any) (entries []*identity.AuditEntry, err error) {
 	err = s.readAs(ctx, of, func(t *tx) error {
-		return t.query(`SELECT id, account, slot, event, actor_kind, actor_name, address, detail, count, inserted_at, last_at, seq
+		return t.query(`SELECT id, account, slot, event, actor_kind, actor_name, address, detail, count, inserted_at, last_at, seq, class
 			FROM audits INDEXED BY audits_list WHERE `+where, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
-			entries = append(entries, &identity.AuditEntry{
+			a := &identity.AuditEntry{
 				ID: c.uuid(), Account: c.int64(), Slot: c.text(), Event: c.text(), ActorKind: c.text(), ActorName: c.text(),
 				Address: c.text(), Detail: c.text(), Count: c.int64(), InsertedAt: c.time(), LastAt: c.time(), Seq: c.int64(),
-			})
+			}
+			a.SetClass(c.int64())
+			entries = append(entries, a)
 			return nil
 		}, args...)
 	})

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"encoding/binary"
 	"os"
 	"time"
 
@@ -9,13 +10,14 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// checkpointBytes is the size of the write-ahead log at which it is
+// checkpointBytes is the length of the write-ahead log at which it is
 // checkpointed: 16,000 pages, because the same pages are written repeatedly.
 // keptBytes is the size to which SQLite truncates the file when it restarts the
-// log, so that the file's size shows when the log has grown again.
+// log. It is larger, because a commit that overwrites costs half of one that makes
+// the file grow: 0.3 instead of 0.6 ms, and 45 instead of 85 µs of CPU.
 const (
 	checkpointBytes = 16_000 * 4096
-	keptBytes       = checkpointBytes / 4
+	keptBytes       = checkpointBytes + checkpointBytes/4
 )
 
 // checkpoint keeps the write-ahead log bounded until ctx ends.
@@ -42,7 +44,15 @@ const minCheckpoint = 1 << 20
 // checkpoint loses nothing; the next one follows in a second.
 func (s *Store) checkpointLarge(ctx context.Context) {
 	info, err := os.Stat(s.path + "-wal")
-	if err != nil || info.Size() < s.checkpointAt() || s.watch.lost.Load() != nil {
+	if err != nil || s.watch.lost.Load() != nil {
+		return
+	}
+	length, err := logLength(s.path)
+	low := s.watch.low.Load()
+	if low {
+		length = info.Size() // the file is truncated, too
+	}
+	if err != nil || length < s.checkpointAt() {
 		return
 	}
 	if conn, err := sqlite.OpenConn(s.path, sqlite.OpenReadWrite, sqlite.OpenWAL); err == nil {
@@ -50,7 +60,7 @@ func (s *Store) checkpointLarge(ctx context.Context) {
 		_ = conn.Close()
 	}
 	finish := checkpointLog
-	if s.watch.low.Load() || info.Size() > 8*checkpointBytes {
+	if low || info.Size() > 8*checkpointBytes {
 		finish = truncateLog
 	}
 	_ = s.writer.submit(ctx, &write{outside: finish, done: make(chan error, 1)})
@@ -64,6 +74,26 @@ func (s *Store) checkpointAt() int64 {
 		return checkpointBytes
 	}
 	return max(minCheckpoint, min(checkpointBytes, free/8))
+}
+
+// logLength returns how many bytes of the write-ahead log are in use. The file is
+// longer after the log has restarted. It reads the header of the log's index
+// (https://sqlite.org/walformat.html, section 2.1), whose numbers are in the byte
+// order of the machine.
+func logLength(path string) (int64, error) {
+	index, err := os.Open(path + "-shm")
+	if err != nil {
+		return 0, err
+	}
+	defer index.Close() // it was only read
+	var header [20]byte
+	if _, err := index.ReadAt(header[:], 0); err != nil {
+		return 0, err
+	}
+	const frameHeader = 24
+	pageSize := int64(binary.NativeEndian.Uint16(header[14:]))
+	frames := int64(binary.NativeEndian.Uint32(header[16:]))
+	return frames * (frameHeader + pageSize), nil
 }
 
 func checkpointLog(conn *sqlite.Conn) error {

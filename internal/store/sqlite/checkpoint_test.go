@@ -47,6 +47,15 @@ func logSize(t *testing.T, s *Store) int64 {
 	return info.Size()
 }
 
+func usedOf(t *testing.T, s *Store) int64 {
+	t.Helper()
+	length, err := logLength(s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return length
+}
+
 func TestCheckpoint_BoundsTheLog(t *testing.T) {
 	s := openTest(t)
 	owner := addOwner(t, s)
@@ -61,14 +70,17 @@ func TestCheckpoint_BoundsTheLog(t *testing.T) {
 		}
 		// The store's own checkpoint may be under way; a second one does nothing then.
 		again := time.NewTicker(10 * time.Millisecond)
-		for try := 0; try == 0 || try < 3000 && logSize(t, s) > keptBytes; try++ {
+		for try := 0; try == 0 || try < 3000 && usedOf(t, s) > checkpointBytes; try++ {
 			s.checkpointLarge(t.Context())
 			insert(t, s, newJob(s, owner, `{}`)) // the first write after a checkpoint restarts the log
 			<-again.C
 		}
 		again.Stop()
-		if size := logSize(t, s); size > keptBytes {
-			t.Errorf("round %d: the log holds %d bytes after a checkpoint, more than %d", round, size, int64(keptBytes))
+		if used := usedOf(t, s); used > checkpointBytes {
+			t.Errorf("round %d: the log holds %d bytes after a checkpoint, more than %d", round, used, int64(checkpointBytes))
+		}
+		if size := logSize(t, s); size < checkpointBytes || size > keptBytes {
+			t.Errorf("round %d: the file of the log has %d bytes, want from %d to %d", round, size, int64(checkpointBytes), int64(keptBytes))
 		}
 	}
 }
@@ -76,10 +88,13 @@ func TestCheckpoint_BoundsTheLog(t *testing.T) {
 func TestCheckpoint_LeavesASmallLogAlone(t *testing.T) {
 	s := openTest(t)
 	insert(t, s, newJob(s, addOwner(t, s), `{}`))
-	before := logSize(t, s)
+	before := usedOf(t, s)
+	if size := logSize(t, s); before == 0 || before > size || before < size-100 {
+		t.Errorf("%d bytes of the log are in use, in a new file of %d", before, size)
+	}
 	s.checkpointLarge(t.Context())
 	insert(t, s, newJob(s, addOwner(t, s), `{}`))
-	if after := logSize(t, s); after <= before {
+	if after := usedOf(t, s); after <= before {
 		t.Errorf("the log went from %d to %d bytes: checkpointed too early", before, after)
 	}
 }

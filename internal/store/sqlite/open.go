@@ -50,6 +50,7 @@ type Store struct {
 	lock       *flock.Flock
 	writer     *writer
 	pools      pools
+	statements statements
 	readWithin time.Duration // store.ReadWithin, except in tests
 	notify     func(store.Notice)
 	accounts   owners

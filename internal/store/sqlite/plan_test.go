@@ -18,8 +18,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// statements returns the texts of the statements that a connection has prepared.
-func statements(conn *sqlite.Conn) []string {
+// statementsOf returns the texts of the statements that a connection has prepared.
+func statementsOf(conn *sqlite.Conn) []string {
 	var texts []string
 	for _, key := range reflect.ValueOf(conn).Elem().FieldByName("stmts").MapKeys() {
 		texts = append(texts, key.String())
@@ -31,7 +31,7 @@ func statements(conn *sqlite.Conn) []string {
 // prepared returns the statements that a store has run so far.
 func prepared(t *testing.T, s *Store) []string {
 	t.Helper()
-	texts := statements(s.writer.conn)
+	texts := statementsOf(s.writer.conn)
 	for class, pool := range s.pools {
 		for range connections[class] {
 			conn, err := pool.Take(t.Context())
@@ -39,7 +39,7 @@ func prepared(t *testing.T, s *Store) []string {
 				t.Fatal(err)
 			}
 			defer pool.Put(conn)
-			texts = append(texts, statements(conn)...)
+			texts = append(texts, statementsOf(conn)...)
 		}
 	}
 	return texts

@@ -46,7 +46,7 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, q job.Query, limi
 	if err := q.Unordered(); err != nil {
 		return nil, false, err
 	}
-	if q.Path() == job.ByFilter || len(q.States) > 0 {
+	if q.Path() == job.ByFilter {
 		return s.tallyFiltered(ctx, owner, q, limit)
 	}
 	counts = map[job.State]int64{}
@@ -73,28 +73,42 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, q job.Query, limi
 		counts[job.Executing] = min(int64(limit), executing[job.Available]+executing[job.Retryable])
 		return nil
 	})
-	return counts, false, err
+	return store.InStates(counts, q.States), false, err
 }
 
-// tallyFiltered counts the jobs that match filters, state by state.
+// tallyFiltered counts the newest jobs that match filters.
 func (s *Store) tallyFiltered(ctx context.Context, owner job.Owner, q job.Query, limit int) (counts map[job.State]int64, cut bool, err error) {
-	q.ListQuery = job.ListQuery{Limit: limit}
-	states := q.States
-	if len(states) == 0 {
-		states = shownStates
-	}
+	q.ListQuery = job.ListQuery{Limit: limit + 1}
 	err = s.readAs(ctx, heavy, func(t *tx) error {
-		counts, cut = map[job.State]int64{}, false
-		for _, state := range states {
-			q.States = []job.State{state}
-			numbers, next, err := t.walk(owner, q, 2*limit)
+		counts = map[job.State]int64{}
+		look := limit + 1
+		if !q.Combined() {
+			look *= 2 // each job that matches takes two steps
+		}
+		numbers, next, err := t.walk(owner, q, look)
+		if err != nil {
+			return err
+		}
+		cut = next != 0 || len(numbers) > limit
+		executing := map[int64]bool{}
+		err = t.query(`SELECT number FROM runs INDEXED BY runs_claimed WHERE account = ? AND node > 0 AND kind = 0 AND begin_at <= ?`, func(stmt *sqlite.Stmt) error {
+			executing[stmt.ColumnInt64(0)] = true
+			return nil
+		}, owner.Number, t.now)
+		for _, number := range numbers[:min(limit, len(numbers))] {
 			if err != nil {
 				return err
 			}
-			counts[state] = int64(len(numbers))
-			cut = cut || next != 0 && len(numbers) < limit
+			if executing[number] {
+				counts[job.Executing]++
+				continue
+			}
+			err = t.query(`SELECT state FROM jobs WHERE number = ?`, func(stmt *sqlite.Stmt) error {
+				counts[job.State(stmt.ColumnInt(0))]++
+				return nil
+			}, number)
 		}
-		return nil
+		return err
 	})
 	return counts, cut, err
 }

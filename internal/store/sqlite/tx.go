@@ -17,12 +17,13 @@ import (
 
 // tx is a transaction under way.
 type tx struct {
-	conn  *sqlite.Conn
-	store *Store
-	now   time.Time
-	refs  []store.QueueKey    // stored queue items, for the subscriber after the commit
-	wakes []store.LimitWake   // lines to be planned, for the subscriber
-	used  map[int64]store.Use // changes of accounts' usage, applied after the commit
+	conn       *sqlite.Conn
+	store      *Store
+	statements connStatements // of conn, once one was run
+	now        time.Time
+	refs       []store.QueueKey    // stored queue items, for the subscriber after the commit
+	wakes      []store.LimitWake   // lines to be planned, for the subscriber
+	used       map[int64]store.Use // changes of accounts' usage, applied after the commit
 }
 
 // exec runs a statement that returns no rows.
@@ -35,10 +36,14 @@ var errStop = errors.New("no more rows are needed")
 
 // query runs a statement and calls row, which may be nil, for each row.
 func (t *tx) query(query string, row func(*sqlite.Stmt) error, args ...any) error {
-	stmt, err := t.conn.Prepare(query)
+	if t.statements == nil {
+		t.statements = t.store.statements.of(t.conn)
+	}
+	stmt, err := t.statements.get(t.conn, query)
 	if err != nil {
 		return fmt.Errorf("preparing %.60q: %w", query, err)
 	}
+	defer release(stmt, args)
 	return t.run(stmt, query, row, args...)
 }
 

@@ -171,7 +171,7 @@ func filtersCountsBounded(w *world) {
 		w.Errorf("%d of 20, cut %v", got[job.Available], cut)
 	}
 	got, cut, err = w.s.JobTally(w.ctx, w.owner, job.Query{Tags: []string{"a"}}, 5)
-	if w.ok("JobTally", err); got[job.Available] != 5 || cut {
+	if w.ok("JobTally", err); got[job.Available] != 5 || !cut {
 		w.Errorf("%d of up to 5, cut %v", got[job.Available], cut)
 	}
 	got, cut, err = w.s.JobTally(w.ctx, w.owner, job.Query{Tags: []string{"a", "b"}}, 5)

@@ -28,6 +28,7 @@ var identityTests = group{
 	"AuditCountsRepetitions":         identityAuditSlots,
 	"AuditCountsConcurrently":        identityAuditRace,
 	"AuditIsBounded":                 identityAuditBounded,
+	"AuditLimitsEdits":               identityAuditEdits,
 	"AuditPrune":                     identityAuditPrune,
 	"AuditOfDeletedAccounts":         identityAuditDeleted,
 }
@@ -368,6 +369,22 @@ func identityAuditBounded(w *world) {
 	kept, err := w.s.AuditList(w.ctx, 0, "", uuid.Nil, 2*identity.MaxAuditSlots)
 	w.ok("AuditList", err)
 	if n := len(kept); n != identity.MaxAuditSlots+1 || kept[n-1].Event != "single" || kept[n-2].Event != "e2" || kept[n-2].Count != 2 {
+		w.Errorf("%d entries are kept, the oldest are %+v and %+v", n, kept[n-1], kept[n-2])
+	}
+}
+
+// identityAuditEdits verifies that edits have a limit of their own.
+func identityAuditEdits(w *world) {
+	w.ok("AuditInsert", w.s.AuditInsert(w.ctx, w.entry(0, "signin", "", -1)))
+	for i := range identity.MaxAuditEdits + 2 {
+		e := w.entry(0, fmt.Sprint("e", i), "", i)
+		e.Edit = true
+		w.ok("AuditInsert", w.s.AuditInsert(w.ctx, e))
+	}
+	kept, err := w.s.AuditList(w.ctx, 0, "", uuid.Nil, 2*identity.MaxAuditEdits)
+	w.ok("AuditList", err)
+	n := len(kept)
+	if n != identity.MaxAuditEdits+1 || kept[n-1].Event != "signin" || kept[n-1].Edit || kept[n-2].Event != "e2" || !kept[n-2].Edit {
 		w.Errorf("%d entries are kept, the oldest are %+v and %+v", n, kept[n-1], kept[n-2])
 	}
 }

@@ -1408,7 +1408,8 @@ class AuditEntryActor(TypedDict):
 
     # `key` (a call of the API), `session` (the dashboard), `cli` (the
     # command line on the service's machine), `operator` (an operator
-    # in the dashboard) or `nobody` (whoever tried to sign in).
+    # in the dashboard) or `nobody` (whoever tried to sign in, or anyone
+    # in the account of the public key).
     kind: Literal["key", "session", "cli", "operator", "nobody"]
     # The prefix of the key, or the operator's email.
     name: Optional[str]
@@ -1426,7 +1427,11 @@ class AuditEntry(TypedDict):
     # `header_secret.deleted`, `password.changed`, `password.failed`,
     # `totp.enabled`, `totp.disabled`, `totp.reset`,
     # `totp.recovery_used`, `totp.recovery_replaced`, `account.created`,
-    # `account.operator`. Others may be added.
+    # `account.operator`, `alert.created`, `alert.changed`,
+    # `alert.deleted`, `limit.created`, `limit.changed`,
+    # `limit.deleted`, `schedule.disabled`, `schedule.enabled`,
+    # `schedule.deleted`, `document.applied`, `operation.started`,
+    # `operation.stopped`. Others may be added.
     event: str
     # Who did it.
     actor: AuditEntryActor

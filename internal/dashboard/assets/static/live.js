@@ -124,10 +124,18 @@
 
   // Streams: one for each address, while the page is visible.
   const open = (at, wait) => {
-    const stream = new EventSource(at);
+    // The stream begins with an event if something has changed since the part was
+    // rendered. Parts that don't say when are fetched again.
+    const since = [...document.querySelectorAll("[data-live]")].filter((e) => e.dataset.live === at).map((e) => e.dataset.since || "").sort()[0];
+    const stream = new EventSource(since ? at + "?since=" + encodeURIComponent(since) : at);
     streams.set(at, stream);
-    // Changes between loading the page and opening the stream cause no event.
-    stream.addEventListener("open", () => { wait = every; found(); soon(); });
+    stream.addEventListener("open", () => {
+      const again = lostAt || !since;
+      wait = every;
+      found();
+      root.dataset.following = String(Math.round(performance.now()));
+      if (again) soon();
+    });
     for (const name of ["log", "job", "message"]) stream.addEventListener(name, () => soon());
     stream.addEventListener("error", () => {
       if (streams.get(at) !== stream) return;

@@ -27,11 +27,14 @@
   const plots = () => [...document.querySelectorAll("[data-plot]")];
   const two = (n) => String(n).padStart(2, "0");
   const day = (d) => d.getUTCDate() + " " + d.toLocaleString("en-GB", { month: "short", timeZone: "UTC" });
-  const clock = (ms) => { const d = new Date(ms); return two(d.getUTCHours()) + ":" + two(d.getUTCMinutes()); };
+  const clock = (d) => two(d.getUTCHours()) + ":" + two(d.getUTCMinutes());
+  // What the clocks show in the zone of the page, as a date in UTC.
+  const zoneAt = (c, ms) => c.clocks.findLast((z) => z.from <= ms) || c.clocks[0];
+  const wall = (c, ms) => new Date(ms + 1000 * zoneAt(c, ms).offset);
   const read = (area) => {
-    const { plot, title, unit, start, step, notes, zoom, open } = area.dataset;
+    const { plot, title, unit, start, step, clocks, notes, zoom, open } = area.dataset;
     const series = JSON.parse(plot);
-    return { area, title, unit, series, zoom, open, start: Number(start), step: Number(step), n: series[0].values.length, notes: notes ? JSON.parse(notes) : null };
+    return { area, title, unit, series, zoom, open, clocks: JSON.parse(clocks), start: Number(start), step: Number(step), n: series[0].values.length, notes: notes ? JSON.parse(notes) : null };
   };
   const number = (v, unit) => {
     if (v === null) return "–";
@@ -40,7 +43,7 @@
   };
   const when = (c, i, end = i + 1) => {
     const from = c.start + i * c.step, to = c.start + end * c.step;
-    return (Date.now() - from > 864e5 ? day(new Date(from)) + " " : "") + clock(from) + "–" + clock(to) + " UTC";
+    return (Date.now() - from > 864e5 ? day(wall(c, from)) + " " : "") + clock(wall(c, from)) + "–" + clock(wall(c, to)) + " " + zoneAt(c, to).name;
   };
   const lines = (c, i) => {
     const values = c.series.map((s) => (c.series.length > 1 || !c.notes ? s.name + " " : "") + number(s.values[i], c.unit) + (c.notes ? " " + s.name : ""));

@@ -1,0 +1,96 @@
+package execute
+
+import (
+	"crypto/tls"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"testing"
+)
+
+// serveVersions starts a target that offers versions of HTTP and refuses all others,
+// and counts the handshakes. net/http's server would accept HTTP/1.1 nevertheless.
+func serveVersions(t *testing.T, versions ...string) (url string, handshakes chan []string) {
+	handshakes = make(chan []string, 100)
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Version", strconv.Itoa(r.ProtoMajor))
+	}))
+	srv.EnableHTTP2 = true
+	cert := certificate(t, nil)
+	srv.TLS = &tls.Config{
+		Certificates: []tls.Certificate{cert}, NextProtos: versions,
+		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			handshakes <- hello.SupportedProtos
+			for _, version := range versions {
+				for _, offered := range hello.SupportedProtos {
+					if version == offered {
+						return nil, nil
+					}
+				}
+			}
+			return &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"none of these"}}, nil
+		},
+	}
+	srv.StartTLS()
+	t.Cleanup(srv.Close)
+	return srv.URL, handshakes
+}
+
+func TestDo_ChoosesTheVersionOfHTTP(t *testing.T) {
+	for name, c := range map[string]struct {
+		prefer  bool
+		offers  []string
+		version string
+		tries   int // handshakes
+	}{
+		"both":                    {false, []string{"h2", "http/1.1"}, "1", 1},
+		"both, HTTP/2 preferred":  {true, []string{"h2", "http/1.1"}, "2", 1},
+		"HTTP/2 only":             {false, []string{"h2"}, "2", 2},
+		"HTTP/1.1, 2 preferred":   {true, []string{"http/1.1"}, "1", 1},
+		"HTTP/2 only, preferred":  {true, []string{"h2"}, "2", 1},
+		"HTTP/1.1 only, the same": {false, []string{"http/1.1"}, "1", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url, handshakes := serveVersions(t, c.offers...)
+			client := newClientOf(t, c.prefer)
+			for range 3 {
+				out := answered(t, client, get(url))
+				if got := out.Header["Version"]; len(got) != 1 || got[0] != c.version {
+					t.Errorf("the request came over HTTP/%s, want %s", got, c.version)
+				}
+			}
+			if n := len(handshakes); n != c.tries {
+				t.Errorf("%d handshakes, want %d", n, c.tries)
+			}
+		})
+	}
+}
+
+func TestDo_RemembersWhoRefusesHTTP1(t *testing.T) {
+	url, handshakes := serveVersions(t, "h2")
+	client := newClientOf(t, false)
+	answered(t, client, get(url))
+	client.transport.CloseIdleConnections()
+	answered(t, client, get(url))
+	if n := len(handshakes); n != 3 {
+		t.Errorf("%d handshakes, want two for the first request and one for the second", n)
+	}
+}
+
+func TestDo_ReportsATargetWithoutHTTP(t *testing.T) {
+	url, handshakes := serveVersions(t, "smtp")
+	fails(t, newClientOf(t, false), get(url), "tls")
+	if n := len(handshakes); n != 2 {
+		t.Errorf("%d handshakes, want 2", n)
+	}
+}
+
+func TestOnlyHTTP2_IsBounded(t *testing.T) {
+	var o onlyHTTP2
+	for i := range 3 * maxOnlyHTTP2 {
+		o.add(strconv.Itoa(i))
+	}
+	if len(o.addrs) > maxOnlyHTTP2 {
+		t.Errorf("%d addresses are remembered, want %d at most", len(o.addrs), maxOnlyHTTP2)
+	}
+}
