@@ -3,6 +3,7 @@ package textpack
 import (
 	"encoding/binary"
 	"errors"
+	"math/bits"
 	"sync"
 )
 
@@ -88,7 +89,7 @@ func Pack(text []byte) []byte {
 		}
 		out = appendLiterals(out, w.bytes[literal:i])
 		out = appendReference(out, length, i-from-1)
-		for k := i + 1; k < i+length && k+minMatch <= end; k++ {
+		for k := i + 1; k < i+length && k+minMatch <= end; k += 2 { // the rest is worth less than its time
 			w.last[hash(w.bytes[k:])%(1<<textBits)] = uint16(k)
 		}
 		i += length
@@ -122,8 +123,16 @@ func (w *window) match(i int) (from, length int) {
 
 // equal returns how many bytes from a place and from a later one are equal.
 func (w *window) equal(from, i int) int {
-	n, most := 0, min(maxLong, len(w.bytes)-i)
-	for n < most && w.bytes[from+n] == w.bytes[i+n] {
+	most := min(maxLong, len(w.bytes)-i)
+	a, b := w.bytes[from:from+most], w.bytes[i:i+most]
+	n := 0
+	for n+8 <= most {
+		if d := binary.LittleEndian.Uint64(a[n:]) ^ binary.LittleEndian.Uint64(b[n:]); d != 0 {
+			return n + bits.TrailingZeros64(d)/8
+		}
+		n += 8
+	}
+	for n < most && a[n] == b[n] {
 		n++
 	}
 	return n
