@@ -53,18 +53,18 @@ type Config struct {
 	// AllowHTTPTargets permits targets and receivers with URLs of http.
 	AllowHTTPTargets bool
 	// PreferHTTP2 speaks HTTP/2 to targets that offer it beside HTTP/1.1.
-	PreferHTTP2 bool
-	DenyTargets      []netip.Prefix // never called
-	AllowTargets     []netip.Prefix // called although special, unless denied
-	TargetPorts      execute.Ports  // the zero value: execute.DefaultPorts
-	TargetCAFile     string
-	SecretsKeyFile   string // "" for none: then there are no header secrets
-	Concurrency      int
-	Retention        time.Duration // 0: for ever
-	Limits           quota.Defaults
-	Signup           auth.Signup // who may sign up in the dashboard
-	Version          string
-	Log              *slog.Logger
+	PreferHTTP2    bool
+	DenyTargets    []netip.Prefix // never called
+	AllowTargets   []netip.Prefix // called although special, unless denied
+	TargetPorts    execute.Ports  // the zero value: execute.DefaultPorts
+	TargetCAFile   string
+	SecretsKeyFile string // "" for none: then there are no header secrets
+	Concurrency    int
+	Retention      time.Duration // 0: for ever
+	Limits         quota.Defaults
+	Signup         auth.Signup // who may sign up in the dashboard
+	Version        string
+	Log            *slog.Logger
 	// Listening is called with the node's address once requests are served.
 	Listening func(address string)
 

@@ -148,7 +148,7 @@ func (o *bareOrder) carryOut(ctx context.Context, client *http.Client) bareRepor
 }
 
 func (o *bareOrder) post(ctx context.Context, client *http.Client, i int) error {
-	body := appendBody(make([]byte, 0, bodyBytes), o.First+int64(i))
+	body := appendBody(make([]byte, 0, bodyBytes), o.First+int64(i), bodyBytes)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, o.URLs[i%len(o.URLs)]+pathJob, bytes.NewReader(body))
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ type Sizes struct {
 	Backlog int     `json:"backlog"` // jobs that wait in the store
 	Workers int     `json:"workers"` // requests at once, of the bare client and of the service
 	Clients int     `json:"clients"` // connections by which jobs are created
-	HTTP2   bool    `json:"http2"`   // whether the target speaks it
+	HTTP2   bool    `json:"http2"`   // whether the target offers it and its clients speak it
 }
 
 // Full returns the sizes that figures are compared at, and Quick those for a
@@ -68,17 +68,19 @@ type Counts struct {
 	CrashJobs       int `json:"crash_jobs"`
 	SlowHosts       int `json:"slow_hosts"`
 	Hosts           int `json:"hosts"`
+	LargeJobs       int `json:"large_jobs"`
 	BacklogAccounts int `json:"backlog_accounts"`
 }
 
 func (s *Sizes) counts() Counts {
-	return Counts{s.ingest(), s.steady(), s.crowd(), s.crash(), s.slowHosts(), s.hosts(), s.accounts()}
+	return Counts{s.ingest(), s.steady(), s.crowd(), s.crash(), s.slowHosts(), s.hosts(), s.large(), s.accounts()}
 }
 
 func (s *Sizes) ingest() int    { return 2 * s.Jobs }
 func (s *Sizes) crowd() int     { return 20 * s.Jobs }
 func (s *Sizes) steady() int    { return max(1, int(s.Rate*s.Seconds)) }
 func (s *Sizes) crash() int     { return max(1, int(s.Rate*s.Seconds/3)) }
+func (s *Sizes) large() int     { return min(1000, max(2, s.Jobs/10)) }
 func (s *Sizes) slowHosts() int { return min(10_000, max(10, s.Jobs/10)) }
 func (s *Sizes) hosts() int     { return min(10_000, max(2, s.Jobs/5)) }
 func (s *Sizes) accounts() int  { return min(1000, max(2, s.Backlog/50)) }

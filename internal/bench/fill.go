@@ -15,6 +15,8 @@ import (
 const (
 	// fillBatch is how many jobs are put into a store with one call.
 	fillBatch = 1000
+	// fillBytes is about how many bytes one call has at most.
+	fillBytes = 4 << 20
 	// fillers prepare jobs, so that one does while another one's are stored.
 	fillers = 2
 )
@@ -25,15 +27,19 @@ func insert(ctx context.Context, s records, jobs func(i int) planned, n int, own
 	var next atomic.Int64
 	var wait sync.WaitGroup
 	failed := make([]error, fillers)
+	batch := fillBatch
+	if first := jobs(0); first.body > 0 {
+		batch = max(1, min(batch, fillBytes/first.body))
+	}
 	for f := range fillers {
 		wait.Go(func() {
 			for ctx.Err() == nil && failed[f] == nil {
-				from := int(next.Add(fillBatch)) - fillBatch
+				from := int(next.Add(int64(batch))) - batch
 				if from >= n {
 					return
 				}
-				failed[f] = insertBatch(ctx, s, jobs, from, min(from+fillBatch, n), owner)
-				done.Add(int64(min(from+fillBatch, n) - from))
+				failed[f] = insertBatch(ctx, s, jobs, from, min(from+batch, n), owner)
+				done.Add(int64(min(from+batch, n) - from))
 			}
 		})
 	}

@@ -44,6 +44,7 @@ func sampleReport() *Report {
 		{Name: "ceiling", About: "a bare client", Runs: []Result{{
 			Figures:   []Figure{{Name: "herd", Label: "herd, requests", Unit: "/s", Value: 21_340}, {Name: "steady_p99", Label: "steady late, p99", Unit: "ms", Value: 2.8}},
 			Latencies: []Curve{newCurve("ceiling steady", fast)},
+			Protocol:  "HTTP/1.1",
 		}}},
 		{Name: "herd", About: "due at once", Runs: []Result{{
 			Figures: []Figure{
@@ -51,6 +52,7 @@ func sampleReport() *Report {
 				{Name: "p90", Label: "late, p90", Unit: "ms", Value: 3, Detail: true},
 			},
 			Latencies: []Curve{newCurve("herd", slow), newCurve("of nothing", nil)},
+			Protocol:  "HTTP/1.1",
 			Notes:     []string{"the first of two"},
 			Problems:  []string{"2 of 10,000 jobs did not arrive"},
 		}}},

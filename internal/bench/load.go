@@ -13,6 +13,7 @@ type planned struct {
 	create  time.Time // when; zero: at once
 	url     string
 	options string // more members, as in `,"timeout":10`
+	body    int    // bytes of its request's body; 0: bodyBytes
 }
 
 const (
@@ -21,14 +22,15 @@ const (
 	alphabet   = "abcdefghijklmnopqrstuvwxyz"
 )
 
-// appendBody appends a job's body: 300 bytes of JSON.
-func appendBody(b []byte, number int64) []byte {
+// appendBody appends a job's body: that many bytes of JSON.
+func appendBody(b []byte, number int64, bytes int) []byte {
 	start := len(b)
 	b = append(b, bodyHead...)
 	b = strconv.AppendInt(b, number, 10)
 	b = append(b, `,"kind":"punctual bench","padding":"`...)
-	for len(b)-start < bodyBytes-2 {
-		b = append(b, alphabet[(len(b)-start)%len(alphabet)])
+	for len(b)-start < bytes-2 {
+		from := (len(b) - start) % len(alphabet)
+		b = append(b, alphabet[from:min(len(alphabet), from+bytes-2-(len(b)-start))]...)
 	}
 	return append(b, `"}`...)
 }
@@ -42,7 +44,11 @@ func (p *planned) appendCreate(b []byte) []byte {
 	b = append(b, '"')
 	b = append(b, p.options...)
 	b = append(b, `,"body":`...)
-	b = appendBody(b, p.number)
+	bytes := bodyBytes
+	if p.body > 0 {
+		bytes = p.body
+	}
+	b = appendBody(b, p.number, bytes)
 	return append(b, '}')
 }
 

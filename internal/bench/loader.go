@@ -31,6 +31,7 @@ type loadJob struct {
 	Create  int64  `json:"create,omitempty"` // 0: at once
 	URL     string `json:"url"`
 	Options string `json:"options,omitempty"`
+	Body    int    `json:"body,omitempty"`
 }
 
 type loadReport struct {
@@ -48,7 +49,7 @@ type loadReport struct {
 const loadTells = 100 * time.Millisecond
 
 func (p *planned) wire() loadJob {
-	j := loadJob{Number: p.number, Due: p.due.UnixMicro(), URL: p.url, Options: p.options}
+	j := loadJob{Number: p.number, Due: p.due.UnixMicro(), URL: p.url, Options: p.options, Body: p.body}
 	if !p.create.IsZero() {
 		j.Create = p.create.UnixMicro()
 	}
@@ -56,7 +57,7 @@ func (p *planned) wire() loadJob {
 }
 
 func (j *loadJob) planned() planned {
-	p := planned{number: j.Number, due: time.UnixMicro(j.Due), url: j.URL, options: j.Options}
+	p := planned{number: j.Number, due: time.UnixMicro(j.Due), url: j.URL, options: j.Options, body: j.Body}
 	if j.Create != 0 {
 		p.create = time.UnixMicro(j.Create)
 	}

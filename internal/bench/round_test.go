@@ -125,7 +125,7 @@ func TestReadVitals(t *testing.T) {
 func TestBodiesAreOfOneSize(t *testing.T) {
 	t.Parallel()
 	for _, number := range []int64{1, -1, 123456789, -1e15} {
-		body := appendBody(nil, number)
+		body := appendBody(nil, number, bodyBytes)
 		if len(body) != bodyBytes {
 			t.Errorf("the body of job %d has %d bytes", number, len(body))
 		}

@@ -60,6 +60,9 @@ func (b *bench) startService(ctx context.Context, d database, key string, worker
 		"serve", "--listen=127.0.0.1:0", "--database-url=" + d.url, "--allow-private-targets",
 		"--target-ca-file=" + b.authorityFile, "--log-level=error",
 	}
+	if b.Sizes.HTTP2 {
+		args = append(args, "--prefer-http2")
+	}
 	if workers > 0 {
 		args = append(args, "--concurrency="+strconv.Itoa(workers))
 	}

@@ -39,6 +39,8 @@ type target struct {
 const (
 	pathJob  = "/job"
 	pathHang = "/hang"
+	// pathLarge is answered with as much as is kept of a response.
+	pathLarge = "/large"
 )
 
 const answer = `{"ok":true,"from":"punctual bench","pad":"0123456789abcdef"}`
@@ -186,10 +188,10 @@ func (t *target) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	defer buffers.Put(buffer)
 	switch path := r.URL.Path; {
-	case path == pathJob || path == pathHang:
+	case path == pathJob || path == pathHang || path == pathLarge:
 		t.job(w, r, at, buffer[:n])
 	case t.events != nil && t.events.receive(path, buffer[:n], at):
-		t.answer(w)
+		t.answer(w, answer)
 	default:
 		t.strays.Add(1)
 		http.NotFound(w, r)
@@ -224,14 +226,18 @@ func (t *target) job(w http.ResponseWriter, r *http.Request, at time.Time, body 
 	if first {
 		a.answered.Store(true)
 	}
-	t.answer(w)
+	if r.URL.Path == pathLarge {
+		t.answer(w, largeAnswer)
+	} else {
+		t.answer(w, answer)
+	}
 }
 
-func (t *target) answer(w http.ResponseWriter) {
+func (t *target) answer(w http.ResponseWriter, text string) {
 	header := w.Header()
 	header["Content-Type"] = []string{"application/json"}
-	header["Content-Length"] = []string{strconv.Itoa(len(answer))}
-	_, _ = io.WriteString(w, answer)
+	header["Content-Length"] = []string{strconv.Itoa(len(text))}
+	_, _ = io.WriteString(w, text)
 }
 
 func (t *target) roundOf(number int64) *round {

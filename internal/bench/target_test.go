@@ -62,7 +62,7 @@ func TestTargetNotesArrivals(t *testing.T) {
 	var wait sync.WaitGroup
 	for _, number := range []int64{1, 2, 2, 11, 20} {
 		wait.Go(func() {
-			if status := post(t.Context(), client, target.urls[0]+pathJob, appendBody(nil, number)); status != 200 {
+			if status := post(t.Context(), client, target.urls[0]+pathJob, appendBody(nil, number, bodyBytes)); status != 200 {
 				t.Errorf("job %d is answered with %d", number, status)
 			}
 		})
@@ -77,13 +77,13 @@ func TestTargetNotesArrivals(t *testing.T) {
 	if at := first.seen[0].time(); at.Before(began) || at.After(time.Now()) {
 		t.Errorf("a job came at %s", at)
 	}
-	for path, body := range map[string][]byte{pathJob: appendBody(nil, 21), pathHang: []byte("{}"), "/else": appendBody(nil, 1), "/webhook/1": []byte(`{}`)} {
+	for path, body := range map[string][]byte{pathJob: appendBody(nil, 21, bodyBytes), pathHang: []byte("{}"), "/else": appendBody(nil, 1, bodyBytes), "/webhook/1": []byte(`{}`)} {
 		if status := post(t.Context(), client, target.urls[0]+path, body); status != 404 {
 			t.Errorf("a stray at %s is answered with %d", path, status)
 		}
 	}
 	target.forget()
-	post(t.Context(), client, target.urls[0]+pathJob, appendBody(nil, 1))
+	post(t.Context(), client, target.urls[0]+pathJob, appendBody(nil, 1, bodyBytes))
 	if got := target.strays.Load(); got != 5 {
 		t.Errorf("%d strays were seen, not 5", got)
 	}
@@ -102,7 +102,7 @@ func TestTargetHoldsAnswersBack(t *testing.T) {
 		if path == pathHang {
 			number++
 		}
-		wait.Go(func() { post(ctx, client, target.urls[0]+path, appendBody(nil, number)) })
+		wait.Go(func() { post(ctx, client, target.urls[0]+path, appendBody(nil, number, bodyBytes)) })
 	}
 	if ok, err := until(t.Context(), time.Now().Add(time.Minute), func() bool { return r.underWay() == 2 }); !ok || err != nil {
 		t.Fatal("the requests did not get there")
@@ -124,7 +124,7 @@ func TestTargetLetsGo(t *testing.T) {
 	r := newRound(1, 1)
 	target.expect(r)
 	status := make(chan int)
-	go func() { status <- post(t.Context(), client, target.urls[0]+pathHang, appendBody(nil, 1)) }()
+	go func() { status <- post(t.Context(), client, target.urls[0]+pathHang, appendBody(nil, 1, bodyBytes)) }()
 	if ok, _ := until(t.Context(), time.Now().Add(time.Minute), func() bool { return r.underWay() == 1 }); !ok {
 		t.Fatal("the request did not get there")
 	}
@@ -144,7 +144,7 @@ func TestTargetsHaveCertificatesOfTheirOwn(t *testing.T) {
 	target.expect(r)
 	call := func() {
 		for i, url := range target.urls {
-			if status := post(t.Context(), client, url+pathJob, appendBody(nil, int64(i+1))); status != 200 {
+			if status := post(t.Context(), client, url+pathJob, appendBody(nil, int64(i+1), bodyBytes)); status != 200 {
 				t.Errorf("%s answers %d", url, status)
 			}
 		}

@@ -33,6 +33,7 @@ func init() {
 		{name: "crowd", about: "one account with very many jobs due at once, another with few", run: crowd, own: true},
 		{name: "slow", about: "steady, with nine of ten targets that do not answer; the service makes as many requests at once as it does by default", run: slow, addresses: true},
 		{name: "hosts", about: "a herd for many different hosts, twice", run: hosts, addresses: true},
+		{name: "large", about: "jobs with the largest responses, and with the largest requests, at once", run: large, own: true},
 		{name: "backlog", about: "herd and steady in a store with very many jobs that wait", run: backlog, own: true},
 		{name: "crash", about: "the service is killed with requests under way, and started again", run: crash, own: true},
 		{name: "cost", about: "what a job takes, from the herd", run: cost},

@@ -48,7 +48,7 @@ var tiny = []string{"--n=50", "--rate=40", "--seconds=1", "--backlog=1000", "--w
 func TestEveryWorkload(t *testing.T) {
 	t.Parallel()
 	tested := map[string]bool{}
-	for _, group := range []string{"ceiling,ingest", "bulk", "herd,cost", "steady,webhooks", "crowd", "slow", "hosts", "backlog", "crash"} {
+	for _, group := range []string{"ceiling,ingest", "bulk", "herd,cost", "steady,webhooks", "crowd", "slow", "hosts", "large", "backlog", "crash"} {
 		for name := range strings.SplitSeq(group, ",") {
 			tested[name] = true
 		}

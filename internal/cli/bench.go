@@ -19,7 +19,7 @@ type benchCommand struct {
 	Seconds   float64  `placeholder:"N" help:"How long steady workloads are. Default: 30."`
 	Backlog   int      `placeholder:"N" help:"Jobs waiting in the store in the workload backlog. Default: 1000000."`
 	Workers   int      `placeholder:"N" help:"Concurrent requests of the service and of the bare client. Default: 500."`
-	HTTP2     bool     `name:"http2" type:"switch" help:"Let the target speak HTTP/2."`
+	HTTP2     bool     `name:"http2" type:"switch" help:"Let the target offer HTTP/2, and the service and the bare client speak it. Default: HTTP/1.1."`
 	Runs      int      `default:"1" placeholder:"N" help:"How often to run each workload; medians are shown."`
 
 	JSON string `name:"json" placeholder:"FILE" help:"Write all figures, the settings and a description of the machine."`

@@ -69,11 +69,11 @@ func TestAttempts_OneRowEachWithFilters(t *testing.T) {
 	fourth := w.create(ann, `{"url":"https://four.example.com","name":"Fourth"}`)
 	w.logs(fourth, job.EventError, unknown, job.EventRequest, sent, job.EventResponse, broken, job.EventRequest, sent)
 	for query, want := range map[string]string{
-		"":               "Running 503 dns Reported 200 timeout 404",
-		"outcome=failed": "503 dns timeout 404", "outcome=4xx": "404", "outcome=5xx": "503", "outcome=timeout": "timeout", "outcome=dns": "dns",
+		"":               "Running 503 DNS Reported 200 timeout 404",
+		"outcome=failed": "503 DNS timeout 404", "outcome=4xx": "404", "outcome=5xx": "503", "outcome=timeout": "timeout", "outcome=dns": "DNS",
 		fmt.Sprint("job=", first.Number): "timeout 404", "job=" + first.ID.String() + "&tag=billing": "timeout 404", fmt.Sprintf("job=%d&host=other.example.com", first.Number): "",
-		"schedule=" + second.ScheduleID.String(): "200", "tag=billing": "timeout 404", "host=one.example.com": "Reported timeout 404", "name=Fourth": "Running 503 dns",
-		"tag=billing&host=one.example.com&outcome=4xx": "404", "last=15m": "Running 503 dns", "until=2026-03-01+12:30": "Reported 200 timeout 404", "follow=off&outcome=5xx": "503",
+		"schedule=" + second.ScheduleID.String(): "200", "tag=billing": "timeout 404", "host=one.example.com": "Reported timeout 404", "name=Fourth": "Running 503 DNS",
+		"tag=billing&host=one.example.com&outcome=4xx": "404", "last=15m": "Running 503 DNS", "until=2026-03-01+12:30": "Reported 200 timeout 404", "follow=off&outcome=5xx": "503",
 	} {
 		page := b.want(b.get("/attempts?"+query), 200, "All events")
 		if got := strings.Join(results(page.body), " "); got != want {

@@ -37,6 +37,7 @@ func (s *Server) overview(c *call) error {
 	if o.Grid, err = s.readGrid(c, o.Failing.Schedules); err != nil {
 		return err
 	}
+	o.Failing.Link(o.Grid)
 	if o.Signals, err = s.readSignals(c, o.Failing.Schedules); err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ func (s *Server) job(c *call) error {
 	if c.part() == "job" {
 		return c.render(http.StatusOK, view.JobPart(d))
 	}
+	c.undoCancel(d.Job)
 	c.undoReschedule(d.Job)
 	return c.render(http.StatusOK, view.JobPage(d))
 }

@@ -26,6 +26,7 @@ func (s *Server) cancelJob(c *call) error {
 	if err != nil {
 		return err
 	}
+	c.rememberCancelled(before, j)
 	done := "cancelled"
 	if before.State.Final() {
 		done = "final"
@@ -96,17 +97,21 @@ func (s *Server) runJob(c *call) error {
 	return c.redirect("/jobs/%d?done=sooner", j.Number)
 }
 
-// rerunJob creates a new job with the same request.
+// rerunJob creates a new job with the same request, due now or at the time given.
 func (s *Server) rerunJob(c *call) error {
 	id, err := c.jobID()
 	if err != nil {
 		return err
 	}
-	j, err := s.Service.Rerun(c.r.Context(), c.owner(), id, rawjson.Value(`{}`))
+	body, done := rawjson.Value(`{}`), "again"
+	if at := c.r.PostFormValue("at"); at != "" {
+		body, done = rawjson.Object([]rawjson.Member{{Name: "scheduled_at", Value: rawjson.Quote(at)}}), "recreated"
+	}
+	j, err := s.Service.Rerun(c.r.Context(), c.owner(), id, body)
 	if err != nil {
 		return err
 	}
-	return c.redirect("/jobs/%d?done=again", j.Number)
+	return c.redirect("/jobs/%d?done=%s", j.Number, done)
 }
 
 // rescheduleJob changes the due time of a pending job.

@@ -32,6 +32,7 @@ var notices = map[string]string{
 	"state":         "The state has been saved; the next run uses it.",
 	"cleared":       "The state has been cleared.",
 	"again":         "This is the new job, with the same request.",
+	"recreated":     "This is the new job, with the same request and time.",
 	"secretcreated": "The secret has been stored.",
 	"secretchanged": "The secret has the new value; the next attempts use it.",
 	"secretdeleted": "The secret has been deleted.",

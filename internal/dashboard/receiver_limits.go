@@ -32,6 +32,7 @@ func (s *Server) receiverLimits(c *call) error {
 	if err != nil {
 		return err
 	}
+	c.undoLimitEdit()
 	d.Form.Values = url.Values{}
 	if key := c.param("key"); key != "" {
 		use, err := s.Service.Limit(c.r.Context(), c.owner(), key)
@@ -136,12 +137,18 @@ func (s *Server) refuseLimit(c *call, refused error) error {
 
 func (s *Server) setLimit(c *call) error {
 	key := strings.TrimSpace(c.r.PostForm.Get("key"))
+	was, err := s.Service.Limit(c.r.Context(), c.owner(), key)
+	if err != nil && fault.CodeOf(err) != fault.NotFound {
+		return err
+	}
 	_, created, err := s.Service.SetLimit(c.r.Context(), c.owner(), key, limitBody(c.r.PostForm))
 	switch {
 	case err != nil:
 		return s.refuseLimit(c, err)
 	case created:
 		return c.redirect("/limits?done=limitcreated")
+	case was != nil:
+		c.rememberLimit("limitchanged", was.Record)
 	}
 	return c.redirect("/limits?done=limitchanged")
 }
@@ -192,8 +199,14 @@ func (s *Server) setPaused(c *call, paused bool, done string) error {
 }
 
 func (s *Server) deleteLimit(c *call) error {
-	if err := s.Service.DeleteLimit(c.r.Context(), c.owner(), c.r.PathValue("key")); err != nil {
+	ctx, key := c.r.Context(), c.r.PathValue("key")
+	was, err := s.Service.Limit(ctx, c.owner(), key)
+	if err != nil {
+		return err
+	}
+	if err := s.Service.DeleteLimit(ctx, c.owner(), key); err != nil {
 		return s.refuseLimit(c, err)
 	}
+	c.rememberLimit("limitdeleted", was.Record)
 	return c.redirect("/limits?done=limitdeleted")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/limit"
 )
 
 // The cookie with what the previous action did and to what, so that the next page can
@@ -45,7 +46,7 @@ func (c *call) takeUndo() []string {
 
 // offerUndo makes the page's notice offer to revert the previous action.
 func (c *call) offerUndo(action string, fields ...[2]string) {
-	ui.From(c.r.Context()).Undo = &ui.Undo{Action: action, Fields: fields}
+	ui.From(c.r.Context()).Undo = &ui.Undo{Label: "Undo", Action: action, Fields: fields}
 }
 
 // undoPause offers to revert that a schedule was paused or resumed.
@@ -73,6 +74,61 @@ func (c *call) undoLimitPause(key string) {
 	if action != "" && len(about) == 1 && about[0] == url.QueryEscape(key) {
 		c.offerUndo("/limits/" + url.PathEscape(key) + "/" + action)
 	}
+}
+
+// rememberLimit remembers the definition of a limit that an action replaces or deletes.
+func (c *call) rememberLimit(done string, was limit.Record) {
+	c.rememberUndo(done, url.QueryEscape(limitValues(was).Encode()))
+}
+
+// undoLimitEdit offers to define a limit again as it was before it was replaced or
+// deleted.
+func (c *call) undoLimitEdit() {
+	about := c.takeUndo()
+	if done := c.param("done"); done != "limitchanged" && done != "limitdeleted" || len(about) != 1 {
+		return
+	}
+	text, err := url.QueryUnescape(about[0])
+	values, err2 := url.ParseQuery(text)
+	if err != nil || err2 != nil || !limit.ValidKey(values.Get("key")) {
+		return
+	}
+	var fields [][2]string
+	for _, name := range []string{"key", "calls", "per", "parallel", "paused"} {
+		if v := values.Get(name); v != "" {
+			fields = append(fields, [2]string{name, v})
+		}
+	}
+	c.offerUndo("/limits", fields...)
+}
+
+// rememberCancelled remembers a job that was cancelled, if an equal one can be created:
+// it was to run once, later, had not begun, and held no idempotency key.
+func (c *call) rememberCancelled(was, j *job.Job) {
+	if was.State == job.Available && j.State == job.Cancelled && was.AttemptedAt.IsZero() && was.ScheduleID == uuid.Nil && was.Key == nil {
+		c.rememberUndo("cancelled", strconv.FormatInt(j.Number, 10), was.ScheduledAt.UTC().Format(exactTime))
+	}
+}
+
+// exactTime is the layout of a due time with all its digits.
+const exactTime = "2006-01-02T15:04:05.000000Z"
+
+// undoCancel offers to create a cancelled job again, if its time is still to come. The
+// new job has another number, so the offer is not called Undo.
+func (c *call) undoCancel(j *job.Job) {
+	if c.param("done") != "cancelled" {
+		return
+	}
+	about := c.takeUndo()
+	if len(about) != 2 || about[0] != strconv.FormatInt(j.Number, 10) || j.State != job.Cancelled {
+		return
+	}
+	was, err := time.Parse(exactTime, about[1])
+	if err != nil || !was.After(c.server.Service.Now()) {
+		return
+	}
+	c.offerUndo(c.href("/jobs/%d/rerun", j.Number), [2]string{"at", about[1]})
+	ui.From(c.r.Context()).Undo.Label = "Create again"
 }
 
 // undoTime formats the due time that a job had before it was rescheduled.

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -41,4 +42,44 @@ func TestUndo_PauseOfASchedule(t *testing.T) {
 	if page := b.get("/schedules?done=disabled"); strings.Contains(page.body, "Undo") {
 		t.Error("a link makes undo be offered")
 	}
+}
+
+func TestUndo_CreatesACancelledJobAgain(t *testing.T) {
+	w := newSite(t, false)
+	b := w.citizen()
+	owner := w.owner("ann@example.com")
+	offered := func(body, want string) {
+		t.Helper()
+		n := strconv.FormatInt(w.create(owner, body).Number, 10)
+		b.want(b.post("/jobs/"+n+"/cancel"), 303, "/jobs/"+n+"?done=cancelled")
+		page := b.get("/jobs/" + n + "?done=cancelled").body
+		if want == "" && strings.Contains(page, "Create again") {
+			t.Errorf("creating %s again is offered", body)
+		}
+		if want != "" && !(strings.Contains(page, "Create again") && strings.Contains(page, `action="/jobs/`+n+`/rerun"`) && strings.Contains(page, want)) {
+			t.Errorf("creating %s again is not offered", body)
+		}
+	}
+	offered(`{"url":"https://example.com/a","scheduled_at":"2026-03-04T12:00:05.123456Z","name":"Once"}`, `value="2026-03-04T12:00:05.123456Z"`)
+	b.want(b.post("/jobs/1/rerun", "at", "2026-03-04T12:00:05.123456Z"), 303, "/jobs/2?done=recreated")
+	b.wantAll(b.get("/jobs/2?done=recreated"), "This is the new job, with the same request and time", "Once", "2026-03-04 12:00:05.123 UTC")
+	b.want(b.post("/jobs/1/rerun", "at", "never"), 422, "")
+	offered(`{"url":"https://example.com/a","schedule_in":60,"idempotency_key":"k"}`, "")
+	offered(`{"url":"https://example.com/a","cron":"@daily"}`, "")
+	offered(`{"url":"https://example.com/a"}`, "") // it is due
+}
+
+func TestUndo_EditsOfALimit(t *testing.T) {
+	w := newSite(t, false)
+	b := w.citizen()
+	b.post("/limits", "key", "host:api.example.com", "calls", "100", "per", "1 minute", "parallel", "5")
+	if page := b.get("/limits?done=limitchanged"); strings.Contains(page.body, "Undo") {
+		t.Error("a link makes undo be offered")
+	}
+	b.want(b.post("/limits", "key", "host:api.example.com", "parallel", "1"), 303, "/limits?done=limitchanged")
+	b.wantAll(b.get("/limits?done=limitchanged"), "Undo", `action="/limits"`, `name="calls" value="100"`, `name="per" value="60 seconds"`, `name="parallel" value="5"`)
+	b.want(b.post("/limits", "key", "host:api.example.com", "calls", "100", "per", "60 seconds", "parallel", "5"), 303, "/limits?done=limitchanged")
+	b.want(b.post("/limits/host:api.example.com/delete"), 303, "/limits?done=limitdeleted")
+	b.wantAll(b.get("/limits?done=limitdeleted"), "Undo", `name="key" value="host:api.example.com"`, `name="calls" value="100"`)
+	b.want(b.post("/limits/host:api.example.com/delete"), 404, "no such limit")
 }

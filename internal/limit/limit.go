@@ -39,11 +39,11 @@ type Limit struct {
 	Paused bool
 }
 
-// String describes the limit: "100 calls in 1m0s, 5 at once, paused".
+// String describes the limit: "100 calls in 1m, 5 at once, paused".
 func (l Limit) String() string {
 	var words []string
 	if l.Calls > 0 {
-		words = append(words, fmt.Sprintf("%d calls in %s", l.Calls, l.Per))
+		words = append(words, fmt.Sprintf("%d calls in %s", l.Calls, short(l.Per)))
 	}
 	if l.Parallel > 0 {
 		words = append(words, fmt.Sprintf("%d at once", l.Parallel))
@@ -55,6 +55,18 @@ func (l Limit) String() string {
 		words = append(words, "paused")
 	}
 	return strings.Join(words, ", ")
+}
+
+// short formats a duration without minutes and seconds that are 0: "1m", "36h".
+func short(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
 
 // Record is an account's limit with its key.

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -21,6 +22,21 @@ func TestScreenshots(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	shoot := func(p *Page, name string) {
+		picture := p.Shot(80)
+		p.Close()
+		if len(picture) > maxShot {
+			t.Errorf("%s has %d bytes", name, len(picture))
+		}
+		if err := os.WriteFile(filepath.Join(dir, name+".webp"), picture, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	night := atNight(t)
+	wide := Wide
+	wide.Height = 820
+	shoot(signIn(Open(t, night, wide), "ann@example.com").At("/").See("3 schedules failing"), "overview")
+	shoot(signIn(Open(t, night, Phone), "ann@example.com").At("/").See("3 schedules failing"), "overview-phone")
 	w := newWorld(t)
 	schedule := w.fillForPictures(t)
 	for _, x := range []struct {
@@ -40,15 +56,36 @@ func TestScreenshots(t *testing.T) {
 			p.Fill("#f-url", "https://example.com/reports").Fill("#f-body", `{"report": "weekly", "to": "team@example.com"}`)
 			p.Fill("#f-when", "every weekday at 9:00").See("Every weekday at 09:00")
 		}
-		picture := p.Shot(80)
-		p.Close()
-		if len(picture) > maxShot {
-			t.Errorf("%s has %d bytes", x.name, len(picture))
-		}
-		if err := os.WriteFile(filepath.Join(dir, x.name+".webp"), picture, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		shoot(p, x.name)
 	}
+}
+
+// atNight is a service whose operator has schedules, of which three have begun to fail.
+func atNight(t *testing.T) *harness.Service {
+	t.Helper()
+	s := harness.Start(t)
+	signUp(Open(t, s, Wide)).Close()
+	_, key := s.NewKey(t, "ann@example.com")
+	client, target := s.Client(t, key), harness.NewTarget(t)
+	fine := target.Route(t).Respond(harness.JSONReply(`{}`)).URL
+	broken := target.Route(t).Respond(harness.Reply(500, "text/plain", "no connection to the database"))
+	busy := target.Route(t).Respond(harness.Reply(503, "text/plain", "busy"))
+	for range 8 {
+		broken.RespondOnce(harness.JSONReply(`{}`))
+		busy.RespondOnce(harness.JSONReply(`{}`))
+	}
+	for name, url := range map[string]string{
+		"Invoices": broken.URL, "Trial reminders": busy.URL, "Partner feed": "https://127.0.0.1:1/closed", "Nightly report": fine, "Search index": fine,
+		"Exchange rates": fine, "Heartbeat": fine, "Backups": fine, "Newsletter": fine, "Clean up uploads": fine,
+	} {
+		client.Post("/api/jobs", fmt.Sprintf(`{"url":%q,"name":%q,"method":"post","repeat_every":1,"retries":0}`, url, name)).Want(201)
+	}
+	if !harness.Within(3*soon, func() bool {
+		return len(client.Get("/api/jobs?state=discarded&limit=100").Want(200).Data().Items()) >= 40
+	}) {
+		t.Fatal("the runs of the picture have not failed")
+	}
+	return s
 }
 
 // fillForPictures adds jobs as an account has them in real life, and gives the

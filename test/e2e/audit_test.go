@@ -120,7 +120,7 @@ func TestAudit_LogsEdits(t *testing.T) {
 		`schedule.enabled "Report", "report", schedule ` + id,
 		`schedule.disabled "Report", "report", schedule ` + id,
 		`document.applied owner "infra": 1 created (report)`,
-		`limit.deleted stripe`, `limit.changed stripe: no limit, paused`, `limit.created stripe: 100 calls in 1m0s, 5 at once`,
+		`limit.deleted stripe`, `limit.changed stripe: no limit, paused`, `limit.created stripe: 100 calls in 1m, 5 at once`,
 		`alert.deleted nightly`, `alert.changed nightly: on failed, late, to hooks.example.com`, `alert.created nightly: on failed, to hooks.example.com`,
 	}
 	for i, text := range want {

@@ -78,14 +78,18 @@ func (s *servers) url() string {
 	return "postgres://postgres@" + strings.Join(hosts, ",") + "/postgres?target_session_attrs=read-write"
 }
 
-func (s *servers) primary() *server {
-	for _, one := range s.all {
-		if one.IsPrimary() {
-			return one
+// awaitPrimary returns the primary, which is another one than old.
+func (s *servers) awaitPrimary(old *server) (found *server) {
+	s.t.Helper()
+	harness.Eventually(s.t, 90*time.Second, "a primary", func() bool {
+		for _, one := range s.all {
+			if one != old && one.IsPrimary() {
+				found = one
+			}
 		}
-	}
-	s.t.Fatal("there is no primary")
-	return nil
+		return found != nil
+	})
+	return found
 }
 
 // serverFault takes the primary away and brings it back after another one has taken
@@ -117,18 +121,16 @@ func (one *server) set(m mode, clients bool) error {
 
 // suffer makes a fault, waits until nodes serve calls again, and mends it.
 func (s *servers) suffer(c *Cluster, h *History, f serverFault) {
-	old := s.primary()
+	old := s.awaitPrimary(nil)
 	began := time.Now()
 	h.fault(Database, "the primary", func() {
 		if err := f.make(s, old); err != nil {
 			s.t.Errorf("%s: %v", f.name, err)
 		}
-		harness.Eventually(s.t, 90*time.Second, "another primary", func() bool {
-			return slices.ContainsFunc(s.all, func(one *server) bool { return one != old && one.IsPrimary() })
-		})
+		s.awaitPrimary(old)
 		s.t.Logf("%s: another primary after %s", f.name, time.Since(began).Round(time.Millisecond))
 		for _, n := range c.Nodes {
-			n.awaitReady(s.t, c, 30*time.Second)
+			n.awaitReady(s.t, c, 60*time.Second)
 		}
 		s.t.Logf("%s: the nodes were ready after %s", f.name, time.Since(began).Round(time.Millisecond))
 	})

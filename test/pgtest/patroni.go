@@ -126,7 +126,7 @@ func (p *Patroni) startAll(members int, network Network) error {
 			return err
 		}
 	}
-	return p.AwaitWhole(startWithin)
+	return p.AwaitWhole(2 * startWithin)
 }
 
 // startEtcd runs an etcd of one member and returns its address.

@@ -54,6 +54,7 @@ func exact(ctx context.Context, t time.Time) string {
 
 // Undo is the form that reverts the previous action.
 type Undo struct {
+	Label  string // "Undo", or what it does if that is not quite the reverse
 	Action string // its address
 	Fields [][2]string
 }

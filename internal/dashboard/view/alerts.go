@@ -41,7 +41,7 @@ type AlertResult struct {
 var ReceiverKinds = []string{"webhook", "slack", "email"}
 
 var alertSignals = []ui.Choice{
-	{Value: "failed", Label: "Failed: runs in a row were discarded"},
+	{Value: "failed", Label: "Failed: runs failed, one or several in a row"},
 	{Value: "recovered", Label: "Recovered: the first success after that"},
 	{Value: "late", Label: "Late: a job has not started in time"},
 	{Value: "skipped", Label: "Skipped: a schedule passed over due times"},

@@ -66,13 +66,13 @@ func (r *AttemptRow) result() (tone, icon, text string) {
 	case r.succeeded():
 		return "good", "check", strconv.Itoa(r.Status)
 	case r.Responded && r.Kind != "":
-		return "bad", "cross", strconv.Itoa(r.Status) + " " + r.Kind
+		return "bad", "cross", strconv.Itoa(r.Status) + " " + ui.CauseWord(r.Kind)
 	case r.Responded:
 		return "bad", "cross", strconv.Itoa(r.Status)
 	case r.interrupted():
 		return "warn", "warning", "interrupted"
 	}
-	return "bad", "cross", r.Kind
+	return "bad", "cross", ui.CauseWord(r.Kind)
 }
 
 // took returns the duration; "" while the attempt is under way.

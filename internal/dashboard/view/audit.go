@@ -25,11 +25,3 @@ type AuditEntry struct {
 	Address              string // "" for this machine
 	At                   time.Time
 }
-
-// heading returns the heading of the page, which the pages of the settings share.
-func (d *AuditLog) heading() string {
-	if d.Tabs {
-		return "Settings"
-	}
-	return d.Title
-}

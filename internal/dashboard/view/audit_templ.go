@@ -91,7 +91,7 @@ func AuditLogPage(d *AuditLog) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Title(d.heading(), d.About).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Title(d.Title, d.About).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

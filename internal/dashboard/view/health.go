@@ -54,6 +54,16 @@ const maxCauses = 4
 type Failing struct {
 	Schedules []job.FailingSchedule
 	More      bool // there are more than these
+	// Last has the numbers of the latest runs that failed, as far as they are known.
+	Last map[uuid.UUID]int64
+}
+
+// Link adds the latest runs that failed, of the schedules of a grid.
+func (f *Failing) Link(g *Grid) {
+	f.Last = map[uuid.UUID]int64{}
+	for _, r := range g.Rows {
+		f.Last[r.ID] = r.lastFailed()
+	}
 }
 
 // title says how many schedules fail, since when and why.

@@ -56,6 +56,16 @@ func (r *ScheduleRow) past() []job.RunSummary {
 	return r.Runs
 }
 
+// lastFailed returns the number of the latest run that has failed; 0 if there is none.
+func (r *ScheduleRow) lastFailed() int64 {
+	for i := range r.Runs {
+		if s := r.Runs[i].State; s == job.Discarded || s == job.Retryable {
+			return r.Runs[i].Number
+		}
+	}
+	return 0
+}
+
 // outcomes returns at most so many of the last runs as marks, oldest first.
 func (r *ScheduleRow) outcomes(most int) []ui.Outcome {
 	runs := r.past()

@@ -67,7 +67,7 @@ func (d *Job) attemptMoment(a *Attempt, first bool, href func(string, ...any) st
 	case a.interrupted():
 		m.tone, m.icon, m.title = "warn", "warning", name+" was interrupted"
 	default:
-		m.tone, m.icon, m.title = "bad", "cross", name+" failed: "+a.Kind
+		m.tone, m.icon, m.title = "bad", "cross", name+" failed: "+ui.Cause(a.Kind)
 	}
 	if late := a.StartedAt.Sub(d.Job.ScheduledAt); first && late >= 0 && !d.Job.ScheduledAt.Before(d.Job.InsertedAt) {
 		m.text = "Started " + ui.Millis(late) + " after it was due. "
@@ -133,6 +133,9 @@ func (d *Job) whyDiscarded() string {
 	case last >= 0 && job.Kind(d.Attempts[last].Kind).Permanent():
 		return "Another attempt would fail in the same way, so there is no retry."
 	case d.started() > d.Spec.Retries:
+		if d.Spec.Retries == 0 {
+			return "The job has no retries."
+		}
 		return "That was the last of " + ui.Plural(d.Spec.Retries+1, "attempt", "attempts") + "."
 	case d.Job.ScheduleID == uuid.Nil:
 		return ""

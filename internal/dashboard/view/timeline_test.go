@@ -89,7 +89,7 @@ func TestTimeline_InterruptedAttemptsDoNotCount(t *testing.T) {
 	d.Job.DiscardedAt = noon.Add(15 * time.Second)
 	wantLines(t, titles(d), "calm Created:", "calm Due:",
 		"warn Attempt 1 was interrupted: Started 0.0 ms after it was due. Took 3.0 ms. The service stopped.",
-		"bad Attempt 1: response 500: Took 1.0 ms.", "bad Attempt 2 failed: blocked: Took 0.0 ms. No.",
+		"bad Attempt 1: response 500: Took 1.0 ms.", "bad Attempt 2 failed: blocked address: Took 0.0 ms. No.",
 		"bad Failed: Jobs may not call this address, so there is no retry.", "bad The callback failed: No 2xx after 8 attempts.")
 }
 
@@ -97,6 +97,6 @@ func TestTimeline_RequestTooLarge(t *testing.T) {
 	d := detail(job.Discarded,
 		logAt(1, job.EventRequest, request), logAt(1, job.EventError, `{"kind":"too_large","message":"the body would be too large","duration_ms":0,"attempt":1,"retry_at":null}`))
 	d.Job.DiscardedAt = noon.Add(time.Second)
-	wantLines(t, titles(d), "calm Created:", "calm Due:", "bad Attempt 1 failed: too_large: Started 0.0 ms after it was due. Took 0.0 ms. The body would be too large.",
+	wantLines(t, titles(d), "calm Created:", "calm Due:", "bad Attempt 1 failed: request too large: Started 0.0 ms after it was due. Took 0.0 ms. The body would be too large.",
 		"bad Failed: Another attempt would fail in the same way, so there is no retry.")
 }

@@ -47,7 +47,7 @@ func UsageLimitsPage(d *UsagePage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.Title("Settings", "What the account uses of its limits, and what happens at each.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Title("Usage", "What the account uses of its limits, and what happens at each.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -50,8 +50,8 @@ func addressOf(h *pgconn.FallbackConfig) string {
 	return net.JoinHostPort(h.Host, strconv.Itoa(int(h.Port)))
 }
 
-// candidates returns a configuration for each host: a host may have two, with TLS
-// and without.
+// candidates returns the configurations of the hosts: with sslmode=prefer, each has
+// two, with TLS and without.
 func candidates(config *pgx.ConnConfig) []*pgconn.FallbackConfig {
 	all := []*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port, TLSConfig: config.TLSConfig}}
 	return append(all, config.Fallbacks...)
@@ -67,15 +67,15 @@ func (h *hosts) order(_ context.Context, config *pgx.ConnConfig) error {
 	h.mu.Lock()
 	first := h.first
 	h.mu.Unlock()
-	var front, rest []*pgconn.FallbackConfig
+	var front, others []*pgconn.FallbackConfig
 	for _, one := range candidates(config) {
 		if addressOf(one) == first {
 			front = append(front, one)
 		} else {
-			rest = append(rest, one)
+			others = append(others, one)
 		}
 	}
-	try(config, append(front, rest...))
+	try(config, append(front, others...))
 	return nil
 }
 

@@ -110,7 +110,11 @@ func (s *Store) watch(ctx context.Context) {
 // primary.
 func (s *Store) look(ctx context.Context) {
 	if down := s.contact.down(); down || s.hosts.doubted() {
-		found, moved := s.findPrimary(ctx)
+		within := answerWithin
+		if down {
+			within = s.control.Config().ConnConfig.ConnectTimeout
+		}
+		found, moved := s.findPrimary(ctx, within)
 		if !found && down {
 			return
 		}
@@ -136,11 +140,10 @@ func (s *Store) look(ctx context.Context) {
 }
 
 // findPrimary asks all hosts of the URL which is the primary.
-func (s *Store) findPrimary(ctx context.Context) (found, moved bool) {
-	config := s.control.Config().ConnConfig
-	ctx, cancel := context.WithTimeout(ctx, config.ConnectTimeout)
+func (s *Store) findPrimary(ctx context.Context, within time.Duration) (found, moved bool) {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	return s.hosts.find(ctx, config)
+	return s.hosts.find(ctx, s.control.Config().ConnConfig)
 }
 
 // ask reads the server's time, and if this process has a node, which other nodes'

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"encoding/binary"
 	"os"
 	"time"
 
@@ -44,10 +43,10 @@ const minCheckpoint = 1 << 20
 // checkpoint loses nothing; the next one follows in a second.
 func (s *Store) checkpointLarge(ctx context.Context) {
 	info, err := os.Stat(s.path + "-wal")
-	if err != nil || s.watch.lost.Load() != nil {
+	if err != nil || info.Size() < s.checkpointAt() || s.watch.lost.Load() != nil {
 		return
 	}
-	length, err := logLength(s.path)
+	length, err := s.logLength(ctx)
 	low := s.watch.low.Load()
 	if low {
 		length = info.Size() // the file is truncated, too
@@ -77,23 +76,18 @@ func (s *Store) checkpointAt() int64 {
 }
 
 // logLength returns how many bytes of the write-ahead log are in use. The file is
-// longer after the log has restarted. It reads the header of the log's index
-// (https://sqlite.org/walformat.html, section 2.1), whose numbers are in the byte
-// order of the machine.
-func logLength(path string) (int64, error) {
-	index, err := os.Open(path + "-shm")
-	if err != nil {
-		return 0, err
+// longer after the log has restarted. It asks SQLite: to open the log's index, which
+// has the number too, and to close it would end this process's locks on it.
+func (s *Store) logLength(ctx context.Context) (length int64, err error) {
+	const perPage = 4096 + 24
+	count := func(stmt *sqlite.Stmt) error {
+		length = stmt.ColumnInt64(1) * perPage
+		return nil
 	}
-	defer index.Close() // it was only read
-	var header [20]byte
-	if _, err := index.ReadAt(header[:], 0); err != nil {
-		return 0, err
-	}
-	const frameHeader = 24
-	pageSize := int64(binary.NativeEndian.Uint16(header[14:]))
-	frames := int64(binary.NativeEndian.Uint32(header[16:]))
-	return frames * (frameHeader + pageSize), nil
+	err = s.writer.submit(ctx, &write{outside: func(conn *sqlite.Conn) error {
+		return sqlitex.ExecuteTransient(conn, `PRAGMA wal_checkpoint(NOOP)`, &sqlitex.ExecOptions{ResultFunc: count})
+	}, done: make(chan error, 1)})
+	return length, err
 }
 
 func checkpointLog(conn *sqlite.Conn) error {

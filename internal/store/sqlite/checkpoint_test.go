@@ -49,7 +49,7 @@ func logSize(t *testing.T, s *Store) int64 {
 
 func usedOf(t *testing.T, s *Store) int64 {
 	t.Helper()
-	length, err := logLength(s.path)
+	length, err := s.logLength(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
