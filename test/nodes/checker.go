@@ -14,6 +14,10 @@ const (
 	// noticeWithin is how long a node may take to see that it can't go on, or
 	// to stop a request that another node has cancelled.
 	noticeWithin = 2 * time.Second
+	// toldWithin is how long the notification of a cancel may take to another node that
+	// has claimed the job, on a busy machine. A request that was sent meanwhile must be
+	// aborted.
+	toldWithin = 250 * time.Millisecond
 	// takeOver is how long after a fault its effects may last: the node's lease
 	// expires, and its claims are reclaimed and retried.
 	takeOver = 22 * time.Second
@@ -219,6 +223,7 @@ func (c *checker) checkCancelled(number int64, job *Job, hits []Hit) {
 	for _, hit := range hits {
 		switch {
 		case hit.begun().Before(acked), c.underWayAtFault(hit):
+		case hit.Aborted && hit.begun().Before(acked.Add(toldWithin)): // by another node
 		case job.Job.Attempted == nil || hit.begun().After(acked.Add(noticeWithin)):
 			c.complain("job %d came %s after its cancel was acknowledged: %s", number, hit.At.Sub(acked), c.story(number))
 		}

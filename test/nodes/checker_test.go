@@ -90,6 +90,25 @@ func TestChecker_AcceptsARunDelayedByAFault(t *testing.T) {
 	}
 }
 
+// runAfterCancel returns a request of job 3 that began some time after its cancel.
+func runAfterCancel(h *History, later time.Duration, aborted bool) []Hit {
+	at := h.Cancelled[3].Add(later)
+	return []Hit{{"1", at, at.Add(time.Millisecond), aborted, at}}
+}
+
+// TestChecker_AcceptsACancelToldLate has a request that another node sent before it
+// was told of the cancel, and aborted then.
+func TestChecker_AcceptsACancelToldLate(t *testing.T) {
+	h := planted()
+	job := h.Jobs[3]
+	job.Job.Scheduled = h.Cancelled[3]
+	h.Jobs[3] = job
+	h.Hits[3] = runAfterCancel(h, 100*time.Millisecond, true)
+	if violations := Check(h).Violations; len(violations) > 0 {
+		t.Errorf("violations in a history without any: %q", violations)
+	}
+}
+
 func TestChecker_FindsEveryViolation(t *testing.T) {
 	change := func(number int64, f func(*Job)) func(*History) {
 		return func(h *History) {
@@ -115,18 +134,18 @@ func TestChecker_FindsEveryViolation(t *testing.T) {
 			h.Faults[0].From = h.Faults[0].From.Add(-5 * time.Second)
 			h.Faults[0].To = h.Faults[0].From
 		}, "though no fault"},
-		"a cancelled job run": {func(h *History) {
-			h.Hits[3] = []Hit{{"1", h.Cancelled[3].Add(time.Second), h.Cancelled[3].Add(2 * time.Second), false, h.Cancelled[3].Add(time.Second)}}
-		}, "after its cancel"},
-		"a cancel undone":        {change(3, func(j *Job) { j.Job.State = "completed" }), "and it is completed"},
-		"a cancel of nobody":     {func(h *History) { delete(h.Cancels, 3) }, "nobody asked"},
-		"a schedule not run":     {func(h *History) { h.Schedules["x"] = h.Schedules["s"] }, "has no run"},
-		"a slot twice":           {change(6, func(j *Job) { j.Job.Scheduled = j.Job.Scheduled.Add(-2 * time.Second) }), "for the same slot"},
-		"a slot off the grid":    {change(6, func(j *Job) { j.Job.Scheduled = j.Job.Scheduled.Add(time.Second) }), "off its schedule's grid"},
-		"a slot passed over":     {change(6, func(j *Job) { j.Job.Scheduled = j.Job.Scheduled.Add(2 * time.Second) }), "not the next slot"},
-		"a schedule that ends":   {func(h *History) { h.Schedules["s"].Disabled = h.Schedules["s"].First.Add(time.Minute) }, "was not disabled before"},
-		"two unfinished at once": {change(6, func(j *Job) { j.Job.Inserted = j.Job.Inserted.Add(-time.Second) }), "before job 5 was final"},
-		"a sample of two":        {func(h *History) { h.Several = []string{"had 2 unfinished jobs"} }, "had 2 unfinished"},
+		"a cancelled job run":              {func(h *History) { h.Hits[3] = runAfterCancel(h, time.Second, false) }, "after its cancel"},
+		"a cancelled job run soon":         {func(h *History) { h.Hits[3] = runAfterCancel(h, 100*time.Millisecond, false) }, "after its cancel"},
+		"a cancelled job stopped too late": {func(h *History) { h.Hits[3] = runAfterCancel(h, time.Second, true) }, "after its cancel"},
+		"a cancel undone":                  {change(3, func(j *Job) { j.Job.State = "completed" }), "and it is completed"},
+		"a cancel of nobody":               {func(h *History) { delete(h.Cancels, 3) }, "nobody asked"},
+		"a schedule not run":               {func(h *History) { h.Schedules["x"] = h.Schedules["s"] }, "has no run"},
+		"a slot twice":                     {change(6, func(j *Job) { j.Job.Scheduled = j.Job.Scheduled.Add(-2 * time.Second) }), "for the same slot"},
+		"a slot off the grid":              {change(6, func(j *Job) { j.Job.Scheduled = j.Job.Scheduled.Add(time.Second) }), "off its schedule's grid"},
+		"a slot passed over":               {change(6, func(j *Job) { j.Job.Scheduled = j.Job.Scheduled.Add(2 * time.Second) }), "not the next slot"},
+		"a schedule that ends":             {func(h *History) { h.Schedules["s"].Disabled = h.Schedules["s"].First.Add(time.Minute) }, "was not disabled before"},
+		"two unfinished at once":           {change(6, func(j *Job) { j.Job.Inserted = j.Job.Inserted.Add(-time.Second) }), "before job 5 was final"},
+		"a sample of two":                  {func(h *History) { h.Several = []string{"had 2 unfinished jobs"} }, "had 2 unfinished"},
 		"a slot skipped in calm": {func(h *History) {
 			change(5, func(j *Job) {
 				end := j.Job.Scheduled.Add(slowest + 3*time.Second)

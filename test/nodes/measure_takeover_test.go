@@ -24,13 +24,12 @@ type cutOff struct {
 func (o *cutOff) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	id := req.Header.Get("X-Punctual-Job-Id")
 	o.mu.Lock()
-	end, repeated := o.hung[id]
-	if repeated {
+	if _, repeated := o.hung[id]; repeated {
 		o.again[id] = time.Now()
 		o.mu.Unlock()
 		return
 	}
-	end = make(chan struct{})
+	end := make(chan struct{})
 	o.hung[id] = end
 	o.opened++
 	o.mu.Unlock()
