@@ -8,5 +8,5 @@ import "embed"
 // Files has README.md, which lists the pages in their order, and the pages that it
 // lists, with the images that they show.
 //
-//go:embed README.md comparison.md performance.md reliability.md guides/*.md images/jobs-phone.webp
+//go:embed README.md comparison.md performance.md reliability.md guides/*.md images/jobs-phone.webp images/soak-*.svg
 var Files embed.FS

@@ -20,7 +20,8 @@ const (
 	// largeAccounts is how many accounts share the jobs, since the service limits
 	// how many bytes a second the large items of one account move.
 	largeAccounts = 50
-	// largeProbe is how many are put into the store to see how fast that goes.
+	// largeProbe is the part of them that is put into the store before, to see
+	// how fast that goes.
 	largeProbe = 8
 )
 
@@ -60,13 +61,12 @@ func (t *trial) runLarge(ctx context.Context, kind largeKind) error {
 	if err != nil {
 		return err
 	}
-	due := expected.due[0]
-	begin := later(due, time.Now()) // filling may take longer than expected
+	begin := later(expected.due[0], time.Now()) // filling may take longer than expected
 	before, err := t.service.api.vitals(ctx)
 	if err != nil {
 		return err
 	}
-	cpu, err := t.fireHerd(ctx, before, expected, due)
+	cpu, err := t.fireHerd(ctx, before, expected, begin)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (t *trial) runLarge(ctx context.Context, kind largeKind) error {
 	t.cpu(Figure{Name: kind.name + "_cpu", Label: kind.label + ", CPU a job"}, cpu.running, n)
 	t.figure(Figure{Name: kind.name, Label: kind.label + ", jobs", Unit: "/s", Value: float64(n) / took.Seconds()})
 	if kib := t.service.peak(); kib > 0 {
-		t.figure(Figure{Name: kind.name + "_resident", Label: kind.label + ", most memory", Unit: "MiB", Value: kib / 1024, Mark: "512 MiB"})
+		t.figure(Figure{Name: kind.name + "_resident", Label: kind.label + ", most memory", Unit: "MiB", Value: kib / 1024, Mark: "640 MiB"})
 	}
 	return t.stopService(ctx)
 }
@@ -97,11 +97,11 @@ func (t *trial) fillLarge(ctx context.Context, s records, n int, kind largeKind)
 		}
 		return insert(ctx, s, func(i int) planned { return jobs[i] }, len(jobs), func(i int) job.Owner { return owners[i%len(owners)] }, done)
 	}
-	began := time.Now()
-	if err := fill(t.later(largeProbe), new(atomic.Int64)); err != nil {
+	began, probe := time.Now(), max(1, n/largeProbe)
+	if err := fill(t.later(probe), new(atomic.Int64)); err != nil {
 		return nil, err
 	}
-	each := time.Since(began) / largeProbe
+	each := time.Since(began) / time.Duration(probe)
 	due := time.Now().Add(2*spare + time.Duration(n)*each*3/2)
 	jobs, expected := t.plan(n, t.target.urls, func(int) time.Time { return due })
 	expected.hold = largeHold

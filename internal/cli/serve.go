@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"math"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
@@ -45,10 +44,6 @@ type serveCommand struct {
 	LogFormat logFormat `setting:"" placeholder:"FORMAT" help:"Log format: json or text. Default: text at a terminal, JSON elsewhere."`
 }
 
-// gcPercent lets the heap grow to three times what lives on it: a few dozen
-// megabytes more for a fifteenth of the CPU. GOGC in the environment wins.
-const gcPercent = 200
-
 // memoryRatio is the part of the control group's memory limit that the Go heap
 // may grow to; the rest is for stacks, the SQLite cache and the kernel's buffers.
 const memoryRatio = 0.8
@@ -70,7 +65,7 @@ func limitMemory(log *slog.Logger) {
 // Run serves until the context ends.
 func (c *serveCommand) Run(env *environment) error {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
+		paceHeap()
 	}
 	log := logger(env.errOut, c.LogLevel, c.LogFormat)
 	limitMemory(log)

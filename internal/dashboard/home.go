@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/service"
 )
 
 var homeRoutes = []route{
@@ -18,6 +18,8 @@ const (
 	failedWithin = 24 * time.Hour
 	// maxFailing is how many failing schedules are read at most.
 	maxFailing = 1000
+	// maxRetrying is how many jobs of a state are counted.
+	maxRetrying = 1000
 )
 
 func (s *Server) overview(c *call) error {
@@ -41,11 +43,17 @@ func (s *Server) overview(c *call) error {
 	if o.Signals, err = s.readSignals(c, o.Failing.Schedules); err != nil {
 		return err
 	}
-	counts, _, err := s.Service.Counts(ctx, c.owner(), job.Query{}, service.CountLimit)
+	counts, _, err := s.Service.Counts(ctx, c.owner(), job.Query{}, maxRetrying)
 	if err != nil {
 		return err
 	}
-	o.Retryable, o.Newcomer = counts[job.Retryable], series.Total.Runs() == 0
+	o.Newcomer = series.Total.Runs() == 0
+	if n := counts[job.Retryable]; n > 0 {
+		o.Retrying = ui.Count(n)
+		if n >= maxRetrying {
+			o.Retrying += "+"
+		}
+	}
 	for _, n := range counts {
 		o.Newcomer = o.Newcomer && n == 0
 	}

@@ -12,7 +12,7 @@ const (
 	aheadHours = 24
 	// queueScanned is how many queue items are read at most for each hour, and
 	// pendingScanned how many of the account's pending jobs if these are too few.
-	queueScanned, pendingScanned = 1000, 5000
+	queueScanned, pendingScanned = 400, 5000
 )
 
 // readAhead reads what is due in the next 24 hours, by the hours of the clock in the

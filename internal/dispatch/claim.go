@@ -180,6 +180,7 @@ func (c *claiming) prepare(e *entry, item *store.QueueItem, now time.Time) {
 	e.attempt = c.Prepare(item, now)
 	e.claim = e.attempt.Claim()
 	e.start = e.claim.StartAt
+	e.ahead = e.ref.Kind == store.KindDelivery && e.claim.Attempt == 1 && e.start.After(now)
 	e.limits, e.startBy = item.Limits, item.StartBy
 	e.size = sizeOf(e)
 }

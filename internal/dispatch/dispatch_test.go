@@ -228,6 +228,35 @@ func TestRun_FiresAfterAStoreOutage(t *testing.T) {
 	})
 }
 
+// TestStartMessage_OfAnotherNodesAttemptIsConfirmed: the message that reports the start
+// of an attempt is deleted if the attempt is cancelled before, of which only the node
+// that holds the attempt is told.
+func TestStartMessage_OfAnotherNodesAttemptIsConfirmed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 10, nil)
+		due := b.queue.Now().Add(90 * time.Millisecond)
+		var messages []store.QueueKey
+		for number := range int64(2) {
+			m := ref(number+1, 1, 1, due)
+			m.Kind = store.KindDelivery
+			messages = append(messages, m)
+		}
+		b.queue.add(messages...)
+		b.Notice(store.Notice{Items: messages})
+		sleep(t.Context(), 50*time.Millisecond)
+		claims := 0
+		b.queue.set(func() { claims = b.queue.claims })
+		if claims != 2 {
+			t.Fatalf("%d messages were claimed ahead, want 2", claims)
+		}
+		b.queue.remove(messages[0].ItemID)
+		sleep(t.Context(), 100*time.Millisecond)
+		if fired := b.firings(); len(fired) != 1 || fired[0].ref.Number != 2 {
+			t.Errorf("fired %+v, want only message 2", fired)
+		}
+	})
+}
+
 // TestScan_RestsNoLongerAfterAnOutage: reads that fail or hang are no reason to read
 // the queue less often, so that an item whose hint is lost is found.
 func TestScan_RestsNoLongerAfterAnOutage(t *testing.T) {

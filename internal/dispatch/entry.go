@@ -54,6 +54,7 @@ type entry struct {
 	attempt Attempt
 	claim   store.Claim
 	node    int64     // the node that holds the claim
+	ahead   bool      // a delivery's first attempt that was claimed before it is due: a start message
 	limits  []string  // the keys of the limits that it has taken
 	startBy time.Time // the latest time at which it may start; zero for none
 	size    int64     // what it holds once it is prepared

@@ -121,6 +121,9 @@ func (r *registry) claimed(node int64, batch []*entry) (stale []store.Claim) {
 	defer r.mu.Unlock()
 	for _, e := range batch {
 		e.phase, e.node = phaseHeld, node
+		if e.ahead && r.startMessages[e.ref.Number] == nil {
+			e.confirmation = claimDoubted // another node holds the attempt, and may lose it unheard
+		}
 		// Start messages that this process learns of later, or knew before the
 		// claim was committed, share the attempt's revocation.
 		for i := range e.claim.Deliveries {

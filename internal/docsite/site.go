@@ -113,9 +113,12 @@ func (s *Site) addImages() {
 		panic("docsite: the embedded images can't be listed: " + err.Error())
 	}
 	for _, entry := range entries {
-		name := "images/" + entry.Name()
+		name, mediaType := "images/"+entry.Name(), "image/webp"
+		if path.Ext(name) == ".svg" {
+			mediaType = "image/svg+xml"
+		}
 		s.add(Prefix+"/"+name, revalidate, func() (*staticfile.File, string) {
-			return staticfile.New("image/webp", source(name)), policy
+			return staticfile.New(mediaType, source(name)), policy
 		})
 	}
 }

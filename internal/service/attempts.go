@@ -59,7 +59,7 @@ type AttemptPage struct {
 // attempts by them.
 const (
 	attemptChunk = 100
-	attemptJobs  = 100
+	attemptJobs  = 50
 	// jobsTogether is how many jobs are read at a time for their names.
 	jobsTogether = 5
 )
@@ -68,7 +68,7 @@ const (
 // or, while they are under way, of their requests. With a schedule or a filter of
 // jobs they are ordered by job, newest job first.
 //
-// A page reads at most 1,000 logs, of at most 100 jobs if it finds them by their
+// A page reads at most 1,000 logs, of at most 50 jobs if it finds them by their
 // jobs, so a page that is not full, or is empty, may have a next one.
 func (s *Service) Attempts(ctx context.Context, owner job.Owner, q AttemptQuery) (AttemptPage, error) {
 	w := &attemptWalk{s: s, ctx: ctx, owner: owner, q: q, at: q.After, left: ofAttempts, latest: map[int64]string{}}

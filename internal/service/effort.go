@@ -18,9 +18,6 @@ var (
 	ofAttempts  = effort{1000, 8 << 20} // logs
 )
 
-// countLook is how many of the newest jobs that match filters are counted.
-const countLook = 2000
-
 // spend takes what was read from what may still be read.
 func (e *effort) spend(records, bytes int) {
 	e.records -= records

@@ -14,12 +14,9 @@ import (
 const CountLimit = 10_000
 
 // Counts counts the owner's jobs that match the filters of q by state, each up to
-// limit. With filters other than states it counts the newest 2,000 jobs that match, or
-// limit if that is less; partial reports that there may be more.
+// limit. With filters other than states it counts the newest jobs that match, limit in
+// all; partial reports that there may be more.
 func (s *Service) Counts(ctx context.Context, owner job.Owner, q job.Query, limit int) (counts map[job.State]int64, partial bool, err error) {
-	if q.Path() == job.ByFilter {
-		limit = min(limit, countLook)
-	}
 	return s.Store.JobTally(ctx, owner, q, limit)
 }
 

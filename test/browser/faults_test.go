@@ -116,7 +116,7 @@ func TestLive_DisconnectedIsShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := Open(t, w.Service, Phone).Go("/public/jobs").See("Welcome mail").NotSee("Disconnected")
-	p.ExpectText("net::ERR").Wait(`performance.getEntriesByType("resource").some((e) => e.name.includes("part=list"))`)
+	p.ExpectText("net::ERR").Wait(`document.documentElement.dataset.following`)
 	w.Stop()
 	p.See("Disconnected.", "Data from ")
 	// Relative times stop, so that they fit the states beside them.

@@ -60,14 +60,22 @@ func TestOverview_SaysWhatFails(t *testing.T) {
 				t.Errorf("the failures are grouped as:\n%s", groups)
 			}
 			grid := strings.Split(p.Value(`[...document.querySelectorAll(".grid-rows tbody tr")].map((e) => e.innerText.replace(/\s+/g, " ")).join("\n")`), "\n")
+			detail := ` ?Last run failed at \d\d:\d\d UTC, (HTTP 500|connection failed)`
+			if look.Phone {
+				detail = `` // the band says it
+			}
 			for i, row := range grid[:5] {
-				if !regexp.MustCompile(`^Broken \d\d\d ?Last run failed at \d\d:\d\d UTC, (HTTP 500|connection failed) ?Failing ?in 23 h`).MatchString(row) {
+				if !regexp.MustCompile(`^Broken \d\d\d` + detail + ` ?Failing ?in 23 h`).MatchString(row) {
 					t.Errorf("row %d of the grid is %q", i, row)
 				}
 			}
 			if !strings.HasPrefix(grid[5], "Schedule ") || len(grid) != 16 {
 				t.Errorf("after what fails, the grid has %q of %d rows", grid[5], len(grid))
 			}
+			if look.Phone && !p.Is(`document.querySelector(".band .button").getBoundingClientRect().bottom < innerHeight`) {
+				t.Error("what to press is not on the first screen")
+			}
+			p.Click(".band-list .failure-link").At("/public/jobs/*").See("Failed", "Broken").Go("/public")
 			p.ClickOn("View failing schedules").At("/public/schedules?health=failing").See("Broken 007", "Failing", "Last run failed at").NotSee("Schedule 001").Check()
 			p.ClickOn("All").At("/public/schedules").See("Broken 087", "Schedule 099").Check()
 			if first := p.Value(`[...document.querySelectorAll("tbody tr")].slice(0, 5).map((e) => e.innerText.includes("Failing")).join()`); first != "true,true,true,true,true" {

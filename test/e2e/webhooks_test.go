@@ -84,7 +84,7 @@ func TestWebhook_SuccessfulAttemptSendsStartRequestResponseAndFinish(t *testing.
 func TestWebhook_FailedAttemptSendsItsErrorAndItsRetry(t *testing.T) {
 	t.Parallel()
 	a := account(t)
-	target := harness.SharedTarget(t).Route(t).RespondOnce(harness.Status(500), harness.Drop())
+	target := harness.SharedTarget(t).Route(t).RespondOnce(harness.Status(500)).Respond(harness.Drop())
 	job, hits := told(t, a.Client, target.URL, `"retries":1`, 8)
 	wantTypes(t, hits, "started", "request", "response", "error", "started", "request", "error", "finished")
 	first, last := hits[3].JSON().Get("data"), hits[6].JSON().Get("data")

@@ -28,6 +28,7 @@ const (
 	late     = "nothing is late without a reason"
 	fence    = "only the holder of a claim sends"
 	told     = "the end is told once"
+	giveWay  = "a retry gives way to the next run"
 	edited   = "an edit that was answered takes effect"
 )
 
@@ -71,7 +72,8 @@ type checker struct {
 	waited  map[int64]bool      // jobs that had to wait for the end of another one
 	hits    []*hit
 	history history
-	// lostClaims is set once a claim was committed whose node heard that it failed.
+	// lostClaims is set once a claim was committed whose node heard that it failed, or
+	// heard of it late.
 	lostClaims bool
 }
 
@@ -105,10 +107,10 @@ func (c *checker) trace(call *call, t turn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counts["steps"]++
+	c.lostClaims = c.lostClaims || (t.fate == forget || t.fate == lag) && call.what == "QueueClaim"
 	switch t.fate {
 	case refuse, forget:
 		c.counts["faults"]++
-		c.lostClaims = c.lostClaims || t.fate == forget && call.what == "QueueClaim"
 		c.tell("%s of %s %s", call.what, call.who, map[fate]string{refuse: "fails", forget: "loses its result"}[t.fate])
 	}
 }

@@ -96,7 +96,16 @@ func (c *checker) underWay(h *hit) bool {
 		return true
 	}
 	r := c.jobs[h.job]
-	return r != nil && r.item != nil && r.item.node == store.AwaitingNode && r.item.attempt == h.attempt && !h.taken && h.clean
+	if r == nil || r.item == nil || r.item.node != store.AwaitingNode || r.item.attempt != h.attempt || h.taken || !h.clean {
+		return false
+	}
+	last := h // of the requests of an attempt that was made again, the last one is awaited
+	for _, o := range c.hits {
+		if o.job == h.job {
+			last = o
+		}
+	}
+	return last == h
 }
 
 func (c *checker) limitsOf(h *hit) map[string]bool {

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -152,10 +153,30 @@ func (c *checker) checkTransition(before, r *row) {
 	if !before.unfinished() && (before.state != r.state || !before.ended.Equal(r.ended)) {
 		c.breaks(final, "job %d was %s and is %s", r.number, before.state, r.state)
 	}
+	if before.state != r.state && r.state == job.Retryable {
+		c.checkGivesWay(r)
+	}
 	was, _ := store.OwnDue(before.due)
 	is, _ := store.OwnDue(r.due)
 	if !before.scheduled.Equal(r.scheduled) || before.state == job.Retryable && r.state == job.Retryable && is.Before(was) {
 		c.moved[r.number] = true // an edit of its schedule may let a retry start earlier
+	}
+}
+
+// checkGivesWay reports a retry of a run that is not before the next point of its
+// schedule, if the schedule was not edited.
+func (c *checker) checkGivesWay(r *row) {
+	id, _ := strconv.Atoi(r.name)
+	if r.schedule == "" || c.clockMoved() || slices.ContainsFunc(c.w.plan.actions, func(a *action) bool { return a.verb == edit && a.of == id }) {
+		return
+	}
+	every, err := strconv.Atoi(member(rawjson.Value(c.w.byID[id].body), "repeat_every"))
+	if err != nil {
+		return
+	}
+	next := r.scheduled.Add(time.Duration(every) * time.Second)
+	if due, _ := store.OwnDue(r.due); next.After(c.w.db.now()) && !due.Before(next) {
+		c.breaks(giveWay, "run %d is retried at %s, the next point is %s", r.number, clock(due), clock(next))
 	}
 }
 
@@ -290,8 +311,9 @@ func (c *checker) checkEvents() {
 		c.counts["events"]++
 		number := member(rawjson.Get(rawjson.Get(rawjson.Value(h.body), "data"), "job"), "id")
 		event := eventOf(h.body)
-		// A claim that is committed while its node hears that it failed is given back. Its
-		// events may have been sent by then: they are sent again for the attempt.
+		// A claim that is committed while its node hears that it failed, or hears of it too
+		// late to start, is given back. Its events may have been sent by then: they are sent
+		// again for the attempt.
 		again := event == "job.started" && (last[number] == "job.started" || last[number] == "job.request") && c.lostClaims
 		if before := last[number]; !again && !strings.Contains(followers[before], event) {
 			c.breaks(order, "%s was tried after %q: %s", event, before, h.url)
@@ -374,6 +396,11 @@ func (c *checker) checkOutcomes() {
 	for _, h := range c.hits {
 		r := c.jobs[h.job]
 		if r == nil || !h.taken || r.unfinished() {
+			continue
+		}
+		// A report before the response counts when the attempt ends; until then the job
+		// can be cancelled, which takes long if the node is lost.
+		if !h.clean && r.state == job.Cancelled && c.cancels[h.job].After(h.takenAt) {
 			continue
 		}
 		switch {

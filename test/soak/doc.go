@@ -14,7 +14,7 @@
 // is fitted to each, and must be flat (trend.go).
 //
 // A run in `make test` takes half a minute. It checks the promises, and not the
-// trends, which take at least ten minutes to tell growth from noise.
+// trends, which take at least twenty minutes to tell growth from noise.
 //
 // # Environment
 //

@@ -31,6 +31,7 @@ type soak struct {
 	schedules map[string]*schedule
 	alerted   map[int64]string // by job, the type of the message
 	all       []time.Duration  // the lateness of all requests that the samples count
+	overslept []time.Duration  // of a timer, since the last sample
 }
 
 // schedule is what is known of a schedule and its last run.

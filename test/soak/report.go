@@ -3,6 +3,7 @@ package soak
 import (
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,11 +35,16 @@ func (s *soak) figures(store string, of []*series, warm int) string {
 	fmt.Fprintf(&text, "| after the warm-up | mean | rise of the line | may rise by |\n|---|---|---|---|\n")
 	for _, q := range of {
 		t, flat := q.flat(warm)
-		verdict := ""
-		if !flat {
-			verdict = " **exceeded**"
+		verdict := q.show(q.allowed(t))
+		switch {
+		case math.IsInf(q.most, 1):
+			verdict = ""
+		case q.timed && busy(of, warm):
+			verdict += ", not judged: the machine is too busy"
+		case !flat:
+			verdict += " **exceeded**"
 		}
-		fmt.Fprintf(&text, "| %s | %s | %s | %s%s |\n", q.name, q.show(t.mean), q.show(t.rise), q.show(q.allowed(t)), verdict)
+		fmt.Fprintf(&text, "| %s | %s | %s | %s |\n", q.name, q.show(t.mean), q.show(t.rise), verdict)
 	}
 	fmt.Fprintf(&text, "\n| what happened | times |\n|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(s.counts)) {

@@ -14,7 +14,7 @@ type size struct {
 }
 
 // judged is how long a run takes at least for its trends to be judged.
-const judged = 10 * time.Minute
+const judged = 20 * time.Minute
 
 func sizeOfRun() size {
 	z := size{lasts: time.Duration(number("PUNCTUAL_SOAK_SECONDS", 30)) * time.Second, rate: 5, accounts: watchers}

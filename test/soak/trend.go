@@ -1,6 +1,9 @@
 package soak
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // series are the samples of one quantity.
 type series struct {
@@ -9,6 +12,7 @@ type series struct {
 	// What a flat line may rise by between the end of the warm-up and the end of the
 	// run: this share of its mean, or this much, whichever is more.
 	share, most float64
+	timed       bool // it follows the time that requests take, and so says nothing on a busy machine
 }
 
 // trend is a line fitted to samples.
@@ -42,4 +46,4 @@ func (s *series) flat(warm int) (trend, bool) {
 }
 
 // show formats a value of a series.
-func (s *series) show(v float64) string { return fmt.Sprintf("%.4g %s", v, s.unit) }
+func (s *series) show(v float64) string { return strings.TrimSpace(fmt.Sprintf("%.4g %s", v, s.unit)) }

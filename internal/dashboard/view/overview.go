@@ -41,7 +41,7 @@ type Overview struct {
 	// FailuresRead.
 	Failures       []FailureGroup
 	FailuresPartly bool
-	Retryable      int64 // jobs in this state
+	Retrying       string // how many jobs are retried; "" if none
 	// FailedAttempts is how many attempts failed in the period.
 	FailedAttempts int64
 	// Self is the address of the live part.

@@ -45,6 +45,10 @@ func (s *Store) NodeStart(ctx context.Context) (node int64, err error) {
 		s.done.Go(func() { s.listen(s.background) })
 		s.done.Go(func() { s.readCancels(s.background) })
 	}
+	select {
+	case s.joined <- struct{}{}:
+	default: // the probe that is due reads the locks
+	}
 	return node, nil
 }
 

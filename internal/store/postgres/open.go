@@ -38,6 +38,7 @@ type Store struct {
 	mailbox  chan struct{}           // there may be cancels to read
 	presence presence
 	expired  chan struct{} // see Expired
+	joined   chan struct{} // receives when this process has registered a node
 
 	background context.Context
 	stop       context.CancelFunc
@@ -74,7 +75,7 @@ func openWith(ctx context.Context, config *pgxpool.Config, databaseURL string) (
 	background, stop := context.WithCancel(context.Background())
 	s := &Store{
 		id: uuid.NewString(), pooled: pooled, clock: newClock(), contact: newContact(), hosts: hosts, owners: owners{ids: map[int64]uuid.UUID{}},
-		leases: map[int64]time.Duration{}, mailbox: make(chan struct{}, 1), expired: make(chan struct{}, 1), background: background, stop: stop,
+		leases: map[int64]time.Duration{}, mailbox: make(chan struct{}, 1), expired: make(chan struct{}, 1), joined: make(chan struct{}, 1), background: background, stop: stop,
 	}
 	s.Subscribe(func(store.Notice) {})
 	if err := s.openPools(background, config); err != nil {

@@ -94,14 +94,21 @@ func (c *contact) bound(ctx context.Context, limit time.Duration) (context.Conte
 	return ctx, func() { stop(); cancel() }, nil
 }
 
-// watch probes the server until ctx ends. The first probe is at once: a node that has
-// just started may find that the one before it is gone.
+// watch probes the server until ctx ends, and at once when this process has registered
+// a node: it may find that the one before it is gone.
 func (s *Store) watch(ctx context.Context) {
 	for {
-		s.look(ctx)
-		if !rest(ctx, s.nextProbe()) {
+		timer := time.NewTimer(s.nextProbe())
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		case <-s.joined:
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
 			return
 		}
+		s.look(ctx)
 	}
 }
 

@@ -133,8 +133,16 @@ var looking = []operationOf{
 		_, _, err := d.JobTally(d.t.Context(), d.owner, job.Query{}, callBound)
 		return err
 	}},
-	{"tally of a tag", 12 * callBound, func(d *dealt) error {
+	{"tally of a tag", 2 * callBound, func(d *dealt) error {
 		_, _, err := d.JobTally(d.t.Context(), d.owner, job.Query{Tags: []string{"a"}}, callBound)
+		return err
+	}},
+	{"tally of a tag and a host", 2 * callBound, func(d *dealt) error {
+		_, _, err := d.JobTally(d.t.Context(), d.owner, job.Query{Tags: []string{"a"}, Host: "example.com"}, callBound)
+		return err
+	}},
+	{"tally of a state", callBound, func(d *dealt) error {
+		_, _, err := d.JobTally(d.t.Context(), d.owner, job.Query{States: []job.State{job.Discarded}}, callBound)
 		return err
 	}},
 	{"use of an account", callBound, func(d *dealt) error { _, err := d.AccountUse(d.t.Context(), d.owner.Number, callBound); return err }},

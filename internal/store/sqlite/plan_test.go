@@ -188,7 +188,11 @@ var hot = []struct {
 	{name: "tally of a tag", run: func(c *scene) error {
 		_, _, err := c.s.JobTally(c.t.Context(), c.owner, job.Query{Tags: []string{"a"}}, 10)
 		return err
-	}, uses: []string{"job_tags USING PRIMARY KEY", "runs_claimed"}},
+	}, uses: []string{"runs_claimed", "job_tags USING PRIMARY KEY"}},
+	{name: "tally of a tag and a host", run: func(c *scene) error {
+		_, _, err := c.s.JobTally(c.t.Context(), c.owner, job.Query{Tags: []string{"a"}, Host: "a"}, 10)
+		return err
+	}, uses: []string{"runs_claimed", "jobs_host", "job_tags USING PRIMARY KEY"}},
 	{name: "list of a tag", run: listJobs(job.Query{Tags: []string{"a"}}), uses: []string{"g USING PRIMARY KEY"}},
 	{name: "list of a tag after", run: listJobs(job.Query{Tags: []string{"a"}, ListQuery: job.ListQuery{After: 100}}), uses: []string{"g USING PRIMARY KEY (account=? AND tag=? AND number<?)"}},
 	{name: "list of a host", run: listJobs(job.Query{Host: "a"}), uses: []string{"jobs_host"}},
