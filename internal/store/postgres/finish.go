@@ -136,7 +136,7 @@ func (f *finishing) take() query {
 // decide calls the decision of each queue item, in order, after the rows are
 // locked.
 func (f *finishing) decide(t *tx) (*writes, error) {
-	w, now := &writes{}, t.store.Now()
+	w, now := &writes{store: t.store}, t.store.Now()
 	for i := range f.runs {
 		if !f.held[i] {
 			continue

@@ -142,7 +142,7 @@ func (p *putting) holder(key string) (*change, error) {
 
 // store stores changes of existing schedules and new ones, and commits.
 func (p *putting) store(t *tx, all []*change, changes []*store.Changes) (store.Quota, error) {
-	w := &writes{}
+	w := &writes{store: t.store}
 	var created []store.NewJob
 	for i, c := range changes {
 		switch {
@@ -166,7 +166,7 @@ func (p *putting) store(t *tx, all []*change, changes []*store.Changes) (store.Q
 	}
 	stored := 0
 	pending := func(*store.NewJob) int16 { return pendingOnly } // a final one-off job does not keep its key from schedules
-	if err := t.run(insertUnlessHeld(created, pending, t.now, func(int) { stored++ })); err != nil {
+	if err := t.run(t.store.insertUnlessHeld(created, pending, t.now, func(int) { stored++ })); err != nil {
 		return store.QuotaNone, err
 	}
 	if stored < len(created) {
