@@ -16,7 +16,7 @@ func (s *Store) FailuresSince(ctx context.Context, owner job.Owner, since time.T
 	err := s.readAs(ctx, pages, query{
 		sql: `SELECT j.number, j.name, j.schedule_id, coalesce(j.host, ''), j.discarded_at, coalesce(l.event, 0), l.head, l.tail, l.packed, l.size
 			FROM (SELECT * FROM jobs WHERE account = (SELECT $1::bigint) AND discarded_at >= $2 ORDER BY discarded_at DESC, number DESC LIMIT $3) j
-			LEFT JOIN LATERAL (SELECT k.event, ` + cutText(`k`, `$4`, `0`) + ` FROM logs k
+			LEFT JOIN LATERAL (SELECT k.event, ` + cutText(`k`, `$4`, ``) + ` FROM logs k
 				WHERE k.account = (SELECT $1::bigint) AND k.job = j.number AND k.event IN (2, 3) ORDER BY k.id DESC LIMIT 1) l ON true
 			ORDER BY j.discarded_at DESC, j.number DESC`,
 		args: []any{owner.Number, since.UnixMicro(), limit, job.FailurePrefix}, start: func() { found = nil },

@@ -188,7 +188,7 @@ func (s *Store) JobNumbers(ctx context.Context, owner job.Owner, q job.Query, lo
 // ended attempt by the index of a job's logs.
 func (s *Store) JobErrorKinds(ctx context.Context, owner job.Owner, numbers []int64) (kinds map[int64]string, err error) {
 	err = s.readAs(ctx, heavy, query{
-		sql: `SELECT j.number, l.event, ` + cutText(`l`, `$3`, `0`) + ` FROM ` + listedJobs + `
+		sql: `SELECT j.number, l.event, ` + cutText(`l`, `$3`, ``) + ` FROM ` + listedJobs + `
 			CROSS JOIN LATERAL (SELECT k.event, k.payload, k.packed, k.size FROM logs k
 				WHERE k.account = j.account AND k.job = j.number AND k.event IN (2, 3) ORDER BY k.id DESC LIMIT 1) l
 			WHERE j.state <> 4`,

@@ -65,9 +65,14 @@ const (
 )
 
 // cutText selects the first characters of the payload of a log and, if it has more
-// than those, the last ones, for cutOf. A packed payload is read whole.
+// than those, the last ones, for cutOf; without last, only the first, for which
+// PostgreSQL decompresses no more than those. A packed payload is read whole.
 func cutText(log, first, last string) string {
-	return fmt.Sprintf(`left(%[1]s.payload, %[2]s) AS head, CASE WHEN length(%[1]s.payload) > %[2]s THEN right(%[1]s.payload, %[3]s) ELSE '' END AS tail, %[1]s.packed, %[1]s.size`, log, first, last)
+	tail := `''`
+	if last != "" {
+		tail = fmt.Sprintf(`CASE WHEN length(%[1]s.payload) > %[2]s THEN right(%[1]s.payload, %[3]s) ELSE '' END`, log, first, last)
+	}
+	return fmt.Sprintf(`left(%[1]s.payload, %[2]s) AS head, %[3]s AS tail, %[1]s.packed, %[1]s.size`, log, first, tail)
 }
 
 // cutOf reads what cutText selects. Its columns are null if there is no log.

@@ -14,7 +14,7 @@ import (
 func (s *Store) FailuresSince(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]job.FailedJob, error) {
 	var found []job.FailedJob
 	err := s.readAs(ctx, pages, func(t *tx) error {
-		return t.query(`SELECT j.number, j.name, j.schedule_id, j.host, j.discarded_at, coalesce(l.event, 0), `+cutText(`l`, `?4`, `0`)+`
+		return t.query(`SELECT j.number, j.name, j.schedule_id, j.host, j.discarded_at, coalesce(l.event, 0), `+cutText(`l`, `?4`, ``)+`
 			FROM jobs j INDEXED BY jobs_failed LEFT JOIN logs l ON l.seq = (SELECT k.seq FROM logs k INDEXED BY logs_job
 				WHERE k.job = j.number AND k.event IN (2, 3) ORDER BY k.id DESC LIMIT 1)
 			WHERE j.account = ?1 AND j.discarded_at >= ?2 ORDER BY j.discarded_at DESC, j.number DESC LIMIT ?3`, func(stmt *sqlite.Stmt) error {

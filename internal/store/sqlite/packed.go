@@ -38,9 +38,14 @@ const (
 )
 
 // cutText selects the first characters of the payload of a log and, if it has more
-// than those, the last ones, for [columns.cut]. A packed payload is read whole.
+// than those, the last ones, for [columns.cut]; without last, only the first. A packed
+// payload is read whole.
 func cutText(log, first, last string) string {
-	return fmt.Sprintf(`substr(%[1]s.payload, 1, %[2]s), CASE WHEN length(%[1]s.payload) > %[2]s THEN substr(%[1]s.payload, -%[3]s) ELSE '' END, %[1]s.packed, %[1]s.size`, log, first, last)
+	tail := `''`
+	if last != "" {
+		tail = fmt.Sprintf(`CASE WHEN length(%[1]s.payload) > %[2]s THEN substr(%[1]s.payload, -%[3]s) ELSE '' END`, log, first, last)
+	}
+	return fmt.Sprintf(`substr(%[1]s.payload, 1, %[2]s), %[3]s, %[1]s.packed, %[1]s.size`, log, first, tail)
 }
 
 // cut reads what cutText selects.
