@@ -19,10 +19,12 @@ func Pack(text rawjson.Value) (plain rawjson.Value, packed []byte, size int) {
 }
 
 // damagedText stands for a packed text that can't be read. It is shown with the record,
-// so that one damaged record stops neither a page nor the queue.
-const damagedText = `{"damaged":"the database has damaged what stood here"}`
+// so that one damaged record stops neither a page nor the queue. As a job's arguments it
+// is what the API promises, and an attempt of the job fails without a retry: names below
+// .invalid never exist.
+const damagedText = `{"method":"get","url":"https://damaged.invalid/","headers":{},"retries":0,"body":"the database has damaged what stood here"}`
 
-// Unpack returns the text that Pack was given.
+// Unpack returns the text that Pack was given, or one that says that it is damaged.
 func Unpack(plain rawjson.Value, packed []byte, size int) rawjson.Value {
 	if packed == nil {
 		return plain

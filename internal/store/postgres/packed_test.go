@@ -101,7 +101,7 @@ func TestUnpack_ShowsDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	jobs, err := s.JobList(t.Context(), c.owner, job.Query{ListQuery: job.ListQuery{Limit: 10}})
-	if err != nil || len(jobs) != 2 || !strings.Contains(string(jobs[1].Args), `"damaged"`) || strings.Contains(string(jobs[0].Args), `"damaged"`) {
+	if err != nil || len(jobs) != 2 || !strings.Contains(string(jobs[1].Args), `damaged.invalid`) || strings.Contains(string(jobs[0].Args), `damaged.invalid`) {
 		t.Errorf("the jobs are %v (%v)", jobs, err)
 	}
 }
