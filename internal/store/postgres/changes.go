@@ -92,7 +92,7 @@ func (c *change) execute(t *tx, decide store.Decide, after query) error {
 	if changes == nil {
 		return t.commit(after)
 	}
-	w := &writes{store: t.store}
+	w := &writes{}
 	c.collect(t, w, changes)
 	return t.commit(append(w.queries(t), after)...)
 }
@@ -112,12 +112,11 @@ func (c *change) collect(t *tx, w *writes, changes *store.Changes) {
 	if c.run != nil {
 		run = *c.run
 	}
-	w.add(changes, run)
+	w.add(t, changes, run)
 }
 
 // writes collects the changes of decisions, to store each kind with one statement.
 type writes struct {
-	store          *Store
 	rollbackClaims []prepared
 	ended          []store.QueueKey // queue items to delete
 	jobs           []*job.Job
@@ -160,7 +159,7 @@ type cancel struct{ node, number, revision int64 }
 
 // add adds changes. The queue item of a changed job is deleted, and inserted
 // again if the job is not final.
-func (w *writes) add(c *store.Changes, run store.QueueKey) {
+func (w *writes) add(t *tx, c *store.Changes, run store.QueueKey) {
 	if c.Job != nil {
 		w.jobs = append(w.jobs, c.Job)
 		switch {
@@ -210,7 +209,7 @@ func (w *writes) add(c *store.Changes, run store.QueueKey) {
 		w.schedules = append(w.schedules, c.Schedule)
 	}
 	if c.UpdateDefinition {
-		w.definitions = append(w.definitions, updateDefinitions(w.store, c)...)
+		w.definitions = append(w.definitions, updateDefinitions(t, c)...)
 	}
 	if c.Next != nil {
 		w.next = append(w.next, *c.Next)
@@ -295,11 +294,11 @@ func updateJobs(jobs []*job.Job) []query {
 }
 
 // updateDefinitions stores the fields that seldom change.
-func updateDefinitions(s *Store, c *store.Changes) []query {
+func updateDefinitions(t *tx, c *store.Changes) []query {
 	var queries []query
 	if j := c.Job; j != nil {
 		l := job.LabelsOf(j.Args)
-		args := packTexts(s, []*job.Job{j}, func(j **job.Job) rawjson.Value { return (*j).Args })
+		args := packTexts(t.store, []*job.Job{j}, func(j **job.Job) rawjson.Value { return (*j).Args })
 		queries = append(queries, query{
 			sql: `UPDATE jobs SET scheduled_at = $3, name = $4, description = $5, args = $6, host = $7, tags = $8, revision = $9, packed = $10, size = $11 WHERE account = (SELECT $1::bigint) AND number = $2`,
 			args: []any{

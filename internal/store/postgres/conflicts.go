@@ -236,7 +236,7 @@ func (r *resolving) queued(n *store.NewJob) queued {
 
 // queries returns the statements that store what was decided.
 func (r *resolving) queries(t *tx) []query {
-	w := &writes{store: t.store, revisions: r.revisions}
+	w := &writes{revisions: r.revisions}
 	var rest, after []query
 	var added []store.NewJob
 	var numbered [][]*job.Job // the results for each of added
@@ -244,7 +244,7 @@ func (r *resolving) queries(t *tx) []query {
 		s := r.states[key]
 		if s.changed {
 			w.jobs = append(w.jobs, s.Job)
-			w.definitions = append(w.definitions, updateDefinitions(w.store, &store.Changes{Job: s.Job})...)
+			w.definitions = append(w.definitions, updateDefinitions(t, &store.Changes{Job: s.Job})...)
 			rest = append(rest, updateRest(s.Job, s.lane))
 			if !s.stored {
 				w.ended = append(w.ended, *r.items[s.Job.Number])
@@ -253,7 +253,7 @@ func (r *resolving) queries(t *tx) []query {
 		}
 		if s.moved {
 			w.jobs = append(w.jobs, s.Follower)
-			w.definitions = append(w.definitions, updateDefinitions(w.store, &store.Changes{Job: s.Follower})...)
+			w.definitions = append(w.definitions, updateDefinitions(t, &store.Changes{Job: s.Follower})...)
 			rest = append(rest, updateRest(s.Follower, s.followerLane))
 		}
 		if s.added {

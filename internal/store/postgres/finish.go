@@ -136,7 +136,7 @@ func (f *finishing) take() query {
 // decide calls the decision of each queue item, in order, after the rows are
 // locked.
 func (f *finishing) decide(t *tx) (*writes, error) {
-	w, now := &writes{store: t.store}, t.store.Now()
+	w, now := &writes{}, t.store.Now()
 	for i := range f.runs {
 		if !f.held[i] {
 			continue
@@ -163,7 +163,7 @@ func (f *finishing) decide(t *tx) (*writes, error) {
 		if changes.Job == nil { // it only leaves the queue
 			w.leave(r.Job)
 		}
-		w.add(changes, r.QueueKey)
+		w.add(t, changes, r.QueueKey)
 		if changes.Schedule != nil {
 			f.schedules[key] = changes.Schedule
 		}

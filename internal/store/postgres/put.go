@@ -142,7 +142,7 @@ func (p *putting) holder(key string) (*change, error) {
 
 // store stores changes of existing schedules and new ones, and commits.
 func (p *putting) store(t *tx, all []*change, changes []*store.Changes) (store.Quota, error) {
-	w := &writes{store: t.store}
+	w := &writes{}
 	var created []store.NewJob
 	for i, c := range changes {
 		switch {
