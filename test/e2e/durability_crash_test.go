@@ -257,13 +257,13 @@ func TestDurabilityCrash_JobPreparedAtThreeIsSetAside(t *testing.T) {
 	}
 	t.Cleanup(func() { db.Close() })
 	db.SetBusyTimeout(soon)
-	err = sqlitex.ExecuteScript(db, `CREATE TRIGGER forever BEFORE INSERT ON logs WHEN new.payload LIKE '%/brew%'
+	err = sqlitex.ExecuteScript(db, `CREATE TRIGGER forever BEFORE INSERT ON logs WHEN new.event = 1 AND (SELECT name FROM jobs WHERE number = new.job) = 'brew'
 		BEGIN SELECT (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n LIMIT 1000000000000) SELECT count(*) FROM n); END;`, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Restart(t)
-	schedule := create(c, `{"url":"`+target.URL+`/brew","repeat_every":[1,"hour"]}`)
+	schedule := create(c, `{"url":"`+target.URL+`/brew","name":"brew","repeat_every":[1,"hour"]}`)
 	for range 3 {
 		harness.Eventually(t, soon, "the job to be prepared", func() bool {
 			preparing := false

@@ -69,16 +69,26 @@ func (c *checker) step() {
 	c.checkStored(c.readJobs())
 }
 
+// stored reads a text that may be packed, with its size in the column after packed.
+func stored(s *sqlite.Stmt, plain, packed int) rawjson.Value {
+	if s.ColumnIsNull(packed) {
+		return rawjson.Value(s.ColumnText(plain))
+	}
+	b := make([]byte, s.ColumnLen(packed))
+	s.ColumnBytes(packed, b)
+	return store.Unpack(nil, b, s.ColumnInt(packed+1))
+}
+
 // readJobs reads all jobs with their queue items.
 func (c *checker) readJobs() map[int64]*row {
 	jobs := map[int64]*row{}
 	c.query(`SELECT j.number, j.account, j.state, hex(j.schedule_id), j.key, j.name, j.scheduled_at, j.due_at, j.inserted_at, j.attempted_at,
-		coalesce(j.completed_at, j.cancelled_at, j.discarded_at), j.follows, j.args, r.due, r.node, r.attempt
+		coalesce(j.completed_at, j.cancelled_at, j.discarded_at), j.follows, j.args, r.due, r.node, r.attempt, j.packed, j.size
 		FROM jobs j LEFT JOIN runs r ON r.due = j.due_at AND r.kind = 0 AND r.number = j.number`, func(s *sqlite.Stmt) {
 		r := &row{
 			number: s.ColumnInt64(0), account: s.ColumnInt64(1), state: job.State(s.ColumnInt(2)), schedule: s.ColumnText(3), key: s.ColumnText(4),
 			name: s.ColumnText(5), scheduled: micros(s, 6), due: micros(s, 7), inserted: micros(s, 8), attempted: micros(s, 9), ended: micros(s, 10),
-			follows: s.ColumnInt64(11), args: rawjson.Value(s.ColumnText(12)),
+			follows: s.ColumnInt64(11), args: stored(s, 12, 16),
 		}
 		if !s.ColumnIsNull(13) {
 			r.item = &item{due: micros(s, 13), node: s.ColumnInt64(14), attempt: s.ColumnInt(15)}
@@ -362,8 +372,8 @@ func (c *checker) checkTold() {
 // checkRetries counts the failures of one-off jobs that were given up.
 func (c *checker) checkRetries() {
 	failures, kinds := map[int64]int{}, map[int64]string{}
-	c.query(`SELECT job, payload FROM logs WHERE event IN (2, 3) ORDER BY job, id`, func(s *sqlite.Stmt) {
-		payload := rawjson.Value(s.ColumnText(1))
+	c.query(`SELECT job, payload, packed, size FROM logs WHERE event IN (2, 3) ORDER BY job, id`, func(s *sqlite.Stmt) {
+		payload := stored(s, 1, 2)
 		kind := member(payload, "kind")
 		if rawjson.Get(payload, "attempt") == nil || kind == "interrupted" {
 			return

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -111,7 +112,7 @@ func (c *change) collect(t *tx, w *writes, changes *store.Changes) {
 	if c.run != nil {
 		run = *c.run
 	}
-	w.add(changes, run)
+	w.add(t, changes, run)
 }
 
 // writes collects the changes of decisions, to store each kind with one statement.
@@ -158,7 +159,7 @@ type cancel struct{ node, number, revision int64 }
 
 // add adds changes. The queue item of a changed job is deleted, and inserted
 // again if the job is not final.
-func (w *writes) add(c *store.Changes, run store.QueueKey) {
+func (w *writes) add(t *tx, c *store.Changes, run store.QueueKey) {
 	if c.Job != nil {
 		w.jobs = append(w.jobs, c.Job)
 		switch {
@@ -208,7 +209,7 @@ func (w *writes) add(c *store.Changes, run store.QueueKey) {
 		w.schedules = append(w.schedules, c.Schedule)
 	}
 	if c.UpdateDefinition {
-		w.definitions = append(w.definitions, updateDefinitions(c)...)
+		w.definitions = append(w.definitions, updateDefinitions(t, c)...)
 	}
 	if c.Next != nil {
 		w.next = append(w.next, *c.Next)
@@ -220,7 +221,7 @@ func (w *writes) queries(t *tx) []query {
 	var all []query
 	for _, some := range [][]query{
 		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), updateJobs(w.jobs), removeSecretUses(w.jobs, endedWithSecrets), w.definitions, insertRevisions(w.revisions),
-		freeKeys(w.unended), releaseFollowers(t, w.left), insertItems(t, w.runs), enterLines(t, w.lines), insertLogs(w.logs),
+		freeKeys(w.unended), releaseFollowers(t, w.left), insertItems(t, w.runs), enterLines(t, w.lines), insertLogs(t, w.logs),
 		endDeliveries(t, w.ends), insertDeliveries(t, w.deliveries), insertOutcomes(w.outcomes),
 		updateSchedules(w.schedules), dropSchedules(w.drops), insertJobs(t, w.next), insertCancels(t, w.cancels),
 		insertAwaiting(w.awaits), keepLimits(w.awaits), updateCompletions(w.completions), endCompletions(w.over),
@@ -293,15 +294,16 @@ func updateJobs(jobs []*job.Job) []query {
 }
 
 // updateDefinitions stores the fields that seldom change.
-func updateDefinitions(c *store.Changes) []query {
+func updateDefinitions(t *tx, c *store.Changes) []query {
 	var queries []query
 	if j := c.Job; j != nil {
 		l := job.LabelsOf(j.Args)
+		args := packTexts(t.store, []*job.Job{j}, func(j **job.Job) rawjson.Value { return (*j).Args })
 		queries = append(queries, query{
-			sql: `UPDATE jobs SET scheduled_at = $3, name = $4, description = $5, args = $6, host = $7, tags = $8, revision = $9 WHERE account = (SELECT $1::bigint) AND number = $2`,
+			sql: `UPDATE jobs SET scheduled_at = $3, name = $4, description = $5, args = $6, host = $7, tags = $8, revision = $9, packed = $10, size = $11 WHERE account = (SELECT $1::bigint) AND number = $2`,
 			args: []any{
-				j.Owner.Number, j.Number, j.ScheduledAt.UnixMicro(), optional(j.Name), optional(j.Description), jsonText(j.Args),
-				orNull(text(l.Host)), l.Tags, j.Revision,
+				j.Owner.Number, j.Number, j.ScheduledAt.UnixMicro(), optional(j.Name), optional(j.Description), args.plain[0],
+				orNull(text(l.Host)), l.Tags, j.Revision, args.packed[0], args.sizes[0],
 			},
 		})
 		jobs := []*job.Job{j}

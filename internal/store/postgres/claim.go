@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -26,7 +27,7 @@ func (s *Store) QueueClaim(ctx context.Context, node int64, claims []store.Claim
 	deadline := s.Now().Add(claimWithin)
 	err := s.write(ctx, func(t *tx) error {
 		got = make([]bool, len(claims))
-		q := claimItems(node, claims, deadline, got)
+		q := s.claimItems(node, claims, deadline, got)
 		if !anyMore(claims) {
 			return t.commit(q)
 		}
@@ -64,7 +65,7 @@ func anyMore(claims []store.Claim) bool {
 }
 
 // claimItems claims queue items and stores their request logs.
-func claimItems(node int64, claims []store.Claim, deadline time.Time, got []bool) query {
+func (s *Store) claimItems(node int64, claims []store.Claim, deadline time.Time, got []bool) query {
 	var none job.Log
 	log := func(c *store.Claim) *job.Log {
 		if c.Log == nil {
@@ -73,11 +74,12 @@ func claimItems(node int64, claims []store.Claim, deadline time.Time, got []bool
 		return c.Log
 	}
 	type row = store.Claim
+	payloads := packTexts(s, claims, func(c *row) rawjson.Value { return log(c).Payload })
 	return query{
 		sql: `WITH c AS (
 			SELECT * FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::integer[],
-				$6::bigint[], $7::uuid[], $8::bigint[], $9::smallint[], $10::bigint[], $11::text[], $14::bigint[])
-			WITH ORDINALITY AS c (due, kind, number, account, attempt, begin_at, log, job, event, inserted_at, payload, revision, i)),
+				$6::bigint[], $7::uuid[], $8::bigint[], $9::smallint[], $10::bigint[], $11::text[], $14::bigint[], $15::bytea[], $16::smallint[])
+			WITH ORDINALITY AS c (due, kind, number, account, attempt, begin_at, log, job, event, inserted_at, payload, revision, packed, size, i)),
 		open AS (
 			SELECT DISTINCT ON (due, kind, number, account) l.* FROM (
 				SELECT c.* FROM c JOIN runs r ON r.due = c.due AND r.kind = c.kind AND r.number = c.number AND r.account = c.account
@@ -87,16 +89,16 @@ func claimItems(node int64, claims []store.Claim, deadline time.Time, got []bool
 		claimed AS (
 			UPDATE runs r SET node = $12, attempt = o.attempt, begin_at = o.begin_at, log = o.log FROM open o
 			WHERE r.due = o.due AND r.kind = o.kind AND r.number = o.number AND r.account = o.account
-			RETURNING o.i, o.account, o.log, o.job, o.event, o.inserted_at, o.payload),
+			RETURNING o.i, o.account, o.log, o.job, o.event, o.inserted_at, o.payload, o.packed, o.size),
 		logged AS (
-			INSERT INTO logs (account, id, job, event, inserted_at, payload)
-			SELECT account, log, job, event, inserted_at, payload FROM claimed WHERE log IS NOT NULL)
+			INSERT INTO logs (account, id, job, event, inserted_at, payload, packed, size)
+			SELECT account, log, job, event, inserted_at, payload, packed, size FROM claimed WHERE log IS NOT NULL)
 		SELECT i FROM claimed`,
 		args: append(claimColumns(claims),
 			column(claims, func(c *row) int64 { return c.StartAt.UnixMicro() }), column(claims, func(c *row) pgtype.UUID { return id(log(c).ID) }),
 			column(claims, func(c *row) int64 { return log(c).Job }), column(claims, func(c *row) int16 { return eventNumber(log(c).Event) }),
-			column(claims, func(c *row) int64 { return log(c).InsertedAt.UnixMicro() }), column(claims, func(c *row) *string { return jsonText(log(c).Payload) }),
-			node, deadline.UnixMicro(), column(claims, func(c *row) int64 { return c.Revision })),
+			column(claims, func(c *row) int64 { return log(c).InsertedAt.UnixMicro() }), payloads.plain,
+			node, deadline.UnixMicro(), column(claims, func(c *row) int64 { return c.Revision }), payloads.packed, payloads.sizes),
 		row: marks(got),
 	}
 }

@@ -169,9 +169,10 @@ func (s *Store) CompletionGet(ctx context.Context, token job.TokenHash) (*store.
 	args := []any{c.Owner.Number, c.Job}
 	var request, response rawjson.Value
 	payload := func(log uuid.UUID, to *rawjson.Value) query {
+		var stored packedText
 		return query{
-			sql: `SELECT payload FROM logs l WHERE l.account = (SELECT $1::bigint) AND l.id = $2`, args: []any{c.Owner.Number, id(log)},
-			row: func(rows pgx.Rows) error { return rows.Scan(jsonOf{to}) },
+			sql: `SELECT l.payload, l.packed, l.size FROM logs l WHERE l.account = (SELECT $1::bigint) AND l.id = $2`, args: []any{c.Owner.Number, id(log)},
+			row: func(rows pgx.Rows) error { return rows.Scan(&stored.plain, &stored.packed, sizeOf{&stored, to}) },
 		}
 	}
 	err = s.readAs(ctx, pages,

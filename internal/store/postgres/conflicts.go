@@ -253,7 +253,7 @@ func (r *resolving) queries(t *tx) []query {
 		s := r.states[key]
 		if s.changed {
 			w.jobs = append(w.jobs, s.Job)
-			w.definitions = append(w.definitions, updateDefinitions(&store.Changes{Job: s.Job})...)
+			w.definitions = append(w.definitions, updateDefinitions(t, &store.Changes{Job: s.Job})...)
 			rest = append(rest, updateRest(s.Job, s.lane))
 			if !s.stored {
 				w.lines = append(w.lines, linesOf(s.Job)...) // sets its due time
@@ -263,7 +263,7 @@ func (r *resolving) queries(t *tx) []query {
 		}
 		if s.moved {
 			w.jobs = append(w.jobs, s.Follower)
-			w.definitions = append(w.definitions, updateDefinitions(&store.Changes{Job: s.Follower})...)
+			w.definitions = append(w.definitions, updateDefinitions(t, &store.Changes{Job: s.Follower})...)
 			rest = append(rest, updateRest(s.Follower, s.followerLane))
 		}
 		if s.added {

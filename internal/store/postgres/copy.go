@@ -109,12 +109,13 @@ func copySchedules(schedules []*job.Schedule) []query {
 	}}
 }
 
-func copyJobs(jobs []store.StoredJob) []query {
+func (s *Store) copyJobs(jobs []store.StoredJob) []query {
 	if len(jobs) == 0 {
 		return nil
 	}
 	type row = store.StoredJob
 	hosts, tags := labels(jobs, func(j *row) rawjson.Value { return j.Args })
+	args := packTexts(s, jobs, func(j *row) rawjson.Value { return j.Args })
 	var runs []queued
 	var lines []lineEntry
 	for _, j := range jobs {
@@ -127,15 +128,15 @@ func copyJobs(jobs []store.StoredJob) []query {
 	return append([]query{{
 		sql: `INSERT INTO jobs (account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at,
 				attempted_at, completed_at, cancelled_at, discarded_at, name, description, args, hops, revision, rerun_of, host, tags,
-				follows, lane, held_until, remembered_until, runs, skipped, trace)
+				follows, lane, held_until, remembered_until, runs, skipped, trace, packed, size)
 			SELECT account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at,
 				attempted_at, completed_at, cancelled_at, discarded_at, name, description, args, hops, revision, rerun_of, host, string_to_array(tags, ' '),
-				follows, CASE WHEN follows IS NOT NULL THEN lane END, held_until, remembered_until, runs, skipped, trace FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::smallint[], $5::uuid[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[],
+				follows, CASE WHEN follows IS NOT NULL THEN lane END, held_until, remembered_until, runs, skipped, trace, packed, size FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::smallint[], $5::uuid[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[],
 				$10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::text[], $15::text[], $16::text[], $17::smallint[], $18::text[], $19::text[],
-				$20::bigint[], $21::bigint[], $22::bigint[], $23::bigint[], $24::bigint[], $25::bigint[], $26::bigint[], $27::bigint[], $28::bytea[])
+				$20::bigint[], $21::bigint[], $22::bigint[], $23::bigint[], $24::bigint[], $25::bigint[], $26::bigint[], $27::bigint[], $28::bytea[], $29::bytea[], $30::smallint[])
 				AS u (account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at,
 					attempted_at, completed_at, cancelled_at, discarded_at, name, description, args, hops, host, tags,
-					follows, lane, held_until, remembered_until, revision, rerun_of, runs, skipped, trace)
+					follows, lane, held_until, remembered_until, revision, rerun_of, runs, skipped, trace, packed, size)
 			ON CONFLICT (account, number) DO NOTHING`,
 		args: []any{
 			column(jobs, func(j *row) int64 { return j.Owner.Number }), column(jobs, func(j *row) int64 { return j.Number }),
@@ -145,13 +146,13 @@ func copyJobs(jobs []store.StoredJob) []query {
 			column(jobs, func(j *row) int64 { return j.DueAt.UnixMicro() }), column(jobs, func(j *row) *int64 { return micros(j.AttemptedAt) }),
 			column(jobs, func(j *row) *int64 { return micros(j.CompletedAt) }), column(jobs, func(j *row) *int64 { return micros(j.CancelledAt) }),
 			column(jobs, func(j *row) *int64 { return micros(j.DiscardedAt) }), column(jobs, func(j *row) *string { return optional(j.Name) }),
-			column(jobs, func(j *row) *string { return optional(j.Description) }), column(jobs, func(j *row) *string { return jsonText(j.Args) }),
+			column(jobs, func(j *row) *string { return optional(j.Description) }), args.plain,
 			column(jobs, func(j *row) int16 { return int16(j.Hops) }), hosts, tags,
 			column(jobs, func(j *row) *int64 { return numberOrNull(j.Follows) }), column(jobs, func(j *row) int64 { return int64(j.Lane) }),
 			column(jobs, func(j *row) *int64 { return micros(j.HeldUntil) }), column(jobs, func(j *row) *int64 { return micros(j.RememberedUntil) }),
 			column(jobs, func(j *row) int64 { return j.Revision }), column(jobs, func(j *row) *int64 { return numberOrNull(j.RerunOf) }),
 			column(jobs, func(j *row) int64 { return j.Runs }), column(jobs, func(j *row) int64 { return j.Skipped }),
-			column(jobs, func(j *row) []byte { return j.Trace }),
+			column(jobs, func(j *row) []byte { return j.Trace }), args.packed, args.sizes,
 		},
 	}}, append(append(copyItems(runs), waiting...), insertSecretUses(jobs, func(j *row) *job.Job { return j.Job })...)...)
 }
@@ -170,8 +171,8 @@ func copyItems(runs []queued) []query {
 	}}
 }
 
-func copyLogs(logs []*job.Log) []query {
-	all := insertLogs(logs)
+func copyLogs(t *tx, logs []*job.Log) []query {
+	all := insertLogs(t, logs)
 	for i := range all {
 		all[i].sql += ` ON CONFLICT (account, id) DO NOTHING`
 	}

@@ -56,7 +56,7 @@ func (s *Store) CopyWrite(ctx context.Context, source, mark string, records *sto
 		var all []query
 		for _, some := range [][]query{
 			copyAccounts(records.Accounts), copyKeys(records.Keys), copyHeaderSecrets(records.HeaderSecrets), copyAlerts(records.Alerts), copySchedules(records.Schedules),
-			copyJobs(records.Jobs), copyLogs(records.Logs), copyDeliveries(records.Deliveries),
+			s.copyJobs(records.Jobs), copyLogs(t, records.Logs), copyDeliveries(records.Deliveries),
 			copyAudits(records.Audits),
 		} {
 			all = append(all, some...)

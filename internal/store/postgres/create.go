@@ -121,7 +121,7 @@ func (c *creation) store(t *tx) error {
 	}
 	var stored []store.NewJob
 	newLines(jobs) // sets their due times
-	err = t.run(insertUnlessHeld(jobs, keyLookup, t.now, func(k int) {
+	err = t.run(t.store.insertUnlessHeld(jobs, keyLookup, t.now, func(k int) {
 		c.stored[open[k]] = true
 		stored = append(stored, jobs[k])
 	}))

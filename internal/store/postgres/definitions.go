@@ -79,16 +79,18 @@ func (s *Store) JobTrail(ctx context.Context, owner job.Owner, number int64, lim
 		return query{sql: sql, args: []any{owner.Number, number, job.MaxTrailCount}, row: func(rows pgx.Rows) error { return rows.Scan(to) }}
 	}
 	err := s.readAs(ctx, pages, query{
-		sql: `SELECT l.event, l.inserted_at, left(l.payload, $4), CASE WHEN length(l.payload) > $4 THEN right(l.payload, $5) ELSE '' END FROM (
-				SELECT event, inserted_at, payload, id FROM logs WHERE account = (SELECT $1::bigint) AND job = $2 AND inserted_at <= $6 AND event IN (1, 2, 3, 10) ORDER BY id DESC LIMIT $3) l
+		sql: `SELECT l.event, l.inserted_at, ` + cutText(`l`, `$4`, `$5`) + ` FROM (
+				SELECT event, inserted_at, payload, packed, size, id FROM logs WHERE account = (SELECT $1::bigint) AND job = $2 AND inserted_at <= $6 AND event IN (1, 2, 3, 10) ORDER BY id DESC LIMIT $3) l
 			ORDER BY l.id`,
 		args:  []any{owner.Number, number, 3 * limit, job.AttemptHead, job.AttemptTail, s.Now().UnixMicro()},
 		start: func() { trail.Logs = nil },
 		row: func(rows pgx.Rows) error {
 			var l job.AttemptLog
 			var event int
-			err := rows.Scan(&event, timeOf{&l.At}, &l.Head, &l.Tail)
+			var text cutOf
+			err := rows.Scan(append([]any{&event, timeOf{&l.At}}, text.targets()...)...)
 			l.Event = events[event]
+			l.Head, l.Tail = text.text(job.AttemptHead, job.AttemptTail)
 			trail.Logs = append(trail.Logs, l)
 			return err
 		},

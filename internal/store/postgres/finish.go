@@ -163,7 +163,7 @@ func (f *finishing) decide(t *tx) (*writes, error) {
 		if changes.Job == nil { // it only leaves the queue
 			w.leave(r.Job)
 		}
-		w.add(changes, r.QueueKey)
+		w.add(t, changes, r.QueueKey)
 		if changes.Schedule != nil {
 			f.schedules[key] = changes.Schedule
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 const jobColumns = `j.number, j.id, j.account, j.state, j.schedule_id, j.key, j.inserted_at, j.scheduled_at, j.due_at,
-	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.revision, coalesce(j.rerun_of, 0), j.runs, j.skipped, j.args,
+	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.revision, coalesce(j.rerun_of, 0), j.runs, j.skipped, j.args, j.packed, j.size,
 	coalesce(j.follows, 0), j.held_until, j.remembered_until, j.trace`
 
 const (
@@ -31,16 +31,17 @@ const (
 type jobRow struct {
 	job  *job.Job
 	held store.ClaimInfo
+	args packedText
 }
 
 func (r *jobRow) targets() []any {
-	r.job, r.held = &job.Job{}, store.ClaimInfo{}
+	r.job, r.held, r.args = &job.Job{}, store.ClaimInfo{}, packedText{}
 	j := r.job
 	return []any{
 		&j.Number, idOf{&j.ID}, &j.Owner.Number, &j.State, idOf{&j.ScheduleID}, &j.Key,
 		timeOf{&j.InsertedAt}, timeOf{&j.ScheduledAt}, timeOf{&j.DueAt},
 		timeOf{&j.AttemptedAt}, timeOf{&j.CompletedAt}, timeOf{&j.CancelledAt}, timeOf{&j.DiscardedAt},
-		&j.Name, &j.Description, &j.Hops, &j.Revision, &j.RerunOf, &j.Runs, &j.Skipped, jsonOf{&j.Args},
+		&j.Name, &j.Description, &j.Hops, &j.Revision, &j.RerunOf, &j.Runs, &j.Skipped, &r.args.plain, &r.args.packed, sizeOf{&r.args, &j.Args},
 		&j.Follows, timeOf{&j.HeldUntil}, timeOf{&j.RememberedUntil}, &j.Trace,
 		&r.held.Node, &r.held.Attempt, timeOf{&r.held.StartAt},
 	}
@@ -181,12 +182,12 @@ func (s *Store) JobCounts(ctx context.Context) (map[job.State]int64, error) {
 // newJobs is a table of new jobs, numbered in their order.
 const newJobs = `SELECT nextval('job_numbers') AS number, u.* FROM (
 	SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::uuid[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::smallint[], $12::text[], $13::text[], $14::text[],
-		$15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[], $20::bigint[], $21::bigint[], $22::bytea[])
+		$15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[], $20::bigint[], $21::bigint[], $22::bytea[], $23::bytea[], $24::smallint[])
 	WITH ORDINALITY AS u (account, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, tags,
-		rerun_of, follows, lane, held_until, remembered_until, runs, skipped, trace, i) ORDER BY i) u`
+		rerun_of, follows, lane, held_until, remembered_until, runs, skipped, trace, packed, size, i) ORDER BY i) u`
 
 const (
-	newColumns = `account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, rerun_of, follows, held_until, remembered_until, runs, skipped, trace`
+	newColumns = `account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, rerun_of, follows, held_until, remembered_until, runs, skipped, trace, packed, size`
 	insertJob  = `INSERT INTO jobs (` + newColumns + `, tags, lane)
 		SELECT ` + newColumns + `, string_to_array(tags, ' '), CASE WHEN follows IS NOT NULL THEN lane END FROM n`
 )
@@ -201,8 +202,9 @@ func labels[T any](records []T, args func(*T) rawjson.Value) (hosts, tags []*str
 	return hosts, tags
 }
 
-func newJobColumns(jobs []store.NewJob) []any {
+func (s *Store) newJobColumns(jobs []store.NewJob) []any {
 	type row = store.NewJob
+	args := packTexts(s, jobs, func(n *row) rawjson.Value { return n.Job.Args })
 	hosts, tags := labels(jobs, func(n *row) rawjson.Value { return n.Job.Args })
 	return []any{
 		column(jobs, func(n *row) int64 { return n.Job.Owner.Number }), column(jobs, func(n *row) pgtype.UUID { return id(n.Job.ID) }),
@@ -210,12 +212,12 @@ func newJobColumns(jobs []store.NewJob) []any {
 		column(jobs, func(n *row) *string { return optional(n.Job.Key) }), column(jobs, func(n *row) int64 { return n.Job.InsertedAt.UnixMicro() }),
 		column(jobs, func(n *row) int64 { return n.Job.ScheduledAt.UnixMicro() }), column(jobs, func(n *row) int64 { return n.Job.DueAt.UnixMicro() }),
 		column(jobs, func(n *row) *string { return optional(n.Job.Name) }), column(jobs, func(n *row) *string { return optional(n.Job.Description) }),
-		column(jobs, func(n *row) int16 { return int16(n.Job.Hops) }), column(jobs, func(n *row) *string { return jsonText(n.Job.Args) }),
+		column(jobs, func(n *row) int16 { return int16(n.Job.Hops) }), args.plain,
 		hosts, tags, column(jobs, func(n *row) *int64 { return numberOrNull(n.Job.RerunOf) }),
 		column(jobs, func(n *row) *int64 { return numberOrNull(n.Job.Follows) }), column(jobs, func(n *row) int64 { return int64(n.Lane) }),
 		column(jobs, func(n *row) *int64 { return micros(n.Job.HeldUntil) }), column(jobs, func(n *row) *int64 { return micros(n.Job.RememberedUntil) }),
 		column(jobs, func(n *row) int64 { return n.Job.Runs }), column(jobs, func(n *row) int64 { return n.Job.Skipped }),
-		column(jobs, func(n *row) []byte { return n.Job.Trace }),
+		column(jobs, func(n *row) []byte { return n.Job.Trace }), args.packed, args.sizes,
 	}
 }
 
@@ -231,7 +233,7 @@ func insertJobs(t *tx, jobs []store.NewJob) []query {
 		sql: `WITH n AS (` + newJobs + `), stored AS (` + insertJob + `),
 			queued AS (INSERT INTO runs (due, kind, number, account, lane, attempt) SELECT due_at, 0, number, account, lane, 0 FROM n WHERE follows IS NULL)
 			SELECT i, number FROM n`,
-		args: newJobColumns(jobs),
+		args: t.store.newJobColumns(jobs),
 		row: func(rows pgx.Rows) error {
 			var i, number int64
 			if err := rows.Scan(&i, &number); err != nil {
@@ -244,11 +246,11 @@ func insertJobs(t *tx, jobs []store.NewJob) []query {
 			}
 			return nil
 		},
-	}}, append(append(insertSchedules(jobs), insertSecretUses(jobs, jobOfNew)...), append(insertFirstLogs(jobs), enterLines(t, lines)...)...)...)
+	}}, append(append(insertSchedules(jobs), insertSecretUses(jobs, jobOfNew)...), append(insertFirstLogs(t, jobs), enterLines(t, lines)...)...)...)
 }
 
 // insertFirstLogs stores the logs of jobs stored by an earlier statement.
-func insertFirstLogs(jobs []store.NewJob) []query {
+func insertFirstLogs(t *tx, jobs []store.NewJob) []query {
 	type row struct {
 		id  uuid.UUID // of the job
 		log *job.Log
@@ -262,15 +264,16 @@ func insertFirstLogs(jobs []store.NewJob) []query {
 	if len(logs) == 0 {
 		return nil
 	}
+	payloads := packTexts(t.store, logs, func(r *row) rawjson.Value { return r.log.Payload })
 	return []query{{
-		sql: `INSERT INTO logs (account, id, job, event, inserted_at, payload)
-			SELECT u.account, u.id, j.number, u.event, u.inserted_at, u.payload
-			FROM unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::smallint[], $5::bigint[], $6::text[]) AS u (account, id, job, event, inserted_at, payload)
+		sql: `INSERT INTO logs (account, id, job, event, inserted_at, payload, packed, size)
+			SELECT u.account, u.id, j.number, u.event, u.inserted_at, u.payload, u.packed, u.size
+			FROM unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::smallint[], $5::bigint[], $6::text[], $7::bytea[], $8::smallint[]) AS u (account, id, job, event, inserted_at, payload, packed, size)
 			JOIN jobs j ON j.account = u.account AND j.id = u.job`,
 		args: []any{
 			column(logs, func(r *row) int64 { return r.log.Owner.Number }), column(logs, func(r *row) uuid.UUID { return r.log.ID }),
 			column(logs, func(r *row) uuid.UUID { return r.id }), column(logs, func(r *row) int16 { return eventNumber(r.log.Event) }),
-			column(logs, func(r *row) int64 { return r.log.InsertedAt.UnixMicro() }), column(logs, func(r *row) *string { return jsonText(r.log.Payload) }),
+			column(logs, func(r *row) int64 { return r.log.InsertedAt.UnixMicro() }), payloads.plain, payloads.packed, payloads.sizes,
 		},
 	}}
 }
@@ -296,7 +299,7 @@ func keyLookup(n *store.NewJob) int16 {
 // insertUnlessHeld stores those jobs, without queue items, whose keys are neither
 // taken by a schedule, nor by a final job that holds its key, nor by an unfinished
 // job, of which a unique index permits one. It calls stored for each stored job.
-func insertUnlessHeld(jobs []store.NewJob, lookup func(*store.NewJob) int16, now time.Time, stored func(i int)) query {
+func (s *Store) insertUnlessHeld(jobs []store.NewJob, lookup func(*store.NewJob) int16, now time.Time, stored func(i int)) query {
 	places := make(map[uuid.UUID]int, len(jobs))
 	for i, n := range jobs {
 		places[n.Job.ID] = i
@@ -304,12 +307,12 @@ func insertUnlessHeld(jobs []store.NewJob, lookup func(*store.NewJob) int16, now
 	return query{
 		sql: `WITH n AS (` + newJobs + `) ` + insertJob + `
 			WHERE key IS NULL OR NOT EXISTS (SELECT FROM schedules s WHERE s.account = n.account AND s.key = n.key OFFSET 0)
-				AND (($23::smallint[])[i] = 0 OR NOT EXISTS (SELECT FROM jobs h WHERE h.account = n.account AND h.key = n.key
-					AND h.remembered_until > $24 AND (($23::smallint[])[i] = 2 OR h.held_until > $24) OFFSET 0))
+				AND (($25::smallint[])[i] = 0 OR NOT EXISTS (SELECT FROM jobs h WHERE h.account = n.account AND h.key = n.key
+					AND h.remembered_until > $26 AND (($25::smallint[])[i] = 2 OR h.held_until > $26) OFFSET 0))
 			ORDER BY account, key, i
 			ON CONFLICT (account, key, (follows IS NOT NULL)) WHERE key IS NOT NULL AND state <= 2 DO NOTHING
 			RETURNING id, number`,
-		args: append(newJobColumns(jobs), column(jobs, lookup), now.UnixMicro()),
+		args: append(s.newJobColumns(jobs), column(jobs, lookup), now.UnixMicro()),
 		row: func(rows pgx.Rows) error {
 			var which uuid.UUID
 			var number int64

@@ -99,7 +99,7 @@ func (c *condition) bounded(owner job.Owner, inner, table, key, size string, bud
 // boundedJobs returns the query for the jobs whose numbers inner selects, within
 // a budget of bytes.
 func (s *Store) boundedJobs(c *condition, owner job.Owner, inner string, budget int, jobs *[]*job.Job) query {
-	sql := `SELECT ` + jobColumns + `, ` + runColumns + c.bounded(owner, inner, `jobs`, `number`, `octet_length(t.args)`, budget) + joinItem + ` ORDER BY n.place`
+	sql := `SELECT ` + jobColumns + `, ` + runColumns + c.bounded(owner, inner, `jobs`, `number`, `coalesce(t.size, octet_length(t.args))`, budget) + joinItem + ` ORDER BY n.place`
 	return s.jobsOf(owner, sql, c.args, jobs)
 }
 
@@ -357,7 +357,7 @@ func (s *Store) LogList(ctx context.Context, owner job.Owner, q job.LogQuery) ([
 // boundedLogs returns the query for the logs whose IDs inner selects, within a
 // budget of bytes.
 func boundedLogs(c *condition, owner job.Owner, inner string, budget int, logs *[]*job.Log) query {
-	from := c.bounded(owner, inner, `logs`, `id`, `octet_length(t.payload)`, budget)
+	from := c.bounded(owner, inner, `logs`, `id`, `coalesce(t.size, octet_length(t.payload))`, budget)
 	return logsOf(owner, `SELECT `+logColumns+from+` ORDER BY n.place`, c.args, logs)
 }
 

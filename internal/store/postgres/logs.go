@@ -8,6 +8,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
 // events maps numbers in the table to events. Those from rareEvent on have an
@@ -25,30 +26,32 @@ func eventNumber(name string) int16 {
 	return 0
 }
 
-func insertLogs(logs []*job.Log) []query {
+func insertLogs(t *tx, logs []*job.Log) []query {
 	if len(logs) == 0 {
 		return nil
 	}
 	type row = *job.Log
+	payloads := packTexts(t.store, logs, func(l *row) rawjson.Value { return (*l).Payload })
 	return []query{{
-		sql: `INSERT INTO logs (account, id, job, event, inserted_at, payload)
-			SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::smallint[], $5::bigint[], $6::text[])`,
+		sql: `INSERT INTO logs (account, id, job, event, inserted_at, payload, packed, size)
+			SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::smallint[], $5::bigint[], $6::text[], $7::bytea[], $8::smallint[])`,
 		args: []any{
 			column(logs, func(l *row) int64 { return (*l).Owner.Number }), column(logs, func(l *row) uuid.UUID { return (*l).ID }),
 			column(logs, func(l *row) int64 { return (*l).Job }), column(logs, func(l *row) int16 { return eventNumber((*l).Event) }),
-			column(logs, func(l *row) int64 { return (*l).InsertedAt.UnixMicro() }), column(logs, func(l *row) *string { return jsonText((*l).Payload) }),
+			column(logs, func(l *row) int64 { return (*l).InsertedAt.UnixMicro() }), payloads.plain, payloads.packed, payloads.sizes,
 		},
 	}}
 }
 
-const logColumns = `l.id, l.job, l.event, l.inserted_at, l.payload`
+const logColumns = `l.id, l.job, l.event, l.inserted_at, l.payload, l.packed, l.size`
 
 // logsOf returns a query for an owner's logs.
 func logsOf(owner job.Owner, sql string, args []any, logs *[]*job.Log) query {
 	return query{sql: sql, args: args, start: func() { *logs = nil }, row: func(rows pgx.Rows) error {
 		l := &job.Log{Owner: owner}
 		var event int
-		if err := rows.Scan(idOf{&l.ID}, &l.Job, &event, timeOf{&l.InsertedAt}, jsonOf{&l.Payload}); err != nil {
+		var payload packedText
+		if err := rows.Scan(idOf{&l.ID}, &l.Job, &event, timeOf{&l.InsertedAt}, &payload.plain, &payload.packed, sizeOf{&payload, &l.Payload}); err != nil {
 			return err
 		}
 		l.Event = events[event]

@@ -13,7 +13,7 @@ import (
 
 // markColumns are the columns that marksOf reads. PostgreSQL knows the length of
 // args without reading them.
-const markColumns = `j.number, j.id, j.state, j.inserted_at, j.scheduled_at, j.due_at, j.attempted_at, octet_length(j.args)`
+const markColumns = `j.number, j.id, j.state, j.inserted_at, j.scheduled_at, j.due_at, j.attempted_at, ` + argsSize
 
 // marksOf returns a query for the marks of jobs as clients see them.
 func (s *Store) marksOf(sql string, args []any, marks *[]store.JobMark) query {
@@ -66,7 +66,7 @@ func (s *Store) JobMarksEnded(ctx context.Context, owner job.Owner, since time.T
 // LogMarks implements store.Marks.
 func (s *Store) LogMarks(ctx context.Context, owner job.Owner, limit int) (marks []store.LogMark, err error) {
 	err = s.readAs(ctx, pages, query{
-		sql:   `SELECT l.id, l.job, octet_length(l.payload) FROM logs l WHERE l.account = (SELECT $1::bigint) AND l.id < $2 ORDER BY l.id DESC LIMIT $3`,
+		sql:   `SELECT l.id, l.job, ` + payloadSize + ` FROM logs l WHERE l.account = (SELECT $1::bigint) AND l.id < $2 ORDER BY l.id DESC LIMIT $3`,
 		args:  []any{owner.Number, job.IDBound(s.Now().Add(1000)), limit},
 		start: func() { marks = nil },
 		row: func(rows pgx.Rows) error {

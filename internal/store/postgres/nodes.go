@@ -30,7 +30,7 @@ const (
 func (s *Store) NodeStart(ctx context.Context) (node int64, err error) {
 	sent := awake()
 	err = s.runControl(ctx, query{
-		sql: `INSERT INTO nodes (started_at, beat_at) SELECT t, t FROM (SELECT ` + serverNow + ` AS t) now RETURNING number`,
+		sql: `INSERT INTO nodes (started_at, beat_at, reads_packed) SELECT t, t, true FROM (SELECT ` + serverNow + ` AS t) now RETURNING number`,
 		row: func(rows pgx.Rows) error { return rows.Scan(&node) },
 	})
 	if err != nil {
@@ -80,6 +80,7 @@ func (s *Store) NodeHeartbeat(ctx context.Context, node int64) (store.Heartbeat,
 		s.hosts.doubt()
 		return store.Heartbeat{}, fmt.Errorf("sending a heartbeat: %w", err)
 	}
+	_ = s.startPacking(ctx) // tried again at the next heartbeat
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if beat.LeaseExpired {

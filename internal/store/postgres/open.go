@@ -28,6 +28,7 @@ type Store struct {
 	notify     atomic.Pointer[func(store.Notice)]
 	notifier   *notifier
 	owners     owners
+	packs      atomic.Bool // see startPacking
 
 	mu       sync.Mutex
 	leases   map[int64]time.Duration // this process's nodes: when their last heartbeat was sent
@@ -88,6 +89,10 @@ func openWith(ctx context.Context, config *pgxpool.Config, databaseURL string) (
 			s.closePools()
 			return nil, fault.Unreachable(err)
 		}
+	}
+	if err := s.readPacks(ctx); err != nil {
+		s.closePools()
+		return nil, fault.Unreachable(err)
 	}
 	s.done.Go(func() { s.watch(background) })
 	s.done.Go(func() { s.notifier.run(background) })

@@ -188,17 +188,18 @@ func (s *Store) JobNumbers(ctx context.Context, owner job.Owner, q job.Query, lo
 // ended attempt by the index of a job's logs.
 func (s *Store) JobErrorKinds(ctx context.Context, owner job.Owner, numbers []int64) (kinds map[int64]string, err error) {
 	err = s.readAs(ctx, heavy, query{
-		sql: `SELECT j.number, l.event, left(l.payload, $3) FROM ` + listedJobs + `
-			CROSS JOIN LATERAL (SELECT k.event, k.payload FROM logs k
+		sql: `SELECT j.number, l.event, ` + cutText(`l`, `$3`, ``) + ` FROM ` + listedJobs + `
+			CROSS JOIN LATERAL (SELECT k.event, k.payload, k.packed, k.size FROM logs k
 				WHERE k.account = j.account AND k.job = j.number AND k.event IN (2, 3) ORDER BY k.id DESC LIMIT 1) l
 			WHERE j.state <> 4`,
 		args: []any{owner.Number, numbers, job.FailurePrefix}, start: func() { kinds = map[int64]string{} },
 		row: func(rows pgx.Rows) error {
 			var number int64
 			var event int
-			var payload string
-			err := rows.Scan(&number, &event, &payload)
-			kinds[number] = job.FailureKind(events[event], []byte(payload))
+			var text cutOf
+			err := rows.Scan(append([]any{&number, &event}, text.targets()...)...)
+			head, _ := text.text(job.FailurePrefix, 0)
+			kinds[number] = job.FailureKind(events[event], []byte(head))
 			return err
 		},
 	})

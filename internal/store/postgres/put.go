@@ -179,7 +179,7 @@ func (p *putting) store(t *tx, all []*change, changes []*store.Changes) (store.Q
 	}
 	stored := 0
 	pending := func(*store.NewJob) int16 { return pendingOnly } // a final one-off job does not keep its key from schedules
-	if err := t.run(insertUnlessHeld(created, pending, t.now, func(int) { stored++ })); err != nil {
+	if err := t.run(t.store.insertUnlessHeld(created, pending, t.now, func(int) { stored++ })); err != nil {
 		return store.QuotaNone, err
 	}
 	if stored < len(created) {

@@ -213,14 +213,14 @@ func (a *admission) save() []query {
 // byteParts are the queries for the sizes of an account's records after a mark,
 // one per part.
 var byteParts = [store.ByteParts]string{
-	`SELECT octet_length(j.args)::bigint + coalesce(octet_length(j.name), 0) + coalesce(octet_length(j.description), 0) +
+	`SELECT ` + argsSize + `::bigint + coalesce(octet_length(j.name), 0) + coalesce(octet_length(j.description), 0) +
 			(SELECT coalesce(sum(octet_length(d.body)), 0)::bigint FROM deliveries d WHERE d.account = j.account AND d.job = j.number) +
 			CASE WHEN j.revision > 1 THEN (SELECT coalesce(sum(octet_length(r.changes)), 0)::bigint FROM revisions r WHERE r.account = j.account AND r.record = j.id) ELSE 0 END, j.state, j.number, NULL::uuid
 		FROM jobs j WHERE j.account = (SELECT $1::bigint) AND (j.state, j.number) > ($2, $3) AND $4::uuid IS NOT NULL ORDER BY j.state, j.number LIMIT $5`,
 	`SELECT octet_length(s.args)::bigint + coalesce(octet_length(s.state), 0) + coalesce(octet_length(s.previous), 0) +
 			CASE WHEN s.revision > 1 THEN (SELECT coalesce(sum(octet_length(r.changes)), 0)::bigint FROM revisions r WHERE r.account = s.account AND r.record = s.id) ELSE 0 END, 0::smallint, 0::bigint, s.id
 		FROM schedules s WHERE s.account = (SELECT $1::bigint) AND s.id > $4 AND $2::smallint + $3::bigint IS NOT NULL ORDER BY s.id LIMIT $5`,
-	`SELECT octet_length(l.payload)::bigint, 0::smallint, 0::bigint, l.id
+	`SELECT ` + payloadSize + `::bigint, 0::smallint, 0::bigint, l.id
 		FROM logs l WHERE l.account = (SELECT $1::bigint) AND l.id > $4 AND $2::smallint + $3::bigint IS NOT NULL ORDER BY l.id LIMIT $5`,
 }
 

@@ -118,8 +118,8 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q job.Query, look 
 	} else {
 		inner = s.indexedNumbers(c, owner, q)
 	}
-	sql := `SELECT w.number, w.name, w.args FROM (
-			SELECT j.number, j.name, j.args, sum(octet_length(j.args)) OVER (ORDER BY j.number DESC) - octet_length(j.args) AS before
+	sql := `SELECT w.number, w.name, w.args, w.packed, w.size FROM (
+			SELECT j.number, j.name, j.args, j.packed, j.size, sum(` + argsSize + `) OVER (ORDER BY j.number DESC) - ` + argsSize + ` AS before
 			FROM ` + c.owned(owner, inner) + ` JOIN jobs j ON j.account = n.account AND j.number = n.number
 		) w` + c.numbered(` WHERE w.before < ? ORDER BY w.number DESC`, store.ScanBytes)
 	var ids []job.Ref
@@ -132,7 +132,8 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q job.Query, look 
 				return nil
 			}
 			j := &job.Job{}
-			if err := rows.Scan(&j.Number, &j.Name, jsonOf{&j.Args}); err != nil {
+			var args packedText
+			if err := rows.Scan(&j.Number, &j.Name, &args.plain, &args.packed, sizeOf{&args, &j.Args}); err != nil {
 				return err
 			}
 			if match(j) {

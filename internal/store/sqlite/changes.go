@@ -110,8 +110,8 @@ func (t *tx) updateJob(c *store.Changes, run store.QueueKey) error {
 	if !j.State.Final() && !c.Await {
 		keys = store.Hold(j)
 	}
-	err := t.exec(`UPDATE jobs SET state = ?, due_at = ?, attempted_at = ?, completed_at = ?, cancelled_at = ?, discarded_at = ? WHERE number = ?`,
-		j.State, j.DueAt, j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, j.Number)
+	err := t.exec(`UPDATE jobs SET state = ?, due_at = ?, attempted_at = ?, completed_at = ?, cancelled_at = ?, discarded_at = ?, room = ? WHERE number = ?`,
+		j.State, j.DueAt, j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, roomOf(j), j.Number)
 	if err != nil {
 		return fmt.Errorf("updating a job: %w", err)
 	}
@@ -144,11 +144,12 @@ func (t *tx) updateJob(c *store.Changes, run store.QueueKey) error {
 func (t *tx) updateDefinition(c *store.Changes) error {
 	if j := c.Job; j != nil {
 		host, tags := labels(j.Args)
+		text := pack(j.Args)
 		if err := t.retag(jobTags, j.Number, tags); err != nil {
 			return err
 		}
-		err := t.exec(`UPDATE jobs SET scheduled_at = ?, name = ?, description = ?, args = ?, host = ?, tags = ?, revision = ? WHERE number = ?`,
-			instant(j.ScheduledAt), j.Name, j.Description, j.Args, host, tags, j.Revision, j.Number)
+		err := t.exec(`UPDATE jobs SET scheduled_at = ?, name = ?, description = ?, args = ?, packed = ?, size = ?, host = ?, tags = ?, revision = ? WHERE number = ?`,
+			instant(j.ScheduledAt), j.Name, j.Description, text.plain, text.packed, text.size, host, tags, j.Revision, j.Number)
 		if err != nil {
 			return fmt.Errorf("updating the definition of a job: %w", err)
 		}

@@ -117,8 +117,8 @@ func (t *tx) payload(c *job.Completion, log uuid.UUID) (payload rawjson.Value, e
 	if log == uuid.Nil {
 		return nil, nil
 	}
-	err = t.query(`SELECT payload FROM logs WHERE job = ? AND id = ?`, func(stmt *sqlite.Stmt) error {
-		payload = (&columns{stmt: stmt}).json()
+	err = t.query(`SELECT payload, packed, size FROM logs WHERE job = ? AND id = ?`, func(stmt *sqlite.Stmt) error {
+		payload = (&columns{stmt: stmt}).packable()
 		return nil
 	}, c.Job, log)
 	return payload, err

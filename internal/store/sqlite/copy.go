@@ -148,13 +148,14 @@ func (t *tx) copyJobs(r *store.Records) error {
 			keys = store.Hold(j.Job)
 		}
 		host, tags := labels(j.Args)
+		text := pack(j.Args)
 		err := t.exec(`INSERT INTO jobs (number, id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at,
 				attempted_at, completed_at, cancelled_at, discarded_at, name, description, hops, revision, rerun_of, args, host, tags, runs, skipped,
-				follows, lane, held_until, remembered_until, trace)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
+				follows, lane, held_until, remembered_until, trace, packed, size, room)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
 			j.Number, j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt,
-			j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, j.Name, j.Description, j.Hops, j.Revision, numberOrNull(j.RerunOf), j.Args, host, tags, j.Runs, j.Skipped,
-			numberOrNull(j.Follows), laneOf(j.Job, j.Lane), j.HeldUntil, j.RememberedUntil, j.Trace)
+			j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, j.Name, j.Description, j.Hops, j.Revision, numberOrNull(j.RerunOf), text.plain, host, tags, j.Runs, j.Skipped,
+			numberOrNull(j.Follows), laneOf(j.Job, j.Lane), j.HeldUntil, j.RememberedUntil, j.Trace, text.packed, text.size, roomOf(j.Job))
 		if err == nil {
 			err = t.tag(jobTags, j.Owner.Number, j.Number, tags)
 		}
@@ -202,9 +203,10 @@ func (t *tx) copyLogs(r *store.Records) error {
 		if first := l.InsertedAt.UnixMicro() * seqsPerMicrosecond; first != begin {
 			begin, seq = first, first
 		}
+		text := pack(l.Payload)
 		for ; !there; seq++ {
-			err := t.exec(`INSERT INTO logs (seq, id, account, job, event, inserted_at, payload) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (seq) DO NOTHING`,
-				seq, l.ID, l.Owner.Number, l.Job, eventNumber(l.Event), l.InsertedAt, l.Payload)
+			err := t.exec(`INSERT INTO logs (seq, id, account, job, event, inserted_at, payload, packed, size) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (seq) DO NOTHING`,
+				seq, l.ID, l.Owner.Number, l.Job, eventNumber(l.Event), l.InsertedAt, text.plain, text.packed, text.size)
 			if err != nil {
 				return err
 			}

@@ -166,11 +166,13 @@ func (s *Store) RunsEnded(ctx context.Context, owner job.Owner, schedule uuid.UU
 func (s *Store) JobTrail(ctx context.Context, owner job.Owner, number int64, limit int) (*job.Trail, error) {
 	return one(ctx, s, func(t *tx) (*job.Trail, error) {
 		trail := &job.Trail{}
-		err := t.query(`SELECT event, inserted_at, substr(payload, 1, ?4), CASE WHEN length(payload) > ?4 THEN substr(payload, -?5) ELSE '' END FROM (
-				SELECT event, inserted_at, payload, id FROM logs WHERE job = ?1 AND account = ?2 AND inserted_at <= ?6 AND event IN (1, 2, 3, 10) ORDER BY id DESC LIMIT ?3)
+		err := t.query(`SELECT event, inserted_at, `+cutText(`l`, `?4`, `?5`)+` FROM (
+				SELECT event, inserted_at, payload, packed, size, id FROM logs WHERE job = ?1 AND account = ?2 AND inserted_at <= ?6 AND event IN (1, 2, 3, 10) ORDER BY id DESC LIMIT ?3) l
 			ORDER BY id`, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
-			trail.Logs = append(trail.Logs, job.AttemptLog{Event: events[c.int()], At: c.time(), Head: c.text(), Tail: c.text()})
+			l := job.AttemptLog{Event: events[c.int()], At: c.time()}
+			l.Head, l.Tail = c.cut(job.AttemptHead, job.AttemptTail)
+			trail.Logs = append(trail.Logs, l)
 			return nil
 		}, number, owner.Number, 3*limit, job.AttemptHead, job.AttemptTail, t.now)
 		if err != nil {

@@ -14,14 +14,15 @@ import (
 func (s *Store) FailuresSince(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]job.FailedJob, error) {
 	var found []job.FailedJob
 	err := s.readAs(ctx, pages, func(t *tx) error {
-		return t.query(`SELECT j.number, j.name, j.schedule_id, j.host, j.discarded_at, coalesce(l.event, 0), substr(coalesce(l.payload, ''), 1, ?4)
+		return t.query(`SELECT j.number, j.name, j.schedule_id, j.host, j.discarded_at, coalesce(l.event, 0), `+cutText(`l`, `?4`, ``)+`
 			FROM jobs j INDEXED BY jobs_failed LEFT JOIN logs l ON l.seq = (SELECT k.seq FROM logs k INDEXED BY logs_job
 				WHERE k.job = j.number AND k.event IN (2, 3) ORDER BY k.id DESC LIMIT 1)
 			WHERE j.account = ?1 AND j.discarded_at >= ?2 ORDER BY j.discarded_at DESC, j.number DESC LIMIT ?3`, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
 			f := job.FailedJob{Number: c.int64(), Name: c.optional(), ScheduleID: c.uuid(), Host: c.text(), DiscardedAt: c.time()}
-			if event := c.int(); event > 0 {
-				f.Cause = job.FailureCause(events[event], c.json())
+			event := c.int()
+			if head, _ := c.cut(job.FailurePrefix, 0); event > 0 {
+				f.Cause = job.FailureCause(events[event], []byte(head))
 			}
 			found = append(found, f)
 			return nil
@@ -36,10 +37,15 @@ func (s *Store) JobFailures(ctx context.Context, owner job.Owner, numbers []int6
 	found := map[int64]job.LastFailure{}
 	err := s.readAs(ctx, pages, func(t *tx) error {
 		for _, number := range numbers {
-			err := t.query(`SELECT event, substr(payload, 1, ?3), substr(payload, -?4) FROM logs INDEXED BY logs_job
-				WHERE job = ?1 AND account = ?2 AND event IN (2, 3) ORDER BY id DESC LIMIT 1`, func(stmt *sqlite.Stmt) error {
+			err := t.query(`SELECT l.event, `+cutText(`l`, `?3`, `?4`)+` FROM logs l INDEXED BY logs_job
+				WHERE l.job = ?1 AND l.account = ?2 AND l.event IN (2, 3) ORDER BY l.id DESC LIMIT 1`, func(stmt *sqlite.Stmt) error {
 				c := &columns{stmt: stmt}
-				found[number] = job.ReadLastFailure(events[c.int()], c.json(), c.json())
+				event := events[c.int()]
+				prefix, suffix := c.cut(job.FailurePrefix, job.FailureSuffix)
+				if suffix == "" {
+					suffix = prefix
+				}
+				found[number] = job.ReadLastFailure(event, []byte(prefix), []byte(suffix))
 				return nil
 			}, number, owner.Number, job.FailurePrefix, job.FailureSuffix)
 			if err != nil {

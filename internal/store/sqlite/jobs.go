@@ -26,11 +26,12 @@ func (t *tx) insertJob(n store.NewJob) error {
 	j := n.Job
 	keys := store.Hold(j)
 	host, tags := labels(j.Args)
+	text := pack(j.Args)
 	err := t.exec(`INSERT INTO jobs (id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, rerun_of, args, host, tags, runs, skipped,
-			follows, lane, held_until, remembered_until, trace)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt, j.Name, j.Description, j.Hops, numberOrNull(j.RerunOf), j.Args, host, tags, j.Runs, j.Skipped,
-		numberOrNull(j.Follows), laneOf(j, n.Lane), j.HeldUntil, j.RememberedUntil, j.Trace)
+			follows, lane, held_until, remembered_until, trace, packed, size, room)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt, j.Name, j.Description, j.Hops, numberOrNull(j.RerunOf), text.plain, host, tags, j.Runs, j.Skipped,
+		numberOrNull(j.Follows), laneOf(j, n.Lane), j.HeldUntil, j.RememberedUntil, j.Trace, text.packed, text.size, roomOf(j))
 	if err != nil {
 		return fmt.Errorf("inserting a job: %w", err)
 	}
@@ -78,7 +79,7 @@ func (t *tx) insertItem(ref store.QueueKey, attempt int) error {
 }
 
 const jobColumns = `j.number, j.id, j.account, j.state, j.schedule_id, j.key, j.inserted_at, j.scheduled_at, j.due_at,
-	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.revision, coalesce(j.rerun_of, 0), j.runs, j.skipped, j.args,
+	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.revision, coalesce(j.rerun_of, 0), j.runs, j.skipped, j.args, j.packed, j.size,
 	j.follows, j.held_until, j.remembered_until, j.trace`
 
 // fromJobs joins a pending job with its queue item, which shows whether the job
@@ -92,7 +93,7 @@ func (t *tx) scanJob(stmt *sqlite.Stmt) (*job.Job, *store.ClaimInfo, error) {
 	j.State, j.ScheduleID, j.Key = job.State(c.int()), c.uuid(), c.optional()
 	j.InsertedAt, j.ScheduledAt, j.DueAt = c.time(), c.time(), c.time()
 	j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt = c.time(), c.time(), c.time(), c.time()
-	j.Name, j.Description, j.Hops, j.Revision, j.RerunOf, j.Runs, j.Skipped, j.Args = c.optional(), c.optional(), c.int(), c.int64(), c.int64(), c.int64(), c.int64(), c.json()
+	j.Name, j.Description, j.Hops, j.Revision, j.RerunOf, j.Runs, j.Skipped, j.Args = c.optional(), c.optional(), c.int(), c.int64(), c.int64(), c.int64(), c.int64(), c.packable()
 	j.Follows, j.HeldUntil, j.RememberedUntil, j.Trace = c.int64(), c.time(), c.time(), c.blob()
 	var held *store.ClaimInfo
 	node, attempt, beginAt := c.int64(), c.int(), c.time()

@@ -27,21 +27,22 @@ func eventNumber(name string) int {
 }
 
 func (t *tx) insertLog(l *job.Log) error {
-	err := t.exec(`INSERT INTO logs (id, account, job, event, inserted_at, payload) VALUES (?, ?, ?, ?, ?, ?)`,
-		l.ID, l.Owner.Number, l.Job, eventNumber(l.Event), l.InsertedAt, l.Payload)
+	text := pack(l.Payload)
+	err := t.exec(`INSERT INTO logs (id, account, job, event, inserted_at, payload, packed, size) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		l.ID, l.Owner.Number, l.Job, eventNumber(l.Event), l.InsertedAt, text.plain, text.packed, text.size)
 	if err != nil {
 		return fmt.Errorf("inserting a log: %w", err)
 	}
 	return nil
 }
 
-const logColumns = `l.id, l.account, l.job, l.event, l.inserted_at, l.payload`
+const logColumns = `l.id, l.account, l.job, l.event, l.inserted_at, l.payload, l.packed, l.size`
 
 func (t *tx) scanLog(stmt *sqlite.Stmt) (l *job.Log, err error) {
 	c := &columns{stmt: stmt}
 	l = &job.Log{ID: c.uuid()}
 	account := c.int64()
-	l.Job, l.Event, l.InsertedAt, l.Payload = c.int64(), events[c.int()], c.time(), c.json()
+	l.Job, l.Event, l.InsertedAt, l.Payload = c.int64(), events[c.int()], c.time(), c.packable()
 	l.Owner, err = t.owner(account)
 	return l, err
 }

@@ -143,7 +143,7 @@ func (t *tx) purge(account int64, limit int) (int, error) {
 		return n, err
 	}
 	for _, records := range []string{
-		`DELETE FROM logs WHERE seq IN (` + within(`SELECT seq AS key, octet_length(payload) AS size FROM logs WHERE account = ? LIMIT ?`) + `)`,
+		`DELETE FROM logs WHERE seq IN (` + within(`SELECT seq AS key, `+payloadSize+` AS size FROM logs l WHERE account = ? LIMIT ?`) + `)`,
 		`DELETE FROM limit_items WHERE (account, number, key) IN (SELECT account, number, key FROM limit_items WHERE account = ? LIMIT ?)`,
 		`DELETE FROM limits WHERE (account, key) IN (SELECT account, key FROM limits WHERE account = ? LIMIT ?)`,
 		`DELETE FROM revisions WHERE (account, record, revision) IN (SELECT account, record, revision FROM revisions WHERE account = ? LIMIT ?)`,
@@ -180,7 +180,7 @@ func (t *tx) purgeJobs(account int64, limit int) (int, error) {
 		}, args...)
 		return refs, err
 	}
-	jobs, err := read(`SELECT number, due_at, octet_length(args) FROM jobs WHERE account = ? ORDER BY state, number LIMIT ?`, account, limit)
+	jobs, err := read(`SELECT number, due_at, `+argsSize+` FROM jobs WHERE account = ? ORDER BY state, number LIMIT ?`, account, limit)
 	if err != nil {
 		return 0, err
 	}

@@ -164,14 +164,14 @@ func (s *Store) AccountUse(ctx context.Context, account, limit int64) (use store
 // byteParts are the queries for the sizes of an account's records after a mark,
 // one per part.
 var byteParts = [store.ByteParts]string{
-	`SELECT octet_length(args) + coalesce(octet_length(name), 0) + coalesce(octet_length(description), 0) +
+	`SELECT ` + argsSize + ` + coalesce(octet_length(name), 0) + coalesce(octet_length(description), 0) +
 			(SELECT coalesce(sum(octet_length(body)), 0) FROM deliveries d WHERE d.job = j.number) +
 			CASE WHEN revision > 1 THEN (SELECT coalesce(sum(octet_length(changes)), 0) FROM revisions r WHERE r.account = j.account AND r.record = j.id) ELSE 0 END, state, number, NULL
 		FROM jobs j WHERE account = ?1 AND (state, number) > (?2, ?3) ORDER BY state, number LIMIT ?5`,
 	`SELECT octet_length(args) + coalesce(octet_length(state), 0) + coalesce(octet_length(previous), 0) +
 			CASE WHEN revision > 1 THEN (SELECT coalesce(sum(octet_length(changes)), 0) FROM revisions r WHERE r.account = s.account AND r.record = s.id) ELSE 0 END, 0, 0, id
 		FROM schedules s WHERE account = ?1 AND id > ?4 ORDER BY id LIMIT ?5`,
-	`SELECT octet_length(payload), 0, 0, id FROM logs WHERE account = ?1 AND id > ?4 ORDER BY id LIMIT ?5`,
+	`SELECT ` + payloadSize + `, 0, 0, id FROM logs l WHERE account = ?1 AND id > ?4 ORDER BY id LIMIT ?5`,
 }
 
 // AccountBytes implements store.Quotas.

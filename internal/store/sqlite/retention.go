@@ -28,7 +28,7 @@ const finished = `j.state >= 4 AND coalesce(j.completed_at, j.cancelled_at, j.di
 // JobPrune implements store.Retention. A great many may have to stay, so those
 // that go are looked for beside the writer.
 func (s *Store) JobPrune(ctx context.Context, before time.Time, limit int) (n int, err error) {
-	old, err := s.keys(ctx, within(`SELECT j.number AS key, octet_length(j.args) AS size FROM jobs j INDEXED BY jobs_final WHERE `+finished+`
+	old, err := s.keys(ctx, within(`SELECT j.number AS key, `+jobArgsSize+` AS size FROM jobs j INDEXED BY jobs_final WHERE `+finished+`
 		ORDER BY coalesce(j.completed_at, j.cancelled_at, j.discarded_at) LIMIT ?`), before, limit)
 	if err != nil {
 		return 0, fmt.Errorf("looking for old jobs: %w", err)
@@ -107,7 +107,7 @@ func (s *Store) oldLogs(ctx context.Context, before time.Time, limit int) (old [
 	err = s.readAs(ctx, background, func(t *tx) error {
 		old = nil
 		newer, size := 0, int64(0)
-		return t.query(`SELECT l.seq, CASE WHEN l.inserted_at < ? THEN `+needed+` ELSE 2 END, octet_length(l.payload) FROM logs l ORDER BY l.seq`, func(stmt *sqlite.Stmt) error {
+		return t.query(`SELECT l.seq, CASE WHEN l.inserted_at < ? THEN `+needed+` ELSE 2 END, `+payloadSize+` FROM logs l ORDER BY l.seq`, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
 			switch seq, what := c.int64(), c.int(); what {
 			case 0:

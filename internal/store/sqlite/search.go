@@ -146,9 +146,9 @@ func (t *tx) matching(owner job.Owner, q job.Query, look int, match func(*job.Jo
 	size, matched, last := 0, 0, int64(0)
 	for _, number := range candidates {
 		j := &job.Job{}
-		err = t.query(`SELECT j.number, j.name, j.args FROM jobs j WHERE j.number = ?`, func(stmt *sqlite.Stmt) error {
+		err = t.query(`SELECT j.number, j.name, j.args, j.packed, j.size FROM jobs j WHERE j.number = ?`, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
-			j.Number, j.Name, j.Args = c.int64(), c.optional(), c.json()
+			j.Number, j.Name, j.Args = c.int64(), c.optional(), c.packable()
 			return nil
 		}, number)
 		if err != nil {

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -159,7 +160,7 @@ func (c *bench) claims(jobs []store.NewJob) []store.Claim {
 		at := n.Job.DueAt
 		log := job.Log{ID: job.NewID(at), Owner: c.owner, Job: n.Job.Number, Event: job.EventRequest, InsertedAt: at, Payload: rawjson.Value(payload)}
 		claims[i] = store.Claim{
-			QueueKey: store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: n.Job.Number}, Due: at, Account: c.owner.Number, Lane: 1},
+			QueueKey: store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: n.Job.Number}, Due: at, Account: c.owner.Number, Lane: 1, Revision: n.Job.Revision},
 			Attempt:  1, StartAt: at, Log: &log,
 		}
 	}
@@ -171,10 +172,19 @@ func (c *bench) claimMany(size int) {
 		c.StopTimer()
 		claims := c.claims(c.insert(size))
 		c.StartTimer()
-		_, err := c.s.QueueClaim(c.ctx, c.node, claims)
-		c.ok(err)
+		c.claim(claims)
 	}
 	c.perItem(size)
+}
+
+// claim claims items, all of which must be unclaimed.
+func (c *bench) claim(claims []store.Claim) {
+	c.Helper()
+	got, err := c.s.QueueClaim(c.ctx, c.node, claims)
+	c.ok(err)
+	if slices.Contains(got, false) {
+		c.Fatal("a claim was refused")
+	}
 }
 
 func (c *bench) finishMany(size int) {
@@ -182,15 +192,17 @@ func (c *bench) finishMany(size int) {
 		c.StopTimer()
 		jobs := c.insert(size)
 		claims := c.claims(jobs)
-		_, err := c.s.QueueClaim(c.ctx, c.node, claims)
-		c.ok(err)
+		c.claim(claims)
 		ends := make([]store.Finish, size)
 		for i, n := range jobs {
 			ends[i] = c.end(n.Job, claims[i])
 		}
 		c.StartTimer()
-		_, err = c.s.QueueFinish(c.ctx, ends)
+		held, err := c.s.QueueFinish(c.ctx, ends)
 		c.ok(err)
+		if slices.Contains(held, false) {
+			c.Fatal("an item was not held")
+		}
 	}
 	c.perItem(size)
 }
@@ -221,8 +233,7 @@ func (c *bench) peek(limit int) {
 
 func (c *bench) list(q job.Query) {
 	c.fill()
-	_, err := c.s.QueueClaim(c.ctx, c.node, c.claims(c.insert(500)))
-	c.ok(err)
+	c.claim(c.claims(c.insert(500)))
 	q.Limit = 100
 	for c.Loop() {
 		jobs, err := c.s.JobList(c.ctx, c.owner, q)

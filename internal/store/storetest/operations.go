@@ -32,6 +32,7 @@ var operationTests = group{
 	"GoneWithTheirAccount":     operationsPurged,
 	"CancelClaimed":            operationsCancelClaimed,
 	"RunsOfSchedules":          operationsOfRuns,
+	"EditsDefinitions":         operationsEdits,
 	"JobsOfOthersAreSkipped":   operationsOthersJobs,
 	"NewJobsWithinTheLimit":    operationsOverLimit,
 	"NumbersEqualLists":        operationsNumbers,

@@ -50,6 +50,23 @@ func operationsOfRuns(w *world) {
 	}
 }
 
+// operationsEdits: a step may change what jobs request.
+func operationsEdits(w *world) {
+	jobs := w.pending(2, w.ahead())
+	edit := redefine(packable()["request"])
+	o, lease := w.startOperation(jobs)
+	o, err := w.applyStep(o, lease, w.next(o, 2), func(_ int, m *store.Snapshot) (*store.Changes, job.Skip) { return edit(m), "" })
+	w.ok("OperationApply", err)
+	if o.Done != 2 {
+		w.Errorf("%s, want 2 done", showOperation(o))
+	}
+	for _, j := range jobs {
+		if got := w.get(j); string(got.Args) != packable()["request"] {
+			w.Errorf("the arguments are %s", got.Args)
+		}
+	}
+}
+
 func operationsOthersJobs(w *world) {
 	foreign := w.insertOne(w.oneOff(w.other, w.ahead()))
 	gone := &job.Job{Number: foreign.Number + 1000}
