@@ -97,10 +97,12 @@ type Client struct {
 	targets   *Targets
 	tls       *tls.Config
 	sessions  sessionCache
+	prefer2   bool
 	only2     onlyHTTP2
+	conns     *connSet
+	openings  *openings
 	transport *http.Transport
 	warm      *warmConns
-	conns     connSet
 	faults    faults
 }
 
@@ -111,6 +113,8 @@ func New(cfg Config) *Client {
 		targets:   cfg.Targets,
 		tls:       newTLSConfig(cfg.RootCAs, cfg.PreferHTTP2),
 		sessions:  newSessionCache(),
+		prefer2:   cfg.PreferHTTP2,
+		openings:  newOpenings(),
 	}
 	if c.targets == nil {
 		c.targets = NewTargets(TargetsConfig{})
@@ -125,7 +129,7 @@ func New(cfg Config) *Client {
 	}
 	c.conns = newConnSet(connsIdle, connsIdleAll)
 	c.transport = c.newTransport(connsIdle, connsIdleAll)
-	c.warm = newWarmConns(connsIdle, connsIdleAll, c.open)
+	c.warm = newWarmConns(connsIdle, connsIdleAll, c.openings, c.open)
 	return c
 }
 
@@ -146,8 +150,10 @@ func (c *Client) Connections() int {
 
 // Close closes idle connections. Attempts under way are not affected.
 func (c *Client) Close() {
+	c.conns.close()
 	c.warm.close()
 	c.transport.CloseIdleConnections()
+	c.openings.close()
 }
 
 // Do sends one request and returns the outcome: either Response or Failure is
@@ -171,7 +177,7 @@ func (c *Client) Do(ctx context.Context, r Request) job.Outcome {
 		defer a.stop(nil)
 	}
 	var out job.Outcome
-	resp, err := a.run(a.traced(context.WithValue(ctx, attemptKey{}, a)))
+	resp, err := a.run(ctx)
 	if err != nil {
 		out.Failure = a.failure(ctx, err)
 	} else {

@@ -69,19 +69,20 @@ type handshakeError struct{ err error }
 func (e *handshakeError) Error() string { return e.err.Error() }
 func (e *handshakeError) Unwrap() error { return e.err }
 
-// dialTLS connects to addr and does the TLS handshake, in HTTP/2 with a target that
-// refuses HTTP/1.1.
+// dialTLS connects to addr and does the TLS handshake, for a target that may choose
+// HTTP/2 or refuses HTTP/1.1.
 func (c *Client) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
 	ctx, cancel := boundDial(ctx)
 	defer cancel()
-	if c.only2.has(addr) {
-		return c.dialVersion(ctx, network, addr, http2Only)
+	if c.prefer2 {
+		return c.dialVersion(ctx, network, addr, nil)
 	}
-	conn, err := c.dialVersion(ctx, network, addr, nil)
-	if err != nil && refusesVersion(err) {
-		if conn, err = c.dialVersion(ctx, network, addr, http2Only); err == nil {
-			c.only2.add(addr)
-		}
+	conn, err := c.dialVersion(ctx, network, addr, http2Only)
+	switch {
+	case err == nil:
+		c.only2.add(addr)
+	case refusesVersion(err):
+		c.only2.remove(addr) // HTTP/1.1 is tried again
 	}
 	return conn, err
 }
@@ -130,7 +131,7 @@ func (c *Client) connect(ctx context.Context, network, addr string) (*targetConn
 	if err != nil {
 		return nil, err
 	}
-	kept := c.keep(raw, host)
+	kept := c.keep(raw, host, addr)
 	if err := c.stillAllowed(kept); err != nil {
 		_ = kept.Close()
 		return nil, err
@@ -140,8 +141,8 @@ func (c *Client) connect(ctx context.Context, network, addr string) (*targetConn
 
 // keep registers a new connection, so that it can be closed when an operator
 // blocks its target.
-func (c *Client) keep(raw net.Conn, host string) *targetConn {
-	kept := &targetConn{Conn: raw, server: host, host: hostName(host), at: raw.RemoteAddr().String(), conns: &c.conns}
+func (c *Client) keep(raw net.Conn, host, to string) *targetConn {
+	kept := &targetConn{Conn: raw, to: to, server: host, host: hostName(host), at: raw.RemoteAddr().String(), conns: c.conns}
 	if tcp, ok := raw.RemoteAddr().(*net.TCPAddr); ok {
 		kept.addr = tcp.AddrPort().Addr().Unmap()
 	}
@@ -169,6 +170,7 @@ func (c *Client) shakeHands(ctx context.Context, raw *targetConn, versions []str
 	}
 	cfg.ServerName = raw.server
 	sessions := c.sessions.of(raw.at)
+	sessions.missing = func() { c.conns.checkLast(raw.to) }
 	cfg.ClientSessionCache, cfg.VerifyConnection = sessions, sessions.verify
 	conn := tls.Client(raw, cfg)
 	if err := conn.HandshakeContext(ctx); err != nil {

@@ -1,0 +1,203 @@
+package execute
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+const (
+	// inlineSize limits the bytes of requests that are written before anything is
+	// read. That much fits into the buffers of the connection, even if the target
+	// responds without reading.
+	inlineSize = 16 << 10
+	// lateWrite is how long a request whose response is complete may take to be
+	// written to its end, for its connection to be kept.
+	lateWrite = 50 * time.Millisecond
+	// lateRead is how long a response may take to begin when its request could not be
+	// written.
+	lateRead = 200 * time.Millisecond
+)
+
+var (
+	errLongHeader   = errors.New("the header of the response is too large")
+	errInvalidField = errors.New("a header field of the request is not valid")
+)
+
+// exchange is a request and its response over a connection of HTTP/1.1. All but the
+// sending of a large request is done in its caller's goroutine.
+type exchange struct {
+	conn   *targetConn
+	in     *bufio.Reader
+	header int64       // bytes that the header may still have
+	stop   func() bool // ends the watch over the context
+	sent   chan error  // gets the outcome of sending a large request
+	late   error       // why the request could not be written
+	resp   *http.Response
+}
+
+var (
+	readers  = sync.Pool{New: func() any { return bufio.NewReader(nil) }}
+	requests = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+)
+
+// Read reads from the connection. It limits the header.
+func (x *exchange) Read(p []byte) (int, error) {
+	if x.header <= 0 {
+		return 0, errLongHeader
+	}
+	n, err := x.conn.kept.secure.Read(p[:min(int64(len(p)), x.header)])
+	x.header -= int64(n)
+	return n, err
+}
+
+// begin sends a request and reads the header of its response. The caller calls end,
+// also after an error. responded is called when the first byte of a response is there.
+func (x *exchange) begin(req *http.Request, size int, responded func()) (*http.Response, error) {
+	conn := x.conn
+	x.stop = context.AfterFunc(req.Context(), func() { _ = conn.Close() })
+	x.header = maxHeaderBytes
+	x.in = readers.Get().(*bufio.Reader)
+	x.in.Reset(x)
+	if err := x.send(req, size); err != nil {
+		return nil, err
+	}
+	if _, err := x.in.Peek(1); err != nil {
+		return nil, x.reason(err)
+	}
+	responded()
+	for {
+		resp, err := http.ReadResponse(x.in, req)
+		if err != nil {
+			return nil, x.reason(err)
+		}
+		if resp.StatusCode >= 200 || resp.StatusCode == http.StatusSwitchingProtocols {
+			x.header, x.resp = math.MaxInt64, resp
+			return resp, nil
+		}
+	}
+}
+
+// send writes a request, a large one in a goroutine.
+func (x *exchange) send(req *http.Request, size int) error {
+	if size > inlineSize {
+		x.sendLarge(req)
+		return nil
+	}
+	buf := requests.Get().(*bytes.Buffer)
+	defer requests.Put(buf)
+	buf.Reset()
+	if err := req.Write(buf); err != nil {
+		return err
+	}
+	_, err := x.conn.kept.secure.Write(buf.Bytes())
+	return err
+}
+
+// sendLarge writes a request in a goroutine, for which end waits. The target may
+// respond before it has read all; if it has closed the connection, its response may
+// have arrived.
+func (x *exchange) sendLarge(req *http.Request) {
+	conn, sent := x.conn, make(chan error, 1)
+	x.sent = sent
+	go func() {
+		out := bufio.NewWriterSize(conn.kept.secure, inlineSize)
+		err := req.Write(out)
+		if err == nil {
+			err = out.Flush()
+		}
+		if err != nil {
+			_ = conn.SetReadDeadline(time.Now().Add(lateRead))
+		}
+		sent <- err
+	}()
+}
+
+// reason returns why there is no response: the error of sending the request, if there
+// is one, rather than what the reader made of it.
+func (x *exchange) reason(err error) error {
+	if x.sent == nil {
+		return err
+	}
+	select {
+	case x.late = <-x.sent:
+		x.sent = nil
+		if x.late != nil {
+			return x.late
+		}
+	default:
+	}
+	return err
+}
+
+// end ends the exchange. It reports whether the connection can carry another one:
+// whole means that the response was read to its end. Otherwise the caller closes it,
+// if that is not done yet.
+func (x *exchange) end(whole bool) bool {
+	reusable := whole && x.resp != nil && !x.resp.Close && x.resp.StatusCode >= 200 &&
+		x.resp.ProtoAtLeast(1, 1) && x.in.Buffered() == 0
+	if x.sent != nil {
+		reusable = x.wait(reusable) && reusable
+	}
+	if x.late != nil {
+		reusable = false
+	}
+	if !x.stop() {
+		reusable = false
+	}
+	x.in.Reset(nil)
+	readers.Put(x.in)
+	x.in = nil
+	return reusable
+}
+
+// wait waits until the goroutine that sends the request has ended, and reports
+// whether it has written all. It closes the connection if that takes long.
+func (x *exchange) wait(reusable bool) bool {
+	if reusable {
+		timer := time.NewTimer(lateWrite)
+		defer timer.Stop()
+		select {
+		case err := <-x.sent:
+			return err == nil
+		case <-timer.C:
+		}
+	}
+	_ = x.conn.Close()
+	<-x.sent
+	return false
+}
+
+// validFields reports whether the fields of a header can be sent. (*http.Request).Write
+// would leave out or change those that can't.
+func validFields(header http.Header) bool {
+	for name, values := range header {
+		if !httpguts.ValidHeaderFieldName(name) {
+			return false
+		}
+		for _, value := range values {
+			if !httpguts.ValidHeaderFieldValue(value) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// requestSize returns about how many bytes a request has.
+func requestSize(req *http.Request) int {
+	size := int(req.ContentLength) + len(req.URL.Path) + len(req.URL.RawQuery) + len(req.Host)
+	for name, values := range req.Header {
+		for _, value := range values {
+			size += len(name) + len(value) + 4
+		}
+	}
+	return size
+}

@@ -1,0 +1,432 @@
+package execute
+
+import (
+	"container/list"
+	"context"
+	"crypto/tls"
+	"net"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// sweepEvery is how often idle connections are checked.
+	sweepEvery = 5 * time.Second
+	// checkFresh is how long the result of a check holds for prewarming.
+	checkFresh = time.Second
+)
+
+// errNothing means that nothing has arrived. crypto/tls does not keep temporary
+// errors: the connection stays usable.
+var errNothing net.Error = nothing{}
+
+type nothing struct{}
+
+func (nothing) Error() string   { return "nothing has arrived" }
+func (nothing) Timeout() bool   { return false }
+func (nothing) Temporary() bool { return true }
+
+// keptConn is what belongs to a connection over which this package speaks
+// HTTP/1.1. connSet's mu guards it, but for secure.
+type keptConn struct {
+	secure  *tls.Conn
+	idle    time.Time // since when
+	checked time.Time
+	busy    bool // being checked: no request may take it
+	probe   [1]byte
+}
+
+// pool is the connections over which this package speaks HTTP/1.1, by the host
+// and port for which they were opened. It belongs to a connSet, whose mu guards
+// it.
+type pool struct {
+	hosts  map[string]*poolHost
+	open   int                  // connections, those being opened included
+	dials  map[*waiter]struct{} // for which a connection is being opened
+	timer  *time.Timer          // of the next sweep; nil while no connection is idle
+	sweeps sync.WaitGroup
+	closed bool
+}
+
+type poolHost struct {
+	idle    []*targetConn // the most recently used last
+	open    int           // connections, those being opened included
+	opening int
+	waiting list.List // of *waiter
+}
+
+// waiter is a request that waits for a connection: the one that is opened for it, or
+// one that becomes idle before.
+type waiter struct {
+	got   chan supply        // has room for one
+	place *list.Element      // while it waits
+	stop  context.CancelFunc // ends the opening of its connection
+}
+
+type supply struct {
+	conn *targetConn
+	kept bool // it was not opened for this request
+	err  error
+}
+
+// host returns the entry of a host and port.
+func (p *pool) host(to string) *poolHost {
+	h := p.hosts[to]
+	if h == nil {
+		h = &poolHost{}
+		p.hosts[to] = h
+	}
+	return h
+}
+
+// tidy removes the entry of a host that has nothing left.
+func (p *pool) tidy(to string, h *poolHost) {
+	if h.open == 0 && h.waiting.Len() == 0 {
+		delete(p.hosts, to)
+	}
+}
+
+func (s *connSet) begin(to string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept.begin(to)
+}
+
+// begin counts a connection that is about to be opened.
+func (p *pool) begin(to string) {
+	h := p.host(to)
+	h.open++
+	h.opening++
+	p.open++
+}
+
+// lose discounts a connection that has ended or could not be opened.
+func (p *pool) lose(to string) {
+	h := p.hosts[to]
+	h.open--
+	p.open--
+	p.tidy(to, h)
+}
+
+func (p *pool) unlist(c *targetConn) {
+	h := p.hosts[c.to]
+	at := len(h.idle) - 1
+	for h.idle[at] != c { // usually the last one
+		at--
+	}
+	h.idle = slices.Delete(h.idle, at, at+1)
+}
+
+// last returns the most recently used idle connection to a host, or nil.
+func (p *pool) last(to string) *targetConn {
+	h := p.hosts[to]
+	if h == nil {
+		return nil
+	}
+	for _, c := range slices.Backward(h.idle) {
+		if !c.kept.busy {
+			return c
+		}
+	}
+	return nil
+}
+
+// serve gives a connection to a request that waits for one, if any does.
+func (p *pool) serve(c *targetConn) bool {
+	h := p.hosts[c.to]
+	first := h.waiting.Front()
+	if first == nil {
+		return false
+	}
+	p.give(h, first.Value.(*waiter), supply{conn: c, kept: true})
+	return true
+}
+
+func (p *pool) give(h *poolHost, w *waiter, s supply) {
+	h.waiting.Remove(w.place)
+	w.place = nil
+	w.got <- s
+}
+
+// list adds a connection to its host's idle ones. Called with mu held.
+func (s *connSet) list(c *targetConn) {
+	c.kept.idle = time.Now()
+	h := s.kept.hosts[c.to]
+	h.idle = append(h.idle, c)
+	if s.kept.timer == nil {
+		s.kept.timer = time.AfterFunc(sweepEvery, s.sweep)
+	}
+}
+
+// take returns an idle connection, which no other request can take any more, or
+// nil.
+func (s *connSet) take(to string) *targetConn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.takeLocked(to)
+}
+
+func (s *connSet) takeLocked(to string) *targetConn {
+	c := s.kept.last(to)
+	if c != nil {
+		s.unlist(c)
+	}
+	return c
+}
+
+// wait has w wait for a connection, unless there is one now. It calls open if one is
+// to be opened for w.
+func (s *connSet) wait(to string, w *waiter, open func()) *targetConn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.takeLocked(to); c != nil {
+		return c
+	}
+	w.place = s.kept.host(to).waiting.PushBack(w)
+	if _, opening := s.kept.dials[w]; !opening {
+		s.kept.dials[w] = struct{}{}
+		s.kept.begin(to)
+		open()
+	}
+	return nil
+}
+
+// forget ends the wait of w and the opening of its connection. It returns the
+// connection that w got meanwhile, or nil.
+func (s *connSet) forget(to string, w *waiter) *targetConn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w.stop()
+	if w.place == nil {
+		return (<-w.got).conn
+	}
+	h := s.kept.hosts[to]
+	h.waiting.Remove(w.place)
+	w.place = nil
+	s.kept.tidy(to, h)
+	return nil
+}
+
+// adopt takes over a connection that was opened, or with err, none. It goes to w,
+// which may be nil, if that still waits; otherwise it is returned.
+func (s *connSet) adopt(to string, secure *tls.Conn, w *waiter, err error) (*targetConn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.kept.hosts[to]
+	h.opening--
+	delete(s.kept.dials, w)
+	var c *targetConn
+	if err == nil {
+		c = secure.NetConn().(*targetConn)
+		if _, open := s.conns[c]; !open {
+			c, err = nil, net.ErrClosed // operators have blocked its target
+		}
+	}
+	if c != nil {
+		s.unlist(c)
+		c.kept = &keptConn{secure: secure}
+	}
+	if w != nil && w.place != nil {
+		s.kept.give(h, w, supply{conn: c, err: err})
+		c = nil
+	}
+	if err != nil {
+		s.kept.lose(to)
+	}
+	return c, err
+}
+
+// back lists a connection that was taken or opened and not used.
+func (s *connSet) back(c *targetConn) {
+	if spare := s.setIdle(c, true); spare != nil {
+		spare.retire()
+	}
+}
+
+// quiet reports whether an idle connection is alive and the target has sent
+// nothing on it. It processes what TLS has for itself, such as session tickets.
+// The caller must be the connection's only user.
+func (c *targetConn) quiet() bool {
+	c.noWait = true
+	_, err := c.kept.secure.Read(c.kept.probe[:])
+	c.noWait = false
+	return err == errNothing
+}
+
+// check closes an idle connection if it is dead or the target has sent something
+// on it. It skips one that has been used or checked since then.
+func (s *connSet) check(c *targetConn, since time.Time) {
+	s.mu.Lock()
+	skip := c.place == nil || c.kept.busy || c.kept.checked.After(since)
+	if !skip {
+		c.kept.busy = true
+	}
+	s.mu.Unlock()
+	if skip {
+		return
+	}
+	quiet := c.quiet()
+	s.mu.Lock()
+	c.kept.busy, c.kept.checked = false, time.Now()
+	s.mu.Unlock()
+	if !quiet {
+		c.retire()
+	}
+}
+
+// checkHost checks the idle connections to a host.
+func (s *connSet) checkHost(to string) {
+	s.mu.Lock()
+	var idle []*targetConn
+	if h := s.kept.hosts[to]; h != nil {
+		idle = slices.Clone(h.idle)
+	}
+	s.mu.Unlock()
+	since := time.Now().Add(-checkFresh)
+	for _, c := range idle {
+		s.check(c, since)
+	}
+}
+
+// checkLast checks the idle connection to a host that was used last.
+func (s *connSet) checkLast(to string) {
+	s.mu.Lock()
+	c := s.kept.last(to)
+	s.mu.Unlock()
+	if c != nil {
+		s.check(c, time.Now())
+	}
+}
+
+// sweep checks idle connections, and closes those that have been idle for too long.
+func (s *connSet) sweep() {
+	s.mu.Lock()
+	if s.kept.closed {
+		s.mu.Unlock()
+		return
+	}
+	s.kept.sweeps.Add(1)
+	defer s.kept.sweeps.Done()
+	s.mu.Unlock()
+
+	now := time.Now()
+	s.closeIdle(now.Add(-idleTimeout))
+	s.mu.Lock()
+	idle := s.idleSince(now)
+	s.mu.Unlock()
+	for _, c := range idle {
+		s.check(c, now)
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept.timer = nil
+	if !s.kept.closed && len(s.idleSince(time.Now())) > 0 {
+		s.kept.timer = time.AfterFunc(sweepEvery, s.sweep)
+	}
+}
+
+// idleSince returns the connections of the pool that have been idle since then.
+// Called with mu held.
+func (s *connSet) idleSince(then time.Time) []*targetConn {
+	var found []*targetConn
+	for e := s.idle.Front(); e != nil; e = e.Next() {
+		if c := e.Value.(*targetConn); c.kept != nil && !c.kept.idle.After(then) {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// closeIdle closes the connections of the pool that have been idle since then.
+func (s *connSet) closeIdle(then time.Time) {
+	s.mu.Lock()
+	idle := s.idleSince(then)
+	for _, c := range idle {
+		s.unlist(c) // nobody takes it any more
+	}
+	s.mu.Unlock()
+	for _, c := range idle {
+		_ = c.kept.secure.Close()
+	}
+}
+
+// close closes the idle connections of the pool, and keeps no others. It ends dials
+// that no request waits for.
+func (s *connSet) close() {
+	s.mu.Lock()
+	s.kept.closed = true
+	if s.kept.timer != nil {
+		s.kept.timer.Stop()
+	}
+	for w := range s.kept.dials {
+		if w.place == nil {
+			w.stop()
+		}
+	}
+	s.mu.Unlock()
+	s.closeIdle(time.Now())
+	s.kept.sweeps.Wait()
+}
+
+// connection returns a connection to a host and port over which to speak HTTP/1.1;
+// kept reports whether it was open before. If it must be fresh, it was not.
+func (c *Client) connection(ctx context.Context, to string, fresh bool) (conn *targetConn, kept bool, err error) {
+	for !fresh {
+		if conn = c.conns.take(to); conn == nil {
+			return c.await(ctx, to)
+		}
+		if conn.quiet() {
+			return conn, true, nil
+		}
+		conn.retire()
+	}
+	c.conns.begin(to)
+	conn, err = c.openKept(ctx, to, nil)
+	return conn, false, err
+}
+
+// await opens a connection and returns it, or one that becomes idle before.
+func (c *Client) await(ctx context.Context, to string) (*targetConn, bool, error) {
+	w := &waiter{got: make(chan supply, 1)}
+	limit := time.Now().Add(dialLimit)
+	if end, ok := ctx.Deadline(); ok && end.Before(limit) {
+		limit = end
+	}
+	for {
+		got := supply{kept: true}
+		got.conn = c.conns.wait(to, w, func() {
+			dial, cancel := context.WithDeadline(context.WithoutCancel(ctx), limit)
+			w.stop = cancel
+			c.openings.all.Go(func() {
+				defer cancel()
+				if conn, _ := c.openKept(dial, to, w); conn != nil {
+					c.conns.back(conn) // w has got another one
+				}
+			})
+		})
+		if got.conn == nil {
+			select {
+			case got = <-w.got:
+			case <-ctx.Done():
+				if conn := c.conns.forget(to, w); conn != nil {
+					c.conns.back(conn)
+				}
+				return nil, false, ctx.Err()
+			}
+		}
+		if got.err != nil || !got.kept || got.conn.quiet() {
+			return got.conn, got.kept, got.err
+		}
+		got.conn.retire()
+	}
+}
+
+// openKept opens a connection over which to speak HTTP/1.1. It is given to w if that
+// still waits, and returned otherwise.
+func (c *Client) openKept(ctx context.Context, to string, w *waiter) (*targetConn, error) {
+	conn, err := c.dialVersion(ctx, "tcp", to, nil)
+	secure, _ := conn.(*tls.Conn)
+	return c.conns.adopt(to, secure, w, err)
+}
