@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"net"
 	"net/http"
 	"time"
 
@@ -101,6 +102,7 @@ type Client struct {
 	only2     onlyHTTP2
 	conns     *connSet
 	openings  *openings
+	dialTCP   func(ctx context.Context, network, addr string) (net.Conn, error)
 	transport *http.Transport
 	warm      *warmConns
 	faults    faults
@@ -127,6 +129,7 @@ func New(cfg Config) *Client {
 	if connsIdleAll <= 0 {
 		connsIdleAll = 4 * connsIdle
 	}
+	c.dialTCP = c.dial
 	c.conns = newConnSet(connsIdle, connsIdleAll)
 	c.transport = c.newTransport(connsIdle, connsIdleAll)
 	c.warm = newWarmConns(connsIdle, connsIdleAll, c.openings, c.open)

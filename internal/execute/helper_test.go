@@ -120,7 +120,10 @@ func serve(t testing.TB, h2 bool, h http.Handler) string {
 func serveCounting(t testing.TB, h2 bool, h http.Handler, conns *atomic.Int64) *httptest.Server {
 	srv := httptest.NewUnstartedServer(h)
 	srv.EnableHTTP2 = h2
-	srv.TLS = &tls.Config{Certificates: []tls.Certificate{certificate(t, nil)}}
+	srv.TLS = &tls.Config{
+		Certificates:     []tls.Certificate{certificate(t, nil)},
+		VerifyConnection: func(tls.ConnectionState) error { conns.Add(1); return nil },
+	}
 	if h2 {
 		srv.TLS.NextProtos = []string{"h2"}
 		refusing := srv.TLS.Clone()
@@ -131,12 +134,6 @@ func serveCounting(t testing.TB, h2 bool, h http.Handler, conns *atomic.Int64) *
 			}
 			return refusing, nil
 		}
-	}
-	srv.Config.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
-		if _, secure := conn.(*tls.Conn); secure {
-			conns.Add(1)
-		}
-		return ctx
 	}
 	srv.StartTLS()
 	t.Cleanup(srv.Close)

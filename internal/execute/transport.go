@@ -127,7 +127,7 @@ func (c *Client) connect(ctx context.Context, network, addr string) (*targetConn
 	if hostName(host) == job.ListenHost {
 		return nil, &blockedError{why: "it is spelled " + job.ListenHost + ", and never called over the network"}
 	}
-	raw, err := c.dial(ctx, network, addr)
+	raw, err := c.dialTCP(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
