@@ -193,13 +193,16 @@ func (s *connSet) setIdle(c *targetConn, idle bool) *targetConn {
 		s.list(c)
 	}
 	c.place = s.idle.PushBack(c)
+	var spare *targetConn
 	if s.count[c.at]++; s.count[c.at] > s.most {
-		return c
+		spare = c
+	} else if s.idle.Len() > s.mostAll {
+		spare = s.idle.Front().Value.(*targetConn)
 	}
-	if s.idle.Len() > s.mostAll {
-		return s.idle.Front().Value.(*targetConn)
+	if spare != nil {
+		s.unlist(spare) // no request takes it any more
 	}
-	return nil
+	return spare
 }
 
 // unlist removes a connection from the idle ones. Called with mu held.

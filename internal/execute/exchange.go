@@ -21,9 +21,6 @@ const (
 	// lateWrite is how long a request whose response is complete may take to be
 	// written to its end, for its connection to be kept.
 	lateWrite = 50 * time.Millisecond
-	// lateRead is how long a response may take to begin when its request could not be
-	// written.
-	lateRead = 200 * time.Millisecond
 )
 
 var (
@@ -38,8 +35,8 @@ type exchange struct {
 	in     *bufio.Reader
 	header int64       // bytes that the header may still have
 	stop   func() bool // ends the watch over the context
-	sent   chan error  // gets the outcome of sending a large request
-	late   error       // why the request could not be written
+	sent   chan error  // gets the outcome of sending a large request; nil without
+	unsent bool        // the request could not be written to its end
 	resp   *http.Response
 }
 
@@ -76,7 +73,7 @@ func (x *exchange) begin(req *http.Request, size int, responded func()) (*http.R
 	for {
 		resp, err := http.ReadResponse(x.in, req)
 		if err != nil {
-			return nil, x.reason(err)
+			return nil, err
 		}
 		if resp.StatusCode >= 200 || resp.StatusCode == http.StatusSwitchingProtocols {
 			x.header, x.resp = math.MaxInt64, resp
@@ -101,9 +98,9 @@ func (x *exchange) send(req *http.Request, size int) error {
 	return err
 }
 
-// sendLarge writes a request in a goroutine, for which end waits. The target may
-// respond before it has read all; if it has closed the connection, its response may
-// have arrived.
+// sendLarge writes a request in a goroutine, for which end waits: the target may
+// respond before it has read all. If it has closed the connection, its response may
+// have arrived all the same, so only other errors end the reading.
 func (x *exchange) sendLarge(req *http.Request) {
 	conn, sent := x.conn, make(chan error, 1)
 	x.sent = sent
@@ -113,8 +110,8 @@ func (x *exchange) sendLarge(req *http.Request) {
 		if err == nil {
 			err = out.Flush()
 		}
-		if err != nil {
-			_ = conn.SetReadDeadline(time.Now().Add(lateRead))
+		if err != nil && !isClosed(err) {
+			_ = conn.Close()
 		}
 		sent <- err
 	}()
@@ -123,43 +120,41 @@ func (x *exchange) sendLarge(req *http.Request) {
 // reason returns why there is no response: the error of sending the request, if there
 // is one, rather than what the reader made of it.
 func (x *exchange) reason(err error) error {
-	if x.sent == nil {
-		return err
-	}
 	select {
-	case x.late = <-x.sent:
-		x.sent = nil
-		if x.late != nil {
-			return x.late
+	case late := <-x.sent: // nil for a small request
+		x.sent, x.unsent = nil, late != nil
+		if late != nil {
+			return late
 		}
 	default:
 	}
 	return err
 }
 
-// end ends the exchange. It reports whether the connection can carry another one:
-// whole means that the response was read to its end. Otherwise the caller closes it,
-// if that is not done yet.
+// end ends the exchange, and reports whether its connection can carry another one;
+// otherwise the caller closes it. whole means that the response was read to its end.
 func (x *exchange) end(whole bool) bool {
-	reusable := whole && x.resp != nil && !x.resp.Close && x.resp.StatusCode >= 200 &&
-		x.resp.ProtoAtLeast(1, 1) && x.in.Buffered() == 0
+	ended := whole && !x.unsent && x.in.Buffered() == 0
 	if x.sent != nil {
-		reusable = x.wait(reusable) && reusable
+		ended = x.wait(ended)
 	}
-	if x.late != nil {
-		reusable = false
-	}
-	if !x.stop() {
-		reusable = false
-	}
+	ended = x.stop() && ended
 	x.in.Reset(nil)
 	readers.Put(x.in)
 	x.in = nil
-	return reusable
+	switch {
+	case !ended:
+		return false
+	case x.resp.Close || !x.resp.ProtoAtLeast(1, 1) || x.resp.StatusCode < 200:
+		_ = x.conn.kept.secure.Close() // says so to the target
+		return false
+	}
+	return true
 }
 
 // wait waits until the goroutine that sends the request has ended, and reports
-// whether it has written all. It closes the connection if that takes long.
+// whether all was written. It closes the connection if that takes long, or at once if
+// that is not to be reused.
 func (x *exchange) wait(reusable bool) bool {
 	if reusable {
 		timer := time.NewTimer(lateWrite)

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"slices"
 	"sync"
@@ -16,6 +17,8 @@ const (
 	// checkFresh is how long the result of a check holds for prewarming.
 	checkFresh = time.Second
 )
+
+var errPoolClosed = errors.New("no connections are kept any more")
 
 // errNothing means that nothing has arrived. crypto/tls does not keep temporary
 // errors: the connection stays usable.
@@ -176,12 +179,15 @@ func (s *connSet) takeLocked(to string) *targetConn {
 }
 
 // wait has w wait for a connection, unless there is one now. It calls open if one is
-// to be opened for w.
-func (s *connSet) wait(to string, w *waiter, open func()) *targetConn {
+// to be opened for w. It fails when the pool is closed.
+func (s *connSet) wait(to string, w *waiter, open func()) (*targetConn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.kept.closed {
+		return nil, errPoolClosed
+	}
 	if c := s.takeLocked(to); c != nil {
-		return c
+		return c, nil
 	}
 	w.place = s.kept.host(to).waiting.PushBack(w)
 	if _, opening := s.kept.dials[w]; !opening {
@@ -189,7 +195,7 @@ func (s *connSet) wait(to string, w *waiter, open func()) *targetConn {
 		s.kept.begin(to)
 		open()
 	}
-	return nil
+	return nil, nil
 }
 
 // forget ends the wait of w and the opening of its connection. It returns the
@@ -375,7 +381,11 @@ func (s *connSet) close() {
 func (c *Client) connection(ctx context.Context, to string, fresh bool) (conn *targetConn, kept bool, err error) {
 	for !fresh {
 		if conn = c.conns.take(to); conn == nil {
-			return c.await(ctx, to)
+			conn, kept, err = c.await(ctx, to)
+			if err != errPoolClosed {
+				return conn, kept, err
+			}
+			break
 		}
 		if conn.quiet() {
 			return conn, true, nil
@@ -388,25 +398,12 @@ func (c *Client) connection(ctx context.Context, to string, fresh bool) (conn *t
 }
 
 // await opens a connection and returns it, or one that becomes idle before.
-func (c *Client) await(ctx context.Context, to string) (*targetConn, bool, error) {
+func (c *Client) await(ctx context.Context, to string) (conn *targetConn, kept bool, err error) {
 	w := &waiter{got: make(chan supply, 1)}
-	limit := time.Now().Add(dialLimit)
-	if end, ok := ctx.Deadline(); ok && end.Before(limit) {
-		limit = end
-	}
 	for {
-		got := supply{kept: true}
-		got.conn = c.conns.wait(to, w, func() {
-			dial, cancel := context.WithDeadline(context.WithoutCancel(ctx), limit)
-			w.stop = cancel
-			c.openings.all.Go(func() {
-				defer cancel()
-				if conn, _ := c.openKept(dial, to, w); conn != nil {
-					c.conns.back(conn) // w has got another one
-				}
-			})
-		})
-		if got.conn == nil {
+		conn, err = c.conns.wait(to, w, func() { c.openFor(ctx, to, w) })
+		got := supply{conn: conn, kept: true, err: err}
+		if conn == nil && err == nil {
 			select {
 			case got = <-w.got:
 			case <-ctx.Done():
@@ -421,6 +418,23 @@ func (c *Client) await(ctx context.Context, to string) (*targetConn, bool, error
 		}
 		got.conn.retire()
 	}
+}
+
+// openFor opens a connection for a request that waits for one. When the request gets
+// another one before, the opening goes on within the time of the request: others may
+// wait, too. Called with conns.mu held.
+func (c *Client) openFor(ctx context.Context, to string, w *waiter) {
+	limit := time.Now().Add(dialLimit)
+	if end, ok := ctx.Deadline(); ok && end.Before(limit) {
+		limit = end
+	}
+	ctx, w.stop = context.WithDeadline(context.WithoutCancel(ctx), limit)
+	c.openings.all.Go(func() {
+		defer w.stop()
+		if conn, _ := c.openKept(ctx, to, w); conn != nil {
+			c.conns.back(conn)
+		}
+	})
 }
 
 // openKept opens a connection over which to speak HTTP/1.1. It is given to w if that
