@@ -72,14 +72,22 @@ func (x *exchange) begin(req *http.Request, size int, responded func()) (*http.R
 	responded()
 	for {
 		resp, err := http.ReadResponse(x.in, req)
+		if err != nil && x.header <= 0 {
+			err = errLongHeader // a line was cut
+		}
 		if err != nil {
 			return nil, err
 		}
-		if resp.StatusCode >= 200 || resp.StatusCode == http.StatusSwitchingProtocols {
+		if !isInterim(resp.StatusCode) {
 			x.header, x.resp = math.MaxInt64, resp
 			return resp, nil
 		}
 	}
+}
+
+// isInterim reports whether another response follows one of that status.
+func isInterim(status int) bool {
+	return status >= 100 && status <= 199 && status != http.StatusSwitchingProtocols
 }
 
 // send writes a request, a large one in a goroutine.

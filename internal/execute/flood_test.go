@@ -91,10 +91,12 @@ func (f *framer) flood(name string) {
 	}
 }
 
-// awaitNoConns waits until no connection is left.
+// awaitNoConns waits until no connection is left. It looks for those that the target
+// has closed.
 func awaitNoConns(t *testing.T, c *Client) {
 	t.Helper()
 	for end := time.Now().Add(patience); ; {
+		c.conns.sweep()
 		c.conns.mu.Lock()
 		left := len(c.conns.conns)
 		c.conns.mu.Unlock()

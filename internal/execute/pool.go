@@ -327,7 +327,10 @@ func (s *connSet) sweep() {
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.kept.timer = nil
+	if s.kept.timer != nil {
+		s.kept.timer.Stop()
+		s.kept.timer = nil
+	}
 	if !s.kept.closed && len(s.idleSince(time.Now())) > 0 {
 		s.kept.timer = time.AfterFunc(sweepEvery, s.sweep)
 	}
