@@ -230,8 +230,8 @@ func (s *connSet) adopt(to string, secure *tls.Conn, w *waiter, err error) (*tar
 		}
 	}
 	if c != nil {
-		s.unlist(c)
 		c.kept = &keptConn{secure: secure}
+		c.allowance.Store(idleAllowance)
 	}
 	if w != nil && w.place != nil {
 		s.kept.give(h, w, supply{conn: c, err: err})
@@ -443,7 +443,6 @@ func (c *Client) openFor(ctx context.Context, to string, w *waiter) {
 // openKept opens a connection over which to speak HTTP/1.1. It is given to w if that
 // still waits, and returned otherwise.
 func (c *Client) openKept(ctx context.Context, to string, w *waiter) (*targetConn, error) {
-	conn, err := c.dialVersion(ctx, "tcp", to, nil)
-	secure, _ := conn.(*tls.Conn)
+	secure, err := c.dialVersion(ctx, "tcp", to, nil)
 	return c.conns.adopt(to, secure, w, err)
 }

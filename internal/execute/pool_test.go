@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -208,4 +209,17 @@ func TestDo_ForgetsWhoRefusedHTTP1(t *testing.T) {
 	c.only2.add(url[len("https://"):])
 	fails(t, c, get(url), job.KindTLS)
 	answered(t, c, get(url))
+}
+
+// The bound of an address holds for what is idle, not for a connection that a request
+// needs.
+func TestPool_OpensConnectionsToAnAddressWithManyIdle(t *testing.T) {
+	url, conns := scripted(t, func(r turn) bool { r.say(okay); return true })
+	c := New(Config{Targets: anywhere(), RootCAs: authority().pool, MaxConnsIdle: 1})
+	defer c.Close()
+	answered(t, c, get(url))
+	answered(t, c, post(strings.Replace(url, "127.0.0.1", "localhost", 1), "hello"))
+	if n := conns.Load(); n != 2 {
+		t.Errorf("%d connections were made, want 2", n)
+	}
 }

@@ -102,9 +102,8 @@ func (c *Client) openAhead(to string, opened func()) {
 	c.conns.kept.begin(to)
 	c.openings.all.Go(func() {
 		var secure *tls.Conn
-		err := c.openings.run(func(ctx context.Context) error {
-			conn, err := c.dialVersion(ctx, "tcp", to, nil)
-			secure, _ = conn.(*tls.Conn)
+		err := c.openings.run(func(ctx context.Context) (err error) {
+			secure, err = c.dialVersion(ctx, "tcp", to, nil)
 			return err
 		})
 		conn, err := c.conns.adopt(to, secure, nil, err)

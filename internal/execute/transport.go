@@ -74,24 +74,29 @@ func (e *handshakeError) Unwrap() error { return e.err }
 func (c *Client) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
 	ctx, cancel := boundDial(ctx)
 	defer cancel()
+	versions := http2Only
 	if c.prefer2 {
-		return c.dialVersion(ctx, network, addr, nil)
+		versions = nil
 	}
-	conn, err := c.dialVersion(ctx, network, addr, http2Only)
-	switch {
-	case err == nil:
+	conn, err := c.dialVersion(ctx, network, addr, versions)
+	if err != nil {
+		if !c.prefer2 && refusesVersion(err) {
+			c.only2.remove(addr) // the next attempt offers HTTP/1.1 again
+		}
+		return nil, err
+	}
+	if !c.prefer2 {
 		c.only2.add(addr)
-	case refusesVersion(err):
-		c.only2.remove(addr) // HTTP/1.1 is tried again
 	}
-	return conn, err
+	conn.NetConn().(*targetConn).ready()
+	return conn, nil
 }
 
 // dialVersion connects to addr and does the TLS handshake, in which it offers the
 // given versions of HTTP, or those of the configuration. It does the handshake
 // itself, rather than leave it to the transport, to distinguish failures of the
 // two.
-func (c *Client) dialVersion(ctx context.Context, network, addr string, versions []string) (net.Conn, error) {
+func (c *Client) dialVersion(ctx context.Context, network, addr string, versions []string) (*tls.Conn, error) {
 	raw, err := c.connect(ctx, network, addr)
 	if err != nil {
 		return nil, &dialError{err}
@@ -163,7 +168,7 @@ func (c *Client) stillAllowed(kept *targetConn) error {
 	return nil
 }
 
-func (c *Client) shakeHands(ctx context.Context, raw *targetConn, versions []string) (net.Conn, error) {
+func (c *Client) shakeHands(ctx context.Context, raw *targetConn, versions []string) (*tls.Conn, error) {
 	cfg := c.tls.Clone()
 	if versions != nil {
 		cfg.NextProtos = versions
@@ -177,7 +182,6 @@ func (c *Client) shakeHands(ctx context.Context, raw *targetConn, versions []str
 		_ = raw.Close()
 		return nil, &handshakeError{err}
 	}
-	raw.ready()
 	return conn, nil
 }
 
