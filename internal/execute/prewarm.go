@@ -5,13 +5,9 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"sync"
 	"time"
-	"unicode/utf8"
-
-	"golang.org/x/net/idna"
 
 	"github.com/punctual-dev/punctual/internal/job"
 )
@@ -117,24 +113,6 @@ func (c *Client) openAhead(to string, opened func()) {
 			c.warm.fill(to, 1)
 		}
 	})
-}
-
-// hostPort returns what to dial for a URL.
-func hostPort(u *url.URL) string {
-	host := u.Hostname()
-	if ascii, err := idna.Lookup.ToASCII(host); err == nil && !isASCII(host) {
-		host = ascii
-	}
-	return net.JoinHostPort(host, port(u))
-}
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
 
 // fill opens the first connection to a host alone, which shows whether more are
