@@ -116,6 +116,10 @@ func (a *attempt) exchange(req *http.Request, to string) (*http.Response, error)
 			return nil, err
 		}
 		a.hop.take(conn)
+		if err := req.Context().Err(); err != nil {
+			a.hop.leave(false)
+			return nil, err
+		}
 		if !a.leave() {
 			a.hop.leave(false)
 			return nil, errTooLate

@@ -142,22 +142,16 @@ func (x *exchange) reason(err error) error {
 // end ends the exchange, and reports whether its connection can carry another one;
 // otherwise the caller closes it. whole means that the response was read to its end.
 func (x *exchange) end(whole bool) bool {
-	ended := whole && !x.unsent && x.in.Buffered() == 0
+	reusable := whole && !x.unsent && x.in.Buffered() == 0 &&
+		!x.resp.Close && x.resp.ProtoAtLeast(1, 1) && x.resp.StatusCode >= 200
 	if x.sent != nil {
-		ended = x.wait(ended)
+		reusable = x.wait(reusable)
 	}
-	ended = x.stop() && ended
+	reusable = x.stop() && reusable
 	x.in.Reset(nil)
 	readers.Put(x.in)
 	x.in = nil
-	switch {
-	case !ended:
-		return false
-	case x.resp.Close || !x.resp.ProtoAtLeast(1, 1) || x.resp.StatusCode < 200:
-		_ = x.conn.kept.secure.Close() // says so to the target
-		return false
-	}
-	return true
+	return reusable
 }
 
 // wait waits until the goroutine that sends the request has ended, and reports

@@ -255,23 +255,18 @@ func TestExchange_KeepsConnections(t *testing.T) {
 func TestExchange_EarlyResponseToALargeRequest(t *testing.T) {
 	const refused = "HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\nno"
 	body := strings.Repeat("x", 8<<20)
-	for name, test := range map[string]struct {
-		after func(turn) bool
-		conns int64 // that two requests take
-	}{
-		"never reading":           {func(r turn) bool { <-r.Context().Done(); return false }, 2},
-		"closing":                 {func(turn) bool { return false }, 2},
-		"reading when it is over": {func(r turn) bool { r.readBody(); return true }, 0},
+	for name, after := range map[string]func(turn) bool{
+		"never reading": func(turn) bool { return false },
+		"closing":       func(turn) bool { return false },
+		"reading then":  func(r turn) bool { r.readBody(); return true },
 	} {
 		t.Run(name, func(t *testing.T) {
-			url, conns := scripted(t, func(r turn) bool {
+			url, _ := scripted(t, func(r turn) bool {
 				r.say(refused)
-				r.Request = r.WithContext(t.Context())
 				if name == "never reading" {
 					hold(blocked{r.out, t.Context()})
-					return false
 				}
-				return test.after(r)
+				return after(r)
 			})
 			c := newClient(t)
 			for range 2 {
@@ -279,10 +274,7 @@ func TestExchange_EarlyResponseToALargeRequest(t *testing.T) {
 					t.Errorf("got %d %q", got.Status, got.Body)
 				}
 			}
-			if n := conns.Load(); test.conns > 0 && n != test.conns {
-				t.Errorf("%d connections were made, want %d", n, test.conns)
-			}
-			if name != "reading when it is over" {
+			if name != "reading then" {
 				awaitNoConns(t, c)
 			}
 		})
@@ -430,6 +422,26 @@ func TestExchange_EndsWithItsAttempt(t *testing.T) {
 			awaitNoConns(t, c)
 			c.Close() // waits for goroutines
 		})
+	}
+}
+
+func TestExchange_SendsNothingAfterItsAttempt(t *testing.T) {
+	url, conns := scripted(t, func(r turn) bool {
+		if r.number > 1 {
+			t.Error("a request was sent")
+		}
+		r.say(okay)
+		return true
+	})
+	c := newClient(t)
+	answered(t, c, get(url))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(ErrCancelled)
+	if out := c.Do(ctx, get(url)); out.Failure == nil || out.Failure.Kind != job.KindCancelled {
+		t.Errorf("got %+v", out)
+	}
+	if idle, _ := idleOf(c); idle != 1 || conns.Load() != 1 {
+		t.Errorf("%d connections are idle of %d, want 1 of 1", idle, conns.Load())
 	}
 }
 

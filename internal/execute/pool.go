@@ -357,7 +357,7 @@ func (s *connSet) closeIdle(then time.Time) {
 	}
 	s.mu.Unlock()
 	for _, c := range idle {
-		_ = c.kept.secure.Close()
+		c.retire()
 	}
 }
 
