@@ -65,11 +65,12 @@ type checker struct {
 
 	version int64
 	jobs    map[int64]*row
-	accepts map[int64]*job.Job  // as clients were told last
-	cancels map[int64]time.Time // when a client was told so
-	moved   map[int64]bool      // jobs whose times clients have changed
-	ends    map[int64]time.Time // when jobs became final
-	waited  map[int64]bool      // jobs that had to wait for the end of another one
+	accepts map[int64]*job.Job   // as clients were told last
+	cancels map[int64]time.Time  // when a client was told so
+	moved   map[int64]bool       // jobs whose times clients have changed
+	grids   map[string]time.Time // when the first run of a schedule was due
+	ends    map[int64]time.Time  // when jobs became final
+	waited  map[int64]bool       // jobs that had to wait for the end of another one
 	hits    []*hit
 	history history
 	// lostClaims is set once a claim was committed whose node heard that it failed, or
@@ -80,7 +81,7 @@ type checker struct {
 func newChecker(w *world) *checker {
 	return &checker{
 		w: w, counts: map[string]int{}, jobs: map[int64]*row{}, accepts: map[int64]*job.Job{}, cancels: map[int64]time.Time{},
-		moved: map[int64]bool{}, waited: map[int64]bool{}, ends: map[int64]time.Time{},
+		moved: map[int64]bool{}, grids: map[string]time.Time{}, waited: map[int64]bool{}, ends: map[int64]time.Time{},
 	}
 }
 
