@@ -12,8 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/net/http/httpguts"
-
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
@@ -107,8 +105,8 @@ const maxResends = 3
 
 // exchange sends a request over HTTP/1.1.
 func (a *attempt) exchange(req *http.Request, to string) (*http.Response, error) {
-	if !validFields(req.Header) || !httpguts.ValidHeaderFieldName(req.Method) {
-		return nil, errInvalidField
+	if err := checkRequest(req); err != nil {
+		return nil, err
 	}
 	for tries := 0; ; tries++ {
 		conn, kept, err := a.client.connection(req.Context(), to, tries > maxResends)

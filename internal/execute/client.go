@@ -151,7 +151,8 @@ func (c *Client) Connections() int {
 	return len(c.conns.conns)
 }
 
-// Close closes idle connections. Attempts under way are not affected.
+// Close closes idle connections. Attempts under way are not affected; Close waits for
+// those that are connecting.
 func (c *Client) Close() {
 	c.conns.close()
 	c.warm.close()

@@ -56,7 +56,7 @@ type targetConn struct {
 	kept   *keptConn     // set if this package speaks HTTP/1.1 over it, rather than the transport
 
 	allowance atomic.Int64 // bytes that may still arrive
-	sent      atomic.Int64 // bytes
+	sent      atomic.Int64 // bytes written
 	retired   atomic.Bool  // this side closed it; its attempts may use another
 	noWait    bool         // Read returns errNothing rather than wait. For its only user
 
@@ -102,7 +102,7 @@ func (c *targetConn) retire() {
 // use adds an attempt to the connection.
 func (c *targetConn) use() {
 	c.mu.Lock()
-	if c.uses++; c.uses == 1 {
+	if c.uses++; c.uses == 1 && c.kept == nil { // the pool has marked it
 		c.conns.setIdle(c, false)
 	}
 	c.add(attemptAllowance)

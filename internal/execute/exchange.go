@@ -24,8 +24,9 @@ const (
 )
 
 var (
-	errLongHeader   = errors.New("the header of the response is too large")
-	errInvalidField = errors.New("a header field of the request is not valid")
+	errLongHeader    = errors.New("the header of the response is too large")
+	errInvalidField  = errors.New("a header field of the request is not valid")
+	errInvalidMethod = errors.New("the method of the request is not valid")
 )
 
 // exchange is a request and its response over a connection of HTTP/1.1. All but the
@@ -172,20 +173,23 @@ func (x *exchange) wait(reusable bool) bool {
 	return false
 }
 
-// validFields reports whether the fields of a header can be sent. (*http.Request).Write
-// would leave out or change those that can't.
-func validFields(header http.Header) bool {
-	for name, values := range header {
+// checkRequest returns an error if a request can't be sent. (*http.Request).Write
+// would leave out or change the fields that can't.
+func checkRequest(req *http.Request) error {
+	if !httpguts.ValidHeaderFieldName(req.Method) { // a token, too
+		return errInvalidMethod
+	}
+	for name, values := range req.Header {
 		if !httpguts.ValidHeaderFieldName(name) {
-			return false
+			return errInvalidField
 		}
 		for _, value := range values {
 			if !httpguts.ValidHeaderFieldValue(value) {
-				return false
+				return errInvalidField
 			}
 		}
 	}
-	return true
+	return nil
 }
 
 // requestSize returns about how many bytes a request has.

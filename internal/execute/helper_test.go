@@ -246,3 +246,13 @@ func receive[T any](t testing.TB, c <-chan T) T {
 		panic("unreachable")
 	}
 }
+
+// idleOf returns how many idle connections the pool has, and how many in all.
+func idleOf(c *Client) (idle, open int) {
+	c.conns.mu.Lock()
+	defer c.conns.mu.Unlock()
+	for _, h := range c.conns.kept.hosts {
+		idle += len(h.idle)
+	}
+	return idle, c.conns.kept.open
+}

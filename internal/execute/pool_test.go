@@ -1,3 +1,5 @@
+//go:build unix
+
 package execute
 
 import (
@@ -7,21 +9,12 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
 )
-
-// idleOf returns how many idle connections the pool has, and how many in all.
-func idleOf(c *Client) (idle, open int) {
-	c.conns.mu.Lock()
-	defer c.conns.mu.Unlock()
-	for _, h := range c.conns.kept.hosts {
-		idle += len(h.idle)
-	}
-	return idle, c.conns.kept.open
-}
 
 // arrived waits until something has arrived on each idle connection.
 func arrived(t *testing.T, c *Client) {
@@ -39,6 +32,16 @@ func arrived(t *testing.T, c *Client) {
 			}
 		}
 	}
+}
+
+// readable reports whether bytes, the end or an error can be read from a connection.
+func readable(raw syscall.RawConn) (ready bool) {
+	_ = raw.Read(func(fd uintptr) bool {
+		_, _, err := syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK)
+		ready = err != syscall.EAGAIN
+		return true
+	})
+	return ready
 }
 
 // What a target does to an idle connection is noticed before the next request, which
