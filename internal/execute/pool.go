@@ -18,9 +18,9 @@ var errPoolClosed = errors.New("no connections are kept any more")
 type keptConn struct {
 	secure  *tls.Conn
 	idle    time.Time // since when
-	checked time.Time
-	busy    bool    // being checked: no request may take it
-	probe   [1]byte // what quiet reads
+	checked time.Time // or used
+	busy    bool      // being checked: no request may take it
+	probe   [1]byte   // what quiet reads
 }
 
 // pool is the connections over which this package speaks HTTP/1.1, by the host
@@ -137,7 +137,8 @@ func (p *pool) give(h *poolHost, w *waiter, s supply) {
 
 // list adds a connection to its host's idle ones. Called with mu held.
 func (s *connSet) list(c *targetConn) {
-	c.kept.idle = time.Now()
+	now := time.Now()
+	c.kept.idle, c.kept.checked = now, now
 	h := s.kept.hosts[c.to]
 	h.idle = append(h.idle, c)
 	if s.kept.timer == nil {
