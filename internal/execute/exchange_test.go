@@ -270,8 +270,12 @@ func TestExchange_EarlyResponseToALargeRequest(t *testing.T) {
 			})
 			c := newClient(t)
 			for range 2 {
-				if got := answered(t, c, post(url, body)); got.Status != 413 || string(got.Body) != "no" {
-					t.Errorf("got %d %q", got.Status, got.Body)
+				out := c.Do(t.Context(), post(url, body))
+				if f := out.Failure; name == "closing" && f != nil && f.Kind == job.KindClosed {
+					continue // the reset may overtake the response
+				}
+				if got := out.Response; got == nil || got.Status != 413 || string(got.Body) != "no" {
+					t.Errorf("got %+v", out)
 				}
 			}
 			if name != "reading then" {

@@ -102,8 +102,17 @@ func TestPool_ReadsSessionTickets(t *testing.T) {
 	c := newClient(t)
 	c.Prewarm(url, 1)
 	awaitWarm(t, c, 1)
-	arrived(t, c)
-	c.Prewarm(url, 2) // checks the first one
+	at := url[len("https://"):]
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		c.conns.checkLast(at)
+		if _, ok := c.sessions.all.Get(at + " 127.0.0.1"); ok {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("no session ticket was read")
+		}
+	}
+	c.Prewarm(url, 2)
 	awaitWarm(t, c, 2)
 	for range 2 {
 		answered(t, c, post(url, "hello"))
