@@ -74,11 +74,7 @@ func (a *attempt) send(ctx context.Context) (*http.Response, error) {
 	if err := a.client.targets.checkURL(a.url); err != nil {
 		return nil, err // a kept connection must not bypass a new block
 	}
-	exchange := a.exchange
-	if a.toListener() {
-		exchange = a.ask
-	}
-	resp, err := exchange(a.request(ctx))
+	resp, err := a.sendVia(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +85,77 @@ func (a *attempt) send(ctx context.Context) (*http.Response, error) {
 	return resp, nil
 }
 
-// exchange sends a request over a prewarmed connection or the transport's.
-func (a *attempt) exchange(req *http.Request) (*http.Response, error) {
+// sendVia sends one hop over whatever carries it.
+func (a *attempt) sendVia(ctx context.Context) (*http.Response, error) {
+	if a.toListener() {
+		return a.ask(a.request(ctx))
+	}
+	if to := hostPort(a.url); a.url.Scheme == "https" && a.client.speaksHTTP1(to) {
+		resp, err := a.exchange(a.request(ctx), to)
+		if err == nil || !refusesVersion(err) {
+			return resp, err
+		}
+	}
+	return a.transport(a.request(a.traced(context.WithValue(ctx, attemptKey{}, a))))
+}
+
+// maxResends limits how often a request is resent because a kept connection turned out
+// to be dead. After that it gets a fresh connection.
+const maxResends = 3
+
+// exchange sends a request over HTTP/1.1.
+func (a *attempt) exchange(req *http.Request, to string) (*http.Response, error) {
+	if err := checkRequest(req); err != nil {
+		return nil, err
+	}
+	for tries := 0; ; tries++ {
+		conn, kept, err := a.client.connection(req.Context(), to, tries > maxResends)
+		if err != nil {
+			return nil, err
+		}
+		a.hop.take(conn)
+		if err := req.Context().Err(); err != nil {
+			a.hop.leave(false)
+			return nil, err
+		}
+		if !a.leave() {
+			a.hop.leave(false)
+			return nil, errTooLate
+		}
+		a.responded.Store(false)
+		before := conn.sent.Load()
+		x := &exchange{conn: conn}
+		resp, err := x.begin(req, requestSize(req), func() { a.responded.Store(true) })
+		if err == nil {
+			resp.Body = newResponseBody(resp, &a.hop, x)
+			return resp, nil
+		}
+		x.end(false)
+		a.hop.leave(true)
+		switch {
+		case !kept || a.responded.Load() || req.Context().Err() != nil:
+			return nil, err
+		case !replayable(req) && conn.sent.Load() > before:
+			return nil, err
+		}
+		rewind(req)
+	}
+}
+
+// replayable reports whether a request may be resent although the target may have seen
+// it.
+func replayable(req *http.Request) bool {
+	switch req.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+		return true
+	}
+	_, marked := req.Header[replayMark]
+	_, keyed := req.Header["Idempotency-Key"]
+	return marked || keyed
+}
+
+// transport sends a request over a prewarmed connection or the transport's.
+func (a *attempt) transport(req *http.Request) (*http.Response, error) {
 	if conn := a.prewarmed(); conn != nil {
 		a.hop.take(conn.raw)
 		if !a.leave() {
@@ -132,7 +197,7 @@ func (a *attempt) received(resp *http.Response, err error) (*http.Response, erro
 		a.hop.leave(true)
 		return nil, err
 	}
-	resp.Body = newResponseBody(resp, &a.hop)
+	resp.Body = newResponseBody(resp, &a.hop, nil)
 	return resp, nil
 }
 

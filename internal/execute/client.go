@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"net"
 	"net/http"
 	"time"
 
@@ -97,10 +98,13 @@ type Client struct {
 	targets   *Targets
 	tls       *tls.Config
 	sessions  sessionCache
+	prefer2   bool
 	only2     onlyHTTP2
+	conns     *connSet
+	openings  *openings
+	dialTCP   func(ctx context.Context, network, addr string) (net.Conn, error)
 	transport *http.Transport
 	warm      *warmConns
-	conns     connSet
 	faults    faults
 }
 
@@ -111,6 +115,8 @@ func New(cfg Config) *Client {
 		targets:   cfg.Targets,
 		tls:       newTLSConfig(cfg.RootCAs, cfg.PreferHTTP2),
 		sessions:  newSessionCache(),
+		prefer2:   cfg.PreferHTTP2,
+		openings:  newOpenings(),
 	}
 	if c.targets == nil {
 		c.targets = NewTargets(TargetsConfig{})
@@ -123,9 +129,10 @@ func New(cfg Config) *Client {
 	if connsIdleAll <= 0 {
 		connsIdleAll = 4 * connsIdle
 	}
+	c.dialTCP = c.dial
 	c.conns = newConnSet(connsIdle, connsIdleAll)
 	c.transport = c.newTransport(connsIdle, connsIdleAll)
-	c.warm = newWarmConns(connsIdle, connsIdleAll, c.open)
+	c.warm = newWarmConns(connsIdle, connsIdleAll, c.openings, c.open)
 	return c
 }
 
@@ -144,10 +151,13 @@ func (c *Client) Connections() int {
 	return len(c.conns.conns)
 }
 
-// Close closes idle connections. Attempts under way are not affected.
+// Close closes idle connections. Attempts under way are not affected; Close waits for
+// those that are connecting.
 func (c *Client) Close() {
+	c.conns.close()
 	c.warm.close()
 	c.transport.CloseIdleConnections()
+	c.openings.close()
 }
 
 // Do sends one request and returns the outcome: either Response or Failure is
@@ -171,7 +181,7 @@ func (c *Client) Do(ctx context.Context, r Request) job.Outcome {
 		defer a.stop(nil)
 	}
 	var out job.Outcome
-	resp, err := a.run(a.traced(context.WithValue(ctx, attemptKey{}, a)))
+	resp, err := a.run(ctx)
 	if err != nil {
 		out.Failure = a.failure(ctx, err)
 	} else {

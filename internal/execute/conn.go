@@ -46,15 +46,19 @@ var errFlood = errors.New("the target sent far more data than its response needs
 // targetConn is a connection to a target, below TLS.
 type targetConn struct {
 	net.Conn
-	server string // the host that was dialled
+	to     string // the host and port that were dialled
+	server string // the host
 	host   string // the same, as hostName returns it
 	at     string // address and port
 	addr   netip.Addr
 	conns  *connSet
 	place  *list.Element // in the list of idle connections, or nil. Guarded by conns.mu
+	kept   *keptConn     // set if this package speaks HTTP/1.1 over it, rather than the transport
 
 	allowance atomic.Int64 // bytes that may still arrive
+	sent      atomic.Int64 // bytes written
 	retired   atomic.Bool  // this side closed it; its attempts may use another
+	noWait    bool         // Read returns errNothing rather than wait. For its only user
 
 	mu   sync.Mutex
 	uses int // attempts under way on it
@@ -62,12 +66,23 @@ type targetConn struct {
 
 // Read implements net.Conn. It closes the connection when the allowance is used
 // up.
-func (c *targetConn) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
+func (c *targetConn) Read(b []byte) (n int, err error) {
+	if c.noWait {
+		n, err = readNow(c.Conn, b)
+	} else {
+		n, err = c.Conn.Read(b)
+	}
 	if n > 0 && c.allowance.Add(-int64(n)) < 0 {
 		_ = c.Close()
 		return 0, errFlood
 	}
+	return n, err
+}
+
+// Write implements net.Conn.
+func (c *targetConn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	c.sent.Add(int64(n))
 	return n, err
 }
 
@@ -87,7 +102,7 @@ func (c *targetConn) retire() {
 // use adds an attempt to the connection.
 func (c *targetConn) use() {
 	c.mu.Lock()
-	if c.uses++; c.uses == 1 {
+	if c.uses++; c.uses == 1 && c.kept == nil { // the pool has marked it
 		c.conns.setIdle(c, false)
 	}
 	c.add(attemptAllowance)
@@ -102,16 +117,16 @@ func (c *targetConn) leave(gaveUp bool) {
 	c.uses--
 	last := c.uses == 0
 	var spare *targetConn
-	if last {
+	switch {
+	case last && gaveUp:
+		spare = c
+	case last:
 		c.cut(idleAllowance)
 		spare = c.conns.setIdle(c, true)
 	}
 	c.mu.Unlock()
 	if spare != nil {
 		spare.retire()
-	}
-	if last && gaveUp {
-		c.retire()
 	}
 }
 
@@ -147,10 +162,14 @@ type connSet struct {
 	conns map[*targetConn]struct{}
 	idle  list.List      // of *targetConn, the longest idle first
 	count map[string]int // of idle ones, by address and port
+	kept  pool
 }
 
-func newConnSet(most, mostAll int) connSet {
-	return connSet{most: most, mostAll: mostAll, conns: map[*targetConn]struct{}{}, count: map[string]int{}}
+func newConnSet(most, mostAll int) *connSet {
+	return &connSet{
+		most: most, mostAll: mostAll, conns: map[*targetConn]struct{}{}, count: map[string]int{},
+		kept: pool{hosts: map[string]*poolHost{}, dials: map[*waiter]struct{}{}},
+	}
 }
 
 // setIdle records whether a connection is idle, and returns one that exceeds
@@ -161,18 +180,29 @@ func (s *connSet) setIdle(c *targetConn, idle bool) *targetConn {
 	if _, open := s.conns[c]; !open || idle == (c.place != nil) {
 		return nil
 	}
-	if !idle {
+	switch {
+	case !idle:
 		s.unlist(c)
 		return nil
+	case c.kept != nil && s.kept.closed:
+		return c
+	case c.kept != nil && s.kept.serve(c):
+		return nil
+	}
+	if c.kept != nil {
+		s.list(c)
 	}
 	c.place = s.idle.PushBack(c)
+	var spare *targetConn
 	if s.count[c.at]++; s.count[c.at] > s.most {
-		return c
+		spare = c
+	} else if s.idle.Len() > s.mostAll {
+		spare = s.idle.Front().Value.(*targetConn)
 	}
-	if s.idle.Len() > s.mostAll {
-		return s.idle.Front().Value.(*targetConn)
+	if spare != nil {
+		s.unlist(spare) // no request takes it any more
 	}
-	return nil
+	return spare
 }
 
 // unlist removes a connection from the idle ones. Called with mu held.
@@ -182,6 +212,9 @@ func (s *connSet) unlist(c *targetConn) {
 	}
 	s.idle.Remove(c.place)
 	c.place = nil
+	if c.kept != nil {
+		s.kept.unlist(c)
+	}
 	if s.count[c.at]--; s.count[c.at] == 0 {
 		delete(s.count, c.at)
 	}
@@ -197,6 +230,9 @@ func (s *connSet) remove(c *targetConn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.unlist(c)
+	if _, open := s.conns[c]; open && c.kept != nil {
+		s.kept.lose(c.to)
+	}
 	delete(s.conns, c)
 }
 
@@ -262,13 +298,14 @@ func (h *hop) lost() bool { return h.conn != nil && h.conn.retired.Load() }
 type responseBody struct {
 	io.ReadCloser
 	hop      *hop
+	exchange *exchange // nil for a response that the transport reads
 	whole    bool      // the end has been read
 	refilled time.Time // when framingRate was last added; zero: no framing comes back
 }
 
 // newResponseBody takes over the body of a response whose header has arrived.
-func newResponseBody(resp *http.Response, h *hop) *responseBody {
-	b := &responseBody{ReadCloser: resp.Body, hop: h}
+func newResponseBody(resp *http.Response, h *hop, x *exchange) *responseBody {
+	b := &responseBody{ReadCloser: resp.Body, hop: h, exchange: x}
 	if h.conn != nil && resp.ProtoMajor == 1 {
 		h.conn.cut(framingAllowance)
 		b.refilled = time.Now()
@@ -300,6 +337,11 @@ func (b *responseBody) refill() int64 {
 }
 
 func (b *responseBody) Close() error {
+	if x := b.exchange; x != nil {
+		b.exchange, b.ReadCloser = nil, http.NoBody // Close of the body would read all of it
+		b.hop.leave(!x.end(b.whole))
+		return nil
+	}
 	err := b.ReadCloser.Close()
 	b.hop.leave(!b.whole)
 	return err

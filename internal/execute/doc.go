@@ -13,11 +13,20 @@
 // only bytes that no URL may contain are percent-encoded. Requests are signed
 // according to Standard Webhooks, over the body that is sent.
 //
-// Go's transport resends a request when a kept connection turns out to be dead.
-// It does so for GET by itself, and here for every signed request: the
-// webhook-id is the same for every try, so the receiver can detect duplicates.
-// Otherwise a schedule whose interval equals the receiver's idle timeout would
-// lose that race over and over.
+// A request is resent when a kept connection turns out to be dead, that is, when it
+// ends before the first byte of a response. This is so for GET and other idempotent
+// methods, and for every signed request: the webhook-id is the same for every try,
+// so the receiver can detect duplicates. Otherwise a schedule whose interval equals the
+// receiver's idle timeout would lose that race over and over.
+//
+// # Over what it is sent
+//
+// Over HTTP/1.1 and TLS, an attempt writes its request and reads the response in its
+// own goroutine (exchange), with the writer and the parser of net/http, over
+// connections that are kept in one pool. Nobody reads from an idle connection, so it is
+// checked before it is used, and every few seconds. HTTP/2, for targets that refuse
+// HTTP/1.1, and plain http are left to the transport of net/http, which keeps
+// connections of its own.
 //
 // # Which targets are allowed
 //

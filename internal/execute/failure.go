@@ -188,10 +188,12 @@ func (a *attempt) explainProtocol(err error) string {
 	switch {
 	case err == errSwitched:
 		return a.host() + " switched to another protocol unasked"
-	case strings.Contains(text, "headers exceeded"), strings.Contains(text, "header list larger"),
+	case errors.Is(err, errLongHeader), strings.Contains(text, "headers exceeded"), strings.Contains(text, "header list larger"),
 		strings.Contains(text, "header list too large"):
 		return fmt.Sprintf("the header of the response is larger than %d KiB", maxHeaderBytes>>10)
-	case strings.HasPrefix(text, "net/http: invalid header"):
+	case err == errInvalidMethod:
+		return "the method of the request is not valid"
+	case err == errInvalidField, strings.HasPrefix(text, "net/http: invalid header"):
 		return "a header field of the request is not valid"
 	}
 	return a.host() + " did not respond with valid HTTP"

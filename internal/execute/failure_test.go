@@ -242,7 +242,7 @@ func TestEndlessBody(t *testing.T) {
 	})
 }
 
-// framed starts a target that speaks HTTP/2 in frames of the test's making. It
+// framed starts a target that speaks HTTP/2, to a client that prefers it, in frames of the test's making. It
 // is called once the request's header is there.
 func framed(t *testing.T, answer func(c net.Conn, f *http2.Framer, stream uint32)) string {
 	cfg := &tls.Config{Certificates: []tls.Certificate{certificate(t, nil)}, NextProtos: []string{"h2"}}
@@ -306,7 +306,7 @@ func TestHTTP2Failures(t *testing.T) {
 		{"not frames", func(c net.Conn, _ *http2.Framer, _ uint32) { io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n") }, job.KindProtocol},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			f := fails(t, newClient(t), get(framed(t, test.answer)), test.kind)
+			f := fails(t, newClientOf(t, true), get(framed(t, test.answer)), test.kind)
 			if strings.Contains(f.Message, "http2") {
 				t.Errorf("got message %q", f.Message)
 			}

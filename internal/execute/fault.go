@@ -80,5 +80,6 @@ func (f *faults) wait() time.Duration {
 func (c *Client) relieve() time.Duration {
 	c.transport.CloseIdleConnections()
 	c.warm.closeIdle()
+	c.conns.closeIdle(time.Now())
 	return c.faults.wait()
 }

@@ -53,8 +53,8 @@ func TestLocalFaults_WaitGrowsAndIdleConnectionsClose(t *testing.T) {
 	base := serve(t, false, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {}))
 	c := newClient(t)
 	answered(t, c, get(base))
-	c.transport.DialTLSContext = func(context.Context, string, string) (net.Conn, error) {
-		return nil, &dialError{&net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("socket", syscall.EMFILE)}}
+	c.dialTCP = func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("socket", syscall.EMFILE)}
 	}
 	const other = "https://192.0.2.1"
 	out := c.Do(t.Context(), get(other))
@@ -71,7 +71,7 @@ func TestLocalFaults_WaitGrowsAndIdleConnectionsClose(t *testing.T) {
 	if wait := out.Failure.Wait; wait < 30*time.Second || wait > 45*time.Second {
 		t.Errorf("after 2,000 faults the wait is %v", wait)
 	}
-	c.transport.DialTLSContext = c.dialTLS
+	c.dialTCP = c.dial
 	answered(t, c, get(base))
 	if wait := c.faults.wait(); wait > 1500*time.Millisecond {
 		t.Errorf("after a success the wait is %v", wait)

@@ -40,7 +40,7 @@ func writeStatus(f *http2.Framer, stream uint32, status string, end bool) error 
 	return f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(), EndHeaders: true, EndStream: end})
 }
 
-// framing starts a target that speaks HTTP/2 frame by frame: first is called
+// framing starts a target that speaks HTTP/2, to a client that prefers it, frame by frame: first is called
 // when a connection is there, react with each frame that comes.
 func framing(t *testing.T, first func(*framer), react func(*framer, http2.Frame)) string {
 	cfg := &tls.Config{Certificates: []tls.Certificate{certificate(t, nil)}, NextProtos: []string{"h2"}}
@@ -91,10 +91,12 @@ func (f *framer) flood(name string) {
 	}
 }
 
-// awaitNoConns waits until no connection is left.
+// awaitNoConns waits until no connection is left. It looks for those that the target
+// has closed.
 func awaitNoConns(t *testing.T, c *Client) {
 	t.Helper()
 	for end := time.Now().Add(patience); ; {
+		c.conns.sweep()
 		c.conns.mu.Lock()
 		left := len(c.conns.conns)
 		c.conns.mu.Unlock()
@@ -116,7 +118,7 @@ func TestFlood_DuringARequestClosesTheConnection(t *testing.T) {
 	for name := range floods {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newClient(t)
+			c := newClientOf(t, true)
 			url := framing(t, nil, func(f *framer, frame http2.Frame) {
 				if isRequest(frame) {
 					f.flood(name)
@@ -133,7 +135,7 @@ func TestFlood_DuringARequestClosesTheConnection(t *testing.T) {
 
 // A connection on which an attempt timed out is closed, whatever goes on on it.
 func TestTimeout_ClosesTheConnection(t *testing.T) {
-	c := newClient(t)
+	c := newClientOf(t, true)
 	url := framing(t, nil, func(f *framer, frame http2.Frame) {
 		if _, reset := frame.(*http2.RSTStreamFrame); reset {
 			f.flood("PING")
@@ -184,7 +186,7 @@ func TestFlood_OnAnIdleConnectionClosesIt(t *testing.T) {
 	for name := range floods {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newClient(t)
+			c := newClientOf(t, true)
 			url := framing(t, nil, func(f *framer, frame http2.Frame) {
 				if isRequest(frame) {
 					if writeStatus(f.Framer, 1, "204", true) == nil {
@@ -198,7 +200,7 @@ func TestFlood_OnAnIdleConnectionClosesIt(t *testing.T) {
 	}
 	t.Run("opened ahead", func(t *testing.T) {
 		t.Parallel()
-		c := newClient(t)
+		c := newClientOf(t, true)
 		url := framing(t, func(f *framer) { f.flood("PING") }, func(*framer, http2.Frame) {})
 		c.Prewarm(url, 1)
 		for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {

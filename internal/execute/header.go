@@ -124,12 +124,13 @@ func (b *builder) add(name, value string) {
 	b.header[name] = b.values[n-1 : n : n]
 }
 
+const replayMark = "X-Idempotency-Key"
+
 // markReplayable lets the transport resend the request, whatever its method,
 // when a kept connection is dead. X-Idempotency-Key is net/http's own signal; a
 // key without values is not sent.
 func (b *builder) markReplayable() {
-	const key = "X-Idempotency-Key"
-	if _, ok := b.header[key]; !ok {
-		b.header[key] = nil
+	if _, ok := b.header[replayMark]; !ok {
+		b.header[replayMark] = nil
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -80,9 +81,8 @@ func anywhere() *Targets {
 	return NewTargets(TargetsConfig{AllowPrivate: true, Ports: ports})
 }
 
-// newClient returns a client that trusts test targets and may call them. It speaks
-// HTTP/2 to those that can.
-func newClient(t testing.TB) *Client { return newClientOf(t, true) }
+// newClient returns a client that trusts test targets and may call them.
+func newClient(t testing.TB) *Client { return newClientOf(t, false) }
 
 func newClientOf(t testing.TB, preferHTTP2 bool) *Client {
 	c := New(Config{Version: "1.2.3", Targets: anywhere(), RootCAs: authority().pool, MaxConnsIdle: 64, PreferHTTP2: preferHTTP2})
@@ -112,22 +112,28 @@ func eachProtocol(t *testing.T, test func(t *testing.T, serve func(http.Handler)
 
 // serve starts a target and returns its URL.
 func serve(t testing.TB, h2 bool, h http.Handler) string {
-	srv := httptest.NewUnstartedServer(h)
-	srv.EnableHTTP2 = h2
-	srv.TLS = &tls.Config{Certificates: []tls.Certificate{certificate(t, nil)}}
-	srv.StartTLS()
-	t.Cleanup(srv.Close)
-	return srv.URL
+	return serveCounting(t, h2, h, &atomic.Int64{}).URL
 }
 
-// serveCounting is serve for a target that counts its connections.
+// serveCounting is serve for a target that counts its connections. One over HTTP/2
+// refuses HTTP/1.1.
 func serveCounting(t testing.TB, h2 bool, h http.Handler, conns *atomic.Int64) *httptest.Server {
 	srv := httptest.NewUnstartedServer(h)
 	srv.EnableHTTP2 = h2
-	srv.TLS = &tls.Config{Certificates: []tls.Certificate{certificate(t, nil)}}
-	srv.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
-		conns.Add(1)
-		return ctx
+	srv.TLS = &tls.Config{
+		Certificates:     []tls.Certificate{certificate(t, nil)},
+		VerifyConnection: func(tls.ConnectionState) error { conns.Add(1); return nil },
+	}
+	if h2 {
+		srv.TLS.NextProtos = []string{"h2"}
+		refusing := srv.TLS.Clone()
+		refusing.NextProtos = []string{"none of these"}
+		srv.TLS.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			if slices.Contains(hello.SupportedProtos, "h2") {
+				return nil, nil
+			}
+			return refusing, nil
+		}
 	}
 	srv.StartTLS()
 	t.Cleanup(srv.Close)
@@ -239,4 +245,14 @@ func receive[T any](t testing.TB, c <-chan T) T {
 		t.Fatal("nothing came")
 		panic("unreachable")
 	}
+}
+
+// idleOf returns how many idle connections the pool has, and how many in all.
+func idleOf(c *Client) (idle, open int) {
+	c.conns.mu.Lock()
+	defer c.conns.mu.Unlock()
+	for _, h := range c.conns.kept.hosts {
+		idle += len(h.idle)
+	}
+	return idle, c.conns.kept.open
 }

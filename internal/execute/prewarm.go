@@ -2,9 +2,9 @@ package execute
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -12,20 +12,13 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-// openingAtOnce limits how many connections are prewarmed at a time, so that
-// handshakes don't delay what is due now.
-const openingAtOnce = 32
-
 // warmConns keeps prewarmed connections. Requests use them first; if there is
 // none, the transport opens its own.
 type warmConns struct {
 	open     func(ctx context.Context, addr string) (*http.ClientConn, *targetConn, error)
 	most     int // connections to one host
 	mostAll  int // connections to all
-	slots    chan struct{}
-	life     context.Context // ends connection attempts under way
-	end      context.CancelFunc
-	openings sync.WaitGroup
+	openings *openings
 
 	mu     sync.Mutex
 	hosts  map[string]*warmHost
@@ -49,13 +42,8 @@ type warmConn struct {
 	expiry *time.Timer // closes it when it has been idle for long
 }
 
-func newWarmConns(most, mostAll int, open func(context.Context, string) (*http.ClientConn, *targetConn, error)) *warmConns {
-	w := &warmConns{
-		open: open, most: most, mostAll: mostAll,
-		slots: make(chan struct{}, openingAtOnce), hosts: map[string]*warmHost{},
-	}
-	w.life, w.end = context.WithCancel(context.Background())
-	return w
+func newWarmConns(most, mostAll int, o *openings, open func(context.Context, string) (*http.ClientConn, *targetConn, error)) *warmConns {
+	return &warmConns{open: open, most: most, mostAll: mostAll, openings: o, hosts: map[string]*warmHost{}}
 }
 
 // Prewarm opens connections to a URL's host ahead of requests, until n are
@@ -64,11 +52,68 @@ func newWarmConns(most, mostAll int, open func(context.Context, string) (*http.C
 // does nothing for plain http, whose connections are cheap.
 func (c *Client) Prewarm(rawURL string, n int) {
 	if u, err := parseURL(rawURL); err == nil && u.Scheme == "https" && !job.ToListener(u) {
-		c.warm.fill(hostPort(u), n)
+		c.prewarm(hostPort(u), n)
 	}
 }
 
-func hostPort(u *url.URL) string { return net.JoinHostPort(u.Hostname(), port(u)) }
+func (c *Client) prewarm(to string, n int) {
+	if c.speaksHTTP1(to) {
+		c.fill(to, n, true)
+	} else {
+		c.warm.fill(to, n)
+	}
+}
+
+// fill opens connections over which to speak HTTP/1.1, the first to a host alone: it
+// shows whether the target is there and speaks that. check is whether to look first
+// which connections are still alive.
+func (c *Client) fill(to string, n int, check bool) {
+	s := c.conns
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n = min(n, s.most)
+	h := s.kept.host(to)
+	defer s.kept.tidy(to, h)
+	switch {
+	case s.kept.closed:
+	case check && len(h.idle) > 0:
+		c.openings.all.Go(func() {
+			s.checkHost(to)
+			c.fill(to, n, false)
+		})
+	case h.open == h.opening && n > 1:
+		if h.open == 0 {
+			c.openAhead(to, func() { c.fill(to, n, false) })
+		}
+	default:
+		for h.open < n && s.kept.open < s.mostAll {
+			c.openAhead(to, nil)
+		}
+	}
+}
+
+// openAhead opens a connection in a goroutine and then calls opened, which may be
+// nil. Called with conns.mu held.
+func (c *Client) openAhead(to string, opened func()) {
+	c.conns.kept.begin(to)
+	c.openings.all.Go(func() {
+		var secure *tls.Conn
+		err := c.openings.run(func(ctx context.Context) (err error) {
+			secure, err = c.dialVersion(ctx, "tcp", to, nil)
+			return err
+		})
+		conn, err := c.conns.adopt(to, secure, nil, err)
+		switch {
+		case err == nil:
+			c.conns.back(conn)
+			if opened != nil {
+				opened()
+			}
+		case refusesVersion(err):
+			c.warm.fill(to, 1)
+		}
+	})
+}
 
 // fill opens the first connection to a host alone, which shows whether more are
 // needed.
@@ -102,7 +147,7 @@ func (w *warmConns) start(addr string, h *warmHost, opened func()) bool {
 	w.hosts[addr] = h
 	h.count++
 	w.count++
-	w.openings.Go(func() {
+	w.openings.all.Go(func() {
 		if w.openOne(addr, h) && opened != nil {
 			opened()
 		}
@@ -111,7 +156,12 @@ func (w *warmConns) start(addr string, h *warmHost, opened func()) bool {
 }
 
 func (w *warmConns) openOne(addr string, h *warmHost) bool {
-	conn, raw, err := w.openInSlot(addr)
+	var conn *http.ClientConn
+	var raw *targetConn
+	err := w.openings.run(func(ctx context.Context) (err error) {
+		conn, raw, err = w.open(ctx, addr)
+		return err
+	})
 	w.mu.Lock()
 	if err == nil && w.closed {
 		err = net.ErrClosed
@@ -130,22 +180,6 @@ func (w *warmConns) openOne(addr string, h *warmHost) bool {
 	w.mu.Unlock()
 	conn.SetStateHook(func(*http.ClientConn) { w.changed(c) })
 	return true
-}
-
-// openLimit limits opening a connection, including the wait for a slot, so that
-// unresponsive receivers don't hold the slots for long.
-const openLimit = 5 * time.Second
-
-func (w *warmConns) openInSlot(addr string) (*http.ClientConn, *targetConn, error) {
-	ctx, cancel := context.WithTimeout(w.life, openLimit)
-	defer cancel()
-	select {
-	case w.slots <- struct{}{}:
-		defer func() { <-w.slots }()
-		return w.open(ctx, addr)
-	case <-ctx.Done():
-		return nil, nil, ctx.Err()
-	}
 }
 
 // lose removes a connection that ended or failed to open from the counts. Called
@@ -241,9 +275,7 @@ func (w *warmConns) close() {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
-	w.end()
 	w.closeIdle()
-	w.openings.Wait()
 }
 
 // closeIdle closes the connections that no request uses.

@@ -36,10 +36,20 @@ type sessions struct {
 	all    tls.ClientSessionCache
 	prefix string
 	large  bool // the certificates are too long to be kept
+	// missing is called when there is no session. One may have arrived over another
+	// connection and not have been read yet.
+	missing func()
 }
 
 // Get implements tls.ClientSessionCache.
-func (s *sessions) Get(key string) (*tls.ClientSessionState, bool) { return s.all.Get(s.prefix + key) }
+func (s *sessions) Get(key string) (*tls.ClientSessionState, bool) {
+	session, ok := s.all.Get(s.prefix + key)
+	if !ok {
+		s.missing()
+		session, ok = s.all.Get(s.prefix + key)
+	}
+	return session, ok
+}
 
 // Put implements tls.ClientSessionCache.
 func (s *sessions) Put(key string, session *tls.ClientSessionState) {

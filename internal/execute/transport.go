@@ -69,28 +69,34 @@ type handshakeError struct{ err error }
 func (e *handshakeError) Error() string { return e.err.Error() }
 func (e *handshakeError) Unwrap() error { return e.err }
 
-// dialTLS connects to addr and does the TLS handshake, in HTTP/2 with a target that
-// refuses HTTP/1.1.
+// dialTLS connects to addr and does the TLS handshake, for a target that may choose
+// HTTP/2 or refuses HTTP/1.1.
 func (c *Client) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
 	ctx, cancel := boundDial(ctx)
 	defer cancel()
-	if c.only2.has(addr) {
-		return c.dialVersion(ctx, network, addr, http2Only)
+	versions := http2Only
+	if c.prefer2 {
+		versions = nil
 	}
-	conn, err := c.dialVersion(ctx, network, addr, nil)
-	if err != nil && refusesVersion(err) {
-		if conn, err = c.dialVersion(ctx, network, addr, http2Only); err == nil {
-			c.only2.add(addr)
+	conn, err := c.dialVersion(ctx, network, addr, versions)
+	if err != nil {
+		if !c.prefer2 && refusesVersion(err) {
+			c.only2.remove(addr) // the next attempt offers HTTP/1.1 again
 		}
+		return nil, err
 	}
-	return conn, err
+	if !c.prefer2 {
+		c.only2.add(addr)
+	}
+	conn.NetConn().(*targetConn).ready()
+	return conn, nil
 }
 
 // dialVersion connects to addr and does the TLS handshake, in which it offers the
 // given versions of HTTP, or those of the configuration. It does the handshake
 // itself, rather than leave it to the transport, to distinguish failures of the
 // two.
-func (c *Client) dialVersion(ctx context.Context, network, addr string, versions []string) (net.Conn, error) {
+func (c *Client) dialVersion(ctx context.Context, network, addr string, versions []string) (*tls.Conn, error) {
 	raw, err := c.connect(ctx, network, addr)
 	if err != nil {
 		return nil, &dialError{err}
@@ -126,11 +132,11 @@ func (c *Client) connect(ctx context.Context, network, addr string) (*targetConn
 	if hostName(host) == job.ListenHost {
 		return nil, &blockedError{why: "it is spelled " + job.ListenHost + ", and never called over the network"}
 	}
-	raw, err := c.dial(ctx, network, addr)
+	raw, err := c.dialTCP(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
-	kept := c.keep(raw, host)
+	kept := c.keep(raw, host, addr)
 	if err := c.stillAllowed(kept); err != nil {
 		_ = kept.Close()
 		return nil, err
@@ -140,8 +146,8 @@ func (c *Client) connect(ctx context.Context, network, addr string) (*targetConn
 
 // keep registers a new connection, so that it can be closed when an operator
 // blocks its target.
-func (c *Client) keep(raw net.Conn, host string) *targetConn {
-	kept := &targetConn{Conn: raw, server: host, host: hostName(host), at: raw.RemoteAddr().String(), conns: &c.conns}
+func (c *Client) keep(raw net.Conn, host, to string) *targetConn {
+	kept := &targetConn{Conn: raw, to: to, server: host, host: hostName(host), at: raw.RemoteAddr().String(), conns: c.conns}
 	if tcp, ok := raw.RemoteAddr().(*net.TCPAddr); ok {
 		kept.addr = tcp.AddrPort().Addr().Unmap()
 	}
@@ -162,20 +168,20 @@ func (c *Client) stillAllowed(kept *targetConn) error {
 	return nil
 }
 
-func (c *Client) shakeHands(ctx context.Context, raw *targetConn, versions []string) (net.Conn, error) {
+func (c *Client) shakeHands(ctx context.Context, raw *targetConn, versions []string) (*tls.Conn, error) {
 	cfg := c.tls.Clone()
 	if versions != nil {
 		cfg.NextProtos = versions
 	}
 	cfg.ServerName = raw.server
 	sessions := c.sessions.of(raw.at)
+	sessions.missing = func() { c.conns.checkLast(raw.to) }
 	cfg.ClientSessionCache, cfg.VerifyConnection = sessions, sessions.verify
 	conn := tls.Client(raw, cfg)
 	if err := conn.HandshakeContext(ctx); err != nil {
 		_ = raw.Close()
 		return nil, &handshakeError{err}
 	}
-	raw.ready()
 	return conn, nil
 }
 

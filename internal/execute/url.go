@@ -2,8 +2,12 @@ package execute
 
 import (
 	"errors"
+	"net"
 	"net/url"
 	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
 )
 
 // legal marks the bytes that a path or query may contain: the pchar, "/" and
@@ -110,4 +114,24 @@ func port(u *url.URL) string {
 		return "80"
 	}
 	return "443"
+}
+
+// hostPort returns what to dial for a URL.
+func hostPort(u *url.URL) string {
+	host := u.Hostname()
+	if !isASCII(host) {
+		if ascii, err := idna.Lookup.ToASCII(host); err == nil {
+			host = ascii
+		}
+	}
+	return net.JoinHostPort(host, port(u))
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }

@@ -95,3 +95,21 @@ func unescaped(s string) string {
 func nibble(c byte) byte {
 	return byte(strings.IndexByte(hexDigits, strings.ToUpper(string(c))[0]))
 }
+
+func TestHostPort(t *testing.T) {
+	for rawURL, want := range map[string]string{
+		"https://example.com/x":      "example.com:443",
+		"http://example.com":         "example.com:80",
+		"https://example.com:8443":   "example.com:8443",
+		"https://[2001:db8::1]:8443": "[2001:db8::1]:8443",
+		"https://bücher.example":     "xn--bcher-kva.example:443",
+	} {
+		u, err := parseURL(rawURL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := hostPort(u); got != want {
+			t.Errorf("%s: got %s, want %s", rawURL, got, want)
+		}
+	}
+}

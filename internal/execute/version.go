@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"errors"
 	"strings"
 	"sync"
 )
@@ -18,6 +19,10 @@ type onlyHTTP2 struct {
 	addrs map[string]bool
 }
 
+// speaksHTTP1 reports whether requests to a host and port are sent over HTTP/1.1 by this
+// package, and not by the transport.
+func (c *Client) speaksHTTP1(to string) bool { return !c.prefer2 && !c.only2.has(to) }
+
 func (o *onlyHTTP2) has(addr string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -33,9 +38,16 @@ func (o *onlyHTTP2) add(addr string) {
 	o.addrs[addr] = true
 }
 
+func (o *onlyHTTP2) remove(addr string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.addrs, addr)
+}
+
 // refusesVersion reports whether a handshake failed because the target speaks none
 // of the versions of HTTP that were offered (RFC 7301, section 3.2). crypto/tls has
 // no value for that alert.
 func refusesVersion(err error) bool {
-	return strings.HasSuffix(err.Error(), "tls: no application protocol")
+	var handshake *handshakeError
+	return errors.As(err, &handshake) && strings.HasSuffix(handshake.Error(), "tls: no application protocol")
 }

@@ -1,0 +1,153 @@
+package execute
+
+import (
+	"net"
+	"slices"
+	"time"
+)
+
+const (
+	// sweepEvery is how often idle connections are checked.
+	sweepEvery = 5 * time.Second
+	// checkFresh is how long the result of a check holds for prewarming.
+	checkFresh = time.Second
+)
+
+// errNothing means that nothing has arrived. crypto/tls does not keep temporary
+// errors: the connection stays usable.
+var errNothing net.Error = nothing{}
+
+type nothing struct{}
+
+func (nothing) Error() string   { return "nothing has arrived" }
+func (nothing) Timeout() bool   { return false }
+func (nothing) Temporary() bool { return true }
+
+// quiet reports whether an idle connection is alive and the target has sent
+// nothing on it. It processes what TLS has for itself, such as session tickets.
+// The caller must be the connection's only user.
+func (c *targetConn) quiet() bool {
+	c.noWait = true
+	_, err := c.kept.secure.Read(c.kept.probe[:])
+	c.noWait = false
+	return err == errNothing
+}
+
+// check closes an idle connection if it is dead or the target has sent something
+// on it. It skips one that has been used or checked since then.
+func (s *connSet) check(c *targetConn, since time.Time) {
+	s.mu.Lock()
+	skip := c.place == nil || c.kept.busy || c.kept.checked.After(since)
+	if !skip {
+		c.kept.busy = true
+	}
+	s.mu.Unlock()
+	if skip {
+		return
+	}
+	quiet := c.quiet()
+	s.mu.Lock()
+	c.kept.busy, c.kept.checked = false, time.Now()
+	s.mu.Unlock()
+	if !quiet {
+		c.retire()
+	}
+}
+
+// checkHost checks the idle connections to a host.
+func (s *connSet) checkHost(to string) {
+	s.mu.Lock()
+	var idle []*targetConn
+	if h := s.kept.hosts[to]; h != nil {
+		idle = slices.Clone(h.idle)
+	}
+	s.mu.Unlock()
+	since := time.Now().Add(-checkFresh)
+	for _, c := range idle {
+		s.check(c, since)
+	}
+}
+
+// checkLast checks the idle connection to a host that was used last.
+func (s *connSet) checkLast(to string) {
+	s.mu.Lock()
+	c := s.kept.last(to)
+	s.mu.Unlock()
+	if c != nil {
+		s.check(c, time.Now())
+	}
+}
+
+// sweep checks idle connections, and closes those that have been idle for too long.
+func (s *connSet) sweep() {
+	s.mu.Lock()
+	if s.kept.closed {
+		s.mu.Unlock()
+		return
+	}
+	s.kept.sweeps.Add(1)
+	defer s.kept.sweeps.Done()
+	s.mu.Unlock()
+
+	now := time.Now()
+	s.closeIdle(now.Add(-idleTimeout))
+	s.mu.Lock()
+	idle := s.idleSince(now)
+	s.mu.Unlock()
+	for _, c := range idle {
+		s.check(c, now)
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.kept.timer != nil {
+		s.kept.timer.Stop()
+		s.kept.timer = nil
+	}
+	if !s.kept.closed && len(s.idleSince(time.Now())) > 0 {
+		s.kept.timer = time.AfterFunc(sweepEvery, s.sweep)
+	}
+}
+
+// idleSince returns the connections of the pool that have been idle since then.
+// Called with mu held.
+func (s *connSet) idleSince(then time.Time) []*targetConn {
+	var found []*targetConn
+	for e := s.idle.Front(); e != nil; e = e.Next() {
+		if c := e.Value.(*targetConn); c.kept != nil && !c.kept.idle.After(then) {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// closeIdle closes the connections of the pool that have been idle since then.
+func (s *connSet) closeIdle(then time.Time) {
+	s.mu.Lock()
+	idle := s.idleSince(then)
+	for _, c := range idle {
+		s.unlist(c) // nobody takes it any more
+	}
+	s.mu.Unlock()
+	for _, c := range idle {
+		c.retire()
+	}
+}
+
+// close closes the idle connections of the pool, and keeps no others. It ends dials
+// that no request waits for.
+func (s *connSet) close() {
+	s.mu.Lock()
+	s.kept.closed = true
+	if s.kept.timer != nil {
+		s.kept.timer.Stop()
+	}
+	for w := range s.kept.dials {
+		if w.place == nil {
+			w.stop()
+		}
+	}
+	s.mu.Unlock()
+	s.closeIdle(time.Now())
+	s.kept.sweeps.Wait()
+}
