@@ -23,20 +23,28 @@ func (c *cluster) rows(locked bool) []int64 {
 	return numbers
 }
 
-// locks waits until all nodes hold their locks.
+// locks waits until all nodes hold their locks, and their rows say so.
 func (c *cluster) locks() {
 	c.Helper()
-	c.within(20*time.Second, "the nodes to hold their locks", func() bool { return slices.Equal(c.rows(true), c.nodes) })
+	c.within(20*time.Second, "the nodes to hold their locks", func() bool {
+		return c.holders(`pid`) == len(c.nodes) && slices.Equal(c.rows(true), c.nodes)
+	})
 }
 
-// disconnect ends the connections that hold locks, as an operator or a firewall does.
+// disconnect ends the connections that hold locks, as an operator or a firewall does,
+// and waits for their end.
 func (c *cluster) disconnect() int {
+	c.Helper()
+	return c.holders(`pg_terminate_backend(pid, 20000)`)
+}
+
+// holders counts the connections that hold locks, and evaluates an expression for each.
+func (c *cluster) holders(expression string) (n int) {
 	c.Helper()
 	conn, err := pgx.Connect(c.Context(), c.url)
 	c.ok(err)
 	defer func() { _ = conn.Close(c.Context()) }()
-	n := 0
-	c.ok(conn.QueryRow(c.Context(), `SELECT count(pg_terminate_backend(pid)) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+	c.ok(conn.QueryRow(c.Context(), `SELECT count(`+expression+`) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
 		WHERE l.locktype = 'advisory' AND d.datname = current_database() AND l.objsubid = 2 AND l.granted`).Scan(&n))
 	return n
 }
