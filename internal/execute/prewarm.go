@@ -83,12 +83,27 @@ func (c *Client) fill(to string, n int, check bool) {
 		})
 	case h.open == h.opening && n > 1:
 		if h.open == 0 {
-			c.openAhead(to, func() { c.fill(to, n, false) })
+			c.openAhead(to, func() { c.fillUp(to, n) })
 		}
 	default:
-		for h.open < n && s.kept.open < s.mostAll {
-			c.openAhead(to, nil)
-		}
+		c.openRest(to, h, n)
+	}
+}
+
+// fillUp opens the other connections after the first, if that was kept.
+func (c *Client) fillUp(to string, n int) {
+	s := c.conns
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h := s.kept.hosts[to]; h != nil && h.open > h.opening && !s.kept.closed {
+		c.openRest(to, h, n)
+	}
+}
+
+// openRest opens connections until there are n. Called with conns.mu held.
+func (c *Client) openRest(to string, h *poolHost, n int) {
+	for h.open < n && c.conns.kept.open < c.conns.mostAll {
+		c.openAhead(to, nil)
 	}
 }
 
