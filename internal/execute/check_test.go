@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -138,5 +139,47 @@ func TestPrewarm_EndsWhenNoMoreAreKept(t *testing.T) {
 	receive(t, done)
 	if n := conns.Load(); n > 4 {
 		t.Errorf("%d connections were made, want 4 at most", n)
+	}
+}
+
+// Connections that were opened ahead take the place of those that have been idle for
+// longest.
+func TestPrewarm_ReplacesWhatIsIdle(t *testing.T) {
+	c := New(Config{Targets: anywhere(), RootCAs: authority().pool, MaxConnsIdle: 2, MaxConnsIdleAll: 3})
+	defer c.Close()
+	for range 3 {
+		answered(t, c, get(serve(t, false, http.NotFoundHandler())))
+	}
+	url, conns := counted(t, false, http.NotFoundHandler())
+	for _, n := range []int{1, 2} {
+		c.Prewarm(url, n)
+		c.openings.all.Wait()
+		if got := conns.Load(); got != int64(n) {
+			t.Errorf("%d connections were made, want %d", got, n)
+		}
+		awaitWarm(t, c, 3)
+	}
+}
+
+// Of what was opened ahead, no more stays unused than may be idle.
+func TestPrewarm_IsBoundedOverAllHosts(t *testing.T) {
+	c := New(Config{Targets: anywhere(), RootCAs: authority().pool, MaxConnsIdle: 2, MaxConnsIdleAll: 3})
+	defer c.Close()
+	var total atomic.Int64
+	var urls []string
+	for range 6 {
+		urls = append(urls, serveCounting(t, false, http.NotFoundHandler(), &total).URL)
+		c.Prewarm(urls[len(urls)-1], 2)
+	}
+	awaitWarm(t, c, 3)
+	c.openings.all.Wait()
+	if n := total.Load(); n != 3 {
+		t.Errorf("%d connections were made, want 3", n)
+	}
+	answered(t, c, get(urls[0]))
+	c.Prewarm(urls[5], 1)
+	c.openings.all.Wait()
+	if n := total.Load(); n != 4 {
+		t.Errorf("%d connections were made after one was used, want 4", n)
 	}
 }

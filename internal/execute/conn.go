@@ -236,6 +236,7 @@ func (s *connSet) remove(c *targetConn) {
 	defer s.mu.Unlock()
 	s.unlist(c)
 	if _, open := s.conns[c]; open && c.kept != nil {
+		s.kept.use(c)
 		s.kept.lose(c.to)
 	}
 	delete(s.conns, c)

@@ -20,6 +20,7 @@ type keptConn struct {
 	idle    time.Time // since when
 	checked time.Time // or used
 	busy    bool      // being checked: no request may take it
+	ahead   bool      // opened ahead and not used since
 	probe   [1]byte   // what quiet reads
 }
 
@@ -29,6 +30,7 @@ type keptConn struct {
 type pool struct {
 	hosts  map[string]*poolHost
 	open   int                  // connections, those being opened included
+	ahead  int                  // of these, those opened ahead that no request has used
 	dials  map[*waiter]struct{} // for which a connection is being opened
 	timer  *time.Timer          // of the next sweep; nil while no connection is idle
 	sweeps sync.WaitGroup
@@ -95,6 +97,14 @@ func (p *pool) lose(to string) {
 	p.tidy(to, h)
 }
 
+// use counts a connection as used, or lost, if it was opened ahead.
+func (p *pool) use(c *targetConn) {
+	if c.kept.ahead {
+		c.kept.ahead = false
+		p.ahead--
+	}
+}
+
 func (p *pool) unlist(c *targetConn) {
 	h := p.hosts[c.to]
 	at := len(h.idle) - 1
@@ -125,6 +135,7 @@ func (p *pool) serve(c *targetConn) bool {
 	if first == nil {
 		return false
 	}
+	p.use(c)
 	p.give(h, first.Value.(*waiter), supply{conn: c, kept: true})
 	return true
 }
@@ -158,6 +169,7 @@ func (s *connSet) takeLocked(to string) *targetConn {
 	c := s.kept.last(to)
 	if c != nil {
 		s.unlist(c)
+		s.kept.use(c)
 	}
 	return c
 }
@@ -199,8 +211,9 @@ func (s *connSet) forget(to string, w *waiter) *targetConn {
 }
 
 // adopt takes over a connection that was opened, or with err, none. It goes to w,
-// which may be nil, if that still waits; otherwise it is returned.
-func (s *connSet) adopt(to string, secure *tls.Conn, w *waiter, err error) (*targetConn, error) {
+// which may be nil, if that still waits; otherwise it is returned. ahead is whether it
+// was opened ahead.
+func (s *connSet) adopt(to string, secure *tls.Conn, w *waiter, ahead bool, err error) (*targetConn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.kept.hosts[to]
@@ -214,7 +227,7 @@ func (s *connSet) adopt(to string, secure *tls.Conn, w *waiter, err error) (*tar
 		}
 	}
 	if c != nil {
-		c.kept = &keptConn{secure: secure}
+		c.kept = &keptConn{secure: secure, ahead: ahead}
 		c.allowance.Store(idleAllowance)
 	}
 	if w != nil && w.place != nil {
@@ -223,6 +236,9 @@ func (s *connSet) adopt(to string, secure *tls.Conn, w *waiter, err error) (*tar
 	}
 	if err != nil {
 		s.kept.lose(to)
+		if ahead {
+			s.kept.ahead--
+		}
 	}
 	return c, err
 }
@@ -299,5 +315,5 @@ func (c *Client) openFor(ctx context.Context, to string, w *waiter) {
 // still waits, and returned otherwise.
 func (c *Client) openKept(ctx context.Context, to string, w *waiter) (*targetConn, error) {
 	secure, err := c.dialVersion(ctx, "tcp", to, nil)
-	return c.conns.adopt(to, secure, w, err)
+	return c.conns.adopt(to, secure, w, false, err)
 }

@@ -82,7 +82,7 @@ func (c *Client) fill(to string, n int, check bool) {
 			c.fill(to, n, false)
 		})
 	case h.open == h.opening && n > 1:
-		if h.open == 0 {
+		if h.open == 0 && s.kept.ahead < s.mostAll {
 			c.openAhead(to, func() { c.fillUp(to, n) })
 		}
 	default:
@@ -100,9 +100,11 @@ func (c *Client) fillUp(to string, n int) {
 	}
 }
 
-// openRest opens connections until there are n. Called with conns.mu held.
+// openRest opens connections until there are n. It ends when as many as may be idle
+// have been opened ahead and not been used: more would only replace them. Called with
+// conns.mu held.
 func (c *Client) openRest(to string, h *poolHost, n int) {
-	for h.open < n && c.conns.kept.open < c.conns.mostAll {
+	for h.open < n && c.conns.kept.ahead < c.conns.mostAll {
 		c.openAhead(to, nil)
 	}
 }
@@ -111,13 +113,14 @@ func (c *Client) openRest(to string, h *poolHost, n int) {
 // nil. Called with conns.mu held.
 func (c *Client) openAhead(to string, opened func()) {
 	c.conns.kept.begin(to)
+	c.conns.kept.ahead++
 	c.openings.all.Go(func() {
 		var secure *tls.Conn
 		err := c.openings.run(func(ctx context.Context) (err error) {
 			secure, err = c.dialVersion(ctx, "tcp", to, nil)
 			return err
 		})
-		conn, err := c.conns.adopt(to, secure, nil, err)
+		conn, err := c.conns.adopt(to, secure, nil, true, err)
 		switch {
 		case err == nil:
 			c.conns.back(conn)
