@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // gated is a connection whose writes wait while full is not nil, and whose checks wait
@@ -142,6 +143,18 @@ func TestPrewarm_EndsWhenNoMoreAreKept(t *testing.T) {
 	}
 }
 
+// awaitCount waits until openings have ended and a target has counted so many
+// connections.
+func awaitCount(t *testing.T, c *Client, count *atomic.Int64, want int64) {
+	t.Helper()
+	c.openings.all.Wait()
+	for end := time.Now().Add(patience); count.Load() != want; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d connections were made, want %d", count.Load(), want)
+		}
+	}
+}
+
 // Connections that were opened ahead take the place of those that have been idle for
 // longest.
 func TestPrewarm_ReplacesWhatIsIdle(t *testing.T) {
@@ -153,10 +166,7 @@ func TestPrewarm_ReplacesWhatIsIdle(t *testing.T) {
 	url, conns := counted(t, false, http.NotFoundHandler())
 	for _, n := range []int{1, 2} {
 		c.Prewarm(url, n)
-		c.openings.all.Wait()
-		if got := conns.Load(); got != int64(n) {
-			t.Errorf("%d connections were made, want %d", got, n)
-		}
+		awaitCount(t, c, conns, int64(n))
 		awaitWarm(t, c, 3)
 	}
 }
@@ -172,14 +182,50 @@ func TestPrewarm_IsBoundedOverAllHosts(t *testing.T) {
 		c.Prewarm(urls[len(urls)-1], 2)
 	}
 	awaitWarm(t, c, 3)
-	c.openings.all.Wait()
-	if n := total.Load(); n != 3 {
-		t.Errorf("%d connections were made, want 3", n)
-	}
+	awaitCount(t, c, &total, 3)
 	answered(t, c, get(urls[0]))
 	c.Prewarm(urls[5], 1)
-	c.openings.all.Wait()
-	if n := total.Load(); n != 4 {
-		t.Errorf("%d connections were made after one was used, want 4", n)
+	awaitCount(t, c, &total, 4)
+}
+
+// A target that lets connections wait in the handshake, while it responds on another,
+// does not collect them: of those that no request waits for, some are given up.
+func TestPool_BoundsOpeningsThatNobodyWaitsFor(t *testing.T) {
+	cfg := &tls.Config{Certificates: []tls.Certificate{certificate(t, nil)}}
+	var accepted atomic.Int32
+	opened := make(chan struct{}, 100)
+	url := "https://" + listen(t, func(raw net.Conn) {
+		if accepted.Add(1) > 1 {
+			opened <- struct{}{}
+			hold(raw) // never shakes hands
+			return
+		}
+		conn := tls.Server(raw, cfg)
+		buf := make([]byte, 4096)
+		for number := 0; ; number++ {
+			if _, err := conn.Read(buf); err != nil {
+				return
+			}
+			if number%2 == 0 {
+				<-opened // by another request
+			}
+			_, _ = io.WriteString(conn, okay)
+		}
+	})
+	c := New(Config{Targets: anywhere(), RootCAs: authority().pool, MaxConnsIdle: 2, MaxConnsIdleAll: 4})
+	defer c.Close()
+	r := get(url)
+	r.Timeout = 10 * patience
+	for range 20 {
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() { answered(t, c, r) })
+		}
+		both.Wait()
+	}
+	for end := time.Now().Add(patience); c.Connections() > 6; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d connections are open", c.Connections())
+		}
 	}
 }

@@ -194,6 +194,16 @@ func (s *connSet) wait(to string, w *waiter, open func()) (*targetConn, error) {
 	return nil, nil
 }
 
+// served ends the opening of a connection for w, which has got another one, if there
+// are many: a target that does not shake hands must not collect them.
+func (s *connSet) served(w *waiter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, opening := s.kept.dials[w]; opening && len(s.kept.dials) > s.mostAll {
+		w.stop()
+	}
+}
+
 // forget ends the wait of w and the opening of its connection. It returns the
 // connection that w got meanwhile, or nil.
 func (s *connSet) forget(to string, w *waiter) *targetConn {
@@ -287,16 +297,20 @@ func (c *Client) await(ctx context.Context, to string) (conn *targetConn, kept b
 				return nil, false, ctx.Err()
 			}
 		}
-		if got.err != nil || !got.kept || got.conn.quiet() {
+		switch {
+		case got.err != nil, !got.kept:
 			return got.conn, got.kept, got.err
+		case got.conn.quiet():
+			c.conns.served(w)
+			return got.conn, true, nil
 		}
 		got.conn.retire()
 	}
 }
 
 // openFor opens a connection for a request that waits for one. When the request gets
-// another one before, the opening goes on within the time of the request: others may
-// wait, too. Called with conns.mu held.
+// another one before, the opening goes on within the time of the request, unless there
+// are many: others may wait, too. Called with conns.mu held.
 func (c *Client) openFor(ctx context.Context, to string, w *waiter) {
 	limit := time.Now().Add(dialLimit)
 	if end, ok := ctx.Deadline(); ok && end.Before(limit) {
