@@ -107,6 +107,11 @@ func (p *pool) use(c *targetConn) {
 
 func (p *pool) unlist(c *targetConn) {
 	h := p.hosts[c.to]
+	if h.idle[0] == c { // what has been idle for longest is closed, thousands at once
+		h.idle[0] = nil
+		h.idle = h.idle[1:]
+		return
+	}
 	at := len(h.idle) - 1
 	for h.idle[at] != c { // usually the last one
 		at--
