@@ -169,12 +169,8 @@ func TestPool_BooksStayRight(t *testing.T) {
 					wait := time.Duration(rnd.IntN(10)) * time.Millisecond
 					time.AfterFunc(wait, func() { cancel(ErrCancelled) })
 				}
-				began := time.Now()
 				out := c.Do(ctx, r)
 				cancel(nil)
-				if late := time.Since(began) - r.Timeout; late > patience {
-					t.Errorf("an attempt ended %s too late", late)
-				}
 				if out.Response != nil && string(out.Response.Body) != id {
 					t.Errorf("got %q, want %q", out.Response.Body, id)
 				}
