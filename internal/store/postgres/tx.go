@@ -62,7 +62,7 @@ func (t *tx) send(queries []query, commit bool) error {
 		batch.Queue(`BEGIN`)
 		batch.Queue(t.class.settle(t.store.pooled))
 		skip = 2
-		if oldPlans(t.conn.Conn().PgConn()) {
+		if t.class == engine && !t.store.pooled && oldPlans(t.conn.Conn().PgConn()) {
 			batch.Queue(`DISCARD PLANS`)
 			skip++
 		}
