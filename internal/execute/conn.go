@@ -58,7 +58,7 @@ type targetConn struct {
 	allowance atomic.Int64 // bytes that may still arrive
 	sent      atomic.Int64 // bytes written
 	retired   atomic.Bool  // this side closed it; its attempts may use another
-	noWait    bool         // Read returns errNothing rather than wait. For its only user
+	noWait    bool         // Read returns errNothing rather than wait, Write fails. For its only user
 
 	mu   sync.Mutex
 	uses int // attempts under way on it
@@ -79,8 +79,13 @@ func (c *targetConn) Read(b []byte) (n int, err error) {
 	return n, err
 }
 
-// Write implements net.Conn.
+// Write implements net.Conn. It could wait, so a check during which TLS has something
+// to send, such as an alert, ends the connection.
 func (c *targetConn) Write(b []byte) (int, error) {
+	if c.noWait {
+		_ = c.Close()
+		return 0, net.ErrClosed
+	}
 	n, err := c.Conn.Write(b)
 	c.sent.Add(int64(n))
 	return n, err
@@ -231,6 +236,7 @@ func (s *connSet) remove(c *targetConn) {
 	defer s.mu.Unlock()
 	s.unlist(c)
 	if _, open := s.conns[c]; open && c.kept != nil {
+		s.kept.use(c)
 		s.kept.lose(c.to)
 	}
 	delete(s.conns, c)

@@ -20,6 +20,7 @@ type keptConn struct {
 	idle    time.Time // since when
 	checked time.Time // or used
 	busy    bool      // being checked: no request may take it
+	ahead   bool      // opened ahead and not used since
 	probe   [1]byte   // what quiet reads
 }
 
@@ -29,6 +30,7 @@ type keptConn struct {
 type pool struct {
 	hosts  map[string]*poolHost
 	open   int                  // connections, those being opened included
+	ahead  int                  // of these, those opened ahead that no request has used
 	dials  map[*waiter]struct{} // for which a connection is being opened
 	timer  *time.Timer          // of the next sweep; nil while no connection is idle
 	sweeps sync.WaitGroup
@@ -95,8 +97,21 @@ func (p *pool) lose(to string) {
 	p.tidy(to, h)
 }
 
+// use counts a connection as used, or lost, if it was opened ahead.
+func (p *pool) use(c *targetConn) {
+	if c.kept.ahead {
+		c.kept.ahead = false
+		p.ahead--
+	}
+}
+
 func (p *pool) unlist(c *targetConn) {
 	h := p.hosts[c.to]
+	if h.idle[0] == c { // what has been idle for longest is closed, thousands at once
+		h.idle[0] = nil
+		h.idle = h.idle[1:]
+		return
+	}
 	at := len(h.idle) - 1
 	for h.idle[at] != c { // usually the last one
 		at--
@@ -125,6 +140,7 @@ func (p *pool) serve(c *targetConn) bool {
 	if first == nil {
 		return false
 	}
+	p.use(c)
 	p.give(h, first.Value.(*waiter), supply{conn: c, kept: true})
 	return true
 }
@@ -158,6 +174,7 @@ func (s *connSet) takeLocked(to string) *targetConn {
 	c := s.kept.last(to)
 	if c != nil {
 		s.unlist(c)
+		s.kept.use(c)
 	}
 	return c
 }
@@ -182,6 +199,16 @@ func (s *connSet) wait(to string, w *waiter, open func()) (*targetConn, error) {
 	return nil, nil
 }
 
+// served ends the opening of a connection for w, which has got another one, if there
+// are many: a target that does not shake hands must not collect them.
+func (s *connSet) served(w *waiter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, opening := s.kept.dials[w]; opening && len(s.kept.dials) > s.mostAll {
+		w.stop()
+	}
+}
+
 // forget ends the wait of w and the opening of its connection. It returns the
 // connection that w got meanwhile, or nil.
 func (s *connSet) forget(to string, w *waiter) *targetConn {
@@ -199,8 +226,9 @@ func (s *connSet) forget(to string, w *waiter) *targetConn {
 }
 
 // adopt takes over a connection that was opened, or with err, none. It goes to w,
-// which may be nil, if that still waits; otherwise it is returned.
-func (s *connSet) adopt(to string, secure *tls.Conn, w *waiter, err error) (*targetConn, error) {
+// which may be nil, if that still waits; otherwise it is returned. ahead is whether it
+// was opened ahead.
+func (s *connSet) adopt(to string, secure *tls.Conn, w *waiter, ahead bool, err error) (*targetConn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.kept.hosts[to]
@@ -214,7 +242,7 @@ func (s *connSet) adopt(to string, secure *tls.Conn, w *waiter, err error) (*tar
 		}
 	}
 	if c != nil {
-		c.kept = &keptConn{secure: secure}
+		c.kept = &keptConn{secure: secure, ahead: ahead}
 		c.allowance.Store(idleAllowance)
 	}
 	if w != nil && w.place != nil {
@@ -223,6 +251,9 @@ func (s *connSet) adopt(to string, secure *tls.Conn, w *waiter, err error) (*tar
 	}
 	if err != nil {
 		s.kept.lose(to)
+		if ahead {
+			s.kept.ahead--
+		}
 	}
 	return c, err
 }
@@ -271,16 +302,20 @@ func (c *Client) await(ctx context.Context, to string) (conn *targetConn, kept b
 				return nil, false, ctx.Err()
 			}
 		}
-		if got.err != nil || !got.kept || got.conn.quiet() {
+		switch {
+		case got.err != nil, !got.kept:
 			return got.conn, got.kept, got.err
+		case got.conn.quiet():
+			c.conns.served(w)
+			return got.conn, true, nil
 		}
 		got.conn.retire()
 	}
 }
 
 // openFor opens a connection for a request that waits for one. When the request gets
-// another one before, the opening goes on within the time of the request: others may
-// wait, too. Called with conns.mu held.
+// another one before, the opening goes on within the time of the request, unless there
+// are many: others may wait, too. Called with conns.mu held.
 func (c *Client) openFor(ctx context.Context, to string, w *waiter) {
 	limit := time.Now().Add(dialLimit)
 	if end, ok := ctx.Deadline(); ok && end.Before(limit) {
@@ -299,5 +334,5 @@ func (c *Client) openFor(ctx context.Context, to string, w *waiter) {
 // still waits, and returned otherwise.
 func (c *Client) openKept(ctx context.Context, to string, w *waiter) (*targetConn, error) {
 	secure, err := c.dialVersion(ctx, "tcp", to, nil)
-	return c.conns.adopt(to, secure, w, err)
+	return c.conns.adopt(to, secure, w, false, err)
 }

@@ -22,7 +22,7 @@ func arrived(t *testing.T, c *Client) {
 	c.conns.mu.Lock()
 	defer c.conns.mu.Unlock()
 	for conn := range c.conns.conns {
-		raw, err := conn.Conn.(*net.TCPConn).SyscallConn()
+		raw, err := conn.Conn.(syscall.Conn).SyscallConn()
 		if err != nil {
 			t.Fatal(err)
 		}

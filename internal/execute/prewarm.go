@@ -82,13 +82,30 @@ func (c *Client) fill(to string, n int, check bool) {
 			c.fill(to, n, false)
 		})
 	case h.open == h.opening && n > 1:
-		if h.open == 0 {
-			c.openAhead(to, func() { c.fill(to, n, false) })
+		if h.open == 0 && s.kept.ahead < s.mostAll {
+			c.openAhead(to, func() { c.fillUp(to, n) })
 		}
 	default:
-		for h.open < n && s.kept.open < s.mostAll {
-			c.openAhead(to, nil)
-		}
+		c.openRest(to, h, n)
+	}
+}
+
+// fillUp opens the other connections after the first, if that was kept.
+func (c *Client) fillUp(to string, n int) {
+	s := c.conns
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h := s.kept.hosts[to]; h != nil && h.open > h.opening && !s.kept.closed {
+		c.openRest(to, h, n)
+	}
+}
+
+// openRest opens connections until there are n. It ends when as many as may be idle
+// have been opened ahead and not been used: more would only replace them. Called with
+// conns.mu held.
+func (c *Client) openRest(to string, h *poolHost, n int) {
+	for h.open < n && c.conns.kept.ahead < c.conns.mostAll {
+		c.openAhead(to, nil)
 	}
 }
 
@@ -96,13 +113,14 @@ func (c *Client) fill(to string, n int, check bool) {
 // nil. Called with conns.mu held.
 func (c *Client) openAhead(to string, opened func()) {
 	c.conns.kept.begin(to)
+	c.conns.kept.ahead++
 	c.openings.all.Go(func() {
 		var secure *tls.Conn
 		err := c.openings.run(func(ctx context.Context) (err error) {
 			secure, err = c.dialVersion(ctx, "tcp", to, nil)
 			return err
 		})
-		conn, err := c.conns.adopt(to, secure, nil, err)
+		conn, err := c.conns.adopt(to, secure, nil, true, err)
 		switch {
 		case err == nil:
 			c.conns.back(conn)

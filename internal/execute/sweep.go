@@ -48,6 +48,10 @@ func (s *connSet) check(c *targetConn, since time.Time) {
 	quiet := c.quiet()
 	s.mu.Lock()
 	c.kept.busy, c.kept.checked = false, time.Now()
+	if quiet && c.place != nil && s.kept.hosts[c.to].waiting.Len() > 0 {
+		s.unlist(c) // a request came meanwhile
+		s.kept.serve(c)
+	}
 	s.mu.Unlock()
 	if !quiet {
 		c.retire()
