@@ -156,7 +156,9 @@ func (k *limitKeeper) take(ready map[int64][]store.LimitKey) store.LimitKey {
 	return key
 }
 
-// passed ends a pass. After a failure, the starts are reported once more.
+// passed ends a pass. After a failure, the starts are not reported again: they may have
+// been stored, and none stands for two. Without a report, an attempt counts as started
+// at its latest possible start.
 func (k *limitKeeper) passed(p *store.LimitPass, result store.LimitPassed, err error, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -167,7 +169,6 @@ func (k *limitKeeper) passed(p *store.LimitPass, result store.LimitPassed, err e
 	}
 	switch {
 	case err != nil:
-		l.starts = append(p.Starts, l.starts...)
 		k.plan(p.LimitKey, now.Add(claimPause))
 	case !result.Next.IsZero() && result.Next.Sub(now) <= wakeAhead:
 		k.plan(p.LimitKey, result.Next.Add(-grantLead))

@@ -181,17 +181,22 @@ func (s *Starts) insert(at int64, n int) {
 // Add adds an attempt that starts at a time at the latest.
 func (s *Starts) Add(until time.Time) { s.insert(until.UnixMicro(), 1) }
 
-// Remove removes an attempt that was added with a time. If the times were
-// rounded meanwhile, it is the next later one. It reports whether there was one
-// within slack.
-func (s *Starts) Remove(until time.Time, slack time.Duration) bool {
-	at := until.UnixMicro()
+// Return removes an attempt that was added with a time and has not started. What no
+// window from now on contains may have been removed before, by Compact.
+func (s *Starts) Return(until, now time.Time, per time.Duration) bool {
+	return !until.Before(now.Add(-per)) && s.remove(until, per)
+}
+
+// remove removes an attempt that was added with a time. If the times were rounded
+// meanwhile, it is the next later one that is. It reports whether there was one.
+func (s *Starts) remove(until time.Time, per time.Duration) bool {
+	at, g := until.UnixMicro(), rounding(per).Microseconds()
 	for i := range s.entries {
 		e := &s.entries[i]
-		if e.at < at {
+		switch {
+		case e.at < at || e.at > at && e.at%g != 0:
 			continue
-		}
-		if e.at-at > slack.Microseconds() {
+		case e.at-at > 2*g:
 			return false
 		}
 		s.changed = true
@@ -282,7 +287,7 @@ func (s *State) Take(until time.Time) {
 
 // Started replaces the latest possible start of an attempt by its actual one.
 func (s *State) Started(until, at time.Time) {
-	if s.Calls > 0 && !at.After(until) && s.Starts.Remove(until, rounding(s.Per)*2) {
+	if s.Calls > 0 && !at.After(until) && s.Starts.remove(until, s.Per) {
 		s.Starts.Add(at)
 	}
 }

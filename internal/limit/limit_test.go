@@ -29,7 +29,8 @@ func crowded(times []time.Time, per time.Duration) int {
 type granted struct{ at, until time.Time }
 
 // TestState_NeverExceedsRate grants at random, starts attempts anywhere in their
-// intervals and reports some of them, also after the state was stored.
+// intervals, reports some of them, also after the state was stored, and returns grants
+// that were not used, some of them after their windows.
 func TestState_NeverExceedsRate(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -38,7 +39,7 @@ func TestState_NeverExceedsRate(t *testing.T) {
 		s := &State{Limit: Limit{Calls: 1 + random.IntN(12), Per: time.Duration(1+random.IntN(3000)) * time.Millisecond}}
 		now := start
 		var starts []time.Time
-		var open []granted
+		var open, unused []granted
 		for range 300 {
 			now = now.Add(time.Duration(random.Int64N(int64(s.Per) / 4)).Truncate(time.Microsecond))
 			if random.IntN(4) == 0 {
@@ -55,6 +56,7 @@ func TestState_NeverExceedsRate(t *testing.T) {
 					return false
 				}
 				if now.After(g.until) { // a crash: never started
+					unused = append(unused, g)
 					return true
 				}
 				if random.IntN(2) == 0 {
@@ -64,6 +66,13 @@ func TestState_NeverExceedsRate(t *testing.T) {
 				if random.IntN(3) > 0 {
 					s.Started(g.until, now)
 				}
+				return true
+			})
+			unused = slices.DeleteFunc(unused, func(g granted) bool {
+				if random.IntN(30) > 0 {
+					return false
+				}
+				s.Starts.Return(g.until, now, s.Per)
 				return true
 			})
 		}

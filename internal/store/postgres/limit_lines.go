@@ -228,7 +228,7 @@ func (t *tx) returnStarts(unused map[store.LimitKey][]time.Time) ([]query, error
 			continue
 		}
 		for _, at := range starts {
-			r.starts.Remove(at, 2*r.Per)
+			r.starts.Return(at, t.now, r.Per)
 		}
 		queries = append(queries, query{sql: `UPDATE limits SET starts = $3 WHERE account = (SELECT $1::bigint) AND key = $2`, args: []any{of.Account, of.Key, r.starts.String()}})
 	}

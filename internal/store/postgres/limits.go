@@ -218,8 +218,9 @@ func (s *Store) LimitsHolding(ctx context.Context, owner job.Owner, j *job.Job) 
 // countInFlight counts the attempts that are granted or under way, for those
 // limits of an account ($1), with keys of a list, that bound them.
 func countInFlight(list string) string {
-	return `SELECT l.key, (SELECT count(*) FROM (SELECT FROM limit_items i WHERE i.account = l.account AND i.key = l.key AND i.state = 2 LIMIT l.parallel) n)
-		FROM limits l WHERE l.account = (SELECT $1::bigint) AND l.key IN ` + list + ` AND l.parallel > 0`
+	return `SELECT k.key, (SELECT count(*) FROM (SELECT FROM limit_items i WHERE i.account = l.account AND i.key = k.key AND i.state = 2 LIMIT l.parallel) n)
+		FROM ` + list + ` k (key) CROSS JOIN LATERAL (SELECT account, parallel FROM limits
+			WHERE account = (SELECT $1::bigint) AND key = k.key AND parallel > 0 OFFSET 0) l`
 }
 
 func readInFlight(states map[string]*limit.State) func(pgx.Rows) error {

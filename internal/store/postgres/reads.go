@@ -35,21 +35,6 @@ func classOf(isHeavy bool) class {
 	return pages
 }
 
-// settleRead is settle for clients' reads. The server cancels them before the
-// client's timeout, which would close the connection.
-const settleRead = `SELECT set_config('idle_in_transaction_session_timeout', '5s', true), set_config('statement_timeout', '9s', true),
-	set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
-	set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
-	set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('max_parallel_workers_per_gather', '0', true)`
-
-// settle is the first statement of the class's transactions.
-func (c class) settle() string {
-	if c == engine {
-		return settle
-	}
-	return settleRead
-}
-
 // openPools opens a pool for each class and the control pool.
 func (s *Store) openPools(ctx context.Context, config *pgxpool.Config) (err error) {
 	config = config.Copy()

@@ -24,17 +24,6 @@ const (
 	maxTries = 8
 )
 
-// settle is the first statement of every transaction. Its timeouts make the
-// server release the locks of a client that vanished within seconds. Its planner
-// options prefer indexes and lookups, because statistics of a queue are always
-// outdated, and those of a new account are missing. No statement needs another kind
-// of join: each looks up a bounded number of rows by their keys. None may take more
-// than one core.
-const settle = `SELECT set_config('idle_in_transaction_session_timeout', '5s', true), set_config('statement_timeout', '10s', true),
-	set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
-	set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
-	set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('max_parallel_workers_per_gather', '0', true)`
-
 // query is one statement of a round trip.
 type query struct {
 	sql   string
@@ -71,8 +60,12 @@ func (t *tx) send(queries []query, commit bool) error {
 	skip := 0
 	if !t.begun {
 		batch.Queue(`BEGIN`)
-		batch.Queue(t.class.settle())
+		batch.Queue(t.class.settle(t.store.pooled))
 		skip = 2
+		if oldPlans(t.conn.Conn().PgConn()) {
+			batch.Queue(`DISCARD PLANS`)
+			skip++
+		}
 	}
 	if commit && t.acks && t.store.replicated.Load() {
 		queries = append(slices.Clip(queries), awaitStandby)

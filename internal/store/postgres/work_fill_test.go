@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"errors"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -117,7 +119,73 @@ const firstOfOthers, firstOfOurs = 1_000_000, 2_000_000
 func deal(t *testing.T, others, ours int) *dealt {
 	t.Helper()
 	url := pgtest.URLFrom(t, "work "+strconv.Itoa(others)+" "+strconv.Itoa(ours), func(url string) error { return fillDatabase(url, others, ours) })
-	d := &dealt{observed: observe(t, url), t: t, n: ours, first: firstOfOurs}
+	return begin(t, url, observe(t, url), ours)
+}
+
+// dealLate is deal for sessions that planned statements while the tables were empty,
+// planLife ago.
+func dealLate(t *testing.T, statements map[string]bool, ours int) *dealt {
+	t.Helper()
+	url := pgtest.URLFrom(t, "work 0 0", func(url string) error { return fillDatabase(url, 0, 0) })
+	o := observe(t, url)
+	o.plan(t, statements)
+	conn, err := pgx.Connect(t.Context(), url)
+	if err == nil {
+		err = fill(t.Context(), conn, 2, ours, firstOfOurs)
+		_ = conn.Close(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return begin(t, url, o, ours)
+}
+
+// plan plans statements in each session of the engine, by executing them without
+// arguments.
+func (o *observed) plan(t *testing.T, statements map[string]bool) {
+	t.Helper()
+	pool := o.pools[engine]
+	for range pool.Config().MaxConns {
+		conn, err := pool.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Release()
+		for sql := range statements {
+			_ = pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error {
+				if _, err := tx.Exec(t.Context(), settleEngine); err != nil {
+					t.Fatal(err)
+				}
+				_, err := tx.Exec(t.Context(), sql, make([]any, arguments(sql))...)
+				return errors.Join(errPlanned, err)
+			})
+		}
+		planned := 0
+		if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_prepared_statements WHERE generic_plans > 0`).Scan(&planned); err != nil || planned < 100 {
+			t.Fatalf("%d of %d statements are planned: %v", planned, len(statements), err)
+		}
+		conn.Conn().PgConn().CustomData()[plansSince] = time.Now().Add(-planLife)
+	}
+}
+
+// errPlanned rolls the transaction of a statement back.
+var errPlanned = errors.New("the statement is planned")
+
+var parameter = regexp.MustCompile(`\$(\d+)`)
+
+// arguments returns how many arguments a statement takes.
+func arguments(sql string) (n int) {
+	for _, found := range parameter.FindAllStringSubmatch(sql, -1) {
+		i, _ := strconv.Atoi(found[1])
+		n = max(n, i)
+	}
+	return n
+}
+
+// begin starts a node on a filled database.
+func begin(t *testing.T, url string, o *observed, ours int) *dealt {
+	t.Helper()
+	d := &dealt{observed: o, t: t, n: ours, first: firstOfOurs}
 	d.now = d.Now()
 	conn, err := pgx.Connect(t.Context(), url)
 	if err == nil {
@@ -153,23 +221,30 @@ func fillDatabase(url string, others, ours int) error {
 			_, err = conn.Exec(ctx, sql, args...)
 		}
 	}
-	now := time.Now().UnixMicro()
-	fill := func(account int64, n int, first int64) {
-		values := strings.NewReplacer("$1", strconv.FormatInt(account, 10), "$2", strconv.Itoa(n), "$3", strconv.FormatInt(now, 10), "$4", strconv.FormatInt(first, 10))
-		for _, sql := range fillAccount {
-			exec(values.Replace(sql))
-		}
-	}
 	exec(`DO $$ DECLARE r record; BEGIN FOR r IN SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace LOOP
 		EXECUTE 'ALTER TABLE ' || r.relname || ' SET (autovacuum_enabled = false)'; END LOOP; END $$`)
 	exec(`INSERT INTO accounts (number, id, email, created_at) OVERRIDING SYSTEM VALUE SELECT i, gen_random_uuid(), 'a' || i, 0 FROM generate_series(1, 1000) i`)
 	exec(`SELECT setval('job_numbers', 10000000), setval('delivery_numbers', 10000000)`)
-	if others > 0 {
-		fill(1, others, firstOfOthers)
+	if err == nil && others > 0 {
+		err = fill(ctx, conn, 1, others, firstOfOthers)
 	}
 	exec(`ANALYZE`)
-	fill(2, ours, firstOfOurs)
+	if err == nil && ours > 0 {
+		err = fill(ctx, conn, 2, ours, firstOfOurs)
+	}
 	return err
+}
+
+// fill stores the records of an account, with numbers from one on.
+func fill(ctx context.Context, conn *pgx.Conn, account int64, n int, first int64) error {
+	values := strings.NewReplacer("$1", strconv.FormatInt(account, 10), "$2", strconv.Itoa(n),
+		"$3", strconv.FormatInt(time.Now().UnixMicro(), 10), "$4", strconv.FormatInt(first, 10))
+	for _, sql := range fillAccount {
+		if _, err := conn.Exec(ctx, values.Replace(sql)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // number returns the number of a job of a kind.

@@ -182,7 +182,7 @@ func (t *tx) returnStart(account, number int64, until time.Time) error {
 		if err != nil {
 			return err
 		}
-		if r == nil || !r.starts.Remove(until, 2*r.Per) {
+		if r == nil || !r.starts.Return(until, t.now, r.Per) {
 			continue
 		}
 		if err := t.exec(`UPDATE limits SET starts = ? WHERE account = ? AND key = ?`, r.starts.String(), account, key); err != nil {
