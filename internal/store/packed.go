@@ -24,9 +24,11 @@ func Pack(text rawjson.Value) (plain rawjson.Value, packed []byte, size int) {
 // .invalid never exist.
 const damagedText = `{"method":"get","url":"https://damaged.invalid/","headers":{},"retries":0,"body":"the database has damaged what stood here"}`
 
-// Unpack returns the text that Pack was given, or one that says that it is damaged.
+// Unpack returns the text that Pack was given, or one that says that it is damaged. A
+// plain text beside a packed one is newer: an earlier version, which knows nothing of
+// packed texts, has replaced it.
 func Unpack(plain rawjson.Value, packed []byte, size int) rawjson.Value {
-	if packed == nil {
+	if packed == nil || len(plain) > 0 {
 		return plain
 	}
 	text, err := textpack.Unpack(packed, size)

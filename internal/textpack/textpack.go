@@ -1,7 +1,9 @@
 package textpack
 
 import (
+	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"sync"
 
 	"github.com/klauspost/compress/s2"
@@ -16,10 +18,14 @@ const (
 	minSize = 32
 
 	dictionaryNumber = 1
+	// prefix is how many bytes stand before the block: the dictionary's number and
+	// the text's sum.
+	prefix = 1 + crc32.Size
 )
 
 var (
 	dictionary = s2.MakeDict([]byte(dictionary1), []byte(start1))
+	sums       = crc32.MakeTable(crc32.Castagnoli)
 	buffers    = sync.Pool{New: func() any {
 		b := make([]byte, s2.MaxEncodedLen(MaxSize))
 		return &b
@@ -35,12 +41,13 @@ func Pack(text []byte) []byte {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
 	block := dictionary.Encode(*buffer, text)
-	if 1+len(block) > len(text)-len(text)/8 {
+	if prefix+len(block) > len(text)-len(text)/8 {
 		return nil
 	}
-	packed := make([]byte, 1+len(block))
+	packed := make([]byte, prefix+len(block))
 	packed[0] = dictionaryNumber
-	copy(packed[1:], block)
+	binary.LittleEndian.PutUint32(packed[1:], crc32.Checksum(text, sums))
+	copy(packed[prefix:], block)
 	return packed
 }
 
@@ -57,13 +64,15 @@ func Unpack(packed []byte, size int) ([]byte, error) {
 		return nil, errDamaged
 	case packed[0] != dictionaryNumber:
 		return nil, errUnknown
+	case len(packed) < prefix:
+		return nil, errDamaged
 	}
-	block := packed[1:]
+	block := packed[prefix:]
 	if n, err := s2.DecodedLen(block); err != nil || n != size {
 		return nil, errDamaged
 	}
 	text, err := dictionary.Decode(nil, block)
-	if err != nil {
+	if err != nil || crc32.Checksum(text, sums) != binary.LittleEndian.Uint32(packed[1:]) {
 		return nil, errDamaged
 	}
 	return text, nil

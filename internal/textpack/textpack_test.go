@@ -111,10 +111,12 @@ func TestUnpack_RefusesDamagedTexts(t *testing.T) {
 		"an end cut off":       {packed[:len(packed)-1], len(responseText)},
 		"another dictionary":   {append([]byte{2}, packed[1:]...), len(responseText)},
 		"nothing but a number": {packed[:1], 0},
-		"no length":            {[]byte{1, 0xff, 0xff, 0xff, 0xff, 0xff}, 4},
-		"before the beginning": {[]byte{1, 4, 3<<2 | 2, 0xff, 0xff}, 4},
-		"an offset cut off":    {[]byte{1, 4, 3<<2 | 2, 0}, 4},
-		"a length cut off":     {[]byte{1, 67, 61 << 2}, 67},
+		"no length":            {[]byte{1, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff}, 4},
+		"a sum cut off":        {packed[:prefix-1], 0},
+		"another sum":          {append([]byte{1, 0, 0, 0, 0}, packed[prefix:]...), len(responseText)},
+		"before the beginning": {[]byte{1, 0, 0, 0, 0, 4, 3<<2 | 2, 0xff, 0xff}, 4},
+		"an offset cut off":    {[]byte{1, 0, 0, 0, 0, 4, 3<<2 | 2, 0}, 4},
+		"a length cut off":     {[]byte{1, 0, 0, 0, 0, 67, 61 << 2}, 67},
 	} {
 		if got, err := Unpack(c.packed, c.size); err == nil {
 			t.Errorf("%s: read as %q", name, got)
@@ -122,9 +124,23 @@ func TestUnpack_RefusesDamagedTexts(t *testing.T) {
 	}
 }
 
+// A text in which one bit has changed is refused, or is still the text.
+func TestUnpack_NoticesEveryWrongBit(t *testing.T) {
+	for _, text := range []string{requestText, responseText, argsText} {
+		packed := Pack([]byte(text))
+		for bit := range len(packed) * 8 {
+			packed[bit/8] ^= 1 << (bit % 8)
+			if got, err := Unpack(packed, len(text)); err == nil && string(got) != text {
+				t.Errorf("with bit %d wrong %.40q is unpacked as %.200q", bit, text, got)
+			}
+			packed[bit/8] ^= 1 << (bit % 8)
+		}
+	}
+}
+
 func FuzzUnpack(f *testing.F) {
 	f.Add(Pack([]byte(responseText)), len(responseText))
-	f.Add([]byte{1, 0xc4, 0x02, 0xff, 0, 0, 0xff}, 324)
+	f.Add([]byte{1, 0, 0, 0, 0, 0xc4, 0x02, 0xff, 0, 0, 0xff}, 324)
 	f.Fuzz(func(t *testing.T, packed []byte, size int) {
 		if got, err := Unpack(packed, size); err == nil && len(got) != size {
 			t.Fatalf("%d bytes, want %d", len(got), size)
@@ -160,5 +176,5 @@ func BenchmarkUnpack(b *testing.B) {
 // is stored.
 const (
 	dictionarySum = "4ec1e7403086e697"
-	storedRequest = "01cf01792d30617574686f72223a22616c657832b6045848656c6c6f20776f726c6421222c226e223a3132333435366c0208323333a237026822782d7472616365223a22303132333435363738396162636465663e100000226e63028124110014686f6f6b227d"
+	storedRequest = "010058fc23cf01792d30617574686f72223a22616c657832b6045848656c6c6f20776f726c6421222c226e223a3132333435366c0208323333a237026822782d7472616365223a22303132333435363738396162636465663e100000226e63028124110014686f6f6b227d"
 )

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -16,6 +18,17 @@ var migrations embed.FS
 // migrationLock is held during a migration ("punctual", in ASCII). It is released
 // with the transaction, so it works through a pooler too.
 const migrationLock = 0x70756e637475616c
+
+const (
+	// lockWithin is how long a migration waits for a lock of one table. Meanwhile it may
+	// have locked others, on which nodes of the previous version wait.
+	lockWithin = 100 * time.Millisecond
+	// lockPause is how long they go on until the migration is tried again.
+	lockPause = 100 * time.Millisecond
+	// lockTries is how often it is tried so. Then it waits for as long as it takes, as
+	// for a dump.
+	lockTries = 60
+)
 
 // migrate applies the missing migrations in one transaction. Of nodes that start
 // at the same time, one migrates and the others wait.
@@ -34,6 +47,22 @@ func migrate(ctx context.Context, config *pgx.ConnConfig) (err error) {
 	} else if version > len(names) {
 		return newer(version, len(names))
 	}
+	for range lockTries {
+		switch err := migrateAll(ctx, conn, names, lockWithin); code(err) {
+		case "55P03", "40P01": // lock not available, deadlock
+			if !rest(ctx, lockPause) {
+				return err
+			}
+		default:
+			return err
+		}
+	}
+	return migrateAll(ctx, conn, names, 0)
+}
+
+// migrateAll applies the missing migrations. It waits for each lock of a table at most
+// so long; 0 for as long as it takes.
+func migrateAll(ctx context.Context, conn *pgx.Conn, names []string, within time.Duration) error {
 	tx, err := conn.Begin(ctx)
 	if err != nil {
 		return fmt.Errorf("beginning the migration of the tables: %w", err)
@@ -41,6 +70,9 @@ func migrate(ctx context.Context, config *pgx.ConnConfig) (err error) {
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // does nothing after a commit
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(migrationLock)); err != nil {
 		return fmt.Errorf("waiting for another node that migrates the tables: %w", err)
+	}
+	if _, err := tx.Exec(ctx, `SELECT set_config('lock_timeout', $1, true)`, strconv.FormatInt(within.Milliseconds(), 10)); err != nil {
+		return fmt.Errorf("preparing the migration of the tables: %w", err)
 	}
 	version, err := schemaVersion(ctx, conn)
 	if err != nil {

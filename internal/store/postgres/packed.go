@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -22,19 +23,30 @@ type storedTexts struct {
 // of an earlier version may read the records.
 func packTexts[T any](s *Store, records []T, text func(*T) rawjson.Value) storedTexts {
 	all := storedTexts{make([]*string, len(records)), make([][]byte, len(records)), make([]*int16, len(records))}
-	mayPack := s.packs.Load()
 	for i := range records {
 		all.plain[i] = jsonText(text(&records[i]))
-		if !mayPack || all.plain[i] == nil {
-			continue
-		}
-		plain, packed, size := store.Pack(rawjson.Value(*all.plain[i]))
-		if packed != nil {
-			stored, length := string(plain), int16(size)
-			all.plain[i], all.packed[i], all.sizes[i] = &stored, packed, &length
-		}
+	}
+	if s.packs.Load() && len(records) > 0 {
+		// s2 has a table of 64 KiB on its stack. The goroutine of a client's connection
+		// would keep a stack of that size until it is collected.
+		var packing sync.WaitGroup
+		packing.Go(all.pack)
+		packing.Wait()
 	}
 	return all
+}
+
+func (s *storedTexts) pack() {
+	for i, text := range s.plain {
+		if text == nil {
+			continue
+		}
+		plain, packed, size := store.Pack(rawjson.Value(*text))
+		if packed != nil {
+			stored, length := string(plain), int16(size)
+			s.plain[i], s.packed[i], s.sizes[i] = &stored, packed, &length
+		}
+	}
 }
 
 // packedText reads the columns that storedTexts stores.

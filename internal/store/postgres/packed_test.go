@@ -73,7 +73,15 @@ func TestPacking_StartsWithoutEarlierNodes(t *testing.T) {
 	defer func() { _ = other.Close() }()
 	jobs, err := other.JobList(t.Context(), c.owner, job.Query{ListQuery: job.ListQuery{Limit: 10}})
 	if err != nil || len(jobs) != 2 || string(jobs[0].Args) != string(jobs[1].Args) {
-		t.Errorf("the jobs are %v (%v)", jobs, err)
+		t.Fatalf("the jobs are %v (%v)", jobs, err)
+	}
+	// A client of an earlier node that was paused meanwhile puts a schedule or replaces a job.
+	const replaced = `{"url":"https://example.com/other","method":"get","headers":{}}`
+	if err := exec(`UPDATE jobs SET args = '` + replaced + `' WHERE packed IS NOT NULL`); err != nil {
+		t.Fatal(err)
+	}
+	if j, err := other.JobGet(t.Context(), c.owner, job.Ref{Number: jobs[0].Number}); err != nil || string(j.Args) != replaced {
+		t.Errorf("after a change by an earlier node the job is %v (%v)", j, err)
 	}
 }
 
