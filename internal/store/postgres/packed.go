@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -28,15 +29,16 @@ func packTexts[T any](s *Store, records []T, text func(*T) rawjson.Value) stored
 	}
 	if s.packs.Load() && len(records) > 0 {
 		// s2 has a table of 64 KiB on its stack. The goroutine of a client's connection
-		// would keep a stack of that size until it is collected.
+		// would keep a stack of that size until it is collected. After a panic the rest
+		// stays as it is.
 		var packing sync.WaitGroup
-		packing.Go(all.pack)
+		packing.Go(func() { _ = fault.Guard(all.pack) })
 		packing.Wait()
 	}
 	return all
 }
 
-func (s *storedTexts) pack() {
+func (s *storedTexts) pack() error {
 	for i, text := range s.plain {
 		if text == nil {
 			continue
@@ -47,6 +49,7 @@ func (s *storedTexts) pack() {
 			s.plain[i], s.packed[i], s.sizes[i] = &stored, packed, &length
 		}
 	}
+	return nil
 }
 
 // packedText reads the columns that storedTexts stores.
