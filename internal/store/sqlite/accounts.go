@@ -22,7 +22,7 @@ func (s *Store) AccountInsert(ctx context.Context, a *identity.Account) error {
 
 func (t *tx) insertAccount(a *identity.Account) error {
 	err := t.exec(`INSERT INTO accounts (id, email, created_at, password, operator) VALUES (?, ?, ?, ?, ?)`,
-		a.ID, a.Email, a.CreatedAt, orNull(a.Password), flag(a.Operator))
+		a.ID, a.Email, a.CreatedAt, orNull(a.Password), a.Operator)
 	if sqlite.ErrCode(err) == sqlite.ResultConstraintUnique {
 		return fault.New(fault.Invalid, fmt.Sprintf("there is an account %s already", a.Email))
 	}
@@ -52,13 +52,6 @@ func numberOrNull(n int64) any {
 		return nil
 	}
 	return n
-}
-
-func flag(set bool) int {
-	if set {
-		return 1
-	}
-	return 0
 }
 
 func (t *tx) insertSecret(account int64, secret identity.Secret) error {

@@ -79,7 +79,7 @@ func (t *tx) copyAccounts(r *store.Records) error {
 		err := t.exec(`INSERT INTO accounts (number, id, email, created_at, password, operator, deleted_at,
 				max_pending, max_schedules, max_stored, max_rate, suspended_at, suspended_for)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
-			a.Number, a.ID, a.Email, a.CreatedAt, orNull(a.Password), flag(a.Operator), a.DeletedAt,
+			a.Number, a.ID, a.Email, a.CreatedAt, orNull(a.Password), a.Operator, a.DeletedAt,
 			a.Limits.Pending, a.Limits.Schedules, a.Limits.Stored, a.Limits.Rate, a.SuspendedAt, orNull(a.SuspendedFor))
 		if err != nil {
 			return err

@@ -27,7 +27,7 @@ func (t *tx) enterLine(account, number int64, due, expires time.Time, keys []str
 	t.store.limited.Store(true)
 	for i, key := range keys {
 		err := t.exec(`INSERT INTO limit_items (account, number, key, state, due, named, expires) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			account, number, key, boolean(i == 0), due, boolean(i < named), expires)
+			account, number, key, i == 0, due, i < named, expires)
 		if err != nil {
 			return fmt.Errorf("entering the line of a limit: %w", err)
 		}
@@ -51,7 +51,7 @@ func (t *tx) keepLimits(j *job.Job) error {
 	keys, named := store.LimitsNeeded(j)
 	for i, key := range keys {
 		err := t.exec(`INSERT INTO limit_items (account, number, key, state, due, named) SELECT account, ?, key, 2, ?, ? FROM limits
-			WHERE account = ? AND key = ? AND NOT deleted ON CONFLICT DO NOTHING`, j.Number, j.DueAt, boolean(i < named), j.Owner.Number, key)
+			WHERE account = ? AND key = ? AND NOT deleted ON CONFLICT DO NOTHING`, j.Number, j.DueAt, i < named, j.Owner.Number, key)
 		if err != nil {
 			return fmt.Errorf("keeping a job's place under a limit: %w", err)
 		}

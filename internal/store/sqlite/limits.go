@@ -81,7 +81,7 @@ func (s *Store) LimitPut(ctx context.Context, owner job.Owner, l store.Limit) (c
 		}
 		err = t.exec(`INSERT INTO limits (account, key, calls, per, parallel, paused, wake_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 			ON CONFLICT DO UPDATE SET calls = ?3, per = ?4, parallel = ?5, paused = ?6, deleted = 0, wake_at = ?7`,
-			owner.Number, l.Key, l.Calls, l.Per.Microseconds(), l.Parallel, boolean(l.Paused), t.now)
+			owner.Number, l.Key, l.Calls, l.Per.Microseconds(), l.Parallel, l.Paused, t.now)
 		if err != nil {
 			return fmt.Errorf("storing a limit: %w", err)
 		}
@@ -89,13 +89,6 @@ func (s *Store) LimitPut(ctx context.Context, owner job.Owner, l store.Limit) (c
 		return nil
 	})
 	return created, err
-}
-
-func boolean(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // wake requests that a line is planned.

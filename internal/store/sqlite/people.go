@@ -66,7 +66,7 @@ func notNil(b []byte) []byte { return append([]byte{}, b...) }
 // AccountOperator implements store.People.
 func (s *Store) AccountOperator(ctx context.Context, account int64, operator bool) error {
 	return s.write(ctx, func(t *tx) error {
-		if err := t.exec(`UPDATE accounts SET operator = ? WHERE number = ? AND deleted_at IS NULL`, flag(operator), account); err != nil {
+		if err := t.exec(`UPDATE accounts SET operator = ? WHERE number = ? AND deleted_at IS NULL`, operator, account); err != nil {
 			return fmt.Errorf("setting whether an account is an operator's: %w", err)
 		}
 		if t.changed() == 0 {
@@ -259,7 +259,7 @@ func (s *Store) SessionInsert(ctx context.Context, session *identity.Session) er
 		// The account may have been deleted meanwhile.
 		err := t.exec(`INSERT INTO sessions (hash, account, created_at, seen_at, expires_at, address, agent, pending)
 			SELECT ?, number, ?, ?, ?, ?, ?, ? FROM accounts WHERE number = ? AND deleted_at IS NULL`,
-			session.Hash, session.CreatedAt, session.SeenAt, session.ExpiresAt, session.Address, session.Agent, flag(session.Pending), session.Account)
+			session.Hash, session.CreatedAt, session.SeenAt, session.ExpiresAt, session.Address, session.Agent, session.Pending, session.Account)
 		if err != nil {
 			return fmt.Errorf("inserting a session: %w", err)
 		}
@@ -267,7 +267,7 @@ func (s *Store) SessionInsert(ctx context.Context, session *identity.Session) er
 			return fault.NoSuch("account")
 		}
 		err = t.exec(`DELETE FROM sessions WHERE hash IN (SELECT hash FROM sessions WHERE account = ? AND pending = ? ORDER BY created_at DESC LIMIT -1 OFFSET ?) AND hash <> ?`,
-			session.Account, flag(session.Pending), identity.MaxSessions, session.Hash)
+			session.Account, session.Pending, identity.MaxSessions, session.Hash)
 		if err != nil {
 			return fmt.Errorf("deleting surplus sessions of an account: %w", err)
 		}

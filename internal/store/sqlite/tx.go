@@ -85,6 +85,8 @@ func bind(stmt *sqlite.Stmt, i int, arg any) {
 	switch v := arg.(type) {
 	case nil:
 		stmt.BindNull(i)
+	case bool:
+		stmt.BindBool(i, v)
 	case int:
 		stmt.BindInt64(i, int64(v))
 	case int64:
