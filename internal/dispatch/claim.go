@@ -23,15 +23,17 @@ func (d *Dispatcher) claim() {
 			if len(batch) == 0 {
 				break
 			}
-			d.startClaim(store.Kind(kind), batch)
+			d.startClaim(store.Kind(kind), batch, false)
 		}
 	}
 }
 
-func (d *Dispatcher) startClaim(kind store.Kind, batch []*entry) {
+// startClaim claims a batch in the background. If it is alone, no other claim is under
+// way until it ends.
+func (d *Dispatcher) startClaim(kind store.Kind, batch []*entry, alone bool) {
 	d.items.claiming(batch)
 	d.pools[kind].claiming++
-	d.tasks.Go(func() { d.claimBatch(kind, batch) })
+	d.tasks.Go(func() { d.claimBatch(kind, batch, alone) })
 }
 
 // choose takes the next items to claim, in fair turns.
@@ -55,9 +57,9 @@ const claimPause = 100 * time.Millisecond
 // claimBatch loads items, prepares their attempts and claims them. What could
 // not be claimed is dropped: either it has left the queue, or a later read
 // finds it again.
-func (d *Dispatcher) claimBatch(kind store.Kind, batch []*entry) {
+func (d *Dispatcher) claimBatch(kind store.Kind, batch []*entry, alone bool) {
 	node := d.Self()
-	c := &claiming{Dispatcher: d, node: node}
+	c := &claiming{Dispatcher: d, node: node, alone: alone}
 	c.all(batch)
 	if c.outage != nil {
 		d.logLimited("claiming queue items failed; retrying", c.outage)
@@ -90,6 +92,7 @@ func (d *Dispatcher) handOver(node int64, claimed []*entry) {
 type claiming struct {
 	*Dispatcher
 	node   int64
+	alone  bool     // no other claim is under way
 	lost   []*entry // gone, or failing by themselves
 	again  []*entry // to be claimed once the store is back, or there is room
 	bytes  int64    // held by what was prepared
@@ -100,7 +103,7 @@ type claiming struct {
 // is as large as the largest of it.
 func (c *claiming) all(batch []*entry) {
 	slices.SortStableFunc(batch, func(a, b *entry) int { return cmp.Compare(a.bytes, b.bytes) })
-	noted, err := c.note(c.node, batch)
+	noted, err := c.note(c.node, batch, c.alone)
 	if err != nil {
 		c.outage, c.again = err, batch
 		return

@@ -37,6 +37,7 @@ type fakeQueue struct {
 	peeks             int
 	notes             map[store.ItemID]store.QueueKey // items being prepared
 	noted             []int                           // how many items per note
+	notedAlone        []store.QueueKey
 	suspects          []store.Suspect
 	unclean           bool
 	poison            map[int64]error // by number: the error of claiming it
@@ -201,9 +202,12 @@ func (q *fakeQueue) QueueMove(_ context.Context, refs []store.QueueKey, by time.
 	return nil
 }
 
-func (q *fakeQueue) SuspectNote(_ context.Context, _ int64, refs []store.QueueKey) error {
+func (q *fakeQueue) SuspectNote(_ context.Context, _ int64, refs []store.QueueKey, alone bool) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if alone {
+		q.notedAlone = append(q.notedAlone, refs...)
+	}
 	for _, ref := range refs {
 		q.notes[ref.ItemID] = ref
 	}

@@ -23,7 +23,7 @@ const (
 	// suspectsLimit is how many suspects are kept at once.
 	suspectsLimit = 1000
 	// crashesLimit is the number of crashes during its preparation after which
-	// an item is set aside. From the second one on it was prepared alone.
+	// an item is set aside. At all but the first it was prepared alone.
 	crashesLimit = 3
 	// clearTries is how often clearing notes is tried.
 	clearTries = 5
@@ -202,14 +202,14 @@ func (d *Dispatcher) reviewSuspects(ctx context.Context) {
 
 // note records that a batch is about to be prepared, if a crash or a suspect
 // requires it. It returns the keys it recorded.
-func (d *Dispatcher) note(node int64, batch []*entry) (noted []store.QueueKey, err error) {
+func (d *Dispatcher) note(node int64, batch []*entry, alone bool) (noted []store.QueueKey, err error) {
 	if !d.suspects.isCareful(d.Queue.Now()) && !d.Suspected(batch[0].ref.ItemID) {
 		return nil, nil
 	}
 	for _, e := range batch {
 		noted = append(noted, e.ref)
 	}
-	return noted, d.Queue.SuspectNote(context.Background(), node, noted)
+	return noted, d.Queue.SuspectNote(context.Background(), node, noted, alone)
 }
 
 // clear deletes notes in the background: only a crash would make them matter.
@@ -255,7 +255,7 @@ func (d *Dispatcher) failed(e *entry, err error) {
 	}
 	ctx := context.Background()
 	// If the store accepts no writes at all, the item is not at fault.
-	if d.Queue.SuspectNote(ctx, d.Self(), []store.QueueKey{e.ref}) != nil || d.Queue.SuspectClear(ctx, []store.QueueKey{e.ref}) != nil {
+	if d.Queue.SuspectNote(ctx, d.Self(), []store.QueueKey{e.ref}, false) != nil || d.Queue.SuspectClear(ctx, []store.QueueKey{e.ref}) != nil {
 		return
 	}
 	err = d.setAside(ctx, e.ref, "the request could not be prepared or stored, so the job was set aside; make it smaller or simpler and create it again", false)
@@ -312,6 +312,6 @@ func (d *Dispatcher) claimAlone() bool {
 	p.lanes.seize(e)
 	p.inUse++
 	d.alone, d.othersTurn = true, true
-	d.startClaim(e.ref.Kind, []*entry{e})
+	d.startClaim(e.ref.Kind, []*entry{e}, true)
 	return true
 }

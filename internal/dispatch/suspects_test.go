@@ -210,6 +210,13 @@ func TestSuspect_IsPreparedAlone(t *testing.T) {
 		if together != 0 || slices.Max(b.queue.noted) < 2 || len(b.queue.suspects) != 0 {
 			t.Errorf("suspects were prepared beside others %d times, noted %v, %d suspects are left", together, b.queue.noted, len(b.queue.suspects))
 		}
+		var alone []int64
+		for _, ref := range b.queue.notedAlone {
+			alone = append(alone, ref.Number)
+		}
+		if slices.Sort(alone); !slices.Equal(alone, []int64{1, 2, 3}) {
+			t.Errorf("noted as prepared alone are %v, want the suspects only", alone)
+		}
 	})
 }
 

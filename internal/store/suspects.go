@@ -15,14 +15,17 @@ type Parking interface {
 // Suspects records which queue items a node is preparing, while it prepares
 // them. If preparing an item crashes the process, this is the only trace.
 type Suspects interface {
-	// SuspectNote records that a node begins to prepare attempts of items. The
-	// record is committed before it returns.
-	SuspectNote(ctx context.Context, node int64, refs []QueueKey) error
+	// SuspectNote records that a node begins to prepare attempts of items, and
+	// whether it prepares nothing else meanwhile. The record is committed before it
+	// returns. The record of another node that is alive stays as it is.
+	SuspectNote(ctx context.Context, node int64, refs []QueueKey, alone bool) error
 	// SuspectClear deletes the records of items whose attempts are prepared, or
 	// which are gone.
 	SuspectClear(ctx context.Context, refs []QueueKey) error
 	// SuspectList counts a crash for each item recorded by a node that is gone, and
-	// returns up to limit items with a crash, those with the most first. Unclean
+	// returns up to limit items with a crash, those with the most first. Of the
+	// crashes while an item was prepared together with others, which may have caused
+	// them, only the first counts. Unclean
 	// reports whether a process ended without NodeStop, as far as this is known
 	// right after this node's start.
 	SuspectList(ctx context.Context, node int64, limit int) (suspects []Suspect, unclean bool, err error)

@@ -13,8 +13,8 @@ func (s *Store) QueueMove(ctx context.Context, refs []store.QueueKey, by time.Du
 }
 
 // SuspectNote implements store.Store.
-func (s *Store) SuspectNote(ctx context.Context, node int64, refs []store.QueueKey) error {
-	return do(ctx, s, "SuspectNote", func() error { return s.Store.SuspectNote(ctx, node, refs) })
+func (s *Store) SuspectNote(ctx context.Context, node int64, refs []store.QueueKey, alone bool) error {
+	return do(ctx, s, "SuspectNote", func() error { return s.Store.SuspectNote(ctx, node, refs, alone) })
 }
 
 // SuspectClear implements store.Store.

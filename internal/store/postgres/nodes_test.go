@@ -411,6 +411,37 @@ func TestNodeStop_AbandonsItsClaims(t *testing.T) {
 	}
 }
 
+// Nodes that take the same item at once are no crash, and what the first of them
+// noted stays.
+func TestSuspectNote_OfANodeThatLivesStays(t *testing.T) {
+	c := nodes(t, migrated(t), 3)
+	ref := claimOf(c.insert(c.stores[0], c.stores[0].Now()), 1).QueueKey
+	for range 3 {
+		for i, s := range c.stores {
+			c.ok(s.SuspectNote(t.Context(), c.nodes[i], []store.QueueKey{ref}, true))
+		}
+	}
+	list := func(at int) (crashes int) {
+		found, _, err := c.stores[at].SuspectList(t.Context(), c.nodes[at], 10)
+		c.ok(err)
+		for _, s := range found {
+			crashes += s.Crashes
+		}
+		return crashes
+	}
+	if n := list(2); n != 0 {
+		t.Errorf("%d crashes were counted while all nodes live", n)
+	}
+	c.ok(c.stores[1].NodeStop(t.Context(), c.nodes[1]))
+	if n := list(2); n != 0 {
+		t.Errorf("%d crashes were counted after a node had ended whose note came second", n)
+	}
+	c.ok(c.stores[0].NodeStop(t.Context(), c.nodes[0]))
+	if n := list(2); n != 1 {
+		t.Errorf("%d crashes were counted after the first node had ended, want 1", n)
+	}
+}
+
 func TestOpen_SimultaneouslyOnAnEmptyDatabase(t *testing.T) {
 	url := empty(t)
 	var wg sync.WaitGroup

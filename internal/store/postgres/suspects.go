@@ -49,19 +49,29 @@ func ordered(refs []store.QueueKey) []store.QueueKey {
 	})
 }
 
+const (
+	// silent is the time without a heartbeat after which a node may have crashed. It
+	// is too short to expire its lease, but long enough for caution.
+	silent = 3 * store.HeartbeatInterval
+	// crashCounted is the count of crashes of a suspect x after another one.
+	crashCounted = `greatest(x.crashes + x.alone::int, 1)`
+)
+
 // SuspectNote implements store.Suspects.
-func (s *Store) SuspectNote(ctx context.Context, node int64, refs []store.QueueKey) error {
+func (s *Store) SuspectNote(ctx context.Context, node int64, refs []store.QueueKey, alone bool) error {
 	if len(refs) == 0 {
 		return nil
 	}
 	refs = ordered(refs)
 	return s.write(ctx, func(t *tx) error {
 		return t.commit(query{
-			sql: `INSERT INTO suspects (due, kind, number, account, lane, node, crashes)
-				SELECT u.*, $6, 0 FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[]) AS u
-				ON CONFLICT (kind, number, account) DO UPDATE SET node = excluded.node, due = excluded.due,
-					crashes = suspects.crashes + (suspects.node NOT IN (0, excluded.node))::int`,
-			args: append(refColumns(refs), column(refs, func(r *store.QueueKey) int64 { return int64(r.Lane) }), node),
+			sql: `INSERT INTO suspects AS x (due, kind, number, account, lane, node, crashes, alone)
+				SELECT u.*, $6, 0, $7 FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[]) AS u
+				ON CONFLICT (kind, number, account) DO UPDATE SET node = excluded.node, due = excluded.due, alone = excluded.alone,
+					crashes = CASE WHEN x.node IN (0, excluded.node) THEN x.crashes ELSE ` + crashCounted + ` END
+				WHERE x.node IN (0, excluded.node)
+					OR NOT EXISTS (SELECT FROM nodes n WHERE n.number = x.node AND n.beat_at >= ` + serverNow + ` - $8::bigint)`,
+			args: append(refColumns(refs), column(refs, func(r *store.QueueKey) int64 { return int64(r.Lane) }), node, alone, silent.Microseconds()),
 		})
 	})
 }
@@ -84,10 +94,6 @@ func (s *Store) SuspectClear(ctx context.Context, refs []store.QueueKey) error {
 	})
 }
 
-// silent is the time without a heartbeat after which a node may have crashed. It
-// is too short to expire its lease, but long enough for caution.
-const silent = 3 * store.HeartbeatInterval
-
 // SuspectList implements store.Suspects. A node in a crash loop does not run long
 // enough to see the lease of its predecessor expire, so a missing heartbeat is
 // enough here.
@@ -102,7 +108,7 @@ func (s *Store) SuspectList(ctx context.Context, node int64, limit int) (suspect
 				return nil
 			},
 		}, query{
-			sql: `UPDATE suspects x SET node = 0, crashes = crashes + 1 WHERE node NOT IN (0, $1)
+			sql: `UPDATE suspects x SET node = 0, crashes = ` + crashCounted + ` WHERE node NOT IN (0, $1)
 				AND NOT EXISTS (SELECT FROM nodes n WHERE n.number = x.node AND n.beat_at >= ` + serverNow + ` - $2::bigint)`,
 			args: []any{node, silent.Microseconds()},
 		}, query{

@@ -302,7 +302,7 @@ var firing = []operationOf{
 		return err
 	}},
 	{"note suspects", claimBound, func(d *dealt) error {
-		return d.SuspectNote(d.t.Context(), d.node, items(d.jobs(plainJobs, 0, claimBound)))
+		return d.SuspectNote(d.t.Context(), d.node, items(d.jobs(plainJobs, 0, claimBound)), false)
 	}},
 	{"clear suspects", claimBound, func(d *dealt) error { return d.SuspectClear(d.t.Context(), items(d.jobs(plainJobs, 0, claimBound))) }},
 	{"load", claimBound, func(d *dealt) error {

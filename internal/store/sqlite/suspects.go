@@ -43,13 +43,17 @@ func (t *tx) moveItem(ref store.QueueKey, by time.Duration) error {
 	return t.insertItem(ref, attempt)
 }
 
+// crashCounted is the count of crashes of a suspect after another one.
+const crashCounted = `max(crashes + alone, 1)`
+
 // SuspectNote implements store.Suspects.
-func (s *Store) SuspectNote(ctx context.Context, node int64, refs []store.QueueKey) error {
+func (s *Store) SuspectNote(ctx context.Context, node int64, refs []store.QueueKey, alone bool) error {
 	return s.write(ctx, func(t *tx) error {
 		for _, ref := range refs {
-			err := t.exec(`INSERT INTO suspects (kind, number, due, account, lane, node, crashes) VALUES (?, ?, ?, ?, ?, ?, 0)
-				ON CONFLICT DO UPDATE SET node = excluded.node, due = excluded.due, crashes = crashes + (node NOT IN (0, excluded.node))`,
-				ref.Kind, ref.Number, ref.Due, ref.Account, ref.Lane, node)
+			err := t.exec(`INSERT INTO suspects (kind, number, due, account, lane, node, crashes, alone) VALUES (?, ?, ?, ?, ?, ?, 0, ?)
+				ON CONFLICT DO UPDATE SET node = excluded.node, due = excluded.due, alone = excluded.alone,
+					crashes = CASE WHEN node IN (0, excluded.node) THEN crashes ELSE `+crashCounted+` END`,
+				ref.Kind, ref.Number, ref.Due, ref.Account, ref.Lane, node, alone)
 			if err != nil {
 				return fmt.Errorf("storing a suspect: %w", err)
 			}
@@ -98,7 +102,7 @@ func (s *Store) SuspectList(ctx context.Context, _ int64, limit int) (suspects [
 			return fmt.Errorf("reading how the previous node ended: %w", err)
 		}
 		unclean = t.changed() > 0
-		if err := t.exec(`UPDATE suspects SET node = 0, crashes = crashes + 1 WHERE node = ?`, goneNode); err != nil {
+		if err := t.exec(`UPDATE suspects SET node = 0, crashes = `+crashCounted+` WHERE node = ?`, goneNode); err != nil {
 			return fmt.Errorf("counting crashes: %w", err)
 		}
 		return t.query(`SELECT due, kind, number, account, lane, crashes FROM suspects WHERE crashes > 0 ORDER BY crashes DESC, kind, number LIMIT ?`,

@@ -11,6 +11,7 @@ var suspectTests = group{
 	"RunsAreMoved":            suspectsMoved,
 	"ClaimedAndGoneStay":      suspectsMovedNot,
 	"CrashesAreCounted":       suspectsCounted,
+	"CrashesTogetherCountOne": suspectsTogether,
 	"ClearedAreForgotten":     suspectsCleared,
 	"DeletedAccountIsBlocked": suspectsBlocked,
 }
@@ -78,8 +79,8 @@ func (w *world) suspects(limit int) []store.Suspect {
 func suspectsCounted(w *world) {
 	stored := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.other, w.past()))
 	refs := []store.QueueKey{*w.queued(stored[0]), *w.queued(stored[1])}
-	w.ok("SuspectNote", w.s.SuspectNote(w.ctx, w.node, refs))
-	w.ok("SuspectNote", w.s.SuspectNote(w.ctx, w.node, refs))
+	w.ok("SuspectNote", w.s.SuspectNote(w.ctx, w.node, refs, false))
+	w.ok("SuspectNote", w.s.SuspectNote(w.ctx, w.node, refs, false))
 	if got := w.suspects(10); len(got) != 0 {
 		w.Errorf("while the node lives the suspects are %+v", got)
 	}
@@ -90,25 +91,45 @@ func suspectsCounted(w *world) {
 	if got := w.suspects(10); len(got) != 2 || got[0].Crashes != 1 {
 		w.Errorf("a crash was counted twice: %+v", got)
 	}
-	w.ok("SuspectNote", w.s.SuspectNote(w.ctx, w.node, refs[1:]))
+	w.ok("SuspectNote", w.s.SuspectNote(w.ctx, w.node, refs[1:], true))
 	w.node = w.replace()
 	if got := w.suspects(1); len(got) != 1 || got[0].Crashes != 2 || got[0].Number != refs[1].Number {
 		w.Errorf("after two crashes the first suspect is %+v", got)
 	}
 	// Noted again before SuspectList was called.
-	w.ok("SuspectNote", w.s.SuspectNote(w.ctx, w.node, refs[1:]))
+	w.ok("SuspectNote", w.s.SuspectNote(w.ctx, w.node, refs[1:], true))
 	w.node = w.replace()
-	w.ok("SuspectNote", w.s.SuspectNote(w.ctx, w.node, refs[1:]))
+	w.ok("SuspectNote", w.s.SuspectNote(w.ctx, w.node, refs[1:], true))
 	w.node = w.replace()
 	if got := w.suspects(1); len(got) != 1 || got[0].Crashes != 4 {
 		w.Errorf("after four crashes the first suspect is %+v", got)
 	}
 }
 
+// Others may be to blame for crashes beside them, however many there are.
+func suspectsTogether(w *world) {
+	stored := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.other, w.past()))
+	refs := []store.QueueKey{*w.queued(stored[0]), *w.queued(stored[1])}
+	for range 4 {
+		w.ok("SuspectNote", w.s.SuspectNote(w.ctx, w.node, refs, false))
+		w.node = w.replace()
+	}
+	if got := w.suspects(10); len(got) != 2 || got[0].Crashes != 1 || got[1].Crashes != 1 {
+		w.Fatalf("after four crashes beside others the suspects are %+v", got)
+	}
+	w.ok("SuspectNote", w.s.SuspectNote(w.ctx, w.node, refs[:1], true))
+	w.node = w.replace()
+	w.ok("SuspectNote", w.s.SuspectNote(w.ctx, w.node, refs, false))
+	w.node = w.replace()
+	if got := w.suspects(10); len(got) != 2 || got[0].Crashes != 2 || got[0].Number != refs[0].Number || got[1].Crashes != 1 {
+		w.Errorf("after one crash alone the suspects are %+v", got)
+	}
+}
+
 func suspectsCleared(w *world) {
 	stored := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()))
 	refs := []store.QueueKey{*w.queued(stored[0]), *w.queued(stored[1])}
-	w.ok("SuspectNote", w.s.SuspectNote(w.ctx, w.node, refs))
+	w.ok("SuspectNote", w.s.SuspectNote(w.ctx, w.node, refs, false))
 	w.ok("SuspectClear", w.s.SuspectClear(w.ctx, refs[:1]))
 	w.node = w.replace()
 	if got := w.suspects(10); len(got) != 1 || got[0].Number != refs[1].Number {
@@ -116,7 +137,7 @@ func suspectsCleared(w *world) {
 	}
 	w.ok("SuspectClear", w.s.SuspectClear(w.ctx, refs))
 	w.ok("SuspectClear", w.s.SuspectClear(w.ctx, nil))
-	w.ok("SuspectNote", w.s.SuspectNote(w.ctx, w.node, nil))
+	w.ok("SuspectNote", w.s.SuspectNote(w.ctx, w.node, nil, false))
 	if got := w.suspects(10); len(got) != 0 {
 		w.Errorf("the suspects are %+v, want none", got)
 	}
