@@ -82,6 +82,10 @@ func (a *attempt) send(ctx context.Context) (*http.Response, error) {
 		resp.Body.Close() // what follows is not HTTP and may never end
 		return nil, errSwitched
 	}
+	if resp.StatusCode < 100 || resp.StatusCode > 999 { // net/http also takes "000", "+20" and others
+		resp.Body.Close()
+		return nil, errStatus
+	}
 	return resp, nil
 }
 

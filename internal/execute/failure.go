@@ -20,6 +20,7 @@ import (
 var (
 	errTimeout          = errors.New("the time allowed ran out")
 	errSwitched         = errors.New("protocol switched unasked")
+	errStatus           = errors.New("the status of the response is not from 100 to 999")
 	errTooManyRedirects = &redirectError{fmt.Sprintf("the target redirected more than %d times", maxRedirects)}
 )
 

@@ -131,6 +131,26 @@ func TestDo_ResponseFailures(t *testing.T) {
 	}
 }
 
+// No response has a status that the API's document does not permit.
+func TestDo_RefusesStatusesOutOfRange(t *testing.T) {
+	for _, status := range []string{"000", "-00", "099", "+20"} {
+		t.Run("HTTP/1.1/"+status, func(t *testing.T) {
+			url := hostile(t, says("HTTP/1.1 "+status+" Odd\r\nContent-Length: 0\r\n\r\n"))
+			fails(t, newClient(t), get(url), job.KindProtocol)
+		})
+	}
+	for _, status := range []string{"0", "-5", "99", "1000"} {
+		t.Run("HTTP/2/"+status, func(t *testing.T) {
+			url := framing(t, nil, func(f *framer, frame http2.Frame) {
+				if isRequest(frame) {
+					_ = writeStatus(f.Framer, frame.Header().StreamID, status, true)
+				}
+			})
+			fails(t, newClientOf(t, true), get(url), job.KindProtocol)
+		})
+	}
+}
+
 func TestTimeouts(t *testing.T) {
 	drip := func(c net.Conn) {
 		io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
