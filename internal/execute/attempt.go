@@ -163,6 +163,7 @@ func (a *attempt) transport(req *http.Request) (*http.Response, error) {
 	if conn := a.prewarmed(); conn != nil {
 		a.hop.take(conn.raw)
 		if !a.leave() {
+			conn.Release()
 			a.hop.leave(false)
 			return nil, errTooLate
 		}

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/punctual-dev/punctual/internal/job"
 )
 
 // counted is a target that counts its connections.
@@ -85,6 +87,26 @@ func TestPrewarm_OpensOneConnectionOverHTTP2(t *testing.T) {
 	done.Wait()
 	if got := conns.Load(); got != 1 {
 		t.Errorf("%d connections were made, want 1", got)
+	}
+}
+
+// A request that may not leave any more frees its place on the connection.
+func TestPrewarm_LateRequestsReserveNothing(t *testing.T) {
+	url, _ := counted(t, true, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	c := newClient(t)
+	c.Prewarm(url, 1)
+	awaitWarm(t, c, 1)
+	late := get(url)
+	late.Leave = func() bool { return false }
+	fails(t, c, late, job.KindInterrupted)
+	c.warm.mu.Lock()
+	defer c.warm.mu.Unlock()
+	for _, h := range c.warm.hosts {
+		for conn := range h.conns {
+			if n := conn.InFlight(); n != 0 {
+				t.Errorf("%d requests are in flight, want 0", n)
+			}
+		}
 	}
 }
 
