@@ -312,7 +312,9 @@ type responseBody struct {
 // newResponseBody takes over the body of a response whose header has arrived.
 func newResponseBody(resp *http.Response, h *hop, x *exchange) *responseBody {
 	b := &responseBody{ReadCloser: resp.Body, hop: h, exchange: x}
-	if h.conn != nil && resp.ProtoMajor == 1 {
+	// The connection tells the version: the target can write any into a response.
+	overHTTP2 := resp.TLS != nil && resp.TLS.NegotiatedProtocol == "h2"
+	if h.conn != nil && !overHTTP2 {
 		h.conn.cut(framingAllowance)
 		b.refilled = time.Now()
 	}

@@ -250,18 +250,24 @@ func TestFlood_EndlessResponses(t *testing.T) {
 	}
 }
 
-// A body in chunks of a byte, thousands in each record, is given up soon.
+// A body in chunks of a byte, thousands in each record, is given up soon, whatever
+// version of HTTP the response claims to be.
 func TestTinyChunksEndEarly(t *testing.T) {
-	url := hostile(t, func(conn net.Conn) {
-		const chunks = 60_000
-		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"+strings.Repeat("1\r\na\r\n", chunks)+"0\r\n\r\n")
-	})
-	c := newClient(t)
-	out := c.Do(t.Context(), Request{Method: "GET", URL: url, Timeout: 10 * patience})
-	if out.Failure == nil || out.Failure.Kind != job.KindProtocol {
-		t.Errorf("got %+v", out)
+	for _, version := range []string{"HTTP/1.1", "HTTP/2.0"} {
+		for client, c := range map[string]*Client{"own": newClient(t), "transport": newClientOf(t, true)} {
+			t.Run(version+"/"+client, func(t *testing.T) {
+				url := hostile(t, func(conn net.Conn) {
+					const chunks = 60_000
+					_, _ = io.WriteString(conn, version+" 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"+strings.Repeat("1\r\na\r\n", chunks)+"0\r\n\r\n")
+				})
+				out := c.Do(t.Context(), Request{Method: "GET", URL: url, Timeout: 10 * patience})
+				if out.Failure == nil || out.Failure.Kind != job.KindProtocol {
+					t.Errorf("got failure %+v", out.Failure)
+				}
+				awaitNoConns(t, c)
+			})
+		}
 	}
-	awaitNoConns(t, c)
 }
 
 // Large answers in small pieces are within the allowance.
