@@ -225,6 +225,9 @@ func TestExchange_KeepsConnections(t *testing.T) {
 		"more than the body": {rawResponses["more than the body"], 3},
 		"one byte more":      {okay + "\n", 3},
 		"204 with a body":    {rawResponses["204 with a length"], 3},
+		"more than a buffer": {fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: 4000\r\n\r\n%s%s", strings.Repeat("x", 4000), strings.Repeat(okay, 20)), 3},
+		"filling a buffer":   {fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: 4055\r\n\r\n%s%s", strings.Repeat("x", 4055), okay), 3},
+		"closing in a list":  {"HTTP/1.1 200 OK\r\nConnection: keep-alive, X-A\r\nConnection: x ,\tCLOSE\r\nContent-Length: 2\r\n\r\nok", 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url, conns := scripted(t, func(r turn) bool { r.readBody(); r.say(test.text); return true })
