@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/textproto"
 	"os"
 	"strconv"
 	"strings"
@@ -185,7 +186,7 @@ func (a *attempt) explainTLS(err error) string {
 }
 
 func (a *attempt) explainProtocol(err error) string {
-	text := err.Error()
+	text := wordsOf(err)
 	switch {
 	case err == errSwitched:
 		return a.host() + " switched to another protocol unasked"
@@ -233,13 +234,24 @@ func isClosed(err error) bool {
 	if errors.As(err, &reset) {
 		return reset.Cause != nil && reset.Cause.Error() == "received from peer"
 	}
-	text := err.Error()
+	text := wordsOf(err)
 	for _, part := range closedTexts {
 		if strings.Contains(text, part) {
 			return true
 		}
 	}
 	return false
+}
+
+// wordsOf returns the text of an error of net/http without what it repeats of the
+// response: a target must not choose how its failure is read.
+func wordsOf(err error) string {
+	var line textproto.ProtocolError
+	if errors.As(err, &line) {
+		return "" // it is not quoted
+	}
+	text, _, _ := strings.Cut(err.Error(), `"`)
+	return text
 }
 
 // closedTexts identify errors of net/http that have neither a type nor a value.
