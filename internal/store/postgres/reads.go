@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -39,13 +40,13 @@ func classOf(isHeavy bool) class {
 func (s *Store) openPools(ctx context.Context, config *pgxpool.Config) (err error) {
 	config = config.Copy()
 	config.BeforeConnect = s.hosts.order
-	control := config.Copy()
+	control := s.configOf(config, engine)
 	control.MinConns, control.MinIdleConns, control.MaxConns = 1, 0, controlConns
 	if s.control, err = pgxpool.NewWithConfig(ctx, control); err != nil {
 		return err
 	}
 	for c := range s.pools {
-		one := config.Copy()
+		one := s.configOf(config, class(c))
 		if class(c) != engine {
 			one.MinConns, one.MinIdleConns, one.MaxConns = 0, 0, connections[c]
 		}
@@ -55,6 +56,15 @@ func (s *Store) openPools(ctx context.Context, config *pgxpool.Config) (err erro
 		}
 	}
 	return nil
+}
+
+// configOf returns the configuration of a class's connections.
+func (s *Store) configOf(config *pgxpool.Config, c class) *pgxpool.Config {
+	config = config.Copy()
+	if !s.pooled {
+		maps.Copy(config.ConnConfig.RuntimeParams, c.settings(false))
+	}
+	return config
 }
 
 // eachPool calls f for every open pool.
@@ -67,8 +77,7 @@ func (s *Store) eachPool(f func(*pgxpool.Pool)) {
 	f(s.control)
 }
 
-// read runs statements in one transaction and one round trip. The transaction
-// sets the planner's options, which make it use indexes.
+// read runs statements in one transaction and one round trip.
 func (s *Store) read(ctx context.Context, queries ...query) error {
 	return s.readAs(ctx, engine, queries...)
 }

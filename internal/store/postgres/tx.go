@@ -60,9 +60,11 @@ func (t *tx) send(queries []query, commit bool) error {
 	skip := 0
 	if !t.begun {
 		batch.Queue(`BEGIN`)
-		batch.Queue(t.class.settle(t.store.pooled))
-		skip = 2
-		if t.class == engine && !t.store.pooled && oldPlans(t.conn.Conn().PgConn()) {
+		skip = 1
+		if t.store.pooled {
+			batch.Queue(settles[t.class])
+			skip++
+		} else if t.class == engine && oldPlans(t.conn.Conn().PgConn()) {
 			batch.Queue(`DISCARD PLANS`)
 			skip++
 		}

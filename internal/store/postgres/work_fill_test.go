@@ -110,6 +110,7 @@ type dealt struct {
 	n     int   // records of each kind of the account
 	first int64 // its first number
 	node  int64
+	tries int // of calls
 }
 
 const firstOfOthers, firstOfOurs = 1_000_000, 2_000_000
@@ -153,9 +154,6 @@ func (o *observed) plan(t *testing.T, statements map[string]bool) {
 		defer conn.Release()
 		for sql := range statements {
 			_ = pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error {
-				if _, err := tx.Exec(t.Context(), settleEngine); err != nil {
-					t.Fatal(err)
-				}
 				_, err := tx.Exec(t.Context(), sql, make([]any, arguments(sql))...)
 				return errors.Join(errPlanned, err)
 			})

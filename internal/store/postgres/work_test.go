@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -118,11 +119,15 @@ func (n *planNode) outline(indent string) string {
 	return line
 }
 
-// try runs a call, again if a loaded machine was too slow for it. A statement that
-// reads far too much is always too slow.
+// triedFor is how long a call is tried: a statement that reads far too much is always
+// too slow.
+const triedFor = 2 * time.Minute
+
+// try runs a call, again if a loaded machine was too slow for it.
 func (d *dealt) try(o operationOf) (err error) {
-	for range 4 {
-		if _, err := d.NodeHeartbeat(d.t.Context(), d.node); err != nil {
+	for began := time.Now(); time.Since(began) < triedFor; {
+		d.tries++
+		if _, err = d.NodeHeartbeat(d.t.Context(), d.node); err != nil {
 			continue
 		}
 		d.take()
