@@ -74,8 +74,8 @@
 //
 // One item never stops the others: a batch that fails because of its content
 // is halved, a panic ends one attempt, and an item that can't be claimed, or
-// that was being prepared at three crashes, is set aside (claim.go,
-// suspects.go).
+// that was being prepared at three crashes, at two of them alone, is set aside
+// (claim.go, suspects.go).
 //
 // What an attempt does and stores is decided in package attempt.
 package dispatch

@@ -48,13 +48,15 @@ func (p Ports) String() string { return p.text }
 // needs an entry of its own; a range around it does not permit it.
 func (p Ports) permits(port uint16) bool {
 	_, bad := slices.BinarySearch(badPorts, port)
-	for _, r := range p.ranges {
-		if r.first <= port && port <= r.last && (!bad || r.first == r.last) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.ranges, func(r portRange) bool { return r.includes(port) && (!bad || r.first == r.last) })
 }
+
+// includes reports whether a port is in one of the ranges, permitted or not.
+func (p Ports) includes(port uint16) bool {
+	return slices.ContainsFunc(p.ranges, func(r portRange) bool { return r.includes(port) })
+}
+
+func (r portRange) includes(port uint16) bool { return r.first <= port && port <= r.last }
 
 // badPorts are the ports that the Fetch Standard blocks (section "Port
 // blocking"), because their services could mistake an HTTP request for their

@@ -153,7 +153,11 @@ func (t *Targets) checkNumbers(name string) string {
 
 func (t *Targets) checkPort(host string) string {
 	if _, port, err := net.SplitHostPort(host); err == nil && port != "" && !t.permitsPort(port) {
-		return "must not use port " + port + "; permitted are " + t.Ports.String()
+		why := "must not use port " + port + "; permitted are " + t.Ports.String()
+		if n, err := strconv.ParseUint(port, 10, 16); err == nil && t.Ports.includes(uint16(n)) {
+			why += ", without those that browsers block"
+		}
+		return why
 	} else if err != nil && !t.permitsPort("443") {
 		return "must name a port; permitted are " + t.Ports.String()
 	}

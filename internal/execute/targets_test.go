@@ -78,6 +78,9 @@ func TestPorts(t *testing.T) {
 	if why := NewTargets(TargetsConfig{}).CheckHost("example.com:25"); why != "must not use port 25; permitted are 443,1024-65535" {
 		t.Errorf("the reason is %q", why)
 	}
+	if why := NewTargets(TargetsConfig{}).CheckHost("example.com:6667"); why != "must not use port 6667; permitted are 443,1024-65535, without those that browsers block" {
+		t.Errorf("the reason is %q", why)
+	}
 	for _, text := range []string{"", "0", "65536", "443,", "a", "-", "1-", "-1", "9-8", "1-70000", "443;80", "+443", "1-2-3"} {
 		if _, err := ParsePorts(text); err == nil {
 			t.Errorf("%q was read", text)

@@ -63,7 +63,7 @@ func (r *reader) refuse(detail string, path ...string) {
 func readSpec(name string, body rawjson.Value, checkHost func(host string) string) (*spec, error) {
 	r := &reader{checkHost: checkHost}
 	if !placeholder.IsName(name) {
-		r.refuse(fmt.Sprintf("can't be stored: a secret's name has 1 to %d letters, digits, dots, hyphens and underscores, and begins with a letter or digit", placeholder.MaxName))
+		r.problems.Add(fault.Problem{Parameter: "name", Detail: fmt.Sprintf("must have 1 to %d letters, digits, dots, hyphens and underscores, and begin with a letter or digit", placeholder.MaxName)})
 	}
 	if body.Kind() != '{' {
 		r.refuse("must be a JSON object with hosts and value or oauth2")

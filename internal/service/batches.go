@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strconv"
 
+	"github.com/google/uuid"
+
 	"github.com/punctual-dev/punctual/internal/batch"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -166,19 +168,27 @@ func (b *Batch) accept(stored []store.Inserted) error {
 	}
 	var held []fault.Problem
 	var first string
+	created := map[uuid.UUID]int{} // the places of jobs that this batch would create
 	for k := range stored {
 		err := b.refused(k, &stored[k])
 		switch {
 		case err == nil:
+			if !stored[k].Conflict {
+				created[stored[k].Job.ID] = b.places[k]
+			}
 		case fault.CodeOf(err) != fault.Conflict:
 			return err
 		case len(held) < fault.MaxProblems:
-			if first == "" {
-				first = err.Error()
+			message, holder := err.Error(), "job "+strconv.FormatInt(stored[k].Job.Number, 10)
+			if place, ok := created[stored[k].Job.ID]; ok {
+				// The holder goes with the batch, and its number may be given to another job.
+				holder = "item " + strconv.Itoa(place) + " of this batch"
+				message = holder + " has the same idempotency key; nothing was stored: leave one of them out, or use another key"
 			}
-			held = append(held, fault.Problem{
-				Pointer: "#/" + strconv.Itoa(b.places[k]) + "/idempotency_key", Detail: "is held by job " + strconv.FormatInt(stored[k].Job.Number, 10),
-			})
+			if first == "" {
+				first = message
+			}
+			held = append(held, fault.Problem{Pointer: "#/" + strconv.Itoa(b.places[k]) + "/idempotency_key", Detail: "is held by " + holder})
 		}
 	}
 	if held == nil {

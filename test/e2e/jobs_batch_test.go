@@ -70,6 +70,30 @@ func TestBatch_IsAllOrNothingUnlessAskedOtherwise(t *testing.T) {
 	}
 }
 
+// The job that an earlier item would have created does not exist, so the 409 must not
+// name it by a number, which may be given to another job.
+func TestBatch_RefusalByAnEarlierItemNamesTheItem(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	for name, first := range map[string]string{"one-off": keyed("k"), "recurring": with(keyed("k"), `"repeat_every":3600`)} {
+		conflict := "refuse"
+		if name == "recurring" {
+			conflict = "replace"
+		}
+		answer := a.Post(batchPath, array(waiting, first, with(keyed("k"), `"on_conflict":"`+conflict+`"`))).WantProblem(409)
+		const want = "item 1 of this batch has the same idempotency key; nothing was stored: leave one of them out, or use another key"
+		if got := answer.JSON.Get("detail").Str(); got != want {
+			t.Errorf("%s: detail is %q", name, got)
+		}
+		if got := answer.JSON.Get("errors.0").Raw(); got != `{"detail":"is held by item 1 of this batch","pointer":"#/2/idempotency_key"}` {
+			t.Errorf("%s: the problem is %s", name, got)
+		}
+	}
+	if list := a.Get("/api/jobs").Want(200).Data().Items(); len(list) != 0 {
+		t.Errorf("%d jobs are stored", len(list))
+	}
+}
+
 func TestBatch_RefusesWhatCantBeRead(t *testing.T) {
 	t.Parallel()
 	a := account(t)

@@ -162,6 +162,7 @@ func TestSecrets_AreRefusedWhereTheyCantBeSent(t *testing.T) {
 	for method, path := range map[string]string{"GET": "/api/secrets", "PUT": "/api/secrets/k", "DELETE": "/api/secrets/k"} {
 		s.Client(t, "sk_public").Do(method, path, nil).WantProblem(403)
 	}
+	putSecret(a.Client, "a%20b", "value-of-k").WantProblem(422).WantParameters("name")
 	a.Get("/api/secrets/none").WantProblem(404)
 	for _, path := range []string{"/api/secrets/%00", "/api/secrets/%ff", "/api/limits/%00", "/api/limits/%ff"} {
 		a.Get(path).WantProblem(404)

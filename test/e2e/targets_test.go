@@ -18,6 +18,8 @@ func TestTarget_PortsAreRestricted(t *testing.T) {
 			c.Post("/api/jobs", jobCalling(member, address)).WantPointers("#/" + member)
 		}
 	}
+	answer := c.Post("/api/jobs", `{"url":"https://example.com:6667/"}`).WantProblem(422)
+	wantSame(t, "the reason", answer.JSON.Get("detail"), `"url must not use port 6667; permitted are 443,1024-65535, without those that browsers block"`)
 	for _, address := range []string{"https://example.com/", "https://example.com:443/", "https://example.com:8443/", "https://example.com:65535/"} {
 		create(c, `{"url":"`+address+`","scheduled_at":"`+far+`"}`)
 	}

@@ -36,7 +36,9 @@
 //
 // Statements are planned as lookups by an index, whatever the planner's statistics
 // say, which lack new accounts: see docs/adr/0056-plans-without-statistics.md for the
-// rules, and work_test.go, which counts what each statement reads.
+// rules, and work_test.go, which counts what each statement reads. Sessions of the
+// engine keep plans for a second, except behind a pooler; clients' reads are planned
+// each time (settle.go).
 //
 // Times are microseconds since 1970, as in SQLite. JSON is stored as text,
 // because jsonb would change literals, key order and escapes.
