@@ -34,10 +34,10 @@ const (
 	// leased is how long a lease lasts after the last step; another worker takes over
 	// then.
 	leased = 5 * time.Second
-	// stepTime is how long a step should take. The number of jobs of a step follows
-	// from how long the last one took.
+	// stepTime is how long the jobs of a step should take. The number of jobs of a step
+	// follows from how long the last ones took.
 	stepTime = 5 * time.Millisecond
-	minStep  = 1
+	minStep  = 2 // the least that can be halved
 	maxStep  = 64
 	// firstStep is the number of jobs of the first step.
 	firstStep = 8
@@ -132,7 +132,7 @@ func (w *Worker) turn(ctx context.Context, until time.Time) {
 	for len(open) > 0 && ctx.Err() == nil && len(w.wake) == 0 && time.Now().Before(until) {
 		left := open[:0]
 		for _, work := range open {
-			if w.step(ctx, work) {
+			if w.steps(ctx, work) {
 				left = append(left, work)
 			}
 		}
@@ -158,21 +158,52 @@ func (w *Worker) resume(ctx context.Context, o *job.Operation) *service.Operatio
 	return nil
 }
 
-// step carries out a step of an operation and pauses. It reports whether the
-// operation is still running here.
-func (w *Worker) step(ctx context.Context, work *service.OperationWork) (goesOn bool) {
+// steps carries out a step of an operation and adapts the number of jobs of the next.
+// If the step was not short, a second one with half as many jobs follows: the
+// difference shows how long the jobs took. It reports whether the operation is still
+// running here.
+func (w *Worker) steps(ctx context.Context, work *service.OperationWork) (goesOn bool) {
+	whole, goesOn := w.step(ctx, work, w.size)
+	switch {
+	case whole.jobs > 0 && whole.took < stepTime/2:
+		w.adapt(whole.took)
+	case goesOn && whole.jobs > 1:
+		var half step
+		half, goesOn = w.step(ctx, work, whole.jobs/2)
+		if half.jobs > 0 {
+			w.adapt(jobsTook(whole, half))
+		}
+	}
+	return goesOn
+}
+
+// step is how many jobs a step has changed or skipped, and how long it took.
+type step struct {
+	jobs int
+	took time.Duration
+}
+
+// jobsTook estimates how long the jobs of a step took, from a smaller step. The rest of
+// a step takes as long for one job as for many: round trips, the commit, waiting for a
+// processor. Smaller steps would not make it shorter.
+func jobsTook(whole, half step) time.Duration {
+	perJob := (whole.took - half.took) / time.Duration(whole.jobs-half.jobs)
+	return min(whole.took, time.Duration(whole.jobs)*perJob)
+}
+
+// step carries out a step of an operation with up to most jobs, and pauses. It reports
+// whether the operation is still running here.
+func (w *Worker) step(ctx context.Context, work *service.OperationWork, most int) (done step, goesOn bool) {
 	o := work.Operation
 	began := time.Now()
-	var n int
 	var refused error
 	err := fault.Guard(func() (err error) {
-		n, refused, err = w.Steps.StepOperation(ctx, work, w.lease(), w.size)
+		done.jobs, refused, err = w.Steps.StepOperation(ctx, work, w.lease(), most)
 		return err
 	})
-	took := time.Since(began)
+	done.took = time.Since(began)
 	changed := work.Operation.Done - o.Done
-	if n > 0 {
-		w.adapt(took)
+	if done.jobs > 0 {
 		w.Metrics.OperationJobs(string(o.Action), changed, work.Operation.Seen()-o.Seen()-changed)
 	}
 	if refused != nil {
@@ -180,21 +211,21 @@ func (w *Worker) step(ctx context.Context, work *service.OperationWork) (goesOn 
 	}
 	switch {
 	case errors.Is(err, store.ErrNotHeld):
-		return false
+		return done, false
 	case err != nil:
 		if ctx.Err() == nil {
 			w.Log.Warn("a step of an operation failed; retrying", "operation", o.ID, "error", err)
 		}
-		return false // until the next turn
+		return done, false // until the next turn
 	case work.Operation.State != job.OperationRunning:
 		w.Log.Info("operation finished", "operation", o.ID, "action", string(o.Action), "done", work.Operation.Done, "matched", work.Operation.Matched)
-		return false
+		return done, false
 	}
-	w.pause(ctx, pauseAfter(took, changed, o.Action))
-	return true
+	w.pause(ctx, pauseAfter(done.took, changed, o.Action))
+	return done, true
 }
 
-// adapt sets the number of jobs of the next step from how long one took.
+// adapt sets the number of jobs of the next step from how long those of one took.
 func (w *Worker) adapt(took time.Duration) {
 	switch {
 	case took < stepTime/2:

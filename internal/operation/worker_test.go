@@ -23,7 +23,8 @@ import (
 type fakeSteps struct {
 	Steps
 	operations []*job.Operation
-	perJob     time.Duration // how long a step takes for each job
+	perStep    time.Duration // how long a step takes, whatever it changes
+	perJob     time.Duration // how long it takes for each job
 	fail       map[uuid.UUID]int
 	unreadable map[uuid.UUID]bool
 
@@ -75,7 +76,7 @@ func (f *fakeSteps) StepOperation(_ context.Context, w *service.OperationWork, _
 		return 0, nil, fault.Unreachable(errors.New("down"))
 	}
 	n := min(int64(most), stored.Matched-stored.Done)
-	time.Sleep(time.Duration(n) * f.perJob)
+	time.Sleep(f.perStep + time.Duration(n)*f.perJob)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if stored.Done += n; stored.Done == stored.Matched {
@@ -135,7 +136,7 @@ func work(t *testing.T, f *fakeSteps) (took time.Duration) {
 
 func TestWorker_AdaptsStepsToTheirDuration(t *testing.T) {
 	for perJob, bound := range map[time.Duration][2]int{
-		10 * time.Microsecond: {64, 64}, time.Millisecond: {2, 10}, 100 * time.Millisecond: {1, 1},
+		10 * time.Microsecond: {64, 64}, time.Millisecond: {2, 10}, 100 * time.Millisecond: {1, 2},
 	} {
 		f := &fakeSteps{perJob: perJob}
 		f.add(300, job.CancelJobs)
@@ -144,6 +145,28 @@ func TestWorker_AdaptsStepsToTheirDuration(t *testing.T) {
 			if n < bound[0] || n > bound[1] {
 				t.Errorf("%s for each job: step %d has %d jobs, want %d to %d", perJob, i+4, n, bound[0], bound[1])
 			}
+		}
+	}
+}
+
+func TestWorker_TakesManyJobsIfAStepIsSlowWhateverItChanges(t *testing.T) {
+	for _, perStep := range []time.Duration{4 * time.Millisecond, 12 * time.Millisecond, 30 * time.Millisecond, time.Second} {
+		f := &fakeSteps{perStep: perStep, perJob: 50 * time.Microsecond}
+		f.add(3000, job.RescheduleJobs)
+		work(t, f)
+		if n := len(f.sizes); n > 80 {
+			t.Errorf("%s for each step: changed 3,000 jobs in %d steps, want at most 80", perStep, n)
+		}
+	}
+}
+
+func TestWorker_TakesFewJobsIfTheyAreSlowToo(t *testing.T) {
+	f := &fakeSteps{perStep: 20 * time.Millisecond, perJob: 2 * time.Millisecond}
+	f.add(300, job.RescheduleJobs)
+	work(t, f)
+	for i, n := range f.sizes[2:] {
+		if n > 5 {
+			t.Errorf("step %d has %d jobs, want at most 5", i+2, n)
 		}
 	}
 }
