@@ -80,6 +80,29 @@ func TestOutage_CrashedServerLosesNothing(t *testing.T) {
 	}
 }
 
+// A server so busy that new connections respond after 1.5 s only, which is longer than
+// a probe of a server that is up may take.
+func TestOutage_ServerWithSlowConnectionsComesBack(t *testing.T) {
+	server := pgtest.Start(t)
+	c := nodes(t, server.URL("postgres"), 1)
+	conn, err := pgx.Connect(t.Context(), server.URL("postgres"))
+	c.ok(err)
+	_, err = conn.Exec(t.Context(), `CREATE SCHEMA slow;
+		CREATE FUNCTION slow.clock_timestamp() RETURNS timestamptz LANGUAGE plpgsql AS $$ BEGIN
+			IF (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()) > pg_catalog.clock_timestamp() - interval '1 second' THEN
+				PERFORM pg_sleep(1.5);
+			END IF;
+			RETURN pg_catalog.clock_timestamp();
+		END $$;
+		ALTER DATABASE postgres SET search_path = slow, pg_catalog, public`)
+	c.ok(err)
+	c.ok(conn.Close(t.Context()))
+	c.ok(server.Kill())
+	c.refused(5 * time.Second)
+	c.ok(server.Run())
+	c.recovers()
+}
+
 func TestOutage_PromotedStandbyIsFound(t *testing.T) {
 	primary := pgtest.Start(t)
 	standby := primary.Standby(t)

@@ -17,6 +17,10 @@ const (
 	watchPause   = 250 * time.Millisecond
 	answerWithin = time.Second
 	secondTry    = 500 * time.Millisecond
+	// backWithin is the timeout of a probe of a server that was down and can be connected
+	// to. One that is slow because it is overloaded must not stay down for that: coming
+	// back costs it a new connection for each call.
+	backWithin = 4 * time.Second
 )
 
 var (
@@ -116,12 +120,13 @@ func (s *Store) watch(ctx context.Context) {
 // While it does not, or does not commit, look first finds out which host is the
 // primary.
 func (s *Store) look(ctx context.Context) {
+	within := answerWithin
 	if down := s.contact.down(); down || s.hosts.doubted() {
-		within := answerWithin
+		connecting := answerWithin
 		if down {
-			within = s.control.Config().ConnConfig.ConnectTimeout
+			connecting, within = s.control.Config().ConnConfig.ConnectTimeout, backWithin
 		}
-		found, moved := s.findPrimary(ctx, within)
+		found, moved := s.findPrimary(ctx, connecting)
 		if !found && down {
 			return
 		}
@@ -129,7 +134,7 @@ func (s *Store) look(ctx context.Context) {
 			s.eachPool((*pgxpool.Pool).Reset)
 		}
 	}
-	free, err := s.ask(ctx, answerWithin)
+	free, err := s.ask(ctx, within)
 	if err != nil && ctx.Err() == nil {
 		s.control.Reset() // the other idle connections are probably broken too
 		free, err = s.ask(ctx, secondTry)
