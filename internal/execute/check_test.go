@@ -5,6 +5,7 @@ package execute
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -12,7 +13,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // gated is a connection whose writes wait while full is not nil, and whose checks wait
@@ -94,24 +94,8 @@ func TestCheck_NeverWaitsToWrite(t *testing.T) {
 // A request that found the only idle connection being checked gets it afterwards: the
 // target may accept no other.
 func TestCheck_GivesTheConnectionToAWaitingRequest(t *testing.T) {
-	cfg := &tls.Config{Certificates: []tls.Certificate{certificate(t, nil)}}
-	var accepted atomic.Int32
-	second := make(chan struct{})
-	url := "https://" + listen(t, func(raw net.Conn) {
-		if accepted.Add(1) > 1 {
-			close(second)
-			hold(raw) // never shakes hands
-			return
-		}
-		conn := tls.Server(raw, cfg)
-		buf := make([]byte, 4096)
-		for {
-			if _, err := conn.Read(buf); err != nil {
-				return
-			}
-			_, _ = io.WriteString(conn, okay)
-		}
-	})
+	second := make(chan struct{}, 100)
+	url := servingOne(t, second, func(int) {})
 	c, dialled := gatedClient(t)
 	answered(t, c, get(url))
 	conn, held := receive(t, dialled), newGate()
@@ -148,11 +132,12 @@ func TestPrewarm_EndsWhenNoMoreAreKept(t *testing.T) {
 func awaitCount(t *testing.T, c *Client, count *atomic.Int64, want int64) {
 	t.Helper()
 	c.openings.all.Wait()
-	for end := time.Now().Add(patience); count.Load() != want; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d connections were made, want %d", count.Load(), want)
+	eventually(t, func() string {
+		if n := count.Load(); n != want {
+			return fmt.Sprintf("%d connections were made, want %d", n, want)
 		}
-	}
+		return ""
+	})
 }
 
 // Connections that were opened ahead take the place of those that have been idle for
@@ -191,25 +176,10 @@ func TestPrewarm_IsBoundedOverAllHosts(t *testing.T) {
 // A target that lets connections wait in the handshake, while it responds on another,
 // does not collect them: of those that no request waits for, some are given up.
 func TestPool_BoundsOpeningsThatNobodyWaitsFor(t *testing.T) {
-	cfg := &tls.Config{Certificates: []tls.Certificate{certificate(t, nil)}}
-	var accepted atomic.Int32
 	opened := make(chan struct{}, 100)
-	url := "https://" + listen(t, func(raw net.Conn) {
-		if accepted.Add(1) > 1 {
-			opened <- struct{}{}
-			hold(raw) // never shakes hands
-			return
-		}
-		conn := tls.Server(raw, cfg)
-		buf := make([]byte, 4096)
-		for number := 0; ; number++ {
-			if _, err := conn.Read(buf); err != nil {
-				return
-			}
-			if number%2 == 0 {
-				<-opened // by another request
-			}
-			_, _ = io.WriteString(conn, okay)
+	url := servingOne(t, opened, func(number int) {
+		if number%2 == 0 {
+			<-opened // by another request
 		}
 	})
 	c := New(Config{Targets: anywhere(), RootCAs: authority().pool, MaxConnsIdle: 2, MaxConnsIdleAll: 4})
@@ -223,9 +193,10 @@ func TestPool_BoundsOpeningsThatNobodyWaitsFor(t *testing.T) {
 		}
 		both.Wait()
 	}
-	for end := time.Now().Add(patience); c.Connections() > 6; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d connections are open", c.Connections())
+	eventually(t, func() string {
+		if n := c.Connections(); n > 6 {
+			return fmt.Sprintf("%d connections are open", n)
 		}
-	}
+		return ""
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -95,19 +96,15 @@ func (f *framer) flood(name string) {
 // has closed.
 func awaitNoConns(t *testing.T, c *Client) {
 	t.Helper()
-	for end := time.Now().Add(patience); ; {
+	eventually(t, func() string {
 		c.conns.sweep()
 		c.conns.mu.Lock()
-		left := len(c.conns.conns)
-		c.conns.mu.Unlock()
-		if left == 0 {
-			return
+		defer c.conns.mu.Unlock()
+		if left := len(c.conns.conns); left > 0 {
+			return fmt.Sprintf("%d connections are still open", left)
 		}
-		if time.Now().After(end) {
-			t.Fatalf("%d connections are still open", left)
-		}
-		time.Sleep(time.Millisecond)
-	}
+		return ""
+	})
 }
 
 func isRequest(frame http2.Frame) bool { _, ok := frame.(*http2.HeadersFrame); return ok }
@@ -203,17 +200,14 @@ func TestFlood_OnAnIdleConnectionClosesIt(t *testing.T) {
 		c := newClientOf(t, true)
 		url := framing(t, func(f *framer) { f.flood("PING") }, func(*framer, http2.Frame) {})
 		c.Prewarm(url, 1)
-		for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		eventually(t, func() string {
 			c.warm.mu.Lock()
-			left := c.warm.count
-			c.warm.mu.Unlock()
-			if left == 0 {
-				break
+			defer c.warm.mu.Unlock()
+			if c.warm.count > 0 {
+				return "the connection is still there"
 			}
-			if time.Now().After(end) {
-				t.Fatal("the connection is still there")
-			}
-		}
+			return ""
+		})
 		awaitNoConns(t, c)
 	})
 }

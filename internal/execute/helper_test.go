@@ -247,6 +247,44 @@ func receive[T any](t testing.TB, c <-chan T) T {
 	}
 }
 
+// eventually calls look until it returns "", and fails the test with what it returned
+// last if that takes too long.
+func eventually(t testing.TB, look func() (missing string)) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		missing := look()
+		if missing == "" {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal(missing)
+		}
+	}
+}
+
+// servingOne is a target that responds on its first connection and does not shake hands
+// on others, which it reports. ready returns when a request may be responded to.
+func servingOne(t testing.TB, others chan<- struct{}, ready func(number int)) (url string) {
+	cfg := &tls.Config{Certificates: []tls.Certificate{certificate(t, nil)}}
+	var accepted atomic.Int32
+	return "https://" + listen(t, func(raw net.Conn) {
+		if accepted.Add(1) > 1 {
+			others <- struct{}{}
+			hold(raw)
+			return
+		}
+		conn := tls.Server(raw, cfg)
+		buf := make([]byte, 4096)
+		for number := 0; ; number++ {
+			if _, err := conn.Read(buf); err != nil {
+				return
+			}
+			ready(number)
+			_, _ = io.WriteString(conn, okay)
+		}
+	})
+}
+
 // idleOf returns how many idle connections the pool has, and how many in all.
 func idleOf(c *Client) (idle, open int) {
 	c.conns.mu.Lock()

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
 )
@@ -26,11 +25,12 @@ func arrived(t *testing.T, c *Client) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for end := time.Now().Add(patience); !readable(raw); time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("nothing has arrived")
+		eventually(t, func() string {
+			if !readable(raw) {
+				return "nothing has arrived"
 			}
-		}
+			return ""
+		})
 	}
 }
 
@@ -103,15 +103,13 @@ func TestPool_ReadsSessionTickets(t *testing.T) {
 	c.Prewarm(url, 1)
 	awaitWarm(t, c, 1)
 	at := url[len("https://"):]
-	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+	eventually(t, func() string {
 		c.conns.checkLast(at)
-		if _, ok := c.sessions.all.Get(at + " 127.0.0.1"); ok {
-			break
+		if _, ok := c.sessions.all.Get(at + " 127.0.0.1"); !ok {
+			return "no session ticket was read"
 		}
-		if time.Now().After(end) {
-			t.Fatal("no session ticket was read")
-		}
-	}
+		return ""
+	})
 	c.Prewarm(url, 2)
 	awaitWarm(t, c, 2)
 	for range 2 {
@@ -172,26 +170,11 @@ func TestPool_IsBounded(t *testing.T) {
 // A request that opens a connection takes one that becomes idle before: a target may
 // serve only so many at once.
 func TestPool_AWaitingRequestTakesWhatBecomesIdle(t *testing.T) {
-	cfg := &tls.Config{Certificates: []tls.Certificate{certificate(t, nil)}}
-	var accepted atomic.Int32
-	asked, second := make(chan struct{}, 1), make(chan struct{})
-	url := "https://" + listen(t, func(raw net.Conn) {
-		if accepted.Add(1) > 1 {
-			close(second)
-			hold(raw) // never shakes hands
-			return
-		}
-		conn := tls.Server(raw, cfg)
-		buf := make([]byte, 4096)
-		for number := 0; ; number++ {
-			if _, err := conn.Read(buf); err != nil {
-				return
-			}
-			if number == 0 {
-				asked <- struct{}{}
-				<-second
-			}
-			_, _ = io.WriteString(conn, okay)
+	asked, second := make(chan struct{}, 1), make(chan struct{}, 100)
+	url := servingOne(t, second, func(number int) {
+		if number == 0 {
+			asked <- struct{}{}
+			<-second
 		}
 	})
 	c := newClient(t)

@@ -2,6 +2,7 @@ package execute
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -21,7 +22,7 @@ func counted(t *testing.T, h2 bool, h http.Handler) (url string, conns *atomic.I
 
 func awaitWarm(t *testing.T, c *Client, want int) {
 	t.Helper()
-	for end := time.Now().Add(patience); ; {
+	eventually(t, func() string {
 		c.warm.mu.Lock()
 		idle := 0
 		for _, h := range c.warm.hosts {
@@ -33,14 +34,11 @@ func awaitWarm(t *testing.T, c *Client, want int) {
 			idle += len(h.idle)
 		}
 		c.conns.mu.Unlock()
-		if idle == want {
-			return
+		if idle != want {
+			return fmt.Sprintf("%d connections are kept, want %d", idle, want)
 		}
-		if time.Now().After(end) {
-			t.Fatalf("%d connections are kept, want %d", idle, want)
-		}
-		time.Sleep(time.Millisecond)
-	}
+		return ""
+	})
 }
 
 func TestPrewarm_RequestsUseTheConnections(t *testing.T) {
