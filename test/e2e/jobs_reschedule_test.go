@@ -94,7 +94,7 @@ func TestReschedule_RaceWithStart(t *testing.T) {
 		if n%2 == 0 {
 			every = `,"repeat_every":[1,"hour"]`
 		}
-		// On a busy machine the first kind has always started before it is moved.
+		// On a busy machine, what is due soon has always started before it is moved.
 		within := 0.2
 		if n%10 > 7 {
 			within = 5

@@ -10,12 +10,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// settings are the options of all sessions. Their timeouts make the server release the
+// commonSettings are the options of all sessions. Their timeouts make the server release the
 // locks of a client that vanished within seconds. Those of the planner prefer indexes and
 // lookups, because statistics of a queue are always outdated, and those of a new
 // account are missing. No statement needs another kind of join: each looks up a bounded
 // number of rows by their keys. None may take more than one core.
-var settings = map[string]string{
+var commonSettings = map[string]string{
 	"statement_timeout": "10s", "idle_in_transaction_session_timeout": "5s", "plan_cache_mode": "force_custom_plan",
 	"enable_seqscan": "off", "enable_bitmapscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off",
 	"jit": "off", "max_parallel_workers_per_gather": "0",
@@ -27,7 +27,7 @@ var settings = map[string]string{
 // Behind a pooler statements have no plans to keep. Lists are planned each time: which
 // partial index has what a filter selects depends on its values.
 func (c class) settings(pooled bool) map[string]string {
-	all := maps.Clone(settings)
+	all := maps.Clone(commonSettings)
 	switch {
 	case c != engine:
 		all["statement_timeout"] = "9s"
@@ -37,9 +37,9 @@ func (c class) settings(pooled bool) map[string]string {
 	return all
 }
 
-// settles are the statements that set a class's options for a transaction. Each begins
-// with it behind a pooler, where sessions are shared with others.
-var settles = func() (all [classes]string) {
+// setStatements has, by class, the statement with which a transaction begins behind a
+// pooler, where sessions are shared with others.
+var setStatements = func() (all [classes]string) {
 	for c := range all {
 		var set []string
 		for name, value := range class(c).settings(true) {

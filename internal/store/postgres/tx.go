@@ -62,7 +62,7 @@ func (t *tx) send(queries []query, commit bool) error {
 		batch.Queue(`BEGIN`)
 		skip = 1
 		if t.store.pooled {
-			batch.Queue(settles[t.class])
+			batch.Queue(setStatements[t.class])
 			skip++
 		} else if t.class == engine && oldPlans(t.conn.Conn().PgConn()) {
 			batch.Queue(`DISCARD PLANS`)
