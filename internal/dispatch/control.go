@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"slices"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/store"
@@ -22,12 +23,26 @@ func (d *Dispatcher) Notice(n store.Notice) {
 		d.items.cancelled(c.Number, c.Revision)
 	}
 	d.limits.planMany(n.Limits, d.Queue.Now(), 0)
-	d.inbox.post(func(news *news) {
+	post := d.inbox.postLater
+	if pressing(n, d.Queue.Now()) {
+		post = d.inbox.post
+	}
+	post(func(news *news) {
 		news.hints = append(news.hints, n.Items...)
 		if e := n.EarliestElsewhere; !e.IsZero() && (news.dueElsewhere.IsZero() || e.Before(news.dueElsewhere)) {
 			news.dueElsewhere = e
 		}
 	})
+}
+
+// pressing reports whether the loop must know of a notice at once: it has something that
+// is due soon, or nothing that is due.
+func pressing(n store.Notice, now time.Time) bool {
+	soon := now.Add(horizon + later)
+	if e := n.EarliestElsewhere; e.Before(soon) && (!e.IsZero() || len(n.Items) == 0) {
+		return true
+	}
+	return slices.ContainsFunc(n.Items, func(ref store.QueueKey) bool { return ref.Due.Before(soon) })
 }
 
 // Revoke keeps a job's claimed item from being fired until Restore or Abort.

@@ -224,7 +224,13 @@ func (d *Dispatcher) step(attempts context.Context) time.Duration {
 	d.fire(attempts, now)
 	d.peek(now)
 	d.claim()
+	d.inbox.await(d.waits())
 	return d.untilNext(d.Queue.Now())
+}
+
+// waits reports whether anything waits for a slot or for bytes of the budget.
+func (d *Dispatcher) waits() bool {
+	return d.waiting()+len(d.ready[store.KindJob])+len(d.ready[store.KindDelivery])+len(d.unconfirmed)+len(d.quarantine) > 0
 }
 
 // untilNext returns the time until the loop's next timer.

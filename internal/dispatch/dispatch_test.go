@@ -119,6 +119,8 @@ func TestRevoke_KeepsItemsFromFiringUntilRestored(t *testing.T) {
 		if len(numbers) != 2 || numbers[0] != 3 || numbers[1] != 2 {
 			t.Errorf("fired %v, want 3 and, once restored, 2", numbers)
 		}
+		sleep(t.Context(), later)
+		synctest.Wait()
 		if used := b.InUse(store.KindJob); used != 0 {
 			t.Errorf("%d slots are still held", used)
 		}

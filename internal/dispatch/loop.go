@@ -146,7 +146,7 @@ func (d *Dispatcher) run(ctx context.Context, e *entry) {
 			return
 		}
 		e.response = bytes
-		d.inbox.post(func(n *news) { n.ended = append(n.ended, e) })
+		d.inbox.postLater(func(n *news) { n.ended = append(n.ended, e) })
 	}
 	if err := fault.Guard(func() error { e.attempt.Fire(ctx, e.node, began, requestDone); return nil }); err != nil {
 		d.Log.Error("attempt panicked; other attempts are not affected", kindOf(e.ref), e.ref.Number, "error", err)
@@ -158,7 +158,11 @@ func (d *Dispatcher) run(ctx context.Context, e *entry) {
 	e.abort(nil)
 	d.limitsFreed(e)
 	again := d.items.forget(e)
-	d.inbox.post(func(n *news) {
+	post := d.inbox.postLater
+	if len(again) > 0 {
+		post = d.inbox.post
+	}
+	post(func(n *news) {
 		n.finished = append(n.finished, e)
 		n.hints = append(n.hints, again...)
 	})
