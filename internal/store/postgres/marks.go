@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -45,12 +46,15 @@ func (s *Store) JobMarksOf(ctx context.Context, owner job.Owner, ids []job.Ref) 
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	numbers, uuids := splitIDs(ids)
-	var byNumber, byUUID []store.JobMark
-	err := s.readAs(ctx, pages,
-		s.marksOf(`SELECT `+markColumns+`, `+runColumns+` FROM `+listedJobs+joinItem, []any{owner.Number, numbers}, &byNumber),
-		s.marksOf(`SELECT `+markColumns+`, `+runColumns+` FROM `+listedIDs+joinItem, []any{owner.Number, uuids}, &byUUID))
-	return append(byNumber, byUUID...), err
+	var marks [2][]store.JobMark // by number and by UUID
+	err := s.readAs(ctx, pages, identified(owner, ids, func(from string, args []any, uuids bool) query {
+		found := &marks[0]
+		if uuids {
+			found = &marks[1]
+		}
+		return s.marksOf(`SELECT `+markColumns+`, `+runColumns+from+joinItem, args, found)
+	})...)
+	return slices.Concat(marks[:]...), err
 }
 
 // JobMarksEnded implements store.Marks.

@@ -16,11 +16,14 @@ func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []job.Ref) 
 	if len(ids) == 0 {
 		return jobs, nil
 	}
-	numbers, uuids := splitIDs(ids)
 	var byNumber, byUUID []*job.Job
-	err := s.readAs(ctx, pages,
-		s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM `+listedJobs+joinItem, []any{owner.Number, numbers}, &byNumber),
-		s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM `+listedIDs+joinItem, []any{owner.Number, uuids}, &byUUID))
+	err := s.readAs(ctx, pages, identified(owner, ids, func(from string, args []any, uuids bool) query {
+		found := &byNumber
+		if uuids {
+			found = &byUUID
+		}
+		return s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+from+joinItem, args, found)
+	})...)
 	if err != nil {
 		return nil, err
 	}
@@ -40,9 +43,10 @@ func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []job.Ref) 
 	return jobs, nil
 }
 
-// splitIDs splits IDs into numbers and UUIDs.
-func splitIDs(ids []job.Ref) (numbers []int64, uuids []uuid.UUID) {
-	numbers, uuids = make([]int64, 0, len(ids)), make([]uuid.UUID, 0, len(ids))
+// identified returns the queries for the jobs with some numbers and with some UUIDs, as far
+// as ids has any: clients' reads are planned each time.
+func identified(owner job.Owner, ids []job.Ref, of func(from string, args []any, uuids bool) query) (queries []query) {
+	numbers, uuids := make([]int64, 0, len(ids)), make([]uuid.UUID, 0, len(ids))
 	for _, id := range ids {
 		if id.Number != 0 {
 			numbers = append(numbers, id.Number)
@@ -50,7 +54,13 @@ func splitIDs(ids []job.Ref) (numbers []int64, uuids []uuid.UUID) {
 			uuids = append(uuids, id.UUID)
 		}
 	}
-	return numbers, uuids
+	if len(numbers) > 0 {
+		queries = append(queries, of(` FROM `+listedJobs, []any{owner.Number, numbers}, false))
+	}
+	if len(uuids) > 0 {
+		queries = append(queries, of(` FROM `+listedIDs, []any{owner.Number, uuids}, true))
+	}
+	return queries
 }
 
 // JobTally implements store.Jobs. Executing jobs are stored as available or
