@@ -267,8 +267,9 @@ func (s *Server) signal(sig syscall.Signal) {
 	if s.main == nil {
 		return
 	}
-	// The first one makes the others, so it goes first.
-	for _, pid := range append([]int{s.main.Process.Pid}, s.processes()...) {
+	// The first one makes the others: one made after they were listed would go on.
+	_ = s.main.Process.Signal(sig)
+	for _, pid := range s.processes() {
 		_ = syscall.Kill(pid, sig) // it may be gone already
 	}
 }
