@@ -4,7 +4,8 @@
 // The SQL is written by hand and works on sets: a call splits its items into
 // columns, sends them as arrays (unnest) and needs one or two round trips,
 // however many items there are. A call with decisions reads and locks their rows
-// in the first round trip; the second stores the changes and commits.
+// in the first round trip; the second stores the changes and commits. Ends of attempts
+// that need no record for their decisions take one (finish.go).
 // Transactions take locks in one order (schedules, queue items, jobs, deliveries,
 // each by key), to avoid deadlocks. A transaction is retried after a deadlock, or
 // if the connection fails before the commit was sent. If it fails after that, the

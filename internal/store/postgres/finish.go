@@ -16,23 +16,51 @@ func (s *Store) QueueFinish(ctx context.Context, runs []store.Finish) ([]bool, e
 	if len(runs) == 0 {
 		return nil, nil
 	}
+	if newFinishing(runs).readsNothing() {
+		held, err := s.finish(ctx, runs, (*finishing).atOnce)
+		if code(err) != notHeld {
+			return held, err
+		}
+	}
+	return s.finish(ctx, runs, (*finishing).inSteps)
+}
+
+func (s *Store) finish(ctx context.Context, runs []store.Finish, in func(*finishing, *tx) error) ([]bool, error) {
 	var held []bool
 	err := s.write(ctx, func(t *tx) error {
-		f := &finishing{runs: runs, held: make([]bool, len(runs)), schedules: map[scheduleKey]*job.Schedule{}, stored: map[store.ItemID]deliveryEnd{}, completions: map[int64]*job.Completion{}}
+		f := newFinishing(runs)
 		held = f.held
-		if err := t.run(f.reads()...); err != nil {
-			return err
-		}
-		w, err := f.decide(t)
-		if err != nil {
-			return err
-		}
-		return t.commit(w.queries(t)...)
+		return in(f, t)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return held, nil
+}
+
+// atOnce ends all items in one round trip, with decisions for which nothing must be
+// read. The server refuses it, with notHeld, if one item is not held any more.
+func (f *finishing) atOnce(t *tx) error {
+	for i := range f.held {
+		f.held[i] = true
+	}
+	w, err := f.decide(t)
+	if err != nil {
+		return err
+	}
+	return t.commit(append([]query{f.takeAll()}, w.queries(t)...)...)
+}
+
+// inSteps ends the items that are still held.
+func (f *finishing) inSteps(t *tx) error {
+	if err := t.run(f.reads()...); err != nil {
+		return err
+	}
+	w, err := f.decide(t)
+	if err != nil {
+		return err
+	}
+	return t.commit(w.queries(t)...)
 }
 
 // scheduleKey identifies a schedule of an account.
@@ -49,6 +77,16 @@ type finishing struct {
 	stored    map[store.ItemID]deliveryEnd
 	// completions has those of attempts that have not ended, by job.
 	completions map[int64]*job.Completion
+}
+
+func newFinishing(runs []store.Finish) *finishing {
+	return &finishing{runs: runs, held: make([]bool, len(runs)), schedules: map[scheduleKey]*job.Schedule{}, stored: map[store.ItemID]deliveryEnd{}, completions: map[int64]*job.Completion{}}
+}
+
+// readsNothing reports whether all decisions can be made without reading records.
+func (f *finishing) readsNothing() bool {
+	_, completable := f.lockCompletions()
+	return !completable && len(f.scheduleKeys())+len(f.deliveries()) == 0
 }
 
 // reads returns the queries that lock the schedules, delete the queue items and
@@ -115,6 +153,23 @@ func (f *finishing) readDelivery(rows pgx.Rows) error {
 
 // take deletes the queue items that are still held, in the order of their keys.
 func (f *finishing) take() query {
+	q := f.taking(`SELECT min(i) FROM held GROUP BY due, kind, number, account`)
+	q.row = marks(f.held)
+	return q
+}
+
+// notHeld is the SQLSTATE of a text that is not a number; see takeAll.
+const notHeld = "22P02"
+
+// takeAll deletes the queue items, and fails if one is not held any more. SQL has no
+// statement that fails on a condition; the server logs the text of this one.
+func (f *finishing) takeAll() query {
+	return f.taking(`SELECT (CASE WHEN count(*) = cardinality($1::bigint[]) THEN '0' ELSE 'finished one by one, because others have ended ' || cardinality($1::bigint[]) - count(*) END)::bigint
+		FROM (SELECT DISTINCT due, kind, number, account FROM held) h`)
+}
+
+// taking deletes the queue items that are still held and runs result on them.
+func (f *finishing) taking(result string) query {
 	refs := column(f.runs, func(r *store.Finish) store.QueueKey { return r.QueueKey })
 	return query{
 		sql: `WITH held AS (
@@ -126,10 +181,9 @@ func (f *finishing) take() query {
 			DELETE FROM runs r USING held h WHERE r.due = h.due AND r.kind = h.kind AND r.number = h.number AND r.account = h.account),
 		freed AS (
 			DELETE FROM limit_items i USING held h WHERE h.kind = 0 AND h.start_by IS NOT NULL AND i.account = h.account AND i.number = h.number)
-		SELECT min(i) FROM held GROUP BY due, kind, number, account`,
+		` + result,
 		args: append(refColumns(refs),
 			column(f.runs, func(r *store.Finish) int64 { return r.Node }), column(f.runs, func(r *store.Finish) int { return r.Attempt })),
-		row: marks(f.held),
 	}
 }
 
