@@ -45,7 +45,8 @@
 // under its one mutex whether an item may be fired. Notice, Revoke, Restore,
 // Abort and SetBlocked (control.go) use it from any goroutine.
 //
-// Other goroutines hand over their results in the inbox, which wakes the loop:
+// Other goroutines hand over their results in the inbox, which wakes the loop, soon if
+// anything waits for them and within 50 ms otherwise (inbox.go):
 //
 //   - one reads the queue (startPeek), up to two per kind claim (claimBatch),
 //     one confirms claims (confirmBatch), one per attempt fires it (run);

@@ -59,7 +59,9 @@ func (w *watch) event(event any) {
 		for _, arg := range e.Args {
 			words = append(words, string(arg.Value)+arg.Description)
 		}
-		w.note("console %s: %s", e.Type, strings.Join(words, " "))
+		if text := strings.Join(words, " "); !ofAbort(text) {
+			w.note("console %s: %s", e.Type, text)
+		}
 	case *log.EventEntryAdded:
 		if e.Entry.Level != log.EntryLevelError && e.Entry.Source != log.EntrySourceSecurity {
 			return
@@ -69,6 +71,13 @@ func (w *watch) event(event any) {
 		}
 		w.note("%s %s: %s (%s)", e.Entry.Source, e.Entry.Level, e.Entry.Text, e.Entry.URL)
 	}
+}
+
+// ofAbort reports whether a console message is htmx's of a request that was aborted, such
+// as a preview that was under way when its form was sent. It logs two; the first is also
+// logged before those of real errors.
+func ofAbort(text string) bool {
+	return strings.Contains(text, "htmx:sendAbort") || strings.Contains(text, "htmx:afterRequest")
 }
 
 func describe(d *runtime.ExceptionDetails) string {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -124,12 +125,17 @@ func guard(dir, script string) (*os.File, error) {
 	return w, nil
 }
 
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+// freePort returns a port below those that the system gives to outgoing connections: one
+// of these could take it before the server starts, or while it is down.
+func freePort() (port int, err error) {
+	for range 100 {
+		port = 15_000 + rand.IntN(17_000)
+		var l net.Listener
+		if l, err = net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
+			return port, l.Close()
+		}
 	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
+	return 0, err
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
