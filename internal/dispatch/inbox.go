@@ -7,18 +7,18 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// later is how long news that nothing waits for may lie before the loop takes it in.
-// Each time that it wakes up costs about as much as firing a job.
+// later is how long news that nothing waits for may lie before the loop takes it in: to
+// wake the loop for each was a twentieth of the CPU at a steady load.
 const later = 50 * time.Millisecond
 
 // inbox is what other goroutines hand over to the loop.
 type inbox struct {
-	mu    sync.Mutex
-	news  news
-	lying bool // there is news of which the loop was not told
-	timed bool // the loop will be told of it
-	eager bool // the loop waits for any news
-	wake  chan struct{}
+	mu      sync.Mutex
+	news    news
+	waits   bool // something waits for a slot or for bytes: all news wakes the loop
+	untold  bool // there is news that has not woken the loop
+	reminds bool // a timer runs that will
+	wake    chan struct{}
 }
 
 // news is what the loop takes in at its next step.
@@ -43,18 +43,18 @@ func (b *inbox) post(add func(*news)) {
 	b.poke()
 }
 
-// postLater is post for news that has time: the loop takes it in when it is eager, when
-// something else wakes it, or later. add must not block.
+// postLater is post for news that has time: it wakes the loop at once only if
+// something waits, else after a while, if nothing else has. add must not block.
 func (b *inbox) postLater(add func(*news)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	add(&b.news)
-	b.lying = true
+	b.untold = true
 	switch {
-	case b.eager:
+	case b.waits:
 		b.poke()
-	case !b.timed:
-		b.timed = true
+	case !b.reminds:
+		b.reminds = true
 		time.AfterFunc(later, b.remind)
 	}
 }
@@ -63,18 +63,18 @@ func (b *inbox) postLater(add func(*news)) {
 func (b *inbox) remind() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.timed = false
-	if b.lying {
+	b.reminds = false
+	if b.untold {
 		b.poke()
 	}
 }
 
-// await sets whether the loop waits for any news. If so, and some lies there, it
-// wakes the loop.
-func (b *inbox) await(eager bool) {
+// await sets whether something waits for a slot or for bytes. If so, and there is news,
+// it wakes the loop.
+func (b *inbox) await(waits bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.eager = eager; eager && b.lying {
+	if b.waits = waits; waits && b.untold {
 		b.poke()
 	}
 }
@@ -84,7 +84,7 @@ func (b *inbox) take() news {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := b.news
-	b.news, b.lying = news{}, false
+	b.news, b.untold = news{}, false
 	return n
 }
 
