@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"slices"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/store"
@@ -38,11 +37,13 @@ func (d *Dispatcher) Notice(n store.Notice) {
 // pressing reports whether the loop must know of a notice at once: it has something that
 // is due soon, or nothing that is due.
 func pressing(n store.Notice, now time.Time) bool {
-	soon := now.Add(horizon + later)
-	if e := n.EarliestElsewhere; e.Before(soon) && (!e.IsZero() || len(n.Items) == 0) {
-		return true
+	first := n.EarliestElsewhere
+	for _, ref := range n.Items {
+		if first.IsZero() || ref.Due.Before(first) {
+			first = ref.Due
+		}
 	}
-	return slices.ContainsFunc(n.Items, func(ref store.QueueKey) bool { return ref.Due.Before(soon) })
+	return first.Before(now.Add(horizon + later))
 }
 
 // Revoke keeps a job's claimed item from being fired until Restore or Abort.

@@ -224,7 +224,7 @@ func (d *Dispatcher) step(attempts context.Context) time.Duration {
 	d.fire(attempts, now)
 	d.peek(now)
 	d.claim()
-	d.inbox.await(d.waits())
+	d.inbox.setWaits(d.waits())
 	return d.untilNext(d.Queue.Now())
 }
 

@@ -69,9 +69,9 @@ func (b *inbox) remind() {
 	}
 }
 
-// await sets whether something waits for a slot or for bytes. If so, and there is news,
-// it wakes the loop.
-func (b *inbox) await(waits bool) {
+// setWaits sets whether something waits for a slot or for bytes. If so, and there is
+// news, it wakes the loop.
+func (b *inbox) setWaits(waits bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.waits = waits; waits && b.untold {
