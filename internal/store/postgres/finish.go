@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -16,51 +17,45 @@ func (s *Store) QueueFinish(ctx context.Context, runs []store.Finish) ([]bool, e
 	if len(runs) == 0 {
 		return nil, nil
 	}
-	if newFinishing(runs).readsNothing() {
-		held, err := s.finish(ctx, runs, (*finishing).atOnce)
+	if !slices.ContainsFunc(runs, decidesByRecords) {
+		held, err := s.finish(ctx, runs, true)
 		if code(err) != notHeld {
 			return held, err
 		}
 	}
-	return s.finish(ctx, runs, (*finishing).inSteps)
+	return s.finish(ctx, runs, false)
 }
 
-func (s *Store) finish(ctx context.Context, runs []store.Finish, in func(*finishing, *tx) error) ([]bool, error) {
+// decidesByRecords reports whether the decision about an item needs more than the job
+// that its claim has loaded.
+func decidesByRecords(r store.Finish) bool {
+	return r.Kind == store.KindDelivery || r.Completable || r.Job.ScheduleID != uuid.Nil
+}
+
+// finish ends the items that are still held. With atOnce it makes the decisions before
+// it takes the items, and needs one round trip; the server refuses that, with notHeld, if
+// one of them is not held any more.
+func (s *Store) finish(ctx context.Context, runs []store.Finish, atOnce bool) ([]bool, error) {
 	var held []bool
 	err := s.write(ctx, func(t *tx) error {
-		f := newFinishing(runs)
+		f := &finishing{runs: runs, held: make([]bool, len(runs)), schedules: map[scheduleKey]*job.Schedule{}, stored: map[store.ItemID]deliveryEnd{}, completions: map[int64]*job.Completion{}}
 		held = f.held
-		return in(f, t)
+		var first []query
+		if atOnce {
+			first = append(first, f.takeAll())
+		} else if err := t.run(f.reads()...); err != nil {
+			return err
+		}
+		w, err := f.decide(t)
+		if err != nil {
+			return err
+		}
+		return t.commit(append(first, w.queries(t)...)...)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return held, nil
-}
-
-// atOnce ends all items in one round trip, with decisions for which nothing must be
-// read. The server refuses it, with notHeld, if one item is not held any more.
-func (f *finishing) atOnce(t *tx) error {
-	for i := range f.held {
-		f.held[i] = true
-	}
-	w, err := f.decide(t)
-	if err != nil {
-		return err
-	}
-	return t.commit(append([]query{f.takeAll()}, w.queries(t)...)...)
-}
-
-// inSteps ends the items that are still held.
-func (f *finishing) inSteps(t *tx) error {
-	if err := t.run(f.reads()...); err != nil {
-		return err
-	}
-	w, err := f.decide(t)
-	if err != nil {
-		return err
-	}
-	return t.commit(w.queries(t)...)
 }
 
 // scheduleKey identifies a schedule of an account.
@@ -77,16 +72,6 @@ type finishing struct {
 	stored    map[store.ItemID]deliveryEnd
 	// completions has those of attempts that have not ended, by job.
 	completions map[int64]*job.Completion
-}
-
-func newFinishing(runs []store.Finish) *finishing {
-	return &finishing{runs: runs, held: make([]bool, len(runs)), schedules: map[scheduleKey]*job.Schedule{}, stored: map[store.ItemID]deliveryEnd{}, completions: map[int64]*job.Completion{}}
-}
-
-// readsNothing reports whether all decisions can be made without reading records.
-func (f *finishing) readsNothing() bool {
-	_, completable := f.lockCompletions()
-	return !completable && len(f.scheduleKeys())+len(f.deliveries()) == 0
 }
 
 // reads returns the queries that lock the schedules, delete the queue items and
@@ -161,9 +146,13 @@ func (f *finishing) take() query {
 // notHeld is the SQLSTATE of a text that is not a number; see takeAll.
 const notHeld = "22P02"
 
-// takeAll deletes the queue items, and fails if one is not held any more. SQL has no
-// statement that fails on a condition; the server logs the text of this one.
+// takeAll counts all queue items as held and deletes them. It fails if one is not held
+// any more. SQL has no statement that fails on a condition; the server logs the text of
+// this one.
 func (f *finishing) takeAll() query {
+	for i := range f.held {
+		f.held[i] = true
+	}
 	return f.taking(`SELECT (CASE WHEN count(*) = cardinality($1::bigint[]) THEN '0' ELSE 'finished one by one, because others have ended ' || cardinality($1::bigint[]) - count(*) END)::bigint
 		FROM (SELECT DISTINCT due, kind, number, account FROM held) h`)
 }

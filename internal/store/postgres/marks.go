@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -46,15 +45,12 @@ func (s *Store) JobMarksOf(ctx context.Context, owner job.Owner, ids []job.Ref) 
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	var marks [2][]store.JobMark // by number and by UUID
-	err := s.readAs(ctx, pages, identified(owner, ids, func(from string, args []any, uuids bool) query {
-		found := &marks[0]
-		if uuids {
-			found = &marks[1]
-		}
-		return s.marksOf(`SELECT `+markColumns+`, `+runColumns+from+joinItem, args, found)
-	})...)
-	return slices.Concat(marks[:]...), err
+	numbers, uuids := splitIDs(ids)
+	var byNumber, byUUID []store.JobMark
+	err := s.readAs(ctx, pages, asked(
+		numbers, s.marksOf(`SELECT `+markColumns+`, `+runColumns+` FROM `+listedJobs+joinItem, []any{owner.Number, numbers}, &byNumber),
+		uuids, s.marksOf(`SELECT `+markColumns+`, `+runColumns+` FROM `+listedIDs+joinItem, []any{owner.Number, uuids}, &byUUID))...)
+	return append(byNumber, byUUID...), err
 }
 
 // JobMarksEnded implements store.Marks.

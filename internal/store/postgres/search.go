@@ -16,14 +16,11 @@ func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []job.Ref) 
 	if len(ids) == 0 {
 		return jobs, nil
 	}
+	numbers, uuids := splitIDs(ids)
 	var byNumber, byUUID []*job.Job
-	err := s.readAs(ctx, pages, identified(owner, ids, func(from string, args []any, uuids bool) query {
-		found := &byNumber
-		if uuids {
-			found = &byUUID
-		}
-		return s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+from+joinItem, args, found)
-	})...)
+	err := s.readAs(ctx, pages, asked(
+		numbers, s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM `+listedJobs+joinItem, []any{owner.Number, numbers}, &byNumber),
+		uuids, s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM `+listedIDs+joinItem, []any{owner.Number, uuids}, &byUUID))...)
 	if err != nil {
 		return nil, err
 	}
@@ -43,10 +40,9 @@ func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []job.Ref) 
 	return jobs, nil
 }
 
-// identified returns the queries for the jobs with some numbers and with some UUIDs, as far
-// as ids has any: clients' reads are planned each time.
-func identified(owner job.Owner, ids []job.Ref, of func(from string, args []any, uuids bool) query) (queries []query) {
-	numbers, uuids := make([]int64, 0, len(ids)), make([]uuid.UUID, 0, len(ids))
+// splitIDs splits IDs into numbers and UUIDs.
+func splitIDs(ids []job.Ref) (numbers []int64, uuids []uuid.UUID) {
+	numbers, uuids = make([]int64, 0, len(ids)), make([]uuid.UUID, 0, len(ids))
 	for _, id := range ids {
 		if id.Number != 0 {
 			numbers = append(numbers, id.Number)
@@ -54,11 +50,17 @@ func identified(owner job.Owner, ids []job.Ref, of func(from string, args []any,
 			uuids = append(uuids, id.UUID)
 		}
 	}
+	return numbers, uuids
+}
+
+// asked returns those of the queries by numbers and by UUIDs that have any to look for:
+// clients' reads are planned each time.
+func asked(numbers []int64, byNumber query, uuids []uuid.UUID, byUUID query) (queries []query) {
 	if len(numbers) > 0 {
-		queries = append(queries, of(` FROM `+listedJobs, []any{owner.Number, numbers}, false))
+		queries = append(queries, byNumber)
 	}
 	if len(uuids) > 0 {
-		queries = append(queries, of(` FROM `+listedIDs, []any{owner.Number, uuids}, true))
+		queries = append(queries, byUUID)
 	}
 	return queries
 }
