@@ -364,12 +364,18 @@ func (c *cluster) hearing() {
 func TestSubscribe_NotifiesOtherNodesOfItemsDueSoon(t *testing.T) {
 	c := nodes(t, migrated(t), 2)
 	c.hearing()
-	before := c.heard[1].count()
-	c.insert(c.stores[0], c.stores[0].Now().Add(time.Hour))
-	own := c.heard[0].count()
-	c.insert(c.stores[0], c.stores[0].Now())
-	c.within(time.Second, "the other node to hear", func() bool { return c.heard[1].count() > before })
-	if c.heard[1].count() != before+1 {
+	var own, notices int
+	for range 2 { // a poll that began before the nodes heard each other may add a notice, once
+		before := c.heard[1].count()
+		c.insert(c.stores[0], c.stores[0].Now().Add(time.Hour))
+		own = c.heard[0].count()
+		c.insert(c.stores[0], c.stores[0].Now())
+		c.within(time.Second, "the other node to hear", func() bool { return c.heard[1].count() > before })
+		if notices = c.heard[1].count() - before; notices == 1 {
+			break
+		}
+	}
+	if notices != 1 {
 		t.Error("the other node was notified of an item that is due in an hour")
 	}
 	if c.heard[0].count() != own {
