@@ -543,6 +543,7 @@ func TestLargeRecordsAreReadWhenTheyAreWritten(t *testing.T) {
 		b.store.addLog(j, `"small"`)
 		b.hub.Wake(owner.Number)
 		time.Sleep(pause)
+		synctest.Wait()
 		got := r.got()
 		if len(got) < 12*maxQueued || !strings.Contains(got, `0", log "x`) || !strings.Contains(got, `1", log "x`) || !strings.HasSuffix(got, `2", log "small"`) {
 			b.Errorf("%d bytes are written, %.80s", len(got), got)
