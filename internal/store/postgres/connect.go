@@ -18,8 +18,11 @@ import (
 var started = time.Now()
 
 const (
-	// connectTimeout is the timeout for connecting to one host.
-	connectTimeout = 2 * time.Second
+	// dialTimeout is the timeout of a TCP connection to one host, connectTimeout that of
+	// a session over it as well. A host that is overloaded accepts connections long before
+	// it has a process for them.
+	dialTimeout    = 2 * time.Second
+	connectTimeout = 5 * time.Second
 	// deadAfter is how long a connection may be silent while data is expected.
 	deadAfter = 5 * time.Second
 	// controlConns is the number of connections for the watcher, heartbeats and
@@ -39,11 +42,12 @@ func configure(databaseURL string) (*pgxpool.Config, error) {
 		config.MaxConns = connections[engine]
 	}
 	conn := config.ConnConfig
+	dialing := conn.ConnectTimeout
 	if conn.ConnectTimeout == 0 || !given.Has("connect_timeout") {
-		conn.ConnectTimeout = connectTimeout
+		conn.ConnectTimeout, dialing = connectTimeout, dialTimeout
 	}
 	dialer := &net.Dialer{
-		Timeout: conn.ConnectTimeout, Control: giveUp,
+		Timeout: dialing, Control: giveUp,
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 2 * time.Second, Interval: time.Second, Count: 3},
 	}
 	conn.DialFunc = dialer.DialContext
@@ -109,7 +113,7 @@ func adapt(ctx context.Context, config *pgxpool.Config, databaseURL string) (poo
 }
 
 // startWithin is how long connect waits for a server that is starting.
-const startWithin = 15 * time.Second
+const startWithin = 30 * time.Second
 
 // connect opens a connection outside the pools. It retries while the server is
 // starting or not yet up.

@@ -17,10 +17,9 @@ const (
 	watchPause   = 250 * time.Millisecond
 	answerWithin = time.Second
 	secondTry    = 500 * time.Millisecond
-	// backWithin is the timeout of a probe of a server that was down and can be connected
-	// to. One that is slow because it is overloaded must not stay down for that: coming
-	// back costs it a new connection for each call.
-	backWithin = 4 * time.Second
+	// backWithin is the timeout of a probe of a server that was down, over a new
+	// connection. A server that is slow because it is overloaded must not stay down.
+	backWithin = connectTimeout + answerWithin
 )
 
 var (
