@@ -1,8 +1,11 @@
 package nodes
 
 import (
+	"flag"
 	"fmt"
 	"os"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
@@ -16,5 +19,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	// Each test has a cluster of its own; four keep two processors busy.
+	_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))) // -parallel on the command line has precedence
 	os.Exit(harness.Main(m))
 }
