@@ -8,26 +8,29 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // File is a text that is ready to be sent. It must not be changed.
 type File struct {
-	mediaType   string
-	plain, gzip []byte
-	hash        string
+	mediaType string
+	plain     []byte
+	gzip      func() []byte // compresses on the first call
+	hash      string
 }
 
 // New returns the file of a text, which it keeps.
 func New(mediaType string, text []byte) *File {
 	sum := sha256.Sum256(text)
-	return &File{mediaType: mediaType, plain: text, gzip: compress(text), hash: hex.EncodeToString(sum[:6])}
+	compressed := sync.OnceValue(func() []byte { return compress(text) })
+	return &File{mediaType: mediaType, plain: text, gzip: compressed, hash: hex.EncodeToString(sum[:6])}
 }
 
 // Hash returns 12 hexadecimal digits that change with the text.
 func (f *File) Hash() string { return f.hash }
 
 // Size returns how many bytes the text has, and how many it has compressed.
-func (f *File) Size() (plain, compressed int) { return len(f.plain), len(f.gzip) }
+func (f *File) Size() (plain, compressed int) { return len(f.plain), len(f.gzip()) }
 
 // Bytes returns a copy of the text.
 func (f *File) Bytes() []byte { return bytes.Clone(f.plain) }
@@ -57,7 +60,7 @@ func (f *File) Serve(w http.ResponseWriter, r *http.Request, cacheControl string
 	body := f.plain
 	if AcceptsGzip(r) {
 		header.Set("Content-Encoding", "gzip")
-		body = f.gzip
+		body = f.gzip()
 	}
 	header.Set("Content-Length", strconv.Itoa(len(body)))
 	if r.Method != http.MethodHead {
