@@ -102,6 +102,17 @@ func named(databaseURL, name string) string {
 	return u.String()
 }
 
+// CopyDatabase makes a database that is a copy of another one, on a server that does
+// not wait for its disk: copying files costs less there than logging what they contain.
+func CopyDatabase(ctx context.Context, conn *pgx.Conn, template, name string) error {
+	statement := `CREATE DATABASE ` + name + ` TEMPLATE ` + template
+	if conn.PgConn().ParameterStatus("server_version") >= "15" {
+		statement += ` STRATEGY FILE_COPY`
+	}
+	_, err := conn.Exec(ctx, statement)
+	return err
+}
+
 func create(t testing.TB, template string) string {
 	t.Helper()
 	server, err := shared()
@@ -110,11 +121,10 @@ func create(t testing.TB, template string) string {
 	}
 	name := unique()
 	err = on(server, func(ctx context.Context, conn *pgx.Conn) error {
-		statement := `CREATE DATABASE ` + name + ` TEMPLATE ` + template
-		if kept != nil && conn.PgConn().ParameterStatus("server_version") >= "15" {
-			statement += ` STRATEGY FILE_COPY` // costs less than to log the copy, since the server does not wait for the disk
+		if kept != nil {
+			return CopyDatabase(ctx, conn, template, name)
 		}
-		_, err := conn.Exec(ctx, statement)
+		_, err := conn.Exec(ctx, `CREATE DATABASE `+name+` TEMPLATE `+template)
 		return err
 	})
 	if err != nil {
