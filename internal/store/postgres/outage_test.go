@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -55,7 +56,15 @@ func TestOutage_SilentServer(t *testing.T) {
 		t.Fatal("the item was not claimed")
 	}
 	server.Pause()
+	lost := make(chan error, 1)
+	go func() {
+		_, err := c.stores[0].JobGet(c.Context(), c.owner, job.Ref{Number: j.Number})
+		lost <- err
+	}()
 	c.refused(5 * time.Second)
+	if err := <-lost; fault.CodeOf(err) != fault.Unavailable || errors.Is(err, context.Canceled) {
+		t.Errorf("a read under way returned %v, want that the database does not respond", err)
+	}
 	server.Resume()
 	c.recovers()
 	if !c.ends(0, c.nodes[0], j, 1) {

@@ -92,9 +92,10 @@ func (c *contact) bound(ctx context.Context, limit time.Duration) (context.Conte
 	if ctx.Err() != nil {
 		return nil, nil, fault.Unreachable(ctx.Err())
 	}
+	ctx, lose := context.WithCancelCause(ctx)
 	ctx, cancel := context.WithTimeout(ctx, limit)
-	stop := context.AfterFunc(c.lost, cancel)
-	return ctx, func() { stop(); cancel() }, nil
+	stop := context.AfterFunc(c.lost, func() { lose(errDown) })
+	return ctx, func() { stop(); cancel(); lose(nil) }, nil
 }
 
 // watch probes the server until ctx ends, and at once when this process has registered
