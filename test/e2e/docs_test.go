@@ -77,6 +77,7 @@ func TestDocs_AreCompressedAndCached(t *testing.T) {
 			t.Errorf("%s: status %d for what is cached, want 304", path, again.StatusCode)
 		}
 	}
+	harness.Shared(t).Client(t, "").Get("/docs", harness.Header("If-None-Match", "*")).Want(304) // as the contract describes it
 }
 
 // What a page loads must be there, and may be kept.
