@@ -164,15 +164,19 @@ func TestLimitConnection_LargeBodiesInFlightAreBounded(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	ann := s.Account(t)
-	// All but the last byte arrives: 32 MiB for this machine, less what is free.
-	for _, c := range connectMany(t, s, 33) {
-		c.send(broadcastOf(1<<20) + `{"content":"` + strings.Repeat("x", 1<<20-13))
-	}
-	harness.Eventually(t, soon, "the bodies to arrive", func() bool {
-		return metric(t, s.Client(t, ""), `punctual_bytes_in_flight{direction="received"}`) > 31<<20
-	})
 	large := `{"content":"` + strings.Repeat("x", 1<<20-14) + `"}`
-	refused := s.Client(t, "").Post("/api/broadcast", large).WantProblem(429)
+	var refused *harness.Answer
+	for try := 0; try < 3 && (refused == nil || refused.Status == 200); try++ { // bodies that began long ago time out on a busy machine
+		// All but the last byte arrives: 32 MiB for this machine, less what is free.
+		for _, c := range connectMany(t, s, 33) {
+			c.send(broadcastOf(1<<20) + `{"content":"` + strings.Repeat("x", 1<<20-13))
+		}
+		harness.Eventually(t, soon, "the bodies to arrive", func() bool {
+			return metric(t, s.Client(t, ""), `punctual_bytes_in_flight{direction="received"}`) > 31<<20
+		})
+		refused = s.Client(t, "").Post("/api/broadcast", large)
+	}
+	refused.WantProblem(429)
 	if refused.Header.Get("Retry-After") != "1" || !strings.Contains(string(refused.Body), "your network is sending too much at once") {
 		t.Errorf("it is refused by %s", refused)
 	}

@@ -240,10 +240,29 @@ func (s *Server) Restart() error {
 
 // Kill ends the server and all of its processes at once, as a power cut would.
 func (s *Server) Kill() error {
-	for _, pid := range s.processes() {
+	if s.main == nil {
+		return nil
+	}
+	// The first one makes the others: one made after they were listed would live on.
+	_ = s.main.Process.Signal(syscall.SIGSTOP)
+	others := s.processes()
+	for _, pid := range others {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // it may be gone already
 	}
-	return s.end(syscall.SIGKILL)
+	if err := s.end(syscall.SIGKILL); err != nil {
+		return err
+	}
+	// The server does not start while one of them holds the shared memory.
+	deadline := time.Now().Add(stopWithin)
+	for _, pid := range others {
+		for syscall.Kill(pid, 0) == nil {
+			if time.Now().After(deadline) {
+				return fmt.Errorf("process %d of the server did not end within %s", pid, stopWithin)
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	return nil
 }
 
 func (s *Server) end(sig syscall.Signal) error {
