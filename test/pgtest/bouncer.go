@@ -27,7 +27,7 @@ type Bouncer struct {
 
 // bouncerGuardian is guardian for a PgBouncer.
 const bouncerGuardian = `read _
-if [ -f "$1/pid" ]; then kill -KILL "$(cat "$1/pid")"; fi
+pid=$(cat "$1/pid") && ` + isOurs + ` && kill -KILL "$pid"
 rm -rf "$1"`
 
 // StartBouncer runs a PgBouncer for one test, in transaction mode, before the
@@ -42,7 +42,14 @@ func StartBouncer(t testing.TB, databaseURL string) *Bouncer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(b.remove)
+	t.Cleanup(func() {
+		select {
+		case <-b.ended:
+			t.Errorf("PgBouncer ended before the test:\n%s", b.log())
+		default:
+		}
+		b.remove()
+	})
 	return b
 }
 
@@ -122,12 +129,20 @@ func (b *Bouncer) await() error {
 		select {
 		case <-tick.C:
 		case <-b.ended:
-			text, _ := os.ReadFile(filepath.Join(b.dir, "log"))
-			return fmt.Errorf("PgBouncer ended while starting:\n%s", text)
+			return fmt.Errorf("PgBouncer ended while starting:\n%s", b.log())
 		case <-deadline.C:
 			return fmt.Errorf("PgBouncer did not listen within %s: %w", startWithin, err)
 		}
 	}
+}
+
+// log returns the end of what it has logged, and of why it has ended.
+func (b *Bouncer) log() string {
+	text, err := os.ReadFile(filepath.Join(b.dir, "log"))
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%s\n%s", text[max(0, len(text)-4000):], b.main.ProcessState)
 }
 
 // Through returns a database's URL by way of the pooler.

@@ -84,24 +84,21 @@ func startPatroni(members int, network Network) (*Patroni, error) {
 	return p, nil
 }
 
-// patroniGuardian is guardian for all processes of a cluster. Each runs with the
-// directory in its arguments, which sets it apart from one that got its number.
+// patroniGuardian is guardian for all processes of a cluster.
 const patroniGuardian = `read _
-ours() { grep -qs -- "$dir" "/proc/$1/cmdline"; }
-dir=$1
-for f in "$dir"/*/pid; do
-	pid=$(cat "$f"); ours "$pid" && kill -KILL "$pid"
+for f in "$1"/*/pid; do
+	pid=$(cat "$f") && ` + isOurs + ` && kill -KILL "$pid"
 done
-for f in "$dir"/*/data/postmaster.pid; do
+for f in "$1"/*/data/postmaster.pid; do
 	pid=$(head -n 1 "$f")
-	ours "$pid" || continue
+	` + isOurs + ` || continue
 	kill -CONT "$pid"; kill -QUIT "$pid"
 	i=0
 	while kill -0 "$pid" && [ $i -lt 50 ]; do sleep 0.1; i=$((i + 1)); done
-	ours "$pid" && kill -KILL "$pid"
+	` + isOurs + ` && kill -KILL "$pid"
 done
 i=0 # a program that is just ending may still write
-while rm -rf "$dir"; sleep 0.5; [ -e "$dir" ] && [ $i -lt 20 ]; do i=$((i + 1)); done`
+while rm -rf "$1"; sleep 0.5; [ -e "$1" ] && [ $i -lt 20 ]; do i=$((i + 1)); done`
 
 func (p *Patroni) startAll(members int, network Network) error {
 	if err := own(p.dir); err != nil {

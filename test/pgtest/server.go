@@ -94,15 +94,20 @@ func prepare() (*Server, error) {
 	return s, nil
 }
 
+// isOurs is a shell command that succeeds if the process $pid has the directory $1 in
+// its arguments, as those that a guardian ends have: a process that got the number of
+// one that has ended has not.
+const isOurs = `{ cat "/proc/$pid/cmdline" 2>/dev/null || ps -o args= -p "$pid"; } | grep -qF -- "$1"`
+
 // guardian waits until nobody holds the other end of its standard input, then
 // ends the server and removes its files.
 const guardian = `read _
-if [ -f "$1/data/postmaster.pid" ]; then
-	pid=$(head -n 1 "$1/data/postmaster.pid")
+pid=$(head -n 1 "$1/data/postmaster.pid")
+if ` + isOurs + `; then
 	kill -CONT "$pid"; kill -QUIT "$pid"
 	i=0
 	while kill -0 "$pid" && [ $i -lt 50 ]; do sleep 0.1; i=$((i + 1)); done
-	kill -KILL "$pid"
+	if ` + isOurs + `; then kill -KILL "$pid"; fi
 fi
 i=0 # a program that is just ending may still write
 while rm -rf "$1"; sleep 0.5; [ -e "$1" ] && [ $i -lt 20 ]; do i=$((i + 1)); done`
