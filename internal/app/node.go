@@ -138,16 +138,9 @@ type Node struct {
 // Run starts a node and serves until ctx ends; then it stops in order. The
 // error says what kept it from starting, or from stopping cleanly.
 func Run(ctx context.Context, config Config) error {
-	n, err := startAgain(ctx, config.Log, func() (*Node, error) {
-		n := &Node{config: config}
-		err := n.start(ctx)
-		if err != nil {
-			err = errors.Join(err, n.close())
-		}
-		return n, err
-	})
-	if err != nil {
-		return err
+	n := &Node{config: config}
+	if err := n.start(ctx); err != nil {
+		return errors.Join(err, n.close())
 	}
 	return errors.Join(n.serve(ctx), n.close())
 }
