@@ -79,7 +79,7 @@ func (s *Store) wrap(ctx context.Context, err error) error {
 	case errors.As(err, new(*fault.PanicError)), refuses(state):
 		return store.Unstorable(err)
 	case errors.Is(context.Cause(ctx), errDown):
-		return fault.Unreachable(errDown) // err says only that the call was cancelled
+		return fault.Unreachable(context.Cause(ctx)) // err says only that the call was cancelled
 	case ctx.Err() != nil, errors.Is(err, errRetry), passes(err), ends(state):
 		return fault.Unreachable(errors.Join(ctx.Err(), err))
 	case strings.HasPrefix(state, "53"), strings.HasPrefix(state, "57"), strings.HasPrefix(state, "58"), strings.HasPrefix(state, "XX"):

@@ -103,7 +103,7 @@ func openWith(ctx context.Context, config *pgxpool.Config, databaseURL string) (
 // closing waits for their connections.
 func (s *Store) closePools() {
 	s.stop()
-	s.contact.gone(errDown)
+	s.contact.gone(errClosed)
 	s.done.Wait()
 	s.eachPool((*pgxpool.Pool).Close)
 }

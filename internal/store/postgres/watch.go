@@ -27,6 +27,7 @@ var (
 	errStandby = errors.New("the database has become a standby")
 	// errReplaced is of a server that has not noticed that another one was promoted.
 	errReplaced = errors.New("another server has become the primary")
+	errClosed   = errors.New("its connections were closed")
 )
 
 // contact records whether the server responds.
@@ -64,7 +65,7 @@ func (c *contact) gone(cause error) bool {
 		return false
 	}
 	c.up = false
-	c.lose(errDown)
+	c.lose(errors.Join(errDown, cause))
 	return true
 }
 
@@ -94,7 +95,7 @@ func (c *contact) bound(ctx context.Context, limit time.Duration) (context.Conte
 	}
 	ctx, lose := context.WithCancelCause(ctx)
 	ctx, cancel := context.WithTimeout(ctx, limit)
-	stop := context.AfterFunc(c.lost, func() { lose(errDown) })
+	stop := context.AfterFunc(c.lost, func() { lose(context.Cause(c.lost)) })
 	return ctx, func() { stop(); cancel(); lose(nil) }, nil
 }
 
