@@ -50,7 +50,7 @@ func printDatabase(serverURL string) error {
 // service on PostgreSQL.
 func TestSuite_PassesOnPostgreSQL(t *testing.T) {
 	server := suiteServer(t)
-	if err := runSuite(t, server, server.Port, suitePattern("")); err != nil {
+	if err := runSuite(t.Context(), t, server, server.Port, suitePattern("")); err != nil {
 		t.Error(err)
 	}
 }
@@ -69,8 +69,18 @@ func TestSuite_PassesBehindAPooler(t *testing.T) {
 	}
 	for try := 1; ; try++ {
 		bouncer := pgtest.StartBouncer(t, server.URL("postgres"))
-		err := runSuite(t, server, bouncer.Port, suitePattern(pattern))
-		if err != nil && bouncer.Ended() && try == 1 {
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			select {
+			case <-bouncer.Ended():
+				cancel() // no test passes any more
+			case <-ctx.Done():
+			}
+		}()
+		err := runSuite(ctx, t, server, bouncer.Port, suitePattern(pattern))
+		ended := ctx.Err() != nil && t.Context().Err() == nil
+		cancel()
+		if ended && try == 1 {
 			t.Logf("PgBouncer ended; once more with another one: %v", err)
 			continue
 		}
@@ -102,9 +112,9 @@ const suiteWithin = 8 * time.Minute
 
 // runSuite runs the tests of package e2e on databases of a server, which services reach
 // at a port. Its storms of kills are left out: there are others here.
-func runSuite(t *testing.T, server *pgtest.Server, port int, pattern string) error {
+func runSuite(ctx context.Context, t *testing.T, server *pgtest.Server, port int, pattern string) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), suiteWithin)
+	ctx, cancel := context.WithTimeout(ctx, suiteWithin)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", "test", "-short", "-v", "-count=1", "-timeout", suiteWithin.String(), "-run", pattern, "../e2e")
 	cmd.Env = append(os.Environ(),

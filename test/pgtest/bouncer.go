@@ -43,24 +43,19 @@ func StartBouncer(t testing.TB, databaseURL string) *Bouncer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if b.Ended() {
+		select {
+		case <-b.ended:
 			t.Logf("PgBouncer ended before the test:\n%s", b.log())
+		default:
 		}
 		b.remove()
 	})
 	return b
 }
 
-// Ended reports whether it has ended by itself. Version 1.18, which Debian 12 has,
-// sometimes ends when clients cancel statements.
-func (b *Bouncer) Ended() bool {
-	select {
-	case <-b.ended:
-		return true
-	default:
-		return false
-	}
-}
+// Ended is closed when it has ended. Version 1.18, which Debian 12 has, sometimes ends
+// when clients cancel statements.
+func (b *Bouncer) Ended() <-chan struct{} { return b.ended }
 
 func startBouncer(server *url.URL) (*Bouncer, error) {
 	dir, err := os.MkdirTemp("", "pgtest-")
