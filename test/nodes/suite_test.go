@@ -69,18 +69,8 @@ func TestSuite_PassesBehindAPooler(t *testing.T) {
 	}
 	for try := 1; ; try++ {
 		bouncer := pgtest.StartBouncer(t, server.URL("postgres"))
-		ctx, cancel := context.WithCancel(t.Context())
-		go func() {
-			select {
-			case <-bouncer.Ended():
-				cancel() // no test passes any more
-			case <-ctx.Done():
-			}
-		}()
-		err := runSuite(ctx, t, server, bouncer.Port, suitePattern(pattern))
-		ended := ctx.Err() != nil && t.Context().Err() == nil
-		cancel()
-		if ended && try == 1 {
+		err := runSuite(bouncer.Context(), t, server, bouncer.Port, suitePattern(pattern))
+		if bouncer.Context().Err() != nil && try == 1 {
 			t.Logf("PgBouncer ended; once more with another one: %v", err)
 			continue
 		}

@@ -1,6 +1,7 @@
 package pgtest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -22,7 +23,9 @@ type Bouncer struct {
 	dir   string
 	guard *os.File
 	main  *exec.Cmd
-	ended chan struct{}
+
+	running context.Context // ends with it
+	stopped context.CancelFunc
 }
 
 // bouncerGuardian is guardian for a PgBouncer.
@@ -43,26 +46,25 @@ func StartBouncer(t testing.TB, databaseURL string) *Bouncer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		select {
-		case <-b.ended:
+		if b.running.Err() != nil {
 			t.Logf("PgBouncer ended before the test:\n%s", b.log())
-		default:
 		}
 		b.remove()
 	})
 	return b
 }
 
-// Ended is closed when it has ended. Version 1.18, which Debian 12 has, sometimes ends
-// when clients cancel statements.
-func (b *Bouncer) Ended() <-chan struct{} { return b.ended }
+// Context returns a context that ends when PgBouncer does. Version 1.18, which Debian 12
+// has, sometimes ends when clients cancel statements.
+func (b *Bouncer) Context() context.Context { return b.running }
 
 func startBouncer(server *url.URL) (*Bouncer, error) {
 	dir, err := os.MkdirTemp("", "pgtest-")
 	if err != nil {
 		return nil, err
 	}
-	b := &Bouncer{dir: dir, ended: make(chan struct{})}
+	b := &Bouncer{dir: dir}
+	b.running, b.stopped = context.WithCancel(context.Background())
 	if b.guard, err = guard(dir, bouncerGuardian); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -114,7 +116,7 @@ func (b *Bouncer) run() error {
 	b.main = cmd
 	go func() {
 		_ = cmd.Wait() // the log says why
-		close(b.ended)
+		b.stopped()
 	}()
 	return b.await()
 }
@@ -132,7 +134,7 @@ func (b *Bouncer) await() error {
 		}
 		select {
 		case <-tick.C:
-		case <-b.ended:
+		case <-b.running.Done():
 			return fmt.Errorf("PgBouncer ended while starting:\n%s", b.log())
 		case <-deadline.C:
 			return fmt.Errorf("PgBouncer did not listen within %s: %w", startWithin, err)
@@ -162,7 +164,7 @@ func (b *Bouncer) Through(databaseURL string) string {
 func (b *Bouncer) remove() {
 	if b.main != nil {
 		_ = b.main.Process.Signal(syscall.SIGKILL) // it keeps nothing
-		<-b.ended
+		<-b.running.Done()
 	}
 	_ = b.guard.Close() // now the guard removes the files
 }

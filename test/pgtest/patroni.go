@@ -91,14 +91,8 @@ for f in "$1"/*/pid; do
 done
 for f in "$1"/*/data/postmaster.pid; do
 	pid=$(head -n 1 "$f")
-	` + isOurs + ` || continue
-	kill -CONT "$pid"; kill -QUIT "$pid"
-	i=0
-	while kill -0 "$pid" && [ $i -lt 50 ]; do sleep 0.1; i=$((i + 1)); done
-	` + isOurs + ` && kill -KILL "$pid"
-done
-i=0 # a program that is just ending may still write
-while rm -rf "$1"; sleep 0.5; [ -e "$1" ] && [ $i -lt 20 ]; do i=$((i + 1)); done`
+	` + endServer + `done
+` + removeFiles
 
 func (p *Patroni) startAll(members int, network Network) error {
 	if err := own(p.dir); err != nil {

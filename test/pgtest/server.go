@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -94,23 +95,29 @@ func prepare() (*Server, error) {
 	return s, nil
 }
 
-// isOurs is a shell command that succeeds if the process $pid has the directory $1 in
-// its arguments, as those that a guardian ends have: a process that got the number of
-// one that has ended has not.
-const isOurs = `{ cat "/proc/$pid/cmdline" 2>/dev/null || ps -o args= -p "$pid"; } | grep -qF -- "$1"`
-
-// guardian waits until nobody holds the other end of its standard input, then
-// ends the server and removes its files.
-const guardian = `read _
-pid=$(head -n 1 "$1/data/postmaster.pid")
-if ` + isOurs + `; then
+// Parts of guardians' scripts; $1 is the directory that is guarded.
+const (
+	// isOurs succeeds if the process $pid has the directory in its arguments. Another
+	// process may have got the number of one that has ended.
+	isOurs = `{ cat "/proc/$pid/cmdline" 2>/dev/null || ps -o args= -p "$pid"; } | grep -qF -- "$1"`
+	// endServer ends the PostgreSQL server $pid, also one that is stopped.
+	endServer = `if ` + isOurs + `; then
 	kill -CONT "$pid"; kill -QUIT "$pid"
 	i=0
 	while kill -0 "$pid" && [ $i -lt 50 ]; do sleep 0.1; i=$((i + 1)); done
 	if ` + isOurs + `; then kill -KILL "$pid"; fi
 fi
-i=0 # a program that is just ending may still write
+`
+	// removeFiles removes the directory. A program that is just ending may still write.
+	removeFiles = `i=0
 while rm -rf "$1"; sleep 0.5; [ -e "$1" ] && [ $i -lt 20 ]; do i=$((i + 1)); done`
+)
+
+// guardian waits until nobody holds the other end of its standard input, then
+// ends the server and removes its files.
+const guardian = `read _
+pid=$(head -n 1 "$1/data/postmaster.pid")
+` + endServer + removeFiles
 
 // guard starts a script that guards a directory; it acts when this process is gone or
 // the file is closed.
@@ -259,15 +266,20 @@ func (s *Server) Kill() error {
 	}
 	// The server does not start while one of them holds the shared memory.
 	deadline := time.Now().Add(stopWithin)
-	for _, pid := range others {
-		for syscall.Kill(pid, 0) == nil {
-			if time.Now().After(deadline) {
-				return fmt.Errorf("process %d of the server did not end within %s", pid, stopWithin)
-			}
-			time.Sleep(5 * time.Millisecond)
+	for slices.ContainsFunc(others, runs) {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("the server's processes did not end within %s", stopWithin)
 		}
+		time.Sleep(5 * time.Millisecond)
 	}
 	return nil
+}
+
+// runs reports whether a process has not ended. One that has, and that nobody has waited
+// for, has no arguments any more.
+func runs(pid int) bool {
+	arguments, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return err == nil && len(arguments) > 0
 }
 
 func (s *Server) end(sig syscall.Signal) error {
