@@ -19,6 +19,8 @@ type CopyConfig struct {
 	From, To string // database URLs
 	// Progress is called after every batch of records.
 	Progress func(copydb.Progress)
+	// Waiting is that of OpenStore.
+	Waiting func(cause error)
 }
 
 // Copy copies everything from one database to another, which must be empty or
@@ -34,12 +36,12 @@ func Copy(ctx context.Context, config CopyConfig) (result *copydb.Result, err er
 			return nil, fmt.Errorf("--from: the database %s can't be read: %w", path, err)
 		}
 	}
-	from, err := join(ctx, "--from", config.From)
+	from, err := join(ctx, "--from", config.From, config.Waiting)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, from.leave(ctx)) }()
-	to, err := join(ctx, "--to", config.To)
+	to, err := join(ctx, "--to", config.To, config.Waiting)
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +64,8 @@ type visit struct {
 	node int64
 }
 
-func join(ctx context.Context, flag, url string) (*visit, error) {
-	s, err := openStore(ctx, flag, url, true)
+func join(ctx context.Context, flag, url string, waiting func(error)) (*visit, error) {
+	s, err := openStore(ctx, flag, url, true, waiting)
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func file(t *testing.T) string {
 // in calls do with an opened database.
 func in(t *testing.T, url string, do func(store.Copyable) error) {
 	t.Helper()
-	s, err := openStore(t.Context(), "--database-url", url, true)
+	s, err := openStore(t.Context(), "--database-url", url, true, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

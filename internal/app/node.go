@@ -145,6 +145,11 @@ func Run(ctx context.Context, config Config) error {
 	return errors.Join(n.serve(ctx), n.close())
 }
 
+// awaitingStore logs why the database can't be reached yet.
+func (n *Node) awaitingStore(cause error) {
+	n.config.Log.Warn("waiting for the database", "error", cause)
+}
+
 func (n *Node) start(ctx context.Context) error {
 	c := n.config
 	roots, err := trusted(c.TargetCAFile)
@@ -158,7 +163,7 @@ func (n *Node) start(ctx context.Context) error {
 	if n.operations, err = listenOperations(c); err != nil {
 		return err
 	}
-	if n.database, err = OpenStore(ctx, c.DatabaseURL, true); err != nil {
+	if n.database, err = OpenStore(ctx, c.DatabaseURL, true, n.awaitingStore); err != nil {
 		return err
 	}
 	n.watchAlerts()

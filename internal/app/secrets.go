@@ -39,7 +39,7 @@ func (n *Node) openSecrets(ctx context.Context) error {
 
 // OpenSealed opens the database as OpenStore does for a command, and encrypts and
 // decrypts signing secrets with the keys of a file; "" for none.
-func OpenSealed(ctx context.Context, url, keyFile string) (store.Store, error) {
+func OpenSealed(ctx context.Context, url, keyFile string, waiting func(cause error)) (store.Store, error) {
 	var keys *secret.Keyring
 	if keyFile != "" {
 		var err error
@@ -47,7 +47,7 @@ func OpenSealed(ctx context.Context, url, keyFile string) (store.Store, error) {
 			return nil, err
 		}
 	}
-	s, err := OpenStore(ctx, url, false)
+	s, err := OpenStore(ctx, url, false, waiting)
 	if err != nil {
 		return nil, err
 	}
@@ -55,13 +55,13 @@ func OpenSealed(ctx context.Context, url, keyFile string) (store.Store, error) {
 }
 
 // RotateKey encrypts all secrets of a database with the first key of a file. It
-// works beside running nodes.
-func RotateKey(ctx context.Context, url, keyFile string) (report secret.Report, err error) {
+// works beside running nodes. Waiting is that of OpenStore.
+func RotateKey(ctx context.Context, url, keyFile string, waiting func(cause error)) (report secret.Report, err error) {
 	keys, err := secret.OpenKeyring(keyFile)
 	if err != nil {
 		return report, err
 	}
-	s, err := OpenStore(ctx, url, false)
+	s, err := OpenStore(ctx, url, false, waiting)
 	if err != nil {
 		return report, err
 	}

@@ -12,8 +12,10 @@ import (
 
 // OpenStore opens the database that --database-url names and brings its tables
 // up to date. A node opens it exclusively, where the database is for one node only.
-func OpenStore(ctx context.Context, url string, exclusive bool) (store.Store, error) {
-	s, err := openStore(ctx, "--database-url", url, exclusive)
+// Waiting is called with the cause when the database can't be reached at once and is
+// tried again; nil for nothing.
+func OpenStore(ctx context.Context, url string, exclusive bool, waiting func(cause error)) (store.Store, error) {
+	s, err := openStore(ctx, "--database-url", url, exclusive, waiting)
 	if err != nil {
 		return nil, err
 	}
@@ -21,7 +23,7 @@ func OpenStore(ctx context.Context, url string, exclusive bool) (store.Store, er
 }
 
 // openStore opens the database that a flag's URL names.
-func openStore(ctx context.Context, flag, url string, exclusive bool) (store.Copyable, error) {
+func openStore(ctx context.Context, flag, url string, exclusive bool, waiting func(error)) (store.Copyable, error) {
 	var s store.Copyable
 	var err error
 	path, isFile := sqlitePath(url)
@@ -29,7 +31,7 @@ func openStore(ctx context.Context, flag, url string, exclusive bool) (store.Cop
 	case isFile:
 		s, err = sqlite.Open(ctx, path, sqlite.Options{Exclusive: exclusive})
 	case strings.HasPrefix(url, "postgres://"), strings.HasPrefix(url, "postgresql://"):
-		s, err = postgres.Open(ctx, url)
+		s, err = postgres.Open(ctx, url, postgres.Options{Waiting: waiting})
 	default:
 		return nil, fmt.Errorf("%s %q is not understood; give sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE", flag, withoutPassword(url))
 	}

@@ -64,7 +64,7 @@ func (t *trial) start(ctx context.Context, workers int, fills ...fill) error {
 
 // fill opens the store, lets it be filled and closes it.
 func (t *trial) fill(ctx context.Context, fills ...fill) (err error) {
-	s, err := app.OpenStore(ctx, t.database.url, false)
+	s, err := app.OpenStore(ctx, t.database.url, false, nil)
 	if err != nil {
 		return err
 	}

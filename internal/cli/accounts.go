@@ -52,7 +52,7 @@ type recordsFlags struct {
 
 // withStore calls f with the opened store.
 func (f *recordsFlags) withStore(env *environment, do func(context.Context, store.Store) error) (err error) {
-	s, err := app.OpenSealed(env.ctx, f.DatabaseURL, f.SecretsKeyFile)
+	s, err := app.OpenSealed(env.ctx, f.DatabaseURL, f.SecretsKeyFile, env.awaitingStore)
 	if err != nil {
 		return err
 	}

@@ -62,6 +62,11 @@ type environment struct {
 	variables map[string]string
 }
 
+// awaitingStore tells why a command does not go on yet.
+func (e *environment) awaitingStore(cause error) {
+	_, _ = fmt.Fprintf(e.errOut, "punctual: waiting for the database: %v\n", cause)
+}
+
 // exit is the panic value with which kong's help ends parsing.
 type exit int
 

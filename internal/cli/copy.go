@@ -28,7 +28,7 @@ type copyView struct {
 func (c *copyCommand) Run(env *environment) error {
 	start := time.Now()
 	shown := &copyProgress{out: env.errOut, live: isTerminal(env.errOut), now: time.Now}
-	result, err := app.Copy(env.ctx, app.CopyConfig{From: c.From, To: c.To, Progress: shown.show})
+	result, err := app.Copy(env.ctx, app.CopyConfig{From: c.From, To: c.To, Progress: shown.show, Waiting: env.awaitingStore})
 	shown.end()
 	if err != nil {
 		// The whole message, which says how to continue, not only the fault.

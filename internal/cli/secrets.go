@@ -50,7 +50,7 @@ func (c *secretsRotate) Run(env *environment) error {
 	if c.SecretsKeyFile == "" {
 		return errors.New("give the key file with --secrets-key-file; its first key is the new one")
 	}
-	report, err := app.RotateKey(env.ctx, c.DatabaseURL, c.SecretsKeyFile)
+	report, err := app.RotateKey(env.ctx, c.DatabaseURL, c.SecretsKeyFile, env.awaitingStore)
 	if err != nil {
 		return err
 	}

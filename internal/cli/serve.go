@@ -102,7 +102,7 @@ type migrateCommand struct{ databaseFlag }
 
 // Run brings the tables up to date.
 func (c *migrateCommand) Run(env *environment) error {
-	s, err := app.OpenStore(env.ctx, c.DatabaseURL, false)
+	s, err := app.OpenStore(env.ctx, c.DatabaseURL, false, env.awaitingStore)
 	if err != nil {
 		return err
 	}

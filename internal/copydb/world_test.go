@@ -34,13 +34,13 @@ func openSQLite(t testing.TB) store.Copyable {
 func openPostgres(t testing.TB) store.Copyable {
 	t.Helper()
 	url := pgtest.URLFrom(t, "migrated", func(url string) error {
-		s, err := postgres.Open(t.Context(), url)
+		s, err := postgres.Open(t.Context(), url, postgres.Options{})
 		if err != nil {
 			return err
 		}
 		return s.Close()
 	})
-	s, err := postgres.Open(t.Context(), url)
+	s, err := postgres.Open(t.Context(), url, postgres.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,7 @@ func startService(ctx context.Context, version string, log *slog.Logger) (s *ser
 
 // createKey makes an account with a key, as the commands for it do.
 func createKey(ctx context.Context, database string) (key string, err error) {
-	store, err := app.OpenStore(ctx, database, false)
+	store, err := app.OpenStore(ctx, database, false, nil)
 	if err != nil {
 		return "", err
 	}

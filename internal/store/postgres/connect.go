@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,15 +91,17 @@ func parameters(databaseURL string) url.Values {
 // adapt detects a pooler between the node and the server: it reports a process
 // ID that is not the server's. Behind a pooler, statements can't be prepared,
 // because the next one may go to another server process.
-func adapt(ctx context.Context, config *pgxpool.Config, databaseURL string) (pooled bool, err error) {
-	conn, err := connect(ctx, config.ConnConfig)
+func adapt(ctx context.Context, config *pgxpool.Config, databaseURL string, waiting func(error)) (pooled bool, err error) {
+	conn, err := connect(ctx, config.ConnConfig, waiting)
 	if err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
 	var version int
 	var process uint32
-	err = conn.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, pg_backend_pid()`, pgx.QueryExecModeExec).Scan(&version, &process)
+	err = atOnce(ctx, func(ctx context.Context) error {
+		return conn.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, pg_backend_pid()`, pgx.QueryExecModeExec).Scan(&version, &process)
+	})
 	if err != nil {
 		return false, fmt.Errorf("reading the version of the database: %w", err)
 	}
@@ -116,8 +119,8 @@ func adapt(ctx context.Context, config *pgxpool.Config, databaseURL string) (poo
 const startWithin = 30 * time.Second
 
 // connect opens a connection outside the pools. It retries while the server is
-// starting or not yet up.
-func connect(ctx context.Context, config *pgx.ConnConfig) (*pgx.Conn, error) {
+// starting or not yet up, and tells waiting, unless it is nil, of the first failure.
+func connect(ctx context.Context, config *pgx.ConnConfig, waiting func(error)) (*pgx.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
 	for {
@@ -125,10 +128,53 @@ func connect(ctx context.Context, config *pgx.ConnConfig) (*pgx.Conn, error) {
 		if err == nil {
 			return conn, nil
 		}
-		if !comesUp(err) || !rest(ctx, 250*time.Millisecond) {
-			return nil, fmt.Errorf("the database can't be reached; check its URL, and that it runs: %w", err)
+		err = connectError{err}
+		if !comesUp(err) {
+			return nil, unreached(err)
+		}
+		if waiting != nil {
+			waiting(err)
+			waiting = nil
+		}
+		if !rest(ctx, 250*time.Millisecond) {
+			return nil, unreached(err)
 		}
 	}
+}
+
+func unreached(err error) error {
+	return fmt.Errorf("the database can't be reached; check its URL, and that it runs: %w", err)
+}
+
+// connectError is pgx's error on one line: pgx writes a line for each address, with TLS
+// and without, often the same.
+type connectError struct{ error }
+
+func (e connectError) Error() string {
+	var parts []string
+	for line := range strings.Lines(e.error.Error()) {
+		if line = strings.TrimSpace(line); !slices.Contains(parts, line) {
+			parts = append(parts, line)
+		}
+	}
+	text := strings.Join(parts, "; ")
+	return strings.Replace(text, ":; ", ": ", 1)
+}
+
+func (e connectError) Unwrap() error { return e.error }
+
+// errSilent is the cause when a server has opened a session and does not respond in it.
+var errSilent = fmt.Errorf("no response within %v; check that the database server is not suspended or overloaded", connectTimeout)
+
+// atOnce bounds a read that waits for nothing in the database.
+func atOnce(ctx context.Context, read func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, errSilent)
+	defer cancel()
+	err := read(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
+		return errSilent // err says only that the time is over
+	}
+	return err
 }
 
 // comesUp reports whether the server may be up on a retry.

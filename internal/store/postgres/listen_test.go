@@ -11,7 +11,7 @@ import (
 // The test reads cancels twice, as a node does if the response to its first read
 // was lost.
 func TestTakeCancels_KeepsACancelUntilItWasPassedOn(t *testing.T) {
-	s, err := Open(t.Context(), pgtest.URL(t))
+	s, err := Open(t.Context(), pgtest.URL(t), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,12 +37,17 @@ func migrate(ctx context.Context, config *pgx.ConnConfig) (err error) {
 	if err != nil {
 		return err
 	}
-	conn, err := connect(ctx, config)
+	conn, err := connect(ctx, config, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
-	if version, err := schemaVersion(ctx, conn); err != nil || version == len(names) {
+	var version int
+	err = atOnce(ctx, func(ctx context.Context) error {
+		version, err = schemaVersion(ctx, conn)
+		return err
+	})
+	if err != nil || version == len(names) {
 		return err
 	} else if version > len(names) {
 		return newer(version, len(names))

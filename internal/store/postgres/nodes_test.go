@@ -453,7 +453,7 @@ func TestOpen_SimultaneouslyOnAnEmptyDatabase(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 6 {
 		wg.Go(func() {
-			s, err := postgres.Open(t.Context(), url)
+			s, err := postgres.Open(t.Context(), url, postgres.Options{})
 			if err != nil {
 				t.Errorf("Open: %v", err)
 				return

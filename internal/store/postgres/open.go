@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,17 +48,24 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
+// Options configure Open.
+type Options struct {
+	// Waiting is called with the cause when the server can't be reached at once and Open
+	// tries again, for 30 s at most; nil for nothing.
+	Waiting func(cause error)
+}
+
 // Open connects to the database at a URL and migrates its tables.
-func Open(ctx context.Context, databaseURL string) (*Store, error) {
+func Open(ctx context.Context, databaseURL string, options Options) (*Store, error) {
 	config, err := configure(databaseURL)
 	if err != nil {
 		return nil, err
 	}
-	return openWith(ctx, config, databaseURL)
+	return openWith(ctx, config, databaseURL, options)
 }
 
 // openWith is Open with the configuration of the connections.
-func openWith(ctx context.Context, config *pgxpool.Config, databaseURL string) (*Store, error) {
+func openWith(ctx context.Context, config *pgxpool.Config, databaseURL string, options Options) (*Store, error) {
 	hosts := &hosts{}
 	finding, cancel := context.WithTimeout(ctx, config.ConnConfig.ConnectTimeout)
 	hosts.find(finding, config.ConnConfig) // if none is found, connecting says why
@@ -65,7 +73,7 @@ func openWith(ctx context.Context, config *pgxpool.Config, databaseURL string) (
 	if err := hosts.order(ctx, config.ConnConfig); err != nil {
 		return nil, err
 	}
-	pooled, err := adapt(ctx, config, databaseURL)
+	pooled, err := adapt(ctx, config, databaseURL, options.Waiting)
 	if err != nil {
 		return nil, err
 	}
@@ -87,12 +95,12 @@ func openWith(ctx context.Context, config *pgxpool.Config, databaseURL string) (
 	for range 5 {
 		if _, err := s.ask(ctx, connectTimeout); err != nil {
 			s.closePools()
-			return nil, fault.Unreachable(err)
+			return nil, s.wrap(ctx, fmt.Errorf("reading the time of the database: %w", err))
 		}
 	}
 	if err := s.readPacks(ctx); err != nil {
 		s.closePools()
-		return nil, fault.Unreachable(err)
+		return nil, err
 	}
 	s.done.Go(func() { s.watch(background) })
 	s.done.Go(func() { s.notifier.run(background) })

@@ -19,7 +19,7 @@ import (
 func migrated(t testing.TB) string {
 	t.Helper()
 	return pgtest.URLFrom(t, "migrated", func(url string) error {
-		s, err := postgres.Open(t.Context(), url)
+		s, err := postgres.Open(t.Context(), url, postgres.Options{})
 		if err != nil {
 			return err
 		}
@@ -29,7 +29,7 @@ func migrated(t testing.TB) string {
 
 func open(t testing.TB, url string) *postgres.Store {
 	t.Helper()
-	s, err := postgres.Open(t.Context(), url)
+	s, err := postgres.Open(t.Context(), url, postgres.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestOpen_RefusesANewerDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = conn.Close(t.Context())
-	s, err := postgres.Open(t.Context(), url)
+	s, err := postgres.Open(t.Context(), url, postgres.Options{})
 	if err == nil {
 		_ = s.Close()
 		t.Fatal("a database of a newer version was opened")
@@ -64,7 +64,7 @@ func TestOpen_RefusesANewerDatabase(t *testing.T) {
 }
 
 func tryOpen(ctx context.Context, url string) error {
-	s, err := postgres.Open(ctx, url)
+	s, err := postgres.Open(ctx, url, postgres.Options{})
 	if err == nil {
 		_ = s.Close()
 	}

@@ -14,7 +14,7 @@ import (
 
 func openFresh(t *testing.T) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), pgtest.URL(t))
+	s, err := Open(t.Context(), pgtest.URL(t), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

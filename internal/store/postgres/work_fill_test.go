@@ -202,7 +202,7 @@ func begin(t *testing.T, url string, o *observed, ours int) *dealt {
 func fillDatabase(url string, others, ours int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	s, err := Open(ctx, url)
+	s, err := Open(ctx, url, Options{})
 	if err == nil {
 		err = s.Close()
 	}

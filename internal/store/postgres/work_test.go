@@ -57,7 +57,7 @@ func observe(t testing.TB, url string) *observed {
 	}
 	o := &observed{}
 	config.ConnConfig.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { o.note(n.Message) }
-	if o.Store, err = openWith(t.Context(), config, url); err != nil {
+	if o.Store, err = openWith(t.Context(), config, url, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = o.Close() })
