@@ -52,16 +52,50 @@ func newMask(values []string) *mask {
 	return m
 }
 
+// Ways in which common libraries write text into JSON, URLs and HTML.
+var (
+	quoting = strings.NewReplacer(`"`, `\"`, `\`, `\\`)
+	signing = strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`) // Go
+	// System.Text.Json of .NET.
+	signingAll = strings.NewReplacer(`"`, `\u0022`, `\`, `\\`, "&", `\u0026`, "'", `\u0027`, "+", `\u002B`, "<", `\u003C`, ">", `\u003E`, "`", `\u0060`)
+	// encodeURIComponent of JavaScript, from the escapes of package url.
+	component = strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*")
+	entities  = []*strings.Replacer{
+		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;"),   // Go
+		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#x27;"), // Python
+		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#039;"), // PHP
+		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#39;"),  // JavaScript, .NET
+		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;"),                               // texts between tags
+	}
+)
+
 // spellings returns a value as it may stand in a body: as it is, in JSON, in
 // URLs and forms, in HTML, and in base64.
 func spellings(value string) []string {
-	quoted := strings.NewReplacer(`"`, `\"`, `\`, `\\`).Replace(value)
-	signs := strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(quoted)
-	return []string{
-		value, quoted, signs, strings.ReplaceAll(quoted, "/", `\/`), strings.ReplaceAll(signs, "/", `\/`),
-		url.QueryEscape(value), url.PathEscape(value), strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;").Replace(value),
+	quoted := quoting.Replace(value)
+	signs := signing.Replace(quoted)
+	all := []string{
+		value, quoted, signs, strings.ReplaceAll(quoted, "/", `\/`), strings.ReplaceAll(signs, "/", `\/`), signingAll.Replace(value),
 		base64.RawStdEncoding.EncodeToString([]byte(value)), base64.RawURLEncoding.EncodeToString([]byte(value)),
 	}
+	for _, escaped := range []string{url.QueryEscape(value), url.PathEscape(value), component.Replace(url.QueryEscape(value))} {
+		all = append(all, escaped, lowerEscapes(escaped))
+	}
+	for _, e := range entities {
+		all = append(all, e.Replace(value))
+	}
+	return all
+}
+
+// lowerEscapes returns percent-encoded text with its escapes in lower case.
+func lowerEscapes(escaped string) string {
+	b := []byte(escaped)
+	for i := 0; i+2 < len(b); i++ {
+		if b[i] == '%' {
+			copy(b[i+1:], bytes.ToLower(b[i+1:i+3]))
+		}
+	}
+	return string(b)
 }
 
 // outcome masks the values in an outcome.
@@ -123,15 +157,25 @@ func (m *mask) header(h http.Header) http.Header {
 // text masks values in a text that may not keep their case, as names of header
 // fields and hosts don't.
 func (m *mask) text(text string) string {
+	lower := lowerASCII(text)
 	for _, value := range m.lower {
+		if !strings.Contains(lower, value) {
+			continue
+		}
+		var shown strings.Builder
 		for {
 			// Values are ASCII, so a match has the same length in text.
-			i := strings.Index(lowerASCII(text), value)
+			i := strings.Index(lower, value)
 			if i < 0 {
 				break
 			}
-			text = text[:i] + masked + text[i+len(value):]
+			shown.WriteString(text[:i])
+			shown.WriteString(masked)
+			text, lower = text[i+len(value):], lower[i+len(value):]
 		}
+		shown.WriteString(text)
+		text = shown.String()
+		lower = lowerASCII(text)
 	}
 	return text
 }

@@ -10,18 +10,25 @@ import (
 )
 
 func TestMask_ReplacesValuesWhereverTheyStand(t *testing.T) {
-	m := newMask([]string{`p"a/s&<\word`, "Sh0rt", "longer-than-8"})
+	m := newMask([]string{`p"a/s&<\word`, "Sh0rt", "longer-than-8", "it's (a) b+c"})
 	for body, want := range map[string]string{
-		"nothing":                          "nothing",
-		`you sent longer-than-8!`:          "you sent ***!",
-		`longer-than-8longer-than-8`:       "******",
-		`{"v":"p\"a/s&<\\word"}`:           `{"v":"***"}`,
-		`{"v":"p\"a\/s&<\\word"}`:          `{"v":"***"}`,
-		`{"v":"p\"a/s\u0026\u003c\\word"}`: `{"v":"***"}`,
-		`q=p%22a%2Fs%26%3C%5Cword`:         `q=***`,
-		`<b>p&#34;a/s&amp;&lt;\word</b>`:   `<b>***</b>`,
-		`Sh0rt`:                            `Sh0rt`,
-		`bG9uZ2VyLXRoYW4tOA==`:             `***==`,
+		"nothing":                              "nothing",
+		`you sent longer-than-8!`:              "you sent ***!",
+		`longer-than-8longer-than-8`:           "******",
+		`{"v":"p\"a/s&<\\word"}`:               `{"v":"***"}`,
+		`{"v":"p\"a\/s&<\\word"}`:              `{"v":"***"}`,
+		`{"v":"p\"a/s\u0026\u003c\\word"}`:     `{"v":"***"}`,
+		`q=p%22a%2Fs%26%3C%5Cword`:             `q=***`,
+		`<b>p&#34;a/s&amp;&lt;\word</b>`:       `<b>***</b>`,
+		`q=p%22a%2fs%26%3c%5cword`:             `q=***`,
+		`{"v":"p\u0022a/s\u0026\u003C\\word"}`: `{"v":"***"}`,
+		`<b>p"a/s&amp;&lt;\word</b>`:           `<b>***</b>`,
+		`<b>p&quot;a/s&amp;&lt;\word</b>`:      `<b>***</b>`,
+		`q=it's%20(a)%20b%2bc`:                 `q=***`,
+		`"it\u0027s (a) b\u002Bc"`:             `"***"`,
+		`it&#x27;s (a) b+c`:                    `***`,
+		`Sh0rt`:                                `Sh0rt`,
+		`bG9uZ2VyLXRoYW4tOA==`:                 `***==`,
 	} {
 		if got := string(m.body([]byte(body), false)); got != want {
 			t.Errorf("%s is stored as %s, want %s", body, got, want)
@@ -78,4 +85,12 @@ func FuzzMask(f *testing.F) {
 			}
 		}
 	})
+}
+
+func BenchmarkMask_HeaderNameFullOfValues(b *testing.B) {
+	m := newMask([]string{"aaaaaaaa"})
+	name := strings.Repeat("A", 250_000)
+	for b.Loop() {
+		m.text(name)
+	}
 }
