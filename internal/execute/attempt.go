@@ -275,6 +275,9 @@ func (a *attempt) follow(status int, location string) error {
 	if err != nil {
 		return err
 	}
+	if job.ToListener(next) && !a.toListener() {
+		return errOwnListener
+	}
 	switch status {
 	case http.StatusMovedPermanently, http.StatusFound:
 		if a.method == http.MethodPost {

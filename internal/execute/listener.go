@@ -22,6 +22,10 @@ func (e *listenerError) Error() string { return e.failure.Message }
 
 var errNoListener = &blockedError{why: "only what jobs, callbacks and webhooks send is answered by a listener"}
 
+// errOwnListener refuses a target that sends a request of its choice to the account's
+// listeners.
+var errOwnListener = &redirectError{"the target redirected to a listener; only what a listener answers may redirect there"}
+
 // toListener reports whether a listener answers the next hop: because of its host,
 // or because all requests to the first origin are answered so.
 func (a *attempt) toListener() bool {

@@ -189,3 +189,27 @@ func TestRedirect_EncodesTheLocation(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// counter is a listener that answers everything.
+type counter struct{ answered int }
+
+func (c *counter) Answer(*http.Request, []byte, func() bool) (*http.Response, *job.Failure) {
+	c.answered++
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: http.NoBody}, nil
+}
+
+func TestRedirect_TargetsDoNotReachListeners(t *testing.T) {
+	h, _ := redirecting()
+	base, c, listener := serve(t, false, h), newClient(t), &counter{}
+	r := signedPost(base + "/307?https://listen.invalid/dev/delete")
+	r.Listener = listener
+	fails(t, c, r, job.KindRedirect)
+	if listener.answered > 0 {
+		t.Errorf("%d requests reached the listener", listener.answered)
+	}
+	r.URL = "https://listen.invalid/dev/x"
+	answered(t, c, r)
+	if listener.answered != 1 {
+		t.Errorf("%d requests to the listener's own address reached it, want 1", listener.answered)
+	}
+}
