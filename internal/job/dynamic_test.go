@@ -46,6 +46,7 @@ func TestRender(t *testing.T) {
 	for _, x := range []struct{ args, url, contentType, body string }{
 		{`{"url":"https://x"}`, "https://x", "", ""},
 		{`{"url":"https://x?a=1","query":{"b":[1,null,true],"c":{"d":"e f"},"n":null,"s":"$state.sent"}}`, "https://x?a=1&b=1&b=true&c[d]=e+f&s=1.10", "", ""},
+		{`{"url":"https://x","query":"a=1#b"}`, "https://x?a=1%23b", "", ""},
 		{`{"url":"https://x#f","query":"q=%20&$job"}`, "https://x?q=%20&$job#f", "", ""},
 		{`{"url":"https://x","body":{"a":1}}`, "https://x", "application/json", `{"a":1,"$job":{"id":7},"$previous":{"items":[{"id":12345678901234567890}]},"$state":{"sent":1.10,"":{"x":1}}}`},
 		{`{"url":"https://x","metadata":false,"body":{"$job":0,"b":"$job.id"}}`, "https://x", "application/json", `{"$job":0,"b":7}`},

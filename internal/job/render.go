@@ -61,7 +61,8 @@ func (o *Outgoing) renderURL(s *Spec, d Dynamic) error {
 		encoded, fits = encodeForm(query, MaxRequestURL)
 	case '"':
 		if fits = len(query) <= MaxRequestQuery; fits {
-			encoded = []byte(rawjson.Text(query))
+			// A fragment would not be sent.
+			encoded = []byte(strings.ReplaceAll(rawjson.Text(query), "#", "%23"))
 		}
 	default:
 		query = emptyObject
