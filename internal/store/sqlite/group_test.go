@@ -5,6 +5,10 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 )
@@ -93,5 +97,33 @@ func TestWriter_BoundsTheBytesOfAGroup(t *testing.T) {
 	}
 	if want := []int{4, 1, 1}; !slices.Equal(groups, want) {
 		t.Errorf("groups of %v writes, want %v", groups, want)
+	}
+}
+
+// Each write waits for a locked file once, with its group, not for those before it too.
+func TestWriter_AGroupWaitsOnceForALockedFile(t *testing.T) {
+	s := openTest(t)
+	other, err := sqlite.OpenConn(s.path, sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Close() }()
+	s.writer.conn.SetBusyTimeout(time.Millisecond)
+	lock, err := sqlitex.ImmediateTransaction(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := make([]*write, 3)
+	for i := range group {
+		group[i] = &write{run: func(*tx) error { return nil }, done: make(chan error)}
+	}
+	go s.writer.commit(group)
+	errs := []error{<-group[0].done}
+	lock(&err)
+	errs = append(errs, <-group[1].done, <-group[2].done)
+	for i, err := range errs {
+		if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
+			t.Errorf("write %d returned %v, want that the file is locked", i, err)
+		}
 	}
 }

@@ -129,7 +129,7 @@ func (w *writer) commit(group []*write) {
 		return
 	}
 	notice, err := w.transact(inside)
-	if err != nil && len(inside) > 1 {
+	if err != nil && len(inside) > 1 && !errors.As(err, new(beginError)) {
 		for _, one := range inside {
 			w.commit([]*write{one})
 		}
@@ -148,10 +148,16 @@ func (w *writer) commit(group []*write) {
 	}
 }
 
+// beginError is why a transaction could not begin, as when another program holds the
+// file locked. It says nothing about the writes of the group.
+type beginError struct{ error }
+
+func (e beginError) Unwrap() error { return e.error }
+
 func (w *writer) transact(group []*write) (notice store.Notice, err error) {
 	end, err := sqlitex.ImmediateTransaction(w.conn)
 	if err != nil {
-		return notice, err
+		return notice, beginError{err}
 	}
 	t := &tx{conn: w.conn, store: w.store, now: w.store.Now()}
 	defer func() { w.store.uses.settle(t.used, err) }() // after the commit
