@@ -181,7 +181,7 @@ func (c *claiming) load(batch []*entry) {
 
 func (c *claiming) prepare(e *entry, item *store.QueueItem, now time.Time) {
 	e.attempt = c.Prepare(item, now)
-	e.claim = e.attempt.Claim()
+	c.items.prepared(e, e.attempt.Claim())
 	e.start = e.claim.StartAt
 	e.ahead = e.ref.Kind == store.KindDelivery && e.claim.Attempt == 1 && e.start.After(now)
 	e.limits, e.startBy = item.Limits, item.StartBy

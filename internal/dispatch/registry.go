@@ -113,6 +113,13 @@ func (r *registry) claiming(batch []*entry) {
 	}
 }
 
+// prepared sets the claim of an item, which is stored next.
+func (r *registry) prepared(e *entry, claim store.Claim) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e.claim = claim
+}
+
 // claimed notes that a node holds items now. It returns claims that are not
 // wanted any more, to be released: the process has registered again, or the
 // account was blocked.
@@ -273,7 +280,7 @@ func (r *registry) cancelled(number, revision int64) {
 	defer r.mu.Unlock()
 	e := r.job(number)
 	switch {
-	case e == nil || e.claim.Revision > revision:
+	case e == nil || e.claim.Attempt == 0 || e.claim.Revision > revision: // it ended an earlier claim
 	case e.phase == phaseFired:
 		e.abort(execute.ErrCancelled)
 	default:

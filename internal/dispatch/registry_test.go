@@ -46,6 +46,14 @@ func TestRegistryBegin_ByState(t *testing.T) {
 		{name: "aborted without being revoked", prepare: func(r *registry, e *entry) { r.abort(1) }, want: nowFired},
 		{name: "cancelled by another node", prepare: func(r *registry, e *entry) { r.cancelled(1, 1) }, want: neverFire, after: claimDoubted},
 		{name: "an earlier claim cancelled by another node", prepare: func(r *registry, e *entry) { e.claim.Revision = 2; r.cancelled(1, 1) }, want: nowFired},
+		{name: "an earlier claim cancelled while this one is being prepared", prepare: func(r *registry, e *entry) {
+			claim := e.claim
+			e.phase, e.claim = phaseClaiming, store.Claim{}
+			r.cancelled(1, 1)
+			claim.Revision = 2
+			r.prepared(e, claim)
+			r.claimed(1, []*entry{e})
+		}, want: nowFired},
 		{name: "blocked", prepare: func(r *registry, e *entry) { r.block(map[int64]bool{1: true}) }, want: neverFire},
 		{name: "another account blocked", prepare: func(r *registry, e *entry) { r.block(map[int64]bool{2: true}) }, want: nowFired},
 		{name: "lease lost", prepare: func(r *registry, e *entry) { r.reregister(2) }, want: neverFire},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -118,19 +119,19 @@ func TestClaim_SetsNothingAsideInAnOutage(t *testing.T) {
 
 func TestFire_APanicEndsOneAttemptOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		panics := 0
+		var panics atomic.Int64
 		b := start(t, 4, func(_ context.Context, r store.QueueKey) {
 			if r.Number == 3 {
 				panic("unexpected response")
 			}
-		}, func(d *Dispatcher) { d.ObservePanic = func() { panics++ } })
+		}, func(d *Dispatcher) { d.ObservePanic = func() { panics.Add(1) } })
 		now := b.queue.Now()
 		for i := range int64(20) {
 			b.queue.add(ref(i+1, 1, 1, now))
 		}
 		sleep(t.Context(), time.Second)
-		if fired := b.firings(); len(fired) != 20 || panics != 1 || b.InUse(store.KindJob) != 0 {
-			t.Errorf("%d fired, %d panics, %d slots held; want 20, 1 and 0", len(fired), panics, b.InUse(store.KindJob))
+		if fired := b.firings(); len(fired) != 20 || panics.Load() != 1 || b.InUse(store.KindJob) != 0 {
+			t.Errorf("%d fired, %d panics, %d slots held; want 20, 1 and 0", len(fired), panics.Load(), b.InUse(store.KindJob))
 		}
 	})
 }
