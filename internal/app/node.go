@@ -194,7 +194,7 @@ func (n *Node) start(ctx context.Context) error {
 		return err
 	}
 	n.vault = secret.New(secret.Config{
-		Records: n.store, Keys: n.keys, Client: n.client, Now: n.store.Now, CheckHost: n.targets.CheckHost, Audit: n.audit,
+		Records: n.store, Keys: n.keys, Client: n.client, Now: n.store.Now, CheckHost: n.targets.CheckHost, Audit: n.audit, Log: c.Log,
 	})
 	n.hub = eventstream.New(eventstream.Config{Store: n.clients, Log: c.Log})
 	n.newListeners()

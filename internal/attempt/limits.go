@@ -14,6 +14,9 @@ func (a *jobAttempt) limited(request execute.Request) (limited execute.Request, 
 	r.Metrics.LimitWaited(item.Due.Sub(item.OwnDue))
 	left := false
 	report := func() bool {
+		if left { // the request is repeated with another token
+			return true
+		}
 		now := r.Queue.Now()
 		if now.After(item.StartBy) {
 			return false

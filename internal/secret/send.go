@@ -48,7 +48,9 @@ func (v *Vault) Do(ctx context.Context, owner job.Owner, request execute.Request
 
 // refused reports whether a second request was not sent, so that the response to
 // the first one counts.
-func refused(o job.Outcome) bool { return o.Failure != nil && o.Failure.Kind == job.KindSecret }
+func refused(o job.Outcome) bool {
+	return o.Failure != nil && (o.Failure.Kind == job.KindSecret || o.Failure.Unsent)
+}
 
 // errTimeout is the cause of a context that ended at the timeout of an attempt.
 var errTimeout = errors.New("the time allowed ran out")

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/execute"
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
@@ -44,6 +46,7 @@ type tokenKey struct {
 type tokens struct {
 	client Sender
 	now    func() time.Time
+	log    *slog.Logger
 
 	mu      sync.Mutex
 	kept    map[tokenKey]token
@@ -67,7 +70,7 @@ type flight struct {
 }
 
 func (t *tokens) open(c Config) {
-	t.client, t.now = c.Client, c.Now
+	t.client, t.now, t.log = c.Client, c.Now, c.Log
 	t.kept, t.flights = map[tokenKey]token{}, map[tokenKey]*flight{}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 }
@@ -113,7 +116,6 @@ func (t *tokens) get(ctx context.Context, key tokenKey, c *credentials, stale st
 // fly fetches a token for all that wait for it.
 func (t *tokens) fly(key tokenKey, c *credentials, f *flight) {
 	defer close(f.done)
-	f.err = errors.New("the service failed; see its log")
 	defer func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -122,7 +124,15 @@ func (t *tokens) fly(key tokenKey, c *credentials, f *flight) {
 			t.keep(key, f.token)
 		}
 	}()
-	f.token, f.err = t.fetch(c)
+	err := fault.Guard(func() (err error) {
+		f.token, err = t.fetch(c)
+		return err
+	})
+	if errors.As(err, new(*fault.PanicError)) {
+		t.log.Error("panic in fetching a token", "account", key.account, "secret", key.name, "error", err)
+		err = errors.New("the service failed; see its log")
+	}
+	f.err = err
 }
 
 // keep keeps a token. Called with mu held.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -41,7 +42,8 @@ type Config struct {
 	// CheckHost returns why a host may not be the target of a request for a token;
 	// nil permits every host.
 	CheckHost func(host string) string
-	Audit     *audit.Log // nil records nothing
+	Audit     *audit.Log   // nil records nothing
+	Log       *slog.Logger // nil logs nothing
 }
 
 // Vault keeps the header secrets of accounts. It is safe for concurrent use.
@@ -53,7 +55,10 @@ type Vault struct {
 // New returns a Vault. The caller must Close it after the last attempt.
 func New(config Config) *Vault {
 	v := &Vault{Config: config}
-	v.tokens.open(config)
+	if v.Log == nil {
+		v.Log = slog.New(slog.DiscardHandler)
+	}
+	v.tokens.open(v.Config)
 	return v
 }
 
