@@ -429,6 +429,11 @@ func TestAStreamEndsWithWhatPermittedIt(t *testing.T) {
 		time.Sleep(beatEvery)
 		b.want(r, "")
 		b.wantEnded(r, true)
+		b.refusal.Store(error(fault.New(fault.Forbidden, "the account is suspended")))
+		r = b.open(owner, uuid.Nil)
+		time.Sleep(beatEvery)
+		b.want(r, ": following")
+		b.wantEnded(r, true)
 	})
 }
 
@@ -466,6 +471,29 @@ func TestAStoreThatFailsEndsNothing(t *testing.T) {
 		fail(nil)
 		time.Sleep(2 * pollEvery)
 		b.want(r, "job 1 available")
+	})
+}
+
+func TestARoundThatFailsLosesNoChange(t *testing.T) {
+	bubble(t, func(b *bench) {
+		old := b.store.addJob(owner)
+		for range roundJobs + 5 {
+			b.store.addJob(owner)
+		}
+		r := b.open(owner, uuid.Nil)
+		b.want(r, ": following")
+		fail := func(err error) {
+			b.store.mu.Lock()
+			defer b.store.mu.Unlock()
+			b.store.fails = err
+		}
+		fail(errors.New("down"))
+		b.hub.Changed(b.store.set(old.Number, job.Retryable))
+		time.Sleep(3 * pollEvery)
+		b.want(r, "")
+		fail(nil)
+		time.Sleep(2 * pollEvery)
+		b.want(r, "job 1 retryable")
 	})
 }
 

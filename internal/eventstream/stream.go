@@ -181,7 +181,8 @@ func (s *Stream) Serve(w http.ResponseWriter, r *http.Request, permit func(conte
 		case <-life.C:
 			return
 		case <-beat.C:
-			if err := permit(r.Context()); fault.CodeOf(err) == fault.Unauthorized {
+			switch fault.CodeOf(permit(r.Context())) {
+			case fault.Unauthorized, fault.Forbidden:
 				return
 			}
 			out.write([]byte(":\n\n"))

@@ -160,13 +160,26 @@ func (w *watcher) newest() (logs []store.LogMark, jobs []store.JobMark, err erro
 	return logs, jobs, err
 }
 
+// putBack keeps what a failed round has not looked at.
+func (w *watcher) putBack(changed []job.Ref) {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	kept := append(changed, w.changed...)
+	w.changed = kept[:min(len(kept), maxChanged)]
+}
+
 // round sends what has happened since the previous round.
-func (w *watcher) round(polled bool) error {
+func (w *watcher) round(polled bool) (err error) {
 	w.hub.mu.Lock()
 	changed := w.changed
 	w.changed = nil
 	onlyHints := w.open[false] == 0
 	w.hub.mu.Unlock()
+	defer func() {
+		if err != nil {
+			w.putBack(changed)
+		}
+	}()
 	logs, jobs, err := w.newest()
 	if err != nil {
 		return err
