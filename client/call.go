@@ -89,7 +89,7 @@ func (c *Client) do(ctx context.Context, call call) (*answer, error) {
 
 // backoff returns the wait before a retry, between half and all of its step.
 func (c *Client) backoff(attempt int) time.Duration {
-	step := firstWait
+	step := min(firstWait, c.config.MaxWait)
 	for range attempt {
 		step = min(2*step, c.config.MaxWait)
 	}

@@ -102,7 +102,8 @@ type Event struct {
 
 // FollowEvents iterates over what happens from now on, or since the log entry with
 // the id after. When the stream ends it comes back and repeats no log entry; it goes
-// on until the context ends, a call fails for good, or the loop is left. While the
+// on until the context ends, a call fails for good, an event is longer than
+// Config.MaxResponseBytes, or the loop is left. While the
 // service can't be reached it tries again with growing waits of up to Config.MaxWait.
 func (c *Client) FollowEvents(ctx context.Context, after string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
@@ -114,13 +115,16 @@ func (c *Client) FollowEvents(ctx context.Context, after string) iter.Seq2[Event
 			body, err := c.open(ctx, call{method: http.MethodGet, path: "/api/events", header: header})
 			if err == nil {
 				failures = 0
-				goOn := c.readEvents(body, func(event Event) bool {
+				goOn, tooLong := c.readEvents(body, func(event Event) bool {
 					if event.ID != "" {
 						after = event.ID
 					}
 					return yield(event, nil)
 				})
 				body.Close()
+				if tooLong != nil {
+					yield(Event{}, tooLong)
+				}
 				if !goOn {
 					return
 				}
@@ -143,10 +147,10 @@ func (c *Client) FollowEvents(ctx context.Context, after string) iter.Seq2[Event
 	}
 }
 
-// readEvents reads server-sent events until the stream ends, and reports whether the
-// receiver wants more. An event that can't be read is passed over: the stream's
-// position moves on with the next one.
-func (c *Client) readEvents(body io.Reader, each func(Event) bool) bool {
+// readEvents reads server-sent events until the stream ends, and reports whether to go
+// on: the receiver wants more, and no event was too long, which would come again. An
+// event that is no record is passed over: the stream's position moves on with the next.
+func (c *Client) readEvents(body io.Reader, each func(Event) bool) (goOn bool, tooLong error) {
 	var kind, id string
 	var data bytes.Buffer
 	lines := c.lines(body)
@@ -159,7 +163,7 @@ func (c *Client) readEvents(body io.Reader, each func(Event) bool) bool {
 			kind, id = "", ""
 			data.Reset()
 			if known && !each(event) {
-				return false
+				return false, nil
 			}
 		case name == "event":
 			kind = value
@@ -169,7 +173,10 @@ func (c *Client) readEvents(body io.Reader, each func(Event) bool) bool {
 			data.WriteString(value)
 		}
 	}
-	return true
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return false, fmt.Errorf("an event is longer than Config.MaxResponseBytes: %w", err)
+	}
+	return true, nil
 }
 
 func eventOf(kind, id string, data []byte) (Event, bool) {
