@@ -7,6 +7,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/quota"
 )
 
@@ -65,10 +66,7 @@ func (s *Server) count(route route, public bool, c *call) error {
 	if !changes(route, c) || route.path == "/sign-out" {
 		return nil
 	}
-	if err := quota.Suspended(v.account); err != nil {
-		return fault.New(fault.Forbidden, ui.Sentence(err.Error()))
-	}
-	return nil
+	return suspended(v.account)
 }
 
 // changes reports whether a request may change something of an account.
@@ -86,5 +84,20 @@ func (s *Server) countPublic(route route, c *call) error {
 	if err != nil {
 		return err
 	}
-	return s.Rates.Account(c.Header(), s.Public.Number, limits.Rate, 0, 1)
+	if err := s.Rates.Account(c.Header(), s.Public.Number, limits.Rate, 0, 1); err != nil {
+		return err
+	}
+	account, err := s.Auth.Account(c.r.Context(), s.Public.Number)
+	if err != nil {
+		return err
+	}
+	return suspended(account)
+}
+
+// suspended returns a Forbidden fault if an account may not change anything.
+func suspended(account *identity.Account) error {
+	if err := quota.Suspended(account); err != nil {
+		return fault.New(fault.Forbidden, ui.Sentence(err.Error()))
+	}
+	return nil
 }

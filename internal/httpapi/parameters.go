@@ -41,7 +41,9 @@ func refuseMisspelt(route route, method string, address *url.URL) error {
 		if slices.Contains(known, plainName(name)) {
 			continue
 		}
-		if meant, ok := job.Misspelt(bracketless(name), known); ok {
+		if plain := bracketless(name); slices.Contains(known, plain) {
+			problems.Add(fault.Problem{Parameter: plain, Detail: "can't be given as " + name})
+		} else if meant, ok := job.Misspelt(plain, known); ok {
 			problems.Add(fault.Problem{Parameter: name, Detail: "is not a known parameter; did you mean " + meant + "?"})
 		} else if elsewhere[plainName(name)] {
 			problems.Add(fault.Problem{Parameter: name, Detail: "is not a parameter of this call, which takes " + strings.Join(known, ", ")})

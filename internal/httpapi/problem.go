@@ -14,8 +14,8 @@ import (
 
 const internalMessage = "something went wrong on our side; it has been logged under the id in X-Request-Id"
 
-// responses maps each fault code to its status and title (RFC 9110's phrases).
-// responses has the status, the title and the code of each kind of problem.
+// responses has the status, the title (the phrase of RFC 9110) and the code of each kind
+// of problem.
 // Codes are stable: clients may compare them.
 var responses = map[fault.Code]struct {
 	status int

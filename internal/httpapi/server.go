@@ -247,7 +247,9 @@ func (s *Server) serve(route route) http.Handler {
 		defer func() {
 			if broken := recover(); broken != nil {
 				s.Log.Error("panic in a handler", "request", id, "route", route.path, "panic", broken, "stack", string(debug.Stack()))
-				s.problem(c, id, fault.New(fault.Internal, internalMessage))
+				if cut = c.started; !cut {
+					s.problem(c, id, fault.New(fault.Internal, internalMessage))
+				}
 			}
 			s.Metrics.Requested(route.path, strconv.Itoa(c.status))
 			if !streams[route.path] {
@@ -255,13 +257,12 @@ func (s *Server) serve(route route) http.Handler {
 			}
 			c.span.EndCall(c.status)
 			s.Log.Debug("call", "request", id, "method", r.Method, "route", route.path, "status", c.status, "client", edge.ClientAddr(r), "duration", time.Since(start))
-			if cut {
+			if cut { // only a closed connection shows the client that the response is incomplete
 				panic(http.ErrAbortHandler)
 			}
 		}()
 		switch err := s.dispatch(route, c); {
 		case err != nil && c.started:
-			// Only a closed connection shows the client that the response is incomplete.
 			s.Log.Debug("response cut off", "request", id, "route", route.path, "error", err)
 			cut = true
 		case err != nil:

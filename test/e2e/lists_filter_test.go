@@ -208,7 +208,6 @@ func TestQuery_MisspeltParametersNameTheOneThatWasMeant(t *testing.T) {
 		"/api/jobs/counts?limit=5":           "this call, which takes state,",
 		"/api/schedules?state=disabled":      "this call, which takes tag, mask, limit, offset, order_by, cursor",
 		"/api/logs?jobid=1":                  "did you mean job_id?",
-		"/api/jobs?order_by[2]=x":            "did you mean order_by?",
 		"/api/stats?minute=5":                "did you mean minutes?",
 		"/api/account/audit?events=accounts": "did you mean event?",
 	} {
@@ -227,6 +226,9 @@ func TestQuery_MisspeltParametersNameTheOneThatWasMeant(t *testing.T) {
 	a.Get(jobPath(job) + "?verbose=1").Want(200)
 	for _, query := range []string{"order_by[]=job_id&order_by[]=desc", "order_by[0]=job_id&order_by[1]=desc"} {
 		a.Get("/api/jobs?" + query).Want(200)
+	}
+	if detail := a.Get("/api/jobs?order_by[2]=x").WantParameters("order_by").JSON.Get("detail").Str(); !strings.Contains(detail, "can't be given as order_by[2]") {
+		t.Errorf("the detail is %q", detail)
 	}
 	a.Get("/api/ping?x=1").Want(200)
 	a.Get("/healthz?x=1").Want(200)
