@@ -71,8 +71,8 @@ func NewMeter[K comparable](now time.Time) *Meter[K] {
 	return &Meter[K]{seed: maphash.MakeSeed(), base: now}
 }
 
-// Take counts the calls of a request: from is how many it has been counted as
-// before (0 for a new request), to how many it counts as. A request larger than
+// Take counts the calls of a request: before is how many it has been counted as
+// already (0 for a new request), calls how many it counts as in all. A request larger than
 // the burst counts as the burst. A refused request counts as no call, and its
 // earlier count is undone.
 func (m *Meter[K]) Take(key K, rate Rate, before, calls int64, now time.Time) Count {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -62,8 +63,10 @@ func (s *Store) listenOnce(ctx context.Context) (heard bool, err error) {
 		return false, err
 	}
 	ctx, stop := context.WithCancel(ctx)
+	var echoing sync.WaitGroup
+	echoing.Go(func() { s.echo(ctx) })
+	defer echoing.Wait()
 	defer stop()
-	go s.echo(ctx)
 	last := time.Now()
 	for {
 		wait, cancel := context.WithDeadline(ctx, last.Add(echoWithin))
