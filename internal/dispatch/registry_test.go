@@ -15,7 +15,7 @@ var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
 // heldItem adds an item that node 1 holds, with these start messages.
 func heldItem(r *registry, number int64, messages ...int64) *entry {
-	e := &entry{ref: ref(number, 1, 1, noon), start: noon}
+	e := &entry{ref: ref(number, 1, 1, noon), start: noon, claim: store.Claim{Attempt: 1}}
 	for _, m := range messages {
 		e.claim.Deliveries = append(e.claim.Deliveries, job.Delivery{Number: m})
 	}
