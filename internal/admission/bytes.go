@@ -142,4 +142,9 @@ func (l *lease) resize(size int) {
 	})
 }
 
-func (l *lease) release() { l.resize(0) }
+// release ends a lease, which may be nil.
+func (l *lease) release() {
+	if l != nil {
+		l.resize(0)
+	}
+}

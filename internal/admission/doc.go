@@ -11,5 +11,6 @@
 // most as many bytes as remain free, so that several large readers get equal
 // shares and there is always room for a small page. Most pages are small: a page
 // is first read with the budget of a small page, and read again with the bytes
-// that it needs if that does not suffice.
+// that it needs if that does not suffice. A response for which several large reads
+// are made reserves the bytes of all of them at once (see Reserve).
 package admission

@@ -74,7 +74,8 @@ func (s *Store) enter(ctx context.Context, account int64, heavy bool) (leave fun
 	return s.pages.enter(ctx, account)
 }
 
-// list reads a page within q's budget, first with the budget of a small page.
+// list reads a page within q's budget, first with the budget of a small page unless
+// its bytes are reserved.
 func list[T any](ctx context.Context, s *Store, owner job.Owner, heavy bool, q *job.ListQuery, size func(T) int, read func() ([]T, error)) ([]T, error) {
 	leave, err := s.enter(ctx, owner.Number, heavy)
 	if err != nil {
@@ -82,13 +83,14 @@ func list[T any](ctx context.Context, s *Store, owner job.Owner, heavy bool, q *
 	}
 	defer leave()
 	full := q.Budget()
-	if q.Bytes = min(smallPage, full); q.Bytes < full {
+	if smallPage < full && !isReserved(ctx) {
+		q.Bytes = smallPage
 		found, fits, err := within(ctx, s, owner, q.Bytes, true, size, read)
 		if fits || err != nil {
 			return found, err
 		}
-		q.Bytes = full
 	}
+	q.Bytes = full
 	found, _, err := within(ctx, s, owner, full, false, size, read)
 	return found, err
 }
@@ -97,7 +99,7 @@ func list[T any](ctx context.Context, s *Store, owner job.Owner, heavy bool, q *
 // is written. With mustFit, it discards the records if they exceed the reservation;
 // fits reports whether they don't.
 func within[T any](ctx context.Context, s *Store, owner job.Owner, bytes int, mustFit bool, size func(T) int, read func() ([]T, error)) (found []T, fits bool, err error) {
-	l, err := s.bytes.take(ctx, owner.Number, bytes)
+	l, err := s.take(ctx, owner, bytes)
 	if err != nil {
 		return nil, false, err
 	}
@@ -112,19 +114,19 @@ func within[T any](ctx context.Context, s *Store, owner job.Owner, bytes int, mu
 }
 
 // one reads a record that is usually small. It discards a large one and reads it
-// again after reserving bytes for it.
+// again after reserving bytes for it, unless they are reserved.
 func one[T any](ctx context.Context, s *Store, owner job.Owner, size func(T) int, read func() (T, error)) (T, error) {
 	found, err := read()
 	n := 0
 	if err == nil {
 		n = size(found)
 	}
-	if n <= smallRecord {
+	if n <= smallRecord || isReserved(ctx) {
 		return found, err
 	}
 	var none T
 	found = none
-	l, err := s.bytes.take(ctx, owner.Number, n)
+	l, err := s.take(ctx, owner, n)
 	if err != nil {
 		return none, err
 	}

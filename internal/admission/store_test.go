@@ -70,3 +70,32 @@ func TestJobGet_ReservesBytesForLargeRecords(t *testing.T) {
 		release()
 	}
 }
+
+func TestReserve_CoversTheReadsOfAResponse(t *testing.T) {
+	const mib = 1 << 20
+	behind := &shelf{jobs: 11, size: mib}
+	s := New(behind)
+	ctx, release := Hold(t.Context())
+	reserved, settle, err := Reserve(ctx, s, job.Owner{Number: 1}, 20*mib)
+	if err != nil || s.bytes.used != 20*mib {
+		t.Fatalf("%d bytes are reserved, %v", s.bytes.used, err)
+	}
+	jobs, err := s.JobList(reserved, job.Owner{Number: 1}, job.Query{ListQuery: job.ListQuery{Limit: 11}})
+	if err != nil || len(jobs) != 9 || fmt.Sprint(behind.asked) != "[8388608]" || s.bytes.used != 20*mib {
+		t.Errorf("%d jobs with budgets %v, %d bytes held, %v", len(jobs), behind.asked, s.bytes.used, err)
+	}
+	if _, err := s.JobGet(reserved, job.Owner{Number: 1}, job.Ref{Number: 1}); err != nil || len(behind.asked) != 2 || s.bytes.used != 20*mib {
+		t.Errorf("%d bytes are held with a job, %v", s.bytes.used, err)
+	}
+	if settle(3 * mib); s.bytes.used != 3*mib {
+		t.Errorf("%d bytes are held once the reservation has ended", s.bytes.used)
+	}
+	if release(); s.bytes.used != 0 {
+		t.Errorf("%d bytes are held afterwards", s.bytes.used)
+	}
+	if same, settle, err := Reserve(ctx, behind, job.Owner{}, mib); same != ctx || err != nil {
+		t.Errorf("bytes of a store without bounds are reserved: %v", err)
+	} else {
+		settle(mib)
+	}
+}

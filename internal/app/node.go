@@ -205,6 +205,7 @@ func (n *Node) start(ctx context.Context) error {
 		LimitStarted: func(account int64, keys []string, until, at time.Time) {
 			n.dispatcher.LimitStarted(account, keys, until, at)
 		},
+		LimitsFreed: func(account int64, keys []string) { n.dispatcher.LimitsFreed(account, keys) },
 	})
 	n.dispatcher = dispatch.New(dispatch.Config{
 		Queue: n.store, Node: node, Concurrency: c.Concurrency, Prepare: n.runner.Prepare, Deadline: lifecycle.Deadline, Prewarm: n.runner.Prewarm,

@@ -97,6 +97,10 @@ func (r *Runner) endOverdue(ctx context.Context, token job.TokenHash) error {
 	}
 	r.Metrics.Completed("abandoned")
 	r.stored(a.Completion.Owner.Number)
+	if r.LimitsFreed != nil {
+		keys, _ := store.LimitsNeeded(a.Job)
+		r.LimitsFreed(a.Job.Owner.Number, keys)
+	}
 	if p.State.Final() {
 		r.Metrics.Finished(p.State.String())
 	}

@@ -73,6 +73,10 @@ type Config struct {
 	// LimitStarted is called when the request of an attempt leaves that limits
 	// have granted until a time. It must not block. May be nil.
 	LimitStarted func(account int64, keys []string, until, at time.Time)
+	// LimitsFreed is called when an attempt was ended that its target did not
+	// complete, with the keys of the limits that it may have taken. It must not
+	// block. May be nil.
+	LimitsFreed func(account int64, keys []string)
 	// Random returns numbers from 0 to 1, by which retries are spread; nil for
 	// those of math/rand.
 	Random func() float64

@@ -98,6 +98,10 @@ func (s *Server) attempts(c *call) error {
 		return c.render(http.StatusUnprocessableEntity, view.AttemptsPage(list))
 	}
 	c.follow(&list.Logs)
+	var err error
+	if list.Schedule, err = s.filterSchedule(c, q.Schedule); err != nil {
+		return err
+	}
 	page, err := s.Service.Attempts(c.r.Context(), c.owner(), q)
 	if err != nil {
 		return err
@@ -107,9 +111,6 @@ func (s *Server) attempts(c *call) error {
 	}
 	for _, a := range page.Items {
 		list.Rows = append(list.Rows, attemptRow(a))
-	}
-	if list.Schedule, err = s.filterSchedule(c, q.Schedule); err != nil {
-		return err
 	}
 	if c.part() == "list" {
 		return c.render(http.StatusOK, view.AttemptsPart(list))

@@ -22,6 +22,7 @@ type idle struct{}
 func (idle) Revoke(int64, time.Time) dispatch.ClaimState { return dispatch.NotOwned }
 func (idle) Restore(int64)                               {}
 func (idle) Abort(int64)                                 {}
+func (idle) LimitsFreed(int64, []string)                 {}
 
 // owner returns the account with an email.
 func (w *site) owner(email string) job.Owner {

@@ -222,6 +222,25 @@ func (d *Dispatcher) limitsFreed(e *entry) {
 	}
 }
 
+// LimitsFreed reports that an attempt which awaited its completion has ended, for
+// the keys of the limits that it may have taken. Only a line that waits for the end
+// of an attempt, or is being planned, needs a pass for that.
+func (d *Dispatcher) LimitsFreed(account int64, keys []string) {
+	now := d.Queue.Now()
+	d.limits.mu.Lock()
+	defer d.limits.mu.Unlock()
+	for _, name := range keys {
+		key := store.LimitKey{Account: account, Key: name}
+		switch l := d.limits.lines[key]; {
+		case l == nil:
+		case l.running:
+			d.limits.plan(key, now.Add(reportAfter))
+		case l.blocked:
+			d.limits.plan(key, now)
+		}
+	}
+}
+
 // keepLimits plans the lines of limits until ctx ends.
 func (d *Dispatcher) keepLimits(ctx context.Context) {
 	var passes sync.WaitGroup

@@ -160,6 +160,35 @@ func TestLimits_ChangeTakesEffectAtOnce(t *testing.T) {
 	})
 }
 
+// An attempt that awaits its completion is none of the dispatcher's.
+func TestLimits_EndOfAnAwaitingAttemptIsUsedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 1000, nil)
+		b.queue.limit("a", limit.Limit{Parallel: 1})
+		awaiting := func(n int) {
+			b.queue.mu.Lock()
+			defer b.queue.mu.Unlock()
+			b.queue.limits.states["a"].InFlight += n
+		}
+		awaiting(1)
+		b.queue.addLimited([]string{"a"}, ref(1, 1, 1, b.queue.Now()))
+		for i := range 10 { // at different times between two reads of what to plan
+			sleep(t.Context(), 3*time.Second+time.Duration(i)*100*time.Millisecond)
+			if n := len(b.firings()); n != i {
+				t.Fatalf("%d fired while an attempt was under way, want %d", n, i)
+			}
+			awaiting(-1)
+			b.LimitsFreed(1, []string{"unknown", "a"})
+			sleep(t.Context(), 100*time.Millisecond)
+			if n := len(b.firings()); n != i+1 {
+				t.Fatalf("%d fired within 100 ms after the attempt, want %d", n, i+1)
+			}
+			awaiting(1)
+			b.queue.addLimited([]string{"a"}, ref(int64(i+2), 1, 1, b.queue.Now()))
+		}
+	})
+}
+
 // Items that had to wait for slots longer than their limits allow wait for their
 // limits again.
 func TestLimits_LateStartsAreGrantedAgain(t *testing.T) {

@@ -65,7 +65,9 @@ func MaskCredentials(object rawjson.Value) rawjson.Value {
 }
 
 // KeepCredentials returns an object with the headers' values of before in place of
-// those that MaskCredentials has replaced. So a masked object can be edited.
+// those that MaskCredentials has replaced. So a masked object can be edited. Names
+// are compared without case; of several headers with a name, the first of before
+// counts.
 func KeepCredentials(object, before rawjson.Value) rawjson.Value {
 	if object.Kind() != '{' {
 		return object
@@ -75,16 +77,16 @@ func KeepCredentials(object, before rawjson.Value) rawjson.Value {
 	if i < 0 || members[i].Value.Kind() != '{' {
 		return object
 	}
-	known := rawjson.Members(rawjson.Get(before, "headers"))
+	known := knownHeaders(rawjson.Get(before, "headers"))
 	headers := rawjson.Members(members[i].Value)
 	changed := false
 	for k, h := range headers {
 		if !IsCredential(h.Name) || !isMasked(h.Value) {
 			continue
 		}
-		at := slices.IndexFunc(known, func(m rawjson.Member) bool { return strings.EqualFold(m.Name, h.Name) })
-		if at >= 0 && len(rawjson.Elements(known[at].Value)) == len(rawjson.Elements(h.Value)) {
-			headers[k].Value, changed = known[at].Value, true
+		was, ok := known[strings.ToLower(h.Name)]
+		if ok && was.elements == len(rawjson.Elements(h.Value)) {
+			headers[k].Value, changed = was.value, true
 		}
 	}
 	if !changed {
@@ -92,6 +94,27 @@ func KeepCredentials(object, before rawjson.Value) rawjson.Value {
 	}
 	members[i].Value = rawjson.Object(headers)
 	return rawjson.Object(members)
+}
+
+// knownHeader is a header's value, and of how many elements it consists if it is an
+// array.
+type knownHeader struct {
+	value    rawjson.Value
+	elements int
+}
+
+// knownHeaders returns the first value of each name, in lower case. Forms may have
+// more than a hundred thousand headers, so none may be searched for.
+func knownHeaders(headers rawjson.Value) map[string]knownHeader {
+	members := rawjson.Members(headers)
+	known := make(map[string]knownHeader, len(members))
+	for _, m := range members {
+		name := strings.ToLower(m.Name)
+		if _, ok := known[name]; !ok {
+			known[name] = knownHeader{m.Value, len(rawjson.Elements(m.Value))}
+		}
+	}
+	return known
 }
 
 // isMasked reports whether a header's value is what MaskCredentials makes of one.

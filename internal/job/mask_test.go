@@ -49,3 +49,16 @@ func TestKeepCredentials_PutsBackWhatWasMasked(t *testing.T) {
 		t.Errorf("masking and back: %s", got)
 	}
 }
+
+func TestKeepCredentials_OfSeveralHeadersTakesTheFirst(t *testing.T) {
+	before := rawjson.Value(`{"headers":{"Cookie":"one","cookie":["two","three"],"X-Key":["four","five"],"x-key":"six"}}`)
+	for object, want := range map[string]string{
+		`{"headers":{"cookie":"***","COOKIE":"***"}}`:                          `{"headers":{"cookie":"one","COOKIE":"one"}}`,
+		`{"headers":{"cookie":["***","***"],"x-key":"***"}}`:                   `{"headers":{"cookie":["***","***"],"x-key":"***"}}`,
+		`{"headers":{"x-key":["***","***"],"X-KEY":["***"],"Cookie":"seven"}}`: `{"headers":{"x-key":["four","five"],"X-KEY":["***"],"Cookie":"seven"}}`,
+	} {
+		if got := KeepCredentials(rawjson.Value(object), before); string(got) != want {
+			t.Errorf("%s becomes %s, want %s", object, got, want)
+		}
+	}
+}

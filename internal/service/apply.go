@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -187,18 +188,25 @@ func (s *Service) ExportSchedules(ctx context.Context, owner job.Owner, document
 	}
 	defer end()
 	for after := ""; ; {
-		page, err := s.Store.ScheduleKeyed(ctx, owner, document, after, schedulesPage)
-		if err != nil {
+		last, err := s.exportSchedulesPage(ctx, owner, document, after, write)
+		if err != nil || last == nil {
 			return err
 		}
-		if len(page) == 0 {
-			return nil
-		}
-		if err := write(page); err != nil {
-			return err
-		}
-		after = *page[len(page)-1].Key
+		after = *last
 	}
+}
+
+// exportSchedulesPage passes a page of schedules to write and releases its bytes,
+// so that an export may be larger than what its account may hold. It returns the
+// last key; nil at the end.
+func (s *Service) exportSchedulesPage(ctx context.Context, owner job.Owner, document *string, after string, write func([]*job.Schedule) error) (last *string, err error) {
+	ctx, release := admission.Hold(ctx)
+	defer release()
+	page, err := s.Store.ScheduleKeyed(ctx, owner, document, after, schedulesPage)
+	if err != nil || len(page) == 0 {
+		return nil, err
+	}
+	return page[len(page)-1].Key, write(page)
 }
 
 // schedulesPage is how many schedules an export reads at a time.

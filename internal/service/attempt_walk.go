@@ -160,6 +160,7 @@ func (w *attemptWalk) wants(l *job.Log) (bool, error) {
 	case newer != "":
 		return false, nil
 	}
-	outcome, err := w.s.nextOf(w.ctx, w.owner, l)
+	outcome, bytes, err := w.s.nextOf(w.ctx, w.owner, l)
+	w.left.spend(0, bytes)
 	return outcome == nil, err
 }

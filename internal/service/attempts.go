@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 )
@@ -71,16 +72,41 @@ const (
 // A page reads at most 1,000 logs, of at most 50 jobs if it finds them by their
 // jobs, so a page that is not full, or is empty, may have a next one.
 func (s *Service) Attempts(ctx context.Context, owner job.Owner, q AttemptQuery) (AttemptPage, error) {
-	w := &attemptWalk{s: s, ctx: ctx, owner: owner, q: q, at: q.After, left: ofAttempts, latest: map[int64]string{}}
-	more, err := w.run()
-	if err != nil {
-		return AttemptPage{}, err
+	page, fits, err := s.readAttempts(ctx, owner, q, ofSmallAttempts, 0)
+	if fits || err != nil {
+		return page, err
 	}
-	page := AttemptPage{Items: w.found}
-	if more {
+	page, _, err = s.readAttempts(ctx, owner, q, ofAttempts, besideAttempts)
+	return page, err
+}
+
+// readAttempts reads a page of attempts. It first reserves the bytes of the walk, and
+// spare ones for what describes the attempts, so that a large page waits for bytes
+// only while it holds none. Without spare ones it stops, and fits is false, if the
+// walk spends its bytes.
+func (s *Service) readAttempts(ctx context.Context, owner job.Owner, q AttemptQuery, left effort, spare int) (page AttemptPage, fits bool, err error) {
+	reserved, settle, err := admission.Reserve(ctx, s.Store, owner, left.bytes+spare)
+	if err != nil {
+		return page, false, err
+	}
+	kept := 0
+	defer func() { settle(kept) }()
+	w := &attemptWalk{s: s, ctx: reserved, owner: owner, q: q, at: q.After, left: left, latest: map[int64]string{}}
+	more, err := w.run()
+	if err != nil || spare == 0 && w.left.bytes <= 0 {
+		return page, false, err
+	}
+	if spare > 0 {
+		ctx = reserved
+	}
+	if err := s.describe(ctx, owner, w.found); err != nil {
+		return page, false, err
+	}
+	if page.Items = w.found; more {
 		page.Next = &w.at
 	}
-	return page, s.describe(ctx, owner, page.Items)
+	kept = job.TotalSize(page.Items, func(a Attempt) int { return job.LogSize(a.Log) })
+	return page, true, nil
 }
 
 // AttemptOf returns the attempt that a log belongs to, and the log of its request,
@@ -93,7 +119,7 @@ func (s *Service) AttemptOf(ctx context.Context, owner job.Owner, id uuid.UUID) 
 		return a, nil, err
 	case l.Event == job.EventRequest:
 		request = l
-		outcome, err := s.nextOf(ctx, owner, l)
+		outcome, _, err := s.nextOf(ctx, owner, l)
 		if err != nil {
 			return a, nil, err
 		}
@@ -139,19 +165,21 @@ func isOutcome(l *job.Log) bool {
 	return false
 }
 
-// nextOf returns the outcome of the attempt with a request; nil if there is none.
-func (s *Service) nextOf(ctx context.Context, owner job.Owner, request *job.Log) (*job.Log, error) {
+// nextOf returns the outcome of the attempt with a request; nil if there is none. It
+// also returns how many bytes it read.
+func (s *Service) nextOf(ctx context.Context, owner job.Owner, request *job.Log) (outcome *job.Log, bytes int, err error) {
 	newer := job.LogQuery{ListQuery: job.ListQuery{Limit: 4, AfterID: request.ID}, Job: &job.Ref{Number: request.Job}, Oldest: true}
 	logs, err := s.Store.LogList(ctx, owner, newer)
+	bytes = job.TotalSize(logs, job.LogSize)
 	for _, l := range logs {
 		if isOutcome(l) {
-			return l, nil
+			return l, bytes, nil
 		}
 		if l.Event == job.EventRequest {
 			break
 		}
 	}
-	return nil, err
+	return nil, bytes, err
 }
 
 // describe adds what the jobs of attempts say. Few jobs are read at a time, because
@@ -166,23 +194,32 @@ func (s *Service) describe(ctx context.Context, owner job.Owner, attempts []Atte
 		}
 		of[number] = append(of[number], i)
 	}
-	for len(refs) > 0 {
-		n := min(jobsTogether, len(refs))
-		jobs, err := s.Store.JobGetMany(ctx, owner, refs[:n])
-		if err != nil {
+	for some := range slices.Chunk(refs, jobsTogether) {
+		if err := s.describeSome(ctx, owner, attempts, of, some); err != nil {
 			return err
 		}
-		for _, j := range jobs {
-			if j == nil { // removed meanwhile
-				continue
-			}
-			spec := job.ReadSpec(j.Args)
-			for _, i := range of[j.Number] {
-				a := &attempts[i]
-				a.Name, a.Method, a.URL, a.ScheduleID, a.Ended = j.Name, spec.Method, spec.URL, j.ScheduleID, j.State.Final()
-			}
+	}
+	return nil
+}
+
+// describeSome describes the attempts of some jobs, given where they are. It
+// releases the jobs' bytes, since their args are not kept.
+func (s *Service) describeSome(ctx context.Context, owner job.Owner, attempts []Attempt, of map[int64][]int, refs []job.Ref) error {
+	ctx, release := admission.Hold(ctx)
+	defer release()
+	jobs, err := s.Store.JobGetMany(ctx, owner, refs)
+	if err != nil {
+		return err
+	}
+	for _, j := range jobs {
+		if j == nil { // removed meanwhile
+			continue
 		}
-		refs = refs[n:]
+		spec := job.ReadSpec(j.Args)
+		for _, i := range of[j.Number] {
+			a := &attempts[i]
+			a.Name, a.Method, a.URL, a.ScheduleID, a.Ended = j.Name, spec.Method, spec.URL, j.ScheduleID, j.State.Final()
+		}
 	}
 	return nil
 }

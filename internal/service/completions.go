@@ -76,6 +76,7 @@ func (s *Service) Complete(ctx context.Context, token string, body rawjson.Value
 		s.Listener.Changed(j)
 	}
 	if r.Ended {
+		limitsFreed(s.Engine, a.Job)
 		if r.State.Final() {
 			s.Metrics.Finished(r.State.String())
 		}

@@ -1,11 +1,13 @@
 package service
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/dispatch"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -38,6 +40,31 @@ func TestHasStarted_CountsAnotherNodesClaimAsStartedWhenTooLateToTellIt(t *testi
 		c := &coordination{engine: uniformEngine{is: x.is}}
 		if got := c.hasStarted(&job.Job{Number: 1}, &store.ClaimInfo{Node: 2, StartAt: now.Add(x.after)}, now); got != x.want {
 			t.Errorf("state %v, %s from now: started is %t", x.is, x.after, got)
+		}
+	}
+}
+
+func TestCoordination_EndFreesTheLimitsOfCancelledJobs(t *testing.T) {
+	j := &job.Job{Number: 1, Owner: job.Owner{Number: 7}, Args: rawjson.Value(`{"url":"https://example.com/","limits":["a","b"]}`)}
+	for name, x := range map[string]struct {
+		claim  *store.ClaimInfo
+		again  bool
+		stored bool
+		want   string
+	}{
+		"awaits its completion": {&store.ClaimInfo{Node: store.AwaitingNode}, false, true, "[7 [a b host:example.com]]"},
+		"waits":                 {nil, false, true, "[]"},
+		"not stored":            {&store.ClaimInfo{Node: store.AwaitingNode}, false, false, "[]"},
+		"decided again":         {&store.ClaimInfo{Node: store.AwaitingNode}, true, true, "[]"},
+	} {
+		engine := &countingEngine{revoked: map[int64]int{}}
+		c := &coordination{engine: engine}
+		c.cancel(&store.Snapshot{Job: j, Claim: x.claim})
+		if x.again {
+			c.restart()
+		}
+		if c.end(x.stored); fmt.Sprint(engine.freed) != x.want {
+			t.Errorf("%s: freed %v, want %s", name, engine.freed, x.want)
 		}
 	}
 }

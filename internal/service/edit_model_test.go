@@ -31,6 +31,7 @@ type otherEngine struct{}
 func (otherEngine) Revoke(int64, time.Time) dispatch.ClaimState { return dispatch.NotOwned }
 func (otherEngine) Restore(int64)                               {}
 func (otherEngine) Abort(int64)                                 {}
+func (otherEngine) LimitsFreed(int64, []string)                 {}
 
 // scheduleModel is a schedule as it must be after a sequence of calls.
 type scheduleModel struct {

@@ -16,7 +16,14 @@ var (
 	ofJobs      = effort{2000, store.ScanBytes}
 	ofSchedules = effort{500, 4 << 20}
 	ofAttempts  = effort{1000, 8 << 20} // logs
+	// ofSmallAttempts is what most pages of attempts need. A page that needs more
+	// bytes is read again with ofAttempts.
+	ofSmallAttempts = effort{ofAttempts.records, 256 << 10}
 )
+
+// besideAttempts is about how many bytes a large page of attempts reads besides
+// those of its effort at a time: the record that exceeds it, and a few jobs.
+const besideAttempts = 8 << 20
 
 // spend takes what was read from what may still be read.
 func (e *effort) spend(records, bytes int) {

@@ -208,7 +208,8 @@ func (b *operationBatch) cancel(j *operationJob, m *store.Snapshot) (*store.Chan
 	if changes == nil {
 		return nil, job.SkipFinal
 	}
-	j.changed, j.cancelled, j.engine.number = true, true, m.Job.Number
+	j.changed, j.cancelled = true, true
+	j.engine.cancel(m)
 	return changes, ""
 }
 

@@ -97,6 +97,7 @@ func (s *operationStore) OperationApply(_ context.Context, step store.OperationS
 type countingEngine struct {
 	revoked map[int64]int
 	aborted []int64
+	freed   []string // account and keys
 }
 
 func (e *countingEngine) Revoke(number int64, _ time.Time) dispatch.ClaimState {
@@ -105,6 +106,9 @@ func (e *countingEngine) Revoke(number int64, _ time.Time) dispatch.ClaimState {
 }
 func (e *countingEngine) Restore(number int64) { e.revoked[number]-- }
 func (e *countingEngine) Abort(number int64)   { e.aborted = append(e.aborted, number) }
+func (e *countingEngine) LimitsFreed(account int64, keys []string) {
+	e.freed = append(e.freed, fmt.Sprint(account, keys))
+}
 
 func newOperationStore(n int64) (*operationStore, *Service) {
 	s := &operationStore{o: job.Operation{State: job.OperationRunning, Matched: n}, engine: &countingEngine{revoked: map[int64]int{}}}

@@ -150,6 +150,7 @@ type putting struct {
 	puts  []Put
 	putOptions
 	caps         store.Caps
+	removed      int64 // how many schedules are removed
 	exceeded     func(store.Quota) error
 	from         origin
 	tooManyHops  error
@@ -161,7 +162,7 @@ type putting struct {
 
 func (p *putting) decide(h *store.Holders) ([]*store.Changes, error) {
 	p.coordination.restart()
-	p.cancelled = 0
+	p.cancelled, p.removed = 0, 0
 	if err := p.check(h); err != nil {
 		return nil, err
 	}
@@ -172,6 +173,9 @@ func (p *putting) decide(h *store.Holders) ([]*store.Changes, error) {
 		}
 		if h.Schedule != nil && p.puts[i].Draft != nil {
 			grown += len(p.puts[i].Draft.Args) - len(h.Schedule.Args)
+		}
+		if h.Schedule != nil && p.puts[i].Draft == nil {
+			p.removed++
 		}
 		if h.OneOff != nil {
 			return nil, keyHeld(p.puts[i].Key, h.OneOff)
@@ -188,6 +192,16 @@ func (p *putting) decide(h *store.Holders) ([]*store.Changes, error) {
 		return nil, errDryRun
 	}
 	return changes, nil
+}
+
+// capsOfNew returns the limits for the schedules that are created. The store counts
+// the schedules before it removes any, so those make room for as many new ones.
+func (p *putting) capsOfNew() store.Caps {
+	caps := p.caps
+	if caps.Schedules > 0 {
+		caps.Schedules += p.removed
+	}
+	return caps
 }
 
 // keyHeld returns the fault of a schedule whose key a one-off job holds.
@@ -216,7 +230,7 @@ func (p *putting) one(i int, h *store.KeyHolder) *store.Changes {
 		return changes
 	case h.Schedule == nil:
 		n := newJob(p.owner, draft, h.Now, p.from).NewJob
-		n.Caps, n.Schedule.Document = p.caps, p.document
+		n.Caps, n.Schedule.Document = p.capsOfNew(), p.document
 		p.results[i], p.created[i] = PutResult{Schedule: n.Schedule, Created: true, Changes: job.Created(draft)}, n.Job
 		return &store.Changes{Next: &n}
 	}

@@ -24,6 +24,7 @@ type Engine interface {
 	Revoke(job int64, beginAt time.Time) dispatch.ClaimState
 	Restore(job int64)
 	Abort(job int64)
+	LimitsFreed(account int64, keys []string)
 }
 
 // Config configures a Service.
@@ -178,7 +179,7 @@ func (s *Service) Cancel(ctx context.Context, owner job.Owner, id job.Ref) (*job
 		c.restart()
 		changes := lifecycle.Cancel(c.hasStarted)(moment)
 		if cancelled = changes != nil; cancelled {
-			c.number = moment.Job.Number
+			c.cancel(moment)
 		}
 		return changes
 	})
@@ -268,7 +269,8 @@ func (s *Service) changeSchedule(ctx context.Context, owner job.Owner, id uuid.U
 type coordination struct {
 	engine  Engine
 	revoked []int64
-	number  int64 // the job that was cancelled; 0 if none
+	number  int64    // the job that was cancelled or edited; 0 if none
+	claimed *job.Job // the job, if it was cancelled and had a claim
 }
 
 func (s *Service) coordinate() *coordination { return &coordination{engine: s.Engine} }
@@ -288,8 +290,16 @@ func (c *coordination) hasStarted(j *job.Job, claim *store.ClaimInfo, now time.T
 	return state == dispatch.Started
 }
 
+// cancel sets the job that is cancelled.
+func (c *coordination) cancel(m *store.Snapshot) {
+	if c.number = m.Job.Number; m.Claim != nil {
+		c.claimed = m.Job
+	}
+}
+
 // restart restores what an earlier try of the same decision revoked.
 func (c *coordination) restart() {
+	c.claimed = nil
 	for _, number := range c.revoked {
 		c.engine.Restore(number)
 	}
@@ -311,4 +321,14 @@ func (c *coordination) end(stored bool) {
 			c.engine.Abort(number)
 		}
 	}
+	if c.claimed != nil {
+		limitsFreed(c.engine, c.claimed)
+	}
+}
+
+// limitsFreed informs the engine that an attempt has ended that may have awaited its
+// completion. The engine does not know of such an attempt.
+func limitsFreed(engine Engine, j *job.Job) {
+	keys, _ := store.LimitsNeeded(j)
+	engine.LimitsFreed(j.Owner.Number, keys)
 }

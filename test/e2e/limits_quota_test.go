@@ -109,6 +109,22 @@ func TestLimitQuota_OfSchedules(t *testing.T) {
 	create(a.Client, daily)
 }
 
+// TestLimitQuota_RemovedSchedulesMakeRoom replaces schedules of a document at the
+// limit.
+func TestLimitQuota_RemovedSchedulesMakeRoom(t *testing.T) {
+	t.Parallel()
+	a := harness.Start(t, harness.Flag("max-schedules", "3")).Account(t)
+	create(a.Client, daily)
+	a.Post("/api/apply", document("", dailyItem("a", ""), dailyItem("b", ""))).Want(200)
+	wantFull(t, a.Post("/api/apply", document("", dailyItem("c", ""))), "max-schedules")
+	wantOutcome(t, a.Post("/api/apply", document(`,"prune":true`, dailyItem("c", ""), dailyItem("d", ""))), "c created, d created, a removed, b removed")
+	wantFull(t, a.Post("/api/apply", document(`,"prune":true`, dailyItem("c", ""), dailyItem("e", ""), dailyItem("f", ""))), "max-schedules")
+	wantFull(t, a.Post("/api/jobs", daily), "max-schedules")
+	a.Post("/api/apply", document(`,"prune":true`, dailyItem("d", ""))).Want(200)
+	create(a.Client, daily)
+	wantFull(t, a.Post("/api/jobs", daily), "max-schedules")
+}
+
 func TestLimitQuota_OfStoredBytes(t *testing.T) {
 	t.Parallel()
 	a := harness.Start(t, harness.Flag("max-stored", "20KB")).Account(t)

@@ -90,6 +90,32 @@ func TestLimits_ParallelHoldsThroughAKill(t *testing.T) {
 	target.Await(t, 8, 20*time.Second)
 }
 
+// TestLimits_EndOfAnAwaitingAttemptIsUsedAtOnce ends attempts that await their
+// completion. Without a notice, their place is found free a second after it was
+// last found taken.
+func TestLimits_EndOfAnAwaitingAttemptIsUsedAtOnce(t *testing.T) {
+	t.Parallel()
+	owner, anyone := completions(t)
+	owner.Do("PUT", "/api/limits/one", `{"parallel":1}`).Want(201)
+	for name, end := range map[string]func(job harness.JSON, path string){
+		"a report":     func(_ harness.JSON, path string) { anyone.Post(path, `{"result":1}`).Want(200) },
+		"a cancelling": func(job harness.JSON, _ string) { owner.Post(jobPath(job)+"/cancel", nil).Want(200) },
+	} {
+		job, _, path := accepting(t, owner.Client, `"limits":["one"],"completion":{"within":[1,"hour"]}`)
+		next := harness.SharedTarget(t).Route(t)
+		create(owner.Client, `{"url":"`+next.URL+`","limits":["one"]}`)
+		if next.Quiet(100 * time.Millisecond); len(next.Hits()) != 0 {
+			t.Fatalf("%s: a job started while another was under way", name)
+		}
+		ended := time.Now()
+		end(job, path)
+		next.Await(t, 1, soon)
+		if took := time.Since(ended); took > 600*time.Millisecond {
+			t.Errorf("%s: the next job started after %s", name, took)
+		}
+	}
+}
+
 func TestLimits_WaitingIsShown(t *testing.T) {
 	t.Parallel()
 	a := account(t)

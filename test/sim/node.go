@@ -118,6 +118,7 @@ func (n *node) run(ctx context.Context) {
 		LimitStarted: func(account int64, keys []string, until, at time.Time) {
 			dispatcher.LimitStarted(account, keys, until, at)
 		},
+		LimitsFreed: func(account int64, keys []string) { dispatcher.LimitsFreed(account, keys) },
 	})
 	defer runner.Close()
 	dispatcher = dispatch.New(dispatch.Config{
