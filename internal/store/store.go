@@ -79,7 +79,8 @@ type Jobs interface {
 	// JobInsertBatch is JobInsertMany for the jobs of one call: it stores them in the
 	// order given and in one transaction. It calls accept with the results before
 	// the commit. If accept returns an error, JobInsertBatch stores none and returns
-	// that error. accept must not block, and may be called again.
+	// that error. accept must not block, and may be called again. If it would read more
+	// than MaxHeld of jobs that hold keys, it stores none and returns TooMuchHeld.
 	JobInsertBatch(ctx context.Context, jobs []NewJob, accept func([]Inserted) error) ([]Inserted, error)
 	// JobGet returns one of the owner's jobs, or a NotFound fault.
 	JobGet(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error)
@@ -183,7 +184,7 @@ type Holders struct {
 
 // KeyHolder is what holds an idempotency key: the schedule in the Snapshot, with
 // its unfinished job, or OneOff, a one-off job that is unfinished or holds its key
-// beyond its end; nothing if both are nil.
+// beyond its end, without its Args; nothing if both are nil.
 type KeyHolder struct {
 	Snapshot
 	OneOff *job.Job
@@ -215,6 +216,9 @@ type NewJob struct {
 	// Nil means that the new job is not stored; a final job may hold the key then
 	// too: see job.Job.HeldUntil.
 	Resolve Resolve
+	// Brief: if the key is held, the Inserted's Job may lack its Args. It has no effect
+	// with a Resolve.
+	Brief bool
 	// Logs are logs of the job. The store sets their job number.
 	Logs []job.Log
 	// Caps are the account's limits. The transaction checks them, so they apply

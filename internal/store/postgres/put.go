@@ -81,12 +81,12 @@ func (p *putting) reads(keys []string, now time.Time) []query {
 			args: args, row: p.readJob,
 		},
 		{
-			sql: `SELECT ` + jobColumns + `, ` + noRun + ` FROM ` + listOf(`text`) + ` JOIN jobs j ON j.account = i.account AND j.key = i.key AND j.state <= 2
+			sql: `SELECT ` + briefColumns + `, ` + noRun + ` FROM ` + listOf(`text`) + ` JOIN jobs j ON j.account = i.account AND j.key = i.key AND j.state <= 2
 				WHERE NOT EXISTS (SELECT FROM schedules s WHERE s.account = j.account AND s.id = j.schedule_id OFFSET 0)`,
 			args: args, row: p.readOneOff,
 		},
 		{
-			sql: `SELECT ` + jobColumns + `, ` + noRun + ` FROM unnest($2::text[]) k (key)
+			sql: `SELECT ` + briefColumns + `, ` + noRun + ` FROM unnest($2::text[]) k (key)
 				CROSS JOIN LATERAL (SELECT max(h.number) AS number FROM jobs h
 					WHERE h.account = (SELECT $1::bigint) AND h.key = k.key AND h.remembered_until > $3 AND h.held_until > $3 AND h.state > 2 OFFSET 0) f
 				JOIN jobs j ON j.account = (SELECT $1::bigint) AND j.number = f.number

@@ -91,9 +91,9 @@ func (t *tx) keyHolding(account int64, key string) (*store.KeyHolder, error) {
 		return &store.KeyHolder{Snapshot: *m}, nil
 	}
 	holder := &store.KeyHolder{Snapshot: store.Snapshot{Now: t.now}}
-	h, err := t.pendingHolders(account, key)
+	h, err := t.pendingHolders(selectBrief, account, key)
 	if err == nil && h == nil {
-		h, err = t.finalHolder(account, key, false)
+		h, err = t.finalHolder(selectBrief, account, key, false)
 	}
 	if h != nil {
 		holder.OneOff = t.shown(h.Job, h.Claim)
