@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
@@ -149,7 +150,8 @@ type Definitions interface {
 	// SchedulePut returns it. It is one transaction, and no other call takes or
 	// changes the keys, or applies the document, meanwhile. decide may be called again
 	// if the transaction is retried. If over is not QuotaNone, the new schedules would
-	// exceed the account's limits and nothing was changed.
+	// exceed the account's limits and nothing was changed. If what holds the keys is
+	// larger than MaxPut, SchedulePut changes nothing and returns TooMuchPut.
 	SchedulePut(ctx context.Context, owner job.Owner, keys PutKeys, decide func(*Holders) ([]*Changes, error)) (over Quota, err error)
 	// DocumentEntries returns the schedules of an owner of documents, ordered by the
 	// bytes of their keys.
@@ -173,6 +175,30 @@ type PutKeys struct {
 	Keys []string // which must differ
 	// Document is the owner of the document that is applied; "" if there is none.
 	Document string
+}
+
+// MaxPut bounds the size of the schedules that SchedulePut reads, with their
+// unfinished jobs. A document of a few kilobytes can name hundreds of megabytes. It
+// leaves each schedule of the largest document 32 KiB, since a large response that a
+// schedule keeps as $previous must not prevent that its document is applied.
+const MaxPut = 32 << 20
+
+// TooMuchPut returns the fault for schedules that are larger than MaxPut.
+func TooMuchPut() error {
+	return fault.Refuse([]fault.Problem{{Pointer: "#/schedules", Detail: "and those that prune removes have more than 32 MiB together as stored, " +
+		"with their pending runs, $state and $previous; nothing was changed: apply fewer at a time, or delete some first"}})
+}
+
+// Size returns the size of a schedule and its unfinished job.
+func (h *KeyHolder) Size() int {
+	size := 0
+	if h.Schedule != nil {
+		size += job.ScheduleSize(h.Schedule)
+	}
+	if h.Job != nil {
+		size += job.Size(h.Job)
+	}
+	return size
 }
 
 // Holders are what PutKeys name: what holds each key, and the schedules of the

@@ -48,10 +48,14 @@ func (s *Store) SchedulePut(ctx context.Context, owner job.Owner, keys store.Put
 	err = s.write(ctx, func(t *tx) error {
 		over = store.QuotaNone
 		h := &store.Holders{Keys: make([]store.KeyHolder, len(keys.Keys))}
+		size := 0
 		for i, key := range keys.Keys {
 			holder, err := t.keyHolding(owner.Number, key)
 			if err != nil {
 				return err
+			}
+			if size += holder.Size(); size > store.MaxPut {
+				return store.TooMuchPut()
 			}
 			h.Keys[i] = *holder
 		}
