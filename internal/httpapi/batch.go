@@ -94,7 +94,7 @@ func (s *Server) readBatch(c *call, atomic bool) (*service.Batch, error) {
 		}
 		items[i] = service.BatchItem{Body: value, Err: err}
 	}
-	return s.Service.ReadBatch(c.r.Context(), c.owner, items, atomic)
+	return s.Service.ReadBatch(c.r.Context(), c.owner, items, atomic, prefersMinimal(c.r.Header.Values("Prefer")))
 }
 
 // appendOutcome appends the status of an item, and its job or what is wrong with it.

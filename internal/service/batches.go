@@ -59,6 +59,7 @@ type Batch struct {
 	jobs     []store.NewJob
 	size     int // bytes
 	atomic   bool
+	minimal  bool
 	limits   quota.Limits
 }
 
@@ -72,12 +73,13 @@ type BatchResult struct {
 
 // ReadBatch checks the items of a batch, of which there must be at least one. If
 // the batch is atomic and an item is wrong, its error lists the problems of all
-// items, with pointers that begin with the item's index.
-func (s *Service) ReadBatch(ctx context.Context, owner job.Owner, items []BatchItem, atomic bool) (*Batch, error) {
+// items, with pointers that begin with the item's index. If it is minimal, the
+// results are read for the ids of their jobs only.
+func (s *Service) ReadBatch(ctx context.Context, owner job.Owner, items []BatchItem, atomic, minimal bool) (*Batch, error) {
 	if err := checkHops(ctx); err != nil {
 		return nil, err
 	}
-	b := &Batch{results: make([]BatchResult, len(items)), atomic: atomic}
+	b := &Batch{results: make([]BatchResult, len(items)), atomic: atomic, minimal: minimal}
 	now, from := s.Store.Now(), originOf(ctx)
 	reading := s.reading(ctx, owner)
 	options := reading.options(now, nil)
@@ -95,6 +97,7 @@ func (s *Service) ReadBatch(ctx context.Context, owner job.Owner, items []BatchI
 			continue
 		}
 		n := newJob(owner, draft, now, from)
+		n.Brief = minimal || n.refuses
 		b.requests, b.places, b.jobs = append(b.requests, n), append(b.places, i), append(b.jobs, n.NewJob)
 		b.size += n.Size()
 	}
@@ -160,11 +163,11 @@ func (b *Batch) refused(k int, inserted *store.Inserted) error {
 	return b.requests[k].refused(inserted)
 }
 
-// accept returns the fault because of which an atomic batch is not stored. It is
-// called in the transaction.
+// accept returns the fault because of which a batch is not stored. It is called in
+// the transaction.
 func (b *Batch) accept(stored []store.Inserted) error {
 	if !b.atomic {
-		return nil
+		return b.showable(stored)
 	}
 	var held []fault.Problem
 	var first string
@@ -192,7 +195,22 @@ func (b *Batch) accept(stored []store.Inserted) error {
 		}
 	}
 	if held == nil {
-		return nil
+		return b.showable(stored)
 	}
 	return &fault.Error{Code: fault.Conflict, Message: first, Problems: held}
+}
+
+// showable returns a fault if the response would show too much of jobs that hold keys.
+// Items of one batch may share a job, which was read once then.
+func (b *Batch) showable(stored []store.Inserted) error {
+	size := 0
+	for k := range stored {
+		if r := &stored[k]; r.Conflict && !b.minimal && b.refused(k, r) == nil {
+			size += job.Size(r.Job)
+		}
+	}
+	if size > store.MaxHeld {
+		return store.TooMuchHeld()
+	}
+	return nil
 }

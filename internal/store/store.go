@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
@@ -79,7 +80,8 @@ type Jobs interface {
 	// JobInsertBatch is JobInsertMany for the jobs of one call: it stores them in the
 	// order given and in one transaction. It calls accept with the results before
 	// the commit. If accept returns an error, JobInsertBatch stores none and returns
-	// that error. accept must not block, and may be called again.
+	// that error. accept must not block, and may be called again. If it would read more
+	// than MaxHeld of jobs that hold keys, it stores none and returns TooMuchHeld.
 	JobInsertBatch(ctx context.Context, jobs []NewJob, accept func([]Inserted) error) ([]Inserted, error)
 	// JobGet returns one of the owner's jobs, or a NotFound fault.
 	JobGet(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error)
@@ -148,7 +150,8 @@ type Definitions interface {
 	// SchedulePut returns it. It is one transaction, and no other call takes or
 	// changes the keys, or applies the document, meanwhile. decide may be called again
 	// if the transaction is retried. If over is not QuotaNone, the new schedules would
-	// exceed the account's limits and nothing was changed.
+	// exceed the account's limits and nothing was changed. If what holds the keys is
+	// larger than MaxPut, SchedulePut changes nothing and returns TooMuchPut.
 	SchedulePut(ctx context.Context, owner job.Owner, keys PutKeys, decide func(*Holders) ([]*Changes, error)) (over Quota, err error)
 	// DocumentEntries returns the schedules of an owner of documents, ordered by the
 	// bytes of their keys.
@@ -174,6 +177,30 @@ type PutKeys struct {
 	Document string
 }
 
+// MaxPut bounds the size of the schedules that SchedulePut reads, with their
+// unfinished jobs. A document of a few kilobytes can name hundreds of megabytes. It
+// leaves each schedule of the largest document 32 KiB, since a large response that a
+// schedule keeps as $previous must not prevent that its document is applied.
+const MaxPut = 32 << 20
+
+// TooMuchPut returns the fault for schedules that are larger than MaxPut.
+func TooMuchPut() error {
+	return fault.Refuse([]fault.Problem{{Pointer: "#/schedules", Detail: "and those that prune removes have more than 32 MiB together as stored, " +
+		"with their pending runs, $state and $previous; nothing was changed: apply fewer at a time, or delete some first"}})
+}
+
+// Size returns the size of a schedule and its unfinished job.
+func (h *KeyHolder) Size() int {
+	size := 0
+	if h.Schedule != nil {
+		size += job.ScheduleSize(h.Schedule)
+	}
+	if h.Job != nil {
+		size += job.Size(h.Job)
+	}
+	return size
+}
+
 // Holders are what PutKeys name: what holds each key, and the schedules of the
 // document's owner.
 type Holders struct {
@@ -183,7 +210,7 @@ type Holders struct {
 
 // KeyHolder is what holds an idempotency key: the schedule in the Snapshot, with
 // its unfinished job, or OneOff, a one-off job that is unfinished or holds its key
-// beyond its end; nothing if both are nil.
+// beyond its end, without its Args; nothing if both are nil.
 type KeyHolder struct {
 	Snapshot
 	OneOff *job.Job
@@ -215,6 +242,9 @@ type NewJob struct {
 	// Nil means that the new job is not stored; a final job may hold the key then
 	// too: see job.Job.HeldUntil.
 	Resolve Resolve
+	// Brief: if the key is held, the Inserted's Job may lack its Args. It has no effect
+	// with a Resolve.
+	Brief bool
 	// Logs are logs of the job. The store sets their job number.
 	Logs []job.Log
 	// Caps are the account's limits. The transaction checks them, so they apply

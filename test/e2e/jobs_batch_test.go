@@ -94,6 +94,39 @@ func TestBatch_RefusalByAnEarlierItemNamesTheItem(t *testing.T) {
 	}
 }
 
+// Keys of a few bytes name jobs of a megabyte, which a response must not repeat for each.
+func TestBatch_ShowsAtMost16MiBOfHolders(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	body := `"body":"` + strings.Repeat("x", 900<<10) + `"`
+	create(a.Client, with(keyed("stored"), body))
+	for name, items := range map[string][]string{
+		"a stored job":    append([]string{with(waiting, `"name":"new"`)}, slicesOf(30, keyed("stored"))...),
+		"an earlier item": append([]string{with(keyed("fresh"), body)}, slicesOf(30, keyed("fresh"))...),
+	} {
+		for _, query := range []string{"", "?atomic=false"} {
+			answer := a.Post(batchPath+query, array(items...)).WantProblem(422)
+			if got := answer.JSON.Get("detail").Str(); !strings.Contains(got, "Prefer: return=minimal") {
+				t.Errorf("%s%s: the detail is %q, which does not say what to do", name, query, got)
+			}
+			if n := len(a.Get("/api/jobs").Want(200).Data().Items()); n != 1 {
+				t.Fatalf("%s%s: %d jobs are stored after a refused batch, want 1", name, query, n)
+			}
+		}
+	}
+	answer := a.Post(batchPath, array(slicesOf(30, keyed("stored"))...), harness.Header("Prefer", "return=minimal")).Want(200)
+	if got := answer.Data().Get("29.has_confict").Raw(); got != "true" {
+		t.Errorf("has_confict of a minimal duplicate is %s", got)
+	}
+	if n := len(a.Post(batchPath, array(slicesOf(10, keyed("stored"))...)).Want(200).Data().Items()); n != 10 {
+		t.Errorf("%d records, want 10", n)
+	}
+	statuses := a.Post(batchPath+"?atomic=false", array(slicesOf(30, with(keyed("stored"), `"on_conflict":"refuse"`))...)).Want(200).Data().Pluck("status")
+	if len(statuses) != 30 || statuses[0] != "409" {
+		t.Errorf("the statuses of refused items are %v", statuses)
+	}
+}
+
 func TestBatch_RefusesWhatCantBeRead(t *testing.T) {
 	t.Parallel()
 	a := account(t)

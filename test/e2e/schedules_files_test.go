@@ -44,6 +44,29 @@ func wantOutcome(t *testing.T, answer *harness.Answer, want string) {
 	}
 }
 
+// A document of a few kilobytes can name schedules of many megabytes.
+func TestApply_ReadsAtMost32MiBOfSchedules(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	body := `,"body":"` + strings.Repeat("x", 900<<10) + `"`
+	var small []string
+	for i := range 20 {
+		key := fmt.Sprintf("k%02d", i)
+		small = append(small, dailyItem(key, ""))
+		wantOutcome(t, a.Post("/api/apply", document("", dailyItem(key, body))), key+" created")
+	}
+	for _, more := range []string{"", `,"dry_run":true`} {
+		a.Post("/api/apply", document(more, small...)).WantPointers("#/schedules")
+		a.Post("/api/apply", document(`,"prune":true`+more, small[0])).WantPointers("#/schedules")
+	}
+	a.Get("/api/schedules/key:k19").Want(200)
+	answer := a.Post("/api/apply", document("", small[:15]...)).Want(200)
+	if got := len(answer.Data().Get("14.diff.0.from").Raw()); got < 900<<10 {
+		t.Errorf("a value in a difference has %d bytes", got)
+	}
+	a.Post("/api/apply", document("", small...)).Want(200)
+}
+
 func TestApply_MakesSchedulesMatchTheDocument(t *testing.T) {
 	t.Parallel()
 	a := account(t)

@@ -61,7 +61,7 @@ func (w *world) try(s *service.Service, a *action) error {
 		return err
 	case batch:
 		item := service.BatchItem{Body: rawjson.Value(a.body)}
-		b, err := s.ReadBatch(ctx, owner, []service.BatchItem{item, item, item}, true)
+		b, err := s.ReadBatch(ctx, owner, []service.BatchItem{item, item, item}, true, false)
 		if err != nil {
 			return err
 		}

@@ -64,10 +64,11 @@ func keyOf(j *job.Job) heldKey { return heldKey{j.Owner.Number, *j.Key} }
 type creation struct {
 	jobs    []store.NewJob
 	results []store.Inserted
-	firsts  map[heldKey]int // the first job of each key
-	repeats map[int]int     // from jobs to the earlier job of the call with the same key
-	open    []int           // jobs without a result
-	whole   bool            // the caller commits
+	firsts  map[heldKey]int  // the first job of each key
+	repeats map[int]int      // from jobs to the earlier job of the call with the same key
+	open    []int            // jobs without a result
+	whole   bool             // the caller commits
+	full    map[heldKey]bool // the keys whose holders are needed with their Args
 
 	stored     map[int]bool           // in this attempt
 	holders    map[heldKey]*job.Job   // in this attempt
@@ -77,9 +78,12 @@ type creation struct {
 }
 
 func newCreation(jobs []store.NewJob) *creation {
-	c := &creation{jobs: jobs, results: make([]store.Inserted, len(jobs)), firsts: map[heldKey]int{}, repeats: map[int]int{}}
+	c := &creation{jobs: jobs, results: make([]store.Inserted, len(jobs)), firsts: map[heldKey]int{}, repeats: map[int]int{}, full: map[heldKey]bool{}}
 	for i, n := range jobs {
 		if n.Job.Key != nil {
+			if !n.Brief || n.Resolve != nil {
+				c.full[keyOf(n.Job)] = true
+			}
 			if first, known := c.firsts[keyOf(n.Job)]; known {
 				c.repeats[i] = first
 				continue
@@ -128,6 +132,11 @@ func (c *creation) store(t *tx) error {
 	if err != nil {
 		return err
 	}
+	if c.whole {
+		if err := c.measure(t, open); err != nil {
+			return err
+		}
+	}
 	resolving, err := c.resolve(t, open)
 	if err != nil {
 		return err
@@ -156,17 +165,9 @@ func (c *creation) all() []store.Inserted {
 // job of an existing schedule, else a final job that still holds its key.
 func (c *creation) readHolders(t *tx, keys []heldKey, lookups []int16) query {
 	return query{
-		sql: `SELECT ` + jobColumns + `, ` + runColumns + ` FROM unnest($1::bigint[], $2::text[], $3::smallint[]) AS u (account, key, lookup)
-			CROSS JOIN LATERAL (SELECT u.account, coalesce(
-				(SELECT h.number FROM jobs h WHERE h.account = u.account AND h.key = u.key AND h.state <= 2 AND h.follows IS NULL LIMIT 1),
-				(SELECT l.number FROM (SELECT h.account, h.number, h.schedule_id FROM jobs h WHERE h.account = u.account AND h.key = u.key ORDER BY h.number DESC LIMIT 1) l
-					WHERE EXISTS (SELECT FROM schedules s WHERE s.account = l.account AND s.id = l.schedule_id OFFSET 0)),
-				(SELECT h.number FROM jobs h WHERE u.lookup > 0 AND h.account = u.account AND h.key = u.key
-					AND h.remembered_until > $4 AND (u.lookup = 2 OR h.held_until > $4) ORDER BY h.number DESC LIMIT 1)) AS number OFFSET 0) k
-			JOIN jobs j ON j.account = k.account AND j.number = k.number ` + joinItem,
-		args: []any{
-			column(keys, func(k *heldKey) int64 { return k.account }), column(keys, func(k *heldKey) string { return text(k.key) }), lookups, t.now.UnixMicro(),
-		},
+		sql: `SELECT ` + jobHead + `CASE WHEN u.whole THEN j.args END, CASE WHEN u.whole THEN j.packed END, CASE WHEN u.whole THEN j.size END` + jobTail + `, ` + runColumns +
+			fromHolders + joinItem,
+		args: c.holdersOf(t, keys, lookups),
 		row: func(rows pgx.Rows) error {
 			holder, err := scanShown(rows, t.now)
 			if err == nil {
@@ -174,6 +175,49 @@ func (c *creation) readHolders(t *tx, keys []heldKey, lookups []int16) query {
 			}
 			return err
 		},
+	}
+}
+
+// measure returns a fault if the holders of keys that are taken are larger than
+// store.MaxHeld together, with the jobs that wait for them.
+func (c *creation) measure(t *tx, open []int) error {
+	var keys []heldKey
+	var lookups []int16
+	for _, i := range open {
+		if j := c.jobs[i].Job; j.Key != nil && !c.stored[i] && c.full[keyOf(j)] {
+			keys, lookups = append(keys, keyOf(j)), append(lookups, keyLookup(&c.jobs[i]))
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	size := int64(0)
+	err := t.run(query{
+		sql: `SELECT coalesce(sum(` + argsSize + ` + coalesce((SELECT sum(coalesce(f.size, octet_length(f.args))) FROM jobs f
+				WHERE f.account = u.account AND f.key = u.key AND f.state <= 2 AND f.follows IS NOT NULL), 0)), 0)::bigint` + fromHolders,
+		args: c.holdersOf(t, keys, lookups),
+		row:  func(rows pgx.Rows) error { return rows.Scan(&size) },
+	})
+	if err == nil && size > store.MaxHeld {
+		return store.TooMuchHeld()
+	}
+	return err
+}
+
+// fromHolders selects from the jobs that hold keys, for the arguments of holdersOf.
+const fromHolders = ` FROM unnest($1::bigint[], $2::text[], $3::smallint[], $5::boolean[]) AS u (account, key, lookup, whole)
+			CROSS JOIN LATERAL (SELECT u.account, coalesce(
+				(SELECT h.number FROM jobs h WHERE h.account = u.account AND h.key = u.key AND h.state <= 2 AND h.follows IS NULL LIMIT 1),
+				(SELECT l.number FROM (SELECT h.account, h.number, h.schedule_id FROM jobs h WHERE h.account = u.account AND h.key = u.key ORDER BY h.number DESC LIMIT 1) l
+					WHERE EXISTS (SELECT FROM schedules s WHERE s.account = l.account AND s.id = l.schedule_id OFFSET 0)),
+				(SELECT h.number FROM jobs h WHERE u.lookup > 0 AND h.account = u.account AND h.key = u.key
+					AND h.remembered_until > $4 AND (u.lookup = 2 OR h.held_until > $4) ORDER BY h.number DESC LIMIT 1)) AS number OFFSET 0) k
+			JOIN jobs j ON j.account = k.account AND j.number = k.number `
+
+func (c *creation) holdersOf(t *tx, keys []heldKey, lookups []int16) []any {
+	return []any{
+		column(keys, func(k *heldKey) int64 { return k.account }), column(keys, func(k *heldKey) string { return text(k.key) }), lookups, t.now.UnixMicro(),
+		column(keys, func(k *heldKey) bool { return c.full[*k] }),
 	}
 }
 

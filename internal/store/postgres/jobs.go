@@ -15,9 +15,15 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-const jobColumns = `j.number, j.id, j.account, j.state, j.schedule_id, j.key, j.inserted_at, j.scheduled_at, j.due_at,
-	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.revision, coalesce(j.rerun_of, 0), j.runs, j.skipped, j.args, j.packed, j.size,
+const (
+	jobColumns   = jobHead + `j.args, j.packed, j.size` + jobTail
+	briefColumns = jobHead + `NULL::text, NULL::bytea, NULL::smallint` + jobTail // without args
+
+	jobHead = `j.number, j.id, j.account, j.state, j.schedule_id, j.key, j.inserted_at, j.scheduled_at, j.due_at,
+	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.revision, coalesce(j.rerun_of, 0), j.runs, j.skipped, `
+	jobTail = `,
 	coalesce(j.follows, 0), j.held_until, j.remembered_until, j.trace`
+)
 
 const (
 	runColumns = `coalesce(r.node, 0), coalesce(r.attempt, 0), r.begin_at`

@@ -17,6 +17,9 @@ import (
 func (s *Store) SchedulePut(ctx context.Context, owner job.Owner, keys store.PutKeys, decide func(*store.Holders) ([]*store.Changes, error)) (over store.Quota, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		p := &putting{owner: owner, changes: map[uuid.UUID]*change{}, oneOffs: map[string]*job.Job{}}
+		if err := measure(t, owner, keys.Keys); err != nil {
+			return err
+		}
 		h := &store.Holders{Keys: make([]store.KeyHolder, len(keys.Keys))}
 		reads := p.reads(keys.Keys, s.Now())
 		if keys.Document != "" {
@@ -43,6 +46,27 @@ func (s *Store) SchedulePut(ctx context.Context, owner job.Owner, keys store.Put
 		return err
 	})
 	return over, err
+}
+
+// measure returns a fault if the schedules with keys are larger than store.MaxPut
+// together, with their unfinished jobs. One alone can't be.
+func measure(t *tx, owner job.Owner, keys []string) error {
+	if len(keys) < 2 {
+		return nil
+	}
+	size := int64(0)
+	err := t.run(query{
+		sql: `SELECT coalesce(sum(octet_length(s.args) + coalesce(octet_length(s.state), 0) + coalesce(octet_length(s.previous), 0) +
+				coalesce((SELECT sum(` + argsSize + `) FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.key = k.key AND j.state <= 2), 0)), 0)::bigint
+			FROM unnest($2::text[]) k (key)
+			CROSS JOIN LATERAL (SELECT * FROM schedules h WHERE h.account = (SELECT $1::bigint) AND h.key = k.key OFFSET 0) s`,
+		args: []any{owner.Number, column(keys, func(key *string) string { return text(*key) })},
+		row:  func(rows pgx.Rows) error { return rows.Scan(&size) },
+	})
+	if err == nil && size > store.MaxPut {
+		return store.TooMuchPut()
+	}
+	return err
 }
 
 // putting is a change of what holds keys, with the locked rows.
@@ -81,12 +105,12 @@ func (p *putting) reads(keys []string, now time.Time) []query {
 			args: args, row: p.readJob,
 		},
 		{
-			sql: `SELECT ` + jobColumns + `, ` + noRun + ` FROM ` + listOf(`text`) + ` JOIN jobs j ON j.account = i.account AND j.key = i.key AND j.state <= 2
+			sql: `SELECT ` + briefColumns + `, ` + noRun + ` FROM ` + listOf(`text`) + ` JOIN jobs j ON j.account = i.account AND j.key = i.key AND j.state <= 2
 				WHERE NOT EXISTS (SELECT FROM schedules s WHERE s.account = j.account AND s.id = j.schedule_id OFFSET 0)`,
 			args: args, row: p.readOneOff,
 		},
 		{
-			sql: `SELECT ` + jobColumns + `, ` + noRun + ` FROM unnest($2::text[]) k (key)
+			sql: `SELECT ` + briefColumns + `, ` + noRun + ` FROM unnest($2::text[]) k (key)
 				CROSS JOIN LATERAL (SELECT max(h.number) AS number FROM jobs h
 					WHERE h.account = (SELECT $1::bigint) AND h.key = k.key AND h.remembered_until > $3 AND h.held_until > $3 AND h.state > 2 OFFSET 0) f
 				JOIN jobs j ON j.account = (SELECT $1::bigint) AND j.number = f.number

@@ -28,7 +28,7 @@ func (s *Store) JobInsertBatch(ctx context.Context, jobs []store.NewJob, accept 
 				t.refs, t.used = t.refs[:refs], used
 			}
 		}()
-		if err := t.insertAll(jobs, results); err != nil {
+		if err := t.insertAll(jobs, results, store.MaxHeld); err != nil {
 			return err
 		}
 		return accept(results)
@@ -50,8 +50,9 @@ func sizeOf(jobs []store.NewJob) (size int) {
 // timer would wait up to 10 ms for the processor otherwise.
 const yieldEvery = 8
 
-// insertAll stores new jobs in order, as far as their keys are free.
-func (t *tx) insertAll(jobs []store.NewJob, results []store.Inserted) (err error) {
+// insertAll stores new jobs in order, as far as their keys are free. It stops once it
+// has read more than maxHeld of jobs that hold keys.
+func (t *tx) insertAll(jobs []store.NewJob, results []store.Inserted, maxHeld int) (err error) {
 	var changed replacements
 	for i := range jobs {
 		if i%yieldEvery == yieldEvery-1 {
@@ -59,6 +60,9 @@ func (t *tx) insertAll(jobs []store.NewJob, results []store.Inserted) (err error
 		}
 		if results[i], err = t.create(jobs[i], &changed); err != nil {
 			return err
+		}
+		if changed.read > maxHeld {
+			return store.TooMuchHeld()
 		}
 	}
 	return changed.store(t)
@@ -70,7 +74,9 @@ func (t *tx) create(n store.NewJob, changed *replacements) (store.Inserted, erro
 	if n.Job.Key != nil {
 		held, err := changed.holders(n.Job), error(nil)
 		if held == nil {
-			held, err = t.keyHolders(&n)
+			if held, err = t.keyHolders(&n); held != nil {
+				changed.read += held.Size()
+			}
 		}
 		if err != nil {
 			return store.Inserted{}, err
@@ -116,17 +122,22 @@ func resolve(n *store.NewJob, held *store.KeyHolders) *store.Changes {
 // keyHolders returns who has the key of a new job; nil if the key is free.
 func (t *tx) keyHolders(n *store.NewJob) (*store.KeyHolders, error) {
 	account, key := n.Job.Owner.Number, *n.Job.Key
-	h, err := t.pendingHolders(account, key)
+	columns := selectJobs
+	if n.Brief && n.Resolve == nil {
+		columns = selectBrief
+	}
+	h, err := t.pendingHolders(columns, account, key)
 	if err != nil || h != nil || n.Resolve != nil {
 		return h, err
 	}
-	return t.finalHolder(account, key, n.KeyInHeader)
+	return t.finalHolder(columns, account, key, n.KeyInHeader)
 }
 
 // pendingHolders returns the unfinished job with a key and its follower, or the
-// latest job of the schedule with the key; nil if there is none.
-func (t *tx) pendingHolders(account int64, key string) (*store.KeyHolders, error) {
-	m, err := t.snapshot(`j.account = ? AND j.key = ? ORDER BY j.number DESC LIMIT 1`, account, key)
+// latest job of the schedule with the key; nil if there is none. See snapshotOf for
+// columns.
+func (t *tx) pendingHolders(columns string, account int64, key string) (*store.KeyHolders, error) {
+	m, err := t.snapshotOf(columns, `j.account = ? AND j.key = ? ORDER BY j.number DESC LIMIT 1`, account, key)
 	if err != nil || m.Job == nil {
 		return nil, err
 	}
@@ -135,7 +146,7 @@ func (t *tx) pendingHolders(account int64, key string) (*store.KeyHolders, error
 		if !m.Job.State.Final() {
 			h.Follower = m.Job
 		}
-		if m, err = t.snapshot(`j.number = ?`, m.Job.Follows); err != nil || m.Job == nil {
+		if m, err = t.snapshotOf(columns, `j.number = ?`, m.Job.Follows); err != nil || m.Job == nil {
 			return nil, err
 		}
 	}
@@ -145,8 +156,12 @@ func (t *tx) pendingHolders(account int64, key string) (*store.KeyHolders, error
 		return h, nil
 	case m.Job.ScheduleID != uuid.Nil:
 		// A schedule keeps its key for as long as it exists.
-		s, err := t.schedule(m.Job.ScheduleID)
-		if err != nil || s != nil {
+		exists := false
+		err := t.query(`SELECT 1 FROM schedules WHERE id = ?`, func(*sqlite.Stmt) error {
+			exists = true
+			return nil
+		}, m.Job.ScheduleID)
+		if err != nil || exists {
 			return h, err
 		}
 	}
@@ -154,13 +169,13 @@ func (t *tx) pendingHolders(account int64, key string) (*store.KeyHolders, error
 }
 
 // finalHolder returns the final job that holds a key, for all calls or also for
-// those with the key in a header; nil if there is none.
-func (t *tx) finalHolder(account int64, key string, inHeader bool) (*store.KeyHolders, error) {
+// those with the key in a header; nil if there is none. See snapshotOf for columns.
+func (t *tx) finalHolder(columns string, account int64, key string, inHeader bool) (*store.KeyHolders, error) {
 	where := `j.account = ?1 AND j.key = ?2 AND j.remembered_until > ?3`
 	if !inHeader {
 		where += ` AND j.held_until > ?3`
 	}
-	m, err := t.snapshot(where+` ORDER BY j.remembered_until DESC LIMIT 1`, account, key, t.now)
+	m, err := t.snapshotOf(columns, where+` ORDER BY j.remembered_until DESC LIMIT 1`, account, key, t.now)
 	if err != nil || m.Job == nil {
 		return nil, err
 	}
@@ -170,9 +185,9 @@ func (t *tx) finalHolder(account int64, key string, inHeader bool) (*store.KeyHo
 // named returns the job that a key names: the follower while one waits, else the
 // holder; nil if the key is free.
 func (t *tx) named(account int64, key string) (*job.Job, error) {
-	h, err := t.pendingHolders(account, key)
+	h, err := t.pendingHolders(selectJobs, account, key)
 	if err == nil && h == nil {
-		h, err = t.finalHolder(account, key, false)
+		h, err = t.finalHolder(selectJobs, account, key, false)
 	}
 	switch {
 	case err != nil || h == nil:

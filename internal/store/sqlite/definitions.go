@@ -48,10 +48,14 @@ func (s *Store) SchedulePut(ctx context.Context, owner job.Owner, keys store.Put
 	err = s.write(ctx, func(t *tx) error {
 		over = store.QuotaNone
 		h := &store.Holders{Keys: make([]store.KeyHolder, len(keys.Keys))}
+		size := 0
 		for i, key := range keys.Keys {
 			holder, err := t.keyHolding(owner.Number, key)
 			if err != nil {
 				return err
+			}
+			if size += holder.Size(); size > store.MaxPut {
+				return store.TooMuchPut()
 			}
 			h.Keys[i] = *holder
 		}
@@ -91,9 +95,9 @@ func (t *tx) keyHolding(account int64, key string) (*store.KeyHolder, error) {
 		return &store.KeyHolder{Snapshot: *m}, nil
 	}
 	holder := &store.KeyHolder{Snapshot: store.Snapshot{Now: t.now}}
-	h, err := t.pendingHolders(account, key)
+	h, err := t.pendingHolders(selectBrief, account, key)
 	if err == nil && h == nil {
-		h, err = t.finalHolder(account, key, false)
+		h, err = t.finalHolder(selectBrief, account, key, false)
 	}
 	if h != nil {
 		holder.OneOff = t.shown(h.Job, h.Claim)

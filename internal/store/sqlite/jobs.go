@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/google/uuid"
 	"zombiezen.com/go/sqlite"
@@ -18,7 +19,7 @@ func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store
 	if err := s.hasSpace(); err != nil {
 		return nil, err
 	}
-	err := s.writeSized(ctx, sizeOf(jobs), func(t *tx) error { return t.insertAll(jobs, results) })
+	err := s.writeSized(ctx, sizeOf(jobs), func(t *tx) error { return t.insertAll(jobs, results, math.MaxInt) })
 	return results, err
 }
 
@@ -78,9 +79,15 @@ func (t *tx) insertItem(ref store.QueueKey, attempt int) error {
 	return nil
 }
 
-const jobColumns = `j.number, j.id, j.account, j.state, j.schedule_id, j.key, j.inserted_at, j.scheduled_at, j.due_at,
-	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.revision, coalesce(j.rerun_of, 0), j.runs, j.skipped, j.args, j.packed, j.size,
+const (
+	jobColumns   = jobHead + `j.args, j.packed, j.size` + jobTail
+	briefColumns = jobHead + `NULL, NULL, NULL` + jobTail // without args
+
+	jobHead = `j.number, j.id, j.account, j.state, j.schedule_id, j.key, j.inserted_at, j.scheduled_at, j.due_at,
+	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.revision, coalesce(j.rerun_of, 0), j.runs, j.skipped, `
+	jobTail = `,
 	j.follows, j.held_until, j.remembered_until, j.trace`
+)
 
 // fromJobs joins a pending job with its queue item, which shows whether the job
 // is executing.
@@ -115,7 +122,11 @@ func (t *tx) shown(j *job.Job, held *store.ClaimInfo) *job.Job {
 }
 
 // selectJobs selects the columns that scanJob reads.
-const selectJobs = `SELECT ` + jobColumns + `, r.node, r.attempt, r.begin_at` + fromJobs
+const (
+	selectJobs  = `SELECT ` + jobColumns + runColumns + fromJobs
+	selectBrief = `SELECT ` + briefColumns + runColumns + fromJobs
+	runColumns  = `, r.node, r.attempt, r.begin_at`
+)
 
 func (t *tx) jobsWhere(where string, args ...any) ([]*job.Job, error) {
 	var jobs []*job.Job
@@ -193,8 +204,13 @@ func (s *Store) jobChange(ctx context.Context, owner job.Owner, id job.Ref, toke
 
 // snapshot reads a job as stored, with the claim on its queue item.
 func (t *tx) snapshot(where string, args ...any) (*store.Snapshot, error) {
+	return t.snapshotOf(selectJobs, where, args...)
+}
+
+// snapshotOf is snapshot with selectJobs or selectBrief.
+func (t *tx) snapshotOf(columns, where string, args ...any) (*store.Snapshot, error) {
 	m := &store.Snapshot{Now: t.now}
-	err := t.query(selectJobs+`WHERE `+where, func(stmt *sqlite.Stmt) (err error) {
+	err := t.query(columns+`WHERE `+where, func(stmt *sqlite.Stmt) (err error) {
 		m.Job, m.Claim, err = t.scanJob(stmt)
 		return err
 	}, args...)

@@ -13,6 +13,7 @@ import (
 type replacements struct {
 	keys  map[heldKey]*replaced
 	order []*replaced
+	read  int // the size of the jobs that were read because they hold a key
 }
 
 // heldKey is a key of an account.

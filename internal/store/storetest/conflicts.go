@@ -23,6 +23,7 @@ var conflictTests = group{
 	"BatchIsAllOrNothing":          conflictBatchAtomic,
 	"BatchDecidesInOrder":          conflictBatchOrder,
 	"BatchKeepsTheLatestEdits":     conflictBatchHistory,
+	"BatchesReadLittle":            conflictBatchHeld,
 	"LimitsCountFollowers":         conflictLimits,
 	"RacesLoseNoCall":              conflictRaces,
 	"MatchesAModel":                conflictModel,

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -97,6 +100,56 @@ func conflictBatchHistory(w *world) {
 		w.Errorf("%d edits are kept, want %d that end with revision %d", len(history), job.MaxRevisions, len(batch))
 	}
 	w.wantQueue("after the batch", j)
+}
+
+// conflictBatchHeld: keys of a few bytes do not make a batch read more than MaxHeld.
+func conflictBatchHeld(w *world) {
+	const size = 1 << 20
+	args := rawjson.Value(`{"url":"https://example.com/hook","body":"` + strings.Repeat("x", size) + `","method":"get","headers":{}}`)
+	const enough = store.MaxHeld/size - 1 // of the jobs fit
+	var holders []*job.Job
+	for i := range enough + 1 {
+		n := w.keyed(w.owner, strconv.Itoa(i))
+		n.Job.Args = args
+		holders = append(holders, w.insertOne(n))
+	}
+	duplicates := func(n int, more ...store.NewJob) []store.NewJob {
+		batch := []store.NewJob{w.keyed(w.owner, "free")}
+		for i := range n {
+			batch = append(batch, w.keyed(w.owner, strconv.Itoa(i)))
+		}
+		return append(batch, more...)
+	}
+	brief := duplicates(enough + 1)
+	for i := range brief {
+		brief[i].Brief = true
+	}
+	before := w.everything()
+	for name, batch := range map[string][]store.NewJob{
+		"duplicates": duplicates(enough + 1), "a replacement": duplicates(enough, w.replacement(strconv.Itoa(enough), 1)),
+		"a brief item and one that is not": append(brief[:len(brief):len(brief)], duplicates(enough + 1)[1:]...),
+	} {
+		_, err := w.s.JobInsertBatch(w.ctx, batch, acceptAll)
+		w.wantCode("a batch of too large "+name, err, fault.Invalid)
+		w.same("the records after a batch of too large "+name, w.everything(), before)
+	}
+	results, err := w.s.JobInsertBatch(w.ctx, append(brief, w.keyed(w.owner, "0")), acceptAll)
+	w.ok("JobInsertBatch of brief items", err)
+	for i, h := range holders {
+		if r := results[i+1]; !r.Conflict || r.Job.ID != h.ID || r.Job.Number != h.Number {
+			w.Errorf("brief result %d is %+v, want job %d", i, r, h.Number)
+		}
+	}
+	if got := results[len(results)-1].Job; len(got.Args) != len(args) {
+		w.Errorf("a job is shown with %d bytes of args because another item with its key is brief, want %d", len(got.Args), len(args))
+	}
+	results, err = w.s.JobInsertBatch(w.ctx, duplicates(enough), acceptAll)
+	w.ok("JobInsertBatch of fewer", err)
+	for i, r := range results[1:] {
+		if !r.Conflict || r.Job.ID != holders[i].ID || len(r.Job.Args) != len(args) {
+			w.Errorf("result %d is %+v, want job %d", i, r, holders[i].Number)
+		}
+	}
 }
 
 // conflictMixed: batches with repeated keys and any conflict store what the same

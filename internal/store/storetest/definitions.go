@@ -28,6 +28,7 @@ var definitionTests = group{
 	"PutOfOneKeyAtOnce":     definitionsPutAtOnce,
 	"PutBesideCreates":      definitionsPutBesideCreates,
 	"DocumentEntries":       definitionsDocument,
+	"DocumentsReadLittle":   definitionsLarge,
 	"DocumentAtOnce":        definitionsDocumentAtOnce,
 	"Keyed":                 definitionsKeyed,
 	"RunsEnded":             definitionsRunsEnded,

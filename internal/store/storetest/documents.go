@@ -6,7 +6,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -134,5 +136,29 @@ func definitionsKeyed(w *world) {
 		if got := strings.Join(keys, " "); got != x.want {
 			w.Errorf("after %q: %s, want %s", x.after, got, x.want)
 		}
+	}
+}
+
+// definitionsLarge: keys of a few bytes do not make a call read more than MaxPut.
+func definitionsLarge(w *world) {
+	const size = 1 << 20
+	const enough = store.MaxPut/2/size - 1 // of the schedules fit, each with its run
+	keys := []string{"free"}
+	for i := range enough + 2 {
+		n := w.newWithKey(fmt.Sprint(i))
+		n.Job.Args = rawjson.Value(strings.Replace(hourly, "{", `{"body":"`+strings.Repeat("x", size)+`",`, 1))
+		n.Schedule.Args = n.Job.Args
+		w.insertOne(n)
+		keys = append(keys, *n.Job.Key)
+	}
+	before := w.everything()
+	var created int
+	_, err := w.put(&created, "n", keys...)
+	w.wantCode("SchedulePut of too large schedules", err, fault.Invalid)
+	w.same("the records after SchedulePut of too large schedules", w.everything(), before)
+	_, err = w.put(&created, "n", keys[:enough+1]...)
+	w.ok("SchedulePut of fewer", err)
+	if created != 1 {
+		w.Errorf("%d schedules were created, want 1", created)
 	}
 }
