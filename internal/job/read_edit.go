@@ -44,8 +44,9 @@ func (e *Edit) TakeOver(s *Schedule, document string) {
 }
 
 // ReadJobEdit reads a merge patch (RFC 7396) of a job. New times count from
-// opts.Now. Of a run of a schedule, only a few fields can be changed. The error is
-// a fault that lists every problem.
+// opts.Now. Of a run of a schedule, only a few fields can be changed, and its new
+// time is exact: its schedule's grid does not matter. The error is a fault that lists
+// every problem.
 func ReadJobEdit(j *Job, body rawjson.Value, opts ReadOptions) (*Edit, error) {
 	p := &patch{
 		args: j.Args, name: j.Name, description: j.Description, key: j.Key,
@@ -198,6 +199,7 @@ func (p *patch) read(body rawjson.Value) (*Draft, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.run = p.schedule != uuid.Nil
 	changes := p.take(r, rawjson.Members(body))
 	patched := p.whole(Merge(p.args, slices.DeleteFunc(slices.Clone(changes), isColumn)), changes)
 	for _, m := range patched {
@@ -296,6 +298,7 @@ func (p *patch) setStart(r *reader) {
 func (p *patch) relevant(err error) error {
 	var before []fault.Problem
 	if old, readErr := newReader(emptyObject, "", p.opts); readErr == nil {
+		old.run = p.schedule != uuid.Nil
 		for _, m := range p.whole(p.args, nil) {
 			if !slices.Contains(firstTimes, m.Name) {
 				old.fields[m.Name] = m.Value

@@ -92,6 +92,32 @@ func TestReadJobEdit_OfARunNamesTheSchedule(t *testing.T) {
 	}
 }
 
+func TestReadJobEdit_OfARunIsExact(t *testing.T) {
+	id := uuid.MustParse("0198d5d2-6b1c-7c4e-9a53-0c1d2e3f4a5b")
+	for _, times := range []string{
+		`"cron":"0 6 * * *"`, `"cron":"0 6 * * *","jitter":[1,"hour"]`, `"repeat_every":[1,"day"],"jitter":[1,"hour"]`,
+		`"cron":"0 6 * * *","except":["2026-03-04"],"ends_at":"2026-03-04T05:30:00Z"`, // without a point
+	} {
+		j := &job.Job{ScheduleID: id, Args: rawjson.Value(`{"url":"https://x",` + times + `,"method":"get","headers":{}}`)}
+		e, err := job.ReadJobEdit(j, rawjson.Value(`{"schedule_in":500}`), job.ReadOptions{Now: changedAt})
+		if err != nil || !e.Moves || !e.ScheduledAt.Equal(changedAt.Add(500*time.Second)) {
+			t.Errorf("%s: %v, %+v", times, err, e)
+		}
+		e, err = job.ReadJobEdit(j, rawjson.Value(`{"name":"n"}`), job.ReadOptions{Now: changedAt})
+		if err != nil || e.Moves {
+			t.Errorf("%s, a name: %v, %+v", times, err, e)
+		}
+		if !strings.Contains(times, "ends_at") {
+			continue
+		}
+		for _, field := range []string{`{"schedule_in":3600}`, `{"scheduled_at":"2026-03-04T05:30:01Z"}`} {
+			if _, err := job.ReadJobEdit(j, rawjson.Value(field), job.ReadOptions{Now: changedAt}); len(pointers(err)) != 1 || pointers(err)[0] == "#/ends_at" {
+				t.Errorf("%s, %s: refused at %q", times, field, pointers(err))
+			}
+		}
+	}
+}
+
 // A host that is refused since the record was stored stays, unless it is changed.
 func TestReadJobEdit_IgnoresOldProblems(t *testing.T) {
 	j := &job.Job{Args: rawjson.Value(`{"url":"https://old","method":"get","headers":{}}`)}
