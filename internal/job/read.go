@@ -56,6 +56,7 @@ type reader struct {
 	opts     ReadOptions
 	fields   map[string]rawjson.Value // given and not null
 	timing   timing
+	run      bool // the request changes one run of a schedule: its time is exact, not on a grid
 	problems fault.Problems
 	draft    Draft
 }

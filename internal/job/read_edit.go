@@ -9,13 +9,14 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
 // Edit is a change of a job or a schedule that was read and checked: what the
 // record is afterwards.
 type Edit struct {
-	// Draft is the record as if it had been created so. Its ScheduledAt and DueAt
-	// are valid only if Moves is set.
+	// Draft is the record as if it had been created so. Its ScheduledAt is valid only
+	// if Moves is set; DueAt is up to the transaction.
 	*Draft
 	// Base is the revision of the record that the edit was computed for. The edit
 	// must not be applied to another.
@@ -43,8 +44,9 @@ func (e *Edit) TakeOver(s *Schedule, document string) {
 }
 
 // ReadJobEdit reads a merge patch (RFC 7396) of a job. New times count from
-// opts.Now. Of a run of a schedule, only a few fields can be changed. The error is
-// a fault that lists every problem.
+// opts.Now. Of a run of a schedule, only a few fields can be changed, and its new
+// time is exact: its schedule's grid does not matter. The error is a fault that lists
+// every problem.
 func ReadJobEdit(j *Job, body rawjson.Value, opts ReadOptions) (*Edit, error) {
 	p := &patch{
 		args: j.Args, name: j.Name, description: j.Description, key: j.Key,
@@ -100,13 +102,37 @@ func ReadSchedule(body rawjson.Value, opts ReadOptions) (*Draft, error) {
 var scheduleFields = slices.DeleteFunc(namesIn(ForSchedule), func(name string) bool { return name == keyField })
 
 // Replace returns the edit that makes a schedule what a draft describes. If the
-// draft has the same times, the grid stays.
-func Replace(s *Schedule, d *Draft) *Edit {
+// draft has the same times, the grid stays. It does not change the draft. The error
+// is a fault: the schedule's own jitter moves the draft's only due time past its end.
+func Replace(s *Schedule, d *Draft) (*Edit, error) {
 	p := &patch{args: s.Args, name: s.Name, description: s.Description}
 	old := ReadSpec(s.Args)
+	moves := !sameFrequency(&old, &d.Spec) || !sameFirstTime(s.Args, d.Args)
+	if moves {
+		var err error
+		if d, err = d.shiftedFor(s); err != nil {
+			return nil, err
+		}
+	}
 	e := &Edit{Draft: d, Base: s.Revision, Changes: p.difference(d)}
-	e.move(!sameFrequency(&old, &d.Spec) || !sameFirstTime(s.Args, d.Args), s.FirstDue)
-	return e
+	e.move(moves, s.FirstDue)
+	return e, nil
+}
+
+// shiftedFor returns the draft with the shift of an existing schedule. A draft that
+// was read for a key has the shift of an id of its own, because what holds the key
+// is known only in the transaction.
+func (d *Draft) shiftedFor(s *Schedule) (*Draft, error) {
+	if d.Grid == nil || d.ScheduleID == s.ID {
+		return d, nil
+	}
+	shifted, grid := *d, *d.Grid
+	grid.Shift = schedule.ShiftOf(s.ID, d.Spec.Jitter)
+	shifted.Grid, shifted.ScheduleID, shifted.ScheduledAt = &grid, s.ID, grid.First(grid.Begin)
+	if shifted.ScheduledAt.IsZero() {
+		return nil, fault.New(fault.Invalid, "with its jitter, the schedule "+s.ID.String()+" has no due time before ends_at; give a later ends_at")
+	}
+	return &shifted, nil
 }
 
 // firstTimes are the fields that say when a job runs first.
@@ -173,6 +199,7 @@ func (p *patch) read(body rawjson.Value) (*Draft, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.run = p.schedule != uuid.Nil
 	changes := p.take(r, rawjson.Members(body))
 	patched := p.whole(Merge(p.args, slices.DeleteFunc(slices.Clone(changes), isColumn)), changes)
 	for _, m := range patched {
@@ -271,6 +298,7 @@ func (p *patch) setStart(r *reader) {
 func (p *patch) relevant(err error) error {
 	var before []fault.Problem
 	if old, readErr := newReader(emptyObject, "", p.opts); readErr == nil {
+		old.run = p.schedule != uuid.Nil
 		for _, m := range p.whole(p.args, nil) {
 			if !slices.Contains(firstTimes, m.Name) {
 				old.fields[m.Name] = m.Value

@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
 var changedAt = time.Date(2026, 3, 4, 5, 6, 7, 8000, time.UTC)
@@ -91,6 +92,32 @@ func TestReadJobEdit_OfARunNamesTheSchedule(t *testing.T) {
 	}
 }
 
+func TestReadJobEdit_OfARunIsExact(t *testing.T) {
+	id := uuid.MustParse("0198d5d2-6b1c-7c4e-9a53-0c1d2e3f4a5b")
+	for _, times := range []string{
+		`"cron":"0 6 * * *"`, `"cron":"0 6 * * *","jitter":[1,"hour"]`, `"repeat_every":[1,"day"],"jitter":[1,"hour"]`,
+		`"cron":"0 6 * * *","except":["2026-03-04"],"ends_at":"2026-03-04T05:30:00Z"`, // without a point
+	} {
+		j := &job.Job{ScheduleID: id, Args: rawjson.Value(`{"url":"https://x",` + times + `,"method":"get","headers":{}}`)}
+		e, err := job.ReadJobEdit(j, rawjson.Value(`{"schedule_in":500}`), job.ReadOptions{Now: changedAt})
+		if err != nil || !e.Moves || !e.ScheduledAt.Equal(changedAt.Add(500*time.Second)) {
+			t.Errorf("%s: %v, %+v", times, err, e)
+		}
+		e, err = job.ReadJobEdit(j, rawjson.Value(`{"name":"n"}`), job.ReadOptions{Now: changedAt})
+		if err != nil || e.Moves {
+			t.Errorf("%s, a name: %v, %+v", times, err, e)
+		}
+		if !strings.Contains(times, "ends_at") {
+			continue
+		}
+		for _, field := range []string{`{"schedule_in":3600}`, `{"scheduled_at":"2026-03-04T05:30:01Z"}`} {
+			if _, err := job.ReadJobEdit(j, rawjson.Value(field), job.ReadOptions{Now: changedAt}); len(pointers(err)) != 1 || pointers(err)[0] == "#/ends_at" {
+				t.Errorf("%s, %s: refused at %q", times, field, pointers(err))
+			}
+		}
+	}
+}
+
 // A host that is refused since the record was stored stays, unless it is changed.
 func TestReadJobEdit_IgnoresOldProblems(t *testing.T) {
 	j := &job.Job{Args: rawjson.Value(`{"url":"https://old","method":"get","headers":{}}`)}
@@ -161,8 +188,8 @@ func TestReplace_ComparesTheWholeContent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e := job.Replace(s, d); e.Moves != want.moves || changesOf(e) != want.changes || e.Base != 2 {
-			t.Errorf("%s: moves %v, changes %s", body, e.Moves, changesOf(e))
+		if e, err := job.Replace(s, d); err != nil || e.Moves != want.moves || changesOf(e) != want.changes || e.Base != 2 {
+			t.Errorf("%s: %v, %+v", body, err, e)
 		}
 	}
 	for body, want := range map[string][]string{
@@ -171,6 +198,56 @@ func TestReplace_ComparesTheWholeContent(t *testing.T) {
 		if _, err := job.ReadSchedule(rawjson.Value(body), job.ReadOptions{Now: changedAt}); !slices.Equal(pointers(err), want) {
 			t.Errorf("%s: problems at %q, want %q", body, pointers(err), want)
 		}
+	}
+}
+
+// A draft that is read for a key has an id, and so a shift, of its own.
+func TestReplace_KeepsTheShiftOfTheSchedule(t *testing.T) {
+	s := &job.Schedule{
+		ID: uuid.MustParse("0198d5d2-6b1c-7c4e-9a53-0c1d2e3f4a5b"), Revision: 1, FirstDue: time.Date(2026, 3, 5, 6, 0, 0, 0, time.UTC),
+		Args: rawjson.Value(`{"url":"https://x","cron":"0 6 * * *","jitter":[1,"hour"],"method":"get","headers":{}}`),
+	}
+	shift := schedule.ShiftOf(s.ID, time.Hour)
+	for body, want := range map[string]time.Time{
+		`{"url":"https://x","cron":"0 7 * * *","jitter":[1,"hour"]}`:                                               time.Date(2026, 3, 4, 7, 0, 0, 0, time.UTC),
+		`{"url":"https://x","cron":"0 7 * * *","jitter":[1,"hour"],"except":["2026-03-04/2026-03-08"]}`:            time.Date(2026, 3, 9, 7, 0, 0, 0, time.UTC),
+		`{"url":"https://x","repeat_every":[1,"day"],"jitter":[1,"hour"],"scheduled_at":"2026-03-01T07:00"}`:       time.Date(2026, 3, 1, 7, 0, 0, 0, time.UTC),
+		`{"url":"https://x","repeat_every":[1,"day"],"jitter":[1,"hour"],"schedule_in":0,"except":["2026-03-04"]}`: changedAt.AddDate(0, 0, 1),
+	} {
+		d, err := job.ReadSchedule(rawjson.Value(body), job.ReadOptions{Now: changedAt})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := *d.Grid
+		e, err := job.Replace(s, d)
+		if err != nil || !e.Moves || !e.ScheduledAt.Equal(want.Add(shift)) || e.Grid.Shift != shift || !e.Grid.Begin.Equal(read.Begin) {
+			t.Errorf("%s: %v, %+v", body, err, e)
+		}
+		if d.Grid.Shift != read.Shift || d.ScheduleID == s.ID {
+			t.Errorf("%s: the draft has changed", body)
+		}
+	}
+}
+
+// The only point fits before ends_at with the shift of the draft, and does not with
+// that of the schedule.
+func TestReplace_RefusesAGridWithoutDueTimes(t *testing.T) {
+	s := &job.Schedule{
+		ID: uuid.MustParse("0198d5d2-6b1c-7c4e-9a53-0c1d2e3f4a5b"), Revision: 1, FirstDue: changedAt,
+		Args: rawjson.Value(`{"url":"https://x","repeat_every":[1,"day"],"method":"get","headers":{}}`),
+	}
+	early := uuid.MustParse("0198d5d2-6b1c-7c4e-9a53-000000000000")
+	for i := byte(0); schedule.ShiftOf(early, 20*time.Hour) >= schedule.ShiftOf(s.ID, 20*time.Hour); i++ {
+		early[15] = i
+	}
+	ends := changedAt.Add(time.Hour + schedule.ShiftOf(early, 20*time.Hour))
+	body := `{"url":"https://x","repeat_every":[1,"day"],"schedule_in":[1,"hour"],"jitter":[20,"hours"],"ends_at":"` + job.FormatTime(ends) + `"}`
+	d, err := job.ReadSchedule(rawjson.Value(body), job.ReadOptions{Now: changedAt, Schedule: early})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err := job.Replace(s, d); fault.CodeOf(err) != fault.Invalid || !strings.Contains(err.Error(), "ends_at") {
+		t.Errorf("%v, %+v", err, e)
 	}
 }
 

@@ -27,10 +27,25 @@ type timing struct {
 // setDue sets the due times of the draft from the timing that was read.
 func (r *reader) setDue() {
 	r.draft.ScheduledAt = r.timing.start
-	if r.draft.Frequency != nil {
+	switch {
+	case r.run:
+		r.checkRunEnd()
+	case r.draft.Frequency != nil:
 		r.setGrid()
 	}
 	r.draft.DueAt = schedule.Later(r.draft.ScheduledAt, r.opts.Now)
+}
+
+// checkRunEnd refuses a time of a schedule's run that is after the schedule's end.
+func (r *reader) checkRunEnd() {
+	if r.timing.until.IsZero() || !r.timing.start.After(r.timing.until) {
+		return
+	}
+	for _, name := range firstTimes {
+		if r.has(name) {
+			r.refuse(Pointer(name), "must not be after %s, the ends_at of its schedule", FormatTime(r.timing.until))
+		}
+	}
 }
 
 func readScheduleIn(r *reader, f *Field, v rawjson.Value) {

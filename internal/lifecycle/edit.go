@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/schedule"
@@ -24,12 +26,22 @@ func EditJob(e *job.Edit, by job.Actor, hasStarted HasStarted) store.Decide {
 		j := *m.Job
 		j.Name, j.Description, j.Args = e.Name, e.Description, e.Args
 		if e.Moves {
-			j.ScheduledAt, j.DueAt = e.ScheduledAt, schedule.Later(e.ScheduledAt, m.Now)
+			j.ScheduledAt, j.DueAt = newTime(e, m), schedule.Later(e.ScheduledAt, m.Now)
 		}
 		c := &store.Changes{}
 		redefine(c, m, &j, e, by)
 		return c
 	}
+}
+
+// newTime returns the new due time of a job. For a schedule's run, a time in the
+// past is now, as for RunNow: with CatchUpAll, the points since an earlier time would
+// run again.
+func newTime(e *job.Edit, m *store.Snapshot) time.Time {
+	if m.Job.ScheduleID == uuid.Nil {
+		return e.ScheduledAt
+	}
+	return schedule.Later(e.ScheduledAt, m.Now)
 }
 
 // EditSchedule changes a schedule. Its pending run takes over what it says; a run

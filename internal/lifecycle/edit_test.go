@@ -205,3 +205,37 @@ func TestSetState(t *testing.T) {
 		t.Errorf("the same state again: %+v", c)
 	}
 }
+
+// A run's new time is exact for every kind of schedule, and the run after it is due
+// at the first point of the grid after that.
+func TestEditJob_ARunsNewTimeIsExact(t *testing.T) {
+	for _, args := range []string{
+		`{"url":"https://x","repeat_every":3600,"method":"get","headers":{}}`,
+		`{"url":"https://x","repeat_every":3600,"jitter":[50,"minutes"],"method":"get","headers":{}}`,
+		`{"url":"https://x","cron":"0 * * * *","method":"get","headers":{}}`,
+		`{"url":"https://x","cron":"0 * * * *","jitter":[50,"minutes"],"except":["2026-03-04"],"catch_up":"all","method":"get","headers":{}}`,
+	} {
+		for body, want := range map[string]time.Duration{
+			`{"schedule_in":500}`:                     500 * time.Second,
+			`{"schedule_in":[5,"hours"]}`:             5 * time.Hour,
+			`{"scheduled_at":"2026-03-04T01:00:00Z"}`: 0,
+		} {
+			m := moment(recurring(args), false)
+			m.Job.DueAt = m.Now.Add(30 * time.Minute)
+			m.Job.ScheduledAt = m.Job.DueAt
+			grid, _ := m.Schedule.Grid()
+			c := editJob(t, m, body)
+			due := m.Now.Add(want)
+			if c == nil || !c.Job.ScheduledAt.Equal(due) || !c.Job.DueAt.Equal(due) || c.Schedule != nil {
+				t.Errorf("%s, %s: %+v", args, body, c)
+				continue
+			}
+			started := pastRun{Job: c.Job, now: due.Add(time.Second), started: due, counts: true}
+			c.Job.AttemptedAt = due
+			next := planOf(m.Schedule).after(started)
+			if !next.due.Equal(grid.Next(time.Time{}, due)) || len(next.skipped) > 0 {
+				t.Errorf("%s, %s: the next run is due at %s, skipped %v", args, body, next.due, next.skipped)
+			}
+		}
+	}
+}

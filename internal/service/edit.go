@@ -167,11 +167,13 @@ func (s *Service) ReplaceSchedule(ctx context.Context, owner job.Owner, id uuid.
 	now := s.Store.Now()
 	return s.edit(ctx, owner, id, match, func(found *job.Schedule) (*job.Edit, error) {
 		r := s.reading(ctx, owner)
-		draft, err := job.ReadSchedule(body, r.options(now, found.Key))
+		opts := r.options(now, found.Key)
+		opts.Schedule = found.ID
+		draft, err := job.ReadSchedule(body, opts)
 		if err := r.result(err); err != nil {
 			return nil, err
 		}
-		return job.Replace(found, draft), nil
+		return job.Replace(found, draft)
 	})
 }
 

@@ -186,7 +186,10 @@ func (p *putting) decide(h *store.Holders) ([]*store.Changes, error) {
 	}
 	changes := make([]*store.Changes, len(h.Keys))
 	for i := range h.Keys {
-		changes[i] = p.one(i, &h.Keys[i])
+		var err error
+		if changes[i], err = p.one(i, &h.Keys[i]); err != nil {
+			return nil, err
+		}
 	}
 	if p.dryRun {
 		return nil, errDryRun
@@ -215,34 +218,37 @@ func keyHeld(key string, by *job.Job) error {
 }
 
 // one decides about one schedule, and sets its result.
-func (p *putting) one(i int, h *store.KeyHolder) *store.Changes {
+func (p *putting) one(i int, h *store.KeyHolder) (*store.Changes, error) {
 	draft := p.puts[i].Draft
 	switch {
 	case draft == nil && p.dryRun:
 		p.results[i] = PutResult{Schedule: h.Schedule, Removed: true}
-		return nil
+		return nil, nil
 	case draft == nil:
 		p.results[i] = PutResult{Schedule: h.Schedule, Removed: true}
 		changes := lifecycle.Delete(p.coordination.hasStarted)(&h.Snapshot)
 		if changes.Job != nil {
 			p.cancelled++
 		}
-		return changes
+		return changes, nil
 	case h.Schedule == nil:
 		n := newJob(p.owner, draft, h.Now, p.from).NewJob
 		n.Caps, n.Schedule.Document = p.capsOfNew(), p.document
 		p.results[i], p.created[i] = PutResult{Schedule: n.Schedule, Created: true, Changes: job.Created(draft)}, n.Job
-		return &store.Changes{Next: &n}
+		return &store.Changes{Next: &n}, nil
 	}
-	edit := job.Replace(h.Schedule, draft)
+	edit, err := job.Replace(h.Schedule, draft)
+	if err != nil {
+		return nil, err
+	}
 	edit.TakeOver(h.Schedule, p.document)
 	p.results[i], p.created[i] = PutResult{Schedule: h.Schedule, Changes: edit.Changes}, nil
 	if p.dryRun {
-		return nil
+		return nil, nil
 	}
 	changes := lifecycle.EditSchedule(edit, p.from.by, p.coordination.hasStarted)(&h.Snapshot)
 	if changes != nil {
 		p.results[i].Schedule = changes.Schedule
 	}
-	return changes
+	return changes, nil
 }

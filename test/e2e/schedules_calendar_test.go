@@ -260,3 +260,34 @@ func TestScheduleGrid_JitterAndExceptions(t *testing.T) {
 	next := unfinished(a.Client, first.Get("schedule_id").Str())
 	wantSame(t, "the next run", next[0].Get("job.scheduled_at"), `"2031-03-06T14:00:00.000000Z"`)
 }
+
+func TestScheduleGrid_EditsKeepTheShift(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	const path = "/api/schedules/key:jittered"
+	fields := func(cron string) string {
+		return `"url":"https://example.com/","scheduled_at":"2031-03-01T00:00:00Z","cron":"` + cron + `","jitter":[1,"hour"]`
+	}
+	put := func(cron string) string { return a.Do("PUT", path, `{`+fields(cron)+`}`).Data().Get("id").Str() }
+	id := put("0 6 * * *")
+	pending := func() time.Time { return instant(t, unfinished(a.Client, id)[0].Get("job.scheduled_at")) }
+	shift := pending().Sub(time.Date(2031, 3, 1, 6, 0, 0, 0, time.UTC))
+	for hour, edit := range []func(cron string){
+		7: func(cron string) { put(cron) },
+		8: func(cron string) { a.Do("PUT", "/api/schedules/"+id, `{`+fields(cron)+`}`).Want(200) },
+		9: func(cron string) { a.Do("PATCH", path, `{"cron":"`+cron+`"}`).Want(200) },
+		10: func(cron string) {
+			a.Post("/api/apply", `{"owner":"o","schedules":[{"key":"jittered",`+fields(cron)+`}]}`).Want(200)
+		},
+	} {
+		if edit == nil {
+			continue
+		}
+		edit(fmt.Sprintf("0 %d * * *", hour))
+		want := time.Date(2031, 3, 1, hour, 0, 0, 0, time.UTC).Add(shift)
+		next := a.Get(path + "/details").Want(200).Data().Get("next").Items()
+		if got := pending(); !got.Equal(want) || !instant(t, next[0]).Equal(want) || !instant(t, next[1]).Equal(want.AddDate(0, 0, 1)) {
+			t.Errorf("at %d: the pending run is due at %s, want %s; next are %s", hour, got, want, next)
+		}
+	}
+}
