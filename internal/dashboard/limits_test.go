@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/edge"
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/quota"
 )
@@ -142,6 +143,25 @@ func TestSuspendedAccount_CanReadButNotChange(t *testing.T) {
 	wantAudits(t, w, a.Number, "account.limited|operator||max-pending 12", "account.resumed|operator||", "account.suspended|operator||<spam>")
 	wantAudits(t, w, 0, "account.limited|operator|ann@example.com|other@example.com: max-pending 12",
 		"account.resumed|operator|ann@example.com|other@example.com", "account.suspended|operator|ann@example.com|other@example.com: <spam>")
+}
+
+func TestSuspendedAccount_OfThePublicKeyCanNotBeChanged(t *testing.T) {
+	w := newSite(t, false, public)
+	account, err := auth.PublicAccount(t.Context(), w.s, w.s.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := w.create(account.Owner, `{"url":"https://example.com","schedule_in":60}`)
+	if err := w.s.AccountSuspend(t.Context(), account.Number, w.s.Now(), "spam"); err != nil {
+		t.Fatal(err)
+	}
+	w.pass(2 * time.Second) // accounts are cached for a second
+	b := w.browser()
+	b.want(b.get("/public/jobs/1"), 200, "")
+	b.want(b.post("/public/jobs/1/cancel"), 403, "This account is suspended (spam)")
+	if found, err := w.s.JobGet(t.Context(), account.Owner, job.Ref{Number: j.Number}); err != nil || found.State.Final() {
+		t.Errorf("the job is %+v, %v", found, err)
+	}
 }
 
 // wantAudits checks what operators did to an account, in order of event; account 0

@@ -311,6 +311,30 @@ func TestTokens_AreFetchedOnceMoreOnA401(t *testing.T) {
 	}
 }
 
+// A limit may refuse the repetition: the response that came counts.
+func TestTokens_KeepThe401IfTheRequestIsNotRepeated(t *testing.T) {
+	w := newWorld(t, issuer("", func(token string) job.Outcome {
+		if token == "my-token-1" {
+			return reply(401, "no")
+		}
+		return job.Outcome{Failure: &job.Failure{Kind: job.KindInterrupted, Unsent: true}}
+	}))
+	defer w.vault.Close()
+	w.put("o", client)
+	if o := w.do("{{secret.o}}"); o.Response == nil || o.Response.Status != 401 || len(w.net.to(target)) != 2 {
+		t.Errorf("the outcome is %+v after %d requests, want the 401 after 2", o, len(w.net.to(target)))
+	}
+}
+
+func TestTokens_APanicFailsTheAttempt(t *testing.T) {
+	w := newWorld(t, func(context.Context, execute.Request) job.Outcome { panic("unexpected response") })
+	defer w.vault.Close()
+	w.put("o", client)
+	if o := w.do("{{secret.o}}"); o.Failure == nil || o.Failure.Kind != job.KindSecret || !strings.Contains(o.Failure.Message, "the service failed; see its log") {
+		t.Errorf("the outcome is %+v", o.Failure)
+	}
+}
+
 func TestTokens_HostileServersFailTheAttempt(t *testing.T) {
 	for name, test := range map[string]struct {
 		outcome job.Outcome
