@@ -220,6 +220,7 @@ func (m *scheduleModel) fire() {
 		}
 		m.attempt, m.claimed = nil, false
 	case m.attempt != nil:
+		m.now = schedule.Later(m.now, m.attempt.StartAt.Add(-store.ClaimAhead))
 		got, err := m.store.QueueClaim(ctx, m.node, []store.Claim{m.claim})
 		m.note("claim: %v", got)
 		m.ok(err)
