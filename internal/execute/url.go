@@ -5,9 +5,8 @@ import (
 	"net"
 	"net/url"
 	"strings"
-	"unicode/utf8"
 
-	"golang.org/x/net/idna"
+	"github.com/punctual-dev/punctual/internal/job"
 )
 
 // legal marks the bytes that a path or query may contain: the pchar, "/" and
@@ -118,20 +117,5 @@ func port(u *url.URL) string {
 
 // hostPort returns what to dial for a URL.
 func hostPort(u *url.URL) string {
-	host := u.Hostname()
-	if !isASCII(host) {
-		if ascii, err := idna.Lookup.ToASCII(host); err == nil {
-			host = ascii
-		}
-	}
-	return net.JoinHostPort(host, port(u))
-}
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
+	return net.JoinHostPort(job.ASCIIHost(u.Hostname()), port(u))
 }

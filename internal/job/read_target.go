@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/http/httpguts"
-	"golang.org/x/net/idna"
 
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
@@ -82,10 +81,7 @@ func validHost(host string, bracketed bool) bool {
 	if utf8.RuneCountInString(host) > maxHost {
 		return false
 	}
-	ascii, err := idna.Lookup.ToASCII(host)
-	if err != nil {
-		ascii = host // ToASCII refuses underscores, but they are in use
-	}
+	ascii := ASCIIHost(host)
 	if ascii == "" || len(ascii) > maxHost || strings.Trim(ascii, ".") == "" || strings.Contains(ascii, "..") {
 		return false
 	}

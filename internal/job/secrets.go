@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 
@@ -119,16 +120,21 @@ func HostName(u *url.URL) string { return normalHost(u.Hostname()) }
 
 // normalHost returns a host name in lower case and in ASCII, without a final dot.
 func normalHost(host string) string {
-	host = strings.TrimSuffix(host, ".")
-	for _, c := range []byte(host) {
-		if c >= 0x80 {
+	return strings.ToLower(ASCIIHost(strings.TrimSuffix(host, ".")))
+}
+
+// ASCIIHost returns a host name in ASCII (IDNA 2008 as UTS 46 has it); a name that can't
+// be converted as it is. Names in ASCII are not checked: underscores are in use.
+func ASCIIHost(host string) string {
+	for i := range len(host) {
+		if host[i] >= utf8.RuneSelf {
 			if ascii, err := idna.Lookup.ToASCII(host); err == nil {
 				return ascii
 			}
 			break
 		}
 	}
-	return strings.ToLower(host)
+	return host
 }
 
 // ReadHost reads the name of a host that may receive a secret: a name or an

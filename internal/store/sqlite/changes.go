@@ -98,7 +98,8 @@ func (t *tx) apply(c *store.Changes, run *store.QueueKey) error {
 		}
 	}
 	if c.Next != nil {
-		return t.insertJob(*c.Next)
+		args := storeArgs(c.Next.Job)
+		return t.insertJob(*c.Next, &args)
 	}
 	return nil
 }
@@ -156,7 +157,7 @@ func (t *tx) updateDefinition(c *store.Changes) error {
 		if err := t.removeSecretUses(j); err != nil {
 			return err
 		}
-		if err := t.addSecretUses(j); err != nil {
+		if err := t.addSecretUses(j, job.SecretNames(j.Args)); err != nil {
 			return err
 		}
 	}

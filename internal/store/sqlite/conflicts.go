@@ -20,6 +20,7 @@ func (s *Store) JobInsertBatch(ctx context.Context, jobs []store.NewJob, accept 
 	if err := s.hasSpace(); err != nil {
 		return nil, err
 	}
+	values := argsOf(jobs)
 	err := s.writeSized(ctx, sizeOf(jobs), func(t *tx) (err error) {
 		refs, used := len(t.refs), maps.Clone(t.used)
 		release := sqlitex.Save(t.conn)
@@ -28,7 +29,7 @@ func (s *Store) JobInsertBatch(ctx context.Context, jobs []store.NewJob, accept 
 				t.refs, t.used = t.refs[:refs], used
 			}
 		}()
-		if err := t.insertAll(jobs, results, store.MaxHeld); err != nil {
+		if err := t.insertAll(jobs, values, results, store.MaxHeld); err != nil {
 			return err
 		}
 		return accept(results)
@@ -46,19 +47,19 @@ func sizeOf(jobs []store.NewJob) (size int) {
 	return size
 }
 
-// yieldEvery is after how many jobs a long transaction lets other goroutines run. A
-// timer would wait up to 10 ms for the processor otherwise.
+// yieldEvery is after how many jobs of a batch other goroutines may run. A timer would
+// wait up to 10 ms for the processor otherwise.
 const yieldEvery = 8
 
 // insertAll stores new jobs in order, as far as their keys are free. It stops once it
 // has read more than maxHeld of jobs that hold keys.
-func (t *tx) insertAll(jobs []store.NewJob, results []store.Inserted, maxHeld int) (err error) {
+func (t *tx) insertAll(jobs []store.NewJob, args []storedArgs, results []store.Inserted, maxHeld int) (err error) {
 	var changed replacements
 	for i := range jobs {
 		if i%yieldEvery == yieldEvery-1 {
 			runtime.Gosched()
 		}
-		if results[i], err = t.create(jobs[i], &changed); err != nil {
+		if results[i], err = t.create(jobs[i], &args[i], &changed); err != nil {
 			return err
 		}
 		if changed.read > maxHeld {
@@ -70,7 +71,7 @@ func (t *tx) insertAll(jobs []store.NewJob, results []store.Inserted, maxHeld in
 
 // create stores a new job, unless its key is taken or it exceeds a limit. If the
 // job replaces another, that is added to changed.
-func (t *tx) create(n store.NewJob, changed *replacements) (store.Inserted, error) {
+func (t *tx) create(n store.NewJob, args *storedArgs, changed *replacements) (store.Inserted, error) {
 	if n.Job.Key != nil {
 		held, err := changed.holders(n.Job), error(nil)
 		if held == nil {
@@ -103,7 +104,7 @@ func (t *tx) create(n store.NewJob, changed *replacements) (store.Inserted, erro
 			return store.Inserted{}, err
 		}
 	}
-	if err := t.insertJob(n); err != nil {
+	if err := t.insertJob(n, args); err != nil {
 		return store.Inserted{}, err
 	}
 	if n.Job.Follows != 0 {

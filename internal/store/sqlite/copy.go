@@ -165,7 +165,7 @@ func (t *tx) copyJobs(r *store.Records) error {
 		if j.State.Final() || j.Follows != 0 {
 			continue
 		}
-		if err := t.addSecretUses(j.Job); err != nil {
+		if err := t.addSecretUses(j.Job, job.SecretNames(j.Job.Args)); err != nil {
 			return err
 		}
 		if err := t.joinLines(j.Job, keys); err != nil {

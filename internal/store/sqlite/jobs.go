@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime"
 
 	"github.com/google/uuid"
 	"zombiezen.com/go/sqlite"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -19,25 +21,52 @@ func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store
 	if err := s.hasSpace(); err != nil {
 		return nil, err
 	}
-	err := s.writeSized(ctx, sizeOf(jobs), func(t *tx) error { return t.insertAll(jobs, results, math.MaxInt) })
+	values := argsOf(jobs)
+	err := s.writeSized(ctx, sizeOf(jobs), func(t *tx) error { return t.insertAll(jobs, values, results, math.MaxInt) })
 	return results, err
 }
 
-func (t *tx) insertJob(n store.NewJob) error {
+// storedArgs is what is stored of a job's arguments.
+type storedArgs struct {
+	text    storedText
+	host    any
+	tags    rawjson.Value
+	secrets []string // names
+}
+
+func storeArgs(j *job.Job) storedArgs {
+	host, tags := labels(j.Args)
+	return storedArgs{pack(j.Args), host, tags, job.SecretNames(j.Args)}
+}
+
+// argsOf returns what is stored of the arguments of new jobs. Callers compute it before
+// their transaction, which holds the only writer.
+func argsOf(jobs []store.NewJob) []storedArgs {
+	all := make([]storedArgs, len(jobs))
+	for i := range jobs {
+		if i%yieldEvery == yieldEvery-1 {
+			runtime.Gosched()
+		}
+		all[i] = storeArgs(jobs[i].Job)
+	}
+	return all
+}
+
+// insertJob stores a job. args is what storeArgs returns for it.
+func (t *tx) insertJob(n store.NewJob, args *storedArgs) error {
 	j := n.Job
 	keys := store.Hold(j)
-	host, tags := labels(j.Args)
-	text := pack(j.Args)
+	text := &args.text
 	err := t.exec(`INSERT INTO jobs (id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, rerun_of, args, host, tags, runs, skipped,
 			follows, lane, held_until, remembered_until, trace, packed, size, room)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt, j.Name, j.Description, j.Hops, numberOrNull(j.RerunOf), text.plain, host, tags, j.Runs, j.Skipped,
+		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt, j.Name, j.Description, j.Hops, numberOrNull(j.RerunOf), text.plain, args.host, args.tags, j.Runs, j.Skipped,
 		numberOrNull(j.Follows), laneOf(j, n.Lane), j.HeldUntil, j.RememberedUntil, j.Trace, text.packed, text.size, roomOf(j))
 	if err != nil {
 		return fmt.Errorf("inserting a job: %w", err)
 	}
 	j.Number, j.Revision = t.conn.LastInsertRowID(), 1
-	if err := t.tag(jobTags, j.Owner.Number, j.Number, tags); err != nil {
+	if err := t.tag(jobTags, j.Owner.Number, j.Number, args.tags); err != nil {
 		return err
 	}
 	t.count(j.Owner.Number, oneOffs(j), 0)
@@ -50,7 +79,7 @@ func (t *tx) insertJob(n store.NewJob) error {
 			return err
 		}
 	}
-	if err := t.addSecretUses(j); err != nil {
+	if err := t.addSecretUses(j, args.secrets); err != nil {
 		return err
 	}
 	if j.Follows != 0 {

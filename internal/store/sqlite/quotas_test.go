@@ -20,7 +20,8 @@ func TestUses_StayCorrectAfterFailedTransactions(t *testing.T) {
 		if _, err := tx.over(n); err != nil {
 			return err
 		}
-		return tx.insertJob(n)
+		args := storeArgs(n.Job)
+		return tx.insertJob(n, &args)
 	}
 	wants := func(when string, want int64) {
 		t.Helper()

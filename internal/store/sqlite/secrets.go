@@ -105,12 +105,12 @@ func (s *Store) SecretDelete(ctx context.Context, account int64, name string, li
 	return uses, err
 }
 
-// addSecretUses records which secrets an unfinished job uses.
-func (t *tx) addSecretUses(j *job.Job) error {
+// addSecretUses records the names of the secrets that an unfinished job uses.
+func (t *tx) addSecretUses(j *job.Job, names []string) error {
 	if j.State.Final() {
 		return nil
 	}
-	for _, name := range job.SecretNames(j.Args) {
+	for _, name := range names {
 		if err := t.exec(`INSERT INTO secret_uses (account, name, job) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, j.Owner.Number, name, j.Number); err != nil {
 			return fmt.Errorf("storing which secrets a job uses: %w", err)
 		}
