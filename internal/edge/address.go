@@ -77,10 +77,10 @@ func ClientAddr(r *http.Request) netip.Addr {
 
 // addrOf parses an address with or without a port.
 func addrOf(text string) netip.Addr {
-	addr, err := netip.ParseAddr(text)
+	withPort, err := netip.ParseAddrPort(text)
+	addr := withPort.Addr()
 	if err != nil {
-		withPort, _ := netip.ParseAddrPort(text) // the zero value if invalid
-		addr = withPort.Addr()
+		addr, _ = netip.ParseAddr(text) // the zero value if invalid
 	}
 	return addr.Unmap().WithZone("")
 }
