@@ -42,6 +42,7 @@ func (q *fakeQueue) addLimited(keys []string, refs ...store.QueueKey) {
 	for _, ref := range refs {
 		q.items[ref.ItemID] = &store.QueueItem{QueueKey: ref, Limits: keys, Named: len(keys)}
 	}
+	go q.notify(store.Notice{Items: refs})
 }
 
 func (q *fakeQueue) LimitHold(_ context.Context, items []store.HeldItem) error {
