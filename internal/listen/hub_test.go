@@ -26,7 +26,6 @@ const patience = 30 * time.Second
 func newHub(t *testing.T, node int64, relay store.Relay, permit func(context.Context) error) (*Hub, string) {
 	t.Helper()
 	h := New(Config{Relay: relay, Node: func() int64 { return node }, Now: time.Now, Public: 99, Log: slog.New(slog.DiscardHandler)})
-	h.ping = 50 * time.Millisecond
 	h.Start()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
@@ -297,12 +296,15 @@ func TestHub_DivertsJobsWithATag(t *testing.T) {
 
 func TestHub_EndsDeadListenersAndThoseWithoutAKey(t *testing.T) {
 	t.Parallel()
+	const ping = 50 * time.Millisecond
 	h, url := newHub(t, 1, nil, allowed)
+	h.ping = ping
 	connect(t, url+"?name=dead", nil) // reads nothing, so it responds to no ping
 	eventually(t, "the listener", func() bool { return h.Listeners() == 1 })
 	eventually(t, "a dead listener to be ended", func() bool { return h.Listeners() == 0 })
 
 	revoked, url := newHub(t, 1, nil, func(context.Context) error { return fault.New(fault.Unauthorized, "this key was revoked") })
+	revoked.ping = ping
 	conn := connect(t, url+"?name=revoked", nil)
 	if _, _, err := conn.Read(t.Context()); err != nil {
 		t.Fatal(err) // the message that it is ready
