@@ -191,7 +191,8 @@ func tooMany(why string) error {
 	return &fault.Error{Code: fault.TooMany, Reason: fault.Overlapping, Message: why, RetryAfter: 10 * time.Second}
 }
 
-// join adds a listener, here and to the list that all nodes read.
+// join adds a listener, here and to the list that all nodes read. The caller ends the
+// session and calls leave afterwards, also after an error.
 func (h *Hub) join(ctx context.Context, s *session) error {
 	h.mu.Lock()
 	err := h.refuse(s)
@@ -214,10 +215,7 @@ func (h *Hub) join(ctx context.Context, s *session) error {
 	}
 	listed, err := h.Relay.ListenerAdd(ctx, s.Listener, MaxListeners)
 	if err == nil && !listed {
-		err = tooMany(tooManyListeners)
-	}
-	if err != nil {
-		h.leave(s)
+		return tooMany(tooManyListeners)
 	}
 	return err
 }

@@ -98,7 +98,7 @@ func (h *Hub) serveTaken(request store.RelayRequest) {
 }
 
 // owe counts bytes that wait to be written for an account. The function returned
-// is called once when they are written, or never will be.
+// is called when they are written, or never will be; perhaps more than once.
 func (h *Hub) owe(account int64, bytes int) func() {
 	r := &h.relay
 	add := func(n int) {

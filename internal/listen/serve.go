@@ -38,17 +38,12 @@ func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, o Options, permit fu
 			Message: "a WebSocket handshake with the subprotocol " + Subprotocol + " is needed; punctual listen sends one",
 		}
 	}
-	s := &session{
-		Listener: store.Listener{ID: uuid.New(), Node: h.Node(), Account: o.Account, Name: o.Name, Tag: o.Tag, Since: h.Now()},
-		hub:      h, instance: o.Instance, network: network.Of(o.Address),
-		out: make(chan *outgoing, maxQueued), pending: map[uint64]*exchange{}, late: map[uint64]bool{},
-	}
-	s.ctx, s.cancel = context.WithCancelCause(h.ctx)
-	defer s.cancel(nil)
+	s := h.newSession(o)
+	defer h.leave(s)
+	defer s.end()
 	if err := h.join(r.Context(), s); err != nil {
 		return err
 	}
-	defer h.leave(s)
 	// The server's own deadlines are for requests that end.
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{})
@@ -62,6 +57,17 @@ func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, o Options, permit fu
 	why := s.run(permit)
 	h.Log.Debug("a listener has disconnected", "listener", s.ID, "reason", why)
 	return nil
+}
+
+// newSession returns a session that has not joined. The caller must end it.
+func (h *Hub) newSession(o Options) *session {
+	s := &session{
+		Listener: store.Listener{ID: uuid.New(), Node: h.Node(), Account: o.Account, Name: o.Name, Tag: o.Tag, Since: h.Now()},
+		hub:      h, instance: o.Instance, network: network.Of(o.Address),
+		out: make(chan *outgoing, maxQueued), pending: map[uint64]*exchange{}, late: map[uint64]bool{},
+	}
+	s.ctx, s.cancel = context.WithCancelCause(h.ctx)
+	return s
 }
 
 func isHandshake(r *http.Request) bool {

@@ -52,23 +52,27 @@ type session struct {
 	late    map[uint64]bool // cancelled and not answered
 }
 
-// outgoing is a message to be written, of an exchange if it is a request.
+// outgoing is a message to be written: that of an exchange, or another.
 type outgoing struct {
-	message  *Message
+	message  *Message // nil if there is an exchange
 	exchange *exchange
-	// written is called when it was written, or will not be.
-	written func()
 }
 
 // exchange is a request that a listener has to answer. Its fields are guarded by
 // the session's mu until done is closed.
 type exchange struct {
-	id      uint64
-	done    chan struct{}
-	over    bool // done is closed, or nobody waits
-	written bool // the listener may have got the request
-	answer  *Message
-	failure *job.Failure // nil without an answer: the listener did not get the request
+	id uint64
+	// request is nil once it is written, or nobody waits for the answer: so a queue
+	// holds only bodies of attempts under way, whose bytes are bounded.
+	request *Message
+	// unqueued is called when the request was written, or will not be; perhaps more
+	// than once.
+	unqueued func()
+	done     chan struct{}
+	over     bool // done is closed, or nobody waits
+	written  bool // the listener may have got the request
+	answer   *Message
+	failure  *job.Failure // nil without an answer: the listener did not get the request
 }
 
 // errEnded is the cause of a session's end that is not the listener's fault.
@@ -79,23 +83,24 @@ func (e *errEnded) Error() string { return e.why }
 // tell queues a message that may be lost.
 func (s *session) tell(m *Message) {
 	select {
-	case s.out <- &outgoing{message: m, written: func() {}}:
+	case s.out <- &outgoing{message: m}:
 	default:
 	}
 }
 
 // sender returns what uses a slot of this listener, which the caller has taken.
-// written is called when the request was written to the listener, or will not be.
-func (s *session) sender(written func()) sender {
+// unqueued is called when the request was written to the listener, or will not be;
+// perhaps more than once.
+func (s *session) sender(unqueued func()) sender {
 	return func(ctx context.Context, m *Message) (*Message, *job.Failure) {
 		defer s.hub.release(s)
 		if m == nil {
-			written()
+			unqueued()
 			return nil, nil
 		}
-		x := s.submit(m, written)
+		x := s.submit(m, unqueued)
 		if x == nil {
-			written()
+			unqueued()
 			return nil, nil
 		}
 		select {
@@ -109,18 +114,18 @@ func (s *session) sender(written func()) sender {
 }
 
 // submit queues a request; nil if the session has ended.
-func (s *session) submit(m *Message, written func()) *exchange {
+func (s *session) submit(m *Message, unqueued func()) *exchange {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
 		return nil
 	}
 	s.last++
-	x := &exchange{id: s.last, done: make(chan struct{})}
 	numbered := *m
-	numbered.ID = x.id
+	numbered.ID = s.last
+	x := &exchange{id: s.last, request: &numbered, unqueued: unqueued, done: make(chan struct{})}
 	select {
-	case s.out <- &outgoing{&numbered, x, written}:
+	case s.out <- &outgoing{exchange: x}:
 	default:
 		s.cancel(errors.New("the listener does not read"))
 		return nil
@@ -138,7 +143,12 @@ func (s *session) abandon(x *exchange) {
 	}
 	x.over = true
 	delete(s.pending, x.id)
-	if !x.written || s.ended {
+	if !x.written {
+		x.request = nil
+		x.unqueued()
+		return
+	}
+	if s.ended {
 		return
 	}
 	if s.late[x.id] = true; len(s.late) > maxLate {
@@ -172,10 +182,19 @@ func (s *session) run(permit func(context.Context) error) error {
 	}
 	closed()
 	parts.Wait()
-	for len(s.out) > 0 {
-		(<-s.out).written() // nothing is queued any more
-	}
 	return why
+}
+
+// end ends a session, which may not have run. Requests may have been queued since it
+// has joined.
+func (s *session) end() {
+	s.cancel(nil)
+	s.fail(context.Cause(s.ctx))
+	for len(s.out) > 0 { // nothing is queued any more
+		if o := <-s.out; o.exchange != nil {
+			o.exchange.unqueued()
+		}
+	}
 }
 
 // closeReason bounds a reason to what a close frame can hold.
@@ -279,11 +298,14 @@ func (s *session) write() {
 }
 
 func (s *session) writeOne(o *outgoing) error {
-	defer o.written()
-	if o.exchange != nil && !s.begins(o.exchange) {
-		return nil
+	m := o.message
+	if x := o.exchange; x != nil {
+		defer x.unqueued()
+		if m = s.begins(x); m == nil {
+			return nil
+		}
 	}
-	b, err := o.message.Encode()
+	b, err := m.Encode()
 	if err != nil {
 		return err
 	}
@@ -292,13 +314,18 @@ func (s *session) writeOne(o *outgoing) error {
 	return s.conn.Write(ctx, websocket.MessageBinary, b)
 }
 
-// begins records that a request is about to be written, and reports whether
-// somebody still waits for its answer.
-func (s *session) begins(x *exchange) bool {
+// begins returns the request of an exchange and records that it is about to be
+// written; nil if nobody waits for the answer any more.
+func (s *session) begins(x *exchange) *Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	x.written = !x.over
-	return x.written
+	if x.over {
+		return nil
+	}
+	x.written = true
+	m := x.request
+	x.request = nil
+	return m
 }
 
 // check ends the session of a listener that is dead or whose key is not valid any
