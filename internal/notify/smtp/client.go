@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/mail"
+	"slices"
 	"time"
 
 	gomail "github.com/wneessen/go-mail"
@@ -39,6 +40,7 @@ type Config struct {
 type Client struct {
 	from    *mail.Address
 	host    string
+	tls     *tls.Config // nil unless there is TLS from the beginning
 	options []gomail.Option
 	slots   chan struct{}
 }
@@ -46,29 +48,29 @@ type Client struct {
 // New returns a Client.
 func New(c Config) (*Client, error) {
 	s := c.Server
-	options := []gomail.Option{
-		gomail.WithPort(s.Port), gomail.WithTimeout(timeout), gomail.WithoutNoop(),
-		gomail.WithTLSConfig(&tls.Config{ServerName: s.Host, RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}),
-	}
+	secure := &tls.Config{ServerName: s.Host, RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}
+	options := []gomail.Option{gomail.WithPort(s.Port), gomail.WithTimeout(timeout), gomail.WithoutNoop(), gomail.WithTLSConfig(secure)}
 	policy := gomail.TLSOpportunistic
 	if s.Password != "" {
 		policy = gomail.TLSMandatory // the password must not be sent in the clear
 		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(s.User), gomail.WithPassword(s.Password))
 	}
+	client := &Client{from: c.From, host: s.Host, slots: make(chan struct{}, maxConnections)}
 	if s.TLS {
-		options = append(options, gomail.WithSSL())
-		policy = gomail.NoTLS // there is TLS already
+		client.tls = secure
+		policy = gomail.TLSOpportunistic // there is TLS already, so the server offers no STARTTLS
 	}
-	options = append(options, gomail.WithTLSPolicy(policy))
-	if _, err := gomail.NewClient(s.Host, options...); err != nil {
+	client.options = append(options, gomail.WithTLSPolicy(policy))
+	if _, err := gomail.NewClient(s.Host, client.options...); err != nil {
 		return nil, fmt.Errorf("setting up the mail client: %w", err)
 	}
-	return &Client{from: c.From, host: s.Host, options: options, slots: make(chan struct{}, maxConnections)}, nil
+	return client, nil
 }
 
 // Send sends an e-mail and returns the outcome: a Response with the status 250 if
-// the server has taken it, else a Failure. The id becomes the Message-ID, so that a
-// repetition can be recognized.
+// the server has taken it, else a Failure. It is of the kind interrupted if the
+// context was cancelled. The id becomes the Message-ID, so that a repetition can be
+// recognized.
 func (c *Client) Send(ctx context.Context, to, id string, letter notify.Letter) job.Outcome {
 	began := time.Now()
 	outcome := job.Outcome{}
@@ -78,15 +80,18 @@ func (c *Client) Send(ctx context.Context, to, id string, letter notify.Letter) 
 	case c.slots <- struct{}{}:
 		defer func() { <-c.slots }()
 	case <-ctx.Done():
-		outcome.Failure = &job.Failure{Kind: job.KindTimeout, Message: "the mail server is busy with other e-mails"}
+		outcome.Failure = ended(ctx, "the mail server is busy with other e-mails")
 		return outcome
 	}
 	err := c.send(ctx, to, id, letter)
 	outcome.Duration = time.Since(began)
-	if err != nil {
-		outcome.Failure = failure(err)
-	} else {
+	switch {
+	case err == nil:
 		outcome.Response = &job.Response{Status: delivered}
+	case ctx.Err() != nil:
+		outcome.Failure = ended(ctx, "the mail server did not take the e-mail in time")
+	default:
+		outcome.Failure = failure(err)
 	}
 	return outcome
 }
@@ -103,13 +108,30 @@ func (c *Client) send(ctx context.Context, to, id string, letter notify.Letter) 
 	// RFC 3834: no vacation notes in reply.
 	m.SetGenHeader("Auto-Submitted", "auto-generated")
 	m.SetBodyString(gomail.TypeTextPlain, letter.Text)
-	client, err := gomail.NewClient(c.host, c.options...)
+	dial := func(dialling context.Context, network, address string) (net.Conn, error) {
+		conn, err := c.dial(dialling, network, address)
+		if err == nil {
+			// The library ignores the context once it has a connection.
+			context.AfterFunc(ctx, func() { _ = conn.Close() })
+		}
+		return conn, err
+	}
+	client, err := gomail.NewClient(c.host, slices.Concat(c.options, []gomail.Option{gomail.WithDialContextFunc(dial)})...)
 	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = client.Close() })
-	defer stop()
-	return client.DialAndSendWithContext(ctx, m)
+	if err := client.DialAndSendWithContext(ctx, m); !m.IsDelivered() {
+		return err
+	}
+	return nil // even if the server does not let the connection end in order
+}
+
+// dial opens a connection, with TLS if it is there from the beginning.
+func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if c.tls != nil {
+		return (&tls.Dialer{Config: c.tls}).DialContext(ctx, network, address)
+	}
+	return (&net.Dialer{}).DialContext(ctx, network, address)
 }
 
 func domain(address string) string {
@@ -119,6 +141,16 @@ func domain(address string) string {
 		}
 	}
 	return address
+}
+
+// ended returns the failure of an e-mail whose context has ended: late explains that
+// its time is over. One that was cut because the service stops does not count as an
+// attempt.
+func ended(ctx context.Context, late string) *job.Failure {
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		return &job.Failure{Kind: job.KindTimeout, Message: late}
+	}
+	return &job.Failure{Kind: job.KindInterrupted, Message: "the service stopped before the mail server had taken the e-mail; it will be sent again"}
 }
 
 // failure explains why an e-mail was not taken.
@@ -132,7 +164,7 @@ func failure(err error) *job.Failure {
 		kind = job.KindProtocol
 	case errors.As(err, &certificate):
 		kind = job.KindTLS
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
+	case errors.As(err, &network) && network.Timeout():
 		kind = job.KindTimeout
 	}
 	return &job.Failure{Kind: kind, Message: notify.Cut("the mail server did not take the e-mail: "+err.Error(), maxMessage)}

@@ -1,14 +1,20 @@
 package smtp
 
 import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"io"
 	"mime"
 	"net"
+	"net/http/httptest"
 	"net/mail"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	gosmtp "github.com/emersion/go-smtp"
 
@@ -68,10 +74,12 @@ func (s *mailServer) start(t *testing.T) *Client {
 		_ = server.Close()
 		done.Wait()
 	})
-	return newClient(t, l.Addr())
+	return newClient(t, l.Addr(), nil)
 }
 
-func newClient(t *testing.T, address net.Addr) *Client {
+// newClient returns a client of the server at an address: with TLS from the beginning
+// if roots are given.
+func newClient(t *testing.T, address net.Addr, roots *x509.CertPool) *Client {
 	t.Helper()
 	host, port, err := net.SplitHostPort(address.String())
 	if err != nil {
@@ -81,7 +89,7 @@ func newClient(t *testing.T, address net.Addr) *Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := New(Config{Server: &Server{Host: host, Port: number}, From: &mail.Address{Name: "Punctual", Address: "alerts@example.com"}})
+	c, err := New(Config{Server: &Server{Host: host, Port: number, TLS: roots != nil}, RootCAs: roots, From: &mail.Address{Name: "Punctual", Address: "alerts@example.com"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,8 +164,70 @@ func TestClient_ReportsWhyALetterWasNotTaken(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	outcome = newClient(t, l.Addr()).Send(t.Context(), "ops@example.com", "msg_1", notify.Letter{Subject: "s", Text: "t"})
+	outcome = newClient(t, l.Addr(), nil).Send(t.Context(), "ops@example.com", "msg_1", notify.Letter{Subject: "s", Text: "t"})
 	if f := outcome.Failure; f == nil || f.Kind != job.KindConnect {
 		t.Errorf("nobody listens, and the outcome is %+v", outcome)
+	}
+}
+
+// silentServer returns a client of a mail server that takes connections and says
+// nothing. It signals each connection after the TLS handshake, if there is one.
+func silentServer(t *testing.T, secure bool) (*Client, <-chan struct{}) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var roots *x509.CertPool
+	if secure {
+		lent := httptest.NewTLSServer(nil) // for its certificate
+		t.Cleanup(lent.Close)
+		roots = x509.NewCertPool()
+		roots.AddCert(lent.Certificate())
+		l = tls.NewListener(l, &tls.Config{Certificates: lent.TLS.Certificates, MinVersion: tls.VersionTLS12})
+	}
+	connected := make(chan struct{}, 1)
+	var done sync.WaitGroup
+	done.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return // closed
+			}
+			if c, ok := conn.(*tls.Conn); ok {
+				_ = c.Handshake()
+			}
+			connected <- struct{}{}
+			_, _ = io.Copy(io.Discard, conn) // until the client closes it
+			_ = conn.Close()
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		done.Wait()
+	})
+	return newClient(t, l.Addr(), roots), connected
+}
+
+func TestClient_ReturnsWhenItsContextEnds(t *testing.T) {
+	for name, secure := range map[string]bool{"smtp": false, "smtps": true} {
+		t.Run(name, func(t *testing.T) {
+			c, connected := silentServer(t, secure)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			go func() {
+				<-connected
+				cancel(errors.New("the node stops"))
+			}()
+			outcome := c.Send(ctx, "ops@example.com", "msg_1", notify.Letter{Subject: "s", Text: "t"})
+			if f := outcome.Failure; f == nil || f.Kind != job.KindInterrupted {
+				t.Errorf("a cancelled e-mail: %+v", outcome)
+			}
+			timed, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer stop()
+			outcome = c.Send(timed, "ops@example.com", "msg_1", notify.Letter{Subject: "s", Text: "t"})
+			if f := outcome.Failure; f == nil || f.Kind != job.KindTimeout {
+				t.Errorf("an e-mail whose time is over: %+v", outcome)
+			}
+		})
 	}
 }
