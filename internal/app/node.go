@@ -11,7 +11,6 @@ import (
 	"net/mail"
 	"net/netip"
 	"net/url"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,14 +20,10 @@ import (
 	"github.com/punctual-dev/punctual/internal/attempt"
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
-	"github.com/punctual-dev/punctual/internal/broadcast"
-	"github.com/punctual-dev/punctual/internal/dashboard"
 	"github.com/punctual-dev/punctual/internal/dispatch"
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/eventstream"
 	"github.com/punctual-dev/punctual/internal/execute"
-	"github.com/punctual-dev/punctual/internal/httpapi"
-	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/listen"
 	"github.com/punctual-dev/punctual/internal/maintenance"
 	"github.com/punctual-dev/punctual/internal/metrics"
@@ -105,11 +100,14 @@ const (
 // Node is one running service.
 type Node struct {
 	config     Config
+	roots      *x509.CertPool   // trusted for targets; nil for the system's
 	database   store.Store      // as opened
 	store      store.Store      // records the outcomes of jobs for alerts
 	clients    *admission.Store // the store, for what clients read
 	metrics    *metrics.Metrics
 	tracer     *tracing.Tracer // nil for no spans
+	number     int64           // of this node, as registered at the start
+	registered bool            // and close must end that: the dispatcher does not run
 	auth       *auth.Authenticator
 	audit      *audit.Log
 	keys       *secret.Keyring // nil without a key file
@@ -119,6 +117,7 @@ type Node struct {
 	targets    *execute.Targets
 	blocked    []operator.TargetBlock // as the client knows them
 	client     *execute.Client
+	mail       attempt.Mailer // nil when the service sends no e-mails
 	hub        *eventstream.Hub
 	listeners  *listen.Hub
 	runner     *attempt.Runner
@@ -139,167 +138,13 @@ type Node struct {
 // error says what kept it from starting, or from stopping cleanly.
 func Run(ctx context.Context, config Config) error {
 	n := &Node{config: config}
+	if err := n.open(ctx); err != nil {
+		return errors.Join(err, n.close())
+	}
 	if err := n.start(ctx); err != nil {
 		return errors.Join(err, n.close())
 	}
 	return errors.Join(n.serve(ctx), n.close())
-}
-
-// awaitingStore logs why the database can't be reached yet.
-func (n *Node) awaitingStore(cause error) {
-	n.config.Log.Warn("waiting for the database", "error", cause)
-}
-
-func (n *Node) start(ctx context.Context) error {
-	c := n.config
-	roots, err := trusted(c.TargetCAFile)
-	if err != nil {
-		return err
-	}
-	// Before the store, so that a wrong address does not leave a database behind.
-	if n.listener, err = listenOn("--listen", c.Listen); err != nil {
-		return err
-	}
-	if n.operations, err = listenOperations(c); err != nil {
-		return err
-	}
-	if n.database, err = OpenStore(ctx, c.DatabaseURL, true, n.awaitingStore); err != nil {
-		return err
-	}
-	n.watchAlerts()
-	n.metrics = metrics.New(c.Version)
-	n.store = newMeasuredStore(n.store, n.metrics)
-	n.startTracing(ctx)
-	node, err := n.store.NodeStart(ctx)
-	if err != nil {
-		return fmt.Errorf("registering this node: %w", err)
-	}
-	if err := whole(ctx, n.database); err != nil {
-		return errors.Join(err, n.store.NodeStop(ctx, node))
-	}
-	if err := n.openSecrets(ctx); err != nil {
-		return err
-	}
-	n.clients = admission.New(n.sealed)
-	n.audit = audit.New(n.clients, n.store.Now, c.Log)
-	if n.auth, err = auth.New(ctx, auth.Config{Store: n.sealed, Now: n.store.Now, PublicKey: c.PublicAPIKey, Log: c.Log, Audit: n.audit}); err != nil {
-		return err
-	}
-	n.stats = stats.New(stats.Config{Store: n.store, Now: n.store.Now, Log: c.Log, Enter: n.clients.Enter})
-	if err := n.newClient(ctx, roots); err != nil {
-		return err
-	}
-	mail, err := newMail(c, roots)
-	if err != nil {
-		return err
-	}
-	n.vault = secret.New(secret.Config{
-		Records: n.store, Keys: n.keys, Client: n.client, Now: n.store.Now, CheckHost: n.targets.CheckHost, Audit: n.audit, Log: c.Log,
-	})
-	n.hub = eventstream.New(eventstream.Config{Store: n.clients, Log: c.Log})
-	n.newListeners()
-	n.runner = attempt.New(attempt.Config{
-		Queue: n.store, Jobs: n.store, Client: n.client, Secrets: n.auth, Vault: n.vault, Logs: n.store, Metrics: n.metrics, Tracer: n.tracer, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
-		CompletionURL: completionURL(c.PublicURL), Completions: n.store,
-		Mail: mail, Listeners: n.listeners,
-		LimitStarted: func(account int64, keys []string, until, at time.Time) {
-			n.dispatcher.LimitStarted(account, keys, until, at)
-		},
-		LimitsFreed: func(account int64, keys []string) { n.dispatcher.LimitsFreed(account, keys) },
-	})
-	n.dispatcher = dispatch.New(dispatch.Config{
-		Queue: n.store, Node: node, Concurrency: c.Concurrency, Prepare: n.runner.Prepare, Deadline: lifecycle.Deadline, Prewarm: n.runner.Prewarm,
-		Log: c.Log, ObserveClaims: n.metrics.BatchSize("claim"),
-		SetAside: n.runner.SetAside, ObserveAside: n.metrics.SetAside, ObservePanic: n.metrics.Panicked,
-		Blocked: n.store, Budget: dispatch.Budget,
-	})
-	n.listeners.Start()
-	n.store.Subscribe(func(told store.Notice) {
-		if told.Alerts {
-			n.watcher.Changed()
-		}
-		n.dispatcher.Notice(told)
-	})
-	if err := n.dispatcher.Suspect(ctx); err != nil {
-		return fmt.Errorf("reading what was being prepared at a crash: %w", err)
-	}
-	if err := n.watcher.Refresh(ctx); err != nil {
-		return fmt.Errorf("reading which accounts have alerts: %w", err)
-	}
-	n.recovery = &attempt.Recovery{Store: n.store, Suspects: n.dispatcher, Runner: n.runner}
-	if err := n.recovery.Run(ctx); err != nil {
-		return err
-	}
-	n.quotas = quota.NewBook(quota.Config{
-		Store: n.store, Account: n.auth.Account, Public: n.publicAccount(), Defaults: c.Limits, Now: n.store.Now, Log: c.Log,
-	})
-	rates := edge.NewRates(c.Limits.AnonymousRate, n.metrics)
-	n.service = service.New(service.Config{
-		Store: n.clients, Operations: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, AllowHTTP: n.targets.AllowHTTP, Listener: n.hub, Quotas: n.quotas,
-		Stats: n.stats, NoCompletion: c.PublicURL == nil,
-		Operated: func() { n.operating.Wake() },
-		Secrets:  n.vault, Audit: n.audit,
-	})
-	n.operating = operation.New(operation.Config{Steps: n.service, Metrics: n.metrics, Log: c.Log})
-	notices := broadcast.New(n.store.Now)
-	alerts := n.newAlerts(mail != nil)
-	api := httpapi.New(httpapi.Config{
-		Service: n.service, Alerts: alerts, Auth: n.auth, Secrets: n.vault, Audit: n.audit, Metrics: n.metrics, Tracer: n.tracer, Stats: n.stats, Board: notices, Events: n.hub, Listeners: n.listeners, Log: c.Log,
-		PublicPunctuality: c.PublicPunctuality,
-		Running:           n.ready, Quotas: n.quotas, Rates: rates, Retention: c.Retention, Version: c.Version,
-		OperationsElsewhere: n.operations != nil,
-	})
-	n.people = auth.NewPeople(auth.PeopleConfig{Store: n.sealed, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log, Audit: n.audit})
-	pages := dashboard.New(dashboard.Config{
-		Service: n.service, People: n.people, Auth: n.auth, Secrets: n.vault, Alerts: alerts, Board: notices, Stats: n.stats, Events: n.hub, Running: n.ready,
-		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), Log: c.Log, Version: c.Version, Audit: n.audit,
-		Observe: n.metrics.Requested, PublicPunctuality: c.PublicPunctuality,
-	})
-	n.server = newServer(c, api, edge.CountHops(pages.Wrap(api)))
-	n.server.RegisterOnShutdown(n.hub.Close)
-	n.server.RegisterOnShutdown(n.listeners.Drain)
-	if n.operations != nil {
-		n.operations.serves(c, api)
-	}
-	n.observe()
-	return nil
-}
-
-// completionURL returns the address at which targets report outcomes, without the
-// token; "" if clients' address of the service is not known.
-func completionURL(public *url.URL) string {
-	if public == nil {
-		return ""
-	}
-	return public.String() + "/api/completions/"
-}
-
-// publicAccount returns the number of the account of the public key; 0 when
-// there is none.
-func (n *Node) publicAccount() int64 {
-	if public := n.auth.Public(); public != nil {
-		return public.Number
-	}
-	return 0
-}
-
-// trusted returns the system's certificates and those of a file.
-func trusted(file string) (*x509.CertPool, error) {
-	if file == "" {
-		return nil, nil
-	}
-	pem, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("--target-ca-file can't be read; give a file with PEM certificates: %w", err)
-	}
-	roots, err := x509.SystemCertPool()
-	if err != nil {
-		roots = x509.NewCertPool()
-	}
-	if !roots.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("--target-ca-file %s has no PEM certificate in it", file)
-	}
-	return roots, nil
 }
 
 // takeOverEvery is how often the claims of nodes that are gone are looked for.
@@ -335,26 +180,6 @@ func (n *Node) every(ctx context.Context, pause time.Duration, now <-chan struct
 	}
 }
 
-func (n *Node) observe() {
-	gauge := func(name, help, kind string, value func() float64) {
-		n.metrics.Gauge(name, help, map[string]string{"kind": kind}, value)
-	}
-	for kind, name := range map[store.Kind]string{store.KindJob: "job", store.KindDelivery: "delivery"} {
-		gauge("punctual_runs_waiting", "Runs in memory that wait to be claimed, by kind.", name, func() float64 { return float64(n.dispatcher.Waiting(kind)) })
-		gauge("punctual_runs_in_use", "Runs claimed or under way on this node, by kind.", name, func() float64 { return float64(n.dispatcher.InUse(kind)) })
-	}
-	for operation, bytes := range map[string]func() int{"create": n.service.WaitingBytes, "finish": n.runner.WaitingBytes} {
-		n.metrics.Gauge("punctual_waiting_bytes", "Bytes that wait for a commit, by operation.", map[string]string{"operation": operation},
-			func() float64 { return float64(bytes()) })
-	}
-	if disk, ok := n.database.(interface{ Free() int64 }); ok {
-		n.metrics.Gauge("punctual_database_free_bytes", "Bytes free for the database; -1 when that is not known.", nil, func() float64 { return float64(disk.Free()) })
-	}
-	n.metrics.Gauge("punctual_answer_bytes", "Bytes of records held for answers to clients.", nil, func() float64 { return float64(n.clients.Held()) })
-	n.observeEdge()
-	n.metrics.Gauge("punctual_creates_waiting", "Creates that wait for a commit.", nil, func() float64 { return float64(n.service.Waiting()) })
-}
-
 // serve runs the node's parts until it is told to stop, then stops them: first the edge,
 // and the engine at the same time, then what they stand on.
 func (n *Node) serve(told context.Context) error {
@@ -368,6 +193,7 @@ func (n *Node) serve(told context.Context) error {
 			cancel(served)
 		}
 	})
+	n.registered = false // the dispatcher ends its node
 	parts.Go(func() { dispatched = n.dispatcher.Run(ctx, Grace) })
 	parts.Go(func() {
 		if watched = n.operations.serve(); watched != nil {
@@ -410,7 +236,8 @@ func (n *Node) lastStats() {
 	}
 }
 
-// close takes apart what start has put together.
+// close takes apart what open and start have put together, in reverse order. Parts
+// that were not made are nil.
 func (n *Node) close() error {
 	var err error
 	if n.service != nil {
@@ -419,29 +246,32 @@ func (n *Node) close() error {
 	if n.quotas != nil {
 		n.quotas.Close()
 	}
+	if n.listeners != nil {
+		n.listeners.Close(0)
+	}
 	if n.runner != nil {
 		n.runner.Close()
 		n.lastStats()
 	}
-	n.tracer.Close()
+	if n.hub != nil {
+		n.hub.Close()
+	}
 	if n.vault != nil {
 		n.vault.Close()
 	}
 	if n.client != nil {
 		n.client.Close()
 	}
-	if n.hub != nil {
-		n.hub.Close()
-	}
-	if n.listeners != nil {
-		n.listeners.Close(0)
+	n.tracer.Close()
+	if n.registered {
+		err = n.unregister()
 	}
 	if n.database != nil {
-		err = n.database.Close()
+		err = errors.Join(err, n.database.Close())
 	}
+	n.operations.close()
 	if n.listener != nil {
 		_ = n.listener.Close() // closed already when it has served
 	}
-	n.operations.close()
 	return err
 }

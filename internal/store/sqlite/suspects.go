@@ -88,9 +88,11 @@ func (t *tx) markNode() error {
 }
 
 // NodeStop implements store.Queue. The next NodeStart abandons the remaining
-// claims.
+// claims. The row of an earlier node stays until SuspectList has reported it.
 func (s *Store) NodeStop(ctx context.Context, _ int64) error {
-	return s.write(ctx, func(t *tx) error { return t.exec(`DELETE FROM suspects WHERE kind = ?`, nodeMark) })
+	return s.write(ctx, func(t *tx) error {
+		return t.exec(`DELETE FROM suspects WHERE kind = ? AND node = ?`, nodeMark, thisNode)
+	})
 }
 
 // SuspectList implements store.Suspects.
