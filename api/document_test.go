@@ -23,7 +23,11 @@ func load(t *testing.T) *openapi3.T {
 }
 
 func TestJSONIsGeneratedFromYAML(t *testing.T) {
-	want, err := yamljson.Convert(api.YAML())
+	written, err := os.ReadFile("openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := yamljson.Convert(written)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,12 +40,10 @@ func TestJSONIsGeneratedFromYAML(t *testing.T) {
 	}
 }
 
-func TestAccessorsGiveCopies(t *testing.T) {
-	for name, get := range map[string]func() []byte{"JSON": api.JSON, "YAML": api.YAML} {
-		get()[0] = 0
-		if get()[0] == 0 {
-			t.Errorf("%s: a caller's change shows in the next answer", name)
-		}
+func TestJSONReturnsCopies(t *testing.T) {
+	api.JSON()[0] = 0
+	if api.JSON()[0] == 0 {
+		t.Error("a caller's change shows in the next copy")
 	}
 }
 

@@ -10,8 +10,6 @@ import (
 //go:generate go run ./internal/generate openapi.yaml openapi.json
 
 var (
-	//go:embed openapi.yaml
-	yamlDocument []byte
 	//go:embed openapi.json
 	jsonDocument []byte
 	//go:embed samples/samples.sh
@@ -30,10 +28,7 @@ var programs = []reference.Program{
 	{Language: "TypeScript", Text: typeScriptSamples}, {Language: "Python", Text: pythonSamples},
 }
 
-// YAML returns the OpenAPI document as it was written.
-func YAML() []byte { return bytes.Clone(yamlDocument) }
-
-// JSON returns the OpenAPI document as it is served.
+// JSON returns the OpenAPI document as it is served, in a copy.
 func JSON() []byte { return bytes.Clone(jsonDocument) }
 
 // Frame is what the site around the reference adds to it.

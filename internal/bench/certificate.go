@@ -83,13 +83,6 @@ func (a *authority) pem() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Bytes: a.certificate.Raw})
 }
 
-// pool returns the authority as the only one trusted.
-func (a *authority) pool() *x509.CertPool {
-	pool := x509.NewCertPool()
-	pool.AddCert(a.certificate)
-	return pool
-}
-
 // authorityIn reads the authority from a file, and makes it when there is none:
 // a service that runs already can be made to trust it only across benches.
 func authorityIn(file string) (*authority, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"net/http"
@@ -32,7 +33,9 @@ func startTestTarget(t *testing.T, addresses ...string) (*target, *http.Client) 
 		t.Fatal(err)
 	}
 	t.Cleanup(target.close)
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: a.pool(), ClientSessionCache: tls.NewLRUClientSessionCache(8)}}
+	roots := x509.NewCertPool()
+	roots.AddCert(a.certificate)
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ClientSessionCache: tls.NewLRUClientSessionCache(8)}}
 	t.Cleanup(transport.CloseIdleConnections)
 	return target, &http.Client{Transport: transport}
 }

@@ -39,8 +39,6 @@ func bucket(d time.Duration) int {
 	return min(i, buckets-1)
 }
 
-func (h *histogram) add(d time.Duration) { h[bucket(d)]++ }
-
 func (h *histogram) merge(other *histogram) {
 	for i, n := range other {
 		h[i] += n

@@ -175,7 +175,7 @@ func TestPercentile_IsAccurateToATenth(t *testing.T) {
 		t.Errorf("of nothing: %v", p)
 	}
 	for i := range 1000 {
-		h.add(time.Duration(i+1) * time.Millisecond)
+		h[bucket(time.Duration(i+1)*time.Millisecond)]++
 	}
 	for share, want := range map[float64]float64{.5: 500, .99: 990, 1: 1000, .001: 1} {
 		if got := h.percentile(share); math.Abs(got-want)/want > .1 {
