@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -142,7 +143,6 @@ func TestHub_TheListenerThatConnectedLastAnswers(t *testing.T) {
 	there, second := newHub(t, 2, f, allowed)
 	connect(t, first+"?name=dev", says("first"))
 	eventually(t, "the first listener", func() bool { return here.Listeners() == 1 })
-	time.Sleep(time.Millisecond)
 	last := connect(t, second+"?name=dev", says("second"))
 	eventually(t, "the second listener", func() bool {
 		got, _ := request(t.Context(), here, "https://listen.invalid/dev")
@@ -158,30 +158,37 @@ func TestHub_TheListenerThatConnectedLastAnswers(t *testing.T) {
 func TestHub_AttemptsWaitForABusyListener(t *testing.T) {
 	t.Parallel()
 	h, url := newHub(t, 1, nil, allowed)
-	var mu sync.Mutex
-	under, most := 0, 0
+	const requests = 100
+	var entered atomic.Int64
+	release := make(chan struct{})
 	connect(t, url+"?name=dev", func(*Message) *Message {
-		mu.Lock()
-		under++
-		most = max(most, under)
-		mu.Unlock()
-		time.Sleep(2 * time.Millisecond)
-		mu.Lock()
-		under--
-		mu.Unlock()
+		entered.Add(1)
+		<-release
 		return says("done")(nil)
 	})
 	eventually(t, "the listener", func() bool { return h.Listeners() == 1 })
 	var group sync.WaitGroup
-	for range 100 {
+	for range requests {
 		group.Go(func() {
 			if _, failure := request(t.Context(), h, "https://listen.invalid/dev"); failure != nil {
 				t.Error(failure.Message)
 			}
 		})
 	}
-	if group.Wait(); most > maxInFlight || h.waiting != 0 {
-		t.Errorf("%d requests were under way, %d wait", most, h.waiting)
+	waiting := func() int {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.waiting
+	}
+	eventually(t, "the others to wait", func() bool { return waiting() == requests-maxInFlight && entered.Load() == maxInFlight })
+	for i := range requests {
+		release <- struct{}{} // the next one may be sent then
+		if n := entered.Load(); n > int64(maxInFlight+i+1) {
+			t.Errorf("%d requests were under way", n-int64(i+1))
+		}
+	}
+	if group.Wait(); waiting() != 0 {
+		t.Errorf("%d requests wait", waiting())
 	}
 }
 

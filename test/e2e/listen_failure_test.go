@@ -216,11 +216,21 @@ func TestListen_BoundsListenersAndRequests(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	release := make(chan struct{})
+	var mu sync.Mutex
+	underWay, most := 0, 0
+	count := func(change int) {
+		mu.Lock()
+		defer mu.Unlock()
+		underWay += change
+		most = max(most, underWay)
+	}
 	p := newProgram(t, func(w http.ResponseWriter, r *http.Request) {
+		count(1)
 		select {
 		case <-release:
 		case <-r.Context().Done():
 		}
+		count(-1)
 	})
 	harness.Listen(t, a.Service.URL(), a.Key, "--forward-to", p.URL, "--name", "busy").AwaitReady(t, 1)
 	for range 9 {
@@ -237,13 +247,18 @@ func TestListen_BoundsListenersAndRequests(t *testing.T) {
 		jobs = append(jobs, create(a.Client, `{"retries":0,"url":"https://listen.invalid/busy/x"}`))
 	}
 	p.await(t, 8)
-	time.Sleep(200 * time.Millisecond) // more would arrive at once
-	if n := len(p.requests()); n != 8 {
-		t.Errorf("%d requests are under way, want 8", n)
+	for n := 9; n <= len(jobs); n++ {
+		release <- struct{}{}
+		p.await(t, n)
 	}
 	close(release)
 	for _, job := range jobs {
 		awaitState(t, a.Client, job, "completed")
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if most != 8 {
+		t.Errorf("%d requests were under way at once, want 8", most)
 	}
 }
 
