@@ -9,14 +9,14 @@ import (
 // and the node is not about to stop.
 func (n *Node) ready() bool { return n.dispatcher.Running() && !n.draining.Load() }
 
-// awaitStop waits until the node is to stop: Config.Drain after told ends, or when a
+// awaitStop waits until the node is to stop: Config.Drain after until ends, or when a
 // part has failed. While it drains, the node works as before but is not ready, so
 // load balancers have the time to turn elsewhere before connections are refused.
-func (n *Node) awaitStop(told, failed context.Context) {
+func (n *Node) awaitStop(until, failed context.Context) {
 	select {
 	case <-failed.Done():
 		return
-	case <-told.Done():
+	case <-until.Done():
 	}
 	n.draining.Store(true)
 	if n.config.Drain <= 0 {

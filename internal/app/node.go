@@ -180,10 +180,10 @@ func (n *Node) every(ctx context.Context, pause time.Duration, now <-chan struct
 	}
 }
 
-// serve runs the node's parts until it is told to stop, then stops them: first the edge,
+// serve runs the node's parts until a context ends, then stops them: first the edge,
 // and the engine at the same time, then what they stand on.
-func (n *Node) serve(told context.Context) error {
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(told))
+func (n *Node) serve(until context.Context) error {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(until))
 	defer cancel(nil)
 	var parts sync.WaitGroup
 	var served, watched, dispatched error
@@ -200,8 +200,8 @@ func (n *Node) serve(told context.Context) error {
 			cancel(watched)
 		}
 	})
-	keeper := &maintenance.Worker{Config: maintenance.Config{Store: n.store, Metrics: n.metrics, Log: n.config.Log, Retention: n.config.Retention}}
-	parts.Go(func() { keeper.Run(ctx) })
+	worker := &maintenance.Worker{Config: maintenance.Config{Store: n.store, Metrics: n.metrics, Log: n.config.Log, Retention: n.config.Retention}}
+	parts.Go(func() { worker.Run(ctx) })
 	parts.Go(func() { n.operating.Run(ctx) })
 	parts.Go(func() { n.auth.Run(ctx) })
 	parts.Go(func() { n.stats.Run(ctx) })
@@ -211,8 +211,8 @@ func (n *Node) serve(told context.Context) error {
 	parts.Go(func() { n.watcher.Run(ctx) })
 	n.config.Log.Info("started", "version", n.config.Version, "address", n.listener.Addr().String())
 	n.config.Listening(n.listener.Addr().String())
-	n.showSetupCode(told)
-	n.awaitStop(told, ctx)
+	n.showSetupCode(until)
+	n.awaitStop(until, ctx)
 	cancel(nil)
 	stopped := time.Now()
 	n.config.Log.Info("stopping; attempts under way may finish", "grace", Grace.String())

@@ -182,13 +182,13 @@ func (n *Node) newEdges() {
 	notices := broadcast.New(n.store.Now)
 	alerts := n.newAlerts(n.mail != nil)
 	api := httpapi.New(httpapi.Config{
-		Service: n.service, Alerts: alerts, Auth: n.auth, Secrets: n.vault, Audit: n.audit, Metrics: n.metrics, Tracer: n.tracer, Stats: n.stats, Board: notices, Events: n.hub, Listeners: n.listeners, Log: c.Log,
+		Service: n.service, Alerts: alerts, Auth: n.auth, Secrets: n.vault, Audit: n.audit, Metrics: n.metrics, Tracer: n.tracer, Stats: n.stats, Broadcasts: notices, Events: n.hub, Listeners: n.listeners, Log: c.Log,
 		PublicPunctuality: c.PublicPunctuality,
 		Running:           n.ready, Quotas: n.quotas, Rates: rates, Retention: c.Retention, Version: c.Version,
 		OperationsElsewhere: n.operations != nil,
 	})
 	pages := dashboard.New(dashboard.Config{
-		Service: n.service, People: n.people, Auth: n.auth, Secrets: n.vault, Alerts: alerts, Board: notices, Stats: n.stats, Events: n.hub, Running: n.ready,
+		Service: n.service, People: n.people, Auth: n.auth, Secrets: n.vault, Alerts: alerts, Broadcasts: notices, Stats: n.stats, Events: n.hub, Running: n.ready,
 		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), Log: c.Log, Version: c.Version, Audit: n.audit,
 		Observe: n.metrics.Requested, PublicPunctuality: c.PublicPunctuality,
 	})

@@ -28,14 +28,14 @@ import (
 
 // Config of a Server.
 type Config struct {
-	Service *service.Service
-	People  *auth.People
-	Auth    *auth.Authenticator
-	Secrets *secret.Vault
-	Alerts  *service.Alerts
-	Board   *broadcast.Hub
-	Events  *eventstream.Hub
-	Stats   *stats.Collector
+	Service    *service.Service
+	People     *auth.People
+	Auth       *auth.Authenticator
+	Secrets    *secret.Vault
+	Alerts     *service.Alerts
+	Broadcasts *broadcast.Hub
+	Events     *eventstream.Hub
+	Stats      *stats.Collector
 	// Running reports whether jobs are being fired.
 	Running func() bool
 	Quotas  *quota.Book

@@ -75,7 +75,7 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 		Alerts:  service.NewAlerts(service.AlertsConfig{Store: s, Watcher: noWatcher{}, Sender: &w.receiver, Audit: recorded}),
 		Service: service.New(service.Config{Store: s, Operations: s, Engine: idle{}, Metrics: measures, Listener: events, Quotas: book, Secrets: vault, Audit: recorded}), Auth: w.auth,
 		Quotas: book, Rates: edge.NewRates(0, measures),
-		Board: broadcast.New(s.Now), Events: events, Log: log, Audit: recorded,
+		Broadcasts: broadcast.New(s.Now), Events: events, Log: log, Audit: recorded,
 		Stats: stats.New(stats.Config{Store: s, Now: s.Now, Log: log}), Version: "test", Retention: 30 * 24 * time.Hour,
 	}
 	for _, o := range options {
@@ -84,7 +84,7 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 	w.people = auth.NewPeople(people)
 	config.People, w.service = w.people, config.Service
 	api := httpapi.New(httpapi.Config{
-		Service: config.Service, Auth: w.auth, Audit: recorded, Metrics: measures, Board: config.Board, Log: log,
+		Service: config.Service, Auth: w.auth, Audit: recorded, Metrics: measures, Broadcasts: config.Broadcasts, Log: log,
 		Stats: config.Stats, Running: func() bool { return true }, Quotas: config.Quotas, Rates: config.Rates,
 	})
 	server := httptest.NewUnstartedServer(New(config).Wrap(api))

@@ -66,7 +66,7 @@ func (s *Server) readWelcome(c *call) (*view.Welcome, error) {
 	account, origin := c.account(), edge.Origin(c.r)
 	d := &view.Welcome{Reach: s.reachOf(c), Host: c.r.Host, Notice: c.notice()}
 	channel := channelOf(account)
-	for _, m := range s.Board.Open(channel) {
+	for _, m := range s.Broadcasts.Open(channel) {
 		d.Messages = append(d.Messages, view.Message{Text: messageText(&m), At: m.At, Due: m.Due})
 	}
 	page, err := s.Service.Jobs(c.r.Context(), c.owner(), job.Query{ListQuery: job.ListQuery{Limit: jobsWatched}})
@@ -138,7 +138,7 @@ func (s *Server) welcomeSend(c *call) error {
 // welcomeEvents sends an event when a message arrives on the page's channel, or
 // when one of the account's jobs changes.
 func (s *Server) welcomeEvents(c *call) error {
-	arrived, stop := s.Board.Watch(channelOf(c.account()))
+	arrived, stop := s.Broadcasts.Watch(channelOf(c.account()))
 	defer stop()
 	stream, err := s.Events.OpenHints(c.r.Context(), c.owner(), edge.ClientAddr(c.r), time.Time{})
 	if err != nil {
@@ -152,7 +152,7 @@ func (s *Server) welcomeEvents(c *call) error {
 			case <-ctx.Done():
 				return
 			case <-arrived:
-				stream.Tell("message")
+				stream.Add("message")
 			}
 		}
 	})

@@ -51,7 +51,7 @@ const (
 type Hub struct {
 	Config
 	watched atomic.Int64 // accounts that are watched
-	told    told
+	stored  lastStored
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
@@ -71,7 +71,7 @@ func New(config Config) *Hub {
 		Config: config, watchers: map[int64]*watcher{}, networks: map[netip.Prefix]int{}, open: map[bool]int{}, rounds: make(chan struct{}, maxRounds),
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
-	h.told.began = config.Store.Now()
+	h.stored.began = config.Store.Now()
 	return h
 }
 
@@ -82,13 +82,13 @@ func (h *Hub) Close() {
 }
 
 // Wake reports that this node stored something of an account. It does not block.
-func (h *Hub) Wake(account int64) { h.tell(account, 0) }
+func (h *Hub) Wake(account int64) { h.notify(account, 0) }
 
 // Changed reports that this node created or changed a job. It does not block.
-func (h *Hub) Changed(j *job.Job) { h.tell(j.Owner.Number, j.Number) }
+func (h *Hub) Changed(j *job.Job) { h.notify(j.Owner.Number, j.Number) }
 
-func (h *Hub) tell(account, number int64) {
-	h.told.put(account, h.Store.Now())
+func (h *Hub) notify(account, number int64) {
+	h.stored.put(account, h.Store.Now())
 	if h.watched.Load() == 0 {
 		return
 	}

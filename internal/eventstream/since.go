@@ -11,22 +11,22 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-// slots is how many times a told remembers.
+// slots is how many times lastStored has room for.
 const slots = 4096
 
-// told remembers when this node last stored something of an account. Accounts share
-// slots, so that its size is fixed: another account's change may pass for one's own.
-type told struct {
+// lastStored has the times when this node last stored something of an account. Accounts
+// share slots, so that its size is fixed: another account's change may pass for one's own.
+type lastStored struct {
 	began time.Time
 	at    [slots]atomic.Int64 // microseconds since 1970
 }
 
-func (t *told) slot(account int64) *atomic.Int64 { return &t.at[uint64(account)%slots] }
+func (t *lastStored) slot(account int64) *atomic.Int64 { return &t.at[uint64(account)%slots] }
 
-func (t *told) put(account int64, now time.Time) { t.slot(account).Store(now.UnixMicro()) }
+func (t *lastStored) put(account int64, now time.Time) { t.slot(account).Store(now.UnixMicro()) }
 
 // since reports whether something may have been stored at or after a time.
-func (t *told) since(account int64, at time.Time) bool {
+func (t *lastStored) since(account int64, at time.Time) bool {
 	return at.Before(t.began) || t.slot(account).Load() >= at.UnixMicro()
 }
 
@@ -41,7 +41,7 @@ func timeOf(id uuid.UUID) time.Time {
 // this node, or, as far as watchers find it, on others. The marks of records are older
 // than their commits, so they count from a little earlier.
 func (h *Hub) changed(ctx context.Context, owner job.Owner, since time.Time) bool {
-	if h.told.since(owner.Number, since) {
+	if h.stored.since(owner.Number, since) {
 		return true
 	}
 	since = since.Add(-overlap)

@@ -124,9 +124,9 @@ func (s *Stream) wake() {
 	}
 }
 
-// Tell adds a caller-defined event without a record to the stream. It does not
+// Add adds a caller-defined event without a record to the stream. It does not
 // block.
-func (s *Stream) Tell(name string) {
+func (s *Stream) Add(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.add(event{text: []byte("event: " + name + "\ndata: {}\n\n")})

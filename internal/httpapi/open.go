@@ -73,7 +73,7 @@ func (s *Server) pin(c *call, body rawjson.Value) {
 	// A job's request carries these headers; any other client may send them too.
 	m.Due, _ = time.Parse(time.RFC3339Nano, c.r.Header.Get("X-Punctual-Scheduled-At"))
 	m.Job, _ = strconv.ParseInt(c.r.Header.Get("X-Punctual-Job-Id"), 10, 64)
-	s.Board.Put(channel, m)
+	s.Broadcasts.Put(channel, m)
 }
 
 func (s *Server) healthz(c *call) error { return c.writeJSON(http.StatusOK, []byte(`{"status":"ok"}`)) }

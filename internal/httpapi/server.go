@@ -31,16 +31,16 @@ import (
 
 // Config configures a Server.
 type Config struct {
-	Service *service.Service
-	Alerts  *service.Alerts
-	Auth    *auth.Authenticator
-	Secrets *secret.Vault
-	Audit   *audit.Log // must not be nil
-	Metrics *metrics.Metrics
-	Tracer  *tracing.Tracer // nil for no spans
-	Stats   *stats.Collector
-	Board   *broadcast.Hub
-	Events  *eventstream.Hub
+	Service    *service.Service
+	Alerts     *service.Alerts
+	Auth       *auth.Authenticator
+	Secrets    *secret.Vault
+	Audit      *audit.Log // must not be nil
+	Metrics    *metrics.Metrics
+	Tracer     *tracing.Tracer // nil for no spans
+	Stats      *stats.Collector
+	Broadcasts *broadcast.Hub
+	Events     *eventstream.Hub
 	// Listeners are what punctual listen connects to.
 	Listeners *listen.Hub
 	Log       *slog.Logger

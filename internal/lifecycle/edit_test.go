@@ -59,7 +59,7 @@ func TestEditSchedule_MovesThePendingRunToTheNewGrid(t *testing.T) {
 		item := recurring(args)
 		item.Schedule.FirstDue = due.Add(x.firstDue)
 		item.Job.ScheduledAt, item.Job.DueAt = due.Add(x.next), due.Add(x.next)
-		m := moment(item, false)
+		m := snapshot(item, false)
 		m.Now = due.Add(x.now)
 		c := editSchedule(t, m, x.body)
 		wantDue := due.Add(max(x.want, x.now))
@@ -86,7 +86,7 @@ func TestEditSchedule_ANewCronCountsFromNow(t *testing.T) {
 		item := recurring(`{"url":"https://x","cron":"0 0 1 * *","method":"get","headers":{}}`)
 		first := time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)
 		item.Schedule.FirstDue, item.Job.ScheduledAt, item.Job.DueAt = first, first, first
-		m := moment(item, false)
+		m := snapshot(item, false)
 		m.Now = due.Add(10 * time.Minute)
 		if c := editSchedule(t, m, body); !c.Job.ScheduledAt.Equal(due.Add(want)) || !c.Schedule.FirstDue.Equal(due.Add(want)) {
 			t.Errorf("%s: the run is due %v after noon, the grid begins %v after it, want %v", body, c.Job.ScheduledAt.Sub(due), c.Schedule.FirstDue.Sub(due), want)
@@ -96,7 +96,7 @@ func TestEditSchedule_ANewCronCountsFromNow(t *testing.T) {
 
 func TestEditSchedule_TheRunTakesEverythingOver(t *testing.T) {
 	own := "own"
-	m := moment(recurring(`{"url":"https://x/a","repeat_every":3600,"method":"get","headers":{}}`), false)
+	m := snapshot(recurring(`{"url":"https://x/a","repeat_every":3600,"method":"get","headers":{}}`), false)
 	m.Job.Name, m.Job.Args = &own, rawjson.Value(`{"url":"https://x/a","repeat_every":3600,"scheduled_at":"2030-01-01","method":"get","headers":{}}`)
 	m.Job.ScheduledAt, m.Job.DueAt = due.Add(time.Minute), due.Add(time.Minute)
 	c := editSchedule(t, m, `{"url":"https://y/b","name":"n"}`)
@@ -116,7 +116,7 @@ func TestEditSchedule_DelaysNoRetry(t *testing.T) {
 	for every, want := range map[string]time.Duration{"60": 5 * time.Second, "3600": 10 * time.Minute} {
 		item := recurring(`{"url":"https://x","repeat_every":3600}`)
 		item.Job.State, item.Job.Attempt, item.Job.DueAt = job.Retryable, 1, due.Add(10*time.Minute)
-		m := moment(item, false)
+		m := snapshot(item, false)
 		m.Now = due.Add(5 * time.Second)
 		c := editSchedule(t, m, `{"repeat_every":`+every+`,"body":2}`)
 		if !c.Job.DueAt.Equal(due.Add(want)) || !c.Job.ScheduledAt.Equal(due) || c.Job.State != job.Retryable || c.Job.Attempt != 1 {
@@ -127,29 +127,29 @@ func TestEditSchedule_DelaysNoRetry(t *testing.T) {
 
 func TestEditSchedule_KeepsARunThatStartsSoon(t *testing.T) {
 	const args, body = `{"url":"https://x","repeat_every":3600}`, `{"repeat_every":60,"name":"n"}`
-	if c := editSchedule(t, moment(recurring(args), true), body); c.Job != nil || !c.UpdateDefinition || *c.Schedule.Name != "n" {
+	if c := editSchedule(t, snapshot(recurring(args), true), body); c.Job != nil || !c.UpdateDefinition || *c.Schedule.Name != "n" {
 		t.Errorf("started: %+v", c)
 	}
 	for before, kept := range map[time.Duration]bool{Soon: true, 0: true, -time.Second: true, Soon + time.Microsecond: false} {
-		m := moment(recurring(args), false)
+		m := snapshot(recurring(args), false)
 		m.Now = due.Add(-before)
 		if c := editSchedule(t, m, body); (c.Job == nil) != kept {
 			t.Errorf("%v before the start: the run is %+v", before, c.Job)
 		}
 	}
-	disabled := moment(recurring(args), false)
+	disabled := snapshot(recurring(args), false)
 	disabled.Job, disabled.Schedule.DisabledAt = nil, due
 	if c := editSchedule(t, disabled, body); c.Job != nil || c.Next != nil || c.Schedule.Live() {
 		t.Errorf("disabled: %+v", c)
 	}
-	unchanged := moment(recurring(`{"url":"https://x","repeat_every":3600,"method":"get","headers":{}}`), false)
+	unchanged := snapshot(recurring(`{"url":"https://x","repeat_every":3600,"method":"get","headers":{}}`), false)
 	if c := editSchedule(t, unchanged, `{"repeat_every":3600,"name":null}`); c != nil {
 		t.Errorf("nothing changes: %+v", c)
 	}
 }
 
 func TestEdit_RollsBackAClaimThatHasNotStarted(t *testing.T) {
-	m := moment(oneOff(`{"url":"https://x"}`), true)
+	m := snapshot(oneOff(`{"url":"https://x"}`), true)
 	m.Claim.StartAt = m.Now.Add(2 * Soon)
 	c := editJob(t, m, `{"body":1}`)
 	if !c.RollbackClaim || c.Job.Attempt != 0 || c.Job.Revision != 1 {
@@ -175,7 +175,7 @@ func TestEditJob(t *testing.T) {
 		`{"scheduled_at":"2026-03-04T11:00:00Z"}`: {-59 * time.Minute, 0, `{"url":"https://x","scheduled_at":"2026-03-04T11:00:00Z","method":"get","headers":{}}`},
 		`{"schedule_in":null,"body":{"a":1.10}}`:  {30 * time.Second, 30 * time.Second, `{"url":"https://x","method":"get","headers":{},"body":{"a":1.10}}`},
 	} {
-		m := moment(oneOff(args), false)
+		m := snapshot(oneOff(args), false)
 		m.Job.ScheduledAt, m.Job.DueAt = m.Now.Add(30*time.Second), m.Now.Add(30*time.Second)
 		c := editJob(t, m, body)
 		if !c.UpdateDefinition || !c.Job.ScheduledAt.Equal(m.Now.Add(want.scheduled)) || !c.Job.DueAt.Equal(m.Now.Add(want.due)) || string(c.Job.Args) != want.args {
@@ -183,7 +183,7 @@ func TestEditJob(t *testing.T) {
 		}
 	}
 	for _, state := range []job.State{job.Retryable, job.Completed, job.Cancelled, job.Discarded} {
-		m := moment(oneOff(args), false)
+		m := snapshot(oneOff(args), false)
 		m.Job.State = state
 		if c := editJob(t, m, `{"schedule_in":5}`); c != nil {
 			t.Errorf("%s: %+v", state, c)
@@ -192,7 +192,7 @@ func TestEditJob(t *testing.T) {
 }
 
 func TestSetState(t *testing.T) {
-	m := moment(recurring(`{"url":"https://x","repeat_every":3600}`), false)
+	m := snapshot(recurring(`{"url":"https://x","repeat_every":3600}`), false)
 	m.Schedule.State, m.Schedule.Previous = rawjson.Value(`{"a":1}`), rawjson.Value(`2`)
 	c := SetState(rawjson.Value(`{"b":1.10}`))(m)
 	if string(c.Schedule.State) != `{"b":1.10}` || string(c.Schedule.Previous) != `2` || c.Job != nil || c.UpdateDefinition {
@@ -220,7 +220,7 @@ func TestEditJob_ARunsNewTimeIsExact(t *testing.T) {
 			`{"schedule_in":[5,"hours"]}`:             5 * time.Hour,
 			`{"scheduled_at":"2026-03-04T01:00:00Z"}`: 0,
 		} {
-			m := moment(recurring(args), false)
+			m := snapshot(recurring(args), false)
 			m.Job.DueAt = m.Now.Add(30 * time.Minute)
 			m.Job.ScheduledAt = m.Job.DueAt
 			grid, _ := m.Schedule.Grid()

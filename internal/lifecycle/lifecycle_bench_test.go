@@ -48,10 +48,10 @@ func BenchmarkFinish(b *testing.B) {
 				o := respond(end.status, `{"ok":true,"received":"2026-03-04T12:00:00Z","id":"0123456789abcdef"}`)
 				a := Begin(item, due)
 				ended := due.Add(time.Second)
-				moment := &store.Snapshot{Now: ended, Job: item.Job, Schedule: item.Schedule}
+				snapshot := &store.Snapshot{Now: ended, Job: item.Job, Schedule: item.Schedule}
 				b.ReportAllocs()
 				for b.Loop() {
-					a.Finish(1, o, Span{Began: due, Ended: ended}).Decide(moment)
+					a.Finish(1, o, Span{Began: due, Ended: ended}).Decide(snapshot)
 				}
 			})
 		}

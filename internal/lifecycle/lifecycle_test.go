@@ -228,9 +228,9 @@ func always(started bool) HasStarted {
 	return func(*job.Job, *store.ClaimInfo, time.Time) bool { return started }
 }
 
-// moment returns the snapshot of a pending or claimed job a minute before it is
+// snapshot returns the one of a pending or claimed job a minute before it is
 // due.
-func moment(item *store.QueueItem, claimed bool) *store.Snapshot {
+func snapshot(item *store.QueueItem, claimed bool) *store.Snapshot {
 	m := &store.Snapshot{Now: due.Add(-time.Minute), Job: item.Job, Schedule: item.Schedule}
 	if claimed {
 		m.Job.Attempt = 1
@@ -241,18 +241,18 @@ func moment(item *store.QueueItem, claimed bool) *store.Snapshot {
 
 func TestCancel(t *testing.T) {
 	const args = `{"url":"https://x","repeat_every":3600,` + hooks + `}`
-	pending := Cancel(always(false))(moment(recurring(args), false))
+	pending := Cancel(always(false))(snapshot(recurring(args), false))
 	if pending.Job.State != job.Cancelled || pending.RollbackClaim || len(pending.Logs) != 0 || events(pending.Deliveries) != "finished" {
 		t.Errorf("pending: %+v", pending)
 	}
 	if next := pending.Next.Job.ScheduledAt; !next.Equal(due.Add(time.Hour)) {
 		t.Errorf("the run after the one skipped is due at %v", next)
 	}
-	held := Cancel(always(false))(moment(recurring(args), true))
+	held := Cancel(always(false))(snapshot(recurring(args), true))
 	if !held.RollbackClaim || len(held.Logs) != 0 || held.Job.State != job.Cancelled || !held.Job.AttemptedAt.IsZero() {
 		t.Errorf("claimed, not started: %+v", held)
 	}
-	underWay := Cancel(always(true))(moment(oneOff(`{"url":"https://x",`+hooks+`}`), true))
+	underWay := Cancel(always(true))(snapshot(oneOff(`{"url":"https://x",`+hooks+`}`), true))
 	if underWay.RollbackClaim || logEvents(underWay.Logs) != "worker.http.error" || events(underWay.Deliveries) != "finished" || underWay.Next != nil {
 		t.Errorf("under way: logs %s, events %s", logEvents(underWay.Logs), events(underWay.Deliveries))
 	}
@@ -261,7 +261,7 @@ func TestCancel(t *testing.T) {
 	}
 	final := oneOff(args)
 	final.Job.State = job.Completed
-	if c := Cancel(always(true))(moment(final, false)); c != nil {
+	if c := Cancel(always(true))(snapshot(final, false)); c != nil {
 		t.Errorf("a final job changes: %+v", c)
 	}
 }
@@ -270,14 +270,14 @@ func TestDisableEnableDelete(t *testing.T) {
 	const args = `{"url":"https://x","repeat_every":3600,` + hooks + `}`
 	item := recurring(args)
 	item.Schedule.Previous = rawjson.Value(`1`)
-	c := Disable(always(false))(moment(item, false))
+	c := Disable(always(false))(snapshot(item, false))
 	if c.Job.State != job.Cancelled || c.Next != nil || c.Schedule.Live() || c.Schedule.Epoch != 4 || c.Schedule.Previous != nil {
 		t.Errorf("disable: %+v, %+v", c, c.Schedule)
 	}
 	if again := Disable(always(false))(&store.Snapshot{Schedule: c.Schedule}); again != nil {
 		t.Errorf("disabled twice: %+v", again)
 	}
-	if c := Disable(always(true))(moment(recurring(args), true)); c.Job != nil || c.Schedule.Live() {
+	if c := Disable(always(true))(snapshot(recurring(args), true)); c.Job != nil || c.Schedule.Live() {
 		t.Errorf("disable with a run under way: %+v", c)
 	}
 	for name, x := range map[string]struct{ now, want time.Time }{
@@ -294,7 +294,7 @@ func TestDisableEnableDelete(t *testing.T) {
 	if e, _ := Enable(&store.Snapshot{Now: due, Schedule: item.Schedule}); e != nil {
 		t.Errorf("enabling an enabled one: %+v", e)
 	}
-	d := Delete(always(false))(moment(recurring(args), false))
+	d := Delete(always(false))(snapshot(recurring(args), false))
 	if !d.DropSchedule || d.Job.State != job.Cancelled || d.Next != nil || events(d.Deliveries) != "finished" {
 		t.Errorf("delete: %+v", d)
 	}

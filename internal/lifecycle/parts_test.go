@@ -74,21 +74,21 @@ func logsOfResponse(d job.Delivery, payload rawjson.Value) map[uuid.UUID]rawjson
 func TestUnstored_DiscardsTheJobOrRemovesTheItem(t *testing.T) {
 	item := recurring(`{"url":"https://x","repeat_every":60,` + hooks + `}`)
 	ended := due.Add(time.Second)
-	moment := &store.Snapshot{Now: ended, Job: item.Job, Schedule: item.Schedule}
+	snapshot := &store.Snapshot{Now: ended, Job: item.Job, Schedule: item.Schedule}
 	a := Begin(item, due)
 	ends := a.Unstored(1, Span{Began: due, Ended: ended})
-	told := ends[0].Decide(moment)
+	told := ends[0].Decide(snapshot)
 	if told.Job.State != job.Discarded || told.Next == nil || logEvents(told.Logs) != job.EventError || events(told.Deliveries) != "error finished callback" {
 		t.Errorf("first: %s, next %v, %s, %s", told.Job.State, told.Next, logEvents(told.Logs), events(told.Deliveries))
 	}
 	if want := `{"kind":"unstored",`; !strings.HasPrefix(string(told.Logs[0].Payload), want) {
 		t.Errorf("logged as %s", told.Logs[0].Payload)
 	}
-	bare := ends[1].Decide(moment)
+	bare := ends[1].Decide(snapshot)
 	if bare.Job.State != job.Discarded || bare.Next != nil || !bare.Schedule.DisabledAt.Equal(ended) || len(bare.Deliveries) != 0 || len(bare.Logs) != 1 {
 		t.Errorf("second: %+v", bare)
 	}
-	if gone := ends[2].Decide(moment); gone.Job != nil || gone.Schedule != nil || len(gone.Logs) != 0 {
+	if gone := ends[2].Decide(snapshot); gone.Job != nil || gone.Schedule != nil || len(gone.Logs) != 0 {
 		t.Errorf("last: %+v", gone)
 	}
 }

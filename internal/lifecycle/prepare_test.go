@@ -29,8 +29,8 @@ func TestPrepare_RefusesATooLargeRequestPermanently(t *testing.T) {
 	if got, want := string(c.Log.Payload), `{"body":null,"headers":{"a":"b"},"query":{},"url":"https://x"}`; got != want || events(c.Deliveries) != "started request" {
 		t.Errorf("the claim logs %s and delivers %s, want %s", got, events(c.Deliveries), want)
 	}
-	moment := &store.Snapshot{Now: due, Job: item.Job, Schedule: item.Schedule}
-	changes := a.Finish(1, job.Outcome{Failure: a.Refused}, Span{Began: due, Ended: due.Add(time.Millisecond)}).Decide(moment)
+	snapshot := &store.Snapshot{Now: due, Job: item.Job, Schedule: item.Schedule}
+	changes := a.Finish(1, job.Outcome{Failure: a.Refused}, Span{Began: due, Ended: due.Add(time.Millisecond)}).Decide(snapshot)
 	if changes.Job.State != job.Discarded || a.Result != job.Discarded || changes.Next == nil || events(changes.Deliveries) != "error finished callback" {
 		t.Errorf("the job is %s, the next %v, messages %s", changes.Job.State, changes.Next, events(changes.Deliveries))
 	}
@@ -98,10 +98,10 @@ func BenchmarkDecide(b *testing.B) {
 			o := respond(200, `{"$set":{`+members.String()[1:]+`}}`)
 			a := Begin(item, due)
 			f := a.Finish(1, o, Span{Began: due, Ended: due.Add(1)})
-			moment := &store.Snapshot{Now: due, Job: item.Job, Schedule: item.Schedule}
+			snapshot := &store.Snapshot{Now: due, Job: item.Job, Schedule: item.Schedule}
 			b.ResetTimer()
 			for b.Loop() {
-				if c := f.Decide(moment); len(c.Schedule.State) == 0 {
+				if c := f.Decide(snapshot); len(c.Schedule.State) == 0 {
 					b.Fatal(errors.New("nothing was merged"))
 				}
 			}

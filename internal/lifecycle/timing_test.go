@@ -11,11 +11,11 @@ import (
 
 func TestRunNow_MakesAPendingJobDue(t *testing.T) {
 	now := due.Add(-time.Minute)
-	c := RunNow(moment(oneOff(`{"url":"https://x","schedule_in":60}`), false))
+	c := RunNow(snapshot(oneOff(`{"url":"https://x","schedule_in":60}`), false))
 	if !c.Job.DueAt.Equal(now) || !c.Job.ScheduledAt.Equal(now) || !c.UpdateDefinition || string(c.Job.Args) != `{"url":"https://x","schedule_in":60}` {
 		t.Errorf("available: %+v", c.Job)
 	}
-	again := moment(oneOff(`{"url":"https://x"}`), false)
+	again := snapshot(oneOff(`{"url":"https://x"}`), false)
 	again.Job.State, again.Job.Attempt, again.Job.ScheduledAt = job.Retryable, 2, due.Add(-time.Hour)
 	c = RunNow(again)
 	if !c.Job.DueAt.Equal(now) || !c.Job.ScheduledAt.Equal(due.Add(-time.Hour)) || c.Job.State != job.Retryable || c.Job.Attempt != 2 || c.UpdateDefinition {
@@ -27,11 +27,11 @@ func TestRunNow_MakesAPendingJobDue(t *testing.T) {
 }
 
 func TestRunNow_KeepsAClaimedDueOrFinishedJob(t *testing.T) {
-	final := moment(oneOff(`{"url":"https://x"}`), false)
+	final := snapshot(oneOff(`{"url":"https://x"}`), false)
 	final.Job.State = job.Discarded
-	late := moment(oneOff(`{"url":"https://x"}`), false)
+	late := snapshot(oneOff(`{"url":"https://x"}`), false)
 	late.Job.DueAt = late.Now
-	for name, m := range map[string]*store.Snapshot{"final": final, "claimed": moment(oneOff(`{"url":"https://x"}`), true), "due": late} {
+	for name, m := range map[string]*store.Snapshot{"final": final, "claimed": snapshot(oneOff(`{"url":"https://x"}`), true), "due": late} {
 		if c := RunNow(m); c != nil {
 			t.Errorf("%s: %+v", name, c)
 		}
@@ -40,14 +40,14 @@ func TestRunNow_KeepsAClaimedDueOrFinishedJob(t *testing.T) {
 
 func TestRunSchedule_MakesOneRunNow(t *testing.T) {
 	const args = `{"url":"https://x","repeat_every":3600}`
-	m := moment(recurring(args), false)
+	m := snapshot(recurring(args), false)
 	if c := RunSchedule(m); !c.Job.DueAt.Equal(m.Now) || c.Next != nil || c.Schedule != nil {
 		t.Errorf("pending: %+v", c)
 	}
-	if c := RunSchedule(moment(recurring(args), true)); c != nil {
+	if c := RunSchedule(snapshot(recurring(args), true)); c != nil {
 		t.Errorf("under way: %+v", c)
 	}
-	disabled := moment(recurring(args), false)
+	disabled := snapshot(recurring(args), false)
 	disabled.Job, disabled.Schedule.DisabledAt = nil, due
 	c := RunSchedule(disabled)
 	if c.Job != nil || c.Schedule != nil || c.Next.Schedule != nil || !c.Next.Job.ScheduledAt.Equal(disabled.Now) || c.Next.Job.ScheduleID != disabled.Schedule.ID {

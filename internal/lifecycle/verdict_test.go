@@ -86,10 +86,10 @@ func TestBegin_AJobThatIsFinalIsNotAttempted(t *testing.T) {
 		if c := a.Claim(); len(c.Deliveries) != 0 {
 			t.Errorf("%s: the claim delivers %s", state, events(c.Deliveries))
 		}
-		moment := &store.Snapshot{Now: due, Job: item.Job}
+		snapshot := &store.Snapshot{Now: due, Job: item.Job}
 		finishes := append(a.Unstored(1, Span{Began: due, Ended: due}), a.Finish(1, job.Outcome{Failure: a.Refused}, Span{Began: due, Ended: due}))
 		for i, f := range finishes {
-			if c := f.Decide(moment); c == nil || c.Job != nil || len(c.Logs) != 0 || len(c.Deliveries) != 0 || c.Next != nil {
+			if c := f.Decide(snapshot); c == nil || c.Job != nil || len(c.Logs) != 0 || len(c.Deliveries) != 0 || c.Next != nil {
 				t.Errorf("%s: finish %d stores %+v, want only the queue item's removal", state, i, c)
 			}
 		}
@@ -104,11 +104,11 @@ func TestCancel_AFinalJobStaysAsItIs(t *testing.T) {
 	for _, state := range []job.State{job.Completed, job.Cancelled, job.Discarded} {
 		item := oneOff(`{"url":"https://x",` + hooks + `}`)
 		item.Job.State = state
-		moment := &store.Snapshot{Now: due, Job: item.Job}
-		if c := Cancel(started)(moment); c != nil {
+		snapshot := &store.Snapshot{Now: due, Job: item.Job}
+		if c := Cancel(started)(snapshot); c != nil {
 			t.Errorf("cancelling a %s job stores %+v", state, c)
 		}
-		if c := SetAside("a reason", true)(moment); c != nil {
+		if c := SetAside("a reason", true)(snapshot); c != nil {
 			t.Errorf("setting a %s job aside stores %+v", state, c)
 		}
 	}

@@ -90,7 +90,7 @@ func (h *Hub) Drain() {
 	h.mu.Unlock()
 	h.relay.wake()
 	for _, s := range all {
-		s.tell(&Message{Type: Drain})
+		s.enqueue(&Message{Type: Drain})
 	}
 }
 

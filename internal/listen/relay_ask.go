@@ -131,7 +131,7 @@ func (h *Hub) poll() error {
 	if err != nil {
 		return err
 	}
-	tell := func(state store.RelayState) {
+	report := func(state store.RelayState) {
 		select {
 		case asks[state.ID].news <- state:
 		default:
@@ -140,12 +140,12 @@ func (h *Hub) poll() error {
 	}
 	for _, state := range states {
 		if state.Answered || state.Gone {
-			tell(state)
+			report(state)
 		}
 		delete(asks, state.ID)
 	}
 	for id := range asks {
-		tell(store.RelayState{ID: id})
+		report(store.RelayState{ID: id})
 	}
 	return nil
 }

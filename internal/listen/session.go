@@ -80,8 +80,8 @@ type errEnded struct{ why string }
 
 func (e *errEnded) Error() string { return e.why }
 
-// tell queues a message that may be lost.
-func (s *session) tell(m *Message) {
+// enqueue queues a message that may be lost.
+func (s *session) enqueue(m *Message) {
 	select {
 	case s.out <- &outgoing{message: m}:
 	default:
@@ -155,7 +155,7 @@ func (s *session) abandon(x *exchange) {
 		s.cancel(errors.New("the listener does not answer"))
 		return
 	}
-	s.tell(&Message{Type: Cancel, ID: x.id})
+	s.enqueue(&Message{Type: Cancel, ID: x.id})
 }
 
 // run serves a session until it ends, and returns why.
@@ -340,7 +340,7 @@ func (s *session) check(permit func(context.Context) error) {
 		case <-s.ctx.Done():
 			return
 		case <-ready.C:
-			s.tell(&Message{Type: Ready})
+			s.enqueue(&Message{Type: Ready})
 			s.hub.listed()
 		case <-ticker.C:
 			if err := s.alive(permit); err != nil {

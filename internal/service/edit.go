@@ -117,19 +117,19 @@ func (s *Service) editJob(ctx context.Context, owner job.Owner, id job.Ref, e *e
 	c := s.coordinate()
 	by := job.ActorOf(ctx)
 	stored := false
-	j, err = s.changeJob(ctx, owner, id, func(moment *store.Snapshot) *store.Changes {
+	j, err = s.changeJob(ctx, owner, id, func(snapshot *store.Snapshot) *store.Changes {
 		c.restart()
 		stored = false
-		if applied = e.current(moment.Job, must); !applied || e.err != nil {
+		if applied = e.current(snapshot.Job, must); !applied || e.err != nil {
 			return nil
 		}
-		changes := lifecycle.EditJob(e.edit, by, c.hasStarted)(moment)
+		changes := lifecycle.EditJob(e.edit, by, c.hasStarted)(snapshot)
 		if changes == nil && len(e.edit.Changes) > 0 {
 			why := "about to start"
-			if moment.Job.State != job.Available || lifecycle.UnderWay(moment) {
-				why = shownState(moment).String()
+			if snapshot.Job.State != job.Available || lifecycle.UnderWay(snapshot) {
+				why = shownState(snapshot).String()
 			}
-			e.err = tooLate(moment.Job, why)
+			e.err = tooLate(snapshot.Job, why)
 		}
 		stored = changes != nil
 		return changes
@@ -209,13 +209,13 @@ func (s *Service) editSchedule(ctx context.Context, owner job.Owner, id uuid.UUI
 	c := s.coordinate()
 	by := job.ActorOf(ctx)
 	stored := false
-	found, err = s.changeSchedule(ctx, owner, id, func(moment *store.Snapshot) *store.Changes {
+	found, err = s.changeSchedule(ctx, owner, id, func(snapshot *store.Snapshot) *store.Changes {
 		c.restart()
 		stored = false
-		if applied = e.current(moment.Schedule, must); !applied || e.err != nil {
+		if applied = e.current(snapshot.Schedule, must); !applied || e.err != nil {
 			return nil
 		}
-		changes := lifecycle.EditSchedule(e.edit, by, c.hasStarted)(moment)
+		changes := lifecycle.EditSchedule(e.edit, by, c.hasStarted)(snapshot)
 		stored = changes != nil && changes.Job != nil
 		return changes
 	})

@@ -21,7 +21,7 @@ import (
 
 // Engine controls the jobs that this process has claimed.
 type Engine interface {
-	Revoke(job int64, beginAt time.Time) dispatch.ClaimState
+	Revoke(job int64, startAt time.Time) dispatch.ClaimState
 	Restore(job int64)
 	Abort(job int64)
 	LimitsFreed(account int64, keys []string)
@@ -175,11 +175,11 @@ func (s *Service) read(ctx context.Context, owner job.Owner, body rawjson.Value,
 func (s *Service) Cancel(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
 	c := s.coordinate()
 	cancelled := false
-	j, err := s.changeJob(ctx, owner, id, func(moment *store.Snapshot) *store.Changes {
+	j, err := s.changeJob(ctx, owner, id, func(snapshot *store.Snapshot) *store.Changes {
 		c.restart()
-		changes := lifecycle.Cancel(c.hasStarted)(moment)
+		changes := lifecycle.Cancel(c.hasStarted)(snapshot)
 		if cancelled = changes != nil; cancelled {
-			c.cancel(moment)
+			c.cancel(snapshot)
 		}
 		return changes
 	})
@@ -206,14 +206,14 @@ func (s *Service) Delete(ctx context.Context, owner job.Owner, id uuid.UUID) err
 func (s *Service) stop(ctx context.Context, owner job.Owner, id uuid.UUID, how func(lifecycle.HasStarted) store.Decide, event string) (*job.Schedule, error) {
 	c := s.coordinate()
 	cancelled, edited := false, ""
-	changed, err := s.changeSchedule(ctx, owner, id, func(moment *store.Snapshot) *store.Changes {
+	changed, err := s.changeSchedule(ctx, owner, id, func(snapshot *store.Snapshot) *store.Changes {
 		c.restart()
-		changes := how(c.hasStarted)(moment)
+		changes := how(c.hasStarted)(snapshot)
 		if edited = ""; changes != nil {
-			edited = scheduleDetail(moment.Schedule)
+			edited = scheduleDetail(snapshot.Schedule)
 		}
 		if cancelled = changes != nil && changes.Job != nil; cancelled {
-			c.number = moment.Job.Number
+			c.number = snapshot.Job.Number
 		}
 		return changes
 	})
@@ -231,8 +231,8 @@ func (s *Service) stop(ctx context.Context, owner job.Owner, id uuid.UUID, how f
 func (s *Service) Enable(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
 	var refused error
 	edited := false
-	enabled, err := s.changeSchedule(ctx, owner, id, func(moment *store.Snapshot) (c *store.Changes) {
-		c, refused = lifecycle.Enable(moment)
+	enabled, err := s.changeSchedule(ctx, owner, id, func(snapshot *store.Snapshot) (c *store.Changes) {
+		c, refused = lifecycle.Enable(snapshot)
 		edited = c != nil && refused == nil
 		return c
 	})

@@ -17,9 +17,9 @@ import (
 // leaves an executing job unchanged and refuses a final one.
 func (s *Service) RunNow(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
 	final := false
-	j, err := s.changeJob(ctx, owner, id, func(moment *store.Snapshot) *store.Changes {
-		final = moment.Job.State.Final()
-		return lifecycle.RunNow(moment)
+	j, err := s.changeJob(ctx, owner, id, func(snapshot *store.Snapshot) *store.Changes {
+		final = snapshot.Job.State.Final()
+		return lifecycle.RunNow(snapshot)
 	})
 	if err == nil && final {
 		return nil, fault.New(fault.Invalid, "the job is already "+j.State.String()+"; rerun creates a new job with the same request")
@@ -54,13 +54,13 @@ func (s *Service) Rerun(ctx context.Context, owner job.Owner, id job.Ref, body r
 // fault while a run is under way.
 func (s *Service) RunSchedule(ctx context.Context, owner job.Owner, id uuid.UUID) (j *job.Job, created bool, err error) {
 	underWay := int64(0)
-	_, err = s.changeSchedule(ctx, owner, id, func(moment *store.Snapshot) *store.Changes {
-		j, created, underWay = moment.Job, false, 0
-		if lifecycle.UnderWay(moment) {
-			underWay = moment.Job.Number
+	_, err = s.changeSchedule(ctx, owner, id, func(snapshot *store.Snapshot) *store.Changes {
+		j, created, underWay = snapshot.Job, false, 0
+		if lifecycle.UnderWay(snapshot) {
+			underWay = snapshot.Job.Number
 			return nil
 		}
-		changes := lifecycle.RunSchedule(moment)
+		changes := lifecycle.RunSchedule(snapshot)
 		if created = changes != nil && changes.Next != nil; created {
 			j = changes.Next.Job
 		}

@@ -140,12 +140,12 @@ func (n *node) run(ctx context.Context) {
 	})
 	defer svc.Close()
 	operating = operation.New(operation.Config{Steps: svc, Metrics: measured, Log: log})
-	keeper := &maintenance.Worker{Config: maintenance.Config{Store: s, Metrics: measured, Log: log, Retention: time.Hour}}
+	worker := &maintenance.Worker{Config: maintenance.Config{Store: s, Metrics: measured, Log: log, Retention: time.Hour}}
 	n.mu.Lock()
 	n.service = svc
 	n.mu.Unlock()
 	var parts sync.WaitGroup
-	parts.Go(func() { keeper.Run(ctx) })
+	parts.Go(func() { worker.Run(ctx) })
 	parts.Go(func() { operating.Run(ctx) })
 	parts.Go(func() { takeOver(ctx, recovery) })
 	parts.Go(func() { runner.WatchCompletions(ctx) })

@@ -107,9 +107,9 @@ func (a *Alert) watched() string {
 	return "jobs " + strings.Join(words, ", ")
 }
 
-// told says whom the alert tells. The address of a webhook may be a credential, so
-// only its host is shown.
-func (a *Alert) told() string {
+// receiverSummary returns whom the alert is sent to. The address of a webhook may be a
+// credential, so only its host is shown.
+func (a *Alert) receiverSummary() string {
 	var words []string
 	for _, kind := range ReceiverKinds {
 		for _, target := range a.receivers(kind) {

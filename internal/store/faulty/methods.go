@@ -268,8 +268,8 @@ func (s *Store) QueueClaim(ctx context.Context, node int64, claims []store.Claim
 }
 
 // QueueFinish implements store.Store.
-func (s *Store) QueueFinish(ctx context.Context, runs []store.Finish) ([]bool, error) {
-	return get(ctx, s, "QueueFinish", func() ([]bool, error) { return s.Store.QueueFinish(ctx, runs) })
+func (s *Store) QueueFinish(ctx context.Context, finishes []store.Finish) ([]bool, error) {
+	return get(ctx, s, "QueueFinish", func() ([]bool, error) { return s.Store.QueueFinish(ctx, finishes) })
 }
 
 // QueueRelease implements store.Store.

@@ -15,11 +15,11 @@ import (
 // change is a decision about a job, a schedule or both, with the locked rows
 // that it depends on.
 type change struct {
-	moment *store.Snapshot
-	owner  job.Owner
-	run    *store.QueueKey // the job's queue item, locked; nil if there is none
-	held   *store.ClaimInfo
-	log    uuid.UUID // the request log that the claim stored
+	snapshot *store.Snapshot
+	owner    job.Owner
+	item     *store.QueueKey // the job's queue item, locked; nil if there is none
+	held     *store.ClaimInfo
+	log      uuid.UUID // the request log that the claim stored
 }
 
 func (c *change) readSchedule(rows pgx.Rows) error {
@@ -28,7 +28,7 @@ func (c *change) readSchedule(rows pgx.Rows) error {
 		return err
 	}
 	s.Owner = c.owner
-	c.moment.Schedule = s
+	c.snapshot.Schedule = s
 	return nil
 }
 
@@ -43,8 +43,8 @@ func (c *change) lockItem(of string, args []any) query {
 }
 
 func (c *change) readItem(rows pgx.Rows) error {
-	c.run, c.held = &store.QueueKey{Account: c.owner.Number}, &store.ClaimInfo{}
-	return rows.Scan(timeOf{&c.run.Due}, &c.run.Number, &c.run.Lane, &c.held.Attempt, &c.held.Node, timeOf{&c.held.StartAt}, idOf{&c.log})
+	c.item, c.held = &store.QueueKey{Account: c.owner.Number}, &store.ClaimInfo{}
+	return rows.Scan(timeOf{&c.item.Due}, &c.item.Number, &c.item.Lane, &c.held.Attempt, &c.held.Node, timeOf{&c.held.StartAt}, idOf{&c.log})
 }
 
 // lockJob reads a job as stored, after its queue item was locked.
@@ -67,28 +67,28 @@ func (c *change) readJob(rows pgx.Rows) error {
 
 // setJob sets the job, after its queue item was read.
 func (c *change) setJob(j *job.Job) {
-	c.moment.Job = j
-	if c.run != nil {
+	c.snapshot.Job = j
+	if c.item != nil {
 		j.Attempt = c.held.Attempt
 	}
-	if c.run != nil && c.held.Node != 0 {
-		c.moment.Claim = c.held
+	if c.item != nil && c.held.Node != 0 {
+		c.snapshot.Claim = c.held
 	}
 }
 
 // moved reports whether the job's queue item was replaced before it could be
 // locked.
 func (c *change) moved() bool {
-	j := c.moment.Job
-	return j != nil && !j.State.Final() && j.Follows == 0 && (c.run == nil || !c.run.Due.Equal(j.DueAt))
+	j := c.snapshot.Job
+	return j != nil && !j.State.Final() && j.Follows == 0 && (c.item == nil || !c.item.Due.Equal(j.DueAt))
 }
 
 // execute calls the decision, stores its changes, runs after and commits. The
 // Snapshot's time is taken after the rows are locked: the transaction may have
 // waited for a claim whose attempt has started meanwhile.
 func (c *change) execute(t *tx, decide store.Decide, after query) error {
-	c.moment.Now = t.store.Now()
-	changes := decide(c.moment)
+	c.snapshot.Now = t.store.Now()
+	changes := decide(c.snapshot)
 	if changes == nil {
 		return t.commit(after)
 	}
@@ -99,20 +99,20 @@ func (c *change) execute(t *tx, decide store.Decide, after query) error {
 
 // collect adds changes that were decided, and what they mean for the claim.
 func (c *change) collect(t *tx, w *writes, changes *store.Changes) {
-	if changes.RollbackClaim && c.moment.Claim != nil {
-		w.rollbackClaims = append(w.rollbackClaims, prepared{c.run.Account, c.run.Number, c.moment.Claim.Attempt, c.log, c.moment.Claim.StartAt})
+	if changes.RollbackClaim && c.snapshot.Claim != nil {
+		w.rollbackClaims = append(w.rollbackClaims, prepared{c.item.Account, c.item.Number, c.snapshot.Claim.Attempt, c.log, c.snapshot.Claim.StartAt})
 	}
-	if changes.Job != nil && c.run != nil {
-		w.ended = append(w.ended, *c.run)
-		if claim := c.moment.Claim; claim != nil && !claim.Awaits() && !t.store.isOwn(claim.Node) {
-			w.cancels = append(w.cancels, cancel{claim.Node, c.run.Number, c.moment.Job.Revision})
+	if changes.Job != nil && c.item != nil {
+		w.ended = append(w.ended, *c.item)
+		if claim := c.snapshot.Claim; claim != nil && !claim.Awaits() && !t.store.isOwn(claim.Node) {
+			w.cancels = append(w.cancels, cancel{claim.Node, c.item.Number, c.snapshot.Job.Revision})
 		}
 	}
-	var run store.QueueKey
-	if c.run != nil {
-		run = *c.run
+	var item store.QueueKey
+	if c.item != nil {
+		item = *c.item
 	}
-	w.add(t, changes, run)
+	w.add(t, changes, item)
 }
 
 // writes collects the changes of decisions, to store each kind with one statement.
@@ -120,7 +120,7 @@ type writes struct {
 	rollbackClaims []prepared
 	ended          []store.QueueKey // queue items to delete
 	jobs           []*job.Job
-	runs           []queued
+	items          []queued
 	lines          []lineEntry
 	logs           []*job.Log
 	deliveries     []*job.Delivery
@@ -151,7 +151,7 @@ type prepared struct {
 	account, number int64
 	attempt         int
 	log             uuid.UUID
-	beginAt         time.Time
+	startAt         time.Time
 }
 
 // cancel informs a node that its claim of a job, with a revision, was ended.
@@ -159,7 +159,7 @@ type cancel struct{ node, number, revision int64 }
 
 // add adds changes. The queue item of a changed job is deleted, and inserted
 // again if the job is not final.
-func (w *writes) add(t *tx, c *store.Changes, run store.QueueKey) {
+func (w *writes) add(t *tx, c *store.Changes, item store.QueueKey) {
 	if c.Job != nil {
 		w.jobs = append(w.jobs, c.Job)
 		switch {
@@ -173,14 +173,14 @@ func (w *writes) add(t *tx, c *store.Changes, run store.QueueKey) {
 			if !c.Await {
 				w.lines = append(w.lines, linesOf(c.Job)...)
 			}
-			run.Due, run.Revision = c.Job.DueAt, c.Job.Revision
+			item.Due, item.Revision = c.Job.DueAt, c.Job.Revision
 			if c.Lane != nil {
-				run.Lane = *c.Lane
+				item.Lane = *c.Lane
 			}
 			if c.Await {
-				w.awaits = append(w.awaits, awaiting{run, c.Completion, c.Job})
+				w.awaits = append(w.awaits, awaiting{item, c.Completion, c.Job})
 			} else {
-				w.runs = append(w.runs, queued{run, c.Job.Attempt})
+				w.items = append(w.items, queued{item, c.Job.Attempt})
 			}
 		}
 	}
@@ -221,7 +221,7 @@ func (w *writes) queries(t *tx) []query {
 	var all []query
 	for _, some := range [][]query{
 		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), updateJobs(w.jobs), removeSecretUses(w.jobs, endedWithSecrets), w.definitions, insertRevisions(w.revisions),
-		freeKeys(w.unended), releaseFollowers(t, w.left), insertItems(t, w.runs), enterLines(t, w.lines), insertLogs(t, w.logs),
+		freeKeys(w.unended), releaseFollowers(t, w.left), insertItems(t, w.items), enterLines(t, w.lines), insertLogs(t, w.logs),
 		endDeliveries(t, w.ends), insertDeliveries(t, w.deliveries), insertOutcomes(w.outcomes),
 		updateSchedules(w.schedules), dropSchedules(w.drops), insertJobs(t, w.next), insertCancels(t, w.cancels),
 		insertAwaiting(w.awaits), keepLimits(w.awaits), updateCompletions(w.completions), endCompletions(w.over),
@@ -239,7 +239,7 @@ func rollbackClaims(attempts []prepared) []query {
 	args := []any{
 		column(attempts, func(p *row) int64 { return p.account }), column(attempts, func(p *row) int64 { return p.number }),
 		column(attempts, func(p *row) int { return p.attempt }), column(attempts, func(p *row) pgtype.UUID { return id(p.log) }),
-		column(attempts, func(p *row) int64 { return p.beginAt.UnixMicro() }),
+		column(attempts, func(p *row) int64 { return p.startAt.UnixMicro() }),
 	}
 	return []query{{
 		sql: `WITH u AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::integer[], $4::uuid[], $5::bigint[]) AS u (account, job, attempt, log, begin_at)),
@@ -321,18 +321,18 @@ func updateDefinitions(t *tx, c *store.Changes) []query {
 	return queries
 }
 
-func insertItems(t *tx, runs []queued) []query {
-	if len(runs) == 0 {
+func insertItems(t *tx, items []queued) []query {
+	if len(items) == 0 {
 		return nil
 	}
-	refs := column(runs, func(q *queued) store.QueueKey { return q.QueueKey })
+	refs := column(items, func(q *queued) store.QueueKey { return q.QueueKey })
 	t.refs = append(t.refs, refs...)
 	return []query{{
 		sql: `INSERT INTO runs (due, kind, number, account, lane, attempt, revision)
 			SELECT * FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::integer[], $7::bigint[])`,
 		args: append(refColumns(refs),
-			column(runs, func(q *queued) int64 { return int64(q.Lane) }), column(runs, func(q *queued) int { return q.attempt }),
-			column(runs, func(q *queued) int64 { return q.Revision })),
+			column(items, func(q *queued) int64 { return int64(q.Lane) }), column(items, func(q *queued) int { return q.attempt }),
+			column(items, func(q *queued) int64 { return q.Revision })),
 	}}
 }
 

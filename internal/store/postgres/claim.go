@@ -123,7 +123,7 @@ func (s *Store) QueueRelease(ctx context.Context, node int64, claims []store.Cla
 			row: func(rows pgx.Rows) error {
 				var ref store.QueueKey
 				var p prepared
-				err := rows.Scan(timeOf{&ref.Due}, &ref.Kind, &ref.Number, &ref.Account, &ref.Lane, &p.attempt, idOf{&p.log}, timeOf{&p.beginAt})
+				err := rows.Scan(timeOf{&ref.Due}, &ref.Kind, &ref.Number, &ref.Account, &ref.Lane, &p.attempt, idOf{&p.log}, timeOf{&p.startAt})
 				t.foreign = append(t.foreign, ref)
 				if ref.Kind == store.KindJob {
 					p.account, p.number = ref.Account, ref.Number

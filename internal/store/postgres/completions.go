@@ -45,9 +45,9 @@ func lockCompletion(token job.TokenHash, found **job.Completion) query {
 // false if no finish asks for one.
 func (f *finishing) lockCompletions() (q query, some bool) {
 	var asked []*store.Finish
-	for i := range f.runs {
-		if f.runs[i].Completable {
-			asked = append(asked, &f.runs[i])
+	for i := range f.finishes {
+		if f.finishes[i].Completable {
+			asked = append(asked, &f.finishes[i])
 		}
 	}
 	type row = *store.Finish

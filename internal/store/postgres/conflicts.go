@@ -258,7 +258,7 @@ func (r *resolving) queries(t *tx) []query {
 			if !s.stored {
 				w.lines = append(w.lines, linesOf(s.Job)...) // sets its due time
 				w.ended = append(w.ended, *r.items[s.Job.Number])
-				w.runs = append(w.runs, queued{itemOf(s.Job, s.lane), s.Job.Attempt})
+				w.items = append(w.items, queued{itemOf(s.Job, s.lane), s.Job.Attempt})
 			}
 		}
 		if s.moved {

@@ -116,12 +116,12 @@ func (s *Store) copyJobs(jobs []store.StoredJob) []query {
 	type row = store.StoredJob
 	hosts, tags := labels(jobs, func(j *row) rawjson.Value { return j.Args })
 	args := packTexts(s, jobs, func(j *row) rawjson.Value { return j.Args })
-	var runs []queued
+	var items []queued
 	var lines []lineEntry
 	for _, j := range jobs {
 		if !j.State.Final() && j.Follows == 0 {
 			lines = append(lines, linesOf(j.Job)...)
-			runs = append(runs, queued{itemOf(j.Job, j.Lane), j.Attempt})
+			items = append(items, queued{itemOf(j.Job, j.Lane), j.Attempt})
 		}
 	}
 	waiting, _ := storeLines(lines)
@@ -154,20 +154,20 @@ func (s *Store) copyJobs(jobs []store.StoredJob) []query {
 			column(jobs, func(j *row) int64 { return j.Runs }), column(jobs, func(j *row) int64 { return j.Skipped }),
 			column(jobs, func(j *row) []byte { return j.Trace }), args.packed, args.sizes,
 		},
-	}}, append(append(copyItems(runs), waiting...), insertSecretUses(jobs, func(j *row) *job.Job { return j.Job })...)...)
+	}}, append(append(copyItems(items), waiting...), insertSecretUses(jobs, func(j *row) *job.Job { return j.Job })...)...)
 }
 
 // copyItems stores queue items without a notice: no node runs during a copy.
-func copyItems(runs []queued) []query {
-	if len(runs) == 0 {
+func copyItems(items []queued) []query {
+	if len(items) == 0 {
 		return nil
 	}
 	return []query{{
 		sql: `INSERT INTO runs (due, kind, number, account, lane, attempt, revision)
 			SELECT * FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::integer[], $7::bigint[]) ON CONFLICT DO NOTHING`,
-		args: append(refColumns(column(runs, func(q *queued) store.QueueKey { return q.QueueKey })),
-			column(runs, func(q *queued) int64 { return int64(q.Lane) }), column(runs, func(q *queued) int { return q.attempt }),
-			column(runs, func(q *queued) int64 { return q.Revision })),
+		args: append(refColumns(column(items, func(q *queued) store.QueueKey { return q.QueueKey })),
+			column(items, func(q *queued) int64 { return int64(q.Lane) }), column(items, func(q *queued) int { return q.attempt }),
+			column(items, func(q *queued) int64 { return q.Revision })),
 	}}
 }
 
@@ -185,11 +185,11 @@ func copyDeliveries(deliveries []*store.PendingDelivery) []query {
 	}
 	type row = *store.PendingDelivery
 	lanes := column(deliveries, func(d *row) int64 { return int64(job.Lane((*d).URL)) })
-	var runs []queued
+	var items []queued
 	for i, d := range deliveries {
 		if !d.Waits {
 			ref := store.QueueKey{ItemID: store.ItemID{Kind: store.KindDelivery, Number: d.Number}, Due: d.DueAt, Account: d.Owner.Number, Lane: uint32(lanes[i])}
-			runs = append(runs, queued{ref, d.Attempt})
+			items = append(items, queued{ref, d.Attempt})
 		}
 	}
 	return append([]query{{
@@ -206,7 +206,7 @@ func copyDeliveries(deliveries []*store.PendingDelivery) []query {
 			column(deliveries, func(d *row) int64 { return (*d).DueAt.UnixMicro() }), column(deliveries, func(d *row) *string { return jsonText((*d).Body) }),
 			column(deliveries, func(d *row) *string { return orNull(job.FormatParts((*d).Parts)) }),
 		},
-	}}, copyItems(runs)...)
+	}}, copyItems(items)...)
 }
 
 // dueUnlessWaiting returns when a delivery is due; nil while it waits for an

@@ -17,11 +17,11 @@ func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store
 	c := newCreation(jobs)
 	for try := 1; len(c.open) > 0; try++ {
 		if err := s.write(ctx, c.store); err != nil {
-			return nil, c.told(err, try)
+			return nil, c.failure(err, try)
 		}
 		c.settle()
 		if len(c.open) > 0 && try == maxTries {
-			return nil, c.told(errors.New("the keys' holders keep changing"), try)
+			return nil, c.failure(errors.New("the keys' holders keep changing"), try)
 		}
 	}
 	return c.all(), nil
@@ -141,8 +141,8 @@ func (c *creation) store(t *tx) error {
 	if err != nil {
 		return err
 	}
-	runs, lines := resolving.itemsOf(stored)
-	queries := append(insertItems(t, runs), insertSchedules(stored)...)
+	items, lines := resolving.itemsOf(stored)
+	queries := append(insertItems(t, items), insertSchedules(stored)...)
 	queries = append(queries, enterLines(t, lines)...)
 	queries = append(queries, insertSecretUses(stored, jobOfNew)...)
 	queries = append(append(queries, resolving.queries(t)...), c.readHolders(t, keys, lookups))
@@ -259,9 +259,9 @@ func conflict(first store.Inserted) store.Inserted {
 	return store.Inserted{Job: &shown, Conflict: true}
 }
 
-// told returns the error of an attempt. After the first attempt, some jobs may
+// failure returns the error of an attempt. After the first attempt, some jobs may
 // have been stored already.
-func (c *creation) told(err error, try int) error {
+func (c *creation) failure(err error, try int) error {
 	if try == 1 {
 		return err
 	}

@@ -13,17 +13,17 @@ import (
 )
 
 // QueueFinish implements store.Queue.
-func (s *Store) QueueFinish(ctx context.Context, runs []store.Finish) ([]bool, error) {
-	if len(runs) == 0 {
+func (s *Store) QueueFinish(ctx context.Context, finishes []store.Finish) ([]bool, error) {
+	if len(finishes) == 0 {
 		return nil, nil
 	}
-	if !slices.ContainsFunc(runs, decidesByRecords) {
-		held, err := s.finish(ctx, runs, true)
+	if !slices.ContainsFunc(finishes, decidesByRecords) {
+		held, err := s.finish(ctx, finishes, true)
 		if code(err) != notHeld {
 			return held, err
 		}
 	}
-	return s.finish(ctx, runs, false)
+	return s.finish(ctx, finishes, false)
 }
 
 // decidesByRecords reports whether the decision about an item needs more than the job
@@ -35,10 +35,10 @@ func decidesByRecords(r store.Finish) bool {
 // finish ends the items that are still held. With atOnce it makes the decisions before
 // it takes the items, and needs one round trip; the server refuses that, with notHeld, if
 // one of them is not held any more.
-func (s *Store) finish(ctx context.Context, runs []store.Finish, atOnce bool) ([]bool, error) {
+func (s *Store) finish(ctx context.Context, finishes []store.Finish, atOnce bool) ([]bool, error) {
 	var held []bool
 	err := s.write(ctx, func(t *tx) error {
-		f := &finishing{runs: runs, held: make([]bool, len(runs)), schedules: map[scheduleKey]*job.Schedule{}, stored: map[store.ItemID]deliveryEnd{}, completions: map[int64]*job.Completion{}}
+		f := &finishing{finishes: finishes, held: make([]bool, len(finishes)), schedules: map[scheduleKey]*job.Schedule{}, stored: map[store.ItemID]deliveryEnd{}, completions: map[int64]*job.Completion{}}
 		held = f.held
 		var first []query
 		if atOnce {
@@ -66,7 +66,7 @@ type scheduleKey struct {
 
 // finishing ends the claimed queue items that are still held.
 type finishing struct {
-	runs      []store.Finish
+	finishes  []store.Finish
 	held      []bool
 	schedules map[scheduleKey]*job.Schedule
 	stored    map[store.ItemID]deliveryEnd
@@ -102,7 +102,7 @@ func (f *finishing) reads() []query {
 
 func (f *finishing) scheduleKeys() []scheduleKey {
 	var keys []scheduleKey
-	for _, r := range f.runs {
+	for _, r := range f.finishes {
 		if r.Job != nil && r.Job.ScheduleID != uuid.Nil {
 			keys = append(keys, scheduleKey{r.Job.Owner.Number, r.Job.ScheduleID})
 		}
@@ -112,7 +112,7 @@ func (f *finishing) scheduleKeys() []scheduleKey {
 
 func (f *finishing) deliveries() []store.QueueKey {
 	var refs []store.QueueKey
-	for _, r := range f.runs {
+	for _, r := range f.finishes {
 		if r.Kind == store.KindDelivery {
 			refs = append(refs, r.QueueKey)
 		}
@@ -159,7 +159,7 @@ func (f *finishing) takeAll() query {
 
 // taking deletes the queue items that are still held and runs result on them.
 func (f *finishing) taking(result string) query {
-	refs := column(f.runs, func(r *store.Finish) store.QueueKey { return r.QueueKey })
+	refs := column(f.finishes, func(r *store.Finish) store.QueueKey { return r.QueueKey })
 	return query{
 		sql: `WITH held AS (
 			SELECT r.due, r.kind, r.number, r.account, r.start_by, c.i
@@ -172,7 +172,7 @@ func (f *finishing) taking(result string) query {
 			DELETE FROM limit_items i USING held h WHERE h.kind = 0 AND h.start_by IS NOT NULL AND i.account = h.account AND i.number = h.number)
 		` + result,
 		args: append(refColumns(refs),
-			column(f.runs, func(r *store.Finish) int64 { return r.Node }), column(f.runs, func(r *store.Finish) int { return r.Attempt })),
+			column(f.finishes, func(r *store.Finish) int64 { return r.Node }), column(f.finishes, func(r *store.Finish) int { return r.Attempt })),
 	}
 }
 
@@ -180,11 +180,11 @@ func (f *finishing) taking(result string) query {
 // locked.
 func (f *finishing) decide(t *tx) (*writes, error) {
 	w, now := &writes{}, t.store.Now()
-	for i := range f.runs {
+	for i := range f.finishes {
 		if !f.held[i] {
 			continue
 		}
-		r := &f.runs[i]
+		r := &f.finishes[i]
 		if r.Kind == store.KindDelivery {
 			f.endDelivery(w, r)
 			continue

@@ -125,7 +125,7 @@ func (s *Store) jobChange(ctx context.Context, owner job.Owner, which job.Ref, t
 	var result *job.Job
 	err := s.write(ctx, func(t *tx) error {
 		m := &store.Snapshot{}
-		c := &change{moment: m, owner: owner}
+		c := &change{snapshot: m, owner: owner}
 		locks := []query{
 			lockSchedules(`s.account = (SELECT $1::bigint) AND s.id = (SELECT j.schedule_id FROM jobs j WHERE `+where+`)`, args, c.readSchedule),
 			c.lockItem(`SELECT j.due_at, j.number FROM jobs j WHERE `+where, args),

@@ -75,17 +75,17 @@ func (s *Store) listenOnce(ctx context.Context) (heard bool, err error) {
 		if err != nil {
 			return heard, err
 		}
-		told, ok := parseNotice(n.Payload)
+		other, ok := parseNotice(n.Payload)
 		switch {
 		case !ok:
-		case told.from == s.id:
+		case other.from == s.id:
 			last, heard = time.Now(), true
 			s.setHearing(true)
 			if err := s.declare(ctx, conn); err != nil {
 				return heard, err
 			}
 		default:
-			s.hear(told)
+			s.hear(other)
 		}
 	}
 }
@@ -104,10 +104,10 @@ func (s *Store) echo(ctx context.Context) {
 // hear handles a notice of another process.
 func (s *Store) hear(n notice) {
 	if n.due != math.MaxInt64 {
-		s.tell(store.Notice{EarliestElsewhere: time.UnixMicro(n.due).UTC()})
+		s.publish(store.Notice{EarliestElsewhere: time.UnixMicro(n.due).UTC()})
 	}
 	if n.cancels[alertsNode] {
-		s.tell(store.Notice{Alerts: true})
+		s.publish(store.Notice{Alerts: true})
 	}
 	for node := range n.cancels {
 		if s.isOwn(node) {
@@ -140,7 +140,7 @@ func (s *Store) wakeCancels() {
 // and periodically in case one was lost. While notices don't arrive, it polls and
 // also makes the engine scan the queue.
 func (s *Store) readCancels(ctx context.Context) {
-	var told []store.Cancelled
+	var passed []store.Cancelled
 	for {
 		pause := store.HeartbeatInterval
 		s.mu.Lock()
@@ -158,13 +158,13 @@ func (s *Store) readCancels(ctx context.Context) {
 		}
 		timer.Stop()
 		// The watcher detects failures, and the next round follows soon.
-		if cancelled, err := s.takeCancels(ctx, told); err == nil {
-			if told = cancelled; len(told) > 0 {
-				s.tell(store.Notice{Cancelled: told})
+		if cancelled, err := s.takeCancels(ctx, passed); err == nil {
+			if passed = cancelled; len(passed) > 0 {
+				s.publish(store.Notice{Cancelled: passed})
 			}
 		}
 		if pause == pollPause {
-			s.tell(store.Notice{EarliestElsewhere: s.Now()})
+			s.publish(store.Notice{EarliestElsewhere: s.Now()})
 		}
 	}
 }
@@ -172,7 +172,7 @@ func (s *Store) readCancels(ctx context.Context) {
 // takeCancels reads the cancels for this process's nodes and deletes those that
 // were passed to the engine. It does not delete the ones it reads, because the
 // response to the commit may be lost.
-func (s *Store) takeCancels(ctx context.Context, told []store.Cancelled) ([]store.Cancelled, error) {
+func (s *Store) takeCancels(ctx context.Context, passed []store.Cancelled) ([]store.Cancelled, error) {
 	s.mu.Lock()
 	nodes := slices.Collect(maps.Keys(s.leases))
 	s.mu.Unlock()
@@ -190,10 +190,10 @@ func (s *Store) takeCancels(ctx context.Context, told []store.Cancelled) ([]stor
 			return err
 		},
 	}}
-	if len(told) > 0 {
+	if len(passed) > 0 {
 		queries = append([]query{{sql: `DELETE FROM cancels c USING unnest($2::bigint[], $3::bigint[]) AS u (number, revision)
 			WHERE c.node = ANY($1) AND c.number = u.number AND c.revision = u.revision`, args: []any{
-			nodes, column(told, func(c *store.Cancelled) int64 { return c.Number }), column(told, func(c *store.Cancelled) int64 { return c.Revision }),
+			nodes, column(passed, func(c *store.Cancelled) int64 { return c.Number }), column(passed, func(c *store.Cancelled) int64 { return c.Revision }),
 		}}}, queries...)
 	}
 	err := s.runControl(ctx, queries...)

@@ -293,9 +293,9 @@ func TestDecide_SeesTheTimeAtWhichItsRowsWereLocked(t *testing.T) {
 	inserted, err := s.JobInsertMany(t.Context(), []store.NewJob{{Job: j, Schedule: schedule}})
 	c.ok(err)
 	number := inserted[0].Job.Number
-	var moment store.Snapshot
+	var snapshot store.Snapshot
 	look := func(m *store.Snapshot) *store.Changes {
-		moment = *m
+		snapshot = *m
 		return nil
 	}
 	for name, change := range map[string]func() error{
@@ -328,8 +328,8 @@ func TestDecide_SeesTheTimeAtWhichItsRowsWereLocked(t *testing.T) {
 		_, err = claim.Exec(t.Context(), `COMMIT`)
 		c.ok(err)
 		c.ok(<-done)
-		if moment.Claim == nil || !moment.Claim.StartAt.Equal(begin) || moment.Now.Before(begin) {
-			t.Errorf("%s is decided at %s, with the claim %+v, which started at %s", name, moment.Now, moment.Claim, begin)
+		if snapshot.Claim == nil || !snapshot.Claim.StartAt.Equal(begin) || snapshot.Now.Before(begin) {
+			t.Errorf("%s is decided at %s, with the claim %+v, which started at %s", name, snapshot.Now, snapshot.Claim, begin)
 		}
 	}
 }

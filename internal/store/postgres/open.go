@@ -126,7 +126,7 @@ func (s *Store) Close() error {
 // Subscribe implements store.Store.
 func (s *Store) Subscribe(f func(store.Notice)) { s.notify.Store(&f) }
 
-func (s *Store) tell(n store.Notice) { (*s.notify.Load())(n) }
+func (s *Store) publish(n store.Notice) { (*s.notify.Load())(n) }
 
 // Now implements store.Queue.
 func (s *Store) Now() time.Time { return s.clock.now() }

@@ -89,7 +89,7 @@ func (a *application) readSchedule(rows pgx.Rows) error {
 func (a *application) of(number int64) *change {
 	c := a.changes[number]
 	if c == nil {
-		c = &change{moment: &store.Snapshot{}, owner: a.owner}
+		c = &change{snapshot: &store.Snapshot{}, owner: a.owner}
 		a.changes[number] = c
 	}
 	return c
@@ -101,19 +101,19 @@ func (a *application) readItem(rows pgx.Rows) error {
 	if err := c.readItem(rows); err != nil {
 		return err
 	}
-	known := a.of(c.run.Number)
-	known.run, known.held, known.log = c.run, c.held, c.log
+	known := a.of(c.item.Number)
+	known.item, known.held, known.log = c.item, c.held, c.log
 	return nil
 }
 
 func (a *application) readJob(rows pgx.Rows) error {
-	c := change{moment: &store.Snapshot{}, owner: a.owner}
+	c := change{snapshot: &store.Snapshot{}, owner: a.owner}
 	if err := c.readJob(rows); err != nil {
 		return err
 	}
-	known := a.of(c.moment.Job.Number)
-	known.setJob(c.moment.Job)
-	known.moment.Schedule = a.schedules[scheduleKey{a.owner.Number, c.moment.Job.ScheduleID}]
+	known := a.of(c.snapshot.Job.Number)
+	known.setJob(c.snapshot.Job)
+	known.snapshot.Schedule = a.schedules[scheduleKey{a.owner.Number, c.snapshot.Job.ScheduleID}]
 	return nil
 }
 
@@ -135,12 +135,12 @@ func (a *application) decide(t *tx) error {
 			continue
 		}
 		d := decision{number: number, change: a.changes[number], reason: job.SkipRemoved, created: -1}
-		if d.change != nil && d.change.moment.Job != nil {
+		if d.change != nil && d.change.snapshot.Job != nil {
 			if d.change.moved() {
 				return errRetry
 			}
-			d.change.moment.Now = now
-			d.changes, d.reason = a.step.Decide(i, d.change.moment)
+			d.change.snapshot.Now = now
+			d.changes, d.reason = a.step.Decide(i, d.change.snapshot)
 			creates := d.reason == "" && d.changes != nil && d.changes.Job == nil && d.changes.Next != nil
 			if creates && a.rerun[d.changes.Next.Job.RerunOf] {
 				d.reason = job.SkipHasRerun

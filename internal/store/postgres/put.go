@@ -35,8 +35,8 @@ func (s *Store) SchedulePut(ctx context.Context, owner job.Owner, keys store.Put
 			if err != nil {
 				return err
 			}
-			c.moment.Now = now
-			all[i], h.Keys[i] = c, store.KeyHolder{Snapshot: *c.moment, OneOff: p.oneOffs[text(key)]}
+			c.snapshot.Now = now
+			all[i], h.Keys[i] = c, store.KeyHolder{Snapshot: *c.snapshot, OneOff: p.oneOffs[text(key)]}
 		}
 		changes, err := decide(h)
 		if err != nil {
@@ -121,22 +121,22 @@ func (p *putting) reads(keys []string, now time.Time) []query {
 }
 
 func (p *putting) readSchedule(rows pgx.Rows) error {
-	c := &change{moment: &store.Snapshot{}, owner: p.owner}
+	c := &change{snapshot: &store.Snapshot{}, owner: p.owner}
 	if err := c.readSchedule(rows); err != nil {
 		return err
 	}
-	s := c.moment.Schedule
+	s := c.snapshot.Schedule
 	p.changes[s.ID], p.byKey[*s.Key] = c, c
 	return nil
 }
 
 func (p *putting) readItem(rows pgx.Rows) error {
 	var schedule uuid.UUID
-	run, held := &store.QueueKey{Account: p.owner.Number}, &store.ClaimInfo{}
+	item, held := &store.QueueKey{Account: p.owner.Number}, &store.ClaimInfo{}
 	var log uuid.UUID
-	err := rows.Scan(idOf{&schedule}, timeOf{&run.Due}, &run.Number, &run.Lane, &held.Attempt, &held.Node, timeOf{&held.StartAt}, idOf{&log})
+	err := rows.Scan(idOf{&schedule}, timeOf{&item.Due}, &item.Number, &item.Lane, &held.Attempt, &held.Node, timeOf{&held.StartAt}, idOf{&log})
 	if c := p.changes[schedule]; c != nil {
-		c.run, c.held, c.log = run, held, log
+		c.item, c.held, c.log = item, held, log
 	}
 	return err
 }
@@ -170,8 +170,8 @@ func (p *putting) holder(key string) (*change, error) {
 	c := p.byKey[key]
 	switch {
 	case c == nil:
-		return &change{moment: &store.Snapshot{}, owner: p.owner}, nil
-	case c.moment.Job == nil && c.run != nil, c.moved():
+		return &change{snapshot: &store.Snapshot{}, owner: p.owner}, nil
+	case c.snapshot.Job == nil && c.item != nil, c.moved():
 		return nil, errRetry
 	}
 	return c, nil
@@ -209,7 +209,7 @@ func (p *putting) store(t *tx, all []*change, changes []*store.Changes) (store.Q
 	if stored < len(created) {
 		return store.QuotaNone, errRetry // a create has taken a key
 	}
-	runs := column(created, func(n *store.NewJob) queued { return queued{itemOf(n.Job, n.Lane), 0} })
-	queries := append(append(w.queries(t), insertItems(t, runs)...), insertSchedules(created)...)
+	items := column(created, func(n *store.NewJob) queued { return queued{itemOf(n.Job, n.Lane), 0} })
+	queries := append(append(w.queries(t), insertItems(t, items)...), insertSchedules(created)...)
 	return store.QuotaNone, t.commit(append(queries, room.save()...)...)
 }

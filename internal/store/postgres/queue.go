@@ -43,11 +43,11 @@ func (s *Store) QueuePeek(ctx context.Context, after store.QueueKey, until time.
 
 // QueueLoad implements store.Queue.
 func (s *Store) QueueLoad(ctx context.Context, refs []store.QueueKey) ([]*store.QueueItem, error) {
-	runs := make([]*store.QueueItem, len(refs))
+	items := make([]*store.QueueItem, len(refs))
 	if err := s.learnOwners(ctx, column(refs, func(r *store.QueueKey) int64 { return r.Account })); err != nil {
 		return nil, err
 	}
-	l := loading{store: s, refs: refs, runs: runs}
+	l := loading{store: s, refs: refs, items: items}
 	var queries []query
 	if q, any := l.jobs(); any {
 		queries = append(queries, q)
@@ -56,19 +56,19 @@ func (s *Store) QueueLoad(ctx context.Context, refs []store.QueueKey) ([]*store.
 		queries = append(queries, q)
 	}
 	if len(queries) == 0 {
-		return runs, nil
+		return items, nil
 	}
 	if err := s.read(ctx, queries...); err != nil {
 		return nil, err
 	}
-	return runs, nil
+	return items, nil
 }
 
 // loading reads queue items for firing.
 type loading struct {
 	store *Store
 	refs  []store.QueueKey
-	runs  []*store.QueueItem
+	items []*store.QueueItem
 }
 
 // of returns the positions and the keys of one kind.
@@ -106,18 +106,18 @@ func (l *loading) jobs() (query, bool) {
 			if err := rows.Scan(targets...); err != nil {
 				return err
 			}
-			run := &store.QueueItem{QueueKey: l.refs[i], Job: r.job, Claim: r.claim()}
-			run.Attempt, run.StartBy, run.OwnDue = r.job.Attempt, startBy, ownDue
+			item := &store.QueueItem{QueueKey: l.refs[i], Job: r.job, Claim: r.claim()}
+			item.Attempt, item.StartBy, item.OwnDue = r.job.Attempt, startBy, ownDue
 			if hostKey == nil {
 				hostKey = new(string)
 			}
-			run.Needs(*hostKey, covered)
-			r.job.Owner, _ = l.store.owners.get(run.Account)
+			item.Needs(*hostKey, covered)
+			r.job.Owner, _ = l.store.owners.get(item.Account)
 			if recurs {
 				sched.ID, sched.Owner = r.job.ScheduleID, r.job.Owner
-				run.Schedule = sched
+				item.Schedule = sched
 			}
-			l.runs[i] = run
+			l.items[i] = item
 			return nil
 		},
 	}, len(refs) > 0
@@ -141,13 +141,13 @@ func (l *loading) deliveries() (query, bool) {
 			if err != nil {
 				return err
 			}
-			run := &store.QueueItem{QueueKey: l.refs[i], Delivery: d, Attempt: held.Attempt}
-			d.Number = run.Number
-			d.Owner, _ = l.store.owners.get(run.Account)
+			item := &store.QueueItem{QueueKey: l.refs[i], Delivery: d, Attempt: held.Attempt}
+			d.Number = item.Number
+			d.Owner, _ = l.store.owners.get(item.Account)
 			if held.Node > 0 {
-				run.Claim = &held
+				item.Claim = &held
 			}
-			l.runs[i] = run
+			l.items[i] = item
 			return nil
 		},
 	}, len(refs) > 0

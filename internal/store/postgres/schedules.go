@@ -58,7 +58,7 @@ func (s *Store) ScheduleChange(ctx context.Context, owner job.Owner, which uuid.
 	var result *job.Schedule
 	err := s.write(ctx, func(t *tx) error {
 		m := &store.Snapshot{}
-		c := &change{moment: m, owner: owner}
+		c := &change{snapshot: m, owner: owner}
 		err := t.run(
 			lockSchedules(`s.account = (SELECT $1::bigint) AND s.id = $2`, args, c.readSchedule),
 			c.lockItem(`SELECT j.due_at, j.number FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.number = `+newest, args),

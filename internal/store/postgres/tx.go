@@ -205,7 +205,7 @@ func (s *Store) attempt(t *tx, f func(*tx) error) error {
 // published sends notices of the items that a transaction has stored.
 func (s *Store) published(t *tx) {
 	if len(t.refs)+len(t.wakes) > 0 {
-		s.tell(store.Notice{Items: t.refs, Limits: t.wakes})
+		s.publish(store.Notice{Items: t.refs, Limits: t.wakes})
 	}
 	s.notifier.stored(t.refs)
 	s.notifier.stored(t.foreign)

@@ -19,43 +19,43 @@ func (t *tx) applyTo(m *store.Snapshot, c *store.Changes) error {
 	if c == nil {
 		return nil
 	}
-	var run *store.QueueKey
+	var item *store.QueueKey
 	if m.Job != nil {
-		run = &store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: m.Job.Number}, Due: m.Job.DueAt, Account: m.Job.Owner.Number}
+		item = &store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: m.Job.Number}, Due: m.Job.DueAt, Account: m.Job.Owner.Number}
 	}
 	if c.RollbackClaim && m.Claim != nil {
-		if err := t.rollbackClaim(*run, m.Claim); err != nil {
+		if err := t.rollbackClaim(*item, m.Claim); err != nil {
 			return err
 		}
 	}
 	if c.Job != nil {
-		if err := t.removeItem(run); err != nil {
+		if err := t.removeItem(item); err != nil {
 			return err
 		}
 		if c.Lane != nil {
-			run.Lane = *c.Lane
+			item.Lane = *c.Lane
 		}
 	}
-	return t.apply(c, run)
+	return t.apply(c, item)
 }
 
-// removeItem deletes a job's queue item and sets its lane in run, for the item
+// removeItem deletes a job's queue item and sets its lane in item, for the item
 // that may replace it.
-func (t *tx) removeItem(run *store.QueueKey) error {
+func (t *tx) removeItem(item *store.QueueKey) error {
 	err := t.query(`DELETE FROM runs WHERE due = ? AND kind = 0 AND number = ? RETURNING lane`, func(stmt *sqlite.Stmt) error {
-		run.Lane = uint32(stmt.ColumnInt64(0))
+		item.Lane = uint32(stmt.ColumnInt64(0))
 		return nil
-	}, run.Due, run.Number)
+	}, item.Due, item.Number)
 	if err != nil {
 		return fmt.Errorf("deleting a queue item: %w", err)
 	}
-	return t.leaveLines(run.Account, run.Number)
+	return t.leaveLines(item.Account, item.Number)
 }
 
 // apply stores changes. The queue item of a changed job must have been deleted.
-func (t *tx) apply(c *store.Changes, run *store.QueueKey) error {
+func (t *tx) apply(c *store.Changes, item *store.QueueKey) error {
 	if c.Job != nil {
-		if err := t.updateJob(c, *run); err != nil {
+		if err := t.updateJob(c, *item); err != nil {
 			return err
 		}
 	}
@@ -105,7 +105,7 @@ func (t *tx) apply(c *store.Changes, run *store.QueueKey) error {
 }
 
 // updateJob stores the job's new state and times, and the resulting queue item.
-func (t *tx) updateJob(c *store.Changes, run store.QueueKey) error {
+func (t *tx) updateJob(c *store.Changes, item store.QueueKey) error {
 	j := c.Job
 	var keys []string
 	if !j.State.Final() && !c.Await {
@@ -126,19 +126,19 @@ func (t *tx) updateJob(c *store.Changes, run store.QueueKey) error {
 		return t.releaseFollower(j)
 	}
 	if j.Follows != 0 {
-		if err := t.exec(`UPDATE jobs SET lane = ? WHERE number = ? AND ? > 0`, run.Lane, j.Number, run.Lane); err != nil {
+		if err := t.exec(`UPDATE jobs SET lane = ? WHERE number = ? AND ? > 0`, item.Lane, j.Number, item.Lane); err != nil {
 			return fmt.Errorf("updating the lane of a job: %w", err)
 		}
 		return nil
 	}
-	run.Due, run.Revision = j.DueAt, j.Revision
+	item.Due, item.Revision = j.DueAt, j.Revision
 	if c.Await {
-		return t.await(j, run, c.Completion)
+		return t.await(j, item, c.Completion)
 	}
 	if err := t.joinLines(j, keys); err != nil {
 		return err
 	}
-	return t.insertItem(run, j.Attempt)
+	return t.insertItem(item, j.Attempt)
 }
 
 // updateDefinition stores the fields that seldom change.
@@ -178,24 +178,24 @@ func (t *tx) updateDefinition(c *store.Changes) error {
 // rollbackClaim deletes what a claim stored for an attempt that did not start. It
 // keeps the deliveries of an interrupted attempt with the same number, which are
 // older than this claim.
-func (t *tx) rollbackClaim(run store.QueueKey, claim *store.ClaimInfo) error {
+func (t *tx) rollbackClaim(item store.QueueKey, claim *store.ClaimInfo) error {
 	err := t.exec(`DELETE FROM logs WHERE seq IN (SELECT l.seq FROM logs l, runs r
-		WHERE r.due = ? AND r.kind = 0 AND r.number = ? AND l.job = r.number AND l.id = r.log)`, run.Due, run.Number)
+		WHERE r.due = ? AND r.kind = 0 AND r.number = ? AND l.job = r.number AND l.id = r.log)`, item.Due, item.Number)
 	if err != nil {
 		return fmt.Errorf("deleting the request log of a claim: %w", err)
 	}
 	err = t.exec(`DELETE FROM completions WHERE account = ? AND job = ? AND attempt = ? AND state = ?`,
-		run.Account, run.Number, claim.Attempt, int(job.CompletionSent))
+		item.Account, item.Number, claim.Attempt, int(job.CompletionSent))
 	if err != nil {
 		return fmt.Errorf("deleting the completion of a claim: %w", err)
 	}
 	const prepared = ` FROM deliveries WHERE job = ? AND job_attempt = ? AND attempt = 0 AND begin_at >= ?`
 	err = t.exec(`DELETE FROM runs WHERE (due, kind, number) IN (SELECT due, 1, number`+prepared+` AND due IS NOT NULL)`,
-		run.Number, claim.Attempt, claim.StartAt)
+		item.Number, claim.Attempt, claim.StartAt)
 	if err != nil {
 		return fmt.Errorf("deleting the queue items of a claim's deliveries: %w", err)
 	}
-	if err := t.exec(`DELETE`+prepared, run.Number, claim.Attempt, claim.StartAt); err != nil {
+	if err := t.exec(`DELETE`+prepared, item.Number, claim.Attempt, claim.StartAt); err != nil {
 		return fmt.Errorf("deleting the deliveries of a claim: %w", err)
 	}
 	return nil

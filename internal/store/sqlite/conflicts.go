@@ -202,24 +202,24 @@ func (t *tx) named(account int64, key string) (*job.Job, error) {
 // replace stores the new definition of a pending job that no node has claimed.
 func (t *tx) replace(c *store.Changes, lane uint32) error {
 	j := c.Job
-	run := store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Account: j.Owner.Number}
+	item := store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Account: j.Owner.Number}
 	if err := t.exec(`UPDATE jobs SET hops = ?, lane = ? WHERE number = ?`, j.Hops, laneOf(j, lane), j.Number); err != nil {
 		return fmt.Errorf("replacing a job: %w", err)
 	}
 	if j.Follows == 0 {
 		err := t.query(`SELECT due_at FROM jobs WHERE number = ?`, func(stmt *sqlite.Stmt) error {
-			run.Due = (&columns{stmt: stmt}).time()
+			item.Due = (&columns{stmt: stmt}).time()
 			return nil
 		}, j.Number)
 		if err != nil {
 			return err
 		}
-		if err := t.removeItem(&run); err != nil {
+		if err := t.removeItem(&item); err != nil {
 			return err
 		}
 	}
-	run.Lane = lane
-	return t.apply(&store.Changes{Job: j, UpdateDefinition: true, Revisions: c.Revisions}, &run)
+	item.Lane = lane
+	return t.apply(&store.Changes{Job: j, UpdateDefinition: true, Revisions: c.Revisions}, &item)
 }
 
 // releaseFollower lets the job start that waits for a job to end.

@@ -132,10 +132,10 @@ func (t *tx) scanJob(stmt *sqlite.Stmt) (*job.Job, *store.ClaimInfo, error) {
 	j.Name, j.Description, j.Hops, j.Revision, j.RerunOf, j.Runs, j.Skipped, j.Args = c.optional(), c.optional(), c.int(), c.int64(), c.int64(), c.int64(), c.int64(), c.packable()
 	j.Follows, j.HeldUntil, j.RememberedUntil, j.Trace = c.int64(), c.time(), c.time(), c.blob()
 	var held *store.ClaimInfo
-	node, attempt, beginAt := c.int64(), c.int(), c.time()
+	node, attempt, startAt := c.int64(), c.int(), c.time()
 	j.Attempt = attempt
 	if node > 0 {
-		held = &store.ClaimInfo{Node: node, Attempt: attempt, StartAt: beginAt}
+		held = &store.ClaimInfo{Node: node, Attempt: attempt, StartAt: startAt}
 	}
 	var err error
 	j.Owner, err = t.owner(account)

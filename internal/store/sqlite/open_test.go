@@ -249,9 +249,9 @@ func TestNodeStart_AbandonsTheClaimsOfACrashedProcess(t *testing.T) {
 	if _, err := revived.NodeStart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	runs, err := revived.QueueAbandoned(t.Context(), 10)
-	if err != nil || len(runs) != 1 || runs[0].Kind != store.KindJob || runs[0].Number != n.Job.Number {
-		t.Errorf("abandoned are %v, %v, want the claimed job", runs, err)
+	abandoned, err := revived.QueueAbandoned(t.Context(), 10)
+	if err != nil || len(abandoned) != 1 || abandoned[0].Kind != store.KindJob || abandoned[0].Number != n.Job.Number {
+		t.Errorf("abandoned are %v, %v, want the claimed job", abandoned, err)
 	}
 }
 

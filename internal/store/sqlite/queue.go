@@ -88,16 +88,16 @@ func scanRef(c *columns) store.QueueKey {
 
 // QueueLoad implements store.Queue.
 func (s *Store) QueueLoad(ctx context.Context, refs []store.QueueKey) ([]*store.QueueItem, error) {
-	runs := make([]*store.QueueItem, len(refs))
+	items := make([]*store.QueueItem, len(refs))
 	err := s.readAs(ctx, engine, func(t *tx) (err error) {
 		for i, ref := range refs {
-			if runs[i], err = t.loadItem(ref); err != nil {
+			if items[i], err = t.loadItem(ref); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	return runs, err
+	return items, err
 }
 
 // loadItem reads a queue item with its job or delivery; nil if it is not in the
@@ -110,13 +110,13 @@ func (t *tx) loadItem(ref store.QueueKey) (*store.QueueItem, error) {
 	if err != nil || m.Job == nil || m.Job.State.Final() || !m.Job.DueAt.Equal(ref.Due) {
 		return nil, err
 	}
-	run := &store.QueueItem{QueueKey: ref, Attempt: m.Job.Attempt, Job: m.Job, Claim: m.Claim}
+	item := &store.QueueItem{QueueKey: ref, Attempt: m.Job.Attempt, Job: m.Job, Claim: m.Claim}
 	if m.Job.ScheduleID != uuid.Nil {
-		if run.Schedule, err = t.schedule(m.Job.ScheduleID); err != nil {
+		if item.Schedule, err = t.schedule(m.Job.ScheduleID); err != nil {
 			return nil, err
 		}
 	}
-	return run, t.readNeeds(run)
+	return item, t.readNeeds(item)
 }
 
 // QueueClaim implements store.Queue.
@@ -164,15 +164,15 @@ func (t *tx) claim(node int64, c *store.Claim) (bool, error) {
 }
 
 // QueueFinish implements store.Queue.
-func (s *Store) QueueFinish(ctx context.Context, runs []store.Finish) ([]bool, error) {
-	held := make([]bool, len(runs))
+func (s *Store) QueueFinish(ctx context.Context, finishes []store.Finish) ([]bool, error) {
+	held := make([]bool, len(finishes))
 	size := 0
-	for i := range runs {
-		size += runs[i].Size
+	for i := range finishes {
+		size += finishes[i].Size
 	}
 	err := s.writeSized(ctx, size, func(t *tx) (err error) {
-		for i := range runs {
-			if held[i], err = t.finish(&runs[i]); err != nil {
+		for i := range finishes {
+			if held[i], err = t.finish(&finishes[i]); err != nil {
 				return err
 			}
 		}
@@ -292,7 +292,7 @@ func deliveryRef(number, account int64, url string, due time.Time) store.QueueKe
 }
 
 func (t *tx) loadDelivery(ref store.QueueKey) (*store.QueueItem, error) {
-	var run *store.QueueItem
+	var item *store.QueueItem
 	err := t.query(`SELECT d.message, d.job, d.job_attempt, d.channel, d.url, d.event, d.attempt, d.due, d.body, d.parts,
 			coalesce(j.hops, 0), j.trace, r.attempt, r.node, r.begin_at
 		FROM deliveries d JOIN runs r ON r.due = d.due AND r.kind = 1 AND r.number = d.number LEFT JOIN jobs j ON j.number = d.job
@@ -301,15 +301,15 @@ func (t *tx) loadDelivery(ref store.QueueKey) (*store.QueueItem, error) {
 		d := &job.Delivery{Number: ref.Number, MessageID: c.text(), Job: c.int64(), JobAttempt: c.int()}
 		d.Channel, d.URL, d.Event, d.Attempt, d.DueAt, d.Body = job.Channel(c.int()), c.text(), c.text(), c.int(), c.time(), c.json()
 		d.Parts, d.Hops, d.Trace = job.KeptParts(c.text()), c.int(), c.blob()
-		run = &store.QueueItem{QueueKey: ref, Delivery: d, Attempt: c.int()}
+		item = &store.QueueItem{QueueKey: ref, Delivery: d, Attempt: c.int()}
 		if node := c.int64(); node > 0 {
-			run.Claim = &store.ClaimInfo{Node: node, Attempt: run.Attempt, StartAt: c.time()}
+			item.Claim = &store.ClaimInfo{Node: node, Attempt: item.Attempt, StartAt: c.time()}
 		}
 		var err error
 		d.Owner, err = t.owner(ref.Account)
 		return err
 	}, ref.Number, ref.Due)
-	return run, err
+	return item, err
 }
 
 // endDelivery stores the outcome of an attempt. After the first attempt at an

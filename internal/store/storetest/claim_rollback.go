@@ -32,8 +32,8 @@ func (w *world) wantRolledBack(c store.Claim) {
 	w.Helper()
 	_, err := w.s.LogGet(w.ctx, w.owner, c.Log.ID)
 	w.wantCode("the request log taken back", err, fault.NotFound)
-	if run := w.load(c.QueueKey); run != nil {
-		w.Errorf("the rolled back item is %+v", run)
+	if item := w.load(c.QueueKey); item != nil {
+		w.Errorf("the rolled back item is %+v", item)
 	}
 }
 
@@ -65,7 +65,7 @@ func rollbackByScheduleChange(w *world) {
 	c := w.holdWithEvents(j)
 	_, err := w.s.ScheduleChange(w.ctx, w.owner, n.Schedule.ID, func(m *store.Snapshot) *store.Changes {
 		if m.Job == nil || m.Claim == nil {
-			w.Errorf("the moment has %s, claim %+v", showJob(m.Job), m.Claim)
+			w.Errorf("the snapshot has %s, claim %+v", showJob(m.Job), m.Claim)
 			return nil
 		}
 		return w.cancelUnstarted(m)

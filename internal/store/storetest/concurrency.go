@@ -230,8 +230,8 @@ func concurrencyCancelClaim(w *world) {
 		if got := w.get(j); claimed != seen || got.State != job.Cancelled {
 			w.Fatalf("claimed %v, seen by the cancel %v, %s", claimed, seen, showJob(got))
 		}
-		if run, left := w.load(c.QueueKey), w.peekKind(store.KindDelivery); run != nil || len(left) != 0 {
-			w.Fatalf("left over: %+v, %s", run, show(left, showRef))
+		if item, left := w.load(c.QueueKey), w.peekKind(store.KindDelivery); item != nil || len(left) != 0 {
+			w.Fatalf("left over: %+v, %s", item, show(left, showRef))
 		}
 		if _, err := w.s.LogGet(w.ctx, w.owner, c.Log.ID); err == nil {
 			w.Fatalf("the log of the claim is still there")
@@ -371,9 +371,9 @@ func concurrencyEvents(w *world) {
 	together = append(together, func() {
 		for left := jobs * each; left > 0 && !w.Failed() && w.ctx.Err() == nil; {
 			for _, ref := range w.peekKind(store.KindDelivery) {
-				run := w.load(ref)
-				k := int(run.Delivery.Job - stored[0].Number)
-				sent[k] = append(sent[k], run.Delivery.Event)
+				item := w.load(ref)
+				k := int(item.Delivery.Job - stored[0].Number)
+				sent[k] = append(sent[k], item.Delivery.Event)
 				w.try(ref, w.delivered())
 				left--
 			}

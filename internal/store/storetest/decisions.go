@@ -63,21 +63,21 @@ func decisionsMoment(w *world) {
 	for i, c := range []store.Claim{held, begun} {
 		m := look(jobs[i])
 		if m.Claim == nil || m.Claim.Node != w.node || m.Claim.Attempt != 1 || !m.Claim.StartAt.Equal(c.StartAt) {
-			w.Errorf("the claim in the moment is %+v, want attempt 1 from %s", m.Claim, c.StartAt)
+			w.Errorf("the claim in the snapshot is %+v, want attempt 1 from %s", m.Claim, c.StartAt)
 		}
 		if m.Job.State != job.Available || m.Job.Attempt != 1 || !m.Job.AttemptedAt.IsZero() || m.Schedule != nil {
-			w.Errorf("a claimed job is %s with %s in the moment, want it as stored, the claimed attempt counted", showJob(m.Job), showSchedule(m.Schedule))
+			w.Errorf("a claimed job is %s with %s in the snapshot, want it as stored, the claimed attempt counted", showJob(m.Job), showSchedule(m.Schedule))
 		}
 	}
 	m := look(jobs[2])
-	w.same("the schedule in the moment", showSchedule(m.Schedule), showSchedule(n.Schedule))
-	w.same("the job in the moment", showJob(m.Job), showJob(jobs[2]))
+	w.same("the schedule in the snapshot", showSchedule(m.Schedule), showSchedule(n.Schedule))
+	w.same("the job in the snapshot", showJob(m.Job), showJob(jobs[2]))
 	if m.Claim != nil || m.Now.Before(w.now) {
 		w.Errorf("claim %+v at %s, want none, not before %s", m.Claim, m.Now, w.now)
 	}
 	w.settle(jobs[2], w.discards)
 	if m := look(jobs[2]); m.Job.State != job.Discarded || m.Claim != nil {
-		w.Errorf("a final job is %s, %+v in the moment", showJob(m.Job), m.Claim)
+		w.Errorf("a final job is %s, %+v in the snapshot", showJob(m.Job), m.Claim)
 	}
 }
 
@@ -106,8 +106,8 @@ func decisionsCancelWaiting(w *world) {
 		w.Errorf("a cancelled job is %s", showJob(got))
 	}
 	w.same("the job read", showJob(w.get(j)), showJob(got))
-	if run := w.load(refOf(j)); run != nil || len(w.peek()) != 0 {
-		w.Errorf("its item is still there: %+v", run)
+	if item := w.load(refOf(j)); item != nil || len(w.peek()) != 0 {
+		w.Errorf("its item is still there: %+v", item)
 	}
 	if w.tryClaim(w.claimOf(j, w.past()))[0] {
 		w.Error("a cancelled job was claimed")
@@ -166,9 +166,9 @@ func decisionsEverything(w *world) {
 		w.Fatalf("the queue is %s, want two deliveries and the next job", show(refs, showRef))
 	}
 	for i, want := range []job.Delivery{hook, call} {
-		run := w.load(refs[i])
+		item := w.load(refs[i])
 		want.Number = refs[i].Number
-		w.same("a delivery", showDelivery(run.Delivery), showDelivery(&want))
+		w.same("a delivery", showDelivery(item.Delivery), showDelivery(&want))
 	}
 }
 
@@ -203,8 +203,8 @@ func decisionsPutOff(w *world) {
 		if ref := w.queued(j); ref == nil || showRef(*ref) != showRef(refOf(got)) {
 			w.Errorf("its item is %+v, want %s", ref, showRef(refOf(got)))
 		}
-		if run := w.load(refOf(got)); run == nil || run.Claim != nil || run.Attempt != got.Attempt {
-			w.Errorf("its item is %+v, want it unclaimed after %d attempts", run, got.Attempt)
+		if item := w.load(refOf(got)); item == nil || item.Claim != nil || item.Attempt != got.Attempt {
+			w.Errorf("its item is %+v, want it unclaimed after %d attempts", item, got.Attempt)
 		}
 	}
 	if held := w.tryFinish(w.end(jobs[1], c, w.completes)); held[0] {

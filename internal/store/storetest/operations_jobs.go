@@ -38,7 +38,7 @@ func operationsOfRuns(w *world) {
 	first := w.insertOne(n)
 	o, lease := w.startOperation([]*job.Job{first})
 	_, err := w.applyStep(o, lease, w.next(o, 1), func(_ int, m *store.Snapshot) (*store.Changes, job.Skip) {
-		w.same("the schedule in the moment", showSchedule(m.Schedule), showSchedule(n.Schedule))
+		w.same("the schedule in the snapshot", showSchedule(m.Schedule), showSchedule(n.Schedule))
 		changes := cancel(m)
 		changes.Next = w.nextOf(m.Schedule, w.ahead())
 		return changes, ""

@@ -67,9 +67,9 @@ func (w *world) load(ref store.QueueKey) *store.QueueItem {
 }
 
 // claimOf returns a claim for the next attempt of a job, with its request log.
-func (w *world) claimOf(j *job.Job, beginAt time.Time) store.Claim {
-	log := w.log(j, job.EventRequest, beginAt)
-	return store.Claim{QueueKey: refOf(j), Attempt: j.Attempt + 1, StartAt: beginAt, Log: &log}
+func (w *world) claimOf(j *job.Job, startAt time.Time) store.Claim {
+	log := w.log(j, job.EventRequest, startAt)
+	return store.Claim{QueueKey: refOf(j), Attempt: j.Attempt + 1, StartAt: startAt, Log: &log}
 }
 
 // tryClaim claims items and returns which were claimed.

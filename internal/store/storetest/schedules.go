@@ -86,7 +86,7 @@ func schedulesMoment(w *world) {
 		_, err := w.s.ScheduleChange(w.ctx, w.owner, n.Schedule.ID, func(m *store.Snapshot) *store.Changes {
 			asked = true
 			check(m)
-			w.same("the schedule in the moment", showSchedule(m.Schedule), showSchedule(n.Schedule))
+			w.same("the schedule in the snapshot", showSchedule(m.Schedule), showSchedule(n.Schedule))
 			return nil
 		})
 		w.ok("ScheduleChange", err)
@@ -103,16 +103,16 @@ func schedulesMoment(w *world) {
 	c := w.begin(j)
 	look(func(m *store.Snapshot) {
 		if m.Job == nil || m.Job.Number != j.Number || m.Job.State != job.Available {
-			w.Errorf("a job under way is %s in the moment, want it as stored: available", showJob(m.Job))
+			w.Errorf("a job under way is %s in the snapshot, want it as stored: available", showJob(m.Job))
 		}
 		if m.Claim == nil || m.Claim.Node != w.node || m.Claim.Attempt != 1 || !m.Claim.StartAt.Equal(c.StartAt) {
-			w.Errorf("the claim in the moment is %+v", m.Claim)
+			w.Errorf("the claim in the snapshot is %+v", m.Claim)
 		}
 	})
 	w.finish(w.end(j, c, w.completes))
 	look(func(m *store.Snapshot) {
 		if m.Job != nil || m.Claim != nil {
-			w.Errorf("without an unfinished job the moment has %s, %+v", showJob(m.Job), m.Claim)
+			w.Errorf("without an unfinished job the snapshot has %s, %+v", showJob(m.Job), m.Claim)
 		}
 	})
 }
@@ -227,9 +227,9 @@ func schedulesSeenByFinish(w *world) {
 		f := w.end(j, c, w.completes)
 		decide := f.Decide
 		f.Decide = func(m *store.Snapshot) *store.Changes {
-			w.same("the schedule in the moment", showSchedule(m.Schedule), showSchedule(changed))
+			w.same("the schedule in the snapshot", showSchedule(m.Schedule), showSchedule(changed))
 			if m.Now.Before(w.now) {
-				w.Errorf("the moment is %s, before %s", m.Now, w.now)
+				w.Errorf("the snapshot is %s, before %s", m.Now, w.now)
 			}
 			return decide(m)
 		}
