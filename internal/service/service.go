@@ -173,6 +173,27 @@ func (s *Service) read(ctx context.Context, owner job.Owner, body rawjson.Value,
 // Cancel cancels a job and returns its state afterwards. It leaves a final job
 // unchanged.
 func (s *Service) Cancel(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
+	if err := s.reserveJob(ctx, owner, id); err != nil {
+		return nil, err
+	}
+	return s.cancel(ctx, owner, id)
+}
+
+// reserveJob reads a job that a change will return, so that its bytes count for the
+// response. It comes first, because a call must not be refused after its change.
+func (s *Service) reserveJob(ctx context.Context, owner job.Owner, id job.Ref) error {
+	_, err := s.Store.JobGet(ctx, owner, id)
+	return err
+}
+
+// reserveSchedule is reserveJob for a schedule.
+func (s *Service) reserveSchedule(ctx context.Context, owner job.Owner, id uuid.UUID) error {
+	_, err := s.Store.ScheduleGet(ctx, owner, id)
+	return err
+}
+
+// cancel is Cancel for callers that have counted the job's bytes.
+func (s *Service) cancel(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
 	c := s.coordinate()
 	cancelled := false
 	j, err := s.changeJob(ctx, owner, id, func(moment *store.Snapshot) *store.Changes {
@@ -192,6 +213,9 @@ func (s *Service) Cancel(ctx context.Context, owner job.Owner, id job.Ref) (*job
 
 // Disable stops a schedule from creating runs.
 func (s *Service) Disable(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
+	if err := s.reserveSchedule(ctx, owner, id); err != nil {
+		return nil, err
+	}
 	return s.stop(ctx, owner, id, lifecycle.Disable, audit.ScheduleDisabled)
 }
 
@@ -229,6 +253,9 @@ func (s *Service) stop(ctx context.Context, owner job.Owner, id uuid.UUID, how f
 
 // Enable lets a disabled schedule create runs again.
 func (s *Service) Enable(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
+	if err := s.reserveSchedule(ctx, owner, id); err != nil {
+		return nil, err
+	}
 	var refused error
 	edited := false
 	enabled, err := s.changeSchedule(ctx, owner, id, func(moment *store.Snapshot) (c *store.Changes) {

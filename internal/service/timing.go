@@ -16,6 +16,9 @@ import (
 // RunNow makes a pending job due at once and returns its state afterwards. It
 // leaves an executing job unchanged and refuses a final one.
 func (s *Service) RunNow(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
+	if err := s.reserveJob(ctx, owner, id); err != nil {
+		return nil, err
+	}
 	final := false
 	j, err := s.changeJob(ctx, owner, id, func(moment *store.Snapshot) *store.Changes {
 		final = moment.Job.State.Final()
