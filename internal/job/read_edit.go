@@ -182,6 +182,7 @@ type patch struct {
 	places                 Places
 	firstDue               time.Time // of a schedule
 	opts                   ReadOptions
+	creates                bool            // the record afterwards is a new one, so the limits and secrets that it names must be there
 	given                  map[string]bool // the fields of the patch that are known; true unless null
 }
 
@@ -296,23 +297,49 @@ func (p *patch) setStart(r *reader) {
 // relevant returns the problems that the patch causes: those of its fields, and
 // those that the record does not have without it.
 func (p *patch) relevant(err error) error {
-	var before []fault.Problem
-	if old, readErr := newReader(emptyObject, "", p.opts); readErr == nil {
-		old.run = p.schedule != uuid.Nil
-		for _, m := range p.whole(p.args, nil) {
-			if !slices.Contains(firstTimes, m.Name) {
-				old.fields[m.Name] = m.Value
-			}
-		}
-		_, oldErr := old.finish(nil)
-		before = fault.ProblemsOf(oldErr)
+	opts := p.opts
+	if p.creates {
+		opts = opts.withoutNames()
 	}
+	before := problemsOf(p.whole(p.args, nil), opts, p.schedule != uuid.Nil)
 	problems := slices.DeleteFunc(slices.Clone(fault.ProblemsOf(err)), func(problem fault.Problem) bool {
 		name, _, _ := strings.Cut(strings.TrimPrefix(problem.Pointer, "#/"), "/")
 		_, given := p.given[name]
 		return !given && slices.Contains(before, problem)
 	})
 	return fault.Refuse(problems)
+}
+
+// problemsOf returns the problems of a record that was read before. run is set for a
+// schedule's run.
+func problemsOf(members []rawjson.Member, opts ReadOptions, run bool) []fault.Problem {
+	r, err := newReader(emptyObject, "", opts)
+	if err != nil {
+		return fault.ProblemsOf(err)
+	}
+	r.run = run
+	for _, m := range members {
+		if !slices.Contains(firstTimes, m.Name) {
+			r.fields[m.Name] = m.Value
+		}
+	}
+	_, err = r.finish(nil)
+	return fault.ProblemsOf(err)
+}
+
+// withoutNames returns the options for reading a request without looking for the
+// limits and secrets that it names.
+func (o ReadOptions) withoutNames() ReadOptions {
+	o.HasLimit, o.CheckSecret = nil, nil
+	return o
+}
+
+// CheckNames returns a fault that lists the limits and secrets that args name and that
+// can't be used, because they were deleted or changed since the args were read.
+func CheckNames(args rawjson.Value, opts ReadOptions) error {
+	members := rawjson.Members(args)
+	others := problemsOf(members, opts.withoutNames(), false)
+	return fault.Refuse(slices.DeleteFunc(problemsOf(members, opts, false), func(p fault.Problem) bool { return slices.Contains(others, p) }))
 }
 
 // difference returns the fields in which a record differs from a draft.

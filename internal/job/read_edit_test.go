@@ -274,6 +274,27 @@ func TestReadRerun(t *testing.T) {
 	}
 }
 
+func TestCheckNames_ListsLimitsAndSecretsThatCannotBeUsed(t *testing.T) {
+	args := rawjson.Value(`{"url":"http://x","limits":["a","b"],"headers":{"k":"{{secret.s}}"},"timeout":0,"repeat_every":60}`)
+	opts := job.ReadOptions{
+		Now: changedAt, HasLimit: func(key string) bool { return key == "a" }, CheckSecret: func(string, string) string { return "names no secret" },
+	}
+	err := job.CheckNames(args, opts)
+	if want := []string{"#/limits/1", "#/headers/k"}; !slices.Equal(pointers(err), want) {
+		t.Errorf("problems at %q, want %q", pointers(err), want)
+	}
+	if _, err := job.ReadRerun(&job.Job{Args: args}, rawjson.Value(`{"headers":null}`), opts); !slices.Equal(pointers(err), []string{"#/limits/1"}) {
+		t.Errorf("a rerun without headers has problems at %q", pointers(err))
+	}
+	opts.HasLimit, opts.CheckSecret = func(string) bool { return true }, func(string, string) string { return "" }
+	if err := job.CheckNames(args, opts); err != nil {
+		t.Error(err)
+	}
+	if _, err := job.ReadRerun(&job.Job{Args: args}, rawjson.Value(`{}`), opts); err != nil {
+		t.Errorf("a rerun with the problems of its job: %v", err)
+	}
+}
+
 func FuzzReadEdits(f *testing.F) {
 	for _, seed := range []string{
 		`{"schedule_in":[1,"day"]}`, `{"scheduled_at":"2030-01-01T00:00:00+02:00"}`, `{"name":null,"cron":"0 9 * * 1","timezone":"Europe/Berlin"}`,

@@ -192,6 +192,19 @@ func (s *Service) reserveSchedule(ctx context.Context, owner job.Owner, id uuid.
 	return err
 }
 
+// namesOf is reserveSchedule for a call that creates a run. It returns an Invalid fault
+// if the schedule is disabled and names a limit or a secret that can't be used: such
+// ones can be deleted while no unfinished job names them.
+func (s *Service) namesOf(ctx context.Context, owner job.Owner, id uuid.UUID) error {
+	found, err := s.Store.ScheduleGet(ctx, owner, id)
+	if err != nil || found.Live() {
+		return err
+	}
+	r := s.reading(ctx, owner)
+	err = job.CheckNames(found.Args, r.options(s.Store.Now(), nil))
+	return r.result(err)
+}
+
 // cancel is Cancel for callers that have counted the job's bytes.
 func (s *Service) cancel(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
 	c := s.coordinate()
@@ -253,7 +266,7 @@ func (s *Service) stop(ctx context.Context, owner job.Owner, id uuid.UUID, how f
 
 // Enable lets a disabled schedule create runs again.
 func (s *Service) Enable(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
-	if err := s.reserveSchedule(ctx, owner, id); err != nil {
+	if err := s.namesOf(ctx, owner, id); err != nil {
 		return nil, err
 	}
 	var refused error
