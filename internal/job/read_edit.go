@@ -9,7 +9,6 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
 // Edit is a change of a job or a schedule that was read and checked: what the
@@ -82,82 +81,6 @@ func ReadScheduleEdit(s *Schedule, body rawjson.Value, opts ReadOptions) (*Edit,
 	e := &Edit{Draft: draft, Base: s.Revision, Changes: p.difference(draft)}
 	e.move(p.gives(firstTimes...) || !sameFrequency(&old, &draft.Spec), s.FirstDue)
 	return e, nil
-}
-
-// ReadSchedule reads a request that describes a schedule completely: a create
-// request that recurs, without a key. The schedule has the key of opts.HeaderKey.
-func ReadSchedule(body rawjson.Value, opts ReadOptions) (*Draft, error) {
-	r, err := newReader(body, "must be a JSON object with the fields of a schedule", opts)
-	if err != nil {
-		return nil, err
-	}
-	members := slices.DeleteFunc(rawjson.Members(body), func(m rawjson.Member) bool { return byName[m.Name] != nil && rawjson.IsNull(m.Value) })
-	r.take(members, scheduleFields)
-	if !r.has("repeat_every") && !r.has("cron") {
-		r.refuse("#", "must have repeat_every or cron, which say how often the schedule runs")
-	}
-	return r.finish(members)
-}
-
-var scheduleFields = slices.DeleteFunc(namesIn(ForSchedule), func(name string) bool { return name == keyField })
-
-// Replace returns the edit that makes a schedule what a draft describes. If the
-// draft has the same times, the grid stays. It does not change the draft. The error
-// is a fault: the schedule's own jitter moves the draft's only due time past its end.
-func Replace(s *Schedule, d *Draft) (*Edit, error) {
-	p := &patch{args: s.Args, name: s.Name, description: s.Description}
-	old := ReadSpec(s.Args)
-	moves := !sameFrequency(&old, &d.Spec) || !sameFirstTime(s.Args, d.Args)
-	if moves {
-		var err error
-		if d, err = d.shiftedFor(s); err != nil {
-			return nil, err
-		}
-	}
-	e := &Edit{Draft: d, Base: s.Revision, Changes: p.difference(d)}
-	e.move(moves, s.FirstDue)
-	return e, nil
-}
-
-// shiftedFor returns the draft with the shift of an existing schedule. A draft that
-// was read for a key has the shift of an id of its own, because what holds the key
-// is known only in the transaction.
-func (d *Draft) shiftedFor(s *Schedule) (*Draft, error) {
-	if d.Grid == nil || d.ScheduleID == s.ID {
-		return d, nil
-	}
-	shifted, grid := *d, *d.Grid
-	grid.Shift = schedule.ShiftOf(s.ID, d.Spec.Jitter)
-	shifted.Grid, shifted.ScheduleID, shifted.ScheduledAt = &grid, s.ID, grid.First(grid.Begin)
-	if shifted.ScheduledAt.IsZero() {
-		return nil, fault.New(fault.Invalid, "with its jitter, the schedule "+s.ID.String()+" has no due time before ends_at; give a later ends_at")
-	}
-	return &shifted, nil
-}
-
-// firstTimes are the fields that say when a job runs first.
-var firstTimes = []string{"schedule_in", "scheduled_at"}
-
-// sameFirstTime reports whether two requests say the same about when a job runs
-// first, in whatever form.
-func sameFirstTime(a, b rawjson.Value) bool {
-	for _, name := range firstTimes {
-		if (rawjson.Get(a, name) == nil) != (rawjson.Get(b, name) == nil) {
-			return false
-		}
-	}
-	if in := rawjson.Get(a, "schedule_in"); in != nil {
-		return DurationOf(in) == DurationOf(rawjson.Get(b, "schedule_in"))
-	}
-	at := rawjson.Get(a, "scheduled_at")
-	return at == nil || instantOf(at).Equal(instantOf(rawjson.Get(b, "scheduled_at")))
-}
-
-func sameFrequency(a, b *Spec) bool {
-	if a.Cron != b.Cron || a.Timezone != b.Timezone || (a.RepeatEvery == nil) != (b.RepeatEvery == nil) {
-		return false
-	}
-	return a.RepeatEvery == nil || DurationOf(a.RepeatEvery) == DurationOf(b.RepeatEvery)
 }
 
 // move notes new times. If the request's text is the same, the difference shows

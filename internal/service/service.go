@@ -14,7 +14,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/quota"
-	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -124,51 +123,6 @@ func (s *Service) Waiting() int { return s.creates.Len() + s.capped.Len() + s.ba
 
 // WaitingBytes returns how many bytes of creates wait for a commit.
 func (s *Service) WaitingBytes() int { return s.creates.Bytes() + s.capped.Bytes() + s.batches.Bytes() }
-
-// reading reads requests of an account.
-type reading struct {
-	service *Service
-	secrets *secret.Checker
-	limits  *limitChecker
-}
-
-func (s *Service) reading(ctx context.Context, owner job.Owner) reading {
-	r := reading{service: s, limits: &limitChecker{store: s.Store, ctx: ctx, owner: owner}}
-	if s.Secrets != nil {
-		r.secrets = s.Secrets.Checker(ctx, owner)
-	}
-	return r
-}
-
-// options returns the options for reading a request at a time by the store's
-// clock. headerKey is the header Idempotency-Key; nil if there is none.
-func (r reading) options(now time.Time, headerKey *string) job.ReadOptions {
-	return job.ReadOptions{
-		Now: now, HeaderKey: headerKey, CheckHost: r.service.CheckHost, AllowHTTP: r.service.AllowHTTP, CheckSecret: r.secrets.Check,
-		HasLimit: r.limits.has, NoCompletion: r.service.NoCompletion,
-	}
-}
-
-// result returns err, unless secrets or limits could not be read: then that
-// error.
-func (r reading) result(err error) error {
-	if r.limits.failed != nil {
-		return r.limits.failed
-	}
-	if failed := r.secrets.Err(); failed != nil {
-		return failed
-	}
-	return err
-}
-
-// read reads the body of a create request of an account with job.Read or
-// job.ReadPartly.
-func (s *Service) read(ctx context.Context, owner job.Owner, body rawjson.Value, now time.Time, headerKey *string,
-	as func(rawjson.Value, job.ReadOptions) (*job.Draft, error)) (*job.Draft, error) {
-	r := s.reading(ctx, owner)
-	draft, err := as(body, r.options(now, headerKey))
-	return draft, r.result(err)
-}
 
 // Cancel cancels a job and returns its state afterwards. It leaves a final job
 // unchanged.
