@@ -81,8 +81,8 @@ func (b *Batcher[In, Out]) Do(ctx context.Context, in In) (Out, error) {
 	return b.submit(ctx, in, nil)
 }
 
-// DoWhenRoom is Do for callers that wait for room. It calls accepted, which may
-// be nil, when the item has its place.
+// DoWhenRoom is Do for callers that wait for room, at most until ctx ends: its error
+// is ctx's then. It calls accepted, which may be nil, when the item has its place.
 func (b *Batcher[In, Out]) DoWhenRoom(ctx context.Context, in In, accepted func()) (Out, error) {
 	if accepted == nil {
 		accepted = func() {}
@@ -95,7 +95,7 @@ func (b *Batcher[In, Out]) submit(ctx context.Context, in In, accepted func()) (
 	if b.config.Size != nil {
 		one.size = b.config.Size(in)
 	}
-	if err := b.accept(one, accepted != nil); err != nil {
+	if err := b.accept(ctx, one, accepted != nil); err != nil {
 		return out, err
 	}
 	if accepted != nil {
@@ -109,22 +109,38 @@ func (b *Batcher[In, Out]) submit(ctx context.Context, in In, accepted func()) (
 	}
 }
 
-func (b *Batcher[In, Out]) accept(one item[In, Out], patient bool) error {
+func (b *Batcher[In, Out]) accept(ctx context.Context, one item[In, Out], patient bool) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	account := b.accountOf(one.in)
-	for patient && !b.closed && !b.hasRoom(account, one.size) {
-		b.room.Wait()
+	if patient && !b.hasRoom(account, one.size) {
+		b.awaitRoom(ctx, account, one.size)
 	}
 	switch {
 	case b.closed:
 		return ErrClosed
+	case patient && !b.hasRoom(account, one.size):
+		return ctx.Err()
 	case !b.hasRoom(account, one.size):
 		return ErrFull
 	}
 	b.waiting.push(account, one)
 	b.work.Signal()
 	return nil
+}
+
+// awaitRoom waits until an item may wait, b is closed or ctx ends. Called with mu
+// held.
+func (b *Batcher[In, Out]) awaitRoom(ctx context.Context, account int64, size int) {
+	stop := context.AfterFunc(ctx, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.room.Broadcast()
+	})
+	defer stop()
+	for !b.closed && ctx.Err() == nil && !b.hasRoom(account, size) {
+		b.room.Wait()
+	}
 }
 
 func (b *Batcher[In, Out]) accountOf(in In) int64 {

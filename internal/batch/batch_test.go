@@ -77,6 +77,36 @@ func TestDo_ReturnsErrFullAndDoWhenRoomWaits(t *testing.T) {
 	})
 }
 
+func TestDoWhenRoom_EndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gated{gate: make(chan struct{})}
+		b := New(Config[int, int]{Max: 1, Waiting: 1, Do: g.do})
+		var wg sync.WaitGroup
+		for i := range 2 {
+			wg.Go(func() { _, _ = b.Do(t.Context(), i) })
+			synctest.Wait()
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		for range 2 { // while it waits, and before it does
+			wg.Go(func() {
+				if _, err := b.DoWhenRoom(ctx, 9, func() { t.Error("the item has a place") }); !errors.Is(err, context.Canceled) {
+					t.Errorf("DoWhenRoom = %v", err)
+				}
+			})
+			synctest.Wait()
+			cancel()
+			synctest.Wait()
+		}
+		close(g.gate)
+		wg.Wait()
+		b.Close()
+		if len(g.sizes) != 2 {
+			t.Errorf("%d items were processed, want 2", len(g.sizes))
+		}
+	})
+}
+
 func TestDo_ReturnsTheOperationsError(t *testing.T) {
 	g := &gated{gate: make(chan struct{}), err: errors.New("broken")}
 	close(g.gate)

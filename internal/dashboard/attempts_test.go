@@ -83,7 +83,7 @@ func TestAttempts_OneRowEachWithFilters(t *testing.T) {
 	page := b.want(b.get("/attempts?tag=billing&part=list"), 200, "one.example.com/hook")
 	b.want(page, 200, `<span class="method">put</span>`)
 	b.want(page, 200, `30.00 s`)
-	for query, says := range map[string]string{"outcome=odd": "", "job=x": "Job must be", "host=https://x": "Host must be the host name", "tag=NO": "Tags must be"} {
+	for query, says := range map[string]string{"outcome=odd": "", "job=x": "Job must be", "host=https://x": "Host must be a host name", "tag=NO": "Tags must be"} {
 		b.want(b.get("/attempts?"+query), 422, says)
 	}
 	b.want(b.get("/attempts?tag=&host=&outcome=5xx&last="), 303, "/attempts?outcome=5xx")

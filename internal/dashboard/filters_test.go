@@ -31,7 +31,7 @@ func TestJobs_FiltersAreInTheAddress(t *testing.T) {
 	b.want(page, 200, `<span class="count">1</span>`)
 	b.want(b.get("/jobs?schedule_id="+id), 200, `<span>Third</span>`)
 	for query, says := range map[string]string{
-		"tag=NO": "Tags must be 1 to 64 characters", "host=https://x": "Host must be the host name", "schedule_id=7": "Schedule must be a UUID",
+		"tag=NO": "Tags must be 1 to 64 characters", "host=https://x": "Host must be a host name", "schedule_id=7": "Schedule must be a UUID",
 		"since=noon": "Created from, in UTC", "state=odd": "State must be one of", "until=2020-01-01T00:00:00Z&since=2021-01-01T00:00:00Z": "must not be earlier than since",
 	} {
 		b.want(b.get("/jobs?"+query), 422, says)

@@ -90,7 +90,7 @@ func (c *call) undoLimitEdit() {
 	}
 	text, err := url.QueryUnescape(about[0])
 	values, err2 := url.ParseQuery(text)
-	if err != nil || err2 != nil || !limit.ValidKey(values.Get("key")) {
+	if _, valid := job.LimitKey(values.Get("key")); err != nil || err2 != nil || !valid {
 		return
 	}
 	var fields [][2]string

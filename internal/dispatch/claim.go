@@ -80,11 +80,24 @@ func (d *Dispatcher) claimBatch(kind store.Kind, batch []*entry, alone bool) {
 // handOver lets claimed items be fired. It is called for each write of a batch,
 // so that none waits for the larger items of others in the same batch.
 func (d *Dispatcher) handOver(node int64, claimed []*entry) {
-	if stale := d.items.claimed(node, claimed); len(stale) > 0 {
+	stale, gone := d.items.claimed(node, claimed)
+	if len(stale) > 0 {
 		d.tasks.Go(func() { d.release(node, stale) })
 	}
 	d.suspects.recovered(claimed)
-	d.inbox.post(func(n *news) { n.claimed = append(n.claimed, claimed...) })
+	held := slices.DeleteFunc(slices.Clone(claimed), func(e *entry) bool { return slices.Contains(gone, e) })
+	d.inbox.post(func(n *news) { n.claimed = append(n.claimed, held...) })
+	if len(gone) == 0 {
+		return
+	}
+	// The loop must not forget these before they are released: the release would
+	// undo a later claim of the same attempt.
+	claims := make([]store.Claim, len(gone))
+	for i, e := range gone {
+		claims[i] = e.claim
+	}
+	d.release(node, claims)
+	d.inbox.post(func(n *news) { n.claimed = append(n.claimed, gone...) })
 }
 
 // claiming is one batch on its way through load, prepare and claim. A part that

@@ -130,6 +130,28 @@ func TestNotice_CancelledByAnotherNodeAbortsAndForgets(t *testing.T) {
 	})
 }
 
+// TestNotice_CancelledWhileClaimingReleasesTheClaim has another node end a claim while
+// this one stores a claim of the job, which outlives that change.
+func TestNotice_CancelledWhileClaimingReleasesTheClaim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 10, nil)
+		sleep(t.Context(), 10*time.Millisecond)
+		b.queue.set(func() { b.queue.claiming = 20 * time.Millisecond })
+		item := ref(1, 1, 1, b.queue.Now().Add(80*time.Millisecond))
+		b.queue.add(item)
+		b.Notice(store.Notice{Items: []store.QueueKey{item}})
+		sleep(t.Context(), 10*time.Millisecond) // its claim is under way
+		b.Notice(store.Notice{Cancelled: []store.Cancelled{{Number: 1}}})
+		sleep(t.Context(), time.Minute)
+		if len(b.queue.released) != 1 || b.queue.released[0].Number != 1 {
+			t.Errorf("released %+v, want the claim of item 1", b.queue.released)
+		}
+		if fired := b.firings(); len(fired) != 1 {
+			t.Errorf("the item was fired %d times, want once", len(fired))
+		}
+	})
+}
+
 func TestShare_TakesOwnItemsAtOnceAndOthersAfterTheHeadStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 1000, nil)

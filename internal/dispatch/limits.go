@@ -2,12 +2,11 @@ package dispatch
 
 import (
 	"context"
+	"github.com/punctual-dev/punctual/internal/store"
 	"math"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 const (
@@ -223,20 +222,21 @@ func (d *Dispatcher) limitsFreed(e *entry) {
 }
 
 // LimitsFreed reports that an attempt which awaited its completion has ended, for
-// the keys of the limits that it may have taken. Only a line that waits for the end
-// of an attempt, or is being planned, needs a pass for that.
+// the keys of the limits that it may have taken. A line that waits for the end of an
+// attempt gets a pass at once. Another node may know of a line that this one does not
+// know; unless a job named it, it probably does not exist.
 func (d *Dispatcher) LimitsFreed(account int64, keys []string) {
-	now := d.Queue.Now()
+	now, others := d.Queue.Now(), len(d.items.nodes().nodes) > 1
 	d.limits.mu.Lock()
 	defer d.limits.mu.Unlock()
 	for _, name := range keys {
 		key := store.LimitKey{Account: account, Key: name}
 		switch l := d.limits.lines[key]; {
-		case l == nil:
-		case l.running:
-			d.limits.plan(key, now.Add(reportAfter))
-		case l.blocked:
+		case l == nil && (!others || store.IsHostLimit(name)):
+		case l != nil && l.blocked && !l.running:
 			d.limits.plan(key, now)
+		default:
+			d.limits.plan(key, now.Add(reportAfter))
 		}
 	}
 }

@@ -189,6 +189,37 @@ func TestLimits_EndOfAnAwaitingAttemptIsUsedAtOnce(t *testing.T) {
 	})
 }
 
+// TestLimits_EndOfAnAwaitingAttemptIsUsedAtOnceByOtherNodes ends an attempt at a node
+// that does not know that a line waits for it.
+func TestLimits_EndOfAnAwaitingAttemptIsUsedAtOnceByOtherNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 1000, nil)
+		b.queue.set(func() { b.queue.nodes = []int64{b.Node, b.Node + 1} })
+		b.queue.limit("a", limit.Limit{Parallel: 1})
+		sleep(t.Context(), 3*time.Second) // past the next heartbeat
+		item, notify, before := ref(1, 1, 1, b.queue.Now()), b.queue.notify, 0
+		b.queue.set(func() { b.queue.notify = func(store.Notice) {} })
+		b.queue.addLimited([]string{"a"}, item)
+		if err := b.queue.LimitHold(t.Context(), []store.HeldItem{{QueueKey: item, Keys: []string{"a"}, Named: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		b.queue.set(func() {
+			b.queue.limits.wakes["a"] = b.queue.limits.wakes["a"].Add(time.Hour) // planned by the other node
+			b.queue.notify, before = notify, b.queue.limits.passes
+		})
+		b.LimitsFreed(1, []string{"a", "host:unknown"})
+		sleep(t.Context(), 250*time.Millisecond)
+		if n := len(b.firings()); n != 1 {
+			t.Errorf("%d fired within 250 ms after the attempt, want 1", n)
+		}
+		b.queue.set(func() {
+			if n := b.queue.limits.passes - before; n > 3 {
+				t.Errorf("%d passes", n)
+			}
+		})
+	})
+}
+
 // Items that had to wait for slots longer than their limits allow wait for their
 // limits again.
 func TestLimits_LateStartsAreGrantedAgain(t *testing.T) {

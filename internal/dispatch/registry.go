@@ -120,10 +120,11 @@ func (r *registry) prepared(e *entry, claim store.Claim) {
 	e.claim = claim
 }
 
-// claimed notes that a node holds items now. It returns claims that are not
-// wanted any more, to be released: the process has registered again, or the
-// account was blocked.
-func (r *registry) claimed(node int64, batch []*entry) (stale []store.Claim) {
+// claimed notes that a node holds items now. It returns what is not wanted any more
+// and to be released: claims that are stale, because the process has registered again
+// or the account was blocked, and items that were gone before. The change that ended
+// those may have come before the claim.
+func (r *registry) claimed(node int64, batch []*entry) (stale []store.Claim, gone []*entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range batch {
@@ -142,12 +143,15 @@ func (r *registry) claimed(node int64, batch []*entry) (stale []store.Claim) {
 		if e.gone || e.revocation != notRevoked {
 			r.doubt(e)
 		}
-		if node != r.lease.node || r.blocked[e.ref.Account] {
+		switch {
+		case node != r.lease.node || r.blocked[e.ref.Account]:
 			e.gone = true
 			stale = append(stale, e.claim)
+		case e.gone:
+			gone = append(gone, e)
 		}
 	}
-	return stale
+	return stale, gone
 }
 
 // readiness is what to do with a held item that is due.

@@ -142,7 +142,7 @@ func TestRegistryClaimed_ReturnsClaimsThatAreStale(t *testing.T) {
 	r.add(e)
 	r.claiming([]*entry{e})
 	r.reregister(2)
-	if stale := r.claimed(1, []*entry{e}); len(stale) != 1 || stale[0].Attempt != 3 || !e.gone {
+	if stale, _ := r.claimed(1, []*entry{e}); len(stale) != 1 || stale[0].Attempt != 3 || !e.gone {
 		t.Errorf("stale %v, gone %v", stale, e.gone)
 	}
 	if node, claims := r.drain(); node != 2 || len(claims) != 0 || r.knows(e.ref.ItemID) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/punctual-dev/punctual/internal/limit"
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -21,9 +22,9 @@ func readLimits(r *reader, f *Field, v rawjson.Value) {
 			r.refuse(pointer, "must be a string, the key of a limit")
 			continue
 		}
-		key := rawjson.Text(element)
+		key, valid := LimitKey(rawjson.Text(element))
 		switch {
-		case !limit.ValidKey(key):
+		case !valid:
 			r.refuse(pointer, limit.KeyRule)
 		case slices.Contains(seen, key):
 			r.refuse(pointer, "is named twice")
@@ -37,9 +38,21 @@ func readLimits(r *reader, f *Field, v rawjson.Value) {
 func limitsOf(v rawjson.Value) []string {
 	var keys []string
 	for _, element := range rawjson.Elements(v) {
-		keys = append(keys, rawjson.Text(element))
+		key, _ := LimitKey(rawjson.Text(element))
+		keys = append(keys, key)
 	}
 	return keys
+}
+
+// LimitKey returns the key of a limit as it is stored: a host in it is written as Host
+// returns it. valid is false if the key can't be that of a limit; see limit.KeyRule.
+func LimitKey(text string) (key string, valid bool) {
+	host, ofHost := strings.CutPrefix(text, limit.HostPrefix)
+	if !ofHost {
+		return text, limit.ValidName(text)
+	}
+	host, why := ReadHost(host)
+	return limit.HostPrefix + host, why == ""
 }
 
 var limitsMember = []byte(`"` + limitsField + `"`)

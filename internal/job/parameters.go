@@ -105,27 +105,11 @@ func (p *Parameters) host() string {
 	if text == nil {
 		return ""
 	}
-	host := hostNamed(*text)
-	if host == "" {
-		p.Refuse("host", hostRule)
+	host, why := ReadHost(*text)
+	if why != "" {
+		p.Refuse("host", why)
 	}
 	return host
-}
-
-// hostRule says what a host name is.
-const hostRule = "must be the host name of a url without its port, as in example.com"
-
-// hostNamed returns the host that a filter names, as Host does; "" if no url can
-// have it.
-func hostNamed(text string) string {
-	if strings.Count(text, ":") >= 2 {
-		return strings.ToLower(text) // a literal address of IPv6 has brackets in a url only
-	}
-	u, err := url.Parse("https://" + text)
-	if err != nil || u.Host != text || u.Hostname() != text {
-		return ""
-	}
-	return HostName(u)
 }
 
 // Filters reads the filters of a list of jobs: FilterParameters. The page and the

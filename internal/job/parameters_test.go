@@ -62,6 +62,19 @@ func TestFilters_RefusesWhatIsMalformed(t *testing.T) {
 	}
 }
 
+func TestLimitKey(t *testing.T) {
+	for key, want := range map[string]bool{
+		"stripe": true, "A.b_c:d": true, "": false, "a b": false,
+		"host:": false, "host:.": false, "host:a..b": false, "host:a b": false, "host:a/b": false, "host:127.0.0.1": true, "host:a_b.example": true,
+		"host:example.com:443": false, "host:[::1]:443": false, "host:[::1": false, "host:::1]": false, "host:[a]": false,
+		"host:" + strings.Repeat("a", 253): true, "host:" + strings.Repeat("a", 254): false,
+	} {
+		if got, valid := LimitKey(key); valid != want || valid && got != key {
+			t.Errorf("the key %q is read as %q, %t", key, got, valid)
+		}
+	}
+}
+
 func FuzzFilters(f *testing.F) {
 	for _, s := range []string{"tag=a&tag=b", "host=a:80", "host=[::1]", "since=2026-01-01&until=1", "name=%00", "state=scheduled", "host=%25zone"} {
 		f.Add(s)
@@ -124,11 +137,17 @@ func TestLabelsOf_ReadsHostAndTags(t *testing.T) {
 
 func TestFilters_NameHostsAsRecordsDo(t *testing.T) {
 	for text, want := range map[string]string{
-		"Example.COM": "example.com", "example.com.": "example.com", "BÜCHER.example": "xn--bcher-kva.example", "xn--bcher-kva.example": "xn--bcher-kva.example", "2001:DB8::1": "2001:db8::1",
+		"Example.COM": "example.com", "example.com.": "example.com", "BÜCHER.example": "xn--bcher-kva.example", "xn--bcher-kva.example": "xn--bcher-kva.example", "2001:DB8::1": "2001:db8::1", "[2001:DB8::1]": "2001:db8::1",
 	} {
 		p := Parameters{Values: url.Values{"host": {text}}}
 		if got := p.host(); got != want || len(p.Problems) > 0 {
 			t.Errorf("the filter %q selects %q, %v, want %q", text, got, p.Problems, want)
+		}
+		if key, valid := LimitKey("host:" + text); key != "host:"+want || !valid {
+			t.Errorf("the key host:%s is read as %q, %t, want host:%s", text, key, valid, want)
+		}
+		if named := LimitsNamed(rawjson.Value(`{"limits":["host:` + text + `"]}`)); !slices.Equal(named, []string{"host:" + want}) {
+			t.Errorf("naming host:%s names %q", text, named)
 		}
 		if args := `{"url":"https://` + text + `:8443/"}`; !strings.Contains(text, ":") && LabelsOf(rawjson.Value(args)).Host != want {
 			t.Errorf("%s has the host %q, want %q", args, LabelsOf(rawjson.Value(args)).Host, want)

@@ -28,6 +28,9 @@ type Draft struct {
 	// ScheduleID its id, on which they depend; nil and uuid.Nil for a one-off job.
 	Grid       *schedule.Grid
 	ScheduleID uuid.UUID
+	// Existing is the schedule that the draft must replace, at this revision; nil if
+	// it may replace any or create one.
+	Existing *Existing
 }
 
 // ReadOptions are options for Read.
@@ -35,6 +38,9 @@ type ReadOptions struct {
 	Now time.Time
 	// Schedule is the schedule that the request changes; uuid.Nil for a new one.
 	Schedule uuid.UUID
+	// Replaces returns the schedule that a complete request replaces, or nil. It is
+	// called if there would be no due time for a new schedule. It may be nil.
+	Replaces func() *Schedule
 	// HeaderKey is the value of the header Idempotency-Key; nil if there is none.
 	HeaderKey *string
 	// CheckHost returns why a host, with or without a port, may not be a target,

@@ -128,8 +128,12 @@ func (r *reader) setGrid() {
 	due := grid.First(start)
 	// A first time in the past is due now, unless the schedule has ended by then.
 	if due.IsZero() || !grid.Until.IsZero() && now.After(grid.Until) {
-		r.refuseEmptyGrid(grid, start)
-		return
+		kept := *grid
+		if due = r.replacing(&kept, start); due.IsZero() {
+			r.refuseEmptyGrid(grid, start)
+			return
+		}
+		grid, start = &kept, kept.Begin
 	}
 	grid.Begin = due.Add(-grid.Shift)
 	if _, ok := r.draft.Frequency.(schedule.Interval); ok {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
 // Edit is a change of a job or a schedule that was read and checked: what the
@@ -84,82 +83,6 @@ func ReadScheduleEdit(s *Schedule, body rawjson.Value, opts ReadOptions) (*Edit,
 	return e, nil
 }
 
-// ReadSchedule reads a request that describes a schedule completely: a create
-// request that recurs, without a key. The schedule has the key of opts.HeaderKey.
-func ReadSchedule(body rawjson.Value, opts ReadOptions) (*Draft, error) {
-	r, err := newReader(body, "must be a JSON object with the fields of a schedule", opts)
-	if err != nil {
-		return nil, err
-	}
-	members := slices.DeleteFunc(rawjson.Members(body), func(m rawjson.Member) bool { return byName[m.Name] != nil && rawjson.IsNull(m.Value) })
-	r.take(members, scheduleFields)
-	if !r.has("repeat_every") && !r.has("cron") {
-		r.refuse("#", "must have repeat_every or cron, which say how often the schedule runs")
-	}
-	return r.finish(members)
-}
-
-var scheduleFields = slices.DeleteFunc(namesIn(ForSchedule), func(name string) bool { return name == keyField })
-
-// Replace returns the edit that makes a schedule what a draft describes. If the
-// draft has the same times, the grid stays. It does not change the draft. The error
-// is a fault: the schedule's own jitter moves the draft's only due time past its end.
-func Replace(s *Schedule, d *Draft) (*Edit, error) {
-	p := &patch{args: s.Args, name: s.Name, description: s.Description}
-	old := ReadSpec(s.Args)
-	moves := !sameFrequency(&old, &d.Spec) || !sameFirstTime(s.Args, d.Args)
-	if moves {
-		var err error
-		if d, err = d.shiftedFor(s); err != nil {
-			return nil, err
-		}
-	}
-	e := &Edit{Draft: d, Base: s.Revision, Changes: p.difference(d)}
-	e.move(moves, s.FirstDue)
-	return e, nil
-}
-
-// shiftedFor returns the draft with the shift of an existing schedule. A draft that
-// was read for a key has the shift of an id of its own, because what holds the key
-// is known only in the transaction.
-func (d *Draft) shiftedFor(s *Schedule) (*Draft, error) {
-	if d.Grid == nil || d.ScheduleID == s.ID {
-		return d, nil
-	}
-	shifted, grid := *d, *d.Grid
-	grid.Shift = schedule.ShiftOf(s.ID, d.Spec.Jitter)
-	shifted.Grid, shifted.ScheduleID, shifted.ScheduledAt = &grid, s.ID, grid.First(grid.Begin)
-	if shifted.ScheduledAt.IsZero() {
-		return nil, fault.New(fault.Invalid, "with its jitter, the schedule "+s.ID.String()+" has no due time before ends_at; give a later ends_at")
-	}
-	return &shifted, nil
-}
-
-// firstTimes are the fields that say when a job runs first.
-var firstTimes = []string{"schedule_in", "scheduled_at"}
-
-// sameFirstTime reports whether two requests say the same about when a job runs
-// first, in whatever form.
-func sameFirstTime(a, b rawjson.Value) bool {
-	for _, name := range firstTimes {
-		if (rawjson.Get(a, name) == nil) != (rawjson.Get(b, name) == nil) {
-			return false
-		}
-	}
-	if in := rawjson.Get(a, "schedule_in"); in != nil {
-		return DurationOf(in) == DurationOf(rawjson.Get(b, "schedule_in"))
-	}
-	at := rawjson.Get(a, "scheduled_at")
-	return at == nil || instantOf(at).Equal(instantOf(rawjson.Get(b, "scheduled_at")))
-}
-
-func sameFrequency(a, b *Spec) bool {
-	if a.Cron != b.Cron || a.Timezone != b.Timezone || (a.RepeatEvery == nil) != (b.RepeatEvery == nil) {
-		return false
-	}
-	return a.RepeatEvery == nil || DurationOf(a.RepeatEvery) == DurationOf(b.RepeatEvery)
-}
-
 // move notes new times. If the request's text is the same, the difference shows
 // the times instead.
 func (e *Edit) move(moves bool, from time.Time) {
@@ -182,6 +105,7 @@ type patch struct {
 	places                 Places
 	firstDue               time.Time // of a schedule
 	opts                   ReadOptions
+	creates                bool            // the record afterwards is a new one, so the limits and secrets that it names must be there
 	given                  map[string]bool // the fields of the patch that are known; true unless null
 }
 
@@ -296,23 +220,49 @@ func (p *patch) setStart(r *reader) {
 // relevant returns the problems that the patch causes: those of its fields, and
 // those that the record does not have without it.
 func (p *patch) relevant(err error) error {
-	var before []fault.Problem
-	if old, readErr := newReader(emptyObject, "", p.opts); readErr == nil {
-		old.run = p.schedule != uuid.Nil
-		for _, m := range p.whole(p.args, nil) {
-			if !slices.Contains(firstTimes, m.Name) {
-				old.fields[m.Name] = m.Value
-			}
-		}
-		_, oldErr := old.finish(nil)
-		before = fault.ProblemsOf(oldErr)
+	opts := p.opts
+	if p.creates {
+		opts = opts.withoutNames()
 	}
+	before := problemsOf(p.whole(p.args, nil), opts, p.schedule != uuid.Nil)
 	problems := slices.DeleteFunc(slices.Clone(fault.ProblemsOf(err)), func(problem fault.Problem) bool {
 		name, _, _ := strings.Cut(strings.TrimPrefix(problem.Pointer, "#/"), "/")
 		_, given := p.given[name]
 		return !given && slices.Contains(before, problem)
 	})
 	return fault.Refuse(problems)
+}
+
+// problemsOf returns the problems of a record that was read before. run is set for a
+// schedule's run.
+func problemsOf(members []rawjson.Member, opts ReadOptions, run bool) []fault.Problem {
+	r, err := newReader(emptyObject, "", opts)
+	if err != nil {
+		return fault.ProblemsOf(err)
+	}
+	r.run = run
+	for _, m := range members {
+		if !slices.Contains(firstTimes, m.Name) {
+			r.fields[m.Name] = m.Value
+		}
+	}
+	_, err = r.finish(nil)
+	return fault.ProblemsOf(err)
+}
+
+// withoutNames returns the options for reading a request without looking for the
+// limits and secrets that it names.
+func (o ReadOptions) withoutNames() ReadOptions {
+	o.HasLimit, o.CheckSecret = nil, nil
+	return o
+}
+
+// CheckNames returns a fault that lists the limits and secrets that args name and that
+// can't be used, because they were deleted or changed since the args were read.
+func CheckNames(args rawjson.Value, opts ReadOptions) error {
+	members := rawjson.Members(args)
+	others := problemsOf(members, opts.withoutNames(), false)
+	return fault.Refuse(slices.DeleteFunc(problemsOf(members, opts, false), func(p fault.Problem) bool { return slices.Contains(others, p) }))
 }
 
 // difference returns the fields in which a record differs from a draft.

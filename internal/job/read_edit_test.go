@@ -251,6 +251,47 @@ func TestReplace_RefusesAGridWithoutDueTimes(t *testing.T) {
 	}
 }
 
+// The points of the schedule are due until ends_at; a grid that began now would have
+// none.
+func TestReadSchedule_KeepsTheGridOfWhatItReplaces(t *testing.T) {
+	id := uuid.MustParse("0198d5d2-6b1c-7c4e-9a53-0c1d2e3f4a5b")
+	shift := schedule.ShiftOf(id, 20*time.Hour)
+	last := changedAt.Add(shift / 2).Truncate(time.Microsecond) // of the grid that began two days ago
+	body := `{"url":"https://x","repeat_every":[1,"day"],"jitter":[20,"hours"],"ends_at":"` + job.FormatTime(last) + `"}`
+	s := &job.Schedule{
+		ID: id, Revision: 3, FirstDue: last.Add(-shift).AddDate(0, 0, -2),
+		Args: rawjson.Value(`{"url":"https://x","repeat_every":[1,"day"],"jitter":[20,"hours"],"ends_at":"` + job.FormatTime(last) + `","method":"get","headers":{}}`),
+	}
+	read := func(body string) (*job.Draft, error) {
+		return job.ReadSchedule(rawjson.Value(body), job.ReadOptions{Now: changedAt, Schedule: id, Replaces: func() *job.Schedule { return s }})
+	}
+	if d, err := job.ReadSchedule(rawjson.Value(body), job.ReadOptions{Now: changedAt, Schedule: id}); !slices.Equal(pointers(err), []string{"#/ends_at"}) {
+		t.Errorf("a new schedule: %+v, %v", d, err)
+	}
+	d, err := read(body)
+	if err != nil || !d.Grid.Begin.Equal(s.FirstDue) || !d.ScheduledAt.Equal(last) {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	if e, err := job.Replace(s, d); err != nil || len(e.Changes) != 0 || e.Moves {
+		t.Errorf("%+v, %v", e, err)
+	}
+	changed := *s
+	changed.Revision++
+	if _, err := job.Replace(&changed, d); fault.CodeOf(err) != fault.Unavailable {
+		t.Errorf("a schedule that has changed meanwhile: %v", err)
+	}
+	if err := d.Creates(); fault.CodeOf(err) != fault.Unavailable {
+		t.Errorf("a schedule that was deleted meanwhile: %v", err)
+	}
+	if _, err := read(strings.Replace(body, "1,", "2,", 1)); !slices.Equal(pointers(err), []string{"#/ends_at"}) {
+		t.Errorf("another interval: %v", err)
+	}
+	s.FirstDue = s.FirstDue.Add(time.Second)
+	if _, err := read(body); !slices.Equal(pointers(err), []string{"#/ends_at"}) {
+		t.Errorf("no point is left: %v", err)
+	}
+}
+
 func TestReadRerun(t *testing.T) {
 	name := "n\"1"
 	j := &job.Job{Name: &name, Key: &name, Args: rawjson.Value(`{"schedule_in":5,"url":"https://x","body":{"cron":1,"n":1.10},"cron":"* * * * *","timezone":"Europe/Berlin","method":"put","headers":{}}`)}
@@ -271,6 +312,27 @@ func TestReadRerun(t *testing.T) {
 		if _, err := job.ReadRerun(j, rawjson.Value(body), job.ReadOptions{Now: changedAt}); !slices.Equal(pointers(err), want) {
 			t.Errorf("%s: problems at %q, want %q", body, pointers(err), want)
 		}
+	}
+}
+
+func TestCheckNames_ListsLimitsAndSecretsThatCannotBeUsed(t *testing.T) {
+	args := rawjson.Value(`{"url":"http://x","limits":["a","b"],"headers":{"k":"{{secret.s}}"},"timeout":0,"repeat_every":60}`)
+	opts := job.ReadOptions{
+		Now: changedAt, HasLimit: func(key string) bool { return key == "a" }, CheckSecret: func(string, string) string { return "names no secret" },
+	}
+	err := job.CheckNames(args, opts)
+	if want := []string{"#/limits/1", "#/headers/k"}; !slices.Equal(pointers(err), want) {
+		t.Errorf("problems at %q, want %q", pointers(err), want)
+	}
+	if _, err := job.ReadRerun(&job.Job{Args: args}, rawjson.Value(`{"headers":null}`), opts); !slices.Equal(pointers(err), []string{"#/limits/1"}) {
+		t.Errorf("a rerun without headers has problems at %q", pointers(err))
+	}
+	opts.HasLimit, opts.CheckSecret = func(string) bool { return true }, func(string, string) string { return "" }
+	if err := job.CheckNames(args, opts); err != nil {
+		t.Error(err)
+	}
+	if _, err := job.ReadRerun(&job.Job{Args: args}, rawjson.Value(`{}`), opts); err != nil {
+		t.Errorf("a rerun with the problems of its job: %v", err)
 	}
 }
 

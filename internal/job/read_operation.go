@@ -139,8 +139,9 @@ func ReadSelection(filter rawjson.Value) (Selection, error) {
 		}
 	}
 	if text, given := r.filterText("host"); given {
-		if s.Query.Host = hostNamed(text); s.Query.Host == "" {
-			r.refuse("#/host", hostRule)
+		var why string
+		if s.Query.Host, why = ReadHost(text); why != "" {
+			r.refuse("#/host", "%s", why)
 		}
 	}
 	if text, given := r.filterText("name"); given && r.checkText("name", text, 1, 255) {

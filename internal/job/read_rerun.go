@@ -5,12 +5,12 @@ import (
 )
 
 // ReadRerun reads a request for a new job that repeats j, once and at once, apart
-// from the fields in the body; null removes one. The error is a fault that lists
-// every problem.
+// from the fields in the body; null removes one. The limits and secrets that the new
+// job names must be there. The error is a fault that lists every problem.
 func ReadRerun(j *Job, body rawjson.Value, opts ReadOptions) (*Draft, error) {
 	p := &patch{
 		args: repeated(j.Args), name: j.Name, description: j.Description,
-		places: EditJob, opts: opts, given: map[string]bool{},
+		places: EditJob, opts: opts, creates: true, given: map[string]bool{},
 	}
 	return p.read(body)
 }

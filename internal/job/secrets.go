@@ -137,9 +137,9 @@ func ASCIIHost(host string) string {
 	return host
 }
 
-// ReadHost reads the name of a host that may receive a secret: a name or an
-// address, without a port. The second result says why it is not one; it is "" if
-// it is.
+// ReadHost reads the name of a host: a name or an address, without a port. It returns
+// the name as Host does. The second result says why text is not one; it is "" if it
+// is.
 func ReadHost(text string) (host, why string) {
 	const must = "must be a host name without a port, as in api.example.com"
 	if len(text) > 4*maxHost {
@@ -147,7 +147,9 @@ func ReadHost(text string) (host, why string) {
 	}
 	inner, bracketed := strings.CutPrefix(text, "[")
 	if bracketed {
-		inner = strings.TrimSuffix(inner, "]")
+		if inner, bracketed = strings.CutSuffix(inner, "]"); !bracketed {
+			return "", must
+		}
 	}
 	if bracketed = bracketed || strings.Contains(text, ":"); !validHost(inner, bracketed) {
 		return "", must

@@ -141,10 +141,12 @@ func (p *plan) steered(next successor, r pastRun) successor {
 func (p *plan) makeUp(r pastRun) (time.Time, []skip) {
 	covered := schedule.Later(p.missedFrom(r.Job), r.AttemptedAt) // earlier points belong to the final run
 	waited, reason := waitReason(r.held), passedReason(r.AttemptedAt, r.held)
+	started := r.AttemptedAt
 	var due time.Time
 	switch {
 	case p.spec.CatchUp == job.CatchUpAll:
 		covered = p.missedFrom(r.Job)
+		started = p.waitedUntil(r.Job, started)
 		due = p.grid.Latest(job.CatchUpMost, covered, r.now).From
 	case r.expired:
 		if reason = SkippedExpired; r.held && r.AttemptedAt.IsZero() {
@@ -157,9 +159,19 @@ func (p *plan) makeUp(r pastRun) (time.Time, []skip) {
 		due, _ = schedule.LatestIn(p.grid, time.Time{}, covered, r.now)
 	}
 	if due.IsZero() {
-		return p.grid.Next(time.Time{}, r.now), p.skips(covered, r.now, r.AttemptedAt, waited, reason)
+		return p.grid.Next(time.Time{}, r.now), p.skips(covered, r.now, started, waited, reason)
 	}
-	return due, p.skips(covered, due.Add(-time.Microsecond), r.AttemptedAt, waited, reason)
+	return due, p.skips(covered, due.Add(-time.Microsecond), started, waited, reason)
+}
+
+// waitedUntil returns the time until which points passed because a run that started
+// waited: its start, or zero if it did not wait. Earlier points passed while the run
+// before it was under way then; see CatchUpAll in missedFrom.
+func (p *plan) waitedUntil(j *job.Job, started time.Time) time.Time {
+	if p.grid.Points(schedule.Later(p.missedFrom(j), j.InsertedAt), started).Count == 0 {
+		return time.Time{}
+	}
+	return started
 }
 
 // skips returns the points in (after, upTo], divided at the start of the attempt:
@@ -273,8 +285,12 @@ func settle(m *store.Snapshot, changed *job.Schedule) []job.Log {
 		started = schedule.Later(started, m.Claim.StartAt)
 	}
 	held := heldBack(m.Job, m.Now)
+	reason := passedReason(started, held)
+	if !started.After(m.Now) {
+		started = p.waitedUntil(m.Job, started)
+	}
 	var logs []job.Log
-	for _, skipped := range p.skips(p.missedFrom(m.Job), until, started, waitReason(held), passedReason(started, held)) {
+	for _, skipped := range p.skips(p.missedFrom(m.Job), until, started, waitReason(held), reason) {
 		logs = append(logs, skipped.log(m.Job, m.Now))
 	}
 	return logs

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -134,6 +135,60 @@ func TestPlan_AllMakesUpForTheLatestThousand(t *testing.T) {
 	}
 	if got := next.describe(); got != "11:43 after 3600 down 10:00-11:00 after 2600 overlap 11:00-11:43" {
 		t.Errorf("%s", got)
+	}
+}
+
+func TestPlan_AllBlamesTheRunBeforeForPointsThatPassedBeforeARun(t *testing.T) {
+	s := every10(t, `,"catch_up":"all"`)
+	s.Args = rawjson.Value(`{"url":"https://example.com/","repeat_every":1,"catch_up":"all"}`)
+	j := &job.Job{InsertedAt: clockTime(t, "11:00"), ScheduledAt: clockTime(t, "10:00"), AttemptedAt: clockTime(t, "11:00")}
+	next := planOf(s).after(pastRun{Job: j, now: clockTime(t, "12:00"), started: j.AttemptedAt, counts: true})
+	if got := next.describe(); got != "11:43 after 6200 overlap 10:00-11:43" {
+		t.Errorf("%s", got)
+	}
+}
+
+// TestDisable_SaysWhyPointsHaveNoRun disables a schedule at 12:35, with points every
+// ten minutes and a run that was due at 12:00.
+func TestDisable_SaysWhyPointsHaveNoRun(t *testing.T) {
+	for name, c := range map[string]struct {
+		inserted, attempted, claimed string
+		want                         map[string]string
+	}{
+		"waits":                     {"11:50", "", "", map[string]string{"one": "10-30 down", "all": "10-30 down"}},
+		"has just started":          {"11:50", "", "12:32", map[string]string{"one": "10-30 down", "all": "10-30 down"}},
+		"started in time":           {"11:50", "", "12:00", map[string]string{"one": "10-30 overlap", "all": "10-30 overlap"}},
+		"started late":              {"11:50", "", "12:15", map[string]string{"one": "10-10 down, 20-30 overlap", "all": "10-10 down, 20-30 overlap"}},
+		"followed a long run":       {"12:25", "", "12:25", map[string]string{"one": "30-30 overlap", "all": "10-30 overlap"}},
+		"has failed once":           {"12:25", "12:25", "", map[string]string{"one": "30-30 overlap", "all": "10-30 overlap"}},
+		"followed and started late": {"12:15", "", "12:25", map[string]string{"one": "20-20 down, 30-30 overlap", "all": "10-20 down, 30-30 overlap"}},
+		"is about to start":         {"12:25", "", "12:35:01", map[string]string{"one": "30-30 down", "all": "10-30 down"}},
+	} {
+		for catchUp, want := range c.want {
+			s := every10(t, `,"catch_up":"`+catchUp+`"`)
+			m := &store.Snapshot{Now: clockTime(t, "12:35"), Schedule: s, Job: &job.Job{
+				Number: 1, ScheduleID: s.ID, InsertedAt: clockTime(t, c.inserted), ScheduledAt: clockTime(t, "12:00"),
+				DueAt: clockTime(t, c.inserted), AttemptedAt: clockTime(t, c.attempted), Args: s.Args,
+			}}
+			if c.claimed != "" {
+				m.Claim = &store.ClaimInfo{Node: 1, Attempt: 1, StartAt: clockTime(t, c.claimed)}
+			}
+			changed := *s
+			var got []string
+			for _, l := range settle(m, &changed) {
+				var p struct {
+					From, To time.Time
+					Reason   string
+				}
+				if err := json.Unmarshal(l.Payload, &p); err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, p.From.Format("04")+"-"+p.To.Format("04")+" "+p.Reason)
+			}
+			if text := strings.Join(got, ", "); text != want {
+				t.Errorf("a run that %s, catch_up %s: %s, want %s", name, catchUp, text, want)
+			}
+		}
 	}
 }
 

@@ -23,7 +23,6 @@ const (
 	// HostPrefix begins the keys of limits that apply to all jobs for a host.
 	HostPrefix = "host:"
 	maxKey     = 64
-	maxHostKey = len(HostPrefix) + 253
 )
 
 // Limit is what an account permits for one key. The zero Limit permits
@@ -83,30 +82,18 @@ type Use struct {
 	NextAt   time.Time // when the next attempt may start; zero if unknown
 }
 
-// ValidKey reports whether a key has an accepted form: 1 to 64 ASCII letters,
-// digits and ":._-" that begin with a letter or digit, or HostPrefix and a host
-// name in lower case, without a port.
-func ValidKey(key string) bool {
-	most := maxKey
-	host, ofHost := strings.CutPrefix(key, HostPrefix)
-	if ofHost {
-		if most = maxHostKey; host == "" || strings.Count(host, ":") == 1 || strings.Contains(host, "]:") {
-			return false
-		}
-	}
-	if key == "" || len(key) > most {
+// ValidName reports whether a key without HostPrefix has an accepted form: 1 to 64
+// ASCII letters, digits and ":._-" that begin with a letter or digit. See
+// job.LimitKey for all keys.
+func ValidName(key string) bool {
+	if key == "" || len(key) > maxKey {
 		return false
 	}
 	for i := range len(key) {
 		c := key[i]
 		switch {
-		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
-		case c >= 'A' && c <= 'Z':
-			if ofHost {
-				return false
-			}
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
 		case i > 0 && strings.IndexByte(":._-", c) >= 0:
-		case ofHost && (c == '[' || c == ']'):
 		default:
 			return false
 		}
@@ -114,8 +101,8 @@ func ValidKey(key string) bool {
 	return true
 }
 
-// KeyRule describes what ValidKey accepts, to complete a sentence about a key.
-const KeyRule = "must be 1 to 64 letters, digits and the characters : . _ - and begin with a letter or digit, or be host: and a host name in lower case, without a port"
+// KeyRule describes what keys are accepted, to complete a sentence about a key.
+const KeyRule = "must be 1 to 64 letters, digits and the characters : . _ - and begin with a letter or digit, or be host: and a host name without a port"
 
 // maxEntries bounds the entries of Starts. Ends are rounded up to a part of the
 // window when there are more.

@@ -2,6 +2,7 @@ package listen
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -17,7 +18,15 @@ type tables struct {
 	requests  map[uuid.UUID]*row
 	order     []uuid.UUID
 	asked     int
+	// askErr is how many of the next RelayAsk fail, after the request was stored unless
+	// askLost is set.
+	askErr  int
+	askLost bool
+	// beforeDrop is called before a request is deleted; nil does nothing.
+	beforeDrop func()
 }
+
+var errLost = errors.New("the connection was lost")
 
 type row struct {
 	store.RelayRequest
@@ -74,9 +83,19 @@ func (f *tables) ListenersNamed(_ context.Context, account int64, name string) (
 func (f *tables) RelayAsk(_ context.Context, r store.RelayRequest) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.requests[r.ID] = &row{RelayRequest: r}
-	f.order = append(f.order, r.ID)
-	f.asked++
+	if f.askErr > 0 && f.askLost {
+		f.askErr--
+		return errLost
+	}
+	if f.requests[r.ID] == nil {
+		f.requests[r.ID] = &row{RelayRequest: r}
+		f.order = append(f.order, r.ID)
+		f.asked++
+	}
+	if f.askErr > 0 {
+		f.askErr--
+		return errLost
+	}
 	return nil
 }
 
@@ -135,6 +154,11 @@ func (f *tables) RelayCollect(_ context.Context, id uuid.UUID) ([]byte, error) {
 
 func (f *tables) RelayDrop(_ context.Context, id uuid.UUID, unlessTaken bool) (bool, error) {
 	f.mu.Lock()
+	if before := f.beforeDrop; before != nil {
+		f.mu.Unlock()
+		before()
+		f.mu.Lock()
+	}
 	defer f.mu.Unlock()
 	r := f.requests[id]
 	if r == nil || r.taken && unlessTaken {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -238,6 +239,50 @@ func TestHub_FailsWhatIsLost(t *testing.T) {
 	_ = conn.CloseNow()
 	if failure := <-failures; failure == nil || failure.Kind != job.KindClosed {
 		t.Errorf("after the listener has left: %+v", failure)
+	}
+}
+
+// TestHub_KnowsWhetherARequestWasPassedOn loses responses of the database.
+func TestHub_KnowsWhetherARequestWasPassedOn(t *testing.T) {
+	t.Parallel()
+	f := newTables()
+	here, url := newHub(t, 1, f, allowed)
+	there, _ := newHub(t, 2, f, allowed)
+	var asked atomic.Int64
+	connect(t, url+"?name=dev", func(*Message) *Message {
+		asked.Add(1)
+		return &Message{Type: Response, Status: 200, Body: []byte("answer")}
+	})
+	eventually(t, "the listener", func() bool { return here.Listeners() == 1 })
+	ask := func(name string, errs int, lost bool, beforeDrop func()) (string, *job.Failure) {
+		f.mu.Lock()
+		f.askErr, f.askLost, f.beforeDrop = errs, lost, beforeDrop
+		f.mu.Unlock()
+		return request(t.Context(), there, "https://listen.invalid/"+name)
+	}
+	for _, lost := range []bool{false, true} {
+		if got, failure := ask("dev", 1, lost, func() {}); got != "answer" || failure != nil {
+			t.Errorf("one response is lost: %q, %+v", got, failure)
+		}
+	}
+	if n := asked.Load(); n != 2 {
+		t.Errorf("the listener got %d requests, want 2", n)
+	}
+	taken := func() { eventually(t, "the listener to be asked", func() bool { return asked.Load() == 3 }) }
+	if _, failure := ask("dev", 2, false, taken); failure == nil || failure.Kind != job.KindInterrupted || failure.Unsent {
+		t.Errorf("the listener has got the request: %+v", failure)
+	}
+	if _, failure := ask("dev", 2, true, func() {}); failure == nil || failure.Kind != job.KindInterrupted || failure.Unsent {
+		t.Errorf("the request may have been stored: %+v", failure)
+	}
+	if _, err := f.ListenerAdd(t.Context(), store.Listener{ID: uuid.New(), Node: 3, Account: 1, Name: "idle"}, 10); err != nil {
+		t.Fatal(err)
+	}
+	if _, failure := ask("idle", 2, false, func() {}); failure == nil || failure.Kind != job.KindInterrupted || !failure.Unsent {
+		t.Errorf("the request was deleted before it was taken: %+v", failure)
+	}
+	if n := f.left(); n != 0 || asked.Load() != 3 {
+		t.Errorf("%d requests are left, the listener got %d", n, asked.Load())
 	}
 }
 

@@ -53,9 +53,8 @@ func (h *Hub) ask(ctx context.Context, a *ask, request store.RelayRequest, m *Me
 	if m.TimeoutMS > 0 {
 		request.ExpiresAt = h.Now().Add(time.Duration(m.TimeoutMS)*time.Millisecond + expireAfter)
 	}
-	if err := h.Relay.RelayAsk(ctx, request); err != nil {
-		h.drop(ctx, request.ID, false) // it may have been stored
-		return nil, interrupted("the request could not be passed to the listener's node")
+	if failure := h.storeAsk(ctx, request); failure != nil {
+		return nil, failure
 	}
 	h.relay.stored(a)
 	for {
@@ -77,6 +76,25 @@ func (h *Hub) ask(ctx context.Context, a *ask, request store.RelayRequest, m *Me
 			}
 		}
 	}
+}
+
+// storeAsk stores a request for another node's listener. It tries twice, because the
+// response to a commit may be lost: the request is stored once. After that, the other
+// node may have taken the request unless it can be deleted before.
+func (h *Hub) storeAsk(ctx context.Context, request store.RelayRequest) *job.Failure {
+	for range 2 {
+		if h.Relay.RelayAsk(ctx, request) == nil {
+			return nil
+		}
+	}
+	failure := interrupted("the request could not be passed to the listener's node")
+	if !h.drop(ctx, request.ID, true) {
+		h.drop(ctx, request.ID, false) // so that the other node cancels it
+		failure = &job.Failure{
+			Kind: job.KindInterrupted, Message: "it is not known whether the request has reached the listener's node", Wait: failure.Wait,
+		}
+	}
+	return failure
 }
 
 // stored records that a request is in the table, so that it is lost when it is not

@@ -38,7 +38,7 @@ var errDocumentChanged = errors.New("the owner's schedules have changed")
 // lists every problem.
 func (s *Service) ReadDocument(ctx context.Context, owner job.Owner, body rawjson.Value) (*job.Document, error) {
 	r, now := s.reading(ctx, owner), s.Store.Now()
-	d, err := job.ReadDocument(body, func(key *string) job.ReadOptions { return r.options(now, key) })
+	d, err := job.ReadDocument(body, func(key *string) job.ReadOptions { return r.replaceOptions(now, key) })
 	return d, r.result(err)
 }
 

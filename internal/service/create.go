@@ -32,6 +32,7 @@ func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 
 // create stores a new job; see Create.
 func (s *Service) create(ctx context.Context, n request) (j *job.Job, conflict bool, err error) {
+	n.Brief = true
 	inserted, err := s.insert(ctx, n.NewJob)
 	if err == nil {
 		err = n.refused(&inserted)
@@ -40,7 +41,24 @@ func (s *Service) create(ctx context.Context, n request) (j *job.Job, conflict b
 		return nil, false, refusedCreate(err)
 	}
 	s.created(&inserted)
-	return inserted.Job, inserted.Conflict, nil
+	if !inserted.Conflict || inserted.Changed {
+		return inserted.Job, inserted.Conflict, nil
+	}
+	j, err = s.holder(ctx, n.Job.Owner, inserted.Job.Number)
+	return j, true, err
+}
+
+// holder reads the job that holds a key. The commit returns its ids only, so that its
+// bytes count as those of other reads.
+func (s *Service) holder(ctx context.Context, owner job.Owner, number int64) (*job.Job, error) {
+	j, err := s.Store.JobGet(ctx, owner, job.Ref{Number: number})
+	if fault.CodeOf(err) == fault.NotFound {
+		return nil, &fault.Error{
+			Code: fault.Unavailable, Message: "the job that held the idempotency key was removed just now; nothing was stored, try again shortly",
+			RetryAfter: time.Second, Cause: err,
+		}
+	}
+	return j, err
 }
 
 // checkHops ends chains of jobs that create jobs.

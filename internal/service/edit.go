@@ -168,7 +168,7 @@ func (s *Service) ReplaceSchedule(ctx context.Context, owner job.Owner, id uuid.
 	return s.edit(ctx, owner, id, match, func(found *job.Schedule) (*job.Edit, error) {
 		r := s.reading(ctx, owner)
 		opts := r.options(now, found.Key)
-		opts.Schedule = found.ID
+		opts.Schedule, opts.Replaces = found.ID, func() *job.Schedule { return found }
 		draft, err := job.ReadSchedule(body, opts)
 		if err := r.result(err); err != nil {
 			return nil, err

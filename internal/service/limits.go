@@ -32,7 +32,8 @@ func (c *limitChecker) has(key string) bool {
 
 // SetLimit defines or replaces one of the owner's limits from a request's body.
 func (s *Service) SetLimit(ctx context.Context, owner job.Owner, key string, body rawjson.Value) (l limit.Record, created bool, err error) {
-	if !limit.ValidKey(key) {
+	key, valid := job.LimitKey(key)
+	if !valid {
 		return l, false, fault.Refuse([]fault.Problem{{Parameter: "key", Detail: limit.KeyRule}})
 	}
 	l = limit.Record{Key: key}
@@ -52,7 +53,8 @@ func (s *Service) SetLimit(ctx context.Context, owner job.Owner, key string, bod
 
 // Limit returns one of the owner's limits with its current use.
 func (s *Service) Limit(ctx context.Context, owner job.Owner, key string) (*limit.Use, error) {
-	if !limit.ValidKey(key) {
+	key, valid := job.LimitKey(key)
+	if !valid {
 		return nil, fault.NoSuch("limit")
 	}
 	return s.Store.LimitGet(ctx, owner, key)
@@ -72,7 +74,8 @@ func (s *Service) LimitsWaiting(ctx context.Context, owner job.Owner, n, most in
 
 // DeleteLimit deletes one of the owner's limits, unless unfinished jobs name it.
 func (s *Service) DeleteLimit(ctx context.Context, owner job.Owner, key string) error {
-	if !limit.ValidKey(key) {
+	key, valid := job.LimitKey(key)
+	if !valid {
 		return fault.NoSuch("limit")
 	}
 	named, err := s.Store.LimitDelete(ctx, owner, key)

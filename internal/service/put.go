@@ -53,7 +53,7 @@ func (s *Service) PutSchedule(ctx context.Context, owner job.Owner, key string, 
 		}
 	}
 	r := s.reading(ctx, owner)
-	draft, err := job.ReadSchedule(body, r.options(s.Store.Now(), &key))
+	draft, err := job.ReadSchedule(body, r.replaceOptions(s.Store.Now(), &key))
 	if err := r.result(err); err != nil {
 		return nil, err
 	}
@@ -232,6 +232,9 @@ func (p *putting) one(i int, h *store.KeyHolder) (*store.Changes, error) {
 		}
 		return changes, nil
 	case h.Schedule == nil:
+		if err := draft.Creates(); err != nil {
+			return nil, err
+		}
 		n := newJob(p.owner, draft, h.Now, p.from).NewJob
 		n.Caps, n.Schedule.Document = p.capsOfNew(), p.document
 		p.results[i], p.created[i] = PutResult{Schedule: n.Schedule, Created: true, Changes: job.Created(draft)}, n.Job

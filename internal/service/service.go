@@ -14,7 +14,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/quota"
-	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -125,54 +124,43 @@ func (s *Service) Waiting() int { return s.creates.Len() + s.capped.Len() + s.ba
 // WaitingBytes returns how many bytes of creates wait for a commit.
 func (s *Service) WaitingBytes() int { return s.creates.Bytes() + s.capped.Bytes() + s.batches.Bytes() }
 
-// reading reads requests of an account.
-type reading struct {
-	service *Service
-	secrets *secret.Checker
-	limits  *limitChecker
-}
-
-func (s *Service) reading(ctx context.Context, owner job.Owner) reading {
-	r := reading{service: s, limits: &limitChecker{store: s.Store, ctx: ctx, owner: owner}}
-	if s.Secrets != nil {
-		r.secrets = s.Secrets.Checker(ctx, owner)
-	}
-	return r
-}
-
-// options returns the options for reading a request at a time by the store's
-// clock. headerKey is the header Idempotency-Key; nil if there is none.
-func (r reading) options(now time.Time, headerKey *string) job.ReadOptions {
-	return job.ReadOptions{
-		Now: now, HeaderKey: headerKey, CheckHost: r.service.CheckHost, AllowHTTP: r.service.AllowHTTP, CheckSecret: r.secrets.Check,
-		HasLimit: r.limits.has, NoCompletion: r.service.NoCompletion,
-	}
-}
-
-// result returns err, unless secrets or limits could not be read: then that
-// error.
-func (r reading) result(err error) error {
-	if r.limits.failed != nil {
-		return r.limits.failed
-	}
-	if failed := r.secrets.Err(); failed != nil {
-		return failed
-	}
-	return err
-}
-
-// read reads the body of a create request of an account with job.Read or
-// job.ReadPartly.
-func (s *Service) read(ctx context.Context, owner job.Owner, body rawjson.Value, now time.Time, headerKey *string,
-	as func(rawjson.Value, job.ReadOptions) (*job.Draft, error)) (*job.Draft, error) {
-	r := s.reading(ctx, owner)
-	draft, err := as(body, r.options(now, headerKey))
-	return draft, r.result(err)
-}
-
 // Cancel cancels a job and returns its state afterwards. It leaves a final job
 // unchanged.
 func (s *Service) Cancel(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
+	if err := s.reserveJob(ctx, owner, id); err != nil {
+		return nil, err
+	}
+	return s.cancel(ctx, owner, id)
+}
+
+// reserveJob reads a job that a change will return, so that its bytes count for the
+// response. It comes first, because a call must not be refused after its change.
+func (s *Service) reserveJob(ctx context.Context, owner job.Owner, id job.Ref) error {
+	_, err := s.Store.JobGet(ctx, owner, id)
+	return err
+}
+
+// reserveSchedule is reserveJob for a schedule.
+func (s *Service) reserveSchedule(ctx context.Context, owner job.Owner, id uuid.UUID) error {
+	_, err := s.Store.ScheduleGet(ctx, owner, id)
+	return err
+}
+
+// namesOf is reserveSchedule for a call that creates a run. It returns an Invalid fault
+// if the schedule is disabled and names a limit or a secret that can't be used: such
+// ones can be deleted while no unfinished job names them.
+func (s *Service) namesOf(ctx context.Context, owner job.Owner, id uuid.UUID) error {
+	found, err := s.Store.ScheduleGet(ctx, owner, id)
+	if err != nil || found.Live() {
+		return err
+	}
+	r := s.reading(ctx, owner)
+	err = job.CheckNames(found.Args, r.options(s.Store.Now(), nil))
+	return r.result(err)
+}
+
+// cancel is Cancel for callers that have counted the job's bytes.
+func (s *Service) cancel(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
 	c := s.coordinate()
 	cancelled := false
 	j, err := s.changeJob(ctx, owner, id, func(snapshot *store.Snapshot) *store.Changes {
@@ -192,6 +180,9 @@ func (s *Service) Cancel(ctx context.Context, owner job.Owner, id job.Ref) (*job
 
 // Disable stops a schedule from creating runs.
 func (s *Service) Disable(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
+	if err := s.reserveSchedule(ctx, owner, id); err != nil {
+		return nil, err
+	}
 	return s.stop(ctx, owner, id, lifecycle.Disable, audit.ScheduleDisabled)
 }
 
@@ -229,6 +220,9 @@ func (s *Service) stop(ctx context.Context, owner job.Owner, id uuid.UUID, how f
 
 // Enable lets a disabled schedule create runs again.
 func (s *Service) Enable(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
+	if err := s.namesOf(ctx, owner, id); err != nil {
+		return nil, err
+	}
 	var refused error
 	edited := false
 	enabled, err := s.changeSchedule(ctx, owner, id, func(snapshot *store.Snapshot) (c *store.Changes) {

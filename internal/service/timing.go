@@ -16,6 +16,9 @@ import (
 // RunNow makes a pending job due at once and returns its state afterwards. It
 // leaves an executing job unchanged and refuses a final one.
 func (s *Service) RunNow(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
+	if err := s.reserveJob(ctx, owner, id); err != nil {
+		return nil, err
+	}
 	final := false
 	j, err := s.changeJob(ctx, owner, id, func(snapshot *store.Snapshot) *store.Changes {
 		final = snapshot.Job.State.Final()
@@ -51,8 +54,12 @@ func (s *Service) Rerun(ctx context.Context, owner job.Owner, id job.Ref, body r
 
 // RunSchedule makes the pending run of a schedule due now, and its grid stays. For
 // a disabled schedule it creates one run, and none follows. It returns a Conflict
-// fault while a run is under way.
+// fault while a run is under way, and an Invalid fault if a disabled one names a limit
+// or a secret that can't be used.
 func (s *Service) RunSchedule(ctx context.Context, owner job.Owner, id uuid.UUID) (j *job.Job, created bool, err error) {
+	if err := s.namesOf(ctx, owner, id); err != nil {
+		return nil, false, err
+	}
 	underWay := int64(0)
 	_, err = s.changeSchedule(ctx, owner, id, func(snapshot *store.Snapshot) *store.Changes {
 		j, created, underWay = snapshot.Job, false, 0

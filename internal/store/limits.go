@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
@@ -169,10 +170,13 @@ func LimitsNeeded(j *job.Job) (keys []string, named int) {
 	keys = job.LimitsNamed(j.Args)
 	named = len(keys)
 	if host := job.LabelsOf(j.Args).Host; host != "" {
-		keys = append(slices.Clone(keys), "host:"+host)
+		keys = append(slices.Clone(keys), limit.HostPrefix+host)
 	}
 	return keys, named
 }
+
+// IsHostLimit reports whether a key is that of a limit for a host.
+func IsHostLimit(key string) bool { return strings.HasPrefix(key, limit.HostPrefix) }
 
 // HeldBack reports whether limits held an item that is read for firing past its
 // own due time.

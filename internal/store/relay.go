@@ -22,7 +22,7 @@ type Relay interface {
 	// alive.
 	ListenersNamed(ctx context.Context, account int64, name string) ([]Listener, error)
 
-	// RelayAsk stores a request for a listener.
+	// RelayAsk stores a request for a listener, unless it is stored already.
 	RelayAsk(ctx context.Context, r RelayRequest) error
 	// RelayTake takes requests for listeners, the earliest of each first: at most one
 	// for each listener given. No other call returns them.

@@ -6,6 +6,42 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
+// TestRerun_AndEnableNeedTheLimitsAndSecretsThatAreNamed deletes a limit and a secret
+// that no unfinished job names.
+func TestRerun_AndEnableNeedTheLimitsAndSecretsThatAreNamed(t *testing.T) {
+	t.Parallel()
+	_, a := sealedService(t)
+	const url = "https://127.0.0.1:1/"
+	a.Do("PUT", "/api/limits/one", `{"parallel":1}`).Want(201)
+	putSecret(a.Client, "key", "s3cret-value").Want(201)
+	job := create(a.Client, sending(url, "{{secret.key}}", `"limits":["one"],"scheduled_at":"`+far+`"`))
+	a.Post(jobPath(job)+"/cancel", nil).Want(200)
+	run := create(a.Client, sending(url, "{{secret.key}}", `"limits":["one"],"scheduled_at":"`+far+`","repeat_every":60`))
+	schedule := schedulePath(run)
+	a.Post(schedule+"/disable", nil).Want(200)
+	a.Do("DELETE", "/api/limits/one", nil).Want(204)
+	a.Do("DELETE", "/api/secrets/key", nil).Want(204)
+
+	for _, path := range []string{jobPath(job) + "/rerun", schedule + "/enable", schedule + "/run"} {
+		a.Post(path, nil).WantProblem(422).WantPointers("#/headers/X-Key", "#/limits/0")
+	}
+	a.Post(jobPath(job)+"/rerun", `{"limits":null,"description":"d"}`).WantProblem(422).WantPointers("#/headers/X-Key")
+	a.Post(jobPath(job)+"/rerun", `{"limits":null,"headers":null,"scheduled_at":"`+far+`"}`).Want(201)
+	operation := a.Post("/api/operations", `{"action":"rerun","filter":{"state":"cancelled","host":"127.0.0.1"},"set":{"retries":1}}`).Want(202).Data()
+	harness.Eventually(t, soon, "the operation to finish", func() bool {
+		operation = a.Get("/api/operations/" + operation.Get("id").Str()).Want(200).Data()
+		return operation.Get("state").Str() == "finished"
+	})
+	if operation.Get("done").Int() != 0 || operation.Get("skipped.invalid").Int() == 0 {
+		t.Errorf("the operation has reruns: %s", operation.Raw())
+	}
+	a.Do("PUT", "/api/limits/one", `{"parallel":1}`).Want(201)
+	putSecret(a.Client, "key", "s3cret-value").Want(201)
+	a.Post(jobPath(job)+"/rerun", `{"scheduled_at":"`+far+`"}`).Want(201)
+	a.Post(schedule+"/enable", nil).Want(200)
+	a.Post(schedule+"/enable", nil).Want(200)
+}
+
 func TestRerun_SendsTheSameRequestOnceAsANewJob(t *testing.T) {
 	t.Parallel()
 	a := account(t)

@@ -135,6 +135,39 @@ func TestLimitConnection_DeclaredLengthsCostNoMemory(t *testing.T) {
 	}
 }
 
+// TestLimitConnection_UnreadRecordsOfDuplicatesAreBounded repeats the create of a job of
+// a megabyte, in small calls from clients that don't read the responses.
+func TestLimitConnection_UnreadRecordsOfDuplicatesAreBounded(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	ann := s.Account(t)
+	create(ann.Client, `{"url":"https://example.com/","method":"post","idempotency_key":"k","scheduled_at":"`+far+`","body":"`+strings.Repeat("x", 1<<20-300)+`"}`)
+	before := metric(t, s.Client(t, ""), "process_resident_memory_bytes")
+	const body = `{"url":"https://example.com/","idempotency_key":"k"}`
+	call := fmt.Sprintf("POST /api/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", ann.Key, len(body), body)
+	const clients = 500
+	for _, c := range connectMany(t, s, clients) {
+		if err := c.Conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+			t.Fatal(err)
+		}
+		c.send(strings.Repeat(call, 6)) // more than the kernel keeps
+	}
+	peak, held := 0.0, 0.0
+	harness.Eventually(t, 3*soon, "the calls to be answered or cut off", func() bool {
+		peak = max(peak, metric(t, s.Client(t, ""), "process_resident_memory_bytes"))
+		held = max(held, metric(t, s.Client(t, ""), "punctual_answer_bytes"))
+		answered := 0.0
+		for _, status := range []string{"200", "429", "503"} {
+			answered += metric(t, s.Client(t, ""), `punctual_http_requests_total{route="/api/jobs",status="`+status+`"}`)
+		}
+		return answered > clients
+	})
+	t.Logf("memory grew from %.0f to %.0f MiB, %.0f were held for answers", before/(1<<20), peak/(1<<20), held/(1<<20))
+	if held > 33<<20 || peak-before > 300<<20 {
+		t.Errorf("memory has grown by %.0f MiB, %.0f were held for answers", (peak-before)/(1<<20), held/(1<<20))
+	}
+}
+
 func TestLimitConnection_FloodKeepsNoOtherClientOut(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]string{

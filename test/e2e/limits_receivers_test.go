@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"testing"
 	"time"
@@ -135,6 +136,33 @@ func TestLimits_WaitingIsShown(t *testing.T) {
 	target.Await(t, 1, soon)
 	awaitState(t, a.Client, job, "completed")
 	a.Do("DELETE", "/api/limits/held", nil).Want(204)
+}
+
+// TestLimits_HostIsReadAsInURLs defines limits for hosts in other spellings than those
+// of the jobs' URLs.
+func TestLimits_HostIsReadAsInURLs(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	for _, x := range []struct{ spelling, key, url string }{
+		{"[2001:DB8::1]", "2001:db8::1", "https://[2001:db8::1]/"},
+		{"One.Example.", "one.example", "https://one.example/"},
+		{"B%C3%BCcher.example", "xn--bcher-kva.example", "https://b\u00fccher.example./"},
+	} {
+		path := "/api/limits/host:" + x.spelling
+		limit := a.Do("PUT", path, `{"paused":true}`).Want(201)
+		wantSame(t, "the key", limit.Data().Get("key"), `"host:`+x.key+`"`)
+		a.Do("PUT", "/api/limits/"+url.PathEscape("host:"+x.key), `{"paused":true}`).Want(200)
+		job := create(a.Client, `{"url":"`+x.url+`"}`)
+		harness.Eventually(t, soon, "the job to wait", func() bool {
+			return a.Get(path).Want(200).Data().Get("waiting").Int() == 1
+		})
+		wantSame(t, "waiting_for", a.Get(jobPath(job)+"/details").Want(200).Data().Get("waiting_for"), `["host:`+x.key+`"]`)
+		if found := a.Get("/api/jobs?host=" + x.spelling).Want(200).Data().Items(); len(found) != 1 || found[0].Get("id").Raw() != job.Get("id").Raw() {
+			t.Errorf("host=%s finds %d jobs", x.spelling, len(found))
+		}
+		a.Post(jobPath(job)+"/cancel", nil).Want(200)
+		a.Do("DELETE", path, nil).Want(204)
+	}
 }
 
 func TestLimits_PublicKeyIsRefused(t *testing.T) {

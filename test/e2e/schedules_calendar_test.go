@@ -291,3 +291,32 @@ func TestScheduleGrid_EditsKeepTheShift(t *testing.T) {
 		}
 	}
 }
+
+// TestScheduleGrid_ReplacingKeepsTheOnlyPointLeft repeats requests whose only point
+// is before ends_at with about half of all shifts.
+func TestScheduleGrid_ReplacingKeepsTheOnlyPointLeft(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	const path = "/api/schedules/key:last"
+	fields := func(more string) string {
+		return `"url":"https://example.com/","scheduled_at":"2031-03-01T00:00:00Z","repeat_every":[1,"day"],"jitter":[20,"hours"],"ends_at":"2031-03-01T10:00:00Z"` + more
+	}
+	created := a.Do("PUT", path, `{`+fields("")+`}`)
+	for try := 0; created.Status == 422 && try < 100; try++ {
+		created = a.Do("PUT", path, `{`+fields("")+`}`)
+	}
+	id := created.Want(201).Data().Get("id").Str()
+	due := unfinished(a.Client, id)[0].Get("job.scheduled_at").Raw()
+	for i := range 20 {
+		if got := a.Do("PUT", path, `{`+fields("")+`}`).Want(200).Header.Get("ETag"); got != `"1"` {
+			t.Errorf("an equal request makes revision %s", got)
+		}
+		a.Do("PUT", "/api/schedules/"+id, `{`+fields("")+`}`).Want(200)
+		a.Post("/api/apply", `{"owner":"o","dry_run":true,"schedules":[{"key":"last",`+fields(fmt.Sprintf(`,"name":"%d"`, i))+`}]}`).Want(200)
+	}
+	a.Do("PUT", path, `{`+fields(`,"name":"n"`)+`}`).Want(200)
+	left := unfinished(a.Client, id)
+	wantSame(t, "name", left[0].Get("name"), `"n"`)
+	wantSame(t, "due", left[0].Get("job.scheduled_at"), due)
+	a.Do("PUT", path, `{`+fields(`,"except":["2031-03-01"]`)+`}`).WantProblem(422)
+}
