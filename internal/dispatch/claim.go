@@ -85,13 +85,16 @@ func (d *Dispatcher) handOver(node int64, claimed []*entry) {
 		d.tasks.Go(func() { d.release(node, stale) })
 	}
 	d.suspects.recovered(claimed)
-	held := slices.DeleteFunc(slices.Clone(claimed), func(e *entry) bool { return slices.Contains(gone, e) })
-	d.inbox.post(func(n *news) { n.claimed = append(n.claimed, held...) })
-	if len(gone) == 0 {
-		return
+	if len(gone) > 0 {
+		claimed = slices.DeleteFunc(slices.Clone(claimed), func(e *entry) bool { return slices.Contains(gone, e) })
+		defer d.releaseGone(node, gone)
 	}
-	// The loop must not forget these before they are released: the release would
-	// undo a later claim of the same attempt.
+	d.inbox.post(func(n *news) { n.claimed = append(n.claimed, claimed...) })
+}
+
+// releaseGone releases claims before the loop may forget their items: the release
+// would undo a later claim of the same attempt.
+func (d *Dispatcher) releaseGone(node int64, gone []*entry) {
 	claims := make([]store.Claim, len(gone))
 	for i, e := range gone {
 		claims[i] = e.claim

@@ -2,11 +2,12 @@ package dispatch
 
 import (
 	"context"
-	"github.com/punctual-dev/punctual/internal/store"
 	"math"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/punctual-dev/punctual/internal/store"
 )
 
 const (
