@@ -228,7 +228,7 @@ var fields = []Field{
 		Flag: Flag{Placeholder: "N", Help: "After how many runs the schedule ends."},
 	},
 	{
-		Name: "jitter", In: OnlySchedule, Kind: DurationValue, read: readJitter, check: checkJitter,
+		Name: "jitter", In: OnlySchedule, Kind: DurationValue, read: readJitter,
 		set:  func(s *Spec, v rawjson.Value) { s.Jitter = DurationOf(v) },
 		Form: Form{Section: ScheduleSection, Label: "Jitter", Hint: "Delays all runs by a fixed part of this time, which is shorter than the interval.", Placeholder: "5 minutes"},
 		Flag: Flag{Placeholder: "DURATION", Help: "Delay all runs by a fixed part of this time, which differs between schedules."},

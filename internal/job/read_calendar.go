@@ -56,20 +56,18 @@ func readMaxRuns(r *reader, f *Field, v rawjson.Value) {
 	}
 }
 
+// readJitter refuses a jitter that would move due times over others. The frequency
+// was read before it.
 func readJitter(r *reader, f *Field, v rawjson.Value) {
-	if jitter, ok := r.duration(f, v, 0, MaxAhead); ok {
-		r.timing.jitter = jitter
-	}
-}
-
-// checkJitter refuses a jitter that would move due times over others.
-func checkJitter(r *reader, f *Field, _ rawjson.Value) {
-	if r.draft.Frequency == nil {
+	jitter, ok := r.duration(f, v, 0, MaxAhead)
+	if !ok || r.draft.Frequency == nil {
 		return
 	}
-	if least := schedule.Distance(r.draft.Frequency, r.opts.Now); r.timing.jitter >= least {
+	if least := schedule.Distance(r.draft.Frequency, r.opts.Now); jitter >= least {
 		r.refuse(Pointer(f.Name), "must be shorter than the smallest distance of two runs, which is %s", durationText(least))
+		return
 	}
+	r.timing.jitter = jitter
 }
 
 func readExcept(r *reader, f *Field, v rawjson.Value) {

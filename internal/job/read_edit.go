@@ -202,7 +202,7 @@ func (p *patch) whole(args rawjson.Value, changes []rawjson.Member) []rawjson.Me
 }
 
 // setStart sets when the grid of a schedule with a new frequency begins, if the
-// patch has no first time. A cron expression's own first tick is not such a time: the
+// patch has no first time: at the old first time. A cron expression's own first tick is not such a time: the
 // new expression, or time zone, may have an earlier one.
 func (p *patch) setStart(r *reader) {
 	removed, asked := false, !r.has("cron")
@@ -212,9 +212,25 @@ func (p *patch) setStart(r *reader) {
 		removed = removed || known && !value && there
 		asked = asked || there
 	}
-	if asked && !removed && p.firstDue.After(r.opts.Now) {
-		r.timing.start, r.timing.given = p.firstDue, true
+	if first := p.firstTime(r.opts.Now); asked && !removed && first.After(r.opts.Now) {
+		r.timing.start, r.timing.given = first, true
 	}
+}
+
+// firstTime returns the first time of a schedule. The first tick of a cron expression
+// can be long after the time that was asked for. What schedule_in counted from is not
+// known any more, but that time is at most schedule_in ahead.
+func (p *patch) firstTime(now time.Time) time.Time {
+	if rawjson.Get(p.args, "cron") == nil {
+		return p.firstDue
+	}
+	if at := rawjson.Get(p.args, "scheduled_at"); at != nil {
+		return instantOf(at)
+	}
+	if in := rawjson.Get(p.args, "schedule_in"); in != nil && p.firstDue.After(now.Add(DurationOf(in))) {
+		return now.Add(DurationOf(in))
+	}
+	return p.firstDue
 }
 
 // relevant returns the problems that the patch causes: those of its fields, and

@@ -167,6 +167,29 @@ func TestReadScheduleEdit_ChecksTheWholeRecord(t *testing.T) {
 	}
 }
 
+// A new frequency begins at the first time that was asked for, not at the old
+// expression's first tick after it.
+func TestReadScheduleEdit_BeginsAtTheFirstTimeAskedFor(t *testing.T) {
+	tick := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, x := range []struct{ first, body, want string }{
+		{`"scheduled_at":"2026-06-01T05:00:00Z"`, `{"timezone":"Asia/Tokyo"}`, "2026-12-31T15:00:00Z"},
+		{`"scheduled_at":"2026-06-01T05:00:00Z"`, `{"cron":"30 * * * *"}`, "2026-06-01T05:30:00Z"},
+		{`"scheduled_at":"2026-06-01T05:00:00Z"`, `{"repeat_every":60}`, "2026-06-01T05:00:00Z"},
+		{`"scheduled_at":"2026-01-01T05:00:00Z"`, `{"cron":"30 * * * *"}`, "2026-03-04T05:30:00Z"},
+		{`"schedule_in":7200`, `{"cron":"30 * * * *"}`, "2026-03-04T07:30:00Z"},
+		{`"schedule_in":[2,"hours"]`, `{"repeat_every":60}`, "2026-03-04T07:06:07.000008Z"},
+		{`"retries":1`, `{"cron":"30 * * * *"}`, "2026-03-04T05:30:00Z"},
+		{`"retries":1`, `{"repeat_every":60}`, "2027-01-01T00:00:00Z"},
+		{`"schedule_in":7200`, `{"cron":"30 * * * *","schedule_in":null}`, "2026-03-04T05:30:00Z"},
+	} {
+		s := &job.Schedule{FirstDue: tick, Args: rawjson.Value(`{"url":"https://x","cron":"0 0 1 1 *",` + x.first + `,"method":"get","headers":{}}`)}
+		e, err := job.ReadScheduleEdit(s, rawjson.Value(x.body), job.ReadOptions{Now: changedAt})
+		if err != nil || !e.Moves || e.ScheduledAt.Format(time.RFC3339Nano) != x.want {
+			t.Errorf("%s, edited by %s: %v, %v, want %s", x.first, x.body, e.ScheduledAt, err, x.want)
+		}
+	}
+}
+
 func TestReplace_ComparesTheWholeContent(t *testing.T) {
 	name := "n"
 	s := &job.Schedule{

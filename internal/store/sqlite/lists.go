@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -51,22 +52,16 @@ func orderBy(expression string, desc bool, ties string) string {
 	return ` ORDER BY ` + expression + direction + ` NULLS LAST, ` + ties
 }
 
-// byName returns an expression that sorts a column of numbers by their names.
-func byName(column string, names map[int]string) string {
+// byName returns an expression that sorts a column of numbers by their names, of
+// which empty ones are unused.
+func byName(column string, names []string) string {
 	b := `CASE ` + column
-	for _, number := range sortedKeys(names) {
-		b += ` WHEN ` + string(rune('0'+number)) + ` THEN '` + names[number] + `'`
+	for number, name := range names {
+		if name != "" {
+			b += ` WHEN ` + strconv.Itoa(number) + ` THEN '` + name + `'`
+		}
 	}
 	return b + ` END`
-}
-
-func sortedKeys(names map[int]string) []int {
-	keys := make([]int, 0, len(names))
-	for number := range names {
-		keys = append(keys, number)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // executes is the condition that a job, joined with its claimed queue item, is
@@ -214,9 +209,9 @@ var jobOrder = map[string]string{
 	"inserted_at": `j.inserted_at`, "scheduled_at": `j.scheduled_at`, "completed_at": `j.completed_at`,
 	"cancelled_at": `j.cancelled_at`, "discarded_at": `j.discarded_at`, "job_id": `j.number`, "id": `j.id`,
 	"attempted_at": `CASE WHEN ` + executes + ` THEN r.begin_at ELSE j.attempted_at END`,
-	"state": `CASE WHEN ` + executes + ` THEN 'executing' ELSE ` + byName(`j.state`, map[int]string{
-		int(job.Available): "available", int(job.Retryable): "retryable", int(job.Completed): "completed",
-		int(job.Cancelled): "cancelled", int(job.Discarded): "discarded",
+	"state": `CASE WHEN ` + executes + ` THEN 'executing' ELSE ` + byName(`j.state`, []string{
+		job.Available: "available", job.Retryable: "retryable", job.Completed: "completed",
+		job.Cancelled: "cancelled", job.Discarded: "discarded",
 	}) + ` END`,
 }
 
@@ -353,7 +348,7 @@ func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q job.Schedul
 
 var logOrder = map[string]string{
 	"inserted_at": `l.inserted_at`, "job_id": `l.job`, "id": `l.id`,
-	"event": byName(`l.event`, map[int]string{1: events[1], 2: events[2], 3: events[3], 4: events[4], 5: events[5], 6: events[6]}),
+	"event": byName(`l.event`, events),
 }
 
 // LogList implements store.Logs. It excludes logs of attempts that have not

@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,6 +20,7 @@ var logTests = group{
 	"ByJob":                logsByJob,
 	"OutliveTheirJob":      logsOutliveJob,
 	"WalkByCursor":         logsWalk,
+	"SortedByEvent":        logsSorted,
 	"ShownAtOnce":          logsShownAtOnce,
 }
 
@@ -77,6 +80,25 @@ func logsReadBack(w *world) {
 			w.same("a log", showLog(got), showLog(&log))
 			at = at.Add(time.Microsecond)
 		}
+	}
+}
+
+// logsSorted: every event is sorted by its name.
+func logsSorted(w *world) {
+	j := w.insertOne(w.oneOff(w.owner, w.ahead()))
+	for i, event := range events {
+		log := w.log(j, event, w.past().Add(time.Duration(i)*time.Microsecond))
+		w.change(j, func(*store.Snapshot) *store.Changes { return &store.Changes{Logs: []job.Log{log}} })
+	}
+	want := slices.Sorted(slices.Values(events))
+	for _, desc := range []bool{false, true} {
+		q := job.LogQuery{ListQuery: job.ListQuery{Limit: 100, Order: job.Order{Field: "event", Desc: desc}}}
+		var got []string
+		for _, log := range w.listLogs(w.owner, q) {
+			got = append(got, log.Event)
+		}
+		w.same("the events in order", strings.Join(got, " "), strings.Join(want, " "))
+		slices.Reverse(want)
 	}
 }
 

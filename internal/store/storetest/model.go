@@ -179,6 +179,7 @@ func (m *model) disable(w *world, r *rand.Rand, s *job.Schedule) {
 
 var events = []string{
 	job.EventResponse, job.EventError, job.EventCallbackFailed, job.EventWebhookFailed, job.EventStateRejected, job.EventRequest,
+	job.EventSkipped, job.EventEnded, job.EventAlertFailed, job.EventCompletion,
 }
 
 // sorted returns a page of the selected records, sorted by a field, nulls last,
