@@ -119,14 +119,14 @@ func (c *schedulesCreate) grid() ([]rawjson.Member, error) {
 	if given > 1 {
 		return nil, failed(statusUsage, "give one of --every, --cron and --when")
 	}
+	zone, err := readZone(c.Zone)
+	if err != nil {
+		return nil, err
+	}
 	switch {
 	case c.Every != "":
 		return []rawjson.Member{{Name: "repeat_every", Value: setValue("repeat_every", c.Every)}}, nil
 	case c.Cron != "":
-		zone, err := readZone(c.Zone)
-		if err != nil {
-			return nil, err
-		}
 		members := []rawjson.Member{{Name: "cron", Value: rawjson.Quote(c.Cron)}}
 		if zone != time.UTC {
 			members = append(members, rawjson.Member{Name: "timezone", Value: rawjson.Quote(c.Zone)})

@@ -120,6 +120,14 @@ func readMoment(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
+// counted returns "1 job" or "3 jobs".
+func counted[N int | int64](n N, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.FormatInt(int64(n), 10) + " " + many
+}
+
 // printable makes text from elsewhere safe for a terminal: control characters and
 // those that change the direction of text are written as in Go, such as \x1b and
 // \u202e.
