@@ -37,7 +37,7 @@ type commands struct {
 	Apply      applyCommand      `cmd:"" help:"Create, change and remove schedules so that they match files."`
 	Export     exportCommand     `cmd:"" help:"Print an account's schedules as a document that apply reads."`
 	Import     importCommand     `cmd:"" help:"Create schedules from other schedulers' files."`
-	Listen     listenCommand     `cmd:"" help:"Answer requests of an account's jobs, callbacks and webhooks on this machine, for development."`
+	Listen     listenCommand     `cmd:"" help:"Respond to requests of an account's jobs, callbacks and webhooks on this machine, for development."`
 	API        apiCommand        `cmd:"" name:"api" help:"Make any call of the API."`
 	Next       nextCommand       `cmd:"" help:"Print when a cron expression, an interval or a time in plain words is due next. Needs no service."`
 	Verify     verifyCommand     `cmd:"" help:"Verify the signature of a webhook, a callback or a job's request. Needs no service."`

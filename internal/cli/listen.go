@@ -20,8 +20,8 @@ import (
 type listenCommand struct {
 	serviceFlags
 	ForwardTo string `name:"forward-to" default:"http://localhost:3000" placeholder:"URL" help:"Where requests are sent, on this machine or in its network."`
-	Name      string `name:"name" placeholder:"NAME" help:"Answer requests to https://listen.invalid/NAME/…; dev unless --name or --tag is given."`
-	Tag       string `name:"tag" placeholder:"TAG" help:"Answer all jobs with this tag, whatever their url. Until the command ends, their targets get nothing."`
+	Name      string `name:"name" placeholder:"NAME" help:"Respond to requests to https://listen.invalid/NAME/…; dev unless --name or --tag is given."`
+	Tag       string `name:"tag" placeholder:"TAG" help:"Respond to all jobs with this tag, whatever their url. Until the command ends, their targets get nothing."`
 }
 
 const (

@@ -100,7 +100,7 @@ export interface JobRequest {
   idempotency_key?: string | null;
   /**
    * What to do if another job holds the key. `return` returns that job.
-   * `refuse` answers 409. `replace` gives that job this request and time; it
+   * `refuse` returns 409. `replace` gives that job this request and time; it
    * keeps its ids. `debounce` does the same, and moves the due time at most
    * `max_wait` from the first call. If that job has started, starts within
    * 100 ms or waits for a retry, `replace` and `debounce` store a job that
@@ -943,7 +943,7 @@ export interface BatchAnswer {
 /** What became of each item of a batch, in the order sent. */
 export interface BatchOutcomes {
   data: ({
-    /** What the call for a single job would have answered. */
+    /** The status that the call for a single job would have returned. */
     status: 200 | 201 | 409 | 422 | 429;
     job?: MinimalJob | JobRecord;
     problem?: Problem;

@@ -819,7 +819,7 @@ class BatchAnswer(TypedDict):
 
 
 class _BatchOutcomesDataItem(TypedDict):
-    # What the call for a single job would have answered.
+    # The status that the call for a single job would have returned.
     status: Literal[200, 201, 409, 422, 429]
 
 
