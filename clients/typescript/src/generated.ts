@@ -582,7 +582,7 @@ export interface CallbackFailedPayload {
   url: Url;
   /** How often it was tried. */
   attempts: number;
-  response: LastAnswer;
+  response: LastResponse;
   /** Why the last try failed. */
   error: Failure;
 }
@@ -598,7 +598,7 @@ export interface WebhookFailedPayload {
   url: Url;
   /** How often it was tried. */
   attempts: number;
-  response: LastAnswer;
+  response: LastResponse;
   /** Why the last try failed. */
   error: Failure;
 }
@@ -654,7 +654,7 @@ export interface EndedPayload {
 }
 
 /** The last response of the receiver; null if there was none. */
-export type LastAnswer = {
+export type LastResponse = {
   status: StatusCode;
   headers?: ResponseHeaders;
   body?: ResponseBody;
@@ -1393,7 +1393,7 @@ export interface AlertFailedPayload {
   /** The type of the message. */
   type: string;
   attempts: number;
-  response: LastAnswer | null;
+  response: LastResponse | null;
   error: Failure | null;
 }
 
@@ -1755,7 +1755,7 @@ export interface SecretList {
 }
 
 /** Statistics by minute, and all together. */
-export interface StatsAnswer {
+export interface StatsResponse {
   data: (RunStats & {
     /** When the minute began. */
     minute: KeyTime;
