@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -95,8 +96,13 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	if len(args) > 0 && args[0] == completeCommand {
 		return complete(parser.Model.Node, args[1:], out)
 	}
-	if len(args) > 0 && args[0] == "--version" {
-		args = append([]string{"version"}, args[1:]...)
+	if len(args) > 0 {
+		switch args[0] {
+		case "--version":
+			args = append([]string{"version"}, args[1:]...)
+		case "help":
+			args = append(slices.Clone(args[1:]), "--help")
+		}
 	}
 	env := &environment{ctx, in, out, errOut, terminalOf(out), variables.used}
 	parsed, err := parser.Parse(args)

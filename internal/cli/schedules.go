@@ -231,7 +231,7 @@ func (c *schedulesEdit) Run(env *environment) error {
 	}
 	record, err := c.edited(env, schedulePath(c.ID), body, c.Revision)
 	return printOne(&c.displayFlags, env, record, err, (*scheduleView).id, func(s *scheduleView) error {
-		return c.say(env, "schedule %s runs at %s", printable(s.ID), printable(s.frequency()))
+		return c.say(env, "schedule %s is changed; frequency: %s", printable(s.ID), printable(s.frequency()))
 	})
 }
 
