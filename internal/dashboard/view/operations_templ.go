@@ -95,7 +95,7 @@ func OperationsPage(list *Operations) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<p>An operation cancels, retries, runs or reschedules all jobs that match a filter, in the background. It counts them before it starts.</p><p>Filter the list of jobs, then choose <em>Change all matching jobs</em>.</p><p class=\"actions\"><a class=\"button\" href=\"/jobs\">Jobs</a></p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<p>An operation cancels, reruns, runs or reschedules all jobs that match a filter, in the background. It counts them before it starts.</p><p>Filter the list of jobs, then choose <em>Change all matching jobs</em>.</p><p class=\"actions\"><a class=\"button\" href=\"/jobs\">Jobs</a></p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
