@@ -83,6 +83,9 @@ func (c *operationsStart) body(env *environment) (rawjson.Value, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(filter) == 0 && !c.All {
+		return nil, failed(statusUsage, "without a filter, this selects every job of the account; give --all if that is meant")
+	}
 	if set != nil {
 		members = append(members, rawjson.Member{Name: "set", Value: set})
 	}
