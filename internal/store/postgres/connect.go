@@ -70,7 +70,12 @@ func hint(err error) string {
 	}
 	if cause := errors.Unwrap(parse); cause != nil {
 		var syntax *url.Error
-		if !errors.As(cause, &syntax) {
+		switch {
+		case strings.ContainsAny(cause.Error(), "\"'`"):
+			// It quotes a part of the URL. With a password that is not encoded, any part
+			// may be of the password.
+			return "; characters such as @, / and % in the user and the password must be percent-encoded"
+		case !errors.As(cause, &syntax):
 			return " (" + cause.Error() + ")"
 		}
 	}

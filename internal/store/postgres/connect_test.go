@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -45,6 +46,19 @@ func TestConnect_TellsOnceWhyItWaits(t *testing.T) {
 			t.Errorf("it was tried for %v, want %v", took, startWithin)
 		}
 	})
+}
+
+func TestConfigure_ShowsNoPartOfAPassword(t *testing.T) {
+	for _, url := range []string{
+		"postgres://user:hid@hunter/hid%hunter@localhost/x", "postgres://user:hid%hunter@localhost/x", "postgres://user:hid:hunter@hunter:hunter/x",
+		"postgres://user:hid hunter@localhost/x", "postgres://user:hid?hunter=%hunter@localhost/x", "postgres://us%er:hunter@localhost/x", "postgres://user:hunter#@localhost:hunter/x",
+		"postgres://user:pw@localhost/x?connect_timeout=hunter", "postgres://user:hunter@localhost/x?sslmode=odd",
+	} {
+		_, err := configure(url)
+		if err == nil || !strings.Contains(err.Error(), "the database URL can't be read") || strings.Contains(err.Error(), "hunter") {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
 }
 
 // Servers refuse TLS first, as those without a certificate do, then the session.
