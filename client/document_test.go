@@ -179,7 +179,7 @@ func TestTypes_HaveTheFieldsOfTheDocument(t *testing.T) {
 		"NewHeaderSecret": NewHeaderSecret{}, "NewHeaderSecret.oauth2": OAuth2{}, "HeaderSecret": HeaderSecret{},
 		"AccountAnswer.data": Account{}, "AccountAnswer.data.limits": AccountLimits{}, "AccountAnswer.data.usage": AccountUsage{},
 		"KeyAnswer.data": APIKey{}, "NewKey": NewKey{}, "SecretList.data": SigningSecret{}, "AuditEntry": AuditEntry{}, "AuditEntry.actor": Actor{},
-		"StatsAnswer": Stats{}, "StatsAnswer.data": MinuteStats{}, "RunStats": RunStats{}, "Percentiles": Percentiles{},
+		"StatsResponse": Stats{}, "StatsResponse.data": MinuteStats{}, "RunStats": RunStats{}, "Percentiles": Percentiles{},
 		"LogRecord": LogRecord{}, "Problem": Problem{}, "ProblemEntry": ProblemEntry{},
 	} {
 		want, got := doc.at(t, path), map[string]bool{}

@@ -120,7 +120,7 @@ func (v *visit) settle(ctx context.Context) error {
 			claimed, awaiting, err = v.QueueClaimed(ctx)
 		}
 		if err == nil && claimed == 0 && awaiting > 0 {
-			return fmt.Errorf("%s: %d jobs await their completion by their targets, which can't be copied; wait until they are final, or cancel them, then copy again", v.flag, awaiting)
+			return fmt.Errorf("%s: jobs that await their completion by their targets can't be copied (found %d); wait until they are final, or cancel them, then copy again", v.flag, awaiting)
 		}
 		if err != nil || claimed == 0 {
 			return err

@@ -198,7 +198,7 @@ func (c *alertsTest) Run(env *environment) error {
 		}
 	}
 	if refused > 0 {
-		return fmt.Errorf("%d of %d receivers did not take the message", refused, len(v.Results))
+		return fmt.Errorf("%d of %s did not take the message", refused, counted(len(v.Results), "receiver", "receivers"))
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func (c *applyCommand) Run(env *environment) error {
 		documents = append(documents, read...)
 	}
 	if len(documents) == 0 {
-		return errors.New("there is no document: the directory has no .json, .yaml or .yml file")
+		return errors.New("there is no document: what --file names is empty, or a directory without .json, .yaml and .yml files")
 	}
 	plans := make([]*plan, len(documents))
 	changes := 0

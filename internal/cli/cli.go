@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -37,7 +38,7 @@ type commands struct {
 	Apply      applyCommand      `cmd:"" help:"Create, change and remove schedules so that they match files."`
 	Export     exportCommand     `cmd:"" help:"Print an account's schedules as a document that apply reads."`
 	Import     importCommand     `cmd:"" help:"Create schedules from other schedulers' files."`
-	Listen     listenCommand     `cmd:"" help:"Answer requests of an account's jobs, callbacks and webhooks on this machine, for development."`
+	Listen     listenCommand     `cmd:"" help:"Respond to requests of an account's jobs, callbacks and webhooks on this machine, for development."`
 	API        apiCommand        `cmd:"" name:"api" help:"Make any call of the API."`
 	Next       nextCommand       `cmd:"" help:"Print when a cron expression, an interval or a time in plain words is due next. Needs no service."`
 	Verify     verifyCommand     `cmd:"" help:"Verify the signature of a webhook, a callback or a job's request. Needs no service."`
@@ -95,8 +96,13 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	if len(args) > 0 && args[0] == completeCommand {
 		return complete(parser.Model.Node, args[1:], out)
 	}
-	if len(args) > 0 && args[0] == "--version" {
-		args = append([]string{"version"}, args[1:]...)
+	if len(args) > 0 {
+		switch args[0] {
+		case "--version":
+			args = append([]string{"version"}, args[1:]...)
+		case "help":
+			args = append(slices.Clone(args[1:]), "--help")
+		}
 	}
 	env := &environment{ctx, in, out, errOut, terminalOf(out), variables.used}
 	parsed, err := parser.Parse(args)

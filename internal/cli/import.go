@@ -28,6 +28,9 @@ type importCrontab struct {
 // Run creates or updates a schedule for each line that can be converted. If
 // others remain, it lists them and returns an error.
 func (c *importCrontab) Run(env *environment) error {
+	if _, err := readZone(c.Zone); err != nil {
+		return err
+	}
 	entries, err := c.read(env)
 	if err != nil {
 		return err
@@ -53,7 +56,7 @@ func (c *importCrontab) Run(env *environment) error {
 	case len(entries) == 0:
 		return errors.New("the crontab has no commands")
 	case left > 0:
-		return fmt.Errorf("%d of %d lines could not be imported", left, len(entries))
+		return fmt.Errorf("%d of %s could not be imported", left, counted(len(entries), "line", "lines"))
 	}
 	return nil
 }

@@ -134,7 +134,7 @@ func (d *detailsView) print(out io.Writer, to terminal) error {
 	f.add("tags", strings.Join(j.Args.Tags, ", "))
 	f.add("key", orNothing(j.Key))
 	f.add("schedule", orNothing(j.Schedule))
-	f.add("created", to.moment(j.Inserted))
+	f.add("created", to.moment(j.Job.Inserted))
 	f.add("due", to.moment(j.Job.Scheduled))
 	for name, at := range map[string]*string{"completed": j.Job.Completed, "cancelled": j.Job.Cancelled, "discarded": j.Job.Discarded} {
 		if at != nil && j.Job.State == name {

@@ -29,9 +29,9 @@ type jobView struct {
 	Schedule *string `json:"schedule_id"`
 	Name     *string `json:"name"`
 	Key      *string `json:"idempotency_key"`
-	Inserted string  `json:"inserted_at"`
 	Job      struct {
 		State     string  `json:"state"`
+		Inserted  string  `json:"inserted_at"`
 		Scheduled string  `json:"scheduled_at"`
 		Completed *string `json:"completed_at"`
 		Cancelled *string `json:"cancelled_at"`

@@ -13,6 +13,9 @@ func (c *jobsCreate) createBatch(env *environment) error {
 	if err != nil {
 		return fmt.Errorf("reading the batch: %w", err)
 	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return fmt.Errorf("%s is empty; give a JSON array, or a job in each line", inputName(c.Batch))
+	}
 	header := http.Header{"Content-Type": {"application/x-ndjson"}}
 	if start := bytes.TrimSpace(text); len(start) > 0 && start[0] == '[' {
 		header.Set("Content-Type", "application/json")
@@ -42,9 +45,9 @@ func (c *jobsCreate) createBatch(env *environment) error {
 		}
 	}
 	if held == 0 {
-		_, err = fmt.Fprintf(env.out, "%d jobs created\n", len(jobs))
+		_, err = fmt.Fprintf(env.out, "%s created\n", counted(len(jobs), "job", "jobs"))
 	} else {
-		_, err = fmt.Fprintf(env.out, "%d jobs created; the keys of %d are held by existing jobs\n", len(jobs)-held, held)
+		_, err = fmt.Fprintf(env.out, "%s created; %d not, because existing jobs hold their keys\n", counted(len(jobs)-held, "job", "jobs"), held)
 	}
 	return err
 }

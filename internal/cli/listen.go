@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,14 +20,16 @@ import (
 type listenCommand struct {
 	serviceFlags
 	ForwardTo string `name:"forward-to" default:"http://localhost:3000" placeholder:"URL" help:"Where requests are sent, on this machine or in its network."`
-	Name      string `name:"name" placeholder:"NAME" help:"Answer requests to https://listen.invalid/NAME/…; dev unless --name or --tag is given."`
-	Tag       string `name:"tag" placeholder:"TAG" help:"Answer all jobs with this tag, whatever their url. Until the command ends, their targets get nothing."`
+	Name      string `name:"name" placeholder:"NAME" help:"Respond to requests to https://listen.invalid/NAME/…; dev unless --name or --tag is given."`
+	Tag       string `name:"tag" placeholder:"TAG" help:"Respond to all jobs with this tag, whatever their url. Until the command ends, their targets get nothing."`
 }
 
 const (
 	// connectPause and maxConnectPause bound the pause before the next try to connect.
 	connectPause    = 500 * time.Millisecond
 	maxConnectPause = 15 * time.Second
+	// maxRetryAfter bounds the pause that the service asks for.
+	maxRetryAfter = time.Minute
 	// aliveEvery is how often the command checks that the service responds, and
 	// aliveWithin how long it waits for that.
 	aliveEvery  = 15 * time.Second
@@ -120,8 +123,9 @@ func (l *listening) run() error {
 		case errors.As(err, &refused) && isFinal(refused.status):
 			return err
 		case err != nil:
-			l.terminal.note("%s; connecting again in %s", sentence(err), pause.Round(100*time.Millisecond))
-			if !rest(ctx, pause) {
+			text, wait := afterRefusal(err, pause)
+			l.terminal.note("%s; connecting again in %s", text, wait.Round(100*time.Millisecond))
+			if !rest(ctx, wait) {
 				return nil
 			}
 			pause = min(2*pause, maxConnectPause)
@@ -140,6 +144,18 @@ func (l *listening) run() error {
 		}
 		pause = min(2*pause, maxConnectPause)
 	}
+}
+
+// afterRefusal returns what to print of a failed try to connect, and the pause before the
+// next one: at least what the service asks for, up to maxRetryAfter.
+func afterRefusal(err error, pause time.Duration) (text string, wait time.Duration) {
+	var refused *refusal
+	if !errors.As(err, &refused) {
+		return sentence(err), pause
+	}
+	seconds, _ := strconv.Atoi(refused.retryAfter) // 0 if it is none
+	after := time.Duration(min(seconds, int(maxRetryAfter/time.Second))) * time.Second
+	return strings.TrimSuffix(refused.Error(), "."), max(pause, after)
 }
 
 // isFinal reports whether trying again would fail in the same way.

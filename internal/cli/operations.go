@@ -36,7 +36,7 @@ type operationView struct {
 
 // progress says in words how far an operation is.
 func (o *operationView) progress() string {
-	text := fmt.Sprintf("%d of %d jobs", o.Done, o.Matched)
+	text := fmt.Sprintf("%d of %s", o.Done, counted(o.Matched, "job", "jobs"))
 	for _, reason := range slices.Sorted(maps.Keys(o.Skipped)) {
 		text += fmt.Sprintf(", %d skipped (%s)", o.Skipped[reason], reason)
 	}
@@ -82,6 +82,9 @@ func (c *operationsStart) body(env *environment) (rawjson.Value, error) {
 	set, err := c.set()
 	if err != nil {
 		return nil, err
+	}
+	if len(filter) == 0 && !c.All {
+		return nil, failed(statusUsage, "without a filter, this selects every job of the account; give --all if that is meant")
 	}
 	if set != nil {
 		members = append(members, rawjson.Member{Name: "set", Value: set})
@@ -154,9 +157,9 @@ func (c *operationsStart) printCount(env *environment, got *response, o *operati
 	if err := json.Unmarshal(got.text, &more); err != nil {
 		return unreadable(err)
 	}
-	text := fmt.Sprintf("%d jobs match; nothing was changed", o.Matched)
+	text := counted(o.Matched, "job matches", "jobs match") + "; nothing was changed"
 	if more.Partial {
-		text = fmt.Sprintf("at least %d jobs match; nothing was changed", o.Matched)
+		text = "at least " + text
 	}
 	_, err := fmt.Fprintln(env.out, text)
 	return err

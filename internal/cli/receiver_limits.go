@@ -2,14 +2,11 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
 	"time"
-
-	"github.com/alecthomas/kong"
 
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
@@ -105,35 +102,30 @@ func (c *serviceFlags) printLimit(env *environment, record []byte, err error) er
 
 type limitsSet struct {
 	serviceFlags
-	Name     string        `arg:"" name:"key" help:"The limit's key; host:NAME holds for all jobs to that host."`
-	Calls    int           `placeholder:"N" help:"How many attempts may start in a window of length --per."`
-	Per      time.Duration `placeholder:"TIME" help:"The window's length, such as 1s, 1m or 24h."`
-	Parallel int           `placeholder:"N" help:"How many attempts may be under way at once."`
-	Paused   bool          `type:"switch" help:"Hold everything back."`
-	File     string        `short:"f" placeholder:"FILE" help:"A JSON or YAML file with fields of the API; - for standard input. Other flags replace its fields."`
-}
-
-// Validate checks that a rate is given whole.
-func (c *limitsSet) Validate(*kong.Context) error {
-	if (c.Calls == 0) != (c.Per == 0) {
-		return errors.New("--calls and --per go together")
-	}
-	return nil
+	Name     string         `arg:"" name:"key" help:"The limit's key; host:NAME holds for all jobs to that host."`
+	Calls    *int           `placeholder:"N" help:"How many attempts may start in a window of length --per."`
+	Per      *time.Duration `placeholder:"TIME" help:"The window's length, such as 1s, 1m or 24h."`
+	Parallel *int           `placeholder:"N" help:"How many attempts may be under way at once."`
+	Paused   bool           `type:"switch" help:"Hold everything back."`
+	File     string         `short:"f" placeholder:"FILE" help:"A JSON or YAML file with fields of the API; - for standard input. Other flags replace its fields."`
 }
 
 // Run defines a limit.
 func (c *limitsSet) Run(env *environment) error {
+	if (c.Calls == nil) != (c.Per == nil) {
+		return failed(statusUsage, "--calls and --per go together")
+	}
 	members, err := readFields(env, c.File)
 	if err != nil {
 		return err
 	}
 	members = withoutFields(members, "key", "waiting", "in_flight", "next_at") // what limits show --json prints besides
-	if c.Calls != 0 {
-		rate := fmt.Sprintf(`{"calls":%d,"per":%s}`, c.Calls, strconv.FormatFloat(c.Per.Seconds(), 'f', -1, 64))
+	if c.Calls != nil {
+		rate := fmt.Sprintf(`{"calls":%d,"per":%s}`, *c.Calls, strconv.FormatFloat(c.Per.Seconds(), 'f', -1, 64))
 		members = setField(members, "rate", rawjson.Value(rate))
 	}
-	if c.Parallel != 0 {
-		members = setField(members, "parallel", rawjson.Value(strconv.Itoa(c.Parallel)))
+	if c.Parallel != nil {
+		members = setField(members, "parallel", rawjson.Value(strconv.Itoa(*c.Parallel)))
 	}
 	if c.Paused {
 		members = setField(members, "paused", rawjson.Value("true"))

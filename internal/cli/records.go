@@ -32,8 +32,10 @@ func (c *displayFlags) print(env *environment, record []byte, err error) error {
 	return err
 }
 
-// indented returns JSON in lines; text that is none is returned as it is.
+// indented returns JSON in lines, without a last line break; text that is none is
+// returned as it is.
 func indented(text []byte) []byte {
+	text = bytes.TrimSpace(text)
 	var b bytes.Buffer
 	if err := json.Indent(&b, text, "", "  "); err != nil {
 		return text
@@ -203,14 +205,14 @@ func nextPage(header http.Header, path string) string {
 
 // readInput reads a file, or standard input for "-", of at most a number of bytes.
 func readInput(env *environment, path string, most int64) ([]byte, error) {
-	in, name := env.in, "standard input"
+	in, name := env.in, inputName(path)
 	if path != "-" {
 		file, err := os.Open(path)
 		if err != nil {
 			return nil, err
 		}
 		defer func() { _ = file.Close() }()
-		in, name = file, path
+		in = file
 	}
 	text, err := io.ReadAll(io.LimitReader(in, most+1))
 	if err != nil {
@@ -220,6 +222,14 @@ func readInput(env *environment, path string, most int64) ([]byte, error) {
 		return nil, fmt.Errorf("%s is longer than %d bytes", name, most)
 	}
 	return text, nil
+}
+
+// inputName returns how messages name a file.
+func inputName(path string) string {
+	if path == "-" {
+		return "standard input"
+	}
+	return path
 }
 
 // maxInput bounds the files with a request, in bytes: more than the service takes.
@@ -235,9 +245,12 @@ func readFields(env *environment, path string) ([]rawjson.Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	objects, err := parseObjects(path, text)
-	if err == nil && len(objects) != 1 {
-		err = fmt.Errorf("%s: it has %d objects", path, len(objects))
+	objects, err := parseObjects(inputName(path), text)
+	switch {
+	case err == nil && len(objects) == 0:
+		err = fmt.Errorf("%s: it is empty", inputName(path))
+	case err == nil && len(objects) > 1:
+		err = fmt.Errorf("%s: it has %d objects", inputName(path), len(objects))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the file must be a JSON or YAML object with fields of the API: %w", err)

@@ -119,14 +119,14 @@ func (c *schedulesCreate) grid() ([]rawjson.Member, error) {
 	if given > 1 {
 		return nil, failed(statusUsage, "give one of --every, --cron and --when")
 	}
+	zone, err := readZone(c.Zone)
+	if err != nil {
+		return nil, err
+	}
 	switch {
 	case c.Every != "":
 		return []rawjson.Member{{Name: "repeat_every", Value: setValue("repeat_every", c.Every)}}, nil
 	case c.Cron != "":
-		zone, err := readZone(c.Zone)
-		if err != nil {
-			return nil, err
-		}
 		members := []rawjson.Member{{Name: "cron", Value: rawjson.Quote(c.Cron)}}
 		if zone != time.UTC {
 			members = append(members, rawjson.Member{Name: "timezone", Value: rawjson.Quote(c.Zone)})
@@ -231,7 +231,7 @@ func (c *schedulesEdit) Run(env *environment) error {
 	}
 	record, err := c.edited(env, schedulePath(c.ID), body, c.Revision)
 	return printOne(&c.displayFlags, env, record, err, (*scheduleView).id, func(s *scheduleView) error {
-		return c.say(env, "schedule %s runs at %s", printable(s.ID), printable(s.frequency()))
+		return c.say(env, "schedule %s is changed; frequency: %s", printable(s.ID), printable(s.frequency()))
 	})
 }
 

@@ -56,7 +56,7 @@ func (c *secretsRotate) Run(env *environment) error {
 	}
 	if report.Encrypted > 0 {
 		err := c.withStore(env, func(_ context.Context, s store.Store) error {
-			env.record(s, job.Owner{}, audit.SecretsReencrypted, fmt.Sprintf("%d values", report.Encrypted))
+			env.record(s, job.Owner{}, audit.SecretsReencrypted, counted(report.Encrypted, "value", "values"))
 			return nil
 		})
 		if err != nil {
@@ -67,12 +67,12 @@ func (c *secretsRotate) Run(env *environment) error {
 		if err := printJSON(env.out, rotatedView{report.Encrypted, report.Current, report.Unreadable, append([]string{}, report.Unknown...)}); err != nil {
 			return err
 		}
-	} else if _, err := fmt.Fprintf(env.out, "%d secrets were encrypted with the first key; all %d readable ones are now\n", report.Encrypted, report.Current); err != nil {
+	} else if _, err := fmt.Fprintf(env.out, "encrypted with the first key: %d just now, %d in all\n", report.Encrypted, report.Current); err != nil {
 		return err
 	}
 	if report.Unreadable > 0 {
-		return fmt.Errorf("%d secrets can't be decrypted with the keys of %s (keys %s); add the keys they were encrypted with, then run this again",
-			report.Unreadable, c.SecretsKeyFile, strings.Join(report.Unknown, ", "))
+		return fmt.Errorf("%s can't be decrypted with the keys of %s (keys %s); add the keys they were encrypted with, then run this again",
+			counted(report.Unreadable, "secret", "secrets"), c.SecretsKeyFile, strings.Join(report.Unknown, ", "))
 	}
 	return nil
 }

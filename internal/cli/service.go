@@ -9,6 +9,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,13 +63,25 @@ type refusal struct {
 
 type problem struct{ Detail, Pointer, Parameter string }
 
-// Error returns the detail and, if there are several, each problem on a line.
+// moreProblems is how a detail ends that names only the first problems of many.
+var moreProblems = regexp.MustCompile(`and \d+ more problems?$`)
+
+// Error returns the detail. Several problems are on a line each: in place of the detail
+// if it repeats them, else after it.
 func (r *refusal) Error() string {
-	text := printable(r.detail)
-	if len(r.problems) > 1 {
-		for _, p := range r.problems {
-			text += "\n  " + printable(strings.TrimPrefix(p.Pointer, "#/")+p.Parameter+" "+p.Detail)
-		}
+	if len(r.problems) < 2 {
+		return printable(r.detail)
+	}
+	text, more := printable(r.detail), ""
+	if !slices.ContainsFunc(r.problems, func(p problem) bool { return !strings.Contains(r.detail, p.Detail) }) {
+		text = "the service refuses this:"
+		more = moreProblems.FindString(r.detail)
+	}
+	for _, p := range r.problems {
+		text += "\n  " + printable(strings.TrimPrefix(p.Pointer, "#/")+p.Parameter+" "+p.Detail)
+	}
+	if more != "" {
+		text += "\n  " + more
 	}
 	return text
 }

@@ -91,10 +91,10 @@ const targetHelp = "A host name, which stands for its subdomains too, an IP addr
 type targetsBlock struct {
 	recordsFlags
 	Target string `arg:"" help:"${target_help}"`
-	Reason string `placeholder:"TEXT" help:"The reason, which only operators see."`
+	Reason string `placeholder:"TEXT" help:"The reason, which only operators see. Without it, a block that exists keeps its own."`
 }
 
-// Run blocks a target; one that is blocked already gets the new reason.
+// Run blocks a target; one that is blocked already gets the new reason, if there is one.
 func (c *targetsBlock) Run(env *environment) error {
 	rule, err := parseTarget(c.Target)
 	if err != nil {

@@ -89,16 +89,20 @@ func (t terminal) paint(c colour, text string) string {
 func (t terminal) state(text string) string { return t.paint(stateColours[text], printable(text)) }
 
 // moment returns a time of the API for the reader: in the local zone at a
-// terminal, and otherwise RFC 3339 in UTC. Text that is no time is kept.
+// terminal, and otherwise RFC 3339 in UTC, without a fraction if the API gives none.
+// Text that is no time is kept.
 func (t terminal) moment(text string) string {
 	at, ok := readMoment(text)
-	if !ok {
+	switch {
+	case !ok:
 		return printable(text)
+	case t.zone == nil && !strings.Contains(text, "."):
+		return at.UTC().Format(time.RFC3339)
 	}
 	return t.instant(at)
 }
 
-// instant returns a time as moment does.
+// instant returns an exact time as moment does.
 func (t terminal) instant(at time.Time) string {
 	if t.zone == nil {
 		return at.UTC().Format("2006-01-02T15:04:05.000000Z07:00")
@@ -114,6 +118,14 @@ func readMoment(text string) (time.Time, bool) {
 		}
 	}
 	return time.Time{}, false
+}
+
+// counted returns "1 job" or "3 jobs".
+func counted[N int | int64](n N, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.FormatInt(int64(n), 10) + " " + many
 }
 
 // printable makes text from elsewhere safe for a terminal: control characters and

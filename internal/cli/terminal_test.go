@@ -112,7 +112,8 @@ func TestMoment_IsInTheZoneOfATerminalAndElseRFC3339(t *testing.T) {
 		text, want string
 	}{
 		{terminal{}, "2026-11-22T09:00:00.123456Z", "2026-11-22T09:00:00.123456Z"},
-		{terminal{}, "2026-11-22T09:00:00", "2026-11-22T09:00:00.000000Z"},
+		{terminal{}, "2026-11-22T09:00:00", "2026-11-22T09:00:00Z"},
+		{terminal{}, "2026-11-22T09:00:00Z", "2026-11-22T09:00:00Z"},
 		{terminal{zone: zone}, "2026-11-22T09:00:00.123456Z", "2026-11-22 10:00:00 CET"},
 		{terminal{zone: zone}, "2026-11-22T23:30:00", "2026-11-23 00:30:00 CET"},
 		{terminal{zone: zone}, "no \x1btime", `no \x1btime`},

@@ -47,7 +47,7 @@ func TestAlerts_SaveTestAndDelete(t *testing.T) {
 	}
 	for _, c := range [][2]string{
 		{"name=bad name&on=failed&webhook=https://example.com", "Name must be 1 to 64"},
-		{"name=x&on=odd&webhook=https://example.com", "Reports at 0 must be one of"},
+		{"name=x&on=odd&webhook=https://example.com", "Reports entry 1 must be one of"},
 		{"name=x&on=failed", "Receivers: must"},
 		{"name=x&on=failed&webhook=ftp://example.com", "Webhooks must"},
 		{"name=x&on=failed&webhook=https://example.com&slack=nothing", "Slack must"},

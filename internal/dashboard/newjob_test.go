@@ -62,7 +62,7 @@ func TestJobForm_AssignsProblemsToFields(t *testing.T) {
 	f.blame(err)
 	for name, want := range map[string]string{
 		"url": "must use https", "headers": "at Host belongs to", "retries": "whole number", "timeout": "from 1 to 900", "callback_url": "absolute https URL",
-		"when": "is understood, but schedule_in at 0 must be at most", "name": "at most 255",
+		"when": "is understood, but schedule_in entry 1 must be at most", "name": "at most 255",
 	} {
 		if !strings.Contains(f.Problems[name], want) {
 			t.Errorf("%s: %q does not say %q", name, f.Problems[name], want)

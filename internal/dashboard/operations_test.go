@@ -54,7 +54,7 @@ func TestOperations_RefuseWhatIsWrong(t *testing.T) {
 	b := w.citizen()
 	for _, c := range []struct{ fields, says string }{
 		{"action=cancel", "No filter is set"},
-		{"action=cancel&tag=NO", "Tags at 0 must be"},
+		{"action=cancel&tag=NO", "Tags entry 1 must be"},
 		{"action=cancel&schedule_id=7", "Schedule must be a UUID"},
 		{"action=cancel&since=noon", "Created from, in UTC"},
 		{"action=cancel&error_kind=odd", "Kind of error must be one of"},

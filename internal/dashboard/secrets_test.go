@@ -38,7 +38,7 @@ func TestSecrets_StoreAndDelete(t *testing.T) {
 	b.want(b.post("/secrets", "name", "reports", "hosts", "api.example.com", "kind", "oauth2", "token_url", "https://login.example.com/token", "client_id", "me", "client_secret", "hunter2"), 303, "/secrets?done=secretcreated")
 
 	refused := b.want(b.post("/secrets", "name", "bad name", "hosts", "https://x", "kind", "value", "value", "hunter2\n"), 422, "Name must have 1 to 64")
-	b.want(refused, 422, "Hosts at 0 must be a host name")
+	b.want(refused, 422, "Hosts entry 1 must be a host name")
 	if strings.Contains(refused.body, "hunter2") {
 		t.Error("a refused value is shown")
 	}

@@ -14,8 +14,8 @@ import (
 
 // scopeChoices describe the scopes, the usual one first.
 var scopeChoices = []ui.Choice{
-	{Value: string(identity.ScopeJobs), Label: "jobs: create, change and read jobs and schedules"},
-	{Value: string(identity.ScopeRead), Label: "read: only read them"},
+	{Value: string(identity.ScopeJobs), Label: "jobs: jobs and schedules"},
+	{Value: string(identity.ScopeRead), Label: "read: only read jobs and schedules"},
 	{Value: string(identity.ScopeAdmin), Label: "admin: also keys, signing secrets and the audit log"},
 }
 

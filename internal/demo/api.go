@@ -105,17 +105,17 @@ func (a *api) call(ctx context.Context, method, path, body string, data any) err
 	}
 	request.Header.Set("Authorization", "Bearer "+a.key)
 	request.Header.Set("Content-Type", "application/json")
-	answer, err := a.client.Do(request)
+	got, err := a.client.Do(request)
 	if err != nil {
-		return fmt.Errorf("the service gave no answer: %w", err)
+		return fmt.Errorf("the service did not respond: %w", err)
 	}
-	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(answer.Body)
+	defer func() { _ = got.Body.Close() }()
+	text, err := io.ReadAll(got.Body)
 	if err != nil {
-		return fmt.Errorf("the service's answer to %s %s broke off: %w", method, path, err)
+		return fmt.Errorf("the service's response to %s %s broke off: %w", method, path, err)
 	}
-	if answer.StatusCode/100 != 2 {
-		return fmt.Errorf("the service refused %s %s with %s: %s", method, path, answer.Status, bytes.TrimSpace(text))
+	if got.StatusCode/100 != 2 {
+		return fmt.Errorf("the service refused %s %s with %s: %s", method, path, got.Status, bytes.TrimSpace(text))
 	}
 	if data == nil {
 		return nil
@@ -123,7 +123,7 @@ func (a *api) call(ctx context.Context, method, path, body string, data any) err
 	if err := json.Unmarshal(text, &struct {
 		Data any `json:"data"`
 	}{data}); err != nil {
-		return fmt.Errorf("the service's answer to %s %s is not understood: %w", method, path, err)
+		return fmt.Errorf("the service's response to %s %s is not understood: %w", method, path, err)
 	}
 	return nil
 }

@@ -83,12 +83,12 @@ func (p *printer) heading() {
 	p.print(p.paint(bold, "punctual demo: HTTP requests fired on time, for about fifteen seconds") + `
 
 The service starts on a temporary database, beside a target of its own; nothing
-leaves this machine. Through its API it is asked for three jobs:
+leaves this machine. The demo creates three jobs through its API:
 
   one-off     due in 1.5 s
   recurring   due in 2 s, then every 2 s; the target counts its runs in $state
-  fails once  due in 2.5 s; the target answers 503 the first time, so it is
-              tried again after 10 s lengthened by up to 10 %
+  fails once  due in 2.5 s; the target responds with 503 at first, so it is
+              retried after 10 s lengthened by up to 10 %
 
 `)
 }

@@ -20,11 +20,11 @@ type listenerError struct{ failure *job.Failure }
 
 func (e *listenerError) Error() string { return e.failure.Message }
 
-var errNoListener = &blockedError{why: "only what jobs, callbacks and webhooks send is answered by a listener"}
+var errNoListener = &blockedError{why: "only what jobs, callbacks and webhooks send goes to a listener"}
 
 // errOwnListener refuses a target that sends a request of its choice to the account's
 // listeners.
-var errOwnListener = &redirectError{"the target redirected to a listener; only what a listener answers may redirect there"}
+var errOwnListener = &redirectError{"the target redirected to a listener; only a listener may redirect there"}
 
 // toListener reports whether a listener answers the next hop: because of its host,
 // or because all requests to the first origin are answered so.

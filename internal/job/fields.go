@@ -116,6 +116,7 @@ var fields = []Field{
 		Name: "description", In: Anywhere | EditRun, Kind: LinesValue, Column: true,
 		read: text(0, 2000, func(d *Draft, description string) { d.Description = &description }),
 		Form: Form{Section: MoreSection, Label: "Description"},
+		Flag: Flag{Placeholder: "TEXT", Help: "What the job is for."},
 	},
 	{
 		Name: "tags", In: Anywhere, Kind: ListValue, Of: TextValue, read: readTags,
@@ -164,41 +165,49 @@ var fields = []Field{
 		Name: "success", In: Anywhere, Kind: ListValue, Of: WholeValue, read: readSuccess,
 		set:  func(s *Spec, v rawjson.Value) { s.Success = statusesOf(v) },
 		Form: Form{Section: MoreSection, Label: "Success", Hint: "Statuses and classes that count as success.", Placeholder: "2xx, 404"},
+		Flag: Flag{Placeholder: "STATUSES", Help: "Statuses and classes that count as success, as in 2xx,404."},
 	},
 	{
 		Name: "no_retry", In: Anywhere, Kind: ListValue, Of: WholeValue, read: readNoRetry,
 		set:  func(s *Spec, v rawjson.Value) { s.NoRetry = failuresOf(v) },
 		Form: Form{Section: MoreSection, Label: "No retry after", Hint: "Statuses, classes and error kinds after which there is no retry.", Placeholder: "4xx, 501, tls"},
+		Flag: Flag{Placeholder: "LIST", Help: "Statuses, classes and error kinds after which there is no retry, as in 4xx,tls."},
 	},
 	{
 		Name: "backoff", In: Anywhere, Kind: ListValue, Of: DurationValue, read: readBackoff,
 		set:  func(s *Spec, v rawjson.Value) { s.Backoff = waitsOf(v) },
 		Form: Form{Section: MoreSection, Label: "Retry delays", Hint: "1 to 20; the last one repeats.", Placeholder: "10, 1 minute, 6 hours"},
+		Flag: Flag{Placeholder: "WAITS", Help: "The waits before retries, as in 10,1 minute; the last one repeats."},
 	},
 	{
 		Name: limitsField, In: Anywhere, Kind: ListValue, Of: TextValue, read: readLimits,
 		set:  func(s *Spec, v rawjson.Value) { s.Limits = limitsOf(v) },
 		Form: Form{Section: MoreSection, Label: "Limits", Hint: "Keys of up to 3 limits for receivers.", Placeholder: "stripe, tenant-42"},
+		Flag: Flag{Placeholder: "KEY,…", Help: "Keys of up to 3 limits for receivers."},
 	},
 	{
 		Name: "completion", In: Anywhere, Kind: ObjectValue, Of: DurationValue, read: readCompletion,
 		set:  func(s *Spec, v rawjson.Value) { s.Completion = awaitOf(v) },
 		Form: Form{Section: MoreSection, Label: "Completion", Hint: "Wait for the result of work that takes longer than a request.", Placeholder: `{"within": [1, "hour"]}`, Mono: true},
+		Flag: Flag{Placeholder: "JSON", Help: "Wait for a result that the target reports later, as in '{\"within\": [1, \"hour\"]}'."},
 	},
 	{
 		Name: "metadata", In: Anywhere, Kind: BooleanValue, read: readBoolean,
 		set:  func(s *Spec, v rawjson.Value) { s.Metadata = string(v) == "true" },
 		Form: Form{Section: MoreSection, Label: "Add $job, $state and $previous to the body", Hint: "Only to a body that is a JSON object.", Default: "true"},
+		Flag: Flag{Placeholder: "", Help: "Add $job, $state and $previous to a body that is a JSON object; --metadata=false does not."},
 	},
 	{
 		Name: "callback_url", In: Anywhere, Kind: TextValue, read: readURL,
 		set:  func(s *Spec, v rawjson.Value) { s.CallbackURL = rawjson.Text(v) },
 		Form: Form{Section: MoreSection, Label: "Callback URL", Hint: "Receives the result, once.", Mono: true},
+		Flag: Flag{Placeholder: "URL", Help: "Gets the result, once."},
 	},
 	{
 		Name: "webhook_url", In: Anywhere, Kind: TextValue, read: readURL,
 		set:  func(s *Spec, v rawjson.Value) { s.WebhookURL = rawjson.Text(v) },
 		Form: Form{Section: MoreSection, Label: "Webhook URL", Hint: "Receives every event as it happens.", Mono: true},
+		Flag: Flag{Placeholder: "URL", Help: "Gets every event as it happens."},
 	},
 	{
 		Name: "expires_in", In: Anywhere, Kind: DurationValue, read: readExpiresIn,

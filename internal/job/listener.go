@@ -38,7 +38,7 @@ func (o *ReadOptions) whyNotListener(u *url.URL) string {
 	name, _ := ListenerOf(u)
 	switch {
 	case u.Scheme != "https":
-		return "must use https; requests to " + ListenHost + " are answered by punctual listen"
+		return "must use https; requests to " + ListenHost + " go to punctual listen"
 	case u.Port() != "":
 		return "must not have a port: " + ListenHost + " names no machine"
 	case name == "":

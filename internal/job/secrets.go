@@ -161,7 +161,7 @@ func ReadHost(text string) (host, why string) {
 // The function checkHost, which may be nil, does so for its host.
 func CheckURL(text string, checkHost func(host string) string) string {
 	if u, err := url.Parse(text); err == nil && ToListener(u) {
-		return "must not have the host " + ListenHost + ": listeners answer only what jobs, callbacks and webhooks send"
+		return "must not have the host " + ListenHost + ": listeners get only what jobs, callbacks and webhooks send"
 	}
 	if u, err := url.Parse(text); err == nil && u.Scheme == "http" {
 		return "must use https" // whatever targets may use

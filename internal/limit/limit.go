@@ -42,7 +42,11 @@ type Limit struct {
 func (l Limit) String() string {
 	var words []string
 	if l.Calls > 0 {
-		words = append(words, fmt.Sprintf("%d calls in %s", l.Calls, short(l.Per)))
+		calls := "calls"
+		if l.Calls == 1 {
+			calls = "call"
+		}
+		words = append(words, fmt.Sprintf("%d %s in %s", l.Calls, calls, short(l.Per)))
 	}
 	if l.Parallel > 0 {
 		words = append(words, fmt.Sprintf("%d at once", l.Parallel))

@@ -15,6 +15,7 @@ func TestLimit_InWords(t *testing.T) {
 		"7 calls in 36h":                     {Calls: 7, Per: 36 * time.Hour},
 		"7 calls in 1h0m5s":                  {Calls: 7, Per: time.Hour + 5*time.Second},
 		"7 calls in 1h30m":                   {Calls: 7, Per: 90 * time.Minute},
+		"1 call in 1s":                       {Calls: 1, Per: time.Second},
 		"7 calls in 10s":                     {Calls: 7, Per: 10 * time.Second},
 		"7 calls in 50ms":                    {Calls: 7, Per: 50 * time.Millisecond},
 	} {

@@ -59,7 +59,7 @@ func (h *Hub) Answer(account int64, tags []string, r *http.Request, body []byte,
 		}
 		// The listener has left before it got the request.
 	}
-	return nil, interrupted("the attempt ended before a listener answered")
+	return nil, interrupted("the attempt ended before a listener responded")
 }
 
 func interrupted(why string) *job.Failure {

@@ -61,7 +61,7 @@ func (h *Hub) ask(ctx context.Context, a *ask, request store.RelayRequest, m *Me
 		select {
 		case <-ctx.Done():
 			h.drop(ctx, request.ID, false)
-			return nil, interrupted("the attempt ended before the listener answered")
+			return nil, interrupted("the attempt ended before the listener responded")
 		case state := <-a.news:
 			switch {
 			case state.Answered:
@@ -72,7 +72,7 @@ func (h *Hub) ask(ctx context.Context, a *ask, request store.RelayRequest, m *Me
 				return nil, nil
 			case state.Taken:
 				h.drop(ctx, request.ID, false)
-				return nil, lost("the listener's node stopped, or lost the listener, before it answered")
+				return nil, lost("the listener's node stopped, or lost the listener, before it responded")
 			}
 		}
 	}
@@ -111,12 +111,12 @@ func lost(why string) *job.Failure { return &job.Failure{Kind: job.KindClosed, M
 func (h *Hub) collect(ctx context.Context, id uuid.UUID) (*Message, *job.Failure) {
 	b, err := h.Relay.RelayCollect(ctx, id)
 	if err != nil || b == nil {
-		return nil, lost("the listener's answer could not be read")
+		return nil, lost("the listener's response could not be read")
 	}
 	m, err := decodeAnswer(b)
 	switch {
 	case err != nil:
-		return nil, lost("the listener's answer could not be read")
+		return nil, lost("the listener's response could not be read")
 	case m.Type == Failure:
 		return nil, &job.Failure{Kind: m.Kind, Message: m.Error}
 	}

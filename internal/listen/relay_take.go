@@ -82,7 +82,7 @@ func (h *Hub) serveTaken(request store.RelayRequest) {
 		if err != nil || m.Type != Request {
 			m = nil
 		}
-		answer := &Message{Type: Failure, Kind: job.KindClosed, Error: "the listener disconnected before it answered"}
+		answer := &Message{Type: Failure, Kind: job.KindClosed, Error: "the listener disconnected before it responded"}
 		if s != nil {
 			send := s.sender(h.owe(s.Account, len(request.Request)))
 			if got, failure := send(ctx, m); got != nil {

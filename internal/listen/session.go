@@ -107,7 +107,7 @@ func (s *session) sender(unqueued func()) sender {
 		case <-x.done:
 		case <-ctx.Done():
 			s.abandon(x)
-			return nil, interrupted("the attempt ended before the listener answered")
+			return nil, interrupted("the attempt ended before the listener responded")
 		}
 		return x.answer, x.failure
 	}
@@ -152,7 +152,7 @@ func (s *session) abandon(x *exchange) {
 		return
 	}
 	if s.late[x.id] = true; len(s.late) > maxLate {
-		s.cancel(errors.New("the listener does not answer"))
+		s.cancel(errors.New("the listener does not respond"))
 		return
 	}
 	s.enqueue(&Message{Type: Cancel, ID: x.id})
@@ -209,9 +209,9 @@ func (s *session) fail(why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = true
-	failure := &job.Failure{Kind: job.KindClosed, Message: "the listener disconnected before it answered"}
+	failure := &job.Failure{Kind: job.KindClosed, Message: "the listener disconnected before it responded"}
 	if errors.Is(why, errMessage) {
-		failure = &job.Failure{Kind: job.KindProtocol, Message: "the listener sent something other than an answer"}
+		failure = &job.Failure{Kind: job.KindProtocol, Message: "the listener sent something other than a response"}
 	}
 	for id, x := range s.pending {
 		if x.written {

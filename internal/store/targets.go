@@ -8,9 +8,9 @@ import (
 
 // Targets stores the targets that operators have blocked for all accounts.
 type Targets interface {
-	// TargetBlock blocks a target. If it is blocked already, TargetBlock replaces
-	// the reason, keeps the time and sets it in b. It returns an Invalid fault if
-	// MaxTargetBlocks other targets are blocked.
+	// TargetBlock blocks a target. If it is blocked already, TargetBlock keeps the
+	// time, replaces the reason unless b has none, and sets both in b. It returns an
+	// Invalid fault if MaxTargetBlocks other targets are blocked.
 	TargetBlock(ctx context.Context, b *operator.TargetBlock) error
 	// TargetUnblock removes a block, or returns a NotFound fault.
 	TargetUnblock(ctx context.Context, target string) error

@@ -105,6 +105,8 @@ func TestControl_EditAJobWithoutScripts(t *testing.T) {
 func TestControl_Operation(t *testing.T) {
 	t.Parallel()
 	w, p := withControl(t)
+	moved := w.client.Post("/api/operations", `{"action":"reschedule","filter":{"tags":["import"]},"set":{"schedule_in":[2,"hours"]}}`).Want(202).Data()
+	p.Go("/operations/"+moved.Get("id").Str()).See("finished", "New values").Check()
 	p.Go("/jobs?tag=import").ClickOn("Change all matching jobs").At("/operations/new?tag=import")
 	p.ClickOn("Count jobs").See("Matching jobs", "2", "Nothing has changed yet").Check()
 	p.ClickOn("Start").At("/operations/*").See("finished", "2 of 2").Check()

@@ -108,3 +108,22 @@ func TestOverview_ForgetsWhatRecovered(t *testing.T) {
 	await("completed", 1)
 	p.Go("/public").Script(true).See("No schedule is failing.").NotSee("in a row")
 }
+
+// Names of one long word, or with marks that change the direction of text, move nothing
+// beside them.
+func TestOverview_AnyNameFits(t *testing.T) {
+	t.Parallel()
+	w := &world{Service: harness.Start(t)}
+	w.client = w.Public(t)
+	w.create(`{"url":"https://127.0.0.1:1/closed","name":%q,"repeat_every":[1,"day"],"retries":0}`, strings.Repeat("Donaudampfschifffahrt", 10))
+	w.create(`{"url":"https://127.0.0.1:1/closed","name":"\u202e%s","repeat_every":[1,"day"],"retries":0}`, "backwards")
+	if !harness.Within(soon, func() bool { return len(w.client.Get("/api/jobs?state=discarded").Want(200).Data().Items()) == 2 }) {
+		t.Fatalf("two runs have not failed within %s", soon)
+	}
+	for _, look := range []Look{Wide, Phone} {
+		p := Open(t, w.Service, look).Go("/public").See("2 schedules failing").Check()
+		if got := p.Value(`getComputedStyle(document.querySelector(".band-list a")).unicodeBidi`); got != "isolate" {
+			t.Errorf("the direction of a name is %s", got)
+		}
+	}
+}

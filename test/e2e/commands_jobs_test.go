@@ -112,7 +112,7 @@ func TestCommandJobs_CreateSendsABatch(t *testing.T) {
 	if err := os.WriteFile(file, []byte("["+keyed("b")+","+keyed("c")+"]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	wantSaid(t, jobs(t, a, "create", "--batch", file), 0, "1 jobs created; the keys of 1 are held by existing jobs\n")
+	wantSaid(t, jobs(t, a, "create", "--batch", file), 0, "1 job created; 1 not, because existing jobs hold their keys\n")
 	wantSaid(t, jobs(t, a, "create", "--batch", file, "https://example.com"), 2, "leave out the url")
 	wantSaid(t, jobs(t, a, "create"), 2, "give the url")
 }

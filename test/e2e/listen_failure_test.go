@@ -133,7 +133,7 @@ func TestListen_IsRetriedWhenTheListenerIsKilled(t *testing.T) {
 	<-entered
 	l.Kill()
 	payload := awaitLogs(t, a.Client, job, 2, soon)[1].Get("payload")
-	if payload.Get("kind").Str() != "closed" || payload.Get("message").Str() != "the listener disconnected before it answered" {
+	if payload.Get("kind").Str() != "closed" || payload.Get("message").Str() != "the listener disconnected before it responded" {
 		t.Errorf("the first attempt: %s", payload)
 	}
 	harness.Listen(t, a.Service.URL(), a.Key, "--forward-to", p.URL)

@@ -1,6 +1,6 @@
 import type { Call } from "./call.js";
 import { nothing, start, whole } from "./call.js";
-import type { AccountAnswer, ApiKey, AuditEntry, KeyAnswer, PunctualityAnswer, SecretList, StatsAnswer } from "./generated.js";
+import type { AccountAnswer, ApiKey, AuditEntry, KeyAnswer, PunctualityAnswer, SecretList, StatsResponse } from "./generated.js";
 import type { List } from "./list.js";
 import { Resource, segment } from "./resource.js";
 import type { CallOptions } from "./transport.js";
@@ -44,8 +44,8 @@ export class Account extends Resource {
   }
 
   /** Attempts, lateness and durations for each of the last 1 to 1440 minutes. */
-  stats(minutes = 60, options?: CallOptions): Call<StatsAnswer> {
-    return start(this.transport, { method: "GET", path: "/api/stats", query: { minutes }, repeatable: true }, options, whole<StatsAnswer>);
+  stats(minutes = 60, options?: CallOptions): Call<StatsResponse> {
+    return start(this.transport, { method: "GET", path: "/api/stats", query: { minutes }, repeatable: true }, options, whole<StatsResponse>);
   }
 
   /** How late the jobs of all accounts began in the last hour, day and week. */

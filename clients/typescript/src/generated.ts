@@ -100,7 +100,7 @@ export interface JobRequest {
   idempotency_key?: string | null;
   /**
    * What to do if another job holds the key. `return` returns that job.
-   * `refuse` answers 409. `replace` gives that job this request and time; it
+   * `refuse` returns 409. `replace` gives that job this request and time; it
    * keeps its ids. `debounce` does the same, and moves the due time at most
    * `max_wait` from the first call. If that job has started, starts within
    * 100 ms or waits for a retry, `replace` and `debounce` store a job that
@@ -582,7 +582,7 @@ export interface CallbackFailedPayload {
   url: Url;
   /** How often it was tried. */
   attempts: number;
-  response: LastAnswer;
+  response: LastResponse;
   /** Why the last try failed. */
   error: Failure;
 }
@@ -598,7 +598,7 @@ export interface WebhookFailedPayload {
   url: Url;
   /** How often it was tried. */
   attempts: number;
-  response: LastAnswer;
+  response: LastResponse;
   /** Why the last try failed. */
   error: Failure;
 }
@@ -654,7 +654,7 @@ export interface EndedPayload {
 }
 
 /** The last response of the receiver; null if there was none. */
-export type LastAnswer = {
+export type LastResponse = {
   status: StatusCode;
   headers?: ResponseHeaders;
   body?: ResponseBody;
@@ -943,7 +943,7 @@ export interface BatchAnswer {
 /** What became of each item of a batch, in the order sent. */
 export interface BatchOutcomes {
   data: ({
-    /** What the call for a single job would have answered. */
+    /** The status that the call for a single job would have returned. */
     status: 200 | 201 | 409 | 422 | 429;
     job?: MinimalJob | JobRecord;
     problem?: Problem;
@@ -1393,7 +1393,7 @@ export interface AlertFailedPayload {
   /** The type of the message. */
   type: string;
   attempts: number;
-  response: LastAnswer | null;
+  response: LastResponse | null;
   error: Failure | null;
 }
 
@@ -1755,7 +1755,7 @@ export interface SecretList {
 }
 
 /** Statistics by minute, and all together. */
-export interface StatsAnswer {
+export interface StatsResponse {
   data: (RunStats & {
     /** When the minute began. */
     minute: KeyTime;

@@ -263,7 +263,7 @@ func blockedCard(d *Operator) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, " <p class=\"quiet\">No account can call them. Use <code>punctual targets block</code> and <code>punctual targets unblock</code> to change them.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, " <p class=\"quiet\">No account can call a blocked target. Use <code>punctual targets block</code> and <code>punctual targets unblock</code>.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -3,6 +3,8 @@ package view
 import (
 	"errors"
 	"net/url"
+	"strconv"
+	"strings"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/fault"
@@ -60,8 +62,22 @@ func ProblemAt(err error, pointer string) string {
 	}
 	for _, p := range f.Problems {
 		if len(p.Pointer) > len(pointer) && p.Pointer[:len(pointer)+1] == pointer+"/" {
-			return "at " + p.Pointer[len(pointer)+1:] + " " + p.Detail
+			return below(p.Pointer[len(pointer)+1:]) + " " + p.Detail
 		}
 	}
 	return ""
+}
+
+// below names a part of a value by its JSON pointer. Elements of lists count from 1, as
+// people who type lists do.
+func below(pointer string) string {
+	first, rest, deeper := strings.Cut(pointer, "/")
+	n, err := strconv.Atoi(first)
+	switch {
+	case err != nil:
+		return "at " + pointer
+	case deeper:
+		return "entry " + strconv.Itoa(n+1) + " at " + rest
+	}
+	return "entry " + strconv.Itoa(n+1)
 }

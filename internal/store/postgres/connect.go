@@ -70,7 +70,12 @@ func hint(err error) string {
 	}
 	if cause := errors.Unwrap(parse); cause != nil {
 		var syntax *url.Error
-		if !errors.As(cause, &syntax) {
+		switch {
+		case strings.ContainsAny(cause.Error(), "\"'`"):
+			// It quotes a part of the URL. With a password that is not encoded, any part
+			// may be of the password.
+			return "; characters such as @, / and % in the user and the password must be percent-encoded"
+		case !errors.As(cause, &syntax):
 			return " (" + cause.Error() + ")"
 		}
 	}
@@ -130,7 +135,7 @@ func connect(ctx context.Context, config *pgx.ConnConfig, waiting func(error)) (
 		}
 		err = connectError{err}
 		if !comesUp(err) {
-			return nil, unreached(err)
+			return nil, notConnected(err)
 		}
 		if waiting != nil {
 			waiting(err)
@@ -140,6 +145,27 @@ func connect(ctx context.Context, config *pgx.ConnConfig, waiting func(error)) (
 			return nil, unreached(err)
 		}
 	}
+}
+
+// notConnected is the error of a connection that a retry does not open. What the server
+// says comes alone: before it, pgx says why there was no TLS, which is not the reason.
+func notConnected(err error) error {
+	var answer *pgconn.PgError
+	if !errors.As(err, &answer) {
+		return unreached(err)
+	}
+	advice := "check its URL, and the server's log"
+	switch answer.Code {
+	case "3D000": // invalid catalog name
+		advice = "create the database, or correct its name in the URL"
+	case "28P01": // invalid password
+		advice = "check the user and the password in the URL; characters such as @, / and % must be percent-encoded"
+	case "28000": // invalid authorization specification
+		advice = "check the user in the URL, and that the server's pg_hba.conf permits it from here"
+	case "42501": // insufficient privilege
+		advice = "grant the user CONNECT on the database"
+	}
+	return fmt.Errorf("the database server refuses the connection; %s: %w", advice, answer)
 }
 
 func unreached(err error) error {

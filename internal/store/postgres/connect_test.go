@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -45,6 +46,64 @@ func TestConnect_TellsOnceWhyItWaits(t *testing.T) {
 			t.Errorf("it was tried for %v, want %v", took, startWithin)
 		}
 	})
+}
+
+func TestConfigure_ShowsNoPartOfAPassword(t *testing.T) {
+	for _, url := range []string{
+		"postgres://user:hid@hunter/hid%hunter@localhost/x", "postgres://user:hid%hunter@localhost/x", "postgres://user:hid:hunter@hunter:hunter/x",
+		"postgres://user:hid hunter@localhost/x", "postgres://user:hid?hunter=%hunter@localhost/x", "postgres://us%er:hunter@localhost/x", "postgres://user:hunter#@localhost:hunter/x",
+		"postgres://user:pw@localhost/x?connect_timeout=hunter", "postgres://user:hunter@localhost/x?sslmode=odd",
+	} {
+		_, err := configure(url)
+		if err == nil || !strings.Contains(err.Error(), "the database URL can't be read") || strings.Contains(err.Error(), "hunter") {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
+// Servers refuse TLS first, as those without a certificate do, then the session.
+func TestConnect_SaysWhyTheServerRefuses(t *testing.T) {
+	for code, c := range map[string]struct{ message, advice string }{
+		"3D000": {`database "x" does not exist`, "create the database, or correct its name in the URL"},
+		"28P01": {`password authentication failed for user "user"`, "check the user and the password in the URL; characters such as @, / and % must be percent-encoded"},
+		"28000": {`role "user" does not exist`, "check the user in the URL, and that the server's pg_hba.conf permits it from here"},
+		"42501": {`permission denied for database "x"`, "grant the user CONNECT on the database"},
+		"55000": {`database "x" is not currently accepting connections`, "check its URL, and the server's log"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			url := "postgres://user:secret@127.0.0.1:1/x?sslmode=prefer"
+			config := dialing(t, url, func(context.Context) (net.Conn, error) {
+				client, server := net.Pipe()
+				go refuseSession(server, &pgproto3.ErrorResponse{Severity: "FATAL", Code: code, Message: c.message})
+				return client, nil
+			})
+			start := time.Now()
+			_, err := adapt(t.Context(), config, url, func(cause error) { t.Errorf("%s: it waits for %v", code, cause) })
+			want := fmt.Sprintf("the database server refuses the connection; %s: FATAL: %s (SQLSTATE %s)", c.advice, c.message, code)
+			if err == nil || err.Error() != want {
+				t.Errorf("got %v, want %s", err, want)
+			}
+			if took := time.Since(start); took != 0 {
+				t.Errorf("%s: it was tried for %v", code, took)
+			}
+		})
+	}
+}
+
+// refuseSession refuses TLS, and a session without it with an error.
+func refuseSession(conn net.Conn, refusal *pgproto3.ErrorResponse) {
+	defer func() { _ = conn.Close() }()
+	server := pgproto3.NewBackend(conn, conn)
+	message, err := server.ReceiveStartupMessage()
+	if err != nil {
+		return
+	}
+	if _, ok := message.(*pgproto3.SSLRequest); ok {
+		_, _ = conn.Write([]byte("N"))
+		return
+	}
+	server.Send(refusal)
+	_ = server.Flush() // the client may have left
 }
 
 // A server that opens sessions, says that they accept writes, and responds to nothing

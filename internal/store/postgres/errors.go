@@ -100,7 +100,7 @@ func refuses(state string) bool {
 func unknown(err error) error {
 	return &fault.Error{
 		Code:       fault.Unavailable,
-		Message:    "the store did not answer, so it is not known whether this was done; look, or try again with the same idempotency key",
+		Message:    "the store did not respond, so it is not known whether this was done; look, or try again with the same idempotency key",
 		RetryAfter: time.Second, Cause: err,
 	}
 }

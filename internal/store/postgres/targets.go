@@ -29,9 +29,9 @@ func (s *Store) TargetBlock(ctx context.Context, b *operator.TargetBlock) error 
 		}
 		return t.commit(query{
 			sql: `INSERT INTO blocked_targets (target, reason, blocked_at) VALUES ($1, $2, $3)
-				ON CONFLICT (target) DO UPDATE SET reason = excluded.reason RETURNING blocked_at`,
+				ON CONFLICT (target) DO UPDATE SET reason = coalesce(nullif(excluded.reason, ''), blocked_targets.reason) RETURNING reason, blocked_at`,
 			args: []any{text(b.Target), text(b.Reason), b.BlockedAt.UnixMicro()},
-			row:  func(rows pgx.Rows) error { return rows.Scan(timeOf{&b.BlockedAt}) },
+			row:  func(rows pgx.Rows) error { return rows.Scan(&b.Reason, timeOf{&b.BlockedAt}) },
 		})
 	})
 }

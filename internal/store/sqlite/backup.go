@@ -72,13 +72,20 @@ func Restore(ctx context.Context, backup, path string) (result RestoreResult, er
 	if _, err := os.Stat(backup); err != nil {
 		return result, fmt.Errorf("the backup %s can't be read: %w", backup, err)
 	}
+	_, err = os.Lstat(path + ".lock")
+	created := errors.Is(err, fs.ErrNotExist)
 	lock := flock.New(path + ".lock")
 	if held, err := lock.TryLock(); err != nil {
 		return result, fmt.Errorf("locking %s: %w", path, err)
 	} else if !held {
 		return result, fmt.Errorf("a punctual serves %s; stop it first", path)
 	}
-	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	defer func() {
+		if err != nil && created {
+			_ = os.Remove(path + ".lock") // what is left of it does no harm
+		}
+		err = errors.Join(err, lock.Unlock())
+	}()
 	result.Bytes, err = copyFile(ctx, backup, path, func(conn *sqlite.Conn) error {
 		if err := checkIntegrity(conn); err != nil {
 			return err

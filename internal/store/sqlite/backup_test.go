@@ -184,7 +184,7 @@ func TestRestore_RefusesADamagedBackupAndLeavesNothing(t *testing.T) {
 	if _, err := os.Stat(restored); err == nil {
 		t.Error("the damaged restore left a database")
 	}
-	if left, _ := filepath.Glob(restored + ".partial*"); len(left) > 0 {
+	if left, _ := filepath.Glob(restored + "*"); len(left) > 0 {
 		t.Errorf("the damaged restore left %v", left)
 	}
 }

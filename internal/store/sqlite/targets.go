@@ -25,8 +25,9 @@ func (s *Store) TargetBlock(ctx context.Context, b *operator.TargetBlock) error 
 			return fault.New(fault.Invalid, operator.TooManyBlocks)
 		}
 		return t.query(`INSERT INTO blocked_targets (target, reason, blocked_at) VALUES (?, ?, ?)
-			ON CONFLICT (target) DO UPDATE SET reason = excluded.reason RETURNING blocked_at`, func(stmt *sqlite.Stmt) error {
-			b.BlockedAt = (&columns{stmt: stmt}).time()
+			ON CONFLICT (target) DO UPDATE SET reason = coalesce(nullif(excluded.reason, ''), reason) RETURNING reason, blocked_at`, func(stmt *sqlite.Stmt) error {
+			c := &columns{stmt: stmt}
+			b.Reason, b.BlockedAt = c.text(), c.time()
 			return nil
 		}, b.Target, b.Reason, b.BlockedAt)
 	})

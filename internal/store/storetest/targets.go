@@ -46,13 +46,19 @@ func targetsBlocked(w *world) {
 	w.wantTargets("192.0.2.0/24: spam", "b.example: ")
 }
 
-// targetBlockedAgain: a block keeps its first time and gets the last reason.
+// targetBlockedAgain: a block keeps its first time and gets the last reason that was given.
 func targetBlockedAgain(w *world) {
 	w.block("a.example", "first")
 	again := &operator.TargetBlock{Target: "a.example", Reason: "second", BlockedAt: w.ahead()}
 	w.ok("TargetBlock", w.s.TargetBlock(w.ctx, again))
 	if !again.BlockedAt.Equal(w.now) {
 		w.Errorf("the block is said to be from %v, want %v", again.BlockedAt, w.now)
+	}
+	w.wantTargets("a.example: second")
+	again = &operator.TargetBlock{Target: "a.example", BlockedAt: w.ahead()}
+	w.ok("TargetBlock", w.s.TargetBlock(w.ctx, again))
+	if again.Reason != "second" {
+		w.Errorf("without a reason, the block has the reason %q", again.Reason)
 	}
 	w.wantTargets("a.example: second")
 }

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import List, Optional
 
 from ._resource import RecordList, Resource, nothing, segment, whole
-from .types import AccountAnswerData, ApiKey, AuditEntry, KeyAnswerData, NewApiKey, PunctualityAnswerData, SecretListDataItem, StatsAnswer
+from .types import AccountAnswerData, ApiKey, AuditEntry, KeyAnswerData, NewApiKey, PunctualityAnswerData, SecretListDataItem, StatsResponse
 
 ACCOUNT = "/api/account"
 
@@ -37,7 +37,7 @@ class Account(Resource):
         """Sign-ins, keys and operator actions, the latest first."""
         return self._list(f"{ACCOUNT}/audit", event=event, limit=limit, cursor=cursor)
 
-    def stats(self, minutes: int = 60) -> StatsAnswer:
+    def stats(self, minutes: int = 60) -> StatsResponse:
         """Attempts, lateness and durations for each of the last 1 to 1440 minutes."""
         return self._call("GET", "/api/stats", query={"minutes": minutes}, read=whole)
 

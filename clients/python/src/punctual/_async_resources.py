@@ -14,7 +14,7 @@ from ._resource import IfMatch, JobRef, ScheduleRef
 from ._schedules import Schedules
 from ._settings import Alerts, Given, Limits, Secrets, Single, Stored
 from .completion import Completion
-from .types import AccountAnswerData, Alert, AlertRequest, AlertTestAnswerData, ApiKey, ApplyResult, AuditEntry, BatchOutcomesDataItem, Changes, CompletionReport, CompletionState, ExportedDocument, HeaderSecret, JobCounts, JobDetailsAnswerData, JobRecord, JobRequest, KeyAnswerData, Limit, LimitUseAnswerData, LogRecord, MinimalJob, NewApiKey, NewHeaderSecret, NewLimit, OperationDryRunData, OperationRecord, OperationRequest, PreviewData, PunctualityAnswerData, RevisionsAnswerDataItem, ScheduleDetailsAnswerData, ScheduleDocument, ScheduleRecord, SecretListDataItem, StateAnswerData, StatsAnswer, When
+from .types import AccountAnswerData, Alert, AlertRequest, AlertTestAnswerData, ApiKey, ApplyResult, AuditEntry, BatchOutcomesDataItem, Changes, CompletionReport, CompletionState, ExportedDocument, HeaderSecret, JobCounts, JobDetailsAnswerData, JobRecord, JobRequest, KeyAnswerData, Limit, LimitUseAnswerData, LogRecord, MinimalJob, NewApiKey, NewHeaderSecret, NewLimit, OperationDryRunData, OperationRecord, OperationRequest, PreviewData, PunctualityAnswerData, RevisionsAnswerDataItem, ScheduleDetailsAnswerData, ScheduleDocument, ScheduleRecord, SecretListDataItem, StateAnswerData, StatsResponse, When
 
 
 class AsyncJobs(AsyncResource):
@@ -284,7 +284,7 @@ class AsyncAccount(AsyncResource):
         """Sign-ins, keys and operator actions, the latest first."""
         return AsyncRecordList(self._runner, self._sync.audit(event=event, limit=limit, cursor=cursor))
 
-    async def stats(self, minutes: int=60) -> StatsAnswer:
+    async def stats(self, minutes: int=60) -> StatsResponse:
         """Attempts, lateness and durations for each of the last 1 to 1440 minutes."""
         return await self._runner.run(lambda: self._sync.stats(minutes))
 

@@ -396,7 +396,7 @@ class CallbackFailedPayload(TypedDict):
     url: Url
     # How often it was tried.
     attempts: int
-    response: LastAnswer
+    response: LastResponse
     # Why the last try failed.
     error: Failure
 
@@ -412,7 +412,7 @@ class WebhookFailedPayload(TypedDict):
     url: Url
     # How often it was tried.
     attempts: int
-    response: LastAnswer
+    response: LastResponse
     # Why the last try failed.
     error: Failure
 
@@ -467,11 +467,11 @@ class EndedPayload(TypedDict):
     reason: Literal["ends_at", "max_runs", "$stop"]
 
 
-class _LastAnswerValue(TypedDict):
+class _LastResponseValue(TypedDict):
     status: StatusCode
 
 
-class LastAnswerValue(_LastAnswerValue, total=False):
+class LastResponseValue(_LastResponseValue, total=False):
     """The last response of the receiver; null if there was none."""
 
     headers: ResponseHeaders
@@ -819,7 +819,7 @@ class BatchAnswer(TypedDict):
 
 
 class _BatchOutcomesDataItem(TypedDict):
-    # What the call for a single job would have answered.
+    # The status that the call for a single job would have returned.
     status: Literal[200, 201, 409, 422, 429]
 
 
@@ -1299,7 +1299,7 @@ class AlertFailedPayload(TypedDict):
     # The type of the message.
     type: str
     attempts: int
-    response: Optional[LastAnswer]
+    response: Optional[LastResponse]
     error: Optional[Failure]
 
 
@@ -1629,7 +1629,7 @@ class SecretList(TypedDict):
     data: List[SecretListDataItem]
 
 
-class StatsAnswerDataItem(TypedDict):
+class StatsResponseDataItem(TypedDict):
     runs: int
     succeeded: int
     failed: int
@@ -1641,10 +1641,10 @@ class StatsAnswerDataItem(TypedDict):
     minute: KeyTime
 
 
-class StatsAnswer(TypedDict):
+class StatsResponse(TypedDict):
     """Statistics by minute, and all together."""
 
-    data: List[StatsAnswerDataItem]
+    data: List[StatsResponseDataItem]
     total: RunStats
 
 
@@ -1768,7 +1768,7 @@ JobState = Literal["available", "executing", "retryable", "completed", "cancelle
 LogRecord = Union[LogRecord1, LogRecord2, LogRecord3, LogRecord4, LogRecord5, LogRecord6, LogRecord7, LogRecord8, LogRecord9, LogRecord10]
 
 # The last response of the receiver; null if there was none.
-LastAnswer = Optional[LastAnswerValue]
+LastResponse = Optional[LastResponseValue]
 
 # What to do with each job, as the call for one job does it: `cancel` an
 # unfinished one, `rerun` a final one that was not rerun before, `run` a
