@@ -63,7 +63,7 @@ func TestMigrate_RegistersRunsOfSchedules(t *testing.T) {
 	for query, want := range map[string]string{
 		`SELECT string_agg(concat_ws(' ', account, number, key, state, due, named), ', ' ORDER BY account, number, key) FROM limit_items`: "1 100 l 0 2000000000000000 t, " +
 			"1 100 m 0 2000000000000000 t, 1 103 held 1 2000000000000000 t, 2 100 l 0 2000000000000000 t, 2 100 m 0 2000000000000000 t, 2 103 held 0 2000000000000000 t",
-		`SELECT string_agg(concat_ws(' ', account, name, job), ', ' ORDER BY account, name, job) FROM secret_uses`: "1 s 100",
+		`SELECT string_agg(concat_ws(' ', account, name, job), ', ' ORDER BY account, name, job) FROM secret_uses`:         "1 s 100",
 		`SELECT string_agg(concat_ws(' ', account, number), ', ' ORDER BY account, number) FROM runs WHERE held_due = due`: "1 100, 2 100, 2 103",
 	} {
 		var got string
