@@ -13,17 +13,17 @@ const sequenceLength = 45
 type maker struct {
 	*rand.Rand
 	calls    []call
-	jobs     []int // calls that may have returned jobs
-	plans    []int // calls that may have returned schedules
-	batches  []int // calls that may have returned operations
-	tags     []int // calls that may have returned the tag of a document
-	gates    []int // gates that requests may wait at
+	jobs     []int       // calls that may have returned jobs
+	plans    []int       // calls that may have returned schedules
+	batches  []int       // calls that may have returned operations
+	tags     []int       // calls that may have returned the tag of a document
+	gates    map[int]int // the gate of each account at which requests may wait
 	contents int
 }
 
 // generate returns the sequence of a seed.
 func generate(seed uint64) []call {
-	m := &maker{Rand: rand.New(rand.NewPCG(seed, 1))}
+	m := &maker{Rand: rand.New(rand.NewPCG(seed, 1)), gates: map[int]int{}}
 	for _, account := range []int{0, 1} {
 		for _, name := range []string{"l0", "l1"} {
 			m.add(account, "PUT", "/api/limits/"+name, m.limit())
@@ -99,8 +99,9 @@ func (m *maker) created(c *call) {
 
 // hold adds a job that stays under way, and one with its key that follows it.
 func (m *maker) hold(account int) {
+	m.open(account)
 	gate := len(m.calls) + 1
-	m.gates = append(m.gates, gate)
+	m.gates[account] = gate
 	key := m.key()
 	url := fmt.Sprintf(`"url":"<target>/hold/<run>-%d","timeout":300,"retries":0`, gate)
 	members := []string{url, m.content(), quoted("idempotency_key", key)}
@@ -109,7 +110,7 @@ func (m *maker) hold(account int) {
 	}
 	m.created(m.add(account, "POST", "/api/jobs", object(members)))
 	for m.chance(70) {
-		follower := append(m.request(), quoted("idempotency_key", key), `"on_conflict":"replace"`)
+		follower := append(m.retried(m.request()), quoted("idempotency_key", key), `"on_conflict":"replace"`)
 		if m.chance(60) {
 			follower = append(follower, `"schedule_in":[`+fmt.Sprint(1+m.IntN(30))+`,"hours"]`)
 		}
@@ -118,13 +119,11 @@ func (m *maker) hold(account int) {
 }
 
 // open lets the target answer.
-func (m *maker) open(int) {
-	if len(m.gates) == 0 {
-		return
+func (m *maker) open(account int) {
+	if gate := m.gates[account]; gate > 0 {
+		m.calls = append(m.calls, call{number: len(m.calls) + 1, release: gate})
+		m.gates[account] = 0
 	}
-	i := m.IntN(len(m.gates))
-	m.calls = append(m.calls, call{number: len(m.calls) + 1, release: m.gates[i]})
-	m.gates = append(m.gates[:i:i], m.gates[i+1:]...)
 }
 
 func (m *maker) batch(account int) {

@@ -25,12 +25,18 @@ func (s *symbols) of(kind, id string) string {
 	return s.names[key]
 }
 
+// known returns the symbol of an id, if it has one.
+func (s *symbols) known(kind, id string) string { return s.names[kind+id] }
+
 var (
 	uuids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	// times are those of records and those that details of problems show.
 	times = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?`)
 	// numbered are the places of jobs' numbers in texts.
 	numbered = regexp.MustCompile(`(\bjobs? |/jobs/)(\d+)`)
+	// durations and jobMembers are members of payloads.
+	durations  = regexp.MustCompile(`"duration_ms": ?\d+`)
+	jobMembers = regexp.MustCompile(`"\$job": ?\{[^}]*\}`)
 )
 
 // near is how far from the beginning a time may be to depend on the clock. Further ones
@@ -64,8 +70,8 @@ func (s *side) time(text string) string {
 	return fmt.Sprintf("<now%+.1fh,%d>", distance.Round(30*time.Minute).Hours()+0, len(text))
 }
 
-// normal returns a response with symbols for what differs between the sides.
-func (s *side) normal(r *response) string {
+// head returns the status and the headers of a response, with symbols.
+func (s *side) head(r *response) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d\n", r.status)
 	for _, name := range []string{"Content-Type", "ETag", "Location", "Preference-Applied"} {
@@ -82,13 +88,12 @@ func (s *side) normal(r *response) string {
 			fmt.Fprintf(&b, "%s\n", name)
 		}
 	}
-	b.WriteString(s.body(r.body))
 	return b.String()
 }
 
 // body returns a JSON text, a member or element a line, with symbols.
 func (s *side) body(body []byte) string {
-	d := json.NewDecoder(bytes.NewReader(ordered(body)))
+	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	w := &writer{side: s}
 	for {
@@ -174,49 +179,4 @@ func (w *writer) scalar(name string, token json.Token) string {
 	default:
 		return fmt.Sprint(value)
 	}
-}
-
-// ordered returns a list with its records in an order that is the same on both sides.
-// Only records of one microsecond can be in another: the rest of their ids is random.
-func ordered(body []byte) []byte {
-	var page struct {
-		Data []json.RawMessage `json:"data"`
-	}
-	if json.Unmarshal(body, &page) != nil || len(page.Data) < 2 {
-		return body
-	}
-	type record struct {
-		text   json.RawMessage
-		moment string
-		rank   string
-	}
-	records := make([]record, len(page.Data))
-	for i, text := range page.Data {
-		var r struct {
-			ID        string
-			JobID     *json.Number `json:"job_id"`
-			Event     string
-			Frequency json.RawMessage
-			Args      json.RawMessage
-		}
-		records[i].text = text
-		if json.Unmarshal(text, &r) == nil && len(r.ID) == len(noRecord) && (r.Event != "" || r.Frequency != nil) {
-			records[i].moment, records[i].rank = r.ID[:18], r.Event+string(r.Args)
-		}
-	}
-	for from, to := 0, 0; from < len(records); from = to {
-		for to = from + 1; to < len(records) && records[from].moment != "" && records[to].moment == records[from].moment; to++ {
-		}
-		slices.SortStableFunc(records[from:to], func(a, b record) int { return strings.Compare(a.rank, b.rank) })
-	}
-	var b bytes.Buffer
-	b.WriteString(`{"data":[`)
-	for i, r := range records {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.Write(r.text)
-	}
-	b.WriteString(`]}`)
-	return b.Bytes()
 }

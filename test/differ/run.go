@@ -73,30 +73,44 @@ func (s *side) make(c *call) (string, error) {
 		s.target.release(s.run, c.release)
 		return "", s.awaitRest()
 	}
-	path, text := s.resolve(c.path), ""
-	for range maxPages {
-		headers := map[string]string{}
-		for name, value := range c.headers {
-			headers[name] = s.resolve(value)
-		}
-		r, err := s.send(c.account, c.method, path, s.resolve(c.body), headers)
+	if c.method == "GET" {
+		return s.readPages(c)
+	}
+	headers := map[string]string{}
+	for name, value := range c.headers {
+		headers[name] = s.resolve(value)
+	}
+	r, err := s.send(c.account, c.method, s.resolve(c.path), s.resolve(c.body), headers)
+	if err != nil {
+		return "", err
+	}
+	s.found[c.number] = idsOf(r.header, r.body)
+	return s.head(r) + s.body(r.body), s.awaitRest()
+}
+
+// readPages makes a call that reads, and follows the links to further pages.
+func (s *side) readPages(c *call) (string, error) {
+	l := &list{path: s.resolve(c.path)}
+	var text strings.Builder
+	for path := l.path; ; {
+		r, err := s.send(c.account, c.method, path, "", nil)
 		if err != nil {
 			return "", err
 		}
-		if c.method != "GET" {
-			s.found[c.number] = idsOf(r.header, r.body)
-			if err := s.awaitRest(); err != nil {
-				return "", err
-			}
+		text.WriteString(s.head(r))
+		if isList := l.add(r.body); !isList {
+			text.WriteString(s.body(r.body))
 		}
-		text += s.normal(r)
 		next := nextPage.FindStringSubmatch(r.header.Get("Link"))
-		if !c.walks || next == nil {
+		if !c.walks || next == nil || len(l.sizes) == maxPages {
 			break
 		}
 		path = strings.TrimPrefix(next[1], s.url)
 	}
-	return text, nil
+	if wrong := l.wrongOrder(); wrong != "" {
+		return "", fmt.Errorf("on %s, %s", s.name, wrong)
+	}
+	return text.String() + s.normalList(l), nil
 }
 
 // maxPages bounds a walk through a list.
