@@ -45,14 +45,14 @@ func (m *maker) request() []string {
 	add(10, `"success":["2xx",500]`)
 	add(10, `"expires_in":[3,"days"]`)
 	add(10, `"metadata":false`)
-	add(5, `"nonsense":1`)
+	add(2, `"nonsense":1`)
 	return members
 }
 
 func (m *maker) name() string { return quoted("name", fmt.Sprint("n", m.IntN(3))) }
 
 func (m *maker) headers() string {
-	return choose(m, `"headers":{"x-key":"{{secret.s0}}"}`, `"headers":{"x-key":["{{secret.s1}} {{secret.s0}}","b"]}`, `"headers":{"x-a":"1"}`, `"headers":{"x-key":"{{secret.none}}"}`)
+	return choose(m, `"headers":{"x-key":"{{secret.s0}}"}`, `"headers":{"x-key":["{{secret.s1}} {{secret.s0}}","b"]}`, `"headers":{"x-a":"1"}`, `"headers":{"x-b":["1","2"]}`, `"headers":{"x-key":"{{secret.`+choose(m, "s0", "s1", "none")+`}}"}`)
 }
 
 // retries returns when a failed attempt is tried again: not soon.
@@ -145,7 +145,7 @@ func (m *maker) schedule(keyed bool) []string {
 }
 
 func (m *maker) ends() string {
-	return quoted("ends_at", choose(m, "2020-01-01", "2031-01-02T00:00:00Z", "2032-01-01"))
+	return quoted("ends_at", choose(m, "2020-01-01", "2031-06-01", "2031-01-02T00:00:00Z", "2032-01-01"))
 }
 func (m *maker) maxRuns() string { return fmt.Sprintf(`"max_runs":%d`, 1+m.IntN(3)) }
 func (m *maker) catchUp() string { return quoted("catch_up", choose(m, "one", "none", "all")) }

@@ -1,8 +1,11 @@
 package differ
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,6 +30,7 @@ func TestStores_BehaveTheSame(t *testing.T) {
 		startSide(t, "SQLite", "sqlite:"+filepath.Join(t.TempDir(), "punctual.db")),
 		startSide(t, "PostgreSQL", pgtest.URL(t)),
 	}
+	defer func() { t.Logf("the calls beside reads:\n%s", summary(ss[0].statuses)) }()
 	for n := range runs {
 		sequence := generate(uint64(first + n))
 		if seed > 0 {
@@ -45,6 +49,15 @@ func TestStores_BehaveTheSame(t *testing.T) {
 		}
 		t.Fatalf("the stores differ with PUNCTUAL_DIFFER_SEED=%d at call %d:\n%s\n%s", first+n, found.call.number, show(shorter), found.text)
 	}
+}
+
+// summary shows what was called, and how often with which status.
+func summary(statuses map[string]int) string {
+	var b strings.Builder
+	for _, what := range slices.Sorted(maps.Keys(statuses)) {
+		fmt.Fprintf(&b, "%4d %s\n", statuses[what], what)
+	}
+	return b.String()
 }
 
 func show(sequence []call) string {

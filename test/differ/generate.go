@@ -3,18 +3,19 @@ package differ
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
 // sequenceLength is how many calls a sequence has before the last reads.
-const sequenceLength = 45
+const sequenceLength = 80
 
 // maker makes a sequence.
 type maker struct {
 	*rand.Rand
 	calls    []call
 	jobs     []int       // calls that may have returned jobs
-	plans    []int       // calls that may have returned schedules
+	plans    []int       // calls that return schedules unless they are refused
 	batches  []int       // calls that may have returned operations
 	tags     []int       // calls that may have returned the tag of a document
 	gates    map[int]int // the gate of each account at which requests may wait
@@ -92,9 +93,13 @@ func (m *maker) create(account int) {
 	m.created(c)
 }
 
-// created notes that a call may have created jobs and schedules.
+// created notes that a call may have created jobs and, if it says how often they run,
+// schedules.
 func (m *maker) created(c *call) {
-	m.jobs, m.plans = append(m.jobs, c.number), append(m.plans, c.number)
+	m.jobs = append(m.jobs, c.number)
+	if strings.Contains(c.body, `"repeat_every"`) || strings.Contains(c.body, `"cron"`) {
+		m.plans = append(m.plans, c.number)
+	}
 }
 
 // hold adds a job that stays under way, and one with its key that follows it.
@@ -144,16 +149,16 @@ func (m *maker) put(account int) {
 	if m.chance(20) { // the same again, perhaps in another order
 		for i := len(m.calls) - 1; i >= 0; i-- {
 			if c := m.calls[i]; c.method == "PUT" && strings.HasPrefix(c.path, "/api/schedules/key:") {
-				m.created(m.add(c.account, "PUT", c.path, c.body))
+				m.plans = append(m.plans, m.add(c.account, "PUT", c.path, c.body).number)
 				return
 			}
 		}
 	}
-	m.created(m.add(account, "PUT", "/api/schedules/key:"+m.key(), body))
+	m.plans = append(m.plans, m.add(account, "PUT", "/api/schedules/key:"+m.key(), body).number)
 }
 
 func (m *maker) putID(account int) {
-	m.created(m.add(account, "PUT", "/api/schedules/"+m.scheduleRef(), object(m.schedule(false))))
+	m.add(account, "PUT", "/api/schedules/"+m.scheduleRef(account), object(m.schedule(false)))
 }
 
 func (m *maker) apply(account int) {
@@ -178,19 +183,32 @@ func (m *maker) apply(account int) {
 	m.tags = append(m.tags, c.number)
 }
 
-// jobRef refers to a job, by one of its names.
-func (m *maker) jobRef() string {
-	if len(m.jobs) == 0 || m.chance(20) {
-		return "key:" + m.key()
+// of returns one of some calls, seldom of another account; 0 for none.
+func (m *maker) of(account int, calls []int) int {
+	if m.chance(92) {
+		calls = slices.DeleteFunc(slices.Clone(calls), func(number int) bool { return m.calls[number-1].account != account })
 	}
-	return fmt.Sprintf("<%s:%d.%d>", choose(m, "job", "record"), choose(m, m.jobs...), m.IntN(4))
+	if len(calls) == 0 {
+		return 0
+	}
+	return choose(m, calls...)
 }
 
-func (m *maker) scheduleRef() string {
-	if len(m.plans) == 0 || m.chance(50) {
+// jobRef refers to a job, by one of its names.
+func (m *maker) jobRef(account int) string {
+	number := m.of(account, m.jobs)
+	if number == 0 || m.chance(20) {
 		return "key:" + m.key()
 	}
-	return fmt.Sprintf("<schedule:%d.%d>", choose(m, m.plans...), m.IntN(4))
+	return fmt.Sprintf("<%s:%d.%d>", choose(m, "job", "record"), number, m.IntN(4))
+}
+
+func (m *maker) scheduleRef(account int) string {
+	number := m.of(account, m.plans)
+	if number == 0 || m.chance(25) {
+		return "key:" + m.key()
+	}
+	return fmt.Sprintf("<schedule:%d.%d>", number, m.IntN(4))
 }
 
 func (m *maker) patchJob(account int) {
@@ -198,11 +216,11 @@ func (m *maker) patchJob(account int) {
 	if m.chance(50) {
 		fields = m.fields(fieldsOfJobs)
 	}
-	m.ifMatch(m.add(account, "PATCH", "/api/jobs/"+m.jobRef(), object(fields)))
+	m.ifMatch(m.add(account, "PATCH", "/api/jobs/"+m.jobRef(account), object(fields)))
 }
 
 func (m *maker) patchSchedule(account int) {
-	m.ifMatch(m.add(account, "PATCH", "/api/schedules/"+m.scheduleRef(), object(m.fields(fieldsOfSchedules))))
+	m.ifMatch(m.add(account, "PATCH", "/api/schedules/"+m.scheduleRef(account), object(m.fields(fieldsOfSchedules))))
 }
 
 func (m *maker) ifMatch(c *call) {
@@ -216,20 +234,20 @@ func (m *maker) rerun(account int) {
 	if m.chance(50) {
 		body = object(m.fields(fieldsOfJobs))
 	}
-	m.created(m.add(account, "POST", "/api/jobs/"+m.jobRef()+"/rerun", body))
+	m.created(m.add(account, "POST", "/api/jobs/"+m.jobRef(account)+"/rerun", body))
 }
 
 func (m *maker) act(account int) {
-	m.created(m.add(account, "POST", "/api/jobs/"+m.jobRef()+"/"+choose(m, "cancel", "run"), ""))
+	m.created(m.add(account, "POST", "/api/jobs/"+m.jobRef(account)+"/"+choose(m, "cancel", "run"), ""))
 }
 
 func (m *maker) actOnSchedule(account int) {
-	path := "/api/schedules/" + m.scheduleRef()
+	path := "/api/schedules/" + m.scheduleRef(account)
 	switch what := choose(m, "run", "disable", "enable", "delete"); what {
 	case "delete":
 		m.add(account, "DELETE", path, "")
 	default:
-		m.created(m.add(account, "POST", path+"/"+what, ""))
+		m.add(account, "POST", path+"/"+what, "")
 	}
 }
 
@@ -252,7 +270,7 @@ func (m *maker) changeSecret(account int) {
 }
 
 func (m *maker) state(account int) {
-	path := "/api/schedules/" + m.scheduleRef() + "/state"
+	path := "/api/schedules/" + m.scheduleRef(account) + "/state"
 	switch m.IntN(3) {
 	case 0:
 		m.add(account, "DELETE", path, "")
@@ -279,8 +297,12 @@ func (m *maker) operate(account int) {
 
 func (m *maker) cancelMany(account int) {
 	if m.chance(50) {
-		m.add(account, "POST", "/api/jobs/cancel?"+m.query(), "")
+		var ids []string
+		for range 1 + m.IntN(3) {
+			ids = append(ids, strings.Replace(m.jobRef(account), "<job", "<record", 1))
+		}
+		m.add(account, "POST", "/api/jobs/cancel", `{"job_ids":["`+strings.Join(ids, `","`)+`"]}`)
 		return
 	}
-	m.created(m.add(account, "POST", "/api/jobs/"+m.jobRef()+"/cancel", ""))
+	m.created(m.add(account, "POST", "/api/jobs/"+m.jobRef(account)+"/cancel", ""))
 }

@@ -122,10 +122,13 @@ func (l *list) wrongOrder() string {
 // normalList returns the list in an order that is the same on both sides.
 func (s *side) normalList(l *list) string {
 	for _, r := range l.records {
-		if r.Event != "" {
-			r.rank = s.symbols.known("job", fmt.Sprint(r.Number)) + r.Event + s.bare(r.Payload)
-		} else {
+		switch job := s.symbols.known("job", fmt.Sprint(r.Number)); {
+		case r.Event == "":
 			r.rank = s.bare(r.Args)
+		case job != "":
+			r.rank = job // its logs are in order
+		default:
+			r.rank = r.Event + s.bare(r.Payload)
 		}
 	}
 	slices.SortFunc(l.records, func(a, b *record) int {

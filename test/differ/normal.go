@@ -35,12 +35,12 @@ var (
 	// numbered are the places of jobs' numbers in texts.
 	numbered = regexp.MustCompile(`(\bjobs? |/jobs/)(\d+)`)
 	// durations and jobMembers are members of payloads.
-	durations  = regexp.MustCompile(`"duration_ms": ?\d+`)
+	durations  = regexp.MustCompile(`"duration_ms": ?[\d.]+`)
 	jobMembers = regexp.MustCompile(`"\$job": ?\{[^}]*\}`)
 )
 
-// near is how far from the beginning a time may be to depend on the clock. Further ones
-// were sent by the sequence.
+// near is how far from the beginning a time of whole seconds may be to depend on the
+// clock. Further ones were sent by the sequence.
 const near = 400 * 24 * time.Hour
 
 // text returns a text with symbols for what differs between the sides.
@@ -64,7 +64,7 @@ func (s *side) time(text string) string {
 		return text
 	}
 	distance := at.Sub(s.begun)
-	if distance.Abs() > near {
+	if distance.Abs() > near && at.Nanosecond() == 0 {
 		return text
 	}
 	return fmt.Sprintf("<now%+.1fh,%d>", distance.Round(30*time.Minute).Hours()+0, len(text))
@@ -155,7 +155,7 @@ func (w *writer) valueEnds() {
 
 func (w *writer) line(text string) {
 	w.b.WriteString(strings.Repeat(" ", len(w.stack)))
-	if top := len(w.stack) - 1; top >= 0 && w.stack[top].object && text != "}" {
+	if top := len(w.stack) - 1; top >= 0 && w.stack[top].object && text != "}" && text != "]" {
 		w.b.WriteString(w.stack[top].name + ": ")
 	}
 	w.b.WriteString(text + "\n")

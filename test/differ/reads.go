@@ -18,18 +18,18 @@ func (m *maker) order(fields []string) string {
 }
 
 // query returns parameters that filter jobs.
-func (m *maker) query() string {
+func (m *maker) query(account int) string {
 	var parameters []string
 	for range 1 + m.IntN(2) {
 		parameters = append(parameters, choose(m,
 			"state="+choose(m, states...), "tag=t0", "tag=t1", "tag=t0&tag=t1", "host=127.0.0.1", "host=example.com", fmt.Sprint("name=n", m.IntN(3)),
-			"since=2020-01-01T00:00:00Z", "until=2100-01-01T00:00:00Z", "until=2020-01-01T00:00:00Z", "idempotency_key="+m.key(), "schedule_id="+strings.TrimPrefix(m.scheduleRef(), "key:")))
+			"since=2020-01-01T00:00:00Z", "until=2100-01-01T00:00:00Z", "until=2020-01-01T00:00:00Z", "idempotency_key="+m.key(), "schedule_id="+strings.TrimPrefix(m.scheduleRef(account), "key:")))
 	}
 	return strings.Join(parameters, "&")
 }
 
 // list returns the path of a list of jobs, schedules or logs.
-func (m *maker) list() string {
+func (m *maker) list(account int) string {
 	page := fmt.Sprintf("limit=%d", choose(m, 1, 2, 3, 7, 100))
 	if m.chance(15) {
 		page += fmt.Sprintf("&offset=%d", m.IntN(5))
@@ -44,9 +44,9 @@ func (m *maker) list() string {
 	case 3:
 		return "/api/logs?" + page + "&event=" + choose(m, "worker.http.request", "worker.http.response", "worker.state.rejected", "worker.schedule.ended", "worker.schedule.skipped")
 	case 4:
-		return "/api/jobs?" + page + "&" + m.query()
+		return "/api/jobs?" + page + "&" + m.query(account)
 	case 5:
-		return "/api/jobs?" + page + "&" + m.query() + "&" + m.order(jobOrders)
+		return "/api/jobs?" + page + "&" + m.query(account) + "&" + m.order(jobOrders)
 	default:
 		return "/api/jobs?" + page + "&" + m.order(jobOrders)
 	}
@@ -56,13 +56,13 @@ func (m *maker) list() string {
 func (m *maker) readOne(account int) {
 	switch m.IntN(9) {
 	case 0, 1:
-		m.walk(account, m.list())
+		m.walk(account, m.list(account))
 	case 2:
-		m.get(account, "/api/jobs/"+m.jobRef()+choose(m, "", "/details", "/details", "/revisions"))
+		m.get(account, "/api/jobs/"+m.jobRef(account)+choose(m, "", "/details", "/details", "/revisions"))
 	case 3:
-		m.get(account, "/api/schedules/"+m.scheduleRef()+choose(m, "", "/details", "/details", "/revisions", "/state"))
+		m.get(account, "/api/schedules/"+m.scheduleRef(account)+choose(m, "", "/details", "/details", "/revisions", "/state"))
 	case 4:
-		m.get(account, "/api/jobs/counts?"+m.query())
+		m.get(account, "/api/jobs/counts?"+m.query(account))
 	case 5:
 		m.get(account, "/api/export"+choose(m, "", "?owner=o0", "?owner=o1"))
 	case 6:
@@ -88,7 +88,7 @@ func (m *maker) readAll(account int) {
 		m.walk(account, path)
 	}
 	for range 8 {
-		m.walk(account, m.list())
+		m.walk(account, m.list(account))
 	}
 	for _, number := range m.jobs {
 		if m.calls[number-1].account == account {

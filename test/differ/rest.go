@@ -55,6 +55,10 @@ type shown struct {
 // busy returns what an account waits for that happens soon; "" for nothing.
 func (s *side) busy(account int) (string, error) {
 	var running, pending struct{ Data []shown }
+	// A job becomes executing and then final, so it is in one of the lists until it is.
+	if err := s.read(account, "/api/jobs?limit=100&state=scheduled&order_by=job_id,asc", &pending); err != nil {
+		return "", err
+	}
 	if err := s.read(account, "/api/jobs?limit=100&state=executing", &running); err != nil {
 		return "", err
 	}
@@ -66,9 +70,6 @@ func (s *side) busy(account int) (string, error) {
 		if j.Key != nil {
 			held[*j.Key] = true
 		}
-	}
-	if err := s.read(account, "/api/jobs?limit=100&state=scheduled&order_by=job_id,asc", &pending); err != nil {
-		return "", err
 	}
 	for _, j := range pending.Data {
 		if j.Job.Due.After(time.Now().Add(soon)) || j.Key != nil && held[*j.Key] {

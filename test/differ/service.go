@@ -34,6 +34,8 @@ type side struct {
 	found   map[int]ids
 	symbols *symbols
 	begun   time.Time
+	// statuses counts the responses that were compared, by what was called.
+	statuses map[string]int
 }
 
 // accounts is how many accounts a sequence has.
@@ -42,7 +44,7 @@ const accounts = 2
 // startSide starts a service in this process. It stops when the test ends.
 func startSide(t *testing.T, name, databaseURL string) *side {
 	t.Helper()
-	s := &side{name: name, target: newTarget(t), client: &http.Client{Timeout: time.Minute}}
+	s := &side{name: name, target: newTarget(t), client: &http.Client{Timeout: time.Minute}, statuses: map[string]int{}}
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // never fails
 	keyFile := filepath.Join(t.TempDir(), "keys")
