@@ -3,6 +3,7 @@ package job_test
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -310,8 +311,52 @@ func TestReadSchedule_KeepsTheGridOfWhatItReplaces(t *testing.T) {
 		t.Errorf("another interval: %v", err)
 	}
 	s.FirstDue = s.FirstDue.Add(time.Second)
-	if _, err := read(body); !slices.Equal(pointers(err), []string{"#/ends_at"}) {
+	if _, err := read(strings.Replace(body, "x", "y", 1)); !slices.Equal(pointers(err), []string{"#/ends_at"}) {
 		t.Errorf("no point is left: %v", err)
+	}
+	if d, err := read(body); err != nil || d.Existing == nil || d.ScheduleID != id {
+		t.Errorf("no point is left of a schedule that does not change: %+v, %v", d, err)
+	}
+}
+
+// What equals the stored schedule is right whatever the clock says, and whatever has
+// become of other records.
+func TestReadSchedule_OfEqualContentIsRight(t *testing.T) {
+	name := "n"
+	s := &job.Schedule{
+		ID: uuid.MustParse("0198d5d2-6b1c-7c4e-9a53-0c1d2e3f4a5b"), Revision: 3, FirstDue: changedAt.AddDate(0, 0, -2), Name: &name,
+		Args: rawjson.Value(`{"url":"https://x","repeat_every":60,"ends_at":"2020-01-01","limits":["gone"],"method":"put","headers":{"a":"{{secret.gone}}"}}`),
+	}
+	opts := job.ReadOptions{
+		Now: changedAt, Replaces: func() *job.Schedule { return s },
+		HasLimit: func(string) bool { return false }, CheckSecret: func(string, string) string { return "is gone" }, CheckHost: func(string) string { return "is denied" },
+	}
+	const same = `"name":"n","headers":{"a":"{{secret.gone}}"},"method":"PUT","limits":["gone"],"url":"https://x","ends_at":"2020-01-01","repeat_every":60,"body":null}`
+	d, err := job.ReadSchedule(rawjson.Value(`{`+same), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err := job.Replace(s, d); err != nil || len(e.Changes) != 0 || e.Moves {
+		t.Errorf("%+v, %v", e, err)
+	}
+	for _, members := range []string{`"body":1,`, `"name":1,`, `"description":"d",`, `"idempotency_key":"k",`, `"schedule_at":1,`, `"x":null,`, `"method":5,`, `"headers":1,`} {
+		field, _, _ := strings.Cut(members, ":")
+		body := `{` + members + strings.Replace(same, field+`:`, `"description":`, 1)
+		if _, err := job.ReadSchedule(rawjson.Value(body), opts); err == nil {
+			t.Errorf("%s is accepted", body)
+		}
+	}
+}
+
+func TestReadNext_KnowsDurationsThatAreTooLong(t *testing.T) {
+	for text, want := range map[string]string{
+		`345600000`: "must be at most", `[4000,"days"]`: "must be at most", `315532801`: "must be at most", `315532800`: "", `1`: "", `-1`: "must",
+		`"9999-12-31"`: "must be at most", `"2001-01-01"`: "", `1e300`: "must", `99999999999999`: "must be at most",
+		strconv.FormatInt(changedAt.Unix()-5, 10): "", strconv.FormatInt(changedAt.Add(time.Hour).UnixMilli(), 10): "",
+	} {
+		if at, wrong := job.ReadNext(rawjson.Value(text), changedAt); !strings.HasPrefix(wrong, want) || (want == "") != (wrong == "") {
+			t.Errorf("%s: %v, %q; want %q", text, at, wrong, want)
+		}
 	}
 }
 

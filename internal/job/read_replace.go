@@ -13,7 +13,8 @@ import (
 )
 
 // ReadSchedule reads a request that describes a schedule completely: a create
-// request that recurs, without a key. The schedule has the key of opts.HeaderKey.
+// request that recurs, without a key. The schedule has the key of opts.HeaderKey. What
+// equals the schedule that the request replaces is right.
 func ReadSchedule(body rawjson.Value, opts ReadOptions) (*Draft, error) {
 	r, err := newReader(body, "must be a JSON object with the fields of a schedule", opts)
 	if err != nil {
@@ -24,7 +25,55 @@ func ReadSchedule(body rawjson.Value, opts ReadOptions) (*Draft, error) {
 	if !r.has("repeat_every") && !r.has("cron") {
 		r.refuse("#", "must have repeat_every or cron, which say how often the schedule runs")
 	}
-	return r.finish(members)
+	draft, err := r.finish(members)
+	if err != nil && opts.Replaces != nil {
+		if same := unchanged(opts.Replaces(), members); same != nil {
+			return same, nil
+		}
+	}
+	return draft, err
+}
+
+// unchanged returns the draft of a schedule as it is stored, if that is what a request
+// with these members describes; else nil. Such a request changes nothing, so it is
+// right although the schedule's end has passed, or a limit that it names is gone.
+func unchanged(s *Schedule, members []rawjson.Member) *Draft {
+	if s == nil {
+		return nil
+	}
+	r := &reader{fields: map[string]rawjson.Value{}}
+	for _, m := range members {
+		switch {
+		case !slices.Contains(scheduleFields, m.Name), byName[m.Name].Column && m.Value.Kind() != '"', m.Name == "method" && m.Value.Kind() != '"':
+			return nil
+		}
+		r.fields[m.Name] = m.Value
+	}
+	d := &Draft{Key: s.Key, Name: r.column("name"), Description: r.column("description"), Args: r.args(members), ScheduleID: s.ID, Existing: &Existing{s.ID, s.Revision}}
+	if len((&patch{args: s.Args, name: s.Name, description: s.Description}).difference(d)) > 0 {
+		return nil
+	}
+	d.Grid, d.Spec = s.Grid()
+	return d
+}
+
+// column returns the text of a field that is no part of args; nil if it is not given.
+func (r *reader) column(name string) *string {
+	v, given := r.fields[name]
+	if !given {
+		return nil
+	}
+	text := rawjson.Text(v)
+	return &text
+}
+
+// WithTimeOf returns the args of a schedule with the first time of a run's args.
+func WithTimeOf(args, run rawjson.Value) rawjson.Value {
+	changes := make([]rawjson.Member, 0, len(firstTimes))
+	for _, name := range firstTimes {
+		changes = append(changes, rawjson.Member{Name: name, Value: rawjson.Get(run, name)})
+	}
+	return Merge(args, changes)
 }
 
 var scheduleFields = slices.DeleteFunc(namesIn(ForSchedule), func(name string) bool { return name == keyField })
@@ -39,7 +88,7 @@ func Replace(s *Schedule, d *Draft) (*Edit, error) {
 	}
 	p := &patch{args: s.Args, name: s.Name, description: s.Description}
 	old := ReadSpec(s.Args)
-	moves := !sameFrequency(&old, &d.Spec) || !sameFirstTime(s.Args, d.Args)
+	moves := !sameFrequency(&old, &d.Spec) || !SameFirstTime(s.Args, d.Args)
 	if moves {
 		var err error
 		if d, err = d.shiftedFor(s); err != nil {
@@ -114,7 +163,7 @@ func (r *reader) replacing(grid *schedule.Grid, start time.Time) time.Time {
 			times = append(times, rawjson.Member{Name: name, Value: v})
 		}
 	}
-	if sameFrequency(&old, &asked) && sameFirstTime(s.Args, rawjson.Object(times)) {
+	if sameFrequency(&old, &asked) && SameFirstTime(s.Args, rawjson.Object(times)) {
 		grid.Begin = s.FirstDue
 		due = grid.Next(time.Time{}, r.opts.Now.Add(-1))
 	}
@@ -127,9 +176,9 @@ func (r *reader) replacing(grid *schedule.Grid, start time.Time) time.Time {
 // firstTimes are the fields that say when a job runs first.
 var firstTimes = []string{"schedule_in", "scheduled_at"}
 
-// sameFirstTime reports whether two requests say the same about when a job runs
+// SameFirstTime reports whether two requests say the same about when a job runs
 // first, in whatever form.
-func sameFirstTime(a, b rawjson.Value) bool {
+func SameFirstTime(a, b rawjson.Value) bool {
 	for _, name := range firstTimes {
 		if (rawjson.Get(a, name) == nil) != (rawjson.Get(b, name) == nil) {
 			return false

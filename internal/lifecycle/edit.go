@@ -44,8 +44,9 @@ func newTime(e *job.Edit, m *store.Snapshot) time.Time {
 	return schedule.Later(e.ScheduledAt, m.Now)
 }
 
-// EditSchedule changes a schedule. Its pending run takes over what it says; a run
-// that has started, or will soon, keeps what it has, and the next run uses the
+// EditSchedule changes a schedule. Its pending run takes over what it says, apart from
+// what it has by an edit of its own in other fields. A run that has started, be it that
+// it waits for a retry, or will soon, keeps what it has, and the next run uses the
 // schedule as it is when that one ends.
 func EditSchedule(e *job.Edit, by job.Actor, hasStarted HasStarted) store.Decide {
 	return func(m *store.Snapshot) *store.Changes {
@@ -70,13 +71,17 @@ func EditSchedule(e *job.Edit, by job.Actor, hasStarted HasStarted) store.Decide
 		if moves {
 			c.Logs = settle(m, &s)
 		}
-		if m.Job == nil || startsSoon(m, hasStarted) {
+		if m.Job == nil || m.Job.State != job.Available || startsSoon(m, hasStarted) {
 			return c
 		}
 		j := *m.Job
-		j.Name, j.Description, j.Args = s.Name, s.Description, s.Args
-		if due := pendingDue(e, &s, m.Now); moves && s.Live() && !due.IsZero() {
-			reschedule(&j, due, m.Now)
+		due := pendingDue(e, &s, m.Now)
+		moves = moves && s.Live() && !due.IsZero() && !keepsTime(e, m)
+		takeOver(&j, &s, e)
+		if moves {
+			j.ScheduledAt, j.DueAt = due, schedule.Later(due, m.Now)
+		} else if hasOwnTime(m) && !e.Moves {
+			j.Args = job.WithTimeOf(j.Args, m.Job.Args)
 		}
 		redefine(c, m, &j, e, by)
 		if s.Live() && e.Spec.MaxRuns > 0 && j.Runs >= e.Spec.MaxRuns && j.Cancel(m.Now) == nil {
@@ -105,7 +110,11 @@ func pendingDue(e *job.Edit, s *job.Schedule, now time.Time) time.Time {
 var gridFields = []string{"/catch_up", "/ends_at", "/jitter", "/except"}
 
 func changesGrid(e *job.Edit) bool {
-	return slices.ContainsFunc(e.Changes, func(c job.FieldChange) bool { return slices.Contains(gridFields, c.Path) })
+	return slices.ContainsFunc(gridFields, func(path string) bool { return changesField(e, path) })
+}
+
+func changesField(e *job.Edit, path string) bool {
+	return slices.ContainsFunc(e.Changes, func(c job.FieldChange) bool { return c.Path == path })
 }
 
 // redefine adds a job's new definition to c.
@@ -129,14 +138,26 @@ func startsSoon(m *store.Snapshot, hasStarted HasStarted) bool {
 	return m.Job.Follows == 0 && !m.Job.DueAt.After(m.Now.Add(Soon))
 }
 
-// reschedule sets a pending job's due time to that of its schedule's next run.
-// It never delays a retry.
-func reschedule(j *job.Job, due, now time.Time) {
-	if j.State == job.Available {
-		j.ScheduledAt, j.DueAt = due, schedule.Later(due, now)
-	} else if due.Before(j.DueAt) {
-		j.DueAt = schedule.Later(due, now)
+// takeOver sets in a pending run what its schedule says. A name or a description of the
+// run's own stays unless the edit changes that of the schedule.
+func takeOver(j *job.Job, s *job.Schedule, e *job.Edit) {
+	if changesField(e, "/name") {
+		j.Name = s.Name
 	}
+	if changesField(e, "/description") {
+		j.Description = s.Description
+	}
+	j.Args = s.Args
+}
+
+// hasOwnTime reports whether the pending run of a schedule has a due time by an edit of
+// its own.
+func hasOwnTime(m *store.Snapshot) bool { return !job.SameFirstTime(m.Schedule.Args, m.Job.Args) }
+
+// keepsTime reports whether a due time of the run's own stays although the edit moves
+// points of the grid.
+func keepsTime(e *job.Edit, m *store.Snapshot) bool {
+	return hasOwnTime(m) && !e.Moves && (e.Spec.EndsAt.IsZero() || !m.Job.ScheduledAt.After(e.Spec.EndsAt))
 }
 
 // SetState replaces a schedule's $state; nil removes it.

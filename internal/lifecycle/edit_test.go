@@ -97,10 +97,11 @@ func TestEditSchedule_ANewCronCountsFromNow(t *testing.T) {
 func TestEditSchedule_TheRunTakesEverythingOver(t *testing.T) {
 	own := "own"
 	m := snapshot(recurring(`{"url":"https://x/a","repeat_every":3600,"method":"get","headers":{}}`), false)
-	m.Job.Name, m.Job.Args = &own, rawjson.Value(`{"url":"https://x/a","repeat_every":3600,"scheduled_at":"2030-01-01","method":"get","headers":{}}`)
+	m.Job.Name, m.Job.Description, m.Job.Args = &own, &own, rawjson.Value(`{"url":"https://x/a","repeat_every":3600,"scheduled_at":"2030-01-01","method":"get","headers":{}}`)
 	m.Job.ScheduledAt, m.Job.DueAt = due.Add(time.Minute), due.Add(time.Minute)
 	c := editSchedule(t, m, `{"url":"https://y/b","name":"n"}`)
-	if *c.Job.Name != "n" || string(c.Job.Args) != string(c.Schedule.Args) || c.Job.Revision != 1 || *c.Lane != job.Lane("https://y/b") {
+	const args = `{"url":"https://y/b","repeat_every":3600,"method":"get","headers":{},"scheduled_at":"2030-01-01"}`
+	if *c.Job.Name != "n" || *c.Job.Description != "own" || string(c.Job.Args) != args || c.Job.Revision != 1 || *c.Lane != job.Lane("https://y/b") {
 		t.Errorf("the run is %+v with %s", c.Job, c.Job.Args)
 	}
 	if !c.Job.DueAt.Equal(due.Add(time.Minute)) {
@@ -112,15 +113,47 @@ func TestEditSchedule_TheRunTakesEverythingOver(t *testing.T) {
 	}
 }
 
-func TestEditSchedule_DelaysNoRetry(t *testing.T) {
-	for every, want := range map[string]time.Duration{"60": 5 * time.Second, "3600": 10 * time.Minute} {
+func TestEditSchedule_KeepsARunThatWaitsForARetry(t *testing.T) {
+	for _, every := range []string{"60", "3600"} {
 		item := recurring(`{"url":"https://x","repeat_every":3600}`)
 		item.Job.State, item.Job.Attempt, item.Job.DueAt = job.Retryable, 1, due.Add(10*time.Minute)
 		m := snapshot(item, false)
 		m.Now = due.Add(5 * time.Second)
-		c := editSchedule(t, m, `{"repeat_every":`+every+`,"body":2}`)
-		if !c.Job.DueAt.Equal(due.Add(want)) || !c.Job.ScheduledAt.Equal(due) || c.Job.State != job.Retryable || c.Job.Attempt != 1 {
+		if c := editSchedule(t, m, `{"repeat_every":`+every+`,"body":2}`); c.Job != nil || c.Schedule.Revision != 1 {
 			t.Errorf("every %s s: %+v", every, c.Job)
+		}
+	}
+}
+
+func TestEditSchedule_KeepsWhatTheRunHasByAnEditOfItsOwn(t *testing.T) {
+	const args = `{"url":"https://x","repeat_every":3600,"method":"get","headers":{}}`
+	own := due.Add(90 * time.Minute)
+	for body, want := range map[string]struct {
+		name, description string
+		due               time.Duration
+	}{
+		`{"body":1}`:                         {"own", "own", 90 * time.Minute},
+		`{"name":"n"}`:                       {"n", "own", 90 * time.Minute},
+		`{"description":"d"}`:                {"own", "d", 90 * time.Minute},
+		`{"catch_up":"none"}`:                {"own", "own", 90 * time.Minute},
+		`{"repeat_every":60}`:                {"own", "own", 0},
+		`{"schedule_in":1800}`:               {"own", "own", 30 * time.Minute},
+		`{"ends_at":"2026-03-04T13:30:00Z"}`: {"own", "own", 90 * time.Minute},
+		`{"ends_at":"2026-03-04T13:29:59Z"}`: {"own", "own", 0},
+	} {
+		m := snapshot(recurring(args), false)
+		m.Now = due.Add(-time.Minute)
+		c := editJob(t, m, `{"name":"own","description":"own","scheduled_at":"`+job.FormatTime(own)+`"}`)
+		m.Job = c.Job
+		m.Now = due
+		m.Schedule.FirstDue = due.Add(-time.Hour)
+		c = editSchedule(t, m, body)
+		if *c.Job.Name != want.name || *c.Job.Description != want.description || !c.Job.ScheduledAt.Equal(due.Add(want.due)) {
+			t.Errorf("%s: the run is %s, %s, due %v", body, *c.Job.Name, *c.Job.Description, c.Job.ScheduledAt.Sub(due))
+		}
+		kept := c.Job.ScheduledAt.Equal(own)
+		if has := rawjson.Get(c.Job.Args, "scheduled_at"); kept != (string(has) == string(rawjson.Quote(job.FormatTime(own)))) || rawjson.Get(c.Schedule.Args, "scheduled_at") != nil {
+			t.Errorf("%s: the run has %s, the schedule %s", body, c.Job.Args, c.Schedule.Args)
 		}
 	}
 }

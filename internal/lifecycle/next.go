@@ -19,6 +19,7 @@ const (
 	SkippedDown    SkipReason = "down"    // the run before could not start in time
 	SkippedExpired SkipReason = "expired" // the run before was discarded as expired
 	SkippedLimit   SkipReason = "limit"   // a limit held the run before back
+	SkippedNext    SkipReason = "next"    // the run before asked with $next for a later time
 )
 
 // skip is points without a run of their own.
@@ -117,16 +118,18 @@ func (p *plan) after(r pastRun) successor {
 }
 
 // steered returns the run that follows at the time that the final run asked for,
-// once: the run after it is on the grid again. Points before it are not missed,
-// apart from those that passed while the final run was under way.
+// once: the run after it is on the grid again. Points before it have no run.
 func (p *plan) steered(next successor, r pastRun) successor {
+	covered := schedule.Later(p.missedFrom(r.Job), r.AttemptedAt)
+	next.skipped = p.skips(covered, r.now, r.AttemptedAt, waitReason(r.held), passedReason(r.AttemptedAt, r.held))
+	if over := p.grid.Points(schedule.Later(covered, r.now), r.next.Add(-time.Microsecond)); over.Count > 0 {
+		next.skipped = append(next.skipped, skip{over, SkippedNext})
+	}
 	if !p.spec.EndsAt.IsZero() && r.next.After(p.spec.EndsAt) {
 		next.end = job.EndedAt
 		return next
 	}
 	next.due = r.next
-	covered := schedule.Later(p.missedFrom(r.Job), r.AttemptedAt)
-	next.skipped = p.skips(covered, r.now, r.AttemptedAt, waitReason(r.held), passedReason(r.AttemptedAt, r.held))
 	return next
 }
 

@@ -54,6 +54,7 @@ func TestPlan_After(t *testing.T) {
 		name, members           string
 		due, started, now, want string
 		expired, held           bool
+		next                    string
 	}{
 		{name: "on time", due: "12:00", started: "12:00:01", now: "12:00:05", want: "12:10"},
 		{name: "cancelled before due", due: "12:00", now: "11:00", want: "12:10"},
@@ -89,6 +90,15 @@ func TestPlan_After(t *testing.T) {
 		{name: "a late one is the last", members: `,"ends_at":"2026-03-01T12:30:00Z"`, due: "12:00", started: "12:00", now: "12:45", want: "12:30 after 2 overlap 12:10-12:20"},
 		{name: "ended meanwhile", members: `,"ends_at":"2026-03-01T12:30:00Z"`, due: "12:00", started: "12:31", now: "12:45", want: "ends: ends_at"},
 		{name: "cancelled late, ended meanwhile", members: `,"ends_at":"2026-03-01T12:30:00Z"`, due: "12:00", now: "12:45", want: "ends: ends_at after 3 down 12:10-12:30"},
+		{name: "next, before a point", next: "12:09", due: "12:00", started: "12:00", now: "12:05", want: "12:09"},
+		{name: "next, on a point", next: "12:10", due: "12:00", started: "12:00", now: "12:05", want: "12:10"},
+		{name: "next, after points", next: "12:31", due: "12:00", started: "12:00", now: "12:05", want: "12:31 after 3 next 12:10-12:30"},
+		{name: "next, on a later point", next: "12:30", due: "12:00", started: "12:00", now: "12:05", want: "12:30 after 2 next 12:10-12:20"},
+		{name: "next, after a long run", next: "12:45", due: "12:00", started: "12:00", now: "12:25", want: "12:45 after 2 overlap 12:10-12:20 after 2 next 12:30-12:40"},
+		{name: "next, a point as the run ends", next: "12:35", due: "12:00", started: "12:00", now: "12:20", want: "12:35 after 2 overlap 12:10-12:20 after 1 next 12:30-12:30"},
+		{name: "next, all", members: `,"catch_up":"all"`, next: "12:25", due: "12:00", started: "12:00", now: "12:05", want: "12:25 after 2 next 12:10-12:20"},
+		{name: "next, after the end", members: `,"ends_at":"2026-03-01T12:30:00Z"`, next: "12:45", due: "12:00", started: "12:00", now: "12:05", want: "ends: ends_at after 3 next 12:10-12:30"},
+
 		{name: "excluded dates", members: `,"except":["2026-03-01/2026-03-02"]`, due: "12:00", started: "12:00", now: "12:45", want: "00:00"},
 		{name: "the last of all runs", members: `,"max_runs":8`, due: "12:00", started: "12:00", now: "12:45", want: "ends: max_runs"},
 		{name: "not the last of all runs", members: `,"max_runs":9`, due: "12:00", started: "12:00", now: "12:05", want: "12:10"},
@@ -96,6 +106,9 @@ func TestPlan_After(t *testing.T) {
 		p := planOf(every10(t, c.members))
 		j := &job.Job{InsertedAt: clockTime(t, "08:00"), ScheduledAt: clockTime(t, c.due), AttemptedAt: clockTime(t, c.started), Runs: 7}
 		r := pastRun{Job: j, now: clockTime(t, c.now), started: clockTime(t, c.started), counts: true, expired: c.expired, held: c.held}
+		if c.next != "" {
+			r.next = clockTime(t, c.next)
+		}
 		if got := p.after(r).describe(); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}

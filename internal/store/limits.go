@@ -76,8 +76,8 @@ type Limits interface {
 	// their keys.
 	LimitList(ctx context.Context, owner job.Owner, after string, limit int) ([]Limit, error)
 	// LimitDelete deletes one of the owner's limits, or returns a NotFound fault.
-	// If unfinished jobs name it, it returns their number, up to MaxLimitCount, and
-	// deletes nothing.
+	// If unfinished jobs name it, followers included, it returns their number, up to
+	// MaxLimitCount, and deletes nothing.
 	LimitDelete(ctx context.Context, owner job.Owner, key string) (named int, err error)
 	// LimitsOf returns which of the keys the owner has defined.
 	LimitsOf(ctx context.Context, owner job.Owner, keys []string) ([]string, error)
@@ -148,12 +148,13 @@ const LimitGone = time.Minute
 
 // Hold prepares a pending job to be stored: if it names limits, its due time
 // becomes that of a held item, else its own. It returns the keys. A job that
-// follows another has no item yet; its item is held when it is read for firing.
+// follows another names them, but waits in no line: it has no item yet, and its item
+// is held when it is read for firing.
 func Hold(j *job.Job) []string {
-	if j.Follows != 0 {
-		return nil
-	}
 	keys := job.LimitsNamed(j.Args)
+	if j.Follows != 0 {
+		return keys
+	}
 	own, held := OwnDue(j.DueAt)
 	switch {
 	case len(keys) > 0 && !held:

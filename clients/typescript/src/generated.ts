@@ -639,9 +639,10 @@ export interface SkippedPayload {
   /**
    * `overlap`: the run before was under way. `down`: a run could not start
    * in time. `expired`: the run before was discarded as expired. `limit`: a
-   * limit held a run back.
+   * limit held a run back. `next`: the run before asked with `$next` for a
+   * later time.
    */
-  reason: "overlap" | "down" | "expired" | "limit";
+  reason: "overlap" | "down" | "expired" | "limit" | "next";
 }
 
 /**

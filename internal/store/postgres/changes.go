@@ -121,6 +121,7 @@ type writes struct {
 	ended          []store.QueueKey // queue items to delete
 	jobs           []*job.Job
 	items          []queued
+	followers      []*job.Job // that are changed; they have no queue items
 	lines          []lineEntry
 	logs           []*job.Log
 	deliveries     []*job.Delivery
@@ -162,10 +163,14 @@ type cancel struct{ node, number, revision int64 }
 func (w *writes) add(t *tx, c *store.Changes, item store.QueueKey) {
 	if c.Job != nil {
 		w.jobs = append(w.jobs, c.Job)
+		if c.Job.Follows != 0 {
+			w.followers = append(w.followers, c.Job)
+		}
 		switch {
 		case c.Job.State.Final():
 			w.leave(c.Job)
 		case c.Job.Follows != 0:
+			w.lines = append(w.lines, linesOf(c.Job)...)
 			if c.Lane != nil {
 				w.definitions = append(w.definitions, updateRest(c.Job, *c.Lane))
 			}
@@ -220,7 +225,7 @@ func (w *writes) add(t *tx, c *store.Changes, item store.QueueKey) {
 func (w *writes) queries(t *tx) []query {
 	var all []query
 	for _, some := range [][]query{
-		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), updateJobs(w.jobs), removeSecretUses(w.jobs, endedWithSecrets), w.definitions, insertRevisions(w.revisions),
+		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), followersLeave(w.followers), updateJobs(w.jobs), removeSecretUses(w.jobs, endedWithSecrets), w.definitions, insertRevisions(w.revisions),
 		freeKeys(w.unended), releaseFollowers(t, w.left), insertItems(t, w.items), enterLines(t, w.lines), insertLogs(t, w.logs),
 		endDeliveries(t, w.ends), insertDeliveries(t, w.deliveries), insertOutcomes(w.outcomes),
 		updateSchedules(w.schedules), dropSchedules(w.drops), insertJobs(t, w.next), insertCancels(t, w.cancels),
@@ -252,6 +257,8 @@ func rollbackClaims(attempts []prepared) []query {
 	}}
 }
 
+// deleteItems deletes queue items, with their places in the lines of limits. Only
+// those may have one that are held, or were, or belong to a job that followed another.
 func deleteItems(refs []store.QueueKey) []query {
 	if len(refs) == 0 {
 		return nil
@@ -259,8 +266,8 @@ func deleteItems(refs []store.QueueKey) []query {
 	return []query{{
 		sql: `WITH gone AS (DELETE FROM runs r USING unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[]) AS u (due, kind, number, account)
 			WHERE r.due = u.due AND r.kind = u.kind AND r.number = u.number AND r.account = u.account
-			RETURNING r.due, r.kind, r.number, r.account, r.start_by)
-			DELETE FROM limit_items i USING gone g WHERE g.kind = 0 AND (g.start_by IS NOT NULL OR g.due >= $5) AND i.account = g.account AND i.number = g.number`,
+			RETURNING r.due, r.kind, r.number, r.account, r.start_by, r.held_due)
+			DELETE FROM limit_items i USING gone g WHERE g.kind = 0 AND (g.start_by IS NOT NULL OR g.held_due IS NOT NULL OR g.due >= $5) AND i.account = g.account AND i.number = g.number`,
 		args: append(refColumns(refs), store.HeldDue(time.Unix(0, 0)).UnixMicro()),
 	}}
 }

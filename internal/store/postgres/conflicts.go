@@ -262,7 +262,7 @@ func (r *resolving) queries(t *tx) []query {
 			}
 		}
 		if s.moved {
-			w.jobs = append(w.jobs, s.Follower)
+			w.jobs, w.followers, w.lines = append(w.jobs, s.Follower), append(w.followers, s.Follower), append(w.lines, linesOf(s.Follower)...)
 			w.definitions = append(w.definitions, updateDefinitions(t, &store.Changes{Job: s.Follower})...)
 			rest = append(rest, updateRest(s.Follower, s.followerLane))
 		}
@@ -328,7 +328,7 @@ func freeKeys(unended []*job.Job) []query {
 }
 
 // releaseFollowers stores the queue items of the jobs that wait for jobs which
-// have ended.
+// have ended. held_due makes their places in the lines of limits go with them.
 func releaseFollowers(t *tx, ended []*job.Job) []query {
 	if len(ended) == 0 {
 		return nil
@@ -337,7 +337,7 @@ func releaseFollowers(t *tx, ended []*job.Job) []query {
 		sql: `WITH w AS (SELECT j.account, j.number, j.lane, j.revision, greatest(j.due_at, $3) AS due FROM unnest($1::bigint[], $2::bigint[]) AS u (account, number)
 				JOIN jobs j ON j.account = u.account AND j.follows = u.number WHERE j.state <= 2 FOR NO KEY UPDATE OF j),
 			released AS (UPDATE jobs j SET follows = NULL, lane = NULL, due_at = w.due FROM w WHERE j.account = w.account AND j.number = w.number),
-			queued AS (INSERT INTO runs (due, kind, number, account, lane, attempt, revision) SELECT due, 0, number, account, lane, 0, revision FROM w)
+			queued AS (INSERT INTO runs (due, kind, number, account, lane, attempt, revision, held_due) SELECT due, 0, number, account, lane, 0, revision, due FROM w)
 			SELECT due, number, account, lane, revision FROM w`,
 		args: []any{
 			column(ended, func(j **job.Job) int64 { return (*j).Owner.Number }), column(ended, func(j **job.Job) int64 { return (*j).Number }),

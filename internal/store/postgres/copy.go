@@ -119,8 +119,11 @@ func (s *Store) copyJobs(jobs []store.StoredJob) []query {
 	var items []queued
 	var lines []lineEntry
 	for _, j := range jobs {
-		if !j.State.Final() && j.Follows == 0 {
-			lines = append(lines, linesOf(j.Job)...)
+		if j.State.Final() {
+			continue
+		}
+		lines = append(lines, linesOf(j.Job)...)
+		if j.Follows == 0 {
 			items = append(items, queued{itemOf(j.Job, j.Lane), j.Attempt})
 		}
 	}

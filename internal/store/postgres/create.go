@@ -142,9 +142,7 @@ func (c *creation) store(t *tx) error {
 		return err
 	}
 	items, lines := resolving.itemsOf(stored)
-	queries := append(insertItems(t, items), insertSchedules(stored)...)
-	queries = append(queries, enterLines(t, lines)...)
-	queries = append(queries, insertSecretUses(stored, jobOfNew)...)
+	queries := append(insertItems(t, items), insertParts(t, stored, lines)...)
 	queries = append(append(queries, resolving.queries(t)...), c.readHolders(t, keys, lookups))
 	return finish(append(queries, c.save()...)...)
 }

@@ -162,14 +162,14 @@ func (f *finishing) taking(result string) query {
 	refs := column(f.finishes, func(r *store.Finish) store.QueueKey { return r.QueueKey })
 	return query{
 		sql: `WITH held AS (
-			SELECT r.due, r.kind, r.number, r.account, r.start_by, c.i
+			SELECT r.due, r.kind, r.number, r.account, r.start_by, r.held_due, c.i
 			FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::integer[]) WITH ORDINALITY AS c (due, kind, number, account, node, attempt, i)
 			JOIN runs r ON r.due = c.due AND r.kind = c.kind AND r.number = c.number AND r.account = c.account
 			WHERE r.node = c.node AND r.attempt = c.attempt ORDER BY r.due, r.kind, r.number, c.i FOR UPDATE OF r),
 		gone AS (
 			DELETE FROM runs r USING held h WHERE r.due = h.due AND r.kind = h.kind AND r.number = h.number AND r.account = h.account),
 		freed AS (
-			DELETE FROM limit_items i USING held h WHERE h.kind = 0 AND h.start_by IS NOT NULL AND i.account = h.account AND i.number = h.number)
+			DELETE FROM limit_items i USING held h WHERE h.kind = 0 AND (h.start_by IS NOT NULL OR h.held_due IS NOT NULL) AND i.account = h.account AND i.number = h.number)
 		` + result,
 		args: append(refColumns(refs),
 			column(f.finishes, func(r *store.Finish) int64 { return r.Node }), column(f.finishes, func(r *store.Finish) int { return r.Attempt })),

@@ -252,7 +252,14 @@ func insertJobs(t *tx, jobs []store.NewJob) []query {
 			}
 			return nil
 		},
-	}}, append(append(insertSchedules(jobs), insertSecretUses(jobs, jobOfNew)...), append(insertFirstLogs(t, jobs), enterLines(t, lines)...)...)...)
+	}}, insertParts(t, jobs, lines)...)
+}
+
+// insertParts stores what else there is of new jobs, which an earlier statement has
+// stored: their schedules, logs, uses of secrets and places in the lines of limits.
+func insertParts(t *tx, jobs []store.NewJob, lines []lineEntry) []query {
+	queries := append(insertSchedules(jobs), insertSecretUses(jobs, jobOfNew)...)
+	return append(append(queries, insertFirstLogs(t, jobs)...), enterLines(t, lines)...)
 }
 
 // insertFirstLogs stores the logs of jobs stored by an earlier statement.

@@ -36,7 +36,11 @@ func linesOf(j *job.Job) []lineEntry {
 		return nil
 	}
 	due, _ := store.OwnDue(j.DueAt)
-	return entriesOf(j.Owner.Number, j.Number, j.ID, due, store.HeldExpiry(j, due), keys, len(keys))
+	entries := entriesOf(j.Owner.Number, j.Number, j.ID, due, store.HeldExpiry(j, due), keys, len(keys))
+	if j.Follows != 0 {
+		entries[0].first, entries[0].expires = false, time.Time{}
+	}
+	return entries
 }
 
 func entriesOf(account, number int64, id uuid.UUID, due, expires time.Time, keys []string, named int) []lineEntry {
@@ -253,6 +257,13 @@ func leaveLines(moves []lineMove) []query {
 			column(moves, func(m *lineMove) int64 { return m.Account }), column(moves, func(m *lineMove) int64 { return m.Number }),
 		},
 	}}
+}
+
+// followersLeave removes the places of jobs that follow others.
+func followersLeave(followers []*job.Job) []query {
+	return leaveLines(column(followers, func(j **job.Job) lineMove {
+		return lineMove{QueueKey: store.QueueKey{ItemID: store.ItemID{Number: (*j).Number}, Account: (*j).Owner.Number}}
+	}))
 }
 
 func moveHeld(moves []lineMove) []query {

@@ -129,7 +129,7 @@ func (t *tx) updateJob(c *store.Changes, item store.QueueKey) error {
 		if err := t.exec(`UPDATE jobs SET lane = ? WHERE number = ? AND ? > 0`, item.Lane, j.Number, item.Lane); err != nil {
 			return fmt.Errorf("updating the lane of a job: %w", err)
 		}
-		return nil
+		return t.joinLines(j, keys)
 	}
 	item.Due, item.Revision = j.DueAt, j.Revision
 	if c.Await {

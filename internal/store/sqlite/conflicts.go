@@ -217,6 +217,8 @@ func (t *tx) replace(c *store.Changes, lane uint32) error {
 		if err := t.removeItem(&item); err != nil {
 			return err
 		}
+	} else if err := t.leaveLines(item.Account, item.Number); err != nil {
+		return err
 	}
 	item.Lane = lane
 	return t.apply(&store.Changes{Job: j, UpdateDefinition: true, Revisions: c.Revisions}, &item)

@@ -162,7 +162,7 @@ func (t *tx) copyJobs(r *store.Records) error {
 		if err != nil {
 			return err
 		}
-		if j.State.Final() || j.Follows != 0 {
+		if j.State.Final() {
 			continue
 		}
 		if err := t.addSecretUses(j.Job, job.SecretNames(j.Job.Args)); err != nil {
@@ -170,6 +170,9 @@ func (t *tx) copyJobs(r *store.Records) error {
 		}
 		if err := t.joinLines(j.Job, keys); err != nil {
 			return err
+		}
+		if j.Follows != 0 {
+			continue
 		}
 		ref := store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: j.Lane, Revision: j.Revision}
 		if err := t.copyItem(ref, j.Attempt); err != nil {

@@ -17,6 +17,9 @@ func (t *tx) joinLines(j *job.Job, keys []string) error {
 	if len(keys) == 0 {
 		return nil
 	}
+	if j.Follows != 0 {
+		return t.takePlaces(j.Owner.Number, j.Number, j.DueAt, time.Time{}, keys, len(keys), -1)
+	}
 	due, _ := store.OwnDue(j.DueAt)
 	return t.enterLine(j.Owner.Number, j.Number, due, store.HeldExpiry(j, due), keys, len(keys))
 }
@@ -24,14 +27,8 @@ func (t *tx) joinLines(j *job.Job, keys []string) error {
 // enterLine lets an item wait in the line of the first of its keys, of which the
 // job names the first ones.
 func (t *tx) enterLine(account, number int64, due, expires time.Time, keys []string, named int) error {
-	t.store.limited.Store(true)
-	for i, key := range keys {
-		err := t.exec(`INSERT INTO limit_items (account, number, key, state, due, named, expires) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			account, number, key, i == 0, due, i < named, expires)
-		if err != nil {
-			return fmt.Errorf("entering the line of a limit: %w", err)
-		}
-		expires = time.Time{} // only the first row has it
+	if err := t.takePlaces(account, number, due, expires, keys, named, 0); err != nil {
+		return err
 	}
 	// A key that is not defined any more permits everything.
 	err := t.exec(`INSERT INTO limits (account, key, deleted, wake_at) VALUES (?1, ?2, 1, ?3)
@@ -40,6 +37,21 @@ func (t *tx) enterLine(account, number int64, due, expires time.Time, keys []str
 		return fmt.Errorf("waking a limit: %w", err)
 	}
 	t.wake(account, keys[0], due)
+	return nil
+}
+
+// takePlaces stores the keys of a job, of which it waits in the line of one, or of
+// none.
+func (t *tx) takePlaces(account, number int64, due, expires time.Time, keys []string, named, line int) error {
+	t.store.limited.Store(true)
+	for i, key := range keys {
+		err := t.exec(`INSERT INTO limit_items (account, number, key, state, due, named, expires) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			account, number, key, i == line, due, i < named, expires)
+		if err != nil {
+			return fmt.Errorf("entering the line of a limit: %w", err)
+		}
+		expires = time.Time{} // only the first row has it
+	}
 	return nil
 }
 

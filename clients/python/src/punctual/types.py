@@ -447,7 +447,7 @@ _SkippedPayloadRequired = TypedDict("_SkippedPayloadRequired", {
     "count": "int",
     "from": "Instant",
     "to": "Instant",
-    "reason": "Literal['overlap', 'down', 'expired', 'limit']",
+    "reason": "Literal['overlap', 'down', 'expired', 'limit', 'next']",
 })
 
 
