@@ -126,7 +126,7 @@ var goroutine = regexp.MustCompile(`^goroutine \d+ .*\[.*\]:$`)
 
 func ours(block []string) bool {
 	for _, line := range block {
-		if strings.HasPrefix(line, module+"/") || strings.HasPrefix(line, "main.") {
+		if strings.HasPrefix(line, module+"/") {
 			return true
 		}
 	}

@@ -78,11 +78,10 @@ type test struct {
 
 // timed is how long something took.
 type timed struct {
-	name     string
-	elapsed  time.Duration
-	cpu      time.Duration
-	hasCPU   bool
-	isCached bool
+	name    string
+	of      *pkg
+	elapsed time.Duration
+	cpu     time.Duration // 0 if unknown
 }
 
 func newRun(out io.Writer, module string) *run {
@@ -194,8 +193,8 @@ func (r *run) ofTest(p *pkg, e event, now time.Time) {
 	p.begun = true
 	switch e.Action {
 	case "run":
-		if parent := parentOf(e.Test); parent != "" {
-			p.parents[parent] = true
+		for above := parentOf(e.Test); above != ""; above = parentOf(above) {
+			p.parents[above] = true
 		}
 	case "pause":
 		t.paused = true
@@ -219,13 +218,13 @@ func (r *run) ofTest(p *pkg, e event, now time.Time) {
 func (r *run) ended(p *pkg, e event, t *test) {
 	parent := p.parents[e.Test]
 	if !strings.Contains(e.Test, "/") && e.Elapsed > 0 {
-		r.took = append(r.took, timed{name: short(p.name, r.module) + " " + e.Test, elapsed: seconds(e.Elapsed), isCached: p.cached})
+		r.took = append(r.took, timed{name: short(p.name, r.module) + " " + e.Test, of: p, elapsed: seconds(e.Elapsed)})
 	}
 	switch {
 	case e.Action == "skip":
 		r.skipped++
 	case e.Action == "fail":
-		if above := parentOf(e.Test); above != "" {
+		for above := parentOf(e.Test); above != ""; above = parentOf(above) {
 			p.broken[above] = true
 		}
 		if !parent || !p.broken[e.Test] {
@@ -313,6 +312,8 @@ func (r *run) note(p *pkg, test, output string) {
 	p.seeds[test] = found
 }
 
+// parentOf returns the name of the test above. A subtest may have slashes in its own
+// name, so there may be no such test.
 func parentOf(test string) string {
 	if i := strings.LastIndexByte(test, '/'); i > 0 {
 		return test[:i]

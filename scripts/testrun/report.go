@@ -176,7 +176,7 @@ func (r *run) printDearest() {
 	var packages []timed
 	for _, p := range r.packages {
 		if p.elapsed > 0 && !p.cached {
-			packages = append(packages, timed{name: short(p.name, r.module), elapsed: p.elapsed, cpu: p.cpu, hasCPU: p.cpu > 0})
+			packages = append(packages, timed{short(p.name, r.module), p, p.elapsed, p.cpu})
 		}
 	}
 	if len(packages) < 2 {
@@ -186,14 +186,16 @@ func (r *run) printDearest() {
 	r.printf("\nthe dearest packages\n%9s %9s\n", "time", "cpu")
 	for _, p := range packages[:min(dearest, len(packages))] {
 		cpu := ""
-		if p.hasCPU {
+		if p.cpu > 0 {
 			cpu = fmt.Sprintf("%.1fs", p.cpu.Seconds())
 		}
 		r.printf("%8.1fs %9s  %s\n", p.elapsed.Seconds(), cpu, p.name)
 	}
-	tests := slices.DeleteFunc(slices.Clone(r.took), func(t timed) bool { return t.isCached })
+	tests := slices.DeleteFunc(slices.Clone(r.took), func(t timed) bool { return t.of.cached })
 	slices.SortFunc(tests, func(a, b timed) int { return cmp.Compare(b.elapsed, a.elapsed) })
-	r.printf("\nthe longest tests\n")
+	if len(tests) > 0 {
+		r.printf("\nthe longest tests\n")
+	}
 	for _, t := range tests[:min(dearest, len(tests))] {
 		r.printf("%8.1fs  %s\n", t.elapsed.Seconds(), t.name)
 	}

@@ -53,6 +53,9 @@ func wrap(args []string) int {
 		}
 	}()
 	err = cmd.Wait()
+	// What a test has left behind, as one that panicked, would take time from others. The
+	// guards of servers have groups of their own.
+	_ = syscall.Kill(-s.PID, syscall.SIGKILL)
 	s.Ended, s.CPU = true, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()
 	if err := s.write(states); err != nil {
 		fmt.Fprintln(os.Stderr, "testrun:", err)
