@@ -85,12 +85,16 @@ func TestOperations_RunReachesRetriesAndStartsAtOnce(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t)
+	var jobs []harness.JSON
 	for i := range 3 {
-		create(a.Client, fmt.Sprintf(`{"url":"%s","method":"post","body":%d,"scheduled_at":"%s","tags":["x"]}`, target.URL, i, far))
+		jobs = append(jobs, create(a.Client, fmt.Sprintf(`{"url":"%s","method":"post","body":%d,"scheduled_at":"%s","tags":["x"]}`, target.URL, i, far)))
 	}
 	o := operate(t, a.Client, `{"action":"run","filter":{"state":"scheduled"},"set":{}}`)
 	wantOperated(t, o, 3, 3, `{}`)
 	target.Await(t, 3, soon)
+	for _, job := range jobs {
+		awaitState(t, a.Client, job, "completed")
+	}
 	wantOperated(t, operate(t, a.Client, `{"action":"run","filter":{"tags":["x"],"since":"2020-01-01"}}`), 3, 0, `{"final":3}`)
 }
 
