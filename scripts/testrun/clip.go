@@ -88,41 +88,69 @@ func cutLine(line string) string {
 	return line[:most] + fmt.Sprintf(" [%d further bytes]", len(line)-most)
 }
 
-// relevant leaves out goroutines that are not in the repository's code, but for the
-// first, and shortens the others.
+// relevant shortens what a process prints when it crashes: it leaves out registers, the
+// goroutines that are not in the repository's code, except one that panicked, and the
+// frames of the runtime below the others. Goroutines of tests come first.
 func relevant(lines []string) []string {
-	const deep = 16 // lines of a goroutine
-	var out []string
-	left, goroutines := 0, 0
-	for i := 0; i < len(lines); {
-		end := i + 1
-		if !goroutine.MatchString(lines[i]) {
-			out = append(out, lines[i])
-			i = end
+	var out, tests, others []string
+	left, panicked := 0, true
+	for len(lines) > 0 {
+		if !goroutine.MatchString(lines[0]) {
+			if !noise.MatchString(lines[0]) {
+				out = append(out, lines[0])
+			}
+			panicked = panicked && !strings.HasPrefix(lines[0], "SIGQUIT")
+			lines = lines[1:]
 			continue
 		}
+		end := 1
 		for end < len(lines) && lines[end] != "" && !goroutine.MatchString(lines[end]) {
 			end++
 		}
-		goroutines++
-		if block := lines[i:end]; goroutines == 1 || ours(block) {
-			out = append(out, bounded(block, deep)...)
-			out = append(out, "")
-		} else {
+		block := frames(lines[:end])
+		lines = lines[end:]
+		switch {
+		case panicked:
+			out = append(append(out, block...), "")
+			panicked = false
+		case !ours(block):
 			left++
+		case strings.Contains(strings.Join(block, "\n"), "_test.go:"):
+			tests = append(append(tests, block...), "")
+		default:
+			others = append(append(others, block...), "")
 		}
-		for end < len(lines) && lines[end] == "" {
-			end++
+		for len(lines) > 0 && lines[0] == "" {
+			lines = lines[1:]
 		}
-		i = end
 	}
+	out = append(append(out, tests...), others...)
 	if left > 0 {
 		out = append(out, fmt.Sprintf("[%d goroutines outside the repository's code are left out]", left))
 	}
 	return out
 }
 
-var goroutine = regexp.MustCompile(`^goroutine \d+ .*\[.*\]:$`)
+var (
+	goroutine = regexp.MustCompile(`^goroutine \d+ .*\[.*\]:$`)
+	noise     = regexp.MustCompile(`^(PC=0x[0-9a-f].*|[a-z0-9]+ +0x[0-9a-f]+|)$`)
+	registers = regexp.MustCompile(` (gp|fp|sp|pc|m|mp)=(0x[0-9a-f]+|nil|\d+)`)
+	waiting   = regexp.MustCompile(`^(runtime|internal/sync|internal/poll|sync)\.`)
+)
+
+// frames shortens the lines of a goroutine: without the frames in which it waits.
+func frames(block []string) []string {
+	const deep = 12
+	kept := []string{registers.ReplaceAllString(block[0], "")}
+	rest := block[1:]
+	for len(rest) > 2 && waiting.MatchString(rest[0]) {
+		rest = rest[2:]
+	}
+	for _, line := range rest {
+		kept = append(kept, registers.ReplaceAllString(line, ""))
+	}
+	return bounded(kept, deep)
+}
 
 func ours(block []string) bool {
 	for _, line := range block {

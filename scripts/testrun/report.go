@@ -133,6 +133,9 @@ func (r *run) finish(interrupted bool) (ok bool) {
 	}
 	r.printDearest()
 	r.printFailures()
+	if len(r.packages) > 1 {
+		r.printf("\n")
+	}
 	r.printf("%d passed, %d failed", r.passed, r.failed)
 	if r.skipped > 0 {
 		r.printf(", %d skipped", r.skipped)
@@ -191,7 +194,7 @@ func (r *run) printDearest() {
 		}
 		r.printf("%8.1fs %9s  %s\n", p.elapsed.Seconds(), cpu, p.name)
 	}
-	tests := slices.DeleteFunc(slices.Clone(r.took), func(t timed) bool { return t.of.cached })
+	tests := slices.DeleteFunc(slices.Clone(r.took), func(t timed) bool { return t.of.cached || t.elapsed < 100*time.Millisecond })
 	slices.SortFunc(tests, func(a, b timed) int { return cmp.Compare(b.elapsed, a.elapsed) })
 	if len(tests) > 0 {
 		r.printf("\nthe longest tests\n")
@@ -199,7 +202,6 @@ func (r *run) printDearest() {
 	for _, t := range tests[:min(dearest, len(tests))] {
 		r.printf("%8.1fs  %s\n", t.elapsed.Seconds(), t.name)
 	}
-	r.printf("\n")
 }
 
 func (r *run) printFailures() {
