@@ -23,9 +23,9 @@ var longest = []string{
 	"internal/store/sqlite", "test/clients/typescript", "internal/copydb",
 }
 
-// notQuick are packages that `make test-quick` leaves out: those that need a server or
-// a browser, or minutes.
-var notQuick = []string{"internal/store/postgres", "internal/copydb"}
+// notQuick are packages that `make test-quick` leaves out: those that need a server, and
+// one that measures.
+var notQuick = []string{"internal/store/postgres", "internal/copydb", "internal/bench"}
 
 // stage is one call of go test. Stages that stand beside each other run at once.
 type stage struct {
@@ -55,7 +55,8 @@ func stagesOf(plan string, args []string) ([]stage, error) {
 	}
 	if plan == "quick" {
 		packages, err := list("./internal/...", "./api/...", "./client/...", "./scripts/testrun", "./test/pace")
-		return []stage{{args: args, packages: without(packages, notQuick), prefix: repeatPlain}}, err
+		flags := slices.Concat([]string{"-short", "-vet=off"}, args) // make lint vets
+		return []stage{{args: flags, packages: without(packages, notQuick), prefix: repeatPlain}}, err
 	}
 	packages, err := list("./...")
 	if err != nil {

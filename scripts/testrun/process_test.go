@@ -52,6 +52,9 @@ func (o *output) await(t *testing.T, text string) {
 // fake is a module of one package with the tests given, and a runner for it.
 func fake(t *testing.T, tests string) (*goTests, *output) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("builds a test program")
+	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
