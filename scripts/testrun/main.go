@@ -14,7 +14,7 @@
 // # Environment
 //
 //   - PUNCTUAL_TEST_STALL: how long a package may be silent, instead of 5m times the
-//     factor of test/pace.
+//     factor of test/pace, which counts as 4 at the most.
 //   - PUNCTUAL_TEST_PACE: that factor, instead of measuring it.
 package main
 
@@ -113,7 +113,7 @@ func paceOf() float64 {
 func stallLimit(factor float64) (time.Duration, error) {
 	given := os.Getenv("PUNCTUAL_TEST_STALL")
 	if given == "" {
-		return time.Duration(factor * float64(5*time.Minute)), nil
+		return time.Duration(min(factor, 4) * float64(5*time.Minute)), nil
 	}
 	d, err := time.ParseDuration(given)
 	if err != nil || d <= 0 {

@@ -51,7 +51,7 @@ const (
 	threads = 2
 	values  = 150_000
 	usual   = 60 * time.Millisecond
-	rounds  = 3
+	rounds  = 9
 )
 
 // measure returns how much longer the work takes than on a usual machine: the median of
