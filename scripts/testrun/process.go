@@ -146,7 +146,7 @@ func (g *goTests) watch(now time.Time) {
 	}
 	if g.run.silent(now) {
 		g.run.say("go test has been silent for too long while no package ran; ending it")
-		g.kill(syscall.SIGTERM)
+		g.kill(syscall.SIGKILL)
 	}
 	g.run.tell(now)
 }

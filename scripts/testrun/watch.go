@@ -32,12 +32,16 @@ func (r *run) stalled(now time.Time) []string {
 	return found
 }
 
-// silent reports whether go test itself, which may be building, has been silent for too
-// long while no package ran.
+// silent reports, once, whether go test itself, which may be building, has been silent for
+// too long while no package ran.
 func (r *run) silent(now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.unended()) == 0 && now.Sub(r.last) > 2*r.starting
+	if len(r.unended()) > 0 || now.Sub(r.last) <= 2*r.starting {
+		return false
+	}
+	r.last = now
+	return true
 }
 
 // tell prints what runs if nothing was printed for a while.
