@@ -7,7 +7,7 @@ FUZZTIME ?= 5m
 SECONDS ?= 60
 MINUTES ?= 60
 
-.PHONY: help build test test-quick hostile chaos lint format generate screenshots recording bench bench-go bench-compare sim soak planted-faults fuzz demo release release-check
+.PHONY: help build test test-quick race hostile chaos lint format generate screenshots recording bench bench-go bench-compare sim soak planted-faults fuzz demo release release-check
 
 help: ## list what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -15,17 +15,20 @@ help: ## list what can be made
 build: ## build the binary: bin/punctual, static
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/punctual ./cmd/punctual
 
-test: ## run every test with the race detector; sets up what it needs
+test: ## run every test; sets up what it needs
 	./scripts/test
 
-test-quick: ## run the tests that need no server and no browser: about a minute
+test-quick: ## run the tests that need no server and no browser: less than two minutes
 	./scripts/test-quick
 
+race: ## run every test with the race detector, also the service, the simulation and the attacks
+	./scripts/test -plan=race
+
 hostile: ## attack the service beside a victim; needs a quiet machine
-	PUNCTUAL_HOSTILE_STRICT=1 $(GO) test ./test/hostile -count=1 -v -timeout 20m
+	PUNCTUAL_HOSTILE_STRICT=1 $(GO) test ./test/hostile -count=1 -v -timeout 0
 
 chaos: ## storm three nodes with 300 jobs/s for two minutes
-	PUNCTUAL_NODES_FULL=1 $(GO) test ./test/nodes -run TestChaos -count=1 -v -timeout 10m
+	PUNCTUAL_NODES_FULL=1 ./scripts/test -race=false ./test/nodes -run TestChaos -count=1 -v
 
 sim: ## simulate nodes, clients and targets for SECONDS=60, or run SEED=n again, with KEEP=ids only
 	PUNCTUAL_SIM_SECONDS=$(SECONDS) PUNCTUAL_SIM_SEED=$(SEED) PUNCTUAL_SIM_KEEP=$(KEEP) PUNCTUAL_SIM_FIRST=$(FIRST) \

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 func contextThatEnds(t *testing.T) (context.Context, context.CancelFunc) {
@@ -107,12 +109,12 @@ func TestTargetHoldsAnswersBack(t *testing.T) {
 		}
 		wait.Go(func() { post(ctx, client, target.urls[0]+path, appendBody(nil, number, bodyBytes)) })
 	}
-	if ok, err := until(t.Context(), time.Now().Add(time.Minute), func() bool { return r.underWay() == 2 }); !ok || err != nil {
+	if ok, err := until(t.Context(), time.Now().Add(pace.Guard(time.Minute)), func() bool { return r.underWay() == 2 }); !ok || err != nil {
 		t.Fatal("the requests did not get there")
 	}
 	cut()
 	wait.Wait()
-	if ok, _ := until(t.Context(), time.Now().Add(time.Minute), func() bool { return r.cutOff(true) == 1 }); !ok {
+	if ok, _ := until(t.Context(), time.Now().Add(pace.Guard(time.Minute)), func() bool { return r.cutOff(true) == 1 }); !ok {
 		t.Error("a held request that was cut off is not known as such")
 	}
 	r.arrive(1, time.Now())
@@ -128,7 +130,7 @@ func TestTargetLetsGo(t *testing.T) {
 	target.expect(r)
 	status := make(chan int)
 	go func() { status <- post(t.Context(), client, target.urls[0]+pathHang, appendBody(nil, 1, bodyBytes)) }()
-	if ok, _ := until(t.Context(), time.Now().Add(time.Minute), func() bool { return r.underWay() == 1 }); !ok {
+	if ok, _ := until(t.Context(), time.Now().Add(pace.Guard(time.Minute)), func() bool { return r.underWay() == 1 }); !ok {
 		t.Fatal("the request did not get there")
 	}
 	target.free()
@@ -159,7 +161,7 @@ func TestTargetsHaveCertificatesOfTheirOwn(t *testing.T) {
 	}
 	// A connection is idle only once its response has gone out.
 	idle := func() bool { target.mu.Lock(); defer target.mu.Unlock(); return len(target.idle) == 3 }
-	if ok, _ := until(t.Context(), time.Now().Add(time.Minute), idle); !ok {
+	if ok, _ := until(t.Context(), time.Now().Add(pace.Guard(time.Minute)), idle); !ok {
 		t.Fatal("the connections are not idle")
 	}
 	target.hangUp()

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 func TestGCPercent_FallsAsTheHeapGrows(t *testing.T) {
@@ -47,7 +49,7 @@ func TestHeapPacer_RunsAfterEachCollection(t *testing.T) {
 		runtime.GC()
 		select {
 		case <-asked:
-		case <-time.After(time.Minute):
+		case <-time.After(pace.Guard(time.Minute)):
 			t.Fatalf("after collection %d it did not run", i+1)
 		}
 	}

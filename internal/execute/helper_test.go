@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // TestMain silences what net/http logs about the hostile targets.
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience bounds what should take no time at all.
-const patience = 10 * time.Second
+var patience = pace.Guard(10 * time.Second)
 
 // authority is the CA all test targets have their certificates from.
 var authority = sync.OnceValue(func() (ca struct {

@@ -19,10 +19,11 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // patience is what only a broken hub exceeds.
-const patience = 30 * time.Second
+var patience = pace.Guard(30 * time.Second)
 
 // newHub returns a hub of a node with the server that listeners connect to.
 func newHub(t *testing.T, node int64, relay store.Relay, permit func(context.Context) error) (*Hub, string) {

@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // Look is how a page is looked at.
@@ -96,7 +97,7 @@ func command[P, R any](c cdp.Command[P, R], params P) step {
 
 // evaluate asks the page for the value of a JavaScript expression.
 func evaluate[T any](p *Page, expression string, options ...chromedp.EvaluateOption) (T, error) {
-	ctx, cancel := context.WithTimeout(p.ctx, within)
+	ctx, cancel := context.WithTimeout(p.ctx, pace.Guard(within))
 	defer cancel()
 	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, options...))
 }
@@ -122,7 +123,7 @@ func (p *Page) broken(what string, err error) {
 }
 
 func (p *Page) try(steps ...step) error {
-	ctx, cancel := context.WithTimeout(p.ctx, within)
+	ctx, cancel := context.WithTimeout(p.ctx, pace.Guard(within))
 	defer cancel()
 	return chromedp.Do(ctx, steps...)
 }

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // proxy is a running proxy with TLS, at https://localhost:PORT.
@@ -126,7 +127,7 @@ func (p *proxy) run(t testing.TB, cmd *exec.Cmd, end os.Signal) {
 		_ = cmd.Process.Signal(end)
 		select {
 		case <-ended:
-		case <-time.After(20 * time.Second):
+		case <-time.After(pace.Guard(20 * time.Second)):
 			_ = cmd.Process.Kill()
 			<-ended
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
@@ -164,7 +165,7 @@ func environment(t *testing.T, service *harness.Service, account *harness.Accoun
 // run runs a program, which must succeed, and returns what it prints.
 func run(t *testing.T, dir string, env []string, name string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), toRun)
+	ctx, cancel := context.WithTimeout(t.Context(), pace.Limit(toRun))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = dir, env

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // TestAPIGarbled_HTTPIsRefusedAndTheServiceContinues sends what no HTTP client
@@ -67,7 +68,7 @@ func exchange(s *harness.Service, text string) (int, error) {
 		return 0, err
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(soon)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(pace.Guard(soon))); err != nil {
 		return 0, err
 	}
 	// The service may answer and close before it has read all.

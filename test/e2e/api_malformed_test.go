@@ -5,14 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/punctual-dev/punctual/api/apitest"
 	"github.com/punctual-dev/punctual/test/e2e/harness"
@@ -29,11 +26,7 @@ const (
 // each, and exactly the jobs of the 201 responses are stored.
 func TestAPIMalformed_RequestsGetDocumentedResponsesAndStoreNothing(t *testing.T) {
 	t.Parallel()
-	seed := uint64(time.Now().UnixNano())
-	if given, err := strconv.ParseUint(os.Getenv("PUNCTUAL_E2E_SEED"), 10, 64); err == nil {
-		seed = given
-	}
-	fmt.Printf("malformed requests: PUNCTUAL_E2E_SEED=%d\n", seed)
+	seed := seeded(t)
 	s := harness.Start(t, harness.Flag("concurrency", "8"))
 	a := s.Account(t)
 	target := harness.SharedTarget(t)

@@ -153,7 +153,7 @@ func TestCommand_RevokedKeyIsRefusedByARunningServiceWithin2Seconds(t *testing.T
 	s.Command(t, "keys", "revoke", a.KeyID, "--json")
 	revoked := time.Now()
 	harness.Eventually(t, soon, "the revoked key to be refused", func() bool { return a.Get("/api/jobs").Status == 401 })
-	if took := time.Since(revoked); took > 2*time.Second {
+	if took := time.Since(revoked); took > harness.Allowed(2*time.Second, revoked) {
 		t.Errorf("the revoked key worked for %s", took)
 	}
 	s.Client(t, keep).Get("/api/jobs").Want(200)
@@ -210,7 +210,7 @@ func TestCommand_DemoNeedsNothingAndEndsWithin30SecondsWithASummary(t *testing.T
 	if result.Code != 0 {
 		t.Errorf("exit status %d\n%s%s", result.Code, result.Stdout, result.Stderr)
 	}
-	if took := time.Since(began); took > 30*time.Second {
+	if took := time.Since(began); took > harness.Allowed(30*time.Second, began) {
 		t.Errorf("took %s", took)
 	}
 	if len(strings.Split(strings.TrimSpace(result.Stdout), "\n")) < 4 {

@@ -235,6 +235,7 @@ func (s *storm) judge() {
 		switch {
 		case !there:
 			s.t.Errorf("a job acknowledged is lost: %s", acked.Raw())
+		case s.setAside(job, l.logs[id]):
 		case job.Get("job.state").Str() != "completed":
 			s.t.Errorf("a job is not completed: %s with logs %q", job.Raw(), l.logs[id])
 		case acked.Get("args.callback_url").Exists() && called[id] == "":
@@ -254,6 +255,23 @@ func (s *storm) judge() {
 	}
 	s.t.Logf("%d kills, %d jobs acknowledged, %d in all, %d requests repeated, at most %s after their answer",
 		len(s.kills), len(s.acked), len(l.jobs), repeated, s.gap)
+}
+
+// setAside reports whether a job was set aside because the service ended three times while
+// it prepared the request, which it must have done then. On a slow machine to prepare one
+// takes long enough for that.
+func (s *storm) setAside(job harness.JSON, logs []string) bool {
+	if !slices.Contains(logs, "error poisoned") {
+		return false
+	}
+	from, until := instant(s.t, job.Get("job.inserted_at")), instant(s.t, job.Get("job.discarded_at"))
+	ends := 0
+	for _, kill := range s.kills {
+		if kill[1].After(from) && kill[0].Before(until) {
+			ends++
+		}
+	}
+	return ends >= 3
 }
 
 // judgeHits fails the test if a request was early, or if one that was repeated

@@ -41,7 +41,7 @@ func awaitLogs(t *testing.T, c *harness.Client, job harness.JSON, n int, within 
 		logs = logsOf(c, job)
 		return len(logs) >= n
 	}) {
-		t.Fatalf("waited %s for %d logs of %s, got %s", within, n, job.Raw(), logs)
+		t.Fatalf("waited for %d logs of %s, got %s", n, job.Raw(), logs)
 	}
 	return logs
 }

@@ -19,8 +19,8 @@ import (
 // far is a due time that no test reaches.
 const far = "2031-05-06T07:08:09Z"
 
-// soon is how long a test waits for something that should happen at once. It is
-// long because the machine may be busy with other tests.
+// soon is when something has happened that happens at once. Tests wait longer for it
+// (see [harness.Eventually]), because the machine may be slow or busy with other tests.
 const soon = 10 * time.Second
 
 // afterKill bounds how long attempts that were under way at a kill take to start
@@ -54,7 +54,7 @@ func awaitState(t *testing.T, c *harness.Client, record harness.JSON, state stri
 		got = c.Get(jobPath(record)).Want(200).Data()
 		return got.Get("job.state").Str() == state
 	}) {
-		t.Fatalf("the job is not %s within %s: %s", state, soon, got.Raw())
+		t.Fatalf("the job is not %s: %s", state, got.Raw())
 	}
 	return got
 }

@@ -40,8 +40,8 @@ func TestLateness_JobsStartOnTimeAndNeverEarly(t *testing.T) {
 	}
 	late := lateness(t, target.Await(t, jobs, spread+soon), dues)
 	t.Logf("lateness of %d jobs: p50 %s, p99 %s, most %s", jobs, late[jobs/2], late[jobs*99/100], late[jobs-1])
-	if p99 := late[jobs*99/100]; p99 > time.Second {
-		t.Errorf("p99 of the lateness is %s", p99)
+	if p99, allowed := late[jobs*99/100], harness.Allowed(time.Second, first); p99 > allowed {
+		t.Errorf("p99 of the lateness is %s, allowed are %s", p99, allowed)
 	}
 	wantAttemptsNotBeforeDue(t, a.Client)
 }

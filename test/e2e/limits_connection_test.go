@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // stranger is a bare connection to a service.
@@ -47,7 +48,7 @@ func (c *stranger) send(text string) { _, _ = io.WriteString(c, text) }
 // answer reads a response; nil if the connection is closed without one.
 func (c *stranger) answer() *http.Response {
 	c.t.Helper()
-	_ = c.SetReadDeadline(time.Now().Add(30 * time.Second))
+	_ = c.SetReadDeadline(time.Now().Add(pace.Guard(30 * time.Second)))
 	response, err := http.ReadResponse(c.reader, nil)
 	if err != nil {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -88,7 +89,7 @@ func TestLimitConnection_HeaderThatNeverEndsTimesOut(t *testing.T) {
 	if status := c.status(); status != 0 && status != 400 {
 		t.Errorf("it is answered with %d", status)
 	}
-	if took := time.Since(start); took < 9*time.Second || took > 20*time.Second {
+	if took := time.Since(start); took < 9*time.Second || took > harness.Allowed(20*time.Second, start) {
 		t.Errorf("it was closed after %s", took)
 	}
 }
@@ -102,7 +103,7 @@ func TestLimitConnection_BodyThatDoesNotArriveTimesOut(t *testing.T) {
 	if response == nil || response.StatusCode != 408 || !strings.Contains(text(response), "the body arrived too slowly") {
 		t.Fatalf("it is answered with %v", response)
 	}
-	if took := time.Since(start); took < 9*time.Second || took > 20*time.Second {
+	if took := time.Since(start); took < 9*time.Second || took > harness.Allowed(20*time.Second, start) {
 		t.Errorf("it was answered after %s", took)
 	}
 	if status := c.status(); status != 0 {

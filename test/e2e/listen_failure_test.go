@@ -14,6 +14,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // rawListener is a listener that sends what a test wants.
@@ -43,7 +44,7 @@ func listenRaw(t *testing.T, a *harness.Account, name string) *rawListener {
 // receive returns the JSON of the next message.
 func (l *rawListener) receive() harness.JSON {
 	l.t.Helper()
-	ctx, cancel := context.WithTimeout(l.t.Context(), soon)
+	ctx, cancel := context.WithTimeout(l.t.Context(), pace.Guard(soon))
 	defer cancel()
 	_, b, err := l.Read(ctx)
 	if err != nil || len(b) < 4 {
@@ -60,7 +61,7 @@ func (l *rawListener) send(header, body string) {
 // wantClosed waits until the service has closed the connection.
 func (l *rawListener) wantClosed(what string) {
 	l.t.Helper()
-	ctx, cancel := context.WithTimeout(l.t.Context(), soon)
+	ctx, cancel := context.WithTimeout(l.t.Context(), pace.Guard(soon))
 	defer cancel()
 	for {
 		if _, _, err := l.Read(ctx); err != nil {

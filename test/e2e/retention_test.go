@@ -84,8 +84,9 @@ func TestRetention_WorksWhileTheServiceRunsAndDelaysNothing(t *testing.T) {
 	if got := metric(t, c, `punctual_pruned_total{record="job"}`); got < 1 {
 		t.Errorf("the metric counts %v removed jobs", got)
 	}
-	before := len(target.Hits())
+	before, began := len(target.Hits()), time.Now()
 	hits := target.Await(t, before+2, soon)
+	allowed := harness.Allowed(time.Second, began)
 	c.Post(schedulePath(first)+"/disable", nil).Want(200)
 	slow := 0
 	for i, hit := range hits {
@@ -93,7 +94,7 @@ func TestRetention_WorksWhileTheServiceRunsAndDelaysNothing(t *testing.T) {
 		if late < 0 {
 			t.Errorf("run %d was %s early", i, -late)
 		}
-		if late > time.Second {
+		if late > allowed {
 			slow++
 		}
 		if i == 0 {
@@ -104,7 +105,7 @@ func TestRetention_WorksWhileTheServiceRunsAndDelaysNothing(t *testing.T) {
 		}
 	}
 	if 10*slow > len(hits) { // a busy machine may delay one now and then
-		t.Errorf("%d of %d runs were over a second late", slow, len(hits))
+		t.Errorf("%d of %d runs were over %s late", slow, len(hits), allowed)
 	}
 }
 
@@ -116,7 +117,7 @@ func TestRetention_ByDefaultAndAt0RemovesNothing(t *testing.T) {
 		job, _ := finished(t, c, `{"url":"`+target.URL+`"}`, "completed")
 		s.Stop()
 		s.Restart(t)
-		if harness.Within(time.Second, func() bool { return c.Get(jobPath(job)).Status != 200 }) {
+		if !harness.Stays(time.Second, func() bool { return c.Get(jobPath(job)).Status == 200 }) {
 			t.Error("a final job was removed")
 		}
 		wantEvents(t, logsOf(c, job), "http.request", "http.response")

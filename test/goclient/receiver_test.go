@@ -22,6 +22,7 @@ import (
 	"github.com/punctual-dev/punctual/client"
 	"github.com/punctual-dev/punctual/client/receiver"
 	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // openReceiver opens a receiver's database.
@@ -179,7 +180,7 @@ func TestReceiver_TakesEffectOnceWhileBothSidesAreKilled(t *testing.T) {
 		defer close(killed)
 		for i := range kills {
 			count := 0
-			for deadline := time.Now().Add(time.Minute); count <= i*jobs/kills/2 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+			for deadline := time.Now().Add(pace.Guard(time.Minute)); count <= i*jobs/kills/2 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 				if err := db.QueryRow("SELECT count(*) FROM effects").Scan(&count); err != nil {
 					t.Error(err)
 					return

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 const (
@@ -36,7 +37,7 @@ type arena struct {
 	t       *testing.T
 	service *harness.Service
 	victim  *victim
-	machine machine
+	machine *pace.Watch
 	// stopVictim ends the creating of jobs and waits for its calls.
 	stopVictim func()
 	keys       []string // of the attackers
@@ -54,7 +55,8 @@ func newArena(t *testing.T, options ...harness.Option) *arena {
 	options = append([]harness.Option{
 		harness.Env("GOMEMLIMIT=" + memoryGoal), harness.Flag("log-level", "error"), harness.Flag("signup", "open"),
 	}, options...)
-	a := &arena{t: t, service: harness.Start(t, options...)}
+	a := &arena{t: t, service: harness.Start(t, options...), machine: pace.Start()}
+	t.Cleanup(a.machine.Stop)
 	limit := &unix.Rlimit{Cur: addressSpace, Max: addressSpace}
 	if err := unix.Prlimit(a.service.PID(), unix.RLIMIT_AS, limit, nil); err != nil {
 		t.Fatalf("limiting the address space of the program: %v", err)
@@ -69,7 +71,6 @@ func newArena(t *testing.T, options ...harness.Option) *arena {
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { a.victim.run(ctx, target) })
-	running.Go(func() { a.machine.run(ctx) })
 	a.stopVictim = func() {
 		stop()
 		running.Wait()
@@ -86,7 +87,7 @@ func (a *arena) from(address string) *http.Client {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}, Timeout: 5 * time.Second}
 	client, _ := a.clients.LoadOrStore(address, &http.Client{
 		Transport:     &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 64, DisableCompression: true},
-		Timeout:       30 * time.Second,
+		Timeout:       pace.Guard(30 * time.Second),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	})
 	return client.(*http.Client)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 const (
@@ -25,8 +26,8 @@ const (
 	// overrun is how long an attack may take to end when its window has.
 	overrun = 30 * time.Second
 	// strictLateness is the victim's 99th percentile that an attack must not
-	// exceed on a quiet machine; busyLateness is the limit on one that may be busy,
-	// beside what the machine itself is late (see [machine]).
+	// exceed on a quiet machine; busyLateness is the limit on one that may be slow or
+	// busy, beside what the machine itself is late.
 	strictLateness = 250 * time.Millisecond
 	busyLateness   = time.Second
 	// tries is how often an attack that seems to succeed is made.
@@ -160,7 +161,6 @@ func (a *arena) strike(t *testing.T, attack attack, window time.Duration, seed u
 	s := &strike{arena: a, t: t, random: rand.New(rand.NewPCG(seed, 0)), address: address, client: a.from(address)}
 	a.resetPeak()
 	from := time.Now()
-	a.machine.p99()
 	ctx, cancel := context.WithTimeout(t.Context(), window)
 	defer cancel()
 	done := make(chan struct{})
@@ -170,13 +170,13 @@ func (a *arena) strike(t *testing.T, attack attack, window time.Duration, seed u
 	}()
 	select {
 	case <-done:
-	case <-time.After(window + overrun):
-		t.Fatalf("the attack did not end within %s", window+overrun)
+	case <-time.After(window + pace.Guard(overrun)):
+		t.Fatalf("the attack did not end within %s", window+pace.Guard(overrun))
 	}
 	until := time.Now().Add(after)
 	pause(t.Context(), after)
 	r := a.victim.between(from, until)
-	busy := a.machine.p99()
+	busy := a.machine.Late(from, 0.99)
 	s.leave()
 	peak := a.peak()
 	t.Logf("victim: %d jobs, p99 %s, worst %s; machine: %s late; memory %d MiB",
@@ -187,7 +187,7 @@ func (a *arena) strike(t *testing.T, attack attack, window time.Duration, seed u
 	case r.jobs == 0:
 		return []string{"no job of the victim was due"}
 	}
-	if r.p99 > maxLateness(busy) {
+	if r.p99 > maxLateness(a.machine.Slack(from)) {
 		harm = append(harm, fmt.Sprintf("the victim's p99 was %s; refusals: %v", r.p99, r.refusals[:min(3, len(r.refusals))]))
 	}
 	if peak > memoryLimit {
@@ -204,14 +204,14 @@ func (a *arena) strike(t *testing.T, attack attack, window time.Duration, seed u
 // `make hostile` does.
 func strict() bool { return os.Getenv("PUNCTUAL_HOSTILE_STRICT") != "" }
 
-// maxLateness returns the limit for the victim's lateness, given how late the
-// machine was. Unless it is quiet, other programs may take the processor from the
-// victim too.
-func maxLateness(busy time.Duration) time.Duration {
+// maxLateness returns the limit for the victim's lateness, given how late the machine
+// makes what a service does. Unless it is quiet, other programs may take the processor
+// from the victim too.
+func maxLateness(slack time.Duration) time.Duration {
 	if strict() {
 		return strictLateness
 	}
-	return busyLateness + wakes*busy
+	return pace.Limit(busyLateness) + slack
 }
 
 // own returns the key of an account that exists for this strike only.

@@ -8,8 +8,8 @@
 //
 // After each attack four conditions are checked:
 //   - the victim's jobs started at most 250 ms late (99th percentile) on a quiet
-//     machine (`make hostile`), and elsewhere at most a second and twenty times what the
-//     machine itself woke a goroutine late;
+//     machine (`make hostile`), and elsewhere at most a second, times the factor of
+//     package pace, and twenty times what the machine itself woke a goroutine late;
 //   - the process never used more than 512 MiB;
 //   - no response had a status of 500 or more but 503;
 //   - every job that was accepted from the victim was sent, once.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 const (
@@ -107,7 +109,7 @@ type report struct {
 // between reports on the jobs that were due from one time to another. It waits
 // for those that are under way.
 func (v *victim) between(from, to time.Time) report {
-	for deadline := time.Now().Add(settle); time.Now().Before(deadline) && v.missing(from, to) > 0; {
+	for deadline := time.Now().Add(pace.Guard(settle)); time.Now().Before(deadline) && v.missing(from, to) > 0; {
 		time.Sleep(10 * time.Millisecond)
 	}
 	v.mu.Lock()

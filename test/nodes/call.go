@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // callWithin is how long a client waits before it asks another node, avoidFor
@@ -55,11 +56,11 @@ func (c *Cluster) call(ctx context.Context, n *Node, method, path, body string) 
 
 // ask asks nodes until one answers other than 503, as a careful client does.
 func (c *Cluster) ask(ctx context.Context, method, path, body string) (*answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, tryFor)
+	ctx, cancel := context.WithTimeout(ctx, pace.Guard(tryFor))
 	defer cancel()
 	for {
 		n := c.pick()
-		once, done := context.WithTimeout(ctx, callWithin)
+		once, done := context.WithTimeout(ctx, pace.Limit(callWithin))
 		a, err := c.call(once, n, method, path, body)
 		done()
 		switch {

@@ -15,7 +15,7 @@ const (
 	// to stop a request that another node has cancelled.
 	noticeWithin = 2 * time.Second
 	// toldWithin is how long the notification of a cancel may take to another node that
-	// has claimed the job, on a busy machine. A request that was sent meanwhile must be
+	// has claimed the job. A request that was sent meanwhile must be
 	// aborted.
 	toldWithin = 250 * time.Millisecond
 	// takeOver is how long after a fault its effects may last: the node's lease
@@ -158,7 +158,7 @@ func (c *checker) noteLateness(number int64, job *Job, at time.Time) {
 	c.report.Late = append(c.report.Late, late)
 	if !c.disturbed(from.Add(-time.Second)) {
 		c.report.LateCalm = append(c.report.LateCalm, late)
-		if late > takeOver {
+		if late > takeOver+c.Slack {
 			c.complain("job %d came %s late, far from every fault", number, late)
 		}
 	}
@@ -174,10 +174,10 @@ func (c *checker) underWayAtFault(hit Hit) bool {
 		if f.Kind == Killed {
 			began = f.To // by then it was dead for certain
 		}
-		if !begun.After(began.Add(noticeWithin)) && !end.Before(f.From) {
+		if !begun.After(began.Add(noticeWithin+c.Slack)) && !end.Before(f.From) {
 			return true
 		}
-		if f.Kind != Killed && !hit.At.Before(f.To.Add(-grain)) && !begun.After(f.To.Add(noticeWithin)) {
+		if f.Kind != Killed && !hit.At.Before(f.To.Add(-grain)) && !begun.After(f.To.Add(noticeWithin+c.Slack)) {
 			return true
 		}
 	}
@@ -190,11 +190,11 @@ func (c *checker) recorded(hit Hit) time.Time {
 	if hit.End.IsZero() {
 		return time.Now()
 	}
-	end := hit.End.Add(recordWithin)
+	end := hit.End.Add(recordWithin + c.Slack)
 	for moved := true; moved; {
 		moved = false
 		for _, f := range c.Faults {
-			if until := f.To.Add(recordWithin); f.Kind == Database && !end.Before(f.From) && end.Before(until) {
+			if until := f.To.Add(recordWithin + c.Slack); f.Kind == Database && !end.Before(f.From) && end.Before(until) {
 				end, moved = until, true
 			}
 		}
@@ -206,7 +206,7 @@ func (c *checker) recorded(hit Hit) time.Time {
 // its effects may last.
 func (c *checker) disturbed(at time.Time) bool {
 	return slices.ContainsFunc(c.Faults, func(f Fault) bool {
-		return !at.Before(f.From.Add(-recordWithin)) && !at.After(f.To.Add(takeOver))
+		return !at.Before(f.From.Add(-recordWithin-c.Slack)) && !at.After(f.To.Add(takeOver+c.Slack))
 	})
 }
 
@@ -223,8 +223,8 @@ func (c *checker) checkCancelled(number int64, job *Job, hits []Hit) {
 	for _, hit := range hits {
 		switch {
 		case hit.begun().Before(acked), c.underWayAtFault(hit):
-		case hit.Aborted && hit.begun().Before(acked.Add(toldWithin)): // by another node
-		case job.Job.Attempted == nil || hit.begun().After(acked.Add(noticeWithin)):
+		case hit.Aborted && hit.begun().Before(acked.Add(toldWithin+c.Slack)): // by another node
+		case job.Job.Attempted == nil || hit.begun().After(acked.Add(noticeWithin+c.Slack)):
 			c.complain("job %d came %s after its cancel was acknowledged: %s", number, hit.At.Sub(acked), c.story(number))
 		}
 	}

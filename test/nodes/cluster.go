@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // publicURL is the address that nodes give targets to report at.
@@ -52,7 +53,7 @@ func startCluster(t testing.TB, databaseURLs ...string) *Cluster {
 func startClusterWith(t testing.TB, opts []harness.Option, databaseURLs ...string) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t, Target: harness.SharedTarget(t).Route(t), http: &http.Client{
-		Transport: &http.Transport{MaxIdleConnsPerHost: 256, IdleConnTimeout: harness.IdleFor}, Timeout: 30 * time.Second,
+		Transport: &http.Transport{MaxIdleConnsPerHost: 256, IdleConnTimeout: harness.IdleFor}, Timeout: pace.Guard(30 * time.Second),
 	}}
 	for i, url := range databaseURLs {
 		s := harness.Start(t, append(slices.Clone(opts), harness.Database(url))...)

@@ -110,23 +110,25 @@ func TestTiming_JobCreatedOnAnyNodeStartsOnTime(t *testing.T) {
 	})
 }
 
-// inTime measures durations until nine in ten of them are within a limit, because the
-// machine may be busy for a while; if they never are, it fails the test. None may be
-// negative.
+// inTime measures durations until nine in ten of them are within a limit, beside how late
+// the machine was: it may be busy for a while. If they never are, it fails the test. None
+// may be negative.
 func inTime(t *testing.T, what string, limit time.Duration, measure func() []time.Duration) {
 	t.Helper()
 	const tries = 6
 	for try := range tries {
+		began := time.Now()
 		found := measure()
+		allowed := harness.Allowed(limit, began)
 		slices.Sort(found)
-		t.Logf("%s: %s", what, quantiles(found))
+		t.Logf("%s: %s; allowed are %s", what, quantiles(found), allowed)
 		if found[0] < 0 {
 			t.Fatalf("%s: one is negative: %s", what, found[0])
 		}
-		if p90 := quantile(found, 0.9); p90 <= limit {
+		if p90 := quantile(found, 0.9); p90 <= allowed {
 			return
 		} else if try == tries-1 {
-			t.Errorf("%s: nine in ten are up to %s, want %s", what, p90, limit)
+			t.Errorf("%s: nine in ten are up to %s, want %s", what, p90, allowed)
 		}
 	}
 }
@@ -173,7 +175,7 @@ func TestReclaim_AttemptsOfAKilledNodeAreRetriedWithin20Seconds(t *testing.T) {
 	c.Nodes[0].Kill()
 	killed := time.Now()
 	var again []harness.Hit
-	harness.Eventually(t, takeOver+10*time.Second, "the killed node's attempts to be made again", func() bool { // a busy machine takes longer
+	harness.Eventually(t, takeOver, "the killed node's attempts to be made again", func() bool {
 		again = c.Target.Hits()[jobs:]
 		aborted := 0
 		for _, hit := range c.Target.Hits()[:jobs] {
@@ -183,7 +185,11 @@ func TestReclaim_AttemptsOfAKilledNodeAreRetriedWithin20Seconds(t *testing.T) {
 		}
 		return aborted > 0 && len(again) == aborted
 	})
-	t.Logf("%d attempts were made again, the last %s after the kill", len(again), again[len(again)-1].At.Sub(killed).Round(time.Millisecond))
+	last := again[len(again)-1].At.Sub(killed)
+	t.Logf("%d attempts were made again, the last %s after the kill", len(again), last.Round(time.Millisecond))
+	if allowed := harness.Allowed(takeOver+10*time.Second, killed); last > allowed {
+		t.Errorf("an attempt was made again %s after the kill, allowed are %s", last, allowed)
+	}
 	if len(again) == jobs {
 		t.Error("one node had all jobs")
 	}

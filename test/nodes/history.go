@@ -26,6 +26,10 @@ type History struct {
 	Changes  map[string]Change   // that an alert must report, by the key of the job
 	Messages []Message
 
+	// Slack is how much later than promised things may be, because the machine was slow
+	// or busy.
+	Slack time.Duration
+
 	// Read in the end.
 	Hits map[int64][]Hit
 	Jobs map[int64]Job

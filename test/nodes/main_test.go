@@ -21,5 +21,9 @@ func TestMain(m *testing.M) {
 	}
 	// Each test has a cluster of its own; four keep two processors busy.
 	_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))) // -parallel on the command line has precedence
-	os.Exit(harness.Main(m))
+	code := harness.Main(m)
+	if suite.dir != "" {
+		_ = os.RemoveAll(suite.dir) // leftovers in the temporary directory do no harm
+	}
+	os.Exit(code)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/pace"
 	"github.com/punctual-dev/punctual/test/pgtest"
 )
 
@@ -45,7 +46,7 @@ func TestOperations_AnotherNodeTakesOver(t *testing.T) {
 	first, second := c.Nodes[0], c.Nodes[1]
 	read := func(node *Node, method, path, body string, status int) (o operationOf) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), callWithin)
+		ctx, cancel := context.WithTimeout(t.Context(), pace.Guard(callWithin))
 		defer cancel()
 		a, err := c.call(ctx, node, method, path, body)
 		if err != nil || a.status != status {

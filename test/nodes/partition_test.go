@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/pace"
 	"github.com/punctual-dev/punctual/test/pgtest"
 )
 
 // noticedWithin is how soon a node that is cut off must say so, answerWithin
-// how long any of its answers may take meanwhile; both generous for busy
-// machines.
+// how long any of its answers may take meanwhile, beside how late the machine is.
 const (
 	noticedWithin = 8 * time.Second
 	answerWithin  = 8 * time.Second
@@ -50,6 +50,9 @@ func (p *partition) away(h *History, what string, m mode, lasts time.Duration) {
 		began := time.Now()
 		p.proxy.set(m, 0)
 		p.awaitReady(what, false, noticedWithin)
+		if took := time.Since(began); took > harness.Allowed(noticedWithin, began) {
+			p.t.Errorf("%s: the node noticed after %s", what, took)
+		}
 		p.t.Logf("%s: not ready after %s", what, time.Since(began).Round(time.Millisecond))
 		p.wantRefusals(what)
 		pause(lasts - time.Since(began))
@@ -77,12 +80,16 @@ func (p *partition) dragging(h *History) {
 // ask asks the node itself; no answer within bounds fails the test.
 func (p *partition) ask(method, path, body string) *answer {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), pace.Guard(answerWithin))
 	defer cancel()
+	began := time.Now()
 	a, err := p.cluster.call(ctx, p.node, method, path, body)
 	if err != nil {
 		p.t.Errorf("%s %s got no answer: %v", method, path, err)
 		return &answer{header: http.Header{}}
+	}
+	if took := time.Since(began); took > harness.Allowed(answerWithin, began) {
+		p.t.Errorf("%s %s was answered after %s", method, path, took)
 	}
 	return a
 }

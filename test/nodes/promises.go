@@ -113,7 +113,7 @@ func (c *checker) lastStart(number int64) (at time.Time) {
 // wantSilence reports requests that were sent after the outcome was acknowledged.
 func (c *checker) wantSilence(number int64, r Outcome) {
 	for _, hit := range c.Hits[number] {
-		if hit.Sent.After(r.Acked.Add(noticeWithin)) {
+		if hit.Sent.After(r.Acked.Add(noticeWithin + c.Slack)) {
 			c.complain("job %d was sent again after its outcome was acknowledged at %s: %s", number, clock(r.Acked), c.story(number))
 		}
 	}

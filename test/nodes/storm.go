@@ -60,6 +60,7 @@ func (l *Load) weather(t *testing.T, faults func(*History)) *Report {
 		t.Fatal(err)
 	}
 	t.Logf("calm after %s, read in %s", settled.Sub(calm).Round(time.Millisecond), time.Since(settled).Round(time.Millisecond))
+	l.History.Slack = harness.Allowed(noticeWithin, began) - noticeWithin
 	report := Check(l.History)
 	report.tell(t, l.History)
 	return report

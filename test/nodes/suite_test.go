@@ -8,16 +8,20 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/pace"
 	"github.com/punctual-dev/punctual/test/pgtest"
 )
 
@@ -32,7 +36,7 @@ const (
 )
 
 func printDatabase(serverURL string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), pace.Guard(30*time.Second))
 	defer cancel()
 	conn, err := pgx.Connect(ctx, serverURL)
 	if err != nil {
@@ -97,27 +101,81 @@ func suiteServer(t *testing.T) *pgtest.Server {
 	return server
 }
 
-// suiteWithin bounds one run of the suite.
-const suiteWithin = 8 * time.Minute
+// suite is the test program of package e2e.
+var suite struct {
+	sync.Once
+	dir string
+	err error
+}
+
+// suiteProgram builds the tests of package e2e, once for all runs of them.
+func suiteProgram(t *testing.T) string {
+	t.Helper()
+	suite.Do(func() {
+		if suite.dir, suite.err = os.MkdirTemp("", "punctual-suite-"); suite.err != nil {
+			return
+		}
+		if out, err := exec.Command("go", "test", "-c", "-o", suite.dir+"/e2e.test", "../e2e").CombinedOutput(); err != nil {
+			suite.err = fmt.Errorf("building the tests of package e2e: %w\n%s", err, out)
+		}
+	})
+	if suite.err != nil {
+		t.Fatal(suite.err)
+	}
+	return filepath.Join(suite.dir, "e2e.test")
+}
+
+// suiteSilence is how long the suite may be silent: no test begins, ends or logs. Then
+// its goroutines are printed and it is ended.
+const suiteSilence = 4 * time.Minute
+
+// progress keeps what the suite prints and passes on to whoever watches this process
+// that it goes on.
+type progress struct {
+	name  string
+	stuck *time.Timer
+	mu    sync.Mutex
+	out   bytes.Buffer
+	told  time.Time
+	ended int
+}
+
+func (p *progress) Write(text []byte) (int, error) {
+	p.stuck.Reset(pace.Limit(suiteSilence))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended += bytes.Count(text, []byte("--- "))
+	if time.Since(p.told) > time.Minute {
+		p.told = time.Now()
+		fmt.Printf("%s: %d tests have ended\n", p.name, p.ended)
+	}
+	return p.out.Write(text)
+}
 
 // runSuite runs the tests of package e2e on databases of a server, which services reach
 // at a port. Its storms of kills are left out: there are others here.
 func runSuite(ctx context.Context, t *testing.T, server *pgtest.Server, port int, pattern string) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, suiteWithin)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "test", "-short", "-v", "-count=1", "-timeout", suiteWithin.String(), "-run", pattern, "../e2e")
+	cmd := exec.CommandContext(ctx, suiteProgram(t), "-test.short", "-test.v", "-test.timeout=0", "-test.run", pattern)
+	cmd.Dir = "../e2e"
 	cmd.Env = append(os.Environ(),
 		"PUNCTUAL_E2E_BINARY="+harness.Binary(t),
 		fmt.Sprintf("PUNCTUAL_E2E_NEW_DATABASE=%s=%s %s=%s '%s'", makeDatabase, server.URL("postgres"), reachAt, fmt.Sprintf("127.0.0.1:%d", port), os.Args[0]))
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
+	p := &progress{name: t.Name(), told: time.Now()}
+	// It may have ended already when it is to print its goroutines.
+	p.stuck = time.AfterFunc(pace.Limit(suiteSilence), func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
+	cmd.Stdout, cmd.Stderr = p, p
 	cmd.WaitDelay = 10 * time.Second
-	err := cmd.Run()
-	passed := strings.Count(out.String(), "\n--- PASS")
-	t.Logf("%d tests passed; the slowest took %s", passed, slowest10(out.String()))
+	err := cmd.Start()
+	if err == nil {
+		err = cmd.Wait()
+	}
+	p.stuck.Stop()
+	out := p.out.String()
+	passed := strings.Count(out, "\n--- PASS")
+	t.Logf("%d tests passed; the slowest took %s", passed, slowest10(out))
 	if err != nil {
-		return fmt.Errorf("the suite: %w\n%s", err, failures(out.String()))
+		return fmt.Errorf("the suite: %w\n%s", err, failures(out))
 	}
 	if passed < 50 && suitePattern("") == "" {
 		return fmt.Errorf("only %d tests ran", passed)

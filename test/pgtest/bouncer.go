@@ -123,7 +123,7 @@ func (b *Bouncer) run() error {
 
 // await waits until it takes connections.
 func (b *Bouncer) await() error {
-	deadline := time.NewTimer(startWithin)
+	deadline := time.NewTimer(startWithin())
 	defer deadline.Stop()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -137,7 +137,7 @@ func (b *Bouncer) await() error {
 		case <-b.running.Done():
 			return fmt.Errorf("PgBouncer ended while starting:\n%s", b.log())
 		case <-deadline.C:
-			return fmt.Errorf("PgBouncer did not listen within %s: %w", startWithin, err)
+			return fmt.Errorf("PgBouncer did not listen within %s: %w", startWithin(), err)
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // shared is the server of this process: its URL with %s for the database.
@@ -43,7 +45,7 @@ func pingable(given, path string) error {
 
 // on runs f on a connection.
 func on(databaseURL string, f func(context.Context, *pgx.Conn) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), pace.Guard(time.Minute))
 	defer cancel()
 	conn, err := pgx.Connect(ctx, databaseURL)
 	if err != nil {

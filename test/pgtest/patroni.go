@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // Patroni is some PostgreSQL servers, of which Patroni makes one the primary and
@@ -117,7 +119,7 @@ func (p *Patroni) startAll(members int, network Network) error {
 			return err
 		}
 	}
-	return p.AwaitWhole(2 * startWithin)
+	return p.AwaitWhole(2 * startWithin())
 }
 
 // startEtcd runs an etcd of one member and returns its address.
@@ -213,7 +215,7 @@ func (p *Patroni) ask() (s state, err error) {
 func (p *Patroni) AwaitWhole(within time.Duration) error {
 	var s state
 	var err error
-	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(pace.Guard(within)); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		if s, err = p.ask(); err == nil && s.whole(len(p.Members)) {
 			return nil
 		}
@@ -290,7 +292,7 @@ func (d *daemon) start(args ...string) error {
 
 // await waits until ready, which is asked often, is true.
 func (d *daemon) await(ready func() bool) error {
-	deadline := time.NewTimer(startWithin)
+	deadline := time.NewTimer(startWithin())
 	defer deadline.Stop()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -301,7 +303,7 @@ func (d *daemon) await(ready func() bool) error {
 			text, _ := os.ReadFile(filepath.Join(d.dir, "log"))
 			return fmt.Errorf("%s ended while starting:\n%s", d.name, text)
 		case <-deadline.C:
-			return fmt.Errorf("%s did not respond within %s", d.name, startWithin)
+			return fmt.Errorf("%s did not respond within %s", d.name, startWithin())
 		}
 	}
 	return nil

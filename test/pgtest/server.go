@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // Server is a PostgreSQL server on a port of its own.
@@ -30,11 +32,11 @@ type Server struct {
 	ended chan struct{} // closed when main has ended
 }
 
-// startWithin is how long a server may take to answer, stopWithin to end.
-const (
-	startWithin = 60 * time.Second
-	stopWithin  = 30 * time.Second
-)
+// startWithin is how long a server may take to answer.
+func startWithin() time.Duration { return pace.Guard(60 * time.Second) }
+
+// stopWithin is how long a server may take to end.
+func stopWithin() time.Duration { return pace.Guard(30 * time.Second) }
 
 // Durable is a setting with which a server waits for its disk, as it would in earnest.
 // Tests that measure need it. For others a server leaves what it writes to the kernel,
@@ -195,7 +197,7 @@ func (s *Server) Run() error {
 
 // await waits until the server answers.
 func (s *Server) await() error {
-	ctx, cancel := context.WithTimeout(context.Background(), startWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), startWithin())
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -210,7 +212,7 @@ func (s *Server) await() error {
 			text, _ := os.ReadFile(s.Log())
 			return fmt.Errorf("the server ended while starting:\n%s", text)
 		case <-ctx.Done():
-			return fmt.Errorf("the server did not answer within %s: %w", startWithin, err)
+			return fmt.Errorf("the server did not answer within %s: %w", startWithin(), err)
 		}
 	}
 }
@@ -225,7 +227,7 @@ func (s *Server) Log() string { return filepath.Join(s.dir, "log") }
 
 // Exec runs statements on the server.
 func (s *Server) Exec(statements ...string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), startWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), startWithin())
 	defer cancel()
 	conn, err := pgx.Connect(ctx, s.URL("postgres"))
 	if err != nil {
@@ -265,10 +267,10 @@ func (s *Server) Kill() error {
 		return err
 	}
 	// The server does not start while one of them holds the shared memory.
-	deadline := time.Now().Add(stopWithin)
+	deadline := time.Now().Add(stopWithin())
 	for slices.ContainsFunc(others, runs) {
 		if time.Now().After(deadline) {
-			return fmt.Errorf("the server's processes did not end within %s", stopWithin)
+			return fmt.Errorf("the server's processes did not end within %s", stopWithin())
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -287,14 +289,14 @@ func (s *Server) end(sig syscall.Signal) error {
 		return nil
 	}
 	_ = s.main.Process.Signal(sig) // fails only when it has ended
-	timer := time.NewTimer(stopWithin)
+	timer := time.NewTimer(stopWithin())
 	defer timer.Stop()
 	select {
 	case <-s.ended:
 		s.main = nil
 		return nil
 	case <-timer.C:
-		return fmt.Errorf("the server did not end within %s", stopWithin)
+		return fmt.Errorf("the server did not end within %s", stopWithin())
 	}
 }
 

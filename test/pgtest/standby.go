@@ -49,7 +49,7 @@ func (s *Server) standby() (*Server, error) {
 
 // followed waits until commits wait for the standby.
 func (s *Server) followed() error {
-	ctx, cancel := context.WithTimeout(context.Background(), startWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), startWithin())
 	defer cancel()
 	conn, err := pgx.Connect(ctx, s.URL("postgres"))
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Server) followed() error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("the standby did not follow within %s", startWithin)
+			return fmt.Errorf("the standby did not follow within %s", startWithin())
 		}
 	}
 }

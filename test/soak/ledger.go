@@ -5,6 +5,9 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // kind is what a job has beside a request.
@@ -100,7 +103,7 @@ func (l *ledger) broken(format string, args ...any) {
 // with mu held.
 func (l *ledger) disturbed(from, to time.Time) bool {
 	return slices.ContainsFunc(l.faults, func(f fault) bool {
-		return to.After(f.from.Add(-before)) && (f.to.IsZero() || from.Before(f.to.Add(after)))
+		return to.After(f.from.Add(-pace.Limit(before))) && (f.to.IsZero() || from.Before(f.to.Add(pace.Limit(after))))
 	})
 }
 
@@ -132,7 +135,7 @@ func (l *ledger) arrive(key string, h *hit) *entry {
 	case calm && !e.kind.limited() && len(e.hits) == 1 && !l.disturbed(h.scheduled, h.at):
 		l.late = append(l.late, h.at.Sub(h.scheduled))
 	}
-	if !e.ended.IsZero() && h.at.After(e.ended.Add(2*time.Second)) && calm {
+	if late := h.at.Sub(e.ended); !e.ended.IsZero() && calm && late > 2*time.Second && late > harness.Allowed(2*time.Second, e.ended) {
 		l.broken("job %s came %s after its cancel was acknowledged", key, h.at.Sub(e.ended))
 	}
 	switch e.kind {
@@ -143,7 +146,7 @@ func (l *ledger) arrive(key string, h *hit) *entry {
 	case rated:
 		recent := append(l.starts[e.account], h.at)
 		if n := len(recent) - 1 - rateCalls; n >= 0 && calm {
-			if span := h.at.Sub(recent[n]); span < ratePer-grain {
+			if span := h.at.Sub(recent[n]); span < ratePer-grain && span < ratePer-harness.Allowed(grain, recent[n]) {
 				l.broken("account %d had %d starts in %s, the limit is %d in %s", e.account, rateCalls+1, span, rateCalls, ratePer)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // soak is a run on one store.
@@ -48,7 +49,7 @@ type schedule struct {
 
 // within is how long after its due time a job may take to be final, faults and a busy
 // machine included. The retention is longer.
-const within = 90 * time.Second
+var within = pace.Limit(90 * time.Second)
 
 // shares are how many of 100 calls create each kind; the rest are plain jobs.
 var shares = []struct {

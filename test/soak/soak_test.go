@@ -2,11 +2,13 @@ package soak
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"testing"
 	"time"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/pace"
 	"github.com/punctual-dev/punctual/test/pgtest"
 )
 
@@ -14,7 +16,7 @@ func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
 
 // retention is how long the service keeps records: longer than the end of a job is
 // waited for, and so short that the database stops growing during the warm-up.
-const retention = "3m"
+func retention() string { return fmt.Sprintf("%.0fs", pace.Limit(3*time.Minute).Seconds()) }
 
 func TestSoak_KeepsPromisesAndStaysFlat(t *testing.T) {
 	if testing.Short() {
@@ -34,7 +36,7 @@ func TestSoak_KeepsPromisesAndStaysFlat(t *testing.T) {
 func run(t *testing.T, store, database string) {
 	s := &soak{
 		ledger: newLedger(), size: sizeOfRun(), t: t, schedules: map[string]*schedule{}, alerted: map[int64]string{},
-		service: harness.Prepare(t, harness.Database(database), harness.Flag("public-url", publicURL), harness.Flag("retention", retention)),
+		service: harness.Prepare(t, harness.Database(database), harness.Flag("public-url", publicURL), harness.Flag("retention", retention())),
 	}
 	for range s.accounts {
 		s.clients = append(s.clients, s.service.Account(t).Client)

@@ -16,6 +16,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
 	"github.com/punctual-dev/punctual/internal/store/postgres"
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // cluster is several nodes on one database.
@@ -26,6 +27,7 @@ type cluster struct {
 	stores []*postgres.Store
 	nodes  []int64
 	heard  []*ears
+	watch  *pace.Watch
 }
 
 // ears records the notices that a node receives.
@@ -57,7 +59,8 @@ func (e *ears) hear(n store.Notice) {
 
 func nodes(t *testing.T, url string, n int) *cluster {
 	t.Helper()
-	c := &cluster{T: t, url: url}
+	c := &cluster{T: t, url: url, watch: pace.Start()}
+	t.Cleanup(c.watch.Stop)
 	for range n {
 		s := open(t, url)
 		t.Cleanup(func() { _ = s.Close() })
@@ -82,9 +85,27 @@ func (c *cluster) ok(err error) {
 	}
 }
 
-// within waits until a condition is true.
-func (c *cluster) within(limit time.Duration, what string, holds func() bool) time.Duration {
+// soon waits until a condition is true, which must be in time.
+func (c *cluster) soon(limit time.Duration, what string, holds func() bool) {
 	c.Helper()
+	start := time.Now()
+	c.within(limit, what, holds)
+	c.inTime(start, limit, what)
+}
+
+// inTime fails the test if too much time has passed, beside how late the machine is.
+func (c *cluster) inTime(start time.Time, limit time.Duration, what string) {
+	c.Helper()
+	if took, allowed := time.Since(start), pace.Limit(limit)+c.watch.Slack(start); took > allowed {
+		c.Errorf("waited %v for %s, allowed are %v", took, what, allowed)
+	}
+}
+
+// within waits until a condition is true; only if the store is broken, it takes longer
+// than the limit of a usual machine.
+func (c *cluster) within(limit time.Duration, what string, holds func() bool) {
+	c.Helper()
+	limit = pace.Guard(limit)
 	start := time.Now()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
@@ -94,7 +115,6 @@ func (c *cluster) within(limit time.Duration, what string, holds func() bool) ti
 		}
 		<-tick.C
 	}
-	return time.Since(start)
 }
 
 func (c *cluster) job(s *postgres.Store, due time.Time) *job.Job {
@@ -278,7 +298,7 @@ func TestJobChange_CancelReachesTheClaimingNode(t *testing.T) {
 		}
 		_, err := c.stores[1].JobChange(t.Context(), c.owner, job.Ref{Number: j.Number}, cancel)
 		c.ok(err)
-		c.within(time.Second, "the cancel to arrive", func() bool { return c.heard[0].cancel() == j.Number })
+		c.soon(time.Second, "the cancel to arrive", func() bool { return c.heard[0].cancel() == j.Number })
 	}
 }
 
@@ -370,7 +390,7 @@ func TestSubscribe_NotifiesOtherNodesOfItemsDueSoon(t *testing.T) {
 		c.insert(c.stores[0], c.stores[0].Now().Add(time.Hour))
 		own = c.heard[0].count()
 		c.insert(c.stores[0], c.stores[0].Now())
-		c.within(time.Second, "the other node to hear", func() bool { return c.heard[1].count() > before })
+		c.soon(time.Second, "the other node to hear", func() bool { return c.heard[1].count() > before })
 		if notices = c.heard[1].count() - before; notices == 1 {
 			break
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/punctual-dev/punctual/test/pace"
 	"github.com/punctual-dev/punctual/test/pgtest"
 )
 
@@ -59,7 +60,7 @@ func TestPresence_ClaimsOfAnEndedProcessAreAbandonedAtOnce(t *testing.T) {
 	c.ok(c.stores[0].Close()) // without NodeStop, as when it is killed
 	select {
 	case <-c.stores[1].Expired():
-	case <-time.After(20 * time.Second):
+	case <-time.After(pace.Guard(20 * time.Second)):
 		t.Fatal("the lease did not expire")
 	}
 	found, err := c.stores[1].QueueAbandoned(t.Context(), 10)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/test/pace"
 	"github.com/punctual-dev/punctual/test/pgtest"
 )
 
@@ -200,7 +201,7 @@ func begin(t *testing.T, url string, o *observed, ours int) *dealt {
 }
 
 func fillDatabase(url string, others, ours int) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), pace.Guard(time.Minute))
 	defer cancel()
 	s, err := Open(ctx, url, Options{})
 	if err == nil {

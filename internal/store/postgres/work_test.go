@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // observed is a store whose server reports the plan of every statement with what
@@ -125,7 +127,7 @@ const triedFor = 2 * time.Minute
 
 // try runs a call, again if a loaded machine was too slow for it.
 func (d *dealt) try(o operationOf) (err error) {
-	for began := time.Now(); time.Since(began) < triedFor; {
+	for began := time.Now(); time.Since(began) < pace.Limit(triedFor); {
 		d.tries++
 		if _, err = d.NodeHeartbeat(d.t.Context(), d.node); err != nil {
 			continue

@@ -11,6 +11,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // wantRefused verifies that err is an Unavailable fault with a word in its message.
@@ -208,7 +209,7 @@ func TestMark_FollowsWrites(t *testing.T) {
 		t.Errorf("the first mark is %q, want %q", first, want)
 	}
 	addOwner(t, s)
-	for deadline := time.Now().Add(20 * time.Second); mark() == first; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(pace.Guard(20 * time.Second)); mark() == first; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("no probe write followed a write")
 		}

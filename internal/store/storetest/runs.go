@@ -6,6 +6,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // page is how many items tests read at once: few, so that there are several pages.
@@ -188,7 +189,7 @@ const within = 30 * time.Second
 // receive waits for a value, up to the deadline.
 func receive[T any](w *world, what string, from <-chan T) T {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(w.ctx, within)
+	ctx, cancel := context.WithTimeout(w.ctx, pace.Guard(within))
 	defer cancel()
 	select {
 	case v := <-from:

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 const program = "github.com/punctual-dev/punctual/cmd/punctual"
@@ -34,6 +36,9 @@ var built struct {
 // if it came after the last test had looked.
 func Main(m *testing.M) int {
 	runMoreAtOnce()
+	machine = pace.Start()
+	defer machine.Stop()
+	httpClient.Timeout = pace.Guard(httpClient.Timeout)
 	code := m.Run()
 	if problem := stopShared(); problem != "" {
 		fmt.Fprintln(os.Stderr, problem)
@@ -78,7 +83,7 @@ func build() {
 	built.path = filepath.Join(dir, "punctual")
 	args := []string{"build", "-o", built.path}
 	if os.Getenv("PUNCTUAL_E2E_RACE") != "" {
-		args = append(args, "-race")
+		args = append(args, "-race", "-gcflags=modernc.org/...=-race=false") // as scripts/testrun
 	}
 	out, err := exec.Command("go", append(args, program)...).CombinedOutput()
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // Result is the result of a command that ran to its end.
@@ -16,7 +18,10 @@ type Result struct {
 	Stdout, Stderr string
 }
 
-// Command runs the program with arguments and waits for its end, at most 30 s.
+// commandWithin is how long a command may take.
+func commandWithin() time.Duration { return pace.Guard(30 * time.Second) }
+
+// Command runs the program with arguments and waits for its end.
 // Panics and data races fail the test.
 func Command(t testing.TB, env []string, args ...string) Result {
 	t.Helper()
@@ -27,7 +32,7 @@ func Command(t testing.TB, env []string, args ...string) Result {
 func commandReading(t testing.TB, input string, env []string, args ...string) Result {
 	t.Helper()
 	binary := Binary(t) // the first call builds it, which takes no time off the command's
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), commandWithin())
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, args...)
 	dir, err := directory("command")
@@ -41,7 +46,7 @@ func commandReading(t testing.TB, input string, env []string, args ...string) Re
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
-		t.Errorf("punctual %q did not end within 30 s", args)
+		t.Errorf("punctual %q did not end within %s", args, commandWithin())
 	case err != nil && !errors.As(err, &exit):
 		t.Errorf("punctual %q: %v", args, err)
 	}

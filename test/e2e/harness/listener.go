@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // Listener is a `punctual listen` that runs in the background.
@@ -73,7 +75,7 @@ func (l *Listener) Wait(within time.Duration) int {
 	select {
 	case <-l.proc.done:
 		return l.proc.cmd.ProcessState.ExitCode()
-	case <-time.After(within):
+	case <-time.After(pace.Guard(within)):
 		return -1
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // Hit is one request a target received.
@@ -133,9 +135,9 @@ func (r *Route) look() ([]Hit, <-chan struct{}) {
 // Await blocks until at least n hits have come, and returns all.
 func (r *Route) Await(t testing.TB, n int, within time.Duration) []Hit {
 	t.Helper()
-	hits, ok := r.await(within, func(hits []Hit) bool { return len(hits) >= n })
+	hits, ok := r.await(pace.Guard(within), func(hits []Hit) bool { return len(hits) >= n })
 	if !ok {
-		t.Fatalf("waited %s for %d hits of %s, got %d", within, n, r.Path, len(hits))
+		t.Fatalf("waited %s for %d hits of %s, got %d", pace.Guard(within), n, r.Path, len(hits))
 	}
 	return hits
 }
@@ -144,13 +146,13 @@ func (r *Route) Await(t testing.TB, n int, within time.Duration) []Hit {
 func (r *Route) AwaitEnds(t testing.TB, n int, within time.Duration) []Hit {
 	t.Helper()
 	ended := func(h Hit) bool { return !h.End.IsZero() }
-	hits, ok := r.await(within, func(hits []Hit) bool {
+	hits, ok := r.await(pace.Guard(within), func(hits []Hit) bool {
 		return len(slices.DeleteFunc(slices.Clone(hits), func(h Hit) bool { return !ended(h) })) >= n
 	})
 	if !ok {
 		came := len(hits)
 		left := len(slices.DeleteFunc(hits, ended))
-		t.Fatalf("waited %s for the end of %d hits of %s; %d came, %d of them have not ended", within, n, r.Path, came, left)
+		t.Fatalf("waited %s for the end of %d hits of %s; %d came, %d of them have not ended", pace.Guard(within), n, r.Path, came, left)
 	}
 	return hits
 }

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // Time allowed for the program to come up, and to go after a signal. Generous,
@@ -151,7 +153,7 @@ func (s *Service) Run() error {
 }
 
 func (s *Service) awaitListening(proc *process, from int) (string, error) {
-	within := startWithin
+	within := pace.Guard(startWithin)
 	if len(s.settings.through) > 0 {
 		within *= 4 // a tracer slows it down
 	}
@@ -235,7 +237,7 @@ func (s *Service) Wait(within time.Duration) int {
 	if proc == nil {
 		return 0
 	}
-	deadline := time.NewTimer(within)
+	deadline := time.NewTimer(pace.Guard(within))
 	defer deadline.Stop()
 	code := -1
 	select {

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+var somePackages = []string{
+	module + "/internal/job", module + "/internal/store/postgres", module + "/test/e2e", module + "/test/hostile",
+	module + "/test/nodes", module + "/test/sim", module + "/scripts/testrun",
+}
+
+func TestEverything_StagesAndOrder(t *testing.T) {
+	stages := everything(somePackages, []string{"-count=1"})
+	var got []string
+	for _, s := range stages {
+		got = append(got, strings.ReplaceAll(strings.Join(s.packages, " "), module+"/", ""))
+		for _, b := range s.beside {
+			got = append(got, "beside "+strings.ReplaceAll(strings.Join(b.packages, " "), module+"/", ""))
+			if slices.Contains(b.args, "-race") {
+				t.Error("the simulation runs with the race detector")
+			}
+		}
+	}
+	want := []string{"test/nodes internal/store/postgres test/e2e internal/job scripts/testrun", "beside test/sim", "test/hostile"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the stages are %q, want %q", got, want)
+	}
+	if !slices.Contains(stages[0].args, "-race") || slices.Contains(stages[1].args, "-race") || !slices.Contains(stages[1].args, "-count=1") {
+		t.Errorf("the arguments are %q and %q", stages[0].args, stages[1].args)
+	}
+}
+
+func TestRaced_RunsAllWithTheRaceDetector(t *testing.T) {
+	var packages []string
+	for _, s := range raced(somePackages, nil) {
+		packages = append(packages, s.packages...)
+		if !slices.Contains(s.args, "-race") || len(s.beside) > 0 {
+			t.Errorf("a stage is %+v", s)
+		}
+	}
+	slices.Sort(packages)
+	if want := slices.Sorted(slices.Values(somePackages)); !slices.Equal(packages, want) {
+		t.Errorf("the packages are %q", packages)
+	}
+}
+
+func TestStagesOf_ArgumentsSelectTests(t *testing.T) {
+	stages, err := stagesOf("", []string{"-race=false", "-run", "TestX", "-tags", "a b", "./internal/job"})
+	if err != nil || len(stages) != 1 {
+		t.Fatal(stages, err)
+	}
+	if got, want := stages[0].prefix, "scripts/test -race=false -tags 'a b'"; got != want {
+		t.Errorf("a test is repeated by %q, want %q", got, want)
+	}
+	if _, err := stagesOf("most", nil); err == nil {
+		t.Error("a plan that does not exist was accepted")
+	}
+}
+
+func TestTakePlan(t *testing.T) {
+	for line, want := range map[string]string{"": "", "-plan=race": "race", "-plan=quick -v": "quick", "-v ./x": "", "./x -plan=race": ""} {
+		plan, rest := takePlan(strings.Fields(line))
+		if plan != want || plan == "" && len(rest) != len(strings.Fields(line)) {
+			t.Errorf("%q is plan %q with %q", line, plan, rest)
+		}
+	}
+}
+
+// The names in the tables must be those of packages.
+func TestPlans_NameExistingPackages(t *testing.T) {
+	packages, err := list(module + "/...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range slices.Concat(longest, notQuick, simulation, attacks) {
+		if !slices.Contains(packages, module+"/"+name) {
+			t.Errorf("there is no package %s", name)
+		}
+	}
+}
+
+func TestVerbose(t *testing.T) {
+	for line, want := range map[string]bool{"-v ./x": true, "-test.v=true": true, "--bench=.": true, "-run v": false, "./v": false} {
+		if got := verbose(strings.Fields(line)); got != want {
+			t.Errorf("%q is verbose: %t", line, got)
+		}
+	}
+}
