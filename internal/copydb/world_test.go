@@ -171,7 +171,7 @@ func (f *filler) secrets(owner job.Owner) {
 	for _, name := range []string{"one", "two"} {
 		_, err := f.s.SecretPut(f.ctx, &identity.HeaderSecret{
 			Account: owner.Number, Name: name, Hosts: []string{"a.example", "::1"}, Value: "enc1:" + name, CreatedAt: f.now, UpdatedAt: f.now.Add(time.Second),
-		})
+		}, false)
 		f.ok(err)
 	}
 }
@@ -182,7 +182,7 @@ func (f *filler) alerts(owner job.Owner) {
 	for _, name := range []string{"one", "Two"} {
 		_, err := f.s.AlertPut(f.ctx, &store.Alert{
 			Owner: owner, Name: name, Definition: rawjson.Value(`{"on":["late"]}`), Match: rawjson.Value(`{"tags":["☃"]}`), LateBy: time.Minute,
-		})
+		}, false)
 		f.ok(err)
 	}
 }

@@ -70,7 +70,7 @@ func alertsChanged(account int64) []query {
 }
 
 // AlertPut implements store.Alerts.
-func (s *Store) AlertPut(ctx context.Context, a *store.Alert) (created bool, err error) {
+func (s *Store) AlertPut(ctx context.Context, a *store.Alert, onlyNew bool) (created bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		var found []*store.Alert
 		var others, size int
@@ -82,7 +82,9 @@ func (s *Store) AlertPut(ctx context.Context, a *store.Alert) (created bool, err
 		if err != nil {
 			return err
 		}
-		created = len(found) == 0
+		if created = len(found) == 0; onlyNew && !created {
+			return store.Exists("alert")
+		}
 		a.InsertedAt, a.UpdatedAt = t.now, t.now
 		if !created && bytes.Equal(found[0].Definition, a.Definition) {
 			a.InsertedAt, a.UpdatedAt = found[0].InsertedAt, found[0].UpdatedAt

@@ -69,13 +69,15 @@ func (s *Store) AlertList(ctx context.Context, owner job.Owner) (found []*store.
 }
 
 // AlertPut implements store.Alerts.
-func (s *Store) AlertPut(ctx context.Context, a *store.Alert) (created bool, err error) {
+func (s *Store) AlertPut(ctx context.Context, a *store.Alert, onlyNew bool) (created bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		old, err := t.alert(a.Owner, a.Name)
 		if err != nil {
 			return err
 		}
-		created = old == nil
+		if created = old == nil; onlyNew && !created {
+			return store.Exists("alert")
+		}
 		a.InsertedAt, a.UpdatedAt = t.now, t.now
 		if old != nil && bytes.Equal(old.Definition, a.Definition) {
 			a.InsertedAt, a.UpdatedAt = old.InsertedAt, old.UpdatedAt

@@ -34,7 +34,7 @@ var limitTests = group{
 
 func (w *world) limit(key string, l limit.Limit) {
 	w.Helper()
-	_, err := w.s.LimitPut(w.ctx, w.owner, store.Limit{Key: key, Limit: l})
+	_, err := w.s.LimitPut(w.ctx, w.owner, store.Limit{Key: key, Limit: l}, false)
 	w.ok("LimitPut", err)
 }
 
@@ -95,7 +95,7 @@ func (w *world) wantLimitUse(key string, waiting, inFlight int) {
 func limitsStored(w *world) {
 	full := limit.Limit{Calls: 100, Per: 90 * time.Second, Parallel: 5, Paused: true}
 	for i, l := range []limit.Limit{full, {Parallel: 1}} {
-		created, err := w.s.LimitPut(w.ctx, w.owner, store.Limit{Key: "a", Limit: l})
+		created, err := w.s.LimitPut(w.ctx, w.owner, store.Limit{Key: "a", Limit: l}, false)
 		if err != nil || created != (i == 0) {
 			w.Errorf("LimitPut %d: created %v, error %v", i, created, err)
 		}
@@ -125,7 +125,7 @@ func limitsBounded(w *world) {
 	for i := range limit.MaxPerAccount {
 		w.limit(fmt.Sprint("k", i), limit.Limit{})
 	}
-	_, err := w.s.LimitPut(w.ctx, w.owner, store.Limit{Key: "more"})
+	_, err := w.s.LimitPut(w.ctx, w.owner, store.Limit{Key: "more"}, false)
 	w.wantCode("LimitPut beyond the maximum", err, fault.TooMany)
 	w.limit("k7", limit.Limit{Parallel: 1})
 }
