@@ -55,7 +55,7 @@ func (c *Client) DeleteLimit(ctx context.Context, key string) error {
 
 // AlertRequest defines an alert.
 type AlertRequest struct {
-	// On has failed, recovered, late and skipped.
+	// On has failed, recovered, late, skipped and ended.
 	On []string `json:"on"`
 	// After is how many failures in a row are reported; 1 if zero.
 	After  int64       `json:"after,omitempty"`
