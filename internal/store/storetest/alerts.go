@@ -26,6 +26,9 @@ var alertTests = group{
 	"LateItems":              alertLateItems,
 	"TakesTurns":             alertTurns,
 	"DeletedWithTheAccount":  alertsPurged,
+	"OnlyNew":                alertOnlyNew,
+	"EndedStatesOfAccounts":  alertEndedStates,
+	"WithdrawsMessages":      alertWithdrawn,
 }
 
 func (w *world) putAlert(owner job.Owner, name, definition string, late time.Duration) bool {

@@ -92,6 +92,12 @@ func secretsBounded(w *world) {
 	w.wantCode("one more", err, fault.Invalid)
 	w.putSecret(w.owner, "s5", "v2", "a.example")
 	w.putSecret(w.other, "more", "v", "a.example")
+	w.putSecret(w.other, "s6", "v", "a.example")
+	_, err = w.s.SecretPut(w.ctx, &identity.HeaderSecret{Account: w.owner.Number, Name: "s6", Hosts: []string{"b.example"}, Value: "v2", CreatedAt: w.now, UpdatedAt: w.now}, true)
+	w.wantCode("a new one with the name of another", err, fault.Stale)
+	if found, err := w.s.SecretsNamed(w.ctx, w.owner.Number, []string{"s6"}); err != nil || len(found) != 1 || found[0].Hosts[0] != "a.example" {
+		w.Errorf("afterwards: %s", showSecrets(found, err))
+	}
 }
 
 func secretsUses(w *world) {
