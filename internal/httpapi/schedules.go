@@ -17,6 +17,10 @@ var scheduleOrders = []string{"inserted_at", "disabled_at", "name", "id"}
 func (s *Server) listSchedules(c *call) error {
 	q := c.query()
 	selection := job.ScheduleQuery{ListQuery: q.list("schedules", c.owner, scheduleOrders), Tags: q.Tags()}
+	include, included := q.One("include")
+	if included && include != nextRunAt {
+		q.Refuse("include", "must be "+nextRunAt)
+	}
 	if err := fault.Refuse(q.Problems); err != nil {
 		return err
 	}
@@ -24,8 +28,24 @@ func (s *Server) listSchedules(c *call) error {
 	if err != nil {
 		return err
 	}
-	return writePage(c, "schedules", page, c.appendSchedule)
+	if !included {
+		return writePage(c, "schedules", page, c.appendSchedule)
+	}
+	next, err := s.Service.NextRuns(c.r.Context(), c.owner, page.Items)
+	if err != nil {
+		return err
+	}
+	i := 0
+	return writePage(c, "schedules", page, func(b []byte, listed *job.Schedule) []byte {
+		b = c.appendSchedule(b, listed)
+		b = appendInstant(append(b[:len(b)-1], `,"`+nextRunAt+`":`...), next[i])
+		i++
+		return append(b, '}')
+	})
 }
+
+// nextRunAt is the key that include adds to each record of a list of schedules.
+const nextRunAt = "next_run_at"
 
 // scheduleID returns the schedule that a path names, by its id or by its key.
 func (s *Server) scheduleID(c *call) (uuid.UUID, error) {

@@ -192,7 +192,7 @@ func TestService_RecordsOfChangesCountUntilTheyAreRead(t *testing.T) {
 			return scheduleSizeOf(found), err
 		},
 		"enable": func(s *Service, ctx context.Context) (int, error) {
-			found, err := s.Enable(ctx, owner, uuid.Nil)
+			found, err := s.Enable(ctx, owner, uuid.Nil, Match{})
 			return scheduleSizeOf(found), err
 		},
 	} {

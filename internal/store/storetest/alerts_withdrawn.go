@@ -97,6 +97,7 @@ func alertWithdrawn(w *world) {
 		{Job: mine.Number, ID: "msg_waits"}, {Job: mine.Number, ID: "msg_retried"}, {Job: mine.Number, ID: "msg_sent"},
 		{Job: mine.Number, ID: "msg_none"}, {Job: theirs.Number, ID: "msg_waits"}, {Job: theirs.Number, ID: uuid.NewString()},
 	}})
+	w.trackAlerts(w.other, nil, &store.AlertChanges{Withdrawn: []store.AlertMessage{{Job: mine.Number, ID: "msg_kept"}}})
 	held, err := w.s.QueueFinish(w.ctx, []store.Finish{underWay})
 	w.ok("QueueFinish", err)
 	if held[0] {
