@@ -3,34 +3,39 @@ package job
 import (
 	"bytes"
 	"crypto/sha256"
+	"slices"
 	"strconv"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// keyRequestSize is the size of a digest that KeyRequest returns.
+// keyRequestSize is the size of a KeyRequest.
 const keyRequestSize = 16
 
-// KeyRequest returns a digest of a call with the header Idempotency-Key: its path, in
-// which a job is named by its number, and its body. The order of the members of
-// objects does not count.
-func KeyRequest(path string, body rawjson.Value) []byte {
-	digest := sha256.New()
-	digest.Write([]byte(path + "\n"))
-	digest.Write(rawjson.Reordered(body))
-	return digest.Sum(nil)[:keyRequestSize]
-}
-
-// The paths of the calls that read the header Idempotency-Key.
+// The path of the call that creates a job, before those of reruns.
 const createPath = "/api/jobs"
 
-// CreateRequest is the KeyRequest of a call that creates a job.
-func CreateRequest(body rawjson.Value) []byte { return KeyRequest(createPath, body) }
+// CreateRequest returns the KeyRequest of a call that creates a job: a digest of its
+// path and body. The key itself, fields that are null and the order of members do not
+// count.
+func CreateRequest(body rawjson.Value) []byte {
+	members := slices.DeleteFunc(rawjson.Members(body), func(m rawjson.Member) bool {
+		return m.Name == keyField || rawjson.IsNull(m.Value)
+	})
+	return keyRequest(createPath, rawjson.Object(members))
+}
 
-// RerunRequest is the KeyRequest of a call that reruns a job.
+// RerunRequest returns the KeyRequest of a call that reruns a job.
 func RerunRequest(number int64, body rawjson.Value) []byte {
-	return KeyRequest(createPath+"/"+strconv.FormatInt(number, 10)+"/rerun", body)
+	return keyRequest(createPath+"/"+strconv.FormatInt(number, 10)+"/rerun", body)
+}
+
+func keyRequest(path string, body rawjson.Value) []byte {
+	digest := sha256.New()
+	_, _ = digest.Write([]byte(path + "\n")) // never fails
+	_, _ = digest.Write(rawjson.Reordered(body))
+	return digest.Sum(nil)[:keyRequestSize]
 }
 
 // RefuseOtherRequest returns an Invalid fault if a call with the header

@@ -49,7 +49,7 @@ type Job struct {
 	// the header Idempotency-Key. It is zero, or not before HeldUntil.
 	RememberedUntil time.Time
 	// KeyRequest is the digest of the call that sent the key in the header
-	// Idempotency-Key; nil if the key was not sent so. See KeyRequest.
+	// Idempotency-Key; nil if the key was not sent so. See CreateRequest.
 	KeyRequest []byte
 
 	// Hops is the length of the chain of jobs that created one another up to
