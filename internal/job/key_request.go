@@ -47,6 +47,6 @@ func RefuseOtherRequest(holder, created *Job) error {
 	if same && holder.RerunOf == created.RerunOf {
 		return nil
 	}
-	return fault.New(fault.Invalid, "the Idempotency-Key was used for another request, which created job "+strconv.FormatInt(holder.Number, 10)+
-		"; nothing was stored: use another key for each request")
+	return fault.Refuse([]fault.Problem{{Pointer: Pointer(keyField), Detail: "of the header Idempotency-Key was sent with another request, which created job " +
+		strconv.FormatInt(holder.Number, 10) + "; use another key for each request"}})
 }

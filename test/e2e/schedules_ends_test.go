@@ -27,7 +27,7 @@ func TestScheduleEnd_AfterFailuresInARow(t *testing.T) {
 	wantSame(t, "failures_in_a_row", last.Get("failures_in_a_row"), `2`)
 	wantSame(t, "next_run_at", last.Get("next_run_at"), `null`)
 	wantETag(t, "the schedule", a.Get(path).Want(200), 1)
-	if logs := events(logsOf(a.Client, last.Get("last_run"))); !strings.Contains(strings.Join(logs, " "), "worker.schedule.ended") {
+	if logs := events(logsOf(a.Client, last.Get("last_run"))); !strings.Contains(strings.Join(logs, " "), "schedule.ended") {
 		t.Errorf("the last run's logs are %s", logs)
 	}
 
