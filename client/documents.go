@@ -35,7 +35,7 @@ type ApplyResult struct {
 // Apply makes the schedules of an owner what the document says, all or nothing. The
 // ETag is for the next call; with one as condition, schedules that were changed since
 // fail the call with status 412.
-func (c *Client) Apply(ctx context.Context, document Document, conditions ...IfMatch) (results []ApplyResult, etag string, err error) {
+func (c *Client) Apply(ctx context.Context, document Document, conditions ...Condition) (results []ApplyResult, etag string, err error) {
 	got, err := c.do(ctx, call{method: http.MethodPost, path: "/api/apply", body: document, header: condition(conditions)})
 	if err != nil {
 		return nil, "", err

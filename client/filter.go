@@ -38,6 +38,8 @@ type JobFilter struct {
 type ScheduleFilter struct {
 	Page
 	Tags []string
+	// NextRunAt has the records say when their next runs are due.
+	NextRunAt bool
 }
 
 // LogFilter selects log entries.
@@ -74,6 +76,9 @@ func (f JobFilter) values() url.Values {
 func (f ScheduleFilter) values() url.Values {
 	values := f.Page.values()
 	putTags(values, f.Tags)
+	if f.NextRunAt {
+		values.Set("include", "next_run_at")
+	}
 	return values
 }
 

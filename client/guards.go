@@ -29,13 +29,13 @@ type LimitUse struct {
 }
 
 // PutLimit creates or replaces the limit with the key limit.Key.
-func (c *Client) PutLimit(ctx context.Context, limit Limit) (*Limit, error) {
+func (c *Client) PutLimit(ctx context.Context, limit Limit, conditions ...Condition) (*Limit, error) {
 	body := struct {
 		Rate     *Rate  `json:"rate,omitempty"`
 		Parallel *int64 `json:"parallel,omitempty"`
 		Paused   bool   `json:"paused"`
 	}{limit.Rate, limit.Parallel, limit.Paused}
-	return fetch[Limit](ctx, c, call{method: http.MethodPut, path: "/api/limits" + element(limit.Key), body: body})
+	return fetch[Limit](ctx, c, call{method: http.MethodPut, path: "/api/limits" + element(limit.Key), body: body, header: condition(conditions)})
 }
 
 // ListLimits iterates over limits.
@@ -55,7 +55,7 @@ func (c *Client) DeleteLimit(ctx context.Context, key string) error {
 
 // AlertRequest defines an alert.
 type AlertRequest struct {
-	// On has failed, recovered, late and skipped.
+	// On has failed, recovered, late, skipped and ended.
 	On []string `json:"on"`
 	// After is how many failures in a row are reported; 1 if zero.
 	After  int64       `json:"after,omitempty"`
@@ -104,8 +104,8 @@ type AlertTestResult struct {
 }
 
 // PutAlert creates or replaces an alert.
-func (c *Client) PutAlert(ctx context.Context, name string, request AlertRequest) (*Alert, error) {
-	return fetch[Alert](ctx, c, call{method: http.MethodPut, path: "/api/alerts" + element(name), body: request})
+func (c *Client) PutAlert(ctx context.Context, name string, request AlertRequest, conditions ...Condition) (*Alert, error) {
+	return fetch[Alert](ctx, c, call{method: http.MethodPut, path: "/api/alerts" + element(name), body: request, header: condition(conditions)})
 }
 
 // ListAlerts iterates over alerts.
@@ -152,8 +152,8 @@ type HeaderSecret struct {
 }
 
 // PutHeaderSecret creates or replaces a secret for headers.
-func (c *Client) PutHeaderSecret(ctx context.Context, name string, secret NewHeaderSecret) (*HeaderSecret, error) {
-	return fetch[HeaderSecret](ctx, c, call{method: http.MethodPut, path: "/api/secrets" + element(name), body: secret})
+func (c *Client) PutHeaderSecret(ctx context.Context, name string, secret NewHeaderSecret, conditions ...Condition) (*HeaderSecret, error) {
+	return fetch[HeaderSecret](ctx, c, call{method: http.MethodPut, path: "/api/secrets" + element(name), body: secret, header: condition(conditions)})
 }
 
 // ListHeaderSecrets iterates over secrets for headers.

@@ -17,14 +17,26 @@ import (
 // may have ended: longer than all retries of a call take.
 const automaticHold = Duration(10 * time.Minute)
 
-// IfMatch makes a change fail with status 412 unless the record still has this ETag.
+// Condition makes a change fail with status 412 unless it holds: an IfMatch, or IfNew.
+type Condition interface{ add(http.Header) }
+
+// IfMatch holds if the record still has this ETag. Of several, one must match.
 type IfMatch string
 
+func (tag IfMatch) add(header http.Header) { header.Add("If-Match", string(tag)) }
+
+// IfNew holds if there is no such record yet.
+var IfNew Condition = ifNew{}
+
+type ifNew struct{}
+
+func (ifNew) add(header http.Header) { header.Set("If-None-Match", "*") }
+
 // condition returns the headers of a conditional change.
-func condition(tags []IfMatch) http.Header {
+func condition(conditions []Condition) http.Header {
 	header := http.Header{}
-	for _, tag := range tags {
-		header.Add("If-Match", string(tag))
+	for _, c := range conditions {
+		c.add(header)
 	}
 	return header
 }
@@ -156,7 +168,7 @@ func (c *Client) GetJob(ctx context.Context, job Ref) (*JobRecord, error) {
 }
 
 // EditJob changes a job that has not started.
-func (c *Client) EditJob(ctx context.Context, job Ref, edit Edit, conditions ...IfMatch) (*JobRecord, error) {
+func (c *Client) EditJob(ctx context.Context, job Ref, edit Edit, conditions ...Condition) (*JobRecord, error) {
 	return c.job(ctx, call{method: http.MethodPatch, path: "/api/jobs" + element(job), body: edit, header: condition(conditions)})
 }
 
@@ -195,17 +207,36 @@ func (c *Client) RunJob(ctx context.Context, job Ref) (*JobRecord, error) {
 }
 
 // RerunJob creates a job like a final one. Edit lists fields that differ; it may be
-// nil.
-func (c *Client) RerunJob(ctx context.Context, job Ref, edit Edit) (*JobRecord, error) {
+// nil. Another call for the job with the same key returns the job of the first one, and
+// its Job.HasConflict is true; without a key, the call gets a random one.
+func (c *Client) RerunJob(ctx context.Context, job Ref, edit Edit, key ...IdempotencyKey) (*JobRecord, error) {
 	if edit == nil {
 		edit = Edit{}
 	}
-	return c.act(ctx, "/api/jobs"+element(job)+"/rerun", edit, true)
+	call := call{method: http.MethodPost, path: "/api/jobs" + element(job) + "/rerun", body: edit}
+	automatic := len(key) == 0
+	switch {
+	case !automatic:
+		call.header = http.Header{"Idempotency-Key": {string(key[0])}}
+	case c.config.NoAutomaticKeys:
+		call.once = true
+	default:
+		call.header = http.Header{"Idempotency-Key": {randomKey()}}
+	}
+	record, err := fetch[JobRecord](ctx, c, call)
+	if record != nil && automatic {
+		record.Job.HasConflict = false // a job of an earlier try of this call
+	}
+	return record, err
 }
 
+// IdempotencyKey is sent in the header Idempotency-Key. The service remembers it for a
+// day.
+type IdempotencyKey string
+
 // CancelJob cancels a job. A final job stays as it is.
-func (c *Client) CancelJob(ctx context.Context, job Ref) (*JobRecord, error) {
-	return c.act(ctx, "/api/jobs"+element(job)+"/cancel", nil, false)
+func (c *Client) CancelJob(ctx context.Context, job Ref, conditions ...Condition) (*JobRecord, error) {
+	return fetch[JobRecord](ctx, c, call{method: http.MethodPost, path: "/api/jobs" + element(job) + "/cancel", header: condition(conditions)})
 }
 
 // act makes a POST that answers with a job.

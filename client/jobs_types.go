@@ -35,8 +35,10 @@ type JobRequest struct {
 	// ranges, such as "2026-12-24/2027-01-02".
 	EndsAt  time.Time `json:"ends_at,omitzero"`
 	MaxRuns int64     `json:"max_runs,omitempty"`
-	Jitter  Duration  `json:"jitter,omitzero"`
-	Except  []string  `json:"except,omitempty"`
+	// DisableAfter is after how many failed runs in a row the schedule ends.
+	DisableAfter int64    `json:"disable_after,omitempty"`
+	Jitter       Duration `json:"jitter,omitzero"`
+	Except       []string `json:"except,omitempty"`
 
 	// IdempotencyKey has 1 to 255 characters.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
@@ -46,7 +48,9 @@ type JobRequest struct {
 	// Throttle is how long the job holds its key at least.
 	Throttle Duration `json:"throttle,omitzero"`
 
-	CallbackURL string   `json:"callback_url,omitempty"`
+	CallbackURL string `json:"callback_url,omitempty"`
+	// CallbackOn is which ends CallbackURL is told of: final, failure or success.
+	CallbackOn  string   `json:"callback_on,omitempty"`
 	WebhookURL  string   `json:"webhook_url,omitempty"`
 	Name        string   `json:"name,omitempty"`
 	Description string   `json:"description,omitempty"`

@@ -22,6 +22,14 @@ type ScheduleRecord struct {
 	ETag string `json:"-"`
 }
 
+// ListedSchedule is a schedule in a list.
+type ListedSchedule struct {
+	ScheduleRecord
+	// NextRunAt is when the next run is due, nil while the schedule is disabled. It is
+	// set if the filter's NextRunAt is.
+	NextRunAt *Time `json:"next_run_at,omitempty"`
+}
+
 // Frequency has RepeatEvery or Cron.
 type Frequency struct {
 	RepeatEvery Duration `json:"repeat_every,omitzero"`
@@ -47,8 +55,8 @@ type State struct {
 }
 
 // ListSchedules iterates over schedules.
-func (c *Client) ListSchedules(ctx context.Context, filter ScheduleFilter) iter.Seq2[ScheduleRecord, error] {
-	return list[ScheduleRecord](ctx, c, "/api/schedules", filter.values())
+func (c *Client) ListSchedules(ctx context.Context, filter ScheduleFilter) iter.Seq2[ListedSchedule, error] {
+	return list[ListedSchedule](ctx, c, "/api/schedules", filter.values())
 }
 
 // GetSchedule returns a schedule.
@@ -60,30 +68,31 @@ func (c *Client) GetSchedule(ctx context.Context, schedule Ref) (*ScheduleRecord
 // PutSchedule makes a schedule what the request says, and reports whether it was
 // created. Fields that the request doesn't have go back to their defaults. Only a
 // Key creates one; the request has no IdempotencyKey.
-func (c *Client) PutSchedule(ctx context.Context, schedule Ref, request JobRequest, conditions ...IfMatch) (record *ScheduleRecord, created bool, err error) {
+func (c *Client) PutSchedule(ctx context.Context, schedule Ref, request JobRequest, conditions ...Condition) (record *ScheduleRecord, created bool, err error) {
 	return c.schedule(ctx, call{method: http.MethodPut, path: schedulePath(schedule), body: request, header: condition(conditions)})
 }
 
 // EditSchedule changes a schedule and its pending run.
-func (c *Client) EditSchedule(ctx context.Context, schedule Ref, edit Edit, conditions ...IfMatch) (*ScheduleRecord, error) {
+func (c *Client) EditSchedule(ctx context.Context, schedule Ref, edit Edit, conditions ...Condition) (*ScheduleRecord, error) {
 	record, _, err := c.schedule(ctx, call{method: http.MethodPatch, path: schedulePath(schedule), body: edit, header: condition(conditions)})
 	return record, err
 }
 
 // DeleteSchedule deletes a schedule. Its jobs and logs stay.
-func (c *Client) DeleteSchedule(ctx context.Context, schedule Ref) error {
-	return c.delete(ctx, schedulePath(schedule))
+func (c *Client) DeleteSchedule(ctx context.Context, schedule Ref, conditions ...Condition) error {
+	_, err := c.do(ctx, call{method: http.MethodDelete, path: schedulePath(schedule), header: condition(conditions)})
+	return err
 }
 
 // EnableSchedule makes a schedule run again.
-func (c *Client) EnableSchedule(ctx context.Context, schedule Ref) (*ScheduleRecord, error) {
-	record, _, err := c.schedule(ctx, call{method: http.MethodPost, path: schedulePath(schedule) + "/enable"})
+func (c *Client) EnableSchedule(ctx context.Context, schedule Ref, conditions ...Condition) (*ScheduleRecord, error) {
+	record, _, err := c.schedule(ctx, call{method: http.MethodPost, path: schedulePath(schedule) + "/enable", header: condition(conditions)})
 	return record, err
 }
 
 // DisableSchedule cancels the pending run; no further one follows.
-func (c *Client) DisableSchedule(ctx context.Context, schedule Ref) (*ScheduleRecord, error) {
-	record, _, err := c.schedule(ctx, call{method: http.MethodPost, path: schedulePath(schedule) + "/disable"})
+func (c *Client) DisableSchedule(ctx context.Context, schedule Ref, conditions ...Condition) (*ScheduleRecord, error) {
+	record, _, err := c.schedule(ctx, call{method: http.MethodPost, path: schedulePath(schedule) + "/disable", header: condition(conditions)})
 	return record, err
 }
 
@@ -110,8 +119,8 @@ func (c *Client) GetState(ctx context.Context, schedule Ref) (*State, error) {
 
 // PutState replaces a schedule's $state with a value that encodes as an object of at
 // most 64 KiB.
-func (c *Client) PutState(ctx context.Context, schedule Ref, state any) (*State, error) {
-	return fetch[State](ctx, c, call{method: http.MethodPut, path: schedulePath(schedule) + "/state", body: state})
+func (c *Client) PutState(ctx context.Context, schedule Ref, state any, conditions ...Condition) (*State, error) {
+	return fetch[State](ctx, c, call{method: http.MethodPut, path: schedulePath(schedule) + "/state", body: state, header: condition(conditions)})
 }
 
 // DeleteState forgets a schedule's $state and $previous.

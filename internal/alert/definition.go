@@ -14,7 +14,7 @@ import (
 // Definition is what an alert watches and whom it tells.
 type Definition struct {
 	// What the alert reports.
-	Failed, Recovered, Late, Skipped bool
+	Failed, Recovered, Late, Skipped, Ended bool
 	// After is how many failures in a row are reported, at least 1.
 	After int
 	// LateBy is how late a run is that is reported, at least a second.

@@ -3,7 +3,12 @@ package alert
 import (
 	"github.com/punctual-dev/punctual/internal/notify"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/store"
 )
+
+// maxSent is how many messages about failures a history keeps: four rounds to as many
+// receivers as an alert can have.
+const maxSent = 4 * MaxReceivers
 
 // History is what an alert has seen of a schedule, or of all one-off jobs that
 // it matches.
@@ -11,6 +16,9 @@ type History struct {
 	Failures int           `json:"failures"` // in a row
 	Sent     bool          `json:"sent"`     // failed was reported, and no success has followed
 	Last     notify.Detail `json:"last"`     // of the latest failure, for reminders
+	// Messages are the latest messages about these failures. A success withdraws those
+	// that no receiver has accepted yet.
+	Messages []store.AlertMessage `json:"messages,omitempty"`
 }
 
 // ReadHistory returns the history in the Data of a state.
@@ -23,21 +31,29 @@ func ReadHistory(data rawjson.Value) (h History) {
 // report.
 type Signal string
 
-// Failure adds a failure. The first one that makes After in a row is reported.
-func (h History) Failure(d *Definition, detail notify.Detail) (History, Signal) {
+// Failure adds a failure. The first one that makes After in a row is reported, unless
+// a success has already followed: then it is overtaken.
+func (h History) Failure(d *Definition, detail notify.Detail, overtaken func() bool) (History, Signal) {
 	h.Failures++
 	h.Last = detail
-	if d.Failed && !h.Sent && h.Failures >= d.After {
+	if d.Failed && !h.Sent && h.Failures >= d.After && !overtaken() {
 		h.Sent = true
 		return h, notify.Failed
 	}
 	return h, ""
 }
 
-// Success ends a row of failures. It is reported if the failures were.
-func (h History) Success(d *Definition) (History, Signal) {
-	if h.Sent && d.Recovered {
-		return History{}, notify.Recovered
+// Success ends a row of failures. It is reported if the failures were, or would have
+// been by an alert that reports no failures.
+func (h History) Success(d *Definition) Signal {
+	if d.Recovered && (h.Sent || !d.Failed && h.Failures >= d.After) {
+		return notify.Recovered
 	}
-	return History{}, ""
+	return ""
+}
+
+// keep adds messages about the failures.
+func (h *History) keep(sent []store.AlertMessage) {
+	h.Messages = append(h.Messages, sent...)
+	h.Messages = h.Messages[max(0, len(h.Messages)-maxSent):]
 }

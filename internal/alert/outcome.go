@@ -12,8 +12,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// OutcomesOf returns what changes mean to alerts: the end of a job, and points
-// that a schedule has passed over.
+// OutcomesOf returns what changes mean to alerts: the end of a job, points that a
+// schedule has passed over, and the end of a schedule.
 func OutcomesOf(c *store.Changes) []store.AlertOutcome {
 	if c == nil || c.Job == nil {
 		return nil
@@ -21,15 +21,30 @@ func OutcomesOf(c *store.Changes) []store.AlertOutcome {
 	var outcomes []store.AlertOutcome
 	switch c.Job.State {
 	case job.Completed:
-		outcomes = append(outcomes, outcome(c.Job, store.AlertSucceeded, lastLog(c.Logs)))
+		outcomes = append(outcomes, outcome(c.Job, store.AlertSucceeded, attempted(c)))
 	case job.Discarded:
-		outcomes = append(outcomes, outcome(c.Job, store.AlertFailed, lastLog(c.Logs)))
+		outcomes = append(outcomes, outcome(c.Job, store.AlertFailed, attempted(c)))
 	}
 	if skipped(c.Logs) || c.Next != nil && skipped(c.Next.Logs) {
 		// The next job has no number yet; this one is why points were passed over.
-		outcomes = append(outcomes, outcome(c.Job, store.AlertSkipped, nil))
+		outcomes = append(outcomes, outcome(c.Job, store.AlertSkipped, DetailOf(c.Job)))
+	}
+	if why := ending(c.Logs); why != "" {
+		detail := attempted(c)
+		detail.Reason = why
+		outcomes = append(outcomes, outcome(c.Job, store.AlertEnded, detail))
 	}
 	return outcomes
+}
+
+// ending returns why a schedule has ended with the job, or "" if it has not.
+func ending(logs []job.Log) string {
+	for i := range logs {
+		if logs[i].Event == job.EventEnded {
+			return rawjson.Text(rawjson.Get(logs[i].Payload, "reason"))
+		}
+	}
+	return ""
 }
 
 // skipped reports whether one of the logs says that a schedule has passed over
@@ -48,7 +63,7 @@ func lastLog(logs []job.Log) *job.Log {
 	return nil
 }
 
-func outcome(j *job.Job, kind store.AlertOutcomeKind, log *job.Log) store.AlertOutcome {
+func outcome(j *job.Job, kind store.AlertOutcomeKind, detail notify.Detail) store.AlertOutcome {
 	o := store.AlertOutcome{Owner: j.Owner, Job: j.Number, Schedule: j.ScheduleID, Kind: kind, Tags: strings.Join(job.LabelsOf(j.Args).Tags, " ")}
 	switch j.State {
 	case job.Completed:
@@ -60,16 +75,21 @@ func outcome(j *job.Job, kind store.AlertOutcomeKind, log *job.Log) store.AlertO
 	default:
 		o.At = j.DueAt
 	}
-	detail := DetailOf(j)
-	if log != nil {
-		addLog(&detail, kind, log)
-	}
 	encoded, err := json.Marshal(detail)
 	if err != nil {
 		panic(err) // can't happen: only strings and numbers
 	}
 	o.Detail = encoded
 	return o
+}
+
+// attempted returns what messages show of a job and its last attempt.
+func attempted(c *store.Changes) notify.Detail {
+	d := DetailOf(c.Job)
+	if log := lastLog(c.Logs); log != nil {
+		addLog(&d, c.Job.State == job.Discarded, log)
+	}
+	return d
 }
 
 // DetailOf returns what messages show of a job without an attempt.
@@ -82,7 +102,7 @@ func DetailOf(j *job.Job) notify.Detail {
 }
 
 // addLog adds the outcome of an attempt from its log.
-func addLog(d *notify.Detail, kind store.AlertOutcomeKind, log *job.Log) {
+func addLog(d *notify.Detail, failed bool, log *job.Log) {
 	failure := log.Payload
 	if log.Event == job.EventResponse {
 		if status, err := strconv.Atoi(string(rawjson.Get(log.Payload, "status"))); err == nil {
@@ -91,7 +111,7 @@ func addLog(d *notify.Detail, kind store.AlertOutcomeKind, log *job.Log) {
 		d.Excerpt = excerpt(log.Payload)
 		failure = rawjson.Get(log.Payload, "error")
 	}
-	if kind != store.AlertFailed {
+	if !failed {
 		return
 	}
 	if failure.Kind() == '{' {

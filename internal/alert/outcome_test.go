@@ -35,11 +35,14 @@ func TestOutcomesOf_DescribesTheLastAttempt(t *testing.T) {
 			`1 6 [] {"status":200,"error":null,"excerpt":"` + long[:300] + `","url":"https://x/"}`},
 		"a binary body": {&store.Changes{Job: completed, Logs: log(job.EventResponse, `{"status":200,"body":"AAA=","encoding":"base64"}`)},
 			`1 6 [] {"status":200,"error":null,"excerpt":"","url":"https://x/"}`},
-		"no log":                {&store.Changes{Job: completed}, `1 6 [] {"status":null,"error":null,"excerpt":"","url":"https://x/"}`},
-		"a retry":               {&store.Changes{Job: retryable, Logs: log(job.EventError, `{}`)}, ""},
-		"nothing":               {&store.Changes{}, ""},
-		"points of the next":    {&store.Changes{Job: completed, Next: &store.NewJob{Logs: log(job.EventSkipped, `{}`)}}, `1 6 [] {"status":null,"error":null,"excerpt":"","url":"https://x/"} 3 6 [] {"status":null,"error":null,"excerpt":"","url":"https://x/"}`},
-		"points, and a retry":   {&store.Changes{Job: retryable, Logs: log(job.EventSkipped, `{}`)}, `3 7 [] {"status":null,"error":null,"excerpt":"","url":"https://x/"}`},
+		"no log":              {&store.Changes{Job: completed}, `1 6 [] {"status":null,"error":null,"excerpt":"","url":"https://x/"}`},
+		"a retry":             {&store.Changes{Job: retryable, Logs: log(job.EventError, `{}`)}, ""},
+		"nothing":             {&store.Changes{}, ""},
+		"points of the next":  {&store.Changes{Job: completed, Next: &store.NewJob{Logs: log(job.EventSkipped, `{}`)}}, `1 6 [] {"status":null,"error":null,"excerpt":"","url":"https://x/"} 3 6 [] {"status":null,"error":null,"excerpt":"","url":"https://x/"}`},
+		"points, and a retry": {&store.Changes{Job: retryable, Logs: log(job.EventSkipped, `{}`)}, `3 7 [] {"status":null,"error":null,"excerpt":"","url":"https://x/"}`},
+		"an end": {&store.Changes{Job: discarded, Logs: append(log(job.EventError, `{"kind":"dns","message":"no such host"}`), log(job.EventEnded, `{"reason":"failures"}`)...)},
+			`2 5 [a b] {"name":"nightly","status":null,"error":{"kind":"dns","message":"no such host"},"excerpt":"","url":"https://x/?a=1"} ` +
+				`4 5 [a b] {"name":"nightly","status":null,"error":{"kind":"dns","message":"no such host"},"excerpt":"","url":"https://x/?a=1","reason":"failures"}`},
 		"a next without points": {&store.Changes{Job: retryable, Next: &store.NewJob{Logs: log("other", `{}`)}}, ""},
 	} {
 		var got []string

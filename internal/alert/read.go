@@ -46,7 +46,7 @@ type Draft struct {
 var fields = []string{"on", "after", "late_by", "match", "to", "remind_every"}
 
 // signals are the values of on.
-var signals = []string{"failed", "recovered", "late", "skipped"}
+var signals = []string{"failed", "recovered", "late", "skipped", "ended"}
 
 // reader reads a definition and collects all its problems.
 type reader struct {
@@ -139,7 +139,7 @@ func (r *reader) readOn(v rawjson.Value) {
 	d := &r.draft
 	for i, e := range elements {
 		at := "#/on/" + strconv.Itoa(i)
-		set := map[string]*bool{"failed": &d.Failed, "recovered": &d.Recovered, "late": &d.Late, "skipped": &d.Skipped}[rawjson.Text(e)]
+		set := map[string]*bool{"failed": &d.Failed, "recovered": &d.Recovered, "late": &d.Late, "skipped": &d.Skipped, "ended": &d.Ended}[rawjson.Text(e)]
 		switch {
 		case e.Kind() != '"' || set == nil:
 			r.refuse(at, "must be one of "+strings.Join(signals, ", "))

@@ -5,11 +5,12 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/notify"
+	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // send sends a message to the receivers of an alert, or adds it to those that
-// will be sent as one.
-func (t *tracker) send(w *watched, kind string, m *notify.Message) {
+// will be sent as one. It returns what it has sent.
+func (t *tracker) send(w *watched, kind string, m *notify.Message) []store.AlertMessage {
 	t.flush(w)
 	m.Type = kind
 	w.changed = true
@@ -19,10 +20,10 @@ func (t *tracker) send(w *watched, kind string, m *notify.Message) {
 		}
 		w.data.Merged[kind]++
 		w.data.Job = m.Job
-		return
+		return nil
 	}
 	w.data.Sent++
-	t.deliver(w, m)
+	return t.deliver(w, m)
 }
 
 // flush begins a new minute of an alert when the old one is over: what was merged
@@ -42,7 +43,7 @@ func (t *tracker) flush(w *watched) {
 
 // deliver adds a delivery for each receiver. E-mails over the account's limit are
 // left out; a later one says how many.
-func (t *tracker) deliver(w *watched, m *notify.Message) {
+func (t *tracker) deliver(w *watched, m *notify.Message) (sent []store.AlertMessage) {
 	m.Alert, m.Account, m.At = w.Name, t.m.Owner.ID, m.At.UTC().Truncate(time.Microsecond)
 	if t.Link != nil && m.Job != 0 {
 		m.Link = t.Link(m.Job)
@@ -56,6 +57,9 @@ func (t *tracker) deliver(w *watched, m *notify.Message) {
 			m.Unsent, t.account.Unsent = t.account.Unsent, 0
 		}
 		t.account.Sent++
-		t.changes.Deliveries = append(t.changes.Deliveries, Delivery(t.m.Owner, r, m, t.m.Now))
+		d := Delivery(t.m.Owner, r, m, t.m.Now)
+		t.changes.Deliveries = append(t.changes.Deliveries, d)
+		sent = append(sent, store.AlertMessage{Job: d.Job, ID: d.MessageID})
 	}
+	return sent
 }

@@ -1,6 +1,7 @@
 package alert
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -77,15 +78,16 @@ func Track(m *store.AlertSnapshot, in Input) *store.AlertChanges {
 		t.order = append(t.order, s)
 	}
 	for i := range m.Events {
-		t.event(&m.Events[i])
+		t.event(i)
 	}
 	t.late()
 	t.remind()
 	return t.finish()
 }
 
-// event tells an outcome to every alert that matches.
-func (t *tracker) event(e *store.AlertOutcome) {
+// event tells the outcome at a place among the events to every alert that matches.
+func (t *tracker) event(place int) {
+	e := &t.m.Events[place]
 	tags := strings.Fields(e.Tags)
 	var detail notify.Detail
 	decode(e.Detail, &detail)
@@ -94,41 +96,52 @@ func (t *tracker) event(e *store.AlertOutcome) {
 			continue
 		}
 		message := notify.Message{At: e.At, Schedule: e.Schedule, Job: e.Job, Detail: detail}
-		if e.Kind == store.AlertSkipped {
-			if w.def.Skipped {
-				t.send(w, notify.Skipped, &message)
-			}
-			continue
+		switch {
+		case e.Kind == store.AlertSkipped && w.def.Skipped:
+			t.send(w, notify.Skipped, &message)
+		case e.Kind == store.AlertEnded && w.def.Ended:
+			t.send(w, notify.Ended, &message)
+		case e.Kind == store.AlertSucceeded || e.Kind == store.AlertFailed:
+			t.observe(w, place, &message)
 		}
-		t.observe(w, e, &message)
 	}
 }
 
-// observe adds an outcome to the history of an alert.
-func (t *tracker) observe(w *watched, e *store.AlertOutcome, message *notify.Message) {
+// observe adds the outcome at a place to the history of an alert.
+func (t *tracker) observe(w *watched, place int, message *notify.Message) {
+	e := &t.m.Events[place]
 	key := store.AlertStateKey{Schedule: e.Schedule, Alert: w.Name, Kind: store.AlertFailing}
 	s := t.states[key]
 	if e.Kind == store.AlertSucceeded {
 		if s == nil || s.ended {
 			return
 		}
-		_, signal := s.history.Success(w.def)
+		signal := s.history.Success(w.def)
 		s.ended = true
+		t.changes.Withdrawn = append(t.changes.Withdrawn, s.history.Messages...)
 		if signal != "" {
 			t.send(w, string(signal), message)
 		}
 		return
 	}
 	s = t.state(key)
-	history, signal := s.history.Failure(w.def, message.Detail)
+	history, signal := s.history.Failure(w.def, message.Detail, func() bool { return t.overtaken(w, place) })
 	s.history, s.Job = history, e.Job
 	if signal != "" {
 		message.Failures = history.Failures
-		t.send(w, string(signal), message)
+		s.history.keep(t.send(w, string(signal), message))
 	}
 	if history.Sent && s.WakeAt.IsZero() && w.def.RemindEvery > 0 {
 		s.WakeAt = t.m.Now.Add(w.def.RemindEvery)
 	}
+}
+
+// overtaken reports whether a success follows the failure at a place.
+func (t *tracker) overtaken(w *watched, place int) bool {
+	schedule := t.m.Events[place].Schedule
+	return slices.ContainsFunc(t.m.Events[place+1:], func(e store.AlertOutcome) bool {
+		return e.Kind == store.AlertSucceeded && e.Schedule == schedule && w.def.Matches(schedule, strings.Fields(e.Tags))
+	})
 }
 
 // state returns a state to be changed. One that has ended begins anew.
@@ -214,7 +227,10 @@ func (t *tracker) reminder(w *watched, s *state) {
 	if s.Kind == store.AlertLate {
 		kind = notify.Late
 	}
-	t.send(w, kind, message)
+	sent := t.send(w, kind, message)
+	if s.Kind == store.AlertFailing {
+		s.history.keep(sent)
+	}
 	s.WakeAt = s.WakeAt.Add(w.def.RemindEvery)
 	if !s.WakeAt.After(t.m.Now) {
 		s.WakeAt = t.m.Now.Add(w.def.RemindEvery)

@@ -23,12 +23,15 @@ type kept struct {
 	alerts []*store.Alert
 	states map[store.AlertStateKey]store.AlertState
 	sent   []job.Delivery
-	lasts  bool
-	number int64
+	// withdrawn are the types of messages that the last pass has withdrawn.
+	withdrawn []string
+	pending   map[string]string // the types of all messages by their ids
+	lasts     bool
+	number    int64
 }
 
 func newKept(t *testing.T, definitions ...string) *kept {
-	k := &kept{t: t, now: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC), states: map[store.AlertStateKey]store.AlertState{}, lasts: true}
+	k := &kept{t: t, now: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC), states: map[store.AlertStateKey]store.AlertState{}, pending: map[string]string{}, lasts: true}
 	for i, text := range definitions {
 		draft, err := Read(rawjson.Value(text), Checks{Mail: true})
 		if err != nil {
@@ -59,21 +62,25 @@ func (k *kept) track(late []LateRun, events ...store.AlertOutcome) string {
 	for _, key := range c.Ended {
 		delete(k.states, key)
 	}
-	k.sent = c.Deliveries
+	k.sent, k.withdrawn = c.Deliveries, nil
+	for _, m := range c.Withdrawn {
+		k.withdrawn = append(k.withdrawn, k.pending[m.ID])
+	}
 	var types []string
 	for _, d := range c.Deliveries {
 		types = append(types, strings.TrimPrefix(d.Event, "alert."))
+		k.pending[d.MessageID] = fmt.Sprintf("%s of job %d", types[len(types)-1], d.Job)
 	}
 	return strings.Join(types, " ")
 }
 
 var someSchedule = uuid.MustParse("0198c0de-0000-7000-8000-000000000001")
 
-// events returns outcomes from a text: F failed, S succeeded, K skipped.
+// events returns outcomes from a text: F failed, S succeeded, K skipped, E ended.
 func (k *kept) events(schedule uuid.UUID, tags, text string) (all []store.AlertOutcome) {
 	for _, c := range text {
 		k.number++
-		kind := map[rune]store.AlertOutcomeKind{'F': store.AlertFailed, 'S': store.AlertSucceeded, 'K': store.AlertSkipped}[c]
+		kind := map[rune]store.AlertOutcomeKind{'F': store.AlertFailed, 'S': store.AlertSucceeded, 'K': store.AlertSkipped, 'E': store.AlertEnded}[c]
 		detail := `{"status":503,"error":{"kind":"status","message":"the target responded with 503"},"excerpt":"no","url":"https://x/"}`
 		if kind != store.AlertFailed {
 			detail = `{"status":200,"url":"https://x/"}`
@@ -86,23 +93,30 @@ func (k *kept) events(schedule uuid.UUID, tags, text string) (all []store.AlertO
 const hook = `"to":[{"webhook":"https://example.com/"}]`
 
 func TestTrack_ReportsEachChangeOnce(t *testing.T) {
-	for _, c := range []struct{ alert, outcomes, want string }{
-		{`"on":["failed"]`, "F", "failed"},
-		{`"on":["failed"]`, "FFF", "failed"},
-		{`"on":["failed"]`, "FSF", "failed failed"},
-		{`"on":["failed"],"after":3`, "FFSFF", ""},
-		{`"on":["failed"],"after":3`, "FFSFFF", "failed"},
-		{`"on":["failed","recovered"],"after":2`, "FSFFFSSF", "failed recovered"},
-		{`"on":["recovered"]`, "FFSS", ""},
-		{`"on":["failed","recovered"]`, "SSS", ""},
-		{`"on":["skipped"]`, "KFK", "skipped skipped"},
-		{`"on":["failed"]`, "K", ""},
-		{`"on":["late"]`, "FSK", ""},
+	// atOnce differs where a success overtakes a failure that was not reported yet.
+	for _, c := range []struct{ alert, outcomes, want, atOnce string }{
+		{`"on":["failed"]`, "F", "failed", "failed"},
+		{`"on":["failed"]`, "FFF", "failed", "failed"},
+		{`"on":["failed"]`, "FSF", "failed failed", "failed"},
+		{`"on":["failed"],"after":3`, "FFSFF", "", ""},
+		{`"on":["failed"],"after":3`, "FFSFFF", "failed", "failed"},
+		{`"on":["failed","recovered"],"after":2`, "FSFFFSSF", "failed recovered", ""},
+		{`"on":["failed","recovered"]`, "FSFF", "failed recovered failed", "failed"},
+		{`"on":["failed","recovered"]`, "SSS", "", ""},
+		{`"on":["recovered"]`, "FFSS", "recovered", "recovered"},
+		{`"on":["recovered"],"after":3`, "FFSFFFFSFS", "recovered", "recovered"},
+		{`"on":["recovered","late"]`, "FSFS", "recovered recovered", "recovered recovered"},
+		{`"on":["skipped"]`, "KFK", "skipped skipped", "skipped skipped"},
+		{`"on":["ended"]`, "FESKF", "ended", "ended"},
+		{`"on":["failed","ended"]`, "FEE", "failed ended ended", "failed ended ended"},
+		{`"on":["failed","recovered"],"after":2`, "FEFES", "failed recovered", ""},
+		{`"on":["failed"]`, "KE", "", ""},
+		{`"on":["late"]`, "FSKE", "", ""},
 	} {
 		for _, schedule := range []uuid.UUID{uuid.Nil, someSchedule} {
 			k := newKept(t, `{`+c.alert+`,`+hook+`}`)
-			if got := k.track(nil, k.events(schedule, "", c.outcomes)...); got != c.want {
-				t.Errorf("%s at once: %s: sent %q, want %q", c.alert, c.outcomes, got, c.want)
+			if got := k.track(nil, k.events(schedule, "", c.outcomes)...); got != c.atOnce {
+				t.Errorf("%s at once: %s: sent %q, want %q", c.alert, c.outcomes, got, c.atOnce)
 			}
 			k = newKept(t, `{`+c.alert+`,`+hook+`}`)
 			var got []string
@@ -247,8 +261,51 @@ func TestTrack_DoesNotReportRunsThatALimitHoldsBack(t *testing.T) {
 	}
 }
 
-// The tracker sends the same whatever outcomes it gets at once, and what a simple
-// count says.
+func TestTrack_WithdrawsFailuresThatASuccessOvertakes(t *testing.T) {
+	k := newKept(t, `{"on":["failed","recovered"],"remind_every":60,"to":[{"webhook":"https://a.example/"},{"slack":"https://b.example/"}]}`,
+		`{"on":["failed"],"match":{"tags":["other"]},`+hook+`}`)
+	other := uuid.MustParse("0198c0de-0000-7000-8000-000000000002")
+	k.track(nil, k.events(someSchedule, "other", "F")...)
+	k.track(nil, k.events(other, "", "F")...)
+	k.now = k.now.Add(time.Minute)
+	k.track(nil) // a reminder
+	if got := k.track(nil, k.events(someSchedule, "", "FS")...); got != "recovered recovered" {
+		t.Errorf("sent %q", got)
+	}
+	for _, of := range k.withdrawn {
+		if of != "failed of job 1" {
+			t.Errorf("withdrew %q", k.withdrawn)
+		}
+	}
+	if len(k.withdrawn) != 4 {
+		t.Errorf("withdrew %q, want the first message and the reminder to two receivers", k.withdrawn)
+	}
+	k.track(nil, k.events(someSchedule, "", "S")...)
+	if len(k.withdrawn) != 0 {
+		t.Errorf("withdrew %q again", k.withdrawn)
+	}
+}
+
+// The messages that a history keeps are bounded, however long a failure lasts.
+func TestTrack_KeepsTheLatestMessages(t *testing.T) {
+	var to []string
+	for i := range MaxReceivers {
+		to = append(to, fmt.Sprintf(`{"webhook":"https://%d.example/"}`, i))
+	}
+	k := newKept(t, `{"on":["failed"],"remind_every":60,"to":[`+strings.Join(to, ",")+`]}`)
+	k.track(nil, k.events(someSchedule, "", "F")...)
+	for range 10 {
+		k.now = k.now.Add(time.Minute)
+		k.track(nil)
+	}
+	k.track(nil, k.events(someSchedule, "", "S")...)
+	if len(k.withdrawn) != 40 {
+		t.Errorf("withdrew %d messages, want 40", len(k.withdrawn))
+	}
+}
+
+// The tracker sends what a simple count says, whatever outcomes it gets at once: a
+// failure that a success overtakes is not reported.
 func TestTrack_AgreesWithACount(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -259,32 +316,73 @@ func TestTrack_AgreesWithACount(t *testing.T) {
 		for range random.IntN(60) {
 			outcomes.WriteByte("FS"[random.IntN(2)])
 		}
-		var want []string
+		k := newKept(t, fmt.Sprintf(`{"on":["failed","recovered"],"after":%d,%s}`, after, hook))
+		var got, want []string
 		row, told := 0, false
-		for _, c := range outcomes.String() {
-			switch {
-			case c == 'S':
-				if told {
-					want = append(want, "recovered")
-				}
-				row, told = 0, false
-			default:
-				if row++; row >= after && !told {
-					want, told = append(want, "failed"), true
+		text, events := outcomes.String(), k.events(someSchedule, "", outcomes.String())
+		for len(events) > 0 {
+			n := 1 + random.IntN(len(events))
+			got = append(got, strings.Fields(k.track(nil, events[:n]...))...)
+			for i, c := range text[:n] {
+				switch {
+				case c == 'S':
+					if told {
+						want = append(want, "recovered")
+					}
+					row, told = 0, false
+				default:
+					if row++; row >= after && !told && !strings.Contains(text[i+1:n], "S") {
+						want, told = append(want, "failed"), true
+					}
 				}
 			}
-		}
-		k := newKept(t, fmt.Sprintf(`{"on":["failed","recovered"],"after":%d,%s}`, after, hook))
-		var got []string
-		rest := k.events(someSchedule, "", outcomes.String())
-		for len(rest) > 0 {
-			n := 1 + random.IntN(len(rest))
-			got = append(got, strings.Fields(k.track(nil, rest[:n]...))...)
-			rest = rest[n:]
+			text, events = text[n:], events[n:]
 			k.now = k.now.Add(2 * time.Minute) // so that nothing is merged
 		}
 		if len(want) <= maxMessages && !slices.Equal(got, want) {
 			t.Fatalf("after %d: %s: sent %v, want %v", after, outcomes.String(), got, want)
 		}
+	}
+}
+
+// E-mails that are held back in an hour are counted together with those that were not
+// told of before.
+func TestTrack_CountsTheEMailsOfQuietHours(t *testing.T) {
+	k := newKept(t, `{"on":["skipped"],"to":[{"email":"a@example.com"},{"email":"b@example.com"}]}`)
+	flood := func() {
+		for range 4 {
+			k.track(nil, k.events(someSchedule, "", strings.Repeat("K", 15))...)
+			k.now = k.now.Add(time.Minute)
+		}
+	}
+	flood() // 120 e-mails of which 60 are sent
+	k.now = k.now.Add(time.Hour)
+	k.track(nil) // the hour begins, and nothing is sent
+	k.data = rawjson.Value(strings.Replace(string(k.data), `"hour":`, `"mails":60,"held":5,"hour":`, 1))
+	k.now = k.now.Add(time.Hour)
+	k.track(nil, k.events(someSchedule, "", "K")...)
+	if body := string(k.sent[0].Body); !strings.Contains(body, "65 e-mails of the hour before were not sent") {
+		t.Errorf("e-mail %s", body)
+	}
+}
+
+// The bound on an account's deliveries counts every receiver.
+func TestTrack_BoundsDeliveriesOfAnAccount(t *testing.T) {
+	var to, alerts []string
+	for i := range MaxReceivers {
+		to = append(to, fmt.Sprintf(`{"webhook":"https://%d.example/"}`, i))
+	}
+	for range 11 { // 220 messages to 10 receivers
+		alerts = append(alerts, `{"on":["skipped"],"to":[`+strings.Join(to, ",")+`]}`)
+	}
+	k := newKept(t, alerts...)
+	k.track(nil, k.events(someSchedule, "", strings.Repeat("K", 20))...)
+	if len(k.sent) != maxDeliveries {
+		t.Errorf("sent %d deliveries in a minute, want %d", len(k.sent), maxDeliveries)
+	}
+	k = newKept(t, `{"on":["skipped"],"to":[`+strings.Join(to[:3], ",")+`]}`)
+	k.data = encode(&accountData{Minute: k.now.UnixMicro(), Hour: k.now.UnixMicro(), Sent: maxDeliveries - 2})
+	if got := k.track(nil, k.events(someSchedule, "", "K")...); got != "" {
+		t.Errorf("sent %q, which exceeds the bound", got)
 	}
 }

@@ -77,7 +77,7 @@ type alertsSet struct {
 	serviceFlags
 	Name        string   `arg:"" help:"The alert's name."`
 	File        string   `short:"f" placeholder:"FILE" help:"A JSON or YAML file with fields of the API; - for standard input. Other flags replace its fields."`
-	On          []string `placeholder:"WHAT" help:"What to report: failed, recovered, late or skipped; several with commas."`
+	On          []string `placeholder:"WHAT" help:"What to report: failed, recovered, late, skipped or ended; several with commas."`
 	After       string   `placeholder:"N" help:"How many failures in a row are reported. Default: 1."`
 	LateBy      string   `placeholder:"DURATION" help:"How late a job is before it is reported, such as '5 minutes'. Default: a minute."`
 	Tag         []string `sep:"none" placeholder:"TAG" help:"Watch only jobs with this tag; may be repeated."`

@@ -151,7 +151,7 @@ func valuesOf(f *kong.Flag) []candidate {
 		}
 		return listed(strings.Join(slices.Sorted(maps.Keys(stored.Profiles)), ","))
 	case "on":
-		return listed("failed,recovered,late,skipped")
+		return listed("failed,recovered,late,skipped,ended")
 	case "on-conflict":
 		return listed("return,refuse,replace,debounce")
 	case "catch-up":

@@ -35,6 +35,7 @@ type scheduleView struct {
 	Disabled    *string         `json:"disabled_at"`
 	Frequency   json.RawMessage `json:"frequency"`
 	Args        requestView     `json:"args"`
+	NextRun     *string         `json:"next_run_at"` // only in lists
 }
 
 func (s *scheduleView) id() string { return s.ID }
@@ -148,15 +149,19 @@ type schedulesList struct {
 
 // Run lists schedules.
 func (c *schedulesList) Run(env *environment) error {
-	query := url.Values{}
+	query := url.Values{"include": {"next_run_at"}}
 	if len(c.Tag) > 0 {
 		query["tag"] = c.Tag
 	}
 	records, err := c.list(env, "/api/schedules", query, c.Limit)
-	columns := []column{{title: "ID"}, stateColumn("STATE"), {title: "RUNS", shrink: true}, {title: "REQUEST", shrink: true}, {title: "NAME", shrink: true}}
+	columns := []column{{title: "ID"}, stateColumn("STATE"), {title: "NEXT RUN"}, {title: "RUNS", shrink: true}, {title: "REQUEST", shrink: true}, {title: "NAME", shrink: true}}
 	return printAll(&c.displayFlags, env, records, err, (*scheduleView).id, "there are no such schedules; create one with punctual schedules create", columns,
-		func(_ terminal, s *scheduleView) []string {
-			return []string{s.ID, s.state(), s.frequency(), s.Args.String(), orDash(s.Name)}
+		func(to terminal, s *scheduleView) []string {
+			next := "-"
+			if s.NextRun != nil {
+				next = to.moment(*s.NextRun)
+			}
+			return []string{s.ID, s.state(), next, s.frequency(), s.Args.String(), orDash(s.Name)}
 		})
 }
 

@@ -270,7 +270,7 @@ func TestCopy_RefusesAnEmptySource(t *testing.T) {
 // weigher is a target that records the size of the largest batch.
 type weigher struct {
 	store.Copyable
-	writes, largest int
+	writes, largest, most int // most records at once
 }
 
 func (w *weigher) CopyWrite(ctx context.Context, source, mark string, r *store.Records) error {
@@ -279,7 +279,7 @@ func (w *weigher) CopyWrite(ctx context.Context, source, mark string, r *store.R
 		bytes += len(j.Args)
 	}
 	w.writes++
-	w.largest = max(w.largest, bytes)
+	w.largest, w.most = max(w.largest, bytes), max(w.most, len(r.Jobs))
 	return w.Copyable.CopyWrite(ctx, source, mark, r)
 }
 
@@ -301,5 +301,23 @@ func TestCopy_BoundsTheBytesOfABatch(t *testing.T) {
 	}
 	if w.writes > n/2 {
 		t.Errorf("%d large records took %d writes", n, w.writes)
+	}
+}
+
+func TestCopy_FillsBatches(t *testing.T) {
+	t.Parallel()
+	from, to := openSQLite(t), openSQLite(t)
+	f := newFiller(t, from)
+	owner := f.account("many@example.com")
+	var many []store.NewJob
+	for range 2 * maxPage {
+		many = append(many, f.newJob(owner, f.now))
+	}
+	_, err := f.s.JobInsertMany(f.ctx, many)
+	f.ok(err)
+	w := &weigher{Copyable: to}
+	copyAll(t, from, w)
+	if w.most != maxPage || w.writes != 3 { // one is the account
+		t.Errorf("%d writes with up to %d jobs, want 3 with %d", w.writes, w.most, maxPage)
 	}
 }

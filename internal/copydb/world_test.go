@@ -13,6 +13,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/limit"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
 	"github.com/punctual-dev/punctual/internal/store/postgres"
@@ -121,6 +122,7 @@ func (f *filler) fill() {
 		f.keys(owner)
 		f.secrets(owner)
 		f.alerts(owner)
+		f.limits(owner)
 		f.jobs(owner)
 		f.schedules(owner)
 		f.deliveries(owner)
@@ -171,7 +173,7 @@ func (f *filler) secrets(owner job.Owner) {
 	for _, name := range []string{"one", "two"} {
 		_, err := f.s.SecretPut(f.ctx, &identity.HeaderSecret{
 			Account: owner.Number, Name: name, Hosts: []string{"a.example", "::1"}, Value: "enc1:" + name, CreatedAt: f.now, UpdatedAt: f.now.Add(time.Second),
-		})
+		}, false)
 		f.ok(err)
 	}
 }
@@ -182,7 +184,15 @@ func (f *filler) alerts(owner job.Owner) {
 	for _, name := range []string{"one", "Two"} {
 		_, err := f.s.AlertPut(f.ctx, &store.Alert{
 			Owner: owner, Name: name, Definition: rawjson.Value(`{"on":["late"]}`), Match: rawjson.Value(`{"tags":["☃"]}`), LateBy: time.Minute,
-		})
+		}, false)
+		f.ok(err)
+	}
+}
+
+func (f *filler) limits(owner job.Owner) {
+	f.Helper()
+	for i, key := range []string{"a", "b", "host:example.com"} {
+		_, err := f.s.LimitPut(f.ctx, owner, store.Limit{Key: key, Limit: limit.Limit{Calls: i, Per: time.Minute, Parallel: 2, Paused: i == 1}}, false)
 		f.ok(err)
 	}
 }
@@ -229,7 +239,7 @@ func (f *filler) insert(n store.NewJob) *job.Job {
 func (f *filler) jobs(owner job.Owner) {
 	f.Helper()
 	full := f.newJob(owner, f.now.Add(time.Hour))
-	full.Job.Trace = nil
+	full.Job.Trace, full.Job.KeyRequest = nil, []byte("\x00 and 14 \xff more")
 	full.Job.Key, full.Job.Name, full.Job.Description = ptr("a key ☃"), ptr("a name 𝄞"), ptr("")
 	f.insert(full)
 	f.attempt(f.insert(f.newJob(owner, f.now)), func(j *job.Job) { j.Complete(f.now.Add(time.Second)) })
@@ -425,6 +435,11 @@ func dump(t testing.TB, s store.Copyable) string {
 		for _, h := range secrets {
 			show("header secret", h.Account, h.Name, h.Hosts, h.Value, h.CreatedAt, h.UpdatedAt)
 		}
+		limits, err := s.LimitList(t.Context(), a.Owner, "", limit.MaxPerAccount)
+		ok(err)
+		for _, l := range limits {
+			show("limit", a.Number, l.Key, l.Calls, l.Per, l.Parallel, l.Paused)
+		}
 		schedules, err := s.ScheduleList(t.Context(), a.Owner, job.ScheduleQuery{ListQuery: all})
 		ok(err)
 		for _, s := range schedules {
@@ -434,7 +449,7 @@ func dump(t testing.TB, s store.Copyable) string {
 		ok(err)
 		for _, j := range jobs {
 			show("job", j.Number, j.ID, j.Owner, j.ScheduleID, j.Key, j.Name, j.Description, j.InsertedAt, j.ScheduledAt, j.State, j.DueAt,
-				j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, j.Args)
+				j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, j.KeyRequest, j.Args)
 		}
 		logs, err := s.LogList(t.Context(), a.Owner, job.LogQuery{ListQuery: all})
 		ok(err)

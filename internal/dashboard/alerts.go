@@ -66,7 +66,7 @@ func (s *Server) refuseAlert(c *call, refused error) error {
 
 func (s *Server) putAlert(c *call) error {
 	name := strings.TrimSpace(c.r.PostForm.Get("name"))
-	_, created, err := s.Alerts.Put(c.r.Context(), c.owner(), name, alertBody(c.r.PostForm))
+	_, created, err := s.Alerts.Put(c.r.Context(), c.owner(), name, alertBody(c.r.PostForm), service.Match{})
 	switch {
 	case err != nil:
 		return s.refuseAlert(c, err)

@@ -149,7 +149,7 @@ func (s *Server) editableRerun(c *call) (*editable, error) {
 			return changes, nil
 		},
 		save: func(patch rawjson.Value, _ service.Match) (string, error) {
-			again, err := s.Service.Rerun(ctx, c.owner(), job.Ref{Number: j.Number}, patch)
+			again, _, err := s.Service.Rerun(ctx, c.owner(), job.Ref{Number: j.Number}, patch, nil)
 			if err != nil {
 				return "", err
 			}

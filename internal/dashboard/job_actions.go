@@ -22,7 +22,7 @@ func (s *Server) cancelJob(c *call) error {
 	if err != nil {
 		return err
 	}
-	j, err := s.Service.Cancel(c.r.Context(), c.owner(), id)
+	j, err := s.Service.Cancel(c.r.Context(), c.owner(), id, service.Match{})
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (s *Server) rerunJob(c *call) error {
 	if at := c.r.PostFormValue("at"); at != "" {
 		body, done = rawjson.Object([]rawjson.Member{{Name: "scheduled_at", Value: rawjson.Quote(at)}}), "recreated"
 	}
-	j, err := s.Service.Rerun(c.r.Context(), c.owner(), id, body)
+	j, _, err := s.Service.Rerun(c.r.Context(), c.owner(), id, body, nil)
 	if err != nil {
 		return err
 	}

@@ -77,8 +77,8 @@ func (f *logFilter) times(now time.Time) {
 	}
 	read("since", f.Since, &f.query.Since)
 	read("until", f.Until, &f.query.Until)
-	if len(f.Problems) == 0 && !f.query.Until.IsZero() && !f.query.Since.Before(f.query.Until) {
-		f.Problems["until"] = "must be later than the beginning"
+	if why := job.WhyNotPeriod(f.query.Since, f.query.Until); why != "" && len(f.Problems) == 0 {
+		f.Problems["until"] = why
 	}
 }
 

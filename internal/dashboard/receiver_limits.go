@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/limit"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/service"
 )
 
 var limitRoutes = []route{
@@ -141,7 +142,7 @@ func (s *Server) setLimit(c *call) error {
 	if err != nil && fault.CodeOf(err) != fault.NotFound {
 		return err
 	}
-	_, created, err := s.Service.SetLimit(c.r.Context(), c.owner(), key, limitBody(c.r.PostForm))
+	_, created, err := s.Service.SetLimit(c.r.Context(), c.owner(), key, limitBody(c.r.PostForm), service.Match{})
 	switch {
 	case err != nil:
 		return s.refuseLimit(c, err)
@@ -191,7 +192,7 @@ func (s *Server) setPaused(c *call, paused bool, done string) error {
 	}
 	values := limitValues(use.Record)
 	values.Set("paused", strconv.FormatBool(paused))
-	if _, _, err := s.Service.SetLimit(ctx, c.owner(), key, limitBody(values)); err != nil {
+	if _, _, err := s.Service.SetLimit(ctx, c.owner(), key, limitBody(values), service.Match{}); err != nil {
 		return err
 	}
 	c.rememberUndo(done, url.QueryEscape(key))

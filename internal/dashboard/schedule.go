@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/service"
 )
 
 // runsShown is how many runs a page of a schedule lists.
@@ -161,7 +162,7 @@ func (s *Server) saveState(c *call) error {
 	case c.r.PostForm.Get("was") != d.StateMark:
 		d.StateProblem = "has been changed by a run since you opened this page; the current one is shown above. Save again to replace it."
 	default:
-		_, err = s.Service.SetState(c.r.Context(), c.owner(), d.ID, body)
+		_, err = s.Service.SetState(c.r.Context(), c.owner(), d.ID, body, service.Match{})
 		if err == nil {
 			return c.redirect("/schedules/%s?done=state", d.ID)
 		}

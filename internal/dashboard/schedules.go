@@ -11,6 +11,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/service"
 )
 
 var scheduleRoutes = []route{
@@ -176,7 +177,7 @@ func (s *Server) enableSchedule(c *call) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.Service.Enable(c.r.Context(), c.owner(), id); err != nil {
+	if _, err := s.Service.Enable(c.r.Context(), c.owner(), id, service.Match{}); err != nil {
 		return err
 	}
 	return c.backTo(id, "enabled")
@@ -187,7 +188,7 @@ func (s *Server) disableSchedule(c *call) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.Service.Disable(c.r.Context(), c.owner(), id); err != nil {
+	if _, err := s.Service.Disable(c.r.Context(), c.owner(), id, service.Match{}); err != nil {
 		return err
 	}
 	return c.backTo(id, "disabled")
@@ -198,7 +199,7 @@ func (s *Server) deleteSchedule(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Service.Delete(c.r.Context(), c.owner(), id); err != nil {
+	if err := s.Service.Delete(c.r.Context(), c.owner(), id, service.Match{}); err != nil {
 		return err
 	}
 	return c.redirect("/schedules?done=deleted")

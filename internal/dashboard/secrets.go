@@ -62,7 +62,7 @@ func (s *Server) refuseSecret(c *call, refused error) error {
 
 func (s *Server) putSecret(c *call) error {
 	name := strings.TrimSpace(c.r.PostForm.Get("name"))
-	_, created, err := s.Secrets.Put(c.r.Context(), c.owner(), name, secretBody(c.r.PostForm), c.actor())
+	_, created, err := s.Secrets.Put(c.r.Context(), c.owner(), name, secretBody(c.r.PostForm), false, c.actor())
 	switch {
 	case err != nil:
 		return s.refuseSecret(c, err)

@@ -37,11 +37,15 @@ func (s *Server) getAlert(c *call) error {
 }
 
 func (s *Server) putAlert(c *call) error {
+	match, err := c.untagged("alert")
+	if err != nil {
+		return err
+	}
 	body, err := c.readBody()
 	if err != nil {
 		return err
 	}
-	a, created, err := s.Alerts.Put(c.r.Context(), c.owner, c.r.PathValue("name"), body)
+	a, created, err := s.Alerts.Put(c.r.Context(), c.owner, c.r.PathValue("name"), body, match)
 	if err != nil {
 		return err
 	}
@@ -54,6 +58,9 @@ func (s *Server) putAlert(c *call) error {
 }
 
 func (s *Server) deleteAlert(c *call) error {
+	if _, err := c.untagged("alert"); err != nil {
+		return err
+	}
 	if err := s.Alerts.Delete(c.r.Context(), c.owner, c.r.PathValue("name")); err != nil {
 		return err
 	}

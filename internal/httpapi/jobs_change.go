@@ -53,9 +53,14 @@ func (c *call) writeJob(status int, j *job.Job) error {
 	return c.writeRecord(status, func(b []byte) []byte { return c.appendJob(b, j) })
 }
 
-func (s *Server) getJob(c *call) error    { return s.withJob(c, http.StatusOK, s.Service.Job) }
-func (s *Server) cancelJob(c *call) error { return s.withJob(c, http.StatusOK, s.Service.Cancel) }
-func (s *Server) runJob(c *call) error    { return s.withJob(c, http.StatusOK, s.Service.RunNow) }
+func (s *Server) getJob(c *call) error { return s.withJob(c, http.StatusOK, s.Service.Job) }
+func (s *Server) runJob(c *call) error { return s.withJob(c, http.StatusOK, s.Service.RunNow) }
+
+func (s *Server) cancelJob(c *call) error {
+	return s.withJob(c, http.StatusOK, func(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
+		return s.Service.Cancel(ctx, owner, id, conditions(c.r.Header))
+	})
+}
 
 func (s *Server) patchJob(c *call) error {
 	return s.withJob(c, http.StatusOK, func(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
@@ -67,21 +72,32 @@ func (s *Server) patchJob(c *call) error {
 		if err != nil {
 			return nil, err
 		}
-		return s.Service.EditJob(ctx, owner, id, body, ifMatch(c.r.Header))
+		return s.Service.EditJob(ctx, owner, id, body, conditions(c.r.Header))
 	})
 }
 
 func (s *Server) rerunJob(c *call) error {
-	return s.withJob(c, http.StatusCreated, func(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
-		if _, err := s.Service.Job(ctx, owner, id); err != nil {
-			return nil, err
-		}
-		body, err := c.readOptionalJob()
-		if err != nil {
-			return nil, err
-		}
-		return s.Service.Rerun(ctx, owner, id, body)
-	})
+	id, err := s.jobID(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.r.Context()
+	if _, err := s.Service.Job(ctx, c.owner, id); err != nil {
+		return err
+	}
+	body, err := c.readOptionalJob()
+	if err != nil {
+		return err
+	}
+	again, conflict, err := s.Service.Rerun(ctx, c.owner, id, body, headerKey(c.r.Header))
+	if err != nil {
+		return err
+	}
+	if !conflict {
+		return c.writeJob(http.StatusCreated, again)
+	}
+	c.setRevision(again.Revision)
+	return c.writeRecord(http.StatusOK, func(b []byte) []byte { return c.appendJobAs(b, again, true) })
 }
 
 func (s *Server) cancelJobs(c *call) error {

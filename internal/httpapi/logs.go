@@ -14,10 +14,8 @@ var logOrders = []string{"inserted_at", "event", "job_id", "id"}
 
 // logs reads the filters of a list of logs.
 func (q *query) logs() (job.LogQuery, uuid.UUID) {
-	l := job.LogQuery{Job: q.job(), Event: q.event(), Since: q.Time("since"), Until: q.Time("until")}
-	if !l.Since.IsZero() && !l.Until.IsZero() && !l.Since.Before(l.Until) {
-		q.Refuse("until", "must be later than since")
-	}
+	l := job.LogQuery{Job: q.job(), Event: q.event()}
+	l.Since, l.Until = q.Period()
 	return l, q.UUID("schedule_id")
 }
 

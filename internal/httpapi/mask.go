@@ -28,10 +28,14 @@ func (c *call) readMask(route route, method string) error {
 	return fault.Refuse(q.Problems)
 }
 
-func (c *call) appendJob(b []byte, j *job.Job) []byte {
+func (c *call) appendJob(b []byte, j *job.Job) []byte { return c.appendJobAs(b, j, false) }
+
+// appendJobAs appends a job's record. conflict is true if the call found the job by its
+// key.
+func (c *call) appendJobAs(b []byte, j *job.Job, conflict bool) []byte {
 	shown := *j
 	shown.Args = c.maskedArgs(j.Args)
-	return job.AppendJob(b, &shown, false)
+	return job.AppendJob(b, &shown, conflict)
 }
 
 func (c *call) appendSchedule(b []byte, s *job.Schedule) []byte {

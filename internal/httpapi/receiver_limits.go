@@ -49,11 +49,15 @@ func (s *Server) getLimit(c *call) error {
 }
 
 func (s *Server) putLimit(c *call) error {
+	match, err := c.untagged("limit")
+	if err != nil {
+		return err
+	}
 	body, err := c.readBody()
 	if err != nil {
 		return err
 	}
-	stored, created, err := s.Service.SetLimit(c.r.Context(), c.owner, c.r.PathValue("key"), body)
+	stored, created, err := s.Service.SetLimit(c.r.Context(), c.owner, c.r.PathValue("key"), body, match)
 	if err != nil {
 		return err
 	}
@@ -66,6 +70,9 @@ func (s *Server) putLimit(c *call) error {
 }
 
 func (s *Server) deleteLimit(c *call) error {
+	if _, err := c.untagged("limit"); err != nil {
+		return err
+	}
 	if err := s.Service.DeleteLimit(c.r.Context(), c.owner, c.r.PathValue("key")); err != nil {
 		return err
 	}

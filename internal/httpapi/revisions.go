@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/service"
 )
 
@@ -13,11 +14,13 @@ func (c *call) setRevision(revision int64) {
 	c.Header().Set("ETag", `"`+strconv.FormatInt(revision, 10)+`"`)
 }
 
-// ifMatch reads the header If-Match (RFC 9110, section 13.1.1) of a call for a
-// record. A tag that is no revision, and a weak one, matches nothing.
-func ifMatch(header http.Header) service.Match {
+// conditions reads the headers If-Match and If-None-Match (RFC 9110, section 13.1) of
+// a call that changes a record. Of If-Match, a tag that is no revision, and a weak one,
+// matches nothing; of If-None-Match, only * has a meaning for changes.
+func conditions(header http.Header) service.Match {
 	var m service.Match
 	var list string
+	m.None = strings.TrimSpace(strings.Join(header.Values("If-None-Match"), ",")) == "*"
 	m.Given, m.Any, list = matching(header)
 	for tag := range tags(list) {
 		if n, err := strconv.ParseInt(tag, 10, 64); err == nil && n > 0 && strconv.FormatInt(n, 10) == tag {
@@ -25,6 +28,16 @@ func ifMatch(header http.Header) service.Match {
 		}
 	}
 	return m
+}
+
+// untagged reads the conditions of a call that changes something without an ETag, which
+// exists if the change is not a PUT. It returns a Stale fault if If-Match names tags.
+func (c *call) untagged(thing string) (service.Match, error) {
+	m := conditions(c.r.Header)
+	if m.Given && !m.Any {
+		return m, fault.New(fault.Stale, "a "+thing+" has no ETag, so If-Match can't match; nothing was changed, leave it out")
+	}
+	return m, nil
 }
 
 // matching returns whether there is a header If-Match, whether it is *, and its

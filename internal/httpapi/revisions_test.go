@@ -21,14 +21,14 @@ func TestIfMatch_ReadsLists(t *testing.T) {
 		``:                {Given: true},
 		`"1`:              {Given: true},
 	} {
-		if got := ifMatch(http.Header{"If-Match": {text}}); !reflect.DeepEqual(got, want) {
+		if got := conditions(http.Header{"If-Match": {text}}); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, want %+v", text, got, want)
 		}
 	}
-	if got := ifMatch(http.Header{}); got.Given {
+	if got := conditions(http.Header{}); got.Given {
 		t.Errorf("no header: %+v", got)
 	}
-	if got := ifMatch(http.Header{"If-Match": {`"1"`, `"2"`}}); !reflect.DeepEqual(got.Revisions, []int64{1, 2}) {
+	if got := conditions(http.Header{"If-Match": {`"1"`, `"2"`}}); !reflect.DeepEqual(got.Revisions, []int64{1, 2}) {
 		t.Errorf("two headers: %+v", got)
 	}
 }
@@ -36,7 +36,7 @@ func TestIfMatch_ReadsLists(t *testing.T) {
 func FuzzIfMatch(f *testing.F) {
 	f.Add(`"1", W/"2", *`)
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, n := range ifMatch(http.Header{"If-Match": {text}}).Revisions {
+		for _, n := range conditions(http.Header{"If-Match": {text}}).Revisions {
 			if n < 1 {
 				t.Fatalf("%q has revision %d", text, n)
 			}

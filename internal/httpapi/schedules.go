@@ -17,6 +17,10 @@ var scheduleOrders = []string{"inserted_at", "disabled_at", "name", "id"}
 func (s *Server) listSchedules(c *call) error {
 	q := c.query()
 	selection := job.ScheduleQuery{ListQuery: q.list("schedules", c.owner, scheduleOrders), Tags: q.Tags()}
+	include, included := q.One("include")
+	if included && include != nextRunAt {
+		q.Refuse("include", "must be "+nextRunAt)
+	}
 	if err := fault.Refuse(q.Problems); err != nil {
 		return err
 	}
@@ -24,8 +28,24 @@ func (s *Server) listSchedules(c *call) error {
 	if err != nil {
 		return err
 	}
-	return writePage(c, "schedules", page, c.appendSchedule)
+	if !included {
+		return writePage(c, "schedules", page, c.appendSchedule)
+	}
+	next, err := s.Service.NextRuns(c.r.Context(), c.owner, page.Items)
+	if err != nil {
+		return err
+	}
+	i := 0
+	return writePage(c, "schedules", page, func(b []byte, listed *job.Schedule) []byte {
+		b = c.appendSchedule(b, listed)
+		b = appendInstant(append(b[:len(b)-1], `,"`+nextRunAt+`":`...), next[i])
+		i++
+		return append(b, '}')
+	})
 }
+
+// nextRunAt is the key that include adds to each record of a list of schedules.
+const nextRunAt = "next_run_at"
 
 // scheduleID returns the schedule that a path names, by its id or by its key.
 func (s *Server) scheduleID(c *call) (uuid.UUID, error) {
@@ -69,13 +89,23 @@ func (c *call) writeSchedule(status int, found *job.Schedule) error {
 	return c.writeRecord(status, func(b []byte) []byte { return c.appendSchedule(b, found) })
 }
 
-func (s *Server) getSchedule(c *call) error     { return s.withSchedule(c, s.Service.Schedule) }
-func (s *Server) disableSchedule(c *call) error { return s.withSchedule(c, s.Service.Disable) }
-func (s *Server) enableSchedule(c *call) error  { return s.withSchedule(c, s.Service.Enable) }
+func (s *Server) getSchedule(c *call) error { return s.withSchedule(c, s.Service.Schedule) }
+
+func (s *Server) disableSchedule(c *call) error {
+	return s.withSchedule(c, func(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
+		return s.Service.Disable(ctx, owner, id, conditions(c.r.Header))
+	})
+}
+
+func (s *Server) enableSchedule(c *call) error {
+	return s.withSchedule(c, func(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
+		return s.Service.Enable(ctx, owner, id, conditions(c.r.Header))
+	})
+}
 
 func (s *Server) patchSchedule(c *call) error {
 	return s.withSchedule(c, s.withBody(c, func(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value) (*job.Schedule, error) {
-		return s.Service.EditSchedule(ctx, owner, id, body, ifMatch(c.r.Header))
+		return s.Service.EditSchedule(ctx, owner, id, body, conditions(c.r.Header))
 	}))
 }
 
@@ -83,14 +113,14 @@ func (s *Server) putSchedule(c *call) error {
 	key, isKey := strings.CutPrefix(c.r.PathValue("schedule_id"), keyPrefix)
 	if !isKey {
 		return s.withSchedule(c, s.withBody(c, func(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value) (*job.Schedule, error) {
-			return s.Service.ReplaceSchedule(ctx, owner, id, body, ifMatch(c.r.Header))
+			return s.Service.ReplaceSchedule(ctx, owner, id, body, conditions(c.r.Header))
 		}))
 	}
 	body, err := c.readJob()
 	if err != nil {
 		return err
 	}
-	result, err := s.Service.PutSchedule(c.r.Context(), c.owner, key, body, ifMatch(c.r.Header))
+	result, err := s.Service.PutSchedule(c.r.Context(), c.owner, key, body, conditions(c.r.Header))
 	if err != nil {
 		return err
 	}
@@ -119,7 +149,15 @@ func (s *Server) runSchedule(c *call) error {
 
 func (s *Server) getState(c *call) error { return s.writeState(c, s.Service.Schedule) }
 
-func (s *Server) putState(c *call) error { return s.writeState(c, s.withBody(c, s.Service.SetState)) }
+func (s *Server) putState(c *call) error {
+	match, err := c.untagged("$state")
+	if err != nil {
+		return err
+	}
+	return s.writeState(c, s.withBody(c, func(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value) (*job.Schedule, error) {
+		return s.Service.SetState(ctx, owner, id, body, match)
+	}))
+}
 
 // writeState responds with the $state of the schedule that do returns.
 func (s *Server) writeState(c *call, do func(context.Context, job.Owner, uuid.UUID) (*job.Schedule, error)) error {
@@ -158,9 +196,16 @@ func (s *Server) withoutContent(c *call, do func(context.Context, job.Owner, uui
 	return nil
 }
 
-func (s *Server) deleteSchedule(c *call) error { return s.withoutContent(c, s.Service.Delete) }
+func (s *Server) deleteSchedule(c *call) error {
+	return s.withoutContent(c, func(ctx context.Context, owner job.Owner, id uuid.UUID) error {
+		return s.Service.Delete(ctx, owner, id, conditions(c.r.Header))
+	})
+}
 
 func (s *Server) deleteState(c *call) error {
+	if _, err := c.untagged("$state"); err != nil {
+		return err
+	}
 	return s.withoutContent(c, func(ctx context.Context, owner job.Owner, id uuid.UUID) error {
 		_, err := s.Service.ClearState(ctx, owner, id)
 		return err

@@ -36,11 +36,15 @@ func (s *Server) getHeaderSecret(c *call) error {
 }
 
 func (s *Server) putHeaderSecret(c *call) error {
+	match, err := c.untagged("secret")
+	if err != nil {
+		return err
+	}
 	body, err := c.readBody()
 	if err != nil {
 		return err
 	}
-	stored, created, err := s.Secrets.Put(c.r.Context(), c.owner, c.r.PathValue("name"), body, c.actor())
+	stored, created, err := s.Secrets.Put(c.r.Context(), c.owner, c.r.PathValue("name"), body, match.None, c.actor())
 	if err != nil {
 		return err
 	}
@@ -53,6 +57,9 @@ func (s *Server) putHeaderSecret(c *call) error {
 }
 
 func (s *Server) deleteHeaderSecret(c *call) error {
+	if _, err := c.untagged("secret"); err != nil {
+		return err
+	}
 	if err := s.Secrets.Delete(c.r.Context(), c.owner, c.r.PathValue("name"), c.actor()); err != nil {
 		return err
 	}

@@ -152,7 +152,7 @@ var parameters = map[string][]string{
 	"GET /api/alerts":        {"limit", "offset"},
 	"GET /api/jobs":          slices.Concat([]string{"q", maskParameter}, job.FilterParameters, pageParameters),
 	"GET /api/jobs/counts":   job.FilterParameters,
-	"GET /api/schedules":     slices.Concat([]string{"tag", maskParameter}, pageParameters),
+	"GET /api/schedules":     slices.Concat([]string{"tag", "include", maskParameter}, pageParameters),
 	"GET /api/operations":    {"limit", "cursor"},
 	"GET /api/logs":          slices.Concat(logParameters, pageParameters),
 	"GET /api/logs/export":   logParameters,

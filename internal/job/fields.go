@@ -27,6 +27,7 @@ type Spec struct {
 	Headers     rawjson.Value
 	Body        rawjson.Value
 	CallbackURL string
+	CallbackOn  CallbackOn
 	WebhookURL  string
 	Retries     int // attempts after the first
 	Timeout     time.Duration
@@ -45,15 +46,17 @@ type Spec struct {
 	// ExpiresIn is how long after the due time an attempt may start; nil for any
 	// time.
 	ExpiresIn *time.Duration
-	// The options of schedules. EndsAt is zero and MaxRuns 0 for no end.
-	CatchUp CatchUp
-	EndsAt  time.Time
-	MaxRuns int64
-	Jitter  time.Duration
-	Except  schedule.Dates
+	// The options of schedules. EndsAt is zero, MaxRuns and DisableAfter are 0 for no
+	// end.
+	CatchUp      CatchUp
+	EndsAt       time.Time
+	MaxRuns      int64
+	DisableAfter int64 // failed runs in a row
+	Jitter       time.Duration
+	Except       schedule.Dates
 }
 
-var defaultSpec = Spec{Method: "get", Retries: DefaultRetries, Timeout: DefaultTimeout, Success: DefaultSuccess, Metadata: true, CatchUp: CatchUpOne}
+var defaultSpec = Spec{Method: "get", Retries: DefaultRetries, Timeout: DefaultTimeout, Success: DefaultSuccess, Metadata: true, CallbackOn: CallbackOnFinal, CatchUp: CatchUpOne}
 
 // fields is the table of the fields of a create request. Requests are read, and
 // forms show inputs, in this order.
@@ -204,6 +207,12 @@ var fields = []Field{
 		Flag: Flag{Placeholder: "URL", Help: "Gets the result, once."},
 	},
 	{
+		Name: "callback_on", In: Anywhere, Kind: TextValue, Needs: "callback_url", read: readCallbackOn,
+		set:  func(s *Spec, v rawjson.Value) { s.CallbackOn = CallbackOn(rawjson.Text(v)) },
+		Form: Form{Section: MoreSection, Label: "Callback on", Hint: "Which ends of the job are reported.", Choices: callbackOns, Default: string(CallbackOnFinal)},
+		Flag: Flag{Placeholder: "END", Help: "Which ends the callback reports: final (completed or discarded), failure or success."},
+	},
+	{
 		Name: "webhook_url", In: Anywhere, Kind: TextValue, read: readURL,
 		set:  func(s *Spec, v rawjson.Value) { s.WebhookURL = rawjson.Text(v) },
 		Form: Form{Section: MoreSection, Label: "Webhook URL", Hint: "Receives every event as it happens.", Mono: true},
@@ -235,6 +244,12 @@ var fields = []Field{
 		set:  func(s *Spec, v rawjson.Value) { s.MaxRuns, _ = strconv.ParseInt(string(v), 10, 64) },
 		Form: Form{Section: ScheduleSection, Label: "Number of runs", Hint: "The schedule ends after this many. Cancelled runs don't count."},
 		Flag: Flag{Placeholder: "N", Help: "After how many runs the schedule ends."},
+	},
+	{
+		Name: "disable_after", In: OnlySchedule, Kind: WholeValue, read: readDisableAfter,
+		set:  func(s *Spec, v rawjson.Value) { s.DisableAfter, _ = strconv.ParseInt(string(v), 10, 64) },
+		Form: Form{Section: ScheduleSection, Label: "Disable after failures", Hint: "The schedule ends after this many failed runs in a row.", Placeholder: "5"},
+		Flag: Flag{Placeholder: "N", Help: "After how many failed runs in a row the schedule ends."},
 	},
 	{
 		Name: "jitter", In: OnlySchedule, Kind: DurationValue, read: readJitter,

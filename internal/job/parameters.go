@@ -80,6 +80,24 @@ func (p *Parameters) Time(name string) time.Time {
 	return t
 }
 
+// Period reads since (inclusive) and until (exclusive); zero if there is none.
+func (p *Parameters) Period() (since, until time.Time) {
+	since, until = p.Time("since"), p.Time("until")
+	if why := WhyNotPeriod(since, until); why != "" {
+		p.Refuse("until", why)
+	}
+	return since, until
+}
+
+// WhyNotPeriod returns what is wrong with the end of a period, or "" if it is right.
+// A zero time is no bound.
+func WhyNotPeriod(since, until time.Time) string {
+	if !until.IsZero() && until.Before(since) {
+		return "must not be earlier than since"
+	}
+	return ""
+}
+
 // Tags reads the parameter tag, which may be given up to MaxTags times.
 func (p *Parameters) Tags() []string {
 	var tags []string
@@ -117,15 +135,12 @@ func (p *Parameters) host() string {
 func (p *Parameters) Filters() Query {
 	q := Query{
 		Schedule: p.UUID("schedule_id"), Key: p.Text("idempotency_key"), Tags: p.Tags(), Host: p.host(), Name: p.Text("name"),
-		Since: p.Time("since"), Until: p.Time("until"),
 	}
+	q.Since, q.Until = p.Period()
 	if text, ok := p.One("state"); ok {
 		if q.States = StatesNamed(text); q.States == nil {
 			p.Refuse("state", "must be one of scheduled, available, executing, retryable, completed, cancelled, discarded")
 		}
-	}
-	if !q.Until.IsZero() && q.Until.Before(q.Since) {
-		p.Refuse("until", "must not be earlier than since")
 	}
 	return q
 }

@@ -14,6 +14,8 @@ import (
 const (
 	MaxExcept  = 366 // dates or ranges
 	MaxMaxRuns = 1_000_000_000
+	// MaxDisableAfter is the greatest value of disable_after.
+	MaxDisableAfter = 1000
 )
 
 // CatchUp is what a schedule does about missed points of its grid.
@@ -53,6 +55,13 @@ func readMaxRuns(r *reader, f *Field, v rawjson.Value) {
 	n, err := strconv.ParseInt(string(v), 10, 64)
 	if v.Kind() != '0' || err != nil || n < 1 || n > MaxMaxRuns {
 		r.refuse(Pointer(f.Name), "must be a whole number from 1 to 1,000,000,000")
+	}
+}
+
+func readDisableAfter(r *reader, f *Field, v rawjson.Value) {
+	n, err := strconv.ParseInt(string(v), 10, 64)
+	if v.Kind() != '0' || err != nil || n < 1 || n > MaxDisableAfter {
+		r.refuse(Pointer(f.Name), "must be a whole number from 1 to 1,000")
 	}
 }
 

@@ -239,6 +239,7 @@ func (p *patch) relevant(err error) error {
 	opts := p.opts
 	if p.creates {
 		opts = opts.withoutNames()
+		opts.HeaderKey = nil // the key is the call's
 	}
 	before := problemsOf(p.whole(p.args, nil), opts, p.schedule != uuid.Nil)
 	problems := slices.DeleteFunc(slices.Clone(fault.ProblemsOf(err)), func(problem fault.Problem) bool {

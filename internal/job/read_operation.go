@@ -10,7 +10,6 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
 // Selection selects the jobs of an operation.
@@ -152,8 +151,8 @@ func ReadSelection(filter rawjson.Value) (Selection, error) {
 			r.refuse("#/error_kind", "must be one of %s", strings.Join(operationErrorKinds, ", "))
 		}
 	}
-	if q := &s.Query; !q.Since.IsZero() && !q.Until.IsZero() && q.Until.Before(q.Since) {
-		r.refuse("#/until", "must not be earlier than since")
+	if why := WhyNotPeriod(s.Query.Since, s.Query.Until); why != "" {
+		r.refuse("#/until", "%s", why)
 	}
 	return s, r.problems.Err()
 }
@@ -195,9 +194,9 @@ func (r *reader) filterTime(name string) time.Time {
 	var err error
 	switch v.Kind() {
 	case '"':
-		at, err = schedule.ParseInstant(rawjson.Text(v))
+		at, err = ReadInstant(rawjson.Text(v))
 	case '0':
-		at, err = schedule.ParseUnix(string(v))
+		at, err = ReadInstant(string(v))
 	default:
 		err = errors.New("must be a datetime string or a unix timestamp")
 	}

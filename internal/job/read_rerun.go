@@ -10,7 +10,7 @@ import (
 func ReadRerun(j *Job, body rawjson.Value, opts ReadOptions) (*Draft, error) {
 	p := &patch{
 		args: repeated(j.Args), name: j.Name, description: j.Description,
-		places: EditJob, opts: opts, creates: true, given: map[string]bool{},
+		key: opts.HeaderKey, places: EditJob, opts: opts, creates: true, given: map[string]bool{},
 	}
 	return p.read(body)
 }

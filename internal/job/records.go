@@ -48,6 +48,9 @@ type Job struct {
 	// RememberedUntil is how long the job holds its key for calls that send it in
 	// the header Idempotency-Key. It is zero, or not before HeldUntil.
 	RememberedUntil time.Time
+	// KeyRequest is the digest of the call that sent the key in the header
+	// Idempotency-Key; nil if the key was not sent so. See CreateRequest.
+	KeyRequest []byte
 
 	// Hops is the length of the chain of jobs that created one another up to
 	// this one, from the HopsField of the call that created it. It is 0 unless a
@@ -121,6 +124,8 @@ const (
 	EndedAt      End = "ends_at"
 	EndedMaxRuns End = "max_runs"
 	EndedStop    End = "$stop"
+	// EndedFailures is the end after disable_after failed runs in a row.
+	EndedFailures End = "failures"
 )
 
 // Live reports whether the schedule exists and is enabled, so that it creates a

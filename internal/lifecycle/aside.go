@@ -38,7 +38,7 @@ func SetAside(reason string, stop bool) store.Decide {
 		if spec.WebhookURL != "" {
 			c.Deliveries = append(c.Deliveries, webhook(&j, &spec, eventFinished, m.Now, &about))
 		}
-		if spec.CallbackURL != "" {
+		if spec.CallsBack(j.State) {
 			c.Deliveries = append(c.Deliveries, callback(&j, &spec, m.Now, &about))
 		}
 		return c

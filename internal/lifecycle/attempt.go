@@ -348,7 +348,7 @@ func (e *ending) logOutcome() {
 }
 
 func (e *ending) addCallback() {
-	if e.Spec.CallbackURL != "" && e.job.State.Final() {
+	if e.Spec.CallsBack(e.job.State) {
 		e.changes.Deliveries = append(e.changes.Deliveries, callback(e.job, &e.Spec, e.at, &e.about))
 	}
 }

@@ -180,6 +180,17 @@ func TestFinish_NextRunIsDueAsAskedAndStartsASecondLaterAtTheEarliest(t *testing
 	}
 }
 
+// No run is due after ends_at, but one may be due then.
+func TestFinish_NextRunIsNotAfterTheEnd(t *testing.T) {
+	for next, ended := range map[string]bool{"2026-03-04T12:30:00Z": false, "2026-03-04T12:30:00.000001Z": true} {
+		item := recurring(`{"url":"https://x","repeat_every":60,"ends_at":"2026-03-04T12:30:00Z"}`)
+		c := end(item, respond(200, `{"$next":"`+next+`"}`), item.Schedule)
+		if (c.Next == nil) != ended || !ended && c.Next.Job.ScheduledAt.Format(time.RFC3339) != next || ended && c.Schedule.Ended != job.EndedAt {
+			t.Errorf("$next %s: next %+v, schedule %+v", next, c.Next, c.Schedule)
+		}
+	}
+}
+
 func TestFinish_DropsARetryPastTheNextRun(t *testing.T) {
 	for every, state := range map[string]job.State{"5": job.Discarded, "13": job.Retryable} {
 		item := recurring(`{"url":"https://x","repeat_every":` + every + `}`)
@@ -251,6 +262,14 @@ func TestCancel(t *testing.T) {
 	held := Cancel(always(false))(snapshot(recurring(args), true))
 	if !held.RollbackClaim || len(held.Logs) != 0 || held.Job.State != job.Cancelled || !held.Job.AttemptedAt.IsZero() {
 		t.Errorf("claimed, not started: %+v", held)
+	}
+	for name, c := range map[string]struct {
+		changes *store.Changes
+		attempt string
+	}{"pending": {pending, `"attempt":0`}, "claimed, not started": {held, `"attempt":0`}} {
+		if body := string(c.changes.Deliveries[0].Body); !strings.Contains(body, c.attempt) {
+			t.Errorf("%s: the event is %s, want %s", name, body, c.attempt)
+		}
 	}
 	underWay := Cancel(always(true))(snapshot(oneOff(`{"url":"https://x",`+hooks+`}`), true))
 	if underWay.RollbackClaim || logEvents(underWay.Logs) != "worker.http.error" || events(underWay.Deliveries) != "finished" || underWay.Next != nil {

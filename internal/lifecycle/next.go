@@ -104,6 +104,10 @@ func (p *plan) after(r pastRun) successor {
 		next.end = job.EndedMaxRuns
 		return next
 	}
+	if p.spec.DisableAfter > 0 && r.State == job.Discarded && p.Failures+1 >= p.spec.DisableAfter {
+		next.end = job.EndedFailures
+		return next
+	}
 	if !r.next.IsZero() {
 		return p.steered(next, r)
 	}
@@ -237,7 +241,7 @@ func follow(c *store.Changes, s *job.Schedule, r pastRun) {
 		return
 	}
 	c.Next = nextJob(s, &p.spec, next.due, r.now)
-	c.Next.Job.Runs = next.runs
+	c.Next.Job.Runs, c.Next.Job.KeyRequest = next.runs, r.KeyRequest
 	if !r.next.IsZero() {
 		c.Next.Job.DueAt = schedule.Later(c.Next.Job.DueAt, r.AttemptedAt.Add(nextDistance))
 	}

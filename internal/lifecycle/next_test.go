@@ -71,6 +71,7 @@ func TestPlan_After(t *testing.T) {
 
 		{name: "expired", members: `,"expires_in":60`, due: "12:00", now: "12:45", expired: true, want: "12:50 after 4 expired 12:10-12:40"},
 		{name: "expired, the latest has not", members: `,"expires_in":600`, due: "12:00", now: "12:45", expired: true, want: "12:40 after 3 expired 12:10-12:30"},
+		{name: "expired, the latest is about to", members: `,"expires_in":300`, due: "12:00", now: "12:45", expired: true, want: "12:40 after 3 expired 12:10-12:30"},
 		{name: "expired at once", members: `,"expires_in":60`, due: "12:00", now: "12:01:01", expired: true, want: "12:10"},
 
 		{name: "none, expired", members: `,"catch_up":"none"`, due: "12:00", now: "12:45", expired: true, want: "12:50 after 4 expired 12:10-12:40"},

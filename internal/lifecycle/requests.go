@@ -128,9 +128,13 @@ func Enable(m *store.Snapshot) (*store.Changes, error) {
 	if err != nil {
 		return nil, err
 	}
+	p := planOf(&s)
+	if p != nil && p.spec.DisableAfter > 0 && s.Failures >= p.spec.DisableAfter {
+		s.Failures, s.FailingSince, s.Failure = 0, time.Time{}, "" // disable_after counts anew
+	}
 	s.Ended = ""
 	c := &store.Changes{Schedule: &s}
-	if p := planOf(&s); m.Job == nil && p != nil {
+	if m.Job == nil && p != nil {
 		c.Next = nextJob(&s, &p.spec, due, m.Now)
 	}
 	return c, nil

@@ -17,6 +17,7 @@ const (
 	Recovered = "alert.recovered"
 	Late      = "alert.late"
 	Skipped   = "alert.skipped"
+	Ended     = "alert.ended"
 	Merged    = "alert.merged" // several messages in one
 	Test      = "alert.test"
 )
@@ -49,11 +50,12 @@ type Error struct {
 // Detail describes the job and its last attempt. It never has request headers or
 // bodies.
 type Detail struct {
-	Name    string `json:"name,omitempty"` // of the job; not shown to webhooks
-	Status  *int   `json:"status"`         // of the response; nil if there was none
-	Error   *Error `json:"error"`          // nil if the attempt succeeded
-	Excerpt string `json:"excerpt"`        // the beginning of the response's body
-	URL     string `json:"url"`            // of the job
+	Name    string `json:"name,omitempty"`   // of the job; not shown to webhooks
+	Status  *int   `json:"status"`           // of the response; nil if there was none
+	Error   *Error `json:"error"`            // nil if the attempt succeeded
+	Excerpt string `json:"excerpt"`          // the beginning of the response's body
+	URL     string `json:"url"`              // of the job
+	Reason  string `json:"reason,omitempty"` // why the schedule has ended; for Ended
 }
 
 const (

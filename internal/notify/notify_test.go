@@ -102,6 +102,7 @@ func TestMail_SubjectSaysWhatHappened(t *testing.T) {
 		"[a] failed 2 times in a row: job 7":            {Type: Failed, Job: 7, Failures: 2},
 		"[a] recovered: schedule " + schedule.String():  {Type: Recovered, Job: 7, Schedule: schedule},
 		"[a] late: report has not started":              {Type: Late, Job: 7, Detail: Detail{Name: "report"}},
+		"[a] ended: report has no further runs":         {Type: Ended, Job: 7, Schedule: schedule, Detail: Detail{Name: "report", Reason: "failures"}},
 		"[a] skipped: report has passed over due times": {Type: Skipped, Job: 7, Schedule: schedule, Detail: Detail{Name: "report"}},
 		"[a] 42 more messages within a minute":          {Type: Merged, Merged: map[string]int{Failed: 40, Late: 2}},
 		"[a] test: messages of this alert arrive":       {Type: Test},

@@ -33,6 +33,8 @@ func headline(m *Message) string {
 		return fmt.Sprintf("[%s] late: %s has not started", m.Alert, what)
 	case Skipped:
 		return fmt.Sprintf("[%s] skipped: %s has passed over due times", m.Alert, what)
+	case Ended:
+		return fmt.Sprintf("[%s] ended: %s has no further runs", m.Alert, what)
 	case Merged:
 		total := 0
 		for _, n := range m.Merged {
@@ -64,6 +66,7 @@ func lines(m *Message) []string {
 	// Channels and mailboxes have many readers: the query may hold credentials.
 	target, _, _ := strings.Cut(m.Detail.URL, "?")
 	add("url", target, 500)
+	add("reason", m.Detail.Reason, 20)
 	if m.Detail.Status != nil {
 		add("status", strconv.Itoa(*m.Detail.Status), 3)
 	}

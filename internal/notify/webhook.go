@@ -25,12 +25,13 @@ type webhookData struct {
 	Error    *Error         `json:"error"`
 	Excerpt  *string        `json:"excerpt"`
 	URL      *string        `json:"url"`
+	Reason   string         `json:"reason,omitempty"`
 	Merged   map[string]int `json:"merged,omitempty"`
 }
 
 // Body implements Channel.
 func (Webhook) Body(m *Message) rawjson.Value {
-	data := webhookData{Alert: m.Alert, Failures: m.Failures, Status: m.Detail.Status, Error: m.Detail.Error, Merged: m.Merged}
+	data := webhookData{Alert: m.Alert, Failures: m.Failures, Status: m.Detail.Status, Error: m.Detail.Error, Reason: m.Detail.Reason, Merged: m.Merged}
 	if m.Schedule != uuid.Nil {
 		data.Schedule = &m.Schedule
 	}

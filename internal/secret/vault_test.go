@@ -31,7 +31,7 @@ type shelf struct {
 	err     error
 }
 
-func (s *shelf) SecretPut(_ context.Context, h *identity.HeaderSecret) (bool, error) {
+func (s *shelf) SecretPut(_ context.Context, h *identity.HeaderSecret, _ bool) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, known := s.secrets[h.Name]

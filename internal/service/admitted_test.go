@@ -177,7 +177,7 @@ func TestService_RecordsOfChangesCountUntilTheyAreRead(t *testing.T) {
 			return sizeOf(j), err
 		},
 		"a cancel": func(s *Service, ctx context.Context) (int, error) {
-			j, err := s.Cancel(ctx, owner, job.Ref{Number: 1})
+			j, err := s.Cancel(ctx, owner, job.Ref{Number: 1}, Match{})
 			return sizeOf(j), err
 		},
 		"run now": func(s *Service, ctx context.Context) (int, error) {
@@ -188,11 +188,11 @@ func TestService_RecordsOfChangesCountUntilTheyAreRead(t *testing.T) {
 			return 0, err
 		},
 		"disable": func(s *Service, ctx context.Context) (int, error) {
-			found, err := s.Disable(ctx, owner, uuid.Nil)
+			found, err := s.Disable(ctx, owner, uuid.Nil, Match{})
 			return scheduleSizeOf(found), err
 		},
 		"enable": func(s *Service, ctx context.Context) (int, error) {
-			found, err := s.Enable(ctx, owner, uuid.Nil)
+			found, err := s.Enable(ctx, owner, uuid.Nil, Match{})
 			return scheduleSizeOf(found), err
 		},
 	} {

@@ -35,7 +35,7 @@ func alertDetail(name string, d *alert.Definition) string {
 	for _, event := range []struct {
 		name string
 		set  bool
-	}{{"failed", d.Failed}, {"recovered", d.Recovered}, {"late", d.Late}, {"skipped", d.Skipped}} {
+	}{{"failed", d.Failed}, {"recovered", d.Recovered}, {"late", d.Late}, {"skipped", d.Skipped}, {"ended", d.Ended}} {
 		if event.set {
 			on = append(on, event.name)
 		}

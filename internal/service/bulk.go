@@ -38,7 +38,7 @@ func (s *Service) CancelMany(ctx context.Context, owner job.Owner, ids []job.Ref
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			_, err := s.cancel(ctx, owner, job.Ref{Number: number})
+			_, err := s.cancel(ctx, owner, job.Ref{Number: number}, Match{})
 			if err != nil && fault.CodeOf(err) != fault.NotFound { // retention just removed it, so it was final
 				mu.Lock()
 				defer mu.Unlock()

@@ -27,7 +27,9 @@ func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 	if err != nil {
 		return nil, false, err
 	}
-	return s.create(ctx, newJob(owner, draft, now, originOf(ctx)))
+	n := newJob(owner, draft, now, originOf(ctx))
+	n.sentAs(draft, job.CreateRequest(body))
+	return s.create(ctx, n)
 }
 
 // create stores a new job; see Create.
@@ -97,6 +99,14 @@ type request struct {
 	replaces bool // the job that holds the key is changed
 }
 
+// sentAs notes the call of a draft whose key is in the header Idempotency-Key. Calls
+// that replace the job that holds the key may differ.
+func (r *request) sentAs(draft *job.Draft, call []byte) {
+	if draft.KeyInHeader && !r.replaces {
+		r.Job.KeyRequest = call
+	}
+}
+
 // origin is what a job keeps of the call that creates it.
 type origin struct {
 	hops  int
@@ -142,6 +152,8 @@ func (r *request) refused(inserted *store.Inserted) error {
 	case r.replaces && holder.ScheduleID != uuid.Nil:
 		return fault.New(fault.Conflict, "schedule "+holder.ScheduleID.String()+" holds the idempotency key, and its job "+number+
 			" can't be replaced; nothing was stored: use PUT /api/schedules/key:KEY to change the schedule, or another key")
+	case r.Job.KeyRequest != nil:
+		return job.RefuseOtherRequest(holder, r.Job)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/lifecycle"
@@ -128,6 +129,44 @@ func (s *Service) ScheduleDetails(ctx context.Context, owner job.Owner, id uuid.
 	d.RunsLeft = lifecycle.RunsLeft(found, run)
 	d.Next = lifecycle.Upcoming(found, run, s.Store.Now(), previewed)
 	return d, nil
+}
+
+// NextRuns returns when the next run of each of the owner's schedules is due; zero if
+// it is disabled or has no further runs.
+func (s *Service) NextRuns(ctx context.Context, owner job.Owner, schedules []*job.Schedule) ([]time.Time, error) {
+	next := make([]time.Time, len(schedules))
+	ids := make([]uuid.UUID, len(schedules))
+	for i, one := range schedules {
+		ids[i] = one.ID
+	}
+	runs, err := s.Store.ScheduleRuns(ctx, owner, ids, 1)
+	if err != nil {
+		return nil, err
+	}
+	for i, one := range schedules {
+		unfinished, err := s.unfinished(ctx, owner, one, runs[one.ID])
+		if err != nil {
+			return nil, err
+		}
+		if due := lifecycle.Upcoming(one, unfinished, s.Store.Now(), 1); len(due) > 0 {
+			next[i] = due[0]
+		}
+	}
+	return next, nil
+}
+
+// unfinished returns what lifecycle.Upcoming needs of a schedule's unfinished run, nil
+// if there is none. latest is its latest run.
+func (s *Service) unfinished(ctx context.Context, owner job.Owner, of *job.Schedule, latest []job.RunSummary) (*job.Job, error) {
+	if !of.Live() || len(latest) == 0 || latest[0].State.Final() {
+		return nil, nil
+	}
+	if run := latest[0]; run.State == job.Available || job.ReadSpec(of.Args).MaxRuns == 0 {
+		return &job.Job{Number: run.Number, State: run.State, ScheduledAt: run.ScheduledAt}, nil
+	}
+	ctx, release := admission.Hold(ctx) // only its count of runs is kept
+	defer release()
+	return s.Store.RunUnfinished(ctx, owner, of.ID)
 }
 
 // failuresInRow counts the discarded runs before the first completed one. Cancelled

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -15,22 +16,25 @@ import (
 
 // Match is a condition on the revision of a record. The zero Match always holds.
 type Match struct {
-	Given bool
+	Given bool // If-Match
 	// Any holds for any record that exists.
 	Any       bool
 	Revisions []int64
+	// None is If-None-Match: *, which holds if there is no record.
+	None bool
 }
+
+// conditional reports whether there are records that don't match.
+func (m Match) conditional() bool { return m.Given || m.None }
 
 // holds returns a Stale fault if a record with a revision does not match; 0 is no
 // record.
 func (m Match) holds(revision int64) error {
-	if !m.Given || m.Any && revision > 0 {
-		return nil
+	if m.None && revision > 0 {
+		return store.Exists("schedule")
 	}
-	for _, r := range m.Revisions {
-		if r == revision {
-			return nil
-		}
+	if !m.Given || m.Any && revision > 0 || slices.Contains(m.Revisions, revision) {
+		return nil
 	}
 	if revision == 0 {
 		return fault.New(fault.Stale, "nothing holds this key, so If-Match can't match; leave it out to create the schedule")

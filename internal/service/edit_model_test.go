@@ -114,17 +114,17 @@ func (m *scheduleModel) step() {
 		m.patch()
 	case n == 8:
 		m.note("disable")
-		_, err := m.Disable(m.Context(), m.owner, m.id)
+		_, err := m.Disable(m.Context(), m.owner, m.id, Match{})
 		m.ok(err)
 		m.disabled = true
 	case n < 11:
 		m.note("enable")
-		_, err := m.Enable(m.Context(), m.owner, m.id)
+		_, err := m.Enable(m.Context(), m.owner, m.id, Match{})
 		m.ok(err)
 		m.disabled = false
 	case n == 11 && m.r.IntN(6) == 0:
 		m.note("delete")
-		m.ok(m.Delete(m.Context(), m.owner, m.id))
+		m.ok(m.Delete(m.Context(), m.owner, m.id, Match{}))
 		m.exists = false
 	case n == 12:
 		_, created, err := m.RunSchedule(m.Context(), m.owner, m.id)

@@ -47,7 +47,7 @@ func (s *Service) PutSchedule(ctx context.Context, owner job.Owner, key string, 
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
-	if match.Given { // reported before problems of the body, as for other edits
+	if match.conditional() { // reported before problems of the body, as for other edits
 		if err := s.matchKey(ctx, owner, key, match); err != nil {
 			return nil, err
 		}

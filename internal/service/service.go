@@ -124,13 +124,13 @@ func (s *Service) Waiting() int { return s.creates.Len() + s.capped.Len() + s.ba
 // WaitingBytes returns how many bytes of creates wait for a commit.
 func (s *Service) WaitingBytes() int { return s.creates.Bytes() + s.capped.Bytes() + s.batches.Bytes() }
 
-// Cancel cancels a job and returns its state afterwards. It leaves a final job
-// unchanged.
-func (s *Service) Cancel(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
+// Cancel cancels a job that matches and returns its state afterwards. It leaves a final
+// job unchanged.
+func (s *Service) Cancel(ctx context.Context, owner job.Owner, id job.Ref, match Match) (*job.Job, error) {
 	if err := s.reserveJob(ctx, owner, id); err != nil {
 		return nil, err
 	}
-	return s.cancel(ctx, owner, id)
+	return s.cancel(ctx, owner, id, match)
 }
 
 // reserveJob reads a job that a change will return, so that its bytes count for the
@@ -160,17 +160,24 @@ func (s *Service) namesOf(ctx context.Context, owner job.Owner, id uuid.UUID) er
 }
 
 // cancel is Cancel for callers that have counted the job's bytes.
-func (s *Service) cancel(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
+func (s *Service) cancel(ctx context.Context, owner job.Owner, id job.Ref, match Match) (*job.Job, error) {
 	c := s.coordinate()
-	cancelled := false
+	cancelled, stale := false, error(nil)
 	j, err := s.changeJob(ctx, owner, id, func(snapshot *store.Snapshot) *store.Changes {
 		c.restart()
+		if stale = match.holds(snapshot.Job.Revision); stale != nil {
+			cancelled = false
+			return nil
+		}
 		changes := lifecycle.Cancel(c.hasStarted)(snapshot)
 		if cancelled = changes != nil; cancelled {
 			c.cancel(snapshot)
 		}
 		return changes
 	})
+	if err == nil {
+		err = stale
+	}
 	c.end(err == nil && cancelled)
 	if err == nil && cancelled {
 		s.Metrics.Finished(job.Cancelled.String())
@@ -178,29 +185,33 @@ func (s *Service) cancel(ctx context.Context, owner job.Owner, id job.Ref) (*job
 	return j, err
 }
 
-// Disable stops a schedule from creating runs.
-func (s *Service) Disable(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
+// Disable stops a schedule that matches from creating runs.
+func (s *Service) Disable(ctx context.Context, owner job.Owner, id uuid.UUID, match Match) (*job.Schedule, error) {
 	if err := s.reserveSchedule(ctx, owner, id); err != nil {
 		return nil, err
 	}
-	return s.stop(ctx, owner, id, lifecycle.Disable, audit.ScheduleDisabled)
+	return s.stop(ctx, owner, id, match, lifecycle.Disable, audit.ScheduleDisabled)
 }
 
-// Delete deletes a schedule.
-func (s *Service) Delete(ctx context.Context, owner job.Owner, id uuid.UUID) error {
-	_, err := s.stop(ctx, owner, id, lifecycle.Delete, audit.ScheduleDeleted)
+// Delete deletes a schedule that matches.
+func (s *Service) Delete(ctx context.Context, owner job.Owner, id uuid.UUID, match Match) error {
+	_, err := s.stop(ctx, owner, id, match, lifecycle.Delete, audit.ScheduleDeleted)
 	return err
 }
 
 // stop changes a schedule with a decision that may end its pending run, and records
 // the event unless nothing changed.
-func (s *Service) stop(ctx context.Context, owner job.Owner, id uuid.UUID, how func(lifecycle.HasStarted) store.Decide, event string) (*job.Schedule, error) {
+func (s *Service) stop(ctx context.Context, owner job.Owner, id uuid.UUID, match Match, how func(lifecycle.HasStarted) store.Decide, event string) (*job.Schedule, error) {
 	c := s.coordinate()
-	cancelled, edited := false, ""
+	cancelled, edited, stale := false, "", error(nil)
 	changed, err := s.changeSchedule(ctx, owner, id, func(snapshot *store.Snapshot) *store.Changes {
 		c.restart()
+		cancelled, edited = false, ""
+		if stale = match.holds(snapshot.Schedule.Revision); stale != nil {
+			return nil
+		}
 		changes := how(c.hasStarted)(snapshot)
-		if edited = ""; changes != nil {
+		if changes != nil {
 			edited = scheduleDetail(snapshot.Schedule)
 		}
 		if cancelled = changes != nil && changes.Job != nil; cancelled {
@@ -208,6 +219,9 @@ func (s *Service) stop(ctx context.Context, owner job.Owner, id uuid.UUID, how f
 		}
 		return changes
 	})
+	if err == nil {
+		err = stale
+	}
 	c.end(err == nil && cancelled)
 	if err == nil && cancelled {
 		s.Metrics.Finished(job.Cancelled.String())
@@ -218,15 +232,17 @@ func (s *Service) stop(ctx context.Context, owner job.Owner, id uuid.UUID, how f
 	return changed, err
 }
 
-// Enable lets a disabled schedule create runs again.
-func (s *Service) Enable(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
+// Enable lets a disabled schedule that matches create runs again.
+func (s *Service) Enable(ctx context.Context, owner job.Owner, id uuid.UUID, match Match) (*job.Schedule, error) {
 	if err := s.namesOf(ctx, owner, id); err != nil {
 		return nil, err
 	}
 	var refused error
 	edited := false
 	enabled, err := s.changeSchedule(ctx, owner, id, func(snapshot *store.Snapshot) (c *store.Changes) {
-		c, refused = lifecycle.Enable(snapshot)
+		if refused = match.holds(snapshot.Schedule.Revision); refused == nil {
+			c, refused = lifecycle.Enable(snapshot)
+		}
 		edited = c != nil && refused == nil
 		return c
 	})

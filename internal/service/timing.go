@@ -31,25 +31,27 @@ func (s *Service) RunNow(ctx context.Context, owner job.Owner, id job.Ref) (*job
 }
 
 // Rerun creates a job that makes the same request as another job, once and at
-// once, apart from the fields in the body, and returns the new job.
-func (s *Service) Rerun(ctx context.Context, owner job.Owner, id job.Ref, body rawjson.Value) (*job.Job, error) {
+// once, apart from the fields in the body, and returns the new job. headerKey is the
+// header Idempotency-Key, nil if there is none: if a rerun has used it already,
+// conflict is true and its job is returned.
+func (s *Service) Rerun(ctx context.Context, owner job.Owner, id job.Ref, body rawjson.Value, headerKey *string) (again *job.Job, conflict bool, err error) {
 	if err := checkHops(ctx); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	j, err := s.Store.JobGet(ctx, owner, id)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	now := s.Store.Now()
 	r := s.reading(ctx, owner)
-	draft, err := job.ReadRerun(j, body, r.options(now, nil))
+	draft, err := job.ReadRerun(j, body, r.options(now, headerKey))
 	if err := r.result(err); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	n := newJob(owner, draft, now, originOf(ctx))
 	n.Job.RerunOf = j.Number
-	again, _, err := s.create(ctx, n)
-	return again, err
+	n.sentAs(draft, job.RerunRequest(j.Number, body))
+	return s.create(ctx, n)
 }
 
 // RunSchedule makes the pending run of a schedule due now, and its grid stays. For

@@ -65,6 +65,7 @@ const (
 	AlertSucceeded AlertOutcomeKind = 1 // a job is completed
 	AlertFailed    AlertOutcomeKind = 2 // a job is discarded
 	AlertSkipped   AlertOutcomeKind = 3 // a schedule has passed over points of its grid
+	AlertEnded     AlertOutcomeKind = 4 // a schedule has ended with the job
 )
 
 // AlertOutcome is what happened to a job of an account with alerts. It is stored
@@ -119,6 +120,12 @@ type AlertSnapshot struct {
 	Late   []bool         // for each given queue item, whether it is still unclaimed
 }
 
+// AlertMessage identifies a delivery of an alert.
+type AlertMessage struct {
+	Job int64  `json:"job"` // the job's number
+	ID  string `json:"id"`  // the MessageID
+}
+
 // AlertChanges is the result of an AlertDecide. The events of the Snapshot are
 // deleted in any case.
 type AlertChanges struct {
@@ -127,6 +134,8 @@ type AlertChanges struct {
 	States     []AlertState
 	Ended      []AlertStateKey
 	Deliveries []job.Delivery
+	// Withdrawn are deliveries to be deleted if they are still pending.
+	Withdrawn []AlertMessage
 }
 
 // AlertDecide decides what alerts send. It must not block, and may be called
@@ -141,8 +150,9 @@ type LateRange struct{ Min, Max time.Duration }
 type Alerts interface {
 	// AlertPut creates an alert or replaces its definition; an equal one changes
 	// nothing. It sets InsertedAt and UpdatedAt. It returns an Invalid fault if
-	// it would exceed MaxAlerts or MaxAlertBytes.
-	AlertPut(ctx context.Context, a *Alert) (created bool, err error)
+	// it would exceed MaxAlerts or MaxAlertBytes, and Exists if there is one already
+	// and onlyNew is set.
+	AlertPut(ctx context.Context, a *Alert, onlyNew bool) (created bool, err error)
 	// AlertGet returns one of the owner's alerts, or a NotFound fault.
 	AlertGet(ctx context.Context, owner job.Owner, name string) (*Alert, error)
 	// AlertList returns the owner's alerts in order of their names.

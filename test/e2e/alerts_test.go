@@ -233,3 +233,54 @@ func TestAlert_EachChangeIsSentOnceThroughKills(t *testing.T) {
 		t.Errorf("the receiver got %s", messages(receiver.Hits()))
 	}
 }
+
+// TestAlert_OvertakenFailureIsNotSent: a receiver is down while a job fails and another
+// succeeds; up again, it does not hear of the failure after the recovery.
+func TestAlert_OvertakenFailureIsNotSent(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	target, receiver := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)
+	receiver.RespondOnce(harness.Status(500)) // the first message, which would be sent again after 5 s
+	putAlert(a.Client, `{"on":["failed","recovered"],"to":[{"webhook":"`+receiver.URL+`"}]}`)
+	finish(t, a.Client, target, 500, "")
+	receiver.Await(t, 1, soon)
+	finish(t, a.Client, target, 200, "")
+	receiver.Await(t, 2, soon)
+	if !receiver.Quiet(7 * time.Second) {
+		t.Errorf("the receiver got %s", receiver.Hits()[2].Body)
+	}
+	if got := messages(receiver.Hits()); got != "failed recovered" {
+		t.Errorf("the receiver got %s", got)
+	}
+}
+
+func TestAlert_RecoveredWithoutFailed(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	target, receiver := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)
+	putAlert(a.Client, `{"on":["recovered"],"after":2,"to":[{"webhook":"`+receiver.URL+`"}]}`)
+	for _, status := range []int{500, 200, 500, 500, 200, 200} {
+		finish(t, a.Client, target, status, "")
+	}
+	receiver.Await(t, 1, soon)
+	if !receiver.Quiet(time.Second) || messages(receiver.Hits()) != "recovered" {
+		t.Errorf("the receiver got %s", messages(receiver.Hits()))
+	}
+}
+
+func TestAlert_EndedSaysWhy(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	target, receiver := harness.SharedTarget(t).Route(t).Respond(harness.Status(503)), harness.SharedTarget(t).Route(t)
+	putAlert(a.Client, `{"on":["ended"],"to":[{"webhook":"`+receiver.URL+`"}]}`)
+	failing := create(a.Client, `{"url":"`+target.URL+`","repeat_every":1,"retries":0,"disable_after":1}`)
+	data := receiver.Await(t, 1, soon)[0].JSON()
+	if data.Get("type").Str() != "alert.ended" || data.Get("data.schedule").Str() != failing.Get("schedule_id").Str() || data.Get("data.reason").Str() != "failures" || data.Get("data.status").Int() != 503 {
+		t.Errorf("the receiver got %s", data.Raw())
+	}
+	target.Respond(harness.Status(200))
+	create(a.Client, `{"url":"`+target.URL+`","repeat_every":1,"max_runs":1}`)
+	if data := receiver.Await(t, 2, soon)[1].JSON(); data.Get("data.reason").Str() != "max_runs" || !data.Get("data.error").IsNull() {
+		t.Errorf("the receiver got %s", data.Raw())
+	}
+}

@@ -172,7 +172,7 @@ func TestIdempotency_HeaderMayCarryTheKey(t *testing.T) {
 	a.Post("/api/jobs", waiting, header(strings.Repeat("k", 256))).WantPointers("#/idempotency_key")
 	a.Post("/api/jobs", waiting, header(`""`)).WantPointers("#/idempotency_key")
 	a.Post("/api/jobs", waiting, header(strings.Repeat("k", 255))).Want(201)
-	form := a.Post("/api/jobs", "url=https://example.com&scheduled_at="+far,
+	form := a.Post("/api/jobs", "url=https://example.com/hook&scheduled_at="+far,
 		harness.ContentType("application/x-www-form-urlencoded"), header("8e03-978e"))
 	wantDuplicate(t, form, first)
 }

@@ -118,7 +118,7 @@ func TestListLogs_InvalidFiltersAreRefused(t *testing.T) {
 	a := account(t)
 	for query, parameters := range map[string][]string{
 		"since=": {"since"}, "since=yesterday": {"since"}, "until=2026-13-01": {"until"}, "since=2026-01-02&until=2026-01-01": {"until"},
-		"since=1&until=1": {"until"}, "schedule_id=x": {"schedule_id"}, "schedule_id=": {"schedule_id"}, "since=1&since=2": {"since"},
+		"schedule_id=x": {"schedule_id"}, "schedule_id=": {"schedule_id"}, "since=1&since=2": {"since"},
 		"until=1e99": {"until"}, "since=%00": {"since"},
 	} {
 		a.Get("/api/logs?" + query).WantParameters(parameters...)

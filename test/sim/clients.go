@@ -73,7 +73,7 @@ func (w *world) try(s *service.Service, a *action) error {
 		}
 		return err
 	case setLimit:
-		_, _, err := s.SetLimit(ctx, owner, a.key, rawjson.Value(a.body))
+		_, _, err := s.SetLimit(ctx, owner, a.key, rawjson.Value(a.body), service.Match{})
 		return err
 	}
 	w.mu.Lock()
@@ -92,11 +92,11 @@ func (w *world) change(s *service.Service, a *action, r *record) error {
 	var j *job.Job
 	switch of := r.schedule; {
 	case a.verb == cancel:
-		if j, err = s.Cancel(ctx, owner, r.job); err == nil {
+		if j, err = s.Cancel(ctx, owner, r.job, service.Match{}); err == nil {
 			w.check.cancelled(j)
 		}
 	case a.verb == rerun:
-		if j, err = s.Rerun(ctx, owner, r.job, nil); err == nil {
+		if j, _, err = s.Rerun(ctx, owner, r.job, nil, nil); err == nil {
 			w.check.accepted(j)
 		}
 	case a.verb == edit && of != nil:
@@ -114,11 +114,11 @@ func (w *world) change(s *service.Service, a *action, r *record) error {
 			w.check.accepted(j)
 		}
 	case a.verb == disable:
-		_, err = s.Disable(ctx, owner, of.ScheduleID)
+		_, err = s.Disable(ctx, owner, of.ScheduleID, service.Match{})
 	case a.verb == enable:
-		_, err = s.Enable(ctx, owner, of.ScheduleID)
+		_, err = s.Enable(ctx, owner, of.ScheduleID, service.Match{})
 	case a.verb == remove:
-		err = s.Delete(ctx, owner, of.ScheduleID)
+		err = s.Delete(ctx, owner, of.ScheduleID, service.Match{})
 	}
 	return err
 }

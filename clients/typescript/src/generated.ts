@@ -125,6 +125,12 @@ export interface JobRequest {
    */
   callback_url?: Url | null;
   /**
+   * Which ends of the job are sent to `callback_url`, without which it is
+   * refused: both (`final`), `discarded` only (`failure`), or `completed`
+   * only (`success`).
+   */
+  callback_on?: "final" | "failure" | "success" | null;
+  /**
    * Where to send an event for every step of the job. The rules of `url`
    * apply.
    */
@@ -187,6 +193,11 @@ export interface JobRequest {
   ends_at?: When | null;
   /** After how many runs the schedule ends. Cancelled runs don't count. */
   max_runs?: number | null;
+  /**
+   * After how many discarded runs in a row the schedule ends, reason
+   * `failures`. Cancelled runs don't count. Enabling it begins to count anew.
+   */
+  disable_after?: number | null;
   /**
    * All due times of the schedule are later by the same part of this
    * duration, which depends on the schedule's id. Shorter than the
@@ -317,6 +328,8 @@ export interface Args {
   timezone?: Timezone;
   /** Where the result goes. */
   callback_url?: Url;
+  /** Which ends of the job are sent to `callback_url`. */
+  callback_on?: "final" | "failure" | "success";
   /** Where the events go. */
   webhook_url?: Url;
   /** How often a failed attempt is repeated. */
@@ -347,6 +360,8 @@ export interface Args {
   ends_at?: When;
   /** After how many runs the schedule ends. */
   max_runs?: number;
+  /** After how many discarded runs in a row the schedule ends. */
+  disable_after?: number;
   /** Of this duration a part is added to each due time. */
   jitter?: Duration;
   /** Dates without runs. */
@@ -375,6 +390,31 @@ export interface ScheduleRecord {
   frequency: Frequency;
   /** What was asked for. */
   args: Args;
+}
+
+/** A schedule in a list. */
+export interface ListedSchedule {
+  /** The schedule's id, the `schedule_id` of its jobs. */
+  id: Uuid;
+  /** A name for people. */
+  name: string | null;
+  /** A longer text for people. */
+  description: string | null;
+  /** When it was created. */
+  inserted_at: LocalSeconds;
+  /** When it was disabled, in UTC to the second; null while it is enabled. */
+  disabled_at: string | null;
+  /** The account it belongs to. */
+  user_id: Uuid;
+  /** When its runs are due. */
+  frequency: Frequency;
+  /** What was asked for. */
+  args: Args;
+  /**
+   * When the next run is due; null while the schedule is disabled. Only in
+   * lists with `include=next_run_at`.
+   */
+  next_run_at?: InstantOrNull;
 }
 
 /** An interval, or a cron expression with the zone it is read in. */
@@ -650,8 +690,8 @@ export interface SkippedPayload {
  * is disabled.
  */
 export interface EndedPayload {
-  /** Why it ended. */
-  reason: "ends_at" | "max_runs" | "$stop";
+  /** Why it ended; `failures` is `disable_after`. */
+  reason: "ends_at" | "max_runs" | "$stop" | "failures";
 }
 
 /** The last response of the receiver; null if there was none. */
@@ -1266,7 +1306,7 @@ export interface ScheduleAnswer {
 
 /** Schedules under `data`. */
 export interface ScheduleList {
-  data: ScheduleRecord[];
+  data: ListedSchedule[];
 }
 
 /** A log entry under `data`. */
@@ -1283,11 +1323,13 @@ export interface LogList {
 export interface AlertRequest {
   /**
    * What is reported. `failed`: `after` discarded runs of a schedule in a
-   * row, or discarded one-off jobs; `recovered`: the first success after a
-   * `failed` was sent; `late`: a job hasn't started `late_by` after its
-   * due time; `skipped`: a schedule has passed over due times.
+   * row, or discarded one-off jobs; one that a success has overtaken is not
+   * sent. `recovered`: the first success after a `failed` was sent, or
+   * without `failed` the first after `after` such failures. `late`: a job
+   * hasn't started `late_by` after its due time. `skipped`: a schedule has
+   * passed over due times. `ended`: a schedule has ended with its last run.
    */
-  on: ("failed" | "recovered" | "late" | "skipped")[];
+  on: ("failed" | "recovered" | "late" | "skipped" | "ended")[];
   /** How many failures in a row are reported. */
   after?: number | null;
   /** How late a job is that is reported; at least a second, a minute unless given. */
@@ -1323,7 +1365,7 @@ export type AlertReceiver = {
 /** An alert with its definition, and defaults for what was not given. */
 export interface Alert {
   name: string;
-  on: ("failed" | "recovered" | "late" | "skipped")[];
+  on: ("failed" | "recovered" | "late" | "skipped" | "ended")[];
   after: number;
   late_by: Duration;
   match: AlertMatch;
@@ -1362,7 +1404,7 @@ export interface AlertTestAnswer {
 
 /** What an alert sends to a webhook. It never has request headers or bodies. */
 export interface AlertMessage {
-  type: "alert.failed" | "alert.recovered" | "alert.late" | "alert.skipped" | "alert.merged" | "alert.test";
+  type: "alert.failed" | "alert.recovered" | "alert.late" | "alert.skipped" | "alert.ended" | "alert.merged" | "alert.test";
   timestamp: Instant;
   data: {
     /** The alert's name. */
@@ -1380,6 +1422,8 @@ export interface AlertMessage {
     excerpt: string | null;
     /** The job's `url`. */
     url: string | null;
+    /** Of `alert.ended` only. Why the schedule has ended, as in the log `worker.schedule.ended`. */
+    reason?: string;
     /** Of `alert.merged` only. How many messages it stands for, by type. */
     merged?: {
       [name: string]: number;

@@ -5,7 +5,7 @@ import type { List } from "./list.js";
 import { poll, type WaitOptions } from "./poll.js";
 import { conditional, isFinal, pathOf, Resource } from "./resource.js";
 import type { CallOptions } from "./transport.js";
-import type { BatchOutcome, Changes, IfMatch, JobFilter, JobQuery, JobRef, Masking, NewJob } from "./types.js";
+import type { BatchOutcome, Changes, IfMatch, JobFilter, JobQuery, JobRef, Masking, NewJob, WithKey } from "./types.js";
 
 const jobs = "/api/jobs";
 const minimal = { prefer: "return=minimal" };
@@ -71,8 +71,8 @@ export class Jobs extends Resource {
   }
 
   /** Cancels a job; a final one stays as it is. Of a schedule's run it skips the run. */
-  cancel(ref: JobRef, options?: CallOptions): Call<JobRecord> {
-    return this.call("POST", pathOf(jobs, ref, "/cancel"), options);
+  cancel(ref: JobRef, options?: CallOptions & IfMatch): Call<JobRecord> {
+    return this.call("POST", pathOf(jobs, ref, "/cancel"), options, conditional(options));
   }
 
   /** Cancels up to 100 jobs, or none if one is unknown. */
@@ -100,9 +100,19 @@ export class Jobs extends Resource {
     return this.once("POST", pathOf(jobs, ref, "/run"), options);
   }
 
-  /** Creates a job with the same request, apart from the fields that differ. */
-  rerun(ref: JobRef, changes?: Changes, options?: CallOptions): Call<JobRecord> {
-    return this.once("POST", pathOf(jobs, ref, "/rerun"), options, { body: changes });
+  /**
+   * Creates a job with the same request, apart from the fields that differ. The call
+   * carries an `Idempotency-Key`, made for it unless one is given, so that its retries
+   * create one job.
+   */
+  rerun(ref: JobRef, changes?: Changes, options?: CallOptions & WithKey): Call<JobRecord> {
+    const own = options?.idempotencyKey === undefined;
+    const headers = { "idempotency-key": options?.idempotencyKey ?? crypto.randomUUID() };
+    return start(this.transport, { method: "POST", path: pathOf(jobs, ref, "/rerun"), body: changes, headers, repeatable: true }, options, (body) => {
+      const record = data<JobRecord>(body);
+      if (own) withoutConflict(record);
+      return record;
+    });
   }
 
   /** When a job would run, in words and times. Nothing is created. */

@@ -2,7 +2,7 @@ import type { Call } from "./call.js";
 import { data, start } from "./call.js";
 import { List } from "./list.js";
 import type { CallOptions, CallRequest, Transport } from "./transport.js";
-import type { IfMatch, JobRef } from "./types.js";
+import type { IfMatch, IfNew, JobRef } from "./types.js";
 
 /** What the calls of one kind of record share. */
 export abstract class Resource {
@@ -44,10 +44,12 @@ export function segment(base: string, name: string): string {
  * The headers and repeatability of a conditional call. Its repetition would find
  * the revision that the call itself made, so it is not repeated.
  */
-export function conditional(options: IfMatch | undefined): Partial<CallRequest> {
+export function conditional(options: (IfMatch & IfNew) | undefined): Partial<CallRequest> {
   const tags = options?.ifMatch;
-  if (tags === undefined) return {};
-  return { headers: { "if-match": typeof tags === "string" ? tags : tags.join(", ") }, repeatable: false };
+  const headers: Record<string, string> = {};
+  if (tags !== undefined) headers["if-match"] = typeof tags === "string" ? tags : tags.join(", ");
+  if (options?.ifNew) headers["if-none-match"] = "*";
+  return Object.keys(headers).length === 0 ? {} : { headers, repeatable: false };
 }
 
 /** A final state of a job. */

@@ -1,10 +1,10 @@
 import type { Call } from "./call.js";
 import { nothing, start, whole } from "./call.js";
-import type { ApplyResult, ExportedDocument, JobRecord, RevisionsAnswer, ScheduleDetailsAnswer, ScheduleRecord } from "./generated.js";
+import type { ApplyResult, ExportedDocument, JobRecord, ListedSchedule, RevisionsAnswer, ScheduleDetailsAnswer, ScheduleRecord } from "./generated.js";
 import type { List } from "./list.js";
 import { conditional, pathOf, Resource } from "./resource.js";
 import type { CallOptions } from "./transport.js";
-import type { Changes, IfMatch, Masking, NewSchedule, SchedulePlans, ScheduleQuery, ScheduleRef } from "./types.js";
+import type { Changes, IfMatch, IfNew, Masking, NewSchedule, SchedulePlans, ScheduleQuery, ScheduleRef } from "./types.js";
 
 const schedules = "/api/schedules";
 
@@ -20,11 +20,11 @@ export class Schedules extends Resource {
    * Creates the schedule that a key names, or makes it what is given: what is
    * absent goes back to its default. With an id it replaces an existing one.
    */
-  put(ref: ScheduleRef, schedule: NewSchedule, options?: CallOptions & IfMatch): Call<ScheduleRecord> {
+  put(ref: ScheduleRef, schedule: NewSchedule, options?: CallOptions & IfMatch & IfNew): Call<ScheduleRecord> {
     return this.call("PUT", pathOf(schedules, ref), options, { body: schedule, ...conditional(options) });
   }
 
-  list(query: ScheduleQuery = {}, options?: CallOptions): List<ScheduleRecord> {
+  list(query: ScheduleQuery = {}, options?: CallOptions): List<ListedSchedule> {
     return this.listOf(schedules, query, options);
   }
 
@@ -40,8 +40,8 @@ export class Schedules extends Resource {
    * Deletes a schedule and cancels its pending run. Jobs and logs stay. A retry
    * after a lost response finds nothing left, and fails with `not_found`.
    */
-  delete(ref: ScheduleRef, options?: CallOptions): Call<void> {
-    return start(this.transport, { method: "DELETE", path: pathOf(schedules, ref), repeatable: true }, options, nothing);
+  delete(ref: ScheduleRef, options?: CallOptions & IfMatch): Call<void> {
+    return start(this.transport, { method: "DELETE", path: pathOf(schedules, ref), repeatable: true, ...conditional(options) }, options, nothing);
   }
 
   /** The next due times, the last run and how many runs failed in a row. */
@@ -59,12 +59,12 @@ export class Schedules extends Resource {
     return this.once("POST", pathOf(schedules, ref, "/run"), options);
   }
 
-  enable(ref: ScheduleRef, options?: CallOptions): Call<ScheduleRecord> {
-    return this.call("POST", pathOf(schedules, ref, "/enable"), options);
+  enable(ref: ScheduleRef, options?: CallOptions & IfMatch): Call<ScheduleRecord> {
+    return this.call("POST", pathOf(schedules, ref, "/enable"), options, conditional(options));
   }
 
-  disable(ref: ScheduleRef, options?: CallOptions): Call<ScheduleRecord> {
-    return this.call("POST", pathOf(schedules, ref, "/disable"), options);
+  disable(ref: ScheduleRef, options?: CallOptions & IfMatch): Call<ScheduleRecord> {
+    return this.call("POST", pathOf(schedules, ref, "/disable"), options, conditional(options));
   }
 
   /** `$state` and `$previous`. The type is the caller's word: nothing checks it. */
@@ -73,8 +73,8 @@ export class Schedules extends Resource {
   }
 
   /** Replaces `$state`, at most 64 KiB. */
-  setState<State extends object = Record<string, unknown>>(ref: ScheduleRef, state: State, options?: CallOptions): Call<StateOf<State>> {
-    return this.call("PUT", pathOf(schedules, ref, "/state"), options, { body: state });
+  setState<State extends object = Record<string, unknown>>(ref: ScheduleRef, state: State, options?: CallOptions & IfNew): Call<StateOf<State>> {
+    return this.call("PUT", pathOf(schedules, ref, "/state"), options, { body: state, ...conditional(options) });
   }
 
   clearState(ref: ScheduleRef, options?: CallOptions): Call<void> {

@@ -2,9 +2,9 @@ import type { Call } from "./call.js";
 import { nothing, start } from "./call.js";
 import type { Alert, AlertTestAnswer, HeaderSecret, Limit, LimitUseAnswer, NewHeaderSecret, NewLimit } from "./generated.js";
 import type { List } from "./list.js";
-import { Resource, segment } from "./resource.js";
+import { conditional, Resource, segment } from "./resource.js";
 import type { CallOptions } from "./transport.js";
-import type { NewAlert, Paging } from "./types.js";
+import type { IfNew, NewAlert, Paging } from "./types.js";
 
 type Pages = Pick<Paging, "limit" | "offset">;
 
@@ -21,8 +21,8 @@ abstract class Named<Stored, Given, Single = Stored> extends Resource {
   }
 
   /** Creates or replaces it. */
-  put(name: string, value: Given, options?: CallOptions): Call<Stored> {
-    return this.call("PUT", segment(this.base, name), options, { body: value });
+  put(name: string, value: Given, options?: CallOptions & IfNew): Call<Stored> {
+    return this.call("PUT", segment(this.base, name), options, { body: value, ...conditional(options) });
   }
 
   delete(name: string, options?: CallOptions): Call<void> {
@@ -40,7 +40,7 @@ export class Secrets extends Named<HeaderSecret, NewHeaderSecret> {
   protected readonly base = "/api/secrets";
 }
 
-/** Alerts: messages when something fails, recovers, is late or skips due times. */
+/** Alerts: messages when something fails, recovers, is late, skips due times or ends. */
 export class Alerts extends Named<Alert, NewAlert> {
   protected readonly base = "/api/alerts";
 

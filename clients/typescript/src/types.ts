@@ -99,6 +99,8 @@ export interface JobQuery extends JobFilter, Paging<JobOrder>, Masking {
 
 export interface ScheduleQuery extends Paging<ScheduleOrder>, Masking {
   tag?: string | readonly string[];
+  /** Adds when the next run is due to each record. */
+  include?: "next_run_at";
 }
 
 export interface LogFilter extends Masking {
@@ -114,4 +116,14 @@ export interface LogQuery extends LogFilter, Paging<LogOrder> {}
 /** Changes only the revision with this `ETag` (or one of these); else 412. */
 export interface IfMatch {
   ifMatch?: string | readonly string[];
+}
+
+/** Only creates: if there is one already, 412. */
+export interface IfNew {
+  ifNew?: boolean;
+}
+
+/** Another call with the same key returns the job that the first one created. */
+export interface WithKey {
+  idempotencyKey?: string;
 }

@@ -45,6 +45,7 @@ var alertSignals = []ui.Choice{
 	{Value: "recovered", Label: "Recovered: the first success after that"},
 	{Value: "late", Label: "Late: a job has not started in time"},
 	{Value: "skipped", Label: "Skipped: a schedule passed over due times"},
+	{Value: "ended", Label: "Ended: a schedule has no further runs"},
 }
 
 // receivers returns the receivers of a kind.

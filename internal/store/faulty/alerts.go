@@ -9,8 +9,8 @@ import (
 )
 
 // AlertPut implements store.Store.
-func (s *Store) AlertPut(ctx context.Context, a *store.Alert) (bool, error) {
-	return get(ctx, s, "AlertPut", func() (bool, error) { return s.Store.AlertPut(ctx, a) })
+func (s *Store) AlertPut(ctx context.Context, a *store.Alert, onlyNew bool) (bool, error) {
+	return get(ctx, s, "AlertPut", func() (bool, error) { return s.Store.AlertPut(ctx, a, onlyNew) })
 }
 
 // AlertGet implements store.Store.

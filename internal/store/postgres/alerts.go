@@ -70,7 +70,7 @@ func alertsChanged(account int64) []query {
 }
 
 // AlertPut implements store.Alerts.
-func (s *Store) AlertPut(ctx context.Context, a *store.Alert) (created bool, err error) {
+func (s *Store) AlertPut(ctx context.Context, a *store.Alert, onlyNew bool) (created bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		var found []*store.Alert
 		var others, size int
@@ -82,7 +82,9 @@ func (s *Store) AlertPut(ctx context.Context, a *store.Alert) (created bool, err
 		if err != nil {
 			return err
 		}
-		created = len(found) == 0
+		if created = len(found) == 0; onlyNew && !created {
+			return store.Exists("alert")
+		}
 		a.InsertedAt, a.UpdatedAt = t.now, t.now
 		if !created && bytes.Equal(found[0].Definition, a.Definition) {
 			a.InsertedAt, a.UpdatedAt = found[0].InsertedAt, found[0].UpdatedAt
@@ -328,6 +330,7 @@ func applyAlerts(t *tx, account int64, c *store.AlertChanges) []query {
 			args: []any{account, k.Schedule, text(k.Alert), int16(k.Kind)},
 		})
 	}
+	queries = append(queries, withdraw(account, c.Withdrawn)...)
 	deliveries := make([]*job.Delivery, len(c.Deliveries))
 	for i := range c.Deliveries {
 		deliveries[i] = &c.Deliveries[i]
@@ -339,6 +342,22 @@ func applyAlerts(t *tx, account int64, c *store.AlertChanges) []query {
 			WHERE account = (SELECT $1::bigint)`,
 		args: []any{account, jsonText(c.Data)},
 	})
+}
+
+// withdraw deletes the deliveries that are still pending. One that is under way is not
+// retried. A node may store a retry meanwhile, which the second query finds.
+func withdraw(account int64, messages []store.AlertMessage) []query {
+	if len(messages) == 0 {
+		return nil
+	}
+	q := query{
+		sql: `WITH r AS (DELETE FROM runs r USING deliveries d, unnest($2::bigint[], $3::text[]) AS u (job, message)
+				WHERE d.account = (SELECT $1::bigint) AND d.job = u.job AND d.message = u.message
+					AND r.due = d.due AND r.kind = 1 AND r.number = d.number AND r.account = d.account RETURNING r.number)
+			DELETE FROM deliveries d USING r WHERE d.account = (SELECT $1::bigint) AND d.number = r.number`,
+		args: []any{account, column(messages, func(m *store.AlertMessage) int64 { return m.Job }), column(messages, func(m *store.AlertMessage) string { return text(m.ID) })},
+	}
+	return []query{q, q}
 }
 
 // insertOutcomes stores what alerts have to track.

@@ -19,7 +19,7 @@ func lockAccount(account int64) query {
 }
 
 // SecretPut implements store.HeaderSecrets.
-func (s *Store) SecretPut(ctx context.Context, h *identity.HeaderSecret) (created bool, err error) {
+func (s *Store) SecretPut(ctx context.Context, h *identity.HeaderSecret, onlyNew bool) (created bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		var full, known bool
 		err := t.run(lockAccount(h.Account), query{
@@ -29,6 +29,9 @@ func (s *Store) SecretPut(ctx context.Context, h *identity.HeaderSecret) (create
 		})
 		if err != nil {
 			return err
+		}
+		if onlyNew && known {
+			return store.Exists("secret")
 		}
 		if created = !known; created && full {
 			return fault.New(fault.Invalid, store.TooManySecrets)

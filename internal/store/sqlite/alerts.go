@@ -69,13 +69,15 @@ func (s *Store) AlertList(ctx context.Context, owner job.Owner) (found []*store.
 }
 
 // AlertPut implements store.Alerts.
-func (s *Store) AlertPut(ctx context.Context, a *store.Alert) (created bool, err error) {
+func (s *Store) AlertPut(ctx context.Context, a *store.Alert, onlyNew bool) (created bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		old, err := t.alert(a.Owner, a.Name)
 		if err != nil {
 			return err
 		}
-		created = old == nil
+		if created = old == nil; onlyNew && !created {
+			return store.Exists("alert")
+		}
 		a.InsertedAt, a.UpdatedAt = t.now, t.now
 		if old != nil && bytes.Equal(old.Definition, a.Definition) {
 			a.InsertedAt, a.UpdatedAt = old.InsertedAt, old.UpdatedAt
@@ -322,6 +324,9 @@ func (t *tx) applyAlerts(account int64, c *store.AlertChanges) error {
 			return fmt.Errorf("deleting the state of an alert: %w", err)
 		}
 	}
+	if err := t.withdraw(account, c.Withdrawn); err != nil {
+		return err
+	}
 	if err := t.insertDeliveries(c.Deliveries); err != nil {
 		return err
 	}
@@ -330,6 +335,26 @@ func (t *tx) applyAlerts(account int64, c *store.AlertChanges) error {
 		WHERE account = ?1`, account, c.Data)
 	if err != nil {
 		return fmt.Errorf("updating an account's alerts: %w", err)
+	}
+	return nil
+}
+
+// withdraw deletes the deliveries that are still pending. One that is under way is not
+// retried.
+func (t *tx) withdraw(account int64, messages []store.AlertMessage) error {
+	for _, m := range messages {
+		number, due := int64(0), time.Time{}
+		err := t.query(`DELETE FROM deliveries WHERE job = ? AND account = ? AND message = ? RETURNING number, due`, func(stmt *sqlite.Stmt) error {
+			c := &columns{stmt: stmt}
+			number, due = c.int64(), c.time()
+			return nil
+		}, m.Job, account, m.ID)
+		if err == nil && number != 0 {
+			err = t.exec(`DELETE FROM runs WHERE due = ? AND kind = 1 AND number = ?`, due, number)
+		}
+		if err != nil {
+			return fmt.Errorf("withdrawing a message of an alert: %w", err)
+		}
 	}
 	return nil
 }

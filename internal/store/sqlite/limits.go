@@ -58,13 +58,16 @@ func (t *tx) limitRow(account int64, key string) (*limitRow, error) {
 }
 
 // LimitPut implements store.Limits.
-func (s *Store) LimitPut(ctx context.Context, owner job.Owner, l store.Limit) (created bool, err error) {
+func (s *Store) LimitPut(ctx context.Context, owner job.Owner, l store.Limit, onlyNew bool) (created bool, err error) {
 	s.limited.Store(true)
 	err = s.write(ctx, func(t *tx) error {
 		created = false
 		old, err := t.limitRow(owner.Number, l.Key)
 		if err != nil {
 			return err
+		}
+		if onlyNew && old != nil {
+			return store.Exists("limit")
 		}
 		if created = old == nil; created {
 			n := 0

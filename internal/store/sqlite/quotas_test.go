@@ -51,3 +51,35 @@ func TestUses_StayCorrectAfterFailedTransactions(t *testing.T) {
 	}
 	wants("after two in one transaction", 4)
 }
+
+// What a failed transaction counted is not kept: it may have seen its own deletes.
+func TestUses_ForgetWhatAFailedTransactionCounted(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "p.db"), true)
+	defer closeStore(t, s)
+	owner := addOwner(t, s)
+	broken := errors.New("broken on purpose")
+	capped := newJob(s, owner, `{}`)
+	capped.Caps.Pending = 100
+	err := s.write(t.Context(), func(tx *tx) error {
+		args := storeArgs(capped.Job)
+		return tx.insertJob(capped, &args)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.write(t.Context(), func(tx *tx) error {
+		if err := tx.exec(`DELETE FROM jobs WHERE account = ?`, owner.Number); err != nil {
+			return err
+		}
+		if _, err := tx.over(capped); err != nil {
+			return err
+		}
+		return broken
+	})
+	if !errors.Is(err, broken) {
+		t.Fatal(err)
+	}
+	if use, err := s.AccountUse(t.Context(), owner.Number, 1000); err != nil || use.Pending != 1 {
+		t.Errorf("%d pending jobs, %v, want 1", use.Pending, err)
+	}
+}

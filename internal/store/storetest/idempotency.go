@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ var idempotencyTests = group{
 	"ConflictStoresNothing":  keyConflictStoresNothing,
 	"OnlyTheHolderOfMany":    keyOnlyTheHolderOfMany,
 	"HeldByDisabledSchedule": keyHeldByDisabledSchedule,
+	"RequestIsKept":          keyRequestKept,
 }
 
 // wantHeld inserts a job and verifies that it is a duplicate of another.
@@ -182,4 +184,24 @@ func keyOnlyTheHolderOfMany(w *world) {
 	}
 	holder := w.insertOne(w.keyed(w.owner, "key"))
 	w.wantHeld(w.keyed(w.owner, "key"), holder)
+}
+
+// keyRequestKept: the digest of the call that sent a key is read with the job, also
+// when it holds the key.
+func keyRequestKept(w *world) {
+	for name, request := range map[string][]byte{"with": []byte("\x00\xff and 14 more"), "without": nil} {
+		n := w.keyed(w.owner, name)
+		n.Job.KeyRequest = request
+		j := w.insertOne(n)
+		for _, brief := range []bool{false, true} {
+			again := w.keyed(w.owner, name)
+			again.Brief = brief
+			held := w.wantHeld(again, j)
+			for what, read := range map[string]*job.Job{"read": w.get(j), "the holder": held} {
+				if !bytes.Equal(read.KeyRequest, request) || (read.KeyRequest == nil) != (request == nil) {
+					w.Errorf("%s: %s has %q, want %q", name, what, read.KeyRequest, request)
+				}
+			}
+		}
+	}
 }

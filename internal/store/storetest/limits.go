@@ -30,11 +30,13 @@ var limitTests = group{
 	"DeletedAccountIsGone":  limitsPurged,
 	"ExpiredItemsAreDue":    limitsExpire,
 	"ExpiryIsCheckedAgain":  limitsExpireAgain,
+	"OnlyNew":               limitsOnlyNew,
+	"UseOfAccountsIsApart":  limitsApart,
 }
 
 func (w *world) limit(key string, l limit.Limit) {
 	w.Helper()
-	_, err := w.s.LimitPut(w.ctx, w.owner, store.Limit{Key: key, Limit: l})
+	_, err := w.s.LimitPut(w.ctx, w.owner, store.Limit{Key: key, Limit: l}, false)
 	w.ok("LimitPut", err)
 }
 
@@ -95,7 +97,7 @@ func (w *world) wantLimitUse(key string, waiting, inFlight int) {
 func limitsStored(w *world) {
 	full := limit.Limit{Calls: 100, Per: 90 * time.Second, Parallel: 5, Paused: true}
 	for i, l := range []limit.Limit{full, {Parallel: 1}} {
-		created, err := w.s.LimitPut(w.ctx, w.owner, store.Limit{Key: "a", Limit: l})
+		created, err := w.s.LimitPut(w.ctx, w.owner, store.Limit{Key: "a", Limit: l}, false)
 		if err != nil || created != (i == 0) {
 			w.Errorf("LimitPut %d: created %v, error %v", i, created, err)
 		}
@@ -125,7 +127,7 @@ func limitsBounded(w *world) {
 	for i := range limit.MaxPerAccount {
 		w.limit(fmt.Sprint("k", i), limit.Limit{})
 	}
-	_, err := w.s.LimitPut(w.ctx, w.owner, store.Limit{Key: "more"})
+	_, err := w.s.LimitPut(w.ctx, w.owner, store.Limit{Key: "more"}, false)
 	w.wantCode("LimitPut beyond the maximum", err, fault.TooMany)
 	w.limit("k7", limit.Limit{Parallel: 1})
 }
@@ -406,5 +408,55 @@ func limitsPurged(w *world) {
 	}
 	if waiting, err := w.s.LimitWaiting(w.ctx); err != nil || waiting != 0 {
 		w.Errorf("%d items of a deleted account wait, %v", waiting, err)
+	}
+}
+
+func limitsOnlyNew(w *world) {
+	put := func(l limit.Limit) (bool, error) {
+		return w.s.LimitPut(w.ctx, w.owner, store.Limit{Key: "a", Limit: l}, true)
+	}
+	_, err := w.s.LimitPut(w.ctx, w.other, store.Limit{Key: "a"}, false)
+	w.ok("LimitPut", err)
+	for range 2 { // the second time after a delete
+		if created, err := put(limit.Limit{Parallel: 1}); err != nil || !created {
+			w.Errorf("the first: created %v, %v", created, err)
+		}
+		_, err = put(limit.Limit{Parallel: 2})
+		w.wantCode("another", err, fault.Stale)
+		if use, err := w.s.LimitGet(w.ctx, w.owner, "a"); err != nil || use.Parallel != 1 {
+			w.Errorf("afterwards it is %+v, %v", use, err)
+		}
+		_, err = w.s.LimitDelete(w.ctx, w.owner, "a")
+		w.ok("LimitDelete", err)
+	}
+}
+
+// limitsApart: what another account has under way for a limit with the same key
+// doesn't count, whichever of them has the greater number.
+func limitsApart(w *world) {
+	for _, owner := range []job.Owner{w.owner, w.other} {
+		_, err := w.s.LimitPut(w.ctx, owner, store.Limit{Key: "a", Limit: limit.Limit{Parallel: 3}}, false)
+		w.ok("LimitPut", err)
+	}
+	use := func(owner job.Owner) int {
+		u, err := w.s.LimitGet(w.ctx, owner, "a")
+		w.ok("LimitGet", err)
+		return u.InFlight
+	}
+	grant := func(owner job.Owner) {
+		n := w.limited(w.past(), "a")
+		n.Job.Owner = owner
+		w.insertOne(n)
+		_, err := w.s.LimitPass(w.ctx, store.LimitPass{LimitKey: store.LimitKey{Account: owner.Number, Key: "a"}, Ahead: 100 * time.Millisecond, Grace: 2 * time.Second, Limit: 100})
+		w.ok("LimitPass", err)
+	}
+	grant(w.owner)
+	if mine, theirs := use(w.owner), use(w.other); mine != 1 || theirs != 0 {
+		w.Errorf("%d and %d under way, want 1 and 0", mine, theirs)
+	}
+	grant(w.other)
+	grant(w.other)
+	if mine, theirs := use(w.owner), use(w.other); mine != 1 || theirs != 2 {
+		w.Errorf("%d and %d under way, want 1 and 2", mine, theirs)
 	}
 }

@@ -32,7 +32,7 @@ func (w *world) oneOff(owner job.Owner, due time.Time) store.NewJob {
 // keyed returns a new one-off job with an idempotency key.
 func (w *world) keyed(owner job.Owner, key string) store.NewJob {
 	n := w.oneOff(owner, w.ahead())
-	n.Job.Key, n.Job.Trace = &key, nil
+	n.Job.Key, n.Job.Trace, n.Job.KeyRequest = &key, nil, []byte("\x0016 bytes, \xff\xfe abcd")
 	return n
 }
 
@@ -183,10 +183,10 @@ func showJob(j *job.Job) string {
 	if j.State == job.Retryable || j.State == job.Executing {
 		attempt = j.Attempt
 	}
-	return fmt.Sprintf("job %d %s of %s (%d), schedule %s, key %s, name %s, description %s, inserted %s, scheduled %s, %s, due %s, attempt %d, attempted %s, completed %s, cancelled %s, discarded %s, hops %d, trace %#v, runs %d, skipped %d, revision %d, rerun of %d, args %s",
+	return fmt.Sprintf("job %d %s of %s (%d), schedule %s, key %s, name %s, description %s, inserted %s, scheduled %s, %s, due %s, attempt %d, attempted %s, completed %s, cancelled %s, discarded %s, hops %d, key request %x, trace %#v, runs %d, skipped %d, revision %d, rerun of %d, args %s",
 		j.Number, j.ID, j.Owner.ID, j.Owner.Number, j.ScheduleID, text(j.Key), text(j.Name), text(j.Description),
 		moment(j.InsertedAt), moment(j.ScheduledAt), j.State, moment(j.DueAt), attempt, moment(j.AttemptedAt),
-		moment(j.CompletedAt), moment(j.CancelledAt), moment(j.DiscardedAt), j.Hops, j.Trace, j.Runs, j.Skipped, j.Revision, j.RerunOf, jsonText(j.Args))
+		moment(j.CompletedAt), moment(j.CancelledAt), moment(j.DiscardedAt), j.Hops, j.KeyRequest, j.Trace, j.Runs, j.Skipped, j.Revision, j.RerunOf, jsonText(j.Args))
 }
 
 func showSchedule(s *job.Schedule) string {

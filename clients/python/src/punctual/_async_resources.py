@@ -14,7 +14,7 @@ from ._resource import IfMatch, JobRef, ScheduleRef
 from ._schedules import Schedules
 from ._settings import Alerts, Given, Limits, Secrets, Single, Stored
 from .completion import Completion
-from .types import AccountAnswerData, Alert, AlertRequest, AlertTestAnswerData, ApiKey, ApplyResult, AuditEntry, BatchOutcomesDataItem, Changes, CompletionReport, CompletionState, ExportedDocument, HeaderSecret, JobCounts, JobDetailsAnswerData, JobRecord, JobRequest, KeyAnswerData, Limit, LimitUseAnswerData, LogRecord, MinimalJob, NewApiKey, NewHeaderSecret, NewLimit, OperationDryRunData, OperationRecord, OperationRequest, PreviewData, PunctualityAnswerData, RevisionsAnswerDataItem, ScheduleDetailsAnswerData, ScheduleDocument, ScheduleRecord, SecretListDataItem, StateAnswerData, StatsResponse, When
+from .types import AccountAnswerData, Alert, AlertRequest, AlertTestAnswerData, ApiKey, ApplyResult, AuditEntry, BatchOutcomesDataItem, Changes, CompletionReport, CompletionState, ExportedDocument, HeaderSecret, JobCounts, JobDetailsAnswerData, JobRecord, JobRequest, KeyAnswerData, Limit, LimitUseAnswerData, ListedSchedule, LogRecord, MinimalJob, NewApiKey, NewHeaderSecret, NewLimit, OperationDryRunData, OperationRecord, OperationRequest, PreviewData, PunctualityAnswerData, RevisionsAnswerDataItem, ScheduleDetailsAnswerData, ScheduleDocument, ScheduleRecord, SecretListDataItem, StateAnswerData, StatsResponse, When
 
 
 class AsyncJobs(AsyncResource):
@@ -67,9 +67,9 @@ class AsyncJobs(AsyncResource):
         """Changes a job that waits for its first attempt."""
         return await self._runner.run(lambda: self._sync.edit(ref, changes, if_match=if_match))
 
-    async def cancel(self, ref: JobRef) -> JobRecord:
+    async def cancel(self, ref: JobRef, *, if_match: Optional[IfMatch]=None) -> JobRecord:
         """Cancels a job; a final one stays as it is. Of a schedule's run it skips the run."""
-        return await self._runner.run(lambda: self._sync.cancel(ref))
+        return await self._runner.run(lambda: self._sync.cancel(ref, if_match=if_match))
 
     async def cancel_many(self, ids: Sequence[Union[int, str]]) -> List[JobRecord]:
         """Cancels up to 100 jobs, or none if one is unknown."""
@@ -91,9 +91,13 @@ class AsyncJobs(AsyncResource):
         """Makes a pending job due now."""
         return await self._runner.run(lambda: self._sync.run(ref))
 
-    async def rerun(self, ref: JobRef, changes: Optional[Changes]=None) -> JobRecord:
-        """Creates a job with the same request, apart from the fields that differ."""
-        return await self._runner.run(lambda: self._sync.rerun(ref, changes))
+    async def rerun(self, ref: JobRef, changes: Optional[Changes]=None, *, idempotency_key: Optional[str]=None) -> JobRecord:
+        """Creates a job with the same request, apart from the fields that differ.
+
+        The call carries an Idempotency-Key, made for it unless one is given, so that
+        its retries create one job.
+        """
+        return await self._runner.run(lambda: self._sync.rerun(ref, changes, idempotency_key=idempotency_key))
 
     async def preview(self, job: JobRequest) -> PreviewData:
         """When a job would run, in words and times. Nothing is created."""
@@ -108,15 +112,16 @@ class AsyncSchedules(AsyncResource):
     """Schedules: jobs that repeat. jobs.create with cron or repeat_every creates one too."""
     _sync: Schedules
 
-    async def put(self, ref: ScheduleRef, schedule: JobRequest, *, if_match: Optional[IfMatch]=None) -> ScheduleRecord:
+    async def put(self, ref: ScheduleRef, schedule: JobRequest, *, if_match: Optional[IfMatch]=None, if_new: bool=False) -> ScheduleRecord:
         """Creates the schedule that a Key names, or makes it what is given.
 
-        What is absent goes back to its default. With an id it replaces an existing one.
+        What is absent goes back to its default. With an id it replaces an existing one. if_new only creates.
         """
-        return await self._runner.run(lambda: self._sync.put(ref, schedule, if_match=if_match))
+        return await self._runner.run(lambda: self._sync.put(ref, schedule, if_match=if_match, if_new=if_new))
 
-    def list(self, *, tag: Union[str, Sequence[str], None]=None, limit: Optional[int]=None, offset: Optional[int]=None, order_by: Union[str, Sequence[str], None]=None, cursor: Optional[str]=None, mask: Optional[bool]=None) -> AsyncRecordList[ScheduleRecord]:
-        return AsyncRecordList(self._runner, self._sync.list(tag=tag, limit=limit, offset=offset, order_by=order_by, cursor=cursor, mask=mask))
+    def list(self, *, tag: Union[str, Sequence[str], None]=None, include: Optional[Literal['next_run_at']]=None, limit: Optional[int]=None, offset: Optional[int]=None, order_by: Union[str, Sequence[str], None]=None, cursor: Optional[str]=None, mask: Optional[bool]=None) -> AsyncRecordList[ListedSchedule]:
+        """Lists schedules. include adds when the next run is due to each record."""
+        return AsyncRecordList(self._runner, self._sync.list(tag=tag, include=include, limit=limit, offset=offset, order_by=order_by, cursor=cursor, mask=mask))
 
     async def get(self, ref: ScheduleRef, *, mask: Optional[bool]=None) -> ScheduleRecord:
         return await self._runner.run(lambda: self._sync.get(ref, mask=mask))
@@ -124,12 +129,12 @@ class AsyncSchedules(AsyncResource):
     async def edit(self, ref: ScheduleRef, changes: Changes, *, if_match: Optional[IfMatch]=None) -> ScheduleRecord:
         return await self._runner.run(lambda: self._sync.edit(ref, changes, if_match=if_match))
 
-    async def delete(self, ref: ScheduleRef) -> None:
+    async def delete(self, ref: ScheduleRef, *, if_match: Optional[IfMatch]=None) -> None:
         """Deletes a schedule and cancels its pending run. Jobs and logs stay.
 
         A retry after a lost response finds nothing left, and fails with not_found.
         """
-        return await self._runner.run(lambda: self._sync.delete(ref))
+        return await self._runner.run(lambda: self._sync.delete(ref, if_match=if_match))
 
     async def details(self, ref: ScheduleRef) -> ScheduleDetailsAnswerData:
         """The next due times, the last run and how many runs failed in a row."""
@@ -143,19 +148,19 @@ class AsyncSchedules(AsyncResource):
         """Makes the pending run due now; of a disabled schedule, makes one run."""
         return await self._runner.run(lambda: self._sync.run(ref))
 
-    async def enable(self, ref: ScheduleRef) -> ScheduleRecord:
-        return await self._runner.run(lambda: self._sync.enable(ref))
+    async def enable(self, ref: ScheduleRef, *, if_match: Optional[IfMatch]=None) -> ScheduleRecord:
+        return await self._runner.run(lambda: self._sync.enable(ref, if_match=if_match))
 
-    async def disable(self, ref: ScheduleRef) -> ScheduleRecord:
-        return await self._runner.run(lambda: self._sync.disable(ref))
+    async def disable(self, ref: ScheduleRef, *, if_match: Optional[IfMatch]=None) -> ScheduleRecord:
+        return await self._runner.run(lambda: self._sync.disable(ref, if_match=if_match))
 
     async def state(self, ref: ScheduleRef) -> StateAnswerData:
         """$state and $previous."""
         return await self._runner.run(lambda: self._sync.state(ref))
 
-    async def set_state(self, ref: ScheduleRef, state: Mapping[str, Any]) -> StateAnswerData:
+    async def set_state(self, ref: ScheduleRef, state: Mapping[str, Any], *, if_new: bool=False) -> StateAnswerData:
         """Replaces $state, at most 64 KiB."""
-        return await self._runner.run(lambda: self._sync.set_state(ref, state))
+        return await self._runner.run(lambda: self._sync.set_state(ref, state, if_new=if_new))
 
     async def clear_state(self, ref: ScheduleRef) -> None:
         return await self._runner.run(lambda: self._sync.clear_state(ref))
@@ -227,9 +232,9 @@ class _AsyncNamed(AsyncResource, Generic[Stored, Given, Single]):
     async def get(self, name: str) -> Single:
         return await self._runner.run(lambda: self._sync.get(name))
 
-    async def put(self, name: str, value: Given) -> Stored:
-        """Creates or replaces it."""
-        return await self._runner.run(lambda: self._sync.put(name, value))
+    async def put(self, name: str, value: Given, *, if_new: bool=False) -> Stored:
+        """Creates or replaces it; if_new only creates."""
+        return await self._runner.run(lambda: self._sync.put(name, value, if_new=if_new))
 
     async def delete(self, name: str) -> None:
         return await self._runner.run(lambda: self._sync.delete(name))
@@ -246,7 +251,7 @@ class AsyncSecrets(_AsyncNamed[HeaderSecret, NewHeaderSecret, HeaderSecret]):
 
 
 class AsyncAlerts(_AsyncNamed[Alert, AlertRequest, Alert]):
-    """Alerts: messages when something fails, recovers, is late or skips due times."""
+    """Alerts: messages when something fails, recovers, is late, skips due times or ends."""
     _sync: Alerts
 
     async def test(self, name: str) -> AlertTestAnswerData:

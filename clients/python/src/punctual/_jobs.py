@@ -87,9 +87,9 @@ class Jobs(Resource):
         """Changes a job that waits for its first attempt."""
         return self._call("PATCH", path_of(JOBS, ref), body=changes, **conditional(if_match))
 
-    def cancel(self, ref: JobRef) -> JobRecord:
+    def cancel(self, ref: JobRef, *, if_match: Optional[IfMatch] = None) -> JobRecord:
         """Cancels a job; a final one stays as it is. Of a schedule's run it skips the run."""
-        return self._call("POST", path_of(JOBS, ref, "/cancel"))
+        return self._call("POST", path_of(JOBS, ref, "/cancel"), **conditional(if_match))
 
     def cancel_many(self, ids: Sequence[Union[int, str]]) -> List[JobRecord]:
         """Cancels up to 100 jobs, or none if one is unknown."""
@@ -123,9 +123,17 @@ class Jobs(Resource):
         """Makes a pending job due now."""
         return self._once("POST", path_of(JOBS, ref, "/run"))
 
-    def rerun(self, ref: JobRef, changes: Optional[Changes] = None) -> JobRecord:
-        """Creates a job with the same request, apart from the fields that differ."""
-        return self._once("POST", path_of(JOBS, ref, "/rerun"), body=changes)
+    def rerun(self, ref: JobRef, changes: Optional[Changes] = None, *, idempotency_key: Optional[str] = None) -> JobRecord:
+        """Creates a job with the same request, apart from the fields that differ.
+
+        The call carries an Idempotency-Key, made for it unless one is given, so that
+        its retries create one job.
+        """
+        headers = {"Idempotency-Key": new_key() if idempotency_key is None else idempotency_key}
+        record = self._call("POST", path_of(JOBS, ref, "/rerun"), body=changes, headers=headers)
+        if idempotency_key is None:
+            _without_conflict(record)
+        return record
 
     def preview(self, job: JobRequest) -> PreviewData:
         """When a job would run, in words and times. Nothing is created."""

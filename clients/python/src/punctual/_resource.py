@@ -132,15 +132,18 @@ def segment(base: str, name: str) -> str:
     return f"{base}/{quote(name, safe='')}"
 
 
-def conditional(if_match: Optional[IfMatch]) -> Dict[str, Any]:
+def conditional(if_match: Optional[IfMatch], if_new: bool = False) -> Dict[str, Any]:
     """The headers and repeatability of a conditional call.
 
     Its repetition would find the revision that the call itself made, so it is not
     repeated.
     """
-    if if_match is None:
-        return {}
-    return {"headers": {"If-Match": if_match if isinstance(if_match, str) else ", ".join(if_match)}, "repeatable": False}
+    headers: Dict[str, str] = {}
+    if if_match is not None:
+        headers["If-Match"] = if_match if isinstance(if_match, str) else ", ".join(if_match)
+    if if_new:
+        headers["If-None-Match"] = "*"
+    return {"headers": headers, "repeatable": False} if headers else {}
 
 
 def pairs(order_by: Union[str, Sequence[str], None]) -> Optional[List[str]]:

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from typing import Any, List, Mapping, Optional, Sequence, Union
+from typing import Any, List, Literal, Mapping, Optional, Sequence, Union
 
 from ._resource import IfMatch, RecordList, Resource, ScheduleRef, conditional, nothing, pairs, path_of, whole
-from .types import ApplyResult, Changes, ExportedDocument, JobRecord, JobRequest, RevisionsAnswerDataItem, ScheduleDetailsAnswerData, ScheduleDocument, ScheduleRecord, StateAnswerData
+from .types import ApplyResult, Changes, ExportedDocument, JobRecord, JobRequest, ListedSchedule, RevisionsAnswerDataItem, ScheduleDetailsAnswerData, ScheduleDocument, ScheduleRecord, StateAnswerData
 
 SCHEDULES = "/api/schedules"
 
@@ -11,24 +11,26 @@ SCHEDULES = "/api/schedules"
 class Schedules(Resource):
     """Schedules: jobs that repeat. jobs.create with cron or repeat_every creates one too."""
 
-    def put(self, ref: ScheduleRef, schedule: JobRequest, *, if_match: Optional[IfMatch] = None) -> ScheduleRecord:
+    def put(self, ref: ScheduleRef, schedule: JobRequest, *, if_match: Optional[IfMatch] = None, if_new: bool = False) -> ScheduleRecord:
         """Creates the schedule that a Key names, or makes it what is given.
 
-        What is absent goes back to its default. With an id it replaces an existing one.
+        What is absent goes back to its default. With an id it replaces an existing one. if_new only creates.
         """
-        return self._call("PUT", path_of(SCHEDULES, ref), body=schedule, **conditional(if_match))
+        return self._call("PUT", path_of(SCHEDULES, ref), body=schedule, **conditional(if_match, if_new))
 
     def list(
         self,
         *,
         tag: Union[str, Sequence[str], None] = None,
+        include: Optional[Literal["next_run_at"]] = None,
         limit: Optional[int] = None,
         offset: Optional[int] = None,
         order_by: Union[str, Sequence[str], None] = None,
         cursor: Optional[str] = None,
         mask: Optional[bool] = None,
-    ) -> RecordList[ScheduleRecord]:
-        return self._list(SCHEDULES, tag=tag, limit=limit, offset=offset, order_by=pairs(order_by), cursor=cursor, mask=mask)
+    ) -> RecordList[ListedSchedule]:
+        """Lists schedules. include adds when the next run is due to each record."""
+        return self._list(SCHEDULES, tag=tag, include=include, limit=limit, offset=offset, order_by=pairs(order_by), cursor=cursor, mask=mask)
 
     def get(self, ref: ScheduleRef, *, mask: Optional[bool] = None) -> ScheduleRecord:
         return self._call("GET", path_of(SCHEDULES, ref), query={"mask": mask})
@@ -36,12 +38,12 @@ class Schedules(Resource):
     def edit(self, ref: ScheduleRef, changes: Changes, *, if_match: Optional[IfMatch] = None) -> ScheduleRecord:
         return self._call("PATCH", path_of(SCHEDULES, ref), body=changes, **conditional(if_match))
 
-    def delete(self, ref: ScheduleRef) -> None:
+    def delete(self, ref: ScheduleRef, *, if_match: Optional[IfMatch] = None) -> None:
         """Deletes a schedule and cancels its pending run. Jobs and logs stay.
 
         A retry after a lost response finds nothing left, and fails with not_found.
         """
-        return self._call("DELETE", path_of(SCHEDULES, ref), read=nothing)
+        return self._call("DELETE", path_of(SCHEDULES, ref), read=nothing, **conditional(if_match))
 
     def details(self, ref: ScheduleRef) -> ScheduleDetailsAnswerData:
         """The next due times, the last run and how many runs failed in a row."""
@@ -55,19 +57,19 @@ class Schedules(Resource):
         """Makes the pending run due now; of a disabled schedule, makes one run."""
         return self._once("POST", path_of(SCHEDULES, ref, "/run"))
 
-    def enable(self, ref: ScheduleRef) -> ScheduleRecord:
-        return self._call("POST", path_of(SCHEDULES, ref, "/enable"))
+    def enable(self, ref: ScheduleRef, *, if_match: Optional[IfMatch] = None) -> ScheduleRecord:
+        return self._call("POST", path_of(SCHEDULES, ref, "/enable"), **conditional(if_match))
 
-    def disable(self, ref: ScheduleRef) -> ScheduleRecord:
-        return self._call("POST", path_of(SCHEDULES, ref, "/disable"))
+    def disable(self, ref: ScheduleRef, *, if_match: Optional[IfMatch] = None) -> ScheduleRecord:
+        return self._call("POST", path_of(SCHEDULES, ref, "/disable"), **conditional(if_match))
 
     def state(self, ref: ScheduleRef) -> StateAnswerData:
         """$state and $previous."""
         return self._call("GET", path_of(SCHEDULES, ref, "/state"))
 
-    def set_state(self, ref: ScheduleRef, state: Mapping[str, Any]) -> StateAnswerData:
+    def set_state(self, ref: ScheduleRef, state: Mapping[str, Any], *, if_new: bool = False) -> StateAnswerData:
         """Replaces $state, at most 64 KiB."""
-        return self._call("PUT", path_of(SCHEDULES, ref, "/state"), body=dict(state))
+        return self._call("PUT", path_of(SCHEDULES, ref, "/state"), body=dict(state), **conditional(None, if_new))
 
     def clear_state(self, ref: ScheduleRef) -> None:
         return self._call("DELETE", path_of(SCHEDULES, ref, "/state"), read=nothing)

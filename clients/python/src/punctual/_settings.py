@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Generic, Optional, TypeVar
 
-from ._resource import RecordList, Resource, nothing, segment
+from ._resource import RecordList, Resource, conditional, nothing, segment
 from .types import Alert, AlertRequest, AlertTestAnswerData, HeaderSecret, Limit, LimitUseAnswerData, NewHeaderSecret, NewLimit
 
 Stored = TypeVar("Stored")
@@ -21,9 +21,9 @@ class _Named(Resource, Generic[Stored, Given, Single]):
     def get(self, name: str) -> Single:
         return self._call("GET", segment(self._base, name))
 
-    def put(self, name: str, value: Given) -> Stored:
-        """Creates or replaces it."""
-        return self._call("PUT", segment(self._base, name), body=value)
+    def put(self, name: str, value: Given, *, if_new: bool = False) -> Stored:
+        """Creates or replaces it; if_new only creates."""
+        return self._call("PUT", segment(self._base, name), body=value, **conditional(None, if_new))
 
     def delete(self, name: str) -> None:
         return self._call("DELETE", segment(self._base, name), read=nothing)
@@ -42,7 +42,7 @@ class Secrets(_Named[HeaderSecret, NewHeaderSecret, HeaderSecret]):
 
 
 class Alerts(_Named[Alert, AlertRequest, Alert]):
-    """Alerts: messages when something fails, recovers, is late or skips due times."""
+    """Alerts: messages when something fails, recovers, is late, skips due times or ends."""
 
     _base = "/api/alerts"
 

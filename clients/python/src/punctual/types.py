@@ -29,6 +29,7 @@ _JobRequestOptional = TypedDict("_JobRequestOptional", {
     "max_wait": "Optional[Duration]",
     "throttle": "Optional[Duration]",
     "callback_url": "Optional[Url]",
+    "callback_on": "Optional[Literal['final', 'failure', 'success']]",
     "webhook_url": "Optional[Url]",
     "name": "Optional[str]",
     "description": "Optional[str]",
@@ -43,6 +44,7 @@ _JobRequestOptional = TypedDict("_JobRequestOptional", {
     "catch_up": "Optional[Literal['one', 'none', 'all']]",
     "ends_at": "Optional[When]",
     "max_runs": "Optional[int]",
+    "disable_after": "Optional[int]",
     "jitter": "Optional[Duration]",
     "except": "Optional[DateList]",
     "metadata": "Optional[bool]",
@@ -128,6 +130,7 @@ _ArgsOptional = TypedDict("_ArgsOptional", {
     "cron": "Cron",
     "timezone": "Timezone",
     "callback_url": "Url",
+    "callback_on": "Literal['final', 'failure', 'success']",
     "webhook_url": "Url",
     "retries": "int",
     "on_conflict": "Literal['return', 'refuse', 'replace', 'debounce']",
@@ -143,6 +146,7 @@ _ArgsOptional = TypedDict("_ArgsOptional", {
     "catch_up": "Literal['one', 'none', 'all']",
     "ends_at": "When",
     "max_runs": "int",
+    "disable_after": "int",
     "jitter": "Duration",
     "except": "DateList",
     "metadata": "bool",
@@ -177,6 +181,33 @@ class ScheduleRecord(TypedDict):
     frequency: Frequency
     # What was asked for.
     args: Args
+
+
+class _ListedSchedule(TypedDict):
+    # The schedule's id, the `schedule_id` of its jobs.
+    id: Uuid
+    # A name for people.
+    name: Optional[str]
+    # A longer text for people.
+    description: Optional[str]
+    # When it was created.
+    inserted_at: LocalSeconds
+    # When it was disabled, in UTC to the second; null while it is enabled.
+    disabled_at: Optional[str]
+    # The account it belongs to.
+    user_id: Uuid
+    # When its runs are due.
+    frequency: Frequency
+    # What was asked for.
+    args: Args
+
+
+class ListedSchedule(_ListedSchedule, total=False):
+    """A schedule in a list."""
+
+    # When the next run is due; null while the schedule is disabled. Only in
+    # lists with `include=next_run_at`.
+    next_run_at: InstantOrNull
 
 
 class Frequency(TypedDict):
@@ -463,8 +494,8 @@ class EndedPayload(TypedDict):
     is disabled.
     """
 
-    # Why it ended.
-    reason: Literal["ends_at", "max_runs", "$stop"]
+    # Why it ended; `failures` is `disable_after`.
+    reason: Literal["ends_at", "max_runs", "$stop", "failures"]
 
 
 class _LastResponseValue(TypedDict):
@@ -1163,7 +1194,7 @@ class ScheduleAnswer(TypedDict):
 class ScheduleList(TypedDict):
     """Schedules under `data`."""
 
-    data: List[ScheduleRecord]
+    data: List[ListedSchedule]
 
 
 class LogAnswer(TypedDict):
@@ -1180,10 +1211,12 @@ class LogList(TypedDict):
 
 class _AlertRequest(TypedDict):
     # What is reported. `failed`: `after` discarded runs of a schedule in a
-    # row, or discarded one-off jobs; `recovered`: the first success after a
-    # `failed` was sent; `late`: a job hasn't started `late_by` after its
-    # due time; `skipped`: a schedule has passed over due times.
-    on: List[Literal["failed", "recovered", "late", "skipped"]]
+    # row, or discarded one-off jobs; one that a success has overtaken is not
+    # sent. `recovered`: the first success after a `failed` was sent, or
+    # without `failed` the first after `after` such failures. `late`: a job
+    # hasn't started `late_by` after its due time. `skipped`: a schedule has
+    # passed over due times. `ended`: a schedule has ended with its last run.
+    on: List[Literal["failed", "recovered", "late", "skipped", "ended"]]
     to: List[AlertReceiver]
 
 
@@ -1216,7 +1249,7 @@ class Alert(TypedDict):
     """An alert with its definition, and defaults for what was not given."""
 
     name: str
-    on: List[Literal["failed", "recovered", "late", "skipped"]]
+    on: List[Literal["failed", "recovered", "late", "skipped", "ended"]]
     after: int
     late_by: Duration
     match: AlertMatch
@@ -1279,6 +1312,8 @@ class _AlertMessageData(TypedDict):
 
 
 class AlertMessageData(_AlertMessageData, total=False):
+    # Of `alert.ended` only. Why the schedule has ended, as in the log `worker.schedule.ended`.
+    reason: str
     # Of `alert.merged` only. How many messages it stands for, by type.
     merged: Dict[str, int]
 
@@ -1286,7 +1321,7 @@ class AlertMessageData(_AlertMessageData, total=False):
 class AlertMessage(TypedDict):
     """What an alert sends to a webhook. It never has request headers or bodies."""
 
-    type: Literal["alert.failed", "alert.recovered", "alert.late", "alert.skipped", "alert.merged", "alert.test"]
+    type: Literal["alert.failed", "alert.recovered", "alert.late", "alert.skipped", "alert.ended", "alert.merged", "alert.test"]
     timestamp: Instant
     data: AlertMessageData
 
@@ -1719,6 +1754,7 @@ _ChangesOptional = TypedDict("_ChangesOptional", {
     "max_wait": "Optional[Duration]",
     "throttle": "Optional[Duration]",
     "callback_url": "Optional[Url]",
+    "callback_on": "Optional[Literal['final', 'failure', 'success']]",
     "webhook_url": "Optional[Url]",
     "name": "Optional[str]",
     "description": "Optional[str]",
@@ -1733,6 +1769,7 @@ _ChangesOptional = TypedDict("_ChangesOptional", {
     "catch_up": "Optional[Literal['one', 'none', 'all']]",
     "ends_at": "Optional[When]",
     "max_runs": "Optional[int]",
+    "disable_after": "Optional[int]",
     "jitter": "Optional[Duration]",
     "except": "Optional[DateList]",
     "metadata": "Optional[bool]",
