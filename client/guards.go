@@ -132,6 +132,7 @@ func (c *Client) DeleteAlert(ctx context.Context, name string) error {
 type NewHeaderSecret struct {
 	Value  string   `json:"value,omitempty"`
 	Hosts  []string `json:"hosts"`
+	HTTP   bool     `json:"http,omitempty"` // targets of http may receive it, too
 	OAuth2 *OAuth2  `json:"oauth2,omitempty"`
 }
 
@@ -147,6 +148,7 @@ type OAuth2 struct {
 type HeaderSecret struct {
 	Name      string   `json:"name"`
 	Hosts     []string `json:"hosts"`
+	HTTP      bool     `json:"http,omitempty"`
 	CreatedAt Time     `json:"created_at"`
 	UpdatedAt Time     `json:"updated_at"`
 }

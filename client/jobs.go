@@ -4,12 +4,14 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
+	"net"
 	"net/http"
 	"net/url"
-	"path"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -291,14 +293,58 @@ type Report struct {
 	Message  string   `json:"message,omitempty"`
 }
 
+// completionsPath is where completions are reported; a token follows.
+const completionsPath = "/api/completions/"
+
 // CompleteAttempt reports to the address in the header X-Punctual-Complete of a job's
-// request. Only its token is used; the report goes to the client's service.
+// request. The header isn't signed, so an address with another origin than the client's
+// URL is refused: the report goes to the client's service only.
 func (c *Client) CompleteAttempt(ctx context.Context, address string, report Report) (*CompletionState, error) {
+	token, err := c.completionToken(address)
+	if err != nil {
+		return nil, err
+	}
+	return fetch[CompletionState](ctx, c, call{method: http.MethodPost, path: completionsPath + token, body: report})
+}
+
+// completionToken returns the token in the address of a completion at the client's
+// service. Its errors don't repeat the address, which is a credential.
+func (c *Client) completionToken(address string) (string, error) {
 	parsed, err := url.Parse(address)
 	if err != nil {
-		return nil, fmt.Errorf("punctual: reading the completion's address: %w", err)
+		return "", errors.New("punctual: the address of the completion is not a URL")
 	}
-	return fetch[CompletionState](ctx, c, call{method: http.MethodPost, path: "/api/completions" + element(path.Base(parsed.Path)), body: report})
+	if origin(parsed) != origin(c.base) {
+		return "", fmt.Errorf("punctual: the address of the completion is not one of the service at %s; the client's URL must be the service's public URL", c.base.Redacted())
+	}
+	token, ok := strings.CutPrefix(parsed.EscapedPath(), c.base.Path+completionsPath)
+	if !ok || parsed.User != nil || parsed.RawQuery != "" || parsed.Fragment != "" || !isToken(token) {
+		return "", errors.New("punctual: this is not the address of X-Punctual-Complete")
+	}
+	return token, nil
+}
+
+// isToken reports whether text may be the token of a completion: base64url.
+func isToken(text string) bool {
+	for _, c := range []byte(text) {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return text != ""
+}
+
+// origin returns the scheme, host and port of a URL.
+func origin(u *url.URL) string {
+	port := u.Port()
+	switch {
+	case port != "":
+	case u.Scheme == "https":
+		port = "443"
+	case u.Scheme == "http":
+		port = "80"
+	}
+	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
 // Ping checks that the service answers.

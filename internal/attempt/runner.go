@@ -164,14 +164,15 @@ func (r *Runner) stored(account int64) {
 	}
 }
 
-// send sends a request, with the values of the secrets that its header names.
+// send sends a request, with the values of the secrets that its header names. The
+// outcome shows neither these nor where the attempt is completed.
 func (r *Runner) send(ctx context.Context, owner job.Owner, request execute.Request) job.Outcome {
 	// A listener that stands for other targets gets the placeholders of secrets, which
 	// are for these targets only.
 	if r.Vault == nil || request.Divert || !secret.Needed(request.Header) {
-		return r.Client.Do(ctx, request)
+		return secret.HideAddress(request.Complete, r.Client.Do(ctx, request))
 	}
-	outcome := r.Vault.Do(ctx, owner, request)
+	outcome := secret.HideAddress(request.Complete, r.Vault.Do(ctx, owner, request))
 	if f := outcome.Failure; f != nil && f.Kind == job.KindInterrupted && f.Wait > 0 && !f.Local {
 		r.logLimited("reading secrets failed; attempts will be retried", errors.New(f.Message))
 	}
@@ -324,7 +325,7 @@ func (a *jobAttempt) request() execute.Request {
 		request.Own = append(request.Own, execute.Field{Name: "X-Punctual-Points", Value: strconv.FormatInt(a.Points, 10)})
 	}
 	if a.Token != "" {
-		request.Own = append(request.Own, execute.Field{Name: "X-Punctual-Complete", Value: a.runner.CompletionURL + a.Token})
+		request.Complete, request.Plain = a.runner.CompletionURL+a.Token, true
 	}
 	if out.ContentType != "" {
 		request.Own = append(request.Own, execute.Field{Name: "Content-Type", Value: out.ContentType})

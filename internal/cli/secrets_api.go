@@ -12,6 +12,7 @@ import (
 type secretView struct {
 	Name    string   `json:"name"`
 	Hosts   []string `json:"hosts"`
+	HTTP    bool     `json:"http"`
 	Updated string   `json:"updated_at"`
 }
 
@@ -38,6 +39,7 @@ type secretsSet struct {
 	serviceFlags
 	Name string   `arg:"" help:"The secret's name, as in {{secret.NAME}}."`
 	Host []string `placeholder:"HOST" help:"A host name that may receive the secret; may be repeated. Default: those it has."`
+	HTTP bool     `help:"Targets of http may receive the secret, too. Anybody on the way to them can read it."`
 	File string   `short:"f" placeholder:"FILE" help:"A JSON or YAML file with fields of the API, for OAuth2 client credentials; - for standard input."`
 }
 
@@ -50,12 +52,17 @@ func (c *secretsSet) Run(env *environment) error {
 	}
 	hosts := c.Host
 	if len(hosts) == 0 && !hasField(members, "hosts") {
-		if hosts, err = c.hosts(env); err != nil {
+		known, err := c.known(env)
+		if err != nil {
 			return err
 		}
+		hosts, c.HTTP = known.Hosts, c.HTTP || known.HTTP && !hasField(members, "http")
 	}
 	if len(hosts) > 0 {
 		members = setField(members, "hosts", quotedList(hosts))
+	}
+	if c.HTTP {
+		members = setField(members, "http", rawjson.Value(`true`))
 	}
 	if c.File == "" {
 		value, err := readHidden(env, "Value of "+c.Name+" (not shown): ")
@@ -73,8 +80,8 @@ func (c *secretsSet) Run(env *environment) error {
 	})
 }
 
-// hosts returns the hosts of a secret that exists.
-func (c *secretsSet) hosts(env *environment) ([]string, error) {
+// known returns the secret, which must exist.
+func (c *secretsSet) known(env *environment) (*secretView, error) {
 	record, err := c.record(env, http.MethodGet, secretPath(c.Name), nil)
 	if exitStatus(err) == statusNotFound {
 		return nil, failed(statusUsage, "say with --host which host names may receive the secret")
@@ -83,7 +90,7 @@ func (c *secretsSet) hosts(env *environment) ([]string, error) {
 		return nil, err
 	}
 	s, err := decoded[secretView](record)
-	return s.Hosts, err
+	return &s, err
 }
 
 type secretsDelete struct {

@@ -172,7 +172,7 @@ func (f *filler) secrets(owner job.Owner) {
 	f.Helper()
 	for _, name := range []string{"one", "two"} {
 		_, err := f.s.SecretPut(f.ctx, &identity.HeaderSecret{
-			Account: owner.Number, Name: name, Hosts: []string{"a.example", "::1"}, Value: "enc1:" + name, CreatedAt: f.now, UpdatedAt: f.now.Add(time.Second),
+			Account: owner.Number, Name: name, Hosts: []string{"a.example", "::1"}, HTTP: name == "two", Value: "enc1:" + name, CreatedAt: f.now, UpdatedAt: f.now.Add(time.Second),
 		}, false)
 		f.ok(err)
 	}
@@ -433,7 +433,7 @@ func dump(t testing.TB, s store.Copyable) string {
 		secrets, err := s.SecretList(t.Context(), a.Number)
 		ok(err)
 		for _, h := range secrets {
-			show("header secret", h.Account, h.Name, h.Hosts, h.Value, h.CreatedAt, h.UpdatedAt)
+			show("header secret", h.Account, h.Name, h.Hosts, h.HTTP, h.Value, h.CreatedAt, h.UpdatedAt)
 		}
 		limits, err := s.LimitList(t.Context(), a.Owner, "", limit.MaxPerAccount)
 		ok(err)

@@ -29,6 +29,9 @@ func (s *Server) secrets(c *call) error {
 	if i >= 0 {
 		d.Form.Values.Set("name", d.Secrets[i].Name)
 		d.Form.Values.Set("hosts", strings.Join(d.Secrets[i].Hosts, "\n"))
+		if d.Secrets[i].HTTP {
+			d.Form.Values.Set("http", "true")
+		}
 	}
 	return c.render(http.StatusOK, view.SecretsPage(d))
 }
@@ -40,7 +43,7 @@ func (s *Server) readSecrets(c *call) (*view.Secrets, error) {
 	}
 	d := &view.Secrets{CanStore: s.Secrets.Keys != nil, Notice: c.notice()}
 	for _, h := range found {
-		d.Secrets = append(d.Secrets, view.HeaderSecret{Name: h.Name, Hosts: h.Hosts, UpdatedAt: h.UpdatedAt})
+		d.Secrets = append(d.Secrets, view.HeaderSecret{Name: h.Name, Hosts: h.Hosts, HTTP: h.HTTP, UpdatedAt: h.UpdatedAt})
 	}
 	return d, nil
 }
@@ -79,6 +82,9 @@ func secretBody(form url.Values) rawjson.Value {
 		hosts = append(hosts, rawjson.Quote(host))
 	}
 	members := []rawjson.Member{{Name: "hosts", Value: rawjson.Array(hosts)}}
+	if form.Get("http") == "true" {
+		members = append(members, rawjson.Member{Name: "http", Value: rawjson.Value(`true`)})
+	}
 	if form.Get("kind") != "oauth2" {
 		return rawjson.Object(append(members, rawjson.Member{Name: "value", Value: rawjson.Quote(form.Get("value"))}))
 	}

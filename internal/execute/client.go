@@ -60,6 +60,12 @@ type Request struct {
 	// Own holds the service's own unsigned fields, such as the body's
 	// Content-Type. They are sent to other origins, too.
 	Own []Field
+	// Complete is the value of X-Punctual-Complete, which only the origin of URL
+	// receives. "" leaves the field out.
+	Complete string
+	// Plain asks for the whole response without a content coding, whatever Header
+	// says, so that values in it can be masked.
+	Plain bool
 	// Body is sent unchanged; nil means no request body.
 	Body []byte
 

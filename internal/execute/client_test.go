@@ -67,13 +67,14 @@ func TestDo_JobsFieldsOverrideOwn(t *testing.T) {
 			{"user-agent", "mine"}, {"x-PUNCTUAL-attempt", "seven"}, {"accept-encoding", "br"},
 			{"user-agent", "too"}, {"x-punctual-hops", "0"}, {"Webhook-ID", "forged"}, {"WEBHOOK-signature", "forged"}, {"webhook-timestamp", "0"},
 			{"host", "elsewhere.example"}, {"content-length", "100"}, {"Transfer-Encoding", "chunked"}, {"connection", "close"},
+			{"Expect", "100-continue"}, {"x-punctual-complete", "https://forged.example/"},
 		}
 		r.Own = []Field{{"X-Punctual-Attempt", "1"}, {"X-Punctual-Job-Id", "5"}}
 		r.MessageID, r.Secrets, r.Hops = "msg", []Secret{[]byte("key")}, 2
 		answered(t, newClient(t), r)
 		got := receive(t, requests)
 		for name, want := range map[string]string{
-			"User-Agent": "mine too punctual/1.2.3", "X-Punctual-Attempt": "seven", "X-Punctual-Job-Id": "5",
+			"User-Agent": "mine too punctual/1.2.3", "X-Punctual-Attempt": "1", "X-Punctual-Job-Id": "5",
 			"Accept-Encoding": "br", "Webhook-Id": "msg", "X-Punctual-Hops": "2",
 		} {
 			if values := got.Header[name]; len(values) != 1 || values[0] != want {
@@ -83,8 +84,23 @@ func TestDo_JobsFieldsOverrideOwn(t *testing.T) {
 		if n := len(got.Header["Webhook-Signature"]); n != 1 || strings.Contains(got.Header.Get("Webhook-Signature"), "forged") {
 			t.Errorf("got %d signatures: %q", n, got.Header["Webhook-Signature"])
 		}
-		if got.Host == "elsewhere.example" || got.ContentLength != 0 || got.TransferEncoding != nil || got.Header["X-Idempotency-Key"] != nil {
+		if got.Host == "elsewhere.example" || got.ContentLength != 0 || got.TransferEncoding != nil || got.Header["X-Idempotency-Key"] != nil ||
+			got.Header["Expect"] != nil || got.Header["X-Punctual-Complete"] != nil {
 			t.Errorf("got host %s, length %d, encoding %v, header %v", got.Host, got.ContentLength, got.TransferEncoding, got.Header)
+		}
+	})
+}
+
+func TestDo_PlainAsksForTheWholeResponse(t *testing.T) {
+	eachProtocol(t, func(t *testing.T, serve func(http.Handler) string) {
+		h, requests := recorder()
+		r := get(serve(h))
+		r.Plain = true
+		r.Header = []Field{{"accept-encoding", "gzip"}, {"Accept-Encoding", "br"}, {"Range", "bytes=0-3"}, {"if-range", `"a"`}, {"A-IM", "gzip"}, {"Accept", "text/plain"}}
+		answered(t, newClient(t), r)
+		got := receive(t, requests).Header
+		if coding := got["Accept-Encoding"]; len(coding) != 1 || coding[0] != "identity" || got["Range"] != nil || got["If-Range"] != nil || got["A-Im"] != nil || got.Get("Accept") != "text/plain" {
+			t.Errorf("sent %v", got)
 		}
 	})
 }

@@ -10,12 +10,15 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-const userAgent = "User-Agent"
+const (
+	userAgent     = "User-Agent"
+	completeField = "X-Punctual-Complete"
+)
 
 // header builds the fields of the next hop.
 func (a *attempt) header(now time.Time) http.Header {
 	r := a.req
-	size := len(r.Header) + len(r.Own) + 5
+	size := len(r.Header) + len(r.Own) + 7
 	b := builder{make(http.Header, size), make([]string, 0, size)}
 	agent := "" // the job's
 	for i, f := range r.Header {
@@ -32,6 +35,12 @@ func (a *attempt) header(now time.Time) http.Header {
 			continue
 		}
 		b.add(f.Name, f.Value)
+	}
+	if r.Plain {
+		b.add("Accept-Encoding", "identity")
+	}
+	if r.Complete != "" && !a.foreign {
+		b.add(completeField, r.Complete)
 	}
 	b.add(userAgent, strings.TrimLeft(agent+a.client.userAgent, " "))
 	if r.Hops > 0 {
@@ -58,7 +67,9 @@ func (a *attempt) carries(i int) bool {
 	switch {
 	case bound && !slices.Contains(hosts, job.HostName(a.url)):
 		return false
-	case isOneOf(name, connectionFields), strings.EqualFold(name, job.HopsField):
+	case isOneOf(name, connectionFields), job.IsOwnField(name):
+		return false
+	case a.req.Plain && isOneOf(name, codingFields):
 		return false
 	case len(a.req.Secrets) > 0 && isOneOf(name, signatureFields):
 		return false
@@ -86,8 +97,10 @@ var (
 	// net/http sets the fields that belong to the connection or frame the
 	// message; a duplicate in another spelling would allow request smuggling.
 	connectionFields = []string{"connection", "content-length", "host", "keep-alive", "proxy-connection",
-		"te", "trailer", "transfer-encoding", "upgrade"}
+		"te", "trailer", "transfer-encoding", "upgrade", "expect"}
 	signatureFields = []string{fieldID, fieldTimestamp, fieldSignature}
+	// Fields that ask for a part of a response, or for one in another form.
+	codingFields = []string{"accept-encoding", "range", "if-range", "a-im"}
 	// Fields that describe a request's body are dropped together with the body
 	// at a redirect (Fetch Standard, request-body-header names).
 	bodyFields = []string{"content-encoding", "content-language", "content-location", "content-type"}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"runtime"
 	"strconv"
+	"strings"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -44,12 +45,23 @@ func (c *call) readBody() (rawjson.Value, error) {
 		return nil, err
 	}
 	defer leave()
+	if isForm && isJSONText(text) {
+		return nil, fault.Refuse([]fault.Problem{{Pointer: "#", Detail: "looks like JSON sent as a form; send it with Content-Type: application/json"}})
+	}
 	if isForm {
 		value, err := job.ReadForm(string(text))
 		return value, unreadable("the form can't be read", err)
 	}
 	value, err := rawjson.Read(text)
 	return value, unreadable("the body is not readable JSON", err)
+}
+
+// isJSONText reports whether a form is JSON, which clients such as curl send as a form
+// unless they are told its type.
+func isJSONText(form []byte) bool {
+	text := bytes.TrimSpace(form)
+	start := strings.ToUpper(string(text[:min(3, len(text))]))
+	return strings.HasPrefix(start, "{") || strings.HasPrefix(start, "[") || start == "%7B" || start == "%5B"
 }
 
 // enterParsing waits until a body of some bytes may be parsed. The caller must call

@@ -16,7 +16,7 @@ import (
 var jobOrders = []string{"inserted_at", "scheduled_at", "attempted_at", "completed_at", "cancelled_at", "discarded_at", "state", "job_id", "id"}
 
 func (s *Server) createJob(c *call) error {
-	body, err := c.readJob()
+	body, err := c.readBody()
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (s *Server) createJob(c *call) error {
 }
 
 func (s *Server) preview(c *call) error {
-	body, err := c.readJob()
+	body, err := c.readBody()
 	if err != nil {
 		return err
 	}
@@ -56,15 +56,6 @@ func (s *Server) preview(c *call) error {
 	})
 }
 
-// readJob reads the body of a create request.
-func (c *call) readJob() (rawjson.Value, error) {
-	body, err := c.readBody()
-	if err == nil && isJSONInForm(body) {
-		err = fault.Refuse([]fault.Problem{{Pointer: "#", Detail: "looks like JSON sent as a form; send it with Content-Type: application/json"}})
-	}
-	return body, err
-}
-
 // readOptionalJob reads a body with fields of a job; an empty object if there is no
 // body, whatever its media type.
 func (c *call) readOptionalJob() (rawjson.Value, error) {
@@ -77,13 +68,7 @@ func (c *call) readOptionalJob() (rawjson.Value, error) {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(first[:n]), c.r.Body), c.r.Body}
-	return c.readJob()
-}
-
-// isJSONInForm reports whether a body came from a form whose first name begins
-// like JSON, as curl -d sends it without a Content-Type.
-func isJSONInForm(body rawjson.Value) bool {
-	return bytes.HasPrefix(body, []byte(`{"{`)) || bytes.HasPrefix(body, []byte(`{"[`))
+	return c.readBody()
 }
 
 var unquoted = strings.NewReplacer(`\"`, `"`, `\\`, `\`)

@@ -68,7 +68,7 @@ func (s *Server) patchJob(c *call) error {
 		if _, err := s.Service.Job(ctx, owner, id); err != nil {
 			return nil, err
 		}
-		body, err := c.readJob()
+		body, err := c.readBody()
 		if err != nil {
 			return nil, err
 		}

@@ -116,7 +116,7 @@ func (s *Server) putSchedule(c *call) error {
 			return s.Service.ReplaceSchedule(ctx, owner, id, body, conditions(c.r.Header))
 		}))
 	}
-	body, err := c.readJob()
+	body, err := c.readBody()
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (s *Server) withBody(c *call, do func(context.Context, job.Owner, uuid.UUID
 		if _, err := s.Service.Schedule(ctx, owner, id); err != nil {
 			return nil, err
 		}
-		body, err := c.readJob()
+		body, err := c.readBody()
 		if err != nil {
 			return nil, err
 		}

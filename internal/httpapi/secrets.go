@@ -42,7 +42,7 @@ func (s *Server) putHeaderSecret(c *call) error {
 	}
 	body, err := c.readBody()
 	if err != nil {
-		return err
+		return withoutBody(err)
 	}
 	stored, created, err := s.Secrets.Put(c.r.Context(), c.owner, c.r.PathValue("name"), body, match.None, c.actor())
 	if err != nil {
@@ -54,6 +54,19 @@ func (s *Server) putHeaderSecret(c *call) error {
 		c.Header().Set("Location", "/api/secrets/"+stored.Name)
 	}
 	return c.writeRecord(status, func(b []byte) []byte { return appendHeaderSecret(b, stored) })
+}
+
+// withoutBody returns the error of reading the body of a secret without anything of
+// that body, which errors repeat to show what is wrong.
+func withoutBody(err error) error {
+	const must = `send the secret as JSON, as in {"value": "…", "hosts": ["api.example.com"]}, with Content-Type: application/json`
+	switch fault.CodeOf(err) {
+	case fault.Unreadable:
+		return fault.New(fault.Unreadable, "the body can't be read; "+must)
+	case fault.Invalid:
+		return fault.Refuse([]fault.Problem{{Pointer: "#", Detail: "is not a secret; " + must}})
+	}
+	return err
 }
 
 func (s *Server) deleteHeaderSecret(c *call) error {
@@ -77,6 +90,10 @@ func appendHeaderSecret(b []byte, h *identity.HeaderSecret) []byte {
 		}
 		b = rawjson.AppendText(b, host)
 	}
-	b = appendInstant(append(b, `],"created_at":`...), h.CreatedAt)
+	b = append(b, ']')
+	if h.HTTP {
+		b = append(b, `,"http":true`...)
+	}
+	b = appendInstant(append(b, `,"created_at":`...), h.CreatedAt)
 	return append(appendInstant(append(b, `,"updated_at":`...), h.UpdatedAt), '}')
 }

@@ -7,6 +7,7 @@ type HeaderSecret struct {
 	Account   int64
 	Name      string
 	Hosts     []string // the hosts that may receive it
+	HTTP      bool     // whether targets of http may receive it, too
 	Value     string   // encrypted, as package secret writes it
 	CreatedAt time.Time
 	UpdatedAt time.Time

@@ -2,10 +2,13 @@ package job
 
 import (
 	"bytes"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"hash"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -96,6 +99,9 @@ func NewToken() (string, TokenHash) {
 	return token, sha256.Sum256([]byte(token))
 }
 
+// TokenOf returns the token of the address at which an attempt is completed.
+func TokenOf(address string) string { return address[strings.LastIndexByte(address, '/')+1:] }
+
 // HashToken returns the hash of a token, and false if no token has that form.
 func HashToken(token string) (TokenHash, bool) {
 	if len(token) != base64.RawURLEncoding.EncodedLen(tokenBytes) {
@@ -115,12 +121,23 @@ type Report struct {
 	Retry    bool          // whether the error permits a retry
 	Progress rawjson.Value // the number, 0 to 100
 	Message  *string       // about the progress, at most MaxReason characters
+	// Identity identifies the outcome that is reported; nil for progress, and before
+	// Identify.
+	Identity []byte
 }
 
-// Identity identifies the outcome that is reported, whatever the order of the
-// members of its objects; nil for progress.
-func (r *Report) Identity() []byte {
-	h := sha256.New()
+// Identify sets the report's Identity. It is keyed with the token that the report came
+// with, so it tells nothing about values that are masked before the report is stored.
+func (r *Report) Identify(token string) {
+	r.Identity = r.identity(hmac.New(sha256.New, []byte(token)))
+}
+
+// unkeyed is the identity that earlier versions stored, of a report that is masked.
+func (r *Report) unkeyed() []byte { return r.identity(sha256.New()) }
+
+// identity hashes the outcome that is reported, whatever the order of the members of
+// its objects; nil for progress.
+func (r *Report) identity(h hash.Hash) []byte {
 	switch {
 	case r.Result != nil:
 		_, _ = h.Write([]byte("result "))
@@ -270,7 +287,9 @@ func AppendCompletion(b []byte, c *Completion) []byte {
 }
 
 // Same reports whether a report has the outcome that was reported before.
-func (c *Completion) Same(r *Report) bool { return bytes.Equal(c.Reported, r.Identity()) }
+func (c *Completion) Same(r *Report) bool {
+	return bytes.Equal(c.Reported, r.Identity) || bytes.Equal(c.Reported, r.unkeyed())
+}
 
 // readCompletion reads the field completion.
 func readCompletion(r *reader, f *Field, v rawjson.Value) {

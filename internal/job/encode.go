@@ -168,7 +168,7 @@ func AppendLog(b []byte, l *Log) []byte {
 
 // AppendResponse appends the members (without braces) that describe a response:
 // status, headers, body, duration_ms, truncated and, for a body that is not text,
-// encoding.
+// encoding. For a body that is withheld, body is null, with withheld beside it.
 func AppendResponse(b []byte, r *Response, took time.Duration) []byte {
 	b = append(b, `"status":`...)
 	b = strconv.AppendInt(b, int64(r.Status), 10)
@@ -178,6 +178,9 @@ func AppendResponse(b []byte, r *Response, took time.Duration) []byte {
 	b, binary := appendBody(b, r)
 	if binary {
 		b = append(b, `,"encoding":"base64"`...)
+	}
+	if r.Withheld {
+		b = append(b, `,"withheld":true`...)
 	}
 	b = append(b, `,"duration_ms":`...)
 	b = AppendMillis(b, took)
@@ -226,6 +229,9 @@ const maxEscaped = MaxResponseBody * 3 / 2
 // JSON and it parses, else a string, else base64. It also uses base64 for a string
 // that escaping would make too long.
 func appendBody(b []byte, r *Response) (_ []byte, binary bool) {
+	if r.Withheld {
+		return append(b, null...), false
+	}
 	if v := JSONBody(r); v != nil {
 		return append(grow(b, len(v)), v...), false
 	}

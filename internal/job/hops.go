@@ -3,7 +3,16 @@ package job
 import (
 	"context"
 	"strconv"
+	"strings"
 )
+
+// ownPrefix begins the names of the header fields that belong to the service.
+const ownPrefix = "X-Punctual-"
+
+// IsOwnField reports whether a header field of a request is set by the service only.
+func IsOwnField(name string) bool {
+	return len(name) >= len(ownPrefix) && strings.EqualFold(name[:len(ownPrefix)], ownPrefix)
+}
 
 // HopsField names the header field with the length of the chain of jobs that
 // created one another: 1 on the request of a job that no other job created.

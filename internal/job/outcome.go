@@ -69,6 +69,8 @@ type Response struct {
 	Header    http.Header
 	Body      []byte // at most MaxResponseBody bytes
 	Truncated bool   // the body was longer than what is kept
+	// Withheld reports that Body is not kept because secrets in it could not be masked.
+	Withheld bool
 
 	json     rawjson.Value // cached by JSONBody
 	jsonRead bool

@@ -52,9 +52,9 @@ type ReadOptions struct {
 	AllowHTTP bool
 	// NoCompletion refuses the field completion: the service has no public URL.
 	NoCompletion bool
-	// CheckSecret returns why the secret with a name may not be sent to a host, or
-	// "" if it may. The host is "" if the URL is invalid. Nil permits every secret.
-	CheckSecret func(name, host string) string
+	// CheckSecret returns why the secret with a name may not be sent to a URL, or "" if
+	// it may. The URL is "" if it is invalid. Nil permits every secret.
+	CheckSecret func(name, target string) string
 }
 
 // reader reads a request's fields and collects all its problems.

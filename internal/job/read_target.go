@@ -93,7 +93,7 @@ func validHost(host string, bracketed bool) bool {
 	return true
 }
 
-var connectionHeaders = []string{"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "keep-alive"}
+var connectionHeaders = []string{"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "keep-alive", "expect"}
 
 func readHeaders(r *reader, _ *Field, v rawjson.Value) {
 	if v.Kind() != '{' {
@@ -103,10 +103,13 @@ func readHeaders(r *reader, _ *Field, v rawjson.Value) {
 	c := rawjson.Walk(v)
 	for c.Enter(); c.More(); {
 		name := rawjson.Text(c.Name())
-		if !httpguts.ValidHeaderFieldName(name) {
+		switch {
+		case !httpguts.ValidHeaderFieldName(name):
 			r.refuse(Pointer("headers", name), "is not a valid header name")
-		} else if belongsToConnection(name) {
+		case belongsToConnection(name):
 			r.refuse(Pointer("headers", name), "belongs to the connection and is set by the service; leave it out")
+		case IsOwnField(name):
+			r.refuse(Pointer("headers", name), "is set by the service, as all names are that begin with %s; leave it out, or choose another name", ownPrefix)
 		}
 		if c.Kind() != '[' {
 			if why := whyNotHeaderValue(c.Value()); why != "" {

@@ -24,9 +24,9 @@ func checkSecrets(r *reader, _ *Field, headers rawjson.Value) {
 	if headers.Kind() != '{' {
 		return
 	}
-	host, uses := "", 0
-	if target := rawjson.Text(r.fields["url"]); r.opts.whyNotURL(target) == "" {
-		host = Host(target)
+	target, uses := rawjson.Text(r.fields["url"]), 0
+	if r.opts.whyNotURL(target) != "" {
+		target = "" // already refused
 	}
 	eachHeaderText(headers, func(text string, path ...string) bool {
 		parts, wellFormed := placeholder.Parse(text)
@@ -43,7 +43,7 @@ func checkSecrets(r *reader, _ *Field, headers rawjson.Value) {
 				continue
 			}
 			seen = append(seen, p.Secret)
-			if why := r.opts.CheckSecret(p.Secret, host); why != "" {
+			if why := r.opts.CheckSecret(p.Secret, target); why != "" {
 				r.refuse(Pointer(path...), "%s", why)
 			}
 		}
@@ -113,6 +113,12 @@ func Host(target string) string {
 		return ""
 	}
 	return HostName(u)
+}
+
+// IsPlainHTTP reports whether the requests to a URL are not encrypted.
+func IsPlainHTTP(target string) bool {
+	u, err := url.Parse(target)
+	return err == nil && u.Scheme == "http"
 }
 
 // HostName is Host for a parsed URL.

@@ -92,7 +92,7 @@ func (e *ending) await() error {
 
 // reported ends the attempt with the outcome that its target has reported.
 func (e *ending) reported(r *job.Report) error {
-	e.over(r.Identity())
+	e.over(r.Identity)
 	e.about.outcome = &job.Outcome{Response: e.accepted(), Duration: e.at.Sub(e.job.AttemptedAt)}
 	if r.Error == nil {
 		e.about.verdict, e.about.result = Succeeded, passage{text: r.Result}
@@ -206,7 +206,7 @@ func NewReporting(a *store.Awaited, r *job.Report, random float64) *Reporting {
 func (p *Reporting) Decide(m *store.Snapshot) *store.Changes {
 	p.Err, p.Completion, p.Ended, p.State = nil, m.Completion, false, 0
 	c := m.Completion
-	outcome := p.report.Identity()
+	outcome := p.report.Identity
 	switch {
 	case c == nil:
 		p.Err = NoCompletion()

@@ -90,6 +90,7 @@ func (p *completing) report(body string, at time.Time) (*Reporting, *store.Chang
 	if err != nil {
 		p.Fatalf("%s: %v", body, err)
 	}
+	report.Identify("token")
 	r := NewReporting(p.awaited(), report, 0)
 	c := r.Decide(p.snapshot(at))
 	if c != nil && c.Completion != nil {
@@ -234,6 +235,7 @@ func TestReport_AttemptsThatAreOver(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			report.Identify("token")
 			r := NewReporting(p.awaited(), report, 0)
 			c := r.Decide(m)
 			if fault.CodeOf(r.Err) != fault.Gone || c != nil && (c.Job != nil || c.Completion.State != job.CompletionOver) {

@@ -44,7 +44,7 @@ func keyring(t *testing.T, keys ...string) *Keyring {
 func TestKeyring_BindsValuesToRecords(t *testing.T) {
 	k := keyring(t, NewKey())
 	account := uuid.New()
-	record := headerRecord(account, "github", []string{"api.github.com"})
+	record := headerRecord(account, "github", []string{"api.github.com"}, false)
 	value, err := k.Seal(record, "s3cr3t-value")
 	if err != nil || strings.Contains(value, "s3cr3t") || !isSealed(value) {
 		t.Fatalf("sealed as %q, %v", value, err)
@@ -56,10 +56,11 @@ func TestKeyring_BindsValuesToRecords(t *testing.T) {
 		t.Errorf("opened as %q, %v", text, err)
 	}
 	for what, other := range map[string]string{
-		"another account": headerRecord(uuid.New(), "github", []string{"api.github.com"}),
-		"another name":    headerRecord(account, "gitlab", []string{"api.github.com"}),
-		"another host":    headerRecord(account, "github", []string{"evil.example"}),
-		"one more host":   headerRecord(account, "github", []string{"api.github.com", "evil.example"}),
+		"another account": headerRecord(uuid.New(), "github", []string{"api.github.com"}, false),
+		"another name":    headerRecord(account, "gitlab", []string{"api.github.com"}, false),
+		"another host":    headerRecord(account, "github", []string{"evil.example"}, false),
+		"one more host":   headerRecord(account, "github", []string{"api.github.com", "evil.example"}, false),
+		"over http":       headerRecord(account, "github", []string{"api.github.com"}, true),
 		"another kind":    signingRecord(account, 1),
 	} {
 		if text, err := k.Open(other, value); !errors.Is(err, errDamaged) || text != "" {

@@ -104,7 +104,9 @@ func (m *mask) outcome(o job.Outcome) job.Outcome {
 		return o
 	}
 	if r := o.Response; r != nil {
-		o.Response = &job.Response{Status: r.Status, Header: m.header(r.Header), Body: m.body(r.Body, r.Truncated), Truncated: r.Truncated}
+		o.Response = &job.Response{
+			Status: r.Status, Header: m.header(r.Header), Body: m.body(r.Body, r.Truncated), Truncated: r.Truncated, Withheld: r.Withheld,
+		}
 	}
 	if f := o.Failure; f != nil {
 		shown := *f
@@ -112,6 +114,30 @@ func (m *mask) outcome(o job.Outcome) job.Outcome {
 		o.Failure = &shown
 	}
 	return o
+}
+
+// withoutCoded returns an outcome without the body of a response in a content coding,
+// in which values can't be found.
+func withoutCoded(o job.Outcome) job.Outcome {
+	if o.Response != nil && isCoded(o.Response.Header) {
+		o.Response = &job.Response{Status: o.Response.Status, Header: o.Response.Header, Withheld: true}
+	}
+	return o
+}
+
+// isCoded reports whether a response has a content coding.
+func isCoded(h http.Header) bool {
+	for name, values := range h {
+		if !strings.EqualFold(name, "Content-Encoding") {
+			continue
+		}
+		for coding := range strings.SplitSeq(strings.Join(values, ","), ",") {
+			if coding = strings.TrimSpace(coding); coding != "" && !strings.EqualFold(coding, "identity") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // body masks values in a body, and at the end of one that was cut the beginning

@@ -12,10 +12,14 @@ import (
 // The records that encrypted values are bound to. No two have the same text: an
 // account's id has a fixed length, and names and hosts contain no NUL.
 
-// headerRecord is a header secret with the hosts that may receive it, so that
-// nobody who can only write to the database can add a host.
-func headerRecord(account uuid.UUID, name string, hosts []string) string {
-	return "punctual header secret\x00" + account.String() + "\x00" + name + "\x00" + strings.Join(hosts, ",")
+// headerRecord is a header secret with the hosts that may receive it and whether over
+// http, so that nobody who can only write to the database can permit more.
+func headerRecord(account uuid.UUID, name string, hosts []string, http bool) string {
+	record := "punctual header secret\x00" + account.String() + "\x00" + name + "\x00" + strings.Join(hosts, ",")
+	if http {
+		record += "\x00http"
+	}
+	return record
 }
 
 // signingRecord is a signing secret, which has no name: its time of creation
@@ -26,7 +30,7 @@ func signingRecord(account uuid.UUID, created int64) string {
 
 func recordOf(e *store.Encrypted) string {
 	if e.Name != "" {
-		return headerRecord(e.Account.ID, e.Name, e.Hosts)
+		return headerRecord(e.Account.ID, e.Name, e.Hosts, e.HTTP)
 	}
 	return signingRecord(e.Account.ID, e.CreatedAt.UnixMicro())
 }

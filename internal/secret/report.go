@@ -2,42 +2,12 @@ package secret
 
 import (
 	"bytes"
-	"context"
 	"iter"
 	"unicode/utf8"
 
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
-
-// MaskReport masks in what a target reports about an attempt the values of the
-// secrets that the job with these args names, as Do masks them in a response. The
-// former value of a secret that was changed since the attempt is not known any more.
-func (v *Vault) MaskReport(ctx context.Context, owner job.Owner, args rawjson.Value, r *job.Report) error {
-	names := job.SecretNames(args)
-	if v.Keys == nil || len(names) == 0 {
-		return nil
-	}
-	found, err := v.Records.SecretsNamed(ctx, owner.Number, names)
-	if err != nil {
-		return err
-	}
-	var values []string
-	for _, h := range found {
-		c, err := v.open(owner, h)
-		switch {
-		case err != nil: // a value that can't be decrypted can't be compared
-		case c.OAuth2 == nil:
-			values = append(values, c.Value)
-		default:
-			values = append(values, c.OAuth2.ClientSecret, v.tokens.known(tokenKey{owner.Number, h.Name, h.UpdatedAt.UnixMicro()}))
-		}
-	}
-	if m := newMask(values); m != nil {
-		r.Result, r.Error, r.Message = m.json(r.Result), m.reason(r.Error), m.reason(r.Message)
-	}
-	return nil
-}
 
 // apart separates the texts of a JSON value, which are UTF-8 without this byte.
 const apart = 0xff

@@ -41,7 +41,9 @@ func (v *Vault) Do(ctx context.Context, owner job.Owner, request execute.Request
 			outcome = again
 		}
 	}
-	outcome = newMask(s.values).outcome(outcome)
+	if len(s.values) > 0 {
+		outcome = newMask(s.values).outcome(withoutCoded(outcome))
+	}
 	outcome.Duration = time.Since(start)
 	return outcome
 }
@@ -73,6 +75,8 @@ type sending struct {
 	stale  map[string]string // tokens that a 401 was the response to, by name
 	used   map[string]string // tokens in use, by name
 	values []string          // everything to mask
+	sent   []string          // of values, those that the header has
+	kept   []string          // of sent, those that are stored for reports
 }
 
 func (s *sending) send(ctx context.Context) job.Outcome {
@@ -82,6 +86,9 @@ func (s *sending) send(ctx context.Context) job.Outcome {
 	}
 	if s.stale != nil && !s.renewed() {
 		return job.Outcome{Failure: failed("there is no other token")}
+	}
+	if f := s.keep(ctx, &request); f != nil {
+		return job.Outcome{Failure: f}
 	}
 	if request.Timeout > 0 {
 		request.Timeout = max(request.Timeout-time.Since(s.start), time.Millisecond)
@@ -123,10 +130,11 @@ func (s *sending) resolve(ctx context.Context, request *execute.Request) *job.Fa
 	if uses > job.MaxSecretUses {
 		return failed("the headers have too many placeholders for secrets")
 	}
-	values, hosts, failure := s.read(ctx, names, job.Host(request.URL))
+	values, hosts, failure := s.read(ctx, names, request.URL)
 	if failure != nil {
 		return failure
 	}
+	request.Plain = request.Plain || len(names) > 0
 	header := slices.Clone(request.Header)
 	size := 0
 	for i, parts := range parsed {
@@ -174,8 +182,8 @@ func allowedHosts(parts []placeholder.Part, hosts map[string][]string) []string 
 }
 
 // read returns the values of the named secrets, and the hosts that may receive
-// them, of which host must be one.
-func (s *sending) read(ctx context.Context, names []string, host string) (map[string]string, map[string][]string, *job.Failure) {
+// them. It fails if target is none of theirs.
+func (s *sending) read(ctx context.Context, names []string, target string) (map[string]string, map[string][]string, *job.Failure) {
 	values, hosts := map[string]string{}, map[string][]string{}
 	if len(names) == 0 {
 		return values, hosts, nil
@@ -198,8 +206,10 @@ func (s *sending) read(ctx context.Context, names []string, host string) (map[st
 		switch {
 		case h == nil:
 			return nil, nil, failed("the secret " + name + " does not exist")
-		case !slices.Contains(h.Hosts, host):
-			return nil, nil, failed("the secret " + name + " may not be sent to " + host)
+		case !slices.Contains(h.Hosts, job.Host(target)):
+			return nil, nil, failed("the secret " + name + " may not be sent to " + job.Host(target))
+		case job.IsPlainHTTP(target) && !h.HTTP:
+			return nil, nil, failed("the secret " + name + " may be sent over https only")
 		}
 		value, failure := s.value(ctx, h)
 		if failure != nil {
@@ -218,6 +228,7 @@ func (s *sending) value(ctx context.Context, h *identity.HeaderSecret) (string, 
 	}
 	if c.OAuth2 == nil {
 		s.hide(c.Value)
+		s.sent = append(s.sent, c.Value)
 		return c.Value, nil
 	}
 	s.hide(c.OAuth2.ClientSecret)
@@ -229,6 +240,7 @@ func (s *sending) value(ctx context.Context, h *identity.HeaderSecret) (string, 
 		return "", failed("no token could be fetched for the secret " + h.Name + ": " + err.Error())
 	}
 	s.hide(token)
+	s.sent = append(s.sent, token)
 	s.used[h.Name] = token
 	return token, nil
 }

@@ -3,6 +3,7 @@ package secret
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -47,6 +48,7 @@ func (c *content) encode() (string, error) {
 type spec struct {
 	content
 	hosts []string
+	http  bool
 }
 
 // reader reads a spec and collects its problems, none of which repeats a value.
@@ -58,6 +60,12 @@ type reader struct {
 func (r *reader) refuse(detail string, path ...string) {
 	r.problems.Add(fault.Problem{Pointer: job.Pointer(path...), Detail: detail})
 }
+
+// The names of the fields of a secret, and of its credentials.
+var (
+	fields           = []string{"value", "oauth2", "hosts", "http"}
+	credentialFields = []string{"token_url", "client_id", "client_secret", "scope"}
+)
 
 // readSpec reads the body of a request to store a secret.
 func readSpec(name string, body rawjson.Value, checkHost func(host string) string) (*spec, error) {
@@ -72,7 +80,7 @@ func readSpec(name string, body rawjson.Value, checkHost func(host string) strin
 	s := &spec{}
 	given := map[string]bool{}
 	for _, m := range rawjson.Members(body) {
-		if rawjson.IsNull(m.Value) && (m.Name == "value" || m.Name == "hosts" || m.Name == "oauth2") {
+		if rawjson.IsNull(m.Value) && slices.Contains(fields, m.Name) {
 			continue
 		}
 		given[m.Name] = true
@@ -83,8 +91,10 @@ func readSpec(name string, body rawjson.Value, checkHost func(host string) strin
 			s.hosts = r.hosts(m.Value)
 		case "oauth2":
 			s.OAuth2 = r.oauth2(m.Value)
+		case "http":
+			s.http = r.boolean(m.Value, m.Name)
 		default:
-			r.refuse("is not a known field; the known ones are value, oauth2 and hosts", m.Name)
+			r.unknown(m.Name, fields)
 		}
 	}
 	if !given["hosts"] {
@@ -98,6 +108,26 @@ func readSpec(name string, body rawjson.Value, checkHost func(host string) strin
 		r.refuse("is required, or oauth2 instead of it", "value")
 	}
 	return s, r.problems.Err()
+}
+
+// unknown refuses a field. Its name is repeated only if it is one of known misspelled: it
+// may be a value that is not where it should be.
+func (r *reader) unknown(name string, known []string, path ...string) {
+	last := len(known) - 1
+	are := "; the known ones are " + strings.Join(known[:last], ", ") + " and " + known[last]
+	if _, ok := job.Misspelt(name, known); ok {
+		r.refuse("is not a known field"+are, append(path, name)...)
+	} else {
+		r.refuse("has a field that is not known"+are, path...)
+	}
+}
+
+// boolean reads true or false.
+func (r *reader) boolean(v rawjson.Value, path ...string) bool {
+	if v.Kind() != 't' && v.Kind() != 'f' {
+		r.refuse("must be true or false", path...)
+	}
+	return v.Kind() == 't'
 }
 
 // text reads a string that can be part of a header value.
@@ -183,7 +213,7 @@ func (r *reader) oauth2(v rawjson.Value) *credentials {
 		case "scope":
 			c.Scope = r.text(m.Value, 0, maxScope, "oauth2", m.Name)
 		default:
-			r.refuse("is not a known field; the known ones are token_url, client_id, client_secret and scope", "oauth2", m.Name)
+			r.unknown(m.Name, credentialFields, "oauth2")
 		}
 	}
 	for _, name := range []string{"token_url", "client_id", "client_secret"} {

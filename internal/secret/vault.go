@@ -26,6 +26,7 @@ type Records interface {
 	SecretsNamed(ctx context.Context, account int64, names []string) ([]*identity.HeaderSecret, error)
 	SecretList(ctx context.Context, account int64) ([]*identity.HeaderSecret, error)
 	SecretDelete(ctx context.Context, account int64, name string, limit int) (uses int, err error)
+	CompletionSeal(ctx context.Context, token job.TokenHash, sealed []byte) error
 }
 
 // Sender sends requests through the guard of addresses.
@@ -86,21 +87,25 @@ func (v *Vault) Put(ctx context.Context, owner job.Owner, name string, body rawj
 	if err != nil {
 		return nil, false, fmt.Errorf("encoding a secret: %w", err)
 	}
-	sealed, err := v.Keys.Seal(headerRecord(owner.ID, name, spec.hosts), text)
+	sealed, err := v.Keys.Seal(headerRecord(owner.ID, name, spec.hosts, spec.http), text)
 	if err != nil {
 		return nil, false, fmt.Errorf("encrypting a secret: %w", err)
 	}
 	now := v.Now().Truncate(time.Microsecond)
-	s := &identity.HeaderSecret{Account: owner.Number, Name: name, Hosts: spec.hosts, Value: sealed, CreatedAt: now, UpdatedAt: now}
+	s := &identity.HeaderSecret{Account: owner.Number, Name: name, Hosts: spec.hosts, HTTP: spec.http, Value: sealed, CreatedAt: now, UpdatedAt: now}
 	created, err := v.Records.SecretPut(ctx, s, onlyNew)
 	if err != nil {
 		return nil, false, err
+	}
+	detail := name + ", for " + strings.Join(s.Hosts, ", ")
+	if s.HTTP {
+		detail += ", over http too"
 	}
 	event := audit.HeaderSecretChanged
 	if created {
 		event = audit.HeaderSecretCreated
 	}
-	v.Audit.Audit(ctx, audit.Entry{Account: owner, Actor: by, Event: event, Detail: name + ", for " + strings.Join(s.Hosts, ", ")})
+	v.Audit.Audit(ctx, audit.Entry{Account: owner, Actor: by, Event: event, Detail: detail})
 	return s, created, nil
 }
 
@@ -171,7 +176,7 @@ func (v *Vault) Checker(ctx context.Context, owner job.Owner) *Checker {
 
 // Check implements job.ReadOptions.CheckSecret. A nil Checker, of a service
 // without a Vault, knows no secrets.
-func (c *Checker) Check(name, host string) string {
+func (c *Checker) Check(name, target string) string {
 	unknown := "names the secret " + name + ", which does not exist; PUT /api/secrets/" + name + " creates it"
 	if c == nil {
 		return unknown
@@ -187,11 +192,13 @@ func (c *Checker) Check(name, host string) string {
 		}
 		s, c.known[name] = found, found
 	}
-	switch {
+	switch host := job.Host(target); {
 	case s == nil:
 		return unknown
 	case host != "" && !slices.Contains(s.Hosts, host):
 		return "names the secret " + name + ", which may not be sent to " + host + "; its hosts are " + strings.Join(s.Hosts, ", ")
+	case job.IsPlainHTTP(target) && !s.HTTP:
+		return "names the secret " + name + ", which may be sent over https only; store it again with \"http\": true to permit http"
 	}
 	return ""
 }
@@ -208,7 +215,7 @@ func (c *Checker) Err() error {
 
 // open decrypts a secret.
 func (v *Vault) open(owner job.Owner, s *identity.HeaderSecret) (*content, error) {
-	text, err := v.Keys.Open(headerRecord(owner.ID, s.Name, s.Hosts), s.Value)
+	text, err := v.Keys.Open(headerRecord(owner.ID, s.Name, s.Hosts, s.HTTP), s.Value)
 	if err != nil {
 		return nil, err
 	}

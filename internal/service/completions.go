@@ -42,6 +42,7 @@ func (s *Service) Complete(ctx context.Context, token string, body rawjson.Value
 	if err != nil {
 		return nil, err
 	}
+	report.Identify(token)
 	select {
 	case s.completing <- struct{}{}:
 		defer func() { <-s.completing }()
@@ -55,10 +56,8 @@ func (s *Service) Complete(ctx context.Context, token string, body rawjson.Value
 	if err != nil {
 		return nil, err
 	}
-	if s.Secrets != nil {
-		if err := s.Secrets.MaskReport(ctx, a.Job.Owner, a.Job.Args, report); err != nil {
-			return nil, err
-		}
+	if err := s.Secrets.MaskReport(ctx, token, a.Sealed, a.Job.Owner, job.SecretNames(a.Job.Args), report); err != nil {
+		return nil, err
 	}
 	r := lifecycle.NewReporting(a, report, s.Random())
 	j, err := s.Store.CompletionChange(ctx, a.Completion, r.Decide)

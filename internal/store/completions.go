@@ -33,6 +33,10 @@ type Completions interface {
 	// CompletionChange is JobChange for the job of a completion, with Completion set
 	// in the Snapshot.
 	CompletionChange(ctx context.Context, c *job.Completion, decide Decide) (*job.Job, error)
+	// CompletionSeal stores with a completion what was sent with its attempt,
+	// encrypted, in place of what is stored there. It is deleted when the completion is
+	// over. It returns a NotFound fault if there is no such completion, or it is over.
+	CompletionSeal(ctx context.Context, token job.TokenHash, sealed []byte) error
 	// CompletionsOverdue returns up to limit tokens of attempts whose deadlines have
 	// passed, the earliest first.
 	CompletionsOverdue(ctx context.Context, limit int) ([]job.TokenHash, error)
@@ -47,6 +51,8 @@ type Awaited struct {
 	// Request and Response are the payloads of the completion's logs; nil if there
 	// is none.
 	Request, Response []byte
+	// Sealed is what CompletionSeal stored; nil if it stored nothing.
+	Sealed []byte
 }
 
 // Lateness returns how late the attempt started; 0 for a retry, whose due time is

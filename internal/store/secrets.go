@@ -17,6 +17,7 @@ type Encrypted struct {
 	Account   job.Owner
 	Name      string
 	Hosts     []string  // of a header secret
+	HTTP      bool      // of a header secret
 	CreatedAt time.Time // of a signing secret
 	Value     string
 }

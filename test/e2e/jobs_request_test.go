@@ -206,12 +206,9 @@ func TestRequest_CarriesTheServicesHeaders(t *testing.T) {
 func TestRequest_OwnHeadersWinExceptSignatures(t *testing.T) {
 	t.Parallel()
 	a := account(t)
-	hit := sent(t, a.Client, "", `"headers":{"user-agent":"mine","x-punctual-hops":"0","x-punctual-attempt":"9","X-PUNCTUAL-JOB-ID":"x",
-		"webhook-id":"forged","Webhook-Timestamp":"1","webhook-signature":"v1,forged"}`)
-	for name, want := range map[string]string{"X-Punctual-Attempt": "9", "X-Punctual-Job-Id": "x", "X-Punctual-Hops": "1"} {
-		if got := hit.Header.Values(name); !slices.Equal(got, []string{want}) {
-			t.Errorf("%s is %q, want %q", name, got, want)
-		}
+	hit := sent(t, a.Client, "", `"headers":{"user-agent":"mine","content-type":"text/own","webhook-id":"forged","Webhook-Timestamp":"1","webhook-signature":"v1,forged"},"body":"b"`)
+	if got := hit.Header.Values("Content-Type"); !slices.Equal(got, []string{"text/own"}) {
+		t.Errorf("Content-Type is %q", got)
 	}
 	if agent := hit.Header.Values("User-Agent"); len(agent) != 1 || !strings.HasPrefix(agent[0], "mine punctual/") {
 		t.Errorf("User-Agent is %q, want the job's own and the service's behind it", agent)
@@ -220,4 +217,30 @@ func TestRequest_OwnHeadersWinExceptSignatures(t *testing.T) {
 		t.Errorf("two ids: %q", hit.Header.Values("Webhook-Id"))
 	}
 	wantSigned(t, hit, a.Secret)
+}
+
+func TestRequest_HeadersOfTheServiceAreRefused(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	job := create(a.Client, `{"url":"https://example.com/","schedule_in":3600}`)
+	run := create(a.Client, `{"url":"https://example.com/","repeat_every":3600,"schedule_in":3600}`)
+	schedule := "/api/schedules/" + run.Get("schedule_id").Str()
+	for _, name := range []string{"X-Punctual-Job-Id", "x-punctual-complete", "X-PUNCTUAL-ANYTHING", "Expect", "expect"} {
+		headers := `"headers":{"x-own":"1","` + name + `":["100-continue"]}`
+		pointer := "#/headers/" + name
+		create := `{"url":"https://example.com/",` + headers + `}`
+		a.Post("/api/jobs", create).WantProblem(422).WantPointers(pointer)
+		a.Post("/api/preview", create).WantProblem(422).WantPointers(pointer)
+		a.Post("/api/jobs/batch", "["+create+"]").WantProblem(422).WantPointers("#/0/headers/" + name)
+		a.Do("PATCH", jobPath(job), "{"+headers+"}").WantProblem(422).WantPointers(pointer)
+		a.Do("PATCH", schedule, "{"+headers+"}").WantProblem(422).WantPointers(pointer)
+		a.Do("PUT", "/api/schedules/key:k", with(create, `"repeat_every":3600`)).WantProblem(422).WantPointers(pointer)
+		a.Post("/api/apply", document("", dailyItem("a", ","+headers))).WantProblem(422).WantPointers("#/schedules/0/headers/" + name)
+		a.Post(jobPath(job)+"/rerun", "{"+headers+"}").WantProblem(422).WantPointers(pointer)
+		a.Post("/api/operations", `{"action":"rerun","filter":{},"all":true,"set":{`+headers+`}}`).WantProblem(422).WantPointers("#/set/headers/" + name)
+		result := harness.Command(t, clientOf(a), "jobs", "create", "https://example.com/", "--header", name+": 100-continue")
+		if result.Code == 0 || !strings.Contains(result.Stderr, name) {
+			t.Errorf("the command accepts %s: %+v", name, result)
+		}
+	}
 }

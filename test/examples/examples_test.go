@@ -37,7 +37,8 @@ func command(t *testing.T, name string, args, environment []string) *exec.Cmd {
 
 func TestNightlyReport_ReportsItsResult(t *testing.T) {
 	t.Parallel()
-	s := harness.Start(t, harness.Flag("allow-http-targets", "true"), harness.Flag("public-url", "https://punctual.example.com"))
+	at := freeAddress(t)
+	s := harness.Start(t, harness.Flag("allow-http-targets", "true"), harness.Flag("listen", at), harness.Flag("public-url", "http://"+at))
 	a := s.Account(t)
 	program := filepath.Join(t.TempDir(), "nightly-report")
 	if out, err := exec.Command("go", "build", "-o", program, "../../examples/nightly-report").CombinedOutput(); err != nil {

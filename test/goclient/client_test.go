@@ -362,11 +362,17 @@ func TestClient_KeepsSecretsAndCompletesWork(t *testing.T) {
 	if got := hit.Header.Get("Authorization"); got != "Bearer a secret value" {
 		t.Errorf("sent %q", got)
 	}
+	address := hit.Header.Get("X-Punctual-Complete")
+	if _, err := c.CompleteAttempt(ctx, address, client.Report{Result: 1}); err == nil || !strings.Contains(err.Error(), "public URL") {
+		t.Errorf("a report to another origin: %v", err)
+	}
+	// As if the service's public URL were the one that the client has.
+	address = strings.Replace(address, "https://punctual.example", service.URL(), 1)
 	progress := 50.0
-	if got := call[*client.CompletionState](t)(c.CompleteAttempt(ctx, hit.Header.Get("X-Punctual-Complete"), client.Report{Progress: &progress})); got.Progress == nil || got.Progress.Progress != 50 {
+	if got := call[*client.CompletionState](t)(c.CompleteAttempt(ctx, address, client.Report{Progress: &progress})); got.Progress == nil || got.Progress.Progress != 50 {
 		t.Errorf("the completion is %+v", got)
 	}
-	call[*client.CompletionState](t)(c.CompleteAttempt(ctx, hit.Header.Get("X-Punctual-Complete"), client.Report{Result: map[string]int{"n": 1}}))
+	call[*client.CompletionState](t)(c.CompleteAttempt(ctx, address, client.Report{Result: map[string]int{"n": 1}}))
 	if got := call[*client.JobRecord](t)(c.WaitJob(ctx, client.ID(record.ID))); got.Job.State != client.Completed {
 		t.Errorf("the job is %s", got.Job.State)
 	}

@@ -72,10 +72,11 @@ var kinds = []struct {
 	{"schedule", longWindow, scheduleAttacks},
 	{"control", longWindow, controlAttacks},
 	{"listener", longWindow, listenerAttacks},
+	{"secret", longWindow, secretAttacks},
 }
 
 // wantAttacks is how many attacks there are at the least.
-const wantAttacks = 293
+const wantAttacks = 295
 
 // atOnce is how many attacks are made at once, each on a service of its own. Most of
 // an attack's window is waiting, which leaves processors idle. On a quiet machine, where
@@ -112,7 +113,7 @@ func TestHostile(t *testing.T) {
 	close(next)
 	arenas := make([]*arena, atOnce())
 	for i := range arenas {
-		arenas[i] = newArena(t)
+		arenas[i] = newArena(t, harness.SecretsKey(t), harness.Flag("public-url", "https://punctual.example.com"))
 	}
 	var all sync.WaitGroup
 	for _, a := range arenas {

@@ -3,6 +3,7 @@ package nodes
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -65,5 +66,55 @@ func TestCompletion_AwaitingJobsOutliveTheirNode(t *testing.T) {
 	}
 	if n := len(c.Target.Hits()); n != jobs+len(silent) {
 		t.Errorf("the target got %d requests, want %d", n, jobs+len(silent))
+	}
+}
+
+// TestCompletion_ReportsAreMaskedOnEveryNode verifies that a node that has sent nothing
+// masks the token of OAuth2 that another node has fetched, and the values that secrets
+// had when the request was sent.
+func TestCompletion_ReportsAreMaskedOnEveryNode(t *testing.T) {
+	t.Parallel()
+	c := startClusterWith(t, []harness.Option{harness.Flag("public-url", publicURL), harness.SecretsKey(t)}, same(pgtest.URL(t), 2)...)
+	c.steady(t)
+	login := harness.SharedTarget(t).Route(t).Respond(harness.JSONReply(`{"access_token":"token-of-one-node","expires_in":3600}`))
+	call := func(n *Node, method, path, body string, status int) harness.JSON {
+		t.Helper()
+		a, err := c.call(context.Background(), n, method, path, body)
+		if err != nil || a.status != status {
+			t.Fatalf("%s %s: %v, %+v", method, path, err, a)
+		}
+		return harness.JSON(a.body)
+	}
+	store := func(value string, status int) {
+		t.Helper()
+		call(c.Nodes[0], http.MethodPut, "/api/secrets/word", `{"hosts":["127.0.0.1"],"value":"`+value+`"}`, status)
+		call(c.Nodes[0], http.MethodPut, "/api/secrets/o",
+			`{"hosts":["127.0.0.1"],"oauth2":{"token_url":"`+login.URL+`","client_id":"c","client_secret":"client-`+value+`"}}`, status)
+	}
+	store("former-value", http.StatusCreated)
+	c.Target.Respond(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = io.WriteString(w, r.Header.Get("X-Key")+" "+r.Header.Get("X-Word"))
+	}))
+	const members = `"headers":{"X-Key":"{{secret.o}}","X-Word":"{{secret.word}}"},"completion":{"within":600}`
+	number := c.create(t, c.Nodes[0], members).Number
+	hit := c.Target.AwaitEnds(t, 1, 20*time.Second)[0]
+	if hit.Header.Get("X-Key") != "token-of-one-node" || hit.Header.Get("X-Word") != "former-value" {
+		t.Fatalf("sent %v", hit.Header)
+	}
+	store("newer-value", http.StatusOK)
+	path := strings.TrimPrefix(hit.Header.Get("X-Punctual-Complete"), publicURL)
+	for _, n := range c.Nodes {
+		got := call(n, http.MethodPost, path, `{"progress":1,"message":"token-of-one-node, former-value, newer-value"}`, http.StatusOK)
+		if got := got.Get("data.progress.message").Str(); got != "***, ***, ***" {
+			t.Errorf("%s stores %q", n.Name, got)
+		}
+	}
+	for _, n := range c.Nodes {
+		call(n, http.MethodPost, path, `{"result":["token-of-one-node","former-value"]}`, http.StatusOK)
+	}
+	logs := call(c.Nodes[1], http.MethodGet, fmt.Sprintf("/api/logs?job_id=%d", number), "", http.StatusOK)
+	if text := logs.Raw(); strings.Contains(text, "token-of-one-node") || strings.Contains(text, "former-value") || !strings.Contains(text, `"result":["***","***"]`) {
+		t.Errorf("the logs are %s", text)
 	}
 }

@@ -10,11 +10,13 @@ import ssl
 import threading
 import time
 import unittest
+import unittest.mock
 from datetime import datetime, timedelta, timezone
 from typing import Any, List
 
 import punctual
 from punctual import AsyncClient, Client, PunctualError, response_of
+from punctual.completion import Completion
 from punctual import _json
 from punctual.errors import parse_retry_after
 
@@ -22,6 +24,38 @@ from .support import ROOT, client, rejected, respond, serve, target, variable
 
 JOB = {"id": "a", "job_id": 1, "job": {"state": "available", "has_confict": True}}
 PROBLEM = {"type": "about:blank", "status": 422, "title": "x", "code": "invalid_request", "detail": "no", "errors": [{"detail": "one"}, {"detail": "two", "pointer": "#/url"}]}
+
+
+class TestCompletions(unittest.TestCase):
+    path = "/base/api/completions/t0k-en_"
+
+    def test_are_reported_to_the_service(self) -> None:
+        paths: List[str] = []
+
+        def answer(handler: Any, _: bytes) -> None:
+            paths.append(handler.path)
+            respond(handler, 200, {"data": {"awaiting": True}})
+
+        url = f"http://127.0.0.1:{serve(self, answer).port}"
+        completion = Completion(url + self.path, url=url + "/base/")
+        completion.progress(1)
+        completion.close()
+        self.assertEqual(paths, [self.path])
+
+    def test_are_reported_nowhere_else(self) -> None:
+        url = "https://punctual.example.com"
+        for address in (
+            "", "not a url", "http://[", self.path, "https://evil.example" + self.path, "http://punctual.example.com" + self.path, url + ":444" + self.path,
+            url + ":x" + self.path, url + ".evil.example" + self.path, url + "@evil.example" + self.path, "https://user@punctual.example.com" + self.path,
+            "http://169.254.169.254" + self.path, url + "/api/completions/t0k-en_", url + "/base/api/completions/", url + "/base/api/completions/../jobs",
+            url + "/base/api/completions/%2e%2e%2fjobs", url + "/base/api/completions/a/b", url + self.path + "?a=b", url + self.path + "#a", url + "/x" + self.path,
+            "ftp://punctual.example.com" + self.path,
+        ):
+            with self.assertRaises(ValueError, msg=address) as raised:
+                Completion(address, url=url + "/base")
+            self.assertNotIn("t0k-en_", str(raised.exception))
+        with unittest.mock.patch.dict("os.environ", clear=True), self.assertRaisesRegex(ValueError, "PUNCTUAL_URL"):
+            Completion("https://evil.example" + self.path)
 
 
 class TestCalls(unittest.TestCase):

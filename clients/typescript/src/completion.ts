@@ -7,13 +7,24 @@ export class Completion {
   readonly #transport: Transport;
   readonly #path: string;
 
-  /** The address is the request's header `X-Punctual-Complete`; treat it like a password. */
-  constructor(address: string, options: Omit<ClientOptions, "url" | "apiKey"> = {}) {
-    const url = new URL(address);
-    const at = url.pathname.lastIndexOf("/api/completions/");
-    if (at < 0) throw new TypeError("this is not the address of X-Punctual-Complete");
-    this.#path = url.pathname.slice(at);
-    this.#transport = new Transport({ ...options, url: url.origin + url.pathname.slice(0, at), apiKey: "" });
+  /**
+   * The address is the request's header `X-Punctual-Complete`; treat it like a
+   * password. The header isn't signed, so an address with another origin than the
+   * service's `url` is refused: reports go to the service only.
+   */
+  constructor(address: string, options: Omit<ClientOptions, "apiKey"> = {}) {
+    this.#transport = new Transport({ ...options, apiKey: "" });
+    const base = new URL(this.#transport.base);
+    const url = URL.canParse(address) ? new URL(address) : undefined;
+    if (url?.origin !== base.origin) {
+      throw new TypeError(`the address of the completion is not one of the service at ${base.origin}; url, or PUNCTUAL_URL, must be the service's public address`);
+    }
+    const path = base.pathname.replace(/\/+$/, "") + "/api/completions/";
+    const token = url.pathname.startsWith(path) ? url.pathname.slice(path.length) : "";
+    if (!/^[A-Za-z0-9_-]+$/.test(token) || url.search || url.hash || url.username || url.password) {
+      throw new TypeError("this is not the address of X-Punctual-Complete");
+    }
+    this.#path = "/api/completions/" + token;
   }
 
   /** Completes the job. In an object, `$set`, `$next` and `$stop` count. */

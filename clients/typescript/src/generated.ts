@@ -35,8 +35,9 @@ export interface JobRequest {
   query?: QueryMap | null;
   /**
    * Headers to send. They win over the service's own, except over its
-   * signature. `host`, `content-length` and others that belong to the
-   * connection are refused.
+   * signature. `host`, `content-length`, `expect` and others that belong to the
+   * connection are refused, and names that begin with `X-Punctual-`, which are
+   * the service's.
    */
   headers?: HeaderMap | null;
   /**
@@ -571,6 +572,7 @@ export interface ResponsePayload {
   duration_ms: Milliseconds;
   truncated: Truncated;
   encoding?: Base64Marker;
+  withheld?: WithheldMarker;
   attempt?: Attempt;
   /** When the next attempt is due; null when this was the last. */
   retry_at?: InstantOrNull;
@@ -702,6 +704,7 @@ export type LastResponse = {
   duration_ms?: Milliseconds;
   truncated?: Truncated;
   encoding?: Base64Marker;
+  withheld?: WithheldMarker;
 } | null;
 
 /**
@@ -856,6 +859,7 @@ export interface TargetResponse {
   duration_ms: Milliseconds;
   truncated: Truncated;
   encoding?: Base64Marker;
+  withheld?: WithheldMarker;
 }
 
 /** Why an attempt failed. */
@@ -1541,6 +1545,13 @@ export type ResponseBody = unknown;
  */
 export type Base64Marker = "base64";
 
+/**
+ * There when `body` is null because it is not kept: the request had secrets or
+ * `X-Punctual-Complete`, and the response a content coding, in which these can't
+ * be masked.
+ */
+export type WithheldMarker = true;
+
 /** Whether the body was longer than what is kept. */
 export type Truncated = boolean;
 
@@ -1695,6 +1706,8 @@ export interface KeyAnswer {
 export interface HeaderSecret {
   name: string;
   hosts: SecretHosts;
+  /** There, and true, if targets of http may receive the secret, too. */
+  http?: true;
   created_at: KeyTime;
   updated_at: KeyTime;
 }
@@ -1710,6 +1723,11 @@ export interface NewHeaderSecret {
   /** What replaces the placeholder. Visible ASCII and spaces. */
   value?: string | null;
   hosts: SecretHosts;
+  /**
+   * Whether targets of `http` may receive the secret, too. Anybody on the way to
+   * them can read it.
+   */
+  http?: boolean | null;
   /**
    * OAuth2 client credentials (RFC 6749, section 4.4). A token is fetched
    * when one is needed, used until a minute before it ends, and fetched

@@ -1,7 +1,7 @@
 // What the client does with responses, shown with a fetch of the test's own.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Punctual, PunctualError, VERSION, type ClientOptions } from "@punctual-dev/client";
+import { Completion, Punctual, PunctualError, VERSION, type ClientOptions } from "@punctual-dev/client";
 
 interface Sent {
   url: string;
@@ -76,6 +76,39 @@ describe("requests", () => {
   it("need an address", () => {
     assert.throws(() => new Punctual({ apiKey: "x" }), /PUNCTUAL_URL/);
     assert.throws(() => new Punctual({ url: "ftp://example.com" }), /https/);
+  });
+});
+
+describe("completions", () => {
+  const url = "https://punctual.example.com/base/";
+  const path = "/base/api/completions/t0k-en_";
+
+  it("are reported to the service", async () => {
+    const sent: string[] = [];
+    const completion = new Completion(`https://PUNCTUAL.example.com:443${path}`, {
+      url,
+      fetch: async (input) => {
+        sent.push(String(input));
+        return json(200, { data: { awaiting: true } });
+      },
+    });
+    await completion.progress(1);
+    assert.deepEqual(sent, [`https://punctual.example.com${path}`]);
+  });
+
+  it("are reported nowhere else", () => {
+    for (const address of [
+      "", "not a url", path, `https://evil.example${path}`, `http://punctual.example.com${path}`, `https://punctual.example.com:444${path}`,
+      `https://punctual.example.com.evil.example${path}`, `https://punctual.example.com@evil.example${path}`, `https://user@punctual.example.com${path}`,
+      "http://169.254.169.254/base/api/completions/t", "https://punctual.example.com/api/completions/t", "https://punctual.example.com/base/api/completions/",
+      "https://punctual.example.com/base/api/completions/../jobs", "https://punctual.example.com/base/api/completions/%2e%2e%2fjobs",
+      "https://punctual.example.com/base/api/completions/a/b", `https://punctual.example.com${path}?a=b`, `https://punctual.example.com${path}#a`,
+      `https://punctual.example.com/x${path}`,
+    ]) {
+      assert.throws(() => new Completion(address, { url }), (error) => error instanceof TypeError && !error.message.includes("t0k-en_"), address);
+    }
+    delete process.env.PUNCTUAL_URL;
+    assert.throws(() => new Completion(`https://evil.example${path}`), /PUNCTUAL_URL/);
   });
 });
 

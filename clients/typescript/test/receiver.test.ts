@@ -41,6 +41,17 @@ describe("a route", () => {
     );
   });
 
+  it("reports completions to the service only", async () => {
+    const made: boolean[] = [];
+    const route = new Receiver({ ...quiet, url: "https://punctual.example.com" }).job((job) => {
+      made.push(job.completion !== undefined);
+    });
+    const to = (address: string, id: string) => answer(route, request("{}", { id, headers: { "x-punctual-complete": address } }));
+    assert.equal((await to("https://punctual.example.com/api/completions/t", "job_c1"))[0], 204);
+    assert.equal((await to("https://evil.example/api/completions/t", "job_c2"))[0], 500);
+    assert.deepEqual(made, [true]);
+  });
+
   it("answers repeats with the first response", async () => {
     let calls = 0;
     const route = new Receiver(quiet).job(() => ({ call: ++calls }));

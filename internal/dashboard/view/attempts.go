@@ -99,5 +99,10 @@ func responseBody(log *job.Log) (text string, encoded bool) {
 	return ui.Pretty(body), encoded
 }
 
+// withheld reports whether a response's body was not stored.
+func withheld(log *job.Log) bool { return string(rawjson.Get(log.Payload, "withheld")) == "true" }
+
+const withheldText = "The body was not stored: it has a content coding, in which secrets can't be masked."
+
 // truncated reports whether a response's body was longer than what is stored.
 func truncated(log *job.Log) bool { return string(rawjson.Get(log.Payload, "truncated")) == "true" }

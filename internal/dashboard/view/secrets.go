@@ -20,7 +20,16 @@ type Secrets struct {
 type HeaderSecret struct {
 	Name      string
 	Hosts     []string
+	HTTP      bool
 	UpdatedAt time.Time
+}
+
+// overHTTP says that targets of http may receive a secret.
+func overHTTP(h HeaderSecret) string {
+	if h.HTTP {
+		return " http too"
+	}
+	return ""
 }
 
 // CredentialFields are the form's inputs for OAuth2 client credentials.

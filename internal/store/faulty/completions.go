@@ -27,6 +27,11 @@ func (s *Store) CompletionChange(ctx context.Context, c *job.Completion, decide 
 	return get(ctx, s, "CompletionChange", func() (*job.Job, error) { return s.Store.CompletionChange(ctx, c, decide) })
 }
 
+// CompletionSeal implements store.Store.
+func (s *Store) CompletionSeal(ctx context.Context, token job.TokenHash, sealed []byte) error {
+	return do(ctx, s, "CompletionSeal", func() error { return s.Store.CompletionSeal(ctx, token, sealed) })
+}
+
 // CompletionsOverdue implements store.Store.
 func (s *Store) CompletionsOverdue(ctx context.Context, limit int) ([]job.TokenHash, error) {
 	return get(ctx, s, "CompletionsOverdue", func() ([]job.TokenHash, error) { return s.Store.CompletionsOverdue(ctx, limit) })

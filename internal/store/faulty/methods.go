@@ -46,6 +46,7 @@ var methods = map[string]bool{
 	"CompletionChange":   true,
 	"CompletionGet":      true,
 	"CompletionOf":       true,
+	"CompletionSeal":     true,
 	"CompletionsOverdue": true,
 	"DocumentEntries":    true,
 	"EncryptedHeaders":   true,

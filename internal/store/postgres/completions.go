@@ -92,7 +92,8 @@ func updateCompletions(completions []*job.Completion) []query {
 	type row = *job.Completion
 	return []query{{
 		sql: `UPDATE completions c SET started_at = u.started_at, state = u.state, deadline = u.deadline, heard_at = u.heard_at,
-				reported = u.reported, early = u.early, progress = u.progress, response = u.response
+				reported = u.reported, early = u.early, progress = u.progress, response = u.response,
+				sealed = CASE WHEN u.state < 2 THEN c.sealed END
 			FROM unnest($1::bytea[], $2::bigint[], $3::smallint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::text[], $8::text[], $9::uuid[])
 				AS u (token, started_at, state, deadline, heard_at, reported, early, progress, response)
 			WHERE c.token = u.token`,
@@ -112,7 +113,7 @@ func endCompletions(jobs []*job.Job) []query {
 	}
 	type row = *job.Job
 	return []query{{
-		sql: `UPDATE completions c SET state = 2, deadline = NULL, early = NULL FROM unnest($1::bigint[], $2::bigint[]) AS u (account, job)
+		sql: `UPDATE completions c SET state = 2, deadline = NULL, early = NULL, sealed = NULL FROM unnest($1::bigint[], $2::bigint[]) AS u (account, job)
 			WHERE c.account = u.account AND c.job = u.job AND c.state < 2`,
 		args: []any{
 			column(jobs, func(j *row) int64 { return (*j).Owner.Number }), column(jobs, func(j *row) int64 { return (*j).Number }),
@@ -196,7 +197,11 @@ func (s *Store) CompletionGet(ctx context.Context, token job.TokenHash) (*store.
 				return err
 			},
 		},
-		payload(c.Request, &request), payload(c.Response, &response))
+		payload(c.Request, &request), payload(c.Response, &response),
+		query{
+			sql: `SELECT sealed FROM completions WHERE token = $1`, args: []any{token[:]},
+			row: func(rows pgx.Rows) error { return rows.Scan(&a.Sealed) },
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -238,6 +243,20 @@ func (s *Store) CompletionOf(ctx context.Context, owner job.Owner, number int64)
 // CompletionChange implements store.Completions.
 func (s *Store) CompletionChange(ctx context.Context, c *job.Completion, decide store.Decide) (*job.Job, error) {
 	return s.jobChange(ctx, c.Owner, job.Ref{Number: c.Job}, &c.Token, decide)
+}
+
+// CompletionSeal implements store.Completions.
+func (s *Store) CompletionSeal(ctx context.Context, token job.TokenHash, sealed []byte) error {
+	return s.write(ctx, func(t *tx) error {
+		known := false
+		err := t.commit(query{
+			sql: `UPDATE completions SET sealed = $1 WHERE token = $2 AND state < 2 RETURNING 1`, args: []any{sealed, token[:]}, row: found(&known),
+		})
+		if err == nil && !known {
+			err = fault.NoSuch("completion")
+		}
+		return err
+	})
 }
 
 // CompletionsOverdue implements store.Completions.

@@ -37,10 +37,10 @@ func (s *Store) SecretPut(ctx context.Context, h *identity.HeaderSecret, onlyNew
 			return fault.New(fault.Invalid, store.TooManySecrets)
 		}
 		return t.commit(query{
-			sql: `INSERT INTO header_secrets AS h (account, name, hosts, value, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6)
-				ON CONFLICT (account, name) DO UPDATE SET hosts = excluded.hosts, value = excluded.value, updated_at = greatest(h.updated_at + 1, excluded.updated_at)
+			sql: `INSERT INTO header_secrets AS h (account, name, hosts, http, value, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
+				ON CONFLICT (account, name) DO UPDATE SET hosts = excluded.hosts, http = excluded.http, value = excluded.value, updated_at = greatest(h.updated_at + 1, excluded.updated_at)
 				RETURNING created_at, updated_at`,
-			args: []any{h.Account, h.Name, strings.Join(h.Hosts, ","), h.Value, h.CreatedAt.UnixMicro(), h.UpdatedAt.UnixMicro()},
+			args: []any{h.Account, h.Name, strings.Join(h.Hosts, ","), h.HTTP, h.Value, h.CreatedAt.UnixMicro(), h.UpdatedAt.UnixMicro()},
 			row:  func(rows pgx.Rows) error { return rows.Scan(timeOf{&h.CreatedAt}, timeOf{&h.UpdatedAt}) },
 		})
 	})
@@ -59,11 +59,11 @@ func (s *Store) SecretList(ctx context.Context, account int64) ([]*identity.Head
 
 func (s *Store) headerSecrets(ctx context.Context, where string, args ...any) (found []*identity.HeaderSecret, err error) {
 	err = s.readAs(ctx, access, query{
-		sql: `SELECT account, name, hosts, value, created_at, updated_at FROM header_secrets WHERE ` + where, args: args,
+		sql: `SELECT account, name, hosts, http, value, created_at, updated_at FROM header_secrets WHERE ` + where, args: args,
 		start: func() { found = nil },
 		row: func(rows pgx.Rows) error {
 			h, hosts := &identity.HeaderSecret{}, ""
-			err := rows.Scan(&h.Account, &h.Name, &hosts, &h.Value, timeOf{&h.CreatedAt}, timeOf{&h.UpdatedAt})
+			err := rows.Scan(&h.Account, &h.Name, &hosts, &h.HTTP, &h.Value, timeOf{&h.CreatedAt}, timeOf{&h.UpdatedAt})
 			h.Hosts = strings.Split(hosts, ",")
 			found = append(found, h)
 			return err
@@ -158,11 +158,12 @@ func copyHeaderSecrets(secrets []*identity.HeaderSecret) []query {
 	}
 	type row = *identity.HeaderSecret
 	return []query{{
-		sql: `INSERT INTO header_secrets (account, name, hosts, value, created_at, updated_at)
-			SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[]) ON CONFLICT DO NOTHING`,
+		sql: `INSERT INTO header_secrets (account, name, hosts, http, value, created_at, updated_at)
+			SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::boolean[], $5::text[], $6::bigint[], $7::bigint[]) ON CONFLICT DO NOTHING`,
 		args: []any{
 			column(secrets, func(h *row) int64 { return (*h).Account }), column(secrets, func(h *row) string { return (*h).Name }),
-			column(secrets, func(h *row) string { return strings.Join((*h).Hosts, ",") }), column(secrets, func(h *row) string { return (*h).Value }),
+			column(secrets, func(h *row) string { return strings.Join((*h).Hosts, ",") }), column(secrets, func(h *row) bool { return (*h).HTTP }),
+			column(secrets, func(h *row) string { return (*h).Value }),
 			column(secrets, func(h *row) int64 { return (*h).CreatedAt.UnixMicro() }), column(secrets, func(h *row) int64 { return (*h).UpdatedAt.UnixMicro() }),
 		},
 	}}
@@ -189,13 +190,13 @@ func (s *Store) EncryptedSigning(ctx context.Context, after store.Encrypted, lim
 func (s *Store) EncryptedHeaders(ctx context.Context, after store.Encrypted, limit int) ([]store.Encrypted, error) {
 	var all []store.Encrypted
 	err := s.read(ctx, query{
-		sql: `SELECT h.account, a.id, h.name, h.hosts, h.value FROM header_secrets h JOIN accounts a ON a.number = h.account
+		sql: `SELECT h.account, a.id, h.name, h.hosts, h.http, h.value FROM header_secrets h JOIN accounts a ON a.number = h.account
 			WHERE (h.account, h.name) > ($1, $2) ORDER BY h.account, h.name LIMIT $3`,
 		args: []any{after.Account.Number, after.Name, limit}, start: func() { all = nil },
 		row: func(rows pgx.Rows) error {
 			var e store.Encrypted
 			hosts := ""
-			err := rows.Scan(&e.Account.Number, idOf{&e.Account.ID}, &e.Name, &hosts, &e.Value)
+			err := rows.Scan(&e.Account.Number, idOf{&e.Account.ID}, &e.Name, &hosts, &e.HTTP, &e.Value)
 			e.Hosts = strings.Split(hosts, ",")
 			all = append(all, e)
 			return err

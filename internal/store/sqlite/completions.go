@@ -56,14 +56,15 @@ func blobOrNull(b []byte) any {
 // applyCompletions stores what changes say about completions.
 func (t *tx) applyCompletions(c *store.Changes) error {
 	if n := c.Completion; n != nil {
-		err := t.exec(`UPDATE completions SET started_at = ?, state = ?, deadline = ?, heard_at = ?, reported = ?, early = ?, progress = ?, response = ? WHERE token = ?`,
-			n.StartedAt, int(n.State), n.Deadline, n.HeardAt, blobOrNull(n.Reported), n.Early, n.Progress, n.Response, n.Token[:])
+		err := t.exec(`UPDATE completions SET started_at = ?, state = ?, deadline = ?, heard_at = ?, reported = ?, early = ?, progress = ?, response = ?,
+			sealed = iif(?, NULL, sealed) WHERE token = ?`,
+			n.StartedAt, int(n.State), n.Deadline, n.HeardAt, blobOrNull(n.Reported), n.Early, n.Progress, n.Response, n.State == job.CompletionOver, n.Token[:])
 		if err != nil {
 			return fmt.Errorf("updating a completion: %w", err)
 		}
 	}
 	if c.EndCompletions {
-		err := t.exec(`UPDATE completions SET state = ?, deadline = NULL, early = NULL WHERE account = ? AND job = ? AND state < ?`,
+		err := t.exec(`UPDATE completions SET state = ?, deadline = NULL, early = NULL, sealed = NULL WHERE account = ? AND job = ? AND state < ?`,
 			int(job.CompletionOver), c.Job.Owner.Number, c.Job.Number, int(job.CompletionOver))
 		if err != nil {
 			return fmt.Errorf("ending completions: %w", err)
@@ -103,8 +104,13 @@ func (s *Store) CompletionGet(ctx context.Context, token job.TokenHash) (*store.
 		if a.Request, err = t.payload(c, c.Request); err != nil {
 			return nil, err
 		}
-		a.Response, err = t.payload(c, c.Response)
-		return a, err
+		if a.Response, err = t.payload(c, c.Response); err != nil {
+			return nil, err
+		}
+		return a, t.query(`SELECT sealed FROM completions WHERE token = ?`, func(stmt *sqlite.Stmt) error {
+			a.Sealed = (&columns{stmt: stmt}).blob()
+			return nil
+		}, token[:])
 	})
 	if err == nil && found == nil {
 		return nil, fault.NoSuch("completion")
@@ -149,6 +155,20 @@ func (s *Store) CompletionOf(ctx context.Context, owner job.Owner, number int64)
 // CompletionChange implements store.Completions.
 func (s *Store) CompletionChange(ctx context.Context, c *job.Completion, decide store.Decide) (*job.Job, error) {
 	return s.jobChange(ctx, c.Owner, job.Ref{Number: c.Job}, &c.Token, decide)
+}
+
+// CompletionSeal implements store.Completions.
+func (s *Store) CompletionSeal(ctx context.Context, token job.TokenHash, sealed []byte) error {
+	return s.write(ctx, func(t *tx) error {
+		err := t.exec(`UPDATE completions SET sealed = ? WHERE token = ? AND state < ?`, sealed, token[:], int(job.CompletionOver))
+		if err != nil {
+			return fmt.Errorf("sealing what was sent with an attempt: %w", err)
+		}
+		if t.changed() == 0 {
+			return fault.NoSuch("completion")
+		}
+		return nil
+	})
 }
 
 // CompletionsOverdue implements store.Completions.

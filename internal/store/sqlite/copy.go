@@ -114,8 +114,8 @@ func (t *tx) copyKeys(r *store.Records) error {
 
 func (t *tx) copyHeaderSecrets(r *store.Records) error {
 	for _, h := range r.HeaderSecrets {
-		err := t.exec(`INSERT INTO header_secrets (account, name, hosts, value, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			h.Account, h.Name, strings.Join(h.Hosts, ","), h.Value, h.CreatedAt, h.UpdatedAt)
+		err := t.exec(`INSERT INTO header_secrets (account, name, hosts, http, value, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			h.Account, h.Name, strings.Join(h.Hosts, ","), h.HTTP, h.Value, h.CreatedAt, h.UpdatedAt)
 		if err != nil {
 			return err
 		}

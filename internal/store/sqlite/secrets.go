@@ -30,13 +30,13 @@ func (s *Store) SecretPut(ctx context.Context, h *identity.HeaderSecret, onlyNew
 		if created = !known; created && full {
 			return fault.New(fault.Invalid, store.TooManySecrets)
 		}
-		err = t.query(`INSERT INTO header_secrets (account, name, hosts, value, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)
-			ON CONFLICT (account, name) DO UPDATE SET hosts = excluded.hosts, value = excluded.value, updated_at = max(updated_at + 1, excluded.updated_at)
+		err = t.query(`INSERT INTO header_secrets (account, name, hosts, http, value, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (account, name) DO UPDATE SET hosts = excluded.hosts, http = excluded.http, value = excluded.value, updated_at = max(updated_at + 1, excluded.updated_at)
 			RETURNING created_at, updated_at`, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
 			h.CreatedAt, h.UpdatedAt = c.time(), c.time()
 			return nil
-		}, h.Account, h.Name, strings.Join(h.Hosts, ","), h.Value, h.CreatedAt, h.UpdatedAt)
+		}, h.Account, h.Name, strings.Join(h.Hosts, ","), h.HTTP, h.Value, h.CreatedAt, h.UpdatedAt)
 		if err != nil {
 			return fmt.Errorf("storing a secret: %w", err)
 		}
@@ -71,10 +71,10 @@ func (s *Store) SecretList(ctx context.Context, account int64) (found []*identit
 }
 
 func (t *tx) headerSecrets(where string, args ...any) (found []*identity.HeaderSecret, err error) {
-	err = t.query(`SELECT account, name, hosts, value, created_at, updated_at FROM header_secrets WHERE `+where, func(stmt *sqlite.Stmt) error {
+	err = t.query(`SELECT account, name, hosts, http, value, created_at, updated_at FROM header_secrets WHERE `+where, func(stmt *sqlite.Stmt) error {
 		c := &columns{stmt: stmt}
 		found = append(found, &identity.HeaderSecret{
-			Account: c.int64(), Name: c.text(), Hosts: strings.Split(c.text(), ","), Value: c.text(), CreatedAt: c.time(), UpdatedAt: c.time(),
+			Account: c.int64(), Name: c.text(), Hosts: strings.Split(c.text(), ","), HTTP: c.int() != 0, Value: c.text(), CreatedAt: c.time(), UpdatedAt: c.time(),
 		})
 		return nil
 	}, args...)
@@ -147,11 +147,11 @@ func (s *Store) EncryptedSigning(ctx context.Context, after store.Encrypted, lim
 func (s *Store) EncryptedHeaders(ctx context.Context, after store.Encrypted, limit int) (found []store.Encrypted, err error) {
 	err = s.readAs(ctx, background, func(t *tx) error {
 		found = nil
-		return t.query(`SELECT h.account, a.id, h.name, h.hosts, h.value FROM header_secrets h JOIN accounts a ON a.number = h.account
+		return t.query(`SELECT h.account, a.id, h.name, h.hosts, h.http, h.value FROM header_secrets h JOIN accounts a ON a.number = h.account
 			WHERE (h.account, h.name) > (?, ?) ORDER BY h.account, h.name LIMIT ?`, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
 			found = append(found, store.Encrypted{
-				Account: job.Owner{Number: c.int64(), ID: c.uuid()}, Name: c.text(), Hosts: strings.Split(c.text(), ","), Value: c.text(),
+				Account: job.Owner{Number: c.int64(), ID: c.uuid()}, Name: c.text(), Hosts: strings.Split(c.text(), ","), HTTP: c.int() != 0, Value: c.text(),
 			})
 			return nil
 		}, after.Account.Number, after.Name, limit)

@@ -27,6 +27,7 @@ var completionTests = group{
 	"UnknownTokens":             completionUnknown,
 	"LatestOfAJob":              completionLatest,
 	"CancelOfAnAwaitingJobEnds": completionCancel,
+	"SealedUntilItIsOver":       completionSealed,
 }
 
 // completable returns a claim whose target completes the attempt.
@@ -358,4 +359,46 @@ func completionCancel(w *world) {
 	if got := w.completion(c.Token); got.State != job.CompletionOver || !got.Deadline.IsZero() {
 		w.Errorf("the completion is %+v", got)
 	}
+}
+
+func completionSealed(w *world) {
+	sealed := func(token job.TokenHash) string {
+		w.Helper()
+		a, err := w.s.CompletionGet(w.ctx, token)
+		w.ok("CompletionGet", err)
+		return string(a.Sealed)
+	}
+	w.wantCode("of an unknown token", w.s.CompletionSeal(w.ctx, job.TokenHash{1}, []byte("x")), fault.NotFound)
+	j := w.insertOne(w.oneOff(w.owner, w.past()))
+	c := w.await(j, w.ahead())
+	other := w.await(w.insertOne(w.oneOff(w.other, w.past())), w.ahead())
+	w.ok("CompletionSeal", w.s.CompletionSeal(w.ctx, c.Token, []byte("former")))
+	w.ok("CompletionSeal", w.s.CompletionSeal(w.ctx, c.Token, []byte{0, 1, 255}))
+	w.same("what is sealed", sealed(c.Token), string([]byte{0, 1, 255}))
+	w.same("another's", sealed(other.Token), "")
+	_, err := w.s.CompletionChange(w.ctx, c, func(m *store.Snapshot) *store.Changes {
+		next := *m.Completion
+		next.HeardAt = m.Now
+		return &store.Changes{Completion: &next}
+	})
+	w.ok("CompletionChange", err)
+	w.same("after a change", sealed(c.Token), string([]byte{0, 1, 255}))
+	w.completes1(j, c)
+	w.same("once it is over", sealed(c.Token), "")
+	w.wantCode("once it is over", w.s.CompletionSeal(w.ctx, c.Token, []byte("late")), fault.NotFound)
+
+	w.ok("CompletionSeal", w.s.CompletionSeal(w.ctx, other.Token, []byte("kept")))
+	_, err = w.s.CompletionChange(w.ctx, other, func(m *store.Snapshot) *store.Changes {
+		over := *m.Completion
+		over.State, over.Deadline = job.CompletionOver, time.Time{}
+		return &store.Changes{Completion: &over}
+	})
+	w.ok("CompletionChange", err)
+	w.same("after it was ended alone", sealed(other.Token), "")
+
+	j = w.insertOne(w.oneOff(w.owner, w.past()))
+	claim := w.completable(j, w.past())
+	w.tryClaim(claim)
+	w.ok("CompletionSeal", w.s.CompletionSeal(w.ctx, claim.Completion.Token, []byte("under way")))
+	w.same("before the response", sealed(claim.Completion.Token), "under way")
 }

@@ -36,7 +36,7 @@ func showSecrets(secrets []*identity.HeaderSecret, err error) string {
 	}
 	text := ""
 	for _, s := range secrets {
-		text += fmt.Sprintf("%s=%s for %s from %s to %s; ", s.Name, s.Value, strings.Join(s.Hosts, " "), moment(s.CreatedAt), moment(s.UpdatedAt))
+		text += fmt.Sprintf("%s=%s for %s, http %t, from %s to %s; ", s.Name, s.Value, strings.Join(s.Hosts, " "), s.HTTP, moment(s.CreatedAt), moment(s.UpdatedAt))
 	}
 	return text
 }
@@ -71,13 +71,17 @@ func secretsReadBack(w *world) {
 	other := w.putSecret(w.other, "a", "v3", "c.example")
 	w.same("the secrets", showSecrets(w.s.SecretList(w.ctx, w.owner.Number)), showSecrets([]*identity.HeaderSecret{b, a}, nil))
 	w.same("one by name", showSecrets(w.s.SecretsNamed(w.ctx, w.owner.Number, []string{"none", "a"})), showSecrets([]*identity.HeaderSecret{a}, nil))
-	later := &identity.HeaderSecret{Account: w.owner.Number, Name: "a", Hosts: []string{"d.example"}, Value: "v4", CreatedAt: w.ahead(), UpdatedAt: w.now}
+	later := &identity.HeaderSecret{Account: w.owner.Number, Name: "a", Hosts: []string{"d.example"}, HTTP: true, Value: "v4", CreatedAt: w.ahead(), UpdatedAt: w.now}
 	created, err := w.s.SecretPut(w.ctx, later, false)
 	w.ok("SecretPut", err)
 	if created || !later.CreatedAt.Equal(a.CreatedAt) || !later.UpdatedAt.After(a.UpdatedAt) {
 		w.Errorf("replaced: new %v, %s", created, showSecrets([]*identity.HeaderSecret{later}, nil))
 	}
 	w.same("after it was replaced", showSecrets(w.s.SecretList(w.ctx, w.owner.Number)), showSecrets([]*identity.HeaderSecret{b, later}, nil))
+	encrypted, err := w.s.EncryptedHeaders(w.ctx, store.Encrypted{}, 10)
+	if err != nil || len(encrypted) != 3 || encrypted[0].HTTP || !encrypted[1].HTTP || encrypted[2].HTTP {
+		w.Errorf("the encrypted values are %+v, %v", encrypted, err)
+	}
 	w.wantUses("unused", w.owner, "a", 0)
 	_, err = w.s.SecretDelete(w.ctx, w.owner.Number, "a", 3)
 	w.wantCode("deleted again", err, fault.NotFound)

@@ -149,6 +149,11 @@ class Opened:
         self.close()
 
 
+def origin_of(parts: SplitResult) -> Tuple[str, str, int]:
+    """The scheme, host and port of an address."""
+    return parts.scheme, parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+
+
 class Transport:
     """Sends requests to one service, from any number of threads."""
 
@@ -163,8 +168,8 @@ class Transport:
             raise ValueError("url must have no user, query or fragment")
         if parts.scheme == "https" and context is None:
             context = ssl.create_default_context()
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-        self.pool = Pool(parts.hostname, port, context if parts.scheme == "https" else None)
+        self.origin = origin_of(parts)
+        self.pool = Pool(parts.hostname, self.origin[2], context if parts.scheme == "https" else None)
         self.base_path = parts.path.rstrip("/")
         self.settings = settings
         key = os.environ.get("PUNCTUAL_API_KEY", "") if api_key is None else api_key

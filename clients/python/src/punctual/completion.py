@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Optional
 from urllib.parse import urlsplit
 
 from ._resource import Resource
-from ._transport import Settings, Transport
+from ._transport import Settings, Transport, origin_of
 from .types import CompletionReport, CompletionState
 
 
 class Completion(Resource):
     """Reports the outcome and the progress of an attempt that was answered with 202."""
 
-    def __init__(self, address: str, *, timeout: float = 30.0, max_retries: int = 3) -> None:
-        """The address is the request's header X-Punctual-Complete; treat it like a password."""
-        base, found, token = address.rpartition("/api/completions/")
-        if not found or not token or urlsplit(address).query or urlsplit(address).fragment:
+    def __init__(self, address: str, *, url: Optional[str] = None, timeout: float = 30.0, max_retries: int = 3) -> None:
+        """The address is the request's header X-Punctual-Complete; treat it like a password.
+
+        url is the service's public address, by default PUNCTUAL_URL. The header isn't
+        signed, so an address with another origin is refused: reports go to the service
+        only.
+        """
+        transport = Transport(url, "", Settings(timeout=timeout, max_retries=max_retries))
+        try:
+            given, origin = urlsplit(address), origin_of(urlsplit(address))
+        except ValueError:
+            raise ValueError("the address of the completion is not a URL") from None
+        if origin != transport.origin:
+            raise ValueError(f"the address of the completion is not one of the service at {transport.origin[0]}://{transport.origin[1]}:{transport.origin[2]}; url, or PUNCTUAL_URL, must be the service's public address")
+        path = transport.base_path + "/api/completions/"
+        token = given.path[len(path) :] if given.path.startswith(path) else ""
+        if not re.fullmatch(r"[A-Za-z0-9_-]+", token) or given.query or given.fragment or given.username is not None:
             raise ValueError("this is not the address of X-Punctual-Complete")
-        self._path = found + token
-        super().__init__(Transport(base, "", Settings(timeout=timeout, max_retries=max_retries)))
+        self._path = "/api/completions/" + token
+        super().__init__(transport)
 
     def succeed(self, result: Any = None) -> CompletionState:
         """Completes the job. In an object, $set, $next and $stop count."""

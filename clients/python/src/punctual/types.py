@@ -378,6 +378,7 @@ class ResponsePayload(_ResponsePayload, total=False):
     """
 
     encoding: Base64Marker
+    withheld: WithheldMarker
     attempt: Attempt
     # When the next attempt is due; null when this was the last.
     retry_at: InstantOrNull
@@ -510,6 +511,7 @@ class LastResponseValue(_LastResponseValue, total=False):
     duration_ms: Milliseconds
     truncated: Truncated
     encoding: Base64Marker
+    withheld: WithheldMarker
 
 
 class CompletionReport(TypedDict, total=False):
@@ -700,6 +702,7 @@ class TargetResponse(_TargetResponse, total=False):
     """The final response of a target, after redirects."""
 
     encoding: Base64Marker
+    withheld: WithheldMarker
 
 
 class Failure(TypedDict):
@@ -1517,13 +1520,18 @@ class KeyAnswer(TypedDict):
     data: KeyAnswerData
 
 
-class HeaderSecret(TypedDict):
-    """A secret that header values can name, without its value."""
-
+class _HeaderSecret(TypedDict):
     name: str
     hosts: SecretHosts
     created_at: KeyTime
     updated_at: KeyTime
+
+
+class HeaderSecret(_HeaderSecret, total=False):
+    """A secret that header values can name, without its value."""
+
+    # There, and true, if targets of http may receive the secret, too.
+    http: Literal[True]
 
 
 class _NewHeaderSecretOauth2(TypedDict):
@@ -1551,6 +1559,9 @@ class NewHeaderSecret(_NewHeaderSecret, total=False):
 
     # What replaces the placeholder. Visible ASCII and spaces.
     value: Optional[str]
+    # Whether targets of `http` may receive the secret, too. Anybody on the way to
+    # them can read it.
+    http: Optional[bool]
     # OAuth2 client credentials (RFC 6749, section 4.4). A token is fetched
     # when one is needed, used until a minute before it ends, and fetched
     # once more when a target responds with 401; that request is repeated
@@ -1907,6 +1918,11 @@ ResponseBody = Any
 # There when `body` is base64: the response's body is not UTF-8, or it is text
 # that escaping would make longer than 384 KiB as a JSON string.
 Base64Marker = Literal["base64"]
+
+# There when `body` is null because it is not kept: the request had secrets or
+# `X-Punctual-Complete`, and the response a content coding, in which these can't
+# be masked.
+WithheldMarker = Literal[True]
 
 # Whether the body was longer than what is kept.
 Truncated = bool

@@ -28,8 +28,11 @@ export interface JobDelivery<Body = unknown, State extends object = Record<strin
   scheduledAt: Date;
   /** How many due times of the schedule this run stands for. */
   points: number;
-  /** Reports the outcome later, after a response with 202; of jobs with `completion`. */
-  completion: Completion | undefined;
+  /**
+   * Reports the outcome later, after a response with 202; of jobs with `completion`. It
+   * throws unless the address is one of the service's `url`.
+   */
+  readonly completion: Completion | undefined;
 }
 
 /** What all kinds of messages have. */
@@ -55,7 +58,7 @@ export class UnexpectedError extends Error {
 /** Ids of jobs' requests begin so, those of callbacks, events and alerts with msg_. */
 const jobPrefix = "job_";
 
-export function readJob<Body, State extends object, Previous>(verified: Verified, incoming: Incoming, bytes: Uint8Array): JobDelivery<Body, State, Previous> {
+export function readJob<Body, State extends object, Previous>(verified: Verified, incoming: Incoming, bytes: Uint8Array, service: { url?: string } = {}): JobDelivery<Body, State, Previous> {
   if (!verified.id.startsWith(jobPrefix)) throw new UnexpectedError("this is a callback, an event or an alert, and the route is for jobs");
   const { body, state, previous } = split(parse(incoming.headers, bytes));
   const address = headerOf(incoming.headers, "x-punctual-complete");
@@ -72,7 +75,9 @@ export function readJob<Body, State extends object, Previous>(verified: Verified
     attempt: numberOf(incoming.headers, "x-punctual-attempt", 1),
     scheduledAt: new Date(headerOf(incoming.headers, "x-punctual-scheduled-at") ?? NaN),
     points: numberOf(incoming.headers, "x-punctual-points", 1),
-    completion: address === undefined ? undefined : new Completion(address),
+    get completion() {
+      return address === undefined ? undefined : new Completion(address, service);
+    },
   };
 }
 

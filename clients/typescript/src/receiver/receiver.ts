@@ -16,6 +16,8 @@ export interface ReceiverOptions<Tx = undefined> extends VerifyOptions {
   store?: ReceiptStore<Tx>;
   /** Larger bodies get a 413: 4 MiB by default. */
   maxBodyBytes?: number;
+  /** The service's public address, to which `completion` reports; by default the variable `PUNCTUAL_URL`. */
+  url?: string;
   /** Gets errors of handlers and stores, which are answered with 500. By default they go to the console. */
   onError?: (error: unknown, id: string) => void;
 }
@@ -47,6 +49,7 @@ export class Receiver<Tx = undefined> {
   readonly #verifier: Verifier;
   readonly #store: ReceiptStore<Tx>;
   readonly #maxBodyBytes: number;
+  readonly #service: { url?: string };
   readonly #onError: (error: unknown, id: string) => void;
 
   constructor(options: ReceiverOptions<Tx>) {
@@ -54,6 +57,7 @@ export class Receiver<Tx = undefined> {
     // Without a store Tx is undefined, unless somebody wrote another type by hand.
     this.#store = options.store ?? (new MemoryStore() as unknown as ReceiptStore<Tx>);
     this.#maxBodyBytes = options.maxBodyBytes ?? 4 << 20;
+    this.#service = options.url === undefined ? {} : { url: options.url };
     this.#onError = options.onError ?? ((error, id) => console.error(`handling ${id}:`, error));
   }
 
@@ -62,7 +66,7 @@ export class Receiver<Tx = undefined> {
     handler: (job: JobDelivery<Body, State, Previous>, tx: Tx) => Result<JobReply<State>>,
   ): Route {
     return this.#route((verified, incoming, bytes) => {
-      const job = readJob<Body, State, Previous>(verified, incoming, bytes);
+      const job = readJob<Body, State, Previous>(verified, incoming, bytes, this.#service);
       return (tx) => handler(job, tx);
     });
   }

@@ -43,11 +43,16 @@ class JobDelivery:
     points: int
     #: Where to report the outcome later, of jobs with completion; treat it like a password.
     completion_url: Optional[str]
+    #: The service's public address, to which completion reports; None for PUNCTUAL_URL.
+    service_url: Optional[str] = None
 
     @property
     def completion(self) -> Optional[Completion]:
-        """Reports the outcome later, after a response with 202; of jobs with completion."""
-        return None if self.completion_url is None else Completion(self.completion_url)
+        """Reports the outcome later, after a response with 202; of jobs with completion.
+
+        Raises ValueError unless the address is one of the service's.
+        """
+        return None if self.completion_url is None else Completion(self.completion_url, url=self.service_url)
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,7 @@ class UnexpectedError(Exception):
 JOB_PREFIX = "job_"
 
 
-def read_job(verified: Verified, method: str, url: str, headers: Mapping[str, Any], raw: bytes) -> JobDelivery:
+def read_job(verified: Verified, method: str, url: str, headers: Mapping[str, Any], raw: bytes, service_url: Optional[str] = None) -> JobDelivery:
     if not verified.id.startswith(JOB_PREFIX):
         raise UnexpectedError("this is a callback, an event or an alert, and the route is for jobs")
     body, state, previous = _split(_parse(header_of(headers, "content-type") or "", raw))
@@ -87,6 +92,7 @@ def read_job(verified: Verified, method: str, url: str, headers: Mapping[str, An
         scheduled_at=_time(header_of(headers, "x-punctual-scheduled-at")),
         points=_number(headers, "x-punctual-points", 1),
         completion_url=header_of(headers, "x-punctual-complete"),
+        service_url=service_url,
     )
 
 

@@ -61,19 +61,22 @@ class Receiver:
         max_body_bytes: int = 4 << 20,
         tolerance: float = 300,
         threads: int = 32,
+        url: Optional[str] = None,
         on_error: Optional[Callable[[BaseException, str], None]] = None,
     ) -> None:
         """secrets is the account's signing secret; during a rotation, the new and the old one.
 
         Without a store, ids are remembered in this process only. Larger bodies than
         max_body_bytes get a 413. tolerance is in seconds. threads is how many
-        messages an ASGI route handles at once; four times as many wait. on_error
+        messages an ASGI route handles at once; four times as many wait. url is the
+        service's public address, to which completions report: PUNCTUAL_URL by default. on_error
         gets errors of handlers and stores, which are answered with 500; by default
         they are logged.
         """
         self.verifier = Verifier(secrets, tolerance=tolerance)
         self.store: ReceiptStore = MemoryStore() if store is None else store
         self.max_body_bytes = max_body_bytes
+        self.url = url
         self.on_error = on_error or (lambda error, id: log.error("handling %s", id, exc_info=error))
         self._threads = threads
         self._lock = threading.Lock()
@@ -86,7 +89,7 @@ class Receiver:
         What the handler returns is sent as JSON, and steers the job: $set, $next,
         $stop, $fail. None is a 204.
         """
-        return Route(self, handler, read_job)
+        return Route(self, handler, lambda verified, method, url, headers, raw: read_job(verified, method, url, headers, raw, self.url))
 
     def callback(self, handler: Callable[..., Any]) -> "Route":
         """A route for a job's callback_url: its result, once. The handler gets a Message[CallbackMessage]."""

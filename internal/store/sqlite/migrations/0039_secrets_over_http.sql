@@ -1,0 +1,2 @@
+-- Whether a header secret may be sent to targets of http.
+ALTER TABLE header_secrets ADD COLUMN http INTEGER NOT NULL DEFAULT 0;
