@@ -114,7 +114,7 @@ func newWorld(t *testing.T, respond func(context.Context, execute.Request) job.O
 
 func (w *world) put(name, body string) {
 	w.Helper()
-	if _, _, err := w.vault.Put(w.Context(), owner, name, rawjson.Value(body), audit.Actor{}); err != nil {
+	if _, _, err := w.vault.Put(w.Context(), owner, name, rawjson.Value(body), false, audit.Actor{}); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -199,7 +199,7 @@ func TestVault_RefusesSpecs(t *testing.T) {
 		`{"oauth2":5,"hosts":["a.example"]}`:                  "#/oauth2",
 		`{"oauth2":{"token_url":"http://a.example","client_id":5,"client_secret":"` + long + `","scpe":1},"hosts":["a.example"]}`: "#/oauth2/token_url #/oauth2/client_id #/oauth2/client_secret #/oauth2/scpe",
 	} {
-		_, _, err := w.vault.Put(t.Context(), owner, "a", rawjson.Value(body), audit.Actor{})
+		_, _, err := w.vault.Put(t.Context(), owner, "a", rawjson.Value(body), false, audit.Actor{})
 		var pointers []string
 		for _, p := range fault.ProblemsOf(err) {
 			pointers = append(pointers, p.Pointer)
@@ -212,7 +212,7 @@ func TestVault_RefusesSpecs(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", "a b", "ä", "-a", strings.Repeat("a", 65)} {
-		if _, _, err := w.vault.Put(t.Context(), owner, name, rawjson.Value(`{"value":"v","hosts":["a.example"]}`), audit.Actor{}); fault.CodeOf(err) != fault.Invalid {
+		if _, _, err := w.vault.Put(t.Context(), owner, name, rawjson.Value(`{"value":"v","hosts":["a.example"]}`), false, audit.Actor{}); fault.CodeOf(err) != fault.Invalid {
 			t.Errorf("the name %q: %v", name, err)
 		}
 	}
