@@ -280,13 +280,17 @@ func (m *maker) state(account int) {
 }
 
 func (m *maker) operate(account int) {
-	members := []string{quoted("action", choose(m, "cancel", "rerun", "run", "reschedule"))}
-	if m.chance(50) {
+	action := choose(m, "cancel", "rerun", "run", "reschedule")
+	members := []string{quoted("action", action)}
+	switch {
+	case action == "run": // one job: several would run in any order
+		members = append(members, `"filter":{`+quoted("schedule_id", strings.TrimPrefix(m.scheduleRef(account), "key:"))+`}`)
+	case m.chance(50):
 		members = append(members, `"filter":{`+m.filter()+`}`)
-	} else {
+	default:
 		members = append(members, `"all":true`)
 	}
-	if m.chance(40) {
+	if action == "rerun" || action == "reschedule" && m.chance(90) {
 		members = append(members, `"set":{"scheduled_at":"2031-02-03T04:05:06Z"}`)
 	}
 	if m.chance(30) {
