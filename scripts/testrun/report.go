@@ -133,6 +133,9 @@ func (r *run) finish(interrupted bool) (ok bool) {
 	}
 	r.printDearest()
 	r.printFailures()
+	if interrupted {
+		r.printf("the tests were interrupted: what follows is not the whole\n")
+	}
 	if len(r.packages) > 1 {
 		r.printf("\n")
 	}
