@@ -195,11 +195,21 @@ func (p *People) ChangePassword(ctx context.Context, a *identity.Account, here *
 	return nil
 }
 
-// Delete deletes an account, if the password is right. Its keys and sessions stop
-// working at once; its records are removed in the background.
-func (p *People) Delete(ctx context.Context, a *identity.Account, password, address string) error {
+// Delete deletes an account, if the password is right, and the code of the second
+// factor if there is one. Its keys and sessions stop working at once; its records are
+// removed in the background.
+func (p *People) Delete(ctx context.Context, a *identity.Account, password, code, address string) error {
 	if err := p.confirm(ctx, a, password, address, "#/password"); err != nil {
 		return err
+	}
+	current, err := p.Store.AccountOf(ctx, a.Number) // the factor may have just been enabled
+	if err != nil {
+		return err
+	}
+	if HasTOTP(current) {
+		if err := p.confirmCode(ctx, current, code, address); err != nil {
+			return err
+		}
 	}
 	if err := p.Store.AccountDelete(ctx, a.Number, p.Now()); err != nil {
 		return err
