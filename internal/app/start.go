@@ -41,7 +41,9 @@ func (n *Node) open(ctx context.Context) (err error) {
 	if n.operations, err = listenOperations(c); err != nil {
 		return err
 	}
-	n.database, err = OpenStore(ctx, c.DatabaseURL, true, n.awaitingStore)
+	if n.database, err = OpenStore(ctx, c.DatabaseURL, true, n.awaitingStore); err == nil {
+		n.warnOfModes()
+	}
 	return err
 }
 
