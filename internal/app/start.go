@@ -114,7 +114,7 @@ func (n *Node) newEngine(ctx context.Context) (err error) {
 	if err := n.newClient(ctx, n.roots); err != nil {
 		return err
 	}
-	if n.mail, err = newMail(c, n.roots); err != nil {
+	if err := n.newMail(); err != nil {
 		return err
 	}
 	n.vault = secret.New(secret.Config{
@@ -125,7 +125,7 @@ func (n *Node) newEngine(ctx context.Context) (err error) {
 	n.runner = attempt.New(attempt.Config{
 		Queue: n.store, Jobs: n.store, Client: n.client, Secrets: n.auth, Vault: n.vault, Logs: n.store, Metrics: n.metrics, Tracer: n.tracer, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
 		CompletionURL: completionURL(c.PublicURL), Completions: n.store,
-		Mail: n.mail, Listeners: n.listeners,
+		Mail: n.mailer(), Listeners: n.listeners,
 		LimitStarted: func(account int64, keys []string, until, at time.Time) {
 			n.dispatcher.LimitStarted(account, keys, until, at)
 		},
@@ -182,7 +182,7 @@ func (n *Node) newEdges() {
 	c := n.config
 	rates := edge.NewRates(c.Limits.AnonymousRate, n.metrics)
 	notices := broadcast.New(n.store.Now)
-	alerts := n.newAlerts(n.mail != nil)
+	alerts := n.newAlerts()
 	api := httpapi.New(httpapi.Config{
 		Service: n.service, Alerts: alerts, Auth: n.auth, Secrets: n.vault, Audit: n.audit, Metrics: n.metrics, Tracer: n.tracer, Stats: n.stats, Broadcasts: notices, Events: n.hub, Listeners: n.listeners, Log: c.Log,
 		PublicPunctuality: c.PublicPunctuality,

@@ -109,7 +109,7 @@ func isEmail(email string) bool {
 }
 
 func insertAccount(ctx context.Context, s store.Accounts, email string, now time.Time) (*identity.Account, error) {
-	a := &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: now, Secrets: []identity.Secret{newSecret(now)}}
+	a := &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: now, Origin: identity.OriginKnown, Secrets: []identity.Secret{newSecret(now)}}
 	return a, s.AccountInsert(ctx, a)
 }
 

@@ -121,6 +121,7 @@ func (f *filler) fill() {
 		f.keys(owner)
 		f.secrets(owner)
 		f.alerts(owner)
+		f.recipients(owner)
 		f.jobs(owner)
 		f.schedules(owner)
 		f.deliveries(owner)
@@ -184,6 +185,23 @@ func (f *filler) alerts(owner job.Owner) {
 			Owner: owner, Name: name, Definition: rawjson.Value(`{"on":["late"]}`), Match: rawjson.Value(`{"tags":["☃"]}`), LateBy: time.Minute,
 		})
 		f.ok(err)
+	}
+}
+
+// recipients stores one that was asked, one that has confirmed and one that has refused.
+func (f *filler) recipients(owner job.Owner) {
+	f.Helper()
+	for i, address := range []string{"a/b%2Fc+x@example.com", "ann@example.com", "zoë@example.com"} {
+		r := &store.Recipient{Token: fmt.Appendf(nil, "token %d of %s", i, owner.ID), AskedAt: f.now.Truncate(time.Microsecond)}
+		switch i {
+		case 1:
+			r.ConfirmedAt = r.AskedAt.Add(time.Second)
+		case 2:
+			r.RefusedAt = r.AskedAt.Add(time.Minute)
+		}
+		f.ok(f.s.RecipientChange(f.ctx, owner.Number, address, address, f.now, func(*store.RecipientSnapshot) *store.RecipientChange {
+			return &store.RecipientChange{Recipient: r}
+		}))
 	}
 }
 
