@@ -46,15 +46,14 @@ func (d *Definition) Matches(schedule uuid.UUID, tags []string) bool {
 	return true
 }
 
-// Mails returns how many of the receivers get e-mails.
-func (d *Definition) Mails() int {
-	n := 0
+// Mails returns the addresses of the receivers that get e-mails.
+func (d *Definition) Mails() (addresses []string) {
 	for _, r := range d.To {
 		if r.Channel == job.AlertMail {
-			n++
+			addresses = append(addresses, strings.TrimPrefix(r.Target, "mailto:"))
 		}
 	}
-	return n
+	return addresses
 }
 
 // IsName reports whether a text can be the name of an alert: a letter or a digit,
@@ -65,7 +64,7 @@ func IsName(text string) bool {
 
 // Parse reads a definition that Read has accepted.
 func Parse(definition rawjson.Value) *Definition {
-	d, err := Read(definition, Checks{Mail: true, Targets: job.ReadOptions{AllowHTTP: true}})
+	d, err := Read(definition, Checks{Mail: true, Stored: true, Targets: job.ReadOptions{AllowHTTP: true}})
 	if err != nil {
 		return &Definition{After: 1, LateBy: defaultLate} // can't happen: it reports nothing
 	}

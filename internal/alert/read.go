@@ -1,7 +1,6 @@
 package alert
 
 import (
-	"net/mail"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/mailaddress"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -23,8 +23,6 @@ const (
 	MaxDefinition = 16 << 10
 	// defaultLate is late_by when it isn't given.
 	defaultLate = time.Minute
-	// maxAddress is the maximum length of an e-mail address in bytes (RFC 5321).
-	maxAddress = 254
 )
 
 // Checks are the checks of Read that depend on the service.
@@ -33,6 +31,11 @@ type Checks struct {
 	Targets job.ReadOptions
 	// Mail is whether the service can send e-mails.
 	Mail bool
+	// Address says why an e-mail address can't be used; "" if it can. Nil for any.
+	Address func(mailaddress.Address) string
+	// Stored: the definition was accepted, perhaps by an earlier version. Addresses
+	// that are refused now don't make the rest unusable.
+	Stored bool
 }
 
 // Draft is a valid definition.
@@ -244,10 +247,7 @@ func (r *reader) readTarget(at, name string, v rawjson.Value) (receiver Receiver
 	case "slack":
 		receiver, why = Receiver{job.AlertSlack, text}, job.WhyNotTarget(text, r.checks.Targets)
 	default:
-		receiver, why = Receiver{job.AlertMail, "mailto:" + text}, whyNotAddress(text)
-		if why == "" && !r.checks.Mail {
-			why = "can't be used: this service sends no e-mails; whoever runs it must start it with --smtp-url and --smtp-from"
-		}
+		receiver, why = r.readAddress(text)
 	}
 	if why != "" {
 		r.refuse(at, why)
@@ -255,23 +255,24 @@ func (r *reader) readTarget(at, name string, v rawjson.Value) (receiver Receiver
 	return receiver, why == ""
 }
 
-// whyNotAddress returns why text is not a plain e-mail address, or "" if it is
-// one. Names, comments, quotes, lists and everything outside printable ASCII are
-// refused, so that an address can't add to the header of an e-mail.
-func whyNotAddress(text string) string {
-	const rule = "must be an e-mail address, as in name@example.com"
-	local, domain, _ := strings.Cut(text, "@")
-	if len(text) > maxAddress || len(local) > 64 || !strings.Contains(domain, ".") && domain != "localhost" {
-		return rule
+// readAddress reads an e-mail address. It must be one that every mail server takes, and
+// of a domain of the Internet.
+func (r *reader) readAddress(text string) (receiver Receiver, why string) {
+	address, ok := mailaddress.Parse(text)
+	switch {
+	case !ok && r.checks.Stored:
+		return Receiver{job.AlertMail, "mailto:" + text}, ""
+	case !ok:
+		why = "must be an e-mail address, as in name@example.com"
+	case r.checks.Stored:
+	case !address.IsPublic():
+		why = "must be an address of a domain with a dot, as in name@example.com"
+	case !address.IsASCII():
+		why = "must have only ASCII letters, digits and punctuation before the @"
+	case !r.checks.Mail:
+		why = "can't be used: this service sends no e-mails; whoever runs it must start it with --smtp-url and --smtp-from"
+	case r.checks.Address != nil:
+		why = r.checks.Address(address)
 	}
-	for _, c := range []byte(text) {
-		if c <= ' ' || c >= 127 || strings.IndexByte(`"(),:;<>[\]`, c) >= 0 {
-			return rule
-		}
-	}
-	a, err := mail.ParseAddress(text)
-	if err != nil || a.Address != text {
-		return rule
-	}
-	return ""
+	return Receiver{job.AlertMail, "mailto:" + address.String()}, why
 }

@@ -42,7 +42,7 @@ func TestRead_ListsEveryProblem(t *testing.T) {
 
 func TestRead_AcceptsOnlyPlainAddresses(t *testing.T) {
 	for address, want := range map[string]bool{
-		"a@example.com": true, "a.b+c@mail.example.com": true, "a@localhost": true,
+		"a@example.com": true, "a.b+c@mail.example.com": true, "A@Example.com": true, "a@localhost": false, "a@127.0.0.1": false,
 		"a": false, "@example.com": false, "a@b": false, "a@example.com,b@example.com": false, "A <a@example.com>": false,
 		`a@example.com\r\nBcc: b@example.com`: false, `a@example.com\nb`: false, "a b@example.com": false, "é@example.com": false, `\"a\"@example.com`: false,
 		strings.Repeat("a", 65) + "@example.com": false, "a@" + strings.Repeat("b.", 130) + "com": false,

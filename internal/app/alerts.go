@@ -2,13 +2,14 @@ package app
 
 import (
 	"context"
-	"crypto/x509"
 	"strconv"
 	"strings"
 
 	"github.com/punctual-dev/punctual/internal/alert"
+	"github.com/punctual-dev/punctual/internal/alert/consent"
 	"github.com/punctual-dev/punctual/internal/alert/watch"
 	"github.com/punctual-dev/punctual/internal/attempt"
+	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/notify/smtp"
 	"github.com/punctual-dev/punctual/internal/service"
@@ -50,18 +51,34 @@ func (n *Node) watchAlerts() {
 	n.store = recordingStore{n.database, &watch.Recorder{Watcher: n.watcher, Store: n.database}}
 }
 
-// newMail returns what sends e-mails; nil if the service sends none.
-func newMail(c Config, roots *x509.CertPool) (attempt.Mailer, error) {
+// newMail makes what sends e-mails; nothing if the service sends none.
+func (n *Node) newMail() error {
+	c := n.config
 	if c.SMTP == nil || c.MailFrom == nil {
-		return nil, nil
+		return nil
 	}
-	return smtp.New(smtp.Config{Server: c.SMTP, From: c.MailFrom, RootCAs: roots})
+	client, err := smtp.New(smtp.Config{Server: c.SMTP, From: c.MailFrom, RootCAs: n.roots, Log: c.Log})
+	if err != nil {
+		return err
+	}
+	n.consent = consent.New(consent.Config{
+		Store: n.store, Account: n.auth.Account, Mail: client, Open: c.Signup == auth.SignupOpen, Trusted: c.MailTrusted, PublicURL: c.PublicURL, Log: c.Log,
+	})
+	return nil
+}
+
+// mailer returns what sends e-mails of alerts; nil if the service sends none.
+func (n *Node) mailer() attempt.Mailer {
+	if n.consent == nil {
+		return nil
+	}
+	return n.consent
 }
 
 // newAlerts makes what serves clients' calls about alerts.
-func (n *Node) newAlerts(mail bool) *service.Alerts {
+func (n *Node) newAlerts() *service.Alerts {
 	return service.NewAlerts(service.AlertsConfig{
 		Store: n.store, Watcher: n.watcher, Sender: n.runner,
-		Checks: alert.Checks{Targets: job.ReadOptions{CheckHost: n.targets.CheckHost, AllowHTTP: n.targets.AllowHTTP}, Mail: mail}, Audit: n.audit,
+		Checks: alert.Checks{Targets: job.ReadOptions{CheckHost: n.targets.CheckHost, AllowHTTP: n.targets.AllowHTTP}, Mail: n.consent != nil}, Consent: n.consent, Audit: n.audit,
 	})
 }

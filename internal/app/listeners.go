@@ -2,6 +2,7 @@ package app
 
 import (
 	"github.com/punctual-dev/punctual/internal/listen"
+	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -9,6 +10,9 @@ import (
 // this node's number is known.
 func (n *Node) newListeners() {
 	relay, _ := n.database.(store.Relay) // nil: one node only
+	if relay != nil {
+		relay = &secret.Relay{Relay: relay, Keys: n.keys}
+	}
 	n.listeners = listen.New(listen.Config{
 		Relay: relay, Node: func() int64 { return n.dispatcher.Self() }, Now: n.store.Now, Public: n.publicAccount(), Log: n.config.Log,
 	})

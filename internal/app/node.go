@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/admission"
+	"github.com/punctual-dev/punctual/internal/alert/consent"
 	"github.com/punctual-dev/punctual/internal/alert/watch"
 	"github.com/punctual-dev/punctual/internal/attempt"
 	"github.com/punctual-dev/punctual/internal/audit"
@@ -75,6 +76,9 @@ type Config struct {
 	// service sends no e-mails.
 	SMTP     *smtp.Server
 	MailFrom *mail.Address
+	// MailTrusted are the domains whose addresses get e-mails of alerts without
+	// confirmation.
+	MailTrusted []string
 	// PublicPunctuality shows everyone how late the jobs of all accounts began.
 	PublicPunctuality bool
 	// MetricsListen is an address that metrics and health details are served on;
@@ -117,7 +121,7 @@ type Node struct {
 	targets    *execute.Targets
 	blocked    []operator.TargetBlock // as the client knows them
 	client     *execute.Client
-	mail       attempt.Mailer // nil when the service sends no e-mails
+	consent    *consent.Gate // nil if the service sends no e-mails
 	hub        *eventstream.Hub
 	listeners  *listen.Hub
 	runner     *attempt.Runner

@@ -41,7 +41,9 @@ func (n *Node) open(ctx context.Context) (err error) {
 	if n.operations, err = listenOperations(c); err != nil {
 		return err
 	}
-	n.database, err = OpenStore(ctx, c.DatabaseURL, true, n.awaitingStore)
+	if n.database, err = OpenStore(ctx, c.DatabaseURL, true, n.awaitingStore); err == nil {
+		n.warnOfModes()
+	}
 	return err
 }
 
@@ -112,7 +114,7 @@ func (n *Node) newEngine(ctx context.Context) (err error) {
 	if err := n.newClient(ctx, n.roots); err != nil {
 		return err
 	}
-	if n.mail, err = newMail(c, n.roots); err != nil {
+	if err := n.newMail(); err != nil {
 		return err
 	}
 	n.vault = secret.New(secret.Config{
@@ -123,7 +125,7 @@ func (n *Node) newEngine(ctx context.Context) (err error) {
 	n.runner = attempt.New(attempt.Config{
 		Queue: n.store, Jobs: n.store, Client: n.client, Secrets: n.auth, Vault: n.vault, Logs: n.store, Metrics: n.metrics, Tracer: n.tracer, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
 		CompletionURL: completionURL(c.PublicURL), Completions: n.store,
-		Mail: n.mail, Listeners: n.listeners,
+		Mail: n.mailer(), Listeners: n.listeners,
 		LimitStarted: func(account int64, keys []string, until, at time.Time) {
 			n.dispatcher.LimitStarted(account, keys, until, at)
 		},
@@ -180,7 +182,7 @@ func (n *Node) newEdges() {
 	c := n.config
 	rates := edge.NewRates(c.Limits.AnonymousRate, n.metrics)
 	notices := broadcast.New(n.store.Now)
-	alerts := n.newAlerts(n.mail != nil)
+	alerts := n.newAlerts()
 	api := httpapi.New(httpapi.Config{
 		Service: n.service, Alerts: alerts, Auth: n.auth, Secrets: n.vault, Audit: n.audit, Metrics: n.metrics, Tracer: n.tracer, Stats: n.stats, Broadcasts: notices, Events: n.hub, Listeners: n.listeners, Log: c.Log,
 		PublicPunctuality: c.PublicPunctuality,

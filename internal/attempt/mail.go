@@ -11,11 +11,11 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// Mailer sends e-mails.
+// Mailer sends e-mails of alerts.
 type Mailer interface {
-	// Send sends an e-mail. A Response with a 2xx status means that the mail server
-	// has taken it. The id is the same for every try.
-	Send(ctx context.Context, to, id string, letter notify.Letter) job.Outcome
+	// Send sends an e-mail of an account's alert. A Response with a 2xx status means
+	// that the mail server has taken it. The id is the same for every try.
+	Send(ctx context.Context, owner job.Owner, to, id string, letter notify.Letter) job.Outcome
 }
 
 // mail sends an e-mail of an alert.
@@ -28,7 +28,7 @@ func (r *Runner) mail(ctx context.Context, d *job.Delivery, body rawjson.Value, 
 		return job.Outcome{Failure: &job.Failure{Kind: job.KindUnstored, Message: "the e-mail's text can't be read"}}
 	}
 	r.Metrics.Begun(kindDelivery, r.Queue.Now().Sub(due))
-	outcome := r.Mail.Send(ctx, strings.TrimPrefix(d.URL, "mailto:"), d.MessageID, letter)
+	outcome := r.Mail.Send(ctx, d.Owner, strings.TrimPrefix(d.URL, "mailto:"), d.MessageID, letter)
 	r.Metrics.Attempted(kindDelivery, outcomeName(&outcome, delivered(&outcome)), outcome.Duration)
 	return outcome
 }

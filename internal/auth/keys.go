@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"math/big"
-	"net/mail"
 	"strings"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/mailaddress"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -60,31 +60,70 @@ func hashKey(key string) []byte {
 	return sum[:]
 }
 
-// CreateAccount creates an account with its first signing secret.
+// CreateAccount creates an account of somebody whom an operator knows, with its first
+// signing secret.
 func CreateAccount(ctx context.Context, s store.Accounts, email string, now time.Time) (*identity.Account, error) {
-	email = NormalEmail(email)
-	if !isEmail(email) {
+	normal := NormalEmail(email)
+	if !isEmail(normal) {
 		return nil, fault.New(fault.Invalid, fmt.Sprintf("%q is not an email address; give one like alex@example.com", email))
 	}
-	return insertAccount(ctx, s, email, now)
+	if err := refuseTaken(ctx, s, email); err != nil {
+		return nil, err
+	}
+	return insertAccount(ctx, s, normal, now)
 }
 
-// isEmail reports whether a normalised email is a valid address.
-func isEmail(email string) bool {
-	if len(email) > maxEmail {
-		return false
+// refuseTaken returns an Invalid fault if the email has an account in the form of
+// earlier versions. The store refuses one in the normal form.
+func refuseTaken(ctx context.Context, s store.Accounts, email string) error {
+	old := earlierForm(email)
+	if old == NormalEmail(email) {
+		return nil
 	}
-	address, err := mail.ParseAddress(email)
-	return err == nil && address.Address == email
+	_, err := s.AccountGet(ctx, old)
+	switch {
+	case err == nil:
+		return fault.New(fault.Invalid, fmt.Sprintf("there is an account %s already", old))
+	case fault.CodeOf(err) == fault.NotFound:
+		return nil
+	}
+	return err
+}
+
+// AccountByEmail returns the account of an email as somebody has typed it, or a
+// NotFound fault. Accounts made by earlier versions may have an email that is not in
+// the normal form.
+func AccountByEmail(ctx context.Context, s store.Accounts, email string) (*identity.Account, error) {
+	normal, old := NormalEmail(email), earlierForm(email)
+	a, err := s.AccountGet(ctx, old)
+	if old != normal && err != nil && fault.CodeOf(err) == fault.NotFound {
+		return s.AccountGet(ctx, normal)
+	}
+	return a, err
+}
+
+// isEmail reports whether an email is a valid address.
+func isEmail(email string) bool {
+	_, ok := mailaddress.Parse(email)
+	return ok
 }
 
 func insertAccount(ctx context.Context, s store.Accounts, email string, now time.Time) (*identity.Account, error) {
-	a := &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: now, Secrets: []identity.Secret{newSecret(now)}}
+	a := &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: now, Origin: identity.OriginKnown, Secrets: []identity.Secret{newSecret(now)}}
 	return a, s.AccountInsert(ctx, a)
 }
 
-// NormalEmail returns the normalised form in which an email is stored.
-func NormalEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
+// NormalEmail returns the normal form of an email, in which it is stored. What is not
+// an address is returned as earlier versions stored it.
+func NormalEmail(email string) string {
+	if a, ok := mailaddress.Parse(email); ok {
+		return a.String()
+	}
+	return earlierForm(email)
+}
+
+// earlierForm returns the form in which earlier versions stored an email.
+func earlierForm(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
 // PublicAccount returns the account of the shared public key, creating it if
 // necessary.

@@ -9,6 +9,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
+	"github.com/punctual-dev/punctual/internal/mailaddress"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -71,12 +72,12 @@ func errCredentials() error {
 // fault if the email or the password is wrong, and a TooMany fault after too many
 // attempts.
 func (p *People) SignIn(ctx context.Context, email, password string, from Client) (in SignedIn, err error) {
-	address := from.Address
+	address, typed := from.Address, email
 	email = NormalEmail(email)
 	if err := p.attempt(email, address); err != nil {
 		return in, err
 	}
-	a, err := p.Store.AccountGet(ctx, email)
+	a, err := AccountByEmail(ctx, p.Store, typed)
 	if err != nil && fault.CodeOf(err) != fault.NotFound {
 		return in, err
 	}
@@ -128,14 +129,11 @@ func (p *People) failed(ctx context.Context, a *identity.Account, email, address
 
 func pair(email, address string) string { return email + " " + network(address) }
 
-// maxEmail is the greatest length of an email.
-const maxEmail = 254
-
 // attempt counts an attempt to enter the password of an email's account.
 func (p *People) attempt(email, address string) error {
 	now := p.Now()
-	if len(email) > maxEmail {
-		email = email[:maxEmail] // no account has it; bound the memory it takes
+	if len(email) > mailaddress.MaxLength {
+		email = email[:mailaddress.MaxLength] // no account has it; bound the memory it takes
 	}
 	if err := p.networks.allow(network(address), now); err != nil {
 		return err
@@ -195,11 +193,21 @@ func (p *People) ChangePassword(ctx context.Context, a *identity.Account, here *
 	return nil
 }
 
-// Delete deletes an account, if the password is right. Its keys and sessions stop
-// working at once; its records are removed in the background.
-func (p *People) Delete(ctx context.Context, a *identity.Account, password, address string) error {
+// Delete deletes an account, if the password is right, and the code of the second
+// factor if there is one. Its keys and sessions stop working at once; its records are
+// removed in the background.
+func (p *People) Delete(ctx context.Context, a *identity.Account, password, code, address string) error {
 	if err := p.confirm(ctx, a, password, address, "#/password"); err != nil {
 		return err
+	}
+	current, err := p.Store.AccountOf(ctx, a.Number) // the factor may have just been enabled
+	if err != nil {
+		return err
+	}
+	if HasTOTP(current) {
+		if err := p.confirmCode(ctx, current, code, address); err != nil {
+			return err
+		}
 	}
 	if err := p.Store.AccountDelete(ctx, a.Number, p.Now()); err != nil {
 		return err

@@ -315,7 +315,7 @@ func TestSignIn_StrangersDoNotLockOutAKnownNetwork(t *testing.T) {
 func TestSignUp_AfterTheLastAccountIsDeletedIsNoOperator(t *testing.T) {
 	w := newTown(t, SignupOpen)
 	a, _, _ := w.citizen("ann@example.com")
-	w.wantCode("deleting", w.Delete(t.Context(), a, password, home), 0)
+	w.wantCode("deleting", w.Delete(t.Context(), a, password, "", home), 0)
 	_, err := w.signUp("bob@example.com")
 	w.wantCode("the next", err, 0)
 	if b, err := w.s.AccountGet(t.Context(), "bob@example.com"); err != nil || b.Operator {
@@ -404,8 +404,8 @@ func TestADeletedAccountIsGoneAtOnce(t *testing.T) {
 	w.wantCode("the key", err, 0)
 	_, err = check.SigningSecrets(t.Context(), a.Number)
 	w.wantCode("the secrets", err, 0)
-	w.wantCode("a wrong password", w.Delete(t.Context(), a, "wrong", home), fault.Invalid)
-	w.wantCode("deleting", w.Delete(t.Context(), a, password, home), 0)
+	w.wantCode("a wrong password", w.Delete(t.Context(), a, "wrong", "", home), fault.Invalid)
+	w.wantCode("deleting", w.Delete(t.Context(), a, password, "", home), 0)
 	_, _, err = w.Session(t.Context(), token)
 	w.wantCode("the session", err, fault.Unauthorized)
 	_, err = w.signIn(a.Email, password, "192.0.2.9")

@@ -181,7 +181,7 @@ func TestTOTP_ActionsAreAudited(t *testing.T) {
 	w.pass(time.Second)
 	w.wantCode("switching it off", w.DisableTOTP(t.Context(), a, password, codes[1], home), 0)
 	w.pass(time.Second)
-	w.wantCode("deleting", w.Delete(t.Context(), a, password, home), 0)
+	w.wantCode("deleting", w.Delete(t.Context(), a, password, "", home), 0)
 	got := w.trail(a.Number)
 	for _, part := range []string{
 		"totp.disabled by session", "totp.recovery_used by session from 192.0.2.1 ×1: 9 recovery codes are left",

@@ -108,8 +108,13 @@ func (p *People) SignUp(ctx context.Context, s SignUp) (token string, err error)
 		return "", err
 	}
 	now := p.Now()
-	r.Account = &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: now, Password: hash, Secrets: []identity.Secret{newSecret(now)}}
-	err = p.Store.AccountRegister(ctx, r)
+	r.Account = &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: now, Password: hash, Origin: identity.OriginKnown, Secrets: []identity.Secret{newSecret(now)}}
+	if door.Signup == SignupOpen && !r.FirstOnly {
+		r.Account.Origin = identity.OriginOpen
+	}
+	if err = refuseTaken(ctx, p.Store, s.Email); err == nil {
+		err = p.Store.AccountRegister(ctx, r)
+	}
 	stranger := door.Signup == SignupOpen && !r.Account.Operator
 	switch {
 	case err == nil:

@@ -237,6 +237,23 @@ func TestSwitchingItOffTakesThePasswordAndACode(t *testing.T) {
 	w.wantCode("switching it off again", w.DisableTOTP(t.Context(), a, password, codes[1], home), fault.Invalid)
 }
 
+func TestDelete_TakesThePasswordAndACode(t *testing.T) {
+	w := newTown(t, SignupFirst)
+	a, _, codes := w.enrolled("ann@example.com")
+	before := *a
+	before.TOTP = nil // a session may know the account from before
+	w.wantCode("without a code", w.Delete(t.Context(), &before, password, "", home), fault.Invalid)
+	w.wantCode("a wrong code", w.Delete(t.Context(), a, password, "000000", home), fault.Invalid)
+	w.wantCode("a wrong password", w.Delete(t.Context(), a, "wrong", codes[0], home), fault.Invalid)
+	if again := w.again(a); !again.DeletedAt.IsZero() || len(again.TOTP.Recovery) != len(codes) {
+		t.Errorf("the account is %+v", again)
+	}
+	w.wantCode("both", w.Delete(t.Context(), &before, password, codes[0], home), 0)
+	if again := w.again(a); again.DeletedAt.IsZero() {
+		t.Error("the account is not deleted")
+	}
+}
+
 func TestRecoveryCodesAreReplaced(t *testing.T) {
 	w := newTown(t, SignupFirst)
 	a, _, old := w.enrolled("ann@example.com")

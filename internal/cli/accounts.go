@@ -67,7 +67,7 @@ func (f *recordsFlags) withStore(env *environment, do func(context.Context, stor
 // withAccount calls do with the opened store and an account.
 func (f *recordsFlags) withAccount(env *environment, email string, do func(context.Context, store.Store, *identity.Account) error) error {
 	return f.withStore(env, func(ctx context.Context, s store.Store) error {
-		a, err := s.AccountGet(ctx, auth.NormalEmail(email))
+		a, err := auth.AccountByEmail(ctx, s, email)
 		if fault.CodeOf(err) == fault.NotFound && err != nil {
 			return fmt.Errorf("there is no account %s; punctual accounts list shows all", email)
 		}
@@ -207,7 +207,7 @@ func (c *accountsCreate) Run(env *environment) error {
 		a, err := auth.CreateAccount(ctx, s, c.Email, s.Now())
 		if err != nil {
 			email := auth.NormalEmail(c.Email)
-			if _, missing := s.AccountGet(ctx, email); missing == nil && email != auth.PublicEmail {
+			if _, missing := auth.AccountByEmail(ctx, s, c.Email); missing == nil && email != auth.PublicEmail {
 				return fmt.Errorf("the account %s already exists; punctual accounts show %s shows it", email, email)
 			}
 			return err

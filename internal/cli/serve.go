@@ -78,7 +78,7 @@ func (c *serveCommand) Run(env *environment) error {
 		Version: buildinfo.Read().Version, Log: log,
 		MaxConnections: int(c.MaxConnections), TrustedProxies: network.List(c.TrustedProxies), PublicURL: c.PublicURL.URL, MetricsListen: c.MetricsListen, Drain: time.Duration(c.Drain),
 		PublicPunctuality: c.PublicPunctuality,
-		SMTP:              c.SMTPURL.Server, MailFrom: c.SMTPFrom.Address,
+		SMTP:              c.SMTPURL.Server, MailFrom: c.SMTPFrom.Address, MailTrusted: c.SMTPTrustedDomains,
 		Listening: func(address string) {
 			_, _ = fmt.Fprintf(env.out, "listening on http://%s\n", address)
 			if here == "" {

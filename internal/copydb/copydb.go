@@ -170,6 +170,8 @@ func (w *writer) add(ctx context.Context, at place, r record) error {
 		w.records.HeaderSecrets = append(w.records.HeaderSecrets, v)
 	case *store.Alert:
 		w.records.Alerts = append(w.records.Alerts, v)
+	case *store.Recipient:
+		w.records.Recipients = append(w.records.Recipients, v)
 	case *job.Schedule:
 		w.records.Schedules = append(w.records.Schedules, v)
 	case *job.Job:

@@ -20,6 +20,7 @@ type Store interface {
 	LimitList(ctx context.Context, owner job.Owner, after string, limit int) ([]store.Limit, error)
 	LimitPut(ctx context.Context, owner job.Owner, l store.Limit, onlyNew bool) (created bool, err error)
 	AlertList(ctx context.Context, owner job.Owner) ([]*store.Alert, error)
+	RecipientList(ctx context.Context, account int64, after string, limit int) ([]*store.Recipient, error)
 	KeyList(ctx context.Context, account int64) ([]*identity.Key, error)
 	ScheduleList(ctx context.Context, owner job.Owner, q job.ScheduleQuery) ([]*job.Schedule, error)
 	JobList(ctx context.Context, owner job.Owner, q job.Query) ([]*job.Job, error)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,6 +45,7 @@ var sections = []section{
 	{name: "keys", page: keyPage},
 	{name: "secrets", page: secretPage},
 	{name: "alerts", page: alertPage},
+	{name: "recipients", page: recipientPage},
 	{name: "schedules", page: schedulePage},
 	{name: "jobs", page: jobPage},
 	{name: "logs", page: logPage},
@@ -193,6 +195,15 @@ func alertPage(ctx context.Context, s Store, owner job.Owner, behind string, lim
 		alerts = alerts[1:]
 	}
 	return records(alerts[:min(limit, len(alerts))], func(a *store.Alert) string { return a.Name }), err
+}
+
+func recipientPage(ctx context.Context, s Store, owner job.Owner, behind string, limit int) ([]record, error) {
+	after, err := url.PathUnescape(behind)
+	if err != nil {
+		return nil, err
+	}
+	page, err := s.RecipientList(ctx, owner.Number, after, limit)
+	return records(page, func(r *store.Recipient) string { return url.PathEscape(r.Address) }), err // a mark has slashes of its own
 }
 
 func schedulePage(ctx context.Context, s Store, owner job.Owner, behind string, limit int) ([]record, error) {

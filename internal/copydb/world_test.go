@@ -123,6 +123,7 @@ func (f *filler) fill() {
 		f.secrets(owner)
 		f.alerts(owner)
 		f.limits(owner)
+		f.recipients(owner)
 		f.jobs(owner)
 		f.schedules(owner)
 		f.deliveries(owner)
@@ -194,6 +195,23 @@ func (f *filler) limits(owner job.Owner) {
 	for i, key := range []string{"a", "b", "host:example.com"} {
 		_, err := f.s.LimitPut(f.ctx, owner, store.Limit{Key: key, Limit: limit.Limit{Calls: i, Per: time.Minute, Parallel: 2, Paused: i == 1}}, false)
 		f.ok(err)
+	}
+}
+
+// recipients stores one that was asked, one that has confirmed and one that has refused.
+func (f *filler) recipients(owner job.Owner) {
+	f.Helper()
+	for i, address := range []string{"a/b%2Fc+x@example.com", "ann@example.com", "zoë@example.com"} {
+		r := &store.Recipient{Token: fmt.Appendf(nil, "token %d of %s", i, owner.ID), AskedAt: f.now.Truncate(time.Microsecond)}
+		switch i {
+		case 1:
+			r.ConfirmedAt = r.AskedAt.Add(time.Second)
+		case 2:
+			r.RefusedAt = r.AskedAt.Add(time.Minute)
+		}
+		f.ok(f.s.RecipientChange(f.ctx, owner.Number, address, address, f.now, func(*store.RecipientSnapshot) *store.RecipientChange {
+			return &store.RecipientChange{Recipient: r}
+		}))
 	}
 }
 

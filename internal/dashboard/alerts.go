@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/punctual-dev/punctual/internal/alert/consent"
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -42,11 +43,20 @@ func (s *Server) readAlerts(c *call) (*view.Alerts, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &view.Alerts{Notice: c.notice(), Form: view.Refusal{Form: "alert"}}
+	state, err := s.Alerts.Recipients(c.r.Context(), c.owner())
+	if err != nil {
+		return nil, err
+	}
+	d := &view.Alerts{Notice: c.notice(), Form: view.Refusal{Form: "alert"}, Unsendable: func(address string) string { return recipientNotes[state(address)] }}
 	for _, a := range found {
 		d.Alerts = append(d.Alerts, view.Alert{Name: a.Name, Definition: a.Definition, UpdatedAt: a.UpdatedAt})
 	}
 	return d, nil
+}
+
+// recipientNotes say why an address gets no e-mails of alerts.
+var recipientNotes = map[consent.State]string{
+	consent.Waiting: "waiting for confirmation", consent.Unasked: "not asked to confirm yet; send a test tomorrow", consent.Refused: "refuses e-mails",
 }
 
 // refuseAlert shows the alerts again with what is wrong.

@@ -39,6 +39,8 @@ var notices = map[string]string{
 	"stopped":       "The operation has been stopped.",
 	"alertcreated":  "The alert has been created. Send a test to see whether its receivers get it.",
 	"alertchanged":  "The alert has been replaced.",
+	"mailconfirmed": "You get these alerts from now on.",
+	"mailrefused":   "You get no more e-mails of this service.",
 	"alertdeleted":  "The alert has been deleted.",
 	"limitcreated":  "The limit has been created.",
 	"limitchanged":  "The limit has been replaced.",

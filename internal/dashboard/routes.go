@@ -33,6 +33,7 @@ func allRoutes() []route {
 		preferenceRoutes,
 		secretRoutes,
 		alertRoutes,
+		consentRoutes,
 		limitRoutes,
 		sessionRoutes,
 		factorRoutes,

@@ -102,7 +102,8 @@ func (s *Server) changePassword(c *call) error {
 }
 
 func (s *Server) deleteAccount(c *call) error {
-	if err := s.People.Delete(c.r.Context(), c.account(), c.r.PostForm.Get("password"), c.address()); err != nil {
+	form := c.r.PostForm
+	if err := s.People.Delete(c.r.Context(), c.account(), form.Get("password"), form.Get("code"), c.address()); err != nil {
 		return s.refuseForm(c, "delete", err)
 	}
 	c.setCookie(sessionCookie, "", 0)

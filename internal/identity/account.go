@@ -14,6 +14,7 @@ type Account struct {
 	Secrets   []Secret // newest first, without expired ones
 	Password  string   // the password's hash, as auth writes it; "" when nobody can sign in
 	Operator  bool
+	Origin    Origin
 	DeletedAt time.Time // a deleted account's row remains, so that its number and ID are not reused
 	TOTP      *TOTP     // the second factor; nil when there is none
 	Limits    Overrides // its own limits
@@ -22,6 +23,16 @@ type Account struct {
 	SuspendedAt  time.Time
 	SuspendedFor string
 }
+
+// Origin is how an account was made. It is stored.
+type Origin int
+
+// The origins of accounts.
+const (
+	OriginUnknown Origin = 0 // stored before origins were
+	OriginKnown   Origin = 1 // by an operator, by invite, or as the first
+	OriginOpen    Origin = 2 // through open sign-up, by anyone
+)
 
 // Secret is a signing secret of an account.
 type Secret struct {

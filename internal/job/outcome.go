@@ -56,6 +56,8 @@ type Failure struct {
 	Local bool
 	// Unsent reports that nothing was sent; the kind is KindInterrupted.
 	Unsent bool
+	// Final reports that another attempt would fail too; of deliveries only.
+	Final bool
 	// Wait is how long to wait before an interrupted attempt is retried.
 	Wait time.Duration
 }

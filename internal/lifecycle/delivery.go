@@ -18,7 +18,8 @@ func EndDelivery(item *store.QueueItem, number int, node int64, o job.Outcome, e
 	case o.Failure != nil && o.Failure.Kind == job.KindInterrupted:
 		end.Attempt, end.Again = number-1, ended.Add(o.Failure.Wait)
 	case !Delivered(&o):
-		if wait, again := retry.DeliveryBackoff(number); again {
+		final := o.Failure != nil && o.Failure.Final
+		if wait, again := retry.DeliveryBackoff(number); again && !final {
 			end.Again = ended.Add(wait)
 		} else {
 			log := givenUpLog(item.Delivery, number, &o, ended)

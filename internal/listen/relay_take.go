@@ -78,11 +78,11 @@ func (h *Hub) serveTaken(request store.RelayRequest) {
 			defer r.mu.Unlock()
 			delete(r.taken, request.ID)
 		}()
+		answer := &Message{Type: Failure, Kind: job.KindClosed, Error: "the listener disconnected before it responded"}
 		m, err := Decode(request.Request)
 		if err != nil || m.Type != Request {
-			m = nil
+			m, answer.Error = nil, "the listener's node could not read the request; do all nodes have the same keys in --secrets-key-file?"
 		}
-		answer := &Message{Type: Failure, Kind: job.KindClosed, Error: "the listener disconnected before it responded"}
 		if s != nil {
 			send := s.sender(h.owe(s.Account, len(request.Request)))
 			if got, failure := send(ctx, m); got != nil {

@@ -142,12 +142,16 @@ func (w *Worker) SweepStep(ctx context.Context) (found bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	recipients, err := w.Store.RecipientPrune(ctx, now.Add(-store.RecipientLasts), pruneBatch)
+	if err != nil {
+		return false, err
+	}
 	var before time.Time
 	if w.Retention > 0 {
 		before = now.Add(-w.Retention)
 	}
 	operations, err := w.Store.OperationPrune(ctx, before, pruneBatch)
-	return purged > 0 || sessions >= pruneBatch || stats == pruneBatch || operations > 0, err
+	return purged > 0 || sessions >= pruneBatch || stats == pruneBatch || recipients == pruneBatch || operations > 0, err
 }
 
 // count updates the gauges of stored records and returns the pause until the

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -33,7 +34,28 @@ func (Mail) Body(m *Message) rawjson.Value {
 		footer += ", of the account " + m.Account.String()
 	}
 	all = append(all, "", "-- ", footer+". If you did not ask for it, report the account to whoever runs the service.")
-	return encode(Letter{Subject: headline(m), Text: strings.Join(all, "\n")})
+	return encode(Letter{Subject: subject(m), Text: strings.Join(all, "\n")})
+}
+
+// subject returns the subject of an e-mail. It has nothing that an account has
+// written: names, tags and URLs could make it somebody else's message.
+func subject(m *Message) string {
+	switch {
+	case m.Type == Merged, m.Type == Test:
+	case m.Schedule != uuid.Nil:
+		return "Alert: schedule " + m.Schedule.String() + " " + verbs[m.Type]
+	default:
+		return "Alert: job " + strconv.FormatInt(m.Job, 10) + " " + verbs[m.Type]
+	}
+	if m.Type == Merged {
+		return "Alert: several messages"
+	}
+	return "Alert: test"
+}
+
+// verbs say what has happened to a schedule or a job.
+var verbs = map[string]string{
+	Failed: "failed", Recovered: "recovered", Late: "is late", Skipped: "has passed over due times", Ended: "has ended",
 }
 
 // MaxMails is how many e-mails the alerts of an account send in an hour.

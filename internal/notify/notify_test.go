@@ -83,7 +83,7 @@ func TestMail_Body(t *testing.T) {
 		"error: answer: no space left", `response: {"error":"no space left"}`, "time: 2026-11-22 08:09:10 UTC",
 	}, "\n")
 	m := failed()
-	want := Letter{"[nightly] failed 3 times in a row: Nightly report",
+	want := Letter{"Alert: schedule 0199d2a5-3f52-7c1e-9d8e-4b0f5a6c7d8e failed",
 		"[nightly] failed 3 times in a row: Nightly report\n\n" + details + "\n\nhttps://punctual.example.com/jobs/29180" + footer}
 	if got := letter(t, m); got != want {
 		t.Errorf("\n got %q\nwant %q", got, want)
@@ -96,18 +96,18 @@ func TestMail_Body(t *testing.T) {
 	}
 }
 
-func TestMail_SubjectSaysWhatHappened(t *testing.T) {
+// TestMail_SubjectHasNothingOfTheAccount: it says what happened by numbers and ids.
+func TestMail_SubjectHasNothingOfTheAccount(t *testing.T) {
 	for want, m := range map[string]*Message{
-		"[a] failed: job 7":                             {Type: Failed, Job: 7, Failures: 1},
-		"[a] failed 2 times in a row: job 7":            {Type: Failed, Job: 7, Failures: 2},
-		"[a] recovered: schedule " + schedule.String():  {Type: Recovered, Job: 7, Schedule: schedule},
-		"[a] late: report has not started":              {Type: Late, Job: 7, Detail: Detail{Name: "report"}},
-		"[a] ended: report has no further runs":         {Type: Ended, Job: 7, Schedule: schedule, Detail: Detail{Name: "report", Reason: "failures"}},
-		"[a] skipped: report has passed over due times": {Type: Skipped, Job: 7, Schedule: schedule, Detail: Detail{Name: "report"}},
-		"[a] 42 more messages within a minute":          {Type: Merged, Merged: map[string]int{Failed: 40, Late: 2}},
-		"[a] test: messages of this alert arrive":       {Type: Test},
+		"Alert: job 7 failed": {Type: Failed, Job: 7, Failures: 2, Detail: Detail{Name: "buy now", URL: "https://buy.example/now"}},
+		"Alert: schedule " + schedule.String() + " recovered":                 {Type: Recovered, Job: 7, Schedule: schedule, Detail: Detail{Name: "buy now"}},
+		"Alert: job 7 is late":                                                {Type: Late, Job: 7, Detail: Detail{Name: "buy now"}},
+		"Alert: schedule " + schedule.String() + " has passed over due times": {Type: Skipped, Job: 7, Schedule: schedule, Detail: Detail{Name: "buy now"}},
+		"Alert: schedule " + schedule.String() + " has ended":                 {Type: Ended, Job: 7, Schedule: schedule, Detail: Detail{Name: "buy now", Reason: "failures"}},
+		"Alert: several messages":                                             {Type: Merged, Merged: map[string]int{Failed: 40, Late: 2}},
+		"Alert: test":                                                         {Type: Test},
 	} {
-		if m.Alert = "a"; letter(t, m).Subject != want {
+		if m.Alert = "buy"; letter(t, m).Subject != want {
 			t.Errorf("the subject is %q, want %q", letter(t, m).Subject, want)
 		}
 	}

@@ -24,6 +24,8 @@ const (
 	// in bytes.
 	maxKeys    = 16
 	maxKeyFile = 16 << 10
+	// maxKeyID is the length of the id of a key.
+	maxKeyID = 8
 	// sealed begins every encrypted value. An id of the key and the ciphertext
 	// follow, separated by a colon.
 	sealed = "enc1:"
@@ -159,10 +161,7 @@ func (k *Keyring) First() string {
 	if k == nil {
 		return ""
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.refresh()
-	return k.keys[0].id
+	return k.first().id
 }
 
 // Seal encrypts a text for a record. It returns ErrNoKey for a nil Keyring.
@@ -170,12 +169,45 @@ func (k *Keyring) Seal(record, text string) (string, error) {
 	if k == nil {
 		return "", ErrNoKey
 	}
-	k.mu.Lock()
-	k.refresh()
-	first := k.keys[0]
-	k.mu.Unlock()
+	first := k.first()
 	sum := first.aead.Seal(nil, nil, []byte(text), []byte(record))
 	return sealed + first.id + ":" + base64.StdEncoding.EncodeToString(sum), nil
+}
+
+// SealBytes encrypts bytes for a record, in a form that is 42 bytes longer. The
+// Keyring must not be nil.
+func (k *Keyring) SealBytes(record string, b []byte) []byte {
+	first := k.first()
+	head := sealed + first.id + ":"
+	out := append(make([]byte, 0, len(head)+len(b)+first.aead.Overhead()), head...)
+	return first.aead.Seal(out, nil, b, []byte(record))
+}
+
+// OpenBytes decrypts what SealBytes encrypted for a record. Its errors are those of
+// Open.
+func (k *Keyring) OpenBytes(record string, b []byte) ([]byte, error) {
+	rest, ok := bytes.CutPrefix(b, []byte(sealed))
+	id, sum, cut := bytes.Cut(rest, []byte(":"))
+	if !ok || !cut || len(id) > maxKeyID {
+		return nil, errDamaged
+	}
+	found, known := k.find(string(id))
+	if !known {
+		return nil, &UnknownKeyError{string(id)}
+	}
+	opened, err := found.aead.Open(nil, nil, sum, []byte(record))
+	if err != nil {
+		return nil, errDamaged
+	}
+	return opened, nil
+}
+
+// first returns the key that encrypts.
+func (k *Keyring) first() key {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.refresh()
+	return k.keys[0]
 }
 
 // Open decrypts what Seal encrypted for a record. Its errors don't contain any

@@ -28,6 +28,14 @@ func signingRecord(account uuid.UUID, created int64) string {
 	return "punctual signing secret\x00" + account.String() + "\x00" + strconv.FormatInt(created, 10)
 }
 
+// requestRecord is a request that is passed to the node of a listener, and
+// answerRecord the answer to it.
+func requestRecord(id, listener uuid.UUID) string {
+	return "punctual listener request\x00" + id.String() + "\x00" + listener.String()
+}
+
+func answerRecord(id uuid.UUID) string { return "punctual listener answer\x00" + id.String() }
+
 func recordOf(e *store.Encrypted) string {
 	if e.Name != "" {
 		return headerRecord(e.Account.ID, e.Name, e.Hosts, e.HTTP)

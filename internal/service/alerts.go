@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/alert"
+	"github.com/punctual-dev/punctual/internal/alert/consent"
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -45,27 +46,31 @@ type AlertsConfig struct {
 	Watcher AlertWatcher
 	Sender  AlertSender
 	Checks  alert.Checks
-	Audit   *audit.Log // nil records nothing
+	Consent *consent.Gate // nil if the service sends no e-mails
+	Audit   *audit.Log    // nil records nothing
 }
 
 const (
 	// testWithin is how long a receiver may take to answer a test.
 	testWithin = 10 * time.Second
-	// maxTests is how many tests of all accounts are under way at once; of one
-	// account it is one.
-	maxTests = 8
+	// maxTests is how many tests of all accounts are under way at once, maxTestsOf
+	// those of one account. A stranger with several accounts must not keep the others
+	// from testing.
+	maxTests   = 128
+	maxTestsOf = 8
 )
 
 // Alerts carries out clients' requests about alerts.
 type Alerts struct {
 	AlertsConfig
 	mu      sync.Mutex
-	testing map[int64]bool // accounts with a test under way
+	testing map[int64]int // how many tests an account has under way
+	tests   int           // the sum of testing
 }
 
 // NewAlerts returns an Alerts.
 func NewAlerts(config AlertsConfig) *Alerts {
-	return &Alerts{AlertsConfig: config, testing: map[int64]bool{}}
+	return &Alerts{AlertsConfig: config, testing: map[int64]int{}}
 }
 
 // Alert is the record of an alert.
@@ -86,7 +91,13 @@ func (s *Alerts) Put(ctx context.Context, owner job.Owner, name string, body raw
 	if !alert.IsName(name) {
 		return nil, false, fault.Refuse([]fault.Problem{{Parameter: "name", Detail: "must be 1 to 64 characters: a letter or a digit, then these and : . _ -"}})
 	}
-	draft, err := alert.Read(body, s.Checks)
+	checks := s.Checks
+	if s.Consent != nil {
+		if checks.Address, err = s.Consent.Unaskable(ctx, owner.Number); err != nil {
+			return nil, false, err
+		}
+	}
+	draft, err := alert.Read(body, checks)
 	if err != nil {
 		return nil, false, err
 	}
@@ -114,7 +125,44 @@ func (s *Alerts) Put(ctx context.Context, owner job.Owner, name string, body raw
 		event = audit.AlertCreated
 	}
 	s.Audit.Edited(ctx, owner, event, alertDetail(name, &draft.Definition))
-	return alertRecord(a), created, s.Watcher.Refresh(ctx)
+	if err := s.Watcher.Refresh(ctx); err != nil {
+		return nil, false, err
+	}
+	return alertRecord(a), created, s.ask(ctx, owner, draft.Mails(), false)
+}
+
+// ask asks addresses that must confirm, if they may be asked now.
+func (s *Alerts) ask(ctx context.Context, owner job.Owner, addresses []string, byPerson bool) error {
+	if s.Consent == nil || len(addresses) == 0 {
+		return nil
+	}
+	return s.Consent.Ask(ctx, owner, addresses, byPerson)
+}
+
+// Recipients returns what is known of the addresses that the owner's alerts send
+// e-mails to.
+func (s *Alerts) Recipients(ctx context.Context, owner job.Owner) (func(address string) consent.State, error) {
+	if s.Consent == nil {
+		return func(string) consent.State { return consent.Confirmed }, nil
+	}
+	return s.Consent.States(ctx, owner.Number)
+}
+
+// Question returns the question to the owner of an address whose link has a token, or
+// a NotFound fault.
+func (s *Alerts) Question(ctx context.Context, token string) (*consent.Question, error) {
+	if s.Consent == nil {
+		return nil, fault.NoSuch("link")
+	}
+	return s.Consent.Question(ctx, token)
+}
+
+// Answer records what the owner of an address has chosen.
+func (s *Alerts) Answer(ctx context.Context, token string, confirm bool) error {
+	if s.Consent == nil {
+		return fault.NoSuch("link")
+	}
+	return s.Consent.Answer(ctx, token, confirm)
 }
 
 // Get returns an alert, or a NotFound fault.
@@ -193,11 +241,12 @@ func (s *Alerts) Test(ctx context.Context, owner job.Owner, name string) ([]Aler
 		return nil, fault.New(fault.Invalid, job.HopsField+" must be less than "+strconv.Itoa(job.MaxHops)+": jobs that send messages end there")
 	}
 	if !s.begin(owner.Number) {
-		return nil, &fault.Error{Code: fault.TooMany, Message: "another test of an alert is under way; try again when it has ended", RetryAfter: time.Second}
+		return nil, &fault.Error{Code: fault.TooMany, Message: "too many tests of alerts are under way; try again when they have ended", RetryAfter: time.Second}
 	}
 	defer s.end(owner.Number)
 	d := alert.Parse(a.Definition)
-	if n := d.Mails(); n > 0 {
+	mails := d.Mails()
+	if n := len(mails); n > 0 {
 		taken, err := s.Watcher.TakeMails(ctx, owner.Number, n)
 		if err != nil {
 			return nil, err
@@ -209,23 +258,30 @@ func (s *Alerts) Test(ctx context.Context, owner job.Owner, name string) ([]Aler
 			}
 		}
 	}
+	if err := s.ask(ctx, owner, mails, true); err != nil {
+		return nil, err
+	}
 	return s.send(ctx, owner, name, d.To, hops), nil
 }
 
 func (s *Alerts) begin(account int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.testing[account] || len(s.testing) >= maxTests {
+	if s.testing[account] >= maxTestsOf || s.tests >= maxTests {
 		return false
 	}
-	s.testing[account] = true
+	s.testing[account]++
+	s.tests++
 	return true
 }
 
 func (s *Alerts) end(account int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.testing, account)
+	s.tests--
+	if s.testing[account]--; s.testing[account] == 0 {
+		delete(s.testing, account)
+	}
 }
 
 // send sends a test to all receivers at once.

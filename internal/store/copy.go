@@ -58,6 +58,7 @@ type Records struct {
 	Keys          []*identity.Key
 	HeaderSecrets []*identity.HeaderSecret
 	Alerts        []*Alert // not what they have counted
+	Recipients    []*Recipient
 	Schedules     []*job.Schedule
 	Jobs          []StoredJob
 	Logs          []*job.Log

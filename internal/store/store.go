@@ -35,6 +35,7 @@ type Store interface {
 	Limits
 	Operations
 	Alerts
+	Recipients
 	HeaderSecrets
 	// Subscribe sets the function that receives notices of stored items. Notices
 	// are hints, sent after the commit, and may be lost. The function must not

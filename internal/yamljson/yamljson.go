@@ -10,9 +10,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxExpanded bounds the JSON of a document in bytes. Aliases can make it
-// exponentially larger than the document.
-const maxExpanded = 64 << 20
+const (
+	// maxExpanded bounds the JSON of a document in bytes. Aliases can make it
+	// exponentially larger than the document.
+	maxExpanded = 64 << 20
+	// maxDepth bounds how deep it is nested. The parser has the same limit, but
+	// aliases can make the JSON deeper than the document.
+	maxDepth = 10_000
+)
 
 // Convert returns the document as indented JSON with a newline at its end. It
 // returns an error, which names the line, for what JSON can't express.
@@ -49,48 +54,70 @@ func Documents(stream []byte) ([][]byte, error) {
 		if root.Kind != yaml.DocumentNode || len(root.Content) != 1 {
 			return nil, errors.New("expected a YAML document")
 		}
-		var compact bytes.Buffer
-		if err := write(&compact, root.Content[0]); err != nil {
+		w := &writer{expanding: map[*yaml.Node]bool{}}
+		if err := w.write(root.Content[0]); err != nil {
 			return nil, err
 		}
-		if size += compact.Len(); size > maxExpanded {
+		if size += w.out.Len(); size > maxExpanded {
 			return nil, errTooLarge
 		}
-		all = append(all, compact.Bytes())
+		all = append(all, w.out.Bytes())
 	}
 }
 
 var errTooLarge = fmt.Errorf("the document has more than %d MiB when its aliases are expanded", maxExpanded>>20)
 
-func write(out *bytes.Buffer, n *yaml.Node) error {
-	if out.Len() > maxExpanded {
+// writer writes a document as JSON.
+type writer struct {
+	out       bytes.Buffer
+	depth     int
+	expanding map[*yaml.Node]bool // the nodes that aliases around this place stand for
+}
+
+func (w *writer) write(n *yaml.Node) error {
+	if w.out.Len() > maxExpanded {
 		return errTooLarge
 	}
+	if w.depth++; w.depth > maxDepth {
+		return fmt.Errorf("line %d: the document is nested more than %d deep when its aliases are expanded", n.Line, maxDepth)
+	}
+	defer func() { w.depth-- }()
 	switch n.Kind {
 	case yaml.AliasNode:
-		return write(out, n.Alias)
+		return w.writeAlias(n)
 	case yaml.MappingNode:
-		return writeObject(out, n)
+		return w.writeObject(n)
 	case yaml.SequenceNode:
-		out.WriteByte('[')
+		w.out.WriteByte('[')
 		for i, item := range n.Content {
 			if i > 0 {
-				out.WriteByte(',')
+				w.out.WriteByte(',')
 			}
-			if err := write(out, item); err != nil {
+			if err := w.write(item); err != nil {
 				return err
 			}
 		}
-		out.WriteByte(']')
+		w.out.WriteByte(']')
 		return nil
 	case yaml.ScalarNode:
-		return writeScalar(out, n)
+		return writeScalar(&w.out, n)
 	default:
 		return fmt.Errorf("line %d: a node of kind %d has no JSON", n.Line, n.Kind)
 	}
 }
 
-func writeObject(out *bytes.Buffer, n *yaml.Node) error {
+// writeAlias writes what an alias stands for, which must not contain the alias.
+func (w *writer) writeAlias(n *yaml.Node) error {
+	if w.expanding[n.Alias] {
+		return fmt.Errorf("line %d: *%s stands for a value that contains it; JSON can't express that", n.Line, n.Value)
+	}
+	w.expanding[n.Alias] = true
+	defer delete(w.expanding, n.Alias)
+	return w.write(n.Alias)
+}
+
+func (w *writer) writeObject(n *yaml.Node) error {
+	out := &w.out
 	seen := make(map[string]bool, len(n.Content)/2)
 	out.WriteByte('{')
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -109,7 +136,7 @@ func writeObject(out *bytes.Buffer, n *yaml.Node) error {
 			return err
 		}
 		out.WriteByte(':')
-		if err := write(out, value); err != nil {
+		if err := w.write(value); err != nil {
 			return err
 		}
 	}

@@ -27,6 +27,10 @@ func TestConvert_RefusesWhatHasNoJSON(t *testing.T) {
 		"duplicate key":   "a: 1\na: 2\n",
 		"merge key":       "a: &x {b: 1}\nc:\n  <<: *x\n",
 		"alias bomb":      bomb(),
+		"alias in itself": "a: &a [*a]\n",
+		"in its own map":  "a: &a {b: {c: *a}}\n",
+		"through another": "a: &a [&b [*a], *b]\n",
+		"deep by aliases": deep(),
 		"hexadecimal":     "a: 0x10\n",
 		"infinity":        "a: .inf\n",
 		"not a document":  "",
@@ -45,6 +49,41 @@ func bomb() string {
 		doc += fmt.Sprintf("a%d: &a%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 10), ", "))
 	}
 	return doc
+}
+
+// deep returns a document that is nested less deep than the parser allows, and deeper
+// when its aliases are expanded.
+func deep() string {
+	nested := func(inner string) string { return strings.Repeat("[", 6000) + inner + strings.Repeat("]", 6000) }
+	return "a: &a " + nested("1") + "\nb: " + nested("*a") + "\n"
+}
+
+func TestConvert_ExpandsOneAliasOften(t *testing.T) {
+	got, err := yamljson.Documents([]byte("a: &a [&b {c: 1}, *b]\nd: [*a, *a]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const inner = `[{"c":1},{"c":1}]`
+	if want := `{"a":` + inner + `,"d":[` + inner + `,` + inner + `]}`; string(got[0]) != want {
+		t.Errorf("got %s, want %s", got[0], want)
+	}
+}
+
+func FuzzDocuments(f *testing.F) {
+	for _, seed := range []string{"a: &a [*a]\n", "a: &a {b: *a}\n", "a: &a [&b [*a], *b]\n", "a: &x {b: 1}\nc: [*x, *x]\n---\n- 2026-12-25\n", "? &a x\n: *a\n"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, stream []byte) {
+		all, err := yamljson.Documents(stream)
+		if err != nil {
+			return
+		}
+		for _, doc := range all {
+			if !json.Valid(doc) {
+				t.Errorf("%q became %q, which is not JSON", stream, doc)
+			}
+		}
+	})
 }
 
 func TestConvert_WritesDatesAsTheyStand(t *testing.T) {

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -9,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 	"github.com/punctual-dev/punctual/test/pgtest"
@@ -162,5 +165,51 @@ func TestListen_OutlivesItsNode(t *testing.T) {
 	}
 	if !strings.Contains(l.Notes(), "connecting again") {
 		t.Errorf("the listener says:\n%s", l.Notes())
+	}
+}
+
+// TestListen_EncryptsWhatIsPassedBetweenNodes holds requests with a secret, which wait
+// for a listener of the other node: the database has no value of the secret.
+func TestListen_EncryptsWhatIsPassedBetweenNodes(t *testing.T) {
+	t.Parallel()
+	const value = "s3cr3t-of-ann"
+	database := pgtest.URL(t)
+	c := startClusterWith(t, []harness.Option{harness.SecretsKey(t)}, same(database, 2)...)
+	c.steady(t)
+	d := newDeveloper(t)
+	release := d.holds("/held")
+	defer release()
+	harness.Listen(t, c.Nodes[0].URL(), c.Key, "--forward-to", d.URL, "--name", "ann").AwaitReady(t, 1)
+	a, err := c.call(t.Context(), c.Nodes[0], http.MethodPut, "/api/secrets/ann", `{"value":"`+value+`","hosts":["listen.invalid"]}`)
+	if err != nil || a.status != http.StatusCreated {
+		t.Fatalf("storing a secret: %v %+v", err, a)
+	}
+	var numbers []int64
+	for range 8 {
+		body := `{"retries":0,"url":"https://listen.invalid/ann/held","headers":{"Authorization":"Bearer {{secret.ann}}"}}`
+		numbers = append(numbers, c.createAt(t, c.Nodes[1], body))
+	}
+	conn, err := pgx.Connect(t.Context(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	var requests [][]byte
+	harness.Eventually(t, 20*time.Second, "requests for the other node's listener", func() bool {
+		rows, err := conn.Query(t.Context(), `SELECT request FROM listener_requests`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		requests, err = pgx.CollectRows(rows, pgx.RowTo[[]byte])
+		return err == nil && len(requests) > 0
+	})
+	for _, request := range requests {
+		if bytes.Contains(request, []byte(value)) || bytes.Contains(request, []byte("Bearer")) {
+			t.Errorf("the database has %q", request)
+		}
+	}
+	release()
+	for _, number := range numbers {
+		c.awaitState(t, c.Nodes[1], number, "completed", 30*time.Second)
 	}
 }

@@ -19,6 +19,8 @@ type Alerts struct {
 	Form    Refusal // what the form for an alert shows
 	Tested  string  // the alert that was tested; "" for none
 	Results []AlertResult
+	// Unsendable says why an e-mail address gets no e-mails; "" if it does.
+	Unsendable func(address string) string
 }
 
 // Alert is an alert.
@@ -124,6 +126,17 @@ func (a *Alert) receiverSummary() string {
 		}
 	}
 	return strings.Join(words, ", ")
+}
+
+// pending returns the e-mail addresses that get no e-mails of an alert, each with the
+// reason.
+func (d *Alerts) pending(a *Alert) (all []string) {
+	for _, address := range a.receivers("email") {
+		if note := d.Unsendable(address); note != "" {
+			all = append(all, address+": "+note)
+		}
+	}
+	return all
 }
 
 // isOn reports whether the form has a signal.

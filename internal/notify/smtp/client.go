@@ -6,9 +6,12 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/mail"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	gomail "github.com/wneessen/go-mail"
@@ -22,8 +25,6 @@ const (
 	maxConnections = 4
 	// timeout is the time for one e-mail, from dialling to the server's answer.
 	timeout = 30 * time.Second
-	// maxMessage is how much of an error is kept, in bytes.
-	maxMessage = 500
 	// delivered is the reply of a mail server that has taken an e-mail.
 	delivered = 250
 )
@@ -34,11 +35,13 @@ type Config struct {
 	From   *mail.Address
 	// RootCAs are the authorities trusted for the server; nil means the system's.
 	RootCAs *x509.CertPool
+	Log     *slog.Logger
 }
 
 // Client sends e-mails. It is safe for concurrent use.
 type Client struct {
 	from    *mail.Address
+	log     *slog.Logger
 	host    string
 	tls     *tls.Config // nil unless there is TLS from the beginning
 	options []gomail.Option
@@ -55,7 +58,7 @@ func New(c Config) (*Client, error) {
 		policy = gomail.TLSMandatory // the password must not be sent in the clear
 		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(s.User), gomail.WithPassword(s.Password))
 	}
-	client := &Client{from: c.From, host: s.Host, slots: make(chan struct{}, maxConnections)}
+	client := &Client{from: c.From, log: c.Log, host: s.Host, slots: make(chan struct{}, maxConnections)}
 	if s.TLS {
 		client.tls = secure
 		policy = gomail.TLSOpportunistic // there is TLS already, so the server offers no STARTTLS
@@ -91,6 +94,7 @@ func (c *Client) Send(ctx context.Context, to, id string, letter notify.Letter) 
 	case ctx.Err() != nil:
 		outcome.Failure = ended(ctx, "the mail server did not take the e-mail in time")
 	default:
+		c.log.Warn("the mail server did not take an e-mail", "error", err, "id", id)
 		outcome.Failure = failure(err)
 	}
 	return outcome
@@ -153,19 +157,24 @@ func ended(ctx context.Context, late string) *job.Failure {
 	return &job.Failure{Kind: job.KindInterrupted, Message: "the service stopped before the mail server had taken the e-mail; it will be sent again"}
 }
 
-// failure explains why an e-mail was not taken.
+// failure explains why an e-mail was not taken. Accounts see it, so it has neither the
+// address of the mail server nor what the server says; the log has both.
 func failure(err error) *job.Failure {
-	kind := job.KindConnect
+	kind, why := job.KindConnect, "it could not be reached"
 	var send *gomail.SendError
 	var network net.Error
 	var certificate *tls.CertificateVerificationError
 	switch {
+	case errors.As(err, &send) && send.ErrorCode() > 0:
+		kind, why = job.KindProtocol, "it refused it with the status "+strconv.Itoa(send.ErrorCode())
 	case errors.As(err, &send):
-		kind = job.KindProtocol
+		kind, why = job.KindProtocol, "it did not follow the protocol"
 	case errors.As(err, &certificate):
-		kind = job.KindTLS
+		kind, why = job.KindTLS, "its certificate is not trusted"
 	case errors.As(err, &network) && network.Timeout():
-		kind = job.KindTimeout
+		kind, why = job.KindTimeout, "it did not respond in time"
+	case strings.Contains(err.Error(), "STARTTLS"):
+		why = "it does not offer STARTTLS, which is required for a password"
 	}
-	return &job.Failure{Kind: kind, Message: notify.Cut("the mail server did not take the e-mail: "+err.Error(), maxMessage)}
+	return &job.Failure{Kind: kind, Message: "the mail server did not take the e-mail: " + why}
 }

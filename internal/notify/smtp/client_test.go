@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"io"
+	"log/slog"
 	"mime"
 	"net"
 	"net/http/httptest"
@@ -89,7 +90,7 @@ func newClient(t *testing.T, address net.Addr, roots *x509.CertPool) *Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := New(Config{Server: &Server{Host: host, Port: number, TLS: roots != nil}, RootCAs: roots, From: &mail.Address{Name: "Punctual", Address: "alerts@example.com"}})
+	c, err := New(Config{Server: &Server{Host: host, Port: number, TLS: roots != nil}, RootCAs: roots, From: &mail.Address{Name: "Punctual", Address: "alerts@example.com"}, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,9 +153,9 @@ func TestClient_LettersAddNoHeadersAndNoRecipients(t *testing.T) {
 }
 
 func TestClient_ReportsWhyALetterWasNotTaken(t *testing.T) {
-	s := &mailServer{refusal: &gosmtp.SMTPError{Code: 550, EnhancedCode: gosmtp.EnhancedCode{5, 7, 1}, Message: strings.Repeat("no ", 400)}}
+	s := &mailServer{refusal: &gosmtp.SMTPError{Code: 550, EnhancedCode: gosmtp.EnhancedCode{5, 7, 1}, Message: "relay1.internal.example says " + strings.Repeat("no ", 400)}}
 	outcome := s.start(t).Send(t.Context(), "ops@example.com", "msg_1", notify.Letter{Subject: "s", Text: "t"})
-	if f := outcome.Failure; f == nil || f.Kind != job.KindProtocol || len(f.Message) > 500 || !strings.HasPrefix(f.Message, "the mail server did not take the e-mail: ") {
+	if f := outcome.Failure; f == nil || f.Kind != job.KindProtocol || f.Message != "the mail server did not take the e-mail: it refused it with the status 550" {
 		t.Errorf("the outcome is %+v", outcome)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -165,7 +166,7 @@ func TestClient_ReportsWhyALetterWasNotTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	outcome = newClient(t, l.Addr(), nil).Send(t.Context(), "ops@example.com", "msg_1", notify.Letter{Subject: "s", Text: "t"})
-	if f := outcome.Failure; f == nil || f.Kind != job.KindConnect {
+	if f := outcome.Failure; f == nil || f.Kind != job.KindConnect || f.Message != "the mail server did not take the e-mail: it could not be reached" {
 		t.Errorf("nobody listens, and the outcome is %+v", outcome)
 	}
 }

@@ -29,8 +29,8 @@ func (s *Store) AccountInsert(ctx context.Context, a *identity.Account) error {
 // insertAccount stores an account and returns the queries that store its secrets.
 func (t *tx) insertAccount(a *identity.Account) (secrets []query, err error) {
 	err = t.run(query{
-		sql:  `INSERT INTO accounts (id, email, created_at, password, operator) VALUES ($1, $2, $3, $4, $5) RETURNING number`,
-		args: []any{a.ID, a.Email, a.CreatedAt.UnixMicro(), orNull(a.Password), a.Operator},
+		sql:  `INSERT INTO accounts (id, email, created_at, password, operator, origin) VALUES ($1, $2, $3, $4, $5, $6) RETURNING number`,
+		args: []any{a.ID, a.Email, a.CreatedAt.UnixMicro(), orNull(a.Password), a.Operator, int16(a.Origin)},
 		row:  func(rows pgx.Rows) error { return rows.Scan(&a.Number) },
 	})
 	for _, secret := range a.Secrets {
@@ -68,12 +68,12 @@ func (s *Store) accountsWhere(ctx context.Context, where string, args ...any) ([
 	byNumber := map[int64]*identity.Account{}
 	err := s.readAs(ctx, access,
 		query{sql: `SELECT a.number, a.id, a.email, a.created_at, coalesce(a.password, ''), a.operator, a.deleted_at,
-			a.max_pending, a.max_schedules, a.max_stored, a.max_rate, a.suspended_at, coalesce(a.suspended_for, '') FROM accounts a WHERE ` + where + ` ORDER BY a.number`, args: args,
+			a.max_pending, a.max_schedules, a.max_stored, a.max_rate, a.suspended_at, coalesce(a.suspended_for, ''), a.origin FROM accounts a WHERE ` + where + ` ORDER BY a.number`, args: args,
 			start: func() { accounts = nil },
 			row: func(rows pgx.Rows) error {
 				a := &identity.Account{}
 				err := rows.Scan(&a.Number, idOf{&a.ID}, &a.Email, timeOf{&a.CreatedAt}, &a.Password, &a.Operator, timeOf{&a.DeletedAt},
-					&a.Limits.Pending, &a.Limits.Schedules, &a.Limits.Stored, &a.Limits.Rate, timeOf{&a.SuspendedAt}, &a.SuspendedFor)
+					&a.Limits.Pending, &a.Limits.Schedules, &a.Limits.Stored, &a.Limits.Rate, timeOf{&a.SuspendedAt}, &a.SuspendedFor, &a.Origin)
 				accounts, byNumber[a.Number] = append(accounts, a), a
 				return err
 			}},

@@ -31,9 +31,9 @@ func copyAccounts(accounts []*identity.Account) []query {
 	}
 	queries := []query{{
 		sql: `INSERT INTO accounts (number, id, email, created_at, password, operator, deleted_at,
-				max_pending, max_schedules, max_stored, max_rate, suspended_at, suspended_for) OVERRIDING SYSTEM VALUE
+				max_pending, max_schedules, max_stored, max_rate, suspended_at, suspended_for, origin) OVERRIDING SYSTEM VALUE
 			SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::bigint[], $5::text[], $6::boolean[], $7::bigint[],
-				$8::bigint[], $9::bigint[], $10::bigint[], $11::double precision[], $12::bigint[], $13::text[]) ON CONFLICT (number) DO NOTHING`,
+				$8::bigint[], $9::bigint[], $10::bigint[], $11::double precision[], $12::bigint[], $13::text[], $14::smallint[]) ON CONFLICT (number) DO NOTHING`,
 		args: []any{
 			column(accounts, func(a *row) int64 { return (*a).Number }), column(accounts, func(a *row) uuid.UUID { return (*a).ID }),
 			column(accounts, func(a *row) string { return text((*a).Email) }), column(accounts, func(a *row) int64 { return (*a).CreatedAt.UnixMicro() }),
@@ -42,6 +42,7 @@ func copyAccounts(accounts []*identity.Account) []query {
 			column(accounts, func(a *row) *int64 { return (*a).Limits.Pending }), column(accounts, func(a *row) *int64 { return (*a).Limits.Schedules }),
 			column(accounts, func(a *row) *int64 { return (*a).Limits.Stored }), column(accounts, func(a *row) *float64 { return (*a).Limits.Rate }),
 			column(accounts, func(a *row) *int64 { return micros((*a).SuspendedAt) }), column(accounts, func(a *row) *string { return orNull((*a).SuspendedFor) }),
+			column(accounts, func(a *row) int16 { return int16((*a).Origin) }),
 		},
 	}, {
 		sql: `INSERT INTO secrets (account, created_at, value, expires_at)

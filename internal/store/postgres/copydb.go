@@ -55,7 +55,7 @@ func (s *Store) CopyWrite(ctx context.Context, source, mark string, records *sto
 		}
 		var all []query
 		for _, some := range [][]query{
-			copyAccounts(records.Accounts), copyKeys(records.Keys), copyHeaderSecrets(records.HeaderSecrets), copyAlerts(records.Alerts), copySchedules(records.Schedules),
+			copyAccounts(records.Accounts), copyKeys(records.Keys), copyHeaderSecrets(records.HeaderSecrets), copyAlerts(records.Alerts), copyRecipients(records.Recipients), copySchedules(records.Schedules),
 			s.copyJobs(records.Jobs), copyLogs(t, records.Logs), copyDeliveries(records.Deliveries),
 			copyAudits(records.Audits),
 		} {

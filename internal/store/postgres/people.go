@@ -114,7 +114,11 @@ func lockOut(account int64) []query {
 	for _, table := range []string{"sessions", "keys", "secrets", "totps", "account_room", "header_secrets", "secret_uses", "alerts", "alert_states", "alert_outcomes", "alert_accounts"} {
 		queries = append(queries, query{sql: `DELETE FROM ` + table + ` WHERE account = (SELECT $1::bigint)`, args: []any{account}})
 	}
-	return queries
+	// Who was asked still counts, and refusals still hold.
+	return append(queries, query{
+		sql:  `UPDATE alert_recipients SET confirmed_at = NULL WHERE account = (SELECT $1::bigint) AND confirmed_at IS NOT NULL`,
+		args: []any{account},
+	})
 }
 
 // AccountPurge implements store.People. It deletes what creates queue items

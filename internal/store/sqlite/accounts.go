@@ -21,8 +21,8 @@ func (s *Store) AccountInsert(ctx context.Context, a *identity.Account) error {
 }
 
 func (t *tx) insertAccount(a *identity.Account) error {
-	err := t.exec(`INSERT INTO accounts (id, email, created_at, password, operator) VALUES (?, ?, ?, ?, ?)`,
-		a.ID, a.Email, a.CreatedAt, orNull(a.Password), a.Operator)
+	err := t.exec(`INSERT INTO accounts (id, email, created_at, password, operator, origin) VALUES (?, ?, ?, ?, ?, ?)`,
+		a.ID, a.Email, a.CreatedAt, orNull(a.Password), a.Operator, int(a.Origin))
 	if sqlite.ErrCode(err) == sqlite.ResultConstraintUnique {
 		return fault.New(fault.Invalid, fmt.Sprintf("there is an account %s already", a.Email))
 	}
@@ -66,13 +66,13 @@ func (t *tx) insertSecret(account int64, secret identity.Secret) error {
 func (t *tx) accountsWhere(where string, args ...any) ([]*identity.Account, error) {
 	var accounts []*identity.Account
 	err := t.query(`SELECT number, id, email, created_at, password, operator, deleted_at,
-		max_pending, max_schedules, max_stored, max_rate, suspended_at, suspended_for FROM accounts `+where, func(stmt *sqlite.Stmt) error {
+		max_pending, max_schedules, max_stored, max_rate, suspended_at, suspended_for, origin FROM accounts `+where, func(stmt *sqlite.Stmt) error {
 		c := &columns{stmt: stmt}
 		a := &identity.Account{}
 		a.Number, a.ID, a.Email, a.CreatedAt = c.int64(), c.uuid(), c.text(), c.time()
 		a.Password, a.Operator, a.DeletedAt = c.text(), c.int() != 0, c.time()
 		a.Limits = identity.Overrides{Pending: c.optionalInt64(), Schedules: c.optionalInt64(), Stored: c.optionalInt64(), Rate: c.optionalFloat64()}
-		a.SuspendedAt, a.SuspendedFor = c.time(), c.text()
+		a.SuspendedAt, a.SuspendedFor, a.Origin = c.time(), c.text(), identity.Origin(c.int())
 		accounts = append(accounts, a)
 		return nil
 	}, args...)

@@ -64,7 +64,7 @@ func (s *Store) CopyWrite(ctx context.Context, source, mark string, records *sto
 			return noCopy()
 		}
 		for _, write := range []func(*store.Records) error{
-			t.copyAccounts, t.copyKeys, t.copyHeaderSecrets, t.copyAlerts, t.copySchedules, t.copyJobs, t.copyLogs, t.copyDeliveries, t.copyAudits,
+			t.copyAccounts, t.copyKeys, t.copyHeaderSecrets, t.copyAlerts, t.copyRecipients, t.copySchedules, t.copyJobs, t.copyLogs, t.copyDeliveries, t.copyAudits,
 		} {
 			if err := write(records); err != nil {
 				return fmt.Errorf("storing copied records: %w", err)
@@ -77,10 +77,10 @@ func (s *Store) CopyWrite(ctx context.Context, source, mark string, records *sto
 func (t *tx) copyAccounts(r *store.Records) error {
 	for _, a := range r.Accounts {
 		err := t.exec(`INSERT INTO accounts (number, id, email, created_at, password, operator, deleted_at,
-				max_pending, max_schedules, max_stored, max_rate, suspended_at, suspended_for)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
+				max_pending, max_schedules, max_stored, max_rate, suspended_at, suspended_for, origin)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
 			a.Number, a.ID, a.Email, a.CreatedAt, orNull(a.Password), a.Operator, a.DeletedAt,
-			a.Limits.Pending, a.Limits.Schedules, a.Limits.Stored, a.Limits.Rate, a.SuspendedAt, orNull(a.SuspendedFor))
+			a.Limits.Pending, a.Limits.Schedules, a.Limits.Stored, a.Limits.Rate, a.SuspendedAt, orNull(a.SuspendedFor), int(a.Origin))
 		if err != nil {
 			return err
 		}

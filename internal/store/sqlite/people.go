@@ -97,7 +97,8 @@ func (t *tx) lockOut(account int64) error {
 			return fmt.Errorf("deleting the %s of an account: %w", table, err)
 		}
 	}
-	return nil
+	// Who was asked still counts, and refusals still hold.
+	return t.exec(`UPDATE alert_recipients SET confirmed_at = NULL WHERE account = ? AND confirmed_at IS NOT NULL`, account)
 }
 
 // AccountPurge implements store.People. It deletes what creates queue items

@@ -30,7 +30,9 @@ func Run(t *testing.T, open func(t *testing.T, clock func() time.Time) store.Sto
 		"Deliveries": deliveryTests, "ClaimRollback": claimRollbackTests, "Logs": logTests, "Accounts": accountTests,
 		"Retention": retentionTests, "People": peopleTests, "Stats": statsTests, "Atomicity": atomicityTests, "Concurrency": concurrencyTests,
 		"Identity": identityTests, "Liveness": livenessTests, "Search": searchTests, "Summaries": summaryTests, "Marks": markTests, "Pages": pageTests, "Filters": filterTests,
-		"Quotas": quotaTests, "Blocked": blockedTests, "Suspects": suspectTests, "Targets": targetTests, "HeaderSecrets": headerSecretTests, "Alerts": alertTests, "Refusals": refusalTests, "Conflicts": conflictTests, "Limits": limitTests, "Uses": useTests, "Completions": completionTests, "Operations": operationTests, "Packed": packedTests,
+		"Quotas": quotaTests, "Blocked": blockedTests, "Suspects": suspectTests, "Targets": targetTests, "HeaderSecrets": headerSecretTests, "Alerts": alertTests, "Recipients": recipientTests,
+		"Refusals": refusalTests, "Conflicts": conflictTests, "Limits": limitTests, "Uses": useTests,
+		"Completions": completionTests, "Operations": operationTests, "Packed": packedTests,
 	}
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		t.Run(name, func(t *testing.T) {
