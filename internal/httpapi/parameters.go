@@ -41,7 +41,10 @@ func refuseMisspelt(route route, method string, address *url.URL) error {
 		if slices.Contains(known, plainName(name)) {
 			continue
 		}
-		if plain := bracketless(name); slices.Contains(known, plain) {
+		plain := bracketless(name)
+		if plain == "page" && slices.Contains(known, "limit") {
+			problems.Add(fault.Problem{Parameter: name, Detail: "is not a parameter: lists are read by limit with offset, or with the cursor of the Link header; this one takes " + strings.Join(known, ", ")})
+		} else if slices.Contains(known, plain) {
 			problems.Add(fault.Problem{Parameter: plain, Detail: "can't be given as " + name})
 		} else if meant, ok := job.Misspelt(plain, known); ok {
 			problems.Add(fault.Problem{Parameter: name, Detail: "is not a known parameter; did you mean " + meant + "?"})

@@ -741,13 +741,14 @@ class _Problem(TypedDict):
     # The kind of problem; `about:blank` when the status says it all.
     type: str
     # What went wrong, for programs. Codes are stable; new ones may be
-    # added. 400 `unreadable_body`, `no_handshake`; 401 `unauthorized`; 403 `forbidden`;
+    # added. 400 `unreadable_body`, `unreadable_request`, `no_handshake`; 401 `unauthorized`; 403 `forbidden`;
     # 404 `not_found`, `unknown_path`; 405 `method_not_allowed`; 408
     # `body_too_slow`; 409 `conflict`; 410 `gone`; 412 `stale_revision`;
-    # 413 `body_too_large`; 415 `unsupported_media_type`; 421
-    # `misdirected`; 422 `invalid_request`; 429 `rate_limited`,
-    # `quota_exceeded`, `too_much_at_once`, `read_too_slow`; 500
-    # `internal`; 503 `unavailable`.
+    # 413 `body_too_large`; 415 `unsupported_media_type`; 417
+    # `expectation_failed`; 421 `misdirected`; 422 `invalid_request`; 429
+    # `rate_limited`, `quota_exceeded`, `too_much_at_once`,
+    # `read_too_slow`; 431 `header_too_large`; 500 `internal`; 501
+    # `not_implemented`; 503 `unavailable`; 505 `version_not_supported`.
     code: str
     # The status in words.
     title: str
