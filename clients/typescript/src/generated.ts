@@ -824,10 +824,14 @@ export interface Failure {
   message: Sentence;
 }
 
-/** The schedules that an owner should have. */
+/**
+ * The schedules that an owner should have. Without `owner`, each schedule
+ * names its own, as the export of all schedules has it; such a document
+ * removes none, and its `ETag` is that of the schedules that it lists.
+ */
 export interface ScheduleDocument {
   /** A name for where the document is kept, such as a repository. */
-  owner: string;
+  owner?: string;
   /** The schedules. Their keys must differ. */
   schedules: DocumentSchedule[];
   /** Remove schedules of the owner that are not listed, at most 1,000. */
@@ -838,7 +842,7 @@ export interface ScheduleDocument {
   dry_run?: boolean | null;
 }
 
-/** A document as `POST /api/apply` takes it; without `owner` if all schedules were exported. */
+/** A document as `POST /api/apply` takes it. If all schedules were exported, each has its `owner`. */
 export interface ExportedDocument {
   owner?: string;
   schedules: DocumentSchedule[];
@@ -851,6 +855,11 @@ export interface ExportedDocument {
 export interface DocumentSchedule {
   /** Names the schedule. It is the idempotency key of its runs. */
   key: string;
+  /**
+   * Who keeps the schedule; null for nobody. Required if the document has no
+   * `owner`, else that of the document.
+   */
+  owner?: string | null;
   url: Url;
   [name: string]: unknown;
 }

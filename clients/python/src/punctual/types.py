@@ -680,15 +680,18 @@ class Failure(TypedDict):
 
 
 class _ScheduleDocument(TypedDict):
-    # A name for where the document is kept, such as a repository.
-    owner: str
     # The schedules. Their keys must differ.
     schedules: List[DocumentSchedule]
 
 
 class ScheduleDocument(_ScheduleDocument, total=False):
-    """The schedules that an owner should have."""
+    """The schedules that an owner should have. Without `owner`, each schedule
+    names its own, as the export of all schedules has it; such a document
+    removes none, and its `ETag` is that of the schedules that it lists.
+    """
 
+    # A name for where the document is kept, such as a repository.
+    owner: str
     # Remove schedules of the owner that are not listed, at most 1,000.
     prune: Optional[bool]
     # With `prune`, allow a document that lists no schedules.
@@ -702,19 +705,25 @@ class _ExportedDocument(TypedDict):
 
 
 class ExportedDocument(_ExportedDocument, total=False):
-    """A document as `POST /api/apply` takes it; without `owner` if all schedules were exported."""
+    """A document as `POST /api/apply` takes it. If all schedules were exported, each has its `owner`."""
 
     owner: str
 
 
-class DocumentSchedule(TypedDict):
+class _DocumentSchedule(TypedDict):
+    # Names the schedule. It is the idempotency key of its runs.
+    key: str
+    url: Url
+
+
+class DocumentSchedule(_DocumentSchedule, total=False):
     """A key, and the fields of a create request with `repeat_every` or `cron`,
     without `idempotency_key`.
     """
 
-    # Names the schedule. It is the idempotency key of its runs.
-    key: str
-    url: Url
+    # Who keeps the schedule; null for nobody. Required if the document has no
+    # `owner`, else that of the document.
+    owner: Optional[str]
 
 
 _ApplyResultDiffItemRequired = TypedDict("_ApplyResultDiffItemRequired", {
