@@ -268,14 +268,11 @@ func byOwner(documents []document) []document {
 			divided = append(divided, d)
 			continue
 		}
-		for rest := rawjson.Elements(schedules); ; {
+		for rest := rawjson.Elements(schedules); len(rest) > 0; { // an account without schedules exports none
 			n := min(len(rest), mostSchedules)
 			part := document{d.name, slices.Clone(d.members)}
 			part.set("schedules", rawjson.Array(rest[:n]))
-			divided = append(divided, part)
-			if rest = rest[n:]; len(rest) == 0 {
-				break
-			}
+			divided, rest = append(divided, part), rest[n:]
 		}
 	}
 	return divided

@@ -81,8 +81,7 @@ func ReadDocument(body rawjson.Value, options func(key *string) ReadOptions) (*D
 	d := &Document{Prune: r.flag("prune"), All: r.flag("all"), DryRun: r.flag("dry_run")}
 	schedules := r.fields["schedules"]
 	items := rawjson.Elements(schedules)
-	nothing := schedules.Kind() == '[' && len(items) == 0 && !d.Prune
-	whole := len(r.fields["owner"]) == 0 && (nothing || slices.ContainsFunc(items, namesOwner))
+	whole := len(r.fields["owner"]) == 0 && slices.ContainsFunc(items, namesOwner)
 	if !whole {
 		d.Owner = r.documentOwner()
 	}

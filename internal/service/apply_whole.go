@@ -26,9 +26,6 @@ func (s *Service) applyWhole(ctx context.Context, owner job.Owner, d *job.Docume
 		}
 		return a.checkOwners(h)
 	}
-	if len(d.Items) == 0 {
-		return &Applied{Tag: job.DocumentTag(nil)}, match(job.DocumentTag(nil))
-	}
 	puts := make([]Put, 0, len(d.Items))
 	for _, item := range d.Items {
 		puts = append(puts, Put{Key: item.Key, Draft: item.Draft, Document: item.Owner})
