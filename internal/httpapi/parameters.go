@@ -21,12 +21,18 @@ var elsewhere = func() map[string]bool {
 	return all
 }()
 
+// wholeLists are lists that have no parameters.
+var wholeLists = map[string]bool{"GET /api/limits": true, "GET /api/account/keys": true}
+
 // refuseMisspelt returns a fault that lists the query parameters that belong to
 // other calls, are probably misspelt or can't be decoded; nil if there are none. A
 // misspelt filter that is ignored would list everything. Other parameters that a
 // call doesn't take are ignored: clients and proxies add their own.
 func refuseMisspelt(route route, method string, address *url.URL) error {
 	known := parameters[method+" "+route.path]
+	if wholeLists[method+" "+route.path] && address.Query().Has("page") {
+		return fault.Refuse([]fault.Problem{{Parameter: "page", Detail: "is not a parameter: this list comes whole; longer ones are read by limit with offset, or with the cursor of the Link header"}})
+	}
 	if len(known) == 0 || address.RawQuery == "" {
 		return nil
 	}

@@ -121,5 +121,7 @@ func TestLists_PageIsRefused(t *testing.T) {
 			}
 		}
 	}
+	a.Get("/api/limits?page=2").WantProblem(422)
+	a.Get("/api/account/keys?page=2").WantProblem(422)
 	a.Get("/api/ping?page=2").Want(200)
 }
