@@ -9,7 +9,8 @@ import (
 
 // Document lists the schedules of an owner.
 type Document struct {
-	Owner     string             `json:"owner"`
+	// Owner is empty if each schedule names its own.
+	Owner     string             `json:"owner,omitempty"`
 	Schedules []DocumentSchedule `json:"schedules"`
 	// Prune removes schedules of the owner that are not listed; All permits that for
 	// an empty list.
@@ -21,7 +22,8 @@ type Document struct {
 
 // DocumentSchedule is a schedule with its key. The request has no IdempotencyKey.
 type DocumentSchedule struct {
-	Key string `json:"key"`
+	Key   string  `json:"key"`
+	Owner *string `json:"owner,omitempty"`
 	JobRequest
 }
 

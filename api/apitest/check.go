@@ -2,7 +2,9 @@ package apitest
 
 import (
 	"bytes"
+	"compress/gzip"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"strconv"
@@ -145,7 +147,15 @@ func (v *Validator) checkRequest(op *tree.Node, header http.Header, body []byte)
 			return nil
 		}
 	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	text := io.Reader(bytes.NewReader(body))
+	if strings.HasSuffix(header.Get("Content-Encoding"), "gzip") {
+		decoded, err := gzip.NewReader(text)
+		if err != nil {
+			return fmt.Errorf("the service accepted a request body that is not gzip: %w", err)
+		}
+		text = decoded
+	}
+	value, err := jsonschema.UnmarshalJSON(text)
 	if err != nil {
 		return fmt.Errorf("the service accepted a request body that is not JSON: %w", err)
 	}

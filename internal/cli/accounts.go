@@ -50,6 +50,8 @@ type recordsFlags struct {
 	JSON bool `name:"json" type:"switch" help:"Print JSON."`
 }
 
+func (f *recordsFlags) wantsJSON() bool { return f.JSON }
+
 // withStore calls f with the opened store.
 func (f *recordsFlags) withStore(env *environment, do func(context.Context, store.Store) error) (err error) {
 	s, err := app.OpenSealed(env.ctx, f.DatabaseURL, f.SecretsKeyFile, env.awaitingStore)
@@ -69,7 +71,7 @@ func (f *recordsFlags) withAccount(env *environment, email string, do func(conte
 	return f.withStore(env, func(ctx context.Context, s store.Store) error {
 		a, err := auth.AccountByEmail(ctx, s, email)
 		if fault.CodeOf(err) == fault.NotFound && err != nil {
-			return fmt.Errorf("there is no account %s; punctual accounts list shows all", email)
+			return failed(statusNotFound, "there is no account %s; punctual accounts list shows all", email)
 		}
 		if err != nil {
 			return err
@@ -208,7 +210,7 @@ func (c *accountsCreate) Run(env *environment) error {
 		if err != nil {
 			email := auth.NormalEmail(c.Email)
 			if _, missing := auth.AccountByEmail(ctx, s, c.Email); missing == nil && email != auth.PublicEmail {
-				return fmt.Errorf("the account %s already exists; punctual accounts show %s shows it", email, email)
+				return failed(statusConflict, "the account %s already exists; punctual accounts show %s shows it", email, email)
 			}
 			return err
 		}
@@ -386,7 +388,7 @@ type keysRevoke struct {
 func (c *keysRevoke) Run(env *environment) error {
 	id, ok := job.ParseID(c.ID)
 	if !ok {
-		return fmt.Errorf("%q is not a key's id; punctual keys list EMAIL shows them", c.ID)
+		return failed(statusUsage, "%q is not a key's id; punctual keys list EMAIL shows them", c.ID)
 	}
 	return c.withStore(env, func(ctx context.Context, s store.Store) error {
 		k, err := s.KeyGet(ctx, id)
@@ -394,7 +396,7 @@ func (c *keysRevoke) Run(env *environment) error {
 			err = s.KeyRevoke(ctx, id, s.Now())
 		}
 		if err != nil && fault.CodeOf(err) == fault.NotFound {
-			return fmt.Errorf("there is no key %s; punctual keys list EMAIL shows an account's keys", id)
+			return failed(statusNotFound, "there is no key %s; punctual keys list EMAIL shows an account's keys", id)
 		}
 		if err != nil {
 			return err

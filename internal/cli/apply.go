@@ -47,12 +47,17 @@ func (c *applyCommand) Run(env *environment) error {
 	if len(documents) == 0 {
 		return errors.New("there is no document: what --file names is empty, or a directory without .json, .yaml and .yml files")
 	}
+	if c.Owner != "" {
+		for i := range documents {
+			if !documents[i].has("owner") {
+				documents[i].set("owner", rawjson.Quote(c.Owner))
+			}
+		}
+	}
+	documents = byOwner(documents)
 	plans := make([]*plan, len(documents))
 	changes := 0
 	for i := range documents {
-		if c.Owner != "" && !documents[i].has("owner") {
-			documents[i].set("owner", rawjson.Quote(c.Owner))
-		}
 		var err error
 		if plans[i], err = c.send(env, &documents[i], true, ""); err != nil {
 			return err
@@ -73,7 +78,7 @@ func (c *applyCommand) Run(env *environment) error {
 			return err
 		}
 	}
-	if c.JSON || c.Yes {
+	if c.JSON || c.Yes || c.Quiet {
 		return c.show(env, plans)
 	}
 	_, err := fmt.Fprintf(env.out, "applied: %s\n", tally(plans))
@@ -142,7 +147,10 @@ func (c *applyCommand) send(env *environment, d *document, dryRun bool, etag str
 
 // show prints the plans, as JSON if asked for.
 func (c *applyCommand) show(env *environment, plans []*plan) error {
-	if !c.JSON {
+	switch {
+	case c.Quiet && !c.JSON:
+		return printChanged(env.out, plans)
+	case !c.JSON:
 		return printPlans(env.out, plans)
 	}
 	var all []rawjson.Value
@@ -225,6 +233,59 @@ func parseObjects(name string, text []byte) ([][]rawjson.Member, error) {
 		all = append(all, rawjson.Members(v))
 	}
 	return all, nil
+}
+
+// mostSchedules is how many schedules a call applies.
+const mostSchedules = 1000
+
+// byOwner joins the documents of one owner, since together they are what it should have.
+// Schedules of documents without an owner each name theirs; as none of those prunes,
+// they are divided where they are too many for one call.
+func byOwner(documents []document) []document {
+	var joined []document
+	at := map[string]int{}
+	for _, d := range documents {
+		owner := string(d.get("owner"))
+		i, seen := at[owner]
+		if !seen {
+			at[owner] = len(joined)
+			joined = append(joined, d)
+			continue
+		}
+		into := &joined[i]
+		into.name += ", " + d.name
+		for _, m := range d.members {
+			if both := into.get(m.Name); m.Name == "schedules" && both.Kind() == '[' && m.Value.Kind() == '[' {
+				m.Value = rawjson.Array(append(rawjson.Elements(both), rawjson.Elements(m.Value)...))
+			}
+			into.set(m.Name, m.Value)
+		}
+	}
+	var divided []document
+	for _, d := range joined {
+		schedules := d.get("schedules")
+		if d.has("owner") || schedules.Kind() != '[' {
+			divided = append(divided, d)
+			continue
+		}
+		for rest := rawjson.Elements(schedules); len(rest) > 0; { // an account without schedules exports none
+			n := min(len(rest), mostSchedules)
+			part := document{d.name, slices.Clone(d.members)}
+			part.set("schedules", rawjson.Array(rest[:n]))
+			divided, rest = append(divided, part), rest[n:]
+		}
+	}
+	return divided
+}
+
+// get returns a member of the document; nil if there is none.
+func (d *document) get(name string) rawjson.Value {
+	for _, m := range d.members {
+		if m.Name == name {
+			return m.Value
+		}
+	}
+	return nil
 }
 
 func (d *document) has(name string) bool { return hasField(d.members, name) }
@@ -317,6 +378,21 @@ func printPlans(out io.Writer, plans []*plan) error {
 	}
 	_, _ = fmt.Fprintln(w, tally(plans))
 	return w.Flush()
+}
+
+// printChanged prints the keys of schedules that plans change, each as the id key:KEY.
+func printChanged(out io.Writer, plans []*plan) error {
+	for _, p := range plans {
+		for _, item := range p.items {
+			if item.Result == "unchanged" {
+				continue
+			}
+			if _, err := fmt.Fprintln(out, printable("key:"+item.Key)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // shown returns a value for a line of a plan.

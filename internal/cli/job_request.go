@@ -92,10 +92,10 @@ func (c *requestFlags) method(members []rawjson.Member, body bool) string {
 var timingFields = []string{"schedule_in", "scheduled_at", "repeat_every", "cron", "timezone"}
 
 // quotedList returns texts as a JSON array.
-func quotedList(texts []string) rawjson.Value {
+func quotedList[T ~string](texts []T) rawjson.Value {
 	var all []rawjson.Value
 	for _, text := range texts {
-		all = append(all, rawjson.Quote(text))
+		all = append(all, rawjson.Quote(string(text)))
 	}
 	return rawjson.Array(all)
 }

@@ -38,6 +38,14 @@ func (c *jobsCreate) createBatch(env *environment) error {
 	if err := json.Unmarshal(records, &jobs); err != nil {
 		return unreadable(err)
 	}
+	if c.Quiet {
+		for _, j := range jobs {
+			if _, err := fmt.Fprintln(env.out, j.Number); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	held := 0
 	for _, j := range jobs {
 		if j.Conflict {

@@ -53,7 +53,7 @@ type operationsStart struct {
 	serviceFlags
 	Action string `arg:"" enum:"cancel,rerun,run,reschedule" help:"What to do with each job: cancel, rerun, run or reschedule."`
 	selection
-	ErrorKind string `placeholder:"KIND" help:"Only jobs whose last attempt failed so: timeout, connect, status and so on."`
+	ErrorKind chosen `placeholder:"KIND" help:"Only jobs whose last attempt failed so: timeout, connect, status and so on."`
 	All       bool   `type:"switch" help:"Allow an operation without filters: on every job of the account."`
 	Set       string `placeholder:"JSON" help:"For rerun, the fields that differ; for reschedule, schedule_in or scheduled_at: '{\"schedule_in\": [1, \"hour\"]}'."`
 	Spread    string `placeholder:"DURATION" help:"For rerun and reschedule: distribute the due times over this time, such as 30m or 2h."`
@@ -63,27 +63,25 @@ type operationsStart struct {
 
 // body returns the request for the operation.
 func (c *operationsStart) body(env *environment) (rawjson.Value, error) {
-	schedule, err := c.scheduleID(env, c.Schedule)
+	filters, err := c.filters(&c.serviceFlags, env)
 	if err != nil {
 		return nil, err
 	}
-	var filter, members []rawjson.Member
-	for _, f := range []struct{ name, value string }{
-		{"state", c.State}, {"schedule_id", schedule}, {"host", c.Host}, {"name", c.Name}, {"error_kind", c.ErrorKind}, {"since", c.Since}, {"until", c.Until},
-	} {
+	var selected, members []rawjson.Member
+	for _, f := range append(filters, filter{"error_kind", c.ErrorKind}) {
 		if f.value != "" {
-			filter = append(filter, rawjson.Member{Name: f.name, Value: rawjson.Quote(f.value)})
+			selected = append(selected, rawjson.Member{Name: f.name, Value: rawjson.Quote(string(f.value))})
 		}
 	}
 	if len(c.Tag) > 0 {
-		filter = append(filter, rawjson.Member{Name: "tags", Value: quotedList(c.Tag)})
+		selected = append(selected, rawjson.Member{Name: "tags", Value: quotedList(c.Tag)})
 	}
-	members = append(members, rawjson.Member{Name: "action", Value: rawjson.Quote(c.Action)}, rawjson.Member{Name: "filter", Value: rawjson.Object(filter)})
+	members = append(members, rawjson.Member{Name: "action", Value: rawjson.Quote(c.Action)}, rawjson.Member{Name: "filter", Value: rawjson.Object(selected)})
 	set, err := c.set()
 	if err != nil {
 		return nil, err
 	}
-	if len(filter) == 0 && !c.All {
+	if len(selected) == 0 && !c.All {
 		return nil, failed(statusUsage, "without a filter, this selects every job of the account; give --all if that is meant")
 	}
 	if set != nil {

@@ -60,6 +60,14 @@ func exitStatus(err error) int {
 	case errors.Is(err, context.Canceled):
 		return statusInterrupted
 	}
+	switch fault.CodeOf(err) { // of commands that use the database
+	case fault.NotFound:
+		return statusNotFound
+	case fault.Conflict:
+		return statusConflict
+	case fault.Unavailable:
+		return statusUnreachable
+	}
 	return statusFailed
 }
 

@@ -51,6 +51,7 @@ func receive(next http.Handler) http.Handler {
 		_ = b.charge.attach(c.gate.share(Network(r))) // can't fail: the charge is still empty
 		b.expect(b.start.Add(bodyGrace))
 		defer b.end()
+		c.body = b
 		// Copy the request: the server checks the body of its own request to decide
 		// whether a client that still sends may read the response before the
 		// connection closes.
@@ -123,6 +124,7 @@ func (b *body) fail(err error) error {
 // end is called after or just before the response is complete. The server then
 // reads the rest of a small body.
 func (b *body) end() {
+	b.conn.body = nil
 	b.charge.release()
 	b.conn.gate.set(b.conn, busy)
 	if soon := time.Now().Add(discardWithin); !b.whole && soon.Before(b.until) {

@@ -59,7 +59,9 @@ type conn struct {
 	left     bool
 	reading  atomic.Bool // a handler reads the body; cleared with the mutex held
 
-	inTurn atomic.Bool // see turns
+	inTurn  atomic.Bool // see turns
+	handled atomic.Bool // a handler was called for the request
+	body    *body       // of the request; used by its handler only
 
 	mu      sync.Mutex
 	fresh   bool // no byte has arrived yet
@@ -135,12 +137,12 @@ func (c *conn) arrived(p []byte) (inHeader bool, refused error) {
 	}
 	c.header.read(p)
 	if c.header.lines > maxHeaderLines {
-		c.gate.refuse(c.Conn, "431 Request Header Fields Too Large", "")
+		c.gate.refuse(c.Conn, errHeader)
 		return true, errRefused
 	}
 	if over := c.header.cost() - max(c.header.counted, freeBytes); over > 0 {
-		if c.header.charge.add(over) != nil {
-			c.gate.refuse(c.Conn, "429 Too Many Requests", retrySoon)
+		if full := c.header.charge.add(over); full != nil {
+			c.gate.refuse(c.Conn, full)
 			return true, errRefused
 		}
 		c.header.counted = c.header.cost()
@@ -171,6 +173,14 @@ func (c *conn) SetWriteDeadline(t time.Time) error {
 // client that does not read is os.ErrDeadlineExceeded.
 func (c *conn) Write(p []byte) (n int, err error) {
 	c.endTurn() // the server itself answers what is no request
+	if !c.handled.Load() {
+		if reason := misread(p); reason != nil {
+			if _, err := c.writePiece(c.gate.render(reason), 0, nil); err != nil {
+				return 0, err
+			}
+			return len(p), nil
+		}
+	}
 	if len(p) <= smallWrite {
 		return c.writePiece(p, 0, nil)
 	}
@@ -237,6 +247,7 @@ func (c *conn) begun() {
 // ended records that a response is complete and a header comes next.
 func (c *conn) ended() {
 	c.gate.set(c, silent)
+	c.handled.Store(false)
 	c.mu.Lock()
 	c.resetHeader()
 	c.mu.Unlock()

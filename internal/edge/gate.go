@@ -3,7 +3,6 @@ package edge
 import (
 	"container/list"
 	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 	"sync"
@@ -27,7 +26,6 @@ const (
 	unreadBytes = 64 << 20
 	// refuseWithin is how long sending a refusal to a client may take.
 	refuseWithin = 10 * time.Millisecond
-	retrySoon    = "Retry-After: 1\r\n"
 )
 
 // gate limits connections, in all and per network. If there is no room for a new
@@ -38,6 +36,7 @@ type gate struct {
 	mostOfProxy      int
 	received, unread *budget
 	turns            *turns
+	render           func(error) []byte // a response that refuses a connection
 
 	refused, dropped atomic.Int64
 
@@ -122,7 +121,7 @@ func (l *gated) Accept() (net.Conn, error) {
 			return c, nil
 		}
 		l.gate.refused.Add(1)
-		l.gate.refuse(inner, "503 Service Unavailable", retrySoon)
+		l.gate.refuse(inner, errCrowded)
 		_ = inner.Close()
 	}
 }
@@ -182,9 +181,9 @@ func (g *gate) drop(c *conn) {
 }
 
 // refuse sends a client a response that refuses its connection.
-func (g *gate) refuse(c net.Conn, status, header string) {
+func (g *gate) refuse(c net.Conn, reason error) {
 	_ = c.SetWriteDeadline(time.Now().Add(refuseWithin))
-	_, _ = fmt.Fprintf(c, "HTTP/1.1 %s\r\n%sConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n\r\n%s", status, header, len(status), status)
+	_, _ = c.Write(g.render(reason))
 }
 
 // awaits records that a connection waits for more of a body, if a handler is still

@@ -63,7 +63,10 @@ func newHallWith(t *testing.T, config ServerConfig) *hall {
 	t.Helper()
 	config.Log = slog.New(slog.DiscardHandler)
 	config.Refuse = func(w http.ResponseWriter, _ *http.Request, err error) {
-		http.Error(w, err.Error(), map[fault.Code]int{fault.Misdirected: 421}[fault.CodeOf(err)])
+		http.Error(w, err.Error(), map[fault.Code]int{
+			fault.Misdirected: 421, fault.Unreadable: 400, fault.TooMany: 429, fault.Unavailable: 503, fault.HeaderTooLarge: 431,
+			fault.Unexpected: 417, fault.NotImplemented: 501, fault.VersionNotSupported: 505,
+		}[fault.CodeOf(err)])
 	}
 	h := &hall{T: t, Server: NewServer(config), listener: make(pipes)}
 	served := make(chan error, 1)

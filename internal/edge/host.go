@@ -21,6 +21,9 @@ var unchecked = map[string]bool{"/healthz": true, "/readyz": true, "/metrics": t
 // proxy it checks the forwarded host. Over https it adds Strict-Transport-Security.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c := connOf(r.Context()); c != nil {
+			c.handled.Store(true)
+		}
 		asked := forwarded(r, "X-Forwarded-Host")
 		if !isHost(asked) {
 			asked = ""

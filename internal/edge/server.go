@@ -10,7 +10,8 @@ import (
 // ServerConfig configures a Server.
 type ServerConfig struct {
 	Handler http.Handler
-	// Refuse responds to a request that does not reach Handler.
+	// Refuse responds to a request that does not reach Handler. For a connection that
+	// has sent no readable request, the request is empty.
 	Refuse func(http.ResponseWriter, *http.Request, error)
 	Policy *Policy
 	// MaxConnections is the limit of open connections, at least 1. A network may
@@ -31,6 +32,7 @@ type Server struct {
 // NewServer returns a Server.
 func NewServer(config ServerConfig) *Server {
 	s := &Server{config: config, gate: newGate(config.Policy, config.MaxConnections)}
+	s.gate.render = s.render
 	s.Server = &http.Server{
 		Handler: s.guard(receive(config.Handler)), ReadHeaderTimeout: headerTimeout, WriteTimeout: answerTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,

@@ -10,22 +10,26 @@ import (
 type Code int
 
 const (
-	Internal         Code = iota // a defect or an unexpected failure of ours
-	Unreadable                   // the request body could not be read
-	Unauthorized                 // no credentials, or wrong ones
-	NotFound                     // no such record or route for this caller
-	MethodNotAllowed             // the route exists, the method does not
-	TooLarge                     // the request body is over the limit
-	UnsupportedMedia             // the request body has another media type
-	Invalid                      // readable, but not acceptable
-	TooMany                      // over a rate limit
-	Forbidden                    // known, but not permitted
-	Unavailable                  // the store or the queue can't take it now
-	TooSlow                      // the request body arrived too slowly
-	Misdirected                  // the request is for another host
-	Conflict                     // in conflict with another record, which Message names
-	Gone                         // what the call refers to is over
-	Stale                        // If-Match names another revision
+	Internal            Code = iota // a defect or an unexpected failure of ours
+	Unreadable                      // the request body could not be read
+	Unauthorized                    // no credentials, or wrong ones
+	NotFound                        // no such record or route for this caller
+	MethodNotAllowed                // the route exists, the method does not
+	TooLarge                        // the request body is over the limit
+	UnsupportedMedia                // the request body has another media type
+	Invalid                         // readable, but not acceptable
+	TooMany                         // over a rate limit
+	Forbidden                       // known, but not permitted
+	Unavailable                     // the store or the queue can't take it now
+	TooSlow                         // the request body arrived too slowly
+	Misdirected                     // the request is for another host
+	Conflict                        // in conflict with another record, which Message names
+	Gone                            // what the call refers to is over
+	Stale                           // If-Match names another revision
+	HeaderTooLarge                  // the address or the headers are over the limit
+	Unexpected                      // the header Expect can't be met
+	NotImplemented                  // the body's transfer coding is not known
+	VersionNotSupported             // of HTTP
 )
 
 // Overlapping is the Reason of TooMany when too much of the caller is under way

@@ -96,7 +96,7 @@ func (s *Server) exportSchedules(c *call) error {
 				b = append(b, ',')
 			}
 			first = false
-			b = job.AppendDocumentItem(b, one, c.maskedArgs(one.Args))
+			b = job.AppendDocumentItem(b, one, c.maskedArgs(one.Args), owner == nil)
 		}
 		_, err := c.Write(b)
 		b = b[:0]

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -125,27 +126,32 @@ func (c *call) mediaType() string {
 	return mediaType
 }
 
-// readAll reads a body of up to most bytes, a whole number of MiB.
+// readAll reads a body of up to most bytes after decoding, a whole number of MiB.
 func (c *call) readAll(most int64) ([]byte, error) {
-	tooLarge := fault.New(fault.TooLarge, "the body must be at most "+strconv.FormatInt(most>>20, 10)+" MiB")
-	if c.r.ContentLength > most {
-		c.Header().Set("Connection", "close")
-		return nil, tooLarge
-	}
-	body := http.MaxBytesReader(c.ResponseWriter, c.r.Body, most)
-	// The buffer grows as the body arrives, since a client can declare any length.
-	var b bytes.Buffer
-	b.Grow(bytes.MinRead + int(min(max(c.r.ContentLength, 0), trustedLength)))
-	_, err := b.ReadFrom(body)
+	text, err := c.readDecoded(most)
 	var over *http.MaxBytesError
 	var f *fault.Error
 	switch {
 	case err == nil:
-		return b.Bytes(), nil
+		return text, nil
 	case errors.As(err, &over):
-		return nil, tooLarge
+		c.Header().Set("Connection", "close")
+		return nil, fault.New(fault.TooLarge, "the body must be at most "+strconv.FormatInt(most>>20, 10)+" MiB, after decoding")
 	case errors.As(err, &f):
 		return nil, f
 	}
 	return nil, fault.New(fault.Unreadable, "the body could not be read completely; send it again")
+}
+
+func (c *call) readDecoded(most int64) ([]byte, error) {
+	body, length, err := edge.Decoded(c.ResponseWriter, c.r, most)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = body.Close() }()
+	// The buffer grows as the body arrives, since a client can declare any length.
+	var b bytes.Buffer
+	b.Grow(bytes.MinRead + int(min(max(length, 0), trustedLength)))
+	_, err = b.ReadFrom(body)
+	return b.Bytes(), err
 }

@@ -21,12 +21,18 @@ var elsewhere = func() map[string]bool {
 	return all
 }()
 
+// wholeLists are lists that have no parameters.
+var wholeLists = map[string]bool{"GET /api/limits": true, "GET /api/account/keys": true}
+
 // refuseMisspelt returns a fault that lists the query parameters that belong to
 // other calls, are probably misspelt or can't be decoded; nil if there are none. A
 // misspelt filter that is ignored would list everything. Other parameters that a
 // call doesn't take are ignored: clients and proxies add their own.
 func refuseMisspelt(route route, method string, address *url.URL) error {
 	known := parameters[method+" "+route.path]
+	if wholeLists[method+" "+route.path] && address.Query().Has("page") {
+		return fault.Refuse([]fault.Problem{{Parameter: "page", Detail: "is not a parameter: this list comes whole; longer ones are read by limit with offset, or with the cursor of the Link header"}})
+	}
 	if len(known) == 0 || address.RawQuery == "" {
 		return nil
 	}
@@ -41,7 +47,10 @@ func refuseMisspelt(route route, method string, address *url.URL) error {
 		if slices.Contains(known, plainName(name)) {
 			continue
 		}
-		if plain := bracketless(name); slices.Contains(known, plain) {
+		plain := bracketless(name)
+		if plain == "page" && slices.Contains(known, "limit") {
+			problems.Add(fault.Problem{Parameter: name, Detail: "is not a parameter: lists are read by limit with offset, or with the cursor of the Link header; this one takes " + strings.Join(known, ", ")})
+		} else if slices.Contains(known, plain) {
 			problems.Add(fault.Problem{Parameter: plain, Detail: "can't be given as " + name})
 		} else if meant, ok := job.Misspelt(plain, known); ok {
 			problems.Add(fault.Problem{Parameter: name, Detail: "is not a known parameter; did you mean " + meant + "?"})

@@ -22,22 +22,26 @@ var responses = map[fault.Code]struct {
 	title  string
 	code   string
 }{
-	fault.Internal:         {http.StatusInternalServerError, "Internal Server Error", "internal"},
-	fault.Unreadable:       {http.StatusBadRequest, "Bad Request", "unreadable_body"},
-	fault.Unauthorized:     {http.StatusUnauthorized, "Unauthorized", "unauthorized"},
-	fault.Forbidden:        {http.StatusForbidden, "Forbidden", "forbidden"},
-	fault.NotFound:         {http.StatusNotFound, "Not Found", "not_found"},
-	fault.MethodNotAllowed: {http.StatusMethodNotAllowed, "Method Not Allowed", "method_not_allowed"},
-	fault.TooSlow:          {http.StatusRequestTimeout, "Request Timeout", "body_too_slow"},
-	fault.Conflict:         {http.StatusConflict, "Conflict", "conflict"},
-	fault.Gone:             {http.StatusGone, "Gone", "gone"},
-	fault.Stale:            {http.StatusPreconditionFailed, "Precondition Failed", "stale_revision"},
-	fault.TooLarge:         {http.StatusRequestEntityTooLarge, "Content Too Large", "body_too_large"},
-	fault.UnsupportedMedia: {http.StatusUnsupportedMediaType, "Unsupported Media Type", "unsupported_media_type"},
-	fault.Misdirected:      {http.StatusMisdirectedRequest, "Misdirected Request", "misdirected"},
-	fault.Invalid:          {http.StatusUnprocessableEntity, "Unprocessable Content", "invalid_request"},
-	fault.TooMany:          {http.StatusTooManyRequests, "Too Many Requests", "rate_limited"},
-	fault.Unavailable:      {http.StatusServiceUnavailable, "Service Unavailable", "unavailable"},
+	fault.Internal:            {http.StatusInternalServerError, "Internal Server Error", "internal"},
+	fault.Unreadable:          {http.StatusBadRequest, "Bad Request", "unreadable_body"},
+	fault.Unauthorized:        {http.StatusUnauthorized, "Unauthorized", "unauthorized"},
+	fault.Forbidden:           {http.StatusForbidden, "Forbidden", "forbidden"},
+	fault.NotFound:            {http.StatusNotFound, "Not Found", "not_found"},
+	fault.MethodNotAllowed:    {http.StatusMethodNotAllowed, "Method Not Allowed", "method_not_allowed"},
+	fault.TooSlow:             {http.StatusRequestTimeout, "Request Timeout", "body_too_slow"},
+	fault.Conflict:            {http.StatusConflict, "Conflict", "conflict"},
+	fault.Gone:                {http.StatusGone, "Gone", "gone"},
+	fault.Stale:               {http.StatusPreconditionFailed, "Precondition Failed", "stale_revision"},
+	fault.TooLarge:            {http.StatusRequestEntityTooLarge, "Content Too Large", "body_too_large"},
+	fault.UnsupportedMedia:    {http.StatusUnsupportedMediaType, "Unsupported Media Type", "unsupported_media_type"},
+	fault.Misdirected:         {http.StatusMisdirectedRequest, "Misdirected Request", "misdirected"},
+	fault.Invalid:             {http.StatusUnprocessableEntity, "Unprocessable Content", "invalid_request"},
+	fault.TooMany:             {http.StatusTooManyRequests, "Too Many Requests", "rate_limited"},
+	fault.HeaderTooLarge:      {http.StatusRequestHeaderFieldsTooLarge, "Request Header Fields Too Large", "header_too_large"},
+	fault.Unexpected:          {http.StatusExpectationFailed, "Expectation Failed", "expectation_failed"},
+	fault.NotImplemented:      {http.StatusNotImplemented, "Not Implemented", "not_implemented"},
+	fault.VersionNotSupported: {http.StatusHTTPVersionNotSupported, "HTTP Version Not Supported", "version_not_supported"},
+	fault.Unavailable:         {http.StatusServiceUnavailable, "Service Unavailable", "unavailable"},
 }
 
 func (s *Server) problem(c *call, id string, err error) {
@@ -51,7 +55,7 @@ func (s *Server) problem(c *call, id string, err error) {
 		f = &fault.Error{Code: fault.Internal, Message: internalMessage, Cause: err}
 	}
 	response := responses[f.Code]
-	if response.status >= 500 && !gone {
+	if (f.Code == fault.Internal || f.Code == fault.Unavailable) && !gone {
 		s.complaints.Log(s.Log, "request failed", response.status, "request", id, "error", err)
 	}
 	header := c.Header()

@@ -225,7 +225,8 @@ func (c *call) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// The mux would redirect paths that are not clean; here they don't exist.
 	// An escaped slash is part of a key.
-	if p := r.URL.EscapedPath(); p != "/" && path.Clean(p) != p {
+	// The mux answers a bare asterisk itself.
+	if p := r.URL.EscapedPath(); p != "/" && path.Clean(p) != p || r.RequestURI == "*" {
 		s.serve(route{path: "/"}).ServeHTTP(w, r)
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -26,6 +27,8 @@ const (
 // Document lists the schedules that its owner should have. The owner is a name
 // for where the document is kept, such as a repository. It is not the account.
 type Document struct {
+	// Owner is "" for a document whose schedules each name their owner, as an export of
+	// all schedules has it.
 	Owner string
 	Items []DocumentItem
 	// Prune removes schedules of the owner that the document doesn't list. All
@@ -37,7 +40,10 @@ type Document struct {
 // DocumentItem is a schedule of a document.
 type DocumentItem struct {
 	Key   string
+	Owner string // "" for none
 	Draft *Draft // with this key
+
+	ownerGiven bool // it may be null
 }
 
 // DocumentEntry is a schedule that an owner has.
@@ -73,10 +79,15 @@ func ReadDocument(body rawjson.Value, options func(key *string) ReadOptions) (*D
 	}
 	r.take(rawjson.Members(body), documentFields)
 	d := &Document{Prune: r.flag("prune"), All: r.flag("all"), DryRun: r.flag("dry_run")}
-	d.Owner = r.documentOwner()
 	schedules := r.fields["schedules"]
 	items := rawjson.Elements(schedules)
+	whole := len(r.fields["owner"]) == 0 && slices.ContainsFunc(items, namesOwner)
+	if !whole {
+		d.Owner = r.documentOwner()
+	}
 	switch {
+	case whole && d.Prune:
+		r.refuse("#/prune", "needs an owner of the whole document, whose other schedules are removed")
 	case schedules.Kind() != '[':
 		r.refuse("#/schedules", "must be an array of schedules")
 	case len(items) > MaxDocumentItems:
@@ -89,6 +100,15 @@ func ReadDocument(body rawjson.Value, options func(key *string) ReadOptions) (*D
 	for i, item := range items {
 		at := "#/schedules/" + strconv.Itoa(i)
 		read, err := readDocumentItem(item, options)
+		switch {
+		case whole && !read.ownerGiven && item.Kind() == '{':
+			r.refuse(at+"/owner", "must be given here too, or null for none, as other schedules of the document have one")
+		case whole:
+		case read.ownerGiven && read.Owner != d.Owner:
+			r.refuse(at+"/owner", "is not that of the document; leave one of them out")
+		default:
+			read.Owner = d.Owner
+		}
 		for _, p := range fault.ProblemsOf(err) {
 			p.Pointer = at + strings.TrimPrefix(p.Pointer, "#")
 			r.problems.Add(p)
@@ -142,6 +162,11 @@ func WhyNotKey(text string) string {
 	return ""
 }
 
+// namesOwner reports whether a schedule of a document has an owner of its own.
+func namesOwner(item rawjson.Value) bool {
+	return item.Kind() == '{' && slices.ContainsFunc(rawjson.Members(item), func(m rawjson.Member) bool { return m.Name == "owner" })
+}
+
 // readDocumentItem reads a schedule of a document. Its key is set even if there
 // are other problems.
 func readDocumentItem(item rawjson.Value, options func(key *string) ReadOptions) (DocumentItem, error) {
@@ -149,15 +174,18 @@ func readDocumentItem(item rawjson.Value, options func(key *string) ReadOptions)
 		return DocumentItem{}, fault.Refuse([]fault.Problem{{Pointer: "#", Detail: "must be a JSON object with a key and the fields of a schedule"}})
 	}
 	var members []rawjson.Member
-	var key rawjson.Value
+	var key, owner rawjson.Value
+	var read DocumentItem
 	for _, m := range rawjson.Members(item) {
-		if m.Name == "key" {
+		switch m.Name {
+		case "key":
 			key = m.Value
-		} else {
+		case "owner":
+			owner, read.ownerGiven = m.Value, true
+		default:
 			members = append(members, m)
 		}
 	}
-	var read DocumentItem
 	why := "must be given: it names the schedule"
 	switch {
 	case rawjson.IsNull(key):
@@ -171,6 +199,11 @@ func readDocumentItem(item rawjson.Value, options func(key *string) ReadOptions)
 		problems.Add(fault.Problem{Pointer: "#/key", Detail: why})
 	} else {
 		read.Key = rawjson.Text(key)
+	}
+	if read.ownerGiven && !rawjson.IsNull(owner) {
+		if read.Owner = rawjson.Text(owner); owner.Kind() != '"' || WhyNotKey(read.Owner) != "" {
+			problems.Add(fault.Problem{Pointer: "#/owner", Detail: "must be a string of 1 to 255 characters without U+0000, or null"})
+		}
 	}
 	var held *string
 	if read.Key != "" {
@@ -187,11 +220,17 @@ func readDocumentItem(item rawjson.Value, options func(key *string) ReadOptions)
 	return read, problems.Err()
 }
 
-// AppendDocumentItem appends a schedule as a document lists it: with its key, and
-// the request that would create it.
-func AppendDocumentItem(b []byte, s *Schedule, args rawjson.Value) []byte {
+// AppendDocumentItem appends a schedule as a document lists it: with its key, its owner
+// if the document has none, and the request that would create it.
+func AppendDocumentItem(b []byte, s *Schedule, args rawjson.Value, withOwner bool) []byte {
 	b = append(b, `{"key":`...)
 	b = rawjson.AppendText(b, *s.Key)
+	switch {
+	case withOwner && s.Document == "":
+		b = append(b, `,"owner":null`...)
+	case withOwner:
+		b = rawjson.AppendText(append(b, `,"owner":`...), s.Document)
+	}
 	for _, column := range []struct {
 		name  string
 		value *string

@@ -52,6 +52,9 @@ func (s *Service) Apply(ctx context.Context, owner job.Owner, d *job.Document, m
 		return nil, err
 	}
 	defer leave()
+	if d.Owner == "" {
+		return s.applyWhole(ctx, owner, d, match)
+	}
 	for range applyTries {
 		entries, err := s.Store.DocumentEntries(ctx, owner, d.Owner)
 		if err != nil {
@@ -99,7 +102,7 @@ func (a *applying) prune() error {
 		return fault.New(fault.Invalid, fmt.Sprintf("prune would remove %d schedules; one call removes at most %d, so delete some first", n, job.MaxDocumentItems))
 	}
 	if n := others + len(listed); !a.document.Prune && n > job.MaxDocumentEntries {
-		return fault.New(fault.Invalid, fmt.Sprintf("owner %q would have %d schedules; the most is %d, so use several owners", a.document.Owner, n, job.MaxDocumentEntries))
+		return tooManyEntries(a.document.Owner, n)
 	}
 	return nil
 }
@@ -107,7 +110,7 @@ func (a *applying) prune() error {
 func (s *Service) apply(ctx context.Context, owner job.Owner, a *applying) (*Applied, error) {
 	puts := make([]Put, 0, len(a.document.Items)+len(a.removed))
 	for _, item := range a.document.Items {
-		puts = append(puts, Put{Key: item.Key, Draft: item.Draft})
+		puts = append(puts, Put{Key: item.Key, Draft: item.Draft, Document: item.Owner})
 	}
 	for _, key := range a.removed {
 		puts = append(puts, Put{Key: key})
@@ -131,13 +134,28 @@ func (a *applying) check(h *store.Holders) error {
 	if !slices.Equal(h.Entries, a.entries) {
 		return errDocumentChanged
 	}
+	if err := a.checkOwners(h); err != nil {
+		return err
+	}
 	for i, holder := range h.Keys {
-		if s := holder.Schedule; s != nil && s.Document != "" && s.Document != a.document.Owner {
-			return fault.New(fault.Conflict, fmt.Sprintf("the schedule with the key %q belongs to the owner %q; use another key, or remove it there",
-				*s.Key, s.Document))
-		}
 		if i >= len(a.document.Items) && (holder.Schedule == nil || holder.Schedule.Document != a.document.Owner) {
 			return errDocumentChanged
+		}
+	}
+	return nil
+}
+
+// checkOwners returns a Conflict fault if a schedule belongs to another owner than the
+// document says.
+func (a *applying) checkOwners(h *store.Holders) error {
+	for i, holder := range h.Keys {
+		owner := a.document.Owner
+		if i < len(a.document.Items) {
+			owner = a.document.Items[i].Owner
+		}
+		if s := holder.Schedule; s != nil && s.Document != "" && s.Document != owner {
+			return fault.New(fault.Conflict, fmt.Sprintf("the schedule with the key %q belongs to the owner %q; use another key, or remove it there",
+				*s.Key, s.Document))
 		}
 	}
 	return nil

@@ -73,5 +73,8 @@ func applyDetail(owner string, results []ApplyResult) string {
 	if len(did) == 0 {
 		return ""
 	}
+	if owner == "" {
+		return strings.Join(did, ", ") // a document of several owners
+	}
 	return "owner " + strconv.Quote(owner) + ": " + strings.Join(did, ", ")
 }

@@ -16,6 +16,9 @@ import (
 type Put struct {
 	Key   string
 	Draft *job.Draft // with this key; nil removes the schedule
+	// Document is the owner of documents that the schedule then belongs to; "" changes
+	// none.
+	Document string
 }
 
 // putOptions are options of putAll.
@@ -23,7 +26,7 @@ type putOptions struct {
 	// check is called with what holds the keys, in the transaction. Its error cancels
 	// all.
 	check func(*store.Holders) error
-	// document is the owner of the document that is applied; "" if there is none.
+	// document is the owner of the whole document that is applied; "" if there is none.
 	document string
 	// dryRun changes nothing; the results are what would be done.
 	dryRun bool
@@ -57,7 +60,7 @@ func (s *Service) PutSchedule(ctx context.Context, owner job.Owner, key string, 
 	if err := r.result(err); err != nil {
 		return nil, err
 	}
-	results, err := s.putAll(ctx, owner, []Put{{key, draft}}, putOptions{check: func(h *store.Holders) error {
+	results, err := s.putAll(ctx, owner, []Put{{Key: key, Draft: draft}}, putOptions{check: func(h *store.Holders) error {
 		return match.holds(revisionOf(h.Keys[0].Schedule))
 	}})
 	if err != nil {
@@ -236,7 +239,7 @@ func (p *putting) one(i int, h *store.KeyHolder) (*store.Changes, error) {
 			return nil, err
 		}
 		n := newJob(p.owner, draft, h.Now, p.from).NewJob
-		n.Caps, n.Schedule.Document = p.capsOfNew(), p.document
+		n.Caps, n.Schedule.Document = p.capsOfNew(), p.puts[i].Document
 		p.results[i], p.created[i] = PutResult{Schedule: n.Schedule, Created: true, Changes: job.Created(draft)}, n.Job
 		return &store.Changes{Next: &n}, nil
 	}
@@ -244,7 +247,7 @@ func (p *putting) one(i int, h *store.KeyHolder) (*store.Changes, error) {
 	if err != nil {
 		return nil, err
 	}
-	edit.TakeOver(h.Schedule, p.document)
+	edit.TakeOver(h.Schedule, p.puts[i].Document)
 	p.results[i], p.created[i] = PutResult{Schedule: h.Schedule, Changes: edit.Changes}, nil
 	if p.dryRun {
 		return nil, nil

@@ -8,7 +8,7 @@ import (
 )
 
 // ErrUnstorable marks a write that failed because of its content: the database
-// refuses a value, or a decision panicked. Nothing of the write was stored, and a
+// refuses a value, a value can't be encoded or read, or a decision panicked. Nothing of the write was stored, and a
 // retry would fail again. Every other failure of a write is a temporary outage.
 var ErrUnstorable = errors.New("the database does not accept this record")
 

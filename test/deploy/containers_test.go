@@ -3,6 +3,7 @@ package deploy
 import (
 	"bytes"
 	"io"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -32,6 +33,44 @@ func TestSettings_ExistAndAreAccepted(t *testing.T) {
 			}
 		}
 	}
+}
+
+// /metrics needs no key, so each configuration whose listener strangers can reach
+// serves it elsewhere.
+func TestMetrics_AreNotPublic(t *testing.T) {
+	t.Parallel()
+	for _, file := range []string{"compose/compose.yaml", "kubernetes/configuration.yaml", "fly/fly.toml", "render/render.yaml"} {
+		if !strings.Contains(read(t, file), "PUNCTUAL_METRICS_LISTEN") {
+			t.Errorf("%s leaves /metrics on the public listener", file)
+		}
+	}
+	port := regexp.MustCompile(`key: PUNCTUAL_METRICS_LISTEN\n +value: 0\.0\.0\.0:9090\n`)
+	if text := read(t, "render/render.yaml"); !port.MatchString(text) || !strings.Contains(text, "key: PORT\n        value: \"10000\"\n") {
+		t.Error("render.yaml doesn't name a public port other than that of the metrics")
+	}
+}
+
+// The key file that the compose file names is made as it says.
+func TestCompose_EncryptsSecrets(t *testing.T) {
+	t.Parallel()
+	text := read(t, "compose/compose.yaml")
+	for _, want := range []string{
+		"PUNCTUAL_SECRETS_KEY_FILE: /run/secrets/secrets-key\n", "secrets: [pgpass, secrets-key]\n", "secrets new-key > secrets-key\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("compose.yaml has no %q", want)
+		}
+	}
+	for _, file := range regexp.MustCompile(`file: \./(\S+)`).FindAllStringSubmatch(text, -1) {
+		if !strings.Contains(read(t, "compose/.gitignore"), "/"+file[1]+"\n") {
+			t.Errorf("git would keep the secret file %s", file[1])
+		}
+	}
+	key := filepath.Join(t.TempDir(), "secrets-key")
+	if err := os.WriteFile(key, []byte(harness.Command(t, nil, "secrets", "new-key").Stdout), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	awaitReady(t, harness.Start(t, harness.Flag("secrets-key-file", key)))
 }
 
 func TestDockerfile_NeedsNoRights(t *testing.T) {

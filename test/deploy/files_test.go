@@ -17,6 +17,14 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
+// Without a limit, a service that needs more memory than expected takes it from others.
+func TestUnit_LimitsMemory(t *testing.T) {
+	t.Parallel()
+	if !regexp.MustCompile(`\nMemoryMax=\d+[MG]\n`).MatchString(read(t, "systemd/punctual.service")) {
+		t.Error("the unit sets no MemoryMax")
+	}
+}
+
 func TestUnit_IsHardened(t *testing.T) {
 	t.Parallel()
 	// The issue is the unit, not the machine: this tool is part of systemd itself.

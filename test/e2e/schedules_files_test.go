@@ -352,3 +352,68 @@ func TestApply_AKillAppliesAllOrNothing(t *testing.T) {
 		}
 	}
 }
+
+// The export of all schedules names each one's owner, and can be applied as it is.
+func TestExport_OfAWholeAccountCanBeApplied(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	a.Post("/api/apply", document("", dailyItem("a", ""), dailyItem("c", ""))).Want(200)
+	a.Post("/api/apply", `{"owner":"other","schedules":[`+dailyItem("b", "")+`]}`).Want(200)
+	create(a.Client, `{"idempotency_key":"d","url":"https://example.com/hook","repeat_every":[1,"day"],"schedule_in":[2,"days"]}`)
+	exported := string(a.Get("/api/export").Want(200).Body)
+	owners := ""
+	for _, s := range harness.JSON(exported).Get("schedules").Items() {
+		owners += s.Get("key").Str() + "=" + s.Get("owner").Raw() + " "
+	}
+	if owners != `a="repo" b="other" c="repo" d=null ` {
+		t.Errorf("the owners are %s", owners)
+	}
+	same := a.Post("/api/apply", exported)
+	wantOutcome(t, same, "a unchanged, b unchanged, c unchanged, d unchanged")
+	a.Post("/api/apply", exported, harness.Header("If-Match", `"other"`)).WantProblem(412)
+	a.Post("/api/apply", exported, harness.Header("If-Match", same.Header.Get("ETag"))).Want(200)
+	wantSaid(t, client(t, a, "export"), 0, `"owner": "other"`)
+	for _, format := range []string{"json", "yaml"} {
+		got := client(t, a, "export", "--format", format)
+		file := filepath.Join(t.TempDir(), "all."+format)
+		if err := os.WriteFile(file, []byte(got.Stdout), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		wantSaid(t, client(t, a, "apply", "-f", file, "--yes"), 0, "0 created, 0 changed, 0 removed, 4 unchanged")
+	}
+	// Into another account, each schedule with its owner.
+	b := account(t)
+	wantOutcome(t, b.Post("/api/apply", exported), "a created, b created, c created, d created")
+	if again := string(b.Get("/api/export").Want(200).Body); again != exported {
+		t.Errorf("exported %s\nthen %s", exported, again)
+	}
+	b.Post("/api/apply", strings.Replace(exported, `"owner":"other"`, `"owner":"repo"`, 1)).WantProblem(409)
+	b.Post("/api/apply", strings.Replace(exported, `"owner":"other"`, `"owner":null`, 1)).WantProblem(409)
+	b.Post("/api/apply", strings.Replace(exported, `"owner":"other",`, ``, 1)).WantPointers("#/schedules/1/owner")
+	b.Post("/api/apply", strings.Replace(exported, `"owner":"other"`, `"owner":7`, 1)).WantPointers("#/schedules/1/owner")
+	b.Post("/api/apply", strings.TrimSuffix(strings.TrimSpace(exported), "}")+`,"prune":true}`).WantPointers("#/prune")
+	empty := account(t)
+	empty.Post("/api/apply", `{"schedules":[]}`).WantPointers("#/owner")
+}
+
+func TestCommandApply_JoinsFilesOfAnOwner(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	directory := t.TempDir()
+	for name, key := range map[string]string{"1.json": "a", "2.json": "b"} {
+		if err := os.WriteFile(filepath.Join(directory, name), []byte(document("", dailyItem(key, ""))), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantSaid(t, client(t, a, "apply", "-f", directory, "--prune", "--yes"), 0, "2 created, 0 changed, 0 removed, 0 unchanged")
+	wantSaid(t, client(t, a, "apply", "-f", directory, "--prune", "--yes"), 0, "0 created, 0 changed, 0 removed, 2 unchanged")
+	if got := client(t, a, "apply", "-f", directory, "--yes", "-q"); got.Stdout != "" {
+		t.Errorf("-q prints %q of what is unchanged", got.Stdout)
+	}
+	if err := os.WriteFile(filepath.Join(directory, "3.json"), []byte(document("", dailyItem("c", ""))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := client(t, a, "apply", "-f", directory, "--yes", "-q"); got.Stdout != "key:c\n" {
+		t.Errorf("-q prints %q", got.Stdout)
+	}
+}

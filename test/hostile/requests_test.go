@@ -86,7 +86,14 @@ var requestAttacks = []attack{
 	creates("a form of bad escapes", fill("%zz=%zz&", almost), "Content-Type", form),
 	creates("a media type with 50 KB of parameters", job(`"name":"a"`), "Content-Type", "application/json"+fill(";a=b", 50*kib)),
 	creates("a key header of 50 KB", job(`"name":"a"`), "Idempotency-Key", fill("k", 50*kib)),
-	creates("an encoding that is not read", string(gzipped(fill("\x00", 20*mib))), "Content-Encoding", "gzip"),
+	creates("an encoding that is not read", string(gzipped(fill("\x00", 20*mib))), "Content-Encoding", "br"),
+	creates("a gzip of 20 MiB of spaces", string(gzipped(fill(" ", 20*mib))), "Content-Encoding", "gzip"),
+	creates("a megabyte of empty gzip members", fill(string(gzipped("")), almost), "Content-Encoding", "gzip"),
+	sends("a batch of gzip that becomes 200 MiB", "/api/jobs/batch", string(gzipped(fill("\n", 200*mib))), "Content-Encoding", "gzip", "Content-Type", "application/x-ndjson"),
+	{"gzip bombs without a key, 32 at once", func(ctx context.Context, s *strike) {
+		body := gzipped(`{"content":"` + fill("c", 20*mib) + `"}`)
+		s.flood(ctx, 32, func(int) { s.call(http.MethodPost, "/api/broadcast", "", body, "Content-Encoding", "gzip") })
+	}},
 	creates("nothing", ""),
 	sends("echo of a megabyte", "/api/echo", `"`+fill("e", almost)+`"`),
 	sends("echo of deep nesting", "/api/echo", nested("[", "", "]", 400_000)),

@@ -9,9 +9,10 @@ import type { Problem, ProblemEntry } from "./generated.js";
  * - `protocol`: the response is not one of this API
  */
 export type ErrorCode =
-  | "unreadable_body" | "unauthorized" | "forbidden" | "not_found" | "unknown_path" | "method_not_allowed" | "body_too_slow"
+  | "unreadable_body" | "unreadable_request" | "unauthorized" | "forbidden" | "not_found" | "unknown_path" | "method_not_allowed" | "body_too_slow"
   | "conflict" | "gone" | "stale_revision" | "body_too_large" | "unsupported_media_type" | "misdirected" | "invalid_request"
   | "rate_limited" | "quota_exceeded" | "too_much_at_once" | "read_too_slow" | "internal" | "unavailable"
+  | "expectation_failed" | "header_too_large" | "not_implemented" | "version_not_supported"
   | "network" | "timeout" | "protocol"
   | (string & {});
 

@@ -869,10 +869,14 @@ export interface Failure {
   message: Sentence;
 }
 
-/** The schedules that an owner should have. */
+/**
+ * The schedules that an owner should have. Without `owner`, each schedule
+ * names its own, as the export of all schedules has it; such a document
+ * removes none, and its `ETag` is that of the schedules that it lists.
+ */
 export interface ScheduleDocument {
   /** A name for where the document is kept, such as a repository. */
-  owner: string;
+  owner?: string;
   /** The schedules. Their keys must differ. */
   schedules: DocumentSchedule[];
   /** Remove schedules of the owner that are not listed, at most 1,000. */
@@ -883,7 +887,7 @@ export interface ScheduleDocument {
   dry_run?: boolean | null;
 }
 
-/** A document as `POST /api/apply` takes it; without `owner` if all schedules were exported. */
+/** A document as `POST /api/apply` takes it. If all schedules were exported, each has its `owner`. */
 export interface ExportedDocument {
   owner?: string;
   schedules: DocumentSchedule[];
@@ -896,6 +900,11 @@ export interface ExportedDocument {
 export interface DocumentSchedule {
   /** Names the schedule. It is the idempotency key of its runs. */
   key: string;
+  /**
+   * Who keeps the schedule; null for nobody. Required if the document has no
+   * `owner`, else that of the document.
+   */
+  owner?: string | null;
   url: Url;
   [name: string]: unknown;
 }
@@ -924,13 +933,14 @@ export interface Problem {
   type: string;
   /**
    * What went wrong, for programs. Codes are stable; new ones may be
-   * added. 400 `unreadable_body`, `no_handshake`; 401 `unauthorized`; 403 `forbidden`;
+   * added. 400 `unreadable_body`, `unreadable_request`, `no_handshake`; 401 `unauthorized`; 403 `forbidden`;
    * 404 `not_found`, `unknown_path`; 405 `method_not_allowed`; 408
    * `body_too_slow`; 409 `conflict`; 410 `gone`; 412 `stale_revision`;
-   * 413 `body_too_large`; 415 `unsupported_media_type`; 421
-   * `misdirected`; 422 `invalid_request`; 429 `rate_limited`,
-   * `quota_exceeded`, `too_much_at_once`, `read_too_slow`; 500
-   * `internal`; 503 `unavailable`.
+   * 413 `body_too_large`; 415 `unsupported_media_type`; 417
+   * `expectation_failed`; 421 `misdirected`; 422 `invalid_request`; 429
+   * `rate_limited`, `quota_exceeded`, `too_much_at_once`,
+   * `read_too_slow`; 431 `header_too_large`; 500 `internal`; 501
+   * `not_implemented`; 503 `unavailable`; 505 `version_not_supported`.
    */
   code: string;
   /** The status in words. */

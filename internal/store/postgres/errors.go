@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
 	"strings"
 	"time"
 
@@ -18,6 +20,47 @@ type unsentError struct{ error }
 func (e unsentError) Unwrap() error { return e.error }
 
 func unsent(err error) error { return unsentError{err} }
+
+// localError marks an error that neither the server nor the connection caused: an
+// argument that can't be encoded, or a row that can't be read. A retry fails again.
+type localError struct {
+	error
+	sent bool // the statements were sent, so that a commit among them has an effect
+}
+
+func (e localError) Unwrap() error { return e.error }
+
+// encoding marks the error of the first result of a batch as local if pgx could not
+// encode the batch. It has sent nothing of it then.
+func encoding(err error) error {
+	if code(err) != "" || ofConnection(err) {
+		return err
+	}
+	return localError{err, false}
+}
+
+// decoding marks the error of reading a row as local, unless it is meant for the caller.
+func decoding(err error) error {
+	if errors.Is(err, errRetry) || errors.As(err, new(*fault.Error)) {
+		return err
+	}
+	return localError{err, true}
+}
+
+// ofConnection reports whether an error without SQLSTATE is a network error, a timeout,
+// or of a connection that was closed.
+func ofConnection(err error) bool {
+	var network net.Error
+	if pgconn.SafeToRetry(err) || pgconn.Timeout(err) || errors.As(err, &network) || errors.As(err, new(*pgconn.ConnectError)) {
+		return true
+	}
+	for _, cause := range []error{context.Canceled, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, pgconn.ErrConnClosed} {
+		if errors.Is(err, cause) {
+			return true
+		}
+	}
+	return false
+}
 
 // code returns the SQLSTATE of the server's error; "" if it did not respond.
 func code(err error) string {
@@ -38,8 +81,10 @@ func passes(err error) bool {
 	case "40001", "40P01", "55P03": // serialization failure, deadlock, lock not available
 		return true
 	case "":
-		var never unsentError
-		return errors.As(err, &never) || pgconn.SafeToRetry(err)
+		if errors.As(err, new(localError)) {
+			return false
+		}
+		return errors.As(err, new(unsentError)) || pgconn.SafeToRetry(err)
 	default:
 		return ends(code(err))
 	}
@@ -76,7 +121,7 @@ func (s *Store) wrap(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, errUnknown):
 		return unknown(err)
-	case errors.As(err, new(*fault.PanicError)), refuses(state):
+	case errors.As(err, new(*fault.PanicError)), errors.As(err, new(localError)), refuses(state):
 		return store.Unstorable(err)
 	case errors.Is(context.Cause(ctx), errDown):
 		return fault.Unreachable(context.Cause(ctx)) // err says only that the call was cancelled

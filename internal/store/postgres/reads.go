@@ -96,7 +96,10 @@ func (s *Store) readAs(ctx context.Context, c class, queries ...query) error {
 		if err == nil {
 			return nil
 		}
-		// Reads can always be retried.
+		if errors.As(err, new(localError)) {
+			return err
+		}
+		// Other reads can always be retried.
 		if try == maxTries || !passes(err) && !broken(err) || !rest(ctx, time.Duration(try*try)*2*time.Millisecond) {
 			return s.wrapRead(asked, ctx, t, err)
 		}

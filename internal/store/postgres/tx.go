@@ -90,8 +90,9 @@ func (t *tx) send(queries []query, commit bool) error {
 	if closed := results.Close(); err == nil && !t.ended {
 		err = closed
 	}
+	var own localError
 	switch state := code(err); {
-	case err == nil, t.ended, pgconn.SafeToRetry(err):
+	case err == nil, t.ended, pgconn.SafeToRetry(err), errors.As(err, &own) && (!own.sent || !commit):
 		return err
 	case commit && (state == "" || strings.HasPrefix(state, "08")):
 		t.ended = true // committed or not
@@ -103,14 +104,20 @@ func (t *tx) send(queries []query, commit bool) error {
 }
 
 func (t *tx) receive(results pgx.BatchResults, skip int, queries []query) error {
-	for range skip {
+	for i := range skip {
 		if _, err := results.Exec(); err != nil {
+			if i == 0 {
+				err = encoding(err)
+			}
 			return fmt.Errorf("beginning a transaction: %w", err)
 		}
 	}
-	for _, q := range queries {
+	for i, q := range queries {
 		rows, err := results.Query()
 		if err != nil {
+			if i+skip == 0 {
+				err = encoding(err)
+			}
 			return fmt.Errorf("running %.60q: %w", q.sql, err)
 		}
 		if q.start != nil {
@@ -122,7 +129,7 @@ func (t *tx) receive(results pgx.BatchResults, skip int, queries []query) error 
 			}
 			if err := q.row(rows); err != nil {
 				rows.Close()
-				return fmt.Errorf("reading rows of %.60q: %w", q.sql, err)
+				return fmt.Errorf("reading rows of %.60q: %w", q.sql, decoding(err))
 			}
 		}
 		if rows.Close(); rows.Err() != nil {

@@ -11,6 +11,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // together runs writes in one group, as the writer's loop does with writes that
@@ -125,5 +126,31 @@ func TestWriter_AGroupWaitsOnceForALockedFile(t *testing.T) {
 		if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
 			t.Errorf("write %d returned %v, want that the file is locked", i, err)
 		}
+	}
+}
+
+// A write that fails by a mistake of this program is refused, so that its batch divides;
+// a read is no outage either.
+func TestStore_OwnMistakesAreNoOutage(t *testing.T) {
+	s := openTest(t)
+	for name, run := range map[string]func(*tx) error{
+		"an unknown table":   func(t *tx) error { return t.exec(`INSERT INTO nothing VALUES (1)`) },
+		"too many arguments": func(t *tx) error { return t.exec(`SELECT ?`, 1, 2) },
+		"no JSON":            func(t *tx) error { return t.exec(`SELECT json_extract('{', '$')`) },
+		"a row that can't be read": func(t *tx) error {
+			return t.query(`SELECT 1`, func(*sqlite.Stmt) error { return errors.New("no text of this service") })
+		},
+	} {
+		if err := s.write(t.Context(), run); !store.IsUnstorable(err) {
+			t.Errorf("writing %s: %v", name, err)
+		}
+		err := s.read(t.Context(), run)
+		if code := fault.CodeOf(err); err == nil || code == fault.Unavailable {
+			t.Errorf("reading %s: %v", name, err)
+		}
+	}
+	chosen := fault.NoSuch("job")
+	if err := s.write(t.Context(), func(t *tx) error { return t.query(`SELECT 1`, func(*sqlite.Stmt) error { return chosen }) }); !errors.Is(err, chosen) {
+		t.Errorf("a fault of reading a row: %v", err)
 	}
 }

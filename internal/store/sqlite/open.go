@@ -289,7 +289,7 @@ func (s *Store) wrap(ctx context.Context, err error) error {
 	}
 	switch result {
 	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultFull, sqlite.ResultIOErr, sqlite.ResultCantOpen, sqlite.ResultReadOnly, sqlite.ResultInterrupt,
-		sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultNoMem:
+		sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultNoMem, sqlite.ResultProtocol, sqlite.ResultAbort:
 		return fault.Unreachable(err)
 	case sqlite.ResultTooBig, sqlite.ResultConstraint, sqlite.ResultMismatch, sqlite.ResultRange:
 		return store.Unstorable(err)

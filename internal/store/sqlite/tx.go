@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"zombiezen.com/go/sqlite"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -34,6 +35,20 @@ func (t *tx) exec(query string, args ...any) error {
 // errStop ends a query early, without an error.
 var errStop = errors.New("no more rows are needed")
 
+// localError marks an error of a statement, or of reading its row. Unless its code says
+// that the file can't be used now, it is this program's own, and a retry fails again.
+type localError struct{ error }
+
+func (e localError) Unwrap() error { return e.error }
+
+// decoding marks the error of reading a row as local, unless it is meant for the caller.
+func decoding(err error) error {
+	if errors.As(err, new(*fault.Error)) {
+		return err
+	}
+	return localError{err}
+}
+
 // query runs a statement and calls row, which may be nil, for each row.
 func (t *tx) query(query string, row func(*sqlite.Stmt) error, args ...any) error {
 	if t.statements == nil {
@@ -41,7 +56,7 @@ func (t *tx) query(query string, row func(*sqlite.Stmt) error, args ...any) erro
 	}
 	stmt, err := t.statements.get(t.conn, query)
 	if err != nil {
-		return fmt.Errorf("preparing %.60q: %w", query, err)
+		return fmt.Errorf("preparing %.60q: %w", query, localError{err})
 	}
 	defer release(stmt, args)
 	return t.run(stmt, query, row, args...)
@@ -56,7 +71,7 @@ func (t *tx) run(stmt *sqlite.Stmt, query string, row func(*sqlite.Stmt) error, 
 		more, err := stmt.Step()
 		if err != nil {
 			_ = stmt.Reset() // returns the same error
-			return fmt.Errorf("running %.60q: %w", query, err)
+			return fmt.Errorf("running %.60q: %w", query, localError{err})
 		}
 		if !more {
 			return nil
@@ -70,7 +85,7 @@ func (t *tx) run(stmt *sqlite.Stmt, query string, row func(*sqlite.Stmt) error, 
 			return stmt.Reset()
 		default:
 			_ = stmt.Reset()
-			return err
+			return decoding(err)
 		}
 	}
 }

@@ -60,7 +60,11 @@ func (s *Store) writeSized(ctx context.Context, size int, f func(*tx) error) err
 	if err := s.writable(); err != nil {
 		return err
 	}
-	return s.wrap(context.WithoutCancel(ctx), s.writer.submit(ctx, &write{run: f, size: size, done: make(chan error, 1)}))
+	err := s.wrap(context.WithoutCancel(ctx), s.writer.submit(ctx, &write{run: f, size: size, done: make(chan error, 1)}))
+	if !errors.As(err, new(*fault.Error)) && errors.As(err, new(localError)) {
+		return store.Unstorable(err)
+	}
+	return err
 }
 
 func (w *writer) submit(ctx context.Context, one *write) error {

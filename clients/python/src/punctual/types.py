@@ -714,15 +714,18 @@ class Failure(TypedDict):
 
 
 class _ScheduleDocument(TypedDict):
-    # A name for where the document is kept, such as a repository.
-    owner: str
     # The schedules. Their keys must differ.
     schedules: List[DocumentSchedule]
 
 
 class ScheduleDocument(_ScheduleDocument, total=False):
-    """The schedules that an owner should have."""
+    """The schedules that an owner should have. Without `owner`, each schedule
+    names its own, as the export of all schedules has it; such a document
+    removes none, and its `ETag` is that of the schedules that it lists.
+    """
 
+    # A name for where the document is kept, such as a repository.
+    owner: str
     # Remove schedules of the owner that are not listed, at most 1,000.
     prune: Optional[bool]
     # With `prune`, allow a document that lists no schedules.
@@ -736,19 +739,25 @@ class _ExportedDocument(TypedDict):
 
 
 class ExportedDocument(_ExportedDocument, total=False):
-    """A document as `POST /api/apply` takes it; without `owner` if all schedules were exported."""
+    """A document as `POST /api/apply` takes it. If all schedules were exported, each has its `owner`."""
 
     owner: str
 
 
-class DocumentSchedule(TypedDict):
+class _DocumentSchedule(TypedDict):
+    # Names the schedule. It is the idempotency key of its runs.
+    key: str
+    url: Url
+
+
+class DocumentSchedule(_DocumentSchedule, total=False):
     """A key, and the fields of a create request with `repeat_every` or `cron`,
     without `idempotency_key`.
     """
 
-    # Names the schedule. It is the idempotency key of its runs.
-    key: str
-    url: Url
+    # Who keeps the schedule; null for nobody. Required if the document has no
+    # `owner`, else that of the document.
+    owner: Optional[str]
 
 
 _ApplyResultDiffItemRequired = TypedDict("_ApplyResultDiffItemRequired", {
@@ -775,13 +784,14 @@ class _Problem(TypedDict):
     # The kind of problem; `about:blank` when the status says it all.
     type: str
     # What went wrong, for programs. Codes are stable; new ones may be
-    # added. 400 `unreadable_body`, `no_handshake`; 401 `unauthorized`; 403 `forbidden`;
+    # added. 400 `unreadable_body`, `unreadable_request`, `no_handshake`; 401 `unauthorized`; 403 `forbidden`;
     # 404 `not_found`, `unknown_path`; 405 `method_not_allowed`; 408
     # `body_too_slow`; 409 `conflict`; 410 `gone`; 412 `stale_revision`;
-    # 413 `body_too_large`; 415 `unsupported_media_type`; 421
-    # `misdirected`; 422 `invalid_request`; 429 `rate_limited`,
-    # `quota_exceeded`, `too_much_at_once`, `read_too_slow`; 500
-    # `internal`; 503 `unavailable`.
+    # 413 `body_too_large`; 415 `unsupported_media_type`; 417
+    # `expectation_failed`; 421 `misdirected`; 422 `invalid_request`; 429
+    # `rate_limited`, `quota_exceeded`, `too_much_at_once`,
+    # `read_too_slow`; 431 `header_too_large`; 500 `internal`; 501
+    # `not_implemented`; 503 `unavailable`; 505 `version_not_supported`.
     code: str
     # The status in words.
     title: str
