@@ -36,11 +36,11 @@ func (a *deliveryAttempt) Claim() store.Claim {
 func (a *deliveryAttempt) Size() int64 { return int64(a.item.Delivery.Size()) }
 
 // Fire implements dispatch.Attempt.
-func (a *deliveryAttempt) Fire(ctx context.Context, node int64, began time.Time, requestDone func(bytes int64)) {
+func (a *deliveryAttempt) Fire(ctx context.Context, node int64, began time.Time, leave func() bool, requestDone func(bytes int64)) {
 	r, d := a.runner, a.item.Delivery
 	number := a.item.Attempt + 1
 	a.begun(began)
-	outcome := r.guarded(kindDelivery, d.Number, func() job.Outcome { return a.send(ctx) })
+	outcome := r.guarded(kindDelivery, d.Number, func() job.Outcome { return a.send(ctx, leave) })
 	ended := schedule.Later(r.Queue.Now(), began.Add(time.Microsecond))
 	a.trace.End(&outcome, outcomeName(&outcome, delivered(&outcome)), ended)
 	bytes := int64(0)
@@ -64,7 +64,7 @@ func (a *deliveryAttempt) Fire(ctx context.Context, node int64, began time.Time,
 
 // send sends the request. It loads the parts that the body refers to only now,
 // so that waiting deliveries need no memory for them.
-func (a *deliveryAttempt) send(ctx context.Context) job.Outcome {
+func (a *deliveryAttempt) send(ctx context.Context, leave func() bool) job.Outcome {
 	r, d := a.runner, a.item.Delivery
 	if len(d.Parts) > 0 {
 		size := 2 * d.Size() // the logs, and the body assembled from them
@@ -84,16 +84,19 @@ func (a *deliveryAttempt) send(ctx context.Context) job.Outcome {
 		dispatch.Sleep(ctx, time.Second)
 		return notSent("the delivery's body could not be read; the delivery will be retried")
 	}
-	return r.deliver(ctx, d, body, a.item.Due, deliveryTimeout, a.trace)
+	return r.deliver(ctx, d, body, a.item.Due, deliveryTimeout, a.trace, leave)
 }
 
-// deliver makes one attempt at a delivery with the given body.
-func (r *Runner) deliver(ctx context.Context, d *job.Delivery, body rawjson.Value, due time.Time, timeout time.Duration, span *tracing.Span) job.Outcome {
+// deliver makes one attempt at a delivery with the given body. leave may be nil.
+func (r *Runner) deliver(ctx context.Context, d *job.Delivery, body rawjson.Value, due time.Time, timeout time.Duration, span *tracing.Span, leave func() bool) job.Outcome {
 	if d.Channel == job.AlertMail {
+		if leave != nil && !leave() {
+			return withdrawn(ctx)
+		}
 		return r.mail(ctx, d, body, due)
 	}
 	request := execute.Request{
-		Method: "POST", URL: d.URL, Body: body, MessageID: d.MessageID, Timeout: timeout, Hops: d.Hops + 1,
+		Method: "POST", URL: d.URL, Body: body, MessageID: d.MessageID, Timeout: timeout, Hops: d.Hops + 1, Leave: leave,
 		Own: []execute.Field{{Name: "Content-Type", Value: "application/json"}},
 	}
 	if r.Listeners != nil {
@@ -115,7 +118,7 @@ func delivered(o *job.Outcome) lifecycle.Verdict {
 func (r *Runner) SendNow(ctx context.Context, d *job.Delivery, within time.Duration) job.Outcome {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	return r.guarded(kindDelivery, d.Number, func() job.Outcome { return r.deliver(ctx, d, d.Body, r.Queue.Now(), within, nil) })
+	return r.guarded(kindDelivery, d.Number, func() job.Outcome { return r.deliver(ctx, d, d.Body, r.Queue.Now(), within, nil, nil) })
 }
 
 // withdrawn returns the outcome of an attempt whose context ended before the

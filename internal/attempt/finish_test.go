@@ -171,7 +171,7 @@ func TestFire_StoresAFailureAfterAPanic(t *testing.T) {
 		r, _ := runner(t, queue)
 		a := &jobAttempt{runner: r, Attempt: lifecycle.Begin(queueItem(1), time.Now())}
 		freed := false
-		a.Fire(t.Context(), 1, time.Now(), func(int64) { freed = true }) // panics: there is no client
+		a.Fire(t.Context(), 1, time.Now(), func() bool { return true }, func(int64) { freed = true }) // panics: there is no client
 		if !strings.HasPrefix(queue.stored[1], `discarded {"kind":"internal"`) || !freed || a.Result != job.Discarded {
 			t.Errorf("stored %q, freed %t, %s", queue.stored[1], freed, a.Result)
 		}
@@ -202,7 +202,7 @@ func TestSend_FailsWhenALogIsMissing(t *testing.T) {
 				QueueKey: store.QueueKey{ItemID: store.ItemID{Kind: store.KindDelivery, Number: 4}},
 				Delivery: &job.Delivery{Number: 4, Channel: job.Callback, URL: "https://y", Body: rawjson.Value(`{}`), Parts: parts},
 			}}
-			if o := a.send(t.Context()); o.Failure == nil || o.Failure.Kind != job.KindUnstored {
+			if o := a.send(t.Context(), func() bool { return true }); o.Failure == nil || o.Failure.Kind != job.KindUnstored {
 				t.Errorf("%s: %+v", what, o)
 			}
 			if r.messages.used != 0 {

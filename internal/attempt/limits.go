@@ -4,10 +4,12 @@ import (
 	"github.com/punctual-dev/punctual/internal/execute"
 )
 
-// limited lets a request leave only in the time that its limits have granted,
-// and reports when it left. done is to be called when the attempt is over.
-func (a *jobAttempt) limited(request execute.Request) (limited execute.Request, done func()) {
+// limited lets a request leave only if leave allows it, and in the time that its
+// limits have granted. It reports when it left. done is to be called when the attempt
+// is over.
+func (a *jobAttempt) limited(request execute.Request, leave func() bool) (limited execute.Request, done func()) {
 	item, r := a.Item, a.runner
+	request.Leave = leave
 	if item.StartBy.IsZero() || r.LimitStarted == nil {
 		return request, func() {}
 	}
@@ -25,7 +27,7 @@ func (a *jobAttempt) limited(request execute.Request) (limited execute.Request, 
 		r.LimitStarted(item.Account, item.Limits, item.StartBy, now)
 		return true
 	}
-	request.Leave = report
+	request.Leave = func() bool { return leave() && report() }
 	return request, func() {
 		if !left {
 			report() // it never left, which counts as if it had

@@ -245,7 +245,7 @@ type jobAttempt struct {
 }
 
 // Fire implements dispatch.Attempt.
-func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, requestDone func(bytes int64)) {
+func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, leave func() bool, requestDone func(bytes int64)) {
 	r, j := a.runner, a.Item.Job
 	r.stored(j.Owner.Number)
 	defer r.stored(j.Owner.Number)
@@ -258,7 +258,7 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, requ
 		if a.Refused != nil {
 			return a.refuse()
 		}
-		request, left := a.limited(a.request())
+		request, left := a.limited(a.request(), leave)
 		defer left()
 		if outcome := a.listened(ctx, &request); outcome != nil {
 			return *outcome

@@ -55,12 +55,22 @@ func (d *Dispatcher) choose(p *pool) []*entry {
 const claimPause = 100 * time.Millisecond
 
 // claimBatch loads items, prepares their attempts and claims them. What could
-// not be claimed is dropped: either it has left the queue, or a later read
-// finds it again.
+// not be claimed is looked at again soon, or dropped: it has left the queue, or a later
+// read finds it again.
 func (d *Dispatcher) claimBatch(kind store.Kind, batch []*entry, alone bool) {
 	node := d.Self()
 	c := &claiming{Dispatcher: d, node: node, alone: alone}
 	c.all(batch)
+	if alone {
+		c.lost = append(c.lost, c.passed...) // a later read finds it again
+	} else {
+		d.contended.add(d, c.passed)
+	}
+	d.dropLost(c, func(n *news) { n.claimsDone[kind]++ })
+}
+
+// dropLost drops what a batch has not claimed. done may add to the news.
+func (d *Dispatcher) dropLost(c *claiming, done func(n *news)) {
 	if c.outage != nil {
 		d.logLimited("claiming queue items failed; retrying", c.outage)
 		time.Sleep(claimPause)
@@ -73,14 +83,14 @@ func (d *Dispatcher) claimBatch(kind store.Kind, batch []*entry, alone bool) {
 	d.inbox.post(func(n *news) {
 		n.dropped = append(n.dropped, lost...)
 		n.hints = append(n.hints, hints...)
-		n.claimsDone[kind]++
+		done(n)
 	})
 }
 
 // handOver lets claimed items be fired. It is called for each write of a batch,
 // so that none waits for the larger items of others in the same batch.
-func (d *Dispatcher) handOver(node int64, claimed []*entry) {
-	stale, gone := d.items.claimed(node, claimed)
+func (d *Dispatcher) handOver(node int64, asked proof, claimed []*entry) {
+	stale, gone := d.items.claimed(node, asked, claimed)
 	if len(stale) > 0 {
 		d.tasks.Go(func() { d.release(node, stale) })
 	}
@@ -109,7 +119,9 @@ type claiming struct {
 	*Dispatcher
 	node   int64
 	alone  bool     // no other claim is under way
+	wait   bool     // for items that are locked
 	lost   []*entry // gone, or failing by themselves
+	passed []*entry // claimed by others, gone, or locked
 	again  []*entry // to be claimed once the store is back, or there is room
 	bytes  int64    // held by what was prepared
 	outage error    // the store can't be reached
@@ -213,7 +225,9 @@ func (c *claiming) store(batch []*entry) {
 	claims := make([]store.Claim, len(batch))
 	for i, e := range batch {
 		claims[i] = e.claim
+		claims[i].Wait = c.wait
 	}
+	asked := c.items.clocks.look()
 	got, err := c.Queue.QueueClaim(context.Background(), c.node, claims)
 	if err != nil {
 		// The claims may have been committed all the same. Release them, or
@@ -230,10 +244,10 @@ func (c *claiming) store(batch []*entry) {
 		if got[i] {
 			claimed = append(claimed, e)
 		} else {
-			c.lost = append(c.lost, e)
+			c.passed = append(c.passed, e)
 		}
 	}
-	c.handOver(c.node, claimed)
+	c.handOver(c.node, asked, claimed)
 }
 
 // divide tries the halves of a batch that failed. It does not divide in an

@@ -2,35 +2,142 @@ package dispatch
 
 import (
 	"context"
+	"sync"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/store"
 )
+
+// confirmLimit is how many claims one query confirms at most.
+const confirmLimit = 1024
 
 // confirm asks the store for claims that are due, one batch at a time.
 func (d *Dispatcher) confirm() {
 	if d.confirming || len(d.unconfirmed) == 0 {
 		return
 	}
-	batch := d.unconfirmed
-	d.unconfirmed, d.confirming = nil, true
+	n := min(len(d.unconfirmed), confirmLimit)
+	batch := d.unconfirmed[:n:n]
+	d.unconfirmed, d.confirming = d.unconfirmed[n:], true
 	d.tasks.Go(func() {
-		d.confirmBatch(batch)
+		if err := d.confirmBatch(batch); err != nil {
+			d.logLimited("confirming claims failed; retrying", err)
+			time.Sleep(claimPause)
+		}
 		d.inbox.post(func(n *news) { n.confirmations, n.confirmed = true, batch })
 	})
 }
 
-func (d *Dispatcher) confirmBatch(batch []*entry) {
+// confirmBatch asks the store which items of a batch this node still holds.
+func (d *Dispatcher) confirmBatch(batch []*entry) error {
 	node := d.Self()
 	claims := make([]store.Claim, len(batch))
 	for i, e := range batch {
 		claims[i] = e.claim
 	}
+	asked := d.items.clocks.look()
 	held, err := d.Queue.QueueHeld(context.Background(), node, claims)
 	if err != nil {
-		d.logLimited("confirming claims failed; retrying", err)
-		time.Sleep(claimPause)
-		return
+		return err
 	}
-	d.items.confirmed(node, batch, held)
+	d.items.confirmed(node, asked, batch, held)
+	return nil
+}
+
+// mayLeave reports whether the request of a fired item may be sent now. After a
+// standstill of the process it waits until the store has confirmed the claim.
+func (d *Dispatcher) mayLeave(ctx context.Context, e *entry) bool {
+	if !d.items.proven(e) && !d.questions.ask(ctx, d, e) {
+		return false
+	}
+	return ctx.Err() == nil
+}
+
+// questions are attempts under way whose claims the store must confirm before their
+// requests are sent. One query at a time asks for all that wait.
+type questions struct {
+	mu      sync.Mutex
+	waiting []question
+	asking  bool
+}
+
+type question struct {
+	e        *entry
+	answered chan struct{}
+}
+
+// ask waits until the store was asked whether this node still holds an item, and
+// reports whether it does.
+func (q *questions) ask(ctx context.Context, d *Dispatcher, e *entry) bool {
+	answered := make(chan struct{})
+	q.mu.Lock()
+	q.waiting = append(q.waiting, question{e, answered})
+	idle := !q.asking
+	q.asking = true
+	q.mu.Unlock()
+	if idle {
+		d.tasks.Go(func() { q.answer(d) })
+	}
+	select {
+	case <-answered:
+	case <-ctx.Done():
+		return false
+	}
+	return d.items.proven(e)
+}
+
+// answer asks the store until no attempt waits any more.
+func (q *questions) answer(d *Dispatcher) {
+	for {
+		some := q.take()
+		if len(some) == 0 {
+			return
+		}
+		batch := make([]*entry, len(some))
+		for i := range some {
+			batch[i] = some[i].e
+		}
+		if err := d.confirmBatch(batch); err != nil {
+			d.logLimited("confirming claims failed; attempts will be retried", err)
+		}
+		for i := range some {
+			close(some[i].answered)
+		}
+	}
+}
+
+// take returns the attempts to ask for next. Without any, the asking has ended.
+func (q *questions) take() []question {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := min(len(q.waiting), confirmLimit)
+	some := q.waiting[:n:n]
+	q.waiting = q.waiting[n:]
+	q.asking = n > 0
+	return some
+}
+
+// proven reports whether an item needs no confirmation as far as standstills go.
+func (r *registry) proven(e *entry) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !e.gone && r.clocks.prove(e.proof)
+}
+
+// confirmed notes which of a node's claims the store has confirmed, and when it was
+// asked. What is not held any more is never sent.
+func (r *registry) confirmed(node int64, asked proof, batch []*entry, held []bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, e := range batch {
+		if held[i] && e.node == node {
+			e.confirmation, e.proof = claimConfirmed, asked
+			continue
+		}
+		e.gone = true
+		if e.phase == phaseFired {
+			e.abort(execute.ErrCancelled)
+		}
+	}
 }

@@ -17,10 +17,12 @@ import (
 type Attempt interface {
 	// Claim returns what is stored when the item is claimed for this attempt.
 	Claim() store.Claim
-	// Fire sends the request and returns when the outcome is stored. It calls
-	// requestDone once the request is over, with about how many bytes stay in
-	// memory until the outcome is stored. The item is claimed by node.
-	Fire(ctx context.Context, node int64, began time.Time, requestDone func(bytes int64))
+	// Fire sends the request and returns when the outcome is stored. It calls leave
+	// right before it sends anything, and sends nothing if leave returns false: the
+	// item may not be this node's any more. It calls requestDone once the request is
+	// over, with about how many bytes stay in memory until the outcome is stored. The
+	// item is claimed by node.
+	Fire(ctx context.Context, node int64, began time.Time, leave func() bool, requestDone func(bytes int64))
 	// Size returns about how many bytes the attempt holds, not counting what
 	// Claim returns.
 	Size() int64
@@ -92,6 +94,9 @@ type Dispatcher struct {
 	unparkTill   atomic.Int64  // by this process's clock, in nanoseconds since 1970
 	heartbeatNow chan struct{} // the lease may have expired; send a heartbeat now
 	parkNow      chan struct{} // an item of a blocked account was found
+	questions    questions
+	contended    contended
+	unsent       atomic.Int64 // attempts under way whose requests have not been sent
 
 	// Owned by the loop.
 	scan       scanState
@@ -216,6 +221,7 @@ func (d *Dispatcher) Run(ctx context.Context, grace time.Duration) error {
 // sleep.
 func (d *Dispatcher) step(attempts context.Context) time.Duration {
 	now := d.Queue.Now()
+	d.items.clocks.look()
 	for _, p := range d.pools {
 		p.lanes.step(now)
 	}
@@ -248,10 +254,15 @@ func (d *Dispatcher) untilNext(now time.Time) time.Duration {
 	if !d.scan.running && !d.busy() && !d.scan.rescan.IsZero() && d.scan.rescan.Before(next) {
 		next = d.scan.rescan
 	}
+	unsent := d.unsent.Load() > 0
 	for _, p := range d.pools {
+		unsent = unsent || p.inUse > p.fired
 		if p.lanes.delayed {
 			next = earlier(next, now.Add(flowPause))
 		}
+	}
+	if unsent {
+		next = earlier(next, now.Add(pulse))
 	}
 	return max(0, next.Sub(now))
 }

@@ -38,6 +38,9 @@ func (sink) QueueClaim(_ context.Context, _ int64, claims []store.Claim) ([]bool
 func (sink) NodeHeartbeat(context.Context, int64) (store.Heartbeat, error) {
 	return store.Heartbeat{Nodes: []int64{1}}, nil
 }
+func (s sink) QueueHeld(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
+	return s.QueueClaim(ctx, node, claims)
+}
 func (sink) NodeHoldsLease(int64) bool                                { return true }
 func (sink) NodeStop(context.Context, int64) error                    { return nil }
 func (sink) QueueRelease(context.Context, int64, []store.Claim) error { return nil }
@@ -50,7 +53,7 @@ type firedAttempt struct {
 
 func (a firedAttempt) Claim() store.Claim { return store.Claim{QueueKey: a.ref, StartAt: a.ref.Due} }
 func (a firedAttempt) Size() int64        { return 1000 }
-func (a firedAttempt) Fire(_ context.Context, _ int64, _ time.Time, requestDone func(int64)) {
+func (a firedAttempt) Fire(_ context.Context, _ int64, _ time.Time, _ func() bool, requestDone func(int64)) {
 	requestDone(0)
 	a.done()
 }

@@ -393,7 +393,7 @@ func TestRevoke_WithholdsStartMessagesWheneverTheyAreAdmitted(t *testing.T) {
 			t.Fatalf("Revoke = %d, want NotStarted", got)
 		}
 		e.claim.Deliveries = []job.Delivery{{Number: 10}, {Number: 11}}
-		d.items.claimed(1, []*entry{e})
+		d.items.claimed(1, d.items.clocks.look(), []*entry{e})
 		d.admit(message(11))
 		revocations := func() [2]revocation {
 			return [2]revocation{d.items.known[message(10).ItemID].revocation, d.items.known[message(11).ItemID].revocation}

@@ -20,7 +20,9 @@
 //     notRevoked <-> revoked, withheld;
 //   - the node holds its lease and there is a slot;
 //   - the claim is not in doubt (see confirmation):
-//     claimAssumed -> claimDoubted <-> claimConfirmed.
+//     claimAssumed -> claimDoubted <-> claimConfirmed; and the process has not
+//     stood still since the store was asked for it (standstill.go). The latter is
+//     verified again right before the request is sent.
 //
 // The calls that change an item from outside the loop:
 //
@@ -48,8 +50,10 @@
 // Other goroutines hand over their results in the inbox, which wakes the loop, soon if
 // anything waits for them and within 50 ms otherwise (inbox.go):
 //
-//   - one reads the queue (startPeek), up to two per kind claim (claimBatch),
-//     one confirms claims (confirmBatch), one per attempt fires it (run);
+//   - one reads the queue (startPeek), up to two per kind claim (claimBatch), and
+//     one claims what these have passed over (contended.go);
+//   - one confirms claims that are due, and one those of attempts under way
+//     (confirm.go); one per attempt fires it (run);
 //   - one renews the node's lease (heartbeat.go);
 //   - one finds receivers that are called within a second, so that connections
 //     to them can be opened in time (prewarm.go);
@@ -64,7 +68,7 @@
 // due, so that the claim's commit adds no lateness. It learns of items from
 // the store's hints (exact, but they can get lost), from reads at the due time
 // of the earliest item not yet read, and from periodic scans of the queue from
-// its beginning. Timers are checked against the store's clock at least once a
+// its beginning. What was left to other nodes is read again from its due time on. Timers are checked against the store's clock at least once a
 // second, which bounds the delay after a clock step or a suspended machine.
 //
 // Only part of a large lane waits in memory. Its backlog stays in the store

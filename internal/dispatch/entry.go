@@ -3,6 +3,7 @@ package dispatch
 import (
 	"container/heap"
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/store"
@@ -42,7 +43,8 @@ type entry struct {
 	phase        phase
 	revocation   revocation
 	confirmation confirmation
-	gone         bool // will never be fired; the loop forgets it
+	proof        proof // when the store was asked last for the claim
+	gone         bool  // will never be fired; the loop forgets it
 	abort        context.CancelCauseFunc
 	// rescheduled is the same job's item with another due time or revision, which
 	// this process has heard of meanwhile. It is admitted when this one is forgotten.
@@ -64,6 +66,8 @@ type entry struct {
 	// Owned by the loop.
 	bytes int64 // held of the budget
 	spent int64 // counted of its account's flow
+
+	sent atomic.Bool // the request has been sent, or never will be
 }
 
 // heldItems is a heap of claimed items ordered by start time.

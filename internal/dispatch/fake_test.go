@@ -34,7 +34,7 @@ type fakeQueue struct {
 	claiming          time.Duration // how long each write of claims takes
 	moves             int
 	blocked           []int64
-	peeks             int
+	peeks, scans      int                             // reads of the queue, and those from its beginning
 	notes             map[store.ItemID]store.QueueKey // items being prepared
 	noted             []int                           // how many items per note
 	notedAlone        []store.QueueKey
@@ -43,14 +43,33 @@ type fakeQueue struct {
 	poison            map[int64]error // by number: the error of claiming it
 	limits            fakeLimits
 	notify            func(store.Notice) // as Subscribe sets it
+	still             time.Time          // the process stands still until then
+	helds             int                // calls of QueueHeld
+	heldFails         bool
+	locked            map[int64]time.Time // by number: claims pass over it until then
+	loads             int
+	answering         time.Duration // how long the answer to each write of claims takes
+	claimLost         int           // so many answers to claims are lost after their commit,
+	lostWith          error         // with an error, errDown by default
 }
 
 var errDown = fault.Unreachable(errors.New("the store is down"))
 
 func (q *fakeQueue) Now() time.Time {
 	q.mu.Lock()
+	still := q.still
+	q.mu.Unlock()
+	time.Sleep(time.Until(still))
+	q.mu.Lock()
 	defer q.mu.Unlock()
 	return time.Now().Add(q.step).Truncate(time.Microsecond)
+}
+
+// with reads or changes the queue's settings and counts.
+func (q *fakeQueue) with(f func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	f()
 }
 
 func (q *fakeQueue) add(refs ...store.QueueKey) {
@@ -73,6 +92,9 @@ func (q *fakeQueue) QueuePeek(_ context.Context, behind store.QueueKey, until ti
 	}
 	var refs []store.QueueKey
 	q.peeks++
+	if behind == (store.QueueKey{}) {
+		q.scans++
+	}
 	for _, item := range q.items {
 		if item.Claim == nil && after(item.QueueKey, behind) {
 			refs = append(refs, item.QueueKey)
@@ -97,6 +119,7 @@ func (q *fakeQueue) QueueLoad(_ context.Context, refs []store.QueueKey) ([]*stor
 		return nil, errDown
 	}
 	items := make([]*store.QueueItem, len(refs))
+	q.loads++
 	for i, ref := range refs {
 		if item := q.items[ref.ItemID]; item != nil && item.Due.Equal(ref.Due) {
 			found := *item
@@ -107,7 +130,11 @@ func (q *fakeQueue) QueueLoad(_ context.Context, refs []store.QueueKey) ([]*stor
 }
 
 func (q *fakeQueue) QueueClaim(_ context.Context, node int64, claims []store.Claim) ([]bool, error) {
-	time.Sleep(q.claiming)
+	q.mu.Lock()
+	claiming, answering := q.claiming, q.answering
+	q.mu.Unlock()
+	time.Sleep(claiming)
+	defer func() { time.Sleep(answering) }()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	got := make([]bool, len(claims))
@@ -117,11 +144,15 @@ func (q *fakeQueue) QueueClaim(_ context.Context, node int64, claims []store.Cla
 		}
 	}
 	for i, c := range claims {
-		if item := q.items[c.ItemID]; item != nil && item.Claim == nil && item.Due.Equal(c.Due) {
+		if item := q.items[c.ItemID]; item != nil && item.Claim == nil && item.Due.Equal(c.Due) && !time.Now().Before(q.locked[c.Number]) {
 			item.Claim = &store.ClaimInfo{Node: node, Attempt: c.Attempt, StartAt: c.StartAt}
 			got[i] = true
 			q.claims++
 		}
+	}
+	if q.claimLost > 0 {
+		q.claimLost--
+		return nil, cmp.Or(q.lostWith, error(errDown))
 	}
 	return got, nil
 }
@@ -171,6 +202,10 @@ func (q *fakeQueue) NodeStop(context.Context, int64) error { return nil }
 func (q *fakeQueue) QueueHeld(_ context.Context, node int64, claims []store.Claim) ([]bool, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.helds++
+	if q.heldFails {
+		return nil, errDown
+	}
 	held := make([]bool, len(claims))
 	for i, c := range claims {
 		item := q.items[c.ItemID]
@@ -248,9 +283,12 @@ type bench struct {
 	mu     sync.Mutex
 	fired  []firing
 	inside int
-	most   int
+	// withheld has for each attempt that was not sent why its context ended.
+	withheld []error
+	most     int
 	// work is what an attempt does; by default nothing.
 	work func(ctx context.Context, ref store.QueueKey)
+	dial time.Duration // how long it takes until the request could be sent
 	stop func()
 }
 
@@ -264,13 +302,24 @@ func (a *fakeAttempt) Claim() store.Claim {
 	return store.Claim{QueueKey: a.item.QueueKey, Attempt: a.item.Attempt + 1, StartAt: a.begin}
 }
 
-func (a *fakeAttempt) Fire(ctx context.Context, node int64, _ time.Time, requestDone func(int64)) {
+func (a *fakeAttempt) Fire(ctx context.Context, node int64, _ time.Time, leave func() bool, requestDone func(int64)) {
 	b := a.bench
+	b.mu.Lock()
+	dial := b.dial
+	b.mu.Unlock()
+	time.Sleep(dial)
+	if !leave() {
+		b.mu.Lock()
+		b.withheld = append(b.withheld, context.Cause(ctx))
+		b.mu.Unlock()
+		return
+	}
+	at := b.queue.Now()
 	b.mu.Lock()
 	b.inside++
 	b.most = max(b.most, b.inside)
 	i := len(b.fired)
-	b.fired = append(b.fired, firing{ref: a.item.QueueKey, node: node, at: b.queue.Now()})
+	b.fired = append(b.fired, firing{ref: a.item.QueueKey, node: node, at: at})
 	b.mu.Unlock()
 	if !a.item.StartBy.IsZero() {
 		b.LimitStarted(a.item.Account, a.item.Limits, a.item.StartBy, b.queue.Now())
@@ -320,6 +369,13 @@ func start(t *testing.T, concurrency int, work func(context.Context, store.Queue
 	}
 	t.Cleanup(b.stop)
 	return b
+}
+
+// dials lets each attempt take a time until its request could be sent.
+func (b *bench) dials(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.dial = d
 }
 
 func (b *bench) firings() []firing {

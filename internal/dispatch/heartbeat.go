@@ -129,12 +129,14 @@ func (d *Dispatcher) noteDueElsewhere(elsewhere, now time.Time) {
 	if elsewhere.After(now) {
 		at = elsewhere
 	}
-	d.rescanAt(at.Add(d.headStart()))
+	d.rescanAt(at.Add(d.headStart()), elsewhere)
 }
 
-// rescanAt schedules a scan of the queue from its beginning.
-func (d *Dispatcher) rescanAt(at time.Time) {
-	if d.scan.rescan.IsZero() || at.Before(d.scan.rescan) {
-		d.scan.rescan = at
+// rescanAt schedules a read of the queue from a due time on.
+func (d *Dispatcher) rescanAt(at, due time.Time) {
+	due = due.Add(-time.Microsecond)
+	if d.scan.rescan.IsZero() {
+		d.scan.rescan, d.scan.behind = at, due
 	}
+	d.scan.rescan, d.scan.behind = earlier(d.scan.rescan, at), earlier(d.scan.behind, due)
 }

@@ -100,6 +100,7 @@ func (d *Dispatcher) begin(attempts context.Context, e *entry) {
 	}) {
 	case nowFired:
 		p.fired++
+		d.unsent.Add(1)
 		started := ctx // a variable of its own, so that ctx needs no allocation
 		d.tasks.Go(func() { d.run(started, e) })
 	case mustWait:
@@ -145,10 +146,18 @@ func (d *Dispatcher) run(ctx context.Context, e *entry) {
 		if ended.Swap(true) {
 			return
 		}
+		d.sent(e)
 		e.response = bytes
 		d.inbox.postLater(func(n *news) { n.ended = append(n.ended, e) })
 	}
-	if err := fault.Guard(func() error { e.attempt.Fire(ctx, e.node, began, requestDone); return nil }); err != nil {
+	leave := func() bool {
+		may := d.mayLeave(ctx, e)
+		if may {
+			d.sent(e)
+		}
+		return may
+	}
+	if err := fault.Guard(func() error { e.attempt.Fire(ctx, e.node, began, leave, requestDone); return nil }); err != nil {
 		d.Log.Error("attempt panicked; other attempts are not affected", kindOf(e.ref), e.ref.Number, "error", err)
 		if d.ObservePanic != nil {
 			d.ObservePanic()
@@ -166,6 +175,13 @@ func (d *Dispatcher) run(ctx context.Context, e *entry) {
 		n.finished = append(n.finished, e)
 		n.hints = append(n.hints, again...)
 	})
+}
+
+// sent notes that the request of an attempt is sent, or never will be.
+func (d *Dispatcher) sent(e *entry) {
+	if !e.sent.Swap(true) {
+		d.unsent.Add(-1)
+	}
 }
 
 // slotWait is the delay from which on an attempt's start is recorded as later

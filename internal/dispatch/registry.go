@@ -23,6 +23,7 @@ type registry struct {
 	lease         lease
 	blocked       map[int64]bool // accounts for which nothing may be sent
 	blockedNew    bool           // changed since takeBlocked
+	clocks        *clocks
 }
 
 // lease is what is known of this process's node and the others.
@@ -33,7 +34,7 @@ type lease struct {
 }
 
 func newRegistry(node int64) *registry {
-	return &registry{known: map[store.ItemID]*entry{}, startMessages: map[int64]*entry{}, lease: lease{node: node}}
+	return &registry{clocks: newClocks(), known: map[store.ItemID]*entry{}, startMessages: map[int64]*entry{}, lease: lease{node: node}}
 }
 
 // presence is what the registry has to do with an item that is heard of.
@@ -120,15 +121,15 @@ func (r *registry) prepared(e *entry, claim store.Claim) {
 	e.claim = claim
 }
 
-// claimed notes that a node holds items now. It returns what is not wanted any more
-// and to be released: claims that are stale, because the process has registered again
+// claimed notes that a node holds items now, and when the store was asked for them. It
+// returns what is not wanted any more and to be released: claims that are stale, because the process has registered again
 // or the account was blocked, and items that were gone before. The change that ended
 // those may have come before the claim.
-func (r *registry) claimed(node int64, batch []*entry) (stale []store.Claim, gone []*entry) {
+func (r *registry) claimed(node int64, asked proof, batch []*entry) (stale []store.Claim, gone []*entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range batch {
-		e.phase, e.node = phaseHeld, node
+		e.phase, e.node, e.proof = phaseHeld, node, asked
 		if e.ahead && r.startMessages[e.ref.Number] == nil {
 			e.confirmation = claimDoubted // another node holds the attempt, and may lose it unheard
 		}
@@ -178,6 +179,8 @@ func (r *registry) begin(e *entry, able bool, takeSlot func() context.CancelCaus
 		return r.delay(e)
 	case e.confirmation != claimConfirmed && (e.confirmation == claimDoubted || r.lease.notificationsDown):
 		return mustConfirm
+	case !r.clocks.prove(e.proof):
+		return mustConfirm
 	}
 	abort := takeSlot()
 	if abort == nil {
@@ -204,19 +207,6 @@ func (r *registry) withdraw(e *entry) (node int64, withdrawn bool) {
 	withdrawn = !e.gone && e.phase == phaseHeld
 	e.gone = e.gone || withdrawn
 	return e.node, withdrawn
-}
-
-// confirmed notes which of a node's claims the store has confirmed.
-func (r *registry) confirmed(node int64, batch []*entry, held []bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for i, e := range batch {
-		if held[i] && e.node == node {
-			e.confirmation = claimConfirmed
-		} else {
-			e.gone = true
-		}
-	}
 }
 
 // job returns a job's item if this process has begun to claim it. Called with mu

@@ -21,7 +21,7 @@ func heldItem(r *registry, number int64, messages ...int64) *entry {
 	}
 	r.add(e)
 	r.claiming([]*entry{e})
-	r.claimed(1, []*entry{e})
+	r.claimed(1, r.clocks.look(), []*entry{e})
 	return e
 }
 
@@ -52,16 +52,19 @@ func TestRegistryBegin_ByState(t *testing.T) {
 			r.cancelled(1, 1)
 			claim.Revision = 2
 			r.prepared(e, claim)
-			r.claimed(1, []*entry{e})
+			r.claimed(1, r.clocks.look(), []*entry{e})
 		}, want: nowFired},
 		{name: "blocked", prepare: func(r *registry, e *entry) { r.block(map[int64]bool{1: true}) }, want: neverFire},
 		{name: "another account blocked", prepare: func(r *registry, e *entry) { r.block(map[int64]bool{2: true}) }, want: nowFired},
 		{name: "lease lost", prepare: func(r *registry, e *entry) { r.reregister(2) }, want: neverFire},
 		{name: "no notices", prepare: func(r *registry, e *entry) { r.noHeartbeat() }, want: mustConfirm},
-		{name: "no notices, confirmed", prepare: func(r *registry, e *entry) { r.noHeartbeat(); r.confirmed(1, []*entry{e}, []bool{true}) }, want: nowFired, after: claimConfirmed},
-		{name: "not confirmed", prepare: func(r *registry, e *entry) { r.confirmed(1, []*entry{e}, []bool{false}) }, want: neverFire},
-		{name: "confirmed for another node", prepare: func(r *registry, e *entry) { r.confirmed(2, []*entry{e}, []bool{true}) }, want: neverFire},
-		{name: "confirmed, then delayed", prepare: func(r *registry, e *entry) { r.confirmed(1, []*entry{e}, []bool{true}) }, unable: true, want: mustWait, after: claimDoubted},
+		{name: "no notices, confirmed", prepare: func(r *registry, e *entry) {
+			r.noHeartbeat()
+			r.confirmed(1, r.clocks.look(), []*entry{e}, []bool{true})
+		}, want: nowFired, after: claimConfirmed},
+		{name: "not confirmed", prepare: func(r *registry, e *entry) { r.confirmed(1, r.clocks.look(), []*entry{e}, []bool{false}) }, want: neverFire},
+		{name: "confirmed for another node", prepare: func(r *registry, e *entry) { r.confirmed(2, r.clocks.look(), []*entry{e}, []bool{true}) }, want: neverFire},
+		{name: "confirmed, then delayed", prepare: func(r *registry, e *entry) { r.confirmed(1, r.clocks.look(), []*entry{e}, []bool{true}) }, unable: true, want: mustWait, after: claimDoubted},
 	} {
 		r := newRegistry(1)
 		e := heldItem(r, 1)
@@ -142,7 +145,7 @@ func TestRegistryClaimed_ReturnsClaimsThatAreStale(t *testing.T) {
 	r.add(e)
 	r.claiming([]*entry{e})
 	r.reregister(2)
-	if stale, _ := r.claimed(1, []*entry{e}); len(stale) != 1 || stale[0].Attempt != 3 || !e.gone {
+	if stale, _ := r.claimed(1, r.clocks.look(), []*entry{e}); len(stale) != 1 || stale[0].Attempt != 3 || !e.gone {
 		t.Errorf("stale %v, gone %v", stale, e.gone)
 	}
 	if node, claims := r.drain(); node != 2 || len(claims) != 0 || r.knows(e.ref.ItemID) {

@@ -29,7 +29,7 @@ const (
 	// beginning: the next one starts no sooner than restAfterScan times the
 	// duration of the last. It is never later than restMost: a scan may have been
 	// long because the store hung, or its clock was set.
-	restAfterScan = 20
+	restAfterScan = 50
 	restMost      = 15 * time.Second
 )
 
@@ -37,7 +37,8 @@ const (
 type scanState struct {
 	cursor  store.QueueKey // read up to here
 	next    time.Time      // when to read on
-	rescan  time.Time      // when to scan from the beginning, for items left to other nodes
+	rescan  time.Time      // when to read again what was left to other nodes; zero for not
+	behind  time.Time      // the earliest due time of that
 	running bool           // a read is under way
 	// refilled: the last read was a lane's refill. Refills and reading on take
 	// turns.
@@ -113,7 +114,7 @@ func (d *Dispatcher) admitPeeked(p *peekResult, now time.Time) {
 		case others.Equal(ref.Due), !others.After(now) && d.idle(ref.Kind):
 			d.admit(ref)
 		case others.After(now):
-			d.rescanAt(others)
+			d.rescanAt(others, ref.Due)
 		}
 		if !p.refill && after(ref, d.scan.cursor) {
 			d.scan.cursor = ref
@@ -171,7 +172,7 @@ func (d *Dispatcher) admit(ref store.QueueKey) {
 	e := &entry{ref: ref}
 	switch d.suspects.suspicion(ref.ItemID, p.lanes.now) {
 	case failedNow:
-		d.rescanAt(p.lanes.now.Add(failsPause))
+		d.rescanAt(p.lanes.now.Add(failsPause), ref.Due)
 		return
 	case suspected:
 		d.items.add(e)
@@ -212,13 +213,12 @@ func (d *Dispatcher) peek(now time.Time) {
 	}
 	// Scan from the beginning periodically, because hints can get lost. The
 	// last scan must have ended first, or items beyond it would never be read.
-	again := !d.scan.rescan.IsZero() && !d.scan.rescan.After(now) && !d.busy()
-	if again || !d.scan.scanning && now.Sub(d.scan.began).Abs() >= d.rescanPause() {
+	if !d.scan.scanning && now.Sub(d.scan.began).Abs() >= d.rescanPause() {
 		d.scan.cursor, d.scan.next = store.QueueKey{}, now
 		d.scan.began, d.scan.scanning = now, true
 	}
-	if again {
-		d.scan.rescan = time.Time{}
+	if !d.scan.rescan.IsZero() && !d.scan.rescan.After(now) && !d.busy() {
+		d.rescan(now)
 	}
 	due := !d.scan.next.After(now)
 	if of, low := d.laneBelowMark(); low && !(due && d.scan.refilled) {
@@ -227,6 +227,17 @@ func (d *Dispatcher) peek(now time.Time) {
 		d.scan.next = now.Add(recheck)
 		d.startPeek(peekOf{from: d.scan.cursor}, now)
 	}
+}
+
+// rescan reads again what was left to other nodes. It begins there, not at the
+// beginning of the queue: while an old transaction is open, all items that have left the
+// queue lie before it.
+func (d *Dispatcher) rescan(now time.Time) {
+	if d.scan.behind.Before(d.scan.cursor.Due) {
+		d.scan.cursor = store.QueueKey{Due: d.scan.behind}
+	}
+	d.scan.next = earlier(d.scan.next, now)
+	d.scan.rescan, d.scan.behind = time.Time{}, time.Time{}
 }
 
 // laneBelowMark returns a lane to be refilled, if there is one.

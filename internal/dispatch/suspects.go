@@ -306,6 +306,9 @@ func (d *Dispatcher) claimAlone() bool {
 			return true
 		}
 	}
+	if d.contended.busy() {
+		return true
+	}
 	e := d.quarantine[0]
 	d.quarantine = d.quarantine[1:]
 	p := d.pools[e.ref.Kind]

@@ -223,7 +223,7 @@ func (a *attempt) traced(ctx context.Context) context.Context {
 
 // errTooLate is the cause with which an attempt ends that may not be sent any
 // more.
-var errTooLate = errors.New("the time at which the request may be sent is over")
+var errTooLate = errors.New("the request may not be sent any more")
 
 // leave asks whether the request may be sent now. Further hops and connections
 // need no permission.

@@ -91,7 +91,7 @@ func (a *attempt) stopped(cause error) *job.Failure {
 	case errors.Is(cause, ErrCancelled):
 		return fail(job.KindCancelled, "the job was cancelled while the request was under way")
 	case errors.Is(cause, errTooLate):
-		f := fail(job.KindInterrupted, "the request could not leave in the time that its limits granted; it waits for them again, and the attempt does not count")
+		f := fail(job.KindInterrupted, "the request could not leave while it was certain that it may: the time that its limits granted was over, or the claim was not confirmed; the attempt does not count")
 		f.Unsent = true
 		return f
 	case errors.Is(cause, context.DeadlineExceeded):

@@ -66,6 +66,9 @@ type Claim struct {
 	QueueKey
 	Attempt int       // the number of the attempt it is claimed for
 	StartAt time.Time // when the attempt counts as started
+	// Wait makes the call wait a moment for items that other transactions have
+	// locked. Otherwise it does not claim these.
+	Wait bool
 	// Log is the request log, Deliveries the start events. They are stored with
 	// the claim and are visible from StartAt on.
 	Log        *job.Log
@@ -135,7 +138,8 @@ type Queue interface {
 	QueueLoad(ctx context.Context, refs []QueueKey) ([]*QueueItem, error)
 	// QueueClaim claims the items that are unclaimed and whose attempts so far are
 	// one less than the claim's. It reports for each whether it was claimed; none
-	// is for a node whose lease has expired.
+	// is for a node whose lease has expired, and those that another transaction has
+	// locked need not be.
 	QueueClaim(ctx context.Context, node int64, claims []Claim) ([]bool, error)
 	// QueueFinish ends items. It reports for each whether the node still held it;
 	// nothing is stored for the others. It returns ErrUnstorable, and ends none, if

@@ -12,8 +12,8 @@ import (
 )
 
 // TestChaos_DyingNodesAndDatabaseRestartsLoseNothing keeps three nodes under a
-// steady load while, at random, nodes are killed, stopped for twenty seconds
-// and continued, and PostgreSQL is restarted. In the load are jobs under limits,
+// steady load while, at random, nodes are killed, stopped for twenty seconds or for a
+// moment and continued, and PostgreSQL is restarted. In the load are jobs under limits,
 // jobs that their target completes later, jobs that expire, and jobs whose ends
 // alerts report.
 func TestChaos_DyingNodesAndDatabaseRestartsLoseNothing(t *testing.T) {
@@ -47,7 +47,7 @@ type storm struct {
 // rage makes faults for a time, and returns when all is repaired. Each kind
 // comes at least once: the first ones are a shuffled set of all.
 func (s *storm) rage(lasts time.Duration) {
-	makers := []func(){s.crash, s.freeze, s.restart, s.crash}
+	makers := []func(){s.crash, s.freeze, s.restart, s.crash, s.stumble, s.stumble}
 	s.random.Shuffle(len(makers), func(i, j int) { makers[i], makers[j] = makers[j], makers[i] })
 	began := time.Now()
 	for i := 0; time.Since(began) < lasts; i++ {
@@ -91,6 +91,18 @@ func (s *storm) freeze() {
 		s.work.Go(func() {
 			defer n.busy.Unlock()
 			n.freeze(s.history, s.t, 20*time.Second)
+		})
+	}
+}
+
+// stumble stops a node for so short a time that it keeps its lease, and with it what it
+// has claimed.
+func (s *storm) stumble() {
+	if n := s.victim(); n != nil {
+		still := s.between(300*time.Millisecond, 3*time.Second)
+		s.work.Go(func() {
+			defer n.busy.Unlock()
+			n.freeze(s.history, s.t, still)
 		})
 	}
 }

@@ -222,12 +222,22 @@ func (c *checker) checkCancelled(number int64, job *Job, hits []Hit) {
 	}
 	for _, hit := range hits {
 		switch {
+		case c.sentAfterPause(hit, acked):
+			c.complain("job %d came after a node had stood still, %s after its cancel was acknowledged: %s", number, hit.At.Sub(acked), c.story(number))
 		case hit.begun().Before(acked), c.underWayAtFault(hit):
 		case hit.Aborted && hit.begun().Before(acked.Add(toldWithin+c.Slack)): // by another node
 		case job.Job.Attempted == nil || hit.begun().After(acked.Add(noticeWithin+c.Slack)):
 			c.complain("job %d came %s after its cancel was acknowledged: %s", number, hit.At.Sub(acked), c.story(number))
 		}
 	}
+}
+
+// sentAfterPause reports whether a request came right after a node had gone on that was
+// stopped when the cancel of its job was acknowledged.
+func (c *checker) sentAfterPause(hit Hit, acked time.Time) bool {
+	return slices.ContainsFunc(c.Faults, func(f Fault) bool {
+		return f.Kind == Paused && acked.After(f.From) && acked.Before(f.To.Add(-toldWithin)) && hit.At.After(f.To) && hit.At.Before(f.To.Add(noticeWithin))
+	})
 }
 
 // story describes a job, for error messages.

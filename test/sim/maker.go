@@ -205,3 +205,26 @@ func (m *maker) faults() {
 		a.length = m.moment(-5*time.Second, 10*time.Second)
 	}
 }
+
+// freezes adds a standstill of a node around the start of an attempt. Most of the time
+// its job is cancelled or edited meanwhile, through another node if there is one.
+func (m *maker) freezes() {
+	if len(m.jobs) == 0 {
+		return
+	}
+	target := pick(m, m.jobs...)
+	start := max(0, target.at+target.due-m.moment(0, 130*time.Millisecond))
+	a := m.add(&action{at: start, verb: freeze, node: m.IntN(m.plan.nodes), length: pick(m, m.moment(time.Millisecond, 300*time.Millisecond), m.moment(0, 4*time.Second), m.moment(9*time.Second, 20*time.Second))})
+	if m.one(0.3) {
+		a.meets = pick(m, "QueueClaim", "QueueLoad", "QueueHeld")
+	}
+	if m.one(0.8) {
+		change := m.add(&action{
+			at: start + m.moment(0, min(a.length+time.Microsecond, 500*time.Millisecond)), node: (a.node + 1) % m.plan.nodes,
+			verb: pick(m, cancel, cancel, edit), of: target.id, account: target.account,
+		})
+		if change.verb == edit {
+			change.body = fmt.Sprintf(`{"body": {"v": %d}}`, change.id)
+		}
+	}
+}

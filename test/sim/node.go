@@ -32,6 +32,7 @@ type node struct {
 	mu      sync.Mutex
 	service *service.Service // nil until it has started
 	self    func() int64     // the number that it is registered with
+	still   time.Time        // the process stands still until then
 
 	// Of the world's loop.
 	crashed  bool
@@ -66,13 +67,26 @@ func (n *node) around(_ context.Context, method string, do func() error) error {
 		return fault.Unreachable(fmt.Errorf("%s of %s: the connection was lost", method, n.name))
 	case lag:
 		err := n.world.db.call(n.session(), do)
-		time.Sleep(time.Until(n.stuck))
+		time.Sleep(max(time.Until(n.stuck), time.Until(n.goesOn())))
 		if n.world.sched.await(n, n.name, resultOf+method) == perish {
 			return fault.Unreachable(fmt.Errorf("%s of %s: the node has crashed", method, n.name))
 		}
 		return err
 	}
 	return n.world.db.call(n.session(), do)
+}
+
+// goesOn returns when a process that stands still goes on.
+func (n *node) goesOn() time.Time {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.still
+}
+
+func (n *node) standStill(until time.Time) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.still = until
 }
 
 func (n *node) session() *session {

@@ -33,6 +33,7 @@ const (
 	stuck     verb = "stuck"     // results of calls come at the end of For
 	deaf      verb = "deaf"      // notices are lost, late or doubled for For
 	clockStep verb = "clockstep" // the database's clock moves by For
+	freeze    verb = "freeze"    // the process stands still for For
 )
 
 // answer is how a target answers a request.
@@ -63,7 +64,7 @@ type action struct {
 }
 
 // faults are the verbs of faults.
-var faults = []verb{crash, stop, cut, failing, slow, stuck, deaf, clockStep}
+var faults = []verb{crash, stop, cut, failing, slow, stuck, deaf, clockStep, freeze}
 
 func (a *action) String() string {
 	text := fmt.Sprintf("at %s", a.at)
@@ -94,6 +95,8 @@ func (a *action) String() string {
 		text += fmt.Sprintf(" results of calls of node %d to the database come %s later", a.node, a.length)
 	case deaf:
 		text += fmt.Sprintf(" notices to node %d are lost, late or doubled for %s", a.node, a.length)
+	case freeze:
+		text += fmt.Sprintf(" node %d stands still for %s", a.node, a.length)
 	case clockStep:
 		text += fmt.Sprintf(" the clock of the database moves by %s", a.length)
 	}
@@ -148,6 +151,11 @@ func newPlan(seed uint64) *plan {
 	}
 	for range pick(m, 0, 0, 1, 2, 4) {
 		m.faults()
+	}
+	// Of random numbers of their own, so that a seed's other actions stay the same.
+	still := &maker{Rand: rand.New(rand.NewPCG(seed, 4)), plan: m.plan, jobs: m.jobs}
+	for range pick(still, 0, 0, 0, 1, 3) {
+		still.freezes()
 	}
 	m.sort()
 	return m.plan

@@ -93,7 +93,7 @@ func (c *checker) clockMoved() bool { return c.had(clockStep) }
 // request, or what it has promised to report.
 func (c *checker) underWay(h *hit) bool {
 	if h.end.IsZero() {
-		return true
+		return !c.unnoticed(h)
 	}
 	r := c.jobs[h.job]
 	if r == nil || r.item == nil || r.item.node != store.AwaitingNode || r.item.attempt != h.attempt || h.taken || !h.clean {
@@ -106,6 +106,13 @@ func (c *checker) underWay(h *hit) bool {
 		}
 	}
 	return last == h
+}
+
+// unnoticed reports whether a process may not have noticed the end of a request because
+// it stood still: its target has answered, or its job was cancelled.
+func (c *checker) unnoticed(h *hit) bool {
+	_, cancelled := c.cancels[h.job]
+	return c.had(freeze) && (cancelled || c.w.db.now().Sub(h.at) > h.answer.after)
 }
 
 func (c *checker) limitsOf(h *hit) map[string]bool {

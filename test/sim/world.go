@@ -216,12 +216,18 @@ func (w *world) decide(c *call) turn {
 	if n == nil {
 		return turn{fate: proceed}
 	}
+	if left := n.goesOn().Sub(now); left > 0 {
+		return turn{fate: wait, after: left}
+	}
 	if a := w.meeting(c); a != nil {
 		if !slices.Contains(faults, a.verb) {
 			w.ask(a)
 			return turn{fate: wait, after: time.Duration(1+r.Int64N(20_000)) * time.Microsecond}
 		}
 		w.strike(a, n)
+		if a.verb == freeze && !c.outside() {
+			return turn{fate: lag} // its result finds the process standing still
+		}
 	}
 	if n.crashIn > 0 {
 		if n.crashIn--; n.crashIn == 0 {
@@ -312,6 +318,8 @@ func (w *world) strike(a *action, n *node) {
 		n.stuck = till
 	case deaf:
 		n.deafTill = till
+	case freeze:
+		n.standStill(till)
 	case clockStep:
 		w.db.step(a.length)
 	}

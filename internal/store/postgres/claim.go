@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,8 +17,12 @@ import (
 // that times out later can be sure that it won't take effect any more.
 const claimWithin = writeWithin - 500*time.Millisecond
 
-// QueueClaim implements store.Queue. It skips rows that other nodes are claiming
-// at the moment. A node whose lease has expired claims nothing, because other
+// waitForLock bounds how long a claim waits for rows that are locked. Locks are waited
+// for in the order of the queue, as elsewhere.
+var waitForLock = query{sql: `SELECT set_config('lock_timeout', '50ms', true)`}
+
+// QueueClaim implements store.Queue. It passes over rows that others have locked at
+// the moment, unless a claim waits for them. A node whose lease has expired claims nothing, because other
 // nodes would take the claims for its abandoned attempts.
 func (s *Store) QueueClaim(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
 	var got []bool
@@ -27,12 +32,15 @@ func (s *Store) QueueClaim(ctx context.Context, node int64, claims []store.Claim
 	deadline := s.Now().Add(claimWithin)
 	err := s.write(ctx, func(t *tx) error {
 		got = make([]bool, len(claims))
-		q := s.claimItems(node, claims, deadline, got)
-		if !anyMore(claims) {
-			return t.commit(q)
+		q := []query{s.claimItems(node, claims, deadline, got)}
+		if waits(claims) {
+			q = []query{waitForLock, q[0]}
 		}
-		if err := t.run(q); err != nil {
-			return err
+		if !anyMore(claims) {
+			return unlessLocked(t.commit(q...))
+		}
+		if err := t.run(q...); err != nil {
+			return unlessLocked(err)
 		}
 		var deliveries []*job.Delivery
 		var completions []*job.Completion
@@ -52,6 +60,20 @@ func (s *Store) QueueClaim(ctx context.Context, node int64, claims []store.Claim
 		return nil, err
 	}
 	return got, nil
+}
+
+// waits reports whether one of the claims waits for locks.
+func waits(claims []store.Claim) bool {
+	return slices.ContainsFunc(claims, func(c store.Claim) bool { return c.Wait })
+}
+
+// unlessLocked returns nil for the error of waiting too long for a lock: the claims had
+// no effect, and are made again later.
+func unlessLocked(err error) error {
+	if code(err) == "55P03" {
+		return nil
+	}
+	return err
 }
 
 // anyMore reports whether claims store more than logs.
@@ -74,6 +96,10 @@ func (s *Store) claimItems(node int64, claims []store.Claim, deadline time.Time,
 		return c.Log
 	}
 	type row = store.Claim
+	lock := `FOR UPDATE OF r SKIP LOCKED`
+	if waits(claims) {
+		lock = `ORDER BY r.due, r.kind, r.number FOR UPDATE OF r`
+	}
 	payloads := packTexts(s, claims, func(c *row) rawjson.Value { return log(c).Payload })
 	return query{
 		sql: `WITH c AS (
@@ -84,7 +110,7 @@ func (s *Store) claimItems(node int64, claims []store.Claim, deadline time.Time,
 			SELECT DISTINCT ON (due, kind, number, account) l.* FROM (
 				SELECT c.* FROM c JOIN runs r ON r.due = c.due AND r.kind = c.kind AND r.number = c.number AND r.account = c.account
 				WHERE r.node = 0 AND r.attempt = c.attempt - 1 AND (c.kind <> 0 OR r.revision = c.revision) AND ` + serverNow + ` < $13 AND EXISTS (SELECT FROM nodes WHERE number = $12)
-				FOR UPDATE OF r SKIP LOCKED) l
+				` + lock + `) l
 			ORDER BY due, kind, number, account, i),
 		claimed AS (
 			UPDATE runs r SET node = $12, attempt = o.attempt, begin_at = o.begin_at, log = o.log FROM open o

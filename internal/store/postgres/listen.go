@@ -20,6 +20,9 @@ const (
 	echoWithin = 3 * time.Second
 	// pollPause is the polling interval while notices don't arrive.
 	pollPause = 100 * time.Millisecond
+	// pollBack is how long before now items may be due that others stored since the last
+	// poll. A periodic scan finds older ones.
+	pollBack = 5 * time.Second
 	// listenAgain is the pause between attempts to listen, listenRarely the pause
 	// behind a pooler that blocks notices.
 	listenAgain  = 500 * time.Millisecond
@@ -164,7 +167,7 @@ func (s *Store) readCancels(ctx context.Context) {
 			}
 		}
 		if pause == pollPause {
-			s.publish(store.Notice{EarliestElsewhere: s.Now()})
+			s.publish(store.Notice{EarliestElsewhere: s.Now().Add(-pollBack)})
 		}
 	}
 }

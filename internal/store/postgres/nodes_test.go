@@ -276,6 +276,40 @@ func TestQueueAbandoned_ItemsOfASilentNodeEndOnce(t *testing.T) {
 	}
 }
 
+// A claim passes over an item that a transaction has locked, unless it is told to wait.
+// It waits for a moment only, and claims nothing if that is not enough.
+func TestQueueClaim_WaitsForLockedItemsIfTold(t *testing.T) {
+	c := nodes(t, migrated(t), 2)
+	j, other := c.insert(c.stores[0], c.stores[0].Now()), c.insert(c.stores[0], c.stores[0].Now())
+	locked, release, changed := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		_, err := c.stores[1].JobChange(t.Context(), c.owner, job.Ref{Number: j.Number}, func(*store.Snapshot) *store.Changes {
+			close(locked)
+			<-release
+			return nil
+		})
+		changed <- err
+	}()
+	<-locked
+	claims := []store.Claim{claimOf(j, 1), claimOf(other, 1)}
+	got, err := c.stores[0].QueueClaim(t.Context(), c.nodes[0], claims)
+	if c.ok(err); got[0] || !got[1] {
+		t.Errorf("claimed without waiting: %v, want the second alone", got)
+	}
+	claims[0].Wait = true
+	began := time.Now()
+	got, err = c.stores[0].QueueClaim(t.Context(), c.nodes[0], claims[:1])
+	if c.ok(err); got[0] || time.Since(began) < 50*time.Millisecond {
+		t.Errorf("claimed %v after %v, want nothing after 50 ms", got, time.Since(began))
+	}
+	close(release)
+	c.ok(<-changed)
+	got, err = c.stores[0].QueueClaim(t.Context(), c.nodes[0], claims[:1])
+	if c.ok(err); !got[0] {
+		t.Error("not claimed after it was unlocked")
+	}
+}
+
 func TestQueueClaim_ExpiredNodeClaimsNothing(t *testing.T) {
 	c := nodes(t, migrated(t), 2)
 	j := c.insert(c.stores[0], c.stores[0].Now())

@@ -202,9 +202,16 @@ func (s *Store) QueueAbandoned(ctx context.Context, limit int) ([]store.Abandone
 	var found []store.Abandoned
 	err := s.read(ctx, query{
 		// The conditions on the node are those of the index runs_held; the highest number is
-		// store.AwaitingNode.
-		sql: `SELECT due, kind, number, account, lane, node, attempt FROM runs r
-			WHERE r.node > 0 AND r.node < 9223372036854775807 AND NOT EXISTS (SELECT FROM nodes n WHERE n.number = r.node) LIMIT $1`,
+		// store.AwaitingNode. Only the gaps between live nodes are read: while an old
+		// transaction is open, the index has an entry for each claim that they made since.
+		// Without its order, the subquery would read the whole index for each gap.
+		sql: `SELECT r.* FROM (
+				SELECT coalesce(lag(number) OVER (ORDER BY number), 0) AS low, number AS high
+				FROM (SELECT number FROM nodes UNION ALL SELECT 9223372036854775807) n) gap
+			CROSS JOIN LATERAL (
+				SELECT due, kind, number, account, lane, node, attempt FROM runs
+				WHERE node > 0 AND node < 9223372036854775807 AND node > gap.low AND node < gap.high ORDER BY node LIMIT $1) r
+			LIMIT $1`,
 		args:  []any{limit},
 		start: func() { found = nil },
 		row: func(rows pgx.Rows) error {

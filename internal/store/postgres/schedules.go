@@ -81,7 +81,9 @@ func (s *Store) ScheduleChange(ctx context.Context, owner job.Owner, which uuid.
 	return result, err
 }
 
-// updateSchedules returns the queries that store the new values of schedules.
+// updateSchedules returns the queries that store the new values of schedules. Rows that
+// would stay the same are not written: while an old transaction is open, all versions of
+// a row stay, and each read of it looks at them.
 func updateSchedules(schedules []*job.Schedule) []query {
 	if len(schedules) == 0 {
 		return nil
@@ -92,7 +94,9 @@ func updateSchedules(schedules []*job.Schedule) []query {
 				runs = u.runs, ended = u.ended, since = u.since, failures = u.failures, failing_since = u.failing_since, failure = u.failure
 			FROM unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::bigint[], $10::bigint[], $11::bigint[], $12::text[])
 				AS u (account, id, disabled_at, epoch, state, previous, runs, ended, since, failures, failing_since, failure)
-			WHERE s.account = u.account AND s.id = u.id`,
+			WHERE s.account = u.account AND s.id = u.id
+				AND (s.disabled_at, s.epoch, s.state, s.previous, s.runs, s.ended, s.since, s.failures, s.failing_since, s.failure)
+				IS DISTINCT FROM (u.disabled_at, u.epoch, u.state, u.previous, u.runs, u.ended, u.since, u.failures, u.failing_since, u.failure)`,
 		args: []any{
 			column(schedules, func(s *row) int64 { return (*s).Owner.Number }), column(schedules, func(s *row) uuid.UUID { return (*s).ID }),
 			column(schedules, func(s *row) *int64 { return micros((*s).DisabledAt) }), column(schedules, func(s *row) int64 { return (*s).Epoch }),

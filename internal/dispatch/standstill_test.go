@@ -1,0 +1,167 @@
+package dispatch
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/execute"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// standStill keeps the process from running for a time.
+func (q *fakeQueue) standStill(d time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.still = time.Now().Add(d)
+}
+
+// reasons returns for each attempt that was not sent why its context ended.
+func (b *bench) reasons() []error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.withheld)
+}
+
+func (q *fakeQueue) questions() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.helds
+}
+
+// Item 1 is cancelled by another node while this one stands still, item 2 is not.
+func TestStandstill_CancelledItemsAreNotSent(t *testing.T) {
+	for name, x := range map[string]struct {
+		due      time.Duration // after the start
+		at, ends time.Duration // of the standstill
+		prepare  func(b *bench)
+		dial     time.Duration // longer than until the standstill: item 1 is fired before it
+	}{
+		"held, due meanwhile":     {due: 90 * time.Millisecond, at: 40 * time.Millisecond, ends: time.Second},
+		"held, due afterwards":    {due: 90 * time.Millisecond, at: 20 * time.Millisecond, ends: 85 * time.Millisecond},
+		"being claimed":           {due: 90 * time.Millisecond, at: 20 * time.Millisecond, ends: time.Second, prepare: func(b *bench) { b.queue.with(func() { b.queue.answering = 300 * time.Millisecond }) }},
+		"waits for a connection":  {due: 30 * time.Millisecond, at: 100 * time.Millisecond, ends: time.Second, dial: 500 * time.Millisecond},
+		"waits, while it goes on": {due: 30 * time.Millisecond, at: 100 * time.Millisecond, ends: 400 * time.Millisecond, dial: 500 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := start(t, 10, nil)
+				due := b.queue.Now().Add(x.due)
+				b.queue.add(ref(1, 1, 1, due), ref(2, 1, 2, due))
+				b.dials(x.dial)
+				if x.prepare != nil {
+					x.prepare(b)
+				}
+				sleep(t.Context(), x.at)
+				b.queue.with(func() {
+					if b.queue.claims != 2 {
+						t.Fatalf("%d items are claimed", b.queue.claims)
+					}
+				})
+				b.queue.standStill(x.ends - x.at)
+				sleep(t.Context(), 10*time.Millisecond)
+				b.queue.remove(store.ItemID{Number: 1})
+				sleep(t.Context(), x.ends-x.at)
+				sleep(t.Context(), time.Second)
+				fired := b.firings()
+				if len(fired) != 1 || fired[0].ref.Number != 2 {
+					t.Fatalf("fired %+v, want 2 alone", fired)
+				}
+				if late := fired[0].at.Sub(due.Add(x.dial)); late > max(0, x.ends-x.due)+100*time.Millisecond {
+					t.Errorf("item 2 was %v late", late)
+				}
+				if x.dial > 0 && (!slices.Equal(b.reasons(), []error{execute.ErrCancelled})) {
+					t.Errorf("withheld: %v, want one, cancelled", b.reasons())
+				}
+				sleep(t.Context(), time.Second)
+				if used, unsent := b.InUse(store.KindJob), b.unsent.Load(); used != 0 || unsent != 0 {
+					t.Errorf("%d slots are still held, %d requests unsent", used, unsent)
+				}
+			})
+		})
+	}
+}
+
+// A request that can't be confirmed is not sent.
+func TestStandstill_UnconfirmedRequestIsNotSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 10, nil)
+		b.dials(300 * time.Millisecond)
+		b.queue.add(ref(1, 1, 1, b.queue.Now()))
+		sleep(t.Context(), 50*time.Millisecond)
+		b.queue.with(func() { b.queue.heldFails = true })
+		b.queue.standStill(200 * time.Millisecond)
+		sleep(t.Context(), 500*time.Millisecond)
+		if fired := b.firings(); len(fired) != 0 || !slices.Equal(b.reasons(), []error{nil}) {
+			t.Errorf("fired %+v, withheld %v", fired, b.reasons())
+		}
+	})
+}
+
+// After a standstill, few queries confirm many claims, and they are sent.
+func TestStandstill_ManyClaimsAreConfirmedTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 5000, nil)
+		b.dials(30 * time.Millisecond)
+		due := b.queue.Now().Add(90 * time.Millisecond)
+		const n = 2000
+		for i := range int64(n) {
+			b.queue.add(ref(i+1, 1+i%5, uint32(i%7), due))
+		}
+		sleep(t.Context(), 80*time.Millisecond)
+		b.queue.standStill(time.Second)
+		sleep(t.Context(), 2*time.Second)
+		if fired := b.firings(); len(fired) != n {
+			t.Errorf("%d of %d fired", len(fired), n)
+		}
+		if asked := b.queue.questions(); asked == 0 || asked > 10 {
+			t.Errorf("the store was asked %d times", asked)
+		}
+	})
+}
+
+// A node that runs asks the store nothing, however long its requests take.
+func TestStandstill_NodeThatRunsAsksNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 2, func(ctx context.Context, _ store.QueueKey) { sleep(ctx, 700*time.Millisecond) })
+		b.dials(400 * time.Millisecond)
+		now := b.queue.Now()
+		const n = 20 // most wait for a slot
+		for i := range int64(n) {
+			b.queue.add(ref(i+1, 1, 1, now.Add(time.Duration(i)*130*time.Millisecond)))
+		}
+		sleep(t.Context(), time.Minute)
+		if fired, asked := b.firings(), b.queue.questions(); len(fired) != n || asked != 0 {
+			t.Errorf("%d of %d fired, the store was asked %d times", len(fired), n, asked)
+		}
+	})
+}
+
+func TestClocks_NoticeWhatEitherClockShows(t *testing.T) {
+	for name, x := range map[string]struct {
+		wait time.Duration
+		wall time.Duration // by which the other clock went on beside that
+		want bool
+	}{
+		"nothing":                       {want: true},
+		"some time":                     {wait: standstill, want: true},
+		"long":                          {wait: standstill + 1, want: true}, // certain
+		"longer":                        {wait: certain + 1},
+		"the machine was suspended":     {wait: 10 * time.Millisecond, wall: time.Hour},
+		"the clock was set back":        {wait: 10 * time.Millisecond, wall: -time.Hour, want: true},
+		"set back while it stood still": {wait: time.Second, wall: -time.Hour},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newClocks()
+			p := c.look()
+			time.Sleep(x.wait)
+			c.wall.Add(-int64(x.wall))
+			p.wall -= int64(x.wall)
+			if got := c.prove(p); got != x.want {
+				t.Errorf("%s: %t", name, got)
+			}
+		})
+	}
+}
