@@ -56,6 +56,9 @@ type Failure struct {
 	Local bool
 	// Unsent reports that nothing was sent; the kind is KindInterrupted.
 	Unsent bool
+	// Dropped reports that the request was sent over a connection that was kept open,
+	// which ended before the first byte of a response; the kind is KindClosed.
+	Dropped bool
 	// Wait is how long to wait before an interrupted attempt is retried.
 	Wait time.Duration
 }
